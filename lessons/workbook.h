@@ -1,0 +1,116 @@
+/* What the lessons share: CHECK, an argument in MiB, the figures of a pool, a gate for launch_hold.
+ *
+ * Exit statuses of every lesson: 0 all is well; 1 a CUDA call failed or the program found something wrong;
+ * 2 a bad argument; 3 (simulated device only) a hazard: an access that the stream order does not allow. */
+#ifndef WORKBOOK_H
+#define WORKBOOK_H
+
+#include <cuda_runtime_api.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define MiB ((size_t)1 << 20)
+
+/* CHECK(call): every CUDA call answers with an error code. Anything but cudaSuccess ends the program here. */
+#define CHECK(call) check((call), #call, __FILE__, __LINE__)
+
+static inline void check(cudaError_t answer, const char *call, const char *file, int line)
+{
+    if (answer == cudaSuccess)
+        return;
+    fflush(stdout);
+    fprintf(stderr, "%s:%d: %s: %s (%s)\n", file, line, call, cudaGetErrorName(answer), cudaGetErrorString(answer));
+    exit(1);
+}
+
+/* The program's one argument, a whole number of MiB that the device could hold, or `fallback` when there is none. */
+static inline size_t mib_argument(int argc, char **argv, size_t fallback)
+{
+    if (argc < 2)
+        return fallback;
+    size_t free_bytes, total_bytes;
+    CHECK(cudaMemGetInfo(&free_bytes, &total_bytes));
+    size_t most = total_bytes / MiB, mib = 0;
+    const char *digit = argv[1];
+    while (*digit >= '0' && *digit <= '9' && mib <= most)
+        mib = mib * 10 + (size_t)(*digit++ - '0');
+    if (argc > 2 || *digit != '\0' || mib < 1 || mib > most) {
+        fprintf(stderr, "%s: \"%s\" is not the one size that it takes: give a whole number of MiB from 1 to %zu, "
+                "or nothing for %zu\n", argv[0], argv[argc > 2 ? 2 : 1], most, fallback);
+        exit(2);
+    }
+    return mib;
+}
+
+/* The pool attributes that are 64-bit numbers: the threshold and the four statistics. */
+static inline uint64_t pool_get(cudaMemPool_t pool, enum cudaMemPoolAttr attribute)
+{
+    uint64_t value = 0;
+    CHECK(cudaMemPoolGetAttribute(pool, attribute, &value));
+    return value;
+}
+
+static inline void pool_set(cudaMemPool_t pool, enum cudaMemPoolAttr attribute, uint64_t value)
+{
+    CHECK(cudaMemPoolSetAttribute(pool, attribute, &value));
+}
+
+/* The pool attributes that are ints: the three reuse policies. */
+static inline int pool_get_flag(cudaMemPool_t pool, enum cudaMemPoolAttr attribute)
+{
+    int value = 0;
+    CHECK(cudaMemPoolGetAttribute(pool, attribute, &value));
+    return value;
+}
+
+static inline void pool_set_flag(cudaMemPool_t pool, enum cudaMemPoolAttr attribute, int value)
+{
+    CHECK(cudaMemPoolSetAttribute(pool, attribute, &value));
+}
+
+/* Reserved: physical memory that the pool holds. Used: what its live blocks asked for. Both in MiB. */
+static inline size_t reserved_mib(cudaMemPool_t pool)
+{
+    return (size_t)pool_get(pool, cudaMemPoolAttrReservedMemCurrent) / MiB;
+}
+
+static inline size_t used_mib(cudaMemPool_t pool)
+{
+    return (size_t)pool_get(pool, cudaMemPoolAttrUsedMemCurrent) / MiB;
+}
+
+/* A new pool on device 0 with every attribute at its default. Lesson 05 does this by hand. */
+static inline cudaMemPool_t pool_create(void)
+{
+    struct cudaMemPoolProps props = {0};
+    props.allocType = cudaMemAllocationTypePinned;
+    props.location.type = cudaMemLocationTypeDevice;
+    props.location.id = 0;
+    cudaMemPool_t pool;
+    CHECK(cudaMemPoolCreate(&pool, &props));
+    return pool;
+}
+
+/* A gate for launch_hold: a stream that holds at it does nothing more until the host opens it.
+ * Create it before the first hold; destroy it after the streams that held at it were synchronised. */
+static inline volatile int *gate_create(void)
+{
+    void *gate;
+    CHECK(cudaHostAlloc(&gate, sizeof(int), cudaHostAllocMapped));
+    *(volatile int *)gate = 0;
+    return gate;
+}
+
+static inline void gate_open(volatile int *gate)
+{
+    *gate = 1;
+}
+
+static inline void gate_destroy(volatile int *gate)
+{
+    CHECK(cudaFreeHost((void *)gate));
+}
+
+#endif
