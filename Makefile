@@ -1,0 +1,150 @@
+# Every command that a reader, a student or a teacher needs. `make help` prints the lines here that begin with ##.
+SHELL := bash
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.SECONDARY:
+.SECONDEXPANSION:
+MAKEFLAGS += --no-print-directory
+ifeq ($(origin CC),default)
+CC := gcc
+endif
+export CC
+
+LESSONS := $(sort $(basename $(notdir $(wildcard solutions/[0-9][0-9]_*.c tests/[0-9][0-9]_*.bats))))
+SOLUTIONS := $(sort $(basename $(notdir $(wildcard solutions/[0-9][0-9]_*.c))))
+NUMBERS := $(foreach lesson,$(LESSONS),$(firstword $(subst _, ,$(lesson))))
+SHORT := $(patsubst 0%,%,$(filter 0%,$(NUMBERS)))
+RUNNING := run $(foreach number,$(NUMBERS) $(SHORT),$(number) solution-$(number))
+lesson = $(filter $(1)_%,$(LESSONS))
+
+# BACKEND=simulator or BACKEND=gpu; left out, the best one there. A command that runs programs says which, and why, in its first line.
+ifneq ($(filter $(RUNNING),$(MAKECMDGOALS))$(BACKEND),)
+BACKEND_AND_WHY := $(shell tests/setup.sh backend "$(BACKEND)")
+ifneq ($(.SHELLSTATUS),0)
+$(error $(patsubst %.,%,$(BACKEND_AND_WHY)))
+endif
+endif
+DEVICE := $(firstword $(BACKEND_AND_WHY) simulator)
+ifneq ($(filter $(RUNNING),$(MAKECMDGOALS)),)
+$(info Backend: $(BACKEND_AND_WHY))
+endif
+
+# SANITIZE=address,undefined or SANITIZE=thread builds the simulated device and the programs in a folder of their own.
+comma := ,
+SIMULATOR := build/simulator$(if $(SANITIZE),-$(subst $(comma),-,$(SANITIZE)))
+LIBRARY := $(SIMULATOR)/libcudart.so.13
+OBJECTS := $(patsubst simulator/%.c,$(SIMULATOR)/objects/%.o,$(wildcard simulator/*.c))
+FLAGS := -std=c11 -g -Wall -Wextra -Wpedantic -Ilessons
+SANITIZER := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer)
+
+## make run           the tour: every lesson's solution, in order
+.PHONY: run
+run: $(SOLUTIONS:%=build/$(DEVICE)/solutions/%)
+	@wrong=; for program in $^; do printf '\n== %s\n' "$${program##*/}"; $$program || wrong="$$wrong $${program##*/}"; done; \
+	[ -z "$$wrong" ] || { echo "These ended with another exit status than 0:$$wrong" >&2; exit 1; }
+
+## make test          the whole test suite
+.PHONY: test
+test: $(LIBRARY)
+	@$(MAKE) SANITIZE=address,undefined simulator
+	@$(MAKE) SANITIZE=thread simulator
+	@set -o pipefail; bats --tap --jobs "$$(nproc)" tests/*.bats 2>&1 | awk -f tests/report.awk
+
+## make 06            build and run lessons/06_*.c; ARGS="64" gives it an argument
+.PHONY: $(NUMBERS) $(SHORT)
+$(NUMBERS): %: build/$(DEVICE)/lessons/$$(call lesson,$$*)
+	@$< $(ARGS)
+$(SHORT): %: 0%
+
+## make solution-06   the same for its solution
+.PHONY: $(NUMBERS:%=solution-%) $(SHORT:%=solution-%)
+$(NUMBERS:%=solution-%): solution-%: build/$(DEVICE)/solutions/$$(call lesson,$$*)
+	@$< $(ARGS)
+$(SHORT:%=solution-%): solution-%: solution-0%
+
+## make check-06      check lesson 06 on the simulated device: what is right, what is missing, where to read
+.PHONY: $(NUMBERS:%=check-%) $(SHORT:%=check-%)
+$(NUMBERS:%=check-%): check-%: $(LIBRARY)
+	@set -o pipefail; LESSON="$(or $(LESSON),lessons/$(call lesson,$*).c)" \
+	bats --tap tests/$(call lesson,$*).bats 2>&1 | awk -v lesson=$(call lesson,$*) -f tests/report.awk
+$(SHORT:%=check-%): check-%: check-0%
+
+## make list          the lessons
+.PHONY: list
+list:
+	@printf '%s\n' $(LESSONS)
+
+## make docs          the book, in build/docs/html
+.PHONY: docs
+docs: build/venv/docs $(LIBRARY)
+	build/venv/bin/sphinx-build -q -W -n -c . docs build/docs/html
+
+## make simulator     the simulated device alone: build/simulator/libcudart.so.13
+.PHONY: simulator
+simulator: $(LIBRARY)
+
+## make bench         what one call costs on the simulated device
+.PHONY: bench
+bench: $(SIMULATOR)/tests/bench
+	@$< $(ARGS)
+
+## make clean         remove all that was built or fetched: build/
+.PHONY: clean
+clean:
+	rm -rf build
+
+## make help          these lines
+.PHONY: help
+help:
+	@sed -n 's/^## //p' Makefile
+	@echo 'BACKEND=simulator or BACKEND=gpu chooses where programs run; left out: the GPU, where one and nvcc are found.'
+
+# ---- How things are built ----
+
+# $(call compile,SOURCE,PROGRAM,FOLDER OF include/,LINKED)
+define compile
+@mkdir -p $(dir $(2))
+@tr -d '\000' <"$(1)" | cmp -s - "$(1)" || { echo "$(1) holds a NUL byte, which no C file may. Save it as plain text." >&2; exit 1; }
+@$(CC) $(FLAGS) -O1 $(SANITIZER) -isystem $(3)/include "$(1)" -o "$(2)" $(4) || \
+	{ echo "$(1) does not compile. Begin with the first line above that says error." >&2; exit 1; }
+endef
+SHARED := lessons/workbook.h lessons/kernels.h Makefile
+
+$(SIMULATOR)/%: %.c $(SHARED) $(LIBRARY)
+	$(call compile,$<,$@,build/cuda,$(LIBRARY) -Wl$(comma)-rpath$(comma)'$$ORIGIN/..')
+
+build/gpu/%: %.c $(SHARED) build/gpu/kernels.o
+	$(call compile,$<,$@,build/gpu,build/gpu/kernels.o -Lbuild/gpu/lib -Wl$(comma)-rpath$(comma)'$$ORIGIN/../lib' -lcudart -lstdc++)
+
+# One program for the checks, wherever its source lies: LESSON=FILE.c PROGRAM=FILE
+.PHONY: program
+program:
+	$(call compile,$(LESSON),$(PROGRAM),build/cuda,$(LIBRARY))
+
+$(LIBRARY): $(OBJECTS) simulator/libcudart.map
+	@$(CC) $(SANITIZER) -shared -Wl,-soname,libcudart.so.13 -Wl,--version-script=simulator/libcudart.map -pthread -o $@ $(OBJECTS)
+
+$(SIMULATOR)/objects/%.o: simulator/%.c build/cuda/found Makefile
+	@mkdir -p $(@D)
+	@$(CC) $(FLAGS) -O2 -fPIC -fvisibility=hidden -pthread $(SANITIZER) -isystem build/cuda/include -MMD -MP -c $< -o $@
+-include $(wildcard $(OBJECTS:.o=.d))
+
+build/gpu/kernels.o: lessons/kernels.cu lessons/kernels.h build/gpu/nvcc Makefile
+	@"$$(cat build/gpu/nvcc)" -O2 -arch=native -Ilessons -c $< -o $@
+
+# These scripts look each time, take milliseconds, and touch their file only when something changed.
+build/cuda/found: FORCE
+	@tests/setup.sh $(if $(filter test check-%,$(MAKECMDGOALS)),test,build)
+build/gpu/nvcc: FORCE
+	@tests/setup.sh gpu
+FORCE:
+
+build/venv/docs: docs/requirements.txt
+	@tests/setup.sh docs
+	@build/venv/bin/python3 -m pip install --quiet --disable-pip-version-check --requirement $< && touch $@
+
+# What is not there
+$(LESSONS:%=lessons/%.c) $(LESSONS:%=solutions/%.c):
+	@echo "$@ is not there. If it was renamed or deleted: git checkout -- $@ brings it back." >&2; exit 1
+.DEFAULT:
+	@printf '%s\n' "make $@: there is no such command or file. make help lists the commands. The lessons are:" $(LESSONS:%='    %') >&2; exit 1

@@ -1,0 +1,225 @@
+# shellcheck shell=bash
+# What the checks of the lessons share. A check is tests/NN_name.bats; it judges one C file, $LESSON, on the simulated device:
+#
+#   load helpers
+#   setup_file() { lesson_setup 06_release_threshold; }
+#   @test "the output is the one a device prints" { run_lesson; expect_clean; expect_output 06_release_threshold; }
+#   @test "the same with 96 MiB" { run_lesson 96; expect_clean; expect_output 06_release_threshold.96; }
+#   @test "the threshold is set before the first free" {
+#       run_lesson
+#       expect_journal 'any(.[]; .call == "cudaMemPoolSetAttribute")' 'The program sets the release threshold.'
+#   }
+#
+#   lesson_setup NAME          compiles $LESSON (default: solutions/NAME.c) in a folder of its own
+#   run_lesson [ARGUMENT...]   runs it; sets $status, $output, $errors (what it printed on stdout and stderr) and $journal (a file)
+#                              SIM_ENV=(SIM_PACE=late) before it gives the simulated device more environment
+#   expect_output NAME         stdout is tests/expected/NAME.txt
+#   expect_journal JQ SENTENCE [JQ]   the boolean JQ holds for the journal as one array; SENTENCE says what is expected of the
+#                              program, the second JQ what happened instead
+#   expect_clean               exit status 0, no hazard, nothing left allocated, nothing that the simulated device does not know
+#   expect_status N SENTENCE   the exit status is N
+#   miss SENTENCE [LINE...]    a test fails with these words
+#
+# A program that does not compile, does not end, floods its folder or dies of a signal is told so once; the other tests of the
+# file are then skipped. tests/run.sh is how it is run.
+
+ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+cd "$ROOT" || exit 1
+unset MAKEFLAGS MAKELEVEL MFLAGS   # a make that runs the suite says nothing to the makes inside it
+
+for library in bats-support bats-assert bats-file; do
+    for library_folder in /usr/lib/bats /usr/share/bats /usr/lib; do
+        if [ -e "$library_folder/$library/load.bash" ]; then
+            # shellcheck source=/dev/null
+            source "$library_folder/$library/load.bash"
+            break
+        fi
+    done
+done
+unset library library_folder
+
+tell() { printf '%s\n' "$@"; }
+
+miss() {
+    tell "$@"
+    return 1
+}
+
+lesson_setup() {
+    local name=$1 file=${LESSON:-solutions/$1.c} library=build/simulator
+    [ -z "${SANITIZE:-}" ] || library=build/simulator-${SANITIZE//,/-}
+    export CHECK_NAME=$name CHECK_LESSON=$file CHECK_LIBRARY=$ROOT/$library
+    # The student's runs are found in build/check/NN_name; others, which may run at the same time, elsewhere.
+    if [ -z "${CHECK_FOLDER:-}" ]; then
+        case $file in
+        lessons/*) CHECK_FOLDER=build/check/$name ;;
+        *) CHECK_FOLDER=build/check/$(basename "$(dirname "$file")").$(basename "$file" .c)${SANITIZE:+-$SANITIZE} ;;
+        esac
+    fi
+    export CHECK_FOLDER
+    rm -rf "$CHECK_FOLDER"
+    mkdir -p "$CHECK_FOLDER"
+    if [ ! -e "$library/libcudart.so.13" ]; then
+        echo "The simulated device is not built. Type: make simulator" >"$CHECK_FOLDER/refused"
+    elif [ ! -f "$file" ]; then
+        echo "$file is not there. If it was renamed or deleted: git checkout -- $file brings it back." >"$CHECK_FOLDER/refused"
+    elif ! make program LESSON="$file" PROGRAM="$CHECK_FOLDER/program" BACKEND=simulator SANITIZE="${SANITIZE:-}" >"$CHECK_FOLDER/compiler" 2>&1; then
+        grep -v '^make' "$CHECK_FOLDER/compiler" >"$CHECK_FOLDER/refused"
+    fi
+}
+
+# Ends the test with the words of $CHECK_FOLDER/refused: the first test fails, the others are skipped.
+refuse() {
+    if mkdir "$CHECK_FOLDER/told" 2>/dev/null; then
+        cat "$CHECK_FOLDER/refused"
+        return 1
+    fi
+    skip "the program could not be checked, see the first miss"
+}
+
+# shellcheck disable=SC2034  # output and journal are for the tests
+run_lesson() {
+    local folder count=1 number
+    if [ -e "$CHECK_FOLDER/refused" ]; then refuse; return; fi
+    while folder=$CHECK_FOLDER/$BATS_TEST_NUMBER-$count && [ -e "$folder" ]; do count=$((count + 1)); done
+    mkdir -p "$folder"
+    CHECK_RUN=$folder CHECK_COMMAND="${CHECK_NAME%%_*}${1:+ ARGS=\"$*\"}"
+    journal=$folder/journal.jsonl
+    tests/run.sh "$folder" LD_LIBRARY_PATH="$CHECK_LIBRARY" SIM_JOURNAL=journal.jsonl "${SIM_ENV[@]}" -- "$ROOT/$CHECK_FOLDER/program" "$@"
+    status=$(cat "$folder/status")
+    output=$(head -c 100000 "$folder/stdout" | tr -d '\000')
+    errors=$(head -c 100000 "$folder/stderr" | tr -d '\000')
+
+    number=$((status - 128))
+    case $(cat "$folder/ended" 2>/dev/null) in
+    time) tell "The program did not end within ${CHECK_SECONDS:-5} seconds and was stopped: does a loop, or a wait, never come to its end?" ;;
+    flood) tell "The program wrote without end and was stopped: does a loop never come to its end?" ;;
+    *)
+        if [ "$number" -le 0 ] || ! kill -l "$number" >/dev/null 2>&1; then return 0; fi
+        tell "The program died of signal SIG$(kill -l "$number"): $(signal_sentence "$number")" ;;
+    esac >"$folder/refused"
+    mv "$folder/refused" "$CHECK_FOLDER/refused"
+    { printed; try_it; } >>"$CHECK_FOLDER/refused"
+    refuse
+}
+
+signal_sentence() {
+    case $(kill -l "$1") in
+    SEGV | BUS) echo "it touched memory that is not its own. The host cannot read or write device memory through a pointer." ;;
+    ABRT) echo "it, or a library, gave up (abort)." ;;
+    FPE) echo "an arithmetic error, such as a division by zero." ;;
+    *) echo "something ended it from outside, or it did so itself." ;;
+    esac
+}
+
+# ---- what a miss shows ----
+
+printed() { # the first lines of stderr and the last of stdout
+    if [ -n "$errors" ]; then
+        echo "On stderr it printed:"
+        head -n 12 <<<"$errors" | cut -c 1-200 | sed 's/^/    /'
+    fi
+}
+
+page() {
+    local file
+    for file in "docs/$CHECK_NAME.md" "docs/$CHECK_NAME.rst"; do
+        if [ -e "$file" ]; then echo "$file"; return; fi
+    done
+    echo "docs/$CHECK_NAME"
+}
+
+try_it() {
+    echo "See it yourself: make $CHECK_COMMAND. Its files: $CHECK_RUN. The page: $(page)."
+}
+
+visible() { # one line, with what cannot be seen made visible
+    local line=${1:0:200}
+    if [[ $line == *[![:print:]]* ]]; then printf '%q' "$line"; else printf '%s' "$line"; fi
+}
+
+# ---- expectations ----
+
+expect_status() {
+    [ "$status" = "$1" ] || {
+        tell "Expected: ${2:-exit status $1.}" "Happened: exit status $status."
+        printed
+        try_it
+        return 1
+    }
+}
+
+expect_output() {
+    local expected=tests/expected/$1.txt number=0 wanted lines=()
+    [ -e "$expected" ] || { tell "$expected is not there: nothing to compare with."; return 1; }
+    if cmp -s "$expected" "$CHECK_RUN/stdout"; then return 0; fi
+    if [ ! -s "$CHECK_RUN/stdout" ]; then
+        tell "Expected: the lines of $expected on stdout." "Happened: stdout is empty. Was nothing printed, or stdout closed?"
+        printed
+        try_it
+        return 1
+    fi
+    mapfile -t lines <<<"$output"
+    while IFS= read -r wanted; do
+        if [ "$number" -ge "${#lines[@]}" ]; then
+            tell "The output ends after line $number." "Expected next: $(visible "$wanted")"
+            break
+        elif [ "$wanted" != "${lines[number]}" ]; then
+            tell "Line $((number + 1)) of the output differs." "Expected: $(visible "$wanted")" "Happened: $(visible "${lines[number]}")"
+            break
+        fi
+        number=$((number + 1))
+    done <"$expected"
+    if [ "$number" = "$(wc -l <"$expected")" ]; then
+        tell "The output goes on after its last expected line (line $number)." "Happened: $(visible "${lines[number]:-a missing line end, a NUL byte or an empty line}")"
+    fi
+    printed
+    echo "The whole expected output: $expected, recorded on a real device."
+    try_it
+    return 1
+}
+
+expect_journal() {
+    local result=0 answer
+    if [ ! -s "$journal" ]; then
+        tell "Expected: $2" "Happened: the program made no CUDA call at all: the journal of the simulated device is empty."
+        printed
+        try_it
+        return 1
+    fi
+    answer=$(jq -e -s "$1" "$journal" 2>&1) || result=$?
+    if [ "$result" = 0 ] && [ "$answer" = true ]; then return 0; fi
+    case $result in
+    0 | 1)
+        echo "Expected: $2"
+        if [ -n "${3:-}" ]; then echo "Happened: $(jq -r -s "$3" "$journal" 2>&1)"; fi
+        [ "$answer" = false ] || echo "(The check's question gave $answer, neither true nor false.)" ;;
+    *) echo "Expected: $2" "Happened: the journal could not be read: $answer" ;;
+    esac
+    printed
+    try_it
+    return 1
+}
+
+expect_clean() {
+    if grep -q '^hazard:' <<<"$errors"; then
+        tell "Expected: a program whose every access is ordered." "Happened: the simulated device found a hazard."
+    elif [ "$status" != 0 ]; then
+        tell "Expected: exit status 0." "Happened: exit status $status."
+    elif [ ! -s "$journal" ]; then
+        tell "Expected: CUDA calls." "Happened: the program made none: the journal of the simulated device is empty."
+    elif ! jq -e -s 'last.did == "exit"' "$journal" >/dev/null 2>&1; then
+        tell "Expected: a program that returns from main or calls exit." "Happened: it left in another way: its journal has no last line."
+    elif ! jq -e -s 'last.hazards == 0' "$journal" >/dev/null; then
+        tell "Expected: a program whose every access is ordered." "Happened: the simulated device found a hazard."
+    elif ! jq -e -s 'last.live == 0' "$journal" >/dev/null; then
+        tell "Expected: everything that was allocated is freed at the end." "Happened: allocations left: $(jq -r -s 'last.live' "$journal")."
+    elif ! jq -e -s 'all(.[]; .did != "unsupported")' "$journal" >/dev/null; then
+        tell "Expected: calls that the simulated device knows." "Happened: $(jq -r -s '[.[] | select(.did == "unsupported").call] | unique | join(", ")' "$journal")."
+    else
+        return 0
+    fi
+    printed
+    try_it
+    return 1
+}

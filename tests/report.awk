@@ -1,0 +1,42 @@
+# Reads what bats --tap prints and says it to a person. With lesson=NN_name it speaks to the student who checks that lesson:
+# the places in the test files are left out. The last line is "N passed, N failed"; the exit status is 0 only when tests ran and none failed.
+
+/^1\.\.[0-9]+$/ { plan = substr($0, 4) + 0; next }
+
+/^(not )?ok [0-9]+ / {
+    name = $0
+    sub(/^(not )?ok [0-9]+ /, "", name)
+    if ($1 == "not") { failed++; say("MISS", name) }
+    else if (match(name, / # skip/)) {
+        skipped++
+        reason = substr(name, RSTART + 8)
+        sub(/^ */, "", reason)
+        sub(/^\(/, "", reason); sub(/\)$/, "", reason)
+        say("skip", substr(name, 1, RSTART - 1) ": " (reason == "" ? "no reason was given" : reason))
+    }
+    else { passed++; say("ok", name) }
+    place = 0
+    next
+}
+
+# "(in test file ..., line N)" and "`command' failed": where a test stopped, for those who work on the tests.
+lesson != "" && /^# \((from function|in test file)/ { place = 1 }
+lesson != "" && place { if (/' failed( with status [0-9]+)?$/ || /' failed with/) place = 0; next }
+
+/^# / { print "        " substr($0, 3); next }
+/^#$/ { print ""; next }
+{ print }
+
+function say(word, text) { printf "  %-4s  %s\n", word, text; fflush() }
+
+END {
+    ran = passed + failed + skipped
+    if (plan + 0 == 0 || ran == 0) { print "No test ran."; failed++ }
+    else if (ran != plan) {
+        printf "%d of %d tests ran.\n", ran, plan
+        failed += ran < plan ? plan - ran : 1
+    }
+    print ""
+    print (passed + 0) " passed, " (failed + 0) " failed" (skipped ? ", " skipped " skipped" : "")
+    exit failed > 0
+}

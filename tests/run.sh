@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# Runs one program that is not trusted to behave: run.sh FOLDER [NAME=VALUE...] -- PROGRAM [ARGUMENT...]
+#
+# FOLDER is its working directory and receives stdout, stderr and status (the exit status; 128 + N after signal N); and why, in
+# the file ended, when it was stopped: "time" after CHECK_SECONDS (5), "flood" when FOLDER holds more than CHECK_KILOBYTES (65536).
+# The program gets no input, no descriptor but 0, 1 and 2, and the environment given here only. It leads a session of its own,
+# and every process that carries the run's mark in its environment is killed at the end: nothing outlives the run.
+set -u
+seconds=${CHECK_SECONDS:-5} kilobytes=${CHECK_KILOBYTES:-65536}
+folder=$1
+shift
+given=()
+while [ "$1" != -- ]; do
+    given+=("$1")
+    shift
+done
+shift
+
+for descriptor in "/proc/$$/fd"/*; do
+    descriptor=${descriptor##*/}
+    [ "$descriptor" -le 2 ] || [ "$descriptor" = 255 ] || eval "exec $descriptor>&-"   # 255 is this script
+done
+cd "$folder" || exit 1
+mark=CHECK_MARK=$$.$RANDOM.$folder
+setsid env -i PATH=/usr/bin:/bin HOME="$PWD" LC_ALL=C "$mark" "${given[@]}" "$@" </dev/null >stdout 2>stderr &
+program=$!
+
+(
+    end=$((SECONDS + seconds + 1))
+    while sleep 0.1 && kill -0 "$program" 2>/dev/null; do
+        if [ "$(du -sk . 2>/dev/null | cut -f 1)" -gt "$kilobytes" ]; then echo flood >ended
+        elif [ "$SECONDS" -ge "$end" ]; then echo time >ended
+        else continue; fi
+        kill -KILL -- "-$program"
+        break
+    done
+) >/dev/null 2>&1 </dev/null &
+watcher=$!
+
+status=0
+wait "$program" 2>/dev/null || status=$?
+echo "$status" >status
+kill "$watcher" 2>/dev/null
+wait "$watcher" 2>/dev/null
+kill -KILL -- "-$program" 2>/dev/null
+for ((i = 0; i < 20; i++)); do
+    stray=$(grep -lszF "$mark" /proc/[0-9]*/environ | cut -d / -f 3)
+    [ -n "$stray" ] || break
+    # shellcheck disable=SC2086  # one word for each process
+    kill -KILL $stray 2>/dev/null
+done
+exit 0
