@@ -40,7 +40,7 @@ static void report(const char *what, cudaMemPool_t pool)
     CHECK(cudaMemGetInfo(&free_now, &total));
     long long change = free_before == 0 ? 0 : ((long long)free_now - (long long)free_before) / (long long)MiB;
     free_before = free_now;
-    printf("%-16s %5zu %5zu   %5zu %5zu   %+5lld\n", what, (size_t)(stats.reserved / MiB),
+    printf("%-18s %5zu %5zu   %5zu %5zu   %+5lld\n", what, (size_t)(stats.reserved / MiB),
            (size_t)(stats.reserved_high / MiB), (size_t)(stats.used / MiB), (size_t)(stats.used_high / MiB), change);
 }
 
@@ -58,7 +58,7 @@ int main(int argc, char **argv)
     cudaMemPool_t pool = pool_create();
     pool_set(pool, cudaMemPoolAttrReleaseThreshold, UINT64_MAX);    /* only the trim gives memory back */
 
-    printf("MiB           reserved  high    used  high   free on the device\n");
+    printf("MiB             reserved  high    used  high   free on the device\n");
     CHECK(cudaMallocFromPoolAsync((void **)&small, 1 * MiB, pool, stream));
     CHECK(launch_fill(small, 1, 1 * MiB / sizeof(int), stream));
     CHECK(cudaStreamSynchronize(stream));
