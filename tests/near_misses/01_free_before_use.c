@@ -1,0 +1,52 @@
+/* Frees the block before it is copied. Caught by: "cudaFreeAsync comes after the last use of the block" */
+#include "kernels.h"
+#include "workbook.h"
+
+#include <string.h>
+
+static size_t count_of(int wanted, const int *values, size_t count)
+{
+    size_t found = 0;
+    for (size_t i = 0; i < count; i++)
+        found += values[i] == wanted;
+    return found;
+}
+
+int main(int argc, char **argv)
+{
+    size_t bytes = mib_argument(argc, argv, 8) * MiB, count = bytes / sizeof(int);
+    int *data, *result;
+    cudaStream_t stream;
+    CHECK(cudaStreamCreate(&stream));
+    CHECK(cudaMallocHost((void **)&result, bytes));     /* page-locked: a copy to it does not stop the host */
+    memset(result, 0, bytes);
+    volatile int *gate = gate_create();
+
+    /* The stream holds at the gate. What is put into it from here on stays pending until the gate opens. */
+    CHECK(launch_hold(gate, stream));
+    CHECK(cudaMallocAsync((void **)&data, bytes, stream));
+    printf("allocated       pointer %s   stream %s\n", data != NULL ? "known" : "null",
+           cudaGetErrorName(cudaStreamQuery(stream)));
+
+    /* YOUR WORK, 1 of 2. Four calls on this stream, none of which waits: set every element of the block to 40,
+     * add 2 to every element, copy the block to `result` (cudaMemcpyAsync), free the block (cudaFreeAsync). */
+    CHECK(launch_fill(data, 40, count, stream));
+    CHECK(launch_add(data, 2, count, stream));
+    CHECK(cudaFreeAsync(data, stream));
+    CHECK(cudaMemcpyAsync(result, data, bytes, cudaMemcpyDeviceToHost, stream));
+
+    printf("used and freed  42 in %zu of %zu elements   stream %s\n", count_of(42, result, count), count,
+           cudaGetErrorName(cudaStreamQuery(stream)));
+    gate_open(gate);
+
+        CHECK(cudaStreamSynchronize(stream));
+
+    size_t right = count_of(42, result, count);
+    printf("synchronised    42 in %zu of %zu elements   stream %s\n", right, count,
+           cudaGetErrorName(cudaStreamQuery(stream)));
+
+    CHECK(cudaStreamDestroy(stream));
+    CHECK(cudaFreeHost(result));
+    gate_destroy(gate);
+    return right == count ? 0 : 1;
+}
