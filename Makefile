@@ -12,10 +12,10 @@ export CC
 
 LESSONS := $(sort $(basename $(notdir $(wildcard solutions/[0-9][0-9]_*.c tests/[0-9][0-9]_*.bats))))
 SOLUTIONS := $(sort $(basename $(notdir $(wildcard solutions/[0-9][0-9]_*.c))))
-NUMBERS := $(foreach lesson,$(LESSONS),$(firstword $(subst _, ,$(lesson))))
+NUMBERS := $(sort $(foreach lesson,$(LESSONS),$(firstword $(subst _, ,$(lesson)))))
 SHORT := $(patsubst 0%,%,$(filter 0%,$(NUMBERS)))
 RUNNING := run $(foreach number,$(NUMBERS) $(SHORT),$(number) solution-$(number))
-lesson = $(filter $(1)_%,$(LESSONS))
+lesson = $(firstword $(filter $(1)_%,$(LESSONS)))
 
 # BACKEND=simulator or BACKEND=gpu; left out, the best one there. A command that runs programs says which, and why, in its first line.
 ifneq ($(filter $(RUNNING),$(MAKECMDGOALS))$(BACKEND),)
@@ -48,7 +48,7 @@ run: $(SOLUTIONS:%=build/$(DEVICE)/solutions/%)
 test: $(LIBRARY)
 	@$(MAKE) SANITIZE=address,undefined simulator
 	@$(MAKE) SANITIZE=thread simulator
-	@set -o pipefail; bats --tap --jobs "$$(nproc)" tests/*.bats 2>&1 | awk -f tests/report.awk
+	@set -o pipefail; bats --tap --jobs "$$(nproc)" --no-parallelize-within-files tests/[a-z]*.bats tests/[0-9]*.bats 2>&1 | awk -f tests/report.awk
 
 ## make 06            build and run lessons/06_*.c; ARGS="64" gives it an argument
 .PHONY: $(NUMBERS) $(SHORT)
@@ -101,9 +101,12 @@ help:
 
 # ---- How things are built ----
 
+lost = echo "$(1) is not there. If it was renamed or deleted: git checkout -- $(1) brings it back."
+
 # $(call compile,SOURCE,PROGRAM,FOLDER OF include/,LINKED)
 define compile
 @mkdir -p $(dir $(2))
+@[ -f "$(1)" ] || { [ -d "$(1)" ] && echo "$(1) is a folder, not a C file." || $(call lost,$(1)); exit 1; } >&2
 @tr -d '\000' <"$(1)" | cmp -s - "$(1)" || { echo "$(1) holds a NUL byte, which no C file may. Save it as plain text." >&2; exit 1; }
 @$(CC) $(FLAGS) -O1 $(SANITIZER) -isystem $(3)/include "$(1)" -o "$(2)" $(4) || \
 	{ echo "$(1) does not compile. Begin with the first line above that says error." >&2; exit 1; }
@@ -145,6 +148,6 @@ build/venv/docs: docs/requirements.txt
 
 # What is not there
 $(LESSONS:%=lessons/%.c) $(LESSONS:%=solutions/%.c):
-	@echo "$@ is not there. If it was renamed or deleted: git checkout -- $@ brings it back." >&2; exit 1
+	@$(call lost,$@) >&2; exit 1
 .DEFAULT:
 	@printf '%s\n' "make $@: there is no such command or file. make help lists the commands. The lessons are:" $(LESSONS:%='    %') >&2; exit 1

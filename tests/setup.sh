@@ -16,17 +16,22 @@ say() { printf '%s\n' "$*"; }
 fail() { printf '%s\n' "$@" >&2; exit 1; }
 found() { type -P "$1" >/dev/null; }
 compiler=${CC:-gcc}
+root=${SETUP_ROOT:-}   # before /usr, /opt and /dev: the tests show it a machine that has nothing there
 
 # ---- packages -------------------------------------------------------------------------------------------------------
 
-bats_library() { [ -e "/usr/lib/bats/$1/load.bash" ] || [ -e "/usr/share/bats/$1/load.bash" ] || [ -e "/usr/lib/$1/load.bash" ]; }
+bats_library() {
+    local folder
+    for folder in usr/lib/bats usr/share/bats usr/lib; do [ ! -e "$root/$folder/$1/load.bash" ] || return 0; done
+    return 1
+}
 gnu_parallel() { found parallel && grep -q 'GNU Parallel' "$(type -P parallel)"; }   # moreutils has another program of this name
 c_headers() { echo '#include <stdio.h>' | "$compiler" -E - >/dev/null 2>&1; }
 
 missing_packages() { # the Debian packages that are missing for: build, test, venv
     case $1 in
     build | test)
-        if ! found "$compiler"; then say gcc libc6-dev
+        if ! found "$compiler"; then say gcc; say libc6-dev
         elif [ ! -e /usr/include/stdio.h ] && ! c_headers; then say libc6-dev; fi ;;
     venv)
         python3 -c 'import ensurepip, venv' 2>/dev/null || say python3-venv ;;
@@ -41,7 +46,7 @@ missing_packages() { # the Debian packages that are missing for: build, test, ve
 
 install_missing() {
     local packages administrator=()
-    read -ra packages <<<"$(missing_packages "$1" | xargs)"
+    mapfile -t packages < <(missing_packages "$1")
     [ "${#packages[@]}" != 0 ] || return 0
     found apt-get || fail "Missing: ${packages[*]} (these are Debian's names). Install them, then run make again."
     if [ "$(id -u)" != 0 ]; then administrator=(sudo); fi
@@ -54,7 +59,7 @@ install_missing() {
     { "${administrator[@]}" apt-get update && DEBIAN_FRONTEND=noninteractive "${line[@]}"; } >build/apt.log 2>&1 </dev/null ||
         fail "$(grep -E '^[EW]:' build/apt.log | head -n 3)" \
             "The packages could not be installed (the whole log: build/apt.log). When the network is there, run make again, or type:" "    ${line[*]}"
-    read -ra packages <<<"$(missing_packages "$1" | xargs)"
+    mapfile -t packages < <(missing_packages "$1")
     [ "${#packages[@]}" = 0 ] || fail "apt-get ran, but this is still missing: ${packages[*]}."
 }
 
@@ -69,15 +74,14 @@ headers_serve() { # the structures and symbol names are those of major version 1
     [ "${version:-0}" -ge 13000 ] && [ "$version" -lt 14000 ] && [ -e "$1/crt/host_defines.h" ]
 }
 toolkit_includes() { # where a toolkit's headers may be, best first
-    local nvcc root
+    local nvcc folder
     if [ -n "${CUDA_HOME:-}" ]; then
         say "$CUDA_HOME/include"
     elif nvcc=$(type -P nvcc); then
         say "$(dirname "$(dirname "$(realpath "$nvcc")")")/include"
     fi
-    # SETUP_ROOT lets the tests show a machine whose usual folders are empty.
-    for root in "${SETUP_ROOT:-}"/usr/local/cuda "${SETUP_ROOT:-}"/usr/local/cuda-13* "${SETUP_ROOT:-}"/opt/cuda "${SETUP_ROOT:-}"/usr/lib/cuda "${SETUP_ROOT:-}"/usr; do
-        say "$root/include"
+    for folder in "$root"/usr/local/cuda "$root"/usr/local/cuda-13* "$root"/opt/cuda "$root"/usr/lib/cuda "$root"/usr; do
+        say "$folder/include"
     done
 }
 
@@ -100,21 +104,23 @@ fetch_headers() {
     fi
     say "Fetching the CUDA 13.0 headers from PyPI (3 MB) into build/cuda."
     mkdir -p build/cuda
-    rm -rf build/cuda/wheel
-    $python -m pip install --retries 1 --timeout 20 --no-deps --only-binary :all: --require-hashes --target build/cuda/wheel \
-        --requirement tests/cuda-headers.txt >build/cuda/pip.log 2>&1 || {
-        rm -rf build/cuda/wheel
+    rm -rf build/cuda/wheel build/cuda/arriving
+    if ! $python -m pip install --retries 1 --timeout 20 --no-deps --only-binary :all: --require-hashes \
+        --target build/cuda/arriving --requirement tests/cuda-headers.txt >build/cuda/pip.log 2>&1; then
+        rm -rf build/cuda/arriving
         fail "$(grep '^ERROR' build/cuda/pip.log | head -n 3)" \
             "There are no CUDA 13 headers on this machine, and PyPI did not give them (the whole log: build/cuda/pip.log)." \
             "When the network is there, run make again; or install a CUDA 13 toolkit and set CUDA_HOME to its folder."
-    }
+    fi
+    mv build/cuda/arriving build/cuda/wheel
 }
 
-# build/cuda/include is a link to the headers in use. build/cuda/found is rewritten when they change: objects depend on it.
+# build/cuda/include is a link to the headers in use. build/cuda/found holds their place and is rewritten only when that changes:
+# what is built depends on it. build/cuda/searched holds the CUDA_HOME for which the search was made.
 headers() {
-    local record="CUDA_HOME=${CUDA_HOME:-}" include older='' chosen=''
+    local include older='' chosen=''
     check_cuda_home
-    if [ -e build/cuda/include/crt/host_defines.h ] && [ -e build/cuda/found ] && [ "$(head -n 1 build/cuda/found)" = "$record" ]; then return; fi
+    if [ -e build/cuda/include/crt/host_defines.h ] && [ -e build/cuda/found ] && [ "$(cat build/cuda/searched 2>/dev/null)" = "${CUDA_HOME:-none}" ]; then return; fi
     mkdir -p build/cuda
     while read -r include; do
         if headers_serve "$include"; then chosen=$(realpath "$include"); break; fi
@@ -129,21 +135,22 @@ headers() {
         chosen=$(realpath build/cuda/wheel/nvidia/cu13/include)
     fi
     ln -sfn "$chosen" build/cuda/include
-    printf '%s\n%s\n' "$record" "$chosen" >build/cuda/found
+    [ "$(cat build/cuda/found 2>/dev/null)" = "$chosen" ] || say "$chosen" >build/cuda/found
+    say "${CUDA_HOME:-none}" >build/cuda/searched
 }
 
 # ---- the GPU --------------------------------------------------------------------------------------------------------
 
 nvcc_path() {
     local nvcc
-    for nvcc in ${CUDA_HOME:+"$CUDA_HOME/bin/nvcc"} "$(type -P nvcc)" "${SETUP_ROOT:-}"/usr/local/cuda/bin/nvcc "${SETUP_ROOT:-}"/opt/cuda/bin/nvcc; do
+    for nvcc in ${CUDA_HOME:+"$CUDA_HOME/bin/nvcc"} "$(type -P nvcc)" "$root"/usr/local/cuda/bin/nvcc "$root"/opt/cuda/bin/nvcc; do
         if [ -x "$nvcc" ]; then say "$nvcc"; return; fi
     done
     return 1
 }
 
 gpu_there() {
-    if found nvidia-smi; then nvidia-smi -L 2>/dev/null | grep -q '^GPU 0'; else compgen -G "${SETUP_ROOT:-}/dev/nvidia[0-9]*" >/dev/null; fi
+    if found nvidia-smi; then nvidia-smi -L 2>/dev/null | grep -q '^GPU 0'; else compgen -G "$root/dev/nvidia[0-9]*" >/dev/null; fi
 }
 
 backend() {
@@ -163,15 +170,15 @@ backend() {
 }
 
 gpu() {
-    local nvcc root include library version
+    local nvcc toolkit include library version
     check_cuda_home
     nvcc=$(nvcc_path) || fail "nvcc was not found."
     if [ -e build/gpu/nvcc ] && [ "$(cat build/gpu/nvcc)" = "$nvcc" ] && [ -e build/gpu/include/cuda_runtime_api.h ]; then return; fi
-    root=$(dirname "$(dirname "$(realpath "$nvcc")")")
-    for include in "$root/include" "$root"/targets/*/include /usr/include; do [ ! -e "$include/cuda_runtime_api.h" ] || break; done
+    toolkit=$(dirname "$(dirname "$(realpath "$nvcc")")")
+    for include in "$toolkit/include" "$toolkit"/targets/*/include; do [ ! -e "$include/cuda_runtime_api.h" ] || break; done
     version=$(header_version "$include")
     [ "${version:-0}" -ge 12000 ] || fail "The toolkit of $nvcc has CUDART_VERSION ${version:-unknown}; the lessons need 12.0 or later. Say BACKEND=simulator."
-    for library in "$root"/lib64 "$root"/lib "$root"/targets/*/lib "/usr/lib/$("$compiler" -dumpmachine)"; do [ ! -e "$library/libcudart.so" ] || break; done
+    for library in "$toolkit"/lib64 "$toolkit"/lib "$toolkit"/targets/*/lib "/usr/lib/$("$compiler" -dumpmachine)"; do [ ! -e "$library/libcudart.so" ] || break; done
     [ -e "$library/libcudart.so" ] || fail "libcudart.so was not found beside $nvcc. Install the whole toolkit, or say BACKEND=simulator."
     mkdir -p build/gpu
     ln -sfn "$include" build/gpu/include

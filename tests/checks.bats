@@ -1,0 +1,67 @@
+#!/usr/bin/env bats
+# The checks checked: a starter, a program that only prints, a near miss must fail, in words that help.
+
+load helpers
+
+# The words of a missed check without what differs anyhow: the folders.
+misses() { grep -A 4 '^  MISS' <<<"$output" | grep -v 'See it yourself'; }
+
+@test "every lesson has its starter, solution, check, expected output and near misses" {
+    local lesson
+    for lesson in $(lessons); do
+        for file in "lessons/$lesson.c" "solutions/$lesson.c" "tests/$lesson.bats" "tests/expected/$lesson.txt"; do
+            [ -s "$file" ] || complain "$file is missing or empty."
+        done
+        compgen -G "tests/near_misses/${lesson%%_*}_*.c" >/dev/null || complain "tests/near_misses/${lesson%%_*}_*.c: there is none."
+    done
+    [ -n "$(lessons)" ] || complain "There is no lesson."
+    finish
+}
+
+@test "every starter compiles without a warning and fails its check" {
+    local lesson
+    for lesson in $(lessons); do
+        run make -s program LESSON="lessons/$lesson.c" PROGRAM="$BATS_TEST_TMPDIR/program"
+        [ "$status$output" = 0 ] || complain "lessons/$lesson.c: the compiler says: $output"
+        check "lessons/$lesson.c" "$lesson"
+        [[ "$status" != 0 && "$output" == *MISS* && "$output" == *failed* ]] || complain "The starter of $lesson passes its check." "$output"
+    done
+    finish
+}
+
+@test "a program that only prints the expected lines fails every check" {
+    local lesson fake
+    for lesson in $(lessons); do
+        fake=$BATS_TEST_TMPDIR/fake/$lesson.c
+        mkdir -p "${fake%/*}"
+        {
+            echo '#include <stdio.h>'
+            echo 'int main(void) {'
+            sed 's/[\\"]/\\&/g; s/.*/    puts("&");/' "tests/expected/$lesson.txt"
+            echo '    return 0; }'
+        } >"$fake"
+        check "$fake" "$lesson"
+        [[ "$status" != 0 && "$output" == *MISS* ]] || complain "$lesson: printing the lines is enough." "$output"
+        [[ "$output" != *"does not compile"* ]] || complain "$lesson: the fake does not compile." "$output"
+    done
+    finish
+}
+
+@test "every near miss fails, with a sentence of its own" {
+    local lesson file seen words
+    for lesson in $(lessons); do
+        seen=
+        for file in "tests/near_misses/${lesson%%_*}"_*.c; do
+            [ -e "$file" ] || continue
+            check "$file" "$lesson"
+            words=$(misses)
+            if [ "$status" = 0 ]; then complain "$file passes the check." "$output"
+            elif [ -z "$words" ]; then complain "$file fails without a word." "$output"
+            elif [[ "$output" == *"does not compile"* ]]; then complain "$file does not compile." "$output"
+            elif [[ "$seen" == *"$words"* ]]; then complain "$file fails in the words of another near miss:" "$words"
+            fi
+            seen+=$words$'\n'
+        done
+    done
+    finish
+}

@@ -1,0 +1,84 @@
+#!/usr/bin/env bash
+# Records what the solutions print on a real GPU: gpu.sh [FOLDER], by default build/gpu-record.
+#
+# For a machine with a GPU, a CUDA toolkit, gcc and make; it needs neither network nor the tools of the test suite. Each line of
+# tests/gpu_runs.txt is run on the GPU and on the simulated device, and under compute-sanitizer where there is one. A run may take
+# SECONDS_EACH (60) seconds, so that one that hangs does not eat the time of the others.
+# FOLDER then holds NN_name.txt or NN_name.ARGUMENT.txt (stdout on the GPU), .simulator.txt and .sanitizer.txt beside it, gpu.md
+# (the table), and all of it once more as record.tar. Exit status 0: every run ended with 0 and printed what was expected.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+folder=${1:-build/gpu-record}
+each=${SECONDS_EACH:-60}
+mkdir -p "$folder" || exit 1
+wrong=0
+sanitizer=$(type -P compute-sanitizer || ls /usr/local/cuda/bin/compute-sanitizer 2>/dev/null)
+
+# build DEVICE PROGRAM: make says why when it cannot
+build() { make -s BACKEND="$1" "build/$1/solutions/$2" >"$folder/build.log" 2>&1 || { cat "$folder/build.log" >&2; false; }; }
+
+same() { # same FILE FILE: yes or no, or - when the first is not there
+    if [ ! -e "$1" ]; then echo "-"; elif cmp -s "$1" "$2"; then echo yes; else echo no; fi
+}
+
+errors() { sed -n 's/.*ERROR SUMMARY: \([0-9]*\) error.*/\1/p' "$1" | tail -n 1; }
+
+# sanitize OUT OPTIONS... -- PROGRAM...: the number of errors, or how it ended
+sanitize() {
+    local out=$1 status=0 options=() count
+    shift
+    [ -n "$sanitizer" ] || { echo "-"; return; }
+    while [ "$1" != -- ]; do options+=("$1"); shift; done
+    shift
+    timeout -k 5 "$each" "$sanitizer" --tool memcheck "${options[@]}" "$@" >>"$out" 2>&1 || status=$?
+    count=$(errors "$out")
+    if [ "$status" -ge 124 ]; then echo "stopped after $each s"; else echo "${count:-status $status}"; fi
+}
+
+one_run() { # one_run LESSON [ARGUMENT]: one line of the table
+    local lesson=$1 name=$1${2:+.$2} status=0 simulated leaks races expected
+    shift
+    if ! build gpu "$lesson"; then
+        wrong=1
+        echo "| $lesson | ${1:-} | does not compile | | | | |"
+        return
+    fi
+    timeout -k 5 "$each" "build/gpu/solutions/$lesson" "$@" >"$folder/$name.txt" 2>"$folder/$name.stderr.txt" </dev/null || status=$?
+    [ -s "$folder/$name.stderr.txt" ] || rm -f "$folder/$name.stderr.txt"
+    if build simulator "$lesson"; then
+        timeout -k 5 "$each" "build/simulator/solutions/$lesson" "$@" >"$folder/$name.simulator.txt" 2>&1 </dev/null
+    fi
+    expected=$(same "tests/expected/$name.txt" "$folder/$name.txt")
+    simulated=$(same "$folder/$name.simulator.txt" "$folder/$name.txt")
+    rm -f "$folder/$name.sanitizer.txt"
+    leaks=$(sanitize "$folder/$name.sanitizer.txt" --leak-check full -- "build/gpu/solutions/$lesson" "$@")
+    races=$(sanitize "$folder/$name.sanitizer.txt" --track-stream-ordered-races all -- "build/gpu/solutions/$lesson" "$@")
+    [ "$status" = 0 ] || status="$status ($(head -n 1 "$folder/$name.stderr.txt" 2>/dev/null))"
+    if [ "$status" != 0 ] || [ "$expected" = no ]; then wrong=1; fi
+    echo "| $lesson | ${1:-} | $status | $expected | $simulated | $leaks | $races |"
+}
+
+{
+    echo "# The lessons on a GPU"
+    echo
+    echo "Written by tests/gpu.sh: each solution, as it ran on the device named here."
+    echo
+    echo "- date: $(date -u +%Y-%m-%d)"
+    echo "- GPU, driver: $(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader 2>/dev/null | head -n 1)"
+    echo "- toolkit: $("$(type -P nvcc || echo /usr/local/cuda/bin/nvcc)" --version 2>/dev/null | sed -n 's/.*release \([0-9.]*\).*/\1/p')"
+    echo "- compute-sanitizer: $([ -n "$sanitizer" ] && "$sanitizer" --version | tail -n 1 || echo "not there")"
+    echo "- commit: $(git rev-parse --short HEAD 2>/dev/null)"
+    echo
+    echo "| lesson | MiB | exit status | same as expected | same as simulator | memcheck, leaks | stream-ordered races |"
+    echo "|---|---|---|---|---|---|---|"
+    while read -r lesson argument; do
+        case $lesson in '' | '#'*) continue ;; esac
+        # shellcheck disable=SC2086  # no argument is none, not an empty one
+        one_run "$lesson" $argument </dev/null
+    done <tests/gpu_runs.txt
+    [ "$wrong" = 0 ]
+} | tee "$folder/gpu.md"
+wrong=${PIPESTATUS[0]}
+rm -f "$folder/build.log"
+tar -cf "$folder/record.tar" --exclude=record.tar -C "$folder" .
+exit "$wrong"

@@ -1,0 +1,148 @@
+#!/usr/bin/env bats
+# The commands of the Makefile, as a person types them. What they set up is in setup.bats, what the checks judge in checks.bats.
+
+load helpers
+
+first() { lessons | head -n 1; }
+
+# No GPU and no toolkit, whatever this machine has; what is found already in build/ stays.
+nowhere() { as_typed env -u CUDA_HOME PATH=/usr/bin:/bin SETUP_ROOT=/nowhere "$@"; }
+
+@test "make help names every command of the Makefile" {
+    run as_typed make help
+    assert_success
+    for command in run test 06 solution-06 check-06 list docs simulator bench clean help; do
+        assert_line --regexp "^make $command +[a-z]"
+    done
+    assert_output --partial BACKEND
+    run as_typed make
+    assert_line --partial "make run"
+}
+
+@test "make list: the solutions, in order" {
+    run as_typed make list
+    assert_success
+    assert_output "$(basename -s .c solutions/[0-9][0-9]_*.c | sort)"
+}
+
+@test "a lesson that does not exist: the list of lessons" {
+    for goal in 99 check-99 solution-99 nonsense; do
+        run as_typed make "$goal"
+        assert_failure
+        assert_line --partial "make $goal: there is no such command"
+        for lesson in $(lessons); do assert_line --partial "$lesson"; done
+    done
+}
+
+@test "make run runs every solution in order, also with -j4, and says the backend first" {
+    run nowhere make -j4 run
+    assert_success
+    assert_line --index 0 "Backend: simulator (no nvcc was found in CUDA_HOME, PATH, /usr/local/cuda or /opt/cuda)"
+    assert_equal "$(grep '^== ' <<<"$output" | cut -c 4-)" "$(lessons)"
+}
+
+@test "make 01, make 1, ARGS, make solution-01: the program's own output after the backend" {
+    local lesson number
+    lesson=$(first)
+    number=${lesson%%_*}
+    run nowhere make "solution-$number" BACKEND=simulator
+    assert_success
+    assert_line --index 0 "Backend: simulator (BACKEND=simulator)"
+    assert_equal "$(tail -n +2 <<<"$output")" "$(cat "tests/expected/$lesson.txt")"
+    assert_equal "$(nowhere make "solution-${number#0}" BACKEND=simulator)" "$output"
+    run nowhere make "solution-$number" ARGS=nonsense
+    assert_failure
+    assert_output --partial '"nonsense"'
+    run nowhere make "$number"
+    assert_line --partial "Backend: simulator"
+    assert_equal "$(nowhere make "${number#0}" 2>&1 | sed 's/\[.*//')" "$(sed 's/\[.*//' <<<"$output")"
+}
+
+@test "BACKEND=gpu without a GPU, or a backend that is unknown, is an error" {
+    run nowhere make run BACKEND=gpu
+    assert_failure
+    assert_output --partial "BACKEND=gpu, but no nvcc was found"
+    for command in run test check-01 01; do
+        run nowhere make "$command" BACKEND=cpu
+        assert_failure
+        assert_output --partial "BACKEND=cpu is not known"
+    done
+}
+
+@test "a CUDA_HOME without headers is an error of make" {
+    run as_typed env CUDA_HOME=/not/there make run
+    assert_failure
+    assert_output --partial "CUDA_HOME is /not/there"
+}
+
+@test "after an edit only the lesson is built, within 2 seconds" {
+    local lesson copy=$BATS_TEST_TMPDIR/copy
+    lesson=$(first)
+    workbook_copy "$copy"
+    cd "$copy" || return 1
+    nowhere make -s simulator
+    touch -r build/simulator/libcudart.so.13 library
+    sed 's/int main/\n&/' "solutions/$lesson.c" >"lessons/$lesson.c"
+    local start=${EPOCHREALTIME/./}
+    run nowhere make "${lesson%%_*}"
+    local took=$((${EPOCHREALTIME/./} - start))
+    assert_success
+    [ ! build/simulator/libcudart.so.13 -nt library ] || miss "The simulated device was linked again."
+    [ "$took" -le 2000000 ] || miss "It took $took microseconds."
+    # An older program that was built from another text must not run in its place.
+    printf '#include <stdio.h>\nint main(void) { puts("new text"); }\n' >"lessons/$lesson.c"
+    run nowhere make "${lesson%%_*}"
+    assert_line "new text"
+}
+
+@test "a changed header of the simulated device rebuilds what includes it, and only that" {
+    local copy=$BATS_TEST_TMPDIR/copy header users
+    workbook_copy "$copy"
+    cd "$copy" || return 1
+    nowhere make -s simulator
+    run nowhere make -n simulator
+    refute_output --partial .o
+    header=$(basename "$(find simulator -name '*.h' | sort | head -n 1)")
+    users=$(grep -l "/$header" build/simulator/objects/*.d | wc -l)
+    touch "simulator/$header"
+    run nowhere make -n simulator
+    assert_equal "$(grep -c -- '-c simulator/' <<<"$output")" "$users"
+}
+
+@test "with everything present, nothing is fetched or installed" {
+    mkdir "$BATS_TEST_TMPDIR/bin"
+    for command in apt-get sudo pip pip3 python3 curl wget; do
+        printf '#!/bin/sh\necho %s >>%s\nexit 1\n' "$command" "$BATS_TEST_TMPDIR/calls" >"$BATS_TEST_TMPDIR/bin/$command"
+    done
+    chmod +x "$BATS_TEST_TMPDIR"/bin/*
+    run as_typed env PATH="$BATS_TEST_TMPDIR/bin:$PATH" make run
+    assert_success
+    run as_typed env PATH="$BATS_TEST_TMPDIR/bin:$PATH" make "check-$(first | cut -c 1-2)"
+    assert_file_not_exists "$BATS_TEST_TMPDIR/calls"
+}
+
+@test "the report: a plan of zero tests, tests that did not run, no plan at all are failures" {
+    report() { run awk -f tests/report.awk <<<"$1"; }
+    report $'1..2\nok 1 one\nok 2 two'
+    assert_success
+    assert_line --index 2 "2 passed, 0 failed"
+    report $'1..3\nok 1 one\nnot ok 2 two\n# why\nok 3 three # skip no GPU'
+    assert_failure
+    assert_line "        why"
+    assert_line "  skip  three: no GPU"
+    assert_equal "${lines[-1]}" "1 passed, 1 failed, 1 skipped"
+    report '1..0'
+    assert_failure
+    assert_line "No test ran."
+    report ''
+    assert_failure
+    report $'1..3\nok 1 one'
+    assert_failure
+    assert_equal "${lines[-1]}" "1 passed, 2 failed"
+}
+
+@test "shellcheck finds nothing in the scripts" {
+    type -P shellcheck >/dev/null || skip "shellcheck is not installed"
+    shellcheck tests/*.sh tests/*.bash .ci/run
+    shellcheck -s bats -S warning tests/*.bats
+}

@@ -1,0 +1,89 @@
+#!/usr/bin/env bats
+# What holds for every solution, whatever it is about: warnings, bad arguments, every pace, sanitizers, the same journal twice.
+
+load helpers
+
+PACES=(measured instant late random:1 random:2 random:3)
+
+setup_file() {
+    local programs=(solutions/[0-9][0-9]_*.c)
+    programs=("${programs[@]%.c}")
+    make -s BACKEND=simulator "${programs[@]/#/build/simulator/}"
+    make -s BACKEND=simulator SANITIZE=address,undefined "${programs[@]/#/build/simulator-address-undefined/}"
+    make -s BACKEND=simulator SANITIZE=thread "${programs[@]/#/build/simulator-thread/}"
+}
+
+# execute FOLDER LIBRARY [NAME=VALUE...] -- PROGRAM [ARGUMENT...]
+execute() {
+    local folder=$1 library=$2
+    shift 2
+    rm -rf "$folder" && mkdir -p "$folder"
+    CHECK_SECONDS=${CHECK_SECONDS:-10} tests/run.sh "$folder" LD_LIBRARY_PATH="$ROOT/$library" SIM_JOURNAL=journal.jsonl "$@"
+}
+
+@test "every solution compiles without a warning" {
+    local lesson
+    for lesson in $(lessons); do
+        run make -s program LESSON="solutions/$lesson.c" PROGRAM="$BATS_TEST_TMPDIR/program"
+        [ "$status$output" = 0 ] || complain "solutions/$lesson.c: the compiler says: $output"
+    done
+    finish
+}
+
+@test "a size that is no size: a sentence on stderr and exit status 2" {
+    local lesson argument folder
+    for lesson in $(lessons); do
+        grep -q mib_argument "solutions/$lesson.c" || continue
+        for argument in abc -1 0 99999999999 99999999999999999999999999 '' 1.5 ' 1' 1x; do
+            folder=build/check/arguments/$lesson
+            execute "$folder" build/simulator -- "$ROOT/build/simulator/solutions/$lesson" "$argument"
+            [ "$(cat "$folder/status")" = 2 ] || complain "$lesson '$argument': exit status $(cat "$folder/status"), not 2."
+            grep -q "[a-z] [a-z]" "$folder/stderr" || complain "$lesson '$argument': no sentence on stderr."
+            grep -qF -- "$argument" "$folder/stderr" || complain "$lesson '$argument': the sentence does not name it."
+            [ ! -s "$folder/stdout" ] || complain "$lesson '$argument': it printed something on stdout all the same."
+        done
+    done
+    finish
+}
+
+@test "every solution prints the same under every pace" {
+    local lesson pace folder
+    for lesson in $(lessons); do
+        for pace in "${PACES[@]}"; do
+            folder=build/check/paces/$lesson-$pace
+            execute "$folder" build/simulator SIM_PACE="$pace" -- "$ROOT/build/simulator/solutions/$lesson"
+            [ "$(cat "$folder/status")" = 0 ] || complain "$lesson, pace $pace: exit status $(cat "$folder/status"): $(head -n 3 "$folder/stderr")"
+            cmp -s "tests/expected/$lesson.txt" "$folder/stdout" || complain "$lesson, pace $pace:" "$(diff "tests/expected/$lesson.txt" "$folder/stdout" 2>&1 | head -n 6)"
+        done
+    done
+    finish
+}
+
+@test "two runs under one pace leave the same journal, byte for byte" {
+    local lesson pace folder
+    for lesson in $(lessons); do
+        for pace in measured late random:2; do
+            folder=build/check/journals/$lesson-$pace
+            execute "$folder-1" build/simulator SIM_PACE="$pace" -- "$ROOT/build/simulator/solutions/$lesson"
+            execute "$folder-2" build/simulator SIM_PACE="$pace" -- "$ROOT/build/simulator/solutions/$lesson"
+            [ -s "$folder-1/journal.jsonl" ] || complain "$lesson, pace $pace: no journal."
+            cmp -s "$folder-1/journal.jsonl" "$folder-2/journal.jsonl" || complain "$lesson, pace $pace:" "$(diff "$folder-1/journal.jsonl" "$folder-2/journal.jsonl" | head -n 6)"
+        done
+    done
+    finish
+}
+
+sanitized() { # sanitized FOLDER: every solution runs without a word from the sanitizer
+    local lesson folder
+    for lesson in $(lessons); do
+        folder=build/check/$1/$lesson
+        CHECK_SECONDS=20 execute "$folder" "build/$1" -- "$ROOT/build/$1/solutions/$lesson"
+        [ "$(cat "$folder/status" "$folder/stderr")" = 0 ] || complain "$lesson: exit status $(cat "$folder/status")." "$(head -n 20 "$folder/stderr")"
+        cmp -s "tests/expected/$lesson.txt" "$folder/stdout" || complain "$lesson prints something else."
+    done
+    finish
+}
+
+@test "address and undefined-behaviour sanitizers find nothing in any solution" { sanitized simulator-address-undefined; }
+
+@test "the thread sanitizer finds nothing in any solution" { sanitized simulator-thread; }
