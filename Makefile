@@ -2,7 +2,6 @@
 SHELL := bash
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.SECONDARY:
 .SECONDEXPANSION:
 MAKEFLAGS += --no-print-directory
 ifeq ($(origin CC),default)
@@ -140,7 +139,7 @@ build/cuda/found: FORCE
 	@tests/setup.sh $(if $(filter test check-%,$(MAKECMDGOALS)),test,build)
 build/gpu/nvcc: FORCE
 	@tests/setup.sh gpu
-FORCE:
+.PHONY: FORCE
 
 build/venv/docs: docs/requirements.txt
 	@tests/setup.sh docs

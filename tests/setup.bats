@@ -50,8 +50,18 @@ set_up() { # set_up [NAME=VALUE...] COMMAND
     run env -i PATH="$bin" HOME="$machine" SETUP_ROOT="$machine/root" "${@:1:$#-1}" "$machine/copy/tests/setup.sh" "${!#}" 3>&- 4>&-
 }
 
+@test "nothing there, no rights: one line to type has it all" {
+    stub apt-get ''
+    set_up build
+    assert_failure
+    assert_line "    sudo apt-get install -y --no-install-recommends gcc libc6-dev python3-venv"
+    set_up test
+    assert_line "    sudo apt-get install -y --no-install-recommends gcc libc6-dev bats bats-support bats-assert bats-file jq parallel python3-venv"
+}
+
 @test "no compiler, no rights: the line to type, and nothing is tried" {
     stub apt-get ''
+    toolkit "$machine/root/usr/local/cuda" 13000
     set_up build
     assert_failure
     assert_line "Missing: gcc libc6-dev. Type this, then run make again:"
@@ -97,6 +107,7 @@ set_up() { # set_up [NAME=VALUE...] COMMAND
 }
 
 @test "an apt-get that fails, or does not help, or is not there: a sentence" {
+    toolkit "$machine/root/usr/local/cuda" 13000
     stub apt-get 'echo "E: Failed to fetch http://example.org"; exit 100'
     set_up STUB_USER=0 build
     assert_failure
@@ -114,6 +125,7 @@ set_up() { # set_up [NAME=VALUE...] COMMAND
 
 @test "moreutils' parallel is not GNU parallel" {
     compiler
+    toolkit "$machine/root/usr/local/cuda" 13000
     stub apt-get ''
     stub parallel ''
     set_up test

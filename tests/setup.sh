@@ -28,25 +28,27 @@ bats_library() {
 gnu_parallel() { found parallel && grep -q 'GNU Parallel' "$(type -P parallel)"; }   # moreutils has another program of this name
 c_headers() { echo '#include <stdio.h>' | "$compiler" -E - >/dev/null 2>&1; }
 
-missing_packages() { # the Debian packages that are missing for: build, test, venv
-    case $1 in
-    build | test)
-        if ! found "$compiler"; then say gcc; say libc6-dev
-        elif [ ! -e /usr/include/stdio.h ] && ! c_headers; then say libc6-dev; fi ;;
-    venv)
-        python3 -c 'import ensurepip, venv' 2>/dev/null || say python3-venv ;;
-    esac
-    if [ "$1" = test ]; then
-        found bats || say bats
-        for library in bats-support bats-assert bats-file; do bats_library $library || say $library; done
-        found jq || say jq
-        gnu_parallel || say parallel
-    fi
+missing_packages() { # the Debian packages that are missing for: compile, suite, fetch, venv
+    local purpose library
+    for purpose in "$@"; do
+        case $purpose in
+        compile)
+            if ! found "$compiler"; then say gcc; say libc6-dev
+            elif [ ! -e /usr/include/stdio.h ] && ! c_headers; then say libc6-dev; fi ;;
+        suite)
+            found bats || say bats
+            for library in bats-support bats-assert bats-file; do bats_library $library || say $library; done
+            found jq || say jq
+            gnu_parallel || say parallel ;;
+        fetch) python3 -m pip --version >/dev/null 2>&1 || missing_packages venv ;;
+        venv) python3 -c 'import ensurepip, venv' 2>/dev/null || say python3-venv ;;
+        esac
+    done
 }
 
 install_missing() {
     local packages administrator=()
-    mapfile -t packages < <(missing_packages "$1")
+    mapfile -t packages < <(missing_packages "$@")
     [ "${#packages[@]}" != 0 ] || return 0
     found apt-get || fail "Missing: ${packages[*]} (these are Debian's names). Install them, then run make again."
     if [ "$(id -u)" != 0 ]; then administrator=(sudo); fi
@@ -59,7 +61,7 @@ install_missing() {
     { "${administrator[@]}" apt-get update && DEBIAN_FRONTEND=noninteractive "${line[@]}"; } >build/apt.log 2>&1 </dev/null ||
         fail "$(grep -E '^[EW]:' build/apt.log | head -n 3)" \
             "The packages could not be installed (the whole log: build/apt.log). When the network is there, run make again, or type:" "    ${line[*]}"
-    mapfile -t packages < <(missing_packages "$1")
+    mapfile -t packages < <(missing_packages "$@")
     [ "${#packages[@]}" = 0 ] || fail "apt-get ran, but this is still missing: ${packages[*]}."
 }
 
@@ -92,7 +94,6 @@ check_cuda_home() {
 }
 
 venv() {
-    install_missing venv
     [ -e build/venv/bin/pip ] || python3 -m venv build/venv || fail "python3 -m venv build/venv did not work; its message stands above."
 }
 
@@ -113,30 +114,40 @@ fetch_headers() {
             "When the network is there, run make again; or install a CUDA 13 toolkit and set CUDA_HOME to its folder."
     fi
     mv build/cuda/arriving build/cuda/wheel
+    chosen=$(realpath build/cuda/wheel/nvidia/cu13/include)
+    headers_serve "$chosen" || fail "The headers that were fetched to build/cuda/wheel are not whole. Remove build/cuda and run make again."
 }
 
 # build/cuda/include is a link to the headers in use. build/cuda/found holds their place and is rewritten only when that changes:
 # what is built depends on it. build/cuda/searched holds the CUDA_HOME for which the search was made.
-headers() {
-    local include older='' chosen=''
-    check_cuda_home
-    if [ -e build/cuda/include/crt/host_defines.h ] && [ -e build/cuda/found ] && [ "$(cat build/cuda/searched 2>/dev/null)" = "${CUDA_HOME:-none}" ]; then return; fi
-    mkdir -p build/cuda
+headers_known() {
+    [ -e build/cuda/include/crt/host_defines.h ] && [ -e build/cuda/found ] && [ "$(cat build/cuda/searched 2>/dev/null)" = "${CUDA_HOME:-none}" ]
+}
+
+search_headers() { # sets chosen, to nothing when they must be fetched
+    local include older=''
+    chosen=
     while read -r include; do
         if headers_serve "$include"; then chosen=$(realpath "$include"); break; fi
         if [ -z "$older" ] && [ -e "$include/cuda_runtime_api.h" ]; then older=$include; fi
     done < <(toolkit_includes; say build/cuda/wheel/nvidia/cu13/include)
-    if [ -n "$older" ]; then
-        say "The CUDA headers in $older (CUDART_VERSION $(header_version "$older")) do not serve the simulated device: it needs a whole set of version 13."
-    fi
-    if [ -z "$chosen" ]; then
-        fetch_headers
-        headers_serve build/cuda/wheel/nvidia/cu13/include || fail "The fetched headers in build/cuda/wheel are not whole. Remove build/cuda and run make again."
-        chosen=$(realpath build/cuda/wheel/nvidia/cu13/include)
-    fi
+    [ -z "$older" ] || say "The CUDA headers in $older (CUDART_VERSION $(header_version "$older")) do not serve the simulated device: it needs a whole set of version 13."
+}
+
+use_headers() {
+    mkdir -p build/cuda
     ln -sfn "$chosen" build/cuda/include
     [ "$(cat build/cuda/found 2>/dev/null)" = "$chosen" ] || say "$chosen" >build/cuda/found
     say "${CUDA_HOME:-none}" >build/cuda/searched
+}
+
+build() { # build PURPOSE...: the compiler, the headers, and packages for more
+    check_cuda_home
+    if headers_known; then install_missing compile "$@"; return; fi
+    search_headers
+    if [ -n "$chosen" ]; then install_missing compile "$@"; else install_missing compile "$@" fetch; fi
+    [ -n "$chosen" ] || fetch_headers
+    use_headers
 }
 
 # ---- the GPU --------------------------------------------------------------------------------------------------------
@@ -175,7 +186,7 @@ gpu() {
     nvcc=$(nvcc_path) || fail "nvcc was not found."
     if [ -e build/gpu/nvcc ] && [ "$(cat build/gpu/nvcc)" = "$nvcc" ] && [ -e build/gpu/include/cuda_runtime_api.h ]; then return; fi
     toolkit=$(dirname "$(dirname "$(realpath "$nvcc")")")
-    for include in "$toolkit/include" "$toolkit"/targets/*/include; do [ ! -e "$include/cuda_runtime_api.h" ] || break; done
+    for include in "$toolkit/include" "$toolkit"/targets/*/include "$root/usr/include"; do [ ! -e "$include/cuda_runtime_api.h" ] || break; done
     version=$(header_version "$include")
     [ "${version:-0}" -ge 12000 ] || fail "The toolkit of $nvcc has CUDART_VERSION ${version:-unknown}; the lessons need 12.0 or later. Say BACKEND=simulator."
     for library in "$toolkit"/lib64 "$toolkit"/lib "$toolkit"/targets/*/lib "/usr/lib/$("$compiler" -dumpmachine)"; do [ ! -e "$library/libcudart.so" ] || break; done
@@ -187,9 +198,10 @@ gpu() {
 }
 
 case ${1:-} in
-build | test) install_missing "$1"; headers ;;
-gpu) install_missing build; gpu ;;
-docs) venv ;;
+build) build ;;
+test) build suite ;;
+gpu) install_missing compile; gpu ;;
+docs) install_missing venv; venv ;;
 backend) backend "${2:-}" ;;
 *) fail "setup.sh: say build, test, docs, gpu or backend." ;;
 esac
