@@ -4,6 +4,10 @@ SHELL := bash
 .DELETE_ON_ERROR:
 .SECONDEXPANSION:
 MAKEFLAGS += --no-print-directory
+# One goal is built on all cores. Several goals, such as `make 01 04`, run one after the other, or as -j says.
+ifeq ($(MAKELEVEL) $(words $(MAKECMDGOALS)) $(filter -j%,$(MAKEFLAGS)),0 1 )
+MAKEFLAGS += -j$(shell nproc)
+endif
 ifeq ($(origin CC),default)
 CC := gcc
 endif
