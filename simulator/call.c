@@ -1,0 +1,166 @@
+/* What every call has in common, and the process's beginning and end. */
+#define _GNU_SOURCE
+#include "call.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
+#include "device.h"
+#include "host.h"
+#include "journal.h"
+#include "memory.h"
+#include "settings.h"
+#include "space.h"
+#include "timeline.h"
+
+static bool ready, forked;
+static bool journalled;                /* the call on its way has a line */
+static const char *name_now = "";
+static unsigned fail_count;
+static _Thread_local cudaError_t last_error;
+
+/* ---- beginning and end ---- */
+
+static bool describe(const void *address)
+{
+    struct place p = memory_find(address);
+    if (!p.heap) return false;
+    if (p.kind == PLACE_BLOCK)
+        host_say("the host touched %p, which is memory of device %d (block %u, %zu bytes): copy it with cudaMemcpy, or let a kernel do the work.", address, p.heap->device, p.chunk->id, p.chunk->asked);
+    else
+        host_say("the host touched %p, which is an address of device %d where nothing is allocated.", address, p.heap->device);
+    return true;
+}
+
+static void in_child(void) { forked = ready; }
+
+static void nothing(uint32_t id, size_t bytes, const void *address, void *site)
+{
+    (void)id, (void)bytes, (void)address, (void)site;
+}
+
+static void at_exit(int status, void *unused)
+{
+    (void)status, (void)unused;
+    if (forked) return;
+    host_lock();
+    timeline_run_on();
+    journal_did("exit");
+    journal_number("live", memory_each_live(nothing));
+    journal_number("hazards", 0);
+    journal_did_end(clock_now());
+    journal_close();
+    host_unlock();
+}
+
+static void start(void)
+{
+    settings_read();
+    host_thread();
+    journal_open();
+    journal_did("start");
+    static const char *const paces[] = { "measured", "instant", "late", "random" };
+    journal_number("journal", 1);
+    journal_number("devices", (uint64_t)settings.devices);
+    journal_number("memory", settings.memory);
+    journal_text("pace", paces[settings.pace]);
+    journal_number("driver", (uint64_t)settings.driver_version);
+    journal_did_end(0);
+    host_on_bad_address(describe);
+    host_after_fork(in_child);
+    on_exit(at_exit, NULL);
+    ready = true;
+}
+
+/* ---- each call ---- */
+
+void call_begin_always(const char *name, time_ns cost)
+{
+    host_lock();
+    if (!ready) start();
+    name_now = name;
+    journalled = true;
+    journal_call(name);
+    clock_charge(cost);
+    if (timeline_busy()) timeline_catch_up();
+}
+
+cudaError_t call_begin(const char *name, time_ns cost)
+{
+    if (timeline_in_host_function()) {
+        /* The lock may be held by the call that waits for this function. */
+        host_lock();
+        journalled = false;
+        return cudaErrorNotPermitted;
+    }
+    call_begin_always(name, cost);
+    if (forked) return cudaErrorInitializationError;
+    if (settings.fail_at && !strcmp(name, settings.fail_call) && ++fail_count == settings.fail_at) return cudaErrorMemoryAllocation;
+    return device_faulted();
+}
+
+cudaError_t call_end(cudaError_t e)
+{
+    /* measured: cudaErrorNotReady is an answer, not an error to remember */
+    if (e && e != cudaErrorNotReady) last_error = e;
+    if (journal_on && journalled) journal_call_end(error_name(e));
+    host_unlock();
+    return e;
+}
+
+void call_end_quietly(void)
+{
+    journal_drop();
+    host_unlock();
+}
+
+const char *call_name(void) { return name_now; }
+
+cudaError_t call_last_error(bool clear)
+{
+    cudaError_t e = device_faulted() ? device_faulted() : last_error;
+    if (clear) last_error = cudaSuccess;
+    return e;
+}
+
+/* ---- handles, and what no program survives ---- */
+
+void call_hazard(const char *kind, const char *format, ...)
+{
+    char text[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    host_report("hazard: %s", text);
+    journal_drop();
+    journal_did("hazard");
+    journal_text("kind", kind);
+    journal_text("call", name_now);
+    journal_did_end(clock_now());
+    journal_close();
+    host_exit(3);
+}
+
+void call_bad_handle(const char *what, enum handle_kind kind, const void *handle, const char *destroyer, const char *maker)
+{
+    bool gone = handle_state(kind, handle) == HANDLE_GONE;
+    call_hazard("bad handle", "%s was given %s that %s. A real driver may crash here.\n  To do: call %s %s.", name_now, what,
+                gone ? "is destroyed" : "was never created", gone ? destroyer : maker, gone ? "after its last use" : "before its first use");
+}
+
+struct stream *call_stream(cudaStream_t handle, bool per_thread)
+{
+    struct stream *s;
+    if (handle == cudaStreamLegacy || (!handle && !per_thread)) s = stream_legacy(device_current());
+    else if (handle == cudaStreamPerThread || !handle) s = stream_per_thread(device_current());
+    else s = handle_object(HANDLE_STREAM, handle);
+    if (!s) call_bad_handle("a stream", HANDLE_STREAM, handle, "cudaStreamDestroy", "cudaStreamCreate");
+    if (s->kind == STREAM_LEGACY) journal_text("stream", "legacy");
+    else if (s->kind == STREAM_PER_THREAD) journal_text("stream", "per-thread");
+    else journal_number("stream", (uint64_t)s->id);
+    return s;
+}

@@ -1,0 +1,179 @@
+/* The API's skin: versions, errors, devices, peers. Each function checks its arguments, makes one call, remembers the error. */
+#include "export.h"
+
+#include <string.h>
+
+#include "call.h"
+#include "device.h"
+#include "durations.h"
+#include "journal.h"
+#include "pool.h"
+#include "timeline.h"
+
+/* ---- errors and versions ---- */
+
+const char *cudaGetErrorName(cudaError_t error) { return error_name(error); }
+const char *cudaGetErrorString(cudaError_t error) { return error_string(error); }
+
+static cudaError_t last_error(const char *name, bool clear)
+{
+    call_begin_always(name, COST_SMALL);
+    cudaError_t e = call_last_error(clear);
+    journal_call_end(error_name(e));
+    call_end_quietly();
+    return e;
+}
+
+cudaError_t cudaGetLastError(void) { return last_error("cudaGetLastError", true); }
+cudaError_t cudaPeekAtLastError(void) { return last_error("cudaPeekAtLastError", false); }
+
+cudaError_t cudaDriverGetVersion(int *version)
+{
+    cudaError_t e = call_begin("cudaDriverGetVersion", COST_SMALL);
+    if (!e && !version) e = cudaErrorInvalidValue;
+    if (!e) *version = settings.driver_version;
+    return call_end(e);
+}
+
+cudaError_t cudaRuntimeGetVersion(int *version)
+{
+    cudaError_t e = call_begin("cudaRuntimeGetVersion", COST_SMALL);
+    if (!e && !version) e = cudaErrorInvalidValue;
+    if (!e) *version = CUDART_VERSION;
+    return call_end(e);
+}
+
+/* ---- devices ---- */
+
+cudaError_t cudaGetDeviceCount(int *count)
+{
+    cudaError_t e = call_begin("cudaGetDeviceCount", COST_SMALL);
+    if (!e && !count) e = cudaErrorInvalidValue;
+    if (!e) *count = settings.devices;
+    return call_end(e);
+}
+
+cudaError_t cudaGetDevice(int *device)
+{
+    cudaError_t e = call_begin("cudaGetDevice", COST_SMALL);
+    if (!e && !device) e = cudaErrorInvalidValue;
+    if (!e) *device = device_current();
+    return call_end(e);
+}
+
+static cudaError_t set_device(const char *name, int device)
+{
+    cudaError_t e = call_begin(name, COST_SMALL);
+    journal_signed("device", device);
+    if (!e && !device_exists(device)) e = cudaErrorInvalidDevice;
+    if (!e) device_set_current(device);
+    return call_end(e);
+}
+
+cudaError_t cudaSetDevice(int device) { return set_device("cudaSetDevice", device); }
+
+cudaError_t cudaInitDevice(int device, unsigned int deviceFlags, unsigned int flags)
+{
+    (void)deviceFlags, (void)flags;
+    cudaError_t e = call_begin("cudaInitDevice", COST_SMALL);
+    if (!e && !device_exists(device)) e = cudaErrorInvalidDevice;
+    return call_end(e);
+}
+
+cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *properties, int device)
+{
+    cudaError_t e = call_begin("cudaGetDeviceProperties", COST_SMALL);
+    if (!e && !properties) e = cudaErrorInvalidValue;
+    if (!e && !device_exists(device)) e = cudaErrorInvalidDevice;
+    if (!e) device_properties(properties);
+    return call_end(e);
+}
+
+cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, int device)
+{
+    cudaError_t e = call_begin("cudaDeviceGetAttribute", COST_SMALL);
+    journal_signed("attribute", (int64_t)attribute);
+    if (!e && !value) e = cudaErrorInvalidValue;
+    if (!e && !device_exists(device)) e = cudaErrorInvalidDevice;
+    if (!e && !device_attribute((int)attribute, value)) e = cudaErrorInvalidValue;
+    if (!e) journal_signed("value", *value);
+    return call_end(e);
+}
+
+cudaError_t cudaDeviceGetStreamPriorityRange(int *leastPriority, int *greatestPriority)
+{
+    cudaError_t e = call_begin("cudaDeviceGetStreamPriorityRange", COST_SMALL);
+    if (!e && leastPriority) *leastPriority = 0;
+    if (!e && greatestPriority) *greatestPriority = -5;      /* measured: H200 */
+    return call_end(e);
+}
+
+cudaError_t cudaDeviceSynchronize(void)
+{
+    cudaError_t e = call_begin("cudaDeviceSynchronize", COST_SYNCHRONISE);
+    journal_signed("device", device_current());
+    if (!e) {
+        timeline_wait_device(device_current(), "cudaDeviceSynchronize");
+        for (struct stream *s = stream_first(); s; s = s->next)
+            if (s->device == device_current()) stream_host_knows(s, s->last, true);
+        pools_synchronized();
+        e = device_faulted();
+    }
+    return call_end(e);
+}
+
+/* Flags choose how a real host waits; here they change nothing (chosen), but wrong ones are refused (measured). */
+static unsigned flags = cudaDeviceMapHost;
+
+cudaError_t cudaSetDeviceFlags(unsigned int wanted)
+{
+    cudaError_t e = call_begin("cudaSetDeviceFlags", COST_SMALL);
+    if (!e && wanted & ~(unsigned)cudaDeviceMask) e = cudaErrorInvalidValue;
+    if (!e) flags = wanted | cudaDeviceMapHost;
+    return call_end(e);
+}
+
+cudaError_t cudaGetDeviceFlags(unsigned int *answer)
+{
+    cudaError_t e = call_begin("cudaGetDeviceFlags", COST_SMALL);
+    if (!e && !answer) e = cudaErrorInvalidValue;
+    if (!e) *answer = flags;
+    return call_end(e);
+}
+
+EXPORT cudaError_t cudaProfilerStart(void) { return call_end(call_begin("cudaProfilerStart", COST_SMALL)); }
+EXPORT cudaError_t cudaProfilerStop(void) { return call_end(call_begin("cudaProfilerStop", COST_SMALL)); }
+
+/* ---- peers ---- */
+
+cudaError_t cudaDeviceCanAccessPeer(int *canAccessPeer, int device, int peerDevice)
+{
+    cudaError_t e = call_begin("cudaDeviceCanAccessPeer", COST_SMALL);
+    if (!e && !canAccessPeer) e = cudaErrorInvalidValue;
+    if (!e && (!device_exists(device) || !device_exists(peerDevice))) e = cudaErrorInvalidDevice;
+    if (!e) *canAccessPeer = device != peerDevice && settings.peers;     /* measured: a device and itself: 0 */
+    return call_end(e);
+}
+
+static cudaError_t set_peer(const char *name, int peer, unsigned wrong_flags, bool on)
+{
+    cudaError_t e = call_begin(name, COST_SMALL);
+    int device = device_current();
+    journal_signed("device", device);
+    journal_signed("peer", peer);
+    if (!e && wrong_flags) e = cudaErrorInvalidValue;
+    if (!e && (!device_exists(peer) || peer == device || !settings.peers)) e = device_exists(peer) && peer != device ? cudaErrorPeerAccessUnsupported : cudaErrorInvalidDevice;
+    if (!e && device_reaches(device, peer) == on) e = on ? cudaErrorPeerAccessAlreadyEnabled : cudaErrorPeerAccessNotEnabled;
+    if (!e) device_set_reach(device, peer, on);
+    return call_end(e);
+}
+
+cudaError_t cudaDeviceEnablePeerAccess(int peerDevice, unsigned int wrong) { return set_peer("cudaDeviceEnablePeerAccess", peerDevice, wrong, true); }
+cudaError_t cudaDeviceDisablePeerAccess(int peerDevice) { return set_peer("cudaDeviceDisablePeerAccess", peerDevice, 0, false); }
+
+/* ---- the one call that returns a structure ---- */
+
+struct cudaChannelFormatDesc cudaCreateChannelDesc(int x, int y, int z, int w, enum cudaChannelFormatKind f)
+{
+    return (struct cudaChannelFormatDesc){ x, y, z, w, f };
+}

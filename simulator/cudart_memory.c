@@ -1,0 +1,240 @@
+/* The API's skin: cudaMalloc, pinned memory, memsets, copies, pointer attributes. */
+#include "export.h"
+
+#include "call.h"
+#include "clock.h"
+#include "device.h"
+#include "durations.h"
+#include "journal.h"
+#include "memory.h"
+#include "timeline.h"
+#include "work.h"
+
+/* The call waits until its device is idle; the pools do not count that as a synchronise (measured: cudaFree, cudaFreeHost). */
+static void wait_for_device(void)
+{
+    timeline_wait_device(device_current(), call_name());
+    for (struct stream *s = stream_first(); s; s = s->next)
+        if (s->device == device_current()) stream_host_knows(s, s->last, false);
+}
+
+/* ---- device memory ---- */
+
+cudaError_t cudaMalloc(void **pointer, size_t bytes)
+{
+    cudaError_t e = call_begin("cudaMalloc", COST_MALLOC);
+    journal_number("bytes", bytes);
+    if (!e && !pointer) e = cudaErrorInvalidValue;
+    if (!e && !bytes) *pointer = NULL;                       /* measured: success and a null pointer */
+    else if (!e) {
+        struct chunk *c = memory_allocate(device_current(), bytes);
+        if (!c) e = cudaErrorMemoryAllocation;
+        else {
+            c->id = memory_new_id();
+            c->site = SITE;
+            journal_number("block", c->id);
+            *pointer = memory_address(memory_heap(device_current()), c);
+        }
+    }
+    return call_end(e);
+}
+
+cudaError_t cudaFree(void *pointer)
+{
+    cudaError_t e = call_begin("cudaFree", pointer ? COST_FREE : COST_SMALL);
+    if (e || !pointer) return call_end(e);
+    struct place p = memory_find(pointer);
+    journal_number("block", memory_block(&p));
+    bool starts = p.kind == PLACE_BLOCK && p.offset == p.chunk->offset;
+    if (starts && p.chunk->leaving)
+        call_hazard("double free", "cudaFree was given block %u, which cudaFreeAsync has freed already. A real driver hangs or crashes at the next synchronise.\n  To do: free it once.", p.chunk->id);
+    if (!starts) e = cudaErrorInvalidValue;
+    else if (p.pool) {
+        pool_free_now(p.pool, p.chunk);                      /* measured: waits for nothing */
+        journal_number("pool", (uint64_t)p.pool->id);
+        journal_number("reserved", pool_reserved(p.pool));
+        journal_number("used", p.pool->used);
+    } else {
+        wait_for_device();
+        memory_free(&p);
+    }
+    return call_end(e);
+}
+
+cudaError_t cudaMemGetInfo(size_t *free, size_t *total)
+{
+    cudaError_t e = call_begin("cudaMemGetInfo", COST_MEM_INFO);
+    if (!e && free) *free = device_free_memory(device_current());
+    if (!e && total) *total = settings.memory;
+    if (!e) journal_number("free", device_free_memory(device_current()));
+    return call_end(e);
+}
+
+/* ---- pinned host memory ---- */
+
+static cudaError_t host_allocate_pinned(const char *name, void **pointer, size_t bytes, unsigned flags, void *site)
+{
+    cudaError_t e = call_begin(name, COST_MALLOC_HOST + (time_ns)((double)bytes / (double)MiB * 330e3));
+    unsigned known = cudaHostAllocPortable | cudaHostAllocMapped | cudaHostAllocWriteCombined;
+    journal_number("bytes", bytes);
+    if (!e && (!pointer || flags & ~known)) e = cudaErrorInvalidValue;
+    if (!e && !bytes) *pointer = NULL;
+    else if (!e) {
+        struct pinned *p = memory_pin_new(bytes, flags | cudaHostAllocMapped);     /* measured: cudaHostGetFlags says mapped in any case */
+        if (!p) e = cudaErrorMemoryAllocation;
+        else {
+            p->site = site;
+            journal_number("block", p->id);
+            *pointer = p->base;
+        }
+    }
+    return call_end(e);
+}
+
+cudaError_t cudaMallocHost(void **pointer, size_t bytes) { return host_allocate_pinned("cudaMallocHost", pointer, bytes, 0, SITE); }
+cudaError_t cudaHostAlloc(void **pointer, size_t bytes, unsigned int flags) { return host_allocate_pinned("cudaHostAlloc", pointer, bytes, flags, SITE); }
+
+/* The pinned memory that starts exactly here, or NULL. */
+static struct pinned *pinned_at(const void *pointer, bool registered)
+{
+    struct place p = memory_find(pointer);
+    return p.kind == PLACE_PINNED && p.pinned->base == pointer && p.pinned->registered == registered ? p.pinned : NULL;
+}
+
+cudaError_t cudaFreeHost(void *pointer)
+{
+    cudaError_t e = call_begin("cudaFreeHost", pointer ? COST_FREE_HOST : COST_SMALL);
+    struct pinned *p = e || !pointer ? NULL : pinned_at(pointer, false);
+    if (!e && pointer && !p) e = cudaErrorInvalidValue;
+    if (p) {
+        journal_number("block", p->id);
+        clock_charge((time_ns)((double)p->bytes / (double)MiB * 86e3));
+        wait_for_device();
+        memory_unpin(p);
+    }
+    return call_end(e);
+}
+
+cudaError_t cudaHostRegister(void *pointer, size_t bytes, unsigned int flags)
+{
+    cudaError_t e = call_begin("cudaHostRegister", COST_MALLOC_HOST);
+    if (!e && (!pointer || !bytes || flags & ~15u)) e = cudaErrorInvalidValue;
+    if (!e && (memory_find(pointer).kind != PLACE_PAGEABLE || memory_find((char *)pointer + bytes - 1).kind != PLACE_PAGEABLE)) e = cudaErrorHostMemoryAlreadyRegistered;
+    if (!e) journal_number("block", memory_pin(pointer, bytes, flags | cudaHostRegisterMapped)->id);
+    return call_end(e);
+}
+
+cudaError_t cudaHostUnregister(void *pointer)
+{
+    cudaError_t e = call_begin("cudaHostUnregister", COST_FREE_HOST);
+    struct pinned *p = e ? NULL : pinned_at(pointer, true);
+    if (!e && !p) e = cudaErrorHostMemoryNotRegistered;
+    if (p) {
+        wait_for_device();
+        memory_unpin(p);
+    }
+    return call_end(e);
+}
+
+cudaError_t cudaHostGetDevicePointer(void **device, void *host, unsigned int flags)
+{
+    cudaError_t e = call_begin("cudaHostGetDevicePointer", COST_SMALL);
+    if (!e && (!device || flags || memory_find(host).kind != PLACE_PINNED)) e = cudaErrorInvalidValue;
+    if (!e) *device = host;                                  /* unified addresses: the same on both sides (measured) */
+    return call_end(e);
+}
+
+cudaError_t cudaHostGetFlags(unsigned int *flags, void *host)
+{
+    cudaError_t e = call_begin("cudaHostGetFlags", COST_SMALL);
+    struct place p = memory_find(host);
+    if (!e && (!flags || p.kind != PLACE_PINNED)) e = cudaErrorInvalidValue;
+    if (!e) *flags = p.pinned->flags;
+    return call_end(e);
+}
+
+/* ---- memsets and copies ---- */
+
+static cudaError_t memset_on(const char *name, void *to, int value, size_t bytes, cudaStream_t stream, bool per_thread)
+{
+    cudaError_t e = call_begin(name, COST_MEMSET);
+    journal_number("bytes", bytes);
+    if (!e) e = work_memset(to, value, bytes, call_stream(stream, per_thread));
+    return call_end(e);
+}
+
+cudaError_t cudaMemset(void *to, int value, size_t bytes) { return memset_on("cudaMemset", to, value, bytes, 0, false); }
+EXPORT cudaError_t cudaMemset_ptds(void *to, int value, size_t bytes) { return memset_on("cudaMemset", to, value, bytes, 0, true); }
+cudaError_t cudaMemsetAsync(void *to, int value, size_t bytes, cudaStream_t stream) { return memset_on("cudaMemsetAsync", to, value, bytes, stream, false); }
+EXPORT cudaError_t cudaMemsetAsync_ptsz(void *to, int value, size_t bytes, cudaStream_t stream) { return memset_on("cudaMemsetAsync", to, value, bytes, stream, true); }
+
+/* The host now knows that the stream's work is over; the pools do not count it as a synchronise (measured: a blocking cudaMemcpy). */
+static cudaError_t wait_for_copy(struct stream *s)
+{
+    timeline_wait(s, s->last, call_name());
+    stream_host_knows(s, s->last, false);
+    return device_faulted();
+}
+
+static cudaError_t copy_async(const char *name, void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind, cudaStream_t stream, bool per_thread, bool peer)
+{
+    cudaError_t e = call_begin(name, kind == cudaMemcpyDeviceToDevice ? COST_COPY_ON_DEVICE : COST_COPY);
+    bool wait = false;
+    journal_number("bytes", bytes);
+    struct stream *s = e ? NULL : call_stream(stream, per_thread);
+    if (!e) e = work_copy(to, from, bytes, kind, s, peer, &wait);
+    if (!e && wait) e = wait_for_copy(s);
+    return call_end(e);
+}
+
+cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind, cudaStream_t stream) { return copy_async("cudaMemcpyAsync", to, from, bytes, kind, stream, false, false); }
+EXPORT cudaError_t cudaMemcpyAsync_ptsz(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind, cudaStream_t stream) { return copy_async("cudaMemcpyAsync", to, from, bytes, kind, stream, true, false); }
+
+static cudaError_t copy(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind, bool per_thread)
+{
+    cudaError_t e = call_begin("cudaMemcpy", COST_COPY_BLOCKING);
+    bool wait = false;
+    journal_number("bytes", bytes);
+    struct stream *s = e ? NULL : call_stream(0, per_thread);
+    if (!e) e = work_copy(to, from, bytes, kind, s, false, &wait);
+    /* documented: from device to device it returns at once; all others return when the copy is over */
+    bool on_device = !e && memory_find(to).heap && memory_find(from).heap;
+    if (!e && bytes && !on_device) e = wait_for_copy(s);
+    return call_end(e);
+}
+
+cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind) { return copy(to, from, bytes, kind, false); }
+EXPORT cudaError_t cudaMemcpy_ptds(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind) { return copy(to, from, bytes, kind, true); }
+
+cudaError_t cudaMemcpyPeerAsync(void *to, int toDevice, const void *from, int fromDevice, size_t bytes, cudaStream_t stream)
+{
+    if (!device_exists(toDevice) || !device_exists(fromDevice)) {
+        cudaError_t e = call_begin("cudaMemcpyPeerAsync", COST_COPY);
+        return call_end(e ? e : cudaErrorInvalidDevice);
+    }
+    return copy_async("cudaMemcpyPeerAsync", to, from, bytes, cudaMemcpyDefault, stream, false, true);
+}
+
+/* ---- pointers ---- */
+
+cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, const void *pointer)
+{
+    cudaError_t e = call_begin("cudaPointerGetAttributes", COST_SMALL);
+    if (!e && !attributes) e = cudaErrorInvalidValue;
+    if (!e) {
+        struct place p = memory_find(pointer);
+        journal_number("block", memory_block(&p));
+        *attributes = (struct cudaPointerAttributes){ .type = cudaMemoryTypeUnregistered, .device = -2, .hostPointer = (void *)pointer };      /* measured: -2 */
+        if (p.kind == PLACE_BLOCK) {
+            attributes->type = cudaMemoryTypeDevice;
+            attributes->device = p.heap->device;
+            attributes->devicePointer = (void *)pointer;
+            attributes->hostPointer = NULL;
+        } else if (p.kind == PLACE_PINNED) {
+            attributes->type = cudaMemoryTypeHost;
+            attributes->device = p.pinned->device;
+            attributes->devicePointer = (void *)pointer;
+        }
+    }
+    return call_end(e);
+}

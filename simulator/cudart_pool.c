@@ -1,0 +1,355 @@
+/* The API's skin: memory pools. */
+#include "export.h"
+
+#include "call.h"
+#include "device.h"
+#include "durations.h"
+#include "handle.h"
+#include "host.h"
+#include "journal.h"
+#include "memory.h"
+#include "pool.h"
+#include "work.h"
+
+static void journal_pool(const struct pool *p)
+{
+    if (p) journal_number("pool", (uint64_t)p->id);
+}
+
+static void journal_figures(const struct pool *p)
+{
+    journal_number("reserved", pool_reserved(p));
+    journal_number("used", p->used);
+}
+
+/* ---- allocating ---- */
+
+/* `p` NULL: the current pool of the stream's device (measured: not of the current device). */
+static cudaError_t allocate(void **pointer, size_t bytes, struct pool *p, struct stream *s, void *site)
+{
+    if (!p) p = pool_current(s->device);
+    journal_pool(p);
+    journal_number("bytes", bytes);
+    if (!bytes) {
+        *pointer = NULL;
+        return cudaSuccess;
+    }
+    enum reuse how;
+    struct chunk *c = pool_allocate(p, bytes, s, &how);
+    if (c) {
+        c->id = memory_new_id();
+        c->site = site;
+        stream_mark(s);
+        *pointer = memory_address(&p->heap, c);
+        journal_number("block", c->id);
+        journal_number("offset", c->offset);
+        journal_text("from", reuse_name(how));
+    }
+    journal_figures(p);
+    return c ? cudaSuccess : cudaErrorMemoryAllocation;
+}
+
+static cudaError_t malloc_async(void **pointer, size_t bytes, cudaStream_t stream, bool per_thread, void *site)
+{
+    cudaError_t e = call_begin("cudaMallocAsync", COST_ALLOC_ASYNC);
+    struct stream *s = e ? NULL : call_stream(stream, per_thread);
+    if (!e && !pointer) e = cudaErrorInvalidValue;
+    if (!e) e = allocate(pointer, bytes, NULL, s, site);
+    return call_end(e);
+}
+
+cudaError_t cudaMallocAsync(void **pointer, size_t bytes, cudaStream_t stream) { return malloc_async(pointer, bytes, stream, false, SITE); }
+EXPORT cudaError_t cudaMallocAsync_ptsz(void **pointer, size_t bytes, cudaStream_t stream) { return malloc_async(pointer, bytes, stream, true, SITE); }
+
+static cudaError_t malloc_from_pool(void **pointer, size_t bytes, cudaMemPool_t pool, cudaStream_t stream, bool per_thread, void *site)
+{
+    cudaError_t e = call_begin("cudaMallocFromPoolAsync", COST_ALLOC_ASYNC);
+    struct stream *s = e ? NULL : call_stream(stream, per_thread);
+    struct pool *p = e ? NULL : pool_of(pool);
+    if (!e && (!pointer || !p)) e = cudaErrorInvalidValue;
+    if (!e) e = allocate(pointer, bytes, p, s, site);
+    return call_end(e);
+}
+
+cudaError_t cudaMallocFromPoolAsync(void **pointer, size_t bytes, cudaMemPool_t pool, cudaStream_t stream) { return malloc_from_pool(pointer, bytes, pool, stream, false, SITE); }
+EXPORT cudaError_t cudaMallocFromPoolAsync_ptsz(void **pointer, size_t bytes, cudaMemPool_t pool, cudaStream_t stream) { return malloc_from_pool(pointer, bytes, pool, stream, true, SITE); }
+
+/* cudaMalloc's block goes when the stream gets there. */
+static void effect_free(struct op *op)
+{
+    struct place p = memory_find(op->to);
+    if (p.kind == PLACE_BLOCK) memory_free(&p);
+}
+
+static cudaError_t free_async(void *pointer, cudaStream_t stream, bool per_thread)
+{
+    cudaError_t e = call_begin("cudaFreeAsync", COST_FREE_ASYNC);
+    struct stream *s = e ? NULL : call_stream(stream, per_thread);
+    if (e || !pointer) return call_end(e);
+    struct place p = memory_find(pointer);
+    journal_pool(p.pool);
+    if (p.kind != PLACE_BLOCK || p.offset != p.chunk->offset) return call_end(cudaErrorInvalidValue);
+    journal_number("block", p.chunk->id);
+    if (p.pool) {
+        pool_free(p.pool, p.chunk, s);
+        journal_figures(p.pool);
+    } else {
+        if (p.chunk->leaving)
+            call_hazard("double free", "cudaFreeAsync was given block %u, which came from cudaMalloc and has been freed by cudaFreeAsync already. A real driver "
+                        "says nothing here and hangs or crashes at the next synchronise.\n  To do: free it once.", p.chunk->id);
+        p.chunk->leaving = true;
+        struct op *op = stream_enqueue(s, OP_WORK, 0);
+        op->effect = effect_free;
+        op->to = pointer;
+    }
+    return call_end(e);
+}
+
+cudaError_t cudaFreeAsync(void *pointer, cudaStream_t stream) { return free_async(pointer, stream, false); }
+EXPORT cudaError_t cudaFreeAsync_ptsz(void *pointer, cudaStream_t stream) { return free_async(pointer, stream, true); }
+
+/* ---- pools ---- */
+
+/* What the driver refuses in properties (measured: one-gpu.txt, "errors"). */
+static cudaError_t check_props(const struct cudaMemPoolProps *props)
+{
+    for (size_t i = 0; i < sizeof props->reserved; i++)
+        if (props->reserved[i]) return cudaErrorInvalidValue;
+    if (props->allocType != cudaMemAllocationTypePinned && props->allocType != cudaMemAllocationTypeManaged) return cudaErrorInvalidValue;
+    if (props->handleTypes & ~settings.handle_types) return cudaErrorInvalidValue;
+    switch (props->location.type) {
+    case cudaMemLocationTypeDevice:
+        if (!device_exists(props->location.id)) return cudaErrorInvalidValue;
+        break;
+    case cudaMemLocationTypeHost:
+    case cudaMemLocationTypeHostNuma:
+        host_say("pools in host memory are not simulated: cudaMemPoolCreate returns cudaErrorNotSupported, where an H200 returns cudaSuccess.");
+        return cudaErrorNotSupported;
+    default:
+        return cudaErrorInvalidValue;
+    }
+    if (props->allocType == cudaMemAllocationTypeManaged) {
+        host_say("managed pools are not simulated: cudaMemPoolCreate returns cudaErrorNotSupported, where an H200 returns cudaSuccess.");
+        return cudaErrorNotSupported;
+    }
+    return props->maxSize > settings.memory ? cudaErrorMemoryAllocation : cudaSuccess;     /* measured: 1 << 50 */
+}
+
+cudaError_t cudaMemPoolCreate(cudaMemPool_t *pool, const struct cudaMemPoolProps *props)
+{
+    cudaError_t e = call_begin("cudaMemPoolCreate", COST_POOL_CREATE);
+    if (!e && (!pool || !props)) e = cudaErrorInvalidValue;
+    if (!e) e = check_props(props);
+    if (!e) {
+        struct pool *p = pool_create(props);
+        journal_pool(p);
+        journal_signed("device", p->device);
+        journal_number("max_size", props->maxSize);
+        *pool = p->handle;
+    }
+    return call_end(e);
+}
+
+cudaError_t cudaMemPoolDestroy(cudaMemPool_t pool)
+{
+    cudaError_t e = call_begin("cudaMemPoolDestroy", COST_POOL_DESTROY);
+    struct pool *p = e ? NULL : pool_of(pool);
+    journal_pool(p);
+    if (!e && (!p || p->is_default)) e = cudaErrorInvalidValue;
+    if (!e) {
+        journal_number("used", p->used);
+        pool_destroy(p);
+    }
+    return call_end(e);
+}
+
+cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, size_t minBytesToKeep)
+{
+    cudaError_t e = call_begin("cudaMemPoolTrimTo", COST_SMALL);
+    struct pool *p = e ? NULL : pool_of(pool);
+    journal_pool(p);
+    journal_number("keep", minBytesToKeep);
+    if (!e && !p) e = cudaErrorInvalidValue;
+    if (!e) {
+        pool_trim(p, minBytesToKeep);
+        journal_figures(p);
+    }
+    return call_end(e);
+}
+
+/* ---- default and current ---- */
+
+static cudaError_t get_pool(const char *name, cudaMemPool_t *pool, int device, bool current)
+{
+    cudaError_t e = call_begin(name, COST_SMALL);
+    journal_signed("device", device);
+    if (!e && !pool) e = cudaErrorInvalidValue;
+    if (!e && !device_exists(device)) e = current ? cudaErrorInvalidValue : cudaErrorInvalidDevice;        /* measured, both */
+    if (!e) {
+        struct pool *p = current ? pool_current(device) : pool_default(device);
+        journal_pool(p);
+        *pool = p->handle;
+    }
+    return call_end(e);
+}
+
+cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t *pool, int device) { return get_pool("cudaDeviceGetDefaultMemPool", pool, device, false); }
+cudaError_t cudaDeviceGetMemPool(cudaMemPool_t *pool, int device) { return get_pool("cudaDeviceGetMemPool", pool, device, true); }
+
+cudaError_t cudaDeviceSetMemPool(int device, cudaMemPool_t pool)
+{
+    cudaError_t e = call_begin("cudaDeviceSetMemPool", COST_SMALL);
+    struct pool *p = e ? NULL : pool_of(pool);
+    journal_signed("device", device);
+    journal_pool(p);
+    if (!e && (!device_exists(device) || !p || p->device != device)) e = cudaErrorInvalidValue;
+    if (!e) pool_set_current(device, p);
+    return call_end(e);
+}
+
+/* ---- attributes ---- */
+
+static const char *attribute_name(enum cudaMemPoolAttr attribute)
+{
+    static const char *const names[] = {
+        [cudaMemPoolReuseFollowEventDependencies]   = "cudaMemPoolReuseFollowEventDependencies",
+        [cudaMemPoolReuseAllowOpportunistic]        = "cudaMemPoolReuseAllowOpportunistic",
+        [cudaMemPoolReuseAllowInternalDependencies] = "cudaMemPoolReuseAllowInternalDependencies",
+        [cudaMemPoolAttrReleaseThreshold]           = "cudaMemPoolAttrReleaseThreshold",
+        [cudaMemPoolAttrReservedMemCurrent]         = "cudaMemPoolAttrReservedMemCurrent",
+        [cudaMemPoolAttrReservedMemHigh]            = "cudaMemPoolAttrReservedMemHigh",
+        [cudaMemPoolAttrUsedMemCurrent]             = "cudaMemPoolAttrUsedMemCurrent",
+        [cudaMemPoolAttrUsedMemHigh]                = "cudaMemPoolAttrUsedMemHigh",
+    };
+    return (unsigned)attribute < sizeof names / sizeof *names && names[attribute] ? names[attribute] : "unknown";
+}
+
+static bool *flag_of(struct pool *p, enum cudaMemPoolAttr attribute)
+{
+    switch (attribute) {
+    case cudaMemPoolReuseFollowEventDependencies:   return &p->policy.events;
+    case cudaMemPoolReuseAllowOpportunistic:        return &p->policy.opportunistic;
+    case cudaMemPoolReuseAllowInternalDependencies: return &p->policy.internal;
+    default:                                        return NULL;
+    }
+}
+
+static cudaError_t get_attribute(struct pool *p, enum cudaMemPoolAttr attribute, void *value)
+{
+    bool *flag = flag_of(p, attribute);
+    if (flag) {
+        journal_number("value", *flag);
+        *(int *)value = *flag;
+        return cudaSuccess;
+    }
+    uint64_t answer;
+    switch (attribute) {
+    case cudaMemPoolAttrReleaseThreshold:   answer = p->threshold; break;
+    case cudaMemPoolAttrReservedMemCurrent: answer = pool_reserved(p); break;
+    case cudaMemPoolAttrReservedMemHigh:    answer = p->reserved_high; break;
+    case cudaMemPoolAttrUsedMemCurrent:     answer = p->used; break;
+    case cudaMemPoolAttrUsedMemHigh:        answer = p->used_high; break;
+    default:                                return cudaErrorInvalidValue;
+    }
+    journal_number("value", answer);
+    *(uint64_t *)value = answer;
+    return cudaSuccess;
+}
+
+cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, enum cudaMemPoolAttr attribute, void *value)
+{
+    cudaError_t e = call_begin("cudaMemPoolGetAttribute", COST_SMALL);
+    struct pool *p = e ? NULL : pool_of(pool);
+    journal_pool(p);
+    journal_text("attribute", attribute_name(attribute));
+    if (!e && (!p || !value)) e = cudaErrorInvalidValue;
+    if (!e) e = get_attribute(p, attribute, value);
+    return call_end(e);
+}
+
+static cudaError_t set_attribute(struct pool *p, enum cudaMemPoolAttr attribute, const void *value)
+{
+    bool *flag = flag_of(p, attribute);
+    if (flag) {
+        journal_signed("value", *(const int *)value);
+        *flag = *(const int *)value != 0;                    /* measured: any non-zero is 1 */
+        return cudaSuccess;
+    }
+    if ((unsigned)attribute - cudaMemPoolAttrReleaseThreshold > (unsigned)(cudaMemPoolAttrUsedMemHigh - cudaMemPoolAttrReleaseThreshold)) return cudaErrorInvalidValue;
+    uint64_t wanted = *(const uint64_t *)value;
+    journal_number("value", wanted);
+    switch (attribute) {
+    case cudaMemPoolAttrReleaseThreshold:
+        p->threshold = wanted;
+        p->news = true;
+        return cudaSuccess;
+    case cudaMemPoolAttrReservedMemHigh:                     /* measured: 0 sets a high mark to the current value, anything else is refused */
+        if (wanted) return cudaErrorInvalidValue;
+        p->reserved_high = pool_reserved(p);
+        return cudaSuccess;
+    case cudaMemPoolAttrUsedMemHigh:
+        if (wanted) return cudaErrorInvalidValue;
+        p->used_high = p->used;
+        return cudaSuccess;
+    default:
+        return cudaErrorInvalidValue;
+    }
+}
+
+cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, enum cudaMemPoolAttr attribute, void *value)
+{
+    cudaError_t e = call_begin("cudaMemPoolSetAttribute", COST_SMALL);
+    struct pool *p = e ? NULL : pool_of(pool);
+    journal_pool(p);
+    journal_text("attribute", attribute_name(attribute));
+    if (!e && !p) e = cudaErrorInvalidValue;
+    if (!e && !value)
+        call_hazard("null value", "cudaMemPoolSetAttribute was given a null pointer for the value of %s. A real driver dies of SIGSEGV here.\n  To do: pass the address of %s that holds the value.",
+                    attribute_name(attribute), flag_of(p, attribute) ? "an int" : "a uint64_t (cuuint64_t)");
+    if (!e) e = set_attribute(p, attribute, value);
+    return call_end(e);
+}
+
+/* ---- access ---- */
+
+cudaError_t cudaMemPoolGetAccess(enum cudaMemAccessFlags *flags, cudaMemPool_t pool, struct cudaMemLocation *location)
+{
+    cudaError_t e = call_begin("cudaMemPoolGetAccess", COST_SMALL);
+    struct pool *p = e ? NULL : pool_of(pool);
+    journal_pool(p);
+    if (!e && (!flags || !p || !location || location->type != cudaMemLocationTypeDevice || !device_exists(location->id))) e = cudaErrorInvalidValue;
+    if (!e) {
+        *flags = p->access >> location->id & 1 ? cudaMemAccessFlagsProtReadWrite : cudaMemAccessFlagsProtNone;
+        journal_signed("device", location->id);
+        journal_number("value", *flags);
+    }
+    return call_end(e);
+}
+
+/* One line of the list (measured: p2p.txt). */
+static cudaError_t check_access(const struct pool *p, const struct cudaMemAccessDesc *d)
+{
+    if (d->location.type != cudaMemLocationTypeDevice || !device_exists(d->location.id)) return cudaErrorInvalidDevice;
+    if (d->flags == cudaMemAccessFlagsProtRead) return cudaErrorNotSupported;
+    if (d->flags != cudaMemAccessFlagsProtNone && d->flags != cudaMemAccessFlagsProtReadWrite) return cudaErrorInvalidValue;
+    if (d->location.id == p->device) return d->flags == cudaMemAccessFlagsProtNone ? cudaErrorInvalidDevice : cudaSuccess;
+    return d->flags == cudaMemAccessFlagsProtReadWrite && !settings.peers ? cudaErrorInvalidDevice : cudaSuccess;
+}
+
+cudaError_t cudaMemPoolSetAccess(cudaMemPool_t pool, const struct cudaMemAccessDesc *list, size_t count)
+{
+    cudaError_t e = call_begin("cudaMemPoolSetAccess", COST_SMALL);
+    struct pool *p = e ? NULL : pool_of(pool);
+    journal_pool(p);
+    if (!e && !p) e = cudaErrorInvalidValue;
+    if (!e && count && !list)
+        call_hazard("null list", "cudaMemPoolSetAccess was given a null list with count %zu. A real driver dies of SIGSEGV here.\n  To do: pass the address of an array of cudaMemAccessDesc.", count);
+    for (size_t i = 0; !e && i < count; i++) e = check_access(p, &list[i]);
+    for (size_t i = 0; !e && i < count; i++) {
+        uint32_t bit = 1u << list[i].location.id;
+        p->access = list[i].flags == cudaMemAccessFlagsProtReadWrite ? p->access | bit : p->access & ~bit;
+        journal_signed("device", list[i].location.id);
+        journal_number("value", (uint64_t)list[i].flags);
+    }
+    return call_end(e);
+}

@@ -1,0 +1,255 @@
+/* The API's skin: streams, events, host functions. Each call exists twice: `_ptsz` is what a program compiled with per-thread default streams calls. */
+#include "export.h"
+
+#include "call.h"
+#include "clock.h"
+#include "device.h"
+#include "durations.h"
+#include "event.h"
+#include "handle.h"
+#include "host.h"
+#include "journal.h"
+#include "pool.h"
+#include "settings.h"
+#include "timeline.h"
+#include "work.h"
+
+/* ---- making and unmaking ---- */
+
+static cudaError_t create(const char *name, cudaStream_t *stream, unsigned flags, int priority)
+{
+    cudaError_t e = call_begin(name, COST_STREAM_CREATE);
+    if (!e && (!stream || flags & ~(unsigned)cudaStreamNonBlocking)) e = cudaErrorInvalidValue;
+    if (!e) {
+        int clamped = priority > 0 ? 0 : priority < -5 ? -5 : priority;        /* measured: -99 becomes -5 */
+        struct stream *s = stream_new(flags & cudaStreamNonBlocking ? STREAM_NON_BLOCKING : STREAM_BLOCKING, device_current(), clamped);
+        journal_number("stream", (uint64_t)s->id);
+        journal_text("kind", flags & cudaStreamNonBlocking ? "non-blocking" : "blocking");
+        *stream = s->handle;
+    }
+    return call_end(e);
+}
+
+cudaError_t cudaStreamCreate(cudaStream_t *stream) { return create("cudaStreamCreate", stream, cudaStreamDefault, 0); }
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned int flags) { return create("cudaStreamCreateWithFlags", stream, flags, 0); }
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t *stream, unsigned int flags, int priority) { return create("cudaStreamCreateWithPriority", stream, flags, priority); }
+
+cudaError_t cudaStreamDestroy(cudaStream_t stream)
+{
+    cudaError_t e = call_begin("cudaStreamDestroy", COST_STREAM_DESTROY);
+    if (!e && (!stream || stream == cudaStreamLegacy || stream == cudaStreamPerThread)) e = cudaErrorInvalidResourceHandle;     /* measured */
+    if (!e) {
+        struct stream *s = call_stream(stream, false);
+        pools_stream_destroyed(s);
+        stream_destroy(s);
+    }
+    return call_end(e);
+}
+
+/* ---- waiting and asking ---- */
+
+/* The legacy stream's end is also the end of what the blocking streams have so far. */
+static void include_blocking(struct stream *s)
+{
+    if (s->kind == STREAM_LEGACY) stream_mark(s);
+}
+
+static cudaError_t synchronize(cudaStream_t stream, bool per_thread)
+{
+    cudaError_t e = call_begin("cudaStreamSynchronize", COST_SYNCHRONISE);
+    if (!e) {
+        struct stream *s = call_stream(stream, per_thread);
+        include_blocking(s);
+        timeline_wait(s, s->last, call_name());
+        stream_host_knows(s, s->last, true);
+        pools_synchronized();
+        e = device_faulted();
+    }
+    return call_end(e);
+}
+
+cudaError_t cudaStreamSynchronize(cudaStream_t stream) { return synchronize(stream, false); }
+EXPORT cudaError_t cudaStreamSynchronize_ptsz(cudaStream_t stream) { return synchronize(stream, true); }
+
+static cudaError_t query(cudaStream_t stream, bool per_thread)
+{
+    cudaError_t e = call_begin("cudaStreamQuery", settings.pace == PACE_LATE ? 1000000 : COST_QUERY);
+    if (!e) {
+        struct stream *s = call_stream(stream, per_thread);
+        include_blocking(s);
+        if (s->done < s->last) e = cudaErrorNotReady;
+        else stream_host_knows(s, s->last, false);
+    }
+    return call_end(e);
+}
+
+cudaError_t cudaStreamQuery(cudaStream_t stream) { return query(stream, false); }
+EXPORT cudaError_t cudaStreamQuery_ptsz(cudaStream_t stream) { return query(stream, true); }
+
+/* The event of a handle; NULL is refused (measured), a handle that is no event ends the process with a sentence. */
+static struct event *event_of(cudaEvent_t handle)
+{
+    struct event *e = handle ? handle_object(HANDLE_EVENT, handle) : NULL;
+    if (e) journal_number("event", (uint64_t)e->id);
+    else if (handle) call_bad_handle("an event", HANDLE_EVENT, handle, "cudaEventDestroy", "cudaEventCreate");
+    return e;
+}
+
+static cudaError_t wait_event(cudaStream_t stream, cudaEvent_t event, unsigned flags, bool per_thread)
+{
+    cudaError_t e = call_begin("cudaStreamWaitEvent", COST_WAIT_EVENT);
+    if (!e && flags & ~(unsigned)cudaEventWaitExternal) e = cudaErrorInvalidValue;
+    if (!e) {
+        struct stream *s = call_stream(stream, per_thread);
+        struct event *v = event_of(event);
+        if (!v) e = cudaErrorInvalidResourceHandle;
+        else if (v->record) stream_wait(s, v->record);       /* measured: an event that was never recorded makes nothing wait */
+    }
+    return call_end(e);
+}
+
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned int flags) { return wait_event(stream, event, flags, false); }
+EXPORT cudaError_t cudaStreamWaitEvent_ptsz(cudaStream_t stream, cudaEvent_t event, unsigned int flags) { return wait_event(stream, event, flags, true); }
+
+/* ---- what a stream is ---- */
+
+static cudaError_t get_flags(cudaStream_t stream, unsigned *flags, bool per_thread)
+{
+    cudaError_t e = call_begin("cudaStreamGetFlags", COST_SMALL);
+    if (!e && !flags) e = cudaErrorInvalidValue;
+    if (!e) *flags = call_stream(stream, per_thread)->kind == STREAM_NON_BLOCKING ? cudaStreamNonBlocking : cudaStreamDefault;
+    return call_end(e);
+}
+
+cudaError_t cudaStreamGetFlags(cudaStream_t stream, unsigned int *flags) { return get_flags(stream, flags, false); }
+EXPORT cudaError_t cudaStreamGetFlags_ptsz(cudaStream_t stream, unsigned int *flags) { return get_flags(stream, flags, true); }
+
+static cudaError_t get_priority(cudaStream_t stream, int *priority, bool per_thread)
+{
+    cudaError_t e = call_begin("cudaStreamGetPriority", COST_SMALL);
+    if (!e && !priority) e = cudaErrorInvalidValue;
+    if (!e) *priority = call_stream(stream, per_thread)->priority;
+    return call_end(e);
+}
+
+cudaError_t cudaStreamGetPriority(cudaStream_t stream, int *priority) { return get_priority(stream, priority, false); }
+EXPORT cudaError_t cudaStreamGetPriority_ptsz(cudaStream_t stream, int *priority) { return get_priority(stream, priority, true); }
+
+static cudaError_t get_id(cudaStream_t stream, unsigned long long *id, bool per_thread)
+{
+    cudaError_t e = call_begin("cudaStreamGetId", COST_SMALL);
+    if (!e && !id) e = cudaErrorInvalidValue;
+    if (!e) *id = call_stream(stream, per_thread)->api_id;
+    return call_end(e);
+}
+
+cudaError_t cudaStreamGetId(cudaStream_t stream, unsigned long long *id) { return get_id(stream, id, false); }
+EXPORT cudaError_t cudaStreamGetId_ptsz(cudaStream_t stream, unsigned long long *id) { return get_id(stream, id, true); }
+
+static cudaError_t get_device(cudaStream_t stream, int *device, bool per_thread)
+{
+    cudaError_t e = call_begin("cudaStreamGetDevice", COST_SMALL);
+    if (!e && !device) e = cudaErrorInvalidValue;
+    if (!e) *device = call_stream(stream, per_thread)->device;
+    return call_end(e);
+}
+
+cudaError_t cudaStreamGetDevice(cudaStream_t stream, int *device) { return get_device(stream, device, false); }
+EXPORT cudaError_t cudaStreamGetDevice_ptsz(cudaStream_t stream, int *device) { return get_device(stream, device, true); }
+
+/* ---- events ---- */
+
+static cudaError_t create_event(const char *name, cudaEvent_t *event, unsigned flags)
+{
+    cudaError_t e = call_begin(name, COST_EVENT_CREATE);
+    unsigned known = cudaEventBlockingSync | cudaEventDisableTiming | cudaEventInterprocess;
+    /* documented and measured: an interprocess event must not time */
+    if (!e && (!event || flags & ~known || (flags & cudaEventInterprocess && !(flags & cudaEventDisableTiming)))) e = cudaErrorInvalidValue;
+    if (!e) {
+        struct event *v = event_new(device_current(), flags);
+        journal_number("event", (uint64_t)v->id);
+        *event = v->handle;
+    }
+    return call_end(e);
+}
+
+cudaError_t cudaEventCreate(cudaEvent_t *event) { return create_event("cudaEventCreate", event, cudaEventDefault); }
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned int flags) { return create_event("cudaEventCreateWithFlags", event, flags); }
+
+cudaError_t cudaEventDestroy(cudaEvent_t event)
+{
+    cudaError_t e = call_begin("cudaEventDestroy", COST_EVENT_DESTROY);
+    struct event *v = e ? NULL : event_of(event);
+    if (!e && !v) e = cudaErrorInvalidResourceHandle;
+    if (!e) event_destroy(v);
+    return call_end(e);
+}
+
+static cudaError_t record(const char *name, cudaEvent_t event, cudaStream_t stream, unsigned flags, bool per_thread)
+{
+    cudaError_t e = call_begin(name, COST_EVENT_RECORD);
+    if (!e && flags & ~(unsigned)cudaEventRecordExternal) e = cudaErrorInvalidValue;
+    struct event *v = e ? NULL : event_of(event);
+    if (!e && !v) e = cudaErrorInvalidResourceHandle;
+    if (!e) {
+        struct stream *s = call_stream(stream, per_thread);
+        if (s->device != v->device) e = cudaErrorInvalidResourceHandle;        /* documented: event and stream must be of one device */
+        else event_record(v, s);
+    }
+    return call_end(e);
+}
+
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) { return record("cudaEventRecord", event, stream, 0, false); }
+EXPORT cudaError_t cudaEventRecord_ptsz(cudaEvent_t event, cudaStream_t stream) { return record("cudaEventRecord", event, stream, 0, true); }
+cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned int flags) { return record("cudaEventRecordWithFlags", event, stream, flags, false); }
+EXPORT cudaError_t cudaEventRecordWithFlags_ptsz(cudaEvent_t event, cudaStream_t stream, unsigned int flags) { return record("cudaEventRecordWithFlags", event, stream, flags, true); }
+
+cudaError_t cudaEventQuery(cudaEvent_t event)
+{
+    cudaError_t e = call_begin("cudaEventQuery", settings.pace == PACE_LATE ? 1000000 : COST_QUERY);
+    struct event *v = e ? NULL : event_of(event);
+    if (!e && !v) e = cudaErrorInvalidResourceHandle;
+    if (!e && v->record) {
+        if (!v->record->done) e = cudaErrorNotReady;
+        else record_host_knows(v->record, false);
+    }
+    return call_end(e);
+}
+
+cudaError_t cudaEventSynchronize(cudaEvent_t event)
+{
+    cudaError_t e = call_begin("cudaEventSynchronize", COST_SYNCHRONISE);
+    struct event *v = e ? NULL : event_of(event);
+    if (!e && !v) e = cudaErrorInvalidResourceHandle;
+    if (!e && v->record) {
+        timeline_wait(v->record->stream, v->record->number, call_name());
+        record_host_knows(v->record, true);
+        pools_synchronized();
+        e = device_faulted();
+    }
+    return call_end(e);
+}
+
+cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t start, cudaEvent_t end)
+{
+    cudaError_t e = call_begin("cudaEventElapsedTime", COST_SMALL);
+    if (!e && !ms) e = cudaErrorInvalidValue;
+    struct event *a = e ? NULL : event_of(start), *b = e ? NULL : event_of(end);
+    if (!e && (!a || !b || !a->record || !b->record || (a->flags | b->flags) & cudaEventDisableTiming)) e = cudaErrorInvalidResourceHandle;
+    if (!e && (!a->record->done || !b->record->done)) e = cudaErrorNotReady;
+    if (!e) *ms = (float)(((double)b->record->finish - (double)a->record->finish) / 1e6);
+    return call_end(e);
+}
+
+/* ---- host functions ---- */
+
+static cudaError_t host_function(cudaStream_t stream, cudaHostFn_t function, void *data, bool per_thread)
+{
+    cudaError_t e = call_begin("cudaLaunchHostFunc", COST_HOST_FUNCTION);
+    if (!e && !function) e = cudaErrorInvalidValue;
+    if (!e) e = work_host_function(function, data, call_stream(stream, per_thread));
+    return call_end(e);
+}
+
+cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void *data) { return host_function(stream, function, data, false); }
+EXPORT cudaError_t cudaLaunchHostFunc_ptsz(cudaStream_t stream, cudaHostFn_t function, void *data) { return host_function(stream, function, data, true); }

@@ -1,0 +1,28 @@
+/* Free chunks in order of size, the oldest first among equals: finds the best fit whose mark is not beyond a limit in logarithmic
+ * time. A treap: a search tree by (bytes, age) that is a heap by a pseudo-random rank, so its depth stays near log2(n). Each node
+ * also knows the least mark below it, so a search can pass over whole branches that are too new. */
+#ifndef SIM_FIT_H
+#define SIM_FIT_H
+
+#include "types.h"
+
+struct fit {                           /* inside each chunk */
+    size_t      bytes;
+    uint64_t    age;                   /* smaller is older; no two are equal */
+    uint64_t    mark, least_mark;      /* its own; the least of its branch */
+    uint32_t    rank;
+    struct fit *left, *right;
+};
+
+struct fit_list { struct fit *root; };
+
+void fit_insert(struct fit_list *list, struct fit *f);
+void fit_remove(struct fit_list *list, struct fit *f);
+/* The smallest with at least `bytes` and a mark of at most `limit`; the oldest of those; or NULL. */
+struct fit *fit_best(const struct fit_list *list, size_t bytes, uint64_t limit);
+/* Any one whose mark is at most `limit`, or NULL. */
+static inline bool fit_has(const struct fit_list *list, uint64_t limit) { return list->root && list->root->least_mark <= limit; }
+/* Calls visit for each whose mark is at most `limit`; visit must not change the list. */
+void fit_each(const struct fit_list *list, uint64_t limit, void (*visit)(struct fit *f, void *argument), void *argument);
+
+#endif

@@ -1,0 +1,368 @@
+/* A heap: chunks, steps, and the index of live chunks. The laws are in heap.h; this file keeps them at every return. */
+#include "heap.h"
+
+#include "host.h"
+
+/* Where live chunks start inside one step: a bit for each grain, and a bit for each word of bits, so the start before an offset is found
+ * in a few instructions. */
+struct step_index {
+    uint64_t sums[STEP / GRAIN / 64 / 64];
+    uint64_t bits[STEP / GRAIN / 64];
+    struct chunk **at;                 /* by grain; pages of it exist only where chunks start */
+};
+
+static struct chunk *spare;
+
+/* ---- bits ---- */
+
+static bool bit_get(const uint64_t *bits, size_t i) { return bits[i / 64] >> i % 64 & 1; }
+static void bit_set(uint64_t *bits, size_t i) { bits[i / 64] |= (uint64_t)1 << i % 64; }
+static void bit_clear(uint64_t *bits, size_t i) { bits[i / 64] &= ~((uint64_t)1 << i % 64); }
+
+/* ---- opening ---- */
+
+static size_t steps_of(const struct heap *h) { return h->limit / h->step; }
+
+void heap_init(struct heap *h, int device, size_t step, size_t limit)
+{
+    *h = (struct heap){ .device = device, .step = step, .limit = limit };
+    size_t words = steps_of(h) / 64 + 1;
+    h->mapped = host_allocate(words * sizeof *h->mapped);
+    h->idle_owner = host_allocate(steps_of(h) * sizeof *h->idle_owner);
+    h->index = host_allocate(steps_of(h) * sizeof *h->index);
+}
+
+static struct chunk *chunk_new(void)
+{
+    struct chunk *c = spare;
+    if (!c) return host_allocate(sizeof *c);
+    spare = c->next_spare;
+    *c = (struct chunk){ .live = false };
+    return c;
+}
+
+static void chunk_drop(struct chunk *c)
+{
+    c->next_spare = spare;
+    spare = c;
+}
+
+bool heap_open(struct heap *h)
+{
+    if (h->base) return true;
+    h->base = host_reserve(h->limit);
+    if (!h->base) return false;
+    struct chunk *all = chunk_new();
+    all->fit.bytes = h->limit;
+    all->fit.age = ++h->ages;
+    all->lane = COMMON;
+    all->partial = true;
+    h->first = all;
+    fit_insert(&h->parts, &all->fit);
+    return true;
+}
+
+void heap_close(struct heap *h)
+{
+    for (struct chunk *c = h->first, *next; c; c = next) {
+        next = c->next;
+        chunk_drop(c);
+    }
+    for (size_t x = 0; x < steps_of(h); x++)
+        if (h->index[x]) {
+            host_free_pages(h->index[x]->at, h->step / GRAIN * sizeof(struct chunk *));
+            host_free(h->index[x]);
+        }
+    if (h->base) host_unreserve(h->base, h->limit);
+    host_free(h->mapped);
+    host_free(h->idle_owner);
+    host_free(h->index);
+    host_free(h->lanes);
+    h->base = NULL;
+}
+
+/* ---- lists ---- */
+
+struct fit_list *heap_lane(struct heap *h, uint32_t lane)
+{
+    for (uint32_t i = 0; i < h->lane_count; i++)
+        if (h->lanes[i].lane == lane) return &h->lanes[i].fits;
+    h->lanes = host_grow(h->lanes, (h->lane_count + 1) * sizeof *h->lanes);
+    h->lanes[h->lane_count] = (struct lane_list){ { NULL }, lane };
+    return &h->lanes[h->lane_count++].fits;
+}
+
+static struct fit_list *list_of(struct heap *h, const struct chunk *c)
+{
+    if (c->lane == COMMON) return c->partial ? &h->parts : &h->whole;
+    return heap_lane(h, c->lane);
+}
+
+struct chunk *heap_best_common(const struct heap *h, size_t bytes, bool whole)
+{
+    struct fit *a = fit_best(&h->whole, bytes, UINT64_MAX);
+    if (whole) return (struct chunk *)a;
+    struct fit *b = fit_best(&h->parts, bytes, UINT64_MAX);
+    if (!a || !b) return (struct chunk *)(a ? a : b);
+    return (struct chunk *)(a->bytes < b->bytes || (a->bytes == b->bytes && a->age < b->age) ? a : b);
+}
+
+/* ---- steps ---- */
+
+static size_t end_of(const struct chunk *c) { return c->offset + c->fit.bytes; }
+
+size_t heap_missing(const struct heap *h, size_t offset, size_t bytes)
+{
+    size_t missing = 0, last = (offset + bytes - 1) / h->step;
+    for (size_t x = offset / h->step; x <= last; x++) {
+        if (x >= h->top) return missing + (last - x + 1);
+        missing += !bit_get(h->mapped, x);
+    }
+    return missing;
+}
+
+bool heap_is_mapped(const struct heap *h, size_t offset, size_t bytes)
+{
+    return offset < h->limit && bytes <= h->limit - offset && (bytes == 0 || heap_missing(h, offset, bytes) == 0);
+}
+
+static bool is_partial(const struct heap *h, const struct chunk *c)
+{
+    return end_of(c) > h->top * h->step || heap_missing(h, c->offset, c->fit.bytes) != 0;
+}
+
+/* Puts a common chunk whose steps have changed into the right one of the two lists; its age stays. */
+static void refile(struct heap *h, struct chunk *c)
+{
+    bool partial = is_partial(h, c);
+    if (partial == c->partial) return;
+    fit_remove(list_of(h, c), &c->fit);
+    c->partial = partial;
+    fit_insert(list_of(h, c), &c->fit);
+}
+
+/* Says again for the steps that touch [from, to) whether the common chunk `c` (NULL: nobody) has them to itself. */
+static void set_owner(struct heap *h, struct chunk *c, size_t from, size_t to)
+{
+    size_t stop = (to + h->step - 1) / h->step;
+    if (stop > h->top) stop = h->top;
+    for (size_t x = from / h->step; x < stop; x++)
+        h->idle_owner[x] = c && bit_get(h->mapped, x) && x * h->step >= c->offset && (x + 1) * h->step <= end_of(c) ? c : NULL;
+}
+
+void heap_map(struct heap *h, struct chunk *c, size_t bytes)
+{
+    size_t last = (c->offset + bytes - 1) / h->step;
+    for (size_t x = c->offset / h->step; x <= last; x++) {
+        if (bit_get(h->mapped, x)) continue;
+        bit_set(h->mapped, x);
+        h->mapped_count++;
+        if (x >= h->top) h->top = x + 1;
+    }
+    set_owner(h, c, c->offset, c->offset + bytes);
+    refile(h, c);
+}
+
+size_t heap_idle_step(const struct heap *h, bool highest, size_t from, size_t to)
+{
+    for (size_t i = 0; i < h->top; i++) {
+        size_t x = highest ? h->top - 1 - i : i;
+        if (h->idle_owner[x] && (x < from || x >= to)) return x;
+    }
+    return SIZE_MAX;
+}
+
+void heap_unmap(struct heap *h, size_t step)
+{
+    struct chunk *c = h->idle_owner[step];
+    bit_clear(h->mapped, step);
+    h->mapped_count--;
+    h->idle_owner[step] = NULL;
+    host_discard(h->base + h->limit + step * h->step, h->step);
+    refile(h, c);
+}
+
+/* ---- the index of live chunks ---- */
+
+static void index_put(struct heap *h, struct chunk *c)
+{
+    size_t x = c->offset / h->step, grain = c->offset % h->step / GRAIN;
+    struct step_index *s = h->index[x];
+    if (!s) {
+        s = h->index[x] = host_allocate(sizeof *s);
+        s->at = host_pages(h->step / GRAIN * sizeof *s->at);
+        if (!s->at) host_give_up("this machine has no memory left for the simulation's own records.");
+    }
+    s->at[grain] = c;
+    bit_set(s->bits, grain);
+    bit_set(s->sums, grain / 64);
+    h->live_count++;
+}
+
+static void index_remove(struct heap *h, struct chunk *c)
+{
+    size_t grain = c->offset % h->step / GRAIN;
+    struct step_index *s = h->index[c->offset / h->step];
+    bit_clear(s->bits, grain);
+    if (!s->bits[grain / 64]) bit_clear(s->sums, grain / 64);
+    h->live_count--;
+}
+
+static struct chunk *last_start(const struct step_index *s, size_t grain)
+{
+    uint64_t word = s->bits[grain / 64] & (UINT64_MAX >> (63 - grain % 64));
+    size_t w = grain / 64;
+    if (!word) {
+        size_t i = w / 64;
+        uint64_t sum = s->sums[i] & (((uint64_t)1 << w % 64) - 1);
+        while (!sum && i) sum = s->sums[--i];
+        if (!sum) return NULL;
+        w = i * 64 + 63 - (size_t)__builtin_clzll(sum);
+        word = s->bits[w];
+    }
+    return s->at[w * 64 + 63 - (size_t)__builtin_clzll(word)];
+}
+
+struct chunk *heap_find(const struct heap *h, size_t offset)
+{
+    if (!h->base || offset >= h->top * h->step) return NULL;
+    struct chunk *c = NULL;
+    size_t grain = offset % h->step / GRAIN;
+    for (size_t x = offset / h->step; !c && h->live_count; x--) {
+        if (h->index[x]) c = last_start(h->index[x], grain);
+        grain = h->step / GRAIN - 1;
+        if (!x) break;
+    }
+    return c && offset < end_of(c) ? c : NULL;
+}
+
+/* ---- chunks ---- */
+
+static void unlink_chunk(struct heap *h, struct chunk *c)
+{
+    if (c->previous) c->previous->next = c->next;
+    else h->first = c->next;
+    if (c->next) c->next->previous = c->previous;
+}
+
+/* A new chunk in front of c. */
+static struct chunk *link_before(struct heap *h, struct chunk *c)
+{
+    struct chunk *n = chunk_new();
+    n->next = c;
+    n->previous = c->previous;
+    if (c->previous) c->previous->next = n;
+    else h->first = n;
+    c->previous = n;
+    return n;
+}
+
+struct chunk *heap_take(struct heap *h, struct chunk *c, size_t bytes)
+{
+    struct chunk *taken = c;
+    fit_remove(list_of(h, c), &c->fit);
+    if (c->lane == COMMON) set_owner(h, NULL, c->offset, c->offset + bytes);
+    if (c->fit.bytes > bytes) {        /* c stays as the rest, so that the steps it owns still point to it */
+        taken = link_before(h, c);
+        taken->offset = c->offset;
+        taken->fit.bytes = bytes;
+        c->offset += bytes;
+        c->fit.bytes -= bytes;
+        c->fit.age = ++h->ages;
+        if (c->lane == COMMON) c->partial = is_partial(h, c);
+        fit_insert(list_of(h, c), &c->fit);
+    }
+    taken->live = true;
+    index_put(h, taken);
+    return taken;
+}
+
+/* Puts a free chunk that is in no list into one, and makes it one with its neighbours there. */
+static void insert_free(struct heap *h, struct chunk *c, uint32_t lane, uint64_t mark)
+{
+    struct chunk *left = c->previous, *right = c->next, *whole = c;
+    if (left && (left->live || left->lane != lane)) left = NULL;
+    if (right && (right->live || right->lane != lane)) right = NULL;
+    size_t from = left ? left->offset : c->offset, to = right ? end_of(right) : end_of(c);
+    size_t changed_from = from, changed_to = to;
+    if (left) {
+        fit_remove(list_of(h, left), &left->fit);
+        if (left->fit.mark > mark) mark = left->fit.mark;
+    }
+    if (right) {
+        fit_remove(list_of(h, right), &right->fit);
+        if (right->fit.mark > mark) mark = right->fit.mark;
+    }
+    /* the larger neighbour lives on: it may own many steps */
+    if (left && (!right || left->fit.bytes >= right->fit.bytes)) {
+        whole = left;
+        changed_from = c->offset;
+    } else if (right) {
+        whole = right;
+        changed_to = end_of(c);
+    }
+    struct chunk *parts[3] = { left, c, right };
+    for (int i = 0; i < 3; i++)
+        if (parts[i] && parts[i] != whole) {
+            unlink_chunk(h, parts[i]);
+            chunk_drop(parts[i]);
+        }
+    whole->offset = from;
+    whole->fit.bytes = to - from;
+    whole->fit.mark = mark;
+    whole->fit.age = ++h->ages;
+    whole->lane = lane;
+    whole->live = false;
+    if (lane == COMMON) {
+        whole->partial = is_partial(h, whole);
+        set_owner(h, whole, changed_from, changed_to);
+    }
+    fit_insert(list_of(h, whole), &whole->fit);
+}
+
+void heap_put(struct heap *h, struct chunk *c, uint32_t lane, uint64_t mark)
+{
+    index_remove(h, c);
+    c->live = false;
+    insert_free(h, c, lane, mark);
+}
+
+void heap_make_common(struct heap *h, struct chunk *c)
+{
+    fit_remove(list_of(h, c), &c->fit);
+    insert_free(h, c, COMMON, 0);
+}
+
+/* ---- the laws ---- */
+
+const char *heap_is_valid(const struct heap *h)
+{
+    size_t at = 0, live = 0, mapped = 0;
+    if (!h->base) return h->first ? "a closed heap has chunks" : NULL;
+    for (size_t x = 0; x < steps_of(h); x++) {
+        if (bit_get(h->mapped, x) && x >= h->top) return "a mapped step lies beyond the top";
+        mapped += bit_get(h->mapped, x);
+        if (!bit_get(h->mapped, x) && h->idle_owner[x]) return "an unmapped step has an owner";
+    }
+    if (mapped != h->mapped_count) return "the count of mapped steps is wrong";
+    for (struct chunk *c = h->first; c; c = c->next) {
+        size_t last = (end_of(c) - 1) / h->step;
+        if (c->offset != at || !c->fit.bytes) return "chunks leave a gap or overlap";
+        if (c->next && c->next->previous != c) return "the list of chunks is broken";
+        if (c->next && !c->live && !c->next->live && c->lane == c->next->lane) return "two neighbours in one list are not one chunk";
+        if (c->live != (heap_find(h, c->offset) == c)) return "the index does not match the live chunks";
+        bool common = !c->live && c->lane == COMMON;
+        if (!common && heap_missing(h, c->offset, c->fit.bytes)) return "a chunk that is not common lies on an unmapped step";
+        if (common && c->partial != is_partial(h, c)) return "a common chunk is in the wrong list";
+        for (size_t x = c->offset / h->step; x <= last && x < h->top; x++) {
+            bool alone = common && x * h->step >= c->offset && (x + 1) * h->step <= end_of(c);
+            if (alone && h->idle_owner[x] != (bit_get(h->mapped, x) ? c : NULL)) return "an idle step has the wrong owner";
+            if (!alone && h->idle_owner[x]) return "a step in use has an owner";
+            if (!alone && !bit_get(h->mapped, x)) return "an unmapped step is not alone in a common chunk";
+        }
+        live += c->live;
+        at = end_of(c);
+    }
+    if (at != h->limit) return "chunks do not reach the end of the range";
+    return live == h->live_count ? NULL : "the count of live chunks is wrong";
+}

@@ -1,0 +1,87 @@
+/* A heap: one range of device addresses, cut into chunks that are live or free, over physical steps that are mapped or not.
+ *
+ *   addresses  | live |  free  | live |      free ...                 (one list of chunks, in address order, without gaps)
+ *   steps      |  mapped  |  mapped  | unmapped | unmapped ...        (HEAP's step: 32 MiB in a pool, 2 MiB for cudaMalloc)
+ *
+ * A free chunk is in one list: that of the stream that freed it, or the common one, which holds what every stream may use: freed and
+ * synchronised, or never used. Neighbours in the same list are always one chunk.
+ *
+ * Laws (heap_is_valid walks them): chunks tile the range; no two neighbours are in one list; what is not common lies on mapped steps; an unmapped
+ * step lies wholly in one common chunk; idle_owner[x] is that chunk for each mapped step x that lies wholly in a common chunk, else NULL. */
+#ifndef SIM_HEAP_H
+#define SIM_HEAP_H
+
+#include "fit.h"
+#include "types.h"
+
+#define COMMON UINT32_MAX              /* the lane of the common list */
+
+struct chunk {
+    struct fit    fit;                 /* first: a struct fit of ours is a chunk. fit.bytes is the chunk's size */
+    size_t        offset;              /* from the heap's base */
+    struct chunk *previous, *next;     /* in address order */
+    bool          live;
+    bool          partial;             /* free and common: some of its steps are not mapped */
+    uint32_t      lane;                /* free: which list */
+    /* live: */
+    size_t        asked;               /* bytes that the program asked for */
+    uint32_t      id;                  /* the journal's "block" */
+    bool          leaving;             /* cudaMalloc's block that cudaFreeAsync has freed, but its stream has not got there */
+    void         *site;                /* return address of the call that allocated it */
+    struct chunk *next_spare;
+};
+
+struct lane_list { struct fit_list fits; uint32_t lane; };
+struct step_index;
+
+struct heap {
+    int            device;
+    size_t         step, limit;        /* bytes of a step; bytes of the range */
+    char          *base;               /* NULL until something is allocated */
+    struct chunk  *first;
+    struct fit_list whole, parts;      /* the common list: chunks with all their steps mapped, and the others */
+    struct lane_list *lanes;           /* the streams' lists, in the order in which they first came here */
+    uint32_t       lane_count;
+    uint64_t       ages;
+    size_t         top;                /* no step from here on was ever mapped */
+    uint64_t      *mapped;             /* a bit for each step */
+    size_t         mapped_count;
+    struct chunk **idle_owner;
+    struct step_index **index;         /* where live chunks start */
+    size_t         live_count;
+};
+
+/* `limit` is a multiple of `step`. */
+void heap_init(struct heap *h, int device, size_t step, size_t limit);
+/* Addresses for the heap, at its first allocation. False when this machine has none left. */
+bool heap_open(struct heap *h);
+void heap_close(struct heap *h);
+
+/* The stream's list, made when it first comes here. */
+struct fit_list *heap_lane(struct heap *h, uint32_t lane);
+/* The best chunk of the common list: all mapped, or any. */
+struct chunk *heap_best_common(const struct heap *h, size_t bytes, bool whole);
+
+/* Makes the start of a free chunk live; the rest stays where it was. All its steps must be mapped. */
+struct chunk *heap_take(struct heap *h, struct chunk *c, size_t bytes);
+/* Frees a live chunk into a list; mark: the place of the free in the stream's order. */
+void heap_put(struct heap *h, struct chunk *c, uint32_t lane, uint64_t mark);
+/* Moves a free chunk of a stream to the common list. */
+void heap_make_common(struct heap *h, struct chunk *c);
+
+/* How many steps under [offset, offset + bytes) are not mapped. */
+size_t heap_missing(const struct heap *h, size_t offset, size_t bytes);
+/* Maps those steps. They lie in the common chunk `c`, at whose start the range is. */
+void heap_map(struct heap *h, struct chunk *c, size_t bytes);
+/* The number of a mapped step that nobody uses, lowest or highest first, outside [from, to); SIZE_MAX when there is none. */
+size_t heap_idle_step(const struct heap *h, bool highest, size_t from, size_t to);
+void heap_unmap(struct heap *h, size_t step);
+
+/* The live chunk that covers this offset, or NULL. */
+struct chunk *heap_find(const struct heap *h, size_t offset);
+/* Is every byte of the range on mapped steps? */
+bool heap_is_mapped(const struct heap *h, size_t offset, size_t bytes);
+/* Walks every law above; NULL, or a sentence about the first that does not hold. */
+const char *heap_is_valid(const struct heap *h);
+
+#endif

@@ -1,0 +1,268 @@
+/* The one door to the operating system. Rule: a failure of the simulation's own bookkeeping ends the process with a sentence; a
+ * failure of what the program asked for is returned to it. */
+#define _GNU_SOURCE
+#include "host.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+const char *host_environment(const char *name)
+{
+    const char *value = getenv(name);
+    return value && *value ? value : NULL;
+}
+
+/* ---- messages ---- */
+
+static void say(const char *prefix, const char *format, va_list arguments)
+{
+    char line[2048];
+    int used = snprintf(line, sizeof line - 1, "%s", prefix);
+    int more = vsnprintf(line + used, sizeof line - 1 - (size_t)used, format, arguments);
+    size_t length = (size_t)used + (more > 0 ? (size_t)more : 0);
+    if (length > sizeof line - 2) length = sizeof line - 2;
+    line[length++] = '\n';
+    for (size_t done = 0; done < length;) {
+        ssize_t n = write(STDERR_FILENO, line + done, length - done);
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) return;
+        done += (size_t)n;
+    }
+}
+
+void host_say(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    say("simulated device: ", format, arguments);
+    va_end(arguments);
+}
+
+void host_report(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    say("", format, arguments);
+    va_end(arguments);
+}
+
+void host_give_up(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    say("simulated device: ", format, arguments);
+    va_end(arguments);
+    fflush(NULL);
+    _exit(1);
+}
+
+void host_exit(int status)
+{
+    fflush(NULL);
+    _exit(status);
+}
+
+/* ---- memory ---- */
+
+char *host_reserve(size_t bytes)
+{
+    char *base = mmap(NULL, 2 * bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (base == MAP_FAILED) return NULL;
+    if (mmap(base + bytes, bytes, PROT_READ | PROT_WRITE, MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) == MAP_FAILED) {
+        munmap(base, 2 * bytes);
+        return NULL;
+    }
+    madvise(base, 2 * bytes, MADV_DONTDUMP);
+    return base;
+}
+
+void host_unreserve(char *base, size_t bytes) { munmap(base, 2 * bytes); }
+void host_discard(char *address, size_t bytes) { madvise(address, bytes, MADV_DONTNEED); }
+
+void *host_allocate(size_t bytes)
+{
+    void *p = calloc(1, bytes ? bytes : 1);
+    if (!p) host_give_up("this machine has no memory left for %zu bytes of the simulation's own records.", bytes);
+    return p;
+}
+
+void *host_grow(void *old, size_t bytes)
+{
+    void *p = realloc(old, bytes);
+    if (!p) host_give_up("this machine has no memory left for %zu bytes of the simulation's own records.", bytes);
+    return p;
+}
+
+void host_free(void *p) { free(p); }
+
+void *host_pages(size_t bytes)
+{
+    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return p == MAP_FAILED ? NULL : p;
+}
+
+void host_free_pages(void *p, size_t bytes) { munmap(p, bytes); }
+
+/* ---- threads ---- */
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+
+void host_lock(void) { pthread_mutex_lock(&lock); }
+void host_unlock(void) { pthread_mutex_unlock(&lock); }
+void host_wake(void) { pthread_cond_broadcast(&changed); }
+
+void host_sleep(unsigned microseconds)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += (long)(microseconds % 1000000) * 1000;
+    until.tv_sec += microseconds / 1000000 + until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    pthread_cond_timedwait(&changed, &lock, &until);
+}
+
+int host_thread(void)
+{
+    static int count;
+    static _Thread_local int number = -1;
+    if (number < 0) number = __atomic_fetch_add(&count, 1, __ATOMIC_RELAXED);
+    return number;
+}
+
+struct start { void (*body)(void *); void *argument; };
+
+static void *thread_main(void *p)
+{
+    struct start start = *(struct start *)p;
+    free(p);
+    start.body(start.argument);
+    return NULL;
+}
+
+void host_start_thread(void (*body)(void *), void *argument)
+{
+    struct start *start = host_allocate(sizeof *start);
+    *start = (struct start){ body, argument };
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pthread_t thread;
+    int error = pthread_create(&thread, NULL, thread_main, start);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (error) host_give_up("no thread could be started (%s).", strerror(error));
+    pthread_detach(thread);
+}
+
+int host_thread_id(void) { return (int)syscall(SYS_gettid); }
+
+/* The fields of a line of /proc/.../stat that follow the name in parentheses; the name may hold spaces. */
+static bool thread_stat(int id, char *state, unsigned long *ticks)
+{
+    char path[64], line[512];
+    snprintf(path, sizeof path, "/proc/self/task/%d/stat", id);
+    FILE *file = fopen(path, "r");
+    if (!file) return false;
+    bool read = fgets(line, sizeof line, file) != NULL;
+    fclose(file);
+    char *rest = read ? strrchr(line, ')') : NULL;
+    unsigned long user = 0, system = 0;
+    if (!rest || sscanf(rest + 2, "%c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", state, &user, &system) != 3) return false;
+    *ticks = user + system;
+    return true;
+}
+
+bool host_thread_asleep(int id)
+{
+    char state;
+    unsigned long ticks;
+    return !thread_stat(id, &state, &ticks) || state == 'S' || state == 'T';
+}
+
+uint64_t host_thread_used(int id)
+{
+    char state;
+    unsigned long ticks;
+    return thread_stat(id, &state, &ticks) ? ticks * 1000000 / (unsigned long)sysconf(_SC_CLK_TCK) : 0;
+}
+
+int host_thread_count(void)
+{
+    FILE *file = fopen("/proc/self/status", "r");
+    char line[256];
+    int count = 2;                     /* when nobody can tell: as if another thread were there */
+    if (!file) return count;
+    while (fgets(line, sizeof line, file))
+        if (sscanf(line, "Threads: %d", &count) == 1) break;
+    fclose(file);
+    return count;
+}
+
+void host_after_fork(void (*handler)(void)) { pthread_atfork(NULL, NULL, handler); }
+
+/* ---- bad addresses ---- */
+
+static bool (*describe_address)(const void *address);
+static struct sigaction before_us[2];
+
+static void bad_address(int number, siginfo_t *information, void *context)
+{
+    static volatile sig_atomic_t inside;
+    if (!inside) {
+        inside = 1;
+        describe_address(information->si_addr);
+    }
+    struct sigaction *old = &before_us[number == SIGBUS];
+    if (old->sa_flags & SA_SIGINFO && old->sa_sigaction) {
+        old->sa_sigaction(number, information, context);
+        return;
+    }
+    sigaction(number, old, NULL);      /* the faulting instruction runs again and now dies of the signal */
+}
+
+void host_on_bad_address(bool (*describe)(const void *address))
+{
+    struct sigaction ours;
+    memset(&ours, 0, sizeof ours);
+    describe_address = describe;
+    ours.sa_sigaction = bad_address;
+    ours.sa_flags = SA_SIGINFO | SA_NODEFER;
+    sigaction(SIGSEGV, &ours, &before_us[0]);
+    sigaction(SIGBUS, &ours, &before_us[1]);
+}
+
+/* ---- files ---- */
+
+struct host_file { FILE *stream; };
+static char open_error[512];
+
+host_file *host_open(const char *path)
+{
+    FILE *stream = fopen(path, "we");
+    if (!stream) {
+        snprintf(open_error, sizeof open_error, "%s", strerror(errno));
+        return NULL;
+    }
+    setvbuf(stream, NULL, _IOFBF, 1 << 18);
+    host_file *file = host_allocate(sizeof *file);
+    file->stream = stream;
+    return file;
+}
+
+const char *host_open_error(void) { return open_error; }
+void host_write(host_file *file, const char *text, size_t bytes) { fwrite(text, 1, bytes, file->stream); }
+
+void host_close(host_file *file)
+{
+    fclose(file->stream);
+    host_free(file);
+}

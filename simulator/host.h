@@ -1,0 +1,68 @@
+/* The one door to the operating system: environment, files, memory, threads, messages. Nothing else includes a system header
+ * for these. */
+#ifndef SIM_HOST_H
+#define SIM_HOST_H
+
+#include "types.h"
+
+/* The value of an environment variable, or NULL when it is unset or empty. */
+const char *host_environment(const char *name);
+
+/* Prints "simulated device: ..." and a newline on standard error, in one write. */
+void host_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* The same without the prefix: for reports whose first word is an interface ("hazard: ..."). */
+void host_report(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* host_say, then ends the process with status 1. For a mistake in the set-up of the simulation, never for one of the program. */
+void host_give_up(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
+/* Ends the process at once with this status, running no exit handlers. */
+void host_exit(int status) __attribute__((noreturn));
+
+/* Memory that the device owns: `bytes` (a multiple of 4096) twice, one behind the other. The first half holds the addresses that
+ * the program gets: nobody can touch them. The second half is the storage behind them, at the same distance everywhere; it takes
+ * room only where it has been written. NULL when there are no addresses left. */
+char *host_reserve(size_t bytes);
+void  host_unreserve(char *base, size_t bytes);
+/* Gives the storage of [address, address + bytes) back; it reads as zero afterwards. `address` is in the second half. */
+void  host_discard(char *address, size_t bytes);
+
+/* Ordinary memory that ends the process with a sentence when there is none: for the simulation's own records. */
+void *host_allocate(size_t bytes);     /* zeroed */
+void *host_grow(void *old, size_t bytes);
+void  host_free(void *p);
+/* Page-aligned memory for the program (pinned host memory); NULL when there is none. */
+void *host_pages(size_t bytes);
+void  host_free_pages(void *p, size_t bytes);
+
+/* One lock guards the whole simulation. It is held from the start of each call to its end. */
+void host_lock(void);
+void host_unlock(void);
+/* Gives the lock up, sleeps about this long in real time (or until host_wake), and takes it again. */
+void host_sleep(unsigned microseconds);
+void host_wake(void);
+/* A small number for the calling thread: 0 for the first that made a call, then 1, 2, ... */
+int  host_thread(void);
+/* Starts a thread that runs body(argument) with all signals blocked. Ends the process with a sentence when it cannot. */
+void host_start_thread(void (*body)(void *), void *argument);
+/* How many threads the process has, ours included. */
+int  host_thread_count(void);
+/* The calling thread's id for host_thread_asleep. */
+int  host_thread_id(void);
+/* True when the thread neither runs nor wants to: it sleeps or waits for something outside. */
+bool host_thread_asleep(int id);
+/* Processor time that the thread has used, in microseconds; 0 when it is gone. */
+uint64_t host_thread_used(int id);
+
+/* Calls `handler` in the child after each fork. */
+void host_after_fork(void (*handler)(void));
+/* Calls `describe(address)` when the program touches an address that it may not; it returns true when the address is the device's
+ * and it has said so. The process then dies of the signal, as it would have. */
+void host_on_bad_address(bool (*describe)(const void *address));
+
+/* A file for the journal. */
+typedef struct host_file host_file;
+host_file *host_open(const char *path); /* created or emptied; NULL with a sentence in host_open_error */
+const char *host_open_error(void);
+void host_write(host_file *file, const char *text, size_t bytes);
+void host_close(host_file *file);
+
+#endif

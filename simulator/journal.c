@@ -1,0 +1,138 @@
+/* The journal's lines: two buffers, since something may happen while a call is on its way. The numbers are formatted by hand, because
+ * a journalled run may cost at most twice a plain one. */
+#include "journal.h"
+
+#include <string.h>
+
+#include "clock.h"
+#include "host.h"
+#include "settings.h"
+
+#define LINE 1024
+
+struct line { size_t used; char text[LINE]; };
+
+bool journal_on;
+static host_file *file;
+static uint64_t lines;
+static struct line call_line, did_line, *line;
+static time_ns call_start;
+static bool in_call;
+
+static void put(const char *text, size_t length)
+{
+    if (line->used + length > LINE - 2) return;        /* no field is that long; a cut line would still end well */
+    memcpy(line->text + line->used, text, length);
+    line->used += length;
+}
+
+static void put_string(const char *text) { put(text, strlen(text)); }
+
+static void put_number(uint64_t value)
+{
+    char digits[20];
+    size_t at = sizeof digits;
+    do digits[--at] = (char)('0' + value % 10); while (value /= 10);
+    put(digits + at, sizeof digits - at);
+}
+
+static void put_key(const char *key)
+{
+    put(",\"", 2);
+    put_string(key);
+    put("\":", 2);
+}
+
+void journal_number(const char *key, uint64_t value)
+{
+    if (!journal_on) return;
+    put_key(key);
+    put_number(value);
+}
+
+void journal_signed(const char *key, int64_t value)
+{
+    if (!journal_on) return;
+    put_key(key);
+    if (value < 0) put("-", 1);
+    put_number(value < 0 ? (uint64_t)-value : (uint64_t)value);
+}
+
+void journal_text(const char *key, const char *value)
+{
+    if (!journal_on) return;
+    put_key(key);
+    put("\"", 1);
+    for (const char *c = value; *c; c++) {
+        if (*c == '"' || *c == '\\') put("\\", 1);
+        if ((unsigned char)*c >= ' ') put(c, 1);
+    }
+    put("\"", 1);
+}
+
+/* The number of a line is given when it is written, so that numbers follow the file's order. */
+static void write_line(struct line *l, time_ns t)
+{
+    struct line head = { 0, "" };
+    line = &head;
+    put("{\"n\":", 5);
+    put_number(lines++);
+    put(",\"t\":", 5);
+    put_number(t);
+    host_write(file, head.text, head.used);
+    l->text[l->used++] = '}';
+    l->text[l->used++] = '\n';
+    host_write(file, l->text, l->used);
+    line = &call_line;
+}
+
+void journal_call(const char *name)
+{
+    if (!journal_on) return;
+    line = &call_line;
+    line->used = 0;
+    in_call = true;
+    call_start = clock_now();
+    journal_text("call", name);
+    if (host_thread()) journal_number("thread", (uint64_t)host_thread());
+}
+
+void journal_call_end(const char *result)
+{
+    if (!journal_on || !in_call) return;
+    line = &call_line;
+    journal_number("end", clock_now());
+    journal_text("result", result);
+    in_call = false;
+    write_line(&call_line, call_start);
+}
+
+void journal_drop(void) { in_call = false; }
+
+void journal_did(const char *what)
+{
+    if (!journal_on) return;
+    line = &did_line;
+    line->used = 0;
+    journal_text("did", what);
+}
+
+void journal_did_end(time_ns when)
+{
+    if (journal_on) write_line(&did_line, when);
+}
+
+void journal_open(void)
+{
+    if (!settings.journal) return;
+    file = host_open(settings.journal);
+    if (!file) host_give_up("SIM_JOURNAL is \"%s\"; the file cannot be written (%s).", settings.journal, host_open_error());
+    journal_on = true;
+}
+
+void journal_close(void)
+{
+    if (!journal_on) return;
+    journal_on = false;
+    host_close(file);
+}

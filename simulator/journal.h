@@ -1,0 +1,27 @@
+/* The journal (SIM_JOURNAL=FILE): JSON Lines. A line with "call" is a call of the program, written when it returns; a line with "did" is
+ * something that the device or the allocator did. All times are virtual, so a run under one pace writes the same bytes each time. */
+#ifndef SIM_JOURNAL_H
+#define SIM_JOURNAL_H
+
+#include "types.h"
+
+extern bool journal_on;
+
+/* Opens the file that settings.journal names; ends the process with a sentence when it cannot. */
+void journal_open(void);
+void journal_close(void);
+
+/* A call: begin, any number of fields, end with the name of the result. Nothing is written for a call that journal_drop forgets. */
+void journal_call(const char *name);
+void journal_call_end(const char *result);
+void journal_drop(void);
+/* Something that happened: begin, fields, end. May stand between a call's begin and end. */
+void journal_did(const char *what);
+void journal_did_end(time_ns when);
+
+/* Fields of the line that was begun last. */
+void journal_number(const char *key, uint64_t value);
+void journal_signed(const char *key, int64_t value);
+void journal_text(const char *key, const char *value);
+
+#endif

@@ -1,0 +1,34 @@
+/* The device code of the lessons, for the CPU: the same functions as lessons/kernels.cu. */
+#include "export.h"
+
+#pragma GCC visibility push(default)
+#include "../lessons/kernels.h"
+#pragma GCC visibility pop
+
+#include "call.h"
+#include "durations.h"
+#include "journal.h"
+#include "work.h"
+
+cudaError_t launch_fill(int *data, int value, size_t count, cudaStream_t stream)
+{
+    cudaError_t e = call_begin("launch_fill", COST_LAUNCH);
+    journal_number("count", count);
+    if (!e) e = work_fill(data, value, count, call_stream(stream, false));
+    return call_end(e);
+}
+
+cudaError_t launch_add(int *data, int value, size_t count, cudaStream_t stream)
+{
+    cudaError_t e = call_begin("launch_add", COST_LAUNCH);
+    journal_number("count", count);
+    if (!e) e = work_add(data, value, count, call_stream(stream, false));
+    return call_end(e);
+}
+
+cudaError_t launch_hold(const volatile int *open, cudaStream_t stream)
+{
+    cudaError_t e = call_begin("launch_hold", COST_LAUNCH);
+    if (!e) e = work_hold(open, call_stream(stream, false));
+    return call_end(e);
+}

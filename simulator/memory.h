@@ -1,0 +1,55 @@
+/* All memory that a program can name: blocks of pools, blocks of cudaMalloc, pinned host memory, and the rest of the host's. */
+#ifndef SIM_MEMORY_H
+#define SIM_MEMORY_H
+
+#include "pool.h"
+
+/* Pinned host memory: from cudaMallocHost / cudaHostAlloc, or registered. */
+struct pinned {
+    char          *base;
+    size_t         bytes;
+    unsigned       flags;
+    bool           registered;
+    uint32_t       id;                 /* the journal's "block" */
+    int            device;             /* current when it was made */
+    void          *site;
+    struct pinned *next;
+};
+
+enum place_kind { PLACE_PAGEABLE, PLACE_PINNED, PLACE_BLOCK, PLACE_UNUSED };
+
+/* What an address means. */
+struct place {
+    enum place_kind kind;              /* PLACE_UNUSED: a device address that is in no live block */
+    struct heap    *heap;
+    struct pool    *pool;              /* NULL for cudaMalloc */
+    struct chunk   *chunk;             /* PLACE_BLOCK */
+    struct pinned  *pinned;            /* PLACE_PINNED */
+    size_t          offset;            /* in the heap */
+    size_t          room;              /* bytes from the address to the end of what was asked for */
+};
+
+struct place memory_find(const void *address);
+/* The journal's number of the block that a place is in; 0 for none. */
+uint32_t memory_block(const struct place *p);
+/* A number for a new allocation, whatever kind. */
+uint32_t memory_new_id(void);
+/* May kernels, copies and memsets of `device` touch the place? */
+bool memory_reachable(const struct place *p, int device);
+
+/* cudaMalloc on a device: `bytes` > 0; NULL when there is no memory. */
+struct chunk *memory_allocate(int device, size_t bytes);
+/* The heap of cudaMalloc's blocks on a device that has one. */
+struct heap *memory_heap(int device);
+/* Frees a block of cudaMalloc. */
+void memory_free(struct place *p);
+static inline void *memory_address(const struct heap *h, const struct chunk *c) { return h->base + c->offset; }
+
+struct pinned *memory_pin_new(size_t bytes, unsigned flags);            /* NULL: no memory */
+struct pinned *memory_pin(void *base, size_t bytes, unsigned flags);    /* registers what is there */
+void memory_unpin(struct pinned *p);
+
+/* Everything that the program has allocated and not freed; calls visit with its number, size and call site. */
+size_t memory_each_live(void (*visit)(uint32_t id, size_t bytes, const void *address, void *site));
+
+#endif

@@ -1,0 +1,52 @@
+/* Memory pools: a heap of 32 MiB steps, a policy, statistics. */
+#ifndef SIM_POOL_H
+#define SIM_POOL_H
+
+#include <driver_types.h>
+
+#include "reuse.h"
+
+struct pool {
+    int                 id;            /* the journal's: device d's default pool is d, then in order of creation */
+    void               *handle;
+    int                 device;
+    bool                is_default;
+    bool                destroyed;     /* by the program; lives on until its blocks are freed */
+    struct cudaMemPoolProps props;
+    struct reuse_policy policy;
+    uint64_t            threshold;
+    bool                news;          /* a free came home, or the threshold was set: the next synchronise gives back */
+    size_t              used, used_high, reserved_high;
+    uint32_t            access;        /* bit d: device d may touch its blocks */
+    struct heap         heap;
+    struct pool        *next;
+};
+
+/* The device's default pool, and the one that cudaMallocAsync uses now. */
+struct pool *pool_default(int device);
+struct pool *pool_current(int device);
+void pool_set_current(int device, struct pool *pool);
+/* A pool as the properties say; they have been checked. */
+struct pool *pool_create(const struct cudaMemPoolProps *props);
+void pool_destroy(struct pool *p);
+/* The pool of a handle, or NULL. */
+struct pool *pool_of(cudaMemPool_t handle);
+
+/* A block of `bytes` (> 0) in the order of stream `s`; NULL when there is no memory for it. */
+struct chunk *pool_allocate(struct pool *p, size_t bytes, struct stream *s, enum reuse *how);
+/* Frees a block in the order of stream `s`. */
+void pool_free(struct pool *p, struct chunk *c, struct stream *s);
+/* cudaFree: the memory goes home at once, and `used` stays (measured: driver 580.159.04 leaves it, so used may exceed reserved). */
+void pool_free_now(struct pool *p, struct chunk *c);
+
+/* The host has waited: what is known to be over goes home, and what is above each threshold goes back. */
+void pools_synchronized(void);
+/* The stream is destroyed (measured: its finished frees go home, and what is above the threshold goes back). */
+void pools_stream_destroyed(struct stream *s);
+/* Gives idle steps back, but keeps at least `keep` bytes. */
+void pool_trim(struct pool *p, size_t keep);
+
+static inline size_t pool_reserved(const struct pool *p) { return p->heap.mapped_count * STEP; }
+struct pool *pool_first(void);
+
+#endif

@@ -1,0 +1,231 @@
+/* Streams: their queues, the rule of the legacy stream, and what each knows to come before. */
+#include "stream.h"
+
+#include "clock.h"
+#include "durations.h"
+#include "handle.h"
+#include "host.h"
+#include "timeline.h"
+
+static struct stream *streams;                  /* all that ever were; a destroyed one serves again when its work is over */
+static struct stream *legacy[MAX_DEVICES];
+static struct stream **by_lane;
+static uint32_t lanes;
+static int stream_ids;
+static unsigned long long api_ids;
+static uint64_t turns;
+static struct order host_known;                 /* one for all host threads: how they order themselves is not seen (chosen: */
+static uint64_t host_version;                   /* a program is never accused for a lock that we do not know of) */
+
+/* Can this stream's lane serve another? Its work is over, and nobody could call what comes next unordered with it. */
+static bool is_over(const struct stream *s)
+{
+    return s->done == s->last && order_covers(&host_known, s->lane, s->last);
+}
+
+static struct stream *take_spare(void)
+{
+    for (struct stream *s = streams; s; s = s->next)
+        if (s->destroyed && is_over(s)) return s;
+    struct stream *s = host_allocate(sizeof *s);
+    s->lane = lanes++;
+    by_lane = host_grow(by_lane, lanes * sizeof(struct stream *));
+    by_lane[s->lane] = s;
+    s->next = streams;
+    streams = s;
+    return s;
+}
+
+struct stream *stream_new(enum stream_kind kind, int device, int priority)
+{
+    struct stream *s = take_spare();
+    s->kind = kind;
+    s->device = device;
+    s->priority = priority;
+    s->id = kind == STREAM_LEGACY || kind == STREAM_PER_THREAD ? 0 : ++stream_ids;
+    s->api_id = ++api_ids;
+    s->handle = handle_new(HANDLE_STREAM, s);
+    s->destroyed = false;
+    s->host_version = 0;
+    knowledge_clear(&s->known);
+    return s;
+}
+
+void stream_destroy(struct stream *s)
+{
+    handle_retire(HANDLE_STREAM, s->handle);
+    s->destroyed = true;
+}
+
+struct stream *stream_legacy(int device)
+{
+    if (!legacy[device]) legacy[device] = stream_new(STREAM_LEGACY, device, 0);
+    return legacy[device];
+}
+
+struct stream *stream_per_thread(int device)
+{
+    static _Thread_local struct stream *own[MAX_DEVICES];
+    if (!own[device]) own[device] = stream_new(STREAM_PER_THREAD, device, 0);
+    return own[device];
+}
+
+struct stream *stream_first(void) { return streams; }
+struct stream *stream_of_lane(uint32_t lane) { return by_lane[lane]; }
+
+/* ---- the queue ---- */
+
+static struct op *free_ops;
+
+static struct op *append(struct stream *s, enum op_kind kind, time_ns duration)
+{
+    struct op *op = free_ops;
+    if (op) free_ops = op->next;
+    else op = host_allocate(sizeof *op);
+    *op = (struct op){ .stream = s, .kind = kind, .number = ++s->last, .turn = ++turns, .issued = clock_now(),
+                       .start = TIME_UNKNOWN, .finish = TIME_UNKNOWN, .duration = duration };
+    if (s->tail) s->tail->next = op;
+    else {
+        s->head = op;
+        timeline_add(s);
+    }
+    s->tail = op;
+    return op;
+}
+
+void stream_drop_head(struct stream *s)
+{
+    struct op *op = s->head;
+    s->done = op->number;
+    s->free_at = op->finish;
+    s->head = op->next;
+    if (!s->head) s->tail = NULL;
+    if (op->record) record_release(op->record);
+    host_free(op->staged);
+    op->next = free_ops;
+    free_ops = op;
+}
+
+/* What the host knows comes before all that it enqueues from now on. */
+static void learn_from_host(struct stream *s)
+{
+    if (s->host_version == host_version) return;
+    order_join(&s->known.everything, &host_known);
+    s->host_version = host_version;
+}
+
+void stream_wait_quietly(struct stream *s, struct stream *other, uint64_t number)
+{
+    if (other->done >= number) return;
+    struct op *op = append(s, OP_WAIT, 0);
+    op->other = other;
+    op->other_number = number;
+}
+
+/* `s` waits for what `other` has so far. */
+static void wait_for_stream(struct stream *s, struct stream *other)
+{
+    if (order_covers(&s->known.dependencies, other->lane, other->last)) return;
+    stream_wait_quietly(s, other, other->last);
+    knowledge_join(&s->known, &other->known);
+    knowledge_raise(&s->known, other->lane, other->last);
+}
+
+/* Documented: work in the legacy stream waits for all blocking streams of its device, and they wait for it. */
+static void obey_legacy(struct stream *s)
+{
+    if (s->kind == STREAM_NON_BLOCKING) return;
+    if (s->kind != STREAM_LEGACY) {
+        if (legacy[s->device]) wait_for_stream(s, legacy[s->device]);
+        return;
+    }
+    for (struct stream *other = streams; other; other = other->next)
+        if (other != s && other->device == s->device && other->kind != STREAM_NON_BLOCKING) wait_for_stream(s, other);
+}
+
+struct op *stream_enqueue(struct stream *s, enum op_kind kind, time_ns duration)
+{
+    learn_from_host(s);
+    obey_legacy(s);
+    return append(s, kind, duration);
+}
+
+uint64_t stream_mark(struct stream *s)
+{
+    learn_from_host(s);
+    obey_legacy(s);
+    if (s->head) return append(s, OP_MARK, 0)->number;
+    s->done = ++s->last;
+    s->free_at = clock_now();
+    return s->last;
+}
+
+struct record *stream_record(struct stream *s)
+{
+    struct op *op = stream_enqueue(s, OP_RECORD, clock_pace(WORK_EVENT));
+    struct record *r = host_allocate(sizeof *r);
+    r->users = 2;                      /* the caller and the op */
+    r->stream = s;
+    r->number = op->number;
+    knowledge_join(&r->known, &s->known);
+    knowledge_raise(&r->known, s->lane, op->number);
+    op->record = r;
+    return r;
+}
+
+void record_release(struct record *r)
+{
+    if (--r->users) return;
+    knowledge_clear(&r->known);
+    host_free(r);
+}
+
+void stream_wait(struct stream *s, struct record *r)
+{
+    learn_from_host(s);
+    obey_legacy(s);
+    if (!r->done) {
+        struct op *op = append(s, OP_WAIT, 0);
+        op->record = r;
+        r->users++;
+    } else if (!s->head) {
+        s->free_at = time_max(s->free_at, r->finish);
+    }
+    knowledge_join(&s->known, &r->known);
+}
+
+/* ---- what the host knows ---- */
+
+static void host_learns(const struct order *from, uint32_t lane, uint64_t number)
+{
+    order_join(&host_known, from);
+    order_raise(&host_known, lane, number);
+    host_version++;
+}
+
+/* Waiting for a stream is waiting for all that came before it, too. */
+static void mark_synchronised(const struct order *before)
+{
+    for (struct stream *s = streams; s; s = s->next)
+        if (s->lane < before->lanes && s->synchronised < before->reached[s->lane]) s->synchronised = before->reached[s->lane];
+}
+
+void stream_host_knows(struct stream *s, uint64_t number, bool waited)
+{
+    if (waited) {
+        mark_synchronised(&s->known.dependencies);
+        if (s->synchronised < number) s->synchronised = number;
+    }
+    if (!order_covers(&host_known, s->lane, number)) host_learns(&s->known.everything, s->lane, number);
+}
+
+void record_host_knows(struct record *r, bool waited)
+{
+    if (waited) {
+        mark_synchronised(&r->known.dependencies);
+        if (r->stream->synchronised < r->number) r->stream->synchronised = r->number;
+    }
+    if (!order_covers(&host_known, r->stream->lane, r->number)) host_learns(&r->known.everything, r->stream->lane, r->number);
+}
+
+const struct order *host_knowledge(void) { return &host_known; }

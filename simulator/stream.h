@@ -1,0 +1,118 @@
+/* Streams: queues of work, and the records of events in them.
+ *
+ *   program -> enqueue -> [ op ][ op ][ op ] -> the timeline runs the head when its start is reached
+ *                          head          tail
+ *
+ * Law: `done` <= `last`; the ops in the queue are exactly the numbers done+1 .. last, in order. */
+#ifndef SIM_STREAM_H
+#define SIM_STREAM_H
+
+#include "order.h"
+#include "types.h"
+
+enum stream_kind { STREAM_LEGACY, STREAM_PER_THREAD, STREAM_BLOCKING, STREAM_NON_BLOCKING };
+
+struct op;
+
+struct stream {
+    int              id;               /* as the journal names it; 0 for the two default streams */
+    enum stream_kind kind;
+    int              device;
+    int              priority;
+    unsigned long long api_id;         /* cudaStreamGetId */
+    void            *handle;
+    bool             destroyed;        /* by the program; its work still runs to the end */
+
+    uint32_t         lane;             /* in every struct order */
+    uint64_t         last, done;       /* numbers of the newest work and of the newest finished work */
+    uint64_t         synchronised;     /* the host has waited for work up to here */
+    time_ns          free_at;          /* when work `done` finished */
+    struct op       *head, *tail;
+    uint32_t         active_at;        /* place in the timeline's list of streams with work, plus 1 */
+    struct knowledge known;            /* what comes before the next piece of work */
+    uint64_t         host_version;     /* how much of the host's knowledge is in `known` */
+    struct stream   *next;             /* all streams */
+};
+
+/* What cudaEventRecord leaves: a place in a stream, when it was reached, and what was known there. Shared by the event, the
+ * op in the queue, and every wait for it. */
+struct record {
+    uint32_t         users;
+    struct stream   *stream;
+    uint64_t         number;
+    bool             done;
+    time_ns          finish;
+    struct knowledge known;            /* includes the record itself */
+};
+
+enum op_kind {
+    OP_MARK,                           /* an allocation, a free: nothing to do, but a place in the order */
+    OP_RECORD,
+    OP_WAIT,                           /* for a record, or for a number of another stream */
+    OP_WORK,                           /* a known duration, then an effect on memory */
+    OP_HOLD,                           /* until *gate is not 0 */
+    OP_HOST                            /* a host function */
+};
+
+struct op {
+    struct op       *next;
+    struct stream   *stream;
+    enum op_kind     kind;
+    uint64_t         number;           /* in its stream */
+    uint64_t         turn;             /* over all streams: decides between equal times */
+    time_ns          issued, start, finish, duration;
+    struct record   *record;           /* OP_RECORD, OP_WAIT */
+    struct stream   *other;            /* OP_WAIT without a record: this stream ... */
+    uint64_t         other_number;     /* ... must have done this */
+    const volatile int *gate;          /* OP_HOLD */
+    void           (*function)(void *);/* OP_HOST */
+    void            *argument;
+    bool             dispatched, returned, was_blocked;
+    /* OP_WORK: at the end, effect(op) is called */
+    void           (*effect)(struct op *op);
+    const char      *name;             /* for the journal: "fill", "copy"; NULL: not journalled */
+    char            *to;
+    const char      *from;
+    void            *staged;           /* a copy of pageable memory, taken at the call; freed with the op */
+    size_t           bytes;
+    int              value;
+    uint32_t         block;            /* the journal's number of the allocation, 0 for none */
+};
+
+/* A new stream of this device, in the place of a destroyed one whose work is over and known to be, if there is one. */
+struct stream *stream_new(enum stream_kind kind, int device, int priority);
+/* The program gives the stream up. */
+void stream_destroy(struct stream *s);
+/* The device's legacy stream, and the calling thread's own; made when first asked for. */
+struct stream *stream_legacy(int device);
+struct stream *stream_per_thread(int device);
+/* The first of all streams, destroyed ones included; then `->next`. */
+struct stream *stream_first(void);
+
+/* The stream that has this lane now. */
+struct stream *stream_of_lane(uint32_t lane);
+
+/* Queues a piece of work; the caller fills in what its kind needs before the next timeline call. The legacy stream and the blocking ones
+ * wait for each other here (documented: CUDA programming guide, default stream). */
+struct op *stream_enqueue(struct stream *s, enum op_kind kind, time_ns duration);
+/* A mark: costs nothing when the stream has no work. Returns its number. */
+uint64_t stream_mark(struct stream *s);
+/* Records a place for an event; the caller owns one use of the record. */
+struct record *stream_record(struct stream *s);
+void record_release(struct record *r);
+/* The head is over: the timeline is done with it. */
+void stream_drop_head(struct stream *s);
+/* The stream waits for this number of another, and nobody is told: the allocator's own doing never orders a program (measured: such a wait
+ * does not count as an event dependency either). */
+void stream_wait_quietly(struct stream *s, struct stream *other, uint64_t number);
+/* The stream waits for a record (its own or another stream's). */
+void stream_wait(struct stream *s, struct record *r);
+
+/* The host now knows that all work of the stream up to `number` is over: by waiting (synchronised), or by asking. */
+void stream_host_knows(struct stream *s, uint64_t number, bool waited);
+/* The same for a record, with all that was known there. */
+void record_host_knows(struct record *r, bool waited);
+/* All that the host knows. */
+const struct order *host_knowledge(void);
+
+#endif

@@ -1,0 +1,212 @@
+/* The timeline: a discrete-event model. Of all streams' heads, the one that ends first ends next; its effect on memory happens then.
+ *
+ * Rules (chosen, unless said): streams run side by side and do not slow each other; an idle device gets new work after LATENCY; what the
+ * host sees at a time is what has ended by that time. A hold ends when the host's call finds its gate open. A host function runs on a
+ * thread of its own; the host's clock stands while it runs, unless it blocks, so a run with host functions is reproducible too. */
+#include "timeline.h"
+
+#include "clock.h"
+#include "durations.h"
+#include "host.h"
+#include "journal.h"
+#include "settings.h"
+
+static time_ns present;                /* when what ended last ended */
+static struct stream **active;         /* the streams that have work */
+static uint32_t count, capacity;
+static uint64_t gate_checks;
+
+void timeline_add(struct stream *s)
+{
+    if (count == capacity) {
+        capacity = capacity ? 2 * capacity : 16;
+        active = host_grow(active, capacity * sizeof *active);
+    }
+    active[count++] = s;
+    s->active_at = count;
+}
+
+static void remove_stream(struct stream *s)
+{
+    struct stream *last = active[--count];
+    active[s->active_at - 1] = last;
+    last->active_at = s->active_at;
+    s->active_at = 0;
+}
+
+bool timeline_busy(void) { return count != 0; }
+
+/* ---- host functions: each runs on a thread of its own, taken from those that have nothing to do ---- */
+
+struct worker { struct op *op; int thread; struct worker *next_idle; };
+
+static struct worker *idle_workers;
+static int workers;
+static _Thread_local bool in_host_function;
+
+bool timeline_in_host_function(void) { return in_host_function; }
+
+static void worker_main(void *argument)
+{
+    struct worker *self = argument;
+    in_host_function = true;
+    host_lock();
+    self->thread = host_thread_id();
+    for (;;) {
+        while (!self->op) host_sleep(1000000);
+        struct op *op = self->op;
+        host_unlock();
+        op->function(op->argument);
+        host_lock();
+        op->returned = true;
+        self->op = NULL;
+        self->next_idle = idle_workers;
+        idle_workers = self;
+        host_wake();
+    }
+}
+
+/* Starts the function; returns when it has returned, or when it sleeps or waits for something. */
+static void run_host_function(struct op *op)
+{
+    struct worker *w = idle_workers;
+    op->dispatched = true;
+    if (w) {
+        idle_workers = w->next_idle;
+        w->op = op;
+    } else {
+        w = host_allocate(sizeof *w);
+        w->op = op;
+        workers++;
+        host_start_thread(worker_main, w);
+    }
+    host_wake();
+    for (int asleep = 0; !op->returned && asleep < 3;) {
+        host_sleep(500);
+        asleep = w->thread && host_thread_asleep(w->thread) ? asleep + 1 : 0;
+    }
+    if (!op->returned) op->was_blocked = true;
+}
+
+/* ---- one head ---- */
+
+static bool is_satisfied(const struct op *wait)
+{
+    return wait->record ? wait->record->done : wait->other->done >= wait->other_number;
+}
+
+/* Finds out when the head starts and ends, as far as that can be known. */
+static void look_at(struct op *op)
+{
+    struct stream *s = op->stream;
+    if (op->start == TIME_UNKNOWN) {
+        if (op->kind == OP_WAIT && !is_satisfied(op)) return;
+        time_ns arrival = op->issued + (settings.pace == PACE_INSTANT || op->kind == OP_MARK || op->kind == OP_WAIT ? 0 : LATENCY);
+        op->start = time_max(arrival, s->free_at);
+        if (op->kind == OP_WAIT) op->start = time_max(op->start, op->record ? op->record->finish : present);
+        if (op->kind != OP_HOLD && op->kind != OP_HOST) op->finish = op->start + op->duration;
+    }
+    if (op->kind == OP_HOLD && op->finish == TIME_UNKNOWN && __atomic_load_n(op->gate, __ATOMIC_SEQ_CST)) op->finish = time_max(op->start, clock_now());
+    if (op->kind == OP_HOST && op->returned && op->finish == TIME_UNKNOWN)
+        op->finish = op->was_blocked ? time_max(op->start + op->duration, clock_now()) : op->start + op->duration;
+}
+
+static void complete(struct op *op)
+{
+    struct stream *s = op->stream;
+    if (op->kind == OP_RECORD) {
+        op->record->done = true;
+        op->record->finish = op->finish;
+    }
+    if (op->effect) op->effect(op);
+    if (op->name) {
+        journal_did("run");
+        journal_number("stream", (uint64_t)s->id);
+        journal_text("op", op->name);
+        if (op->block) journal_number("block", op->block);
+        if (op->bytes) journal_number("bytes", op->bytes);
+        journal_number("start", op->start);
+        journal_number("finish", op->finish);
+        journal_did_end(op->finish);
+    }
+    stream_drop_head(s);
+    if (!s->head) remove_stream(s);
+}
+
+/* Ends the head that ends first, if it ends by `until`. Starts the host functions whose time has come. */
+static bool end_next(time_ns until)
+{
+    for (;;) {
+        struct op *next = NULL, *function = NULL;
+        for (uint32_t i = 0; i < count; i++) {
+            struct op *op = active[i]->head;
+            look_at(op);
+            if (op->kind == OP_HOST && !op->dispatched && op->start <= until && (!function || op->start < function->start)) function = op;
+            if (op->finish == TIME_UNKNOWN) continue;
+            if (!next || op->finish < next->finish || (op->finish == next->finish && op->turn < next->turn)) next = op;
+        }
+        if (next && next->finish <= until && (!function || next->finish <= function->start)) {
+            present = next->finish;
+            complete(next);
+            return true;
+        }
+        if (!function) return false;
+        run_host_function(function);
+    }
+}
+
+/* ---- the host ---- */
+
+void timeline_catch_up(void)
+{
+    while (count && end_next(clock_now())) ;
+}
+
+/* Nothing can end by itself: a gate is closed, or a host function runs. Real time has to pass. */
+static void wait_for_outside(const struct stream *s, const char *who)
+{
+    bool gate = false, function = false;
+    for (uint32_t i = 0; i < count; i++) {
+        gate |= active[i]->head->kind == OP_HOLD;
+        function |= active[i]->head->kind == OP_HOST;
+    }
+    if (gate && !function && ++gate_checks > 2000 && host_thread_count() <= workers + 1) {
+        host_report("hazard: waiting for ever. %s waits for stream %d, behind a launch_hold whose gate is closed, and the program has no other thread that could open it.\n"
+                    "  To do: set *open to 1 before this call.", who, s->id);
+        journal_did("hazard");
+        journal_text("kind", "waiting for ever");
+        journal_text("call", who);
+        journal_did_end(clock_now());
+        journal_close();
+        host_exit(3);
+    }
+    host_sleep(500);
+}
+
+void timeline_wait(struct stream *s, uint64_t number, const char *who)
+{
+    if (s->done >= number) return;
+    gate_checks = 0;
+    while (s->done < number) {
+        if (end_next(TIME_UNKNOWN - 1)) clock_wait_until(present);
+        else wait_for_outside(s, who);
+    }
+    if (settings.pace != PACE_INSTANT) clock_charge(LATENCY_WAKE_UP);
+    timeline_catch_up();
+}
+
+void timeline_wait_device(int device, const char *who)
+{
+    for (struct stream *s = stream_first(); s; s = s->next) {
+        if (device >= 0 && s->device != device) continue;
+        timeline_wait(s, s->last, who);
+    }
+}
+
+bool timeline_run_on(void)
+{
+    bool any = false;
+    while (count && end_next(TIME_UNKNOWN - 1)) any = true;
+    clock_wait_until(present);
+    return any;
+}

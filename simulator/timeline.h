@@ -1,0 +1,22 @@
+/* The timeline: runs the streams' work in the order of virtual time, and lets the host wait for it. */
+#ifndef SIM_TIMELINE_H
+#define SIM_TIMELINE_H
+
+#include "stream.h"
+
+/* The stream has got its first piece of work. */
+void timeline_add(struct stream *s);
+/* Everything that ends by the host's present has ended. Called at the start of each call of the program. */
+void timeline_catch_up(void);
+/* The host waits until the stream has done this number; `who` is the call, for the message when that can never be. */
+void timeline_wait(struct stream *s, uint64_t number, const char *who);
+/* The host waits for all work of a device, or of all devices when device is -1. */
+void timeline_wait_device(int device, const char *who);
+/* The host is away (asleep, or blocked in something that is no call of ours): everything that can end ends. Returns whether anything did. */
+bool timeline_run_on(void);
+/* Is there work in any stream? */
+bool timeline_busy(void);
+/* True in a thread that runs a host function: it may not call the API (documented: cudaLaunchHostFunc). */
+bool timeline_in_host_function(void);
+
+#endif

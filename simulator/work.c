@@ -1,0 +1,185 @@
+/* Work on memory. What a call refuses and what only the running kernel notices is measured (tests/facts/danger.txt 4-6 and 17-19,
+ * p2p.txt 1-3, probe-answers.txt "copies and memsets"). */
+#include "work.h"
+
+#include <string.h>
+
+#include "clock.h"
+#include "device.h"
+#include "durations.h"
+#include "host.h"
+#include "journal.h"
+#include "space.h"
+
+/* measured: a pageable source of up to 64 KiB is copied aside at the call; a larger one makes the call wait for the stream */
+#define STAGED_MAX (64 * KiB)
+
+/* The bytes behind an address that was checked before. */
+static char *storage(const void *address)
+{
+    struct pool *pool;
+    struct heap *h = space_find(address, &pool);
+    return h ? space_storage(h, (size_t)((const char *)address - h->base)) : (char *)address;
+}
+
+/* Is [address, address + bytes) one place that a copy or memset of `device` may touch? */
+static bool is_allowed(const struct place *p, size_t bytes, int device, bool peer)
+{
+    if (p->kind == PLACE_UNUSED) return false;
+    if (p->kind != PLACE_PAGEABLE && bytes > p->room) return false;
+    return peer || memory_reachable(p, device);
+}
+
+/* ---- memset ---- */
+
+static void effect_memset(struct op *op) { memset(storage(op->to), op->value, op->bytes); }
+
+cudaError_t work_memset(void *to, int value, size_t bytes, struct stream *s)
+{
+    if (!bytes) return cudaSuccess;
+    struct place p = memory_find(to);
+    journal_number("block", memory_block(&p));
+    if (p.kind == PLACE_PAGEABLE || !is_allowed(&p, bytes, s->device, false)) return cudaErrorInvalidValue;
+    struct op *op = stream_enqueue(s, OP_WORK, clock_pace(work_time(WORK_MEMSET, WORK_MEMSET_GIB, bytes)));
+    op->name = "memset";
+    op->effect = effect_memset;
+    op->to = to;
+    op->value = value;
+    op->bytes = bytes;
+    op->block = memory_block(&p);
+    return cudaSuccess;
+}
+
+/* ---- copies ---- */
+
+static void effect_copy(struct op *op) { memmove(storage(op->to), op->staged ? op->staged : storage(op->from), op->bytes); }
+
+/* The kind only says what pageable memory is not allowed for; where the bytes are decides the rest. */
+static bool kind_allows(enum cudaMemcpyKind kind, bool to_pageable, bool from_pageable)
+{
+    bool to_device = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
+    bool from_device = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
+    return !(to_device && to_pageable) && !(from_device && from_pageable);
+}
+
+static time_ns copy_time(const struct place *to, const struct place *from, size_t bytes)
+{
+    if (to->heap && from->heap) return work_time(WORK_COPY, WORK_COPY_GIB, bytes);
+    if (to->heap) return work_time(WORK_UP, from->kind == PLACE_PAGEABLE ? WORK_UP_PAGEABLE_GIB : WORK_UP_GIB, bytes);
+    return work_time(WORK_DOWN, to->kind == PLACE_PAGEABLE ? WORK_DOWN_PAGEABLE_GIB : WORK_DOWN_GIB, bytes);
+}
+
+static const char *copy_direction(const struct place *to, const struct place *from)
+{
+    if (to->heap) return from->heap ? "DeviceToDevice" : "HostToDevice";
+    return from->heap ? "DeviceToHost" : "HostToHost";
+}
+
+cudaError_t work_copy(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind, struct stream *s, bool peer, bool *wait)
+{
+    *wait = false;
+    if ((unsigned)kind > cudaMemcpyDefault) return cudaErrorInvalidMemcpyDirection;
+    if (!bytes) return cudaSuccess;
+    if (!to || !from) return cudaErrorInvalidValue;
+    struct place t = memory_find(to), f = memory_find(from);
+    journal_text("kind", copy_direction(&t, &f));
+    journal_number("block", t.heap || !f.heap ? memory_block(&t) : memory_block(&f));
+    if (t.heap && f.heap) journal_number("source_block", memory_block(&f));
+    if (!is_allowed(&t, bytes, s->device, peer) || !is_allowed(&f, bytes, s->device, peer)) return cudaErrorInvalidValue;
+    bool to_pageable = t.kind == PLACE_PAGEABLE, from_pageable = f.kind == PLACE_PAGEABLE;
+    if (!kind_allows(kind, to_pageable, from_pageable)) return cudaErrorInvalidValue;
+    struct op *op = stream_enqueue(s, OP_WORK, clock_pace(copy_time(&t, &f, bytes)));
+    op->name = "copy";
+    op->effect = effect_copy;
+    op->to = to;
+    op->from = from;
+    op->bytes = bytes;
+    op->block = t.heap || !f.heap ? memory_block(&t) : memory_block(&f);
+    if (from_pageable && !to_pageable && bytes <= STAGED_MAX) {
+        op->staged = host_allocate(bytes);
+        memcpy(op->staged, from, bytes);
+    } else if (to_pageable || from_pageable) {
+        *wait = true;
+    }
+    return cudaSuccess;
+}
+
+/* ---- kernels ---- */
+
+/* The ints that a running kernel touches, or NULL after a fault. */
+static int *touch(struct op *op)
+{
+    struct place p = memory_find(op->to);
+    const char *why = NULL;
+    if ((uintptr_t)op->to % sizeof(int)) {
+        host_say("a kernel (%s) used %p, which is no multiple of %zu.", op->name, (void *)op->to, sizeof(int));
+        device_fault(cudaErrorMisalignedAddress);
+        return NULL;
+    }
+    if (p.kind == PLACE_PINNED && op->bytes <= p.room) return (int *)op->to;
+    if (p.kind == PLACE_PINNED) why = "is pinned memory of the host, but ends before the kernel's range does";
+    else if (p.kind == PLACE_PAGEABLE) why = "is memory of the host that is not pinned";
+    else if (!memory_reachable(&p, op->stream->device)) why = "is memory of a device that this one has no access to";
+    else if (!heap_is_mapped(p.heap, p.offset, op->bytes)) why = "has no physical memory: it was never allocated, or it was freed and has gone back";
+    if (!why) return (int *)space_storage(p.heap, p.offset);
+    host_say("illegal address: a kernel (%s, stream %d) touched %p, which %s. Every further call returns cudaErrorIllegalAddress.", op->name, op->stream->id, (void *)op->to, why);
+    device_fault(cudaErrorIllegalAddress);
+    return NULL;
+}
+
+static void effect_fill(struct op *op)
+{
+    int *data = touch(op);
+    for (size_t i = 0; data && i < op->bytes / sizeof *data; i++) data[i] = op->value;
+}
+
+static void effect_add(struct op *op)
+{
+    int *data = touch(op);
+    for (size_t i = 0; data && i < op->bytes / sizeof *data; i++) data[i] += op->value;
+}
+
+static cudaError_t launch(const char *name, void (*effect)(struct op *), time_ns each_gib, int *data, int value, size_t count, struct stream *s)
+{
+    if (!count) return cudaSuccess;
+    struct place p = memory_find(data);
+    size_t bytes = count > SIZE_MAX / sizeof *data ? SIZE_MAX - sizeof *data : count * sizeof *data;
+    journal_number("block", memory_block(&p));
+    struct op *op = stream_enqueue(s, OP_WORK, clock_pace(work_time(WORK_FILL, each_gib, bytes)));
+    op->name = name;
+    op->effect = effect;
+    op->to = (char *)data;
+    op->value = value;
+    op->bytes = bytes;
+    op->block = memory_block(&p);
+    return cudaSuccess;
+}
+
+cudaError_t work_fill(int *data, int value, size_t count, struct stream *s) { return launch("fill", effect_fill, WORK_FILL_GIB, data, value, count, s); }
+cudaError_t work_add(int *data, int value, size_t count, struct stream *s) { return launch("add", effect_add, WORK_ADD_GIB, data, value, count, s); }
+
+cudaError_t work_hold(const volatile int *open, struct stream *s)
+{
+    struct place p = memory_find((const void *)open);
+    journal_number("block", memory_block(&p));
+    if (p.kind != PLACE_PINNED) {
+        /* a GPU says nothing here and faults when the kernel runs; the reason is known now */
+        host_say("illegal address: launch_hold was given %p, which is no pinned host memory, so the device cannot see the host open it.", (const void *)open);
+        device_fault(cudaErrorIllegalAddress);
+        return cudaSuccess;
+    }
+    struct op *op = stream_enqueue(s, OP_HOLD, 0);
+    op->name = "hold";
+    op->gate = open;
+    op->block = memory_block(&p);
+    return cudaSuccess;
+}
+
+cudaError_t work_host_function(void (*function)(void *), void *argument, struct stream *s)
+{
+    struct op *op = stream_enqueue(s, OP_HOST, clock_pace(WORK_HOST_FUNCTION));
+    op->name = "host function";
+    op->function = function;
+    op->argument = argument;
+    return cudaSuccess;
+}
