@@ -102,7 +102,7 @@ struct chunk *reuse_take(struct heap *h, const struct reuse_policy *policy, stru
     else if (policy->events && (c = after_event(h, s, bytes))) *how = REUSE_EVENT;
     else if (policy->opportunistic && (c = opportunistic(h, bytes))) *how = REUSE_OPPORTUNISTIC;
     else if (policy->opportunistic && (c = opportunistic_joined(h, bytes))) *how = REUSE_OPPORTUNISTIC;
-    else if ((c = growth(h, policy->max_steps, bytes, grown, remapped, capped))) *how = REUSE_NEW;
+    else if ((c = growth(h, policy->max_steps, bytes, grown, remapped, capped))) *how = *grown + *remapped ? REUSE_NEW : REUSE_SYNCHRONIZED;
     else if (policy->internal && (c = internal_dependency(h, s, bytes))) *how = REUSE_INTERNAL;
     else *how = REUSE_FAILED;
     return c ? heap_take(h, c, bytes) : NULL;

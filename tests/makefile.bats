@@ -5,8 +5,22 @@ load helpers
 
 first() { lessons | head -n 1; }
 
-# No GPU and no toolkit, whatever this machine has; what is found already in build/ stays.
-nowhere() { as_typed env -u CUDA_HOME PATH=/usr/bin:/bin SETUP_ROOT=/nowhere "$@"; }
+setup() {
+    mkdir "$BATS_TEST_TMPDIR/bin"
+    stub nvidia-smi
+}
+
+# Commands in front of PATH that write each call down and fail.
+stub() {
+    local command
+    for command in "$@"; do
+        printf '#!/bin/sh\necho %s >>%s\nexit 1\n' "$command" "$BATS_TEST_TMPDIR/calls" >"$BATS_TEST_TMPDIR/bin/$command"
+        chmod +x "$BATS_TEST_TMPDIR/bin/$command"
+    done
+}
+
+# A machine without a GPU, whatever this one has.
+no_gpu() { as_typed PATH="$BATS_TEST_TMPDIR/bin:$PATH" "$@"; }
 
 @test "make help names every command of the Makefile" {
     run as_typed make help
@@ -35,9 +49,9 @@ nowhere() { as_typed env -u CUDA_HOME PATH=/usr/bin:/bin SETUP_ROOT=/nowhere "$@
 }
 
 @test "make run runs every solution in order, also with -j4, and says the backend first" {
-    run nowhere make -j4 run
+    run no_gpu make -j4 run
     assert_success
-    assert_line --index 0 "Backend: simulator (no nvcc was found in CUDA_HOME, PATH, /usr/local/cuda or /opt/cuda)"
+    assert_line --index 0 --regexp '^Backend: simulator \((no nvcc|neither nvidia-smi) .*\)$'
     assert_equal "$(grep '^== ' <<<"$output" | cut -c 4-)" "$(lessons)"
 }
 
@@ -45,32 +59,32 @@ nowhere() { as_typed env -u CUDA_HOME PATH=/usr/bin:/bin SETUP_ROOT=/nowhere "$@
     local lesson number
     lesson=$(first)
     number=${lesson%%_*}
-    run nowhere make "solution-$number" BACKEND=simulator
+    run no_gpu make "solution-$number" BACKEND=simulator
     assert_success
     assert_line --index 0 "Backend: simulator (BACKEND=simulator)"
     assert_equal "$(tail -n +2 <<<"$output")" "$(cat "tests/expected/$lesson.txt")"
-    assert_equal "$(nowhere make "solution-${number#0}" BACKEND=simulator)" "$output"
-    run nowhere make "solution-$number" ARGS=nonsense
+    assert_equal "$(no_gpu make "solution-${number#0}" BACKEND=simulator)" "$output"
+    run no_gpu make "solution-$number" ARGS=nonsense
     assert_failure
     assert_output --partial '"nonsense"'
-    run nowhere make "$number"
+    run no_gpu make "$number"
     assert_line --partial "Backend: simulator"
-    assert_equal "$(nowhere make "${number#0}" 2>&1 | sed 's/\[.*//')" "$(sed 's/\[.*//' <<<"$output")"
+    assert_equal "$(no_gpu make "${number#0}" 2>&1 | sed 's/\[.*//')" "$(sed 's/\[.*//' <<<"$output")"
 }
 
 @test "BACKEND=gpu without a GPU, or a backend that is unknown, is an error" {
-    run nowhere make run BACKEND=gpu
+    run no_gpu make run BACKEND=gpu
     assert_failure
-    assert_output --partial "BACKEND=gpu, but no nvcc was found"
+    assert_output --partial "BACKEND=gpu, but n"
     for command in run test check-01 01; do
-        run nowhere make "$command" BACKEND=cpu
+        run no_gpu make "$command" BACKEND=cpu
         assert_failure
         assert_output --partial "BACKEND=cpu is not known"
     done
 }
 
 @test "a CUDA_HOME without headers is an error of make" {
-    run as_typed env CUDA_HOME=/not/there make run
+    run as_typed CUDA_HOME=/not/there make run
     assert_failure
     assert_output --partial "CUDA_HOME is /not/there"
 }
@@ -80,18 +94,18 @@ nowhere() { as_typed env -u CUDA_HOME PATH=/usr/bin:/bin SETUP_ROOT=/nowhere "$@
     lesson=$(first)
     workbook_copy "$copy"
     cd "$copy" || return 1
-    nowhere make -s simulator
+    no_gpu make -s simulator
     touch -r build/simulator/libcudart.so.13 library
     sed 's/int main/\n&/' "solutions/$lesson.c" >"lessons/$lesson.c"
     local start=${EPOCHREALTIME/./}
-    run nowhere make "${lesson%%_*}"
+    run no_gpu make "${lesson%%_*}"
     local took=$((${EPOCHREALTIME/./} - start))
     assert_success
     [ ! build/simulator/libcudart.so.13 -nt library ] || miss "The simulated device was linked again."
     [ "$took" -le 2000000 ] || miss "It took $took microseconds."
     # An older program that was built from another text must not run in its place.
     printf '#include <stdio.h>\nint main(void) { puts("new text"); }\n' >"lessons/$lesson.c"
-    run nowhere make "${lesson%%_*}"
+    run no_gpu make "${lesson%%_*}"
     assert_line "new text"
 }
 
@@ -99,25 +113,23 @@ nowhere() { as_typed env -u CUDA_HOME PATH=/usr/bin:/bin SETUP_ROOT=/nowhere "$@
     local copy=$BATS_TEST_TMPDIR/copy header users
     workbook_copy "$copy"
     cd "$copy" || return 1
-    nowhere make -s simulator
-    run nowhere make -n simulator
+    no_gpu make -s simulator
+    run no_gpu make -n simulator
     refute_output --partial .o
     header=$(basename "$(find simulator -name '*.h' | sort | head -n 1)")
     users=$(grep -l "/$header" build/simulator/objects/*.d | wc -l)
     touch "simulator/$header"
-    run nowhere make -n simulator
+    run no_gpu make -n simulator
     assert_equal "$(grep -c -- '-c simulator/' <<<"$output")" "$users"
 }
 
 @test "with everything present, nothing is fetched or installed" {
-    mkdir "$BATS_TEST_TMPDIR/bin"
-    for command in apt-get sudo pip pip3 python3 curl wget; do
-        printf '#!/bin/sh\necho %s >>%s\nexit 1\n' "$command" "$BATS_TEST_TMPDIR/calls" >"$BATS_TEST_TMPDIR/bin/$command"
-    done
-    chmod +x "$BATS_TEST_TMPDIR"/bin/*
-    run as_typed env PATH="$BATS_TEST_TMPDIR/bin:$PATH" make run
+    rm "$BATS_TEST_TMPDIR/bin/nvidia-smi"
+    stub apt-get sudo pip pip3 python3 curl wget
+    run as_typed PATH="$BATS_TEST_TMPDIR/bin:$PATH" make run
     assert_success
-    run as_typed env PATH="$BATS_TEST_TMPDIR/bin:$PATH" make "check-$(first | cut -c 1-2)"
+    run as_typed PATH="$BATS_TEST_TMPDIR/bin:$PATH" make "check-$(first | cut -c 1-2)" LESSON="solutions/$(first).c" CHECK_FOLDER="$BATS_TEST_TMPDIR/check"
+    assert_success
     assert_file_not_exists "$BATS_TEST_TMPDIR/calls"
 }
 
