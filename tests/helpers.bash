@@ -239,6 +239,11 @@ workbook_copy() {
 }
 
 lessons() { make -s list; }
+first() {
+    local all
+    all=$(lessons)
+    echo "${all%%$'\n'*}"
+}
 
 # check FILE LESSON: what a student sees who checks FILE, in $output and $status.
 check() { run as_typed CHECK_SECONDS="${CHECK_SECONDS:-5}" CHECK_FOLDER="build/check/$(basename "$(dirname "$1")")-$(basename "$1" .c)" make "check-${2%%_*}" LESSON="$1"; }

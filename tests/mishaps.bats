@@ -9,7 +9,7 @@ mishap() { # mishap NAME STATEMENTS
     mkdir -p "${file%/*}"
     printf '%s\n' '#define _GNU_SOURCE' '#include <stdio.h>' '#include <stdlib.h>' '#include <signal.h>' '#include <unistd.h>' '#include <cuda_runtime_api.h>' \
         'int main(void) {' '    cudaDeviceSynchronize();' "$2" '    return 0;' '}' >"$file"
-    check "$file" "$(lessons | head -n 1)"
+    check "$file" "$(first)"
     [ "$status" != 0 ] || miss "The check passes a program that does: $2" "$output"
     [[ "$output" == *MISS* ]] || miss "There is no miss in words:" "$output"
 }
@@ -74,7 +74,7 @@ mishap() { # mishap NAME STATEMENTS
 
 @test "a lesson that was deleted, renamed, broken or holds a NUL byte: one sentence says so" {
     local lesson number
-    lesson=$(lessons | head -n 1)
+    lesson=$(first)
     number=${lesson%%_*}
     workbook_copy "$BATS_TEST_TMPDIR/copy"
     cd "$BATS_TEST_TMPDIR/copy" || return 1
