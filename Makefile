@@ -128,7 +128,7 @@ program:
 	$(call compile,$(LESSON),$(PROGRAM),build/cuda,$(LIBRARY))
 
 $(LIBRARY): $(OBJECTS) simulator/libcudart.map
-	@$(CC) $(SANITIZER) -shared -Wl,-soname,libcudart.so.13 -Wl,--version-script=simulator/libcudart.map -pthread -o $@ $(OBJECTS)
+	@$(CC) $(or $(SANITIZER),-Wl$(comma)-z$(comma)defs) -shared -Wl,-soname,libcudart.so.13 -Wl,--version-script=simulator/libcudart.map -pthread -o $@ $(OBJECTS)
 
 $(SIMULATOR)/objects/%.o: simulator/%.c build/cuda/found Makefile
 	@mkdir -p $(@D)

@@ -12,6 +12,7 @@ misses() { grep -A 4 '^  MISS' <<<"$output" | grep -v 'See it yourself'; }
         for file in "lessons/$lesson.c" "solutions/$lesson.c" "tests/$lesson.bats" "tests/expected/$lesson.txt"; do
             [ -s "$file" ] || complain "$file is missing or empty."
         done
+        [ "$(bats --count "tests/$lesson.bats")" -gt 0 ] || complain "tests/$lesson.bats tests nothing."
         compgen -G "tests/near_misses/${lesson%%_*}_*.c" >/dev/null || complain "tests/near_misses/${lesson%%_*}_*.c: there is none."
     done
     [ -n "$(lessons)" ] || complain "There is no lesson."
