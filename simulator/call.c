@@ -7,11 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "checker.h"
 #include "clock.h"
 #include "device.h"
 #include "host.h"
 #include "journal.h"
 #include "memory.h"
+#include "report.h"
 #include "settings.h"
 #include "space.h"
 #include "timeline.h"
@@ -21,6 +23,7 @@ static bool journalled;                /* the call on its way has a line */
 static const char *name_now = "";
 static unsigned fail_count;
 static _Thread_local cudaError_t last_error;
+_Thread_local void *call_site;
 
 /* ---- beginning and end ---- */
 
@@ -37,22 +40,29 @@ static bool describe(const void *address)
 
 static void in_child(void) { forked = ready; }
 
-static void nothing(uint32_t id, size_t bytes, const void *address, void *site)
+static int exit_status;
+
+static void remember_status(int status, void *unused)
 {
-    (void)id, (void)bytes, (void)address, (void)site;
+    (void)unused;
+    exit_status = status;
 }
 
-static void at_exit(int status, void *unused)
+static void leave_alone(struct watched b) { (void)b; }
+
+/* After all that the program itself does at its end. A program that ends because of an error is not accused of what it leaves. */
+__attribute__((destructor)) static void at_end(void)
 {
-    (void)status, (void)unused;
-    if (forked) return;
+    if (!ready || forked) return;
     host_lock();
     timeline_run_on();
+    size_t live = memory_each_live(exit_status ? leave_alone : checker_leaked);
     journal_did("exit");
-    journal_number("live", memory_each_live(nothing));
-    journal_number("hazards", 0);
+    journal_number("live", live);
+    journal_number("hazards", report_count());
     journal_did_end(clock_now());
     journal_close();
+    if (report_count()) host_exit(3);
     host_unlock();
 }
 
@@ -71,7 +81,7 @@ static void start(void)
     journal_did_end(0);
     host_on_bad_address(describe);
     host_after_fork(in_child);
-    on_exit(at_exit, NULL);
+    on_exit(remember_status, NULL);
     ready = true;
 }
 
@@ -83,6 +93,7 @@ void call_begin_always(const char *name, time_ns cost)
     if (!ready) start();
     name_now = name;
     journalled = true;
+    checker_call(name, call_site);
     journal_call(name);
     clock_charge(cost);
     if (timeline_busy()) timeline_catch_up();

@@ -14,6 +14,12 @@
 #include "handle.h"
 #include "stream.h"
 
+/* Where the call stands in the program. A function that the program calls says AT(...) around the one that does the work, or CALL(name, cost)
+ * for call_begin when it does the work itself. */
+extern _Thread_local void *call_site __attribute__((tls_model("initial-exec")));
+#define AT(work) (call_site = __builtin_return_address(0), (work))
+#define CALL(name, cost) AT(call_begin(name, cost))
+
 /* Takes the lock and brings the device up to date. Returns an error that the call must answer with at once: a fault, a call from inside a
  * host function, a forked child, or the failure that SIM_FAIL asks for. */
 cudaError_t call_begin(const char *name, time_ns cost);

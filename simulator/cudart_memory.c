@@ -22,7 +22,7 @@ static void wait_for_device(void)
 
 cudaError_t cudaMalloc(void **pointer, size_t bytes)
 {
-    cudaError_t e = call_begin("cudaMalloc", COST_MALLOC);
+    cudaError_t e = CALL("cudaMalloc", COST_MALLOC);
     journal_number("bytes", bytes);
     if (!e && !pointer) e = cudaErrorInvalidValue;
     if (!e && !bytes) *pointer = NULL;                       /* measured: success and a null pointer */
@@ -31,7 +31,7 @@ cudaError_t cudaMalloc(void **pointer, size_t bytes)
         if (!c) e = cudaErrorMemoryAllocation;
         else {
             c->id = memory_new_id();
-            c->site = SITE;
+            checker_allocated((struct watched){ &c->watch, c->id, memory_address(memory_heap(device_current()), c), bytes }, NULL, 0);
             journal_number("block", c->id);
             *pointer = memory_address(memory_heap(device_current()), c);
         }
@@ -41,21 +41,25 @@ cudaError_t cudaMalloc(void **pointer, size_t bytes)
 
 cudaError_t cudaFree(void *pointer)
 {
-    cudaError_t e = call_begin("cudaFree", pointer ? COST_FREE : COST_SMALL);
+    cudaError_t e = CALL("cudaFree", pointer ? COST_FREE : COST_SMALL);
     if (e || !pointer) return call_end(e);
     struct place p = memory_find(pointer);
     journal_number("block", memory_block(&p));
     bool starts = p.kind == PLACE_BLOCK && p.offset == p.chunk->offset;
     if (starts && p.chunk->leaving)
         call_hazard("double free", "cudaFree was given block %u, which cudaFreeAsync has freed already. A real driver hangs or crashes at the next synchronise.\n  To do: free it once.", p.chunk->id);
-    if (!starts) e = cudaErrorInvalidValue;
-    else if (p.pool) {
+    if (!starts) {
+        checker_freed_nothing(pointer);
+        e = cudaErrorInvalidValue;
+    } else if (p.pool) {
+        checker_freed(memory_watched(&p, NULL), NULL, 0);
         pool_free_now(p.pool, p.chunk);                      /* measured: waits for nothing */
         journal_number("pool", (uint64_t)p.pool->id);
         journal_number("reserved", pool_reserved(p.pool));
         journal_number("used", p.pool->used);
     } else {
         wait_for_device();
+        checker_freed_after_waiting(memory_watched(&p, NULL));
         memory_free(&p);
     }
     return call_end(e);
@@ -63,7 +67,7 @@ cudaError_t cudaFree(void *pointer)
 
 cudaError_t cudaMemGetInfo(size_t *free, size_t *total)
 {
-    cudaError_t e = call_begin("cudaMemGetInfo", COST_MEM_INFO);
+    cudaError_t e = CALL("cudaMemGetInfo", COST_MEM_INFO);
     if (!e && free) *free = device_free_memory(device_current());
     if (!e && total) *total = settings.memory;
     if (!e) journal_number("free", device_free_memory(device_current()));
@@ -72,7 +76,7 @@ cudaError_t cudaMemGetInfo(size_t *free, size_t *total)
 
 /* ---- pinned host memory ---- */
 
-static cudaError_t host_allocate_pinned(const char *name, void **pointer, size_t bytes, unsigned flags, void *site)
+static cudaError_t host_allocate_pinned(const char *name, void **pointer, size_t bytes, unsigned flags)
 {
     cudaError_t e = call_begin(name, COST_MALLOC_HOST + (time_ns)((double)bytes / (double)MiB * 330e3));
     unsigned known = cudaHostAllocPortable | cudaHostAllocMapped | cudaHostAllocWriteCombined;
@@ -83,7 +87,7 @@ static cudaError_t host_allocate_pinned(const char *name, void **pointer, size_t
         struct pinned *p = memory_pin_new(bytes, flags | cudaHostAllocMapped);     /* measured: cudaHostGetFlags says mapped in any case */
         if (!p) e = cudaErrorMemoryAllocation;
         else {
-            p->site = site;
+            checker_allocated((struct watched){ &p->watch, p->id, p->base, bytes }, NULL, 0);
             journal_number("block", p->id);
             *pointer = p->base;
         }
@@ -91,8 +95,8 @@ static cudaError_t host_allocate_pinned(const char *name, void **pointer, size_t
     return call_end(e);
 }
 
-cudaError_t cudaMallocHost(void **pointer, size_t bytes) { return host_allocate_pinned("cudaMallocHost", pointer, bytes, 0, SITE); }
-cudaError_t cudaHostAlloc(void **pointer, size_t bytes, unsigned int flags) { return host_allocate_pinned("cudaHostAlloc", pointer, bytes, flags, SITE); }
+cudaError_t cudaMallocHost(void **pointer, size_t bytes) { return AT(host_allocate_pinned("cudaMallocHost", pointer, bytes, 0)); }
+cudaError_t cudaHostAlloc(void **pointer, size_t bytes, unsigned int flags) { return AT(host_allocate_pinned("cudaHostAlloc", pointer, bytes, flags)); }
 
 /* The pinned memory that starts exactly here, or NULL. */
 static struct pinned *pinned_at(const void *pointer, bool registered)
@@ -103,13 +107,14 @@ static struct pinned *pinned_at(const void *pointer, bool registered)
 
 cudaError_t cudaFreeHost(void *pointer)
 {
-    cudaError_t e = call_begin("cudaFreeHost", pointer ? COST_FREE_HOST : COST_SMALL);
+    cudaError_t e = CALL("cudaFreeHost", pointer ? COST_FREE_HOST : COST_SMALL);
     struct pinned *p = e || !pointer ? NULL : pinned_at(pointer, false);
     if (!e && pointer && !p) e = cudaErrorInvalidValue;
     if (p) {
         journal_number("block", p->id);
         clock_charge((time_ns)((double)p->bytes / (double)MiB * 86e3));
         wait_for_device();
+        checker_freed_after_waiting((struct watched){ &p->watch, p->id, p->base, p->bytes });
         memory_unpin(p);
     }
     return call_end(e);
@@ -117,16 +122,20 @@ cudaError_t cudaFreeHost(void *pointer)
 
 cudaError_t cudaHostRegister(void *pointer, size_t bytes, unsigned int flags)
 {
-    cudaError_t e = call_begin("cudaHostRegister", COST_MALLOC_HOST);
+    cudaError_t e = CALL("cudaHostRegister", COST_MALLOC_HOST);
     if (!e && (!pointer || !bytes || flags & ~15u)) e = cudaErrorInvalidValue;
     if (!e && (memory_find(pointer).kind != PLACE_PAGEABLE || memory_find((char *)pointer + bytes - 1).kind != PLACE_PAGEABLE)) e = cudaErrorHostMemoryAlreadyRegistered;
-    if (!e) journal_number("block", memory_pin(pointer, bytes, flags | cudaHostRegisterMapped)->id);
+    if (!e) {
+        struct pinned *p = memory_pin(pointer, bytes, flags | cudaHostRegisterMapped);
+        checker_allocated((struct watched){ &p->watch, p->id, p->base, bytes }, NULL, 0);
+        journal_number("block", p->id);
+    }
     return call_end(e);
 }
 
 cudaError_t cudaHostUnregister(void *pointer)
 {
-    cudaError_t e = call_begin("cudaHostUnregister", COST_FREE_HOST);
+    cudaError_t e = CALL("cudaHostUnregister", COST_FREE_HOST);
     struct pinned *p = e ? NULL : pinned_at(pointer, true);
     if (!e && !p) e = cudaErrorHostMemoryNotRegistered;
     if (p) {
@@ -138,7 +147,7 @@ cudaError_t cudaHostUnregister(void *pointer)
 
 cudaError_t cudaHostGetDevicePointer(void **device, void *host, unsigned int flags)
 {
-    cudaError_t e = call_begin("cudaHostGetDevicePointer", COST_SMALL);
+    cudaError_t e = CALL("cudaHostGetDevicePointer", COST_SMALL);
     if (!e && (!device || flags || memory_find(host).kind != PLACE_PINNED)) e = cudaErrorInvalidValue;
     if (!e) *device = host;                                  /* unified addresses: the same on both sides (measured) */
     return call_end(e);
@@ -146,7 +155,7 @@ cudaError_t cudaHostGetDevicePointer(void **device, void *host, unsigned int fla
 
 cudaError_t cudaHostGetFlags(unsigned int *flags, void *host)
 {
-    cudaError_t e = call_begin("cudaHostGetFlags", COST_SMALL);
+    cudaError_t e = CALL("cudaHostGetFlags", COST_SMALL);
     struct place p = memory_find(host);
     if (!e && (!flags || p.kind != PLACE_PINNED)) e = cudaErrorInvalidValue;
     if (!e) *flags = p.pinned->flags;
@@ -163,10 +172,10 @@ static cudaError_t memset_on(const char *name, void *to, int value, size_t bytes
     return call_end(e);
 }
 
-cudaError_t cudaMemset(void *to, int value, size_t bytes) { return memset_on("cudaMemset", to, value, bytes, 0, false); }
-EXPORT cudaError_t cudaMemset_ptds(void *to, int value, size_t bytes) { return memset_on("cudaMemset", to, value, bytes, 0, true); }
-cudaError_t cudaMemsetAsync(void *to, int value, size_t bytes, cudaStream_t stream) { return memset_on("cudaMemsetAsync", to, value, bytes, stream, false); }
-EXPORT cudaError_t cudaMemsetAsync_ptsz(void *to, int value, size_t bytes, cudaStream_t stream) { return memset_on("cudaMemsetAsync", to, value, bytes, stream, true); }
+cudaError_t cudaMemset(void *to, int value, size_t bytes) { return AT(memset_on("cudaMemset", to, value, bytes, 0, false)); }
+EXPORT cudaError_t cudaMemset_ptds(void *to, int value, size_t bytes) { return AT(memset_on("cudaMemset", to, value, bytes, 0, true)); }
+cudaError_t cudaMemsetAsync(void *to, int value, size_t bytes, cudaStream_t stream) { return AT(memset_on("cudaMemsetAsync", to, value, bytes, stream, false)); }
+EXPORT cudaError_t cudaMemsetAsync_ptsz(void *to, int value, size_t bytes, cudaStream_t stream) { return AT(memset_on("cudaMemsetAsync", to, value, bytes, stream, true)); }
 
 /* The host now knows that the stream's work is over; the pools do not count it as a synchronise (measured: a blocking cudaMemcpy). */
 static cudaError_t wait_for_copy(struct stream *s)
@@ -187,8 +196,8 @@ static cudaError_t copy_async(const char *name, void *to, const void *from, size
     return call_end(e);
 }
 
-cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind, cudaStream_t stream) { return copy_async("cudaMemcpyAsync", to, from, bytes, kind, stream, false, false); }
-EXPORT cudaError_t cudaMemcpyAsync_ptsz(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind, cudaStream_t stream) { return copy_async("cudaMemcpyAsync", to, from, bytes, kind, stream, true, false); }
+cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind, cudaStream_t stream) { return AT(copy_async("cudaMemcpyAsync", to, from, bytes, kind, stream, false, false)); }
+EXPORT cudaError_t cudaMemcpyAsync_ptsz(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind, cudaStream_t stream) { return AT(copy_async("cudaMemcpyAsync", to, from, bytes, kind, stream, true, false)); }
 
 static cudaError_t copy(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind, bool per_thread)
 {
@@ -203,23 +212,23 @@ static cudaError_t copy(void *to, const void *from, size_t bytes, enum cudaMemcp
     return call_end(e);
 }
 
-cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind) { return copy(to, from, bytes, kind, false); }
-EXPORT cudaError_t cudaMemcpy_ptds(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind) { return copy(to, from, bytes, kind, true); }
+cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind) { return AT(copy(to, from, bytes, kind, false)); }
+EXPORT cudaError_t cudaMemcpy_ptds(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind) { return AT(copy(to, from, bytes, kind, true)); }
 
 cudaError_t cudaMemcpyPeerAsync(void *to, int toDevice, const void *from, int fromDevice, size_t bytes, cudaStream_t stream)
 {
     if (!device_exists(toDevice) || !device_exists(fromDevice)) {
-        cudaError_t e = call_begin("cudaMemcpyPeerAsync", COST_COPY);
+        cudaError_t e = CALL("cudaMemcpyPeerAsync", COST_COPY);
         return call_end(e ? e : cudaErrorInvalidDevice);
     }
-    return copy_async("cudaMemcpyPeerAsync", to, from, bytes, cudaMemcpyDefault, stream, false, true);
+    return AT(copy_async("cudaMemcpyPeerAsync", to, from, bytes, cudaMemcpyDefault, stream, false, true));
 }
 
 /* ---- pointers ---- */
 
 cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, const void *pointer)
 {
-    cudaError_t e = call_begin("cudaPointerGetAttributes", COST_SMALL);
+    cudaError_t e = CALL("cudaPointerGetAttributes", COST_SMALL);
     if (!e && !attributes) e = cudaErrorInvalidValue;
     if (!e) {
         struct place p = memory_find(pointer);

@@ -2,6 +2,7 @@
 #include "export.h"
 
 #include "call.h"
+#include "checker.h"
 #include "device.h"
 #include "durations.h"
 #include "handle.h"
@@ -25,7 +26,7 @@ static void journal_figures(const struct pool *p)
 /* ---- allocating ---- */
 
 /* `p` NULL: the current pool of the stream's device (measured: not of the current device). */
-static cudaError_t allocate(void **pointer, size_t bytes, struct pool *p, struct stream *s, void *site)
+static cudaError_t allocate(void **pointer, size_t bytes, struct pool *p, struct stream *s)
 {
     if (!p) p = pool_current(s->device);
     journal_pool(p);
@@ -38,9 +39,8 @@ static cudaError_t allocate(void **pointer, size_t bytes, struct pool *p, struct
     struct chunk *c = pool_allocate(p, bytes, s, &how);
     if (c) {
         c->id = memory_new_id();
-        c->site = site;
-        stream_mark(s);
         *pointer = memory_address(&p->heap, c);
+        checker_allocated((struct watched){ &c->watch, c->id, *pointer, bytes }, s, stream_mark(s));
         journal_number("block", c->id);
         journal_number("offset", c->offset);
         journal_text("from", reuse_name(how));
@@ -49,30 +49,30 @@ static cudaError_t allocate(void **pointer, size_t bytes, struct pool *p, struct
     return c ? cudaSuccess : cudaErrorMemoryAllocation;
 }
 
-static cudaError_t malloc_async(void **pointer, size_t bytes, cudaStream_t stream, bool per_thread, void *site)
+static cudaError_t malloc_async(void **pointer, size_t bytes, cudaStream_t stream, bool per_thread)
 {
     cudaError_t e = call_begin("cudaMallocAsync", COST_ALLOC_ASYNC);
     struct stream *s = e ? NULL : call_stream(stream, per_thread);
     if (!e && !pointer) e = cudaErrorInvalidValue;
-    if (!e) e = allocate(pointer, bytes, NULL, s, site);
+    if (!e) e = allocate(pointer, bytes, NULL, s);
     return call_end(e);
 }
 
-cudaError_t cudaMallocAsync(void **pointer, size_t bytes, cudaStream_t stream) { return malloc_async(pointer, bytes, stream, false, SITE); }
-EXPORT cudaError_t cudaMallocAsync_ptsz(void **pointer, size_t bytes, cudaStream_t stream) { return malloc_async(pointer, bytes, stream, true, SITE); }
+cudaError_t cudaMallocAsync(void **pointer, size_t bytes, cudaStream_t stream) { return AT(malloc_async(pointer, bytes, stream, false)); }
+EXPORT cudaError_t cudaMallocAsync_ptsz(void **pointer, size_t bytes, cudaStream_t stream) { return AT(malloc_async(pointer, bytes, stream, true)); }
 
-static cudaError_t malloc_from_pool(void **pointer, size_t bytes, cudaMemPool_t pool, cudaStream_t stream, bool per_thread, void *site)
+static cudaError_t malloc_from_pool(void **pointer, size_t bytes, cudaMemPool_t pool, cudaStream_t stream, bool per_thread)
 {
     cudaError_t e = call_begin("cudaMallocFromPoolAsync", COST_ALLOC_ASYNC);
     struct stream *s = e ? NULL : call_stream(stream, per_thread);
     struct pool *p = e ? NULL : pool_of(pool);
     if (!e && (!pointer || !p)) e = cudaErrorInvalidValue;
-    if (!e) e = allocate(pointer, bytes, p, s, site);
+    if (!e) e = allocate(pointer, bytes, p, s);
     return call_end(e);
 }
 
-cudaError_t cudaMallocFromPoolAsync(void **pointer, size_t bytes, cudaMemPool_t pool, cudaStream_t stream) { return malloc_from_pool(pointer, bytes, pool, stream, false, SITE); }
-EXPORT cudaError_t cudaMallocFromPoolAsync_ptsz(void **pointer, size_t bytes, cudaMemPool_t pool, cudaStream_t stream) { return malloc_from_pool(pointer, bytes, pool, stream, true, SITE); }
+cudaError_t cudaMallocFromPoolAsync(void **pointer, size_t bytes, cudaMemPool_t pool, cudaStream_t stream) { return AT(malloc_from_pool(pointer, bytes, pool, stream, false)); }
+EXPORT cudaError_t cudaMallocFromPoolAsync_ptsz(void **pointer, size_t bytes, cudaMemPool_t pool, cudaStream_t stream) { return AT(malloc_from_pool(pointer, bytes, pool, stream, true)); }
 
 /* cudaMalloc's block goes when the stream gets there. */
 static void effect_free(struct op *op)
@@ -88,10 +88,15 @@ static cudaError_t free_async(void *pointer, cudaStream_t stream, bool per_threa
     if (e || !pointer) return call_end(e);
     struct place p = memory_find(pointer);
     journal_pool(p.pool);
-    if (p.kind != PLACE_BLOCK || p.offset != p.chunk->offset) return call_end(cudaErrorInvalidValue);
+    if (p.kind != PLACE_BLOCK || p.offset != p.chunk->offset) {
+        if (p.kind != PLACE_BLOCK) checker_freed_nothing(pointer);
+        return call_end(cudaErrorInvalidValue);
+    }
     journal_number("block", p.chunk->id);
     if (p.pool) {
-        pool_free(p.pool, p.chunk, s);
+        uint64_t number = stream_mark(s);
+        checker_freed(memory_watched(&p, NULL), s, number);
+        pool_free(p.pool, p.chunk, s, number);
         journal_figures(p.pool);
     } else {
         if (p.chunk->leaving)
@@ -99,14 +104,15 @@ static cudaError_t free_async(void *pointer, cudaStream_t stream, bool per_threa
                         "says nothing here and hangs or crashes at the next synchronise.\n  To do: free it once.", p.chunk->id);
         p.chunk->leaving = true;
         struct op *op = stream_enqueue(s, OP_WORK, 0);
+        checker_freed(memory_watched(&p, NULL), s, op->number);
         op->effect = effect_free;
         op->to = pointer;
     }
     return call_end(e);
 }
 
-cudaError_t cudaFreeAsync(void *pointer, cudaStream_t stream) { return free_async(pointer, stream, false); }
-EXPORT cudaError_t cudaFreeAsync_ptsz(void *pointer, cudaStream_t stream) { return free_async(pointer, stream, true); }
+cudaError_t cudaFreeAsync(void *pointer, cudaStream_t stream) { return AT(free_async(pointer, stream, false)); }
+EXPORT cudaError_t cudaFreeAsync_ptsz(void *pointer, cudaStream_t stream) { return AT(free_async(pointer, stream, true)); }
 
 /* ---- pools ---- */
 
@@ -137,7 +143,7 @@ static cudaError_t check_props(const struct cudaMemPoolProps *props)
 
 cudaError_t cudaMemPoolCreate(cudaMemPool_t *pool, const struct cudaMemPoolProps *props)
 {
-    cudaError_t e = call_begin("cudaMemPoolCreate", COST_POOL_CREATE);
+    cudaError_t e = CALL("cudaMemPoolCreate", COST_POOL_CREATE);
     if (!e && (!pool || !props)) e = cudaErrorInvalidValue;
     if (!e) e = check_props(props);
     if (!e) {
@@ -152,7 +158,7 @@ cudaError_t cudaMemPoolCreate(cudaMemPool_t *pool, const struct cudaMemPoolProps
 
 cudaError_t cudaMemPoolDestroy(cudaMemPool_t pool)
 {
-    cudaError_t e = call_begin("cudaMemPoolDestroy", COST_POOL_DESTROY);
+    cudaError_t e = CALL("cudaMemPoolDestroy", COST_POOL_DESTROY);
     struct pool *p = e ? NULL : pool_of(pool);
     journal_pool(p);
     if (!e && (!p || p->is_default)) e = cudaErrorInvalidValue;
@@ -165,7 +171,7 @@ cudaError_t cudaMemPoolDestroy(cudaMemPool_t pool)
 
 cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, size_t minBytesToKeep)
 {
-    cudaError_t e = call_begin("cudaMemPoolTrimTo", COST_SMALL);
+    cudaError_t e = CALL("cudaMemPoolTrimTo", COST_SMALL);
     struct pool *p = e ? NULL : pool_of(pool);
     journal_pool(p);
     journal_number("keep", minBytesToKeep);
@@ -193,12 +199,12 @@ static cudaError_t get_pool(const char *name, cudaMemPool_t *pool, int device, b
     return call_end(e);
 }
 
-cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t *pool, int device) { return get_pool("cudaDeviceGetDefaultMemPool", pool, device, false); }
-cudaError_t cudaDeviceGetMemPool(cudaMemPool_t *pool, int device) { return get_pool("cudaDeviceGetMemPool", pool, device, true); }
+cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t *pool, int device) { return AT(get_pool("cudaDeviceGetDefaultMemPool", pool, device, false)); }
+cudaError_t cudaDeviceGetMemPool(cudaMemPool_t *pool, int device) { return AT(get_pool("cudaDeviceGetMemPool", pool, device, true)); }
 
 cudaError_t cudaDeviceSetMemPool(int device, cudaMemPool_t pool)
 {
-    cudaError_t e = call_begin("cudaDeviceSetMemPool", COST_SMALL);
+    cudaError_t e = CALL("cudaDeviceSetMemPool", COST_SMALL);
     struct pool *p = e ? NULL : pool_of(pool);
     journal_signed("device", device);
     journal_pool(p);
@@ -258,7 +264,7 @@ static cudaError_t get_attribute(struct pool *p, enum cudaMemPoolAttr attribute,
 
 cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, enum cudaMemPoolAttr attribute, void *value)
 {
-    cudaError_t e = call_begin("cudaMemPoolGetAttribute", COST_SMALL);
+    cudaError_t e = CALL("cudaMemPoolGetAttribute", COST_SMALL);
     struct pool *p = e ? NULL : pool_of(pool);
     journal_pool(p);
     journal_text("attribute", attribute_name(attribute));
@@ -298,7 +304,7 @@ static cudaError_t set_attribute(struct pool *p, enum cudaMemPoolAttr attribute,
 
 cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, enum cudaMemPoolAttr attribute, void *value)
 {
-    cudaError_t e = call_begin("cudaMemPoolSetAttribute", COST_SMALL);
+    cudaError_t e = CALL("cudaMemPoolSetAttribute", COST_SMALL);
     struct pool *p = e ? NULL : pool_of(pool);
     journal_pool(p);
     journal_text("attribute", attribute_name(attribute));
@@ -314,7 +320,7 @@ cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, enum cudaMemPoolAttr att
 
 cudaError_t cudaMemPoolGetAccess(enum cudaMemAccessFlags *flags, cudaMemPool_t pool, struct cudaMemLocation *location)
 {
-    cudaError_t e = call_begin("cudaMemPoolGetAccess", COST_SMALL);
+    cudaError_t e = CALL("cudaMemPoolGetAccess", COST_SMALL);
     struct pool *p = e ? NULL : pool_of(pool);
     journal_pool(p);
     if (!e && (!flags || !p || !location || location->type != cudaMemLocationTypeDevice || !device_exists(location->id))) e = cudaErrorInvalidValue;
@@ -338,7 +344,7 @@ static cudaError_t check_access(const struct pool *p, const struct cudaMemAccess
 
 cudaError_t cudaMemPoolSetAccess(cudaMemPool_t pool, const struct cudaMemAccessDesc *list, size_t count)
 {
-    cudaError_t e = call_begin("cudaMemPoolSetAccess", COST_SMALL);
+    cudaError_t e = CALL("cudaMemPoolSetAccess", COST_SMALL);
     struct pool *p = e ? NULL : pool_of(pool);
     journal_pool(p);
     if (!e && !p) e = cudaErrorInvalidValue;

@@ -30,13 +30,13 @@ static cudaError_t create(const char *name, cudaStream_t *stream, unsigned flags
     return call_end(e);
 }
 
-cudaError_t cudaStreamCreate(cudaStream_t *stream) { return create("cudaStreamCreate", stream, cudaStreamDefault, 0); }
-cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned int flags) { return create("cudaStreamCreateWithFlags", stream, flags, 0); }
-cudaError_t cudaStreamCreateWithPriority(cudaStream_t *stream, unsigned int flags, int priority) { return create("cudaStreamCreateWithPriority", stream, flags, priority); }
+cudaError_t cudaStreamCreate(cudaStream_t *stream) { return AT(create("cudaStreamCreate", stream, cudaStreamDefault, 0)); }
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned int flags) { return AT(create("cudaStreamCreateWithFlags", stream, flags, 0)); }
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t *stream, unsigned int flags, int priority) { return AT(create("cudaStreamCreateWithPriority", stream, flags, priority)); }
 
 cudaError_t cudaStreamDestroy(cudaStream_t stream)
 {
-    cudaError_t e = call_begin("cudaStreamDestroy", COST_STREAM_DESTROY);
+    cudaError_t e = CALL("cudaStreamDestroy", COST_STREAM_DESTROY);
     if (!e && (!stream || stream == cudaStreamLegacy || stream == cudaStreamPerThread)) e = cudaErrorInvalidResourceHandle;     /* measured */
     if (!e) {
         struct stream *s = call_stream(stream, false);
@@ -68,8 +68,8 @@ static cudaError_t synchronize(cudaStream_t stream, bool per_thread)
     return call_end(e);
 }
 
-cudaError_t cudaStreamSynchronize(cudaStream_t stream) { return synchronize(stream, false); }
-EXPORT cudaError_t cudaStreamSynchronize_ptsz(cudaStream_t stream) { return synchronize(stream, true); }
+cudaError_t cudaStreamSynchronize(cudaStream_t stream) { return AT(synchronize(stream, false)); }
+EXPORT cudaError_t cudaStreamSynchronize_ptsz(cudaStream_t stream) { return AT(synchronize(stream, true)); }
 
 static cudaError_t query(cudaStream_t stream, bool per_thread)
 {
@@ -83,8 +83,8 @@ static cudaError_t query(cudaStream_t stream, bool per_thread)
     return call_end(e);
 }
 
-cudaError_t cudaStreamQuery(cudaStream_t stream) { return query(stream, false); }
-EXPORT cudaError_t cudaStreamQuery_ptsz(cudaStream_t stream) { return query(stream, true); }
+cudaError_t cudaStreamQuery(cudaStream_t stream) { return AT(query(stream, false)); }
+EXPORT cudaError_t cudaStreamQuery_ptsz(cudaStream_t stream) { return AT(query(stream, true)); }
 
 /* The event of a handle; NULL is refused (measured), a handle that is no event ends the process with a sentence. */
 static struct event *event_of(cudaEvent_t handle)
@@ -108,8 +108,8 @@ static cudaError_t wait_event(cudaStream_t stream, cudaEvent_t event, unsigned f
     return call_end(e);
 }
 
-cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned int flags) { return wait_event(stream, event, flags, false); }
-EXPORT cudaError_t cudaStreamWaitEvent_ptsz(cudaStream_t stream, cudaEvent_t event, unsigned int flags) { return wait_event(stream, event, flags, true); }
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned int flags) { return AT(wait_event(stream, event, flags, false)); }
+EXPORT cudaError_t cudaStreamWaitEvent_ptsz(cudaStream_t stream, cudaEvent_t event, unsigned int flags) { return AT(wait_event(stream, event, flags, true)); }
 
 /* ---- what a stream is ---- */
 
@@ -121,8 +121,8 @@ static cudaError_t get_flags(cudaStream_t stream, unsigned *flags, bool per_thre
     return call_end(e);
 }
 
-cudaError_t cudaStreamGetFlags(cudaStream_t stream, unsigned int *flags) { return get_flags(stream, flags, false); }
-EXPORT cudaError_t cudaStreamGetFlags_ptsz(cudaStream_t stream, unsigned int *flags) { return get_flags(stream, flags, true); }
+cudaError_t cudaStreamGetFlags(cudaStream_t stream, unsigned int *flags) { return AT(get_flags(stream, flags, false)); }
+EXPORT cudaError_t cudaStreamGetFlags_ptsz(cudaStream_t stream, unsigned int *flags) { return AT(get_flags(stream, flags, true)); }
 
 static cudaError_t get_priority(cudaStream_t stream, int *priority, bool per_thread)
 {
@@ -132,8 +132,8 @@ static cudaError_t get_priority(cudaStream_t stream, int *priority, bool per_thr
     return call_end(e);
 }
 
-cudaError_t cudaStreamGetPriority(cudaStream_t stream, int *priority) { return get_priority(stream, priority, false); }
-EXPORT cudaError_t cudaStreamGetPriority_ptsz(cudaStream_t stream, int *priority) { return get_priority(stream, priority, true); }
+cudaError_t cudaStreamGetPriority(cudaStream_t stream, int *priority) { return AT(get_priority(stream, priority, false)); }
+EXPORT cudaError_t cudaStreamGetPriority_ptsz(cudaStream_t stream, int *priority) { return AT(get_priority(stream, priority, true)); }
 
 static cudaError_t get_id(cudaStream_t stream, unsigned long long *id, bool per_thread)
 {
@@ -143,8 +143,8 @@ static cudaError_t get_id(cudaStream_t stream, unsigned long long *id, bool per_
     return call_end(e);
 }
 
-cudaError_t cudaStreamGetId(cudaStream_t stream, unsigned long long *id) { return get_id(stream, id, false); }
-EXPORT cudaError_t cudaStreamGetId_ptsz(cudaStream_t stream, unsigned long long *id) { return get_id(stream, id, true); }
+cudaError_t cudaStreamGetId(cudaStream_t stream, unsigned long long *id) { return AT(get_id(stream, id, false)); }
+EXPORT cudaError_t cudaStreamGetId_ptsz(cudaStream_t stream, unsigned long long *id) { return AT(get_id(stream, id, true)); }
 
 static cudaError_t get_device(cudaStream_t stream, int *device, bool per_thread)
 {
@@ -154,8 +154,8 @@ static cudaError_t get_device(cudaStream_t stream, int *device, bool per_thread)
     return call_end(e);
 }
 
-cudaError_t cudaStreamGetDevice(cudaStream_t stream, int *device) { return get_device(stream, device, false); }
-EXPORT cudaError_t cudaStreamGetDevice_ptsz(cudaStream_t stream, int *device) { return get_device(stream, device, true); }
+cudaError_t cudaStreamGetDevice(cudaStream_t stream, int *device) { return AT(get_device(stream, device, false)); }
+EXPORT cudaError_t cudaStreamGetDevice_ptsz(cudaStream_t stream, int *device) { return AT(get_device(stream, device, true)); }
 
 /* ---- events ---- */
 
@@ -173,12 +173,12 @@ static cudaError_t create_event(const char *name, cudaEvent_t *event, unsigned f
     return call_end(e);
 }
 
-cudaError_t cudaEventCreate(cudaEvent_t *event) { return create_event("cudaEventCreate", event, cudaEventDefault); }
-cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned int flags) { return create_event("cudaEventCreateWithFlags", event, flags); }
+cudaError_t cudaEventCreate(cudaEvent_t *event) { return AT(create_event("cudaEventCreate", event, cudaEventDefault)); }
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned int flags) { return AT(create_event("cudaEventCreateWithFlags", event, flags)); }
 
 cudaError_t cudaEventDestroy(cudaEvent_t event)
 {
-    cudaError_t e = call_begin("cudaEventDestroy", COST_EVENT_DESTROY);
+    cudaError_t e = CALL("cudaEventDestroy", COST_EVENT_DESTROY);
     struct event *v = e ? NULL : event_of(event);
     if (!e && !v) e = cudaErrorInvalidResourceHandle;
     if (!e) event_destroy(v);
@@ -199,14 +199,14 @@ static cudaError_t record(const char *name, cudaEvent_t event, cudaStream_t stre
     return call_end(e);
 }
 
-cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) { return record("cudaEventRecord", event, stream, 0, false); }
-EXPORT cudaError_t cudaEventRecord_ptsz(cudaEvent_t event, cudaStream_t stream) { return record("cudaEventRecord", event, stream, 0, true); }
-cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned int flags) { return record("cudaEventRecordWithFlags", event, stream, flags, false); }
-EXPORT cudaError_t cudaEventRecordWithFlags_ptsz(cudaEvent_t event, cudaStream_t stream, unsigned int flags) { return record("cudaEventRecordWithFlags", event, stream, flags, true); }
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) { return AT(record("cudaEventRecord", event, stream, 0, false)); }
+EXPORT cudaError_t cudaEventRecord_ptsz(cudaEvent_t event, cudaStream_t stream) { return AT(record("cudaEventRecord", event, stream, 0, true)); }
+cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned int flags) { return AT(record("cudaEventRecordWithFlags", event, stream, flags, false)); }
+EXPORT cudaError_t cudaEventRecordWithFlags_ptsz(cudaEvent_t event, cudaStream_t stream, unsigned int flags) { return AT(record("cudaEventRecordWithFlags", event, stream, flags, true)); }
 
 cudaError_t cudaEventQuery(cudaEvent_t event)
 {
-    cudaError_t e = call_begin("cudaEventQuery", settings.pace == PACE_LATE ? 1000000 : COST_QUERY);
+    cudaError_t e = CALL("cudaEventQuery", settings.pace == PACE_LATE ? 1000000 : COST_QUERY);
     struct event *v = e ? NULL : event_of(event);
     if (!e && !v) e = cudaErrorInvalidResourceHandle;
     if (!e && v->record) {
@@ -218,7 +218,7 @@ cudaError_t cudaEventQuery(cudaEvent_t event)
 
 cudaError_t cudaEventSynchronize(cudaEvent_t event)
 {
-    cudaError_t e = call_begin("cudaEventSynchronize", COST_SYNCHRONISE);
+    cudaError_t e = CALL("cudaEventSynchronize", COST_SYNCHRONISE);
     struct event *v = e ? NULL : event_of(event);
     if (!e && !v) e = cudaErrorInvalidResourceHandle;
     if (!e && v->record) {
@@ -232,7 +232,7 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event)
 
 cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t start, cudaEvent_t end)
 {
-    cudaError_t e = call_begin("cudaEventElapsedTime", COST_SMALL);
+    cudaError_t e = CALL("cudaEventElapsedTime", COST_SMALL);
     if (!e && !ms) e = cudaErrorInvalidValue;
     struct event *a = e ? NULL : event_of(start), *b = e ? NULL : event_of(end);
     if (!e && (!a || !b || !a->record || !b->record || (a->flags | b->flags) & cudaEventDisableTiming)) e = cudaErrorInvalidResourceHandle;
@@ -251,5 +251,5 @@ static cudaError_t host_function(cudaStream_t stream, cudaHostFn_t function, voi
     return call_end(e);
 }
 
-cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void *data) { return host_function(stream, function, data, false); }
-EXPORT cudaError_t cudaLaunchHostFunc_ptsz(cudaStream_t stream, cudaHostFn_t function, void *data) { return host_function(stream, function, data, true); }
+cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void *data) { return AT(host_function(stream, function, data, false)); }
+EXPORT cudaError_t cudaLaunchHostFunc_ptsz(cudaStream_t stream, cudaHostFn_t function, void *data) { return AT(host_function(stream, function, data, true)); }

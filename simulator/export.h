@@ -7,6 +7,5 @@
 #pragma GCC visibility pop
 
 #define EXPORT __attribute__((visibility("default")))
-#define SITE __builtin_return_address(0)
 
 #endif

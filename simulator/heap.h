@@ -13,6 +13,7 @@
 
 #include "fit.h"
 #include "types.h"
+#include "watch.h"
 
 #define COMMON UINT32_MAX              /* the lane of the common list */
 
@@ -27,7 +28,7 @@ struct chunk {
     size_t        asked;               /* bytes that the program asked for */
     uint32_t      id;                  /* the journal's "block" */
     bool          leaving;             /* cudaMalloc's block that cudaFreeAsync has freed, but its stream has not got there */
-    void         *site;                /* return address of the call that allocated it */
+    struct watch  watch;
     struct chunk *next_spare;
 };
 

@@ -25,7 +25,7 @@ const char *host_environment(const char *name)
 
 static void say(const char *prefix, const char *format, va_list arguments)
 {
-    char line[2048];
+    char line[4608];
     int used = snprintf(line, sizeof line - 1, "%s", prefix);
     int more = vsnprintf(line + used, sizeof line - 1 - (size_t)used, format, arguments);
     size_t length = (size_t)used + (more > 0 ? (size_t)more : 0);

@@ -58,6 +58,9 @@ void host_after_fork(void (*handler)(void));
  * and it has said so. The process then dies of the signal, as it would have. */
 void host_on_bad_address(bool (*describe)(const void *address));
 
+/* Where a call stands in the program's source: "06_release_threshold.c:41", or the program's file and an offset when nobody can tell. */
+void host_source_line(const void *site, char *place, size_t size);
+
 /* A file for the journal. */
 typedef struct host_file host_file;
 host_file *host_open(const char *path); /* created or emptied; NULL with a sentence in host_open_error */

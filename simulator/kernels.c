@@ -12,7 +12,7 @@
 
 cudaError_t launch_fill(int *data, int value, size_t count, cudaStream_t stream)
 {
-    cudaError_t e = call_begin("launch_fill", COST_LAUNCH);
+    cudaError_t e = CALL("launch_fill", COST_LAUNCH);
     journal_number("count", count);
     if (!e) e = work_fill(data, value, count, call_stream(stream, false));
     return call_end(e);
@@ -20,7 +20,7 @@ cudaError_t launch_fill(int *data, int value, size_t count, cudaStream_t stream)
 
 cudaError_t launch_add(int *data, int value, size_t count, cudaStream_t stream)
 {
-    cudaError_t e = call_begin("launch_add", COST_LAUNCH);
+    cudaError_t e = CALL("launch_add", COST_LAUNCH);
     journal_number("count", count);
     if (!e) e = work_add(data, value, count, call_stream(stream, false));
     return call_end(e);
@@ -28,7 +28,7 @@ cudaError_t launch_add(int *data, int value, size_t count, cudaStream_t stream)
 
 cudaError_t launch_hold(const volatile int *open, cudaStream_t stream)
 {
-    cudaError_t e = call_begin("launch_hold", COST_LAUNCH);
+    cudaError_t e = CALL("launch_hold", COST_LAUNCH);
     if (!e) e = work_hold(open, call_stream(stream, false));
     return call_end(e);
 }

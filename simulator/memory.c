@@ -52,6 +52,16 @@ uint32_t memory_block(const struct place *p)
     return p->kind == PLACE_BLOCK ? p->chunk->id : p->kind == PLACE_PINNED ? p->pinned->id : 0;
 }
 
+struct watched memory_watched(struct place *p, size_t *at)
+{
+    if (p->kind == PLACE_BLOCK) {
+        if (at) *at = p->offset - p->chunk->offset;
+        return (struct watched){ &p->chunk->watch, p->chunk->id, memory_address(p->heap, p->chunk), p->chunk->asked };
+    }
+    if (at) *at = p->pinned->bytes - p->room;
+    return (struct watched){ &p->pinned->watch, p->pinned->id, p->pinned->base, p->pinned->bytes };
+}
+
 bool memory_reachable(const struct place *p, int device)
 {
     if (!p->heap) return true;
@@ -147,17 +157,26 @@ void memory_unpin(struct pinned *p)
 
 /* ---- what is left ---- */
 
-size_t memory_each_live(void (*visit)(uint32_t, size_t, const void *, void *))
+static size_t each_live_in(struct heap *h, void (*visit)(struct watched))
 {
     size_t live = 0;
-    for (int d = 0; d < settings.devices; d++) {
-        for (struct chunk *c = plain[d].first; c; c = c->next)
-            if (c->live) { live++; visit(c->id, c->asked, memory_address(&plain[d], c), c->site); }
+    for (struct chunk *c = h->first; c; c = c->next) {
+        if (!c->live) continue;
+        live++;
+        visit((struct watched){ &c->watch, c->id, memory_address(h, c), c->asked });
     }
-    for (struct pool *p = pool_first(); p; p = p->next)
-        for (struct chunk *c = p->heap.first; c; c = c->next)
-            if (c->live) { live++; visit(c->id, c->asked, memory_address(&p->heap, c), c->site); }
-    for (struct pinned *p = pins; p; p = p->next)
-        if (!p->registered) { live++; visit(p->id, p->bytes, p->base, p->site); }
+    return live;
+}
+
+size_t memory_each_live(void (*visit)(struct watched))
+{
+    size_t live = 0;
+    for (int d = 0; d < settings.devices; d++) live += each_live_in(&plain[d], visit);
+    for (struct pool *p = pool_first(); p; p = p->next) live += each_live_in(&p->heap, visit);
+    for (struct pinned *p = pins; p; p = p->next) {
+        if (p->registered) continue;
+        live++;
+        visit((struct watched){ &p->watch, p->id, p->base, p->bytes });
+    }
     return live;
 }

@@ -2,6 +2,7 @@
 #ifndef SIM_MEMORY_H
 #define SIM_MEMORY_H
 
+#include "checker.h"
 #include "pool.h"
 
 /* Pinned host memory: from cudaMallocHost / cudaHostAlloc, or registered. */
@@ -12,7 +13,7 @@ struct pinned {
     bool           registered;
     uint32_t       id;                 /* the journal's "block" */
     int            device;             /* current when it was made */
-    void          *site;
+    struct watch   watch;
     struct pinned *next;
 };
 
@@ -32,6 +33,8 @@ struct place {
 struct place memory_find(const void *address);
 /* The journal's number of the block that a place is in; 0 for none. */
 uint32_t memory_block(const struct place *p);
+/* The place's block (it has one) as the checker names it; the offset in it, if asked for. */
+struct watched memory_watched(struct place *p, size_t *at);
 /* A number for a new allocation, whatever kind. */
 uint32_t memory_new_id(void);
 /* May kernels, copies and memsets of `device` touch the place? */
@@ -49,7 +52,7 @@ struct pinned *memory_pin_new(size_t bytes, unsigned flags);            /* NULL:
 struct pinned *memory_pin(void *base, size_t bytes, unsigned flags);    /* registers what is there */
 void memory_unpin(struct pinned *p);
 
-/* Everything that the program has allocated and not freed; calls visit with its number, size and call site. */
-size_t memory_each_live(void (*visit)(uint32_t id, size_t bytes, const void *address, void *site));
+/* Everything that the program has allocated and not freed; returns how many. */
+size_t memory_each_live(void (*visit)(struct watched b));
 
 #endif

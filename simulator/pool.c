@@ -116,11 +116,11 @@ static void release(struct pool *p, size_t keep, time_ns step_cost, const char *
     journal_did_end(clock_now());
 }
 
-void pool_free(struct pool *p, struct chunk *c, struct stream *s)
+void pool_free(struct pool *p, struct chunk *c, struct stream *s, uint64_t number)
 {
     p->used -= c->asked;
     heap_lane(&p->heap, s->lane);
-    heap_put(&p->heap, c, s->lane, stream_mark(s));
+    heap_put(&p->heap, c, s->lane, number);
 }
 
 void pool_free_now(struct pool *p, struct chunk *c)

@@ -34,8 +34,8 @@ struct pool *pool_of(cudaMemPool_t handle);
 
 /* A block of `bytes` (> 0) in the order of stream `s`; NULL when there is no memory for it. */
 struct chunk *pool_allocate(struct pool *p, size_t bytes, struct stream *s, enum reuse *how);
-/* Frees a block in the order of stream `s`. */
-void pool_free(struct pool *p, struct chunk *c, struct stream *s);
+/* Frees a block in the order of stream `s`; `number`: the free's place there. */
+void pool_free(struct pool *p, struct chunk *c, struct stream *s, uint64_t number);
 /* cudaFree: the memory goes home at once, and `used` stays (measured: driver 580.159.04 leaves it, so used may exceed reserved). */
 void pool_free_now(struct pool *p, struct chunk *c);
 

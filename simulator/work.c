@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "checker.h"
 #include "clock.h"
 #include "device.h"
 #include "durations.h"
@@ -30,6 +31,23 @@ static bool is_allowed(const struct place *p, size_t bytes, int device, bool pee
     return peer || memory_reachable(p, device);
 }
 
+/* Tells the checker what an op does with a place. */
+static void used(struct place *p, const void *address, size_t bytes, const struct op *op, bool write)
+{
+    size_t at = 0;
+    if (p->kind == PLACE_UNUSED) checker_used_nothing(address, bytes, op->stream, op->number, write);
+    if (p->kind == PLACE_UNUSED || p->kind == PLACE_PAGEABLE) return;
+    struct watched b = memory_watched(p, &at);
+    checker_used(b, op->stream, op->number, at, at + bytes, write);
+}
+
+/* A call that is refused because its memory was freed is an error of the program all the same. */
+static cudaError_t refuse(const struct place *p, const void *address, size_t bytes, struct stream *s, bool write)
+{
+    if (p->kind == PLACE_UNUSED) checker_used_nothing(address, bytes, s, s->last + 1, write);
+    return cudaErrorInvalidValue;
+}
+
 /* ---- memset ---- */
 
 static void effect_memset(struct op *op) { memset(storage(op->to), op->value, op->bytes); }
@@ -39,8 +57,9 @@ cudaError_t work_memset(void *to, int value, size_t bytes, struct stream *s)
     if (!bytes) return cudaSuccess;
     struct place p = memory_find(to);
     journal_number("block", memory_block(&p));
-    if (p.kind == PLACE_PAGEABLE || !is_allowed(&p, bytes, s->device, false)) return cudaErrorInvalidValue;
+    if (p.kind == PLACE_PAGEABLE || !is_allowed(&p, bytes, s->device, false)) return refuse(&p, to, bytes, s, true);
     struct op *op = stream_enqueue(s, OP_WORK, clock_pace(work_time(WORK_MEMSET, WORK_MEMSET_GIB, bytes)));
+    used(&p, to, bytes, op, true);
     op->name = "memset";
     op->effect = effect_memset;
     op->to = to;
@@ -85,10 +104,13 @@ cudaError_t work_copy(void *to, const void *from, size_t bytes, enum cudaMemcpyK
     journal_text("kind", copy_direction(&t, &f));
     journal_number("block", t.heap || !f.heap ? memory_block(&t) : memory_block(&f));
     if (t.heap && f.heap) journal_number("source_block", memory_block(&f));
-    if (!is_allowed(&t, bytes, s->device, peer) || !is_allowed(&f, bytes, s->device, peer)) return cudaErrorInvalidValue;
+    if (!is_allowed(&t, bytes, s->device, peer)) return refuse(&t, to, bytes, s, true);
+    if (!is_allowed(&f, bytes, s->device, peer)) return refuse(&f, from, bytes, s, false);
     bool to_pageable = t.kind == PLACE_PAGEABLE, from_pageable = f.kind == PLACE_PAGEABLE;
     if (!kind_allows(kind, to_pageable, from_pageable)) return cudaErrorInvalidValue;
     struct op *op = stream_enqueue(s, OP_WORK, clock_pace(copy_time(&t, &f, bytes)));
+    used(&f, from, bytes, op, false);
+    used(&t, to, bytes, op, true);
     op->name = "copy";
     op->effect = effect_copy;
     op->to = to;
@@ -146,6 +168,7 @@ static cudaError_t launch(const char *name, void (*effect)(struct op *), time_ns
     size_t bytes = count > SIZE_MAX / sizeof *data ? SIZE_MAX - sizeof *data : count * sizeof *data;
     journal_number("block", memory_block(&p));
     struct op *op = stream_enqueue(s, OP_WORK, clock_pace(work_time(WORK_FILL, each_gib, bytes)));
+    used(&p, data, bytes, op, true);
     op->name = name;
     op->effect = effect;
     op->to = (char *)data;

@@ -1,0 +1,227 @@
+/* The checker. One function for each way to be wrong; each compares the deed of the call on its way with deeds that came earlier in the program.
+ *
+ * Law: an access is dropped only when every work still to come is ordered after it, or when a later access that stays covers it. So memory grows
+ * with the live blocks and with what is not yet synchronised, and with nothing else. */
+#include "checker.h"
+
+#include "clock.h"
+#include "host.h"
+#include "journal.h"
+#include "report.h"
+#include "settings.h"
+
+#define HISTORY 8192                   /* blocks freed last, to name them in reports */
+
+static struct deed now;                /* the call on its way */
+static struct access *spare;
+static struct history { uint32_t id; const char *address; size_t bytes; struct deed allocated, freed; } history[HISTORY];
+static uint64_t history_count;
+
+void checker_call(const char *name, void *site)
+{
+    now.call = name;
+    now.site = site;
+}
+
+static struct deed deed_of(const struct stream *s, uint64_t number)
+{
+    struct deed d = now;
+    d.stream = !s ? -2 : s->kind == STREAM_LEGACY ? 0 : s->kind == STREAM_PER_THREAD ? -1 : s->id;
+    d.lane = s ? s->lane : HOST_LANE;
+    d.number = number;
+    return d;
+}
+
+/* Does `earlier` come before work `number` of `s`? s NULL: before what the host does now. */
+static bool is_before(const struct deed *earlier, const struct stream *s, uint64_t number)
+{
+    if (earlier->lane == HOST_LANE) return true;             /* the host had done it before it made this call */
+    if (!s) return order_covers(host_knowledge(), earlier->lane, earlier->number);
+    if (earlier->lane == s->lane) return earlier->number < number;
+    return order_covers(&s->known.everything, earlier->lane, earlier->number);
+}
+
+/* ---- accesses ---- */
+
+static void drop(struct watch *w, struct access **at)
+{
+    struct access *a = *at;
+    *at = a->next;
+    a->next = spare;
+    spare = a;
+    w->access_count--;
+}
+
+static void drop_all(struct watch *w)
+{
+    while (w->accesses) drop(w, &w->accesses);
+}
+
+/* What the host knows to be over comes before everything still to come. */
+static void drop_known(struct watch *w)
+{
+    for (struct access **at = &w->accesses; *at;)
+        if (order_covers(host_knowledge(), (*at)->by.lane, (*at)->by.number)) drop(w, at);
+        else at = &(*at)->next;
+}
+
+static void remember(struct watch *w, struct deed by, size_t from, size_t to, bool write)
+{
+    struct access *a = spare;
+    if (a) spare = a->next;
+    else a = host_allocate(sizeof *a);
+    *a = (struct access){ w->accesses, by, from, to, write };
+    w->accesses = a;
+    if (++w->access_count >= 32 && !(w->access_count & (w->access_count - 1))) drop_known(w);
+}
+
+/* ---- what was freed ---- */
+
+static void remember_freed(struct watched b, struct deed freed)
+{
+    history[history_count++ % HISTORY] = (struct history){ b.id, b.address, b.bytes, b.watch->allocated, freed };
+}
+
+/* The block freed last at this address, or NULL. */
+static const struct history *freed_at(const char *address)
+{
+    for (uint64_t i = history_count; i && i + HISTORY > history_count; i--) {
+        const struct history *h = &history[(i - 1) % HISTORY];
+        if (address >= h->address && address < h->address + h->bytes) return h;
+    }
+    return NULL;
+}
+
+/* ---- allocation ---- */
+
+void checker_allocated(struct watched b, struct stream *s, uint64_t number)
+{
+    b.watch->allocated = deed_of(s, number);
+}
+
+/* ---- use ---- */
+
+static void unordered(struct watched b, const struct access *a, struct deed by, const struct stream *s, bool write)
+{
+    if (!report_begin(write ? a->write ? "unordered writes" : "write not ordered after a read" : "read not ordered after a write", &a->by, &by)) return;
+    report_text("%s (%s) and %s (%s) touch the same bytes of block %u, and nothing orders them.", by.call, report_stream(&by), a->by.call, report_stream(&a->by), b.id);
+    report_block(b.id, b.bytes, &b.watch->allocated);
+    report_deed(a->write ? "written" : "read", &a->by);
+    report_deed(write ? "written" : "read", &by);
+    report_missing_edge(&a->by, &by, s);
+    report_end(b.id);
+}
+
+void checker_used(struct watched b, struct stream *s, uint64_t number, size_t from, size_t to, bool write)
+{
+    if (!settings.check) return;
+    struct watch *w = b.watch;
+    struct deed by = deed_of(s, number);
+    if (to > b.bytes && report_begin("access outside the allocation", &w->allocated, &by)) {
+        report_text("%s (%s) touches bytes %zu to %zu of block %u, which has %zu.", by.call, report_stream(&by), from, to - 1, b.id, b.bytes);
+        report_block(b.id, b.bytes, &w->allocated);
+        report_deed("used", &by);
+        report_advice("ask for as many bytes as are used, or use fewer. A device notices only what lies outside its 32 MiB steps.");
+        report_end(b.id);
+    }
+    if (!is_before(&w->allocated, s, number) && report_begin("use before allocation", &w->allocated, &by)) {
+        const struct history *old = freed_at(b.address);
+        report_text("%s (%s) uses block %u, and nothing orders it after the allocation (%s).", by.call, report_stream(&by), b.id, report_stream(&w->allocated));
+        report_block(b.id, b.bytes, &w->allocated);
+        report_deed("used", &by);
+        report_missing_edge(&w->allocated, &by, s);
+        if (old) report_note("the address was given out before: block %u had it until it was freed. If that one was meant, the pointer is stale.", old->id);
+        report_end(b.id);
+    }
+    for (struct access **at = &w->accesses; *at;) {
+        struct access *a = *at;
+        bool before = is_before(&a->by, s, number);
+        if ((write || a->write) && a->from < to && from < a->to && !before) unordered(b, a, by, s, write);
+        if (before && from <= a->from && a->to <= to && (write || !a->write)) drop(w, at);
+        else at = &a->next;
+    }
+    remember(w, by, from, to, write);
+}
+
+void checker_used_nothing(const void *address, size_t bytes, struct stream *s, uint64_t number, bool write)
+{
+    if (!settings.check) return;
+    (void)bytes;
+    struct deed by = deed_of(s, number);
+    const struct history *old = freed_at(address);
+    if (!report_begin(old ? "use after free" : "use of memory that was never allocated", old ? &old->freed : &by, &by)) return;
+    if (old) {
+        report_text("%s (%s) %s block %u, which %s (%s) has freed.", by.call, report_stream(&by), write ? "writes" : "reads", old->id, old->freed.call, report_stream(&old->freed));
+        report_block(old->id, old->bytes, &old->allocated);
+        report_deed("freed", &old->freed);
+    } else {
+        report_text("%s (%s) %s %p, an address of the device where nothing is allocated.", by.call, report_stream(&by), write ? "writes" : "reads", address);
+    }
+    report_deed("used", &by);
+    report_advice(old ? "free a block after its last use, in the same stream or in one that waits for it." : "use only what cudaMallocAsync or cudaMalloc returned.");
+    report_end(old ? old->id : 0);
+}
+
+/* ---- free ---- */
+
+static void check_free(struct watched b, struct stream *s, uint64_t number)
+{
+    struct watch *w = b.watch;
+    struct deed by = deed_of(s, number);
+    if (!is_before(&w->allocated, s, number) && report_begin("free before allocation", &w->allocated, &by)) {
+        report_text("%s (%s) frees block %u, and nothing orders it after the allocation (%s).", by.call, report_stream(&by), b.id, report_stream(&w->allocated));
+        report_block(b.id, b.bytes, &w->allocated);
+        report_deed("freed", &by);
+        report_missing_edge(&w->allocated, &by, s);
+        report_end(b.id);
+    }
+    for (const struct access *a = w->accesses; a; a = a->next) {
+        if (is_before(&a->by, s, number) || !report_begin("free before the use ends", &a->by, &by)) continue;
+        report_text("%s (%s) frees block %u while %s (%s) may still be using it.", by.call, report_stream(&by), b.id, a->by.call, report_stream(&a->by));
+        report_block(b.id, b.bytes, &w->allocated);
+        report_deed(a->write ? "written" : "read", &a->by);
+        report_deed("freed", &by);
+        report_missing_edge(&a->by, &by, s);
+        report_end(b.id);
+    }
+    remember_freed(b, by);
+}
+
+void checker_freed(struct watched b, struct stream *s, uint64_t number)
+{
+    if (!settings.check) return;
+    check_free(b, s, number);
+    drop_all(b.watch);
+}
+
+void checker_freed_after_waiting(struct watched b)
+{
+    if (!settings.check) return;
+    remember_freed(b, deed_of(NULL, 0));
+    drop_all(b.watch);
+}
+
+void checker_freed_nothing(const void *address)
+{
+    if (!settings.check) return;
+    const struct history *old = freed_at(address);
+    struct deed by = deed_of(NULL, 0);
+    if (!old || old->address != address || !report_begin("double free", &old->freed, &by)) return;
+    report_text("%s frees block %u a second time.", by.call, old->id);
+    report_block(old->id, old->bytes, &old->allocated);
+    report_deed("freed", &old->freed);
+    report_deed("again", &by);
+    report_advice("free each block once; the call returned cudaErrorInvalidValue, and its answer should be checked. Had the address been given out again, the new owner would have lost its block.");
+    report_end(old->id);
+}
+
+/* ---- the end ---- */
+
+void checker_leaked(struct watched b)
+{
+    if (!settings.check || !report_begin("leak", &b.watch->allocated, &b.watch->allocated)) return;
+    report_text("block %u is still allocated at the end of the program.", b.id);
+    report_block(b.id, b.bytes, &b.watch->allocated);
+    report_advice("free it: cudaFreeAsync or cudaFree for device memory, cudaFreeHost for pinned memory.");
+    report_end(b.id);
+}

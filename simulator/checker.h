@@ -1,0 +1,38 @@
+/* The checker: accuses a program whose stream order is wrong, also when a device would not notice.
+ *
+ * It judges each call by vector clocks (order.h): what comes before a piece of work is what its stream, the events that it waits for, the legacy stream and
+ * the host's waiting and asking put before it, and nothing else. The time at which things happen to run, and edges that the allocator inserts for
+ * itself, never excuse a program. SIM_CHECK=off turns it off. */
+#ifndef SIM_CHECKER_H
+#define SIM_CHECKER_H
+
+#include "stream.h"
+#include "watch.h"
+
+/* A block, as the checker names it in a report. */
+struct watched {
+    struct watch *watch;
+    uint32_t      id;
+    const void   *address;             /* of its start */
+    size_t        bytes;
+};
+
+/* The call on its way; every deed below is its. */
+void checker_call(const char *name, void *site);
+
+/* `s` NULL: cudaMalloc and pinned memory, which exist from the call on. `number`: the allocation's place in the stream. */
+void checker_allocated(struct watched b, struct stream *s, uint64_t number);
+/* Work `number` of stream `s` reads or writes [from, to) of the block; `to` may lie beyond its end. */
+void checker_used(struct watched b, struct stream *s, uint64_t number, size_t from, size_t to, bool write);
+/* The same at an address where no block is alive. */
+void checker_used_nothing(const void *address, size_t bytes, struct stream *s, uint64_t number, bool write);
+/* The block is freed in the order of `s`; NULL: by cudaFree, which for a pool's block waits for nothing. */
+void checker_freed(struct watched b, struct stream *s, uint64_t number);
+/* The same for memory whose freeing call waits for the device. */
+void checker_freed_after_waiting(struct watched b);
+/* A pointer that cannot be freed: the reason is said when it was freed before. */
+void checker_freed_nothing(const void *address);
+/* The program ends with this block alive. */
+void checker_leaked(struct watched b);
+
+#endif

@@ -1,0 +1,30 @@
+/* What the checker remembers of an allocation; a part of each live chunk and of each piece of pinned memory. Types only. */
+#ifndef SIM_WATCH_H
+#define SIM_WATCH_H
+
+#include "types.h"
+
+/* Who did something: a call of the program, where it stands, and its place in a stream's order (lane HOST_LANE: the host itself). */
+#define HOST_LANE UINT32_MAX
+struct deed {
+    const char *call;
+    void       *site;                  /* return address in the program */
+    int         stream;                /* as the journal names it; 0: legacy, -1: per-thread, -2: none */
+    uint32_t    lane;
+    uint64_t    number;
+};
+
+struct access {
+    struct access *next;
+    struct deed    by;
+    size_t         from, to;           /* bytes of the block */
+    bool           write;
+};
+
+struct watch {
+    struct deed    allocated;
+    struct access *accesses;           /* those that something still to come could be unordered with */
+    uint32_t       access_count;
+};
+
+#endif
