@@ -67,7 +67,6 @@ one_run() { # one_run LESSON [ARGUMENT]: one line of the table
     echo "- GPU, driver: $(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader 2>/dev/null | head -n 1)"
     echo "- toolkit: $("$(type -P nvcc || echo /usr/local/cuda/bin/nvcc)" --version 2>/dev/null | sed -n 's/.*release \([0-9.]*\).*/\1/p')"
     echo "- compute-sanitizer: $([ -n "$sanitizer" ] && "$sanitizer" --version | tail -n 1 || echo "not there")"
-    echo "- commit: $(git rev-parse --short HEAD 2>/dev/null)"
     echo
     echo "| lesson | MiB | exit status | same as expected | same as simulator | memcheck, leaks | stream-ordered races |"
     echo "|---|---|---|---|---|---|---|"
