@@ -117,7 +117,11 @@ endef
 SHARED := lessons/workbook.h lessons/kernels.h Makefile
 
 $(SIMULATOR)/%: %.c $(SHARED) $(LIBRARY)
-	$(call compile,$<,$@,build/cuda,$(LIBRARY) -Wl$(comma)-rpath$(comma)'$$ORIGIN/..')
+	$(call compile,$<,$@,build/cuda,$(LIBRARY) -pthread -Wl$(comma)-rpath$(comma)'$$ORIGIN/..:$$ORIGIN/../..')
+
+# A test that looks inside is linked with the simulated device's own parts.
+$(SIMULATOR)/tests/simulator/inside_%: tests/simulator/inside_%.c $(SHARED) $(OBJECTS)
+	$(call compile,$<,$@,build/cuda,-Isimulator $(OBJECTS) -pthread)
 
 build/gpu/%: %.c $(SHARED) build/gpu/kernels.o
 	$(call compile,$<,$@,build/gpu,build/gpu/kernels.o -Lbuild/gpu/lib -Wl$(comma)-rpath$(comma)'$$ORIGIN/../lib' -lcudart -lstdc++)

@@ -75,8 +75,11 @@ void host_exit(int status)
 
 char *host_reserve(size_t bytes)
 {
-    char *base = mmap(NULL, 2 * bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (base == MAP_FAILED) return NULL;
+    char *all = mmap(NULL, 2 * bytes + STEP, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (all == MAP_FAILED) return NULL;
+    char *base = (char *)round_up((uintptr_t)all, STEP);       /* measured: a pool's first block lies at a multiple of 32 MiB */
+    if (base > all) munmap(all, (size_t)(base - all));
+    if (all + STEP > base) munmap(base + 2 * bytes, (size_t)(all + STEP - base));
     if (mmap(base + bytes, bytes, PROT_READ | PROT_WRITE, MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) == MAP_FAILED) {
         munmap(base, 2 * bytes);
         return NULL;

@@ -19,7 +19,7 @@ void host_exit(int status) __attribute__((noreturn));
 
 /* Memory that the device owns: `bytes` (a multiple of 4096) twice, one behind the other. The first half holds the addresses that
  * the program gets: nobody can touch them. The second half is the storage behind them, at the same distance everywhere; it takes
- * room only where it has been written. NULL when there are no addresses left. */
+ * room only where it has been written. The base is a multiple of STEP. NULL when there are no addresses left. */
 char *host_reserve(size_t bytes);
 void  host_unreserve(char *base, size_t bytes);
 /* Gives the storage of [address, address + bytes) back; it reads as zero afterwards. `address` is in the second half. */
