@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "away.h"
 #include "checker.h"
 #include "clock.h"
 #include "device.h"
@@ -91,6 +92,7 @@ void call_begin_always(const char *name, time_ns cost)
 {
     host_lock();
     if (!ready) start();
+    away_call_begins();
     name_now = name;
     journalled = true;
     checker_call(name, call_site);
@@ -113,19 +115,25 @@ cudaError_t call_begin(const char *name, time_ns cost)
     return device_faulted();
 }
 
+static void leave(void)
+{
+    if (!timeline_in_host_function()) away_call_ends();
+    host_unlock();
+}
+
 cudaError_t call_end(cudaError_t e)
 {
     /* measured: cudaErrorNotReady is an answer, not an error to remember */
     if (e && e != cudaErrorNotReady) last_error = e;
     if (journal_on && journalled) journal_call_end(error_name(e));
-    host_unlock();
+    leave();
     return e;
 }
 
 void call_end_quietly(void)
 {
     journal_drop();
-    host_unlock();
+    leave();
 }
 
 const char *call_name(void) { return name_now; }

@@ -4,6 +4,7 @@
 #include "host.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -23,6 +24,16 @@ const char *host_environment(const char *name)
 
 /* ---- messages ---- */
 
+static void write_all(int descriptor, const char *text, size_t length)
+{
+    for (size_t done = 0; done < length;) {
+        ssize_t n = write(descriptor, text + done, length - done);
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) return;
+        done += (size_t)n;
+    }
+}
+
 static void say(const char *prefix, const char *format, va_list arguments)
 {
     char line[4608];
@@ -31,12 +42,7 @@ static void say(const char *prefix, const char *format, va_list arguments)
     size_t length = (size_t)used + (more > 0 ? (size_t)more : 0);
     if (length > sizeof line - 2) length = sizeof line - 2;
     line[length++] = '\n';
-    for (size_t done = 0; done < length;) {
-        ssize_t n = write(STDERR_FILENO, line + done, length - done);
-        if (n < 0 && errno == EINTR) continue;
-        if (n <= 0) return;
-        done += (size_t)n;
-    }
+    write_all(STDERR_FILENO, line, length);
 }
 
 void host_say(const char *format, ...)
@@ -142,6 +148,8 @@ int host_thread(void)
     return number;
 }
 
+static int own_threads;                /* started here; they never end */
+
 struct start { void (*body)(void *); void *argument; };
 
 static void *thread_main(void *p)
@@ -164,6 +172,7 @@ void host_start_thread(void (*body)(void *), void *argument)
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (error) host_give_up("no thread could be started (%s).", strerror(error));
     pthread_detach(thread);
+    own_threads++;
 }
 
 int host_thread_id(void) { return (int)syscall(SYS_gettid); }
@@ -198,16 +207,16 @@ uint64_t host_thread_used(int id)
     return thread_stat(id, &state, &ticks) ? ticks * 1000000 / (unsigned long)sysconf(_SC_CLK_TCK) : 0;
 }
 
-int host_thread_count(void)
+int host_other_threads(void)
 {
     FILE *file = fopen("/proc/self/status", "r");
     char line[256];
-    int count = 2;                     /* when nobody can tell: as if another thread were there */
-    if (!file) return count;
+    int count = own_threads + 2;       /* when nobody can tell: as if another thread were there */
+    if (!file) return 1;
     while (fgets(line, sizeof line, file))
         if (sscanf(line, "Threads: %d", &count) == 1) break;
     fclose(file);
-    return count;
+    return count - own_threads - 1;
 }
 
 void host_after_fork(void (*handler)(void)) { pthread_atfork(NULL, NULL, handler); }
@@ -245,27 +254,41 @@ void host_on_bad_address(bool (*describe)(const void *address))
 
 /* ---- files ---- */
 
-struct host_file { FILE *stream; };
-static char open_error[512];
+/* Our own buffer, not stdio's: a forked child must not write its parent's lines again. */
+struct host_file { int descriptor; pid_t owner; size_t used; char buffer[1 << 18]; };
+static char open_error[128];
 
 host_file *host_open(const char *path)
 {
-    FILE *stream = fopen(path, "we");
-    if (!stream) {
+    int descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (descriptor < 0) {
         snprintf(open_error, sizeof open_error, "%s", strerror(errno));
         return NULL;
     }
-    setvbuf(stream, NULL, _IOFBF, 1 << 18);
     host_file *file = host_allocate(sizeof *file);
-    file->stream = stream;
+    file->descriptor = descriptor;
+    file->owner = getpid();
     return file;
 }
 
 const char *host_open_error(void) { return open_error; }
-void host_write(host_file *file, const char *text, size_t bytes) { fwrite(text, 1, bytes, file->stream); }
+
+static void flush(host_file *file)
+{
+    if (getpid() == file->owner) write_all(file->descriptor, file->buffer, file->used);
+    file->used = 0;
+}
+
+void host_write(host_file *file, const char *text, size_t bytes)
+{
+    if (file->used + bytes > sizeof file->buffer) flush(file);
+    memcpy(file->buffer + file->used, text, bytes);
+    file->used += bytes;
+}
 
 void host_close(host_file *file)
 {
-    fclose(file->stream);
+    flush(file);
+    close(file->descriptor);
     host_free(file);
 }

@@ -43,8 +43,8 @@ void host_wake(void);
 int  host_thread(void);
 /* Starts a thread that runs body(argument) with all signals blocked. Ends the process with a sentence when it cannot. */
 void host_start_thread(void (*body)(void *), void *argument);
-/* How many threads the process has, ours included. */
-int  host_thread_count(void);
+/* How many threads the program has besides the calling one; those started here do not count. */
+int  host_other_threads(void);
 /* The calling thread's id for host_thread_asleep. */
 int  host_thread_id(void);
 /* True when the thread neither runs nor wants to: it sleeps or waits for something outside. */
@@ -61,7 +61,7 @@ void host_on_bad_address(bool (*describe)(const void *address));
 /* Where a call stands in the program's source: "06_release_threshold.c:41", or the program's file and an offset when nobody can tell. */
 void host_source_line(const void *site, char *place, size_t size);
 
-/* A file for the journal. */
+/* A file for the journal. What is written after a fork, by the child, goes nowhere. */
 typedef struct host_file host_file;
 host_file *host_open(const char *path); /* created or emptied; NULL with a sentence in host_open_error */
 const char *host_open_error(void);

@@ -41,7 +41,6 @@ bool timeline_busy(void) { return count != 0; }
 struct worker { struct op *op; int thread; struct worker *next_idle; };
 
 static struct worker *idle_workers;
-static int workers;
 static _Thread_local bool in_host_function;
 
 bool timeline_in_host_function(void) { return in_host_function; }
@@ -77,7 +76,6 @@ static void run_host_function(struct op *op)
     } else {
         w = host_allocate(sizeof *w);
         w->op = op;
-        workers++;
         host_start_thread(worker_main, w);
     }
     host_wake();
@@ -170,7 +168,7 @@ static void wait_for_outside(const struct stream *s, const char *who)
         gate |= active[i]->head->kind == OP_HOLD;
         function |= active[i]->head->kind == OP_HOST;
     }
-    if (gate && !function && ++gate_checks > 2000 && host_thread_count() <= workers + 1) {
+    if (gate && !function && ++gate_checks > 2000 && host_other_threads() == 0) {
         host_report("hazard: waiting for ever. %s waits for stream %d, behind a launch_hold whose gate is closed, and the program has no other thread that could open it.\n"
                     "  To do: set *open to 1 before this call.", who, s->id);
         journal_did("hazard");

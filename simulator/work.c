@@ -24,11 +24,12 @@ static char *storage(const void *address)
 }
 
 /* Is [address, address + bytes) one place that a copy or memset of `device` may touch? */
-static bool is_allowed(const struct place *p, size_t bytes, int device, bool peer)
+static bool is_allowed(const struct place *p, size_t bytes, int device, bool copy, bool peer)
 {
     if (p->kind == PLACE_UNUSED) return false;
     if (p->kind != PLACE_PAGEABLE && bytes > p->room) return false;
-    return peer || memory_reachable(p, device);
+    /* a copy between devices of cudaMalloc's memory needs no rights: it is staged where they cannot reach each other (documented) */
+    return peer || (copy && p->heap && !p->pool) || memory_reachable(p, device);
 }
 
 /* Tells the checker what an op does with a place. */
@@ -57,7 +58,7 @@ cudaError_t work_memset(void *to, int value, size_t bytes, struct stream *s)
     if (!bytes) return cudaSuccess;
     struct place p = memory_find(to);
     journal_number("block", memory_block(&p));
-    if (p.kind == PLACE_PAGEABLE || !is_allowed(&p, bytes, s->device, false)) return refuse(&p, to, bytes, s, true);
+    if (p.kind == PLACE_PAGEABLE || !is_allowed(&p, bytes, s->device, false, false)) return refuse(&p, to, bytes, s, true);
     struct op *op = stream_enqueue(s, OP_WORK, clock_pace(work_time(WORK_MEMSET, WORK_MEMSET_GIB, bytes)));
     used(&p, to, bytes, op, true);
     op->name = "memset";
@@ -104,8 +105,8 @@ cudaError_t work_copy(void *to, const void *from, size_t bytes, enum cudaMemcpyK
     journal_text("kind", copy_direction(&t, &f));
     journal_number("block", t.heap || !f.heap ? memory_block(&t) : memory_block(&f));
     if (t.heap && f.heap) journal_number("source_block", memory_block(&f));
-    if (!is_allowed(&t, bytes, s->device, peer)) return refuse(&t, to, bytes, s, true);
-    if (!is_allowed(&f, bytes, s->device, peer)) return refuse(&f, from, bytes, s, false);
+    if (!is_allowed(&t, bytes, s->device, true, peer)) return refuse(&t, to, bytes, s, true);
+    if (!is_allowed(&f, bytes, s->device, true, peer)) return refuse(&f, from, bytes, s, false);
     bool to_pageable = t.kind == PLACE_PAGEABLE, from_pageable = f.kind == PLACE_PAGEABLE;
     if (!kind_allows(kind, to_pageable, from_pageable)) return cudaErrorInvalidValue;
     struct op *op = stream_enqueue(s, OP_WORK, clock_pace(copy_time(&t, &f, bytes)));

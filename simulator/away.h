@@ -1,0 +1,11 @@
+/* The host is away: it sleeps, waits for something that is no call of ours, or computes for long. A device does not stop because nobody asks. */
+#ifndef SIM_AWAY_H
+#define SIM_AWAY_H
+
+#include "types.h"
+
+/* Called with the lock held at the start and at the end of each call of the program. */
+void away_call_begins(void);
+void away_call_ends(void);
+
+#endif
