@@ -154,6 +154,27 @@ static void answers(void)
     AGAIN(0, s); cudaStream_t u2; cudaStreamCreateWithFlags(&u2, cudaStreamNonBlocking); cudaFreeAsync((cudaMallocFromPoolAsync(&a1, MiB, pool, u2), a1), u2); cudaStreamSynchronize(s); RESERVED("freed on s and on u, s synchronised"); cudaStreamDestroy(u2); RESERVED("  u destroyed"); cudaStreamSynchronize(s); RESERVED("  s synchronised again"); cudaDeviceSynchronize(); RESERVED("  device synchronise");
     AGAIN(0, s); cudaMemcpyAsync(dummy, m, MiB, cudaMemcpyDeviceToHost, s); RESERVED("freed on s, then a pageable copy to the host on s");
     AGAIN(0, s); cudaLaunchHostFunc(s, nothing, 0); usleep(1000); cudaMallocFromPoolAsync(&a1, 128 * MiB, pool, s); RESERVED("freed on s, 1 ms later 128 MiB on s"); cudaFreeAsync(a1, s);
+    cudaDeviceSynchronize(); int on = 1;
+#define FRESH_POOL(opportunistic) do { cudaMemPoolDestroy(pool); cudaMemPoolCreate(&pool, &props); int o_ = (opportunistic); cudaMemPoolSetAttribute(pool, cudaMemPoolReuseAllowOpportunistic, &o_); cudaMemPoolSetAttribute(pool, cudaMemPoolReuseAllowInternalDependencies, &off); cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &big); cudaMallocFromPoolAsync(&a, 64 * MiB, pool, s); cudaMemsetAsync(a, 0, MiB, s); cudaFreeAsync(a, s); } while (0)
+#define LARGER(text) do { cudaMallocFromPoolAsync(&a1, 128 * MiB, pool, s); RESERVED(text); cudaFreeAsync(a1, s); cudaDeviceSynchronize(); } while (0)
+    for (int o = 0; o < 2; o++) {
+        printf("opportunistic %d\n", o);
+        FRESH_POOL(o); LARGER("64 MiB freed on s, at once 128 MiB on s");
+        FRESH_POOL(o); usleep(1000); LARGER("  1 ms later");
+        FRESH_POOL(o); while (cudaStreamQuery(s) == cudaErrorNotReady) ; LARGER("  after a query that said done");
+        FRESH_POOL(o); usleep(1000); while (cudaStreamQuery(s) == cudaErrorNotReady) ; LARGER("  1 ms later, after a query");
+        FRESH_POOL(o); cudaLaunchHostFunc(s, nothing, 0); usleep(1000); LARGER("  with a host function behind it, 1 ms later");
+        FRESH_POOL(o); cudaEventRecord(e, s); while (cudaEventQuery(e) == cudaErrorNotReady) ; LARGER("  after an event query that said done");
+        FRESH_POOL(o); launch_fill((int *)m, 1, 4, s); usleep(1000); LARGER("  with a kernel behind it, 1 ms later");
+        FRESH_POOL(o); cudaMemcpyAsync(dummy, m, MiB, cudaMemcpyDeviceToHost, s); LARGER("  after a pageable copy to the host on s");
+        FRESH_POOL(o); cudaMemcpy(dummy, m, MiB, cudaMemcpyDeviceToHost); LARGER("  after a blocking cudaMemcpy");
+    }
+    FRESH_POOL(0); cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &zero); cudaStreamSynchronize(s); RESERVED("freed, threshold 0, synchronised"); 
+    FRESH_POOL(0); cudaStreamSynchronize(s); cudaMallocFromPoolAsync(&a1, 1, pool, s); cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &zero); cudaStreamSynchronize(s); RESERVED("home, a byte live, threshold lowered to 0, synchronised"); cudaFreeAsync(a1, s); cudaDeviceSynchronize();
+    FRESH_POOL(0); cudaStreamSynchronize(s); cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &zero); cudaStreamSynchronize(t); RESERVED("home, threshold lowered to 0, another stream synchronised"); cudaStreamQuery(s); RESERVED("  a query"); cudaStreamSynchronize(s); RESERVED("  its own stream synchronised");
+    FRESH_POOL(0); cudaStreamSynchronize(s); cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &zero); cudaStreamSynchronize(s); cudaMemPoolSetAttribute(pool, cudaMemPoolReuseAllowOpportunistic, &on); RESERVED("home, threshold lowered to 0, its own stream synchronised");
+    FRESH_POOL(0); cudaStreamSynchronize(s); cudaMallocFromPoolAsync(&a1, 32 * MiB, pool, s); cudaFreeAsync(a1, t); cudaStreamDestroy(b); cudaStreamCreate(&b); RESERVED("home, 32 MiB again, freed on t"); cudaMallocFromPoolAsync(&a2, 32 * MiB, pool, s); RESERVED("  32 MiB more on s"); cudaFreeAsync(a2, s); cudaDeviceSynchronize();
+    cudaMemPool_t gone; cudaMemPoolCreate(&gone, &props); cudaMemPoolDestroy(gone); ASK(cudaDeviceSetMemPool(0, gone)); cudaDeviceGetDefaultMemPool(&cur, 0); cudaDeviceSetMemPool(0, cur);
     cudaDeviceSynchronize();
     struct cudaMemPoolProps two; memset(&two, 0, sizeof two); two.allocType = cudaMemAllocationTypePinned; two.location.type = cudaMemLocationTypeDevice;
     cudaMemGetInfo(&before, &total); cudaMemPool_t dying; cudaMemPoolCreate(&dying, &two); cudaMallocFromPoolAsync(&a, 64 * MiB, dying, s); cudaMemsetAsync(a, 0, MiB, s); cudaFreeAsync(a, s); cudaMemPoolDestroy(dying); cudaMemGetInfo(&fr, &total); printf("pool destroyed with a free not synchronised: free memory fell by %lld\n", (long long)(before - fr)); cudaStreamQuery(s); usleep(1000); cudaMemGetInfo(&fr, &total); printf("  a query and 1 ms later: %lld\n", (long long)(before - fr)); cudaStreamSynchronize(s); cudaMemGetInfo(&fr, &total); printf("  synchronised: %lld\n", (long long)(before - fr));
@@ -186,6 +207,15 @@ static void waits(void)
     WAITS((void)0, cudaStreamCreate(&u)); WAITS((void)0, cudaStreamDestroy(u)); cudaStreamCreateWithFlags(&u, cudaStreamNonBlocking); *gate = 1; WAITS(launch_hold(gate_device, u), cudaStreamDestroy(u)); WAITS((void)0, cudaEventCreate(&e)); WAITS((void)0, cudaEventRecord(e, s)); WAITS((void)0, cudaEventRecord(e, s) ? cudaErrorUnknown : cudaEventDestroy(e)); cudaEventCreate(&e);
     WAITS((void)0, cudaStreamWaitEvent(t, e, 0)); WAITS((void)0, cudaStreamQuery(s)); WAITS((void)0, cudaStreamSynchronize(t)); WAITS((void)0, cudaStreamSynchronize(b)); WAITS((void)0, cudaStreamSynchronize(0)); WAITS((void)0, cudaStreamSynchronize(s)); WAITS((void)0, cudaDeviceSynchronize());
     WAITS((void)0, cudaMemGetInfo(&fr, &tot)); WAITS((void)0, cudaPointerGetAttributes(&pa, m2)); WAITS((void)0, cudaDeviceGetAttribute(&v, cudaDevAttrWarpSize, 0)); WAITS((void)0, cudaSetDevice(0)); WAITS((void)0, cudaLaunchHostFunc(s, nothing, 0)); WAITS((void)0, cudaLaunchHostFunc(t, nothing, 0)); WAITS((void)0, cudaMallocManaged(&h, MiB, cudaMemAttachGlobal)); WAITS((void)0, cudaFree(h));
+    static const size_t pieces[] = { 65536, 131072, 262144, 524288, 1 << 20, 2 << 20, 3 << 20 };
+    for (int i = 0; i < 7; i++) { printf("%zu bytes: ", pieces[i]); WAITS((void)0, cudaMemcpyAsync(m2, pageable, pieces[i], cudaMemcpyHostToDevice, s)); }
+    puts("work is pending on b, a blocking stream");
+    cudaStream_t keep = s; s = b;
+    WAITS((void)0, cudaStreamSynchronize(0)); WAITS((void)0, cudaStreamQuery(0)); WAITS((void)0, cudaStreamSynchronize(t)); WAITS((void)0, cudaMemset(m2, 0, 4)); WAITS((void)0, cudaMemcpy(m2, pageable, 4, cudaMemcpyHostToDevice)); WAITS((void)0, cudaMemcpy(m2, (char *)m2 + MiB, MiB, cudaMemcpyDeviceToDevice)); WAITS((void)0, cudaMemcpyAsync(pageable, m2, 4, cudaMemcpyDeviceToHost, t)); WAITS((void)0, cudaStreamSynchronize(cudaStreamPerThread));
+    WAITS((void)0, (cudaMemsetAsync(m2, 0, 4, 0), cudaStreamQuery(0))); WAITS((void)0, (cudaMemsetAsync(m2, 0, 4, 0), cudaStreamSynchronize(0)));
+    puts("work is pending on the legacy stream");
+    s = 0; WAITS((void)0, cudaStreamQuery(b)); WAITS((void)0, cudaStreamSynchronize(b)); WAITS((void)0, (cudaMemsetAsync(m2, 0, 4, b), cudaStreamQuery(b))); WAITS((void)0, (cudaMemsetAsync(m2, 0, 4, b), cudaStreamSynchronize(b))); WAITS((void)0, (cudaMemsetAsync(m2, 0, 4, t), cudaStreamSynchronize(t))); WAITS((void)0, (cudaMemsetAsync(m2, 0, 4, cudaStreamPerThread), cudaStreamSynchronize(cudaStreamPerThread)));
+    s = keep;
     puts("end");
 }
 
