@@ -4,7 +4,7 @@
 load helpers
 
 # The words of a missed check without what differs anyhow: the folders.
-misses() { grep -A 4 '^  MISS' <<<"$output" | grep -v 'See it yourself'; }
+misses() { grep -A 4 '^  MISS' <<<"$output" | grep -v 'See it yourself' || true; }
 
 @test "every lesson has its starter, solution, check, expected output and near misses" {
     local lesson
