@@ -3,6 +3,7 @@
  *   probe answers    attributes, limits, pointer attributes, error codes of calls
  *   probe waits      which calls wait for work that is pending on another stream
  *   probe times      host microseconds of calls, device microseconds of work (medians)
+ *   probe gone       what follows when a destroyed pool is made current (the process may die)
  *
  * The recorded answers are tests/facts/probe-*.txt. tests/gpu.sh builds and runs this program. */
 #define _GNU_SOURCE
@@ -174,13 +175,24 @@ static void answers(void)
     FRESH_POOL(0); cudaStreamSynchronize(s); cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &zero); cudaStreamSynchronize(t); RESERVED("home, threshold lowered to 0, another stream synchronised"); cudaStreamQuery(s); RESERVED("  a query"); cudaStreamSynchronize(s); RESERVED("  its own stream synchronised");
     FRESH_POOL(0); cudaStreamSynchronize(s); cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &zero); cudaStreamSynchronize(s); cudaMemPoolSetAttribute(pool, cudaMemPoolReuseAllowOpportunistic, &on); RESERVED("home, threshold lowered to 0, its own stream synchronised");
     FRESH_POOL(0); cudaStreamSynchronize(s); cudaMallocFromPoolAsync(&a1, 32 * MiB, pool, s); cudaFreeAsync(a1, t); cudaStreamDestroy(b); cudaStreamCreate(&b); RESERVED("home, 32 MiB again, freed on t"); cudaMallocFromPoolAsync(&a2, 32 * MiB, pool, s); RESERVED("  32 MiB more on s"); cudaFreeAsync(a2, s); cudaDeviceSynchronize();
-    cudaMemPool_t gone; cudaMemPoolCreate(&gone, &props); cudaMemPoolDestroy(gone); ASK(cudaDeviceSetMemPool(0, gone)); cudaDeviceGetDefaultMemPool(&cur, 0); cudaDeviceSetMemPool(0, cur);
+    FRESH_POOL(0); cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &zero); cudaLaunchHostFunc(s, nothing, 0); usleep(1000); RESERVED("freed on s, threshold 0, a host function behind it, 1 ms later"); cudaMemPoolTrimTo(pool, 0); RESERVED("  trimmed"); cudaDeviceSynchronize();
+    FRESH_POOL(0); cudaLaunchHostFunc(s, nothing, 0); usleep(1000); cudaMallocFromPoolAsync(&a1, 64 * MiB, pool, t); printf("freed on s, a host function behind it, 1 ms later, allocated on t: reused %d\n", a == a1); cudaFreeAsync(a1, t); cudaDeviceSynchronize();
     cudaDeviceSynchronize();
     struct cudaMemPoolProps two; memset(&two, 0, sizeof two); two.allocType = cudaMemAllocationTypePinned; two.location.type = cudaMemLocationTypeDevice;
     cudaMemGetInfo(&before, &total); cudaMemPool_t dying; cudaMemPoolCreate(&dying, &two); cudaMallocFromPoolAsync(&a, 64 * MiB, dying, s); cudaMemsetAsync(a, 0, MiB, s); cudaFreeAsync(a, s); cudaMemPoolDestroy(dying); cudaMemGetInfo(&fr, &total); printf("pool destroyed with a free not synchronised: free memory fell by %lld\n", (long long)(before - fr)); cudaStreamQuery(s); usleep(1000); cudaMemGetInfo(&fr, &total); printf("  a query and 1 ms later: %lld\n", (long long)(before - fr)); cudaStreamSynchronize(s); cudaMemGetInfo(&fr, &total); printf("  synchronised: %lld\n", (long long)(before - fr));
     cudaMemPoolCreate(&dying, &two); cudaMemPoolSetAttribute(dying, cudaMemPoolAttrReleaseThreshold, &big); cudaMallocFromPoolAsync(&a, 64 * MiB, dying, s); cudaMallocFromPoolAsync(&a1, 64 * MiB, dying, s); cudaFreeAsync(a, s); cudaStreamSynchronize(s); cudaMemPoolDestroy(dying); cudaMemGetInfo(&fr, &total); printf("pool with threshold max destroyed, 64 of 128 MiB live: fell by %lld\n", (long long)(before - fr)); cudaFreeAsync(a1, s); cudaStreamSynchronize(s); cudaMemGetInfo(&fr, &total); printf("  the rest freed and synchronised: %lld\n", (long long)(before - fr));
     cudaStreamDestroy(b); ASK(cudaMemPoolDestroy(pool)); ASK(cudaDeviceSynchronize());
     ASK(cudaFree(m)); ASK(cudaFree(m)); ASK(cudaFreeHost(h)); ASK(cudaFreeHost(h)); cudaFreeHost(hm); ASK(cudaFree(mg));
+    puts("end");
+}
+
+/* A pool that is gone made current: the call succeeds; does the process survive what comes next? */
+static void gone_pool(void)
+{
+    cudaMemPool_t gone, current; void *a = 0; struct cudaMemPoolProps props; memset(&props, 0, sizeof props); props.allocType = cudaMemAllocationTypePinned; props.location.type = cudaMemLocationTypeDevice;
+    cudaMemPoolCreate(&gone, &props); cudaMemPoolDestroy(gone);
+    ASK(cudaDeviceSetMemPool(0, gone)); ASK(cudaDeviceGetMemPool(&current, 0)); printf("  current is the destroyed pool: %d\n", current == gone); fflush(stdout);
+    ASK(cudaMallocAsync(&a, MiB, s)); ASK(cudaDeviceGetDefaultMemPool(&current, 0)); ASK(cudaDeviceSetMemPool(0, current));
     puts("end");
 }
 
@@ -267,12 +279,12 @@ static void times(void)
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "";
-    if (strcmp(what, "answers") && strcmp(what, "waits") && strcmp(what, "times")) { fprintf(stderr, "probe: the first argument is answers, waits or times, not \"%s\"\n", what); return 2; }
+    if (strcmp(what, "answers") && strcmp(what, "waits") && strcmp(what, "times") && strcmp(what, "gone")) { fprintf(stderr, "probe: the first argument is answers, waits, times or gone, not \"%s\"\n", what); return 2; }
     cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking); cudaStreamCreateWithFlags(&t, cudaStreamNonBlocking);
     cudaHostAlloc((void **)&gate, sizeof *gate, cudaHostAllocMapped); cudaHostGetDevicePointer((void **)&gate_device, gate, 0); *gate = 1;
     cudaMalloc(&d, MiB); launch_fill(d, 1, 1, s); launch_add(d, 1, 1, s); launch_hold(gate_device, s);
     cudaError_t e = cudaDeviceSynchronize();
     if (e) { fprintf(stderr, "probe: no working device: %s\n", cudaGetErrorName(e)); return 1; }
-    if (*what == 'a') answers(); else if (*what == 'w') waits(); else times();
+    if (*what == 'a') answers(); else if (*what == 'g') gone_pool(); else if (*what == 'w') waits(); else times();
     return 0;
 }
