@@ -84,7 +84,7 @@ run_lesson() {
     mkdir -p "$folder"
     CHECK_RUN=$folder CHECK_COMMAND="${CHECK_NAME%%_*}${1:+ ARGS=\"$*\"}"
     journal=$folder/journal.jsonl
-    tests/run.sh "$folder" LD_LIBRARY_PATH="$CHECK_LIBRARY" SIM_JOURNAL=journal.jsonl "${SIM_ENV[@]}" -- "$ROOT/$CHECK_FOLDER/program" "$@"
+    tests/run.sh "$folder" LD_LIBRARY_PATH="$CHECK_LIBRARY" SIM_JOURNAL="$ROOT/$journal" "${SIM_ENV[@]}" -- "$ROOT/$CHECK_FOLDER/program" "$@"
     status=$(cat "$folder/status")
     output=$(head -c 100000 "$folder/stdout" | tr -d '\000')
     errors=$(head -c 100000 "$folder/stderr" | tr -d '\000')
