@@ -280,6 +280,7 @@ int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "";
     if (strcmp(what, "answers") && strcmp(what, "waits") && strcmp(what, "times") && strcmp(what, "gone")) { fprintf(stderr, "probe: the first argument is answers, waits, times or gone, not \"%s\"\n", what); return 2; }
+    setvbuf(stdout, NULL, _IOLBF, 0);   /* a process that dies has said all it knew */
     cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking); cudaStreamCreateWithFlags(&t, cudaStreamNonBlocking);
     cudaHostAlloc((void **)&gate, sizeof *gate, cudaHostAllocMapped); cudaHostGetDevicePointer((void **)&gate_device, gate, 0); *gate = 1;
     cudaMalloc(&d, MiB); launch_fill(d, 1, 1, s); launch_add(d, 1, 1, s); launch_hold(gate_device, s);
