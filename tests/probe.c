@@ -4,6 +4,8 @@
  *   probe waits      which calls wait for work that is pending on another stream
  *   probe times      host microseconds of calls, device microseconds of work (medians)
  *   probe gone       what follows when a destroyed pool is made current (the process may die)
+ *   probe dying K    50 pools are destroyed (the process may die): K 0 empty and synchronised, 1 with a live block, 2 with frees that are not
+ *                    synchronised, 3 as 1 with the largest threshold, 4 as 3 without a synchronise
  *
  * The recorded answers are tests/facts/probe-*.txt. tests/gpu.sh builds and runs this program. */
 #define _GNU_SOURCE
@@ -178,9 +180,6 @@ static void answers(void)
     FRESH_POOL(0); cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &zero); cudaLaunchHostFunc(s, nothing, 0); usleep(1000); RESERVED("freed on s, threshold 0, a host function behind it, 1 ms later"); cudaMemPoolTrimTo(pool, 0); RESERVED("  trimmed"); cudaDeviceSynchronize();
     FRESH_POOL(0); cudaLaunchHostFunc(s, nothing, 0); usleep(1000); cudaMallocFromPoolAsync(&a1, 64 * MiB, pool, t); printf("freed on s, a host function behind it, 1 ms later, allocated on t: reused %d\n", a == a1); cudaFreeAsync(a1, t); cudaDeviceSynchronize();
     cudaDeviceSynchronize();
-    struct cudaMemPoolProps two; memset(&two, 0, sizeof two); two.allocType = cudaMemAllocationTypePinned; two.location.type = cudaMemLocationTypeDevice;
-    cudaMemGetInfo(&before, &total); cudaMemPool_t dying; cudaMemPoolCreate(&dying, &two); cudaMallocFromPoolAsync(&a, 64 * MiB, dying, s); cudaMemsetAsync(a, 0, MiB, s); cudaFreeAsync(a, s); cudaMemPoolDestroy(dying); cudaMemGetInfo(&fr, &total); printf("pool destroyed with a free not synchronised: free memory fell by %lld\n", (long long)(before - fr)); cudaStreamQuery(s); usleep(1000); cudaMemGetInfo(&fr, &total); printf("  a query and 1 ms later: %lld\n", (long long)(before - fr)); cudaStreamSynchronize(s); cudaMemGetInfo(&fr, &total); printf("  synchronised: %lld\n", (long long)(before - fr));
-    cudaMemPoolCreate(&dying, &two); cudaMemPoolSetAttribute(dying, cudaMemPoolAttrReleaseThreshold, &big); cudaMallocFromPoolAsync(&a, 64 * MiB, dying, s); cudaMallocFromPoolAsync(&a1, 64 * MiB, dying, s); cudaFreeAsync(a, s); cudaStreamSynchronize(s); cudaMemPoolDestroy(dying); cudaMemGetInfo(&fr, &total); printf("pool with threshold max destroyed, 64 of 128 MiB live: fell by %lld\n", (long long)(before - fr)); cudaFreeAsync(a1, s); cudaStreamSynchronize(s); cudaMemGetInfo(&fr, &total); printf("  the rest freed and synchronised: %lld\n", (long long)(before - fr));
     cudaStreamDestroy(b); ASK(cudaMemPoolDestroy(pool)); ASK(cudaDeviceSynchronize());
     ASK(cudaFree(m)); ASK(cudaFree(m)); ASK(cudaFreeHost(h)); ASK(cudaFreeHost(h)); cudaFreeHost(hm); ASK(cudaFree(mg));
     puts("end");
@@ -194,6 +193,26 @@ static void gone_pool(void)
     ASK(cudaDeviceSetMemPool(0, gone)); ASK(cudaDeviceGetMemPool(&current, 0)); printf("  current is the destroyed pool: %d\n", current == gone); fflush(stdout);
     ASK(cudaMallocAsync(&a, MiB, s)); ASK(cudaDeviceGetDefaultMemPool(&current, 0)); ASK(cudaDeviceSetMemPool(0, current));
     puts("end");
+}
+
+/* Pools that are destroyed while something of theirs is alive or not synchronised, again and again: how many rounds does the process survive? */
+static void dying_pools(int kind)
+{
+    uint64_t most = UINT64_MAX; struct cudaMemPoolProps props; memset(&props, 0, sizeof props); props.allocType = cudaMemAllocationTypePinned; props.location.type = cudaMemLocationTypeDevice;
+    size_t before, after, total; void *a, *b; cudaMemGetInfo(&before, &total);
+    for (int round = 0; round < 50; round++) {
+        cudaMemPool_t pool; cudaMemPoolCreate(&pool, &props); if (kind >= 3) cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &most);
+        cudaMallocFromPoolAsync(&a, 64 * MiB, pool, s); cudaMallocFromPoolAsync(&b, 64 * MiB, pool, s); cudaMemsetAsync(a, 0, MiB, s); cudaFreeAsync(a, s);
+        if (kind != 2) cudaStreamSynchronize(s);
+        if (kind == 0 || kind == 2) cudaFreeAsync(b, s);
+        if (kind == 0) cudaStreamSynchronize(s);
+        cudaMemPoolDestroy(pool);
+        cudaMemGetInfo(&after, &total); if (!round) printf("destroyed: free memory is lower by %lld MiB\n", (long long)(before - after) / (long long)MiB);
+        if (kind == 1 || kind >= 3) cudaFreeAsync(b, s);
+        if (kind != 4) cudaStreamSynchronize(s);
+        cudaMemGetInfo(&after, &total); if (!round) printf("all freed%s: lower by %lld MiB\n", kind == 4 ? "" : " and synchronised", (long long)(before - after) / (long long)MiB);
+    }
+    puts("survived 50 rounds");
 }
 
 /* Which calls wait for pending work? A thread opens the gate after 200 ms; a call that took longer than 150 ms waited. */
@@ -279,13 +298,13 @@ static void times(void)
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "";
-    if (strcmp(what, "answers") && strcmp(what, "waits") && strcmp(what, "times") && strcmp(what, "gone")) { fprintf(stderr, "probe: the first argument is answers, waits, times or gone, not \"%s\"\n", what); return 2; }
+    if (strcmp(what, "answers") && strcmp(what, "waits") && strcmp(what, "times") && strcmp(what, "gone") && strcmp(what, "dying")) { fprintf(stderr, "probe: the first argument is answers, waits, times, gone or dying, not \"%s\"\n", what); return 2; }
     setvbuf(stdout, NULL, _IOLBF, 0);   /* a process that dies has said all it knew */
     cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking); cudaStreamCreateWithFlags(&t, cudaStreamNonBlocking);
     cudaHostAlloc((void **)&gate, sizeof *gate, cudaHostAllocMapped); cudaHostGetDevicePointer((void **)&gate_device, gate, 0); *gate = 1;
     cudaMalloc(&d, MiB); launch_fill(d, 1, 1, s); launch_add(d, 1, 1, s); launch_hold(gate_device, s);
     cudaError_t e = cudaDeviceSynchronize();
     if (e) { fprintf(stderr, "probe: no working device: %s\n", cudaGetErrorName(e)); return 1; }
-    if (*what == 'a') answers(); else if (*what == 'g') gone_pool(); else if (*what == 'w') waits(); else times();
+    if (*what == 'a') answers(); else if (*what == 'g') gone_pool(); else if (*what == 'd') dying_pools(argc > 2 ? atoi(argv[2]) : 0); else if (*what == 'w') waits(); else times();
     return 0;
 }
