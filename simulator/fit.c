@@ -6,26 +6,32 @@ static bool before(const struct fit *a, const struct fit *b)
     return a->bytes != b->bytes ? a->bytes < b->bytes : a->age < b->age;
 }
 
-static void update(struct fit *f)
+static void set_left(struct fit *f, struct fit *branch)
 {
-    f->least_mark = f->mark;
-    if (f->left && f->left->least_mark < f->least_mark) f->least_mark = f->left->least_mark;
-    if (f->right && f->right->least_mark < f->least_mark) f->least_mark = f->right->least_mark;
+    f->left = branch;
+    f->least_left = fit_least(branch);
+}
+
+static void set_right(struct fit *f, struct fit *branch)
+{
+    f->right = branch;
+    f->least_right = fit_least(branch);
 }
 
 /* Cuts a tree into what comes before f and what comes after. */
 static void split(struct fit *tree, const struct fit *f, struct fit **low, struct fit **high)
 {
+    struct fit *part;
     if (!tree) {
         *low = *high = NULL;
     } else if (before(tree, f)) {
-        split(tree->right, f, &tree->right, high);
+        split(tree->right, f, &part, high);
+        set_right(tree, part);
         *low = tree;
-        update(tree);
     } else {
-        split(tree->left, f, low, &tree->left);
+        split(tree->left, f, low, &part);
+        set_left(tree, part);
         *high = tree;
-        update(tree);
     }
 }
 
@@ -34,35 +40,35 @@ static struct fit *join(struct fit *low, struct fit *high)
     if (!low) return high;
     if (!high) return low;
     if (low->rank > high->rank) {
-        low->right = join(low->right, high);
-        update(low);
+        set_right(low, join(low->right, high));
         return low;
     }
-    high->left = join(low, high->left);
-    update(high);
+    set_left(high, join(low, high->left));
     return high;
 }
 
-static void insert(struct fit **at, struct fit *f)
+/* The tree with f in it. */
+static struct fit *insert(struct fit *tree, struct fit *f)
 {
-    if (!*at || f->rank > (*at)->rank) {
-        split(*at, f, &f->left, &f->right);
-        update(f);
-        *at = f;
-        return;
+    if (!tree || f->rank > tree->rank) {
+        struct fit *low, *high;
+        split(tree, f, &low, &high);
+        set_left(f, low);
+        set_right(f, high);
+        return f;
     }
-    insert(before(f, *at) ? &(*at)->left : &(*at)->right, f);
-    update(*at);
+    if (before(f, tree)) set_left(tree, insert(tree->left, f));
+    else set_right(tree, insert(tree->right, f));
+    return tree;
 }
 
-static void remove_from(struct fit **at, struct fit *f)
+/* The tree without f. */
+static struct fit *without(struct fit *tree, struct fit *f)
 {
-    if (*at == f) {
-        *at = join(f->left, f->right);
-        return;
-    }
-    remove_from(before(f, *at) ? &(*at)->left : &(*at)->right, f);
-    update(*at);
+    if (tree == f) return join(f->left, f->right);
+    if (before(f, tree)) set_left(tree, without(tree->left, f));
+    else set_right(tree, without(tree->right, f));
+    return tree;
 }
 
 void fit_insert(struct fit_list *list, struct fit *f)
@@ -72,22 +78,20 @@ void fit_insert(struct fit_list *list, struct fit *f)
     random ^= random >> 17;
     random ^= random << 5;
     f->rank = random;
-    f->left = f->right = NULL;
-    insert(&list->root, f);
+    list->root = insert(list->root, f);
 }
 
-void fit_remove(struct fit_list *list, struct fit *f) { remove_from(&list->root, f); }
+void fit_remove(struct fit_list *list, struct fit *f) { list->root = without(list->root, f); }
 
 static struct fit *best(struct fit *tree, size_t bytes, uint64_t limit)
 {
-    while (tree && tree->least_mark <= limit) {
-        if (tree->bytes < bytes) {
-            tree = tree->right;
-            continue;
+    while (tree) {
+        if (tree->bytes >= bytes) {
+            struct fit *smaller = tree->least_left <= limit ? best(tree->left, bytes, limit) : NULL;
+            if (smaller) return smaller;
+            if (tree->mark <= limit) return tree;
         }
-        struct fit *smaller = best(tree->left, bytes, limit);
-        if (smaller) return smaller;
-        if (tree->mark <= limit) return tree;
+        if (tree->least_right > limit) return NULL;
         tree = tree->right;
     }
     return NULL;
@@ -97,10 +101,10 @@ struct fit *fit_best(const struct fit_list *list, size_t bytes, uint64_t limit) 
 
 static void each(struct fit *tree, uint64_t limit, void (*visit)(struct fit *, void *), void *argument)
 {
-    if (!tree || tree->least_mark > limit) return;
-    each(tree->left, limit, visit, argument);
+    if (!tree) return;
+    if (tree->least_left <= limit) each(tree->left, limit, visit, argument);
     if (tree->mark <= limit) visit(tree, argument);
-    each(tree->right, limit, visit, argument);
+    if (tree->least_right <= limit) each(tree->right, limit, visit, argument);
 }
 
 void fit_each(const struct fit_list *list, uint64_t limit, void (*visit)(struct fit *, void *), void *argument)

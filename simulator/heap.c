@@ -3,15 +3,18 @@
 
 #include "host.h"
 
-/* Where live chunks start inside one step: a bit for each grain, and a bit for each word of bits, so the start before an offset is found
- * in a few instructions. */
-struct step_index {
+/* The index of live chunks has two parts. A table tells which chunk starts at an offset; most questions end there. For an offset inside a
+ * chunk, a map of each step has a bit for each grain where one starts, and a bit for each word of bits, so the start before an offset is
+ * found in a few instructions. */
+struct start { size_t offset; struct chunk *chunk; };           /* chunk NULL: nothing here */
+
+struct step_starts {
     uint64_t sums[STEP / GRAIN / 64 / 64];
     uint64_t bits[STEP / GRAIN / 64];
-    struct chunk **at;                 /* by grain; pages of it exist only where chunks start */
 };
 
 static struct chunk *spare;
+static size_t slab = 64 * KiB;         /* what comes next: the more chunks there are, the more */
 
 /* ---- bits ---- */
 
@@ -29,22 +32,27 @@ void heap_init(struct heap *h, int device, size_t step, size_t limit)
     size_t words = steps_of(h) / 64 + 1;
     h->mapped = host_allocate(words * sizeof *h->mapped);
     h->idle_owner = host_allocate(steps_of(h) * sizeof *h->idle_owner);
+    h->idle = host_allocate(words * sizeof *h->idle);
     h->index = host_allocate(steps_of(h) * sizeof *h->index);
-}
-
-static struct chunk *chunk_new(void)
-{
-    struct chunk *c = spare;
-    if (!c) return host_allocate(sizeof *c);
-    spare = c->next_spare;
-    *c = (struct chunk){ .live = false };
-    return c;
 }
 
 static void chunk_drop(struct chunk *c)
 {
     c->next_spare = spare;
     spare = c;
+}
+
+static struct chunk *chunk_new(void)
+{
+    if (!spare) {
+        struct chunk *fresh = host_slab(slab);
+        for (size_t i = 0; i < slab / sizeof *fresh; i++) chunk_drop(&fresh[i]);
+        if (slab < 4 * MiB) slab *= 2;
+    }
+    struct chunk *c = spare;
+    spare = c->next_spare;
+    *c = (struct chunk){ .live = false };
+    return c;
 }
 
 bool heap_open(struct heap *h)
@@ -68,16 +76,16 @@ void heap_close(struct heap *h)
         next = c->next;
         chunk_drop(c);
     }
-    for (size_t x = 0; x < steps_of(h); x++)
-        if (h->index[x]) {
-            host_free_pages(h->index[x]->at, h->step / GRAIN * sizeof(struct chunk *));
-            host_free(h->index[x]);
-        }
+    
+    for (size_t x = 0; x < steps_of(h); x++) host_free(h->index[x]);
+    if (h->starts) host_free_pages(h->starts, ((size_t)1 << h->starts_bits) * sizeof *h->starts);
     if (h->base) host_unreserve(h->base, h->limit);
     host_free(h->mapped);
     host_free(h->idle_owner);
+    host_free(h->idle);
     host_free(h->index);
     host_free(h->lanes);
+    host_free(h->lane_place);
     h->base = NULL;
 }
 
@@ -85,11 +93,18 @@ void heap_close(struct heap *h)
 
 struct fit_list *heap_lane(struct heap *h, uint32_t lane)
 {
-    for (uint32_t i = 0; i < h->lane_count; i++)
-        if (h->lanes[i].lane == lane) return &h->lanes[i].fits;
-    h->lanes = host_grow(h->lanes, (h->lane_count + 1) * sizeof *h->lanes);
-    h->lanes[h->lane_count] = (struct lane_list){ { NULL }, lane };
-    return &h->lanes[h->lane_count++].fits;
+    if (lane >= h->known_lanes) {
+        uint32_t wanted = lane + 8;
+        h->lane_place = host_grow(h->lane_place, wanted * sizeof *h->lane_place);
+        for (uint32_t i = h->known_lanes; i < wanted; i++) h->lane_place[i] = UINT32_MAX;
+        h->known_lanes = wanted;
+    }
+    if (h->lane_place[lane] == UINT32_MAX) {
+        h->lane_place[lane] = h->lane_count;
+        h->lanes = host_grow(h->lanes, (h->lane_count + 1) * sizeof *h->lanes);
+        h->lanes[h->lane_count++] = (struct lane_list){ { NULL }, lane };
+    }
+    return &h->lanes[h->lane_place[lane]].fits;
 }
 
 static struct fit_list *list_of(struct heap *h, const struct chunk *c)
@@ -141,13 +156,21 @@ static void refile(struct heap *h, struct chunk *c)
     fit_insert(list_of(h, c), &c->fit);
 }
 
+static void own(struct heap *h, size_t x, struct chunk *c)
+{
+    h->idle_owner[x] = c;
+    if (bit_get(h->idle, x) == (c != NULL)) return;
+    h->idle[x / 64] ^= (uint64_t)1 << x % 64;
+    h->idle_count += c ? 1 : SIZE_MAX;
+}
+
 /* Says again for the steps that touch [from, to) whether the common chunk `c` (NULL: nobody) has them to itself. */
 static void set_owner(struct heap *h, struct chunk *c, size_t from, size_t to)
 {
     size_t stop = (to + h->step - 1) / h->step;
     if (stop > h->top) stop = h->top;
     for (size_t x = from / h->step; x < stop; x++)
-        h->idle_owner[x] = c && bit_get(h->mapped, x) && x * h->step >= c->offset && (x + 1) * h->step <= end_of(c) ? c : NULL;
+        own(h, x, c && bit_get(h->mapped, x) && x * h->step >= c->offset && (x + 1) * h->step <= end_of(c) ? c : NULL);
 }
 
 void heap_map(struct heap *h, struct chunk *c, size_t bytes)
@@ -163,11 +186,22 @@ void heap_map(struct heap *h, struct chunk *c, size_t bytes)
     refile(h, c);
 }
 
+/* The idle steps among those that word w of the map tells of, outside [from, to). */
+static uint64_t idle_outside(const struct heap *h, size_t w, size_t from, size_t to)
+{
+    uint64_t idle = h->idle[w];
+    for (size_t x = from > w * 64 ? from : w * 64; x < to && x < (w + 1) * 64; x++) idle &= ~((uint64_t)1 << x % 64);
+    return idle;
+}
+
 size_t heap_idle_step(const struct heap *h, bool highest, size_t from, size_t to)
 {
-    for (size_t i = 0; i < h->top; i++) {
-        size_t x = highest ? h->top - 1 - i : i;
-        if (h->idle_owner[x] && (x < from || x >= to)) return x;
+    if (!h->idle_count) return SIZE_MAX;
+    size_t words = (h->top + 63) / 64;
+    for (size_t i = 0; i < words; i++) {
+        size_t w = highest ? words - 1 - i : i;
+        uint64_t idle = idle_outside(h, w, from, to);
+        if (idle) return w * 64 + (size_t)(highest ? 63 - __builtin_clzll(idle) : __builtin_ctzll(idle));
     }
     return SIZE_MAX;
 }
@@ -177,38 +211,82 @@ void heap_unmap(struct heap *h, size_t step)
     struct chunk *c = h->idle_owner[step];
     bit_clear(h->mapped, step);
     h->mapped_count--;
-    h->idle_owner[step] = NULL;
+    own(h, step, NULL);
     host_discard(h->base + h->limit + step * h->step, h->step);
     refile(h, c);
 }
 
 /* ---- the index of live chunks ---- */
 
+/* Where the table's search for an offset begins; the next places follow until one is empty. */
+static size_t start_place(const struct heap *h, size_t offset)
+{
+    return (offset / GRAIN * 0x9E3779B97F4A7C15u) >> (64 - h->starts_bits);
+}
+
+static size_t next_place(const struct heap *h, size_t i) { return (i + 1) & (((size_t)1 << h->starts_bits) - 1); }
+
+static void table_put(struct heap *h, struct chunk *c)
+{
+    size_t i = start_place(h, c->offset);
+    while (h->starts[i].chunk) i = next_place(h, i);
+    h->starts[i] = (struct start){ c->offset, c };
+}
+
+static void table_grow(struct heap *h)
+{
+    struct start *old = h->starts;
+    size_t places = old ? (size_t)1 << h->starts_bits : 0;
+    h->starts_bits = old ? h->starts_bits + 1 : 8;
+    h->starts = host_slab(((size_t)1 << h->starts_bits) * sizeof *h->starts);
+    for (size_t i = 0; i < places; i++)
+        if (old[i].chunk) table_put(h, old[i].chunk);
+    if (old) host_free_pages(old, places * sizeof *old);
+}
+
+/* Takes an entry out, and moves those behind it forward that would not be found across the gap. */
+static void table_remove(struct heap *h, size_t offset)
+{
+    size_t gap = start_place(h, offset);
+    while (h->starts[gap].offset != offset) gap = next_place(h, gap);
+    for (size_t i = next_place(h, gap); h->starts[i].chunk; i = next_place(h, i)) {
+        size_t home = start_place(h, h->starts[i].offset);
+        if (gap <= i ? gap < home && home <= i : gap < home || home <= i) continue;
+        h->starts[gap] = h->starts[i];
+        gap = i;
+    }
+    h->starts[gap] = (struct start){ SIZE_MAX, NULL };
+}
+
+static struct chunk *chunk_at(const struct heap *h, size_t offset)
+{
+    for (size_t i = start_place(h, offset); h->starts[i].chunk; i = next_place(h, i))
+        if (h->starts[i].offset == offset) return h->starts[i].chunk;
+    return NULL;
+}
+
 static void index_put(struct heap *h, struct chunk *c)
 {
     size_t x = c->offset / h->step, grain = c->offset % h->step / GRAIN;
-    struct step_index *s = h->index[x];
-    if (!s) {
-        s = h->index[x] = host_allocate(sizeof *s);
-        s->at = host_pages(h->step / GRAIN * sizeof *s->at);
-        if (!s->at) host_give_up("this machine has no memory left for the simulation's own records.");
-    }
-    s->at[grain] = c;
-    bit_set(s->bits, grain);
-    bit_set(s->sums, grain / 64);
-    h->live_count++;
+    if (!h->index[x]) h->index[x] = host_allocate(sizeof *h->index[x]);
+    bit_set(h->index[x]->bits, grain);
+    bit_set(h->index[x]->sums, grain / 64);
+    if (++h->live_count * 2 > (h->starts ? (size_t)1 << h->starts_bits : 0)) table_grow(h);
+    table_put(h, c);
 }
 
 static void index_remove(struct heap *h, struct chunk *c)
 {
     size_t grain = c->offset % h->step / GRAIN;
-    struct step_index *s = h->index[c->offset / h->step];
+    struct step_starts *s = h->index[c->offset / h->step];
     bit_clear(s->bits, grain);
     if (!s->bits[grain / 64]) bit_clear(s->sums, grain / 64);
+    table_remove(h, c->offset);
     h->live_count--;
 }
 
-static struct chunk *last_start(const struct step_index *s, size_t grain)
+/* The last grain up to this one where a chunk starts; SIZE_MAX when there is none. */
+static size_t last_start(const struct step_starts *s, size_t grain)
 {
     uint64_t word = s->bits[grain / 64] & (UINT64_MAX >> (63 - grain % 64));
     size_t w = grain / 64;
@@ -216,24 +294,27 @@ static struct chunk *last_start(const struct step_index *s, size_t grain)
         size_t i = w / 64;
         uint64_t sum = s->sums[i] & (((uint64_t)1 << w % 64) - 1);
         while (!sum && i) sum = s->sums[--i];
-        if (!sum) return NULL;
+        if (!sum) return SIZE_MAX;
         w = i * 64 + 63 - (size_t)__builtin_clzll(sum);
         word = s->bits[w];
     }
-    return s->at[w * 64 + 63 - (size_t)__builtin_clzll(word)];
+    return w * 64 + 63 - (size_t)__builtin_clzll(word);
 }
 
 struct chunk *heap_find(const struct heap *h, size_t offset)
 {
-    if (!h->base || offset >= h->top * h->step) return NULL;
-    struct chunk *c = NULL;
-    size_t grain = offset % h->step / GRAIN;
-    for (size_t x = offset / h->step; !c && h->live_count; x--) {
-        if (h->index[x]) c = last_start(h->index[x], grain);
+    if (!h->live_count || offset >= h->top * h->step) return NULL;
+    struct chunk *c = offset % GRAIN ? NULL : chunk_at(h, offset);
+    if (c) return c;
+    size_t grain = offset % h->step / GRAIN, start = SIZE_MAX, x = offset / h->step;
+    for (;; x--) {
+        if (h->index[x]) start = last_start(h->index[x], grain);
+        if (start != SIZE_MAX || !x) break;
         grain = h->step / GRAIN - 1;
-        if (!x) break;
     }
-    return c && offset < end_of(c) ? c : NULL;
+    if (start == SIZE_MAX) return NULL;
+    c = chunk_at(h, x * h->step + start * GRAIN);
+    return offset < end_of(c) ? c : NULL;
 }
 
 /* ---- chunks ---- */
@@ -337,20 +418,23 @@ void heap_make_common(struct heap *h, struct chunk *c)
 
 const char *heap_is_valid(const struct heap *h)
 {
-    size_t at = 0, live = 0, mapped = 0;
+    size_t at = 0, live = 0, mapped = 0, idle = 0;
     if (!h->base) return h->first ? "a closed heap has chunks" : NULL;
     for (size_t x = 0; x < steps_of(h); x++) {
         if (bit_get(h->mapped, x) && x >= h->top) return "a mapped step lies beyond the top";
         mapped += bit_get(h->mapped, x);
         if (!bit_get(h->mapped, x) && h->idle_owner[x]) return "an unmapped step has an owner";
+        if (bit_get(h->idle, x) != (h->idle_owner[x] != NULL)) return "the map of idle steps does not match their owners";
+        idle += bit_get(h->idle, x);
     }
+    if (idle != h->idle_count) return "the count of idle steps is wrong";
     if (mapped != h->mapped_count) return "the count of mapped steps is wrong";
     for (struct chunk *c = h->first; c; c = c->next) {
         size_t last = (end_of(c) - 1) / h->step;
         if (c->offset != at || !c->fit.bytes) return "chunks leave a gap or overlap";
         if (c->next && c->next->previous != c) return "the list of chunks is broken";
         if (c->next && !c->live && !c->next->live && c->lane == c->next->lane) return "two neighbours in one list are not one chunk";
-        if (c->live != (heap_find(h, c->offset) == c)) return "the index does not match the live chunks";
+        if (c->live != (heap_find(h, c->offset) == c) || c->live != (heap_find(h, end_of(c) - 1) == c)) return "the index does not match the live chunks";
         bool common = !c->live && c->lane == COMMON;
         if (!common && heap_missing(h, c->offset, c->fit.bytes)) return "a chunk that is not common lies on an unmapped step";
         if (common && c->partial != is_partial(h, c)) return "a common chunk is in the wrong list";

@@ -18,7 +18,7 @@
 #define COMMON UINT32_MAX              /* the lane of the common list */
 
 struct chunk {
-    struct fit    fit;                 /* first: a struct fit of ours is a chunk. fit.bytes is the chunk's size */
+    _Alignas(64) struct fit fit;       /* first: a struct fit of ours is a chunk. fit.bytes is the chunk's size */
     size_t        offset;              /* from the heap's base */
     struct chunk *previous, *next;     /* in address order */
     bool          live;
@@ -33,7 +33,8 @@ struct chunk {
 };
 
 struct lane_list { struct fit_list fits; uint32_t lane; };
-struct step_index;
+struct start;
+struct step_starts;
 
 struct heap {
     int            device;
@@ -43,12 +44,17 @@ struct heap {
     struct fit_list whole, parts;      /* the common list: chunks with all their steps mapped, and the others */
     struct lane_list *lanes;           /* the streams' lists, in the order in which they first came here */
     uint32_t       lane_count;
+    uint32_t      *lane_place, known_lanes;    /* lane_place[lane]: where in lanes; UINT32_MAX: never came here */
     uint64_t       ages;
     size_t         top;                /* no step from here on was ever mapped */
     uint64_t      *mapped;             /* a bit for each step */
     size_t         mapped_count;
     struct chunk **idle_owner;
-    struct step_index **index;         /* where live chunks start */
+    uint64_t      *idle;               /* a bit for each step that has an owner */
+    size_t         idle_count;
+    struct step_starts **index;        /* where live chunks start: a map for each step that has some */
+    struct start  *starts;             /* which chunk starts there: a table of 1 << starts_bits places */
+    unsigned       starts_bits;
     size_t         live_count;
 };
 

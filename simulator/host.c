@@ -113,6 +113,19 @@ void *host_grow(void *old, size_t bytes)
 
 void host_free(void *p) { free(p); }
 
+void *host_slab(size_t bytes)
+{
+    size_t page = 2 * MiB, extra = bytes < page ? 0 : page;
+    char *all = mmap(NULL, bytes + extra, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (all == MAP_FAILED) host_give_up("this machine has no memory left for %zu bytes of the simulation's own records.", bytes);
+    if (!extra) return all;
+    char *slab = (char *)round_up((uintptr_t)all, page);
+    if (slab > all) munmap(all, (size_t)(slab - all));
+    if (all + extra > slab) munmap(slab + bytes, (size_t)(all + extra - slab));
+    madvise(slab, bytes, MADV_HUGEPAGE);
+    return slab;
+}
+
 void *host_pages(size_t bytes)
 {
     void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -29,6 +29,9 @@ void  host_discard(char *address, size_t bytes);
 void *host_allocate(size_t bytes);     /* zeroed */
 void *host_grow(void *old, size_t bytes);
 void  host_free(void *p);
+/* The same for a great number of records: `bytes` is a power of two from a page on; large pages back it from 2 MiB on, where the machine has
+ * them, since random access to small ones costs more than all else. Given back with host_free_pages. */
+void *host_slab(size_t bytes);
 /* Page-aligned memory for the program (pinned host memory); NULL when there is none. */
 void *host_pages(size_t bytes);
 void  host_free_pages(void *p, size_t bytes);
