@@ -1,6 +1,8 @@
-/* The watch over an absent host. A thread of ours looks every 10 ms, while there is work: if none of the program's threads that make calls has made one
- * since the last look, and each of them sleeps or has computed for more than 100 ms, all work that can end ends (chosen). So virtual
- * time goes on exactly then, and to a place that does not depend on how long the host was away. */
+/* The watch over an absent host (chosen). All work that can end ends, and virtual time goes on to its end,
+ * - when a thread makes a call after it has slept or waited outside for half a millisecond or more since its last one;
+ * - when a thread of ours, which looks every 10 ms while there is work, finds twice that no call was made, and that each thread that makes
+ *   calls sleeps, or has computed for more than 100 ms.
+ * So where time goes does not depend on how long the host was away. A thread that was only kept from its processor was not away. */
 #include "away.h"
 
 #include "host.h"
@@ -8,8 +10,16 @@
 
 #define LOOK       10000               /* microseconds */
 #define COMPUTING 100000
+#define SHORT       500                /* a wait of less is not noticed */
 
-struct caller { int thread; bool inside; uint64_t used; struct caller *next; };
+struct caller {
+    int            thread;
+    bool           inside;
+    uint64_t       used;               /* processor time at the last look that saw a call */
+    bool           left_work;          /* its last call ended with work in a stream: */
+    uint64_t       left_at, waits;     /* then, and how often it had waited by then */
+    struct caller *next;
+};
 
 static struct caller *callers;
 static uint64_t calls;
@@ -57,12 +67,18 @@ void away_call_begins(void)
         callers = me;
     }
     me->inside = true;
+    if (!me->left_work) return;
+    me->left_work = false;
+    if (timeline_busy() && host_clock() - me->left_at >= SHORT && host_waits() != me->waits) timeline_run_on();
 }
 
 void away_call_ends(void)
 {
     me->inside = false;
     if (!timeline_busy()) return;
+    me->left_work = true;
+    me->left_at = host_clock();
+    me->waits = host_waits();
     if (dozing) host_wake();
     if (started) return;
     started = true;

@@ -99,6 +99,7 @@ void call_begin_always(const char *name, time_ns cost)
     journal_call(name);
     clock_charge(cost);
     if (timeline_busy()) timeline_catch_up();
+    if (timeline_function_ended()) pools_synchronized();
 }
 
 cudaError_t call_begin(const char *name, time_ns cost)

@@ -24,12 +24,12 @@ static cudaError_t last_error(const char *name, bool clear)
     return e;
 }
 
-cudaError_t cudaGetLastError(void) { return last_error("cudaGetLastError", true); }
-cudaError_t cudaPeekAtLastError(void) { return last_error("cudaPeekAtLastError", false); }
+cudaError_t cudaGetLastError(void) { return AT(last_error("cudaGetLastError", true)); }
+cudaError_t cudaPeekAtLastError(void) { return AT(last_error("cudaPeekAtLastError", false)); }
 
 cudaError_t cudaDriverGetVersion(int *version)
 {
-    cudaError_t e = call_begin("cudaDriverGetVersion", COST_SMALL);
+    cudaError_t e = CALL("cudaDriverGetVersion", COST_SMALL);
     if (!e && !version) e = cudaErrorInvalidValue;
     if (!e) *version = settings.driver_version;
     return call_end(e);
@@ -37,7 +37,7 @@ cudaError_t cudaDriverGetVersion(int *version)
 
 cudaError_t cudaRuntimeGetVersion(int *version)
 {
-    cudaError_t e = call_begin("cudaRuntimeGetVersion", COST_SMALL);
+    cudaError_t e = CALL("cudaRuntimeGetVersion", COST_SMALL);
     if (!e && !version) e = cudaErrorInvalidValue;
     if (!e) *version = CUDART_VERSION;
     return call_end(e);
@@ -47,7 +47,7 @@ cudaError_t cudaRuntimeGetVersion(int *version)
 
 cudaError_t cudaGetDeviceCount(int *count)
 {
-    cudaError_t e = call_begin("cudaGetDeviceCount", COST_SMALL);
+    cudaError_t e = CALL("cudaGetDeviceCount", COST_SMALL);
     if (!e && !count) e = cudaErrorInvalidValue;
     if (!e) *count = settings.devices;
     return call_end(e);
@@ -55,7 +55,7 @@ cudaError_t cudaGetDeviceCount(int *count)
 
 cudaError_t cudaGetDevice(int *device)
 {
-    cudaError_t e = call_begin("cudaGetDevice", COST_SMALL);
+    cudaError_t e = CALL("cudaGetDevice", COST_SMALL);
     if (!e && !device) e = cudaErrorInvalidValue;
     if (!e) *device = device_current();
     return call_end(e);
@@ -70,19 +70,19 @@ static cudaError_t set_device(const char *name, int device)
     return call_end(e);
 }
 
-cudaError_t cudaSetDevice(int device) { return set_device("cudaSetDevice", device); }
+cudaError_t cudaSetDevice(int device) { return AT(set_device("cudaSetDevice", device)); }
 
 cudaError_t cudaInitDevice(int device, unsigned int deviceFlags, unsigned int flags)
 {
     (void)deviceFlags, (void)flags;
-    cudaError_t e = call_begin("cudaInitDevice", COST_SMALL);
+    cudaError_t e = CALL("cudaInitDevice", COST_SMALL);
     if (!e && !device_exists(device)) e = cudaErrorInvalidDevice;
     return call_end(e);
 }
 
 cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *properties, int device)
 {
-    cudaError_t e = call_begin("cudaGetDeviceProperties", COST_SMALL);
+    cudaError_t e = CALL("cudaGetDeviceProperties", COST_SMALL);
     if (!e && !properties) e = cudaErrorInvalidValue;
     if (!e && !device_exists(device)) e = cudaErrorInvalidDevice;
     if (!e) device_properties(properties);
@@ -91,7 +91,7 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *properties, int devic
 
 cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, int device)
 {
-    cudaError_t e = call_begin("cudaDeviceGetAttribute", COST_SMALL);
+    cudaError_t e = CALL("cudaDeviceGetAttribute", COST_SMALL);
     journal_signed("attribute", (int64_t)attribute);
     if (!e && !value) e = cudaErrorInvalidValue;
     if (!e && !device_exists(device)) e = cudaErrorInvalidDevice;
@@ -102,7 +102,7 @@ cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, in
 
 cudaError_t cudaDeviceGetStreamPriorityRange(int *leastPriority, int *greatestPriority)
 {
-    cudaError_t e = call_begin("cudaDeviceGetStreamPriorityRange", COST_SMALL);
+    cudaError_t e = CALL("cudaDeviceGetStreamPriorityRange", COST_SMALL);
     if (!e && leastPriority) *leastPriority = 0;
     if (!e && greatestPriority) *greatestPriority = -5;      /* measured: H200 */
     return call_end(e);
@@ -110,7 +110,7 @@ cudaError_t cudaDeviceGetStreamPriorityRange(int *leastPriority, int *greatestPr
 
 cudaError_t cudaDeviceSynchronize(void)
 {
-    cudaError_t e = call_begin("cudaDeviceSynchronize", COST_SYNCHRONISE);
+    cudaError_t e = CALL("cudaDeviceSynchronize", COST_SYNCHRONISE);
     journal_signed("device", device_current());
     if (!e) {
         timeline_wait_device(device_current(), "cudaDeviceSynchronize");
@@ -127,7 +127,7 @@ static unsigned flags = cudaDeviceMapHost;
 
 cudaError_t cudaSetDeviceFlags(unsigned int wanted)
 {
-    cudaError_t e = call_begin("cudaSetDeviceFlags", COST_SMALL);
+    cudaError_t e = CALL("cudaSetDeviceFlags", COST_SMALL);
     if (!e && wanted & ~(unsigned)cudaDeviceMask) e = cudaErrorInvalidValue;
     if (!e) flags = wanted | cudaDeviceMapHost;
     return call_end(e);
@@ -135,20 +135,45 @@ cudaError_t cudaSetDeviceFlags(unsigned int wanted)
 
 cudaError_t cudaGetDeviceFlags(unsigned int *answer)
 {
-    cudaError_t e = call_begin("cudaGetDeviceFlags", COST_SMALL);
+    cudaError_t e = CALL("cudaGetDeviceFlags", COST_SMALL);
     if (!e && !answer) e = cudaErrorInvalidValue;
     if (!e) *answer = flags;
     return call_end(e);
 }
 
-EXPORT cudaError_t cudaProfilerStart(void) { return call_end(call_begin("cudaProfilerStart", COST_SMALL)); }
-EXPORT cudaError_t cudaProfilerStop(void) { return call_end(call_begin("cudaProfilerStop", COST_SMALL)); }
+EXPORT cudaError_t cudaProfilerStart(void) { return AT(call_end(call_begin("cudaProfilerStart", COST_SMALL))); }
+EXPORT cudaError_t cudaProfilerStop(void) { return AT(call_end(call_begin("cudaProfilerStop", COST_SMALL))); }
+
+/* Limits are kept and change nothing here (chosen); the values are an H200's, which knows no cudaLimitDevRuntimeSyncDepth (measured). */
+static size_t limits[] = { 1024, 8650752, 8388608, 0, 2048, 64, 11796480, 232448 };
+
+static size_t *limit_of(enum cudaLimit limit)
+{
+    return (unsigned)limit < sizeof limits / sizeof *limits && limit != cudaLimitDevRuntimeSyncDepth ? &limits[limit] : NULL;
+}
+
+cudaError_t cudaDeviceGetLimit(size_t *value, enum cudaLimit limit)
+{
+    cudaError_t e = CALL("cudaDeviceGetLimit", COST_SMALL);
+    if (!e && !value) e = cudaErrorInvalidValue;
+    if (!e && !limit_of(limit)) e = cudaErrorUnsupportedLimit;
+    if (!e) *value = *limit_of(limit);
+    return call_end(e);
+}
+
+cudaError_t cudaDeviceSetLimit(enum cudaLimit limit, size_t value)
+{
+    cudaError_t e = CALL("cudaDeviceSetLimit", COST_SMALL);
+    if (!e && !limit_of(limit)) e = cudaErrorUnsupportedLimit;
+    if (!e) *limit_of(limit) = value;
+    return call_end(e);
+}
 
 /* ---- peers ---- */
 
 cudaError_t cudaDeviceCanAccessPeer(int *canAccessPeer, int device, int peerDevice)
 {
-    cudaError_t e = call_begin("cudaDeviceCanAccessPeer", COST_SMALL);
+    cudaError_t e = CALL("cudaDeviceCanAccessPeer", COST_SMALL);
     if (!e && !canAccessPeer) e = cudaErrorInvalidValue;
     if (!e && (!device_exists(device) || !device_exists(peerDevice))) e = cudaErrorInvalidDevice;
     if (!e) *canAccessPeer = device != peerDevice && settings.peers;     /* measured: a device and itself: 0 */
@@ -168,8 +193,8 @@ static cudaError_t set_peer(const char *name, int peer, unsigned wrong_flags, bo
     return call_end(e);
 }
 
-cudaError_t cudaDeviceEnablePeerAccess(int peerDevice, unsigned int wrong) { return set_peer("cudaDeviceEnablePeerAccess", peerDevice, wrong, true); }
-cudaError_t cudaDeviceDisablePeerAccess(int peerDevice) { return set_peer("cudaDeviceDisablePeerAccess", peerDevice, 0, false); }
+cudaError_t cudaDeviceEnablePeerAccess(int peerDevice, unsigned int wrong) { return AT(set_peer("cudaDeviceEnablePeerAccess", peerDevice, wrong, true)); }
+cudaError_t cudaDeviceDisablePeerAccess(int peerDevice) { return AT(set_peer("cudaDeviceDisablePeerAccess", peerDevice, 0, false)); }
 
 /* ---- the one call that returns a structure ---- */
 

@@ -36,11 +36,12 @@ static cudaError_t allocate(void **pointer, size_t bytes, struct pool *p, struct
         return cudaSuccess;
     }
     enum reuse how;
+    uint64_t number = stream_mark(s);                        /* first: what the legacy stream orders counts for the reuse (measured) */
     struct chunk *c = pool_allocate(p, bytes, s, &how);
     if (c) {
         c->id = memory_new_id();
         *pointer = memory_address(&p->heap, c);
-        checker_allocated((struct watched){ &c->watch, c->id, *pointer, bytes }, s, stream_mark(s));
+        checker_allocated((struct watched){ &c->watch, c->id, *pointer, bytes }, s, number);
         journal_number("block", c->id);
         journal_number("offset", c->offset);
         journal_text("from", reuse_name(how));
@@ -208,6 +209,9 @@ cudaError_t cudaDeviceSetMemPool(int device, cudaMemPool_t pool)
     struct pool *p = e ? NULL : pool_of(pool);
     journal_signed("device", device);
     journal_pool(p);
+    if (!e && !p && handle_state(HANDLE_POOL, pool) == HANDLE_GONE)
+        call_hazard("bad handle", "cudaDeviceSetMemPool was given a pool that is destroyed. A real driver answers cudaSuccess and dies of SIGSEGV at the next allocation.\n"
+                    "  To do: make another pool current, or destroy this one later.");
     if (!e && (!device_exists(device) || !p || p->device != device)) e = cudaErrorInvalidValue;
     if (!e) pool_set_current(device, p);
     return call_end(e);

@@ -253,3 +253,28 @@ static cudaError_t host_function(cudaStream_t stream, cudaHostFn_t function, voi
 
 cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void *data) { return AT(host_function(stream, function, data, false)); }
 EXPORT cudaError_t cudaLaunchHostFunc_ptsz(cudaStream_t stream, cudaHostFn_t function, void *data) { return AT(host_function(stream, function, data, true)); }
+
+/* The older form: a callback gets the stream and its error, too. */
+struct callback { cudaStreamCallback_t function; cudaStream_t stream; void *data; };
+
+static void run_callback(void *argument)
+{
+    struct callback c = *(struct callback *)argument;
+    host_free(argument);
+    c.function(c.stream, device_faulted(), c.data);
+}
+
+static cudaError_t add_callback(cudaStream_t stream, cudaStreamCallback_t function, void *data, unsigned flags, bool per_thread)
+{
+    cudaError_t e = call_begin("cudaStreamAddCallback", COST_HOST_FUNCTION);
+    if (!e && (!function || flags)) e = cudaErrorInvalidValue;
+    if (!e) {
+        struct callback *c = host_allocate(sizeof *c);
+        *c = (struct callback){ function, stream, data };
+        e = work_host_function(run_callback, c, call_stream(stream, per_thread));
+    }
+    return call_end(e);
+}
+
+cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t callback, void *data, unsigned int flags) { return AT(add_callback(stream, callback, data, flags, false)); }
+EXPORT cudaError_t cudaStreamAddCallback_ptsz(cudaStream_t stream, cudaStreamCallback_t callback, void *data, unsigned int flags) { return AT(add_callback(stream, callback, data, flags, true)); }

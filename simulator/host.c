@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -218,6 +219,19 @@ uint64_t host_thread_used(int id)
     char state;
     unsigned long ticks;
     return thread_stat(id, &state, &ticks) ? ticks * 1000000 / (unsigned long)sysconf(_SC_CLK_TCK) : 0;
+}
+
+uint64_t host_waits(void)
+{
+    struct rusage usage;
+    return getrusage(RUSAGE_THREAD, &usage) ? 0 : (uint64_t)usage.ru_nvcsw;
+}
+
+uint64_t host_clock(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
 }
 
 int host_other_threads(void)

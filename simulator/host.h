@@ -52,6 +52,10 @@ int  host_other_threads(void);
 int  host_thread_id(void);
 /* True when the thread neither runs nor wants to: it sleeps or waits for something outside. */
 bool host_thread_asleep(int id);
+/* How often the calling thread has given the processor up by itself (to sleep, to wait). */
+uint64_t host_waits(void);
+/* Real time, microseconds from some fixed moment. */
+uint64_t host_clock(void);
 /* Processor time that the thread has used, in microseconds; 0 when it is gone. */
 uint64_t host_thread_used(int id);
 

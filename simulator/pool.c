@@ -185,7 +185,8 @@ void pool_destroy(struct pool *p)
     handle_retire(HANDLE_POOL, p->handle);
     if (current[p->device] == p) current[p->device] = defaults[p->device];     /* measured */
     p->destroyed = true;
-    p->threshold = 0;                  /* measured: what is idle goes back now, the rest when it comes home */
+    p->threshold = 0;                  /* measured: what is idle or reached goes back now, the rest when it comes home */
+    for (uint32_t i = 0; i < p->heap.lane_count; i++) reuse_bring_home(&p->heap, p->heap.lanes[i].lane, stream_of_lane(p->heap.lanes[i].lane)->done);
     release(p, 0, COST_RELEASE_STEP, "destroy");
     close_if_over(p);
 }

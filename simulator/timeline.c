@@ -15,6 +15,7 @@ static time_ns present;                /* when what ended last ended */
 static struct stream **active;         /* the streams that have work */
 static uint32_t count, capacity;
 static uint64_t gate_checks;
+static bool function_ended;            /* since the last timeline_function_ended */
 
 void timeline_add(struct stream *s)
 {
@@ -35,6 +36,13 @@ static void remove_stream(struct stream *s)
 }
 
 bool timeline_busy(void) { return count != 0; }
+
+bool timeline_function_ended(void)
+{
+    bool ended = function_ended;
+    function_ended = false;
+    return ended;
+}
 
 /* ---- host functions: each runs on a thread of its own, taken from those that have nothing to do ---- */
 
@@ -115,6 +123,11 @@ static void complete(struct op *op)
     if (op->kind == OP_RECORD) {
         op->record->done = true;
         op->record->finish = op->finish;
+    }
+    if (op->kind == OP_HOST) {
+        /* measured: to the pools, a host function that has run is a synchronise of its stream (probe-answers.txt) */
+        if (s->synchronised < op->number) s->synchronised = op->number;
+        function_ended = true;
     }
     if (op->effect) op->effect(op);
     if (op->name) {

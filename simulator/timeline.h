@@ -16,6 +16,8 @@ void timeline_wait_device(int device, const char *who);
 bool timeline_run_on(void);
 /* Is there work in any stream? */
 bool timeline_busy(void);
+/* Has a host function ended since this was asked last? The pools take it for a synchronise. */
+bool timeline_function_ended(void);
 /* True in a thread that runs a host function: it may not call the API (documented: cudaLaunchHostFunc). */
 bool timeline_in_host_function(void);
 

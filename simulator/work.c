@@ -12,8 +12,8 @@
 #include "journal.h"
 #include "space.h"
 
-/* measured: a pageable source of up to 64 KiB is copied aside at the call; a larger one makes the call wait for the stream */
-#define STAGED_MAX (64 * KiB)
+/* measured: a pageable source of up to 2 MiB is copied aside at the call; one of 3 MiB makes the call wait for the stream */
+#define STAGED_MAX (2 * MiB)
 
 /* The bytes behind an address that was checked before. */
 static char *storage(const void *address)
