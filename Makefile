@@ -121,7 +121,7 @@ $(SIMULATOR)/%: %.c $(SHARED) $(LIBRARY)
 
 # A test that looks inside is linked with the simulated device's own parts.
 $(SIMULATOR)/tests/simulator/inside_%: tests/simulator/inside_%.c $(SHARED) $(OBJECTS)
-	$(call compile,$<,$@,build/cuda,-Isimulator $(OBJECTS) -pthread)
+	$(call compile,$<,$@,build/cuda,-Isimulator $(OBJECTS) -pthread -ldl)
 
 build/gpu/%: %.c $(SHARED) build/gpu/kernels.o
 	$(call compile,$<,$@,build/gpu,build/gpu/kernels.o -Lbuild/gpu/lib -Wl$(comma)-rpath$(comma)'$$ORIGIN/../lib' -lcudart -lstdc++)
@@ -132,7 +132,7 @@ program:
 	$(call compile,$(LESSON),$(PROGRAM),build/cuda,$(LIBRARY))
 
 $(LIBRARY): $(OBJECTS) simulator/libcudart.map
-	@$(CC) $(or $(SANITIZER),-Wl$(comma)-z$(comma)defs) -shared -Wl,-soname,libcudart.so.13 -Wl,--version-script=simulator/libcudart.map -pthread -o $@ $(OBJECTS)
+	@$(CC) $(or $(SANITIZER),-Wl$(comma)-z$(comma)defs) -shared -Wl,-soname,libcudart.so.13 -Wl,--version-script=simulator/libcudart.map -pthread -ldl -o $@ $(OBJECTS)
 
 $(SIMULATOR)/objects/%.o: simulator/%.c build/cuda/found Makefile
 	@mkdir -p $(@D)

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "host.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -22,6 +23,8 @@ const char *host_environment(const char *name)
     const char *value = getenv(name);
     return value && *value ? value : NULL;
 }
+
+bool host_has_function(const char *name) { return dlsym(RTLD_DEFAULT, name) != NULL; }
 
 /* ---- messages ---- */
 

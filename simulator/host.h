@@ -8,6 +8,9 @@
 /* The value of an environment variable, or NULL when it is unset or empty. */
 const char *host_environment(const char *name);
 
+/* Is there a function of this name in the program or its libraries, ours included? */
+bool host_has_function(const char *name);
+
 /* Prints "simulated device: ..." and a newline on standard error, in one write. */
 void host_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* The same without the prefix: for reports whose first word is an interface ("hazard: ..."). */

@@ -9,6 +9,9 @@
 
 struct settings settings;
 
+/* strtoull takes spaces and signs before a number; a setting has neither. */
+static bool starts_with_digit(const char *text) { return *text >= '0' && *text <= '9'; }
+
 /* A whole number from low to high. */
 static uint64_t number(const char *name, uint64_t fallback, uint64_t low, uint64_t high, const char *example)
 {
@@ -17,7 +20,7 @@ static uint64_t number(const char *name, uint64_t fallback, uint64_t low, uint64
     char *end;
     errno = 0;
     unsigned long long value = strtoull(text, &end, 10);
-    if (errno || end == text || *end || *text == '-' || value < low || value > high)
+    if (errno || !starts_with_digit(text) || *end || value < low || value > high)
         host_give_up("%s is \"%s\"; expected a whole number from %llu to %llu, for example %s=%s.", name, text,
                      (unsigned long long)low, (unsigned long long)high, name, example);
     return value;
@@ -37,7 +40,7 @@ static size_t bytes(const char *name, size_t fallback, size_t low, size_t high, 
         shift = 10 * (unsigned)(strchr(units, *end) - units + 1);
         end++;
     }
-    if (errno || end == text || *end || *text == '-' || value > (UINT64_MAX >> shift) || value << shift < low || value << shift > high)
+    if (errno || !starts_with_digit(text) || *end || value > (UINT64_MAX >> shift) || value << shift < low || value << shift > high)
         host_give_up("%s is \"%s\"; expected bytes, or a number with K, M, G or T, from %zu to %zu bytes, for example %s=%s.", name, text, low, high, name, example);
     return (size_t)(value << shift);
 }
@@ -62,7 +65,7 @@ static void read_pace(void)
         char *end;
         errno = 0;
         settings.seed = strtoull(text + 7, &end, 10);
-        if (!errno && end != text + 7 && !*end && text[7] != '-' && text[7] != '+' && text[7] != ' ') { settings.pace = PACE_RANDOM; return; }
+        if (!errno && starts_with_digit(text + 7) && !*end) { settings.pace = PACE_RANDOM; return; }
     }
     host_give_up("SIM_PACE is \"%s\"; expected measured, instant, late or random:SEED with a whole number as the seed, for example SIM_PACE=random:1.", text);
 }
@@ -75,9 +78,11 @@ static void read_fail(void)
     char *end = NULL;
     size_t length = colon ? (size_t)(colon - text) : 0;
     unsigned long at = colon ? strtoul(colon + 1, &end, 10) : 0;
-    if (!colon || !length || length >= sizeof settings.fail_call || strncmp(text, "cuda", 4) || end == colon + 1 || *end || !at || at > 1000000000 || colon[1] == '-')
+    if (!colon || !length || length >= sizeof settings.fail_call || !starts_with_digit(colon + 1) || *end || !at || at > 1000000000)
         host_give_up("SIM_FAIL is \"%s\"; expected CALL:N, for example SIM_FAIL=cudaMallocAsync:2 makes the second cudaMallocAsync fail.", text);
     memcpy(settings.fail_call, text, length);
+    if ((strncmp(text, "cuda", 4) && strncmp(text, "launch_", 7)) || !host_has_function(settings.fail_call))
+        host_give_up("SIM_FAIL is \"%s\"; there is no call %s. Expected CALL:N, for example SIM_FAIL=cudaMallocAsync:2 makes the second cudaMallocAsync fail.", text, settings.fail_call);
     settings.fail_at = (unsigned)at;
 }
 
