@@ -43,10 +43,10 @@ echo "$status" >status
 kill "$watcher" 2>/dev/null
 wait "$watcher" 2>/dev/null
 kill -KILL -- "-$program" 2>/dev/null
-for ((i = 0; i < 20; i++)); do
+# One look is not enough: a process that forks while /proc is read can hide its child. Two looks in a row must find nothing.
+for ((i = 0, clean = 0; i < 50 && clean < 2; i++)); do
     stray=$(grep -lszF "$mark" /proc/[0-9]*/environ | cut -d / -f 3)
-    [ -n "$stray" ] || break
     # shellcheck disable=SC2086  # one word for each process
-    kill -KILL $stray 2>/dev/null
+    if [ -n "$stray" ]; then clean=0; kill -KILL $stray 2>/dev/null; else clean=$((clean + 1)); fi
 done
 exit 0
