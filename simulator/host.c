@@ -259,7 +259,7 @@ static struct sigaction before_us[2];
 static void bad_address(int number, siginfo_t *information, void *context)
 {
     static volatile sig_atomic_t inside;
-    if (!inside) {
+    if (!inside && information->si_code > 0) {
         inside = 1;
         describe_address(information->si_addr);
     }
@@ -268,7 +268,8 @@ static void bad_address(int number, siginfo_t *information, void *context)
         old->sa_sigaction(number, information, context);
         return;
     }
-    sigaction(number, old, NULL);      /* the faulting instruction runs again and now dies of the signal */
+    sigaction(number, old, NULL);      /* the faulting instruction runs again and now dies of the signal, */
+    if (information->si_code <= 0) raise(number);      /* or the signal was sent and there is none */
 }
 
 void host_on_bad_address(bool (*describe)(const void *address))

@@ -13,7 +13,7 @@
 cudaError_t launch_fill(int *data, int value, size_t count, cudaStream_t stream)
 {
     cudaError_t e = CALL("launch_fill", COST_LAUNCH);
-    journal_number("count", count);
+    journal_number("bytes", count * sizeof *data);
     if (!e) e = work_fill(data, value, count, call_stream(stream, false));
     return call_end(e);
 }
@@ -21,7 +21,7 @@ cudaError_t launch_fill(int *data, int value, size_t count, cudaStream_t stream)
 cudaError_t launch_add(int *data, int value, size_t count, cudaStream_t stream)
 {
     cudaError_t e = CALL("launch_add", COST_LAUNCH);
-    journal_number("count", count);
+    journal_number("bytes", count * sizeof *data);
     if (!e) e = work_add(data, value, count, call_stream(stream, false));
     return call_end(e);
 }
