@@ -1,0 +1,206 @@
+"""Memory over calls: one row for each call that may change a pool, one column for each step of 32 MiB.
+
+    pool 2: release threshold 48 MiB          MiB   used  reserved
+    cudaMallocFromPoolAsync 128 MiB   [####][####][####][####]  128  128
+    cudaFreeAsync                     [    ][    ][    ][    ]    0  128
+    cudaStreamSynchronize, stream 1   [    ] :    : :    :        0   32
+
+The figures are the journal's. It does not say which steps are mapped, only how many: drawn are those that live blocks lie on, and
+then the lowest. Rows that only repeat the one before are one row, with a count.
+"""
+
+from dataclasses import dataclass, field
+from html import escape
+
+MIB = 1 << 20
+STEP = 32 * MIB
+ALLOCATIONS = ("cudaMallocAsync", "cudaMallocFromPoolAsync")
+FREES = ("cudaFreeAsync", "cudaFree")
+WAITS = ("cudaStreamSynchronize", "cudaDeviceSynchronize", "cudaEventSynchronize")
+SHOWN = ALLOCATIONS + FREES + WAITS + ("cudaMemPoolTrimTo", "cudaMemPoolDestroy")
+
+CHARACTER, ROW, HEIGHT = 7.3, 24, 16        # of 12 px monospace; of a row; of a step
+
+
+@dataclass
+class Row:
+    call: str
+    label: str
+    mapped: frozenset
+    given_back: frozenset
+    live: tuple                             # of (offset, bytes)
+    used: int
+    reserved: int
+    result: str
+    times: int = 1
+
+
+@dataclass
+class Pool:
+    number: int
+    threshold: int = 0
+    limit: int = 0
+    live: dict = field(default_factory=dict)
+    mapped: frozenset = frozenset()
+    used: int = 0
+    reserved: int = 0
+    rows: list = field(default_factory=list)
+    destroyed: bool = False
+    over: bool = False                      # destroyed, and nothing of it is left
+
+
+def mib(count):
+    return f"{count // MIB}" if count % MIB == 0 else f"{count / MIB:.2f}".rstrip("0")
+
+
+def mapped_steps(pool):
+    needed = {step for offset, count in pool.live.values() for step in range(offset // STEP, (offset + count - 1) // STEP + 1)}
+    count = pool.reserved // STEP
+    if len(needed) > count:
+        raise ValueError(f"pool {pool.number} holds {count} steps, but its live blocks lie on {len(needed)}")
+    lowest = (step for step in range(count + len(needed)) if step not in needed)
+    while len(needed) < count:
+        needed.add(next(lowest))
+    return frozenset(needed)
+
+
+def label_of(line):
+    call = line["call"]
+    if call in ALLOCATIONS:
+        return f"{call} {mib(line['bytes'])} MiB"
+    if call in WAITS and "stream" in line:
+        return f"{call}, stream {line['stream']}"
+    if call == "cudaMemPoolTrimTo":
+        return f"{call}, keep {mib(line['keep'])} MiB"
+    return call
+
+
+def add_row(pool, line):
+    mapped = mapped_steps(pool)
+    row = Row(line["call"], label_of(line), mapped, pool.mapped - mapped, tuple(sorted(pool.live.values())), pool.used, pool.reserved, line["result"])
+    pool.mapped = mapped
+    last = pool.rows[-1] if pool.rows else None
+    if last and (last.label, last.result, last.reserved) == (row.label, row.result, row.reserved) and not row.given_back and not last.given_back:
+        row.times = last.times + 1
+        pool.rows[-1] = row
+    else:
+        pool.rows.append(row)
+
+
+def read(journal, calls):
+    """The pools in order of their first row, each with its rows."""
+    pools, limits, shown = {}, {}, calls or SHOWN
+    for line in journal:
+        number = line.get("pool")
+        pool = pools.setdefault(number, Pool(number)) if number is not None else None
+        if "did" in line:
+            if pool and "reserved" in line:
+                pool.reserved = line["reserved"]
+            continue
+        call, right = line["call"], line["result"] == "cudaSuccess"
+        if call == "cudaMemPoolCreate" and right:
+            pool.limit = line["max_size"]
+        elif call == "cudaMemPoolSetAttribute" and right and line["attribute"] == "cudaMemPoolAttrReleaseThreshold":
+            pool.threshold = line["value"]
+        elif call in ALLOCATIONS and right and "block" in line:
+            pool.live[line["block"]] = (line["offset"], line["bytes"])
+        elif call in FREES and right and pool:
+            del pool.live[line["block"]]
+        elif call == "cudaMemPoolDestroy" and right:
+            pool.destroyed = True
+        if pool:
+            pool.used, pool.reserved = line.get("used", pool.used), line.get("reserved", pool.reserved)
+        touched = [pool] if pool else [one for one in pools.values() if one.rows and not one.over] if call in WAITS else []
+        for one in touched:
+            if call in shown:
+                add_row(one, line)
+            one.over = one.destroyed and one.used == one.reserved == 0
+    found = [pool for pool in pools.values() if pool.rows]
+    if not found:
+        raise ValueError("no call of it touches a pool")
+    return found
+
+
+def heading(pool):
+    name = f"the default pool of device {pool.number}" if pool.number < 2 else f"pool {pool.number}"
+    threshold = "the maximum" if pool.threshold >= 1 << 62 else f"{mib(pool.threshold)} MiB"
+    text = f"{name}: release threshold {threshold}"
+    if pool.limit:
+        text += f", maxSize {mib(pool.limit)} MiB"
+    return text
+
+
+def describe(pools):
+    parts = []
+    for pool in pools:
+        rows = "; ".join(f"{row.label}{f', {row.times} times' if row.times > 1 else ''}{'' if row.result == 'cudaSuccess' else ', ' + row.result}: "
+                         f"used {mib(row.used)}, reserved {mib(row.reserved)}" for row in pool.rows)
+        parts.append(f"{heading(pool)}. {rows}.")
+    return "In MiB. " + " ".join(parts)
+
+
+def draw(journal, identity, title, calls=(), rows=None):
+    """`calls`: the calls that have a row; `rows`: how many rows of each pool."""
+    pools = read(journal, calls)
+    for pool in pools:
+        del pool.rows[rows or len(pool.rows):]
+    steps = max(max((step + 1 for step in row.mapped), default=1) for pool in pools for row in pool.rows)
+    marks = [mark for pool in pools for mark in (pool.threshold, pool.limit) if mark <= (steps + 4) * STEP]
+    steps = max([steps] + [-(-mark // STEP) for mark in marks])
+    labels = max(len(row.label) + (len(f" × {row.times}") if row.times > 1 else 0) + (2 + len(row.result) if row.result != "cudaSuccess" else 0)
+                 for pool in pools for row in pool.rows)
+    left = round(labels * CHARACTER) + 16
+    step = max(18, min(44, (736 - left - 130) // steps))
+    right = left + steps * step + 16
+    width, y, out = right + 116, 18, []
+
+    def place(offset):
+        return left + offset * step / STEP
+
+    def rectangle(kind, x, top, wide, high):
+        out.append(f'<rect class="{kind}" x="{x:.1f}" y="{top}" width="{wide:.1f}" height="{high}"/>')
+
+    def text(kind, x, base, words):
+        out.append(f'<text class="{kind}" x="{x:.1f}" y="{base}">{escape(words)}</text>')
+
+    text("figure", right + 44, y, "used")
+    text("figure", right + 112, y, "reserved")
+    for pool in pools:
+        y += 6
+        text("heading", 0, y + 14, heading(pool))
+        y += ROW
+        top = y
+        for row in pool.rows:
+            words = row.label + (f" × {row.times}" if row.times > 1 else "") + ("" if row.result == "cudaSuccess" else f": {row.result}")
+            text("call" if row.result == "cudaSuccess" else "call refused", 0, y + 13, words)
+            for number in row.mapped:
+                rectangle("step", left + number * step, y, step, HEIGHT)
+            for offset, count in row.live:
+                rectangle("used", place(offset), y + 2, max(3.0, count * step / STEP), HEIGHT - 4)
+            for number in row.given_back:
+                rectangle("gone", left + number * step, y, step, HEIGHT)
+            text("figure", right + 44, y + 13, mib(row.used))
+            text("figure", right + 112, y + 13, mib(row.reserved))
+            y += ROW
+        for kind, mark in ("threshold", pool.threshold), ("limit", pool.limit):
+            if (kind == "threshold" or mark) and mark <= steps * STEP:
+                x = place(mark) + (4 if kind == "limit" and pool.limit == pool.threshold else 0)
+                out.append(f'<line class="{kind}" x1="{x:.1f}" y1="{top - 4}" x2="{x:.1f}" y2="{y - 4}"/>')
+    y += 10
+    x = 0
+    words = {"used": "used", "step": "reserved, in steps of 32 MiB", "gone": "given back by this call", "threshold": "release threshold",
+             "limit": "maxSize"}
+    keys = [(kind, words[kind]) for kind in words if any(f'class="{kind}"' in element for element in out)]
+    for kind, words in keys:
+        if x + 30 + len(words) * 6.6 > width:
+            x, y = 0, y + 20
+        if kind in ("threshold", "limit"):
+            out.append(f'<line class="{kind}" x1="{x + 10}" y1="{y}" x2="{x + 10}" y2="{y + 14}"/>')
+        else:
+            rectangle(kind, x, y, 20, 14)
+        text("key", x + 26, y + 12, words)
+        x += 26 + round(len(words) * 6.6) + 16
+    y += 22
+    return (f'<svg xmlns="http://www.w3.org/2000/svg" class="memory-picture" role="img" width="{width}" height="{y}" viewBox="0 0 {width} {y}" '
+            f'aria-labelledby="{identity}-title {identity}-text"><title id="{identity}-title">{escape(title)}: memory over calls</title>'
+            f'<desc id="{identity}-text">{escape(describe(pools))}</desc>{"".join(out)}</svg>')

@@ -1,0 +1,274 @@
+"""What the book needs beyond Sphinx: programs that are run while it is built, and pictures drawn from their journals.
+
+    .. program-run:: solutions/06_release_threshold    the program, run; a solution's output must be the recorded one
+       :arguments: 40                                  its arguments
+       :environment: SIM_PACE=late                     a what-if; the output is then the simulated device's alone
+    .. check-run:: 06_release_threshold                what the lesson's check says of lessons/06_release_threshold.c
+    .. command-run:: make help                         a command and what it prints
+    .. journal-run:: solutions/07_trim                 lines of the run's journal
+       :lines: start grow cudaFreeAsync exit           those of these calls and deeds, the first of each kind
+    .. solution-difference:: 06_release_threshold      what the solution changes in the student's file
+    .. memory-picture:: solutions/06_release_threshold memory over calls (memory_picture.py)
+    .. order-picture:: solutions/01_first_allocation   calls and device work over time (order_picture.py)
+    :path:`tests/facts`                                a path of the repository, which must be there
+
+Rules: everything is run on the simulated device, in build/docs; nothing is pasted; what is not as it should be ends the build.
+"""
+
+import difflib
+import json
+import os
+import shlex
+import shutil
+import subprocess
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+from docutils import nodes
+from docutils.parsers.rst import directives
+from sphinx.directives.code import LiteralInclude
+from sphinx.util import logging
+from sphinx.util.docutils import SphinxDirective, SphinxRole
+
+import memory_picture
+import order_picture
+
+ROOT = Path(__file__).resolve().parents[2]
+LIBRARY = "build/simulator/libcudart.so.13"
+TOLD = {name: value for name, value in os.environ.items()
+        if not name.startswith(("SIM_", "BATS_", "MAKE")) and name not in ("MFLAGS", "LESSON", "LD_LIBRARY_PATH")}
+
+
+class BookError(SystemExit):
+    """Ends the build with a sentence and exit status 1, without Sphinx's report about itself."""
+
+
+class Run(NamedTuple):
+    status: int
+    output: str
+    errors: str
+    journal: list
+
+
+# ---- programs ----
+
+@lru_cache(maxsize=None)
+def compile_program(program):
+    """Builds build/simulator/PROGRAM; returns "" or what make said."""
+    done = subprocess.run(["make", "-s", "BACKEND=simulator", f"build/simulator/{program}"],
+                          cwd=ROOT, env=TOLD, capture_output=True, text=True)
+    return "" if done.returncode == 0 else done.stdout + done.stderr
+
+
+@lru_cache(maxsize=None)
+def run_program(program, arguments=(), environment=()):
+    """Runs it in a folder of its own. A program that cannot be compiled or does not end is no Run but an error of the build."""
+    trouble = compile_program(program)
+    if trouble:
+        raise BookError(f"{program}.c does not compile:\n{trouble}")
+    folder = ROOT / "build" / "docs" / "runs" / "-".join([program, *arguments, *environment]).replace("/", "-")
+    folder.mkdir(parents=True, exist_ok=True)
+    journal = folder / "journal.jsonl"
+    journal.unlink(missing_ok=True)
+    try:
+        done = subprocess.run([ROOT / "build" / "simulator" / program, *arguments], cwd=folder, timeout=10, text=True, errors="replace",
+                              capture_output=True, stdin=subprocess.DEVNULL, env={
+                                  "PATH": "/usr/bin:/bin", "LC_ALL": "C", "LD_LIBRARY_PATH": str(ROOT / "build" / "simulator"),
+                                  "SIM_JOURNAL": str(journal), **dict(pair.split("=", 1) for pair in environment)})
+    except subprocess.TimeoutExpired:
+        raise BookError(f"{program} did not end within 10 seconds.") from None
+    lines = journal.read_text().splitlines() if journal.exists() else []
+    return Run(done.returncode, done.stdout, done.stderr, [json.loads(line) for line in lines])
+
+
+def expect_recorded(program, arguments, run):
+    """A solution prints, line for line, what a real device printed. Returns the file of the recording."""
+    name = ".".join([program.split("/")[1], *arguments])
+    file = f"tests/expected/{name}.txt"
+    if not (ROOT / file).exists():
+        raise BookError(f"{file} is not there: {program} cannot be shown without a recording beside it.")
+    recorded = (ROOT / file).read_text()
+    if run.status != 0 or run.errors:
+        raise BookError(f"{program} ended with status {run.status}: {run.errors}")
+    if run.output != recorded:
+        difference = difflib.unified_diff(recorded.splitlines(), run.output.splitlines(), file, f"{program} on the simulated device", lineterm="")
+        raise BookError("The simulated device and the recorded H200 differ.\n" + "\n".join(difference))
+    return file
+
+
+def block(text, language="text", kind=""):
+    return [f".. code-block:: {language}", *([f"   :class: {kind}"] if kind else []), "", *("   " + line for line in text.rstrip("\n").splitlines()), ""]
+
+
+def indent(lines, by=3):
+    return [" " * by + line if line else line for line in lines]
+
+
+class BookDirective(SphinxDirective):
+    """A directive that depends on files: the page is read again when one of them changes."""
+
+    required_arguments = 1
+    final_argument_whitespace = True
+
+    def depend(self, *files):
+        for file in files:
+            self.env.note_dependency(str(ROOT / file))
+
+    def depend_on_program(self, program):
+        if not (ROOT / f"{program}.c").exists():
+            raise BookError(f"{self.env.docname}: {program}.c is not there.")
+        self.depend(f"{program}.c", "lessons/workbook.h", "lessons/kernels.h", LIBRARY, "docs/extensions/workbook.py",
+                    "docs/extensions/memory_picture.py", "docs/extensions/order_picture.py")
+
+    def lines(self, lines):
+        return self.parse_text_to_nodes("\n".join(lines))
+
+
+def command_of(program, arguments, environment):
+    folder, name = program.rsplit("/", 1)
+    before, after = "".join(f"{pair} " for pair in environment), f' ARGS="{" ".join(arguments)}"' if arguments else ""
+    if folder in ("lessons", "solutions"):
+        return f"$ {before}make {'solution-' if folder == 'solutions' else ''}{name[:2]}{after}"
+    return f"$ make program LESSON={program}.c PROGRAM=build/wrong\n$ {before}LD_LIBRARY_PATH=build/simulator build/wrong {' '.join(arguments)}"
+
+
+class ProgramRun(BookDirective):
+    option_spec = {"arguments": directives.unchanged, "environment": directives.unchanged}
+
+    def run(self):
+        program = self.arguments[0]
+        arguments, environment = (tuple(shlex.split(self.options.get(option, ""))) for option in ("arguments", "environment"))
+        self.depend_on_program(program)
+        command = block(command_of(program, arguments, environment))
+        if program.startswith("solutions/") and not environment:
+            run = run_program(program, arguments)
+            file = expect_recorded(program, arguments, run)
+            self.depend(file)
+            return self.lines([
+                *command, ".. tab-set::", "",
+                *indent([".. tab-item:: simulated device, when this page was built", "", *indent(block(run.output))]),
+                *indent([".. tab-item:: H200, recorded", "", *indent(block((ROOT / file).read_text())), f"   :path:`{file}`", ""])])
+        # A student's file may be in any state: what it says now is shown, whatever it is.
+        trouble = compile_program(program)
+        if trouble:
+            return self.lines([*command, *block(trouble)])
+        try:
+            run = run_program(program, arguments, environment)
+        except BookError as endless:
+            return self.lines([*command, *block(str(endless))])
+        return self.lines([*command, *block(run.output + run.errors or "(nothing)", kind="wrapped"), f"Its exit status: {run.status}."])
+
+
+class JournalRun(BookDirective):
+    option_spec = {"lines": directives.unchanged_required}
+
+    def run(self):
+        program, wanted = self.arguments[0], self.options["lines"].split()
+        self.depend_on_program(program)
+        shown = []
+        for line in run_program(program).journal:
+            kind = line.get("call") or line["did"]
+            if kind in wanted:
+                wanted.remove(kind)
+                shown.append(json.dumps(line, separators=(",", ":")))
+        if wanted:
+            raise BookError(f"{self.env.docname}: the journal of {program} has no line for {', '.join(wanted)}.")
+        return self.lines([*block(f"$ SIM_JOURNAL=journal.jsonl build/simulator/{program}"), *block("\n".join(shown), kind="wrapped")])
+
+
+class CheckRun(BookDirective):
+    def run(self):
+        lesson = self.arguments[0]
+        self.depend_on_program(f"lessons/{lesson}")
+        self.depend(f"tests/{lesson}.bats", "tests/helpers.bash", "tests/report.awk", "tests/run.sh")
+        lacking = [tool for tool in ("bats", "jq", "awk") if not shutil.which(tool)]
+        if lacking:
+            return self.lines([f"(What it says was not captured: {', '.join(lacking)} is not on the machine that built this page.)"])
+        tests = subprocess.run(["bats", "--tap", f"tests/{lesson}.bats"], cwd=ROOT, env={**TOLD, "LESSON": f"lessons/{lesson}.c"},
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, text=True, errors="replace")
+        report = subprocess.run(["awk", "-v", f"lesson={lesson}", "-f", "tests/report.awk"], cwd=ROOT, input=tests.stdout, capture_output=True, text=True)
+        return self.lines([*block(f"$ make check-{lesson[:2]}"), *block(report.stdout, kind="wrapped")])
+
+
+class SolutionDifference(LiteralInclude):
+    """literalinclude with :diff:, whose first two lines then name the files from the top of the repository."""
+
+    def run(self):
+        lesson = self.arguments[0]
+        self.arguments[0], self.options["diff"] = f"/../solutions/{lesson}.c", f"/../lessons/{lesson}.c"
+        self.env.note_dependency(str(ROOT / f"lessons/{lesson}.c"))
+        found = super().run()
+        for node in found:
+            for code in node.findall(nodes.literal_block):
+                lines = code.rawsource.splitlines()
+                lines[:2] = [f"--- lessons/{lesson}.c", f"+++ solutions/{lesson}.c"] if lines else ["(no difference)"]
+                code.rawsource = "\n".join(lines)
+                code.children = [nodes.Text(code.rawsource)]
+        return found
+
+
+class CommandRun(BookDirective):
+    def run(self):
+        self.depend("Makefile")
+        done = subprocess.run(shlex.split(self.arguments[0]), cwd=ROOT, env=TOLD, capture_output=True, text=True, timeout=60)
+        if done.returncode != 0:
+            raise BookError(f"{self.arguments[0]} ended with status {done.returncode}: {done.stderr}")
+        return self.lines([*block("$ " + self.arguments[0]), *block(done.stdout)])
+
+
+# ---- pictures ----
+
+class Picture(BookDirective):
+    """The content is the caption. Reads top to bottom: what it shows, in words, is in the SVG's title and description."""
+
+    has_content = True
+    option_spec = {"arguments": directives.unchanged, "calls": directives.unchanged, "title": directives.unchanged, "rows": directives.positive_int}
+    draw = None
+
+    def run(self):
+        program, arguments = self.arguments[0], tuple(shlex.split(self.options.get("arguments", "")))
+        self.depend_on_program(program)
+        run = run_program(program, arguments)
+        name = " ".join([program.split("/")[1], *arguments])
+        number = self.env.new_serialno("picture")
+        try:
+            svg = type(self).draw(run.journal, identity=f"{self.env.docname}-{number}".replace("/", "-"),
+                                  title=self.options.get("title", name), calls=self.options.get("calls", "").split(), rows=self.options.get("rows"))
+        except (KeyError, ValueError) as error:
+            raise BookError(f"{self.env.docname}: no picture can be drawn from the journal of {name}: {error!r}") from error
+        frame = nodes.raw("", f'<div class="picture" tabindex="0">{svg}</div>', format="html")
+        caption = nodes.container(classes=["picture-caption"])
+        self.state.nested_parse(self.content, self.content_offset, caption)
+        return [frame, caption] if self.content else [frame]
+
+
+class MemoryPicture(Picture):
+    draw = staticmethod(memory_picture.draw)
+
+
+class OrderPicture(Picture):
+    draw = staticmethod(order_picture.draw)
+
+
+class PathRole(SphinxRole):
+    """A path from the top of the repository. One that is not there is a warning, and so an error."""
+
+    def run(self):
+        if not (ROOT / self.text).exists():
+            logging.getLogger(__name__).warning("%s is not there", self.text, location=self.get_location())
+        return [nodes.literal(self.rawtext, self.text, classes=["file"])], []
+
+
+def setup(app):
+    if not (ROOT / LIBRARY).exists():
+        raise BookError(f"{LIBRARY} is not there. Type: make docs")
+    app.add_directive("program-run", ProgramRun)
+    app.add_directive("journal-run", JournalRun)
+    app.add_directive("check-run", CheckRun)
+    app.add_directive("command-run", CommandRun)
+    app.add_directive("solution-difference", SolutionDifference)
+    app.add_directive("memory-picture", MemoryPicture)
+    app.add_directive("order-picture", OrderPicture)
+    app.add_role("path", PathRole())
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
