@@ -80,7 +80,7 @@ list:
 ## make docs          the book, in build/docs/html
 .PHONY: docs
 docs: build/venv/docs $(LIBRARY)
-	build/venv/bin/sphinx-build -q -W -n -c . docs build/docs/html
+	build/venv/bin/sphinx-build -q -E -W -n -c . docs build/docs/html
 
 ## make simulator     the simulated device alone: build/simulator/libcudart.so.13
 .PHONY: simulator
