@@ -1,0 +1,296 @@
+/* Small programs, one a run: behaviour CASE [ARGUMENT...]. Each prints what happened, one fact a line; tests/simulator.bats says what it
+ * must be. */
+#define _GNU_SOURCE
+#include <cuda_runtime_api.h>
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "kernels.h"
+
+#define MiB ((size_t)1 << 20)
+#define SAY(call) printf("%s: %s\n", #call, cudaGetErrorName(call))
+
+static cudaStream_t s, t;
+
+static void two_streams(void)
+{
+    cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking);
+    cudaStreamCreateWithFlags(&t, cudaStreamNonBlocking);
+}
+
+static volatile int *new_gate(void)
+{
+    void *gate = NULL;
+    cudaHostAlloc(&gate, sizeof(int), cudaHostAllocMapped);
+    return memset(gate, 0, sizeof(int));
+}
+
+/* ---- the environment ---- */
+
+static int first(int argc, char **argv)
+{
+    (void)argc, (void)argv;
+    int count = 0;
+    size_t free_bytes = 0, total = 0;
+    cudaGetDeviceCount(&count);
+    cudaMemGetInfo(&free_bytes, &total);
+    printf("devices %d memory %zu\n", count, total);
+    return 0;
+}
+
+static int fail(int argc, char **argv)
+{
+    (void)argc, (void)argv;
+    two_streams();
+    for (int i = 0; i < 3; i++) {
+        void *p = NULL;
+        SAY(cudaMallocAsync(&p, MiB, s));
+        SAY(cudaGetLastError());
+        cudaFreeAsync(p, s);
+    }
+    return cudaDeviceSynchronize();
+}
+
+static int seconds(int argc, char **argv)    /* how long a 1 GiB fill takes on the device, in microseconds */
+{
+    (void)argc, (void)argv;
+    two_streams();
+    void *p;
+    float ms = -1;
+    cudaEvent_t a, b;
+    cudaEventCreate(&a);
+    cudaEventCreate(&b);
+    cudaMalloc(&p, 1024 * MiB);
+    volatile int *gate = new_gate();
+    launch_hold(gate, s);                    /* so that the host's own time is not between the events */
+    cudaEventRecord(a, s);
+    cudaMemsetAsync(p, 1, 1024 * MiB, s);
+    cudaEventRecord(b, s);
+    SAY(cudaEventElapsedTime(&ms, a, b));
+    *gate = 1;
+    cudaEventSynchronize(b);
+    SAY(cudaEventElapsedTime(&ms, a, b));
+    printf("microseconds %.0f\n", 1e3 * ms);
+    cudaFree(p);
+    return cudaFreeHost((void *)gate);
+}
+
+/* ---- touching what is not the host's; processes ---- */
+
+static int touch(int argc, char **argv)
+{
+    (void)argc;
+    two_streams();
+    void *p;
+    cudaMallocAsync(&p, MiB, s);
+    cudaStreamSynchronize(s);
+    if (!strcmp(argv[0], "freed")) {
+        cudaFreeAsync(p, s);
+        cudaStreamSynchronize(s);
+    }
+    if (!strcmp(argv[0], "write")) *(volatile int *)p = 1;
+    else printf("%d\n", *(volatile int *)p);
+    return 0;
+}
+
+static int in_fork(int argc, char **argv)
+{
+    (void)argc, (void)argv;
+    two_streams();
+    void *p = NULL;
+    int status;
+    cudaMallocAsync(&p, MiB, s);
+    fflush(stdout);
+    pid_t child = fork();
+    if (!child) {
+        void *q = NULL;
+        printf("child: %s\n", cudaGetErrorName(cudaMallocAsync(&q, MiB, s)));
+        printf("child: %s\n", cudaGetErrorName(cudaStreamSynchronize(s)));
+        exit(0);
+    }
+    waitpid(child, &status, 0);
+    printf("child ended with %d\n", status);
+    SAY(cudaFreeAsync(p, s));
+    SAY(cudaStreamSynchronize(s));
+    fflush(stdout);
+    return 0;
+}
+
+static int fork_first(int argc, char **argv)     /* before the first call a fork is fine */
+{
+    (void)argc, (void)argv;
+    pid_t child = fork();
+    int status, count = 0;
+    if (!child) _exit(cudaGetDeviceCount(&count) || count != 2);
+    waitpid(child, &status, 0);
+    printf("child ended with %d\n", status);
+    SAY(cudaGetDeviceCount(&count));
+    return 0;
+}
+
+/* ---- host functions ---- */
+
+static int ends[2];
+static atomic_int order;
+static pthread_t main_thread;
+
+static void note(void *what)
+{
+    printf("host function %d, number %d, on %s thread\n", (int)(intptr_t)what, ++order, pthread_equal(pthread_self(), main_thread) ? "the main" : "another");
+}
+
+static void blocks(void *unused)
+{
+    (void)unused;
+    char c;
+    if (read(ends[0], &c, 1) == 1) printf("read %c\n", c);
+}
+
+static void calls_api(void *unused)
+{
+    (void)unused;
+    void *p = NULL;
+    printf("in a host function, cudaMalloc: %s\n", cudaGetErrorName(cudaMalloc(&p, 4)));
+}
+
+static int host_function(int argc, char **argv)
+{
+    (void)argc, (void)argv;
+    two_streams();
+    main_thread = pthread_self();
+    if (pipe(ends)) return 1;
+    for (intptr_t i = 1; i <= 3; i++) cudaLaunchHostFunc(s, note, (void *)i);
+    SAY(cudaStreamSynchronize(s));
+    cudaLaunchHostFunc(s, blocks, NULL);
+    SAY(cudaStreamQuery(s));
+    SAY(cudaStreamSynchronize(t));
+    if (write(ends[1], "x", 1) != 1) return 1;
+    SAY(cudaStreamSynchronize(s));
+    cudaLaunchHostFunc(s, calls_api, NULL);
+    SAY(cudaStreamSynchronize(s));
+    SAY(cudaGetLastError());
+    return 0;
+}
+
+/* ---- the legacy stream ---- */
+
+static void ask(const char *what, cudaStream_t stream) { printf("%s: %s\n", what, cudaGetErrorName(cudaStreamQuery(stream))); }
+
+static int legacy(int argc, char **argv)
+{
+    (void)argc, (void)argv;
+    cudaStream_t blocking, other;
+    two_streams();
+    cudaStreamCreate(&blocking);
+    cudaStreamCreate(&other);
+    volatile int *gate = new_gate();
+    void *p;
+    cudaMalloc(&p, 4096);
+    launch_hold(gate, blocking);
+    launch_fill(p, 1, 16, other);
+    cudaStreamSynchronize(other);
+    ask("a blocking stream beside a held blocking stream", other);
+    launch_fill(p, 1, 16, 0);
+    ask("the legacy stream behind a held blocking stream", 0);
+    launch_fill((int *)p + 16, 1, 16, other);
+    ask("a blocking stream behind the legacy stream", other);
+    launch_fill((int *)p + 32, 1, 16, s);
+    cudaStreamSynchronize(s);
+    ask("a non-blocking stream", s);
+    *gate = 1;
+    cudaStreamSynchronize(other);
+    ask("all, after the gate was opened: the blocking stream", other);
+    ask("the legacy stream", 0);
+    cudaFree(p);
+    cudaFreeHost((void *)gate);
+    return 0;
+}
+
+/* ---- memory ---- */
+
+/* Each fills and reads back a block; what it reads must be its own. */
+static void *one_thread(void *argument)
+{
+    int number = (int)(intptr_t)argument, wrong = 0;
+    cudaStream_t mine;
+    cudaEvent_t e;
+    cudaMemPool_t pool;
+    cudaStreamCreateWithFlags(&mine, number % 2 ? cudaStreamNonBlocking : cudaStreamDefault);
+    cudaEventCreateWithFlags(&e, cudaEventDisableTiming);
+    cudaDeviceGetDefaultMemPool(&pool, 0);
+    for (int i = 0; i < 200; i++) {
+        int *p = NULL, back[64] = { 0 }, sum = 0;
+        cudaMallocAsync((void **)&p, 4096 * (size_t)(1 + i % 7), mine);
+        launch_fill(p, number, 64, mine);
+        launch_add(p, i, 64, mine);
+        if (i % 50 == 0) cudaLaunchHostFunc(mine, note, (void *)(intptr_t)number);
+        cudaMemcpyAsync(back, p, sizeof back, cudaMemcpyDeviceToHost, mine);
+        cudaFreeAsync(p, mine);
+        cudaEventRecord(e, mine);
+        if (i % 3) cudaEventSynchronize(e);
+        else cudaStreamSynchronize(mine);
+        for (int k = 0; k < 64; k++) sum += back[k] != number + i;
+        wrong += sum;
+        if (i % 20 == 0) cudaMemPoolTrimTo(pool, 0);
+        if (i % 40 == 0) cudaGetLastError();
+    }
+    cudaEventDestroy(e);
+    cudaStreamDestroy(mine);
+    return (void *)(intptr_t)wrong;
+}
+
+static int threads(int argc, char **argv)
+{
+    (void)argc, (void)argv;
+    pthread_t thread[4];
+    int wrong = 0;
+    main_thread = pthread_self();
+    for (intptr_t i = 0; i < 4; i++) pthread_create(&thread[i], NULL, one_thread, (void *)(i + 1));
+    for (int i = 0; i < 4; i++) {
+        void *result;
+        pthread_join(thread[i], &result);
+        wrong += (int)(intptr_t)result;
+    }
+    SAY(cudaDeviceSynchronize());
+    printf("wrong values %d\n", wrong);
+    return 0;
+}
+
+/* ---- what is not simulated ---- */
+
+static int unsupported(int argc, char **argv)
+{
+    int other = 0;
+    for (int i = 0; i < argc; i++) {
+        int (*function)(void) = NULL;
+        void *symbol = dlsym(RTLD_DEFAULT, argv[i]);
+        memcpy(&function, &symbol, sizeof function);
+        for (int k = 0; k < 2; k++)
+            if (!function || function() != cudaErrorNotSupported) {
+                printf("%s does not answer cudaErrorNotSupported\n", argv[i]);
+                other++;
+            }
+    }
+    printf("%d functions asked, %d answered something else\n", argc, other);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct { const char *name; int (*run)(int, char **); } cases[] = {
+        { "first", first }, { "fail", fail }, { "seconds", seconds }, { "touch", touch }, { "fork", in_fork }, { "fork-first", fork_first },
+        { "host-function", host_function }, { "legacy", legacy }, { "threads", threads }, { "unsupported", unsupported },
+    };
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    for (size_t i = 0; argc > 1 && i < sizeof cases / sizeof *cases; i++)
+        if (!strcmp(argv[1], cases[i].name)) return cases[i].run(argc - 2, argv + 2);
+    fprintf(stderr, "behaviour: no such case\n");
+    return 2;
+}

@@ -1,0 +1,124 @@
+#!/usr/bin/env bats
+# The simulated device answers what a real one answered: every line of tests/facts that it models is asked again.
+
+load helpers
+
+PROGRAMS=(replay facts danger)
+
+setup_file() {
+    make -s BACKEND=simulator "${PROGRAMS[@]/#/build/simulator/tests/simulator/}" build/simulator/tests/probe
+    make -s BACKEND=simulator program LESSON=tests/simulator/waits.c PROGRAM="$BATS_FILE_TMPDIR/waits"   # it includes probe.c
+}
+
+setup() {
+    unset "${!SIM_@}"
+    export LD_LIBRARY_PATH=$ROOT/build/simulator SIM_DEVICES=1
+    at=$ROOT/build/simulator/tests
+}
+
+# compare FILE ACTUAL [RECORDED]: no line differs but those that differences.txt names
+compare() {
+    local name count text why found diff=$BATS_TEST_TMPDIR/diff
+    diff "${3:-tests/facts/$1.txt}" "$2" | grep '^[<>]' >"$diff" || true
+    while IFS='|' read -r name count text why; do
+        [ "$name" = "$1" ] || continue
+        found=$(grep '^<' "$diff" | grep -cF -- "$text" || true)
+        [ "$found" = "$count" ] || complain "differences.txt says that $count lines of $1.txt with \"$text\" are answered otherwise ($why). Now $found are. If that is right, correct differences.txt."
+        grep -vF -- "$text" "$diff" >"$diff.rest" || true
+        mv "$diff.rest" "$diff"
+    done < <(grep -v '^#' tests/facts/differences.txt)
+    [ ! -s "$diff" ] || complain "Lines of tests/facts/$1.txt are answered otherwise (< recorded, > here):" "$(head -n 40 "$diff")"
+}
+
+@test "replayed walks: at least nine steps in ten agree in each profile, and no fewer than before" {
+    local reached name agree offset found
+    reached=$(SIM_CHECK=off "$at/simulator/replay" tests/facts/traces/{capped,large,mixed,one-stream,small}.txt)
+    while read -r name agree offset; do
+        found=$(awk -v name="$name" -v a="$agree" -v o="$offset" '$1 == name { print ($3 >= 90 && $3 >= a && $4 >= o) ? "yes" : "no" }' <<<"$reached")
+        [ "$found" = yes ] || complain "$name: expected at least $agree % of the steps, $offset % with their offsets."
+    done <<'END'
+capped 100.0 97.9
+large 96.8 95.2
+mixed 95.8 95.8
+one-stream 100.0 100.0
+small 100.0 100.0
+END
+    [ "${#complaints[@]}" = 0 ] || complain "The table (replay -v shows each mismatch):" "$reached"
+    finish
+}
+
+@test "replayed walks: the checker changes nothing that the allocator does" {
+    local with without
+    without=$(SIM_CHECK=off "$at/simulator/replay" tests/facts/traces/{capped,mixed}.txt)
+    with=$("$at/simulator/replay" tests/facts/traces/{capped,mixed}.txt 2>/dev/null) || true   # the walks order nothing: it finds hazards
+    assert_equal "$with" "$without"
+}
+
+@test "one GPU: growth, thresholds, high marks, reuse, maxSize, errors, destroyed pools" {
+    export SIM_CHECK=off                # the questions ask for what a program should not do
+    "$at/simulator/facts" first >"$BATS_TEST_TMPDIR/first" 2>"$BATS_TEST_TMPDIR/stderr"
+    sed '/^## export/,$d' tests/facts/one-gpu.txt >"$BATS_TEST_TMPDIR/recorded"
+    compare one-gpu "$BATS_TEST_TMPDIR/first" "$BATS_TEST_TMPDIR/recorded"
+    "$at/simulator/facts" second >"$BATS_TEST_TMPDIR/second"
+    sed -n '/^## pointer/,/default at end/p' tests/facts/one-gpu.txt | diff - <(sed 1d "$BATS_TEST_TMPDIR/second") || complain "The second process's lines are answered otherwise."
+    finish
+}
+
+@test "probe: attributes, pointers, error codes, when memory goes back" {
+    SIM_CHECK=off "$at/probe" answers >"$BATS_TEST_TMPDIR/answers" 2>"$BATS_TEST_TMPDIR/stderr"
+    compare probe-answers "$BATS_TEST_TMPDIR/answers"
+    finish
+}
+
+@test "probe: which calls wait for pending work" {
+    local try
+    for try in 1 2; do                   # a machine under load may hold a call up once
+        complaints=()
+        SIM_CHECK=off "$BATS_FILE_TMPDIR/waits" waits >"$BATS_TEST_TMPDIR/waits" 2>"$BATS_TEST_TMPDIR/stderr"
+        compare probe-waits "$BATS_TEST_TMPDIR/waits"
+        [ "${#complaints[@]}" != 0 ] || break
+    done
+    finish
+}
+
+# What a real device answered to a case of danger.txt.
+recorded_case() { awk -v n="$1" '/^== /{ on = $2 == n; next } on' tests/facts/danger.txt; }
+
+@test "calls that may crash: the recorded answers; where a driver crashed or hung, a sentence and exit status 3" {
+    local n status wanted folder=$BATS_TEST_TMPDIR
+    export SIM_CHECK=off                 # what the checker finds is the next test's
+    : >"$folder/recorded"
+    : >"$folder/actual"
+    for n in {0..19}; do
+        status=0
+        timeout 10 "$at/simulator/danger" "$n" >"$folder/out" 2>"$folder/err" || status=$?
+        recorded_case "$n" | grep -v '^(' >"$folder/case"
+        if grep -qE '^rc (139|124)$' "$folder/case"; then
+            [ "$status" = 3 ] || complain "Case $n: exit status $status, not 3."
+            [[ $(head -n 1 "$folder/err") == "hazard: "*". "* ]] || complain "Case $n: stderr does not begin with a sentence after \"hazard:\": $(head -n 1 "$folder/err")"
+            wanted=$(sed '/^rc/d' "$folder/case")
+            [[ $wanted == "$(cat "$folder/out")"* ]] || complain "Case $n: it answered:" "$(cat "$folder/out")" "and not:" "$wanted"
+        else
+            cat "$folder/case" >>"$folder/recorded"
+            { cat "$folder/out"; echo "rc $status"; } >>"$folder/actual"
+        fi
+    done
+    compare danger "$folder/actual" "$folder/recorded"
+    finish
+}
+
+@test "calls that may crash: the checker accuses those that are wrong, and no other; the answers stay" {
+    local n status right=" 8 9 11 14 15 16 " folder=$BATS_TEST_TMPDIR
+    for n in {0..19}; do
+        status=0
+        timeout 10 "$at/simulator/danger" "$n" >"$folder/out" 2>"$folder/err" || status=$?
+        if [[ $right == *" $n "* ]]; then
+            [ "$status" = 0 ] || complain "Case $n does nothing wrong, but: exit status $status: $(head -n 1 "$folder/err")"
+        else
+            [ "$status" = 3 ] || complain "Case $n: exit status $status, not 3."
+            grep -q '^hazard: ' "$folder/err" || complain "Case $n: no line of stderr begins with \"hazard:\"."
+        fi
+        SIM_CHECK=off timeout 10 "$at/simulator/danger" "$n" 2>/dev/null | cmp -s - "$folder/out" || complain "Case $n: the checker changes the answers."
+    done
+    finish
+}

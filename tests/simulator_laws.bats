@@ -1,0 +1,88 @@
+#!/usr/bin/env bats
+# The laws of the simulated device's insides, after every step of random walks, and what the sanitizers say.
+
+load helpers
+
+setup_file() {
+    make -s BACKEND=simulator build/simulator/tests/simulator/{inside_walk,behaviour}
+    make -s BACKEND=simulator SANITIZE=address,undefined build/simulator-address-undefined/tests/simulator/{inside_walk,facts,behaviour}
+    make -s BACKEND=simulator SANITIZE=thread build/simulator-thread/tests/simulator/{inside_walk,behaviour}
+}
+
+setup() { unset "${!SIM_@}"; }
+
+# in_build BUILD PROGRAM [ARGUMENT...]: runs a test program of build/BUILD with that library
+in_build() {
+    local build=$1 program=$2
+    shift 2
+    LD_LIBRARY_PATH="$ROOT/build/$build" timeout 60 "$ROOT/build/$build/tests/simulator/$program" "$@"
+}
+
+@test "every law holds after each of 40000 random steps" {
+    local seed
+    for seed in 1 2 3 4; do
+        run in_build simulator inside_walk 10000 "$seed"
+        [ "$status" = 0 ] || complain "inside_walk 10000 $seed:" "$output"
+    done
+    finish
+}
+
+@test "the walk is rich: allocations fail for lack of memory, blocks are live at the end" {
+    run in_build simulator inside_walk 10000 1
+    assert_success
+    assert_output --regexp '^10000 steps, [1-9][0-9]* blocks live at the end, [1-9][0-9]* allocations found no memory$'
+}
+
+@test "on a device with little memory, and under every pace, the laws hold" {
+    local pace
+    for pace in measured instant late random:5; do
+        SIM_MEMORY=256M SIM_PACE=$pace run in_build simulator inside_walk 5000 9
+        [ "$status" = 0 ] || complain "inside_walk 5000 9, pace $pace:" "$output"
+    done
+    finish
+}
+
+@test "the checker breaks no law either" {
+    SIM_CHECK=on run in_build simulator inside_walk 10000 5
+    refute_output --partial "after step"
+    assert_output --partial "10000 steps"
+}
+
+@test "address and undefined-behaviour sanitizers find nothing in a random walk, in all answers, in odd programs" {
+    local one
+    run in_build simulator-address-undefined inside_walk 2000 6
+    assert_success
+    SIM_CHECK=on run in_build simulator-address-undefined inside_walk 2000 7
+    refute_output --regexp 'after step|Sanitizer|runtime error'
+    for one in first second; do
+        SIM_CHECK=off run in_build simulator-address-undefined facts "$one"
+        assert_success
+        refute_output --regexp 'Sanitizer|runtime error'
+    done
+    for one in fail seconds fork host-function legacy threads; do
+        run in_build simulator-address-undefined behaviour "$one"
+        [ "$status" = 0 ] || complain "behaviour $one:" "$output"
+    done
+    finish
+}
+
+@test "the thread sanitizer finds nothing when four host threads call at once, nor in host functions, nor in a walk" {
+    local one
+    for one in threads host-function legacy; do
+        run in_build simulator-thread behaviour "$one"
+        [ "$status" = 0 ] || complain "behaviour $one:" "$output"
+    done
+    run in_build simulator-thread inside_walk 1000 8
+    assert_success
+    finish
+}
+
+@test "four host threads at once: each reads what it wrote" {
+    local pace
+    for pace in measured instant random:1 random:2; do
+        SIM_PACE=$pace run in_build simulator behaviour threads
+        [ "$status" = 0 ] || complain "pace $pace: exit status $status:" "$output"
+        [[ $output == *"wrong values 0"* ]] || complain "pace $pace:" "$output"
+    done
+    finish
+}
