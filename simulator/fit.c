@@ -111,3 +111,15 @@ void fit_each(const struct fit_list *list, uint64_t limit, void (*visit)(struct 
 {
     each(list->root, limit, visit, argument);
 }
+
+/* The nodes of a branch whose nodes all come after `low` and before `high` (NULL: no bound) and are ranked no higher than `rank`. */
+static size_t count_valid(const struct fit *f, const struct fit *low, const struct fit *high, uint32_t rank)
+{
+    if (!f) return 0;
+    if (f->rank > rank || (low && !before(low, f)) || (high && !before(f, high))) return SIZE_MAX;
+    if (f->least_left != fit_least(f->left) || f->least_right != fit_least(f->right)) return SIZE_MAX;
+    size_t left = count_valid(f->left, low, f, f->rank), right = count_valid(f->right, f, high, f->rank);
+    return left == SIZE_MAX || right == SIZE_MAX ? SIZE_MAX : left + right + 1;
+}
+
+size_t fit_count_valid(const struct fit_list *list) { return count_valid(list->root, NULL, NULL, UINT32_MAX); }

@@ -35,5 +35,7 @@ struct fit *fit_best(const struct fit_list *list, size_t bytes, uint64_t limit);
 static inline bool fit_has(const struct fit_list *list, uint64_t limit) { return list->root && fit_least(list->root) <= limit; }
 /* Calls visit for each whose mark is at most `limit`; visit must not change the list. */
 void fit_each(const struct fit_list *list, uint64_t limit, void (*visit)(struct fit *f, void *argument), void *argument);
+/* Walks the laws: order, ranks, least marks. The number of nodes, or SIZE_MAX when one does not hold. */
+size_t fit_count_valid(const struct fit_list *list);
 
 #endif

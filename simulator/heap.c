@@ -416,9 +416,22 @@ void heap_make_common(struct heap *h, struct chunk *c)
 
 /* ---- the laws ---- */
 
+/* How many chunks are in lists whose own laws hold; SIZE_MAX when one's do not. */
+static size_t count_listed(const struct heap *h)
+{
+    size_t whole = fit_count_valid(&h->whole), parts = fit_count_valid(&h->parts), sum = whole + parts;
+    if (whole == SIZE_MAX || parts == SIZE_MAX) return SIZE_MAX;
+    for (uint32_t i = 0; i < h->lane_count; i++) {
+        size_t n = fit_count_valid(&h->lanes[i].fits);
+        if (n == SIZE_MAX) return SIZE_MAX;
+        sum += n;
+    }
+    return sum;
+}
+
 const char *heap_is_valid(const struct heap *h)
 {
-    size_t at = 0, live = 0, mapped = 0, idle = 0;
+    size_t at = 0, live = 0, mapped = 0, idle = 0, chunks = 0;
     if (!h->base) return h->first ? "a closed heap has chunks" : NULL;
     for (size_t x = 0; x < steps_of(h); x++) {
         if (bit_get(h->mapped, x) && x >= h->top) return "a mapped step lies beyond the top";
@@ -445,8 +458,10 @@ const char *heap_is_valid(const struct heap *h)
             if (!alone && !bit_get(h->mapped, x)) return "an unmapped step is not alone in a common chunk";
         }
         live += c->live;
+        chunks++;
         at = end_of(c);
     }
     if (at != h->limit) return "chunks do not reach the end of the range";
+    if (count_listed(h) != chunks - live) return "the lists of free chunks are out of order, or lack one";
     return live == h->live_count ? NULL : "the count of live chunks is wrong";
 }
