@@ -114,7 +114,11 @@ static void one_step(void)
     int flag = (int)pick(2);
     switch (pick(30)) {
     default: allocate(); break;
-    case 9: case 10: case 11: case 12: case 13: case 14: case 15: case 16: case 17: free_one(); break;
+    case 9: case 10: case 11: case 12: case 13: free_one(); break;
+    case 14: case 15: case 16: case 17:
+        if (step / 700 % 2) free_one();  /* the blocks become many, then few again */
+        else allocate();
+        break;
     case 18: WANT(cudaEventRecord(events[i], streams[i])); break;
     case 19: WANT(cudaStreamWaitEvent(streams[i], events[pick(STREAMS)], 0)); break;
     case 20:

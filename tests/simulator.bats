@@ -1,0 +1,216 @@
+#!/usr/bin/env bats
+# The simulated device from outside: its symbols, its SIM_ variables, its journal, and what a program may and may not do.
+
+load helpers
+
+setup_file() {
+    make -s BACKEND=simulator build/simulator/tests/simulator/{behaviour,per_thread,facts}
+}
+
+setup() {
+    unset "${!SIM_@}"
+    export LD_LIBRARY_PATH=$ROOT/build/simulator
+    library=build/simulator/libcudart.so.13
+    at=$ROOT/build/simulator/tests/simulator
+    cd "$BATS_TEST_TMPDIR" || return 1
+}
+
+# program NAME [ARGUMENT...]: runs it; $output is stdout, $errors stderr, $status the exit status
+program() {
+    local name=$1
+    shift
+    status=0
+    output=$(timeout 20 "$at/$name" "$@" 2>errors) || status=$?
+    errors=$(cat errors)
+}
+
+# printed LINE...: stdout is these lines
+printed() { diff <(printf '%s\n' "$@") <(printf '%s\n' "$output") || miss "stdout differs (< expected, > here)." "stderr:" "$errors"; }
+
+names_of() { nm -D --defined-only "$1" | awk '$2 != "A" { sub(/@.*/, "", $3); print $3 }' | LC_ALL=C sort; }
+
+# ---- the library ----
+
+@test "the library has every function of libcudart.so.13, the three kernels, and nothing else" {
+    cd "$ROOT"
+    run diff <({ cat tests/facts/libcudart-symbols.txt; printf 'launch_%s\n' add fill hold; } | LC_ALL=C sort) <(names_of "$library")
+    assert_output ""
+}
+
+@test "its name and its symbols' version are libcudart.so.13, in the library and in what is linked with it" {
+    cd "$ROOT"
+    run readelf -d "$library"
+    assert_output --partial "Library soname: [libcudart.so.13]"
+    run bash -c "nm -D --defined-only $library | grep -v '@@libcudart.so.13\$' | grep -v ' A '"
+    assert_output ""
+    run bash -c "readelf -V $at/behaviour | grep -A 1 'File: libcudart.so.13'"
+    assert_output --partial "Name: libcudart.so.13"
+}
+
+@test "a program linked with the real library needs the same, and runs on the simulated one" {
+    local real
+    real=$(cd "$ROOT" && find build/cuda /usr/local/cuda/lib64 -name libcudart.so.13 2>/dev/null | head -n 1)
+    [ -n "$real" ] || skip "no real libcudart.so.13 is here"
+    cd "$ROOT"
+    cat >"$BATS_TEST_TMPDIR/small.c" <<'END'
+#include <cuda_runtime_api.h>
+#include <stdio.h>
+int main(void) { int n = 0; cudaGetDeviceCount(&n); printf("%d devices\n", n); return 0; }
+END
+    "${CC:-gcc}" -isystem build/cuda/include "$BATS_TEST_TMPDIR/small.c" -o "$BATS_TEST_TMPDIR/real" "$real"
+    "${CC:-gcc}" -isystem build/cuda/include "$BATS_TEST_TMPDIR/small.c" -o "$BATS_TEST_TMPDIR/simulated" "$library"
+    needs() { readelf -V "$1" | grep -E 'File:|Name:' | sed 's/^.*\(File\|Name\)/\1/; s/ Version:.*//' | LC_ALL=C sort; }
+    run diff <(needs "$BATS_TEST_TMPDIR/real") <(needs "$BATS_TEST_TMPDIR/simulated")
+    assert_output ""
+    run "$BATS_TEST_TMPDIR/real"
+    assert_output "2 devices"
+}
+
+@test "each function that is not simulated answers cudaErrorNotSupported, and names itself once" {
+    local names name
+    mapfile -t names < <(sed -n 's/^UNSUPPORTED(\(.*\))$/\1/p' "$ROOT/simulator/unsupported.c")
+    [ "${#names[@]}" -gt 50 ]
+    SIM_JOURNAL=journal program behaviour unsupported "${names[@]}"
+    [ "$status" = 0 ]
+    printed "${#names[@]} functions asked, 0 answered something else"
+    for name in "${names[@]}"; do
+        [ "$(grep -c "^simulated device: $name is not simulated" errors)" = 1 ] || complain "stderr does not name $name once."
+    done
+    [ "$(wc -l <errors)" = "${#names[@]}" ] || complain "stderr has other lines, too."
+    [ "$(jq -r 'select(.did == "unsupported").call' journal | LC_ALL=C sort -u | wc -l)" = "${#names[@]}" ] || complain "The journal does not name them all."
+    finish
+}
+
+# ---- the SIM_ variables ----
+
+@test "nonsense in a SIM_ variable: one sentence that names it, its value and a right one; no call is answered" {
+    local setting
+    for setting in SIM_DEVICES={abc,0,17,99,-1,' 2',2x,+2,1e1} SIM_MEMORY={-1,5Q,1,abc,G,99999999999999999999,16777216T,+5G,8GG} \
+        SIM_PACE={fast,random:,random:x,random:-1,Measured,random} SIM_FAIL={cudaMalloc,cudaMalloc:,cudaMalloc:0,cudaMalloc:x,cudaMalloc:-1,'cudaMalloc: 1',:1,malloc:1,cudaMallocAsnyc:1} \
+        SIM_CHECK={maybe,1,OFF} SIM_PEERS={yes,0} SIM_JOURNAL={/nonexistent/x,/tmp} SIM_DRIVER_VERSION={12,x} SIM_HANDLE_TYPES={99,fd}; do
+        status=0
+        env "$setting" "$at/behaviour" first >out 2>err || status=$?
+        [ "$status" = 1 ] || complain "$setting: exit status $status, not 1."
+        [ ! -s out ] || complain "$setting: the program went on: $(cat out)"
+        [ "$(wc -l <err)" = 1 ] || complain "$setting: stderr has not one line: $(cat err)"
+        grep -qF "simulated device: ${setting%%=*} is \"${setting#*=}\"; " err || complain "$setting: the sentence does not name it: $(cat err)"
+    done
+    finish
+}
+
+@test "an empty SIM_ variable is as good as none" {
+    SIM_DEVICES='' SIM_MEMORY='' SIM_PACE='' SIM_FAIL='' SIM_CHECK='' SIM_JOURNAL='' program behaviour first
+    [ "$status" = 0 ]
+    printed "devices 2 memory 150109880320"
+}
+
+@test "SIM_DEVICES and SIM_MEMORY are what the program sees" {
+    SIM_DEVICES=5 SIM_MEMORY=3G program behaviour first
+    printed "devices 5 memory 3221225472"
+    SIM_DEVICES=16 SIM_MEMORY=65536K program behaviour first
+    printed "devices 16 memory 67108864"
+}
+
+@test "SIM_FAIL=cudaMallocAsync:2 makes the second one fail, and no other" {
+    local wanted=() i
+    for i in cudaSuccess cudaErrorMemoryAllocation cudaSuccess; do wanted+=("cudaMallocAsync(&p, MiB, s): $i" "cudaGetLastError(): $i"); done
+    SIM_FAIL=cudaMallocAsync:2 program behaviour fail
+    [ "$status" = 0 ]
+    printed "${wanted[@]}"
+}
+
+# ---- time ----
+
+@test "events time the device: a GiB takes what it took on an H200, and what the pace makes of it" {
+    program behaviour seconds
+    local us
+    [[ $output == "cudaEventElapsedTime(&ms, a, b): cudaErrorNotReady"$'\n'"cudaEventElapsedTime(&ms, a, b): cudaSuccess"$'\n'"microseconds "* ]] || miss "It printed:" "$output"
+    us=$(sed -n 's/^microseconds //p' <<<"$output")
+    [ "$us" -ge 223 ] && [ "$us" -le 247 ] || miss "The recorded device took 234.9 us, this one $us us."
+    SIM_PACE=instant program behaviour seconds
+    [[ $output == *"microseconds 0" ]]
+    SIM_PACE=late program behaviour seconds
+    us=$(sed -n 's/^microseconds //p' <<<"$output")
+    [ "$us" -ge 1000000 ]
+}
+
+# ---- the journal ----
+
+@test "the journal is JSON Lines, numbered from 0, the same bytes in two runs, whatever the pace" {
+    local pace run part=0
+    export SIM_CHECK=off
+    for pace in measured instant random:4; do
+        for run in 1 2; do SIM_PACE=$pace SIM_JOURNAL=journal$run "$at/facts" first >out$run 2>err || complain "pace $pace: exit status $?."; done
+        cmp -s journal1 journal2 || complain "pace $pace: two runs leave different journals:" "$(diff journal1 journal2 | head -n 4)"
+        jq -e -s 'map(.n) == [range(length)]' journal1 >/dev/null || complain "pace $pace: the lines are not numbered 0, 1, 2, ..., or are no JSON."
+        jq -e -s 'first.did == "start" and last.did == "exit" and all(.[]; has("call") != has("did"))' journal1 >/dev/null || complain "pace $pace: start, exit, or a line that is neither a call nor a deed."
+        jq -e -s 'all(.[] | select(.call); has("result") and .end >= .t)' journal1 >/dev/null || complain "pace $pace: a call without a result, or one that ends before it begins."
+    done
+    finish
+}
+
+@test "the journal tells reserved and used as cudaMemPoolGetAttribute does" {
+    SIM_CHECK=off SIM_JOURNAL=journal "$at/facts" second >out 2>err
+    # what the last allocation or free of the pool said is what a following question gets
+    jq -e -s '
+        reduce .[] as $l ({ok: true, asked: 0};
+            if $l.reserved and $l.pool != null then .reserved[$l.pool | tostring] = $l.reserved
+            elif $l.attribute == "cudaMemPoolAttrReservedMemCurrent" then
+                .asked += 1 | .ok = (.ok and $l.value == (.reserved[$l.pool | tostring] // 0))
+            else . end) | .ok and .asked > 0' journal
+}
+
+# ---- what a program may and may not do ----
+
+@test "the host touches device memory: a sentence, then death by SIGSEGV as on a device" {
+    local how
+    for how in read write; do
+        program behaviour touch "$how"
+        [ "$status" = 139 ] || complain "$how: exit status $status, not 139."
+        [[ $errors == *"the host touched 0x"*" which is memory of device 0 (block 1, 1048576 bytes)"* ]] || complain "$how: stderr says: $errors"
+    done
+    program behaviour touch freed
+    [ "$status" = 139 ]
+    [[ $errors == *"an address of device 0 where nothing is allocated"* ]] || complain "freed: stderr says: $errors"
+    finish
+}
+
+@test "a child of fork gets cudaErrorInitializationError; the parent goes on, and its journal is one" {
+    SIM_JOURNAL=journal program behaviour fork
+    [ "$status" = 0 ]
+    printed "child: cudaErrorInitializationError" "child: cudaErrorInitializationError" "child ended with 0" \
+        "cudaFreeAsync(p, s): cudaSuccess" "cudaStreamSynchronize(s): cudaSuccess"
+    jq -e -s 'map(.n) == [range(length)] and last.did == "exit" and ([.[] | select(.did == "exit")] | length) == 1' journal
+    program behaviour fork-first
+    printed "child ended with 0" "cudaGetDeviceCount(&count): cudaSuccess"
+}
+
+@test "host functions run in order on a thread of their own, may block, and may not call the API" {
+    program behaviour host-function
+    [ "$status" = 0 ]
+    printed "host function 1, number 1, on another thread" "host function 2, number 2, on another thread" "host function 3, number 3, on another thread" \
+        "cudaStreamSynchronize(s): cudaSuccess" "cudaStreamQuery(s): cudaErrorNotReady" "cudaStreamSynchronize(t): cudaSuccess" \
+        "read x" "cudaStreamSynchronize(s): cudaSuccess" \
+        "in a host function, cudaMalloc: cudaErrorNotPermitted" "cudaStreamSynchronize(s): cudaSuccess" "cudaGetLastError(): cudaSuccess"
+}
+
+@test "the legacy stream waits for the blocking streams and they for it; a non-blocking one waits for neither" {
+    local pace
+    for pace in measured instant late random:1; do
+        SIM_PACE=$pace program behaviour legacy
+        printed "a blocking stream beside a held blocking stream: cudaSuccess" \
+            "the legacy stream behind a held blocking stream: cudaErrorNotReady" \
+            "a blocking stream behind the legacy stream: cudaErrorNotReady" \
+            "a non-blocking stream: cudaSuccess" \
+            "all, after the gate was opened: the blocking stream: cudaSuccess" \
+            "the legacy stream: cudaSuccess"
+    done
+}
+
+@test "compiled for per-thread default streams, each thread's stream 0 is its own" {
+    SIM_JOURNAL=journal program per_thread
+    printed "this thread's stream 0 is held: cudaErrorNotReady" "the same stream by its name: cudaErrorNotReady" \
+        "another thread, its stream 0 synchronised: cudaSuccess, read 0x1010101" \
+        "this thread's stream 0 is still held: cudaErrorNotReady" "opened: cudaSuccess"
+    jq -e -s 'any(.[]; .call == "cudaMallocAsync" and .stream == "per-thread") and all(.[] | select(.call); .stream != "legacy")' journal
+}
