@@ -31,12 +31,13 @@ static void put_string(const char *text) { put(text, strlen(text)); }
 
 static void put_number(uint64_t value)
 {
-    char digits[20];
-    size_t at = sizeof digits;
-    for (; value >= 100; value /= 100) memcpy(digits + (at -= 2), pairs[value % 100], 2);
-    if (value >= 10) memcpy(digits + (at -= 2), pairs[value], 2);
-    else digits[--at] = (char)('0' + value);
-    put(digits + at, sizeof digits - at);
+    size_t digits = 1;
+    for (uint64_t power = 10; digits < 20 && value >= power; power *= 10) digits++;
+    if (line->used + digits > LINE - 2) return;
+    char *at = line->text + (line->used += digits);
+    for (; value >= 100; value /= 100) memcpy(at -= 2, pairs[value % 100], 2);
+    if (value >= 10) memcpy(at - 2, pairs[value], 2);
+    else at[-1] = (char)('0' + value);
 }
 
 static void put_key(const char *key)
