@@ -10,7 +10,7 @@
 
 #define LINE 1024
 
-struct line { size_t used; char text[LINE]; };
+struct line { size_t used; char text[LINE + 16]; };    /* the rest: what ends a line that was cut */
 
 bool journal_on;
 static host_file *file;
@@ -27,8 +27,6 @@ static inline void put(const char *text, size_t length)
     line->used += length;
 }
 
-static void put_string(const char *text) { put(text, strlen(text)); }
-
 static void put_number(uint64_t value)
 {
     size_t digits = 1;
@@ -40,45 +38,39 @@ static void put_number(uint64_t value)
     else at[-1] = (char)('0' + value);
 }
 
-static void put_key(const char *key)
+/* False when there is no room for a key and a number: the field is left out. */
+static inline bool put_key(const char *key, size_t length)
 {
-    put(",\"", 2);
-    put_string(key);
-    put("\":", 2);
+    if (line->used + length > LINE - 32) return false;
+    for (size_t i = 0; i < length; i += 8) memcpy(line->text + line->used + i, key + i, 8);
+    line->used += length;
+    return true;
 }
 
-void journal_number(const char *key, uint64_t value)
+void journal_put_number(const char *key, size_t length, uint64_t value)
 {
-    if (!journal_on) return;
-    put_key(key);
+    if (!journal_on || !put_key(key, length)) return;
     put_number(value);
 }
 
-void journal_signed(const char *key, int64_t value)
+void journal_put_signed(const char *key, size_t length, int64_t value)
 {
-    if (!journal_on) return;
-    put_key(key);
+    if (!journal_on || !put_key(key, length)) return;
     if (value < 0) put("-", 1);
     put_number(value < 0 ? (uint64_t)-value : (uint64_t)value);
 }
 
-void journal_text(const char *key, const char *value)
+void journal_put_text(const char *key, size_t length, const char *value)
 {
-    if (!journal_on) return;
-    put_key(key);
-    put("\"", 1);
-    for (const char *c = value; *c;) {
-        size_t plain = 0;
-        while ((unsigned char)c[plain] >= ' ' && c[plain] != '"' && c[plain] != '\\') plain++;
-        put(c, plain);
-        c += plain;
-        if (*c == '"' || *c == '\\') {
-            put("\\", 1);
-            put(c, 1);
-        }
-        c += *c != 0;                                  /* control characters are left out */
+    if (!journal_on || !put_key(key, length)) return;
+    char *to = line->text + line->used, *end = line->text + LINE - 4;
+    *to++ = '"';
+    for (const char *c = value; *c && to < end; c++) {
+        if (*c == '"' || *c == '\\') *to++ = '\\';
+        if ((unsigned char)*c >= ' ') *to++ = *c;      /* control characters are left out */
     }
-    put("\"", 1);
+    *to++ = '"';
+    line->used = (size_t)(to - line->text);
 }
 
 /* The number of a line is given when it is written, so that numbers follow the file's order. */

@@ -19,9 +19,14 @@ void journal_drop(void);
 void journal_did(const char *what);
 void journal_did_end(time_ns when);
 
-/* Fields of the line that was begun last. */
-void journal_number(const char *key, uint64_t value);
-void journal_signed(const char *key, int64_t value);
-void journal_text(const char *key, const char *value);
+/* Fields of the line that was begun last. The key is a string literal: it becomes ,"key": when this is compiled, and is followed by zeroes, so
+ * that it can be copied eight bytes at a time. */
+#define JOURNAL_KEY(key) ",\"" key "\":\0\0\0\0\0\0\0", sizeof ",\"" key "\":" - 1
+#define journal_number(key, value) journal_put_number(JOURNAL_KEY(key), value)
+#define journal_signed(key, value) journal_put_signed(JOURNAL_KEY(key), value)
+#define journal_text(key, value)   journal_put_text(JOURNAL_KEY(key), value)
+void journal_put_number(const char *key, size_t length, uint64_t value);
+void journal_put_signed(const char *key, size_t length, int64_t value);
+void journal_put_text(const char *key, size_t length, const char *value);
 
 #endif
