@@ -260,8 +260,13 @@ static void table_remove(struct heap *h, size_t offset)
 
 static struct chunk *chunk_at(const struct heap *h, size_t offset)
 {
-    for (size_t i = start_place(h, offset); h->starts[i].chunk; i = next_place(h, i))
-        if (h->starts[i].offset == offset) return h->starts[i].chunk;
+    for (size_t i = start_place(h, offset); h->starts[i].chunk; i = next_place(h, i)) {
+        if (h->starts[i].offset != offset) continue;
+        struct chunk *c = h->starts[i].chunk;          /* who asks will look at all of it: its lines come side by side */
+        __builtin_prefetch(&c->fit);
+        __builtin_prefetch(&c->watch);
+        return c;
+    }
     return NULL;
 }
 
@@ -403,6 +408,8 @@ static void insert_free(struct heap *h, struct chunk *c, uint32_t lane, uint64_t
 
 void heap_put(struct heap *h, struct chunk *c, uint32_t lane, uint64_t mark)
 {
+    if (c->previous) __builtin_prefetch(&c->previous->offset);         /* they are needed soon, and lie anywhere */
+    if (c->next) __builtin_prefetch(&c->next->offset);
     index_remove(h, c);
     c->live = false;
     insert_free(h, c, lane, mark);

@@ -137,7 +137,7 @@ END
 # ---- the journal ----
 
 @test "the journal is JSON Lines, numbered from 0, the same bytes in two runs, whatever the pace" {
-    local pace run part=0
+    local pace run
     export SIM_CHECK=off
     for pace in measured instant random:4; do
         for run in 1 2; do SIM_PACE=$pace SIM_JOURNAL=journal$run "$at/facts" first >out$run 2>err || complain "pace $pace: exit status $?."; done
