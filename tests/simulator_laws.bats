@@ -72,7 +72,7 @@ in_build() {
         run in_build simulator-thread behaviour "$one"
         [ "$status" = 0 ] || complain "behaviour $one:" "$output"
     done
-    run in_build simulator-thread inside_walk 1000 8
+    run in_build simulator-thread inside_walk 300 8
     assert_success
     finish
 }
