@@ -215,6 +215,8 @@ static int legacy(int argc, char **argv)
 
 /* ---- memory ---- */
 
+static int rounds = 200;
+
 /* Each fills and reads back a block; what it reads must be its own. */
 static void *one_thread(void *argument)
 {
@@ -225,7 +227,7 @@ static void *one_thread(void *argument)
     cudaStreamCreateWithFlags(&mine, number % 2 ? cudaStreamNonBlocking : cudaStreamDefault);
     cudaEventCreateWithFlags(&e, cudaEventDisableTiming);
     cudaDeviceGetDefaultMemPool(&pool, 0);
-    for (int i = 0; i < 200; i++) {
+    for (int i = 0; i < rounds; i++) {
         int *p = NULL, back[64] = { 0 }, sum = 0;
         cudaMallocAsync((void **)&p, 4096 * (size_t)(1 + i % 7), mine);
         launch_fill(p, number, 64, mine);
@@ -248,7 +250,7 @@ static void *one_thread(void *argument)
 
 static int threads(int argc, char **argv)
 {
-    (void)argc, (void)argv;
+    if (argc) rounds = atoi(argv[0]);
     pthread_t thread[4];
     int wrong = 0;
     main_thread = pthread_self();
