@@ -15,7 +15,7 @@ setup() { unset "${!SIM_@}"; }
 in_build() {
     local build=$1 program=$2
     shift 2
-    LD_LIBRARY_PATH="$ROOT/build/$build" timeout 60 "$ROOT/build/$build/tests/simulator/$program" "$@"
+    TSAN_OPTIONS=atexit_sleep_ms=0 LD_LIBRARY_PATH="$ROOT/build/$build" timeout 60 "$ROOT/build/$build/tests/simulator/$program" "$@"
 }
 
 @test "every law holds after each of 40000 random steps" {
