@@ -102,6 +102,13 @@ void call_begin_always(const char *name, time_ns cost)
     if (timeline_function_ended()) pools_synchronized();
 }
 
+/* Chosen: a driver without pools answers every call about them with cudaErrorNotSupported, which cudaMallocAsync's documentation lists. */
+static bool lacks_pools(const char *name)
+{
+    return settings.driver_version < 11020
+        && (strstr(name, "MemPool") || strstr(name, "FromPoolAsync") || !strcmp(name, "cudaMallocAsync") || !strcmp(name, "cudaFreeAsync"));
+}
+
 cudaError_t call_begin(const char *name, time_ns cost)
 {
     if (timeline_in_host_function()) {
@@ -112,6 +119,7 @@ cudaError_t call_begin(const char *name, time_ns cost)
     }
     call_begin_always(name, cost);
     if (forked) return cudaErrorInitializationError;
+    if (lacks_pools(name)) return cudaErrorNotSupported;
     if (settings.fail_at && !strcmp(name, settings.fail_call) && ++fail_count == settings.fail_at) return cudaErrorMemoryAllocation;
     return device_faulted();
 }

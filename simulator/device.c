@@ -53,9 +53,10 @@ static const int attributes[] = {
 bool device_attribute(int attribute, int *value)
 {
     if (attribute < 1 || attribute >= (int)(sizeof attributes / sizeof *attributes)) return false;
-    *value = attributes[attribute];
-    if (attribute == cudaDevAttrMemoryPoolsSupported && settings.driver_version < 11020) *value = 0;
-    if (attribute == cudaDevAttrMemoryPoolSupportedHandleTypes) *value = settings.driver_version < 11030 ? 0 : settings.handle_types;
+    /* documented: a driver refuses to be asked for an attribute that is younger than itself */
+    if (attribute == cudaDevAttrMemoryPoolsSupported && settings.driver_version < 11020) return false;
+    if (attribute == cudaDevAttrMemoryPoolSupportedHandleTypes && settings.driver_version < 11030) return false;
+    *value = attributes[attribute];    /* SIM_HANDLE_TYPES changes no promise, only what cudaMemPoolCreate takes: as under WSL2 */
     return true;
 }
 

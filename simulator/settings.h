@@ -10,7 +10,7 @@ struct settings {
     int         devices;         /* SIM_DEVICES: 1 to 16; default 2 */
     size_t      memory;          /* SIM_MEMORY: bytes of each device; default what an H200 reports */
     int         driver_version;  /* SIM_DRIVER_VERSION: as cudaDriverGetVersion; default 13000 */
-    int         handle_types;    /* SIM_HANDLE_TYPES: bits of enum cudaMemAllocationHandleType; default 9, as an H200 */
+    int         handle_types;    /* SIM_HANDLE_TYPES: bits of enum cudaMemAllocationHandleType that pools can be made with; default 9, as an H200 */
     bool        peers;           /* SIM_PEERS: can devices reach each other? default yes */
     enum pace   pace;            /* SIM_PACE: measured, instant, late, random:SEED */
     uint64_t    seed;
