@@ -1,17 +1,17 @@
 /* 09 Reuse: events
  *
- * Shows  a pool may give memory that one stream freed to another stream that comes later by an event: the policy "follow
- *        event dependencies". Not any event will do. The wait stands for one record, the newest at the time of the wait,
- *        and the record for what was in its stream then. The free must be in front of it.
+ * Shows  a pool may give memory that one stream freed to another stream that comes later by an event: that is the
+ *        policy "follow event dependencies". Not any event will do. A wait stands for one record, the newest at the
+ *        time of the wait, and a record for what was in its stream by then. The free must be in front of it.
  * Yours  the prediction: does the second block lie where the first was? Write it as a rule.
  * Run    make 09          check   make check-09          page   docs/09_reuse_events
  */
 #include "kernels.h"
 #include "workbook.h"
 
-/* YOUR WORK. `calls` are the calls between the first block's last use and the second allocation, in order: 'F' the giver
- * frees the first block, 'R' an event is recorded in the giver, 'W' the taker waits for the event. `follow` is the policy.
- * Answer 1 when the second block lies at the first one's address. */
+/* YOUR WORK. `calls` are the calls between the first block's last use and the second allocation, in order: 'F' the
+ * giver frees the first block, 'R' an event is recorded in the giver, 'W' the taker waits for the event. `follow` says
+ * whether the policy is on. Answer 1 when the second block lies at the first one's address. */
 static int predict_same(int follow, const char *calls)
 {
     int freed = 0, record_covers = 0, wait_covers = 0;

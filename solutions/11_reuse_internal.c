@@ -1,7 +1,7 @@
 /* 11 Reuse: internal dependencies
  *
- * Shows  a pool that cannot grow may give a stream the memory that another stream is not done with: it lets the one wait
- *        for the other, and tells nobody. So reuse can cost parallelism. With that policy off the allocation fails
+ * Shows  a pool that cannot grow may give a stream the memory that another stream is not done with: it lets the one
+ *        wait for the other, and tells nobody. So reuse can cost parallelism. With that policy off the allocation fails
  *        instead, and the program decides. With opportunistic reuse off as well, it goes the same way each time.
  * Yours  the last two lines: the quick stream is to be done while the slow one holds, and to get its block in the same
  *        way when the slow one has finished. The program is wrong in two places: its comments say what its author
@@ -36,8 +36,8 @@ static cudaError_t block_take(int **block, size_t bytes, cudaMemPool_t pool, cud
     return answer;
 }
 
-/* The slow stream frees a block that fills the pool, and holds or has finished. The quick stream, which has nothing to do
- * with it, takes a block and uses it. Answers whether the quick stream was done, with a block that is not the slow one's. */
+/* The slow stream frees a block that fills the pool, and holds or has finished. The quick stream has nothing to do with
+ * it; it takes a block and uses it. Answers whether it was done, with a block that is not the slow stream's. */
 static int try_pool(const char *name, cudaMemPool_t pool, cudaMemPool_t spare, size_t bytes, int holds)
 {
     int *first, *second = NULL, value = 0;
@@ -81,7 +81,7 @@ static int try_pool(const char *name, cudaMemPool_t pool, cudaMemPool_t spare, s
 
 int main(int argc, char **argv)
 {
-    size_t mib = (mib_argument(argc, argv, 64) + 31) / 32 * 32;     /* whole steps: a block of that size fills the pool */
+    size_t mib = (mib_argument(argc, argv, 64) + 31) / 32 * 32;     /* whole steps: such a block fills the pool */
     cudaMemPool_t spare = pool_limited(0, 0, 0);
 
     try_pool("limit, internal waits on", pool_limited(mib, 0, 1), NULL, mib * MiB, 1);

@@ -2,9 +2,9 @@
 #include "kernels.h"
 #include "workbook.h"
 
-/* YOUR WORK. `calls` are the calls between the first block's last use and the second allocation, in order: 'F' the giver
- * frees the first block, 'R' an event is recorded in the giver, 'W' the taker waits for the event. `follow` is the policy.
- * Answer 1 when the second block lies at the first one's address. */
+/* YOUR WORK. `calls` are the calls between the first block's last use and the second allocation, in order: 'F' the
+ * giver frees the first block, 'R' an event is recorded in the giver, 'W' the taker waits for the event. `follow` says
+ * whether the policy is on. Answer 1 when the second block lies at the first one's address. */
 static int predict_same(int follow, const char *calls)
 {
     int freed = 0, record_covers = 0, wait_covers = 0;

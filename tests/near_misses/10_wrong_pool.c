@@ -12,8 +12,8 @@ static int predict_same(int opportunistic, enum state state)
     return state == SYNCHRONISED || (opportunistic && state == FINISHED);
 }
 
-/* A new pool for each line; the two other policies are off. The calls are the same up to the second allocation: only when
- * the gate opens differs, and how the host learns of it. */
+/* A new pool for each line; the two other policies are off. Up to the second allocation the calls are the same: only
+ * when the gate opens differs, and how the host learns of it. */
 static int try_state(int opportunistic, enum state state, size_t mib, cudaStream_t giver, cudaStream_t taker)
 {
     static const char *const names[] = {"pending", "finished", "synchronised"};

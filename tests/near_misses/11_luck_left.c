@@ -27,8 +27,8 @@ static cudaError_t block_take(int **block, size_t bytes, cudaMemPool_t pool, cud
     return answer;
 }
 
-/* The slow stream frees a block that fills the pool, and holds or has finished. The quick stream, which has nothing to do
- * with it, takes a block and uses it. Answers whether the quick stream was done, with a block that is not the slow one's. */
+/* The slow stream frees a block that fills the pool, and holds or has finished. The quick stream has nothing to do with
+ * it; it takes a block and uses it. Answers whether it was done, with a block that is not the slow stream's. */
 static int try_pool(const char *name, cudaMemPool_t pool, cudaMemPool_t spare, size_t bytes, int holds)
 {
     int *first, *second = NULL, value = 0;
@@ -72,7 +72,7 @@ static int try_pool(const char *name, cudaMemPool_t pool, cudaMemPool_t spare, s
 
 int main(int argc, char **argv)
 {
-    size_t mib = (mib_argument(argc, argv, 64) + 31) / 32 * 32;     /* whole steps: a block of that size fills the pool */
+    size_t mib = (mib_argument(argc, argv, 64) + 31) / 32 * 32;     /* whole steps: such a block fills the pool */
     cudaMemPool_t spare = pool_limited(0, 0, 0);
 
     try_pool("limit, internal waits on", pool_limited(mib, 0, 1), NULL, mib * MiB, 1);
