@@ -18,6 +18,7 @@ struct caller {
     uint64_t       used;               /* processor time at the last look that saw a call */
     bool           left_work;          /* its last call ended with work in a stream: */
     uint64_t       left_at, waits;     /* then, and how often it had waited by then */
+    bool           was_away;           /* from then until it came for this call */
     struct caller *next;
 };
 
@@ -57,6 +58,11 @@ static void watch(void *unused)
     }
 }
 
+void away_caller_comes(void)
+{
+    if (me && me->left_work) me->was_away = host_clock() - me->left_at >= SHORT && host_waits() != me->waits;
+}
+
 void away_call_begins(void)
 {
     calls++;
@@ -69,7 +75,7 @@ void away_call_begins(void)
     me->inside = true;
     if (!me->left_work) return;
     me->left_work = false;
-    if (timeline_busy() && host_clock() - me->left_at >= SHORT && host_waits() != me->waits) timeline_run_on();
+    if (timeline_busy() && me->was_away) timeline_run_on();
 }
 
 void away_call_ends(void)

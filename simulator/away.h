@@ -4,6 +4,8 @@
 
 #include "types.h"
 
+/* Called before the lock is taken: to wait for the lock is not to be away. */
+void away_caller_comes(void);
 /* Called with the lock held at the start and at the end of each call of the program. */
 void away_call_begins(void);
 void away_call_ends(void);

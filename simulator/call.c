@@ -90,6 +90,7 @@ static void start(void)
 
 void call_begin_always(const char *name, time_ns cost)
 {
+    away_caller_comes();
     host_lock();
     if (!ready) start();
     away_call_begins();
@@ -187,8 +188,6 @@ struct stream *call_stream(cudaStream_t handle, bool per_thread)
     else if (handle == cudaStreamPerThread || !handle) s = stream_per_thread(device_current());
     else s = handle_object(HANDLE_STREAM, handle);
     if (!s) call_bad_handle("a stream", HANDLE_STREAM, handle, "cudaStreamDestroy", "cudaStreamCreate");
-    if (s->kind == STREAM_LEGACY) journal_text("stream", "legacy");
-    else if (s->kind == STREAM_PER_THREAD) journal_text("stream", "per-thread");
-    else journal_number("stream", (uint64_t)s->id);
+    stream_journal(s);
     return s;
 }

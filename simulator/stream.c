@@ -5,6 +5,7 @@
 #include "durations.h"
 #include "handle.h"
 #include "host.h"
+#include "journal.h"
 #include "timeline.h"
 
 static struct stream *streams;                  /* all that ever were; a destroyed one serves again when its work is over */
@@ -71,6 +72,14 @@ struct stream *stream_per_thread(int device)
 }
 
 struct stream *stream_first(void) { return streams; }
+
+void stream_journal(const struct stream *s)
+{
+    if (s->kind == STREAM_LEGACY) journal_text("stream", "legacy");
+    else if (s->kind == STREAM_PER_THREAD) journal_text("stream", "per-thread");
+    else journal_number("stream", (uint64_t)s->id);
+}
+
 struct stream *stream_of_lane(uint32_t lane) { return by_lane[lane]; }
 
 /* ---- the queue ---- */

@@ -89,6 +89,8 @@ struct stream *stream_per_thread(int device);
 /* The first of all streams, destroyed ones included; then `->next`. */
 struct stream *stream_first(void);
 
+/* Which stream it is, as the journal says it. */
+void stream_journal(const struct stream *s);
 /* The stream that has this lane now. */
 struct stream *stream_of_lane(uint32_t lane);
 

@@ -132,7 +132,7 @@ static void complete(struct op *op)
     if (op->effect) op->effect(op);
     if (op->name) {
         journal_did("run");
-        journal_number("stream", (uint64_t)s->id);
+        stream_journal(s);
         journal_text("op", op->name);
         if (op->block) journal_number("block", op->block);
         if (op->bytes) journal_number("bytes", op->bytes);
