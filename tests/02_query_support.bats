@@ -14,6 +14,7 @@ QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSucce
         | "the calls were, in order: " + (.[:20] | join(", ")) + ".";'
 
 # on SETTING...: the lesson as it runs on such a device
+# shellcheck disable=SC2034  # SIM_ENV is for run_lesson
 on() {
     SIM_ENV=("$@")
     run_lesson

@@ -17,6 +17,7 @@ QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSucce
         | "the calls (and their streams) were, in order: " + (.[:18] | join(", ")) + ".";'
 
 # not_accused CALL SENTENCE: the simulated device has nothing to say about this call
+# shellcheck disable=SC2154  # run_lesson sets errors
 not_accused() {
     local report
     report=$(awk -v call=". $1 (" '/^hazard:/ { show = !shown && index($0, call); shown += show } show' <<<"$errors")
@@ -71,12 +72,13 @@ not_accused() {
 @test "it prints what a real device prints, under every pace, also for 3 MiB" {
     local pace
     for pace in measured late instant random:1 random:2; do
+        # shellcheck disable=SC2034  # for run_lesson
         SIM_ENV=("SIM_PACE=$pace")
         run_lesson
         expect_clean
         expect_output 03_stream_order
     done
-    SIM_ENV=()
+    unset SIM_ENV
     run_lesson 3
     expect_clean
     expect_output 03_stream_order.3

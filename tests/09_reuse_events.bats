@@ -3,7 +3,6 @@ load helpers
 
 setup_file() { lesson_setup 09_reuse_events; }
 
-MIB=1048576
 # trials: for each pool its two blocks, in the giver's and in the taker's stream, and the free between them.
 QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSuccess")];
     def trials: [ok("cudaMemPoolCreate")[].pool] as $pools | ok("cudaMallocFromPoolAsync") as $blocks | ok("cudaFreeAsync") as $frees

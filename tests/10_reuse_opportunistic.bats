@@ -84,9 +84,9 @@ predictions_hold() {
 }
 
 @test "the prediction holds under another pace and for blocks of 40 MiB" {
+    # shellcheck disable=SC2034  # for run_lesson
     SIM_ENV=(SIM_PACE=late)
     run_lesson 40
-    SIM_ENV=()
     predictions_hold
     expect_clean
     expect_output 10_reuse_opportunistic.40
