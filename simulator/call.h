@@ -43,6 +43,9 @@ void call_bad_handle(const char *what, enum handle_kind kind, const void *handle
 /* Ends the process: a hazard of this kind, in these words. */
 void call_hazard(const char *kind, const char *format, ...) __attribute__((format(printf, 2, 3), noreturn));
 
+/* Ends the process with a sentence: a real driver would not survive the call. What is wrong with it has been reported. */
+void call_stop(const char *sentence) __attribute__((noreturn));
+
 /* The names that the CUDA header knows. */
 const char *error_name(cudaError_t e);
 const char *error_string(cudaError_t e);

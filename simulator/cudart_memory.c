@@ -46,10 +46,12 @@ cudaError_t cudaFree(void *pointer)
     struct place p = memory_find(pointer);
     journal_number("block", memory_block(&p));
     bool starts = p.kind == PLACE_BLOCK && p.offset == p.chunk->offset;
-    if (starts && p.chunk->leaving)
-        call_hazard("double free", "cudaFree was given block %u, which cudaFreeAsync has freed already. A real driver hangs or crashes at the next synchronise.\n  To do: free it once.", p.chunk->id);
+    if (starts && p.chunk->leaving) {
+        checker_freed_nothing(pointer, "a real driver hangs or crashes at the next synchronise.");
+        call_stop("the program ends here: cudaFree was given a block that cudaFreeAsync has freed already. A real driver hangs or crashes at the next synchronise.");
+    }
     if (!starts) {
-        checker_freed_nothing(pointer);
+        checker_freed_nothing(pointer, REFUSED);
         e = cudaErrorInvalidValue;
     } else if (p.pool) {
         checker_freed(memory_watched(&p, NULL), NULL, 0);
@@ -140,6 +142,7 @@ cudaError_t cudaHostUnregister(void *pointer)
     if (!e && !p) e = cudaErrorHostMemoryNotRegistered;
     if (p) {
         wait_for_device();
+        checker_forgotten(&p->watch);
         memory_unpin(p);
     }
     return call_end(e);

@@ -1,8 +1,7 @@
 /* A block of cudaMalloc is freed twice by cudaFreeAsync. Both calls succeed on a real device, which then hangs or
  * crashes.
  * Kind: double free
- * Fatal: the simulated device stops the program there, with SIM_CHECK=off too
- * GPU: hangs or crashes */
+ * Fatal: the simulated device stops the program there, with SIM_CHECK=off too */
 #include "kernels.h"
 #include "workbook.h"
 

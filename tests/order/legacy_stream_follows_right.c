@@ -14,7 +14,7 @@ int main(void)
     CHECK(launch_fill(data, 1, count, a));              /* one */
     CHECK(launch_add(data, 1, count, cudaStreamLegacy));        /* other */
     CHECK(launch_add(data, 1, count, b));
-    CHECK(cudaStreamSynchronize(cudaStreamLegacy));
+    CHECK(cudaDeviceSynchronize());
     CHECK(cudaFreeAsync(data, b));
     CHECK(cudaStreamSynchronize(b));
     return 0;

@@ -1,6 +1,5 @@
 /* A thread queues work and ends. Joining the thread does not wait for the work, and another stream uses its block.
- * Kind: use before allocation
- * Also: unordered writes */
+ * Kind: use before allocation */
 #include "kernels.h"
 #include "workbook.h"
 

@@ -11,6 +11,7 @@ int main(void)
 
     CHECK(cudaMalloc((void **)&data, MiB));
     CHECK(launch_fill(data, 1, count, a));
+    CHECK(launch_add(data, 1, count, a));
     CHECK(cudaFreeAsync(data, a));                      /* one */
     CHECK(cudaStreamSynchronize(a));
     return 0;
