@@ -233,6 +233,13 @@ void checker_freed_after_waiting(struct watched b)
     drop_all(b.watch);
 }
 
+const struct deed *checker_unknown_use(const struct watch *w)
+{
+    for (const struct access *a = w->accesses; a; a = a->next)
+        if (!order_covers(host_knowledge(), a->by.lane, a->by.number)) return &a->by;
+    return NULL;
+}
+
 void checker_forgotten(struct watch *w) { drop_all(w); }
 
 void checker_freed_nothing(const void *address, const char *note)

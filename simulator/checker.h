@@ -38,6 +38,8 @@ void checker_used_nothing(const void *address, size_t bytes, struct stream *s, u
 void checker_freed(struct watched b, struct stream *s, uint64_t number);
 /* The same for memory whose freeing call waits for the device. */
 void checker_freed_after_waiting(struct watched b);
+/* A use of the memory that the host does not know to be over, or NULL. */
+const struct deed *checker_unknown_use(const struct watch *w);
 /* The memory is no longer the device's business; it lives on. */
 void checker_forgotten(struct watch *w);
 /* A pointer that cannot be freed: the reason is said when it was freed before; `note`: what a device makes of that. */
