@@ -112,8 +112,23 @@ static void note_stale(struct watched b, const struct stream *s, uint64_t number
     if (old) report_note("block %u had this address before, until it was freed. If the call is meant for that one, its pointer is stale.", old->id);
 }
 
+/* One copy that reads what it writes. */
+static void tell_overlap(struct watched b, const struct deed *by)
+{
+    if (!report_begin("overlapping copy", by, by)) return;
+    report_text("%s (%s) reads and writes the same bytes of block %u. The memory areas of a copy may not overlap.", by->call, report_stream(by), b.id);
+    report_block(b.id, b.bytes, &b.watch->allocated);
+    report_deed("copied", by);
+    report_advice("copy through a second block, or in pieces no longer than the distance between the two places.");
+    report_end(b.id);
+}
+
 static void tell_unordered(struct watched b, const struct access *a, struct deed by, const struct stream *s, bool write)
 {
+    if (a->by.lane == by.lane && a->by.number == by.number) {
+        tell_overlap(b, &by);
+        return;
+    }
     if (!report_begin(write ? a->write ? "unordered writes" : "write not ordered after a read" : "read not ordered after a write", &a->by, &by)) return;
     report_text("%s (%s) and %s (%s) touch the same bytes of block %u, and nothing orders them.", by.call, report_stream(&by), a->by.call, report_stream(&a->by), b.id);
     report_block(b.id, b.bytes, &b.watch->allocated);
@@ -190,7 +205,7 @@ void checker_used_nothing(const void *address, size_t bytes, struct stream *s, u
     if (!settings.check) return;
     struct deed by = deed_of(s, number);
     const struct history *old = freed_at(address);
-    if (!report_begin(old ? "use after free" : "use of memory that was never allocated", old ? &old->freed : &by, &by)) return;
+    if (!report_begin(old ? "use after free" : "use of memory that is not allocated", old ? &old->freed : &by, &by)) return;
     if (old) {
         report_text("%s (%s) %s block %u, which %s (%s) has freed.", by.call, report_stream(&by), write ? "writes" : "reads", old->id, old->freed.call, report_stream(&old->freed));
         report_block(old->id, old->bytes, &old->allocated);

@@ -1,5 +1,5 @@
 /* A kernel writes behind the block, where nothing is allocated: a count was added to the pointer twice.
- * Kind: use of memory that was never allocated */
+ * Kind: use of memory that is not allocated */
 #include "kernels.h"
 #include "workbook.h"
 

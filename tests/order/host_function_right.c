@@ -21,12 +21,16 @@ int main(void)
     CHECK(cudaStreamCreate(&a));
     CHECK(cudaStreamCreate(&b));
     CHECK(cudaMalloc((void **)&data, MiB));
+    volatile int *gate = gate_create();
 
+    CHECK(launch_hold(gate, a));
     CHECK(launch_fill(data, 1, count, a));              /* one */
     CHECK(cudaLaunchHostFunc(a, tell, NULL));
+    gate_open(gate);
     sem_wait(&reached);
     CHECK(launch_add(data, 1, count, b));               /* other */
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaFree(data));
+    gate_destroy(gate);
     return 0;
 }

@@ -23,12 +23,16 @@ int main(void)
     CHECK(cudaStreamCreate(&a));
     CHECK(cudaStreamCreate(&b));
     CHECK(cudaMalloc((void **)&data, MiB));
+    volatile int *gate = gate_create();
 
+    CHECK(launch_hold(gate, a));
     CHECK(cudaLaunchHostFunc(a, tell, NULL));
     CHECK(launch_fill(data, 1, count, a));              /* one */
+    gate_open(gate);
     sem_wait(&reached);
     CHECK(launch_add(data, 1, count, b));               /* other */
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaFree(data));
+    gate_destroy(gate);
     return 0;
 }

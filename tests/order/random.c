@@ -1,7 +1,7 @@
 /* Random programs against the checker: random [FIRST [COUNT]] runs COUNT (200) seeds from FIRST (1) on.
  *
  * Each seed makes a program that is right by construction: wherever two pieces of work must be ordered, it puts in an event, a synchronise or a
- * poll. The checker must be silent. Then some copies of it lose one of these, or get a record earlier or a wait later; a copy must be accused
+ * poll. The checker must be silent. Then some copies of it lose one of these, ask instead of waiting, get a record earlier or a wait later; a copy must be accused
  * exactly at the first call that is then unordered, and of that, or, when there is another path, not at all.
  *
  * What is unordered is decided here, by a graph: a node for each piece of work, with the set of all nodes that come before it. This knows nothing of
@@ -278,8 +278,8 @@ static int pick_block(bool alive, int first)
 static void pick_range(int block, size_t *from, size_t *to)
 {
     size_t ints = g.blocks[block].ints < 4096 ? g.blocks[block].ints : 4096;
-    *from = roll(2) ? 0 : roll((unsigned)ints);
-    *to = roll(2) ? ints : *from + 1 + roll((unsigned)(ints - *from));
+    *from = roll(3) ? 0 : roll((unsigned)ints);
+    *to = roll(3) ? ints : *from + 1 + roll((unsigned)(ints - *from));
 }
 
 static void add_use_of(struct program *p, int stream)
@@ -343,7 +343,14 @@ static bool make_wrong(struct program *w, const struct program *p, int *at, int 
         int i = (int)roll((unsigned)p->count), j = i;
         struct op op = p->ops[i];
         if (op.kind < RECORD || op.kind > POLL_EVENT) continue;
-        unsigned way = roll(3);
+        unsigned way = roll(4);
+        if (way == 3 && op.kind >= SYNC_STREAM && op.kind != SYNC_DEVICE) {          /* asks once, whatever the answer */
+            *w = *p;
+            *at = i;
+            *to = i;
+            w->ops[i].kind = op.kind == SYNC_STREAM || op.kind == POLL_STREAM ? ASK_STREAM : ASK_EVENT;
+            return true;
+        }
         if (way == 0 && op.kind == RECORD) {                 /* before the last op of its stream */
             while (--j >= 0 && (p->ops[j].kind > FREE || p->ops[j].stream != op.stream)) ;
         } else if (way == 1 && op.kind == WAIT) {            /* after the next op of its stream */
@@ -515,7 +522,7 @@ int main(int argc, char **argv)
         make_right(&right, seed);
         account(&right, pace, seed, "right", false);
         for (int i = 0; i < COPIES && make_wrong(&wrong, &right, &at, &to); i++) {
-            snprintf(what, sizeof what, to < 0 ? "without op %d" : "op %d put at %d", at, to);
+            snprintf(what, sizeof what, to < 0 ? "without op %d" : to == at ? "op %d only asks" : "op %d put at %d", at, to);
             account(&wrong, pace, seed, what, true);
         }
     }
