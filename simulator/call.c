@@ -174,9 +174,10 @@ void call_hazard(const char *kind, const char *format, ...)
     host_exit(3);
 }
 
-void call_stop(const char *sentence)
+void call_stop(const char *kind, const char *sentence)
 {
-    host_say("%s", sentence);
+    if (!settings.check) call_hazard(kind, "%s. %s", kind, sentence);
+    host_say("the program ends here: %s", sentence);
     journal_drop();
     journal_close();
     host_exit(3);

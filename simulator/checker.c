@@ -257,13 +257,13 @@ const struct deed *checker_unknown_use(const struct watch *w)
 
 void checker_forgotten(struct watch *w) { drop_all(w); }
 
-void checker_freed_nothing(const void *address, const char *note)
+void checker_freed_nothing(const void *address, const struct stream *s, const char *note)
 {
     if (!settings.check) return;
     const struct history *old = freed_at(address);
-    struct deed by = deed_of(NULL, 0);
+    struct deed by = deed_of(s, 0);
     if (!old || old->address != address || !report_begin("double free", &old->freed, &by)) return;
-    report_text("%s frees block %u a second time.", by.call, old->id);
+    report_text("%s (%s) frees block %u a second time.", by.call, report_stream(&by), old->id);
     report_block(old->id, old->bytes, &old->allocated);
     report_deed("freed", &old->freed);
     report_deed("again", &by);

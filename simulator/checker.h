@@ -42,9 +42,9 @@ void checker_freed_after_waiting(struct watched b);
 const struct deed *checker_unknown_use(const struct watch *w);
 /* The memory is no longer the device's business; it lives on. */
 void checker_forgotten(struct watch *w);
-/* A pointer that cannot be freed: the reason is said when it was freed before; `note`: what a device makes of that. */
+/* A pointer that cannot be freed: the reason is said when it was freed before. `s` NULL: by cudaFree; `note`: what a device makes of that. */
 #define REFUSED "the call answers cudaErrorInvalidValue. Had the address been given out again, the new owner would have lost its block."
-void checker_freed_nothing(const void *address, const char *note);
+void checker_freed_nothing(const void *address, const struct stream *s, const char *note);
 /* The program ends with this block alive. */
 void checker_leaked(struct watched b);
 

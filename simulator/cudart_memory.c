@@ -54,11 +54,11 @@ cudaError_t cudaFree(void *pointer)
     journal_number("block", memory_block(&p));
     bool starts = p.kind == PLACE_BLOCK && p.offset == p.chunk->offset;
     if (starts && p.chunk->leaving) {
-        checker_freed_nothing(pointer, "a real driver hangs or crashes at the next synchronise.");
-        call_stop("the program ends here: cudaFree was given a block that cudaFreeAsync has freed already. A real driver hangs or crashes at the next synchronise.");
+        checker_freed_nothing(pointer, NULL, "a real driver hangs or crashes at the next synchronise.");
+        call_stop("double free", "cudaFree was given a block that cudaFreeAsync has freed already. A real driver hangs or crashes at the next synchronise.");
     }
     if (!starts) {
-        checker_freed_nothing(pointer, REFUSED);
+        checker_freed_nothing(pointer, NULL, REFUSED);
         e = cudaErrorInvalidValue;
     } else if (p.pool) {
         checker_freed(memory_watched(&p, NULL), NULL, 0);

@@ -90,7 +90,7 @@ static cudaError_t free_async(void *pointer, cudaStream_t stream, bool per_threa
     struct place p = memory_find(pointer);
     journal_pool(p.pool);
     if (p.kind != PLACE_BLOCK || p.offset != p.chunk->offset) {
-        if (p.kind != PLACE_BLOCK) checker_freed_nothing(pointer, REFUSED);
+        if (p.kind != PLACE_BLOCK) checker_freed_nothing(pointer, s, REFUSED);
         return call_end(cudaErrorInvalidValue);
     }
     journal_number("block", p.chunk->id);
@@ -101,8 +101,8 @@ static cudaError_t free_async(void *pointer, cudaStream_t stream, bool per_threa
         journal_figures(p.pool);
     } else {
         if (p.chunk->leaving) {
-            checker_freed_nothing(pointer, "a real driver says nothing here and hangs or crashes at the next synchronise.");
-            call_stop("the program ends here: cudaFreeAsync was given a block of cudaMalloc that it has freed already. A real driver hangs or crashes at the next synchronise.");
+            checker_freed_nothing(pointer, s, "a real driver says nothing here and hangs or crashes at the next synchronise.");
+            call_stop("double free", "cudaFreeAsync was given a block of cudaMalloc that it has freed already. A real driver hangs or crashes at the next synchronise.");
         }
         p.chunk->leaving = true;
         struct op *op = stream_enqueue(s, OP_WORK, 0);
