@@ -7,6 +7,7 @@
 #
 # Nothing hangs for long: a plain run may take SECONDS_PLAIN (20) seconds, one under compute-sanitizer SECONDS_EACH (60), and what has not
 # begun after SECONDS_ALL (480) is not run. JOBS (8) programs run at a time. Exit status 0: the tables are whole.
+# shellcheck disable=SC2317  # the functions are called by the shells that xargs starts
 set -u
 file=$(realpath -m "${1:-build/order.md}")
 cd "$(dirname "$0")/.." || exit 1
