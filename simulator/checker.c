@@ -7,6 +7,8 @@
  * allocation only because it is not ordered after an access is told as the latter. */
 #include "checker.h"
 
+#include <string.h>
+
 #include "clock.h"
 #include "host.h"
 #include "journal.h"
@@ -279,6 +281,7 @@ void checker_leaked(struct watched b)
     if (!settings.check || !report_begin("leak", &b.watch->allocated, &b.watch->allocated)) return;
     report_text("block %u is still allocated at the end of the program.", b.id);
     report_block(b.id, b.bytes, &b.watch->allocated);
-    report_advice("free it: cudaFreeAsync or cudaFree for device memory, cudaFreeHost for pinned memory.");
+    bool pinned = !strncmp(b.watch->allocated.call, "cudaMallocHost", 14) || !strncmp(b.watch->allocated.call, "cudaHost", 8);
+    report_advice(pinned ? "cudaFreeHost, when no copy uses it any more." : b.watch->allocated.lane == HOST_LANE ? "cudaFree." : "cudaFreeAsync, after its last use, in the same stream or in one that waits for it.");
     report_end(b.id);
 }

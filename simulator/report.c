@@ -42,6 +42,7 @@ bool report_begin(const char *kind, const struct deed *one, const struct deed *o
     for (unsigned i = 0; i < known; i++)
         if (!strcmp(seen[i].kind, kind) && seen[i].one == one->site && seen[i].other == other->site) return false;
     if (count < REPORTS) seen[count] = (struct pair){ kind, one->site, other->site };
+    if (count == REPORTS) host_say("more than %d hazards: the others are only counted.", REPORTS);
     if (count++ >= REPORTS) return false;
     kind_now = kind;
     by_now = *other;
