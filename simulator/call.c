@@ -174,6 +174,15 @@ void call_hazard(const char *kind, const char *format, ...)
     host_exit(3);
 }
 
+void call_stop(const char *kind, const char *sentence)
+{
+    if (!settings.check) call_hazard(kind, "%s. %s", kind, sentence);
+    host_say("the program ends here: %s", sentence);
+    journal_drop();
+    journal_close();
+    host_exit(3);
+}
+
 void call_bad_handle(const char *what, enum handle_kind kind, const void *handle, const char *destroyer, const char *maker)
 {
     bool gone = handle_state(kind, handle) == HANDLE_GONE;

@@ -1,8 +1,13 @@
 /* The checker. One function for each way to be wrong; each compares the deed of the call on its way with deeds that came earlier in the program.
  *
- * Law: an access is dropped only when every work still to come is ordered after it, or when a later access that stays covers it. So memory grows
- * with the live blocks and with what is not yet synchronised, and with nothing else. */
+ * Law: an access is dropped only when every work still to come is ordered after it, or when a later access that stays covers it and comes after it
+ * or has been accused together with it. So memory grows with the live blocks and with what is not yet synchronised, and with nothing else.
+ *
+ * One missing edge is told once: of one stream's accesses the newest is named (who waits for it waits for all), and what is not ordered after the
+ * allocation only because it is not ordered after an access is told as the latter. */
 #include "checker.h"
+
+#include <string.h>
 
 #include "clock.h"
 #include "host.h"
@@ -99,17 +104,79 @@ void checker_allocated(struct watched b, struct stream *s, uint64_t number)
     b.watch->allocated = deed_of(s, number);
 }
 
-/* ---- use ---- */
+/* ---- use and free ---- */
 
-static void unordered(struct watched b, const struct access *a, struct deed by, const struct stream *s, bool write)
+/* The block's address was another's before, and the deed does not know of the new owner: it may be meant for the old one. */
+static void note_stale(struct watched b, const struct stream *s, uint64_t number)
 {
+    if (is_before(&b.watch->allocated, s, number)) return;
+    const struct history *old = freed_at(b.address);
+    if (old) report_note("block %u had this address before, until it was freed. If the call is meant for that one, its pointer is stale.", old->id);
+}
+
+/* One copy that reads what it writes. */
+static void tell_overlap(struct watched b, const struct deed *by)
+{
+    if (!report_begin("overlapping copy", by, by)) return;
+    report_text("%s (%s) reads and writes the same bytes of block %u. The memory areas of a copy may not overlap.", by->call, report_stream(by), b.id);
+    report_block(b.id, b.bytes, &b.watch->allocated);
+    report_deed("copied", by);
+    report_advice("copy through a second block, or in pieces no longer than the distance between the two places.");
+    report_end(b.id);
+}
+
+static void tell_unordered(struct watched b, const struct access *a, struct deed by, const struct stream *s, bool write)
+{
+    if (a->by.lane == by.lane && a->by.number == by.number) {
+        tell_overlap(b, &by);
+        return;
+    }
     if (!report_begin(write ? a->write ? "unordered writes" : "write not ordered after a read" : "read not ordered after a write", &a->by, &by)) return;
     report_text("%s (%s) and %s (%s) touch the same bytes of block %u, and nothing orders them.", by.call, report_stream(&by), a->by.call, report_stream(&a->by), b.id);
     report_block(b.id, b.bytes, &b.watch->allocated);
     report_deed(a->write ? "written" : "read", &a->by);
     report_deed(write ? "written" : "read", &by);
     report_missing_edge(&a->by, &by, s);
+    note_stale(b, s, by.number);
     report_end(b.id);
+}
+
+static void tell_free_too_early(struct watched b, const struct access *a, struct deed by, const struct stream *s, bool unused)
+{
+    (void)unused;
+    if (!report_begin("free before the use ends", &a->by, &by)) return;
+    report_text("%s (%s) frees block %u while %s (%s) may still be using it.", by.call, report_stream(&by), b.id, a->by.call, report_stream(&a->by));
+    report_block(b.id, b.bytes, &b.watch->allocated);
+    report_deed(a->write ? "written" : "read", &a->by);
+    report_deed("freed", &by);
+    report_missing_edge(&a->by, &by, s);
+    if (!s) report_note("for a block of a pool, cudaFree waits for nothing. cudaFreeAsync frees it in the order of a stream.");
+    report_end(b.id);
+}
+
+static void tell_before_allocation(struct watched b, struct deed by, const struct stream *s, bool free)
+{
+    const struct deed *allocated = &b.watch->allocated;
+    if (!report_begin(free ? "free before allocation" : "use before allocation", allocated, &by)) return;
+    report_text("%s (%s) %s block %u, and nothing orders it after the allocation (%s).", by.call, report_stream(&by), free ? "frees" : "uses", b.id, report_stream(allocated));
+    report_block(b.id, b.bytes, allocated);
+    report_deed(free ? "freed" : "used", &by);
+    report_missing_edge(allocated, &by, s);
+    note_stale(b, s, by.number);
+    report_end(b.id);
+}
+
+/* Tells of each access that conflicts with the deed `by` and does not come before it; true when there is one. */
+static bool accuse(struct watched b, struct deed by, const struct stream *s, size_t from, size_t to, bool write,
+                   void (*tell)(struct watched, const struct access *, struct deed, const struct stream *, bool))
+{
+    uint32_t told = HOST_LANE;
+    for (const struct access *a = b.watch->accesses; a; a = a->next) {          /* the newest comes first */
+        if ((!write && !a->write) || a->from >= to || from >= a->to || is_before(&a->by, s, by.number)) continue;
+        if (a->by.lane != told) tell(b, a, by, s, write);
+        told = a->by.lane;
+    }
+    return told != HOST_LANE;
 }
 
 void checker_used(struct watched b, struct stream *s, uint64_t number, size_t from, size_t to, bool write)
@@ -124,41 +191,38 @@ void checker_used(struct watched b, struct stream *s, uint64_t number, size_t fr
         report_advice("ask for as many bytes as are used, or use fewer. A device notices only what lies outside its 32 MiB steps.");
         report_end(b.id);
     }
-    if (!is_before(&w->allocated, s, number) && report_begin("use before allocation", &w->allocated, &by)) {
-        const struct history *old = freed_at(b.address);
-        report_text("%s (%s) uses block %u, and nothing orders it after the allocation (%s).", by.call, report_stream(&by), b.id, report_stream(&w->allocated));
-        report_block(b.id, b.bytes, &w->allocated);
-        report_deed("used", &by);
-        report_missing_edge(&w->allocated, &by, s);
-        if (old) report_note("the address was given out before: block %u had it until it was freed. If that one was meant, the pointer is stale.", old->id);
-        report_end(b.id);
-    }
+    bool accused = w->accesses && accuse(b, by, s, from, to, write, tell_unordered);
+    if (!accused && !is_before(&w->allocated, s, number)) tell_before_allocation(b, by, s, false);
     for (struct access **at = &w->accesses; *at;) {
         struct access *a = *at;
-        bool before = is_before(&a->by, s, number);
-        if ((write || a->write) && a->from < to && from < a->to && !before) unordered(b, a, by, s, write);
-        if (before && from <= a->from && a->to <= to && (write || !a->write)) drop(w, at);
+        bool covered = from <= a->from && a->to <= to;
+        if (covered && (write || (!a->write && is_before(&a->by, s, number)))) drop(w, at);
         else at = &a->next;
     }
     remember(w, by, from, to, write);
 }
 
-void checker_used_nothing(const void *address, size_t bytes, struct stream *s, uint64_t number, bool write)
+void checker_used_nothing(const void *address, size_t bytes, struct stream *s, uint64_t number, bool write, struct watched below)
 {
     if (!settings.check) return;
-    (void)bytes;
     struct deed by = deed_of(s, number);
     const struct history *old = freed_at(address);
-    if (!report_begin(old ? "use after free" : "use of memory that was never allocated", old ? &old->freed : &by, &by)) return;
+    if (!report_begin(old ? "use after free" : "use of memory that is not allocated", old ? &old->freed : &by, &by)) return;
     if (old) {
         report_text("%s (%s) %s block %u, which %s (%s) has freed.", by.call, report_stream(&by), write ? "writes" : "reads", old->id, old->freed.call, report_stream(&old->freed));
         report_block(old->id, old->bytes, &old->allocated);
         report_deed("freed", &old->freed);
+        report_deed("used", &by);
+        report_late_use(&old->freed, &by);
     } else {
-        report_text("%s (%s) %s %p, an address of the device where nothing is allocated.", by.call, report_stream(&by), write ? "writes" : "reads", address);
+        report_text("%s (%s) %s %zu bytes at an address of the device where nothing is allocated.", by.call, report_stream(&by), write ? "writes" : "reads", bytes);
+        if (below.watch) report_block(below.id, below.bytes, &below.watch->allocated);
+        report_deed("used", &by);
+        if (below.watch)
+            report_note("block %u starts %zu bytes before the address. Is an offset too large, or counted twice, in ints and in bytes?", below.id,
+                        (size_t)((const char *)address - (const char *)below.address));
+        report_advice("use only what cudaMallocAsync or cudaMalloc returned.");
     }
-    report_deed("used", &by);
-    report_advice(old ? "free a block after its last use, in the same stream or in one that waits for it." : "use only what cudaMallocAsync or cudaMalloc returned.");
     report_end(old ? old->id : 0);
 }
 
@@ -166,24 +230,9 @@ void checker_used_nothing(const void *address, size_t bytes, struct stream *s, u
 
 static void check_free(struct watched b, struct stream *s, uint64_t number)
 {
-    struct watch *w = b.watch;
     struct deed by = deed_of(s, number);
-    if (!is_before(&w->allocated, s, number) && report_begin("free before allocation", &w->allocated, &by)) {
-        report_text("%s (%s) frees block %u, and nothing orders it after the allocation (%s).", by.call, report_stream(&by), b.id, report_stream(&w->allocated));
-        report_block(b.id, b.bytes, &w->allocated);
-        report_deed("freed", &by);
-        report_missing_edge(&w->allocated, &by, s);
-        report_end(b.id);
-    }
-    for (const struct access *a = w->accesses; a; a = a->next) {
-        if (is_before(&a->by, s, number) || !report_begin("free before the use ends", &a->by, &by)) continue;
-        report_text("%s (%s) frees block %u while %s (%s) may still be using it.", by.call, report_stream(&by), b.id, a->by.call, report_stream(&a->by));
-        report_block(b.id, b.bytes, &w->allocated);
-        report_deed(a->write ? "written" : "read", &a->by);
-        report_deed("freed", &by);
-        report_missing_edge(&a->by, &by, s);
-        report_end(b.id);
-    }
+    bool accused = accuse(b, by, s, 0, SIZE_MAX, true, tell_free_too_early);
+    if (!accused && !is_before(&b.watch->allocated, s, number)) tell_before_allocation(b, by, s, true);
     remember_freed(b, by);
 }
 
@@ -201,17 +250,27 @@ void checker_freed_after_waiting(struct watched b)
     drop_all(b.watch);
 }
 
-void checker_freed_nothing(const void *address)
+const struct deed *checker_unknown_use(const struct watch *w)
+{
+    for (const struct access *a = w->accesses; a; a = a->next)
+        if (!order_covers(host_knowledge(), a->by.lane, a->by.number)) return &a->by;
+    return NULL;
+}
+
+void checker_forgotten(struct watch *w) { drop_all(w); }
+
+void checker_freed_nothing(const void *address, const struct stream *s, const char *note)
 {
     if (!settings.check) return;
     const struct history *old = freed_at(address);
-    struct deed by = deed_of(NULL, 0);
+    struct deed by = deed_of(s, 0);
     if (!old || old->address != address || !report_begin("double free", &old->freed, &by)) return;
-    report_text("%s frees block %u a second time.", by.call, old->id);
+    report_text("%s (%s) frees block %u a second time.", by.call, report_stream(&by), old->id);
     report_block(old->id, old->bytes, &old->allocated);
     report_deed("freed", &old->freed);
     report_deed("again", &by);
-    report_advice("free each block once; the call returned cudaErrorInvalidValue, and its answer should be checked. Had the address been given out again, the new owner would have lost its block.");
+    report_advice("free each block once: leave one of the two calls out.");
+    report_note("%s", note);
     report_end(old->id);
 }
 
@@ -222,6 +281,7 @@ void checker_leaked(struct watched b)
     if (!settings.check || !report_begin("leak", &b.watch->allocated, &b.watch->allocated)) return;
     report_text("block %u is still allocated at the end of the program.", b.id);
     report_block(b.id, b.bytes, &b.watch->allocated);
-    report_advice("free it: cudaFreeAsync or cudaFree for device memory, cudaFreeHost for pinned memory.");
+    bool pinned = !strncmp(b.watch->allocated.call, "cudaMallocHost", 14) || !strncmp(b.watch->allocated.call, "cudaHost", 8);
+    report_advice(pinned ? "cudaFreeHost, when no copy uses it any more." : b.watch->allocated.lane == HOST_LANE ? "cudaFree." : "cudaFreeAsync, after its last use, in the same stream or in one that waits for it.");
     report_end(b.id);
 }

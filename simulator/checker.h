@@ -2,7 +2,15 @@
  *
  * It judges each call by vector clocks (order.h): what comes before a piece of work is what its stream, the events that it waits for, the legacy stream and
  * the host's waiting and asking put before it, and nothing else. The time at which things happen to run, and edges that the allocator inserts for
- * itself, never excuse a program. SIM_CHECK=off turns it off. */
+ * itself, never excuse a program. SIM_CHECK=off turns it off.
+ *
+ * No right program is accused. So where it cannot see, it takes the program's part (chosen):
+ * - All host threads count as one: what one of them has waited for comes before what any of them queues from then on.
+ * - A host function that has begun has told the host what comes before it in its stream, whether or not the host listened. So a program that
+ *   does not listen is accused only where the function begins late (SIM_PACE=late).
+ * - A query that answers cudaSuccess has told the host as much as waiting would, whether or not the answer was read.
+ * What it does not see at all: loads and stores of the host; use by an old pointer that the stream orders after the new owner's allocation.
+ * What it does not take for an order: the gate of a launch_hold, and what a kernel writes for the host to poll. */
 #ifndef SIM_CHECKER_H
 #define SIM_CHECKER_H
 
@@ -24,14 +32,19 @@ void checker_call(const char *name, void *site);
 void checker_allocated(struct watched b, struct stream *s, uint64_t number);
 /* Work `number` of stream `s` reads or writes [from, to) of the block; `to` may lie beyond its end. */
 void checker_used(struct watched b, struct stream *s, uint64_t number, size_t from, size_t to, bool write);
-/* The same at an address where no block is alive. */
-void checker_used_nothing(const void *address, size_t bytes, struct stream *s, uint64_t number, bool write);
+/* The same at an address where no block is alive. `below`: the live block before it, if there is one (else .watch is NULL). */
+void checker_used_nothing(const void *address, size_t bytes, struct stream *s, uint64_t number, bool write, struct watched below);
 /* The block is freed in the order of `s`; NULL: by cudaFree, which for a pool's block waits for nothing. */
 void checker_freed(struct watched b, struct stream *s, uint64_t number);
 /* The same for memory whose freeing call waits for the device. */
 void checker_freed_after_waiting(struct watched b);
-/* A pointer that cannot be freed: the reason is said when it was freed before. */
-void checker_freed_nothing(const void *address);
+/* A use of the memory that the host does not know to be over, or NULL. */
+const struct deed *checker_unknown_use(const struct watch *w);
+/* The memory is no longer the device's business; it lives on. */
+void checker_forgotten(struct watch *w);
+/* A pointer that cannot be freed: the reason is said when it was freed before. `s` NULL: by cudaFree; `note`: what a device makes of that. */
+#define REFUSED "the call answers cudaErrorInvalidValue. Had the address been given out again, the new owner would have lost its block."
+void checker_freed_nothing(const void *address, const struct stream *s, const char *note);
 /* The program ends with this block alive. */
 void checker_leaked(struct watched b);
 

@@ -10,12 +10,19 @@
 #include "timeline.h"
 #include "work.h"
 
-/* The call waits until its device is idle; the pools do not count that as a synchronise (measured: cudaFree, cudaFreeHost). */
-static void wait_for_device(void)
+/* The call waits until its device is idle; the pools do not count that as a synchronise (measured: cudaFree, cudaFreeHost). It also waits for the
+ * streams of other devices that use the memory (chosen: not measured, and not documented either). */
+static void wait_for_device(const struct watch *w)
 {
     timeline_wait_device(device_current(), call_name());
     for (struct stream *s = stream_first(); s; s = s->next)
         if (s->device == device_current()) stream_host_knows(s, s->last, false);
+    const struct deed *use;
+    while ((use = checker_unknown_use(w))) {
+        struct stream *s = stream_of_lane(use->lane);
+        timeline_wait(s, s->last, call_name());
+        stream_host_knows(s, s->last, false);
+    }
 }
 
 /* ---- device memory ---- */
@@ -46,10 +53,12 @@ cudaError_t cudaFree(void *pointer)
     struct place p = memory_find(pointer);
     journal_number("block", memory_block(&p));
     bool starts = p.kind == PLACE_BLOCK && p.offset == p.chunk->offset;
-    if (starts && p.chunk->leaving)
-        call_hazard("double free", "cudaFree was given block %u, which cudaFreeAsync has freed already. A real driver hangs or crashes at the next synchronise.\n  To do: free it once.", p.chunk->id);
+    if (starts && p.chunk->leaving) {
+        checker_freed_nothing(pointer, NULL, "a real driver hangs or crashes at the next synchronise.");
+        call_stop("double free", "cudaFree was given a block that cudaFreeAsync has freed already. A real driver hangs or crashes at the next synchronise.");
+    }
     if (!starts) {
-        checker_freed_nothing(pointer);
+        checker_freed_nothing(pointer, NULL, REFUSED);
         e = cudaErrorInvalidValue;
     } else if (p.pool) {
         checker_freed(memory_watched(&p, NULL), NULL, 0);
@@ -58,7 +67,7 @@ cudaError_t cudaFree(void *pointer)
         journal_number("reserved", pool_reserved(p.pool));
         journal_number("used", p.pool->used);
     } else {
-        wait_for_device();
+        wait_for_device(&p.chunk->watch);
         checker_freed_after_waiting(memory_watched(&p, NULL));
         memory_free(&p);
     }
@@ -113,7 +122,7 @@ cudaError_t cudaFreeHost(void *pointer)
     if (p) {
         journal_number("block", p->id);
         clock_charge((time_ns)((double)p->bytes / (double)MiB * 86e3));
-        wait_for_device();
+        wait_for_device(&p->watch);
         checker_freed_after_waiting((struct watched){ &p->watch, p->id, p->base, p->bytes });
         memory_unpin(p);
     }
@@ -139,7 +148,8 @@ cudaError_t cudaHostUnregister(void *pointer)
     struct pinned *p = e ? NULL : pinned_at(pointer, true);
     if (!e && !p) e = cudaErrorHostMemoryNotRegistered;
     if (p) {
-        wait_for_device();
+        wait_for_device(&p->watch);
+        checker_forgotten(&p->watch);
         memory_unpin(p);
     }
     return call_end(e);

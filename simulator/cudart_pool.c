@@ -90,7 +90,7 @@ static cudaError_t free_async(void *pointer, cudaStream_t stream, bool per_threa
     struct place p = memory_find(pointer);
     journal_pool(p.pool);
     if (p.kind != PLACE_BLOCK || p.offset != p.chunk->offset) {
-        if (p.kind != PLACE_BLOCK) checker_freed_nothing(pointer);
+        if (p.kind != PLACE_BLOCK) checker_freed_nothing(pointer, s, REFUSED);
         return call_end(cudaErrorInvalidValue);
     }
     journal_number("block", p.chunk->id);
@@ -100,9 +100,10 @@ static cudaError_t free_async(void *pointer, cudaStream_t stream, bool per_threa
         pool_free(p.pool, p.chunk, s, number);
         journal_figures(p.pool);
     } else {
-        if (p.chunk->leaving)
-            call_hazard("double free", "cudaFreeAsync was given block %u, which came from cudaMalloc and has been freed by cudaFreeAsync already. A real driver "
-                        "says nothing here and hangs or crashes at the next synchronise.\n  To do: free it once.", p.chunk->id);
+        if (p.chunk->leaving) {
+            checker_freed_nothing(pointer, s, "a real driver says nothing here and hangs or crashes at the next synchronise.");
+            call_stop("double free", "cudaFreeAsync was given a block of cudaMalloc that it has freed already. A real driver hangs or crashes at the next synchronise.");
+        }
         p.chunk->leaving = true;
         struct op *op = stream_enqueue(s, OP_WORK, 0);
         checker_freed(memory_watched(&p, NULL), s, op->number);

@@ -48,10 +48,18 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream)
 
 /* ---- waiting and asking ---- */
 
-/* The legacy stream's end is also the end of what the blocking streams have so far. */
-static void include_blocking(struct stream *s)
+/* Waiting or asking for the legacy stream is for the blocking streams, too. It puts nothing into the legacy stream, so it orders nothing on the device. */
+static struct stream *next_meant(struct stream *asked, struct stream *after)
 {
-    if (s->kind == STREAM_LEGACY) stream_mark(s);
+    if (asked->kind != STREAM_LEGACY) return after ? NULL : asked;
+    struct stream *s = after ? after->next : stream_first();
+    while (s && (s->device != asked->device || s->kind == STREAM_NON_BLOCKING)) s = s->next;
+    return s;
+}
+
+static void host_knows(struct stream *asked, bool waited)
+{
+    for (struct stream *s = NULL; (s = next_meant(asked, s));) stream_host_knows(s, s->last, waited);
 }
 
 static cudaError_t synchronize(cudaStream_t stream, bool per_thread)
@@ -59,9 +67,8 @@ static cudaError_t synchronize(cudaStream_t stream, bool per_thread)
     cudaError_t e = call_begin("cudaStreamSynchronize", COST_SYNCHRONISE);
     if (!e) {
         struct stream *s = call_stream(stream, per_thread);
-        include_blocking(s);
-        timeline_wait(s, s->last, call_name());
-        stream_host_knows(s, s->last, true);
+        for (struct stream *each = NULL; (each = next_meant(s, each));) timeline_wait(each, each->last, call_name());
+        host_knows(s, true);
         pools_synchronized();
         e = device_faulted();
     }
@@ -76,9 +83,9 @@ static cudaError_t query(cudaStream_t stream, bool per_thread)
     cudaError_t e = call_begin("cudaStreamQuery", settings.pace == PACE_LATE ? 1000000 : COST_QUERY);
     if (!e) {
         struct stream *s = call_stream(stream, per_thread);
-        include_blocking(s);
-        if (s->done < s->last) e = cudaErrorNotReady;
-        else stream_host_knows(s, s->last, false);
+        for (struct stream *each = NULL; (each = next_meant(s, each));)
+            if (each->done < each->last) e = cudaErrorNotReady;
+        if (!e) host_knows(s, false);
     }
     return call_end(e);
 }

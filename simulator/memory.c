@@ -62,6 +62,15 @@ struct watched memory_watched(struct place *p, size_t *at)
     return (struct watched){ &p->pinned->watch, p->pinned->id, p->pinned->base, p->pinned->bytes };
 }
 
+struct watched memory_below(const struct place *p)
+{
+    const struct chunk *below = NULL;
+    for (const struct chunk *c = p->heap->first; c && c->offset <= p->offset; c = c->next)
+        if (c->live) below = c;
+    if (!below) return (struct watched){ .watch = NULL };
+    return (struct watched){ (struct watch *)&below->watch, below->id, memory_address(p->heap, below), below->asked };
+}
+
 bool memory_reachable(const struct place *p, int device)
 {
     if (!p->heap) return true;

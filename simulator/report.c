@@ -42,6 +42,7 @@ bool report_begin(const char *kind, const struct deed *one, const struct deed *o
     for (unsigned i = 0; i < known; i++)
         if (!strcmp(seen[i].kind, kind) && seen[i].one == one->site && seen[i].other == other->site) return false;
     if (count < REPORTS) seen[count] = (struct pair){ kind, one->site, other->site };
+    if (count == REPORTS) host_say("more than %d hazards: the others are only counted.", REPORTS);
     if (count++ >= REPORTS) return false;
     kind_now = kind;
     by_now = *other;
@@ -70,54 +71,75 @@ const char *report_stream(const struct deed *d)
     return buffer;
 }
 
-void report_deed(const char *what, const struct deed *d)
+/* Where a call stands. The places of one report are looked up once each: looking up takes milliseconds. */
+static const char *place_of(const struct deed *d)
 {
-    char place[512];
-    host_source_line(d->site, place, sizeof place);
-    add("\n  %-10s %s, %s, at %s", what, d->call, report_stream(d), place);
+    static struct { void *site; char text[256]; } known[16];
+    static unsigned next;
+    for (unsigned i = 0; i < 16; i++)
+        if (known[i].site == d->site && known[i].text[0]) return known[i].text;
+    unsigned i = next++ % 16;
+    known[i].site = d->site;
+    host_source_line(d->site, known[i].text, sizeof known[i].text);
+    return known[i].text;
 }
+
+void report_deed(const char *what, const struct deed *d) { add("\n  %-10s %s, %s, at %s", what, d->call, report_stream(d), place_of(d)); }
 
 void report_block(uint32_t id, size_t bytes, const struct deed *allocated)
 {
-    char place[512];
-    host_source_line(allocated->site, place, sizeof place);
-    add("\n  %-10s %s, %s, at %s (block %u, %zu bytes)", "allocated", allocated->call, report_stream(allocated), place, id, bytes);
+    report_deed("allocated", allocated);
+    add(" (block %u, %zu bytes)", id, bytes);
 }
 
-/* "launch_add (lessons/03_stream_order.c:31)" */
-static const char *call_and_line(const struct deed *d, char *buffer, size_t size)
+/* How the program writes the stream, as far as can be known. */
+static const char *stream_in_code(const struct deed *d)
 {
-    char place[512];
-    host_source_line(d->site, place, sizeof place);
-    snprintf(buffer, size, "%s (%s)", d->call, place);
-    return buffer;
+    return d->stream == 0 ? "cudaStreamLegacy" : d->stream == -1 ? "cudaStreamPerThread" : report_stream(d);
 }
 
 void report_missing_edge(const struct deed *earlier, const struct deed *later, const struct stream *s)
 {
-    char one[640], other[640];
-    call_and_line(earlier, one, sizeof one);
-    call_and_line(later, other, sizeof other);
+    const char *first = report_stream(earlier), *second = report_stream(later);
     if (!s) {
-        add("\n  To do: cudaStreamSynchronize of %s between %s and %s.", report_stream(earlier), one, other);
+        add("\n  Missing:   the host has not waited for %s.\n  To do:     cudaStreamSynchronize(%s) between %s (%s) and %s (%s).",
+            earlier->call, stream_in_code(earlier), earlier->call, place_of(earlier), later->call, place_of(later));
         return;
     }
-    const struct order *known = &s->known.everything;
-    if (earlier->lane < known->lanes && known->reached[earlier->lane])
-        add("\n  Missing: %s waits for %s, but only up to a place before %s.\n  To do: record the event after that call, and make %s wait for it before %s.",
-            report_stream(later), report_stream(earlier), one, report_stream(later), other);
+    const struct order *told = &s->known.dependencies, *host = host_knowledge();
+    uint64_t by_event = earlier->lane < told->lanes ? told->reached[earlier->lane] : 0, by_host = earlier->lane < host->lanes ? host->reached[earlier->lane] : 0;
+    if (earlier->stream == -1 && later->stream == -1)
+        add("\n  Missing:   nothing orders the two: cudaStreamPerThread is another stream in each thread.");
+    else if (by_event > by_host)
+        add("\n  Missing:   %s waits for %s, but only up to a place before %s (%s):\n             the event was recorded too early, or the wait came before it was recorded anew.",
+            second, first, earlier->call, place_of(earlier));
+    else if (by_host)
+        add("\n  Missing:   nothing makes %s wait for %s. The host has waited for %s, but before that call.", second, earlier->call, first);
     else
-        add("\n  Missing: nothing makes %s wait for %s.\n  To do: cudaEventRecord(event, %s) after %s, then cudaStreamWaitEvent(%s, event, 0) before %s.",
-            report_stream(later), report_stream(earlier), report_stream(earlier), one, report_stream(later), other);
+        add("\n  Missing:   nothing makes %s wait for %s.", second, first);
+    add("\n  To do:     cudaEventRecord(event, %s) after %s (%s), then\n             cudaStreamWaitEvent(%s, event, 0) before %s (%s).",
+        stream_in_code(earlier), earlier->call, place_of(earlier), stream_in_code(later), later->call, place_of(later));
+    bool legacy = earlier->stream == 0 || later->stream == 0;
+    if (legacy && (s->kind == STREAM_NON_BLOCKING || stream_of_lane(earlier->lane)->kind == STREAM_NON_BLOCKING))
+        report_note("the legacy stream and a stream made with cudaStreamNonBlocking do not wait for each other.");
 }
 
-void report_advice(const char *advice) { add("\n  To do: %s", advice); }
+void report_late_use(const struct deed *freed, const struct deed *used)
+{
+    add("\n  To do:     call %s (%s) after %s (%s)", freed->call, place_of(freed), used->call, place_of(used));
+    if (freed->lane == HOST_LANE) add(", when the host has waited for %s.", report_stream(used));
+    else if (freed->lane == used->lane) add(".");
+    else add(", and make %s wait for %s first:\n             cudaEventRecord(event, %s), then cudaStreamWaitEvent(%s, event, 0).",
+             report_stream(freed), used->call, stream_in_code(used), stream_in_code(freed));
+}
+
+void report_advice(const char *advice) { add("\n  To do:     %s", advice); }
 
 void report_note(const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    add("\n  Note: ");
+    add("\n  Note:      ");
     add_arguments(format, arguments);
     va_end(arguments);
 }

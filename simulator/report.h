@@ -13,6 +13,8 @@ void report_block(uint32_t id, size_t bytes, const struct deed *allocated);
 void report_deed(const char *what, const struct deed *d);
 /* What is missing between `earlier` and `later`; `s`: the stream of `later`, NULL for the host. */
 void report_missing_edge(const struct deed *earlier, const struct deed *later, const struct stream *s);
+/* What to do about a use that comes after the free. */
+void report_late_use(const struct deed *freed, const struct deed *used);
 void report_advice(const char *text);
 void report_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void report_end(uint32_t block);

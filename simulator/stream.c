@@ -169,17 +169,32 @@ uint64_t stream_mark(struct stream *s)
     return s->last;
 }
 
+/* A record of work `number`, the newest of its stream or the one before it; with one user. */
+static struct record *place_of(struct stream *s, uint64_t number)
+{
+    struct record *r = host_allocate(sizeof *r);
+    r->users = 1;
+    r->stream = s;
+    r->number = number;
+    knowledge_join(&r->known, &s->known);
+    knowledge_raise(&r->known, s->lane, number);
+    return r;
+}
+
 struct record *stream_record(struct stream *s)
 {
     struct op *op = stream_enqueue(s, OP_RECORD, clock_pace(WORK_EVENT));
-    struct record *r = host_allocate(sizeof *r);
-    r->users = 2;                      /* the caller and the op */
-    r->stream = s;
-    r->number = op->number;
-    knowledge_join(&r->known, &s->known);
-    knowledge_raise(&r->known, s->lane, op->number);
+    struct record *r = place_of(s, op->number);
+    r->users++;                        /* the caller and the op */
     op->record = r;
     return r;
+}
+
+struct op *stream_enqueue_function(struct stream *s, time_ns duration)
+{
+    struct op *op = stream_enqueue(s, OP_HOST, duration);
+    op->record = place_of(s, op->number - 1);
+    return op;
 }
 
 void record_release(struct record *r)
@@ -197,7 +212,10 @@ void stream_wait(struct stream *s, struct record *r)
         struct op *op = append(s, OP_WAIT, 0);
         op->record = r;
         r->users++;
-    } else if (!s->head) {
+    } else if (s->head) {
+        append(s, OP_MARK, 0);
+    } else {
+        s->done = ++s->last;
         s->free_at = time_max(s->free_at, r->finish);
     }
     knowledge_join(&s->known, &r->known);

@@ -29,7 +29,8 @@ struct stream {
     time_ns          free_at;          /* when work `done` finished */
     struct op       *head, *tail;
     uint32_t         active_at;        /* place in the timeline's list of streams with work, plus 1 */
-    struct knowledge known;            /* what comes before the next piece of work */
+    struct knowledge known;            /* what comes before the next piece of work; it grows only together with `last`, */
+                                       /* but for what the host knows: who covers `last` has all of it */
     uint64_t         host_version;     /* how much of the host's knowledge is in `known` */
     struct stream   *next;             /* all streams */
 };
@@ -61,7 +62,7 @@ struct op {
     uint64_t         number;           /* in its stream */
     uint64_t         turn;             /* over all streams: decides between equal times */
     time_ns          issued, start, finish, duration;
-    struct record   *record;           /* OP_RECORD, OP_WAIT */
+    struct record   *record;           /* OP_RECORD, OP_WAIT; OP_HOST: what comes before it */
     struct stream   *other;            /* OP_WAIT without a record: this stream ... */
     uint64_t         other_number;     /* ... must have done this */
     const volatile int *gate;          /* OP_HOLD */
@@ -97,6 +98,8 @@ struct stream *stream_of_lane(uint32_t lane);
 /* Queues a piece of work; the caller fills in what its kind needs before the next timeline call. The legacy stream and the blocking ones
  * wait for each other here (documented: CUDA programming guide, default stream). */
 struct op *stream_enqueue(struct stream *s, enum op_kind kind, time_ns duration);
+/* The same for a host function, with the record of what comes before it. */
+struct op *stream_enqueue_function(struct stream *s, time_ns duration);
 /* A mark: costs nothing when the stream has no work. Returns its number. */
 uint64_t stream_mark(struct stream *s);
 /* Records a place for an event; the caller owns one use of the record. */

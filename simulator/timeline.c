@@ -78,6 +78,7 @@ static void run_host_function(struct op *op)
 {
     struct worker *w = idle_workers;
     op->dispatched = true;
+    record_host_knows(op->record, false);       /* whatever the program's threads now do may come from this function (chosen: see checker.h) */
     if (w) {
         idle_workers = w->next_idle;
         w->op = op;

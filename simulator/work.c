@@ -32,12 +32,18 @@ static bool is_allowed(const struct place *p, size_t bytes, int device, bool cop
     return peer || (copy && p->heap && !p->pool) || memory_reachable(p, device);
 }
 
+/* Was the place freed, or never allocated? */
+static bool is_nobodys(const struct place *p)
+{
+    return p->kind == PLACE_UNUSED || (p->kind == PLACE_BLOCK && p->chunk->leaving);
+}
+
 /* Tells the checker what an op does with a place. */
 static void used(struct place *p, const void *address, size_t bytes, const struct op *op, bool write)
 {
     size_t at = 0;
-    if (p->kind == PLACE_UNUSED) checker_used_nothing(address, bytes, op->stream, op->number, write);
-    if (p->kind == PLACE_UNUSED || p->kind == PLACE_PAGEABLE) return;
+    if (is_nobodys(p)) checker_used_nothing(address, bytes, op->stream, op->number, write, memory_below(p));
+    if (is_nobodys(p) || p->kind == PLACE_PAGEABLE) return;
     struct watched b = memory_watched(p, &at);
     checker_used(b, op->stream, op->number, at, at + bytes, write);
 }
@@ -45,7 +51,7 @@ static void used(struct place *p, const void *address, size_t bytes, const struc
 /* A call that is refused because its memory was freed is an error of the program all the same. */
 static cudaError_t refuse(const struct place *p, const void *address, size_t bytes, struct stream *s, bool write)
 {
-    if (p->kind == PLACE_UNUSED) checker_used_nothing(address, bytes, s, s->last + 1, write);
+    if (is_nobodys(p)) checker_used_nothing(address, bytes, s, s->last + 1, write, memory_below(p));
     return cudaErrorInvalidValue;
 }
 
@@ -201,7 +207,7 @@ cudaError_t work_hold(const volatile int *open, struct stream *s)
 
 cudaError_t work_host_function(void (*function)(void *), void *argument, struct stream *s)
 {
-    struct op *op = stream_enqueue(s, OP_HOST, clock_pace(WORK_HOST_FUNCTION));
+    struct op *op = stream_enqueue_function(s, clock_pace(WORK_HOST_FUNCTION));
     op->name = "host function";
     op->function = function;
     op->argument = argument;

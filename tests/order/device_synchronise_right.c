@@ -1,0 +1,23 @@
+/* cudaDeviceSynchronize waits for all streams of the current device.
+ * Devices: 2 */
+#include "kernels.h"
+#include "workbook.h"
+
+int main(void)
+{
+    size_t count = MiB / sizeof(int);
+    int *data;
+    cudaStream_t a, b;
+    CHECK(cudaStreamCreate(&a));
+    CHECK(cudaStreamCreate(&b));
+    CHECK(cudaMalloc((void **)&data, MiB));
+
+    CHECK(launch_fill(data, 1, count, a));              /* one */
+    CHECK(cudaSetDevice(0));
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaSetDevice(0));
+    CHECK(launch_add(data, 1, count, b));               /* other */
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaFree(data));
+    return 0;
+}

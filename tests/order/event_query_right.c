@@ -1,0 +1,24 @@
+/* The host asks for an event, recorded after the writing, until the answer is cudaSuccess. */
+#include "kernels.h"
+#include "workbook.h"
+
+int main(void)
+{
+    size_t count = MiB / sizeof(int);
+    int *data;
+    cudaStream_t a, b;
+    cudaEvent_t written;
+    CHECK(cudaStreamCreate(&a));
+    CHECK(cudaStreamCreate(&b));
+    CHECK(cudaEventCreate(&written));
+    CHECK(cudaMallocAsync((void **)&data, MiB, a));
+
+    CHECK(launch_fill(data, 1, count, a));              /* one */
+    CHECK(cudaEventRecord(written, a));
+    while (cudaEventQuery(written) == cudaErrorNotReady) ;
+    CHECK(launch_add(data, 1, count, b));               /* other */
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaFreeAsync(data, b));
+    CHECK(cudaStreamSynchronize(b));
+    return 0;
+}

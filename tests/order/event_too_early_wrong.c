@@ -1,0 +1,25 @@
+/* The event is recorded before the writing that it is meant to announce.
+ * Kind: unordered writes */
+#include "kernels.h"
+#include "workbook.h"
+
+int main(void)
+{
+    size_t count = MiB / sizeof(int);
+    int *data;
+    cudaStream_t a, b;
+    cudaEvent_t written;
+    CHECK(cudaStreamCreate(&a));
+    CHECK(cudaStreamCreate(&b));
+    CHECK(cudaEventCreate(&written));
+
+    CHECK(cudaMallocAsync((void **)&data, MiB, a));
+    CHECK(cudaEventRecord(written, a));
+    CHECK(launch_fill(data, 1, count, a));              /* one */
+    CHECK(cudaStreamWaitEvent(b, written, 0));
+    CHECK(launch_add(data, 1, count, b));               /* other */
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaFreeAsync(data, b));
+    CHECK(cudaStreamSynchronize(b));
+    return 0;
+}

@@ -1,0 +1,24 @@
+/* The host reads a pinned buffer before the copy to it is over. The checker does not see what the host loads; the
+ * value shows it. A copy that comes late has not changed the buffer: it prints 0, always under SIM_PACE=late.
+ * Kind: none
+ * Late: 0 */
+#include "kernels.h"
+#include "workbook.h"
+
+int main(void)
+{
+    int *data, *result;
+    cudaStream_t a;
+    CHECK(cudaStreamCreate(&a));
+    CHECK(cudaMallocHost((void **)&result, sizeof(int)));
+    *result = 0;
+
+    CHECK(cudaMallocAsync((void **)&data, sizeof(int), a));
+    CHECK(launch_fill(data, 42, 1, a));
+    CHECK(cudaMemcpyAsync(result, data, sizeof(int), cudaMemcpyDeviceToHost, a));
+    printf("%d\n", *result);
+    CHECK(cudaFreeAsync(data, a));
+    CHECK(cudaStreamSynchronize(a));
+    CHECK(cudaFreeHost(result));
+    return 0;
+}

@@ -1,0 +1,21 @@
+/* The host waits for stream b, which has nothing to do. The writing is in stream a.
+ * Kind: unordered writes */
+#include "kernels.h"
+#include "workbook.h"
+
+int main(void)
+{
+    size_t count = MiB / sizeof(int);
+    int *data;
+    cudaStream_t a, b;
+    CHECK(cudaStreamCreate(&a));
+    CHECK(cudaStreamCreate(&b));
+    CHECK(cudaMalloc((void **)&data, MiB));
+
+    CHECK(launch_fill(data, 1, count, a));              /* one */
+    CHECK(cudaStreamSynchronize(b));
+    CHECK(launch_add(data, 1, count, b));               /* other */
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaFree(data));
+    return 0;
+}

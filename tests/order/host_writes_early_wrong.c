@@ -1,0 +1,25 @@
+/* The host writes a pinned buffer anew while the copy from it may still be pending. The checker does not see what the
+ * host stores; the value shows it. A copy that comes late takes the new value: it prints 2, always under
+ * SIM_PACE=late.
+ * Kind: none
+ * Late: 2 */
+#include "kernels.h"
+#include "workbook.h"
+
+int main(void)
+{
+    int *data, *buffer, result;
+    cudaStream_t a;
+    CHECK(cudaStreamCreate(&a));
+    CHECK(cudaMallocHost((void **)&buffer, sizeof(int)));
+    CHECK(cudaMalloc((void **)&data, sizeof(int)));
+
+    *buffer = 1;
+    CHECK(cudaMemcpyAsync(data, buffer, sizeof(int), cudaMemcpyHostToDevice, a));
+    *buffer = 2;
+    CHECK(cudaMemcpy(&result, data, sizeof result, cudaMemcpyDeviceToHost));
+    printf("%d\n", result);
+    CHECK(cudaFree(data));
+    CHECK(cudaFreeHost(buffer));
+    return 0;
+}

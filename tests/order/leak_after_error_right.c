@@ -1,0 +1,16 @@
+/* A program that ends because a call failed frees nothing more, and is not accused of that.
+ * Status: 1 */
+#include "kernels.h"
+#include "workbook.h"
+
+int main(void)
+{
+    int *data, *more;
+    cudaStream_t a;
+    CHECK(cudaStreamCreate(&a));
+    CHECK(cudaMallocAsync((void **)&data, MiB, a));
+    CHECK(cudaMallocAsync((void **)&more, (size_t)1 << 50, a));
+    CHECK(cudaFreeAsync(more, a));
+    CHECK(cudaFreeAsync(data, a));
+    return 0;
+}

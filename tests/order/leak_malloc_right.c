@@ -1,0 +1,13 @@
+/* A block of cudaMalloc is freed before the program ends. */
+#include "kernels.h"
+#include "workbook.h"
+
+int main(void)
+{
+    int *data;
+    CHECK(cudaMalloc((void **)&data, MiB));             /* one */
+    CHECK(launch_fill(data, 1, MiB / sizeof(int), 0));
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaFree(data));
+    return 0;
+}

@@ -1,0 +1,26 @@
+/* A piece of work in the legacy stream waits for stream a, and stream b waits for it. */
+#include "kernels.h"
+#include "workbook.h"
+
+int main(void)
+{
+    size_t count = MiB / sizeof(int);
+    int *data, *other;
+    cudaStream_t a, b;
+    CHECK(cudaStreamCreate(&a));
+    CHECK(cudaStreamCreate(&b));
+    CHECK(cudaMalloc((void **)&data, MiB));
+    CHECK(cudaMalloc((void **)&other, MiB));
+    volatile int *gate = gate_create();
+
+    CHECK(launch_hold(gate, a));
+    CHECK(launch_fill(data, 1, count, a));              /* one */
+    if (cudaMemsetAsync(other, 0, MiB, cudaStreamLegacy) == cudaSuccess)
+        gate_open(gate);
+    CHECK(launch_add(data, 1, count, b));               /* other */
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaFree(data));
+    CHECK(cudaFree(other));
+    gate_destroy(gate);
+    return 0;
+}

@@ -1,0 +1,21 @@
+/* cudaMemcpy works in the legacy stream: it waits for the writing in blocking stream a, and the host for it. Stream
+ * b, which is non-blocking, may go on. */
+#include "kernels.h"
+#include "workbook.h"
+
+int main(void)
+{
+    size_t count = MiB / sizeof(int);
+    int *data, first;
+    cudaStream_t a, b;
+    CHECK(cudaStreamCreate(&a));
+    CHECK(cudaStreamCreateWithFlags(&b, cudaStreamNonBlocking));
+
+    CHECK(cudaMallocAsync((void **)&data, MiB, a));
+    CHECK(launch_fill(data, 1, count, a));
+    CHECK(cudaMemcpy(&first, data, sizeof first, cudaMemcpyDeviceToHost));
+    CHECK(launch_add(data, first, count, b));
+    CHECK(cudaFreeAsync(data, b));
+    CHECK(cudaStreamSynchronize(b));
+    return 0;
+}

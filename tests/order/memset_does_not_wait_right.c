@@ -1,0 +1,19 @@
+/* cudaMemset of device memory, and a synchronise before stream b goes on. */
+#include "kernels.h"
+#include "workbook.h"
+
+int main(void)
+{
+    size_t count = MiB / sizeof(int);
+    int *data;
+    cudaStream_t b;
+    CHECK(cudaStreamCreateWithFlags(&b, cudaStreamNonBlocking));
+    CHECK(cudaMalloc((void **)&data, MiB));
+
+    CHECK(cudaMemset(data, 0, MiB));                    /* one */
+    CHECK(cudaDeviceSynchronize());
+    CHECK(launch_add(data, 1, count, b));               /* other */
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaFree(data));
+    return 0;
+}

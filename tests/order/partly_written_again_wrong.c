@@ -1,0 +1,24 @@
+/* Stream a writes a whole block, then its first half again. Stream b uses the second half without waiting.
+ * Kind: unordered writes */
+#include "kernels.h"
+#include "workbook.h"
+
+int main(void)
+{
+    size_t count = MiB / sizeof(int);
+    int *data;
+    cudaStream_t a, b;
+    cudaEvent_t written;
+    CHECK(cudaStreamCreate(&a));
+    CHECK(cudaStreamCreate(&b));
+    CHECK(cudaEventCreate(&written));
+    CHECK(cudaMalloc((void **)&data, MiB));
+
+    CHECK(launch_fill(data, 1, count, a));              /* one */
+    CHECK(launch_add(data, 1, count / 2, a));
+    CHECK(cudaEventRecord(written, a));
+    CHECK(launch_add(data + count / 2, 1, count / 2, b));       /* other */
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaFree(data));
+    return 0;
+}

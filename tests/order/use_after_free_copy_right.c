@@ -1,0 +1,19 @@
+/* A copy reads a block before its free. */
+#include "kernels.h"
+#include "workbook.h"
+
+int main(void)
+{
+    int *data, *result;
+    cudaStream_t a;
+    CHECK(cudaStreamCreate(&a));
+    CHECK(cudaMallocHost((void **)&result, MiB));
+
+    CHECK(cudaMallocAsync((void **)&data, MiB, a));
+    CHECK(launch_fill(data, 1, MiB / sizeof(int), a));
+    CHECK(cudaMemcpyAsync(result, data, MiB, cudaMemcpyDeviceToHost, a));
+    CHECK(cudaFreeAsync(data, a));                      /* one */
+    CHECK(cudaStreamSynchronize(a));
+    CHECK(cudaFreeHost(result));
+    return 0;
+}

@@ -1,0 +1,26 @@
+/* Stream b uses a block after stream a has freed it. The event between them was recorded before the use.
+ * Kind: use after free */
+#include "kernels.h"
+#include "workbook.h"
+
+int main(void)
+{
+    size_t count = MiB / sizeof(int);
+    int *data;
+    cudaStream_t a, b;
+    cudaEvent_t allocated, used;
+    CHECK(cudaStreamCreate(&a));
+    CHECK(cudaStreamCreate(&b));
+    CHECK(cudaEventCreate(&allocated));
+    CHECK(cudaEventCreate(&used));
+
+    CHECK(cudaMallocAsync((void **)&data, MiB, a));
+    CHECK(cudaEventRecord(allocated, a));
+    CHECK(cudaStreamWaitEvent(b, allocated, 0));
+    CHECK(cudaEventRecord(used, b));
+    CHECK(cudaStreamWaitEvent(a, used, 0));
+    CHECK(cudaFreeAsync(data, a));                      /* one */
+    CHECK(launch_fill(data, 1, count, b));              /* other */
+    CHECK(cudaDeviceSynchronize());
+    return 0;
+}

@@ -1,0 +1,23 @@
+/* Stream b uses a block that stream a allocates. Nothing makes b wait for the allocation.
+ * Kind: use before allocation */
+#include "kernels.h"
+#include "workbook.h"
+
+int main(void)
+{
+    size_t count = MiB / sizeof(int);
+    int *data;
+    cudaStream_t a, b;
+    cudaEvent_t allocated;
+    CHECK(cudaStreamCreate(&a));
+    CHECK(cudaStreamCreate(&b));
+    CHECK(cudaEventCreate(&allocated));
+
+    CHECK(cudaMallocAsync((void **)&data, MiB, a));     /* one */
+    CHECK(cudaEventRecord(allocated, a));
+    CHECK(launch_fill(data, 1, count, b));              /* other */
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaFreeAsync(data, a));
+    CHECK(cudaStreamSynchronize(a));
+    return 0;
+}

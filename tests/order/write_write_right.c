@@ -1,0 +1,23 @@
+/* Two streams write ranges of one block that overlap; the second waits for the first. */
+#include "kernels.h"
+#include "workbook.h"
+
+int main(void)
+{
+    size_t count = MiB / sizeof(int);
+    int *data;
+    cudaStream_t a, b;
+    cudaEvent_t written;
+    CHECK(cudaStreamCreate(&a));
+    CHECK(cudaStreamCreate(&b));
+    CHECK(cudaEventCreate(&written));
+    CHECK(cudaMalloc((void **)&data, MiB));
+
+    CHECK(launch_fill(data, 1, count / 2 + 1, a));      /* one */
+    CHECK(cudaEventRecord(written, a));
+    CHECK(cudaStreamWaitEvent(b, written, 0));
+    CHECK(launch_fill(data + count / 2, 2, count / 2, b));      /* other */
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaFree(data));
+    return 0;
+}
