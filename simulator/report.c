@@ -58,15 +58,28 @@ void report_text(const char *format, ...)
     va_end(arguments);
 }
 
-const char *report_stream(const struct deed *d)
+static char *next_buffer(void)
 {
-    static char buffers[4][32];
+    static char buffers[8][64];
     static unsigned next;
+    return buffers[next++ % 8];
+}
+
+static const char *stream_name(const struct deed *d)
+{
     if (d->stream == 0) return "the legacy stream";
     if (d->stream == -1) return "the per-thread stream";
     if (d->stream == -2) return "the host";
-    char *buffer = buffers[next++ % 4];
-    snprintf(buffer, sizeof buffers[0], "stream %d", d->stream);
+    char *buffer = next_buffer();
+    snprintf(buffer, 64, "stream %d", d->stream);
+    return buffer;
+}
+
+const char *report_stream(const struct deed *d)
+{
+    if (!d->launch) return stream_name(d);
+    char *buffer = next_buffer();
+    snprintf(buffer, 64, "graph launch %u in %s", d->launch, stream_name(d));
     return buffer;
 }
 
@@ -89,7 +102,7 @@ static const char *call_and_line(const struct deed *d, char *buffer, size_t size
 {
     char place[512];
     host_source_line(d->site, place, sizeof place);
-    snprintf(buffer, size, "%s (%s)", d->call, place);
+    snprintf(buffer, size, "%s%s (%s)", d->launch ? "the cudaGraphLaunch that runs " : "", d->call, place);
     return buffer;
 }
 
@@ -99,16 +112,21 @@ void report_missing_edge(const struct deed *earlier, const struct deed *later, c
     call_and_line(earlier, one, sizeof one);
     call_and_line(later, other, sizeof other);
     if (!s) {
-        add("\n  To do: cudaStreamSynchronize of %s between %s and %s.", report_stream(earlier), one, other);
+        add("\n  To do: cudaStreamSynchronize of %s between %s and %s.", stream_name(earlier), one, other);
+        return;
+    }
+    if (earlier->launch && earlier->launch == later->launch) {
+        add("\n  Missing: no path of edges leads from the one node of the graph to the other.\n  To do: while capturing, record an event after the first call and make the stream "
+            "of the second wait for it; in a graph built by hand, cudaGraphAddDependencies.");
         return;
     }
     const struct order *known = &s->known.everything;
     if (earlier->lane < known->lanes && known->reached[earlier->lane])
         add("\n  Missing: %s waits for %s, but only up to a place before %s.\n  To do: record the event after that call, and make %s wait for it before %s.",
-            report_stream(later), report_stream(earlier), one, report_stream(later), other);
+            stream_name(later), stream_name(earlier), one, stream_name(later), other);
     else
         add("\n  Missing: nothing makes %s wait for %s.\n  To do: cudaEventRecord(event, %s) after %s, then cudaStreamWaitEvent(%s, event, 0) before %s.",
-            report_stream(later), report_stream(earlier), report_stream(earlier), one, report_stream(later), other);
+            stream_name(later), stream_name(earlier), stream_name(earlier), one, stream_name(later), other);
 }
 
 void report_advice(const char *advice) { add("\n  To do: %s", advice); }
