@@ -32,7 +32,9 @@ static bool describe(const void *address)
 {
     struct place p = memory_find(address);
     if (!p.heap) return false;
-    if (p.kind == PLACE_BLOCK)
+    if (p.heap->shared)
+        host_say("the host touched %p, which is an address of a host or managed pool, or of cudaMallocManaged, where nothing is allocated.", address);
+    else if (p.kind == PLACE_BLOCK)
         host_say("the host touched %p, which is memory of device %d (block %u, %zu bytes): copy it with cudaMemcpy, or let a kernel do the work.", address, p.heap->device, p.chunk->id, p.chunk->asked);
     else
         host_say("the host touched %p, which is an address of device %d where nothing is allocated.", address, p.heap->device);

@@ -235,10 +235,12 @@ cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, c
         journal_number("block", memory_block(&p));
         *attributes = (struct cudaPointerAttributes){ .type = cudaMemoryTypeUnregistered, .device = -2, .hostPointer = (void *)pointer };      /* measured: -2 */
         if (p.kind == PLACE_BLOCK) {
-            attributes->type = cudaMemoryTypeDevice;
-            attributes->device = p.heap->device;
+            /* measured: managed memory is cudaMemoryTypeManaged with both pointers; chosen: a managed pool's is the same, a host pool's is cudaMemoryTypeHost */
+            bool managed = p.heap->shared && (!p.pool || p.pool->props.allocType == cudaMemAllocationTypeManaged);
+            attributes->type = managed ? cudaMemoryTypeManaged : p.heap->shared ? cudaMemoryTypeHost : cudaMemoryTypeDevice;
+            attributes->device = memory_device(&p);
             attributes->devicePointer = (void *)pointer;
-            attributes->hostPointer = NULL;
+            if (!p.heap->shared) attributes->hostPointer = NULL;
         } else if (p.kind == PLACE_PINNED) {
             attributes->type = cudaMemoryTypeHost;
             attributes->device = p.pinned->device;

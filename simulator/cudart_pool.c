@@ -6,7 +6,6 @@
 #include "device.h"
 #include "durations.h"
 #include "handle.h"
-#include "host.h"
 #include "journal.h"
 #include "memory.h"
 #include "pool.h"
@@ -124,21 +123,8 @@ static cudaError_t check_props(const struct cudaMemPoolProps *props)
         if (props->reserved[i]) return cudaErrorInvalidValue;
     if (props->allocType != cudaMemAllocationTypePinned && props->allocType != cudaMemAllocationTypeManaged) return cudaErrorInvalidValue;
     if (props->handleTypes & ~settings.handle_types) return cudaErrorInvalidValue;
-    switch (props->location.type) {
-    case cudaMemLocationTypeDevice:
-        if (!device_exists(props->location.id)) return cudaErrorInvalidValue;
-        break;
-    case cudaMemLocationTypeHost:
-    case cudaMemLocationTypeHostNuma:
-        host_say("pools in host memory are not simulated: cudaMemPoolCreate returns cudaErrorNotSupported, where an H200 returns cudaSuccess.");
-        return cudaErrorNotSupported;
-    default:
-        return cudaErrorInvalidValue;
-    }
-    if (props->allocType == cudaMemAllocationTypeManaged) {
-        host_say("managed pools are not simulated: cudaMemPoolCreate returns cudaErrorNotSupported, where an H200 returns cudaSuccess.");
-        return cudaErrorNotSupported;
-    }
+    if (pool_place(&props->location, props->allocType) < 0) return cudaErrorInvalidValue;
+    if (props->location.type == cudaMemLocationTypeHost && props->handleTypes) return cudaErrorInvalidValue;      /* documented */
     return props->maxSize > settings.memory ? cudaErrorMemoryAllocation : cudaSuccess;     /* measured: 1 << 50 */
 }
 
@@ -212,7 +198,7 @@ cudaError_t cudaDeviceSetMemPool(int device, cudaMemPool_t pool)
     if (!e && !p && handle_state(HANDLE_POOL, pool) == HANDLE_GONE)
         call_hazard("bad handle", "cudaDeviceSetMemPool was given a pool that is destroyed. A real driver answers cudaSuccess and dies of SIGSEGV at the next allocation.\n"
                     "  To do: make another pool current, or destroy this one later.");
-    if (!e && (!device_exists(device) || !p || p->device != device)) e = cudaErrorInvalidValue;
+    if (!e && (!device_exists(device) || !p || p->place != device)) e = cudaErrorInvalidValue;
     if (!e) pool_set_current(device, p);
     return call_end(e);
 }
@@ -322,14 +308,22 @@ cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, enum cudaMemPoolAttr att
 
 /* ---- access ---- */
 
+/* Chosen: the host asks and is asked like a device that has what host and managed pools give it, and nothing else. */
+static bool is_host(const struct cudaMemLocation *l)
+{
+    return l->type == cudaMemLocationTypeHost || l->type == cudaMemLocationTypeHostNuma;
+}
+
 cudaError_t cudaMemPoolGetAccess(enum cudaMemAccessFlags *flags, cudaMemPool_t pool, struct cudaMemLocation *location)
 {
     cudaError_t e = CALL("cudaMemPoolGetAccess", COST_SMALL);
     struct pool *p = e ? NULL : pool_of(pool);
     journal_pool(p);
-    if (!e && (!flags || !p || !location || location->type != cudaMemLocationTypeDevice || !device_exists(location->id))) e = cudaErrorInvalidValue;
+    bool host = !e && location && is_host(location);
+    if (!e && (!flags || !p || !location || (!host && (location->type != cudaMemLocationTypeDevice || !device_exists(location->id))))) e = cudaErrorInvalidValue;
     if (!e) {
-        *flags = p->access >> location->id & 1 ? cudaMemAccessFlagsProtReadWrite : cudaMemAccessFlagsProtNone;
+        bool allowed = host ? p->heap.shared : p->access >> location->id & 1;
+        *flags = allowed ? cudaMemAccessFlagsProtReadWrite : cudaMemAccessFlagsProtNone;
         journal_signed("device", location->id);
         journal_number("value", *flags);
     }
@@ -339,6 +333,7 @@ cudaError_t cudaMemPoolGetAccess(enum cudaMemAccessFlags *flags, cudaMemPool_t p
 /* One line of the list (measured: p2p.txt). */
 static cudaError_t check_access(const struct pool *p, const struct cudaMemAccessDesc *d)
 {
+    if (is_host(&d->location) && p->heap.shared) return d->flags == cudaMemAccessFlagsProtReadWrite ? cudaSuccess : cudaErrorInvalidDevice;
     if (d->location.type != cudaMemLocationTypeDevice || !device_exists(d->location.id)) return cudaErrorInvalidDevice;
     if (d->flags == cudaMemAccessFlagsProtRead) return cudaErrorNotSupported;
     if (d->flags != cudaMemAccessFlagsProtNone && d->flags != cudaMemAccessFlagsProtReadWrite) return cudaErrorInvalidValue;
@@ -356,6 +351,7 @@ cudaError_t cudaMemPoolSetAccess(cudaMemPool_t pool, const struct cudaMemAccessD
         call_hazard("null list", "cudaMemPoolSetAccess was given a null list with count %zu. A real driver dies of SIGSEGV here.\n  To do: pass the address of an array of cudaMemAccessDesc.", count);
     for (size_t i = 0; !e && i < count; i++) e = check_access(p, &list[i]);
     for (size_t i = 0; !e && i < count; i++) {
+        if (is_host(&list[i].location)) continue;
         uint32_t bit = 1u << list[i].location.id;
         p->access = list[i].flags == cudaMemAccessFlagsProtReadWrite ? p->access | bit : p->access & ~bit;
         journal_signed("device", list[i].location.id);
