@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "away.h"
+#include "capture.h"
 #include "checker.h"
 #include "clock.h"
 #include "device.h"
@@ -115,7 +116,8 @@ cudaError_t call_begin(const char *name, time_ns cost)
     call_begin_always(name, cost);
     if (forked) return cudaErrorInitializationError;
     if (settings.fail_at && !strcmp(name, settings.fail_call) && ++fail_count == settings.fail_at) return cudaErrorMemoryAllocation;
-    return device_faulted();
+    if (device_faulted()) return device_faulted();
+    return capture_count ? capture_guard(name) : cudaSuccess;
 }
 
 static void leave(void)

@@ -2,6 +2,7 @@
 #include "export.h"
 
 #include "call.h"
+#include "capture.h"
 #include "device.h"
 #include "durations.h"
 #include "journal.h"
@@ -107,7 +108,9 @@ static cudaError_t prefetch(const void *pointer, size_t bytes, struct cudaMemLoc
     journal_number("bytes", bytes);
     if (!e && (!bytes || flags || !is_managed(pointer, bytes))) e = cudaErrorInvalidValue;
     if (!e) e = check_target(&location);
-    if (!e) stream_mark(call_stream(stream, per_thread));
+    struct stream *s = e ? NULL : call_stream(stream, per_thread);
+    if (!e) e = capture_forbid(s);                           /* chosen: no node does this */
+    if (!e) stream_mark(s);
     return call_end(e);
 }
 

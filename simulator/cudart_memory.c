@@ -5,10 +5,11 @@
 #include "clock.h"
 #include "device.h"
 #include "durations.h"
+#include "graph_memory.h"
 #include "journal.h"
 #include "memory.h"
 #include "timeline.h"
-#include "work.h"
+#include "submit.h"
 
 /* The call waits until its device is idle; the pools do not count that as a synchronise (measured: cudaFree, cudaFreeHost). */
 static void wait_for_device(void)
@@ -51,6 +52,8 @@ cudaError_t cudaFree(void *pointer)
     if (!starts) {
         checker_freed_nothing(pointer);
         e = cudaErrorInvalidValue;
+    } else if (p.pool && p.pool->graph) {
+        graph_block_free(graph_block_at(&p), NULL);          /* documented: its life ends at the call */
     } else if (p.pool) {
         checker_freed(memory_watched(&p, NULL), NULL, 0);
         pool_free_now(p.pool, p.chunk);                      /* measured: waits for nothing */
@@ -168,7 +171,7 @@ static cudaError_t memset_on(const char *name, void *to, int value, size_t bytes
 {
     cudaError_t e = call_begin(name, COST_MEMSET);
     journal_number("bytes", bytes);
-    if (!e) e = work_memset(to, value, bytes, call_stream(stream, per_thread));
+    if (!e) e = submit_memset(to, value, bytes, call_stream(stream, per_thread));
     return call_end(e);
 }
 
@@ -191,7 +194,7 @@ static cudaError_t copy_async(const char *name, void *to, const void *from, size
     bool wait = false;
     journal_number("bytes", bytes);
     struct stream *s = e ? NULL : call_stream(stream, per_thread);
-    if (!e) e = work_copy(to, from, bytes, kind, s, peer, &wait);
+    if (!e) e = submit_copy(to, from, bytes, kind, s, peer, &wait);
     if (!e && wait) e = wait_for_copy(s);
     return call_end(e);
 }
@@ -205,7 +208,7 @@ static cudaError_t copy(void *to, const void *from, size_t bytes, enum cudaMemcp
     bool wait = false;
     journal_number("bytes", bytes);
     struct stream *s = e ? NULL : call_stream(0, per_thread);
-    if (!e) e = work_copy(to, from, bytes, kind, s, false, &wait);
+    if (!e) e = submit_copy(to, from, bytes, kind, s, false, &wait);
     /* documented: from device to device it returns at once; all others return when the copy is over */
     bool on_device = !e && memory_find(to).heap && memory_find(from).heap;
     if (!e && bytes && !on_device) e = wait_for_copy(s);

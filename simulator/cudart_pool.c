@@ -5,11 +5,12 @@
 #include "checker.h"
 #include "device.h"
 #include "durations.h"
+#include "graph_memory.h"
 #include "handle.h"
 #include "journal.h"
 #include "memory.h"
 #include "pool.h"
-#include "work.h"
+#include "submit.h"
 
 static void journal_pool(const struct pool *p)
 {
@@ -34,6 +35,7 @@ static cudaError_t allocate(void **pointer, size_t bytes, struct pool *p, struct
         *pointer = NULL;
         return cudaSuccess;
     }
+    if (s->capturing) return submit_allocation(s, p, bytes, pointer);
     enum reuse how;
     uint64_t number = stream_mark(s);                        /* first: what the legacy stream orders counts for the reuse (measured) */
     struct chunk *c = pool_allocate(p, bytes, s, &how);
@@ -54,6 +56,7 @@ static cudaError_t malloc_async(void **pointer, size_t bytes, cudaStream_t strea
     cudaError_t e = call_begin("cudaMallocAsync", COST_ALLOC_ASYNC);
     struct stream *s = e ? NULL : call_stream(stream, per_thread);
     if (!e && !pointer) e = cudaErrorInvalidValue;
+    if (!e) e = capture_check(s);
     if (!e) e = allocate(pointer, bytes, NULL, s);
     return call_end(e);
 }
@@ -67,6 +70,7 @@ static cudaError_t malloc_from_pool(void **pointer, size_t bytes, cudaMemPool_t 
     struct stream *s = e ? NULL : call_stream(stream, per_thread);
     struct pool *p = e ? NULL : pool_of(pool);
     if (!e && (!pointer || !p)) e = cudaErrorInvalidValue;
+    if (!e) e = capture_check(s);
     if (!e) e = allocate(pointer, bytes, p, s);
     return call_end(e);
 }
@@ -85,15 +89,19 @@ static cudaError_t free_async(void *pointer, cudaStream_t stream, bool per_threa
 {
     cudaError_t e = call_begin("cudaFreeAsync", COST_FREE_ASYNC);
     struct stream *s = e ? NULL : call_stream(stream, per_thread);
+    if (!e) e = capture_check(s);
     if (e || !pointer) return call_end(e);
+    if (s->capturing) return call_end(submit_free(s, pointer));
     struct place p = memory_find(pointer);
-    journal_pool(p.pool);
+    if (p.pool && !p.pool->graph) journal_pool(p.pool);
     if (p.kind != PLACE_BLOCK || p.offset != p.chunk->offset) {
         if (p.kind != PLACE_BLOCK) checker_freed_nothing(pointer);
         return call_end(cudaErrorInvalidValue);
     }
     journal_number("block", p.chunk->id);
-    if (p.pool) {
+    if (p.pool && p.pool->graph) {
+        graph_block_free(graph_block_at(&p), s);
+    } else if (p.pool) {
         uint64_t number = stream_mark(s);
         checker_freed(memory_watched(&p, NULL), s, number);
         pool_free(p.pool, p.chunk, s, number);

@@ -1,0 +1,405 @@
+/* The memory of graphs. Each graph has a heap of addresses on each device that its allocation nodes name; a heap's step is mapped from the first
+ * launch that needs it until cudaDeviceGraphMemTrim or the end of the last executable graph.
+ *
+ * Rules: nothing is reserved before a launch (measured); a launch takes for each of its steps the physical one that it had last, another that nobody
+ * can be using at the same time, or a new one (documented); a block that no node frees keeps its steps (documented); nothing goes back by
+ * itself (documented). Chosen: physical memory comes in steps of 32 MiB, as in pools; "used" is what at least one executable graph or live block is
+ * mapped to; graphs that share a physical step do not see each other's bytes.
+ *
+ * Law: steps_reserved = number of structs step of the device; a step's `blocks` = live blocks that lie on it. */
+#include "graph_memory.h"
+
+#include <stdlib.h>
+
+#include "clock.h"
+#include "device.h"
+#include "durations.h"
+#include "host.h"
+#include "journal.h"
+#include "space.h"
+
+/* Physical memory. */
+struct step {
+    struct step *next;
+    uint32_t lane;                     /* its last use: this work ... */
+    uint64_t number;                   /* ... of this stream */
+    uint32_t blocks;                   /* live blocks on it */
+    uint32_t graphs;                   /* graph memories that are mapped to it */
+    uint64_t launch;                   /* taken by the launch of this number */
+};
+
+struct graph_memory {
+    struct graph_memory *next;         /* all */
+    struct graph_memory *next_device;  /* of the same graph */
+    struct pool         *pool;
+    struct graph_block  *blocks;
+    struct step        **backing;      /* for each step of addresses */
+    size_t               steps;        /* in backing */
+    size_t               users;        /* nodes, executable graphs, live blocks, the graph itself */
+    size_t               instances;    /* executable graphs */
+};
+
+static struct graph_memory *memories;
+static struct { struct step *steps; struct graph_figures figures; } on_device[MAX_DEVICES];
+static uint64_t launches;
+
+static size_t first_step(const struct graph_block *b) { return b->offset / STEP; }
+static size_t last_step(const struct graph_block *b) { return (b->offset + b->bytes - 1) / STEP; }
+static bool is_over(const struct step *p) { return stream_of_lane(p->lane)->done >= p->number; }
+
+/* ---- figures ---- */
+
+struct graph_figures *graph_memory_figures(int device)
+{
+    struct graph_figures *f = &on_device[device].figures;
+    f->used = f->reserved = 0;
+    for (struct step *p = on_device[device].steps; p; p = p->next) {
+        f->reserved += STEP;
+        if (p->graphs || p->blocks) f->used += STEP;
+    }
+    if (f->used_high < f->used) f->used_high = f->used;
+    if (f->reserved_high < f->reserved) f->reserved_high = f->reserved;
+    return f;
+}
+
+static void journal_change(const char *what, int device, size_t steps, const char *why)
+{
+    if (!steps) return;
+    journal_did(what);
+    journal_signed("graph_memory_of_device", device);
+    journal_number("steps", steps);
+    journal_number("reserved", graph_memory_figures(device)->reserved);
+    if (why) journal_text("why", why);
+    journal_did_end(clock_now());
+}
+
+/* ---- the end ---- */
+
+/* Takes physical memory away from addresses where no block is live; work that is still to come keeps its own. */
+static void unmap(struct graph_memory *m)
+{
+    struct heap *h = &m->pool->heap;
+    for (size_t x = 0; x < m->steps; x++) {
+        struct step *p = m->backing[x];
+        if (!p || !h->idle_owner[x] || !is_over(p)) continue;
+        heap_unmap(h, x);
+        m->backing[x] = NULL;
+        p->graphs--;
+    }
+}
+
+/* Ends what nobody uses any more; what still runs is looked at again later. */
+static void reap(void)
+{
+    for (struct graph_memory **at = &memories; *at;) {
+        struct graph_memory *m = *at;
+        if (!m->instances) unmap(m);
+        if (m->users || m->pool->heap.mapped_count) {
+            at = &m->next;
+            continue;
+        }
+        *at = m->next;
+        pool_discard(m->pool);
+        for (struct graph_block *b = m->blocks, *next; b; b = next) {
+            next = b->next;
+            host_free(b->list);
+            host_free(b);
+        }
+        host_free(m->backing);
+        host_free(m);
+    }
+}
+
+void graph_memory_leave(struct graph *g)
+{
+    for (struct graph_memory *m = g->memory; m; m = m->next_device) m->users--;
+    reap();
+}
+
+void graph_block_keep(struct node *n)
+{
+    n->task.block->memory->users++;
+    if (n->task.kind == TASK_ALLOCATE) n->task.block->allocated_by = n;
+    else if (n->task.block->allocated_by && n->task.block->allocated_by->graph == n->graph) n->task.block->freed_by = n;
+    else n->task.block->freed_elsewhere = true;
+}
+
+void graph_block_forget(struct node *n)
+{
+    if (n->task.block->allocated_by == n) n->task.block->allocated_by = NULL;
+    if (n->task.block->freed_by == n) n->task.block->freed_by = NULL;
+    n->task.block->memory->users--;
+}
+
+void graph_block_instantiated(struct graph_block *b)
+{
+    b->memory->users++;
+    b->memory->instances++;
+}
+
+void graph_block_released(struct graph_block *b)
+{
+    b->memory->users--;
+    b->memory->instances--;
+    reap();
+}
+
+void graph_memory_trim(int device)
+{
+    size_t steps = 0;
+    for (struct graph_memory *m = memories; m; m = m->next)
+        if (m->pool->device == device) unmap(m);
+    for (struct step **at = &on_device[device].steps; *at;) {
+        struct step *p = *at;
+        if (p->graphs || p->blocks || !is_over(p)) {
+            at = &p->next;
+            continue;
+        }
+        *at = p->next;
+        host_free(p);
+        device_give(device, STEP);
+        steps++;
+    }
+    reap();
+    clock_charge(COST_RELEASE_STEP * steps);
+    journal_change("release", device, steps, "trim");
+}
+
+/* ---- addresses ---- */
+
+static struct graph_memory *memory_of(struct graph *g, int device)
+{
+    for (struct graph_memory *m = g->memory; m; m = m->next_device)
+        if (m->pool->device == device) return m;
+    reap();
+    struct graph_memory *m = host_allocate(sizeof *m);
+    m->pool = pool_for_graph(device, m);
+    m->users = 1;
+    if (!heap_open(&m->pool->heap)) {
+        pool_discard(m->pool);
+        host_free(m);
+        return NULL;
+    }
+    space_add(&m->pool->heap, m->pool);
+    m->next = memories;
+    memories = m;
+    m->next_device = g->memory;
+    g->memory = m;
+    return m;
+}
+
+static int by_offset(const void *a, const void *b)
+{
+    const struct graph_block *x = *(struct graph_block *const *)a, *y = *(struct graph_block *const *)b;
+    return (x->offset > y->offset) - (x->offset < y->offset);
+}
+
+/* The lowest offset with `bytes` that no block has which may be live at the same time; graph_mark has marked what comes before. */
+static size_t find_room(const struct graph_memory *m, size_t bytes)
+{
+    size_t count = 0, busy = 0, at = 0;
+    for (struct graph_block *b = m->blocks; b; b = b->next) count++;
+    struct graph_block **sorted = host_allocate(count * sizeof(struct graph_block *));
+    for (struct graph_block *b = m->blocks; b; b = b->next)
+        if (!b->freed_by || !graph_marked(b->freed_by)) sorted[busy++] = b;
+    qsort(sorted, busy, sizeof(struct graph_block *), by_offset);
+    for (size_t i = 0; i < busy && sorted[i]->offset < at + bytes; i++) {
+        size_t end = round_up(sorted[i]->offset + sorted[i]->bytes, GRAIN);
+        if (end > at) at = end;
+    }
+    host_free(sorted);
+    return at;
+}
+
+struct graph_block *graph_block_new(struct graph *g, int device, size_t bytes, uint32_t access, struct node *const *before, size_t count)
+{
+    struct graph_memory *m = memory_of(g, device);
+    if (!m || bytes > m->pool->heap.limit - GRAIN) return NULL;
+    graph_mark(before, count);
+    size_t offset = find_room(m, round_up(bytes, GRAIN));
+    if (offset > m->pool->heap.limit - round_up(bytes, GRAIN)) return NULL;
+    struct graph_block *b = host_allocate(sizeof *b);
+    *b = (struct graph_block){ .next = m->blocks, .memory = m, .offset = offset, .bytes = bytes, .access = access };
+    m->blocks = b;
+    m->pool->access |= access;         /* documented: an allocation may be reached from more devices than it asked for */
+    return b;
+}
+
+void *graph_block_address(const struct graph_block *b) { return b->memory->pool->heap.base + b->offset; }
+
+void graph_block_parameters(struct graph_block *b, struct cudaMemAllocNodeParams *p)
+{
+    size_t count = 0;
+    b->list = host_grow(b->list, MAX_DEVICES * sizeof *b->list);
+    for (int d = 0; d < MAX_DEVICES; d++)
+        if (b->access >> d & 1) b->list[count++] = (struct cudaMemAccessDesc){ { cudaMemLocationTypeDevice, d }, cudaMemAccessFlagsProtReadWrite };
+    *p = (struct cudaMemAllocNodeParams){ .poolProps = b->memory->pool->props, .accessDescs = count ? b->list : NULL, .accessDescCount = count, .bytesize = b->bytes, .dptr = graph_block_address(b) };
+}
+
+static struct graph_memory *memory_at(const void *address, size_t *offset)
+{
+    struct pool *pool;
+    struct heap *h = space_find(address, &pool);
+    if (!h || !pool || !pool->graph) return NULL;
+    *offset = (size_t)((const char *)address - h->base);
+    return pool->graph;
+}
+
+struct graph_block *graph_block_to_free(struct graph *g, const void *address)
+{
+    size_t offset;
+    struct graph_memory *m = memory_at(address, &offset);
+    for (struct graph_block *b = m ? m->blocks : NULL; b; b = b->next) {
+        bool own = b->allocated_by && b->allocated_by->graph == g;
+        /* documented: once, and in the owning graph or in others, not in both */
+        if (b->offset == offset && !b->freed_by && (own ? !b->freed_elsewhere : b->allocated_by || b->chunk)) return b;
+    }
+    return NULL;
+}
+
+size_t graph_block_room(const void *address)
+{
+    size_t offset, room = 0;
+    struct graph_memory *m = memory_at(address, &offset);
+    for (struct graph_block *b = m ? m->blocks : NULL; b; b = b->next)
+        if (offset >= b->offset && offset < b->offset + b->bytes && b->offset + b->bytes - offset > room) room = b->offset + b->bytes - offset;
+    return room;
+}
+
+/* ---- a launch ---- */
+
+/* Nobody else can be using the step while a launch in `s` runs. */
+static bool is_available(const struct step *p, const struct stream *s)
+{
+    return !p->blocks && p->launch != launches && (p->lane == s->lane || is_over(p) || order_covers(&s->known.dependencies, p->lane, p->number));
+}
+
+/* A physical step for a step of addresses that has none; NULL: the device has no more. */
+static struct step *find_step(int device, const struct stream *s, size_t *grown)
+{
+    for (struct step *p = on_device[device].steps; p; p = p->next)
+        if (is_available(p, s)) return p;
+    if (!device_take(device, STEP)) return NULL;
+    struct step *p = host_allocate(sizeof *p), **end = &on_device[device].steps;
+    while (*end) end = &(*end)->next;
+    *end = p;
+    ++*grown;
+    return p;
+}
+
+static bool back(struct graph_memory *m, size_t x, const struct stream *s, size_t *grown)
+{
+    if (x >= m->steps) {
+        m->backing = host_grow(m->backing, (x + 1) * sizeof(struct step *));
+        while (m->steps <= x) m->backing[m->steps++] = NULL;
+    }
+    struct step *p = m->backing[x];
+    if (p && p->launch == launches) return true;             /* another block of this launch is on it */
+    if (p && !is_available(p, s)) {
+        p->graphs--;
+        m->backing[x] = p = NULL;
+    }
+    if (!p) {
+        p = find_step(m->pool->device, s, grown);
+        if (!p) return false;
+        p->graphs++;
+        m->backing[x] = p;
+    }
+    p->launch = launches;
+    return true;
+}
+
+bool graph_memory_back(struct graph_block *const *blocks, size_t count, struct stream *s)
+{
+    launches++;
+    for (size_t i = 0; i < count; i++) {
+        struct graph_memory *m = blocks[i]->memory;
+        size_t grown = 0;
+        bool enough = true;
+        for (size_t x = first_step(blocks[i]); enough && x <= last_step(blocks[i]); x++) enough = back(m, x, s, &grown);
+        if (grown) clock_charge(COST_GROW + COST_GROW_STEP * grown);
+        journal_change("grow", m->pool->device, grown, NULL);
+        if (!enough) return false;
+    }
+    return true;
+}
+
+void graph_memory_launched(struct graph_block *const *blocks, size_t count, const struct stream *s)
+{
+    for (size_t i = 0; i < count; i++) {
+        for (size_t x = first_step(blocks[i]); x <= last_step(blocks[i]); x++) {
+            blocks[i]->memory->backing[x]->lane = s->lane;
+            blocks[i]->memory->backing[x]->number = s->last;
+        }
+        graph_memory_figures(blocks[i]->memory->pool->device);
+    }
+}
+
+/* ---- blocks ---- */
+
+static struct watched watched(const struct graph_block *b)
+{
+    return (struct watched){ &b->chunk->watch, b->chunk->id, graph_block_address(b), b->bytes };
+}
+
+static void journal_block(const char *what, const struct graph_block *b, const struct stream *s)
+{
+    struct deed by = checker_caller();
+    journal_did(what);
+    if (by.launch) journal_number("launch", by.launch);
+    if (s && s->id) journal_number("stream", (uint64_t)s->id);
+    journal_number("block", b->chunk->id);
+    journal_number("bytes", b->bytes);
+    journal_number("offset", b->offset);
+    journal_did_end(clock_now());
+}
+
+/* Makes [offset, offset + bytes) live, whatever free chunk it lies in. */
+static struct chunk *take_at(struct heap *h, size_t offset, size_t bytes)
+{
+    struct chunk *c = h->first, *before = NULL;
+    while (c->offset + c->fit.bytes <= offset) c = c->next;
+    if (offset > c->offset) {
+        before = heap_take(h, c, offset - c->offset);
+        c = before->next;
+    }
+    heap_map(h, c, bytes);
+    struct chunk *taken = heap_take(h, c, bytes);
+    if (before) heap_put(h, before, COMMON, 0);
+    return taken;
+}
+
+void graph_block_allocate(struct graph_block *b, struct stream *s)
+{
+    b->chunk = take_at(&b->memory->pool->heap, b->offset, round_up(b->bytes, GRAIN));
+    b->chunk->asked = b->bytes;
+    b->chunk->id = memory_new_id();
+    b->memory->users++;
+    for (size_t x = first_step(b); x <= last_step(b); x++) b->memory->backing[x]->blocks++;
+    checker_allocated(watched(b), s, stream_mark(s));
+    journal_block("allocate", b, s);
+}
+
+void graph_block_free(struct graph_block *b, struct stream *s)
+{
+    uint64_t number = s ? stream_mark(s) : 0;
+    checker_freed(watched(b), s, number);
+    journal_block("free", b, s);
+    for (size_t x = first_step(b); x <= last_step(b); x++) {
+        struct step *p = b->memory->backing[x];
+        p->blocks--;
+        if (!s) continue;
+        p->lane = s->lane;
+        p->number = number;
+    }
+    heap_put(&b->memory->pool->heap, b->chunk, COMMON, 0);
+    b->chunk = NULL;
+    b->memory->users--;
+}
+
+struct graph_block *graph_block_at(const struct place *p)
+{
+    struct graph_block *b = p->pool->graph->blocks;
+    while (b->chunk != p->chunk) b = b->next;
+    return b;
+}
