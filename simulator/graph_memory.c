@@ -75,14 +75,17 @@ static void journal_change(const char *what, int device, size_t steps, const cha
 
 /* ---- the end ---- */
 
+static bool is_mapped(const struct heap *h, size_t x) { return heap_is_mapped(h, x * STEP, STEP); }
+
 /* Takes physical memory away from addresses where no block is live; work that is still to come keeps its own. */
 static void unmap(struct graph_memory *m)
 {
     struct heap *h = &m->pool->heap;
     for (size_t x = 0; x < m->steps; x++) {
         struct step *p = m->backing[x];
-        if (!p || !h->idle_owner[x] || !is_over(p)) continue;
-        heap_unmap(h, x);
+        bool mapped = p && is_mapped(h, x);                  /* not yet, after an upload */
+        if (!p || (mapped && !h->idle_owner[x]) || !is_over(p)) continue;
+        if (mapped) heap_unmap(h, x);
         m->backing[x] = NULL;
         p->graphs--;
     }
@@ -319,7 +322,9 @@ bool graph_memory_back(struct graph_block *const *blocks, size_t count, struct s
         for (size_t x = first_step(blocks[i]); enough && x <= last_step(blocks[i]); x++) enough = back(m, x, s, &grown);
         if (grown) clock_charge(COST_GROW + COST_GROW_STEP * grown);
         journal_change("grow", m->pool->device, grown, NULL);
-        if (!enough) return false;
+        if (enough) continue;
+        graph_memory_trim(m->pool->device);                  /* what was taken in vain goes back */
+        return false;
     }
     return true;
 }

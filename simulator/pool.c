@@ -100,7 +100,7 @@ struct pool *pool_for_graph(int device, struct graph_memory *owner)
 {
     struct cudaMemPoolProps props = props_of(device);
     struct pool *p = pool_new(&props);
-    p->heap.limit /= 2;
+    if (p->heap.limit > 8 * GiB) p->heap.limit /= 2;         /* addresses for hundreds of graphs (chosen) */
     p->threshold = UINT64_MAX;
     p->graph = owner;
     return p;

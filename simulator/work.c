@@ -189,7 +189,7 @@ static int *touch(struct op *op)
     if (p.kind == PLACE_PINNED && op->bytes <= p.room) return (int *)op->to;
     if (p.kind == PLACE_PINNED) why = "is pinned memory of the host, but ends before the kernel's range does";
     else if (p.kind == PLACE_PAGEABLE) why = "is memory of the host that is not pinned";
-    else if (!memory_reachable(&p, op->stream->device)) why = "is memory of a device that this one has no access to";
+    else if (!memory_reachable(&p, op->stream->device)) why = p.heap->shared ? "is in a pool of the host that this device has no access to (cudaMemPoolSetAccess)" : "is memory of a device that this one has no access to";
     else if (!heap_is_mapped(p.heap, p.offset, op->bytes)) why = "has no physical memory: it was never allocated, or it was freed and has gone back";
     if (!why) return (int *)space_storage(p.heap, p.offset);
     host_say("illegal address: a kernel (%s, stream %d) touched %p, which %s. Every further call returns cudaErrorIllegalAddress.", op->name, op->stream->id, (void *)op->to, why);

@@ -250,7 +250,12 @@ static void footprint(void)
     nothing_left();
     OK(cudaGraphUpload(x[0], s));                            /* memory comes with the upload */
     SAME(64, reserved());
-    *pinned = 0;
+    OK(cudaDeviceSynchronize());
+    OK(cudaDeviceGraphMemTrim(0));
+    SAME(0, reserved());
+    OK(cudaGraphUpload(x[0], s));
+    OK(cudaStreamSynchronize(s));
+    pinned[2048] = 0;
     for (int i = 0; i < COUNT; i++) {                        /* held back, they would run at the same time */
         OK(launch_hold(pinned + 2048, streams[i]));
         OK(cudaGraphLaunch(x[i], streams[i]));
@@ -405,12 +410,38 @@ static void destroyed_early(void)
     nothing_left();
 }
 
-int main(void)
+/* With SIM_MEMORY=64M. */
+static void no_memory(void)
+{
+    void *a, *half;
+    cudaGraph_t g = small_graph(&a, 1);
+    cudaGraphExec_t x;
+    OK(cudaMalloc(&half, 32 * MiB));
+    OK(cudaGraphInstantiate(&x, g, 0));
+    IS(cudaErrorMemoryAllocation, cudaGraphLaunch(x, s));
+    SAME(0, reserved());
+    IS(cudaErrorMemoryAllocation, cudaGraphUpload(x, s));
+    OK(cudaFree(half));
+    OK(cudaGraphLaunch(x, s));
+    OK(cudaStreamSynchronize(s));
+    SAME(0x01020304, pinned[3]);
+    OK(cudaGraphExecDestroy(x));
+    OK(cudaGraphDestroy(g));
+    nothing_left();
+}
+
+int main(int argc, char **argv)
 {
     OK(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking));
     OK(cudaStreamCreateWithFlags(&t, cudaStreamNonBlocking));
     OK(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
     OK(cudaMallocHost((void **)&pinned, MiB));
+    if (argc > 1 && !strcmp(argv[1], "no_memory")) {
+        no_memory();
+        OK(cudaFreeHost(pinned));
+        if (!wrong) puts("all as expected");
+        return wrong;
+    }
     built_by_hand();
     refused();
     unfreed();
