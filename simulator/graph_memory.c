@@ -1,12 +1,10 @@
-/* The memory of graphs. Each graph has a heap of addresses on each device that its allocation nodes name; a heap's step is mapped from the first
+/* The memory of graphs. Each graph has a heap of addresses on each device that its allocation nodes name; a step of a heap is mapped from the first
  * launch that needs it until cudaDeviceGraphMemTrim or the end of the last executable graph.
  *
- * Rules: nothing is reserved before a launch (measured); a launch takes for each of its steps the physical one that it had last, another that nobody
- * can be using at the same time, or a new one (documented); a block that no node frees keeps its steps (documented); nothing goes back by
- * itself (documented). Chosen: physical memory comes in steps of 32 MiB, as in pools; "used" is what at least one executable graph or live block is
- * mapped to; graphs that share a physical step do not see each other's bytes.
+ * Rules: nothing is reserved before a launch (measured); a block that no node frees keeps its memory, and a free returns nothing (documented).
  *
- * Law: steps_reserved = number of structs step of the device; a step's `blocks` = live blocks that lie on it. */
+ * Laws (graph_memory_is_valid walks them): those of the heaps and of the backing; a live block is a live chunk at its offset; `users` counts the graph, its nodes and
+ * those of others with its blocks, executable graphs and live blocks. */
 #include "graph_memory.h"
 
 #include <stdlib.h>
@@ -18,49 +16,22 @@
 #include "journal.h"
 #include "space.h"
 
-/* Physical memory. */
-struct step {
-    struct step *next;
-    uint32_t lane;                     /* its last use: this work ... */
-    uint64_t number;                   /* ... of this stream */
-    uint32_t blocks;                   /* live blocks on it */
-    uint32_t graphs;                   /* graph memories that are mapped to it */
-    uint64_t launch;                   /* taken by the launch of this number */
-};
-
 struct graph_memory {
     struct graph_memory *next;         /* all */
     struct graph_memory *next_device;  /* of the same graph */
     struct pool         *pool;
     struct graph_block  *blocks;
-    struct step        **backing;      /* for each step of addresses */
-    size_t               steps;        /* in backing */
-    size_t               users;        /* nodes, executable graphs, live blocks, the graph itself */
+    struct backing       backing;
+    size_t               users;
     size_t               instances;    /* executable graphs */
 };
 
 static struct graph_memory *memories;
-static struct { struct step *steps; struct graph_figures figures; } on_device[MAX_DEVICES];
-static uint64_t launches;
 
 static size_t first_step(const struct graph_block *b) { return b->offset / STEP; }
 static size_t last_step(const struct graph_block *b) { return (b->offset + b->bytes - 1) / STEP; }
-static bool is_over(const struct step *p) { return stream_of_lane(p->lane)->done >= p->number; }
 
-/* ---- figures ---- */
-
-struct graph_figures *graph_memory_figures(int device)
-{
-    struct graph_figures *f = &on_device[device].figures;
-    f->used = f->reserved = 0;
-    for (struct step *p = on_device[device].steps; p; p = p->next) {
-        f->reserved += STEP;
-        if (p->graphs || p->blocks) f->used += STEP;
-    }
-    if (f->used_high < f->used) f->used_high = f->used;
-    if (f->reserved_high < f->reserved) f->reserved_high = f->reserved;
-    return f;
-}
+struct graph_figures *graph_memory_figures(int device) { return backing_figures(device); }
 
 static void journal_change(const char *what, int device, size_t steps, const char *why)
 {
@@ -75,28 +46,12 @@ static void journal_change(const char *what, int device, size_t steps, const cha
 
 /* ---- the end ---- */
 
-static bool is_mapped(const struct heap *h, size_t x) { return heap_is_mapped(h, x * STEP, STEP); }
-
-/* Takes physical memory away from addresses where no block is live; work that is still to come keeps its own. */
-static void unmap(struct graph_memory *m)
-{
-    struct heap *h = &m->pool->heap;
-    for (size_t x = 0; x < m->steps; x++) {
-        struct step *p = m->backing[x];
-        bool mapped = p && is_mapped(h, x);                  /* not yet, after an upload */
-        if (!p || (mapped && !h->idle_owner[x]) || !is_over(p)) continue;
-        if (mapped) heap_unmap(h, x);
-        m->backing[x] = NULL;
-        p->graphs--;
-    }
-}
-
 /* Ends what nobody uses any more; what still runs is looked at again later. */
 static void reap(void)
 {
     for (struct graph_memory **at = &memories; *at;) {
         struct graph_memory *m = *at;
-        if (!m->instances) unmap(m);
+        if (!m->instances) backing_drop(&m->backing, &m->pool->heap);
         if (m->users || m->pool->heap.mapped_count) {
             at = &m->next;
             continue;
@@ -108,7 +63,7 @@ static void reap(void)
             host_free(b->list);
             host_free(b);
         }
-        host_free(m->backing);
+        host_free(m->backing.steps);
         host_free(m);
     }
 }
@@ -149,20 +104,9 @@ void graph_block_released(struct graph_block *b)
 
 void graph_memory_trim(int device)
 {
-    size_t steps = 0;
     for (struct graph_memory *m = memories; m; m = m->next)
-        if (m->pool->device == device) unmap(m);
-    for (struct step **at = &on_device[device].steps; *at;) {
-        struct step *p = *at;
-        if (p->graphs || p->blocks || !is_over(p)) {
-            at = &p->next;
-            continue;
-        }
-        *at = p->next;
-        host_free(p);
-        device_give(device, STEP);
-        steps++;
-    }
+        if (m->pool->device == device) backing_drop(&m->backing, &m->pool->heap);
+    size_t steps = backing_release(device);
     reap();
     clock_charge(COST_RELEASE_STEP * steps);
     journal_change("release", device, steps, "trim");
@@ -177,6 +121,7 @@ static struct graph_memory *memory_of(struct graph *g, int device)
     reap();
     struct graph_memory *m = host_allocate(sizeof *m);
     m->pool = pool_for_graph(device, m);
+    m->backing.device = device;
     m->users = 1;
     if (!heap_open(&m->pool->heap)) {
         pool_discard(m->pool);
@@ -271,55 +216,14 @@ size_t graph_block_room(const void *address)
 
 /* ---- a launch ---- */
 
-/* Nobody else can be using the step while a launch in `s` runs. */
-static bool is_available(const struct step *p, const struct stream *s)
-{
-    return !p->blocks && p->launch != launches && (p->lane == s->lane || is_over(p) || order_covers(&s->known.dependencies, p->lane, p->number));
-}
-
-/* A physical step for a step of addresses that has none; NULL: the device has no more. */
-static struct step *find_step(int device, const struct stream *s, size_t *grown)
-{
-    for (struct step *p = on_device[device].steps; p; p = p->next)
-        if (is_available(p, s)) return p;
-    if (!device_take(device, STEP)) return NULL;
-    struct step *p = host_allocate(sizeof *p), **end = &on_device[device].steps;
-    while (*end) end = &(*end)->next;
-    *end = p;
-    ++*grown;
-    return p;
-}
-
-static bool back(struct graph_memory *m, size_t x, const struct stream *s, size_t *grown)
-{
-    if (x >= m->steps) {
-        m->backing = host_grow(m->backing, (x + 1) * sizeof(struct step *));
-        while (m->steps <= x) m->backing[m->steps++] = NULL;
-    }
-    struct step *p = m->backing[x];
-    if (p && p->launch == launches) return true;             /* another block of this launch is on it */
-    if (p && !is_available(p, s)) {
-        p->graphs--;
-        m->backing[x] = p = NULL;
-    }
-    if (!p) {
-        p = find_step(m->pool->device, s, grown);
-        if (!p) return false;
-        p->graphs++;
-        m->backing[x] = p;
-    }
-    p->launch = launches;
-    return true;
-}
-
 bool graph_memory_back(struct graph_block *const *blocks, size_t count, struct stream *s)
 {
-    launches++;
+    backing_launch();
     for (size_t i = 0; i < count; i++) {
         struct graph_memory *m = blocks[i]->memory;
         size_t grown = 0;
         bool enough = true;
-        for (size_t x = first_step(blocks[i]); enough && x <= last_step(blocks[i]); x++) enough = back(m, x, s, &grown);
+        for (size_t x = first_step(blocks[i]); enough && x <= last_step(blocks[i]); x++) enough = backing_take(&m->backing, x, s, &grown);
         if (grown) clock_charge(COST_GROW + COST_GROW_STEP * grown);
         journal_change("grow", m->pool->device, grown, NULL);
         if (enough) continue;
@@ -332,10 +236,7 @@ bool graph_memory_back(struct graph_block *const *blocks, size_t count, struct s
 void graph_memory_launched(struct graph_block *const *blocks, size_t count, const struct stream *s)
 {
     for (size_t i = 0; i < count; i++) {
-        for (size_t x = first_step(blocks[i]); x <= last_step(blocks[i]); x++) {
-            blocks[i]->memory->backing[x]->lane = s->lane;
-            blocks[i]->memory->backing[x]->number = s->last;
-        }
+        for (size_t x = first_step(blocks[i]); x <= last_step(blocks[i]); x++) backing_used(&blocks[i]->memory->backing, x, s, s->last);
         graph_memory_figures(blocks[i]->memory->pool->device);
     }
 }
@@ -380,7 +281,7 @@ void graph_block_allocate(struct graph_block *b, struct stream *s)
     b->chunk->asked = b->bytes;
     b->chunk->id = memory_new_id();
     b->memory->users++;
-    for (size_t x = first_step(b); x <= last_step(b); x++) b->memory->backing[x]->blocks++;
+    for (size_t x = first_step(b); x <= last_step(b); x++) backing_hold(&b->memory->backing, x, true);
     checker_allocated(watched(b), s, stream_mark(s));
     journal_block("allocate", b, s);
 }
@@ -391,11 +292,8 @@ void graph_block_free(struct graph_block *b, struct stream *s)
     checker_freed(watched(b), s, number);
     journal_block("free", b, s);
     for (size_t x = first_step(b); x <= last_step(b); x++) {
-        struct step *p = b->memory->backing[x];
-        p->blocks--;
-        if (!s) continue;
-        p->lane = s->lane;
-        p->number = number;
+        backing_hold(&b->memory->backing, x, false);
+        if (s) backing_used(&b->memory->backing, x, s, number);
     }
     heap_put(&b->memory->pool->heap, b->chunk, COMMON, 0);
     b->chunk = NULL;
@@ -407,4 +305,26 @@ struct graph_block *graph_block_at(const struct place *p)
     struct graph_block *b = p->pool->graph->blocks;
     while (b->chunk != p->chunk) b = b->next;
     return b;
+}
+
+/* ---- the laws ---- */
+
+const char *graph_memory_is_valid(void)
+{
+    backing_count_begin();
+    for (const struct graph_memory *m = memories; m; m = m->next) {
+        const char *broken = heap_is_valid(&m->pool->heap);
+        size_t live = 0;
+        if (broken) return broken;
+        for (size_t x = 0; x < m->backing.count; x++) backing_count(&m->backing, x, false);
+        for (const struct graph_block *b = m->blocks; b; b = b->next) {
+            if (!b->chunk) continue;
+            if (heap_find(&m->pool->heap, b->offset) != b->chunk || b->chunk->asked != b->bytes) return "a live block is not the live chunk at its offset";
+            for (size_t x = first_step(b); x <= last_step(b); x++) backing_count(&m->backing, x, true);
+            live++;
+        }
+        if (live != m->pool->heap.live_count) return "a graph's heap has chunks that are no block";
+        if (m->users < live) return "a graph's memory has more live blocks than users";
+    }
+    return backing_count_end();
 }

@@ -10,6 +10,7 @@
 #define SIM_GRAPH_MEMORY_H
 
 #include "graph.h"
+#include "graph_backing.h"
 #include "memory.h"
 
 /* What an allocation node allocates, once in each launch. */
@@ -57,7 +58,8 @@ struct graph_block *graph_block_at(const struct place *p);
 
 /* cudaDeviceGraphMemTrim. */
 void graph_memory_trim(int device);
-struct graph_figures { size_t used, used_high, reserved, reserved_high; };
 struct graph_figures *graph_memory_figures(int device);
+/* Walks every law; NULL, or a sentence about the first that does not hold. */
+const char *graph_memory_is_valid(void);
 
 #endif

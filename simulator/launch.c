@@ -163,6 +163,8 @@ static cudaError_t check(const struct exec *x)
 
 cudaError_t exec_upload(struct exec *x, struct stream *s)
 {
+    for (size_t i = 0; i < x->block_count; i++)
+        if (x->blocks[i]->chunk) return cudaSuccess;         /* of an earlier launch: all is mapped */
     if (!graph_memory_back(x->blocks, x->block_count, s)) return cudaErrorMemoryAllocation;
     graph_memory_launched(x->blocks, x->block_count, s);
     return cudaSuccess;
