@@ -319,7 +319,7 @@ cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, enum cudaMemPoolAttr att
 /* Chosen: the host asks and is asked like a device that has what host and managed pools give it, and nothing else. */
 static bool is_host(const struct cudaMemLocation *l)
 {
-    return l->type == cudaMemLocationTypeHost || l->type == cudaMemLocationTypeHostNuma;
+    return l->type == cudaMemLocationTypeHost || (l->type == cudaMemLocationTypeHostNuma && l->id >= 0 && l->id < HOST_NODES);
 }
 
 cudaError_t cudaMemPoolGetAccess(enum cudaMemAccessFlags *flags, cudaMemPool_t pool, struct cudaMemLocation *location)

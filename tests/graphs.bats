@@ -4,7 +4,7 @@
 load helpers
 
 setup_file() {
-    make -s BACKEND=simulator build/simulator/tests/simulator/{graph_facts,capture_rules,graph_rules,graph_hazards}
+    make -s BACKEND=simulator build/simulator/tests/simulator/{graph_facts,capture_rules,graph_rules,graph_hazards} build/simulator/tests/probe_{graphs,pools}
 }
 
 setup() {
@@ -108,4 +108,13 @@ END
     run ./gone
     [ "$status" = 3 ]
     assert_output --partial "hazard: cudaGraphInstantiate was given a graph that is destroyed"
+}
+
+@test "the probes ask the simulated device, too: every case ends" {
+    local probe
+    export SIM_CHECK=off
+    for probe in probe_graphs probe_pools; do
+        timeout 30 "$ROOT/build/simulator/tests/$probe" >"$probe" 2>/dev/null
+        diff <(grep '^==' "$probe" | wc -l) <(grep -c '^end' "$probe" | awk -v dead="$(grep -c '^rc 139' "$probe")" '{ print $1 + dead }') || miss "$probe: a case did not come to its end" "$(grep -B 3 '^rc [^0]' "$probe")" || return
+    done
 }
