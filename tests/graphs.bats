@@ -93,6 +93,7 @@ accused() {
 @test "hazard: a launch and what other streams do" {
     accused beside_the_launch "unordered writes" "the cudaGraphLaunch that runs launch_fill"
     accused beside_a_branch "unordered writes"
+    accused before_the_launch "unordered writes"
     accused outlives "free before allocation" "free before the use ends"
     accused freed_before_launch "use after free"
     accused launched_twice "unordered writes"

@@ -134,6 +134,7 @@ static void beside_a_branch(void)
     begin();
     OK(launch_fill(data, 0, COUNT, s));
     fork_to(s, t);
+    OK(launch_add(data, 1, COUNT, s));
     OK(launch_fill(data + COUNT, 0, COUNT, t));
     fork_to(t, s);
     run();
@@ -200,6 +201,20 @@ static void by_hand(void)
     OK(cudaGraphLaunch(exec, s));
 }
 
+/* Work before the launch, in its stream or in another; two nodes come first in the graph. */
+static void before_the_launch(void)
+{
+    struct cudaMemsetParams m = { .dst = data, .elementSize = 4, .width = COUNT, .height = 1 };
+    cudaGraphNode_t one, other;
+    OK(cudaGraphCreate(&graph, 0));
+    OK(cudaGraphAddMemsetNode(&one, graph, NULL, 0, &m));
+    m.dst = data + COUNT;
+    OK(cudaGraphAddMemsetNode(&other, graph, NULL, 0, &m));
+    OK(cudaGraphInstantiate(&exec, graph, 0));
+    OK(launch_fill(data + COUNT, 1, COUNT, s));
+    OK(cudaGraphLaunch(exec, right ? s : t));
+}
+
 /* Two launches of one executable graph, in two streams: always one after the other. Two executable graphs: not. */
 static void launched_twice(void)
 {
@@ -218,6 +233,7 @@ static const struct { const char *name; void (*body)(void); } cases[] = {
     { "branches", branches }, { "reads", reads }, { "before_allocation", before_allocation }, { "free_early", free_early }, { "after_free", after_free },
     { "stale", stale }, { "outside", outside }, { "beside_the_launch", beside_the_launch }, { "beside_a_branch", beside_a_branch }, { "outlives", outlives },
     { "leak", leak }, { "after_the_launch", after_the_launch }, { "freed_before_launch", freed_before_launch }, { "by_hand", by_hand }, { "launched_twice", launched_twice },
+    { "before_the_launch", before_the_launch },
 };
 
 int main(int argc, char **argv)
