@@ -3,7 +3,7 @@
  *
  * Source of the rules, unless said: the comments of the CUDA header and the programming guide, "stream capture". An action that would tie captured work to work
  * that is not captured is refused and invalidates the capture. Codes that the documentation names by their meaning alone are chosen here;
- * tests/probe_pools.c asks a GPU for them. */
+ * tests/probe_graphs.c asks a GPU for them. */
 #include "capture.h"
 
 #include <string.h>
