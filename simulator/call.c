@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "away.h"
+#include "capture.h"
 #include "checker.h"
 #include "clock.h"
 #include "device.h"
@@ -32,7 +33,9 @@ static bool describe(const void *address)
 {
     struct place p = memory_find(address);
     if (!p.heap) return false;
-    if (p.kind == PLACE_BLOCK)
+    if (p.heap->shared)
+        host_say("the host touched %p, which is an address of a host or managed pool, or of cudaMallocManaged, where nothing is allocated.", address);
+    else if (p.kind == PLACE_BLOCK)
         host_say("the host touched %p, which is memory of device %d (block %u, %zu bytes): copy it with cudaMemcpy, or let a kernel do the work.", address, p.heap->device, p.chunk->id, p.chunk->asked);
     else
         host_say("the host touched %p, which is an address of device %d where nothing is allocated.", address, p.heap->device);
@@ -122,7 +125,8 @@ cudaError_t call_begin(const char *name, time_ns cost)
     if (forked) return cudaErrorInitializationError;
     if (lacks_pools(name)) return cudaErrorNotSupported;
     if (settings.fail_at && !strcmp(name, settings.fail_call) && ++fail_count == settings.fail_at) return cudaErrorMemoryAllocation;
-    return device_faulted();
+    if (device_faulted()) return device_faulted();
+    return capture_count ? capture_guard(name) : cudaSuccess;
 }
 
 static void leave(void)

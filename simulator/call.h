@@ -21,7 +21,7 @@ extern _Thread_local void *call_site __attribute__((tls_model("initial-exec")));
 #define CALL(name, cost) AT(call_begin(name, cost))
 
 /* Takes the lock and brings the device up to date. Returns an error that the call must answer with at once: a fault, a call from inside a
- * host function, a forked child, or the failure that SIM_FAIL asks for. */
+ * host function, a forked child, the failure that SIM_FAIL asks for, or a stream capture that forbids it. */
 cudaError_t call_begin(const char *name, time_ns cost);
 /* The same for a call that answers also after a fault (cudaGetLastError and the like). */
 void        call_begin_always(const char *name, time_ns cost);

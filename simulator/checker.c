@@ -24,14 +24,23 @@ static uint64_t history_count;
 
 void checker_call(const char *name, void *site)
 {
+    checker_node(name, site, 0);
+}
+
+void checker_node(const char *name, void *site, uint32_t launch)
+{
     now.call = name;
     now.site = site;
+    now.launch = launch;
 }
+
+struct deed checker_caller(void) { return now; }
 
 static struct deed deed_of(const struct stream *s, uint64_t number)
 {
     struct deed d = now;
-    d.stream = !s ? -2 : s->kind == STREAM_LEGACY ? 0 : s->kind == STREAM_PER_THREAD ? -1 : s->id;
+    enum stream_kind kind = s ? stream_trunk(s)->kind : STREAM_BLOCKING;
+    d.stream = !s ? -2 : kind == STREAM_LEGACY ? 0 : kind == STREAM_PER_THREAD ? -1 : s->id;
     d.lane = s ? s->lane : HOST_LANE;
     d.number = number;
     return d;

@@ -27,6 +27,10 @@ struct watched {
 
 /* The call on its way; every deed below is its. */
 void checker_call(const char *name, void *site);
+/* The deeds below are those of a node of a graph: of the call that put it there, in this launch. */
+void checker_node(const char *name, void *site, uint32_t launch);
+/* The call on its way, to be remembered in a node; only `call` and `site` mean something. */
+struct deed checker_caller(void);
 
 /* `s` NULL: cudaMalloc and pinned memory, which exist from the call on. `number`: the allocation's place in the stream. */
 void checker_allocated(struct watched b, struct stream *s, uint64_t number);

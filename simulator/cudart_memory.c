@@ -5,10 +5,11 @@
 #include "clock.h"
 #include "device.h"
 #include "durations.h"
+#include "graph_memory.h"
 #include "journal.h"
 #include "memory.h"
 #include "timeline.h"
-#include "work.h"
+#include "submit.h"
 
 /* The call waits until its device is idle; the pools do not count that as a synchronise (measured: cudaFree, cudaFreeHost). It also waits for the
  * streams of other devices that use the memory (chosen: not measured, and not documented either). */
@@ -60,6 +61,8 @@ cudaError_t cudaFree(void *pointer)
     if (!starts) {
         checker_freed_nothing(pointer, NULL, REFUSED);
         e = cudaErrorInvalidValue;
+    } else if (p.pool && p.pool->graph) {
+        graph_block_free(graph_block_at(&p), NULL);          /* documented: its life ends at the call */
     } else if (p.pool) {
         checker_freed(memory_watched(&p, NULL), NULL, 0);
         pool_free_now(p.pool, p.chunk);                      /* measured: waits for nothing */
@@ -178,7 +181,7 @@ static cudaError_t memset_on(const char *name, void *to, int value, size_t bytes
 {
     cudaError_t e = call_begin(name, COST_MEMSET);
     journal_number("bytes", bytes);
-    if (!e) e = work_memset(to, value, bytes, call_stream(stream, per_thread));
+    if (!e) e = submit_memset(to, value, bytes, call_stream(stream, per_thread));
     return call_end(e);
 }
 
@@ -201,7 +204,7 @@ static cudaError_t copy_async(const char *name, void *to, const void *from, size
     bool wait = false;
     journal_number("bytes", bytes);
     struct stream *s = e ? NULL : call_stream(stream, per_thread);
-    if (!e) e = work_copy(to, from, bytes, kind, s, peer, &wait);
+    if (!e) e = submit_copy(to, from, bytes, kind, s, peer, &wait);
     if (!e && wait) e = wait_for_copy(s);
     return call_end(e);
 }
@@ -215,7 +218,7 @@ static cudaError_t copy(void *to, const void *from, size_t bytes, enum cudaMemcp
     bool wait = false;
     journal_number("bytes", bytes);
     struct stream *s = e ? NULL : call_stream(0, per_thread);
-    if (!e) e = work_copy(to, from, bytes, kind, s, false, &wait);
+    if (!e) e = submit_copy(to, from, bytes, kind, s, false, &wait);
     /* documented: from device to device it returns at once; all others return when the copy is over */
     bool on_device = !e && memory_find(to).heap && memory_find(from).heap;
     if (!e && bytes && !on_device) e = wait_for_copy(s);
@@ -245,10 +248,12 @@ cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, c
         journal_number("block", memory_block(&p));
         *attributes = (struct cudaPointerAttributes){ .type = cudaMemoryTypeUnregistered, .device = -2, .hostPointer = (void *)pointer };      /* measured: -2 */
         if (p.kind == PLACE_BLOCK) {
-            attributes->type = cudaMemoryTypeDevice;
-            attributes->device = p.heap->device;
+            /* measured: managed memory is cudaMemoryTypeManaged with both pointers; chosen: a managed pool's is the same, a host pool's is cudaMemoryTypeHost */
+            bool managed = p.heap->shared && (!p.pool || p.pool->props.allocType == cudaMemAllocationTypeManaged);
+            attributes->type = managed ? cudaMemoryTypeManaged : p.heap->shared ? cudaMemoryTypeHost : cudaMemoryTypeDevice;
+            attributes->device = memory_device(&p);
             attributes->devicePointer = (void *)pointer;
-            attributes->hostPointer = NULL;
+            if (!p.heap->shared) attributes->hostPointer = NULL;
         } else if (p.kind == PLACE_PINNED) {
             attributes->type = cudaMemoryTypeHost;
             attributes->device = p.pinned->device;

@@ -5,12 +5,12 @@
 #include "checker.h"
 #include "device.h"
 #include "durations.h"
+#include "graph_memory.h"
 #include "handle.h"
-#include "host.h"
 #include "journal.h"
 #include "memory.h"
 #include "pool.h"
-#include "work.h"
+#include "submit.h"
 
 static void journal_pool(const struct pool *p)
 {
@@ -35,6 +35,7 @@ static cudaError_t allocate(void **pointer, size_t bytes, struct pool *p, struct
         *pointer = NULL;
         return cudaSuccess;
     }
+    if (s->capturing) return submit_allocation(s, p, bytes, pointer);
     enum reuse how;
     uint64_t number = stream_mark(s);                        /* first: what the legacy stream orders counts for the reuse (measured) */
     struct chunk *c = pool_allocate(p, bytes, s, &how);
@@ -55,6 +56,7 @@ static cudaError_t malloc_async(void **pointer, size_t bytes, cudaStream_t strea
     cudaError_t e = call_begin("cudaMallocAsync", COST_ALLOC_ASYNC);
     struct stream *s = e ? NULL : call_stream(stream, per_thread);
     if (!e && !pointer) e = cudaErrorInvalidValue;
+    if (!e) e = capture_check(s);
     if (!e) e = allocate(pointer, bytes, NULL, s);
     return call_end(e);
 }
@@ -68,6 +70,7 @@ static cudaError_t malloc_from_pool(void **pointer, size_t bytes, cudaMemPool_t 
     struct stream *s = e ? NULL : call_stream(stream, per_thread);
     struct pool *p = e ? NULL : pool_of(pool);
     if (!e && (!pointer || !p)) e = cudaErrorInvalidValue;
+    if (!e) e = capture_check(s);
     if (!e) e = allocate(pointer, bytes, p, s);
     return call_end(e);
 }
@@ -86,15 +89,19 @@ static cudaError_t free_async(void *pointer, cudaStream_t stream, bool per_threa
 {
     cudaError_t e = call_begin("cudaFreeAsync", COST_FREE_ASYNC);
     struct stream *s = e ? NULL : call_stream(stream, per_thread);
+    if (!e) e = capture_check(s);
     if (e || !pointer) return call_end(e);
+    if (s->capturing) return call_end(submit_free(s, pointer));
     struct place p = memory_find(pointer);
-    journal_pool(p.pool);
+    if (p.pool && !p.pool->graph) journal_pool(p.pool);
     if (p.kind != PLACE_BLOCK || p.offset != p.chunk->offset) {
         if (p.kind != PLACE_BLOCK) checker_freed_nothing(pointer, s, REFUSED);
         return call_end(cudaErrorInvalidValue);
     }
     journal_number("block", p.chunk->id);
-    if (p.pool) {
+    if (p.pool && p.pool->graph) {
+        graph_block_free(graph_block_at(&p), s);
+    } else if (p.pool) {
         uint64_t number = stream_mark(s);
         checker_freed(memory_watched(&p, NULL), s, number);
         pool_free(p.pool, p.chunk, s, number);
@@ -125,21 +132,8 @@ static cudaError_t check_props(const struct cudaMemPoolProps *props)
         if (props->reserved[i]) return cudaErrorInvalidValue;
     if (props->allocType != cudaMemAllocationTypePinned && props->allocType != cudaMemAllocationTypeManaged) return cudaErrorInvalidValue;
     if (props->handleTypes & ~settings.handle_types) return cudaErrorInvalidValue;
-    switch (props->location.type) {
-    case cudaMemLocationTypeDevice:
-        if (!device_exists(props->location.id)) return cudaErrorInvalidValue;
-        break;
-    case cudaMemLocationTypeHost:
-    case cudaMemLocationTypeHostNuma:
-        host_say("pools in host memory are not simulated: cudaMemPoolCreate returns cudaErrorNotSupported, where an H200 returns cudaSuccess.");
-        return cudaErrorNotSupported;
-    default:
-        return cudaErrorInvalidValue;
-    }
-    if (props->allocType == cudaMemAllocationTypeManaged) {
-        host_say("managed pools are not simulated: cudaMemPoolCreate returns cudaErrorNotSupported, where an H200 returns cudaSuccess.");
-        return cudaErrorNotSupported;
-    }
+    if (pool_place(&props->location, props->allocType) < 0) return cudaErrorInvalidValue;
+    if (props->location.type == cudaMemLocationTypeHost && props->handleTypes) return cudaErrorInvalidValue;      /* documented */
     return props->maxSize > settings.memory ? cudaErrorMemoryAllocation : cudaSuccess;     /* measured: 1 << 50 */
 }
 
@@ -213,7 +207,7 @@ cudaError_t cudaDeviceSetMemPool(int device, cudaMemPool_t pool)
     if (!e && !p && handle_state(HANDLE_POOL, pool) == HANDLE_GONE)
         call_hazard("bad handle", "cudaDeviceSetMemPool was given a pool that is destroyed. A real driver answers cudaSuccess and dies of SIGSEGV at the next allocation.\n"
                     "  To do: make another pool current, or destroy this one later.");
-    if (!e && (!device_exists(device) || !p || p->device != device)) e = cudaErrorInvalidValue;
+    if (!e && (!device_exists(device) || !p || p->place != device)) e = cudaErrorInvalidValue;
     if (!e) pool_set_current(device, p);
     return call_end(e);
 }
@@ -323,14 +317,22 @@ cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, enum cudaMemPoolAttr att
 
 /* ---- access ---- */
 
+/* Chosen: the host asks and is asked like a device that has what host and managed pools give it, and nothing else. */
+static bool is_host(const struct cudaMemLocation *l)
+{
+    return l->type == cudaMemLocationTypeHost || (l->type == cudaMemLocationTypeHostNuma && l->id >= 0 && l->id < HOST_NODES);
+}
+
 cudaError_t cudaMemPoolGetAccess(enum cudaMemAccessFlags *flags, cudaMemPool_t pool, struct cudaMemLocation *location)
 {
     cudaError_t e = CALL("cudaMemPoolGetAccess", COST_SMALL);
     struct pool *p = e ? NULL : pool_of(pool);
     journal_pool(p);
-    if (!e && (!flags || !p || !location || location->type != cudaMemLocationTypeDevice || !device_exists(location->id))) e = cudaErrorInvalidValue;
+    bool host = !e && location && is_host(location);
+    if (!e && (!flags || !p || !location || (!host && (location->type != cudaMemLocationTypeDevice || !device_exists(location->id))))) e = cudaErrorInvalidValue;
     if (!e) {
-        *flags = p->access >> location->id & 1 ? cudaMemAccessFlagsProtReadWrite : cudaMemAccessFlagsProtNone;
+        bool allowed = host ? p->heap.shared : p->access >> location->id & 1;
+        *flags = allowed ? cudaMemAccessFlagsProtReadWrite : cudaMemAccessFlagsProtNone;
         journal_signed("device", location->id);
         journal_number("value", *flags);
     }
@@ -340,6 +342,7 @@ cudaError_t cudaMemPoolGetAccess(enum cudaMemAccessFlags *flags, cudaMemPool_t p
 /* One line of the list (measured: p2p.txt). */
 static cudaError_t check_access(const struct pool *p, const struct cudaMemAccessDesc *d)
 {
+    if (is_host(&d->location) && p->heap.shared) return d->flags == cudaMemAccessFlagsProtReadWrite ? cudaSuccess : cudaErrorInvalidDevice;
     if (d->location.type != cudaMemLocationTypeDevice || !device_exists(d->location.id)) return cudaErrorInvalidDevice;
     if (d->flags == cudaMemAccessFlagsProtRead) return cudaErrorNotSupported;
     if (d->flags != cudaMemAccessFlagsProtNone && d->flags != cudaMemAccessFlagsProtReadWrite) return cudaErrorInvalidValue;
@@ -357,6 +360,7 @@ cudaError_t cudaMemPoolSetAccess(cudaMemPool_t pool, const struct cudaMemAccessD
         call_hazard("null list", "cudaMemPoolSetAccess was given a null list with count %zu. A real driver dies of SIGSEGV here.\n  To do: pass the address of an array of cudaMemAccessDesc.", count);
     for (size_t i = 0; !e && i < count; i++) e = check_access(p, &list[i]);
     for (size_t i = 0; !e && i < count; i++) {
+        if (is_host(&list[i].location)) continue;
         uint32_t bit = 1u << list[i].location.id;
         p->access = list[i].flags == cudaMemAccessFlagsProtReadWrite ? p->access | bit : p->access & ~bit;
         journal_signed("device", list[i].location.id);

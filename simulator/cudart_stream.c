@@ -12,7 +12,7 @@
 #include "pool.h"
 #include "settings.h"
 #include "timeline.h"
-#include "work.h"
+#include "submit.h"
 
 /* ---- making and unmaking ---- */
 
@@ -40,6 +40,7 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream)
     if (!e && (!stream || stream == cudaStreamLegacy || stream == cudaStreamPerThread)) e = cudaErrorInvalidResourceHandle;     /* measured */
     if (!e) {
         struct stream *s = call_stream(stream, false);
+        if ((e = capture_forbid(s))) return call_end(e);     /* chosen: a stream that is being captured cannot be destroyed */
         pools_stream_destroyed(s);
         stream_destroy(s);
     }
@@ -67,6 +68,7 @@ static cudaError_t synchronize(cudaStream_t stream, bool per_thread)
     cudaError_t e = call_begin("cudaStreamSynchronize", COST_SYNCHRONISE);
     if (!e) {
         struct stream *s = call_stream(stream, per_thread);
+        if ((e = capture_forbid(s))) return call_end(e);
         for (struct stream *each = NULL; (each = next_meant(s, each));) timeline_wait(each, each->last, call_name());
         host_knows(s, true);
         pools_synchronized();
@@ -83,6 +85,7 @@ static cudaError_t query(cudaStream_t stream, bool per_thread)
     cudaError_t e = call_begin("cudaStreamQuery", settings.pace == PACE_LATE ? 1000000 : COST_QUERY);
     if (!e) {
         struct stream *s = call_stream(stream, per_thread);
+        if ((e = capture_forbid(s))) return call_end(e);
         for (struct stream *each = NULL; (each = next_meant(s, each));)
             if (each->done < each->last) e = cudaErrorNotReady;
         if (!e) host_knows(s, false);
@@ -110,7 +113,7 @@ static cudaError_t wait_event(cudaStream_t stream, cudaEvent_t event, unsigned f
         struct stream *s = call_stream(stream, per_thread);
         struct event *v = event_of(event);
         if (!v) e = cudaErrorInvalidResourceHandle;
-        else if (v->record) stream_wait(s, v->record);       /* measured: an event that was never recorded makes nothing wait */
+        else e = capture_or_wait(s, v, flags & cudaEventWaitExternal);      /* measured: an event that was never recorded makes nothing wait */
     }
     return call_end(e);
 }
@@ -201,7 +204,7 @@ static cudaError_t record(const char *name, cudaEvent_t event, cudaStream_t stre
     if (!e) {
         struct stream *s = call_stream(stream, per_thread);
         if (s->device != v->device) e = cudaErrorInvalidResourceHandle;        /* documented: event and stream must be of one device */
-        else event_record(v, s);
+        else e = capture_or_record(v, s, flags & cudaEventRecordExternal);
     }
     return call_end(e);
 }
@@ -216,6 +219,7 @@ cudaError_t cudaEventQuery(cudaEvent_t event)
     cudaError_t e = CALL("cudaEventQuery", settings.pace == PACE_LATE ? 1000000 : COST_QUERY);
     struct event *v = e ? NULL : event_of(event);
     if (!e && !v) e = cudaErrorInvalidResourceHandle;
+    if (!e) e = capture_forbid_event(v);
     if (!e && v->record) {
         if (!v->record->done) e = cudaErrorNotReady;
         else record_host_knows(v->record, false);
@@ -228,6 +232,7 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event)
     cudaError_t e = CALL("cudaEventSynchronize", COST_SYNCHRONISE);
     struct event *v = e ? NULL : event_of(event);
     if (!e && !v) e = cudaErrorInvalidResourceHandle;
+    if (!e) e = capture_forbid_event(v);
     if (!e && v->record) {
         timeline_wait(v->record->stream, v->record->number, call_name());
         record_host_knows(v->record, true);
@@ -242,6 +247,7 @@ cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t start, cudaEvent_t end)
     cudaError_t e = CALL("cudaEventElapsedTime", COST_SMALL);
     if (!e && !ms) e = cudaErrorInvalidValue;
     struct event *a = e ? NULL : event_of(start), *b = e ? NULL : event_of(end);
+    if (!e && a && b && (a->captured || b->captured)) e = cudaErrorCapturedEvent;
     if (!e && (!a || !b || !a->record || !b->record || (a->flags | b->flags) & cudaEventDisableTiming)) e = cudaErrorInvalidResourceHandle;
     if (!e && (!a->record->done || !b->record->done)) e = cudaErrorNotReady;
     if (!e) *ms = (float)(((double)b->record->finish - (double)a->record->finish) / 1e6);
@@ -254,7 +260,7 @@ static cudaError_t host_function(cudaStream_t stream, cudaHostFn_t function, voi
 {
     cudaError_t e = call_begin("cudaLaunchHostFunc", COST_HOST_FUNCTION);
     if (!e && !function) e = cudaErrorInvalidValue;
-    if (!e) e = work_host_function(function, data, call_stream(stream, per_thread));
+    if (!e) e = submit_host_function(function, data, call_stream(stream, per_thread));
     return call_end(e);
 }
 
@@ -278,7 +284,7 @@ static cudaError_t add_callback(cudaStream_t stream, cudaStreamCallback_t functi
     if (!e) {
         struct callback *c = host_allocate(sizeof *c);
         *c = (struct callback){ function, stream, data };
-        e = work_host_function(run_callback, c, call_stream(stream, per_thread));
+        e = submit_host_function(run_callback, c, call_stream(stream, per_thread));
     }
     return call_end(e);
 }

@@ -19,12 +19,17 @@ static size_t usable(void) { return settings.memory > 16 * CONTEXT ? settings.me
 
 bool device_take(int device, size_t bytes)
 {
+    if (device == NO_DEVICE) return true;
     if (bytes > usable() - taken[device]) return false;
     taken[device] += bytes;
     return true;
 }
 
-void device_give(int device, size_t bytes) { taken[device] -= bytes; }
+void device_give(int device, size_t bytes)
+{
+    if (device != NO_DEVICE) taken[device] -= bytes;
+}
+
 size_t device_free_memory(int device) { return usable() - taken[device]; }
 
 bool device_reaches(int device, int owner) { return device == owner || (reach[device] >> owner & 1); }

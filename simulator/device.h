@@ -12,7 +12,7 @@ int  device_current(void);
 void device_set_current(int device);
 static inline bool device_exists(int device) { return device >= 0 && device < settings.devices; }
 
-/* Takes physical memory from a device; false when it has no more. */
+/* Takes physical memory from a device; false when it has no more. The host (NO_DEVICE) always has some (chosen). */
 bool device_take(int device, size_t bytes);
 void device_give(int device, size_t bytes);
 /* What cudaMemGetInfo says is free. */

@@ -31,6 +31,8 @@ enum {
     COST_COPY_BLOCKING   =  5259,
     COST_HOST_FUNCTION   =  1336,
     COST_MEM_INFO        =  4530,
+    COST_GRAPH_INSTANTIATE = 10000,    /* chosen, as is the next */
+    COST_GRAPH_LAUNCH    =  4000,
 };
 
 /* What it costs the host to add a step of physical memory to a pool, and to give one back. */

@@ -20,11 +20,14 @@ void event_destroy(struct event *e)
 {
     handle_retire(HANDLE_EVENT, e->handle);
     if (e->record) record_release(e->record);
+    host_free(e->captured);
     host_free(e);
 }
 
 void event_record(struct event *e, struct stream *s)
 {
     if (e->record) record_release(e->record);
+    host_free(e->captured);
+    e->captured = NULL;
     e->record = stream_record(s);
 }

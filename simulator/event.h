@@ -4,12 +4,15 @@
 
 #include "stream.h"
 
+struct captured;
+
 struct event {
     int            id;                 /* the journal's */
     unsigned       flags;
     int            device;
     void          *handle;
     struct record *record;             /* NULL: never recorded */
+    struct captured *captured;         /* last recorded in a stream that was captured: its place in the graph; else NULL */
 };
 
 struct event *event_new(int device, unsigned flags);

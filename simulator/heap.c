@@ -58,7 +58,7 @@ static struct chunk *chunk_new(void)
 bool heap_open(struct heap *h)
 {
     if (h->base) return true;
-    h->base = host_reserve(h->limit);
+    h->base = h->shared ? host_reserve_shared(h->limit) : host_reserve(h->limit);
     if (!h->base) return false;
     struct chunk *all = chunk_new();
     all->fit.bytes = h->limit;
@@ -79,7 +79,8 @@ void heap_close(struct heap *h)
     
     for (size_t x = 0; x < steps_of(h); x++) host_free(h->index[x]);
     if (h->starts) host_free_pages(h->starts, ((size_t)1 << h->starts_bits) * sizeof *h->starts);
-    if (h->base) host_unreserve(h->base, h->limit);
+    if (h->base && h->shared) host_unreserve_shared(h->base, h->limit);
+    else if (h->base) host_unreserve(h->base, h->limit);
     host_free(h->mapped);
     host_free(h->idle_owner);
     host_free(h->idle);
@@ -179,6 +180,7 @@ void heap_map(struct heap *h, struct chunk *c, size_t bytes)
     for (size_t x = c->offset / h->step; x <= last; x++) {
         if (bit_get(h->mapped, x)) continue;
         bit_set(h->mapped, x);
+        if (h->shared) host_share(heap_storage(h, x * h->step), h->step, true);
         h->mapped_count++;
         if (x >= h->top) h->top = x + 1;
     }
@@ -212,7 +214,8 @@ void heap_unmap(struct heap *h, size_t step)
     bit_clear(h->mapped, step);
     h->mapped_count--;
     own(h, step, NULL);
-    host_discard(h->base + h->limit + step * h->step, h->step);
+    host_discard(heap_storage(h, step * h->step), h->step);
+    if (h->shared) host_share(heap_storage(h, step * h->step), h->step, false);
     refile(h, c);
 }
 

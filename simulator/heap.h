@@ -37,7 +37,8 @@ struct start;
 struct step_starts;
 
 struct heap {
-    int            device;
+    int            device;             /* NO_DEVICE: the host's memory */
+    bool           shared;             /* the host may touch what is mapped: its addresses are the storage. Set before heap_open */
     size_t         step, limit;        /* bytes of a step; bytes of the range */
     char          *base;               /* NULL until something is allocated */
     struct chunk  *first;
@@ -84,6 +85,8 @@ void heap_map(struct heap *h, struct chunk *c, size_t bytes);
 size_t heap_idle_step(const struct heap *h, bool highest, size_t from, size_t to);
 void heap_unmap(struct heap *h, size_t step);
 
+/* Where the bytes behind an offset are kept. */
+static inline char *heap_storage(const struct heap *h, size_t offset) { return h->base + (h->shared ? 0 : h->limit) + offset; }
 /* The live chunk that covers this offset, or NULL. */
 struct chunk *heap_find(const struct heap *h, size_t offset);
 /* Is every byte of the range on mapped steps? */

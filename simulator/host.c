@@ -99,6 +99,20 @@ char *host_reserve(size_t bytes)
 }
 
 void host_unreserve(char *base, size_t bytes) { munmap(base, 2 * bytes); }
+
+char *host_reserve_shared(size_t bytes)
+{
+    char *all = mmap(NULL, bytes + STEP, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (all == MAP_FAILED) return NULL;
+    char *base = (char *)round_up((uintptr_t)all, STEP);
+    if (base > all) munmap(all, (size_t)(base - all));
+    if (all + STEP > base) munmap(base + bytes, (size_t)(all + STEP - base));
+    madvise(base, bytes, MADV_DONTDUMP);
+    return base;
+}
+
+void host_unreserve_shared(char *base, size_t bytes) { munmap(base, bytes); }
+void host_share(char *address, size_t bytes, bool on) { mprotect(address, bytes, on ? PROT_READ | PROT_WRITE : PROT_NONE); }
 void host_discard(char *address, size_t bytes) { madvise(address, bytes, MADV_DONTNEED); }
 
 void *host_allocate(size_t bytes)

@@ -25,7 +25,12 @@ void host_exit(int status) __attribute__((noreturn));
  * room only where it has been written. The base is a multiple of STEP. NULL when there are no addresses left. */
 char *host_reserve(size_t bytes);
 void  host_unreserve(char *base, size_t bytes);
-/* Gives the storage of [address, address + bytes) back; it reads as zero afterwards. `address` is in the second half. */
+/* Memory that host and device share: `bytes` of addresses that are their own storage. Nobody can touch them until host_share says so. */
+char *host_reserve_shared(size_t bytes);
+void  host_unreserve_shared(char *base, size_t bytes);
+/* Lets the host touch [address, address + bytes), or, when `on` is false, no more. */
+void  host_share(char *address, size_t bytes, bool on);
+/* Gives the storage of [address, address + bytes) back; it reads as zero afterwards. `address` is in storage. */
 void  host_discard(char *address, size_t bytes);
 
 /* Ordinary memory that ends the process with a sentence when there is none: for the simulation's own records. */

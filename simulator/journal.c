@@ -15,7 +15,8 @@ struct line { size_t used; char text[LINE + 16]; };    /* the rest: what ends a 
 bool journal_on;
 static host_file *file;
 static uint64_t lines;
-static struct line call_line, did_line, *line;
+static struct line call_line, did_line, ignored, *line;
+static struct line *for_call = &call_line;             /* where fields of the call go */
 static time_ns call_start;
 static bool in_call;
 static char pairs[100][2];             /* "00" to "99": two digits at a time */
@@ -87,7 +88,14 @@ static void write_line(struct line *l, time_ns t)
     l->text[l->used++] = '}';
     l->text[l->used++] = '\n';
     host_write(file, l->text, l->used);
-    line = &call_line;
+    line = for_call;
+}
+
+void journal_quiet(bool quiet)
+{
+    for_call = quiet ? &ignored : &call_line;
+    ignored.used = 0;
+    line = for_call;
 }
 
 void journal_call(const char *name)

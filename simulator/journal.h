@@ -19,6 +19,9 @@ void journal_drop(void);
 void journal_did(const char *what);
 void journal_did_end(time_ns when);
 
+/* While quiet, fields for the call's line are dropped: what a launched graph does is no field of cudaGraphLaunch. */
+void journal_quiet(bool quiet);
+
 /* Fields of the line that was begun last. The key is a string literal: it becomes ,"key": when this is compiled, and is followed by zeroes, so
  * that it can be copied eight bytes at a time. */
 #define JOURNAL_KEY(key) ",\"" key "\":\0\0\0\0\0\0\0", sizeof ",\"" key "\":" - 1

@@ -12,7 +12,7 @@
 #define GRANULE (2 * MiB)
 #define SHARED  (1 * MiB)              /* blocks up to this share granules */
 
-static struct heap plain[MAX_DEVICES];
+static struct heap plain[MAX_DEVICES], managed[MAX_DEVICES];
 static struct pinned *pins;
 static uint32_t ids;
 
@@ -74,7 +74,14 @@ struct watched memory_below(const struct place *p)
 bool memory_reachable(const struct place *p, int device)
 {
     if (!p->heap) return true;
-    return p->pool ? p->pool->access >> device & 1 : device_reaches(device, p->heap->device);
+    if (p->pool) return p->pool->access >> device & 1;
+    return p->heap->shared || device_reaches(device, p->heap->device);     /* documented: managed memory from everywhere */
+}
+
+int memory_device(const struct place *p)
+{
+    if (p->pool) return p->pool->device == NO_DEVICE ? 0 : p->pool->device;
+    return p->heap->shared ? (int)(p->heap - managed) : p->heap->device;
 }
 
 /* ---- cudaMalloc ---- */
@@ -112,10 +119,10 @@ static struct chunk *allocate_whole(struct heap *h, size_t size)
     return block;
 }
 
-struct chunk *memory_allocate(int device, size_t bytes)
+static struct chunk *allocate(struct heap *h, int device, bool shared, size_t bytes)
 {
-    struct heap *h = &plain[device];
     if (!h->limit) heap_init(h, device, GRANULE, 2 * round_up(settings.memory, GRANULE));
+    h->shared = shared;
     if (bytes > h->limit - 2 * GRANULE || !heap_open(h)) return NULL;
     if (!space_knows(h)) space_add(h, NULL);
     struct chunk *c = bytes > SHARED ? allocate_whole(h, round_up(bytes, GRANULE)) : allocate_shared(h, round_up(bytes, GRAIN));
@@ -123,7 +130,10 @@ struct chunk *memory_allocate(int device, size_t bytes)
     return c;
 }
 
+struct chunk *memory_allocate(int device, size_t bytes) { return allocate(&plain[device], device, false, bytes); }
+struct chunk *memory_allocate_managed(int device, size_t bytes) { return allocate(&managed[device], NO_DEVICE, true, bytes); }
 struct heap *memory_heap(int device) { return &plain[device]; }
+struct heap *memory_managed_heap(int device) { return &managed[device]; }
 
 void memory_free(struct place *p)
 {
@@ -180,7 +190,7 @@ static size_t each_live_in(struct heap *h, void (*visit)(struct watched))
 size_t memory_each_live(void (*visit)(struct watched))
 {
     size_t live = 0;
-    for (int d = 0; d < settings.devices; d++) live += each_live_in(&plain[d], visit);
+    for (int d = 0; d < settings.devices; d++) live += each_live_in(&plain[d], visit) + each_live_in(&managed[d], visit);
     for (struct pool *p = pool_first(); p; p = p->next) live += each_live_in(&p->heap, visit);
     for (struct pinned *p = pins; p; p = p->next) {
         if (p->registered) continue;

@@ -39,11 +39,16 @@ struct watched memory_watched(struct place *p, size_t *at);
 struct watched memory_below(const struct place *p);
 /* A number for a new allocation, whatever kind. */
 uint32_t memory_new_id(void);
+/* The device that cudaPointerGetAttributes names for a place of ours; 0 for the host's memory (chosen). */
+int memory_device(const struct place *p);
 /* May kernels, copies and memsets of `device` touch the place? */
 bool memory_reachable(const struct place *p, int device);
 
 /* cudaMalloc on a device: `bytes` > 0; NULL when there is no memory. */
 struct chunk *memory_allocate(int device, size_t bytes);
+/* cudaMallocManaged, with this device as the current one. Managed memory is populated where it is used; here it takes nothing from a device (chosen). */
+struct chunk *memory_allocate_managed(int device, size_t bytes);
+struct heap *memory_managed_heap(int device);
 /* The heap of cudaMalloc's blocks on a device that has one. */
 struct heap *memory_heap(int device);
 /* Frees a block of cudaMalloc. */

@@ -14,52 +14,95 @@
 #include "timeline.h"
 
 static struct pool *pools, *last_pool;
-static struct pool *defaults[MAX_DEVICES], *current[MAX_DEVICES];
+static struct pool *defaults[PLACES], *current[PLACES];
 static int pool_ids;
 
-static struct pool *pool_new(int device, const struct cudaMemPoolProps *props)
+/* ---- places ---- */
+
+int pool_place(const struct cudaMemLocation *location, enum cudaMemAllocationType type)
+{
+    bool managed = type == cudaMemAllocationTypeManaged;
+    if (!managed && type != cudaMemAllocationTypePinned) return -1;
+    int first = managed ? PLACE_MANAGED : 0;
+    switch (location->type) {
+    case cudaMemLocationTypeDevice:   return device_exists(location->id) ? first + location->id : -1;
+    case cudaMemLocationTypeHost:     return first + PLACE_HOST;
+    case cudaMemLocationTypeHostNuma: return location->id >= 0 && location->id < HOST_NODES ? first + PLACE_HOST_NUMA : -1;
+    case cudaMemLocationTypeNone:     return managed ? first + PLACE_HOST_NUMA + 1 : -1;      /* documented: no preferred location */
+    default:                          return -1;             /* measured: HostNumaCurrent is refused */
+    }
+}
+
+/* The properties of a place's default pool. */
+static struct cudaMemPoolProps props_of(int place)
+{
+    bool managed = place >= PLACE_MANAGED;
+    int in = managed ? place - PLACE_MANAGED : place;
+    struct cudaMemPoolProps props = { .allocType = managed ? cudaMemAllocationTypeManaged : cudaMemAllocationTypePinned };
+    props.location.type = in < PLACE_HOST ? cudaMemLocationTypeDevice : in == PLACE_HOST ? cudaMemLocationTypeHost : in == PLACE_HOST_NUMA ? cudaMemLocationTypeHostNuma : cudaMemLocationTypeNone;
+    props.location.id = in < PLACE_HOST ? in : 0;
+    return props;
+}
+
+static struct pool *pool_new(const struct cudaMemPoolProps *props)
 {
     struct pool *p = host_allocate(sizeof *p);
-    p->device = device;
+    bool on_device = props->location.type == cudaMemLocationTypeDevice, managed = props->allocType == cudaMemAllocationTypeManaged;
+    p->place = pool_place(&props->location, props->allocType);
+    p->device = on_device ? props->location.id : NO_DEVICE;
     p->props = *props;
     p->policy = (struct reuse_policy){ true, true, true, round_up(props->maxSize, STEP) / STEP };
-    p->access = 1u << device;
-    p->handle = handle_new(HANDLE_POOL, p);
-    heap_init(&p->heap, device, STEP, 2 * round_up(settings.memory, STEP));
+    /* documented: the device's own memory from that device, the host's from the host alone; managed memory from everywhere */
+    p->access = managed ? UINT32_MAX : on_device ? 1u << p->device : 0;
+    /* chosen: managed memory is counted with the host's, also when it prefers a device */
+    heap_init(&p->heap, managed ? NO_DEVICE : p->device, STEP, 2 * round_up(settings.memory, STEP));
+    p->heap.shared = managed || !on_device;
     if (last_pool) last_pool->next = p;
     else pools = p;
     last_pool = p;
     return p;
 }
 
-struct pool *pool_default(int device)
+struct pool *pool_default(int place)
 {
-    if (!defaults[device]) {
-        struct cudaMemPoolProps props = { .allocType = cudaMemAllocationTypePinned, .location = { .type = cudaMemLocationTypeDevice, .id = device } };
-        defaults[device] = pool_new(device, &props);
-        defaults[device]->id = device;
-        defaults[device]->is_default = true;
-        current[device] = defaults[device];
+    if (!defaults[place]) {
+        struct cudaMemPoolProps props = props_of(place);
+        struct pool *p = pool_new(&props);
+        p->handle = handle_new(HANDLE_POOL, p);
+        p->id = place < MAX_DEVICES ? place : settings.devices + pool_ids++;
+        p->is_default = true;
+        defaults[place] = current[place] = p;
     }
-    return defaults[device];
+    return defaults[place];
 }
 
-struct pool *pool_current(int device)
+struct pool *pool_current(int place)
 {
-    pool_default(device);
-    return current[device];
+    pool_default(place);
+    return current[place];
 }
 
-void pool_set_current(int device, struct pool *pool)
+void pool_set_current(int place, struct pool *pool)
 {
-    pool_default(device);
-    current[device] = pool;
+    pool_default(place);
+    current[place] = pool;
 }
 
 struct pool *pool_create(const struct cudaMemPoolProps *props)
 {
-    struct pool *p = pool_new(props->location.id, props);
+    struct pool *p = pool_new(props);
+    p->handle = handle_new(HANDLE_POOL, p);
     p->id = settings.devices + pool_ids++;
+    return p;
+}
+
+struct pool *pool_for_graph(int device, struct graph_memory *owner)
+{
+    struct cudaMemPoolProps props = props_of(device);
+    struct pool *p = pool_new(&props);
+    if (p->heap.limit > 8 * GiB) p->heap.limit /= 2;         /* addresses for hundreds of graphs (chosen) */
+    p->threshold = UINT64_MAX;
+    p->graph = owner;
     return p;
 }
 
@@ -106,7 +149,7 @@ static void release(struct pool *p, size_t keep, time_ns step_cost, const char *
         steps++;
     }
     if (!steps) return;
-    device_give(p->device, steps * STEP);
+    device_give(p->heap.device, steps * STEP);
     clock_charge(step_cost * steps);
     journal_did("release");
     journal_number("pool", (uint64_t)p->id);
@@ -183,10 +226,16 @@ void pools_stream_destroyed(struct stream *s)
 void pool_destroy(struct pool *p)
 {
     handle_retire(HANDLE_POOL, p->handle);
-    if (current[p->device] == p) current[p->device] = defaults[p->device];     /* measured */
+    if (current[p->place] == p) current[p->place] = defaults[p->place];     /* measured */
     p->destroyed = true;
     p->threshold = 0;                  /* measured: what is idle or reached goes back now, the rest when it comes home */
     for (uint32_t i = 0; i < p->heap.lane_count; i++) reuse_bring_home(&p->heap, p->heap.lanes[i].lane, stream_of_lane(p->heap.lanes[i].lane)->done);
     release(p, 0, COST_RELEASE_STEP, "destroy");
+    close_if_over(p);
+}
+
+void pool_discard(struct pool *p)
+{
+    p->destroyed = true;
     close_if_over(p);
 }

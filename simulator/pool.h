@@ -6,10 +6,17 @@
 
 #include "reuse.h"
 
+/* Where a pool's memory is, and of which kind: a number below PLACES. That of a device's ordinary memory is the device's own number. */
+enum { PLACE_HOST = MAX_DEVICES, PLACE_HOST_NUMA, PLACE_MANAGED, PLACES = PLACE_MANAGED + MAX_DEVICES + 3 };
+#define HOST_NODES 1                   /* NUMA nodes of the host (chosen) */
+
+struct graph_memory;
+
 struct pool {
     int                 id;            /* the journal's: device d's default pool is d, then in order of creation */
     void               *handle;
-    int                 device;
+    int                 place;
+    int                 device;        /* NO_DEVICE: in the host's memory */
     bool                is_default;
     bool                destroyed;     /* by the program; lives on until its blocks are freed */
     struct cudaMemPoolProps props;
@@ -19,16 +26,23 @@ struct pool {
     size_t              used, used_high, reserved_high;
     uint32_t            access;        /* bit d: device d may touch its blocks */
     struct heap         heap;
+    struct graph_memory *graph;        /* the graph whose memory nodes have their blocks here; NULL: a pool of the program's */
     struct pool        *next;
 };
 
-/* The device's default pool, and the one that cudaMallocAsync uses now. */
-struct pool *pool_default(int device);
-struct pool *pool_current(int device);
-void pool_set_current(int device, struct pool *pool);
+/* The place of a location and kind of memory, or -1 when there is none such. */
+int pool_place(const struct cudaMemLocation *location, enum cudaMemAllocationType type);
+/* The place's default pool, and its current one: for a device's ordinary memory, that which cudaMallocAsync uses now. */
+struct pool *pool_default(int place);
+struct pool *pool_current(int place);
+void pool_set_current(int place, struct pool *pool);
 /* A pool as the properties say; they have been checked. */
 struct pool *pool_create(const struct cudaMemPoolProps *props);
 void pool_destroy(struct pool *p);
+/* A pool without a handle, for the memory nodes of a graph: nothing of it ever goes back by itself. */
+struct pool *pool_for_graph(int device, struct graph_memory *owner);
+/* Its end; no block of it is live and no step mapped. */
+void pool_discard(struct pool *p);
 /* The pool of a handle, or NULL. */
 struct pool *pool_of(cudaMemPool_t handle);
 

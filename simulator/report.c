@@ -59,15 +59,28 @@ void report_text(const char *format, ...)
     va_end(arguments);
 }
 
-const char *report_stream(const struct deed *d)
+static char *next_buffer(void)
 {
-    static char buffers[4][32];
+    static char buffers[16][128];
     static unsigned next;
+    return buffers[next++ % 16];
+}
+
+static const char *stream_name(const struct deed *d)
+{
     if (d->stream == 0) return "the legacy stream";
     if (d->stream == -1) return "the per-thread stream";
     if (d->stream == -2) return "the host";
-    char *buffer = buffers[next++ % 4];
-    snprintf(buffer, sizeof buffers[0], "stream %d", d->stream);
+    char *buffer = next_buffer();
+    snprintf(buffer, 128, "stream %d", d->stream);
+    return buffer;
+}
+
+const char *report_stream(const struct deed *d)
+{
+    if (!d->launch) return stream_name(d);
+    char *buffer = next_buffer();
+    snprintf(buffer, 128, "graph launch %u in %s", d->launch, stream_name(d));
     return buffer;
 }
 
@@ -95,15 +108,29 @@ void report_block(uint32_t id, size_t bytes, const struct deed *allocated)
 /* How the program writes the stream, as far as can be known. */
 static const char *stream_in_code(const struct deed *d)
 {
-    return d->stream == 0 ? "cudaStreamLegacy" : d->stream == -1 ? "cudaStreamPerThread" : report_stream(d);
+    return d->stream == 0 ? "cudaStreamLegacy" : d->stream == -1 ? "cudaStreamPerThread" : stream_name(d);
+}
+
+/* What the program called to have it done. */
+static const char *call_in_words(const struct deed *d)
+{
+    if (!d->launch) return d->call;
+    char *buffer = next_buffer();
+    snprintf(buffer, 128, "the cudaGraphLaunch that runs %s", d->call);
+    return buffer;
 }
 
 void report_missing_edge(const struct deed *earlier, const struct deed *later, const struct stream *s)
 {
-    const char *first = report_stream(earlier), *second = report_stream(later);
+    const char *first = stream_name(earlier), *second = stream_name(later);
     if (!s) {
         add("\n  Missing:   the host has not waited for %s.\n  To do:     cudaStreamSynchronize(%s) between %s (%s) and %s (%s).",
-            earlier->call, stream_in_code(earlier), earlier->call, place_of(earlier), later->call, place_of(later));
+            earlier->call, stream_in_code(earlier), call_in_words(earlier), place_of(earlier), call_in_words(later), place_of(later));
+        return;
+    }
+    if (earlier->launch && earlier->launch == later->launch) {
+        add("\n  Missing:   no path of edges leads from the one node of the graph to the other.\n  To do:     while capturing, record an event after the first call and make the stream\n"
+            "             of the second wait for it; in a graph built by hand, cudaGraphAddDependencies.");
         return;
     }
     const struct order *told = &s->known.dependencies, *host = host_knowledge();
@@ -112,13 +139,13 @@ void report_missing_edge(const struct deed *earlier, const struct deed *later, c
         add("\n  Missing:   nothing orders the two: cudaStreamPerThread is another stream in each thread.");
     else if (by_event > by_host)
         add("\n  Missing:   %s waits for %s, but only up to a place before %s (%s):\n             the event was recorded too early, or the wait came before it was recorded anew.",
-            second, first, earlier->call, place_of(earlier));
+            second, first, call_in_words(earlier), place_of(earlier));
     else if (by_host)
         add("\n  Missing:   nothing makes %s wait for %s. The host has waited for %s, but before that call.", second, earlier->call, first);
     else
         add("\n  Missing:   nothing makes %s wait for %s.", second, first);
     add("\n  To do:     cudaEventRecord(event, %s) after %s (%s), then\n             cudaStreamWaitEvent(%s, event, 0) before %s (%s).",
-        stream_in_code(earlier), earlier->call, place_of(earlier), stream_in_code(later), later->call, place_of(later));
+        stream_in_code(earlier), call_in_words(earlier), place_of(earlier), stream_in_code(later), call_in_words(later), place_of(later));
     bool legacy = earlier->stream == 0 || later->stream == 0;
     if (legacy && (s->kind == STREAM_NON_BLOCKING || stream_of_lane(earlier->lane)->kind == STREAM_NON_BLOCKING))
         report_note("the legacy stream and a stream made with cudaStreamNonBlocking do not wait for each other.");

@@ -19,7 +19,7 @@ void report_advice(const char *text);
 void report_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void report_end(uint32_t block);
 
-/* "stream 2", "the legacy stream", "the host". In a buffer that a few calls share. */
+/* "stream 2", "the legacy stream", "the host", "graph launch 1 in stream 2". In a buffer that a few calls share. */
 const char *report_stream(const struct deed *d);
 
 /* All reports so far. */

@@ -14,6 +14,6 @@ bool space_knows(const struct heap *h);
 struct heap *space_find(const void *address, struct pool **pool);
 
 /* Where the bytes behind a device address are kept. */
-static inline char *space_storage(const struct heap *h, size_t offset) { return h->base + h->limit + offset; }
+static inline char *space_storage(const struct heap *h, size_t offset) { return heap_storage(h, offset); }
 
 #endif

@@ -47,6 +47,22 @@ struct stream *stream_new(enum stream_kind kind, int device, int priority)
     s->api_id = ++api_ids;
     s->handle = handle_new(HANDLE_STREAM, s);
     s->destroyed = false;
+    s->trunk = NULL;
+    s->host_version = 0;
+    knowledge_clear(&s->known);
+    return s;
+}
+
+struct stream *stream_branch(struct stream *trunk, int device)
+{
+    struct stream *s = take_spare();
+    s->kind = STREAM_BRANCH;
+    s->device = device;
+    s->priority = trunk->priority;
+    s->id = trunk->id;
+    s->handle = NULL;
+    s->destroyed = false;
+    s->trunk = trunk;
     s->host_version = 0;
     knowledge_clear(&s->known);
     return s;
@@ -143,13 +159,13 @@ static void wait_for_stream(struct stream *s, struct stream *other)
 /* Documented: work in the legacy stream waits for all blocking streams of its device, and they wait for it. */
 static void obey_legacy(struct stream *s)
 {
-    if (s->kind == STREAM_NON_BLOCKING) return;
+    if (!stream_is_blocking(s)) return;
     if (s->kind != STREAM_LEGACY) {
         if (legacy[s->device]) wait_for_stream(s, legacy[s->device]);
         return;
     }
     for (struct stream *other = streams; other; other = other->next)
-        if (other != s && other->device == s->device && other->kind != STREAM_NON_BLOCKING) wait_for_stream(s, other);
+        if (other != s && other->device == s->device && stream_is_blocking(other)) wait_for_stream(s, other);
 }
 
 struct op *stream_enqueue(struct stream *s, enum op_kind kind, time_ns duration)

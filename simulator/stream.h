@@ -10,9 +10,10 @@
 #include "order.h"
 #include "types.h"
 
-enum stream_kind { STREAM_LEGACY, STREAM_PER_THREAD, STREAM_BLOCKING, STREAM_NON_BLOCKING };
+enum stream_kind { STREAM_LEGACY, STREAM_PER_THREAD, STREAM_BLOCKING, STREAM_NON_BLOCKING, STREAM_BRANCH };
 
 struct op;
+struct capturing;
 
 struct stream {
     int              id;               /* as the journal names it; 0 for the two default streams */
@@ -22,6 +23,8 @@ struct stream {
     unsigned long long api_id;         /* cudaStreamGetId */
     void            *handle;
     bool             destroyed;        /* by the program; its work still runs to the end */
+    struct stream   *trunk;            /* STREAM_BRANCH: the stream in which the program launched the graph; else NULL */
+    struct capturing *capturing;       /* what the capture that this stream takes part in holds for it; NULL: none */
 
     uint32_t         lane;             /* in every struct order */
     uint64_t         last, done;       /* numbers of the newest work and of the newest finished work */
@@ -82,6 +85,13 @@ struct op {
 
 /* A new stream of this device, in the place of a destroyed one whose work is over and known to be, if there is one. */
 struct stream *stream_new(enum stream_kind kind, int device, int priority);
+/* A stream that the program does not see: one of the lines of work that a graph launched in `trunk` splits into. It is given back, like a destroyed
+ * stream, by stream_branch_over when all its work is queued. */
+struct stream *stream_branch(struct stream *trunk, int device);
+static inline void stream_branch_over(struct stream *branch) { branch->destroyed = true; }
+static inline const struct stream *stream_trunk(const struct stream *s) { return s->trunk ? s->trunk : s; }
+/* Do the legacy stream and this one wait for each other? */
+static inline bool stream_is_blocking(const struct stream *s) { return s->kind != STREAM_NON_BLOCKING && s->kind != STREAM_BRANCH; }
 /* The program gives the stream up. */
 void stream_destroy(struct stream *s);
 /* The device's legacy stream, and the calling thread's own; made when first asked for. */

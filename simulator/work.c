@@ -23,6 +23,17 @@ static char *storage(const void *address)
     return h ? space_storage(h, (size_t)((const char *)address - h->base)) : (char *)address;
 }
 
+/* The same for an effect that runs long after its check: the host's memory may have gone back meanwhile, by cudaFree of a pool's block. NULL: a fault. */
+static char *storage_now(struct op *op, const void *address)
+{
+    struct pool *pool;
+    struct heap *h = space_find(address, &pool);
+    if (!h || !h->shared || heap_is_mapped(h, (size_t)((const char *)address - h->base), op->bytes)) return storage(address);
+    host_say("illegal address: a %s (stream %d) touched %p, which has no physical memory: it was freed and has gone back.", op->name, op->stream->id, address);
+    device_fault(cudaErrorIllegalAddress);
+    return NULL;
+}
+
 /* Is [address, address + bytes) one place that a copy or memset of `device` may touch? */
 static bool is_allowed(const struct place *p, size_t bytes, int device, bool copy, bool peer)
 {
@@ -57,10 +68,29 @@ static cudaError_t refuse(const struct place *p, const void *address, size_t byt
 
 /* ---- memset ---- */
 
-static void effect_memset(struct op *op) { memset(storage(op->to), op->value, op->bytes); }
-
-cudaError_t work_memset(void *to, int value, size_t bytes, struct stream *s)
+static void effect_memset(struct op *op)
 {
+    char *to = storage_now(op, op->to);
+    if (to) memset(to, op->value, op->bytes);
+}
+
+static void effect_memset_2(struct op *op)
+{
+    uint16_t *to = (uint16_t *)storage_now(op, op->to), value = (uint16_t)op->value;
+    for (size_t i = 0; to && i < op->bytes / sizeof value; i++) to[i] = value;
+}
+
+static void effect_memset_4(struct op *op)
+{
+    uint32_t *to = (uint32_t *)storage_now(op, op->to), value = (uint32_t)op->value;
+    for (size_t i = 0; to && i < op->bytes / sizeof value; i++) to[i] = value;
+}
+
+cudaError_t work_memset(void *to, int value, size_t bytes, struct stream *s) { return work_memset_elements(to, value, 1, bytes, s); }
+
+cudaError_t work_memset_elements(void *to, int value, unsigned element, size_t count, struct stream *s)
+{
+    size_t bytes = element * count;
     if (!bytes) return cudaSuccess;
     struct place p = memory_find(to);
     journal_number("block", memory_block(&p));
@@ -68,7 +98,7 @@ cudaError_t work_memset(void *to, int value, size_t bytes, struct stream *s)
     struct op *op = stream_enqueue(s, OP_WORK, clock_pace(work_time(WORK_MEMSET, WORK_MEMSET_GIB, bytes)));
     used(&p, to, bytes, op, true);
     op->name = "memset";
-    op->effect = effect_memset;
+    op->effect = element == 1 ? effect_memset : element == 2 ? effect_memset_2 : effect_memset_4;
     op->to = to;
     op->value = value;
     op->bytes = bytes;
@@ -78,7 +108,12 @@ cudaError_t work_memset(void *to, int value, size_t bytes, struct stream *s)
 
 /* ---- copies ---- */
 
-static void effect_copy(struct op *op) { memmove(storage(op->to), op->staged ? op->staged : storage(op->from), op->bytes); }
+static void effect_copy(struct op *op)
+{
+    char *to = storage_now(op, op->to);
+    const char *from = op->staged ? op->staged : storage_now(op, op->from);
+    if (to && from) memmove(to, from, op->bytes);
+}
 
 /* The kind only says what pageable memory is not allowed for; where the bytes are decides the rest. */
 static bool kind_allows(enum cudaMemcpyKind kind, bool to_pageable, bool from_pageable)
@@ -103,7 +138,7 @@ static const char *copy_direction(const struct place *to, const struct place *fr
 
 cudaError_t work_copy(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind, struct stream *s, bool peer, bool *wait)
 {
-    *wait = false;
+    if (wait) *wait = false;
     if ((unsigned)kind > cudaMemcpyDefault) return cudaErrorInvalidMemcpyDirection;
     if (!bytes) return cudaSuccess;
     if (!to || !from) return cudaErrorInvalidValue;
@@ -124,6 +159,7 @@ cudaError_t work_copy(void *to, const void *from, size_t bytes, enum cudaMemcpyK
     op->from = from;
     op->bytes = bytes;
     op->block = t.heap || !f.heap ? memory_block(&t) : memory_block(&f);
+    if (!wait) return cudaSuccess;
     if (from_pageable && !to_pageable && bytes <= STAGED_MAX) {
         op->staged = host_allocate(bytes);
         memcpy(op->staged, from, bytes);
@@ -131,6 +167,17 @@ cudaError_t work_copy(void *to, const void *from, size_t bytes, enum cudaMemcpyK
         *wait = true;
     }
     return cudaSuccess;
+}
+
+bool work_allows(const void *address, size_t bytes, int device, bool copy, bool peer)
+{
+    struct place p = memory_find(address);
+    return (copy || p.kind != PLACE_PAGEABLE) && is_allowed(&p, bytes, device, copy, peer);
+}
+
+bool work_kind_allows(enum cudaMemcpyKind kind, const void *to, const void *from)
+{
+    return kind_allows(kind, memory_find(to).kind == PLACE_PAGEABLE, memory_find(from).kind == PLACE_PAGEABLE);
 }
 
 /* ---- kernels ---- */
@@ -148,7 +195,7 @@ static int *touch(struct op *op)
     if (p.kind == PLACE_PINNED && op->bytes <= p.room) return (int *)op->to;
     if (p.kind == PLACE_PINNED) why = "is pinned memory of the host, but ends before the kernel's range does";
     else if (p.kind == PLACE_PAGEABLE) why = "is memory of the host that is not pinned";
-    else if (!memory_reachable(&p, op->stream->device)) why = "is memory of a device that this one has no access to";
+    else if (!memory_reachable(&p, op->stream->device)) why = p.heap->shared ? "is in a pool of the host that this device has no access to (cudaMemPoolSetAccess)" : "is memory of a device that this one has no access to";
     else if (!heap_is_mapped(p.heap, p.offset, op->bytes)) why = "has no physical memory: it was never allocated, or it was freed and has gone back";
     if (!why) return (int *)space_storage(p.heap, p.offset);
     host_say("illegal address: a kernel (%s, stream %d) touched %p, which %s. Every further call returns cudaErrorIllegalAddress.", op->name, op->stream->id, (void *)op->to, why);

@@ -1,0 +1,136 @@
+/* The API's skin: pools by location, managed memory, prefetching and advice. Source: the comments of the CUDA 13.0 header, unless said. */
+#include "export.h"
+
+#include "call.h"
+#include "capture.h"
+#include "device.h"
+#include "durations.h"
+#include "journal.h"
+#include "memory.h"
+#include "pool.h"
+
+/* ---- pools by location ---- */
+
+static void journal_place(const struct cudaMemLocation *l, enum cudaMemAllocationType type)
+{
+    static const char *const names[] = { "none", "device", "host", "host NUMA node", "current host NUMA node" };
+    if ((unsigned)l->type < sizeof names / sizeof *names) journal_text("location", names[l->type]);
+    journal_signed("location_id", l->id);
+    journal_text("type", type == cudaMemAllocationTypeManaged ? "managed" : type == cudaMemAllocationTypePinned ? "pinned" : "other");
+}
+
+static cudaError_t get_pool(const char *name, cudaMemPool_t *pool, struct cudaMemLocation *location, enum cudaMemAllocationType type, bool current)
+{
+    cudaError_t e = call_begin(name, COST_SMALL);
+    if (!e && (!pool || !location)) e = cudaErrorInvalidValue;
+    if (!e) {
+        int place = pool_place(location, type);
+        journal_place(location, type);
+        if (place < 0) e = cudaErrorInvalidValue;
+        else {
+            struct pool *p = current ? pool_current(place) : pool_default(place);
+            journal_number("pool", (uint64_t)p->id);
+            *pool = p->handle;
+        }
+    }
+    return call_end(e);
+}
+
+cudaError_t cudaMemGetDefaultMemPool(cudaMemPool_t *pool, struct cudaMemLocation *location, enum cudaMemAllocationType type)
+{
+    return AT(get_pool("cudaMemGetDefaultMemPool", pool, location, type, false));
+}
+
+cudaError_t cudaMemGetMemPool(cudaMemPool_t *pool, struct cudaMemLocation *location, enum cudaMemAllocationType type)
+{
+    return AT(get_pool("cudaMemGetMemPool", pool, location, type, true));
+}
+
+cudaError_t cudaMemSetMemPool(struct cudaMemLocation *location, enum cudaMemAllocationType type, cudaMemPool_t pool)
+{
+    cudaError_t e = CALL("cudaMemSetMemPool", COST_SMALL);
+    struct pool *p = e ? NULL : pool_of(pool);
+    if (!e && (!location || !p)) e = cudaErrorInvalidValue;
+    if (!e) {
+        journal_place(location, type);
+        journal_number("pool", (uint64_t)p->id);
+        /* documented: location, its id and the kind of memory must be the pool's */
+        if (pool_place(location, type) != p->place) e = cudaErrorInvalidValue;
+        else pool_set_current(p->place, p);
+    }
+    return call_end(e);
+}
+
+/* ---- managed memory ---- */
+
+cudaError_t cudaMallocManaged(void **pointer, size_t bytes, unsigned int flags)
+{
+    cudaError_t e = CALL("cudaMallocManaged", COST_MALLOC);
+    journal_number("bytes", bytes);
+    /* documented: one of the two flags; size 0 is refused */
+    if (!e && (!pointer || !bytes || (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost))) e = cudaErrorInvalidValue;
+    if (!e) {
+        struct chunk *c = memory_allocate_managed(device_current(), bytes);
+        if (!c) e = cudaErrorMemoryAllocation;
+        else {
+            c->id = memory_new_id();
+            *pointer = memory_address(memory_managed_heap(device_current()), c);
+            checker_allocated((struct watched){ &c->watch, c->id, *pointer, bytes }, NULL, 0);
+            journal_number("block", c->id);
+        }
+    }
+    return call_end(e);
+}
+
+/* Managed memory, all of it in one block? */
+static bool is_managed(const void *pointer, size_t bytes)
+{
+    struct place p = memory_find(pointer);
+    journal_number("block", memory_block(&p));
+    return p.kind == PLACE_BLOCK && p.heap->shared && bytes <= p.room && (!p.pool || p.pool->props.allocType == cudaMemAllocationTypeManaged);
+}
+
+static cudaError_t check_target(const struct cudaMemLocation *l)
+{
+    switch (l->type) {
+    case cudaMemLocationTypeDevice:          return device_exists(l->id) ? cudaSuccess : cudaErrorInvalidDevice;
+    case cudaMemLocationTypeHost:
+    case cudaMemLocationTypeHostNumaCurrent: return cudaSuccess;
+    case cudaMemLocationTypeHostNuma:        return l->id >= 0 && l->id < HOST_NODES ? cudaSuccess : cudaErrorInvalidDevice;
+    default:                                 return cudaErrorInvalidValue;
+    }
+}
+
+/* Chosen: accepted, and nothing moves; where a page lies is not modelled. It has its place in the stream's order. */
+static cudaError_t prefetch(const void *pointer, size_t bytes, struct cudaMemLocation location, unsigned flags, cudaStream_t stream, bool per_thread)
+{
+    cudaError_t e = call_begin("cudaMemPrefetchAsync", COST_COPY);
+    journal_number("bytes", bytes);
+    if (!e && (!bytes || flags || !is_managed(pointer, bytes))) e = cudaErrorInvalidValue;
+    if (!e) e = check_target(&location);
+    struct stream *s = e ? NULL : call_stream(stream, per_thread);
+    if (!e) e = capture_forbid(s);                           /* chosen: no node does this */
+    if (!e) stream_mark(s);
+    return call_end(e);
+}
+
+cudaError_t cudaMemPrefetchAsync(const void *pointer, size_t bytes, struct cudaMemLocation location, unsigned int flags, cudaStream_t stream)
+{
+    return AT(prefetch(pointer, bytes, location, flags, stream, false));
+}
+
+EXPORT cudaError_t cudaMemPrefetchAsync_ptsz(const void *pointer, size_t bytes, struct cudaMemLocation location, unsigned int flags, cudaStream_t stream)
+{
+    return AT(prefetch(pointer, bytes, location, flags, stream, true));
+}
+
+/* Chosen: accepted, without effect. */
+cudaError_t cudaMemAdvise(const void *pointer, size_t bytes, enum cudaMemoryAdvise advice, struct cudaMemLocation location)
+{
+    cudaError_t e = CALL("cudaMemAdvise", COST_SMALL);
+    journal_number("bytes", bytes);
+    bool for_a_place = advice != cudaMemAdviseSetReadMostly && advice != cudaMemAdviseUnsetReadMostly && advice != cudaMemAdviseUnsetPreferredLocation;
+    if (!e && (!bytes || advice < cudaMemAdviseSetReadMostly || advice > cudaMemAdviseUnsetAccessedBy || !is_managed(pointer, bytes))) e = cudaErrorInvalidValue;
+    if (!e && for_a_place) e = check_target(&location);
+    return call_end(e);
+}

@@ -1,0 +1,109 @@
+/* Work that the skin hands on. A captured call is checked like any other, but nothing of it happens before a launch. */
+#include "submit.h"
+
+#include "graph_memory.h"
+#include "host.h"
+
+/* Is a range that a node will use inside the graph memory there? -1: it is no graph's memory. */
+static int is_in_graph(const void *address, size_t bytes)
+{
+    size_t room = graph_block_room(address);
+    return room ? bytes <= room : -1;
+}
+
+static bool allows(const void *address, size_t bytes, const struct task *t, bool copy)
+{
+    int in_graph = is_in_graph(address, bytes);
+    return in_graph < 0 ? work_allows(address, bytes, t->device, copy, t->peer) : in_graph;
+}
+
+cudaError_t submit_check_memset(const struct task *t) { return allows(t->to, t->count * t->element, t, false) ? cudaSuccess : cudaErrorInvalidValue; }
+
+cudaError_t submit_check_copy(const struct task *t)
+{
+    if ((unsigned)t->direction > cudaMemcpyDefault) return cudaErrorInvalidMemcpyDirection;
+    if (!t->to || !t->from || !allows(t->to, t->count, t, true) || !allows(t->from, t->count, t, true)) return cudaErrorInvalidValue;
+    return work_kind_allows(t->direction, t->to, t->from) ? cudaSuccess : cudaErrorInvalidValue;
+}
+
+cudaError_t submit_memset(void *to, int value, size_t bytes, struct stream *s)
+{
+    cudaError_t e = capture_check(s);
+    if (e || !bytes) return e;
+    if (!s->capturing) return work_memset(to, value, bytes, s);
+    struct task t = { .kind = TASK_MEMSET, .device = s->device, .to = to, .value = value, .element = 1, .count = bytes };
+    e = submit_check_memset(&t);
+    if (!e) capture_add(s, &t);
+    return e;
+}
+
+cudaError_t submit_copy(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind, struct stream *s, bool peer, bool *wait)
+{
+    cudaError_t e = capture_check(s);
+    *wait = false;
+    if (e || !bytes) return e;
+    if (!s->capturing) return work_copy(to, from, bytes, kind, s, peer, wait);
+    struct task t = { .kind = TASK_COPY, .device = s->device, .to = to, .from = from, .direction = kind, .peer = peer, .count = bytes };
+    e = submit_check_copy(&t);
+    if (!e) capture_add(s, &t);
+    return e;
+}
+
+static cudaError_t capture_kernel(struct stream *s, enum task_kind kind, int *data, int value, size_t count, const volatile int *gate)
+{
+    struct task t = { .kind = kind, .to = (char *)data, .value = value, .count = count, .gate = gate };
+    if (gate || count) capture_add(s, &t);
+    return cudaSuccess;
+}
+
+cudaError_t submit_fill(int *data, int value, size_t count, struct stream *s)
+{
+    cudaError_t e = capture_check(s);
+    return e ? e : s->capturing ? capture_kernel(s, TASK_FILL, data, value, count, NULL) : work_fill(data, value, count, s);
+}
+
+cudaError_t submit_add(int *data, int value, size_t count, struct stream *s)
+{
+    cudaError_t e = capture_check(s);
+    return e ? e : s->capturing ? capture_kernel(s, TASK_ADD, data, value, count, NULL) : work_add(data, value, count, s);
+}
+
+cudaError_t submit_hold(const volatile int *open, struct stream *s)
+{
+    cudaError_t e = capture_check(s);
+    return e ? e : s->capturing ? capture_kernel(s, TASK_HOLD, NULL, 0, 0, open) : work_hold(open, s);
+}
+
+cudaError_t submit_host_function(void (*function)(void *), void *argument, struct stream *s)
+{
+    cudaError_t e = capture_check(s);
+    if (e) return e;
+    if (!s->capturing) return work_host_function(function, argument, s);
+    capture_add(s, &(struct task){ .kind = TASK_HOST, .function = function, .argument = argument });
+    return cudaSuccess;
+}
+
+/* ---- memory ---- */
+
+cudaError_t submit_allocation(struct stream *s, const struct pool *like, size_t bytes, void **pointer)
+{
+    const struct capture_state state = capture_state(s);
+    if (like->heap.shared) {
+        host_say("allocation nodes in the host's memory or managed memory are not simulated: the call returns cudaErrorNotSupported.");
+        return cudaErrorNotSupported;
+    }
+    /* documented: the node takes the pool's access rights as they are now */
+    struct graph_block *b = graph_block_new(state.graph, like->device, bytes, like->access, state.tips, state.count);
+    if (!b) return cudaErrorMemoryAllocation;
+    capture_add(s, &(struct task){ .kind = TASK_ALLOCATE, .block = b });
+    *pointer = graph_block_address(b);
+    return cudaSuccess;
+}
+
+cudaError_t submit_free(struct stream *s, void *pointer)
+{
+    struct graph_block *b = graph_block_to_free(capture_state(s).graph, pointer);
+    if (!b) return cudaErrorInvalidValue;                    /* documented: only what an allocation node returned, and once */
+    capture_add(s, &(struct task){ .kind = TASK_FREE, .block = b });
+    return cudaSuccess;
+}

@@ -1,0 +1,33 @@
+#!/usr/bin/env bats
+# The laws of graphs' memory after every step of random walks, and what the sanitizers say of captures, graphs and other locations.
+
+load helpers
+
+setup_file() {
+    make -s BACKEND=simulator build/simulator/tests/simulator/inside_graphs
+    make -s BACKEND=simulator SANITIZE=address,undefined build/simulator-address-undefined/tests/simulator/{capture_rules,graph_rules,location_rules,inside_graphs}
+    make -s BACKEND=simulator SANITIZE=thread build/simulator-thread/tests/simulator/{capture_rules,graph_rules,location_rules,inside_graphs}
+}
+
+setup() { unset "${!SIM_@}"; }
+
+@test "every law of graphs' memory holds after each step of random walks" {
+    local pace seed=1
+    for pace in measured instant late random:3; do
+        SIM_PACE=$pace LD_LIBRARY_PATH=$ROOT/build/simulator run timeout 20 "$ROOT/build/simulator/tests/simulator/inside_graphs" 1000 $((seed++))
+        [ "$status" = 0 ] || miss "inside_graphs, seed $seed, under SIM_PACE=$pace:" "$output" || return
+        assert_output --regexp '^1000 steps, [1-9][0-9]{2} launches, [1-9][0-9]* refused$'
+    done
+}
+
+@test "the sanitizers find nothing in captures, graphs and other locations" {
+    local build program
+    export SIM_CHECK=off SIM_MEMORY=4G   # the thread sanitizer leaves few addresses
+    for build in simulator-address-undefined simulator-thread; do
+        for program in capture_rules graph_rules location_rules "inside_graphs 300 5"; do
+            # shellcheck disable=SC2086  # a program and its arguments
+            LD_LIBRARY_PATH=$ROOT/build/$build run timeout 60 "$ROOT/build/$build/tests/simulator/"$program
+            [ "$status" = 0 ] || miss "$build, $program: status $status" "$output" || return
+        done
+    done
+}

@@ -1,0 +1,36 @@
+/* For the programs that test the simulated device: the expectation stands beside the call. */
+#ifndef EXPECT_H
+#define EXPECT_H
+
+#include <cuda_runtime_api.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MiB ((size_t)1 << 20)
+
+static int wrong;
+
+/* The call answers with this. */
+#define IS(expected, call) is(__FILE__, __LINE__, #call, (call), (expected))
+/* The call succeeds, or nothing after it means anything. */
+#define OK(call) do { if (is(__FILE__, __LINE__, #call, (call), cudaSuccess)) exit(1); } while (0)
+/* The two numbers are equal. */
+#define SAME(expected, value) same(__FILE__, __LINE__, #value, (unsigned long long)(value), (unsigned long long)(expected))
+
+static inline int is(const char *file, int line, const char *call, cudaError_t got, cudaError_t expected)
+{
+    if (got == expected) return 0;
+    printf("%s:%d: %s: %s, expected %s\n", file, line, call, cudaGetErrorName(got), cudaGetErrorName(expected));
+    return wrong = 1;
+}
+
+static inline void same(const char *file, int line, const char *what, unsigned long long got, unsigned long long expected)
+{
+    if (got == expected) return;
+    printf("%s:%d: %s: %llu, expected %llu\n", file, line, what, got, expected);
+    wrong = 1;
+}
+
+#endif

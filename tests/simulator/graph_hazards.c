@@ -1,0 +1,257 @@
+/* Graphs whose order is right or wrong, for the checker: graph_hazards CASE right|wrong. A right one ends with 0, a wrong one is accused. */
+#include "expect.h"
+
+#include "kernels.h"
+
+static cudaStream_t s, t;
+static cudaEvent_t event;
+static cudaGraph_t graph;
+static cudaGraphExec_t exec;
+static int *data, *p, *result;
+static int right;
+static const size_t COUNT = 1024;
+
+static void fork_to(cudaStream_t from, cudaStream_t to)
+{
+    OK(cudaEventRecord(event, from));
+    OK(cudaStreamWaitEvent(to, event, 0));
+}
+
+static void begin(void) { OK(cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal)); }
+
+static void run(void)
+{
+    OK(cudaStreamEndCapture(s, &graph));
+    OK(cudaGraphInstantiate(&exec, graph, 0));
+    OK(cudaGraphLaunch(exec, s));
+}
+
+/* Two branches write the same bytes. */
+static void branches(void)
+{
+    begin();
+    OK(launch_fill(data, 0, 2 * COUNT, s));
+    fork_to(s, t);
+    OK(launch_add(data, 1, COUNT, s));
+    OK(launch_add(right ? data + COUNT : data, 2, COUNT, t));
+    fork_to(t, s);
+    run();
+}
+
+/* A branch reads what the other writes. */
+static void reads(void)
+{
+    begin();
+    OK(launch_fill(data, 0, COUNT, s));
+    if (!right) fork_to(s, t);
+    OK(launch_add(data, 1, COUNT, s));
+    if (right) fork_to(s, t);
+    OK(cudaMemcpyAsync(result, data, 4, cudaMemcpyDeviceToHost, t));
+    fork_to(t, s);
+    run();
+}
+
+/* A branch uses an allocation that the other makes. */
+static void before_allocation(void)
+{
+    begin();
+    if (!right) fork_to(s, t);
+    OK(cudaMallocAsync((void **)&p, COUNT * sizeof *p, s));
+    if (right) fork_to(s, t);
+    OK(launch_fill(p, 1, COUNT, t));
+    fork_to(t, s);
+    OK(cudaFreeAsync(p, s));
+    run();
+}
+
+/* The free does not wait for the branch that uses the memory. */
+static void free_early(void)
+{
+    begin();
+    OK(cudaMallocAsync((void **)&p, COUNT * sizeof *p, s));
+    fork_to(s, t);
+    OK(launch_fill(p, 1, COUNT, t));
+    if (right) fork_to(t, s);
+    OK(cudaFreeAsync(p, s));
+    if (!right) fork_to(t, s);
+    run();
+}
+
+/* A node uses what the graph has freed. */
+static void after_free(void)
+{
+    begin();
+    OK(cudaMallocAsync((void **)&p, COUNT * sizeof *p, s));
+    OK(launch_fill(p, 1, COUNT, s));
+    if (!right) OK(cudaFreeAsync(p, s));
+    OK(launch_add(p, 1, COUNT, s));
+    if (right) OK(cudaFreeAsync(p, s));
+    run();
+}
+
+/* A stale address, which the graph's second allocation has got: nothing orders the branch that uses it after that allocation. */
+static void stale(void)
+{
+    int *q;
+    begin();
+    OK(cudaMallocAsync((void **)&p, COUNT * sizeof *p, s));
+    fork_to(s, t);
+    if (right) OK(launch_fill(p, 1, COUNT, t));
+    fork_to(t, s);
+    OK(cudaFreeAsync(p, s));
+    OK(cudaMallocAsync((void **)&q, COUNT * sizeof *q, s));
+    if (!right) OK(launch_fill(p, 1, COUNT, t));
+    OK(launch_fill(q, 2, COUNT, s));
+    fork_to(t, s);
+    OK(cudaFreeAsync(q, s));
+    SAME(1, p == q);
+    run();
+}
+
+/* A node runs past the end of its allocation. */
+static void outside(void)
+{
+    begin();
+    OK(cudaMallocAsync((void **)&p, COUNT * sizeof *p, s));
+    OK(launch_fill(p, 1, right ? COUNT : COUNT + 1, s));
+    OK(cudaFreeAsync(p, s));
+    run();
+}
+
+/* The stream after the launch, and another that does not wait for it. */
+static void beside_the_launch(void)
+{
+    begin();
+    OK(launch_fill(data, 0, COUNT, s));
+    run();
+    if (right) fork_to(s, t);
+    OK(launch_add(data, 1, COUNT, t));
+}
+
+/* The same, with a branch that is not in the launch's own stream. */
+static void beside_a_branch(void)
+{
+    begin();
+    OK(launch_fill(data, 0, COUNT, s));
+    fork_to(s, t);
+    OK(launch_add(data, 1, COUNT, s));
+    OK(launch_fill(data + COUNT, 0, COUNT, t));
+    fork_to(t, s);
+    run();
+    if (right) fork_to(s, t);
+    OK(launch_add(data + COUNT, 1, COUNT, t));
+}
+
+/* An allocation that outlives its graph is freed in a stream that does not know of the launch. */
+static void outlives(void)
+{
+    begin();
+    OK(cudaMallocAsync((void **)&p, COUNT * sizeof *p, s));
+    OK(launch_fill(p, 1, COUNT, s));
+    run();
+    if (right) fork_to(s, t);
+    OK(cudaFreeAsync(p, t));
+}
+
+/* ... or not at all. */
+static void leak(void)
+{
+    begin();
+    OK(cudaMallocAsync((void **)&p, COUNT * sizeof *p, s));
+    OK(launch_fill(p, 1, COUNT, s));
+    run();
+    if (right) OK(cudaFreeAsync(p, s));
+}
+
+/* A block of the graph is used after the launch that freed it. */
+static void after_the_launch(void)
+{
+    begin();
+    OK(cudaMallocAsync((void **)&p, COUNT * sizeof *p, s));
+    OK(launch_fill(p, 1, COUNT, s));
+    if (!right) OK(cudaFreeAsync(p, s));
+    run();
+    OK(launch_add(p, 1, COUNT, s));
+    if (right) OK(cudaFreeAsync(p, s));
+}
+
+/* Memory of the program is freed between capture and launch. */
+static void freed_before_launch(void)
+{
+    OK(cudaMallocAsync((void **)&p, COUNT * sizeof *p, s));
+    begin();
+    OK(launch_fill(p, 1, COUNT, s));
+    OK(cudaStreamEndCapture(s, &graph));
+    OK(cudaGraphInstantiate(&exec, graph, 0));
+    if (right) OK(cudaGraphLaunch(exec, s));
+    OK(cudaFreeAsync(p, s));
+    if (!right) OK(cudaGraphLaunch(exec, s));
+}
+
+/* A graph built by hand, with and without the edge. */
+static void by_hand(void)
+{
+    struct cudaMemsetParams m = { .dst = data, .elementSize = 4, .width = COUNT, .height = 1 };
+    cudaGraphNode_t one, other;
+    OK(cudaGraphCreate(&graph, 0));
+    OK(cudaGraphAddMemsetNode(&one, graph, NULL, 0, &m));
+    OK(cudaGraphAddMemcpyNode1D(&other, graph, NULL, 0, result, data, 4, cudaMemcpyDeviceToHost));
+    if (right) OK(cudaGraphAddDependencies(graph, &one, &other, NULL, 1));
+    OK(cudaGraphInstantiate(&exec, graph, 0));
+    OK(cudaGraphLaunch(exec, s));
+}
+
+/* Work before the launch, in its stream or in another; two nodes come first in the graph. */
+static void before_the_launch(void)
+{
+    struct cudaMemsetParams m = { .dst = data, .elementSize = 4, .width = COUNT, .height = 1 };
+    cudaGraphNode_t one, other;
+    OK(cudaGraphCreate(&graph, 0));
+    OK(cudaGraphAddMemsetNode(&one, graph, NULL, 0, &m));
+    m.dst = data + COUNT;
+    OK(cudaGraphAddMemsetNode(&other, graph, NULL, 0, &m));
+    OK(cudaGraphInstantiate(&exec, graph, 0));
+    OK(launch_fill(data + COUNT, 1, COUNT, s));
+    OK(cudaGraphLaunch(exec, right ? s : t));
+}
+
+/* Two launches of one executable graph, in two streams: always one after the other. Two executable graphs: not. */
+static void launched_twice(void)
+{
+    cudaGraphExec_t second;
+    begin();
+    OK(launch_add(data, 1, COUNT, s));
+    OK(cudaStreamEndCapture(s, &graph));
+    OK(cudaGraphInstantiate(&exec, graph, 0));
+    OK(cudaGraphInstantiate(&second, graph, 0));
+    OK(cudaGraphLaunch(exec, s));
+    OK(cudaGraphLaunch(right ? exec : second, t));
+    OK(cudaGraphExecDestroy(second));
+}
+
+static const struct { const char *name; void (*body)(void); } cases[] = {
+    { "branches", branches }, { "reads", reads }, { "before_allocation", before_allocation }, { "free_early", free_early }, { "after_free", after_free },
+    { "stale", stale }, { "outside", outside }, { "beside_the_launch", beside_the_launch }, { "beside_a_branch", beside_a_branch }, { "outlives", outlives },
+    { "leak", leak }, { "after_the_launch", after_the_launch }, { "freed_before_launch", freed_before_launch }, { "by_hand", by_hand }, { "launched_twice", launched_twice },
+    { "before_the_launch", before_the_launch },
+};
+
+int main(int argc, char **argv)
+{
+    right = argc > 2 && !strcmp(argv[2], "right");
+    OK(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking));
+    OK(cudaStreamCreateWithFlags(&t, cudaStreamNonBlocking));
+    OK(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
+    OK(cudaMalloc((void **)&data, 2 * COUNT * sizeof *data));
+    OK(cudaMallocHost((void **)&result, sizeof *result));
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        if (argc < 2) puts(cases[i].name);
+        else if (!strcmp(argv[1], cases[i].name)) cases[i].body();
+    }
+    OK(cudaDeviceSynchronize());
+    if (exec) OK(cudaGraphExecDestroy(exec));
+    if (graph) OK(cudaGraphDestroy(graph));
+    OK(cudaFree(data));
+    OK(cudaFreeHost(result));
+    return wrong;
+}
