@@ -59,6 +59,7 @@ static cudaError_t synchronize(cudaStream_t stream, bool per_thread)
     cudaError_t e = call_begin("cudaStreamSynchronize", COST_SYNCHRONISE);
     if (!e) {
         struct stream *s = call_stream(stream, per_thread);
+        if (s->marked && s->marked == s->last && s->synchronised < s->last) clock_charge(COST_SYNC_FREE);
         include_blocking(s);
         timeline_wait(s, s->last, call_name());
         stream_host_knows(s, s->last, true);
