@@ -2,6 +2,6 @@
 # numbers, what stands in quotes, and how far apart things stand. For sed -E -f.
 /^~/ {
     s/"[^"]*"/"..."/g
-    s/[0-9]+(\.[0-9]+)?/N/g
+    s/-?[0-9]+(\.[0-9]+)?/N/g
     s/ +/ /g
 }

@@ -85,7 +85,7 @@ def run_program(program, arguments=(), environment=()):
 
 def words(output):
     """Lines that begin with "~" without what depends on the machine, as tests/machine.sed leaves them."""
-    return re.sub("^~.*", lambda line: re.sub(" +", " ", re.sub(r"[0-9]+(\.[0-9]+)?", "N", re.sub('"[^"]*"', '"..."', line[0]))), output, flags=re.M)
+    return re.sub("^~.*", lambda line: re.sub(" +", " ", re.sub(r"-?[0-9]+(\.[0-9]+)?", "N", re.sub('"[^"]*"', '"..."', line[0]))), output, flags=re.M)
 
 
 def expect_recorded(program, arguments, run):
