@@ -76,11 +76,12 @@ same_words() { cmp -s <(words "tests/expected/$1.txt") <(words "$2/stdout"); }
     finish
 }
 
-sanitized() { # sanitized FOLDER: every solution runs without a word from the sanitizer
-    local lesson folder
+sanitized() { # sanitized FOLDER [NAME=VALUE...]: every solution runs without a word from the sanitizer
+    local lesson folder build=$1
+    shift
     for lesson in $(lessons); do
-        folder=build/check/$1/$lesson
-        CHECK_SECONDS=20 execute "$folder" "build/$1" -- "$ROOT/build/$1/solutions/$lesson"
+        folder=build/check/$build/$lesson
+        CHECK_SECONDS=20 execute "$folder" "build/$build" "$@" -- "$ROOT/build/$build/solutions/$lesson"
         # what the simulated device says of a fault is said on purpose: a lesson may provoke one
         [ "$(cat "$folder/status" <(grep -v '^simulated device:.* a kernel (' "$folder/stderr"))" = 0 ] || complain "$lesson: exit status $(cat "$folder/status")." "$(head -n 20 "$folder/stderr")"
         same_words "$lesson" "$folder" || complain "$lesson prints something else."
@@ -90,4 +91,5 @@ sanitized() { # sanitized FOLDER: every solution runs without a word from the sa
 
 @test "address and undefined-behaviour sanitizers find nothing in any solution" { sanitized simulator-address-undefined; }
 
-@test "the thread sanitizer finds nothing in any solution" { sanitized simulator-thread; }
+# It leaves a program too few addresses for several devices as large as an H200.
+@test "the thread sanitizer finds nothing in any solution" { sanitized simulator-thread SIM_MEMORY=16G; }
