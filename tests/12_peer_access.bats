@@ -61,6 +61,7 @@ QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSucce
 }
 
 @test "with one GPU it says why it is skipped, and ends with status 77" {
+    # shellcheck disable=SC2034  # run_lesson reads it
     SIM_ENV=(SIM_DEVICES=1)
     run_lesson
     expect_status 77 'with one GPU the lesson is skipped: exit status 77.'

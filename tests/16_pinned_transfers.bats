@@ -65,6 +65,7 @@ copies_hold() {
 }
 
 @test "when pinned copies are no faster, pinning never pays" {
+    # shellcheck disable=SC2034  # run_lesson reads it
     SIM_ENV=(SIM_PACE=instant)
     run_lesson
     expect_status 0 'the program also runs on a device that copies in no time.'
