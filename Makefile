@@ -43,7 +43,7 @@ SANITIZER := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -
 ## make run           the tour: every lesson's solution, in order
 .PHONY: run
 run: $(SOLUTIONS:%=build/$(DEVICE)/solutions/%)
-	@wrong=; for program in $^; do printf '\n== %s\n' "$${program##*/}"; $$program || wrong="$$wrong $${program##*/}"; done; \
+	@wrong=; for program in $^; do printf '\n== %s\n' "$${program##*/}"; $$program || [ $$? = 77 ] || wrong="$$wrong $${program##*/}"; done; \
 	[ -z "$$wrong" ] || { echo "These ended with another exit status than 0:$$wrong" >&2; exit 1; }
 
 ## make test          the whole test suite

@@ -1,7 +1,8 @@
 /* What the lessons share: CHECK, an argument in MiB, the figures of a pool, a gate for launch_hold.
  *
  * Exit statuses of every lesson: 0 all is well; 1 a CUDA call failed or the program found something wrong;
- * 2 a bad argument; 3 (simulated device only) a hazard: an access that the stream order does not allow. */
+ * 2 a bad argument; 3 (simulated device only) a hazard: an access that the stream order does not allow; 77 skipped: this
+ * machine has not what the lesson needs, and a line says what. Lines printed with a "~" in front depend on the machine. */
 #ifndef WORKBOOK_H
 #define WORKBOOK_H
 

@@ -54,13 +54,14 @@ static void remember_status(int status, void *unused)
 
 static void leave_alone(struct watched b) { (void)b; }
 
-/* After all that the program itself does at its end. A program that ends because of an error is not accused of what it leaves. */
+/* After all that the program itself does at its end. A program that ends because of an error, or after a fault, when no free works
+ * any more, is not accused of what it leaves. */
 __attribute__((destructor)) static void at_end(void)
 {
     if (!ready || forked) return;
     host_lock();
     timeline_run_on();
-    size_t live = memory_each_live(exit_status ? leave_alone : checker_leaked);
+    size_t live = memory_each_live(exit_status || device_faulted() ? leave_alone : checker_leaked);
     journal_did("exit");
     journal_number("live", live);
     journal_number("hazards", report_count());

@@ -69,6 +69,7 @@ static cudaError_t synchronize(cudaStream_t stream, bool per_thread)
     if (!e) {
         struct stream *s = call_stream(stream, per_thread);
         if ((e = capture_forbid(s))) return call_end(e);
+        if (s->marked && s->marked == s->last && s->synchronised < s->last) clock_charge(COST_SYNC_FREE);
         for (struct stream *each = NULL; (each = next_meant(s, each));) timeline_wait(each, each->last, call_name());
         host_knows(s, true);
         pools_synchronized();

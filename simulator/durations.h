@@ -23,6 +23,7 @@ enum {
     COST_EVENT_RECORD    =   220,
     COST_WAIT_EVENT      =   212,
     COST_SYNCHRONISE     =   332,
+    COST_SYNC_FREE       = 13000,      /* more, when the stream ends with an allocation or a free: 14.1-14.4 us a pair (one-gpu.txt) */
     COST_QUERY           =   187,
     COST_LAUNCH          =  3363,
     COST_MEMSET          =   778,
@@ -39,7 +40,7 @@ enum {
 #define COST_GROW           27000u     /* 52.6 us for one step, 285 us for ten */
 #define COST_GROW_STEP      26000u
 #define COST_RELEASE_STEP   48000u     /* cudaMemPoolTrimTo: 42.6 us for one step, 483 us for ten */
-#define COST_SYNC_RELEASE   60000u     /* fitted: at a synchronise, 139 us a pair for one step, 3549 us for 32 */
+#define COST_SYNC_RELEASE   80000u     /* fitted: at a synchronise, 139 us a pair for one step, 269 us for two, 3549 us for 32 */
 /* The same for cudaMalloc and cudaFree when they take or return a 2 MiB granule (fitted: 82 us a pair for 1 KiB, 250 us for 64 MiB) */
 #define COST_GRANULE        23000u
 #define COST_GRANULE_MIB     1000u

@@ -17,6 +17,12 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/lsan_interface.h>
+#define KNOWN_TO_SANITIZER(start, bytes) __lsan_register_root_region(start, bytes)
+#else
+#define KNOWN_TO_SANITIZER(start, bytes) ((void)0)
+#endif
 
 const char *host_environment(const char *name)
 {
@@ -136,11 +142,15 @@ void *host_slab(size_t bytes)
     size_t page = 2 * MiB, extra = bytes < page ? 0 : page;
     char *all = mmap(NULL, bytes + extra, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (all == MAP_FAILED) host_give_up("this machine has no memory left for %zu bytes of the simulation's own records.", bytes);
-    if (!extra) return all;
+    if (!extra) {
+        KNOWN_TO_SANITIZER(all, bytes);    /* else what only a slab points to counts as lost */
+        return all;
+    }
     char *slab = (char *)round_up((uintptr_t)all, page);
     if (slab > all) munmap(all, (size_t)(slab - all));
     if (all + extra > slab) munmap(slab + bytes, (size_t)(all + extra - slab));
     madvise(slab, bytes, MADV_HUGEPAGE);
+    KNOWN_TO_SANITIZER(slab, bytes);
     return slab;
 }
 

@@ -179,6 +179,7 @@ uint64_t stream_mark(struct stream *s)
 {
     learn_from_host(s);
     obey_legacy(s);
+    s->marked = s->last + 1;
     if (s->head) return append(s, OP_MARK, 0)->number;
     s->done = ++s->last;
     s->free_at = clock_now();

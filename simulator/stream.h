@@ -29,6 +29,7 @@ struct stream {
     uint32_t         lane;             /* in every struct order */
     uint64_t         last, done;       /* numbers of the newest work and of the newest finished work */
     uint64_t         synchronised;     /* the host has waited for work up to here */
+    uint64_t         marked;           /* the newest allocation or free */
     time_ns          free_at;          /* when work `done` finished */
     struct op       *head, *tail;
     uint32_t         active_at;        /* place in the timeline's list of streams with work, plus 1 */

@@ -53,6 +53,12 @@ no_gpu() { as_typed PATH="$BATS_TEST_TMPDIR/bin:$PATH" "$@"; }
     assert_equal "$(grep '^== ' <<<"$output" | cut -c 4-)" "$(lessons)"
 }
 
+@test "make run goes on behind a lesson that this machine cannot run, and says why" {
+    run no_gpu SIM_DEVICES=1 make run
+    assert_success
+    assert_line --regexp '^skipped: '
+}
+
 @test "make 01, make 1, ARGS, make solution-01: the program's own output after the backend" {
     local lesson number
     lesson=$(first)

@@ -21,6 +21,9 @@ execute() {
     CHECK_SECONDS=${CHECK_SECONDS:-10} tests/run.sh "$folder" LD_LIBRARY_PATH="$ROOT/$library" SIM_JOURNAL=journal.jsonl "$@"
 }
 
+# same_words LESSON FOLDER: what was printed is what is expected, but for the machine's own numbers
+same_words() { cmp -s <(words "tests/expected/$1.txt") <(words "$2/stdout"); }
+
 @test "every solution compiles without a warning" {
     local lesson
     for lesson in $(lessons); do
@@ -53,7 +56,7 @@ execute() {
             folder=build/check/paces/$lesson-$pace
             execute "$folder" build/simulator SIM_PACE="$pace" -- "$ROOT/build/simulator/solutions/$lesson"
             [ "$(cat "$folder/status")" = 0 ] || complain "$lesson, pace $pace: exit status $(cat "$folder/status"): $(head -n 3 "$folder/stderr")"
-            cmp -s "tests/expected/$lesson.txt" "$folder/stdout" || complain "$lesson, pace $pace:" "$(diff "tests/expected/$lesson.txt" "$folder/stdout" 2>&1 | head -n 6)"
+            same_words "$lesson" "$folder" || complain "$lesson, pace $pace:" "$(diff "tests/expected/$lesson.txt" "$folder/stdout" 2>&1 | head -n 6)"
         done
     done
     finish
@@ -73,17 +76,20 @@ execute() {
     finish
 }
 
-sanitized() { # sanitized FOLDER: every solution runs without a word from the sanitizer
-    local lesson folder
+sanitized() { # sanitized FOLDER [NAME=VALUE...]: every solution runs without a word from the sanitizer
+    local lesson folder build=$1
+    shift
     for lesson in $(lessons); do
-        folder=build/check/$1/$lesson
-        CHECK_SECONDS=20 execute "$folder" "build/$1" -- "$ROOT/build/$1/solutions/$lesson"
-        [ "$(cat "$folder/status" "$folder/stderr")" = 0 ] || complain "$lesson: exit status $(cat "$folder/status")." "$(head -n 20 "$folder/stderr")"
-        cmp -s "tests/expected/$lesson.txt" "$folder/stdout" || complain "$lesson prints something else."
+        folder=build/check/$build/$lesson
+        CHECK_SECONDS=20 execute "$folder" "build/$build" "$@" -- "$ROOT/build/$build/solutions/$lesson"
+        # what the simulated device says of a fault is said on purpose: a lesson may provoke one
+        [ "$(cat "$folder/status" <(grep -v '^simulated device:.* a kernel (' "$folder/stderr"))" = 0 ] || complain "$lesson: exit status $(cat "$folder/status")." "$(head -n 20 "$folder/stderr")"
+        same_words "$lesson" "$folder" || complain "$lesson prints something else."
     done
     finish
 }
 
 @test "address and undefined-behaviour sanitizers find nothing in any solution" { sanitized simulator-address-undefined; }
 
-@test "the thread sanitizer finds nothing in any solution" { sanitized simulator-thread; }
+# It leaves a program too few addresses for several devices as large as an H200.
+@test "the thread sanitizer finds nothing in any solution" { sanitized simulator-thread SIM_MEMORY=16G; }

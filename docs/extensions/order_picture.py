@@ -15,7 +15,7 @@ from html import escape
 
 IN_STREAM = ("cudaMallocAsync", "cudaMallocFromPoolAsync", "cudaFreeAsync")
 RUNS = {"launch_fill": "fill", "launch_add": "add", "launch_hold": "hold", "cudaMemcpyAsync": "copy", "cudaMemcpy": "copy",
-        "cudaMemsetAsync": "memset", "cudaMemset": "memset", "cudaLaunchHostFunc": "host function"}
+        "cudaMemcpyPeerAsync": "copy", "cudaMemsetAsync": "memset", "cudaMemset": "memset", "cudaLaunchHostFunc": "host function"}
 WAITS = ("cudaStreamSynchronize", "cudaDeviceSynchronize", "cudaEventSynchronize")
 SHOWN = (*IN_STREAM, *RUNS, *WAITS, "cudaStreamQuery", "cudaEventQuery", "cudaEventRecord", "cudaStreamWaitEvent", "cudaMemPoolTrimTo")
 

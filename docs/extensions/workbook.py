@@ -18,6 +18,7 @@ Rules: everything is run on the simulated device, in build/docs; nothing is past
 import difflib
 import json
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -82,6 +83,11 @@ def run_program(program, arguments=(), environment=()):
     return Run(done.returncode, done.stdout, done.stderr, [json.loads(line) for line in lines])
 
 
+def words(output):
+    """Lines that begin with "~" without what depends on the machine, as tests/machine.sed leaves them."""
+    return re.sub("^~.*", lambda line: re.sub(" +", " ", re.sub(r"-?[0-9]+(\.[0-9]+)?", "N", re.sub('"[^"]*"', '"..."', line[0]))), output, flags=re.M)
+
+
 def expect_recorded(program, arguments, run):
     """A solution prints, line for line, what a real device printed. Returns the file of the recording."""
     name = ".".join([program.split("/")[1], *arguments])
@@ -89,9 +95,10 @@ def expect_recorded(program, arguments, run):
     if not (ROOT / file).exists():
         raise BookError(f"{file} is not there: {program} cannot be shown without a recording beside it.")
     recorded = (ROOT / file).read_text()
-    if run.status != 0 or run.errors:
-        raise BookError(f"{program} ended with status {run.status}: {run.errors}")
-    if run.output != recorded:
+    errors = re.sub("^simulated device:.* a kernel \\(.*\n", "", run.errors, flags=re.M)      # a fault that the lesson provokes
+    if run.status != 0 or errors:
+        raise BookError(f"{program} ended with status {run.status}: {errors}")
+    if words(run.output) != words(recorded):
         difference = difflib.unified_diff(recorded.splitlines(), run.output.splitlines(), file, f"{program} on the simulated device", lineterm="")
         raise BookError("The simulated device and the recorded H200 differ.\n" + "\n".join(difference))
     return file

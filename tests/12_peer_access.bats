@@ -1,0 +1,69 @@
+# Lesson 12: where a block lies, who may use it, how to fetch it without access. Judges $LESSON.
+# The journal is that of the program's last process, which does everything but the three kernels that fault.
+load helpers
+
+setup_file() { lesson_setup 12_peer_access; }
+
+QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSuccess")];
+    def grants: [.[] | select(.call == "cudaMemPoolSetAccess")];
+    def told: [grants[] | "pool of GPU \(.pool), " + (if .device == null then "refused" elif .value == 3 then "GPU \(.device) may"
+        else "GPU \(.device) may not" end) + (if .result == "cudaSuccess" then "" else " (\(.result))" end)]
+        | if . == [] then "cudaMemPoolSetAccess was not called." else "cudaMemPoolSetAccess was told: " + join("; ") + "." end;'
+
+@test "each block lies on its GPU" {
+    run_lesson
+    expect_journal "$QUESTIONS"' [ok("cudaMallocAsync")[].pool] | sort == [0, 1]' \
+        'take_block gives one block on GPU 1 and one on GPU 0, with cudaMallocAsync: it takes the GPU of the stream. The current device has no say (YOUR WORK, 1 of 3).' \
+        "$QUESTIONS"' "the blocks of cudaMallocAsync lie on GPUs " + ([ok("cudaMallocAsync")[].pool | tostring] | join(" and ")) + "."'
+}
+
+@test "the pool of GPU 0 lets GPU 1 in" {
+    run_lesson
+    expect_journal "$QUESTIONS"' [ok("cudaDeviceEnablePeerAccess")[]] | length == 0' \
+        'set_access asks the pool. cudaDeviceEnablePeerAccess opens the memory of cudaMalloc, and no pool: the line "kernel, peers enabled" shows it (YOUR WORK, 2 of 3).' \
+        "$QUESTIONS"' "cudaDeviceEnablePeerAccess was called, and " + told'
+    expect_journal "$QUESTIONS"' any(grants[]; .result == "cudaErrorNotSupported") | not' \
+        'GPU 1 may read and write: cudaMemAccessFlagsProtReadWrite. A pool of device memory knows no right to read only.' \
+        "$QUESTIONS told"
+    expect_journal "$QUESTIONS"' [grants[] | select(.value == 3)] | length > 0 and all(.[]; .pool == 0)' \
+        'access is granted by the pool in which the block lies, that of GPU 0, with cudaMemPoolSetAccess.' \
+        "$QUESTIONS told"
+    expect_journal "$QUESTIONS"' [grants[] | select(.value == 3)] | length > 0 and all(.[]; .device == 1)' \
+        'the location in cudaMemAccessDesc is the GPU that gets access, GPU 1. GPU 0 has it anyway: its memory is there.' \
+        "$QUESTIONS told"
+}
+
+@test "set_access(0) takes the access away again" {
+    run_lesson
+    expect_journal "$QUESTIONS"' ([grants[] | select(.pool == 0 and .device == 1)] | last | .value) == 0' \
+        'set_access(0) revokes: cudaMemPoolSetAccess for GPU 1 with cudaMemAccessFlagsProtNone.' \
+        "$QUESTIONS told"
+}
+
+@test "the block is fetched without access" {
+    run_lesson
+    expect_journal "$QUESTIONS"' [grants[] | select(.value == 3) | .n] as $grant | ok("cudaMemcpyPeerAsync")
+        | length > 0 and all(.[]; .n < ($grant[0] // 0))' \
+        'fetch_block copies while GPU 1 has no access: cudaMemcpyPeerAsync, before the first grant (YOUR WORK, 3 of 3). It needs none.' \
+        "$QUESTIONS"' "\(ok("cudaMemcpyPeerAsync") | length) peer copies; " + told'
+    expect_journal "$QUESTIONS"' [grants[] | select(.value == 3)] | length == 1' \
+        'access is granted once, by main. To fetch a block no access is needed.' \
+        "$QUESTIONS told"
+    expect_journal "$QUESTIONS"' [.[] | select(.did == "run" and .op == "copy" and .bytes == 1048576)] | length == 4' \
+        'four copies of the whole MiB run: the peer copy, the one with access, and the two to the host that check them.' \
+        '"\([.[] | select(.did == "run" and .op == "copy" and .bytes == 1048576)] | length) of that size ran."'
+}
+
+@test "it prints what two real GPUs print" {
+    run_lesson
+    expect_clean
+    expect_output 12_peer_access
+}
+
+@test "with one GPU it says why it is skipped, and ends with status 77" {
+    # shellcheck disable=SC2034  # run_lesson reads it
+    SIM_ENV=(SIM_DEVICES=1)
+    run_lesson
+    expect_status 77 'with one GPU the lesson is skipped: exit status 77.'
+    [[ "$output" == skipped:* ]] || miss "Expected: a line that begins with \"skipped:\"." "Happened: $(visible "$output")"
+}
