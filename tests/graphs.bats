@@ -76,7 +76,7 @@ accused() {
 }
 
 @test "hazard: branches that nothing orders" {
-    accused branches "unordered writes" "Missing: no path of edges leads" "simulator/graph_hazards.c:35" "simulator/graph_hazards.c:36"
+    accused branches "unordered writes" "no path of edges leads" "simulator/graph_hazards.c:35" "simulator/graph_hazards.c:36"
     accused reads "read not ordered after a write" "graph launch 1 in stream 1"
     accused by_hand "read not ordered after a write" "cudaGraphAddDependencies"
 }
@@ -85,7 +85,7 @@ accused() {
     accused before_allocation "use before allocation"
     accused after_free "use after free"
     accused after_the_launch "use after free" "cudaFreeAsync (graph launch 1 in stream 1) has freed"
-    accused stale "use before allocation" "the pointer is stale"
+    accused stale "use before allocation" "its pointer is stale"
     accused outside "access outside the allocation"
     accused free_early "free before the use ends"
 }
@@ -94,7 +94,7 @@ accused() {
     accused beside_the_launch "unordered writes" "the cudaGraphLaunch that runs launch_fill"
     accused beside_a_branch "unordered writes"
     accused before_the_launch "unordered writes"
-    accused outlives "free before allocation" "free before the use ends"
+    accused outlives "free before the use ends"
     accused freed_before_launch "use after free"
     accused launched_twice "unordered writes"
     accused leak "leak"

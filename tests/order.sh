@@ -129,6 +129,7 @@ if ! make -s build/gpu/kernels.o >"$FOLDER/build.gpu" 2>&1 || ! gcc -O1 -isystem
     cat "$FOLDER/build.gpu" >&2
     exit 1
 fi
+# shellcheck disable=SC2016  # the shells that xargs starts expand it
 printf '%s\n' "${names[@]}" | xargs -P "${JOBS:-8}" -n 1 bash -c 'cd "$ROOT" && one_program "$1"' run
 
 # ---- the tables ----
