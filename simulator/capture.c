@@ -306,13 +306,13 @@ cudaError_t capture_or_wait(struct stream *s, struct event *e, bool external)
     } else if (from) {
         join(from, s, e->captured->tips, e->captured->count);
         journal_number("graph", (uint64_t)from->graph->id);
-    } else if (m && (e->captured || e->record)) {            /* an event never recorded makes nothing wait */
+    } else if (m && (e->captured || event_is_recorded(e))) { /* an event never recorded makes nothing wait */
         m->capture->invalid = true;
         error = cudaErrorStreamCaptureIsolation;
     } else if (e->captured) {                                /* of a capture that has ended */
         error = cudaErrorCapturedEvent;
-    } else if (e->record) {
-        stream_wait(s, e->record);
+    } else {
+        event_wait(e, s);
     }
     return error;
 }

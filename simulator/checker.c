@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "checker_border.h"
 #include "clock.h"
 #include "host.h"
 #include "journal.h"
@@ -45,6 +46,8 @@ static struct deed deed_of(const struct stream *s, uint64_t number)
     d.number = number;
     return d;
 }
+
+struct deed checker_deed(const struct stream *s, uint64_t number) { return deed_of(s, number); }
 
 /* Does `earlier` come before work `number` of `s`? s NULL: before what the host does now. */
 static bool is_before(const struct deed *earlier, const struct stream *s, uint64_t number)
@@ -209,6 +212,7 @@ void checker_used(struct watched b, struct stream *s, uint64_t number, size_t fr
         else at = &a->next;
     }
     remember(w, by, from, to, write);
+    if (w->shared) checker_border_used(b, by, s, from, to, write);
 }
 
 void checker_used_nothing(const void *address, size_t bytes, struct stream *s, uint64_t number, bool write, struct watched below)
@@ -242,6 +246,7 @@ static void check_free(struct watched b, struct stream *s, uint64_t number)
     struct deed by = deed_of(s, number);
     bool accused = accuse(b, by, s, 0, SIZE_MAX, true, tell_free_too_early);
     if (!accused && !is_before(&b.watch->allocated, s, number)) tell_before_allocation(b, by, s, true);
+    if (b.watch->shared) checker_border_freed(b, by, s);
     remember_freed(b, by);
 }
 

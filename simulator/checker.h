@@ -31,6 +31,8 @@ void checker_call(const char *name, void *site);
 void checker_node(const char *name, void *site, uint32_t launch);
 /* The call on its way, to be remembered in a node; only `call` and `site` mean something. */
 struct deed checker_caller(void);
+/* The same as work `number` of stream `s`; NULL: by the host. */
+struct deed checker_deed(const struct stream *s, uint64_t number);
 
 /* `s` NULL: cudaMalloc and pinned memory, which exist from the call on. `number`: the allocation's place in the stream. */
 void checker_allocated(struct watched b, struct stream *s, uint64_t number);

@@ -49,7 +49,7 @@ cudaError_t cudaMemGetMemPool(cudaMemPool_t *pool, struct cudaMemLocation *locat
 cudaError_t cudaMemSetMemPool(struct cudaMemLocation *location, enum cudaMemAllocationType type, cudaMemPool_t pool)
 {
     cudaError_t e = CALL("cudaMemSetMemPool", COST_SMALL);
-    struct pool *p = e ? NULL : pool_of(pool);
+    struct pool *p = e ? NULL : pool_of_own(pool);
     if (!e && (!location || !p)) e = cudaErrorInvalidValue;
     if (!e) {
         journal_place(location, type);

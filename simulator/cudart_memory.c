@@ -67,8 +67,8 @@ cudaError_t cudaFree(void *pointer)
         checker_freed(memory_watched(&p, NULL), NULL, 0);
         pool_free_now(p.pool, p.chunk);                      /* measured: waits for nothing */
         journal_number("pool", (uint64_t)p.pool->id);
-        journal_number("reserved", pool_reserved(p.pool));
-        journal_number("used", p.pool->used);
+        if (!p.pool->imported) journal_number("reserved", pool_reserved(p.pool));
+        if (!p.pool->imported) journal_number("used", p.pool->used);
     } else {
         wait_for_device(&p.chunk->watch);
         checker_freed_after_waiting(memory_watched(&p, NULL));

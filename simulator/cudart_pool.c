@@ -19,6 +19,7 @@ static void journal_pool(const struct pool *p)
 
 static void journal_figures(const struct pool *p)
 {
+    if (p->imported) return;           /* its figures are its exporter's */
     journal_number("reserved", pool_reserved(p));
     journal_number("used", p->used);
 }
@@ -68,7 +69,7 @@ static cudaError_t malloc_from_pool(void **pointer, size_t bytes, cudaMemPool_t 
 {
     cudaError_t e = call_begin("cudaMallocFromPoolAsync", COST_ALLOC_ASYNC);
     struct stream *s = e ? NULL : call_stream(stream, per_thread);
-    struct pool *p = e ? NULL : pool_of(pool);
+    struct pool *p = e ? NULL : pool_of_own(pool);
     if (!e && (!pointer || !p)) e = cudaErrorInvalidValue;
     if (!e) e = capture_check(s);
     if (!e) e = allocate(pointer, bytes, p, s);
@@ -144,6 +145,7 @@ cudaError_t cudaMemPoolCreate(cudaMemPool_t *pool, const struct cudaMemPoolProps
     if (!e) e = check_props(props);
     if (!e) {
         struct pool *p = pool_create(props);
+        if (!p) return call_end(cudaErrorMemoryAllocation);
         journal_pool(p);
         journal_signed("device", p->device);
         journal_number("max_size", props->maxSize);
@@ -168,7 +170,7 @@ cudaError_t cudaMemPoolDestroy(cudaMemPool_t pool)
 cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, size_t minBytesToKeep)
 {
     cudaError_t e = CALL("cudaMemPoolTrimTo", COST_SMALL);
-    struct pool *p = e ? NULL : pool_of(pool);
+    struct pool *p = e ? NULL : pool_of_own(pool);
     journal_pool(p);
     journal_number("keep", minBytesToKeep);
     if (!e && !p) e = cudaErrorInvalidValue;
@@ -201,7 +203,7 @@ cudaError_t cudaDeviceGetMemPool(cudaMemPool_t *pool, int device) { return AT(ge
 cudaError_t cudaDeviceSetMemPool(int device, cudaMemPool_t pool)
 {
     cudaError_t e = CALL("cudaDeviceSetMemPool", COST_SMALL);
-    struct pool *p = e ? NULL : pool_of(pool);
+    struct pool *p = e ? NULL : pool_of_own(pool);
     journal_signed("device", device);
     journal_pool(p);
     if (!e && !p && handle_state(HANDLE_POOL, pool) == HANDLE_GONE)
@@ -264,7 +266,7 @@ static cudaError_t get_attribute(struct pool *p, enum cudaMemPoolAttr attribute,
 cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, enum cudaMemPoolAttr attribute, void *value)
 {
     cudaError_t e = CALL("cudaMemPoolGetAttribute", COST_SMALL);
-    struct pool *p = e ? NULL : pool_of(pool);
+    struct pool *p = e ? NULL : pool_of_own(pool);
     journal_pool(p);
     journal_text("attribute", attribute_name(attribute));
     if (!e && (!p || !value)) e = cudaErrorInvalidValue;
@@ -304,7 +306,7 @@ static cudaError_t set_attribute(struct pool *p, enum cudaMemPoolAttr attribute,
 cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, enum cudaMemPoolAttr attribute, void *value)
 {
     cudaError_t e = CALL("cudaMemPoolSetAttribute", COST_SMALL);
-    struct pool *p = e ? NULL : pool_of(pool);
+    struct pool *p = e ? NULL : pool_of_own(pool);
     journal_pool(p);
     journal_text("attribute", attribute_name(attribute));
     if (!e && !p) e = cudaErrorInvalidValue;

@@ -177,7 +177,9 @@ static cudaError_t create_event(const char *name, cudaEvent_t *event, unsigned f
     /* documented and measured: an interprocess event must not time */
     if (!e && (!event || flags & ~known || (flags & cudaEventInterprocess && !(flags & cudaEventDisableTiming)))) e = cudaErrorInvalidValue;
     if (!e) {
-        struct event *v = event_new(device_current(), flags);
+        struct event_page *page = flags & cudaEventInterprocess ? event_page_new(device_current()) : NULL;
+        if (flags & cudaEventInterprocess && !page) return call_end(cudaErrorMemoryAllocation);
+        struct event *v = event_new(device_current(), flags, page);
         journal_number("event", (uint64_t)v->id);
         *event = v->handle;
     }
@@ -221,10 +223,8 @@ cudaError_t cudaEventQuery(cudaEvent_t event)
     struct event *v = e ? NULL : event_of(event);
     if (!e && !v) e = cudaErrorInvalidResourceHandle;
     if (!e) e = capture_forbid_event(v);
-    if (!e && v->record) {
-        if (!v->record->done) e = cudaErrorNotReady;
-        else record_host_knows(v->record, false);
-    }
+    if (!e && !event_query(v)) e = cudaErrorNotReady;
+    if (!e) e = device_faulted();      /* another process may have ended without reaching it */
     return call_end(e);
 }
 
@@ -234,9 +234,8 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event)
     struct event *v = e ? NULL : event_of(event);
     if (!e && !v) e = cudaErrorInvalidResourceHandle;
     if (!e) e = capture_forbid_event(v);
-    if (!e && v->record) {
-        timeline_wait(v->record->stream, v->record->number, call_name());
-        record_host_knows(v->record, true);
+    if (!e && event_is_recorded(v)) {
+        event_synchronize(v, call_name());
         pools_synchronized();
         e = device_faulted();
     }

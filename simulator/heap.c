@@ -2,6 +2,7 @@
 #include "heap.h"
 
 #include "host.h"
+#include "host_processes.h"
 
 /* The index of live chunks has two parts. A table tells which chunk starts at an offset; most questions end there. For an offset inside a
  * chunk, a map of each step has a bit for each grain where one starts, and a bit for each word of bits, so the start before an offset is
@@ -58,7 +59,7 @@ static struct chunk *chunk_new(void)
 bool heap_open(struct heap *h)
 {
     if (h->base) return true;
-    h->base = h->shared ? host_reserve_shared(h->limit) : host_reserve(h->limit);
+    h->base = h->shared ? host_reserve_shared(h->limit) : h->file ? host_reserve_in_file(h->file, HEAP_FILE_HEAD, h->limit) : host_reserve(h->limit);
     if (!h->base) return false;
     struct chunk *all = chunk_new();
     all->fit.bytes = h->limit;
@@ -76,7 +77,6 @@ void heap_close(struct heap *h)
         next = c->next;
         chunk_drop(c);
     }
-    
     for (size_t x = 0; x < steps_of(h); x++) host_free(h->index[x]);
     if (h->starts) host_free_pages(h->starts, ((size_t)1 << h->starts_bits) * sizeof *h->starts);
     if (h->base && h->shared) host_unreserve_shared(h->base, h->limit);
@@ -174,6 +174,11 @@ static void set_owner(struct heap *h, struct chunk *c, size_t from, size_t to)
         own(h, x, c && bit_get(h->mapped, x) && x * h->step >= c->offset && (x + 1) * h->step <= end_of(c) ? c : NULL);
 }
 
+bool heap_back(struct heap *h, size_t end)
+{
+    return !h->file || h->foreign || host_file_grow(h->file, HEAP_FILE_HEAD + round_up(end, h->step));
+}
+
 void heap_map(struct heap *h, struct chunk *c, size_t bytes)
 {
     size_t last = (c->offset + bytes - 1) / h->step;
@@ -214,7 +219,8 @@ void heap_unmap(struct heap *h, size_t step)
     bit_clear(h->mapped, step);
     h->mapped_count--;
     own(h, step, NULL);
-    host_discard(heap_storage(h, step * h->step), h->step);
+    if (h->file && !h->foreign) host_file_discard(h->file, HEAP_FILE_HEAD + step * h->step, h->step);
+    else if (!h->file) host_discard(heap_storage(h, step * h->step), h->step);
     if (h->shared) host_share(heap_storage(h, step * h->step), h->step, false);
     refile(h, c);
 }
@@ -416,6 +422,22 @@ void heap_put(struct heap *h, struct chunk *c, uint32_t lane, uint64_t mark)
     index_remove(h, c);
     c->live = false;
     insert_free(h, c, lane, mark);
+}
+
+struct chunk *heap_take_at(struct heap *h, size_t offset, size_t bytes)
+{
+    struct chunk *c = h->first, *before = NULL;
+    while (c && end_of(c) <= offset) c = c->next;
+    if (!c || c->live || end_of(c) < offset + bytes) return NULL;
+    size_t skip = offset - c->offset;
+    heap_map(h, c, skip + bytes);
+    if (skip) {
+        before = heap_take(h, c, skip);
+        c = before->next;
+    }
+    struct chunk *taken = heap_take(h, c, bytes);
+    if (before) heap_put(h, before, COMMON, 0);
+    return taken;
 }
 
 void heap_make_common(struct heap *h, struct chunk *c)

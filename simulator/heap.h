@@ -16,6 +16,7 @@
 #include "watch.h"
 
 #define COMMON UINT32_MAX              /* the lane of the common list */
+#define HEAP_FILE_HEAD (2 * MiB)       /* what processes tell each other about a shared heap comes first in its file */
 
 struct chunk {
     _Alignas(64) struct fit fit;       /* first: a struct fit of ours is a chunk. fit.bytes is the chunk's size */
@@ -40,6 +41,8 @@ struct heap {
     int            device;             /* NO_DEVICE: the host's memory */
     bool           shared;             /* the host may touch what is mapped: its addresses are the storage. Set before heap_open */
     size_t         step, limit;        /* bytes of a step; bytes of the range */
+    int            file;               /* storage that other processes can map: this file in memory, behind its first HEAP_FILE_HEAD bytes; 0: none. Set before heap_open */
+    bool           foreign;            /* another process's storage: nothing of it is given back from here */
     char          *base;               /* NULL until something is allocated */
     struct chunk  *first;
     struct fit_list whole, parts;      /* the common list: chunks with all their steps mapped, and the others */
@@ -77,6 +80,8 @@ void heap_put(struct heap *h, struct chunk *c, uint32_t lane, uint64_t mark);
 /* Moves a free chunk of a stream to the common list. */
 void heap_make_common(struct heap *h, struct chunk *c);
 
+/* Room in the file, if there is one, for storage up to this offset. False when it cannot grow. */
+bool heap_back(struct heap *h, size_t end);
 /* How many steps under [offset, offset + bytes) are not mapped. */
 size_t heap_missing(const struct heap *h, size_t offset, size_t bytes);
 /* Maps those steps. They lie in the common chunk `c`, at whose start the range is. */
@@ -87,6 +92,8 @@ void heap_unmap(struct heap *h, size_t step);
 
 /* Where the bytes behind an offset are kept. */
 static inline char *heap_storage(const struct heap *h, size_t offset) { return h->base + (h->shared ? 0 : h->limit) + offset; }
+/* Makes [offset, offset + bytes) a live chunk, in a heap whose chunks are live or common. NULL when a live chunk is there. */
+struct chunk *heap_take_at(struct heap *h, size_t offset, size_t bytes);
 /* The live chunk that covers this offset, or NULL. */
 struct chunk *heap_find(const struct heap *h, size_t offset);
 /* Is every byte of the range on mapped steps? */

@@ -130,7 +130,7 @@ static cudaError_t do_task(const struct task *t, struct stream *s)
     case TASK_ALLOCATE: graph_block_allocate(t->block, s); break;
     case TASK_FREE:     graph_block_free(t->block, s); break;
     case TASK_RECORD:   if (event) event_record(event, s); break;
-    case TASK_WAIT:     if (event && event->record) stream_wait(s, event->record); break;
+    case TASK_WAIT:     if (event) event_wait(event, s); break;
     case TASK_EMPTY:    stream_mark(s); break;
     }
     return cudaSuccess;

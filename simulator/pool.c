@@ -3,11 +3,13 @@
  * Law: reserved = 32 MiB x mapped steps; used = sum of what the live blocks asked for (but see pool_free_now). */
 #include "pool.h"
 
+#include "checker_border.h"
 #include "clock.h"
 #include "device.h"
 #include "durations.h"
 #include "handle.h"
 #include "host.h"
+#include "host_processes.h"
 #include "journal.h"
 #include "settings.h"
 #include "space.h"
@@ -44,7 +46,7 @@ static struct cudaMemPoolProps props_of(int place)
     return props;
 }
 
-static struct pool *pool_new(const struct cudaMemPoolProps *props)
+static struct pool *pool_add(const struct cudaMemPoolProps *props, size_t limit)
 {
     struct pool *p = host_allocate(sizeof *p);
     bool on_device = props->location.type == cudaMemLocationTypeDevice, managed = props->allocType == cudaMemAllocationTypeManaged;
@@ -55,13 +57,15 @@ static struct pool *pool_new(const struct cudaMemPoolProps *props)
     /* documented: the device's own memory from that device, the host's from the host alone; managed memory from everywhere */
     p->access = managed ? UINT32_MAX : on_device ? 1u << p->device : 0;
     /* chosen: managed memory is counted with the host's, also when it prefers a device */
-    heap_init(&p->heap, managed ? NO_DEVICE : p->device, STEP, 2 * round_up(settings.memory, STEP));
+    heap_init(&p->heap, managed ? NO_DEVICE : p->device, STEP, limit);
     p->heap.shared = managed || !on_device;
     if (last_pool) last_pool->next = p;
     else pools = p;
     last_pool = p;
     return p;
 }
+
+static struct pool *pool_new(const struct cudaMemPoolProps *props) { return pool_add(props, 2 * round_up(settings.memory, STEP)); }
 
 struct pool *pool_default(int place)
 {
@@ -88,9 +92,45 @@ void pool_set_current(int place, struct pool *pool)
     current[place] = pool;
 }
 
+/* Pools that other processes can have by a file descriptor keep their storage in a file in memory. Chosen: only on a device. */
+static bool put_in_file(struct pool *p)
+{
+    if (!(p->props.handleTypes & cudaMemHandleTypePosixFileDescriptor) || p->heap.shared) return true;
+    int file = host_memory_file();
+    if (file < 0) host_say("no file in memory could be made for a pool that can be shared: this process has too many files open (ulimit -n).");
+    p->border = file < 0 ? NULL : border_new(file, p->device, p->heap.limit);
+    if (p->border) p->heap.file = file;
+    else if (file >= 0) host_file_close(file);
+    return p->border;
+}
+
+struct pool *pool_import(int file)
+{
+    struct border *border = border_open(file);
+    struct border_pool from = border ? border_of(border) : (struct border_pool){ .device = -1 };
+    if (!device_exists(from.device)) {
+        if (border) border_close(border);
+        host_file_close(file);
+        return NULL;
+    }
+    struct cudaMemPoolProps props = props_of(from.device);
+    props.handleTypes = cudaMemHandleTypePosixFileDescriptor;
+    struct pool *p = pool_add(&props, from.limit);
+    p->border = border;
+    p->heap.file = file;
+    p->heap.foreign = p->imported = true;
+    p->handle = handle_new(HANDLE_POOL, p);
+    p->id = settings.devices + pool_ids++;
+    return p;
+}
+
 struct pool *pool_create(const struct cudaMemPoolProps *props)
 {
     struct pool *p = pool_new(props);
+    if (!put_in_file(p)) {
+        pool_discard(p);
+        return NULL;
+    }
     p->handle = handle_new(HANDLE_POOL, p);
     p->id = settings.devices + pool_ids++;
     return p;
@@ -107,6 +147,13 @@ struct pool *pool_for_graph(int device, struct graph_memory *owner)
 }
 
 struct pool *pool_of(cudaMemPool_t handle) { return handle_object(HANDLE_POOL, handle); }
+
+struct pool *pool_of_own(cudaMemPool_t handle)
+{
+    struct pool *p = pool_of(handle);
+    return p && !p->imported ? p : NULL;
+}
+
 struct pool *pool_first(void) { return pools; }
 
 /* ---- allocating ---- */
@@ -149,6 +196,7 @@ static void release(struct pool *p, size_t keep, time_ns step_cost, const char *
         steps++;
     }
     if (!steps) return;
+    if (p->imported) return;           /* only addresses have gone */
     device_give(p->heap.device, steps * STEP);
     clock_charge(step_cost * steps);
     journal_did("release");
@@ -161,6 +209,11 @@ static void release(struct pool *p, size_t keep, time_ns step_cost, const char *
 
 void pool_free(struct pool *p, struct chunk *c, struct stream *s, uint64_t number)
 {
+    checker_border_ended(&c->watch, s, number);
+    if (p->imported) {                 /* chosen: what the stream still does there reaches the memory; the checker accuses what comes later */
+        heap_put(&p->heap, c, COMMON, 0);
+        return;
+    }
     p->used -= c->asked;
     heap_lane(&p->heap, s->lane);
     heap_put(&p->heap, c, s->lane, number);
@@ -168,8 +221,9 @@ void pool_free(struct pool *p, struct chunk *c, struct stream *s, uint64_t numbe
 
 void pool_free_now(struct pool *p, struct chunk *c)
 {
+    checker_border_ended(&c->watch, NULL, 0);
     heap_put(&p->heap, c, COMMON, 0);
-    release(p, p->threshold, COST_RELEASE_STEP, "free");
+    if (!p->imported) release(p, p->threshold, COST_RELEASE_STEP, "free");
 }
 
 void pool_trim(struct pool *p, size_t keep)
@@ -187,6 +241,10 @@ static void close_if_over(struct pool *p)
     release(p, 0, 0, "destroy");
     space_remove(&p->heap);
     heap_close(&p->heap);
+    if (p->border) {
+        border_close(p->border);
+        host_file_close(p->heap.file);
+    }
     struct pool **at = &pools;
     last_pool = NULL;
     while (*at) {

@@ -4,6 +4,7 @@
 
 #include <driver_types.h>
 
+#include "border.h"
 #include "reuse.h"
 
 /* Where a pool's memory is, and of which kind: a number below PLACES. That of a device's ordinary memory is the device's own number. */
@@ -26,6 +27,8 @@ struct pool {
     size_t              used, used_high, reserved_high;
     uint32_t            access;        /* bit d: device d may touch its blocks */
     struct heap         heap;
+    struct border      *border;        /* a pool whose handle types let other processes have it, or another's; else NULL */
+    bool                imported;      /* another process's: nothing is allocated here, and nothing counted */
     struct graph_memory *graph;        /* the graph whose memory nodes have their blocks here; NULL: a pool of the program's */
     struct pool        *next;
 };
@@ -36,8 +39,10 @@ int pool_place(const struct cudaMemLocation *location, enum cudaMemAllocationTyp
 struct pool *pool_default(int place);
 struct pool *pool_current(int place);
 void pool_set_current(int place, struct pool *pool);
-/* A pool as the properties say; they have been checked. */
+/* A pool as the properties say; they have been checked. NULL: it should be shared, and there is no file for it. */
 struct pool *pool_create(const struct cudaMemPoolProps *props);
+/* The same for a pool in a file of another process, which becomes this one's; NULL, with the file closed, when it is none. */
+struct pool *pool_import(int file);
 void pool_destroy(struct pool *p);
 /* A pool without a handle, for the memory nodes of a graph: nothing of it ever goes back by itself. */
 struct pool *pool_for_graph(int device, struct graph_memory *owner);
@@ -45,6 +50,8 @@ struct pool *pool_for_graph(int device, struct graph_memory *owner);
 void pool_discard(struct pool *p);
 /* The pool of a handle, or NULL. */
 struct pool *pool_of(cudaMemPool_t handle);
+/* The same, but NULL also for an imported one: what may not be done to it is done to no pool (measured: cudaErrorInvalidValue). */
+struct pool *pool_of_own(cudaMemPool_t handle);
 
 /* A block of `bytes` (> 0) in the order of stream `s`; NULL when there is no memory for it. */
 struct chunk *pool_allocate(struct pool *p, size_t bytes, struct stream *s, enum reuse *how);

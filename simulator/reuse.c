@@ -72,7 +72,7 @@ static struct chunk *growth(struct heap *h, size_t max_steps, size_t bytes, size
         *capped = true;
         return NULL;
     }
-    if (!device_take(h->device, missing * h->step)) return NULL;
+    if (!heap_back(h, c->offset + bytes) || !device_take(h->device, missing * h->step)) return NULL;
     *grown = missing - taken;
     heap_map(h, c, bytes);
     return c;

@@ -24,13 +24,19 @@ static bool is_over(const struct stream *s)
     return s->done == s->last && order_covers(&host_known, s->lane, s->last);
 }
 
+uint32_t stream_new_lane(void)
+{
+    by_lane = host_grow(by_lane, (lanes + 1) * sizeof(struct stream *));
+    by_lane[lanes] = NULL;
+    return lanes++;
+}
+
 static struct stream *take_spare(void)
 {
     for (struct stream *s = streams; s; s = s->next)
         if (s->destroyed && is_over(s)) return s;
     struct stream *s = host_allocate(sizeof *s);
-    s->lane = lanes++;
-    by_lane = host_grow(by_lane, lanes * sizeof(struct stream *));
+    s->lane = stream_new_lane();
     by_lane[s->lane] = s;
     s->next = streams;
     streams = s;
@@ -240,11 +246,16 @@ void stream_wait(struct stream *s, struct record *r)
 
 /* ---- what the host knows ---- */
 
+static void (*host_learned)(void);
+
+void stream_on_host_learned(void (*listener)(void)) { host_learned = listener; }
+
 static void host_learns(const struct order *from, uint32_t lane, uint64_t number)
 {
     order_join(&host_known, from);
     order_raise(&host_known, lane, number);
     host_version++;
+    if (host_learned) host_learned();
 }
 
 /* Waiting for a stream is waiting for all that came before it, too. */
@@ -270,6 +281,13 @@ void record_host_knows(struct record *r, bool waited)
         if (r->stream->synchronised < r->number) r->stream->synchronised = r->number;
     }
     if (!order_covers(&host_known, r->stream->lane, r->number)) host_learns(&r->known.everything, r->stream->lane, r->number);
+}
+
+void stream_host_hears(const struct order *told)
+{
+    order_join(&host_known, told);
+    host_version++;
+    if (host_learned) host_learned();
 }
 
 const struct order *host_knowledge(void) { return &host_known; }

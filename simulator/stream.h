@@ -56,6 +56,7 @@ enum op_kind {
     OP_WAIT,                           /* for a record, or for a number of another stream */
     OP_WORK,                           /* a known duration, then an effect on memory */
     OP_HOLD,                           /* until *gate is not 0 */
+    OP_OUTSIDE,                        /* until outside(op) says so: something that another process does */
     OP_HOST                            /* a host function */
 };
 
@@ -70,10 +71,11 @@ struct op {
     struct stream   *other;            /* OP_WAIT without a record: this stream ... */
     uint64_t         other_number;     /* ... must have done this */
     const volatile int *gate;          /* OP_HOLD */
+    bool           (*outside)(struct op *op);   /* OP_OUTSIDE */
     void           (*function)(void *);/* OP_HOST */
     void            *argument;
     bool             dispatched, returned, was_blocked;
-    /* OP_WORK: at the end, effect(op) is called */
+    /* at the end, effect(op) is called, if there is one */
     void           (*effect)(struct op *op);
     const char      *name;             /* for the journal: "fill", "copy"; NULL: not journalled */
     char            *to;
@@ -103,7 +105,9 @@ struct stream *stream_first(void);
 
 /* Which stream it is, as the journal says it. */
 void stream_journal(const struct stream *s);
-/* The stream that has this lane now. */
+/* A lane without a stream: for work of another process (abroad.h). */
+uint32_t stream_new_lane(void);
+/* The stream that has this lane now; NULL for a lane without one. */
 struct stream *stream_of_lane(uint32_t lane);
 
 /* Queues a piece of work; the caller fills in what its kind needs before the next timeline call. The legacy stream and the blocking ones
@@ -128,6 +132,10 @@ void stream_wait(struct stream *s, struct record *r);
 void stream_host_knows(struct stream *s, uint64_t number, bool waited);
 /* The same for a record, with all that was known there. */
 void record_host_knows(struct record *r, bool waited);
+/* The host learns what another process told it. */
+void stream_host_hears(const struct order *told);
+/* Calls `listener` each time when the host has learned something. */
+void stream_on_host_learned(void (*listener)(void));
 /* All that the host knows. */
 const struct order *host_knowledge(void);
 

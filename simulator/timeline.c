@@ -1,7 +1,8 @@
 /* The timeline: a discrete-event model. Of all streams' heads, the one that ends first ends next; its effect on memory happens then.
  *
  * Rules (chosen, unless said): streams run side by side and do not slow each other; an idle device gets new work after LATENCY; what the
- * host sees at a time is what has ended by that time. A hold ends when the host's call finds its gate open. A host function runs on a
+ * host sees at a time is what has ended by that time. A hold ends when the host's call finds its gate open, a wait for another process
+ * when the host's call finds that it is over. A host function runs on a
  * thread of its own; the host's clock stands while it runs, unless it blocks, so a run with host functions is reproducible too. */
 #include "timeline.h"
 
@@ -108,12 +109,13 @@ static void look_at(struct op *op)
     struct stream *s = op->stream;
     if (op->start == TIME_UNKNOWN) {
         if (op->kind == OP_WAIT && !is_satisfied(op)) return;
-        time_ns arrival = op->issued + (settings.pace == PACE_INSTANT || op->kind == OP_MARK || op->kind == OP_WAIT ? 0 : LATENCY);
+        time_ns arrival = op->issued + (settings.pace == PACE_INSTANT || op->kind == OP_MARK || op->kind == OP_WAIT || op->kind == OP_OUTSIDE ? 0 : LATENCY);
         op->start = time_max(arrival, s->free_at);
         if (op->kind == OP_WAIT) op->start = time_max(op->start, op->record ? op->record->finish : present);
-        if (op->kind != OP_HOLD && op->kind != OP_HOST) op->finish = op->start + op->duration;
+        if (op->kind != OP_HOLD && op->kind != OP_HOST && op->kind != OP_OUTSIDE) op->finish = op->start + op->duration;
     }
     if (op->kind == OP_HOLD && op->finish == TIME_UNKNOWN && __atomic_load_n(op->gate, __ATOMIC_SEQ_CST)) op->finish = time_max(op->start, clock_now());
+    if (op->kind == OP_OUTSIDE && op->finish == TIME_UNKNOWN && op->outside(op)) op->finish = time_max(op->start, clock_now());
     if (op->kind == OP_HOST && op->returned && op->finish == TIME_UNKNOWN)
         op->finish = op->was_blocked ? time_max(op->start + op->duration, clock_now()) : op->start + op->duration;
 }
@@ -174,15 +176,16 @@ void timeline_catch_up(void)
     while (count && end_next(clock_now())) ;
 }
 
-/* Nothing can end by itself: a gate is closed, or a host function runs. Real time has to pass. */
+/* Nothing can end by itself: a gate is closed, a host function runs, or another process has to do something. Real time has to pass. */
 static void wait_for_outside(const struct stream *s, const char *who)
 {
-    bool gate = false, function = false;
+    bool gate = false, function = false, outside = false;
     for (uint32_t i = 0; i < count; i++) {
         gate |= active[i]->head->kind == OP_HOLD;
         function |= active[i]->head->kind == OP_HOST;
+        outside |= active[i]->head->kind == OP_OUTSIDE;
     }
-    if (gate && !function && ++gate_checks > 2000 && host_other_threads() == 0) {
+    if (gate && !function && !outside && ++gate_checks > 2000 && host_other_threads() == 0) {
         host_report("hazard: waiting for ever. %s waits for stream %d, behind a launch_hold whose gate is closed, and the program has no other thread that could open it.\n"
                     "  To do: set *open to 1 before this call.", who, s->id);
         journal_did("hazard");
@@ -202,6 +205,16 @@ void timeline_wait(struct stream *s, uint64_t number, const char *who)
     while (s->done < number) {
         if (end_next(TIME_UNKNOWN - 1)) clock_wait_until(present);
         else wait_for_outside(s, who);
+    }
+    if (settings.pace != PACE_INSTANT) clock_charge(LATENCY_WAKE_UP);
+    timeline_catch_up();
+}
+
+void timeline_wait_outside(bool (*over)(void *what), void *what)
+{
+    while (!over(what)) {
+        if (end_next(TIME_UNKNOWN - 1)) clock_wait_until(present);
+        else host_sleep(500);
     }
     if (settings.pace != PACE_INSTANT) clock_charge(LATENCY_WAKE_UP);
     timeline_catch_up();

@@ -10,6 +10,8 @@ void timeline_add(struct stream *s);
 void timeline_catch_up(void);
 /* The host waits until the stream has done this number; `who` is the call, for the message when that can never be. */
 void timeline_wait(struct stream *s, uint64_t number, const char *who);
+/* The host waits until something outside this process is so; work goes on meanwhile. */
+void timeline_wait_outside(bool (*over)(void *what), void *what);
 /* The host waits for all work of a device, or of all devices when device is -1. */
 void timeline_wait_device(int device, const char *who);
 /* The host is away (asleep, or blocked in something that is no call of ours): everything that can end ends. Returns whether anything did. */

@@ -26,6 +26,7 @@ struct watch {
     struct deed    allocated;
     struct access *accesses;           /* those that something still to come could be unordered with */
     uint32_t       access_count;
+    uint32_t       shared;             /* the block's name at the border to other processes (border.h); 0: it has none */
 };
 
 #endif

@@ -1,0 +1,21 @@
+/* Sharing pools between processes: a pool travels as a file descriptor, a block of it as 64 bytes.
+ *
+ *   exporter: pool -> descriptor        block -> 64 bytes: which pool, which block
+ *   importer: descriptor -> pool        64 bytes -> the block's address here: the pool's own base + the same offset */
+#ifndef SIM_SHARE_H
+#define SIM_SHARE_H
+
+#include <driver_types.h>
+
+#include "memory.h"
+
+/* A descriptor of the pool for the program; measured errors: a pool made without this handle type, an imported one. */
+cudaError_t share_pool(struct pool *p, int *descriptor);
+/* The pool of a descriptor. measured: closed cudaErrorUnknown, not a pool cudaErrorInvalidValue. */
+cudaError_t share_import(int descriptor, struct pool **p);
+/* The bytes for a block at its start. */
+cudaError_t share_pointer(const void *pointer, struct cudaMemPoolPtrExportData *data);
+/* The block of those bytes. measured: a second import gives the same address, and one free ends both. */
+cudaError_t share_import_pointer(struct pool *p, const struct cudaMemPoolPtrExportData *data, struct place *place);
+
+#endif
