@@ -1,0 +1,264 @@
+/* Two processes that share a block, in right and in wrong ways, and one that dies: ipc_cases NAME. The exporter's exit status is its own, unless the
+ * importer's is not 0; the checker's is 3. */
+#include "ipc_pair.h"
+
+static cudaStream_t s;
+static int *block;
+static const size_t count = MiB / sizeof(int);
+
+static void *allocate(cudaMemPool_t pool)
+{
+    OK(cudaMallocFromPoolAsync((void **)&block, MiB, pool, s));
+    OK(launch_fill(block, 7, count, s));
+    return block;
+}
+
+/* How many of the block's elements are something else? */
+static int wrong_elements(int value)
+{
+    static int h[MiB / sizeof(int)];
+    int wrong = 0;
+    OK(cudaMemcpyAsync(h, block, MiB, cudaMemcpyDeviceToHost, s));
+    OK(cudaStreamSynchronize(s));
+    for (size_t i = 0; i < count; i++) wrong += h[i] != value;
+    return wrong;
+}
+
+/* ---- who waits for the write ---- */
+
+/* `how`: 'e' by an event, 's' the exporter synchronises, 'n' not at all. */
+static void export_write(char how)
+{
+    cudaMemPool_t pool = shared_pool();
+    allocate(pool);
+    cudaEvent_t ready = shared_event(), done;
+    OK(cudaEventRecord(ready, s));
+    if (how == 's') OK(cudaStreamSynchronize(s));
+    tell_block(pool, block);
+    tell_event(ready);
+    done = hear_event();
+    OK(cudaStreamWaitEvent(s, done, 0));
+    OK(cudaFreeAsync(block, s));
+    OK(cudaStreamSynchronize(s));
+    OK(cudaEventDestroy(done));
+    OK(cudaEventDestroy(ready));
+    OK(cudaMemPoolDestroy(pool));
+    go();
+}
+
+static void import_write(char how)
+{
+    cudaMemPool_t pool;
+    block = hear_block(&pool);
+    cudaEvent_t ready = hear_event(), done = shared_event();
+    if (how == 'e') OK(cudaStreamWaitEvent(s, ready, 0));
+    if (how == 'n') {
+        OK(launch_add(block, 1, count, s));
+    } else if (wrong_elements(7)) {
+        _exit(6);
+    }
+    OK(cudaFreeAsync(block, s));
+    OK(cudaEventRecord(done, s));
+    tell_event(done);
+    wait_for_go();
+    OK(cudaEventDestroy(done));
+    OK(cudaEventDestroy(ready));
+    OK(cudaStreamSynchronize(s));
+    OK(cudaMemPoolDestroy(pool));
+}
+
+static void read_by_event(int importer) { importer ? import_write('e') : export_write('e'); }
+static void read_after_synchronise(int importer) { importer ? import_write('s') : export_write('s'); }
+static void read_unordered(int importer) { importer ? import_write('n') : export_write('n'); }
+
+/* ---- who frees first ---- */
+
+/* `how`: 'r' the importer frees and the exporter's stream waits, 'h' it frees after the importer's host has waited, 'e' it frees first, 'u' it frees without waiting. */
+static void export_free(char how)
+{
+    cudaMemPool_t pool = shared_pool();
+    tell_block(pool, allocate(pool));
+    cudaEvent_t ready = shared_event(), done = NULL;
+    OK(cudaEventRecord(ready, s));
+    tell_event(ready);
+    if (how == 'e') {
+        wait_for_go();                 /* it is imported */
+        OK(cudaFreeAsync(block, s));
+        OK(cudaStreamSynchronize(s));
+        go();
+    }
+    done = hear_event();
+    if (how == 'r') OK(cudaStreamWaitEvent(s, done, 0));
+    if (how != 'e') OK(cudaFreeAsync(block, s));
+    OK(cudaStreamSynchronize(s));
+    OK(cudaMemPoolDestroy(pool));
+    go();
+}
+
+static void import_free(char how)
+{
+    cudaMemPool_t pool;
+    block = hear_block(&pool);
+    cudaEvent_t ready = hear_event(), done = shared_event();
+    OK(cudaStreamWaitEvent(s, ready, 0));
+    if (how == 'e') {
+        go();
+        wait_for_go();
+    }
+    OK(launch_add(block, 1, count, s));
+    if (how == 'h' && wrong_elements(8)) _exit(6);
+    OK(cudaFreeAsync(block, s));
+    OK(cudaEventRecord(done, s));
+    if (how == 'h') OK(cudaStreamSynchronize(s));
+    tell_event(done);
+    wait_for_go();
+    OK(cudaStreamSynchronize(s));
+    OK(cudaMemPoolDestroy(pool));
+}
+
+static void free_after_event(int importer) { importer ? import_free('r') : export_free('r'); }
+static void free_after_message(int importer) { importer ? import_free('h') : export_free('h'); }
+static void free_first(int importer) { importer ? import_free('e') : export_free('e'); }
+static void free_unordered(int importer) { importer ? import_free('u') : export_free('u'); }
+
+/* ---- what is imported ---- */
+
+static void import_pointer(int importer, int freed_before)
+{
+    cudaMemPool_t pool;
+    struct cudaMemPoolPtrExportData data;
+    cudaEvent_t done;
+    if (!importer) {
+        pool = shared_pool();
+        tell_block(pool, allocate(pool));
+        void *second;
+        OK(cudaMallocFromPoolAsync(&second, MiB, pool, s));
+        OK(cudaStreamSynchronize(s));
+        OK(cudaMemPoolExportPointer(&data, second));
+        if (freed_before) OK(cudaFreeAsync(second, s));
+        tell(&data, sizeof data);
+        done = hear_event();
+        OK(cudaStreamWaitEvent(s, done, 0));
+        if (!freed_before) OK(cudaFreeAsync(second, s));
+        OK(cudaFreeAsync(block, s));
+        OK(cudaStreamSynchronize(s));
+        go();
+        return;
+    }
+    void *second = NULL;
+    block = hear_block(&pool);
+    hear(&data, sizeof data);
+    IS(freed_before ? cudaErrorInvalidValue : cudaSuccess, cudaMemPoolImportPointer(&second, pool, &data));
+    cudaGetLastError();
+    if (second) OK(cudaMemsetAsync(second, 1, MiB, s));
+    OK(cudaFreeAsync(second, s));
+    OK(cudaFreeAsync(block, s));
+    done = shared_event();
+    OK(cudaEventRecord(done, s));
+    tell_event(done);
+    wait_for_go();
+    OK(cudaStreamSynchronize(s));
+}
+
+static void import_living(int importer) { import_pointer(importer, 0); }
+static void import_freed(int importer) { import_pointer(importer, 1); }
+
+/* ---- a side dies ---- */
+
+/* The importer waits for an event that can no longer come. `synchronize`: its host waits, not a stream. */
+static void exporter_dies(int importer, int synchronize)
+{
+    cudaMemPool_t pool;
+    if (!importer) {
+        volatile int *gate;
+        pool = shared_pool();
+        OK(cudaMallocHost((void **)&gate, sizeof *gate));
+        *gate = 0;
+        OK(launch_hold(gate, s));
+        cudaEvent_t ready = shared_event();
+        OK(cudaEventRecord(ready, s));
+        tell_block(pool, allocate(pool));
+        tell_event(ready);
+        wait_for_go();
+        kill(getpid(), SIGKILL);
+    }
+    block = hear_block(&pool);
+    cudaEvent_t ready = hear_event();
+    IS(cudaErrorNotReady, cudaEventQuery(ready));
+    if (!synchronize) OK(cudaStreamWaitEvent(s, ready, 0));
+    if (!synchronize) IS(cudaErrorNotReady, cudaStreamQuery(s));
+    go();
+    IS(cudaErrorExternalDevice, synchronize ? cudaEventSynchronize(ready) : cudaStreamSynchronize(s));
+    IS(cudaErrorExternalDevice, cudaStreamSynchronize(s));
+    puts("the wait ended");
+    _exit(0);
+}
+
+static void exporter_dies_stream(int importer) { exporter_dies(importer, 0); }
+static void exporter_dies_host(int importer) { exporter_dies(importer, 1); }
+
+/* The importer dies: before it says when it has done, or while it holds the block. The exporter frees, and no one is accused. */
+static void importer_dies(int importer, int recorded)
+{
+    cudaMemPool_t pool;
+    if (!importer) {
+        pool = shared_pool();
+        tell_block(pool, allocate(pool));
+        OK(cudaStreamSynchronize(s));
+        cudaEvent_t done = recorded ? hear_event() : NULL;
+        if (done) OK(cudaStreamWaitEvent(s, done, 0));
+        go();
+        int status = child_status();
+        if (status != 128 + SIGKILL) exit(7);
+        if (recorded) {
+            IS(cudaErrorExternalDevice, cudaStreamSynchronize(s));
+            puts("the wait ended");
+            _exit(0);
+        }
+        OK(cudaFreeAsync(block, s));
+        OK(cudaStreamSynchronize(s));
+        OK(cudaMemPoolDestroy(pool));
+        puts("freed");
+        exit(0);
+    }
+    block = hear_block(&pool);
+    OK(launch_add(block, 1, count, s));
+    if (recorded) {
+        volatile int *gate;
+        OK(cudaMallocHost((void **)&gate, sizeof *gate));
+        *gate = 0;
+        OK(launch_hold(gate, s));
+        cudaEvent_t done = shared_event();
+        OK(cudaEventRecord(done, s));
+        tell_event(done);
+    }
+    wait_for_go();
+    kill(getpid(), SIGKILL);
+}
+
+static void importer_dies_holding(int importer) { importer_dies(importer, 0); }
+static void importer_dies_recorded(int importer) { importer_dies(importer, 1); }
+
+int main(int argc, char **argv)
+{
+    static const struct { const char *name; void (*run)(int importer); } cases[] = {
+        { "read_by_event", read_by_event }, { "read_after_synchronise", read_after_synchronise }, { "read_unordered", read_unordered },
+        { "free_after_event", free_after_event }, { "free_after_message", free_after_message }, { "free_first", free_first }, { "free_unordered", free_unordered },
+        { "import_living", import_living }, { "import_freed", import_freed },
+        { "exporter_dies_stream", exporter_dies_stream }, { "exporter_dies_host", exporter_dies_host },
+        { "importer_dies_holding", importer_dies_holding }, { "importer_dies_recorded", importer_dies_recorded },
+    };
+    for (size_t i = 0; argc > 1 && i < sizeof cases / sizeof *cases; i++) {
+        if (strcmp(argv[1], cases[i].name)) continue;
+        int importer = split();
+        OK(cudaStreamCreate(&s));
+        cases[i].run(importer);
+        OK(cudaStreamDestroy(s));
+        if (importer) return 0;
+        int status = child_status();
+        if (status) _exit(status);
+        return 0;
+    }
+    fprintf(stderr, "ipc_cases: no such case\n");
+    return 2;
+}
