@@ -313,9 +313,36 @@ void host_on_bad_address(bool (*describe)(const void *address))
 struct host_file { int descriptor; pid_t owner; size_t used; char buffer[1 << 18]; };
 static char open_error[128];
 
+/* A lock of this process alone: a child of fork does not hold it, and it ends with the process. */
+static bool is_taken(int descriptor)
+{
+    struct flock all = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+    return fcntl(descriptor, F_SETLK, &all) && (errno == EAGAIN || errno == EACCES);
+}
+
+/* Writes the path with the pid in the place of "%p", or behind it. */
+static void with_pid(char *to, size_t size, const char *path, bool behind)
+{
+    const char *mark = behind ? NULL : strstr(path, "%p");
+    if (mark) snprintf(to, size, "%.*s%d%s", (int)(mark - path), path, (int)getpid(), mark + 2);
+    else if (behind) snprintf(to, size, "%s.%d", path, (int)getpid());
+    else snprintf(to, size, "%s", path);
+}
+
 host_file *host_open(const char *path)
 {
-    int descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    char name[4096];
+    with_pid(name, sizeof name, path, false);
+    int descriptor = open(name, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    if (descriptor >= 0 && is_taken(descriptor)) {
+        close(descriptor);
+        with_pid(name, sizeof name, path, true);
+        descriptor = open(name, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    }
+    if (descriptor >= 0 && ftruncate(descriptor, 0) && errno != EINVAL) {      /* EINVAL: a pipe or a terminal */
+        close(descriptor);
+        descriptor = -1;
+    }
     if (descriptor < 0) {
         snprintf(open_error, sizeof open_error, "%s", strerror(errno));
         return NULL;

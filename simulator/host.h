@@ -76,7 +76,8 @@ void host_on_bad_address(bool (*describe)(const void *address));
 /* Where a call stands in the program's source: "06_release_threshold.c:41", or the program's file and an offset when nobody can tell. */
 void host_source_line(const void *site, char *place, size_t size);
 
-/* A file for the journal. What is written after a fork, by the child, goes nowhere. */
+/* A file for the journal. What is written after a fork, by the child, goes nowhere. "%p" in the path stands for the pid. While one living process
+ * writes a file, another that opens it gets PATH.PID instead (a program and the processes that it starts have one environment). */
 typedef struct host_file host_file;
 host_file *host_open(const char *path); /* created or emptied; NULL with a sentence in host_open_error */
 const char *host_open_error(void);
