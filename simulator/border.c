@@ -115,7 +115,7 @@ struct border *border_open(int file)
 {
     struct head *head = host_file_size(file) >= HEAP_FILE_HEAD ? host_file_map(file, HEAP_FILE_HEAD) : NULL;
     if (!head) return NULL;
-    if (head->magic == MAGIC && head->pool.limit && head->pool.limit % STEP == 0) return attach(head);
+    if (head->magic == MAGIC && head->pool.limit && head->pool.limit % STEP == 0 && head->pool.limit <= 2048 * GiB) return attach(head);
     host_file_unmap(head, HEAP_FILE_HEAD);
     return NULL;
 }

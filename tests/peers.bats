@@ -1,0 +1,43 @@
+#!/usr/bin/env bats
+# Two simulated devices: who may touch the other's pool, as a machine with two GPUs answered.
+
+load helpers
+
+setup_file() {
+    make -s BACKEND=simulator build/simulator/tests/simulator/peers
+}
+
+setup() {
+    unset "${!SIM_@}"
+    export LD_LIBRARY_PATH=$ROOT/build/simulator
+    peers=$ROOT/build/simulator/tests/simulator/peers
+}
+
+@test "two GPUs: the eight recorded runs, each in a process of its own" {
+    local n status
+    for n in 0 1 2 3 4 5 6 7; do
+        status=0
+        echo "== $n"
+        SIM_CHECK=off timeout 10 "$peers" "$n" 2>/dev/null || status=$?
+        echo "rc $status"
+    done >"$BATS_TEST_TMPDIR/answers"
+    run diff tests/facts/p2p.txt "$BATS_TEST_TMPDIR/answers"
+    assert_output ""
+}
+
+@test "the recorded runs are right programs but for what is refused and what is not freed: no order is accused" {
+    local n
+    for n in 0 1 2 3 4 5 6 7; do
+        run timeout 10 "$peers" "$n"
+        assert_output --partial "end"
+        grep '^hazard: ' <<<"$output" | grep -v '^hazard: leak' && miss "run $n is accused." && return 1
+    done
+    true
+}
+
+@test "SIM_PEERS=off: no device can reach another, and access is not granted" {
+    SIM_PEERS=off run timeout 10 "$peers" 6
+    assert_line "  can 1->0 0"
+    assert_line --regexp '^acc\(d0, 1, cudaMemAccessFlagsProtReadWrite\) +-> cudaErrorInvalidDevice$'
+    assert_line --regexp '^cudaStreamSynchronize\(s1\) +-> cudaErrorIllegalAddress$'
+}

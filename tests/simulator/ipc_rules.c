@@ -1,0 +1,269 @@
+/* What calls about sharing answer. ipc_rules export: asks again what tests/facts/one-gpu.txt says under "export". ipc_rules rules: everything else,
+ * each expectation beside the call. ipc_rules descriptors: how many descriptors are open before and after a life of pools and events. */
+#define _GNU_SOURCE
+#include "expect.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#define ASK(call) do { cudaError_t answer = (call); printf("%-78s -> %s\n", #call, cudaGetErrorName(answer)); cudaGetLastError(); } while (0)
+
+static const enum cudaMemAllocationHandleType POSIX = cudaMemHandleTypePosixFileDescriptor;
+static cudaStream_t s;
+
+static uint64_t get(cudaMemPool_t p, enum cudaMemPoolAttr attribute)
+{
+    uint64_t value = 0;
+    cudaMemPoolGetAttribute(p, attribute, &value);
+    return value;
+}
+
+static void figures(cudaMemPool_t p, const char *when)
+{
+    printf("  %-46s reserved %llu high %llu used %llu high %llu\n", when, (unsigned long long)get(p, cudaMemPoolAttrReservedMemCurrent), (unsigned long long)get(p, cudaMemPoolAttrReservedMemHigh),
+           (unsigned long long)get(p, cudaMemPoolAttrUsedMemCurrent), (unsigned long long)get(p, cudaMemPoolAttrUsedMemHigh));
+}
+
+static cudaMemPool_t pool_new(enum cudaMemAllocationHandleType types)
+{
+    struct cudaMemPoolProps props = { .allocType = cudaMemAllocationTypePinned, .handleTypes = types, .location.type = cudaMemLocationTypeDevice };
+    cudaMemPool_t p = NULL;
+    OK(cudaMemPoolCreate(&p, &props));
+    return p;
+}
+
+static void set_threshold(cudaMemPool_t p, uint64_t value) { OK(cudaMemPoolSetAttribute(p, cudaMemPoolAttrReleaseThreshold, &value)); }
+
+static void three_blocks(cudaMemPool_t p)
+{
+    void *b[3];
+    for (int i = 0; i < 3; i++) OK(cudaMallocFromPoolAsync(&b[i], 32 * MiB, p, s));
+    for (int i = 0; i < 3; i++) OK(cudaFreeAsync(b[i], s));
+    OK(cudaStreamSynchronize(s));
+}
+
+static int export_section(void)
+{
+    cudaMemPool_t def, p = pool_new(cudaMemHandleTypeNone), im;
+    struct cudaMemPoolPtrExportData x;
+    int fd = -1;
+    void *a, *q;
+    OK(cudaStreamCreate(&s));
+    OK(cudaDeviceGetDefaultMemPool(&def, 0));
+    puts("## export");
+    ASK(cudaMemPoolExportToShareableHandle(&fd, def, cudaMemHandleTypePosixFileDescriptor, 0));
+    ASK(cudaMemPoolExportToShareableHandle(&fd, p, cudaMemHandleTypePosixFileDescriptor, 0));
+    p = pool_new(POSIX);
+    set_threshold(p, UINT64_MAX);
+    ASK(cudaMemPoolExportToShareableHandle(&fd, p, cudaMemHandleTypePosixFileDescriptor, 0));
+    printf("  fd ok %d\n", fcntl(fd, F_GETFD) >= 0);
+    int keep = fd;
+    ASK(cudaMemPoolExportToShareableHandle(&fd, p, cudaMemHandleTypePosixFileDescriptor, 1));
+    ASK(cudaMemPoolExportToShareableHandle(&fd, p, cudaMemHandleTypeNone, 0));
+    OK(cudaMallocFromPoolAsync(&a, 4096, p, s));
+    ASK(cudaMemPoolExportPointer(&x, a));
+    OK(cudaStreamSynchronize(s));
+    figures(p, "ipc pool");
+    three_blocks(p);
+    figures(p, "ipc pool, 96 MiB freed, threshold max");
+    OK(cudaMemPoolTrimTo(p, 0));
+    figures(p, "ipc pool, trimTo(0)");
+    set_threshold(p, 0);
+    three_blocks(p);
+    figures(p, "ipc pool, threshold 0, 96 MiB freed and synchronised");
+    fd = keep;
+    ASK(cudaMemPoolImportFromShareableHandle(&im, (void*)(uintptr_t)fd, cudaMemHandleTypePosixFileDescriptor, 0));
+    ASK(cudaMemPoolImportPointer(&q, im, &x));
+    ASK(cudaMallocFromPoolAsync(&q, 64, im, s));
+    ASK(cudaDeviceSetMemPool(0, im));
+    ASK(cudaMemPoolImportFromShareableHandle(&im, (void*)(uintptr_t)0, cudaMemHandleTypePosixFileDescriptor, 0));
+    ASK(cudaMemPoolImportFromShareableHandle(&im, (void*)(uintptr_t)9999, cudaMemHandleTypePosixFileDescriptor, 0));
+    return 0;
+}
+
+/* Descriptors that have nothing to do with pools, a pool whose file was cut, bytes that were never exported. */
+static void bad_input(cudaMemPool_t p, cudaMemPool_t im, int fd)
+{
+    struct cudaMemPoolPtrExportData x, other;
+    cudaMemPool_t none;
+    void *q;
+    int file = memfd_create("simulated-device", 0), pipes[2];
+    IS(cudaErrorInvalidValue, cudaMemPoolImportFromShareableHandle(&none, (void *)(uintptr_t)file, POSIX, 0));
+    SAME(0, ftruncate(file, 64 << 20));
+    IS(cudaErrorInvalidValue, cudaMemPoolImportFromShareableHandle(&none, (void *)(uintptr_t)file, POSIX, 0));
+    SAME(0, pipe(pipes));
+    IS(cudaErrorInvalidValue, cudaMemPoolImportFromShareableHandle(&none, (void *)(uintptr_t)pipes[0], POSIX, 0));
+    IS(cudaErrorUnknown, cudaMemPoolImportFromShareableHandle(&none, (void *)(intptr_t)-1, POSIX, 0));
+    IS(cudaErrorInvalidValue, cudaMemPoolImportFromShareableHandle(&none, (void *)(uintptr_t)fd, cudaMemHandleTypeNone, 0));
+    IS(cudaErrorInvalidValue, cudaMemPoolImportFromShareableHandle(&none, (void *)(uintptr_t)fd, POSIX, 1));
+    IS(cudaErrorInvalidValue, cudaMemPoolImportFromShareableHandle(NULL, (void *)(uintptr_t)fd, POSIX, 0));
+    memset(&x, 0, sizeof x);
+    IS(cudaErrorInvalidValue, cudaMemPoolImportPointer(&q, im, &x));
+    memset(&x, 0xff, sizeof x);
+    IS(cudaErrorInvalidValue, cudaMemPoolImportPointer(&q, im, &x));
+    IS(cudaErrorInvalidValue, cudaMemPoolImportPointer(&q, im, NULL));
+    IS(cudaErrorInvalidValue, cudaMemPoolImportPointer(NULL, im, &x));
+    cudaMemPool_t second = pool_new(POSIX);
+    OK(cudaMallocFromPoolAsync(&q, 64, second, s));
+    OK(cudaMemPoolExportPointer(&other, q));
+    IS(cudaErrorInvalidValue, cudaMemPoolImportPointer(&q, im, &other));       /* of another pool */
+    IS(cudaErrorInvalidValue, cudaMemPoolImportPointer(&q, p, &other));        /* into a pool that is not imported */
+    OK(cudaFreeAsync(q, s));
+    OK(cudaMemPoolDestroy(second));
+    close(file), close(pipes[0]), close(pipes[1]);
+}
+
+static void pointers(cudaMemPool_t p)
+{
+    struct cudaMemPoolPtrExportData x;
+    cudaIpcMemHandle_t m;
+    void *a, *plain, *other;
+    OK(cudaMallocFromPoolAsync(&a, 4096, p, s));
+    OK(cudaMallocAsync(&other, 64, s));
+    OK(cudaMalloc(&plain, 64));
+    IS(cudaErrorInvalidValue, cudaMemPoolExportPointer(NULL, a));
+    IS(cudaErrorInvalidValue, cudaMemPoolExportPointer(&x, (char *)a + 16));
+    IS(cudaErrorInvalidValue, cudaMemPoolExportPointer(&x, other));            /* of a pool that cannot be shared */
+    IS(cudaErrorInvalidValue, cudaMemPoolExportPointer(&x, plain));
+    IS(cudaErrorInvalidValue, cudaMemPoolExportPointer(&x, &x));
+    IS(cudaErrorInvalidValue, cudaIpcGetMemHandle(&m, a));                     /* documented: not for memory of pools */
+    IS(cudaErrorInvalidValue, cudaIpcGetMemHandle(&m, &m));
+    IS(cudaErrorNotSupported, cudaIpcGetMemHandle(&m, plain));
+    OK(cudaFree(plain));
+    OK(cudaFreeAsync(other, s));
+    OK(cudaFreeAsync(a, s));
+}
+
+static void events(void)
+{
+    cudaIpcEventHandle_t h, nothing;
+    cudaEvent_t plain, shared, opened, again;
+    float ms;
+    OK(cudaEventCreate(&plain));
+    IS(cudaErrorInvalidValue, cudaEventCreateWithFlags(&shared, cudaEventInterprocess));
+    OK(cudaEventCreateWithFlags(&shared, cudaEventInterprocess | cudaEventDisableTiming));
+    IS(cudaErrorInvalidResourceHandle, cudaIpcGetEventHandle(&h, plain));
+    IS(cudaErrorInvalidValue, cudaIpcGetEventHandle(NULL, shared));
+    IS(cudaErrorInvalidResourceHandle, cudaIpcGetEventHandle(&h, NULL));
+    OK(cudaIpcGetEventHandle(&h, shared));
+    memset(&nothing, 0, sizeof nothing);
+    IS(cudaErrorInvalidValue, cudaIpcOpenEventHandle(&opened, nothing));
+    IS(cudaErrorInvalidValue, cudaIpcOpenEventHandle(NULL, h));
+    OK(cudaIpcOpenEventHandle(&opened, h));
+    OK(cudaEventQuery(opened));                              /* never recorded: nothing to wait for */
+    OK(cudaStreamWaitEvent(s, opened, 0));
+    OK(cudaEventSynchronize(opened));
+    OK(cudaEventRecord(opened, s));                          /* either side may record it */
+    OK(cudaEventSynchronize(shared));
+    OK(cudaEventQuery(shared));
+    OK(cudaEventRecord(plain, s));
+    IS(cudaErrorInvalidResourceHandle, cudaEventElapsedTime(&ms, opened, plain));
+    OK(cudaEventDestroy(opened));
+    OK(cudaEventDestroy(shared));
+    IS(cudaErrorMapBufferObjectFailed, cudaIpcOpenEventHandle(&again, h));
+    OK(cudaEventDestroy(plain));
+}
+
+static int rules(void)
+{
+    cudaMemPool_t p = pool_new(POSIX), im;
+    struct cudaMemPoolPtrExportData x;
+    struct cudaMemLocation device = { .type = cudaMemLocationTypeDevice, .id = 1 };
+    struct cudaMemAccessDesc wanted = { .location = device, .flags = cudaMemAccessFlagsProtReadWrite };
+    enum cudaMemAccessFlags access;
+    struct cudaPointerAttributes about;
+    int fd;
+    void *a, *q, *again;
+    OK(cudaStreamCreate(&s));
+    set_threshold(p, UINT64_MAX);
+    OK(cudaMemPoolExportToShareableHandle(&fd, p, POSIX, 0));
+    OK(cudaMemPoolImportFromShareableHandle(&im, (void *)(uintptr_t)fd, POSIX, 0));
+    OK(cudaMallocFromPoolAsync(&a, 40 * MiB, p, s));
+    OK(cudaMallocFromPoolAsync(&q, 4096, p, s));
+    OK(cudaMemPoolExportPointer(&x, q));
+    OK(cudaMemcpyAsync(q, "through the file", 17, cudaMemcpyHostToDevice, s));
+    OK(cudaMemPoolImportPointer(&again, im, &x));
+    char text[17] = "";
+    OK(cudaMemcpyAsync(text, again, 17, cudaMemcpyDeviceToHost, s));
+    OK(cudaStreamSynchronize(s));
+    SAME(0, strcmp(text, "through the file"));
+    OK(cudaPointerGetAttributes(&about, again));
+    SAME(cudaMemoryTypeDevice, about.type);
+    SAME(0, about.device);
+    /* the importer gives access to its other devices itself */
+    OK(cudaMemPoolGetAccess(&access, im, &device));
+    SAME(cudaMemAccessFlagsProtNone, access);
+    OK(cudaMemPoolSetAccess(im, &wanted, 1));
+    OK(cudaMemPoolGetAccess(&access, im, &device));
+    SAME(cudaMemAccessFlagsProtReadWrite, access);
+    IS(cudaErrorInvalidValue, cudaMemcpyAsync(text, (char *)again + 4090, 17, cudaMemcpyDeviceToHost, s));     /* past its end */
+    OK(cudaFreeAsync(again, s));
+    OK(cudaStreamSynchronize(s));
+    OK(cudaMemPoolDestroy(im));
+    IS(cudaErrorInvalidValue, cudaMemPoolDestroy(im));
+    OK(cudaMemPoolImportFromShareableHandle(&im, (void *)(uintptr_t)fd, POSIX, 0));
+    bad_input(p, im, fd);
+    OK(cudaFreeAsync(q, s));
+    OK(cudaFreeAsync(a, s));
+    pointers(p);
+    events();
+    OK(cudaStreamSynchronize(s));
+    OK(cudaMemPoolDestroy(p));
+    OK(cudaMemPoolDestroy(im));
+    close(fd);
+    puts(wrong ? "not as expected" : "all as expected");
+    return wrong;
+}
+
+static int open_descriptors(void)
+{
+    int count = -3;                    /* ".", ".." and the folder's own */
+    DIR *folder = opendir("/proc/self/fd");
+    while (readdir(folder)) count++;
+    closedir(folder);
+    return count;
+}
+
+static int descriptors(void)
+{
+    OK(cudaStreamCreate(&s));
+    int before = open_descriptors();
+    rules();
+    printf("%d more\n", open_descriptors() - before);
+    return wrong;
+}
+
+/* The file may hold 80 MiB: two steps fit, a third does not. */
+static int limited(void)
+{
+    struct rlimit limit = { 80 * MiB, 80 * MiB };
+    setrlimit(RLIMIT_FSIZE, &limit);
+    void *a, *b, *c;
+    OK(cudaStreamCreate(&s));
+    cudaMemPool_t p = pool_new(POSIX), plain = pool_new(cudaMemHandleTypeNone);
+    OK(cudaMallocFromPoolAsync(&a, 64 * MiB, p, s));
+    IS(cudaErrorMemoryAllocation, cudaMallocFromPoolAsync(&b, MiB, p, s));
+    OK(cudaMallocFromPoolAsync(&c, 200 * MiB, plain, s));                      /* no file, no limit */
+    OK(cudaMemsetAsync(a, 1, 64 * MiB, s));
+    OK(cudaFreeAsync(a, s));
+    OK(cudaMallocFromPoolAsync(&b, MiB, p, s));
+    OK(cudaFreeAsync(b, s));
+    OK(cudaFreeAsync(c, s));
+    OK(cudaStreamSynchronize(s));
+    puts(wrong ? "not as expected" : "all as expected");
+    return wrong;
+}
+
+int main(int argc, char **argv)
+{
+    const char *what = argc > 1 ? argv[1] : "";
+    if (!strcmp(what, "export")) return export_section();
+    if (!strcmp(what, "rules")) return rules();
+    if (!strcmp(what, "descriptors")) return descriptors();
+    if (!strcmp(what, "limited")) return limited();
+    fprintf(stderr, "ipc_rules: export, rules, descriptors or limited?\n");
+    return 2;
+}
