@@ -472,8 +472,8 @@ static void destroying(void)
     ASK(cudaMemPoolSetAccess(def, &d, 1));
     ASK(cudaMemPoolGetAccess(&f, def, &loc));
     ASK(cudaMemPoolSetAccess(def, 0, 0));
-    cudaMemPool_t p = pool_new(0, 0);
     int fd;
+    p = pool_new(0, 0);
     ASK(cudaMemPoolExportToShareableHandle(&fd, def, cudaMemHandleTypePosixFileDescriptor, 0));
     ASK(cudaMemPoolExportToShareableHandle(&fd, p, cudaMemHandleTypePosixFileDescriptor, 0));
     cudaMemPoolDestroy(p);

@@ -203,8 +203,9 @@ static void importer_dies(int importer, int recorded)
     cudaMemPool_t pool;
     if (!importer) {
         pool = shared_pool();
-        tell_block(pool, allocate(pool));
+        allocate(pool);
         OK(cudaStreamSynchronize(s));
+        tell_block(pool, block);
         cudaEvent_t done = recorded ? hear_event() : NULL;
         if (done) OK(cudaStreamWaitEvent(s, done, 0));
         go();
