@@ -101,6 +101,7 @@ char *host_reserve(size_t bytes)
         return NULL;
     }
     madvise(base, 2 * bytes, MADV_DONTDUMP);
+    madvise(base + bytes, bytes, MADV_HUGEPAGE);               /* a kernel that fills a block touches all of it: far fewer page faults */
     return base;
 }
 

@@ -68,6 +68,9 @@ lesson_setup() {
     fi
 }
 
+# With CHECK_FIRST_MISS=1 the tests after the first that misses are skipped: whoever only asks whether a program fails, and how, need not wait.
+[ -z "${CHECK_FIRST_MISS:-}" ] || teardown() { [ -n "${BATS_TEST_COMPLETED:-}" ] || touch "$CHECK_FOLDER/missed"; }
+
 # Ends the test with the words of $CHECK_FOLDER/refused: the first test fails, the others are skipped.
 refuse() {
     if mkdir "$CHECK_FOLDER/told" 2>/dev/null; then
@@ -81,6 +84,7 @@ refuse() {
 run_lesson() {
     local folder count=1 number
     if [ -e "$CHECK_FOLDER/refused" ]; then refuse; return; fi
+    [ ! -e "$CHECK_FOLDER/missed" ] || skip "a test before this one has missed"
     while folder=$CHECK_FOLDER/$BATS_TEST_NUMBER-$count && [ -e "$folder" ]; do count=$((count + 1)); done
     mkdir -p "$folder"
     CHECK_RUN=$folder CHECK_COMMAND="${CHECK_NAME%%_*}${1:+ ARGS=\"$*\"}"
@@ -253,7 +257,7 @@ first() {
 }
 
 # check FILE LESSON: what a student sees who checks FILE, in $output and $status.
-check() { run as_typed CHECK_SECONDS="${CHECK_SECONDS:-5}" CHECK_FOLDER="build/check/$(basename "$(dirname "$1")")-$(basename "$1" .c)" make "check-${2%%_*}" LESSON="$1"; }
+check() { run as_typed CHECK_FIRST_MISS="${CHECK_FIRST_MISS-1}" CHECK_SECONDS="${CHECK_SECONDS:-5}" CHECK_FOLDER="build/check/$(basename "$(dirname "$1")")-$(basename "$1" .c)" make "check-${2%%_*}" LESSON="$1"; }
 
 # complain collects sentences; finish fails with all of them.
 complaints=()
