@@ -51,7 +51,7 @@ run: $(SOLUTIONS:%=build/$(DEVICE)/solutions/%)
 test: $(LIBRARY)
 	@$(MAKE) SANITIZE=address,undefined simulator
 	@$(MAKE) SANITIZE=thread simulator
-	@set -o pipefail; bats --tap --jobs "$$(nproc)" --no-parallelize-within-files tests/[a-z]*.bats tests/[0-9]*.bats 2>&1 | awk -f tests/report.awk
+	@set -o pipefail; bats --tap --jobs "$$(($$(nproc) + 1))" --no-parallelize-within-files tests/[a-z]*.bats tests/[0-9]*.bats 2>&1 | awk -f tests/report.awk
 
 ## make 06            build and run lessons/06_*.c; ARGS="64" gives it an argument
 .PHONY: $(NUMBERS) $(SHORT)

@@ -52,6 +52,7 @@ figures() { # a block of the journal is a piece; its uses tell how many of the t
 
 fail() { # fail EXPECTED HAPPENED; hazards are shown where the order is asked for, and nowhere else
     tell "Expected: $1" "Happened: $2"
+    # shellcheck disable=SC2154  # run_lesson sets errors
     [[ "${FUNCNAME[1]}" != expect_order && "$errors" == hazard:* ]] || printed
     try_it
     return 1
@@ -141,6 +142,7 @@ expect_counted() {
 @test "four-streams: every use is ordered, under every pace" {
     local pace
     for pace in measured late random:1; do
+        # shellcheck disable=SC2034  # run_lesson reads it
         SIM_ENV=(SIM_PACE="$pace")
         replay four-streams
         expect_order four-streams "$pace"
@@ -151,6 +153,7 @@ expect_counted() {
 @test "tangle: the order holds across three streams" {
     local pace
     for pace in measured late; do
+        # shellcheck disable=SC2034  # run_lesson reads it
         SIM_ENV=(SIM_PACE="$pace")
         replay tangle
         expect_order tangle "$pace"

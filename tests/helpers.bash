@@ -257,7 +257,7 @@ first() {
 }
 
 # check FILE LESSON: what a student sees who checks FILE, in $output and $status.
-check() { run as_typed CHECK_FIRST_MISS="${CHECK_FIRST_MISS-1}" CHECK_SECONDS="${CHECK_SECONDS:-5}" CHECK_FOLDER="build/check/$(basename "$(dirname "$1")")-$(basename "$1" .c)" make "check-${2%%_*}" LESSON="$1"; }
+check() { run as_typed CHECK_FIRST_MISS="${CHECK_FIRST_MISS:-}" CHECK_SECONDS="${CHECK_SECONDS:-5}" CHECK_FOLDER="build/check/$(basename "$(dirname "$1")")-$(basename "$1" .c)" make "check-${2%%_*}" LESSON="$1"; }
 
 # complain collects sentences; finish fails with all of them.
 complaints=()
