@@ -2,7 +2,7 @@
 # The checks checked: a starter, and a program that only prints, must fail. (near_misses.bats: what is nearly right.)
 
 load helpers
-CHECK_FIRST_MISS=1
+export CHECK_FIRST_MISS=1
 
 @test "every lesson has its starter, solution, check, expected output and near misses" {
     local lesson

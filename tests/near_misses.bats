@@ -2,7 +2,7 @@
 # The checks checked: each program of tests/near_misses, wrong as a student would write it, must fail, in words of its own that help.
 
 load helpers
-CHECK_FIRST_MISS=1
+export CHECK_FIRST_MISS=1
 
 # The words of a missed check without what differs anyhow: the folders.
 misses() { grep -A 4 '^  MISS' <<<"$output" | grep -v 'See it yourself' || true; }

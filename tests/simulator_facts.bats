@@ -71,7 +71,6 @@ END
 }
 
 @test "probe: which calls wait for pending work" {
-    local try
     for _ in 1 2; do                   # a machine under load may hold a call up once
         complaints=()
         SIM_CHECK=off "$BATS_FILE_TMPDIR/waits" waits >"$BATS_TEST_TMPDIR/waits" 2>"$BATS_TEST_TMPDIR/stderr"
