@@ -205,7 +205,7 @@ void border_add(uint32_t shared, struct border_deed by)
     struct border_deed *place = NULL;
     for (int i = 0; i < BORDER_ACCESSES && !place; i++) {
         struct border_deed *a = &k->accesses[i];
-        bool same = a->process == by.process && a->lane == by.lane && a->side == by.side && a->write == by.write && a->from == by.from && a->to == by.to;
+        bool same = a->process == by.process && a->lane == by.lane && a->side == by.side && a->write == by.write && a->release == by.release && a->from == by.from && a->to == by.to;
         if (!a->process || same) place = a;
     }
     for (int i = 0; i < BORDER_ACCESSES && !place; i++)

@@ -15,6 +15,7 @@
 #include "host.h"
 #include "journal.h"
 #include "memory.h"
+#include "memory_share.h"
 #include "report.h"
 #include "settings.h"
 #include "space.h"
@@ -61,7 +62,8 @@ __attribute__((destructor)) static void at_end(void)
     if (!ready || forked) return;
     host_lock();
     timeline_run_on();
-    size_t live = memory_each_live(exit_status || device_faulted() ? leave_alone : checker_leaked);
+    void (*left)(struct watched) = exit_status || device_faulted() ? leave_alone : checker_leaked;
+    size_t live = memory_each_live(left) + memory_share_each_live(left);
     journal_did("exit");
     journal_number("live", live);
     journal_number("hazards", report_count());

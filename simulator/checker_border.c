@@ -1,6 +1,7 @@
 /* The checker across the border. A deed of another process comes before one of ours when an interprocess event puts it there, or when that process's
- * host knew it to be over: a program that waits there and then sends a message is right. How messages travel is not seen, so more than that is not
- * asked (chosen: no right program is accused). A process that has ended orders nothing and is accused of nothing. */
+ * host knew it to be over: a program that waits there, or sends a message from a host function, is right. How messages travel is not seen, so more than
+ * that is not asked (chosen: no right program is accused). For the same reason a deed that is queued behind a host function which has not returned
+ * neither accuses nor is accused: that function may wait for the other process. A process that has ended orders nothing and is accused of nothing. */
 #include "checker_border.h"
 
 #include <stdio.h>
@@ -37,7 +38,7 @@ static const char *name_of(const struct border_deed *d, char *buffer, size_t siz
     if (d->stream == 0) snprintf(stream, sizeof stream, "its legacy stream");
     else if (d->stream == -1) snprintf(stream, sizeof stream, "a per-thread stream");
     else if (d->stream > 0) snprintf(stream, sizeof stream, "its stream %d", d->stream);
-    snprintf(buffer, size, "process %d (%.28s, %s)", host_process_pid(d->process), d->call, stream);
+    snprintf(buffer, size, "process %d (%.26s, %s)", host_process_pid(d->process), d->call, stream);
     return buffer;
 }
 
@@ -81,11 +82,12 @@ void checker_border_used(struct watched b, struct deed by, const struct stream *
 {
     uint32_t shared = b.watch->shared;
     uint8_t side = border_side(shared);
+    if (s && stream_is_behind_function(s)) return;
     struct border_block k = border_look_at(shared);
-    if (k.freed && side == 2) tell_freed(b, &k.freeing, &by);
+    if (k.freed && !k.freeing.undecided && side == 2) tell_freed(b, &k.freeing, &by);
     for (int i = 0; i < BORDER_ACCESSES; i++) {
         const struct border_deed *a = &k.accesses[i];
-        if (is_ours(a, side) || (!write && !a->write) || a->from >= to || from >= a->to) continue;
+        if (is_ours(a, side) || a->release || (!write && !a->write) || a->from >= to || from >= a->to) continue;
         if (!is_before(shared, a, s, by.number)) tell_unordered(b, a, &by, write);
     }
     border_add(shared, border_deed_of(&by, from, to, write, side));
@@ -109,16 +111,17 @@ void checker_border_freed(struct watched b, struct deed by, const struct stream 
 {
     char other[96];
     uint32_t shared = b.watch->shared;
-    if (border_side(shared) == 2) return;
+    if (border_side(shared) == 2 || (s && stream_is_behind_function(s))) return;
     struct border_block k = border_look_at(shared);
     check_holders(b, &k, &by);
     for (int i = 0; i < BORDER_ACCESSES; i++) {
         const struct border_deed *a = &k.accesses[i];
         if (is_ours(a, 1) || is_before(shared, a, s, by.number) || !begin("free before another process's use ends", &by)) continue;
-        report_text("%s (%s) frees block %u while %s may still be using it.", by.call, report_stream(&by), b.id, name_of(a, other, sizeof other));
+        if (a->release) report_text("%s (%s) frees block %u, and nothing orders it after the free by %s.", by.call, report_stream(&by), b.id, name_of(a, other, sizeof other));
+        else report_text("%s (%s) frees block %u while %s may still be using it.", by.call, report_stream(&by), b.id, name_of(a, other, sizeof other));
         report_block(b.id, b.bytes, &b.watch->allocated);
         report_deed("freed", &by);
-        report_advice("let the other process record an interprocess event after its last use, and make this stream wait for it before it frees.");
+        report_advice("let the other process record an interprocess event after its cudaFreeAsync, and make this stream wait for it before it frees.");
         report_end(b.id);
     }
 }
@@ -137,8 +140,15 @@ void checker_border_ended(struct watch *w, const struct stream *s, uint64_t numb
 {
     if (!w->shared) return;
     struct deed by = checker_deed(s, number);
-    if (border_side(w->shared) == 2) border_hold(w->shared, false);
-    else border_freed(w->shared, border_deed_of(&by, 0, 0, true, 1));
+    struct border_deed end = border_deed_of(&by, 0, 0, true, border_side(w->shared));
+    end.undecided = s && stream_is_behind_function(s);
+    if (border_side(w->shared) == 2) {
+        end.release = true;            /* documented: the importer's free must be over before the exporter's */
+        if (settings.check && end.number && !end.undecided) border_add(w->shared, end);
+        border_hold(w->shared, false);
+    } else {
+        border_freed(w->shared, end);
+    }
     w->shared = 0;
 }
 
@@ -147,7 +157,7 @@ void checker_border_gone(uint32_t shared)
     char other[96];
     struct deed by = checker_caller();
     struct border_block k = border_look_at(shared);
-    if (!settings.check || !begin("import after another process's free", &by)) return;
+    if (!settings.check || k.freeing.undecided || !begin("import after another process's free", &by)) return;
     report_text("%s imports a block that %s has freed.", by.call, name_of(&k.freeing, other, sizeof other));
     report_advice("the process that exported the block may free it only after each importer has imported it, used it and freed it.");
     report_end(0);

@@ -1,5 +1,5 @@
-/* The API's skin: pools, their blocks and events of several processes. Which calls answer what: tests/facts/ipc.txt, one-gpu.txt "export".
- * Memory of cudaMalloc cannot be shared here (cudaIpcGetMemHandle); it can on a device. */
+/* The API's skin: pools, their blocks, events and memory of cudaMalloc of several processes. Which calls answer what: tests/facts/ipc.txt, probe-ipc.txt,
+ * one-gpu.txt "export". */
 #include "export.h"
 
 #include <stdint.h>
@@ -14,7 +14,9 @@
 #include "host_processes.h"
 #include "journal.h"
 #include "memory.h"
+#include "memory_share.h"
 #include "share.h"
+#include "timeline.h"
 
 _Static_assert(sizeof(struct event_address) <= sizeof(cudaIpcEventHandle_t), "what an event's handle says fits");
 
@@ -36,7 +38,9 @@ cudaError_t cudaMemPoolExportToShareableHandle(void *handle, cudaMemPool_t pool,
     struct pool *p = e ? NULL : pool_of(pool);
     int descriptor = -1;
     journal_pool(p);
-    if (!e && (!handle || !p || type != cudaMemHandleTypePosixFileDescriptor || flags)) e = cudaErrorInvalidValue;        /* measured */
+    if (!e && (!handle || !p || flags)) e = cudaErrorInvalidValue;        /* measured, here and below */
+    if (!e && type == cudaMemHandleTypeFabric && p->props.handleTypes & cudaMemHandleTypeFabric) e = cudaErrorNotPermitted;
+    if (!e && type != cudaMemHandleTypePosixFileDescriptor) e = cudaErrorInvalidValue;
     if (!e) e = share_pool(p, &descriptor);
     if (!e) {
         memcpy(handle, &descriptor, sizeof descriptor);      /* documented: an int for this type */
@@ -49,7 +53,13 @@ cudaError_t cudaMemPoolImportFromShareableHandle(cudaMemPool_t *pool, void *hand
 {
     cudaError_t e = CALL("cudaMemPoolImportFromShareableHandle", COST_POOL_CREATE);
     struct pool *p = NULL;
-    if (!e && (!pool || type != cudaMemHandleTypePosixFileDescriptor || flags)) e = cudaErrorInvalidValue;
+    if (!e && type == cudaMemHandleTypeFabric && handle && (uintptr_t)handle < 65536)
+        call_hazard("descriptor as fabric handle", "cudaMemPoolImportFromShareableHandle was given %d as the address of a fabric handle. A real driver dies of SIGSEGV here.\n"
+                    "  To do: for a file descriptor the handle type is cudaMemHandleTypePosixFileDescriptor.", (int)(uintptr_t)handle);
+    /* measured, all of this; descriptor 0 is a null handle */
+    if (!e && (!pool || !handle || flags)) e = cudaErrorInvalidValue;
+    if (!e && type == cudaMemHandleTypeFabric) e = cudaErrorNotSupported;
+    if (!e && type != cudaMemHandleTypePosixFileDescriptor) e = cudaErrorInvalidValue;
     if (!e) e = share_import((int)(intptr_t)handle, &p);
     journal_pool(p);
     journal_process(p);
@@ -74,6 +84,10 @@ cudaError_t cudaMemPoolImportPointer(void **pointer, cudaMemPool_t pool, struct 
     struct pool *p = e ? NULL : pool_of(pool);
     struct place place;
     journal_pool(p);
+    if (!e && p && p->imported && !p->imports)
+        call_hazard("bad handle", "cudaMemPoolImportPointer was given an imported pool that is destroyed. A real driver dies of SIGSEGV here.\n"
+                    "  To do: import the blocks that are wanted before cudaMemPoolDestroy.");
+    if (!e && pointer) *pointer = NULL;                      /* measured: a failed import leaves a null pointer */
     if (!e && (!pointer || !p || !data)) e = cudaErrorInvalidValue;
     if (!e) e = share_import_pointer(p, data, &place);
     if (!e) {
@@ -86,6 +100,12 @@ cudaError_t cudaMemPoolImportPointer(void **pointer, cudaMemPool_t pool, struct 
     return call_end(e);
 }
 
+/* measured: the driver writes to the null pointer */
+static void no_place(const char *call, const char *type)
+{
+    call_hazard("null handle", "%s was given a null pointer for the handle. A real driver dies of SIGSEGV here.\n  To do: pass the address of a %s.", call, type);
+}
+
 /* ---- events ---- */
 
 cudaError_t cudaIpcGetEventHandle(cudaIpcEventHandle_t *handle, cudaEvent_t event)
@@ -94,9 +114,9 @@ cudaError_t cudaIpcGetEventHandle(cudaIpcEventHandle_t *handle, cudaEvent_t even
     struct event *v = e || !event ? NULL : handle_object(HANDLE_EVENT, event);
     if (!e && event && !v) call_bad_handle("an event", HANDLE_EVENT, event, "cudaEventDestroy", "cudaEventCreate");
     if (v) journal_number("event", (uint64_t)v->id);
-    if (!e && !v) e = cudaErrorInvalidResourceHandle;
-    /* documented: the event must have been created with cudaEventInterprocess; chosen: the codes, and that an opened one can be handed on */
-    if (!e && (!handle || !v->page)) e = handle ? cudaErrorInvalidResourceHandle : cudaErrorInvalidValue;
+    if (!e && !v) e = cudaErrorInvalidValue;                 /* measured, all of this: also that an opened event cannot be handed on */
+    if (!e && !handle) no_place("cudaIpcGetEventHandle", "cudaIpcEventHandle_t");
+    if (!e && (!v->page || event_page_is_opened(v->page))) e = cudaErrorInvalidResourceHandle;
     if (!e) {
         struct event_address address = event_page_address(v->page);
         memset(handle, 0, sizeof *handle);
@@ -110,11 +130,13 @@ cudaError_t cudaIpcOpenEventHandle(cudaEvent_t *event, cudaIpcEventHandle_t hand
     cudaError_t e = CALL("cudaIpcOpenEventHandle", COST_EVENT_CREATE);
     struct event_address address;
     memcpy(&address, &handle, sizeof address);
-    if (!e && (!event || !address.magic)) e = cudaErrorInvalidValue;
-    struct event_page *page = e || !device_exists(address.device) ? NULL : event_page_open(&address);
+    bool whole = address.magic == EVENT_PAGE_MAGIC;
+    if (!e && !event) e = cudaErrorInvalidValue;
+    if (!e && whole && address.process == host_process()) e = cudaErrorDeviceUninitialized;     /* measured: no event of one's own */
+    struct event_page *page = e || !whole || !device_exists(address.device) ? NULL : event_page_open(&address);
     if (!e && !page) {
-        /* documented code: cudaErrorMapBufferObjectFailed; chosen: for a process that has ended or destroyed the event */
-        host_say("cudaIpcOpenEventHandle: process %d has no such event any more, or may not be looked into.", host_process_pid(address.process));
+        /* measured: this code for bytes that are no handle. A device also opens the event of a process that has ended: here it is gone (chosen: the same code) */
+        if (whole) host_say("cudaIpcOpenEventHandle: process %d has no such event any more, or may not be looked into.", host_process_pid(address.process));
         e = cudaErrorMapBufferObjectFailed;
     }
     if (!e) {
@@ -130,19 +152,36 @@ cudaError_t cudaIpcOpenEventHandle(cudaEvent_t *event, cudaIpcEventHandle_t hand
 
 cudaError_t cudaIpcGetMemHandle(cudaIpcMemHandle_t *handle, void *pointer)
 {
-    static bool said;
     cudaError_t e = CALL("cudaIpcGetMemHandle", COST_SMALL);
     struct place p = e ? (struct place){ .kind = PLACE_PAGEABLE } : memory_find(pointer);
     journal_number("block", memory_block(&p));
-    if (!e && (!handle || p.kind != PLACE_BLOCK)) e = cudaErrorInvalidValue;
-    if (!e && p.pool) {
-        host_say("cudaIpcGetMemHandle is for memory of cudaMalloc; block %u is a pool's (documented: cudaErrorInvalidValue). Use cudaMemPoolExportPointer.", p.chunk->id);
-        e = cudaErrorInvalidValue;
-    }
+    if (!e && !handle) no_place("cudaIpcGetMemHandle", "cudaIpcMemHandle_t");
+    if (!e && p.kind == PLACE_BLOCK && p.pool)
+        host_say("cudaIpcGetMemHandle is for memory of cudaMalloc; block %u is a pool's. A pool made with a handle type is shared by cudaMemPoolExportToShareableHandle and cudaMemPoolExportPointer.", p.chunk->id);
+    if (!e) e = memory_share(pointer, handle);
+    return call_end(e);
+}
+
+cudaError_t cudaIpcOpenMemHandle(void **pointer, cudaIpcMemHandle_t handle, unsigned int flags)
+{
+    cudaError_t e = CALL("cudaIpcOpenMemHandle", COST_MALLOC);
+    struct place p;
+    if (!e && !pointer) e = cudaErrorInvalidValue;
+    if (!e) e = memory_share_open(&handle, flags, &p);
     if (!e) {
-        if (!said) host_say("cudaIpcGetMemHandle is not simulated: it returns cudaErrorNotSupported. Pools can be shared: cudaMemPoolExportToShareableHandle.");
-        said = true;
-        e = cudaErrorNotSupported;
+        *pointer = memory_address(p.heap, p.chunk);
+        journal_number("bytes", p.chunk->asked);
+        journal_number("block", p.chunk->id);
     }
+    return call_end(e);
+}
+
+cudaError_t cudaIpcCloseMemHandle(void *pointer)
+{
+    cudaError_t e = CALL("cudaIpcCloseMemHandle", COST_FREE);
+    struct place p = e ? (struct place){ .kind = PLACE_PAGEABLE } : memory_find(pointer);
+    journal_number("block", memory_block(&p));
+    if (!e && memory_is_opened(&p)) timeline_wait_device(-1, call_name());       /* chosen: as cudaFree does */
+    if (!e) e = memory_share_close(pointer);
     return call_end(e);
 }

@@ -8,6 +8,7 @@
 #include "graph_memory.h"
 #include "journal.h"
 #include "memory.h"
+#include "memory_share.h"
 #include "timeline.h"
 #include "submit.h"
 
@@ -53,6 +54,7 @@ cudaError_t cudaFree(void *pointer)
     if (e || !pointer) return call_end(e);
     struct place p = memory_find(pointer);
     journal_number("block", memory_block(&p));
+    if (memory_is_opened(&p)) return call_end(cudaErrorInvalidValue);       /* measured: cudaIpcCloseMemHandle is for these */
     bool starts = p.kind == PLACE_BLOCK && p.offset == p.chunk->offset;
     if (starts && p.chunk->leaving) {
         checker_freed_nothing(pointer, NULL, "a real driver hangs or crashes at the next synchronise.");

@@ -9,6 +9,7 @@
 #include "handle.h"
 #include "journal.h"
 #include "memory.h"
+#include "memory_share.h"
 #include "pool.h"
 #include "submit.h"
 
@@ -95,6 +96,7 @@ static cudaError_t free_async(void *pointer, cudaStream_t stream, bool per_threa
     if (s->capturing) return call_end(submit_free(s, pointer));
     struct place p = memory_find(pointer);
     if (p.pool && !p.pool->graph) journal_pool(p.pool);
+    if (memory_is_opened(&p)) return call_end(cudaErrorInvalidValue);       /* measured: cudaIpcCloseMemHandle is for these */
     if (p.kind != PLACE_BLOCK || p.offset != p.chunk->offset) {
         if (p.kind != PLACE_BLOCK) checker_freed_nothing(pointer, s, REFUSED);
         return call_end(cudaErrorInvalidValue);
@@ -160,7 +162,9 @@ cudaError_t cudaMemPoolDestroy(cudaMemPool_t pool)
     struct pool *p = e ? NULL : pool_of(pool);
     journal_pool(p);
     if (!e && (!p || p->is_default)) e = cudaErrorInvalidValue;
-    if (!e) {
+    if (!e && p->imported) {
+        if (!pool_destroy_imported(p)) e = cudaErrorInvalidValue;
+    } else if (!e) {
         journal_number("used", p->used);
         pool_destroy(p);
     }

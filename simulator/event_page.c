@@ -11,7 +11,7 @@
 #include "host_processes.h"
 #include "timeline.h"
 
-#define MAGIC   0x31746e6576656973u
+#define MAGIC   EVENT_PAGE_MAGIC
 #define TICKETS 256
 #define ENTRIES 1024
 #define CHECK_LIFE 20000               /* microseconds between two looks whether the other process lives */
@@ -80,6 +80,7 @@ struct event_page *event_page_open(const struct event_address *address)
     return NULL;
 }
 
+bool event_page_is_opened(const struct event_page *p) { return p->opened; }
 struct event_address event_page_address(const struct event_page *p) { return p->address; }
 
 void event_page_release(struct event_page *p)

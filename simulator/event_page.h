@@ -12,6 +12,8 @@
 
 struct event_page;
 
+#define EVENT_PAGE_MAGIC 0x31746e6576656973u
+
 /* What another process needs to open the page; fits into a cudaIpcEventHandle_t. */
 struct event_address { uint64_t magic, id, process; int32_t number, device; };
 
@@ -19,6 +21,8 @@ struct event_address { uint64_t magic, id, process; int32_t number, device; };
 struct event_page *event_page_new(int device);
 /* Opens one; NULL when it is no longer there. */
 struct event_page *event_page_open(const struct event_address *address);
+/* Is it another process's? */
+bool event_page_is_opened(const struct event_page *p);
 struct event_address event_page_address(const struct event_page *p);
 /* One user less; waits on their way are users, too. */
 void event_page_release(struct event_page *p);

@@ -120,7 +120,10 @@ char *host_reserve_shared(size_t bytes)
 
 void host_unreserve_shared(char *base, size_t bytes) { munmap(base, bytes); }
 void host_share(char *address, size_t bytes, bool on) { mprotect(address, bytes, on ? PROT_READ | PROT_WRITE : PROT_NONE); }
-void host_discard(char *address, size_t bytes) { madvise(address, bytes, MADV_DONTNEED); }
+void host_discard(char *address, size_t bytes)
+{
+    if (!host_storage_in_files || madvise(address, bytes, MADV_REMOVE)) madvise(address, bytes, MADV_DONTNEED);     /* REMOVE: only what is in a file */
+}
 
 void *host_allocate(size_t bytes)
 {

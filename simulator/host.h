@@ -32,6 +32,7 @@ void  host_unreserve_shared(char *base, size_t bytes);
 void  host_share(char *address, size_t bytes, bool on);
 /* Gives the storage of [address, address + bytes) back; it reads as zero afterwards. `address` is in storage. */
 void  host_discard(char *address, size_t bytes);
+extern bool host_storage_in_files;     /* some of it has been moved into a file (host_processes.h) */
 
 /* Ordinary memory that ends the process with a sentence when there is none: for the simulation's own records. */
 void *host_allocate(size_t bytes);     /* zeroed */

@@ -113,14 +113,22 @@ struct pool *pool_import(int file)
         host_file_close(file);
         return NULL;
     }
-    struct cudaMemPoolProps props = props_of(from.device);
-    props.handleTypes = cudaMemHandleTypePosixFileDescriptor;
-    struct pool *p = pool_add(&props, from.limit);
-    p->border = border;
-    p->heap.file = file;
-    p->heap.foreign = p->imported = true;
-    p->handle = handle_new(HANDLE_POOL, p);
-    p->id = settings.devices + pool_ids++;
+    struct pool *p = pools;
+    while (p && !(p->imported && p->border && border_of(p->border).id == from.id)) p = p->next;
+    if (p) {
+        border_close(border);
+        host_file_close(file);
+    } else {
+        struct cudaMemPoolProps props = props_of(from.device);
+        props.handleTypes = cudaMemHandleTypePosixFileDescriptor;
+        p = pool_add(&props, from.limit);
+        p->border = border;
+        p->heap.file = file;
+        p->heap.foreign = p->imported = true;
+        p->handle = handle_new(HANDLE_POOL, p);
+        p->id = settings.devices + pool_ids++;
+    }
+    p->imports++;
     return p;
 }
 
@@ -232,6 +240,34 @@ void pool_trim(struct pool *p, size_t keep)
     release(p, keep > SIZE_MAX - STEP ? SIZE_MAX : round_up(keep, STEP), COST_RELEASE_STEP, "trim");
 }
 
+/* No block is live: addresses, storage and what other processes are told of it go. */
+static void close_storage(struct pool *p)
+{
+    space_remove(&p->heap);
+    heap_close(&p->heap);
+    if (!p->border) return;
+    border_close(p->border);
+    host_file_close(p->heap.file);
+    p->border = NULL;
+}
+
+/* An imported pool that is destroyed; its addresses stay while work on what was freed may be pending (measured: that work still succeeds). */
+static void close_import(struct pool *p)
+{
+    if (p->imports || !p->border || timeline_busy()) return;
+    close_storage(p);
+    p->heap = (struct heap){ .device = p->device };
+}
+
+bool pool_destroy_imported(struct pool *p)
+{
+    if (!p->imports) return true;
+    if (p->heap.live_count) return false;
+    p->imports--;
+    close_import(p);
+    return true;
+}
+
 /* The last of a destroyed pool. */
 static void close_if_over(struct pool *p)
 {
@@ -239,12 +275,7 @@ static void close_if_over(struct pool *p)
     for (uint32_t i = 0; i < p->heap.lane_count; i++)
         if (p->heap.lanes[i].fits.root) return;
     release(p, 0, 0, "destroy");
-    space_remove(&p->heap);
-    heap_close(&p->heap);
-    if (p->border) {
-        border_close(p->border);
-        host_file_close(p->heap.file);
-    }
+    close_storage(p);
     struct pool **at = &pools;
     last_pool = NULL;
     while (*at) {
@@ -267,7 +298,8 @@ void pools_synchronized(void)
         }
         if (p->news) release(p, p->threshold, COST_SYNC_RELEASE, "synchronise");
         p->news = false;
-        close_if_over(p);
+        if (p->imported) close_import(p);
+        else close_if_over(p);
     }
 }
 

@@ -29,6 +29,8 @@ struct pool {
     struct heap         heap;
     struct border      *border;        /* a pool whose handle types let other processes have it, or another's; else NULL */
     bool                imported;      /* another process's: nothing is allocated here, and nothing counted */
+    bool                exported;      /* the program has had a descriptor of it */
+    uint32_t            imports;       /* an imported pool's: how often, less how often it was destroyed. At 0 border is NULL, but the handle stays known */
     struct graph_memory *graph;        /* the graph whose memory nodes have their blocks here; NULL: a pool of the program's */
     struct pool        *next;
 };
@@ -41,9 +43,12 @@ struct pool *pool_current(int place);
 void pool_set_current(int place, struct pool *pool);
 /* A pool as the properties say; they have been checked. NULL: it should be shared, and there is no file for it. */
 struct pool *pool_create(const struct cudaMemPoolProps *props);
-/* The same for a pool in a file of another process, which becomes this one's; NULL, with the file closed, when it is none. */
+/* The same for a pool in a file of another process, which becomes this one's; NULL, with the file closed, when it is none. measured: a pool that was
+ * imported before is the same again. */
 struct pool *pool_import(int file);
 void pool_destroy(struct pool *p);
+/* The same for an imported one, once for each import. measured: false, and nothing has happened, when blocks of it are imported; true when it is gone. */
+bool pool_destroy_imported(struct pool *p);
 /* A pool without a handle, for the memory nodes of a graph: nothing of it ever goes back by itself. */
 struct pool *pool_for_graph(int device, struct graph_memory *owner);
 /* Its end; no block of it is live and no step mapped. */

@@ -1,4 +1,4 @@
-/* Sharing pools between processes. Sources: tests/facts/ipc.txt, one-gpu.txt "export". */
+/* Sharing pools between processes. Sources: tests/facts/ipc.txt, probe-ipc.txt, one-gpu.txt "export". */
 #include "share.h"
 
 #include <string.h>
@@ -18,30 +18,32 @@ _Static_assert(sizeof(struct exported) <= sizeof(struct cudaMemPoolPtrExportData
 cudaError_t share_pool(struct pool *p, int *descriptor)
 {
     if (!p->border || p->imported) return cudaErrorInvalidValue;
+    if (p->props.handleTypes & cudaMemHandleTypeFabric) return cudaErrorNotPermitted;      /* measured, where no fabric is set up: then neither type can be exported */
     int number = host_file_for_program(p->heap.file);
     if (number < 0) {
         host_say("the pool could not be exported: this process has too many files open (ulimit -n).");
         return cudaErrorOperatingSystem;
     }
     *descriptor = number;
+    p->exported = true;
     return cudaSuccess;
 }
 
 cudaError_t share_import(int descriptor, struct pool **p)
 {
     if (!host_file_is_open(descriptor)) return cudaErrorUnknown;
-    if (!host_file_is_memory(descriptor)) return cudaErrorInvalidValue;
+    if (!host_file_is_memory(descriptor)) return cudaErrorUnknown;
     int file = host_file_for_us(descriptor);
     if (file < 0) return cudaErrorOperatingSystem;
     *p = pool_import(file);
-    return *p ? cudaSuccess : cudaErrorInvalidValue;
+    return *p ? cudaSuccess : cudaErrorUnknown;
 }
 
 cudaError_t share_pointer(const void *pointer, struct cudaMemPoolPtrExportData *data)
 {
     struct place p = memory_find(pointer);
-    /* chosen: a place inside a block is refused, like one outside */
-    if (p.kind != PLACE_BLOCK || !p.pool || !p.pool->border || p.pool->imported || p.offset != p.chunk->offset) return cudaErrorInvalidValue;
+    /* measured: a place inside a block is refused, like one outside; so is a block whose pool has not been exported before */
+    if (p.kind != PLACE_BLOCK || !p.pool || !p.pool->exported || p.offset != p.chunk->offset) return cudaErrorInvalidValue;
     struct watch *w = &p.chunk->watch;
     struct border *b = p.pool->border;
     if (!w->shared) {
@@ -81,10 +83,8 @@ cudaError_t share_import_pointer(struct pool *p, const struct cudaMemPoolPtrExpo
     size_t size = round_up(k.bytes, GRAIN);
     if (!k.generation || k.offset % GRAIN || !k.bytes || k.offset >= p->heap.limit || size > p->heap.limit - k.offset) return cudaErrorInvalidValue;
     uint32_t shared = border_name(p->border, e.block, 2);
-    if (k.generation != e.generation || k.freed) {
-        if (k.generation == e.generation) checker_border_gone(shared);
-        return cudaErrorInvalidValue;                        /* chosen; freed and its place taken: nobody can tell who did it */
-    }
+    if (k.generation != e.generation) return cudaErrorInvalidValue;       /* chosen: freed, and another block has its place in the table */
+    if (k.freed) checker_border_gone(shared);                /* measured: succeeds all the same */
     if (host_file_size(p->heap.file) < HEAP_FILE_HEAD + k.offset + size || !heap_open(&p->heap)) return cudaErrorMemoryAllocation;
     if (!space_knows(&p->heap)) space_add(&p->heap, p);
     char *address = p->heap.base + k.offset;

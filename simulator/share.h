@@ -9,9 +9,9 @@
 
 #include "memory.h"
 
-/* A descriptor of the pool for the program; measured errors: a pool made without this handle type, an imported one. */
+/* A descriptor of the pool for the program; measured errors: a pool made without this handle type, an imported one, one that is for fabric handles, too. */
 cudaError_t share_pool(struct pool *p, int *descriptor);
-/* The pool of a descriptor. measured: closed cudaErrorUnknown, not a pool cudaErrorInvalidValue. */
+/* The pool of a descriptor; the same one each time. measured: closed, or not a pool: cudaErrorUnknown. */
 cudaError_t share_import(int descriptor, struct pool **p);
 /* The bytes for a block at its start. */
 cudaError_t share_pointer(const void *pointer, struct cudaMemPoolPtrExportData *data);

@@ -291,3 +291,11 @@ void stream_host_hears(const struct order *told)
 }
 
 const struct order *host_knowledge(void) { return &host_known; }
+
+bool stream_is_behind_function(const struct stream *s)
+{
+    for (const struct stream *t = streams; t; t = t->next)
+        for (const struct op *op = t->head; op; op = op->next)
+            if (op->kind == OP_HOST && !op->returned && (t == s || order_covers(&s->known.everything, t->lane, op->number))) return true;
+    return false;
+}

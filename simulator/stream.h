@@ -136,6 +136,8 @@ void record_host_knows(struct record *r, bool waited);
 void stream_host_hears(const struct order *told);
 /* Calls `listener` each time when the host has learned something. */
 void stream_on_host_learned(void (*listener)(void));
+/* Does what this stream gets next come after a host function that has not returned? What that waits for is not known here. */
+bool stream_is_behind_function(const struct stream *s);
 /* All that the host knows. */
 const struct order *host_knowledge(void);
 

@@ -1,0 +1,643 @@
+/* Asks a real device what sharing between processes answers, beyond what tests/facts/ipc.txt has.
+ *
+ *   probe_ipc          every case: "== CASE", the lines of the one process or of the exporter and then of the importer, "rc STATUS" of each
+ *   probe_ipc CASE     one case
+ *
+ * Each process may take 15 seconds; 139: it died of SIGSEGV, 142: it hung. Build: gcc, kernels.o, libcudart, as for probe.c. It runs on the simulated device, too. */
+#define _GNU_SOURCE
+#include <cuda_runtime_api.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "kernels.h"
+
+#define MiB ((size_t)1 << 20)
+#define ASK(call) do { cudaError_t answer = (call); printf("%-96s -> %s\n", #call, cudaGetErrorName(answer)); fflush(stdout); cudaGetLastError(); } while (0)
+#define SAY(...) do { printf("  "); printf(__VA_ARGS__); putchar('\n'); fflush(stdout); } while (0)
+#define FD(number) (void *)(uintptr_t)(number), cudaMemHandleTypePosixFileDescriptor
+
+static int other;                      /* the socket to the other process */
+static cudaStream_t s;
+static cudaMemPool_t p, im, im2;
+static cudaEvent_t e, f;
+static void *a, *b, *q, *r;
+static int fd = -1, fd2 = -1;
+static struct cudaMemPoolPtrExportData x, y;
+static cudaIpcEventHandle_t eh;
+static cudaIpcMemHandle_t mh, mh2;
+
+/* ---- between the two ---- */
+
+static void put(const void *bytes, size_t n) { if (write(other, bytes, n) != (ssize_t)n) _exit(9); }
+static void get(void *bytes, size_t n)
+{
+    for (size_t done = 0; done < n;) {
+        ssize_t more = read(other, (char *)bytes + done, n - done);
+        if (more <= 0) _exit(8);
+        done += (size_t)more;
+    }
+}
+static void tell(void) { put("x", 1); }
+static void hear(void) { char c; get(&c, 1); }
+static void hear_the_end(void) { char c; if (read(other, &c, 1) > 0) _exit(7); usleep(500000); }
+
+static void put_descriptor(void)
+{
+    union { struct cmsghdr head; char room[CMSG_SPACE(sizeof(int))]; } control = { .head = { .cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS } };
+    struct iovec data = { "d", 1 };
+    struct msghdr message = { .msg_iov = &data, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control };
+    memcpy(CMSG_DATA(&control.head), &fd, sizeof fd);
+    if (sendmsg(other, &message, 0) != 1) _exit(9);
+}
+
+static void get_descriptor(void)
+{
+    union { struct cmsghdr head; char room[CMSG_SPACE(sizeof(int))]; } control;
+    char c;
+    struct iovec data = { &c, 1 };
+    struct msghdr message = { .msg_iov = &data, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control };
+    if (recvmsg(other, &message, 0) != 1) _exit(8);
+    memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof fd);
+}
+
+/* ---- helpers ---- */
+
+static cudaMemPool_t pool(int types)
+{
+    struct cudaMemPoolProps props = { .allocType = cudaMemAllocationTypePinned, .handleTypes = (enum cudaMemAllocationHandleType)types, .location.type = cudaMemLocationTypeDevice };
+    uint64_t all = UINT64_MAX;
+    cudaMemPool_t made = NULL;
+    cudaMemPoolCreate(&made, &props);
+    cudaMemPoolSetAttribute(made, cudaMemPoolAttrReleaseThreshold, &all);
+    return made;
+}
+
+/* A pool, exported, with one exported block. */
+static void share(void)
+{
+    p = pool(1);
+    cudaMemPoolExportToShareableHandle(&fd, p, cudaMemHandleTypePosixFileDescriptor, 0);
+    cudaMallocFromPoolAsync(&a, 4 * MiB, p, s);
+    cudaMemsetAsync(a, 7, 4 * MiB, s);
+    cudaStreamSynchronize(s);
+    cudaMemPoolExportPointer(&x, a);
+}
+
+static void put_shared(void) { share(); put_descriptor(); put(&x, sizeof x); }
+static void get_shared(void)
+{
+    get_descriptor();
+    get(&x, sizeof x);
+    cudaMemPoolImportFromShareableHandle(&im, FD(fd), 0);
+    cudaMemPoolImportPointer(&q, im, &x);
+}
+
+static cudaEvent_t event(void)
+{
+    cudaEvent_t made;
+    cudaEventCreateWithFlags(&made, cudaEventDisableTiming | cudaEventInterprocess);
+    return made;
+}
+
+static int *hold(void)
+{
+    int *gate;
+    cudaHostAlloc((void **)&gate, sizeof *gate, cudaHostAllocMapped);
+    *gate = 0;
+    launch_hold(gate, s);
+    return gate;
+}
+
+static int access_of(cudaMemPool_t of)
+{
+    enum cudaMemAccessFlags flags = (enum cudaMemAccessFlags)9;
+    struct cudaMemLocation where = { cudaMemLocationTypeDevice, 0 };
+    cudaMemPoolGetAccess(&flags, of, &where);
+    return (int)flags;
+}
+
+static cudaError_t set_access(cudaMemPool_t of, int flags)
+{
+    struct cudaMemAccessDesc wanted = { { cudaMemLocationTypeDevice, 0 }, (enum cudaMemAccessFlags)flags };
+    return cudaMemPoolSetAccess(of, &wanted, 1);
+}
+
+/* ---- pools, in one process ---- */
+
+static void pool_export(void)
+{
+    p = pool(1);
+    cudaMallocFromPoolAsync(&a, MiB, p, s);
+    cudaMallocFromPoolAsync(&b, MiB, p, s);
+    SAY("a block, before its pool is exported");
+    ASK(cudaMemPoolExportPointer(&x, a));
+    ASK(cudaMemPoolExportToShareableHandle(&fd, p, cudaMemHandleTypePosixFileDescriptor, 0));
+    ASK(cudaMemPoolExportToShareableHandle(&fd2, p, cudaMemHandleTypePosixFileDescriptor, 0));
+    SAY("two descriptors %d, close-on-exec %d", fd != fd2, fcntl(fd, F_GETFD));
+    ASK(cudaMemPoolExportToShareableHandle(NULL, p, cudaMemHandleTypePosixFileDescriptor, 0));
+    ASK(cudaMemPoolExportToShareableHandle(&fd2, p, cudaMemHandleTypeFabric, 0));
+    ASK(cudaMemPoolExportToShareableHandle(&fd2, p, cudaMemHandleTypeWin32, 0));
+    ASK(cudaMemPoolExportPointer(&x, a));
+    ASK(cudaMemPoolExportPointer(&y, a));
+    SAY("the same bytes %d", !memcmp(&x, &y, sizeof x));
+    ASK(cudaMemPoolExportPointer(&y, (char *)a + 512));
+    ASK(cudaMemPoolExportPointer(&y, &fd));
+    ASK(cudaMemPoolExportPointer(NULL, a));
+    ASK(cudaMemPoolExportPointer(&y, NULL));
+    cudaFreeAsync(b, s);
+    SAY("a freed block, then a synchronised one");
+    ASK(cudaMemPoolExportPointer(&y, b));
+    cudaStreamSynchronize(s);
+    ASK(cudaMemPoolExportPointer(&y, b));
+}
+
+static void pool_import(void)
+{
+    int nothing = open("/dev/null", O_RDWR), pipes[2];
+    cudaMemPool_t second;
+    if (pipe(pipes)) return;
+    share();
+    ASK(cudaMemPoolImportFromShareableHandle(&im, FD(fd), 0));
+    ASK(cudaMemPoolImportFromShareableHandle(&im2, FD(fd), 0));
+    SAY("twice: the same pool %d; the exported one %d", im == im2, im == p);
+    ASK(cudaMemPoolImportFromShareableHandle(&im2, FD(fd), 1));
+    ASK(cudaMemPoolImportFromShareableHandle(&im2, (void *)(uintptr_t)fd, cudaMemHandleTypeNone, 0));
+    ASK(cudaMemPoolImportFromShareableHandle(NULL, FD(fd), 0));
+    ASK(cudaMemPoolImportFromShareableHandle(&im2, FD(nothing), 0));
+    ASK(cudaMemPoolImportFromShareableHandle(&im2, FD(pipes[0]), 0));
+    ASK(cudaMemPoolImportFromShareableHandle(&im2, FD(-1), 0));
+    ASK(cudaMemPoolImportPointer(&q, im, &x));
+    SAY("the exporter's address %d", q == a);
+    r = q;
+    ASK(cudaMemPoolImportPointer(&r, p, &x));
+    SAY("a failed import leaves the pointer alone %d", r == q);
+    ASK(cudaMemPoolImportPointer(NULL, im, &x));
+    ASK(cudaMemPoolImportPointer(&r, im, NULL));
+    memset(&y, 0, sizeof y);
+    ASK(cudaMemPoolImportPointer(&r, im, &y));
+    memset(&y, 0x5a, sizeof y);
+    ASK(cudaMemPoolImportPointer(&r, im, &y));
+    second = pool(1);
+    cudaMemPoolExportToShareableHandle(&fd2, second, cudaMemHandleTypePosixFileDescriptor, 0);
+    cudaMallocFromPoolAsync(&b, MiB, second, s);
+    cudaMemPoolExportPointer(&y, b);
+    SAY("a block of another pool");
+    ASK(cudaMemPoolImportPointer(&r, im, &y));
+    SAY("through the imported pointer");
+    int v = 0;
+    ASK(cudaMemsetAsync(q, 5, MiB, s));
+    ASK(cudaMemcpyAsync(&v, a, sizeof v, cudaMemcpyDeviceToHost, s));
+    ASK(cudaStreamSynchronize(s));
+    SAY("value through the exporter's %x", v);
+}
+
+static void pool_import_destroyed(void)
+{
+    share();
+    ASK(cudaMemPoolImportFromShareableHandle(&im, FD(fd), 0));
+    ASK(cudaMemPoolImportFromShareableHandle(&im, FD(fd), 0));
+    ASK(cudaMemPoolDestroy(im));
+    ASK(cudaMemPoolImportPointer(&q, im, &x));
+    ASK(cudaMemPoolDestroy(im));
+    ASK(cudaFreeAsync(q, s));
+    ASK(cudaMemPoolDestroy(im));
+    ASK(cudaStreamSynchronize(s));
+    ASK(cudaMemPoolDestroy(im));
+    ASK(cudaMemPoolImportPointer(&q, im, &x));
+    SAY("access %d", access_of(im));
+    ASK(cudaMemPoolImportFromShareableHandle(&im2, FD(fd), 0));
+    SAY("imported again: the same pool %d", im == im2);
+}
+
+static void pool_exporter_destroyed(void)
+{
+    share();
+    cudaMemPoolImportFromShareableHandle(&im, FD(fd), 0);
+    ASK(cudaMemPoolDestroy(p));
+    ASK(cudaMemPoolExportPointer(&y, a));
+    ASK(cudaMemPoolImportPointer(&q, im, &x));
+    ASK(cudaFreeAsync(a, s));
+    ASK(cudaStreamSynchronize(s));
+    ASK(cudaMemPoolImportFromShareableHandle(&im2, FD(fd), 0));
+}
+
+static void pool_freed_block(void)
+{
+    share();
+    cudaMemPoolImportFromShareableHandle(&im, FD(fd), 0);
+    ASK(cudaFreeAsync(a, s));
+    ASK(cudaMemPoolImportPointer(&q, im, &x));
+    ASK(cudaStreamSynchronize(s));
+    ASK(cudaMemPoolImportPointer(&q, im, &x));
+    ASK(cudaMemPoolTrimTo(p, 0));
+    ASK(cudaMemPoolImportPointer(&r, im, &x));
+}
+
+static void pool_other_types(void)
+{
+    cudaMemFabricHandle_t fabric;
+    p = pool(8);
+    SAY("a pool for fabric handles");
+    ASK(cudaMemPoolExportToShareableHandle(&fabric, p, cudaMemHandleTypeFabric, 0));
+    ASK(cudaMemPoolExportToShareableHandle(&fd, p, cudaMemHandleTypePosixFileDescriptor, 0));
+    p = pool(9);
+    SAY("a pool for both");
+    ASK(cudaMemPoolExportToShareableHandle(&fd, p, cudaMemHandleTypePosixFileDescriptor, 0));
+    ASK(cudaMemPoolExportToShareableHandle(&fabric, p, cudaMemHandleTypeFabric, 0));
+}
+
+static void pool_empty_fabric(void)
+{
+    cudaMemFabricHandle_t fabric;
+    memset(&fabric, 0, sizeof fabric);
+    ASK(cudaMemPoolImportFromShareableHandle(&im, &fabric, cudaMemHandleTypeFabric, 0));
+}
+
+static void pool_descriptor_as_fabric(void)
+{
+    share();
+    ASK(cudaMemPoolImportFromShareableHandle(&im, (void *)(uintptr_t)fd, cudaMemHandleTypeFabric, 0));
+}
+
+/* ---- events and cudaMalloc's memory, in one process ---- */
+
+static void event_handles(void)
+{
+    cudaEventCreateWithFlags(&e, cudaEventDisableTiming);
+    SAY("an event of this process alone, none, an interprocess one");
+    ASK(cudaIpcGetEventHandle(&eh, e));
+    ASK(cudaIpcGetEventHandle(&eh, NULL));
+    e = event();
+    ASK(cudaIpcGetEventHandle(&eh, e));
+    cudaIpcEventHandle_t again;
+    cudaIpcGetEventHandle(&again, e);
+    SAY("twice: the same bytes %d", !memcmp(&eh, &again, sizeof eh));
+    SAY("its own");
+    ASK(cudaIpcOpenEventHandle(&f, eh));
+    ASK(cudaIpcOpenEventHandle(NULL, eh));
+    memset(&eh, 0, sizeof eh);
+    ASK(cudaIpcOpenEventHandle(&f, eh));
+    memset(&eh, 0x5a, sizeof eh);
+    ASK(cudaIpcOpenEventHandle(&f, eh));
+}
+
+static void event_handle_nowhere(void) { e = event(); ASK(cudaIpcGetEventHandle(NULL, e)); }
+
+static void memory_handles(void)
+{
+    cudaMalloc(&a, MiB);
+    ASK(cudaIpcGetMemHandle(&mh, a));
+    ASK(cudaIpcGetMemHandle(&mh2, (char *)a + 512));
+    SAY("an address inside: the same bytes %d", !memcmp(&mh, &mh2, sizeof mh));
+    ASK(cudaIpcGetMemHandle(&mh2, &fd));
+    ASK(cudaIpcGetMemHandle(&mh2, NULL));
+    cudaMallocHost(&r, MiB);
+    SAY("pinned memory, cudaMallocAsync's, a pool's that can be shared");
+    ASK(cudaIpcGetMemHandle(&mh2, r));
+    cudaMallocAsync(&b, MiB, s);
+    ASK(cudaIpcGetMemHandle(&mh2, b));
+    p = pool(1);
+    cudaMallocFromPoolAsync(&b, MiB, p, s);
+    ASK(cudaIpcGetMemHandle(&mh2, b));
+    SAY("its own");
+    ASK(cudaIpcOpenMemHandle(&r, mh, cudaIpcMemLazyEnablePeerAccess));
+    ASK(cudaIpcOpenMemHandle(&r, mh, 0));
+    ASK(cudaIpcCloseMemHandle(a));
+    ASK(cudaIpcCloseMemHandle(&fd));
+    ASK(cudaIpcCloseMemHandle(NULL));
+    memset(&mh, 0, sizeof mh);
+    ASK(cudaIpcOpenMemHandle(&r, mh, cudaIpcMemLazyEnablePeerAccess));
+    memset(&mh, 0x5a, sizeof mh);
+    ASK(cudaIpcOpenMemHandle(&r, mh, cudaIpcMemLazyEnablePeerAccess));
+    cudaFree(a);
+    ASK(cudaIpcGetMemHandle(&mh, a));
+}
+
+static void memory_handle_nowhere(void) { cudaMalloc(&a, MiB); ASK(cudaIpcGetMemHandle(NULL, a)); }
+static void memory_opened_nowhere(void) { cudaMalloc(&a, MiB); cudaIpcGetMemHandle(&mh, a); ASK(cudaIpcOpenMemHandle(NULL, mh, cudaIpcMemLazyEnablePeerAccess)); }
+
+/* ---- two processes: pools ---- */
+
+static void export_pool(void)
+{
+    put_shared();
+    cudaMallocFromPoolAsync(&b, 100 * MiB, p, s);
+    cudaStreamSynchronize(s);
+    cudaMemPoolExportPointer(&y, b);
+    put(&y, sizeof y);
+    hear();
+    ASK(cudaMemPoolDestroy(p));
+    tell();
+    hear();
+}
+
+static void import_pool(void)
+{
+    struct cudaPointerAttributes about;
+    void *again;
+    get_shared();
+    get(&y, sizeof y);
+    SAY("access %d", access_of(im));
+    ASK(set_access(im, cudaMemAccessFlagsProtReadWrite));
+    ASK(set_access(im, cudaMemAccessFlagsProtRead));
+    ASK(set_access(im, cudaMemAccessFlagsProtNone));
+    SAY("access %d", access_of(im));
+    ASK(cudaMemPoolImportPointer(&r, im, &y));
+    SAY("the second block lies %lld MiB further; the first at a multiple of 32 MiB %d", ((long long)((char *)r - (char *)q)) / (long long)MiB, (uintptr_t)q % (32 * MiB) == 0);
+    ASK(cudaPointerGetAttributes(&about, q));
+    SAY("type %d device %d", (int)about.type, about.device);
+    ASK(cudaMemsetAsync(q, 1, 4 * MiB, s));
+    ASK(cudaMemsetAsync(q, 1, 4 * MiB + 1, s));
+    ASK(cudaIpcGetMemHandle(&mh, q));
+    ASK(cudaFreeAsync((char *)q + 512, s));
+    ASK(cudaFreeAsync(q, s));
+    ASK(cudaFreeAsync(q, s));
+    ASK(cudaStreamSynchronize(s));
+    ASK(cudaMemsetAsync(q, 1, 4096, s));
+    ASK(cudaMemPoolImportPointer(&again, im, &x));
+    SAY("imported again after the free: the same address %d", again == q);
+    ASK(cudaFree(again));
+    ASK(cudaMemPoolImportPointer(&again, im, &x));
+    ASK(cudaMemPoolDestroy(im));
+    ASK(cudaMemsetAsync(again, 1, 4096, s));
+    ASK(cudaFreeAsync(again, s));
+    ASK(cudaStreamSynchronize(s));
+    tell();
+    hear();
+    SAY("the exporter has destroyed its pool");
+    ASK(cudaMemPoolImportPointer(&again, im, &x));
+    ASK(cudaMemsetAsync(r, 1, 4096, s));
+    ASK(cudaFreeAsync(again, s));
+    ASK(cudaFreeAsync(r, s));
+    ASK(cudaStreamSynchronize(s));
+    ASK(cudaMemPoolDestroy(im));
+    tell();
+}
+
+/* ---- two processes: events ---- */
+
+static void export_event(void)
+{
+    e = event();
+    cudaIpcGetEventHandle(&eh, e);
+    put(&eh, sizeof eh);
+    hear();
+    int *gate = hold();
+    cudaEventRecord(e, s);
+    tell();
+    hear();
+    *gate = 1;
+    cudaStreamSynchronize(s);
+    tell();
+    hear();
+    SAY("the importer has recorded it behind a hold");
+    ASK(cudaEventQuery(e));
+    ASK(cudaStreamWaitEvent(s, e, 0));
+    ASK(cudaStreamQuery(s));
+    tell();
+    ASK(cudaEventSynchronize(e));
+    ASK(cudaStreamSynchronize(s));
+    hear();
+    ASK(cudaEventDestroy(e));
+    tell();
+    hear();
+}
+
+static void import_event(void)
+{
+    cudaIpcEventHandle_t again;
+    float ms;
+    int *gate = hold();
+    *gate = 1;
+    cudaStreamSynchronize(s);
+    get(&eh, sizeof eh);
+    ASK(cudaIpcOpenEventHandle(&e, eh));
+    ASK(cudaIpcOpenEventHandle(&f, eh));
+    SAY("twice: the same event %d", e == f);
+    ASK(cudaEventQuery(e));
+    ASK(cudaStreamWaitEvent(s, e, 0));
+    ASK(cudaStreamSynchronize(s));
+    ASK(cudaEventSynchronize(e));
+    ASK(cudaIpcGetEventHandle(&again, e));
+    ASK(cudaEventElapsedTime(&ms, e, f));
+    tell();
+    hear();
+    SAY("the exporter has recorded it behind a hold");
+    ASK(cudaEventQuery(e));
+    ASK(cudaStreamWaitEvent(s, e, 0));
+    ASK(cudaStreamQuery(s));
+    tell();
+    ASK(cudaStreamSynchronize(s));
+    ASK(cudaEventQuery(e));
+    hear();
+    gate = hold();
+    ASK(cudaEventRecord(e, s));
+    ASK(cudaEventQuery(f));
+    tell();
+    hear();
+    *gate = 1;
+    ASK(cudaStreamSynchronize(s));
+    tell();
+    hear();
+    SAY("the exporter has destroyed it");
+    ASK(cudaEventQuery(e));
+    ASK(cudaEventRecord(e, s));
+    ASK(cudaStreamSynchronize(s));
+    ASK(cudaEventDestroy(e));
+    ASK(cudaEventDestroy(f));
+    ASK(cudaIpcOpenEventHandle(&f, eh));
+    tell();
+}
+
+static void export_event_and_end(void) { e = event(); cudaIpcGetEventHandle(&eh, e); put(&eh, sizeof eh); }
+static void import_event_of_ended(void) { get(&eh, sizeof eh); hear_the_end(); ASK(cudaIpcOpenEventHandle(&e, eh)); }
+
+/* ---- two processes: one is killed ---- */
+
+static void export_and_die(void)
+{
+    put_shared();
+    e = event();
+    cudaIpcGetEventHandle(&eh, e);
+    put(&eh, sizeof eh);
+    hold();
+    cudaEventRecord(e, s);
+    tell();
+    hear();
+    kill(getpid(), SIGKILL);
+}
+
+static void import_from_dead(void)
+{
+    int v = 0;
+    get_shared();
+    get(&eh, sizeof eh);
+    hear();
+    cudaIpcOpenEventHandle(&e, eh);
+    tell();
+    hear_the_end();
+    ASK(cudaMemcpyAsync(&v, q, sizeof v, cudaMemcpyDeviceToHost, s));
+    ASK(cudaStreamSynchronize(s));
+    SAY("value %x", v);
+    ASK(cudaMemPoolImportPointer(&r, im, &x));
+    ASK(cudaFreeAsync(q, s));
+    ASK(cudaStreamSynchronize(s));
+    ASK(cudaEventQuery(e));
+    ASK(cudaStreamWaitEvent(s, e, 0));
+    ASK(cudaStreamSynchronize(s));
+}
+
+static void export_to_dead(void)
+{
+    put_shared();
+    get(&eh, sizeof eh);
+    cudaIpcOpenEventHandle(&f, eh);
+    tell();
+    hear_the_end();
+    ASK(cudaMemsetAsync(a, 1, 4 * MiB, s));
+    ASK(cudaStreamSynchronize(s));
+    ASK(cudaFreeAsync(a, s));
+    ASK(cudaStreamSynchronize(s));
+    ASK(cudaMemPoolTrimTo(p, 0));
+    ASK(cudaEventQuery(f));
+}
+
+static void import_and_die(void)
+{
+    get_shared();
+    e = event();
+    cudaIpcGetEventHandle(&eh, e);
+    hold();
+    cudaEventRecord(e, s);
+    put(&eh, sizeof eh);
+    hear();
+    kill(getpid(), SIGKILL);
+}
+
+/* ---- two processes: cudaMalloc's memory ---- */
+
+static void export_memory(void)
+{
+    cudaMalloc(&a, MiB);
+    cudaMemset(a, 7, MiB);
+    cudaMemset((char *)a + 512, 9, 512);
+    cudaDeviceSynchronize();
+    cudaMalloc(&b, MiB);
+    ASK(cudaIpcGetMemHandle(&mh, a));
+    put(&mh, sizeof mh);
+    ASK(cudaIpcGetMemHandle(&mh, b));
+    put(&mh, sizeof mh);
+    ASK(cudaIpcGetMemHandle(&mh, (char *)a + 512));
+    put(&mh, sizeof mh);
+    hear();
+    ASK(cudaFree(a));
+    tell();
+    hear();
+}
+
+static void import_memory(void)
+{
+    cudaIpcMemHandle_t next, inside;
+    struct cudaPointerAttributes about;
+    int v = 0;
+    get(&mh, sizeof mh);
+    get(&next, sizeof next);
+    get(&inside, sizeof inside);
+    ASK(cudaIpcOpenMemHandle(&q, mh, 0));
+    ASK(cudaIpcOpenMemHandle(&q, mh, 2));
+    ASK(cudaIpcOpenMemHandle(&q, mh, cudaIpcMemLazyEnablePeerAccess));
+    ASK(cudaIpcOpenMemHandle(&r, mh, cudaIpcMemLazyEnablePeerAccess));
+    SAY("twice: the same address %d", q == r);
+    ASK(cudaIpcOpenMemHandle(&r, next, cudaIpcMemLazyEnablePeerAccess));
+    SAY("the neighbour lies %lld KiB further", (long long)((char *)r - (char *)q) / 1024);
+    ASK(cudaPointerGetAttributes(&about, q));
+    SAY("type %d device %d", (int)about.type, about.device);
+    ASK(cudaIpcGetMemHandle(&mh2, q));
+    ASK(cudaMemcpy(&v, q, sizeof v, cudaMemcpyDeviceToHost));
+    SAY("value %x", v);
+    ASK(cudaMemset(q, 1, MiB));
+    ASK(cudaMemset(q, 1, MiB + 1));
+    SAY("the handle of an address inside");
+    ASK(cudaIpcOpenMemHandle(&b, inside, cudaIpcMemLazyEnablePeerAccess));
+    SAY("it opens %lld bytes further", (long long)((char *)b - (char *)q));
+    ASK(cudaIpcCloseMemHandle(b));
+    ASK(cudaFree(q));
+    ASK(cudaFreeAsync(q, s));
+    ASK(cudaIpcCloseMemHandle((char *)q + 512));
+    ASK(cudaIpcCloseMemHandle(q));
+    ASK(cudaMemset(q, 1, 16));
+    ASK(cudaIpcCloseMemHandle(q));
+    ASK(cudaMemset(q, 1, 16));
+    ASK(cudaIpcCloseMemHandle(q));
+    tell();
+    hear();
+    SAY("the exporter has freed it, but not the neighbour");
+    ASK(cudaIpcOpenMemHandle(&q, mh, cudaIpcMemLazyEnablePeerAccess));
+    tell();
+    hear_the_end();
+    SAY("the exporter has ended");
+    ASK(cudaMemset(r, 1, MiB));
+    ASK(cudaIpcOpenMemHandle(&b, next, cudaIpcMemLazyEnablePeerAccess));
+    ASK(cudaIpcCloseMemHandle(r));
+}
+
+/* ---- the cases ---- */
+
+static const struct { const char *name; void (*one)(void), (*two)(void); } cases[] = {
+    { "pool_export", pool_export, NULL }, { "pool_import", pool_import, NULL }, { "pool_import_destroyed", pool_import_destroyed, NULL },
+    { "pool_exporter_destroyed", pool_exporter_destroyed, NULL }, { "pool_freed_block", pool_freed_block, NULL }, { "pool_other_types", pool_other_types, NULL },
+    { "pool_empty_fabric", pool_empty_fabric, NULL }, { "pool_descriptor_as_fabric", pool_descriptor_as_fabric, NULL }, { "event_handles", event_handles, NULL }, { "event_handle_nowhere", event_handle_nowhere, NULL },
+    { "memory_handles", memory_handles, NULL }, { "memory_handle_nowhere", memory_handle_nowhere, NULL }, { "memory_opened_nowhere", memory_opened_nowhere, NULL },
+    { "pool", export_pool, import_pool }, { "event", export_event, import_event }, { "event_of_ended", export_event_and_end, import_event_of_ended },
+    { "exporter_killed", export_and_die, import_from_dead }, { "importer_killed", export_to_dead, import_and_die }, { "memory", export_memory, import_memory },
+};
+
+static int run_case(size_t i)
+{
+    int ends[2], status[2] = { 0, 0 };
+    FILE *lines[2] = { tmpfile(), tmpfile() };
+    pid_t process[2] = { 0, 0 };
+    printf("== %s\n", cases[i].name);
+    fflush(stdout);
+    if (!lines[0] || !lines[1] || socketpair(AF_UNIX, SOCK_STREAM, 0, ends)) return 1;
+    for (int side = 0; side < 2; side++) {
+        void (*body)(void) = side ? cases[i].two : cases[i].one;
+        if (!body || (process[side] = fork())) continue;
+        dup2(fileno(lines[side]), STDOUT_FILENO);
+        other = ends[side];
+        close(ends[!side]);
+        alarm(15);
+        cudaStreamCreate(&s);
+        body();
+        puts("end");
+        exit(0);
+    }
+    close(ends[0]);
+    close(ends[1]);
+    for (int side = 0; side < 2; side++) {
+        if (!process[side]) continue;
+        waitpid(process[side], &status[side], 0);
+    }
+    for (int side = 0; side < 2; side++) {
+        char line[512];
+        rewind(lines[side]);
+        while (process[side] && fgets(line, sizeof line, lines[side])) printf("%s%s", !cases[i].two ? "" : side ? "[import] " : "[export] ", line);
+        if (process[side]) printf("rc %d\n", WIFEXITED(status[side]) ? WEXITSTATUS(status[side]) : 128 + WTERMSIG(status[side]));
+        fclose(lines[side]);
+    }
+    fflush(stdout);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        if ((argc < 2 || !strcmp(argv[1], cases[i].name)) && run_case(i)) return 1;
+    return 0;
+}

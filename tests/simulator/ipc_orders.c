@@ -1,0 +1,407 @@
+/* Ways in which two or three processes order their work on one block: ipc_orders NAME. The right ones must not be accused, each wrong one must be, in the process
+ * whose call comes second. The exit status is that of the exporter, unless an importer's is not 0; the checker's is 3. */
+#include "ipc_pair.h"
+
+static cudaStream_t s;
+static int *block;
+static cudaMemPool_t pool;
+static const size_t count = MiB / sizeof(int);
+
+/* The exporter's block, filled with 7 by work that nobody has waited for. */
+static void share(void)
+{
+    pool = shared_pool();
+    OK(cudaMallocFromPoolAsync((void **)&block, MiB, pool, s));
+    OK(launch_fill(block, 7, count, s));
+    tell_block(pool, block);
+}
+
+static void import(void) { block = hear_block(&pool); }
+
+/* The importer's last deeds, after which the exporter may free; and the exporter's, which knows of them by a message. */
+static void importer_ends(void)
+{
+    OK(cudaFreeAsync(block, s));
+    OK(cudaStreamSynchronize(s));
+    go();
+    wait_for_go();
+    OK(cudaMemPoolDestroy(pool));
+}
+
+static void exporter_ends(void)
+{
+    wait_for_go();
+    OK(cudaFreeAsync(block, s));
+    OK(cudaStreamSynchronize(s));
+    OK(cudaMemPoolDestroy(pool));
+    go();
+}
+
+static void expect_elements(int value)
+{
+    static int h[MiB / sizeof(int)];
+    OK(cudaMemcpyAsync(h, block, MiB, cudaMemcpyDeviceToHost, s));
+    OK(cudaStreamSynchronize(s));
+    for (size_t i = 0; i < count; i++)
+        if (h[i] != value) _exit(6);
+}
+
+static void send_go(void *unused) { (void)unused; go(); }
+static void await_go(void *unused) { (void)unused; wait_for_go(); }
+
+/* ---- right ---- */
+
+/* The message that the block is ready is sent by a host function behind the write. */
+static void told_by_host_function(int importer)
+{
+    if (importer) {
+        import();
+        wait_for_go();
+        expect_elements(7);
+        importer_ends();
+        return;
+    }
+    share();
+    OK(cudaLaunchHostFunc(s, send_go, NULL));
+    exporter_ends();
+    OK(cudaStreamSynchronize(s));
+}
+
+/* The host sees in pinned memory that the write is over: a copy behind it has changed a flag. */
+static void told_by_copy(int importer)
+{
+    if (importer) {
+        import();
+        wait_for_go();
+        expect_elements(7);
+        importer_ends();
+        return;
+    }
+    volatile int *flag;
+    OK(cudaMallocHost((void **)&flag, sizeof *flag));
+    *flag = 0;
+    share();
+    OK(cudaMemcpyAsync((void *)flag, block, sizeof *flag, cudaMemcpyDeviceToHost, s));
+    while (*flag != 7) usleep(1000);
+    go();
+    exporter_ends();
+    OK(cudaFreeHost((void *)flag));
+}
+
+/* The exporter's free is queued at once, behind a host function that waits for the importer's message. */
+static void free_behind_host_function(int importer)
+{
+    if (importer) {
+        import();
+        cudaEvent_t ready = hear_event();
+        OK(cudaStreamWaitEvent(s, ready, 0));
+        wait_for_go();                 /* the free is queued */
+        expect_elements(7);
+        importer_ends();
+        OK(cudaEventDestroy(ready));
+        return;
+    }
+    share();
+    cudaEvent_t ready = shared_event();
+    OK(cudaEventRecord(ready, s));
+    tell_event(ready);
+    OK(cudaLaunchHostFunc(s, await_go, NULL));
+    OK(cudaFreeAsync(block, s));
+    go();
+    OK(cudaStreamSynchronize(s));
+    OK(cudaMemPoolDestroy(pool));
+    OK(cudaEventDestroy(ready));
+    go();
+}
+
+/* The same for a write. */
+static void write_behind_host_function(int importer)
+{
+    cudaEvent_t ready;
+    if (importer) {
+        import();
+        ready = hear_event();
+        OK(cudaStreamWaitEvent(s, ready, 0));
+        wait_for_go();                 /* the write is queued */
+        expect_elements(7);
+        go();
+        importer_ends();
+        OK(cudaEventDestroy(ready));
+        return;
+    }
+    share();
+    ready = shared_event();
+    OK(cudaEventRecord(ready, s));
+    tell_event(ready);
+    OK(cudaLaunchHostFunc(s, await_go, NULL));
+    OK(launch_fill(block, 8, count, s));
+    go();
+    OK(cudaStreamSynchronize(s));
+    expect_elements(8);
+    exporter_ends();
+    OK(cudaEventDestroy(ready));
+}
+
+/* One event there, one back, recorded anew in each round; each side adds 1. */
+static void rounds(int importer)
+{
+    enum { ROUNDS = 20 };
+    cudaEvent_t there, back;
+    if (importer) {
+        import();
+        there = hear_event();
+        back = shared_event();
+        tell_event(back);
+    } else {
+        share();
+        there = shared_event();
+        tell_event(there);
+        back = hear_event();
+    }
+    for (int i = 0; i < ROUNDS; i++) {
+        if (importer) wait_for_go();
+        if (importer || i) OK(cudaStreamWaitEvent(s, importer ? there : back, 0));
+        OK(launch_add(block, 1, count, s));
+        OK(cudaEventRecord(importer ? back : there, s));
+        go();
+        if (!importer) wait_for_go();
+    }
+    if (importer) {
+        importer_ends();
+    } else {
+        OK(cudaStreamWaitEvent(s, back, 0));
+        expect_elements(7 + 2 * ROUNDS);
+        exporter_ends();
+    }
+    OK(cudaEventDestroy(there));
+    OK(cudaEventDestroy(back));
+}
+
+/* One event, which either side records. */
+static void one_event(int importer)
+{
+    cudaEvent_t event;
+    if (importer) {
+        import();
+        event = hear_event();
+        wait_for_go();
+        OK(cudaStreamWaitEvent(s, event, 0));
+        OK(launch_add(block, 1, count, s));
+        OK(cudaEventRecord(event, s));
+        go();
+        importer_ends();
+    } else {
+        share();
+        event = shared_event();
+        tell_event(event);
+        OK(cudaEventRecord(event, s));
+        go();
+        wait_for_go();
+        OK(cudaStreamWaitEvent(s, event, 0));
+        OK(launch_add(block, 1, count, s));
+        expect_elements(9);
+        exporter_ends();
+    }
+    OK(cudaEventDestroy(event));
+}
+
+/* The wait is in one stream, the free in another that waits for it; `how`: 's' by an event of its own, 'h' the host waits for the border's event, 'q' it asks. */
+static void free_elsewhere(int importer, char how)
+{
+    cudaEvent_t ready, done, own;
+    if (importer) {
+        import();
+        ready = hear_event();
+        done = shared_event();
+        OK(cudaStreamWaitEvent(s, ready, 0));
+        OK(launch_add(block, 1, count, s));
+        OK(cudaFreeAsync(block, s));
+        OK(cudaEventRecord(done, s));
+        tell_event(done);
+        wait_for_go();
+        OK(cudaStreamSynchronize(s));
+        OK(cudaMemPoolDestroy(pool));
+    } else {
+        cudaStream_t t;
+        OK(cudaStreamCreate(&t));
+        OK(cudaEventCreate(&own));
+        share();
+        ready = shared_event();
+        OK(cudaEventRecord(ready, s));
+        tell_event(ready);
+        done = hear_event();
+        if (how == 's') {
+            OK(cudaStreamWaitEvent(t, done, 0));
+            OK(cudaEventRecord(own, t));
+            OK(cudaStreamWaitEvent(s, own, 0));
+        } else if (how == 'h') {
+            OK(cudaEventSynchronize(done));
+        } else {
+            while (cudaEventQuery(done) == cudaErrorNotReady) usleep(1000);
+        }
+        OK(cudaFreeAsync(block, how == 's' ? s : t));
+        OK(cudaDeviceSynchronize());
+        OK(cudaMemPoolDestroy(pool));
+        OK(cudaEventDestroy(own));
+        OK(cudaStreamDestroy(t));
+        go();
+    }
+    OK(cudaEventDestroy(ready));
+    OK(cudaEventDestroy(done));
+}
+
+static void free_by_own_event(int importer) { free_elsewhere(importer, 's'); }
+static void free_after_host_wait(int importer) { free_elsewhere(importer, 'h'); }
+static void free_after_query(int importer) { free_elsewhere(importer, 'q'); }
+
+/* The importer frees with cudaFree, the exporter hears of it. */
+static void import_freed_by_cudafree(int importer)
+{
+    if (!importer) {
+        share();
+        OK(cudaStreamSynchronize(s));
+        go();
+        exporter_ends();
+        return;
+    }
+    import();
+    wait_for_go();
+    expect_elements(7);
+    OK(cudaFree(block));
+    go();
+    wait_for_go();
+    OK(cudaMemPoolDestroy(pool));
+}
+
+/* Imported twice, freed once; the address is one. */
+static void imported_twice(int importer)
+{
+    struct cudaMemPoolPtrExportData data;
+    if (!importer) {
+        share();
+        OK(cudaStreamSynchronize(s));
+        OK(cudaMemPoolExportPointer(&data, block));
+        tell(&data, sizeof data);
+        exporter_ends();
+        return;
+    }
+    void *again;
+    import();
+    hear(&data, sizeof data);
+    OK(cudaMemPoolImportPointer(&again, pool, &data));
+    if (again != block) _exit(6);
+    expect_elements(7);
+    importer_ends();
+}
+
+/* ---- wrong ---- */
+
+/* The event is recorded before the write. */
+static void recorded_too_early(int importer)
+{
+    cudaEvent_t ready;
+    if (importer) {
+        import();
+        ready = hear_event();
+        OK(cudaStreamWaitEvent(s, ready, 0));
+        OK(launch_add(block, 1, count, s));
+        go();
+        importer_ends();
+        return;
+    }
+    share();
+    ready = shared_event();
+    OK(cudaStreamSynchronize(s));
+    OK(cudaEventRecord(ready, s));
+    OK(launch_fill(block, 9, count, s));
+    tell_event(ready);
+    wait_for_go();
+    exporter_ends();
+}
+
+/* The importer waits before the exporter has recorded: there is nothing to wait for yet. */
+static void waited_too_early(int importer)
+{
+    cudaEvent_t ready;
+    if (importer) {
+        import();
+        ready = hear_event();
+        OK(cudaStreamWaitEvent(s, ready, 0));
+        go();
+        wait_for_go();
+        OK(launch_add(block, 1, count, s));
+        OK(cudaStreamSynchronize(s));
+        importer_ends();
+        return;
+    }
+    share();
+    ready = shared_event();
+    tell_event(ready);
+    wait_for_go();
+    OK(cudaEventRecord(ready, s));
+    go();
+    exporter_ends();
+}
+
+/* The importer says that it has written, without waiting; the exporter reads. */
+static void read_back_unordered(int importer)
+{
+    if (importer) {
+        import();
+        wait_for_go();
+        OK(launch_add(block, 1, count, s));
+        go();
+        wait_for_go();
+        importer_ends();
+        return;
+    }
+    share();
+    OK(cudaStreamSynchronize(s));
+    go();
+    wait_for_go();
+    OK(launch_add(block, 1, count, s));
+    OK(cudaStreamSynchronize(s));
+    go();
+    exporter_ends();
+}
+
+/* The importer ends without freeing. */
+static void never_freed(int importer)
+{
+    if (importer) {
+        import();
+        wait_for_go();
+        expect_elements(7);
+        return;
+    }
+    share();
+    OK(cudaStreamSynchronize(s));
+    go();
+    int status = child_status();
+    OK(cudaFreeAsync(block, s));
+    OK(cudaStreamSynchronize(s));
+    exit(status);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct { const char *name; void (*run)(int importer); } cases[] = {
+        { "told_by_host_function", told_by_host_function }, { "told_by_copy", told_by_copy }, { "free_behind_host_function", free_behind_host_function },
+        { "write_behind_host_function", write_behind_host_function }, { "rounds", rounds }, { "one_event", one_event }, { "free_by_own_event", free_by_own_event },
+        { "free_after_host_wait", free_after_host_wait }, { "free_after_query", free_after_query }, { "import_freed_by_cudafree", import_freed_by_cudafree },
+        { "imported_twice", imported_twice }, { "recorded_too_early", recorded_too_early }, { "waited_too_early", waited_too_early },
+        { "read_back_unordered", read_back_unordered }, { "never_freed", never_freed },
+    };
+    for (size_t i = 0; argc > 1 && i < sizeof cases / sizeof *cases; i++) {
+        if (strcmp(argv[1], cases[i].name)) continue;
+        int importer = split();
+        OK(cudaStreamCreate(&s));
+        cases[i].run(importer);
+        OK(cudaStreamDestroy(s));
+        if (importer) return 0;
+        int status = child_status();
+        return status;
+    }
+    fprintf(stderr, "ipc_orders: no such case\n");
+    return 2;
+}
