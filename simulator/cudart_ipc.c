@@ -39,6 +39,9 @@ cudaError_t cudaMemPoolExportToShareableHandle(void *handle, cudaMemPool_t pool,
     int descriptor = -1;
     journal_pool(p);
     if (!e && (!handle || !p || flags)) e = cudaErrorInvalidValue;        /* measured, here and below */
+    if (!e && type == cudaMemHandleTypeFabric && p->props.handleTypes == (cudaMemHandleTypeFabric | cudaMemHandleTypePosixFileDescriptor))
+        call_hazard("fabric handle", "cudaMemPoolExportToShareableHandle was asked for a fabric handle of a pool that has two handle types. A real driver without a fabric dies of SIGSEGV here.\n"
+                    "  To do: make the pool with the one handle type that is wanted.");
     if (!e && type == cudaMemHandleTypeFabric && p->props.handleTypes & cudaMemHandleTypeFabric) e = cudaErrorNotPermitted;
     if (!e && type != cudaMemHandleTypePosixFileDescriptor) e = cudaErrorInvalidValue;
     if (!e) e = share_pool(p, &descriptor);

@@ -6,7 +6,7 @@ load helpers
 PROGRAMS=(replay facts danger)
 
 setup_file() {
-    make -s BACKEND=simulator "${PROGRAMS[@]/#/build/simulator/tests/simulator/}" build/simulator/tests/probe
+    make -s BACKEND=simulator "${PROGRAMS[@]/#/build/simulator/tests/simulator/}" build/simulator/tests/probe build/simulator/tests/probe_ipc
     make -s BACKEND=simulator program LESSON=tests/simulator/waits.c PROGRAM="$BATS_FILE_TMPDIR/waits"   # it includes probe.c
 }
 
@@ -67,6 +67,17 @@ END
 @test "probe: attributes, pointers, error codes, when memory goes back" {
     SIM_CHECK=off "$at/probe" answers >"$BATS_TEST_TMPDIR/answers" 2>"$BATS_TEST_TMPDIR/stderr"
     compare probe-answers "$BATS_TEST_TMPDIR/answers"
+    finish
+}
+
+@test "probe: pools, events and memory of several processes" {
+    SIM_CHECK=off "$at/probe_ipc" >"$BATS_TEST_TMPDIR/ipc" 2>"$BATS_TEST_TMPDIR/stderr"
+    # where a driver dies, the simulated device ends with 3; where a wait for a process that was killed hangs, it ends (ipc.bats)
+    local one='s/^rc 3$/rc 139/; /^== exporter_killed/,/^== importer_killed/{/cudaEventQuery/,/^rc/d}'
+    sed "$one" "$BATS_TEST_TMPDIR/ipc" >"$BATS_TEST_TMPDIR/asked"
+    sed "$one" tests/facts/probe-ipc.txt >"$BATS_TEST_TMPDIR/recorded"
+    compare probe-ipc "$BATS_TEST_TMPDIR/asked" "$BATS_TEST_TMPDIR/recorded"
+    [ "$(grep -c 'A real driver.* dies of SIGSEGV here' "$BATS_TEST_TMPDIR/stderr")" = "$(grep -c '^rc 139' tests/facts/probe-ipc.txt)" ] || complain "Not every way to kill the driver is said to be one:" "$(cat "$BATS_TEST_TMPDIR/stderr")"
     finish
 }
 

@@ -67,27 +67,6 @@ static void told_by_host_function(int importer)
     OK(cudaStreamSynchronize(s));
 }
 
-/* The host sees in pinned memory that the write is over: a copy behind it has changed a flag. */
-static void told_by_copy(int importer)
-{
-    if (importer) {
-        import();
-        wait_for_go();
-        expect_elements(7);
-        importer_ends();
-        return;
-    }
-    volatile int *flag;
-    OK(cudaMallocHost((void **)&flag, sizeof *flag));
-    *flag = 0;
-    share();
-    OK(cudaMemcpyAsync((void *)flag, block, sizeof *flag, cudaMemcpyDeviceToHost, s));
-    while (*flag != 7) usleep(1000);
-    go();
-    exporter_ends();
-    OK(cudaFreeHost((void *)flag));
-}
-
 /* The exporter's free is queued at once, behind a host function that waits for the importer's message. */
 static void free_behind_host_function(int importer)
 {
@@ -294,7 +273,98 @@ static void imported_twice(int importer)
     importer_ends();
 }
 
+/* cudaMalloc's memory: the other process reads and writes it at its own address. */
+static void memory_of_cudamalloc(int importer)
+{
+    cudaIpcMemHandle_t handle;
+    if (!importer) {
+        void *before, *large;
+        OK(cudaMalloc(&before, 512));
+        OK(cudaMalloc((void **)&block, MiB));
+        OK(cudaMalloc(&large, 5 * MiB));
+        OK(launch_fill(block, 7, count, s));
+        OK(launch_fill(large, 1, 5 * count, s));
+        OK(cudaIpcGetMemHandle(&handle, block));             /* what is pending is done on the storage that has moved */
+        tell(&handle, sizeof handle);
+        OK(cudaIpcGetMemHandle(&handle, large));
+        tell(&handle, sizeof handle);
+        OK(cudaStreamSynchronize(s));
+        go();
+        wait_for_go();
+        expect_elements(8);
+        OK(cudaFree(before));
+        OK(cudaFree(block));
+        OK(cudaFree(large));
+        OK(cudaMalloc((void **)&block, MiB));                /* in the same place, and private work again */
+        OK(launch_fill(block, 9, count, s));
+        expect_elements(9);
+        OK(cudaFree(block));
+        return;
+    }
+    void *large;
+    int last = 0;
+    hear(&handle, sizeof handle);
+    OK(cudaIpcOpenMemHandle((void **)&block, handle, cudaIpcMemLazyEnablePeerAccess));
+    hear(&handle, sizeof handle);
+    OK(cudaIpcOpenMemHandle(&large, handle, cudaIpcMemLazyEnablePeerAccess));
+    wait_for_go();
+    expect_elements(7);
+    OK(cudaMemcpy(&last, (char *)large + 5 * MiB - sizeof last, sizeof last, cudaMemcpyDeviceToHost));
+    if (last != 1) _exit(6);
+    OK(launch_add(block, 1, count, s));
+    OK(cudaStreamSynchronize(s));
+    OK(launch_add(block, 0, count, s));                      /* the close waits */
+    OK(cudaIpcCloseMemHandle(block));
+    OK(cudaIpcCloseMemHandle(large));
+    go();
+}
+
 /* ---- wrong ---- */
+
+/* What is opened is not closed. */
+static void never_closed(int importer)
+{
+    cudaIpcMemHandle_t handle;
+    if (importer) {
+        hear(&handle, sizeof handle);
+        OK(cudaIpcOpenMemHandle((void **)&block, handle, cudaIpcMemLazyEnablePeerAccess));
+        go();
+        return;
+    }
+    OK(cudaMalloc((void **)&block, MiB));
+    OK(cudaIpcGetMemHandle(&handle, block));
+    tell(&handle, sizeof handle);
+    wait_for_go();
+    OK(cudaFree(block));
+}
+
+/* The importer's event is recorded before its free, so the exporter's free does not come after that. */
+static void recorded_before_the_free(int importer)
+{
+    cudaEvent_t done;
+    if (importer) {
+        import();
+        done = shared_event();
+        wait_for_go();
+        OK(launch_add(block, 1, count, s));
+        OK(cudaEventRecord(done, s));
+        OK(cudaFreeAsync(block, s));
+        tell_event(done);
+        wait_for_go();
+        OK(cudaStreamSynchronize(s));
+        OK(cudaMemPoolDestroy(pool));
+        return;
+    }
+    share();
+    OK(cudaStreamSynchronize(s));
+    go();
+    done = hear_event();
+    OK(cudaStreamWaitEvent(s, done, 0));
+    OK(cudaFreeAsync(block, s));
+    OK(cudaStreamSynchronize(s));
+    OK(cudaMemPoolDestroy(pool));
+    go();
+}
 
 /* The event is recorded before the write. */
 static void recorded_too_early(int importer)
@@ -386,10 +456,10 @@ static void never_freed(int importer)
 int main(int argc, char **argv)
 {
     static const struct { const char *name; void (*run)(int importer); } cases[] = {
-        { "told_by_host_function", told_by_host_function }, { "told_by_copy", told_by_copy }, { "free_behind_host_function", free_behind_host_function },
+        { "told_by_host_function", told_by_host_function }, { "free_behind_host_function", free_behind_host_function },
         { "write_behind_host_function", write_behind_host_function }, { "rounds", rounds }, { "one_event", one_event }, { "free_by_own_event", free_by_own_event },
         { "free_after_host_wait", free_after_host_wait }, { "free_after_query", free_after_query }, { "import_freed_by_cudafree", import_freed_by_cudafree },
-        { "imported_twice", imported_twice }, { "recorded_too_early", recorded_too_early }, { "waited_too_early", waited_too_early },
+        { "imported_twice", imported_twice }, { "memory_of_cudamalloc", memory_of_cudamalloc }, { "never_closed", never_closed }, { "recorded_before_the_free", recorded_before_the_free }, { "recorded_too_early", recorded_too_early }, { "waited_too_early", waited_too_early },
         { "read_back_unordered", read_back_unordered }, { "never_freed", never_freed },
     };
     for (size_t i = 0; argc > 1 && i < sizeof cases / sizeof *cases; i++) {

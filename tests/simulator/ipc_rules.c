@@ -2,6 +2,7 @@
  * each expectation beside the call. ipc_rules descriptors: how many descriptors are open before and after a life of pools and events. */
 #define _GNU_SOURCE
 #include "expect.h"
+#include "kernels.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -91,11 +92,11 @@ static void bad_input(cudaMemPool_t p, cudaMemPool_t im, int fd)
     cudaMemPool_t none;
     void *q;
     int file = memfd_create("simulated-device", 0), pipes[2];
-    IS(cudaErrorInvalidValue, cudaMemPoolImportFromShareableHandle(&none, (void *)(uintptr_t)file, POSIX, 0));
+    IS(cudaErrorUnknown, cudaMemPoolImportFromShareableHandle(&none, (void *)(uintptr_t)file, POSIX, 0));
     SAME(0, ftruncate(file, 64 << 20));
-    IS(cudaErrorInvalidValue, cudaMemPoolImportFromShareableHandle(&none, (void *)(uintptr_t)file, POSIX, 0));
+    IS(cudaErrorUnknown, cudaMemPoolImportFromShareableHandle(&none, (void *)(uintptr_t)file, POSIX, 0));
     SAME(0, pipe(pipes));
-    IS(cudaErrorInvalidValue, cudaMemPoolImportFromShareableHandle(&none, (void *)(uintptr_t)pipes[0], POSIX, 0));
+    IS(cudaErrorUnknown, cudaMemPoolImportFromShareableHandle(&none, (void *)(uintptr_t)pipes[0], POSIX, 0));
     IS(cudaErrorUnknown, cudaMemPoolImportFromShareableHandle(&none, (void *)(intptr_t)-1, POSIX, 0));
     IS(cudaErrorInvalidValue, cudaMemPoolImportFromShareableHandle(&none, (void *)(uintptr_t)fd, cudaMemHandleTypeNone, 0));
     IS(cudaErrorInvalidValue, cudaMemPoolImportFromShareableHandle(&none, (void *)(uintptr_t)fd, POSIX, 1));
@@ -107,11 +108,16 @@ static void bad_input(cudaMemPool_t p, cudaMemPool_t im, int fd)
     IS(cudaErrorInvalidValue, cudaMemPoolImportPointer(&q, im, NULL));
     IS(cudaErrorInvalidValue, cudaMemPoolImportPointer(NULL, im, &x));
     cudaMemPool_t second = pool_new(POSIX);
+    int another;
     OK(cudaMallocFromPoolAsync(&q, 64, second, s));
+    IS(cudaErrorInvalidValue, cudaMemPoolExportPointer(&other, q));            /* its pool was never exported */
+    OK(cudaMemPoolExportToShareableHandle(&another, second, POSIX, 0));
+    close(another);
     OK(cudaMemPoolExportPointer(&other, q));
+    OK(cudaFreeAsync(q, s));
     IS(cudaErrorInvalidValue, cudaMemPoolImportPointer(&q, im, &other));       /* of another pool */
     IS(cudaErrorInvalidValue, cudaMemPoolImportPointer(&q, p, &other));        /* into a pool that is not imported */
-    OK(cudaFreeAsync(q, s));
+    SAME(1, q == NULL);                                                        /* what a failed import leaves */
     OK(cudaMemPoolDestroy(second));
     close(file), close(pipes[0]), close(pipes[1]);
 }
@@ -131,7 +137,7 @@ static void pointers(cudaMemPool_t p)
     IS(cudaErrorInvalidValue, cudaMemPoolExportPointer(&x, &x));
     IS(cudaErrorInvalidValue, cudaIpcGetMemHandle(&m, a));                     /* documented: not for memory of pools */
     IS(cudaErrorInvalidValue, cudaIpcGetMemHandle(&m, &m));
-    IS(cudaErrorNotSupported, cudaIpcGetMemHandle(&m, plain));
+    OK(cudaIpcGetMemHandle(&m, plain));
     OK(cudaFree(plain));
     OK(cudaFreeAsync(other, s));
     OK(cudaFreeAsync(a, s));
@@ -140,36 +146,32 @@ static void pointers(cudaMemPool_t p)
 static void events(void)
 {
     cudaIpcEventHandle_t h, nothing;
-    cudaEvent_t plain, shared, opened, again;
+    cudaEvent_t plain, shared, opened;
     float ms;
     OK(cudaEventCreate(&plain));
     IS(cudaErrorInvalidValue, cudaEventCreateWithFlags(&shared, cudaEventInterprocess));
     OK(cudaEventCreateWithFlags(&shared, cudaEventInterprocess | cudaEventDisableTiming));
     IS(cudaErrorInvalidResourceHandle, cudaIpcGetEventHandle(&h, plain));
-    IS(cudaErrorInvalidValue, cudaIpcGetEventHandle(NULL, shared));
-    IS(cudaErrorInvalidResourceHandle, cudaIpcGetEventHandle(&h, NULL));
+    IS(cudaErrorInvalidValue, cudaIpcGetEventHandle(&h, NULL));
     OK(cudaIpcGetEventHandle(&h, shared));
     memset(&nothing, 0, sizeof nothing);
-    IS(cudaErrorInvalidValue, cudaIpcOpenEventHandle(&opened, nothing));
+    IS(cudaErrorMapBufferObjectFailed, cudaIpcOpenEventHandle(&opened, nothing));
     IS(cudaErrorInvalidValue, cudaIpcOpenEventHandle(NULL, h));
-    OK(cudaIpcOpenEventHandle(&opened, h));
-    OK(cudaEventQuery(opened));                              /* never recorded: nothing to wait for */
-    OK(cudaStreamWaitEvent(s, opened, 0));
-    OK(cudaEventSynchronize(opened));
-    OK(cudaEventRecord(opened, s));                          /* either side may record it */
+    IS(cudaErrorDeviceUninitialized, cudaIpcOpenEventHandle(&opened, h));      /* one's own */
+    OK(cudaEventQuery(shared));                              /* never recorded: nothing to wait for */
+    OK(cudaStreamWaitEvent(s, shared, 0));
     OK(cudaEventSynchronize(shared));
-    OK(cudaEventQuery(shared));
+    OK(cudaEventRecord(shared, s));
+    OK(cudaEventSynchronize(shared));
     OK(cudaEventRecord(plain, s));
-    IS(cudaErrorInvalidResourceHandle, cudaEventElapsedTime(&ms, opened, plain));
-    OK(cudaEventDestroy(opened));
+    IS(cudaErrorInvalidResourceHandle, cudaEventElapsedTime(&ms, shared, plain));
     OK(cudaEventDestroy(shared));
-    IS(cudaErrorMapBufferObjectFailed, cudaIpcOpenEventHandle(&again, h));
     OK(cudaEventDestroy(plain));
 }
 
 static int rules(void)
 {
-    cudaMemPool_t p = pool_new(POSIX), im;
+    cudaMemPool_t p = pool_new(POSIX), im, twice;
     struct cudaMemPoolPtrExportData x;
     struct cudaMemLocation device = { .type = cudaMemLocationTypeDevice, .id = 1 };
     struct cudaMemAccessDesc wanted = { .location = device, .flags = cudaMemAccessFlagsProtReadWrite };
@@ -203,7 +205,22 @@ static int rules(void)
     OK(cudaFreeAsync(again, s));
     OK(cudaStreamSynchronize(s));
     OK(cudaMemPoolDestroy(im));
+    OK(cudaMemPoolDestroy(im));                              /* measured */
+    /* imported twice it is one pool, destroyed once it is still there; never with a block imported */
+    OK(cudaMemPoolImportFromShareableHandle(&im, (void *)(uintptr_t)fd, POSIX, 0));
+    OK(cudaMemPoolImportFromShareableHandle(&twice, (void *)(uintptr_t)fd, POSIX, 0));
+    SAME(1, im == twice);
+    OK(cudaMemPoolImportPointer(&again, im, &x));
     IS(cudaErrorInvalidValue, cudaMemPoolDestroy(im));
+    /* work that was queued before the free is done after the pool's end */
+    OK(launch_fill(again, 3, 1024, s));
+    OK(cudaFreeAsync(again, s));
+    OK(cudaMemPoolDestroy(im));
+    OK(cudaMemPoolDestroy(im));
+    int value = 0;
+    OK(cudaMemcpyAsync(&value, q, sizeof value, cudaMemcpyDeviceToHost, s));
+    OK(cudaStreamSynchronize(s));
+    SAME(3, value);
     OK(cudaMemPoolImportFromShareableHandle(&im, (void *)(uintptr_t)fd, POSIX, 0));
     bad_input(p, im, fd);
     OK(cudaFreeAsync(q, s));
@@ -229,10 +246,15 @@ static int open_descriptors(void)
 
 static int descriptors(void)
 {
+    cudaIpcMemHandle_t first;
+    void *plain;
     OK(cudaStreamCreate(&s));
+    OK(cudaMalloc(&plain, 64));
+    OK(cudaIpcGetMemHandle(&first, plain));                  /* a device of which memory was shared keeps one */
     int before = open_descriptors();
     rules();
     printf("%d more\n", open_descriptors() - before);
+    OK(cudaFree(plain));
     return wrong;
 }
 
