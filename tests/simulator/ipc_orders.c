@@ -273,6 +273,73 @@ static void imported_twice(int importer)
     importer_ends();
 }
 
+/* A third process waits for the second's event only, which comes after the first's: an order through two borders. */
+static int third, second;              /* this process is the third; the second's end of the socket to it */
+
+static void relay(int importer)
+{
+    struct cudaMemPoolPtrExportData data;
+    cudaEvent_t ready, done;
+    int descriptor;
+    if (!importer) {
+        share();
+        ready = shared_event();
+        OK(cudaEventRecord(ready, s));
+        tell_event(ready);
+        OK(cudaMemPoolExportToShareableHandle(&descriptor, pool, cudaMemHandleTypePosixFileDescriptor, 0));
+        OK(cudaMemPoolExportPointer(&data, block));
+        tell_descriptor(descriptor);
+        close(descriptor);
+        tell(&data, sizeof data);
+        done = hear_event();           /* the second's; the third has freed */
+        OK(cudaStreamWaitEvent(s, done, 0));
+        OK(cudaFreeAsync(block, s));
+        OK(cudaStreamSynchronize(s));
+        go();
+        return;
+    }
+    if (third) {
+        import();
+        done = hear_event();
+        OK(cudaStreamWaitEvent(s, done, 0));
+        OK(launch_add(block, 1, count, s));
+        OK(cudaFreeAsync(block, s));
+        ready = shared_event();
+        OK(cudaEventRecord(ready, s));
+        tell_event(ready);
+        wait_for_go();
+        OK(cudaStreamSynchronize(s));
+        return;
+    }
+    int first = border;
+    import();
+    ready = hear_event();
+    OK(cudaStreamWaitEvent(s, ready, 0));
+    OK(launch_add(block, 1, count, s));
+    done = shared_event();
+    OK(cudaEventRecord(done, s));
+    descriptor = hear_descriptor();
+    hear(&data, sizeof data);
+    border = second;
+    tell_descriptor(descriptor);
+    tell(&data, sizeof data);
+    tell_event(done);
+    cudaEvent_t later = hear_event();
+    OK(cudaStreamWaitEvent(s, later, 0));
+    OK(launch_add(block, 1, count, s));
+    expect_elements(10);
+    OK(cudaFreeAsync(block, s));
+    OK(cudaEventRecord(done, s));
+    border = first;
+    tell_event(done);
+    wait_for_go();
+    border = second;
+    go();
+    OK(cudaStreamSynchronize(s));
+    int status = child_status();
+    if (status) _exit(status);
+}
+
 /* cudaMalloc's memory: the other process reads and writes it at its own address. */
 static void memory_of_cudamalloc(int importer)
 {
@@ -459,12 +526,18 @@ int main(int argc, char **argv)
         { "told_by_host_function", told_by_host_function }, { "free_behind_host_function", free_behind_host_function },
         { "write_behind_host_function", write_behind_host_function }, { "rounds", rounds }, { "one_event", one_event }, { "free_by_own_event", free_by_own_event },
         { "free_after_host_wait", free_after_host_wait }, { "free_after_query", free_after_query }, { "import_freed_by_cudafree", import_freed_by_cudafree },
-        { "imported_twice", imported_twice }, { "memory_of_cudamalloc", memory_of_cudamalloc }, { "never_closed", never_closed }, { "recorded_before_the_free", recorded_before_the_free }, { "recorded_too_early", recorded_too_early }, { "waited_too_early", waited_too_early },
+        { "imported_twice", imported_twice }, { "relay", relay }, { "memory_of_cudamalloc", memory_of_cudamalloc }, { "never_closed", never_closed }, { "recorded_before_the_free", recorded_before_the_free }, { "recorded_too_early", recorded_too_early }, { "waited_too_early", waited_too_early },
         { "read_back_unordered", read_back_unordered }, { "never_freed", never_freed },
     };
     for (size_t i = 0; argc > 1 && i < sizeof cases / sizeof *cases; i++) {
         if (strcmp(argv[1], cases[i].name)) continue;
         int importer = split();
+        if (importer && cases[i].run == relay) {
+            int first = border;
+            third = split();
+            second = border;
+            if (!third) border = first;
+        }
         OK(cudaStreamCreate(&s));
         cases[i].run(importer);
         OK(cudaStreamDestroy(s));

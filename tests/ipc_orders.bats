@@ -1,0 +1,86 @@
+#!/usr/bin/env bats
+# The checker across the border between processes: ways to order work that are right, and ways that are wrong, each run by real processes.
+
+load helpers
+
+RIGHT=(told_by_host_function free_behind_host_function write_behind_host_function rounds one_event free_by_own_event free_after_host_wait free_after_query
+    import_freed_by_cudafree imported_twice relay memory_of_cudamalloc)
+
+setup_file() {
+    make -s BACKEND=simulator build/simulator/tests/simulator/ipc_orders
+    make -s BACKEND=simulator SANITIZE=address,undefined build/simulator-address-undefined/tests/simulator/ipc_orders
+    make -s BACKEND=simulator SANITIZE=thread build/simulator-thread/tests/simulator/ipc_orders
+}
+
+setup() {
+    unset "${!SIM_@}"
+    at build/simulator
+    cd "$BATS_TEST_TMPDIR" || return 1
+}
+
+at() { export LD_LIBRARY_PATH=$ROOT/$1 program=$ROOT/$1/tests/simulator/ipc_orders; }
+
+# orders NAME STATUS: one case, within its time, ends so
+orders() {
+    run timeout 20 "$program" "$1"
+    [ "$status" = "$2" ] || miss "ipc_orders $1: exit status $status, expected $2 (pace ${SIM_PACE:-measured})." "$output"
+}
+
+silent() {
+    local one
+    for one in "$@"; do
+        orders "$one" 0 || return
+        [ "$output" = "" ] || miss "ipc_orders $one says something under pace ${SIM_PACE:-measured}:" "$output" || return
+    done
+}
+
+@test "right orders are not accused: measured and instant pace" {
+    SIM_PACE=measured silent "${RIGHT[@]}"
+    SIM_PACE=instant silent "${RIGHT[@]}"
+}
+
+@test "right orders are not accused: late and random paces" {
+    local pace
+    for pace in late random:1 random:2; do SIM_PACE=$pace silent "${RIGHT[@]}" || return; done
+}
+
+# accused CASE REGEXP: the case is accused, in these words, under each pace
+accused() {
+    local pace
+    for pace in measured instant late; do
+        SIM_PACE=$pace orders "$1" 3 || return
+        assert_output --regexp "$2" || return
+        [ "$(grep -c '^hazard:' <<<"$output")" = 1 ] || miss "ipc_orders $1: more than one report under pace $pace." "$output" || return
+    done
+}
+
+@test "an event that is recorded before the write, or waited for before it is recorded, orders nothing" {
+    accused recorded_too_early "hazard: unordered writes of two processes\. launch_add \(stream 1\) and process [0-9]+ \(launch_fill, its stream 1\).*simulator/ipc_orders.c:[0-9]+"
+    SIM_PACE=measured orders waited_too_early 3
+    assert_output --regexp "hazard: unordered writes of two processes\. launch_add \(stream 1\) and process [0-9]+ \(launch_fill, its stream 1\)"
+}
+
+@test "a message without a wait before it orders nothing" {
+    accused read_back_unordered "hazard: unordered writes of two processes\. launch_add \(stream 1\) and process [0-9]+ \(launch_add, its stream 1\)"
+}
+
+@test "the importer's event must come after its free" {
+    accused recorded_before_the_free "hazard: free before another process's use ends\. cudaFreeAsync \(stream 1\) frees block 1, and nothing orders it after the free by process [0-9]+ \(cudaFreeAsync, its stream 1\)"
+}
+
+@test "an imported block that is not freed, or an opened one that is not closed, is a leak of the importer" {
+    accused never_freed "hazard: leak\..*cudaMemPoolImportPointer.*cudaFree\."
+    accused never_closed "hazard: leak\..*cudaIpcOpenMemHandle.*cudaIpcCloseMemHandle\."
+}
+
+@test "address and undefined behaviour sanitizers find nothing" {
+    export ASAN_OPTIONS=detect_leaks=0
+    at build/simulator-address-undefined
+    silent free_behind_host_function rounds relay memory_of_cudamalloc free_after_host_wait
+}
+
+@test "the thread sanitizer finds nothing" {
+    export SIM_MEMORY=1G TSAN_OPTIONS=atexit_sleep_ms=0
+    at build/simulator-thread
+    silent told_by_host_function one_event memory_of_cudamalloc
+}
