@@ -21,7 +21,7 @@ struct border_deed {
     uint32_t lane;
     int32_t  stream;
     bool     write, allocation;
-    bool     release;                  /* an importer's free: only the exporter's free must come after it */
+    bool     release;                  /* an importer's free, of no bytes: only the exporter's free must come after it */
     bool     undecided;                /* a free behind a host function that had not returned: it may wait for anything */
     uint8_t  side;                     /* 1: the exporter's pointer, 2: an imported one */
     char     call[27];

@@ -87,7 +87,7 @@ void checker_border_used(struct watched b, struct deed by, const struct stream *
     if (k.freed && !k.freeing.undecided && side == 2) tell_freed(b, &k.freeing, &by);
     for (int i = 0; i < BORDER_ACCESSES; i++) {
         const struct border_deed *a = &k.accesses[i];
-        if (is_ours(a, side) || a->release || (!write && !a->write) || a->from >= to || from >= a->to) continue;
+        if (is_ours(a, side) || (!write && !a->write) || a->from >= to || from >= a->to) continue;
         if (!is_before(shared, a, s, by.number)) tell_unordered(b, a, &by, write);
     }
     border_add(shared, border_deed_of(&by, from, to, write, side));

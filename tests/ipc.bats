@@ -46,10 +46,13 @@ case_ends() {
 }
 
 @test "every other rule of sharing" {
-    run timeout 10 "$at/ipc_rules" rules
-    [ "$status" = 0 ]
-    assert_output --partial "all as expected"
-    refute_output --partial "hazard"
+    local pace
+    for pace in measured late; do      # late: work is pending when its pool is destroyed
+        SIM_PACE=$pace run timeout 10 "$at/ipc_rules" rules
+        [ "$status" = 0 ]
+        assert_output --partial "all as expected"
+        refute_output --partial "hazard"
+    done
 }
 
 @test "no descriptor is left open" {
