@@ -1,70 +1,19 @@
 /* Asks a real device what sharing between processes answers, beyond what tests/facts/ipc.txt has.
  *
- *   probe_ipc          every case: "== CASE", the lines of the one process or of the exporter and then of the importer, "rc STATUS" of each
+ *   probe_ipc          every case (probe_pairs.h says how)
  *   probe_ipc CASE     one case
  *
- * Each process may take 15 seconds; 139: it died of SIGSEGV, 142: it hung. Build: gcc, kernels.o, libcudart, as for probe.c. It runs on the simulated device, too. */
+ * Build: gcc, kernels.o, libcudart, as for probe.c. It runs on the simulated device, too. */
 #define _GNU_SOURCE
-#include <cuda_runtime_api.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
-#include <unistd.h>
-#include "kernels.h"
+#include "probe_pairs.h"
 
-#define MiB ((size_t)1 << 20)
-#define ASK(call) do { cudaError_t answer = (call); printf("%-96s -> %s\n", #call, cudaGetErrorName(answer)); fflush(stdout); cudaGetLastError(); } while (0)
-#define SAY(...) do { printf("  "); printf(__VA_ARGS__); putchar('\n'); fflush(stdout); } while (0)
-#define FD(number) (void *)(uintptr_t)(number), cudaMemHandleTypePosixFileDescriptor
-
-static int other;                      /* the socket to the other process */
-static cudaStream_t s;
 static cudaMemPool_t p, im, im2;
 static cudaEvent_t e, f;
 static void *a, *b, *q, *r;
-static int fd = -1, fd2 = -1;
 static struct cudaMemPoolPtrExportData x, y;
 static cudaIpcEventHandle_t eh;
 static cudaIpcMemHandle_t mh, mh2;
-
-/* ---- between the two ---- */
-
-static void put(const void *bytes, size_t n) { if (write(other, bytes, n) != (ssize_t)n) _exit(9); }
-static void get(void *bytes, size_t n)
-{
-    for (size_t done = 0; done < n;) {
-        ssize_t more = read(other, (char *)bytes + done, n - done);
-        if (more <= 0) _exit(8);
-        done += (size_t)more;
-    }
-}
-static void tell(void) { put("x", 1); }
-static void hear(void) { char c; get(&c, 1); }
-static void hear_the_end(void) { char c; if (read(other, &c, 1) > 0) _exit(7); usleep(500000); }
-
-static void put_descriptor(void)
-{
-    union { struct cmsghdr head; char room[CMSG_SPACE(sizeof(int))]; } control = { .head = { .cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS } };
-    struct iovec data = { "d", 1 };
-    struct msghdr message = { .msg_iov = &data, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control };
-    memcpy(CMSG_DATA(&control.head), &fd, sizeof fd);
-    if (sendmsg(other, &message, 0) != 1) _exit(9);
-}
-
-static void get_descriptor(void)
-{
-    union { struct cmsghdr head; char room[CMSG_SPACE(sizeof(int))]; } control;
-    char c;
-    struct iovec data = { &c, 1 };
-    struct msghdr message = { .msg_iov = &data, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control };
-    if (recvmsg(other, &message, 0) != 1) _exit(8);
-    memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof fd);
-}
+static int fd2 = -1;
 
 /* ---- helpers ---- */
 
@@ -589,7 +538,7 @@ static void import_memory(void)
 
 /* ---- the cases ---- */
 
-static const struct { const char *name; void (*one)(void), (*two)(void); } cases[] = {
+static const struct pair cases[] = {
     { "pool_export", pool_export, NULL }, { "pool_import", pool_import, NULL }, { "pool_import_destroyed", pool_import_destroyed, NULL },
     { "pool_exporter_destroyed", pool_exporter_destroyed, NULL }, { "pool_freed_block", pool_freed_block, NULL }, { "pool_other_types", pool_other_types, NULL },
     { "pool_empty_fabric", pool_empty_fabric, NULL }, { "pool_descriptor_as_fabric", pool_descriptor_as_fabric, NULL }, { "event_handles", event_handles, NULL }, { "event_handle_nowhere", event_handle_nowhere, NULL },
@@ -598,46 +547,9 @@ static const struct { const char *name; void (*one)(void), (*two)(void); } cases
     { "exporter_killed", export_and_die, import_from_dead }, { "importer_killed", export_to_dead, import_and_die }, { "memory", export_memory, import_memory },
 };
 
-static int run_case(size_t i)
-{
-    int ends[2], status[2] = { 0, 0 };
-    FILE *lines[2] = { tmpfile(), tmpfile() };
-    pid_t process[2] = { 0, 0 };
-    printf("== %s\n", cases[i].name);
-    fflush(stdout);
-    if (!lines[0] || !lines[1] || socketpair(AF_UNIX, SOCK_STREAM, 0, ends)) return 1;
-    for (int side = 0; side < 2; side++) {
-        void (*body)(void) = side ? cases[i].two : cases[i].one;
-        if (!body || (process[side] = fork())) continue;
-        dup2(fileno(lines[side]), STDOUT_FILENO);
-        other = ends[side];
-        close(ends[!side]);
-        alarm(15);
-        cudaStreamCreate(&s);
-        body();
-        puts("end");
-        exit(0);
-    }
-    close(ends[0]);
-    close(ends[1]);
-    for (int side = 0; side < 2; side++) {
-        if (!process[side]) continue;
-        waitpid(process[side], &status[side], 0);
-    }
-    for (int side = 0; side < 2; side++) {
-        char line[512];
-        rewind(lines[side]);
-        while (process[side] && fgets(line, sizeof line, lines[side])) printf("%s%s", !cases[i].two ? "" : side ? "[import] " : "[export] ", line);
-        if (process[side]) printf("rc %d\n", WIFEXITED(status[side]) ? WEXITSTATUS(status[side]) : 128 + WTERMSIG(status[side]));
-        fclose(lines[side]);
-    }
-    fflush(stdout);
-    return 0;
-}
-
 int main(int argc, char **argv)
 {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        if ((argc < 2 || !strcmp(argv[1], cases[i].name)) && run_case(i)) return 1;
+        if ((argc < 2 || !strcmp(argv[1], cases[i].name)) && run_pair(&cases[i])) return 1;
     return 0;
 }
