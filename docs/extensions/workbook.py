@@ -10,6 +10,7 @@
     .. solution-difference:: 06_release_threshold      what the solution changes in the student's file
     .. memory-picture:: solutions/06_release_threshold memory over calls (memory_picture.py)
     .. order-picture:: solutions/01_first_allocation   calls and device work over time (order_picture.py)
+    .. recorded-tables:: docs/recorded/gpu.md          the tables of a Markdown file that a script printed, and its other lines
     :path:`tests/facts`                                a path of the repository, which must be there
 
 Rules: everything is run on the simulated device, in build/docs; nothing is pasted; what is not as it should be ends the build.
@@ -226,6 +227,41 @@ class CommandRun(BookDirective):
 
 # ---- pictures ----
 
+class RecordedTables(BookDirective):
+    """A file of Markdown that one of our scripts has printed: headings, tables, lists and paragraphs of one line each."""
+
+    def run(self):
+        path = ROOT / self.arguments[0]
+        self.depend(self.arguments[0])
+        found, rows, items = [], [], []
+        for line in path.read_text(encoding="utf-8").splitlines()[1:] + [""]:
+            if rows and not line.startswith("|"):
+                found.append(self.table(rows))
+                rows = []
+            if items and not line.startswith("- "):
+                found.append(nodes.bullet_list("", *(nodes.list_item("", nodes.paragraph(text=item)) for item in items)))
+                items = []
+            if line.startswith("|"):
+                rows.append([cell.strip() for cell in line.strip("|").split("|")])
+            elif line.startswith("- "):
+                items.append(line[2:])
+            elif line.startswith("#"):
+                found.append(nodes.rubric(text=line.lstrip("# ")))
+            elif line:
+                found.append(nodes.paragraph(text=line))
+        return found
+
+    @staticmethod
+    def table(rows):
+        width = max(map(len, rows))
+        group = nodes.tgroup(cols=width)
+        group += [nodes.colspec(colwidth=1) for _ in range(width)]
+        lines = [nodes.row("", *(nodes.entry("", nodes.paragraph(text=cell)) for cell in row + [""] * (width - len(row)))) for row in rows]
+        group += nodes.thead("", lines[0])
+        group += nodes.tbody("", *lines[2:])     # the second line is the rule below the head
+        return nodes.table("", group)
+
+
 class Picture(BookDirective):
     """The content is the caption. Reads top to bottom: what it shows, in words, is in the SVG's title and description."""
 
@@ -274,6 +310,7 @@ def setup(app):
     app.add_directive("journal-run", JournalRun)
     app.add_directive("check-run", CheckRun)
     app.add_directive("command-run", CommandRun)
+    app.add_directive("recorded-tables", RecordedTables)
     app.add_directive("solution-difference", SolutionDifference)
     app.add_directive("memory-picture", MemoryPicture)
     app.add_directive("order-picture", OrderPicture)
