@@ -164,6 +164,7 @@ void capture_add(struct stream *s, struct task *t)
     struct deed by = checker_caller();
     t->call = by.call;
     t->site = by.site;
+    t->newest = checker_newest_block();
     t->device = m->stream->device;
     struct node *n = graph_add(m->capture->graph, t, m->tips, m->count);
     if (t->block) graph_block_keep(n);

@@ -19,21 +19,26 @@
 #define HISTORY 8192                   /* blocks freed last, to name them in reports */
 
 static struct deed now;                /* the call on its way */
+static uint32_t meant;                 /* a node's: the newest block that its pointers can be meant for */
+static uint32_t newest_block;
 static struct access *spare;
 static struct history { uint32_t id; const char *address; size_t bytes; struct deed allocated, freed; } history[HISTORY];
 static uint64_t history_count;
 
 void checker_call(const char *name, void *site)
 {
-    checker_node(name, site, 0);
+    checker_node(name, site, 0, 0);
 }
 
-void checker_node(const char *name, void *site, uint32_t launch)
+void checker_node(const char *name, void *site, uint32_t launch, uint32_t newest)
 {
+    meant = newest;
     now.call = name;
     now.site = site;
     now.launch = launch;
 }
+
+uint32_t checker_newest_block(void) { return newest_block; }
 
 struct deed checker_caller(void) { return now; }
 
@@ -99,12 +104,12 @@ static void remember_freed(struct watched b, struct deed freed)
     history[history_count++ % HISTORY] = (struct history){ b.id, b.address, b.bytes, b.watch->allocated, freed };
 }
 
-/* The block freed last at this address, or NULL. */
-static const struct history *freed_at(const char *address)
+/* The block freed last at this address among those numbered up to `newest`, or NULL. */
+static const struct history *freed_at(const char *address, uint32_t newest)
 {
     for (uint64_t i = history_count; i && i + HISTORY > history_count; i--) {
         const struct history *h = &history[(i - 1) % HISTORY];
-        if (address >= h->address && address < h->address + h->bytes) return h;
+        if (h->id <= newest && address >= h->address && address < h->address + h->bytes) return h;
     }
     return NULL;
 }
@@ -114,6 +119,7 @@ static const struct history *freed_at(const char *address)
 void checker_allocated(struct watched b, struct stream *s, uint64_t number)
 {
     b.watch->allocated = deed_of(s, number);
+    if (b.id > newest_block) newest_block = b.id;
 }
 
 /* ---- use and free ---- */
@@ -122,7 +128,7 @@ void checker_allocated(struct watched b, struct stream *s, uint64_t number)
 static void note_stale(struct watched b, const struct stream *s, uint64_t number)
 {
     if (is_before(&b.watch->allocated, s, number)) return;
-    const struct history *old = freed_at(b.address);
+    const struct history *old = freed_at(b.address, UINT32_MAX);
     if (old) report_note("block %u had this address before, until it was freed. If the call is meant for that one, its pointer is stale.", old->id);
 }
 
@@ -191,6 +197,28 @@ static bool accuse(struct watched b, struct deed by, const struct stream *s, siz
     return told != HOST_LANE;
 }
 
+static void tell_late_use(const struct history *old, const struct deed *by, bool write)
+{
+    report_text("%s (%s) %s block %u, which %s (%s) has freed.", by->call, report_stream(by), write ? "writes" : "reads", old->id, old->freed.call, report_stream(&old->freed));
+    report_block(old->id, old->bytes, &old->allocated);
+    report_deed("freed", &old->freed);
+    report_deed("used", by);
+    report_late_use(&old->freed, by);
+}
+
+/* A node was made for a block that is freed by now, and whose address is another's: a graph keeps the pointers with which it was made. What a graph
+ * allocates has its address for good. */
+static bool accuse_stale_node(struct watched b, struct deed by, size_t from, bool write)
+{
+    if (!by.launch || b.id <= meant || b.watch->allocated.launch) return false;
+    const struct history *old = freed_at((const char *)b.address + from, meant);
+    if (!old || !report_begin("use after free", &old->freed, &by)) return old != NULL;
+    tell_late_use(old, &by, write);
+    report_note("the node keeps the pointer with which it was made. That address is block %u's now.", b.id);
+    report_end(old->id);
+    return true;
+}
+
 void checker_used(struct watched b, struct stream *s, uint64_t number, size_t from, size_t to, bool write)
 {
     if (!settings.check) return;
@@ -203,7 +231,7 @@ void checker_used(struct watched b, struct stream *s, uint64_t number, size_t fr
         report_advice("ask for as many bytes as are used, or use fewer. A device notices only what lies outside its 32 MiB steps.");
         report_end(b.id);
     }
-    bool accused = w->accesses && accuse(b, by, s, from, to, write, tell_unordered);
+    bool accused = accuse_stale_node(b, by, from, write) || (w->accesses && accuse(b, by, s, from, to, write, tell_unordered));
     if (!accused && !is_before(&w->allocated, s, number)) tell_before_allocation(b, by, s, false);
     for (struct access **at = &w->accesses; *at;) {
         struct access *a = *at;
@@ -219,14 +247,10 @@ void checker_used_nothing(const void *address, size_t bytes, struct stream *s, u
 {
     if (!settings.check) return;
     struct deed by = deed_of(s, number);
-    const struct history *old = freed_at(address);
+    const struct history *old = freed_at(address, UINT32_MAX);
     if (!report_begin(old ? "use after free" : "use of memory that is not allocated", old ? &old->freed : &by, &by)) return;
     if (old) {
-        report_text("%s (%s) %s block %u, which %s (%s) has freed.", by.call, report_stream(&by), write ? "writes" : "reads", old->id, old->freed.call, report_stream(&old->freed));
-        report_block(old->id, old->bytes, &old->allocated);
-        report_deed("freed", &old->freed);
-        report_deed("used", &by);
-        report_late_use(&old->freed, &by);
+        tell_late_use(old, &by, write);
     } else {
         report_text("%s (%s) %s %zu bytes at an address of the device where nothing is allocated.", by.call, report_stream(&by), write ? "writes" : "reads", bytes);
         if (below.watch) report_block(below.id, below.bytes, &below.watch->allocated);
@@ -276,7 +300,7 @@ void checker_forgotten(struct watch *w) { drop_all(w); }
 void checker_freed_nothing(const void *address, const struct stream *s, const char *note)
 {
     if (!settings.check) return;
-    const struct history *old = freed_at(address);
+    const struct history *old = freed_at(address, UINT32_MAX);
     struct deed by = deed_of(s, 0);
     if (!old || old->address != address || !report_begin("double free", &old->freed, &by)) return;
     report_text("%s (%s) frees block %u a second time.", by.call, report_stream(&by), old->id);

@@ -9,7 +9,8 @@
  * - A host function that has begun has told the host what comes before it in its stream, whether or not the host listened. So a program that
  *   does not listen is accused only where the function begins late (SIM_PACE=late).
  * - A query that answers cudaSuccess has told the host as much as waiting would, whether or not the answer was read.
- * What it does not see at all: loads and stores of the host; use by an old pointer that the stream orders after the new owner's allocation.
+ * What it does not see at all: loads and stores of the host; use by an old pointer that the stream orders after the new owner's allocation,
+ * unless a graph has kept it.
  * What it does not take for an order: the gate of a launch_hold, and what a kernel writes for the host to poll. */
 #ifndef SIM_CHECKER_H
 #define SIM_CHECKER_H
@@ -27,8 +28,10 @@ struct watched {
 
 /* The call on its way; every deed below is its. */
 void checker_call(const char *name, void *site);
-/* The deeds below are those of a node of a graph: of the call that put it there, in this launch. */
-void checker_node(const char *name, void *site, uint32_t launch);
+/* The deeds below are those of a node of a graph: of the call that put it there, in this launch. `newest`: what checker_newest_block answered then. */
+void checker_node(const char *name, void *site, uint32_t launch, uint32_t newest);
+/* The block allocated last. */
+uint32_t checker_newest_block(void);
 /* The call on its way, to be remembered in a node; only `call` and `site` mean something. */
 struct deed checker_caller(void);
 /* The same as work `number` of stream `s`; NULL: by the host. */

@@ -69,6 +69,7 @@ static cudaError_t end_adding(cudaError_t e, struct adding *a, cudaGraphNode_t *
         struct deed by = checker_caller();
         t->call = by.call;
         t->site = by.site;
+        t->newest = checker_newest_block();
         t->device = device_current();
         struct node *n = graph_add(a->g, t, a->before, a->count);
         if (t->block) graph_block_keep(n);

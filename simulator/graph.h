@@ -16,6 +16,7 @@ struct task {
     enum task_kind kind;
     const char    *call;               /* the call that made it, and where that stands: what reports name */
     void          *site;
+    uint32_t       newest;             /* the block allocated last when it was made: its pointers are meant for none that came later */
     int            device;
     char          *to;                 /* memset, copy, kernels */
     const char    *from;

@@ -138,7 +138,7 @@ static cudaError_t do_task(const struct task *t, struct stream *s)
 
 static void run_node(struct plan *p, struct stream *s)
 {
-    checker_node(p->task.call, p->task.site, launches);
+    checker_node(p->task.call, p->task.site, launches, p->task.newest);
     if (!do_task(&p->task, s)) return;
     /* a GPU finds out when the node runs; what it would find is known now (chosen: always a fault) */
     host_say("illegal address: a node of a graph (%s) touches memory that is not there, or not all of it, when the graph is launched.", p->task.call);
@@ -220,7 +220,7 @@ cudaError_t exec_launch(struct exec *x, struct stream *s)
     } else {
         e = cudaErrorMemoryAllocation;
     }
-    checker_node(call.call, call.site, 0);
+    checker_node(call.call, call.site, 0, 0);
     journal_quiet(false);
     return e;
 }

@@ -153,7 +153,7 @@ void report_missing_edge(const struct deed *earlier, const struct deed *later, c
 
 void report_late_use(const struct deed *freed, const struct deed *used)
 {
-    add("\n  To do:     call %s (%s) after %s (%s)", freed->call, place_of(freed), used->call, place_of(used));
+    add("\n  To do:     call %s (%s) after %s (%s)", freed->call, place_of(freed), freed->launch == used->launch ? used->call : call_in_words(used), place_of(used));
     if (freed->lane == HOST_LANE) add(", when the host has waited for %s.", report_stream(used));
     else if (freed->lane == used->lane) add(".");
     else add(", and make %s wait for %s first:\n             cudaEventRecord(event, %s), then cudaStreamWaitEvent(%s, event, 0).",

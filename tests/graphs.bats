@@ -96,6 +96,7 @@ accused() {
     accused before_the_launch "unordered writes"
     accused outlives "free before the use ends"
     accused freed_before_launch "use after free"
+    accused taken_over "use after free" "That address is block" "after the cudaGraphLaunch that runs launch_fill"
     accused launched_twice "unordered writes"
     accused leak "leak"
 }

@@ -188,6 +188,25 @@ static void freed_before_launch(void)
     if (!right) OK(cudaGraphLaunch(exec, s));
 }
 
+/* ... and its address is another block's by then. */
+static void taken_over(void)
+{
+    int *q;
+    OK(cudaMallocAsync((void **)&p, COUNT * sizeof *p, s));
+    if (right) OK(cudaFreeAsync(p, s));
+    if (right) OK(cudaMallocAsync((void **)&q, COUNT * sizeof *q, s));
+    begin();
+    OK(launch_fill(p, 1, COUNT, s));
+    OK(cudaStreamEndCapture(s, &graph));
+    OK(cudaGraphInstantiate(&exec, graph, 0));
+    if (!right) OK(cudaFreeAsync(p, s));
+    if (!right) OK(cudaMallocAsync((void **)&q, COUNT * sizeof *q, s));
+    SAME(1, p == q);
+    OK(launch_fill(q, 2, COUNT, s));
+    OK(cudaGraphLaunch(exec, s));
+    OK(cudaFreeAsync(q, s));
+}
+
 /* A graph built by hand, with and without the edge. */
 static void by_hand(void)
 {
@@ -232,7 +251,8 @@ static void launched_twice(void)
 static const struct { const char *name; void (*body)(void); } cases[] = {
     { "branches", branches }, { "reads", reads }, { "before_allocation", before_allocation }, { "free_early", free_early }, { "after_free", after_free },
     { "stale", stale }, { "outside", outside }, { "beside_the_launch", beside_the_launch }, { "beside_a_branch", beside_a_branch }, { "outlives", outlives },
-    { "leak", leak }, { "after_the_launch", after_the_launch }, { "freed_before_launch", freed_before_launch }, { "by_hand", by_hand }, { "launched_twice", launched_twice },
+    { "leak", leak }, { "after_the_launch", after_the_launch }, { "freed_before_launch", freed_before_launch }, { "taken_over", taken_over },
+    { "by_hand", by_hand }, { "launched_twice", launched_twice },
     { "before_the_launch", before_the_launch },
 };
 
