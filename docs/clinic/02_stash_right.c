@@ -1,0 +1,63 @@
+/* Clinic, case 2. The shape of https://github.com/meta-pytorch/torchrec/pull/4218 (TorchRec on PyTorch's allocator).
+ *
+ * An allocator of the program's own keeps the blocks that come back and gives them to the next who asks, all in one
+ * stream. To save memory, weights that are not needed for a while are copied to the host on a second stream, and their
+ * block is given back. */
+#include "kernels.h"
+#include "workbook.h"
+
+#define BYTES (64 * MiB)
+#define COUNT (BYTES / sizeof(int))
+
+static cudaStream_t compute, stashing;
+static cudaEvent_t order;
+static int *kept;                           /* a block that came back */
+static cudaEvent_t used;                    /* the end of its use in the second stream */
+
+static int *block_take(void)
+{
+    int *block = kept;
+    kept = NULL;
+    if (!block)
+        CHECK(cudaMallocAsync((void **)&block, BYTES, compute));
+    else
+        CHECK(cudaStreamWaitEvent(compute, used, 0));
+    return block;
+}
+
+static void block_give_back(int *block)
+{
+    kept = block;
+    CHECK(cudaEventRecord(used, stashing));
+}
+
+int main(void)
+{
+    int *stash;
+    CHECK(cudaStreamCreateWithFlags(&compute, cudaStreamNonBlocking));
+    CHECK(cudaStreamCreateWithFlags(&stashing, cudaStreamNonBlocking));
+    CHECK(cudaEventCreateWithFlags(&order, cudaEventDisableTiming));
+    CHECK(cudaEventCreateWithFlags(&used, cudaEventDisableTiming));
+    CHECK(cudaMallocHost((void **)&stash, BYTES));
+
+    int *weights = block_take();
+    CHECK(launch_fill(weights, 1, COUNT, compute));
+    CHECK(cudaEventRecord(order, compute));
+    CHECK(cudaStreamWaitEvent(stashing, order, 0));
+    CHECK(cudaMemcpyAsync(stash, weights, BYTES, cudaMemcpyDeviceToHost, stashing));
+    block_give_back(weights);
+
+    int *activations = block_take();
+    CHECK(launch_fill(activations, 7, COUNT, compute));
+    printf("the same block: %s\n", activations == weights ? "yes" : "no");
+    block_give_back(activations);
+    CHECK(cudaStreamSynchronize(compute));
+    CHECK(cudaStreamSynchronize(stashing));
+
+    int last = stash[COUNT - 1];
+    printf("stashed 1; the stash ends with %d\n", last);
+    CHECK(cudaFreeAsync(kept, compute));
+    CHECK(cudaStreamSynchronize(compute));
+    CHECK(cudaFreeHost(stash));
+    return last != 1;
+}

@@ -1,0 +1,62 @@
+/* Clinic, case 5. The shape of https://github.com/NVIDIA/cudf/issues/22284 (cuDF).
+ *
+ * Descriptions of columns are put together on the host and copied to the device. The buffer for that comes from a small
+ * pool of page-locked memory and goes back when the function returns. */
+#include "kernels.h"
+#include "workbook.h"
+
+#define NUMBERS 1024
+#define BYTES (NUMBERS * sizeof(int))
+#define BUSY (64 * MiB)
+
+static int *staging;                        /* the pool: one buffer */
+
+static int *staging_take(void)
+{
+    int *taken = staging;
+    staging = NULL;
+    return taken;
+}
+
+static void staging_give_back(int *buffer)
+{
+    staging = buffer;
+}
+
+/* Puts the description of column `number` into `description`, in the order of `stream`. */
+static void describe(int *description, int number, cudaStream_t stream)
+{
+    int *buffer = staging_take();
+    for (int i = 0; i < NUMBERS; i++)
+        buffer[i] = number;
+    CHECK(cudaMemcpyAsync(description, buffer, BYTES, cudaMemcpyHostToDevice, stream));
+    staging_give_back(buffer);
+}
+
+int main(void)
+{
+    int *busy, *descriptions, *results;
+    cudaStream_t stream;
+    CHECK(cudaStreamCreate(&stream));
+    CHECK(cudaMallocHost((void **)&staging, BYTES));
+    CHECK(cudaMallocHost((void **)&results, 2 * BYTES));
+    CHECK(cudaMallocAsync((void **)&descriptions, 2 * BYTES, stream));
+    CHECK(cudaMallocAsync((void **)&busy, BUSY, stream));
+
+    for (int i = 0; i < 100; i++)           /* what the stream has to do before */
+        CHECK(launch_fill(busy, i, BUSY / sizeof(int), stream));
+    describe(descriptions, 1, stream);
+    describe(descriptions + NUMBERS, 2, stream);
+
+    CHECK(cudaMemcpyAsync(results, descriptions, 2 * BYTES, cudaMemcpyDeviceToHost, stream));
+    CHECK(cudaFreeAsync(busy, stream));
+    CHECK(cudaFreeAsync(descriptions, stream));
+    CHECK(cudaStreamSynchronize(stream));
+    int first = results[0], second = results[NUMBERS];
+    printf("columns described: 1 2; found on the device: %d %d\n", first, second);
+
+    CHECK(cudaStreamDestroy(stream));
+    CHECK(cudaFreeHost(staging));
+    CHECK(cudaFreeHost(results));
+    return first != 1 || second != 2;
+}
