@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# What a GPU, compute-sanitizer and the simulated device say to each program of the clinic: clinic.sh [FILE.md], by default build/clinic.md.
+# What a GPU, compute-sanitizer and the simulated device say to each program of the clinic: clinic.sh [FILE.md [CASE]],
+# by default build/clinic.md and all cases.
 #
 # For a machine with GPUs (case 9 needs two), a CUDA toolkit, gcc and make; it needs neither network nor the tools of the test suite. Each
 # program of docs/clinic runs plainly, alone; then under compute-sanitizer, eight at a time; then on the simulated device. A run may take
@@ -15,7 +16,7 @@ rm -rf "$FOLDER"
 mkdir -p "$FOLDER" || exit 1
 unset "${!SIM_@}" MAKEFLAGS MAKELEVEL
 
-names=(docs/clinic/*.c)
+names=(docs/clinic/"${2:-}"*.c)
 names=("${names[@]##*/}")
 names=("${names[@]%.c}")
 make -s -k -j"$(nproc)" BACKEND=gpu "${names[@]/#/build/gpu/docs/clinic/}" >"$FOLDER/build" 2>&1 || { cat "$FOLDER/build" >&2; exit 1; }
@@ -55,6 +56,7 @@ ending() { # how a run ended, and the last line that it printed
 first_error() { # the first line in which compute-sanitizer says what is wrong
     local error status
     status=$(cat "$1.status")
+    [ "$status" != 77 ] || { echo -; return; }
     error=$(sed -n 's/^=========  *//p' "$1.out" | grep -m 1 -E '^(Invalid|Misaligned|Program hit|Race|Warning: Race|Error|Memory|Potential|Malloc/Free|Address|Use)' |
         sed 's/|/\//g; s/0x[0-9a-f]*/ADDRESS/g' | cut -c 1-120)
     case $status in 124 | 137) error="stopped after $SECONDS_EACH s${error:+; $error}" ;; esac
