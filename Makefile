@@ -17,7 +17,9 @@ LESSONS := $(sort $(basename $(notdir $(wildcard solutions/[0-9][0-9]_*.c tests/
 SOLUTIONS := $(sort $(basename $(notdir $(wildcard solutions/[0-9][0-9]_*.c))))
 NUMBERS := $(sort $(foreach lesson,$(LESSONS),$(firstword $(subst _, ,$(lesson)))))
 SHORT := $(patsubst 0%,%,$(filter 0%,$(NUMBERS)))
-RUNNING := run $(foreach number,$(NUMBERS) $(SHORT),$(number) solution-$(number))
+CASES := $(patsubst docs/clinic/%_wrong.c,%,$(wildcard docs/clinic/[0-9][0-9]_*_wrong.c))
+CASE_NUMBERS := $(sort $(foreach case,$(CASES),$(firstword $(subst _, ,$(case)))))
+RUNNING := run $(foreach number,$(NUMBERS) $(SHORT),$(number) solution-$(number)) $(CASE_NUMBERS:%=clinic-%) $(CASE_NUMBERS:%=repaired-%)
 lesson = $(firstword $(filter $(1)_%,$(LESSONS)))
 
 # BACKEND=simulator or BACKEND=gpu; left out, the best one there. A command that runs programs says which, and why, in its first line.
@@ -34,6 +36,7 @@ endif
 
 # SANITIZE=address,undefined or SANITIZE=thread builds the simulated device and the programs in a folder of their own.
 comma := ,
+percent := %
 SIMULATOR := build/simulator$(if $(SANITIZE),-$(subst $(comma),-,$(SANITIZE)))
 LIBRARY := $(SIMULATOR)/libcudart.so.13
 OBJECTS := $(patsubst simulator/%.c,$(SIMULATOR)/objects/%.o,$(wildcard simulator/*.c))
@@ -71,6 +74,16 @@ $(NUMBERS:%=check-%): check-%: $(LIBRARY)
 	@set -o pipefail; LESSON="$(or $(LESSON),lessons/$(call lesson,$*).c)" \
 	bats --tap tests/$(call lesson,$*).bats 2>&1 | awk -v lesson=$(call lesson,$*) -f tests/report.awk
 $(SHORT:%=check-%): check-%: check-0%
+
+## make clinic-03     build and run case 03 of the book's clinic, a broken program
+.PHONY: $(CASE_NUMBERS:%=clinic-%)
+$(CASE_NUMBERS:%=clinic-%): clinic-%: build/$(DEVICE)/docs/clinic/$$(filter $$*_$$(percent),$(CASES))_wrong
+	@$<
+
+## make repaired-03   the same program, repaired
+.PHONY: $(CASE_NUMBERS:%=repaired-%)
+$(CASE_NUMBERS:%=repaired-%): repaired-%: build/$(DEVICE)/docs/clinic/$$(filter $$*_$$(percent),$(CASES))_right
+	@$<
 
 ## make list          the lessons
 .PHONY: list
@@ -124,7 +137,7 @@ $(SIMULATOR)/tests/simulator/inside_%: tests/simulator/inside_%.c $(SHARED) $(OB
 	$(call compile,$<,$@,build/cuda,-Isimulator $(OBJECTS) -pthread -ldl)
 
 build/gpu/%: %.c $(SHARED) build/gpu/kernels.o
-	$(call compile,$<,$@,build/gpu,build/gpu/kernels.o -Lbuild/gpu/lib -Wl$(comma)-rpath$(comma)'$$ORIGIN/../lib' -lcudart -lstdc++)
+	$(call compile,$<,$@,build/gpu,build/gpu/kernels.o -Lbuild/gpu/lib -Wl$(comma)-rpath$(comma)'$$ORIGIN/../lib:$$ORIGIN/../../lib' -lcudart -lstdc++)
 
 # One program for the checks, wherever its source lies: LESSON=FILE.c PROGRAM=FILE
 .PHONY: program

@@ -4,7 +4,8 @@
 #
 # For a machine with GPUs (case 9 needs two), a CUDA toolkit, gcc and make; it needs neither network nor the tools of the test suite. Each
 # program of docs/clinic runs plainly, alone; then under compute-sanitizer, eight at a time; then on the simulated device. A run may take
-# SECONDS_EACH (20) seconds. FILE.md receives the tables, FILE.d what was printed. Exit status 0: the tables are whole.
+# SECONDS_EACH (20) seconds. FILE.md receives the tables, FILE.txt what each printed on the GPU,
+# FILE.d all that was printed. Exit status 0: the tables are whole.
 # shellcheck disable=SC2317  # one_sanitized is called by the shells that xargs starts
 set -u
 file=$(realpath -m "${1:-build/clinic.md}")
@@ -95,4 +96,8 @@ rows() { # rows wrong|right
     echo
     rows right
 } >"$file"
+for name in "${names[@]}"; do
+    echo "== $name: $(cat "$FOLDER/$name.gpu.status")"
+    cat "$FOLDER/$name.gpu.out"
+done >"${file%.md}.txt"
 cat "$file"

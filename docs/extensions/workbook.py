@@ -8,6 +8,7 @@
     .. journal-run:: solutions/07_trim                 lines of the run's journal
        :lines: start grow cudaFreeAsync exit           those of these calls and deeds, the first of each kind
     .. solution-difference:: 06_release_threshold      what the solution changes in the student's file
+    .. solution-difference:: docs/clinic/03_barrier    what 03_barrier_right.c changes in 03_barrier_wrong.c
     .. memory-picture:: solutions/06_release_threshold memory over calls (memory_picture.py)
     .. order-picture:: solutions/01_first_allocation   calls and device work over time (order_picture.py)
     .. recorded-tables:: docs/recorded/gpu.md          the tables of a Markdown file that a script printed, and its other lines
@@ -138,6 +139,8 @@ def command_of(program, arguments, environment):
     before, after = "".join(f"{pair} " for pair in environment), f' ARGS="{" ".join(arguments)}"' if arguments else ""
     if folder in ("lessons", "solutions"):
         return f"$ {before}make {'solution-' if folder == 'solutions' else ''}{name[:2]}{after}"
+    if folder == "docs/clinic":
+        return f"$ {before}make {'clinic' if name.endswith('_wrong') else 'repaired'}-{name[:2]}"
     return f"$ make program LESSON={program}.c PROGRAM=build/wrong\n$ {before}LD_LIBRARY_PATH=build/simulator build/wrong {' '.join(arguments)}"
 
 
@@ -203,14 +206,15 @@ class SolutionDifference(LiteralInclude):
     """literalinclude with :diff:, whose first two lines then name the files from the top of the repository."""
 
     def run(self):
-        lesson = self.arguments[0]
-        self.arguments[0], self.options["diff"] = f"/../solutions/{lesson}.c", f"/../lessons/{lesson}.c"
-        self.env.note_dependency(str(ROOT / f"lessons/{lesson}.c"))
+        name = self.arguments[0]
+        before, after = (f"{name}_wrong.c", f"{name}_right.c") if "/" in name else (f"lessons/{name}.c", f"solutions/{name}.c")
+        self.arguments[0], self.options["diff"] = f"/../{after}", f"/../{before}"
+        self.env.note_dependency(str(ROOT / before))
         found = super().run()
         for node in found:
             for code in node.findall(nodes.literal_block):
                 lines = code.rawsource.splitlines()
-                lines[:2] = [f"--- lessons/{lesson}.c", f"+++ solutions/{lesson}.c"] if lines else ["(no difference)"]
+                lines[:2] = [f"--- {before}", f"+++ {after}"] if lines else ["(no difference)"]
                 code.rawsource = "\n".join(lines)
                 code.children = [nodes.Text(code.rawsource)]
         return found
