@@ -1,11 +1,11 @@
 /* Clinic, case 1. The shape of https://github.com/facebookincubator/velox/pull/17840 (Velox on cuDF).
  *
  * A stage packs tables on its stream. The next stage works on another stream: it waits until a table is packed, copies
- * it, and drops the packed one. The owner of a buffer frees it when it is dropped. The packing stage goes on at once. */
+ * it, and drops the packed one. The owner of a buffer frees it when it is dropped. The packing stage goes on. */
 #include "kernels.h"
 #include "workbook.h"
 
-#define BYTES (64 * MiB)
+#define BYTES (16 * MiB)
 #define COUNT (BYTES / sizeof(int))
 
 struct buffer {

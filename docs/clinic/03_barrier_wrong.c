@@ -6,7 +6,7 @@
 #include "workbook.h"
 
 #define WORKERS 3
-#define BYTES (64 * MiB)
+#define BYTES (16 * MiB)
 #define COUNT (BYTES / sizeof(int))
 
 static cudaEvent_t event;

@@ -8,7 +8,7 @@
 
 #include <pthread.h>
 
-#define BYTES (64 * MiB)
+#define BYTES (32 * MiB)
 #define COUNT (BYTES / sizeof(int))
 
 static struct {

@@ -7,7 +7,7 @@
 
 #define NUMBERS 1024
 #define BYTES (NUMBERS * sizeof(int))
-#define BUSY (64 * MiB)
+#define BUSY (16 * MiB)
 
 static int *staging;                        /* the pool: one buffer */
 

@@ -5,7 +5,7 @@
 #include "kernels.h"
 #include "workbook.h"
 
-#define BYTES (64 * MiB)
+#define BYTES (16 * MiB)
 #define COUNT (BYTES / sizeof(int))
 
 static cudaStream_t capturing, forked;

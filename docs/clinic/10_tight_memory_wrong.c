@@ -6,7 +6,7 @@
 #include "workbook.h"
 
 #define HALF (64 * MiB)
-#define COUNT (HALF / sizeof(int))
+#define COUNT (16 * MiB / sizeof(int))
 
 static cudaMemPool_t pool;
 
@@ -45,7 +45,7 @@ int main(void)
 
     int *whole = allocate(2 * HALF, streams[2]);
     if (whole) {
-        CHECK(launch_fill(whole, 3, 2 * COUNT, streams[2]));
+        CHECK(launch_fill(whole, 3, 2 * HALF / sizeof(int), streams[2]));
         CHECK(cudaFreeAsync(whole, streams[2]));
     }
     CHECK(cudaDeviceSynchronize());
