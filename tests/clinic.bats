@@ -83,7 +83,7 @@ judge_repaired() {
             grep -qF "<$link>" docs/clinic.rst || complain "The page does not link $link, which $name names."
         done <"$BATS_TEST_TMPDIR/links"
         grep -q "^Case ${name%%_*}:\|^Case ${name:1:1}:" docs/clinic.rst || complain "The page has no case ${name%%_*}."
-        for file in program-run::\ docs/clinic/"$name"_{wrong,right} "solution-difference:: docs/clinic/$name"; do
+        for file in program-run::\ docs/clinic/"$name"_{wrong,right} "solution-difference:: docs/clinic/${name}_right"; do
             grep -qxE " *\.\. $file" docs/clinic.rst || complain "The page lacks: $file"
         done
     done

@@ -8,7 +8,7 @@
     .. journal-run:: solutions/07_trim                 lines of the run's journal
        :lines: start grow cudaFreeAsync exit           those of these calls and deeds, the first of each kind
     .. solution-difference:: 06_release_threshold      what the solution changes in the student's file
-    .. solution-difference:: docs/clinic/03_barrier    what 03_barrier_right.c changes in 03_barrier_wrong.c
+    .. solution-difference:: docs/clinic/03_barrier_right    what it changes in 03_barrier_wrong.c
     .. memory-picture:: solutions/06_release_threshold memory over calls (memory_picture.py)
     .. order-picture:: solutions/01_first_allocation   calls and device work over time (order_picture.py)
     .. recorded-tables:: docs/recorded/gpu.md          the tables of a Markdown file that a script printed, and its other lines
@@ -207,7 +207,7 @@ class SolutionDifference(LiteralInclude):
 
     def run(self):
         name = self.arguments[0]
-        before, after = (f"{name}_wrong.c", f"{name}_right.c") if "/" in name else (f"lessons/{name}.c", f"solutions/{name}.c")
+        before, after = (f"{name.removesuffix('right')}wrong.c", f"{name}.c") if "/" in name else (f"lessons/{name}.c", f"solutions/{name}.c")
         self.arguments[0], self.options["diff"] = f"/../{after}", f"/../{before}"
         self.env.note_dependency(str(ROOT / before))
         found = super().run()
