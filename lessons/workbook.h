@@ -1,4 +1,4 @@
-/* What the lessons share: CHECK, an argument in MiB, the figures of a pool, a gate for launch_hold.
+/* What the lessons share: CHECK, an argument in MiB, the figures of a pool, a gate for launch_hold, a second process.
  *
  * Exit statuses of every lesson: 0 all is well; 1 a CUDA call failed or the program found something wrong;
  * 2 a bad argument; 3 (simulated device only) a hazard: an access that the stream order does not allow; 77 skipped: this
@@ -113,5 +113,138 @@ static inline void gate_destroy(volatile int *gate)
 {
     CHECK(cudaFreeHost((void *)gate));
 }
+
+/* ---- A second process: for lessons that define _GNU_SOURCE before their first include ----
+ *
+ * split() makes it, and a socket between the two. tell() sends bytes, hear() waits for them: who hears does nothing else,
+ * so what the two print has one order. When one of them ends early, or has not been heard of for SILENCE seconds, the
+ * other says so and ends with status 1. The first does not exit before the second, and the second dies with the first. */
+#ifdef _GNU_SOURCE
+
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#ifndef SILENCE
+#define SILENCE 15
+#endif
+
+static int other;                       /* the socket to the other process */
+static pid_t second;                    /* in the first process: the second one. 0 in the second */
+
+/* Only what a signal handler may do. */
+static inline void say_of_other(const char *what)
+{
+    const char *who = second ? "first process: the second one " : "second process: the first one ";
+    if (write(STDERR_FILENO, who, strlen(who)) > 0 && write(STDERR_FILENO, what, strlen(what)) > 0)
+        return;
+}
+
+static inline void on_signal(int number)
+{
+    say_of_other(number == SIGALRM ? "has not been heard of for too long. Does each wait for the other, or the device for ever?\n"
+                                   : "has died.\n");
+    _exit(1);
+}
+
+static inline void lost(void)
+{
+    say_of_other("has ended before it said what was waited for.\n");
+    exit(1);
+}
+
+static inline void tell(const void *data, size_t bytes)
+{
+    alarm(SILENCE);
+    if (send(other, data, bytes, MSG_NOSIGNAL) != (ssize_t)bytes)
+        lost();
+}
+
+static inline void hear(void *data, size_t bytes)
+{
+    alarm(SILENCE);
+    if (recv(other, data, bytes, MSG_WAITALL) != (ssize_t)bytes)
+        lost();
+}
+
+/* For the first process: waits until the second has ended; its exit status, or 1 when a signal killed it. */
+static inline int join(void)
+{
+    int status = 0;
+    close(other);
+    if (waitpid(second, &status, 0) != second)
+        return 0;                       /* it was waited for before */
+    if (WIFSIGNALED(status))
+        fprintf(stderr, "first process: the second one died of signal %d (%s)\n", WTERMSIG(status), strsignal(WTERMSIG(status)));
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+}
+
+static inline void join_at_exit(void)
+{
+    join();
+}
+
+/* Two processes from here on; 1 in the second. It comes before the first CUDA call: after one, none works in a child. */
+static inline int split(void)
+{
+    int ends[2];
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    signal(SIGALRM, on_signal);
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0 || (second = fork()) < 0) {
+        perror("a second process");
+        exit(1);
+    }
+    if (second != 0) {
+        atexit(join_at_exit);
+    } else {
+        signal(SIGHUP, on_signal);
+        prctl(PR_SET_PDEATHSIG, SIGHUP);
+    }
+    other = ends[second == 0];
+    close(ends[second != 0]);
+    return second == 0;
+}
+
+/* For the first process, before the second was told anything: this machine has not what the lesson needs. */
+static inline void skip(const char *what, cudaError_t answer)
+{
+    kill(second, SIGKILL);
+    waitpid(second, NULL, 0);
+    printf("skipped: %s: %s\n", what, cudaGetErrorName(answer));
+    exit(77);
+}
+
+/* Lesson 13 writes these two by hand. A descriptor travels beside at least one byte. */
+static inline void tell_descriptor(int descriptor)
+{
+    union { struct cmsghdr head; char room[CMSG_SPACE(sizeof(int))]; } control = {0};
+    struct iovec data = {&descriptor, sizeof descriptor};
+    struct msghdr message = {.msg_iov = &data, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
+    control.head.cmsg_level = SOL_SOCKET;
+    control.head.cmsg_type = SCM_RIGHTS;
+    control.head.cmsg_len = CMSG_LEN(sizeof descriptor);
+    memcpy(CMSG_DATA(&control.head), &descriptor, sizeof descriptor);
+    alarm(SILENCE);
+    if (sendmsg(other, &message, MSG_NOSIGNAL) < 0)
+        lost();
+}
+
+static inline int hear_descriptor(void)
+{
+    union { struct cmsghdr head; char room[CMSG_SPACE(sizeof(int))]; } control = {0};
+    int descriptor = -1;
+    struct iovec data = {&descriptor, sizeof descriptor};
+    struct msghdr message = {.msg_iov = &data, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
+    alarm(SILENCE);
+    if (recvmsg(other, &message, MSG_CMSG_CLOEXEC) <= 0 || CMSG_FIRSTHDR(&message) == NULL)
+        lost();
+    memcpy(&descriptor, CMSG_DATA(&control.head), sizeof descriptor);
+    return descriptor;
+}
+
+#endif
 
 #endif

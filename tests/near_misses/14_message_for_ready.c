@@ -1,0 +1,117 @@
+/* The importer takes the message for the end of the fill. Caught by: "the fill may still run" */
+#define _GNU_SOURCE
+#include "kernels.h"
+#include "workbook.h"
+
+#define BY_DESCRIPTOR cudaMemHandleTypePosixFileDescriptor
+
+static int last_of(const int *block, size_t count, cudaStream_t stream)
+{
+    int value = 0;
+    CHECK(cudaMemcpyAsync(&value, block + count - 1, sizeof value, cudaMemcpyDeviceToHost, stream));
+    CHECK(cudaStreamSynchronize(stream));
+    return value;
+}
+
+/* An event of several processes: it takes no time, and another process can get it as bytes. */
+static cudaEvent_t event_create(void)
+{
+    cudaEvent_t event;
+    CHECK(cudaEventCreateWithFlags(&event, cudaEventInterprocess | cudaEventDisableTiming));
+    return event;
+}
+
+static void tell_event(cudaEvent_t event)
+{
+    cudaIpcEventHandle_t handle;
+    CHECK(cudaIpcGetEventHandle(&handle, event));
+    tell(&handle, sizeof handle);
+}
+
+static cudaEvent_t hear_event(void)
+{
+    cudaIpcEventHandle_t handle;
+    cudaEvent_t event;
+    hear(&handle, sizeof handle);
+    CHECK(cudaIpcOpenEventHandle(&event, handle));
+    return event;
+}
+
+static int exporter(int argc, char **argv)
+{
+    size_t bytes = mib_argument(argc, argv, 8) * MiB, count = bytes / sizeof(int);
+    struct cudaMemPoolProps props = {.allocType = cudaMemAllocationTypePinned, .handleTypes = BY_DESCRIPTOR,
+                                     .location = {.type = cudaMemLocationTypeDevice, .id = 0}};
+    struct cudaMemPoolPtrExportData place;
+    cudaMemPool_t pool;
+    cudaStream_t stream;
+    int *block, descriptor;
+    cudaError_t made = cudaMemPoolCreate(&pool, &props);
+    if (made != cudaSuccess)
+        skip("no pool can be made for file descriptors here (cudaMemPoolCreate)", made);
+    CHECK(cudaStreamCreate(&stream));
+    CHECK(cudaMemPoolExportToShareableHandle(&descriptor, pool, BY_DESCRIPTOR, 0));
+    tell_descriptor(descriptor);
+    close(descriptor);
+
+    cudaEvent_t ready = event_create();
+    CHECK(cudaMallocFromPoolAsync((void **)&block, bytes, pool, stream));
+    CHECK(launch_fill(block, 7, count, stream));
+    CHECK(cudaEventRecord(ready, stream));
+    CHECK(cudaMemPoolExportPointer(&place, block));
+    tell(&place, sizeof place);
+    tell(&count, sizeof count);
+    tell_event(ready);                  /* recorded before it is told: who hears of it can wait for it */
+
+    cudaEvent_t finished = hear_event();
+    CHECK(cudaStreamWaitEvent(stream, finished, 0));
+    int value = last_of(block, count, stream);
+    printf("exporter  the block holds %d\n", value);
+    CHECK(cudaFreeAsync(block, stream));
+    CHECK(cudaStreamSynchronize(stream));
+    printf("exporter  has freed it: used %zu MiB\n", used_mib(pool));
+
+    tell("e", 1);                       /* now nobody needs the two events any more */
+    int status = join();
+    CHECK(cudaEventDestroy(finished));
+    CHECK(cudaEventDestroy(ready));
+    CHECK(cudaStreamDestroy(stream));
+    CHECK(cudaMemPoolDestroy(pool));
+    return status != 0 ? status : value != 8;
+}
+
+static int importer(void)
+{
+    struct cudaMemPoolPtrExportData place;
+    cudaMemPool_t pool;
+    cudaStream_t stream;
+    int *block, descriptor = hear_descriptor();
+    size_t count;
+    char end;
+    CHECK(cudaMemPoolImportFromShareableHandle(&pool, (void *)(uintptr_t)descriptor, BY_DESCRIPTOR, 0));
+    close(descriptor);
+    hear(&place, sizeof place);
+    hear(&count, sizeof count);
+    CHECK(cudaStreamCreate(&stream));
+    CHECK(cudaMemPoolImportPointer((void **)&block, pool, &place));
+
+    cudaEvent_t ready = hear_event(), finished = event_create();
+    CHECK(launch_add(block, 1, count, stream));
+    CHECK(cudaFreeAsync(block, stream));
+    CHECK(cudaEventRecord(finished, stream));
+    printf("importer  has put its add and its free into its stream\n");
+    tell_event(finished);
+
+    hear(&end, sizeof end);             /* the exporter has waited for the event */
+    CHECK(cudaStreamSynchronize(stream));
+    CHECK(cudaEventDestroy(ready));
+    CHECK(cudaEventDestroy(finished));
+    CHECK(cudaStreamDestroy(stream));
+    CHECK(cudaMemPoolDestroy(pool));
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    return split() ? importer() : exporter(argc, argv);
+}
