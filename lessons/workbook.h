@@ -191,17 +191,21 @@ static inline void join_at_exit(void)
 static inline int split(void)
 {
     int ends[2];
+    pid_t first = getpid();
     setvbuf(stdout, NULL, _IOLBF, 0);
     signal(SIGALRM, on_signal);
+    signal(SIGHUP, on_signal);
     if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0 || (second = fork()) < 0) {
         perror("a second process");
         exit(1);
     }
     if (second != 0) {
+        signal(SIGHUP, SIG_DFL);
         atexit(join_at_exit);
     } else {
-        signal(SIGHUP, on_signal);
         prctl(PR_SET_PDEATHSIG, SIGHUP);
+        if (getppid() != first)
+            raise(SIGHUP);              /* it died before it was watched */
     }
     other = ends[second == 0];
     close(ends[second != 0]);
