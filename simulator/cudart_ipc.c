@@ -63,6 +63,7 @@ cudaError_t cudaMemPoolImportFromShareableHandle(cudaMemPool_t *pool, void *hand
     if (!e && (!pool || !handle || flags)) e = cudaErrorInvalidValue;
     if (!e && type == cudaMemHandleTypeFabric) e = cudaErrorNotSupported;
     if (!e && type != cudaMemHandleTypePosixFileDescriptor) e = cudaErrorInvalidValue;
+    if (!e) journal_text("descriptor", share_descriptor_is((int)(intptr_t)handle));
     if (!e) e = share_import((int)(intptr_t)handle, &p);
     journal_pool(p);
     journal_process(p);

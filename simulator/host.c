@@ -333,15 +333,25 @@ static void with_pid(char *to, size_t size, const char *path, bool behind)
     else snprintf(to, size, "%s", path);
 }
 
+/* Under a number above those that programs count on: a program that closes a descriptor and uses it is told the same with and without a journal. */
+static int open_high(const char *name)
+{
+    int low = open(name, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    int high = low < 0 ? -1 : fcntl(low, F_DUPFD_CLOEXEC, HOST_FIRST_NUMBER);
+    if (high < 0) return low;
+    close(low);                        /* before the lock, which would go with it */
+    return high;
+}
+
 host_file *host_open(const char *path)
 {
     char name[4096];
     with_pid(name, sizeof name, path, false);
-    int descriptor = open(name, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    int descriptor = open_high(name);
     if (descriptor >= 0 && is_taken(descriptor)) {
         close(descriptor);
         with_pid(name, sizeof name, path, true);
-        descriptor = open(name, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+        descriptor = open_high(name);
     }
     if (descriptor >= 0 && ftruncate(descriptor, 0) && errno != EINVAL) {      /* EINVAL: a pipe or a terminal */
         close(descriptor);

@@ -80,6 +80,7 @@ void host_source_line(const void *site, char *place, size_t size);
 /* A file for the journal. What is written after a fork, by the child, goes nowhere. "%p" in the path stands for the pid. While one living process
  * writes a file, another that opens it gets PATH.PID instead (a program and the processes that it starts have one environment). */
 typedef struct host_file host_file;
+#define HOST_FIRST_NUMBER 200           /* of our own descriptors (chosen) */
 host_file *host_open(const char *path); /* created or emptied; NULL with a sentence in host_open_error */
 const char *host_open_error(void);
 void host_write(host_file *file, const char *text, size_t bytes);

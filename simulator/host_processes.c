@@ -15,7 +15,6 @@
 
 #include "host.h"
 
-#define FIRST_NUMBER 200               /* of our own descriptors (chosen) */
 #define NAME "simulated-device"
 
 /* ---- processes ---- */
@@ -93,7 +92,7 @@ void host_unlock_between(uint64_t *lock)
 
 int host_file_for_us(int file)
 {
-    int high = fcntl(file, F_DUPFD_CLOEXEC, FIRST_NUMBER);
+    int high = fcntl(file, F_DUPFD_CLOEXEC, HOST_FIRST_NUMBER);
     return high >= 0 ? high : fcntl(file, F_DUPFD_CLOEXEC, 0);
 }
 

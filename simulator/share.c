@@ -29,6 +29,11 @@ cudaError_t share_pool(struct pool *p, int *descriptor)
     return cudaSuccess;
 }
 
+const char *share_descriptor_is(int descriptor)
+{
+    return !host_file_is_open(descriptor) ? "closed" : host_file_is_memory(descriptor) ? "a pool" : "another file";
+}
+
 cudaError_t share_import(int descriptor, struct pool **p)
 {
     if (!host_file_is_open(descriptor)) return cudaErrorUnknown;

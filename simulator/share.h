@@ -13,6 +13,8 @@
 cudaError_t share_pool(struct pool *p, int *descriptor);
 /* The pool of a descriptor; the same one each time. measured: closed, or not a pool: cudaErrorUnknown. */
 cudaError_t share_import(int descriptor, struct pool **p);
+/* What a descriptor is in this process, in words for the journal: "a pool", "another file", "closed". */
+const char *share_descriptor_is(int descriptor);
 /* The bytes for a block at its start. */
 cudaError_t share_pointer(const void *pointer, struct cudaMemPoolPtrExportData *data);
 /* The block of those bytes. measured: a second import gives the same address, and one free ends both. */

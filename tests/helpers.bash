@@ -13,6 +13,8 @@
 #   lesson_setup NAME          compiles $LESSON (default: solutions/NAME.c) in a folder of its own
 #   run_lesson [ARGUMENT...]   runs it; sets $status, $output, $errors (what it printed on stdout and stderr) and $journal (a file)
 #                              SIM_ENV=(SIM_PACE=late) before it gives the simulated device more environment
+#   run_both [ARGUMENT...]     the same for a program of two processes: $journal then holds the lines of both, each with "of":
+#                              "exporter", the process that exported a pool (else the one that came first), or "importer"
 #   expect_output NAME         stdout is tests/expected/NAME.txt; lines that begin with "~" depend on the machine and are compared
 #                              in their words, not in their numbers (tests/machine.sed)
 #   expect_journal JQ SENTENCE [JQ]   the boolean JQ holds for the journal as one array; SENTENCE says what is expected of the
@@ -88,7 +90,7 @@ run_lesson() {
     while folder=$CHECK_FOLDER/$BATS_TEST_NUMBER-$count && [ -e "$folder" ]; do count=$((count + 1)); done
     mkdir -p "$folder"
     CHECK_RUN=$folder CHECK_COMMAND="${CHECK_NAME%%_*}${1:+ ARGS=\"$*\"}"
-    journal=$folder/journal.jsonl
+    journal=$folder/journal.jsonl journals=()
     tests/run.sh "$folder" LD_LIBRARY_PATH="$CHECK_LIBRARY" SIM_JOURNAL="$ROOT/$journal" "${SIM_ENV[@]}" -- "$ROOT/$CHECK_FOLDER/program" "$@"
     status=$(cat "$folder/status")
     output=$(head -c 100000 "$folder/stdout" | tr -d '\000')
@@ -105,6 +107,19 @@ run_lesson() {
     mv "$folder/refused" "$CHECK_FOLDER/refused"
     { printed; try_it; } >>"$CHECK_FOLDER/refused"
     refuse
+}
+
+# A process that lives beside the first has a journal of its own.
+run_both() {
+    local file exporter
+    run_lesson "$@"
+    [ -s "$journal" ] || return 0
+    journals=("$journal"*)
+    exporter=$(grep -l '"cudaMemPoolExportToShareableHandle".*"cudaSuccess"' "${journals[@]}" | head -n 1)
+    journal=$CHECK_RUN/both.jsonl
+    for file in "${journals[@]}"; do
+        jq -c --arg of "$([ "$file" = "${exporter:-${journals[0]}}" ] && echo exporter || echo importer)" '. + {of: $of}' "$file"
+    done >"$journal"
 }
 
 signal_sentence() {
@@ -210,6 +225,12 @@ expect_journal() {
     return 1
 }
 
+# The boolean JQ holds for the journal of each process.
+each_journal() {
+    local file
+    for file in "${journals[@]:-$journal}"; do jq -e -s "$1" "$file" >/dev/null 2>&1 || return; done
+}
+
 expect_clean() {
     if grep -q '^hazard:' <<<"$errors"; then
         tell "Expected: a program whose every access is ordered." "Happened: the simulated device found a hazard."
@@ -217,13 +238,13 @@ expect_clean() {
         tell "Expected: exit status 0." "Happened: exit status $status."
     elif [ ! -s "$journal" ]; then
         tell "Expected: CUDA calls." "Happened: the program made none: the journal of the simulated device is empty."
-    elif ! jq -e -s 'last.did == "exit"' "$journal" >/dev/null 2>&1; then
+    elif ! each_journal 'last.did == "exit"'; then
         tell "Expected: a program that returns from main or calls exit." "Happened: it left in another way: its journal has no last line."
-    elif ! jq -e -s 'last.hazards == 0' "$journal" >/dev/null; then
+    elif ! each_journal 'last.hazards == 0'; then
         tell "Expected: a program whose every access is ordered." "Happened: the simulated device found a hazard."
-    elif ! jq -e -s 'last.live == 0' "$journal" >/dev/null; then
-        tell "Expected: everything that was allocated is freed at the end." "Happened: allocations left: $(jq -r -s 'last.live' "$journal")."
-    elif ! jq -e -s 'all(.[]; .did != "unsupported")' "$journal" >/dev/null; then
+    elif ! each_journal 'last.live == 0'; then
+        tell "Expected: everything that was allocated is freed at the end." "Happened: allocations left: $(jq -r -s '[.[] | select(.did == "exit").live] | add' "$journal")."
+    elif ! each_journal 'all(.[]; .did != "unsupported")'; then
         tell "Expected: calls that the simulated device knows." "Happened: $(jq -r -s '[.[] | select(.did == "unsupported").call] | unique | join(", ")' "$journal")."
     else
         return 0

@@ -1,4 +1,4 @@
-/* The importer closes what it got before it has imported the pool. Caught by: "until the import" */
+/* The importer closes what it got before it has imported the pool. Caught by: "until the import is done" */
 #define _GNU_SOURCE
 #include "kernels.h"
 #include "workbook.h"

@@ -1,4 +1,4 @@
-/* Exports, closes, sends: the number is all that is left. Caught by: "close it after sendmsg" */
+/* Exports, closes, sends: the number is all that is left. Caught by: "Close it after sendmsg" */
 #define _GNU_SOURCE
 #include "kernels.h"
 #include "workbook.h"

@@ -1,4 +1,4 @@
-/* The control message has a type and no level: the kernel overlooks it. Caught by: "SOL_SOCKET" */
+/* The control message has a type and no level: the kernel overlooks it. Caught by: "level SOL_SOCKET" */
 #define _GNU_SOURCE
 #include "kernels.h"
 #include "workbook.h"

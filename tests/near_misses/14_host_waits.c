@@ -1,4 +1,4 @@
-/* Both hosts wait until their streams are done: right, but no work of the two overlaps. Caught by: "without the host's waiting" */
+/* Both hosts wait until their streams are done: right, but no work of the two overlaps. Caught by: "the event is there for that" */
 #define _GNU_SOURCE
 #include "kernels.h"
 #include "workbook.h"

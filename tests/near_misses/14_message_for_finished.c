@@ -1,4 +1,4 @@
-/* The exporter takes the message for the end of the importer's work. Caught by: "waits for the importer's event" */
+/* The exporter takes the message for the end of the importer's work. Caught by: "the exporter waits for the importer's event" */
 #define _GNU_SOURCE
 #include "kernels.h"
 #include "workbook.h"

@@ -1,4 +1,4 @@
-/* The importer takes the message for the end of the fill. Caught by: "the fill may still run" */
+/* The importer takes the message for the end of the fill. Caught by: "it may still run" */
 #define _GNU_SOURCE
 #include "kernels.h"
 #include "workbook.h"

@@ -1,4 +1,4 @@
-/* The importer leaves the free to the owner of the block. Caught by: "each importer frees" */
+/* The importer leaves the free to the owner of the block. Caught by: "each process that imports a block frees it" */
 #define _GNU_SOURCE
 #include "kernels.h"
 #include "workbook.h"

@@ -1,4 +1,4 @@
-/* The importer records its event between its add and its free. Caught by: "its free is in front of its record" */
+/* The importer records its event between its add and its free. Caught by: "the record comes behind it" */
 #define _GNU_SOURCE
 #include "kernels.h"
 #include "workbook.h"

@@ -1,4 +1,4 @@
-/* The exporter lets a second stream wait, and frees in the first. Caught by: "the stream that frees" */
+/* The exporter lets a second stream wait, and frees in the first. Caught by: "the stream that copies and frees" */
 #define _GNU_SOURCE
 #include "kernels.h"
 #include "workbook.h"
