@@ -6,7 +6,7 @@ load helpers
 PROGRAMS=(replay facts danger)
 
 setup_file() {
-    make -s BACKEND=simulator "${PROGRAMS[@]/#/build/simulator/tests/simulator/}" build/simulator/tests/probe build/simulator/tests/probe_ipc
+    make -s BACKEND=simulator "${PROGRAMS[@]/#/build/simulator/tests/simulator/}" build/simulator/tests/{probe,probe_ipc,probe_ipc_peers}
     make -s BACKEND=simulator program LESSON=tests/simulator/waits.c PROGRAM="$BATS_FILE_TMPDIR/waits"   # it includes probe.c
 }
 
@@ -78,6 +78,12 @@ END
     sed "$one" tests/facts/probe-ipc.txt >"$BATS_TEST_TMPDIR/recorded"
     compare probe-ipc "$BATS_TEST_TMPDIR/asked" "$BATS_TEST_TMPDIR/recorded"
     [ "$(grep -c 'A real driver.* dies of SIGSEGV here' "$BATS_TEST_TMPDIR/stderr")" = "$(grep -c '^rc 139' tests/facts/probe-ipc.txt)" ] || complain "Not every way to kill the driver is said to be one:" "$(cat "$BATS_TEST_TMPDIR/stderr")"
+    finish
+}
+
+@test "probe: an imported pool and a second GPU" {
+    SIM_CHECK=off SIM_DEVICES=2 "$at/probe_ipc_peers" >"$BATS_TEST_TMPDIR/peers" 2>/dev/null
+    compare probe-ipc-peers "$BATS_TEST_TMPDIR/peers"
     finish
 }
 
