@@ -11,6 +11,7 @@
     .. solution-difference:: docs/clinic/03_barrier_right    what it changes in 03_barrier_wrong.c
     .. memory-picture:: solutions/06_release_threshold memory over calls (memory_picture.py)
     .. order-picture:: solutions/01_first_allocation   calls and device work over time (order_picture.py)
+       :process: 2                                     of a program of two processes: the second one's
     .. recorded-tables:: docs/recorded/gpu.md          the tables of a Markdown file that a script printed, and its other lines
     :path:`tests/facts`                                a path of the repository, which must be there
 
@@ -51,7 +52,8 @@ class Run(NamedTuple):
     status: int
     output: str
     errors: str
-    journal: list
+    journal: list               # of the process that made the first CUDA call
+    second: list                # of the one that lived beside it, if any
 
 
 # ---- programs ----
@@ -73,7 +75,8 @@ def run_program(program, arguments=(), environment=()):
     folder = ROOT / "build" / "docs" / "runs" / "-".join([program, *arguments, *environment]).replace("/", "-")
     folder.mkdir(parents=True, exist_ok=True)
     journal = folder / "journal.jsonl"
-    journal.unlink(missing_ok=True)
+    for old in folder.glob("journal.jsonl*"):
+        old.unlink()
     try:
         done = subprocess.run([ROOT / "build" / "simulator" / program, *arguments], cwd=folder, timeout=10, text=True, errors="replace",
                               capture_output=True, stdin=subprocess.DEVNULL, env={
@@ -81,8 +84,8 @@ def run_program(program, arguments=(), environment=()):
                                   "SIM_JOURNAL": str(journal), **dict(pair.split("=", 1) for pair in environment)})
     except subprocess.TimeoutExpired:
         raise BookError(f"{program} did not end within 10 seconds.") from None
-    lines = journal.read_text().splitlines() if journal.exists() else []
-    return Run(done.returncode, done.stdout, done.stderr, [json.loads(line) for line in lines])
+    journals = [[json.loads(line) for line in file.read_text().splitlines()] for file in sorted(folder.glob("journal.jsonl*"))]
+    return Run(done.returncode, done.stdout, done.stderr, *(journals + [[], []])[:2])
 
 
 def words(output):
@@ -270,7 +273,8 @@ class Picture(BookDirective):
     """The content is the caption. Reads top to bottom: what it shows, in words, is in the SVG's title and description."""
 
     has_content = True
-    option_spec = {"arguments": directives.unchanged, "calls": directives.unchanged, "title": directives.unchanged, "rows": directives.positive_int}
+    option_spec = {"arguments": directives.unchanged, "calls": directives.unchanged, "title": directives.unchanged, "rows": directives.positive_int,
+                   "process": directives.positive_int}
     draw = None
 
     def run(self):
@@ -280,7 +284,7 @@ class Picture(BookDirective):
         name = " ".join([program.split("/")[1], *arguments])
         number = self.env.new_serialno("picture")
         try:
-            svg = type(self).draw(run.journal, identity=f"{self.env.docname}-{number}".replace("/", "-"),
+            svg = type(self).draw(run.second if self.options.get("process") == 2 else run.journal, identity=f"{self.env.docname}-{number}".replace("/", "-"),
                                   title=self.options.get("title", name), calls=self.options.get("calls", "").split(), rows=self.options.get("rows"))
         except (KeyError, ValueError) as error:
             raise BookError(f"{self.env.docname}: no picture can be drawn from the journal of {name}: {error!r}") from error
