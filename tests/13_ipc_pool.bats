@@ -10,6 +10,7 @@ QUESTIONS='def of($of; $call): [.[] | select(.of == $of and .call == $call)];
     def told: if imports == [] then "the importer imported no pool." else "the descriptor of its first import: \(imports[0].descriptor // "none"). The answer: \(imports[0].result)." end;'
 
 # What the program said on its way, where a sentence of its own helps more than the question that it leaves open.
+# shellcheck disable=SC2154  # run_lesson sets errors
 said() { # said REGEXP SENTENCE
     ! grep -qE -- "$1" <<<"$output$errors" || { tell "Expected: $2" "Happened: $(grep -hE -- "$1" <<<"$output"$'\n'"$errors" | head -n 1 | cut -c 1-200)"; try_it; return 1; }
 }

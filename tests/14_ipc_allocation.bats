@@ -13,6 +13,7 @@ QUESTIONS='def ok($of; $call): [.[] | select(.of == $of and .call == $call and .
     def in_order($of; $calls): [.[] | select(.of == $of and .result == "cudaSuccess" and (.call | IN($calls[]))) | .call + (if .stream then " (stream \(.stream))" else "" end)] | join(", ");
     def history($of): "the \($of) called, in this order: " + in_order($of; ["launch_fill", "launch_add", "cudaMemcpyAsync", "cudaFreeAsync", "cudaEventRecord", "cudaStreamWaitEvent", "cudaStreamSynchronize", "cudaIpcGetEventHandle", "cudaIpcOpenEventHandle"]) + ".";'
 
+# shellcheck disable=SC2154  # run_lesson sets errors
 @test "two processes share a block and two events" {
     run_both
     if grep -q 'cudaIpcGetEventHandle.*cudaErrorInvalidResourceHandle' <<<"$errors"; then
