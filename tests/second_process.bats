@@ -12,10 +12,10 @@ setup() {
 
 # ends CASE STATUS: what both printed is in $output; no process of the case is left
 ends() {
-    local mark=SECOND_PROCESS=$$.$RANDOM left i
+    local mark=SECOND_PROCESS=$$.$RANDOM left
     run env "$mark" timeout 10 "$ROOT/build/simulator/tests/simulator/second_process" "$1"
     [ "$status" = "$2" ] || miss "second_process $1: exit status $status, expected $2." "$output" || return
-    for i in {1..100}; do              # a process that was killed may take a moment
+    for _ in {1..100}; do              # a process that was killed may take a moment
         left=$(grep -lszF "$mark" /proc/[0-9]*/environ | cut -d / -f 3)
         [ -n "$left" ] || return 0
         sleep 0.05
