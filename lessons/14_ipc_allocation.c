@@ -106,7 +106,7 @@ static int importer(void)
                                         /* YOUR WORK: the message has come, so the block is filled */
     CHECK(launch_add(block, 1, count, stream));
     CHECK(cudaEventRecord(finished, stream));
-    CHECK(cudaFreeAsync(block, stream));        /* YOUR WORK: the exporter's free is what counts; this one may come later */
+    CHECK(cudaFreeAsync(block, stream));        /* YOUR WORK: the exporter's free counts, not this one */
     printf("importer  has put its add and its free into its stream\n");
     tell_event(finished);
 

@@ -145,8 +145,8 @@ static inline void say_of_other(const char *what)
 
 static inline void on_signal(int number)
 {
-    say_of_other(number == SIGALRM ? "has not been heard of for too long. Does each wait for the other, or the device for ever?\n"
-                                   : "has died.\n");
+    say_of_other(number == SIGHUP ? "has died.\n"
+                 : "has not been heard of for too long. Does each wait for the other, or the device for ever?\n");
     _exit(1);
 }
 
@@ -174,11 +174,14 @@ static inline void hear(void *data, size_t bytes)
 static inline int join(void)
 {
     int status = 0;
-    close(other);
+    if (other >= 0)
+        close(other);
+    other = -1;
     if (waitpid(second, &status, 0) != second)
         return 0;                       /* it was waited for before */
     if (WIFSIGNALED(status))
-        fprintf(stderr, "first process: the second one died of signal %d (%s)\n", WTERMSIG(status), strsignal(WTERMSIG(status)));
+        fprintf(stderr, "first process: the second one died of signal %d (%s)\n", WTERMSIG(status),
+                strsignal(WTERMSIG(status)));
     return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }
 
@@ -226,7 +229,8 @@ static inline void tell_descriptor(int descriptor)
 {
     union { struct cmsghdr head; char room[CMSG_SPACE(sizeof(int))]; } control = {0};
     struct iovec data = {&descriptor, sizeof descriptor};
-    struct msghdr message = {.msg_iov = &data, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
+    struct msghdr message = {.msg_iov = &data, .msg_iovlen = 1,
+                             .msg_control = &control, .msg_controllen = sizeof control};
     control.head.cmsg_level = SOL_SOCKET;
     control.head.cmsg_type = SCM_RIGHTS;
     control.head.cmsg_len = CMSG_LEN(sizeof descriptor);
@@ -241,7 +245,8 @@ static inline int hear_descriptor(void)
     union { struct cmsghdr head; char room[CMSG_SPACE(sizeof(int))]; } control = {0};
     int descriptor = -1;
     struct iovec data = {&descriptor, sizeof descriptor};
-    struct msghdr message = {.msg_iov = &data, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
+    struct msghdr message = {.msg_iov = &data, .msg_iovlen = 1,
+                             .msg_control = &control, .msg_controllen = sizeof control};
     alarm(SILENCE);
     if (recvmsg(other, &message, MSG_CMSG_CLOEXEC) <= 0 || CMSG_FIRSTHDR(&message) == NULL)
         lost();

@@ -10,7 +10,8 @@ static void send_descriptor(int descriptor)
 {
     union { struct cmsghdr head; char room[CMSG_SPACE(sizeof descriptor)]; } control = {0};
     struct iovec data = {&descriptor, sizeof descriptor};      /* at least one byte must travel: here, the number */
-    struct msghdr message = {.msg_iov = &data, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
+    struct msghdr message = {.msg_iov = &data, .msg_iovlen = 1,
+                             .msg_control = &control, .msg_controllen = sizeof control};
     control.head.cmsg_level = SOL_SOCKET;
     control.head.cmsg_type = SCM_RIGHTS;
     control.head.cmsg_len = CMSG_LEN(sizeof descriptor);
@@ -27,7 +28,8 @@ static int receive_descriptor(void)
     union { struct cmsghdr head; char room[CMSG_SPACE(sizeof(int))]; } control = {0};
     int descriptor = -1;
     struct iovec data = {&descriptor, sizeof descriptor};
-    struct msghdr message = {.msg_iov = &data, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
+    struct msghdr message = {.msg_iov = &data, .msg_iovlen = 1,
+                             .msg_control = &control, .msg_controllen = sizeof control};
     if (recvmsg(other, &message, 0) <= 0)
         lost();
     struct cmsghdr *came = CMSG_FIRSTHDR(&message);
@@ -78,7 +80,8 @@ static int exporter(int argc, char **argv)
     CHECK(cudaStreamSynchronize(stream));
     size_t before = reserved_mib(pool);
     CHECK(cudaMemPoolTrimTo(pool, 0));
-    printf("exporter  reserved                             %zu MiB, after cudaMemPoolTrimTo %zu MiB\n", before, reserved_mib(pool));
+    printf("exporter  reserved                             %zu MiB, after cudaMemPoolTrimTo %zu MiB\n", before,
+           reserved_mib(pool));
     CHECK(cudaStreamDestroy(stream));
     CHECK(cudaMemPoolDestroy(pool));
     int status = join();
@@ -104,7 +107,8 @@ static int importer(void)
     close(descriptor);                  /* it is here; the number is enough */
     CHECK(cudaMemPoolImportFromShareableHandle(&pool, (void *)(uintptr_t)descriptor, BY_DESCRIPTOR, 0));
     CHECK(cudaMemPoolGetAccess(&access, pool, &here));
-    printf("importer  GPU 0, without being let in          %s\n", access == cudaMemAccessFlagsProtReadWrite ? "may read and write" : "may not");
+    printf("importer  GPU 0, without being let in          %s\n",
+           access == cudaMemAccessFlagsProtReadWrite ? "may read and write" : "may not");
 
     hear(&place, sizeof place);
     hear(&count, sizeof count);
@@ -114,10 +118,12 @@ static int importer(void)
     CHECK(launch_add(block, 1, count, stream));
     printf(", now %d\n", last_of(block, count, stream));
 
-    answer("import by a closed descriptor", cudaMemPoolImportFromShareableHandle(&again, (void *)(uintptr_t)descriptor, BY_DESCRIPTOR, 0));
+    answer("import by a closed descriptor",
+           cudaMemPoolImportFromShareableHandle(&again, (void *)(uintptr_t)descriptor, BY_DESCRIPTOR, 0));
     answer("cudaMallocFromPoolAsync", cudaMallocFromPoolAsync((void **)&another, MiB, pool, stream));
     answer("cudaDeviceSetMemPool", cudaDeviceSetMemPool(0, pool));
-    answer("cudaMemPoolExportToShareableHandle", cudaMemPoolExportToShareableHandle(&descriptor, pool, BY_DESCRIPTOR, 0));
+    answer("cudaMemPoolExportToShareableHandle",
+           cudaMemPoolExportToShareableHandle(&descriptor, pool, BY_DESCRIPTOR, 0));
     answer("cudaMemPoolTrimTo", cudaMemPoolTrimTo(pool, 0));
     answer("cudaMemPoolGetAttribute", cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &figure));
     answer("cudaMemPoolSetAttribute", cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &figure));

@@ -29,7 +29,8 @@ static int receive_descriptor(void)
     union { struct cmsghdr head; char room[CMSG_SPACE(sizeof(int))]; } control = {0};
     int descriptor = -1;
     struct iovec data = {&descriptor, sizeof descriptor};
-    struct msghdr message = {.msg_iov = &data, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
+    struct msghdr message = {.msg_iov = &data, .msg_iovlen = 1,
+                             .msg_control = &control, .msg_controllen = sizeof control};
     if (recvmsg(other, &message, 0) <= 0)
         lost();
     struct cmsghdr *came = CMSG_FIRSTHDR(&message);
@@ -73,7 +74,8 @@ static int exporter(int argc, char **argv)
     CHECK(cudaStreamSynchronize(stream));
     size_t before = reserved_mib(pool);
     CHECK(cudaMemPoolTrimTo(pool, 0));
-    printf("exporter  reserved                             %zu MiB, after cudaMemPoolTrimTo %zu MiB\n", before, reserved_mib(pool));
+    printf("exporter  reserved                             %zu MiB, after cudaMemPoolTrimTo %zu MiB\n", before,
+           reserved_mib(pool));
     CHECK(cudaStreamDestroy(stream));
     CHECK(cudaMemPoolDestroy(pool));
     int status = join();
@@ -99,7 +101,8 @@ static int importer(void)
     CHECK(cudaMemPoolImportFromShareableHandle(&pool, (void *)(uintptr_t)descriptor, BY_DESCRIPTOR, 0));
     close(descriptor);                  /* the pool is here and needs it no more */
     CHECK(cudaMemPoolGetAccess(&access, pool, &here));
-    printf("importer  GPU 0, without being let in          %s\n", access == cudaMemAccessFlagsProtReadWrite ? "may read and write" : "may not");
+    printf("importer  GPU 0, without being let in          %s\n",
+           access == cudaMemAccessFlagsProtReadWrite ? "may read and write" : "may not");
 
     hear(&place, sizeof place);
     hear(&count, sizeof count);
@@ -109,10 +112,12 @@ static int importer(void)
     CHECK(launch_add(block, 1, count, stream));
     printf(", now %d\n", last_of(block, count, stream));
 
-    answer("import by a closed descriptor", cudaMemPoolImportFromShareableHandle(&again, (void *)(uintptr_t)descriptor, BY_DESCRIPTOR, 0));
+    answer("import by a closed descriptor",
+           cudaMemPoolImportFromShareableHandle(&again, (void *)(uintptr_t)descriptor, BY_DESCRIPTOR, 0));
     answer("cudaMallocFromPoolAsync", cudaMallocFromPoolAsync((void **)&another, MiB, pool, stream));
     answer("cudaDeviceSetMemPool", cudaDeviceSetMemPool(0, pool));
-    answer("cudaMemPoolExportToShareableHandle", cudaMemPoolExportToShareableHandle(&descriptor, pool, BY_DESCRIPTOR, 0));
+    answer("cudaMemPoolExportToShareableHandle",
+           cudaMemPoolExportToShareableHandle(&descriptor, pool, BY_DESCRIPTOR, 0));
     answer("cudaMemPoolTrimTo", cudaMemPoolTrimTo(pool, 0));
     answer("cudaMemPoolGetAttribute", cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &figure));
     answer("cudaMemPoolSetAttribute", cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &figure));
