@@ -218,8 +218,8 @@ static inline int split(void)
 /* For the first process, before the second was told anything: this machine has not what the lesson needs. */
 static inline void skip(const char *what, cudaError_t answer)
 {
-    kill(second, SIGKILL);
-    waitpid(second, NULL, 0);
+    if (second > 0 && kill(second, SIGKILL) == 0)
+        waitpid(second, NULL, 0);
     printf("skipped: %s: %s\n", what, cudaGetErrorName(answer));
     exit(77);
 }
