@@ -2,6 +2,8 @@
 #define _GNU_SOURCE
 #include "probe_cases.h"
 
+#include <time.h>
+
 /* ---- pools ---- */
 
 static void figures(cudaMemPool_t p, const char *what)
@@ -157,12 +159,208 @@ static void managed(void)
     ASK(cudaFreeAsync(p, s)); ASK(cudaStreamSynchronize(s)); pointer(p, "freed by cudaFreeAsync");
 }
 
+/* ---- which pool, once one is current or gone ---- */
+
+static const char *name_of(cudaMemPool_t p, cudaMemPool_t own, cudaMemPool_t def) { return !p ? "none" : p == own ? "the pool" : p == def ? "the default" : "another"; }
+
+/* A current pool is destroyed: which one is current then, and what is it good for? */
+static void destroyed_current(int type, int location)
+{
+    cudaMemPool_t def = NULL, cur = NULL, p = make(type, location, 0);
+    struct cudaMemLocation l = { (enum cudaMemLocationType)location, 0 };
+    void *a = NULL;
+    cudaMemGetDefaultMemPool(&def, &l, (enum cudaMemAllocationType)type);
+    ASK(cudaMemSetMemPool(&l, (enum cudaMemAllocationType)type, p)); ASK(cudaMemPoolDestroy(p));
+    ASK(cudaMemGetMemPool(&cur, &l, (enum cudaMemAllocationType)type)); printf("  current is %s\n", name_of(cur, p, def)); fflush(stdout);
+    ASK(cudaMemSetMemPool(&l, (enum cudaMemAllocationType)type, def)); ASK(cudaMemGetMemPool(&cur, &l, (enum cudaMemAllocationType)type)); printf("  current is %s\n", name_of(cur, p, def)); fflush(stdout);
+    ASK(cudaMemSetMemPool(&l, (enum cudaMemAllocationType)type, p)); ASK(cudaMemGetMemPool(&cur, &l, (enum cudaMemAllocationType)type)); printf("  current is %s\n", name_of(cur, p, def)); fflush(stdout);
+    ASK(cudaMallocFromPoolAsync(&a, 64, cur, s)); pointer(a, "of the current pool");
+}
+static void destroyed_host(void) { destroyed_current(cudaMemAllocationTypePinned, cudaMemLocationTypeHost); }
+static void destroyed_numa(void) { destroyed_current(cudaMemAllocationTypePinned, cudaMemLocationTypeHostNuma); }
+static void destroyed_managed(void) { destroyed_current(cudaMemAllocationTypeManaged, cudaMemLocationTypeDevice); }
+static void destroyed_managed_host(void) { destroyed_current(cudaMemAllocationTypeManaged, cudaMemLocationTypeHost); }
+static void destroyed_device(void) { destroyed_current(cudaMemAllocationTypePinned, cudaMemLocationTypeDevice); }
+
+/* The same, used at once. */
+static void destroyed_host_used(void)
+{
+    cudaMemPool_t cur = NULL, p = make(cudaMemAllocationTypePinned, cudaMemLocationTypeHost, 0);
+    struct cudaMemLocation l = { cudaMemLocationTypeHost, 0 };
+    void *a = NULL;
+    ASK(cudaMemSetMemPool(&l, cudaMemAllocationTypePinned, p)); ASK(cudaMemPoolDestroy(p)); ASK(cudaMemGetMemPool(&cur, &l, cudaMemAllocationTypePinned));
+    ASK(cudaMallocFromPoolAsync(&a, 64, cur, s)); ASK(cudaStreamSynchronize(s)); ASK(cudaFreeAsync(a, s)); ASK(cudaStreamSynchronize(s)); figures(cur, "current pool");
+}
+
+static void async_gets(cudaMemPool_t host_pool, cudaMemPool_t managed_pool)
+{
+    void *a = NULL;
+    ASK(cudaMallocAsync(&a, MiB, s)); pointer(a, "of cudaMallocAsync");
+    figures(host_pool, "host pool"); figures(managed_pool, "managed pool");
+    ASK(cudaFreeAsync(a, s)); ASK(cudaStreamSynchronize(s));
+}
+
+/* Which pools does cudaMallocAsync look at? */
+static void which_is_used(void)
+{
+    cudaMemPool_t dd, cur, h = make(cudaMemAllocationTypePinned, cudaMemLocationTypeHost, 0), g = make(cudaMemAllocationTypeManaged, cudaMemLocationTypeDevice, 0), d = make(cudaMemAllocationTypePinned, cudaMemLocationTypeDevice, 0);
+    struct cudaMemLocation lh = { cudaMemLocationTypeHost, 0 }, ld = { cudaMemLocationTypeDevice, 0 };
+    cudaDeviceGetDefaultMemPool(&dd, 0);
+    ASK(cudaMemSetMemPool(&lh, cudaMemAllocationTypePinned, h)); async_gets(h, g);
+    ASK(cudaMemSetMemPool(&ld, cudaMemAllocationTypeManaged, g)); async_gets(h, g);
+    ASK(cudaDeviceGetMemPool(&cur, 0)); printf("  the device's current pool is %s\n", name_of(cur, g, dd));
+    ASK(cudaDeviceSetMemPool(0, d)); ASK(cudaMemGetMemPool(&cur, &ld, cudaMemAllocationTypeManaged)); printf("  the current managed pool is %s\n", name_of(cur, g, d));
+    ASK(cudaDeviceSetMemPool(0, dd));
+    ASK(cudaDeviceSetMemPool(0, g)); ASK(cudaDeviceGetMemPool(&cur, 0)); printf("  the device's current pool is %s\n", name_of(cur, g, dd)); async_gets(h, g);
+    ASK(cudaMemGetMemPool(&cur, &ld, cudaMemAllocationTypeManaged)); printf("  the current managed pool is %s\n", name_of(cur, g, dd));
+}
+
+static void same_place(const char *what, struct cudaMemLocation a, struct cudaMemLocation b, int type)
+{
+    cudaMemPool_t p = NULL, q = NULL;
+    cudaMemGetDefaultMemPool(&p, &a, (enum cudaMemAllocationType)type); cudaMemGetDefaultMemPool(&q, &b, (enum cudaMemAllocationType)type);
+    printf("  type %d, %s: same default pool %d\n", type, what, p && p == q); cudaGetLastError();
+}
+
+static void same_places(void)
+{
+    struct cudaMemLocation d = { cudaMemLocationTypeDevice, 0 }, h = { cudaMemLocationTypeHost, 0 }, h1 = { cudaMemLocationTypeHost, 1 }, n = { cudaMemLocationTypeHostNuma, 0 }, none = { cudaMemLocationTypeNone, 0 }, none1 = { cudaMemLocationTypeNone, 1 };
+    same_place("host 0, host 1", h, h1, cudaMemAllocationTypePinned); same_place("host, NUMA", h, n, cudaMemAllocationTypePinned);
+    same_place("host 0, host 1", h, h1, cudaMemAllocationTypeManaged); same_place("host, NUMA", h, n, cudaMemAllocationTypeManaged); same_place("device, host", d, h, cudaMemAllocationTypeManaged); same_place("device, none", d, none, cudaMemAllocationTypeManaged); same_place("none 0, none 1", none, none1, cudaMemAllocationTypeManaged);
+}
+
+/* The default pools of other places: do they serve? */
+static void default_pools(void)
+{
+    static const int type[] = { cudaMemAllocationTypePinned, cudaMemAllocationTypePinned, cudaMemAllocationTypeManaged, cudaMemAllocationTypeManaged }, location[] = { cudaMemLocationTypeHost, cudaMemLocationTypeHostNuma, cudaMemLocationTypeDevice, cudaMemLocationTypeNone };
+    for (int i = 0; i < 4; i++) {
+        struct cudaMemLocation l = { (enum cudaMemLocationType)location[i], 0 };
+        cudaMemPool_t p = NULL;
+        int *a = NULL;
+        ASK(cudaMemGetDefaultMemPool(&p, &l, (enum cudaMemAllocationType)type[i])); access_of(p); set_access(p, cudaMemLocationTypeDevice, 0, 3);
+        ASK(cudaMallocFromPoolAsync((void **)&a, 4096, p, s)); ASK(cudaStreamSynchronize(s)); *(volatile int *)a = 40; ASK(launch_add(a, 2, 1, s)); ASK(cudaStreamSynchronize(s)); printf("  the host reads %d\n", *(volatile int *)a);
+        figures(p, "4096 bytes"); ASK(cudaFreeAsync(a, s)); ASK(cudaStreamSynchronize(s)); figures(p, "freed"); set_access(p, cudaMemLocationTypeDevice, 0, 0);
+    }
+}
+
+/* ---- what may touch a block ---- */
+
+static void copies(int type, int location)
+{
+    cudaMemPool_t p = make(type, location, 0);
+    char *a = NULL, pageable[64] = { 0 };
+    void *q = NULL;
+    ASK(cudaMallocFromPoolAsync((void **)&a, 2 * MiB, p, s)); ASK(cudaStreamSynchronize(s));
+    for (int granted = 0; granted < 2; granted++) {
+        if (granted) set_access(p, cudaMemLocationTypeDevice, 0, 3);
+        pointer(a, granted ? "granted" : "not granted"); ASK(cudaHostGetDevicePointer(&q, a, 0));
+        for (int kind = cudaMemcpyHostToHost; kind <= cudaMemcpyDefault; kind++) {
+            printf("  kind %d: device %s,", kind, cudaGetErrorName(cudaMemcpyAsync(m, a, 64, (enum cudaMemcpyKind)kind, s))); printf(" from device %s,", cudaGetErrorName(cudaMemcpyAsync(a, m, 64, (enum cudaMemcpyKind)kind, s)));
+            printf(" pinned %s,", cudaGetErrorName(cudaMemcpyAsync(host, a, 64, (enum cudaMemcpyKind)kind, s))); printf(" pageable %s,", cudaGetErrorName(cudaMemcpyAsync(pageable, a, 64, (enum cudaMemcpyKind)kind, s))); printf(" from pageable %s\n", cudaGetErrorName(cudaMemcpyAsync(a, pageable, 64, (enum cudaMemcpyKind)kind, s))); cudaGetLastError();
+        }
+        ASK(cudaMemcpyPeerAsync(m, 0, a, 0, 64, s)); ASK(cudaMemcpyAsync(m, a + 2 * MiB - 1, 2, cudaMemcpyDefault, s)); ASK(cudaMemsetAsync(a + 2 * MiB - 1, 0, 2, s)); ASK(cudaStreamSynchronize(s));
+    }
+    set_access(p, cudaMemLocationTypeDevice, 0, 0); pointer(a, "taken back"); ASK(cudaMemsetAsync(a, 1, 1, s)); ASK(cudaMemcpyAsync(m, a, 64, cudaMemcpyDefault, s)); ASK(cudaStreamSynchronize(s));
+    ASK(launch_add((int *)a, 1, 1, s)); ASK(cudaStreamSynchronize(s)); printf("  the host reads %d\n", *(volatile int *)a);
+}
+static void copies_host(void) { copies(cudaMemAllocationTypePinned, cudaMemLocationTypeHost); }
+static void copies_numa(void) { copies(cudaMemAllocationTypePinned, cudaMemLocationTypeHostNuma); }
+static void copies_managed(void) { copies(cudaMemAllocationTypeManaged, cudaMemLocationTypeDevice); }
+
+static void *opener(void *unused) { (void)unused; usleep(200000); *(volatile int *)gate = 1; return NULL; }
+static double now_ms(void) { struct timespec n; clock_gettime(CLOCK_MONOTONIC, &n); return (double)n.tv_sec * 1e3 + (double)n.tv_nsec / 1e6; }
+#define WAITS(call) do { cudaDeviceSynchronize(); *(volatile int *)gate = 0; launch_hold(gate, s); pthread_t th_; pthread_create(&th_, NULL, opener, NULL); double a_ = now_ms(); cudaError_t e_ = (call); double b_ = now_ms(); \
+    pthread_join(th_, NULL); cudaDeviceSynchronize(); printf("%-72s %-14s %s\n", #call, b_ - a_ > 150 ? "waits" : "does not wait", cudaGetErrorName(e_)); cudaGetLastError(); fflush(stdout); } while (0)
+
+/* Which calls wait for pending work? */
+static void waits(void)
+{
+    cudaMemPool_t h = make(cudaMemAllocationTypePinned, cudaMemLocationTypeHost, 0), g = make(cudaMemAllocationTypeManaged, cudaMemLocationTypeDevice, 0);
+    void *a = NULL, *c = NULL, *d = NULL, *e = NULL;
+    set_access(h, cudaMemLocationTypeDevice, 0, 3);
+    cudaMallocFromPoolAsync(&a, 4 * MiB, h, s); cudaMallocFromPoolAsync(&c, 4 * MiB, g, s); cudaMallocFromPoolAsync(&e, 4 * MiB, h, s); cudaMallocManaged(&d, 4 * MiB, cudaMemAttachGlobal);
+    WAITS(cudaMemcpyAsync(m, a, MiB, cudaMemcpyDefault, s)); WAITS(cudaMemcpyAsync(a, m, MiB, cudaMemcpyDefault, s)); WAITS(cudaMemcpyAsync(host, a, MiB, cudaMemcpyDefault, s)); WAITS(cudaMemcpyAsync(a, e, 4 * MiB, cudaMemcpyDefault, s)); WAITS(cudaMemsetAsync(a, 0, MiB, s));
+    WAITS(cudaMemcpyAsync(m, c, MiB, cudaMemcpyDefault, s)); WAITS(cudaMemsetAsync(c, 0, MiB, s)); WAITS(cudaMallocFromPoolAsync(&e, 40 * MiB, h, s)); WAITS(cudaMallocFromPoolAsync(&e, 40 * MiB, g, s)); WAITS(cudaFreeAsync(a, s)); WAITS(cudaFreeAsync(c, s)); WAITS(cudaMemPoolTrimTo(h, 0)); WAITS(cudaFree(d));
+}
+
+static void gate_in_host_pool(void)
+{
+    cudaMemPool_t h = make(cudaMemAllocationTypePinned, cudaMemLocationTypeHost, 0);
+    int *a = NULL;
+    set_access(h, cudaMemLocationTypeDevice, 0, 3);
+    ASK(cudaMallocFromPoolAsync((void **)&a, 4096, h, s)); ASK(cudaStreamSynchronize(s)); *(volatile int *)a = 0;
+    ASK(launch_hold(a, s)); ASK(cudaStreamQuery(s)); *(volatile int *)a = 1; ASK(cudaStreamSynchronize(s));
+}
+
+/* ---- how much of the device's memory managed memory takes ---- */
+
+static size_t free_at_first;
+static void fell(const char *what)
+{
+    size_t now, total;
+    cudaMemGetInfo(&now, &total);
+    printf("  %-40s device memory fell by %lld MiB\n", what, ((long long)free_at_first - (long long)now) >> 20);
+}
+
+static void managed_takes(void)
+{
+    struct cudaMemLocation d = { cudaMemLocationTypeDevice, 0 }, h = { cudaMemLocationTypeHost, 0 };
+    size_t total;
+    int *p[4];
+    cudaMemGetInfo(&free_at_first, &total);
+    for (int i = 0; i < 4; i++) { cudaMallocManaged((void **)&p[i], (size_t)(32 << i) * MiB, cudaMemAttachGlobal); printf("%d MiB of cudaMallocManaged\n", 32 << i); fell("allocated"); ASK(cudaMemPrefetchAsync(p[i], (size_t)(32 << i) * MiB, d, 0, s)); cudaStreamSynchronize(s); fell("prefetched"); }
+    ASK(cudaMemPrefetchAsync(p[3], 256 * MiB, h, 0, s)); cudaStreamSynchronize(s); fell("the last one to the host");
+    launch_fill(p[3], 1, 64 * MiB, s); cudaStreamSynchronize(s); fell("a kernel wrote it");
+    for (size_t i = 0; i < 64 * MiB; i += 1024) ((volatile int *)p[3])[i] = 1;
+    fell("the host wrote it");
+    for (int i = 3; i >= 0; i--) { cudaFree(p[i]); fell("freed"); }
+    ASK(cudaMallocManaged((void **)&p[0], 0, cudaMemAttachGlobal)); pointer(p[0], "of 0 bytes"); printf("  null %d\n", !p[0]);
+}
+
+static void managed_pool_takes(void)
+{
+    size_t total;
+    void *p[4];
+    cudaMemPool_t g = make(cudaMemAllocationTypeManaged, cudaMemLocationTypeDevice, 0);
+    cudaMemGetInfo(&free_at_first, &total);
+    for (int i = 0; i < 4; i++) { cudaMallocFromPoolAsync(&p[i], (size_t)(32 << i) * MiB, g, s); printf("%d MiB of a managed pool\n", 32 << i); fell("allocated"); cudaStreamSynchronize(s); fell("synchronised"); figures(g, "allocated"); }
+    for (int i = 3; i >= 0; i--) { cudaFreeAsync(p[i], s); fell("freed"); cudaStreamSynchronize(s); fell("synchronised"); figures(g, "freed"); }
+    ASK(cudaMemPoolDestroy(g)); fell("destroyed");
+}
+
+static void limits(void)
+{
+    struct cudaMemPoolProps p = props_of(cudaMemAllocationTypePinned, cudaMemLocationTypeHost, 0);
+    cudaMemPool_t h, g = make(cudaMemAllocationTypeManaged, cudaMemLocationTypeDevice, 0);
+    uint64_t v = 64 * MiB;
+    void *a = NULL;
+    p.maxSize = 64 * MiB;
+    ASK(cudaMemPoolCreate(&h, &p)); ASK(cudaMallocFromPoolAsync(&a, 65 * MiB, h, s)); ASK(cudaMallocFromPoolAsync(&a, 64 * MiB, h, s)); ASK(cudaMallocFromPoolAsync(&a, 0, h, s)); ASK(cudaMallocFromPoolAsync(&a, (size_t)1 << 50, h, s)); ASK(cudaMallocFromPoolAsync(&a, (size_t)1 << 50, g, s));
+    p.maxSize = (size_t)1 << 50; ASK(cudaMemPoolCreate(&h, &p)); p.maxSize = 0; ASK(cudaMemPoolCreate(&h, &p));
+    ASK(cudaMemPoolSetAttribute(h, cudaMemPoolAttrReleaseThreshold, &v)); ASK(cudaMallocFromPoolAsync(&a, 96 * MiB, h, s)); ASK(cudaFreeAsync(a, s)); cudaStreamSynchronize(s); figures(h, "96 MiB freed, threshold 64 MiB"); ASK(cudaMemPoolTrimTo(h, 0)); figures(h, "trimmed");
+    set_access(h, cudaMemLocationTypeHostNuma, 1, 3); set_access(h, cudaMemLocationTypeHostNumaCurrent, 0, 3); set_access(h, cudaMemLocationTypeNone, 0, 3); set_access(h, cudaMemLocationTypeDevice, 99, 3); set_access(g, cudaMemLocationTypeHostNuma, 1, 3); set_access(g, cudaMemLocationTypeDevice, 99, 3); set_access(h, cudaMemLocationTypeHost, 0, 2); set_access(g, cudaMemLocationTypeHost, 0, 2);
+}
+
+static void captured(void)
+{
+    cudaMemPool_t h = make(cudaMemAllocationTypePinned, cudaMemLocationTypeHost, 0), g = make(cudaMemAllocationTypeManaged, cudaMemLocationTypeDevice, 0);
+    cudaGraph_t graph = NULL;
+    void *a = NULL;
+    ASK(cudaStreamBeginCapture(s, cudaStreamCaptureModeThreadLocal)); ASK(cudaMallocFromPoolAsync(&a, MiB, h, s)); ASK(cudaStreamEndCapture(s, &graph));
+    ASK(cudaStreamBeginCapture(s, cudaStreamCaptureModeThreadLocal)); ASK(cudaMallocFromPoolAsync(&a, MiB, g, s)); ASK(cudaStreamEndCapture(s, &graph));
+}
+
 static const struct probe_case cases[] = {
     { "kinds", kinds }, { "by_location", by_location }, { "memory_host", memory_host }, { "memory_numa", memory_numa },
     { "memory_managed", memory_managed }, { "memory_managed_none", memory_managed_none }, { "memory_managed_host", memory_managed_host },
     { "device_pool_and_host_access", device_pool_and_host_access }, { "touch_host", touch_host }, { "touch_numa", touch_numa },
     { "touch_managed", touch_managed }, { "touch_host_not_granted", touch_host_not_granted }, { "touch_numa_not_granted", touch_numa_not_granted },
     { "touch_freed", touch_freed }, { "managed", managed },
+    { "destroyed_host", destroyed_host }, { "destroyed_numa", destroyed_numa }, { "destroyed_managed", destroyed_managed },
+    { "destroyed_managed_host", destroyed_managed_host }, { "destroyed_device", destroyed_device }, { "destroyed_host_used", destroyed_host_used }, { "which_is_used", which_is_used },
+    { "same_places", same_places }, { "default_pools", default_pools }, { "copies_host", copies_host }, { "copies_numa", copies_numa },
+    { "copies_managed", copies_managed }, { "waits", waits }, { "gate_in_host_pool", gate_in_host_pool }, { "managed_takes", managed_takes },
+    { "managed_pool_takes", managed_pool_takes }, { "limits", limits }, { "captured", captured },
 };
 
 int main(int argc, char **argv) { return run_cases(argc, argv, cases, sizeof cases / sizeof *cases); }
