@@ -1,10 +1,12 @@
-/* The API's skin: pools by location, managed memory, prefetching and advice. Source: the comments of the CUDA 13.0 header, unless said. */
+/* The API's skin: pools by location, managed memory, prefetching and advice. Source: tests/facts/probe-pools.txt,
+ * and, where it says nothing, the comments of the CUDA 13.0 header. */
 #include "export.h"
 
 #include "call.h"
 #include "capture.h"
 #include "device.h"
 #include "durations.h"
+#include "handle.h"
 #include "journal.h"
 #include "memory.h"
 #include "pool.h"
@@ -23,6 +25,7 @@ static cudaError_t get_pool(const char *name, cudaMemPool_t *pool, struct cudaMe
 {
     cudaError_t e = call_begin(name, COST_SMALL);
     if (!e && (!pool || !location)) e = cudaErrorInvalidValue;
+    if (!e && location->type == cudaMemLocationTypeHostNumaCurrent) e = cudaErrorNotSupported;        /* whatever the type */
     if (!e) {
         int place = pool_place(location, type);
         journal_place(location, type);
@@ -50,11 +53,15 @@ cudaError_t cudaMemSetMemPool(struct cudaMemLocation *location, enum cudaMemAllo
 {
     cudaError_t e = CALL("cudaMemSetMemPool", COST_SMALL);
     struct pool *p = e ? NULL : pool_of_own(pool);
+    if (!e && !p && handle_state(HANDLE_POOL, pool) == HANDLE_GONE)
+        call_hazard("bad handle", "cudaMemSetMemPool was given a pool that is destroyed. A real driver answers cudaSuccess, and cudaMemGetMemPool then hands out the destroyed pool.\n"
+                    "  To do: make another pool current, or destroy this one later.");
     if (!e && (!location || !p)) e = cudaErrorInvalidValue;
+    if (!e && location->type == cudaMemLocationTypeHostNumaCurrent) e = cudaErrorNotSupported;        /* chosen: as for getting */
     if (!e) {
         journal_place(location, type);
         journal_number("pool", (uint64_t)p->id);
-        /* documented: location, its id and the kind of memory must be the pool's */
+        /* location, its id and the kind of memory must be the pool's */
         if (pool_place(location, type) != p->place) e = cudaErrorInvalidValue;
         else pool_set_current(p->place, p);
     }
@@ -67,9 +74,9 @@ cudaError_t cudaMallocManaged(void **pointer, size_t bytes, unsigned int flags)
 {
     cudaError_t e = CALL("cudaMallocManaged", COST_MALLOC);
     journal_number("bytes", bytes);
-    /* documented: one of the two flags; size 0 is refused */
-    if (!e && (!pointer || !bytes || (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost))) e = cudaErrorInvalidValue;
-    if (!e) {
+    if (!e && (!pointer || (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost))) e = cudaErrorInvalidValue;
+    if (!e && !bytes) *pointer = NULL;
+    else if (!e) {
         struct chunk *c = memory_allocate_managed(device_current(), bytes);
         if (!c) e = cudaErrorMemoryAllocation;
         else {
@@ -87,16 +94,17 @@ static bool is_managed(const void *pointer, size_t bytes)
 {
     struct place p = memory_find(pointer);
     journal_number("block", memory_block(&p));
-    return p.kind == PLACE_BLOCK && p.heap->shared && bytes <= p.room && (!p.pool || p.pool->props.allocType == cudaMemAllocationTypeManaged);
+    return p.kind == PLACE_BLOCK && p.heap->shared && bytes <= p.room && (!p.pool || pool_is_managed(p.pool));
 }
 
+/* Is there such a place? Only of a device the answer names the kind. */
 static cudaError_t check_target(const struct cudaMemLocation *l)
 {
     switch (l->type) {
     case cudaMemLocationTypeDevice:          return device_exists(l->id) ? cudaSuccess : cudaErrorInvalidDevice;
     case cudaMemLocationTypeHost:
     case cudaMemLocationTypeHostNumaCurrent: return cudaSuccess;
-    case cudaMemLocationTypeHostNuma:        return l->id >= 0 && l->id < HOST_NODES ? cudaSuccess : cudaErrorInvalidDevice;
+    case cudaMemLocationTypeHostNuma:        return l->id >= 0 && l->id < HOST_NODES ? cudaSuccess : cudaErrorInvalidValue;
     default:                                 return cudaErrorInvalidValue;
     }
 }
@@ -124,13 +132,12 @@ EXPORT cudaError_t cudaMemPrefetchAsync_ptsz(const void *pointer, size_t bytes, 
     return AT(prefetch(pointer, bytes, location, flags, stream, true));
 }
 
-/* Chosen: accepted, without effect. */
+/* Chosen: accepted, without effect. Measured: the place must exist, also when the advice is for none, or the value is invalid. */
 cudaError_t cudaMemAdvise(const void *pointer, size_t bytes, enum cudaMemoryAdvise advice, struct cudaMemLocation location)
 {
     cudaError_t e = CALL("cudaMemAdvise", COST_SMALL);
     journal_number("bytes", bytes);
-    bool for_a_place = advice != cudaMemAdviseSetReadMostly && advice != cudaMemAdviseUnsetReadMostly && advice != cudaMemAdviseUnsetPreferredLocation;
     if (!e && (!bytes || advice < cudaMemAdviseSetReadMostly || advice > cudaMemAdviseUnsetAccessedBy || !is_managed(pointer, bytes))) e = cudaErrorInvalidValue;
-    if (!e && for_a_place) e = check_target(&location);
+    if (!e && check_target(&location)) e = cudaErrorInvalidValue;
     return call_end(e);
 }

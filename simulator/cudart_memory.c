@@ -222,7 +222,8 @@ static cudaError_t copy(void *to, const void *from, size_t bytes, enum cudaMemcp
     struct stream *s = e ? NULL : call_stream(0, per_thread);
     if (!e) e = submit_copy(to, from, bytes, kind, s, false, &wait);
     /* documented: from device to device it returns at once; all others return when the copy is over */
-    bool on_device = !e && memory_find(to).heap && memory_find(from).heap;
+    struct place t = memory_find(to), f = memory_find(from);
+    bool on_device = !e && t.heap && f.heap && !memory_is_hosts(&t) && !memory_is_hosts(&f);
     if (!e && bytes && !on_device) e = wait_for_copy(s);
     return call_end(e);
 }
@@ -250,11 +251,11 @@ cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, c
         journal_number("block", memory_block(&p));
         *attributes = (struct cudaPointerAttributes){ .type = cudaMemoryTypeUnregistered, .device = -2, .hostPointer = (void *)pointer };      /* measured: -2 */
         if (p.kind == PLACE_BLOCK) {
-            /* measured: managed memory is cudaMemoryTypeManaged with both pointers; chosen: a managed pool's is the same, a host pool's is cudaMemoryTypeHost */
-            bool managed = p.heap->shared && (!p.pool || p.pool->props.allocType == cudaMemAllocationTypeManaged);
+            bool managed = p.heap->shared && (!p.pool || pool_is_managed(p.pool));
             attributes->type = managed ? cudaMemoryTypeManaged : p.heap->shared ? cudaMemoryTypeHost : cudaMemoryTypeDevice;
             attributes->device = memory_device(&p);
-            attributes->devicePointer = (void *)pointer;
+            /* measured: a host pool's block has an address on a device only while the device may touch it */
+            attributes->devicePointer = memory_is_hosts(&p) && !memory_reachable(&p, attributes->device) ? NULL : (void *)pointer;
             if (!p.heap->shared) attributes->hostPointer = NULL;
         } else if (p.kind == PLACE_PINNED) {
             attributes->type = cudaMemoryTypeHost;

@@ -101,6 +101,7 @@ static cudaError_t free_async(void *pointer, cudaStream_t stream, bool per_threa
         if (p.kind != PLACE_BLOCK) checker_freed_nothing(pointer, s, REFUSED);
         return call_end(cudaErrorInvalidValue);
     }
+    if (!p.pool && p.heap->shared) return call_end(cudaErrorNotSupported);      /* measured: memory of cudaMallocManaged */
     journal_number("block", p.chunk->id);
     if (p.pool && p.pool->graph) {
         graph_block_free(graph_block_at(&p), s);
@@ -128,7 +129,7 @@ EXPORT cudaError_t cudaFreeAsync_ptsz(void *pointer, cudaStream_t stream) { retu
 
 /* ---- pools ---- */
 
-/* What the driver refuses in properties (measured: one-gpu.txt, "errors"). */
+/* What the driver refuses in properties (measured: one-gpu.txt, "errors"; probe-pools.txt, "kinds"). */
 static cudaError_t check_props(const struct cudaMemPoolProps *props)
 {
     for (size_t i = 0; i < sizeof props->reserved; i++)
@@ -136,7 +137,9 @@ static cudaError_t check_props(const struct cudaMemPoolProps *props)
     if (props->allocType != cudaMemAllocationTypePinned && props->allocType != cudaMemAllocationTypeManaged) return cudaErrorInvalidValue;
     if (props->handleTypes & ~settings.handle_types) return cudaErrorInvalidValue;
     if (pool_place(&props->location, props->allocType) < 0) return cudaErrorInvalidValue;
-    if (props->location.type == cudaMemLocationTypeHost && props->handleTypes) return cudaErrorInvalidValue;      /* documented */
+    bool managed = props->allocType == cudaMemAllocationTypeManaged;
+    if (props->handleTypes && (managed || props->location.type == cudaMemLocationTypeHost)) return cudaErrorInvalidValue;
+    if (managed && props->maxSize) return cudaErrorInvalidValue;
     return props->maxSize > settings.memory ? cudaErrorMemoryAllocation : cudaSuccess;     /* measured: 1 << 50 */
 }
 
@@ -213,8 +216,8 @@ cudaError_t cudaDeviceSetMemPool(int device, cudaMemPool_t pool)
     if (!e && !p && handle_state(HANDLE_POOL, pool) == HANDLE_GONE)
         call_hazard("bad handle", "cudaDeviceSetMemPool was given a pool that is destroyed. A real driver answers cudaSuccess and dies of SIGSEGV at the next allocation.\n"
                     "  To do: make another pool current, or destroy this one later.");
-    if (!e && (!device_exists(device) || !p || p->place != device)) e = cudaErrorInvalidValue;
-    if (!e) pool_set_current(device, p);
+    if (!e && (!device_exists(device) || !p || p->device != device)) e = cudaErrorInvalidValue;
+    if (!e) pool_set_current(p->place, p);                   /* measured: a managed pool is current for managed memory only */
     return call_end(e);
 }
 
@@ -323,11 +326,8 @@ cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, enum cudaMemPoolAttr att
 
 /* ---- access ---- */
 
-/* Chosen: the host asks and is asked like a device that has what host and managed pools give it, and nothing else. */
-static bool is_host(const struct cudaMemLocation *l)
-{
-    return l->type == cudaMemLocationTypeHost || (l->type == cudaMemLocationTypeHostNuma && l->id >= 0 && l->id < HOST_NODES);
-}
+/* measured: the number of a NUMA node is not looked at */
+static bool is_host(const struct cudaMemLocation *l) { return l->type == cudaMemLocationTypeHost || l->type == cudaMemLocationTypeHostNuma; }
 
 cudaError_t cudaMemPoolGetAccess(enum cudaMemAccessFlags *flags, cudaMemPool_t pool, struct cudaMemLocation *location)
 {
@@ -337,7 +337,7 @@ cudaError_t cudaMemPoolGetAccess(enum cudaMemAccessFlags *flags, cudaMemPool_t p
     bool host = !e && location && is_host(location);
     if (!e && (!flags || !p || !location || (!host && (location->type != cudaMemLocationTypeDevice || !device_exists(location->id))))) e = cudaErrorInvalidValue;
     if (!e) {
-        bool allowed = host ? p->heap.shared : p->access >> location->id & 1;
+        bool allowed = host ? pool_is_hosts(p) : p->access >> location->id & 1;        /* measured: managed memory answers what was set for a device */
         *flags = allowed ? cudaMemAccessFlagsProtReadWrite : cudaMemAccessFlagsProtNone;
         journal_signed("device", location->id);
         journal_number("value", *flags);
@@ -345,15 +345,19 @@ cudaError_t cudaMemPoolGetAccess(enum cudaMemAccessFlags *flags, cudaMemPool_t p
     return call_end(e);
 }
 
-/* One line of the list (measured: p2p.txt). */
+/* One line of the list (measured: p2p.txt, probe-pools.txt). */
 static cudaError_t check_access(const struct pool *p, const struct cudaMemAccessDesc *d)
 {
-    if (is_host(&d->location) && p->heap.shared) return d->flags == cudaMemAccessFlagsProtReadWrite ? cudaSuccess : cudaErrorInvalidDevice;
-    if (d->location.type != cudaMemLocationTypeDevice || !device_exists(d->location.id)) return cudaErrorInvalidDevice;
+    bool host = is_host(&d->location), grants = d->flags == cudaMemAccessFlagsProtReadWrite;
+    if (!host && d->location.type != cudaMemLocationTypeDevice) return cudaErrorInvalidValue;
+    if (!host && !device_exists(d->location.id)) return cudaErrorInvalidDevice;
     if (d->flags == cudaMemAccessFlagsProtRead) return cudaErrorNotSupported;
-    if (d->flags != cudaMemAccessFlagsProtNone && d->flags != cudaMemAccessFlagsProtReadWrite) return cudaErrorInvalidValue;
-    if (d->location.id == p->device) return d->flags == cudaMemAccessFlagsProtNone ? cudaErrorInvalidDevice : cudaSuccess;
-    return d->flags == cudaMemAccessFlagsProtReadWrite && !settings.peers ? cudaErrorInvalidDevice : cudaSuccess;
+    if (!grants && d->flags != cudaMemAccessFlagsProtNone) return cudaErrorInvalidValue;
+    if (pool_is_managed(p)) return cudaSuccess;              /* it may be given and taken, and changes nothing */
+    if (pool_is_hosts(p)) return host && !grants ? cudaErrorNotSupported : cudaSuccess;      /* who owns it keeps it: the host, */
+    if (host) return cudaErrorNotSupported;
+    if (d->location.id == p->device) return grants ? cudaSuccess : cudaErrorInvalidDevice;   /* and the device */
+    return grants && !settings.peers ? cudaErrorInvalidDevice : cudaSuccess;
 }
 
 cudaError_t cudaMemPoolSetAccess(cudaMemPool_t pool, const struct cudaMemAccessDesc *list, size_t count)

@@ -89,13 +89,21 @@ void host_exit(int status)
 
 /* ---- memory ---- */
 
+/* Addresses from an odd multiple of 32 MiB on. measured: a process's first pool begins at one; a larger alignment would be luck */
+static char *reserve(size_t bytes)
+{
+    char *all = mmap(NULL, bytes + 2 * STEP, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (all == MAP_FAILED) return NULL;
+    char *base = (char *)(round_up((uintptr_t)all, STEP) | STEP);
+    if (base > all) munmap(all, (size_t)(base - all));
+    if (all + 2 * STEP > base) munmap(base + bytes, (size_t)(all + 2 * STEP - base));
+    return base;
+}
+
 char *host_reserve(size_t bytes)
 {
-    char *all = mmap(NULL, 2 * bytes + STEP, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (all == MAP_FAILED) return NULL;
-    char *base = (char *)round_up((uintptr_t)all, STEP);       /* measured: a pool's first block lies at a multiple of 32 MiB */
-    if (base > all) munmap(all, (size_t)(base - all));
-    if (all + STEP > base) munmap(base + 2 * bytes, (size_t)(all + STEP - base));
+    char *base = reserve(2 * bytes);
+    if (!base) return NULL;
     if (mmap(base + bytes, bytes, PROT_READ | PROT_WRITE, MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) == MAP_FAILED) {
         munmap(base, 2 * bytes);
         return NULL;
@@ -109,12 +117,8 @@ void host_unreserve(char *base, size_t bytes) { munmap(base, 2 * bytes); }
 
 char *host_reserve_shared(size_t bytes)
 {
-    char *all = mmap(NULL, bytes + STEP, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (all == MAP_FAILED) return NULL;
-    char *base = (char *)round_up((uintptr_t)all, STEP);
-    if (base > all) munmap(all, (size_t)(base - all));
-    if (all + STEP > base) munmap(base + bytes, (size_t)(all + STEP - base));
-    madvise(base, bytes, MADV_DONTDUMP);
+    char *base = reserve(bytes);
+    if (base) madvise(base, bytes, MADV_DONTDUMP);
     return base;
 }
 

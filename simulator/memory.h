@@ -41,6 +41,8 @@ struct watched memory_below(const struct place *p);
 uint32_t memory_new_id(void);
 /* The device that cudaPointerGetAttributes names for a place of ours; 0 for the host's memory (chosen). */
 int memory_device(const struct place *p);
+/* Does the place belong to a pool of the host's own memory? */
+static inline bool memory_is_hosts(const struct place *p) { return p->pool && pool_is_hosts(p->pool); }
 /* May kernels, copies and memsets of `device` touch the place? */
 bool memory_reachable(const struct place *p, int device);
 

@@ -1,4 +1,5 @@
-/* Memory pools: which memory goes back, when, and the statistics. Sources: tests/facts/one-gpu.txt and probe-answers.txt.
+/* Memory pools: which memory goes back, when, and the statistics. Sources: tests/facts/one-gpu.txt, probe-answers.txt and, for
+ * other places than a device's own memory, probe-pools.txt.
  *
  * Law: reserved = 32 MiB x mapped steps; used = sum of what the live blocks asked for (but see pool_free_now). */
 #include "pool.h"
@@ -19,7 +20,7 @@ static struct pool *pools, *last_pool;
 static struct pool *defaults[PLACES], *current[PLACES];
 static int pool_ids;
 
-/* ---- places ---- */
+/* ---- places (measured: probe-pools.txt, "kinds") ---- */
 
 int pool_place(const struct cudaMemLocation *location, enum cudaMemAllocationType type)
 {
@@ -30,8 +31,9 @@ int pool_place(const struct cudaMemLocation *location, enum cudaMemAllocationTyp
     case cudaMemLocationTypeDevice:   return device_exists(location->id) ? first + location->id : -1;
     case cudaMemLocationTypeHost:     return first + PLACE_HOST;
     case cudaMemLocationTypeHostNuma: return location->id >= 0 && location->id < HOST_NODES ? first + PLACE_HOST_NUMA : -1;
-    case cudaMemLocationTypeNone:     return managed ? first + PLACE_HOST_NUMA + 1 : -1;      /* documented: no preferred location */
-    default:                          return -1;             /* measured: HostNumaCurrent is refused */
+    case cudaMemLocationTypeNone:     return managed ? PLACE_MANAGED_NONE : -1;      /* only managed memory may prefer no location, */
+    case cudaMemLocationTypeHostNumaCurrent: return managed ? PLACE_MANAGED_NEAR : -1;      /* or that of the thread that touches it */
+    default:                          return -1;
     }
 }
 
@@ -41,7 +43,7 @@ static struct cudaMemPoolProps props_of(int place)
     bool managed = place >= PLACE_MANAGED;
     int in = managed ? place - PLACE_MANAGED : place;
     struct cudaMemPoolProps props = { .allocType = managed ? cudaMemAllocationTypeManaged : cudaMemAllocationTypePinned };
-    props.location.type = in < PLACE_HOST ? cudaMemLocationTypeDevice : in == PLACE_HOST ? cudaMemLocationTypeHost : in == PLACE_HOST_NUMA ? cudaMemLocationTypeHostNuma : cudaMemLocationTypeNone;
+    props.location.type = place == PLACE_MANAGED_NONE ? cudaMemLocationTypeNone : in < PLACE_HOST ? cudaMemLocationTypeDevice : in == PLACE_HOST ? cudaMemLocationTypeHost : cudaMemLocationTypeHostNuma;
     props.location.id = in < PLACE_HOST ? in : 0;
     return props;
 }
@@ -54,8 +56,7 @@ static struct pool *pool_add(const struct cudaMemPoolProps *props, size_t limit)
     p->device = on_device ? props->location.id : NO_DEVICE;
     p->props = *props;
     p->policy = (struct reuse_policy){ true, true, true, round_up(props->maxSize, STEP) / STEP };
-    /* documented: the device's own memory from that device, the host's from the host alone; managed memory from everywhere */
-    p->access = managed ? UINT32_MAX : on_device ? 1u << p->device : 0;
+    p->access = on_device && !managed ? 1u << p->device : 0;
     /* chosen: managed memory is counted with the host's, also when it prefers a device */
     heap_init(&p->heap, managed ? NO_DEVICE : p->device, STEP, limit);
     p->heap.shared = managed || !on_device;

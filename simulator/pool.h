@@ -8,7 +8,7 @@
 #include "reuse.h"
 
 /* Where a pool's memory is, and of which kind: a number below PLACES. That of a device's ordinary memory is the device's own number. */
-enum { PLACE_HOST = MAX_DEVICES, PLACE_HOST_NUMA, PLACE_MANAGED, PLACES = PLACE_MANAGED + MAX_DEVICES + 3 };
+enum { PLACE_HOST = MAX_DEVICES, PLACE_HOST_NUMA, PLACE_MANAGED, PLACE_MANAGED_NONE = PLACE_MANAGED + PLACE_MANAGED, PLACE_MANAGED_NEAR, PLACES };
 #define HOST_NODES 1                   /* NUMA nodes of the host (chosen) */
 
 struct graph_memory;
@@ -25,7 +25,7 @@ struct pool {
     uint64_t            threshold;
     bool                news;          /* a free came home, or the threshold was set: the next synchronise gives back */
     size_t              used, used_high, reserved_high;
-    uint32_t            access;        /* bit d: device d may touch its blocks */
+    uint32_t            access;        /* bit d: device d may touch its blocks; of managed memory: it was given the right, which everyone has anyway */
     struct heap         heap;
     struct border      *border;        /* a pool whose handle types let other processes have it, or another's; else NULL */
     bool                imported;      /* another process's: nothing is allocated here, and nothing counted */
@@ -35,6 +35,9 @@ struct pool {
     struct pool        *next;
 };
 
+/* Of what kind is its memory: managed, or the host's own? */
+static inline bool pool_is_managed(const struct pool *p) { return p->props.allocType == cudaMemAllocationTypeManaged; }
+static inline bool pool_is_hosts(const struct pool *p) { return p->device == NO_DEVICE && !pool_is_managed(p); }
 /* The place of a location and kind of memory, or -1 when there is none such. */
 int pool_place(const struct cudaMemLocation *location, enum cudaMemAllocationType type);
 /* The place's default pool, and its current one: for a device's ordinary memory, that which cudaMallocAsync uses now. */

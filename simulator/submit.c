@@ -88,8 +88,9 @@ cudaError_t submit_host_function(void (*function)(void *), void *argument, struc
 cudaError_t submit_allocation(struct stream *s, const struct pool *like, size_t bytes, void **pointer)
 {
     const struct capture_state state = capture_state(s);
-    if (like->heap.shared) {
-        host_say("allocation nodes in the host's memory or managed memory are not simulated: the call returns cudaErrorNotSupported.");
+    if (pool_is_hosts(like)) return cudaErrorNotSupported;   /* measured */
+    if (pool_is_managed(like)) {
+        host_say("allocation nodes in managed memory are not simulated: the call returns cudaErrorNotSupported.");
         return cudaErrorNotSupported;
     }
     /* documented: the node takes the pool's access rights as they are now */

@@ -1,5 +1,5 @@
 /* Work on memory. What a call refuses and what only the running kernel notices is measured (tests/facts/danger.txt 4-6 and 17-19,
- * p2p.txt 1-3, probe-answers.txt "copies and memsets"). */
+ * p2p.txt 1-3, probe-answers.txt "copies and memsets", probe-pools.txt "copies_host"). */
 #include "work.h"
 
 #include <string.h>
@@ -34,11 +34,17 @@ static char *storage_now(struct op *op, const void *address)
     return NULL;
 }
 
+/* measured: for a copy, a block of a host pool is the host's memory. The copy needs no access to it and must not call it the device's; where the
+ * device has no access the block is like any other memory of the host, whose end nobody knows */
+static bool is_hosts_block(const struct place *p) { return p->kind == PLACE_BLOCK && memory_is_hosts(p); }
+static bool is_pageable(const struct place *p, int device) { return p->kind == PLACE_PAGEABLE || (is_hosts_block(p) && !memory_reachable(p, device)); }
+
 /* Is [address, address + bytes) one place that a copy or memset of `device` may touch? measured (lesson 12 on two H200s): for a copy the
  * current device needs access too, even when the memory and the stream are of another one, and the other side is the host's. */
 static bool is_allowed(const struct place *p, size_t bytes, int device, bool copy, bool peer)
 {
-    if (p->kind == PLACE_UNUSED) return false;
+    if (p->kind == PLACE_UNUSED || (peer && is_hosts_block(p))) return false;
+    if (copy && is_hosts_block(p)) return bytes <= p->room || is_pageable(p, device);
     if (p->kind != PLACE_PAGEABLE && bytes > p->room) return false;
     /* a copy between devices of cudaMalloc's memory needs no rights: it is staged where they cannot reach each other (documented) */
     return peer || (copy && p->heap && !p->pool) || (memory_reachable(p, device) && (!copy || memory_reachable(p, device_current())));
@@ -116,25 +122,28 @@ static void effect_copy(struct op *op)
     if (to && from) memmove(to, from, op->bytes);
 }
 
-/* The kind only says what pageable memory is not allowed for; where the bytes are decides the rest. */
-static bool kind_allows(enum cudaMemcpyKind kind, bool to_pageable, bool from_pageable)
+/* The kind only says what pageable memory and a host pool's is not allowed for; where the bytes are decides the rest. */
+static bool kind_allows(enum cudaMemcpyKind kind, const struct place *to, const struct place *from)
 {
+    bool to_pageable = to->kind == PLACE_PAGEABLE || is_hosts_block(to), from_pageable = from->kind == PLACE_PAGEABLE || is_hosts_block(from);
     bool to_device = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
     bool from_device = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
     return !(to_device && to_pageable) && !(from_device && from_pageable);
 }
 
+static bool is_on_device(const struct place *p) { return p->heap && !memory_is_hosts(p); }
+
 static time_ns copy_time(const struct place *to, const struct place *from, size_t bytes)
 {
-    if (to->heap && from->heap) return work_time(WORK_COPY, WORK_COPY_GIB, bytes);
-    if (to->heap) return work_time(WORK_UP, from->kind == PLACE_PAGEABLE ? WORK_UP_PAGEABLE_GIB : WORK_UP_GIB, bytes);
+    if (is_on_device(to) && is_on_device(from)) return work_time(WORK_COPY, WORK_COPY_GIB, bytes);
+    if (is_on_device(to)) return work_time(WORK_UP, from->kind == PLACE_PAGEABLE ? WORK_UP_PAGEABLE_GIB : WORK_UP_GIB, bytes);
     return work_time(WORK_DOWN, to->kind == PLACE_PAGEABLE ? WORK_DOWN_PAGEABLE_GIB : WORK_DOWN_GIB, bytes);
 }
 
 static const char *copy_direction(const struct place *to, const struct place *from)
 {
-    if (to->heap) return from->heap ? "DeviceToDevice" : "HostToDevice";
-    return from->heap ? "DeviceToHost" : "HostToHost";
+    if (is_on_device(to)) return is_on_device(from) ? "DeviceToDevice" : "HostToDevice";
+    return is_on_device(from) ? "DeviceToHost" : "HostToHost";
 }
 
 cudaError_t work_copy(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind, struct stream *s, bool peer, bool *wait)
@@ -149,8 +158,8 @@ cudaError_t work_copy(void *to, const void *from, size_t bytes, enum cudaMemcpyK
     if (t.heap && f.heap) journal_number("source_block", memory_block(&f));
     if (!is_allowed(&t, bytes, s->device, true, peer)) return refuse(&t, to, bytes, s, true);
     if (!is_allowed(&f, bytes, s->device, true, peer)) return refuse(&f, from, bytes, s, false);
-    bool to_pageable = t.kind == PLACE_PAGEABLE, from_pageable = f.kind == PLACE_PAGEABLE;
-    if (!kind_allows(kind, to_pageable, from_pageable)) return cudaErrorInvalidValue;
+    if (!kind_allows(kind, &t, &f)) return cudaErrorInvalidValue;
+    bool to_pageable = is_pageable(&t, s->device), from_pageable = is_pageable(&f, s->device);
     struct op *op = stream_enqueue(s, OP_WORK, clock_pace(copy_time(&t, &f, bytes)));
     used(&f, from, bytes, op, false);
     used(&t, to, bytes, op, true);
@@ -178,7 +187,8 @@ bool work_allows(const void *address, size_t bytes, int device, bool copy, bool 
 
 bool work_kind_allows(enum cudaMemcpyKind kind, const void *to, const void *from)
 {
-    return kind_allows(kind, memory_find(to).kind == PLACE_PAGEABLE, memory_find(from).kind == PLACE_PAGEABLE);
+    struct place t = memory_find(to), f = memory_find(from);
+    return kind_allows(kind, &t, &f);
 }
 
 /* ---- kernels ---- */
@@ -240,9 +250,9 @@ cudaError_t work_hold(const volatile int *open, struct stream *s)
 {
     struct place p = memory_find((const void *)open);
     journal_number("block", memory_block(&p));
-    if (p.kind != PLACE_PINNED) {
+    if (p.kind != PLACE_PINNED && !(p.kind == PLACE_BLOCK && p.heap->shared && memory_reachable(&p, s->device))) {
         /* a GPU says nothing here and faults when the kernel runs; the reason is known now */
-        host_say("illegal address: launch_hold was given %p, which is no pinned host memory, so the device cannot see the host open it.", (const void *)open);
+        host_say("illegal address: launch_hold was given %p, which is no pinned host memory and no block of a host or managed pool that the device has access to, so the device cannot see the host open it.", (const void *)open);
         device_fault(cudaErrorIllegalAddress);
         return cudaSuccess;
     }
