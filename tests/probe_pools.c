@@ -163,19 +163,44 @@ static void managed(void)
 
 static const char *name_of(cudaMemPool_t p, cudaMemPool_t own, cudaMemPool_t def) { return !p ? "none" : p == own ? "the pool" : p == def ? "the default" : "another"; }
 
-/* A current pool is destroyed: which one is current then, and what is it good for? */
+/* A current pool is destroyed: which one is current then? */
 static void destroyed_current(int type, int location)
 {
     cudaMemPool_t def = NULL, cur = NULL, p = make(type, location, 0);
     struct cudaMemLocation l = { (enum cudaMemLocationType)location, 0 };
-    void *a = NULL;
     cudaMemGetDefaultMemPool(&def, &l, (enum cudaMemAllocationType)type);
     ASK(cudaMemSetMemPool(&l, (enum cudaMemAllocationType)type, p)); ASK(cudaMemPoolDestroy(p));
     ASK(cudaMemGetMemPool(&cur, &l, (enum cudaMemAllocationType)type)); printf("  current is %s\n", name_of(cur, p, def)); fflush(stdout);
-    ASK(cudaMemSetMemPool(&l, (enum cudaMemAllocationType)type, def)); ASK(cudaMemGetMemPool(&cur, &l, (enum cudaMemAllocationType)type)); printf("  current is %s\n", name_of(cur, p, def)); fflush(stdout);
-    ASK(cudaMemSetMemPool(&l, (enum cudaMemAllocationType)type, p)); ASK(cudaMemGetMemPool(&cur, &l, (enum cudaMemAllocationType)type)); printf("  current is %s\n", name_of(cur, p, def)); fflush(stdout);
+    ASK(cudaMemSetMemPool(&l, (enum cudaMemAllocationType)type, def)); ASK(cudaMemGetMemPool(&cur, &l, (enum cudaMemAllocationType)type)); printf("  current is %s\n", name_of(cur, p, def));
+}
+
+/* A destroyed pool is made current. */
+static void destroyed_made_current(void)
+{
+    cudaMemPool_t def = NULL, cur = NULL, p = make(cudaMemAllocationTypePinned, cudaMemLocationTypeHost, 0);
+    struct cudaMemLocation l = { cudaMemLocationTypeHost, 0 };
+    void *a = NULL;
+    cudaMemGetDefaultMemPool(&def, &l, cudaMemAllocationTypePinned); ASK(cudaMemPoolDestroy(p));
+    ASK(cudaMemSetMemPool(&l, cudaMemAllocationTypePinned, p)); ASK(cudaMemGetMemPool(&cur, &l, cudaMemAllocationTypePinned)); printf("  current is %s\n", name_of(cur, p, def)); fflush(stdout);
     ASK(cudaMallocFromPoolAsync(&a, 64, cur, s)); pointer(a, "of the current pool");
 }
+
+/* As destroyed_host, with other calls before it. */
+static void destroyed_after(int seen, int refused)
+{
+    cudaMemPool_t def = NULL, again = NULL, cur = NULL, p;
+    struct cudaMemLocation l = { cudaMemLocationTypeHost, 0 };
+    cudaMemGetDefaultMemPool(&def, &l, cudaMemAllocationTypePinned);
+    if (refused) ASK(cudaMemPoolDestroy(def));
+    p = make(cudaMemAllocationTypePinned, cudaMemLocationTypeHost, 0);
+    ASK(cudaMemSetMemPool(&l, cudaMemAllocationTypePinned, p));
+    if (seen) { ASK(cudaMemGetMemPool(&cur, &l, cudaMemAllocationTypePinned)); printf("  current is %s\n", name_of(cur, p, def)); }
+    ASK(cudaMemPoolDestroy(p)); ASK(cudaMemGetMemPool(&cur, &l, cudaMemAllocationTypePinned)); printf("  current is %s\n", name_of(cur, p, def));
+    ASK(cudaMemGetDefaultMemPool(&again, &l, cudaMemAllocationTypePinned)); printf("  the default is %s, current the default %d\n", name_of(again, p, def), cur == again);
+}
+static void destroyed_seen(void) { destroyed_after(1, 0); }
+static void destroyed_refused(void) { destroyed_after(0, 1); }
+static void destroyed_seen_refused(void) { destroyed_after(1, 1); }
 static void destroyed_host(void) { destroyed_current(cudaMemAllocationTypePinned, cudaMemLocationTypeHost); }
 static void destroyed_numa(void) { destroyed_current(cudaMemAllocationTypePinned, cudaMemLocationTypeHostNuma); }
 static void destroyed_managed(void) { destroyed_current(cudaMemAllocationTypeManaged, cudaMemLocationTypeDevice); }
@@ -277,8 +302,10 @@ static void waits(void)
 {
     cudaMemPool_t h = make(cudaMemAllocationTypePinned, cudaMemLocationTypeHost, 0), g = make(cudaMemAllocationTypeManaged, cudaMemLocationTypeDevice, 0);
     void *a = NULL, *c = NULL, *d = NULL, *e = NULL;
+    cudaMallocFromPoolAsync(&a, 4 * MiB, h, s);
+    WAITS(cudaMemcpyAsync(m, a, MiB, cudaMemcpyDefault, s)); WAITS(cudaMemcpyAsync(a, m, MiB, cudaMemcpyDefault, s)); WAITS(cudaMemcpyAsync(host, a, MiB, cudaMemcpyDefault, s));
     set_access(h, cudaMemLocationTypeDevice, 0, 3);
-    cudaMallocFromPoolAsync(&a, 4 * MiB, h, s); cudaMallocFromPoolAsync(&c, 4 * MiB, g, s); cudaMallocFromPoolAsync(&e, 4 * MiB, h, s); cudaMallocManaged(&d, 4 * MiB, cudaMemAttachGlobal);
+    cudaMallocFromPoolAsync(&c, 4 * MiB, g, s); cudaMallocFromPoolAsync(&e, 4 * MiB, h, s); cudaMallocManaged(&d, 4 * MiB, cudaMemAttachGlobal);
     WAITS(cudaMemcpyAsync(m, a, MiB, cudaMemcpyDefault, s)); WAITS(cudaMemcpyAsync(a, m, MiB, cudaMemcpyDefault, s)); WAITS(cudaMemcpyAsync(host, a, MiB, cudaMemcpyDefault, s)); WAITS(cudaMemcpyAsync(a, e, 4 * MiB, cudaMemcpyDefault, s)); WAITS(cudaMemsetAsync(a, 0, MiB, s));
     WAITS(cudaMemcpyAsync(m, c, MiB, cudaMemcpyDefault, s)); WAITS(cudaMemsetAsync(c, 0, MiB, s)); WAITS(cudaMallocFromPoolAsync(&e, 40 * MiB, h, s)); WAITS(cudaMallocFromPoolAsync(&e, 40 * MiB, g, s)); WAITS(cudaFreeAsync(a, s)); WAITS(cudaFreeAsync(c, s)); WAITS(cudaMemPoolTrimTo(h, 0)); WAITS(cudaFree(d));
 }
@@ -357,7 +384,8 @@ static const struct probe_case cases[] = {
     { "touch_managed", touch_managed }, { "touch_host_not_granted", touch_host_not_granted }, { "touch_numa_not_granted", touch_numa_not_granted },
     { "touch_freed", touch_freed }, { "managed", managed },
     { "destroyed_host", destroyed_host }, { "destroyed_numa", destroyed_numa }, { "destroyed_managed", destroyed_managed },
-    { "destroyed_managed_host", destroyed_managed_host }, { "destroyed_device", destroyed_device }, { "destroyed_host_used", destroyed_host_used }, { "which_is_used", which_is_used },
+    { "destroyed_managed_host", destroyed_managed_host }, { "destroyed_device", destroyed_device }, { "destroyed_host_used", destroyed_host_used },
+    { "destroyed_made_current", destroyed_made_current }, { "destroyed_seen", destroyed_seen }, { "destroyed_refused", destroyed_refused }, { "destroyed_seen_refused", destroyed_seen_refused }, { "which_is_used", which_is_used },
     { "same_places", same_places }, { "default_pools", default_pools }, { "copies_host", copies_host }, { "copies_numa", copies_numa },
     { "copies_managed", copies_managed }, { "waits", waits }, { "gate_in_host_pool", gate_in_host_pool }, { "managed_takes", managed_takes },
     { "managed_pool_takes", managed_pool_takes }, { "limits", limits }, { "captured", captured },
