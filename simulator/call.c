@@ -12,6 +12,7 @@
 #include "checker.h"
 #include "clock.h"
 #include "device.h"
+#include "guard.h"
 #include "host.h"
 #include "journal.h"
 #include "memory.h"
@@ -30,8 +31,14 @@ _Thread_local void *call_site;
 
 /* ---- beginning and end ---- */
 
-static bool describe(const void *address)
+/* The program touched an address that it may not. */
+static bool judge(const void *address, void *site)
 {
+    bool ours = host_has_lock();       /* a call that writes an answer to where the program wants it */
+    if (!ours) host_lock();
+    bool go_on = guard_touched(address, ours ? NULL : site);
+    if (!ours) host_unlock();
+    if (go_on) return true;
     struct place p = memory_find(address);
     if (!p.heap) return false;
     if (p.heap->shared)
@@ -40,7 +47,7 @@ static bool describe(const void *address)
         host_say("the host touched %p, which is memory of device %d (block %u, %zu bytes): copy it with cudaMemcpy, or let a kernel do the work.", address, p.heap->device, p.chunk->id, p.chunk->asked);
     else
         host_say("the host touched %p, which is an address of device %d where nothing is allocated.", address, p.heap->device);
-    return true;
+    return false;
 }
 
 static void in_child(void) { forked = ready; }
@@ -86,7 +93,7 @@ static void start(void)
     journal_text("pace", paces[settings.pace]);
     journal_number("driver", (uint64_t)settings.driver_version);
     journal_did_end(0);
-    host_on_bad_address(describe);
+    host_on_bad_address(judge);
     host_after_fork(in_child);
     on_exit(remember_status, NULL);
     ready = true;

@@ -11,6 +11,7 @@
 
 #include "checker_border.h"
 #include "clock.h"
+#include "guard.h"
 #include "host.h"
 #include "journal.h"
 #include "report.h"
@@ -116,10 +117,14 @@ static const struct history *freed_at(const char *address, uint32_t newest)
 
 /* ---- allocation ---- */
 
+/* The same block, for what the host does with it. */
+static struct guarded guarded(struct watched b) { return (struct guarded){ b.id, b.address, b.bytes, &b.watch->allocated }; }
+
 void checker_allocated(struct watched b, struct stream *s, uint64_t number)
 {
     b.watch->allocated = deed_of(s, number);
     if (b.id > newest_block) newest_block = b.id;
+    if (settings.check) guard_allocated(guarded(b));
 }
 
 /* ---- use and free ---- */
@@ -240,6 +245,7 @@ void checker_used(struct watched b, struct stream *s, uint64_t number, size_t fr
         else at = &a->next;
     }
     remember(w, by, from, to, write);
+    guard_used(guarded(b), by, s, from, to, write);
     if (w->shared) checker_border_used(b, by, s, from, to, write);
 }
 
@@ -278,6 +284,7 @@ void checker_freed(struct watched b, struct stream *s, uint64_t number)
 {
     if (!settings.check) return;
     check_free(b, s, number);
+    guard_freed(guarded(b), deed_of(s, number), s);
     drop_all(b.watch);
 }
 
@@ -285,6 +292,7 @@ void checker_freed_after_waiting(struct watched b)
 {
     if (!settings.check) return;
     remember_freed(b, deed_of(NULL, 0));
+    guard_freed(guarded(b), deed_of(NULL, 0), NULL);
     drop_all(b.watch);
 }
 

@@ -9,8 +9,8 @@
  * - A host function that has begun has told the host what comes before it in its stream, whether or not the host listened. So a program that
  *   does not listen is accused only where the function begins late (SIM_PACE=late).
  * - A query that answers cudaSuccess has told the host as much as waiting would, whether or not the answer was read.
- * What it does not see at all: loads and stores of the host; use by an old pointer that the stream orders after the new owner's allocation,
- * unless a graph has kept it.
+ * What it does not see at all: loads and stores of the host, except in whole pages of memory that host and device share (guard.h); use by an old
+ * pointer that the stream orders after the new owner's allocation, unless a graph has kept it.
  * What it does not take for an order: the gate of a launch_hold, and what a kernel writes for the host to poll. */
 #ifndef SIM_CHECKER_H
 #define SIM_CHECKER_H

@@ -79,8 +79,7 @@ void heap_close(struct heap *h)
     }
     for (size_t x = 0; x < steps_of(h); x++) host_free(h->index[x]);
     if (h->starts) host_free_pages(h->starts, ((size_t)1 << h->starts_bits) * sizeof *h->starts);
-    if (h->base && h->shared) host_unreserve_shared(h->base, h->limit);
-    else if (h->base) host_unreserve(h->base, h->limit);
+    if (h->base) host_unreserve(h->base, h->limit);
     host_free(h->mapped);
     host_free(h->idle_owner);
     host_free(h->idle);
@@ -185,7 +184,7 @@ void heap_map(struct heap *h, struct chunk *c, size_t bytes)
     for (size_t x = c->offset / h->step; x <= last; x++) {
         if (bit_get(h->mapped, x)) continue;
         bit_set(h->mapped, x);
-        if (h->shared) host_share(heap_storage(h, x * h->step), h->step, true);
+        if (h->shared) host_share(h->base + x * h->step, h->step, HOST_MAY_WRITE);
         h->mapped_count++;
         if (x >= h->top) h->top = x + 1;
     }
@@ -220,8 +219,9 @@ void heap_unmap(struct heap *h, size_t step)
     h->mapped_count--;
     own(h, step, NULL);
     if (h->file && !h->foreign) host_file_discard(h->file, HEAP_FILE_HEAD + step * h->step, h->step);
+    else if (h->shared) host_discard_shared(heap_storage(h, step * h->step), h->step);
     else if (!h->file) host_discard(heap_storage(h, step * h->step), h->step);
-    if (h->shared) host_share(heap_storage(h, step * h->step), h->step, false);
+    if (h->shared) host_share(h->base + step * h->step, h->step, HOST_MAY_NOTHING);
     refile(h, c);
 }
 

@@ -39,7 +39,7 @@ struct step_starts;
 
 struct heap {
     int            device;             /* NO_DEVICE: the host's memory */
-    bool           shared;             /* the host may touch what is mapped: its addresses are the storage. Set before heap_open */
+    bool           shared;             /* the host may touch what is mapped: its addresses show the storage. Set before heap_open */
     size_t         step, limit;        /* bytes of a step; bytes of the range */
     int            file;               /* storage that other processes can map: this file in memory, behind its first HEAP_FILE_HEAD bytes; 0: none. Set before heap_open */
     bool           foreign;            /* another process's storage: nothing of it is given back from here */
@@ -91,7 +91,7 @@ size_t heap_idle_step(const struct heap *h, bool highest, size_t from, size_t to
 void heap_unmap(struct heap *h, size_t step);
 
 /* Where the bytes behind an offset are kept. */
-static inline char *heap_storage(const struct heap *h, size_t offset) { return h->base + (h->shared ? 0 : h->limit) + offset; }
+static inline char *heap_storage(const struct heap *h, size_t offset) { return h->base + h->limit + offset; }
 /* Makes [offset, offset + bytes) a live chunk, in a heap whose chunks are live or common. NULL when a live chunk is there. */
 struct chunk *heap_take_at(struct heap *h, size_t offset, size_t bytes);
 /* The live chunk that covers this offset, or NULL. */

@@ -16,6 +16,7 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
+#include <ucontext.h>
 #include <unistd.h>
 #ifdef __SANITIZE_ADDRESS__
 #include <sanitizer/lsan_interface.h>
@@ -117,13 +118,24 @@ void host_unreserve(char *base, size_t bytes) { munmap(base, 2 * bytes); }
 
 char *host_reserve_shared(size_t bytes)
 {
-    char *base = reserve(bytes);
-    if (base) madvise(base, bytes, MADV_DONTDUMP);
+    char *base = reserve(2 * bytes);
+    if (!base) return NULL;
+    /* old size 0 of a shared mapping: a second view of it */
+    if (mmap(base + bytes, bytes, PROT_READ | PROT_WRITE, MAP_FIXED | MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) == MAP_FAILED
+        || mremap(base + bytes, 0, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, base) == MAP_FAILED || mprotect(base, bytes, PROT_NONE)) {
+        munmap(base, 2 * bytes);
+        return NULL;
+    }
+    madvise(base, 2 * bytes, MADV_DONTDUMP);
     return base;
 }
 
-void host_unreserve_shared(char *base, size_t bytes) { munmap(base, bytes); }
-void host_share(char *address, size_t bytes, bool on) { mprotect(address, bytes, on ? PROT_READ | PROT_WRITE : PROT_NONE); }
+void host_share(char *address, size_t bytes, enum host_may may)
+{
+    mprotect(address, bytes, may == HOST_MAY_WRITE ? PROT_READ | PROT_WRITE : may == HOST_MAY_READ ? PROT_READ : PROT_NONE);
+}
+
+void host_discard_shared(char *address, size_t bytes) { madvise(address, bytes, MADV_REMOVE); }
 void host_discard(char *address, size_t bytes)
 {
     if (!host_storage_in_files || madvise(address, bytes, MADV_REMOVE)) madvise(address, bytes, MADV_DONTNEED);     /* REMOVE: only what is in a file */
@@ -175,8 +187,21 @@ void host_free_pages(void *p, size_t bytes) { munmap(p, bytes); }
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 
-void host_lock(void) { pthread_mutex_lock(&lock); }
-void host_unlock(void) { pthread_mutex_unlock(&lock); }
+static _Thread_local bool has_lock;
+
+void host_lock(void)
+{
+    pthread_mutex_lock(&lock);
+    has_lock = true;
+}
+
+void host_unlock(void)
+{
+    has_lock = false;
+    pthread_mutex_unlock(&lock);
+}
+
+bool host_has_lock(void) { return has_lock; }
 void host_wake(void) { pthread_cond_broadcast(&changed); }
 
 void host_sleep(unsigned microseconds)
@@ -215,6 +240,8 @@ void host_start_thread(void (*body)(void *), void *argument)
     *start = (struct start){ body, argument };
     sigset_t all, before;
     sigfillset(&all);
+    sigdelset(&all, SIGSEGV);          /* a host function of the program may touch what it should not */
+    sigdelset(&all, SIGBUS);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     pthread_t thread;
     int error = pthread_create(&thread, NULL, thread_main, start);
@@ -285,15 +312,32 @@ void host_after_fork(void (*handler)(void)) { pthread_atfork(NULL, NULL, handler
 
 /* ---- bad addresses ---- */
 
-static bool (*describe_address)(const void *address);
+static bool (*judge_address)(const void *address, void *site);
 static struct sigaction before_us[2];
+
+/* What follows the instruction that was interrupted begins here, or behind; as a return address would say it. */
+static void *instruction(void *context)
+{
+    const ucontext_t *c = context;
+#if defined __x86_64__
+    return (char *)c->uc_mcontext.gregs[REG_RIP] + 1;
+#elif defined __aarch64__
+    return (char *)c->uc_mcontext.pc + 1;
+#else
+    (void)c;
+    return (char *)0 + 1;
+#endif
+}
 
 static void bad_address(int number, siginfo_t *information, void *context)
 {
-    static volatile sig_atomic_t inside;
+    static _Thread_local volatile sig_atomic_t inside;
     if (!inside && information->si_code > 0) {
         inside = 1;
-        describe_address(information->si_addr);
+        if (judge_address(information->si_addr, instruction(context))) {
+            inside = 0;
+            return;
+        }
     }
     struct sigaction *old = &before_us[number == SIGBUS];
     if (old->sa_flags & SA_SIGINFO && old->sa_sigaction) {
@@ -304,11 +348,11 @@ static void bad_address(int number, siginfo_t *information, void *context)
     if (information->si_code <= 0) raise(number);      /* or the signal was sent and there is none */
 }
 
-void host_on_bad_address(bool (*describe)(const void *address))
+void host_on_bad_address(bool (*judge)(const void *address, void *site))
 {
     struct sigaction ours;
     memset(&ours, 0, sizeof ours);
-    describe_address = describe;
+    judge_address = judge;
     ours.sa_sigaction = bad_address;
     ours.sa_flags = SA_SIGINFO | SA_NODEFER;
     sigaction(SIGSEGV, &ours, &before_us[0]);

@@ -25,13 +25,14 @@ void host_exit(int status) __attribute__((noreturn));
  * room only where it has been written. The base is a multiple of STEP. NULL when there are no addresses left. */
 char *host_reserve(size_t bytes);
 void  host_unreserve(char *base, size_t bytes);
-/* Memory that host and device share: `bytes` of addresses that are their own storage. Nobody can touch them until host_share says so. */
+/* The same for memory that host and device share: the addresses are a second view of the storage, which nobody can touch until host_share says so. */
 char *host_reserve_shared(size_t bytes);
-void  host_unreserve_shared(char *base, size_t bytes);
-/* Lets the host touch [address, address + bytes), or, when `on` is false, no more. */
-void  host_share(char *address, size_t bytes, bool on);
+/* What the host may do with [address, address + bytes). */
+enum host_may { HOST_MAY_NOTHING, HOST_MAY_READ, HOST_MAY_WRITE };
+void  host_share(char *address, size_t bytes, enum host_may may);
 /* Gives the storage of [address, address + bytes) back; it reads as zero afterwards. `address` is in storage. */
 void  host_discard(char *address, size_t bytes);
+void  host_discard_shared(char *address, size_t bytes);
 extern bool host_storage_in_files;     /* some of it has been moved into a file (host_processes.h) */
 
 /* Ordinary memory that ends the process with a sentence when there is none: for the simulation's own records. */
@@ -47,6 +48,7 @@ void  host_free_pages(void *p, size_t bytes);
 
 /* One lock guards the whole simulation. It is held from the start of each call to its end. */
 void host_lock(void);
+bool host_has_lock(void);              /* this thread */
 void host_unlock(void);
 /* Gives the lock up, sleeps about this long in real time (or until host_wake), and takes it again. */
 void host_sleep(unsigned microseconds);
@@ -70,9 +72,9 @@ uint64_t host_thread_used(int id);
 
 /* Calls `handler` in the child after each fork. */
 void host_after_fork(void (*handler)(void));
-/* Calls `describe(address)` when the program touches an address that it may not; it returns true when the address is the device's
- * and it has said so. The process then dies of the signal, as it would have. */
-void host_on_bad_address(bool (*describe)(const void *address));
+/* Calls `judge(address, site)` when an instruction at `site` touches an address that the process may not. When it returns true, the instruction runs
+ * again; else the process dies of the signal, as it would have. */
+void host_on_bad_address(bool (*judge)(const void *address, void *site));
 
 /* Where a call stands in the program's source: "06_release_threshold.c:41", or the program's file and an offset when nobody can tell. */
 void host_source_line(const void *site, char *place, size_t size);

@@ -8,6 +8,7 @@
 #include "clock.h"
 #include "device.h"
 #include "durations.h"
+#include "guard.h"
 #include "handle.h"
 #include "host.h"
 #include "host_processes.h"
@@ -245,6 +246,7 @@ void pool_trim(struct pool *p, size_t keep)
 static void close_storage(struct pool *p)
 {
     space_remove(&p->heap);
+    if (p->heap.base) guard_forgotten(p->heap.base, p->heap.limit);
     heap_close(&p->heap);
     if (!p->border) return;
     border_close(p->border);

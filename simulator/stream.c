@@ -246,16 +246,22 @@ void stream_wait(struct stream *s, struct record *r)
 
 /* ---- what the host knows ---- */
 
-static void (*host_learned)(void);
+static void (*listeners[2])(void);     /* the border, the guard */
 
-void stream_on_host_learned(void (*listener)(void)) { host_learned = listener; }
+void stream_on_host_learned(void (*listener)(void)) { listeners[listeners[0] != NULL] = listener; }
+
+static void host_learned(void)
+{
+    host_version++;
+    for (int i = 0; i < 2; i++)
+        if (listeners[i]) listeners[i]();
+}
 
 static void host_learns(const struct order *from, uint32_t lane, uint64_t number)
 {
     order_join(&host_known, from);
     order_raise(&host_known, lane, number);
-    host_version++;
-    if (host_learned) host_learned();
+    host_learned();
 }
 
 /* Waiting for a stream is waiting for all that came before it, too. */
@@ -286,8 +292,7 @@ void record_host_knows(struct record *r, bool waited)
 void stream_host_hears(const struct order *told)
 {
     order_join(&host_known, told);
-    host_version++;
-    if (host_learned) host_learned();
+    host_learned();
 }
 
 const struct order *host_knowledge(void) { return &host_known; }

@@ -172,7 +172,7 @@ cudaError_t work_copy(void *to, const void *from, size_t bytes, enum cudaMemcpyK
     if (!wait) return cudaSuccess;
     if (from_pageable && !to_pageable && bytes <= STAGED_MAX) {
         op->staged = host_allocate(bytes);
-        memcpy(op->staged, from, bytes);
+        memcpy(op->staged, storage(from), bytes);
     } else if (to_pageable || from_pageable) {
         *wait = true;
     }
@@ -258,7 +258,7 @@ cudaError_t work_hold(const volatile int *open, struct stream *s)
     }
     struct op *op = stream_enqueue(s, OP_HOLD, 0);
     op->name = "hold";
-    op->gate = open;
+    op->gate = (const volatile int *)storage((const void *)open);      /* what the device sees */
     op->block = memory_block(&p);
     return cudaSuccess;
 }

@@ -1,0 +1,159 @@
+/* The host's view of shared memory, closed page by page while a touch would be wrong. */
+#include "guard.h"
+
+#include "host.h"
+#include "report.h"
+#include "space.h"
+#include "stream.h"
+
+#define PAGE  ((size_t)4096)
+#define MOST  1024                     /* chosen: so many closed ranges at a time; each may split a mapping of the process, which has 65530 */
+
+enum reason { NOT_ALLOCATED, WRITTEN, READ, FREED };
+struct closed { const char *from, *to; enum reason why; struct deed by, allocated; struct guarded block; };
+
+static struct closed closed[MOST];
+static size_t count;
+
+/* The heap of an address that the host can touch, or NULL. */
+static struct heap *heap_at(const void *address)
+{
+    struct pool *pool;
+    struct heap *h = space_find(address, &pool);
+    return h && h->shared ? h : NULL;
+}
+
+static void show(const struct closed *c)
+{
+    host_share((char *)(uintptr_t)c->from, (size_t)(c->to - c->from), c->why == READ ? HOST_MAY_READ : HOST_MAY_NOTHING);
+}
+
+/* Opens [from, to), but for what is closed for another reason too. Steps that have gone back stay as they are. */
+static void open_pages(const char *from, const char *to)
+{
+    struct heap *h = heap_at(from);
+    if (!h) return;
+    for (const char *at = from, *end; at < to; at = end) {
+        end = h->base + round_up((size_t)(at - h->base) + 1, h->step);
+        if (end > to) end = to;
+        if (heap_is_mapped(h, (size_t)(at - h->base), (size_t)(end - at))) host_share((char *)(uintptr_t)at, (size_t)(end - at), HOST_MAY_WRITE);
+    }
+    for (int strict = 0; strict < 2; strict++)               /* what allows nothing comes last */
+        for (size_t i = 0; i < count; i++)
+            if (closed[i].from < to && from < closed[i].to && (closed[i].why != READ) == strict) show(&closed[i]);
+}
+
+static void forget(size_t i) { closed[i] = closed[--count]; }
+
+/* The host has learned something. */
+static void lift(void)
+{
+    for (size_t i = 0; i < count;) {
+        struct closed c = closed[i];
+        if (c.why == FREED || !order_covers(host_knowledge(), c.by.lane, c.by.number)) {
+            i++;
+            continue;
+        }
+        forget(i);
+        open_pages(c.from, c.to);
+    }
+}
+
+static void close_pages(struct guarded b, struct deed by, const struct stream *s, size_t from, size_t to, enum reason why)
+{
+    static bool listens;
+    const char *first = (const char *)round_up((uintptr_t)b.address + from, PAGE), *last = b.address + to - ((uintptr_t)b.address + to) % PAGE;
+    if (first >= last || count == MOST || !heap_at(b.address)) return;
+    if (why != FREED && (by.lane == HOST_LANE || order_covers(host_knowledge(), by.lane, by.number))) return;
+    if (s && stream_is_behind_function(s)) return;
+    if (!listens) stream_on_host_learned(lift);
+    listens = true;
+    closed[count] = (struct closed){ first, last, why, by, *b.allocated, b };
+    count++;
+    open_pages(first, last);           /* which closes them */
+}
+
+/* What was closed for a block before. */
+static void forget_in(const char *from, const char *to)
+{
+    for (size_t i = 0; i < count;)
+        if (closed[i].from < to && from < closed[i].to) forget(i);
+        else i++;
+}
+
+void guard_allocated(struct guarded b)
+{
+    if (!heap_at(b.address)) return;
+    const char *from = b.address - (uintptr_t)b.address % PAGE, *to = (const char *)round_up((uintptr_t)b.address + b.bytes, PAGE);
+    for (size_t i = 0; i < count;) {   /* of what was freed here, only what lies outside stays closed */
+        struct closed c = closed[i];
+        if (c.why != FREED || c.from >= to || from >= c.to) {
+            i++;
+            continue;
+        }
+        forget(i);
+        if (c.from < from) closed[count] = c, closed[count++].to = from;
+        if (c.to > to && count < MOST) closed[count] = c, closed[count++].from = to;
+        if (c.from < from || c.to > to) i = 0;
+    }
+    open_pages(from, to);
+    close_pages(b, *b.allocated, NULL, 0, b.bytes, NOT_ALLOCATED);
+}
+
+void guard_used(struct guarded b, struct deed by, const struct stream *s, size_t from, size_t to, bool write)
+{
+    close_pages(b, by, s, from, to < b.bytes ? to : b.bytes, write ? WRITTEN : READ);
+}
+
+void guard_freed(struct guarded b, struct deed by, const struct stream *s)
+{
+    if (!heap_at(b.address)) return;
+    forget_in(b.address, b.address + b.bytes);
+    close_pages(b, by, s, 0, b.bytes, FREED);
+}
+
+void guard_forgotten(const char *address, size_t bytes) { forget_in(address, address + bytes); }
+
+/* ---- a touch ---- */
+
+static void tell(const struct closed *c, const void *address, void *site)
+{
+    static const char *const kinds[] = {
+        [NOT_ALLOCATED] = "host access before allocation", [WRITTEN] = "host access not ordered after a write",
+        [READ] = "host write not ordered after a read", [FREED] = "host access after free",
+    };
+    static const char *const words[] = { [NOT_ALLOCATED] = "allocated", [WRITTEN] = "written", [READ] = "read", [FREED] = "freed" };
+    struct deed by = { "a load or store", site, -2, HOST_LANE, 0, 0 };
+    if (!report_begin(kinds[c->why], &c->by, &by)) return;
+    const char *who = report_stream(&c->by);
+    switch (c->why) {
+    case NOT_ALLOCATED: report_text("The host touches block %u, and has not waited for its allocation by %s (%s).", c->block.id, c->by.call, who); break;
+    case WRITTEN:       report_text("The host touches block %u while %s (%s) may still be writing it.", c->block.id, c->by.call, who); break;
+    case READ:          report_text("The host writes to block %u while %s (%s) may still be reading it.", c->block.id, c->by.call, who); break;
+    case FREED:         report_text("The host touches block %u, which %s (%s) has freed.", c->block.id, c->by.call, who); break;
+    }
+    report_block(c->block.id, c->block.bytes, &c->allocated);
+    if (c->why != NOT_ALLOCATED) report_deed(words[c->why], &c->by);
+    report_deed("touched", &by);
+    if (c->why == FREED) report_advice("free the block when the host no longer needs it.");
+    else report_missing_edge(&c->by, &by, NULL);
+    report_note("it was byte %zu of the block. Of several such touches the first is told.", (size_t)((const char *)address - c->block.address));
+    report_end(c->block.id);
+}
+
+bool guard_touched(const void *address, void *site)
+{
+    struct heap *h = heap_at(address);
+    const char *page = (const char *)address - (uintptr_t)address % PAGE;
+    if (!h || !heap_is_mapped(h, (size_t)(page - h->base), PAGE)) return false;
+    for (size_t i = 0; i < count; i++) {
+        struct closed c = closed[i];
+        if ((const char *)address < c.from || (const char *)address >= c.to) continue;
+        if (site) tell(&c, address, site);
+        forget(i);
+        open_pages(c.from, c.to);
+        return true;
+    }
+    open_pages(page, page + PAGE);     /* another thread was faster */
+    return true;
+}

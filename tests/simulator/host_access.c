@@ -1,0 +1,220 @@
+/* What the host touches by itself in memory that host and device share: host_access CASE. The cases of the first list are right programs; those of
+ * the second are wrong in one place, which the checker accuses (locations.bats says in which words). */
+#include <pthread.h>
+
+#include "expect.h"
+#include "kernels.h"
+
+#define COUNT ((size_t)4096)           /* ints of a block: four pages */
+
+static cudaStream_t s, t;
+static cudaMemPool_t pool;
+static int *a;
+static volatile int sink;
+
+static void take(cudaMemPool_t from, int wait)
+{
+    OK(cudaMallocFromPoolAsync((void **)&a, COUNT * sizeof *a, from, s));
+    if (wait) OK(cudaStreamSynchronize(s));
+}
+
+static void give(void)
+{
+    OK(cudaFreeAsync(a, s));
+    OK(cudaStreamSynchronize(s));
+}
+
+static cudaMemPool_t pool_of(enum cudaMemAllocationType type, enum cudaMemLocationType location)
+{
+    struct cudaMemPoolProps p;
+    struct cudaMemAccessDesc grant = { { cudaMemLocationTypeDevice, 0 }, cudaMemAccessFlagsProtReadWrite };
+    cudaMemPool_t made;
+    memset(&p, 0, sizeof p);
+    p.allocType = type;
+    p.location.type = location;
+    OK(cudaMemPoolCreate(&made, &p));
+    OK(cudaMemPoolSetAccess(made, &grant, 1));
+    return made;
+}
+
+/* ---- right ---- */
+
+static void waits(void)
+{
+    cudaEvent_t event;
+    take(pool, 1);
+    a[0] = a[COUNT - 1] = 1;
+    OK(launch_add(a, 1, COUNT, s));
+    OK(cudaStreamSynchronize(s));
+    SAME(2, a[0]);
+    OK(cudaEventCreate(&event));
+    OK(launch_add(a, 1, COUNT, s));
+    OK(cudaEventRecord(event, s));
+    OK(cudaEventSynchronize(event));
+    SAME(3, a[COUNT - 1]);
+    OK(launch_add(a, 1, COUNT, s));
+    OK(cudaDeviceSynchronize());
+    a[0]++;
+    SAME(5, a[0]);
+    OK(launch_add(a, 1, COUNT, s));
+    while (cudaStreamQuery(s) == cudaErrorNotReady) {}
+    SAME(6, a[0]);
+    OK(cudaEventDestroy(event));
+    give();
+}
+
+/* Reading while the device reads; the one half while the device writes the other. */
+static void beside(void)
+{
+    int *m;
+    OK(cudaMalloc((void **)&m, COUNT * sizeof *m));
+    take(pool, 1);
+    a[0] = 4;
+    OK(cudaMemcpyAsync(m, a, COUNT * sizeof *m, cudaMemcpyDefault, s));
+    SAME(4, a[0]);
+    OK(cudaStreamSynchronize(s));
+    OK(launch_fill(a, 9, COUNT / 2, s));
+    a[COUNT / 2] = 7;
+    SAME(7, a[COUNT / 2]);
+    OK(cudaStreamSynchronize(s));
+    SAME(9, a[0]);
+    OK(cudaMemcpy(a, m, COUNT * sizeof *m, cudaMemcpyDefault));          /* waits */
+    SAME(4, a[0]);
+    give();
+    OK(cudaFree(m));
+}
+
+static void in_a_function(void *unused)
+{
+    (void)unused;
+    SAME(5, a[3]);
+    a[3] = 6;
+}
+
+static void host_function(void)
+{
+    take(pool, 1);
+    OK(launch_fill(a, 5, COUNT, s));
+    OK(cudaLaunchHostFunc(s, in_a_function, NULL));
+    OK(launch_add(a, 1, COUNT, s));
+    OK(cudaStreamSynchronize(s));
+    SAME(7, a[3]);
+    give();
+}
+
+static void *wait_for_s(void *unused)
+{
+    OK(cudaStreamSynchronize(s));
+    return unused;
+}
+
+static void other_thread(void)
+{
+    pthread_t thread;
+    take(pool, 1);
+    OK(launch_fill(a, 5, COUNT, s));
+    pthread_create(&thread, NULL, wait_for_s, NULL);
+    pthread_join(thread, NULL);
+    SAME(5, a[3]);
+    give();
+}
+
+/* Blocks that take the place of freed ones, with ends in the middle of a page. */
+static void again(void)
+{
+    int *b;
+    for (size_t bytes = 512; bytes < 40000; bytes += 4608) {
+        OK(cudaMallocFromPoolAsync((void **)&a, bytes, pool, s));
+        OK(cudaMallocFromPoolAsync((void **)&b, bytes + 512, pool, s));
+        OK(cudaStreamSynchronize(s));
+        memset(a, 1, bytes);
+        memset(b, 2, bytes + 512);
+        OK(cudaFreeAsync(a, s));
+        b[0] = 3;
+        b[bytes / sizeof *b] = 3;
+        OK(cudaFreeAsync(b, s));
+    }
+    OK(cudaStreamSynchronize(s));
+}
+
+static void managed(void)
+{
+    cudaMemPool_t made = pool_of(cudaMemAllocationTypeManaged, cudaMemLocationTypeDevice);
+    take(made, 1);
+    a[1] = 1;
+    OK(launch_add(a, 1, COUNT, s));
+    OK(cudaStreamSynchronize(s));
+    SAME(2, a[1]);
+    give();
+    OK(cudaMemPoolDestroy(made));
+    OK(cudaMallocManaged((void **)&a, COUNT * sizeof *a, cudaMemAttachGlobal));
+    a[1] = 1;                                                /* it is there when the call returns */
+    OK(launch_add(a, 1, COUNT, s));
+    OK(cudaStreamSynchronize(s));
+    SAME(2, a[1]);
+    OK(cudaFree(a));
+}
+
+/* A call that writes its answer to where the device may still be writing: not seen, and it does not hang. */
+static void answer_into_it(void)
+{
+    take(pool, 1);
+    OK(launch_fill(a, 5, COUNT, s));
+    OK(cudaGetDevice(a));
+    OK(cudaStreamSynchronize(s));
+    give();
+}
+
+/* ---- wrong ---- */
+
+static void before_allocation(void) { take(pool, 0); a[0] = 1; give(); }
+static void while_written(void) { take(pool, 1); OK(launch_fill(a, 5, COUNT, s)); sink = a[COUNT - 1]; give(); }
+static void in_a_function_of_another(void *unused) { (void)unused; sink = a[0]; }
+static void host_function_elsewhere(void)
+{
+    take(pool, 1);
+    OK(launch_fill(a, 5, COUNT, s));
+    OK(cudaLaunchHostFunc(t, in_a_function_of_another, NULL));
+    OK(cudaStreamSynchronize(t));
+    give();
+}
+static void other_stream_waited(void) { take(pool, 1); OK(launch_fill(a, 5, COUNT, s)); OK(cudaStreamSynchronize(t)); sink = a[0]; give(); }
+static void while_read(void)
+{
+    int *m;
+    OK(cudaMalloc((void **)&m, COUNT * sizeof *m));
+    take(pool, 1);
+    OK(cudaMemcpyAsync(m, a, COUNT * sizeof *m, cudaMemcpyDefault, s));
+    a[0] = 1;
+    give();
+    OK(cudaFree(m));
+}
+static void after_free(void) { take(pool, 1); OK(cudaFreeAsync(a, s)); a[0] = 1; OK(cudaStreamSynchronize(s)); }
+static void while_managed_is_written(void)
+{
+    OK(cudaMallocManaged((void **)&a, COUNT * sizeof *a, cudaMemAttachGlobal));
+    OK(launch_fill(a, 5, COUNT, s));
+    sink = a[0];
+    OK(cudaFree(a));
+}
+
+static const struct { const char *name; void (*body)(void); } cases[] = {
+    { "waits", waits }, { "beside", beside }, { "host_function", host_function }, { "other_thread", other_thread }, { "again", again },
+    { "managed", managed }, { "answer_into_it", answer_into_it },
+    { "before_allocation", before_allocation }, { "while_written", while_written }, { "other_stream_waited", other_stream_waited },
+    { "while_read", while_read }, { "after_free", after_free }, { "host_function_elsewhere", host_function_elsewhere }, { "while_managed_is_written", while_managed_is_written },
+};
+
+int main(int argc, char **argv)
+{
+    OK(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking));
+    OK(cudaStreamCreateWithFlags(&t, cudaStreamNonBlocking));
+    pool = pool_of(cudaMemAllocationTypePinned, cudaMemLocationTypeHost);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        if (argc > 1 && !strcmp(argv[1], cases[i].name)) {
+            cases[i].body();
+            OK(cudaMemPoolDestroy(pool));
+            return wrong;
+        }
+    return 2;
+}
