@@ -54,8 +54,8 @@ static void show(struct place place, size_t mib, cudaStream_t stream)
     CHECK(cudaDeviceGetDefaultMemPool(&of_device, 0));
     CHECK(cudaMallocFromPoolAsync((void **)&block, mib * MiB, pool, stream));
     CHECK(cudaMemPoolGetAccess(&access, pool, &device));
-    printf("%-8s %-10s %-8s %7zu %5zu   %-11s", place.name, pool == of_device ? "the same" : "another", memory_of(block),
-           reserved_mib(pool), used_mib(pool), access == cudaMemAccessFlagsProtReadWrite ? "read, write" : "none");
+    printf("%-8s %-10s %-8s %7zu %5zu   %-11s", place.name, pool == of_device ? "the same" : "another",
+           memory_of(block), reserved_mib(pool), used_mib(pool), access ? "read, write" : "none");
     printf("  %s\n", cudaGetErrorName(cudaMemsetAsync(block, 0, mib * MiB, stream)));
     CHECK(cudaFreeAsync(block, stream));
     CHECK(cudaStreamSynchronize(stream));
