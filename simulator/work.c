@@ -12,7 +12,8 @@
 #include "journal.h"
 #include "space.h"
 
-/* measured: a pageable source of up to 2 MiB is copied aside at the call; one of 3 MiB makes the call wait for the stream */
+/* measured: a pageable source of up to 2 MiB is copied aside at the call; one of 3 MiB makes the call wait for the stream,
+ * and so does any when the copy goes to the host */
 #define STAGED_MAX (2 * MiB)
 
 /* The bytes behind an address that was checked before. */
@@ -170,7 +171,7 @@ cudaError_t work_copy(void *to, const void *from, size_t bytes, enum cudaMemcpyK
     op->bytes = bytes;
     op->block = t.heap || !f.heap ? memory_block(&t) : memory_block(&f);
     if (!wait) return cudaSuccess;
-    if (from_pageable && !to_pageable && bytes <= STAGED_MAX) {
+    if (from_pageable && is_on_device(&t) && bytes <= STAGED_MAX) {
         op->staged = host_allocate(bytes);
         memcpy(op->staged, storage(from), bytes);
     } else if (to_pageable || from_pageable) {

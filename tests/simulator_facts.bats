@@ -6,7 +6,7 @@ load helpers
 PROGRAMS=(replay facts danger)
 
 setup_file() {
-    make -s BACKEND=simulator "${PROGRAMS[@]/#/build/simulator/tests/simulator/}" build/simulator/tests/{probe,probe_ipc,probe_ipc_peers}
+    make -s BACKEND=simulator "${PROGRAMS[@]/#/build/simulator/tests/simulator/}" build/simulator/tests/{probe,probe_ipc,probe_ipc_peers,probe_pools}
     make -s BACKEND=simulator program LESSON=tests/simulator/waits.c PROGRAM="$BATS_FILE_TMPDIR/waits"   # it includes probe.c
 }
 
@@ -84,6 +84,17 @@ END
 @test "probe: an imported pool and a second GPU" {
     SIM_CHECK=off SIM_DEVICES=2 "$at/probe_ipc_peers" >"$BATS_TEST_TMPDIR/peers" 2>/dev/null
     compare probe-ipc-peers "$BATS_TEST_TMPDIR/peers"
+    finish
+}
+
+@test "probe: pools in other locations, pools by location, managed memory" {
+    SIM_CHECK=off "$at/probe_pools" >"$BATS_TEST_TMPDIR/pools" 2>"$BATS_TEST_TMPDIR/stderr"
+    # where a destroyed pool can be made current, the simulated device ends with 3 and says why
+    local one='/^== destroyed_made_current/,/^rc/{/cudaMemPoolDestroy/,/^rc/d}'
+    sed "$one" "$BATS_TEST_TMPDIR/pools" >"$BATS_TEST_TMPDIR/asked"
+    sed "$one" tests/facts/probe-pools.txt >"$BATS_TEST_TMPDIR/recorded"
+    compare probe-pools "$BATS_TEST_TMPDIR/asked" "$BATS_TEST_TMPDIR/recorded"
+    [ "$(grep -c 'cudaMemSetMemPool was given a pool that is destroyed' "$BATS_TEST_TMPDIR/stderr")" = 1 ] || complain "It is not said that a destroyed pool was made current:" "$(cat "$BATS_TEST_TMPDIR/stderr")"
     finish
 }
 
