@@ -161,8 +161,9 @@ cudaError_t work_copy(void *to, const void *from, size_t bytes, enum cudaMemcpyK
     if (!is_allowed(&f, bytes, s->device, true, peer)) return refuse(&f, from, bytes, s, false);
     if (!kind_allows(kind, &t, &f)) return cudaErrorInvalidValue;
     bool to_pageable = is_pageable(&t, s->device), from_pageable = is_pageable(&f, s->device);
+    bool staged = wait && from_pageable && is_on_device(&t) && bytes <= STAGED_MAX;
     struct op *op = stream_enqueue(s, OP_WORK, clock_pace(copy_time(&t, &f, bytes)));
-    used(&f, from, bytes, op, false);
+    if (!staged) used(&f, from, bytes, op, false);
     used(&t, to, bytes, op, true);
     op->name = "copy";
     op->effect = effect_copy;
@@ -171,7 +172,7 @@ cudaError_t work_copy(void *to, const void *from, size_t bytes, enum cudaMemcpyK
     op->bytes = bytes;
     op->block = t.heap || !f.heap ? memory_block(&t) : memory_block(&f);
     if (!wait) return cudaSuccess;
-    if (from_pageable && is_on_device(&t) && bytes <= STAGED_MAX) {
+    if (staged) {
         op->staged = host_allocate(bytes);
         memcpy(op->staged, storage(from), bytes);
     } else if (to_pageable || from_pageable) {

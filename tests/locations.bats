@@ -4,7 +4,7 @@
 load helpers
 
 setup_file() {
-    make -s BACKEND=simulator build/simulator/tests/simulator/location_rules
+    make -s BACKEND=simulator build/simulator/tests/simulator/{location_rules,host_access}
 }
 
 setup() {
@@ -39,4 +39,45 @@ setup() {
     run timeout 20 "$at/location_rules" no_access
     [ "$status" = 4 ]
     assert_output --partial "is in a pool of the host that this device has no access to"
+}
+
+@test "what the host touches by itself: right programs are let alone, under every pace, in small and large blocks" {
+    local pace name
+    for pace in measured instant late random:3; do
+        for name in waits beside host_function other_thread again managed answer_into_it; do
+            SIM_PACE=$pace run timeout 20 "$at/host_access" "$name"
+            [ "$status" = 0 ] && [ -z "$output" ] || complain "host_access $name under SIM_PACE=$pace, status $status:" "$output"
+        done
+    done
+    finish
+}
+
+@test "what the host touches by itself: wrong programs are accused, in the words of the case, under every pace" {
+    local pace name words
+    for pace in measured instant late random:3; do
+        while read -r name words; do
+            SIM_PACE=$pace run timeout 20 "$at/host_access" "$name"
+            [ "$status" = 3 ] || complain "host_access $name under SIM_PACE=$pace: status $status, not 3." "$output"
+            [[ $output == "hazard: $words"* ]] || complain "host_access $name under SIM_PACE=$pace is not accused of \"$words\":" "$output"
+            [ "$(grep -c '^hazard' <<<"$output")" = 1 ] || complain "host_access $name under SIM_PACE=$pace: more than one report." "$output"
+        done <<'END'
+before_allocation host access before allocation. The host touches block 1, and has not waited for its allocation by cudaMallocFromPoolAsync (stream 1).
+while_written host access not ordered after a write. The host touches block 1 while launch_fill (stream 1) may still be writing it.
+other_stream_waited host access not ordered after a write.
+host_function_elsewhere host access not ordered after a write.
+while_read host write not ordered after a read. The host writes to block 2 while cudaMemcpyAsync (stream 1) may still be reading it.
+after_free host access after free. The host touches block 1, which cudaFreeAsync (stream 1) has freed.
+while_managed_is_written host access not ordered after a write.
+END
+    done
+    finish
+}
+
+@test "what the host touches by itself: a report names both places; SIM_CHECK=off says nothing" {
+    run timeout 20 "$at/host_access" while_written
+    assert_output --regexp 'written +launch_fill, stream 1, at simulator/host_access.c:[0-9]+'
+    assert_output --regexp 'touched +a load or store, the host, at simulator/host_access.c:[0-9]+'
+    SIM_CHECK=off run timeout 20 "$at/host_access" while_written
+    assert_success
+    assert_output ''
 }

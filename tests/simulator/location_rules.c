@@ -21,11 +21,11 @@ static cudaError_t create(cudaMemPool_t *pool, enum cudaMemAllocationType type, 
     return cudaMemPoolCreate(pool, &p);
 }
 
-/* Which pools there can be. The first lines are measured (tests/facts/one-gpu.txt, "errors"). */
+/* Which pools there can be (measured: tests/facts/probe-pools.txt, "kinds"). */
 static void which(void)
 {
     cudaMemPool_t p;
-    struct cudaMemPoolProps host = props(cudaMemAllocationTypePinned, cudaMemLocationTypeHost, 0);
+    struct cudaMemPoolProps host = props(cudaMemAllocationTypePinned, cudaMemLocationTypeHost, 0), managed = props(cudaMemAllocationTypeManaged, cudaMemLocationTypeDevice, 1);
     IS(cudaErrorInvalidValue, create(&p, cudaMemAllocationTypePinned, cudaMemLocationTypeNone, 0));
     IS(cudaErrorInvalidValue, create(&p, cudaMemAllocationTypePinned, cudaMemLocationTypeHostNumaCurrent, 0));
     IS(cudaErrorInvalidValue, create(&p, cudaMemAllocationTypePinned, cudaMemLocationTypeDevice, 99));
@@ -40,15 +40,22 @@ static void which(void)
     IS(cudaErrorInvalidValue, create(&p, cudaMemAllocationTypePinned, cudaMemLocationTypeHostNuma, 99));
     host.handleTypes = cudaMemHandleTypePosixFileDescriptor;
     IS(cudaErrorInvalidValue, cudaMemPoolCreate(&p, &host));
+    managed.handleTypes = cudaMemHandleTypePosixFileDescriptor;
+    IS(cudaErrorInvalidValue, cudaMemPoolCreate(&p, &managed));
+    managed.handleTypes = cudaMemHandleTypeNone;
+    managed.maxSize = 64 * MiB;
+    IS(cudaErrorInvalidValue, cudaMemPoolCreate(&p, &managed));
+    IS(cudaSuccess, create(&p, cudaMemAllocationTypeManaged, cudaMemLocationTypeHostNumaCurrent, 0));
+    IS(cudaSuccess, cudaMemPoolDestroy(p));
 }
 
-static void attributes(const void *address, enum cudaMemoryType type, int device, int host_pointer)
+static void attributes(const void *address, enum cudaMemoryType type, int device, int device_pointer, int host_pointer)
 {
     struct cudaPointerAttributes a;
     OK(cudaPointerGetAttributes(&a, address));
     SAME(type, a.type);
     SAME(device, a.device);
-    SAME(1, a.devicePointer == address);
+    SAME(device_pointer, a.devicePointer == address);
     SAME(host_pointer, a.hostPointer == address);
 }
 
@@ -75,12 +82,21 @@ static void host_pool(enum cudaMemLocationType location)
     SAME(cudaMemAccessFlagsProtReadWrite, flags);
     OK(cudaMemPoolGetAccess(&flags, pool, &device));
     SAME(cudaMemAccessFlagsProtNone, flags);
-    attributes(p, cudaMemoryTypeHost, 0, 1);
+    attributes(p, cudaMemoryTypeHost, 0, 0, 1);
     OK(cudaStreamSynchronize(s));
     for (int i = 0; i < 4; i++) p[i] = i;
     IS(cudaErrorInvalidValue, cudaMemsetAsync(p + 8, 0, 4, s));      /* the device has no access */
-    IS(cudaErrorInvalidValue, cudaMemcpyAsync(d, p, 16, cudaMemcpyDefault, s));
+    OK(cudaMemcpyAsync(d, p, 16, cudaMemcpyDefault, s));     /* a copy needs none: it takes the block as ordinary host memory, */
+    p[3] = 30;                                               /* which has been copied aside when the call returns */
+    OK(cudaStreamSynchronize(s));
+    OK(cudaMemcpy(check, d, 16, cudaMemcpyDefault));
+    SAME(3, check[3]);
+    p[3] = 3;
+    IS(cudaErrorInvalidValue, cudaMemcpyAsync(d, p, 16, cudaMemcpyDeviceToDevice, s));
     OK(cudaMemPoolSetAccess(pool, &grant, 1));
+    attributes(p, cudaMemoryTypeHost, 0, 1, 1);
+    IS(cudaErrorInvalidValue, cudaMemcpyAsync(d, p, 16, cudaMemcpyDeviceToDevice, s));
+    IS(cudaErrorInvalidValue, cudaMemcpyPeerAsync(d, 0, p, 0, 16, s));
     OK(cudaMemPoolGetAccess(&flags, pool, &device));
     SAME(cudaMemAccessFlagsProtReadWrite, flags);
     OK(launch_add(p, 10, 4, s));
@@ -98,15 +114,59 @@ static void host_pool(enum cudaMemLocationType location)
     OK(cudaFree(d));
 }
 
+/* Access that another device was given, and is asked for. */
+static void two_devices(void)
+{
+    cudaMemPool_t pool;
+    int *p;
+    cudaStream_t other;
+    struct cudaMemAccessDesc grant = { { cudaMemLocationTypeDevice, 1 }, cudaMemAccessFlagsProtReadWrite };
+    OK(create(&pool, cudaMemAllocationTypePinned, cudaMemLocationTypeHost, 0));
+    OK(cudaMemPoolSetAccess(pool, &grant, 1));
+    OK(cudaSetDevice(1));
+    OK(cudaStreamCreate(&other));
+    OK(cudaMallocFromPoolAsync((void **)&p, 64, pool, other));
+    OK(cudaMemsetAsync(p, 0, 64, other));
+    OK(cudaStreamSynchronize(other));
+    OK(cudaStreamDestroy(other));
+    OK(cudaSetDevice(0));
+    IS(cudaErrorInvalidValue, cudaMemsetAsync(p, 0, 64, s));
+    OK(cudaFreeAsync(p, s));
+    OK(cudaStreamSynchronize(s));
+    OK(cudaMemPoolDestroy(pool));
+}
+
+/* A gate in a host pool, which the device has access to. */
+static void gate_in_pool(void)
+{
+    cudaMemPool_t pool;
+    volatile int *gate;
+    struct cudaMemAccessDesc grant = { { cudaMemLocationTypeDevice, 0 }, cudaMemAccessFlagsProtReadWrite };
+    OK(create(&pool, cudaMemAllocationTypePinned, cudaMemLocationTypeHost, 0));
+    OK(cudaMemPoolSetAccess(pool, &grant, 1));
+    OK(cudaMallocFromPoolAsync((void **)&gate, 4096, pool, s));
+    OK(cudaStreamSynchronize(s));
+    *gate = 0;
+    OK(launch_hold(gate, s));
+    IS(cudaErrorNotReady, cudaStreamQuery(s));
+    *gate = 1;
+    OK(cudaStreamSynchronize(s));
+    OK(cudaFreeAsync((void *)gate, s));
+    OK(cudaStreamSynchronize(s));
+    OK(cudaMemPoolDestroy(pool));
+}
+
 static void managed_pool(void)
 {
     cudaMemPool_t pool;
     int *p;
+    struct cudaMemAccessDesc taken = { { cudaMemLocationTypeDevice, 0 }, cudaMemAccessFlagsProtNone };
     OK(create(&pool, cudaMemAllocationTypeManaged, cudaMemLocationTypeDevice, 1));
     OK(cudaMallocFromPoolAsync((void **)&p, MiB, pool, s));
     OK(cudaStreamSynchronize(s));
-    attributes(p, cudaMemoryTypeManaged, 1, 1);
+    attributes(p, cudaMemoryTypeManaged, 1, 1, 1);
     *p = 7;
+    OK(cudaMemPoolSetAccess(pool, &taken, 1));               /* says nothing: everyone may touch managed memory */
     OK(launch_add(p, 1, 1, s));                              /* s is on device 0 */
     OK(cudaStreamSynchronize(s));
     SAME(8, *p);
@@ -120,10 +180,11 @@ static void managed_memory(void)
     int *p, *d;
     struct cudaMemLocation host = { cudaMemLocationTypeHost, 0 }, device = { cudaMemLocationTypeDevice, 0 }, none = { cudaMemLocationTypeDevice, 99 };
     IS(cudaErrorInvalidValue, cudaMallocManaged((void **)&p, MiB, 7));
-    IS(cudaErrorInvalidValue, cudaMallocManaged((void **)&p, 0, cudaMemAttachGlobal));
+    OK(cudaMallocManaged((void **)&p, 0, cudaMemAttachGlobal));
+    SAME(1, p == NULL);
     OK(cudaMallocManaged((void **)&p, MiB, cudaMemAttachGlobal));
     OK(cudaMalloc((void **)&d, 64));
-    attributes(p, cudaMemoryTypeManaged, 0, 1);
+    attributes(p, cudaMemoryTypeManaged, 0, 1, 1);
     p[5] = 5;
     OK(cudaMemPrefetchAsync(p, MiB, device, 0, s));
     OK(cudaMemAdvise(p, MiB, cudaMemAdviseSetPreferredLocation, host));
@@ -141,6 +202,7 @@ static void managed_memory(void)
     OK(cudaDeviceSynchronize());
     OK(cudaSetDevice(0));
     SAME(0, p[5]);
+    IS(cudaErrorNotSupported, cudaFreeAsync(p, s));
     OK(cudaFree(p));
     OK(cudaFree(d));
 }
@@ -157,7 +219,8 @@ static void by_location(void)
     OK(cudaMemGetDefaultMemPool(&got, &none, cudaMemAllocationTypeManaged));
     SAME(1, got != managed);
     IS(cudaErrorInvalidValue, cudaMemGetDefaultMemPool(&got, &none, cudaMemAllocationTypePinned));
-    IS(cudaErrorInvalidValue, cudaMemGetDefaultMemPool(&got, &now, cudaMemAllocationTypePinned));
+    IS(cudaErrorNotSupported, cudaMemGetDefaultMemPool(&got, &now, cudaMemAllocationTypePinned));
+    IS(cudaErrorNotSupported, cudaMemSetMemPool(&now, cudaMemAllocationTypeManaged, managed));
     IS(cudaErrorInvalidValue, cudaMemGetDefaultMemPool(&got, &device, cudaMemAllocationTypeInvalid));
     OK(cudaMemGetDefaultMemPool(&def, &host, cudaMemAllocationTypePinned));
     OK(cudaMemGetMemPool(&got, &host, cudaMemAllocationTypePinned));
@@ -167,7 +230,9 @@ static void by_location(void)
     IS(cudaErrorInvalidValue, cudaMemSetMemPool(&device, cudaMemAllocationTypePinned, pool));
     IS(cudaErrorInvalidValue, cudaMemSetMemPool(&host, cudaMemAllocationTypeManaged, pool));
     IS(cudaErrorInvalidValue, cudaDeviceSetMemPool(0, pool));
-    IS(cudaErrorInvalidValue, cudaDeviceSetMemPool(0, managed));
+    OK(cudaDeviceSetMemPool(0, managed));                    /* current for managed memory only */
+    OK(cudaDeviceGetMemPool(&got, 0));
+    SAME(0, got == managed);
     OK(cudaMemSetMemPool(&host, cudaMemAllocationTypePinned, pool));
     OK(cudaMemGetMemPool(&got, &host, cudaMemAllocationTypePinned));
     SAME(1, got == pool);
@@ -175,7 +240,7 @@ static void by_location(void)
     OK(cudaMemGetMemPool(&got, &host, cudaMemAllocationTypePinned));
     SAME(1, got == def);
     OK(create(&pool, cudaMemAllocationTypePinned, cudaMemLocationTypeDevice, 0));
-    OK(cudaMemSetMemPool(&device, cudaMemAllocationTypePinned, pool));       /* documented: the same as cudaDeviceSetMemPool */
+    OK(cudaMemSetMemPool(&device, cudaMemAllocationTypePinned, pool));       /* the same as cudaDeviceSetMemPool */
     OK(cudaDeviceGetMemPool(&got, 0));
     SAME(1, got == pool);
     OK(cudaMemPoolDestroy(pool));
@@ -211,6 +276,8 @@ int main(int argc, char **argv)
     which();
     host_pool(cudaMemLocationTypeHost);
     host_pool(cudaMemLocationTypeHostNuma);
+    two_devices();
+    gate_in_pool();
     managed_pool();
     managed_memory();
     by_location();
