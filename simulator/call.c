@@ -204,6 +204,12 @@ void call_bad_handle(const char *what, enum handle_kind kind, const void *handle
                 gone ? "is destroyed" : "was never created", gone ? destroyer : maker, gone ? "after its last use" : "before its first use");
 }
 
+void call_gone_pool(const char *name)
+{
+    call_hazard("bad handle", "%s was given a pool that is destroyed. A real driver answers cudaSuccess and dies of SIGSEGV at the next allocation.\n"
+                "  To do: make another pool current, or destroy this one later.", name);
+}
+
 struct stream *call_stream(cudaStream_t handle, bool per_thread)
 {
     struct stream *s;

@@ -33,7 +33,7 @@ static cudaError_t get_pool(const char *name, cudaMemPool_t *pool, struct cudaMe
         else {
             struct pool *p = current ? pool_current(place) : pool_default(place);
             journal_number("pool", (uint64_t)p->id);
-            *pool = p->handle;
+            *pool = current ? pool_current_handle(place) : p->handle;
         }
     }
     return call_end(e);
@@ -53,17 +53,17 @@ cudaError_t cudaMemSetMemPool(struct cudaMemLocation *location, enum cudaMemAllo
 {
     cudaError_t e = CALL("cudaMemSetMemPool", COST_SMALL);
     struct pool *p = e ? NULL : pool_of_own(pool);
-    if (!e && !p && handle_state(HANDLE_POOL, pool) == HANDLE_GONE)
-        call_hazard("bad handle", "cudaMemSetMemPool was given a pool that is destroyed. A real driver answers cudaSuccess, and cudaMemGetMemPool then hands out the destroyed pool.\n"
-                    "  To do: make another pool current, or destroy this one later.");
-    if (!e && (!location || !p)) e = cudaErrorInvalidValue;
+    bool is_gone = !p && handle_state(HANDLE_POOL, pool) == HANDLE_GONE;
+    if (!e && (!location || (!p && !is_gone))) e = cudaErrorInvalidValue;
     if (!e && location->type == cudaMemLocationTypeHostNumaCurrent) e = cudaErrorNotSupported;        /* chosen: as for getting */
     if (!e) {
+        int place = pool_place(location, type);
         journal_place(location, type);
-        journal_number("pool", (uint64_t)p->id);
-        /* location, its id and the kind of memory must be the pool's */
-        if (pool_place(location, type) != p->place) e = cudaErrorInvalidValue;
-        else pool_set_current(p->place, p);
+        if (p) journal_number("pool", (uint64_t)p->id);
+        if (place < 0 || (p && place != p->place)) e = cudaErrorInvalidValue;      /* location, its id and the kind of memory must be the pool's */
+        else if (p) pool_set_current(place, p);
+        else if (place < MAX_DEVICES) call_gone_pool("cudaMemSetMemPool");
+        else pool_set_current_gone(place, pool);             /* chosen: wherever it has been */
     }
     return call_end(e);
 }

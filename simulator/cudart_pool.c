@@ -214,8 +214,7 @@ cudaError_t cudaDeviceSetMemPool(int device, cudaMemPool_t pool)
     journal_signed("device", device);
     journal_pool(p);
     if (!e && !p && handle_state(HANDLE_POOL, pool) == HANDLE_GONE)
-        call_hazard("bad handle", "cudaDeviceSetMemPool was given a pool that is destroyed. A real driver answers cudaSuccess and dies of SIGSEGV at the next allocation.\n"
-                    "  To do: make another pool current, or destroy this one later.");
+        call_gone_pool("cudaDeviceSetMemPool");
     if (!e && (!device_exists(device) || !p || p->device != device)) e = cudaErrorInvalidValue;
     if (!e) pool_set_current(p->place, p);                   /* measured: a managed pool is current for managed memory only */
     return call_end(e);
@@ -337,7 +336,7 @@ cudaError_t cudaMemPoolGetAccess(enum cudaMemAccessFlags *flags, cudaMemPool_t p
     bool host = !e && location && is_host(location);
     if (!e && (!flags || !p || !location || (!host && (location->type != cudaMemLocationTypeDevice || !device_exists(location->id))))) e = cudaErrorInvalidValue;
     if (!e) {
-        bool allowed = host ? pool_is_hosts(p) : p->access >> location->id & 1;        /* measured: managed memory answers what was set for a device */
+        bool allowed = host ? pool_is_hosts(p) : p->told >> location->id & 1;
         *flags = allowed ? cudaMemAccessFlagsProtReadWrite : cudaMemAccessFlagsProtNone;
         journal_signed("device", location->id);
         journal_number("value", *flags);
@@ -372,7 +371,8 @@ cudaError_t cudaMemPoolSetAccess(cudaMemPool_t pool, const struct cudaMemAccessD
     for (size_t i = 0; !e && i < count; i++) {
         if (is_host(&list[i].location)) continue;
         uint32_t bit = 1u << list[i].location.id;
-        p->access = list[i].flags == cudaMemAccessFlagsProtReadWrite ? p->access | bit : p->access & ~bit;
+        p->told = list[i].flags == cudaMemAccessFlagsProtReadWrite ? p->told | bit : p->told & ~bit;
+        if (!pool_is_managed(p)) p->access = p->told;
         journal_signed("device", list[i].location.id);
         journal_number("value", (uint64_t)list[i].flags);
     }

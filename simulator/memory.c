@@ -74,7 +74,7 @@ struct watched memory_below(const struct place *p)
 bool memory_reachable(const struct place *p, int device)
 {
     if (!p->heap) return true;
-    if (p->pool && !pool_is_managed(p->pool)) return p->pool->access >> device & 1;
+    if (p->pool) return p->pool->access >> device & 1;
     return p->heap->shared || device_reaches(device, p->heap->device);     /* documented: managed memory from everywhere */
 }
 

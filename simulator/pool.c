@@ -19,6 +19,7 @@
 
 static struct pool *pools, *last_pool;
 static struct pool *defaults[PLACES], *current[PLACES];
+static void *gone[PLACES];             /* a destroyed pool that is current; else NULL */
 static int pool_ids;
 
 /* ---- places (measured: probe-pools.txt, "kinds") ---- */
@@ -57,7 +58,8 @@ static struct pool *pool_add(const struct cudaMemPoolProps *props, size_t limit)
     p->device = on_device ? props->location.id : NO_DEVICE;
     p->props = *props;
     p->policy = (struct reuse_policy){ true, true, true, round_up(props->maxSize, STEP) / STEP };
-    p->access = on_device && !managed ? 1u << p->device : 0;
+    p->access = managed ? UINT32_MAX : on_device ? 1u << p->device : 0;
+    p->told = managed ? 0 : p->access;
     /* chosen: managed memory is counted with the host's, also when it prefers a device */
     heap_init(&p->heap, managed ? NO_DEVICE : p->device, STEP, limit);
     p->heap.shared = managed || !on_device;
@@ -92,7 +94,11 @@ void pool_set_current(int place, struct pool *pool)
 {
     pool_default(place);
     current[place] = pool;
+    gone[place] = NULL;
 }
+
+void pool_set_current_gone(int place, void *handle) { gone[place] = handle; }
+void *pool_current_handle(int place) { return gone[place] ? gone[place] : pool_current(place)->handle; }
 
 /* Pools that other processes can have by a file descriptor keep their storage in a file in memory. Chosen: only on a device. */
 static bool put_in_file(struct pool *p)

@@ -25,7 +25,8 @@ struct pool {
     uint64_t            threshold;
     bool                news;          /* a free came home, or the threshold was set: the next synchronise gives back */
     size_t              used, used_high, reserved_high;
-    uint32_t            access;        /* bit d: device d may touch its blocks; of managed memory: it was given the right, which everyone has anyway */
+    uint32_t            access;        /* bit d: device d may touch its blocks */
+    uint32_t            told;          /* the same as cudaMemPoolGetAccess tells it (measured: of managed memory only what was set, although all may) */
     struct heap         heap;
     struct border      *border;        /* a pool whose handle types let other processes have it, or another's; else NULL */
     bool                imported;      /* another process's: nothing is allocated here, and nothing counted */
@@ -44,6 +45,10 @@ int pool_place(const struct cudaMemLocation *location, enum cudaMemAllocationTyp
 struct pool *pool_default(int place);
 struct pool *pool_current(int place);
 void pool_set_current(int place, struct pool *pool);
+/* measured: a destroyed pool can be made current, and is then handed out. Nothing is allocated from it, so this is for other places than a device's
+ * ordinary memory. */
+void pool_set_current_gone(int place, void *handle);
+void *pool_current_handle(int place);
 /* A pool as the properties say; they have been checked. NULL: it should be shared, and there is no file for it. */
 struct pool *pool_create(const struct cudaMemPoolProps *props);
 /* The same for a pool in a file of another process, which becomes this one's; NULL, with the file closed, when it is none. measured: a pool that was

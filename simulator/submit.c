@@ -88,11 +88,7 @@ cudaError_t submit_host_function(void (*function)(void *), void *argument, struc
 cudaError_t submit_allocation(struct stream *s, const struct pool *like, size_t bytes, void **pointer)
 {
     const struct capture_state state = capture_state(s);
-    if (pool_is_hosts(like)) return cudaErrorNotSupported;   /* measured */
-    if (pool_is_managed(like)) {
-        host_say("allocation nodes in managed memory are not simulated: the call returns cudaErrorNotSupported.");
-        return cudaErrorNotSupported;
-    }
+    if (like->device == NO_DEVICE) return cudaErrorNotSupported;      /* measured: nodes allocate on devices only, also where it is called managed memory */
     /* documented: the node takes the pool's access rights as they are now */
     struct graph_block *b = graph_block_new(state.graph, like->device, bytes, like->access, state.tips, state.count);
     if (!b) return cudaErrorMemoryAllocation;

@@ -41,6 +41,12 @@ setup() {
     assert_output --partial "is in a pool of the host that this device has no access to"
 }
 
+@test "a destroyed pool is not made current for a device" {
+    run timeout 20 "$at/location_rules" destroyed
+    [ "$status" = 3 ]
+    assert_output --partial "hazard: cudaMemSetMemPool was given a pool that is destroyed"
+}
+
 @test "what the host touches by itself: right programs are let alone, under every pace, in small and large blocks" {
     local pace name
     for pace in measured instant late random:3; do

@@ -246,7 +246,7 @@ static void by_location(void)
     OK(cudaMemPoolDestroy(pool));
 }
 
-/* What the process dies of: location_rules touch_freed | touch_device. A kernel without access: location_rules no_access. */
+/* What the process dies of: location_rules touch_freed | touch_device | destroyed. A kernel without access: location_rules no_access. */
 static int last_words(const char *what)
 {
     cudaMemPool_t pool;
@@ -254,6 +254,12 @@ static int last_words(const char *what)
     if (!strcmp(what, "touch_device")) {
         OK(cudaMallocAsync((void **)&p, 64, s));
         *p = 1;
+    }
+    if (!strcmp(what, "destroyed")) {
+        struct cudaMemLocation device = { cudaMemLocationTypeDevice, 0 };
+        OK(create(&pool, cudaMemAllocationTypePinned, cudaMemLocationTypeDevice, 0));
+        OK(cudaMemPoolDestroy(pool));
+        OK(cudaMemSetMemPool(&device, cudaMemAllocationTypePinned, pool));
     }
     OK(create(&pool, cudaMemAllocationTypePinned, cudaMemLocationTypeHost, 0));
     OK(cudaMallocFromPoolAsync((void **)&p, 64, pool, s));
