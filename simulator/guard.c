@@ -19,6 +19,7 @@ static size_t count;
 static struct heap *heap_at(const void *address)
 {
     struct pool *pool;
+    if (!heap_shared_count) return NULL;
     struct heap *h = space_find(address, &pool);
     return h && h->shared ? h : NULL;
 }

@@ -56,11 +56,14 @@ static struct chunk *chunk_new(void)
     return c;
 }
 
+size_t heap_shared_count;
+
 bool heap_open(struct heap *h)
 {
     if (h->base) return true;
     h->base = h->shared ? host_reserve_shared(h->limit) : h->file ? host_reserve_in_file(h->file, HEAP_FILE_HEAD, h->limit) : host_reserve(h->limit);
     if (!h->base) return false;
+    heap_shared_count += h->shared;
     struct chunk *all = chunk_new();
     all->fit.bytes = h->limit;
     all->fit.age = ++h->ages;
