@@ -31,7 +31,8 @@ _Thread_local void *call_site;
 
 /* ---- beginning and end ---- */
 
-/* The program touched an address that it may not. */
+/* The program touched an address that it may not. This runs in a signal handler, in the midst of a load or store of the program, which holds no lock of ours
+ * or of the allocator: what it needs may be called. */
 static bool judge(const void *address, void *site)
 {
     bool ours = host_has_lock();       /* a call that writes an answer to where the program wants it */

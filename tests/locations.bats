@@ -87,3 +87,17 @@ END
     assert_success
     assert_output ''
 }
+
+@test "what the host touches by itself: the sanitizers find nothing in right programs" {
+    local build name
+    make -s -C "$ROOT" BACKEND=simulator SANITIZE=address,undefined build/simulator-address-undefined/tests/simulator/host_access
+    make -s -C "$ROOT" BACKEND=simulator SANITIZE=thread build/simulator-thread/tests/simulator/host_access
+    export SIM_MEMORY=4G SIM_PACE=late    # the thread sanitizer leaves few addresses
+    for build in simulator-address-undefined simulator-thread; do
+        for name in waits beside host_function other_thread again managed answer_into_it; do
+            LD_LIBRARY_PATH=$ROOT/build/$build run timeout 60 "$ROOT/build/$build/tests/simulator/host_access" "$name"
+            [ "$status" = 0 ] && [ -z "$output" ] || complain "$build, $name: status $status" "$output"
+        done
+    done
+    finish
+}
