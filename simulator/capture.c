@@ -2,8 +2,7 @@
  * recorded in such a stream holds the tips of that moment; a stream that waits for it takes them over, and is captured from then on.
  *
  * Source of the rules, unless said: the comments of the CUDA header and the programming guide, "stream capture". An action that would tie captured work to work
- * that is not captured is refused and invalidates the capture. Codes that the documentation names by their meaning alone are chosen here;
- * tests/probe_graphs.c asks a GPU for them. */
+ * that is not captured is refused and invalidates the capture. Every code is measured: tests/facts/probe-graphs.txt, probe-graph-nodes.txt, "capture". */
 #include "capture.h"
 
 #include <string.h>
@@ -30,10 +29,11 @@ struct capture {
 struct capturing {
     struct capturing *next;
     struct capture   *capture;
-    struct stream    *stream;
+    struct stream    *stream;          /* NULL: destroyed meanwhile */
     struct node     **tips;
     size_t            count;
-    void            **handles;         /* of the tips, as the program last asked for them */
+    void            **handles;         /* of the tips, as the program last asked for them, and the data of the edges from them */
+    cudaGraphEdgeData *edges;
 };
 
 /* What an event holds. Flat memory: the event frees it. */
@@ -56,7 +56,7 @@ static struct capture *capture_of_event(const struct event *e)
 static bool has_stream_of(const struct capture *c, int device, bool blocking)
 {
     for (struct capturing *m = c->members; m; m = m->next)
-        if (m->stream->device == device && (!blocking || stream_is_blocking(m->stream))) return true;
+        if (m->stream && m->stream->device == device && (!blocking || stream_is_blocking(m->stream))) return true;
     return false;
 }
 
@@ -92,14 +92,15 @@ static cudaError_t forbid_unsafe(void)
 
 cudaError_t capture_guard(const char *name)
 {
-    /* chosen: which calls are "potentially unsafe"; the documentation names cudaMalloc as an example */
+    /* measured: the "potentially unsafe" calls, of which the documentation names cudaMalloc: these, all about pools, and waits and questions about a stream or event */
     static const char *const unsafe[] = {
-        "cudaMalloc", "cudaFree", "cudaMallocHost", "cudaHostAlloc", "cudaFreeHost", "cudaHostRegister", "cudaHostUnregister", "cudaMallocManaged", "cudaMemcpy",
+        "cudaMalloc", "cudaFree", "cudaMallocHost", "cudaHostAlloc", "cudaFreeHost", "cudaHostRegister", "cudaHostUnregister", "cudaMallocManaged",
+        "cudaDeviceSetMemPool", "cudaMemSetMemPool", "cudaGraphInstantiate", "cudaGraphInstantiateWithFlags", "cudaGraphInstantiateWithParams", "cudaGraphExecDestroy",
     };
     int device = device_current();
     if (!strcmp(name, "cudaDeviceSynchronize")) return is_encompassed(device, false, true) ? cudaErrorStreamCaptureUnsupported : cudaSuccess;
-    /* documented: it also uses the legacy stream */
-    if (!strcmp(name, "cudaMemcpy") && is_encompassed(device, true, true)) return cudaErrorStreamCaptureImplicit;
+    if (!strcmp(name, "cudaMemcpy")) return is_encompassed(device, true, true) ? cudaErrorStreamCaptureImplicit : cudaSuccess;
+    if (!strncmp(name, "cudaMemPool", strlen("cudaMemPool"))) return forbid_unsafe();
     for (size_t i = 0; i < sizeof unsafe / sizeof *unsafe; i++)
         if (!strcmp(name, unsafe[i])) return forbid_unsafe();
     return cudaSuccess;
@@ -119,17 +120,34 @@ cudaError_t capture_check(const struct stream *s)
 
 cudaError_t capture_forbid(struct stream *s)
 {
-    cudaError_t e = capture_check(s);
-    if (e || !s->capturing) return e;
+    if (!s->capturing) return capture_check(s);
     s->capturing->capture->invalid = true;
     return cudaErrorStreamCaptureUnsupported;
+}
+
+cudaError_t capture_forbid_wait(struct stream *s)
+{
+    cudaError_t e = capture_forbid(s);
+    return e || !capture_count ? e : forbid_unsafe();
+}
+
+cudaError_t capture_check_memory(const struct stream *s)
+{
+    cudaError_t e = capture_check(s);
+    return e || !capture_count || s->capturing ? e : forbid_unsafe();
+}
+
+cudaError_t capture_event_error(const struct event *e)
+{
+    if (!e->captured) return cudaSuccess;
+    return capture_of_event(e) ? cudaErrorCapturedEvent : cudaErrorInvalidValue;
 }
 
 cudaError_t capture_forbid_event(const struct event *e)
 {
     struct capture *c = capture_of_event(e);
     if (c) c->invalid = true;
-    if (e->captured) return cudaErrorCapturedEvent;
+    if (e->captured) return capture_event_error(e);
     return capture_count ? forbid_unsafe() : cudaSuccess;
 }
 
@@ -208,9 +226,10 @@ static void end(struct capture *c)
     capture_count--;
     for (struct capturing *m = c->members, *next; m; m = next) {
         next = m->next;
-        m->stream->capturing = NULL;
+        if (m->stream) m->stream->capturing = NULL;
         host_free(m->tips);
         host_free(m->handles);
+        host_free(m->edges);
         host_free(m);
     }
     host_free(c);
@@ -225,8 +244,8 @@ cudaError_t capture_end(struct stream *s, struct graph **g)
         c->invalid = true;
         return cudaErrorStreamCaptureUnmatched;
     }
-    if (c->mode != cudaStreamCaptureModeRelaxed && c->thread != host_thread()) return cudaErrorStreamCaptureWrongThread;
-    cudaError_t e = c->invalid ? cudaErrorStreamCaptureInvalidated : is_joined(c) ? cudaSuccess : cudaErrorStreamCaptureUnjoined;
+    bool wrong_thread = c->mode != cudaStreamCaptureModeRelaxed && c->thread != host_thread();
+    cudaError_t e = wrong_thread ? cudaErrorStreamCaptureWrongThread : c->invalid ? cudaErrorStreamCaptureInvalidated : is_joined(c) ? cudaSuccess : cudaErrorStreamCaptureUnjoined;
     journal_number("graph", (uint64_t)c->graph->id);
     c->graph->capturing = false;
     if (!e) {
@@ -237,6 +256,18 @@ cudaError_t capture_end(struct stream *s, struct graph **g)
     }
     end(c);
     return e;
+}
+
+void capture_stream_destroyed(struct stream *s)
+{
+    if (!s->capturing) return;
+    struct capture *c = s->capturing->capture;
+    s->capturing->stream = NULL;
+    s->capturing = NULL;
+    if (c->origin != s) return;
+    c->graph->capturing = false;
+    if (c->owns_graph) graph_destroy(c->graph);
+    end(c);
 }
 
 enum cudaStreamCaptureMode capture_exchange_mode(enum cudaStreamCaptureMode mode)
@@ -251,9 +282,13 @@ struct capture_state capture_state(const struct stream *s)
     struct capturing *m = s->capturing;
     if (!m) return (struct capture_state){ .status = cudaStreamCaptureStatusNone };
     m->handles = host_grow(m->handles, (m->count + 1) * sizeof(void *));
-    for (size_t i = 0; i < m->count; i++) m->handles[i] = m->tips[i]->handle;
+    m->edges = host_grow(m->edges, (m->count + 1) * sizeof(cudaGraphEdgeData));
+    for (size_t i = 0; i < m->count; i++) {
+        m->handles[i] = m->tips[i]->handle;
+        m->edges[i] = (cudaGraphEdgeData){ 0 };
+    }
     return (struct capture_state){
-        m->capture->invalid ? cudaStreamCaptureStatusInvalidated : cudaStreamCaptureStatusActive, m->capture->id, m->capture->graph, m->tips, m->handles, m->count
+        m->capture->invalid ? cudaStreamCaptureStatusInvalidated : cudaStreamCaptureStatusActive, m->capture->id, m->capture->graph, m->tips, m->handles, m->edges, m->count
     };
 }
 
@@ -301,17 +336,18 @@ cudaError_t capture_or_wait(struct stream *s, struct event *e, bool external)
         error = cudaErrorStreamCaptureMerge;
     } else if (from && s->kind == STREAM_LEGACY) {           /* the legacy stream cannot be captured */
         from->invalid = true;
-        error = cudaErrorStreamCaptureUnsupported;
+        error = cudaErrorStreamCaptureImplicit;
     } else if (from && m) {
         add_tips(m, e->captured->tips, e->captured->count);
     } else if (from) {
         join(from, s, e->captured->tips, e->captured->count);
         journal_number("graph", (uint64_t)from->graph->id);
-    } else if (m && (e->captured || event_is_recorded(e))) { /* an event never recorded makes nothing wait */
+    } else if (e->captured) {                                /* of a capture that has ended */
+        if (m) m->capture->invalid = true;
+        error = cudaErrorInvalidValue;
+    } else if (m && event_is_recorded(e)) {                  /* an event never recorded makes nothing wait */
         m->capture->invalid = true;
         error = cudaErrorStreamCaptureIsolation;
-    } else if (e->captured) {                                /* of a capture that has ended */
-        error = cudaErrorCapturedEvent;
     } else {
         event_wait(e, s);
     }

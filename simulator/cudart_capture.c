@@ -55,10 +55,10 @@ static cudaError_t end(cudaStream_t stream, cudaGraph_t *graph, bool per_thread)
     cudaError_t e = call_begin("cudaStreamEndCapture", COST_SMALL);
     struct stream *s = e ? NULL : call_stream(stream, per_thread);
     struct graph *g;
-    if (!e && !graph) e = cudaErrorInvalidValue;
     if (!e) {
         e = capture_end(s, &g);
-        *graph = g ? g->handle : NULL;
+        if (graph) *graph = g ? g->handle : NULL;
+        else if (g) graph_destroy(g);                        /* measured: a success; a graph that nobody can name is kept nowhere (chosen) */
     }
     return call_end(e);
 }
@@ -95,7 +95,7 @@ static cudaError_t get_info(cudaStream_t stream, enum cudaStreamCaptureStatus *s
         if (active && id) *id = state.id;
         if (active && graph) *graph = state.graph->handle;
         if (active && dependencies) *dependencies = (const cudaGraphNode_t *)state.handles;
-        if (active && data) *data = NULL;                    /* chosen: no edge has data, so there is none to point to */
+        if (active && data) *data = state.edges;
         if (active && count) *count = state.count;
     }
     return call_end(e);
@@ -140,7 +140,7 @@ EXPORT cudaError_t cudaStreamUpdateCaptureDependencies_ptsz(cudaStream_t stream,
 cudaError_t cudaThreadExchangeStreamCaptureMode(enum cudaStreamCaptureMode *mode)
 {
     cudaError_t e = CALL("cudaThreadExchangeStreamCaptureMode", COST_SMALL);
-    if (!e && (!mode || !is_mode(*mode))) e = cudaErrorInvalidValue;
+    if (!e && !mode) e = cudaErrorInvalidValue;              /* measured: any number is taken */
     if (!e) *mode = capture_exchange_mode(*mode);
     return call_end(e);
 }

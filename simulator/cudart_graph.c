@@ -37,7 +37,8 @@ cudaError_t cudaGraphClone(cudaGraph_t *clone, cudaGraph_t original)
 {
     cudaError_t e = CALL("cudaGraphClone", COST_SMALL);
     struct graph *g = e ? NULL : graph_of(original);
-    if (!e && (!clone || !g || g->has_memory_nodes)) e = cudaErrorInvalidValue;  /* documented: not with memory nodes; the code is chosen */
+    if (!e && (!clone || !g)) e = cudaErrorInvalidValue;
+    if (!e && g->has_memory_nodes) e = cudaErrorNotSupported;        /* documented: not with memory nodes; the code is measured */
     if (!e) {
         struct graph *copy = graph_new();
         struct node **copies = host_allocate(g->count * sizeof(struct node *));
@@ -111,23 +112,33 @@ static cudaError_t copy_3d_task(struct task *t, const struct cudaMemcpy3DParms *
     return copy_task(t, (char *)p->dstPtr.ptr + p->dstPos.x, (const char *)p->srcPtr.ptr + p->srcPos.x, p->extent.width, p->kind);
 }
 
+/* Where nodes allocate. measured (probe-graphs.txt, "graph_codes"; probe-graph-nodes.txt, "managed"): on a device, and what is called managed is the device's own
+ * memory then; nothing that could be shared; elsewhere, refused in one of two ways. */
+static cudaError_t allocation_place(const struct cudaMemPoolProps *props)
+{
+    bool managed = props->allocType == cudaMemAllocationTypeManaged;
+    if (!managed && props->allocType != cudaMemAllocationTypePinned) return cudaErrorInvalidValue;
+    switch (props->location.type) {
+    case cudaMemLocationTypeDevice:   return !device_exists(props->location.id) ? cudaErrorInvalidValue : props->handleTypes ? cudaErrorNotSupported : cudaSuccess;
+    case cudaMemLocationTypeHost:
+    case cudaMemLocationTypeHostNuma: return cudaErrorNotSupported;
+    default:                          return managed ? cudaErrorNotSupported : cudaErrorInvalidValue;
+    }
+}
+
 /* One allocation node. `address` gets what it will allocate. */
 static cudaError_t allocation_task(struct task *t, const struct adding *a, const struct cudaMemPoolProps *props, const struct cudaMemAccessDesc *list, size_t count, size_t bytes, void **address)
 {
     uint32_t access = 0;
-    if (!bytes || props->handleTypes || (count && !list)) return cudaErrorInvalidValue;
-    int place = pool_place(&props->location, props->allocType);
-    if (place < 0) return cudaErrorInvalidValue;
-    if (place >= MAX_DEVICES) {
-        host_say("allocation nodes in the host's memory or managed memory are not simulated: the call returns cudaErrorNotSupported.");
-        return cudaErrorNotSupported;
-    }
+    if (!bytes || (count && !list)) return cudaErrorInvalidValue;
+    cudaError_t e = allocation_place(props);
+    if (e) return e;
     for (size_t i = 0; i < count; i++) {
         if (list[i].location.type != cudaMemLocationTypeDevice || !device_exists(list[i].location.id)) return cudaErrorInvalidValue;
         if (list[i].flags != cudaMemAccessFlagsProtReadWrite) return cudaErrorInvalidValue;
         access |= 1u << list[i].location.id;
     }
-    t->block = graph_block_new(a->g, place, bytes, access, a->before, a->count);
+    t->block = graph_block_new(a->g, props->location.id, bytes, access, a->before, a->count);
     if (!t->block) return cudaErrorMemoryAllocation;
     t->kind = TASK_ALLOCATE;
     *address = graph_block_address(t->block);

@@ -30,6 +30,7 @@ static cudaError_t instantiate(cudaGraphExec_t *exec, cudaGraph_t graph, unsigne
     struct exec *x;
     if (!exec || !g) return cudaErrorInvalidValue;
     if (flags & cudaGraphInstantiateFlagDeviceLaunch) {
+        if (g->has_memory_nodes) return cudaErrorInvalidValue;       /* measured */
         host_say("launches from the device are not simulated: instantiating for them returns cudaErrorNotSupported.");
         return cudaErrorNotSupported;
     }
@@ -98,11 +99,7 @@ static cudaError_t launch(const char *name, cudaGraphExec_t exec, cudaStream_t s
     struct stream *s = e ? NULL : call_stream(stream, per_thread);
     struct exec *x = e ? NULL : exec_of(exec);
     if (!e && !x) e = cudaErrorInvalidValue;
-    if (!e) e = capture_check(s);
-    if (!e && s->capturing) {
-        host_say("a graph inside a graph is not simulated: %s into a stream that is being captured returns cudaErrorNotSupported.", name);
-        e = cudaErrorNotSupported;
-    }
+    if (!e) e = capture_forbid(s);                           /* measured: no node does this (documented otherwise for launches) */
     if (!e) {
         e = act(x, s);
         journal_figures(s->device);
@@ -121,7 +118,7 @@ cudaError_t cudaDeviceGraphMemTrim(int device)
 {
     cudaError_t e = CALL("cudaDeviceGraphMemTrim", COST_SMALL);
     journal_signed("device", device);
-    if (!e && !device_exists(device)) e = cudaErrorInvalidValue;     /* documented */
+    if (!e && !device_exists(device)) e = cudaErrorInvalidDevice;    /* measured */
     if (!e) {
         graph_memory_trim(device);
         journal_figures(device);
@@ -158,7 +155,7 @@ cudaError_t cudaDeviceSetGraphMemAttribute(int device, enum cudaGraphMemAttribut
     journal_text("attribute", attribute_name(attribute));
     if (!e && !device_exists(device)) e = cudaErrorInvalidDevice;
     bool high = attribute == cudaGraphMemAttrUsedMemHigh || attribute == cudaGraphMemAttrReservedMemHigh;
-    /* documented: a high mark can only be set to 0; chosen: that sets it to the current value, as in pools */
+    /* documented: a high mark can only be set to 0; measured: that sets it to the current value, as in pools */
     if (!e && (!value || !high || *(const uint64_t *)value)) e = cudaErrorInvalidValue;
     if (!e) {
         struct graph_figures *f = graph_memory_figures(device);

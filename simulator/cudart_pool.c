@@ -58,7 +58,7 @@ static cudaError_t malloc_async(void **pointer, size_t bytes, cudaStream_t strea
     cudaError_t e = call_begin("cudaMallocAsync", COST_ALLOC_ASYNC);
     struct stream *s = e ? NULL : call_stream(stream, per_thread);
     if (!e && !pointer) e = cudaErrorInvalidValue;
-    if (!e) e = capture_check(s);
+    if (!e) e = capture_check_memory(s);
     if (!e) e = allocate(pointer, bytes, NULL, s);
     return call_end(e);
 }
@@ -72,7 +72,7 @@ static cudaError_t malloc_from_pool(void **pointer, size_t bytes, cudaMemPool_t 
     struct stream *s = e ? NULL : call_stream(stream, per_thread);
     struct pool *p = e ? NULL : pool_of_own(pool);
     if (!e && (!pointer || !p)) e = cudaErrorInvalidValue;
-    if (!e) e = capture_check(s);
+    if (!e) e = capture_check_memory(s);
     if (!e) e = allocate(pointer, bytes, p, s);
     return call_end(e);
 }
@@ -91,7 +91,7 @@ static cudaError_t free_async(void *pointer, cudaStream_t stream, bool per_threa
 {
     cudaError_t e = call_begin("cudaFreeAsync", COST_FREE_ASYNC);
     struct stream *s = e ? NULL : call_stream(stream, per_thread);
-    if (!e) e = capture_check(s);
+    if (!e) e = capture_check_memory(s);
     if (e || !pointer) return call_end(e);
     if (s->capturing) return call_end(submit_free(s, pointer));
     struct place p = memory_find(pointer);

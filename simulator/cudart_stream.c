@@ -40,7 +40,7 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream)
     if (!e && (!stream || stream == cudaStreamLegacy || stream == cudaStreamPerThread)) e = cudaErrorInvalidResourceHandle;     /* measured */
     if (!e) {
         struct stream *s = call_stream(stream, false);
-        if ((e = capture_forbid(s))) return call_end(e);     /* chosen: a stream that is being captured cannot be destroyed */
+        capture_stream_destroyed(s);
         pools_stream_destroyed(s);
         stream_destroy(s);
     }
@@ -68,7 +68,7 @@ static cudaError_t synchronize(cudaStream_t stream, bool per_thread)
     cudaError_t e = call_begin("cudaStreamSynchronize", COST_SYNCHRONISE);
     if (!e) {
         struct stream *s = call_stream(stream, per_thread);
-        if ((e = capture_forbid(s))) return call_end(e);
+        if ((e = capture_forbid_wait(s))) return call_end(e);
         if (s->marked && s->marked == s->last && s->synchronised < s->last) clock_charge(COST_SYNC_FREE);
         for (struct stream *each = NULL; (each = next_meant(s, each));) timeline_wait(each, each->last, call_name());
         host_knows(s, true);
@@ -86,7 +86,7 @@ static cudaError_t query(cudaStream_t stream, bool per_thread)
     cudaError_t e = call_begin("cudaStreamQuery", settings.pace == PACE_LATE ? 1000000 : COST_QUERY);
     if (!e) {
         struct stream *s = call_stream(stream, per_thread);
-        if ((e = capture_forbid(s))) return call_end(e);
+        if ((e = capture_forbid_wait(s))) return call_end(e);
         for (struct stream *each = NULL; (each = next_meant(s, each));)
             if (each->done < each->last) e = cudaErrorNotReady;
         if (!e) host_knows(s, false);
@@ -247,7 +247,8 @@ cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t start, cudaEvent_t end)
     cudaError_t e = CALL("cudaEventElapsedTime", COST_SMALL);
     if (!e && !ms) e = cudaErrorInvalidValue;
     struct event *a = e ? NULL : event_of(start), *b = e ? NULL : event_of(end);
-    if (!e && a && b && (a->captured || b->captured)) e = cudaErrorCapturedEvent;
+    if (!e && a) e = capture_event_error(a);
+    if (!e && b) e = capture_event_error(b);
     if (!e && (!a || !b || !a->record || !b->record || (a->flags | b->flags) & cudaEventDisableTiming)) e = cudaErrorInvalidResourceHandle;
     if (!e && (!a->record->done || !b->record->done)) e = cudaErrorNotReady;
     if (!e) *ms = (float)(((double)b->record->finish - (double)a->record->finish) / 1e6);

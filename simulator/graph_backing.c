@@ -1,7 +1,9 @@
-/* The physical memory of graphs. Documented (CUDA programming guide, "graph memory nodes", physical memory management): a launch may use the memory of another
- * graph that is over or that its stream's order puts before it; not that of one that may run at the same time, nor what an unfreed block lies on;
- * nothing goes back by itself. Chosen: it comes in steps of 32 MiB, as in pools; "used" is what at least one graph or live block is mapped to; graphs that
- * share a physical step do not see each other's bytes.
+/* The physical memory of graphs. Documented (CUDA programming guide, "graph memory nodes", physical memory management): a launch does not get the memory of a
+ * graph that may run at the same time, nor what an unfreed block lies on; nothing goes back by itself.
+ * Measured (tests/facts/probe-graphs.txt, "graph_sizes", "graph_sharing"; probe-graph-nodes.txt, "trims"): it comes in steps of 32 MiB; a launch takes steps whose last use
+ * was in its own stream or is over, and whether the host knows that does not matter; an event that puts the other launch first does not count. What is
+ * reserved is all called used, until a trim.
+ * Chosen: a graph keeps the steps that it has, when the order puts their last use before the launch; graphs that share a step do not see each other's bytes.
  *
  * Law: a step's `graphs` = backings that name it; its `blocks` = live blocks that lie on it. */
 #include "graph_backing.h"
@@ -29,11 +31,9 @@ static bool is_over(const struct step *p) { return stream_of_lane(p->lane)->done
 struct graph_figures *backing_figures(int device)
 {
     struct graph_figures *f = &on_device[device].figures;
-    f->used = f->reserved = 0;
-    for (struct step *p = on_device[device].steps; p; p = p->next) {
-        f->reserved += STEP;
-        if (p->graphs || p->blocks) f->used += STEP;
-    }
+    f->reserved = 0;
+    for (struct step *p = on_device[device].steps; p; p = p->next) f->reserved += STEP;
+    f->used = f->reserved;
     if (f->used_high < f->used) f->used_high = f->used;
     if (f->reserved_high < f->reserved) f->reserved_high = f->reserved;
     return f;
@@ -43,10 +43,16 @@ struct graph_figures *backing_figures(int device)
 
 void backing_launch(void) { launches++; }
 
-/* Nobody else can be using the step while a launch in `s` runs. */
+/* May a launch in `s` take the step? */
 static bool is_available(const struct step *p, const struct stream *s)
 {
-    return !p->blocks && p->launch != launches && (p->lane == s->lane || is_over(p) || order_covers(&s->known.dependencies, p->lane, p->number));
+    return !p->blocks && p->launch != launches && (p->lane == s->lane || is_over(p));
+}
+
+/* May it keep one that its graph has? */
+static bool may_stay(const struct step *p, const struct stream *s)
+{
+    return is_available(p, s) || (!p->blocks && p->launch != launches && order_covers(&s->known.dependencies, p->lane, p->number));
 }
 
 static struct step *find_step(int device, const struct stream *s, size_t *grown)
@@ -68,7 +74,7 @@ bool backing_take(struct backing *b, size_t x, const struct stream *s, size_t *g
     }
     struct step *p = b->steps[x];
     if (p && p->launch == launches) return true;             /* another block of this launch is on it */
-    if (p && !is_available(p, s)) {
+    if (p && !may_stay(p, s)) {
         p->graphs--;
         b->steps[x] = p = NULL;
     }

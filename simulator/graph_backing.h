@@ -12,7 +12,7 @@ struct backing { int device; struct step **steps; size_t count; };
 
 /* A launch begins; steps that it takes are not given to another part of it. */
 void backing_launch(void);
-/* A physical step for step x of the addresses, for a launch in `s`: the one that it had, if nobody else can be using it, else another, else a new
+/* A physical step for step x of the addresses, for a launch in `s`: the one that it had, if the order allows, else one that nobody can be using, else a new
  * one, which is counted in `grown`. False: the device has no more. */
 bool backing_take(struct backing *b, size_t x, const struct stream *s, size_t *grown);
 /* The step is used up to work `number` of `s`. */
@@ -24,6 +24,7 @@ void backing_drop(struct backing *b, struct heap *h);
 /* Gives back to the device what backs nothing; returns how many steps. */
 size_t backing_release(int device);
 
+/* measured: used is what is reserved; each has a high mark of its own */
 struct graph_figures { size_t used, used_high, reserved, reserved_high; };
 struct graph_figures *backing_figures(int device);
 

@@ -7,8 +7,6 @@
  * those of others with its blocks, executable graphs and live blocks. */
 #include "graph_memory.h"
 
-#include <stdlib.h>
-
 #include "clock.h"
 #include "device.h"
 #include "durations.h"
@@ -16,11 +14,20 @@
 #include "journal.h"
 #include "space.h"
 
+/* Addresses that were given out and freed again, in the same graph. */
+struct piece {
+    struct piece *next;
+    size_t        offset, bytes;
+    struct node  *freed_by;            /* who comes after this node may have them */
+};
+
 struct graph_memory {
     struct graph_memory *next;         /* all */
     struct graph_memory *next_device;  /* of the same graph */
     struct pool         *pool;
     struct graph_block  *blocks;
+    struct piece        *pieces;
+    size_t               top;          /* from here on no address was given out */
     struct backing       backing;
     size_t               users;
     size_t               instances;    /* executable graphs */
@@ -63,6 +70,10 @@ static void reap(void)
             host_free(b->list);
             host_free(b);
         }
+        for (struct piece *p = m->pieces, *next; p; p = next) {
+            next = p->next;
+            host_free(p);
+        }
         host_free(m->backing.steps);
         host_free(m);
     }
@@ -74,18 +85,9 @@ void graph_memory_leave(struct graph *g)
     reap();
 }
 
-void graph_block_keep(struct node *n)
-{
-    n->task.block->memory->users++;
-    if (n->task.kind == TASK_ALLOCATE) n->task.block->allocated_by = n;
-    else if (n->task.block->allocated_by && n->task.block->allocated_by->graph == n->graph) n->task.block->freed_by = n;
-    else n->task.block->freed_elsewhere = true;
-}
-
 void graph_block_forget(struct node *n)
 {
     if (n->task.block->allocated_by == n) n->task.block->allocated_by = NULL;
-    if (n->task.block->freed_by == n) n->task.block->freed_by = NULL;
     n->task.block->memory->users--;
 }
 
@@ -136,27 +138,50 @@ static struct graph_memory *memory_of(struct graph *g, int device)
     return m;
 }
 
-static int by_offset(const void *a, const void *b)
+/* Addresses for a node; graph_mark has marked what comes before it. SIZE_MAX: there are none left. */
+static size_t take_addresses(struct graph_memory *m, size_t bytes)
 {
-    const struct graph_block *x = *(struct graph_block *const *)a, *y = *(struct graph_block *const *)b;
-    return (x->offset > y->offset) - (x->offset < y->offset);
+    struct piece **best = NULL;
+    for (struct piece **at = &m->pieces; *at; at = &(*at)->next)
+        if ((*at)->bytes >= bytes && graph_marked((*at)->freed_by) && (!best || (*at)->bytes < (*best)->bytes)) best = at;
+    if (!best) {
+        if (bytes > m->pool->heap.limit - m->top) return SIZE_MAX;
+        m->top += bytes;
+        return m->top - bytes;
+    }
+    struct piece *p = *best;
+    size_t offset = p->offset;
+    p->offset += bytes;
+    p->bytes -= bytes;
+    if (!p->bytes) {
+        *best = p->next;
+        host_free(p);
+    }
+    return offset;
 }
 
-/* The lowest offset with `bytes` that no block has which may be live at the same time; graph_mark has marked what comes before. */
-static size_t find_room(const struct graph_memory *m, size_t bytes)
+/* A free node gives a block's addresses back, in one piece with neighbours that were freed before it. */
+static void free_addresses(struct graph_block *b, struct node *n)
 {
-    size_t count = 0, busy = 0, at = 0;
-    for (struct graph_block *b = m->blocks; b; b = b->next) count++;
-    struct graph_block **sorted = host_allocate(count * sizeof(struct graph_block *));
-    for (struct graph_block *b = m->blocks; b; b = b->next)
-        if (!b->freed_by || !graph_marked(b->freed_by)) sorted[busy++] = b;
-    qsort(sorted, busy, sizeof(struct graph_block *), by_offset);
-    for (size_t i = 0; i < busy && sorted[i]->offset < at + bytes; i++) {
-        size_t end = round_up(sorted[i]->offset + sorted[i]->bytes, GRAIN);
-        if (end > at) at = end;
+    struct graph_memory *m = b->memory;
+    size_t from = b->offset, to = b->offset + round_up(b->bytes, GRAIN);
+    b->freed_by = n;
+    graph_mark(&n, 1);
+    for (struct piece **at = &m->pieces; *at;) {
+        struct piece *p = *at;
+        bool below = p->offset + p->bytes == from, above = p->offset == to;
+        if (!(below || above) || !graph_marked(p->freed_by)) {
+            at = &p->next;
+            continue;
+        }
+        if (below) from = p->offset;
+        else to += p->bytes;
+        *at = p->next;
+        host_free(p);
     }
-    host_free(sorted);
-    return at;
+    struct piece *p = host_allocate(sizeof *p);
+    *p = (struct piece){ m->pieces, from, to - from, n };
+    m->pieces = p;
 }
 
 struct graph_block *graph_block_new(struct graph *g, int device, size_t bytes, uint32_t access, struct node *const *before, size_t count)
@@ -164,13 +189,21 @@ struct graph_block *graph_block_new(struct graph *g, int device, size_t bytes, u
     struct graph_memory *m = memory_of(g, device);
     if (!m || bytes > m->pool->heap.limit - GRAIN) return NULL;
     graph_mark(before, count);
-    size_t offset = find_room(m, round_up(bytes, GRAIN));
-    if (offset > m->pool->heap.limit - round_up(bytes, GRAIN)) return NULL;
+    size_t offset = take_addresses(m, round_up(bytes, GRAIN));
+    if (offset == SIZE_MAX) return NULL;
     struct graph_block *b = host_allocate(sizeof *b);
     *b = (struct graph_block){ .next = m->blocks, .memory = m, .offset = offset, .bytes = bytes, .access = access };
     m->blocks = b;
     m->pool->access |= access;         /* documented: an allocation may be reached from more devices than it asked for */
     return b;
+}
+
+void graph_block_keep(struct node *n)
+{
+    n->task.block->memory->users++;
+    if (n->task.kind == TASK_ALLOCATE) n->task.block->allocated_by = n;
+    else if (n->task.block->allocated_by && n->task.block->allocated_by->graph == n->graph) free_addresses(n->task.block, n);
+    else n->task.block->freed_elsewhere = true;
 }
 
 void *graph_block_address(const struct graph_block *b) { return b->memory->pool->heap.base + b->offset; }
@@ -212,6 +245,15 @@ size_t graph_block_room(const void *address)
     for (struct graph_block *b = m ? m->blocks : NULL; b; b = b->next)
         if (offset >= b->offset && offset < b->offset + b->bytes && b->offset + b->bytes - offset > room) room = b->offset + b->bytes - offset;
     return room;
+}
+
+size_t graph_memory_room(const void *address)
+{
+    size_t offset, end;
+    struct graph_memory *m = memory_at(address, &offset);
+    if (!m) return 0;
+    end = round_up(m->top, STEP);
+    return offset < end ? end - offset : 0;
 }
 
 /* ---- a launch ---- */
@@ -275,7 +317,7 @@ static struct chunk *take_at(struct heap *h, size_t offset, size_t bytes)
     return taken;
 }
 
-void graph_block_allocate(struct graph_block *b, struct stream *s)
+static void allocate_block(struct graph_block *b, struct stream *s)
 {
     b->chunk = take_at(&b->memory->pool->heap, b->offset, round_up(b->bytes, GRAIN));
     b->chunk->asked = b->bytes;
@@ -286,9 +328,8 @@ void graph_block_allocate(struct graph_block *b, struct stream *s)
     journal_block("allocate", b, s);
 }
 
-void graph_block_free(struct graph_block *b, struct stream *s)
+static void free_block(struct graph_block *b, struct stream *s, uint64_t number)
 {
-    uint64_t number = s ? stream_mark(s) : 0;
     checker_freed(watched(b), s, number);
     journal_block("free", b, s);
     for (size_t x = first_step(b); x <= last_step(b); x++) {
@@ -298,6 +339,27 @@ void graph_block_free(struct graph_block *b, struct stream *s)
     heap_put(&b->memory->pool->heap, b->chunk, COMMON, 0);
     b->chunk = NULL;
     b->memory->users--;
+}
+
+void graph_block_free(struct graph_block *b, struct stream *s)
+{
+    uint64_t number = s ? stream_mark(s) : 0;
+    if (b->chunk) {
+        free_block(b, s, number);
+    } else {
+        b->freed_early = s;
+        b->freed_early_number = number;
+        b->freed_early_by = checker_caller();
+    }
+}
+
+void graph_block_allocate(struct graph_block *b, struct stream *s)
+{
+    allocate_block(b, s);
+    if (!b->freed_early) return;
+    checker_node(b->freed_early_by.call, b->freed_early_by.site, b->freed_early_by.launch);
+    free_block(b, b->freed_early, b->freed_early_number);
+    b->freed_early = NULL;
 }
 
 struct graph_block *graph_block_at(const struct place *p)
@@ -323,6 +385,10 @@ const char *graph_memory_is_valid(void)
             for (size_t x = first_step(b); x <= last_step(b); x++) backing_count(&m->backing, x, true);
             live++;
         }
+        size_t given = 0;
+        for (const struct graph_block *b = m->blocks; b; b = b->next) given += b->freed_by ? 0 : round_up(b->bytes, GRAIN);
+        for (const struct piece *p = m->pieces; p; p = p->next) given += p->bytes;
+        if (given > m->top) return "a graph's addresses were given out twice";
         if (live != m->pool->heap.live_count) return "a graph's heap has chunks that are no block";
         if (m->users < live) return "a graph's memory has more live blocks than users";
     }

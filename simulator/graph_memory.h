@@ -24,15 +24,21 @@ struct graph_block {
     uint32_t             access;       /* bit d: asked for device d */
     struct cudaMemAccessDesc *list;    /* the same, as the program last asked for it */
     struct chunk        *chunk;        /* while it is allocated */
+    struct stream       *freed_early;  /* during a launch: its free came here, before its allocation */
+    uint64_t             freed_early_number;
+    struct deed          freed_early_by;
 };
 
-/* An address for a new allocation node of `g` that depends on `before`: a range is given out again when its free node is among what the node
- * depends on (measured: two pairs in a row get one address), the lowest one (chosen). NULL: no memory. */
+/* An address for a new allocation node of `g` that depends on `before`. measured (probe-graphs.txt, "graph_addresses"; probe-graph-nodes.txt, "fits"): addresses are given
+ * out again to a node that comes after the free node; the smallest piece that is large enough is taken, else the next that were never given out; neighbours
+ * are one piece when one of the free nodes comes after the other. NULL: no addresses. */
 struct graph_block *graph_block_new(struct graph *g, int device, size_t bytes, uint32_t access, struct node *const *before, size_t count);
 /* The block that an address means for a free node: of `g` itself, or one that another graph leaves allocated. NULL: none that may be freed. */
 struct graph_block *graph_block_to_free(struct graph *g, const void *address);
 /* Bytes from the address to the end of the block there that a node of a graph allocates; 0: there is none. */
 size_t graph_block_room(const void *address);
+/* Bytes from the address to the end of the steps that its graph has addresses in; 0: it is in no graph's memory. */
+size_t graph_memory_room(const void *address);
 void *graph_block_address(const struct graph_block *b);
 /* As cudaGraphMemAllocNodeGetParams answers. */
 void graph_block_parameters(struct graph_block *b, struct cudaMemAllocNodeParams *p);
@@ -50,7 +56,8 @@ void graph_block_released(struct graph_block *b);
 bool graph_memory_back(struct graph_block *const *blocks, size_t count, struct stream *s);
 /* That launch ends with work `s->last`. */
 void graph_memory_launched(struct graph_block *const *blocks, size_t count, const struct stream *s);
-/* The allocation and the free of a block in the order of `s`; NULL: by cudaFree. */
+/* The allocation and the free of a block in the order of `s`; NULL: by cudaFree. In a launch the free may come first: no edge need forbid it, and
+ * after the launch the block is freed all the same (measured: probe-graph-nodes.txt, "free_first"). */
 void graph_block_allocate(struct graph_block *b, struct stream *s);
 void graph_block_free(struct graph_block *b, struct stream *s);
 /* The block that is allocated at this place, which is in a graph's memory. */

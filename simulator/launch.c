@@ -61,22 +61,23 @@ static void lay_out(struct exec *x, struct node *const *order, struct layout *la
     }
 }
 
-/* Does each free node come after its allocation? */
-static bool frees_are_ordered(struct graph *g)
+/* measured (probe-graph-nodes.txt, "range"): a memset node may use all of the steps that its graph has addresses in, of other memory one allocation. */
+static bool memsets_fit(const struct graph *g)
 {
-    for (struct node *n = g->first; n; n = n->next) {
-        if (n->task.kind != TASK_FREE || n->task.block->freed_by != n) continue;
-        graph_mark(&n, 1);
-        if (!graph_marked(n->task.block->allocated_by)) return false;
+    for (const struct node *n = g->first; n; n = n->next) {
+        const struct task *t = &n->task;
+        if (t->kind != TASK_MEMSET) continue;
+        size_t bytes = t->count * t->element, room = graph_memory_room(t->to);
+        if (room ? bytes > room : !work_allows(t->to, bytes, t->device, false, t->peer)) return false;
     }
     return true;
 }
 
 cudaError_t exec_new(struct graph *g, unsigned long long flags, struct exec **made)
 {
-    if (g->has_memory_nodes && g->instantiated) return cudaErrorInvalidValue;
+    if (g->has_memory_nodes && g->instantiated) return cudaErrorNotSupported;
     struct node **order = host_allocate(g->count * sizeof(struct node *));
-    if (!graph_order(g, order) || !frees_are_ordered(g)) {
+    if (!graph_order(g, order) || !memsets_fit(g)) {
         host_free(order);
         return cudaErrorInvalidValue;
     }
@@ -121,7 +122,7 @@ static cudaError_t do_task(const struct task *t, struct stream *s)
 {
     struct event *event = t->event ? handle_object(HANDLE_EVENT, t->event) : NULL;
     switch (t->kind) {
-    case TASK_MEMSET:   return work_memset_elements(t->to, t->value, t->element, t->count, s);
+    case TASK_MEMSET:   work_memset_node(t->to, t->value, t->element, t->count, s); break;
     case TASK_COPY:     return work_copy(t->to, t->from, t->count, t->direction, s, t->peer, NULL);
     case TASK_FILL:     return work_fill((int *)t->to, t->value, t->count, s);
     case TASK_ADD:      return work_add((int *)t->to, t->value, t->count, s);

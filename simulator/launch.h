@@ -18,8 +18,8 @@ struct exec {
     struct record *last;               /* the end of the last launch: the next one comes after it (documented) */
 };
 
-/* Instantiates a graph. cudaErrorInvalidValue: the edges lead round in a circle; the graph has memory nodes and an executable graph already
- * (documented); or a free node does not come after its allocation (chosen). */
+/* Instantiates a graph. cudaErrorInvalidValue: the edges lead round in a circle, or a memset node leaves its memory; cudaErrorNotSupported: the graph has memory
+ * nodes and an executable graph already (documented; the codes are measured). */
 cudaError_t exec_new(struct graph *g, unsigned long long flags, struct exec **made);
 void exec_destroy(struct exec *x);
 /* Physical memory for launches in `s`, and nothing else. */

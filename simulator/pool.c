@@ -156,7 +156,8 @@ struct pool *pool_for_graph(int device, struct graph_memory *owner)
 {
     struct cudaMemPoolProps props = props_of(device);
     struct pool *p = pool_new(&props);
-    if (p->heap.limit > 8 * GiB) p->heap.limit /= 2;         /* addresses for hundreds of graphs (chosen) */
+    /* addresses for hundreds of graphs (chosen), and yet a node may ask for more than there is memory (measured) */
+    if (p->heap.limit > 8 * GiB) p->heap.limit = round_up(p->heap.limit / 8 * 5, STEP);
     p->threshold = UINT64_MAX;
     p->graph = owner;
     return p;

@@ -82,35 +82,25 @@ static void effect_memset(struct op *op)
     if (to) memset(to, op->value, op->bytes);
 }
 
-static void effect_memset_2(struct op *op)
+static void queue_memset(struct place *p, void *to, int value, size_t bytes, void (*effect)(struct op *), struct stream *s)
 {
-    uint16_t *to = (uint16_t *)storage_now(op, op->to), value = (uint16_t)op->value;
-    for (size_t i = 0; to && i < op->bytes / sizeof value; i++) to[i] = value;
+    struct op *op = stream_enqueue(s, OP_WORK, clock_pace(work_time(WORK_MEMSET, WORK_MEMSET_GIB, bytes)));
+    used(p, to, bytes, op, true);
+    op->name = "memset";
+    op->effect = effect;
+    op->to = to;
+    op->value = value;
+    op->bytes = bytes;
+    op->block = memory_block(p);
 }
 
-static void effect_memset_4(struct op *op)
+cudaError_t work_memset(void *to, int value, size_t bytes, struct stream *s)
 {
-    uint32_t *to = (uint32_t *)storage_now(op, op->to), value = (uint32_t)op->value;
-    for (size_t i = 0; to && i < op->bytes / sizeof value; i++) to[i] = value;
-}
-
-cudaError_t work_memset(void *to, int value, size_t bytes, struct stream *s) { return work_memset_elements(to, value, 1, bytes, s); }
-
-cudaError_t work_memset_elements(void *to, int value, unsigned element, size_t count, struct stream *s)
-{
-    size_t bytes = element * count;
     if (!bytes) return cudaSuccess;
     struct place p = memory_find(to);
     journal_number("block", memory_block(&p));
     if (p.kind == PLACE_PAGEABLE || !is_allowed(&p, bytes, s->device, false, false)) return refuse(&p, to, bytes, s, true);
-    struct op *op = stream_enqueue(s, OP_WORK, clock_pace(work_time(WORK_MEMSET, WORK_MEMSET_GIB, bytes)));
-    used(&p, to, bytes, op, true);
-    op->name = "memset";
-    op->effect = element == 1 ? effect_memset : element == 2 ? effect_memset_2 : effect_memset_4;
-    op->to = to;
-    op->value = value;
-    op->bytes = bytes;
-    op->block = memory_block(&p);
+    queue_memset(&p, to, value, bytes, effect_memset, s);
     return cudaSuccess;
 }
 
@@ -193,27 +183,56 @@ bool work_kind_allows(enum cudaMemcpyKind kind, const void *to, const void *from
     return kind_allows(kind, &t, &f);
 }
 
-/* ---- kernels ---- */
+/* ---- kernels and memset nodes ---- */
+
+/* The bytes that running work touches, which nobody has checked before; NULL after a fault. */
+static char *reach(struct op *op, const char *what)
+{
+    struct place p = memory_find(op->to);
+    const char *why = NULL;
+    if (p.kind == PLACE_PINNED && op->bytes <= p.room) return op->to;
+    if (p.kind == PLACE_PINNED) why = "is pinned memory of the host, but ends before the range does";
+    else if (p.kind == PLACE_PAGEABLE) why = "is memory of the host that is not pinned";
+    else if (!memory_reachable(&p, op->stream->device)) why = p.heap->shared ? "is in a pool of the host that this device has no access to (cudaMemPoolSetAccess)" : "is memory of a device that this one has no access to";
+    else if (!heap_is_mapped(p.heap, p.offset, op->bytes)) why = "has no physical memory: it was never allocated, or it was freed and has gone back";
+    if (!why) return space_storage(p.heap, p.offset);
+    host_say("illegal address: a %s (%s, stream %d) touched %p, which %s. Every further call returns cudaErrorIllegalAddress.", what, op->name, op->stream->id, (void *)op->to, why);
+    device_fault(cudaErrorIllegalAddress);
+    return NULL;
+}
 
 /* The ints that a running kernel touches, or NULL after a fault. */
 static int *touch(struct op *op)
 {
-    struct place p = memory_find(op->to);
-    const char *why = NULL;
-    if ((uintptr_t)op->to % sizeof(int)) {
-        host_say("a kernel (%s) used %p, which is no multiple of %zu.", op->name, (void *)op->to, sizeof(int));
-        device_fault(cudaErrorMisalignedAddress);
-        return NULL;
-    }
-    if (p.kind == PLACE_PINNED && op->bytes <= p.room) return (int *)op->to;
-    if (p.kind == PLACE_PINNED) why = "is pinned memory of the host, but ends before the kernel's range does";
-    else if (p.kind == PLACE_PAGEABLE) why = "is memory of the host that is not pinned";
-    else if (!memory_reachable(&p, op->stream->device)) why = p.heap->shared ? "is in a pool of the host that this device has no access to (cudaMemPoolSetAccess)" : "is memory of a device that this one has no access to";
-    else if (!heap_is_mapped(p.heap, p.offset, op->bytes)) why = "has no physical memory: it was never allocated, or it was freed and has gone back";
-    if (!why) return (int *)space_storage(p.heap, p.offset);
-    host_say("illegal address: a kernel (%s, stream %d) touched %p, which %s. Every further call returns cudaErrorIllegalAddress.", op->name, op->stream->id, (void *)op->to, why);
-    device_fault(cudaErrorIllegalAddress);
+    if ((uintptr_t)op->to % sizeof(int) == 0) return (int *)reach(op, "kernel");
+    host_say("a kernel (%s) used %p, which is no multiple of %zu.", op->name, (void *)op->to, sizeof(int));
+    device_fault(cudaErrorMisalignedAddress);
     return NULL;
+}
+
+static void effect_node_1(struct op *op)
+{
+    char *to = reach(op, "node");
+    if (to) memset(to, op->value, op->bytes);
+}
+
+static void effect_node_2(struct op *op)
+{
+    uint16_t *to = (uint16_t *)reach(op, "node"), value = (uint16_t)op->value;
+    for (size_t i = 0; to && i < op->bytes / sizeof value; i++) to[i] = value;
+}
+
+static void effect_node_4(struct op *op)
+{
+    uint32_t *to = (uint32_t *)reach(op, "node"), value = (uint32_t)op->value;
+    for (size_t i = 0; to && i < op->bytes / sizeof value; i++) to[i] = value;
+}
+
+void work_memset_node(void *to, int value, unsigned element, size_t count, struct stream *s)
+{
+    struct place p = memory_find(to);
+    journal_number("block", memory_block(&p));
+    queue_memset(&p, to, value, element * count, element == 1 ? effect_node_1 : element == 2 ? effect_node_2 : effect_node_4, s);
 }
 
 static void effect_fill(struct op *op)

@@ -10,8 +10,9 @@
 /* Sets `bytes` bytes in the order of stream `s`. measured: a range that leaves its block, or a place that the stream's device may not
  * touch, is refused here with cudaErrorInvalidValue. */
 cudaError_t work_memset(void *to, int value, size_t bytes, struct stream *s);
-/* The same with elements of 1, 2 or 4 bytes. */
-cudaError_t work_memset_elements(void *to, int value, unsigned element, size_t count, struct stream *s);
+/* A memset node, with elements of 1, 2 or 4 bytes. Nothing is checked here (measured: a launch notices nothing inside the same step): a bad
+ * address is a fault when it runs. */
+void work_memset_node(void *to, int value, unsigned element, size_t count, struct stream *s);
 
 /* Copies. `peer`: cudaMemcpyPeerAsync, which needs no access rights. `wait` is set when the call must wait for the stream (pageable
  * memory on the host's side); NULL: nobody can wait, and pageable memory is read when the copy runs. */
