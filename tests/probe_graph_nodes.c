@@ -183,7 +183,7 @@ static void children(void)
     cudaGraphExec_t x = NULL, y = NULL;
     size_t count = 9;
     cudaGraphAddEmptyNode(&e, plain, NULL, 0);
-    ASK(cudaGraphAddChildGraphNode(&c, parent, NULL, 0, child)); ASK(add_child(&c, parent, child, cudaGraphChildGraphOwnershipClone)); ASK(cudaGraphAddChildGraphNode(&c, parent, NULL, 0, parent)); ASK(cudaGraphAddChildGraphNode(&c, parent, NULL, 0, plain)); ASK(cudaGraphChildGraphNodeGetGraph(c, &in)); printf("  the same graph %d\n", in == plain); alloc_node(in, NULL, MiB, &a); cudaGraphGetNodes(in, NULL, &count); printf("  nodes %zu\n", count);
+    ASK(cudaGraphAddChildGraphNode(&c, parent, NULL, 0, child)); ASK(add_child(&c, parent, child, cudaGraphChildGraphOwnershipClone)); ASK(cudaGraphAddChildGraphNode(&c, parent, NULL, 0, plain)); ASK(cudaGraphChildGraphNodeGetGraph(c, &in)); printf("  the same graph %d\n", in == plain); alloc_node(in, NULL, MiB, &a); cudaGraphGetNodes(in, NULL, &count); printf("  nodes %zu\n", count);
     ASK(cudaGraphInstantiate(&x, child, 0)); ASK(add_child(&c, parent, child, cudaGraphChildGraphOwnershipMove)); ASK(cudaGraphExecDestroy(x)); ASK(add_child(&c, parent, child, cudaGraphChildGraphOwnershipMove)); ASK(cudaGraphInstantiate(&y, child, 0)); alloc_node(child, NULL, MiB, &a); ASK(cudaGraphAddEmptyNode(&e, child, NULL, 0)); ASK(cudaGraphDestroy(child)); ASK(cudaGraphClone(&in, parent));
     ASK(cudaGraphInstantiate(&x, parent, 0)); ASK(cudaGraphInstantiate(&y, parent, 0)); ASK(cudaGraphLaunch(x, s)); ASK(cudaStreamSynchronize(s)); graph_figures("a child graph with 64 MiB"); ASK(cudaGraphDestroyNode(c)); ASK(cudaGraphExecDestroy(x)); ASK(cudaGraphDestroy(parent)); cudaDeviceGraphMemTrim(0); graph_figures("destroyed, trimmed");
 }
