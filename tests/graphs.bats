@@ -4,7 +4,7 @@
 load helpers
 
 setup_file() {
-    make -s BACKEND=simulator build/simulator/tests/simulator/{graph_facts,capture_rules,graph_rules,graph_hazards} build/simulator/tests/probe_{graphs,pools}
+    make -s BACKEND=simulator build/simulator/tests/simulator/{graph_facts,capture_rules,capture_forbidden,graph_rules,graph_memory_rules,graph_hazards} build/simulator/tests/probe_pools
 }
 
 setup() {
@@ -50,11 +50,13 @@ accused() {
 
 @test "capture: every rule and every error code" {
     under_every_pace capture_rules
+    under_every_pace capture_forbidden
 }
 
 @test "graphs and their memory: every rule, what is refused, how much is kept" {
     export SIM_CHECK=off   # it frees twice and uses what is freed, to see the codes
     under_every_pace graph_rules
+    under_every_pace graph_memory_rules
 }
 
 @test "the journal: nodes at their capture, blocks at each launch, none of the launch's work in the launch's line" {
@@ -72,7 +74,7 @@ accused() {
 
 @test "no memory for a launch is an error of the launch, and leaves nothing behind" {
     export SIM_MEMORY=64M
-    under_every_pace graph_rules no_memory
+    under_every_pace graph_memory_rules no_memory
 }
 
 @test "hazard: branches that nothing orders" {
@@ -88,6 +90,7 @@ accused() {
     accused stale "use before allocation" "its pointer is stale"
     accused outside "access outside the allocation"
     accused free_early "free before the use ends"
+    accused free_first "free before allocation" "cudaGraphAddMemFreeNode (graph launch 1 in stream 1) frees"
 }
 
 @test "hazard: a launch and what other streams do" {
@@ -112,10 +115,10 @@ END
     assert_output --partial "hazard: cudaGraphInstantiate was given a graph that is destroyed"
 }
 
-@test "the probes ask the simulated device, too: every case ends" {
+@test "the probe of pools asks the simulated device, too: every case ends" {
     local probe
     export SIM_CHECK=off
-    for probe in probe_graphs probe_pools; do
+    for probe in probe_pools; do
         timeout 30 "$ROOT/build/simulator/tests/$probe" >"$probe" 2>/dev/null
         diff <(grep '^==' "$probe" | wc -l) <(grep -c '^end' "$probe" | awk -v dead="$(grep -c '^rc 139' "$probe")" '{ print $1 + dead }') || miss "$probe: a case did not come to its end" "$(grep -B 3 '^rc [^0]' "$probe")" || return
     done

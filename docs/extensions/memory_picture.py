@@ -6,7 +6,8 @@
     cudaStreamSynchronize, stream 1   [    ] :    : :    :        0   32
 
 The figures are the journal's. It does not say which steps are mapped, only how many: drawn are those that live blocks lie on, and
-then the lowest. Rows that only repeat the one before are one row, with a count.
+then the lowest. Rows that only repeat the one before are one row, with a count. What a device keeps for graphs is drawn as one more pool,
+a launch with the blocks that it allocates, also those that it frees.
 """
 
 from dataclasses import dataclass, field
@@ -14,10 +15,13 @@ from html import escape
 
 MIB = 1 << 20
 STEP = 32 * MIB
+UINT64_MAX = (1 << 64) - 1
 ALLOCATIONS = ("cudaMallocAsync", "cudaMallocFromPoolAsync")
 FREES = ("cudaFreeAsync", "cudaFree")
 WAITS = ("cudaStreamSynchronize", "cudaDeviceSynchronize", "cudaEventSynchronize")
-SHOWN = ALLOCATIONS + FREES + WAITS + ("cudaMemPoolTrimTo", "cudaMemPoolDestroy")
+GRAPHS = ("cudaGraphLaunch", "cudaDeviceGraphMemTrim")
+SHOWN = ALLOCATIONS + FREES + WAITS + GRAPHS + ("cudaMemPoolTrimTo", "cudaMemPoolDestroy")
+KEPT_FOR_GRAPHS = "graphs"                  # in the place of a pool's number
 
 CHARACTER, ROW, HEIGHT = 7.3, 24, 16        # of 12 px monospace; of a row; of a step
 
@@ -47,14 +51,17 @@ class Pool:
     rows: list = field(default_factory=list)
     destroyed: bool = False
     over: bool = False                      # destroyed, and nothing of it is left
+    launch: dict = field(default_factory=dict)      # what the launch on its way has allocated
 
 
 def mib(count):
+    if 0 < count < MIB // 100:
+        return "<0.01"
     return f"{count // MIB}" if count % MIB == 0 else f"{count / MIB:.2f}".rstrip("0")
 
 
 def mapped_steps(pool):
-    needed = {step for offset, count in pool.live.values() for step in range(offset // STEP, (offset + count - 1) // STEP + 1)}
+    needed = {step for offset, count in {**pool.live, **pool.launch}.values() for step in range(offset // STEP, (offset + count - 1) // STEP + 1)}
     count = pool.reserved // STEP
     if len(needed) > count:
         raise ValueError(f"pool {pool.number} holds {count} steps, but its live blocks lie on {len(needed)}")
@@ -70,6 +77,8 @@ def label_of(line):
         return f"{call} {mib(line['bytes'])} MiB"
     if call in WAITS and "stream" in line:
         return f"{call}, stream {line['stream']}"
+    if call == "cudaGraphLaunch":
+        return f"{call}, graph {line['graph']}"
     if call == "cudaMemPoolTrimTo":
         return f"{call}, keep {mib(line['keep'])} MiB"
     return call
@@ -77,7 +86,7 @@ def label_of(line):
 
 def add_row(pool, line):
     mapped = mapped_steps(pool)
-    row = Row(line["call"], label_of(line), mapped, pool.mapped - mapped, tuple(sorted(pool.live.values())), pool.used, pool.reserved, line["result"])
+    row = Row(line["call"], label_of(line), mapped, pool.mapped - mapped, tuple(sorted({*pool.live.values(), *pool.launch.values()})), pool.used, pool.reserved, line["result"])
     pool.mapped = mapped
     last = pool.rows[-1] if pool.rows else None
     if last and (last.label, last.result, last.reserved) == (row.label, row.result, row.reserved) and not row.given_back and not last.given_back:
@@ -96,8 +105,17 @@ def read(journal, calls):
         if "did" in line:
             if pool and "reserved" in line:
                 pool.reserved = line["reserved"]
+            elif line["did"] == "allocate":
+                graphs = pools.setdefault(KEPT_FOR_GRAPHS, Pool(KEPT_FOR_GRAPHS, threshold=UINT64_MAX))
+                graphs.live[line["block"]] = graphs.launch[line["block"]] = (line["offset"], line["bytes"])
+            elif line["did"] == "free":
+                del pools[KEPT_FOR_GRAPHS].live[line["block"]]
             continue
         call, right = line["call"], line["result"] == "cudaSuccess"
+        if "node" in line:                  # captured: nothing of it happens before a launch
+            continue
+        if call in GRAPHS and KEPT_FOR_GRAPHS in pools:
+            pool = pools[KEPT_FOR_GRAPHS]
         if call == "cudaMemPoolCreate" and right:
             pool.limit = line["max_size"]
         elif call == "cudaMemPoolSetAttribute" and right and line["attribute"] == "cudaMemPoolAttrReleaseThreshold":
@@ -115,6 +133,7 @@ def read(journal, calls):
             if call in shown:
                 add_row(one, line)
             one.over = one.destroyed and one.used == one.reserved == 0
+            one.launch = {}
     found = [pool for pool in pools.values() if pool.rows]
     if not found:
         raise ValueError("no call of it touches a pool")
@@ -122,6 +141,8 @@ def read(journal, calls):
 
 
 def heading(pool):
+    if pool.number == KEPT_FOR_GRAPHS:
+        return "what device 0 keeps for graphs"
     name = f"the default pool of device {pool.number}" if pool.number < 2 else f"pool {pool.number}"
     threshold = "the maximum" if pool.threshold >= 1 << 62 else f"{mib(pool.threshold)} MiB"
     text = f"{name}: release threshold {threshold}"

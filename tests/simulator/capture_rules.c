@@ -1,44 +1,5 @@
-/* Stream capture: each rule and each error code, one function for each. */
-#include "expect.h"
-
-#include <pthread.h>
-#include "kernels.h"
-
-static cudaStream_t s, t, blocking;
-static cudaEvent_t event, other;
-static cudaGraph_t graph;
-static void *memory, *pinned;
-
-static void begin(cudaStream_t stream, enum cudaStreamCaptureMode mode) { OK(cudaStreamBeginCapture(stream, mode)); }
-
-static enum cudaStreamCaptureStatus status(cudaStream_t stream)
-{
-    enum cudaStreamCaptureStatus answer = (enum cudaStreamCaptureStatus)99;
-    OK(cudaStreamIsCapturing(stream, &answer));
-    return answer;
-}
-
-/* The capture of this stream has been invalidated: it ends with this, and without a graph; then the stream works as before. */
-static void ends_invalid(cudaStream_t stream)
-{
-    char *own = (char *)memory + (stream == s ? 4096 : stream == t ? 8192 : 12288);
-    graph = (cudaGraph_t)1;
-    SAME(cudaStreamCaptureStatusInvalidated, status(stream));
-    IS(cudaErrorStreamCaptureInvalidated, cudaMemsetAsync(own, 0, 4, stream));
-    IS(cudaErrorStreamCaptureInvalidated, cudaStreamEndCapture(stream, &graph));
-    SAME(0, (uintptr_t)graph);
-    SAME(cudaStreamCaptureStatusNone, status(stream));
-    IS(cudaSuccess, cudaMemsetAsync(own, 0, 4, stream));
-}
-
-static size_t ends_well(cudaStream_t stream)
-{
-    size_t nodes = 0;
-    OK(cudaStreamEndCapture(stream, &graph));
-    OK(cudaGraphGetNodes(graph, NULL, &nodes));
-    OK(cudaGraphDestroy(graph));
-    return nodes;
-}
+/* Stream capture: what becomes a node, which streams take part, how it ends. One function for each rule. */
+#include "captures.h"
 
 static void beginning_and_end(void)
 {
@@ -47,10 +8,12 @@ static void beginning_and_end(void)
     IS(cudaErrorIllegalState, cudaStreamEndCapture(s, &graph));
     begin(s, cudaStreamCaptureModeGlobal);
     IS(cudaErrorIllegalState, cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal));
-    IS(cudaErrorInvalidValue, cudaStreamEndCapture(s, NULL));
     SAME(cudaStreamCaptureStatusActive, status(s));
     SAME(cudaStreamCaptureStatusNone, status(t));
     SAME(0, ends_well(s));
+    begin(s, cudaStreamCaptureModeGlobal);
+    IS(cudaSuccess, cudaStreamEndCapture(s, NULL));          /* ends it; nobody gets the graph */
+    SAME(cudaStreamCaptureStatusNone, status(s));
 }
 
 static void nothing(void *unused) { (void)unused; }
@@ -70,7 +33,7 @@ static void what_is_captured(void)
     OK(launch_hold(pinned, s));
     OK(cudaLaunchHostFunc(s, nothing, NULL));
     OK(cudaEventRecord(event, s));                           /* no node */
-    IS(cudaErrorInvalidValue, cudaMemsetAsync(memory, 1, 2 * MiB, s));      /* runs past the block's end; the capture goes on */
+    IS(cudaErrorInvalidValue, cudaMemcpyAsync(memory, pinned, 2 * MiB, cudaMemcpyHostToDevice, s));     /* runs past the block's end; the capture goes on */
     OK(cudaStreamEndCapture(s, &graph));
     OK(cudaGraphGetNodes(graph, NULL, &count));
     SAME(7, count);
@@ -87,114 +50,45 @@ static void what_is_captured(void)
     OK(cudaGraphDestroy(graph));
 }
 
-static void not_while_capturing(void)
+/* A capture looks at no memset's range, instantiating does: for graph memory the steps count, for other memory the block. */
+static void memset_ranges(void)
 {
-    begin(s, cudaStreamCaptureModeRelaxed);
-    IS(cudaErrorStreamCaptureUnsupported, cudaStreamSynchronize(s));
-    ends_invalid(s);
-    begin(s, cudaStreamCaptureModeRelaxed);
-    IS(cudaErrorStreamCaptureUnsupported, cudaStreamQuery(s));
-    ends_invalid(s);
-    begin(s, cudaStreamCaptureModeRelaxed);
-    IS(cudaErrorStreamCaptureUnsupported, cudaDeviceSynchronize());
-    ends_invalid(s);
-    begin(s, cudaStreamCaptureModeRelaxed);
-    IS(cudaSuccess, cudaStreamSynchronize(t));
-    IS(cudaSuccess, cudaStreamQuery(t));
-    OK(cudaEventRecord(event, s));
-    IS(cudaErrorCapturedEvent, cudaEventQuery(event));
-    ends_invalid(s);
-    begin(s, cudaStreamCaptureModeRelaxed);
-    OK(cudaEventRecord(event, s));
-    IS(cudaErrorCapturedEvent, cudaEventSynchronize(event));
-    ends_invalid(s);
-    begin(s, cudaStreamCaptureModeRelaxed);
-    IS(cudaErrorStreamCaptureUnsupported, cudaStreamDestroy(s));
-    ends_invalid(s);
-}
-
-static void unsafe_calls(void)
-{
-    void *p;
+    cudaGraphExec_t exec;
+    void *block;
     begin(s, cudaStreamCaptureModeGlobal);
-    IS(cudaErrorStreamCaptureUnsupported, cudaMalloc(&p, 64));
-    ends_invalid(s);
-    begin(s, cudaStreamCaptureModeThreadLocal);
-    IS(cudaErrorStreamCaptureUnsupported, cudaMallocHost(&p, 64));
-    ends_invalid(s);
-    begin(s, cudaStreamCaptureModeThreadLocal);
-    IS(cudaErrorStreamCaptureUnsupported, cudaFree(memory));
-    ends_invalid(s);
-    begin(s, cudaStreamCaptureModeRelaxed);
-    IS(cudaSuccess, cudaMalloc(&p, 64));
-    IS(cudaSuccess, cudaFree(p));
-    SAME(0, ends_well(s));
-    begin(s, cudaStreamCaptureModeGlobal);                   /* the thread's own mode lifts it */
-    enum cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
-    OK(cudaThreadExchangeStreamCaptureMode(&mode));
-    SAME(cudaStreamCaptureModeGlobal, mode);
-    IS(cudaSuccess, cudaMalloc(&p, 64));
-    IS(cudaSuccess, cudaFree(p));
-    OK(cudaThreadExchangeStreamCaptureMode(&mode));
-    SAME(cudaStreamCaptureModeRelaxed, mode);
-    SAME(0, ends_well(s));
+    OK(cudaMemsetAsync(memory, 1, 2 * MiB, s));
+    OK(cudaStreamEndCapture(s, &graph));
+    IS(cudaErrorInvalidValue, cudaGraphInstantiate(&exec, graph, 0));
+    OK(cudaGraphDestroy(graph));
+    for (size_t mib = 33; mib >= 32; mib--) {
+        begin(s, cudaStreamCaptureModeGlobal);
+        OK(cudaMallocAsync(&block, MiB, s));
+        OK(cudaMemsetAsync(block, 1, mib * MiB, s));
+        OK(cudaFreeAsync(block, s));
+        OK(cudaStreamEndCapture(s, &graph));
+        IS(mib == 33 ? cudaErrorInvalidValue : cudaSuccess, cudaGraphInstantiate(&exec, graph, 0));
+        OK(cudaGraphDestroy(graph));
+    }
+    OK(cudaGraphExecDestroy(exec));
 }
 
-static void *in_a_thread(void *expected)
+/* Streams may be destroyed: the one where the capture began takes it along, work of another counts as not joined. */
+static void destroyed_streams(void)
 {
-    void *p;
-    is(__FILE__, __LINE__, "cudaMalloc in another thread", cudaMalloc(&p, 64), *(cudaError_t *)expected);
-    if (*(cudaError_t *)expected == cudaSuccess) cudaFree(p);
-    return NULL;
-}
-
-static void *end_in_a_thread(void *unused)
-{
-    (void)unused;
-    IS(cudaErrorStreamCaptureWrongThread, cudaStreamEndCapture(s, &graph));
-    return NULL;
-}
-
-static void run_thread(void *(*body)(void *), void *argument)
-{
-    pthread_t thread;
-    pthread_create(&thread, NULL, body, argument);
-    pthread_join(thread, NULL);
-}
-
-static void threads(void)
-{
+    cudaStream_t u;
+    OK(cudaStreamCreateWithFlags(&u, cudaStreamNonBlocking));
+    begin(u, cudaStreamCaptureModeGlobal);
+    OK(cudaEventRecord(event, u));
+    OK(cudaStreamWaitEvent(s, event, 0));
+    OK(cudaStreamDestroy(u));
+    SAME(cudaStreamCaptureStatusNone, status(s));
+    OK(cudaStreamCreateWithFlags(&u, cudaStreamNonBlocking));
     begin(s, cudaStreamCaptureModeGlobal);
-    run_thread(in_a_thread, &(cudaError_t){ cudaErrorStreamCaptureUnsupported });
-    ends_invalid(s);
-    begin(s, cudaStreamCaptureModeThreadLocal);
-    run_thread(in_a_thread, &(cudaError_t){ cudaSuccess });
-    run_thread(end_in_a_thread, NULL);
-    SAME(0, ends_well(s));
-}
-
-static void legacy_stream(void)
-{
-    enum cudaStreamCaptureStatus answer;
-    begin(blocking, cudaStreamCaptureModeRelaxed);
-    IS(cudaErrorStreamCaptureImplicit, cudaStreamIsCapturing(0, &answer));
-    IS(cudaErrorStreamCaptureImplicit, cudaStreamGetCaptureInfo(0, &answer, NULL, NULL, NULL, NULL, NULL));
-    SAME(cudaStreamCaptureStatusActive, status(blocking));   /* a question invalidates nothing */
-    IS(cudaErrorStreamCaptureImplicit, cudaMemsetAsync(memory, 0, 4, 0));
-    ends_invalid(blocking);
-    begin(blocking, cudaStreamCaptureModeRelaxed);
-    IS(cudaErrorStreamCaptureImplicit, cudaMemcpy(memory, pinned, 4, cudaMemcpyHostToDevice));
-    ends_invalid(blocking);
-    begin(blocking, cudaStreamCaptureModeRelaxed);
-    IS(cudaErrorStreamCaptureImplicit, cudaStreamSynchronize(0));
-    ends_invalid(blocking);
-    begin(blocking, cudaStreamCaptureModeRelaxed);
-    IS(cudaErrorStreamCaptureImplicit, cudaEventRecord(event, 0));
-    ends_invalid(blocking);
-    begin(s, cudaStreamCaptureModeRelaxed);                  /* a non-blocking stream does not tie the legacy one */
-    IS(cudaSuccess, cudaMemsetAsync(memory, 0, 4, 0));
-    IS(cudaSuccess, cudaStreamSynchronize(0));
-    SAME(0, ends_well(s));
+    OK(cudaEventRecord(event, s));
+    OK(cudaStreamWaitEvent(u, event, 0));
+    OK(cudaMemsetAsync(memory, 0, 4, u));
+    OK(cudaStreamDestroy(u));
+    IS(cudaErrorStreamCaptureUnjoined, cudaStreamEndCapture(s, &graph));
 }
 
 /* s forks to t by an event; t works; `back`: and joins again. */
@@ -256,8 +150,13 @@ static void borders(void)
     begin(s, cudaStreamCaptureModeGlobal);
     OK(cudaEventRecord(event, s));
     SAME(0, ends_well(s));
-    IS(cudaErrorCapturedEvent, cudaStreamWaitEvent(t, event, 0));           /* the capture is over, the event is of it */
-    IS(cudaErrorCapturedEvent, cudaEventQuery(event));
+    IS(cudaErrorInvalidValue, cudaStreamWaitEvent(t, event, 0));            /* the capture is over, the event is of it */
+    IS(cudaErrorInvalidValue, cudaEventQuery(event));
+    begin(s, cudaStreamCaptureModeGlobal);
+    IS(cudaErrorInvalidValue, cudaEventSynchronize(event));
+    SAME(cudaStreamCaptureStatusActive, status(s));
+    IS(cudaErrorInvalidValue, cudaStreamWaitEvent(s, event, 0));
+    ends_invalid(s);
     OK(cudaEventRecord(event, t));
     OK(cudaStreamWaitEvent(s, event, 0));
     OK(cudaEventSynchronize(event));
@@ -269,11 +168,13 @@ static void information(void)
     unsigned long long id = 0, next = 0;
     cudaGraph_t into = NULL;
     const cudaGraphNode_t *tips = NULL;
+    const cudaGraphEdgeData *data = NULL;
     cudaGraphNode_t first;
     size_t count = 0;
     begin(s, cudaStreamCaptureModeGlobal);
     OK(cudaMemsetAsync(memory, 0, 4, s));
-    OK(cudaStreamGetCaptureInfo(s, &now, &id, &into, &tips, NULL, &count));
+    OK(cudaStreamGetCaptureInfo(s, &now, &id, &into, &tips, &data, &count));
+    SAME(0, data[0].from_port | data[0].to_port | data[0].type);
     SAME(cudaStreamCaptureStatusActive, now);
     SAME(1, count);
     first = tips[0];
@@ -301,29 +202,6 @@ static void information(void)
 
 int main(void)
 {
-    OK(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking));
-    OK(cudaStreamCreateWithFlags(&t, cudaStreamNonBlocking));
-    OK(cudaStreamCreate(&blocking));
-    OK(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
-    OK(cudaEventCreateWithFlags(&other, cudaEventDisableTiming));
-    OK(cudaMalloc(&memory, MiB));
-    OK(cudaMallocHost(&pinned, MiB));
-    beginning_and_end();
-    what_is_captured();
-    not_while_capturing();
-    unsafe_calls();
-    threads();
-    OK(cudaDeviceSynchronize());
-    legacy_stream();
-    OK(cudaDeviceSynchronize());
-    several_streams();
-    OK(cudaDeviceSynchronize());
-    borders();
-    OK(cudaDeviceSynchronize());
-    information();
-    OK(cudaDeviceSynchronize());
-    OK(cudaFree(memory));
-    OK(cudaFreeHost(pinned));
-    if (!wrong) puts("all as expected");
-    return wrong;
+    void (*const rules[])(void) = { beginning_and_end, what_is_captured, memset_ranges, destroyed_streams, several_streams, borders, information };
+    return RUN_ALL(rules);
 }

@@ -248,12 +248,30 @@ static void launched_twice(void)
     OK(cudaGraphExecDestroy(second));
 }
 
+/* A free node that no path of edges puts after the allocation. */
+static void free_first(void)
+{
+    struct cudaMemAllocNodeParams m;
+    cudaGraphNode_t allocated, freed;
+    memset(&m, 0, sizeof m);
+    m.poolProps.allocType = cudaMemAllocationTypePinned;
+    m.poolProps.location.type = cudaMemLocationTypeDevice;
+    m.bytesize = COUNT;
+    OK(cudaGraphCreate(&graph, 0));
+    OK(cudaGraphAddMemAllocNode(&allocated, graph, NULL, 0, &m));
+    OK(cudaGraphAddMemFreeNode(&freed, graph, NULL, 0, m.dptr));
+    if (right) OK(cudaGraphAddDependencies(graph, &allocated, &freed, NULL, 1));
+    else OK(cudaGraphAddDependencies(graph, &freed, &allocated, NULL, 1));
+    OK(cudaGraphInstantiate(&exec, graph, 0));
+    OK(cudaGraphLaunch(exec, s));
+}
+
 static const struct { const char *name; void (*body)(void); } cases[] = {
     { "branches", branches }, { "reads", reads }, { "before_allocation", before_allocation }, { "free_early", free_early }, { "after_free", after_free },
     { "stale", stale }, { "outside", outside }, { "beside_the_launch", beside_the_launch }, { "beside_a_branch", beside_a_branch }, { "outlives", outlives },
     { "leak", leak }, { "after_the_launch", after_the_launch }, { "freed_before_launch", freed_before_launch }, { "taken_over", taken_over },
     { "by_hand", by_hand }, { "launched_twice", launched_twice },
-    { "before_the_launch", before_the_launch },
+    { "before_the_launch", before_the_launch }, { "free_first", free_first },
 };
 
 int main(int argc, char **argv)

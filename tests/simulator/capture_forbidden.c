@@ -1,0 +1,181 @@
+/* Stream capture: what it forbids, in which mode, to whom. One function for each rule. */
+#include "captures.h"
+
+#include <pthread.h>
+
+static void not_while_capturing(void)
+{
+    begin(s, cudaStreamCaptureModeRelaxed);
+    IS(cudaErrorStreamCaptureUnsupported, cudaStreamSynchronize(s));
+    ends_invalid(s);
+    begin(s, cudaStreamCaptureModeRelaxed);
+    IS(cudaErrorStreamCaptureUnsupported, cudaStreamQuery(s));
+    ends_invalid(s);
+    begin(s, cudaStreamCaptureModeRelaxed);
+    IS(cudaErrorStreamCaptureUnsupported, cudaDeviceSynchronize());
+    ends_invalid(s);
+    begin(s, cudaStreamCaptureModeRelaxed);
+    IS(cudaSuccess, cudaStreamSynchronize(t));
+    IS(cudaSuccess, cudaStreamQuery(t));
+    OK(cudaEventRecord(event, s));
+    IS(cudaErrorCapturedEvent, cudaEventQuery(event));
+    ends_invalid(s);
+    begin(s, cudaStreamCaptureModeRelaxed);
+    OK(cudaEventRecord(event, s));
+    IS(cudaErrorCapturedEvent, cudaEventSynchronize(event));
+    ends_invalid(s);
+}
+
+/* A wait is unsafe, also for a stream that nobody captures. */
+static void waits(void)
+{
+    static const enum cudaStreamCaptureMode strict[] = { cudaStreamCaptureModeGlobal, cudaStreamCaptureModeThreadLocal };
+    for (int i = 0; i < 2; i++) {
+        begin(s, strict[i]);
+        IS(cudaErrorStreamCaptureUnsupported, cudaStreamSynchronize(t));
+        ends_invalid(s);
+        begin(s, strict[i]);
+        IS(cudaErrorStreamCaptureUnsupported, cudaStreamQuery(0));
+        ends_invalid(s);
+    }
+    begin(s, cudaStreamCaptureModeRelaxed);
+    IS(cudaErrorStreamCaptureUnsupported, cudaStreamSynchronize(s));
+    IS(cudaErrorStreamCaptureUnsupported, cudaStreamQuery(s));       /* the capture is invalid by now: the same answer */
+    ends_invalid(s);
+}
+
+static void unsafe_calls(void)
+{
+    void *p, *block;
+    cudaMemPool_t pool;
+    uint64_t value;
+    cudaGraph_t other_graph;
+    cudaGraphExec_t exec;
+    OK(cudaDeviceGetDefaultMemPool(&pool, 0));
+    OK(cudaGraphCreate(&other_graph, 0));
+    OK(cudaMallocAsync(&block, 64, t));
+    begin(s, cudaStreamCaptureModeGlobal);                   /* pools: all but asking for the default and the current one */
+    IS(cudaErrorStreamCaptureUnsupported, cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &value));
+    ends_invalid(s);
+    begin(s, cudaStreamCaptureModeThreadLocal);
+    IS(cudaErrorStreamCaptureUnsupported, cudaDeviceSetMemPool(0, pool));
+    ends_invalid(s);
+    begin(s, cudaStreamCaptureModeGlobal);
+    OK(cudaDeviceGetMemPool(&pool, 0));
+    SAME(0, ends_well(s));
+    begin(s, cudaStreamCaptureModeGlobal);                   /* in a stream that is not being captured */
+    IS(cudaErrorStreamCaptureUnsupported, cudaMallocAsync(&p, 64, t));
+    ends_invalid(s);
+    begin(s, cudaStreamCaptureModeGlobal);
+    IS(cudaErrorStreamCaptureUnsupported, cudaFreeAsync(block, t));
+    ends_invalid(s);
+    begin(s, cudaStreamCaptureModeRelaxed);
+    OK(cudaFreeAsync(block, t));
+    SAME(0, ends_well(s));
+    begin(s, cudaStreamCaptureModeGlobal);
+    IS(cudaErrorStreamCaptureUnsupported, cudaGraphInstantiate(&exec, other_graph, 0));
+    ends_invalid(s);
+    OK(cudaGraphInstantiate(&exec, other_graph, 0));
+    begin(s, cudaStreamCaptureModeGlobal);
+    OK(cudaGraphLaunch(exec, t));
+    OK(cudaMemcpy(memory, pinned, 4, cudaMemcpyHostToDevice));
+    SAME(0, ends_well(s));
+    begin(s, cudaStreamCaptureModeRelaxed);
+    IS(cudaErrorStreamCaptureUnsupported, cudaGraphLaunch(exec, s)); /* no graph inside a graph this way */
+    ends_invalid(s);
+    begin(s, cudaStreamCaptureModeGlobal);
+    IS(cudaErrorStreamCaptureUnsupported, cudaGraphExecDestroy(exec));
+    ends_invalid(s);
+    OK(cudaGraphExecDestroy(exec));
+    OK(cudaGraphDestroy(other_graph));
+    begin(s, cudaStreamCaptureModeGlobal);
+    IS(cudaErrorStreamCaptureUnsupported, cudaMalloc(&p, 64));
+    ends_invalid(s);
+    begin(s, cudaStreamCaptureModeThreadLocal);
+    IS(cudaErrorStreamCaptureUnsupported, cudaMallocHost(&p, 64));
+    ends_invalid(s);
+    begin(s, cudaStreamCaptureModeThreadLocal);
+    IS(cudaErrorStreamCaptureUnsupported, cudaFree(memory));
+    ends_invalid(s);
+    begin(s, cudaStreamCaptureModeRelaxed);
+    IS(cudaSuccess, cudaMalloc(&p, 64));
+    IS(cudaSuccess, cudaFree(p));
+    SAME(0, ends_well(s));
+    begin(s, cudaStreamCaptureModeGlobal);                   /* the thread's own mode lifts it */
+    enum cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
+    OK(cudaThreadExchangeStreamCaptureMode(&mode));
+    SAME(cudaStreamCaptureModeGlobal, mode);
+    IS(cudaSuccess, cudaMalloc(&p, 64));
+    IS(cudaSuccess, cudaFree(p));
+    OK(cudaThreadExchangeStreamCaptureMode(&mode));
+    SAME(cudaStreamCaptureModeRelaxed, mode);
+    SAME(0, ends_well(s));
+    IS(cudaErrorInvalidValue, cudaThreadExchangeStreamCaptureMode(NULL));
+}
+
+static void *in_a_thread(void *expected)
+{
+    void *p;
+    is(__FILE__, __LINE__, "cudaMalloc in another thread", cudaMalloc(&p, 64), *(cudaError_t *)expected);
+    if (*(cudaError_t *)expected == cudaSuccess) cudaFree(p);
+    return NULL;
+}
+
+static void *end_in_a_thread(void *unused)
+{
+    (void)unused;
+    IS(cudaErrorStreamCaptureWrongThread, cudaStreamEndCapture(s, &graph));
+    return NULL;
+}
+
+static void run_thread(void *(*body)(void *), void *argument)
+{
+    pthread_t thread;
+    pthread_create(&thread, NULL, body, argument);
+    pthread_join(thread, NULL);
+}
+
+static void threads(void)
+{
+    begin(s, cudaStreamCaptureModeGlobal);
+    run_thread(in_a_thread, &(cudaError_t){ cudaErrorStreamCaptureUnsupported });
+    ends_invalid(s);
+    begin(s, cudaStreamCaptureModeThreadLocal);
+    run_thread(in_a_thread, &(cudaError_t){ cudaSuccess });
+    run_thread(end_in_a_thread, NULL);                       /* the wrong thread ends it all the same */
+    SAME(cudaStreamCaptureStatusNone, status(s));
+}
+
+static void legacy_stream(void)
+{
+    enum cudaStreamCaptureStatus answer;
+    begin(blocking, cudaStreamCaptureModeRelaxed);
+    IS(cudaErrorStreamCaptureImplicit, cudaStreamIsCapturing(0, &answer));
+    IS(cudaErrorStreamCaptureImplicit, cudaStreamGetCaptureInfo(0, &answer, NULL, NULL, NULL, NULL, NULL));
+    SAME(cudaStreamCaptureStatusActive, status(blocking));   /* a question invalidates nothing */
+    IS(cudaErrorStreamCaptureImplicit, cudaMemsetAsync(memory, 0, 4, 0));
+    ends_invalid(blocking);
+    begin(blocking, cudaStreamCaptureModeRelaxed);
+    IS(cudaErrorStreamCaptureImplicit, cudaMemcpy(memory, pinned, 4, cudaMemcpyHostToDevice));
+    ends_invalid(blocking);
+    begin(blocking, cudaStreamCaptureModeRelaxed);
+    IS(cudaErrorStreamCaptureImplicit, cudaStreamSynchronize(0));
+    ends_invalid(blocking);
+    begin(blocking, cudaStreamCaptureModeRelaxed);
+    IS(cudaErrorStreamCaptureImplicit, cudaEventRecord(event, 0));
+    ends_invalid(blocking);
+    begin(s, cudaStreamCaptureModeRelaxed);                  /* and cannot take part */
+    OK(cudaEventRecord(event, s));
+    IS(cudaErrorStreamCaptureImplicit, cudaStreamWaitEvent(0, event, 0));
+    ends_invalid(s);
+    begin(s, cudaStreamCaptureModeRelaxed);                  /* a non-blocking stream does not tie the legacy one */
+    IS(cudaSuccess, cudaMemsetAsync(memory, 0, 4, 0));
+    IS(cudaSuccess, cudaStreamSynchronize(0));
+    SAME(0, ends_well(s));
+}
+
+int main(void)
+{
+    void (*const rules[])(void) = { not_while_capturing, waits, unsafe_calls, threads, legacy_stream };
+    return RUN_ALL(rules);
+}
