@@ -99,7 +99,7 @@ static cudaError_t launch(const char *name, cudaGraphExec_t exec, cudaStream_t s
     struct stream *s = e ? NULL : call_stream(stream, per_thread);
     struct exec *x = e ? NULL : exec_of(exec);
     if (!e && !x) e = cudaErrorInvalidValue;
-    if (!e) e = capture_forbid(s);                           /* measured: no node does this (documented otherwise for launches) */
+    if (!e) e = capture_forbid(s);                           /* measured: no node does this */
     if (!e) {
         e = act(x, s);
         journal_figures(s->device);
