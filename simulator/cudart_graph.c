@@ -42,9 +42,10 @@ cudaError_t cudaGraphClone(cudaGraph_t *clone, cudaGraph_t original)
     if (!e) {
         struct graph *copy = graph_new();
         struct node **copies = host_allocate(g->count * sizeof(struct node *));
-        for (struct node *n = g->first; n; n = n->next) copies[n->number - 1] = graph_add(copy, &n->task, NULL, 0);
+        graph_count_off(g);
+        for (struct node *n = g->first; n; n = n->next) copies[n->position] = graph_add(copy, &n->task, NULL, 0);
         for (struct node *n = g->first; n; n = n->next)
-            for (size_t i = 0; i < n->before_count; i++) graph_add_edge(copies[n->before[i]->number - 1], copies[n->number - 1]);
+            for (size_t i = 0; i < n->before_count; i++) graph_add_edge(copies[n->before[i]->position], copies[n->position]);
         host_free(copies);
         *clone = copy->handle;
     }
@@ -83,17 +84,6 @@ static cudaError_t end_adding(cudaError_t e, struct adding *a, cudaGraphNode_t *
 
 #define ADDING cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *dependencies, size_t count
 #define BEGIN(name) struct adding a; struct task t = { .kind = TASK_EMPTY, .device = device_current() }; cudaError_t e = AT(begin_adding(name, &a, node, graph, dependencies, NULL, count))
-
-static cudaError_t memset_task(struct task *t, void *to, size_t pitch, unsigned value, unsigned element, size_t width, size_t height)
-{
-    if (!to || !width || !height || (element != 1 && element != 2 && element != 4)) return cudaErrorInvalidValue;
-    if (height > 1 && pitch != width * element) {
-        host_say("memset nodes with gaps between rows are not simulated: the call returns cudaErrorNotSupported.");
-        return cudaErrorNotSupported;
-    }
-    *t = (struct task){ .kind = TASK_MEMSET, .device = t->device, .to = to, .value = (int)value, .element = element, .count = width * height };
-    return submit_check_memset(t);
-}
 
 static cudaError_t copy_task(struct task *t, void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind)
 {
@@ -173,7 +163,7 @@ cudaError_t cudaGraphAddEmptyNode(ADDING)
 cudaError_t cudaGraphAddMemsetNode(ADDING, const struct cudaMemsetParams *p)
 {
     BEGIN("cudaGraphAddMemsetNode");
-    if (!e) e = p ? memset_task(&t, p->dst, p->pitch, p->value, p->elementSize, p->width, p->height) : cudaErrorInvalidValue;
+    if (!e) e = p ? submit_memset_task(&t, p->dst, p->pitch, p->value, p->elementSize, p->width, p->height) : cudaErrorInvalidValue;
     return end_adding(e, &a, node, &t);
 }
 
@@ -234,13 +224,14 @@ cudaError_t cudaGraphAddNode(cudaGraphNode_t *node, cudaGraph_t graph, const cud
     if (!e && !p) e = cudaErrorInvalidValue;
     if (!e) switch (p->type) {
     case cudaGraphNodeTypeEmpty:       break;
-    case cudaGraphNodeTypeMemset:      e = memset_task(&t, p->memset.dst, p->memset.pitch, p->memset.value, p->memset.elementSize, p->memset.width, p->memset.height); break;
+    case cudaGraphNodeTypeMemset:      e = submit_memset_task(&t, p->memset.dst, p->memset.pitch, p->memset.value, p->memset.elementSize, p->memset.width, p->memset.height); break;
     case cudaGraphNodeTypeMemcpy:      e = copy_3d_task(&t, &p->memcpy.copyParams); break;
     case cudaGraphNodeTypeHost:        e = host_task(&t, p->host.fn, p->host.userData); break;
     case cudaGraphNodeTypeEventRecord: e = event_task(&t, TASK_RECORD, p->eventRecord.event); break;
     case cudaGraphNodeTypeWaitEvent:   e = event_task(&t, TASK_WAIT, p->eventWait.event); break;
     case cudaGraphNodeTypeMemAlloc:    e = allocation_task(&t, &a, &p->alloc.poolProps, p->alloc.accessDescs, p->alloc.accessDescCount, p->alloc.bytesize, &p->alloc.dptr); break;
     case cudaGraphNodeTypeMemFree:     e = free_task(&t, &a, p->free.dptr); break;
+    case cudaGraphNodeTypeGraph:       e = graph_child_error("cudaGraphAddNode", p->graph.graph, p->graph.ownership == cudaGraphChildGraphOwnershipMove); break;
     default:
         host_say("cudaGraphAddNode: nodes of type %d are not simulated: it returns cudaErrorNotSupported.", (int)p->type);
         e = cudaErrorNotSupported;

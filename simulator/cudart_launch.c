@@ -7,18 +7,9 @@
 #include "durations.h"
 #include "graph_handle.h"
 #include "graph_memory.h"
-#include "handle.h"
 #include "host.h"
 #include "journal.h"
 #include "launch.h"
-
-static struct exec *exec_of(cudaGraphExec_t handle)
-{
-    struct exec *x = handle ? handle_object(HANDLE_GRAPH_EXEC, handle) : NULL;
-    if (x) journal_number("graph", (uint64_t)x->id);
-    else if (handle) call_bad_handle("an executable graph", HANDLE_GRAPH_EXEC, handle, "cudaGraphExecDestroy", "cudaGraphInstantiate");
-    return x;
-}
 
 /* ---- instantiation ---- */
 

@@ -4,6 +4,7 @@
 #include "call.h"
 #include "host.h"
 #include "journal.h"
+#include "launch.h"
 
 struct graph *graph_of(cudaGraph_t handle)
 {
@@ -18,6 +19,14 @@ struct node *node_of(cudaGraphNode_t handle)
     struct node *n = handle ? handle_object(HANDLE_GRAPH_NODE, handle) : NULL;
     if (!n && handle) call_bad_handle("a node of a graph", HANDLE_GRAPH_NODE, handle, "cudaGraphDestroy", "the function that adds it");
     return n;
+}
+
+struct exec *exec_of(cudaGraphExec_t handle)
+{
+    struct exec *x = handle ? handle_object(HANDLE_GRAPH_EXEC, handle) : NULL;
+    if (x) journal_number("graph", (uint64_t)x->id);
+    else if (handle) call_bad_handle("an executable graph", HANDLE_GRAPH_EXEC, handle, "cudaGraphExecDestroy", "cudaGraphInstantiate");
+    return x;
 }
 
 static bool has_data(const cudaGraphEdgeData *d)
@@ -41,4 +50,12 @@ cudaError_t graph_nodes_of(const struct graph *g, const cudaGraphNode_t *handles
     if (e) host_free(list);
     else *nodes = list;
     return e;
+}
+
+cudaError_t graph_child_error(const char *name, cudaGraph_t child, bool moved)
+{
+    const struct graph *g = graph_of(child);
+    if (!g) return cudaErrorInvalidValue;
+    if (!g->has_memory_nodes || moved) host_say("%s: child graphs are not simulated: it returns cudaErrorNotSupported.", name);
+    return cudaErrorNotSupported;
 }

@@ -21,17 +21,6 @@
 #include "journal.h"
 #include "work.h"
 
-struct plan {
-    struct task  task;
-    size_t       lane;
-    size_t      *before;               /* plans in other lanes that it waits for */
-    size_t       before_count;
-    bool         is_root;
-    bool         is_last;              /* nothing depends on it */
-    bool         is_waited_for;        /* from another lane */
-    struct record *record;             /* during a launch, if is_waited_for or the launch's stream waits for it */
-};
-
 static uint32_t launches;
 
 /* ---- instantiation ---- */
@@ -51,6 +40,9 @@ static void lay_out(struct exec *x, struct node *const *order, struct layout *la
     if (p->lane == layout->count) layout->count++;
     layout->tail[p->lane] = i;
     p->before = host_allocate(n->before_count * sizeof *p->before);
+    p->edges = host_allocate(n->before_count * sizeof *p->edges);
+    p->edge_count = n->before_count;
+    for (size_t k = 0; k < n->before_count; k++) p->edges[k] = n->before[k]->position;
     p->is_root = n->before_count == 0;
     for (size_t k = 0; k < n->before_count; k++) {
         size_t b = n->before[k]->position;
@@ -61,15 +53,16 @@ static void lay_out(struct exec *x, struct node *const *order, struct layout *la
     }
 }
 
-/* measured (probe-graph-nodes.txt, "range"): a memset node may use all of the steps that its graph has addresses in, of other memory one allocation. */
+bool exec_takes_memset(const struct task *t)
+{
+    size_t bytes = t->count * t->element, room = graph_memory_room(t->to);
+    return room ? bytes <= room : work_allows(t->to, bytes, t->device, false, t->peer);
+}
+
 static bool memsets_fit(const struct graph *g)
 {
-    for (const struct node *n = g->first; n; n = n->next) {
-        const struct task *t = &n->task;
-        if (t->kind != TASK_MEMSET) continue;
-        size_t bytes = t->count * t->element, room = graph_memory_room(t->to);
-        if (room ? bytes > room : !work_allows(t->to, bytes, t->device, false, t->peer)) return false;
-    }
+    for (const struct node *n = g->first; n; n = n->next)
+        if (n->task.kind == TASK_MEMSET && !exec_takes_memset(&n->task)) return false;
     return true;
 }
 
@@ -87,7 +80,7 @@ cudaError_t exec_new(struct graph *g, unsigned long long flags, struct exec **ma
     x->plans = host_allocate(g->count * sizeof *x->plans);
     x->blocks = host_allocate(g->count * sizeof(struct graph_block *));
     for (size_t i = 0; i < g->count; i++) {
-        x->plans[i] = (struct plan){ .task = order[i]->task, .is_last = true };
+        x->plans[i] = (struct plan){ .task = order[i]->task, .node = order[i]->handle, .is_last = true, .is_enabled = true };
         if (order[i]->task.kind == TASK_ALLOCATE) x->blocks[x->block_count++] = order[i]->task.block;
         if (order[i]->task.block) graph_block_instantiated(order[i]->task.block);
         lay_out(x, order, &layout, i);
@@ -109,6 +102,7 @@ void exec_destroy(struct exec *x)
     for (size_t i = 0; i < x->count; i++) {
         if (x->plans[i].task.block) graph_block_released(x->plans[i].task.block);
         host_free(x->plans[i].before);
+        host_free(x->plans[i].edges);
     }
     if (x->last) record_release(x->last);
     host_free(x->plans);
@@ -139,6 +133,10 @@ static cudaError_t do_task(const struct task *t, struct stream *s)
 
 static void run_node(struct plan *p, struct stream *s)
 {
+    if (!p->is_enabled) {
+        stream_mark(s);
+        return;
+    }
     checker_node(p->task.call, p->task.site, launches, p->task.newest);
     if (!do_task(&p->task, s)) return;
     /* a GPU finds out when the node runs; what it would find is known now (chosen: always a fault) */

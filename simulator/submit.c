@@ -33,6 +33,17 @@ cudaError_t submit_check_copy(const struct task *t)
     return work_kind_allows(t->direction, t->to, t->from) ? cudaSuccess : cudaErrorInvalidValue;
 }
 
+cudaError_t submit_memset_task(struct task *t, void *to, size_t pitch, unsigned value, unsigned element, size_t width, size_t height)
+{
+    if (!to || !width || !height || (element != 1 && element != 2 && element != 4)) return cudaErrorInvalidValue;
+    if (height > 1 && pitch != width * element) {
+        host_say("memset nodes with gaps between rows are not simulated: the call returns cudaErrorNotSupported.");
+        return cudaErrorNotSupported;
+    }
+    *t = (struct task){ .kind = TASK_MEMSET, .device = t->device, .to = to, .value = (int)value, .element = element, .count = width * height };
+    return submit_check_memset(t);
+}
+
 cudaError_t submit_memset(void *to, int value, size_t bytes, struct stream *s)
 {
     cudaError_t e = capture_check(s);

@@ -17,6 +17,8 @@ cudaError_t submit_host_function(void (*function)(void *), void *argument, struc
 cudaError_t submit_allocation(struct stream *s, const struct pool *like, size_t bytes, void **pointer);
 cudaError_t submit_free(struct stream *s, void *pointer);
 
+/* The task of a memset node, from its parameters; t->device says for which device. */
+cudaError_t submit_memset_task(struct task *t, void *to, size_t pitch, unsigned value, unsigned element, size_t width, size_t height);
 /* Would a stream refuse such a memset or copy, be it of graph memory or of other? */
 cudaError_t submit_check_memset(const struct task *t);
 cudaError_t submit_check_copy(const struct task *t);
