@@ -10,24 +10,17 @@
 #include "clock.h"
 #include "device.h"
 #include "durations.h"
+#include "graph_addresses.h"
 #include "host.h"
 #include "journal.h"
 #include "space.h"
-
-/* Addresses that were given out and freed again, in the same graph. */
-struct piece {
-    struct piece *next;
-    size_t        offset, bytes;
-    struct node  *freed_by;            /* who comes after this node may have them */
-};
 
 struct graph_memory {
     struct graph_memory *next;         /* all */
     struct graph_memory *next_device;  /* of the same graph */
     struct pool         *pool;
     struct graph_block  *blocks;
-    struct piece        *pieces;
-    size_t               top;          /* from here on no address was given out */
+    struct addresses     addresses;
     struct backing       backing;
     size_t               users;
     size_t               instances;    /* executable graphs */
@@ -70,10 +63,7 @@ static void reap(void)
             host_free(b->list);
             host_free(b);
         }
-        for (struct piece *p = m->pieces, *next; p; p = next) {
-            next = p->next;
-            host_free(p);
-        }
+        addresses_close(&m->addresses);
         host_free(m->backing.steps);
         host_free(m);
     }
@@ -138,58 +128,12 @@ static struct graph_memory *memory_of(struct graph *g, int device)
     return m;
 }
 
-/* Addresses for a node; graph_mark has marked what comes before it. SIZE_MAX: there are none left. */
-static size_t take_addresses(struct graph_memory *m, size_t bytes)
-{
-    struct piece **best = NULL;
-    for (struct piece **at = &m->pieces; *at; at = &(*at)->next)
-        if ((*at)->bytes >= bytes && graph_marked((*at)->freed_by) && (!best || (*at)->bytes < (*best)->bytes)) best = at;
-    if (!best) {
-        if (bytes > m->pool->heap.limit - m->top) return SIZE_MAX;
-        m->top += bytes;
-        return m->top - bytes;
-    }
-    struct piece *p = *best;
-    size_t offset = p->offset;
-    p->offset += bytes;
-    p->bytes -= bytes;
-    if (!p->bytes) {
-        *best = p->next;
-        host_free(p);
-    }
-    return offset;
-}
-
-/* A free node gives a block's addresses back, in one piece with neighbours that were freed before it. */
-static void free_addresses(struct graph_block *b, struct node *n)
-{
-    struct graph_memory *m = b->memory;
-    size_t from = b->offset, to = b->offset + round_up(b->bytes, GRAIN);
-    b->freed_by = n;
-    graph_mark(&n, 1);
-    for (struct piece **at = &m->pieces; *at;) {
-        struct piece *p = *at;
-        bool below = p->offset + p->bytes == from, above = p->offset == to;
-        if (!(below || above) || !graph_marked(p->freed_by)) {
-            at = &p->next;
-            continue;
-        }
-        if (below) from = p->offset;
-        else to += p->bytes;
-        *at = p->next;
-        host_free(p);
-    }
-    struct piece *p = host_allocate(sizeof *p);
-    *p = (struct piece){ m->pieces, from, to - from, n };
-    m->pieces = p;
-}
-
 struct graph_block *graph_block_new(struct graph *g, int device, size_t bytes, uint32_t access, struct node *const *before, size_t count)
 {
     struct graph_memory *m = memory_of(g, device);
     if (!m || bytes > m->pool->heap.limit - GRAIN) return NULL;
     graph_mark(before, count);
-    size_t offset = take_addresses(m, round_up(bytes, GRAIN));
+    size_t offset = addresses_take(&m->addresses, round_up(bytes, GRAIN), m->pool->heap.limit);
     if (offset == SIZE_MAX) return NULL;
     struct graph_block *b = host_allocate(sizeof *b);
     *b = (struct graph_block){ .next = m->blocks, .memory = m, .offset = offset, .bytes = bytes, .access = access };
@@ -198,11 +142,17 @@ struct graph_block *graph_block_new(struct graph *g, int device, size_t bytes, u
     return b;
 }
 
+static void free_in_graph(struct graph_block *b, struct node *n)
+{
+    b->freed_by = n;
+    addresses_give(&b->memory->addresses, b->offset, round_up(b->bytes, GRAIN), n);
+}
+
 void graph_block_keep(struct node *n)
 {
     n->task.block->memory->users++;
     if (n->task.kind == TASK_ALLOCATE) n->task.block->allocated_by = n;
-    else if (n->task.block->allocated_by && n->task.block->allocated_by->graph == n->graph) free_addresses(n->task.block, n);
+    else if (n->task.block->allocated_by && n->task.block->allocated_by->graph == n->graph) free_in_graph(n->task.block, n);
     else n->task.block->freed_elsewhere = true;
 }
 
@@ -252,7 +202,7 @@ size_t graph_memory_room(const void *address)
     size_t offset, end;
     struct graph_memory *m = memory_at(address, &offset);
     if (!m) return 0;
-    end = round_up(m->top, STEP);
+    end = round_up(m->addresses.top, STEP);
     return offset < end ? end - offset : 0;
 }
 
@@ -371,6 +321,18 @@ struct graph_block *graph_block_at(const struct place *p)
 
 /* ---- the laws ---- */
 
+/* What was given out lies in one piece or in one block that its graph does not free. */
+static bool addresses_are_valid(const struct graph_memory *m)
+{
+    size_t sum = addresses_free(&m->addresses, 0, SIZE_MAX);
+    for (const struct graph_block *b = m->blocks; b; b = b->next) {
+        if (b->freed_by) continue;
+        sum += round_up(b->bytes, GRAIN);
+        if (addresses_free(&m->addresses, b->offset, b->offset + b->bytes)) return false;
+    }
+    return sum == m->addresses.top;
+}
+
 const char *graph_memory_is_valid(void)
 {
     backing_count_begin();
@@ -385,10 +347,7 @@ const char *graph_memory_is_valid(void)
             for (size_t x = first_step(b); x <= last_step(b); x++) backing_count(&m->backing, x, true);
             live++;
         }
-        size_t given = 0;
-        for (const struct graph_block *b = m->blocks; b; b = b->next) given += b->freed_by ? 0 : round_up(b->bytes, GRAIN);
-        for (const struct piece *p = m->pieces; p; p = p->next) given += p->bytes;
-        if (given > m->top) return "a graph's addresses were given out twice";
+        if (!addresses_are_valid(m)) return "a graph's addresses were given out twice, or lost";
         if (live != m->pool->heap.live_count) return "a graph's heap has chunks that are no block";
         if (m->users < live) return "a graph's memory has more live blocks than users";
     }

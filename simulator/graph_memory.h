@@ -29,9 +29,7 @@ struct graph_block {
     struct deed          freed_early_by;
 };
 
-/* An address for a new allocation node of `g` that depends on `before`. measured (probe-graphs.txt, "graph_addresses"; probe-graph-nodes.txt, "fits"): addresses are given
- * out again to a node that comes after the free node; the smallest piece that is large enough is taken, else the next that were never given out; neighbours
- * are one piece when one of the free nodes comes after the other. NULL: no addresses. */
+/* An address for a new allocation node of `g` that depends on `before` (graph_addresses.h says which). NULL: there is none. */
 struct graph_block *graph_block_new(struct graph *g, int device, size_t bytes, uint32_t access, struct node *const *before, size_t count);
 /* The block that an address means for a free node: of `g` itself, or one that another graph leaves allocated. NULL: none that may be freed. */
 struct graph_block *graph_block_to_free(struct graph *g, const void *address);
