@@ -2,6 +2,7 @@
 #include "export.h"
 
 #include "call.h"
+#include "checker.h"
 #include "durations.h"
 #include "graph_handle.h"
 #include "host.h"
@@ -57,6 +58,7 @@ static cudaError_t change_memset(struct task *old, const struct cudaMemsetParams
     if (e) return e;
     t.call = old->call;
     t.site = old->site;
+    t.newest = checker_newest_block();
     *old = t;
     return cudaSuccess;
 }
