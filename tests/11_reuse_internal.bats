@@ -49,9 +49,9 @@ QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSucce
 
 @test "the quick stream is done while the slow one holds" {
     run_lesson
-    expect_journal "$QUESTIONS"' own[0] as $t | ([runs($t; "fill")[] | select(.stream != $t.slow) | .n] | first) as $filled
+    expect_journal "$QUESTIONS"' own[0] as $t | ([runs($t; "memset")[] | select(.stream != $t.slow) | .n] | first) as $filled
         | ([runs($t; "hold")[] | .n] | first) as $opened | $filled != null and ($opened == null or $filled < $opened)' \
-        'in the fourth trial the quick stream fills its block before the gate opens.' \
+        'in the fourth trial the quick stream sets its block (cudaMemsetAsync) before the gate opens.' \
         "$QUESTIONS history"
     expect_clean
 }

@@ -21,7 +21,7 @@ static void hold_one(const char *kind, unsigned flags, cudaStream_t other)
 
     CHECK(launch_hold(gate, held));
     printf("%-12s stream holds:  legacy stream %-17s", kind, cudaGetErrorName(cudaStreamQuery(cudaStreamLegacy)));
-    CHECK(launch_fill(block, 1, 1, other));
+    CHECK(cudaMemsetAsync(block, 1, MiB, other));
     CHECK(cudaStreamSynchronize(other));
     printf("  non-blocking stream %s", cudaGetErrorName(cudaStreamQuery(other)));
     CHECK(cudaFree(block));

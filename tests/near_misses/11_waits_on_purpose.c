@@ -51,7 +51,7 @@ static int try_pool(const char *name, cudaMemPool_t pool, cudaMemPool_t spare, s
 
     cudaError_t answer = block_take(&second, bytes, pool, spare, quick);
     if (answer == cudaSuccess)
-        CHECK(launch_fill(second, 2, count, quick));
+        CHECK(cudaMemsetAsync(second, 2, bytes, quick));
     cudaError_t state = cudaStreamQuery(quick);
     while (state == cudaErrorNotReady && !(holds && second == first))
         state = cudaStreamQuery(quick);         /* its own work comes to an end; a wait for the slow stream does not */
@@ -69,7 +69,7 @@ static int try_pool(const char *name, cudaMemPool_t pool, cudaMemPool_t spare, s
     CHECK(cudaStreamDestroy(quick));
     CHECK(cudaStreamDestroy(slow));
     gate_destroy(gate);
-    return value == 2 && state == cudaSuccess && second != first;
+    return value == 0x02020202 && state == cudaSuccess && second != first;
 }
 
 int main(int argc, char **argv)

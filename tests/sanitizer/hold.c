@@ -1,0 +1,35 @@
+/* What compute-sanitizer makes of a kernel beside a holding kernel: hold memset|kernel
+ *
+ * One stream holds at a gate. Another does its work and is waited for. On a device that comes to an end: the streams have
+ * nothing to do with each other. Under compute-sanitizer 2025.3 the wait for a kernel waits for the hold as well, for ever. */
+#include "kernels.h"
+#include "workbook.h"
+
+#include <string.h>
+
+int main(int argc, char **argv)
+{
+    int *block;
+    cudaStream_t held, other;
+    volatile int *gate = gate_create();
+    CHECK(cudaStreamCreateWithFlags(&held, cudaStreamNonBlocking));
+    CHECK(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking));
+    CHECK(cudaMallocAsync((void **)&block, MiB, other));
+
+    CHECK(launch_hold(gate, held));
+    if (argc > 1 && strcmp(argv[1], "kernel") == 0)
+        CHECK(launch_fill(block, 1, 1, other));
+    else
+        CHECK(cudaMemsetAsync(block, 1, MiB, other));
+    CHECK(cudaStreamSynchronize(other));
+    puts("done beside the hold");
+
+    gate_open(gate);
+    CHECK(cudaFreeAsync(block, other));
+    CHECK(cudaStreamSynchronize(held));
+    CHECK(cudaStreamSynchronize(other));
+    CHECK(cudaStreamDestroy(other));
+    CHECK(cudaStreamDestroy(held));
+    gate_destroy(gate);
+    return 0;
+}
