@@ -99,6 +99,11 @@ docs: build/venv/docs $(LIBRARY)
 .PHONY: simulator
 simulator: $(LIBRARY)
 
+## make headers       compile every lesson against the headers of CUDA 12.2, or against those in CUDA_HEADERS="FOLDER..."
+.PHONY: headers
+headers:
+	@tests/headers.sh $(CUDA_HEADERS)
+
 ## make bench         what one call costs on the simulated device
 .PHONY: bench
 bench: $(SIMULATOR)/tests/bench

@@ -259,7 +259,7 @@ set_up() { # set_up [NAME=VALUE...] COMMAND
     assert_output "gpu (a GPU and nvcc were found)"
 }
 
-@test "the toolkit of the GPU: 12.0 or later, whole, and found again at once" {
+@test "the toolkit of the GPU: 12.2 or later, whole, and found again at once" {
     compiler
     toolkit "$machine/kit" 12040
     mkdir -p "$machine/kit/bin" "$machine/kit/lib64"
@@ -273,10 +273,10 @@ set_up() { # set_up [NAME=VALUE...] COMMAND
     assert_success
     assert_equal "$(cat "$machine/copy/build/gpu/nvcc")" "$machine/kit/bin/nvcc"
     assert_equal "$(realpath "$machine/copy/build/gpu/lib")" "$machine/kit/lib64"
-    toolkit "$machine/old" 11080
+    toolkit "$machine/old" 12010
     mkdir "$machine/old/bin"
     cp "$machine/kit/bin/nvcc" "$machine/old/bin"
     set_up CUDA_HOME="$machine/old" gpu
     assert_failure
-    assert_output --partial "the lessons need 12.0 or later"
+    assert_output --partial "the lessons need 12.2 or later"
 }

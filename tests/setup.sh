@@ -188,7 +188,7 @@ gpu() {
     toolkit=$(dirname "$(dirname "$(realpath "$nvcc")")")
     for include in "$toolkit/include" "$toolkit"/targets/*/include "$root/usr/include"; do [ ! -e "$include/cuda_runtime_api.h" ] || break; done
     version=$(header_version "$include")
-    [ "${version:-0}" -ge 12000 ] || fail "The toolkit of $nvcc has CUDART_VERSION ${version:-unknown}; the lessons need 12.0 or later. Say BACKEND=simulator."
+    [ "${version:-0}" -ge 12020 ] || fail "The toolkit of $nvcc has CUDART_VERSION ${version:-unknown}; the lessons need 12.2 or later (a pool's maxSize). Say BACKEND=simulator."
     for library in "$toolkit"/lib64 "$toolkit"/lib "$toolkit"/targets/*/lib "/usr/lib/$("$compiler" -dumpmachine)"; do [ ! -e "$library/libcudart.so" ] || break; done
     [ -e "$library/libcudart.so" ] || fail "libcudart.so was not found beside $nvcc. Install the whole toolkit, or say BACKEND=simulator."
     mkdir -p build/gpu
