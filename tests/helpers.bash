@@ -65,9 +65,24 @@ lesson_setup() {
     mkdir -p "$CHECK_FOLDER"
     if [ ! -e "$library/libcudart.so.13" ]; then
         echo "The simulated device is not built. Type: make simulator" >"$CHECK_FOLDER/refused"
-    elif ! make program LESSON="$file" PROGRAM="$CHECK_FOLDER/program" BACKEND=simulator SANITIZE="${SANITIZE:-}" >"$CHECK_FOLDER/compiler" 2>&1; then
-        grep -v '^make' "$CHECK_FOLDER/compiler" >"$CHECK_FOLDER/refused"
+    else
+        compile_lesson "$file" >"$CHECK_FOLDER/compiler" 2>&1 || case $? in
+        124 | 137) echo "The compiler did not come to an end with $file, within 30 seconds and 4 GiB, and was stopped." >"$CHECK_FOLDER/refused" ;;
+        *) grep -av '^make' "$CHECK_FOLDER/compiler" | cut -c 1-300 | awk 'NR <= 40 { print } { last = $0 } END { if (NR > 40) { print "..."; print last } }' >"$CHECK_FOLDER/refused" ;;
+        esac
     fi
+}
+
+# The compiler reads a file that is not trusted to behave either: limits, and for a grader the same user as the program (tests/run.sh).
+compile_lesson() {
+    local user=()
+    if [ -n "${CHECK_USER:-}" ]; then
+        user=(setpriv --reuid="$CHECK_USER" --regid="$CHECK_USER" --clear-groups --no-new-privs env HOME=/nonexistent)
+        chmod 1777 "$CHECK_FOLDER"
+    fi
+    timeout --signal=KILL 30 prlimit --as=4294967296 --fsize=134217728 --core=0 "${user[@]}" \
+        make program LESSON="$1" PROGRAM="$CHECK_FOLDER/program" BACKEND=simulator SANITIZE="${SANITIZE:-}" </dev/null || return
+    chmod 755 "$CHECK_FOLDER"
 }
 
 # With CHECK_FIRST_MISS=1 the tests after the first that misses are skipped: whoever only asks whether a program fails, and how, need not wait.

@@ -4,7 +4,12 @@
 # FOLDER is its working directory and receives stdout, stderr and status (the exit status; 128 + N after signal N); and why, in
 # the file ended, when it was stopped: "time" after CHECK_SECONDS (5), "flood" when FOLDER holds more than CHECK_KILOBYTES (65536).
 # The program gets no input, no descriptor but 0, 1 and 2, and the environment given here only. It leads a session of its own,
-# and every process that carries the run's mark in its environment is killed at the end: nothing outlives the run.
+# and every process that carries the run's mark in its environment is killed at the end: nothing outlives the run. Links, pipes
+# and sockets that it left in FOLDER are removed: who reads its files reads files.
+#
+# For a grader: CHECK_PROCESSES=N limits how many processes and threads the program's user may have. CHECK_USER=N, for root, runs
+# the program as the user with that number, who is nobody else: it can write in FOLDER and in no file of others, cannot replace
+# stdout, stderr, status and ended, and at the end all that runs as that user is killed.
 set -u
 seconds=${CHECK_SECONDS:-5} kilobytes=${CHECK_KILOBYTES:-65536}
 folder=$1
@@ -22,7 +27,16 @@ for descriptor in "/proc/$$/fd"/*; do
 done
 cd "$folder" || exit 1
 mark=CHECK_MARK=$$.$RANDOM.$folder
-setsid env -i PATH=/usr/bin:/bin HOME="$PWD" LC_ALL=C "$mark" "${given[@]}" "$@" </dev/null >stdout 2>stderr &
+limits=()
+[ -z "${CHECK_PROCESSES:-}" ] || limits=(prlimit --nproc="$CHECK_PROCESSES" --core=0)
+user=()
+if [ -n "${CHECK_USER:-}" ]; then
+    user=(setpriv --reuid="$CHECK_USER" --regid="$CHECK_USER" --clear-groups --no-new-privs)
+    chmod 1777 .
+    : >ended
+fi
+: >status
+setsid "${limits[@]}" "${user[@]}" env -i PATH=/usr/bin:/bin HOME="$PWD" LC_ALL=C "$mark" "${given[@]}" "$@" </dev/null >stdout 2>stderr &
 program=$!
 
 (
@@ -43,10 +57,13 @@ echo "$status" >status
 kill "$watcher" 2>/dev/null
 wait "$watcher" 2>/dev/null
 kill -KILL -- "-$program" 2>/dev/null
+# All processes of the run's own user, wherever they hide; again until none is left, since the dying take a moment.
+[ -z "${CHECK_USER:-}" ] || "${user[@]}" sh -c 'i=0; while kill -KILL -1 && [ $i -lt 50 ]; do sleep 0.1; i=$((i + 1)); done' 2>/dev/null
 # One look is not enough: a process that forks while /proc is read can hide its child. Two looks in a row must find nothing.
 for ((i = 0, clean = 0; i < 50 && clean < 2; i++)); do
     stray=$(grep -lszF "$mark" /proc/[0-9]*/environ | cut -d / -f 3)
     # shellcheck disable=SC2086  # one word for each process
     if [ -n "$stray" ]; then clean=0; kill -KILL $stray 2>/dev/null; else clean=$((clean + 1)); fi
 done
+find . ! -type f ! -type d -delete 2>/dev/null
 exit 0
