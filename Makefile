@@ -88,6 +88,13 @@ $(CASE_NUMBERS:%=clinic-%): clinic-%: build/$(DEVICE)/docs/clinic/$$(filter $$*_
 $(CASE_NUMBERS:%=repaired-%): repaired-%: build/$(DEVICE)/docs/clinic/$$(filter $$*_$$(percent),$(CASES))_right
 	@$<
 
+## make watch         check the lesson at work each time that it is saved, and say what is next
+## make grade         points for every lesson and a sentence for each miss, in build/grade; also STUDENT=FOLDER OUT=FOLDER ONLY="01 07"
+## make grade-class   the same for each folder in CLASS=FOLDER, with one table, in build/class; a second call goes on
+.PHONY: watch grade grade-class
+watch grade grade-class: $(LIBRARY)
+	@tests/$(subst -,_,$@).sh
+
 ## make list          the lessons
 .PHONY: list
 list:
@@ -165,7 +172,7 @@ build/gpu/kernels.o: lessons/kernels.cu lessons/kernels.h build/gpu/nvcc Makefil
 
 # These scripts look each time, take milliseconds, and touch their file only when something changed.
 build/cuda/found: FORCE
-	@tests/setup.sh $(if $(filter test check-%,$(MAKECMDGOALS)),test,build)
+	@tests/setup.sh $(if $(filter test check-% watch grade%,$(MAKECMDGOALS)),test,build)
 build/gpu/nvcc: FORCE
 	@tests/setup.sh gpu
 .PHONY: FORCE

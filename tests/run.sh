@@ -57,8 +57,14 @@ echo "$status" >status
 kill "$watcher" 2>/dev/null
 wait "$watcher" 2>/dev/null
 kill -KILL -- "-$program" 2>/dev/null
-# All processes of the run's own user, wherever they hide; again until none is left, since the dying take a moment.
-[ -z "${CHECK_USER:-}" ] || "${user[@]}" sh -c 'i=0; while kill -KILL -1 && [ $i -lt 50 ]; do sleep 0.1; i=$((i + 1)); done' 2>/dev/null
+# All that runs as the program's own user, wherever it hides. The dying take a moment, in which they still count.
+if [ -n "${CHECK_USER:-}" ]; then
+    "${user[@]}" sh -c 'kill -KILL -1' 2>/dev/null
+    for ((i = 0; i < 50; i++)); do
+        [ -n "$(find /proc -maxdepth 1 -uid "$CHECK_USER" 2>/dev/null)" ] || break
+        sleep 0.1
+    done
+fi
 # One look is not enough: a process that forks while /proc is read can hide its child. Two looks in a row must find nothing.
 for ((i = 0, clean = 0; i < 50 && clean < 2; i++)); do
     stray=$(grep -lszF "$mark" /proc/[0-9]*/environ | cut -d / -f 3)
