@@ -12,9 +12,12 @@
 #
 # The student's files are only read: each is copied to a folder of this grading, compiled and run there (tests/run.sh). The
 # results come from what the checks say on their own pipe, and are written when all that the student's programs started is dead.
+# shellcheck disable=SC2016  # questions to jq
 set -u
 caller=$PWD
 cd "$(dirname "$0")/.." || exit 2
+mask=$(umask)
+umask 022   # the user of the programs reads the copies
 unset MAKEFLAGS MAKELEVEL MFLAGS LESSON SANITIZE BACKEND CHECK_FOLDER CHECK_FIRST_MISS CHECK_KILOBYTES
 
 say() { printf '%s\n' "$@" >&2; }
@@ -134,7 +137,7 @@ if [ -n "${ONLY:-}" ]; then
     done
     lessons=("${chosen[@]}")
 fi
-[ "${#lessons[@]}" != 0 ] && [ -n "${lessons[0]}" ] || fail "There is no lesson: nothing was graded."
+[ -n "${lessons[*]}" ] || fail "There is no lesson: nothing was graded."
 
 # What grades: a commit, where git knows one for this very folder, and a sum of the files that decide.
 commit=unknown
@@ -174,9 +177,9 @@ printf '%s\n' '#define _GNU_SOURCE' '#include "workbook.h"' '#include <unistd.h>
 canary() (
     protect
     rm -rf "$work/canary" && mkdir -p "$work/canary/run" || return
-    # shellcheck source=tests/helpers.bash
+    # shellcheck source=/dev/null
     BATS_TEST_FILENAME=00_canary source tests/helpers.bash
-    CHECK_FOLDER=$work/canary
+    export CHECK_FOLDER=$work/canary
     compile_lesson "$work/canary.c" >"$work/canary/compiler" 2>&1 &&
         tests/run.sh "$work/canary/run" LD_LIBRARY_PATH="$PWD/build/simulator" -- "$PWD/$work/canary/program" &&
         [ "$(cat "$work/canary/run/status")" = 0 ]
@@ -191,7 +194,7 @@ done
     "$(head -n 10 "$work/canary/compiler")" "$(head -n 10 "$work/canary/run/stderr" 2>/dev/null)"
 [ "$(id -u)" != 0 ] || [ "$GRADE_OWN_USER" = true ] || say "The programs run as root, because another user cannot reach this folder: $PWD"
 
-mkdir -p "$out" || fail "OUT=$out cannot be made."
+(umask "$mask" && mkdir -p "$out") || fail "OUT=$out cannot be made."
 rm -rf "$out/grade.json" "$out/junit.xml" "$out/gradescope" "$out/prairielearn"
 printf '%s\n' "${lessons[@]}" | xargs -P "${JOBS:-$(nproc)}" -I{} tests/grade.sh lesson {} &
 wait $!
@@ -210,15 +213,18 @@ if [ "$starters" = true ]; then
 fi
 
 mkdir "$work/gradescope" "$work/prairielearn"
-question 'grade($workbook; $own_user)' -s --argjson workbook "$workbook" --argjson own_user "$GRADE_OWN_USER" "${files[@]}" >"$work/grade.json" &&
-    question junit -r "$work/grade.json" >"$work/junit.xml" &&
-    question gradescope "$work/grade.json" >"$work/gradescope/results.json" &&
-    question prairielearn "$work/grade.json" >"$work/prairielearn/results.json" || fail "The grade could not be written."
+{
+    question 'grade($workbook; $own_user)' -s --argjson workbook "$workbook" --argjson own_user "$GRADE_OWN_USER" "${files[@]}" >"$work/grade.json" &&
+        question junit -r "$work/grade.json" >"$work/junit.xml" &&
+        question gradescope "$work/grade.json" >"$work/gradescope/results.json" &&
+        question prairielearn "$work/grade.json" >"$work/prairielearn/results.json"
+} || fail "The grade could not be written."
 (
+    umask "$mask"
     flock 9   # two gradings into one folder: each leaves all of its files
     mkdir -p "$out/gradescope" "$out/prairielearn"
     for file in grade.json junit.xml gradescope/results.json prairielearn/results.json; do
-        cp "$work/$file" "$out/$file.new" && mv "$out/$file.new" "$out/$file" || exit
+        { cp "$work/$file" "$out/$file.new" && mv "$out/$file.new" "$out/$file"; } || exit
     done
 ) 9<"$out" || fail "The grade could not be written to $out."
 

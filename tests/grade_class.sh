@@ -4,6 +4,7 @@
 # It writes OUT/class.csv and OUT/class.json, a row for each student, and OUT/students/NAME/ with the student's grade. A second
 # call grades only what has changed: a student's files, a check, or what an interruption has left out. A student who cannot be
 # graded has a row that says why, and stops nobody. Exit status: 0 every student has a grade; 2 somebody has none.
+# shellcheck disable=SC2016  # questions to jq
 set -u
 caller=$PWD
 cd "$(dirname "$0")/.." || exit 2
@@ -11,10 +12,10 @@ fail() { printf '%s\n' "$@" >&2; exit 2; }
 from_caller() { case $1 in /*) printf '%s' "$1" ;; *) printf '%s' "$caller/$1" ;; esac; }
 
 if [ "${1:-}" = student ]; then   # student FOLDER, called below
-    name=$(basename -- "$2"; echo .)
-    folder=$OUT/students/${name%$'\n.'}
+    name=${2##*/}
+    folder=$OUT/students/$name
     mkdir -p "$folder" || exit
-    STUDENT=$2 OUT=$folder JOBS=1 RESUME=1 tests/grade.sh >"$folder/table.txt" 2>"$folder/errors.txt" || echo "Not graded: $(printf '%q' "${name%$'\n.'}"): $(head -n 1 "$folder/errors.txt")" >&2
+    STUDENT=$2 OUT=$folder JOBS=1 RESUME=1 tests/grade.sh >"$folder/table.txt" 2>"$folder/errors.txt" || echo "Not graded: $(printf '%q' "$name"): $(head -n 1 "$folder/errors.txt")" >&2
     exit 0
 fi
 
@@ -27,21 +28,24 @@ mkdir -p "$OUT/students" || fail "OUT=$OUT cannot be made."
 
 students=() others=()
 while IFS= read -r -d '' entry; do
-    if [ -d "$entry" ]; then students+=("$entry"); else others+=("$(basename -- "$entry")"); fi
+    if [ -d "$entry" ]; then students+=("$entry"); else others+=("${entry##*/}"); fi
 done < <(find "$class/" -mindepth 1 -maxdepth 1 ! -name '.*' -print0 | LC_ALL=C sort -z)
 [ "${#students[@]}" != 0 ] || fail "CLASS=$CLASS: there is no folder in it, so there is no student."
 [ "${#others[@]}" = 0 ] || printf 'Left out, because it is no folder: %q\n' "${others[@]}" >&2
 
 rm -f "$OUT/class.csv" "$OUT/class.json"
-printf '%s\0' "${students[@]}" | xargs -0 -P "${JOBS:-$(nproc)}" -n 1 tests/grade_class.sh student &
-trap 'kill $! 2>/dev/null; exit 130' INT
-trap 'kill $! 2>/dev/null; exit 143' TERM HUP
-wait $!
+set -m   # a process group for all of them: one signal ends them
+xargs -0 -P "${JOBS:-$(nproc)}" -n 1 tests/grade_class.sh student < <(printf '%s\0' "${students[@]}") &
+all=$!
+stop() { exec 2>/dev/null; kill -TERM -- "-$all"; wait; exit "$1"; }
+trap 'stop 130' INT
+trap 'stop 143' TERM HUP
+wait "$all"
 
 for entry in "${students[@]}"; do
-    folder=$OUT/students/$(basename -- "$entry")
-    jq -c --arg student "$(basename -- "$entry")" -L tests 'include "grade"; class_row($student)' "$folder/grade.json" 2>/dev/null ||
-        jq -n -c --arg student "$(basename -- "$entry")" --rawfile errors "$folder/errors.txt" -L tests 'include "grade"; class_gap($student; $errors)'
+    folder=$OUT/students/${entry##*/}
+    jq -c --arg student "${entry##*/}" -L tests 'include "grade"; class_row($student)' "$folder/grade.json" 2>/dev/null ||
+        jq -n -c --arg student "${entry##*/}" --rawfile errors "$folder/errors.txt" -L tests 'include "grade"; class_gap($student; $errors)'
 done >"$OUT/class.rows" || fail "The table could not be written."
 jq -s . "$OUT/class.rows" >"$OUT/class.json"
 jq -r -L tests 'include "grade"; class_csv' "$OUT/class.json" >"$OUT/class.csv"
