@@ -17,6 +17,7 @@ set -u
 caller=$PWD
 cd "$(dirname "$0")/.." || exit 2
 mask=$(umask)
+export LC_ALL=C.UTF-8   # the compiler's words, and what counts as a letter, are the same everywhere
 umask 022   # the user of the programs reads the copies
 unset MAKEFLAGS MAKELEVEL MFLAGS LESSON SANITIZE BACKEND CHECK_FOLDER CHECK_FIRST_MISS CHECK_KILOBYTES
 
@@ -51,7 +52,8 @@ own_user() {
     mkdir -p /run/lock
     for ((number = 61184; number < 61440; number++)); do
         exec {user_lock}>"/run/lock/check-user-$number"
-        if flock -n "$user_lock"; then CHECK_USER=$number; return; fi
+        # Where nobody buries the dead, they still count as processes of their user.
+        if flock -n "$user_lock" && [ -z "$(find /proc -maxdepth 1 -uid "$number" 2>/dev/null)" ]; then CHECK_USER=$number; return; fi
         exec {user_lock}>&-
     done
     return 1
@@ -155,6 +157,8 @@ if [ -n "${RESUME:-}" ] && [ -e "$out/grade.json" ]; then
         and all(.lessons[]; .status != "ungraded")' "$out/grade.json" >/dev/null 2>&1; then exit 0; fi
 fi
 
+(umask "$mask" && mkdir -p "$out") || fail "OUT=$out cannot be made."
+rm -rf "$out/grade.json" "$out/junit.xml" "$out/gradescope" "$out/prairielearn"
 mkdir -p build/check
 work=$(mktemp -d build/check/grade.XXXXXX) || exit 2
 chmod 755 "$work"
@@ -194,8 +198,6 @@ done
     "$(head -n 10 "$work/canary/compiler")" "$(head -n 10 "$work/canary/run/stderr" 2>/dev/null)"
 [ "$(id -u)" != 0 ] || [ "$GRADE_OWN_USER" = true ] || say "The programs run as root, because another user cannot reach this folder: $PWD"
 
-(umask "$mask" && mkdir -p "$out") || fail "OUT=$out cannot be made."
-rm -rf "$out/grade.json" "$out/junit.xml" "$out/gradescope" "$out/prairielearn"
 printf '%s\n' "${lessons[@]}" | xargs -P "${JOBS:-$(nproc)}" -I{} tests/grade.sh lesson {} &
 wait $!
 

@@ -61,7 +61,7 @@ kill -KILL -- "-$program" 2>/dev/null
 if [ -n "${CHECK_USER:-}" ]; then
     "${user[@]}" sh -c 'kill -KILL -1' 2>/dev/null
     for ((i = 0; i < 50; i++)); do
-        [ -n "$(find /proc -maxdepth 1 -uid "$CHECK_USER" 2>/dev/null)" ] || break
+        [ -n "$(find /proc -maxdepth 1 -uid "$CHECK_USER" -exec grep -L '^State:.Z' {}/status \; 2>/dev/null)" ] || break
         sleep 0.1
     done
 fi
