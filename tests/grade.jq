@@ -88,7 +88,7 @@ def case_xml($lesson): "    <testcase\({classname: $lesson, name: .name} | attri
 def counts: {tests: length, failures: (map(select(.result == "failed")) | length),
     errors: (map(select(.result == "error")) | length), skipped: (map(select(.result == "skipped")) | length)};
 def junit: "<?xml version=\"1.0\" encoding=\"UTF-8\"?>",
-    "<testsuites\({name: "workbook"} + ([.lessons[] | cases[]] | counts) | attributes)>",
+    "<testsuites\({name: "workbook"} + ([.lessons[] | cases[]] | counts | del(.skipped)) | attributes)>",
     (.lessons[] | .lesson as $lesson | "  <testsuite\({name: $lesson} + (cases | counts) | attributes)>", (cases[] | case_xml($lesson)), "  </testsuite>"),
     "</testsuites>";
 
