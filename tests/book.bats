@@ -38,7 +38,7 @@ descriptions() { grep -o '<desc[^>]*>[^<]*' "$BOOK/$1.html"; }
         page=$(sed -n 's|.*page *docs/\([0-9a-z_]*\).*|\1|p' "lessons/$lesson.c")
         [ "$page" = "$lesson" ] || complain "lessons/$lesson.c names the page \"$page\"."
     done
-    for page in index getting_started simulator driver_notes real_devices glossary; do [ -s "$BOOK/$page.html" ] || complain "$page.html was not built."; done
+    for page in index getting_started simulator driver_notes real_devices teaching glossary; do [ -s "$BOOK/$page.html" ] || complain "$page.html was not built."; done
     finish
 }
 

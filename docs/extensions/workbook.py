@@ -232,6 +232,25 @@ class CommandRun(BookDirective):
         return self.lines([*block("$ " + self.arguments[0]), *block(done.stdout)])
 
 
+class LessonsTable(BookDirective):
+    """Every lesson, what its heading says is the student's, and its points."""
+
+    required_arguments = 0
+
+    def run(self):
+        self.depend("tests/starters.txt")
+        lines = [".. list-table::", "   :header-rows: 1", "   :widths: 28 62 10", "", "   * - lesson", "     - the student's work", "     - points"]
+        for row in (ROOT / "tests/starters.txt").read_text(encoding="utf-8").splitlines():
+            if row.startswith("#"):
+                continue
+            lesson, tests, passed = row.split()
+            self.depend(f"lessons/{lesson}.c")
+            heading = (ROOT / f"lessons/{lesson}.c").read_text(encoding="utf-8").partition(" * Yours ")[2].partition(" * Run ")[0]
+            work = " ".join(heading.replace("\n *", " ").split()).replace("_", "\\_")
+            lines += [f"   * - :doc:`{lesson}`", f"     - {work}", f"     - {int(tests) - int(passed)}"]
+        return self.lines(lines)
+
+
 # ---- pictures ----
 
 class RecordedTables(BookDirective):
@@ -319,6 +338,7 @@ def setup(app):
     app.add_directive("check-run", CheckRun)
     app.add_directive("command-run", CommandRun)
     app.add_directive("recorded-tables", RecordedTables)
+    app.add_directive("lessons-table", LessonsTable)
     app.add_directive("solution-difference", SolutionDifference)
     app.add_directive("memory-picture", MemoryPicture)
     app.add_directive("order-picture", OrderPicture)
