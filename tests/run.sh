@@ -25,12 +25,20 @@ for descriptor in "/proc/$$/fd"/*; do
     descriptor=${descriptor##*/}
     [ "$descriptor" -le 2 ] || [ "$descriptor" = 255 ] || eval "exec $descriptor>&-"   # 255 is this script
 done
+
+# The processes of CHECK_USER that live, but those in the state $1.
+of_user() {
+    cat /proc/[0-9]*/status 2>/dev/null | awk -v uid="$CHECK_USER" -v but="$1" \
+        '$1 == "State:" { state = $2 } $1 == "Pid:" { pid = $2 } $1 == "Uid:" && $2 == uid && state != "Z" && state != "X" && state != but { print pid }'
+}
+
 cd "$folder" || exit 1
 mark=CHECK_MARK=$$.$RANDOM.$folder
 limits=()
 [ -z "${CHECK_PROCESSES:-}" ] || limits=(prlimit --nproc="$CHECK_PROCESSES" --core=0)
 user=()
 if [ -n "${CHECK_USER:-}" ]; then
+    [[ $CHECK_USER =~ ^61[2-9][0-9][0-9]$ ]] || { echo "CHECK_USER is $CHECK_USER; expected a number from 61200 to 61999, which no person has." >&2; exit 1; }
     user=(setpriv --reuid="$CHECK_USER" --regid="$CHECK_USER" --clear-groups --no-new-privs)
     chmod 1777 .
     : >ended
@@ -57,12 +65,20 @@ echo "$status" >status
 kill "$watcher" 2>/dev/null
 wait "$watcher" 2>/dev/null
 kill -KILL -- "-$program" 2>/dev/null
-# All that runs as the program's own user, wherever it hides. The dying take a moment, in which they still count.
+# All that runs as the program's own user is stopped first, so that it forks no more, and then killed. The dying take a moment.
 if [ -n "${CHECK_USER:-}" ]; then
-    "${user[@]}" sh -c 'kill -KILL -1' 2>/dev/null
     for ((i = 0; i < 50; i++)); do
-        [ -n "$(find /proc -maxdepth 1 -uid "$CHECK_USER" -exec grep -L '^State:.Z' {}/status \; 2>/dev/null)" ] || break
-        sleep 0.1
+        stray=$(of_user T)
+        [ -n "$stray" ] || break
+        # shellcheck disable=SC2086  # one word for each process
+        kill -STOP $stray 2>/dev/null
+    done
+    for ((i = 0; i < 50; i++)); do
+        stray=$(of_user '')
+        [ -n "$stray" ] || break
+        # shellcheck disable=SC2086
+        kill -KILL $stray 2>/dev/null
+        sleep 0.05
     done
 fi
 # One look is not enough: a process that forks while /proc is read can hide its child. Two looks in a row must find nothing.
