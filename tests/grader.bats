@@ -106,7 +106,7 @@ assert root.tag == "testsuites" and all(suite.tag == "testsuite" for suite in ro
 assert int(root.get("tests")) == len(cases) == sum(int(suite.get("tests")) for suite in root)
 assert int(root.get("failures")) == len(list(root.iter("failure"))), root.attrib
 assert int(root.get("errors")) == len(list(root.iter("error")))
-assert int(root.get("skipped")) == len(list(root.iter("skipped")))
+assert sum(int(suite.get("skipped")) for suite in root) == len(list(root.iter("skipped")))
 print(len(cases), root.get("failures"))
 END
     assert_output "$tests $failures"
@@ -202,7 +202,6 @@ int main(void)
     put("$BATS_TEST_TMPDIR/target");
     put("$ROOT/tests/starters.txt.forged");
     if (fork() == 0) { setsid(); for (;;) { put("$OUT/grade.json"); usleep(1000); } }
-    kill(getppid(), 0);
     return 0;
 }
 END
@@ -230,7 +229,7 @@ END
     as_typed CHECK_SECONDS=60 STUDENT="$student" OUT="$BATS_TEST_TMPDIR/out" ONLY="$lesson" \
         bash -c 'echo $$ >"$OUT.pid"; exec tests/grade.sh' >"$BATS_TEST_TMPDIR/log" 2>&1 &
     grading=$!
-    for _ in $(seq 200); do ! compgen -G "build/check/grade.*/$lesson/*/runs" >"$BATS_TEST_TMPDIR/runs" || break; sleep 0.1; done
+    for _ in $(seq 600); do ! compgen -G "build/check/grade.*/$lesson/*/runs" >"$BATS_TEST_TMPDIR/runs" || break; sleep 0.1; done
     assert [ -s "$BATS_TEST_TMPDIR/runs" ]
     kill -TERM "$(cat "$BATS_TEST_TMPDIR/out.pid")"
     wait "$grading" || true
@@ -243,11 +242,11 @@ END
 @test "a class: one row for each student, whatever they are called and hand in; a second call grades what has changed" {
     local lesson class=$BATS_TEST_TMPDIR/class full
     lesson=$(first)
-    export OUT=$BATS_TEST_TMPDIR/out ONLY=$lesson CLASS=$class CHECK_SECONDS=1
+    export OUT=$BATS_TEST_TMPDIR/out ONLY=$lesson CLASS=$class CHECK_SECONDS=4
     full=$(awk -v l="$lesson" '$1 == l { print $2 - $3 }' tests/starters.txt)
     mkdir -p "$class"/{"-o'clock \"\$HOME\"",empty,endless,linked,starter}
     cp "solutions/$lesson.c" "$class/-o'clock \"\$HOME\""
-    echo 'int main(void) { for (;;) ; }' >"$class/endless/$lesson.c"
+    printf '#include <unistd.h>\nint main(void) { for (;;) pause(); }\n' >"$class/endless/$lesson.c"
     ln -s ../starter "$class/linked/lessons"
     cp "lessons/$lesson.c" "$class/starter"
     touch "$class/notes.txt"
@@ -259,7 +258,7 @@ END
     assert_equal "$(sed -n 2,3p "$OUT/class.csv")" "\"-o'clock \"\"\$HOME\"\"\",$full,$full,$full,"$'\n'"\"empty\",0,$full,0,"
     assert_equal "$(head -n 1 "$OUT/class.csv")" "\"student\",\"points\",\"possible\",\"$lesson\",\"note\""
     [[ "$(jq -r '.[3].note' "$OUT/class.json")" == *"symbolic link"* ]]
-    [[ "$(jq -r '.lessons[0].sentence' "$OUT/students/endless/grade.json")" == *"did not end within 1 seconds"* ]]
+    [[ "$(jq -r '.lessons[0].sentence' "$OUT/students/endless/grade.json")" == *"did not end within 4 seconds"* ]]
     touch "$BATS_TEST_TMPDIR/mark"
     rm "$class/linked/lessons"
     cp "solutions/$lesson.c" "$class/starter"
@@ -276,7 +275,7 @@ END
     workbook_copy "$copy"
     cd "$copy" || return 1
     says() { # waits until the log holds the words
-        for _ in $(seq 150); do ! grep -qF "$1" "$log" || return 0; sleep 0.1; done
+        for _ in $(seq 600); do ! grep -qF "$1" "$log" || return 0; sleep 0.1; done
         miss "make watch did not say: $1" "$(cat "$log")"
     }
     as_typed TERM=dumb setsid --fork --wait env --default-signal=INT bash -c 'echo $$ >pid; exec make watch' >"$log" 2>&1 3>&- &

@@ -23,7 +23,7 @@ no_gpu() { as_typed PATH="$BATS_TEST_TMPDIR/bin:$PATH" "$@"; }
 @test "make help names every command of the Makefile" {
     run as_typed make help
     assert_success
-    for command in run test 06 solution-06 check-06 list docs simulator headers bench clean help; do
+    for command in run test 06 solution-06 check-06 watch grade grade-class list docs simulator headers bench clean help; do
         assert_line --regexp "^make $command +[a-z]"
     done
     assert_output --partial BACKEND
