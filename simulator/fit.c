@@ -6,69 +6,42 @@ static bool before(const struct fit *a, const struct fit *b)
     return a->bytes != b->bytes ? a->bytes < b->bytes : a->age < b->age;
 }
 
-static void set_left(struct fit *f, struct fit *branch)
+static bool within(const struct fit *branch, uint64_t limit) { return branch && branch->least <= limit; }
+
+static uint64_t least_of(const struct fit *f)
 {
-    f->left = branch;
-    f->least_left = fit_least(branch);
+    uint64_t least = f->mark;
+    if (f->left && f->left->least < least) least = f->left->least;
+    if (f->right && f->right->least < least) least = f->right->least;
+    return least;
 }
 
-static void set_right(struct fit *f, struct fit *branch)
+/* Puts a branch (NULL: nothing) where f is below its parent. */
+static void replace(struct fit_list *list, const struct fit *f, struct fit *branch)
 {
-    f->right = branch;
-    f->least_right = fit_least(branch);
+    struct fit *parent = f->parent;
+    if (!parent) list->root = branch;
+    else if (parent->left == f) parent->left = branch;
+    else parent->right = branch;
+    if (branch) branch->parent = parent;
 }
 
-/* Cuts a tree into what comes before f and what comes after. */
-static void split(struct fit *tree, const struct fit *f, struct fit **low, struct fit **high)
+/* Makes f the parent of its parent; the order stays. */
+static void rotate_up(struct fit_list *list, struct fit *f)
 {
-    struct fit *part;
-    if (!tree) {
-        *low = *high = NULL;
-    } else if (before(tree, f)) {
-        split(tree->right, f, &part, high);
-        set_right(tree, part);
-        *low = tree;
+    struct fit *p = f->parent, *between;
+    replace(list, p, f);
+    if (p->left == f) {
+        between = p->left = f->right;
+        f->right = p;
     } else {
-        split(tree->left, f, low, &part);
-        set_left(tree, part);
-        *high = tree;
+        between = p->right = f->left;
+        f->left = p;
     }
-}
-
-static struct fit *join(struct fit *low, struct fit *high)
-{
-    if (!low) return high;
-    if (!high) return low;
-    if (low->rank > high->rank) {
-        set_right(low, join(low->right, high));
-        return low;
-    }
-    set_left(high, join(low, high->left));
-    return high;
-}
-
-/* The tree with f in it. */
-static struct fit *insert(struct fit *tree, struct fit *f)
-{
-    if (!tree || f->rank > tree->rank) {
-        struct fit *low, *high;
-        split(tree, f, &low, &high);
-        set_left(f, low);
-        set_right(f, high);
-        return f;
-    }
-    if (before(f, tree)) set_left(tree, insert(tree->left, f));
-    else set_right(tree, insert(tree->right, f));
-    return tree;
-}
-
-/* The tree without f. */
-static struct fit *without(struct fit *tree, struct fit *f)
-{
-    if (tree == f) return join(f->left, f->right);
-    if (before(f, tree)) set_left(tree, without(tree->left, f));
-    else set_right(tree, without(tree->right, f));
-    return tree;
+    if (between) between->parent = p;
+    p->parent = f;
+    f->least = p->least;
+    p->least = least_of(p);
 }
 
 void fit_insert(struct fit_list *list, struct fit *f)
@@ -78,48 +51,68 @@ void fit_insert(struct fit_list *list, struct fit *f)
     random ^= random >> 17;
     random ^= random << 5;
     f->rank = random;
-    list->root = insert(list->root, f);
+    f->least = f->mark;
+    f->left = f->right = f->parent = NULL;
+    struct fit **at = &list->root;
+    while (*at) {
+        f->parent = *at;
+        if (f->parent->least > f->mark) f->parent->least = f->mark;
+        at = before(f, f->parent) ? &f->parent->left : &f->parent->right;
+    }
+    *at = f;
+    while (f->parent && f->rank > f->parent->rank) rotate_up(list, f);
 }
 
-void fit_remove(struct fit_list *list, struct fit *f) { list->root = without(list->root, f); }
-
-static struct fit *best(struct fit *tree, size_t bytes, uint64_t limit)
+void fit_remove(struct fit_list *list, struct fit *f)
 {
-    while (tree) {
-        if (tree->bytes >= bytes) {
-            struct fit *smaller = tree->least_left <= limit ? best(tree->left, bytes, limit) : NULL;
-            if (smaller) return smaller;
-            if (tree->mark <= limit) return tree;
-        }
-        if (tree->least_right > limit) return NULL;
-        tree = tree->right;
+    while (f->left && f->right) rotate_up(list, f->left->rank > f->right->rank ? f->left : f->right);
+    replace(list, f, f->left ? f->left : f->right);
+    for (struct fit *p = f->parent; p && p->least == f->mark; p = p->parent) p->least = least_of(p);
+}
+
+/* The first in order of a branch that is within the limit. */
+static struct fit *first_within(struct fit *f, uint64_t limit)
+{
+    for (;;) {
+        if (within(f->left, limit)) f = f->left;
+        else if (f->mark <= limit) return f;
+        else f = f->right;
+    }
+}
+
+struct fit *fit_next(const struct fit *f, uint64_t limit)
+{
+    if (within(f->right, limit)) return first_within(f->right, limit);
+    for (; f->parent; f = f->parent) {
+        struct fit *p = f->parent;
+        if (p->right == f) continue;
+        if (p->mark <= limit) return p;
+        if (within(p->right, limit)) return first_within(p->right, limit);
     }
     return NULL;
 }
 
-struct fit *fit_best(const struct fit_list *list, size_t bytes, uint64_t limit) { return best(list->root, bytes, limit); }
-
-static void each(struct fit *tree, uint64_t limit, void (*visit)(struct fit *, void *), void *argument)
+struct fit *fit_best(const struct fit_list *list, size_t bytes, uint64_t limit)
 {
-    if (!tree) return;
-    if (tree->least_left <= limit) each(tree->left, limit, visit, argument);
-    if (tree->mark <= limit) visit(tree, argument);
-    if (tree->least_right <= limit) each(tree->right, limit, visit, argument);
+    if (!fit_has(list, limit)) return NULL;
+    struct fit *best = NULL;
+    for (struct fit *f = list->root; f;) {
+        if (f->bytes >= bytes) {
+            best = f;
+            f = f->left;
+        } else f = f->right;
+    }
+    return best && best->mark > limit ? fit_next(best, limit) : best;
 }
 
-void fit_each(const struct fit_list *list, uint64_t limit, void (*visit)(struct fit *, void *), void *argument)
-{
-    each(list->root, limit, visit, argument);
-}
-
-/* The nodes of a branch whose nodes all come after `low` and before `high` (NULL: no bound) and are ranked no higher than `rank`. */
-static size_t count_valid(const struct fit *f, const struct fit *low, const struct fit *high, uint32_t rank)
+/* The nodes of a branch whose nodes all come after `low` and before `high` (NULL: no bound) and are ranked no higher than their parent. */
+static size_t count_valid(const struct fit *f, const struct fit *parent, const struct fit *low, const struct fit *high)
 {
     if (!f) return 0;
-    if (f->rank > rank || (low && !before(low, f)) || (high && !before(f, high))) return SIZE_MAX;
-    if (f->least_left != fit_least(f->left) || f->least_right != fit_least(f->right)) return SIZE_MAX;
-    size_t left = count_valid(f->left, low, f, f->rank), right = count_valid(f->right, f, high, f->rank);
+    if (f->parent != parent || (parent && f->rank > parent->rank) || (low && !before(low, f)) || (high && !before(f, high))) return SIZE_MAX;
+    if (f->least != least_of(f)) return SIZE_MAX;
+    size_t left = count_valid(f->left, f, low, f), right = count_valid(f->right, f, f, high);
     return left == SIZE_MAX || right == SIZE_MAX ? SIZE_MAX : left + right + 1;
 }
 
-size_t fit_count_valid(const struct fit_list *list) { return count_valid(list->root, NULL, NULL, UINT32_MAX); }
+size_t fit_count_valid(const struct fit_list *list) { return count_valid(list->root, NULL, NULL, NULL); }

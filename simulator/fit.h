@@ -1,40 +1,31 @@
 /* Free chunks in order of size, the oldest first among equals: finds the best fit whose mark is not beyond a limit in logarithmic
  * time. A treap: a search tree by (bytes, age) that is a heap by a pseudo-random rank, so its depth stays near log2(n). Each node
- * also knows the least mark on either side below it, so a search can pass over whole branches that are too new. A node fills one line of
+ * also knows the least mark of its branch, so a search can pass over whole branches that are too new. A node fills one line of
  * the processor's cache: with many free chunks, what a search costs is the lines that it loads. */
 #ifndef SIM_FIT_H
 #define SIM_FIT_H
 
 #include "types.h"
 
-struct fit {                           /* inside each chunk */
+struct fit {                           /* inside each free chunk */
     size_t      bytes;
     uint64_t    age;                   /* smaller is older; no two are equal */
     uint64_t    mark;
-    struct fit *left, *right;
-    uint64_t    least_left, least_right;       /* the least mark of that branch; UINT64_MAX when it is empty */
+    uint64_t    least;                 /* the least mark of this node and of all below it */
+    struct fit *left, *right, *parent;
     uint32_t    rank;
 };
 
 struct fit_list { struct fit *root; };
 
-/* The least mark of a branch. */
-static inline uint64_t fit_least(const struct fit *f)
-{
-    uint64_t least = UINT64_MAX;
-    if (!f) return least;
-    least = f->least_left < f->least_right ? f->least_left : f->least_right;
-    return f->mark < least ? f->mark : least;
-}
-
 void fit_insert(struct fit_list *list, struct fit *f);
 void fit_remove(struct fit_list *list, struct fit *f);
 /* The smallest with at least `bytes` and a mark of at most `limit`; the oldest of those; or NULL. */
 struct fit *fit_best(const struct fit_list *list, size_t bytes, uint64_t limit);
-/* Any one whose mark is at most `limit`, or NULL. */
-static inline bool fit_has(const struct fit_list *list, uint64_t limit) { return list->root && fit_least(list->root) <= limit; }
-/* Calls visit for each whose mark is at most `limit`; visit must not change the list. */
-void fit_each(const struct fit_list *list, uint64_t limit, void (*visit)(struct fit *f, void *argument), void *argument);
+/* The next in order whose mark is at most `limit`, or NULL. */
+struct fit *fit_next(const struct fit *f, uint64_t limit);
+/* Is there one whose mark is at most `limit`? */
+static inline bool fit_has(const struct fit_list *list, uint64_t limit) { return list->root && list->root->least <= limit; }
 /* Walks the laws: order, ranks, least marks. The number of nodes, or SIZE_MAX when one does not hold. */
 size_t fit_count_valid(const struct fit_list *list);
 

@@ -348,7 +348,7 @@ const char *graph_memory_is_valid(void)
             live++;
         }
         if (!addresses_are_valid(m)) return "a graph's addresses were given out twice, or lost";
-        if (live != m->pool->heap.live_count) return "a graph's heap has chunks that are no block";
+        if (live != m->pool->heap.starts.count) return "a graph's heap has chunks that are no block";
         if (m->users < live) return "a graph's memory has more live blocks than users";
     }
     return backing_count_end();

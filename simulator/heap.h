@@ -12,30 +12,32 @@
 #define SIM_HEAP_H
 
 #include "fit.h"
+#include "starts.h"
 #include "types.h"
 #include "watch.h"
 
 #define COMMON UINT32_MAX              /* the lane of the common list */
 #define HEAP_FILE_HEAD (2 * MiB)       /* what processes tell each other about a shared heap comes first in its file */
 
-struct chunk {
-    _Alignas(64) struct fit fit;       /* first: a struct fit of ours is a chunk. fit.bytes is the chunk's size */
+struct chunk {                         /* two lines of the processor's cache; what neighbours ask of each other is in the second */
+    _Alignas(64) union {
+        struct fit fit;                /* free. First: a struct fit of ours is a chunk. fit.bytes is the chunk's size, also when it is live */
+        struct {                       /* live */
+            size_t       bytes;
+            size_t       asked;        /* bytes that the program asked for */
+            uint32_t     id;           /* the journal's "block" */
+            bool         leaving;      /* cudaMalloc's block that cudaFreeAsync has freed, but its stream has not got there */
+            struct watch watch;
+        };
+    };
     size_t        offset;              /* from the heap's base */
     struct chunk *previous, *next;     /* in address order */
+    uint32_t      lane;                /* free: which list */
     bool          live;
     bool          partial;             /* free and common: some of its steps are not mapped */
-    uint32_t      lane;                /* free: which list */
-    /* live: */
-    size_t        asked;               /* bytes that the program asked for */
-    uint32_t      id;                  /* the journal's "block" */
-    bool          leaving;             /* cudaMalloc's block that cudaFreeAsync has freed, but its stream has not got there */
-    struct watch  watch;
-    struct chunk *next_spare;
 };
 
 struct lane_list { struct fit_list fits; uint32_t lane; };
-struct start;
-struct step_starts;
 
 struct heap {
     int            device;             /* NO_DEVICE: the host's memory */
@@ -56,10 +58,7 @@ struct heap {
     struct chunk **idle_owner;
     uint64_t      *idle;               /* a bit for each step that has an owner */
     size_t         idle_count;
-    struct step_starts **index;        /* where live chunks start: a map for each step that has some */
-    struct start  *starts;             /* which chunk starts there: a table of 1 << starts_bits places */
-    unsigned       starts_bits;
-    size_t         live_count;
+    struct starts  starts;             /* the live chunks; starts.count is their number */
 };
 
 /* `limit` is a multiple of `step`. */

@@ -272,7 +272,7 @@ static void close_import(struct pool *p)
 bool pool_destroy_imported(struct pool *p)
 {
     if (!p->imports) return true;
-    if (p->heap.live_count) return false;
+    if (p->heap.starts.count) return false;
     p->imports--;
     close_import(p);
     return true;
@@ -281,7 +281,7 @@ bool pool_destroy_imported(struct pool *p)
 /* The last of a destroyed pool. */
 static void close_if_over(struct pool *p)
 {
-    if (!p->destroyed || p->heap.live_count) return;
+    if (!p->destroyed || p->heap.starts.count) return;
     for (uint32_t i = 0; i < p->heap.lane_count; i++)
         if (p->heap.lanes[i].fits.root) return;
     release(p, 0, 0, "destroy");

@@ -111,17 +111,7 @@ struct chunk *reuse_take(struct heap *h, const struct reuse_policy *policy, stru
 /* ---- bringing home ---- */
 
 static struct chunk **found;
-static size_t found_count, found_capacity;
-
-static void note(struct fit *f, void *unused)
-{
-    (void)unused;
-    if (found_count == found_capacity) {
-        found_capacity = found_capacity ? 2 * found_capacity : 256;
-        found = host_grow(found, found_capacity * sizeof(struct chunk *));
-    }
-    found[found_count++] = (struct chunk *)f;
-}
+static size_t found_capacity;
 
 static int latest_first(const void *a, const void *b)
 {
@@ -133,8 +123,14 @@ bool reuse_bring_home(struct heap *h, uint32_t lane, uint64_t limit)
 {
     struct fit_list *list = heap_lane(h, lane);
     if (!fit_has(list, limit)) return false;
-    found_count = 0;
-    fit_each(list, limit, note, NULL);
+    size_t found_count = 0;
+    for (struct fit *f = fit_best(list, 0, limit); f; f = fit_next(f, limit)) {
+        if (found_count == found_capacity) {
+            found_capacity = found_capacity ? 2 * found_capacity : 256;
+            found = host_grow(found, found_capacity * sizeof(struct chunk *));
+        }
+        found[found_count++] = (struct chunk *)f;
+    }
     if (found_count > 1) qsort(found, found_count, sizeof(struct chunk *), latest_first);
     for (size_t i = 0; i < found_count; i++) heap_make_common(h, found[i]);
     return true;
