@@ -41,6 +41,8 @@ SIMULATOR := build/simulator$(if $(SANITIZE),-$(subst $(comma),-,$(SANITIZE)))
 LIBRARY := $(SIMULATOR)/libcudart.so.13
 OBJECTS := $(patsubst simulator/%.c,$(SIMULATOR)/objects/%.o,$(wildcard simulator/*.c))
 FLAGS := -std=c11 -g -Wall -Wextra -Wpedantic -Ilessons
+# gcc compiles the simulated device as one: calls across its files cost a third of its time otherwise.
+AS_ONE := $(if $(SANITIZE),,$(if $(findstring gcc,$(CC)),-flto=auto -ftls-model=initial-exec))
 SANITIZER := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer)
 
 ## make run           the tour: every lesson's solution, in order
@@ -160,11 +162,11 @@ program:
 	$(call compile,$(LESSON),$(PROGRAM),build/cuda,$(LIBRARY))
 
 $(LIBRARY): $(OBJECTS) simulator/libcudart.map
-	@$(CC) $(or $(SANITIZER),-Wl$(comma)-z$(comma)defs) -shared -Wl,-soname,libcudart.so.13 -Wl,--version-script=simulator/libcudart.map -pthread -ldl -o $@ $(OBJECTS)
+	@$(CC) -O2 $(AS_ONE) $(or $(SANITIZER),-Wl$(comma)-z$(comma)defs) -shared -Wl,-soname,libcudart.so.13 -Wl,--version-script=simulator/libcudart.map -pthread -ldl -o $@ $(OBJECTS)
 
 $(SIMULATOR)/objects/%.o: simulator/%.c build/cuda/found Makefile
 	@mkdir -p $(@D)
-	@$(CC) $(FLAGS) -O2 -fPIC -fvisibility=hidden -pthread $(SANITIZER) -isystem build/cuda/include -MMD -MP -c $< -o $@
+	@$(CC) $(FLAGS) -O2 -fPIC -fvisibility=hidden -pthread $(AS_ONE) $(SANITIZER) -isystem build/cuda/include -MMD -MP -c $< -o $@
 -include $(wildcard $(OBJECTS:.o=.d))
 
 build/gpu/kernels.o: lessons/kernels.cu lessons/kernels.h build/gpu/nvcc Makefile

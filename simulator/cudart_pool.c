@@ -90,11 +90,11 @@ static void effect_free(struct op *op)
 static cudaError_t free_async(void *pointer, cudaStream_t stream, bool per_thread)
 {
     cudaError_t e = call_begin("cudaFreeAsync", COST_FREE_ASYNC);
+    struct place p = memory_find(pointer);                   /* first: with many blocks it lies far from the processor, and comes while the rest is looked at */
     struct stream *s = e ? NULL : call_stream(stream, per_thread);
     if (!e) e = capture_check_memory(s);
     if (e || !pointer) return call_end(e);
     if (s->capturing) return call_end(submit_free(s, pointer));
-    struct place p = memory_find(pointer);
     if (p.pool && !p.pool->graph) journal_pool(p.pool);
     if (memory_is_opened(&p)) return call_end(cudaErrorInvalidValue);       /* measured: cudaIpcCloseMemHandle is for these */
     if (p.kind != PLACE_BLOCK || p.offset != p.chunk->offset) {

@@ -4,14 +4,35 @@
 #include "host.h"
 #include "host_processes.h"
 
-static struct chunk *spare;
-static size_t slab = 64 * KiB;         /* what comes next: the more chunks there are, the more */
+/* ---- chunks have numbers ---- */
 
-/* Asks for both lines of a chunk, which takes the time of one; the address need not be one. */
-static void fetch(const struct chunk *c)
+#define SLAB  16384                    /* chunks */
+#define SLABS 16384
+
+static struct chunk *slabs[SLABS];     /* chunk n is slabs[n / SLAB][n % SLAB] */
+static struct chunk *spare;
+static uint32_t chunks;                /* that were ever made */
+
+static struct chunk *chunk_numbered(uint32_t n) { return n == NO_CHUNK ? NULL : &slabs[n / SLAB][n % SLAB]; }
+
+static struct chunk *chunk_new(void)
 {
-    __builtin_prefetch(c);
-    __builtin_prefetch(&c->offset);
+    struct chunk *c = spare;
+    if (c) {
+        spare = c->next;
+        return c;
+    }
+    if (chunks == (uint32_t)SLAB * SLABS) host_give_up("more than 268 million blocks are alive or free at once.");
+    if (!slabs[chunks / SLAB]) slabs[chunks / SLAB] = host_slab(SLAB * sizeof *c);
+    c = &slabs[chunks / SLAB][chunks % SLAB];
+    c->number = chunks++;
+    return c;
+}
+
+static void chunk_drop(struct chunk *c)
+{
+    c->next = spare;
+    spare = c;
 }
 
 /* ---- opening ---- */
@@ -23,25 +44,6 @@ void heap_init(struct heap *h, int device, size_t step, size_t limit)
     h->mapped = host_allocate(words * sizeof *h->mapped);
     h->idle_owner = host_allocate(heap_steps(h) * sizeof *h->idle_owner);
     h->idle = host_allocate(words * sizeof *h->idle);
-    starts_open(&h->starts, step, heap_steps(h));
-}
-
-static void chunk_drop(struct chunk *c)
-{
-    c->next = spare;
-    spare = c;
-}
-
-static struct chunk *chunk_new(void)
-{
-    if (!spare) {
-        struct chunk *fresh = host_slab(slab);
-        for (size_t i = 0; i < slab / sizeof *fresh; i++) chunk_drop(&fresh[i]);
-        if (slab < 4 * MiB) slab *= 2;
-    }
-    struct chunk *c = spare;
-    spare = c->next;
-    return c;
 }
 
 size_t heap_shared_count;
@@ -50,10 +52,15 @@ bool heap_open(struct heap *h)
 {
     if (h->base) return true;
     h->base = h->shared ? host_reserve_shared(h->limit) : h->file ? host_reserve_in_file(h->file, HEAP_FILE_HEAD, h->limit) : host_reserve(h->limit);
-    if (!h->base) return false;
+    if (!h->base || !starts_open(&h->starts, h->limit)) return false;
     heap_shared_count += h->shared;
     struct chunk *all = chunk_new();
-    *all = (struct chunk){ .fit = { .bytes = h->limit, .age = ++h->ages }, .lane = COMMON, .partial = true };
+    all->fit = (struct fit){ .bytes = h->limit, .age = ++h->ages };
+    all->offset = 0;
+    all->previous = all->next = NULL;
+    all->lane = COMMON;
+    all->live = false;
+    all->partial = true;
     h->first = all;
     fit_insert(&h->parts, &all->fit);
     return true;
@@ -113,10 +120,11 @@ struct chunk *heap_best_common(const struct heap *h, size_t bytes, bool whole)
 struct chunk *heap_find(const struct heap *h, size_t offset)
 {
     if (offset >= h->top * h->step) return NULL;
-    struct chunk *c = offset % GRAIN ? NULL : starts_at(&h->starts, offset);
-    if (!c) c = starts_before(&h->starts, offset);
+    uint32_t n = offset % GRAIN ? NO_CHUNK : starts_at(&h->starts, offset);
+    if (n == NO_CHUNK) n = starts_before(&h->starts, offset);
+    struct chunk *c = chunk_numbered(n);
     if (!c) return NULL;
-    fetch(c);
+    __builtin_prefetch(&c->offset);    /* its second line comes beside the first */
     return offset < chunk_end(c) ? c : NULL;
 }
 
@@ -144,6 +152,7 @@ static struct chunk *link_before(struct heap *h, struct chunk *c)
 struct chunk *heap_take(struct heap *h, struct chunk *c, size_t bytes)
 {
     struct chunk *taken = c;
+    starts_fetch(&h->starts, c->offset);
     fit_remove(heap_list(h, c), &c->fit);
     if (c->lane == COMMON) heap_own(h, NULL, c->offset, c->offset + bytes);
     if (c->fit.bytes > bytes) {        /* c stays as the rest, so that the steps it owns still point to it */
@@ -161,7 +170,7 @@ struct chunk *heap_take(struct heap *h, struct chunk *c, size_t bytes)
     taken->id = 0;
     taken->leaving = false;
     taken->watch = (struct watch){ .accesses = NULL };
-    starts_put(&h->starts, taken->offset, taken);
+    starts_put(&h->starts, taken->offset, taken->number);
     return taken;
 }
 
@@ -210,8 +219,8 @@ static void insert_free(struct heap *h, struct chunk *c, uint32_t lane, uint64_t
 
 void heap_put(struct heap *h, struct chunk *c, uint32_t lane, uint64_t mark)
 {
-    fetch(c->previous);                /* they are needed soon, and lie anywhere */
-    fetch(c->next);
+    if (c->previous) __builtin_prefetch(&c->previous->offset);         /* they are needed soon, and lie anywhere */
+    if (c->next) __builtin_prefetch(&c->next->offset);
     starts_remove(&h->starts, c->offset);
     c->live = false;
     insert_free(h, c, lane, mark);

@@ -33,6 +33,7 @@ struct chunk {                         /* two lines of the processor's cache; wh
     size_t        offset;              /* from the heap's base */
     struct chunk *previous, *next;     /* in address order */
     uint32_t      lane;                /* free: which list */
+    uint32_t      number;              /* of the chunk itself, all its time */
     bool          live;
     bool          partial;             /* free and common: some of its steps are not mapped */
 };

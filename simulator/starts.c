@@ -1,125 +1,132 @@
-/* The index of starts, in two parts. A table tells which chunk starts at an offset; most questions end there. For an offset inside a chunk, a
- * map of each step has a bit for each grain where one starts, and a bit for each word of bits, so the start before an offset is found in a
- * few instructions. */
+/* The index of starts, in two parts. A table tells which chunk starts at a grain; most questions end there. For an offset inside a chunk,
+ * the table is asked for one grain after the other, downwards, but only in regions where something starts; these are counted.
+ * Both are small, so that with many chunks the processor's caches still hold them. */
 #include "starts.h"
 
-#include "bits.h"
 #include "host.h"
 
-struct start { size_t offset; struct chunk *chunk; };           /* chunk NULL: nothing here */
+#define REGION 64                      /* grains */
+#define GROUP  1024                    /* regions */
 
-struct step_starts {
-    uint64_t sums[STEP / GRAIN / 64 / 64];
-    uint64_t bits[STEP / GRAIN / 64];
-};
+static size_t groups(const struct starts *s) { return s->regions / GROUP + 1; }
+static size_t places(const struct starts *s) { return s->table ? (size_t)1 << s->bits : 0; }
 
-void starts_open(struct starts *s, size_t step, size_t steps)
+bool starts_open(struct starts *s, size_t limit)
 {
-    *s = (struct starts){ .step = step, .steps = steps };
-    s->maps = host_allocate(steps * sizeof *s->maps);
+    *s = (struct starts){ .regions = limit / GRAIN / REGION + 1 };
+    s->in_region = host_pages(s->regions);
+    if (s->in_region) s->in_group = host_allocate(groups(s) * sizeof *s->in_group);
+    return s->in_region;
 }
 
 void starts_close(struct starts *s)
 {
-    for (size_t x = 0; x < s->steps; x++) host_free(s->maps[x]);
-    host_free(s->maps);
-    if (s->table) host_free_pages(s->table, ((size_t)1 << s->bits) * sizeof *s->table);
-    *s = (struct starts){ .step = 0 };
+    if (s->in_region) host_free_pages(s->in_region, s->regions);
+    host_free(s->in_group);
+    if (s->table) host_free_pages(s->table, places(s) * sizeof *s->table);
+    *s = (struct starts){ .count = 0 };
 }
 
 /* ---- the table ---- */
 
-/* Where the search for an offset begins; the next places follow until one is empty. */
-static size_t home_of(const struct starts *s, size_t offset) { return (offset / GRAIN * 0x9E3779B97F4A7C15u) >> (64 - s->bits); }
-static size_t next_place(const struct starts *s, size_t i) { return (i + 1) & (((size_t)1 << s->bits) - 1); }
+/* Where the search for a grain begins; the next places follow until one is empty. */
+static size_t home_of(const struct starts *s, uint32_t grain) { return (grain * 0x9E3779B97F4A7C15u) >> (64 - s->bits); }
+static size_t next_place(const struct starts *s, size_t i) { return (i + 1) & (places(s) - 1); }
 
-static void table_put(struct starts *s, size_t offset, struct chunk *c)
+static void table_put(struct starts *s, struct start entry)
 {
-    size_t i = home_of(s, offset);
-    while (s->table[i].chunk) i = next_place(s, i);
-    s->table[i] = (struct start){ offset, c };
+    size_t i = home_of(s, entry.grain);
+    while (s->table[i].chunk != NO_CHUNK) i = next_place(s, i);
+    s->table[i] = entry;
 }
 
 static void table_grow(struct starts *s)
 {
     struct start *old = s->table;
-    size_t places = old ? (size_t)1 << s->bits : 0;
+    size_t old_places = places(s);
     s->bits = old ? s->bits + 1 : 8;
     s->table = host_slab(((size_t)1 << s->bits) * sizeof *s->table);
-    for (size_t i = 0; i < places; i++)
-        if (old[i].chunk) table_put(s, old[i].offset, old[i].chunk);
-    if (old) host_free_pages(old, places * sizeof *old);
+    for (size_t i = 0; i < places(s); i++) s->table[i].chunk = NO_CHUNK;
+    for (size_t i = 0; i < old_places; i++)
+        if (old[i].chunk != NO_CHUNK) table_put(s, old[i]);
+    if (old) host_free_pages(old, old_places * sizeof *old);
 }
 
 /* Takes an entry out, and moves those behind it forward that would not be found across the gap. */
-static void table_remove(struct starts *s, size_t offset)
+static void table_remove(struct starts *s, uint32_t grain)
 {
-    size_t gap = home_of(s, offset);
-    while (s->table[gap].offset != offset) gap = next_place(s, gap);
-    for (size_t i = next_place(s, gap); s->table[i].chunk; i = next_place(s, i)) {
-        size_t home = home_of(s, s->table[i].offset);
+    size_t gap = home_of(s, grain);
+    while (s->table[gap].grain != grain || s->table[gap].chunk == NO_CHUNK) gap = next_place(s, gap);
+    for (size_t i = next_place(s, gap); s->table[i].chunk != NO_CHUNK; i = next_place(s, i)) {
+        size_t home = home_of(s, s->table[i].grain);
         if (gap <= i ? gap < home && home <= i : gap < home || home <= i) continue;
         s->table[gap] = s->table[i];
         gap = i;
     }
-    s->table[gap] = (struct start){ SIZE_MAX, NULL };
+    s->table[gap].chunk = NO_CHUNK;
+}
+
+static uint32_t table_at(const struct starts *s, uint32_t grain)
+{
+    for (size_t i = home_of(s, grain); s->table[i].chunk != NO_CHUNK; i = next_place(s, i))
+        if (s->table[i].grain == grain) return s->table[i].chunk;
+    return NO_CHUNK;
 }
 
 /* ---- both ---- */
 
-void starts_put(struct starts *s, size_t offset, struct chunk *c)
+void starts_put(struct starts *s, size_t offset, uint32_t chunk)
 {
-    size_t x = offset / s->step, grain = offset % s->step / GRAIN;
-    if (!s->maps[x]) s->maps[x] = host_allocate(sizeof *s->maps[x]);
-    bit_set(s->maps[x]->bits, grain);
-    bit_set(s->maps[x]->sums, grain / 64);
-    if (++s->count * 2 > (s->table ? (size_t)1 << s->bits : 0)) table_grow(s);
-    table_put(s, offset, c);
+    size_t grain = offset / GRAIN;
+    s->in_region[grain / REGION]++;
+    s->in_group[grain / REGION / GROUP]++;
+    if (++s->count * 2 > places(s)) table_grow(s);
+    table_put(s, (struct start){ (uint32_t)grain, chunk });
 }
 
 void starts_remove(struct starts *s, size_t offset)
 {
-    size_t grain = offset % s->step / GRAIN;
-    struct step_starts *map = s->maps[offset / s->step];
-    bit_clear(map->bits, grain);
-    if (!map->bits[grain / 64]) bit_clear(map->sums, grain / 64);
-    table_remove(s, offset);
+    size_t grain = offset / GRAIN;
+    s->in_region[grain / REGION]--;
+    s->in_group[grain / REGION / GROUP]--;
     s->count--;
+    table_remove(s, (uint32_t)grain);
 }
 
-struct chunk *starts_at(const struct starts *s, size_t offset)
+uint32_t starts_at(const struct starts *s, size_t offset)
 {
-    if (!s->count) return NULL;
-    const struct step_starts *map = s->maps[offset / s->step];
-    if (map) __builtin_prefetch(&map->bits[offset % s->step / GRAIN / 64]);       /* who asks may free it: that line lies as far away as the table's */
-    for (size_t i = home_of(s, offset); s->table[i].chunk; i = next_place(s, i))
-        if (s->table[i].offset == offset) return s->table[i].chunk;
-    return NULL;
+    if (!s->count) return NO_CHUNK;
+    __builtin_prefetch(&s->in_region[offset / GRAIN / REGION]);        /* who asks may free it */
+    return table_at(s, (uint32_t)(offset / GRAIN));
 }
 
-/* The last grain up to this one where a chunk starts; SIZE_MAX when there is none. */
-static size_t last_start(const struct step_starts *map, size_t grain)
+/* The last region before this one where something starts; SIZE_MAX when there is none. */
+static size_t region_before(const struct starts *s, size_t region)
 {
-    uint64_t word = map->bits[grain / 64] & (UINT64_MAX >> (63 - grain % 64));
-    size_t w = grain / 64;
-    if (!word) {
-        size_t i = w / 64;
-        uint64_t sum = map->sums[i] & (((uint64_t)1 << w % 64) - 1);
-        while (!sum && i) sum = map->sums[--i];
-        if (!sum) return SIZE_MAX;
-        w = i * 64 + 63 - (size_t)__builtin_clzll(sum);
-        word = map->bits[w];
+    while (region--) {
+        if (!s->in_group[region / GROUP]) region = region / GROUP * GROUP;      /* nor before, in this group */
+        else if (s->in_region[region]) return region;
     }
-    return w * 64 + 63 - (size_t)__builtin_clzll(word);
+    return SIZE_MAX;
 }
 
-struct chunk *starts_before(const struct starts *s, size_t offset)
+uint32_t starts_before(const struct starts *s, size_t offset)
 {
-    size_t grain = offset % s->step / GRAIN, start = SIZE_MAX, x = offset / s->step;
-    for (;; x--) {
-        if (s->maps[x]) start = last_start(s->maps[x], grain);
-        if (start != SIZE_MAX) return starts_at(s, x * s->step + start * GRAIN);
-        if (!x) return NULL;
-        grain = s->step / GRAIN - 1;
+    if (!s->count) return NO_CHUNK;
+    size_t grain = offset / GRAIN, region = grain / REGION;
+    for (size_t left = s->in_region[region] ? grain % REGION + 1 : 0;; left = REGION) {
+        for (; left; left--) {
+            uint32_t chunk = table_at(s, (uint32_t)(region * REGION + left - 1));
+            if (chunk != NO_CHUNK) return chunk;
+        }
+        region = region_before(s, region);
+        if (region == SIZE_MAX) return NO_CHUNK;
     }
+}
+
+void starts_fetch(const struct starts *s, size_t offset)
+{
+    if (!s->count) return;
+    __builtin_prefetch(&s->table[home_of(s, (uint32_t)(offset / GRAIN))]);
+    __builtin_prefetch(&s->in_region[offset / GRAIN / REGION]);
 }
