@@ -1,4 +1,4 @@
-/* A heap: its beginning and end, its lists of free chunks, and how chunks are cut and become one again. The laws are in heap.h; every function keeps them. */
+/* A heap: its beginning and end, its lists of free chunks, and how chunks are cut and become one again. The laws are in heap.h. */
 #include "heap_parts.h"
 
 #include "host.h"
@@ -51,8 +51,12 @@ size_t heap_shared_count;
 bool heap_open(struct heap *h)
 {
     if (h->base) return true;
+    if (!starts_open(&h->starts, h->limit)) return false;
     h->base = h->shared ? host_reserve_shared(h->limit) : h->file ? host_reserve_in_file(h->file, HEAP_FILE_HEAD, h->limit) : host_reserve(h->limit);
-    if (!h->base || !starts_open(&h->starts, h->limit)) return false;
+    if (!h->base) {
+        starts_close(&h->starts);
+        return false;
+    }
     heap_shared_count += h->shared;
     struct chunk *all = chunk_new();
     all->fit = (struct fit){ .bytes = h->limit, .age = ++h->ages };

@@ -97,7 +97,6 @@ void heap_unmap(struct heap *h, size_t step)
     own(h, step, NULL);
     if (h->file && !h->foreign) host_file_discard(h->file, HEAP_FILE_HEAD + step * h->step, h->step);
     else if (h->shared) host_discard_shared(heap_storage(h, step * h->step), h->step);
-    else if (h->shared) host_discard_shared(heap_storage(h, step * h->step), h->step);
     else if (!h->file) host_discard(heap_storage(h, step * h->step), h->step);
     if (h->shared) host_share(h->base + step * h->step, h->step, HOST_MAY_NOTHING);
     refile(h, c);

@@ -20,7 +20,7 @@ struct head { uint64_t magic, id; };
 struct named {                         /* what a handle says */
     uint64_t magic, id, process, offset, bytes;
     int32_t  number, device;
-    uint32_t block;
+    uint32_t block, nothing;           /* nothing: 0, so that no byte is left to chance */
 };
 
 _Static_assert(sizeof(struct named) <= sizeof(cudaIpcMemHandle_t), "what a handle says fits");
@@ -64,7 +64,7 @@ cudaError_t memory_share(const void *pointer, cudaIpcMemHandle_t *handle)
     if (p.kind != PLACE_BLOCK || p.pool || p.heap->shared || memory_is_opened(&p) || p.chunk->leaving) return cudaErrorInvalidValue;
     struct own *o = own_of(p.heap);
     if (!o || !move(o, p.heap, p.chunk)) return cudaErrorMemoryAllocation;
-    struct named n = { MAGIC, o->id, host_process(), p.chunk->offset, p.chunk->asked, o->file, p.heap->device, p.chunk->id };
+    struct named n = { MAGIC, o->id, host_process(), p.chunk->offset, p.chunk->asked, o->file, p.heap->device, p.chunk->id, 0 };
     memset(handle, 0, sizeof *handle);
     memcpy(handle, &n, sizeof n);
     return cudaSuccess;

@@ -1,4 +1,4 @@
-/* Which live chunk starts where in a range of addresses, and which start comes last before an offset. Chunks are numbers here. */
+/* Which live chunk starts where in a range of addresses, and which start comes last before an offset. Chunks are numbers here: half as long as pointers. */
 #ifndef SIM_STARTS_H
 #define SIM_STARTS_H
 
