@@ -58,6 +58,16 @@ static void watch(void *unused)
     }
 }
 
+/* The thread ends. */
+static void leave(void)
+{
+    struct caller **at = &callers;
+    while (*at && *at != me) at = &(*at)->next;
+    if (*at) *at = me->next;
+    host_free(me);
+    me = NULL;
+}
+
 void away_caller_comes(void)
 {
     if (me && me->left_work) me->was_away = host_clock() - me->left_at >= SHORT && host_waits() != me->waits;
@@ -67,6 +77,7 @@ void away_call_begins(void)
 {
     calls++;
     if (!me) {
+        host_at_thread_end(leave);
         me = host_allocate(sizeof *me);
         me->thread = host_thread_id();
         me->next = callers;

@@ -57,6 +57,8 @@ void host_wake(void);
 int  host_thread(void);
 /* Starts a thread that runs body(argument) with all signals blocked. Ends the process with a sentence when it cannot. */
 void host_start_thread(void (*body)(void *), void *argument);
+/* Calls leave(), with the lock held, when the calling thread ends; also in other threads that have said so of any function. At most four functions. */
+void host_at_thread_end(void (*leave)(void));
 /* How many threads the program has besides the calling one; those started here do not count. */
 int  host_other_threads(void);
 /* The calling thread's id for host_thread_asleep. */

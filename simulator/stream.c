@@ -86,10 +86,23 @@ struct stream *stream_legacy(int device)
     return legacy[device];
 }
 
+static _Thread_local struct stream *own[MAX_DEVICES];
+
+/* The thread ends, and with it its default streams (chosen). */
+static void destroy_own(void)
+{
+    for (int d = 0; d < MAX_DEVICES; d++) {
+        if (own[d] && !own[d]->capturing) stream_destroy(own[d]);
+        own[d] = NULL;
+    }
+}
+
 struct stream *stream_per_thread(int device)
 {
-    static _Thread_local struct stream *own[MAX_DEVICES];
-    if (!own[device]) own[device] = stream_new(STREAM_PER_THREAD, device, 0);
+    if (!own[device]) {
+        own[device] = stream_new(STREAM_PER_THREAD, device, 0);
+        host_at_thread_end(destroy_own);
+    }
     return own[device];
 }
 

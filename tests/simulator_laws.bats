@@ -4,7 +4,7 @@
 load helpers
 
 setup_file() {
-    make -s BACKEND=simulator build/simulator/tests/simulator/{inside_walk,behaviour}
+    make -s BACKEND=simulator build/simulator/tests/simulator/{inside_walk,behaviour,flat}
     make -s BACKEND=simulator SANITIZE=address,undefined build/simulator-address-undefined/tests/simulator/{inside_walk,facts,behaviour}
     make -s BACKEND=simulator SANITIZE=thread build/simulator-thread/tests/simulator/{inside_walk,behaviour}
 }
@@ -46,6 +46,17 @@ in_build() {
     SIM_CHECK=on run in_build simulator inside_walk 10000 5
     refute_output --partial "after step"
     assert_output --partial "10000 steps"
+}
+
+@test "memory stays flat: ten times as many rounds need no more, whatever begins and ends in them" {
+    local case
+    for case in $(in_build simulator flat); do
+        run in_build simulator flat "$case" 300
+        [ "$status" = 0 ] || complain "flat $case 300: exit status $status:" "$output"
+    done
+    SIM_PACE=late run in_build simulator flat queried 300
+    [ "$status" = 0 ] || complain "flat queried 300, pace late:" "$output"
+    finish
 }
 
 @test "address and undefined-behaviour sanitizers find nothing in a random walk, in all answers, in odd programs" {

@@ -1,0 +1,171 @@
+/* The door to the operating system, its part about threads: the lock, sleeping and waking, threads of ours, and what the program's threads do. */
+#define _GNU_SOURCE
+#include "host.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+/* ---- the lock ---- */
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+
+static _Thread_local bool has_lock;
+
+void host_lock(void)
+{
+    pthread_mutex_lock(&lock);
+    has_lock = true;
+}
+
+void host_unlock(void)
+{
+    has_lock = false;
+    pthread_mutex_unlock(&lock);
+}
+
+bool host_has_lock(void) { return has_lock; }
+void host_wake(void) { pthread_cond_broadcast(&changed); }
+
+void host_sleep(unsigned microseconds)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += (long)(microseconds % 1000000) * 1000;
+    until.tv_sec += microseconds / 1000000 + until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    pthread_cond_timedwait(&changed, &lock, &until);
+}
+
+int host_thread(void)
+{
+    static int count;
+    static _Thread_local int number = -1;
+    if (number < 0) number = __atomic_fetch_add(&count, 1, __ATOMIC_RELAXED);
+    return number;
+}
+
+/* ---- the end of a thread ---- */
+
+static pthread_key_t ending;
+static pid_t first_process;
+static void (*leavers[4])(void);
+
+/* A forked child's threads leave nothing behind: the lock may be held there for ever. */
+static void thread_ends(void *unused)
+{
+    (void)unused;
+    if (getpid() != first_process) return;
+    host_lock();
+    for (int i = 0; i < 4 && leavers[i]; i++) leavers[i]();
+    host_unlock();
+}
+
+void host_at_thread_end(void (*leave)(void))
+{
+    int i = 0;
+    if (!first_process) {
+        first_process = getpid();
+        if (pthread_key_create(&ending, thread_ends)) host_give_up("this process has no key for its threads left.");
+    }
+    while (leavers[i] && leavers[i] != leave) i++;
+    leavers[i] = leave;
+    pthread_setspecific(ending, leavers);
+}
+
+/* ---- threads of ours ---- */
+
+static int own_threads;                /* started here; they never end */
+
+struct start { void (*body)(void *); void *argument; };
+
+static void *thread_main(void *p)
+{
+    struct start start = *(struct start *)p;
+    free(p);
+    start.body(start.argument);
+    return NULL;
+}
+
+void host_start_thread(void (*body)(void *), void *argument)
+{
+    struct start *start = host_allocate(sizeof *start);
+    *start = (struct start){ body, argument };
+    sigset_t all, before;
+    sigfillset(&all);
+    sigdelset(&all, SIGSEGV);          /* a host function of the program may touch what it should not */
+    sigdelset(&all, SIGBUS);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pthread_t thread;
+    int error = pthread_create(&thread, NULL, thread_main, start);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (error) host_give_up("no thread could be started (%s).", strerror(error));
+    pthread_detach(thread);
+    own_threads++;
+}
+
+/* ---- what threads do ---- */
+
+int host_thread_id(void) { return (int)syscall(SYS_gettid); }
+
+/* The fields of a line of /proc/.../stat that follow the name in parentheses; the name may hold spaces. */
+static bool thread_stat(int id, char *state, unsigned long *ticks)
+{
+    char path[64], line[512];
+    snprintf(path, sizeof path, "/proc/self/task/%d/stat", id);
+    FILE *file = fopen(path, "r");
+    if (!file) return false;
+    bool read = fgets(line, sizeof line, file) != NULL;
+    fclose(file);
+    char *rest = read ? strrchr(line, ')') : NULL;
+    unsigned long user = 0, system = 0;
+    if (!rest || sscanf(rest + 2, "%c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", state, &user, &system) != 3) return false;
+    *ticks = user + system;
+    return true;
+}
+
+bool host_thread_asleep(int id)
+{
+    char state;
+    unsigned long ticks;
+    return !thread_stat(id, &state, &ticks) || state == 'S' || state == 'T';
+}
+
+uint64_t host_thread_used(int id)
+{
+    char state;
+    unsigned long ticks;
+    return thread_stat(id, &state, &ticks) ? ticks * 1000000 / (unsigned long)sysconf(_SC_CLK_TCK) : 0;
+}
+
+uint64_t host_waits(void)
+{
+    struct rusage usage;
+    return getrusage(RUSAGE_THREAD, &usage) ? 0 : (uint64_t)usage.ru_nvcsw;
+}
+
+uint64_t host_clock(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
+
+int host_other_threads(void)
+{
+    FILE *file = fopen("/proc/self/status", "r");
+    char line[256];
+    int count = own_threads + 2;       /* when nobody can tell: as if another thread were there */
+    if (!file) return 1;
+    while (fgets(line, sizeof line, file))
+        if (sscanf(line, "Threads: %d", &count) == 1) break;
+    fclose(file);
+    return count - own_threads - 1;
+}
