@@ -7,7 +7,7 @@ RIGHT=(told_by_host_function free_behind_host_function write_behind_host_functio
     import_freed_by_cudafree imported_twice relay memory_of_cudamalloc)
 
 setup_file() {
-    make -s BACKEND=simulator build/simulator/tests/simulator/ipc_orders
+    make -s BACKEND=simulator build/simulator/tests/simulator/{ipc_orders,ipc_accused}
     make -s BACKEND=simulator SANITIZE=address,undefined build/simulator-address-undefined/tests/simulator/ipc_orders
     make -s BACKEND=simulator SANITIZE=thread build/simulator-thread/tests/simulator/ipc_orders
 }
@@ -18,18 +18,18 @@ setup() {
     cd "$BATS_TEST_TMPDIR" || return 1
 }
 
-at() { export LD_LIBRARY_PATH=$ROOT/$1 program=$ROOT/$1/tests/simulator/ipc_orders; }
+at() { export LD_LIBRARY_PATH=$ROOT/$1 programs=$ROOT/$1/tests/simulator; }
 
-# orders NAME STATUS: one case, within its time, ends so
-orders() {
-    run timeout 20 "$program" "$1"
-    [ "$status" = "$2" ] || miss "ipc_orders $1: exit status $status, expected $2 (pace ${SIM_PACE:-measured})." "$output"
+# ends PROGRAM NAME STATUS: one case, within its time, ends so
+ends() {
+    run timeout 20 "$programs/$1" "$2"
+    [ "$status" = "$3" ] || miss "$1 $2: exit status $status, expected $3 (pace ${SIM_PACE:-measured})." "$output"
 }
 
 silent() {
     local one
     for one in "$@"; do
-        orders "$one" 0 || return
+        ends ipc_orders "$one" 0 || return
         [ "$output" = "" ] || miss "ipc_orders $one says something under pace ${SIM_PACE:-measured}:" "$output" || return
     done
 }
@@ -48,15 +48,15 @@ silent() {
 accused() {
     local pace
     for pace in measured instant late; do
-        SIM_PACE=$pace orders "$1" 3 || return
+        SIM_PACE=$pace ends ipc_accused "$1" 3 || return
         assert_output --regexp "$2" || return
-        [ "$(grep -c '^hazard:' <<<"$output")" = 1 ] || miss "ipc_orders $1: more than one report under pace $pace." "$output" || return
+        [ "$(grep -c '^hazard:' <<<"$output")" = 1 ] || miss "ipc_accused $1: more than one report under pace $pace." "$output" || return
     done
 }
 
 @test "an event that is recorded before the write, or waited for before it is recorded, orders nothing" {
-    accused recorded_too_early "hazard: unordered writes of two processes\. launch_add \(stream 1\) and process [0-9]+ \(launch_fill, its stream 1\).*simulator/ipc_orders.c:[0-9]+"
-    SIM_PACE=measured orders waited_too_early 3
+    accused recorded_too_early "hazard: unordered writes of two processes\. launch_add \(stream 1\) and process [0-9]+ \(launch_fill, its stream 1\).*simulator/ipc_accused.c:[0-9]+"
+    SIM_PACE=measured ends ipc_accused waited_too_early 3
     assert_output --regexp "hazard: unordered writes of two processes\. launch_add \(stream 1\) and process [0-9]+ \(launch_fill, its stream 1\)"
 }
 

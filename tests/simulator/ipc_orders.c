@@ -1,55 +1,5 @@
-/* Ways in which two or three processes order their work on one block: ipc_orders NAME. The right ones must not be accused, each wrong one must be, in the process
- * whose call comes second. The exit status is that of the exporter, unless an importer's is not 0; the checker's is 3. */
-#include "ipc_pair.h"
-
-static cudaStream_t s;
-static int *block;
-static cudaMemPool_t pool;
-static const size_t count = MiB / sizeof(int);
-
-/* The exporter's block, filled with 7 by work that nobody has waited for. */
-static void share(void)
-{
-    pool = shared_pool();
-    OK(cudaMallocFromPoolAsync((void **)&block, MiB, pool, s));
-    OK(launch_fill(block, 7, count, s));
-    tell_block(pool, block);
-}
-
-static void import(void) { block = hear_block(&pool); }
-
-/* The importer's last deeds, after which the exporter may free; and the exporter's, which knows of them by a message. */
-static void importer_ends(void)
-{
-    OK(cudaFreeAsync(block, s));
-    OK(cudaStreamSynchronize(s));
-    go();
-    wait_for_go();
-    OK(cudaMemPoolDestroy(pool));
-}
-
-static void exporter_ends(void)
-{
-    wait_for_go();
-    OK(cudaFreeAsync(block, s));
-    OK(cudaStreamSynchronize(s));
-    OK(cudaMemPoolDestroy(pool));
-    go();
-}
-
-static void expect_elements(int value)
-{
-    static int h[MiB / sizeof(int)];
-    OK(cudaMemcpyAsync(h, block, MiB, cudaMemcpyDeviceToHost, s));
-    OK(cudaStreamSynchronize(s));
-    for (size_t i = 0; i < count; i++)
-        if (h[i] != value) _exit(6);
-}
-
-static void send_go(void *unused) { (void)unused; go(); }
-static void await_go(void *unused) { (void)unused; wait_for_go(); }
-
-/* ---- right ---- */
+/* Right ways in which two or three processes order their work on one block: ipc_orders NAME. None may be accused. */
+#include "ipc_block.h"
 
 /* The message that the block is ready is sent by a host function behind the write. */
 static void told_by_host_function(int importer)
@@ -386,165 +336,24 @@ static void memory_of_cudamalloc(int importer)
     go();
 }
 
-/* ---- wrong ---- */
-
-/* What is opened is not closed. */
-static void never_closed(int importer)
+/* The relay's importer splits once more. */
+static void split_relay(const struct way *way, int importer)
 {
-    cudaIpcMemHandle_t handle;
-    if (importer) {
-        hear(&handle, sizeof handle);
-        OK(cudaIpcOpenMemHandle((void **)&block, handle, cudaIpcMemLazyEnablePeerAccess));
-        go();
-        return;
-    }
-    OK(cudaMalloc((void **)&block, MiB));
-    OK(cudaIpcGetMemHandle(&handle, block));
-    tell(&handle, sizeof handle);
-    wait_for_go();
-    OK(cudaFree(block));
-}
-
-/* The importer's event is recorded before its free, so the exporter's free does not come after that. */
-static void recorded_before_the_free(int importer)
-{
-    cudaEvent_t done;
-    if (importer) {
-        import();
-        done = shared_event();
-        wait_for_go();
-        OK(launch_add(block, 1, count, s));
-        OK(cudaEventRecord(done, s));
-        OK(cudaFreeAsync(block, s));
-        tell_event(done);
-        wait_for_go();
-        OK(cudaStreamSynchronize(s));
-        OK(cudaMemPoolDestroy(pool));
-        return;
-    }
-    share();
-    OK(cudaStreamSynchronize(s));
-    go();
-    done = hear_event();
-    OK(cudaStreamWaitEvent(s, done, 0));
-    OK(cudaFreeAsync(block, s));
-    OK(cudaStreamSynchronize(s));
-    OK(cudaMemPoolDestroy(pool));
-    go();
-}
-
-/* The event is recorded before the write. */
-static void recorded_too_early(int importer)
-{
-    cudaEvent_t ready;
-    if (importer) {
-        import();
-        ready = hear_event();
-        OK(cudaStreamWaitEvent(s, ready, 0));
-        OK(launch_add(block, 1, count, s));
-        go();
-        importer_ends();
-        return;
-    }
-    share();
-    ready = shared_event();
-    OK(cudaStreamSynchronize(s));
-    OK(cudaEventRecord(ready, s));
-    OK(launch_fill(block, 9, count, s));
-    tell_event(ready);
-    wait_for_go();
-    exporter_ends();
-}
-
-/* The importer waits before the exporter has recorded: there is nothing to wait for yet. */
-static void waited_too_early(int importer)
-{
-    cudaEvent_t ready;
-    if (importer) {
-        import();
-        ready = hear_event();
-        OK(cudaStreamWaitEvent(s, ready, 0));
-        go();
-        wait_for_go();
-        OK(launch_add(block, 1, count, s));
-        OK(cudaStreamSynchronize(s));
-        importer_ends();
-        return;
-    }
-    share();
-    ready = shared_event();
-    tell_event(ready);
-    wait_for_go();
-    OK(cudaEventRecord(ready, s));
-    go();
-    exporter_ends();
-}
-
-/* The importer says that it has written, without waiting; the exporter reads. */
-static void read_back_unordered(int importer)
-{
-    if (importer) {
-        import();
-        wait_for_go();
-        OK(launch_add(block, 1, count, s));
-        go();
-        wait_for_go();
-        importer_ends();
-        return;
-    }
-    share();
-    OK(cudaStreamSynchronize(s));
-    go();
-    wait_for_go();
-    OK(launch_add(block, 1, count, s));
-    OK(cudaStreamSynchronize(s));
-    go();
-    exporter_ends();
-}
-
-/* The importer ends without freeing. */
-static void never_freed(int importer)
-{
-    if (importer) {
-        import();
-        wait_for_go();
-        expect_elements(7);
-        return;
-    }
-    share();
-    OK(cudaStreamSynchronize(s));
-    go();
-    int status = child_status();
-    OK(cudaFreeAsync(block, s));
-    OK(cudaStreamSynchronize(s));
-    exit(status);
+    if (!importer || way->run != relay) return;
+    int first = border;
+    third = split();
+    second = border;
+    if (!third) border = first;
 }
 
 int main(int argc, char **argv)
 {
-    static const struct { const char *name; void (*run)(int importer); } cases[] = {
+    static const struct way ways[] = {
         { "told_by_host_function", told_by_host_function }, { "free_behind_host_function", free_behind_host_function },
-        { "write_behind_host_function", write_behind_host_function }, { "rounds", rounds }, { "one_event", one_event }, { "free_by_own_event", free_by_own_event },
-        { "free_after_host_wait", free_after_host_wait }, { "free_after_query", free_after_query }, { "import_freed_by_cudafree", import_freed_by_cudafree },
-        { "imported_twice", imported_twice }, { "relay", relay }, { "memory_of_cudamalloc", memory_of_cudamalloc }, { "never_closed", never_closed }, { "recorded_before_the_free", recorded_before_the_free }, { "recorded_too_early", recorded_too_early }, { "waited_too_early", waited_too_early },
-        { "read_back_unordered", read_back_unordered }, { "never_freed", never_freed },
+        { "write_behind_host_function", write_behind_host_function }, { "rounds", rounds }, { "one_event", one_event },
+        { "free_by_own_event", free_by_own_event }, { "free_after_host_wait", free_after_host_wait }, { "free_after_query", free_after_query },
+        { "import_freed_by_cudafree", import_freed_by_cudafree }, { "imported_twice", imported_twice }, { "relay", relay },
+        { "memory_of_cudamalloc", memory_of_cudamalloc },
     };
-    for (size_t i = 0; argc > 1 && i < sizeof cases / sizeof *cases; i++) {
-        if (strcmp(argv[1], cases[i].name)) continue;
-        int importer = split();
-        if (importer && cases[i].run == relay) {
-            int first = border;
-            third = split();
-            second = border;
-            if (!third) border = first;
-        }
-        OK(cudaStreamCreate(&s));
-        cases[i].run(importer);
-        OK(cudaStreamDestroy(s));
-        if (importer) return 0;
-        int status = child_status();
-        return status;
-    }
-    fprintf(stderr, "ipc_orders: no such case\n");
-    return 2;
+    return run_way(argc, argv, ways, sizeof ways / sizeof *ways, split_relay);
 }

@@ -1,0 +1,73 @@
+/* For ipc_orders.c and ipc_accused.c: one block that an exporter shares with an importer, how both end, and a main for a table of cases. */
+#ifndef IPC_BLOCK_H
+#define IPC_BLOCK_H
+
+#include "ipc_pair.h"
+
+static cudaStream_t s;
+static int *block;
+static cudaMemPool_t pool;
+static const size_t count = MiB / sizeof(int);
+
+/* The exporter's block, filled with 7 by work that nobody has waited for. */
+static void share(void)
+{
+    pool = shared_pool();
+    OK(cudaMallocFromPoolAsync((void **)&block, MiB, pool, s));
+    OK(launch_fill(block, 7, count, s));
+    tell_block(pool, block);
+}
+
+static void import(void) { block = hear_block(&pool); }
+
+/* The importer's last deeds, after which the exporter may free; and the exporter's, which knows of them by a message. */
+static void importer_ends(void)
+{
+    OK(cudaFreeAsync(block, s));
+    OK(cudaStreamSynchronize(s));
+    go();
+    wait_for_go();
+    OK(cudaMemPoolDestroy(pool));
+}
+
+static void exporter_ends(void)
+{
+    wait_for_go();
+    OK(cudaFreeAsync(block, s));
+    OK(cudaStreamSynchronize(s));
+    OK(cudaMemPoolDestroy(pool));
+    go();
+}
+
+static void expect_elements(int value)
+{
+    static int h[MiB / sizeof(int)];
+    OK(cudaMemcpyAsync(h, block, MiB, cudaMemcpyDeviceToHost, s));
+    OK(cudaStreamSynchronize(s));
+    for (size_t i = 0; i < count; i++)
+        if (h[i] != value) _exit(6);
+}
+
+static void send_go(void *unused) { (void)unused; go(); }
+static void await_go(void *unused) { (void)unused; wait_for_go(); }
+
+struct way { const char *name; void (*run)(int importer); };
+
+/* Runs the case named by the first argument on both sides. The exit status is that of the exporter, unless the importer's is not 0; the checker's is 3.
+ * `before` (or NULL) comes first, and may split off more processes. */
+static int run_way(int argc, char **argv, const struct way *ways, size_t count_of_ways, void (*before)(const struct way *way, int importer))
+{
+    for (size_t i = 0; argc > 1 && i < count_of_ways; i++) {
+        if (strcmp(argv[1], ways[i].name)) continue;
+        int importer = split();
+        if (before) before(&ways[i], importer);
+        OK(cudaStreamCreate(&s));
+        ways[i].run(importer);
+        OK(cudaStreamDestroy(s));
+        return importer ? 0 : child_status();
+    }
+    fprintf(stderr, "%s: no such case\n", argv[0]);
+    return 2;
+}
+
+#endif
