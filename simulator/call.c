@@ -23,8 +23,8 @@
 #include "timeline.h"
 
 static bool ready, forked;
-static bool journalled;                /* the call on its way has a line */
-static const char *name_now = "";
+static _Thread_local bool journalled;  /* the call on its way has a line */
+static _Thread_local const char *name_now = "";
 static unsigned fail_count;
 static _Thread_local cudaError_t last_error;
 _Thread_local void *call_site;

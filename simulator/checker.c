@@ -19,8 +19,10 @@
 
 #define HISTORY 8192                   /* blocks freed last, to name them in reports */
 
-static struct deed now;                /* the call on its way */
-static uint32_t meant;                 /* a node's: the newest block that its pointers can be meant for */
+/* The call on its way: while it waits, other threads make theirs. */
+static _Thread_local struct deed now;
+static _Thread_local uint32_t meant;   /* a node's: the newest block that its pointers can be meant for */
+
 static uint32_t newest_block;
 static struct access *spare;
 static struct history { uint32_t id; const char *address; size_t bytes; struct deed allocated, freed; } history[HISTORY];

@@ -15,10 +15,14 @@ struct line { size_t used; char text[LINE + 16]; };    /* the rest: what ends a 
 bool journal_on;
 static host_file *file;
 static uint64_t lines;
-static struct line call_line, did_line, ignored, *line;
-static struct line *for_call = &call_line;             /* where fields of the call go */
-static time_ns call_start;
-static bool in_call;
+static struct line did_line, ignored;
+
+/* The call on its way is the thread's: while it waits, other threads make theirs. */
+static _Thread_local struct line *call_line;           /* allocated: space for a thread's own variables is scarce */
+static _Thread_local struct line *for_call = &ignored; /* where fields of the call go */
+static _Thread_local struct line *line = &ignored;     /* where fields go now */
+static _Thread_local time_ns call_start;
+static _Thread_local bool in_call;
 static char pairs[100][2];             /* "00" to "99": two digits at a time */
 
 static inline void put(const char *text, size_t length)
@@ -93,15 +97,27 @@ static void write_line(struct line *l, time_ns t)
 
 void journal_quiet(bool quiet)
 {
-    for_call = quiet ? &ignored : &call_line;
+    for_call = quiet || !call_line ? &ignored : call_line;
     ignored.used = 0;
     line = for_call;
+}
+
+/* The thread ends. */
+static void drop_line(void)
+{
+    host_free(call_line);
+    call_line = NULL;
+    for_call = line = &ignored;
 }
 
 void journal_call(const char *name)
 {
     if (!journal_on) return;
-    line = &call_line;
+    if (!call_line) {
+        call_line = host_allocate(sizeof *call_line);
+        host_at_thread_end(drop_line);
+    }
+    line = for_call = call_line;
     line->used = 0;
     in_call = true;
     call_start = clock_now();
@@ -112,11 +128,11 @@ void journal_call(const char *name)
 void journal_call_end(const char *result)
 {
     if (!journal_on || !in_call) return;
-    line = &call_line;
+    line = call_line;
     journal_number("end", clock_now());
     journal_text("result", result);
     in_call = false;
-    write_line(&call_line, call_start);
+    write_line(call_line, call_start);
 }
 
 void journal_drop(void) { in_call = false; }

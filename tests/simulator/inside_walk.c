@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "device.h"
+#include "host.h"
 #include "memory.h"
 #include "pool.h"
 #include "kernels.h"
@@ -154,7 +155,7 @@ static void one_step(void)
     }
 }
 
-static void check(void)
+static void look(void)
 {
     size_t mapped[2] = { 0, 0 };
     for (struct pool *p = pool_first(); p; p = p->next) {
@@ -183,6 +184,14 @@ static void check(void)
         struct place first = memory_find(blocks[i].at), last = memory_find(blocks[i].at + blocks[i].bytes - 1);
         if (first.kind != PLACE_BLOCK || first.chunk != last.chunk || first.room != blocks[i].bytes) wrong("a live block is not found, or not whole");
     }
+}
+
+/* With the lock: a thread of the simulated device goes on with its work when this one is slow. */
+static void check(void)
+{
+    host_lock();
+    look();
+    host_unlock();
 }
 
 int main(int argc, char **argv)
