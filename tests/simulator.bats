@@ -157,6 +157,15 @@ END
             else . end) | .ok and .asked > 50' journal
 }
 
+@test "a call that waits keeps its name and its line in the journal while another thread makes calls" {
+    SIM_JOURNAL=journal program behaviour meanwhile
+    [ "$status" = 0 ]
+    jq -e -s '
+        ([.[] | select(.call == "cudaStreamSynchronize")] | length == 1 and (first | .stream == 1 and .result == "cudaSuccess" and .thread == null))
+        and ([.[] | select(.call == "cudaMemGetInfo")] | length == 50 and all(.[]; .thread != null and .free and .result == "cudaSuccess"))' journal ||
+        miss "The journal has other lines:" "$(jq -c 'select(.call) | [.call, .thread, .stream, .result]' journal | sort | uniq -c)"
+}
+
 # ---- what a program may and may not do ----
 
 @test "the host touches device memory: a sentence, then death by SIGSEGV as on a device" {

@@ -265,6 +265,32 @@ static int threads(int argc, char **argv)
     return 0;
 }
 
+/* Calls while another thread's call waits; then what that waits for comes. */
+static void *other_calls(void *gate)
+{
+    size_t free_bytes = 0, total = 0;
+    for (int i = 0; i < 50; i++) {
+        usleep(2000);
+        cudaMemGetInfo(&free_bytes, &total);
+    }
+    __atomic_store_n((int *)gate, 1, __ATOMIC_RELEASE);
+    return NULL;
+}
+
+static int meanwhile(int argc, char **argv)
+{
+    (void)argc, (void)argv;
+    two_streams();
+    int *gate = (int *)new_gate();
+    pthread_t thread;
+    launch_hold(gate, s);
+    pthread_create(&thread, NULL, other_calls, gate);
+    SAY(cudaStreamSynchronize(s));
+    pthread_join(thread, NULL);
+    SAY(cudaFreeHost(gate));
+    return 0;
+}
+
 /* ---- what is not simulated ---- */
 
 static int unsupported(int argc, char **argv)
@@ -288,7 +314,7 @@ int main(int argc, char **argv)
 {
     static const struct { const char *name; int (*run)(int, char **); } cases[] = {
         { "first", first }, { "fail", fail }, { "seconds", seconds }, { "touch", touch }, { "fork", in_fork }, { "fork-first", fork_first },
-        { "host-function", host_function }, { "legacy", legacy }, { "threads", threads }, { "unsupported", unsupported },
+        { "host-function", host_function }, { "legacy", legacy }, { "threads", threads }, { "meanwhile", meanwhile }, { "unsupported", unsupported },
     };
     setvbuf(stdout, NULL, _IOLBF, 0);
     for (size_t i = 0; argc > 1 && i < sizeof cases / sizeof *cases; i++)
