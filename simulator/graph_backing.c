@@ -102,8 +102,8 @@ void backing_drop(struct backing *b, struct heap *h)
 {
     for (size_t x = 0; x < b->count; x++) {
         struct step *p = b->steps[x];
-        bool mapped = p && heap_is_mapped(h, x * STEP, STEP);        /* not yet, after an upload */
-        if (!p || (mapped && !h->idle_owner[x]) || !is_over(p)) continue;
+        bool mapped = p && heap_is_mapped(h, x * STEP, STEP);        /* if not, no work of this graph uses it: an upload took it, or a launch that failed */
+        if (!p || (mapped && (!h->idle_owner[x] || !is_over(p)))) continue;
         if (mapped) heap_unmap(h, x);
         b->steps[x] = NULL;
         p->graphs--;

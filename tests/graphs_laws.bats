@@ -4,7 +4,7 @@
 load helpers
 
 setup_file() {
-    make -s BACKEND=simulator build/simulator/tests/simulator/inside_graphs
+    make -s BACKEND=simulator build/simulator/tests/simulator/{inside_graphs,graph_refused}
     make -s BACKEND=simulator SANITIZE=address,undefined build/simulator-address-undefined/tests/simulator/{capture_rules,capture_forbidden,graph_rules,graph_memory_rules,graph_changes,location_rules,inside_graphs}
     make -s BACKEND=simulator SANITIZE=thread build/simulator-thread/tests/simulator/{capture_rules,capture_forbidden,graph_rules,graph_memory_rules,graph_changes,location_rules,inside_graphs}
 }
@@ -18,6 +18,15 @@ setup() { unset "${!SIM_@}"; }
         [ "$status" = 0 ] || miss "inside_graphs, seed $seed, under SIM_PACE=$pace:" "$output" || return
         assert_output --regexp '^1000 steps, [1-9][0-9]{2} launches, [1-9][0-9]* refused$'
     done
+}
+
+@test "a launch that finds no memory leaves nothing behind" {
+    SIM_MEMORY=128M LD_LIBRARY_PATH=$ROOT/build/simulator run timeout 20 "$ROOT/build/simulator/tests/simulator/graph_refused"
+    assert_success
+    assert_output "small: cudaSuccess
+large: cudaErrorMemoryAllocation
+reserved while the small one is held: 32 MiB
+reserved at the end: 0 MiB"
 }
 
 @test "the sanitizers find nothing in captures, graphs and other locations" {

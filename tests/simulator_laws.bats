@@ -4,9 +4,9 @@
 load helpers
 
 setup_file() {
-    make -s BACKEND=simulator build/simulator/tests/simulator/{inside_walk,behaviour,flat}
-    make -s BACKEND=simulator SANITIZE=address,undefined build/simulator-address-undefined/tests/simulator/{inside_walk,facts,behaviour}
-    make -s BACKEND=simulator SANITIZE=thread build/simulator-thread/tests/simulator/{inside_walk,behaviour}
+    make -s BACKEND=simulator build/simulator/tests/simulator/{inside_walk,inside_fuzz,behaviour,flat}
+    make -s BACKEND=simulator SANITIZE=address,undefined build/simulator-address-undefined/tests/simulator/{inside_walk,inside_fuzz,facts,behaviour}
+    make -s BACKEND=simulator SANITIZE=thread build/simulator-thread/tests/simulator/{inside_walk,inside_fuzz,behaviour}
 }
 
 setup() { unset "${!SIM_@}"; }
@@ -46,6 +46,23 @@ in_build() {
     SIM_CHECK=on run in_build simulator inside_walk 10000 5
     refute_output --partial "after step"
     assert_output --partial "10000 steps"
+}
+
+@test "random programs that do nothing wrong: every law holds, nobody is accused, each block keeps its value" {
+    local pace
+    for pace in measured instant late random:5; do
+        SIM_PACE=$pace run in_build simulator inside_fuzz 3000 4
+        [ "$status" = 0 ] || complain "inside_fuzz 3000 4, pace $pace:" "$output"
+    done
+    head -c 20000 "$ROOT/build/simulator/libcudart.so.13" >"$BATS_TEST_TMPDIR/bytes"
+    in_build simulator inside_fuzz - <"$BATS_TEST_TMPDIR/bytes" >"$BATS_TEST_TMPDIR/said" 2>&1 || complain "inside_fuzz - <bytes:" "$(cat "$BATS_TEST_TMPDIR/said")"
+    run in_build simulator inside_fuzz 1000 5 100 4
+    [ "$status" = 0 ] || complain "inside_fuzz 1000 5 100 4:" "$output"
+    run in_build simulator-address-undefined inside_fuzz 5000 6 25
+    [ "$status" = 0 ] || complain "address, undefined: inside_fuzz 5000 6 25:" "$output"
+    run in_build simulator-thread inside_fuzz 500 7 100 4
+    [ "$status" = 0 ] || complain "thread: inside_fuzz 500 7 100 4:" "$output"
+    finish
 }
 
 @test "memory stays flat: ten times as many rounds need no more, whatever begins and ends in them" {
