@@ -162,7 +162,7 @@ program:
 	$(call compile,$(LESSON),$(PROGRAM),build/cuda,$(LIBRARY))
 
 $(LIBRARY): $(OBJECTS) simulator/libcudart.map
-	@$(CC) -O2 $(AS_ONE) $(or $(SANITIZER),-Wl$(comma)-z$(comma)defs) -shared -Wl,-soname,libcudart.so.13 -Wl,--version-script=simulator/libcudart.map -pthread -ldl -o $@ $(OBJECTS)
+	@$(CC) -O2 $(AS_ONE) $(or $(SANITIZER),-Wl$(comma)-z$(comma)defs) -shared -Wl,-soname,libcudart.so.13 -Wl,--version-script=simulator/libcudart.map -pthread -ldl -o $@.$$$$ $(OBJECTS) && mv $@.$$$$ $@
 
 $(SIMULATOR)/objects/%.o: simulator/%.c build/cuda/found Makefile
 	@mkdir -p $(@D)

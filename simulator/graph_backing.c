@@ -74,15 +74,12 @@ bool backing_take(struct backing *b, size_t x, const struct stream *s, size_t *g
     }
     struct step *p = b->steps[x];
     if (p && p->launch == launches) return true;             /* another block of this launch is on it */
-    if (p && !may_stay(p, s)) {
-        p->graphs--;
-        b->steps[x] = p = NULL;
-    }
-    if (!p) {
-        p = find_step(b->device, s, grown);
-        if (!p) return false;
-        p->graphs++;
-        b->steps[x] = p;
+    if (!p || !may_stay(p, s)) {
+        struct step *other = find_step(b->device, s, grown);
+        if (!other) return false;
+        if (p) p->graphs--;
+        other->graphs++;
+        b->steps[x] = p = other;
     }
     p->launch = launches;
     return true;
