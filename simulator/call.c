@@ -9,7 +9,7 @@
 
 #include "away.h"
 #include "capture.h"
-#include "checker.h"
+#include "checker_host.h"
 #include "clock.h"
 #include "device.h"
 #include "guard.h"
@@ -37,7 +37,9 @@ static bool judge(const void *address, void *site)
 {
     bool ours = host_has_lock();       /* a call that writes an answer to where the program wants it */
     if (!ours) host_lock();
-    bool go_on = guard_touched(address, ours ? NULL : site);
+    bool go_on = guard_touched(address, ours ? NULL : site) || checker_host_touched(address, ours ? NULL : site);
+    struct place pinned = memory_find(address);
+    go_on |= pinned.kind == PLACE_PINNED && !pinned.pinned->registered;      /* another thread was faster */
     if (!ours) host_unlock();
     if (go_on) return true;
     struct place p = memory_find(address);

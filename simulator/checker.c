@@ -30,15 +30,17 @@ static uint64_t history_count;
 
 void checker_call(const char *name, void *site)
 {
-    checker_node(name, site, 0, 0);
-}
-
-void checker_node(const char *name, void *site, uint32_t launch, uint32_t newest)
-{
-    meant = newest;
     now.call = name;
     now.site = site;
+    now.launch = 0;
+}
+
+void checker_node(const struct deed *launch_call, const char *name, void *site, uint32_t launch, uint32_t newest)
+{
+    checker_call(name, site);
+    meant = newest;
     now.launch = launch;
+    now.launch_site = launch_call->site;
 }
 
 uint32_t checker_newest_block(void) { return newest_block; }
@@ -117,6 +119,8 @@ static const struct history *freed_at(const char *address, uint32_t newest)
     return NULL;
 }
 
+bool checker_was_freed(const void *address) { return freed_at(address, UINT32_MAX); }
+
 /* ---- allocation ---- */
 
 /* The same block, for what the host does with it. */
@@ -131,11 +135,10 @@ void checker_allocated(struct watched b, struct stream *s, uint64_t number)
 
 /* ---- use and free ---- */
 
-/* The block's address was another's before, and the deed does not know of the new owner: it may be meant for the old one. */
-static void note_stale(struct watched b, const struct stream *s, uint64_t number)
+/* The place `at` was another block's before: the call may be meant for that one. */
+static void note_stale(struct watched b, size_t at)
 {
-    if (is_before(&b.watch->allocated, s, number)) return;
-    const struct history *old = freed_at(b.address, UINT32_MAX);
+    const struct history *old = freed_at((const char *)b.address + at, UINT32_MAX);
     if (old) report_note("block %u had this address before, until it was freed. If the call is meant for that one, its pointer is stale.", old->id);
 }
 
@@ -150,8 +153,11 @@ static void tell_overlap(struct watched b, const struct deed *by)
     report_end(b.id);
 }
 
-static void tell_unordered(struct watched b, const struct access *a, struct deed by, const struct stream *s, bool write)
+/* `b`: the block; `a`: what came earlier; `new`: what comes now, in the order of `s`. */
+static void tell_unordered(struct watched b, const struct access *a, const struct access *new, const struct stream *s)
 {
+    struct deed by = new->by;
+    bool write = new->write;
     if (a->by.lane == by.lane && a->by.number == by.number) {
         tell_overlap(b, &by);
         return;
@@ -162,13 +168,13 @@ static void tell_unordered(struct watched b, const struct access *a, struct deed
     report_deed(a->write ? "written" : "read", &a->by);
     report_deed(write ? "written" : "read", &by);
     report_missing_edge(&a->by, &by, s);
-    note_stale(b, s, by.number);
+    if (!is_before(&b.watch->allocated, s, by.number)) note_stale(b, new->from);
     report_end(b.id);
 }
 
-static void tell_free_too_early(struct watched b, const struct access *a, struct deed by, const struct stream *s, bool unused)
+static void tell_free_too_early(struct watched b, const struct access *a, const struct access *new, const struct stream *s)
 {
-    (void)unused;
+    struct deed by = new->by;
     if (!report_begin("free before the use ends", &a->by, &by)) return;
     report_text("%s (%s) frees block %u while %s (%s) may still be using it.", by.call, report_stream(&by), b.id, a->by.call, report_stream(&a->by));
     report_block(b.id, b.bytes, &b.watch->allocated);
@@ -179,26 +185,29 @@ static void tell_free_too_early(struct watched b, const struct access *a, struct
     report_end(b.id);
 }
 
-static void tell_before_allocation(struct watched b, struct deed by, const struct stream *s, bool free)
+static void tell_before_allocation(struct watched b, const struct access *new, const struct stream *s, bool free)
 {
+    struct deed by = new->by;
     const struct deed *allocated = &b.watch->allocated;
     if (!report_begin(free ? "free before allocation" : "use before allocation", allocated, &by)) return;
     report_text("%s (%s) %s block %u, and nothing orders it after the allocation (%s).", by.call, report_stream(&by), free ? "frees" : "uses", b.id, report_stream(allocated));
     report_block(b.id, b.bytes, allocated);
     report_deed(free ? "freed" : "used", &by);
     report_missing_edge(allocated, &by, s);
-    note_stale(b, s, by.number);
+    note_stale(b, new->from);
     report_end(b.id);
 }
 
-/* Tells of each access that conflicts with the deed `by` and does not come before it; true when there is one. */
-static bool accuse(struct watched b, struct deed by, const struct stream *s, size_t from, size_t to, bool write,
-                   void (*tell)(struct watched, const struct access *, struct deed, const struct stream *, bool))
+/* Tells of each access that conflicts with the new one and does not come before it; true when there is one. */
+static bool accuse(struct watched b, const struct access *new, const struct stream *s,
+                   void (*tell)(struct watched, const struct access *, const struct access *, const struct stream *))
 {
     uint32_t told = HOST_LANE;
+    bool ends = tell == tell_free_too_early;                 /* the end of the block concerns a touch of it, too */
     for (const struct access *a = b.watch->accesses; a; a = a->next) {          /* the newest comes first */
-        if ((!write && !a->write) || a->from >= to || from >= a->to || is_before(&a->by, s, by.number)) continue;
-        if (a->by.lane != told) tell(b, a, by, s, write);
+        bool conflict = (new->write || a->write) && a->from < new->to && new->from < a->to;
+        if (!(conflict || ends) || is_before(&a->by, s, new->by.number)) continue;
+        if (a->by.lane != told) tell(b, a, new, s);
         told = a->by.lane;
     }
     return told != HOST_LANE;
@@ -231,19 +240,22 @@ void checker_used(struct watched b, struct stream *s, uint64_t number, size_t fr
     if (!settings.check) return;
     struct watch *w = b.watch;
     struct deed by = deed_of(s, number);
+    struct access new = { NULL, by, from, to, write };
     if (to > b.bytes && report_begin("access outside the allocation", &w->allocated, &by)) {
         report_text("%s (%s) touches bytes %zu to %zu of block %u, which has %zu.", by.call, report_stream(&by), from, to - 1, b.id, b.bytes);
         report_block(b.id, b.bytes, &w->allocated);
         report_deed("used", &by);
-        report_advice("ask for as many bytes as are used, or use fewer. A device notices only what lies outside its 32 MiB steps.");
+        report_advice("ask for as many bytes as are used, or use fewer. A device often does not notice: what lies behind a block is another's, or nobody's.");
+        note_stale(b, from);
         report_end(b.id);
     }
-    bool accused = accuse_stale_node(b, by, from, write) || (w->accesses && accuse(b, by, s, from, to, write, tell_unordered));
-    if (!accused && !is_before(&w->allocated, s, number)) tell_before_allocation(b, by, s, false);
+    bool accused = accuse_stale_node(b, by, from, write) || (w->accesses && accuse(b, &new, s, tell_unordered));
+    if (!accused && !is_before(&w->allocated, s, number)) tell_before_allocation(b, &new, s, false);
     for (struct access **at = &w->accesses; *at;) {
         struct access *a = *at;
         bool covered = from <= a->from && a->to <= to;
-        if (covered && (write || (!a->write && is_before(&a->by, s, number)))) drop(w, at);
+        bool touch = a->from == a->to;
+        if (covered && ((write && !touch) || (!a->write && is_before(&a->by, s, number)))) drop(w, at);
         else at = &a->next;
     }
     remember(w, by, from, to, write);
@@ -251,7 +263,7 @@ void checker_used(struct watched b, struct stream *s, uint64_t number, size_t fr
     if (w->shared) checker_border_used(b, by, s, from, to, write);
 }
 
-void checker_used_nothing(const void *address, size_t bytes, struct stream *s, uint64_t number, bool write, struct watched below)
+void checker_used_nothing(const void *address, size_t bytes, struct stream *s, uint64_t number, bool write, struct watched below, bool of_graph)
 {
     if (!settings.check) return;
     struct deed by = deed_of(s, number);
@@ -266,7 +278,8 @@ void checker_used_nothing(const void *address, size_t bytes, struct stream *s, u
         if (below.watch)
             report_note("block %u starts %zu bytes before the address. Is an offset too large, or counted twice, in ints and in bytes?", below.id,
                         (size_t)((const char *)address - (const char *)below.address));
-        report_advice("use only what cudaMallocAsync or cudaMalloc returned.");
+        report_advice(of_graph ? "the address belongs to an allocation node of a graph: use it behind cudaGraphLaunch, in its stream or one that waits for it, and before it is freed."
+                               : "use only what cudaMallocAsync or cudaMalloc returned.");
     }
     report_end(old ? old->id : 0);
 }
@@ -276,8 +289,9 @@ void checker_used_nothing(const void *address, size_t bytes, struct stream *s, u
 static void check_free(struct watched b, struct stream *s, uint64_t number)
 {
     struct deed by = deed_of(s, number);
-    bool accused = accuse(b, by, s, 0, SIZE_MAX, true, tell_free_too_early);
-    if (!accused && !is_before(&b.watch->allocated, s, number)) tell_before_allocation(b, by, s, true);
+    struct access end = { NULL, by, 0, SIZE_MAX, true };
+    bool accused = accuse(b, &end, s, tell_free_too_early);
+    if (!accused && !is_before(&b.watch->allocated, s, number)) tell_before_allocation(b, &end, s, true);
     if (b.watch->shared) checker_border_freed(b, by, s);
     remember_freed(b, by);
 }

@@ -9,8 +9,8 @@
  * - A host function that has begun has told the host what comes before it in its stream, whether or not the host listened. So a program that
  *   does not listen is accused only where the function begins late (SIM_PACE=late).
  * - A query that answers cudaSuccess has told the host as much as waiting would, whether or not the answer was read.
- * What it does not see at all: loads and stores of the host, except in whole pages of memory that host and device share (guard.h); use by an old
- * pointer that the stream orders after the new owner's allocation, unless a graph has kept it.
+ * What it does not see at all: loads and stores of the host, except in whole pages of memory that host and device share (guard.h) and where they meet a
+ * copy in pinned memory (checker_host.h); use by an old pointer that the stream orders after the new owner's allocation, unless a graph has kept it.
  * What it does not take for an order: the gate of a launch_hold, and what a kernel writes for the host to poll. */
 #ifndef SIM_CHECKER_H
 #define SIM_CHECKER_H
@@ -28,8 +28,9 @@ struct watched {
 
 /* The call on its way; every deed below is its. */
 void checker_call(const char *name, void *site);
-/* The deeds below are those of a node of a graph: of the call that put it there, in this launch. `newest`: what checker_newest_block answered then. */
-void checker_node(const char *name, void *site, uint32_t launch, uint32_t newest);
+/* The deeds below are those of a node of a graph: of the call that put it there, in the launch of this number, made by that call. `newest`: what
+ * checker_newest_block answered when it was put there. */
+void checker_node(const struct deed *launch_call, const char *name, void *site, uint32_t launch, uint32_t newest);
 /* The block allocated last. */
 uint32_t checker_newest_block(void);
 /* The call on its way, to be remembered in a node; only `call` and `site` mean something. */
@@ -39,10 +40,14 @@ struct deed checker_deed(const struct stream *s, uint64_t number);
 
 /* `s` NULL: cudaMalloc and pinned memory, which exist from the call on. `number`: the allocation's place in the stream. */
 void checker_allocated(struct watched b, struct stream *s, uint64_t number);
-/* Work `number` of stream `s` reads or writes [from, to) of the block; `to` may lie beyond its end. */
+/* Work `number` of stream `s` reads or writes [from, to) of the block; `to` may lie beyond its end. An empty range: it only needs the block to be
+ * alive, as a prefetch does. */
 void checker_used(struct watched b, struct stream *s, uint64_t number, size_t from, size_t to, bool write);
-/* The same at an address where no block is alive. `below`: the live block before it, if there is one (else .watch is NULL). */
-void checker_used_nothing(const void *address, size_t bytes, struct stream *s, uint64_t number, bool write, struct watched below);
+/* The same at an address where no block is alive. `below`: the live block before it, if there is one (else .watch is NULL); `of_graph`: the address
+ * belongs to a graph's allocation nodes. */
+void checker_used_nothing(const void *address, size_t bytes, struct stream *s, uint64_t number, bool write, struct watched below, bool of_graph);
+/* Was a block at this address freed, not long ago? */
+bool checker_was_freed(const void *address);
 /* The block is freed in the order of `s`; NULL: by cudaFree, which for a pool's block waits for nothing. */
 void checker_freed(struct watched b, struct stream *s, uint64_t number);
 /* The same for memory whose freeing call waits for the device. */

@@ -4,6 +4,7 @@
 
 #include "call.h"
 #include "capture.h"
+#include "checker.h"
 #include "device.h"
 #include "durations.h"
 #include "handle.h"
@@ -118,7 +119,12 @@ static cudaError_t prefetch(const void *pointer, size_t bytes, struct cudaMemLoc
     if (!e) e = check_target(&location);
     struct stream *s = e ? NULL : call_stream(stream, per_thread);
     if (!e) e = capture_forbid(s);                           /* chosen: no node does this */
-    if (!e) stream_mark(s);
+    if (!e) {
+        size_t at;
+        struct place p = memory_find(pointer);
+        struct watched b = memory_watched(&p, &at);
+        checker_used(b, s, stream_mark(s), at, at, false);
+    }
     return call_end(e);
 }
 

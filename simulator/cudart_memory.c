@@ -6,6 +6,7 @@
 #include "device.h"
 #include "durations.h"
 #include "graph_memory.h"
+#include "host.h"
 #include "journal.h"
 #include "memory.h"
 #include "memory_share.h"
@@ -123,7 +124,10 @@ cudaError_t cudaFreeHost(void *pointer)
 {
     cudaError_t e = CALL("cudaFreeHost", pointer ? COST_FREE_HOST : COST_SMALL);
     struct pinned *p = e || !pointer ? NULL : pinned_at(pointer, false);
-    if (!e && pointer && !p) e = cudaErrorInvalidValue;
+    if (!e && pointer && !p) {
+        if (!host_has_memory(pointer)) checker_freed_nothing(pointer, NULL, REFUSED);
+        e = cudaErrorInvalidValue;
+    }
     if (p) {
         journal_number("block", p->id);
         clock_charge((time_ns)((double)p->bytes / (double)MiB * 86e3));
@@ -151,7 +155,7 @@ cudaError_t cudaHostUnregister(void *pointer)
 {
     cudaError_t e = CALL("cudaHostUnregister", COST_FREE_HOST);
     struct pinned *p = e ? NULL : pinned_at(pointer, true);
-    if (!e && !p) e = cudaErrorHostMemoryNotRegistered;
+    if (!e && !p) e = pinned_at(pointer, false) ? cudaErrorInvalidValue : cudaErrorHostMemoryNotRegistered;      /* measured, both */
     if (p) {
         wait_for_device(&p->watch);
         checker_forgotten(&p->watch);
@@ -179,35 +183,40 @@ cudaError_t cudaHostGetFlags(unsigned int *flags, void *host)
 
 /* ---- memsets and copies ---- */
 
-static cudaError_t memset_on(const char *name, void *to, int value, size_t bytes, cudaStream_t stream, bool per_thread)
+/* The host waits for the stream; the pools do not count it as a synchronise (measured: a blocking cudaMemcpy). */
+static cudaError_t wait_for_copy(struct stream *s, enum copy_wait wait)
+{
+    uint64_t copy = s->last;
+    if (wait == COPY_GOES_ON) return cudaSuccess;
+    timeline_wait(s, copy, call_name());
+    if (wait == COPY_IS_OVER) stream_host_knows(s, copy, false);
+    else stream_host_knows_before(s, copy);
+    return device_faulted();
+}
+
+static cudaError_t memset_on(const char *name, void *to, int value, size_t bytes, cudaStream_t stream, bool per_thread, bool blocking)
 {
     cudaError_t e = call_begin(name, COST_MEMSET);
     journal_number("bytes", bytes);
-    if (!e) e = submit_memset(to, value, bytes, call_stream(stream, per_thread));
+    struct stream *s = e ? NULL : call_stream(stream, per_thread);
+    if (!e) e = submit_memset(to, value, bytes, s);
+    if (!e && blocking && bytes && work_blocking_memset_waits(to)) e = wait_for_copy(s, COPY_IS_OVER);
     return call_end(e);
 }
 
-cudaError_t cudaMemset(void *to, int value, size_t bytes) { return AT(memset_on("cudaMemset", to, value, bytes, 0, false)); }
-EXPORT cudaError_t cudaMemset_ptds(void *to, int value, size_t bytes) { return AT(memset_on("cudaMemset", to, value, bytes, 0, true)); }
-cudaError_t cudaMemsetAsync(void *to, int value, size_t bytes, cudaStream_t stream) { return AT(memset_on("cudaMemsetAsync", to, value, bytes, stream, false)); }
-EXPORT cudaError_t cudaMemsetAsync_ptsz(void *to, int value, size_t bytes, cudaStream_t stream) { return AT(memset_on("cudaMemsetAsync", to, value, bytes, stream, true)); }
-
-/* The host now knows that the stream's work is over; the pools do not count it as a synchronise (measured: a blocking cudaMemcpy). */
-static cudaError_t wait_for_copy(struct stream *s)
-{
-    timeline_wait(s, s->last, call_name());
-    stream_host_knows(s, s->last, false);
-    return device_faulted();
-}
+cudaError_t cudaMemset(void *to, int value, size_t bytes) { return AT(memset_on("cudaMemset", to, value, bytes, 0, false, true)); }
+EXPORT cudaError_t cudaMemset_ptds(void *to, int value, size_t bytes) { return AT(memset_on("cudaMemset", to, value, bytes, 0, true, true)); }
+cudaError_t cudaMemsetAsync(void *to, int value, size_t bytes, cudaStream_t stream) { return AT(memset_on("cudaMemsetAsync", to, value, bytes, stream, false, false)); }
+EXPORT cudaError_t cudaMemsetAsync_ptsz(void *to, int value, size_t bytes, cudaStream_t stream) { return AT(memset_on("cudaMemsetAsync", to, value, bytes, stream, true, false)); }
 
 static cudaError_t copy_async(const char *name, void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind, cudaStream_t stream, bool per_thread, bool peer)
 {
     cudaError_t e = call_begin(name, kind == cudaMemcpyDeviceToDevice ? COST_COPY_ON_DEVICE : COST_COPY);
-    bool wait = false;
+    enum copy_wait wait = COPY_GOES_ON;
     journal_number("bytes", bytes);
     struct stream *s = e ? NULL : call_stream(stream, per_thread);
     if (!e) e = submit_copy(to, from, bytes, kind, s, peer, &wait);
-    if (!e && wait) e = wait_for_copy(s);
+    if (!e) e = wait_for_copy(s, wait);
     return call_end(e);
 }
 
@@ -217,14 +226,11 @@ EXPORT cudaError_t cudaMemcpyAsync_ptsz(void *to, const void *from, size_t bytes
 static cudaError_t copy(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind, bool per_thread)
 {
     cudaError_t e = call_begin("cudaMemcpy", COST_COPY_BLOCKING);
-    bool wait = false;
+    enum copy_wait wait;
     journal_number("bytes", bytes);
     struct stream *s = e ? NULL : call_stream(0, per_thread);
     if (!e) e = submit_copy(to, from, bytes, kind, s, false, &wait);
-    /* documented: from device to device it returns at once; all others return when the copy is over */
-    struct place t = memory_find(to), f = memory_find(from);
-    bool on_device = !e && t.heap && f.heap && !memory_is_hosts(&t) && !memory_is_hosts(&f);
-    if (!e && bytes && !on_device) e = wait_for_copy(s);
+    if (!e && bytes) e = wait_for_copy(s, work_wait_of_blocking_copy(to, from));
     return call_end(e);
 }
 

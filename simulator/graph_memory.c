@@ -307,7 +307,7 @@ void graph_block_allocate(struct graph_block *b, struct stream *s)
 {
     allocate_block(b, s);
     if (!b->freed_early) return;
-    checker_node(b->freed_early_by.call, b->freed_early_by.site, b->freed_early_by.launch, 0);
+    checker_node(&(struct deed){ .site = b->freed_early_by.launch_site }, b->freed_early_by.call, b->freed_early_by.site, b->freed_early_by.launch, 0);
     free_block(b, b->freed_early, b->freed_early_number);
     b->freed_early = NULL;
 }

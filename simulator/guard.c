@@ -124,7 +124,7 @@ static void tell(const struct closed *c, const void *address, void *site)
         [READ] = "host write not ordered after a read", [FREED] = "host access after free",
     };
     static const char *const words[] = { [NOT_ALLOCATED] = "allocated", [WRITTEN] = "written", [READ] = "read", [FREED] = "freed" };
-    struct deed by = { "a load or store", site, -2, HOST_LANE, 0, 0 };
+    struct deed by = { .call = "a load or store", .site = site, .stream = -2, .lane = HOST_LANE };
     if (!report_begin(kinds[c->why], &c->by, &by)) return;
     const char *who = report_stream(&c->by);
     switch (c->why) {

@@ -169,13 +169,23 @@ void *host_slab(size_t bytes)
     return slab;
 }
 
-void *host_pages(size_t bytes)
+void host_free_slab(void *slab, size_t bytes) { munmap(slab, bytes); }
+
+void *host_pages(size_t bytes, char **storage)
 {
-    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    return p == MAP_FAILED ? NULL : p;
+    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED) return NULL;
+    *storage = mremap(p, 0, bytes, MREMAP_MAYMOVE);            /* as in host_reserve_shared */
+    if (*storage != MAP_FAILED) return p;
+    munmap(p, bytes);
+    return NULL;
 }
 
-void host_free_pages(void *p, size_t bytes) { munmap(p, bytes); }
+void host_free_pages(void *p, char *storage, size_t bytes)
+{
+    munmap(p, bytes);
+    munmap(storage, bytes);
+}
 
 /* ---- forks ---- */
 

@@ -40,11 +40,15 @@ void *host_allocate(size_t bytes);     /* zeroed */
 void *host_grow(void *old, size_t bytes);
 void  host_free(void *p);
 /* The same for a great number of records: `bytes` is a power of two from a page on; large pages back it from 2 MiB on, where the machine has
- * them, since random access to small ones costs more than all else. Given back with host_free_pages. */
+ * them, since random access to small ones costs more than all else. */
 void *host_slab(size_t bytes);
-/* Page-aligned memory for the program (pinned host memory); NULL when there is none. */
-void *host_pages(size_t bytes);
-void  host_free_pages(void *p, size_t bytes);
+void  host_free_slab(void *slab, size_t bytes);
+/* Page-aligned memory for the program (pinned host memory), and the same bytes at a second place, the storage, which is always open; NULL when
+ * there is none. */
+void *host_pages(size_t bytes, char **storage);
+void  host_free_pages(void *p, char *storage, size_t bytes);
+/* Is there memory at this address, of whatever kind? */
+bool  host_has_memory(const void *address);
 
 /* One lock guards the whole simulation. It is held from the start of each call to its end. */
 void host_lock(void);
@@ -55,7 +59,7 @@ void host_sleep(unsigned microseconds);
 void host_wake(void);
 /* A small number for the calling thread: 0 for the first that made a call, then 1, 2, ... */
 int  host_thread(void);
-/* Starts a thread that runs body(argument) with all signals blocked. Ends the process with a sentence when it cannot. */
+/* Starts a thread that runs body(argument) with all signals blocked but those of bad addresses. Ends the process with a sentence when it cannot. */
 void host_start_thread(void (*body)(void *), void *argument);
 /* Calls leave(), with the lock held, when the calling thread ends; also in other threads that have said so of any function. At most four functions. */
 void host_at_thread_end(void (*leave)(void));

@@ -2,25 +2,47 @@
 #define _GNU_SOURCE
 #include "host.h"
 
+#include <dlfcn.h>
+#include <execinfo.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
 #include <ucontext.h>
 
 static bool (*judge_address)(const void *address, void *site);
 static struct sigaction before_us[2];
 
-/* What follows the instruction that was interrupted begins here, or behind; as a return address would say it. */
-static void *instruction(void *context)
+bool host_has_memory(const void *address)
+{
+    unsigned char there;
+    return !mincore((void *)((uintptr_t)address & ~(uintptr_t)4095), 1, &there);
+}
+
+static bool is_of_program(const void *code)
+{
+    Dl_info here, program;
+    return dladdr(code, &here) && dladdr((void *)getauxval(AT_ENTRY), &program) && here.dli_fbase == program.dli_fbase;
+}
+
+/* Where in the program it happened, as a return address would say it: the instruction that was interrupted, or the call of the library that this one is in. */
+static void *site_of(void *context)
 {
     const ucontext_t *c = context;
+    void *frames[32];
 #if defined __x86_64__
-    return (char *)c->uc_mcontext.gregs[REG_RIP] + 1;
+    char *here = (char *)c->uc_mcontext.gregs[REG_RIP];
 #elif defined __aarch64__
-    return (char *)c->uc_mcontext.pc + 1;
+    char *here = (char *)c->uc_mcontext.pc;
 #else
+    char *here = NULL;
     (void)c;
-    return (char *)0 + 1;
 #endif
+    if (is_of_program(here)) return here + 1;
+    int count = backtrace(frames, 32);
+    for (int i = 0; i < count; i++)
+        if (is_of_program(frames[i])) return frames[i];
+    return here + 1;
 }
 
 static void bad_address(int number, siginfo_t *information, void *context)
@@ -28,7 +50,7 @@ static void bad_address(int number, siginfo_t *information, void *context)
     static _Thread_local volatile sig_atomic_t inside;
     if (!inside && information->si_code > 0) {
         inside = 1;
-        if (judge_address(information->si_addr, instruction(context))) {
+        if (judge_address(information->si_addr, site_of(context))) {
             inside = 0;
             return;
         }
@@ -45,6 +67,8 @@ static void bad_address(int number, siginfo_t *information, void *context)
 void host_on_bad_address(bool (*judge)(const void *address, void *site))
 {
     struct sigaction ours;
+    void *frame;
+    (void)backtrace(&frame, 1);        /* its first call loads a library, which a signal handler may not */
     memset(&ours, 0, sizeof ours);
     judge_address = judge;
     ours.sa_sigaction = bad_address;

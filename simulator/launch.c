@@ -131,13 +131,13 @@ static cudaError_t do_task(const struct task *t, struct stream *s)
     return cudaSuccess;
 }
 
-static void run_node(struct plan *p, struct stream *s)
+static void run_node(struct plan *p, struct stream *s, const struct deed *call)
 {
     if (!p->is_enabled) {
         stream_mark(s);
         return;
     }
-    checker_node(p->task.call, p->task.site, launches, p->task.newest);
+    checker_node(call, p->task.call, p->task.site, launches, p->task.newest);
     if (!do_task(&p->task, s)) return;
     /* a GPU finds out when the node runs; what it would find is known now (chosen: always a fault) */
     host_say("illegal address: a node of a graph (%s) touches memory that is not there, or not all of it, when the graph is launched.", p->task.call);
@@ -170,7 +170,7 @@ cudaError_t exec_upload(struct exec *x, struct stream *s)
 }
 
 /* The nodes, on the launch's stream and its branches. */
-static void run_nodes(struct exec *x, struct stream *trunk)
+static void run_nodes(struct exec *x, struct stream *trunk, const struct deed *call)
 {
     struct stream **lanes = host_allocate(x->lanes * sizeof(struct stream *));
     struct record *start = NULL;       /* what comes before the nodes that are not on the trunk */
@@ -182,7 +182,7 @@ static void run_nodes(struct exec *x, struct stream *trunk)
         if (!s) s = lanes[p->lane] = p->lane == 0 && p->task.device == trunk->device ? trunk : stream_branch(trunk, p->task.device);
         if (p->is_root && s != trunk) stream_wait(s, start);
         for (size_t k = 0; k < p->before_count; k++) stream_wait(s, x->plans[p->before[k]].record);
-        run_node(p, s);
+        run_node(p, s, call);
         if (p->is_waited_for || (p->is_last && s != trunk)) p->record = stream_record(s);
     }
     for (size_t i = 0; i < x->count; i++) {
@@ -213,13 +213,13 @@ cudaError_t exec_launch(struct exec *x, struct stream *s)
     for (size_t i = 0; i < x->block_count; i++)              /* documented: as if cudaFreeAsync were called for each that is left */
         if (x->blocks[i]->chunk) graph_block_free(x->blocks[i], s);
     if (graph_memory_back(x->blocks, x->block_count, s)) {
-        run_nodes(x, s);
+        run_nodes(x, s, &call);
         x->last = stream_record(s);
         graph_memory_launched(x->blocks, x->block_count, s);
     } else {
         e = cudaErrorMemoryAllocation;
     }
-    checker_node(call.call, call.site, 0, 0);
+    checker_call(call.call, call.site);
     journal_quiet(false);
     return e;
 }

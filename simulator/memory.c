@@ -2,6 +2,7 @@
  * (blocks of at most 1 MiB share a granule, larger ones take whole granules, a granule goes back with its last block). */
 #include "memory.h"
 
+#include "checker_host.h"
 #include "clock.h"
 #include "device.h"
 #include "durations.h"
@@ -65,6 +66,7 @@ struct watched memory_watched(struct place *p, size_t *at)
 struct watched memory_below(const struct place *p)
 {
     const struct chunk *below = NULL;
+    if (!p->heap) return (struct watched){ .watch = NULL };
     for (const struct chunk *c = p->heap->first; c && c->offset <= p->offset; c = c->next)
         if (c->live) below = c;
     if (!below) return (struct watched){ .watch = NULL };
@@ -150,27 +152,28 @@ void memory_free(struct place *p)
 
 /* ---- pinned host memory ---- */
 
-static struct pinned *add_pin(char *base, size_t bytes, unsigned flags, bool registered)
+static struct pinned *add_pin(char *base, char *storage, size_t bytes, unsigned flags, bool registered)
 {
     struct pinned *p = host_allocate(sizeof *p);
-    *p = (struct pinned){ .base = base, .bytes = bytes, .flags = flags, .registered = registered, .id = memory_new_id(), .device = device_current(), .next = pins };
+    *p = (struct pinned){ .base = base, .storage = storage, .bytes = bytes, .flags = flags, .registered = registered, .id = memory_new_id(), .device = device_current(), .next = pins };
     pins = p;
     return p;
 }
 
 struct pinned *memory_pin_new(size_t bytes, unsigned flags)
 {
-    char *base = host_pages(bytes);
-    return base ? add_pin(base, bytes, flags, false) : NULL;
+    char *storage, *base = host_pages(bytes, &storage);
+    return base ? add_pin(base, storage, bytes, flags, false) : NULL;
 }
 
-struct pinned *memory_pin(void *base, size_t bytes, unsigned flags) { return add_pin(base, bytes, flags, true); }
+struct pinned *memory_pin(void *base, size_t bytes, unsigned flags) { return add_pin(base, base, bytes, flags, true); }
 
 void memory_unpin(struct pinned *p)
 {
     for (struct pinned **at = &pins; *at; at = &(*at)->next)
         if (*at == p) { *at = p->next; break; }
-    if (!p->registered) host_free_pages(p->base, p->bytes);
+    checker_host_forget(p->base);
+    if (!p->registered) host_free_pages(p->base, p->storage, p->bytes);
     host_free(p);
 }
 

@@ -8,6 +8,7 @@
 /* Pinned host memory: from cudaMallocHost / cudaHostAlloc, or registered. */
 struct pinned {
     char          *base;
+    char          *storage;            /* the same bytes, where no guard concerns them (checker_host.h); registered: base */
     size_t         bytes;
     unsigned       flags;
     bool           registered;
@@ -35,7 +36,7 @@ struct place memory_find(const void *address);
 uint32_t memory_block(const struct place *p);
 /* The place's block (it has one) as the checker names it; the offset in it, if asked for. */
 struct watched memory_watched(struct place *p, size_t *at);
-/* For a place in a heap: the live block that starts last at or before it; .watch NULL when there is none. Slow: for reports. */
+/* The live block of the place's heap that starts last at or before it; .watch NULL when there is none. Slow: for reports. */
 struct watched memory_below(const struct place *p);
 /* A number for a new allocation, whatever kind. */
 uint32_t memory_new_id(void);

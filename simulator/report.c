@@ -59,9 +59,10 @@ void report_text(const char *format, ...)
     va_end(arguments);
 }
 
+#define BUFFER 384
 static char *next_buffer(void)
 {
-    static char buffers[16][128];
+    static char buffers[16][BUFFER];
     static unsigned next;
     return buffers[next++ % 16];
 }
@@ -72,7 +73,7 @@ static const char *stream_name(const struct deed *d)
     if (d->stream == -1) return "the per-thread stream";
     if (d->stream == -2) return "the host";
     char *buffer = next_buffer();
-    snprintf(buffer, 128, "stream %d", d->stream);
+    snprintf(buffer, BUFFER, "stream %d", d->stream);
     return buffer;
 }
 
@@ -80,24 +81,28 @@ const char *report_stream(const struct deed *d)
 {
     if (!d->launch) return stream_name(d);
     char *buffer = next_buffer();
-    snprintf(buffer, 128, "graph launch %u in %s", d->launch, stream_name(d));
+    snprintf(buffer, BUFFER, "graph launch %u in %s", d->launch, stream_name(d));
     return buffer;
 }
 
 /* Where a call stands. The places of one report are looked up once each: looking up takes milliseconds. */
-static const char *place_of(const struct deed *d)
+static const char *place_of(void *site)
 {
     static struct { void *site; char text[256]; } known[16];
     static unsigned next;
     for (unsigned i = 0; i < 16; i++)
-        if (known[i].site == d->site && known[i].text[0]) return known[i].text;
+        if (known[i].site == site && known[i].text[0]) return known[i].text;
     unsigned i = next++ % 16;
-    known[i].site = d->site;
-    host_source_line(d->site, known[i].text, sizeof known[i].text);
+    known[i].site = site;
+    host_source_line(site, known[i].text, sizeof known[i].text);
     return known[i].text;
 }
 
-void report_deed(const char *what, const struct deed *d) { add("\n  %-10s %s, %s, at %s", what, d->call, report_stream(d), place_of(d)); }
+void report_deed(const char *what, const struct deed *d)
+{
+    add("\n  %-10s %s, %s, at %s", what, d->call, report_stream(d), place_of(d->site));
+    if (d->launch) add(", launched at %s", place_of(d->launch_site));
+}
 
 void report_block(uint32_t id, size_t bytes, const struct deed *allocated)
 {
@@ -111,21 +116,23 @@ static const char *stream_in_code(const struct deed *d)
     return d->stream == 0 ? "cudaStreamLegacy" : d->stream == -1 ? "cudaStreamPerThread" : stream_name(d);
 }
 
-/* What the program called to have it done. */
+/* What the program called to have it done, and where. */
 static const char *call_in_words(const struct deed *d)
 {
-    if (!d->launch) return d->call;
     char *buffer = next_buffer();
-    snprintf(buffer, 128, "the cudaGraphLaunch that runs %s", d->call);
+    if (d->launch) snprintf(buffer, BUFFER, "the cudaGraphLaunch that runs %s (%s)", d->call, place_of(d->launch_site));
+    else snprintf(buffer, BUFFER, "%s (%s)", d->call, place_of(d->site));
     return buffer;
 }
+
+static bool is_cudaMemcpy(const struct deed *d) { return !strcmp(d->call, "cudaMemcpy"); }
 
 void report_missing_edge(const struct deed *earlier, const struct deed *later, const struct stream *s)
 {
     const char *first = stream_name(earlier), *second = stream_name(later);
     if (!s) {
-        add("\n  Missing:   the host has not waited for %s.\n  To do:     cudaStreamSynchronize(%s) between %s (%s) and %s (%s).",
-            earlier->call, stream_in_code(earlier), call_in_words(earlier), place_of(earlier), call_in_words(later), place_of(later));
+        add("\n  Missing:   the host has not waited for %s.\n  To do:     cudaStreamSynchronize(%s) between %s and %s.",
+            earlier->call, stream_in_code(earlier), call_in_words(earlier), call_in_words(later));
         return;
     }
     if (earlier->launch && earlier->launch == later->launch) {
@@ -138,22 +145,26 @@ void report_missing_edge(const struct deed *earlier, const struct deed *later, c
     if (earlier->stream == -1 && later->stream == -1)
         add("\n  Missing:   nothing orders the two: cudaStreamPerThread is another stream in each thread.");
     else if (by_event > by_host)
-        add("\n  Missing:   %s waits for %s, but only up to a place before %s (%s):\n             the event was recorded too early, or the wait came before it was recorded anew.",
-            second, first, call_in_words(earlier), place_of(earlier));
-    else if (by_host)
+        add("\n  Missing:   %s waits for %s, but only up to a place before %s:\n             the event was recorded too early, or the wait came before it was recorded anew.",
+            second, first, call_in_words(earlier));
+    else if (by_host && !is_cudaMemcpy(earlier))
         add("\n  Missing:   nothing makes %s wait for %s. The host has waited for %s, but before that call.", second, earlier->call, first);
     else
         add("\n  Missing:   nothing makes %s wait for %s.", second, first);
-    add("\n  To do:     cudaEventRecord(event, %s) after %s (%s), then\n             cudaStreamWaitEvent(%s, event, 0) before %s (%s).",
-        stream_in_code(earlier), call_in_words(earlier), place_of(earlier), stream_in_code(later), call_in_words(later), place_of(later));
+    add("\n  To do:     cudaEventRecord(event, %s) after %s, then\n             cudaStreamWaitEvent(%s, event, 0) before %s.",
+        stream_in_code(earlier), call_in_words(earlier), stream_in_code(later), call_in_words(later));
     bool legacy = earlier->stream == 0 || later->stream == 0;
     if (legacy && (s->kind == STREAM_NON_BLOCKING || stream_of_lane(earlier->lane)->kind == STREAM_NON_BLOCKING))
         report_note("the legacy stream and a stream made with cudaStreamNonBlocking do not wait for each other.");
+    if (is_cudaMemcpy(earlier))        /* documented: CUDA Runtime API, "API synchronization behavior" */
+        report_note("from pageable memory, cudaMemcpy may be back before the bytes have arrived; from device to device, it does not wait at all.");
 }
 
 void report_late_use(const struct deed *freed, const struct deed *used)
 {
-    add("\n  To do:     call %s (%s) after %s (%s)", freed->call, place_of(freed), freed->launch == used->launch ? used->call : call_in_words(used), place_of(used));
+    bool one_launch = freed->launch && freed->launch == used->launch;
+    if (one_launch) add("\n  To do:     call %s (%s) after %s (%s)", freed->call, place_of(freed->site), used->call, place_of(used->site));
+    else add("\n  To do:     call %s after %s", call_in_words(freed), call_in_words(used));
     if (freed->lane == HOST_LANE) add(", when the host has waited for %s.", report_stream(used));
     else if (freed->lane == used->lane) add(".");
     else add(", and make %s wait for %s first:\n             cudaEventRecord(event, %s), then cudaStreamWaitEvent(%s, event, 0).",

@@ -259,15 +259,20 @@ void stream_wait(struct stream *s, struct record *r)
 
 /* ---- what the host knows ---- */
 
-static void (*listeners[2])(void);     /* the border, the guard */
+static void (*listeners[3])(void);     /* the border, the two guards; each asks as often as it likes */
+static unsigned listener_count;
 
-void stream_on_host_learned(void (*listener)(void)) { listeners[listeners[0] != NULL] = listener; }
+void stream_on_host_learned(void (*listener)(void))
+{
+    for (unsigned i = 0; i < listener_count; i++)
+        if (listeners[i] == listener) return;
+    listeners[listener_count++] = listener;
+}
 
 static void host_learned(void)
 {
     host_version++;
-    for (int i = 0; i < 2; i++)
-        if (listeners[i]) listeners[i]();
+    for (unsigned i = 0; i < listener_count; i++) listeners[i]();
 }
 
 static void host_learns(const struct order *from, uint32_t lane, uint64_t number)
@@ -292,6 +297,8 @@ void stream_host_knows(struct stream *s, uint64_t number, bool waited)
     }
     if (!order_covers(&host_known, s->lane, number)) host_learns(&s->known.everything, s->lane, number);
 }
+
+void stream_host_knows_before(struct stream *s, uint64_t number) { host_learns(&s->known.everything, s->lane, number - 1); }
 
 void record_host_knows(struct record *r, bool waited)
 {

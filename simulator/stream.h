@@ -130,7 +130,9 @@ void stream_wait(struct stream *s, struct record *r);
 
 /* The host now knows that all work of the stream up to `number` is over: by waiting (synchronised), or by asking. */
 void stream_host_knows(struct stream *s, uint64_t number, bool waited);
-/* The same for a record, with all that was known there. */
+/* The host now knows what comes before work `number` of the stream, and nothing of that work. */
+void stream_host_knows_before(struct stream *s, uint64_t number);
+/* As stream_host_knows, for a record, with all that was known there. */
 void record_host_knows(struct record *r, bool waited);
 /* The host learns what another process told it. */
 void stream_host_hears(const struct order *told);

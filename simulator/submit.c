@@ -54,10 +54,10 @@ cudaError_t submit_memset(void *to, int value, size_t bytes, struct stream *s)
     return cudaSuccess;
 }
 
-cudaError_t submit_copy(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind, struct stream *s, bool peer, bool *wait)
+cudaError_t submit_copy(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind, struct stream *s, bool peer, enum copy_wait *wait)
 {
     cudaError_t e = capture_check(s);
-    *wait = false;
+    *wait = COPY_GOES_ON;
     if (e || !bytes) return e;
     if (!s->capturing) return work_copy(to, from, bytes, kind, s, peer, wait);
     struct task t = { .kind = TASK_COPY, .device = s->device, .to = to, .from = from, .direction = kind, .peer = peer, .count = bytes };

@@ -6,7 +6,7 @@
 #include "work.h"
 
 cudaError_t submit_memset(void *to, int value, size_t bytes, struct stream *s);
-cudaError_t submit_copy(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind, struct stream *s, bool peer, bool *wait);
+cudaError_t submit_copy(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind, struct stream *s, bool peer, enum copy_wait *wait);
 cudaError_t submit_fill(int *data, int value, size_t count, struct stream *s);
 cudaError_t submit_add(int *data, int value, size_t count, struct stream *s);
 cudaError_t submit_hold(const volatile int *open, struct stream *s);

@@ -13,6 +13,7 @@ struct deed {
     uint32_t    lane;
     uint64_t    number;
     uint32_t    launch;                /* number of the graph launch that did it; 0: the call itself */
+    void       *launch_site;           /* where that launch stands */
 };
 
 struct access {

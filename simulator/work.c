@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "checker.h"
+#include "checker_host.h"
 #include "clock.h"
 #include "device.h"
 #include "durations.h"
@@ -21,7 +21,9 @@ static char *storage(const void *address)
 {
     struct pool *pool;
     struct heap *h = space_find(address, &pool);
-    return h ? space_storage(h, (size_t)((const char *)address - h->base)) : (char *)address;
+    if (h) return space_storage(h, (size_t)((const char *)address - h->base));
+    struct place p = memory_find(address);
+    return p.kind == PLACE_PINNED ? p.pinned->storage + (p.pinned->bytes - p.room) : (char *)address;
 }
 
 /* The same for an effect that runs long after its check: the host's memory may have gone back meanwhile, by cudaFree of a pool's block. NULL: a fault. */
@@ -51,9 +53,10 @@ static bool is_allowed(const struct place *p, size_t bytes, int device, bool cop
     return peer || (copy && p->heap && !p->pool) || (memory_reachable(p, device) && (!copy || memory_reachable(p, device_current())));
 }
 
-/* Was the place freed, or never allocated? */
-static bool is_nobodys(const struct place *p)
+/* Was the place freed, or never allocated? Freed pinned memory is an address of the host where nothing is. */
+static bool is_nobodys(const struct place *p, const void *address)
 {
+    if (p->kind == PLACE_PAGEABLE) return !host_has_memory(address) && checker_was_freed(address);
     return p->kind == PLACE_UNUSED || (p->kind == PLACE_BLOCK && p->chunk->leaving);
 }
 
@@ -61,16 +64,26 @@ static bool is_nobodys(const struct place *p)
 static void used(struct place *p, const void *address, size_t bytes, const struct op *op, bool write)
 {
     size_t at = 0;
-    if (is_nobodys(p)) checker_used_nothing(address, bytes, op->stream, op->number, write, memory_below(p));
-    if (is_nobodys(p) || p->kind == PLACE_PAGEABLE) return;
+    if (is_nobodys(p, address)) checker_used_nothing(address, bytes, op->stream, op->number, write, memory_below(p), p->pool && p->pool->graph);
+    if (is_nobodys(p, address) || p->kind == PLACE_PAGEABLE) return;
     struct watched b = memory_watched(p, &at);
     checker_used(b, op->stream, op->number, at, at + bytes, write);
+}
+
+/* The same for a copy or a memset, which the host must wait for before it touches its side. */
+static void used_and_guarded(struct place *p, const void *address, size_t bytes, const struct op *op, bool write)
+{
+    size_t at;
+    used(p, address, bytes, op, write);
+    if (p->kind != PLACE_PINNED || p->pinned->registered) return;
+    struct watched b = memory_watched(p, &at);
+    checker_host_pending(b, op->stream, op->number, at, at + bytes, write);
 }
 
 /* A call that is refused because its memory was freed is an error of the program all the same. */
 static cudaError_t refuse(const struct place *p, const void *address, size_t bytes, struct stream *s, bool write)
 {
-    if (is_nobodys(p)) checker_used_nothing(address, bytes, s, s->last + 1, write, memory_below(p));
+    if (is_nobodys(p, address)) checker_used_nothing(address, bytes, s, s->last + 1, write, memory_below(p), p->pool && p->pool->graph);
     return cudaErrorInvalidValue;
 }
 
@@ -85,7 +98,7 @@ static void effect_memset(struct op *op)
 static void queue_memset(struct place *p, void *to, int value, size_t bytes, void (*effect)(struct op *), struct stream *s)
 {
     struct op *op = stream_enqueue(s, OP_WORK, clock_pace(work_time(WORK_MEMSET, WORK_MEMSET_GIB, bytes)));
-    used(p, to, bytes, op, true);
+    used_and_guarded(p, to, bytes, op, true);
     op->name = "memset";
     op->effect = effect;
     op->to = to;
@@ -137,9 +150,9 @@ static const char *copy_direction(const struct place *to, const struct place *fr
     return is_on_device(from) ? "DeviceToHost" : "HostToHost";
 }
 
-cudaError_t work_copy(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind, struct stream *s, bool peer, bool *wait)
+cudaError_t work_copy(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind, struct stream *s, bool peer, enum copy_wait *wait)
 {
-    if (wait) *wait = false;
+    if (wait) *wait = COPY_GOES_ON;
     if ((unsigned)kind > cudaMemcpyDefault) return cudaErrorInvalidMemcpyDirection;
     if (!bytes) return cudaSuccess;
     if (!to || !from) return cudaErrorInvalidValue;
@@ -147,14 +160,15 @@ cudaError_t work_copy(void *to, const void *from, size_t bytes, enum cudaMemcpyK
     journal_text("kind", copy_direction(&t, &f));
     journal_number("block", t.heap || !f.heap ? memory_block(&t) : memory_block(&f));
     if (t.heap && f.heap) journal_number("source_block", memory_block(&f));
-    if (!is_allowed(&t, bytes, s->device, true, peer)) return refuse(&t, to, bytes, s, true);
-    if (!is_allowed(&f, bytes, s->device, true, peer)) return refuse(&f, from, bytes, s, false);
-    if (!kind_allows(kind, &t, &f)) return cudaErrorInvalidValue;
     bool to_pageable = is_pageable(&t, s->device), from_pageable = is_pageable(&f, s->device);
+    /* chosen: freed pinned memory is refused; a real driver dies of SIGSEGV here (measured) */
+    if (!is_allowed(&t, bytes, s->device, true, peer) || (to_pageable && is_nobodys(&t, to))) return refuse(&t, to, bytes, s, true);
+    if (!is_allowed(&f, bytes, s->device, true, peer) || (from_pageable && is_nobodys(&f, from))) return refuse(&f, from, bytes, s, false);
+    if (!kind_allows(kind, &t, &f)) return cudaErrorInvalidValue;
     bool staged = wait && from_pageable && is_on_device(&t) && bytes <= STAGED_MAX;
     struct op *op = stream_enqueue(s, OP_WORK, clock_pace(copy_time(&t, &f, bytes)));
-    if (!staged) used(&f, from, bytes, op, false);
-    used(&t, to, bytes, op, true);
+    if (!staged) used_and_guarded(&f, from, bytes, op, false);
+    used_and_guarded(&t, to, bytes, op, true);
     op->name = "copy";
     op->effect = effect_copy;
     op->to = to;
@@ -162,13 +176,28 @@ cudaError_t work_copy(void *to, const void *from, size_t bytes, enum cudaMemcpyK
     op->bytes = bytes;
     op->block = t.heap || !f.heap ? memory_block(&t) : memory_block(&f);
     if (!wait) return cudaSuccess;
-    if (staged) {
+    if (!t.heap && !f.heap) {
+        *wait = COPY_IS_OVER;          /* documented and measured: from the host to the host; but not where one side is a pool's or managed (measured) */
+    } else if (staged) {
         op->staged = host_allocate(bytes);
         memcpy(op->staged, storage(from), bytes);
     } else if (to_pageable || from_pageable) {
-        *wait = true;
+        *wait = to_pageable ? COPY_IS_OVER : COPY_IS_STAGED;
     }
     return cudaSuccess;
+}
+
+enum copy_wait work_wait_of_blocking_copy(const void *to, const void *from)
+{
+    struct place t = memory_find(to), f = memory_find(from);
+    if (t.heap && f.heap && !t.heap->shared && !f.heap->shared) return COPY_GOES_ON;
+    return t.heap && !t.heap->shared && f.kind == PLACE_PAGEABLE ? COPY_IS_STAGED : COPY_IS_OVER;
+}
+
+bool work_blocking_memset_waits(const void *to)
+{
+    struct place p = memory_find(to);
+    return p.kind == PLACE_PINNED || (p.heap && p.heap->shared);
 }
 
 bool work_allows(const void *address, size_t bytes, int device, bool copy, bool peer)
@@ -190,7 +219,7 @@ static char *reach(struct op *op, const char *what)
 {
     struct place p = memory_find(op->to);
     const char *why = NULL;
-    if (p.kind == PLACE_PINNED && op->bytes <= p.room) return op->to;
+    if (p.kind == PLACE_PINNED && op->bytes <= p.room) return storage(op->to);
     if (p.kind == PLACE_PINNED) why = "is pinned memory of the host, but ends before the range does";
     else if (p.kind == PLACE_PAGEABLE) why = "is memory of the host that is not pinned";
     else if (!memory_reachable(&p, op->stream->device)) why = p.heap->shared ? "is in a pool of the host that this device has no access to (cudaMemPoolSetAccess)" : "is memory of a device that this one has no access to";

@@ -14,9 +14,20 @@ cudaError_t work_memset(void *to, int value, size_t bytes, struct stream *s);
  * address is a fault when it runs. */
 void work_memset_node(void *to, int value, unsigned element, size_t count, struct stream *s);
 
-/* Copies. `peer`: cudaMemcpyPeerAsync, which needs no access rights. `wait` is set when the call must wait for the stream (pageable
- * memory on the host's side); NULL: nobody can wait, and pageable memory is read when the copy runs. */
-cudaError_t work_copy(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind, struct stream *s, bool peer, bool *wait);
+/* What the host knows of a copy when the call is back. Documented (CUDA Runtime API, "API synchronization behavior"); measured: which calls wait
+ * (tests/facts/probe-waits.txt, probe-host.txt). */
+enum copy_wait {
+    COPY_GOES_ON,                      /* nothing: it is queued */
+    COPY_IS_STAGED,                    /* what came before it is over, and its pageable source may be changed; the bytes may arrive later (documented) */
+    COPY_IS_OVER
+};
+
+/* Copies. `peer`: cudaMemcpyPeerAsync, which needs no access rights. `wait`: what an asynchronous call must wait for; NULL: nobody can wait,
+ * and pageable memory is read when the copy runs. */
+cudaError_t work_copy(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind, struct stream *s, bool peer, enum copy_wait *wait);
+/* What cudaMemcpy waits for; does cudaMemset wait? Not on a device's own memory (documented). */
+enum copy_wait work_wait_of_blocking_copy(const void *to, const void *from);
+bool work_blocking_memset_waits(const void *to);
 
 /* A kernel of kernels.h over `count` ints. Nothing about memory is checked at the call: a bad address is a fault when the kernel runs. */
 cudaError_t work_fill(int *data, int value, size_t count, struct stream *s);

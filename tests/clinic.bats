@@ -13,7 +13,7 @@ EXPECTED='
 02_stash         3 write not ordered after a read
 03_barrier       3 read not ordered after a write
 04_two_threads   3 unordered writes
-05_staging       1 none
+05_staging       3 host write not ordered after a read
 06_short_lived   3 cudaFreeAsync was given a stream that is destroyed
 07_fork          3 free before the use ends
 08_two_graphs    3 use after free

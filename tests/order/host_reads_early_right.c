@@ -13,9 +13,9 @@ int main(void)
 
     CHECK(cudaMallocAsync((void **)&data, sizeof(int), a));
     CHECK(launch_fill(data, 42, 1, a));
-    CHECK(cudaMemcpyAsync(result, data, sizeof(int), cudaMemcpyDeviceToHost, a));
+    CHECK(cudaMemcpyAsync(result, data, sizeof(int), cudaMemcpyDeviceToHost, a));   /* one */
     CHECK(cudaStreamSynchronize(a));
-    printf("%d\n", *result);
+    printf("%d\n", *result);                            /* other */
     CHECK(cudaFreeAsync(data, a));
     CHECK(cudaStreamSynchronize(a));
     CHECK(cudaFreeHost(result));

@@ -1,6 +1,6 @@
-/* The host reads a pinned buffer before the copy to it is over. The checker does not see what the host loads; the
- * value shows it. A copy that comes late has not changed the buffer: it prints 0, always under SIM_PACE=late.
- * Kind: none
+/* The host reads a pinned buffer before the copy to it is over. A copy that comes late has not changed the buffer: it
+ * prints 0, always under SIM_PACE=late.
+ * Kind: host access not ordered after a write
  * Late: 0 */
 #include "kernels.h"
 #include "workbook.h"
@@ -15,8 +15,8 @@ int main(void)
 
     CHECK(cudaMallocAsync((void **)&data, sizeof(int), a));
     CHECK(launch_fill(data, 42, 1, a));
-    CHECK(cudaMemcpyAsync(result, data, sizeof(int), cudaMemcpyDeviceToHost, a));
-    printf("%d\n", *result);
+    CHECK(cudaMemcpyAsync(result, data, sizeof(int), cudaMemcpyDeviceToHost, a));   /* one */
+    printf("%d\n", *result);                            /* other */
     CHECK(cudaFreeAsync(data, a));
     CHECK(cudaStreamSynchronize(a));
     CHECK(cudaFreeHost(result));

@@ -12,9 +12,9 @@ int main(void)
     CHECK(cudaMalloc((void **)&data, sizeof(int)));
 
     *buffer = 1;
-    CHECK(cudaMemcpyAsync(data, buffer, sizeof(int), cudaMemcpyHostToDevice, a));
+    CHECK(cudaMemcpyAsync(data, buffer, sizeof(int), cudaMemcpyHostToDevice, a));   /* one */
     CHECK(cudaStreamSynchronize(a));
-    *buffer = 2;
+    *buffer = 2;                                        /* other */
     CHECK(cudaMemcpy(&result, data, sizeof result, cudaMemcpyDeviceToHost));
     printf("%d\n", result);
     CHECK(cudaFree(data));

@@ -1,7 +1,6 @@
-/* The host writes a pinned buffer anew while the copy from it may still be pending. The checker does not see what the
- * host stores; the value shows it. A copy that comes late takes the new value: it prints 2, always under
- * SIM_PACE=late.
- * Kind: none
+/* The host writes a pinned buffer anew while the copy from it may still be pending. A copy that comes late takes the new
+ * value: it prints 2, always under SIM_PACE=late.
+ * Kind: host write not ordered after a read
  * Late: 2 */
 #include "kernels.h"
 #include "workbook.h"
@@ -15,8 +14,8 @@ int main(void)
     CHECK(cudaMalloc((void **)&data, sizeof(int)));
 
     *buffer = 1;
-    CHECK(cudaMemcpyAsync(data, buffer, sizeof(int), cudaMemcpyHostToDevice, a));
-    *buffer = 2;
+    CHECK(cudaMemcpyAsync(data, buffer, sizeof(int), cudaMemcpyHostToDevice, a));   /* one */
+    *buffer = 2;                                        /* other */
     CHECK(cudaMemcpy(&result, data, sizeof result, cudaMemcpyDeviceToHost));
     printf("%d\n", result);
     CHECK(cudaFree(data));

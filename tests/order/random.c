@@ -1,210 +1,24 @@
 /* Random programs against the checker: random [FIRST [COUNT]] runs COUNT (200) seeds from FIRST (1) on.
  *
- * Each seed makes a program that is right by construction: wherever two pieces of work must be ordered, it puts in an event, a synchronise or a
- * poll. The checker must be silent. Then some copies of it lose one of these, ask instead of waiting, get a record earlier or a wait later; a copy must be accused
+ * Each seed makes a program that is right by construction: wherever two pieces of work must be ordered, it puts in an event, a synchronise, a
+ * poll, or a host function for which the host waits. The checker must be silent. Then some copies of it lose one of these, ask instead of waiting, get
+ * a record earlier, a wait later, or a graph without its edge; a copy must be accused
  * exactly at the first call that is then unordered, and of that, or, when there is another path, not at all.
  *
- * What is unordered is decided here, by a graph: a node for each piece of work, with the set of all nodes that come before it. This knows nothing of
- * the simulated device; from it comes only whether "hazard:" was written on stderr after each call. Each program runs in a process of its own.
+ * What is unordered is decided by a graph (random_model.h): a node for each piece of work, with the set of all nodes that come before it. From the
+ * simulated device comes only whether "hazard:" was written on stderr after each call. Each program runs in a process of its own.
  *
  * Exit status 0: every program was judged as the graph says. Otherwise each other one is listed with its seed. */
 #define _GNU_SOURCE
 #include "kernels.h"
-#include "workbook.h"
+#include "random_model.h"
 
-#include <stdbool.h>
-#include <string.h>
+#include <pthread.h>
+#include <semaphore.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-enum { STREAMS = 9, EVENTS = 5, BLOCKS = 10, PINNED = 2, OPS = 600, NODES = 1024, WORDS = NODES / 64, LANES = 128, ACCESSES = 512, COPIES = 4 };
-
-/* ---- programs ---- */
-
-enum kind { ALLOCATE, ALLOCATE_CAPPED, FILL, ADD, SET, COPY, FREE, FREE_BY_HOST, RENEW, RECORD, WAIT, SYNC_STREAM, SYNC_EVENT, SYNC_DEVICE, POLL_STREAM, POLL_EVENT, ASK_STREAM, ASK_EVENT };
-static const char *const kind_names[] = { "allocate", "allocate (capped pool)", "fill", "add", "memset", "copy", "free", "cudaFree", "destroy and create", "record", "wait", "synchronise stream",
-                                          "synchronise event", "synchronise device", "poll stream", "poll event", "ask stream", "ask event" };
-
-struct op { enum kind kind; int stream, device, event, block, source; size_t from, to, source_from; };
-struct program { struct op ops[OPS]; int count; };
-
-/* What each place for a stream holds: the default streams stay, the others may be destroyed and made anew. */
-enum sort { LEGACY, PER_THREAD, BLOCKING, NON_BLOCKING };
-static const struct { enum sort sort; int device; } places[STREAMS] = {
-    { LEGACY, 0 }, { PER_THREAD, 0 }, { BLOCKING, 0 }, { BLOCKING, 0 }, { NON_BLOCKING, 0 }, { NON_BLOCKING, 0 }, { NON_BLOCKING, 1 }, { BLOCKING, 1 }, { LEGACY, 1 } };
-
-/* ---- the graph ---- */
-
-struct set { uint64_t bits[WORDS]; };
-static bool has(const struct set *s, int n) { return s->bits[n / 64] >> n % 64 & 1; }
-static void put(struct set *s, int n) { s->bits[n / 64] |= (uint64_t)1 << n % 64; }
-static void unite(struct set *into, const struct set *s) { for (int i = 0; i < WORDS; i++) into->bits[i] |= s->bits[i]; }
-
-static struct graph {
-    struct { struct set before; int lane; } nodes[NODES];
-    int node_count;
-    struct { int last, place; } lanes[LANES];                /* a lane for each stream that ever was; last: -1 */
-    int lane_count, lane_of[STREAMS];
-    struct set host;                                         /* what the host knows to be over */
-    int record[2][EVENTS];                                   /* the node of an event's record, -1: none */
-    struct { bool alive, capped; int allocated, count; size_t ints; struct { int node; size_t from, to; bool write; } uses[ACCESSES]; } blocks[BLOCKS];
-} g;
-
-static void new_lane(int place)
-{
-    if (g.lane_count == LANES) abort();
-    g.lanes[g.lane_count].last = -1;
-    g.lanes[g.lane_count].place = place;
-    g.lane_of[place] = g.lane_count++;
-}
-
-static void graph_start(void)
-{
-    memset(&g, 0, sizeof g);
-    memset(g.record, -1, sizeof g.record);
-    for (int s = 0; s < STREAMS; s++) new_lane(s);
-    for (int b = 0; b < PINNED; b++) {
-        g.blocks[b].alive = true;
-        g.blocks[b].allocated = -1;
-        g.blocks[b].ints = 1024;
-    }
-}
-
-static void with_node(struct set *s, int n)
-{
-    if (n < 0) return;
-    unite(s, &g.nodes[n].before);
-    put(s, n);
-}
-
-/* What comes before the next work in the place's stream: its own work, what the host knows, and the rule of the legacy stream. */
-static struct set before_next(int place)
-{
-    struct set s = g.host;
-    with_node(&s, g.lanes[g.lane_of[place]].last);
-    for (int l = 0; l < g.lane_count; l++) {
-        enum sort mine = places[place].sort, other = places[g.lanes[l].place].sort;
-        bool ordered = (mine == LEGACY && other != NON_BLOCKING) || (other == LEGACY && mine != NON_BLOCKING);
-        if (ordered && places[place].device == places[g.lanes[l].place].device) with_node(&s, g.lanes[l].last);
-    }
-    return s;
-}
-
-static int new_node(int place)
-{
-    if (g.node_count == NODES) abort();
-    int n = g.node_count++;
-    g.nodes[n].before = before_next(place);
-    g.nodes[n].lane = g.lane_of[place];
-    g.lanes[g.lane_of[place]].last = n;
-    return n;
-}
-
-/* Ways to be wrong, as a set. */
-enum { WRITES = 1, WRITE_READ = 2, READ_WRITE = 4, USE_ALLOCATION = 8, FREE_USE = 16, FREE_ALLOCATION = 32 };
-static const char *const hazard_names[] = { "unordered writes", "write not ordered after a read", "read not ordered after a write", "use before allocation", "free before the use ends", "free before allocation" };
-
-/* How a use is wrong; `missing`: a node that should come before it and does not. */
-static unsigned judge_use(const struct set *before, int block, size_t from, size_t to, bool write, int *missing)
-{
-    unsigned wrong = 0;
-    for (int i = 0; i < g.blocks[block].count; i++) {
-        bool overlap = from < g.blocks[block].uses[i].to && g.blocks[block].uses[i].from < to, wrote = g.blocks[block].uses[i].write;
-        if (!overlap || !(write || wrote) || has(before, g.blocks[block].uses[i].node)) continue;
-        wrong |= !write ? READ_WRITE : wrote ? WRITES : WRITE_READ;
-        *missing = g.blocks[block].uses[i].node;
-    }
-    int allocated = g.blocks[block].allocated;
-    if (!wrong && allocated >= 0 && !has(before, allocated)) {
-        wrong = USE_ALLOCATION;
-        *missing = allocated;
-    }
-    return wrong;
-}
-
-static unsigned judge_free(const struct set *before, int block, int *missing)
-{
-    unsigned wrong = 0;
-    for (int i = 0; i < g.blocks[block].count; i++)
-        if (!has(before, g.blocks[block].uses[i].node)) {
-            wrong = FREE_USE;
-            *missing = g.blocks[block].uses[i].node;
-        }
-    if (!wrong && !has(before, g.blocks[block].allocated)) {
-        wrong = FREE_ALLOCATION;
-        *missing = g.blocks[block].allocated;
-    }
-    return wrong;
-}
-
-static unsigned judge(const struct op *op, int *missing)
-{
-    struct set before = op->kind == FREE_BY_HOST ? g.host : before_next(op->stream);
-    unsigned wrong;
-    switch (op->kind) {
-    case COPY:
-        wrong = judge_use(&before, op->source, op->source_from, op->source_from + op->to - op->from, false, missing);
-        return wrong | judge_use(&before, op->block, op->from, op->to, true, missing);
-    case FILL: case ADD: case SET: return judge_use(&before, op->block, op->from, op->to, true, missing);
-    case FREE: case FREE_BY_HOST: return judge_free(&before, op->block, missing);
-    default: return 0;
-    }
-}
-
-static void add_use(int block, int node, size_t from, size_t to, bool write)
-{
-    int i = g.blocks[block].count++;
-    if (i == ACCESSES) abort();
-    g.blocks[block].uses[i].node = node;
-    g.blocks[block].uses[i].from = from;
-    g.blocks[block].uses[i].to = to;
-    g.blocks[block].uses[i].write = write;
-}
-
-/* The host knows that the place's stream is idle. */
-static void learn_stream(int place)
-{
-    if (places[place].sort == LEGACY) g.host = before_next(place);
-    else with_node(&g.host, g.lanes[g.lane_of[place]].last);
-}
-
-/* The graph after the op; `yes`: what a question was answered. */
-static void advance(const struct op *op, bool yes)
-{
-    int n;
-    switch (op->kind) {
-    case ALLOCATE: case ALLOCATE_CAPPED:
-        g.blocks[op->block].alive = true;
-        g.blocks[op->block].capped = op->kind == ALLOCATE_CAPPED;
-        g.blocks[op->block].count = 0;
-        g.blocks[op->block].ints = op->to;
-        g.blocks[op->block].allocated = new_node(op->stream);
-        break;
-    case COPY:
-        n = new_node(op->stream);
-        add_use(op->source, n, op->source_from, op->source_from + op->to - op->from, false);
-        add_use(op->block, n, op->from, op->to, true);
-        break;
-    case FILL: case ADD: case SET: add_use(op->block, new_node(op->stream), op->from, op->to, true); break;
-    case FREE: new_node(op->stream); g.blocks[op->block].alive = false; break;
-    case FREE_BY_HOST: g.blocks[op->block].alive = false; break;
-    case RENEW: new_lane(op->stream); break;
-    case RECORD: g.record[op->device][op->event] = new_node(op->stream); break;
-    case WAIT:
-        if (g.record[op->device][op->event] < 0) break;      /* a wait for an event that was never recorded is nothing */
-        n = new_node(op->stream);
-        with_node(&g.nodes[n].before, g.record[op->device][op->event]);
-        break;
-    case SYNC_DEVICE:
-        for (int l = 0; l < g.lane_count; l++)
-            if (places[g.lanes[l].place].device == op->device) with_node(&g.host, g.lanes[l].last);
-        break;
-    case SYNC_STREAM: case POLL_STREAM: case ASK_STREAM: if (yes) learn_stream(op->stream); break;
-    case SYNC_EVENT: case POLL_EVENT: case ASK_EVENT: if (yes) with_node(&g.host, g.record[op->device][op->event]); break;
-    }
-}
 
 /* ---- making a right program ---- */
 
@@ -236,15 +50,20 @@ static void put_in_order(struct program *p, int n, int stream)
 {
     int from = g.lanes[g.nodes[n].lane].place, device = places[from].device, event;
     bool gone = g.lane_of[from] != g.nodes[n].lane;          /* its stream was destroyed: only the device can be waited for */
-    switch (gone ? 0 : stream < 0 ? roll(5) : roll(12)) {
+    switch (gone ? 0 : stream < 0 ? roll(6) : roll(14)) {
     case 0: emit(p, (struct op){ .kind = SYNC_DEVICE, .device = device }); break;
     case 1: emit(p, (struct op){ .kind = SYNC_STREAM, .stream = from }); break;
     case 2: emit(p, (struct op){ .kind = POLL_STREAM, .stream = from }); break;
     case 3: case 4:
         event = emit_record(p, from);
-        emit(p, (struct op){ .kind = roll(2) ? SYNC_EVENT : POLL_EVENT, .device = device, .event = event });
+        emit(p, (struct op){ .kind = (enum kind[]){ SYNC_EVENT, POLL_EVENT, POLL_TIME }[roll(3)], .device = device, .event = event });
         break;
-    case 5: case 6: {                                        /* through a third stream */
+    case 5:
+        if (g.function_count == FUNCTIONS) break;            /* another way will be found */
+        emit(p, (struct op){ .kind = FUNCTION, .stream = from });
+        emit(p, (struct op){ .kind = AWAIT, .event = g.function_count - 1 });
+        break;
+    case 6: case 7: {                                        /* through a third stream */
         int third = (int)roll(STREAMS);
         event = emit_record(p, from);
         emit(p, (struct op){ .kind = WAIT, .stream = third, .device = device, .event = event });
@@ -261,7 +80,8 @@ static void put_in_order(struct program *p, int n, int stream)
 static void emit_in_order(struct program *p, struct op op)
 {
     int missing = -1;
-    while (judge(&op, &missing)) put_in_order(p, missing, op.kind == FREE_BY_HOST ? -1 : op.stream);
+    if (op.kind == GRAPH) op.edge = meets_itself(&op) || roll(2);
+    while (judge(&op, &missing)) put_in_order(p, missing, op.kind == FREE_BY_HOST || op.kind == LOAD || op.kind == STORE ? -1 : op.stream);
     emit(p, op);
 }
 
@@ -284,12 +104,14 @@ static void pick_range(int block, size_t *from, size_t *to)
 
 static void add_use_of(struct program *p, int stream)
 {
-    struct op op = { .kind = FILL + roll(4), .stream = stream, .block = pick_block(true, 0) };
+    struct op op = { .kind = (enum kind[]){ FILL, ADD, SET, COPY, COPY, GRAPH, COPY_UP, COPY_DOWN, LOAD, STORE }[roll(10)], .stream = stream, .block = pick_block(true, 0) };
+    if (op.kind == LOAD || op.kind == STORE) op.block = (int)roll(PINNED);
+    if (op.kind == COPY_UP || op.kind == COPY_DOWN) op.stream = legacy_of(op.device = places[stream].device);
     if (op.block < 0) return;
     pick_range(op.block, &op.from, &op.to);
-    if (op.kind == COPY) {
+    if (op.kind == COPY || op.kind == GRAPH) {
         op.source = pick_block(true, 0);
-        if (op.source < 0 || op.source == op.block) return;
+        if (op.source < 0 || (op.source == op.block && op.kind == COPY)) return;
         size_t ints = op.to - op.from;
         if (ints > g.blocks[op.source].ints) return;
         op.source_from = roll((unsigned)(g.blocks[op.source].ints < 4096 ? g.blocks[op.source].ints - ints + 1 : 1));
@@ -342,9 +164,15 @@ static bool make_wrong(struct program *w, const struct program *p, int *at, int 
     for (int tries = 0; tries < 100; tries++) {
         int i = (int)roll((unsigned)p->count), j = i;
         struct op op = p->ops[i];
-        if (op.kind < RECORD || op.kind > POLL_EVENT) continue;
+        if (op.kind == GRAPH && op.edge) {                   /* without its edge */
+            *w = *p;
+            *at = *to = i;
+            w->ops[i].edge = false;
+            return true;
+        }
+        if (op.kind < RECORD || op.kind > AWAIT) continue;
         unsigned way = roll(4);
-        if (way == 3 && op.kind >= SYNC_STREAM && op.kind != SYNC_DEVICE) {          /* asks once, whatever the answer */
+        if (way == 3 && op.kind >= SYNC_STREAM && op.kind != SYNC_DEVICE && op.kind != AWAIT) {          /* asks once, whatever the answer */
             *w = *p;
             *at = i;
             *to = i;
@@ -395,19 +223,40 @@ static void set_up(void)
         CHECK(cudaMemPoolSetAccess(pool, &other, 1));
         if (d == 0) CHECK(cudaMemPoolSetAccess(capped, &other, 1));
         CHECK(cudaSetDevice(d));
-        for (int e = 0; e < EVENTS; e++) CHECK(cudaEventCreateWithFlags(&events[d][e], cudaEventDisableTiming));
+        for (int e = 0; e < EVENTS; e++) CHECK(cudaEventCreate(&events[d][e]));
     }
     for (int s = 0; s < STREAMS; s++) make_stream(s);
     for (int b = 0; b < PINNED; b++) CHECK(cudaMallocHost((void **)&blocks[b], 4096));
 }
 
+static void begin(void *flag) { *(volatile int *)flag = 1; }
+
+static void launch_graph(const struct op *op)
+{
+    cudaGraph_t graph;
+    cudaGraphExec_t exec;
+    cudaGraphNode_t first, second;
+    struct cudaMemsetParams set = { .dst = blocks[op->block] + op->from, .elementSize = sizeof(int), .width = op->to - op->from, .height = 1 };
+    CHECK(cudaGraphCreate(&graph, 0));
+    CHECK(cudaGraphAddMemsetNode(&first, graph, NULL, 0, &set));
+    set.dst = blocks[op->source] + op->source_from;
+    CHECK(cudaGraphAddMemsetNode(&second, graph, &first, op->edge, &set));
+    CHECK(cudaGraphInstantiate(&exec, graph, 0));
+    CHECK(cudaGraphLaunch(exec, streams[op->stream]));
+    CHECK(cudaGraphExecDestroy(exec));
+    CHECK(cudaGraphDestroy(graph));
+}
+
 /* Makes the op's call; the answer of a question. */
 static bool perform(const struct op *op)
 {
+    static int ordinary[12 * MiB / sizeof(int)];
+    static int functions;
     cudaStream_t s = streams[op->stream];
     int *data = blocks[op->block] + op->from;
     size_t ints = op->to - op->from;
-    bool of_device = op->kind == SYNC_DEVICE || op->kind == SYNC_EVENT || op->kind == POLL_EVENT || op->kind == ASK_EVENT;
+    float ms;
+    bool of_device = (op->kind >= SYNC_EVENT && op->kind <= SYNC_DEVICE) || op->kind == POLL_EVENT || op->kind == POLL_TIME || op->kind == ASK_EVENT;
     cudaError_t answer = cudaSuccess;
     CHECK(cudaSetDevice(of_device ? op->device : places[op->stream].device));
     switch (op->kind) {
@@ -417,6 +266,13 @@ static bool perform(const struct op *op)
     case ADD:             CHECK(launch_add(data, 1, ints, s)); break;
     case SET:             CHECK(cudaMemsetAsync(data, 0, ints * sizeof(int), s)); break;
     case COPY:            CHECK(cudaMemcpyAsync(data, blocks[op->source] + op->source_from, ints * sizeof(int), cudaMemcpyDefault, s)); break;
+    case COPY_UP:         CHECK(cudaMemcpy(data, ordinary, ints * sizeof(int), cudaMemcpyDefault)); break;
+    case COPY_DOWN:       CHECK(cudaMemcpy(ordinary, data, ints * sizeof(int), cudaMemcpyDefault)); break;
+    case GRAPH:           launch_graph(op); break;
+    case FUNCTION:        CHECK(cudaLaunchHostFunc(s, begin, (void *)&begun[functions++])); break;
+    case LOAD:            answer = *(volatile int *)data == -1; break;
+    case STORE:           *(volatile int *)data = 1; break;
+    case AWAIT:           while (!begun[op->event]) usleep(20); break;
     case FREE:            CHECK(cudaFreeAsync(blocks[op->block], s)); break;
     case FREE_BY_HOST:    CHECK(cudaFree(blocks[op->block])); break;
     case RENEW:           CHECK(cudaStreamDestroy(s)); make_stream(op->stream); break;
@@ -427,6 +283,7 @@ static bool perform(const struct op *op)
     case SYNC_DEVICE:     CHECK(cudaDeviceSynchronize()); break;
     case POLL_STREAM:     while ((answer = cudaStreamQuery(s)) == cudaErrorNotReady) ; break;
     case POLL_EVENT:      while ((answer = cudaEventQuery(events[op->device][op->event])) == cudaErrorNotReady) ; break;
+    case POLL_TIME:       while (g.record[op->device][op->event] >= 0 && (answer = cudaEventElapsedTime(&ms, events[op->device][op->event], events[op->device][op->event])) == cudaErrorNotReady) ; break;
     case ASK_STREAM:      answer = cudaStreamQuery(s); break;
     case ASK_EVENT:       answer = cudaEventQuery(events[op->device][op->event]); break;
     }
@@ -434,8 +291,43 @@ static bool perform(const struct op *op)
     return answer == cudaSuccess;
 }
 
-/* How a run ended. */
-enum { SILENT, ACCUSED = 40, MISSED, FALSELY, OTHER_KIND };
+/* A thread that makes the calls for the places that are elsewhere. */
+static struct { pthread_t thread; sem_t asked, answered; const struct op *op; bool yes; } helper;
+
+static void *help(void *unused)
+{
+    for (;;) {
+        sem_wait(&helper.asked);
+        helper.yes = perform(helper.op);
+        sem_post(&helper.answered);
+    }
+    return unused;
+}
+
+static bool perform_somewhere(const struct op *op)
+{
+    if (!places[op->stream].elsewhere) return perform(op);
+    helper.op = op;
+    sem_post(&helper.asked);
+    sem_wait(&helper.answered);
+    return helper.yes;
+}
+
+/* A host function that has begun has told the host what comes before it; true when there is news. */
+static bool learn_functions(void)
+{
+    static bool known[FUNCTIONS];
+    bool news = false;
+    for (int f = 0; f < g.function_count; f++) {
+        if (known[f] || !begun[f]) continue;
+        known[f] = news = true;
+        unite(&g.host, &g.nodes[g.functions[f]].before);
+    }
+    return news;
+}
+
+/* How a run ended. UNSURE: nobody can say whether a host function began before or after the work that a call queued. */
+enum { SILENT, ACCUSED = 40, MISSED, FALSELY, OTHER_KIND, UNSURE };
 static const char *const ends[] = { "accused, as the graph says", "not accused, but it is wrong", "accused, but it is right", "accused of something else" };
 
 static int words;                      /* a file in memory: the run's stderr */
@@ -445,16 +337,21 @@ static int run(const struct program *p, int *stopped)
 {
     graph_start();
     set_up();
+    sem_init(&helper.asked, 0, 0);
+    sem_init(&helper.answered, 0, 0);
+    pthread_create(&helper.thread, NULL, help, NULL);
     for (int i = 0; i < p->count; i++) {
         char text[256] = "";
         int missing = -1;
         unsigned wrong = judge(&p->ops[i], &missing);
         off_t before = lseek(words, 0, SEEK_END);
-        bool yes = perform(&p->ops[i]);
+        bool yes = perform_somewhere(&p->ops[i]), news = learn_functions();
         bool told = pread(words, text, sizeof text - 1, before) > 0 && !strncmp(text, "hazard: ", 8);
         *stopped = i;
+        if (news && p->ops[i].kind >= COPY && p->ops[i].kind <= COPY_DOWN) return UNSURE;        /* they wait behind their own work */
+        if (news && wrong && !told) wrong = judge(&p->ops[i], &missing);
         if (told != (wrong != 0)) return wrong ? MISSED : FALSELY;
-        for (int k = 0; told && k < 6; k++)
+        for (int k = 0; told && k < 8; k++)
             if (wrong >> k & 1 && !strncmp(text + 8, hazard_names[k], strlen(hazard_names[k]))) return ACCUSED;
         if (told) return OTHER_KIND;
         advance(&p->ops[i], yes);
@@ -502,7 +399,7 @@ static void account(const struct program *p, const char *pace, unsigned seed, co
     int stopped, end = run_apart(p, pace, &stopped);
     silent += end == SILENT;
     accused += end == ACCUSED;
-    if (end == SILENT || (end == ACCUSED && may_be_wrong)) return;
+    if (end == SILENT || end == UNSURE || (end == ACCUSED && may_be_wrong)) return;
     wrong_ends++;
     printf("seed %u (%s), SIM_PACE=%s: %s (status %d), at op %d\n", seed, what, pace, end >= ACCUSED && end <= OTHER_KIND ? ends[end - ACCUSED] : "it did not end well", end, stopped);
     if (wrong_ends <= 3) list(p, stopped);

@@ -1,0 +1,31 @@
+/* With autofree, the second launch frees what stream b still uses.
+ * Kind: free before the use ends */
+#include "kernels.h"
+#include "workbook.h"
+
+int main(void)
+{
+    size_t count = MiB / sizeof(int);
+    int *data;
+    cudaStream_t a, b;
+    cudaEvent_t done;
+    cudaGraph_t graph;
+    cudaGraphExec_t exec;
+    CHECK(cudaStreamCreate(&a));
+    CHECK(cudaStreamCreate(&b));
+    CHECK(cudaEventCreate(&done));
+    CHECK(cudaStreamBeginCapture(a, cudaStreamCaptureModeThreadLocal));
+    CHECK(cudaMallocAsync((void **)&data, MiB, a));
+    CHECK(cudaStreamEndCapture(a, &graph));
+    CHECK(cudaGraphInstantiate(&exec, graph, cudaGraphInstantiateFlagAutoFreeOnLaunch));
+    CHECK(cudaGraphLaunch(exec, a));
+    CHECK(cudaEventRecord(done, a));
+    CHECK(cudaStreamWaitEvent(b, done, 0));
+    CHECK(launch_fill(data, 1, count, b));              /* one */
+    CHECK(cudaGraphLaunch(exec, a));                    /* other */
+    CHECK(cudaFreeAsync(data, a));
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaGraphExecDestroy(exec));
+    CHECK(cudaGraphDestroy(graph));
+    return 0;
+}

@@ -1,0 +1,26 @@
+/* Two nodes without an edge write the same bytes.
+ * Kind: unordered writes */
+#include "kernels.h"
+#include "workbook.h"
+
+int main(void)
+{
+    int *data;
+    cudaStream_t a;
+    cudaGraph_t graph;
+    cudaGraphExec_t exec;
+    cudaGraphNode_t first, second;
+    CHECK(cudaStreamCreate(&a));
+    CHECK(cudaMalloc((void **)&data, MiB));
+    CHECK(cudaGraphCreate(&graph, 0));
+    struct cudaMemsetParams set = { .dst = data, .value = 1, .elementSize = 4, .width = MiB / 4, .height = 1 };
+    CHECK(cudaGraphAddMemsetNode(&first, graph, NULL, 0, &set));            /* one */
+    CHECK(cudaGraphAddMemsetNode(&second, graph, NULL, 0, &set));           /* other */
+    CHECK(cudaGraphInstantiate(&exec, graph, 0));
+    CHECK(cudaGraphLaunch(exec, a));
+    CHECK(cudaStreamSynchronize(a));
+    CHECK(cudaGraphExecDestroy(exec));
+    CHECK(cudaGraphDestroy(graph));
+    CHECK(cudaFree(data));
+    return 0;
+}

@@ -1,0 +1,24 @@
+/* The block is freed behind the launch. */
+#include "kernels.h"
+#include "workbook.h"
+
+int main(void)
+{
+    size_t count = MiB / sizeof(int);
+    int *data;
+    cudaStream_t a;
+    cudaGraph_t graph;
+    cudaGraphExec_t exec;
+    CHECK(cudaStreamCreate(&a));
+    CHECK(cudaMallocAsync((void **)&data, MiB, a));
+    CHECK(cudaStreamBeginCapture(a, cudaStreamCaptureModeThreadLocal));
+    CHECK(launch_fill(data, 1, count, a));              /* other */
+    CHECK(cudaStreamEndCapture(a, &graph));
+    CHECK(cudaGraphInstantiate(&exec, graph, 0));
+    CHECK(cudaGraphLaunch(exec, a));
+    CHECK(cudaFreeAsync(data, a));                      /* one */
+    CHECK(cudaStreamSynchronize(a));
+    CHECK(cudaGraphExecDestroy(exec));
+    CHECK(cudaGraphDestroy(graph));
+    return 0;
+}

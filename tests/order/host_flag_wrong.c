@@ -1,0 +1,33 @@
+/* The host function sets the flag before the work of its stream that follows it: the flag says nothing about that.
+ * Kind: unordered writes */
+#include "kernels.h"
+#include "workbook.h"
+
+#include <stdatomic.h>
+
+static atomic_int flag;
+
+static void set_flag(void *unused)
+{
+    (void)unused;
+    atomic_store(&flag, 1);
+}
+
+int main(void)
+{
+    size_t count = MiB / sizeof(int);
+    int *data;
+    cudaStream_t a, b;
+    CHECK(cudaStreamCreate(&a));
+    CHECK(cudaStreamCreate(&b));
+    CHECK(cudaMallocAsync((void **)&data, MiB, a));
+
+    CHECK(cudaLaunchHostFunc(a, set_flag, NULL));
+    CHECK(launch_fill(data, 1, count, a));              /* one */
+    while (!atomic_load(&flag)) (void)cudaStreamQuery(b);
+    CHECK(launch_add(data, 1, count, b));               /* other */
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaFreeAsync(data, b));
+    CHECK(cudaStreamSynchronize(b));
+    return 0;
+}

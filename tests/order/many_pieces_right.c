@@ -1,0 +1,22 @@
+/* The host waits for a first. */
+#include "kernels.h"
+#include "workbook.h"
+
+int main(void)
+{
+    size_t count = 1024;
+    int *data;
+    cudaStream_t a, b;
+    CHECK(cudaStreamCreate(&a));
+    CHECK(cudaStreamCreate(&b));
+    CHECK(cudaMalloc((void **)&data, 64 * count * sizeof(int)));
+
+    for (size_t i = 0; i < 64; i++)
+        CHECK(launch_fill(data + i * count, 1, count, a));      /* one */
+    CHECK(cudaStreamSynchronize(a));
+    CHECK(cudaStreamSynchronize(b));
+    CHECK(launch_add(data, 1, count, b));                       /* other */
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaFree(data));
+    return 0;
+}

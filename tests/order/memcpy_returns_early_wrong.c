@@ -1,0 +1,22 @@
+/* cudaMemcpy from pageable memory returns when the bytes have been staged: a stream that does not wait for the legacy
+ * one may run before they arrive.
+ * Kind: unordered writes */
+#include "kernels.h"
+#include "workbook.h"
+
+static int source[MiB / sizeof(int)];
+
+int main(void)
+{
+    size_t count = MiB / sizeof(int);
+    int *data;
+    cudaStream_t a;
+    CHECK(cudaStreamCreateWithFlags(&a, cudaStreamNonBlocking));
+    CHECK(cudaMalloc((void **)&data, MiB));
+
+    CHECK(cudaMemcpy(data, source, MiB, cudaMemcpyHostToDevice));   /* one */
+    CHECK(launch_add(data, 1, count, a));               /* other */
+    CHECK(cudaStreamSynchronize(a));
+    CHECK(cudaFree(data));
+    return 0;
+}

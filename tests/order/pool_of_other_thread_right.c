@@ -1,0 +1,30 @@
+/* The same, in the same stream. */
+#include "kernels.h"
+#include "workbook.h"
+
+#include <pthread.h>
+
+static int *data;
+static cudaStream_t a, b;
+
+static void *freer(void *unused)
+{
+    (void)unused;
+    CHECK(cudaFreeAsync(data, a));
+    return NULL;
+}
+
+int main(void)
+{
+    pthread_t thread;
+    cudaMemPool_t pool = pool_create();
+    CHECK(cudaStreamCreate(&a));
+    CHECK(cudaStreamCreate(&b));
+    CHECK(cudaMallocFromPoolAsync((void **)&data, MiB, pool, a));
+    CHECK(launch_fill(data, 1, MiB / sizeof(int), a));  /* one */
+    pthread_create(&thread, NULL, freer, NULL);
+    pthread_join(thread, NULL);
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaMemPoolDestroy(pool));
+    return 0;
+}

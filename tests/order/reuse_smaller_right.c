@@ -1,0 +1,20 @@
+/* The kernel stays in the new block, in its stream. */
+#include "kernels.h"
+#include "workbook.h"
+
+int main(void)
+{
+    int *old, *new;
+    cudaStream_t a, b;
+    CHECK(cudaStreamCreate(&a));
+    CHECK(cudaStreamCreate(&b));
+    CHECK(cudaMallocAsync((void **)&old, MiB, a));
+    CHECK(launch_fill(old, 1, MiB / sizeof(int), a));
+    CHECK(cudaFreeAsync(old, a));
+    CHECK(cudaMallocAsync((void **)&new, 4096, a));     /* one */
+    CHECK(launch_fill(new, 1, 1024, a));
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaFreeAsync(new, a));
+    CHECK(cudaStreamSynchronize(a));
+    return 0;
+}

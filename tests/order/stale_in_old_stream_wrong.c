@@ -1,0 +1,23 @@
+/* Stream b was given what a freed, which the host had waited for. A later write by a of the old block is one of b's.
+ * Kind: use before allocation
+ * Also: unordered writes */
+#include "kernels.h"
+#include "workbook.h"
+
+int main(void)
+{
+    int *old, *new;
+    cudaStream_t a, b;
+    CHECK(cudaStreamCreate(&a));
+    CHECK(cudaStreamCreate(&b));
+    CHECK(cudaMallocAsync((void **)&old, MiB, a));
+    CHECK(launch_fill(old, 1, 4, a));
+    CHECK(cudaFreeAsync(old, a));
+    CHECK(cudaStreamSynchronize(a));
+    CHECK(cudaMallocAsync((void **)&new, MiB, b));      /* one */
+    CHECK(launch_fill(old, 2, 4, a));                   /* other */
+    CHECK(launch_fill(new, 3, 4, b));
+    CHECK(cudaFreeAsync(new, b));
+    CHECK(cudaDeviceSynchronize());
+    return 0;
+}

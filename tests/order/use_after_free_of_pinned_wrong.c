@@ -1,0 +1,19 @@
+/* A copy to pinned memory that is freed.
+ * Kind: use after free */
+#include "kernels.h"
+#include "workbook.h"
+
+int main(void)
+{
+    int *data, *host;
+    cudaStream_t a;
+    CHECK(cudaStreamCreate(&a));
+    CHECK(cudaMallocHost((void **)&host, MiB));
+    CHECK(cudaMallocAsync((void **)&data, MiB, a));
+
+    CHECK(cudaFreeHost(host));                          /* one */
+    (void)cudaMemcpyAsync(host, data, MiB, cudaMemcpyDeviceToHost, a);   /* other */
+    CHECK(cudaFreeAsync(data, a));
+    CHECK(cudaStreamSynchronize(a));
+    return 0;
+}
