@@ -116,6 +116,7 @@ void call_begin_always(const char *name, time_ns cost)
     journal_call(name);
     clock_charge(cost);
     if (timeline_busy()) timeline_catch_up();
+    if (checker_host_paused) checker_host_renew();
     if (timeline_function_ended()) pools_synchronized();
 }
 

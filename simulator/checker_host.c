@@ -15,12 +15,17 @@ struct pending {
     char           *base, *from, *to;  /* the guarded pages */
     size_t          bytes;             /* of the block */
     uint32_t        id;
-    bool            write;
+    bool            write, paused;     /* paused: the host may touch it up to its next call */
 };
 
 static struct pending *all;            /* the newest first */
+bool checker_host_paused;
 
-static void guard(const struct pending *p) { host_share(p->from, (size_t)(p->to - p->from), p->write ? HOST_MAY_NOTHING : HOST_MAY_READ); }
+static void guard(const struct pending *p)
+{
+    if (!p->paused) host_share(p->from, (size_t)(p->to - p->from), p->write ? HOST_MAY_NOTHING : HOST_MAY_READ);
+}
+
 static bool overlap(const struct pending *a, const struct pending *b) { return a->from < b->to && b->from < a->to; }
 
 /* Guards again what the others need of these pages; who writes counts more than who reads. */
@@ -69,6 +74,17 @@ void checker_host_forget(const void *base)
         else at = &(*at)->next;
 }
 
+void checker_host_renew(void)
+{
+    checker_host_paused = false;
+    for (struct pending *p = all; p; p = p->next) {
+        if (!p->paused) continue;
+        p->paused = false;
+        guard(p);
+        guard_others(p);
+    }
+}
+
 static void tell(const struct pending *p, size_t byte, void *site)
 {
     struct deed by = { .call = "a load or store", .site = site, .stream = -2, .lane = HOST_LANE };
@@ -88,7 +104,14 @@ bool checker_host_touched(const void *address, void *site)
     for (struct pending **at = &all; *at; at = &(*at)->next)
         if ((const char *)address >= (*at)->from && (const char *)address < (*at)->to && (!found || ((*at)->write && !(*found)->write))) found = at;
     if (!found) return false;
-    if (site) tell(*found, (size_t)((const char *)address - (*found)->base), site);
+    struct pending *p = *found;
+    if (stream_waits_for_host(stream_of_lane(p->by.lane), p->by.number)) {
+        p->paused = checker_host_paused = true;
+        host_share(p->from, (size_t)(p->to - p->from), HOST_MAY_WRITE);
+        guard_others(p);
+        return true;
+    }
+    if (site) tell(p, (size_t)((const char *)address - p->base), site);
     end(found);
     return true;
 }

@@ -317,6 +317,16 @@ void stream_host_hears(const struct order *told)
 
 const struct order *host_knowledge(void) { return &host_known; }
 
+bool stream_waits_for_host(const struct stream *s, uint64_t number)
+{
+    for (const struct stream *t = streams; t; t = t->next)
+        for (const struct op *op = t->head; op; op = op->next) {
+            bool waits = (op->kind == OP_HOST && !op->returned) || (op->kind == OP_HOLD && !__atomic_load_n(op->gate, __ATOMIC_SEQ_CST));
+            if (waits && (t == s ? op->number < number : order_covers(&s->known.dependencies, t->lane, op->number))) return true;
+        }
+    return false;
+}
+
 bool stream_is_behind_function(const struct stream *s)
 {
     for (const struct stream *t = streams; t; t = t->next)

@@ -140,6 +140,8 @@ void stream_host_hears(const struct order *told);
 void stream_on_host_learned(void (*listener)(void));
 /* Does what this stream gets next come after a host function that has not returned? What that waits for is not known here. */
 bool stream_is_behind_function(const struct stream *s);
+/* Can work `number` of this stream not begin before the host does something: open a gate, or end a host function? */
+bool stream_waits_for_host(const struct stream *s, uint64_t number);
 /* All that the host knows. */
 const struct order *host_knowledge(void);
 

@@ -335,6 +335,7 @@ static int words;                      /* a file in memory: the run's stderr */
 /* Runs the program up to the first call that is wrong, or accused. */
 static int run(const struct program *p, int *stopped)
 {
+    is_running = true;
     graph_start();
     set_up();
     sem_init(&helper.asked, 0, 0);

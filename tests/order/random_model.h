@@ -49,6 +49,7 @@ static struct graph {
 } g;
 
 static volatile int begun[FUNCTIONS];                        /* set by the host functions of a run */
+static bool is_running;
 
 static void new_lane(int place)
 {
@@ -138,13 +139,21 @@ static unsigned judge_free(const struct set *before, int block, int *missing)
     return wrong;
 }
 
+/* Does the node come after a host function that has not begun, on which the host might have an influence? */
+static bool waits_for_host(int node)
+{
+    for (int f = 0; is_running && f < g.function_count; f++)
+        if (!begun[f] && has(&g.nodes[node].before, g.functions[f])) return true;
+    return false;
+}
+
 /* The host touches pinned memory that a copy or memset, which covers all of it, may still be using. */
 static unsigned judge_host(int block, bool store, int *missing)
 {
     unsigned wrong = 0;
     for (int i = 0; i < g.blocks[block].count; i++) {
         bool guards = !g.blocks[block].uses[i].kernel && g.blocks[block].uses[i].from == 0 && g.blocks[block].uses[i].to == g.blocks[block].ints;
-        if (!guards || !(store || g.blocks[block].uses[i].write) || has(&g.host, g.blocks[block].uses[i].node)) continue;
+        if (!guards || !(store || g.blocks[block].uses[i].write) || has(&g.host, g.blocks[block].uses[i].node) || waits_for_host(g.blocks[block].uses[i].node)) continue;
         wrong |= g.blocks[block].uses[i].write ? HOST_AFTER_WRITE : HOST_AFTER_READ;
         *missing = g.blocks[block].uses[i].node;
     }
