@@ -171,6 +171,12 @@ void *host_slab(size_t bytes)
 
 void host_free_slab(void *slab, size_t bytes) { munmap(slab, bytes); }
 
+void *host_sparse(size_t bytes)
+{
+    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return p == MAP_FAILED ? NULL : p;
+}
+
 void *host_pages(size_t bytes, char **storage)
 {
     void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

@@ -43,6 +43,8 @@ void  host_free(void *p);
  * them, since random access to small ones costs more than all else. */
 void *host_slab(size_t bytes);
 void  host_free_slab(void *slab, size_t bytes);
+/* Zeroed records of which few are ever touched: memory is taken a page at a time. NULL when there is no room. Freed with host_free_slab. */
+void *host_sparse(size_t bytes);
 /* Page-aligned memory for the program (pinned host memory), and the same bytes at a second place, the storage, which is always open; NULL when
  * there is none. */
 void *host_pages(size_t bytes, char **storage);

@@ -14,16 +14,16 @@ static size_t places(const struct starts *s) { return s->table ? (size_t)1 << s-
 bool starts_open(struct starts *s, size_t limit)
 {
     *s = (struct starts){ .regions = limit / GRAIN / REGION + 1 };
-    s->in_region = host_pages(s->regions);
+    s->in_region = host_sparse(s->regions);
     if (s->in_region) s->in_group = host_allocate(groups(s) * sizeof *s->in_group);
     return s->in_region;
 }
 
 void starts_close(struct starts *s)
 {
-    if (s->in_region) host_free_pages(s->in_region, s->regions);
+    if (s->in_region) host_free_slab(s->in_region, s->regions);
     host_free(s->in_group);
-    if (s->table) host_free_pages(s->table, places(s) * sizeof *s->table);
+    if (s->table) host_free_slab(s->table, places(s) * sizeof *s->table);
     *s = (struct starts){ .count = 0 };
 }
 
@@ -49,7 +49,7 @@ static void table_grow(struct starts *s)
     for (size_t i = 0; i < places(s); i++) s->table[i].chunk = NO_CHUNK;
     for (size_t i = 0; i < old_places; i++)
         if (old[i].chunk != NO_CHUNK) table_put(s, old[i]);
-    if (old) host_free_pages(old, old_places * sizeof *old);
+    if (old) host_free_slab(old, old_places * sizeof *old);
 }
 
 /* Takes an entry out, and moves those behind it forward that would not be found across the gap. */
