@@ -7,6 +7,7 @@
 #include "timeline.h"
 
 #include "clock.h"
+#include "device.h"
 #include "durations.h"
 #include "host.h"
 #include "journal.h"
@@ -132,7 +133,8 @@ static void complete(struct op *op)
         if (s->synchronised < op->number) s->synchronised = op->number;
         function_ended = true;
     }
-    if (op->effect) op->effect(op);
+    /* documented (cudaErrorIllegalAddress): the process must end before more work is done */
+    if (op->effect && !device_faulted()) op->effect(op);
     if (op->name) {
         journal_did("run");
         stream_journal(s);

@@ -181,6 +181,14 @@ END
     finish
 }
 
+@test "after a fault nothing more is done, and it is told once" {
+    SIM_CHECK=off program behaviour after-fault
+    [ "$(grep -c 'behind the fault: 5 5' <<<"$output")" = 1 ] || complain "Work behind the fault was done:" "$output"
+    [ "$(grep -c '^cudaStreamSynchronize.*cudaErrorIllegalAddress' <<<"$output")" = 2 ] || complain "The fault does not stay:" "$output"
+    [ "$(grep -c 'illegal address' <<<"$errors")" = 1 ] || complain "The fault is not told once:" "$errors"
+    finish
+}
+
 @test "a child of fork gets cudaErrorInitializationError; the parent goes on, and its journal is one" {
     SIM_JOURNAL=journal program behaviour fork
     [ "$status" = 0 ]

@@ -291,6 +291,37 @@ static int meanwhile(int argc, char **argv)
     return 0;
 }
 
+/* ---- after a fault ---- */
+
+/* Three kernels on memory that has gone back, and behind them, in this stream and in another, copies into pinned memory. */
+static int after_fault(int argc, char **argv)
+{
+    (void)argc, (void)argv;
+    int *gone, *block, *seen;
+    two_streams();
+    cudaHostAlloc((void **)&seen, 2 * sizeof *seen, cudaHostAllocDefault);
+    seen[0] = seen[1] = 5;
+    SAY(cudaMallocAsync((void **)&gone, 1 << 20, s));
+    SAY(cudaFreeAsync(gone, s));
+    SAY(cudaStreamSynchronize(s));
+    SAY(cudaMalloc((void **)&block, 1 << 20));
+    SAY(cudaMemset(block, 0, 1 << 20));
+    volatile int *gate = new_gate();
+    launch_hold(gate, s);
+    for (int i = 0; i < 3; i++) launch_fill(gone, 1, 16, s);
+    SAY(cudaMemcpyAsync(&seen[0], block, sizeof *seen, cudaMemcpyDeviceToHost, s));
+    cudaEvent_t event;
+    cudaEventCreate(&event);
+    cudaEventRecord(event, s);
+    cudaStreamWaitEvent(t, event, 0);
+    SAY(cudaMemcpyAsync(&seen[1], block, sizeof *seen, cudaMemcpyDeviceToHost, t));
+    *gate = 1;
+    SAY(cudaStreamSynchronize(t));
+    SAY(cudaStreamSynchronize(s));
+    printf("behind the fault: %d %d\n", seen[0], seen[1]);
+    return 0;
+}
+
 /* ---- what is not simulated ---- */
 
 static int unsupported(int argc, char **argv)
@@ -314,7 +345,8 @@ int main(int argc, char **argv)
 {
     static const struct { const char *name; int (*run)(int, char **); } cases[] = {
         { "first", first }, { "fail", fail }, { "seconds", seconds }, { "touch", touch }, { "fork", in_fork }, { "fork-first", fork_first },
-        { "host-function", host_function }, { "legacy", legacy }, { "threads", threads }, { "meanwhile", meanwhile }, { "unsupported", unsupported },
+        { "host-function", host_function }, { "legacy", legacy }, { "threads", threads }, { "meanwhile", meanwhile }, { "after-fault", after_fault },
+        { "unsupported", unsupported },
     };
     setvbuf(stdout, NULL, _IOLBF, 0);
     for (size_t i = 0; argc > 1 && i < sizeof cases / sizeof *cases; i++)
