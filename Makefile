@@ -41,8 +41,6 @@ SIMULATOR := build/simulator$(if $(SANITIZE),-$(subst $(comma),-,$(SANITIZE)))
 LIBRARY := $(SIMULATOR)/libcudart.so.13
 OBJECTS := $(patsubst simulator/%.c,$(SIMULATOR)/objects/%.o,$(wildcard simulator/*.c))
 FLAGS := -std=c11 -g -Wall -Wextra -Wpedantic -Ilessons
-# gcc compiles the simulated device as one: calls across its files cost a third of its time otherwise.
-AS_ONE := $(if $(SANITIZE),,$(if $(findstring gcc,$(CC)),-flto=auto -ftls-model=initial-exec))
 SANITIZER := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer)
 
 ## make run           the tour: every lesson's solution, in order
@@ -161,12 +159,19 @@ build/gpu/%: %.c $(SHARED) build/gpu/kernels.o
 program:
 	$(call compile,$(LESSON),$(PROGRAM),build/cuda,$(LIBRARY))
 
+# The simulated device is compiled as one where the compiler can: calls across its files cost a third of its time otherwise.
+AS_ONE := $(if $(SANITIZE),,$$(cat build/as-one))
+build/as-one:
+	@mkdir -p build
+	@echo 'int one; int main(void) { return one; }' | $(CC) -O2 -flto=auto -x c - -o $@.try 2>/dev/null && echo -flto=auto >$@.new || : >$@.new
+	@rm -f $@.try && mv $@.new $@
+
 $(LIBRARY): $(OBJECTS) simulator/libcudart.map
 	@$(CC) -O2 $(AS_ONE) $(or $(SANITIZER),-Wl$(comma)-z$(comma)defs) -shared -Wl,-soname,libcudart.so.13 -Wl,--version-script=simulator/libcudart.map -pthread -ldl -o $@.$$$$ $(OBJECTS) && mv $@.$$$$ $@
 
-$(SIMULATOR)/objects/%.o: simulator/%.c build/cuda/found Makefile
+$(SIMULATOR)/objects/%.o: simulator/%.c build/cuda/found Makefile | build/as-one
 	@mkdir -p $(@D)
-	@$(CC) $(FLAGS) -O2 -fPIC -fvisibility=hidden -pthread $(AS_ONE) $(SANITIZER) -isystem build/cuda/include -MMD -MP -c $< -o $@
+	@$(CC) $(FLAGS) -O2 -fPIC -fvisibility=hidden -ftls-model=initial-exec -pthread $(AS_ONE) $(SANITIZER) -isystem build/cuda/include -MMD -MP -c $< -o $@
 -include $(wildcard $(OBJECTS:.o=.d))
 
 build/gpu/kernels.o: lessons/kernels.cu lessons/kernels.h build/gpu/nvcc Makefile
