@@ -3,7 +3,7 @@
  * Shows  cudaMallocAsync puts an allocation into a stream, like a kernel launch. When it returns, the host knows the
  *        address, but the device need not have reached the allocation. Work that is put into the same stream after it
  *        may use the block, up to the free, with no wait in between. The host sees results only after a synchronise.
- * Yours  two gaps, marked YOUR WORK.
+ * Yours  fill: two gaps, marked YOUR WORK.
  * Run    make 01          check   make check-01          page   docs/01_first_allocation
  */
 #include "kernels.h"

@@ -3,7 +3,7 @@
  * Shows  how a program finds out what it may use. An attribute that is younger than the driver is not answered with no:
  *        asking for it is an error, so the driver's version comes first. An attribute is a promise. Whether pools can
  *        be made for sharing shows when one is made. One function decides, and the program has another way to go.
- * Yours  the program is wrong in three places: its comments say what its author believed. Repair it.
+ * Yours  fix: the program is wrong in three places: its comments say what its author believed. Repair it.
  * Run    make 02          check   make check-02          page   docs/02_query_support
  */
 #include "kernels.h"

@@ -3,7 +3,7 @@
  * Shows  a program may make pools of its own, with properties that no attribute changes later. cudaMallocAsync takes
  *        from such a pool once it is the device's current pool. The release threshold is not a limit: maxSize is one,
  *        in whole steps of 32 MiB. A destroyed pool's live blocks stay usable until they are freed.
- * Yours  the program is wrong in three places: its comments say what its author believed. Repair it.
+ * Yours  fix: the program is wrong in three places: its comments say what its author believed. Repair it.
  * Run    make 05          check   make check-05          page   docs/05_custom_pool
  */
 #include "kernels.h"

@@ -3,8 +3,8 @@
  * Shows  a pool that cannot grow may give a stream the memory that another stream is not done with: it lets the one
  *        wait for the other, and tells nobody. So reuse can cost parallelism. With that policy off the allocation fails
  *        instead, and the program decides. With opportunistic reuse off as well, it goes the same way each time.
- * Yours  the last two lines: the quick stream is to be done while the slow one holds, and to get its block in the same
- *        way when the slow one has finished. The program is wrong in two places: its comments say what its author
+ * Yours  fix: the last two lines: the quick stream is to be done while the slow one holds, and to get its block in the
+ *        same way when the slow one has finished. The program is wrong in two places: its comments say what its author
  *        believed. Repair it; the limit of the pool stays.
  * Run    make 11          check   make check-11          page   docs/11_reuse_internal
  */

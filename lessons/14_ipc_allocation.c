@@ -3,23 +3,13 @@
  * Shows  a block crosses to another process as 64 bytes, and so does an event. A message says that something was put
  *        into a stream, not that it is done: one process's stream waits for the other's by an event of both. The
  *        importer frees first, and an event behind its free lets the exporter's free come after it.
- * Yours  the program is wrong in three places, each of which trusts a message. A GPU prints the right numbers all the
- *        same; the simulated device does not accept it. Repair it with the two events that are there.
+ * Yours  fix: the program is wrong in three places, each of which trusts a message. A GPU prints the right numbers all
+ *        the same; the simulated device does not accept it. Repair it with the two events that are there.
  * Run    make 14          check   make check-14          page   docs/14_ipc_allocation
  */
 #define _GNU_SOURCE
 #include "kernels.h"
 #include "workbook.h"
-
-#define BY_DESCRIPTOR cudaMemHandleTypePosixFileDescriptor
-
-static int last_of(const int *block, size_t count, cudaStream_t stream)
-{
-    int value = 0;
-    CHECK(cudaMemcpyAsync(&value, block + count - 1, sizeof value, cudaMemcpyDeviceToHost, stream));
-    CHECK(cudaStreamSynchronize(stream));
-    return value;
-}
 
 /* An event of several processes: it takes no time, and another process can get it as bytes. */
 static cudaEvent_t event_create(void)
@@ -48,15 +38,10 @@ static cudaEvent_t hear_event(void)
 static int exporter(int argc, char **argv)
 {
     size_t bytes = mib_argument(argc, argv, 8) * MiB, count = bytes / sizeof(int);
-    struct cudaMemPoolProps props = {.allocType = cudaMemAllocationTypePinned, .handleTypes = BY_DESCRIPTOR,
-                                     .location = {.type = cudaMemLocationTypeDevice, .id = 0}};
     struct cudaMemPoolPtrExportData place;
-    cudaMemPool_t pool;
+    cudaMemPool_t pool = pool_to_share();
     cudaStream_t stream;
     int *block, descriptor;
-    cudaError_t made = cudaMemPoolCreate(&pool, &props);
-    if (made != cudaSuccess)
-        skip("no pool can be made for file descriptors here (cudaMemPoolCreate)", made);
     CHECK(cudaStreamCreate(&stream));
     CHECK(cudaMemPoolExportToShareableHandle(&descriptor, pool, BY_DESCRIPTOR, 0));
     tell_descriptor(descriptor);

@@ -3,7 +3,7 @@
  * Shows  one allocation for many blocks, in two phases: requests are collected (want), then placed at once (commit). In
  *        the end all go at once (reset). Each block begins at a multiple of 256 bytes, as those of cudaMalloc do. What
  *        goes wrong is answered with a code, and a refused request leaves the arena as it was.
- * Yours  arena_want, marked YOUR WORK: it places every request, and places it anywhere.
+ * Yours  fill: arena_want, marked YOUR WORK: it places every request, and places it anywhere.
  * Run    make 15          check   make check-15          page   docs/15_own_arena
  */
 #include "kernels.h"

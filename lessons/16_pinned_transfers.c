@@ -3,7 +3,7 @@
  * Shows  a copy between the device and pinned (page-locked) memory runs on its own, at the speed of the link, beside
  *        the work of other streams. Ordinary memory is pageable: it goes through a buffer of the driver, which is
  *        slower, and the host waits. Pinning takes time too, more than one copy saves.
- * Yours  process and copies_to_pay, marked YOUR WORK.
+ * Yours  fill: process and copies_to_pay, marked YOUR WORK.
  * Run    make 16          check   make check-16          page   docs/16_pinned_transfers
  */
 #include "kernels.h"

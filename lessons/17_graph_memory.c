@@ -3,8 +3,8 @@
  * Shows  while a stream is captured, cudaMallocAsync and cudaFreeAsync only add nodes to a graph. Each launch of it
  *        allocates and frees; the address stays. The memory is no pool's: the device keeps it apart for all graphs,
  *        launches in one stream share it, and cudaDeviceGraphMemTrim gives it back.
- * Yours  two comments say what the author believed, about the end of a launch and about trimming. Both are wrong. The
- *        built graph must run twice, and at the end nothing may be reserved, neither for graphs nor in the pool.
+ * Yours  fix: two comments say what the author believed, about the end of a launch and about trimming. Both are wrong.
+ *        The built graph must run twice, and at the end nothing may be reserved, neither for graphs nor in the pool.
  * Run    make 17          check   make check-17          page   docs/17_graph_memory
  */
 #include "kernels.h"

@@ -3,7 +3,7 @@
  * Shows  what a caching allocator is made of. It takes large pieces from a pool and hands out parts of them. A block
  *        that comes back is joined with its idle neighbours and given out again: in its own stream at once, in another
  *        stream after that one waits for an event. Two recorded programs say what it needs in memory and in time.
- * Yours  the cache, between YOUR WORK and END OF YOUR WORK. What follows replays a trace through it: leave it as it is.
+ * Yours  fill: the cache, between YOUR WORK and END OF YOUR WORK. What follows replays a trace through it: leave it.
  * Run    make 20          check   make check-20          page   docs/20_capstone
  *        make 20 ARGS=resnet50-train and make 20 ARGS=four-streams replay the other traces.
  */

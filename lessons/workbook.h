@@ -224,6 +224,33 @@ static inline void skip(const char *what, cudaError_t answer)
     exit(77);
 }
 
+#define BY_DESCRIPTOR cudaMemHandleTypePosixFileDescriptor
+
+/* For the first process: a pool on device 0 that another process can get by a file descriptor. A pool that is made for
+ * no handle type, as lesson 05 makes it, cannot be shared. */
+static inline cudaMemPool_t pool_to_share(void)
+{
+    struct cudaMemPoolProps props = {0};
+    props.allocType = cudaMemAllocationTypePinned;
+    props.handleTypes = BY_DESCRIPTOR;
+    props.location.type = cudaMemLocationTypeDevice;
+    props.location.id = 0;
+    cudaMemPool_t pool;
+    cudaError_t made = cudaMemPoolCreate(&pool, &props);
+    if (made != cudaSuccess)
+        skip("no pool can be made for file descriptors here (cudaMemPoolCreate)", made);
+    return pool;
+}
+
+/* The last int of a block, once the stream has got so far. */
+static inline int last_of(const int *block, size_t count, cudaStream_t stream)
+{
+    int value = 0;
+    CHECK(cudaMemcpyAsync(&value, block + count - 1, sizeof value, cudaMemcpyDeviceToHost, stream));
+    CHECK(cudaStreamSynchronize(stream));
+    return value;
+}
+
 /* Lesson 13 writes these two by hand. A descriptor travels beside at least one byte. */
 static inline void tell_descriptor(int descriptor)
 {

@@ -1,9 +1,11 @@
 /* What the SIM_ variables ask for: one reader, one sentence for each way to get them wrong. */
+#define _GNU_SOURCE   /* environ */
 #include "settings.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "host.h"
 
@@ -86,8 +88,24 @@ static void read_fail(void)
     settings.fail_at = (unsigned)at;
 }
 
+/* A name that is spelt wrong would change nothing, and say nothing. */
+static void refuse_unknown(void)
+{
+    static const char *const names[] = {"SIM_DEVICES", "SIM_MEMORY", "SIM_DRIVER_VERSION", "SIM_HANDLE_TYPES", "SIM_PEERS", "SIM_CHECK",
+                                        "SIM_JOURNAL", "SIM_PACE", "SIM_FAIL"};
+    for (char **entry = environ; entry && *entry; entry++) {
+        size_t length = strcspn(*entry, "="), known = 0;
+        if (strncmp(*entry, "SIM_", 4)) continue;
+        for (size_t i = 0; i < sizeof names / sizeof *names; i++) known += strlen(names[i]) == length && !strncmp(*entry, names[i], length);
+        if (!known)
+            host_give_up("there is no variable %.*s; expected SIM_PACE, SIM_DEVICES, SIM_MEMORY, SIM_FAIL, SIM_DRIVER_VERSION, SIM_HANDLE_TYPES, "
+                         "SIM_PEERS, SIM_CHECK or SIM_JOURNAL. To remove it: unset %.*s", (int)length, *entry, (int)length, *entry);
+    }
+}
+
 void settings_read(void)
 {
+    refuse_unknown();
     settings.devices = (int)number("SIM_DEVICES", 2, 1, MAX_DEVICES, "2");
     settings.memory = bytes("SIM_MEMORY", 150109880320u, 64 * MiB, 1024 * GiB, "8G"); /* measured: totalGlobalMem of an H200 */
     settings.driver_version = (int)number("SIM_DRIVER_VERSION", 13000, 5000, 99990, "12040");

@@ -3,9 +3,9 @@
  * Shows  a block may be used and freed in other streams than its own, if events put each use after the allocation and
  *        before the free. Nothing else does it, short of a wait of the host. The legacy stream and the blocking streams
  *        wait for each other; non-blocking streams wait only for events. cudaFree of a pool's block waits for nothing.
- * Yours  the program is wrong in four places: its comments say what its author believed. It may print the right numbers
- *        all the same; the simulated device names each place. Repair them with events and by moving a line. The streams
- *        stay what they are, and the host waits no more often.
+ * Yours  fix: the program is wrong in four places: its comments say what its author believed. It may print the right
+ *        numbers all the same; the simulated device names each place. Repair them with events and by moving a line. The
+ *        streams stay what they are, and the host waits no more often.
  * Run    make 03          check   make check-03          page   docs/03_stream_order
  */
 #include "kernels.h"

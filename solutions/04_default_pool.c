@@ -3,7 +3,7 @@
  * Shows  every device has a default pool, and cudaMallocAsync takes from the device's current pool, which is the
  *        default one until a program sets another. The pool has no fixed size: it starts empty, grows when its free
  *        memory does not suffice, and gives back what nobody uses.
- * Yours  predict_reserved: in what steps does it grow? Write the rule; the check tries it on other sizes.
+ * Yours  predict: in what steps does it grow? Write predict_reserved as a rule; the check tries it on other sizes.
  * Run    make 04          check   make check-04          page   docs/04_default_pool
  */
 #include "workbook.h"

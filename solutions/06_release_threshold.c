@@ -3,7 +3,7 @@
  * Shows  when a pool gives memory back. A free returns it to the pool, not to the device. A synchronise of the stream
  *        that freed lets the pool give back what lies above its release threshold, in whole steps of 32 MiB. The
  *        threshold is neither a maximum nor a size to start with.
- * Yours  the two predictions. Write them as rules; the check tries them on other sizes.
+ * Yours  predict: what does the pool hold after a free, what after a synchronise? Write rules; the check tries them on other sizes.
  * Run    make 06          check   make check-06          page   docs/06_release_threshold
  */
 #include "kernels.h"

@@ -3,7 +3,7 @@
  * Shows  a program that runs in phases gives memory back between them with cudaMemPoolTrimTo(pool, keep): the pool
  *        keeps at least `keep` bytes, in whole steps of 32 MiB. Trim knows no threshold: it also takes what a
  *        threshold protects from every synchronise. And it does nothing for a free that is still pending.
- * Yours  after phase 1 and after phase 2 the program is wrong: its comments say what its author believed. Phase 2
+ * Yours  fix: after phase 1 and after phase 2 the program is wrong: its comments say what its author believed. Phase 2
  *        needs half as much as phase 1 and must find it in the pool; at the end nothing is left. The threshold stays.
  * Run    make 07          check   make check-07          page   docs/07_trim
  */

@@ -3,7 +3,7 @@
  * Shows  the four figures of a pool: reserved is what it holds of the device's memory, used is what its live blocks
  *        asked for, and each has a high-water mark. A mark is reset by writing 0 to it: it then takes the current
  *        figure. Nothing else can be written. cudaMemGetInfo sees what is reserved, not what is used.
- * Yours  two functions, marked YOUR WORK.
+ * Yours  fill: two functions, marked YOUR WORK.
  * Run    make 08          check   make check-08          page   docs/08_statistics
  */
 #include "kernels.h"

@@ -4,7 +4,7 @@
  *        the opportunistic policy. Whether it has is a matter of time, so the same calls give different addresses. With
  *        the policy off it does not matter. What the host has synchronised may go to every stream, policy or not; that
  *        the host has only asked counts for nothing.
- * Yours  the prediction: does the second block lie where the first was? Write it as a rule.
+ * Yours  predict: does the second block lie where the first was? Write it as a rule.
  * Run    make 10          check   make check-10          page   docs/10_reuse_opportunistic
  */
 #include "kernels.h"

@@ -3,7 +3,7 @@
  * Shows  a pool need not lie in a device's memory: it may lie in the host's, or be managed, with the same calls, steps
  *        and figures. The place decides who may touch a block: of a host pool the host, and a device only when it was
  *        given access; of a managed pool both. The order of a stream holds for all of them, also for the host.
- * Yours  one function, in which host and device share a block.
+ * Yours  fill: one function, in which host and device share a block.
  * Run    make 18          check   make check-18          page   docs/18_other_locations
  */
 #include "kernels.h"

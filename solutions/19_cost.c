@@ -3,7 +3,7 @@
  * Shows  what an allocation and its free cost the host, in four ways. A pool at its default gives memory back at every
  *        synchronise and must grow again for the next allocation, which costs more than cudaMalloc and cudaFree. A pool
  *        that keeps its memory costs almost nothing.
- * Yours  keep_memory, and the order that you expect: both are marked YOUR WORK.
+ * Yours  predict: keep_memory, and the order that you expect: both are marked YOUR WORK.
  * Run    make 19          check   make check-19          page   docs/19_cost
  */
 #include "workbook.h"

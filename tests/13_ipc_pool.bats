@@ -15,12 +15,19 @@ said() { # said REGEXP SENTENCE
     ! grep -qE -- "$1" <<<"$output$errors" || { tell "Expected: $2" "Happened: $(grep -hE -- "$1" <<<"$output"$'\n'"$errors" | head -n 1 | cut -c 1-200)"; try_it; return 1; }
 }
 
+# What comes after the import is there, and the program did not get so far.
+got_there() {
+    expect_journal "$QUESTIONS pool != null" \
+        'the importer has imported the pool. All that this test looks at comes after that.' \
+        "$QUESTIONS"' "it did not come to that. First repair what is missed above; " + told'
+}
+
 @test "the descriptor arrives as a descriptor" {
     run_both
     said 'sendmsg: Bad file descriptor' 'the descriptor is open when it is sent. Close it after sendmsg: what is on its way stays open by itself.'
     said 'sendmsg: Invalid argument' 'a control message that the kernel understands: type SCM_RIGHTS, and cmsg_len is CMSG_LEN(sizeof(int)), its head and the int.'
     said 'cudaErrorInitializationError' 'the second process is made before the first CUDA call. After one, no CUDA call works in a child; an inherited number does not help.'
-    said 'nothing but a number' 'a control message of level SOL_SOCKET and type SCM_RIGHTS, with the descriptor as its data. The number alone says nothing: each process has a table of open files of its own. (A message of another level than SOL_SOCKET is overlooked.)'
+    said 'nothing but a number' 'a control message of level SOL_SOCKET and type SCM_RIGHTS, with the descriptor as its data. The number alone says nothing: each process has a table of open files of its own. (A message of another level than SOL_SOCKET is overlooked, and one without an ordinary byte is not sent. Does sendmsg answer less than 0? Then perror("sendmsg") says why.)'
     expect_journal "$QUESTIONS"' imports | length == 0 or .[0].descriptor != "closed"' \
         'the importer keeps the descriptor open until the import is done. Then the pool needs it no more.' \
         "$QUESTIONS told"
@@ -34,6 +41,7 @@ said() { # said REGEXP SENTENCE
 
 @test "the importer works on the exporter's block" {
     run_both
+    got_there
     expect_journal "$QUESTIONS"' ok("importer"; "cudaMemPoolImportPointer") | length == 1 and .[0].process != null' \
         'the importer imports one block of the imported pool (cudaMemPoolImportPointer).' \
         "$QUESTIONS"' "it imported \(ok("importer"; "cudaMemPoolImportPointer") | length)."'
@@ -47,6 +55,7 @@ said() { # said REGEXP SENTENCE
 
 @test "the imported pool is asked for what it cannot do, the exporter trims its own" {
     run_both
+    got_there
     expect_journal "$QUESTIONS"' . as $all | ["cudaMallocFromPoolAsync", "cudaDeviceSetMemPool", "cudaMemPoolExportToShareableHandle", "cudaMemPoolTrimTo", "cudaMemPoolGetAttribute", "cudaMemPoolSetAttribute"]
         | all(.[]; . as $call | $all | of("importer"; $call) | length == 1 and .[0].result == "cudaErrorInvalidValue")' \
         'the importer tries six calls on its pool, and each is refused: put back what was there.' \

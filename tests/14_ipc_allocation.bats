@@ -11,7 +11,7 @@ QUESTIONS='def ok($of; $call): [.[] | select(.of == $of and .call == $call and .
     def waits($of): opened($of) as $event | [ok($of; "cudaStreamWaitEvent")[] | select(.event | IN($event[]))];
     def before($first; $next): ($first | length > 0) and ($next | length > 0) and $first[0].n < $next[0].n;
     def in_order($of; $calls): [.[] | select(.of == $of and .result == "cudaSuccess" and (.call | IN($calls[]))) | .call + (if .stream then " (stream \(.stream))" else "" end)] | join(", ");
-    def history($of): "the \($of) called, in this order: " + in_order($of; ["launch_fill", "launch_add", "cudaMemcpyAsync", "cudaFreeAsync", "cudaEventRecord", "cudaStreamWaitEvent", "cudaStreamSynchronize", "cudaIpcGetEventHandle", "cudaIpcOpenEventHandle"]) + ".";'
+    def history($of): "the \($of) called, in this order: " + in_order($of; ["launch_fill", "launch_add", "cudaMemcpyAsync", "cudaFreeAsync", "cudaEventRecord", "cudaStreamWaitEvent", "cudaStreamSynchronize", "cudaEventSynchronize", "cudaDeviceSynchronize", "cudaMemcpy", "cudaIpcGetEventHandle", "cudaIpcOpenEventHandle"]) + ".";'
 
 # shellcheck disable=SC2154  # run_lesson sets errors
 @test "two processes share a block and two events" {
@@ -43,10 +43,10 @@ QUESTIONS='def ok($of; $call): [.[] | select(.of == $of and .call == $call and .
 @test "events order the work, not the waiting of a host" {
     run_both
     expect_journal "$QUESTIONS"' told("exporter") as $told | [.[] | select(.of == "exporter" and (.call // "" | test("Synchronize$|^cudaMemcpy$")) and .n < ($told[0].n // 0))] | length == 0' \
-        'the exporter does not wait for its fill: the event is there for that.' \
+        'the exporter'\''s host does not wait for its fill: the event is there for that.' \
         "$QUESTIONS"' history("exporter")'
     expect_journal "$QUESTIONS"' told("importer") as $told | [.[] | select(.of == "importer" and (.call // "" | test("Synchronize$|^cudaMemcpy$")) and .n < ($told[0].n // 0))] | length == 0' \
-        'the importer does not wait for its add: the event is there for that.' \
+        'the importer'\''s host does not wait, not for the fill and not for its add: let streams wait, for the events (cudaStreamWaitEvent).' \
         "$QUESTIONS"' history("importer")'
 }
 

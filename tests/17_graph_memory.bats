@@ -48,6 +48,9 @@ QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSucce
     expect_journal "$QUESTIONS"' last_launch as $n | ([waits[] | select(.n > $n) | .n] | min) as $wait | $wait != null and all(trims[]; .n > $wait)' \
         'after the last launch first a synchronise, then the trims: a trim leaves what a launch may still be using, and what the host has not waited for.' \
         "$QUESTIONS history"
+    expect_journal "$QUESTIONS"' last_launch as $n | [trims[] | select(.n > $n) | .call] as $calls | ($calls | index("cudaMemPoolTrimTo")) < ($calls | index("cudaDeviceGraphMemTrim"))' \
+        'the trim for graphs comes behind the report "pool trimmed": that line is to show what the pool'\''s trim leaves.' \
+        "$QUESTIONS history"
     expect_journal "$QUESTIONS"' [.[] | select(.did == "release" and .why == "trim" and .reserved == 0)] | length == 2' \
         'both trims give everything back.' \
         '"memory went back " + ([.[] | select(.did == "release") | (if .pool then "from the pool" else "from the graphs" end) + " at a \(.why), \(.reserved / 1048576) MiB stayed"] | join("; ")) + "."'

@@ -59,6 +59,9 @@ QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSucce
 
 @test "cudaMallocAsync does not look at the host pool" {
     run_lesson
+    expect_journal "$QUESTIONS"' ([.[] | select(.call == "cudaMemSetMemPool" and .result != "cudaSuccess")] == []) and (any(.[]; .call == "cudaMemSetMemPool") or last.did == "exit" and last.live == 0)' \
+        'the program comes to the lines that make the host pool current.' \
+        '"it ended before them, because a call failed. First repair what is missed above."'
     expect_journal "$QUESTIONS"' pool as $pool | [ok("cudaMemSetMemPool")[] | select(.pool == $pool and .location == "host")] | length == 1' \
         'main makes the host pool current for host memory with cudaMemSetMemPool. That part was there at the start: put it back.'
     expect_journal "$QUESTIONS"' ([ok("cudaMemSetMemPool")[].n] | first) as $set | [ok("cudaMallocAsync")[] | select(.n > $set and .pool == 0)] | length == 1' \

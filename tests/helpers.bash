@@ -148,11 +148,11 @@ signal_sentence() {
 
 # ---- what a miss shows ----
 
-printed() { # the first lines of stderr and the last of stdout
+printed() { # the first lines of stderr
     if [ -n "$errors" ]; then
         echo "On stderr it printed:"
-        # what differs in an address only is said once
-        awk '{ key = $0; gsub(/0x[0-9a-f]+/, "", key) } !seen[key]++' <<<"$errors" | head -n 12 | cut -c 1-200 | sed 's/^/    /'
+        # What differs in an address only is said once: a line, with the indented lines that belong to it.
+        awk '/^[^ ]/ { key = $0; gsub(/0x[0-9a-f]+/, "", key); again = seen[key]++ } !again' <<<"$errors" | head -n 20 | cut -c 1-400 | sed 's/^/    /'
     fi
 }
 

@@ -23,6 +23,22 @@
 lesson != "" && /^# \((from function|in test file)/ { place = 1 }
 lesson != "" && place { if (/' failed( with status [0-9]+)?$/ || /' failed with/) place = 0; next }
 
+# What a run wrote to stderr is shown once, though each of its tests has it. Numbers of processes and addresses may differ.
+lesson != "" && /^# On stderr it printed:$/ { held = 1; heading = $0; block = key = ""; next }
+held && /^#     / {
+    block = block "        " substr($0, 3) "\n"
+    line = $0
+    gsub(/process [0-9]+|0x[0-9a-f]+/, "", line)
+    key = key line "\n"
+    next
+}
+held {
+    held = 0
+    if (key in shown) print "        On stderr it printed the same as above."
+    else printf "        %s\n%s", substr(heading, 3), block
+    shown[key] = 1
+}
+
 /^# / { print "        " substr($0, 3); next }
 /^#$/ { print ""; next }
 { print }
@@ -31,6 +47,7 @@ function say(word, text) { printf "  %-4s  %s\n", word, text; fflush() }
 
 END {
     ran = passed + failed + skipped
+    if (held) printf "        %s\n%s", substr(heading, 3), block
     if (plan + 0 == 0 || ran == 0) { print "No test ran."; failed++ }
     else if (ran != plan) {
         printf "%d of %d tests ran.\n", ran, plan

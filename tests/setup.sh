@@ -173,10 +173,10 @@ backend() {
         else say "gpu (a GPU and nvcc were found)"; fi ;;
     simulator) say "simulator (BACKEND=simulator)" ;;
     gpu)
-        nvcc_path >/dev/null || { say "BACKEND=gpu, but $no_nvcc. Install a CUDA toolkit or set CUDA_HOME, or leave BACKEND out."; exit 1; }
-        gpu_there || { say "BACKEND=gpu, but $no_gpu. Leave BACKEND out, or say BACKEND=simulator."; exit 1; }
+        nvcc_path >/dev/null || { say "BACKEND=gpu, but $no_nvcc; install a CUDA toolkit or set CUDA_HOME, or leave BACKEND out."; exit 1; }
+        gpu_there || { say "BACKEND=gpu, but $no_gpu; leave BACKEND out, or say BACKEND=simulator."; exit 1; }
         say "gpu (BACKEND=gpu)" ;;
-    *) say "BACKEND=$1 is not known. Say BACKEND=simulator or BACKEND=gpu, or leave it out."; exit 1 ;;
+    *) say "BACKEND=$1 is not known; say BACKEND=simulator or BACKEND=gpu, or leave it out."; exit 1 ;;
     esac
 }
 

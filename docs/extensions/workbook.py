@@ -233,21 +233,23 @@ class CommandRun(BookDirective):
 
 
 class LessonsTable(BookDirective):
-    """Every lesson, what its heading says is the student's, and its points."""
+    """Every lesson, of what kind it is and what its heading says is the student's, and its points."""
 
     required_arguments = 0
 
     def run(self):
         self.depend("tests/starters.txt")
-        lines = [".. list-table::", "   :header-rows: 1", "   :widths: 28 62 10", "", "   * - lesson", "     - the student's work", "     - points"]
+        lines = [".. list-table::", "   :header-rows: 1", "   :widths: 27 10 53 10", "", "   * - lesson", "     - kind", "     - the student's work", "     - points"]
         for row in (ROOT / "tests/starters.txt").read_text(encoding="utf-8").splitlines():
             if row.startswith("#"):
                 continue
             lesson, tests, passed = row.split()
             self.depend(f"lessons/{lesson}.c")
             heading = (ROOT / f"lessons/{lesson}.c").read_text(encoding="utf-8").partition(" * Yours ")[2].partition(" * Run ")[0]
-            work = " ".join(heading.replace("\n *", " ").split()).replace("_", "\\_")
-            lines += [f"   * - :doc:`{lesson}`", f"     - {work}", f"     - {int(tests) - int(passed)}"]
+            kind, _, work = " ".join(heading.replace("\n *", " ").split()).replace("_", "\\_").partition(": ")
+            if kind not in ("fill", "fix", "predict"):
+                raise self.error(f"lessons/{lesson}.c: its heading says what is the student's (Yours), and begins with fill:, fix: or predict:")
+            lines += [f"   * - :doc:`{lesson}`", f"     - {kind}", f"     - {work}", f"     - {int(tests) - int(passed)}"]
         return self.lines(lines)
 
 

@@ -3,8 +3,6 @@
 #include "kernels.h"
 #include "workbook.h"
 
-#define BY_DESCRIPTOR cudaMemHandleTypePosixFileDescriptor
-
 static cudaMemPool_t exported;
 static int inherited;
 
@@ -38,14 +36,6 @@ static int receive_descriptor(void)
     if (came)
         memcpy(&descriptor, CMSG_DATA(came), sizeof descriptor);
     return descriptor;
-}
-
-static int last_of(const int *block, size_t count, cudaStream_t stream)
-{
-    int value = 0;
-    CHECK(cudaMemcpyAsync(&value, block + count - 1, sizeof value, cudaMemcpyDeviceToHost, stream));
-    CHECK(cudaStreamSynchronize(stream));
-    return value;
 }
 
 static int exporter(int argc, char **argv)

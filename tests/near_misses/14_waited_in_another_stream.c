@@ -3,16 +3,6 @@
 #include "kernels.h"
 #include "workbook.h"
 
-#define BY_DESCRIPTOR cudaMemHandleTypePosixFileDescriptor
-
-static int last_of(const int *block, size_t count, cudaStream_t stream)
-{
-    int value = 0;
-    CHECK(cudaMemcpyAsync(&value, block + count - 1, sizeof value, cudaMemcpyDeviceToHost, stream));
-    CHECK(cudaStreamSynchronize(stream));
-    return value;
-}
-
 /* An event of several processes: it takes no time, and another process can get it as bytes. */
 static cudaEvent_t event_create(void)
 {
@@ -40,15 +30,10 @@ static cudaEvent_t hear_event(void)
 static int exporter(int argc, char **argv)
 {
     size_t bytes = mib_argument(argc, argv, 8) * MiB, count = bytes / sizeof(int);
-    struct cudaMemPoolProps props = {.allocType = cudaMemAllocationTypePinned, .handleTypes = BY_DESCRIPTOR,
-                                     .location = {.type = cudaMemLocationTypeDevice, .id = 0}};
     struct cudaMemPoolPtrExportData place;
-    cudaMemPool_t pool;
+    cudaMemPool_t pool = pool_to_share();
     cudaStream_t stream;
     int *block, descriptor;
-    cudaError_t made = cudaMemPoolCreate(&pool, &props);
-    if (made != cudaSuccess)
-        skip("no pool can be made for file descriptors here (cudaMemPoolCreate)", made);
     CHECK(cudaStreamCreate(&stream));
     CHECK(cudaMemPoolExportToShareableHandle(&descriptor, pool, BY_DESCRIPTOR, 0));
     tell_descriptor(descriptor);
