@@ -171,7 +171,9 @@ class ProgramRun(BookDirective):
             run = run_program(program, arguments, environment)
         except BookError as endless:
             return self.lines([*command, *block(str(endless))])
-        return self.lines([*command, *block(run.output + run.errors or "(nothing)", kind="wrapped"), f"Its exit status: {run.status}."])
+        said = run.output + run.errors or "(nothing)"
+        kind = "wrapped" if max(map(len, said.splitlines())) > 100 else ""   # a table that fits keeps its columns
+        return self.lines([*command, *block(said, kind=kind), f"Its exit status: {run.status}."])
 
 
 class JournalRun(BookDirective):

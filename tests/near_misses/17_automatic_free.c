@@ -1,4 +1,4 @@
-/* The next launch frees, so nothing frees the last block. Caught by: "each launch frees what it allocated" */
+/* The next launch frees, so nothing frees the last block. Caught by: "each launch frees what it allocates" */
 #include "kernels.h"
 #include "workbook.h"
 
