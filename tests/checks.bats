@@ -17,6 +17,26 @@ export CHECK_FIRST_MISS=1
     finish
 }
 
+@test "every starter's heading says of what kind the exercise is, in the words of its solution" {
+    local lesson yours
+    for lesson in $(lessons); do
+        yours=$(sed -n '/^ \* Yours/,/^ \* Run/p' "lessons/$lesson.c")
+        [[ "$yours" =~ ^\ \*\ Yours\ \ (fill|fix|predict):\  ]] || complain "lessons/$lesson.c: Yours begins with none of fill:, fix:, predict:."
+        [ "$yours" = "$(sed -n '/^ \* Yours/,/^ \* Run/p' "solutions/$lesson.c")" ] || complain "lessons/$lesson.c and solutions/$lesson.c differ in what is the student's."
+    done
+    [ "$(grep -l '^ \* Yours  predict: ' lessons/*.c | wc -l)" -ge 4 ] || complain "Fewer than four lessons are predictions."
+    [ "$(grep -l '^ \* Yours  fix: ' lessons/*.c | wc -l)" -ge 6 ] || complain "Fewer than six lessons are programs to repair."
+    finish
+}
+
+@test "a check shows what a run wrote to stderr once, and whole reports" {
+    CHECK_FIRST_MISS='' check lessons/14_ipc_allocation.c 14_ipc_allocation
+    [ "$(grep -c 'On stderr it printed:' <<<"$output")" = 1 ] || complain "$output"
+    [ "$(grep -c 'On stderr it printed the same as above' <<<"$output")" = 3 ] || complain "$output"
+    [ "$(grep -c '^ *hazard: ' <<<"$output")" = "$(grep -c '^ *To do: ' <<<"$output")" ] || complain "A report has lost its advice:" "$output"
+    finish
+}
+
 @test "every starter compiles without a warning" {   # that it fails its check is in grader.bats
     local lesson
     for lesson in $(lessons); do

@@ -95,6 +95,12 @@ END
     finish
 }
 
+@test "a SIM_ variable that does not exist: one sentence that names it and those that do" {
+    SIM_PAGE=late program behaviour first
+    [ "$status" = 1 ]
+    [[ "$errors" == *"there is no variable SIM_PAGE; expected SIM_PACE"* ]] || miss "It said: $errors"
+}
+
 @test "an empty SIM_ variable is as good as none" {
     SIM_DEVICES='' SIM_MEMORY='' SIM_PACE='' SIM_FAIL='' SIM_CHECK='' SIM_JOURNAL='' program behaviour first
     [ "$status" = 0 ]

@@ -171,9 +171,9 @@ class ProgramRun(BookDirective):
             run = run_program(program, arguments, environment)
         except BookError as endless:
             return self.lines([*command, *block(str(endless))])
-        said = run.output + run.errors or "(nothing)"
-        kind = "wrapped" if max(map(len, said.splitlines())) > 100 else ""   # a table that fits keeps its columns
-        return self.lines([*command, *block(said, kind=kind), f"Its exit status: {run.status}."])
+        # What it printed keeps its columns; reports are sentences, and wrap.
+        said = [*(block(run.output) if run.output else []), *(block(run.errors, kind="wrapped") if run.errors else [])]
+        return self.lines([*command, *(said or block("(nothing)")), f"Its exit status: {run.status}."])
 
 
 class JournalRun(BookDirective):
