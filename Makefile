@@ -192,4 +192,4 @@ build/venv/docs: docs/requirements.txt
 $(LESSONS:%=lessons/%.c) $(LESSONS:%=solutions/%.c):
 	@$(call lost,$@) >&2; exit 1
 .DEFAULT:
-	@printf '%s\n' "make $@: there is no such command or file. make help lists the commands. The lessons are:" $(LESSONS:%='    %') >&2; exit 1
+	@printf '%s\n' "make $@: there is no such command or file. make help lists the commands. The lessons are:" $(LESSONS:%='    %') "The cases of the clinic are:" $(CASES:%='    %') >&2; exit 1

@@ -173,7 +173,7 @@ def draw(journal, identity, title, calls=(), rows=None):
     left = round(labels * CHARACTER) + 16
     step = max(18, min(44, (736 - left - 130) // steps))
     right = left + steps * step + 16
-    width, y, out = right + 116, 18, []
+    width, y, out = max(right + 116, round(max(len(heading(pool)) for pool in pools) * 8.6)), 18, []   # a heading is not cut off
 
     def place(offset):
         return left + offset * step / STEP

@@ -20,7 +20,7 @@ WAITS = ("cudaStreamSynchronize", "cudaDeviceSynchronize", "cudaEventSynchronize
 SHOWN = (*IN_STREAM, *RUNS, *WAITS, "cudaStreamQuery", "cudaEventQuery", "cudaEventRecord", "cudaStreamWaitEvent", "cudaMemPoolTrimTo")
 
 CALL, MARK, GAP = 26, 22, 3                 # least heights of a call or piece of work, of a mark, of a step in time
-GUTTER, LANE, BETWEEN = 56, 150, 44
+GUTTER, LANE, BETWEEN = 60, 150, 44
 CHARACTER = 7.3                             # of 12 px monospace
 
 
