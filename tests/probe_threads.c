@@ -2,8 +2,9 @@
  *
  *   probe_threads          every case, each in a process of its own, which may take 10 s
  *
- * A thread allocates from the default pool in its own stream, puts a hundred fills of 256 MiB behind that, and ends; in the cases named
- * "synchronised" it waits for its stream first. Then main makes the call named on the line, and synchronises the device.
+ * A thread allocates in its own stream, puts one fill of 256 MiB behind that, or a hundred, and ends; in the cases named "synchronised" it
+ * waits for its stream first. "plain memory" is main's, from cudaMalloc: then the thread only fills. Afterwards main frees the block and
+ * synchronises the device.
  * The recorded answers are tests/facts/probe-threads.txt. */
 #define _GNU_SOURCE
 #include <cuda_runtime_api.h>
@@ -19,50 +20,57 @@
 #define BYTES ((size_t)256 << 20)
 
 static int *block;
-static int synchronised;
+enum { MAINS = 1, FREED };              /* allocated by main from the pool; freed by the thread */
 
-static void *work(void *unused)
+/* What the thread does: how many fills, on whose memory, and whether it waits for them. */
+static const struct { const char *name; int fills; int plain, synchronised, block_is; } cases[] = {
+    { "no fill, pool memory", 0, 0, 0, 0 },
+    { "one fill, pool memory", 1, 0, 0, 0 },
+    { "a hundred fills, pool memory", 100, 0, 0, 0 },
+    { "a hundred fills, pool memory, synchronised", 100, 0, 1, 0 },
+    { "one fill, plain memory", 1, 1, 0, 0 },
+    { "a hundred fills, plain memory", 100, 1, 0, 0 },
+    { "a hundred fills, plain memory, synchronised", 100, 1, 1, 0 },
+    { "one fill, pool memory of main's stream", 1, 0, 0, MAINS },
+    { "one fill, pool memory, freed in the thread's stream", 1, 0, 0, FREED },
+};
+
+/* Written at once: a process that hangs is killed. */
+static void line(const char *call, cudaError_t answer)
 {
-    (void)unused;
-    cudaError_t e = cudaMallocAsync((void **)&block, BYTES, cudaStreamPerThread);
-    for (int i = 0; !e && i < 100; i++) e = launch_fill(block, i, BYTES / sizeof(int), cudaStreamPerThread);
-    if (!e && synchronised) e = cudaStreamSynchronize(cudaStreamPerThread);
-    printf("  the thread: %s\n", cudaGetErrorName(e));
+    printf("  %-44s %s\n", call, cudaGetErrorName(answer));
+    fflush(stdout);
+}
+
+static void *work(void *n)
+{
+    size_t i = *(size_t *)n;
+    cudaError_t e = cases[i].plain || cases[i].block_is == MAINS ? cudaSuccess : cudaMallocAsync((void **)&block, BYTES, cudaStreamPerThread);
+    for (int k = 0; !e && k < cases[i].fills; k++) e = launch_fill(block, k, BYTES / sizeof(int), cudaStreamPerThread);
+    if (!e && cases[i].block_is == FREED) e = cudaFreeAsync(block, cudaStreamPerThread);
+    if (!e && cases[i].synchronised) e = cudaStreamSynchronize(cudaStreamPerThread);
+    line("the thread's last call", e);
     return NULL;
 }
 
-static void say(const char *call, cudaError_t answer) { printf("  %-44s %s\n", call, cudaGetErrorName(answer)); }
-
-static void ask(const char *call)
-{
-    cudaStream_t other;
-    size_t used = 0;
-    cudaMemPool_t pool;
-    cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking);
-    if (!strcmp(call, "cudaFree")) say("cudaFree", cudaFree(block));
-    else if (!strcmp(call, "cudaFreeAsync, the legacy stream")) say(call, cudaFreeAsync(block, cudaStreamLegacy));
-    else if (!strcmp(call, "cudaFreeAsync, main's own stream")) say(call, cudaFreeAsync(block, cudaStreamPerThread));
-    else if (!strcmp(call, "cudaFreeAsync, another stream")) say(call, cudaFreeAsync(block, other));
-    say("cudaDeviceSynchronize", cudaDeviceSynchronize());
-    cudaDeviceGetDefaultMemPool(&pool, 0);
-    cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReservedMemCurrent, &used);
-    printf("  reserved %zu MiB\n", used >> 20);
-}
-
-static void one(const char *call, int wait_first)
+static void one(size_t i)
 {
     int status = 0;
-    printf("== %s, the thread has %s\n", call, wait_first ? "synchronised" : "work pending");
+    printf("== %s\n", cases[i].name);
     fflush(stdout);
     pid_t child = fork();
     if (child == 0) {
         pthread_t thread;
-        setvbuf(stdout, NULL, _IOLBF, 0);
         alarm(10);
-        synchronised = wait_first;
-        if (pthread_create(&thread, NULL, work, NULL)) exit(1);
+        if (cases[i].plain) line("cudaMalloc", cudaMalloc((void **)&block, BYTES));
+        if (cases[i].block_is == MAINS) {
+            line("cudaMallocAsync", cudaMallocAsync((void **)&block, BYTES, cudaStreamLegacy));
+            line("cudaDeviceSynchronize", cudaDeviceSynchronize());
+        }
+        if (pthread_create(&thread, NULL, work, &i)) exit(1);
         pthread_join(thread, NULL);
-        ask(call);
+        if (cases[i].block_is != FREED) line("the thread is over; cudaFree", cudaFree(block));
+        line("cudaDeviceSynchronize", cudaDeviceSynchronize());
         exit(0);
     }
     if (child < 0 || waitpid(child, &status, 0) != child) exit(1);
@@ -72,8 +80,6 @@ static void one(const char *call, int wait_first)
 
 int main(void)
 {
-    static const char *const calls[] = { "nothing", "cudaFree", "cudaFreeAsync, the legacy stream", "cudaFreeAsync, main's own stream", "cudaFreeAsync, another stream" };
-    for (int wait_first = 0; wait_first < 2; wait_first++)
-        for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) one(calls[i], wait_first);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) one(i);
     return 0;
 }

@@ -6,7 +6,7 @@ load helpers
 PROGRAMS=(replay facts danger)
 
 setup_file() {
-    make -s BACKEND=simulator "${PROGRAMS[@]/#/build/simulator/tests/simulator/}" build/simulator/tests/probe{,_ipc,_ipc_peers,_pools,_graphs,_graph_nodes,_host}
+    make -s BACKEND=simulator "${PROGRAMS[@]/#/build/simulator/tests/simulator/}" build/simulator/tests/probe{,_ipc,_ipc_peers,_pools,_graphs,_graph_nodes,_host,_threads}
     make -s BACKEND=simulator program LESSON=tests/simulator/waits.c PROGRAM="$BATS_FILE_TMPDIR/waits"   # it includes probe.c
 }
 
@@ -104,6 +104,13 @@ END
         sed "$one" "tests/facts/$name.txt" >"$BATS_TEST_TMPDIR/recorded"
         compare "$name" "$BATS_TEST_TMPDIR/asked" "$BATS_TEST_TMPDIR/recorded"
     done
+    finish
+}
+
+@test "probe: threads that end with work pending in their own stream; where a driver hangs, a sentence and exit status 3" {
+    SIM_CHECK=off "$at/probe_threads" 2>"$BATS_TEST_TMPDIR/stderr" | sed 's/^  ended with 3$/  hung: stopped after 10 s/' >"$BATS_TEST_TMPDIR/threads"
+    compare probe-threads "$BATS_TEST_TMPDIR/threads"
+    [ "$(grep -c '^hazard: a thread that cannot end' "$BATS_TEST_TMPDIR/stderr")" = "$(grep -c hung tests/facts/probe-threads.txt)" ] || complain "Not every hang is said to be one:" "$(cat "$BATS_TEST_TMPDIR/stderr")"
     finish
 }
 
