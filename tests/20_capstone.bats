@@ -11,9 +11,12 @@ replay() {
     [ -e "$journal" ] || : >"$journal"
     journal_whole=$journal
     # what expect_clean reads of the journal; the whole of it is long
-    grep -E '"did":"(start|hazard|unsupported|exit)"' "$journal_whole" >"$CHECK_RUN/short.jsonl" || true
     journal=$CHECK_RUN/short.jsonl
-    while IFS='=' read -r name value; do figure[$name]=$value; done < <(figures "$journal_whole")
+    if [ ! -e "$journal" ]; then
+        grep -E '"did":"(start|hazard|unsupported|exit)"' "$journal_whole" >"$journal" || true
+        figures "$journal_whole" >"$CHECK_RUN/figures"
+    fi
+    while IFS='=' read -r name value; do figure[$name]=$value; done <"$CHECK_RUN/figures"
     figure[pairs]=$(grep -c '^a' "tests/traces/$1.csv")
     figure[allocations]=$((5 * figure[pairs]))
     figure[lines]=tests/expected/20_capstone$([ "$1" = small ] || echo ".$1").txt

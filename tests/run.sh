@@ -49,8 +49,10 @@ program=$!
 
 (
     end=$((SECONDS + seconds + 1))
-    while sleep 0.1 && kill -0 "$program" 2>/dev/null; do
-        if [ "$(du -sk . 2>/dev/null | cut -f 1)" -gt "$kilobytes" ]; then echo flood >ended
+    exec {never}<> <(:)   # nothing is ever to be read from it: a wait without a process
+    while ! read -r -t 0.1 -u "$never" && kill -0 "$program" 2>/dev/null; do
+        size=$(du -sk . 2>/dev/null)
+        if [ "${size%%[[:space:]]*}" -gt "$kilobytes" ]; then echo flood >ended
         elif [ "$SECONDS" -ge "$end" ]; then echo time >ended
         else continue; fi
         kill -KILL -- "-$program"
@@ -83,9 +85,14 @@ if [ -n "${CHECK_USER:-}" ]; then
 fi
 # One look is not enough: a process that forks while /proc is read can hide its child. Two looks in a row must find nothing.
 for ((i = 0, clean = 0; i < 50 && clean < 2; i++)); do
-    stray=$(grep -lszF "$mark" /proc/[0-9]*/environ | cut -d / -f 3)
-    # shellcheck disable=SC2086  # one word for each process
-    if [ -n "$stray" ]; then clean=0; kill -KILL $stray 2>/dev/null; else clean=$((clean + 1)); fi
+    mapfile -t stray < <(grep -lszF "$mark" /proc/[0-9]*/environ)
+    stray=("${stray[@]#/proc/}")
+    if [ "${#stray[@]}" != 0 ]; then clean=0; kill -KILL "${stray[@]%/environ}" 2>/dev/null; else clean=$((clean + 1)); fi
 done
-find . ! -type f ! -type d -delete 2>/dev/null
+# A folder with plain files alone, which most runs leave, needs no search.
+shopt -s dotglob
+for file in *; do
+    if [ -L "$file" ] || [ ! -f "$file" ]; then find . ! -type f ! -type d -delete 2>/dev/null; break; fi
+done
+[ -z "${CHECK_USER:-}" ] || chmod 700 .   # a later run of the same user cannot change what this one left
 exit 0
