@@ -2,7 +2,6 @@
 # The checks checked: a program that only prints must fail. (near_misses.bats: what is nearly right; grader.bats: the starters.)
 
 load helpers
-export CHECK_FIRST_MISS=1
 
 @test "every lesson has its starter, solution, check, expected output and near misses" {
     local lesson
@@ -57,7 +56,7 @@ export CHECK_FIRST_MISS=1
             sed 's/[\\"]/\\&/g; s/.*/    puts("&");/' "tests/expected/$lesson.txt"
             echo '    return 0; }'
         } >"$fake"
-        check "$fake" "$lesson"
+        judge "$fake" "$lesson"
         [[ "$status" != 0 && "$output" == *MISS* ]] || complain "$lesson: printing the lines is enough." "$output"
         [[ "$output" != *"does not compile"* ]] || complain "$lesson: the fake does not compile." "$output"
     done

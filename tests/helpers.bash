@@ -85,7 +85,7 @@ compile_lesson() {
     chmod 755 "$CHECK_FOLDER"
 }
 
-# With CHECK_FIRST_MISS=1 the tests after the first that misses are skipped: whoever only asks whether a program fails, and how, need not wait.
+# With CHECK_FIRST_MISS=1 (make watch) the tests after the first that misses are skipped.
 [ -z "${CHECK_FIRST_MISS:-}" ] || teardown() { [ -n "${BATS_TEST_COMPLETED:-}" ] || touch "$CHECK_FOLDER/missed"; }
 
 # Ends the test with the words of $CHECK_FOLDER/refused: the first test fails, the others are skipped.
@@ -302,7 +302,9 @@ as_typed() {
 workbook_copy() {
     mkdir -p "$1/build"
     cp -a Makefile lessons solutions simulator tests "$1"
-    cp -a build/cuda build/simulator "$1/build"
+    cp -a build/cuda "$1/build"
+    mkdir "$1/build/simulator"
+    cp -a build/simulator/{objects,libcudart.so.13} "$1/build/simulator"
 }
 
 lessons() { make -s list; }
@@ -312,8 +314,11 @@ first() {
     echo "${all%%$'\n'*}"
 }
 
+# judge FILE LESSON: the first miss of FILE in its check, in $output, and $status. Quicker than the next.
+judge() { run as_typed LESSON="$1" CHECK_FOLDER="build/check/$(basename "$(dirname "$1")")-$(basename "$1" .c)" tests/first_miss.sh "$2"; }
+
 # check FILE LESSON: what a student sees who checks FILE, in $output and $status.
-check() { run as_typed CHECK_FIRST_MISS="${CHECK_FIRST_MISS:-}" CHECK_SECONDS="${CHECK_SECONDS:-5}" CHECK_FOLDER="build/check/$(basename "$(dirname "$1")")-$(basename "$1" .c)" make "check-${2%%_*}" LESSON="$1"; }
+check() { run as_typed CHECK_SECONDS="${CHECK_SECONDS:-5}" CHECK_FOLDER="build/check/$(basename "$(dirname "$1")")-$(basename "$1" .c)" make "check-${2%%_*}" LESSON="$1"; }
 
 # complain collects sentences; finish fails with all of them.
 complaints=()
