@@ -8,8 +8,11 @@ cd "$(dirname "$0")/.."
 export BATS_TEST_FILENAME=$PWD/tests/$1.bats
 
 # What the checks use of Bats.
-load() { source "tests/$1.bash"; }
-skip() { exit 0; }
+# shellcheck disable=SC1090,SC2317
+{
+    load() { source "tests/$1.bash"; }
+    skip() { exit 0; }
+}
 
 mapfile -t names < <(sed -nE 's/^@test "(.*)" \{.*/\1/p' "$BATS_TEST_FILENAME")
 [ "${#names[@]}" != 0 ] || { echo "tests/$1.bats has no test."; exit 2; }
