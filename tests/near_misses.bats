@@ -38,7 +38,7 @@ same_misses() {
             elif [[ "$output" == *"does not compile"* ]]; then complain "$file does not compile." "$output"
             elif [ -n "${seen[$words]:-}" ] && same_misses "$file" "${seen[$words]}" "$lesson"; then complain "$file fails in the words of ${seen[$words]}:" "$words"
             fi
-            seen[$words]=$file
+            [ -z "$words" ] || seen[$words]=$file
         done
     done
     finish
