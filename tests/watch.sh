@@ -24,6 +24,7 @@ state() { stat -c '%n %s %.Y %i' lessons/*.c lessons/*.h 2>/dev/null; }
 pause() { "$@" >/dev/null 2>&1 & waiting=$!; wait "$waiting"; waiting=; }
 wait_for_change() {
     while [ "$(state)" = "$1" ]; do
+        [ -d "$PWD/lessons" ] || { echo "lessons/ is gone: nothing is left to watch." >&2; exit 1; }
         if type -P inotifywait >/dev/null; then pause inotifywait -qq -t 2 -e close_write,moved_to,create,delete lessons; else pause sleep 1; fi
     done
     local now=
