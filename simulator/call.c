@@ -9,7 +9,7 @@
 
 #include "away.h"
 #include "capture.h"
-#include "checker_host.h"
+#include "checker.h"
 #include "clock.h"
 #include "device.h"
 #include "guard.h"
@@ -37,7 +37,7 @@ static bool judge(const void *address, void *site)
 {
     bool ours = host_has_lock();       /* a call that writes an answer to where the program wants it */
     if (!ours) host_lock();
-    bool go_on = guard_touched(address, ours ? NULL : site) || checker_host_touched(address, ours ? NULL : site);
+    bool go_on = guard_touched(address, ours ? NULL : site);
     struct place pinned = memory_find(address);
     go_on |= pinned.kind == PLACE_PINNED && !pinned.pinned->registered;      /* another thread was faster */
     if (!ours) host_unlock();
@@ -116,7 +116,7 @@ void call_begin_always(const char *name, time_ns cost)
     journal_call(name);
     clock_charge(cost);
     if (timeline_busy()) timeline_catch_up();
-    if (checker_host_paused) checker_host_renew();
+    if (guard_paused) guard_renew();
     if (timeline_function_ended()) pools_synchronized();
 }
 

@@ -123,14 +123,11 @@ bool checker_was_freed(const void *address) { return freed_at(address, UINT32_MA
 
 /* ---- allocation ---- */
 
-/* The same block, for what the host does with it. */
-static struct guarded guarded(struct watched b) { return (struct guarded){ b.id, b.address, b.bytes, &b.watch->allocated }; }
-
 void checker_allocated(struct watched b, struct stream *s, uint64_t number)
 {
     b.watch->allocated = deed_of(s, number);
     if (b.id > newest_block) newest_block = b.id;
-    if (settings.check) guard_allocated(guarded(b));
+    if (settings.check) guard_allocated(b);
 }
 
 /* ---- use and free ---- */
@@ -138,7 +135,7 @@ void checker_allocated(struct watched b, struct stream *s, uint64_t number)
 /* The place `at` was another block's before: the call may be meant for that one. */
 static void note_stale(struct watched b, size_t at)
 {
-    const struct history *old = freed_at((const char *)b.address + at, UINT32_MAX);
+    const struct history *old = freed_at(b.address + at, UINT32_MAX);
     if (old) report_note("block %u had this address before, until it was freed. If the call is meant for that one, its pointer is stale.", old->id);
 }
 
@@ -227,7 +224,7 @@ static void tell_late_use(const struct history *old, const struct deed *by, bool
 static bool accuse_stale_node(struct watched b, struct deed by, size_t from, bool write)
 {
     if (!by.launch || b.id <= meant || b.watch->allocated.launch) return false;
-    const struct history *old = freed_at((const char *)b.address + from, meant);
+    const struct history *old = freed_at(b.address + from, meant);
     if (!old || !report_begin("use after free", &old->freed, &by)) return old != NULL;
     tell_late_use(old, &by, write);
     report_note("the node keeps the pointer with which it was made. That address is block %u's now.", b.id);
@@ -259,8 +256,13 @@ void checker_used(struct watched b, struct stream *s, uint64_t number, size_t fr
         else at = &a->next;
     }
     remember(w, by, from, to, write);
-    guard_used(guarded(b), by, s, from, to, write);
+    guard_used(b, by, from, to, write);
     if (w->shared) checker_border_used(b, by, s, from, to, write);
+}
+
+void checker_copied(struct watched b, const struct stream *s, uint64_t number, size_t from, size_t to, bool write)
+{
+    if (settings.check) guard_copied(b, deed_of(s, number), from, to, write);
 }
 
 void checker_used_nothing(const void *address, size_t bytes, struct stream *s, uint64_t number, bool write, struct watched below, bool of_graph)
@@ -300,7 +302,7 @@ void checker_freed(struct watched b, struct stream *s, uint64_t number)
 {
     if (!settings.check) return;
     check_free(b, s, number);
-    guard_freed(guarded(b), deed_of(s, number), s);
+    guard_freed(b, deed_of(s, number), s);
     drop_all(b.watch);
 }
 
@@ -308,7 +310,7 @@ void checker_freed_after_waiting(struct watched b)
 {
     if (!settings.check) return;
     remember_freed(b, deed_of(NULL, 0));
-    guard_freed(guarded(b), deed_of(NULL, 0), NULL);
+    guard_freed(b, deed_of(NULL, 0), NULL);
     drop_all(b.watch);
 }
 

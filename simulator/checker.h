@@ -9,22 +9,14 @@
  * - A host function that has begun has told the host what comes before it in its stream, whether or not the host listened. So a program that
  *   does not listen is accused only where the function begins late (SIM_PACE=late).
  * - A query that answers cudaSuccess has told the host as much as waiting would, whether or not the answer was read.
- * What it does not see at all: loads and stores of the host, except in whole pages of memory that host and device share (guard.h) and where they meet a
- * copy in pinned memory (checker_host.h); use by an old pointer that the stream orders after the new owner's allocation, unless a graph has kept it.
+ * What it does not see at all: loads and stores of the host, except in whole pages of memory that the device sees too (guard.h);
+ * use by an old pointer that the stream orders after the new owner's allocation, unless a graph has kept it.
  * What it does not take for an order: the gate of a launch_hold, and what a kernel writes for the host to poll. */
 #ifndef SIM_CHECKER_H
 #define SIM_CHECKER_H
 
 #include "stream.h"
 #include "watch.h"
-
-/* A block, as the checker names it in a report. */
-struct watched {
-    struct watch *watch;
-    uint32_t      id;
-    const void   *address;             /* of its start */
-    size_t        bytes;
-};
 
 /* The call on its way; every deed below is its. */
 void checker_call(const char *name, void *site);
@@ -43,7 +35,9 @@ void checker_allocated(struct watched b, struct stream *s, uint64_t number);
 /* Work `number` of stream `s` reads or writes [from, to) of the block; `to` may lie beyond its end. An empty range: it only needs the block to be
  * alive, as a prefetch does. */
 void checker_used(struct watched b, struct stream *s, uint64_t number, size_t from, size_t to, bool write);
-/* The same at an address where no block is alive. `below`: the live block before it, if there is one (else .watch is NULL); `of_graph`: the address
+/* Work `number` of stream `s`, told by checker_used, is a copy or a memset and reads or writes bytes [from, to) of pinned memory. */
+void checker_copied(struct watched b, const struct stream *s, uint64_t number, size_t from, size_t to, bool write);
+/* The same as checker_used at an address where no block is alive. `below`: the live block before it, if there is one (else .watch is NULL); `of_graph`: the address
  * belongs to a graph's allocation nodes. */
 void checker_used_nothing(const void *address, size_t bytes, struct stream *s, uint64_t number, bool write, struct watched below, bool of_graph);
 /* Was a block at this address freed, not long ago? */

@@ -1,4 +1,6 @@
-/* The host's view of shared memory, closed page by page while a touch would be wrong. */
+/* The host's view of memory that the device sees too, closed page by page while a touch would be wrong.
+ *
+ * Law: a page is as open as the strictest of the closed ranges that it lies in allows, but for the paused ones. */
 #include "guard.h"
 
 #include "host.h"
@@ -10,10 +12,17 @@
 #define MOST  1024                     /* chosen: so many closed ranges at a time; each may split a mapping of the process, which has 65530 */
 
 enum reason { NOT_ALLOCATED, WRITTEN, READ, FREED };
-struct closed { const char *from, *to; enum reason why; struct deed by, allocated; struct guarded block; };
+struct closed {
+    const char    *from, *to;
+    enum reason    why;
+    bool           paused;             /* the host may touch it up to its next call */
+    struct deed    by, allocated;
+    struct watched block;
+};
 
 static struct closed closed[MOST];
 static size_t count;
+bool guard_paused;
 
 /* The heap of an address that the host can touch, or NULL. */
 static struct heap *heap_at(const void *address)
@@ -26,19 +35,28 @@ static struct heap *heap_at(const void *address)
 
 static void show(const struct closed *c)
 {
-    host_share((char *)(uintptr_t)c->from, (size_t)(c->to - c->from), c->why == READ ? HOST_MAY_READ : HOST_MAY_NOTHING);
+    if (!c->paused) host_share((char *)(uintptr_t)c->from, (size_t)(c->to - c->from), c->why == READ ? HOST_MAY_READ : HOST_MAY_NOTHING);
 }
 
-/* Opens [from, to), but for what is closed for another reason too. Steps that have gone back stay as they are. */
-static void open_pages(const char *from, const char *to)
+/* Steps of a pool that have gone back stay as they are. */
+static void allow(const char *from, const char *to)
 {
     struct heap *h = heap_at(from);
-    if (!h) return;
+    if (!h) {
+        host_share((char *)(uintptr_t)from, (size_t)(to - from), HOST_MAY_WRITE);
+        return;
+    }
     for (const char *at = from, *end; at < to; at = end) {
         end = h->base + round_up((size_t)(at - h->base) + 1, h->step);
         if (end > to) end = to;
         if (heap_is_mapped(h, (size_t)(at - h->base), (size_t)(end - at))) host_share((char *)(uintptr_t)at, (size_t)(end - at), HOST_MAY_WRITE);
     }
+}
+
+/* Opens [from, to), but for what is closed for another reason too. */
+static void open_pages(const char *from, const char *to)
+{
+    allow(from, to);
     for (int strict = 0; strict < 2; strict++)               /* what allows nothing comes last */
         for (size_t i = 0; i < count; i++)
             if (closed[i].from < to && from < closed[i].to && (closed[i].why != READ) == strict) show(&closed[i]);
@@ -60,18 +78,23 @@ static void lift(void)
     }
 }
 
-static void close_pages(struct guarded b, struct deed by, const struct stream *s, size_t from, size_t to, enum reason why)
+/* Closes the pages of [first, last) for the deed `by`, if the host does not know it to be over. */
+static void close_pages(struct watched b, struct deed by, const char *first, const char *last, enum reason why)
 {
     static bool listens;
-    const char *first = (const char *)round_up((uintptr_t)b.address + from, PAGE), *last = b.address + to - ((uintptr_t)b.address + to) % PAGE;
-    if (first >= last || count == MOST || !heap_at(b.address)) return;
+    if (first >= last || count == MOST) return;
     if (why != FREED && (by.lane == HOST_LANE || order_covers(host_knowledge(), by.lane, by.number))) return;
-    if (s && stream_is_behind_function(s)) return;
     if (!listens) stream_on_host_learned(lift);
     listens = true;
-    closed[count] = (struct closed){ first, last, why, by, *b.allocated, b };
-    count++;
+    closed[count++] = (struct closed){ .from = first, .to = last, .why = why, .by = by, .allocated = b.watch->allocated, .block = b };
     open_pages(first, last);           /* which closes them */
+}
+
+/* The same for the whole pages of bytes [from, to) of a block that may have neighbours in its first and last page. */
+static void close_whole(struct watched b, struct deed by, size_t from, size_t to, enum reason why)
+{
+    const char *first = (const char *)round_up((uintptr_t)b.address + from, PAGE), *last = b.address + to - ((uintptr_t)b.address + to) % PAGE;
+    close_pages(b, by, first, last, why);
 }
 
 /* What was closed for a block before. */
@@ -82,7 +105,7 @@ static void forget_in(const char *from, const char *to)
         else i++;
 }
 
-void guard_allocated(struct guarded b)
+void guard_allocated(struct watched b)
 {
     if (!heap_at(b.address)) return;
     const char *from = b.address - (uintptr_t)b.address % PAGE, *to = (const char *)round_up((uintptr_t)b.address + b.bytes, PAGE);
@@ -98,19 +121,25 @@ void guard_allocated(struct guarded b)
         if (c.from < from || c.to > to) i = 0;
     }
     open_pages(from, to);
-    close_pages(b, *b.allocated, NULL, 0, b.bytes, NOT_ALLOCATED);
+    close_whole(b, b.watch->allocated, 0, b.bytes, NOT_ALLOCATED);
 }
 
-void guard_used(struct guarded b, struct deed by, const struct stream *s, size_t from, size_t to, bool write)
+void guard_used(struct watched b, struct deed by, size_t from, size_t to, bool write)
 {
-    close_pages(b, by, s, from, to < b.bytes ? to : b.bytes, write ? WRITTEN : READ);
+    if (heap_at(b.address)) close_whole(b, by, from, to < b.bytes ? to : b.bytes, write ? WRITTEN : READ);
 }
 
-void guard_freed(struct guarded b, struct deed by, const struct stream *s)
+void guard_freed(struct watched b, struct deed by, const struct stream *s)
 {
     if (!heap_at(b.address)) return;
     forget_in(b.address, b.address + b.bytes);
-    close_pages(b, by, s, 0, b.bytes, FREED);
+    if (!s || !stream_is_behind_function(s)) close_whole(b, by, 0, b.bytes, FREED);
+}
+
+void guard_copied(struct watched b, struct deed by, size_t from, size_t to, bool write)
+{
+    size_t last = to == b.bytes ? round_up(to, PAGE) : to / PAGE * PAGE;        /* its last page is its own */
+    close_pages(b, by, b.address + round_up(from, PAGE), b.address + last, write ? WRITTEN : READ);
 }
 
 void guard_forgotten(const char *address, size_t bytes) { forget_in(address, address + bytes); }
@@ -142,19 +171,44 @@ static void tell(const struct closed *c, const void *address, void *site)
     report_end(c->block.id);
 }
 
+/* May what closed the pages not begin before the host does something? */
+static bool waits_for_host(const struct closed *c)
+{
+    struct stream *s = c->why == WRITTEN || c->why == READ ? stream_of_lane(c->by.lane) : NULL;
+    return s && stream_waits_for_host(s, c->by.number);
+}
+
 bool guard_touched(const void *address, void *site)
 {
     struct heap *h = heap_at(address);
     const char *page = (const char *)address - (uintptr_t)address % PAGE;
-    if (!h || !heap_is_mapped(h, (size_t)(page - h->base), PAGE)) return false;
+    if (h && !heap_is_mapped(h, (size_t)(page - h->base), PAGE)) return false;
+    struct closed *found = NULL;       /* the strictest */
     for (size_t i = 0; i < count; i++) {
-        struct closed c = closed[i];
-        if ((const char *)address < c.from || (const char *)address >= c.to) continue;
-        if (site) tell(&c, address, site);
-        forget(i);
-        open_pages(c.from, c.to);
-        return true;
+        struct closed *c = &closed[i];
+        if (page >= c->from && page < c->to && !c->paused && (!found || (c->why != READ && found->why == READ))) found = c;
     }
-    open_pages(page, page + PAGE);     /* another thread was faster */
+    if (!found) {
+        if (h) open_pages(page, page + PAGE);                /* another thread was faster */
+        return h;
+    }
+    struct closed c = *found;
+    if (waits_for_host(&c)) {
+        found->paused = guard_paused = true;
+    } else {
+        if (site) tell(&c, address, site);
+        forget((size_t)(found - closed));
+    }
+    open_pages(c.from, c.to);
     return true;
+}
+
+void guard_renew(void)
+{
+    guard_paused = false;
+    for (size_t i = 0; i < count; i++) {
+        if (!closed[i].paused) continue;
+        closed[i].paused = false;
+        open_pages(closed[i].from, closed[i].to);
+    }
 }

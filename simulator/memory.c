@@ -2,10 +2,10 @@
  * (blocks of at most 1 MiB share a granule, larger ones take whole granules, a granule goes back with its last block). */
 #include "memory.h"
 
-#include "checker_host.h"
 #include "clock.h"
 #include "device.h"
 #include "durations.h"
+#include "guard.h"
 #include "host.h"
 #include "settings.h"
 #include "space.h"
@@ -172,7 +172,7 @@ void memory_unpin(struct pinned *p)
 {
     for (struct pinned **at = &pins; *at; at = &(*at)->next)
         if (*at == p) { *at = p->next; break; }
-    checker_host_forget(p->base);
+    guard_forgotten(p->base, p->bytes);
     if (!p->registered) host_free_pages(p->base, p->storage, p->bytes);
     host_free(p);
 }

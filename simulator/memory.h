@@ -8,7 +8,7 @@
 /* Pinned host memory: from cudaMallocHost / cudaHostAlloc, or registered. */
 struct pinned {
     char          *base;
-    char          *storage;            /* the same bytes, where no guard concerns them (checker_host.h); registered: base */
+    char          *storage;            /* the same bytes, where no guard concerns them (guard.h); registered: base */
     size_t         bytes;
     unsigned       flags;
     bool           registered;

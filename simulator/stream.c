@@ -275,7 +275,7 @@ void stream_wait(struct stream *s, struct record *r)
 
 /* ---- what the host knows ---- */
 
-static void (*listeners[3])(void);     /* the border, the two guards; each asks as often as it likes */
+static void (*listeners[2])(void);     /* the border, the guard; each asks as often as it likes */
 static unsigned listener_count;
 
 void stream_on_host_learned(void (*listener)(void))

@@ -30,4 +30,12 @@ struct watch {
     uint32_t       shared;             /* the block's name at the border to other processes (border.h); 0: it has none */
 };
 
+/* A block, as the checker names it in a report. */
+struct watched {
+    struct watch *watch;
+    uint32_t      id;
+    const char   *address;             /* of its start */
+    size_t        bytes;
+};
+
 #endif

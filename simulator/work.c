@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "checker_host.h"
+#include "checker.h"
 #include "clock.h"
 #include "device.h"
 #include "durations.h"
@@ -77,7 +77,7 @@ static void used_and_guarded(struct place *p, const void *address, size_t bytes,
     used(p, address, bytes, op, write);
     if (p->kind != PLACE_PINNED || p->pinned->registered) return;
     struct watched b = memory_watched(p, &at);
-    checker_host_pending(b, op->stream, op->number, at, at + bytes, write);
+    checker_copied(b, op->stream, op->number, at, at + bytes, write);
 }
 
 /* A call that is refused because its memory was freed is an error of the program all the same. */
