@@ -7,22 +7,24 @@ setup_file() {
     export BOOK=$ROOT/build/docs/html
     rm -rf "$BOOK"
     if ! as_typed make build/venv/docs >"$BATS_FILE_TMPDIR/venv" 2>&1; then
-        BOOK_LACKS=$(grep -v '^make' "$BATS_FILE_TMPDIR/venv" | tail -n 2 | tr '\n' ' ')
+        BOOK_LACKS=$(grep -v '^make' "$BATS_FILE_TMPDIR/venv" | tail -n 2 | cut -c 1-300 | tr '\n' ' ')
         export BOOK_LACKS=${BOOK_LACKS:-no reason was given}
+        # An index that has other versions, or another file of that name: then the list is at fault, and not the network.
+        ! grep -qE 'from versions: [0-9]|HASHES' "$BATS_FILE_TMPDIR/venv" || echo "docs/requirements.txt does not serve this Python." >"$BATS_FILE_TMPDIR/failed"
         return
     fi
     as_typed make docs >"$BATS_FILE_TMPDIR/output" 2>&1 || echo "make docs ended with status $?." >>"$BATS_FILE_TMPDIR/failed"
 }
 
 setup() {
-    [ -z "${BOOK_LACKS:-}" ] || skip "Sphinx could not be installed: $BOOK_LACKS"
+    [ -z "${BOOK_LACKS:-}" ] || [ -e "$BATS_FILE_TMPDIR/failed" ] || skip "Sphinx could not be installed: $BOOK_LACKS"
 }
 
 # The pictures' own words: the description of each on a page.
 descriptions() { grep -o '<desc[^>]*>[^<]*' "$BOOK/$1.html"; }
 
 @test "make docs builds the book without a warning" {
-    [ ! -e "$BATS_FILE_TMPDIR/failed" ] || miss "$(cat "$BATS_FILE_TMPDIR/failed")" "$(tail -n 20 "$BATS_FILE_TMPDIR/output")"
+    [ ! -e "$BATS_FILE_TMPDIR/failed" ] || miss "$(cat "$BATS_FILE_TMPDIR/failed")" "${BOOK_LACKS:-$(tail -n 20 "$BATS_FILE_TMPDIR/output")}"
     run grep -i warning "$BATS_FILE_TMPDIR/output"
     assert_output ""
     assert_file_exists "$BOOK/index.html"
