@@ -2,7 +2,6 @@
 #define _GNU_SOURCE
 #include "call.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +11,7 @@
 #include "checker.h"
 #include "clock.h"
 #include "device.h"
+#include "end.h"
 #include "guard.h"
 #include "host.h"
 #include "journal.h"
@@ -175,26 +175,9 @@ cudaError_t call_last_error(bool clear)
 
 /* ---- handles, and what no program survives ---- */
 
-void call_hazard(const char *kind, const char *format, ...)
-{
-    char text[1024];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    host_report("hazard: %s", text);
-    journal_drop();
-    journal_did("hazard");
-    journal_text("kind", kind);
-    journal_text("call", name_now);
-    journal_did_end(clock_now());
-    journal_close();
-    host_exit(3);
-}
-
 void call_stop(const char *kind, const char *sentence)
 {
-    if (!settings.check) call_hazard(kind, "%s. %s", kind, sentence);
+    if (!settings.check) end_hazard(kind, name_now, "%s. %s", kind, sentence);
     host_say("the program ends here: %s", sentence);
     journal_drop();
     journal_close();
@@ -204,13 +187,13 @@ void call_stop(const char *kind, const char *sentence)
 void call_bad_handle(const char *what, enum handle_kind kind, const void *handle, const char *destroyer, const char *maker)
 {
     bool gone = handle_state(kind, handle) == HANDLE_GONE;
-    call_hazard("bad handle", "%s was given %s that %s. A real driver may crash here.\n  To do: call %s %s.", name_now, what,
+    end_hazard("bad handle", name_now, "%s was given %s that %s. A real driver may crash here.\n  To do: call %s %s.", name_now, what,
                 gone ? "is destroyed" : "was never created", gone ? destroyer : maker, gone ? "after its last use" : "before its first use");
 }
 
 void call_gone_pool(const char *name)
 {
-    call_hazard("bad handle", "%s was given a pool that is destroyed. A real driver answers cudaSuccess and dies of SIGSEGV at the next allocation.\n"
+    end_hazard("bad handle", name_now, "%s was given a pool that is destroyed. A real driver answers cudaSuccess and dies of SIGSEGV at the next allocation.\n"
                 "  To do: make another pool current, or destroy this one later.", name);
 }
 

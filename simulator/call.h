@@ -42,9 +42,7 @@ struct stream *call_stream(cudaStream_t handle, bool per_thread);
 void call_bad_handle(const char *what, enum handle_kind kind, const void *handle, const char *destroyer, const char *maker) __attribute__((noreturn));
 /* A destroyed pool is made current for a device. Ends the process, as above. */
 void call_gone_pool(const char *name) __attribute__((noreturn));
-/* Ends the process: a hazard of this kind, in these words. */
-void call_hazard(const char *kind, const char *format, ...) __attribute__((format(printf, 2, 3), noreturn));
-/* The same after the checker's report, which is not repeated: a real driver would not survive the call. */
+/* Ends the process after the checker's report, which is not repeated: a real driver would not survive the call. */
 void call_stop(const char *kind, const char *sentence) __attribute__((noreturn));
 
 /* The names that the CUDA header knows. */

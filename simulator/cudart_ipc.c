@@ -8,6 +8,7 @@
 #include "call.h"
 #include "device.h"
 #include "durations.h"
+#include "end.h"
 #include "event.h"
 #include "handle.h"
 #include "host.h"
@@ -40,8 +41,10 @@ cudaError_t cudaMemPoolExportToShareableHandle(void *handle, cudaMemPool_t pool,
     journal_pool(p);
     if (!e && (!handle || !p || flags)) e = cudaErrorInvalidValue;        /* measured, here and below */
     if (!e && type == cudaMemHandleTypeFabric && p->props.handleTypes == (cudaMemHandleTypeFabric | cudaMemHandleTypePosixFileDescriptor))
-        call_hazard("fabric handle", "cudaMemPoolExportToShareableHandle was asked for a fabric handle of a pool that has two handle types. A real driver without a fabric dies of SIGSEGV here.\n"
-                    "  To do: make the pool with the one handle type that is wanted.");
+        end_hazard("fabric handle", "cudaMemPoolExportToShareableHandle",
+                   "cudaMemPoolExportToShareableHandle was asked for a fabric handle of a pool that has two handle types. "
+                   "A real driver without a fabric dies of SIGSEGV here.\n"
+                   "  To do: make the pool with the one handle type that is wanted.");
     if (!e && type == cudaMemHandleTypeFabric && p->props.handleTypes & cudaMemHandleTypeFabric) e = cudaErrorNotPermitted;
     if (!e && type != cudaMemHandleTypePosixFileDescriptor) e = cudaErrorInvalidValue;
     if (!e) e = share_pool(p, &descriptor);
@@ -57,8 +60,9 @@ cudaError_t cudaMemPoolImportFromShareableHandle(cudaMemPool_t *pool, void *hand
     cudaError_t e = CALL("cudaMemPoolImportFromShareableHandle", COST_POOL_CREATE);
     struct pool *p = NULL;
     if (!e && type == cudaMemHandleTypeFabric && handle && (uintptr_t)handle < 65536)
-        call_hazard("descriptor as fabric handle", "cudaMemPoolImportFromShareableHandle was given %d as the address of a fabric handle. A real driver dies of SIGSEGV here.\n"
-                    "  To do: for a file descriptor the handle type is cudaMemHandleTypePosixFileDescriptor.", (int)(uintptr_t)handle);
+        end_hazard("descriptor as fabric handle", "cudaMemPoolImportFromShareableHandle",
+                   "cudaMemPoolImportFromShareableHandle was given %d as the address of a fabric handle. A real driver dies of SIGSEGV here.\n"
+                   "  To do: for a file descriptor the handle type is cudaMemHandleTypePosixFileDescriptor.", (int)(uintptr_t)handle);
     /* measured, all of this; descriptor 0 is a null handle */
     if (!e && (!pool || !handle || flags)) e = cudaErrorInvalidValue;
     if (!e && type == cudaMemHandleTypeFabric) e = cudaErrorNotSupported;
@@ -89,8 +93,9 @@ cudaError_t cudaMemPoolImportPointer(void **pointer, cudaMemPool_t pool, struct 
     struct place place;
     journal_pool(p);
     if (!e && p && p->imported && !p->imports)
-        call_hazard("bad handle", "cudaMemPoolImportPointer was given an imported pool that is destroyed. A real driver dies of SIGSEGV here.\n"
-                    "  To do: import the blocks that are wanted before cudaMemPoolDestroy.");
+        end_hazard("bad handle", "cudaMemPoolImportPointer",
+                   "cudaMemPoolImportPointer was given an imported pool that is destroyed. A real driver dies of SIGSEGV here.\n"
+                   "  To do: import the blocks that are wanted before cudaMemPoolDestroy.");
     if (!e && pointer) *pointer = NULL;                      /* measured: a failed import leaves a null pointer */
     if (!e && (!pointer || !p || !data)) e = cudaErrorInvalidValue;
     if (!e) e = share_import_pointer(p, data, &place);
@@ -107,7 +112,10 @@ cudaError_t cudaMemPoolImportPointer(void **pointer, cudaMemPool_t pool, struct 
 /* measured: the driver writes to the null pointer */
 static void no_place(const char *call, const char *type)
 {
-    call_hazard("null handle", "%s was given a null pointer for the handle. A real driver dies of SIGSEGV here.\n  To do: pass the address of a %s.", call, type);
+    end_hazard("null handle", call,
+               "%s was given a null pointer for the handle. "
+               "A real driver dies of SIGSEGV here.\n"
+               "  To do: pass the address of a %s.", call, type);
 }
 
 /* ---- events ---- */

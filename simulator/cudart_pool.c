@@ -5,6 +5,7 @@
 #include "checker.h"
 #include "device.h"
 #include "durations.h"
+#include "end.h"
 #include "graph_memory.h"
 #include "handle.h"
 #include "journal.h"
@@ -317,8 +318,11 @@ cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, enum cudaMemPoolAttr att
     journal_text("attribute", attribute_name(attribute));
     if (!e && !p) e = cudaErrorInvalidValue;
     if (!e && !value)
-        call_hazard("null value", "cudaMemPoolSetAttribute was given a null pointer for the value of %s. A real driver dies of SIGSEGV here.\n  To do: pass the address of %s that holds the value.",
-                    attribute_name(attribute), flag_of(p, attribute) ? "an int" : "a uint64_t (cuuint64_t)");
+        end_hazard("null value", "cudaMemPoolSetAttribute",
+                   "cudaMemPoolSetAttribute was given a null pointer for the value of %s. "
+                   "A real driver dies of SIGSEGV here.\n"
+                   "  To do: pass the address of %s that holds the value.",
+                   attribute_name(attribute), flag_of(p, attribute) ? "an int" : "a uint64_t (cuuint64_t)");
     if (!e) e = set_attribute(p, attribute, value);
     return call_end(e);
 }
@@ -366,7 +370,10 @@ cudaError_t cudaMemPoolSetAccess(cudaMemPool_t pool, const struct cudaMemAccessD
     journal_pool(p);
     if (!e && !p) e = cudaErrorInvalidValue;
     if (!e && count && !list)
-        call_hazard("null list", "cudaMemPoolSetAccess was given a null list with count %zu. A real driver dies of SIGSEGV here.\n  To do: pass the address of an array of cudaMemAccessDesc.", count);
+        end_hazard("null list", "cudaMemPoolSetAccess",
+                   "cudaMemPoolSetAccess was given a null list with count %zu. "
+                   "A real driver dies of SIGSEGV here.\n"
+                   "  To do: pass the address of an array of cudaMemAccessDesc.", count);
     for (size_t i = 0; !e && i < count; i++) e = check_access(p, &list[i]);
     for (size_t i = 0; !e && i < count; i++) {
         if (is_host(&list[i].location)) continue;

@@ -3,6 +3,7 @@
 
 #include "clock.h"
 #include "durations.h"
+#include "end.h"
 #include "handle.h"
 #include "host.h"
 #include "journal.h"
@@ -93,13 +94,10 @@ static _Thread_local struct stream *own[MAX_DEVICES];
 static void check_end(const struct stream *s)
 {
     if (!s->head || s->marked <= s->synchronised) return;
-    host_report("hazard: a thread that cannot end. It ends with work pending in its own stream (cudaStreamPerThread), behind a cudaMallocAsync or cudaFreeAsync. A real driver hangs here.\n"
-                "  To do: call cudaStreamSynchronize(cudaStreamPerThread) at the end of the thread.");
-    journal_did("hazard");
-    journal_text("kind", "a thread that cannot end");
-    journal_did_end(clock_now());
-    journal_close();
-    host_exit(3);
+    end_hazard("a thread that cannot end", NULL,
+               "a thread that cannot end. It ends with work pending in its own stream (cudaStreamPerThread), behind a cudaMallocAsync or cudaFreeAsync. "
+               "A real driver hangs here.\n"
+               "  To do: call cudaStreamSynchronize(cudaStreamPerThread) at the end of the thread.");
 }
 
 /* The thread ends, and with it its default streams (chosen). */

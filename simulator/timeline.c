@@ -9,6 +9,7 @@
 #include "clock.h"
 #include "device.h"
 #include "durations.h"
+#include "end.h"
 #include "host.h"
 #include "journal.h"
 #include "settings.h"
@@ -187,16 +188,10 @@ static void wait_for_outside(const struct stream *s, const char *who)
         function |= active[i]->head->kind == OP_HOST;
         outside |= active[i]->head->kind == OP_OUTSIDE;
     }
-    if (gate && !function && !outside && ++gate_checks > 2000 && host_other_threads() == 0) {
-        host_report("hazard: waiting for ever. %s waits for stream %d, behind a launch_hold whose gate is closed, and the program has no other thread that could open it.\n"
-                    "  To do: set *open to 1 before this call.", who, s->id);
-        journal_did("hazard");
-        journal_text("kind", "waiting for ever");
-        journal_text("call", who);
-        journal_did_end(clock_now());
-        journal_close();
-        host_exit(3);
-    }
+    if (gate && !function && !outside && ++gate_checks > 2000 && host_other_threads() == 0)
+        end_hazard("waiting for ever", who,
+                   "waiting for ever. %s waits for stream %d, behind a launch_hold whose gate is closed, and the program has no other thread that could open it.\n"
+                   "  To do: set *open to 1 before this call.", who, s->id);
     host_sleep(500);
 }
 
