@@ -10,12 +10,10 @@
 set -u
 file=$(realpath -m "${1:-build/clinic.md}")
 cd "$(dirname "$0")/.." || exit 1
+. tests/record.sh
 export FOLDER=${file%.md}.d SECONDS_EACH=${SECONDS_EACH:-20}
-SANITIZER=$(type -P compute-sanitizer || ls /usr/local/cuda/bin/compute-sanitizer 2>/dev/null)
-export SANITIZER
 rm -rf "$FOLDER"
 mkdir -p "$FOLDER" || exit 1
-unset "${!SIM_@}" MAKEFLAGS MAKELEVEL
 
 names=(docs/clinic/"${2:-}"*.c)
 names=("${names[@]##*/}")
@@ -23,19 +21,13 @@ names=("${names[@]%.c}")
 make -s -k -j"$(nproc)" BACKEND=gpu "${names[@]/#/build/gpu/docs/clinic/}" >"$FOLDER/build" 2>&1 || { cat "$FOLDER/build" >&2; exit 1; }
 make -s -k -j"$(nproc)" BACKEND=simulator "${names[@]/#/build/simulator/docs/clinic/}" >>"$FOLDER/build" 2>&1 || { cat "$FOLDER/build" >&2; exit 1; }
 
-bounded() { # bounded OUT COMMAND...: OUT.out, OUT.err, OUT.status
-    local out=$1 status=0
-    shift
-    timeout -k 5 "$SECONDS_EACH" "$@" >"$out.out" 2>"$out.err" </dev/null || status=$?
-    echo "$status" >"$out.status"
-}
 one_sanitized() {
-    LD_LIBRARY_PATH=$PWD/build/gpu/lib bounded "$FOLDER/$1.sanitized" "$SANITIZER" --tool memcheck --track-stream-ordered-races all "build/gpu/docs/clinic/$1"
+    LD_LIBRARY_PATH=$PWD/build/gpu/lib bounded "$SECONDS_EACH" "$FOLDER/$1.sanitized" "$SANITIZER" --tool memcheck --track-stream-ordered-races all "build/gpu/docs/clinic/$1"
 }
-export -f bounded one_sanitized
+export -f one_sanitized
 for name in "${names[@]}"; do
-    LD_LIBRARY_PATH=$PWD/build/gpu/lib bounded "$FOLDER/$name.gpu" "build/gpu/docs/clinic/$name"
-    bounded "$FOLDER/$name.simulated" "build/simulator/docs/clinic/$name"
+    LD_LIBRARY_PATH=$PWD/build/gpu/lib bounded "$SECONDS_EACH" "$FOLDER/$name.gpu" "build/gpu/docs/clinic/$name"
+    bounded "$SECONDS_EACH" "$FOLDER/$name.simulated" "build/simulator/docs/clinic/$name"
 done
 # shellcheck disable=SC2016  # the shells that xargs starts expand it
 [ -z "$SANITIZER" ] || printf '%s\n' "${names[@]}" | xargs -P 8 -n 1 bash -c 'one_sanitized "$1"' run
@@ -46,26 +38,24 @@ ending() { # how a run ended, and the last line that it printed
     local status last
     status=$(cat "$1.status")
     last=$(tail -n 1 "$1.out" | tr '|' '/')
-    case $status in
-    77) echo "$last"; return ;;
-    124 | 137) echo "stopped after $SECONDS_EACH s; $last"; return ;;
-    esac
+    [ "$status" != 77 ] || { echo "$last"; return; }
+    ! was_stopped "$status" || { echo "stopped after $SECONDS_EACH s; $last"; return; }
     if [ "$status" -gt 128 ]; then status="died of SIG$(kill -l $((status - 128)))"; else status="exit status $status"; fi
     if ! grep -q '^hazard:' "$1.err" && grep -q 'cudaError' "$1.err"; then last=$(sed -n 's/.*: \(cudaError[A-Za-z]*\) (.*/\1/p' "$1.err" | head -n 1); fi
     echo "$status; $last"
 }
-first_error() { # the first line in which compute-sanitizer says what is wrong
+sanitized() {
     local error status
+    [ -n "$SANITIZER" ] || { echo -; return; }
     status=$(cat "$1.status")
     [ "$status" != 77 ] || { echo -; return; }
-    error=$(sed -n 's/^=========  *//p' "$1.out" | grep -m 1 -E '^(Invalid|Misaligned|Program hit|Race|Warning: Race|Error|Memory|Potential|Malloc/Free|Address|Use)' |
-        sed 's/|/\//g; s/0x[0-9a-f]*/ADDRESS/g' | cut -c 1-120)
-    case $status in 124 | 137) error="stopped after $SECONDS_EACH s${error:+; $error}" ;; esac
+    error=$(first_error "$1.out")
+    ! was_stopped "$status" || error="stopped after $SECONDS_EACH s${error:+; $error}"
     echo "${error:-nothing}"
 }
-accusation() {
+simulated() {
     local kind
-    kind=$(sed -n 's/^hazard: \([^.]*\)\..*/\1/p' "$1.err" | head -n 1)
+    kind=$(accusation "$1.err")
     echo "$(ending "$1")${kind:+; $kind}"
 }
 rows() { # rows wrong|right
@@ -74,8 +64,8 @@ rows() { # rows wrong|right
     echo "|---|---|---|---|"
     for name in "${names[@]}"; do
         [[ $name == *_"$1" ]] || continue
-        printf '| %s | %s | %s | %s |\n' "$name" "$(ending "$FOLDER/$name.gpu")" "$([ -n "$SANITIZER" ] && first_error "$FOLDER/$name.sanitized" || echo -)" \
-            "$(accusation "$FOLDER/$name.simulated")"
+        printf '| %s | %s | %s | %s |\n' "$name" "$(ending "$FOLDER/$name.gpu")" "$(sanitized "$FOLDER/$name.sanitized")" \
+            "$(simulated "$FOLDER/$name.simulated")"
     done
 }
 {
@@ -83,10 +73,8 @@ rows() { # rows wrong|right
     echo
     echo "Written by tests/clinic.sh: each program of docs/clinic, how it ended, the last line that it printed, and what was said against it."
     echo
-    echo "- date: $(date -u +%Y-%m-%d)"
-    echo "- GPU, driver: $(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader 2>/dev/null | head -n 1) ($(nvidia-smi -L 2>/dev/null | grep -c '^GPU') of them)"
-    echo "- toolkit: $("$(cat build/gpu/nvcc)" --version 2>/dev/null | sed -n 's/.*release \([0-9.]*\).*/\1/p')"
-    echo "- compute-sanitizer: $([ -n "$SANITIZER" ] && "$SANITIZER" --version | grep -i version | tail -n 1 || echo "not there"); --tool memcheck --track-stream-ordered-races all"
+    about
+    about_sanitizer "--tool memcheck --track-stream-ordered-races all"
     echo
     echo "## Broken"
     echo

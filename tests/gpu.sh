@@ -12,7 +12,7 @@ folder=${1:-build/gpu-record}
 each=${SECONDS_EACH:-60}
 mkdir -p "$folder" || exit 1
 wrong=0
-sanitizer=$(type -P compute-sanitizer || ls /usr/local/cuda/bin/compute-sanitizer 2>/dev/null)
+. tests/record.sh
 
 # build DEVICE PROGRAM: make says why when it cannot
 build() { make -s BACKEND="$1" "build/$1/solutions/$2" >"$folder/build.log" 2>&1 || { cat "$folder/build.log" >&2; false; }; }
@@ -27,13 +27,13 @@ same() { # same FILE FILE: yes or no, or - when the first is not there; the mach
 sanitize() {
     local out=$1 status=0 options=() count
     shift
-    [ -n "$sanitizer" ] || { echo "-"; return; }
+    [ -n "$SANITIZER" ] || { echo "-"; return; }
     while [ "$1" != -- ]; do options+=("$1"); shift; done
     shift
     [[ $1 != */12_* ]] || options+=(--target-processes application-only)
-    timeout -k 5 "$each" "$sanitizer" --tool memcheck --report-api-errors no "${options[@]}" "$@" >"$out" 2>&1 || status=$?
+    timeout -k 5 "$each" "$SANITIZER" --tool memcheck --report-api-errors no "${options[@]}" "$@" >"$out" 2>&1 || status=$?
     count=$(sed -n 's/.*ERROR SUMMARY: \([0-9]*\) error.*/\1/p' "$out" | tail -n 1)
-    if [ "$status" = 124 ] || [ "$status" = 137 ]; then echo "stopped after $each s"
+    if was_stopped "$status"; then echo "stopped after $each s"
     elif grep -q "didn't terminate successfully" "$out"; then echo "${count:-?}, the program failed under the sanitizer"
     else echo "${count:-status $status}"; fi
 }
@@ -70,10 +70,8 @@ one_run() { # one_run LESSON [ARGUMENT]: one line of the table
     echo
     echo "Written by tests/gpu.sh: each solution, as it ran on the device named here."
     echo
-    echo "- date: $(date -u +%Y-%m-%d)"
-    echo "- GPU, driver: $(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader 2>/dev/null | head -n 1)"
-    echo "- toolkit: $("$(type -P nvcc || echo /usr/local/cuda/bin/nvcc)" --version 2>/dev/null | sed -n 's/.*release \([0-9.]*\).*/\1/p')"
-    echo "- compute-sanitizer: $([ -n "$sanitizer" ] && "$sanitizer" --version | tail -n 1 || echo "not there")"
+    about
+    about_sanitizer "--tool memcheck --report-api-errors no"
     echo
     echo "| lesson | MiB | exit status | same as expected | same as simulator | memcheck, leaks | stream-ordered races |"
     echo "|---|---|---|---|---|---|---|"

@@ -14,12 +14,10 @@ cd "$(dirname "$0")/.." || exit 1
 export SECONDS_PLAIN=${SECONDS_PLAIN:-20} SECONDS_EACH=${SECONDS_EACH:-60}
 ROOT=$PWD FOLDER=${file%.md}.d
 DEADLINE=$(($(date +%s) + ${SECONDS_ALL:-480}))
-SANITIZER=$(type -P compute-sanitizer || ls /usr/local/cuda/bin/compute-sanitizer 2>/dev/null)
-GPUS=$(nvidia-smi -L 2>/dev/null | grep -c '^GPU')
-export ROOT FOLDER DEADLINE SANITIZER GPUS
+. tests/record.sh
+export ROOT FOLDER DEADLINE
 rm -rf "$FOLDER"
 mkdir -p "$FOLDER" || exit 1
-unset "${!SIM_@}" MAKEFLAGS MAKELEVEL
 
 heading() { sed -n "/^#include/q; s|^ \* $2: ||p" "$1" | sed 's| \*/$||'; }      # heading FILE KEY
 
@@ -45,17 +43,8 @@ build_for_gpu() { # build_for_gpu NAME
 
 # ---- running ----
 
-bounded() { # bounded SECONDS OUT COMMAND...: OUT.out, OUT.err, OUT.status; "late" when there is no time left to begin
-    local seconds=$1 out=$2 status=0
-    shift 2
-    if [ "$(date +%s)" -ge "$DEADLINE" ]; then echo late >"$out.status"; return; fi
-    timeout -k 5 "$seconds" "$@" >"$out.out" 2>"$out.err" </dev/null || status=$?
-    echo "$status" >"$out.status"
-}
-
-first_error() { # the first line in which compute-sanitizer says what is wrong
-    sed -n 's/^=========  *//p' "$1" | grep -m 1 -E '^(Invalid|Misaligned|Program hit|Leaked|Race|Warning: Race|Error|Warning|Memory|Stream|Potential|Malloc/Free|Address|Uninit|Unused|Use)' |
-        sed 's/|/\\|/g; s/0x[0-9a-f]*/ADDRESS/g' | cut -c 1-120
+in_time() { # bounded; its status is "late" when there is no time left to begin
+    if [ "$(date +%s)" -ge "$DEADLINE" ]; then echo late >"$2.status"; else bounded "$@"; fi
 }
 
 plainly() { # what a run on the GPU came to
@@ -86,7 +75,7 @@ sanitized() {
 
 simulated() {
     local kind
-    kind=$(sed -n 's/^hazard: \([^.]*\)\..*/\1/p' "$FOLDER/$1.simulated.err" | head -n 1)
+    kind=$(accusation "$FOLDER/$1.simulated.err")
     case $(cat "$FOLDER/$1.simulated.status" 2>/dev/null) in
     '') echo - ;;
     late) echo "not run" ;;
@@ -104,21 +93,21 @@ one_program() { # one_program NAME: a row of its table
     prints=$(heading "$source" Prints)$(heading "$source" Late)
     [ -z "$(heading "$source" Late)" ] || pace=late
     if [ -x "build/simulator/tests/order/$name" ]; then
-        SIM_PACE=$pace bounded 10 "$FOLDER/$name.simulated" "build/simulator/tests/order/$name"
+        SIM_PACE=$pace in_time 10 "$FOLDER/$name.simulated" "build/simulator/tests/order/$name"
     fi
     if [ "${devices:-1}" -gt "$GPUS" ]; then
         row "$name" "skipped: needs $devices GPUs" skipped "$prints"
     elif ! build_for_gpu "$name" >"$FOLDER/$name.build" 2>&1; then
         row "$name" "does not compile: $(head -n 1 "$FOLDER/$name.build" | tr '|' '/')" - "$prints"
     else
-        bounded "$SECONDS_PLAIN" "$FOLDER/$name.plain" "$FOLDER/$name.gpu"
-        [ -z "$SANITIZER" ] || ORDER_RESET=1 bounded "$SECONDS_EACH" "$FOLDER/$name.sanitized" \
+        in_time "$SECONDS_PLAIN" "$FOLDER/$name.plain" "$FOLDER/$name.gpu"
+        [ -z "$SANITIZER" ] || ORDER_RESET=1 in_time "$SECONDS_EACH" "$FOLDER/$name.sanitized" \
             "$SANITIZER" --tool memcheck --track-stream-ordered-races all --leak-check full "$FOLDER/$name.gpu"
         row "$name" "$(plainly "$name" "$prints")" "$(sanitized "$name")" "$prints"
     fi
     rm -f "$FOLDER/$name.o" "$FOLDER/$name.gpu"
 }
-export -f heading build_for_gpu bounded first_error plainly sanitized simulated row one_program
+export -f heading build_for_gpu in_time plainly sanitized simulated row one_program
 
 programs=(tests/order/*_*.c)
 names=("${programs[@]##*/}")
@@ -136,17 +125,15 @@ printf '%s\n' "${names[@]}" | xargs -P "${JOBS:-8}" -n 1 bash -c 'cd "$ROOT" && 
 
 rows() { cat "$FOLDER"/*_"$1".row; }
 counted() { # counted WHICH COLUMN: how many rows say that something is wrong, of how many that were run
-    rows "$1" | awk -F ' *[|] *' -v column="$2" '{ gsub(/\\\\/, "") } $column ~ /^(nothing|$)/ { silent++ } $column !~ /^(nothing|-|not run|skipped|does not compile|$)/ { told++ } END { printf "%d of %d", told, told + silent }'
+    rows "$1" | awk -F ' *[|] *' -v column="$2" '$column ~ /^(nothing|$)/ { silent++ } $column !~ /^(nothing|-|not run|skipped|does not compile|$)/ { told++ } END { printf "%d of %d", told, told + silent }'
 }
 {
     echo "# What wrong programs come to"
     echo
     echo "Written by tests/order.sh: each program of tests/order, run on the GPU, under compute-sanitizer and on the simulated device."
     echo
-    echo "- date: $(date -u +%Y-%m-%d)"
-    echo "- GPU, driver: $(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader 2>/dev/null | head -n 1) ($GPUS of them)"
-    echo "- toolkit: $("$(cat build/gpu/nvcc)" --version 2>/dev/null | sed -n 's/.*release \([0-9.]*\).*/\1/p')"
-    echo "- compute-sanitizer: $([ -n "$SANITIZER" ] && "$SANITIZER" --version | grep -i version | tail -n 1 || echo "not there"); --tool memcheck --track-stream-ordered-races all --leak-check full"
+    about
+    about_sanitizer "--tool memcheck --track-stream-ordered-races all --leak-check full"
     echo
     echo "## Wrong programs"
     echo

@@ -1,16 +1,15 @@
 /* Asks a real device the questions that the simulated device answers, and prints each answer as a line.
  *
  *   probe answers    attributes, limits, pointer attributes, error codes of calls
- *   probe waits      which calls wait for work that is pending on another stream
+ *   probe waits [N]  which calls wait for work that is pending on another stream; N looks are enough to know it (probe_wait.h)
  *   probe times      host microseconds of calls, device microseconds of work (medians)
  *   probe gone       what follows when a destroyed pool is made current (the process may die)
  *   probe dying K    50 pools are destroyed (the process may die): K 0 empty and synchronised, 1 with a live block, 2 with frees that are not
  *                    synchronised, 3 as 1 with the largest threshold, 4 as 3 without a synchronise
  *
- * The recorded answers are tests/facts/probe-*.txt. tests/gpu.sh builds and runs this program. */
+ * The recorded answers are tests/facts/probe-*.txt; tests/probes.sh asks a device anew. */
 #define _GNU_SOURCE
 #include <cuda_runtime_api.h>
-#include <dirent.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -19,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "kernels.h"
+#include "probe_wait.h"
 
 #define MiB ((size_t)1 << 20)
 #define ASK(call) do { cudaError_t e_ = (call); printf("%-76s -> %s", #call, cudaGetErrorName(e_)); \
@@ -216,60 +216,13 @@ static void dying_pools(int kind)
     puts("survived 50 rounds");
 }
 
-/* Which calls wait for pending work? Those that return only after another thread has opened the gate. It opens it when the call has returned, or when
- * the call is known to be blocked: in BLOCKED looks, 5 ms apart, each thread of the process slept, or the calling one computed for 1 ms or more.
- * A look at which a thread was ready to run, and had no processor, does not count: so a busy machine changes no answer. */
-#ifndef BLOCKED
-#define BLOCKED 40
-#endif
-static _Atomic int returned;
-static pid_t caller;
-static clockid_t caller_clock;
+/* ---- which calls wait for pending work ---- */
 
-static int is_ready(const char *thread)
-{
-    char path[64], line[512] = "";
-    snprintf(path, sizeof path, "/proc/self/task/%.16s/stat", thread);
-    FILE *f = fopen(path, "r");
-    if (!f) return 0;                   /* it has ended */
-    const char *name_end = fgets(line, sizeof line, f) ? strrchr(line, ')') : NULL;
-    fclose(f);
-    return name_end && name_end[1] && name_end[2] == 'R';
-}
-
-static int is_blocked(double *used_before)
-{
-    struct timespec used;
-    clock_gettime(caller_clock, &used);
-    double used_ms = 1e3 * (double)used.tv_sec + 1e-6 * (double)used.tv_nsec;
-    int computed = used_ms - *used_before >= 1, ready = 0;
-    *used_before = used_ms;
-    DIR *threads = opendir("/proc/self/task");
-    for (struct dirent *x; threads && (x = readdir(threads));) {
-        pid_t id = atoi(x->d_name);
-        if (id && id != gettid() && !(id == caller && computed)) ready |= is_ready(x->d_name);
-    }
-    if (threads) closedir(threads);
-    return threads && !ready;
-}
-
-static void *opener(void *unused)
-{
-    double used = 0;
-    (void)unused;
-    for (int look = 0, blocked = 0; !returned && blocked < BLOCKED && look < 2000; look++) {
-        usleep(5000);
-        blocked += is_blocked(&used) && look;
-    }
-    *gate = 1;
-    return 0;
-}
-#define WAITS(prepare, call) do { prepare; cudaDeviceSynchronize(); *gate = 0; __sync_synchronize(); launch_hold(gate_device, s); pthread_t th_; returned = 0; pthread_create(&th_, 0, opener, 0); \
-        cudaError_t e_ = (call); int waited_ = *(volatile int *)gate; returned = 1; pthread_join(th_, 0); cudaDeviceSynchronize(); cudaGetLastError(); printf("%-72s %-14s %s\n", #call, waited_ ? "waits" : "does not wait", cudaGetErrorName(e_)); fflush(stdout); } while (0)
+#define WAITS(prepare, call) do { prepare; cudaDeviceSynchronize(); *gate = 0; __sync_synchronize(); launch_hold(gate_device, s); watch_call(gate); \
+        cudaError_t e_ = (call); int waited_ = call_waited(); call_over(); cudaDeviceSynchronize(); cudaGetLastError(); printf("%-72s %-14s %s\n", #call, waited_ ? "waits" : "does not wait", cudaGetErrorName(e_)); fflush(stdout); } while (0)
 
 static void waits(void)
 {
-    caller = gettid(); pthread_getcpuclockid(pthread_self(), &caller_clock);
     void *a = 0, *h = 0, *m = 0, *m2 = 0; static char pageable[4 << 20]; cudaMemPool_t pool; cudaStream_t b, u; cudaEvent_t e; int v; size_t fr, tot; struct cudaPointerAttributes pa; uint64_t z = 0;
     struct cudaMemPoolProps props; memset(&props, 0, sizeof props); props.allocType = cudaMemAllocationTypePinned; props.location.type = cudaMemLocationTypeDevice;
     cudaStreamCreate(&b); cudaEventCreate(&e); cudaMalloc(&m2, 4 * MiB); cudaMemPoolCreate(&pool, &props); void *pinned = 0; cudaMallocHost(&pinned, 4 * MiB);
@@ -353,6 +306,6 @@ int main(int argc, char **argv)
     cudaMalloc(&d, MiB); launch_fill(d, 1, 1, s); launch_add(d, 1, 1, s); launch_hold(gate_device, s);
     cudaError_t e = cudaDeviceSynchronize();
     if (e) { fprintf(stderr, "probe: no working device: %s\n", cudaGetErrorName(e)); return 1; }
-    if (*what == 'a') answers(); else if (*what == 'g') gone_pool(); else if (*what == 'd') dying_pools(argc > 2 ? atoi(argv[2]) : 0); else if (*what == 'w') waits(); else times();
+    if (*what == 'a') answers(); else if (*what == 'g') gone_pool(); else if (*what == 'd') dying_pools(argc > 2 ? atoi(argv[2]) : 0); else if (*what == 'w') { if (argc > 2) wait_looks = atoi(argv[2]); waits(); } else times();
     return 0;
 }

@@ -1,19 +1,15 @@
-/* Asks a device which copies and memsets of the host's memory wait, and what it answers for freed pinned memory: probe_host [MS]. Each question has a
- * process of its own. A call waits when it takes more than half of the MS (300) milliseconds after which what it would wait for goes on. */
+/* Asks a device which copies and memsets of the host's memory wait, and what it answers for freed pinned memory: probe_host [N]. Each question has a
+ * process of its own. N looks are enough to know that a call waits (probe_wait.h). */
 #define _GNU_SOURCE
 #include "kernels.h"
+#include "probe_wait.h"
 #include "workbook.h"
 
-#include <pthread.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
-static double now(void) { struct timespec t; clock_gettime(CLOCK_MONOTONIC, &t); return t.tv_sec * 1e3 + t.tv_nsec / 1e6; }
-static double pause_ms = 300;
 static volatile int *gate;
-static void *opener(void *x) { (void)x; usleep((unsigned)(pause_ms * 1e3)); gate_open(gate); return NULL; }
 
 static cudaStream_t s, b;
 static int *dev, *pin1, *pin2, *man1, *man2, *hp1, *hp2, *pg1, *pg2;
@@ -38,16 +34,16 @@ static void setup(void)
     gate_open(gate); CHECK(launch_hold(gate, s)); CHECK(cudaDeviceSynchronize()); *gate = 0;
 }
 
-#define WAITS(where, call) do { fflush(stdout); if (!fork()) { setup(); CHECK(launch_hold(gate, where)); pthread_t t; pthread_create(&t, NULL, opener, NULL); \
-    double start = now(); cudaError_t e = (call); double took = now() - start; cudaError_t q = cudaStreamQuery(where); \
-    printf("%-78s %s  %s  then cudaStreamQuery(" #where "): %s\n", #call, took > pause_ms / 2 ? "waits        " : "does not wait", cudaGetErrorName(e), cudaGetErrorName(q)); fflush(stdout); \
-    pthread_join(t, NULL); cudaDeviceSynchronize(); _exit(0); } int st; wait(&st); if (st) printf("%s: status %x\n", #call, st); } while (0)
+#define WAITS(where, call) do { fflush(stdout); if (!fork()) { setup(); CHECK(launch_hold(gate, where)); watch_call(gate); \
+    cudaError_t e = (call); int waited = call_waited(); cudaError_t q = cudaStreamQuery(where); \
+    printf("%-78s %s  %s  then cudaStreamQuery(" #where "): %s\n", #call, waited ? "waits        " : "does not wait", cudaGetErrorName(e), cudaGetErrorName(q)); fflush(stdout); \
+    call_over(); cudaDeviceSynchronize(); _exit(0); } int st; wait(&st); if (st) printf("%s: status %x\n", #call, st); } while (0)
 #define ANSWERS(...) do { fflush(stdout); if (!fork()) { alarm(8); setup(); __VA_ARGS__ fflush(stdout); _exit(0); } int st; wait(&st); if (st) printf("  died: status %x\n", st); } while (0)
 #define SAY(call) do { printf("%-78s %s\n", #call, cudaGetErrorName(call)); fflush(stdout); } while (0)
 
 int main(int argc, char **argv)
 {
-    if (argc > 1) pause_ms = atof(argv[1]);
+    if (argc > 1) wait_looks = atoi(argv[1]);
     puts("pending on s, non-blocking");
     WAITS(s, cudaMemcpyAsync(pin2, pin1, MiB, cudaMemcpyHostToHost, s));
     WAITS(s, cudaMemcpyAsync(pin2, pin1, MiB, cudaMemcpyDefault, s));

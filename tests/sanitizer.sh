@@ -6,13 +6,13 @@
 set -u
 cd "$(dirname "$0")/.." || exit 1
 times=${1:-5} each=${SECONDS_EACH:-8} wrong=0
-sanitizer=$(type -P compute-sanitizer || ls /usr/local/cuda/bin/compute-sanitizer 2>/dev/null)
-[ -n "$sanitizer" ] || { echo "compute-sanitizer was not found." >&2; exit 1; }
+. tests/record.sh
+[ -n "$SANITIZER" ] || { echo "compute-sanitizer was not found." >&2; exit 1; }
 
 outcome() { # outcome COMMAND...: how it ended
     local status=0 said
     said=$(timeout -k 2 "$each" "$@" 2>&1 </dev/null) || status=$?
-    if [ "$status" = 124 ] || [ "$status" = 137 ]; then echo "stopped after $each s"
+    if was_stopped "$status"; then echo "stopped after $each s"
     elif grep -q "didn't terminate successfully" <<<"$said"; then echo "died"
     elif [ "$status" != 0 ]; then echo "status $status"
     elif grep -q 'ERROR SUMMARY' <<<"$said"; then sed -n 's/.*ERROR SUMMARY: \([0-9]*\) error.*/\1 errors/p' <<<"$said"
@@ -30,16 +30,15 @@ row() { # row PROGRAM [ARGUMENT...]: one line of the table
     make -s BACKEND=gpu "$program" >/dev/null 2>&1 || { echo "| $name | $* | does not compile | | |"; wrong=1; return; }
     alone=$(several "$program" "$@")
     [ "$alone" = "$times times ended" ] || wrong=1
-    echo "| $name | $* | $alone | $(several "$sanitizer" --leak-check full "$program" "$@") | $(several "$sanitizer" --track-stream-ordered-races all "$program" "$@") |"
+    echo "| $name | $* | $alone | $(several "$SANITIZER" --leak-check full "$program" "$@") | $(several "$SANITIZER" --track-stream-ordered-races all "$program" "$@") |"
 }
 
 echo "# Right programs under compute-sanitizer"
 echo
 echo "Written by tests/sanitizer.sh."
 echo
-echo "- date: $(date -u +%Y-%m-%d)"
-echo "- GPU, driver: $(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader 2>/dev/null | head -n 1)"
-echo "- compute-sanitizer: $("$sanitizer" --version | tail -n 1)"
+about
+about_sanitizer "--tool memcheck"
 echo
 echo "| program | arguments | alone | memcheck, leaks | stream-ordered races |"
 echo "|---|---|---|---|---|"

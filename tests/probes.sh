@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# Asks a real device everything anew that tests/facts holds answers to from tests/probe*.c: probes.sh [FOLDER], by default build/probes.
+#
+# For a machine with a GPU, a CUDA toolkit, gcc and make. A program may take SECONDS_EACH (120) seconds. FOLDER then holds each file of answers under
+# the name that it has in tests/facts, and NAME.diff where a line differs. The table goes to stdout and to FOLDER/probes.md. Exit status 0: all was
+# asked; another device or driver may well answer otherwise.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+folder=${1:-build/probes} each=${SECONDS_EACH:-120} missing=0
+mkdir -p "$folder" || exit 1
+. tests/record.sh
+
+# The lines of probe-dying.txt: one for each run, since the process may die.
+dying() {
+    local kind status said
+    for kind in 0 1 2 3 4; do
+        for _ in 1 2 3 4 5 6; do
+            status=0
+            said=$(timeout -k 5 20 build/gpu/tests/probe dying "$kind" 2>/dev/null) || status=$?
+            echo "dying $kind rc $status: $(tr '\n' ';' <<<"$said")"
+        done
+    done
+}
+
+# No two measurements of a time are the same: figures NAME FILE
+figures() { if [ "$1" = probe-times ]; then sed -E 's/[0-9]+(\.[0-9]+)?/N/g; s/ +/ /g' "$2"; else cat "$2"; fi; }
+
+one_probe() { # one_probe NAME GPUS PROGRAM [ARGUMENT...]: a line of the table; the answers are those of tests/facts/NAME.txt
+    local name=$1 gpus=$2 program=build/gpu/tests/$3 out=$folder/$1 status differ
+    shift 3
+    if [ "$GPUS" -lt "$gpus" ]; then echo "| $name | skipped: needs $gpus GPUs | |"; return; fi
+    if ! make -s BACKEND=gpu "$program" >"$out.build" 2>&1; then cat "$out.build" >&2; echo "| $name | does not compile | |"; return 1; fi
+    if [ "$name" = probe-dying ]; then dying >"$out.out"; echo 0 >"$out.status"; else bounded "$each" "$out" "$program" "$@"; fi
+    mv "$out.out" "$out.txt"
+    status=$(cat "$out.status")
+    if diff <(figures "$name" "tests/facts/$name.txt") <(figures "$name" "$out.txt") >"$out.diff"; then rm "$out.diff"; fi
+    differ=$(grep -c '^<' "$out.diff" 2>/dev/null)
+    echo "| $name | $(if was_stopped "$status"; then echo "stopped after $each s"; else echo "$status"; fi) | ${differ:-0} of $(wc -l <"tests/facts/$name.txt") |"
+    ! was_stopped "$status"
+}
+
+{
+    echo "# The probes on a GPU"
+    echo
+    echo "Written by tests/probes.sh: how each ended, and how many of the recorded lines were answered otherwise."
+    echo
+    about
+    echo
+    echo "| answers | exit status | lines that differ |"
+    echo "|---|---|---|"
+    one_probe probe-answers 1 probe answers || missing=1
+    one_probe probe-waits 1 probe waits || missing=1
+    one_probe probe-times 1 probe times || missing=1
+    one_probe probe-gone 1 probe gone || missing=1
+    one_probe probe-dying 1 probe || missing=1
+    for name in ipc pools graphs graph_nodes host threads owner; do one_probe "probe-${name//_/-}" 1 "probe_$name" || missing=1; done
+    one_probe probe-ipc-peers 2 probe_ipc_peers || missing=1
+    [ "$missing" = 0 ]
+} | tee "$folder/probes.md"
+exit "${PIPESTATUS[0]}"
