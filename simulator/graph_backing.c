@@ -66,23 +66,34 @@ static struct step *find_step(int device, const struct stream *s, size_t *grown)
     return *end;
 }
 
-bool backing_take(struct backing *b, size_t x, const struct stream *s, size_t *grown)
+bool backing_take(struct backing *b, size_t x, const struct stream *s, size_t *grown, bool *moved)
 {
     if (x >= b->count) {
         b->steps = host_grow(b->steps, (x + 1) * sizeof(struct step *));
+        b->before = host_grow(b->before, (x + 1) * sizeof(struct step *));
         while (b->count <= x) b->steps[b->count++] = NULL;
     }
     struct step *p = b->steps[x];
     if (p && p->launch == launches) return true;             /* another block of this launch is on it */
+    b->before[x] = p;
     if (!p || !may_stay(p, s)) {
         struct step *other = find_step(b->device, s, grown);
         if (!other) return false;
         if (p) p->graphs--;
+        *moved |= p != NULL;
         other->graphs++;
         b->steps[x] = p = other;
     }
     p->launch = launches;
     return true;
+}
+
+void backing_undo(struct backing *b, size_t x)
+{
+    if (x >= b->count || !b->steps[x] || b->steps[x]->launch != launches) return;
+    b->steps[x]->graphs--;
+    b->steps[x] = b->before[x];
+    if (b->steps[x]) b->steps[x]->graphs++;
 }
 
 void backing_used(struct backing *b, size_t x, const struct stream *s, uint64_t number)

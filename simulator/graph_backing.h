@@ -7,14 +7,17 @@
 
 struct step;
 
-/* What is behind the addresses of one graph on one device: for each step of its heap a physical one, or NULL. */
-struct backing { int device; struct step **steps; size_t count; };
+/* What is behind the addresses of one graph on one device: for each step of its heap a physical one, or NULL; and what was there before the launch that
+ * took it last. */
+struct backing { int device; struct step **steps, **before; size_t count; };
 
 /* A launch begins; steps that it takes are not given to another part of it. */
 void backing_launch(void);
 /* A physical step for step x of the addresses, for a launch in `s`: the one that it had, if the order allows, else one that nobody can be using, else a new
- * one, which is counted in `grown`. False: the device has no more. */
-bool backing_take(struct backing *b, size_t x, const struct stream *s, size_t *grown);
+ * one, which is counted in `grown`. `moved`: it is another than the one that it had. False: the device has no more. */
+bool backing_take(struct backing *b, size_t x, const struct stream *s, size_t *grown, bool *moved);
+/* The launch fails: what was behind step x before it is there again, for launches of the graph that are pending. */
+void backing_undo(struct backing *b, size_t x);
 /* The step is used up to work `number` of `s`. */
 void backing_used(struct backing *b, size_t x, const struct stream *s, uint64_t number);
 /* A live block lies on the step; or no more. */

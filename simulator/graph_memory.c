@@ -65,6 +65,7 @@ static void reap(void)
         }
         addresses_close(&m->addresses);
         host_free(m->backing.steps);
+        host_free(m->backing.before);
         host_free(m);
     }
 }
@@ -208,17 +209,19 @@ size_t graph_memory_room(const void *address)
 
 /* ---- a launch ---- */
 
-bool graph_memory_back(struct graph_block *const *blocks, size_t count, struct stream *s)
+bool graph_memory_back(struct graph_block *const *blocks, size_t count, struct stream *s, bool *moved)
 {
     backing_launch();
     for (size_t i = 0; i < count; i++) {
         struct graph_memory *m = blocks[i]->memory;
         size_t grown = 0;
         bool enough = true;
-        for (size_t x = first_step(blocks[i]); enough && x <= last_step(blocks[i]); x++) enough = backing_take(&m->backing, x, s, &grown);
+        for (size_t x = first_step(blocks[i]); enough && x <= last_step(blocks[i]); x++) enough = backing_take(&m->backing, x, s, &grown, moved);
         if (grown) clock_charge(COST_GROW + COST_GROW_STEP * grown);
         journal_change("grow", m->pool->device, grown, NULL);
         if (enough) continue;
+        for (size_t k = 0; k <= i; k++)
+            for (size_t x = first_step(blocks[k]); x <= last_step(blocks[k]); x++) backing_undo(&blocks[k]->memory->backing, x);
         graph_memory_trim(m->pool->device);                  /* what was taken in vain goes back */
         return false;
     }

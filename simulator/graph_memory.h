@@ -50,8 +50,9 @@ void graph_memory_leave(struct graph *g);
 void graph_block_instantiated(struct graph_block *b);
 void graph_block_released(struct graph_block *b);
 
-/* Physical memory for a launch in stream `s` of a graph that has these blocks; false: the device has no more. */
-bool graph_memory_back(struct graph_block *const *blocks, size_t count, struct stream *s);
+/* Physical memory for a launch in stream `s` of a graph that has these blocks; false: the device has no more, and all is as it was.
+ * `moved`: some of their addresses have other memory than before. */
+bool graph_memory_back(struct graph_block *const *blocks, size_t count, struct stream *s, bool *moved);
 /* That launch ends with work `s->last`. */
 void graph_memory_launched(struct graph_block *const *blocks, size_t count, const struct stream *s);
 /* The allocation and the free of a block in the order of `s`; NULL: by cudaFree. In a launch the free may come first: no edge need forbid it, and

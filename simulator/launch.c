@@ -19,6 +19,7 @@
 #include "handle.h"
 #include "host.h"
 #include "journal.h"
+#include "timeline.h"
 #include "work.h"
 
 static uint32_t launches;
@@ -160,13 +161,27 @@ static cudaError_t check(const struct exec *x)
     return cudaSuccess;
 }
 
+/* Physical memory for a launch or an upload in `s`, which comes after the last one (documented, for both). Measured (probe-graph-nodes.txt, "uploads"): where
+ * addresses have to get other memory than they have, the call waits until that one is over. */
+static bool back(struct exec *x, struct stream *s)
+{
+    bool moved = false, backed = graph_memory_back(x->blocks, x->block_count, s, &moved);
+    if (!x->last) return backed;
+    if (backed && moved) timeline_wait(x->last->stream, x->last->number, checker_caller().call);
+    record_release(x->last);
+    x->last = NULL;
+    return backed;
+}
+
 cudaError_t exec_upload(struct exec *x, struct stream *s)
 {
     for (size_t i = 0; i < x->block_count; i++)
         if (x->blocks[i]->chunk) return cudaSuccess;         /* of an earlier launch: all is mapped */
-    if (!graph_memory_back(x->blocks, x->block_count, s)) return cudaErrorMemoryAllocation;
-    graph_memory_launched(x->blocks, x->block_count, s);
-    return cudaSuccess;
+    if (x->last) stream_wait(s, x->last);
+    bool backed = back(x, s);
+    x->last = stream_record(s);
+    if (backed) graph_memory_launched(x->blocks, x->block_count, s);
+    return backed ? cudaSuccess : cudaErrorMemoryAllocation;
 }
 
 /* The nodes, on the launch's stream and its branches. */
@@ -205,20 +220,14 @@ cudaError_t exec_launch(struct exec *x, struct stream *s)
     struct deed call = checker_caller();
     journal_number("launch", ++launches);
     journal_quiet(true);
-    if (x->last) {
-        stream_wait(s, x->last);
-        record_release(x->last);
-        x->last = NULL;
-    }
+    if (x->last) stream_wait(s, x->last);
     for (size_t i = 0; i < x->block_count; i++)              /* documented: as if cudaFreeAsync were called for each that is left */
         if (x->blocks[i]->chunk) graph_block_free(x->blocks[i], s);
-    if (graph_memory_back(x->blocks, x->block_count, s)) {
-        run_nodes(x, s, &call);
-        x->last = stream_record(s);
-        graph_memory_launched(x->blocks, x->block_count, s);
-    } else {
-        e = cudaErrorMemoryAllocation;
-    }
+    bool backed = back(x, s);
+    if (backed) run_nodes(x, s, &call);
+    x->last = stream_record(s);
+    if (backed) graph_memory_launched(x->blocks, x->block_count, s);
+    else e = cudaErrorMemoryAllocation;
     checker_call(call.call, call.site);
     journal_quiet(false);
     return e;

@@ -31,7 +31,7 @@ struct exec {
     struct graph_block **blocks;       /* that its nodes allocate */
     size_t         block_count;
     size_t         lanes;
-    struct record *last;               /* the end of the last launch: the next one comes after it (documented) */
+    struct record *last;               /* the end of the last launch or upload: the next one comes after it (documented) */
 };
 
 /* Instantiates a graph. cudaErrorInvalidValue: the edges lead round in a circle, or a memset node leaves its memory; cudaErrorNotSupported: the graph has memory
@@ -45,7 +45,7 @@ bool exec_takes_memset(const struct task *t);
 struct plan *exec_find(struct exec *x, const struct node *n);
 /* Takes over what the nodes of a graph of the same shape do; else says why not, and which node is the reason (NULL: the whole). */
 enum cudaGraphExecUpdateResult exec_update(struct exec *x, struct graph *g, struct node **reason);
-/* Physical memory for launches in `s`, and nothing else. */
+/* Physical memory for launches in `s`, behind the launches before; and nothing else. */
 cudaError_t exec_upload(struct exec *x, struct stream *s);
 /* Puts all its work into the order of `s`. */
 cudaError_t exec_launch(struct exec *x, struct stream *s);

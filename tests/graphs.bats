@@ -79,6 +79,8 @@ accused() {
 @test "no memory for a launch is an error of the launch, and leaves nothing behind" {
     export SIM_MEMORY=64M
     under_every_pace graph_memory_rules no_memory
+    export SIM_MEMORY=96M
+    under_every_pace graph_memory_rules no_memory_for_another
 }
 
 @test "hazard: branches that nothing orders" {

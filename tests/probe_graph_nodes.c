@@ -2,6 +2,7 @@
  * forbids (probe_cases.h says how). */
 #define _GNU_SOURCE
 #include "probe_graph_cases.h"
+#include "probe_wait.h"
 
 static cudaGraph_t fresh(void) { cudaGraph_t g = NULL; cudaGraphCreate(&g, 0); return g; }
 static long long gap(const void *a, const void *b) { return (const char *)a - (const char *)b; }
@@ -243,9 +244,70 @@ static void capture_event_destroyed(void)
     begin(s, GLOBAL); cudaMemsetAsync(m, 0, 4, s); cudaEventRecord(ev, s); cudaStreamWaitEvent(t, ev, 0); ASK(cudaEventDestroy(ev)); cudaMemsetAsync(m, 0, 4, t); cudaEventRecord(ev2, t); cudaStreamWaitEvent(s, ev2, 0); end(s);
 }
 
+/* Does an upload wait for work that is pending behind a gate in s? */
+#define UPLOAD(call) do { *gate = 0; launch_hold(gate, s); prepare(x, y, kind); watch_call(gate); cudaError_t e_ = (call); int waited_ = call_waited(); graph_figures("after the call"); call_over(); \
+        printf("%-60s %-14s %s\n", #call, waited_ ? "waits" : "does not wait", cudaGetErrorName(e_)); cudaGetLastError(); \
+        ASK(cudaDeviceSynchronize()); graph_figures("over"); cudaDeviceGraphMemTrim(0); graph_figures("trimmed"); } while (0)
+
+static void prepare(cudaGraphExec_t x, cudaGraphExec_t y, int kind)
+{
+    static const char *const kinds[] = { "only a hold in s", "x launched in s", "y launched in s", "x and y launched in s", "x launched in s, event, t waits for it", "x uploaded in s" };
+    puts(kinds[kind]);
+    if (kind == 1 || kind == 3 || kind == 4) cudaGraphLaunch(x, s);
+    if (kind == 2 || kind == 3) cudaGraphLaunch(y, s);
+    if (kind == 4) { cudaEventRecord(ev, s); cudaStreamWaitEvent(t, ev, 0); }
+    if (kind == 5) cudaGraphUpload(x, s);
+}
+
+static void uploads(void)
+{
+    cudaGraphExec_t x = small(64 * MiB, 1, 0, NULL, NULL), y = small(64 * MiB, 1, 0, NULL, NULL);
+    for (int kind = 0; kind < 6; kind++) {
+        UPLOAD(cudaGraphUpload(x, s));
+        UPLOAD(cudaGraphUpload(x, t));
+        UPLOAD(cudaGraphLaunch(x, t));
+    }
+}
+
+/* The same for graphs without memory nodes. */
+static void uploads_without_memory(void)
+{
+    cudaGraphExec_t x = NULL, y = NULL;
+    for (int i = 0; i < 2; i++) {
+        cudaGraph_t g = fresh();
+        cudaGraphNode_t n;
+        struct cudaMemsetParams p = set(m, 1, 4);
+        cudaGraphAddMemsetNode(&n, g, NULL, 0, &p);
+        cudaGraphInstantiate(i ? &y : &x, g, 0);
+    }
+    for (int kind = 0; kind < 6; kind++) {
+        UPLOAD(cudaGraphUpload(x, s));
+        UPLOAD(cudaGraphUpload(x, t));
+    }
+}
+
+/* A launch for which the device has no memory, while an earlier launch of the graph is pending. */
+static void launch_without_memory(void)
+{
+    cudaGraphExec_t x = small(64 * MiB, 1, 0, NULL, NULL), y = small(64 * MiB, 1, 0, NULL, NULL);
+    void *most = NULL;
+    size_t free_bytes, total;
+    *gate = 0;
+    launch_hold(gate, s);
+    ASK(cudaGraphLaunch(x, s)); ASK(cudaGraphLaunch(y, s)); graph_figures("two launches held back");
+    cudaMemGetInfo(&free_bytes, &total);
+    for (size_t left = 32 * MiB; !most && left < free_bytes; left += 2 * MiB) cudaMalloc(&most, free_bytes / (2 * MiB) * (2 * MiB) - left);
+    cudaGetLastError();
+    for (void *more; cudaMalloc(&more, 2 * MiB) == cudaSuccess; ) ;
+    cudaGetLastError();
+    ASK(cudaGraphLaunch(x, t)); graph_figures("a third launch, in another stream"); ASK(cudaGraphUpload(x, t)); graph_figures("an upload");
+    *gate = 1;
+    ASK(cudaDeviceSynchronize()); graph_figures("over"); ASK(cudaGraphLaunch(x, t)); ASK(cudaDeviceSynchronize()); graph_figures("launched again");
+}
+
 static const struct probe_case cases[] = {
     { "fits", fits }, { "unordered_free", unordered_free }, { "free_first", free_first }, { "range_codes", range_codes }, { "range_in_step", range_in_step }, { "range_past_step", range_past_step },
-    { "range_of_malloc", range_of_malloc }, { "range_of_pool", range_of_pool }, { "range_of_pool_in_step", range_of_pool_in_step }, { "trims", trims }, { "managed", managed },
+    { "range_of_malloc", range_of_malloc }, { "range_of_pool", range_of_pool }, { "range_of_pool_in_step", range_of_pool_in_step }, { "trims", trims }, { "uploads", uploads }, { "uploads_without_memory", uploads_without_memory }, { "launch_without_memory", launch_without_memory }, { "managed", managed },
     { "destroyed_nodes", destroyed_nodes }, { "updates", updates }, { "children", children }, { "launch_captured", launch_captured },
     { "capture_calls", capture_calls }, { "capture_fork_destroyed", capture_fork_destroyed }, { "capture_event_destroyed", capture_event_destroyed },
 };

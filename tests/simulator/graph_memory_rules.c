@@ -208,10 +208,36 @@ static void no_memory(void)
     nothing_left();
 }
 
+/* With SIM_MEMORY=96M. A launch of a graph fails while an earlier launch of it is pending: that one keeps its memory. */
+static void no_memory_for_another(void)
+{
+    void *a;
+    volatile int *gate = pinned + 8192;
+    cudaGraph_t g[2] = { small_graph(&a, 1), small_graph(&a, 1) };
+    cudaGraphExec_t x[2];
+    for (int i = 0; i < 2; i++) OK(cudaGraphInstantiate(&x[i], g[i], 0));
+    *gate = 0;
+    OK(launch_hold(gate, s));
+    for (int i = 0; i < 2; i++) OK(cudaGraphLaunch(x[i], s));        /* the second takes over what the first has */
+    SAME(64, reserved());
+    IS(cudaErrorMemoryAllocation, cudaGraphLaunch(x[0], t));         /* in another stream it may not; there is one step more, and two are wanted */
+    SAME(64, reserved());
+    *gate = 1;
+    OK(cudaDeviceSynchronize());
+    SAME(0x01020304, pinned[3]);
+    for (int i = 0; i < 2; i++) {
+        OK(cudaGraphExecDestroy(x[i]));
+        OK(cudaGraphDestroy(g[i]));
+    }
+    nothing_left();
+}
+
 int main(int argc, char **argv)
 {
     set_up();
-    if (argc > 1 && !strcmp(argv[1], "no_memory")) {
+    if (argc > 1 && !strcmp(argv[1], "no_memory_for_another")) {
+        no_memory_for_another();
+    } else if (argc > 1 && !strcmp(argv[1], "no_memory")) {
         no_memory();
     } else {
         addresses();
