@@ -142,7 +142,7 @@ define compile
 @$(CC) $(FLAGS) -O1 $(SANITIZER) -isystem $(3)/include "$(1)" -o "$(2).$$$$" $(4) && mv "$(2).$$$$" "$(2)" || \
 	{ echo "$(1) does not compile. Begin with the first line above that says error." >&2; exit 1; }
 endef
-SHARED := lessons/workbook.h lessons/kernels.h Makefile
+SHARED := lessons/workbook.h lessons/processes.h lessons/kernels.h Makefile
 
 $(SIMULATOR)/%: %.c $(SHARED) $(LIBRARY)
 	$(call compile,$<,$@,build/cuda,$(LIBRARY) -pthread -Wl$(comma)-rpath$(comma)'$$ORIGIN/..:$$ORIGIN/../..')

@@ -1,118 +1,93 @@
 /* 13 A pool across processes
  *
- * Shows  a pool leaves its process as a file descriptor. Its number means nothing elsewhere: the kernel has to put the
- *        open file into the other process, and does so for a message with SCM_RIGHTS. What arrives there is a pool
- *        whose blocks can be imported. It gives none itself.
- * Yours  fix: send_descriptor sends the number. Make it send the descriptor.
+ * Shows  a pool crosses to another process as a file descriptor, in a message with SCM_RIGHTS: the number alone means
+ *        nothing there. What arrives is a pool through which blocks are imported, and no more.
+ * Yours  fix: send_parcel sends the descriptor's number. Make it send the descriptor, too.
  * Run    make 13          check   make check-13          page   docs/13_ipc_pool
  */
 #define _GNU_SOURCE
 #include "kernels.h"
+#include "processes.h"
 #include "workbook.h"
 
-/* YOUR WORK. Sends `descriptor` through the socket `other`. */
-static void send_descriptor(int descriptor)
-{
-    tell(&descriptor, sizeof descriptor);       /* an int, so four bytes are enough */
-}
+/* What the importer is told, in one message. */
+struct parcel {
+    int descriptor;                             /* the number that the exporter has for it */
+    struct cudaMemPoolPtrExportData place;      /* where the block lies: no handle, it may travel as bytes */
+    size_t count;
+};
 
-/* The descriptor that came with the message, under this process's own number; else the number in the message. */
-static int receive_descriptor(void)
+/* YOUR WORK. Sends the parcel to the other process. */
+static void send_parcel(const struct parcel *parcel)
 {
-    union { struct cmsghdr head; char room[CMSG_SPACE(sizeof(int))]; } control = {0};
-    int descriptor = -1;
-    struct iovec data = {&descriptor, sizeof descriptor};
-    struct msghdr message = {.msg_iov = &data, .msg_iovlen = 1,
-                             .msg_control = &control, .msg_controllen = sizeof control};
-    if (recvmsg(other, &message, 0) <= 0)
-        lost();
-    struct cmsghdr *came = CMSG_FIRSTHDR(&message);
-    printf("importer  came with the message                %s\n", came ? "a descriptor" : "nothing but a number");
-    if (came)
-        memcpy(&descriptor, CMSG_DATA(came), sizeof descriptor);
-    return descriptor;
+    tell(parcel, sizeof *parcel);       /* with the descriptor: an int is four bytes wherever it is */
 }
 
 static int exporter(int argc, char **argv)
 {
-    size_t bytes = mib_argument(argc, argv, 40) * MiB, count = bytes / sizeof(int);
-    struct cudaMemPoolPtrExportData place;
+    struct parcel parcel = {.count = mib_argument(argc, argv, 40) * MiB / sizeof(int)};
     cudaMemPool_t pool = pool_to_share();
     cudaStream_t stream;
-    int *block, descriptor;
-    char done;
+    int *block;
     pool_set(pool, cudaMemPoolAttrReleaseThreshold, UINT64_MAX);
-    CHECK(cudaMemPoolExportToShareableHandle(&descriptor, pool, BY_DESCRIPTOR, 0));
-    send_descriptor(descriptor);
-    close(descriptor);                  /* what is on its way stays open */
-
+    CHECK(cudaMemPoolExportToShareableHandle(&parcel.descriptor, pool, BY_DESCRIPTOR, 0));
     CHECK(cudaStreamCreate(&stream));
-    CHECK(cudaMallocFromPoolAsync((void **)&block, bytes, pool, stream));
-    CHECK(launch_fill(block, 7, count, stream));
+    CHECK(cudaMallocFromPoolAsync((void **)&block, parcel.count * sizeof(int), pool, stream));
+    CHECK(launch_fill(block, 7, parcel.count, stream));
     CHECK(cudaStreamSynchronize(stream));
-    CHECK(cudaMemPoolExportPointer(&place, block));
-    tell(&place, sizeof place);         /* where the block lies is no handle: it may travel as bytes */
-    tell(&count, sizeof count);
+    CHECK(cudaMemPoolExportPointer(&parcel.place, block));
+    send_parcel(&parcel);
+    close(parcel.descriptor);           /* what is on its way stays open */
 
-    hear(&done, sizeof done);           /* the importer has freed the block */
-    int value = last_of(block, count, stream);
+    hear_done();                        /* the importer has freed the block */
+    int value = last_of(block, parcel.count, stream);
     printf("exporter  the block holds                      %d\n", value);
     CHECK(cudaFreeAsync(block, stream));
     CHECK(cudaStreamSynchronize(stream));
-    size_t before = reserved_mib(pool);
+    printf("exporter  reserved                             %zu MiB", reserved_mib(pool));
     CHECK(cudaMemPoolTrimTo(pool, 0));
-    printf("exporter  reserved                             %zu MiB, after cudaMemPoolTrimTo %zu MiB\n", before,
-           reserved_mib(pool));
+    printf(", after cudaMemPoolTrimTo %zu MiB\n", reserved_mib(pool));
     CHECK(cudaStreamDestroy(stream));
     CHECK(cudaMemPoolDestroy(pool));
-    int status = join();
-    return status != 0 ? status : value != 8;
+    return value == 8 ? join() : 1;
 }
 
-static void answer(const char *call, cudaError_t error)
-{
-    printf("importer  %-36s %s\n", call, cudaGetErrorName(error));
-    cudaGetLastError();
-}
+/* Makes a call and prints what it answers. */
+#define TRY(call, ...) printf("importer  %-36s %s\n", #call, cudaGetErrorName(call(__VA_ARGS__)))
 
 static int importer(void)
 {
-    struct cudaMemPoolPtrExportData place;
-    struct cudaMemLocation here = {.type = cudaMemLocationTypeDevice, .id = 0};
-    enum cudaMemAccessFlags access;
+    struct parcel parcel;
     cudaMemPool_t pool, again;
     cudaStream_t stream;
+    int *block, *another;
     uint64_t figure = 0;
-    int descriptor = receive_descriptor(), *block, *another;
-    size_t count;
+    int came = hear_with_descriptor(&parcel, sizeof parcel), descriptor = came < 0 ? parcel.descriptor : came;
+    printf("importer  came with the message                %s\n", came < 0 ? "nothing but a number" : "a descriptor");
     CHECK(cudaMemPoolImportFromShareableHandle(&pool, (void *)(uintptr_t)descriptor, BY_DESCRIPTOR, 0));
     close(descriptor);                  /* the pool is here and needs it no more */
-    CHECK(cudaMemPoolGetAccess(&access, pool, &here));
     printf("importer  GPU 0, without being let in          %s\n",
-           access == cudaMemAccessFlagsProtReadWrite ? "may read and write" : "may not");
+           pool_get_access(pool, 0) == cudaMemAccessFlagsProtReadWrite ? "may read and write" : "may not");
 
-    hear(&place, sizeof place);
-    hear(&count, sizeof count);
     CHECK(cudaStreamCreate(&stream));
-    CHECK(cudaMemPoolImportPointer((void **)&block, pool, &place));
-    printf("importer  the block holds                      %d", last_of(block, count, stream));
-    CHECK(launch_add(block, 1, count, stream));
-    printf(", now %d\n", last_of(block, count, stream));
+    CHECK(cudaMemPoolImportPointer((void **)&block, pool, &parcel.place));
+    printf("importer  the block holds                      %d", last_of(block, parcel.count, stream));
+    CHECK(launch_add(block, 1, parcel.count, stream));
+    printf(", now %d\n", last_of(block, parcel.count, stream));
 
-    answer("import by a closed descriptor",
-           cudaMemPoolImportFromShareableHandle(&again, (void *)(uintptr_t)descriptor, BY_DESCRIPTOR, 0));
-    answer("cudaMallocFromPoolAsync", cudaMallocFromPoolAsync((void **)&another, MiB, pool, stream));
-    answer("cudaDeviceSetMemPool", cudaDeviceSetMemPool(0, pool));
-    answer("cudaMemPoolExportToShareableHandle",
-           cudaMemPoolExportToShareableHandle(&descriptor, pool, BY_DESCRIPTOR, 0));
-    answer("cudaMemPoolTrimTo", cudaMemPoolTrimTo(pool, 0));
-    answer("cudaMemPoolGetAttribute", cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &figure));
-    answer("cudaMemPoolSetAttribute", cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &figure));
+    cudaError_t closed = cudaMemPoolImportFromShareableHandle(&again, (void *)(uintptr_t)descriptor, BY_DESCRIPTOR, 0);
+    printf("importer  import by a closed descriptor        %s\n", cudaGetErrorName(closed));
+    TRY(cudaMallocFromPoolAsync, (void **)&another, MiB, pool, stream);
+    TRY(cudaDeviceSetMemPool, 0, pool);
+    TRY(cudaMemPoolExportToShareableHandle, &descriptor, pool, BY_DESCRIPTOR, 0);
+    TRY(cudaMemPoolTrimTo, pool, 0);
+    TRY(cudaMemPoolGetAttribute, pool, cudaMemPoolAttrUsedMemCurrent, &figure);
+    TRY(cudaMemPoolSetAttribute, pool, cudaMemPoolAttrReleaseThreshold, &figure);
     CHECK(cudaFreeAsync(block, stream));
     CHECK(cudaStreamSynchronize(stream));
     CHECK(cudaStreamDestroy(stream));
     CHECK(cudaMemPoolDestroy(pool));
-    tell("f", 1);
+    tell_done();
     return 0;
 }
 

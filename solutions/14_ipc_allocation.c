@@ -9,15 +9,8 @@
  */
 #define _GNU_SOURCE
 #include "kernels.h"
+#include "processes.h"
 #include "workbook.h"
-
-/* An event of several processes: it takes no time, and another process can get it as bytes. */
-static cudaEvent_t event_create(void)
-{
-    cudaEvent_t event;
-    CHECK(cudaEventCreateWithFlags(&event, cudaEventInterprocess | cudaEventDisableTiming));
-    return event;
-}
 
 static void tell_event(cudaEvent_t event)
 {
@@ -41,13 +34,11 @@ static int exporter(int argc, char **argv)
     struct cudaMemPoolPtrExportData place;
     cudaMemPool_t pool = pool_to_share();
     cudaStream_t stream;
-    int *block, descriptor;
+    cudaEvent_t ready;
+    int *block, value = 0;
+    tell_pool(pool);
     CHECK(cudaStreamCreate(&stream));
-    CHECK(cudaMemPoolExportToShareableHandle(&descriptor, pool, BY_DESCRIPTOR, 0));
-    tell_descriptor(descriptor);
-    close(descriptor);
-
-    cudaEvent_t ready = event_create();
+    CHECK(cudaEventCreateWithFlags(&ready, cudaEventInterprocess | cudaEventDisableTiming));
     CHECK(cudaMallocFromPoolAsync((void **)&block, bytes, pool, stream));
     CHECK(launch_fill(block, 7, count, stream));
     CHECK(cudaEventRecord(ready, stream));
@@ -58,15 +49,12 @@ static int exporter(int argc, char **argv)
 
     cudaEvent_t finished = hear_event();
     CHECK(cudaStreamWaitEvent(stream, finished, 0));
-    int value = 0;
     CHECK(cudaMemcpyAsync(&value, block + count - 1, sizeof value, cudaMemcpyDeviceToHost, stream));
-    CHECK(cudaStreamSynchronize(stream));
-    printf("exporter  the block holds %d\n", value);
     CHECK(cudaFreeAsync(block, stream));
     CHECK(cudaStreamSynchronize(stream));
+    printf("exporter  the block holds %d\n", value);
     printf("exporter  has freed it: used %zu MiB\n", used_mib(pool));
-
-    tell("e", 1);                       /* now nobody needs the two events any more */
+    tell_done();                        /* now nobody needs the two events any more */
     int status = join();
     CHECK(cudaEventDestroy(finished));
     CHECK(cudaEventDestroy(ready));
@@ -78,19 +66,18 @@ static int exporter(int argc, char **argv)
 static int importer(void)
 {
     struct cudaMemPoolPtrExportData place;
-    cudaMemPool_t pool;
+    cudaMemPool_t pool = hear_pool();
     cudaStream_t stream;
-    int *block, descriptor = hear_descriptor();
+    cudaEvent_t finished;
+    int *block;
     size_t count;
-    char end;
-    CHECK(cudaMemPoolImportFromShareableHandle(&pool, (void *)(uintptr_t)descriptor, BY_DESCRIPTOR, 0));
-    close(descriptor);
     hear(&place, sizeof place);
     hear(&count, sizeof count);
     CHECK(cudaStreamCreate(&stream));
     CHECK(cudaMemPoolImportPointer((void **)&block, pool, &place));
 
-    cudaEvent_t ready = hear_event(), finished = event_create();
+    CHECK(cudaEventCreateWithFlags(&finished, cudaEventInterprocess | cudaEventDisableTiming));
+    cudaEvent_t ready = hear_event();
     CHECK(cudaStreamWaitEvent(stream, ready, 0));
     CHECK(launch_add(block, 1, count, stream));
     CHECK(cudaFreeAsync(block, stream));
@@ -98,7 +85,7 @@ static int importer(void)
     printf("importer  has put its add and its free into its stream\n");
     tell_event(finished);
 
-    hear(&end, sizeof end);             /* the exporter has waited for the event */
+    hear_done();                        /* the exporter has waited for the event */
     CHECK(cudaStreamSynchronize(stream));
     CHECK(cudaEventDestroy(ready));
     CHECK(cudaEventDestroy(finished));

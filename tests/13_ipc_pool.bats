@@ -15,6 +15,11 @@ said() { # said REGEXP SENTENCE
     ! grep -qE -- "$1" <<<"$output$errors" || { tell "Expected: $2" "Happened: $(grep -hE -- "$1" <<<"$output"$'\n'"$errors" | head -n 1 | cut -c 1-200)"; try_it; return 1; }
 }
 
+# tell_pool and hear_pool, with which lesson 14 shares its pool, do all that is to be done here. A program that calls them has their names.
+by_hand() {
+    ! grep -qaE 'tell_pool|hear_pool' "$CHECK_FOLDER/program" || { tell "Expected: the message is written by hand, in send_parcel: that is what this lesson is about." "Happened: the program calls tell_pool or hear_pool, which lessons/processes.h has for lesson 14."; try_it; return 1; }
+}
+
 # What comes after the import is there, and the program did not get so far.
 got_there() {
     expect_journal "$QUESTIONS pool != null" \
@@ -24,10 +29,12 @@ got_there() {
 
 @test "the descriptor arrives as a descriptor" {
     run_both
-    said 'sendmsg: Bad file descriptor' 'the descriptor is open when it is sent. Close it after sendmsg: what is on its way stays open by itself.'
+    by_hand
+    said 'sendmsg: Bad file descriptor' 'the descriptor is open when it is sent. Close it after that: what is on its way stays open by itself.'
     said 'sendmsg: Invalid argument' 'a control message that the kernel understands: type SCM_RIGHTS, and cmsg_len is CMSG_LEN(sizeof(int)), its head and the int.'
     said 'cudaErrorInitializationError' 'the second process is made before the first CUDA call. After one, no CUDA call works in a child; an inherited number does not help.'
-    said 'nothing but a number' 'a control message of level SOL_SOCKET and type SCM_RIGHTS, with the descriptor as its data. The number alone says nothing: each process has a table of open files of its own. (A message of another level than SOL_SOCKET is overlooked, and one without an ordinary byte is not sent. Does sendmsg answer less than 0? Then perror("sendmsg") says why.)'
+    said 'another message than was waited for' 'the descriptor and the parcel in one message: the importer waits for no other. The parcel is the bytes of the message, the descriptor its control message; tell_with_control sends both.'
+    said 'nothing but a number' 'a control message of level SOL_SOCKET and type SCM_RIGHTS, with the descriptor as its data. The number alone says nothing: each process has a table of open files of its own. (A control message of another level than SOL_SOCKET is overlooked. tell_with_control sends it beside the parcel.)'
     expect_journal "$QUESTIONS"' imports | length == 0 or .[0].descriptor != "closed"' \
         'the importer keeps the descriptor open until the import is done. Then the pool needs it no more.' \
         "$QUESTIONS told"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# A lesson's second process (workbook.h): whatever happens to one of the two, the other says so in a sentence, ends with another status than 0, and nobody stays.
+# A lesson's second process (processes.h): whatever happens to one of the two, the other says so in a sentence, ends with another status than 0, and nobody stays.
 
 load helpers
 
@@ -42,11 +42,11 @@ ends() {
 @test "one is killed while the other's stream waits for its event" {
     ends exporter_killed 137
     assert_output --regexp 'second process: the first one has died\.|cudaErrorExternalDevice'
-    refute_line "second process: the wait ended"
+    refute_line "the wait ended"
     ends importer_killed 1
     assert_output --partial "cudaErrorExternalDevice"
     assert_line "first process: the second one died of signal 9 (Killed)"
-    refute_line "first process: the wait ended"
+    refute_line "the wait ended"
 }
 
 @test "each waits for the other: that ends, too" {
@@ -54,11 +54,13 @@ ends() {
     assert_line --partial "has not been heard of for too long."
 }
 
-@test "a descriptor crosses; bytes are none" {
+@test "a descriptor crosses beside bytes; bytes alone, or in a message of their own, are told" {
     ends descriptor_crosses 0
     assert_output hello
     ends no_descriptor 1
-    assert_line "second process: the first one has ended before it said what was waited for."
+    assert_line "second process: the first one has sent another message than was waited for."
+    ends two_messages 1
+    assert_line "second process: the first one has sent another message than was waited for."
 }
 
 @test "a lesson that this machine cannot run: one line, status 77" {

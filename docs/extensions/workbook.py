@@ -130,8 +130,8 @@ class BookDirective(SphinxDirective):
     def depend_on_program(self, program):
         if not (ROOT / f"{program}.c").exists():
             raise BookError(f"{self.env.docname}: {program}.c is not there.")
-        self.depend(f"{program}.c", "lessons/workbook.h", "lessons/kernels.h", LIBRARY, "docs/extensions/workbook.py",
-                    "docs/extensions/memory_picture.py", "docs/extensions/order_picture.py")
+        self.depend(f"{program}.c", "lessons/workbook.h", "lessons/processes.h", "lessons/kernels.h", LIBRARY,
+                    "docs/extensions/workbook.py", "docs/extensions/memory_picture.py", "docs/extensions/order_picture.py")
 
     def lines(self, lines):
         return self.parse_text_to_nodes("\n".join(lines))

@@ -1,29 +1,28 @@
-/* What workbook.h promises of a second process when the other side fails: second_process CASE. It includes what a lesson includes, and runs on a GPU, too. */
+/* What processes.h promises of a second process when the other side fails: second_process CASE. It includes what a lesson includes, and runs on a GPU, too. */
 #define _GNU_SOURCE
 #define SILENCE 2
 #include "kernels.h"
+#include "processes.h"
 #include "workbook.h"
 
 /* The second ends in the middle, with an error of its own. */
 static void second_ends(int is_second)
 {
-    char c;
     if (is_second) {
         fprintf(stderr, "second process: something went wrong\n");
         exit(1);
     }
-    hear(&c, 1);
+    hear_done();
 }
 
 /* The first ends in the middle: the second is hearing. */
 static void first_ends(int is_second)
 {
-    char c;
     if (!is_second) {
         fprintf(stderr, "first process: something went wrong\n");
         exit(2);
     }
-    hear(&c, 1);
+    hear_done();
 }
 
 /* It is killed, which leaves it no time for anything. */
@@ -44,9 +43,8 @@ static void first_killed(int is_second)
 
 static void both_hear(int is_second)
 {
-    char c;
     (void)is_second;
-    hear(&c, 1);
+    hear_done();
 }
 
 /* A message to one that is gone. */
@@ -55,79 +53,64 @@ static void told_too_late(int is_second)
     if (is_second)
         exit(0);
     waitpid(second, NULL, 0);
-    tell("c", 1);
+    tell_done();
 }
 
-/* The first dies while the second's stream waits for its event, which can no longer be reached. */
+/* One records an event that is never reached, and dies while the other's stream waits for it. */
+static void killed_while_waited_for(int dies)
+{
+    cudaEvent_t event;
+    cudaIpcEventHandle_t handle;
+    cudaStream_t stream;
+    if (!dies) {
+        hear(&handle, sizeof handle);
+        CHECK(cudaStreamCreate(&stream));
+        CHECK(cudaIpcOpenEventHandle(&event, handle));
+        CHECK(cudaStreamWaitEvent(stream, event, 0));
+        tell_done();
+        CHECK(cudaStreamSynchronize(stream));
+        printf("the wait ended\n");
+        exit(0);
+    }
+    volatile int *gate = gate_create();
+    CHECK(cudaStreamCreate(&stream));
+    CHECK(cudaEventCreateWithFlags(&event, cudaEventInterprocess | cudaEventDisableTiming));
+    CHECK(launch_hold((const volatile int *)gate, stream));
+    CHECK(cudaEventRecord(event, stream));
+    CHECK(cudaIpcGetEventHandle(&handle, event));
+    tell(&handle, sizeof handle);
+    hear_done();
+    kill(getpid(), SIGKILL);
+}
+
 static void exporter_killed(int is_second)
 {
-    cudaEvent_t event;
-    cudaIpcEventHandle_t handle;
-    cudaStream_t stream;
-    char c;
-    if (is_second) {
-        hear(&handle, sizeof handle);
-        CHECK(cudaStreamCreate(&stream));
-        CHECK(cudaIpcOpenEventHandle(&event, handle));
-        CHECK(cudaStreamWaitEvent(stream, event, 0));
-        tell("w", 1);
-        CHECK(cudaStreamSynchronize(stream));
-        printf("second process: the wait ended\n");
-        exit(0);
-    }
-    volatile int *gate = gate_create();
-    CHECK(cudaStreamCreate(&stream));
-    CHECK(cudaEventCreateWithFlags(&event, cudaEventInterprocess | cudaEventDisableTiming));
-    CHECK(launch_hold((const volatile int *)gate, stream));
-    CHECK(cudaEventRecord(event, stream));
-    CHECK(cudaIpcGetEventHandle(&handle, event));
-    tell(&handle, sizeof handle);
-    hear(&c, 1);
-    kill(getpid(), SIGKILL);
+    killed_while_waited_for(!is_second);
 }
 
-/* The second dies while the first's stream waits for its event. */
 static void importer_killed(int is_second)
 {
-    cudaEvent_t event;
-    cudaIpcEventHandle_t handle;
-    cudaStream_t stream;
-    char c;
-    if (!is_second) {
-        hear(&handle, sizeof handle);
-        CHECK(cudaStreamCreate(&stream));
-        CHECK(cudaIpcOpenEventHandle(&event, handle));
-        CHECK(cudaStreamWaitEvent(stream, event, 0));
-        tell("w", 1);
-        CHECK(cudaStreamSynchronize(stream));
-        printf("first process: the wait ended\n");
-        exit(0);
-    }
-    volatile int *gate = gate_create();
-    CHECK(cudaStreamCreate(&stream));
-    CHECK(cudaEventCreateWithFlags(&event, cudaEventInterprocess | cudaEventDisableTiming));
-    CHECK(launch_hold((const volatile int *)gate, stream));
-    CHECK(cudaEventRecord(event, stream));
-    CHECK(cudaIpcGetEventHandle(&handle, event));
-    tell(&handle, sizeof handle);
-    hear(&c, 1);
-    kill(getpid(), SIGKILL);
+    killed_while_waited_for(is_second);
 }
 
-/* A descriptor crosses: what the second writes into it, the first reads. */
+/* A descriptor crosses, and the bytes beside it: what the second writes into it, the first reads. */
 static void descriptor_crosses(int is_second)
 {
+    union control_message control = {.head = {.cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS, .cmsg_len = CMSG_LEN(sizeof(int))}};
     int ends[2];
-    char text[6] = "";
+    char text[6] = "hello";
     if (is_second) {
-        int descriptor = hear_descriptor();
-        exit(write(descriptor, "hello", 5) != 5);
+        char heard[6];
+        int descriptor = hear_with_descriptor(heard, sizeof heard);
+        exit(write(descriptor, heard, 5) != 5);
     }
     if (pipe(ends) != 0)
         exit(4);
-    tell_descriptor(ends[1]);
+    memcpy(CMSG_DATA(&control.head), &ends[1], sizeof(int));
+    tell_with_control(text, sizeof text, &control);
     close(ends[1]);
     int status = join();
+    memset(text, 0, sizeof text);
     if (read(ends[0], text, 5) != 5)
         exit(5);
     printf("%s\n", text);
@@ -137,18 +120,29 @@ static void descriptor_crosses(int is_second)
 /* Bytes came where a descriptor should have. */
 static void no_descriptor(int is_second)
 {
-    int number = 3;
     if (is_second)
-        hear_descriptor();
-    tell(&number, sizeof number);
+        hear_pool();
+    tell_done();
+    exit(join());
+}
+
+/* A descriptor came, but not beside the bytes that were waited for. */
+static void two_messages(int is_second)
+{
+    union control_message control = {.head = {.cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS, .cmsg_len = CMSG_LEN(sizeof(int))}};
+    char text[6] = "hello";
+    if (is_second)
+        hear_with_descriptor(text, sizeof text);
+    memcpy(CMSG_DATA(&control.head), &(int){STDERR_FILENO}, sizeof(int));
+    tell_with_control("d", 1, &control);
+    tell(text, sizeof text);
     exit(join());
 }
 
 static void not_here(int is_second)
 {
-    char c;
     if (is_second)
-        hear(&c, 1);
+        hear_done();
     skip("this needs a time machine", cudaErrorNotSupported);
 }
 
@@ -157,7 +151,8 @@ int main(int argc, char **argv)
     static const struct { const char *name; void (*run)(int is_second); } cases[] = {
         {"second_ends", second_ends}, {"first_ends", first_ends}, {"second_killed", second_killed}, {"first_killed", first_killed},
         {"both_hear", both_hear}, {"told_too_late", told_too_late}, {"exporter_killed", exporter_killed}, {"importer_killed", importer_killed},
-        {"descriptor_crosses", descriptor_crosses}, {"no_descriptor", no_descriptor}, {"not_here", not_here},
+        {"descriptor_crosses", descriptor_crosses}, {"no_descriptor", no_descriptor}, {"two_messages", two_messages},
+        {"not_here", not_here},
     };
     for (size_t i = 0; argc == 2 && i < sizeof cases / sizeof *cases; i++) {
         if (strcmp(argv[1], cases[i].name) != 0)

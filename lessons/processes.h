@@ -1,0 +1,220 @@
+/* A second process, for lessons 13 and 14.
+ *
+ * split() makes it, and a socket between the two. tell() sends bytes, hear() waits for them: who hears does nothing
+ * else, so what the two print has one order. When one of them ends early, or has not been heard of for SILENCE seconds,
+ * the other says so and ends with status 1. The first does not exit before the second, and the second dies with the
+ * first.
+ *
+ * A lesson defines _GNU_SOURCE before its first include: C alone knows no processes. */
+#ifndef PROCESSES_H
+#define PROCESSES_H
+
+#ifndef _GNU_SOURCE
+#error "processes.h: put #define _GNU_SOURCE before the first #include of your program"
+#endif
+
+#include "workbook.h"
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#ifndef SILENCE
+#define SILENCE 15
+#endif
+
+static int other;                       /* the socket to the other process */
+static pid_t second;                    /* in the first process: the second one. 0 in the second */
+
+/* Only what a signal handler may do. */
+static inline void say_of_other(const char *what)
+{
+    const char *who = second ? "first process: the second one " : "second process: the first one ";
+    if (write(STDERR_FILENO, who, strlen(who)) > 0 && write(STDERR_FILENO, what, strlen(what)) > 0)
+        return;
+}
+
+static inline void on_signal(int number)
+{
+    say_of_other(number == SIGHUP ? "has died.\n"
+                 : "has not been heard of for too long. Does each wait for the other, or the device for ever?\n");
+    _exit(1);
+}
+
+static inline void lost(void)
+{
+    say_of_other("has ended before it said what was waited for.\n");
+    exit(1);
+}
+
+static inline void unexpected(void)
+{
+    say_of_other("has sent another message than was waited for.\n");
+    exit(1);
+}
+
+static inline void tell(const void *data, size_t bytes)
+{
+    alarm(SILENCE);
+    if (send(other, data, bytes, MSG_NOSIGNAL) != (ssize_t)bytes)
+        lost();
+}
+
+static inline void hear(void *data, size_t bytes)
+{
+    alarm(SILENCE);
+    if (recv(other, data, bytes, MSG_WAITALL) != (ssize_t)bytes)
+        lost();
+}
+
+/* A message of one byte, for where it matters only that it came. */
+static inline void tell_done(void)
+{
+    tell("d", 1);
+}
+
+static inline void hear_done(void)
+{
+    char byte;
+    hear(&byte, sizeof byte);
+}
+
+/* What travels beside the bytes of a message: room for a head, and for one int behind it. */
+union control_message { struct cmsghdr head; char room[CMSG_SPACE(sizeof(int))]; };
+
+/* Sends bytes, at least one, and the control message beside them. */
+static inline void tell_with_control(const void *data, size_t bytes, union control_message *control)
+{
+    struct iovec part = {(void *)data, bytes};
+    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1,
+                             .msg_control = control, .msg_controllen = sizeof *control};
+    alarm(SILENCE);
+    if (sendmsg(other, &message, MSG_NOSIGNAL) == (ssize_t)bytes)
+        return;
+    if (errno == EPIPE || errno == ECONNRESET)
+        lost();
+    perror("sendmsg");
+    exit(1);
+}
+
+/* Waits for one message of so many bytes. The descriptor that came beside them, under this process's own number;
+ * -1 when none came. */
+static inline int hear_with_descriptor(void *data, size_t bytes)
+{
+    union control_message control;
+    struct iovec part = {data, bytes};
+    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1,
+                             .msg_control = &control, .msg_controllen = sizeof control};
+    int descriptor = -1;
+    alarm(SILENCE);
+    ssize_t came = recvmsg(other, &message, MSG_WAITALL | MSG_CMSG_CLOEXEC);
+    if (came <= 0)
+        lost();
+    if (came != (ssize_t)bytes)
+        unexpected();
+    if (CMSG_FIRSTHDR(&message) != NULL)
+        memcpy(&descriptor, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof descriptor);
+    return descriptor;
+}
+
+/* For the first process: waits until the second has ended; its exit status, or 1 when a signal killed it. */
+static inline int join(void)
+{
+    int status = 0;
+    if (other >= 0)
+        close(other);
+    other = -1;
+    if (waitpid(second, &status, 0) != second)
+        return 0;                       /* it was waited for before */
+    if (WIFSIGNALED(status))
+        fprintf(stderr, "first process: the second one died of signal %d (%s)\n", WTERMSIG(status),
+                strsignal(WTERMSIG(status)));
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+}
+
+static inline void join_at_exit(void)
+{
+    join();
+}
+
+/* Two processes from here on; 1 in the second. It comes before the first CUDA call: after one, no call works in a
+ * child. */
+static inline int split(void)
+{
+    int ends[2];
+    pid_t first = getpid();
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    signal(SIGALRM, on_signal);
+    signal(SIGHUP, on_signal);
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0 || (second = fork()) < 0) {
+        perror("a second process");
+        exit(1);
+    }
+    if (second != 0) {
+        signal(SIGHUP, SIG_DFL);
+        atexit(join_at_exit);
+    } else {
+        prctl(PR_SET_PDEATHSIG, SIGHUP);
+        if (getppid() != first)
+            raise(SIGHUP);              /* it died before it was watched */
+    }
+    other = ends[second == 0];
+    close(ends[second != 0]);
+    return second == 0;
+}
+
+/* For the first process, before the second was told anything: this machine has not what the lesson needs. */
+static inline void skip(const char *what, cudaError_t answer)
+{
+    if (second > 0 && kill(second, SIGKILL) == 0)
+        waitpid(second, NULL, 0);
+    printf("skipped: %s: %s\n", what, cudaGetErrorName(answer));
+    exit(77);
+}
+
+#define BY_DESCRIPTOR cudaMemHandleTypePosixFileDescriptor
+
+/* For the first process: a pool on device 0 that another process can get by a file descriptor. A pool that is made for
+ * no handle type, as lesson 05 makes it, cannot be shared. */
+static inline cudaMemPool_t pool_to_share(void)
+{
+    struct cudaMemPoolProps props = {0};
+    props.allocType = cudaMemAllocationTypePinned;
+    props.handleTypes = BY_DESCRIPTOR;
+    props.location.type = cudaMemLocationTypeDevice;
+    props.location.id = 0;
+    cudaMemPool_t pool;
+    cudaError_t made = cudaMemPoolCreate(&pool, &props);
+    if (made != cudaSuccess)
+        skip("no pool can be made for file descriptors here (cudaMemPoolCreate)", made);
+    return pool;
+}
+
+/* The pool crosses, and no descriptor stays open. Lesson 13 does this by hand. */
+static inline void tell_pool(cudaMemPool_t pool)
+{
+    union control_message control = {.head = {.cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS,
+                                              .cmsg_len = CMSG_LEN(sizeof(int))}};
+    int descriptor;
+    CHECK(cudaMemPoolExportToShareableHandle(&descriptor, pool, BY_DESCRIPTOR, 0));
+    memcpy(CMSG_DATA(&control.head), &descriptor, sizeof descriptor);
+    tell_with_control("p", 1, &control);
+    close(descriptor);
+}
+
+static inline cudaMemPool_t hear_pool(void)
+{
+    char byte;
+    cudaMemPool_t pool;
+    int descriptor = hear_with_descriptor(&byte, sizeof byte);
+    if (descriptor < 0)
+        unexpected();
+    CHECK(cudaMemPoolImportFromShareableHandle(&pool, (void *)(uintptr_t)descriptor, BY_DESCRIPTOR, 0));
+    close(descriptor);
+    return pool;
+}
+
+#endif
