@@ -12,8 +12,8 @@
 
 #include "device.h"
 #include "graph_memory.h"
-#include "host.h"
 #include "kernels.h"
+#include "walk.h"
 
 #define GRAPHS 12
 #define STREAMS 4
@@ -29,30 +29,12 @@ static struct made {
 static cudaStream_t streams[STREAMS];
 static int *pinned;
 static size_t free_at_start;
-static unsigned long step, launches, refusals;
-static uint64_t state;
-
-static uint32_t pick(uint32_t n)
-{
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    return (uint32_t)(state >> 33) % n;
-}
-
-static void wrong(const char *what)
-{
-    fprintf(stderr, "inside_graphs: after step %lu: %s\n", step, what);
-    exit(1);
-}
+static unsigned long launches, refusals;
 
 static void want(cudaError_t e, const char *what)
 {
-    if (!e) return;
-    fprintf(stderr, "inside_graphs: step %lu: %s answered %s\n", step, what, cudaGetErrorName(e));
-    exit(1);
+    if (e) refused(what, e);
 }
-#define WANT(call) want(call, #call)
 
 static size_t size(void)
 {
@@ -170,14 +152,6 @@ static void look(void)
     if (free_at_start - device_free_memory(0) != graph_memory_figures(0)->reserved) wrong("the device has given away another amount than is reserved for graphs");
 }
 
-/* With the lock: a thread of the simulated device goes on with its work when this one is slow. */
-static void check(void)
-{
-    host_lock();
-    look();
-    host_unlock();
-}
-
 int main(int argc, char **argv)
 {
     unsigned long steps = argc > 1 ? strtoul(argv[1], NULL, 10) : 1000;
@@ -189,12 +163,12 @@ int main(int argc, char **argv)
     free_at_start = device_free_memory(0);
     for (step = 1; step <= steps; step++) {
         one_step();
-        check();
+        check(look);
     }
     for (int i = 0; i < GRAPHS; i++)
         if (made[i].graph) discard(&made[i]);
     WANT(cudaDeviceGraphMemTrim(0));
-    check();
+    check(look);
     if (graph_memory_figures(0)->reserved) wrong("memory is left when all is destroyed and trimmed");
     printf("%lu steps, %lu launches, %lu refused\n", steps, launches, refusals);
     return 0;

@@ -11,10 +11,10 @@
 #include <string.h>
 
 #include "device.h"
-#include "host.h"
 #include "memory.h"
 #include "pool.h"
 #include "kernels.h"
+#include "walk.h"
 
 #define POOLS 4
 #define STREAMS 5
@@ -28,32 +28,13 @@ static size_t kept[POOLS];             /* bytes of `used` that cudaFree left beh
 static cudaStream_t streams[STREAMS];
 static cudaEvent_t events[STREAMS];
 static volatile int *gates;
-static unsigned long step, failures;
-static uint64_t state;
-
-static uint32_t pick(uint32_t n)
-{
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    return (uint32_t)(state >> 33) % n;
-}
-
-static void wrong(const char *what)
-{
-    fprintf(stderr, "inside_walk: after step %lu: %s\n", step, what);
-    exit(1);
-}
+static unsigned long failures;
 
 static void want(cudaError_t e, const char *what)
 {
-    if (e && e != cudaErrorMemoryAllocation) {
-        fprintf(stderr, "inside_walk: step %lu: %s answered %s\n", step, what, cudaGetErrorName(e));
-        exit(1);
-    }
+    if (e && e != cudaErrorMemoryAllocation) refused(what, e);
     failures += e != cudaSuccess;
 }
-#define WANT(call) want(call, #call)
 
 static size_t size(void)
 {
@@ -186,14 +167,6 @@ static void look(void)
     }
 }
 
-/* With the lock: a thread of the simulated device goes on with its work when this one is slow. */
-static void check(void)
-{
-    host_lock();
-    look();
-    host_unlock();
-}
-
 int main(int argc, char **argv)
 {
     unsigned long steps = argc > 1 ? strtoul(argv[1], NULL, 10) : 0;
@@ -210,7 +183,7 @@ int main(int argc, char **argv)
     for (int i = 0; i < STREAMS; i++) new_stream(i);
     for (step = 1; step <= steps; step++) {
         one_step();
-        check();
+        check(look);
     }
     open_gates();
     cudaDeviceSynchronize();
