@@ -1,4 +1,4 @@
-/* What the lessons share: CHECK, an argument in MiB, the figures of a pool, a gate for launch_hold.
+/* What the lessons share: CHECK, an argument in MiB, the figures of a pool, two GPUs, a gate for launch_hold.
  *
  * Exit statuses of every lesson: 0 all is well; 1 a CUDA call failed or the program found something wrong;
  * 2 a bad argument; 3 (simulated device only) a hazard: an access that the stream order does not allow; 77 skipped: this
@@ -110,6 +110,19 @@ static inline int last_of(const int *block, size_t count, cudaStream_t stream)
     CHECK(cudaMemcpyAsync(&value, block + count - 1, sizeof value, cudaMemcpyDeviceToHost, stream));
     CHECK(cudaStreamSynchronize(stream));
     return value;
+}
+
+/* For two GPUs that use each other's memory: where there are none, the program ends as skipped. */
+static inline void need_two_gpus(void)
+{
+    int devices, reachable = 0;
+    CHECK(cudaGetDeviceCount(&devices));
+    if (devices > 1)
+        CHECK(cudaDeviceCanAccessPeer(&reachable, 1, 0));
+    if (reachable)
+        return;
+    printf("skipped: needs two GPUs that can reach each other's memory; GPUs here: %d\n", devices);
+    exit(77);
 }
 
 /* A gate for launch_hold: a stream that holds at it does nothing more until the host opens it.

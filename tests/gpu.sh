@@ -23,7 +23,7 @@ same() { # same FILE FILE: yes or no, or - when the first is not there; the mach
 }
 
 # sanitize OUT OPTIONS... -- PROGRAM...: the number of errors, or how it ended. A lesson may provoke an API error: that is none. Nor is
-# a kernel's fault that lesson 12 provokes in processes that it starts for that: there the sanitizer watches the first process only.
+# a kernel's fault that lesson 12 provokes in a process that it starts for that: there the sanitizer watches the first process only.
 sanitize() {
     local out=$1 status=0 options=() count
     shift

@@ -66,7 +66,8 @@ same_words() { cmp -s <(words "$1") <(words "$2"); }
 # (docs/simulator.rst): then each makes the same calls with the same answers.
 same_journals() {
     local one two calls='select(.call) | del(.n, .t, .end, .process)'
-    one=("$1"/journal.jsonl*) two=("$2"/journal.jsonl*)
+    mapfile -t one < <(printf '%s\n' "$1"/journal.jsonl* | sort -V)   # by the number of the process: as they were started
+    mapfile -t two < <(printf '%s\n' "$2"/journal.jsonl* | sort -V)
     [ "${#one[@]}" = "${#two[@]}" ] || { echo "${#one[@]} and ${#two[@]} journals"; return 1; }
     [ "${#one[@]}" != 1 ] || { diff "${one[0]}" "${two[0]}"; return; }
     diff <(for file in "${one[@]}"; do jq -c "$calls" "$file"; done) <(for file in "${two[@]}"; do jq -c "$calls" "$file"; done)

@@ -33,15 +33,8 @@ static void pools_create(void)
 
 int main(void)
 {
-    int *parts[DEVICES], value, devices, reach = 0;
-    CHECK(cudaGetDeviceCount(&devices));
-    if (devices >= DEVICES)
-        CHECK(cudaDeviceCanAccessPeer(&reach, 1, 0));
-    if (!reach) {
-        printf("skipped: needs two GPUs that can reach each other's memory; GPUs here: %d\n", devices);
-        return 77;
-    }
-
+    int *parts[DEVICES], value;
+    need_two_gpus();
     pools_create();
     for (int device = 0; device < DEVICES; device++) {
         CHECK(cudaMallocAsync((void **)&parts[device], BYTES, streams[device]));

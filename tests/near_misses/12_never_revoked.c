@@ -2,127 +2,88 @@
 #include "kernels.h"
 #include "workbook.h"
 
-enum { COUNT = 1 << 18, BYTES = COUNT * sizeof(int), SKIPPED = 77 };
-enum way { KERNEL, PEERS, MEMSET, COPY, FETCH, TO_HOST };
+enum { COUNT = 1 << 18, BYTES = COUNT * sizeof(int) };
+enum use { KERNEL, PEERS, MEMSET, COPY, TO_HOST, FETCH };
 
 static cudaStream_t stream[2];      /* one of each GPU */
 static cudaMemPool_t pool;          /* the default pool of GPU 0 */
-static int *block, *local;          /* a block on GPU 0, full of 7, and one on GPU 1 */
-
-static int *take_block(int gpu)
-{
-    int *data;
-    CHECK(cudaMallocAsync((void **)&data, BYTES, stream[gpu]));     /* on the stream's GPU, whatever is current */
-    return data;
-}
+static int *block, *local, value;   /* a block on GPU 0, full of 7; one on GPU 1; an int of the host */
 
 static void set_access(int allowed)
 {
     if (!allowed)
         return;
-    struct cudaMemAccessDesc access = {0};
-    access.location.type = cudaMemLocationTypeDevice;
-    access.location.id = 1;
-    access.flags = allowed ? cudaMemAccessFlagsProtReadWrite : cudaMemAccessFlagsProtNone;
+    struct cudaMemAccessDesc access = {{cudaMemLocationTypeDevice, 1},
+        allowed ? cudaMemAccessFlagsProtReadWrite : cudaMemAccessFlagsProtNone};
     CHECK(cudaMemPoolSetAccess(pool, &access, 1));
 }
 
-static cudaError_t fetch_block(void)
-{
-    return cudaMemcpyPeerAsync(local, 1, block, 0, BYTES, stream[1]);
-}
-
-/* Uses `block` while GPU 1 is current. One line: may GPU 1? what did the call answer, and then each stream? */
-static void use_block(enum way way)
+/* Uses `block` while GPU 1 is current. A line: may GPU 1? What do the call, the stream of GPU 1 and GPU 0 answer? */
+static cudaError_t use_block(enum use use)
 {
     static const char *const names[] = {"kernel", "kernel, peers enabled", "cudaMemsetAsync", "cudaMemcpyAsync",
-        "fetch_block", "to the host, stream of GPU 0"};
-    static int value;
-    struct cudaMemLocation gpu1 = {.type = cudaMemLocationTypeDevice, .id = 1};
+        "to the host, stream of GPU 0", "fetch"};
     enum cudaMemAccessFlags access;
-    if (way == PEERS)
-        CHECK(cudaDeviceEnablePeerAccess(0, 0));        /* for the memory of cudaMalloc, not of pools */
-    CHECK(cudaMemPoolGetAccess(&access, pool, &gpu1));
-    cudaError_t call = way == MEMSET ? cudaMemsetAsync(block, 0, BYTES, stream[1])
-        : way == COPY ? cudaMemcpyAsync(local, block, BYTES, cudaMemcpyDeviceToDevice, stream[1])
-        : way == FETCH ? fetch_block()
-        : way == TO_HOST ? cudaMemcpyAsync(&value, block, sizeof value, cudaMemcpyDeviceToHost, stream[0])
+    CHECK(cudaMemPoolGetAccess(&access, pool, &(struct cudaMemLocation){cudaMemLocationTypeDevice, 1}));
+    CHECK(use == PEERS ? cudaDeviceEnablePeerAccess(0, 0) : cudaSuccess);   /* for cudaMalloc's memory, not for pools */
+    cudaError_t call = use == FETCH ? cudaMemcpyPeerAsync(local, 1, block, 0, BYTES, stream[1])
+        : use == COPY ? cudaMemcpyAsync(local, block, BYTES, cudaMemcpyDeviceToDevice, stream[1])
+        : use == TO_HOST ? cudaMemcpyAsync(&value, block, sizeof value, cudaMemcpyDeviceToHost, stream[0])
+        : use == MEMSET ? cudaMemsetAsync(block, 0, BYTES, stream[1])
         : launch_add(block, 1, COUNT, stream[1]);
     cudaError_t one = cudaStreamSynchronize(stream[1]), zero = cudaStreamSynchronize(stream[0]);
-    printf("%-6s  %-28s  %-21s  %-23s  %s\n", access == cudaMemAccessFlagsProtNone ? "none" : "all", names[way],
+    printf("%-6s  %-28s  %-21s  %-23s  %s\n", access == cudaMemAccessFlagsProtNone ? "none" : "all", names[use],
            cudaGetErrorName(call), cudaGetErrorName(one), cudaGetErrorName(zero));
-}
-
-/* After a fault every call of a process fails. So the program starts itself once more, with the number of the way. */
-static int use_elsewhere(const char *program, enum way way)
-{
-    char command[4096];
-    snprintf(command, sizeof command, "'%s' %d", program, (int)way);
-    fflush(stdout);
-    return system(command) == 0;
-}
-
-static int local_is(int wanted)
-{
-    int value = 0;
-    CHECK(cudaMemcpy(&value, local + COUNT - 1, sizeof value, cudaMemcpyDeviceToHost));
-    printf("        the copy holds %d\n", value);
-    return value == wanted;
-}
-
-static void print_gpu(const char *what, const void *data)
-{
-    struct cudaPointerAttributes attributes;
-    CHECK(cudaPointerGetAttributes(&attributes, data));
-    printf("%s a block on GPU %d\n", what, attributes.device);
+    return zero;
 }
 
 int main(int argc, char **argv)
 {
-    int *other, devices, reachable = 0;
-    if (argc > 1 && argv[1][0] != '0' + KERNEL && argv[1][0] != '0' + PEERS)
-        return fprintf(stderr, "%s: it takes no argument, \"%s\" is one\n", argv[0], argv[1]), 2;
-    CHECK(cudaGetDeviceCount(&devices));
-    if (devices > 1)
-        CHECK(cudaDeviceCanAccessPeer(&reachable, 1, 0));
-    if (!reachable)
-        return printf("skipped: needs a second GPU that reaches the memory of the first; GPUs: %d\n", devices), SKIPPED;
+    int *third, right = 1;
+    if (argc > 1 && (argv[1][0] < '0' + KERNEL || argv[1][0] > '0' + TO_HOST))
+        return fprintf(stderr, "%s: \"%s\" is no use without access: give 0 to 4, or nothing\n", argv[0], argv[1]), 2;
+    need_two_gpus();
     for (int gpu = 1; gpu >= 0; gpu--) {
         CHECK(cudaSetDevice(gpu));
         CHECK(cudaStreamCreate(&stream[gpu]));
     }
     CHECK(cudaDeviceGetDefaultMemPool(&pool, 0));
-    local = take_block(1);
-    block = take_block(0);
+    CHECK(cudaMallocAsync((void **)&local, BYTES, stream[1]));      /* on the stream's GPU, whatever is current */
+    CHECK(cudaMallocAsync((void **)&block, BYTES, stream[0]));
     CHECK(launch_fill(block, 7, COUNT, stream[0]));
     CHECK(cudaStreamSynchronize(stream[0]));
     CHECK(cudaSetDevice(1));
-    if (argc > 1) {
-        use_block(argv[1][0] == '0' + PEERS ? PEERS : KERNEL);
-        return 0;
+    if (argc > 1 && use_block((enum use)(argv[1][0] - '0')) != cudaSuccess)
+        return 0;                       /* a fault: nothing works in this process any more, not even a free */
+    if (argc == 1) {
+        struct cudaPointerAttributes of[3];
+        CHECK(cudaMallocFromPoolAsync((void **)&third, BYTES, pool, stream[1]));
+        CHECK(cudaPointerGetAttributes(&of[0], block));
+        CHECK(cudaPointerGetAttributes(&of[1], local));
+        CHECK(cudaPointerGetAttributes(&of[2], third));
+        CHECK(cudaFreeAsync(third, stream[1]));
+        printf("cudaMallocAsync in a stream of GPU 0: a block on GPU %d\n", of[0].device);
+        printf("cudaMallocAsync in a stream of GPU 1: a block on GPU %d\n", of[1].device);
+        printf("from the pool of GPU 0, in a stream of GPU 1: a block on GPU %d\n", of[2].device);
+        puts("access  GPU 1 current                 the call answers       stream of GPU 1          GPU 0 afterwards");
+        fflush(stdout);
+        for (int use = KERNEL; use <= TO_HOST; use++) {
+            char command[4096];         /* each in a process of its own: this program, started once more */
+            snprintf(command, sizeof command, "'%s' %d", argv[0], use);
+            right &= system(command) == 0;
+        }
+        use_block(FETCH);
+        int fetched = last_of(local, COUNT, stream[1]);
+        set_access(1);
+        use_block(KERNEL);
+        use_block(COPY);
+        int copied = last_of(local, COUNT, stream[1]);
+        use_block(MEMSET);
+        set_access(0);
+        use_block(MEMSET);
+        printf("the fetch brought %d, the copy with access %d\n", fetched, copied);
+        right &= fetched == 7 && copied == 8;
     }
-
-    CHECK(cudaMallocFromPoolAsync((void **)&other, BYTES, pool, stream[1]));
-    print_gpu("cudaMallocAsync in a stream of GPU 0:", block);
-    print_gpu("cudaMallocAsync in a stream of GPU 1:", local);
-    print_gpu("from the pool of GPU 0, in a stream of GPU 1:", other);
-
-    puts("access  GPU 1 current                 the call answers       stream of GPU 1          stream of GPU 0");
-    int right = use_elsewhere(argv[0], KERNEL) && use_elsewhere(argv[0], PEERS);
-    use_block(MEMSET);
-    use_block(COPY);
-    use_block(TO_HOST);
-    use_block(FETCH);
-    right &= local_is(7);
-    set_access(1);
-    use_block(KERNEL);
-    use_block(COPY);
-    right &= local_is(8);
-    use_block(MEMSET);
-    set_access(0);
-    use_block(MEMSET);
-
-    CHECK(cudaFreeAsync(other, stream[1]));
     CHECK(cudaFreeAsync(local, stream[1]));
     CHECK(cudaFreeAsync(block, stream[0]));
     CHECK(cudaStreamDestroy(stream[1]));
