@@ -1,4 +1,4 @@
-/* What the lessons share: CHECK, an argument in MiB, the figures of a pool, two GPUs, a gate for launch_hold.
+/* What the lessons share: CHECK, an argument in MiB, the figures of a pool, two GPUs, a gate for launch_hold, times.
  *
  * Exit statuses of every lesson: 0 all is well; 1 a CUDA call failed or the program found something wrong;
  * 2 a bad argument; 3 (simulated device only) a hazard: an access that the stream order does not allow; 77 skipped: this
@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define MiB ((size_t)1 << 20)
 
@@ -143,6 +144,83 @@ static inline void gate_open(volatile int *gate)
 static inline void gate_destroy(volatile int *gate)
 {
     CHECK(cudaFreeHost((void *)gate));
+}
+
+/* A stopwatch: two events around what is timed. In a stream that has nothing else to do, the time of an event is the time
+ * at which the host put it there: so the host's own work can be timed, too. */
+struct stopwatch {
+    cudaEvent_t begin, end;
+};
+
+/* Returns when the stream has got so far, and then the time begins. */
+static inline struct stopwatch stopwatch_start(cudaStream_t stream)
+{
+    struct stopwatch watch;
+    CHECK(cudaEventCreate(&watch.begin));
+    CHECK(cudaEventCreate(&watch.end));
+    CHECK(cudaEventRecord(watch.begin, stream));
+    CHECK(cudaEventSynchronize(watch.begin));
+    return watch;
+}
+
+/* The microseconds since then, when the stream has got so far. */
+static inline float stopwatch_stop(struct stopwatch watch, cudaStream_t stream)
+{
+    float milliseconds;
+    CHECK(cudaEventRecord(watch.end, stream));
+    CHECK(cudaEventSynchronize(watch.end));
+    CHECK(cudaEventElapsedTime(&milliseconds, watch.begin, watch.end));
+    CHECK(cudaEventDestroy(watch.begin));
+    CHECK(cudaEventDestroy(watch.end));
+    return milliseconds * 1000;
+}
+
+/* Whether a device is the simulated one: its name says so. */
+static inline int is_simulated(const struct cudaDeviceProp *device)
+{
+    return strncmp(device->name, "Simulated device", strlen("Simulated device")) == 0;
+}
+
+/* A line that names device 0 and says whether the figures of the program are measured or modelled. */
+static inline void say_device(void)
+{
+    struct cudaDeviceProp device;
+    CHECK(cudaGetDeviceProperties(&device, 0));
+    printf("~ device \"%s\": its figures are \"%s\"\n", device.name, is_simulated(&device) ? "modelled" : "measured");
+}
+
+/* "speed" (in GT/s) or "width" (in lanes) of the PCI Express link of a device, as it is now. 0: Linux does not tell. */
+static inline double link_figure(const struct cudaDeviceProp *device, const char *name)
+{
+    char path[96];
+    double figure = 0;
+    snprintf(path, sizeof path, "/sys/bus/pci/devices/%04x:%02x:%02x.0/current_link_%s", (unsigned)device->pciDomainID,
+             (unsigned)device->pciBusID, (unsigned)device->pciDeviceID, name);
+    FILE *file = is_simulated(device) ? NULL : fopen(path, "r");
+    if (file == NULL)
+        return 0;
+    if (fscanf(file, "%lf", &figure) != 1)
+        figure = 0;
+    fclose(file);
+    return figure;
+}
+
+/* What the link carries each way at most, in GB/s, and a line that says where the figure is from. Ask after a copy: an
+ * idle link may be slower. Of 130 bits 128 are data, from PCI Express 3 on. */
+static inline double say_link_limit(void)
+{
+    struct cudaDeviceProp device;
+    CHECK(cudaGetDeviceProperties(&device, 0));
+    double speed = link_figure(&device, "speed"), width = link_figure(&device, "width");
+    const char *source = "as Linux says";
+    if (speed <= 0 || width <= 0) {
+        source = is_simulated(&device) ? "modelled: PCI Express 5" : "Linux does not say: taken for PCI Express 5";
+        speed = 32;
+        width = 16;
+    }
+    double limit = speed * width * 128 / 130 / 8;
+    printf("~ the link carries at most %.1f GB/s each way: %.1f GT/s, %.0f lanes, \"%s\"\n", limit, speed, width, source);
+    return limit;
 }
 
 #endif

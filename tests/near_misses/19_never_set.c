@@ -1,7 +1,7 @@
 /* Leaves the threshold as it is. Caught by: "nothing is kept" */
 #include "workbook.h"
 
-enum { PAIRS = 100, ROUNDS = 5, WAYS = 4 };
+enum { PAIRS = 100, ROUNDS = 5, WAYS = 4, SIZES = 3 };
 enum way { PLAIN, KEEP, DEFAULT_WAIT, KEEP_WAIT };
 static const char *const names[WAYS] = {
     "cudaMalloc and cudaFree", "async, keeps", "async, default, synchronised each time",
@@ -15,8 +15,7 @@ static void keep_memory(cudaMemPool_t pool)
     (void)pool;
 }
 
-static cudaStream_t stream, clock_stream;
-static float cost[WAYS];
+static cudaStream_t stream, idle;
 
 /* One allocation and its free. */
 static void run_pair(enum way way, size_t bytes)
@@ -33,71 +32,60 @@ static void run_pair(enum way way, size_t bytes)
         CHECK(cudaStreamSynchronize(stream));
 }
 
-/* How long the host took, in microseconds. The events are put into a stream that has nothing else to do, so the time of
- * each is the time at which the host put it there. */
-static float time_pairs(enum way way, size_t bytes, int pairs)
-{
-    cudaEvent_t begin, end;
-    float milliseconds;
-    CHECK(cudaEventCreate(&begin));
-    CHECK(cudaEventCreate(&end));
-    CHECK(cudaEventRecord(begin, clock_stream));
-    CHECK(cudaEventSynchronize(begin));
-    for (int i = 0; i < pairs; i++)
-        run_pair(way, bytes);
-    CHECK(cudaEventRecord(end, clock_stream));
-    CHECK(cudaEventSynchronize(end));
-    CHECK(cudaEventElapsedTime(&milliseconds, begin, end));
-    CHECK(cudaEventDestroy(begin));
-    CHECK(cudaEventDestroy(end));
-    return milliseconds * 1000;
-}
-
 static int by_value(const void *a, const void *b)
 {
     float x = *(const float *)a, y = *(const float *)b;
     return (x > y) - (x < y);
 }
 
-static int by_cost(const void *a, const void *b)
+/* How long the host takes, in microseconds: `idle` is a stream that has nothing else to do. */
+static float time_pairs(enum way way, size_t bytes, int pairs)
 {
-    return by_value(&cost[*(const enum way *)a], &cost[*(const enum way *)b]);
+    struct stopwatch watch = stopwatch_start(idle);
+    for (int i = 0; i < pairs; i++)
+        run_pair(way, bytes);
+    return stopwatch_stop(watch, idle);
+}
+
+/* What one pair costs: the median of the rounds, less what the stopwatch itself takes. */
+static float pair_cost(enum way way, size_t bytes)
+{
+    float round[ROUNDS];
+    for (int i = 0; i < ROUNDS; i++)
+        round[i] = (time_pairs(way, bytes, PAIRS) - time_pairs(way, bytes, 0)) / PAIRS;
+    qsort(round, ROUNDS, sizeof *round, by_value);
+    return round[ROUNDS / 2];
 }
 
 int main(int argc, char **argv)
 {
-    size_t bytes = mib_argument(argc, argv, 1) * MiB;
-    enum way order[WAYS] = {PLAIN, KEEP, DEFAULT_WAIT, KEEP_WAIT};
-    struct cudaDeviceProp device;
+    size_t size[SIZES] = {1024, 64 * MiB, mib_argument(argc, argv, 1024) * MiB};
+    float cost[WAYS][SIZES];
     cudaMemPool_t pool;
-    int right = 0;
-    CHECK(cudaGetDeviceProperties(&device, 0));
+    int dearer = 0;
     CHECK(cudaDeviceGetDefaultMemPool(&pool, 0));
     CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-    CHECK(cudaStreamCreateWithFlags(&clock_stream, cudaStreamNonBlocking));
+    CHECK(cudaStreamCreateWithFlags(&idle, cudaStreamNonBlocking));
 
     for (enum way way = PLAIN; way <= KEEP_WAIT; way++) {
-        float round[ROUNDS];
         pool_set(pool, cudaMemPoolAttrReleaseThreshold, 0);     /* the default */
         if (way == KEEP || way == KEEP_WAIT)
             keep_memory(pool);
-        for (int i = 0; i < ROUNDS; i++)
-            round[i] = (time_pairs(way, bytes, PAIRS) - time_pairs(way, bytes, 0)) / PAIRS;
-        qsort(round, ROUNDS, sizeof *round, by_value);
-        cost[way] = round[ROUNDS / 2];
+        for (int i = 0; i < SIZES; i++)
+            cost[way][i] = pair_cost(way, size[i]);
         CHECK(cudaStreamSynchronize(stream));
-        CHECK(cudaMemPoolTrimTo(pool, 0));
     }
 
-    qsort(order, WAYS, sizeof *order, by_cost);
-    printf("~ device \"%s\"\n", device.name);
-    printf("~ us of the host for one allocation of %zu MiB and its free, median of %d\n", bytes / MiB, ROUNDS);
+    say_device();
+    printf("~ us of the host for one allocation and its free, median of %d\n", ROUNDS);
+    printf("~ %11s %11s %7zu MiB\n", "1 KiB", "64 MiB", size[SIZES - 1] / MiB);
     for (int i = 0; i < WAYS; i++) {
-        right += order[i] == predicted[i];
-        printf("~ %8.2f  %-38s  predicted: %s\n", cost[order[i]], names[order[i]], names[predicted[i]]);
+        const float *row = cost[predicted[i]];
+        dearer += i > 0 && row[0] > cost[predicted[i - 1]][0];
+        printf("~ %11.2f %11.2f %11.2f  %s\n", row[0], row[1], row[2], names[predicted[i]]);
     }
-    printf("right places: %d of %d\n", right, WAYS);
-    CHECK(cudaStreamDestroy(clock_stream));
+    printf("rows dearer than the one above, with 1 KiB: %d of %d\n", dearer, WAYS - 1);
+    CHECK(cudaStreamDestroy(idle));
     CHECK(cudaStreamDestroy(stream));
-    return right == WAYS ? 0 : 1;
+    return dearer == WAYS - 1 ? 0 : 1;
 }
