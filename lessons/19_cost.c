@@ -77,12 +77,12 @@ int main(int argc, char **argv)
     CHECK(cudaStreamCreateWithFlags(&idle, cudaStreamNonBlocking));
 
     for (enum way way = PLAIN; way <= KEEP_WAIT; way++) {
-        pool_set(pool, cudaMemPoolAttrReleaseThreshold, 0);     /* the default */
+        pool_set(pool, cudaMemPoolAttrReleaseThreshold, 0);     /* the default: what the way before kept goes back */
+        CHECK(cudaStreamSynchronize(stream));
         if (way == KEEP || way == KEEP_WAIT)
             keep_memory(pool);
         for (int i = 0; i < SIZES; i++)
             cost[way][i] = pair_cost(way, size[i]);
-        CHECK(cudaStreamSynchronize(stream));
     }
 
     say_device();

@@ -19,6 +19,7 @@ UINT64_MAX = (1 << 64) - 1
 ALLOCATIONS = ("cudaMallocAsync", "cudaMallocFromPoolAsync")
 FREES = ("cudaFreeAsync", "cudaFree")
 WAITS = ("cudaStreamSynchronize", "cudaDeviceSynchronize", "cudaEventSynchronize")
+THRESHOLD_SET = "cudaMemPoolSetAttribute"   # no row unless it is asked for
 GRAPHS = ("cudaGraphLaunch", "cudaDeviceGraphMemTrim")
 SHOWN = ALLOCATIONS + FREES + WAITS + GRAPHS + ("cudaMemPoolTrimTo", "cudaMemPoolDestroy")
 KEPT_FOR_GRAPHS = "graphs"                  # in the place of a pool's number
@@ -71,6 +72,10 @@ def mapped_steps(pool):
     return frozenset(needed)
 
 
+def threshold_words(threshold):
+    return "the maximum" if threshold >= 1 << 62 else f"{mib(threshold)} MiB"
+
+
 def label_of(line):
     call = line["call"]
     if call in ALLOCATIONS:
@@ -81,6 +86,8 @@ def label_of(line):
         return f"{call}, graph {line['graph']}"
     if call == "cudaMemPoolTrimTo":
         return f"{call}, keep {mib(line['keep'])} MiB"
+    if call == THRESHOLD_SET:
+        return f"release threshold: {threshold_words(line['value'])}"
     return call
 
 
@@ -118,7 +125,7 @@ def read(journal, calls):
             pool = pools[KEPT_FOR_GRAPHS]
         if call == "cudaMemPoolCreate" and right:
             pool.limit = line["max_size"]
-        elif call == "cudaMemPoolSetAttribute" and right and line["attribute"] == "cudaMemPoolAttrReleaseThreshold":
+        elif call == THRESHOLD_SET and right and line["attribute"] == "cudaMemPoolAttrReleaseThreshold":
             pool.threshold = line["value"]
         elif call in ALLOCATIONS and right and "block" in line:
             pool.live[line["block"]] = (line["offset"], line["bytes"])
@@ -144,8 +151,9 @@ def heading(pool):
     if pool.number == KEPT_FOR_GRAPHS:
         return "what device 0 keeps for graphs"
     name = f"the default pool of device {pool.number}" if pool.number < 2 else f"pool {pool.number}"
-    threshold = "the maximum" if pool.threshold >= 1 << 62 else f"{mib(pool.threshold)} MiB"
-    text = f"{name}: release threshold {threshold}"
+    if any(row.call == THRESHOLD_SET for row in pool.rows):     # the rows say it
+        return name
+    text = f"{name}: release threshold {threshold_words(pool.threshold)}"
     if pool.limit:
         text += f", maxSize {mib(pool.limit)} MiB"
     return text
