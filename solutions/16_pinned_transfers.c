@@ -1,7 +1,7 @@
 /* 16 Pinned transfers
  *
- * Shows  a copy of pinned (page-locked) memory runs by itself, beside other streams, at nearly the speed of the link. One
- *        of ordinary, pageable memory is slower, and the host waits. But pinning takes more time than one copy saves.
+ * Shows  a copy of pinned (page-locked) memory runs by itself, beside other streams, at nearly the speed of the link.
+ *        One of ordinary, pageable memory is slower, and the host waits. Pinning takes more time than one copy saves.
  * Yours  fill: process and copies_to_pay, marked YOUR WORK.
  * Run    make 16          check   make check-16          page   docs/16_pinned_transfers
  */
@@ -36,8 +36,8 @@ static float time_copy(const char *name, const int *host, int *device, size_t by
 {
     struct stopwatch watch = stopwatch_start(stream);
     CHECK(cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, stream));
-    float us = stopwatch_stop(watch, stream), rate = (float)bytes / 1000 / us;
-    printf("~ %4zu MiB up, %-8s %9.1f us, %.1f GB/s, %.0f %% of the limit\n", bytes / MiB, name, us, rate, rate / limit * 100);
+    float us = stopwatch_stop(watch, stream), rate = (float)bytes / 1000 / us;          /* in GB/s, as the limit */
+    printf("~ %4zu MiB up, %-8s %9.1f us, %.1f GB/s, %.0f %% of it\n", bytes / MiB, name, us, rate, 100 * rate / limit);
     return us;
 }
 

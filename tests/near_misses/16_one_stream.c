@@ -32,8 +32,8 @@ static float time_copy(const char *name, const int *host, int *device, size_t by
 {
     struct stopwatch watch = stopwatch_start(stream);
     CHECK(cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, stream));
-    float us = stopwatch_stop(watch, stream), rate = (float)bytes / 1000 / us;
-    printf("~ %4zu MiB up, %-8s %9.1f us, %.1f GB/s, %.0f %% of the limit\n", bytes / MiB, name, us, rate, rate / limit * 100);
+    float us = stopwatch_stop(watch, stream), rate = (float)bytes / 1000 / us;          /* in GB/s, as the limit */
+    printf("~ %4zu MiB up, %-8s %9.1f us, %.1f GB/s, %.0f %% of it\n", bytes / MiB, name, us, rate, 100 * rate / limit);
     return us;
 }
 
