@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# Asks a real device everything anew that tests/facts holds answers to from tests/probe*.c: probes.sh [FOLDER], by default build/probes.
+# Asks a real device everything anew that tests/facts holds answers to from tests/probe*.c and lesson 14's near misses: probes.sh [FOLDER [NAME...]], by
+# default build/probes, and all of them. NAME is a file of tests/facts without .txt.
 #
 # For a machine with a GPU, a CUDA toolkit, gcc and make. A program may take SECONDS_EACH (120) seconds. FOLDER then holds each file of answers under
 # the name that it has in tests/facts, and NAME.diff where a line differs. The table goes to stdout and to FOLDER/probes.md. Exit status 0: all was
 # asked; another device or driver may well answer otherwise.
 set -u
 cd "$(dirname "$0")/.." || exit 1
-folder=${1:-build/probes} each=${SECONDS_EACH:-120} missing=0
+folder=${1:-build/probes} wanted=${*:2} each=${SECONDS_EACH:-120} missing=0
 mkdir -p "$folder" || exit 1
 . tests/record.sh
 
@@ -22,15 +23,38 @@ dying() {
     done
 }
 
+# The lines of ipc-near-misses.txt: lesson 14's starter and its near misses, 20 runs each, four at a time; how many kinds of output, and the last of them.
+near_misses() {
+    local program name i out=$folder/near_misses
+    for program in lessons/14_ipc_allocation.c tests/near_misses/14_*.c; do
+        name=$(basename "$program" .c)
+        if ! make -s BACKEND=gpu "build/gpu/${program%.c}" >&2; then echo "== $name: does not compile"; continue; fi
+        mkdir -p "$out/$name"
+        for i in {1..20}; do
+            bounded 20 "$out/$name/$i" "build/gpu/${program%.c}" &
+            [ $((i % 4)) != 0 ] || wait
+        done
+        for i in {1..20}; do        # without the places in the source
+            { cat "$out/$name/$i.out" "$out/$name/$i.err" | sed 's/^/  /; s/^  [^ ]*\.c:[0-9]*: /  /'; echo "  rc $(cat "$out/$name/$i.status")"; } >"$out/$name/$i.said"
+        done
+        i=$(sha256sum "$out/$name"/*.said | cut -d ' ' -f 1 | sort -u | wc -l)
+        echo "== $name: 20 runs, $i kind$([ "$i" = 1 ] || echo s) of output"
+        cat "$out/$name/20.said"
+    done
+}
+
 # No two measurements of a time are the same: figures NAME FILE
 figures() { if [ "$1" = probe-times ]; then sed -E 's/[0-9]+(\.[0-9]+)?/N/g; s/ +/ /g' "$2"; else cat "$2"; fi; }
 
 one_probe() { # one_probe NAME GPUS PROGRAM [ARGUMENT...]: a line of the table; the answers are those of tests/facts/NAME.txt
     local name=$1 gpus=$2 program=build/gpu/tests/$3 out=$folder/$1 status differ
     shift 3
+    [ -z "$wanted" ] || [[ " $wanted " == *" $name "* ]] || return 0
     if [ "$GPUS" -lt "$gpus" ]; then echo "| $name | skipped: needs $gpus GPUs | |"; return; fi
-    if ! make -s BACKEND=gpu "$program" >"$out.build" 2>&1; then cat "$out.build" >&2; echo "| $name | does not compile | |"; return 1; fi
-    if [ "$name" = probe-dying ]; then dying >"$out.out"; echo 0 >"$out.status"; else bounded "$each" "$out" "$program" "$@"; fi
+    if [ "$name" = ipc-near-misses ]; then near_misses >"$out.out"; echo 0 >"$out.status"
+    elif ! make -s BACKEND=gpu "$program" >"$out.build" 2>&1; then cat "$out.build" >&2; echo "| $name | does not compile | |"; return 1
+    elif [ "$name" = probe-dying ]; then dying >"$out.out"; echo 0 >"$out.status"
+    else bounded "$each" "$out" "$program" "$@"; fi
     mv "$out.out" "$out.txt"
     status=$(cat "$out.status")
     if diff <(figures "$name" "tests/facts/$name.txt") <(figures "$name" "$out.txt") >"$out.diff"; then rm "$out.diff"; fi
@@ -55,6 +79,7 @@ one_probe() { # one_probe NAME GPUS PROGRAM [ARGUMENT...]: a line of the table; 
     one_probe probe-dying 1 probe || missing=1
     for name in ipc pools graphs graph_nodes host threads owner; do one_probe "probe-${name//_/-}" 1 "probe_$name" || missing=1; done
     one_probe probe-ipc-peers 2 probe_ipc_peers || missing=1
+    one_probe ipc-near-misses 1 - || missing=1
     [ "$missing" = 0 ]
 } | tee "$folder/probes.md"
 exit "${PIPESTATUS[0]}"
