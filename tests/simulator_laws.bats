@@ -4,7 +4,7 @@
 load helpers
 
 setup_file() {
-    make -s BACKEND=simulator build/simulator/tests/simulator/{inside_walk,inside_fuzz,behaviour,flat}
+    make -s BACKEND=simulator build/simulator/tests/simulator/{inside_fit,inside_walk,inside_fuzz,behaviour,flat}
     make -s BACKEND=simulator SANITIZE=address,undefined build/simulator-address-undefined/tests/simulator/{inside_walk,inside_fuzz,facts,behaviour}
     make -s BACKEND=simulator SANITIZE=thread build/simulator-thread/tests/simulator/{inside_walk,inside_fuzz,behaviour}
 }
@@ -16,6 +16,15 @@ in_build() {
     local build=$1 program=$2
     shift 2
     TSAN_OPTIONS=atexit_sleep_ms=0 LD_LIBRARY_PATH="$ROOT/build/$build" timeout 60 "$ROOT/build/$build/tests/simulator/$program" "$@"
+}
+
+@test "the list of free chunks finds what a search of all finds, with few sizes and with many" {
+    local sizes
+    for sizes in 2 10 300; do
+        run in_build simulator inside_fit 30000 "$sizes"
+        [ "$status" = 0 ] || complain "inside_fit 30000 $sizes:" "$output"
+    done
+    finish
 }
 
 @test "every law holds after each of 40000 random steps" {
