@@ -1,5 +1,5 @@
-/* The journal's lines: two buffers, since something may happen while a call is on its way. The numbers are formatted by hand, because
- * a journalled run may cost at most twice a plain one. */
+/* The journal's lines: two buffers, since something may happen while a call is on its way. Keys and numbers are put together by hand, and each
+ * field moves the end of its line once, because a journalled run may cost at most twice a plain one. */
 #include "journal.h"
 
 #include <string.h>
@@ -8,14 +8,16 @@
 #include "host.h"
 #include "settings.h"
 
+#define HEAD 64                        /* room before a line's fields for its number and time */
 #define LINE 1024
+#define STOP (HEAD + LINE)
 
-struct line { size_t used; char text[LINE + 16]; };    /* the rest: what ends a line that was cut */
+struct line { size_t used; char text[STOP + 16]; };    /* used: HEAD when empty; the rest: what ends a line that was cut */
 
 bool journal_on;
 static host_file *file;
 static uint64_t lines;
-static struct line did_line, ignored;
+static struct line did_line = { .used = HEAD }, ignored = { .used = HEAD };
 
 /* The call on its way is the thread's: while it waits, other threads make theirs. */
 static _Thread_local struct line *call_line;           /* allocated: space for a thread's own variables is scarce */
@@ -24,81 +26,77 @@ static _Thread_local struct line *line = &ignored;     /* where fields go now */
 static _Thread_local time_ns call_start;
 static _Thread_local bool in_call;
 static char pairs[100][2];             /* "00" to "99": two digits at a time */
+static uint64_t powers[20];            /* 1, 10, 100, ... */
 
-static inline void put(const char *text, size_t length)
+/* Writes a number that ends before `end`; returns its start. */
+static inline char *number_before(char *end, uint64_t value)
 {
-    if (line->used + length > LINE - 2) return;        /* no field is that long; a cut line would still end well */
-    memcpy(line->text + line->used, text, length);
-    line->used += length;
+    for (; value >= 100; value /= 100) memcpy(end -= 2, pairs[value % 100], 2);
+    if (value >= 10) return memcpy(end - 2, pairs[value], 2);
+    end[-1] = (char)('0' + value);
+    return end - 1;
 }
 
-static void put_number(uint64_t value)
+/* Writes a number; returns its end. */
+static inline char *number_at(char *to, uint64_t value)
 {
     size_t digits = 1;
-    for (uint64_t power = 10; digits < 20 && value >= power; power *= 10) digits++;
-    if (line->used + digits > LINE - 2) return;
-    char *at = line->text + (line->used += digits);
-    for (; value >= 100; value /= 100) memcpy(at -= 2, pairs[value % 100], 2);
-    if (value >= 10) memcpy(at - 2, pairs[value], 2);
-    else at[-1] = (char)('0' + value);
+    while (digits < 20 && value >= powers[digits]) digits++;
+    number_before(to + digits, value);
+    return to + digits;
 }
 
-/* False when there is no room for a key and a number: the field is left out. */
-static inline bool put_key(const char *key, size_t length)
+/* Writes a key to the end of the line; returns its own end. NULL when there is no room for a key and a number: the field is left out. */
+static inline char *key_at_end(const char *key, size_t length)
 {
-    if (line->used + length > LINE - 32) return false;
-    for (size_t i = 0; i < length; i += 8) memcpy(line->text + line->used + i, key + i, 8);
-    line->used += length;
-    return true;
+    char *to = line->text + line->used;
+    if (line->used + length > STOP - 32) return NULL;
+    for (size_t i = 0; i < length; i += 16) memcpy(to + i, key + i, 16);
+    return to + length;
 }
 
 void journal_put_number(const char *key, size_t length, uint64_t value)
 {
-    if (!journal_on || !put_key(key, length)) return;
-    put_number(value);
+    char *to = journal_on ? key_at_end(key, length) : NULL;
+    if (to) line->used = (size_t)(number_at(to, value) - line->text);
 }
 
 void journal_put_signed(const char *key, size_t length, int64_t value)
 {
-    if (!journal_on || !put_key(key, length)) return;
-    if (value < 0) put("-", 1);
-    put_number(value < 0 ? (uint64_t)-value : (uint64_t)value);
+    char *to = journal_on ? key_at_end(key, length) : NULL;
+    if (!to) return;
+    if (value < 0) *to++ = '-';
+    line->used = (size_t)(number_at(to, value < 0 ? (uint64_t)-value : (uint64_t)value) - line->text);
 }
 
 void journal_put_text(const char *key, size_t length, const char *value)
 {
-    if (!journal_on || !put_key(key, length)) return;
-    char *to = line->text + line->used, *end = line->text + LINE - 4;
+    char *to = journal_on ? key_at_end(key, length) : NULL;
+    if (!to) return;
     *to++ = '"';
-    for (const char *c = value; *c && to < end; c++) {
-        if (*c == '"' || *c == '\\') *to++ = '\\';
-        if ((unsigned char)*c >= ' ') *to++ = *c;      /* control characters are left out */
-    }
-    *to++ = '"';
-    line->used = (size_t)(to - line->text);
+    size_t bytes = strlen(value), room = (size_t)(line->text + STOP - 4 - to);
+    if (bytes > room) bytes = room;
+    memcpy(to, value, bytes);
+    to[bytes] = '"';
+    line->used = (size_t)(to + bytes + 1 - line->text);
 }
 
 /* The number of a line is given when it is written, so that numbers follow the file's order. */
 static void write_line(struct line *l, time_ns t)
 {
-    static struct line head;
-    head.used = 0;
-    line = &head;
-    put("{\"n\":", 5);
-    put_number(lines++);
-    put(",\"t\":", 5);
-    put_number(t);
-    host_write(file, head.text, head.used);
-    l->text[l->used++] = '}';
-    l->text[l->used++] = '\n';
-    host_write(file, l->text, l->used);
+    char *start = number_before(l->text + HEAD, t);
+    start = memcpy(start - 5, ",\"t\":", 5);
+    start = number_before(start, lines++);
+    start = memcpy(start - 5, "{\"n\":", 5);
+    memcpy(l->text + l->used, "}\n", 2);
+    host_write(file, start, (size_t)(l->text + l->used + 2 - start));
     line = for_call;
 }
 
 void journal_quiet(bool quiet)
 {
     for_call = quiet || !call_line ? &ignored : call_line;
-    ignored.used = 0;
+    ignored.used = HEAD;
     line = for_call;
 }
 
@@ -118,7 +116,7 @@ void journal_call(const char *name)
         host_at_thread_end(drop_line);
     }
     line = for_call = call_line;
-    line->used = 0;
+    line->used = HEAD;
     in_call = true;
     call_start = clock_now();
     journal_text("call", name);
@@ -141,7 +139,7 @@ void journal_did(const char *what)
 {
     if (!journal_on) return;
     line = &did_line;
-    line->used = 0;
+    line->used = HEAD;
     journal_text("did", what);
 }
 
@@ -159,6 +157,7 @@ void journal_open(void)
         pairs[i][0] = (char)('0' + i / 10);
         pairs[i][1] = (char)('0' + i % 10);
     }
+    for (size_t i = 0; i < 20; i++) powers[i] = i ? 10 * powers[i - 1] : 1;
     journal_on = true;
 }
 
