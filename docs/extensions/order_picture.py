@@ -7,7 +7,8 @@
     ...
 
 Not to scale: every call and every piece of work gets room for its name, so the times stand at the side. An allocation and a free take no
-time on the device, and the journal has no line for when their turn came: it is when what was put into the stream before them had ended.
+time on the device, and the journal has no line for when their turn came: it is when what was put into the stream before them had ended,
+and what the stream was told to wait for before them.
 """
 
 from collections import defaultdict
@@ -20,7 +21,7 @@ WAITS = ("cudaStreamSynchronize", "cudaDeviceSynchronize", "cudaEventSynchronize
 SHOWN = (*IN_STREAM, *RUNS, *WAITS, "cudaStreamQuery", "cudaEventQuery", "cudaEventRecord", "cudaStreamWaitEvent", "cudaMemPoolTrimTo")
 
 CALL, MARK, GAP = 26, 22, 3                 # least heights of a call or piece of work, of a mark, of a step in time
-GUTTER, LANE, BETWEEN = 60, 150, 44
+GUTTER, LANE, BETWEEN = 60, 120, 34
 CHARACTER = 7.3                             # of 12 px monospace
 
 
@@ -35,13 +36,8 @@ def read(journal, calls, rows):
     shown = [line for line in journal if line.get("call") in (calls or SHOWN)][:rows]
     if not shown:
         raise ValueError("none of the calls to be shown was made")
-    runs, queued = defaultdict(list), defaultdict(list)
-    for line in journal:
-        if line.get("did") == "run":
-            runs[line["stream"]].append(line)
-        elif line.get("call") in (*IN_STREAM, *RUNS) and line["result"] == "cudaSuccess":
-            queued[line["stream"]].append(line)
-    lanes = {stream: pieces_of(queued[stream], runs[stream]) for stream in sorted(queued, key=str)}
+    pieces = pieces_of(journal)
+    lanes = {stream: pieces[stream] for stream in sorted(pieces, key=str)}
     first, last = shown[0]["t"], shown[-1]["end"]
     for stream, pieces in lanes.items():
         lanes[stream] = [piece for piece in pieces if piece.call in shown and first <= piece.start[0] and piece.finish[0] <= last]
@@ -57,23 +53,33 @@ def name_blocks(marks):
         mark.words = f"block{number} {'freed' if mark.call['call'] == 'cudaFreeAsync' else 'allocated'}"
 
 
-def pieces_of(queued, runs):
+def pieces_of(journal):
     """Pairs calls with runs, which a stream makes in the same order. A time is (nanoseconds, turn among what happens at that time)."""
-    pieces, runs, now = [], iter(runs), (0, 0)
-    for call in queued:
-        if call["call"] in RUNS:
-            run = next(runs, None)
-            if run is None or run["op"] != RUNS[call["call"]]:
-                raise ValueError(f"line {call['n']} of the journal, {call['call']}: the work that it put into its stream is not there")
-            start = max((run["start"], 0), now)
-            finish = (run["finish"], 0) if run["finish"] > start[0] else (start[0], start[1] + 1)
-            took = run["finish"] - run["start"]
-            pieces.append(Piece("hold" if run["op"] == "hold" else "work", f"{run['op']}  {microseconds(took)} µs", start, finish, call))
-        else:
-            start = max((call["end"], 0), now)
-            finish = (start[0], start[1] + 1)
-            pieces.append(Piece("mark", "", start, finish, call))
-        now = finish
+    runs, pieces, recorded = defaultdict(list), defaultdict(list), {}
+    now = defaultdict(lambda: (0, 0))       # of each stream: when what it was given so far has ended
+    for line in journal:
+        if line.get("did") == "run":
+            runs[line["stream"]].append(line)
+    for call in journal:
+        name, stream = call.get("call"), call.get("stream")
+        if call.get("result") != "cudaSuccess":
+            continue
+        if name == "cudaEventRecord":
+            recorded[call["event"]] = now[stream]
+        elif name == "cudaStreamWaitEvent":
+            now[stream] = max(now[stream], recorded.get(call["event"], (0, 0)))
+        elif name in RUNS:
+            run = runs[stream].pop(0) if runs[stream] else None
+            if run is None or run["op"] != RUNS[name]:
+                raise ValueError(f"line {call['n']} of the journal, {name}: the work that it put into its stream is not there")
+            start = max((run["start"], 0), now[stream])
+            now[stream] = (run["finish"], 0) if run["finish"] > start[0] else (start[0], start[1] + 1)
+            words = f"{run['op']}  {microseconds(run['finish'] - run['start'])} µs"
+            pieces[stream].append(Piece("hold" if run["op"] == "hold" else "work", words, start, now[stream], call))
+        elif name in IN_STREAM:
+            start = max((call["end"], 0), now[stream])
+            now[stream] = (start[0], start[1] + 1)
+            pieces[stream].append(Piece("mark", "", start, now[stream], call))
     return pieces
 
 
@@ -114,7 +120,9 @@ def draw(journal, identity, title, calls=(), rows=None):
     intervals += [(piece.start, piece.finish, MARK if piece.kind == "mark" else CALL) for pieces in lanes.values() for piece in pieces]
     y = {moment: 34 + place for moment, place in heights(intervals).items()}
     host = max(150, round(max(len(words_of(line)) for line in shown) * CHARACTER) + 18)
-    width = GUTTER + host + len(lanes) * (LANE + BETWEEN) + 4
+    lane = max([LANE] + [round(len(piece.words) * CHARACTER) + 12 for pieces in lanes.values() for piece in pieces if piece.kind != "mark"])
+    last = max([lane] + [round(len(piece.words) * CHARACTER) + 18 for piece in list(lanes.values())[-1] if piece.kind == "mark"]) if lanes else 0
+    width = GUTTER + host + len(lanes) * (lane + BETWEEN) - lane + last + 4
     height = max(y.values()) + 18
     out, arrows = [], []
 
@@ -124,7 +132,7 @@ def draw(journal, identity, title, calls=(), rows=None):
     text("time", GUTTER - 8, 18, "µs")
     text("heading", GUTTER, 18, "host")
     for number, stream in enumerate(lanes):
-        x = GUTTER + host + BETWEEN + number * (LANE + BETWEEN)
+        x = GUTTER + host + BETWEEN + number * (lane + BETWEEN)
         text("heading", x, 18, f"stream {stream}")
         out.append(f'<line class="lane" x1="{x}" y1="26" x2="{x}" y2="{height - 4}"/>')
     for line in shown:
@@ -133,14 +141,14 @@ def draw(journal, identity, title, calls=(), rows=None):
         out.append(f'<rect class="{kind}" x="{GUTTER}" y="{top}" width="{host}" height="{bottom - top - 2}" rx="3"/>')
         text("name", GUTTER + 8, top + 16, words_of(line))
     for number, (stream, pieces) in enumerate(lanes.items()):
-        x = GUTTER + host + BETWEEN + number * (LANE + BETWEEN)
+        x = GUTTER + host + BETWEEN + number * (lane + BETWEEN)
         for piece in pieces:
             top, bottom = y[piece.start], y[piece.finish]
             if piece.kind == "mark":
                 out.append(f'<line class="mark" x1="{x}" y1="{top + 10}" x2="{x + 12}" y2="{top + 10}"/>')
                 text("name", x + 18, top + 14, piece.words)
             else:
-                out.append(f'<rect class="{piece.kind}" x="{x}" y="{top}" width="{LANE}" height="{bottom - top - 2}" rx="3"/>')
+                out.append(f'<rect class="{piece.kind}" x="{x}" y="{top}" width="{lane}" height="{bottom - top - 2}" rx="3"/>')
                 text("name", x + 8, top + 16, piece.words)
             from_y = y[piece.call["t"], 0] + 12
             arrows.append(f'<path class="arrow" d="M{GUTTER + host},{from_y} L{x - 5},{top + (10 if piece.kind == "mark" else 12)}"/>')
