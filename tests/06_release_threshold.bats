@@ -61,20 +61,17 @@ predictions_hold() {
 @test "the predictions hold for the size that the lesson uses" {
     run_lesson
     predictions_hold
-    expect_clean
-    expect_output 06_release_threshold
+    expect_right 06_release_threshold
 }
 
 @test "the predictions hold for 40 MiB, less than some thresholds" {
     run_lesson 40
     predictions_hold
-    expect_clean
-    expect_output 06_release_threshold.40
+    expect_right 06_release_threshold.40
 }
 
 @test "the predictions hold for 300 MiB, more than every threshold" {
     run_lesson 300
     predictions_hold
-    expect_clean
-    expect_output 06_release_threshold.300
+    expect_right 06_release_threshold.300
 }
