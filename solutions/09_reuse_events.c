@@ -3,7 +3,7 @@
  * Shows  a pool may give memory that one stream freed to another stream that comes later by an event: that is the
  *        policy "follow event dependencies". Not any event will do. A wait stands for one record, the newest at the
  *        time of the wait, and a record for what was in its stream by then. The free must be in front of it.
- * Yours  predict: does the second block lie where the first was? Write it as a rule.
+ * Yours  predict: does the second block lie where the first was? Write a rule; the check tries more orders.
  * Run    make 09          check   make check-09          page   docs/09_reuse_events
  */
 #include "kernels.h"

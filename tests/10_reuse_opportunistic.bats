@@ -79,8 +79,7 @@ predictions_hold() {
 @test "the prediction holds for every policy and state" {
     run_lesson
     predictions_hold
-    expect_clean
-    expect_output 10_reuse_opportunistic
+    expect_right 10_reuse_opportunistic
 }
 
 @test "the prediction holds under another pace and for blocks of 40 MiB" {
@@ -88,6 +87,5 @@ predictions_hold() {
     SIM_ENV=(SIM_PACE=late)
     run_lesson 40
     predictions_hold
-    expect_clean
-    expect_output 10_reuse_opportunistic.40
+    expect_right 10_reuse_opportunistic.40
 }
