@@ -60,6 +60,7 @@ END
                 "Happened: $(grep -am 1 error "$CHECK_FOLDER/compiler" | cut -c 1-300)" >"$CHECK_FOLDER/refused"
     fi
     run_lesson
+    # shellcheck disable=SC2034  # for try_it
     CHECK_COMMAND="put this order into those of main, then make 09"
 }
 
