@@ -14,6 +14,8 @@
 #include "journal.h"
 #include "settings.h"
 
+#include <stdio.h>
+
 static time_ns present;                /* when what ended last ended */
 static struct stream **active;         /* the streams that have work */
 static uint32_t count, capacity;
@@ -188,10 +190,13 @@ static void wait_for_outside(const struct stream *s, const char *who)
         function |= active[i]->head->kind == OP_HOST;
         outside |= active[i]->head->kind == OP_OUTSIDE;
     }
-    if (gate && !function && !outside && ++gate_checks > 2000 && host_other_threads() == 0)
+    if (gate && !function && !outside && ++gate_checks > 2000 && host_other_threads() == 0) {
+        char stream[32];
+        snprintf(stream, sizeof stream, "stream %d", s->id);
         end_hazard("waiting for ever", who,
-                   "waiting for ever. %s waits for stream %d, behind a launch_hold whose gate is closed, and the program has no other thread that could open it.\n"
-                   "  To do: set *open to 1 before this call.", who, s->id);
+                   "waiting for ever. %s waits for %s, behind a launch_hold whose gate is closed, and the program has no other thread that could open it.\n"
+                   "  To do: open the gate (*open = 1) before this call.", who, s->id == 0 ? "the default stream" : stream);
+    }
     host_sleep(500);
 }
 
