@@ -56,6 +56,12 @@ static inline void unexpected(void)
     exit(1);
 }
 
+static inline void too_many(void)
+{
+    say_of_other("has sent more descriptors than one.\n");
+    exit(1);
+}
+
 static inline void tell(const void *data, size_t bytes)
 {
     alarm(SILENCE);
@@ -115,6 +121,8 @@ static inline int hear_with_descriptor(void *data, size_t bytes)
         lost();
     if (came != (ssize_t)bytes)
         unexpected();
+    if (CMSG_FIRSTHDR(&message) != NULL && CMSG_FIRSTHDR(&message)->cmsg_len > CMSG_LEN(sizeof descriptor))
+        too_many();
     if (CMSG_FIRSTHDR(&message) != NULL)
         memcpy(&descriptor, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof descriptor);
     return descriptor;

@@ -33,6 +33,7 @@ got_there() {
     said 'sendmsg: Bad file descriptor' 'the descriptor is open when it is sent. Close it after that: what is on its way stays open by itself.'
     said 'sendmsg: Invalid argument' 'a control message that the kernel understands: type SCM_RIGHTS, and cmsg_len is CMSG_LEN(sizeof(int)), its head and the int.'
     said 'cudaErrorInitializationError' 'the second process is made before the first CUDA call. After one, no CUDA call works in a child; an inherited number does not help.'
+    said 'more descriptors than one' 'one descriptor: cmsg_len is CMSG_LEN(sizeof(int)), the head and the int. CMSG_SPACE is the room that the two take, with padding behind the int, and the kernel reads a second descriptor there.'
     said 'another message than was waited for' 'the descriptor and the parcel in one message: the importer waits for no other. The parcel is the bytes of the message, the descriptor its control message; tell_with_control sends both.'
     said 'nothing but a number' 'a control message of level SOL_SOCKET and type SCM_RIGHTS, with the descriptor as its data. The number alone says nothing: each process has a table of open files of its own. (A control message of another level than SOL_SOCKET is overlooked. tell_with_control sends it beside the parcel.)'
     expect_journal "$QUESTIONS"' imports | length == 0 or .[0].descriptor != "closed"' \
