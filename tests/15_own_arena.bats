@@ -21,10 +21,30 @@ arena_says() {
     }
 }
 
+# asked begin, asked fit: arena_want itself, with requests that the lesson does not make (tests/asked_arena.h).
+asked() {
+    local folder=$CHECK_FOLDER/asked-$1 file=$CHECK_FOLDER/asked.c words
+    if [ ! -e "$CHECK_FOLDER/asked_program" ]; then
+        printf '#define main lesson_main\n#include "%s"\n#undef main\n#include "%s"\n' "$(realpath "$CHECK_LESSON")" "$ROOT/tests/asked_arena.h" >"$file"
+        compile_lesson "$file" asked_program >"$CHECK_FOLDER/compiler" 2>&1 || {
+            miss "Expected: arena_want, struct arena and enum answer as the rest of the lesson uses them." \
+                "Happened: $(grep -m 1 'error:' "$CHECK_FOLDER/compiler" | cut -c 1-300)" || true
+            try_it
+            return 1
+        }
+    fi
+    mkdir "$folder"
+    tests/run.sh "$folder" LD_LIBRARY_PATH="$CHECK_LIBRARY" -- "$ROOT/$CHECK_FOLDER/asked_program" "$1"
+    words=$(text_of "$folder/stdout")
+    [ "$(<"$folder/status")" = 0 ] || words="Expected: arena_want answers each request. Happened: asked by the check, it did not come to an end or died."
+    [ -z "$words" ] || { miss "$words" || true; try_it; return 1; }
+}
+
 @test "every block begins at a multiple of the alignment" {
     run_lesson
     arena_says '/^    begin at/ { for (i = 3; i <= 6; i++) if ($i % 256) { print "block " i - 2 " begins at " $i + 0; next } }' \
         'every block begins at a multiple of 256 bytes: the offset is rounded up to the alignment of the arena before the block is placed.'
+    asked begin
 }
 
 @test "what does not fit is refused, whatever its size" {
@@ -35,6 +55,7 @@ arena_says() {
         'a request that would end past the limit does not fit: ARENA_FULL.'
     arena_says '/^    want/ && !committed && said !~ /^ok/ && int((before + 255) / 256) * 256 + wanted <= limit { print "with " before " bytes needed and a limit of " limit ", " wanted " bytes more were answered with \"" said "\"" }' \
         'a request that fits is placed, also the one that ends exactly at the limit.'
+    asked fit
 }
 
 @test "a request after the commit is refused" {

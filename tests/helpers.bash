@@ -75,14 +75,14 @@ lesson_setup() {
 }
 
 # The compiler reads a file that is not trusted to behave either: limits, and for a grader the same user as the program (tests/run.sh).
-compile_lesson() {
+compile_lesson() { # compile_lesson FILE [NAME OF THE PROGRAM]
     local user=()
     if [ -n "${CHECK_USER:-}" ]; then
         user=(setpriv --reuid="$CHECK_USER" --regid="$CHECK_USER" --clear-groups --no-new-privs env HOME=/nonexistent)
         chmod 1777 "$CHECK_FOLDER"
     fi
     timeout --signal=KILL 30 prlimit --as=4294967296 --fsize=134217728 --core=0 "${user[@]}" \
-        make program LESSON="$1" PROGRAM="$CHECK_FOLDER/program" BACKEND=simulator SANITIZE="${SANITIZE:-}" </dev/null || return
+        make program LESSON="$1" PROGRAM="$CHECK_FOLDER/${2:-program}" BACKEND=simulator SANITIZE="${SANITIZE:-}" </dev/null || return
     chmod 755 "$CHECK_FOLDER"
 }
 

@@ -13,8 +13,8 @@ struct arena {
     struct { void **pointer; size_t offset; } request[REQUESTS];
 };
 
-/* YOUR WORK. Phase 1: `*pointer` is to get `bytes` bytes when the arena is committed. They begin at the next multiple
- * of the alignment. Refused: a request after the commit; one that does not fit under the limit, however large it is. */
+/* YOUR WORK. Phase 1: `*pointer` is to get `bytes` bytes when the arena is committed, from the next multiple of the
+ * alignment on. Refused: after the commit; when there are REQUESTS already; past the limit, however large it is. */
 static enum answer arena_want(struct arena *arena, void **pointer, size_t bytes)
 {
     size_t offset = (arena->needed + arena->alignment - 1) / arena->alignment * arena->alignment;
@@ -62,7 +62,7 @@ static int use_arena(const char *name, int pinned, size_t bytes, cudaStream_t st
 {
     struct arena arena = {.pinned = pinned, .limit = 2 * bytes + 508, .alignment = 256};
     void *flag = NULL, *numbers = NULL, *more = NULL, *refused = NULL;
-    int last = 0;
+    int last = 0, untouched;
     printf("%s, alignment %zu, limit %zu\n", name, arena.alignment, arena.limit);
     want(&arena, &flag, 1);
     want(&arena, &numbers, bytes);
@@ -74,13 +74,13 @@ static int use_arena(const char *name, int pinned, size_t bytes, cudaStream_t st
     printf("    begin at");
     for (int i = 0; i < arena.count; i++)
         printf(" %zu", arena.request[i].offset);
-    printf(", refused pointer %s\n", refused == NULL ? "null" : "set");
+    printf(", refused pointer %s\n", (untouched = refused == NULL) ? "null" : "set");
     CHECK(launch_fill(numbers, 42, bytes / sizeof(int), stream));
     CHECK(cudaMemcpyAsync(&last, (char *)numbers + bytes - sizeof last, sizeof last, cudaMemcpyDefault, stream));
     CHECK(cudaStreamSynchronize(stream));
     arena_reset(&arena, stream);
     printf("    last number %d, reset: pointers %s\n", last, numbers == NULL && more == NULL ? "null" : "left");
-    return last == 42 && refused == NULL;
+    return last == 42 && untouched;
 }
 
 int main(int argc, char **argv)
