@@ -139,7 +139,7 @@ define compile
 @mkdir -p $(dir $(2))
 @[ -f "$(1)" ] || { [ -d "$(1)" ] && echo "$(1) is a folder, not a C file." || $(call lost,$(1)); exit 1; } >&2
 @tr -d '\000' <"$(1)" | cmp -s - "$(1)" || { echo "$(1) holds a NUL byte, which no C file may. Save it as plain text." >&2; exit 1; }
-@$(CC) $(FLAGS) -O1 $(SANITIZER) -isystem $(3)/include "$(1)" -o "$(2).$$$$" $(4) && mv "$(2).$$$$" "$(2)" || \
+@$(CC) $(FLAGS) -O1 $(SANITIZER) -isystem $(3)/include "$(1)" -o "$(2).$$$$" $(4) -lm && mv "$(2).$$$$" "$(2)" || \
 	{ echo "$(1) does not compile. Begin with the first line above that says error." >&2; exit 1; }
 endef
 SHARED := lessons/workbook.h lessons/processes.h lessons/kernels.h Makefile
