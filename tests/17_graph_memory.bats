@@ -8,6 +8,7 @@ QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSucce
     def launches: [.[] | select(.call == "cudaGraphLaunch")];
     def blocks: [.[] | select(.did == "free")] as $frees | [.[] | select(.did == "allocate" and .launch) as $block
         | $block + {freed: ([$frees[] | select(.block == $block.block) | .launch // 0] | first)}];
+    def late: [ok("cudaGraphInstantiate")[] as $made | .[] | select(.n > $made.n and .graph == $made.graph and (.call // "" | test("^cudaGraphAdd")))];
     def last_launch: [launches[].n] | max;
     def trims: [.[] | select(.call == ("cudaDeviceGraphMemTrim", "cudaMemPoolTrimTo"))];
     def waits: ok("cudaStreamSynchronize") + ok("cudaDeviceSynchronize") + ok("cudaEventSynchronize");
@@ -23,6 +24,9 @@ QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSucce
     expect_journal "$QUESTIONS"' [launches[].graph] | sort == [1, 1, 2, 2]' \
         'each of the two graphs is launched twice.' \
         "$QUESTIONS"' "the graphs launched were, in order: \([launches[].graph])."'
+    expect_journal "$QUESTIONS"' late | length == 0' \
+        'the free node is in the graph before cudaGraphInstantiate: what is launched has the nodes that the graph had then.' \
+        "$QUESTIONS"' "cudaGraphInstantiate came first, and then " + (late | map(.call) | unique | join(", ")) + "."'
     expect_journal "$QUESTIONS"' all(launches[]; .result == "cudaSuccess")' \
         'the built graph can be launched twice. A graph whose block of the launch before is still allocated cannot be launched: nothing has freed it.' \
         "$QUESTIONS"' [launches[] | select(.result != "cudaSuccess")][0] | "a launch of graph \(.graph) answered \(.result)."'

@@ -1,0 +1,91 @@
+/* Adds the free node to the graph when it is instantiated already. Caught by: "before cudaGraphInstantiate" */
+#include "kernels.h"
+#include "workbook.h"
+
+static size_t report(const char *what, cudaMemPool_t pool)
+{
+    uint64_t graphs = 0;
+    CHECK(cudaDeviceGetGraphMemAttribute(0, cudaGraphMemAttrReservedMemCurrent, &graphs));
+    printf("%-24s for graphs %4zu MiB   default pool %4zu MiB\n", what, (size_t)graphs / MiB, reserved_mib(pool));
+    return (size_t)graphs / MiB + reserved_mib(pool);
+}
+
+/* Captured: six nodes. Nothing is allocated yet, but the addresses are known. */
+static cudaGraphExec_t capture(int *counter, size_t mib, cudaStream_t stream)
+{
+    int *first, *second;
+    cudaGraph_t graph;
+    cudaGraphExec_t exec;
+    CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+    CHECK(cudaMallocAsync((void **)&first, mib * MiB, stream));
+    CHECK(launch_fill(first, 1, mib * MiB / sizeof(int), stream));
+    CHECK(cudaFreeAsync(first, stream));
+    CHECK(cudaMallocAsync((void **)&second, mib * MiB, stream));
+    CHECK(launch_add(counter, 1, 1, stream));               /* the pool's block: there before and after each launch */
+    CHECK(cudaFreeAsync(second, stream));
+    CHECK(cudaStreamEndCapture(stream, &graph));
+    printf("captured: the second block lies at %s address\n", first == second ? "the first one's" : "another");
+    CHECK(cudaGraphInstantiate(&exec, graph, 0));
+    CHECK(cudaGraphDestroy(graph));                         /* the executable graph lives on */
+    return exec;
+}
+
+/* By hand: each node is told which one it comes after. */
+static cudaGraphExec_t build(size_t mib)
+{
+    struct cudaMemAllocNodeParams block = {0};
+    block.poolProps.allocType = cudaMemAllocationTypePinned;
+    block.poolProps.location.type = cudaMemLocationTypeDevice;
+    block.poolProps.location.id = 0;
+    block.bytesize = mib * MiB;
+    cudaGraph_t graph;
+    cudaGraphNode_t allocated, set, freed;
+    cudaGraphExec_t exec;
+    CHECK(cudaGraphCreate(&graph, 0));
+    CHECK(cudaGraphAddMemAllocNode(&allocated, graph, NULL, 0, &block));
+    struct cudaMemsetParams zero = {.dst = block.dptr, .elementSize = 1, .width = mib * MiB, .height = 1};
+    CHECK(cudaGraphAddMemsetNode(&set, graph, &allocated, 1, &zero));
+    /* What a launch allocates stays allocated until something frees it: here a node of the same graph. */
+    CHECK(cudaGraphInstantiate(&exec, graph, 0));
+    CHECK(cudaGraphAddMemFreeNode(&freed, graph, &set, 1, block.dptr));
+    CHECK(cudaGraphDestroy(graph));
+    return exec;
+}
+
+int main(int argc, char **argv)
+{
+    size_t mib = mib_argument(argc, argv, 64);
+    int *counter, value = -1;
+    cudaStream_t stream;
+    cudaMemPool_t pool;
+    CHECK(cudaDeviceGetDefaultMemPool(&pool, 0));
+    CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    pool_set(pool, cudaMemPoolAttrReleaseThreshold, UINT64_MAX);    /* no synchronise gives anything back */
+    CHECK(cudaMallocAsync((void **)&counter, sizeof *counter, stream));
+    CHECK(cudaMemsetAsync(counter, 0, sizeof *counter, stream));
+
+    cudaGraphExec_t captured = capture(counter, mib, stream), built = build(mib);
+    report("instantiated", pool);
+    CHECK(cudaGraphLaunch(captured, stream));
+    report("captured graph launched", pool);
+    CHECK(cudaGraphLaunch(built, stream));
+    report("built graph launched", pool);
+    CHECK(cudaGraphLaunch(captured, stream));
+    CHECK(cudaMemcpyAsync(&value, counter, sizeof value, cudaMemcpyDeviceToHost, stream));
+    CHECK(cudaFreeAsync(counter, stream));
+    cudaError_t again = cudaGraphLaunch(built, stream);
+    printf("built graph launched again: %s\n", cudaGetErrorName(again));
+
+    /* A trim takes what nobody uses any more, so the launches must be over. Each kind of memory has its own trim. */
+    CHECK(cudaStreamSynchronize(stream));
+    CHECK(cudaMemPoolTrimTo(pool, 0));
+    report("pool trimmed", pool);
+    CHECK(cudaDeviceGraphMemTrim(0));
+    size_t left = report("at the end", pool);
+    printf("the captured graph counted to %d\n", value);
+
+    CHECK(cudaGraphExecDestroy(captured));
+    CHECK(cudaGraphExecDestroy(built));
+    CHECK(cudaStreamDestroy(stream));
+    return again == cudaSuccess && value == 2 && left == 0 ? 0 : 1;
+}
