@@ -9,7 +9,8 @@ QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSucce
     def block: pool as $pool | [ok("cudaMallocFromPoolAsync")[] | select(.pool == $pool)] | first;
     def kernel: block as $block | [ok("launch_add")[] | select(.block == $block.block)] | first;
     def grants: pool as $pool | [.[] | select(.call == "cudaMemPoolSetAccess" and .pool == $pool and .result == "cudaSuccess")];
-    def waits($from; $to): [ok("cudaStreamSynchronize")[], ok("cudaDeviceSynchronize")[], ok("cudaEventSynchronize")[], ok("cudaStreamQuery")[]
+    def refused: [.[] | select(.call == "cudaMemPoolSetAccess" and .result != "cudaSuccess")];
+    def waits($from; $to): [.[] | select(.call == "cudaStreamSynchronize" or .call == "cudaDeviceSynchronize" or .call == "cudaEventSynchronize" or (.call == "cudaStreamQuery" and .result == "cudaSuccess"))
         | select(.n > $from and ($to == null or .n < $to))];
     def later: block as $block | [.[] | select(.n > $block.n)];'
 
@@ -30,11 +31,14 @@ QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSucce
         "$QUESTIONS"' "after the block was allocated: " + ([later[] | select((.call // "" | startswith("cudaMemcpy")) or .call == "cudaMalloc" or .call == "cudaMallocHost") | .call] | join(", ")) + "."'
     expect_journal "$QUESTIONS"' kernel != null and (block | .bytes) == kernel.bytes' \
         'the device adds 2 to each int of the block: launch_add(block, 2, count, stream).' \
-        "$QUESTIONS"' "launch_add: " + (if kernel then "\(kernel.bytes) of \(block.bytes) bytes." else "not on this block." end)'
+        "$QUESTIONS"' "launch_add: " + (if kernel then "\(kernel.bytes) of \(block.bytes) bytes." elif refused != [] then "the program ended before, for cudaMemPoolSetAccess answered \(refused[0].result)." else "not on this block." end)'
 }
 
 @test "the device is given access to the pool, before its kernel" {
     run_lesson
+    expect_journal "$QUESTIONS"' refused == []' \
+        'cudaMemPoolSetAccess is given a location of type cudaMemLocationTypeDevice with the number 0, and cudaMemAccessFlagsProtReadWrite: the kernel reads and writes.' \
+        "$QUESTIONS"' "it answered " + (refused | map(.result) | unique | join(", ")) + "."'
     expect_journal "$QUESTIONS"' grants != []' \
         'the pool gives access: cudaMemPoolSetAccess. A host pool begins with access for the host and for no device, and a kernel without access faults.' \
         "$QUESTIONS"' "cudaMemPoolSetAccess was not called for this pool" + (if [.[] | select(.call == "cudaDeviceEnablePeerAccess")] != [] then "; cudaDeviceEnablePeerAccess opens no pool." else "." end)'
