@@ -237,11 +237,22 @@ static cudaError_t copy(void *to, const void *from, size_t bytes, enum cudaMemcp
 cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind) { return AT(copy(to, from, bytes, kind, false)); }
 EXPORT cudaError_t cudaMemcpy_ptds(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind) { return AT(copy(to, from, bytes, kind, true)); }
 
+/* The device that is named for an end of a peer copy must have access to it, when that is a pool's block. With other memory the
+ * number plays no part, and ordinary memory of the host is refused (measured, driver 580.159.04: tests/facts/peer-numbers.txt;
+ * ordinary memory as the destination only). */
+static bool may_be_named(int device, const void *address)
+{
+    struct place p = memory_find(address);
+    if (p.kind == PLACE_BLOCK && p.pool) return memory_reachable(&p, device);
+    return p.kind != PLACE_PAGEABLE;
+}
+
 cudaError_t cudaMemcpyPeerAsync(void *to, int toDevice, const void *from, int fromDevice, size_t bytes, cudaStream_t stream)
 {
-    if (!device_exists(toDevice) || !device_exists(fromDevice)) {
+    bool exist = device_exists(toDevice) && device_exists(fromDevice);
+    if (!exist || !may_be_named(toDevice, to) || !may_be_named(fromDevice, from)) {
         cudaError_t e = CALL("cudaMemcpyPeerAsync", COST_COPY);
-        return call_end(e ? e : cudaErrorInvalidDevice);
+        return call_end(e ? e : exist ? cudaErrorInvalidValue : cudaErrorInvalidDevice);
     }
     return AT(copy_async("cudaMemcpyPeerAsync", to, from, bytes, cudaMemcpyDefault, stream, false, true));
 }

@@ -70,6 +70,9 @@ USES='def uses: [.[] | select(.process)] | group_by(.process) | map(
 
 @test "the block is fetched without access" {
     run_lesson
+    expect_journal "$QUESTIONS"' any(.[]; .call == "cudaMemcpyPeerAsync" and .result != "cudaSuccess") | not' \
+        'cudaMemcpyPeerAsync is told where each end lies: the destination and its GPU, 1, then the source and its GPU, 0. A GPU that has no access to the block that it is named for is refused.' \
+        '"cudaMemcpyPeerAsync answered \([.[] | select(.call == "cudaMemcpyPeerAsync" and .result != "cudaSuccess") | .result] | first)."'
     expect_journal "$QUESTIONS"' [grants[] | select(.value == 3) | .n] as $grant | ok("cudaMemcpyPeerAsync")
         | length > 0 and all(.[]; .n < ($grant[0] // infinite))' \
         'the fetch copies while GPU 1 has no access: cudaMemcpyPeerAsync, before the first grant (YOUR WORK, 2 of 3). It needs none.' \

@@ -4,7 +4,7 @@
 load helpers
 
 setup_file() {
-    make -s BACKEND=simulator build/simulator/tests/simulator/peers
+    make -s BACKEND=simulator build/simulator/tests/simulator/peers build/simulator/tests/simulator/peer_numbers
 }
 
 setup() {
@@ -33,6 +33,15 @@ setup() {
         grep '^hazard: ' <<<"$output" | grep -v '^hazard: leak' && miss "run $n is accused." && return 1
     done
     true
+}
+
+@test "a peer copy is told where its ends lie: the numbers that two GPUs took" {
+    local numbers=$ROOT/build/simulator/tests/simulator/peer_numbers
+    { timeout 10 "$numbers" 0; timeout 10 "$numbers" 1; } >"$BATS_TEST_TMPDIR/answers" 2>"$BATS_TEST_TMPDIR/words"
+    run diff tests/facts/peer-numbers.txt "$BATS_TEST_TMPDIR/answers"
+    assert_output ""
+    run cat "$BATS_TEST_TMPDIR/words"
+    assert_output ""
 }
 
 @test "SIM_PEERS=off: no device can reach another, and access is not granted" {

@@ -1,0 +1,93 @@
+/* Names each GPU for the other's block. Caught by: "the destination and its GPU" */
+#include "kernels.h"
+#include "workbook.h"
+
+enum { COUNT = 1 << 18, BYTES = COUNT * sizeof(int) };
+enum use { KERNEL, PEERS, MEMSET, COPY, TO_HOST, FETCH };
+
+static cudaStream_t stream[2];      /* one of each GPU */
+static cudaMemPool_t pool;          /* the default pool of GPU 0 */
+static int *block, *local, value;   /* a block on GPU 0, full of 7; one on GPU 1; an int of the host */
+
+/* YOUR WORK, 1 of 3. From now on GPU 1 may use all blocks of `pool`, or none (allowed is 0). */
+static void set_access(int allowed)
+{
+    struct cudaMemAccessDesc access = {{cudaMemLocationTypeDevice, 1},
+        allowed ? cudaMemAccessFlagsProtReadWrite : cudaMemAccessFlagsProtNone};
+    CHECK(cudaMemPoolSetAccess(pool, &access, 1));
+}
+
+/* Uses `block` while GPU 1 is current. A line: may GPU 1? What do the call, the stream of GPU 1 and GPU 0 answer? */
+static cudaError_t use_block(enum use use)
+{
+    static const char *const names[] = {"kernel", "kernel, peers enabled", "cudaMemsetAsync", "cudaMemcpyAsync",
+        "to the host, stream of GPU 0", "fetch"};
+    enum cudaMemAccessFlags access;
+    CHECK(cudaMemPoolGetAccess(&access, pool, &(struct cudaMemLocation){cudaMemLocationTypeDevice, 1}));
+    CHECK(use == PEERS ? cudaDeviceEnablePeerAccess(0, 0) : cudaSuccess);   /* for cudaMalloc's memory, not for pools */
+    /* YOUR WORK, 2 of 3. The fetch copies `block` to `local` in the stream of GPU 1, which has no access to `block`. */
+    cudaError_t call = use == FETCH ? cudaMemcpyPeerAsync(local, 0, block, 1, BYTES, stream[1])
+        : use == COPY ? cudaMemcpyAsync(local, block, BYTES, cudaMemcpyDeviceToDevice, stream[1])
+        : use == TO_HOST ? cudaMemcpyAsync(&value, block, sizeof value, cudaMemcpyDeviceToHost, stream[0])
+        : use == MEMSET ? cudaMemsetAsync(block, 0, BYTES, stream[1])
+        : launch_add(block, 1, COUNT, stream[1]);
+    cudaError_t one = cudaStreamSynchronize(stream[1]), zero = cudaStreamSynchronize(stream[0]);
+    printf("%-6s  %-28s  %-21s  %-23s  %s\n", access == cudaMemAccessFlagsProtNone ? "none" : "all", names[use],
+           cudaGetErrorName(call), cudaGetErrorName(one), cudaGetErrorName(zero));
+    return zero;
+}
+
+int main(int argc, char **argv)
+{
+    int *third, right = 1;
+    if (argc > 1 && (argv[1][0] < '0' + KERNEL || argv[1][0] > '0' + TO_HOST))
+        return fprintf(stderr, "%s: \"%s\" is no use without access: give 0 to 4, or nothing\n", argv[0], argv[1]), 2;
+    need_two_gpus();
+    for (int gpu = 1; gpu >= 0; gpu--) {
+        CHECK(cudaSetDevice(gpu));
+        CHECK(cudaStreamCreate(&stream[gpu]));
+    }
+    CHECK(cudaDeviceGetDefaultMemPool(&pool, 0));
+    /* YOUR WORK, 3 of 3. A block on each GPU, with cudaMallocAsync. */
+    CHECK(cudaMallocAsync((void **)&local, BYTES, stream[1]));      /* on the stream's GPU, whatever is current */
+    CHECK(cudaMallocAsync((void **)&block, BYTES, stream[0]));
+    CHECK(launch_fill(block, 7, COUNT, stream[0]));
+    CHECK(cudaStreamSynchronize(stream[0]));
+    CHECK(cudaSetDevice(1));
+    if (argc > 1 && use_block((enum use)(argv[1][0] - '0')) != cudaSuccess)
+        return 0;                       /* a fault: nothing works in this process any more, not even a free */
+    if (argc == 1) {
+        struct cudaPointerAttributes of[3];
+        CHECK(cudaMallocFromPoolAsync((void **)&third, BYTES, pool, stream[1]));
+        CHECK(cudaPointerGetAttributes(&of[0], block));
+        CHECK(cudaPointerGetAttributes(&of[1], local));
+        CHECK(cudaPointerGetAttributes(&of[2], third));
+        CHECK(cudaFreeAsync(third, stream[1]));
+        printf("cudaMallocAsync in a stream of GPU 0: a block on GPU %d\n", of[0].device);
+        printf("cudaMallocAsync in a stream of GPU 1: a block on GPU %d\n", of[1].device);
+        printf("from the pool of GPU 0, in a stream of GPU 1: a block on GPU %d\n", of[2].device);
+        puts("access  GPU 1 current                 the call answers       stream of GPU 1          GPU 0 afterwards");
+        fflush(stdout);
+        for (int use = KERNEL; use <= TO_HOST; use++) {
+            char command[4096];         /* each in a process of its own: this program, started once more */
+            snprintf(command, sizeof command, "'%s' %d", argv[0], use);
+            right &= system(command) == 0;
+        }
+        use_block(FETCH);
+        int fetched = last_of(local, COUNT, stream[1]);
+        set_access(1);
+        use_block(KERNEL);
+        use_block(COPY);
+        int copied = last_of(local, COUNT, stream[1]);
+        use_block(MEMSET);
+        set_access(0);
+        use_block(MEMSET);
+        printf("the fetch brought %d, the copy with access %d\n", fetched, copied);
+        right &= fetched == 7 && copied == 8;
+    }
+    CHECK(cudaFreeAsync(local, stream[1]));
+    CHECK(cudaFreeAsync(block, stream[0]));
+    CHECK(cudaStreamDestroy(stream[1]));
+    CHECK(cudaStreamDestroy(stream[0]));
+    return right ? 0 : 1;
+}
