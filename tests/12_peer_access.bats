@@ -32,6 +32,7 @@ USES='def uses: [.[] | select(.process)] | group_by(.process) | map(
         "$QUESTIONS"' "the blocks of cudaMallocAsync lie on GPUs " + ([ok("cudaMallocAsync")[].pool | tostring] | join(" and ")) + "."'
 }
 
+# shellcheck disable=SC2154  # run_lesson sets errors
 @test "without access each use has a process of its own" {
     run_uses
     [[ $errors != *cudaErrorInitializationError* ]] || {
