@@ -40,6 +40,7 @@ struct world {                         /* what one host thread has */
     cudaStream_t  streams[STREAMS];
     cudaEvent_t   events[STREAMS], pass;
     cudaGraphExec_t graphs[GRAPHS];
+    bool          launched[GRAPHS];
     int          *pinned;              /* a gate for each stream, then where values are read to */
 };
 
@@ -221,15 +222,21 @@ static void capture(struct world *w, int s, cudaGraphExec_t *exec)
 
 static void graphs(struct world *w, int stream)
 {
-    cudaGraphExec_t *exec = &w->graphs[pick(w, GRAPHS)];
+    uint32_t i = pick(w, GRAPHS);
+    cudaGraphExec_t *exec = &w->graphs[i];
     switch (pick(w, 4)) {
     case 0:
         if (*exec && DONE(cudaGraphExecDestroy(*exec))) *exec = NULL;
         break;
     case 1: DONE(cudaDeviceGraphMemTrim(0)); break;
     default:
-        if (!*exec) capture(w, stream, exec);
-        else if (!is_capturing(w, stream)) DONE(cudaGraphLaunch(*exec, w->streams[stream]));
+        if (!*exec) {
+            capture(w, stream, exec);
+            w->launched[i] = false;
+        } else if (!is_capturing(w, stream)) {
+            if (w->launched[i]) open_gates(w);       /* it may wait for the launch before */
+            if (DONE(cudaGraphLaunch(*exec, w->streams[stream]))) w->launched[i] = true;
+        }
     }
 }
 
