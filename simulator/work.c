@@ -245,17 +245,26 @@ static void effect_node_1(struct op *op)
     if (to) memset(to, op->value, op->bytes);
 }
 
-static void effect_node_2(struct op *op)
+/* Writes a value again and again: what is written already is copied, in pieces that stay in the cache, two or three times as fast as one value after another. */
+static void repeat(void *to, const void *value, size_t size, size_t bytes)
 {
-    uint16_t *to = (uint16_t *)reach(op, "node"), value = (uint16_t)op->value;
-    for (size_t i = 0; to && i < op->bytes / sizeof value; i++) to[i] = value;
+    char *start = to;
+    if (!to || !bytes) return;
+    memcpy(start, value, size);
+    for (size_t done = size, piece; done < bytes; done += piece) {
+        piece = done < MiB ? done : MiB;
+        if (piece > bytes - done) piece = bytes - done;
+        memcpy(start + done, start, piece);
+    }
 }
 
-static void effect_node_4(struct op *op)
+static void effect_node_2(struct op *op)
 {
-    uint32_t *to = (uint32_t *)reach(op, "node"), value = (uint32_t)op->value;
-    for (size_t i = 0; to && i < op->bytes / sizeof value; i++) to[i] = value;
+    uint16_t value = (uint16_t)op->value;
+    repeat(reach(op, "node"), &value, sizeof value, op->bytes);
 }
+
+static void effect_node_4(struct op *op) { repeat(reach(op, "node"), &op->value, sizeof op->value, op->bytes); }
 
 void work_memset_node(void *to, int value, unsigned element, size_t count, struct stream *s)
 {
@@ -264,16 +273,12 @@ void work_memset_node(void *to, int value, unsigned element, size_t count, struc
     queue_memset(&p, to, value, element * count, element == 1 ? effect_node_1 : element == 2 ? effect_node_2 : effect_node_4, s);
 }
 
-static void effect_fill(struct op *op)
-{
-    int *data = touch(op);
-    for (size_t i = 0; data && i < op->bytes / sizeof *data; i++) data[i] = op->value;
-}
+static void effect_fill(struct op *op) { repeat(touch(op), &op->value, sizeof op->value, op->bytes); }
 
 static void effect_add(struct op *op)
 {
-    int *data = touch(op);
-    for (size_t i = 0; data && i < op->bytes / sizeof *data; i++) data[i] += op->value;
+    int *data = touch(op), value = op->value;
+    for (size_t i = 0; data && i < op->bytes / sizeof *data; i++) data[i] += value;
 }
 
 static cudaError_t launch(const char *name, void (*effect)(struct op *), time_ns each_gib, int *data, int value, size_t count, struct stream *s)
