@@ -136,10 +136,10 @@ lost = echo "$(1) is not there. If it was renamed or deleted: git checkout -- $(
 
 # $(call compile,SOURCE,PROGRAM,FOLDER OF include/,LINKED)
 define compile
-@mkdir -p $(dir $(2))
-@[ -f "$(1)" ] || { [ -d "$(1)" ] && echo "$(1) is a folder, not a C file." || $(call lost,$(1)); exit 1; } >&2
-@tr -d '\000' <"$(1)" | cmp -s - "$(1)" || { echo "$(1) holds a NUL byte, which no C file may. Save it as plain text." >&2; exit 1; }
-@$(CC) $(FLAGS) -O1 $(SANITIZER) -isystem $(3)/include "$(1)" -o "$(2).$$$$" $(4) -lm && mv "$(2).$$$$" "$(2)" || \
+@if [ ! -f "$(1)" ]; then { [ -d "$(1)" ] && echo "$(1) is a folder, not a C file." || $(call lost,$(1)); } >&2; exit 1; fi; \
+if IFS= read -r -d '' <"$(1)"; then echo "$(1) holds a NUL byte, which no C file may. Save it as plain text." >&2; exit 1; fi; \
+[ -d "$(dir $(2))" ] || mkdir -p "$(dir $(2))"; \
+$(CC) $(FLAGS) -O1 $(SANITIZER) -isystem $(3)/include "$(1)" -o "$(2).$$$$" $(4) -lm && mv "$(2).$$$$" "$(2)" || \
 	{ echo "$(1) does not compile. Begin with the first line above that says error." >&2; exit 1; }
 endef
 SHARED := lessons/workbook.h lessons/processes.h lessons/kernels.h Makefile

@@ -3,6 +3,8 @@
  * Both are small, so that with many chunks the processor's caches still hold them. */
 #include "starts.h"
 
+#include <string.h>
+
 #include "host.h"
 
 #define REGION 64                      /* grains */
@@ -100,12 +102,21 @@ uint32_t starts_at(const struct starts *s, size_t offset)
     return table_at(s, (uint32_t)(offset / GRAIN));
 }
 
+/* Does nothing start in the last n regions up to this one? */
+static bool is_empty(const struct starts *s, size_t region, size_t n)
+{
+    static const uint8_t nothing[64];
+    return region % n == n - 1 && !memcmp(s->in_region + region - (n - 1), nothing, n);
+}
+
 /* The last region before this one where something starts; SIZE_MAX when there is none. */
 static size_t region_before(const struct starts *s, size_t region)
 {
     while (region--) {
         if (!s->in_group[region / GROUP]) region = region / GROUP * GROUP;      /* nor before, in this group */
         else if (s->in_region[region]) return region;
+        else if (is_empty(s, region, 64)) region -= 63;
+        else if (is_empty(s, region, 8)) region -= 7;
     }
     return SIZE_MAX;
 }

@@ -252,7 +252,7 @@ static void repeat(void *to, const void *value, size_t size, size_t bytes)
     if (!to || !bytes) return;
     memcpy(start, value, size);
     for (size_t done = size, piece; done < bytes; done += piece) {
-        piece = done < MiB ? done : MiB;
+        piece = done < 4 * MiB ? done : 4 * MiB;
         if (piece > bytes - done) piece = bytes - done;
         memcpy(start + done, start, piece);
     }

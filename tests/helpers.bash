@@ -82,7 +82,7 @@ compile_lesson() { # compile_lesson FILE [NAME OF THE PROGRAM]
         chmod 1777 "$CHECK_FOLDER"
     fi
     timeout --signal=KILL 30 prlimit --as=4294967296 --fsize=134217728 --core=0 "${user[@]}" \
-        make program LESSON="$1" PROGRAM="$CHECK_FOLDER/${2:-program}" BACKEND=simulator SANITIZE="${SANITIZE:-}" </dev/null || return
+        make program LESSON="$1" PROGRAM="$CHECK_FOLDER/${2:-program}" BACKEND= SANITIZE="${SANITIZE:-}" </dev/null || return
     chmod 755 "$CHECK_FOLDER"
 }
 

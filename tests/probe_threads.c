@@ -1,8 +1,8 @@
 /* Asks what becomes of a thread's own stream (cudaStreamPerThread) when the thread ends with work pending in it.
  *
- *   probe_threads          every case, each in a process of its own, which may take 10 s
+ *   probe_threads [MIB]    every case, each in a process of its own, which may take 10 s
  *
- * A thread allocates in its own stream, puts one fill of 256 MiB behind that, or a hundred, and ends; in the cases named "synchronised" it
+ * A thread allocates in its own stream, puts one fill of 256 MiB (or MIB) behind that, or a hundred, and ends; in the cases named "synchronised" it
  * waits for its stream first. "plain memory" is main's, from cudaMalloc: then the thread only fills. Afterwards main frees the block and
  * synchronises the device.
  * The recorded answers are tests/facts/probe-threads.txt. */
@@ -17,8 +17,7 @@
 #include <unistd.h>
 #include "kernels.h"
 
-#define BYTES ((size_t)256 << 20)
-
+static size_t bytes = (size_t)256 << 20;
 static int *block;
 enum { MAINS = 1, FREED };              /* allocated by main from the pool; freed by the thread */
 
@@ -45,8 +44,8 @@ static void line(const char *call, cudaError_t answer)
 static void *work(void *n)
 {
     size_t i = *(size_t *)n;
-    cudaError_t e = cases[i].plain || cases[i].block_is == MAINS ? cudaSuccess : cudaMallocAsync((void **)&block, BYTES, cudaStreamPerThread);
-    for (int k = 0; !e && k < cases[i].fills; k++) e = launch_fill(block, k, BYTES / sizeof(int), cudaStreamPerThread);
+    cudaError_t e = cases[i].plain || cases[i].block_is == MAINS ? cudaSuccess : cudaMallocAsync((void **)&block, bytes, cudaStreamPerThread);
+    for (int k = 0; !e && k < cases[i].fills; k++) e = launch_fill(block, k, bytes / sizeof(int), cudaStreamPerThread);
     if (!e && cases[i].block_is == FREED) e = cudaFreeAsync(block, cudaStreamPerThread);
     if (!e && cases[i].synchronised) e = cudaStreamSynchronize(cudaStreamPerThread);
     line("the thread's last call", e);
@@ -62,9 +61,9 @@ static void one(size_t i)
     if (child == 0) {
         pthread_t thread;
         alarm(10);
-        if (cases[i].plain) line("cudaMalloc", cudaMalloc((void **)&block, BYTES));
+        if (cases[i].plain) line("cudaMalloc", cudaMalloc((void **)&block, bytes));
         if (cases[i].block_is == MAINS) {
-            line("cudaMallocAsync", cudaMallocAsync((void **)&block, BYTES, cudaStreamLegacy));
+            line("cudaMallocAsync", cudaMallocAsync((void **)&block, bytes, cudaStreamLegacy));
             line("cudaDeviceSynchronize", cudaDeviceSynchronize());
         }
         if (pthread_create(&thread, NULL, work, &i)) exit(1);
@@ -78,8 +77,9 @@ static void one(size_t i)
     else printf("  %s\n", WTERMSIG(status) == SIGALRM ? "hung: stopped after 10 s" : strsignal(WTERMSIG(status)));
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    if (argc > 1) bytes = (size_t)atoi(argv[1]) << 20;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) one(i);
     return 0;
 }
