@@ -105,7 +105,6 @@ char *host_reserve(size_t bytes)
         return NULL;
     }
     madvise(base, 2 * bytes, MADV_DONTDUMP);
-    madvise(base + bytes, bytes, MADV_HUGEPAGE);               /* a kernel that fills a block touches all of it: far fewer page faults */
     return base;
 }
 
@@ -128,6 +127,12 @@ char *host_reserve_shared(size_t bytes)
 void host_share(char *address, size_t bytes, enum host_may may)
 {
     mprotect(address, bytes, may == HOST_MAY_WRITE ? PROT_READ | PROT_WRITE : may == HOST_MAY_READ ? PROT_READ : PROT_NONE);
+}
+
+void host_written_whole(char *address, size_t bytes)
+{
+    uintptr_t page = 2 * MiB, from = round_up((uintptr_t)address, page), to = ((uintptr_t)address + bytes) / page * page;
+    if (from < to) madvise((void *)from, to - from, MADV_HUGEPAGE);
 }
 
 void host_discard_shared(char *address, size_t bytes) { madvise(address, bytes, MADV_REMOVE); }

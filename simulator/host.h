@@ -30,6 +30,8 @@ char *host_reserve_shared(size_t bytes);
 /* What the host may do with [address, address + bytes). */
 enum host_may { HOST_MAY_NOTHING, HOST_MAY_READ, HOST_MAY_WRITE };
 void  host_share(char *address, size_t bytes, enum host_may may);
+/* Something is about to write the whole range. Large pages then cost far fewer faults; where only a little is touched they would cost far more. */
+void  host_written_whole(char *address, size_t bytes);
 /* Gives the storage of [address, address + bytes) back; it reads as zero afterwards. `address` is in storage. */
 void  host_discard(char *address, size_t bytes);
 void  host_discard_shared(char *address, size_t bytes);

@@ -92,7 +92,9 @@ static cudaError_t refuse(const struct place *p, const void *address, size_t byt
 static void effect_memset(struct op *op)
 {
     char *to = storage_now(op, op->to);
-    if (to) memset(to, op->value, op->bytes);
+    if (!to) return;
+    host_written_whole(to, op->bytes);
+    memset(to, op->value, op->bytes);
 }
 
 static void queue_memset(struct place *p, void *to, int value, size_t bytes, void (*effect)(struct op *), struct stream *s)
@@ -123,7 +125,9 @@ static void effect_copy(struct op *op)
 {
     char *to = storage_now(op, op->to);
     const char *from = op->staged ? op->staged : storage_now(op, op->from);
-    if (to && from) memmove(to, from, op->bytes);
+    if (!to || !from) return;
+    host_written_whole(to, op->bytes);
+    memmove(to, from, op->bytes);
 }
 
 /* The kind only says what pageable memory and a host pool's is not allowed for; where the bytes are decides the rest. */
@@ -224,7 +228,10 @@ static char *reach(struct op *op, const char *what)
     else if (p.kind == PLACE_PAGEABLE) why = "is memory of the host that is not pinned";
     else if (!memory_reachable(&p, op->stream->device)) why = p.heap->shared ? "is in a pool of the host that this device has no access to (cudaMemPoolSetAccess)" : "is memory of a device that this one has no access to";
     else if (!heap_is_mapped(p.heap, p.offset, op->bytes)) why = "has no physical memory: it was never allocated, or it was freed and has gone back";
-    if (!why) return space_storage(p.heap, p.offset);
+    if (!why) {
+        host_written_whole(space_storage(p.heap, p.offset), op->bytes);
+        return space_storage(p.heap, p.offset);
+    }
     host_say("illegal address: a %s (%s, stream %d) touched %p, which %s. Every further call returns cudaErrorIllegalAddress.", what, op->name, op->stream->id, (void *)op->to, why);
     device_fault(cudaErrorIllegalAddress);
     return NULL;
