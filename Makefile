@@ -40,6 +40,7 @@ percent := %
 SIMULATOR := build/simulator$(if $(SANITIZE),-$(subst $(comma),-,$(SANITIZE)))
 LIBRARY := $(SIMULATOR)/libcudart.so.13
 OBJECTS := $(patsubst simulator/%.c,$(SIMULATOR)/objects/%.o,$(wildcard simulator/*.c))
+WHOLE := $(SIMULATOR)/whole.o
 FLAGS := -std=c11 -g -Wall -Wextra -Wpedantic -Ilessons
 SANITIZER := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer)
 
@@ -148,8 +149,8 @@ $(SIMULATOR)/%: %.c $(SHARED) $(LIBRARY)
 	$(call compile,$<,$@,build/cuda,$(LIBRARY) -pthread -Wl$(comma)-rpath$(comma)'$$ORIGIN/..:$$ORIGIN/../..')
 
 # A test that looks inside is linked with the simulated device's own parts.
-$(SIMULATOR)/tests/simulator/inside_%: tests/simulator/inside_%.c $(SHARED) $(OBJECTS)
-	$(call compile,$<,$@,build/cuda,-Isimulator $(OBJECTS) -pthread -ldl)
+$(SIMULATOR)/tests/simulator/inside_%: tests/simulator/inside_%.c $(SHARED) $(WHOLE)
+	$(call compile,$<,$@,build/cuda,-Isimulator $(WHOLE) -pthread -ldl)
 
 build/gpu/%: %.c $(SHARED) build/gpu/kernels.o
 	$(call compile,$<,$@,build/gpu,build/gpu/kernels.o -Lbuild/gpu/lib -Wl$(comma)-rpath$(comma)'$$ORIGIN/../lib:$$ORIGIN/../../lib' -lcudart -lstdc++)
@@ -159,15 +160,20 @@ build/gpu/%: %.c $(SHARED) build/gpu/kernels.o
 program:
 	$(call compile,$(LESSON),$(PROGRAM),build/cuda,$(LIBRARY))
 
-# The simulated device is compiled as one where the compiler can: calls across its files cost a third of its time otherwise.
+# The simulated device is compiled as one where the compiler can: calls across its files cost a third of its time otherwise. It is done once, for
+# the library and for the tests that look inside.
 AS_ONE := $(if $(SANITIZE),,$$(cat build/as-one))
+NATIVE := -flinker-output=nolto-rel
 build/as-one:
 	@mkdir -p build
-	@echo 'int one; int main(void) { return one; }' | $(CC) -O2 -flto=auto -x c - -o $@.try 2>/dev/null && echo -flto=auto >$@.new || : >$@.new
+	@echo 'int one;' | $(CC) -O2 -flto=auto $(NATIVE) -r -nostdlib -x c - -o $@.try 2>/dev/null && echo -flto=auto >$@.new || : >$@.new
 	@rm -f $@.try && mv $@.new $@
 
-$(LIBRARY): $(OBJECTS) simulator/libcudart.map
-	@$(CC) -O2 $(AS_ONE) $(or $(SANITIZER),-Wl$(comma)-z$(comma)defs) -shared -Wl,-soname,libcudart.so.13 -Wl,--version-script=simulator/libcudart.map -pthread -ldl -o $@.$$$$ $(OBJECTS) && mv $@.$$$$ $@
+$(WHOLE): $(OBJECTS)
+	@$(CC) -O2 $(AS_ONE) $$([ -z "$(AS_ONE)" ] || echo $(NATIVE)) -r -nostdlib -o $@.$$$$ $(OBJECTS) && mv $@.$$$$ $@
+
+$(LIBRARY): $(WHOLE) simulator/libcudart.map
+	@$(CC) -O2 $(or $(SANITIZER),-Wl$(comma)-z$(comma)defs) -shared -Wl,-soname,libcudart.so.13 -Wl,--version-script=simulator/libcudart.map -pthread -ldl -o $@.$$$$ $(WHOLE) && mv $@.$$$$ $@
 
 $(SIMULATOR)/objects/%.o: simulator/%.c build/cuda/found Makefile | build/as-one
 	@mkdir -p $(@D)
