@@ -5,7 +5,7 @@ SHELL := bash
 .SECONDEXPANSION:
 MAKEFLAGS += --no-print-directory
 # One goal is built on all cores. Several goals, such as `make 01 04`, run one after the other, or as -j says.
-ifeq ($(MAKELEVEL) $(words $(MAKECMDGOALS)) $(filter -j%,$(MAKEFLAGS)),0 1 )
+ifeq ($(MAKELEVEL) $(words $(MAKECMDGOALS)) $(filter -j% list program,$(MAKEFLAGS) $(MAKECMDGOALS)),0 1 )
 MAKEFLAGS += -j$(shell nproc)
 endif
 ifeq ($(origin CC),default)
@@ -140,7 +140,7 @@ define compile
 @if [ ! -f "$(1)" ]; then { [ -d "$(1)" ] && echo "$(1) is a folder, not a C file." || $(call lost,$(1)); } >&2; exit 1; fi; \
 if IFS= read -r -d '' <"$(1)"; then echo "$(1) holds a NUL byte, which no C file may. Save it as plain text." >&2; exit 1; fi; \
 [ -d "$(dir $(2))" ] || mkdir -p "$(dir $(2))"; \
-$(CC) $(FLAGS) -O1 $(SANITIZER) -isystem $(3)/include "$(1)" -o "$(2).$$$$" $(4) -lm && mv "$(2).$$$$" "$(2)" || \
+$(CC) $(FLAGS) -Og $(SANITIZER) -isystem $(3)/include "$(1)" -o "$(2).$$$$" $(4) -lm && mv "$(2).$$$$" "$(2)" || \
 	{ echo "$(1) does not compile. Begin with the first line above that says error." >&2; exit 1; }
 endef
 SHARED := lessons/workbook.h lessons/processes.h lessons/kernels.h Makefile

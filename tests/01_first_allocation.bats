@@ -26,12 +26,12 @@ QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSucce
     expect_journal "$QUESTIONS"' [ok("cudaMallocAsync")[] as $block | ok("launch_fill")[]
         | select(.block == $block.block and .stream == $block.stream and .bytes == $block.bytes)] | length > 0' \
         'launch_fill on every element of the block, in the stream that allocated it (YOUR WORK, 1 of 2). No wait is needed before it.' \
-        "$QUESTIONS order"
-    expect_journal "$QUESTIONS"' [ok("launch_fill")[] as $fill | ok("launch_add")[]
+        "$QUESTIONS order" \
+        -- "$QUESTIONS"' [ok("launch_fill")[] as $fill | ok("launch_add")[]
         | select(.block == $fill.block and .stream == $fill.stream and .bytes == $fill.bytes and .n > $fill.n)] | length > 0' \
         'launch_add on every element of the block, after launch_fill, in the same stream.' \
-        "$QUESTIONS order"
-    expect_journal "$QUESTIONS"' [ok("launch_add")[] as $add | ok("cudaMemcpyAsync")[]
+        "$QUESTIONS order" \
+        -- "$QUESTIONS"' [ok("launch_add")[] as $add | ok("cudaMemcpyAsync")[]
         | select(.kind != "HostToDevice" and .block == $add.block and .stream == $add.stream and .bytes == $add.bytes
             and .n > $add.n)] | length > 0' \
         'cudaMemcpyAsync of the whole block to the host, after launch_add, in the same stream.' \
@@ -43,8 +43,8 @@ QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSucce
     expect_journal "$QUESTIONS"' [ok("cudaMallocAsync")[] as $block | ok("cudaFreeAsync")[]
         | select(.block == $block.block and .stream == $block.stream)] | length == 1' \
         'cudaFreeAsync of the block, once, in the stream that used it. cudaFree stands in no stream: for the blocks of cudaMallocAsync it waits for nothing.' \
-        "$QUESTIONS order"
-    expect_journal "$QUESTIONS"' [ok("cudaFreeAsync")[] as $free | .[]
+        "$QUESTIONS order" \
+        -- "$QUESTIONS"' [ok("cudaFreeAsync")[] as $free | .[]
         | select(.block == $free.block and .n > $free.n
             and (.call == ("launch_fill", "launch_add", "cudaMemcpyAsync", "cudaMemsetAsync")))] | length == 0' \
         'cudaFreeAsync comes after the last use of the block: what is put into the stream after the free finds the block gone.' \
@@ -56,8 +56,8 @@ QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSucce
     expect_journal "$QUESTIONS"' [ok("cudaMemcpyAsync")[] as $copy | ok("cudaStreamDestroy")[] as $close
         | waits($copy.stream)[] | select(.n > $copy.n and .n < $close.n)] | length > 0' \
         'a synchronise of the stream after the copy (YOUR WORK, 2 of 2): only then are the results on the host.' \
-        "$QUESTIONS order"
-    expect_journal "$QUESTIONS"' [ok("cudaFreeAsync")[] as $free | ok("launch_hold")[] as $hold
+        "$QUESTIONS order" \
+        -- "$QUESTIONS"' [ok("cudaFreeAsync")[] as $free | ok("launch_hold")[] as $hold
         | waits($hold.stream)[] | select(.n > $hold.n and .n < $free.n)] | length == 0' \
         'no synchronise between the allocation and the free: the stream itself keeps its work in order.' \
         "$QUESTIONS order"

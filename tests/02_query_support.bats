@@ -35,11 +35,11 @@ says() {
     run_lesson
     expect_journal "$QUESTIONS"' [.[] | select(.call == "cudaMemPoolCreate") | .result] == ["cudaSuccess", "cudaErrorInvalidValue"]' \
         'one pool is tried for file descriptors, which works, and one for Win32 handles, which Linux refuses: the type goes into props.handleTypes.' \
-        "$QUESTIONS history"
-    expect_journal "$QUESTIONS"' made == (ok("cudaMemPoolDestroy") | length)' \
+        "$QUESTIONS history" \
+        -- "$QUESTIONS"' made == (ok("cudaMemPoolDestroy") | length)' \
         'a pool that was only made to see whether it can be made is destroyed at once.' \
-        "$QUESTIONS"' "\(made) made, \(ok("cudaMemPoolDestroy") | length) destroyed."'
-    expect_journal "$QUESTIONS"' [ok("cudaMallocAsync")[] | select(.bytes == '$((8 * MIB))')] | length == 1' \
+        "$QUESTIONS"' "\(made) made, \(ok("cudaMemPoolDestroy") | length) destroyed."' \
+        -- "$QUESTIONS"' [ok("cudaMallocAsync")[] | select(.bytes == '$((8 * MIB))')] | length == 1' \
         'the block of 8 MiB comes from cudaMallocAsync: this device has pools.' \
         "$QUESTIONS history"
 }
@@ -48,11 +48,11 @@ says() {
     on SIM_DRIVER_VERSION=11010
     expect_journal "$QUESTIONS"' (asked(115) or asked(119)) | not' \
         'a driver older than 11.2 is not asked about pools, it would answer cudaErrorInvalidValue. cudaDriverGetVersion says how old it is: 11.2 is 11020.' \
-        "$QUESTIONS history"
-    expect_journal "$QUESTIONS"' for_pools | length == 0' \
+        "$QUESTIONS history" \
+        -- "$QUESTIONS"' for_pools | length == 0' \
         'on a device without pools, no call that needs them: they answer cudaErrorNotSupported.' \
-        "$QUESTIONS history"
-    expect_journal "$QUESTIONS"' ok("cudaMalloc") as $block | ($block | length == 1) and $block[0].bytes == '$((8 * MIB))'
+        "$QUESTIONS history" \
+        -- "$QUESTIONS"' ok("cudaMalloc") as $block | ($block | length == 1) and $block[0].bytes == '$((8 * MIB))'
         and ([ok("cudaFree")[] | select(.block == $block[0].block)] | length == 1)' \
         'the block then comes from cudaMalloc, and goes with cudaFree.' \
         "$QUESTIONS history"
@@ -65,8 +65,8 @@ says() {
     on SIM_DRIVER_VERSION=11020
     expect_journal "$QUESTIONS"' asked(119) | not' \
         'a driver older than 11.3 is not asked for cudaDevAttrMemoryPoolSupportedHandleTypes: it does not know that attribute.' \
-        "$QUESTIONS history"
-    expect_journal "$QUESTIONS"' asked(115) and (ok("cudaMallocAsync") | length == 1)' \
+        "$QUESTIONS history" \
+        -- "$QUESTIONS"' asked(115) and (ok("cudaMallocAsync") | length == 1)' \
         'driver 11.2 has pools: it is asked for cudaDevAttrMemoryPoolsSupported, and the block comes from cudaMallocAsync.' \
         "$QUESTIONS history"
     expect_clean

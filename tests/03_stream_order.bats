@@ -35,8 +35,8 @@ not_accused() {
         and $fill.stream == "legacy" and $add.stream != $copy.stream and $free.stream == $add.stream
         and (non_blocking | index($add.stream) != null and index($copy.stream) != null)' \
         'the block is filled in the legacy stream, added to in the worker, copied in the reader, freed in the worker. Worker and reader stay two non-blocking streams: put back what was there.' \
-        "$QUESTIONS history"
-    expect_journal "$QUESTIONS"' scratch as $scratch | [use("launch_fill"; $scratch), use("cudaMemcpyAsync"; $scratch), use("cudaFree"; $scratch)] | all(. != null)' \
+        "$QUESTIONS history" \
+        -- "$QUESTIONS"' scratch as $scratch | [use("launch_fill"; $scratch), use("cudaMemcpyAsync"; $scratch), use("cudaFree"; $scratch)] | all(. != null)' \
         'the second block is filled and copied in the worker, and freed with cudaFree: put back what was there.' \
         "$QUESTIONS history"
 }

@@ -33,8 +33,8 @@ predictions_hold() {
             | select(.pool == 0 and .attribute == "cudaMemPoolAttrReservedMemCurrent" and .n > $at[$i]
                 and .n < $at[$i + 1])] | length] | all(. == 1))' \
         'after every allocation the program asks the default pool once for cudaMemPoolAttrReservedMemCurrent, in main. predict_reserved calculates: it makes no CUDA call.' \
-        "$QUESTIONS"' "it asked \([ok("cudaMemPoolGetAttribute")[] | select(.attribute == "cudaMemPoolAttrReservedMemCurrent")] | length) times in all, and main asks 6 times."'
-    expect_journal "$QUESTIONS"' ok("cudaMemPoolSetAttribute") + ok("cudaDeviceSetMemPool") + ok("cudaMemPoolTrimTo")
+        "$QUESTIONS"' "it asked \([ok("cudaMemPoolGetAttribute")[] | select(.attribute == "cudaMemPoolAttrReservedMemCurrent")] | length) times in all, and main asks 6 times."' \
+        -- "$QUESTIONS"' ok("cudaMemPoolSetAttribute") + ok("cudaDeviceSetMemPool") + ok("cudaMemPoolTrimTo")
         + ok("cudaMemPoolCreate") | length == 0' \
         'the program changes nothing about the default pool: only predict_reserved is yours to write.' \
         '"it called " + ([.[] | select(.call == ("cudaMemPoolSetAttribute", "cudaDeviceSetMemPool", "cudaMemPoolTrimTo", "cudaMemPoolCreate")) | .call] | unique | join(", ")) + "."'

@@ -31,8 +31,8 @@ predictions_hold() {
     run_lesson
     expect_journal "$QUESTIONS"' [thresholds[].value] == [0, '"$((48 * MIB)), $((64 * MIB)), $((256 * MIB))"']' \
         'the four thresholds 0, 48, 64 and 256 MiB, in bytes, each set once and in this order.' \
-        "$QUESTIONS"' "the thresholds were set to " + ([thresholds[].value | tostring] | join(", ")) + " bytes."'
-    expect_journal "$QUESTIONS"' [thresholds[] as $set | [ok("cudaFreeAsync")[] | select(.pool == $set.pool and .n > $set.n)] | length == 1]
+        "$QUESTIONS"' "the thresholds were set to " + ([thresholds[].value | tostring] | join(", ")) + " bytes."' \
+        -- "$QUESTIONS"' [thresholds[] as $set | [ok("cudaFreeAsync")[] | select(.pool == $set.pool and .n > $set.n)] | length == 1]
         | length == 4 and all' \
         'after each threshold is set, one block of that same pool is freed: the threshold of one pool says nothing about another.' \
         "$QUESTIONS"' "thresholds were set on pools " + ([thresholds[].pool] | tostring) + ", blocks freed in pools " + ([ok("cudaFreeAsync")[].pool] | tostring) + "."'
@@ -44,16 +44,16 @@ predictions_hold() {
         | [ok("cudaStreamSynchronize")[] | select(.n > $free.n and .n < $close.n) | .stream == $free.stream] | . == [false, true]]
         | length == 4 and all' \
         'between each free and the destroy of its pool: a synchronise of the other stream, then one of the stream that freed.' \
-        "$QUESTIONS"' "streams synchronised, in order: " + ([ok("cudaStreamSynchronize")[].stream] | tostring) + "."'
-    expect_journal "$QUESTIONS"' [ok("cudaFreeAsync")[] as $free
+        "$QUESTIONS"' "streams synchronised, in order: " + ([ok("cudaStreamSynchronize")[].stream] | tostring) + "."' \
+        -- "$QUESTIONS"' [ok("cudaFreeAsync")[] as $free
         | ([ok("cudaStreamSynchronize")[] | select(.n > $free.n and .stream == $free.stream) | .n] | first) as $wait
         | [ok("cudaMemPoolGetAttribute")[] | select(.pool == $free.pool and .attribute == "cudaMemPoolAttrReservedMemCurrent"
             and $wait != null and .n > $wait)] | length > 0] | length == 4 and all' \
-        'the program asks each pool what it holds after the synchronise. That part was there at the start: put it back.'
-    expect_journal "$QUESTIONS"' ok("cudaMemPoolTrimTo") | length == 0' \
+        'the program asks each pool what it holds after the synchronise. That part was there at the start: put it back.' \
+        -- "$QUESTIONS"' ok("cudaMemPoolTrimTo") | length == 0' \
         'the program trims nothing: what a synchronise gives back is to be seen alone.' \
-        "$QUESTIONS"' "\(ok("cudaMemPoolTrimTo") | length) trims."'
-    expect_journal '[.[] | select(.did == "release" and .why == "synchronise")] | length == 3' \
+        "$QUESTIONS"' "\(ok("cudaMemPoolTrimTo") | length) trims."' \
+        -- '[.[] | select(.did == "release" and .why == "synchronise")] | length == 3' \
         'memory goes back three times of four, each time at the synchronise.' \
         '"memory went back " + ([.[] | select(.did == "release") | "at a " + .why] | join(", ")) + "."'
 }

@@ -18,8 +18,8 @@ QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSucce
     run_lesson
     expect_journal "$QUESTIONS"' phases | length == 2 and .[0].pool == .[1].pool and .[0].bytes == '$((96 * MIB))' and .[1].bytes == '$((48 * MIB))'' \
         'phase 1 takes 96 MiB and phase 2 takes 48 MiB, both from the program'"'"'s one pool and both freed with cudaFreeAsync.' \
-        "$QUESTIONS history"
-    expect_journal "$QUESTIONS"' phases as $phase | ($phase | length) == 2 and ([ok("cudaMemPoolTrimTo")[]
+        "$QUESTIONS history" \
+        -- "$QUESTIONS"' phases as $phase | ($phase | length) == 2 and ([ok("cudaMemPoolTrimTo")[]
         | select(.keep == 0 and .n > $phase[0].freed)] | first) as $pending | $pending != null
         and ([waits($phase[0].stream)[] | select(.n < $pending.n)] | length == 0)' \
         'the first TrimTo(0), while the free is pending, stays as it was: it shows that trim does nothing for a pending free.' \
@@ -41,8 +41,8 @@ QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSucce
     expect_journal "$QUESTIONS"' phases as $phase | ($phase | length) == 2
         and ([ok("cudaMemPoolTrimTo")[] | select(.n > $phase[0].freed and .n < $phase[1].taken) | .keep] | .[1:] | unique) == ['$((48 * MIB))']' \
         'cudaMemPoolTrimTo with what phase 2 needs: 48 MiB, in bytes (50331648). What trim may take does not depend on the threshold.' \
-        "$QUESTIONS history"
-    expect_journal "$QUESTIONS"' phases as $phase | ($phase | length) == 2
+        "$QUESTIONS history" \
+        -- "$QUESTIONS"' phases as $phase | ($phase | length) == 2
         and ([.[] | select(.did == "grow" and .n > $phase[0].freed)] | length == 0)' \
         'phase 2 finds its memory in the pool: the pool does not grow again.' \
         '"the pool grew \([.[] | select(.did == "grow")] | length) times."'
@@ -53,8 +53,8 @@ QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSucce
     expect_journal "$QUESTIONS"' [ok("cudaMemPoolSetAttribute")[] | select(.attribute == "cudaMemPoolAttrReleaseThreshold") | .value >= 18446744073709551615]
         | length > 0 and all' \
         'the release threshold is set to its maximum (UINT64_MAX) and left there: nothing but trim gives memory back in this program.' \
-        "$QUESTIONS"' "the threshold was set to " + ([ok("cudaMemPoolSetAttribute")[] | select(.attribute == "cudaMemPoolAttrReleaseThreshold") | if .value >= 18446744073709551615 then "its maximum" else "\(.value) bytes" end] | join(", then ")) + "."'
-    expect_journal '[.[] | select(.did == "release") | .why] | length > 0 and all(.[]; . == "trim" or . == "destroy")' \
+        "$QUESTIONS"' "the threshold was set to " + ([ok("cudaMemPoolSetAttribute")[] | select(.attribute == "cudaMemPoolAttrReleaseThreshold") | if .value >= 18446744073709551615 then "its maximum" else "\(.value) bytes" end] | join(", then ")) + "."' \
+        -- '[.[] | select(.did == "release") | .why] | length > 0 and all(.[]; . == "trim" or . == "destroy")' \
         'memory goes back at a trim, at no synchronise.' \
         '"memory went back " + ([.[] | select(.did == "release") | "at a " + .why] | join(", ")) + "."'
 }

@@ -31,11 +31,11 @@ QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSucce
         | [.[] | select(.call == "cudaMemPoolSetAttribute" and .value != 0 and .n < $trim
             and (.attribute == ("cudaMemPoolAttrReservedMemHigh", "cudaMemPoolAttrUsedMemHigh")))] | length == 0' \
         'a mark is reset by writing 0, as a uint64_t, whatever the current figure is. Any other value: cudaErrorInvalidValue.' \
-        "$QUESTIONS"' written'
-    expect_journal "$QUESTIONS"' own as $own | [resets("cudaMemPoolAttrReservedMemHigh")[] | select(.pool == $own)] | length == 1' \
+        "$QUESTIONS"' written' \
+        -- "$QUESTIONS"' own as $own | [resets("cudaMemPoolAttrReservedMemHigh")[] | select(.pool == $own)] | length == 1' \
         'marks_reset writes 0 to ReservedMemHigh of the pool, once (YOUR WORK, 2 of 2).' \
-        "$QUESTIONS"' written'
-    expect_journal "$QUESTIONS"' own as $own | [resets("cudaMemPoolAttrUsedMemHigh")[] | select(.pool == $own)] | length == 1' \
+        "$QUESTIONS"' written' \
+        -- "$QUESTIONS"' own as $own | [resets("cudaMemPoolAttrUsedMemHigh")[] | select(.pool == $own)] | length == 1' \
         'marks_reset writes 0 to UsedMemHigh of the pool, once (YOUR WORK, 2 of 2).' \
         "$QUESTIONS"' written'
 }
@@ -47,8 +47,8 @@ QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSucce
             | .n > $freed and .n < $trim] | length > 0 and all)' \
         'the marks are reset after the free of the large block and before the trim, where main calls marks_reset.' \
         "$QUESTIONS"' if resets("cudaMemPoolAttrReservedMemHigh") + resets("cudaMemPoolAttrUsedMemHigh") == [] then "no mark was reset."
-            elif ok("cudaMemPoolTrimTo") == [] then "the program ended before the trim." else "a mark was reset before that free, or after the trim." end'
-    expect_journal "$QUESTIONS"' ok("cudaMemPoolCreate") | length == 1' \
+            elif ok("cudaMemPoolTrimTo") == [] then "the program ended before the trim." else "a mark was reset before that free, or after the trim." end' \
+        -- "$QUESTIONS"' ok("cudaMemPoolCreate") | length == 1' \
         'one pool for the whole program: a new pool also starts with fresh marks, but that is no reset.' \
         "$QUESTIONS"' "\(ok("cudaMemPoolCreate") | length) pools were created."'
 }
@@ -59,8 +59,8 @@ QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSucce
         == ["cudaMemPoolAttrReservedMemCurrent", "cudaMemPoolAttrUsedMemHigh"]' \
         'the program tries to set ReservedMemCurrent and a mark that is not 0; both are refused. That part was there at the start: put it back.' \
         '(if any(.[]; .call == "cudaMemPoolTrimTo") then "" else "the program ended before it got there. " end)
-            + "refused: " + ([.[] | select(.call == "cudaMemPoolSetAttribute" and .result == "cudaErrorInvalidValue") | .attribute] | join(", ")) + "."'
-    expect_journal "$QUESTIONS"' freed as $freed | [ok("cudaPointerGetAttributes")[].n] | length > 0 and all(.[]; . < $freed)' \
+            + "refused: " + ([.[] | select(.call == "cudaMemPoolSetAttribute" and .result == "cudaErrorInvalidValue") | .attribute] | join(", ")) + "."' \
+        -- "$QUESTIONS"' freed as $freed | [ok("cudaPointerGetAttributes")[].n] | length > 0 and all(.[]; . < $freed)' \
         'cudaPointerGetAttributes is asked before the free: after it the pointer means nothing.'
 }
 

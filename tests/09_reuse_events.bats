@@ -68,11 +68,11 @@ END
     run_lesson
     expect_journal "$QUESTIONS"' trials | length == 7' \
         'seven trials, each with a pool of its own and two blocks from it: put back what was there.' \
-        "$QUESTIONS"' "\(trials | length) pools gave two blocks each."'
-    expect_journal "$QUESTIONS"' flags("cudaMemPoolReuseFollowEventDependencies") == [1, 1, 1, 1, 1, 1, 0]' \
+        "$QUESTIONS"' "\(trials | length) pools gave two blocks each."' \
+        -- "$QUESTIONS"' flags("cudaMemPoolReuseFollowEventDependencies") == [1, 1, 1, 1, 1, 1, 0]' \
         'follow event dependencies is set on the pool that the blocks come from: on in six trials, off in the last.' \
-        "$QUESTIONS"' "it was set to " + (flags("cudaMemPoolReuseFollowEventDependencies") | tostring) + " on these pools."'
-    expect_journal "$QUESTIONS"' flags("cudaMemPoolReuseAllowOpportunistic") + flags("cudaMemPoolReuseAllowInternalDependencies") | unique == [0]' \
+        "$QUESTIONS"' "it was set to " + (flags("cudaMemPoolReuseFollowEventDependencies") | tostring) + " on these pools."' \
+        -- "$QUESTIONS"' flags("cudaMemPoolReuseAllowOpportunistic") + flags("cudaMemPoolReuseAllowInternalDependencies") | unique == [0]' \
         'the other two policies are off on each of these pools, so that only an event can explain what happens.' \
         "$QUESTIONS"' "opportunistic: " + (flags("cudaMemPoolReuseAllowOpportunistic") | tostring) + ", internal: " + (flags("cudaMemPoolReuseAllowInternalDependencies") | tostring) + "."'
 }
@@ -93,8 +93,8 @@ END
         and ([$all[] as $t | ok("cudaStreamWaitEvent")[] | select(.n > $t.first and .n < $t.second) | .stream == $t.taker] | length == 6 and all)' \
         'each event is recorded in the stream that frees, and the stream that allocates next waits for it.' \
         "$QUESTIONS"' "events were recorded in streams " + ([trials[] as $t | ok("cudaEventRecord")[] | select(.n > $t.first and .n < $t.second) | .stream] | tostring)
-            + ", and streams " + ([trials[] as $t | ok("cudaStreamWaitEvent")[] | select(.n > $t.first and .n < $t.second) | .stream] | tostring) + " waited."'
-    expect_journal "$QUESTIONS"' [trials[].from] == ["new", "event", "new", "event", "new", "new", "new"]' \
+            + ", and streams " + ([trials[] as $t | ok("cudaStreamWaitEvent")[] | select(.n > $t.first and .n < $t.second) | .stream] | tostring) + " waited."' \
+        -- "$QUESTIONS"' [trials[].from] == ["new", "event", "new", "event", "new", "new", "new"]' \
         'the pool follows an event in two trials, FRW and RFRW, and grows in the others.' \
         "$QUESTIONS"' "the second blocks came from: " + ([trials[].from] | join(", ")) + "."'
 }

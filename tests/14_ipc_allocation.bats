@@ -25,8 +25,8 @@ QUESTIONS='def ok($of; $call): [.[] | select(.of == $of and .call == $call and .
     fi
     expect_journal "$QUESTIONS"' (ok("exporter"; "cudaMemPoolExportPointer") | length == 1) and (ok("importer"; "cudaMemPoolImportPointer") | length == 1)' \
         'one process exports a block, the other imports it: put back what was there.' \
-        "$QUESTIONS"' "exports: \(ok("exporter"; "cudaMemPoolExportPointer") | length), imports: \(ok("importer"; "cudaMemPoolImportPointer") | length)."'
-    expect_journal "$QUESTIONS"' (opened("exporter") | length == 1) and (opened("importer") | length == 1)' \
+        "$QUESTIONS"' "exports: \(ok("exporter"; "cudaMemPoolExportPointer") | length), imports: \(ok("importer"; "cudaMemPoolImportPointer") | length)."' \
+        -- "$QUESTIONS"' (opened("exporter") | length == 1) and (opened("importer") | length == 1)' \
         'each process opens one event of the other.' \
         "$QUESTIONS"' "events opened in the exporter: \(opened("exporter") | length), in the importer: \(opened("importer") | length)."'
 }
@@ -35,8 +35,8 @@ QUESTIONS='def ok($of; $call): [.[] | select(.of == $of and .call == $call and .
     run_both
     expect_journal "$QUESTIONS"' before(ok("exporter"; "launch_fill"); records("exporter")) and before(records("exporter"); told("exporter"))' \
         'the exporter records its event behind the fill, and tells it then. A wait for an event that was not recorded yet waits for nothing.' \
-        "$QUESTIONS"' history("exporter")'
-    expect_journal "$QUESTIONS"' before(records("importer"); told("importer"))' \
+        "$QUESTIONS"' history("exporter")' \
+        -- "$QUESTIONS"' before(records("importer"); told("importer"))' \
         'the importer records its event, and tells it then: recorded before it is told. The exporter waits as soon as it hears of it, and a wait for an event that was not recorded yet waits for nothing.' \
         "$QUESTIONS"' history("importer")'
 }
@@ -45,8 +45,8 @@ QUESTIONS='def ok($of; $call): [.[] | select(.of == $of and .call == $call and .
     run_both
     expect_journal "$QUESTIONS"' told("exporter") as $told | [.[] | select(.of == "exporter" and (.call // "" | test("Synchronize$|^cudaMemcpy$")) and .n < ($told[0].n // 0))] | length == 0' \
         'the exporter'\''s host does not wait for its fill: the event is there for that.' \
-        "$QUESTIONS"' history("exporter")'
-    expect_journal "$QUESTIONS"' told("importer") as $told | [.[] | select(.of == "importer" and (.call // "" | test("Synchronize$|^cudaMemcpy$")) and .n < ($told[0].n // 0))] | length == 0' \
+        "$QUESTIONS"' history("exporter")' \
+        -- "$QUESTIONS"' told("importer") as $told | [.[] | select(.of == "importer" and (.call // "" | test("Synchronize$|^cudaMemcpy$")) and .n < ($told[0].n // 0))] | length == 0' \
         'the importer'\''s host does not wait, not for the fill and not for its add: let streams wait, for the events (cudaStreamWaitEvent).' \
         "$QUESTIONS"' history("importer")'
 }
@@ -62,11 +62,11 @@ QUESTIONS='def ok($of; $call): [.[] | select(.of == $of and .call == $call and .
     run_both
     expect_journal "$QUESTIONS"' ok("importer"; "cudaFreeAsync") | length == 1' \
         'each process that imports a block frees it, too: cudaFreeAsync in the importer.' \
-        "$QUESTIONS"' history("importer")'
-    expect_journal "$QUESTIONS"' ok("importer"; "cudaFreeAsync") as $frees | before($frees; told("importer"))' \
+        "$QUESTIONS"' history("importer")' \
+        -- "$QUESTIONS"' ok("importer"; "cudaFreeAsync") as $frees | before($frees; told("importer"))' \
         'the importer frees first: its free is in its stream before the exporter hears of it.' \
-        "$QUESTIONS"' history("importer")'
-    expect_journal "$QUESTIONS"' ok("importer"; "cudaFreeAsync") as $frees | final("importer") as $record | $frees[0].n < $record.n and $frees[0].stream == $record.stream' \
+        "$QUESTIONS"' history("importer")' \
+        -- "$QUESTIONS"' ok("importer"; "cudaFreeAsync") as $frees | final("importer") as $record | $frees[0].n < $record.n and $frees[0].stream == $record.stream' \
         'the importer'\''s event stands for its free, too: the record comes behind it, in the same stream. The exporter may free only after that.' \
         "$QUESTIONS"' history("importer")'
 }
@@ -75,8 +75,8 @@ QUESTIONS='def ok($of; $call): [.[] | select(.of == $of and .call == $call and .
     run_both
     expect_journal "$QUESTIONS"' waits("exporter") | length > 0' \
         'the exporter'\''s stream waits for the importer'\''s event (cudaStreamWaitEvent). The message says that the add was put into a stream, not that it is done.' \
-        "$QUESTIONS"' history("exporter")'
-    expect_journal "$QUESTIONS"' waits("exporter") as $waits | ok("exporter"; "cudaFreeAsync") as $frees
+        "$QUESTIONS"' history("exporter")' \
+        -- "$QUESTIONS"' waits("exporter") as $waits | ok("exporter"; "cudaFreeAsync") as $frees
         | before($waits; ok("exporter"; "cudaMemcpyAsync")) and before($waits; $frees) and $waits[0].stream == $frees[0].stream' \
         'the stream that copies and frees the block is the one that waits for the importer'\''s event, and it waits first.' \
         "$QUESTIONS"' history("exporter")'

@@ -33,11 +33,11 @@ copies_hold() {
     run_lesson
     expect_journal "$QUESTIONS"' (ok("launch_add") | length) == 8 and (pieces | all(.[]; .bytes == 16777216))' \
         'process works on four pieces of 16 MiB, twice: with pageable and with pinned memory.' \
-        "$QUESTIONS"' "\(ok("launch_add") | length) kernels, of \([ok("launch_add")[].bytes] | unique | tostring) bytes."'
-    expect_journal "$QUESTIONS"' [pieces[].stream] | length == 4 and .[0] != .[1] and .[0] == .[2] and .[1] == .[3]' \
+        "$QUESTIONS"' "\(ok("launch_add") | length) kernels, of \([ok("launch_add")[].bytes] | unique | tostring) bytes."' \
+        -- "$QUESTIONS"' [pieces[].stream] | length == 4 and .[0] != .[1] and .[0] == .[2] and .[1] == .[3]' \
         'the pieces take turns: the first and the third in one stream, the second and the fourth in the other (YOUR WORK, 1 of 2).' \
-        "$QUESTIONS told"
-    expect_journal "$QUESTIONS"' [work[] | select(.stream != null and .call != "cudaStreamSynchronize")] | group_by(.stream)
+        "$QUESTIONS told" \
+        -- "$QUESTIONS"' [work[] | select(.stream != null and .call != "cudaStreamSynchronize")] | group_by(.stream)
         | all(.[]; [.[] | .kind // "kernel"] == ["HostToDevice", "kernel", "DeviceToHost", "HostToDevice", "kernel", "DeviceToHost"])' \
         'each piece is copied up, added to and copied down in one stream: its order is all that the piece needs.' \
         "$QUESTIONS told"
@@ -47,13 +47,13 @@ copies_hold() {
     run_lesson
     expect_journal "$QUESTIONS"' started as $first | last_copy as $last | [waits[] | select(.n > $first and .n < $last)] | length == 0' \
         'the host waits for nothing while it puts the pieces into the streams: a stream keeps its own order.' \
-        "$QUESTIONS told"
-    expect_journal "$QUESTIONS"' last_copy as $last | ([ok("cudaEventRecord")[] | select(.n > $last) | .n] | first) as $close
+        "$QUESTIONS told" \
+        -- "$QUESTIONS"' last_copy as $last | ([ok("cudaEventRecord")[] | select(.n > $last) | .n] | first) as $close
         | ([waits[] | select(.n > $last and .n < $close and .call == "cudaStreamSynchronize") | .stream] | unique) == ([pieces[].stream] | unique)
             or any(ok("cudaDeviceSynchronize")[]; .n > $last and .n < $close)' \
         'process ends with a synchronise of each stream: before that the result is not on the host.' \
-        "$QUESTIONS told"
-    expect_journal "$QUESTIONS"' started as $first | [.[] | select(.did == "run" and .n > $first and (.op == "copy" or .op == "add"))] as $run
+        "$QUESTIONS told" \
+        -- "$QUESTIONS"' started as $first | [.[] | select(.did == "run" and .n > $first and (.op == "copy" or .op == "add"))] as $run
         | any($run[]; . as $a | any($run[]; .stream != $a.stream and .start < $a.finish and $a.start < .finish))' \
         'work of one stream runs while work of the other does.'
 }

@@ -32,11 +32,11 @@ predictions_hold() {
     run_lesson
     expect_journal "$QUESTIONS"' [ok("cudaMemPoolSetAttribute")[] | select(.attribute == "cudaMemPoolAttrReleaseThreshold" and .value > 0)] | length == 2' \
         'keep_memory sets the release threshold, for each of the two ways that keep their memory (YOUR WORK, 2 of 2). The default is 0: nothing is kept.' \
-        "$QUESTIONS"' "it was set \([ok("cudaMemPoolSetAttribute")[] | select(.value > 0)] | length) times to more than 0."'
-    expect_journal "$QUESTIONS"' [ok("cudaMemPoolSetAttribute")[] | select(.attribute == "cudaMemPoolAttrReleaseThreshold" and .value > 0)] | all(.[]; .pool == 0)' \
+        "$QUESTIONS"' "it was set \([ok("cudaMemPoolSetAttribute")[] | select(.value > 0)] | length) times to more than 0."' \
+        -- "$QUESTIONS"' [ok("cudaMemPoolSetAttribute")[] | select(.attribute == "cudaMemPoolAttrReleaseThreshold" and .value > 0)] | all(.[]; .pool == 0)' \
         'the threshold is set on the pool that keep_memory is given, the default pool: the blocks come from there.' \
-        "$QUESTIONS"' "it was set on pools " + ([ok("cudaMemPoolSetAttribute")[] | select(.value > 0).pool] | tostring) + "."'
-    expect_journal "$QUESTIONS"' [ok("cudaMemPoolSetAttribute")[] | select(.attribute == "cudaMemPoolAttrReleaseThreshold" and .value > 0)] | all(.[]; .value >= 150000000000)' \
+        "$QUESTIONS"' "it was set on pools " + ([ok("cudaMemPoolSetAttribute")[] | select(.value > 0).pool] | tostring) + "."' \
+        -- "$QUESTIONS"' [ok("cudaMemPoolSetAttribute")[] | select(.attribute == "cudaMemPoolAttrReleaseThreshold" and .value > 0)] | all(.[]; .value >= 150000000000)' \
         'the threshold, in bytes, is more than any pool of this device will ever hold, whatever the size of the blocks: UINT64_MAX.' \
         "$QUESTIONS"' "it was set to \([ok("cudaMemPoolSetAttribute")[] | select(.value > 0).value] | first) bytes."'
 }
@@ -45,11 +45,11 @@ predictions_hold() {
     run_lesson
     expect_journal "$QUESTIONS"' pairs | (.["true false"] >= 1490 and .["false true"] >= 1490 and .["true true"] >= 1490)' \
         'three loops of 1500 pairs on the default pool, 500 of each size: memory kept; default and a synchronise after each free; memory kept and a synchronise after each free.' \
-        "$QUESTIONS told"
-    expect_journal "$QUESTIONS"' (ok("cudaMalloc") | length) == 1500 and (ok("cudaFree") | length) == 1500' \
+        "$QUESTIONS told" \
+        -- "$QUESTIONS"' (ok("cudaMalloc") | length) == 1500 and (ok("cudaFree") | length) == 1500' \
         'the fourth loop: 1500 pairs of cudaMalloc and cudaFree.' \
-        "$QUESTIONS"' "\(ok("cudaMalloc") | length) of cudaMalloc and \(ok("cudaFree") | length) of cudaFree."'
-    expect_journal '[.[] | select(.did == "release" and .why == "synchronise")] | length | . >= 1490 and . <= 1520' \
+        "$QUESTIONS"' "\(ok("cudaMalloc") | length) of cudaMalloc and \(ok("cudaFree") | length) of cudaFree."' \
+        -- '[.[] | select(.did == "release" and .why == "synchronise")] | length | . >= 1490 and . <= 1520' \
         'memory goes back at each synchronise of the default loop, and at none of the others.' \
         '"memory went back at \([.[] | select(.did == "release" and .why == "synchronise")] | length) synchronises."'
 }

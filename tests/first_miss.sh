@@ -4,7 +4,7 @@
 #
 # It is for who judges a hundred programs: Bats takes four times as long to begin its tests as these tests take.
 set -eET
-cd "$(dirname "$0")/.."
+cd "${0%/*}/.."
 export BATS_TEST_FILENAME=$PWD/tests/$1.bats
 
 # What the checks use of Bats.

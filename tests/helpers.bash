@@ -18,8 +18,8 @@
 #   expect_output NAME         stdout is tests/expected/NAME.txt; lines that begin with "~" depend on the machine and are compared
 #                              in their words, not in their numbers (tests/machine.sed)
 #   expect_right NAME          expect_clean and expect_output; when the program found itself wrong and said no more, the line that differs comes first
-#   expect_journal JQ SENTENCE [JQ]   the boolean JQ holds for the journal as one array; SENTENCE says what is expected of the
-#                              program, the second JQ what happened instead
+#   expect_journal JQ SENTENCE [JQ] [-- JQ SENTENCE [JQ]]...   the boolean JQ holds for the journal as one array; SENTENCE says what is
+#                              expected of the program, the second JQ what happened instead. More behind "--", in order: asked at once
 #   expect_clean               exit status 0, no hazard, nothing left allocated, nothing that the simulated device does not know
 #   expect_status N SENTENCE   the exit status is N
 #   miss SENTENCE [LINE...]    a test fails with these words
@@ -31,13 +31,15 @@ cd "${BASH_SOURCE[0]%/*}/.." || exit 1
 ROOT=$PWD
 unset MAKEFLAGS MAKELEVEL MFLAGS   # a make that runs the suite says nothing to the makes inside it
 
-# The Bats libraries, where Debian, Ubuntu or a hand put them. The checks of lessons do without: loading takes a third of their time.
+# The Bats libraries, where Debian, Ubuntu or a hand put them. The checks of lessons do without. What their load.bash does: it starts a process for each file.
 load_libraries() {
-    local library folder
+    local library folder file
     for library in bats-support bats-assert bats-file; do
         for folder in /usr/lib/bats /usr/share/bats /usr/lib; do
+            [ -e "$folder/$library/load.bash" ] || continue
             # shellcheck source=/dev/null
-            if [ -e "$folder/$library/load.bash" ]; then source "$folder/$library/load.bash"; break; fi
+            for file in "$folder/$library"/src/*.bash; do source "$file"; done
+            break
         done
     done
 }
@@ -50,19 +52,26 @@ miss() {
     return 1
 }
 
+# folder_for FILE MARK: where a file is checked, named after its folder and itself, into $folder
+folder_for() {
+    local file=$PWD/${1%.c}
+    folder=${file%/*}
+    folder=build/check/${folder##*/}$2${file##*/}
+}
+
 lesson_setup() {
-    local name=$1 file=${LESSON:-solutions/$1.c} library=build/simulator
+    local name=$1 file=${LESSON:-solutions/$1.c} library=build/simulator folder
     [ -z "${SANITIZE:-}" ] || library=build/simulator-${SANITIZE//,/-}
     export CHECK_NAME=$name CHECK_LESSON=$file CHECK_LIBRARY=$ROOT/$library
     # The student's runs are found in build/check/NN_name; others, which may run at the same time, elsewhere.
     if [ -z "${CHECK_FOLDER:-}" ]; then
         case $file in
         lessons/*) CHECK_FOLDER=build/check/$name ;;
-        *) CHECK_FOLDER=build/check/$(basename "$(dirname "$file")").$(basename "$file" .c)${SANITIZE:+-$SANITIZE} ;;
+        *) folder_for "$file" .; CHECK_FOLDER=$folder${SANITIZE:+-$SANITIZE} ;;
         esac
     fi
     export CHECK_FOLDER BATS_NO_PARALLELIZE_WITHIN_FILE=true   # the tests of a check share its runs
-    rm -rf "$CHECK_FOLDER"
+    [ ! -e "$CHECK_FOLDER" ] || rm -rf "$CHECK_FOLDER"
     mkdir -p "$CHECK_FOLDER"
     if [ ! -e "$library/libcudart.so.13" ]; then
         echo "The simulated device is not built. Type: make simulator" >"$CHECK_FOLDER/refused"
@@ -83,7 +92,7 @@ compile_lesson() { # compile_lesson FILE [NAME OF THE PROGRAM]
     fi
     timeout --signal=KILL 30 prlimit --as=4294967296 --fsize=134217728 --core=0 "${user[@]}" \
         make program LESSON="$1" PROGRAM="$CHECK_FOLDER/${2:-program}" BACKEND= SANITIZE="${SANITIZE:-}" </dev/null || return
-    chmod 755 "$CHECK_FOLDER"
+    [ -z "${CHECK_USER:-}" ] || chmod 755 "$CHECK_FOLDER"
 }
 
 # With CHECK_FIRST_MISS=1 (make watch) the tests after the first that misses are skipped.
@@ -98,11 +107,13 @@ refuse() {
     skip "the program could not be checked, see the first miss"
 }
 
-# The first 100000 bytes of a file, without NUL bytes. It starts no other program: every run needs it twice.
+# text_of NAME FILE: the first 100000 bytes of the file, without NUL bytes and line ends behind the last, into the variable. Every run needs it twice.
 text_of() {
     local LC_ALL=C text
-    IFS= read -r -N 100000 text <"$1" || true
-    printf '%s' "$text"
+    IFS= read -r -N 100000 text <"$2" || true
+    text=${text%$'\n'}
+    [[ $text != *$'\n' ]] || text=$(printf '%s' "$text")
+    printf -v "$1" '%s' "$text"
 }
 
 # shellcheck disable=SC2034  # output and journal are for the tests
@@ -112,16 +123,17 @@ run_lesson() {
     [ ! -e "$CHECK_FOLDER/missed" ] || skip "a test before this one has missed"
     folder=$CHECK_FOLDER/run${words[*]/#/-}
     folder=${folder// /}
+    output='' errors=''
     CHECK_RUN=$folder CHECK_COMMAND="${SIM_ENV[*]}${SIM_ENV[*]:+ }make ${CHECK_NAME%%_*}${1:+ ARGS=\"$*\"}${SIM_ENV[*]:+ BACKEND=simulator}"
     journal=$folder/journal.jsonl journals=()
     # The simulated device does the same again when it is told the same: one run is enough for all tests that ask for it.
     if [ ! -e "$folder" ]; then
         mkdir "$folder"
-        tests/run.sh "$folder" LD_LIBRARY_PATH="$CHECK_LIBRARY" SIM_JOURNAL="$ROOT/$journal" "${SIM_ENV[@]}" -- "$ROOT/$CHECK_FOLDER/program" "$@"
+        "$BASH" tests/run.sh "$folder" LD_LIBRARY_PATH="$CHECK_LIBRARY" SIM_JOURNAL="$ROOT/$journal" "${SIM_ENV[@]}" -- "$ROOT/$CHECK_FOLDER/program" "$@"
     fi
     read -r status <"$folder/status"
-    output=$(text_of "$folder/stdout")
-    errors=$(text_of "$folder/stderr")
+    text_of output "$folder/stdout"
+    text_of errors "$folder/stderr"
 
     number=$((status - 128)) ended=
     [ ! -s "$folder/ended" ] || read -r ended <"$folder/ended"
@@ -238,23 +250,42 @@ expect_right() {
     expect_output "$1"
 }
 
+# All questions of a call go to one jq, which takes longer to begin than to answer. It prints "right", or the number of the first
+# that is not, what was answered instead of true, and what happened.
 expect_journal() {
-    local result=0 answer
+    local sentences=() questions=() happened=() number ask='"right"' said answer
+    while [ $# -ge 2 ]; do
+        questions+=("$1")
+        sentences+=("$2")
+        shift 2
+        happened+=(empty)
+        if [ $# != 0 ] && [ "$1" != -- ]; then happened[-1]=$1; shift; fi
+        if [ "${1:-}" = -- ]; then shift; fi
+    done
+    [ $# = 0 ] || { miss "expect_journal: a question has no sentence, or no -- before it: $1"; return; }
     if [ ! -s "$journal" ]; then
-        tell "Expected: $2" "Happened: the program made no CUDA call at all: the journal of the simulated device is empty."
+        tell "Expected: ${sentences[0]}" "Happened: the program made no CUDA call at all: the journal of the simulated device is empty."
         printed
         try_it
         return 1
     fi
-    answer=$(jq -e -s "$1" "$journal" 2>&1) || result=$?
-    if [ "$result" = 0 ] && [ "$answer" = true ]; then return 0; fi
-    case $result in
-    0 | 1)
-        echo "Expected: $2"
-        if [ -n "${3:-}" ]; then echo "Happened: $(jq -r -s "$3" "$journal" 2>&1)"; fi
-        [ "$answer" = false ] || echo "(The check's question gave $answer, neither true nor false.)" ;;
-    *) echo "Expected: $2" "Happened: the journal could not be read: $answer" ;;
-    esac
+    for ((number = ${#questions[@]} - 1; number >= 0; number--)); do
+        ask="asked(${questions[number]}
+            ) as \$answer | if \$answer == [true] then $ask else \"$number\", (\$answer | told), (try (${happened[number]}
+            ) catch \"the error \\(.)\") end"
+    done
+    ask='def asked(question): try [question] catch {error: .};
+        def told: if type == "object" then "the error \(.error)" else map(tojson) | join(" and ") end;'" $ask"
+    mapfile -t said < <(jq -r -s "$ask" "$journal" 2>&1)
+    [ "${said[*]}" != right ] || return 0
+    number=${said[0]} answer=${said[1]:-}
+    if [[ $number == [0-9]* ]]; then
+        echo "Expected: ${sentences[number]}"
+        if [ "${happened[number]}" != empty ]; then echo "Happened: $(tell "${said[@]:2}")"; fi
+        [ "$answer" = false ] || echo "(The check's question gave $answer, neither true nor false.)"
+    else
+        tell "Expected: ${sentences[0]}" "Happened: the journal could not be read: ${said[*]}"
+    fi
     printed
     try_it
     return 1
@@ -301,7 +332,7 @@ expect_clean() {
 # Runs a command as a person would type it: what Bats put into the environment would reach a make or a bats inside the command.
 as_typed() {
     local name drop=()
-    while read -r name; do drop+=(-u "$name"); done < <(compgen -e | grep '^BATS_')
+    for name in "${!BATS_@}"; do drop+=(-u "$name"); done
     env "${drop[@]}" "$@" 3>&- 4>&-
 }
 
@@ -322,10 +353,18 @@ first() {
 }
 
 # judge FILE LESSON: the first miss of FILE in its check, in $output, and $status. Quicker than the next.
-judge() { run as_typed LESSON="$1" CHECK_FOLDER="build/check/$(basename "$(dirname "$1")")-$(basename "$1" .c)" tests/first_miss.sh "$2"; }
+judge() {
+    local folder
+    folder_for "$1" -
+    run as_typed LESSON="$1" CHECK_FOLDER="$folder" "$BASH" tests/first_miss.sh "$2"
+}
 
 # check FILE LESSON: what a student sees who checks FILE, in $output and $status.
-check() { run as_typed CHECK_SECONDS="${CHECK_SECONDS:-5}" CHECK_FOLDER="build/check/$(basename "$(dirname "$1")")-$(basename "$1" .c)" make "check-${2%%_*}" LESSON="$1"; }
+check() {
+    local folder
+    folder_for "$1" -
+    run as_typed CHECK_SECONDS="${CHECK_SECONDS:-5}" CHECK_FOLDER="$folder" make "check-${2%%_*}" LESSON="$1"
+}
 
 # complain collects sentences; finish fails with all of them.
 complaints=()
