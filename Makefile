@@ -177,7 +177,7 @@ $(LIBRARY): $(WHOLE) simulator/libcudart.map
 
 $(SIMULATOR)/objects/%.o: simulator/%.c build/cuda/found Makefile | build/as-one
 	@mkdir -p $(@D)
-	@$(CC) $(FLAGS) $(if $(SANITIZE),-O1,-O2) -fPIC -fvisibility=hidden -ftls-model=initial-exec -pthread $(AS_ONE) $(SANITIZER) -isystem build/cuda/include -MMD -MP -c $< -o $@
+	@$(CC) $(FLAGS) $(if $(SANITIZE),-O1 -g1,-O2) -fPIC -fvisibility=hidden -ftls-model=initial-exec -pthread $(AS_ONE) $(SANITIZER) -isystem build/cuda/include -MMD -MP -c $< -o $@
 -include $(wildcard $(OBJECTS:.o=.d))
 
 build/gpu/kernels.o: lessons/kernels.cu lessons/kernels.h build/gpu/nvcc Makefile

@@ -33,6 +33,10 @@ load helpers
     [ "$(grep -c 'On stderr it printed:' <<<"$output")" = 1 ] || complain "$output"
     [ "$(grep -c 'On stderr it printed the same as above' <<<"$output")" = 3 ] || complain "$output"
     [ "$(grep -c '^ *hazard: ' <<<"$output")" = "$(grep -c '^ *To do: ' <<<"$output")" ] || complain "A report has lost its advice:" "$output"
+    # The book shows what the check's tests say without Bats: the same.
+    same() { sed -E 's/process [0-9]+/process N/g; s/^make.*Error.*//' <<<"$1"; }
+    said=$(LESSON=lessons/14_ipc_allocation.c CHECK_FOLDER=build/check/lessons-14_ipc_allocation TAP=1 as_typed tests/first_miss.sh 14_ipc_allocation | awk -v lesson=14 -f tests/report.awk) || true
+    [ "$(same "$output")" = "$(same "$said")" ] || complain "With Bats (<) and without (>) the check does not say the same:" "$(diff <(same "$output") <(same "$said"))"
     finish
 }
 

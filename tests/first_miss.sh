@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # The check of a lesson without Bats: first_miss.sh NAME judges $LESSON by the tests of tests/NAME.bats, up to the first that misses,
-# and prints that one's name and words. With ALL=1 it goes on behind it. Exit status: 0 nothing missed, 1 something did, 2 there is no test.
+# and prints that one's name and words. With ALL=1 it goes on behind it; with TAP=1 it also prints what bats --tap would, for report.awk.
+# Exit status: 0 nothing missed, 1 something did, 2 there is no test.
 #
-# It is for who judges a hundred programs: Bats takes four times as long to begin its tests as these tests take.
+# It is for who judges a hundred programs: Bats takes as long to begin its tests as these tests take.
 set -eET
 cd "${0%/*}/.."
 export BATS_TEST_FILENAME=$PWD/tests/$1.bats
@@ -11,7 +12,7 @@ export BATS_TEST_FILENAME=$PWD/tests/$1.bats
 # shellcheck disable=SC1090,SC2317
 {
     load() { source "tests/$1.bash"; }
-    skip() { exit 0; }
+    skip() { printf '# skip %s' "$*"; exit 77; }
 }
 
 mapfile -t names < <(sed -nE 's/^@test "(.*)" \{.*/\1/p' "$BATS_TEST_FILENAME")
@@ -19,17 +20,26 @@ mapfile -t names < <(sed -nE 's/^@test "(.*)" \{.*/\1/p' "$BATS_TEST_FILENAME")
 # shellcheck source=/dev/null
 source <(awk '/^@test "/ { sub(/^@test ".*" \{/, "test_" n++ "() {") } { print }' "$BATS_TEST_FILENAME")
 
+tap() { [ -z "${TAP:-}" ] || printf '%s %d %s\n' "$1" $((number + 1)) "$2"; }
+
 setup_file
 missed=0
+[ -z "${TAP:-}" ] || echo "1..${#names[@]}"
 for number in "${!names[@]}"; do
+    name=${names[number]}
     set +e   # a command after "if" or before "||" would not end at its first failure
     words=$(set -e; "test_$number" 2>&1)
     status=$?
     set -e
-    [ "$status" != 0 ] || continue
-    missed=1
-    printf '  MISS  %s\n' "${names[number]}"
-    [ -z "$words" ] || printf '%s\n' "$words"
-    [ -n "${ALL:-}" ] || break
+    if [ "$status" = 0 ]; then
+        tap ok "$name"
+    elif [ "$status" = 77 ] && [[ $words == *"# skip "* ]]; then
+        tap ok "$name # skip ${words##*"# skip "}"
+    else
+        missed=1
+        if [ -n "${TAP:-}" ]; then tap "not ok" "$name"; else printf '  MISS  %s\n' "$name"; fi
+        [ -z "$words" ] || printf '%s\n' "${TAP:+# }${words//$'\n'/$'\n'${TAP:+# }}"
+        [ -n "${ALL:-}${TAP:-}" ] || break
+    fi
 done
 exit $missed
