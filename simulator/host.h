@@ -87,7 +87,10 @@ void host_after_fork(void (*handler)(void));
 void host_on_bad_address(bool (*judge)(const void *address, void *site));
 
 /* Where a call stands in the program's source: "06_release_threshold.c:41", or the program's file and an offset when nobody can tell. */
-void host_source_line(const void *site, char *place, size_t size);
+#define HOST_PLACES 4
+struct host_place { void *site; char text[256]; };
+/* Writes the text of up to HOST_PLACES places whose text is empty. */
+void host_source_lines(struct host_place **places, size_t n);
 
 /* A file for the journal. What is written after a fork, by the child, goes nowhere. "%p" in the path stands for the pid. While one living process
  * writes a file, another that opens it gets PATH.PID instead (a program and the processes that it starts have one environment). */

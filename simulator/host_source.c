@@ -1,4 +1,5 @@
-/* From a return address to a line of the program's source, by the tool that comes with the compiler's own package: addr2line. */
+/* From a return address to a line of the program's source, by the tool that comes with the compiler's own package: addr2line.
+ * It takes milliseconds, for one place as for several. */
 #define _GNU_SOURCE
 #include "host.h"
 
@@ -13,15 +14,18 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Runs addr2line; false when it is not there or knows nothing. */
-static bool ask(const char *file, uintptr_t offset, char *answer, size_t size)
+/* Asks addr2line for some places of one file: a line of the answer for each. False when it is not there. */
+static bool ask(const char *file, const uintptr_t *offsets, size_t n, char *answer, size_t size)
 {
     int ends[2];
-    char where[32], path[512];
+    char where[HOST_PLACES][32], path[512];
     const char *search = getenv("PATH");
-    snprintf(where, sizeof where, "%#lx", (unsigned long)offset);
     snprintf(path, sizeof path, "PATH=%s", search ? search : "/usr/bin:/bin");
-    char *arguments[] = { "addr2line", "-e", (char *)file, where, NULL }, *environment[] = { path, NULL };
+    char *arguments[HOST_PLACES + 4] = { "addr2line", "-e", (char *)file }, *environment[] = { path, NULL };
+    for (size_t i = 0; i < n; i++) {
+        snprintf(where[i], sizeof where[i], "%#lx", (unsigned long)offsets[i]);
+        arguments[3 + i] = where[i];
+    }
     if (pipe2(ends, O_CLOEXEC)) return false;
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
@@ -32,44 +36,64 @@ static bool ask(const char *file, uintptr_t offset, char *answer, size_t size)
     posix_spawn_file_actions_destroy(&actions);
     close(ends[1]);
     size_t length = 0;
-    for (ssize_t n; !failed && length < size - 1 && (n = read(ends[0], answer + length, size - 1 - length)) > 0;) length += (size_t)n;
+    for (ssize_t got; !failed && length < size - 1 && (got = read(ends[0], answer + length, size - 1 - length)) > 0;) length += (size_t)got;
     close(ends[0]);
-    if (failed) return false;
-    waitpid(child, NULL, 0);
     answer[length] = '\0';
-    answer[strcspn(answer, " \n")] = '\0';
-    return length && answer[0] != '?' && !strstr(answer, ":?") && strcmp(answer, ":0");
+    if (!failed) waitpid(child, NULL, 0);
+    return !failed;
 }
 
-void host_source_line(const void *site, char *place, size_t size)
+/* The last folder and the file: lessons/03_stream_order.c:41. False when the line of an answer says nothing. */
+static bool shorten(char *line, char *text, size_t size)
 {
-    Dl_info information;
-    char answer[1024];
-    if (!site || !dladdr(site, &information) || !information.dli_fname) {
-        snprintf(place, size, "an unknown place");
-        return;
-    }
-    const ElfW(Ehdr) *header = information.dli_fbase;
-    uintptr_t offset = (uintptr_t)site - 1 - (header->e_type == ET_EXEC ? 0 : (uintptr_t)information.dli_fbase);
-    const char *from = information.dli_fname;
-    char self[1024];
-    if (access(from, R_OK)) {          /* the program's name as it was called may not lead there from this folder */
-        ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-        self[n > 0 ? n : 0] = '\0';
-        from = self;
-    }
-    const char *last = strrchr(from, '/');
-    if (!ask(from, offset, answer, sizeof answer)) {
-        snprintf(place, size, "%s+%#lx (compile with -g to see the line)", last ? last + 1 : from, (unsigned long)offset);
-        return;
-    }
-    /* the last folder and the file: lessons/03_stream_order.c:41 */
-    char *slash = strrchr(answer, '/'), *start = answer;
+    line[strcspn(line, " ")] = '\0';
+    if (!*line || *line == '?' || strstr(line, ":?") || !strcmp(line, ":0")) return false;
+    char *slash = strrchr(line, '/'), *start = line;
     if (slash) {
         *slash = '\0';
-        char *folder = strrchr(answer, '/');
+        char *folder = strrchr(line, '/');
         *slash = '/';
         if (folder) start = folder + 1;
     }
-    snprintf(place, size, "%s", start);
+    snprintf(text, size, "%s", start);
+    return true;
+}
+
+/* Places in one file, which dladdr has found. */
+static void look_up(const Dl_info *found, struct host_place **places, size_t n)
+{
+    const ElfW(Ehdr) *header = found->dli_fbase;
+    uintptr_t base = header->e_type == ET_EXEC ? 0 : (uintptr_t)header, offsets[HOST_PLACES];
+    for (size_t i = 0; i < n; i++) offsets[i] = (uintptr_t)places[i]->site - 1 - base;
+    const char *from = found->dli_fname, *last = strrchr(from, '/');
+    char self[1024], answer[HOST_PLACES * 1024];
+    if (access(from, R_OK)) {          /* the program's name as it was called may not lead there from this folder */
+        ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+        self[length > 0 ? length : 0] = '\0';
+        from = self;
+    }
+    if (!ask(from, offsets, n, answer, sizeof answer)) answer[0] = '\0';
+    char *next = answer;
+    for (size_t i = 0; i < n; i++) {
+        char *line = strsep(&next, "\n"), nothing[1] = "";
+        if (!shorten(line ? line : nothing, places[i]->text, sizeof places[i]->text))
+            snprintf(places[i]->text, sizeof places[i]->text, "%s+%#lx (compile with -g to see the line)", last ? last + 1 : from, (unsigned long)offsets[i]);
+    }
+}
+
+void host_source_lines(struct host_place **places, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct host_place *together[HOST_PLACES];
+        size_t same = 0;
+        Dl_info first, other;
+        if (places[i]->text[0]) continue;
+        if (!places[i]->site || !dladdr(places[i]->site, &first) || !first.dli_fname) {
+            snprintf(places[i]->text, sizeof places[i]->text, "an unknown place");
+            continue;
+        }
+        for (size_t k = i; k < n; k++)
+            if (!places[k]->text[0] && dladdr(places[k]->site, &other) && other.dli_fbase == first.dli_fbase) together[same++] = places[k];
+        look_up(&first, together, same);
+    }
 }

@@ -36,6 +36,27 @@ static void add(const char *format, ...)
     va_end(arguments);
 }
 
+/* Where calls stand in the source: looks up those of these sites that are not known yet, all at once, and returns the last one's place. */
+static const char *places_of(void *const *sites, size_t n)
+{
+    static struct host_place known[16];
+    static unsigned next;
+    struct host_place *missing[HOST_PLACES], *found = NULL;
+    size_t lacking = 0;
+    for (size_t k = 0; k < n; k++) {
+        found = NULL;
+        for (unsigned i = 0; i < next && i < 16; i++)
+            if (known[i].site == sites[k]) found = &known[i];
+        if (found) continue;
+        found = missing[lacking++] = &known[next++ % 16];
+        *found = (struct host_place){ .site = sites[k] };
+    }
+    host_source_lines(missing, lacking);
+    return found->text;
+}
+
+static const char *place_of(void *site) { return places_of(&site, 1); }
+
 bool report_begin(const char *kind, const struct deed *one, const struct deed *other)
 {
     unsigned known = count < REPORTS ? count : REPORTS;
@@ -44,6 +65,8 @@ bool report_begin(const char *kind, const struct deed *one, const struct deed *o
     if (count < REPORTS) seen[count] = (struct pair){ kind, one->site, other->site };
     if (count == REPORTS) host_say("more than %d hazards: the others are only counted.", REPORTS);
     if (count++ >= REPORTS) return false;
+    void *const sites[] = { one->site, other->site, one->launch ? one->launch_site : one->site, other->launch ? other->launch_site : other->site };
+    places_of(sites, sizeof sites / sizeof *sites);
     kind_now = kind;
     by_now = *other;
     used = 0;
@@ -83,19 +106,6 @@ const char *report_stream(const struct deed *d)
     char *buffer = next_buffer();
     snprintf(buffer, BUFFER, "graph launch %u in %s", d->launch, stream_name(d));
     return buffer;
-}
-
-/* Where a call stands. The places of one report are looked up once each: looking up takes milliseconds. */
-static const char *place_of(void *site)
-{
-    static struct { void *site; char text[256]; } known[16];
-    static unsigned next;
-    for (unsigned i = 0; i < 16; i++)
-        if (known[i].site == site && known[i].text[0]) return known[i].text;
-    unsigned i = next++ % 16;
-    known[i].site = site;
-    host_source_line(site, known[i].text, sizeof known[i].text);
-    return known[i].text;
 }
 
 void report_deed(const char *what, const struct deed *d)
