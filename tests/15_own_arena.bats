@@ -35,7 +35,7 @@ asked() {
     fi
     mkdir "$folder"
     tests/run.sh "$folder" LD_LIBRARY_PATH="$CHECK_LIBRARY" -- "$ROOT/$CHECK_FOLDER/asked_program" "$1"
-    words=$(text_of "$folder/stdout")
+    text_of words "$folder/stdout"
     [ "$(<"$folder/status")" = 0 ] || words="Expected: arena_want answers each request. Happened: asked by the check, it did not come to an end or died."
     [ -z "$words" ] || { miss "$words" || true; try_it; return 1; }
 }
