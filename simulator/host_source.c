@@ -77,7 +77,7 @@ static void look_up(const Dl_info *found, struct host_place **places, size_t n)
     for (size_t i = 0; i < n; i++) {
         char *line = strsep(&next, "\n"), nothing[1] = "";
         if (!shorten(line ? line : nothing, places[i]->text, sizeof places[i]->text))
-            snprintf(places[i]->text, sizeof places[i]->text, "%s+%#lx (compile with -g to see the line)", last ? last + 1 : from, (unsigned long)offsets[i]);
+            snprintf(places[i]->text, sizeof places[i]->text, "%.180s+%#lx (compile with -g to see the line)", last ? last + 1 : from, (unsigned long)offsets[i]);
     }
 }
 
