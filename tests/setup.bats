@@ -228,15 +228,16 @@ set_up() { # set_up [NAME=VALUE...] COMMAND
 }
 
 @test "the compiler takes every CUDA header from the one folder that was found" {
-    local program header
-    for program in lessons/*.h solutions/*.c simulator/*.c; do
-        while read -r header; do
-            # A name that this folder has too must come from it: another copy on the machine would hide that it lacks something.
-            if [ -e "build/cuda/include/${header##*/}" ] || [[ "$header" == */crt/* ]]; then
-                [[ "$header" == build/cuda/include/* ]] || miss "$program includes $header"
-            fi
-        done < <(gcc -std=c11 -Ilessons -isystem build/cuda/include -M "$program" | tr -s ' \\' '\n' | grep '\.h$' | grep -v "^/usr/lib/gcc\|^lessons\|^simulator")
-    done
+    local header
+    gcc -std=c11 -D_GNU_SOURCE= -Ilessons -isystem build/cuda/include -M lessons/*.h solutions/*.c simulator/*.c >"$BATS_TEST_TMPDIR/rules"
+    assert_equal "$(grep -c '^[^ ]*\.o:' "$BATS_TEST_TMPDIR/rules")" "$(ls lessons/*.h solutions/*.c simulator/*.c | wc -l)"
+    while read -r header; do
+        # A name that this folder has too must come from it: another copy on the machine would hide that it lacks something.
+        if [ -e "build/cuda/include/${header##*/}" ] || [[ "$header" == */crt/* ]]; then
+            [[ "$header" == build/cuda/include/* ]] || complain "$header is included by $(awk -v header="$header" '/^[^ ]/ { program = $2 } index($0 " ", " " header " ") { print program; exit }' "$BATS_TEST_TMPDIR/rules")."
+        fi
+    done < <(tr -s ' \\' '\n' <"$BATS_TEST_TMPDIR/rules" | grep '\.h$' | grep -v "^/usr/lib/gcc\|^lessons\|^simulator" | sort -u)
+    finish
 }
 
 @test "the backend: what is there decides, BACKEND overrides, the answer says why" {
