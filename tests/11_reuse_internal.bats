@@ -58,9 +58,7 @@ QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSucce
 
 @test "it prints what a real device prints, also for 100 MiB" {
     run_lesson
-    expect_clean
-    expect_output 11_reuse_internal
+    expect_right 11_reuse_internal
     run_lesson 100
-    expect_clean
-    expect_output 11_reuse_internal.100
+    expect_right 11_reuse_internal.100
 }

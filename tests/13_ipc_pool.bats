@@ -78,11 +78,9 @@ got_there() {
 
 @test "it prints what a real device prints, also for 24 MiB" {
     run_both
-    expect_clean
-    expect_output 13_ipc_pool
+    expect_right 13_ipc_pool
     run_both 24
-    expect_clean
-    expect_output 13_ipc_pool.24
+    expect_right 13_ipc_pool.24
 }
 
 @test "where no pool can be shared (SIM_HANDLE_TYPES=0) it says why it is skipped, and ends with status 77" {

@@ -85,19 +85,16 @@ QUESTIONS='def ok($of; $call): [.[] | select(.of == $of and .call == $call and .
 @test "it prints what a real device prints, also for 96 MiB and under other paces" {
     local pace
     run_both
-    expect_clean
-    expect_output 14_ipc_allocation
+    expect_right 14_ipc_allocation
     for pace in late random:1; do
         # shellcheck disable=SC2034  # run_lesson reads it
         SIM_ENV=(SIM_PACE="$pace")
         run_both
-        expect_clean
-        expect_output 14_ipc_allocation
+        expect_right 14_ipc_allocation
     done
     SIM_ENV=()
     run_both 96
-    expect_clean
-    expect_output 14_ipc_allocation.96
+    expect_right 14_ipc_allocation.96
 }
 
 @test "where no pool can be shared (SIM_HANDLE_TYPES=0) it says why it is skipped, and ends with status 77" {

@@ -83,9 +83,7 @@ asked() {
 
 @test "it prints what a real device prints, also for 3 MiB" {
     run_lesson
-    expect_clean
-    expect_output 15_own_arena
+    expect_right 15_own_arena
     run_lesson 3
-    expect_clean
-    expect_output 15_own_arena.3
+    expect_right 15_own_arena.3
 }
