@@ -170,14 +170,14 @@ build/as-one:
 	@rm -f $@.try && mv $@.new $@
 
 $(WHOLE): $(OBJECTS)
-	@$(CC) -O2 $(AS_ONE) $$([ -z "$(AS_ONE)" ] || echo $(NATIVE)) -r -nostdlib -o $@.$$$$ $(OBJECTS) && mv $@.$$$$ $@
+	@$(CC) -O3 $(AS_ONE) $$([ -z "$(AS_ONE)" ] || echo $(NATIVE)) -r -nostdlib -o $@.$$$$ $(OBJECTS) && mv $@.$$$$ $@
 
 $(LIBRARY): $(OBJECTS) simulator/libcudart.map
-	@$(CC) -O2 $(AS_ONE) $(or $(SANITIZER),-Wl$(comma)-z$(comma)defs) -shared -Wl,-soname,libcudart.so.13 -Wl,--version-script=simulator/libcudart.map -pthread -ldl -o $@.$$$$ $(OBJECTS) && mv $@.$$$$ $@
+	@$(CC) -O3 $(AS_ONE) $(or $(SANITIZER),-Wl$(comma)-z$(comma)defs) -shared -Wl,-soname,libcudart.so.13 -Wl,--version-script=simulator/libcudart.map -pthread -ldl -o $@.$$$$ $(OBJECTS) && mv $@.$$$$ $@
 
 $(SIMULATOR)/objects/%.o: simulator/%.c build/cuda/found Makefile | build/as-one
 	@mkdir -p $(@D)
-	@$(CC) $(FLAGS) $(if $(SANITIZE),-O1 -g1,-O2) -fPIC -fvisibility=hidden -ftls-model=initial-exec -pthread $(AS_ONE) $(SANITIZER) -isystem build/cuda/include -MMD -MP -c $< -o $@
+	@$(CC) $(FLAGS) $(if $(SANITIZE),-O1 -g1,-O3) -fPIC -fvisibility=hidden -ftls-model=initial-exec -pthread $(AS_ONE) $(SANITIZER) -isystem build/cuda/include -MMD -MP -c $< -o $@
 -include $(wildcard $(OBJECTS:.o=.d))
 
 build/gpu/kernels.o: lessons/kernels.cu lessons/kernels.h build/gpu/nvcc Makefile
