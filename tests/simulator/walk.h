@@ -22,10 +22,11 @@ static inline uint32_t pick(uint32_t n)
     return (uint32_t)(state >> 33) % n;
 }
 
+/* Without what runs at an end: the caller holds the lock. */
 static inline void wrong(const char *what)
 {
     fprintf(stderr, "%s: after step %lu: %s\n", program_invocation_short_name, step, what);
-    exit(1);
+    host_exit(1);
 }
 
 static inline void refused(const char *call, cudaError_t e)
