@@ -18,6 +18,7 @@ struct caller {
     uint64_t       used;               /* processor time at the last look that saw a call */
     bool           left_work;          /* its last call ended with work in a stream: */
     uint64_t       left_at, waits;     /* then, and how often it had waited by then */
+    uint64_t       read_at, slept;     /* some time before, and how long it had slept by then: a reading is dear (2 us), so one serves for half a millisecond */
     bool           was_away;           /* from then until it came for this call */
     struct caller *next;
 };
@@ -43,13 +44,14 @@ static void watch(void *unused)
 {
     (void)unused;
     host_lock();
+    uint64_t before = 0;
     for (int looks = 0;;) {
-        uint64_t before = calls;
         dozing = !timeline_busy();
         host_sleep(dozing ? 10000000 : LOOK);
         dozing = false;
         if (calls != before) {
             for (struct caller *c = callers; c; c = c->next) c->used = host_thread_used(c->thread);
+            before = calls;
             looks = 0;
         } else if (timeline_busy() && all_away() && ++looks == 2) {
             timeline_run_on();
@@ -70,7 +72,7 @@ static void leave(void)
 
 void away_caller_comes(void)
 {
-    if (me && me->left_work) me->was_away = host_clock() - me->left_at >= SHORT && host_waits() != me->waits;
+    if (me && me->left_work) me->was_away = host_clock() >= me->left_at + SHORT && host_waits() != me->waits && host_slept() >= me->slept + SHORT;
 }
 
 void away_call_begins(void)
@@ -93,11 +95,13 @@ void away_call_ends(void)
 {
     me->inside = false;
     if (!timeline_busy()) return;
+    if (dozing) host_wake();
+    if (!started) host_start_thread(watch, NULL);      /* before the reading: to start a thread may mean to wait */
+    started = true;
     me->left_work = true;
     me->left_at = host_clock();
     me->waits = host_waits();
-    if (dozing) host_wake();
-    if (started) return;
-    started = true;
-    host_start_thread(watch, NULL);
+    if (me->left_at < me->read_at + SHORT) return;
+    me->read_at = me->left_at;
+    me->slept = host_slept();
 }

@@ -50,7 +50,9 @@ static void bad_address(int number, siginfo_t *information, void *context)
     static _Thread_local volatile sig_atomic_t inside;
     if (!inside && information->si_code > 0) {
         inside = 1;
+        uint64_t before = host_waits();
         if (judge_address(information->si_addr, site_of(context))) {
+            host_waits_were_ours(before);
             inside = 0;
             return;
         }

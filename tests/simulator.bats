@@ -172,6 +172,14 @@ END
         miss "The journal has other lines:" "$(jq -c 'select(.call) | [.call, .thread, .stream, .result]' journal | sort | uniq -c)"
 }
 
+@test "a host that slept was away and work went on; one that the simulated device kept waiting, or that computed for a moment, was not" {
+    SIM_PACE=late program behaviour kept
+    [[ $output == *"kept, seen 0, cudaErrorNotReady"*"slept, cudaSuccess"* ]] || miss "The streams answer otherwise:" "$output"
+    [ "$(grep -c '^hazard: host access not ordered' <<<"$errors")" = 1 ] || miss "The touch is not told once:" "$errors"
+    SIM_PACE=late program behaviour computing
+    printed "computed 60 ms, cudaErrorNotReady" "cudaStreamSynchronize(s): cudaSuccess"
+}
+
 # ---- what a program may and may not do ----
 
 @test "the host touches device memory: a sentence, then death by SIGSEGV as on a device" {

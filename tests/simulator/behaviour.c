@@ -291,6 +291,78 @@ static int meanwhile(int argc, char **argv)
     return 0;
 }
 
+/* ---- a host that sleeps, and one that the simulated device keeps waiting ---- */
+
+static volatile int begins, asked;
+
+/* Has the simulated device to itself for tens of milliseconds. All its memory has been used before and goes back later: for that, the system lets threads wait. */
+static void *long_call(void *to)
+{
+    void *from = malloc(256 * MiB);
+    memset(from, 1, 256 * MiB);
+    cudaMemcpy(to, from, 256 * MiB, cudaMemcpyHostToDevice);
+    begins = 1;
+    cudaMemcpy(to, from, 256 * MiB, cudaMemcpyHostToDevice);
+    while (!asked) usleep(1000);
+    free(from);
+    return NULL;
+}
+
+static void compute(unsigned milliseconds)
+{
+    struct timespec now, begun;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begun);
+    do clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    while ((now.tv_sec - begun.tv_sec) * 1000 + (now.tv_nsec - begun.tv_nsec) / 1000000 < milliseconds);
+}
+
+/* A fill is pending, for as long as the host computes between two calls. What it has computed before does not count. */
+static int computing(int argc, char **argv)
+{
+    (void)argc, (void)argv;
+    two_streams();
+    void *block;
+    cudaMalloc(&block, MiB);
+    compute(200);
+    cudaMemsetAsync(block, 0, MiB, s);
+    compute(60);
+    printf("computed 60 ms, %s\n", cudaGetErrorName(cudaStreamQuery(s)));
+    SAY(cudaStreamSynchronize(s));
+    cudaFree(block);
+    return 0;
+}
+
+/* A copy is pending. The host touches what it writes, and has to wait until the device has time for that; it asks; then it sleeps, and asks again. */
+static int kept(int argc, char **argv)
+{
+    (void)argc, (void)argv;
+    two_streams();
+    int *seen;
+    void *block, *other;
+    pthread_t thread;
+    cudaHostAlloc((void **)&seen, MiB, cudaHostAllocDefault);
+    memset(seen, 0, MiB);
+    cudaMalloc(&block, MiB);
+    cudaMalloc(&other, 256 * MiB);
+    pthread_create(&thread, NULL, long_call, other);
+    while (!begins) continue;
+    cudaMemcpyAsync(seen, block, MiB, cudaMemcpyDeviceToHost, s);
+    int touched = *(volatile int *)seen;
+    cudaError_t state = cudaStreamQuery(s);
+    printf("kept, seen %d, %s\n", touched, cudaGetErrorName(state));
+    asked = 1;
+    pthread_join(thread, NULL);
+    SAY(cudaStreamSynchronize(s));
+
+    cudaMemcpyAsync(seen, block, MiB, cudaMemcpyDeviceToHost, s);
+    usleep(1000);
+    printf("slept, %s\n", cudaGetErrorName(cudaStreamQuery(s)));
+    cudaFree(block);
+    cudaFree(other);
+    cudaFreeHost(seen);
+    return 0;
+}
+
 /* ---- after a fault ---- */
 
 /* Three kernels on memory that has gone back, and behind them, in this stream and in another, copies into pinned memory. */
@@ -346,7 +418,7 @@ int main(int argc, char **argv)
     static const struct { const char *name; int (*run)(int, char **); } cases[] = {
         { "first", first }, { "fail", fail }, { "seconds", seconds }, { "touch", touch }, { "fork", in_fork }, { "fork-first", fork_first },
         { "host-function", host_function }, { "legacy", legacy }, { "threads", threads }, { "meanwhile", meanwhile }, { "after-fault", after_fault },
-        { "unsupported", unsupported },
+        { "unsupported", unsupported }, { "kept", kept }, { "computing", computing },
     };
     setvbuf(stdout, NULL, _IOLBF, 0);
     for (size_t i = 0; argc > 1 && i < sizeof cases / sizeof *cases; i++)
