@@ -4,7 +4,7 @@
 load helpers
 
 setup_file() {
-    make -s BACKEND=simulator build/simulator/tests/simulator/{graph_facts,capture_rules,capture_forbidden,graph_rules,graph_memory_rules,graph_changes,graph_hazards} build/simulator/tests/probe_pools
+    make -s BACKEND=simulator build/simulator/tests/simulator/{graph_facts,capture_rules,capture_forbidden,graph_rules,graph_memory_rules,graph_changes,graph_hazards}
 }
 
 setup() {
@@ -119,9 +119,4 @@ END
     run ./gone
     [ "$status" = 3 ]
     assert_output --partial "hazard: cudaGraphInstantiate was given a graph that is destroyed"
-}
-
-@test "the probe of pools asks the simulated device, too: every case ends" {
-    SIM_CHECK=off timeout 30 "$ROOT/build/simulator/tests/probe_pools" >asked 2>/dev/null
-    diff <(grep '^==' asked | wc -l) <(grep -c '^end' asked | awk -v dead="$(grep -c '^rc 139' asked)" '{ print $1 + dead }') || miss "A case did not come to its end:" "$(grep -B 3 '^rc [^0]' asked)"
 }

@@ -218,8 +218,7 @@ static void dying_pools(int kind)
 
 /* ---- which calls wait for pending work ---- */
 
-#define WAITS(prepare, call) do { prepare; cudaDeviceSynchronize(); *gate = 0; __sync_synchronize(); launch_hold(gate_device, s); watch_call(gate); \
-        cudaError_t e_ = (call); int waited_ = call_waited(); call_over(); cudaDeviceSynchronize(); cudaGetLastError(); printf("%-72s %-14s %s\n", #call, waited_ ? "waits" : "does not wait", cudaGetErrorName(e_)); fflush(stdout); } while (0)
+#define WAITS(prepare, call) do { prepare; WAITS_LINE(gate, launch_hold(gate_device, s), call, #call); } while (0)
 
 static void waits(void)
 {

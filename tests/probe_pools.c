@@ -1,8 +1,7 @@
 /* Asks a real device about pools in other locations than a device's own memory, and about managed memory (probe_cases.h says how). */
 #define _GNU_SOURCE
 #include "probe_cases.h"
-
-#include <time.h>
+#include "probe_wait.h"
 
 /* ---- pools ---- */
 
@@ -292,10 +291,7 @@ static void copies_host(void) { copies(cudaMemAllocationTypePinned, cudaMemLocat
 static void copies_numa(void) { copies(cudaMemAllocationTypePinned, cudaMemLocationTypeHostNuma); }
 static void copies_managed(void) { copies(cudaMemAllocationTypeManaged, cudaMemLocationTypeDevice); }
 
-static void *opener(void *unused) { (void)unused; usleep(200000); *(volatile int *)gate = 1; return NULL; }
-static double now_ms(void) { struct timespec n; clock_gettime(CLOCK_MONOTONIC, &n); return (double)n.tv_sec * 1e3 + (double)n.tv_nsec / 1e6; }
-#define WAITS(call) do { cudaDeviceSynchronize(); *(volatile int *)gate = 0; launch_hold(gate, s); pthread_t th_; pthread_create(&th_, NULL, opener, NULL); double a_ = now_ms(); cudaError_t e_ = (call); double b_ = now_ms(); \
-    pthread_join(th_, NULL); cudaDeviceSynchronize(); printf("%-72s %-14s %s\n", #call, b_ - a_ > 150 ? "waits" : "does not wait", cudaGetErrorName(e_)); cudaGetLastError(); fflush(stdout); } while (0)
+#define WAITS(call) WAITS_LINE(gate, launch_hold(gate, s), call, #call)
 
 /* Which calls wait for pending work? */
 static void waits(void)

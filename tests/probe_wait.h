@@ -1,6 +1,7 @@
 /* For the probes: does a call wait for work that is behind a closed gate? It does when it returns only after another thread has opened the gate.
  *
  *   watch_call(gate); e = call; waited = call_waited(); ...; call_over();
+ *   WAITS_LINE(gate, hold, call, text): the line "TEXT  waits|does not wait  ERROR" for a call behind `hold`, a statement that starts work at the gate
  *
  * That thread opens it in call_over, or when the call is known to be blocked: in so many looks (wait_looks), 5 ms apart, each thread of the process
  * slept, or the calling one computed for 1 ms or more. A look at which a thread was ready to run, and had no processor, does not count: so a busy
@@ -8,6 +9,7 @@
 #ifndef PROBE_WAIT_H
 #define PROBE_WAIT_H
 
+#include <cuda_runtime_api.h>
 #include <dirent.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -78,5 +80,20 @@ static void call_over(void)
     call_has_returned = 1;
     pthread_join(watcher, NULL);
 }
+
+#define WAITS_LINE(gate, hold, call, text) do { \
+        cudaDeviceSynchronize(); \
+        *(volatile int *)(gate) = 0; \
+        __sync_synchronize(); \
+        hold; \
+        watch_call(gate); \
+        cudaError_t answer_ = (call); \
+        int waited_ = call_waited(); \
+        call_over(); \
+        cudaDeviceSynchronize(); \
+        cudaGetLastError(); \
+        printf("%-72s %-14s %s\n", text, waited_ ? "waits" : "does not wait", cudaGetErrorName(answer_)); \
+        fflush(stdout); \
+    } while (0)
 
 #endif
