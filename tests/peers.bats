@@ -29,10 +29,10 @@ setup() {
     local n
     for n in 0 1 2 3 4 5 6 7; do
         run timeout 10 "$peers" "$n"
-        assert_output --partial "end"
-        grep '^hazard: ' <<<"$output" | grep -v '^hazard: leak' && miss "run $n is accused." && return 1
+        assert_line end
+        ! grep '^hazard: ' <<<"$output" | grep -qv '^hazard: leak' || complain "peers $n: it is accused of more than leaks:" "$output"
     done
-    true
+    finish
 }
 
 @test "a peer copy is told where its ends lie: the numbers that two GPUs took" {
