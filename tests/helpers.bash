@@ -363,7 +363,7 @@ judge() {
 check() {
     local folder
     folder_for "$1" -
-    run as_typed CHECK_SECONDS="${CHECK_SECONDS:-5}" CHECK_FOLDER="$folder" make "check-${2%%_*}" LESSON="$1"
+    run as_typed CHECK_FOLDER="$folder" make "check-${2%%_*}" LESSON="$1"
 }
 
 # complain collects sentences; finish fails with all of them.

@@ -19,15 +19,13 @@ mishap() { # mishap NAME STATEMENTS
     SECONDS=0
     mishap loop 'for (;;) ;'
     assert_output --partial "did not end within 1 seconds"
-    [ "$SECONDS" -le 8 ]
-    [ "$(grep -c MISS <<<"$output")" = 1 ]
+    [ "$SECONDS" -le 60 ] || miss "Expected: the program is stopped after 1 second." "Happened: the check took $SECONDS seconds, more than any machine needs for the rest of it."
+    assert_equal "$(grep -c MISS <<<"$output")" 1
 }
 
 @test "a program that prints without end is stopped and told so" {
-    SECONDS=0
     mishap flood 'for (;;) puts("abc");'
     assert_output --partial "wrote without end"
-    [ "$SECONDS" -le 8 ]
 }
 
 @test "a program that dies of a signal is told of which" {
@@ -52,9 +50,8 @@ mishap() { # mishap NAME STATEMENTS
 }
 
 @test "a program that forks away and keeps its output open ends in time, and nothing of it is left" {
-    SECONDS=0
     mishap fork 'if (fork() == 0) { setsid(); if (fork() == 0) for (;;) sleep(1000); } puts("hello");'
-    [ "$SECONDS" -le 8 ]
+    refute_output --partial "did not end"
     run grep -ls "mishap-for[k]/program" /proc/[0-9]*/cmdline
     assert_output ""
 }
@@ -66,9 +63,7 @@ mishap() { # mishap NAME STATEMENTS
 }
 
 @test "a program that reads its input finds none, and does not wait for it" {
-    SECONDS=0
     mishap input 'while (getchar() != EOF) ;'
-    [ "$SECONDS" -le 5 ]
     refute_output --partial "did not end"
 }
 
