@@ -44,15 +44,6 @@ ending() { # how a run ended, and the last line that it printed
     if ! grep -q '^hazard:' "$1.err" && grep -q 'cudaError' "$1.err"; then last=$(sed -n 's/.*: \(cudaError[A-Za-z]*\) (.*/\1/p' "$1.err" | head -n 1); fi
     echo "$status; $last"
 }
-sanitized() {
-    local error status
-    [ -n "$SANITIZER" ] || { echo -; return; }
-    status=$(cat "$1.status")
-    [ "$status" != 77 ] || { echo -; return; }
-    error=$(first_error "$1.out")
-    ! was_stopped "$status" || error="stopped after $SECONDS_EACH s${error:+; $error}"
-    echo "${error:-nothing}"
-}
 simulated() {
     local kind
     kind=$(accusation "$1.err")
@@ -64,7 +55,7 @@ rows() { # rows wrong|right
     echo "|---|---|---|---|"
     for name in "${names[@]}"; do
         [[ $name == *_"$1" ]] || continue
-        printf '| %s | %s | %s | %s |\n' "$name" "$(ending "$FOLDER/$name.gpu")" "$(sanitized "$FOLDER/$name.sanitized")" \
+        printf '| %s | %s | %s | %s |\n' "$name" "$(ending "$FOLDER/$name.gpu")" "$(sanitized "$SECONDS_EACH" "$FOLDER/$name.sanitized")" \
             "$(simulated "$FOLDER/$name.simulated")"
     done
 }

@@ -59,28 +59,16 @@ plainly() { # what a run on the GPU came to
     esac
 }
 
-sanitized() {
-    local status error
-    [ -n "$SANITIZER" ] || { echo -; return; }
-    status=$(cat "$FOLDER/$1.sanitized.status")
-    error=$(first_error "$FOLDER/$1.sanitized.out")
-    case $status in
-    late) echo "not run" ;;
-    124 | 137) echo "stopped after $SECONDS_EACH s${error:+; $error}" ;;
-    *) if [ -n "$error" ]; then echo "$error"
-        elif grep -qE 'SUMMARY: [0-9,]+' "$FOLDER/$1.sanitized.out" && ! grep -qE 'SUMMARY: [1-9]' "$FOLDER/$1.sanitized.out"; then echo nothing
-        else echo "status $status: $(grep -m 1 -v 'COMPUTE-SANITIZER' "$FOLDER/$1.sanitized.out" | tr '|' '/' | cut -c 1-80)"; fi ;;
-    esac
-}
-
 simulated() {
-    local kind
+    local kind status
+    [ -e "$FOLDER/$1.simulated.status" ] || { echo -; return; }
+    status=$(cat "$FOLDER/$1.simulated.status")
     kind=$(accusation "$FOLDER/$1.simulated.err")
-    case $(cat "$FOLDER/$1.simulated.status" 2>/dev/null) in
-    '') echo - ;;
-    late) echo "not run" ;;
-    *) if [ -n "$kind" ]; then echo "$kind"; else echo "nothing${2:+; prints $(head -n 1 "$FOLDER/$1.simulated.out")}"; fi ;;
-    esac
+    if [ "$status" = late ]; then echo "not run"
+    elif [ -n "$kind" ]; then echo "$kind"
+    elif was_stopped "$status"; then echo "hangs: stopped after 10 s"
+    elif [ "$status" != 0 ] && [ "$status" != "$(heading "tests/order/$1.c" Status)" ]; then echo "status $status"
+    else echo "nothing${2:+; prints $(head -n 1 "$FOLDER/$1.simulated.out")}"; fi
 }
 
 row() { # row NAME PLAIN SANITIZED PRINTS
@@ -103,11 +91,11 @@ one_program() { # one_program NAME: a row of its table
         in_time "$SECONDS_PLAIN" "$FOLDER/$name.plain" "$FOLDER/$name.gpu"
         [ -z "$SANITIZER" ] || ORDER_RESET=1 in_time "$SECONDS_EACH" "$FOLDER/$name.sanitized" \
             "$SANITIZER" --tool memcheck --track-stream-ordered-races all --leak-check full "$FOLDER/$name.gpu"
-        row "$name" "$(plainly "$name" "$prints")" "$(sanitized "$name")" "$prints"
+        row "$name" "$(plainly "$name" "$prints")" "$(sanitized "$SECONDS_EACH" "$FOLDER/$name.sanitized")" "$prints"
     fi
     rm -f "$FOLDER/$name.o" "$FOLDER/$name.gpu"
 }
-export -f heading build_for_gpu in_time plainly sanitized simulated row one_program
+export -f heading build_for_gpu in_time plainly simulated row one_program
 
 programs=(tests/order/*_*.c)
 names=("${programs[@]##*/}")

@@ -20,6 +20,21 @@ first_error() {
         sed 's/|/\//g; s/0x[0-9a-f]*/ADDRESS/g' | cut -c 1-120
 }
 
+# What compute-sanitizer made of a run that bounded has written down: sanitized SECONDS OUT. In OUT.status 77 is of a program that this machine
+# cannot run, "late" of one that was not begun.
+sanitized() {
+    local status error
+    [ -n "$SANITIZER" ] || { echo -; return; }
+    status=$(cat "$2.status")
+    error=$(first_error "$2.out")
+    if [ "$status" = late ]; then echo "not run"
+    elif was_stopped "$status"; then echo "stopped after $1 s${error:+; $error}"
+    elif [ "$status" = 77 ]; then echo -
+    elif [ -n "$error" ]; then echo "$error"
+    elif grep -qE 'SUMMARY: [0-9,]+' "$2.out" && ! grep -qE 'SUMMARY: [1-9]' "$2.out"; then echo nothing
+    else echo "status $status: $(grep -m 1 -v 'COMPUTE-SANITIZER' "$2.out" | tr '|' '/' | cut -c 1-80)"; fi
+}
+
 # The kind of the first accusation of the simulated device, in FILE.
 accusation() { sed -n 's/^hazard: \([^.]*\)\..*/\1/p' "$1" | head -n 1; }
 
@@ -34,4 +49,4 @@ about_sanitizer() { # about_sanitizer OPTIONS
     [ -z "$SANITIZER" ] || version=$("$SANITIZER" --version | grep -i version | tail -n 1)
     echo "- compute-sanitizer: $version; $1"
 }
-export -f bounded was_stopped first_error accusation
+export -f bounded was_stopped first_error sanitized accusation
