@@ -135,6 +135,7 @@ no_gpu() { as_typed PATH="$BATS_TEST_TMPDIR/bin:$PATH" "$@"; }
     run as_typed PATH="$BATS_TEST_TMPDIR/bin:$PATH" make run
     assert_success
     run as_typed PATH="$BATS_TEST_TMPDIR/bin:$PATH" make "check-$(first | cut -c 1-2)" LESSON="solutions/$(first).c" CHECK_FOLDER=build/check/quiet
+    assert_success
     assert_file_not_exists "$BATS_TEST_TMPDIR/calls"
 }
 

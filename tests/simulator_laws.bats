@@ -91,6 +91,7 @@ in_build() {
     assert_success
     SIM_CHECK=on run in_build simulator-address-undefined inside_walk 2000 7
     refute_output --regexp 'after step|Sanitizer|runtime error'
+    assert_output --partial "2000 steps"
     for one in first second; do
         SIM_CHECK=off run in_build simulator-address-undefined facts "$one"
         assert_success
