@@ -166,8 +166,7 @@ AS_ONE := $(if $(SANITIZE),,$$(cat build/as-one))
 NATIVE := -flinker-output=nolto-rel
 build/as-one:
 	@mkdir -p build
-	@echo 'int one;' | $(CC) -O2 -flto=auto $(NATIVE) -r -nostdlib -x c - -o $@.try 2>/dev/null && echo -flto=auto >$@.new || : >$@.new
-	@rm -f $@.try && mv $@.new $@
+	@echo 'int one;' | $(CC) -O2 -flto=auto $(NATIVE) -r -nostdlib -x c - -o $@.$$$$ 2>/dev/null && echo -flto=auto >$@.$$$$ || : >$@.$$$$; mv $@.$$$$ $@
 
 $(WHOLE): $(OBJECTS)
 	@$(CC) -O3 $(AS_ONE) $$([ -z "$(AS_ONE)" ] || echo $(NATIVE)) -r -nostdlib -o $@.$$$$ $(OBJECTS) && mv $@.$$$$ $@

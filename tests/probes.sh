@@ -7,7 +7,7 @@
 # asked; another device or driver may well answer otherwise.
 set -u
 cd "$(dirname "$0")/.." || exit 1
-folder=${1:-build/probes} wanted=${*:2} each=${SECONDS_EACH:-120} missing=0
+folder=${1:-build/probes} wanted=${*:2} known='' each=${SECONDS_EACH:-120} missing=0
 mkdir -p "$folder" || exit 1
 . tests/record.sh
 
@@ -49,6 +49,7 @@ figures() { if [ "$1" = probe-times ]; then sed -E 's/[0-9]+(\.[0-9]+)?/N/g; s/ 
 one_probe() { # one_probe NAME GPUS PROGRAM [ARGUMENT...]: a line of the table; the answers are those of tests/facts/NAME.txt
     local name=$1 gpus=$2 program=build/gpu/tests/$3 out=$folder/$1 status differ
     shift 3
+    known="$known $name"
     [ -z "$wanted" ] || [[ " $wanted " == *" $name "* ]] || return 0
     if [ "$GPUS" -lt "$gpus" ]; then echo "| $name | skipped: needs $gpus GPUs | |"; return; fi
     if [ "$name" = ipc-near-misses ]; then near_misses >"$out.out"; echo 0 >"$out.status"
@@ -80,6 +81,9 @@ one_probe() { # one_probe NAME GPUS PROGRAM [ARGUMENT...]: a line of the table; 
     for name in ipc pools graphs graph_nodes host threads owner; do one_probe "probe-${name//_/-}" 1 "probe_$name" || missing=1; done
     one_probe probe-ipc-peers 2 probe_ipc_peers || missing=1
     one_probe ipc-near-misses 1 - || missing=1
+    for name in $wanted; do
+        [[ " $known " == *" $name "* ]] || { echo "tests/probes.sh does not know \"$name\". It asks for:$known" >&2; missing=1; }
+    done
     [ "$missing" = 0 ]
 } | tee "$folder/probes.md"
 exit "${PIPESTATUS[0]}"

@@ -27,7 +27,7 @@ several() { # several COMMAND...: the outcomes of all its runs, which go on at t
 row() { # row PROGRAM [ARGUMENT...]: one line of the table
     local program=build/gpu/tests/sanitizer/$1 name=$1 alone
     shift
-    make -s BACKEND=gpu "$program" >/dev/null 2>&1 || { echo "| $name | $* | does not compile | | |"; wrong=1; return; }
+    make -s BACKEND=gpu "$program" >&2 || { echo "| $name | $* | does not compile | | |"; wrong=1; return; }
     alone=$(several "$program" "$@")
     [ "$alone" = "$times times ended" ] || wrong=1
     echo "| $name | $* | $alone | $(several "$SANITIZER" --leak-check full "$program" "$@") | $(several "$SANITIZER" --track-stream-ordered-races all "$program" "$@") |"
