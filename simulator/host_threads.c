@@ -194,11 +194,9 @@ static struct delays delays(void)
 uint64_t host_slept(void)
 {
     if (!schedule) {
-        schedule = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
-        if (!schedule) {               /* the program has closed its standard input, and may want the number again */
-            close(schedule);
-            schedule = -1;
-        }
+        int low = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+        schedule = low < 0 ? -1 : fcntl(low, F_DUPFD_CLOEXEC, HOST_FIRST_NUMBER);      /* the program may have closed the low number, and count on that */
+        if (low >= 0) close(low);
         host_at_thread_end(close_schedule);
     }
     for (;;) {
