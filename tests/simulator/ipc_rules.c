@@ -250,7 +250,9 @@ static int descriptors(void)
     void *plain;
     OK(cudaStreamCreate(&s));
     OK(cudaMalloc(&plain, 64));
-    OK(cudaIpcGetMemHandle(&first, plain));                  /* a device of which memory was shared keeps one */
+    OK(cudaIpcGetMemHandle(&first, plain));                  /* a device of which memory was shared keeps one, */
+    OK(cudaMemsetAsync(plain, 0, 64, s));                    /* and so does a thread that has left work */
+    OK(cudaStreamSynchronize(s));
     int before = open_descriptors();
     rules();
     printf("%d more\n", open_descriptors() - before);
