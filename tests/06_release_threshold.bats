@@ -20,11 +20,9 @@ predictions_hold() {
         }' <<<"$output")
     case $wrong in
     '') return 0 ;;
-    "after the free"*) miss "Expected: predict_freed says what the pool holds after a free alone. A free gives nothing back to the device: the pool holds the same whole steps as before." "Happened: $wrong." || true ;;
-    *) miss "Expected: predict_synchronised says what the pool holds after the synchronise: what the threshold allows in whole steps of 32 MiB, and never more than it held." "Happened: $wrong." || true ;;
+    "after the free"*) missed "Expected: predict_freed says what the pool holds after a free alone. A free gives nothing back to the device: the pool holds the same whole steps as before." "Happened: $wrong." ;;
+    *) missed "Expected: predict_synchronised says what the pool holds after the synchronise: what the threshold allows in whole steps of 32 MiB, and never more than it held." "Happened: $wrong." ;;
     esac
-    try_it
-    return 1
 }
 
 @test "each threshold is set in bytes, on the pool that the block comes from, before the free" {

@@ -17,7 +17,7 @@ said() { # said REGEXP SENTENCE
 
 # tell_pool and hear_pool, with which lesson 14 shares its pool, do all that is to be done here. A program that calls them has their names.
 by_hand() {
-    ! grep -qaE 'tell_pool|hear_pool' "$CHECK_FOLDER/program" || { tell "Expected: the message is written by hand, in send_parcel: that is what this lesson is about." "Happened: the program calls tell_pool or hear_pool, which lessons/processes.h has for lesson 14."; try_it; return 1; }
+    ! grep -qaE 'tell_pool|hear_pool' "$CHECK_FOLDER/program" || missed "Expected: the message is written by hand, in send_parcel: that is what this lesson is about." "Happened: the program calls tell_pool or hear_pool, which lessons/processes.h has for lesson 14."
 }
 
 # What comes after the import is there, and the program did not get so far.

@@ -14,11 +14,7 @@ arena_says() {
         /^    want/ { wanted = $2; needed = $NF; said = $0; sub(/.*bytes +/, "", said); sub(/ +needed.*/, "", said) }
         '"$1"'
         /^    want/ { before = needed }' <<<"$output" | head -n 1)
-    [ -z "$wrong" ] || {
-        miss "Expected: $2" "Happened: $wrong." || true
-        try_it
-        return 1
-    }
+    [ -z "$wrong" ] || missed "Expected: $2" "Happened: $wrong."
 }
 
 # asked begin, asked fit: arena_want itself, with requests that the lesson does not make (tests/asked_arena.h).
@@ -27,17 +23,16 @@ asked() {
     if [ ! -e "$CHECK_FOLDER/asked_program" ]; then
         printf '#define main lesson_main\n#include "%s"\n#undef main\n#include "%s"\n' "$(realpath "$CHECK_LESSON")" "$ROOT/tests/asked_arena.h" >"$file"
         compile_lesson "$file" asked_program >"$CHECK_FOLDER/compiler" 2>&1 || {
-            miss "Expected: arena_want, struct arena and enum answer as the rest of the lesson uses them." \
-                "Happened: $(grep -m 1 'error:' "$CHECK_FOLDER/compiler" | cut -c 1-300)" || true
-            try_it
-            return 1
+            missed "Expected: arena_want, struct arena and enum answer as the rest of the lesson uses them." \
+                "Happened: $(grep -m 1 'error:' "$CHECK_FOLDER/compiler" | cut -c 1-300)"
+            return
         }
     fi
     mkdir "$folder"
     tests/run.sh "$folder" LD_LIBRARY_PATH="$CHECK_LIBRARY" -- "$ROOT/$CHECK_FOLDER/asked_program" "$1"
     text_of words "$folder/stdout"
-    [ "$(<"$folder/status")" = 0 ] || words="Expected: arena_want answers each request. Happened: asked by the check, it did not come to an end or died."
-    [ -z "$words" ] || { miss "$words" || true; try_it; return 1; }
+    [ "$(<"$folder/status")" = 0 ] || words="Expected: arena_want answers each request."$'\n'"Happened: asked by the check, it did not come to an end or died."
+    [ -z "$words" ] || missed "$words"
 }
 
 @test "every block begins at a multiple of the alignment" {

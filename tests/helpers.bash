@@ -22,7 +22,8 @@
 #                              expected of the program, the second JQ what happened instead. More behind "--", in order: asked at once
 #   expect_clean               exit status 0, no hazard, nothing left allocated, nothing that the simulated device does not know
 #   expect_status N SENTENCE   the exit status is N
-#   miss SENTENCE [LINE...]    a test fails with these words
+#   missed LINE...             a test fails with these words, with what stderr had, and with where to read
+#   miss LINE...               a test fails with these words alone
 #
 # A program that does not compile, does not end, floods its folder or dies of a signal is told so once; the other tests of the
 # file are then skipped. tests/run.sh is how it is run.
@@ -194,6 +195,13 @@ try_it() {
     echo "See it yourself: $CHECK_COMMAND. Its files: $CHECK_RUN. The page: $(page)."
 }
 
+missed() {
+    tell "$@"
+    printed
+    try_it
+    return 1
+}
+
 visible() { # one line, with what cannot be seen made visible
     local line=${1:0:200}
     if [[ $line == *[![:print:]]* ]]; then printf '%q' "$line"; else printf '%s' "$line"; fi
@@ -204,12 +212,7 @@ visible() { # one line, with what cannot be seen made visible
 words() { sed -E -f "$ROOT/tests/machine.sed" "$@"; }
 
 expect_status() {
-    [ "$status" = "$1" ] || {
-        tell "Expected: ${2:-exit status $1.}" "Happened: exit status $status."
-        printed
-        try_it
-        return 1
-    }
+    [ "$status" = "$1" ] || missed "Expected: ${2:-exit status $1.}" "Happened: exit status $status."
 }
 
 expect_output() {
@@ -217,10 +220,8 @@ expect_output() {
     [ -e "$expected" ] || { tell "$expected is not there: nothing to compare with."; return 1; }
     if cmp -s "$expected" "$CHECK_RUN/stdout" || cmp -s <(words "$expected") <(words "$CHECK_RUN/stdout"); then return 0; fi
     if [ ! -s "$CHECK_RUN/stdout" ]; then
-        tell "Expected: the lines of $expected on stdout." "Happened: stdout is empty. Was nothing printed, or stdout closed?"
-        printed
-        try_it
-        return 1
+        missed "Expected: the lines of $expected on stdout." "Happened: stdout is empty. Was nothing printed, or stdout closed?"
+        return
     fi
     mapfile -t lines <<<"$output"
     mapfile -t words < <(words <<<"$output")
@@ -264,10 +265,8 @@ expect_journal() {
     done
     [ $# = 0 ] || { miss "expect_journal: a question has no sentence, or no -- before it: $1"; return; }
     if [ ! -s "$journal" ]; then
-        tell "Expected: ${sentences[0]}" "Happened: the program made no CUDA call at all: the journal of the simulated device is empty."
-        printed
-        try_it
-        return 1
+        missed "Expected: ${sentences[0]}" "Happened: the program made no CUDA call at all: the journal of the simulated device is empty."
+        return
     fi
     for ((number = ${#questions[@]} - 1; number >= 0; number--)); do
         ask="asked(${questions[number]}
