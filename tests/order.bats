@@ -36,12 +36,12 @@ setup_file() {
     export FOLDER ROOT
     # PACES is an array, which cannot be exported
     printf '%s\n' "${programs[@]##*/}" | grep '_' |
-        timeout 120 xargs -P "$(nproc)" -n 8 bash -c "PACES=(${PACES[*]}); for name; do (run_program \"\$name\"); done" run
+        timeout 600 xargs -P "$(nproc)" -n 8 bash -c "PACES=(${PACES[*]}); for name; do (run_program \"\$name\"); done" run
 }
 
 # ---- reading what lies there: thousands of files, so without a process for each, and without the trap with which Bats follows each command ----
 
-text_of() { # text_of FILE: into $text
+whole_text() { # whole_text FILE: into $text
     local lines
     mapfile -t lines <"$1"
     printf -v text '%s\n' "${lines[@]}"
@@ -113,7 +113,7 @@ status_of() { read -r result <"$FOLDER/$1.status"; }
         done
         for pace in "${PACES[@]}"; do
             status_of "$name.$pace"
-            text_of "$FOLDER/$name.$pace.err"
+            whole_text "$FOLDER/$name.$pace.err"
             kinds
             [ "$result" = 3 ] || { complain "$name, $pace: exit status $result, not 3." "$text"; continue; }
             [ "${found[0]}" = "$kind" ] || complain "$name, $pace: the first report is '${found[0]}', not '$kind'."
@@ -137,7 +137,7 @@ status_of() { read -r result <"$FOLDER/$1.status"; }
         heading "$file" Status; wanted=${value:-0}
         for pace in "${PACES[@]}"; do
             status_of "$name.$pace"
-            text_of "$FOLDER/$name.$pace.err"
+            whole_text "$FOLDER/$name.$pace.err"
             [ "$result" = "$wanted" ] || complain "$name, $pace: exit status $result, not $wanted."
             # a program that is meant to fail says why; another has nothing to say
             if [[ $text == *hazard:* ]] || { [ "$wanted" = 0 ] && [ -n "$text" ]; }; then complain "$name, $pace: on stderr:" "$text"; fi
@@ -154,13 +154,13 @@ status_of() { read -r result <"$FOLDER/$1.status"; }
         heading "$file" Prints
         if [ -n "$value" ]; then
             for pace in "${PACES[@]}"; do
-                text_of "$FOLDER/$name.$pace.out"
+                whole_text "$FOLDER/$name.$pace.out"
                 [ "$text" = "$value"$'\n' ] || complain "$name, $pace: it prints '$text', not '$value'."
             done
         fi
         heading "$file" Late
         if [ -n "$value" ]; then
-            text_of "$FOLDER/$name.late.out"
+            whole_text "$FOLDER/$name.late.out"
             [ "$text" = "$value"$'\n' ] || complain "$name, late: it prints '$text', not '$value'."
         fi
     done
@@ -172,7 +172,7 @@ status_of() { read -r result <"$FOLDER/$1.status"; }
     local file name text value
     for file in tests/order/*_*.c; do
         name=${file##*/} name=${name%.c}
-        text_of "$FOLDER/$name.unchecked.err"
+        whole_text "$FOLDER/$name.unchecked.err"
         heading "$file" Fatal
         status_of "$name.unchecked"
         [ -n "$value" ] || { [[ $text != *hazard:* ]] && [ "$result" != 3 ]; } || complain "$name: exit status $result, on stderr:" "$text"
