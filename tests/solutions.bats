@@ -6,6 +6,7 @@ load helpers
 PACES=(measured instant late random:1 random:2 random:3)
 
 setup_file() {
+    export BATS_NO_PARALLELIZE_WITHIN_FILE=true   # one test reads what the one before it has left
     local programs=(solutions/[0-9][0-9]_*.c)
     programs=("${programs[@]%.c}")
     make -s BACKEND=simulator "${programs[@]/#/build/simulator/}"
