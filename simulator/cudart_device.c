@@ -114,9 +114,7 @@ cudaError_t cudaDeviceSynchronize(void)
     cudaError_t e = CALL("cudaDeviceSynchronize", COST_SYNCHRONISE);
     journal_signed("device", device_current());
     if (!e) {
-        timeline_wait_device(device_current(), "cudaDeviceSynchronize");
-        for (struct stream *s = stream_first(); s; s = s->next)
-            if (s->device == device_current()) stream_host_knows(s, s->last, true);
+        timeline_finish_device(device_current(), true, "cudaDeviceSynchronize");
         pools_synchronized();
         e = device_faulted();
     }

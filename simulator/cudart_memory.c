@@ -14,19 +14,23 @@
 #include "submit.h"
 
 /* The call waits until its device is idle; the pools do not count that as a synchronise (measured: cudaFree, cudaFreeHost). It also waits for the
- * streams of other devices that use the memory (chosen: not measured, and not documented either). */
-static void wait_for_device(const struct watch *w)
+ * streams of other devices that use the memory (chosen: not measured, and not documented either). Returns what the pointer means then: meanwhile another
+ * thread may have freed it. */
+static struct place wait_for_device(const void *pointer)
 {
-    timeline_wait_device(device_current(), call_name());
-    for (struct stream *s = stream_first(); s; s = s->next)
-        if (s->device == device_current()) stream_host_knows(s, s->last, false);
-    const struct deed *use;
-    while ((use = checker_unknown_use(w))) {
-        struct stream *s = stream_of_lane(use->lane);
-        timeline_wait(s, s->last, call_name());
-        stream_host_knows(s, s->last, false);
+    timeline_finish_device(device_current(), false, call_name());
+    for (;;) {
+        struct place p = memory_find(pointer);
+        if (p.kind != PLACE_BLOCK && p.kind != PLACE_PINNED) return p;
+        struct watched b = memory_watched(&p, NULL);
+        const struct deed *use = checker_unknown_use(b.watch);           /* without the checker: */
+        struct stream *s = use ? stream_of_lane(use->lane) : stream_using(b.address, b.address + b.bytes);
+        if (!s) return p;
+        timeline_finish(s, false, call_name());
     }
 }
+
+static bool is_still(struct place p, uint32_t block) { return memory_block(&p) == block; }
 
 /* ---- device memory ---- */
 
@@ -73,7 +77,12 @@ cudaError_t cudaFree(void *pointer)
         if (!p.pool->imported) journal_number("reserved", pool_reserved(p.pool));
         if (!p.pool->imported) journal_number("used", p.pool->used);
     } else {
-        wait_for_device(&p.chunk->watch);
+        uint32_t block = memory_block(&p);
+        p = wait_for_device(pointer);
+        if (!is_still(p, block) || p.chunk->leaving) {
+            checker_freed_nothing(pointer, NULL, REFUSED);
+            return call_end(cudaErrorInvalidValue);
+        }
         checker_freed_after_waiting(memory_watched(&p, NULL));
         memory_free(&p);
     }
@@ -129,9 +138,13 @@ cudaError_t cudaFreeHost(void *pointer)
         e = cudaErrorInvalidValue;
     }
     if (p) {
-        journal_number("block", p->id);
+        uint32_t block = p->id;
+        journal_number("block", block);
         clock_charge((time_ns)((double)p->bytes / (double)MiB * 86e3));
-        wait_for_device(&p->watch);
+        if (!is_still(wait_for_device(pointer), block)) {
+            checker_freed_nothing(pointer, NULL, REFUSED);
+            return call_end(cudaErrorInvalidValue);
+        }
         checker_freed_after_waiting((struct watched){ &p->watch, p->id, p->base, p->bytes });
         memory_unpin(p);
     }
@@ -157,7 +170,8 @@ cudaError_t cudaHostUnregister(void *pointer)
     struct pinned *p = e ? NULL : pinned_at(pointer, true);
     if (!e && !p) e = pinned_at(pointer, false) ? cudaErrorInvalidValue : cudaErrorHostMemoryNotRegistered;      /* measured, both */
     if (p) {
-        wait_for_device(&p->watch);
+        uint32_t block = p->id;
+        if (!is_still(wait_for_device(pointer), block)) return call_end(cudaErrorHostMemoryNotRegistered);
         checker_forgotten(&p->watch);
         memory_unpin(p);
     }
@@ -188,9 +202,14 @@ static cudaError_t wait_for_copy(struct stream *s, enum copy_wait wait)
 {
     uint64_t copy = s->last;
     if (wait == COPY_GOES_ON) return cudaSuccess;
-    timeline_wait(s, copy, call_name());
-    if (wait == COPY_IS_OVER) stream_host_knows(s, copy, false);
-    else stream_host_knows_before(s, copy);
+    if (wait == COPY_IS_OVER) {
+        timeline_finish(s, false, call_name());
+    } else {
+        struct record *before = stream_place(s, copy - 1);
+        timeline_wait(s, copy, call_name());
+        record_host_knows_before(before);
+        record_release(before);
+    }
     return device_faulted();
 }
 

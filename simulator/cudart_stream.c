@@ -58,11 +58,6 @@ static struct stream *next_meant(struct stream *asked, struct stream *after)
     return s;
 }
 
-static void host_knows(struct stream *asked, bool waited)
-{
-    for (struct stream *s = NULL; (s = next_meant(asked, s));) stream_host_knows(s, s->last, waited);
-}
-
 static cudaError_t synchronize(cudaStream_t stream, bool per_thread)
 {
     cudaError_t e = call_begin("cudaStreamSynchronize", COST_SYNCHRONISE);
@@ -70,8 +65,7 @@ static cudaError_t synchronize(cudaStream_t stream, bool per_thread)
         struct stream *s = call_stream(stream, per_thread);
         if ((e = capture_forbid_wait(s))) return call_end(e);
         if (s->marked && s->marked == s->last && s->synchronised < s->last) clock_charge(COST_SYNC_FREE);
-        for (struct stream *each = NULL; (each = next_meant(s, each));) timeline_wait(each, each->last, call_name());
-        host_knows(s, true);
+        for (struct stream *each = NULL; (each = next_meant(s, each));) timeline_finish(each, true, call_name());
         pools_synchronized();
         e = device_faulted();
     }
@@ -92,7 +86,7 @@ static cudaError_t query(cudaStream_t stream, bool per_thread)
         if ((e = capture_forbid_wait(s))) return call_end(e);
         for (struct stream *each = NULL; (each = next_meant(s, each));)
             if (each->done < each->last) e = cudaErrorNotReady;
-        if (!e) host_knows(s, false);
+        for (struct stream *each = NULL; !e && (each = next_meant(s, each));) stream_host_knows(each, each->last, false);
     }
     return call_end(e);
 }

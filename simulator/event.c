@@ -59,7 +59,10 @@ void event_synchronize(struct event *e, const char *who)
 {
     if (is_abroad(e)) event_page_synchronize(e->page);
     else if (e->record) {
-        timeline_wait(e->record->stream, e->record->number, who);
-        record_host_knows(e->record, true);
+        struct record *r = e->record;
+        r->users++;                    /* another thread may record the event anew, or destroy it, meanwhile */
+        timeline_wait(r->stream, r->number, who);
+        record_host_knows(r, true);
+        record_release(r);
     }
 }

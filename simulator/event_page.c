@@ -194,7 +194,9 @@ void event_page_synchronize(struct event_page *p)
 {
     struct order known = { 0, NULL };
     struct wait w = { .page = p, .ticket = newest_known(p, &known) };
+    p->users++;                        /* another thread may destroy the event meanwhile */
     timeline_wait_outside(over, &w);
     if (!device_faulted()) stream_host_hears(&known);
     order_clear(&known);
+    event_page_release(p);
 }

@@ -219,8 +219,7 @@ uint64_t stream_mark(struct stream *s)
     return s->last;
 }
 
-/* A record of work `number`, the newest of its stream or the one before it; with one user. */
-static struct record *place_of(struct stream *s, uint64_t number)
+struct record *stream_place(struct stream *s, uint64_t number)
 {
     struct record *r = host_allocate(sizeof *r);
     r->users = 1;
@@ -234,7 +233,7 @@ static struct record *place_of(struct stream *s, uint64_t number)
 struct record *stream_record(struct stream *s)
 {
     struct op *op = stream_enqueue(s, OP_RECORD, clock_pace(WORK_EVENT));
-    struct record *r = place_of(s, op->number);
+    struct record *r = stream_place(s, op->number);
     r->users++;                        /* the caller and the op */
     op->record = r;
     return r;
@@ -243,7 +242,7 @@ struct record *stream_record(struct stream *s)
 struct op *stream_enqueue_function(struct stream *s, time_ns duration)
 {
     struct op *op = stream_enqueue(s, OP_HOST, duration);
-    op->record = place_of(s, op->number - 1);
+    op->record = stream_place(s, op->number - 1);
     return op;
 }
 
@@ -312,8 +311,6 @@ void stream_host_knows(struct stream *s, uint64_t number, bool waited)
     if (!order_covers(&host_known, s->lane, number)) host_learns(&s->known.everything, s->lane, number);
 }
 
-void stream_host_knows_before(struct stream *s, uint64_t number) { host_learns(&s->known.everything, s->lane, number - 1); }
-
 void record_host_knows(struct record *r, bool waited)
 {
     if (waited) {
@@ -322,6 +319,9 @@ void record_host_knows(struct record *r, bool waited)
     }
     if (!order_covers(&host_known, r->stream->lane, r->number)) host_learns(&r->known.everything, r->stream->lane, r->number);
 }
+
+/* Also when the host knows of work `r->number`: what the legacy stream puts before the next one takes no number when it is over. */
+void record_host_knows_before(struct record *r) { host_learns(&r->known.everything, r->stream->lane, r->number); }
 
 void stream_host_hears(const struct order *told)
 {
@@ -347,4 +347,12 @@ bool stream_is_behind_function(const struct stream *s)
         for (const struct op *op = t->head; op; op = op->next)
             if (op->kind == OP_HOST && !op->returned && (t == s || order_covers(&s->known.everything, t->lane, op->number))) return true;
     return false;
+}
+
+struct stream *stream_using(const char *from, const char *to)
+{
+    for (struct stream *s = streams; s; s = s->next)
+        for (const struct op *op = s->head; op; op = op->next)
+            if ((op->to >= from && op->to < to) || (op->from >= from && op->from < to)) return s;
+    return NULL;
 }

@@ -119,6 +119,9 @@ struct op *stream_enqueue_function(struct stream *s, time_ns duration);
 uint64_t stream_mark(struct stream *s);
 /* Records a place for an event; the caller owns one use of the record. */
 struct record *stream_record(struct stream *s);
+/* A record of work `number`, the newest of the stream or the one before it, that is no work itself: what the host waits for, which must not grow when
+ * another thread gives the stream more meanwhile. The caller owns it. */
+struct record *stream_place(struct stream *s, uint64_t number);
 void record_release(struct record *r);
 /* The head is over: the timeline is done with it. */
 void stream_drop_head(struct stream *s);
@@ -130,16 +133,18 @@ void stream_wait(struct stream *s, struct record *r);
 
 /* The host now knows that all work of the stream up to `number` is over: by waiting (synchronised), or by asking. */
 void stream_host_knows(struct stream *s, uint64_t number, bool waited);
-/* The host now knows what comes before work `number` of the stream, and nothing of that work. */
-void stream_host_knows_before(struct stream *s, uint64_t number);
 /* As stream_host_knows, for a record, with all that was known there. */
 void record_host_knows(struct record *r, bool waited);
+/* The host now knows what comes before work `r->number` + 1 of its stream, where the record was made when that work was queued. */
+void record_host_knows_before(struct record *r);
 /* The host learns what another process told it. */
 void stream_host_hears(const struct order *told);
 /* Calls `listener` each time when the host has learned something. */
 void stream_on_host_learned(void (*listener)(void));
 /* Does what this stream gets next come after a host function that has not returned? What that waits for is not known here. */
 bool stream_is_behind_function(const struct stream *s);
+/* A stream with work to come that names an address in [from, to), or NULL. */
+struct stream *stream_using(const char *from, const char *to);
 /* Can work `number` of this stream not begin before the host does something: open a gate, or end a host function? */
 bool stream_waits_for_host(const struct stream *s, uint64_t number);
 /* All that the host knows. */

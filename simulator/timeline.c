@@ -83,7 +83,7 @@ static void run_host_function(struct op *op)
 {
     struct worker *w = idle_workers;
     op->dispatched = true;
-    record_host_knows(op->record, false);       /* whatever the program's threads now do may come from this function (chosen: see checker.h) */
+    record_host_knows_before(op->record);       /* whatever the program's threads now do may come from this function (chosen: see checker.h) */
     if (w) {
         idle_workers = w->next_idle;
         w->op = op;
@@ -222,12 +222,22 @@ void timeline_wait_outside(bool (*over)(void *what), void *what)
     timeline_catch_up();
 }
 
-void timeline_wait_device(int device, const char *who)
+void timeline_finish(struct stream *s, bool waited, const char *who)
 {
-    for (struct stream *s = stream_first(); s; s = s->next) {
-        if (device >= 0 && s->device != device) continue;
-        timeline_wait(s, s->last, who);
+    if (s->done == s->last) {
+        stream_host_knows(s, s->last, waited);
+        return;
     }
+    struct record *end = stream_place(s, s->last);
+    timeline_wait(s, end->number, who);
+    record_host_knows(end, waited);
+    record_release(end);
+}
+
+void timeline_finish_device(int device, bool waited, const char *who)
+{
+    for (struct stream *s = stream_first(); s; s = s->next)
+        if (device < 0 || s->device == device) timeline_finish(s, waited, who);
 }
 
 bool timeline_run_on(void)

@@ -12,8 +12,10 @@ void timeline_catch_up(void);
 void timeline_wait(struct stream *s, uint64_t number, const char *who);
 /* The host waits until something outside this process is so; work goes on meanwhile. */
 void timeline_wait_outside(bool (*over)(void *what), void *what);
-/* The host waits for all work of a device, or of all devices when device is -1. */
-void timeline_wait_device(int device, const char *who);
+/* The host waits for all that the stream has at the call, and knows it to be over: as a synchronise, or not (stream_host_knows). */
+void timeline_finish(struct stream *s, bool waited, const char *who);
+/* The same for all streams of a device, or of all devices when device is -1. */
+void timeline_finish_device(int device, bool waited, const char *who);
 /* The host is away (asleep, or blocked in something that is no call of ours): everything that can end ends. Returns whether anything did. */
 bool timeline_run_on(void);
 /* Is there work in any stream? */

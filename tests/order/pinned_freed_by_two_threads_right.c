@@ -1,0 +1,34 @@
+/* Two threads free a piece of pinned memory each, and wait for the same work meanwhile. */
+#include <pthread.h>
+#include <unistd.h>
+#include "kernels.h"
+#include "workbook.h"
+
+static void *blocks[2];
+
+static void *frees(void *block)
+{
+    cudaFreeHost(block);                                    /* one */
+    return NULL;
+}
+
+int main(void)
+{
+    cudaStream_t stream;
+    pthread_t threads[2];
+    volatile int *gate = gate_create();
+    CHECK(cudaStreamCreate(&stream));
+    CHECK(cudaMallocHost(&blocks[0], 64 * MiB));
+    CHECK(cudaMallocHost(&blocks[1], 64 * MiB));
+    CHECK(launch_hold(gate, stream));
+    CHECK(launch_fill(blocks[0], 1, 1000, stream));
+    pthread_create(&threads[0], NULL, frees, blocks[0]);
+    pthread_create(&threads[1], NULL, frees, blocks[1]);
+    usleep(20000);                                      /* both are waiting */
+    gate_open(gate);
+    pthread_join(threads[0], NULL);
+    pthread_join(threads[1], NULL);
+    CHECK(cudaFreeHost(NULL));
+    gate_destroy(gate);
+    return 0;
+}
