@@ -54,7 +54,7 @@ static struct stream *next_meant(struct stream *asked, struct stream *after)
 {
     if (asked->kind != STREAM_LEGACY) return after ? NULL : asked;
     struct stream *s = after ? after->next : stream_first();
-    while (s && (s->device != asked->device || s->kind == STREAM_NON_BLOCKING)) s = s->next;
+    while (s && (s->device != asked->device || !stream_is_blocking(s))) s = s->next;
     return s;
 }
 
