@@ -284,6 +284,8 @@ static void close_if_over(struct pool *p)
     if (!p->destroyed || p->heap.starts.count) return;
     for (uint32_t i = 0; i < p->heap.lane_count; i++)
         if (p->heap.lanes[i].fits.root) return;
+    /* a wrong program's work may still be for what was freed: its addresses stay until then, as an imported pool's do */
+    if (p->heap.base && stream_using(p->heap.base, p->heap.base + p->heap.limit)) return;
     release(p, 0, 0, "destroy");
     close_storage(p);
     struct pool **at = &pools;
@@ -337,5 +339,6 @@ void pool_destroy(struct pool *p)
 void pool_discard(struct pool *p)
 {
     p->destroyed = true;
+    p->graph = NULL;                   /* that is over, also when the pool stays for a while */
     close_if_over(p);
 }

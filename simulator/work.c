@@ -67,7 +67,7 @@ static void used(struct place *p, const void *address, size_t bytes, const struc
     if (is_nobodys(p, address)) checker_used_nothing(address, bytes, op->stream, op->number, write, memory_below(p), p->pool && p->pool->graph);
     if (is_nobodys(p, address) || p->kind == PLACE_PAGEABLE) return;
     struct watched b = memory_watched(p, &at);
-    checker_used(b, op->stream, op->number, at, at + bytes, write);
+    checker_used(b, op->stream, op->number, at, bytes > SIZE_MAX - at ? SIZE_MAX : at + bytes, write);
 }
 
 /* The same for a copy or a memset, which the host must wait for before it touches its side. */
@@ -321,6 +321,8 @@ cudaError_t work_hold(const volatile int *open, struct stream *s)
     struct op *op = stream_enqueue(s, OP_HOLD, 0);
     op->name = "hold";
     op->gate = (const volatile int *)storage((const void *)open);      /* what the device sees */
+    op->from = (const char *)open;
+    used(&p, op->from, 0, op, false);  /* the gate must be there; who opens it need not be ordered after the hold */
     op->block = memory_block(&p);
     return cudaSuccess;
 }
