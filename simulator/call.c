@@ -43,7 +43,10 @@ static bool judge(const void *address, void *site)
     if (!ours) host_unlock();
     if (go_on) return true;
     struct place p = memory_find(address);
-    if (!p.heap) return false;
+    if (!p.heap) {
+        if (ours) host_say("the device was to touch %p for the program, where the host has no memory: was it freed?", address);
+        return false;
+    }
     if (p.heap->shared)
         host_say("the host touched %p, which is an address of a host or managed pool, or of cudaMallocManaged, where nothing is allocated.", address);
     else if (p.kind == PLACE_BLOCK)
@@ -106,15 +109,16 @@ static void start(void)
 
 void call_begin_always(const char *name, time_ns cost)
 {
-    away_caller_comes();
+    if (!forked) away_caller_comes();
     host_lock();
     if (!ready) start();
-    away_call_begins();
+    if (!forked) away_call_begins();
     name_now = name;
     journalled = true;
     checker_call(name, call_site);
     journal_call(name);
     clock_charge(cost);
+    if (forked) return;                /* the work on its way is the parent's to do, also to memory that both share */
     if (timeline_busy()) timeline_catch_up();
     if (guard_paused) guard_renew();
     if (timeline_function_ended()) pools_synchronized();
@@ -145,7 +149,7 @@ cudaError_t call_begin(const char *name, time_ns cost)
 
 static void leave(void)
 {
-    if (!timeline_in_host_function()) away_call_ends();
+    if (!timeline_in_host_function() && !forked) away_call_ends();
     host_unlock();
 }
 

@@ -200,7 +200,32 @@ void host_free_pages(void *p, char *storage, size_t bytes)
 
 /* ---- forks ---- */
 
-void host_after_fork(void (*handler)(void)) { pthread_atfork(NULL, NULL, handler); }
+static void (*in_child)(void);
+static bool had_lock;                  /* a signal handler of the program forks in the midst of a call */
+
+static void before_fork(void)
+{
+    bool has = host_has_lock();
+    if (!has) host_lock();
+    had_lock = has;
+}
+
+static void after_fork(void)
+{
+    if (!had_lock) host_unlock();
+}
+
+static void after_fork_in_child(void)
+{
+    in_child();
+    after_fork();
+}
+
+void host_after_fork(void (*handler)(void))
+{
+    in_child = handler;
+    pthread_atfork(before_fork, after_fork, after_fork_in_child);
+}
 
 /* ---- files ---- */
 

@@ -85,7 +85,7 @@ uint64_t host_clock(void);
 /* Processor time that the thread has used, in microseconds; 0 when it is gone. */
 uint64_t host_thread_used(int id);
 
-/* Calls `handler` in the child after each fork. */
+/* Calls `handler` in the child after each fork, with the lock held: whoever had it in the parent is not there to give it back. */
 void host_after_fork(void (*handler)(void));
 /* Calls `judge(address, site)` when an instruction at `site` touches an address that the process may not. When it returns true, the instruction runs
  * again; else the process dies of the signal, as it would have. */

@@ -1,4 +1,5 @@
 /* A copy to pinned memory that is freed.
+ * Fatal: nothing is at that address any more, and a copy touches it: SIGSEGV, as on a device
  * Kind: use after free */
 #include "kernels.h"
 #include "workbook.h"
