@@ -36,6 +36,7 @@ cudaError_t submit_check_copy(const struct task *t)
 cudaError_t submit_memset_task(struct task *t, void *to, size_t pitch, unsigned value, unsigned element, size_t width, size_t height)
 {
     if (!to || !width || !height || (element != 1 && element != 2 && element != 4)) return cudaErrorInvalidValue;
+    if (width > SIZE_MAX / element / height) return cudaErrorInvalidValue;
     if (height > 1 && pitch != width * element) {
         host_say("memset nodes with gaps between rows are not simulated: the call returns cudaErrorNotSupported.");
         return cudaErrorNotSupported;
@@ -69,7 +70,7 @@ cudaError_t submit_copy(void *to, const void *from, size_t bytes, enum cudaMemcp
 static cudaError_t capture_kernel(struct stream *s, enum task_kind kind, int *data, int value, size_t count, const volatile int *gate)
 {
     struct task t = { .kind = kind, .to = (char *)data, .value = value, .count = count, .gate = gate };
-    if (gate || count) capture_add(s, &t);
+    if (kind == TASK_HOLD || count) capture_add(s, &t);
     return cudaSuccess;
 }
 

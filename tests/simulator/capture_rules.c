@@ -50,6 +50,30 @@ static void what_is_captured(void)
     OK(cudaGraphDestroy(graph));
 }
 
+static void called_back(cudaStream_t stream, cudaError_t error, void *unused) { (void)stream, (void)error, (void)unused; }
+
+/* Documented: cudaStreamAddCallback is not supported with a capture, unlike cudaLaunchHostFunc. */
+static void callbacks(void)
+{
+    begin(s, cudaStreamCaptureModeRelaxed);
+    IS(cudaErrorStreamCaptureUnsupported, cudaStreamAddCallback(s, called_back, NULL, 0));
+    IS(cudaErrorStreamCaptureInvalidated, cudaStreamEndCapture(s, &graph));
+    OK(cudaStreamAddCallback(s, called_back, NULL, 0));
+    OK(cudaStreamSynchronize(s));
+}
+
+/* A capture looks at no kernel's arguments: a hold without a gate is a node, too. */
+static void hold_without_gate(void)
+{
+    size_t count = 0;
+    begin(s, cudaStreamCaptureModeGlobal);
+    OK(launch_hold(NULL, s));
+    OK(cudaStreamEndCapture(s, &graph));
+    OK(cudaGraphGetNodes(graph, NULL, &count));
+    SAME(1, count);
+    OK(cudaGraphDestroy(graph));
+}
+
 /* A capture looks at no memset's range, instantiating does: for graph memory the steps count, for other memory the block. */
 static void memset_ranges(void)
 {
@@ -202,6 +226,6 @@ static void information(void)
 
 int main(void)
 {
-    void (*const rules[])(void) = { beginning_and_end, what_is_captured, memset_ranges, destroyed_streams, several_streams, borders, information };
+    void (*const rules[])(void) = { beginning_and_end, what_is_captured, callbacks, hold_without_gate, memset_ranges, destroyed_streams, several_streams, borders, information };
     return RUN_ALL(rules);
 }

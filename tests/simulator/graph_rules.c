@@ -61,6 +61,10 @@ static void refused(void)
     IS(cudaErrorInvalidValue, cudaGraphAddDependencies(g, &nodes[0], &nodes[1], NULL, 1));       /* the edge is there */
     struct cudaMemsetParams past = { .dst = (char *)a + 32 * MiB, .elementSize = 1, .width = 33 * MiB, .height = 1 };
     IS(cudaErrorInvalidValue, cudaGraphAddMemsetNode(&node, g, &nodes[0], 1, &past));
+    past = (struct cudaMemsetParams){ .dst = a, .elementSize = 4, .width = SIZE_MAX / 4 + 2, .height = 1 };          /* 4 bytes, counted in 64 bits */
+    IS(cudaErrorInvalidValue, cudaGraphAddMemsetNode(&node, g, &nodes[0], 1, &past));
+    past = (struct cudaMemsetParams){ .dst = a, .elementSize = 1, .width = (size_t)1 << 40, .pitch = (size_t)1 << 40, .height = (size_t)1 << 24 };
+    IS(cudaErrorInvalidValue, cudaGraphAddMemsetNode(&node, g, &nodes[0], 1, &past));
     IS(cudaErrorNotSupported, cudaGraphClone(&clone, g));
     OK(cudaGraphInstantiate(&x, g, 0));
     IS(cudaErrorNotSupported, cudaGraphInstantiate(&y, g, 0));       /* one executable graph at a time */
