@@ -102,7 +102,8 @@ cudaError_t cudaMemGetInfo(size_t *free, size_t *total)
 
 static cudaError_t host_allocate_pinned(const char *name, void **pointer, size_t bytes, unsigned flags)
 {
-    cudaError_t e = call_begin(name, COST_MALLOC_HOST + (time_ns)((double)bytes / (double)MiB * 330e3));
+    size_t plausible = bytes < 1024 * GiB ? bytes : 0;       /* what cannot be there takes no time: it would be centuries */
+    cudaError_t e = call_begin(name, COST_MALLOC_HOST + (time_ns)((double)plausible / (double)MiB * 330e3));
     unsigned known = cudaHostAllocPortable | cudaHostAllocMapped | cudaHostAllocWriteCombined;
     journal_number("bytes", bytes);
     if (!e && (!pointer || flags & ~known)) e = cudaErrorInvalidValue;
@@ -155,7 +156,8 @@ cudaError_t cudaHostRegister(void *pointer, size_t bytes, unsigned int flags)
 {
     cudaError_t e = CALL("cudaHostRegister", COST_MALLOC_HOST);
     if (!e && (!pointer || !bytes || flags & ~15u)) e = cudaErrorInvalidValue;
-    if (!e && (memory_find(pointer).kind != PLACE_PAGEABLE || memory_find((char *)pointer + bytes - 1).kind != PLACE_PAGEABLE)) e = cudaErrorHostMemoryAlreadyRegistered;
+    if (!e && bytes > UINTPTR_MAX - (uintptr_t)pointer) e = cudaErrorInvalidValue;
+    if (!e && memory_is_ours(pointer, bytes)) e = cudaErrorHostMemoryAlreadyRegistered;      /* documented: part of it is enough */
     if (!e) {
         struct pinned *p = memory_pin(pointer, bytes, flags | cudaHostRegisterMapped);
         checker_allocated((struct watched){ &p->watch, p->id, p->base, bytes }, NULL, 0);
@@ -228,9 +230,9 @@ EXPORT cudaError_t cudaMemset_ptds(void *to, int value, size_t bytes) { return A
 cudaError_t cudaMemsetAsync(void *to, int value, size_t bytes, cudaStream_t stream) { return AT(memset_on("cudaMemsetAsync", to, value, bytes, stream, false, false)); }
 EXPORT cudaError_t cudaMemsetAsync_ptsz(void *to, int value, size_t bytes, cudaStream_t stream) { return AT(memset_on("cudaMemsetAsync", to, value, bytes, stream, true, false)); }
 
-static cudaError_t copy_async(const char *name, void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind, cudaStream_t stream, bool per_thread, bool peer)
+/* `e`: what call_begin and the checks of the one call have said. */
+static cudaError_t copy_async(cudaError_t e, void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind, cudaStream_t stream, bool per_thread, bool peer)
 {
-    cudaError_t e = call_begin(name, kind == cudaMemcpyDeviceToDevice ? COST_COPY_ON_DEVICE : COST_COPY);
     enum copy_wait wait = COPY_GOES_ON;
     journal_number("bytes", bytes);
     struct stream *s = e ? NULL : call_stream(stream, per_thread);
@@ -239,8 +241,14 @@ static cudaError_t copy_async(const char *name, void *to, const void *from, size
     return call_end(e);
 }
 
-cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind, cudaStream_t stream) { return AT(copy_async("cudaMemcpyAsync", to, from, bytes, kind, stream, false, false)); }
-EXPORT cudaError_t cudaMemcpyAsync_ptsz(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind, cudaStream_t stream) { return AT(copy_async("cudaMemcpyAsync", to, from, bytes, kind, stream, true, false)); }
+static cudaError_t copy_in_stream(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind, cudaStream_t stream, bool per_thread)
+{
+    cudaError_t e = call_begin("cudaMemcpyAsync", kind == cudaMemcpyDeviceToDevice ? COST_COPY_ON_DEVICE : COST_COPY);
+    return copy_async(e, to, from, bytes, kind, stream, per_thread, false);
+}
+
+cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind, cudaStream_t stream) { return AT(copy_in_stream(to, from, bytes, kind, stream, false)); }
+EXPORT cudaError_t cudaMemcpyAsync_ptsz(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind, cudaStream_t stream) { return AT(copy_in_stream(to, from, bytes, kind, stream, true)); }
 
 static cudaError_t copy(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind, bool per_thread)
 {
@@ -268,12 +276,10 @@ static bool may_be_named(int device, const void *address)
 
 cudaError_t cudaMemcpyPeerAsync(void *to, int toDevice, const void *from, int fromDevice, size_t bytes, cudaStream_t stream)
 {
-    bool exist = device_exists(toDevice) && device_exists(fromDevice);
-    if (!exist || !may_be_named(toDevice, to) || !may_be_named(fromDevice, from)) {
-        cudaError_t e = CALL("cudaMemcpyPeerAsync", COST_COPY);
-        return call_end(e ? e : exist ? cudaErrorInvalidValue : cudaErrorInvalidDevice);
-    }
-    return AT(copy_async("cudaMemcpyPeerAsync", to, from, bytes, cudaMemcpyDefault, stream, false, true));
+    cudaError_t e = CALL("cudaMemcpyPeerAsync", COST_COPY);
+    if (!e && (!device_exists(toDevice) || !device_exists(fromDevice))) e = cudaErrorInvalidDevice;
+    if (!e && (!may_be_named(toDevice, to) || !may_be_named(fromDevice, from))) e = cudaErrorInvalidValue;
+    return copy_async(e, to, from, bytes, cudaMemcpyDefault, stream, false, true);
 }
 
 /* ---- pointers ---- */

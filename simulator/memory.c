@@ -48,6 +48,15 @@ struct place memory_find(const void *address)
     return place;
 }
 
+bool memory_is_ours(const void *address, size_t bytes)
+{
+    struct pool *pool;
+    const char *from = address, *to = from + bytes;
+    for (const struct pinned *p = pins; p; p = p->next)
+        if (p->base < to && from < p->base + p->bytes) return true;
+    return space_find(from, &pool) || space_find(to - 1, &pool);
+}
+
 uint32_t memory_block(const struct place *p)
 {
     return p->kind == PLACE_BLOCK ? p->chunk->id : p->kind == PLACE_PINNED ? p->pinned->id : 0;

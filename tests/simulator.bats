@@ -4,7 +4,7 @@
 load helpers
 
 setup_file() {
-    make -s BACKEND=simulator build/simulator/tests/simulator/{behaviour,per_thread,facts}
+    make -s BACKEND=simulator build/simulator/tests/simulator/{behaviour,per_thread,facts,host_rules}
 }
 
 setup() {
@@ -233,6 +233,15 @@ END
             "all, after the gate was opened: the blocking stream: cudaSuccess" \
             "the legacy stream: cudaSuccess"
     done
+}
+
+@test "several threads at once, forks in the midst of calls, sizes that no host has" {
+    local pace
+    for pace in measured instant late random:1; do
+        SIM_PACE=$pace program host_rules
+        [ "$status" = 0 ] && [ -z "$errors" ] || complain "host_rules, $pace: exit status $status" "$output" "$errors"
+    done
+    finish
 }
 
 @test "compiled for per-thread default streams, each thread's stream 0 is its own" {

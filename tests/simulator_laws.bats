@@ -5,8 +5,8 @@ load helpers
 
 setup_file() {
     make -s BACKEND=simulator build/simulator/tests/simulator/{inside_fit,inside_walk,inside_fuzz,behaviour,flat}
-    make -s BACKEND=simulator SANITIZE=address,undefined build/simulator-address-undefined/tests/simulator/{inside_walk,inside_fuzz,facts,behaviour}
-    make -s BACKEND=simulator SANITIZE=thread build/simulator-thread/tests/simulator/{inside_walk,inside_fuzz,behaviour}
+    make -s BACKEND=simulator SANITIZE=address,undefined build/simulator-address-undefined/tests/simulator/{inside_walk,inside_fuzz,facts,behaviour,host_rules}
+    make -s BACKEND=simulator SANITIZE=thread build/simulator-thread/tests/simulator/{inside_walk,inside_fuzz,behaviour,host_rules}
 }
 
 setup() { unset "${!SIM_@}"; }
@@ -101,6 +101,8 @@ in_build() {
         run in_build simulator-address-undefined behaviour "$one"
         [ "$status" = 0 ] || complain "behaviour $one:" "$output"
     done
+    run in_build simulator-address-undefined host_rules
+    [ "$status" = 0 ] || complain "host_rules:" "$output"
     finish
 }
 
@@ -111,6 +113,8 @@ in_build() {
         run in_build simulator-thread behaviour $one
         [ "$status" = 0 ] || complain "behaviour $one:" "$output"
     done
+    SIM_MEMORY=4G run in_build simulator-thread host_rules threads
+    [ "$status" = 0 ] || complain "host_rules threads:" "$output"
     run in_build simulator-thread inside_walk 300 8
     assert_success
     finish

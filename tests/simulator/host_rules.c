@@ -1,0 +1,157 @@
+/* The host's side: several threads at once, forks in the midst of their calls, sizes that no host has. One function for each rule. */
+#define _GNU_SOURCE
+#include "expect.h"
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "kernels.h"
+
+static int *gate;
+static cudaEvent_t event;
+static atomic_bool over;
+
+/* What a gigantic request costs on the host's clock must not be centuries. */
+static void sizes(void)
+{
+    static char pages[8 * 4096] __attribute__((aligned(4096)));
+    cudaEvent_t before, after;
+    void *p;
+    float ms;
+    OK(cudaEventCreate(&before));
+    OK(cudaEventCreate(&after));
+    OK(cudaEventRecord(before, 0));
+    for (size_t i = 0; i < 10; i++) IS(cudaErrorMemoryAllocation, cudaMallocHost(&p, SIZE_MAX - i * 4096));
+    OK(cudaEventRecord(after, 0));
+    OK(cudaDeviceSynchronize());
+    OK(cudaEventElapsedTime(&ms, before, after));
+    SAME(1, ms > 0 && ms < 60000);
+    IS(cudaErrorInvalidValue, cudaHostRegister(pages, SIZE_MAX, 0));
+    OK(cudaHostRegister(pages + 8192, 4096, 0));
+    IS(cudaErrorHostMemoryAlreadyRegistered, cudaHostRegister(pages, sizeof pages, 0));      /* documented: part of it is registered */
+    IS(cudaErrorHostMemoryAlreadyRegistered, cudaHostRegister(pages + 4096, 8192, 0));
+    OK(cudaHostRegister(pages, 8192, 0));
+    OK(cudaHostUnregister(pages));
+    OK(cudaHostUnregister(pages + 8192));
+}
+
+/* ---- two threads ---- */
+
+static void *destroys(void *unused)
+{
+    (void)unused;
+    usleep(20000);
+    OK(cudaEventDestroy(event));
+    __atomic_store_n(gate, 1, __ATOMIC_SEQ_CST);
+    return NULL;
+}
+
+/* An event is destroyed while another thread waits for it. */
+static void destroyed_while_awaited(void)
+{
+    pthread_t thread;
+    OK(cudaHostAlloc((void **)&gate, sizeof *gate, 0));
+    *gate = 0;
+    OK(cudaEventCreate(&event));
+    OK(launch_hold(gate, 0));
+    OK(cudaEventRecord(event, 0));
+    pthread_create(&thread, NULL, destroys, NULL);
+    OK(cudaEventSynchronize(event));
+    pthread_join(thread, NULL);
+    OK(cudaFreeHost(gate));
+}
+
+static void *allocates(void *unused)
+{
+    void *p;
+    (void)unused;
+    while (!over) {
+        struct cudaMemPoolProps props = { .allocType = cudaMemAllocationTypePinned, .location = { cudaMemLocationTypeDevice, 0 } };
+        cudaMemPool_t pool;
+        OK(cudaMemPoolCreate(&pool, &props));
+        OK(cudaMallocFromPoolAsync(&p, MiB, pool, 0));
+        OK(cudaFreeAsync(p, 0));
+        OK(cudaStreamSynchronize(0));
+        OK(cudaMemPoolDestroy(pool));
+    }
+    return NULL;
+}
+
+/* What each call looks at it looks at under the lock. */
+static void copies_beside(void)
+{
+    pthread_t thread;
+    void *a, *b;
+    OK(cudaMalloc(&a, MiB));
+    OK(cudaMalloc(&b, MiB));
+    over = 0;
+    pthread_create(&thread, NULL, allocates, NULL);
+    for (int i = 0; i < 300; i++) OK(cudaMemcpyPeerAsync(a, 0, b, 0, 64, 0));
+    over = 1;
+    pthread_join(thread, NULL);
+    OK(cudaFree(a));
+    OK(cudaFree(b));
+}
+
+/* ---- forks ---- */
+
+/* A child may be made while another thread is in the midst of a call. Its calls answer all the same. */
+static void forks(void)
+{
+    pthread_t thread;
+    over = 0;
+    pthread_create(&thread, NULL, allocates, NULL);
+    for (int i = 0; i < 50; i++) {
+        int status, count;
+        pid_t child = fork();
+        if (!child) {
+            alarm(10);
+            _exit(cudaGetDeviceCount(&count) != cudaErrorInitializationError);
+        }
+        waitpid(child, &status, 0);
+        SAME(0, status);
+        if (status) break;
+    }
+    over = 1;
+    pthread_join(thread, NULL);
+}
+
+/* What is on its way is the parent's to do: a child that makes calls does not do it again to memory that both share. */
+static void fork_with_work(void)
+{
+    char *pinned;
+    void *data;
+    int status;
+    OK(cudaMallocHost((void **)&pinned, MiB));
+    OK(cudaMalloc(&data, MiB));
+    OK(cudaHostAlloc((void **)&gate, sizeof *gate, 0));
+    *gate = 0;
+    OK(launch_hold(gate, 0));
+    OK(cudaMemsetAsync(data, 1, MiB, 0));
+    OK(cudaMemcpyAsync(pinned, data, 64, cudaMemcpyDeviceToHost, 0));
+    pid_t child = fork();
+    if (!child) {
+        *gate = 1;
+        for (int i = 0; i < 10000 && !pinned[0]; i++) cudaGetLastError();
+        _exit(pinned[0]);
+    }
+    waitpid(child, &status, 0);
+    SAME(0, status);
+    *gate = 1;
+    OK(cudaDeviceSynchronize());
+    SAME(1, pinned[0]);
+    OK(cudaFree(data));
+    OK(cudaFreeHost(pinned));
+    OK(cudaFreeHost(gate));
+}
+
+int main(int argc, char **argv)
+{
+    (void)argv;
+    sizes();
+    destroyed_while_awaited();
+    copies_beside();
+    if (argc < 2) forks();             /* the thread sanitizer allows no call in a child of several threads */
+    if (argc < 2) fork_with_work();
+    return wrong;
+}
