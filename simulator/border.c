@@ -32,9 +32,8 @@ static uint32_t count;
 static struct border *border_in(uint32_t shared) { return borders[shared >> 16]; }
 
 uint32_t border_name(struct border *b, int block, uint8_t side) { return b->index << 16 | (uint32_t)block << 2 | side; }
-struct border_block *border_block(uint32_t shared) { return &border_in(shared)->head->blocks[(shared & 0xffff) >> 2]; }
+static struct border_block *border_block(uint32_t shared) { return &border_in(shared)->head->blocks[(shared & 0xffff) >> 2]; }
 uint8_t border_side(uint32_t shared) { return shared & 3; }
-uint64_t border_exporter(uint32_t shared) { return border_in(shared)->head->pool.exporter; }
 
 /* ---- what each host knows ---- */
 

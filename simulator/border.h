@@ -52,9 +52,7 @@ struct border_pool border_of(const struct border *b);
 int border_export(struct border *b, size_t offset, size_t bytes);
 /* What a watch says of a block of the table; `side` as in border_deed. */
 uint32_t border_name(struct border *b, int block, uint8_t side);
-struct border_block *border_block(uint32_t shared);
 uint8_t border_side(uint32_t shared);
-uint64_t border_exporter(uint32_t shared);
 /* A copy of what the table says, which stands still. */
 struct border_block border_look(struct border *b, int block);
 struct border_block border_look_at(uint32_t shared);

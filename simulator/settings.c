@@ -72,6 +72,17 @@ static void read_pace(void)
     host_give_up("SIM_PACE is \"%s\"; expected measured, instant, late or random:SEED with a whole number as the seed, for example SIM_PACE=random:1.", text);
 }
 
+/* Calls that never answer with a failure of their own; and the second names of calls, which a program compiled for per-thread default streams calls: they
+ * fail by the first name. */
+static bool cannot_fail(const char *call)
+{
+    static const char *const names[] = {"cudaGetLastError", "cudaPeekAtLastError", "cudaGetErrorName", "cudaGetErrorString", "cudaCreateChannelDesc"};
+    const char *end = strrchr(call, '_');
+    bool found = end && (!strcmp(end, "_ptsz") || !strcmp(end, "_ptds"));
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) found |= !strcmp(call, names[i]);
+    return found;
+}
+
 static void read_fail(void)
 {
     const char *text = host_environment("SIM_FAIL");
@@ -85,6 +96,8 @@ static void read_fail(void)
     memcpy(settings.fail_call, text, length);
     if ((strncmp(text, "cuda", 4) && strncmp(text, "launch_", 7)) || !host_has_function(settings.fail_call))
         host_give_up("SIM_FAIL is \"%s\"; there is no call %s. Expected CALL:N, for example SIM_FAIL=cudaMallocAsync:2 makes the second cudaMallocAsync fail.", text, settings.fail_call);
+    if (cannot_fail(settings.fail_call))
+        host_give_up("SIM_FAIL is \"%s\"; %s never fails by this name. Expected CALL:N, for example SIM_FAIL=cudaMallocAsync:2 makes the second cudaMallocAsync fail.", text, settings.fail_call);
     settings.fail_at = (unsigned)at;
 }
 

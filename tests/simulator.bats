@@ -83,7 +83,7 @@ END
 @test "nonsense in a SIM_ variable: one sentence that names it, its value and a right one; no call is answered" {
     local setting
     for setting in SIM_DEVICES={abc,0,17,99,-1,' 2',2x,+2,1e1} SIM_MEMORY={-1,5Q,1,abc,G,99999999999999999999,16777216T,+5G,8GG} \
-        SIM_PACE={fast,random:,random:x,random:-1,Measured,random} SIM_FAIL={cudaMalloc,cudaMalloc:,cudaMalloc:0,cudaMalloc:x,cudaMalloc:-1,'cudaMalloc: 1',:1,malloc:1,cudaMallocAsnyc:1} \
+        SIM_PACE={fast,random:,random:x,random:-1,Measured,random} SIM_FAIL={cudaMalloc,cudaMalloc:,cudaMalloc:0,cudaMalloc:x,cudaMalloc:-1,'cudaMalloc: 1',:1,malloc:1,cudaMallocAsnyc:1,cudaMallocAsync_ptsz:1,cudaGetLastError:1} \
         SIM_CHECK={maybe,1,OFF} SIM_PEERS={yes,0} SIM_JOURNAL={/nonexistent/x,/tmp} SIM_DRIVER_VERSION={12,x} SIM_HANDLE_TYPES={99,fd}; do
         status=0
         env "$setting" "$at/behaviour" first >out 2>err || status=$?
