@@ -31,6 +31,19 @@ _Thread_local void *call_site;
 
 /* ---- beginning and end ---- */
 
+/* Why the program may not touch the address, if that is ours to know. */
+static void tell_touch(const struct place *p, const void *address, bool ours)
+{
+    if (!p->heap && ours)
+        host_say("the device was to touch %p for the program, where the host has no memory: was it freed?", address);
+    else if (p->heap && p->heap->shared)
+        host_say("the host touched %p, which is an address of a host or managed pool, or of cudaMallocManaged, where nothing is allocated.", address);
+    else if (p->kind == PLACE_BLOCK)
+        host_say("the host touched %p, which is memory of device %d (block %u, %zu bytes): copy it with cudaMemcpy, or let a kernel do the work.", address, p->heap->device, p->chunk->id, p->chunk->asked);
+    else if (p->heap)
+        host_say("the host touched %p, which is an address of device %d where nothing is allocated.", address, p->heap->device);
+}
+
 /* The program touched an address that it may not. This runs in a signal handler, in the midst of a load or store of the program, which holds no lock of ours
  * or of the allocator: what it needs may be called. */
 static bool judge(const void *address, void *site)
@@ -38,22 +51,11 @@ static bool judge(const void *address, void *site)
     bool ours = host_has_lock();       /* a call that writes an answer to where the program wants it */
     if (!ours) host_lock();
     bool go_on = guard_touched(address, ours ? NULL : site);
-    struct place pinned = memory_find(address);
-    go_on |= pinned.kind == PLACE_PINNED && !pinned.pinned->registered;      /* another thread was faster */
-    if (!ours) host_unlock();
-    if (go_on) return true;
     struct place p = memory_find(address);
-    if (!p.heap) {
-        if (ours) host_say("the device was to touch %p for the program, where the host has no memory: was it freed?", address);
-        return false;
-    }
-    if (p.heap->shared)
-        host_say("the host touched %p, which is an address of a host or managed pool, or of cudaMallocManaged, where nothing is allocated.", address);
-    else if (p.kind == PLACE_BLOCK)
-        host_say("the host touched %p, which is memory of device %d (block %u, %zu bytes): copy it with cudaMemcpy, or let a kernel do the work.", address, p.heap->device, p.chunk->id, p.chunk->asked);
-    else
-        host_say("the host touched %p, which is an address of device %d where nothing is allocated.", address, p.heap->device);
-    return false;
+    go_on |= p.kind == PLACE_PINNED && !p.pinned->registered;        /* another thread was faster */
+    if (!go_on) tell_touch(&p, address, ours);
+    if (!ours) host_unlock();
+    return go_on;
 }
 
 static void in_child(void) { forked = ready; }

@@ -1,5 +1,6 @@
 /* Two threads free the same block, and both wait for the work on it: the second frees what is no longer there.
  * Kind: double free */
+#define _GNU_SOURCE
 #include <pthread.h>
 #include <unistd.h>
 #include "kernels.h"

@@ -1,4 +1,5 @@
 /* A host function in a blocking stream comes after the legacy stream's work, also when that is over at the call: what the function says, the host knows. */
+#define _GNU_SOURCE
 #include <unistd.h>
 #include "kernels.h"
 #include "workbook.h"

@@ -1,4 +1,5 @@
 /* Two threads free a piece of pinned memory each, and wait for the same work meanwhile. */
+#define _GNU_SOURCE
 #include <pthread.h>
 #include <unistd.h>
 #include "kernels.h"
