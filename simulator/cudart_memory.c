@@ -156,7 +156,7 @@ cudaError_t cudaHostRegister(void *pointer, size_t bytes, unsigned int flags)
 {
     cudaError_t e = CALL("cudaHostRegister", COST_MALLOC_HOST);
     if (!e && (!pointer || !bytes || flags & ~15u)) e = cudaErrorInvalidValue;
-    if (!e && bytes > UINTPTR_MAX - (uintptr_t)pointer) e = cudaErrorInvalidValue;
+    if (!e && bytes > UINTPTR_MAX - (uintptr_t)pointer) e = cudaErrorInvalidValue;         /* chosen */
     if (!e && memory_is_ours(pointer, bytes)) e = cudaErrorHostMemoryAlreadyRegistered;      /* documented: part of it is enough */
     if (!e) {
         struct pinned *p = memory_pin(pointer, bytes, flags | cudaHostRegisterMapped);
