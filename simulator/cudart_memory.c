@@ -135,7 +135,7 @@ cudaError_t cudaFreeHost(void *pointer)
     cudaError_t e = CALL("cudaFreeHost", pointer ? COST_FREE_HOST : COST_SMALL);
     struct pinned *p = e || !pointer ? NULL : pinned_at(pointer, false);
     if (!e && pointer && !p) {
-        if (!host_has_memory(pointer)) checker_freed_nothing(pointer, NULL, REFUSED);
+        if (!host_has_memory(pointer, 1)) checker_freed_nothing(pointer, NULL, REFUSED);
         e = cudaErrorInvalidValue;
     }
     if (p) {
@@ -157,7 +157,10 @@ cudaError_t cudaHostRegister(void *pointer, size_t bytes, unsigned int flags)
     cudaError_t e = CALL("cudaHostRegister", COST_MALLOC_HOST);
     if (!e && (!pointer || !bytes || flags & ~15u)) e = cudaErrorInvalidValue;
     if (!e && bytes > UINTPTR_MAX - (uintptr_t)pointer) e = cudaErrorInvalidValue;         /* chosen */
-    if (!e && memory_is_ours(pointer, bytes)) e = cudaErrorHostMemoryAlreadyRegistered;      /* documented: part of it is enough */
+    /* measured: what is registered in part is refused, and so are pinned memory, a device's, and addresses where nothing is */
+    struct pinned *known = e ? NULL : memory_pinned_within(pointer, bytes);
+    if (known && known->registered) e = cudaErrorHostMemoryAlreadyRegistered;
+    if (!e && (known || memory_find(pointer).kind != PLACE_PAGEABLE || !host_has_memory(pointer, bytes))) e = cudaErrorInvalidValue;
     if (!e) {
         struct pinned *p = memory_pin(pointer, bytes, flags | cudaHostRegisterMapped);
         checker_allocated((struct watched){ &p->watch, p->id, p->base, bytes }, NULL, 0);
@@ -170,7 +173,7 @@ cudaError_t cudaHostUnregister(void *pointer)
 {
     cudaError_t e = CALL("cudaHostUnregister", COST_FREE_HOST);
     struct pinned *p = e ? NULL : pinned_at(pointer, true);
-    if (!e && !p) e = pinned_at(pointer, false) ? cudaErrorInvalidValue : cudaErrorHostMemoryNotRegistered;      /* measured, both */
+    if (!e && !p) e = memory_find(pointer).kind == PLACE_PINNED ? cudaErrorInvalidValue : cudaErrorHostMemoryNotRegistered;      /* measured, both */
     if (p) {
         uint32_t block = p->id;
         if (!is_still(wait_for_device(pointer), block)) return call_end(cudaErrorHostMemoryNotRegistered);

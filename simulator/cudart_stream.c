@@ -247,6 +247,7 @@ cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t start, cudaEvent_t end)
     if (!e && a) e = capture_event_error(a);
     if (!e && b) e = capture_event_error(b);
     if (!e && (!a || !b || !a->record || !b->record || (a->flags | b->flags) & cudaEventDisableTiming)) e = cudaErrorInvalidResourceHandle;
+    if (!e && a->device != b->device) e = cudaErrorInvalidResourceHandle;       /* measured */
     if (!e && (!a->record->done || !b->record->done)) e = cudaErrorNotReady;
     if (!e) {
         /* documented: until both are reached it answers cudaErrorNotReady, so success says as much as that of a query */

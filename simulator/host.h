@@ -51,8 +51,8 @@ void *host_sparse(size_t bytes);
  * there is none. */
 void *host_pages(size_t bytes, char **storage);
 void  host_free_pages(void *p, char *storage, size_t bytes);
-/* Is there memory at this address, of whatever kind? */
-bool  host_has_memory(const void *address);
+/* Is there memory in the whole range, of whatever kind? The range does not wrap. */
+bool  host_has_memory(const void *address, size_t bytes);
 
 /* One lock guards the whole simulation. It is held from the start of each call to its end. */
 void host_lock(void);

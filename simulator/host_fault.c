@@ -13,10 +13,14 @@
 static bool (*judge_address)(const void *address, void *site);
 static struct sigaction before_us[2];
 
-bool host_has_memory(const void *address)
+bool host_has_memory(const void *address, size_t bytes)
 {
-    unsigned char there;
-    return !mincore((void *)((uintptr_t)address & ~(uintptr_t)4095), 1, &there);
+    unsigned char there[1024];
+    const size_t most = sizeof there * 4096;
+    uintptr_t from = (uintptr_t)address & ~(uintptr_t)4095, to = (uintptr_t)address + bytes;
+    for (; from < to; from += most)
+        if (mincore((void *)from, to - from < most ? to - from : most, there)) return false;
+    return true;
 }
 
 static bool is_of_program(const void *code)

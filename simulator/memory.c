@@ -48,13 +48,12 @@ struct place memory_find(const void *address)
     return place;
 }
 
-bool memory_is_ours(const void *address, size_t bytes)
+struct pinned *memory_pinned_within(const void *address, size_t bytes)
 {
-    struct pool *pool;
     const char *from = address, *to = from + bytes;
-    for (const struct pinned *p = pins; p; p = p->next)
-        if (p->base < to && from < p->base + p->bytes) return true;
-    return space_find(from, &pool) || space_find(to - 1, &pool);
+    struct pinned *p = pins;
+    while (p && (p->base >= to || from >= p->base + p->bytes)) p = p->next;
+    return p;
 }
 
 uint32_t memory_block(const struct place *p)

@@ -32,8 +32,8 @@ struct place {
 };
 
 struct place memory_find(const void *address);
-/* Is part of [address, address + bytes) pinned already, or does it begin or end in the device's memory? */
-bool memory_is_ours(const void *address, size_t bytes);
+/* What is pinned in part of [address, address + bytes), or NULL. */
+struct pinned *memory_pinned_within(const void *address, size_t bytes);
 /* The journal's number of the block that a place is in; 0 for none. */
 uint32_t memory_block(const struct place *p);
 /* The place's block (it has one) as the checker names it; the offset in it, if asked for. */

@@ -26,14 +26,17 @@ static char *storage(const void *address)
     return p.kind == PLACE_PINNED ? p.pinned->storage + (p.pinned->bytes - p.room) : (char *)address;
 }
 
-/* The same for an effect that runs long after its check: the host's memory may have gone back meanwhile, by cudaFree of a pool's block. NULL: a fault. */
+/* The same for an effect that runs long after its check: the memory may have gone back meanwhile, with its pool or by cudaFree of a pool's block.
+ * NULL: a fault; measured: a copy to the host has a code of its own there. */
 static char *storage_now(struct op *op, const void *address)
 {
     struct pool *pool;
     struct heap *h = space_find(address, &pool);
-    if (!h || !h->shared || heap_is_mapped(h, (size_t)((const char *)address - h->base), op->bytes)) return storage(address);
-    host_say("illegal address: a %s (stream %d) touched %p, which has no physical memory: it was freed and has gone back.", op->name, op->stream->id, address);
-    device_fault(cudaErrorIllegalAddress);
+    if (!h || heap_is_mapped(h, (size_t)((const char *)address - h->base), op->bytes)) return storage(address);
+    bool down = address == op->from && !space_find(op->to, &pool);
+    host_say("%s: a %s (stream %d) touched %p, which has no physical memory: it was freed and has gone back. Every further call returns %s.",
+        down ? "launch failure" : "illegal address", op->name, op->stream->id, address, down ? "cudaErrorLaunchFailure" : "cudaErrorIllegalAddress");
+    device_fault(down ? cudaErrorLaunchFailure : cudaErrorIllegalAddress);
     return NULL;
 }
 
@@ -56,7 +59,7 @@ static bool is_allowed(const struct place *p, size_t bytes, int device, bool cop
 /* Was the place freed, or never allocated? Freed pinned memory is an address of the host where nothing is. */
 static bool is_nobodys(const struct place *p, const void *address)
 {
-    if (p->kind == PLACE_PAGEABLE) return !host_has_memory(address) && checker_was_freed(address);
+    if (p->kind == PLACE_PAGEABLE) return !host_has_memory(address, 1) && checker_was_freed(address);
     return p->kind == PLACE_UNUSED || (p->kind == PLACE_BLOCK && p->chunk->leaving);
 }
 

@@ -80,6 +80,7 @@ one_probe() { # one_probe NAME GPUS PROGRAM [ARGUMENT...]: a line of the table; 
     one_probe probe-dying 1 probe || missing=1
     for name in ipc pools graphs graph_nodes host threads owner; do one_probe "probe-${name//_/-}" 1 "probe_$name" || missing=1; done
     one_probe probe-ipc-peers 2 probe_ipc_peers || missing=1
+    one_probe probe-misuse 2 probe_misuse || missing=1
     one_probe ipc-near-misses 1 - || missing=1
     for name in $wanted; do
         [[ " $known " == *" $name "* ]] || { echo "tests/probes.sh does not know \"$name\". It asks for:$known" >&2; missing=1; }
