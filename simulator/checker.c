@@ -178,7 +178,8 @@ static void tell_free_too_early(struct watched b, const struct access *a, const 
     report_deed(a->write ? "written" : "read", &a->by);
     report_deed("freed", &by);
     report_missing_edge(&a->by, &by, s);
-    if (!s) report_note("for a block of a pool, cudaFree waits for nothing. cudaFreeAsync frees it in the order of a stream.");
+    if (!s && b.watch->allocated.lane == HOST_LANE) report_note("a call that frees waits for the GPU that the memory is of, and for no other GPU that uses it.");
+    else if (!s) report_note("for a block of a pool, cudaFree waits for nothing. cudaFreeAsync frees it in the order of a stream.");
     report_end(b.id);
 }
 
@@ -306,22 +307,13 @@ void checker_freed(struct watched b, struct stream *s, uint64_t number)
     drop_all(b.watch);
 }
 
-void checker_freed_after_waiting(struct watched b)
+void checker_unregistered(struct watched b)
 {
     if (!settings.check) return;
-    remember_freed(b, deed_of(NULL, 0));
-    guard_freed(b, deed_of(NULL, 0), NULL);
+    struct access end = { NULL, deed_of(NULL, 0), 0, SIZE_MAX, true };
+    accuse(b, &end, NULL, tell_free_too_early);
     drop_all(b.watch);
 }
-
-const struct deed *checker_unknown_use(const struct watch *w)
-{
-    for (const struct access *a = w->accesses; a; a = a->next)
-        if (!order_covers(host_knowledge(), a->by.lane, a->by.number)) return &a->by;
-    return NULL;
-}
-
-void checker_forgotten(struct watch *w) { drop_all(w); }
 
 void checker_freed_nothing(const void *address, const struct stream *s, const char *note)
 {

@@ -42,14 +42,10 @@ void checker_copied(struct watched b, const struct stream *s, uint64_t number, s
 void checker_used_nothing(const void *address, size_t bytes, struct stream *s, uint64_t number, bool write, struct watched below, bool of_graph);
 /* Was a block at this address freed, not long ago? */
 bool checker_was_freed(const void *address);
-/* The block is freed in the order of `s`; NULL: by cudaFree, which for a pool's block waits for nothing. */
+/* The block is freed in the order of `s`; NULL: by the host, at once. */
 void checker_freed(struct watched b, struct stream *s, uint64_t number);
-/* The same for memory whose freeing call waits for the device. */
-void checker_freed_after_waiting(struct watched b);
-/* A use of the memory that the host does not know to be over, or NULL. */
-const struct deed *checker_unknown_use(const struct watch *w);
-/* The memory is no longer the device's business; it lives on. */
-void checker_forgotten(struct watch *w);
+/* Registered memory is no longer the device's business; it lives on. */
+void checker_unregistered(struct watched b);
 /* A pointer that cannot be freed: the reason is said when it was freed before. `s` NULL: by cudaFree; `note`: what a device makes of that. */
 #define REFUSED "the call answers cudaErrorInvalidValue. Had the address been given out again, the new owner would have lost its block."
 void checker_freed_nothing(const void *address, const struct stream *s, const char *note);

@@ -193,7 +193,7 @@ cudaError_t cudaIpcCloseMemHandle(void *pointer)
     cudaError_t e = CALL("cudaIpcCloseMemHandle", COST_FREE);
     struct place p = e ? (struct place){ .kind = PLACE_PAGEABLE } : memory_find(pointer);
     journal_number("block", memory_block(&p));
-    if (!e && memory_is_opened(&p)) timeline_finish_device(-1, false, call_name());       /* chosen: as cudaFree does */
+    if (!e && memory_is_opened(&p)) timeline_finish_device(-1, false, call_name());       /* chosen: for all devices, since any may use it */
     if (!e) e = memory_share_close(pointer);
     return call_end(e);
 }

@@ -13,21 +13,13 @@
 #include "timeline.h"
 #include "submit.h"
 
-/* The call waits until its device is idle; the pools do not count that as a synchronise (measured: cudaFree, cudaFreeHost). It also waits for the
- * streams of other devices that use the memory (chosen: not measured, and not documented either). Returns what the pointer means then: meanwhile another
- * thread may have freed it. */
-static struct place wait_for_device(const void *pointer)
+/* measured (two H200s): what frees memory waits until the memory's device is idle, whichever is current: pinned memory is of the one that was current when
+ * it was made. For the work of other devices it does not wait, also when that uses the memory. The pools do not count it as a synchronise. Returns what
+ * the pointer means then: meanwhile another thread may have freed it. */
+static struct place wait_for_device(struct place p, const void *pointer)
 {
-    timeline_finish_device(device_current(), false, call_name());
-    for (;;) {
-        struct place p = memory_find(pointer);
-        if (p.kind != PLACE_BLOCK && p.kind != PLACE_PINNED) return p;
-        struct watched b = memory_watched(&p, NULL);
-        const struct deed *use = checker_unknown_use(b.watch);           /* without the checker: */
-        struct stream *s = use ? stream_of_lane(use->lane) : stream_using(b.address, b.address + b.bytes);
-        if (!s) return p;
-        timeline_finish(s, false, call_name());
-    }
+    timeline_finish_device(p.kind == PLACE_PINNED ? p.pinned->device : memory_device(&p), false, call_name());
+    return memory_find(pointer);
 }
 
 static bool is_still(struct place p, uint32_t block) { return memory_block(&p) == block; }
@@ -78,12 +70,12 @@ cudaError_t cudaFree(void *pointer)
         if (!p.pool->imported) journal_number("used", p.pool->used);
     } else {
         uint32_t block = memory_block(&p);
-        p = wait_for_device(pointer);
+        p = wait_for_device(p, pointer);
         if (!is_still(p, block) || p.chunk->leaving) {
             checker_freed_nothing(pointer, NULL, REFUSED);
             return call_end(cudaErrorInvalidValue);
         }
-        checker_freed_after_waiting(memory_watched(&p, NULL));
+        checker_freed(memory_watched(&p, NULL), NULL, 0);
         memory_free(&p);
     }
     return call_end(e);
@@ -142,11 +134,11 @@ cudaError_t cudaFreeHost(void *pointer)
         uint32_t block = p->id;
         journal_number("block", block);
         clock_charge((time_ns)((double)p->bytes / (double)MiB * 86e3));
-        if (!is_still(wait_for_device(pointer), block)) {
+        if (!is_still(wait_for_device(memory_find(pointer), pointer), block)) {
             checker_freed_nothing(pointer, NULL, REFUSED);
             return call_end(cudaErrorInvalidValue);
         }
-        checker_freed_after_waiting((struct watched){ &p->watch, p->id, p->base, p->bytes });
+        checker_freed((struct watched){ &p->watch, p->id, p->base, p->bytes }, NULL, 0);
         memory_unpin(p);
     }
     return call_end(e);
@@ -156,7 +148,7 @@ cudaError_t cudaHostRegister(void *pointer, size_t bytes, unsigned int flags)
 {
     cudaError_t e = CALL("cudaHostRegister", COST_MALLOC_HOST);
     if (!e && (!pointer || !bytes || flags & ~15u)) e = cudaErrorInvalidValue;
-    if (!e && bytes > UINTPTR_MAX - (uintptr_t)pointer) e = cudaErrorInvalidValue;         /* chosen */
+    if (!e && bytes > UINTPTR_MAX - (uintptr_t)pointer) e = cudaErrorInvalidValue;         /* measured */
     /* measured: what is registered in part is refused, and so are pinned memory, a device's, and addresses where nothing is */
     struct pinned *known = e ? NULL : memory_pinned_within(pointer, bytes);
     if (known && known->registered) e = cudaErrorHostMemoryAlreadyRegistered;
@@ -176,8 +168,8 @@ cudaError_t cudaHostUnregister(void *pointer)
     if (!e && !p) e = memory_find(pointer).kind == PLACE_PINNED ? cudaErrorInvalidValue : cudaErrorHostMemoryNotRegistered;      /* measured, both */
     if (p) {
         uint32_t block = p->id;
-        if (!is_still(wait_for_device(pointer), block)) return call_end(cudaErrorHostMemoryNotRegistered);
-        checker_forgotten(&p->watch);
+        if (!is_still(wait_for_device(memory_find(pointer), pointer), block)) return call_end(cudaErrorHostMemoryNotRegistered);
+        checker_unregistered((struct watched){ &p->watch, p->id, p->base, p->bytes });
         memory_unpin(p);
     }
     return call_end(e);

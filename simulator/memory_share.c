@@ -176,7 +176,7 @@ cudaError_t memory_share_close(const void *pointer)
     while ((*at)->chunk != p.chunk) at = &(*at)->next;
     struct opening *i = *at;
     if (--i->times) return cudaSuccess;
-    checker_freed_after_waiting(memory_watched(&p, NULL));
+    checker_freed(memory_watched(&p, NULL), NULL, 0);
     struct opened *o = i->of;
     *at = i->next;
     host_free(i);

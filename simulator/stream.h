@@ -84,6 +84,7 @@ struct op {
     size_t           bytes;
     int              value;
     uint32_t         block;            /* the journal's number of the allocation, 0 for none */
+    struct { bool pinned, reached; } was[2];   /* a copy's source, and what a copy or memset writes, when it was queued: pinned, a pool's that the device has access to */
 };
 
 /* A new stream of this device, in the place of a destroyed one whose work is over and known to be, if there is one. */

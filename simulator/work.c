@@ -26,17 +26,21 @@ static char *storage(const void *address)
     return p.kind == PLACE_PINNED ? p.pinned->storage + (p.pinned->bytes - p.room) : (char *)address;
 }
 
-/* The same for an effect that runs long after its check: the memory may have gone back meanwhile, with its pool or by cudaFree of a pool's block.
- * NULL: a fault; measured: a copy to the host has a code of its own there. */
+/* The same for an effect that runs long after its check: meanwhile the memory may have gone back, or access to it may have been taken away. NULL: a
+ * fault. measured: a copy has a code of its own, and so has a memset of the host's memory. */
 static char *storage_now(struct op *op, const void *address)
 {
-    struct pool *pool;
-    struct heap *h = space_find(address, &pool);
-    if (!h || heap_is_mapped(h, (size_t)((const char *)address - h->base), op->bytes)) return storage(address);
-    bool down = address == op->from && !space_find(op->to, &pool);
-    host_say("%s: a %s (stream %d) touched %p, which has no physical memory: it was freed and has gone back. Every further call returns %s.",
-        down ? "launch failure" : "illegal address", op->name, op->stream->id, address, down ? "cudaErrorLaunchFailure" : "cudaErrorIllegalAddress");
-    device_fault(down ? cudaErrorLaunchFailure : cudaErrorIllegalAddress);
+    struct place p = memory_find(address);
+    const char *why = NULL;
+    bool write = address == op->to, copy = op->from;
+    if (op->was[write].pinned && p.kind != PLACE_PINNED) why = "is pinned memory no more";
+    else if (p.heap && !heap_is_mapped(p.heap, p.offset, op->bytes)) why = "has no physical memory: it was freed and has gone back";
+    else if (op->was[write].reached && p.pool && !memory_reachable(&p, op->stream->device)) why = "is memory of a device that this one has no access to any more";
+    if (!why) return storage(address);
+    bool launch = (copy && !(p.heap && p.heap->shared)) || op->was[write].pinned;
+    host_say("%s: a %s (stream %d) touched %p, which %s. Every further call returns %s.", launch ? "launch failure" : "illegal address", op->name, op->stream->id,
+        address, why, launch ? "cudaErrorLaunchFailure" : "cudaErrorIllegalAddress");
+    device_fault(launch ? cudaErrorLaunchFailure : cudaErrorIllegalAddress);
     return NULL;
 }
 
@@ -74,9 +78,11 @@ static void used(struct place *p, const void *address, size_t bytes, const struc
 }
 
 /* The same for a copy or a memset, which the host must wait for before it touches its side. */
-static void used_and_guarded(struct place *p, const void *address, size_t bytes, const struct op *op, bool write)
+static void used_and_guarded(struct place *p, const void *address, size_t bytes, struct op *op, bool write)
 {
     size_t at;
+    op->was[write].pinned = p->kind == PLACE_PINNED;
+    op->was[write].reached = p->pool && memory_reachable(p, op->stream->device);
     used(p, address, bytes, op, write);
     if (p->kind != PLACE_PINNED || p->pinned->registered) return;
     struct watched b = memory_watched(p, &at);

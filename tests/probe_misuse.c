@@ -1,7 +1,8 @@
-/* Asks a real device with two GPUs about calls that a program should not make: memory that is not there, streams and events of the GPU that is not current,
- * callbacks in a capture, the same memory freed by two threads (probe_cases.h says how). */
+/* Asks a real device with two GPUs about calls that a program should not make: memory that is not there or goes too early, access that is taken away,
+ * streams and events of the GPU that is not current, callbacks in a capture, the same memory freed by two threads (probe_cases.h says how). */
 #define _GNU_SOURCE
 #include "probe_cases.h"
+#include "probe_wait.h"
 
 #include <sys/mman.h>
 
@@ -254,6 +255,68 @@ static void kernel_of_other_gpu(void)
     printf("  value %d\n", back_value);
 }
 
+/* Access is taken from the other GPU while its work is pending. kind 0: a kernel, 1: a memset, 2: a copy. */
+static void revoked(int kind)
+{
+    struct cudaMemAccessDesc other = { { cudaMemLocationTypeDevice, 1 }, cudaMemAccessFlagsProtReadWrite };
+    struct cudaMemPoolProps props = props_of(cudaMemAllocationTypePinned, cudaMemLocationTypeDevice, 0);
+    cudaMemPool_t pool;
+    cudaStream_t far;
+    int *d, *d1;
+    cudaMemPoolCreate(&pool, &props);
+    ASK(cudaMemPoolSetAccess(pool, &other, 1));
+    cudaMallocFromPoolAsync((void **)&d, MiB, pool, s);
+    cudaStreamSynchronize(s);
+    cudaSetDevice(1);
+    cudaStreamCreateWithFlags(&far, cudaStreamNonBlocking);
+    cudaMalloc((void **)&d1, MiB);
+    launch_fill(d1, 1, 16, far);
+    cudaDeviceSynchronize();
+    *gate = 0;
+    __sync_synchronize();
+    launch_hold(gate, far);
+    if (kind == 0) ASK(launch_fill(d, 1, 16, far));
+    if (kind == 1) ASK(cudaMemsetAsync(d, 1, MiB, far));
+    if (kind == 2) ASK(cudaMemcpyAsync(d1, d, MiB, cudaMemcpyDeviceToDevice, far));
+    other.flags = cudaMemAccessFlagsProtNone;
+    watch_call(gate);
+    cudaError_t e = cudaMemPoolSetAccess(pool, &other, 1);
+    int waited = call_waited();
+    call_over();
+    printf("  to revoke it: %s, %s\n", waited ? "waits" : "does not wait", cudaGetErrorName(e));
+    ASK(cudaStreamSynchronize(far));
+}
+
+static void revoked_kernel(void) { revoked(0); }
+static void revoked_memset(void) { revoked(1); }
+static void revoked_copy(void) { revoked(2); }
+
+/* For which GPU's work does a call wait that frees? Memory of GPU `of`, work on GPU `on` that uses it or not, and GPU `current`. */
+static void freed_for(int of, int on, int current, int used)
+{
+    cudaStream_t stream;
+    int *d, *h, *r = (int *)pages(MiB);
+    cudaSetDevice(on);
+    cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
+    cudaDeviceEnablePeerAccess(!on, 0);
+    launch_hold(gate, stream);
+    cudaDeviceSynchronize();
+    cudaGetLastError();
+    printf("memory of GPU %d, %s pending on GPU %d, GPU %d current\n", of, used ? "work on it" : "other work", on, current);
+    cudaSetDevice(of);
+    cudaMalloc((void **)&d, MiB);
+    cudaMallocHost((void **)&h, MiB);
+    cudaHostRegister(r, MiB, 0);
+    cudaSetDevice(current);
+    WAITS_LINE(gate, { launch_hold(gate, stream); if (used) cudaMemsetAsync(d, 0, 64, stream); }, cudaFree(d), "cudaFree");
+    WAITS_LINE(gate, { launch_hold(gate, stream); if (used) cudaMemsetAsync(h, 0, 64, stream); }, cudaFreeHost(h), "cudaFreeHost");
+    WAITS_LINE(gate, { launch_hold(gate, stream); if (used) cudaMemsetAsync(r, 0, 64, stream); }, cudaHostUnregister(r), "cudaHostUnregister");
+    ASK(cudaStreamSynchronize(stream));
+}
+
+#define FREES(of, on, current, used) static void frees_##of##on##current##used(void) { freed_for(of, on, current, used); }
+FREES(0, 0, 1, 1) FREES(0, 1, 0, 1) FREES(0, 1, 1, 1) FREES(0, 0, 1, 0) FREES(0, 1, 0, 0) FREES(0, 1, 1, 0) FREES(0, 0, 0, 0)
+
 static const struct probe_case cases[] = {
     { "callback_relaxed", callback_relaxed }, { "callback_global", callback_global }, { "callback_beside", callback_beside },
     { "registered", registered },
@@ -264,6 +327,10 @@ static const struct probe_case cases[] = {
     { "free_twice", free_twice }, { "free_host_twice", free_host_twice },
     { "queued_stream", queued_stream }, { "queued_event", queued_event }, { "queued_device", queued_device },
     { "other_gpu", other_gpu }, { "kernel_of_other_gpu", kernel_of_other_gpu },
+    { "revoked_kernel", revoked_kernel }, { "revoked_memset", revoked_memset }, { "revoked_copy", revoked_copy },
+    { "frees_used_of_0_on_0_current_1", frees_0011 }, { "frees_used_of_0_on_1_current_0", frees_0101 }, { "frees_used_of_0_on_1_current_1", frees_0111 },
+    { "frees_unused_of_0_on_0_current_1", frees_0010 }, { "frees_unused_of_0_on_1_current_0", frees_0100 }, { "frees_unused_of_0_on_1_current_1", frees_0110 },
+    { "frees_unused_of_0_on_0_current_0", frees_0000 },
 };
 
 int main(int argc, char **argv) { return run_cases(argc, argv, cases, sizeof cases / sizeof *cases); }

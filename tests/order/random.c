@@ -357,6 +357,10 @@ static int run(const struct program *p, int *stopped)
         if (told) return OTHER_KIND;
         advance(&p->ops[i], yes);
     }
+    for (int d = 0; d < 2; d++) {      /* cudaFreeHost waits for one device only */
+        CHECK(cudaSetDevice(d));
+        CHECK(cudaDeviceSynchronize());
+    }
     for (int b = 0; b < PINNED; b++) CHECK(cudaFreeHost(blocks[b]));
     return SILENT;
 }
