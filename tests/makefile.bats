@@ -148,6 +148,7 @@ no_gpu() { as_typed PATH="$BATS_TEST_TMPDIR/bin:$PATH" "$@"; }
     assert_failure
     assert_line "        why"
     assert_line "  skip  three: no GPU"
+    assert_equal "$(printf '%s\n' "${lines[@]: -4}")" $'What failed, once more:\n  MISS  two\n        why\n1 passed, 1 failed, 1 skipped'
     assert_equal "${lines[-1]}" "1 passed, 1 failed, 1 skipped"
     report '1..0'
     assert_failure

@@ -1,5 +1,6 @@
 # Reads what bats --tap prints and says it to a person. With lesson=NN_name it speaks to the student who checks that lesson:
-# the places in the test files are left out. The last line is "N passed, N failed"; the exit status is 0 only when tests ran and none failed.
+# the places in the test files are left out. Without it, what failed is said once more at the end, where the end of a log shows it.
+# The last line is "N passed, N failed"; the exit status is 0 only when tests ran and none failed.
 
 /^1\.\.[0-9]+$/ { plan = substr($0, 4) + 0; next }
 
@@ -39,11 +40,16 @@ held {
     shown[key] = 1
 }
 
-/^# / { print "        " substr($0, 3); next }
-/^#$/ { print ""; next }
-{ print }
+/^# / { put("        " substr($0, 3)); next }
+/^#$/ { put(""); next }
+{ put($0) }
 
-function say(word, text) { printf "  %-4s  %s\n", word, text; fflush() }
+function say(word, text) { missed = word == "MISS"; put(sprintf("  %-4s  %s", word, text)); fflush() }
+
+function put(line) {
+    print line
+    if (missed) misses = misses line "\n"
+}
 
 END {
     ran = passed + failed + skipped
@@ -53,6 +59,7 @@ END {
         printf "%d of %d tests ran.\n", ran, plan
         failed += ran < plan ? plan - ran : 1
     }
+    if (lesson == "" && misses != "") printf "\nWhat failed, once more:\n%s", misses
     print ""
     print (passed + 0) " passed, " (failed + 0) " failed" (skipped ? ", " skipped " skipped" : "")
     exit failed > 0
