@@ -8,10 +8,13 @@ cd "$(dirname "$0")/.." || exit 1
 unset MAKEFLAGS MAKELEVEL MFLAGS LESSON
 mapfile -t lessons < <(make -s list)
 declare -A passes=()
-waiting=
 
+# Ends what it waits with, and waits for its end: nothing of it is left. A signal may come before a variable could name that child; jobs knows it.
 stop() {
-    [ -z "$waiting" ] || kill "$waiting" 2>/dev/null
+    trap '' INT TERM HUP
+    # shellcheck disable=SC2046  # one word for each process
+    kill $(jobs -p) 2>/dev/null
+    wait
     printf '\nStopped. make watch goes on where you are.\n'
     exit 0
 }
@@ -21,7 +24,7 @@ trap stop INT TERM HUP
 state() { stat -c '%n %s %.Y %i' lessons/*.c lessons/*.h 2>/dev/null; }
 
 # A child in the background and wait: so that a signal is answered at once.
-pause() { "$@" >/dev/null 2>&1 & waiting=$!; wait "$waiting"; waiting=; }
+pause() { "$@" >/dev/null 2>&1 & wait; }
 wait_for_change() {
     while [ "$(state)" = "$1" ]; do
         [ -d "$PWD/lessons" ] || { echo "lessons/ is gone: nothing is left to watch." >&2; exit 1; }
