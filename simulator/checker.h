@@ -46,6 +46,12 @@ bool checker_was_freed(const void *address);
 void checker_freed(struct watched b, struct stream *s, uint64_t number);
 /* Registered memory is no longer the device's business; it lives on. */
 void checker_unregistered(struct watched b);
+/* Work `number` of stream `s`, told by checker_used, needs the access to the block's pool that the stream's device was given; `list` is that pool's. */
+void checker_reached(struct reach **list, struct watched b, const struct stream *s, uint64_t number);
+/* The host takes the access away that `device` was given. */
+void checker_access_taken(const struct reach *list, int device);
+/* The pool has ended. */
+void checker_reach_ended(struct reach **list);
 /* A pointer that cannot be freed: the reason is said when it was freed before. `s` NULL: by cudaFree; `note`: what a device makes of that. */
 #define REFUSED "the call answers cudaErrorInvalidValue. Had the address been given out again, the new owner would have lost its block."
 void checker_freed_nothing(const void *address, const struct stream *s, const char *note);

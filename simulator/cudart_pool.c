@@ -378,6 +378,7 @@ cudaError_t cudaMemPoolSetAccess(cudaMemPool_t pool, const struct cudaMemAccessD
     for (size_t i = 0; !e && i < count; i++) {
         if (is_host(&list[i].location)) continue;
         uint32_t bit = 1u << list[i].location.id;
+        if (list[i].flags == cudaMemAccessFlagsProtNone && !pool_is_managed(p) && p->access & bit) checker_access_taken(p->reaches, list[i].location.id);
         p->told = list[i].flags == cudaMemAccessFlagsProtReadWrite ? p->told | bit : p->told & ~bit;
         if (!pool_is_managed(p)) p->access = p->told;
         journal_signed("device", list[i].location.id);

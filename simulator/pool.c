@@ -297,6 +297,7 @@ static void close_if_over(struct pool *p)
             at = &(*at)->next;
         }
     }
+    checker_reach_ended(&p->reaches);
     host_free(p);
 }
 

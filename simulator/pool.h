@@ -27,6 +27,7 @@ struct pool {
     size_t              used, used_high, reserved_high;
     uint32_t            access;        /* bit d: device d may touch its blocks */
     uint32_t            told;          /* the same as cudaMemPoolGetAccess tells it (measured: of managed memory only what was set, although all may) */
+    struct reach       *reaches;       /* what needs access that a device was given (checker.h) */
     struct heap         heap;
     struct border      *border;        /* a pool whose handle types let other processes have it, or another's; else NULL */
     bool                imported;      /* another process's: nothing is allocated here, and nothing counted */

@@ -30,6 +30,14 @@ struct watch {
     uint32_t       shared;             /* the block's name at the border to other processes (border.h); 0: it has none */
 };
 
+/* The last work of a stream that needed access given to its device (cudaMemPoolSetAccess), and the block that it was for. */
+struct reach {
+    struct reach *next;
+    struct deed   by, allocated;
+    uint32_t      id;
+    size_t        bytes;
+};
+
 /* A block, as the checker names it in a report. */
 struct watched {
     struct watch *watch;

@@ -75,6 +75,7 @@ static void used(struct place *p, const void *address, size_t bytes, const struc
     if (is_nobodys(p, address) || p->kind == PLACE_PAGEABLE) return;
     struct watched b = memory_watched(p, &at);
     checker_used(b, op->stream, op->number, at, bytes > SIZE_MAX - at ? SIZE_MAX : at + bytes, write);
+    if (p->pool && p->pool->device != op->stream->device && memory_reachable(p, op->stream->device)) checker_reached(&p->pool->reaches, b, op->stream, op->number);
 }
 
 /* The same for a copy or a memset, which the host must wait for before it touches its side. */
