@@ -53,13 +53,19 @@ static void allow(const char *from, const char *to)
     }
 }
 
+/* Closes what is to be closed of [from, to). */
+static void close_for(const char *from, const char *to)
+{
+    for (int strict = 0; strict < 2; strict++)               /* what allows nothing comes last */
+        for (size_t i = 0; i < count; i++)
+            if (closed[i].from < to && from < closed[i].to && (closed[i].why != READ) == strict) show(&closed[i]);
+}
+
 /* Opens [from, to), but for what is closed for another reason too. */
 static void open_pages(const char *from, const char *to)
 {
     allow(from, to);
-    for (int strict = 0; strict < 2; strict++)               /* what allows nothing comes last */
-        for (size_t i = 0; i < count; i++)
-            if (closed[i].from < to && from < closed[i].to && (closed[i].why != READ) == strict) show(&closed[i]);
+    close_for(from, to);
 }
 
 static void forget(size_t i) { closed[i] = closed[--count]; }
@@ -78,16 +84,40 @@ static void lift(void)
     }
 }
 
+/* May what closed the pages not begin before the host does something? */
+static bool waits_for_host(const struct closed *c)
+{
+    struct stream *s = c->why == WRITTEN || c->why == READ ? stream_of_lane(c->by.lane) : NULL;
+    return s && stream_waits_for_host(s, c->by.number);
+}
+
+/* What closes the same pages for earlier work of the same stream, or NULL. */
+static struct closed *same_before(const struct closed *new)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct closed *c = &closed[i];
+        if (c->from == new->from && c->to == new->to && c->why == new->why && c->by.lane == new->by.lane && !c->paused) return c;
+    }
+    return NULL;
+}
+
 /* Closes the pages of [first, last) for the deed `by`, if the host does not know it to be over. */
 static void close_pages(struct watched b, struct deed by, const char *first, const char *last, enum reason why)
 {
     static bool listens;
-    if (first >= last || count == MOST) return;
+    if (first >= last) return;
     if (why != FREED && (by.lane == HOST_LANE || order_covers(host_knowledge(), by.lane, by.number))) return;
     if (!listens) stream_on_host_learned(lift);
     listens = true;
-    closed[count++] = (struct closed){ .from = first, .to = last, .why = why, .by = by, .allocated = b.watch->allocated, .block = b };
-    open_pages(first, last);           /* which closes them */
+    struct closed new = { .from = first, .to = last, .why = why, .by = by, .allocated = b.watch->allocated, .block = b };
+    struct closed *same = waits_for_host(&new) ? NULL : same_before(&new);
+    if (same) {
+        *same = new;                   /* who has waited for the stream's later work has waited for its earlier work too */
+        return;
+    }
+    if (count == MOST) return;
+    closed[count++] = new;
+    close_for(first, last);
 }
 
 /* The same for the whole pages of bytes [from, to) of a block that may have neighbours in its first and last page. */
@@ -169,13 +199,6 @@ static void tell(const struct closed *c, const void *address, void *site)
     else report_missing_edge(&c->by, &by, NULL);
     report_note("it was byte %zu of the block. Of several such touches the first is told.", (size_t)((const char *)address - c->block.address));
     report_end(c->block.id);
-}
-
-/* May what closed the pages not begin before the host does something? */
-static bool waits_for_host(const struct closed *c)
-{
-    struct stream *s = c->why == WRITTEN || c->why == READ ? stream_of_lane(c->by.lane) : NULL;
-    return s && stream_waits_for_host(s, c->by.number);
 }
 
 bool guard_touched(const void *address, void *site)

@@ -134,6 +134,9 @@ struct stream *stream_of_lane(uint32_t lane) { return by_lane[lane]; }
 /* ---- the queue ---- */
 
 static struct op *free_ops;
+static uint64_t host_bound;            /* queued work that the host can hold up: most programs have none */
+
+static bool is_host_bound(enum op_kind kind) { return kind == OP_HOST || kind == OP_HOLD; }
 
 static struct op *append(struct stream *s, enum op_kind kind, time_ns duration)
 {
@@ -142,6 +145,7 @@ static struct op *append(struct stream *s, enum op_kind kind, time_ns duration)
     else op = host_allocate(sizeof *op);
     *op = (struct op){ .stream = s, .kind = kind, .number = ++s->last, .turn = ++turns, .issued = clock_now(),
                        .start = TIME_UNKNOWN, .finish = TIME_UNKNOWN, .duration = duration };
+    host_bound += is_host_bound(kind);
     if (s->tail) s->tail->next = op;
     else {
         s->head = op;
@@ -154,6 +158,7 @@ static struct op *append(struct stream *s, enum op_kind kind, time_ns duration)
 void stream_drop_head(struct stream *s)
 {
     struct op *op = s->head;
+    host_bound -= is_host_bound(op->kind);
     s->done = op->number;
     s->free_at = op->finish;
     s->head = op->next;
@@ -333,7 +338,7 @@ const struct order *host_knowledge(void) { return &host_known; }
 
 bool stream_waits_for_host(const struct stream *s, uint64_t number)
 {
-    for (const struct stream *t = streams; t; t = t->next)
+    for (const struct stream *t = host_bound ? streams : NULL; t; t = t->next)
         for (const struct op *op = t->head; op; op = op->next) {
             bool waits = (op->kind == OP_HOST && !op->returned) || (op->kind == OP_HOLD && !__atomic_load_n(op->gate, __ATOMIC_SEQ_CST));
             if (waits && (t == s ? op->number < number : order_covers(&s->known.dependencies, t->lane, op->number))) return true;
@@ -343,7 +348,7 @@ bool stream_waits_for_host(const struct stream *s, uint64_t number)
 
 bool stream_is_behind_function(const struct stream *s)
 {
-    for (const struct stream *t = streams; t; t = t->next)
+    for (const struct stream *t = host_bound ? streams : NULL; t; t = t->next)
         for (const struct op *op = t->head; op; op = op->next)
             if (op->kind == OP_HOST && !op->returned && (t == s || order_covers(&s->known.everything, t->lane, op->number))) return true;
     return false;

@@ -11,12 +11,12 @@ int main(void)
     struct cudaMemAccessDesc access = {.location = {.type = cudaMemLocationTypeDevice, .id = 1}, .flags = cudaMemAccessFlagsProtReadWrite};
     CHECK(cudaMemPoolSetAccess(pool, &access, 1));
     CHECK(cudaStreamCreate(&near));
-    CHECK(cudaMallocFromPoolAsync((void **)&data, 64 * MiB, pool, near));
+    CHECK(cudaMallocFromPoolAsync((void **)&data, 16 * MiB, pool, near));
     CHECK(cudaStreamSynchronize(near));
     CHECK(cudaSetDevice(1));
     CHECK(cudaStreamCreate(&far));
     for (int i = 0; i < 100; i++)
-        CHECK(launch_add(data, 1, 16 * MiB, far));
+        CHECK(launch_add(data, 1, 4 * MiB, far));
     CHECK(cudaStreamSynchronize(far));
     access.flags = cudaMemAccessFlagsProtNone;
     CHECK(cudaMemPoolSetAccess(pool, &access, 1));
