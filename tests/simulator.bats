@@ -4,7 +4,7 @@
 load helpers
 
 setup_file() {
-    make -s BACKEND=simulator build/simulator/tests/simulator/{behaviour,per_thread,facts,host_rules}
+    make -s BACKEND=simulator build/simulator/tests/simulator/{behaviour,per_thread,facts,host_rules,traced}
 }
 
 setup() {
@@ -178,6 +178,12 @@ END
     [ "$(grep -c '^hazard: host access not ordered' <<<"$errors")" = 1 ] || miss "The touch is not told once:" "$errors"
     SIM_PACE=late program behaviour computing
     printed "computed 60 ms, cudaErrorNotReady" "cudaStreamSynchronize(s): cudaSuccess"
+}
+
+@test "a program under strace, which stops it at each system call, comes to its end" {
+    SIM_PACE=late program traced "$at/behaviour" kept
+    [ "$status" != 77 ] || skip "$output"
+    [ "$status" = 3 ] || miss "Exit status $status, not 3; 124: it was stopped after 20 s." "$output" "$errors"
 }
 
 # ---- what a program may and may not do ----
