@@ -48,12 +48,23 @@ void heap_init(struct heap *h, int device, size_t step, size_t limit)
 
 size_t heap_shared_count;
 
+/* A range is far larger than what is allocated in it, so a process that may have few addresses has none for a single block. */
+static void say_no_addresses(const struct heap *h)
+{
+    static bool said;
+    if (!said)
+        host_say("this process has no %zu GiB of addresses left for a pool or for cudaMalloc: they are limited (ulimit -v, valgrind), or used up by others. "
+                 "A device with less memory needs fewer: SIM_MEMORY=1G.", 2 * h->limit / GiB);
+    said = true;
+}
+
 bool heap_open(struct heap *h)
 {
     if (h->base) return true;
     if (!starts_open(&h->starts, h->limit)) return false;
     h->base = h->shared ? host_reserve_shared(h->limit) : h->file ? host_reserve_in_file(h->file, HEAP_FILE_HEAD, h->limit) : host_reserve(h->limit);
     if (!h->base) {
+        say_no_addresses(h);
         starts_close(&h->starts);
         return false;
     }

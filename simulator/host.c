@@ -110,13 +110,25 @@ char *host_reserve(size_t bytes)
 
 void host_unreserve(char *base, size_t bytes) { munmap(base, 2 * bytes); }
 
+/* A second view, at `at` or (NULL) anywhere, of the shared and untouched mapping at `first`; NULL when there is none. Old size 0 of a shared mapping is
+ * Linux's word for it. valgrind refuses that; so there both become views of a file. */
+static char *view_again(char *first, size_t bytes, char *at)
+{
+    char *second = mremap(first, 0, bytes, at ? MREMAP_MAYMOVE | MREMAP_FIXED : MREMAP_MAYMOVE, at);
+    if (second != MAP_FAILED) return second;
+    int file = memfd_create("second view", MFD_CLOEXEC), fixed = at ? MAP_FIXED : 0;
+    if (file >= 0 && !ftruncate(file, (off_t)bytes) && mmap(first, bytes, PROT_READ | PROT_WRITE, MAP_FIXED | MAP_SHARED | MAP_NORESERVE, file, 0) != MAP_FAILED)
+        second = mmap(at, bytes, PROT_READ | PROT_WRITE, fixed | MAP_SHARED | MAP_NORESERVE, file, 0);
+    if (file >= 0) close(file);
+    return second != MAP_FAILED ? second : NULL;
+}
+
 char *host_reserve_shared(size_t bytes)
 {
     char *base = reserve(2 * bytes);
     if (!base) return NULL;
-    /* old size 0 of a shared mapping: a second view of it */
     if (mmap(base + bytes, bytes, PROT_READ | PROT_WRITE, MAP_FIXED | MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) == MAP_FAILED
-        || mremap(base + bytes, 0, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, base) == MAP_FAILED || mprotect(base, bytes, PROT_NONE)) {
+        || !view_again(base + bytes, bytes, base) || mprotect(base, bytes, PROT_NONE)) {
         munmap(base, 2 * bytes);
         return NULL;
     }
@@ -186,8 +198,8 @@ void *host_pages(size_t bytes, char **storage)
 {
     void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (p == MAP_FAILED) return NULL;
-    *storage = mremap(p, 0, bytes, MREMAP_MAYMOVE);            /* as in host_reserve_shared */
-    if (*storage != MAP_FAILED) return p;
+    *storage = view_again(p, bytes, NULL);
+    if (*storage) return p;
     munmap(p, bytes);
     return NULL;
 }

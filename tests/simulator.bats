@@ -180,6 +180,17 @@ END
     printed "computed 60 ms, cudaErrorNotReady" "cudaStreamSynchronize(s): cudaSuccess"
 }
 
+@test "where a process has few addresses (ulimit -v), an allocation fails with a sentence that helps" {
+    local gib=$((1024 * 1024))
+    run bash -c "ulimit -v $((4 * gib)); timeout 20 $at/behaviour fail"
+    assert_output --partial "simulated device: this process has no "
+    assert_output --partial "SIM_MEMORY=1G"
+    [ "$(grep -c "simulated device" <<<"$output")" = 1 ]
+    SIM_MEMORY=256M run bash -c "ulimit -v $((4 * gib)); timeout 20 $at/behaviour fail"
+    assert_success
+    refute_output --partial "simulated device"
+}
+
 @test "a program under strace, which stops it at each system call, comes to its end" {
     SIM_PACE=late program traced "$at/behaviour" kept
     [ "$status" != 77 ] || skip "$output"
