@@ -124,6 +124,24 @@ static void pool_objects(void)
     NEED(cudaStreamSynchronize(stream(0)));
 }
 
+/* Access is given to the other device, used by a stream of its own there, and taken. */
+static void access_given(void)
+{
+    struct cudaMemAccessDesc access = { { cudaMemLocationTypeDevice, 1 }, cudaMemAccessFlagsProtReadWrite };
+    cudaStream_t s;
+    if (!kept) NEED(cudaMallocFromPoolAsync(&kept, MiB, pool, streams[0]));
+    NEED(cudaDeviceSynchronize());
+    NEED(cudaMemPoolSetAccess(pool, &access, 1));
+    NEED(cudaSetDevice(1));
+    NEED(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking));
+    NEED(cudaMemsetAsync(kept, 0, 256, s));
+    NEED(cudaStreamSynchronize(s));
+    NEED(cudaStreamDestroy(s));
+    NEED(cudaSetDevice(0));
+    access.flags = cudaMemAccessFlagsProtNone;
+    NEED(cudaMemPoolSetAccess(pool, &access, 1));
+}
+
 static cudaGraphExec_t capture(void)
 {
     cudaGraph_t graph;
@@ -214,6 +232,7 @@ static const struct { const char *name; void (*round)(void); } cases[] = {
     { "event-objects", event_objects },   { "stream-objects", stream_objects }, { "pool-objects", pool_objects }, { "graph-launches", graph_launches },
     { "graph-objects", graph_objects },   { "threads", threads },               { "host-functions", host_functions },
     { "copies", copies },                 { "plain-memory", plain_memory },     { "wrong-calls", wrong_calls },
+    { "access-given", access_given },
 };
 #define CASES (sizeof cases / sizeof *cases)
 
