@@ -1,7 +1,8 @@
 /* The watch over an absent host (chosen). All work that can end ends, and virtual time goes on to its end,
  * - when a thread makes a call after it has slept or waited outside for half a millisecond or more since its last one;
  * - when a thread of ours, which looks every 10 ms while there is work, finds twice that no call was made, and that each thread that makes
- *   calls sleeps, or has computed for more than 100 ms.
+ *   calls sleeps, or has computed for more than 100 ms. Who waits at the end of the program or of a thread, where no call is made, for a host function to
+ *   return is not absent.
  * So where time goes does not depend on how long the host was away. A thread that was only kept from its processor was not away. */
 #include "away.h"
 
@@ -53,7 +54,7 @@ static void watch(void *unused)
             for (struct caller *c = callers; c; c = c->next) c->used = host_thread_used(c->thread);
             before = calls;
             looks = 0;
-        } else if (timeline_busy() && all_away() && ++looks == 2) {
+        } else if (timeline_busy() && !timeline_waits_for_function() && all_away() && ++looks == 2) {
             timeline_run_on();
             looks = 0;
         }

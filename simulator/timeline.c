@@ -3,7 +3,8 @@
  * Rules (chosen, unless said): streams run side by side and do not slow each other; an idle device gets new work after LATENCY; what the
  * host sees at a time is what has ended by that time. A hold ends when the host's call finds its gate open, a wait for another process
  * when the host's call finds that it is over. A host function runs on a
- * thread of its own; the host's clock stands while it runs, unless it blocks, so a run with host functions is reproducible too. */
+ * thread of its own; the host's clock stands while it runs, unless it blocks or computes for half a second, so a run with host functions is reproducible
+ * too. */
 #include "timeline.h"
 
 #include "clock.h"
@@ -51,9 +52,12 @@ bool timeline_function_ended(void)
 
 /* ---- host functions: each runs on a thread of its own, taken from those that have nothing to do ---- */
 
+#define COMPUTING 500000               /* microseconds of processor time, after which a function is taken to wait for the host; chosen */
+
 struct worker { struct op *op; int thread; struct worker *next_idle; };
 
 static struct worker *idle_workers;
+static unsigned waits_for_functions;
 static _Thread_local bool in_host_function;
 
 bool timeline_in_host_function(void) { return in_host_function; }
@@ -78,10 +82,13 @@ static void worker_main(void *argument)
     }
 }
 
-/* Starts the function; returns when it has returned, or when it sleeps or waits for something. */
+bool timeline_waits_for_function(void) { return waits_for_functions != 0; }
+
+/* Starts the function; returns when it has returned, or when it sleeps or waits for something: also in a loop, for what the host has yet to do. */
 static void run_host_function(struct op *op)
 {
     struct worker *w = idle_workers;
+    uint64_t most = 0;
     op->dispatched = true;
     record_host_knows_before(op->record);       /* whatever the program's threads now do may come from this function (chosen: see checker.h) */
     if (w) {
@@ -93,10 +100,16 @@ static void run_host_function(struct op *op)
         host_start_thread(worker_main, w);
     }
     host_wake();
+    waits_for_functions++;
     for (int asleep = 0; !op->returned && asleep < 3;) {
         host_sleep(500);
-        asleep = w->thread && host_thread_asleep(w->thread) ? asleep + 1 : 0;
+        if (op->returned || !w->thread) continue;
+        uint64_t used = host_thread_used(w->thread);
+        if (!most) most = used + COMPUTING;
+        if (used > most) break;
+        asleep = host_thread_asleep(w->thread) ? asleep + 1 : 0;
     }
+    waits_for_functions--;
     if (!op->returned) op->was_blocked = true;
 }
 

@@ -22,6 +22,8 @@ bool timeline_run_on(void);
 bool timeline_busy(void);
 /* Has a host function ended since this was asked last? The pools take it for a synchronise. */
 bool timeline_function_ended(void);
+/* Does a thread wait for a host function that may return at any moment? */
+bool timeline_waits_for_function(void);
 /* True in a thread that runs a host function: it may not call the API (documented: cudaLaunchHostFunc). */
 bool timeline_in_host_function(void);
 

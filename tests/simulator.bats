@@ -4,7 +4,7 @@
 load helpers
 
 setup_file() {
-    make -s BACKEND=simulator build/simulator/tests/simulator/{behaviour,per_thread,facts,host_rules,traced}
+    make -s BACKEND=simulator build/simulator/tests/simulator/{behaviour,per_thread,facts,host_rules,traced,functions_at_end}
 }
 
 setup() {
@@ -149,6 +149,17 @@ END
         jq -e -s 'first.did == "start" and last.did == "exit" and all(.[]; has("call") != has("did"))' journal1 >/dev/null || complain "pace $pace: start, exit, or a line that is neither a call nor a deed."
         jq -e -s 'all(.[] | select(.call); has("result") and .end >= .t)' journal1 >/dev/null || complain "pace $pace: a call without a result, or one that ends before it begins."
     done
+    finish
+}
+
+@test "host functions that are pending at the end are run, and two runs leave the same journal" {
+    local run
+    for run in 1 2; do
+        SIM_PACE=late SIM_JOURNAL=journal$run program functions_at_end
+        [ "$status" = 0 ] || complain "exit status $status." "$errors"
+        [ "$(grep -c '"op":"host function"' journal$run)" = 2000 ] || complain "$(grep -c '"op":"host function"' journal$run) of 2000 functions were run."
+    done
+    cmp -s journal1 journal2 || complain "Two runs leave different journals:" "$(diff journal1 journal2 | head -n 4)"
     finish
 }
 
