@@ -50,6 +50,10 @@ void checker_unregistered(struct watched b);
 void checker_reached(struct reach **list, struct watched b, const struct stream *s, uint64_t number);
 /* The host takes the access away that `device` was given. */
 void checker_access_taken(const struct reach *list, int device);
+/* Work `number` of stream `s`, told by checker_used, uses memory that the stream's device has no access to now; `owner`: the pool, or the heap of cudaMalloc. */
+void checker_lacks_access(const void *owner, struct watched b, const struct stream *s, uint64_t number);
+/* The host gives `device` access to all memory of `owner`. */
+void checker_access_given(const void *owner, int device);
 /* The pool has ended. */
 void checker_reach_ended(struct reach **list);
 /* A pointer that cannot be freed: the reason is said when it was freed before. `s` NULL: by cudaFree; `note`: what a device makes of that. */

@@ -4,9 +4,11 @@
 #include <string.h>
 
 #include "call.h"
+#include "checker.h"
 #include "device.h"
 #include "durations.h"
 #include "journal.h"
+#include "memory.h"
 #include "pool.h"
 #include "timeline.h"
 
@@ -188,6 +190,8 @@ static cudaError_t set_peer(const char *name, int peer, unsigned wrong_flags, bo
     if (!e && wrong_flags) e = cudaErrorInvalidValue;
     if (!e && (!device_exists(peer) || peer == device || !settings.peers)) e = device_exists(peer) && peer != device ? cudaErrorPeerAccessUnsupported : cudaErrorInvalidDevice;
     if (!e && device_reaches(device, peer) == on) e = on ? cudaErrorPeerAccessAlreadyEnabled : cudaErrorPeerAccessNotEnabled;
+    bool too_late = e && e == device_faulted() && device_exists(peer);       /* what needed it has failed: that is told, too */
+    if (on && (!e || too_late)) checker_access_given(memory_heap(peer), device);
     if (!e) device_set_reach(device, peer, on);
     return call_end(e);
 }

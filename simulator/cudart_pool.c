@@ -348,6 +348,8 @@ cudaError_t cudaMemPoolGetAccess(enum cudaMemAccessFlags *flags, cudaMemPool_t p
     return call_end(e);
 }
 
+static bool grants_device(const struct cudaMemAccessDesc *d) { return d->location.type == cudaMemLocationTypeDevice && d->flags == cudaMemAccessFlagsProtReadWrite; }
+
 /* One line of the list (measured: p2p.txt, probe-pools.txt). */
 static cudaError_t check_access(const struct pool *p, const struct cudaMemAccessDesc *d)
 {
@@ -366,8 +368,11 @@ static cudaError_t check_access(const struct pool *p, const struct cudaMemAccess
 cudaError_t cudaMemPoolSetAccess(cudaMemPool_t pool, const struct cudaMemAccessDesc *list, size_t count)
 {
     cudaError_t e = CALL("cudaMemPoolSetAccess", COST_SMALL);
-    struct pool *p = e ? NULL : pool_of(pool);
+    bool too_late = e && e == device_faulted();              /* what needed the access has failed: that is told, too */
+    struct pool *p = e && !too_late ? NULL : pool_of(pool);
     journal_pool(p);
+    for (size_t i = 0; too_late && p && list && i < count; i++)
+        if (grants_device(&list[i])) checker_access_given(p, list[i].location.id);
     if (!e && !p) e = cudaErrorInvalidValue;
     if (!e && count && !list)
         end_hazard("null list", "cudaMemPoolSetAccess",
@@ -379,6 +384,7 @@ cudaError_t cudaMemPoolSetAccess(cudaMemPool_t pool, const struct cudaMemAccessD
         if (is_host(&list[i].location)) continue;
         uint32_t bit = 1u << list[i].location.id;
         if (list[i].flags == cudaMemAccessFlagsProtNone && !pool_is_managed(p) && p->access & bit) checker_access_taken(p->reaches, list[i].location.id);
+        if (grants_device(&list[i]) && !(p->access & bit)) checker_access_given(p, list[i].location.id);
         p->told = list[i].flags == cudaMemAccessFlagsProtReadWrite ? p->told | bit : p->told & ~bit;
         if (!pool_is_managed(p)) p->access = p->told;
         journal_signed("device", list[i].location.id);

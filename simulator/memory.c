@@ -88,6 +88,8 @@ bool memory_reachable(const struct place *p, int device)
     return p->heap->shared || device_reaches(device, p->heap->device);     /* documented: managed memory from everywhere */
 }
 
+const void *memory_owner(const struct place *p) { return p->pool ? (const void *)p->pool : &plain[p->heap->device]; }
+
 int memory_device(const struct place *p)
 {
     if (p->pool) return p->pool->device == NO_DEVICE ? 0 : p->pool->device;

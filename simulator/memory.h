@@ -46,6 +46,8 @@ uint32_t memory_new_id(void);
 int memory_device(const struct place *p);
 /* Does the place belong to a pool of the host's own memory? */
 static inline bool memory_is_hosts(const struct place *p) { return p->pool && pool_is_hosts(p->pool); }
+/* By what access to the place is given, to all of it at once: its pool, or the heap of cudaMalloc of its device. */
+const void *memory_owner(const struct place *p);
 /* May kernels, copies and memsets of `device` touch the place? */
 bool memory_reachable(const struct place *p, int device);
 

@@ -30,7 +30,7 @@ struct watch {
     uint32_t       shared;             /* the block's name at the border to other processes (border.h); 0: it has none */
 };
 
-/* The last work of a stream that needed access given to its device (cudaMemPoolSetAccess), and the block that it was for. */
+/* Work that needs access given to its stream's device (cudaMemPoolSetAccess, cudaDeviceEnablePeerAccess), and the block that it was for. */
 struct reach {
     struct reach *next;
     struct deed   by, allocated;

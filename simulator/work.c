@@ -78,6 +78,13 @@ static void used(struct place *p, const void *address, size_t bytes, const struc
     if (p->pool && p->pool->device != op->stream->device && memory_reachable(p, op->stream->device)) checker_reached(&p->pool->reaches, b, op->stream, op->number);
 }
 
+/* What only fails when it runs: a kernel, a node. A copy or a memset that may not touch the place has been refused. */
+static void need_access(struct place *p, const struct op *op)
+{
+    if (p->kind != PLACE_BLOCK || is_nobodys(p, op->to) || memory_reachable(p, op->stream->device)) return;
+    checker_lacks_access(memory_owner(p), memory_watched(p, NULL), op->stream, op->number);
+}
+
 /* The same for a copy or a memset, which the host must wait for before it touches its side. */
 static void used_and_guarded(struct place *p, const void *address, size_t bytes, struct op *op, bool write)
 {
@@ -117,6 +124,7 @@ static void queue_memset(struct place *p, void *to, int value, size_t bytes, voi
     op->value = value;
     op->bytes = bytes;
     op->block = memory_block(p);
+    need_access(p, op);
 }
 
 cudaError_t work_memset(void *to, int value, size_t bytes, struct stream *s)
@@ -312,6 +320,7 @@ static cudaError_t launch(const char *name, void (*effect)(struct op *), time_ns
     op->value = value;
     op->bytes = bytes;
     op->block = memory_block(&p);
+    need_access(&p, op);
     return cudaSuccess;
 }
 
