@@ -53,6 +53,7 @@ static struct deed deed_of(const struct stream *s, uint64_t number)
     enum stream_kind kind = s ? stream_trunk(s)->kind : STREAM_BLOCKING;
     d.stream = !s ? -2 : kind == STREAM_LEGACY ? 0 : kind == STREAM_PER_THREAD ? -1 : s->id;
     d.lane = s ? s->lane : HOST_LANE;
+    d.device = s ? s->device : 0;
     d.number = number;
     return d;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "clock.h"
+#include "device.h"
 #include "host.h"
 #include "journal.h"
 
@@ -90,13 +91,16 @@ static char *next_buffer(void)
     return buffers[next++ % 16];
 }
 
+/* Each device has default streams of its own; those of device 0 go without saying. */
 static const char *stream_name(const struct deed *d)
 {
-    if (d->stream == 0) return "the legacy stream";
-    if (d->stream == -1) return "the per-thread stream";
     if (d->stream == -2) return "the host";
     char *buffer = next_buffer();
-    snprintf(buffer, BUFFER, "stream %d", d->stream);
+    if (d->stream > 0) snprintf(buffer, BUFFER, "stream %d", d->stream);
+    else {
+        int length = snprintf(buffer, BUFFER, "the %s stream", d->stream ? "per-thread" : "legacy");
+        if (d->device) snprintf(buffer + length, BUFFER - (size_t)length, " of device %d", d->device);
+    }
     return buffer;
 }
 
@@ -135,14 +139,25 @@ static const char *call_in_words(const struct deed *d)
     return buffer;
 }
 
+/* A default stream's handle means another stream in another thread, or while another device is current. */
+static const char *where_to_wait(const struct deed *d)
+{
+    if (d->stream > 0) return "";
+    if (d->stream == -1 && !stream_is_of_this_thread(stream_of_lane(d->lane))) return ", in the thread of the first: cudaStreamPerThread is another stream in each";
+    if (d->device == device_current()) return "";
+    char *buffer = next_buffer();
+    snprintf(buffer, BUFFER, ", while device %d is current (cudaSetDevice)", d->device);
+    return buffer;
+}
+
 static bool is_cudaMemcpy(const struct deed *d) { return !strcmp(d->call, "cudaMemcpy"); }
 
 void report_missing_edge(const struct deed *earlier, const struct deed *later, const struct stream *s)
 {
     const char *first = stream_name(earlier), *second = stream_name(later);
     if (!s) {
-        add("\n  Missing:   the host has not waited for %s.\n  To do:     cudaStreamSynchronize(%s) between %s and %s.",
-            earlier->call, stream_in_code(earlier), call_in_words(earlier), call_in_words(later));
+        add("\n  Missing:   the host has not waited for %s.\n  To do:     cudaStreamSynchronize(%s) between %s and %s%s.",
+            earlier->call, stream_in_code(earlier), call_in_words(earlier), call_in_words(later), where_to_wait(earlier));
         return;
     }
     if (earlier->launch && earlier->launch == later->launch) {
@@ -152,7 +167,7 @@ void report_missing_edge(const struct deed *earlier, const struct deed *later, c
     }
     const struct order *told = &s->known.dependencies, *host = host_knowledge();
     uint64_t by_event = earlier->lane < told->lanes ? told->reached[earlier->lane] : 0, by_host = earlier->lane < host->lanes ? host->reached[earlier->lane] : 0;
-    if (earlier->stream == -1 && later->stream == -1)
+    if (earlier->stream == -1 && later->stream == -1 && earlier->device == later->device)
         add("\n  Missing:   nothing orders the two: cudaStreamPerThread is another stream in each thread.");
     else if (by_event > by_host)
         add("\n  Missing:   %s waits for %s, but only up to a place before %s:\n             the event was recorded too early, or the wait came before it was recorded anew.",

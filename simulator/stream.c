@@ -120,6 +120,8 @@ struct stream *stream_per_thread(int device)
     return own[device];
 }
 
+bool stream_is_of_this_thread(const struct stream *s) { return own[s->device] == stream_trunk(s); }
+
 struct stream *stream_first(void) { return streams; }
 
 void stream_journal(const struct stream *s)

@@ -101,6 +101,8 @@ void stream_destroy(struct stream *s);
 /* The device's legacy stream, and the calling thread's own; made when first asked for. */
 struct stream *stream_legacy(int device);
 struct stream *stream_per_thread(int device);
+/* Is it a default stream of the calling thread's own? */
+bool stream_is_of_this_thread(const struct stream *s);
 /* The first of all streams, destroyed ones included; then `->next`. */
 struct stream *stream_first(void);
 

@@ -12,6 +12,7 @@ struct deed {
     int         stream;                /* as the journal names it; 0: legacy, -1: per-thread, -2: none */
     uint32_t    lane;
     uint64_t    number;
+    int         device;                /* the stream's */
     uint32_t    launch;                /* number of the graph launch that did it; 0: the call itself */
     void       *launch_site;           /* where that launch stands */
 };

@@ -4,6 +4,7 @@
 # NAME_wrong.c and NAME_right.c differ in at most three lines. The heading of a wrong program says what is wrong, and
 #   Kind:   which hazard must be named
 #   Also:   what else may be named
+#   Says:   what the report says, too
 #   Fatal:  why the program is stopped with SIM_CHECK=off too
 # and that of any program
 #   Devices: how many it needs; Status: its exit status, if not 0; Prints: its output; Late: its output under SIM_PACE=late.
@@ -102,11 +103,12 @@ status_of() { read -r result <"$FOLDER/$1.status"; }
 
 @test "every wrong program is accused of what is wrong in it, with both calls and their lines, under every pace" {
     trap - DEBUG
-    local file name pace kind also mark call number text found result one wanted
+    local file name pace kind also says mark call number text found result one wanted
     for file in tests/order/*_wrong.c; do
         name=${file##*/} name=${name%.c}
         heading "$file" Kind; kind=$value
         heading "$file" Also; also=$value
+        heading "$file" Says; says=$value
         wanted=()
         for mark in one other; do
             if marked "$file" $mark; then wanted+=(" $call, .* at order/$name.c:$number([^0-9]|$)"); fi
@@ -123,6 +125,7 @@ status_of() { read -r result <"$FOLDER/$1.status"; }
             for one in "${wanted[@]}"; do
                 [[ $text =~ $one ]] || complain "$name, $pace: no report has '$one'." "$text"
             done
+            [[ $text == *"$says"* ]] || complain "$name, $pace: no report says '$says'." "$text"
             [[ $text == *"To do: "* ]] || complain "$name, $pace: no report says what to do." "$text"
         done
     done
