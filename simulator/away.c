@@ -3,7 +3,8 @@
  * - when a thread of ours, which looks every 10 ms while there is work, finds twice that no call was made, and that each thread that makes
  *   calls sleeps, or has computed for more than 100 ms. Who waits at the end of the program or of a thread, where no call is made, for a host function to
  *   return is not absent.
- * So where time goes does not depend on how long the host was away. A thread that was only kept from its processor was not away. */
+ * So where time goes does not depend on how long the host was away. A thread that was only kept from its processor was not away, and neither was one that
+ * waited, it seems, for another to end, which may have been kept from its own. */
 #include "away.h"
 
 #include "host.h"
@@ -21,11 +22,12 @@ struct caller {
     uint64_t       left_at, waits;     /* then, and how often it had waited by then */
     uint64_t       read_at, slept;     /* some time before, and how long it had slept by then: a reading is dear (2 us), so one serves for half a millisecond */
     bool           was_away;           /* from then until it came for this call */
+    uint64_t       ended;              /* how many of the others had ended by then */
     struct caller *next;
 };
 
 static struct caller *callers;
-static uint64_t calls;
+static uint64_t calls, ended;
 static bool started, dozing;
 static _Thread_local struct caller *me;
 
@@ -69,6 +71,7 @@ static void leave(void)
     if (*at) *at = me->next;
     host_free(me);
     me = NULL;
+    ended++;
 }
 
 void away_caller_comes(void)
@@ -89,7 +92,7 @@ void away_call_begins(void)
     me->inside = true;
     if (!me->left_work) return;
     me->left_work = false;
-    if (timeline_busy() && me->was_away) timeline_run_on();
+    if (timeline_busy() && me->was_away && me->ended == ended) timeline_run_on();
 }
 
 void away_call_ends(void)
@@ -100,6 +103,7 @@ void away_call_ends(void)
     if (!started) host_start_thread(watch, NULL);      /* before the reading: to start a thread may mean to wait */
     started = true;
     me->left_work = true;
+    me->ended = ended;
     me->left_at = host_clock();
     me->waits = host_waits();
     if (me->left_at < me->read_at + SHORT) return;

@@ -4,7 +4,7 @@
 load helpers
 
 setup_file() {
-    make -s BACKEND=simulator build/simulator/tests/simulator/{behaviour,per_thread,facts,host_rules,traced,functions_at_end}
+    make -s BACKEND=simulator build/simulator/tests/simulator/{behaviour,per_thread,facts,host_rules,traced,functions_at_end,joined}
 }
 
 setup() {
@@ -161,6 +161,11 @@ END
     done
     cmp -s journal1 journal2 || complain "Two runs leave different journals:" "$(diff journal1 journal2 | head -n 4)"
     finish
+}
+
+@test "who waits for another thread to end is not away: how long that takes depends on what else the machine does" {
+    SIM_PACE=late program joined
+    printed cudaErrorNotReady
 }
 
 @test "the journal tells reserved as cudaMemPoolGetAttribute does" {
