@@ -87,7 +87,7 @@ static void lift(void)
 /* May what closed the pages not begin before the host does something? */
 static bool waits_for_host(const struct closed *c)
 {
-    struct stream *s = c->why == WRITTEN || c->why == READ ? stream_of_lane(c->by.lane) : NULL;
+    struct stream *s = c->why == NOT_ALLOCATED || c->by.lane == HOST_LANE ? NULL : stream_of_lane(c->by.lane);
     return s && stream_waits_for_host(s, c->by.number);
 }
 

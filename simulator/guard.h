@@ -9,8 +9,8 @@
  * the program's part (chosen):
  *
  * - A page is closed when it lies whole in what the work uses. Of a range without a whole page (4 KiB) nothing is seen.
- * - Work that cannot begin before the host does something (a closed gate, a host function that has not returned) may be touched up to the next call; an
- *   allocation or a free behind such a function closes nothing.
+ * - What work or a free that cannot begin before the host does something (a closed gate, a host function that has not returned) uses may be touched up to
+ *   the next call; an allocation or a free behind such a function closes nothing.
  * - What the operating system does for the program (read, write) is not seen: at a closed page it answers EFAULT.
  * - In pinned memory only copies and memsets close pages: a program may poll what a kernel writes there. */
 #ifndef SIM_GUARD_H

@@ -340,6 +340,7 @@ const struct order *host_knowledge(void) { return &host_known; }
 
 bool stream_waits_for_host(const struct stream *s, uint64_t number)
 {
+    if (s->done >= number) return false;
     for (const struct stream *t = host_bound ? streams : NULL; t; t = t->next)
         for (const struct op *op = t->head; op; op = op->next) {
             bool waits = (op->kind == OP_HOST && !op->returned) || (op->kind == OP_HOLD && !__atomic_load_n(op->gate, __ATOMIC_SEQ_CST));
