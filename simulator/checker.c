@@ -98,7 +98,7 @@ static void remember(struct watch *w, struct deed by, size_t from, size_t to, bo
     struct access *a = spare;
     if (a) spare = a->next;
     else a = host_allocate(sizeof *a);
-    *a = (struct access){ w->accesses, by, from, to, write };
+    *a = (struct access){ w->accesses, by, from, to, write, false };
     w->accesses = a;
     if (++w->access_count >= 32 && !(w->access_count & (w->access_count - 1))) drop_known(w);
 }
@@ -165,7 +165,7 @@ static void tell_unordered(struct watched b, const struct access *a, const struc
     report_block(b.id, b.bytes, &b.watch->allocated);
     report_deed(a->write ? "written" : "read", &a->by);
     report_deed(write ? "written" : "read", &by);
-    report_missing_edge(&a->by, &by, s);
+    report_missing_edge(&a->by, &by, new->at_call ? NULL : s);
     if (!is_before(&b.watch->allocated, s, by.number)) note_stale(b, new->from);
     report_end(b.id);
 }
@@ -192,7 +192,7 @@ static void tell_before_allocation(struct watched b, const struct access *new, c
     report_text("%s (%s) %s block %u, and nothing orders it after the allocation (%s).", by.call, report_stream(&by), free ? "frees" : "uses", b.id, report_stream(allocated));
     report_block(b.id, b.bytes, allocated);
     report_deed(free ? "freed" : "used", &by);
-    report_missing_edge(allocated, &by, s);
+    report_missing_edge(allocated, &by, new->at_call ? NULL : s);
     note_stale(b, new->from);
     report_end(b.id);
 }
@@ -234,12 +234,11 @@ static bool accuse_stale_node(struct watched b, struct deed by, size_t from, boo
     return true;
 }
 
-void checker_used(struct watched b, struct stream *s, uint64_t number, size_t from, size_t to, bool write)
+/* May the new access be made here? */
+static void judge(struct watched b, struct deed by, struct stream *s, size_t from, size_t to, bool write, bool at_call)
 {
-    if (!settings.check) return;
     struct watch *w = b.watch;
-    struct deed by = deed_of(s, number);
-    struct access new = { NULL, by, from, to, write };
+    struct access new = { NULL, by, from, to, write, at_call };
     if (to > b.bytes && report_begin("access outside the allocation", &w->allocated, &by)) {
         report_text("%s (%s) touches bytes %zu to %zu of block %u, which has %zu.", by.call, report_stream(&by), from, to - 1, b.id, b.bytes);
         report_block(b.id, b.bytes, &w->allocated);
@@ -249,7 +248,15 @@ void checker_used(struct watched b, struct stream *s, uint64_t number, size_t fr
         report_end(b.id);
     }
     bool accused = accuse_stale_node(b, by, from, write) || (w->accesses && accuse(b, &new, s, tell_unordered));
-    if (!accused && !is_before(&w->allocated, s, number)) tell_before_allocation(b, &new, s, false);
+    if (!accused && !is_before(&w->allocated, s, by.number)) tell_before_allocation(b, &new, s, false);
+}
+
+void checker_used(struct watched b, struct stream *s, uint64_t number, size_t from, size_t to, bool write)
+{
+    if (!settings.check) return;
+    struct watch *w = b.watch;
+    struct deed by = deed_of(s, number);
+    judge(b, by, s, from, to, write, false);
     for (struct access **at = &w->accesses; *at;) {
         struct access *a = *at;
         bool covered = from <= a->from && a->to <= to;
@@ -260,6 +267,11 @@ void checker_used(struct watched b, struct stream *s, uint64_t number, size_t fr
     remember(w, by, from, to, write);
     guard_used(b, by, from, to, write);
     if (w->shared) checker_border_used(b, by, s, from, to, write);
+}
+
+void checker_staged(struct watched b, struct stream *s, uint64_t number, size_t from, size_t to)
+{
+    if (settings.check) judge(b, deed_of(s, number), s, from, to, false, true);
 }
 
 void checker_copied(struct watched b, const struct stream *s, uint64_t number, size_t from, size_t to, bool write)
@@ -293,7 +305,7 @@ void checker_used_nothing(const void *address, size_t bytes, struct stream *s, u
 static void check_free(struct watched b, struct stream *s, uint64_t number)
 {
     struct deed by = deed_of(s, number);
-    struct access end = { NULL, by, 0, SIZE_MAX, true };
+    struct access end = { NULL, by, 0, SIZE_MAX, true, false };
     bool accused = accuse(b, &end, s, tell_free_too_early);
     if (!accused && !is_before(&b.watch->allocated, s, number)) tell_before_allocation(b, &end, s, true);
     if (b.watch->shared) checker_border_freed(b, by, s);
@@ -311,7 +323,7 @@ void checker_freed(struct watched b, struct stream *s, uint64_t number)
 void checker_unregistered(struct watched b)
 {
     if (!settings.check) return;
-    struct access end = { NULL, deed_of(NULL, 0), 0, SIZE_MAX, true };
+    struct access end = { NULL, deed_of(NULL, 0), 0, SIZE_MAX, true, false };
     accuse(b, &end, NULL, tell_free_too_early);
     drop_all(b.watch);
 }

@@ -35,6 +35,8 @@ void checker_allocated(struct watched b, struct stream *s, uint64_t number);
 /* Work `number` of stream `s` reads or writes [from, to) of the block; `to` may lie beyond its end. An empty range: it only needs the block to be
  * alive, as a prefetch does. */
 void checker_used(struct watched b, struct stream *s, uint64_t number, size_t from, size_t to, bool write);
+/* Copy `number` of stream `s` has read the bytes [from, to) at its call, and needs them no more (chosen: in the stream's order all the same). */
+void checker_staged(struct watched b, struct stream *s, uint64_t number, size_t from, size_t to);
 /* Work `number` of stream `s`, told by checker_used, is a copy or a memset and reads or writes bytes [from, to) of pinned memory. */
 void checker_copied(struct watched b, const struct stream *s, uint64_t number, size_t from, size_t to, bool write);
 /* The same as checker_used at an address where no block is alive. `below`: the live block before it, if there is one (else .watch is NULL); `of_graph`: the address

@@ -22,6 +22,7 @@ struct access {
     struct deed    by;
     size_t         from, to;           /* bytes of the block */
     bool           write;
+    bool           at_call;            /* it has happened: only the host can wait before it */
 };
 
 struct watch {

@@ -97,6 +97,15 @@ static void used_and_guarded(struct place *p, const void *address, size_t bytes,
     checker_copied(b, op->stream, op->number, at, at + bytes, write);
 }
 
+/* A copy's source that is taken aside at the call: memory of the host, of a pool's block the checker knows. */
+static void used_at_call(struct place *p, size_t bytes, const struct op *op)
+{
+    size_t at;
+    if (p->kind != PLACE_BLOCK) return;
+    struct watched b = memory_watched(p, &at);
+    checker_staged(b, op->stream, op->number, at, at + bytes);
+}
+
 /* A call that is refused because its memory was freed is an error of the program all the same. */
 static cudaError_t refuse(const struct place *p, const void *address, size_t bytes, struct stream *s, bool write)
 {
@@ -189,7 +198,8 @@ cudaError_t work_copy(void *to, const void *from, size_t bytes, enum cudaMemcpyK
     if (!kind_allows(kind, &t, &f)) return cudaErrorInvalidValue;
     bool staged = wait && from_pageable && is_on_device(&t) && bytes <= STAGED_MAX;
     struct op *op = stream_enqueue(s, OP_WORK, clock_pace(copy_time(&t, &f, bytes)));
-    if (!staged) used_and_guarded(&f, from, bytes, op, false);
+    if (staged) used_at_call(&f, bytes, op);
+    else used_and_guarded(&f, from, bytes, op, false);
     used_and_guarded(&t, to, bytes, op, true);
     op->name = "copy";
     op->effect = effect_copy;
