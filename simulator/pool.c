@@ -50,8 +50,18 @@ static struct cudaMemPoolProps props_of(int place)
     return props;
 }
 
+/* What a destroyed stream freed and nobody has waited for is not its successor's. Chosen: it is everybody's then, like what was finished when the stream was
+ * destroyed. */
+static void bring_home_all(struct stream *s)
+{
+    for (struct pool *p = pools; p; p = p->next)
+        for (uint32_t i = 0; i < p->heap.lane_count; i++)
+            if (p->heap.lanes[i].lane == s->lane) p->news |= reuse_bring_home(&p->heap, s->lane, s->done);
+}
+
 static struct pool *pool_add(const struct cudaMemPoolProps *props, size_t limit)
 {
+    stream_on_place_given(bring_home_all);
     struct pool *p = host_allocate(sizeof *p);
     bool on_device = props->location.type == cudaMemLocationTypeDevice, managed = props->allocType == cudaMemAllocationTypeManaged;
     p->place = pool_place(&props->location, props->allocType);

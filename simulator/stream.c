@@ -32,10 +32,17 @@ uint32_t stream_new_lane(void)
     return lanes++;
 }
 
+static void (*place_given)(struct stream *s);
+
+void stream_on_place_given(void (*listener)(struct stream *s)) { place_given = listener; }
+
 static struct stream *take_spare(void)
 {
     for (struct stream *s = streams; s; s = s->next)
-        if (s->destroyed && is_over(s)) return s;
+        if (s->destroyed && is_over(s)) {
+            if (place_given) place_given(s);
+            return s;
+        }
     struct stream *s = host_allocate(sizeof *s);
     s->lane = stream_new_lane();
     by_lane[s->lane] = s;

@@ -87,6 +87,8 @@ struct op {
     struct { bool pinned, reached; } was[2];   /* a copy's source, and what a copy or memset writes, when it was queued: pinned, a pool's that the device has access to */
 };
 
+/* Calls `listener` when a destroyed stream's place is given to another; until then what it did is known by its lane. */
+void stream_on_place_given(void (*listener)(struct stream *s));
 /* A new stream of this device, in the place of a destroyed one whose work is over and known to be, if there is one. */
 struct stream *stream_new(enum stream_kind kind, int device, int priority);
 /* A stream that the program does not see: one of the lines of work that a graph launched in `trunk` splits into. It is given back, like a destroyed

@@ -4,7 +4,7 @@
 load helpers
 
 setup_file() {
-    make -s BACKEND=simulator build/simulator/tests/simulator/{behaviour,per_thread,facts,host_rules,traced,functions_at_end,joined}
+    make -s BACKEND=simulator build/simulator/tests/simulator/{behaviour,per_thread,facts,host_rules,traced,functions_at_end,joined,successor}
 }
 
 setup() {
@@ -166,6 +166,16 @@ END
 @test "who waits for another thread to end is not away: how long that takes depends on what else the machine does" {
     SIM_PACE=late program joined
     printed cudaErrorNotReady
+}
+
+@test "a new stream does not reuse, as its own, what a destroyed stream had freed" {
+    local pace
+    for pace in measured late random:1; do
+        SIM_PACE=$pace SIM_JOURNAL=journal program successor
+        [ "$status" = 0 ] || complain "$pace: exit status $status." "$errors"
+        jq -e -s '[.[] | select(.call == "cudaMallocAsync").from] == ["new", "synchronized"]' journal >/dev/null || complain "$pace: reused otherwise:" "$(grep cudaMallocAsync journal)"
+    done
+    finish
 }
 
 @test "the journal tells reserved as cudaMemPoolGetAttribute does" {
