@@ -84,6 +84,7 @@ void away_call_begins(void)
     calls++;
     if (!me) {
         host_at_thread_end(leave);
+        host_expect_faults();
         me = host_allocate(sizeof *me);
         me->thread = host_thread_id();
         me->next = callers;

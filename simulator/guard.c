@@ -116,6 +116,7 @@ static void close_pages(struct watched b, struct deed by, const char *first, con
         return;
     }
     if (count == MOST) return;
+    host_expect_faults();
     closed[count++] = new;
     close_for(first, last);
 }

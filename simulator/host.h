@@ -90,6 +90,8 @@ void host_after_fork(void (*handler)(void));
 /* Calls `judge(address, site)` when an instruction at `site` touches an address that the process may not. When it returns true, the instruction runs
  * again; else the process dies of the signal, as it would have. */
 void host_on_bad_address(bool (*judge)(const void *address, void *site));
+/* The same once more, where the program may have put a handler of its own there, or its calling thread blocks the signals: blocked ones kill it without a word. */
+void host_expect_faults(void);
 
 /* Where a call stands in the program's source: "06_release_threshold.c:41", or the program's file and an offset when nobody can tell. */
 #define HOST_PLACES 4

@@ -5,13 +5,12 @@
 #include <dlfcn.h>
 #include <execinfo.h>
 #include <signal.h>
-#include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <ucontext.h>
 
 static bool (*judge_address)(const void *address, void *site);
-static struct sigaction before_us[2];
+static struct sigaction ours, first[2], before_us[2];        /* what was there at first, and what the program has put there since */
 
 bool host_has_memory(const void *address, size_t bytes)
 {
@@ -49,36 +48,60 @@ static void *site_of(void *context)
     return here + 1;
 }
 
-static void bad_address(int number, siginfo_t *information, void *context)
+/* To whoever was there before us. A handler of the program may pass it on to the one that it found there, which is ours: then it is nobody's. */
+static void pass_on(int number, siginfo_t *information, void *context)
 {
-    static _Thread_local volatile sig_atomic_t inside;
-    if (!inside && information->si_code > 0) {
-        inside = 1;
-        uint64_t before = host_waits();
-        if (judge_address(information->si_addr, site_of(context))) {
-            host_waits_were_ours(before);
-            inside = 0;
-            return;
-        }
-    }
-    struct sigaction *old = &before_us[number == SIGBUS];
+    static _Thread_local char *volatile passing;       /* the stack grows downwards: what is deeper has been called from there */
+    char here;
+    struct sigaction *old = passing && &here < passing ? &first[number == SIGBUS] : &before_us[number == SIGBUS];
     if (old->sa_flags & SA_SIGINFO && old->sa_sigaction) {
+        passing = &here;
         old->sa_sigaction(number, information, context);
+        passing = NULL;
         return;
     }
     sigaction(number, old, NULL);      /* the faulting instruction runs again and now dies of the signal, */
     if (information->si_code <= 0) raise(number);      /* or the signal was sent and there is none */
 }
 
+static void bad_address(int number, siginfo_t *information, void *context)
+{
+    static _Thread_local volatile sig_atomic_t inside;
+    bool go_on = false;
+    if (!inside && information->si_code > 0) {
+        uint64_t before = host_waits();
+        inside = 1;
+        go_on = judge_address(information->si_addr, site_of(context));
+        inside = 0;
+        if (go_on) host_waits_were_ours(before);
+    }
+    if (!go_on) pass_on(number, information, context);
+}
+
+void host_expect_faults(void)
+{
+    sigset_t both;
+    sigemptyset(&both);
+    for (int i = 0; i < 2; i++) {
+        struct sigaction now;
+        int number = i ? SIGBUS : SIGSEGV;
+        sigaddset(&both, number);
+        if (sigaction(number, NULL, &now) || now.sa_sigaction == bad_address) continue;
+        before_us[i] = now;
+        sigaction(number, &ours, NULL);
+    }
+    pthread_sigmask(SIG_UNBLOCK, &both, NULL);
+}
+
 void host_on_bad_address(bool (*judge)(const void *address, void *site))
 {
-    struct sigaction ours;
     void *frame;
     (void)backtrace(&frame, 1);        /* its first call loads a library, which a signal handler may not */
-    memset(&ours, 0, sizeof ours);
     judge_address = judge;
     ours.sa_sigaction = bad_address;
     ours.sa_flags = SA_SIGINFO | SA_NODEFER;
     sigaction(SIGSEGV, &ours, &before_us[0]);
     sigaction(SIGBUS, &ours, &before_us[1]);
+    first[0] = before_us[0];
+    first[1] = before_us[1];
 }
