@@ -222,6 +222,16 @@ struct op *stream_enqueue(struct stream *s, enum op_kind kind, time_ns duration)
     return append(s, kind, duration);
 }
 
+void stream_follow(struct stream *s, struct stream *other)
+{
+    learn_from_host(s);
+    learn_from_host(other);
+    obey_legacy(s);
+    obey_legacy(other);
+    wait_for_stream(s, other);
+    knowledge_join(&s->known, &other->known);          /* also of a legacy stream that has had no work of its own */
+}
+
 uint64_t stream_mark(struct stream *s)
 {
     learn_from_host(s);

@@ -118,6 +118,8 @@ struct stream *stream_of_lane(uint32_t lane);
 /* Queues a piece of work; the caller fills in what its kind needs before the next timeline call. The legacy stream and the blocking ones
  * wait for each other here (documented: CUDA programming guide, default stream). */
 struct op *stream_enqueue(struct stream *s, enum op_kind kind, time_ns duration);
+/* What `s` gets from now on waits for what `other` has so far. */
+void stream_follow(struct stream *s, struct stream *other);
 /* The same for a host function, with the record of what comes before it. */
 struct op *stream_enqueue_function(struct stream *s, time_ns duration);
 /* A mark: costs nothing when the stream has no work. Returns its number. */

@@ -181,6 +181,17 @@ static const char *copy_direction(const struct place *to, const struct place *fr
     return is_on_device(from) ? "DeviceToHost" : "HostToHost";
 }
 
+/* documented (CUDA Programming Guide, peer-to-peer memory copy): in the legacy stream, a copy between the memories of two devices comes after all that
+ * either device was given before, and before all that it is given later. Chosen: as always in a legacy stream, without the non-blocking ones */
+static void order_with_device(struct stream *s, const struct place *one, const struct place *other, bool before)
+{
+    bool both = s->kind == STREAM_LEGACY && is_on_device(one) && is_on_device(other) && !one->heap->shared && !other->heap->shared;
+    if (!both || one->heap->device == other->heap->device || one->heap->device == s->device) return;
+    struct stream *theirs = stream_legacy(one->heap->device);
+    if (before) stream_follow(s, theirs);
+    else stream_follow(theirs, s);
+}
+
 cudaError_t work_copy(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind, struct stream *s, bool peer, enum copy_wait *wait)
 {
     if (wait) *wait = COPY_GOES_ON;
@@ -197,7 +208,11 @@ cudaError_t work_copy(void *to, const void *from, size_t bytes, enum cudaMemcpyK
     if (!is_allowed(&f, bytes, s->device, true, peer) || (from_pageable && is_nobodys(&f, from))) return refuse(&f, from, bytes, s, false);
     if (!kind_allows(kind, &t, &f)) return cudaErrorInvalidValue;
     bool staged = wait && from_pageable && is_on_device(&t) && bytes <= STAGED_MAX;
+    order_with_device(s, &t, &f, true);
+    order_with_device(s, &f, &t, true);
     struct op *op = stream_enqueue(s, OP_WORK, clock_pace(copy_time(&t, &f, bytes)));
+    order_with_device(s, &t, &f, false);
+    order_with_device(s, &f, &t, false);
     if (staged) used_at_call(&f, bytes, op);
     else used_and_guarded(&f, from, bytes, op, false);
     used_and_guarded(&t, to, bytes, op, true);
