@@ -269,12 +269,23 @@ static bool may_be_named(int device, const void *address)
     return p.kind != PLACE_PAGEABLE;
 }
 
-cudaError_t cudaMemcpyPeerAsync(void *to, int toDevice, const void *from, int fromDevice, size_t bytes, cudaStream_t stream)
+static cudaError_t copy_peer(cudaError_t e, void *to, int toDevice, const void *from, int fromDevice, size_t bytes, cudaStream_t stream)
 {
-    cudaError_t e = CALL("cudaMemcpyPeerAsync", COST_COPY);
     if (!e && (!device_exists(toDevice) || !device_exists(fromDevice))) e = cudaErrorInvalidDevice;
     if (!e && (!may_be_named(toDevice, to) || !may_be_named(fromDevice, from))) e = cudaErrorInvalidValue;
     return copy_async(e, to, from, bytes, cudaMemcpyDefault, stream, false, true);
+}
+
+cudaError_t cudaMemcpyPeerAsync(void *to, int toDevice, const void *from, int fromDevice, size_t bytes, cudaStream_t stream)
+{
+    return copy_peer(CALL("cudaMemcpyPeerAsync", COST_COPY), to, toDevice, from, fromDevice, bytes, stream);
+}
+
+/* documented: asynchronous for the host; ordered with all that the current and both named devices are given. So it is the other call, in the legacy stream
+ * (work.c). Chosen: it answers as that one does */
+cudaError_t cudaMemcpyPeer(void *to, int toDevice, const void *from, int fromDevice, size_t bytes)
+{
+    return copy_peer(CALL("cudaMemcpyPeer", COST_COPY), to, toDevice, from, fromDevice, bytes, cudaStreamLegacy);
 }
 
 /* ---- pointers ---- */
