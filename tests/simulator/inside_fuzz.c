@@ -28,7 +28,7 @@
 #define THREADS 8
 #define UNKNOWN (-1)
 
-struct block { char *at; size_t bytes; int home, value; bool plain, remote; };       /* home: its stream; value: of its first int */
+struct block { char *at; size_t bytes; int home, value; bool plain; };       /* home: its stream; value: of its first int */
 
 struct world {                         /* what one host thread has */
     const unsigned char *bytes, *end;  /* the calls come from here; NULL: from state */
@@ -44,7 +44,7 @@ struct world {                         /* what one host thread has */
     int          *pinned;              /* a gate for each stream, then where values are read to */
 };
 
-static cudaMemPool_t pools[POOLS];     /* the last one's memory is on device 1: allocated and freed, not used */
+static cudaMemPool_t pools[POOLS];     /* the last one's memory is on device 1, which device 0 is given access to */
 static struct world worlds[THREADS];
 static long functions;
 
@@ -116,7 +116,6 @@ static void allocate(struct world *w, int stream)
     void *at = NULL;
     if (w->count == BLOCKS || is_capturing(w, stream)) return;
     b.plain = from == POOLS;
-    b.remote = from == POOLS - 1;
     if (b.plain) DONE(cudaMalloc(&at, b.bytes));
     else if (from < POOLS) DONE(cudaMallocFromPoolAsync(&at, b.bytes, pools[from], w->streams[stream]));
     else DONE(cudaMallocAsync(&at, b.bytes, w->streams[stream]));
@@ -149,7 +148,7 @@ static void use(struct world *w, struct block *b)
     int value = (int)(pick(w, 256) * 0x01010101u), *read_to = &w->pinned[STREAMS + b->home];
     struct block *other = &w->blocks[pick(w, (uint32_t)w->count)];
     size_t bytes = b->bytes < 256 ? b->bytes : 256, at = pick(w, 2) ? 0 : b->bytes / 2 / 4 * 4;
-    if (b->remote || is_capturing(w, b->home)) return;
+    if (is_capturing(w, b->home)) return;
     switch (pick(w, 5)) {
     case 0: if (DONE(launch_fill((int *)b->at, value, bytes / 4, w->streams[b->home]))) b->value = value; break;
     case 1: if (DONE(cudaMemsetAsync(b->at, value & 255, bytes, w->streams[b->home]))) b->value = value; break;
@@ -157,7 +156,7 @@ static void use(struct world *w, struct block *b)
         if (DONE(cudaMemsetAsync(b->at + at, value & 255, b->bytes - at < 4 ? b->bytes - at : 4, w->streams[b->home])) && !at) b->value = value;
         break;
     case 3:
-        if (other->remote || other == b || !move(w, other, b->home)) break;
+        if (other == b || !move(w, other, b->home)) break;
         if (DONE(cudaMemcpyAsync(b->at, other->at, 4, cudaMemcpyDeviceToDevice, w->streams[b->home]))) b->value = other->value;
         break;
     default:
@@ -184,11 +183,17 @@ static void replace_stream(struct world *w, int i)
     if (DONE(cudaStreamDestroy(w->streams[i]))) new_stream(w, i);
 }
 
+static void let_in(struct world *w, enum cudaMemAccessFlags flags)
+{
+    struct cudaMemAccessDesc access = { .location = { .type = cudaMemLocationTypeDevice, .id = 0 }, .flags = flags };
+    DONE(cudaMemPoolSetAccess(pools[POOLS - 1], &access, 1));
+}
+
 static void new_pool(struct world *w, int i)
 {
     struct cudaMemPoolProps props = { .allocType = cudaMemAllocationTypePinned, .location = { .type = cudaMemLocationTypeDevice, .id = i == POOLS - 1 } };
     if (pick(w, 2)) props.maxSize = (1 + pick(w, 8)) * 32 * MiB;
-    DONE(cudaMemPoolCreate(&pools[i], &props));
+    if (DONE(cudaMemPoolCreate(&pools[i], &props)) && i == POOLS - 1) let_in(w, cudaMemAccessFlagsProtReadWrite);
 }
 
 static void function(void *counter) { __atomic_fetch_add((long *)counter, 1, __ATOMIC_RELAXED); }
@@ -252,7 +257,7 @@ static void refused(struct world *w)
     case 1: e = cudaMallocFromPoolAsync(&p, (size_t)1 << 50, pools[0], w->streams[0]); break;
     case 2: e = cudaMemPoolTrimTo(NULL, 0); break;
     case 3: e = w->count && w->blocks[0].bytes > 1 ? cudaFreeAsync(w->blocks[0].at + 1, w->streams[0]) : cudaErrorInvalidValue; break;
-    default: e = w->count && !w->blocks[0].remote ? cudaMemsetAsync(w->blocks[0].at, 0, w->blocks[0].bytes + 1, w->streams[w->blocks[0].home]) : cudaErrorInvalidValue;
+    default: e = w->count ? cudaMemsetAsync(w->blocks[0].at, 0, w->blocks[0].bytes + 1, w->streams[w->blocks[0].home]) : cudaErrorInvalidValue;
     }
     if (!e) wrong(w, "a call with a wrong argument was not refused");
     cudaGetLastError();
@@ -289,7 +294,13 @@ static void one_step(struct world *w)
     case 30: DONE(cudaMemPoolTrimTo(pools[p], (size_t)pick(w, 10) * 16 * MiB)); break;
     case 31: DONE(cudaMemPoolSetAttribute(pools[p], cudaMemPoolAttrReleaseThreshold, &threshold)); break;
     case 32: DONE(cudaMemPoolSetAttribute(pools[p], (enum cudaMemPoolAttr)(cudaMemPoolReuseFollowEventDependencies + pick(w, 3)), &flag)); break;
-    case 33: if (!pick(w, 4)) { open_gates(w); DONE(cudaDeviceSynchronize()); } break;
+    case 33:
+        if (pick(w, 4)) break;
+        open_gates(w);
+        if (!DONE(cudaDeviceSynchronize()) || !w->alone || flag) break;
+        let_in(w, cudaMemAccessFlagsProtNone);
+        let_in(w, cudaMemAccessFlagsProtReadWrite);
+        break;
     case 34:
         if (!w->alone || pick(w, 20)) break;
         if (DONE(cudaMemPoolDestroy(pools[p]))) new_pool(w, p);
