@@ -19,9 +19,9 @@ QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSucce
     expect_journal "$QUESTIONS"' phases | length == 2 and .[0].pool == .[1].pool and .[0].bytes == '$((96 * MIB))' and .[1].bytes == '$((48 * MIB))'' \
         'phase 1 takes 96 MiB and phase 2 takes 48 MiB, both from the program'"'"'s one pool and both freed with cudaFreeAsync.' \
         "$QUESTIONS history" \
-        -- "$QUESTIONS"' phases as $phase | ($phase | length) == 2 and ([ok("cudaMemPoolTrimTo")[]
+        -- "$QUESTIONS"' phases as $phase | ($phase | length) == 2 and (([ok("cudaMemPoolTrimTo")[]
         | select(.keep == 0 and .n > $phase[0].freed)] | first) as $pending | $pending != null
-        and ([waits($phase[0].stream)[] | select(.n < $pending.n)] | length == 0)' \
+        and ([waits($phase[0].stream)[] | select(.n < $pending.n)] | length == 0))' \
         'the first TrimTo(0), while the free is pending, stays as it was: it shows that trim does nothing for a pending free.' \
         "$QUESTIONS history"
 }

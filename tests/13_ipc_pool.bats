@@ -30,7 +30,7 @@ got_there() {
 @test "the descriptor arrives as a descriptor" {
     run_both
     by_hand
-    said 'sendmsg: Bad file descriptor' 'the descriptor is open when it is sent. Close it after that: what is on its way stays open by itself.'
+    said 'sendmsg: Bad file descriptor' 'the descriptor is open when it is sent, and it is the only one: cmsg_len is CMSG_LEN(sizeof(int)). Close it after that: what is on its way stays open by itself.'
     said 'sendmsg: Invalid argument' 'a control message that the kernel understands: type SCM_RIGHTS, and cmsg_len is CMSG_LEN(sizeof(int)), its head and the int.'
     said 'cudaErrorInitializationError' 'the second process is made before the first CUDA call. After one, no CUDA call works in a child; an inherited number does not help.'
     said 'more descriptors than one' 'one descriptor: cmsg_len is CMSG_LEN(sizeof(int)), the head and the int. CMSG_SPACE is the room that the two take, with padding behind the int, and the kernel reads a second descriptor there.'

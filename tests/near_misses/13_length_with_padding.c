@@ -14,8 +14,9 @@ struct parcel {
 /* YOUR WORK. Sends the parcel to the other process. */
 static void send_parcel(const struct parcel *parcel)
 {
-    union control_message control = {.head = {.cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS,
-                                              .cmsg_len = CMSG_SPACE(sizeof(int))}};
+    union control_message control;
+    memset(&control, 0, sizeof control);
+    control.head = (struct cmsghdr){.cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS, .cmsg_len = CMSG_SPACE(sizeof(int))};
     memcpy(CMSG_DATA(&control.head), &parcel->descriptor, sizeof(int));
     tell_with_control(parcel, sizeof *parcel, &control);
 }
