@@ -269,23 +269,43 @@ static bool may_be_named(int device, const void *address)
     return p.kind != PLACE_PAGEABLE;
 }
 
-static cudaError_t copy_peer(cudaError_t e, void *to, int toDevice, const void *from, int fromDevice, size_t bytes, cudaStream_t stream)
+static cudaError_t check_named(void *to, int toDevice, const void *from, int fromDevice)
 {
-    if (!e && (!device_exists(toDevice) || !device_exists(fromDevice))) e = cudaErrorInvalidDevice;
-    if (!e && (!may_be_named(toDevice, to) || !may_be_named(fromDevice, from))) e = cudaErrorInvalidValue;
-    return copy_async(e, to, from, bytes, cudaMemcpyDefault, stream, false, true);
+    if (!device_exists(toDevice) || !device_exists(fromDevice)) return cudaErrorInvalidDevice;
+    return may_be_named(toDevice, to) && may_be_named(fromDevice, from) ? cudaSuccess : cudaErrorInvalidValue;
 }
 
 cudaError_t cudaMemcpyPeerAsync(void *to, int toDevice, const void *from, int fromDevice, size_t bytes, cudaStream_t stream)
 {
-    return copy_peer(CALL("cudaMemcpyPeerAsync", COST_COPY), to, toDevice, from, fromDevice, bytes, stream);
+    cudaError_t e = CALL("cudaMemcpyPeerAsync", COST_COPY);
+    if (!e) e = check_named(to, toDevice, from, fromDevice);
+    return copy_async(e, to, from, bytes, cudaMemcpyDefault, stream, false, true);
 }
 
-/* documented: asynchronous for the host; ordered with all that the current and both named devices are given. So it is the other call, in the legacy stream
- * (work.c). Chosen: it answers as that one does */
+/* Orders `s` with every stream of its device and of the two: behind what they have, or before what they get. */
+static void order_with_all(struct stream *s, int one, int other, bool before)
+{
+    for (struct stream *t = stream_first(); t; t = t->next) {
+        if (t == s || t->destroyed || (t->device != s->device && t->device != one && t->device != other)) continue;
+        if (before) stream_follow(s, t);
+        else stream_follow(t, s);
+    }
+}
+
+/* documented: asynchronous for the host, and serialized with all work, pending and future, of the current device and both named ones; so also with that of
+ * non-blocking streams. Chosen: with a stream that is made later it is not; it answers as cudaMemcpyPeerAsync does */
 cudaError_t cudaMemcpyPeer(void *to, int toDevice, const void *from, int fromDevice, size_t bytes)
 {
-    return copy_peer(CALL("cudaMemcpyPeer", COST_COPY), to, toDevice, from, fromDevice, bytes, cudaStreamLegacy);
+    cudaError_t e = CALL("cudaMemcpyPeer", COST_COPY);
+    enum copy_wait wait = COPY_GOES_ON;
+    journal_number("bytes", bytes);
+    struct stream *s = e ? NULL : call_stream(cudaStreamLegacy, false);
+    if (!e) e = check_named(to, toDevice, from, fromDevice);
+    if (!e) order_with_all(s, toDevice, fromDevice, true);
+    if (!e) e = submit_copy(to, from, bytes, cudaMemcpyDefault, s, true, &wait);
+    if (!e) order_with_all(s, toDevice, fromDevice, false);
+    if (!e) e = wait_for_copy(s, wait);
+    return call_end(e);
 }
 
 /* ---- pointers ---- */

@@ -18,7 +18,6 @@ int main(void)
     CHECK(cudaMemcpyPeerAsync(to, 1, from, 0, MiB, cudaStreamLegacy));
     CHECK(cudaSetDevice(1));
     CHECK(launch_add(to, 1, MiB / sizeof(int), other));
-    CHECK(cudaMemcpyPeer(from, 0, to, 1, MiB));
     CHECK(cudaStreamSynchronize(other));
     CHECK(cudaFree(to));
     CHECK(cudaSetDevice(0));
