@@ -19,8 +19,9 @@ struct caller {
     bool           inside;
     uint64_t       used;               /* processor time at the last look that saw a call */
     bool           left_work;          /* its last call ended with work in a stream: */
-    uint64_t       left_at, waits;     /* then, and how often it had waited by then */
-    uint64_t       read_at, slept;     /* some time before, and how long it had slept by then: a reading is dear (2 us), so one serves for half a millisecond */
+    uint64_t       left_at;            /* then */
+    struct host_rest rest;             /* how it had rested by then */
+    uint64_t       read_at;            /* when that was read: a reading is dear (2 us), so one serves for half a millisecond, if no wait comes between */
     bool           was_away;           /* from then until it came for this call */
     uint64_t       ended;              /* how many of the others had ended by then */
     struct caller *next;
@@ -76,7 +77,8 @@ static void leave(void)
 
 void away_caller_comes(void)
 {
-    if (me && me->left_work) me->was_away = host_clock() >= me->left_at + SHORT && host_waits() != me->waits && host_slept() >= me->slept + SHORT;
+    if (me && me->left_work)
+        me->was_away = host_clock() >= me->left_at + SHORT && host_waits() != me->rest.waits && host_rest().slept >= me->rest.slept + SHORT;
 }
 
 void away_call_begins(void)
@@ -106,8 +108,7 @@ void away_call_ends(void)
     me->left_work = true;
     me->ended = ended;
     me->left_at = host_clock();
-    me->waits = host_waits();
-    if (me->left_at < me->read_at + SHORT) return;
+    if (me->left_at < me->read_at + SHORT && host_waits() == me->rest.waits) return;
     me->read_at = me->left_at;
-    me->slept = host_slept();
+    me->rest = host_rest();
 }

@@ -73,13 +73,15 @@ int  host_other_threads(void);
 int  host_thread_id(void);
 /* True when the thread neither runs nor wants to: it sleeps or waits for something outside. */
 bool host_thread_asleep(int id);
-/* How often the calling thread has given the processor up by itself, to sleep or to wait; for the lock or for its bad addresses does not count. */
-uint64_t host_waits(void);
-/* What the calling thread has waited since host_waits() said `since` does not count. */
-void     host_waits_were_ours(uint64_t since);
-/* How long the calling thread has slept or waited so far, in microseconds from some fixed moment: neither computing nor waiting for a processor counts.
- * A virtual machine that is itself put aside cannot tell, and a system without /proc/.../schedstat counts the waiting for a processor. */
-uint64_t host_slept(void);
+/* How often the calling thread has given the processor up by itself, to sleep or to wait; and how long that was, in microseconds from some fixed
+ * moment: neither computing nor waiting for a processor counts. A virtual machine that is itself put aside cannot tell, and a system without
+ * /proc/.../schedstat counts the waiting for a processor. host_rest is called with the lock held, or after it was. */
+struct host_rest { uint64_t waits, slept; };
+struct host_rest host_rest(void);
+uint64_t host_waits(void);              /* the first of them, which is cheap to read */
+/* What the calling thread rests between these two counts in neither. */
+void host_rest_begins(void);
+void host_rest_ends(void);
 /* Real time, microseconds from some fixed moment. */
 uint64_t host_clock(void);
 /* Processor time that the thread has used, in microseconds; 0 when it is gone. */

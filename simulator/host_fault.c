@@ -69,11 +69,11 @@ static void bad_address(int number, siginfo_t *information, void *context)
     static _Thread_local volatile sig_atomic_t inside;
     bool go_on = false;
     if (!inside && information->si_code > 0) {
-        uint64_t before = host_waits();
         inside = 1;
+        host_rest_begins();
         go_on = judge_address(information->si_addr, site_of(context));
         inside = 0;
-        if (go_on) host_waits_were_ours(before);
+        if (go_on) host_rest_ends();
     }
     if (!go_on) pass_on(number, information, context);
 }

@@ -22,11 +22,7 @@ static _Thread_local bool has_lock;
 
 void host_lock(void)
 {
-    if (pthread_mutex_trylock(&lock)) {
-        uint64_t before = host_waits();
-        pthread_mutex_lock(&lock);
-        host_waits_were_ours(before);
-    }
+    pthread_mutex_lock(&lock);
     has_lock = true;
 }
 
@@ -151,15 +147,13 @@ uint64_t host_thread_used(int id)
     return thread_stat(id, &state, &ticks) ? ticks * 1000000 / (unsigned long)sysconf(_SC_CLK_TCK) : 0;
 }
 
-static _Thread_local uint64_t our_waits;
+static _Thread_local struct host_rest ours;
 
 uint64_t host_waits(void)
 {
     struct rusage usage;
-    return getrusage(RUSAGE_THREAD, &usage) ? 0 : (uint64_t)usage.ru_nvcsw - our_waits;
+    return getrusage(RUSAGE_THREAD, &usage) ? 0 : (uint64_t)usage.ru_nvcsw - ours.waits;
 }
-
-void host_waits_were_ours(uint64_t since) { our_waits += host_waits() - since; }
 
 static uint64_t nanoseconds(clockid_t clock)
 {
@@ -191,7 +185,17 @@ static struct delays delays(void)
     return sscanf(line, "%*u %llu %lu", &d.time, &d.turns) == 2 ? d : (struct delays){ 0 };
 }
 
-uint64_t host_slept(void)
+/* Both clocks in one turn. A debugger that stops the thread at each system call (strace) leaves no such turn. */
+static uint64_t slept(void)
+{
+    for (int tries = 0;; tries++) {
+        struct delays before = delays();
+        uint64_t time = nanoseconds(CLOCK_MONOTONIC) - nanoseconds(CLOCK_THREAD_CPUTIME_ID);
+        if (delays().turns == before.turns || tries == 100) return (time - before.time) / 1000 - ours.slept;
+    }
+}
+
+struct host_rest host_rest(void)
 {
     if (!schedule) {
         int low = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
@@ -199,12 +203,18 @@ uint64_t host_slept(void)
         if (low >= 0) close(low);
         host_at_thread_end(close_schedule);
     }
-    /* Both clocks in one turn. A debugger that stops the thread at each system call (strace) leaves no such turn. */
-    for (int tries = 0;; tries++) {
-        struct delays before = delays();
-        uint64_t time = nanoseconds(CLOCK_MONOTONIC) - nanoseconds(CLOCK_THREAD_CPUTIME_ID);
-        if (delays().turns == before.turns || tries == 100) return (time - before.time) / 1000;
-    }
+    uint64_t so_far = slept();         /* first: to open and to read may mean to wait */
+    return (struct host_rest){ host_waits(), so_far };
+}
+
+static _Thread_local struct host_rest at_begin;
+
+void host_rest_begins(void) { at_begin = (struct host_rest){ host_waits(), schedule ? slept() : 0 }; }
+
+void host_rest_ends(void)
+{
+    ours.waits += host_waits() - at_begin.waits;
+    if (schedule) ours.slept += slept() - at_begin.slept;
 }
 
 int host_other_threads(void)

@@ -15,12 +15,19 @@ setup() {
     cd "$BATS_TEST_TMPDIR" || return 1
 }
 
-# program NAME [ARGUMENT...]: runs it; $output is stdout, $errors stderr, $status the exit status
+# program NAME [ARGUMENT...]: runs it; $output is stdout, $errors stderr, $status the exit status. It has three descriptors, as in a terminal, not those of
+# Bats too: how many there were decides when Linux makes a process wait for room for more.
 program() {
-    local name=$1
+    local name=$1 open
     shift
     status=0
-    output=$(timeout 20 "$at/$name" "$@" 2>errors) || status=$?
+    output=$(
+        for open in /proc/"$BASHPID"/fd/*; do
+            open=${open##*/}
+            [ "$open" -lt 3 ] || exec {open}>&-
+        done
+        timeout 20 "$at/$name" "$@" 2>errors
+    ) || status=$?
     errors=$(cat errors)
 }
 
