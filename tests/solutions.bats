@@ -70,15 +70,19 @@ same_words() { cmp -s "$1" "$2" || cmp -s <(words "$1") <(words "$2"); }
     finish
 }
 
+# calls_of FOLDER: what the journals of a run's processes tell but for the clocks, a line each, one process after the other; by what they tell, for the
+# numbers of processes begin again after the largest.
+calls_of() {
+    local file
+    for file in "$1"/journal.jsonl*; do jq -c -s 'map(select(.call) | del(.n, .t, .end, .process))' "$file"; done | LC_ALL=C sort | jq -c '.[]'
+}
+
 # same_journals FOLDER FOLDER: byte for byte. Where two processes live side by side their clocks go on with each other's work as it comes
 # (docs/simulator.rst): then each makes the same calls with the same answers.
 same_journals() {
-    local one two calls='select(.call) | del(.n, .t, .end, .process)'
-    mapfile -t one < <(printf '%s\n' "$1"/journal.jsonl* | sort -V)   # by the number of the process: as they were started
-    mapfile -t two < <(printf '%s\n' "$2"/journal.jsonl* | sort -V)
+    local one=("$1"/journal.jsonl*) two=("$2"/journal.jsonl*)
     [ "${#one[@]}" = "${#two[@]}" ] || { echo "${#one[@]} and ${#two[@]} journals"; return 1; }
-    [ "${#one[@]}" != 1 ] || { diff "${one[0]}" "${two[0]}"; return; }
-    diff <(for file in "${one[@]}"; do jq -c "$calls" "$file"; done) <(for file in "${two[@]}"; do jq -c "$calls" "$file"; done)
+    if [ "${#one[@]}" = 1 ]; then diff "${one[0]}" "${two[0]}"; else diff <(calls_of "$1") <(calls_of "$2"); fi
 }
 
 @test "two runs under one pace leave the same journal, byte for byte" {
