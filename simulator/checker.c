@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "accesses.h"
 #include "checker_border.h"
 #include "clock.h"
 #include "guard.h"
@@ -24,7 +25,6 @@ static _Thread_local struct deed now;
 static _Thread_local uint32_t meant;   /* a node's: the newest block that its pointers can be meant for */
 
 static uint32_t newest_block;
-static struct access *spare;
 static struct history { uint32_t id; const char *address; size_t bytes; struct deed allocated, freed; } history[HISTORY];
 static uint64_t history_count;
 
@@ -71,36 +71,19 @@ static bool is_before(const struct deed *earlier, const struct stream *s, uint64
 
 /* ---- accesses ---- */
 
-static void drop(struct watch *w, struct access **at)
-{
-    struct access *a = *at;
-    *at = a->next;
-    a->next = spare;
-    spare = a;
-    w->access_count--;
-}
-
-static void drop_all(struct watch *w)
-{
-    while (w->accesses) drop(w, &w->accesses);
-}
-
 /* What the host knows to be over comes before everything still to come. */
 static void drop_known(struct watch *w)
 {
-    for (struct access **at = &w->accesses; *at;)
-        if (order_covers(host_knowledge(), (*at)->by.lane, (*at)->by.number)) drop(w, at);
-        else at = &(*at)->next;
+    size_t count;
+    struct access **all = accesses_near(w, 0, SIZE_MAX, &count);
+    for (size_t i = 0; i < count; i++)
+        if (order_covers(host_knowledge(), all[i]->by.lane, all[i]->by.number)) accesses_remove(w, all[i]);
 }
 
-static void remember(struct watch *w, struct deed by, size_t from, size_t to, bool write)
+static void remember(struct watch *w, struct access a)
 {
-    struct access *a = spare;
-    if (a) spare = a->next;
-    else a = host_allocate(sizeof *a);
-    *a = (struct access){ w->accesses, by, from, to, write, false };
-    w->accesses = a;
-    if (++w->access_count >= 32 && !(w->access_count & (w->access_count - 1))) drop_known(w);
+    accesses_add(w, a);
+    if (w->access_count >= 32 && !(w->access_count & (w->access_count - 1))) drop_known(w);
 }
 
 /* ---- what was freed ---- */
@@ -203,7 +186,10 @@ static bool accuse(struct watched b, const struct access *new, const struct stre
 {
     uint32_t told = HOST_LANE;
     bool ends = tell == tell_free_too_early;                 /* the end of the block concerns a touch of it, too */
-    for (const struct access *a = b.watch->accesses; a; a = a->next) {          /* the newest comes first */
+    size_t count;
+    struct access **near = accesses_near(b.watch, new->from, new->to, &count);
+    for (size_t i = 0; i < count; i++) {
+        const struct access *a = near[i];
         bool conflict = (new->write || a->write) && a->from < new->to && new->from < a->to;
         if (!(conflict || ends) || is_before(&a->by, s, new->by.number)) continue;
         if (a->by.lane != told) tell(b, a, new, s);
@@ -238,7 +224,7 @@ static bool accuse_stale_node(struct watched b, struct deed by, size_t from, boo
 static void judge(struct watched b, struct deed by, struct stream *s, size_t from, size_t to, bool write, bool at_call)
 {
     struct watch *w = b.watch;
-    struct access new = { NULL, by, from, to, write, at_call };
+    struct access new = { .by = by, .from = from, .to = to, .write = write, .at_call = at_call };
     if (to > b.bytes && report_begin("access outside the allocation", &w->allocated, &by)) {
         report_text("%s (%s) touches bytes %zu to %zu of block %u, which has %zu.", by.call, report_stream(&by), from, to - 1, b.id, b.bytes);
         report_block(b.id, b.bytes, &w->allocated);
@@ -257,14 +243,15 @@ void checker_used(struct watched b, struct stream *s, uint64_t number, size_t fr
     struct watch *w = b.watch;
     struct deed by = deed_of(s, number);
     judge(b, by, s, from, to, write, false);
-    for (struct access **at = &w->accesses; *at;) {
-        struct access *a = *at;
+    size_t count;
+    struct access **near = accesses_near(w, from, to, &count);
+    for (size_t i = 0; i < count; i++) {
+        struct access *a = near[i];
         bool covered = from <= a->from && a->to <= to;
         bool touch = a->from == a->to;
-        if (covered && ((write && !touch) || (!a->write && is_before(&a->by, s, number)))) drop(w, at);
-        else at = &a->next;
+        if (covered && ((write && !touch) || (!a->write && is_before(&a->by, s, number)))) accesses_remove(w, a);
     }
-    remember(w, by, from, to, write);
+    remember(w, (struct access){ .by = by, .from = from, .to = to, .write = write });
     guard_used(b, by, from, to, write);
     if (w->shared) checker_border_used(b, by, s, from, to, write);
 }
@@ -305,7 +292,7 @@ void checker_used_nothing(const void *address, size_t bytes, struct stream *s, u
 static void check_free(struct watched b, struct stream *s, uint64_t number)
 {
     struct deed by = deed_of(s, number);
-    struct access end = { NULL, by, 0, SIZE_MAX, true, false };
+    struct access end = { .by = by, .to = SIZE_MAX, .write = true };
     bool accused = accuse(b, &end, s, tell_free_too_early);
     if (!accused && !is_before(&b.watch->allocated, s, number)) tell_before_allocation(b, &end, s, true);
     if (b.watch->shared) checker_border_freed(b, by, s);
@@ -317,15 +304,15 @@ void checker_freed(struct watched b, struct stream *s, uint64_t number)
     if (!settings.check) return;
     check_free(b, s, number);
     guard_freed(b, deed_of(s, number), s);
-    drop_all(b.watch);
+    accesses_remove_all(b.watch);
 }
 
 void checker_unregistered(struct watched b)
 {
     if (!settings.check) return;
-    struct access end = { NULL, deed_of(NULL, 0), 0, SIZE_MAX, true, false };
+    struct access end = { .by = deed_of(NULL, 0), .to = SIZE_MAX, .write = true };
     accuse(b, &end, NULL, tell_free_too_early);
-    drop_all(b.watch);
+    accesses_remove_all(b.watch);
 }
 
 void checker_freed_nothing(const void *address, const struct stream *s, const char *note)

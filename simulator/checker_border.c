@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "abroad.h"
+#include "accesses.h"
 #include "border.h"
 #include "host_processes.h"
 #include "report.h"
@@ -133,7 +134,9 @@ void checker_border_exported(struct watched b)
     struct border_deed made = border_deed_of(&b.watch->allocated, 0, b.bytes, true, 1);
     made.allocation = true;
     if (made.number) border_add(shared, made);
-    for (const struct access *a = b.watch->accesses; a; a = a->next) border_add(shared, border_deed_of(&a->by, a->from, a->to, a->write, 1));
+    size_t count;
+    struct access **all = accesses_near(b.watch, 0, SIZE_MAX, &count);
+    while (count--) border_add(shared, border_deed_of(&all[count]->by, all[count]->from, all[count]->to, all[count]->write, 1));    /* the newest stays */
 }
 
 void checker_border_ended(struct watch *w, const struct stream *s, uint64_t number)

@@ -18,11 +18,15 @@ struct deed {
 };
 
 struct access {
-    struct access *next;
     struct deed    by;
     size_t         from, to;           /* bytes of the block */
     bool           write;
     bool           at_call;            /* it has happened: only the host can wait before it */
+    /* its place among those of the block (accesses.h) */
+    uint32_t       rank;
+    uint64_t       age;                /* the larger, the newer */
+    size_t         reach;
+    struct access *left, *right;
 };
 
 struct watch {

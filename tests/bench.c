@@ -105,6 +105,19 @@ static double walk(int steps)
     return each;
 }
 
+/* Microseconds for one memset of a part of a block; nothing is waited for, so that each of them stays of interest to the checker. */
+static double parts(int count, size_t bytes)
+{
+    char *whole;
+    need(cudaMallocFromPoolAsync((void **)&whole, (size_t)count * bytes, pool, s));
+    double start = now_us();
+    for (int i = 0; i < count; i++) need(cudaMemsetAsync(whole + (size_t)i * bytes, 1, bytes, s));
+    double each = (now_us() - start) / count;
+    need(cudaFreeAsync(whole, s));
+    need(cudaStreamSynchronize(s));
+    return each;
+}
+
 static const struct { const char *name; size_t live, fixed; int count; const char *real; } lines[] = {
     { "1 KiB, one block",               1, 1024,       200000, "0.77" },
     { "1 MiB, one block",               1, MiB,        200000, "0.76" },
@@ -114,6 +127,8 @@ static const struct { const char *name; size_t live, fixed; int count; const cha
     { "several sizes, 10 live",        10, 0,          200000, "0.76" },
     { "1 KiB, 100000 live",          MANY, 1024,       200000, "0.76" },
     { "several sizes, 100000 live",  MANY, 0,          200000, "0.76" },
+    { "memset: 100 parts of a block",   0, 4096,          100, "" },
+    { "memset: 20000 parts",            0, 4096,        20000, "" },
     { "one random step",                0, 0,         1000000, "" },
 };
 #define LINES (sizeof lines / sizeof *lines)
@@ -128,7 +143,8 @@ static void measure(double *answers)
     for (size_t i = 0; i < LINES; i++) {
         need(cudaMemPoolCreate(&pool, &props));
         need(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &all));
-        answers[i] = lines[i].live ? pairs(lines[i].live, lines[i].fixed, lines[i].count) : walk(lines[i].count);
+        answers[i] = lines[i].live ? pairs(lines[i].live, lines[i].fixed, lines[i].count)
+            : lines[i].fixed ? parts(lines[i].count, lines[i].fixed) : walk(lines[i].count);
         need(cudaDeviceSynchronize());
         need(cudaMemPoolDestroy(pool));
     }
