@@ -46,7 +46,8 @@ static bool ask(const char *file, const uintptr_t *offsets, size_t n, char *answ
 /* The last folder and the file: lessons/03_stream_order.c:41. False when the line of an answer says nothing. */
 static bool shorten(char *line, char *text, size_t size)
 {
-    line[strcspn(line, " ")] = '\0';
+    char *more = strstr(line, " (discriminator ");
+    if (more) *more = '\0';
     if (!*line || *line == '?' || strstr(line, ":?") || !strcmp(line, ":0")) return false;
     char *slash = strrchr(line, '/'), *start = line;
     if (slash) {

@@ -48,9 +48,9 @@ names_of() { nm -D --defined-only "$1" | awk '$2 != "A" { sub(/@.*/, "", $3); pr
     cd "$ROOT"
     run readelf -d "$library"
     assert_output --partial "Library soname: [libcudart.so.13]"
-    run bash -c "nm -D --defined-only $library | grep -v '@@libcudart.so.13\$' | grep -v ' A '"
+    run bash -c 'nm -D --defined-only "$1" | grep -v "@@libcudart.so.13\$" | grep -v " A "' - "$library"
     assert_output ""
-    run bash -c "readelf -V $at/behaviour | grep -A 1 'File: libcudart.so.13'"
+    run bash -c 'readelf -V "$1" | grep -A 1 "File: libcudart.so.13"' - "$at/behaviour"
     assert_output --partial "Name: libcudart.so.13"
 }
 
@@ -215,11 +215,11 @@ END
 
 @test "where a process has few addresses (ulimit -v), an allocation fails with a sentence that helps" {
     local gib=$((1024 * 1024))
-    run bash -c "ulimit -v $((4 * gib)); timeout 20 $at/behaviour fail"
+    run bash -c 'ulimit -v "$1"; timeout 20 "$2/behaviour" fail' - $((4 * gib)) "$at"
     assert_output --partial "simulated device: this process has no "
     assert_output --partial "SIM_MEMORY=1G"
     [ "$(grep -c "simulated device" <<<"$output")" = 1 ]
-    SIM_MEMORY=256M run bash -c "ulimit -v $((4 * gib)); timeout 20 $at/behaviour fail"
+    SIM_MEMORY=256M run bash -c 'ulimit -v "$1"; timeout 20 "$2/behaviour" fail' - $((4 * gib)) "$at"
     assert_success
     refute_output --partial "simulated device"
 }
@@ -228,6 +228,16 @@ END
     SIM_PACE=late program traced "$at/behaviour" kept
     [ "$status" != 77 ] || skip "$output"
     [ "$status" = 3 ] || miss "Exit status $status, not 3; 124: it was stopped after 20 s." "$output" "$errors"
+}
+
+@test "a report names lines of a program whose folder and file have spaces in their names" {
+    mkdir "a folder"
+    cp "$ROOT/tests/order/write_write_wrong.c" "a folder/a file.c"
+    "${CC:-gcc}" -g -I"$ROOT/lessons" -isystem "$ROOT/build/cuda/include" "a folder/a file.c" -o "a folder/a program" "$ROOT/$library"
+    run "./a folder/a program"
+    assert_failure 3
+    assert_line --regexp '^  written +launch_fill, stream 1, at a folder/a file\.c:17$'
+    assert_line --regexp '^  written +launch_fill, stream 2, at a folder/a file\.c:19$'
 }
 
 # ---- what a program may and may not do ----
