@@ -197,8 +197,8 @@ done
 [ -n "$works" ] || fail "A program that is known to be right could not be compiled and run here, so nothing was graded:" \
     "$(head -n 10 "$work/canary/compiler")" "$(head -n 10 "$work/canary/run/stderr" 2>/dev/null)"
 if [ "$(id -u)" = 0 ] && [ "$GRADE_OWN_USER" = false ]; then
-    [ -z "${STUDENT:-}" ] || fail "Nothing was graded: the student's programs would run as root, because no other user can enter $PWD. Move the workbook to a folder that all may enter."
-    say "The programs run as root, because no other user can enter $PWD."
+    [ -z "${STUDENT:-}" ] || fail "Nothing was graded: the student's programs would run as root, because no other user can read what was built in $PWD. Move the workbook to a folder that all may enter, and build it with umask 022."
+    say "The programs run as root, because no other user can read what was built in $PWD."
 fi
 
 printf '%s\n' "${lessons[@]}" | xargs -P "${JOBS:-$(nproc)}" -I{} tests/grade.sh lesson {} &

@@ -27,8 +27,8 @@ setup_file() {
 grade() { run as_typed "$@"; }
 
 # As root, the grader needs another user to run a student's program.
-is_shut() { [ "$(id -u)" = 0 ] && ! setpriv --reuid=65534 --regid=65534 --clear-groups test -x "$1"; }
-needs_open_workbook() { ! is_shut "$ROOT" || skip "root grades nobody's file in a folder that no other user can enter, and $ROOT is one"; }
+is_shut() { [ "$(id -u)" = 0 ] && ! setpriv --reuid=65534 --regid=65534 --clear-groups test -r "$1/build/simulator/libcudart.so.13"; }
+needs_open_workbook() { ! is_shut "$ROOT" || skip "root grades nobody's file where no other user can read what was built, as here in $ROOT"; }
 # lesson NAME QUESTION: about that lesson of the mixed grade
 of_lesson() { jq -r --arg name "$1" ".lessons[] | select(.lesson == \$name) | $2" "$GRADES/mixed/grade.json"; }
 
@@ -196,7 +196,7 @@ END
     assert is_shut "$copy"
     grade STUDENT="$ROOT/solutions" OUT="$BATS_TEST_TMPDIR/out" ONLY=1 tests/grade.sh
     assert_equal "$status" 2
-    assert_output --partial "Move the workbook to a folder that all may enter."
+    assert_output --partial "Move the workbook to a folder that all may enter, and build it with umask 022."
     assert_file_not_exists "$BATS_TEST_TMPDIR/out/grade.json"
 }
 
