@@ -30,6 +30,7 @@ struct caller {
 static struct caller *callers;
 static uint64_t calls, ended;
 static bool started, dozing;
+static bool running_on;                /* the watch ends work, perhaps without the lock: while a host function runs */
 static _Thread_local struct caller *me;
 
 static bool is_away(const struct caller *c)
@@ -58,7 +59,10 @@ static void watch(void *unused)
             before = calls;
             looks = 0;
         } else if (timeline_busy() && !timeline_waits_for_function() && all_away() && ++looks == 2) {
+            running_on = true;
             timeline_run_on();
+            running_on = false;
+            host_wake();
             looks = 0;
         }
     }
@@ -81,9 +85,18 @@ void away_caller_comes(void)
         me->was_away = host_clock() >= me->left_at + SHORT && host_waits() != me->rest.waits && host_rest().slept >= me->rest.slept + SHORT;
 }
 
+/* A host function may have woken the thread that comes now, or have been woken by it. Which of them is faster shall not matter. */
+void away_let_others_finish(void)
+{
+    if (timeline_in_host_function()) return;       /* which ends the program */
+    while (running_on) host_sleep(500);
+    timeline_let_functions_go_on();
+}
+
 void away_call_begins(void)
 {
     calls++;
+    away_let_others_finish();
     if (!me) {
         host_at_thread_end(leave);
         host_expect_faults();

@@ -10,4 +10,7 @@ void away_caller_comes(void);
 void away_call_begins(void);
 void away_call_ends(void);
 
+/* With the lock held, also at the end of the program: what goes on beside the calling thread goes on as far as it can, the watch's work and host functions. */
+void away_let_others_finish(void);
+
 #endif

@@ -76,6 +76,7 @@ __attribute__((destructor)) static void at_end(void)
 {
     if (!ready || forked) return;
     host_lock();
+    away_let_others_finish();
     timeline_run_on();
     void (*left)(struct watched) = exit_status || device_faulted() ? leave_alone : checker_leaked;
     size_t live = memory_each_live(left) + memory_share_each_live(left);
@@ -111,10 +112,11 @@ static void start(void)
 
 void call_begin_always(const char *name, time_ns cost)
 {
-    if (!forked) away_caller_comes();
+    bool of_program = !forked && !timeline_in_host_function();
+    if (of_program) away_caller_comes();
     host_lock();
     if (!ready) start();
-    if (!forked) away_call_begins();
+    if (of_program) away_call_begins();
     name_now = name;
     journalled = true;
     checker_call(name, call_site);

@@ -73,6 +73,8 @@ int  host_other_threads(void);
 int  host_thread_id(void);
 /* True when the thread neither runs nor wants to: it sleeps or waits for something outside. */
 bool host_thread_asleep(int id);
+/* True when it sleeps for a time of its own choice (nanosleep); false when Linux does not tell. */
+bool host_thread_dozes(int id);
 /* How often the calling thread has given the processor up by itself, to sleep or to wait; and how long that was, in microseconds from some fixed
  * moment: neither computing nor waiting for a processor counts. A virtual machine that is itself put aside cannot tell, and a system without
  * /proc/.../schedstat counts the waiting for a processor. host_rest is called with the lock held, or after it was. */

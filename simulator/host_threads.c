@@ -140,6 +140,18 @@ bool host_thread_asleep(int id)
     return !thread_stat(id, &state, &ticks) || state == 'S' || state == 'T';
 }
 
+bool host_thread_dozes(int id)
+{
+    char path[64], line[16] = "";
+    snprintf(path, sizeof path, "/proc/self/task/%d/syscall", id);
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0) return false;
+    ssize_t length = read(file, line, sizeof line - 1);
+    close(file);
+    long number = length > 0 ? strtol(line, NULL, 10) : -1;         /* of a thread that runs there stands a word: 0, read */
+    return number == SYS_clock_nanosleep || number == SYS_nanosleep;
+}
+
 uint64_t host_thread_used(int id)
 {
     char state;

@@ -2,9 +2,8 @@
  *
  * Rules (chosen, unless said): streams run side by side and do not slow each other; an idle device gets new work after LATENCY; what the
  * host sees at a time is what has ended by that time. A hold ends when the host's call finds its gate open, a wait for another process
- * when the host's call finds that it is over. A host function runs on a
- * thread of its own; the host's clock stands while it runs, unless it blocks or computes for half a second, so a run with host functions is reproducible
- * too. */
+ * when the host's call finds that it is over. A host function runs on a thread of its own; the host's clock stands while it runs, unless it waits for the
+ * host or takes long. One that has waited, and need not any more, goes on before the host's next call does: so a run with host functions is reproducible too. */
 #include "timeline.h"
 
 #include "clock.h"
@@ -52,11 +51,19 @@ bool timeline_function_ended(void)
 
 /* ---- host functions: each runs on a thread of its own, taken from those that have nothing to do ---- */
 
-#define COMPUTING 500000               /* microseconds of processor time, after which a function is taken to wait for the host; chosen */
+/* Microseconds after which a function is taken to wait for the host (chosen): of processor time, or of real time if it is asleep for a time of its own. */
+#define COMPUTING 500000
+#define DOZING    750000
 
-struct worker { struct op *op; int thread; struct worker *next_idle; };
+struct worker {
+    struct op     *op;
+    int            thread;
+    bool           is_over;            /* the function has returned, and its thread comes for the lock */
+    uint64_t       used_most, dozes_until;
+    struct worker *next, *next_idle;
+};
 
-static struct worker *idle_workers;
+static struct worker *workers, *idle_workers;
 static unsigned waits_for_functions;
 static _Thread_local bool in_host_function;
 
@@ -73,6 +80,7 @@ static void worker_main(void *argument)
         struct op *op = self->op;
         host_unlock();
         op->function(op->argument);
+        __atomic_store_n(&self->is_over, true, __ATOMIC_SEQ_CST);
         host_lock();
         op->returned = true;
         self->op = NULL;
@@ -84,33 +92,52 @@ static void worker_main(void *argument)
 
 bool timeline_waits_for_function(void) { return waits_for_functions != 0; }
 
-/* Starts the function; returns when it has returned, or when it sleeps or waits for something: also in a loop, for what the host has yet to do. */
-static void run_host_function(struct op *op)
+/* Does the function wait for something that the host has yet to do, also in a loop? As far as can be seen. */
+static bool waits_for_host(struct worker *w)
+{
+    if (!w->thread) return false;
+    uint64_t used = host_thread_used(w->thread);
+    if (!w->used_most) w->used_most = used + COMPUTING;
+    bool waits = used > w->used_most || (host_thread_asleep(w->thread) && (!host_thread_dozes(w->thread) || host_clock() > w->dozes_until));
+    return waits && !__atomic_load_n(&w->is_over, __ATOMIC_SEQ_CST);          /* last: then it may sleep because it waits for the lock */
+}
+
+static struct worker *take_worker(struct op *op)
 {
     struct worker *w = idle_workers;
-    uint64_t most = 0;
+    if (w) idle_workers = w->next_idle;
+    else w = host_allocate(sizeof *w);
+    bool is_new = !w->thread;
+    *w = (struct worker){ .op = op, .thread = w->thread, .dozes_until = host_clock() + DOZING, .next = w->next };
+    if (!is_new) return w;
+    w->next = workers;
+    workers = w;
+    host_start_thread(worker_main, w);
+    return w;
+}
+
+/* Starts the function; returns when it has returned, or when it waits for the host. */
+static void run_host_function(struct op *op)
+{
     op->dispatched = true;
     record_host_knows_before(op->record);       /* whatever the program's threads now do may come from this function (chosen: see checker.h) */
-    if (w) {
-        idle_workers = w->next_idle;
-        w->op = op;
-    } else {
-        w = host_allocate(sizeof *w);
-        w->op = op;
-        host_start_thread(worker_main, w);
-    }
+    struct worker *w = take_worker(op);
+    uint64_t turn = op->turn;          /* once the function has returned another thread may end the op, and its memory serves again */
     host_wake();
     waits_for_functions++;
-    for (int asleep = 0; !op->returned && asleep < 3;) {
+    for (int waiting = 0; w->op == op && op->turn == turn;) {
+        op->was_blocked = waiting == 3;
+        if (op->was_blocked) break;
         host_sleep(500);
-        if (op->returned || !w->thread) continue;
-        uint64_t used = host_thread_used(w->thread);
-        if (!most) most = used + COMPUTING;
-        if (used > most) break;
-        asleep = host_thread_asleep(w->thread) ? asleep + 1 : 0;
+        waiting = waits_for_host(w) ? waiting + 1 : 0;
     }
     waits_for_functions--;
-    if (!op->returned) op->was_blocked = true;
+}
+
+void timeline_let_functions_go_on(void)
+{
+    for (struct worker *w = workers; w; w = w->next)
+        while (w->op && w->op->was_blocked && !waits_for_host(w)) host_sleep(200);
 }
 
 /* ---- one head ---- */

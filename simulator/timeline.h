@@ -24,6 +24,9 @@ bool timeline_busy(void);
 bool timeline_function_ended(void);
 /* Does a thread wait for a host function that may return at any moment? */
 bool timeline_waits_for_function(void);
+/* Host functions that waited for the host, and need not any more, go on until they return or wait again: so it is the host's calls that decide when, and
+ * not how fast their threads are. */
+void timeline_let_functions_go_on(void);
 /* True in a thread that runs a host function: it may not call the API (documented: cudaLaunchHostFunc). */
 bool timeline_in_host_function(void);
 

@@ -4,7 +4,7 @@
 load helpers
 
 setup_file() {
-    make -s BACKEND=simulator build/simulator/tests/simulator/{behaviour,per_thread,facts,host_rules,traced,functions_at_end,joined,successor}
+    make -s BACKEND=simulator build/simulator/tests/simulator/{behaviour,per_thread,facts,host_rules,traced,functions_at_end,functions_meet,joined,successor}
 }
 
 setup() {
@@ -167,6 +167,18 @@ END
         [ "$(grep -c '"op":"host function"' journal$run)" = 2000 ] || complain "$(grep -c '"op":"host function"' journal$run) of 2000 functions were run."
     done
     cmp -s journal1 journal2 || complain "Two runs leave different journals:" "$(diff journal1 journal2 | head -n 4)"
+    finish
+}
+
+@test "host functions and the host wake each other, wait for each other and sleep, and all runs leave the same journal" {
+    local way run
+    for way in wakes spins dozes waits asks; do
+        for run in 1 2 3 4 5 6; do
+            SIM_PACE=random:5 SIM_JOURNAL=journal$run program functions_meet "$way"
+            [ "$status" = 0 ] || { complain "$way: exit status $status; 124: it was stopped." "$errors"; break; }
+            cmp -s journal1 journal$run || { complain "$way: run $run leaves another journal than the first:" "$(diff journal1 journal$run | head -n 4)"; break; }
+        done
+    done
     finish
 }
 
