@@ -194,8 +194,9 @@ cudaError_t cudaHostGetFlags(unsigned int *flags, void *host)
 
 /* ---- memsets and copies ---- */
 
-/* The host waits for the stream; the pools do not count it as a synchronise (measured: a blocking cudaMemcpy). */
-static cudaError_t wait_for_copy(struct stream *s, enum copy_wait wait)
+/* The host waits for the stream; the pools do not count it as a synchronise (measured: a blocking cudaMemcpy). documented (API synchronization behavior):
+ * before a blocking copy out of pageable memory the stream is synchronised; an asynchronous one may do so: it waits here (measured), and orders nothing. */
+static cudaError_t wait_for_copy(struct stream *s, enum copy_wait wait, bool blocking)
 {
     uint64_t copy = s->last;
     if (wait == COPY_GOES_ON) return cudaSuccess;
@@ -204,7 +205,7 @@ static cudaError_t wait_for_copy(struct stream *s, enum copy_wait wait)
     } else {
         struct record *before = stream_place(s, copy - 1);
         timeline_wait(s, copy, call_name());
-        record_host_knows_before(before);
+        if (blocking) record_host_knows_before(before);
         record_release(before);
     }
     return device_faulted();
@@ -216,7 +217,7 @@ static cudaError_t memset_on(const char *name, void *to, int value, size_t bytes
     journal_number("bytes", bytes);
     struct stream *s = e ? NULL : call_stream(stream, per_thread);
     if (!e) e = submit_memset(to, value, bytes, s);
-    if (!e && blocking && bytes && work_blocking_memset_waits(to)) e = wait_for_copy(s, COPY_IS_OVER);
+    if (!e && blocking && bytes && work_blocking_memset_waits(to)) e = wait_for_copy(s, COPY_IS_OVER, true);
     return call_end(e);
 }
 
@@ -232,7 +233,7 @@ static cudaError_t copy_async(cudaError_t e, void *to, const void *from, size_t 
     journal_number("bytes", bytes);
     struct stream *s = e ? NULL : call_stream(stream, per_thread);
     if (!e) e = submit_copy(to, from, bytes, kind, s, peer, &wait);
-    if (!e) e = wait_for_copy(s, wait);
+    if (!e) e = wait_for_copy(s, wait, false);
     return call_end(e);
 }
 
@@ -252,7 +253,7 @@ static cudaError_t copy(void *to, const void *from, size_t bytes, enum cudaMemcp
     journal_number("bytes", bytes);
     struct stream *s = e ? NULL : call_stream(0, per_thread);
     if (!e) e = submit_copy(to, from, bytes, kind, s, false, &wait);
-    if (!e && bytes) e = wait_for_copy(s, work_wait_of_blocking_copy(to, from));
+    if (!e && bytes) e = wait_for_copy(s, work_wait_of_blocking_copy(to, from), true);
     return call_end(e);
 }
 
@@ -304,7 +305,7 @@ cudaError_t cudaMemcpyPeer(void *to, int toDevice, const void *from, int fromDev
     if (!e) order_with_all(s, toDevice, fromDevice, true);
     if (!e) e = submit_copy(to, from, bytes, cudaMemcpyDefault, s, true, &wait);
     if (!e) order_with_all(s, toDevice, fromDevice, false);
-    if (!e) e = wait_for_copy(s, wait);
+    if (!e) e = wait_for_copy(s, wait, false);
     return call_end(e);
 }
 

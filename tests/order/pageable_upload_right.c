@@ -1,0 +1,24 @@
+/* cudaMemcpy from pageable memory waits for its stream, the legacy one, before it copies, and so for the blocking streams. */
+#include "kernels.h"
+#include "workbook.h"
+
+static int source[4 * MiB / sizeof(int)];
+
+int main(void)
+{
+    size_t count = MiB / sizeof(int);
+    int *data, *other;
+    cudaStream_t a, b;
+    CHECK(cudaStreamCreate(&a));
+    CHECK(cudaStreamCreateWithFlags(&b, cudaStreamNonBlocking));
+    CHECK(cudaMalloc((void **)&data, MiB));
+    CHECK(cudaMalloc((void **)&other, sizeof source));
+
+    CHECK(launch_fill(data, 1, count, a));              /* one */
+    CHECK(cudaMemcpy(other, source, sizeof source, cudaMemcpyHostToDevice));
+    CHECK(launch_add(data, 1, count, b));               /* other */
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaFree(data));
+    CHECK(cudaFree(other));
+    return 0;
+}
