@@ -114,6 +114,18 @@ void checker_allocated(struct watched b, struct stream *s, uint64_t number)
     if (settings.check) guard_allocated(b);
 }
 
+void checker_allocated_again(struct watched b, const struct stream *s, uint64_t number, const struct deed *freed)
+{
+    struct deed by = deed_of(s, number);
+    if (!settings.check || is_before(freed, s, number) || !report_begin("allocation before the free", freed, &by)) return;
+    report_text("%s (%s) allocates block %u, and nothing orders it after the free of the block that has the same address.", by.call, report_stream(&by), b.id);
+    report_block(b.id, b.bytes, &by);
+    report_deed("freed", freed);
+    report_missing_edge(freed, &by, s);
+    report_note("what a node allocates has the same address in each launch. A launch waits for earlier launches of its graph, and for no free outside of it.");
+    report_end(b.id);
+}
+
 /* ---- use and free ---- */
 
 /* The place `at` was another block's before: the call may be meant for that one. */

@@ -32,6 +32,8 @@ struct deed checker_deed(const struct stream *s, uint64_t number);
 
 /* `s` NULL: cudaMalloc and pinned memory, which exist from the call on. `number`: the allocation's place in the stream. */
 void checker_allocated(struct watched b, struct stream *s, uint64_t number);
+/* A node of a graph has allocated the block, where it allocated another in an earlier launch; `freed`: the free of that one. */
+void checker_allocated_again(struct watched b, const struct stream *s, uint64_t number, const struct deed *freed);
 /* Work `number` of stream `s` reads or writes [from, to) of the block; `to` may lie beyond its end. An empty range: it only needs the block to be
  * alive, as a prefetch does. */
 void checker_used(struct watched b, struct stream *s, uint64_t number, size_t from, size_t to, bool write);

@@ -277,13 +277,16 @@ static void allocate_block(struct graph_block *b, struct stream *s)
     b->chunk->id = memory_new_id();
     b->memory->users++;
     for (size_t x = first_step(b); x <= last_step(b); x++) backing_hold(&b->memory->backing, x, true);
-    checker_allocated(watched(b), s, stream_mark(s));
+    uint64_t number = stream_mark(s);
+    checker_allocated(watched(b), s, number);
+    if (b->freed.call) checker_allocated_again(watched(b), s, number, &b->freed);
     journal_block("allocate", b, s);
 }
 
 static void free_block(struct graph_block *b, struct stream *s, uint64_t number)
 {
     checker_freed(watched(b), s, number);
+    b->freed = checker_deed(s, number);
     journal_block("free", b, s);
     for (size_t x = first_step(b); x <= last_step(b); x++) {
         backing_hold(&b->memory->backing, x, false);

@@ -24,6 +24,7 @@ struct graph_block {
     uint32_t             access;       /* bit d: asked for device d */
     struct cudaMemAccessDesc *list;    /* the same, as the program last asked for it */
     struct chunk        *chunk;        /* while it is allocated */
+    struct deed          freed;        /* the last free; .call NULL: none */
     struct stream       *freed_early;  /* during a launch: its free came here, before its allocation */
     uint64_t             freed_early_number;
     struct deed          freed_early_by;
