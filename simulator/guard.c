@@ -8,7 +8,6 @@
 #include "space.h"
 #include "stream.h"
 
-#define PAGE  ((size_t)4096)
 #define MOST  1024                     /* chosen: so many closed ranges at a time; each may split a mapping of the process, which has 65530 */
 
 enum reason { NOT_ALLOCATED, WRITTEN, READ, FREED };
@@ -121,11 +120,13 @@ static void close_pages(struct watched b, struct deed by, const char *first, con
     close_for(first, last);
 }
 
-/* The same for the whole pages of bytes [from, to) of a block that may have neighbours in its first and last page. */
+/* The same for the whole pages of bytes [from, to) of a block. In its first and last page a pool's block may have neighbours; cudaMallocManaged's has none. */
 static void close_whole(struct watched b, struct deed by, size_t from, size_t to, enum reason why)
 {
-    const char *first = (const char *)round_up((uintptr_t)b.address + from, PAGE), *last = b.address + to - ((uintptr_t)b.address + to) % PAGE;
-    close_pages(b, by, first, last, why);
+    struct pool *pool;
+    bool alone = space_find(b.address, &pool) && !pool && to == b.bytes;
+    uintptr_t first = round_up((uintptr_t)b.address + from, PAGE), end = (uintptr_t)b.address + to;
+    close_pages(b, by, (const char *)first, (const char *)(alone ? round_up(end, PAGE) : end - end % PAGE), why);
 }
 
 /* What was closed for a block before. */

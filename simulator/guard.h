@@ -8,7 +8,8 @@
  * and ordinary memory has no second address. The first touch of a closed page is accused, and the page is opened. Where it cannot see, the guard takes
  * the program's part (chosen):
  *
- * - A page is closed when it lies whole in what the work uses. Of a range without a whole page (4 KiB) nothing is seen.
+ * - A page is closed when it lies whole in what the work uses. Of a range without a whole page (4 KiB) nothing is seen, but for the last bytes of a block
+ *   whose pages are its own: of cudaMallocManaged, cudaMallocHost and cudaHostAlloc.
  * - What work or a free that cannot begin before the host does something (a closed gate, a host function that has not returned) uses may be touched up to
  *   the next call; an allocation or a free behind such a function closes nothing.
  * - What the operating system does for the program (read, write) is not seen: at a closed page it answers EFAULT.

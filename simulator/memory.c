@@ -137,7 +137,8 @@ static struct chunk *allocate(struct heap *h, int device, bool shared, size_t by
     h->shared = shared;
     if (bytes > h->limit - 2 * GRANULE || !heap_open(h)) return NULL;
     if (!space_knows(h)) space_add(h, NULL);
-    struct chunk *c = bytes > SHARED ? allocate_whole(h, round_up(bytes, GRANULE)) : allocate_shared(h, round_up(bytes, GRAIN));
+    size_t grain = shared ? PAGE : GRAIN;                    /* chosen: the host's view of each managed block can be closed without its neighbours' */
+    struct chunk *c = bytes > SHARED ? allocate_whole(h, round_up(bytes, GRANULE)) : allocate_shared(h, round_up(bytes, grain));
     if (c) c->asked = bytes;
     return c;
 }
