@@ -24,13 +24,13 @@ void checker_reached(struct reach **list, struct watched b, const struct stream 
 static void tell(const struct reach *r, const struct deed *by)
 {
     if (!report_begin("access taken before the use ends", &r->by, by)) return;
-    report_text("%s (%s) takes a device's access to a pool away while %s (%s) may still be using block %u of it.", by->call, report_stream(by), r->by.call,
+    report_text("%s (%s) takes a device's access away while %s (%s) may still be using block %u by it.", by->call, report_stream(by), r->by.call,
                 report_stream(&r->by), r->id);
     report_block(r->id, r->bytes, &r->allocated);
     report_deed("used", &r->by);
     report_deed("taken", by);
     report_missing_edge(&r->by, by, NULL);
-    report_note("the call waits for nothing. What comes later on that device fails, and the device with it.");
+    report_note("the call does not wait for it. What comes later on that device fails, and the device with it.");
     report_end(r->id);
 }
 

@@ -188,10 +188,12 @@ static cudaError_t set_peer(const char *name, int peer, unsigned wrong_flags, bo
     journal_signed("device", device);
     journal_signed("peer", peer);
     if (!e && wrong_flags) e = cudaErrorInvalidValue;
-    if (!e && (!device_exists(peer) || peer == device || !settings.peers)) e = device_exists(peer) && peer != device ? cudaErrorPeerAccessUnsupported : cudaErrorInvalidDevice;
+    if (!e && (!device_exists(peer) || peer == device)) e = cudaErrorInvalidDevice;
+    if (!e && on && !settings.peers) e = cudaErrorPeerAccessUnsupported;     /* documented: for enabling; what is not on cannot be disabled, below */
     if (!e && device_reaches(device, peer) == on) e = on ? cudaErrorPeerAccessAlreadyEnabled : cudaErrorPeerAccessNotEnabled;
     bool too_late = e && e == device_faulted() && device_exists(peer);       /* what needed it has failed: that is told, too */
     if (on && (!e || too_late)) checker_access_given(memory_heap(peer), device);
+    if (!e && !on) checker_access_taken(*memory_reaches(peer), device);      /* chosen: as for a pool; the documentation does not say that the call waits */
     if (!e) device_set_reach(device, peer, on);
     return call_end(e);
 }

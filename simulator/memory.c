@@ -14,6 +14,7 @@
 #define SHARED  (1 * MiB)              /* blocks up to this share granules */
 
 static struct heap plain[MAX_DEVICES], managed[MAX_DEVICES];
+static struct reach *reaches[MAX_DEVICES];
 static struct pinned *pins;
 static uint32_t ids;
 
@@ -89,6 +90,8 @@ bool memory_reachable(const struct place *p, int device)
 }
 
 const void *memory_owner(const struct place *p) { return p->pool ? (const void *)p->pool : &plain[p->heap->device]; }
+
+struct reach **memory_reaches(int device) { return &reaches[device]; }
 
 int memory_device(const struct place *p)
 {

@@ -48,6 +48,8 @@ int memory_device(const struct place *p);
 static inline bool memory_is_hosts(const struct place *p) { return p->pool && pool_is_hosts(p->pool); }
 /* By what access to the place is given, to all of it at once: its pool, or the heap of cudaMalloc of its device. */
 const void *memory_owner(const struct place *p);
+/* What needs the access to cudaMalloc's memory of this device that another device was given (checker.h). */
+struct reach **memory_reaches(int device);
 /* May kernels, copies and memsets of `device` touch the place? */
 bool memory_reachable(const struct place *p, int device);
 

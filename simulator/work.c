@@ -35,7 +35,7 @@ static char *storage_now(struct op *op, const void *address)
     bool write = address == op->to, copy = op->from;
     if (op->was[write].pinned && p.kind != PLACE_PINNED) why = "is pinned memory no more";
     else if (p.heap && !heap_is_mapped(p.heap, p.offset, op->bytes)) why = "has no physical memory: it was freed and has gone back";
-    else if (op->was[write].reached && p.pool && !memory_reachable(&p, op->stream->device)) why = "is memory of a device that this one has no access to any more";
+    else if (op->was[write].reached && (p.pool || !copy) && !memory_reachable(&p, op->stream->device)) why = "is memory of a device that this one has no access to any more";
     if (!why) return storage(address);
     bool launch = (copy && !(p.heap && p.heap->shared)) || op->was[write].pinned;
     host_say("%s: a %s (stream %d) touched %p, which %s. Every further call returns %s.", launch ? "launch failure" : "illegal address", op->name, op->stream->id,
@@ -78,11 +78,14 @@ static void used(struct place *p, const void *address, size_t bytes, const struc
     if (p->pool && p->pool->device != op->stream->device && memory_reachable(p, op->stream->device)) checker_reached(&p->pool->reaches, b, op->stream, op->number);
 }
 
-/* What only fails when it runs: a kernel, a node. A copy or a memset that may not touch the place has been refused. */
+/* What only fails when it runs: a kernel, a node, a memset whose access is taken meanwhile. A copy or a memset that may not touch the place has been
+ * refused. */
 static void need_access(struct place *p, const struct op *op)
 {
-    if (p->kind != PLACE_BLOCK || is_nobodys(p, op->to) || memory_reachable(p, op->stream->device)) return;
-    checker_lacks_access(memory_owner(p), memory_watched(p, NULL), op->stream, op->number);
+    int device = op->stream->device;
+    if (p->kind != PLACE_BLOCK || is_nobodys(p, op->to)) return;
+    if (!memory_reachable(p, device)) checker_lacks_access(memory_owner(p), memory_watched(p, NULL), op->stream, op->number);
+    else if (!p->pool && !p->heap->shared && p->heap->device != device) checker_reached(memory_reaches(p->heap->device), memory_watched(p, NULL), op->stream, op->number);
 }
 
 /* The same for a copy or a memset, which the host must wait for before it touches its side. */
@@ -90,7 +93,7 @@ static void used_and_guarded(struct place *p, const void *address, size_t bytes,
 {
     size_t at;
     op->was[write].pinned = p->kind == PLACE_PINNED;
-    op->was[write].reached = p->pool && memory_reachable(p, op->stream->device);
+    op->was[write].reached = p->heap && memory_reachable(p, op->stream->device);
     used(p, address, bytes, op, write);
     if (p->kind != PLACE_PINNED || p->pinned->registered) return;
     struct watched b = memory_watched(p, &at);
