@@ -30,14 +30,15 @@ bool host_has_function(const char *name) { return dlsym(RTLD_DEFAULT, name) != N
 
 /* ---- messages ---- */
 
-static void write_all(int descriptor, const char *text, size_t length)
+static bool write_all(int descriptor, const char *text, size_t length)
 {
     for (size_t done = 0; done < length;) {
         ssize_t n = write(descriptor, text + done, length - done);
         if (n < 0 && errno == EINTR) continue;
-        if (n <= 0) return;
+        if (n <= 0) return false;
         done += (size_t)n;
     }
+    return true;
 }
 
 static void say(const char *prefix, const char *format, va_list arguments)
@@ -242,7 +243,7 @@ void host_after_fork(void (*handler)(void))
 /* ---- files ---- */
 
 /* Our own buffer, not stdio's: a forked child must not write its parent's lines again. */
-struct host_file { int descriptor; pid_t owner; size_t used; char buffer[1 << 18]; };
+struct host_file { int descriptor; pid_t owner; bool lost; size_t used; char buffer[1 << 18]; };
 static char open_error[128];
 
 /* A lock of this process alone: a child of fork does not hold it, and it ends with the process. */
@@ -307,7 +308,11 @@ const char *host_open_error(void) { return open_error; }
 
 static void flush(host_file *file)
 {
-    if (getpid() == file->owner) write_all(file->descriptor, file->buffer, file->used);
+    bool ours = getpid() == file->owner && !file->lost;
+    if (ours && !write_all(file->descriptor, file->buffer, file->used)) {
+        file->lost = true;
+        host_say("the journal (SIM_JOURNAL) is not whole: its file can take no more (%s).", strerror(errno));
+    }
     file->used = 0;
 }
 

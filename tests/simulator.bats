@@ -102,6 +102,12 @@ END
     finish
 }
 
+@test "a journal whose file takes no more: one sentence says so" {
+    SIM_JOURNAL=/dev/full program behaviour first
+    [ "$status" = 0 ]
+    [[ "$errors" == *"the journal (SIM_JOURNAL) is not whole"* ]] || miss "It said: $errors"
+}
+
 @test "a SIM_ variable that does not exist: one sentence that names it and those that do" {
     SIM_PAGE=late program behaviour first
     [ "$status" = 1 ]
