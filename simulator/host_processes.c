@@ -19,8 +19,8 @@
 
 /* ---- processes ---- */
 
-/* State and starting time of a process (proc(5), fields 3 and 22); the name before them may hold spaces. */
-static bool process_stat(int pid, char *state, unsigned long long *started)
+/* State, threads and starting time of a process (proc(5), fields 3, 20 and 22); the name before them may hold spaces. */
+static bool process_stat(int pid, char *state, int *threads, unsigned long long *started)
 {
     char path[64], line[1024];
     snprintf(path, sizeof path, "/proc/%d/stat", pid);
@@ -31,7 +31,7 @@ static bool process_stat(int pid, char *state, unsigned long long *started)
     if (length <= 0) return false;
     line[length] = '\0';
     char *rest = strrchr(line, ')');
-    return rest && sscanf(rest + 2, "%c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu", state, started) == 2;
+    return rest && sscanf(rest + 2, "%c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %d %*d %llu", state, threads, started) == 3;
 }
 
 static uint64_t identity(int pid, unsigned long long started) { return (uint64_t)started << 22 | (uint64_t)pid; }
@@ -42,9 +42,10 @@ uint64_t host_process(void)
     static int self_pid;
     if (self_pid != getpid()) {        /* after a fork it is another */
         char state;
+        int threads;
         unsigned long long started = 0;
         self_pid = getpid();
-        process_stat(self_pid, &state, &started);
+        process_stat(self_pid, &state, &threads, &started);
         self = identity(self_pid, started);
     }
     return self;
@@ -53,9 +54,11 @@ uint64_t host_process(void)
 bool host_process_alive(uint64_t process)
 {
     char state;
+    int threads;
     unsigned long long started;
     if (process == host_process()) return true;
-    return process_stat(host_process_pid(process), &state, &started) && identity(host_process_pid(process), started) == process && state != 'Z' && state != 'X';
+    if (!process_stat(host_process_pid(process), &state, &threads, &started) || identity(host_process_pid(process), started) != process) return false;
+    return (state != 'Z' && state != 'X') || threads > 1;    /* its first thread may have ended before the others (pthread_exit in main) */
 }
 
 uint64_t host_random(void)

@@ -121,6 +121,11 @@ case_ends() {
     done
 }
 
+@test "a process is alive while one of its threads is, also when its first one has ended" {
+    case_ends exporter_goes_on 0
+    [ "$output" = "" ] || miss "It says something:" "$output"
+}
+
 @test "the importer dies: what waits for it ends with an error, what it held can be freed" {
     case_ends importer_dies_recorded 0
     assert_line "the wait ended"

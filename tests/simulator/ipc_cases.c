@@ -2,6 +2,8 @@
  * importer's is not 0; the checker's is 3. */
 #include "ipc_pair.h"
 
+#include <pthread.h>
+
 static cudaStream_t s;
 static int *block;
 static const size_t count = MiB / sizeof(int);
@@ -239,6 +241,46 @@ static void importer_dies(int importer, int recorded)
 static void importer_dies_holding(int importer) { importer_dies(importer, 0); }
 static void importer_dies_recorded(int importer) { importer_dies(importer, 1); }
 
+/* ---- the exporter's first thread ends, and the others go on ---- */
+
+static volatile int *held;
+static pthread_t first_thread;
+
+static void *goes_on(void *unused)
+{
+    (void)unused;
+    pthread_join(first_thread, NULL);
+    go();
+    usleep(50000);                     /* the importer looks more than once whether this process is alive */
+    *held = 1;
+    OK(cudaStreamSynchronize(s));
+    OK(cudaFreeHost((void *)held));
+    exit(child_status());
+}
+
+static void exporter_goes_on(int importer)
+{
+    if (importer) {
+        cudaEvent_t ready = hear_event();
+        go();
+        wait_for_go();
+        OK(cudaStreamWaitEvent(s, ready, 0));
+        OK(cudaStreamSynchronize(s));
+        return;
+    }
+    pthread_t other;
+    cudaEvent_t ready = shared_event();
+    OK(cudaMallocHost((void **)&held, sizeof *held));
+    *held = 0;
+    OK(launch_hold(held, s));
+    OK(cudaEventRecord(ready, s));
+    tell_event(ready);
+    wait_for_go();
+    first_thread = pthread_self();
+    if (pthread_create(&other, NULL, goes_on, NULL)) _exit(5);
+    pthread_exit(NULL);
+}
+
 int main(int argc, char **argv)
 {
     static const struct { const char *name; void (*run)(int importer); } cases[] = {
@@ -246,7 +288,7 @@ int main(int argc, char **argv)
         { "free_after_event", free_after_event }, { "free_after_message", free_after_message }, { "free_first", free_first }, { "free_unordered", free_unordered },
         { "import_living", import_living }, { "import_freed", import_freed },
         { "exporter_dies_stream", exporter_dies_stream }, { "exporter_dies_host", exporter_dies_host },
-        { "importer_dies_holding", importer_dies_holding }, { "importer_dies_recorded", importer_dies_recorded },
+        { "exporter_goes_on", exporter_goes_on }, { "importer_dies_holding", importer_dies_holding }, { "importer_dies_recorded", importer_dies_recorded },
     };
     for (size_t i = 0; argc > 1 && i < sizeof cases / sizeof *cases; i++) {
         if (strcmp(argv[1], cases[i].name)) continue;
