@@ -56,6 +56,8 @@ bool  host_has_memory(const void *address, size_t bytes);
 
 /* One lock guards the whole simulation. It is held from the start of each call to its end. */
 void host_lock(void);
+/* The same, but false when this thread has it: a signal handler of the program runs in the midst of a call. */
+bool host_try_lock(void);
 bool host_has_lock(void);              /* this thread */
 void host_unlock(void);
 /* Gives the lock up, sleeps about this long in real time (or until host_wake), and takes it again. */

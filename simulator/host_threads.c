@@ -20,10 +20,19 @@ static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 
 static _Thread_local bool has_lock;
 
+bool host_try_lock(void)
+{
+    if (!has_lock) pthread_mutex_lock(&lock);
+    else if (pthread_mutex_trylock(&lock)) return false;     /* a call that sleeps has given it up */
+    has_lock = true;
+    return true;
+}
+
 void host_lock(void)
 {
-    pthread_mutex_lock(&lock);
-    has_lock = true;
+    if (!host_try_lock())
+        host_give_up("a signal handler of the program calls CUDA in the midst of a CUDA call of the same thread. A real driver may hang here. "
+                     "Let the handler set a flag, and call CUDA where the program looks at it.");
 }
 
 void host_unlock(void)
@@ -43,6 +52,7 @@ void host_sleep(unsigned microseconds)
     until.tv_sec += microseconds / 1000000 + until.tv_nsec / 1000000000;
     until.tv_nsec %= 1000000000;
     pthread_cond_timedwait(&changed, &lock, &until);
+    has_lock = true;                   /* a signal handler may have had it meanwhile */
 }
 
 int host_thread(void)

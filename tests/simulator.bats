@@ -4,7 +4,7 @@
 load helpers
 
 setup_file() {
-    make -s BACKEND=simulator build/simulator/tests/simulator/{behaviour,per_thread,facts,host_rules,traced,functions_at_end,functions_meet,joined,successor}
+    make -s BACKEND=simulator build/simulator/tests/simulator/{behaviour,per_thread,facts,host_rules,traced,functions_at_end,functions_meet,joined,successor,interrupted}
 }
 
 setup() {
@@ -328,4 +328,12 @@ END
         "another thread, its stream 0 synchronised: cudaSuccess, read 0x1010101" \
         "this thread's stream 0 is still held: cudaErrorNotReady" "opened: cudaSuccess"
     jq -e -s 'any(.[]; .call == "cudaMallocAsync" and .stream == "per-thread") and all(.[] | select(.call); .stream != "legacy")' journal
+}
+
+@test "a signal in the midst of a call: its handler may end the program, and is told what it may not do" {
+    program interrupted exit
+    [ "$status" = 5 ] || miss "exit: exit status $status, not 5." "$errors"
+    program interrupted call
+    [ "$status" = 1 ] || miss "call: exit status $status, not 1." "$errors"
+    [[ "$errors" == *"a signal handler of the program calls CUDA in the midst of a CUDA call"* ]] || miss "It said: $errors"
 }
