@@ -7,6 +7,8 @@
  * waited, it seems, for another to end, which may have been kept from its own. */
 #include "away.h"
 
+#include <stdlib.h>
+
 #include "host.h"
 #include "timeline.h"
 
@@ -52,8 +54,12 @@ static void watch(void *unused)
     uint64_t before = 0;
     for (int looks = 0;;) {
         dozing = !timeline_busy();
-        host_sleep(dozing ? 10000000 : LOOK);
+        host_sleep(!dozing ? LOOK : callers ? 10000000 : 10 * LOOK);
         dozing = false;
+        if (!callers && host_only_ours_left()) {             /* main has left by pthread_exit, and so have the others: that ends a program */
+            host_unlock();
+            exit(0);
+        }
         if (calls != before) {
             for (struct caller *c = callers; c; c = c->next) c->used = host_thread_used(c->thread);
             before = calls;
@@ -77,6 +83,7 @@ static void leave(void)
     host_free(me);
     me = NULL;
     ended++;
+    if (!callers && dozing) host_wake();
 }
 
 void away_caller_comes(void)

@@ -71,6 +71,8 @@ void host_start_thread(void (*body)(void *), void *argument);
 void host_at_thread_end(void (*leave)(void));
 /* How many threads the program has besides the calling one; those started here do not count. */
 int  host_other_threads(void);
+/* Has the first thread ended before the process, and has the program no other left? Asked by a thread of ours. */
+bool host_only_ours_left(void);
 /* The calling thread's id for host_thread_asleep. */
 int  host_thread_id(void);
 /* True when the thread neither runs nor wants to: it sleeps or waits for something outside. */

@@ -19,11 +19,14 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 
 static _Thread_local bool has_lock;
+static _Thread_local int cancelling;
 
+/* A thread that is cancelled (pthread_cancel) ends behind its call: with the lock it would take it along. */
 bool host_try_lock(void)
 {
     if (!has_lock) pthread_mutex_lock(&lock);
     else if (pthread_mutex_trylock(&lock)) return false;     /* a call that sleeps has given it up */
+    if (!has_lock) pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancelling);
     has_lock = true;
     return true;
 }
@@ -39,6 +42,7 @@ void host_unlock(void)
 {
     has_lock = false;
     pthread_mutex_unlock(&lock);
+    pthread_setcancelstate(cancelling, NULL);
 }
 
 bool host_has_lock(void) { return has_lock; }
@@ -175,6 +179,13 @@ uint64_t host_waits(void)
 {
     struct rusage usage;
     return getrusage(RUSAGE_THREAD, &usage) ? 0 : (uint64_t)usage.ru_nvcsw - ours.waits;
+}
+
+bool host_only_ours_left(void)
+{
+    char state;
+    unsigned long ticks;
+    return thread_stat(getpid(), &state, &ticks) && state == 'Z' && !host_other_threads();
 }
 
 static uint64_t nanoseconds(clockid_t clock)

@@ -4,7 +4,7 @@
 load helpers
 
 setup_file() {
-    make -s BACKEND=simulator build/simulator/tests/simulator/{behaviour,per_thread,facts,host_rules,traced,functions_at_end,functions_meet,joined,successor,interrupted}
+    make -s BACKEND=simulator build/simulator/tests/simulator/{behaviour,per_thread,facts,host_rules,traced,functions_at_end,functions_meet,joined,successor,interrupted,threads_end}
 }
 
 setup() {
@@ -26,7 +26,7 @@ program() {
             open=${open##*/}
             [ "$open" -lt 3 ] || exec {open}>&-
         done
-        timeout 20 "$at/$name" "$@" 2>errors
+        timeout --kill-after=1 20 "$at/$name" "$@" 2>errors
     ) || status=$?
     errors=$(cat errors)
 }
@@ -336,4 +336,15 @@ END
     program interrupted call
     [ "$status" = 1 ] || miss "call: exit status $status, not 1." "$errors"
     [[ "$errors" == *"a signal handler of the program calls CUDA in the midst of a CUDA call"* ]] || miss "It said: $errors"
+}
+
+@test "a thread that is cancelled in a call, and a main that leaves by pthread_exit: the program goes on, and ends with its last thread" {
+    local pace
+    for pace in measured late; do
+        SIM_PACE=$pace program threads_end cancelled
+        [ "$status" = 0 ] || miss "cancelled, $pace: exit status $status, not 0." "$errors"
+        SIM_PACE=$pace program threads_end main
+        [ "$status" = 0 ] || miss "main, $pace: exit status $status, not 0." "$errors"
+        [ "$output" = 7 ] || miss "main, $pace: it printed '$output', not 7."
+    done
 }
