@@ -49,4 +49,7 @@ setup() {
     assert_line "  can 1->0 0"
     assert_line --regexp '^acc\(d0, 1, cudaMemAccessFlagsProtReadWrite\) +-> cudaErrorInvalidDevice$'
     assert_line --regexp '^cudaStreamSynchronize\(s1\) +-> cudaErrorIllegalAddress$'
+    SIM_PEERS=off run timeout 10 "$peers" off
+    assert_line --regexp '^cudaDeviceEnablePeerAccess\(1, 0\) +-> cudaErrorPeerAccessUnsupported$'
+    assert_line --regexp '^cudaDeviceDisablePeerAccess\(1\) +-> cudaErrorPeerAccessNotEnabled$'
 }
