@@ -123,6 +123,25 @@ cudaError_t cudaDeviceSynchronize(void)
     return call_end(e);
 }
 
+/* documented: what the device has in this process ends with the call, so that nothing of it is a leak, and what of it the program uses later is undefined.
+ * Chosen: the call waits for the device's work; streams, events, pools that the program has made and memory that it has not freed stay as they are. */
+cudaError_t cudaDeviceReset(void)
+{
+    cudaError_t e = CALL("cudaDeviceReset", COST_SYNCHRONISE);
+    int device = device_current();
+    journal_signed("device", device);
+    if (!e) {
+        timeline_finish_device(device, true, "cudaDeviceReset");
+        pools_synchronized();
+        e = device_faulted();
+    }
+    if (!e) {
+        pools_reset(device);
+        device_reset(device, checker_newest_block());
+    }
+    return call_end(e);
+}
+
 /* Flags choose how a real host waits; here they change nothing (chosen), but wrong ones are refused (measured). */
 static unsigned flags = cudaDeviceMapHost;
 

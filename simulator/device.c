@@ -9,6 +9,7 @@
 
 static size_t taken[MAX_DEVICES];
 static uint32_t reach[MAX_DEVICES];    /* bit o of reach[d]: d may touch o's plain allocations */
+static uint32_t cleaned[MAX_DEVICES];
 static cudaError_t fault;
 static _Thread_local int current;
 
@@ -38,6 +39,21 @@ void device_set_reach(int device, int owner, bool on)
 {
     if (on) reach[device] |= 1u << owner;
     else reach[device] &= ~(1u << owner);
+}
+
+void device_reset(int device, uint32_t newest)
+{
+    reach[device] = 0;
+    cleaned[device] = newest;
+}
+
+uint32_t device_cleaned(int device)
+{
+    uint32_t most = 0;
+    if (device != NO_DEVICE) return cleaned[device];
+    for (int d = 0; d < MAX_DEVICES; d++)
+        if (cleaned[d] > most) most = cleaned[d];
+    return most;
 }
 
 void device_fault(cudaError_t error)

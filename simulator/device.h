@@ -22,6 +22,11 @@ size_t device_free_memory(int device);
 bool device_reaches(int device, int owner);
 void device_set_reach(int device, int owner, bool reach);
 
+/* cudaDeviceReset: the device reaches no other's memory any more, and what it has of the blocks numbered up to `newest` is nobody's leak. */
+void device_reset(int device, uint32_t newest);
+/* The number of the last block that a reset of the device has cleaned up; NO_DEVICE (the host's memory): of any device. */
+uint32_t device_cleaned(int device);
+
 /* A kernel has done what a device does not survive: from now on every call returns this (measured: cudaErrorIllegalAddress at every
  * call after it, on all devices of the process). */
 void device_fault(cudaError_t error);

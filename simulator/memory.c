@@ -197,7 +197,7 @@ static size_t each_live_in(struct heap *h, void (*visit)(struct watched))
 {
     size_t live = 0;
     for (struct chunk *c = h->first; c; c = c->next) {
-        if (!c->live) continue;
+        if (!c->live || c->id <= device_cleaned(h->device)) continue;
         live++;
         visit((struct watched){ &c->watch, c->id, memory_address(h, c), c->asked });
     }
@@ -210,7 +210,7 @@ size_t memory_each_live(void (*visit)(struct watched))
     for (int d = 0; d < settings.devices; d++) live += each_live_in(&plain[d], visit) + each_live_in(&managed[d], visit);
     for (struct pool *p = pool_first(); p; p = p->next) live += each_live_in(&p->heap, visit);
     for (struct pinned *p = pins; p; p = p->next) {
-        if (p->registered) continue;
+        if (p->registered || p->id <= device_cleaned(NO_DEVICE)) continue;
         live++;
         visit((struct watched){ &p->watch, p->id, p->base, p->bytes });
     }

@@ -347,6 +347,17 @@ void pool_destroy(struct pool *p)
     close_if_over(p);
 }
 
+void pools_reset(int device)
+{
+    const int places[] = { device, PLACE_MANAGED + device };
+    for (size_t i = 0; i < 2; i++) {
+        struct pool **first = &defaults[places[i]];
+        if (*first) pool_destroy(*first);
+        *first = current[places[i]] = NULL;
+        gone[places[i]] = NULL;
+    }
+}
+
 void pool_discard(struct pool *p)
 {
     p->destroyed = true;

@@ -58,6 +58,8 @@ struct pool *pool_import(int file);
 void pool_destroy(struct pool *p);
 /* The same for an imported one, once for each import. measured: false, and nothing has happened, when blocks of it are imported; true when it is gone. */
 bool pool_destroy_imported(struct pool *p);
+/* The default pools of a device end; at their next use there are new ones. */
+void pools_reset(int device);
 /* A pool without a handle, for the memory nodes of a graph: nothing of it ever goes back by itself. */
 struct pool *pool_for_graph(int device, struct graph_memory *owner);
 /* Its end; no block of it is live and no step mapped. */

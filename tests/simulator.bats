@@ -313,6 +313,24 @@ END
     done
 }
 
+@test "cudaDeviceReset waits, begins the default pool anew and makes what the device has nobody's leak; what comes later, or is another device's, is one" {
+    local before="device 0: threshold set, reserved 32, high 32 MiB, the default pool is not current"
+    local after="device 0: threshold 0, reserved 0, high 0 MiB, the default pool is current" pace
+    for pace in measured late; do
+        SIM_PACE=$pace program behaviour reset
+        [ "$status" = 0 ] && [ -z "$errors" ] || complain "$pace: exit status $status." "$errors"
+        printed "$before" "cudaDeviceReset(): cudaSuccess" "$after"
+    done
+    program behaviour reset later
+    [ "$status" = 3 ] || complain "What is left after the reset: exit status $status."
+    assert_equal "$(grep ^hazard <<<"$errors")" "hazard: leak. block 5 is still allocated at the end of the program."
+    SIM_DEVICES=2 program behaviour reset other
+    [ "$status" = 3 ] || complain "What another device has left: exit status $status."
+    assert_equal "$(grep -o '^hazard: leak. block [0-9]*' <<<"$errors" | xargs)" "hazard: leak. block 2 hazard: leak. block 4"
+    printed "$before" "cudaDeviceReset(): cudaSuccess" "$before"
+    finish
+}
+
 @test "several threads at once, forks in the midst of calls, sizes that no host has" {
     local pace
     for pace in measured instant late random:1; do

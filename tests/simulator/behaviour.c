@@ -407,6 +407,48 @@ static int after_fault(int argc, char **argv)
     return 0;
 }
 
+/* ---- cudaDeviceReset ---- */
+
+static void say_pool(int device)
+{
+    cudaMemPool_t pool, current;
+    uint64_t threshold, reserved, high;
+    cudaDeviceGetDefaultMemPool(&pool, device);
+    cudaDeviceGetMemPool(&current, device);
+    cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &threshold);
+    cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReservedMemCurrent, &reserved);
+    cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReservedMemHigh, &high);
+    printf("device %d: threshold %s, reserved %d, high %d MiB, the default pool is %scurrent\n", device, threshold ? "set" : "0", (int)(reserved >> 20), (int)(high >> 20),
+           pool == current ? "" : "not ");
+}
+
+/* Everything is left as it is, and a copy is pending; then the device is reset, perhaps one of two. ARGUMENT: what is done afterwards. */
+static int reset(int argc, char **argv)
+{
+    void *block, *plain, *pinned;
+    cudaMemPool_t own, pool;
+    uint64_t all = UINT64_MAX;
+    struct cudaMemPoolProps props = { .allocType = cudaMemAllocationTypePinned, .location.type = cudaMemLocationTypeDevice };
+    two_streams();
+    cudaMemPoolCreate(&own, &props);
+    cudaDeviceSetMemPool(0, own);
+    cudaDeviceGetDefaultMemPool(&pool, 0);
+    cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &all);
+    cudaMallocFromPoolAsync(&block, MiB, pool, s);
+    cudaFreeAsync(block, s);
+    cudaMalloc(&plain, MiB);
+    cudaHostAlloc(&pinned, MiB, cudaHostAllocDefault);
+    cudaMallocAsync(&block, MiB, s);
+    cudaMemcpyAsync(pinned, block, MiB, cudaMemcpyDeviceToHost, s);
+    say_pool(0);
+    bool other = argc && !strcmp(argv[0], "other"), later = argc && !strcmp(argv[0], "later");
+    if (other) cudaSetDevice(1);
+    SAY(cudaDeviceReset());
+    say_pool(0);
+    if (later) SAY(cudaMalloc(&plain, MiB));
+    return 0;
+}
+
 /* ---- what is not simulated ---- */
 
 static int unsupported(int argc, char **argv)
@@ -431,7 +473,7 @@ int main(int argc, char **argv)
     static const struct { const char *name; int (*run)(int, char **); } cases[] = {
         { "first", first }, { "fail", fail }, { "seconds", seconds }, { "touch", touch }, { "fork", in_fork }, { "fork-first", fork_first },
         { "host-function", host_function }, { "legacy", legacy }, { "threads", threads }, { "meanwhile", meanwhile }, { "after-fault", after_fault },
-        { "unsupported", unsupported }, { "kept", kept }, { "computing", computing },
+        { "unsupported", unsupported }, { "kept", kept }, { "computing", computing }, { "reset", reset },
     };
     setvbuf(stdout, NULL, _IOLBF, 0);
     for (size_t i = 0; argc > 1 && i < sizeof cases / sizeof *cases; i++)
