@@ -1,4 +1,5 @@
 /* Threads that end otherwise than by returning: threads_end cancelled|main. */
+#define _GNU_SOURCE
 #include "kernels.h"
 #include "workbook.h"
 
