@@ -41,7 +41,8 @@ SIMULATOR := build/simulator$(if $(SANITIZE),-$(subst $(comma),-,$(SANITIZE)))
 LIBRARY := $(SIMULATOR)/libcudart.so.13
 OBJECTS := $(patsubst simulator/%.c,$(SIMULATOR)/objects/%.o,$(wildcard simulator/*.c))
 WHOLE := $(SIMULATOR)/whole.o
-FLAGS := -std=c11 -g -Wall -Wextra -Wpedantic -Ilessons
+# A function that nothing declares is an error, as it is for newer compilers anyway.
+FLAGS := -std=c11 -g -Wall -Wextra -Wpedantic -Werror=implicit-function-declaration -Ilessons
 SANITIZER := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer)
 
 ## make run           the tour: every lesson's solution, in order
