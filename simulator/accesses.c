@@ -1,4 +1,5 @@
-/* A treap: by the first byte, then by age; the higher rank is above. Each node knows how far what lies below it reaches. */
+/* The accesses of a block, found by the bytes that they touch. A treap: by the first byte, then by age; the higher rank is above. Each node knows how far
+ * what lies below it reaches, so that a branch which ends before the bytes that are asked for is left out. */
 #include "accesses.h"
 
 #include <stdlib.h>

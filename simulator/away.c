@@ -4,7 +4,10 @@
  *   calls sleeps, or has computed for more than 100 ms. Who waits at the end of the program or of a thread, where no call is made, for a host function to
  *   return is not absent.
  * So where time goes does not depend on how long the host was away. A thread that was only kept from its processor was not away, and neither was one that
- * waited, it seems, for another to end, which may have been kept from its own. */
+ * waited, it seems, for another to end, which may have been kept from its own.
+ *
+ * The same thread sees when the last of the program's threads has ended after main left by pthread_exit, and ends the process then: for the system it would
+ * go on as long as a thread of ours does. */
 #include "away.h"
 
 #include <stdlib.h>
@@ -56,7 +59,7 @@ static void watch(void *unused)
         dozing = !timeline_busy();
         host_sleep(!dozing ? LOOK : callers ? 10000000 : 10 * LOOK);
         dozing = false;
-        if (!callers && host_only_ours_left()) {             /* main has left by pthread_exit, and so have the others: that ends a program */
+        if (!callers && host_only_ours_left()) {
             host_unlock();
             exit(0);
         }

@@ -112,13 +112,15 @@ static void start(void)
 
 /* ---- each call ---- */
 
+/* Does a thread of the program make the call? Not a host function, which is on a thread of ours, nor a forked child, which has no other. */
+static bool is_of_program(void) { return !forked && !timeline_in_host_function(); }
+
 void call_begin_always(const char *name, time_ns cost)
 {
-    bool of_program = !forked && !timeline_in_host_function();
-    if (of_program) away_caller_comes();
+    if (is_of_program()) away_caller_comes();
     host_lock();
     if (!ready) start();
-    if (of_program) away_call_begins();
+    if (is_of_program()) away_call_begins();
     name_now = name;
     journalled = true;
     checker_call(name, call_site);
@@ -155,7 +157,7 @@ cudaError_t call_begin(const char *name, time_ns cost)
 
 static void leave(void)
 {
-    if (!timeline_in_host_function() && !forked) away_call_ends();
+    if (is_of_program()) away_call_ends();
     host_unlock();
 }
 

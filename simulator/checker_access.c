@@ -1,7 +1,8 @@
 /* The checker, for access to another device's memory, or a host pool's, that comes too late or goes too early: giving and taking it orders nothing.
  *
- * Taken: a pool remembers, for each stream of a device that works in it by access given to that device, the last such work: who has waited for that has
- * waited for all. Given: what needs access and has none fails when it runs; so nothing is remembered for longer than it is pending, or the device has failed. */
+ * Taken: a pool, and for cudaMalloc's memory a device, remembers, for each stream of a device that works in it by access given to that device, the last
+ * such work: who has waited for that has waited for all. Given: what needs access and has none fails when it runs; so nothing is remembered for longer
+ * than it is pending, or the device has failed. */
 #include "checker.h"
 
 #include "host.h"

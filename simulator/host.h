@@ -81,7 +81,7 @@ bool host_thread_asleep(int id);
 bool host_thread_dozes(int id);
 /* How often the calling thread has given the processor up by itself, to sleep or to wait; and how long that was, in microseconds from some fixed
  * moment: neither computing nor waiting for a processor counts. A virtual machine that is itself put aside cannot tell, and a system without
- * /proc/.../schedstat counts the waiting for a processor. host_rest is called with the lock held, or after it was. */
+ * /proc/.../schedstat counts the waiting for a processor. A thread's first host_rest needs the lock. */
 struct host_rest { uint64_t waits, slept; };
 struct host_rest host_rest(void);
 uint64_t host_waits(void);              /* the first of them, which is cheap to read */

@@ -1,4 +1,4 @@
-/* What one allocation and its free cost on the simulated device, beside what they cost on a real one.
+/* What one allocation and its free cost on the simulated device, beside what they cost on a real one; and a memset of a part of a block.
  *
  *   bench                    the table: every line five times, the median; then the same with a journal, and the random walk
  *   bench ROUNDS             the same with this many rounds

@@ -319,15 +319,15 @@ END
     for pace in measured late; do
         SIM_PACE=$pace program behaviour reset
         [ "$status" = 0 ] && [ -z "$errors" ] || complain "$pace: exit status $status." "$errors"
-        printed "$before" "cudaDeviceReset(): cudaSuccess" "$after"
+        printed "$before" "cudaDeviceReset(): cudaSuccess" "cudaStreamQuery(s): cudaSuccess" "$after"
     done
     program behaviour reset later
     [ "$status" = 3 ] || complain "What is left after the reset: exit status $status."
     assert_equal "$(grep ^hazard <<<"$errors")" "hazard: leak. block 5 is still allocated at the end of the program."
-    SIM_DEVICES=2 program behaviour reset other
+    SIM_PACE=late SIM_DEVICES=2 program behaviour reset other
     [ "$status" = 3 ] || complain "What another device has left: exit status $status."
     assert_equal "$(grep -o '^hazard: leak. block [0-9]*' <<<"$errors" | xargs)" "hazard: leak. block 2 hazard: leak. block 4"
-    printed "$before" "cudaDeviceReset(): cudaSuccess" "$before"
+    printed "$before" "cudaDeviceReset(): cudaSuccess" "cudaStreamQuery(s): cudaErrorNotReady" "$before"
     finish
 }
 

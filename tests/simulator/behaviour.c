@@ -444,6 +444,7 @@ static int reset(int argc, char **argv)
     bool other = argc && !strcmp(argv[0], "other"), later = argc && !strcmp(argv[0], "later");
     if (other) cudaSetDevice(1);
     SAY(cudaDeviceReset());
+    SAY(cudaStreamQuery(s));           /* undefined on a real device */
     say_pool(0);
     if (later) SAY(cudaMalloc(&plain, MiB));
     return 0;
