@@ -3,7 +3,7 @@
  *
  *   inside_fit STEPS SIZES [SEED] */
 #define _GNU_SOURCE
-#include "fit.h"
+#include "mem/free_list.h"
 #include "walk.h"
 
 #define CHUNKS 200

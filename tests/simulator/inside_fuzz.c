@@ -13,12 +13,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "device.h"
-#include "graph_memory.h"
-#include "host.h"
-#include "memory.h"
-#include "pool.h"
-#include "report.h"
+#include "mem/device.h"
+#include "graph/graph_memory.h"
+#include "os/os.h"
+#include "mem/memory.h"
+#include "mem/pool.h"
+#include "check/report.h"
 #include "kernels.h"
 
 #define POOLS   4

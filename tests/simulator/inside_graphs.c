@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "device.h"
-#include "graph_memory.h"
+#include "mem/device.h"
+#include "graph/graph_memory.h"
 #include "kernels.h"
 #include "walk.h"
 

@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "device.h"
-#include "memory.h"
-#include "pool.h"
+#include "mem/device.h"
+#include "mem/memory.h"
+#include "mem/pool.h"
 #include "kernels.h"
 #include "walk.h"
 

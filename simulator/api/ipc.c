@@ -1,0 +1,199 @@
+/* The API's skin: pools, their blocks, events and memory of cudaMalloc of several processes. Which calls answer what: tests/facts/ipc.txt, probe-ipc.txt,
+ * one-gpu.txt "export". */
+#include "api/export.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#include "api/call.h"
+#include "mem/device.h"
+#include "sched/cost.h"
+#include "base/fatal.h"
+#include "sched/event.h"
+#include "base/handle.h"
+#include "os/os.h"
+#include "os/process.h"
+#include "base/journal.h"
+#include "mem/memory.h"
+#include "ipc/memory_share.h"
+#include "ipc/ipc_pool.h"
+#include "sched/engine.h"
+
+_Static_assert(sizeof(struct event_address) <= sizeof(cudaIpcEventHandle_t), "what an event's handle says fits");
+
+static void journal_pool(const struct pool *p)
+{
+    if (p) journal_number("pool", (uint64_t)p->id);
+}
+
+static void journal_process(const struct pool *p)
+{
+    if (p) journal_number("process", (uint64_t)host_process_pid(border_of(p->border).exporter));
+}
+
+/* ---- pools ---- */
+
+cudaError_t cudaMemPoolExportToShareableHandle(void *handle, cudaMemPool_t pool, enum cudaMemAllocationHandleType type, unsigned int flags)
+{
+    cudaError_t e = CALL("cudaMemPoolExportToShareableHandle", COST_POOL_CREATE);
+    struct pool *p = e ? NULL : pool_of(pool);
+    int descriptor = -1;
+    journal_pool(p);
+    if (!e && (!handle || !p || flags)) e = cudaErrorInvalidValue;        /* measured, here and below */
+    if (!e && type == cudaMemHandleTypeFabric && p->props.handleTypes == (cudaMemHandleTypeFabric | cudaMemHandleTypePosixFileDescriptor))
+        end_hazard("fabric handle", "cudaMemPoolExportToShareableHandle",
+                   "cudaMemPoolExportToShareableHandle was asked for a fabric handle of a pool that has two handle types. "
+                   "A real driver without a fabric dies of SIGSEGV here.\n"
+                   "  To do: make the pool with the one handle type that is wanted.");
+    if (!e && type == cudaMemHandleTypeFabric && p->props.handleTypes & cudaMemHandleTypeFabric) e = cudaErrorNotPermitted;
+    if (!e && type != cudaMemHandleTypePosixFileDescriptor) e = cudaErrorInvalidValue;
+    if (!e) e = share_pool(p, &descriptor);
+    if (!e) {
+        memcpy(handle, &descriptor, sizeof descriptor);      /* documented: an int for this type */
+        journal_signed("value", descriptor);
+    }
+    return call_end(e);
+}
+
+cudaError_t cudaMemPoolImportFromShareableHandle(cudaMemPool_t *pool, void *handle, enum cudaMemAllocationHandleType type, unsigned int flags)
+{
+    cudaError_t e = CALL("cudaMemPoolImportFromShareableHandle", COST_POOL_CREATE);
+    struct pool *p = NULL;
+    if (!e && type == cudaMemHandleTypeFabric && handle && (uintptr_t)handle < 65536)
+        end_hazard("descriptor as fabric handle", "cudaMemPoolImportFromShareableHandle",
+                   "cudaMemPoolImportFromShareableHandle was given %d as the address of a fabric handle. A real driver dies of SIGSEGV here.\n"
+                   "  To do: for a file descriptor the handle type is cudaMemHandleTypePosixFileDescriptor.", (int)(uintptr_t)handle);
+    /* measured, all of this; descriptor 0 is a null handle */
+    if (!e && (!pool || !handle || flags)) e = cudaErrorInvalidValue;
+    if (!e && type == cudaMemHandleTypeFabric) e = cudaErrorNotSupported;
+    if (!e && type != cudaMemHandleTypePosixFileDescriptor) e = cudaErrorInvalidValue;
+    if (!e) journal_text("descriptor", share_descriptor_is((int)(intptr_t)handle));
+    if (!e) e = share_import((int)(intptr_t)handle, &p);
+    journal_pool(p);
+    journal_process(p);
+    if (!e) *pool = p->handle;
+    return call_end(e);
+}
+
+cudaError_t cudaMemPoolExportPointer(struct cudaMemPoolPtrExportData *data, void *pointer)
+{
+    cudaError_t e = CALL("cudaMemPoolExportPointer", COST_SMALL);
+    struct place place = e ? (struct place){ .kind = PLACE_PAGEABLE } : memory_find(pointer);
+    journal_pool(place.pool);
+    journal_number("block", memory_block(&place));
+    if (!e && !data) e = cudaErrorInvalidValue;
+    if (!e) e = share_pointer(pointer, data);
+    return call_end(e);
+}
+
+cudaError_t cudaMemPoolImportPointer(void **pointer, cudaMemPool_t pool, struct cudaMemPoolPtrExportData *data)
+{
+    cudaError_t e = CALL("cudaMemPoolImportPointer", COST_SMALL);
+    struct pool *p = e ? NULL : pool_of(pool);
+    struct place place;
+    journal_pool(p);
+    if (!e && p && p->imported && !p->imports)
+        end_hazard("bad handle", "cudaMemPoolImportPointer",
+                   "cudaMemPoolImportPointer was given an imported pool that is destroyed. A real driver dies of SIGSEGV here.\n"
+                   "  To do: import the blocks that are wanted before cudaMemPoolDestroy.");
+    if (!e && pointer) *pointer = NULL;                      /* measured: a failed import leaves a null pointer */
+    if (!e && (!pointer || !p || !data)) e = cudaErrorInvalidValue;
+    if (!e) e = share_import_pointer(p, data, &place);
+    if (!e) {
+        *pointer = memory_address(place.heap, place.chunk);
+        journal_number("bytes", place.chunk->asked);
+        journal_number("block", place.chunk->id);
+        journal_number("offset", place.chunk->offset);
+        journal_process(p);
+    }
+    return call_end(e);
+}
+
+/* measured: the driver writes to the null pointer */
+static void no_place(const char *call, const char *type)
+{
+    end_hazard("null handle", call,
+               "%s was given a null pointer for the handle. "
+               "A real driver dies of SIGSEGV here.\n"
+               "  To do: pass the address of a %s.", call, type);
+}
+
+/* ---- events ---- */
+
+cudaError_t cudaIpcGetEventHandle(cudaIpcEventHandle_t *handle, cudaEvent_t event)
+{
+    cudaError_t e = CALL("cudaIpcGetEventHandle", COST_SMALL);
+    struct event *v = e || !event ? NULL : handle_object(HANDLE_EVENT, event);
+    if (!e && event && !v) call_bad_handle("an event", HANDLE_EVENT, event, "cudaEventDestroy", "cudaEventCreate");
+    if (v) journal_number("event", (uint64_t)v->id);
+    if (!e && !v) e = cudaErrorInvalidValue;                 /* measured, all of this: also that an opened event cannot be handed on */
+    if (!e && !handle) no_place("cudaIpcGetEventHandle", "cudaIpcEventHandle_t");
+    if (!e && (!v->page || event_page_is_opened(v->page))) e = cudaErrorInvalidResourceHandle;
+    if (!e) {
+        struct event_address address = event_page_address(v->page);
+        memset(handle, 0, sizeof *handle);
+        memcpy(handle, &address, sizeof address);
+    }
+    return call_end(e);
+}
+
+cudaError_t cudaIpcOpenEventHandle(cudaEvent_t *event, cudaIpcEventHandle_t handle)
+{
+    cudaError_t e = CALL("cudaIpcOpenEventHandle", COST_EVENT_CREATE);
+    struct event_address address;
+    memcpy(&address, &handle, sizeof address);
+    bool whole = address.magic == EVENT_PAGE_MAGIC;
+    if (!e && !event) e = cudaErrorInvalidValue;
+    if (!e && whole && address.process == host_process()) e = cudaErrorDeviceUninitialized;     /* measured: no event of one's own */
+    struct event_page *page = e || !whole || !device_exists(address.device) ? NULL : event_page_open(&address);
+    if (!e && !page) {
+        /* measured: this code for bytes that are no handle. A device also opens the event of a process that has ended: here it is gone (chosen: the same code) */
+        if (whole) host_say("cudaIpcOpenEventHandle: process %d has no such event any more, or may not be looked into.", host_process_pid(address.process));
+        e = cudaErrorMapBufferObjectFailed;
+    }
+    if (!e) {
+        struct event *v = event_new(address.device, cudaEventDisableTiming | cudaEventInterprocess, page);
+        journal_number("event", (uint64_t)v->id);
+        journal_number("process", (uint64_t)host_process_pid(address.process));
+        *event = v->handle;
+    }
+    return call_end(e);
+}
+
+/* ---- memory of cudaMalloc ---- */
+
+cudaError_t cudaIpcGetMemHandle(cudaIpcMemHandle_t *handle, void *pointer)
+{
+    cudaError_t e = CALL("cudaIpcGetMemHandle", COST_SMALL);
+    struct place p = e ? (struct place){ .kind = PLACE_PAGEABLE } : memory_find(pointer);
+    journal_number("block", memory_block(&p));
+    if (!e && !handle) no_place("cudaIpcGetMemHandle", "cudaIpcMemHandle_t");
+    if (!e && p.kind == PLACE_BLOCK && p.pool)
+        host_say("cudaIpcGetMemHandle is for memory of cudaMalloc; block %u is a pool's. A pool made with a handle type is shared by cudaMemPoolExportToShareableHandle and cudaMemPoolExportPointer.", p.chunk->id);
+    if (!e) e = memory_share(pointer, handle);
+    return call_end(e);
+}
+
+cudaError_t cudaIpcOpenMemHandle(void **pointer, cudaIpcMemHandle_t handle, unsigned int flags)
+{
+    cudaError_t e = CALL("cudaIpcOpenMemHandle", COST_MALLOC);
+    struct place p;
+    if (!e && !pointer) e = cudaErrorInvalidValue;
+    if (!e) e = memory_share_open(&handle, flags, &p);
+    if (!e) {
+        *pointer = memory_address(p.heap, p.chunk);
+        journal_number("bytes", p.chunk->asked);
+        journal_number("block", p.chunk->id);
+    }
+    return call_end(e);
+}
+
+cudaError_t cudaIpcCloseMemHandle(void *pointer)
+{
+    cudaError_t e = CALL("cudaIpcCloseMemHandle", COST_FREE);
+    struct place p = e ? (struct place){ .kind = PLACE_PAGEABLE } : memory_find(pointer);
+    journal_number("block", memory_block(&p));
+    if (!e && memory_is_opened(&p)) timeline_finish_device(-1, false, call_name());       /* chosen: for all devices, since any may use it */
+    if (!e) e = memory_share_close(pointer);
+    return call_end(e);
+}

@@ -1,0 +1,74 @@
+/* All memory that a program can name: blocks of pools, blocks of cudaMalloc, pinned host memory, and the rest of the host's. */
+#ifndef SIM_MEM_MEMORY_H
+#define SIM_MEM_MEMORY_H
+
+#include "check/checker.h"
+#include "mem/pool.h"
+
+/* Pinned host memory: from cudaMallocHost / cudaHostAlloc, or registered. */
+struct pinned {
+    char          *base;
+    char          *storage;            /* the same bytes, where no guard concerns them (check/page_guard.h); registered: base */
+    size_t         bytes;
+    unsigned       flags;
+    bool           registered;
+    uint32_t       id;                 /* the journal's "block" */
+    int            device;             /* current when it was made */
+    struct watch   watch;
+    struct pinned *next;
+};
+
+enum place_kind { PLACE_PAGEABLE, PLACE_PINNED, PLACE_BLOCK, PLACE_UNUSED };
+
+/* What an address means. */
+struct place {
+    enum place_kind kind;              /* PLACE_UNUSED: a device address that is in no live block */
+    struct heap    *heap;
+    struct pool    *pool;              /* NULL for cudaMalloc */
+    struct chunk   *chunk;             /* PLACE_BLOCK */
+    struct pinned  *pinned;            /* PLACE_PINNED */
+    size_t          offset;            /* in the heap */
+    size_t          room;              /* bytes from the address to the end of what was asked for */
+};
+
+struct place memory_find(const void *address);
+/* What is pinned in part of [address, address + bytes), or NULL. */
+struct pinned *memory_pinned_within(const void *address, size_t bytes);
+/* The journal's number of the block that a place is in; 0 for none. */
+uint32_t memory_block(const struct place *p);
+/* The place's block (it has one) as the checker names it; the offset in it, if asked for. */
+struct watched memory_watched(struct place *p, size_t *at);
+/* The live block of the place's heap that starts last at or before it; .watch NULL when there is none. Slow: for reports. */
+struct watched memory_below(const struct place *p);
+/* A number for a new allocation, whatever kind. */
+uint32_t memory_new_id(void);
+/* The device that cudaPointerGetAttributes names for a place of ours; 0 for the host's memory (chosen). */
+int memory_device(const struct place *p);
+/* Does the place belong to a pool of the host's own memory? */
+static inline bool memory_is_hosts(const struct place *p) { return p->pool && pool_is_hosts(p->pool); }
+/* By what access to the place is given, to all of it at once: its pool, or the heap of cudaMalloc of its device. */
+const void *memory_owner(const struct place *p);
+/* What needs the access to cudaMalloc's memory of this device that another device was given (check/checker.h). */
+struct reach **memory_reaches(int device);
+/* May kernels, copies and memsets of `device` touch the place? */
+bool memory_reachable(const struct place *p, int device);
+
+/* cudaMalloc on a device: `bytes` > 0; NULL when there is no memory. */
+struct chunk *memory_allocate(int device, size_t bytes);
+/* cudaMallocManaged, with this device as the current one. Managed memory is populated where it is used; here it takes nothing from a device (chosen). */
+struct chunk *memory_allocate_managed(int device, size_t bytes);
+struct heap *memory_managed_heap(int device);
+/* The heap of cudaMalloc's blocks on a device that has one. */
+struct heap *memory_heap(int device);
+/* Frees a block of cudaMalloc. */
+void memory_free(struct place *p);
+static inline void *memory_address(const struct heap *h, const struct chunk *c) { return h->base + c->offset; }
+
+struct pinned *memory_pin_new(size_t bytes, unsigned flags);            /* NULL: no memory */
+struct pinned *memory_pin(void *base, size_t bytes, unsigned flags);    /* registers what is there */
+void memory_unpin(struct pinned *p);
+
+/* Everything that the program has allocated and not freed; returns how many. */
+size_t memory_each_live(void (*visit)(struct watched b));
+
+#endif

@@ -1,0 +1,107 @@
+/* Addresses that the process may not touch: the signal that says so, and what becomes of it. */
+#define _GNU_SOURCE
+#include "os/os.h"
+
+#include <dlfcn.h>
+#include <execinfo.h>
+#include <signal.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+
+static bool (*judge_address)(const void *address, void *site);
+static struct sigaction ours, first[2], before_us[2];        /* what was there at first, and what the program has put there since */
+
+bool host_has_memory(const void *address, size_t bytes)
+{
+    unsigned char there[1024];
+    const size_t most = sizeof there * 4096;
+    uintptr_t from = (uintptr_t)address & ~(uintptr_t)4095, to = (uintptr_t)address + bytes;
+    for (; from < to; from += most)
+        if (mincore((void *)from, to - from < most ? to - from : most, there)) return false;
+    return true;
+}
+
+static bool is_of_program(const void *code)
+{
+    Dl_info here, program;
+    return dladdr(code, &here) && dladdr((void *)getauxval(AT_ENTRY), &program) && here.dli_fbase == program.dli_fbase;
+}
+
+/* Where in the program it happened, as a return address would say it: the instruction that was interrupted, or the call of the library that this one is in. */
+static void *site_of(void *context)
+{
+    const ucontext_t *c = context;
+    void *frames[32];
+#if defined __x86_64__
+    char *here = (char *)c->uc_mcontext.gregs[REG_RIP];
+#elif defined __aarch64__
+    char *here = (char *)c->uc_mcontext.pc;
+#else
+    char *here = NULL;
+    (void)c;
+#endif
+    if (is_of_program(here)) return here + 1;
+    int count = backtrace(frames, 32);
+    for (int i = 0; i < count; i++)
+        if (is_of_program(frames[i])) return frames[i];
+    return here + 1;
+}
+
+/* To whoever was there before us. A handler of the program may pass it on to the one that it found there, which is ours: then it is nobody's. */
+static void pass_on(int number, siginfo_t *information, void *context)
+{
+    static _Thread_local char *volatile passing;       /* the stack grows downwards: what is deeper has been called from there */
+    char here;
+    struct sigaction *old = passing && &here < passing ? &first[number == SIGBUS] : &before_us[number == SIGBUS];
+    if (old->sa_flags & SA_SIGINFO && old->sa_sigaction) {
+        passing = &here;
+        old->sa_sigaction(number, information, context);
+        passing = NULL;
+        return;
+    }
+    sigaction(number, old, NULL);      /* the faulting instruction runs again and now dies of the signal, */
+    if (information->si_code <= 0) raise(number);      /* or the signal was sent and there is none */
+}
+
+static void bad_address(int number, siginfo_t *information, void *context)
+{
+    static _Thread_local volatile sig_atomic_t inside;
+    bool go_on = false;
+    if (!inside && information->si_code > 0) {
+        inside = 1;
+        host_rest_begins();
+        go_on = judge_address(information->si_addr, site_of(context));
+        inside = 0;
+        if (go_on) host_rest_ends();
+    }
+    if (!go_on) pass_on(number, information, context);
+}
+
+void host_expect_faults(void)
+{
+    sigset_t both;
+    sigemptyset(&both);
+    for (int i = 0; i < 2; i++) {
+        struct sigaction now;
+        int number = i ? SIGBUS : SIGSEGV;
+        sigaddset(&both, number);
+        if (sigaction(number, NULL, &now) || now.sa_sigaction == bad_address) continue;
+        before_us[i] = now;
+        sigaction(number, &ours, NULL);
+    }
+    pthread_sigmask(SIG_UNBLOCK, &both, NULL);
+}
+
+void host_on_bad_address(bool (*judge)(const void *address, void *site))
+{
+    void *frame;
+    (void)backtrace(&frame, 1);        /* its first call loads a library, which a signal handler may not */
+    judge_address = judge;
+    ours.sa_sigaction = bad_address;
+    ours.sa_flags = SA_SIGINFO | SA_NODEFER;
+    sigaction(SIGSEGV, &ours, &before_us[0]);
+    sigaction(SIGBUS, &ours, &before_us[1]);
+    first[0] = before_us[0];
+    first[1] = before_us[1];
+}

@@ -1,0 +1,208 @@
+/* Other processes, and files in memory. Rule: what another process does or leaves never hangs or kills this one. */
+#define _GNU_SOURCE
+#include "os/process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "os/os.h"
+
+#define NAME "simulated-device"
+
+/* ---- processes ---- */
+
+/* State, threads and starting time of a process (proc(5), fields 3, 20 and 22); the name before them may hold spaces. */
+static bool process_stat(int pid, char *state, int *threads, unsigned long long *started)
+{
+    char path[64], line[1024];
+    snprintf(path, sizeof path, "/proc/%d/stat", pid);
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0) return false;
+    ssize_t length = read(file, line, sizeof line - 1);
+    close(file);
+    if (length <= 0) return false;
+    line[length] = '\0';
+    char *rest = strrchr(line, ')');
+    return rest && sscanf(rest + 2, "%c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %d %*d %llu", state, threads, started) == 3;
+}
+
+static uint64_t identity(int pid, unsigned long long started) { return (uint64_t)started << 22 | (uint64_t)pid; }
+
+uint64_t host_process(void)
+{
+    static uint64_t self;
+    static int self_pid;
+    if (self_pid != getpid()) {        /* after a fork it is another */
+        char state;
+        int threads;
+        unsigned long long started = 0;
+        self_pid = getpid();
+        process_stat(self_pid, &state, &threads, &started);
+        self = identity(self_pid, started);
+    }
+    return self;
+}
+
+bool host_process_alive(uint64_t process)
+{
+    char state;
+    int threads;
+    unsigned long long started;
+    if (process == host_process()) return true;
+    if (!process_stat(host_process_pid(process), &state, &threads, &started) || identity(host_process_pid(process), started) != process) return false;
+    return (state != 'Z' && state != 'X') || threads > 1;    /* its first thread may have ended before the others (pthread_exit in main) */
+}
+
+uint64_t host_random(void)
+{
+    uint64_t value = 0;
+    if (getrandom(&value, sizeof value, GRND_NONBLOCK) != sizeof value) value = host_process() * 0x9E3779B97F4A7C15u + host_clock();
+    return value;
+}
+
+void host_lock_between(uint64_t *lock)
+{
+    uint64_t start = 0;
+    for (unsigned tries = 1;; tries++) {
+        uint64_t owner = 0;
+        if (__atomic_compare_exchange_n(lock, &owner, host_process(), false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) return;
+        if (tries % 64) {
+            sched_yield();
+            continue;
+        }
+        if (!start) start = host_clock();
+        bool stopped = host_clock() - start > 1000000;      /* someone stopped it in the middle (chosen: go on without) */
+        if ((stopped || !host_process_alive(owner)) && __atomic_compare_exchange_n(lock, &owner, host_process(), false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) return;
+        usleep(50);
+    }
+}
+
+void host_unlock_between(uint64_t *lock)
+{
+    uint64_t owner = host_process();
+    __atomic_compare_exchange_n(lock, &owner, 0, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+}
+
+/* ---- files in memory ---- */
+
+int host_file_for_us(int file)
+{
+    int high = fcntl(file, F_DUPFD_CLOEXEC, HOST_FIRST_NUMBER);
+    return high >= 0 ? high : fcntl(file, F_DUPFD_CLOEXEC, 0);
+}
+
+int host_memory_file(void)
+{
+    int low = memfd_create(NAME, MFD_CLOEXEC);
+    if (low < 0) return -1;
+    int file = host_file_for_us(low);
+    if (file < 0) return low;
+    close(low);
+    return file;
+}
+
+size_t host_file_size(int file)
+{
+    struct stat status;
+    return fstat(file, &status) ? 0 : (size_t)status.st_size;
+}
+
+bool host_file_grow(int file, size_t bytes)
+{
+    struct rlimit limit;
+    if (host_file_size(file) >= bytes) return true;
+    /* asked before, since growing past the limit sends SIGXFSZ, which kills */
+    if (!getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur != RLIM_INFINITY && bytes > limit.rlim_cur) {
+        host_say("memory that processes share lies in a file in memory, which would need %zu bytes; this process may write files of at most %llu (ulimit -f). "
+                 "The call answers as if the device had no memory left.", bytes, (unsigned long long)limit.rlim_cur);
+        return false;
+    }
+    if (!ftruncate(file, (off_t)bytes)) return true;
+    host_say("the file in memory behind memory that processes share cannot grow to %zu bytes (%s).", bytes, strerror(errno));
+    return false;
+}
+
+void host_file_discard(int file, size_t from, size_t bytes)
+{
+    (void)!fallocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)from, (off_t)bytes);
+}
+
+void *host_file_map(int file, size_t bytes)
+{
+    void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    return at == MAP_FAILED ? NULL : at;
+}
+
+void host_file_unmap(void *at, size_t bytes) { munmap(at, bytes); }
+
+char *host_reserve_in_file(int file, size_t skip, size_t bytes)
+{
+    char *base = host_reserve(bytes);
+    if (!base) return NULL;
+    if (mmap(base + bytes, bytes, PROT_READ | PROT_WRITE, MAP_FIXED | MAP_SHARED | MAP_NORESERVE, file, (off_t)skip) == MAP_FAILED) {
+        host_unreserve(base, bytes);
+        return NULL;
+    }
+    madvise(base + bytes, bytes, MADV_DONTDUMP);
+    return base;
+}
+
+bool host_storage_in_files;
+
+bool host_move_into_file(int file, size_t at, char *storage, size_t bytes)
+{
+    const size_t page = 4096;
+    char *to = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, (off_t)at);
+    if (to == MAP_FAILED) {
+        host_say("memory that processes share could not be mapped (%s).", strerror(errno));
+        return false;
+    }
+    static const char zeroes[4096];
+    for (size_t i = 0; i < bytes; i += page)       /* what was never written takes no room */
+        if (memcmp(storage + i, zeroes, page)) memcpy(to + i, storage + i, page);
+    munmap(to, bytes);
+    if (mmap(storage, bytes, PROT_READ | PROT_WRITE, MAP_FIXED | MAP_SHARED | MAP_NORESERVE, file, (off_t)at) == MAP_FAILED) host_give_up("memory that processes share could not be mapped (%s).", strerror(errno));
+    madvise(storage, bytes, MADV_DONTDUMP);
+    host_storage_in_files = true;
+    return true;
+}
+
+int  host_file_for_program(int file) { return dup(file); }
+bool host_file_is_open(int file) { return fcntl(file, F_GETFD) >= 0; }
+void host_file_close(int file) { close(file); }
+
+static bool leads_to_memory(const char *path)
+{
+    static const char wanted[] = "/memfd:" NAME;
+    char target[128];
+    ssize_t length = readlink(path, target, sizeof target);
+    return length >= (ssize_t)sizeof wanted - 1 && !memcmp(target, wanted, sizeof wanted - 1);
+}
+
+bool host_file_is_memory(int file)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", file);
+    return leads_to_memory(path);
+}
+
+int host_file_of(uint64_t process, int number)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/fd/%d", host_process_pid(process), number);
+    if (!host_process_alive(process) || !leads_to_memory(path)) return -1;
+    int low = open(path, O_RDWR | O_CLOEXEC);
+    if (low < 0) return -1;
+    int file = host_file_for_us(low);
+    if (file < 0) return low;
+    close(low);
+    return file;
+}
