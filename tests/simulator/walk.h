@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "host.h"
+#include "os/os.h"
 
 static uint64_t state;
 static unsigned long step;
