@@ -9,7 +9,6 @@
 #include "host.h"
 #include "journal.h"
 #include "memory.h"
-#include "memory_share.h"
 #include "timeline.h"
 #include "submit.h"
 
@@ -51,7 +50,6 @@ cudaError_t cudaFree(void *pointer)
     if (e || !pointer) return call_end(e);
     struct place p = memory_find(pointer);
     journal_number("block", memory_block(&p));
-    if (memory_is_opened(&p)) return call_end(cudaErrorInvalidValue);       /* measured: cudaIpcCloseMemHandle is for these */
     bool starts = p.kind == PLACE_BLOCK && p.offset == p.chunk->offset;
     if (starts && p.chunk->leaving) {
         checker_freed_nothing(pointer, NULL, "a real driver hangs or crashes at the next synchronise.");

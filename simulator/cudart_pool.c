@@ -10,7 +10,6 @@
 #include "handle.h"
 #include "journal.h"
 #include "memory.h"
-#include "memory_share.h"
 #include "pool.h"
 #include "submit.h"
 
@@ -97,7 +96,6 @@ static cudaError_t free_async(void *pointer, cudaStream_t stream, bool per_threa
     if (e || !pointer) return call_end(e);
     if (s->capturing) return call_end(submit_free(s, pointer));
     if (p.pool && !p.pool->graph) journal_pool(p.pool);
-    if (memory_is_opened(&p)) return call_end(cudaErrorInvalidValue);       /* measured: cudaIpcCloseMemHandle is for these */
     if (p.kind != PLACE_BLOCK || p.offset != p.chunk->offset) {
         if (p.kind != PLACE_BLOCK) checker_freed_nothing(pointer, s, REFUSED);
         return call_end(cudaErrorInvalidValue);
