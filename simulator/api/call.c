@@ -16,7 +16,6 @@
 #include "os/os.h"
 #include "base/journal.h"
 #include "mem/memory.h"
-#include "ipc/memory_share.h"
 #include "check/report.h"
 #include "base/settings.h"
 #include "mem/address_map.h"
@@ -81,7 +80,7 @@ __attribute__((destructor)) static void at_end(void)
     away_let_others_finish();
     timeline_run_on();
     void (*left)(struct watched) = exit_status || device_faulted() ? leave_alone : checker_leaked;
-    size_t live = memory_each_live(left) + memory_share_each_live(left);
+    size_t live = memory_each_live(left);
     journal_did("exit");
     journal_number("live", live);
     journal_number("hazards", report_count());

@@ -20,35 +20,12 @@ static cudaError_t begin(cudaStream_t stream, enum cudaStreamCaptureMode mode, b
     cudaError_t e = call_begin("cudaStreamBeginCapture", COST_SMALL);
     struct stream *s = e ? NULL : call_stream(stream, per_thread);
     if (!e && !is_mode(mode)) e = cudaErrorInvalidValue;
-    if (!e) e = capture_begin(s, NULL, NULL, 0, mode);
+    if (!e) e = capture_begin(s, mode);
     return call_end(e);
 }
 
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMode mode) { return AT(begin(stream, mode, false)); }
 EXPORT cudaError_t cudaStreamBeginCapture_ptsz(cudaStream_t stream, enum cudaStreamCaptureMode mode) { return AT(begin(stream, mode, true)); }
-
-static cudaError_t begin_to_graph(cudaStream_t stream, cudaGraph_t graph, const cudaGraphNode_t *dependencies, const cudaGraphEdgeData *data, size_t count, enum cudaStreamCaptureMode mode, bool per_thread)
-{
-    cudaError_t e = call_begin("cudaStreamBeginCaptureToGraph", COST_SMALL);
-    struct stream *s = e ? NULL : call_stream(stream, per_thread);
-    struct graph *g = e ? NULL : graph_of(graph);
-    struct node **nodes = NULL;
-    if (!e && (!g || g->capturing || !is_mode(mode))) e = cudaErrorInvalidValue;
-    if (!e) e = graph_nodes_of(g, dependencies, data, count, &nodes);
-    if (!e) e = capture_begin(s, g, nodes, count, mode);
-    host_free(nodes);
-    return call_end(e);
-}
-
-cudaError_t cudaStreamBeginCaptureToGraph(cudaStream_t stream, cudaGraph_t graph, const cudaGraphNode_t *dependencies, const cudaGraphEdgeData *data, size_t count, enum cudaStreamCaptureMode mode)
-{
-    return AT(begin_to_graph(stream, graph, dependencies, data, count, mode, false));
-}
-
-EXPORT cudaError_t cudaStreamBeginCaptureToGraph_ptsz(cudaStream_t stream, cudaGraph_t graph, const cudaGraphNode_t *dependencies, const cudaGraphEdgeData *data, size_t count, enum cudaStreamCaptureMode mode)
-{
-    return AT(begin_to_graph(stream, graph, dependencies, data, count, mode, true));
-}
 
 static cudaError_t end(cudaStream_t stream, cudaGraph_t *graph, bool per_thread)
 {

@@ -161,34 +161,6 @@ cudaError_t cudaGetDeviceFlags(unsigned int *answer)
     return call_end(e);
 }
 
-EXPORT cudaError_t cudaProfilerStart(void) { return AT(call_end(call_begin("cudaProfilerStart", COST_SMALL))); }
-EXPORT cudaError_t cudaProfilerStop(void) { return AT(call_end(call_begin("cudaProfilerStop", COST_SMALL))); }
-
-/* Limits are kept and change nothing here (chosen); the values are an H200's, which knows no cudaLimitDevRuntimeSyncDepth (measured). */
-static size_t limits[] = { 1024, 8650752, 8388608, 0, 2048, 64, 11796480, 232448 };
-
-static size_t *limit_of(enum cudaLimit limit)
-{
-    return (unsigned)limit < sizeof limits / sizeof *limits && limit != cudaLimitDevRuntimeSyncDepth ? &limits[limit] : NULL;
-}
-
-cudaError_t cudaDeviceGetLimit(size_t *value, enum cudaLimit limit)
-{
-    cudaError_t e = CALL("cudaDeviceGetLimit", COST_SMALL);
-    if (!e && !value) e = cudaErrorInvalidValue;
-    if (!e && !limit_of(limit)) e = cudaErrorUnsupportedLimit;
-    if (!e) *value = *limit_of(limit);
-    return call_end(e);
-}
-
-cudaError_t cudaDeviceSetLimit(enum cudaLimit limit, size_t value)
-{
-    cudaError_t e = CALL("cudaDeviceSetLimit", COST_SMALL);
-    if (!e && !limit_of(limit)) e = cudaErrorUnsupportedLimit;
-    if (!e) *limit_of(limit) = value;
-    return call_end(e);
-}
-
 /* ---- peers ---- */
 
 cudaError_t cudaDeviceCanAccessPeer(int *canAccessPeer, int device, int peerDevice)

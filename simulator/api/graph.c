@@ -33,36 +33,17 @@ cudaError_t cudaGraphDestroy(cudaGraph_t graph)
     return call_end(e);
 }
 
-cudaError_t cudaGraphClone(cudaGraph_t *clone, cudaGraph_t original)
-{
-    cudaError_t e = CALL("cudaGraphClone", COST_SMALL);
-    struct graph *g = e ? NULL : graph_of(original);
-    if (!e && (!clone || !g)) e = cudaErrorInvalidValue;
-    if (!e && g->has_memory_nodes) e = cudaErrorNotSupported;        /* documented: not with memory nodes; the code is measured */
-    if (!e) {
-        struct graph *copy = graph_new();
-        struct node **copies = host_allocate(g->count * sizeof(struct node *));
-        graph_count_off(g);
-        for (struct node *n = g->first; n; n = n->next) copies[n->position] = graph_add(copy, &n->task, NULL, 0);
-        for (struct node *n = g->first; n; n = n->next)
-            for (size_t i = 0; i < n->before_count; i++) graph_add_edge(copies[n->before[i]->position], copies[n->position]);
-        host_free(copies);
-        *clone = copy->handle;
-    }
-    return call_end(e);
-}
-
 /* ---- adding nodes ---- */
 
 /* What every function that adds a node begins with. */
 struct adding { struct graph *g; struct node **before; size_t count; };
 
-static cudaError_t begin_adding(const char *name, struct adding *a, cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *dependencies, const cudaGraphEdgeData *data, size_t count)
+static cudaError_t begin_adding(const char *name, struct adding *a, cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *dependencies, size_t count)
 {
     cudaError_t e = call_begin(name, COST_SMALL);
     *a = (struct adding){ .g = e ? NULL : graph_of(graph), .count = count };
     if (!e && (!node || !a->g)) e = cudaErrorInvalidValue;
-    return e ? e : graph_nodes_of(a->g, dependencies, data, count, &a->before);
+    return e ? e : graph_nodes_of(a->g, dependencies, NULL, count, &a->before);
 }
 
 static cudaError_t end_adding(cudaError_t e, struct adding *a, cudaGraphNode_t *node, struct task *t)
@@ -83,24 +64,7 @@ static cudaError_t end_adding(cudaError_t e, struct adding *a, cudaGraphNode_t *
 }
 
 #define ADDING cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *dependencies, size_t count
-#define BEGIN(name) struct adding a; struct task t = { .kind = TASK_EMPTY, .device = device_current() }; cudaError_t e = AT(begin_adding(name, &a, node, graph, dependencies, NULL, count))
-
-static cudaError_t copy_task(struct task *t, void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind)
-{
-    *t = (struct task){ .kind = TASK_COPY, .device = t->device, .to = to, .from = from, .count = bytes, .direction = kind };
-    return bytes ? submit_check_copy(t) : cudaErrorInvalidValue;
-}
-
-static cudaError_t copy_3d_task(struct task *t, const struct cudaMemcpy3DParms *p)
-{
-    bool one_row = p->extent.height <= 1 && p->extent.depth <= 1;
-    if (p->srcArray || p->dstArray || !one_row || p->srcPos.y || p->srcPos.z || p->dstPos.y || p->dstPos.z) {
-        host_say("copy nodes of arrays, or of more than one row, are not simulated: the call returns cudaErrorNotSupported.");
-        return cudaErrorNotSupported;
-    }
-    if (!p->srcPtr.ptr || !p->dstPtr.ptr) return cudaErrorInvalidValue;
-    return copy_task(t, (char *)p->dstPtr.ptr + p->dstPos.x, (const char *)p->srcPtr.ptr + p->srcPos.x, p->extent.width, p->kind);
-}
+#define BEGIN(name) struct adding a; struct task t = { .kind = TASK_EMPTY, .device = device_current() }; cudaError_t e = AT(begin_adding(name, &a, node, graph, dependencies, count))
 
 /* Where nodes allocate. measured (probe-graphs.txt, "graph_codes"; probe-graph-nodes.txt, "managed"): on a device, and what is called managed is the device's own
  * memory then; nothing that could be shared; elsewhere, refused in one of two ways. */
@@ -142,18 +106,6 @@ static cudaError_t free_task(struct task *t, const struct adding *a, const void 
     return t->block ? cudaSuccess : cudaErrorInvalidValue;   /* documented: freed twice, or not what an allocation node returned */
 }
 
-static cudaError_t event_task(struct task *t, enum task_kind kind, cudaEvent_t event)
-{
-    *t = (struct task){ .kind = kind, .device = t->device, .event = event };
-    return handle_object(HANDLE_EVENT, event) ? cudaSuccess : cudaErrorInvalidValue;
-}
-
-static cudaError_t host_task(struct task *t, cudaHostFn_t function, void *argument)
-{
-    *t = (struct task){ .kind = TASK_HOST, .device = t->device, .function = function, .argument = argument };
-    return function ? cudaSuccess : cudaErrorInvalidValue;
-}
-
 cudaError_t cudaGraphAddEmptyNode(ADDING)
 {
     BEGIN("cudaGraphAddEmptyNode");
@@ -167,38 +119,13 @@ cudaError_t cudaGraphAddMemsetNode(ADDING, const struct cudaMemsetParams *p)
     return end_adding(e, &a, node, &t);
 }
 
-cudaError_t cudaGraphAddMemcpyNode(ADDING, const struct cudaMemcpy3DParms *p)
-{
-    BEGIN("cudaGraphAddMemcpyNode");
-    if (!e) e = p ? copy_3d_task(&t, p) : cudaErrorInvalidValue;
-    return end_adding(e, &a, node, &t);
-}
-
 cudaError_t cudaGraphAddMemcpyNode1D(ADDING, void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind)
 {
     BEGIN("cudaGraphAddMemcpyNode1D");
-    if (!e) e = copy_task(&t, to, from, bytes, kind);
-    return end_adding(e, &a, node, &t);
-}
-
-cudaError_t cudaGraphAddHostNode(ADDING, const struct cudaHostNodeParams *p)
-{
-    BEGIN("cudaGraphAddHostNode");
-    if (!e) e = p ? host_task(&t, p->fn, p->userData) : cudaErrorInvalidValue;
-    return end_adding(e, &a, node, &t);
-}
-
-cudaError_t cudaGraphAddEventRecordNode(ADDING, cudaEvent_t event)
-{
-    BEGIN("cudaGraphAddEventRecordNode");
-    if (!e) e = event_task(&t, TASK_RECORD, event);
-    return end_adding(e, &a, node, &t);
-}
-
-cudaError_t cudaGraphAddEventWaitNode(ADDING, cudaEvent_t event)
-{
-    BEGIN("cudaGraphAddEventWaitNode");
-    if (!e) e = event_task(&t, TASK_WAIT, event);
+    if (!e) {
+        t = (struct task){ .kind = TASK_COPY, .device = t.device, .to = to, .from = from, .count = bytes, .direction = kind };
+        e = bytes ? submit_check_copy(&t) : cudaErrorInvalidValue;
+    }
     return end_adding(e, &a, node, &t);
 }
 
@@ -213,29 +140,6 @@ cudaError_t cudaGraphAddMemFreeNode(ADDING, void *address)
 {
     BEGIN("cudaGraphAddMemFreeNode");
     if (!e) e = free_task(&t, &a, address);
-    return end_adding(e, &a, node, &t);
-}
-
-cudaError_t cudaGraphAddNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *dependencies, const cudaGraphEdgeData *data, size_t count, struct cudaGraphNodeParams *p)
-{
-    struct adding a;
-    struct task t = { .kind = TASK_EMPTY, .device = device_current() };
-    cudaError_t e = AT(begin_adding("cudaGraphAddNode", &a, node, graph, dependencies, data, count));
-    if (!e && !p) e = cudaErrorInvalidValue;
-    if (!e) switch (p->type) {
-    case cudaGraphNodeTypeEmpty:       break;
-    case cudaGraphNodeTypeMemset:      e = submit_memset_task(&t, p->memset.dst, p->memset.pitch, p->memset.value, p->memset.elementSize, p->memset.width, p->memset.height); break;
-    case cudaGraphNodeTypeMemcpy:      e = copy_3d_task(&t, &p->memcpy.copyParams); break;
-    case cudaGraphNodeTypeHost:        e = host_task(&t, p->host.fn, p->host.userData); break;
-    case cudaGraphNodeTypeEventRecord: e = event_task(&t, TASK_RECORD, p->eventRecord.event); break;
-    case cudaGraphNodeTypeWaitEvent:   e = event_task(&t, TASK_WAIT, p->eventWait.event); break;
-    case cudaGraphNodeTypeMemAlloc:    e = allocation_task(&t, &a, &p->alloc.poolProps, p->alloc.accessDescs, p->alloc.accessDescCount, p->alloc.bytesize, &p->alloc.dptr); break;
-    case cudaGraphNodeTypeMemFree:     e = free_task(&t, &a, p->free.dptr); break;
-    case cudaGraphNodeTypeGraph:       e = graph_child_error("cudaGraphAddNode", p->graph.graph, p->graph.ownership == cudaGraphChildGraphOwnershipMove); break;
-    default:
-        host_say("cudaGraphAddNode: nodes of type %d are not simulated: it returns cudaErrorNotSupported.", (int)p->type);
-        e = cudaErrorNotSupported;
-    }
     return end_adding(e, &a, node, &t);
 }
 
@@ -276,33 +180,18 @@ static void finish(struct list *l, size_t *count)
     *count = l->count;
 }
 
-static cudaError_t list_nodes(const char *name, cudaGraph_t graph, cudaGraphNode_t *nodes, size_t *count, bool roots)
+cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t *nodes, size_t *count)
 {
-    cudaError_t e = call_begin(name, COST_SMALL);
+    cudaError_t e = CALL("cudaGraphGetNodes", COST_SMALL);
     struct graph *g = e ? NULL : graph_of(graph);
     if (!e && (!g || !count)) e = cudaErrorInvalidValue;
     if (!e) {
         struct list l = { nodes, NULL, nodes ? *count : 0, 0 };
-        for (struct node *n = g->first; n; n = n->next)
-            if (!roots || !n->before_count) put(&l, n, NULL);
+        for (struct node *n = g->first; n; n = n->next) put(&l, n, NULL);
         finish(&l, count);
         journal_number("nodes", *count);
     }
     return call_end(e);
-}
-
-cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t *nodes, size_t *count) { return AT(list_nodes("cudaGraphGetNodes", graph, nodes, count, false)); }
-cudaError_t cudaGraphGetRootNodes(cudaGraph_t graph, cudaGraphNode_t *nodes, size_t *count) { return AT(list_nodes("cudaGraphGetRootNodes", graph, nodes, count, true)); }
-
-/* The edges of a graph, or those that lead to `to` or away from `from`. */
-static void list_edges(const struct graph *g, struct list *l, const struct node *from, const struct node *to)
-{
-    for (struct node *n = g->first; n; n = n->next)
-        for (size_t i = 0; i < n->before_count; i++) {
-            if (to && n == to) put(l, n->before[i], n);
-            else if (from && n->before[i] == from) put(l, n, n);
-            else if (!to && !from) put(l, n->before[i], n);
-        }
 }
 
 cudaError_t cudaGraphGetEdges(cudaGraph_t graph, cudaGraphNode_t *from, cudaGraphNode_t *to, cudaGraphEdgeData *data, size_t *count)
@@ -312,29 +201,13 @@ cudaError_t cudaGraphGetEdges(cudaGraph_t graph, cudaGraphNode_t *from, cudaGrap
     if (!e && (!g || !count || !from != !to)) e = cudaErrorInvalidValue;
     if (!e) {
         struct list l = { from, to, from ? *count : 0, 0 };
-        list_edges(g, &l, NULL, NULL);
+        for (struct node *n = g->first; n; n = n->next)
+            for (size_t i = 0; i < n->before_count; i++) put(&l, n->before[i], n);
         finish(&l, count);
         for (size_t i = 0; data && i < l.count && i < l.room; i++) data[i] = (cudaGraphEdgeData){ 0 };
     }
     return call_end(e);
 }
-
-static cudaError_t list_neighbours(const char *name, cudaGraphNode_t node, cudaGraphNode_t *nodes, cudaGraphEdgeData *data, size_t *count, bool before)
-{
-    cudaError_t e = call_begin(name, COST_SMALL);
-    struct node *n = e ? NULL : node_of(node);
-    if (!e && (!n || !count)) e = cudaErrorInvalidValue;
-    if (!e) {
-        struct list l = { nodes, NULL, nodes ? *count : 0, 0 };
-        list_edges(n->graph, &l, before ? NULL : n, before ? n : NULL);
-        finish(&l, count);
-        for (size_t i = 0; data && i < l.count && i < l.room; i++) data[i] = (cudaGraphEdgeData){ 0 };
-    }
-    return call_end(e);
-}
-
-cudaError_t cudaGraphNodeGetDependencies(cudaGraphNode_t node, cudaGraphNode_t *nodes, cudaGraphEdgeData *data, size_t *count) { return AT(list_neighbours("cudaGraphNodeGetDependencies", node, nodes, data, count, true)); }
-cudaError_t cudaGraphNodeGetDependentNodes(cudaGraphNode_t node, cudaGraphNode_t *nodes, cudaGraphEdgeData *data, size_t *count) { return AT(list_neighbours("cudaGraphNodeGetDependentNodes", node, nodes, data, count, false)); }
 
 cudaError_t cudaGraphNodeGetType(cudaGraphNode_t node, enum cudaGraphNodeType *type)
 {

@@ -13,10 +13,10 @@
 
 /* ---- instantiation ---- */
 
-/* `upload`: the stream that cudaGraphInstantiateFlagUpload is for; only cudaGraphInstantiateWithParams has one. */
-static cudaError_t instantiate(cudaGraphExec_t *exec, cudaGraph_t graph, unsigned long long flags, struct stream *upload)
+static cudaError_t instantiate(cudaGraphExec_t *exec, cudaGraph_t graph, unsigned long long flags)
 {
-    unsigned long long known = cudaGraphInstantiateFlagAutoFreeOnLaunch | cudaGraphInstantiateFlagUseNodePriority | (upload ? cudaGraphInstantiateFlagUpload : 0u);
+    /* documented: cudaGraphInstantiateFlagUpload is for cudaGraphInstantiateWithParams alone */
+    unsigned long long known = cudaGraphInstantiateFlagAutoFreeOnLaunch | cudaGraphInstantiateFlagUseNodePriority;
     struct graph *g = graph_of(graph);
     struct exec *x;
     if (!exec || !g) return cudaErrorInvalidValue;
@@ -27,44 +27,19 @@ static cudaError_t instantiate(cudaGraphExec_t *exec, cudaGraph_t graph, unsigne
     }
     if (flags & ~known || g->capturing) return cudaErrorInvalidValue;
     cudaError_t e = exec_new(g, flags, &x);
-    if (e) return e;
-    *exec = x->handle;
-    return flags & cudaGraphInstantiateFlagUpload ? exec_upload(x, upload) : cudaSuccess;
+    if (!e) *exec = x->handle;
+    return e;
 }
 
 static cudaError_t instantiate_by(const char *name, cudaGraphExec_t *exec, cudaGraph_t graph, unsigned long long flags)
 {
     cudaError_t e = call_begin(name, COST_GRAPH_INSTANTIATE);
-    if (!e) e = instantiate(exec, graph, flags, NULL);
+    if (!e) e = instantiate(exec, graph, flags);
     return call_end(e);
 }
 
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t *exec, cudaGraph_t graph, unsigned long long flags) { return AT(instantiate_by("cudaGraphInstantiate", exec, graph, flags)); }
 cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t *exec, cudaGraph_t graph, unsigned long long flags) { return AT(instantiate_by("cudaGraphInstantiateWithFlags", exec, graph, flags)); }
-
-static cudaError_t instantiate_with(cudaGraphExec_t *exec, cudaGraph_t graph, cudaGraphInstantiateParams *p, bool per_thread)
-{
-    cudaError_t e = call_begin("cudaGraphInstantiateWithParams", COST_GRAPH_INSTANTIATE);
-    if (!e && !p) e = cudaErrorInvalidValue;
-    if (!e) {
-        e = instantiate(exec, graph, p->flags, call_stream(p->uploadStream, per_thread));
-        p->errNode_out = NULL;
-        p->result_out = e ? cudaGraphInstantiateError : cudaGraphInstantiateSuccess;
-    }
-    return call_end(e);
-}
-
-cudaError_t cudaGraphInstantiateWithParams(cudaGraphExec_t *exec, cudaGraph_t graph, cudaGraphInstantiateParams *p) { return AT(instantiate_with(exec, graph, p, false)); }
-EXPORT cudaError_t cudaGraphInstantiateWithParams_ptsz(cudaGraphExec_t *exec, cudaGraph_t graph, cudaGraphInstantiateParams *p) { return AT(instantiate_with(exec, graph, p, true)); }
-
-cudaError_t cudaGraphExecGetFlags(cudaGraphExec_t exec, unsigned long long *flags)
-{
-    cudaError_t e = CALL("cudaGraphExecGetFlags", COST_SMALL);
-    struct exec *x = e ? NULL : exec_of(exec);
-    if (!e && (!x || !flags)) e = cudaErrorInvalidValue;
-    if (!e) *flags = x->flags;
-    return call_end(e);
-}
 
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec)
 {

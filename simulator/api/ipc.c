@@ -1,5 +1,4 @@
-/* The API's skin: pools, their blocks, events and memory of cudaMalloc of several processes. Which calls answer what: tests/facts/ipc.txt, probe-ipc.txt,
- * one-gpu.txt "export". */
+/* The API's skin: pools, their blocks and events of several processes. Which calls answer what: tests/facts/ipc.txt, probe-ipc.txt, one-gpu.txt "export". */
 #include "api/export.h"
 
 #include <stdint.h>
@@ -15,9 +14,7 @@
 #include "os/process.h"
 #include "base/journal.h"
 #include "mem/memory.h"
-#include "ipc/memory_share.h"
 #include "ipc/ipc_pool.h"
-#include "sched/engine.h"
 
 _Static_assert(sizeof(struct event_address) <= sizeof(cudaIpcEventHandle_t), "what an event's handle says fits");
 
@@ -109,15 +106,6 @@ cudaError_t cudaMemPoolImportPointer(void **pointer, cudaMemPool_t pool, struct 
     return call_end(e);
 }
 
-/* measured: the driver writes to the null pointer */
-static void no_place(const char *call, const char *type)
-{
-    end_hazard("null handle", call,
-               "%s was given a null pointer for the handle. "
-               "A real driver dies of SIGSEGV here.\n"
-               "  To do: pass the address of a %s.", call, type);
-}
-
 /* ---- events ---- */
 
 cudaError_t cudaIpcGetEventHandle(cudaIpcEventHandle_t *handle, cudaEvent_t event)
@@ -127,7 +115,11 @@ cudaError_t cudaIpcGetEventHandle(cudaIpcEventHandle_t *handle, cudaEvent_t even
     if (!e && event && !v) call_bad_handle("an event", HANDLE_EVENT, event, "cudaEventDestroy", "cudaEventCreate");
     if (v) journal_number("event", (uint64_t)v->id);
     if (!e && !v) e = cudaErrorInvalidValue;                 /* measured, all of this: also that an opened event cannot be handed on */
-    if (!e && !handle) no_place("cudaIpcGetEventHandle", "cudaIpcEventHandle_t");
+    if (!e && !handle)                                       /* measured: the driver writes to the null pointer */
+        end_hazard("null handle", "cudaIpcGetEventHandle",
+                   "cudaIpcGetEventHandle was given a null pointer for the handle. "
+                   "A real driver dies of SIGSEGV here.\n"
+                   "  To do: pass the address of a cudaIpcEventHandle_t.");
     if (!e && (!v->page || event_page_is_opened(v->page))) e = cudaErrorInvalidResourceHandle;
     if (!e) {
         struct event_address address = event_page_address(v->page);
@@ -157,43 +149,5 @@ cudaError_t cudaIpcOpenEventHandle(cudaEvent_t *event, cudaIpcEventHandle_t hand
         journal_number("process", (uint64_t)host_process_pid(address.process));
         *event = v->handle;
     }
-    return call_end(e);
-}
-
-/* ---- memory of cudaMalloc ---- */
-
-cudaError_t cudaIpcGetMemHandle(cudaIpcMemHandle_t *handle, void *pointer)
-{
-    cudaError_t e = CALL("cudaIpcGetMemHandle", COST_SMALL);
-    struct place p = e ? (struct place){ .kind = PLACE_PAGEABLE } : memory_find(pointer);
-    journal_number("block", memory_block(&p));
-    if (!e && !handle) no_place("cudaIpcGetMemHandle", "cudaIpcMemHandle_t");
-    if (!e && p.kind == PLACE_BLOCK && p.pool)
-        host_say("cudaIpcGetMemHandle is for memory of cudaMalloc; block %u is a pool's. A pool made with a handle type is shared by cudaMemPoolExportToShareableHandle and cudaMemPoolExportPointer.", p.chunk->id);
-    if (!e) e = memory_share(pointer, handle);
-    return call_end(e);
-}
-
-cudaError_t cudaIpcOpenMemHandle(void **pointer, cudaIpcMemHandle_t handle, unsigned int flags)
-{
-    cudaError_t e = CALL("cudaIpcOpenMemHandle", COST_MALLOC);
-    struct place p;
-    if (!e && !pointer) e = cudaErrorInvalidValue;
-    if (!e) e = memory_share_open(&handle, flags, &p);
-    if (!e) {
-        *pointer = memory_address(p.heap, p.chunk);
-        journal_number("bytes", p.chunk->asked);
-        journal_number("block", p.chunk->id);
-    }
-    return call_end(e);
-}
-
-cudaError_t cudaIpcCloseMemHandle(void *pointer)
-{
-    cudaError_t e = CALL("cudaIpcCloseMemHandle", COST_FREE);
-    struct place p = e ? (struct place){ .kind = PLACE_PAGEABLE } : memory_find(pointer);
-    journal_number("block", memory_block(&p));
-    if (!e && memory_is_opened(&p)) timeline_finish_device(-1, false, call_name());       /* chosen: for all devices, since any may use it */
-    if (!e) e = memory_share_close(pointer);
     return call_end(e);
 }

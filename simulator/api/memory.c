@@ -9,7 +9,6 @@
 #include "os/os.h"
 #include "base/journal.h"
 #include "mem/memory.h"
-#include "ipc/memory_share.h"
 #include "sched/engine.h"
 #include "run/dispatch.h"
 
@@ -51,7 +50,6 @@ cudaError_t cudaFree(void *pointer)
     if (e || !pointer) return call_end(e);
     struct place p = memory_find(pointer);
     journal_number("block", memory_block(&p));
-    if (memory_is_opened(&p)) return call_end(cudaErrorInvalidValue);       /* measured: cudaIpcCloseMemHandle is for these */
     bool starts = p.kind == PLACE_BLOCK && p.offset == p.chunk->offset;
     if (starts && p.chunk->leaving) {
         checker_freed_nothing(pointer, NULL, "a real driver hangs or crashes at the next synchronise.");

@@ -10,7 +10,6 @@
 #include "base/handle.h"
 #include "base/journal.h"
 #include "mem/memory.h"
-#include "ipc/memory_share.h"
 #include "mem/pool.h"
 #include "run/dispatch.h"
 
@@ -97,7 +96,6 @@ static cudaError_t free_async(void *pointer, cudaStream_t stream, bool per_threa
     if (e || !pointer) return call_end(e);
     if (s->capturing) return call_end(submit_free(s, pointer));
     if (p.pool && !p.pool->graph) journal_pool(p.pool);
-    if (memory_is_opened(&p)) return call_end(cudaErrorInvalidValue);       /* measured: cudaIpcCloseMemHandle is for these */
     if (p.kind != PLACE_BLOCK || p.offset != p.chunk->offset) {
         if (p.kind != PLACE_BLOCK) checker_freed_nothing(pointer, s, REFUSED);
         return call_end(cudaErrorInvalidValue);

@@ -350,7 +350,6 @@ void checker_leaked(struct watched b)
     report_text("block %u is still allocated at the end of the program.", b.id);
     report_block(b.id, b.bytes, &b.watch->allocated);
     bool pinned = !strncmp(b.watch->allocated.call, "cudaMallocHost", 14) || !strncmp(b.watch->allocated.call, "cudaHost", 8);
-    bool opened = !strcmp(b.watch->allocated.call, "cudaIpcOpenMemHandle");
-    report_advice(pinned ? "cudaFreeHost, when no copy uses it any more." : opened ? "cudaIpcCloseMemHandle." : b.watch->allocated.lane == HOST_LANE ? "cudaFree." : "cudaFreeAsync, after its last use, in the same stream or in one that waits for it.");
+    report_advice(pinned ? "cudaFreeHost, when no copy uses it any more." : b.watch->allocated.lane == HOST_LANE ? "cudaFree." : "cudaFreeAsync, after its last use, in the same stream or in one that waits for it.");
     report_end(b.id);
 }

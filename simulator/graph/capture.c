@@ -18,7 +18,6 @@ struct capture {
     struct capture   *next;
     unsigned long long id;
     struct graph     *graph;
-    bool              owns_graph;      /* false: captured into a graph of the program's */
     bool              invalid;
     struct stream    *origin;
     enum cudaStreamCaptureMode mode;
@@ -95,7 +94,7 @@ cudaError_t capture_guard(const char *name)
     /* measured: the "potentially unsafe" calls, of which the documentation names cudaMalloc: these, all about pools, and waits and questions about a stream or event */
     static const char *const unsafe[] = {
         "cudaMalloc", "cudaFree", "cudaMallocHost", "cudaHostAlloc", "cudaFreeHost", "cudaHostRegister", "cudaHostUnregister", "cudaMallocManaged",
-        "cudaDeviceSetMemPool", "cudaMemSetMemPool", "cudaGraphInstantiate", "cudaGraphInstantiateWithFlags", "cudaGraphInstantiateWithParams", "cudaGraphExecDestroy",
+        "cudaDeviceSetMemPool", "cudaMemSetMemPool", "cudaGraphInstantiate", "cudaGraphInstantiateWithFlags", "cudaGraphExecDestroy",
     };
     int device = device_current();
     if (!strcmp(name, "cudaDeviceSynchronize")) return is_encompassed(device, false, true) ? cudaErrorStreamCaptureUnsupported : cudaSuccess;
@@ -194,16 +193,16 @@ void capture_add(struct stream *s, struct task *t)
 
 /* ---- captures ---- */
 
-cudaError_t capture_begin(struct stream *s, struct graph *into, struct node *const *before, size_t count, enum cudaStreamCaptureMode mode)
+cudaError_t capture_begin(struct stream *s, enum cudaStreamCaptureMode mode)
 {
     if (s->kind == STREAM_LEGACY) return cudaErrorStreamCaptureUnsupported;
     if (s->capturing) return cudaErrorIllegalState;
     struct capture *c = host_allocate(sizeof *c);
-    *c = (struct capture){ .next = captures, .id = ++ids, .graph = into ? into : graph_new(), .owns_graph = !into, .origin = s, .mode = mode, .thread = host_thread() };
+    *c = (struct capture){ .next = captures, .id = ++ids, .graph = graph_new(), .origin = s, .mode = mode, .thread = host_thread() };
     captures = c;
     capture_count++;
     c->graph->capturing = true;
-    join(c, s, before, count);
+    join(c, s, NULL, 0);
     journal_number("graph", (uint64_t)c->graph->id);
     return cudaSuccess;
 }
@@ -251,7 +250,7 @@ cudaError_t capture_end(struct stream *s, struct graph **g)
     if (!e) {
         *g = c->graph;
         journal_number("nodes", c->graph->count);
-    } else if (c->owns_graph) {
+    } else {
         graph_destroy(c->graph);
     }
     end(c);
@@ -266,7 +265,7 @@ void capture_stream_destroyed(struct stream *s)
     s->capturing = NULL;
     if (c->origin != s) return;
     c->graph->capturing = false;
-    if (c->owns_graph) graph_destroy(c->graph);
+    graph_destroy(c->graph);
     end(c);
 }
 

@@ -31,7 +31,7 @@ cudaError_t capture_implicit(const struct stream *s);
 
 /* ---- captures ---- */
 
-cudaError_t capture_begin(struct stream *s, struct graph *into, struct node *const *before, size_t count, enum cudaStreamCaptureMode mode);
+cudaError_t capture_begin(struct stream *s, enum cudaStreamCaptureMode mode);
 /* The capture ends in any case, unless the stream is not the one that began it. `g` is NULL when there is an error. */
 cudaError_t capture_end(struct stream *s, struct graph **g);
 /* A stream that takes part is destroyed: a capture that began there ends with its graph, and one that did not knows that the work was not joined. */

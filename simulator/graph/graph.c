@@ -34,8 +34,7 @@ struct node *graph_add(struct graph *g, const struct task *task, struct node *co
 {
     struct node *n = host_allocate(sizeof *n);
     n->graph = g;
-    n->number = ++g->numbers;
-    g->count++;
+    n->number = (uint32_t)++g->count;
     n->handle = handle_new(HANDLE_GRAPH_NODE, n);
     n->task = *task;
     for (size_t i = 0; i < count; i++) graph_add_edge(before[i], n);
@@ -53,42 +52,6 @@ bool graph_add_edge(struct node *from, struct node *to)
     to->before = host_grow(to->before, (to->before_count + 1) * sizeof(struct node *));
     to->before[to->before_count++] = from;
     return true;
-}
-
-bool graph_remove_edge(struct node *from, struct node *to)
-{
-    for (size_t i = 0; i < to->before_count; i++) {
-        if (to->before[i] != from) continue;
-        for (to->before_count--; i < to->before_count; i++) to->before[i] = to->before[i + 1];
-        return true;
-    }
-    return false;
-}
-
-void graph_remove(struct node *n)
-{
-    struct graph *g = n->graph;
-    struct node *last = NULL;
-    for (struct node **at = &g->first; *at;) {
-        if (*at == n) {
-            *at = n->next;
-            continue;
-        }
-        last = *at;
-        graph_remove_edge(n, last);
-        at = &last->next;
-    }
-    g->last = last;
-    g->count--;
-    handle_retire(HANDLE_GRAPH_NODE, n->handle);
-    host_free(n->before);
-    host_free(n);
-}
-
-void graph_count_off(struct graph *g)
-{
-    size_t position = 0;
-    for (struct node *n = g->first; n; n = n->next) n->position = position++;
 }
 
 /* A stack of our own: a graph may be a long line. */

@@ -35,12 +35,12 @@ struct task {
 struct node {
     struct node   *next;               /* in the order in which they came */
     struct graph  *graph;
-    uint32_t       number;             /* in the graph, from 1; given once */
+    uint32_t       number;             /* in the graph, from 1 */
     void          *handle;
     struct task    task;
     struct node  **before;             /* the nodes that it depends on */
     size_t         before_count;
-    size_t         position;           /* in the order of the last graph_order or graph_count_off */
+    size_t         position;           /* in the order of the last graph_order */
     uint64_t       visited;            /* by the walk of this number */
 };
 
@@ -50,7 +50,6 @@ struct graph {
     void          *handle;
     struct node   *first, *last;
     size_t         count;
-    uint32_t       numbers;            /* given to nodes */
     struct graph_memory *memory;       /* of its allocation nodes, one for each device; NULL: none */
     bool           has_memory_nodes;   /* allocations or frees: only one executable graph at a time (documented) */
     bool           capturing;          /* a capture adds to it */
@@ -64,12 +63,6 @@ void graph_destroy(struct graph *g);
 struct node *graph_add(struct graph *g, const struct task *task, struct node *const *before, size_t count);
 /* False when the edge is there already. */
 bool graph_add_edge(struct node *from, struct node *to);
-/* False when there is no such edge. */
-bool graph_remove_edge(struct node *from, struct node *to);
-/* The node, and its edges, are gone. It has no memory. */
-void graph_remove(struct node *n);
-/* Gives each node its position among all, in the order in which they came. */
-void graph_count_off(struct graph *g);
 /* Marks these nodes and all that they depend on; then graph_marked tells. One marking at a time. */
 void graph_mark(struct node *const *nodes, size_t count);
 bool graph_marked(const struct node *n);

@@ -41,9 +41,6 @@ static void lay_out(struct exec *x, struct node *const *order, struct layout *la
     if (p->lane == layout->count) layout->count++;
     layout->tail[p->lane] = i;
     p->before = host_allocate(n->before_count * sizeof *p->before);
-    p->edges = host_allocate(n->before_count * sizeof *p->edges);
-    p->edge_count = n->before_count;
-    for (size_t k = 0; k < n->before_count; k++) p->edges[k] = n->before[k]->position;
     p->is_root = n->before_count == 0;
     for (size_t k = 0; k < n->before_count; k++) {
         size_t b = n->before[k]->position;
@@ -54,7 +51,8 @@ static void lay_out(struct exec *x, struct node *const *order, struct layout *la
     }
 }
 
-bool exec_takes_memset(const struct task *t)
+/* measured (probe-graph-nodes.txt, "range"): a memset node may use all of the steps that its graph has addresses in, of other memory one allocation. */
+static bool memset_fits(const struct task *t)
 {
     size_t bytes = t->count * t->element, room = graph_memory_room(t->to);
     return room ? bytes <= room : work_allows(t->to, bytes, t->device, false, t->peer);
@@ -63,7 +61,7 @@ bool exec_takes_memset(const struct task *t)
 static bool memsets_fit(const struct graph *g)
 {
     for (const struct node *n = g->first; n; n = n->next)
-        if (n->task.kind == TASK_MEMSET && !exec_takes_memset(&n->task)) return false;
+        if (n->task.kind == TASK_MEMSET && !memset_fits(&n->task)) return false;
     return true;
 }
 
@@ -81,7 +79,7 @@ cudaError_t exec_new(struct graph *g, unsigned long long flags, struct exec **ma
     x->plans = host_allocate(g->count * sizeof *x->plans);
     x->blocks = host_allocate(g->count * sizeof(struct graph_block *));
     for (size_t i = 0; i < g->count; i++) {
-        x->plans[i] = (struct plan){ .task = order[i]->task, .node = order[i]->handle, .is_last = true, .is_enabled = true };
+        x->plans[i] = (struct plan){ .task = order[i]->task, .is_last = true };
         if (order[i]->task.kind == TASK_ALLOCATE) x->blocks[x->block_count++] = order[i]->task.block;
         if (order[i]->task.block) graph_block_instantiated(order[i]->task.block);
         lay_out(x, order, &layout, i);
@@ -103,7 +101,6 @@ void exec_destroy(struct exec *x)
     for (size_t i = 0; i < x->count; i++) {
         if (x->plans[i].task.block) graph_block_released(x->plans[i].task.block);
         host_free(x->plans[i].before);
-        host_free(x->plans[i].edges);
     }
     if (x->last) record_release(x->last);
     host_free(x->plans);
@@ -134,10 +131,6 @@ static cudaError_t do_task(const struct task *t, struct stream *s)
 
 static void run_node(struct plan *p, struct stream *s, const struct deed *call)
 {
-    if (!p->is_enabled) {
-        stream_mark(s);
-        return;
-    }
     checker_node(call, p->task.call, p->task.site, launches, p->task.newest);
     if (!do_task(&p->task, s)) return;
     /* a GPU finds out when the node runs; what it would find is known now (chosen: always a fault) */

@@ -8,13 +8,9 @@
 /* A node of an executable graph. */
 struct plan {
     struct task  task;
-    void        *node;                 /* its handle in the graph; that may be gone */
-    size_t      *edges;                /* the plans that it depends on, as the graph had them */
-    size_t       edge_count;
     size_t       lane;
     size_t      *before;               /* plans in other lanes that it waits for */
     size_t       before_count;
-    bool         is_enabled;
     bool         is_root;
     bool         is_last;              /* nothing depends on it */
     bool         is_waited_for;        /* from another lane */
@@ -38,13 +34,6 @@ struct exec {
  * nodes and an executable graph already (documented; the codes are measured). */
 cudaError_t exec_new(struct graph *g, unsigned long long flags, struct exec **made);
 void exec_destroy(struct exec *x);
-/* measured (probe-graph-nodes.txt, "range"): a memset node may use all of the steps that its graph has addresses in, of other memory one allocation. */
-bool exec_takes_memset(const struct task *t);
-
-/* The plan of a node of the graph that it was made from, or NULL. */
-struct plan *exec_find(struct exec *x, const struct node *n);
-/* Takes over what the nodes of a graph of the same shape do; else says why not, and which node is the reason (NULL: the whole). */
-enum cudaGraphExecUpdateResult exec_update(struct exec *x, struct graph *g, struct node **reason);
 /* Physical memory for launches in `s`, behind the launches before; and nothing else. */
 cudaError_t exec_upload(struct exec *x, struct stream *s);
 /* Puts all its work into the order of `s`. */

@@ -51,11 +51,3 @@ cudaError_t graph_nodes_of(const struct graph *g, const cudaGraphNode_t *handles
     else *nodes = list;
     return e;
 }
-
-cudaError_t graph_child_error(const char *name, cudaGraph_t child, bool moved)
-{
-    const struct graph *g = graph_of(child);
-    if (!g) return cudaErrorInvalidValue;
-    if (!g->has_memory_nodes || moved) host_say("%s: child graphs are not simulated: it returns cudaErrorNotSupported.", name);
-    return cudaErrorNotSupported;
-}

@@ -16,7 +16,4 @@ struct exec *exec_of(cudaGraphExec_t handle);
  * are not simulated: cudaErrorNotSupported. */
 cudaError_t graph_nodes_of(const struct graph *g, const cudaGraphNode_t *handles, const cudaGraphEdgeData *data, size_t count, struct node ***nodes);
 
-/* What adding a child graph answers: none is simulated, but that memory nodes are refused is no matter of that (measured), unless the graph is `moved`. */
-cudaError_t graph_child_error(const char *name, cudaGraph_t child, bool moved);
-
 #endif

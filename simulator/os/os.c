@@ -149,10 +149,7 @@ void host_written_whole(char *address, size_t bytes)
 }
 
 void host_discard_shared(char *address, size_t bytes) { madvise(address, bytes, MADV_REMOVE); }
-void host_discard(char *address, size_t bytes)
-{
-    if (!host_storage_in_files || madvise(address, bytes, MADV_REMOVE)) madvise(address, bytes, MADV_DONTNEED);     /* REMOVE: only what is in a file */
-}
+void host_discard(char *address, size_t bytes) { madvise(address, bytes, MADV_DONTNEED); }
 
 void *host_allocate(size_t bytes)
 {

@@ -35,7 +35,6 @@ void  host_written_whole(char *address, size_t bytes);
 /* Gives the storage of [address, address + bytes) back; it reads as zero afterwards. `address` is in storage. */
 void  host_discard(char *address, size_t bytes);
 void  host_discard_shared(char *address, size_t bytes);
-extern bool host_storage_in_files;     /* some of it has been moved into a file (os/process.h) */
 
 /* Ordinary memory that ends the process with a sentence when there is none: for the simulation's own records. */
 void *host_allocate(size_t bytes);     /* zeroed */

@@ -155,26 +155,6 @@ char *host_reserve_in_file(int file, size_t skip, size_t bytes)
     return base;
 }
 
-bool host_storage_in_files;
-
-bool host_move_into_file(int file, size_t at, char *storage, size_t bytes)
-{
-    const size_t page = 4096;
-    char *to = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, (off_t)at);
-    if (to == MAP_FAILED) {
-        host_say("memory that processes share could not be mapped (%s).", strerror(errno));
-        return false;
-    }
-    static const char zeroes[4096];
-    for (size_t i = 0; i < bytes; i += page)       /* what was never written takes no room */
-        if (memcmp(storage + i, zeroes, page)) memcpy(to + i, storage + i, page);
-    munmap(to, bytes);
-    if (mmap(storage, bytes, PROT_READ | PROT_WRITE, MAP_FIXED | MAP_SHARED | MAP_NORESERVE, file, (off_t)at) == MAP_FAILED) host_give_up("memory that processes share could not be mapped (%s).", strerror(errno));
-    madvise(storage, bytes, MADV_DONTDUMP);
-    host_storage_in_files = true;
-    return true;
-}
-
 int  host_file_for_program(int file) { return dup(file); }
 bool host_file_is_open(int file) { return fcntl(file, F_GETFD) >= 0; }
 void host_file_close(int file) { close(file); }

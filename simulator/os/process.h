@@ -27,9 +27,6 @@ void *host_file_map(int file, size_t bytes);
 void  host_file_unmap(void *at, size_t bytes);
 /* host_reserve (os/os.h) with storage in the file, behind its first `skip` bytes. It may reach beyond the file's end, but must not be touched there. */
 char *host_reserve_in_file(int file, size_t skip, size_t bytes);
-/* Puts ordinary storage (os/os.h) into the file from `at` on, which is long enough; what it holds stays. False, with a sentence, when that fails. From then on
- * host_discard gives the file's room back. */
-bool  host_move_into_file(int file, size_t at, char *storage, size_t bytes);
 /* Another number for the same file: for the program (the lowest free one), or for us. -1: the number is closed, or there are none left. */
 int   host_file_for_program(int file);
 int   host_file_for_us(int file);
