@@ -22,8 +22,8 @@
 #include "sched/engine.h"
 
 static bool ready, forked;
-static _Thread_local bool journalled;  /* the call on its way has a line */
-static _Thread_local const char *name_now = "";
+static _Thread_local bool has_line;  /* the call on its way has a line */
+static _Thread_local const char *current_name = "";
 static unsigned fail_count;
 static _Thread_local cudaError_t last_error;
 _Thread_local void *call_site;
@@ -31,30 +31,30 @@ _Thread_local void *call_site;
 /* ---- beginning and end ---- */
 
 /* Why the program may not touch the address, if that is ours to know. */
-static void tell_touch(const struct place *p, const void *address, bool ours)
+static void diag_touch(const struct address_info *a, const void *address, bool in_call)
 {
-    if (!p->heap && ours)
-        host_say("the device was to touch %p for the program, where the host has no memory: was it freed?", address);
-    else if (p->heap && p->heap->shared)
-        host_say("the host touched %p, which is an address of a host or managed pool, or of cudaMallocManaged, where nothing is allocated.", address);
-    else if (p->kind == PLACE_BLOCK)
-        host_say("the host touched %p, which is memory of device %d (block %u, %zu bytes): copy it with cudaMemcpy, or let a kernel do the work.", address, p->heap->device, p->chunk->id, p->chunk->asked);
-    else if (p->heap)
-        host_say("the host touched %p, which is an address of device %d where nothing is allocated.", address, p->heap->device);
+    if (!a->heap && in_call)
+        diag("the device was to touch %p for the program, where the host has no memory: was it freed?", address);
+    else if (a->heap && a->heap->host_visible)
+        diag("the host touched %p, which is an address of a host or managed pool, or of cudaMallocManaged, where nothing is allocated.", address);
+    else if (a->kind == ADDRESS_ALLOCATED)
+        diag("the host touched %p, which is memory of device %d (block %u, %zu bytes): copy it with cudaMemcpy, or let a kernel do the work.", address, a->heap->device, a->range->id, a->range->requested);
+    else if (a->heap)
+        diag("the host touched %p, which is an address of device %d where nothing is allocated.", address, a->heap->device);
 }
 
 /* The program touched an address that it may not. This runs in a signal handler, in the midst of a load or store of the program, which holds no lock of ours
  * or of the allocator: what it needs may be called. */
-static bool judge(const void *address, void *site)
+static bool on_bad_address(const void *address, void *site)
 {
-    bool ours = host_has_lock();       /* a call that writes an answer to where the program wants it */
-    if (!ours) host_lock();
-    bool go_on = guard_touched(address, ours ? NULL : site);
-    struct place p = memory_find(address);
-    go_on |= p.kind == PLACE_PINNED && !p.pinned->registered;        /* another thread was faster */
-    if (!go_on) tell_touch(&p, address, ours);
-    if (!ours) host_unlock();
-    return go_on;
+    bool in_call = lock_is_held();       /* a call that writes an answer to where the program wants it */
+    if (!in_call) lock_acquire();
+    bool resume = page_guard_touched(address, in_call ? NULL : site);
+    struct address_info a = memory_find(address);
+    resume |= a.kind == ADDRESS_PINNED && !a.pinned->registered;        /* another thread was faster */
+    if (!resume) diag_touch(&a, address, in_call);
+    if (!in_call) lock_release();
+    return resume;
 }
 
 static void in_child(void) { forked = ready; }
@@ -67,44 +67,44 @@ static void remember_status(int status, void *unused)
     exit_status = status;
 }
 
-static void leave_alone(struct watched b) { (void)b; }
+static void ignore_leak(struct shadow_ref ref) { (void)ref; }
 
 /* After all that the program itself does at its end. A program that ends because of an error, or after a fault, when no free works
  * any more, is not accused of what it leaves. */
 __attribute__((destructor)) static void at_end(void)
 {
     if (!ready || forked) return;
-    bool inside = !host_try_lock();    /* exit in a signal handler, in the midst of a call: nothing is as it should be, and the lock is taken */
-    if (inside && report_count()) host_exit(3);
-    if (inside) return;
-    away_let_others_finish();
-    timeline_run_on();
-    void (*left)(struct watched) = exit_status || device_faulted() ? leave_alone : checker_leaked;
-    size_t live = memory_each_live(left);
+    bool in_call = !lock_try_acquire();    /* exit in a signal handler, in the midst of a call: nothing is as it should be, and the lock is taken */
+    if (in_call && report_count()) os_exit(3);
+    if (in_call) return;
+    host_idle_finish_others();
+    engine_run_all();
+    void (*visit_live)(struct shadow_ref) = exit_status || device_sticky_error() ? ignore_leak : checker_leaked;
+    size_t live = memory_for_each_live(visit_live);
     journal_did("exit");
     journal_number("live", live);
     journal_number("hazards", report_count());
-    journal_did_end(clock_now());
+    journal_did_end(time_now());
     journal_close();
-    if (report_count()) host_exit(3);
-    host_unlock();
+    if (report_count()) os_exit(3);
+    lock_release();
 }
 
-static void start(void)
+static void allocation_entry(void)
 {
     settings_read();
-    host_thread();
+    os_thread_index();
     journal_open();
     journal_did("start");
-    static const char *const paces[] = { "measured", "instant", "late", "random" };
+    static const char *const schedules[] = { "measured", "instant", "late", "random" };
     journal_number("journal", 1);
     journal_number("devices", (uint64_t)settings.devices);
     journal_number("memory", settings.memory);
-    journal_text("pace", paces[settings.pace]);
+    journal_text("pace", schedules[settings.schedule]);
     journal_number("driver", (uint64_t)settings.driver_version);
     journal_did_end(0);
-    host_on_bad_address(judge);
-    host_after_fork(in_child);
+    os_on_bad_address(on_bad_address);
+    os_after_fork(in_child);
     on_exit(remember_status, NULL);
     ready = true;
 }
@@ -112,23 +112,23 @@ static void start(void)
 /* ---- each call ---- */
 
 /* Does a thread of the program make the call? Not a host function, which is on a thread of ours, nor a forked child, which has no other. */
-static bool is_of_program(void) { return !forked && !timeline_in_host_function(); }
+static bool is_program_thread(void) { return !forked && !engine_in_host_function(); }
 
 void call_begin_always(const char *name, time_ns cost)
 {
-    if (is_of_program()) away_caller_comes();
-    host_lock();
-    if (!ready) start();
-    if (is_of_program()) away_call_begins();
-    name_now = name;
-    journalled = true;
-    checker_call(name, call_site);
+    if (is_program_thread()) host_idle_call_arrives();
+    lock_acquire();
+    if (!ready) allocation_entry();
+    if (is_program_thread()) host_idle_call_begins();
+    current_name = name;
+    has_line = true;
+    checker_set_call(name, call_site);
     journal_call(name);
-    clock_charge(cost);
+    time_charge(cost);
     if (forked) return;                /* the work on its way is the parent's to do, also to memory that both share */
-    if (timeline_busy()) timeline_catch_up();
-    if (guard_paused) guard_renew();
-    if (timeline_function_ended()) pools_synchronized();
+    if (engine_is_busy()) engine_catch_up();
+    if (page_guard_paused) page_guard_resume();
+    if (engine_function_ended()) pools_synchronized();
 }
 
 /* Chosen: a driver without pools answers every call about them with cudaErrorNotSupported, which cudaMallocAsync's documentation lists. */
@@ -140,71 +140,71 @@ static bool lacks_pools(const char *name)
 
 cudaError_t call_begin(const char *name, time_ns cost)
 {
-    if (timeline_in_host_function()) {
+    if (engine_in_host_function()) {
         /* The lock may be held by the call that waits for this function. */
-        host_lock();
-        journalled = false;
+        lock_acquire();
+        has_line = false;
         return cudaErrorNotPermitted;
     }
     call_begin_always(name, cost);
     if (forked) return cudaErrorInitializationError;
     if (lacks_pools(name)) return cudaErrorNotSupported;
     if (settings.fail_at && !strcmp(name, settings.fail_call) && ++fail_count == settings.fail_at) return cudaErrorMemoryAllocation;
-    if (device_faulted()) return device_faulted();
-    return capture_count ? capture_guard(name) : cudaSuccess;
+    if (device_sticky_error()) return device_sticky_error();
+    return capture_count ? capture_check_call(name) : cudaSuccess;
 }
 
-static void leave(void)
+static void leave_call(void)
 {
-    if (is_of_program()) away_call_ends();
-    host_unlock();
+    if (is_program_thread()) host_idle_call_ends();
+    lock_release();
 }
 
 cudaError_t call_end(cudaError_t e)
 {
     /* measured: cudaErrorNotReady is an answer, not an error to remember */
     if (e && e != cudaErrorNotReady) last_error = e;
-    if (journal_on && journalled) journal_call_end(error_name(e));
-    leave();
+    if (journal_on && has_line) journal_call_end(error_name(e));
+    leave_call();
     return e;
 }
 
 void call_end_quietly(void)
 {
     journal_drop();
-    leave();
+    leave_call();
 }
 
-const char *call_name(void) { return name_now; }
+const char *call_name(void) { return current_name; }
 
 cudaError_t call_last_error(bool clear)
 {
-    cudaError_t e = device_faulted() ? device_faulted() : last_error;
+    cudaError_t e = device_sticky_error() ? device_sticky_error() : last_error;
     if (clear) last_error = cudaSuccess;
     return e;
 }
 
 /* ---- handles, and what no program survives ---- */
 
-void call_stop(const char *kind, const char *sentence)
+void fatal_stop(const char *kind, const char *sentence)
 {
-    if (!settings.check) end_hazard(kind, name_now, "%s. %s", kind, sentence);
-    host_say("the program ends here: %s", sentence);
+    if (!settings.check) fatal_hazard(kind, current_name, "%s. %s", kind, sentence);
+    diag("the program ends here: %s", sentence);
     journal_drop();
     journal_close();
-    host_exit(3);
+    os_exit(3);
 }
 
 void call_bad_handle(const char *what, enum handle_kind kind, const void *handle, const char *destroyer, const char *maker)
 {
-    bool gone = handle_state(kind, handle) == HANDLE_GONE;
-    end_hazard("bad handle", name_now, "%s was given %s that %s. A real driver may crash here.\n  To do: call %s %s.", name_now, what,
-                gone ? "is destroyed" : "was never created", gone ? destroyer : maker, gone ? "after its last use" : "before its first use");
+    bool destroyed = handle_state(kind, handle) == HANDLE_DESTROYED;
+    fatal_hazard("bad handle", current_name, "%s was given %s that %s. A real driver may crash here.\n  To do: call %s %s.", current_name, what,
+                destroyed ? "is destroyed" : "was never created", destroyed ? destroyer : maker, destroyed ? "after its last use" : "before its first use");
 }
 
-void call_gone_pool(const char *name)
+void call_destroyed_pool(const char *name)
 {
-    end_hazard("bad handle", name_now, "%s was given a pool that is destroyed. A real driver answers cudaSuccess and dies of SIGSEGV at the next allocation.\n"
+    fatal_hazard("bad handle", current_name, "%s was given a pool that is destroyed. A real driver answers cudaSuccess and dies of SIGSEGV at the next allocation.\n"
                 "  To do: make another pool current, or destroy this one later.", name);
 }
 

@@ -41,9 +41,9 @@ struct stream *call_stream(cudaStream_t handle, bool per_thread);
 /* Ends the process with that sentence: `what` ("an event"), and the calls that destroy and make one. */
 void call_bad_handle(const char *what, enum handle_kind kind, const void *handle, const char *destroyer, const char *maker) __attribute__((noreturn));
 /* A destroyed pool is made current for a device. Ends the process, as above. */
-void call_gone_pool(const char *name) __attribute__((noreturn));
+void call_destroyed_pool(const char *name) __attribute__((noreturn));
 /* Ends the process after the checker's report, which is not repeated: a real driver would not survive the call. */
-void call_stop(const char *kind, const char *sentence) __attribute__((noreturn));
+void fatal_stop(const char *kind, const char *sentence) __attribute__((noreturn));
 
 /* The names that the CUDA header knows. */
 const char *error_name(cudaError_t e);

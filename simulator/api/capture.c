@@ -15,7 +15,7 @@ static bool is_mode(enum cudaStreamCaptureMode mode)
 
 /* ---- beginning and end ---- */
 
-static cudaError_t begin(cudaStream_t stream, enum cudaStreamCaptureMode mode, bool per_thread)
+static cudaError_t begin_capture(cudaStream_t stream, enum cudaStreamCaptureMode mode, bool per_thread)
 {
     cudaError_t e = call_begin("cudaStreamBeginCapture", COST_SMALL);
     struct stream *s = e ? NULL : call_stream(stream, per_thread);
@@ -24,10 +24,10 @@ static cudaError_t begin(cudaStream_t stream, enum cudaStreamCaptureMode mode, b
     return call_end(e);
 }
 
-cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMode mode) { return AT(begin(stream, mode, false)); }
-EXPORT cudaError_t cudaStreamBeginCapture_ptsz(cudaStream_t stream, enum cudaStreamCaptureMode mode) { return AT(begin(stream, mode, true)); }
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMode mode) { return AT(begin_capture(stream, mode, false)); }
+EXPORT cudaError_t cudaStreamBeginCapture_ptsz(cudaStream_t stream, enum cudaStreamCaptureMode mode) { return AT(begin_capture(stream, mode, true)); }
 
-static cudaError_t end(cudaStream_t stream, cudaGraph_t *graph, bool per_thread)
+static cudaError_t end_capture(cudaStream_t stream, cudaGraph_t *graph, bool per_thread)
 {
     cudaError_t e = call_begin("cudaStreamEndCapture", COST_SMALL);
     struct stream *s = e ? NULL : call_stream(stream, per_thread);
@@ -40,8 +40,8 @@ static cudaError_t end(cudaStream_t stream, cudaGraph_t *graph, bool per_thread)
     return call_end(e);
 }
 
-cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph) { return AT(end(stream, graph, false)); }
-EXPORT cudaError_t cudaStreamEndCapture_ptsz(cudaStream_t stream, cudaGraph_t *graph) { return AT(end(stream, graph, true)); }
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph) { return AT(end_capture(stream, graph, false)); }
+EXPORT cudaError_t cudaStreamEndCapture_ptsz(cudaStream_t stream, cudaGraph_t *graph) { return AT(end_capture(stream, graph, true)); }
 
 /* ---- asking ---- */
 
@@ -90,7 +90,7 @@ EXPORT cudaError_t cudaStreamGetCaptureInfo_ptsz(cudaStream_t stream, enum cudaS
     return AT(get_info(stream, status, id, graph, dependencies, data, count, true));
 }
 
-static cudaError_t update(cudaStream_t stream, cudaGraphNode_t *dependencies, const cudaGraphEdgeData *data, size_t count, unsigned flags, bool per_thread)
+static cudaError_t update_dependencies(cudaStream_t stream, cudaGraphNode_t *dependencies, const cudaGraphEdgeData *data, size_t count, unsigned flags, bool per_thread)
 {
     cudaError_t e = call_begin("cudaStreamUpdateCaptureDependencies", COST_SMALL);
     struct stream *s = e ? NULL : call_stream(stream, per_thread);
@@ -100,18 +100,18 @@ static cudaError_t update(cudaStream_t stream, cudaGraphNode_t *dependencies, co
     if (!e && !s->capturing) e = cudaErrorIllegalState;      /* documented */
     if (!e) e = graph_nodes_of(capture_state(s).graph, dependencies, data, count, &nodes);
     if (!e) capture_depend(s, nodes, count, flags == cudaStreamSetCaptureDependencies);
-    host_free(nodes);
+    os_free(nodes);
     return call_end(e);
 }
 
 cudaError_t cudaStreamUpdateCaptureDependencies(cudaStream_t stream, cudaGraphNode_t *dependencies, const cudaGraphEdgeData *data, size_t count, unsigned int flags)
 {
-    return AT(update(stream, dependencies, data, count, flags, false));
+    return AT(update_dependencies(stream, dependencies, data, count, flags, false));
 }
 
 EXPORT cudaError_t cudaStreamUpdateCaptureDependencies_ptsz(cudaStream_t stream, cudaGraphNode_t *dependencies, const cudaGraphEdgeData *data, size_t count, unsigned int flags)
 {
-    return AT(update(stream, dependencies, data, count, flags, true));
+    return AT(update_dependencies(stream, dependencies, data, count, flags, true));
 }
 
 cudaError_t cudaThreadExchangeStreamCaptureMode(enum cudaStreamCaptureMode *mode)

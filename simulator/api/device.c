@@ -67,7 +67,7 @@ static cudaError_t set_device(const char *name, int device)
 {
     cudaError_t e = call_begin(name, COST_SMALL);
     journal_signed("device", device);
-    if (e && e == device_faulted() && device_exists(device)) e = cudaSuccess;      /* measured: p2p.txt, run 1: of the calls after a fault this one succeeds */
+    if (e && e == device_sticky_error() && device_exists(device)) e = cudaSuccess;      /* measured: p2p.txt, run 1: of the calls after a fault this one succeeds */
     if (!e && !device_exists(device)) e = cudaErrorInvalidDevice;
     if (!e) device_set_current(device);
     return call_end(e);
@@ -113,12 +113,12 @@ cudaError_t cudaDeviceGetStreamPriorityRange(int *leastPriority, int *greatestPr
 
 cudaError_t cudaDeviceSynchronize(void)
 {
-    cudaError_t e = CALL("cudaDeviceSynchronize", COST_SYNCHRONISE);
+    cudaError_t e = CALL("cudaDeviceSynchronize", COST_SYNCHRONIZE);
     journal_signed("device", device_current());
     if (!e) {
-        timeline_finish_device(device_current(), true, "cudaDeviceSynchronize");
+        engine_finish_device(device_current(), true, "cudaDeviceSynchronize");
         pools_synchronized();
-        e = device_faulted();
+        e = device_sticky_error();
     }
     return call_end(e);
 }
@@ -127,29 +127,29 @@ cudaError_t cudaDeviceSynchronize(void)
  * Chosen: the call waits for the device's work; streams, events, pools that the program has made and memory that it has not freed stay as they are. */
 cudaError_t cudaDeviceReset(void)
 {
-    cudaError_t e = CALL("cudaDeviceReset", COST_SYNCHRONISE);
+    cudaError_t e = CALL("cudaDeviceReset", COST_SYNCHRONIZE);
     int device = device_current();
     journal_signed("device", device);
     if (!e) {
-        timeline_finish_device(device, true, "cudaDeviceReset");
+        engine_finish_device(device, true, "cudaDeviceReset");
         pools_synchronized();
-        e = device_faulted();
+        e = device_sticky_error();
     }
     if (!e) {
         pools_reset(device);
-        device_reset(device, checker_newest_block());
+        device_reset(device, checker_newest_allocation());
     }
     return call_end(e);
 }
 
 /* Flags choose how a real host waits; here they change nothing (chosen), but wrong ones are refused (measured). */
-static unsigned flags = cudaDeviceMapHost;
+static unsigned device_flags = cudaDeviceMapHost;
 
 cudaError_t cudaSetDeviceFlags(unsigned int wanted)
 {
     cudaError_t e = CALL("cudaSetDeviceFlags", COST_SMALL);
     if (!e && wanted & ~(unsigned)cudaDeviceMask) e = cudaErrorInvalidValue;
-    if (!e) flags = wanted | cudaDeviceMapHost;
+    if (!e) device_flags = wanted | cudaDeviceMapHost;
     return call_end(e);
 }
 
@@ -157,7 +157,7 @@ cudaError_t cudaGetDeviceFlags(unsigned int *answer)
 {
     cudaError_t e = CALL("cudaGetDeviceFlags", COST_SMALL);
     if (!e && !answer) e = cudaErrorInvalidValue;
-    if (!e) *answer = flags;
+    if (!e) *answer = device_flags;
     return call_end(e);
 }
 
@@ -172,24 +172,24 @@ cudaError_t cudaDeviceCanAccessPeer(int *canAccessPeer, int device, int peerDevi
     return call_end(e);
 }
 
-static cudaError_t set_peer(const char *name, int peer, unsigned wrong_flags, bool on)
+static cudaError_t set_peer(const char *name, int peer, unsigned flags, bool on)
 {
     cudaError_t e = call_begin(name, COST_SMALL);
     int device = device_current();
     journal_signed("device", device);
     journal_signed("peer", peer);
-    if (!e && wrong_flags) e = cudaErrorInvalidValue;
+    if (!e && flags) e = cudaErrorInvalidValue;
     if (!e && (!device_exists(peer) || peer == device)) e = cudaErrorInvalidDevice;
     if (!e && on && !settings.peers) e = cudaErrorPeerAccessUnsupported;     /* documented: for enabling; what is not on cannot be disabled, below */
-    if (!e && device_reaches(device, peer) == on) e = on ? cudaErrorPeerAccessAlreadyEnabled : cudaErrorPeerAccessNotEnabled;
-    bool too_late = e && e == device_faulted() && device_exists(peer);       /* what needed it has failed: that is told, too */
-    if (on && (!e || too_late)) checker_access_given(memory_heap(peer), device);
-    if (!e && !on) checker_access_taken(*memory_reaches(peer), device);      /* chosen: as for a pool; the documentation does not say that the call waits */
-    if (!e) device_set_reach(device, peer, on);
+    if (!e && device_peer_accessible(device, peer) == on) e = on ? cudaErrorPeerAccessAlreadyEnabled : cudaErrorPeerAccessNotEnabled;
+    bool too_late = e && e == device_sticky_error() && device_exists(peer);       /* what needed it has failed: that is told, too */
+    if (on && (!e || too_late)) checker_access_granted(memory_heap(peer), device);
+    if (!e && !on) checker_access_revoked(*memory_peer_uses(peer), device);      /* chosen: as for a pool; the documentation does not say that the call waits */
+    if (!e) device_set_peer_access(device, peer, on);
     return call_end(e);
 }
 
-cudaError_t cudaDeviceEnablePeerAccess(int peerDevice, unsigned int wrong) { return AT(set_peer("cudaDeviceEnablePeerAccess", peerDevice, wrong, true)); }
+cudaError_t cudaDeviceEnablePeerAccess(int peerDevice, unsigned int flags) { return AT(set_peer("cudaDeviceEnablePeerAccess", peerDevice, flags, true)); }
 cudaError_t cudaDeviceDisablePeerAccess(int peerDevice) { return AT(set_peer("cudaDeviceDisablePeerAccess", peerDevice, 0, false)); }
 
 /* ---- the one call that returns a structure ---- */

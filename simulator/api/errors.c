@@ -143,7 +143,7 @@ static const struct { cudaError_t code; const char *name, *text; } errors[] = {
 };
 
 /* The table is in order of the codes. */
-static size_t find(cudaError_t e)
+static size_t find_error(cudaError_t e)
 {
     size_t low = 0, high = sizeof errors / sizeof *errors;
     while (low < high) {
@@ -156,12 +156,12 @@ static size_t find(cudaError_t e)
 
 const char *error_name(cudaError_t e)
 {
-    size_t at = e ? find(e) : 0;
-    return at == SIZE_MAX ? "unrecognized error code" : errors[at].name;
+    size_t index = e ? find_error(e) : 0;
+    return index == SIZE_MAX ? "unrecognized error code" : errors[index].name;
 }
 
 const char *error_string(cudaError_t e)
 {
-    size_t at = find(e);
-    return at == SIZE_MAX ? "unrecognized error code" : errors[at].text;
+    size_t index = find_error(e);
+    return index == SIZE_MAX ? "unrecognized error code" : errors[index].text;
 }

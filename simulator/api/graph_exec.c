@@ -16,17 +16,17 @@
 static cudaError_t instantiate(cudaGraphExec_t *exec, cudaGraph_t graph, unsigned long long flags)
 {
     /* documented: cudaGraphInstantiateFlagUpload is for cudaGraphInstantiateWithParams alone */
-    unsigned long long known = cudaGraphInstantiateFlagAutoFreeOnLaunch | cudaGraphInstantiateFlagUseNodePriority;
+    unsigned long long valid_flags = cudaGraphInstantiateFlagAutoFreeOnLaunch | cudaGraphInstantiateFlagUseNodePriority;
     struct graph *g = graph_of(graph);
-    struct exec *x;
+    struct graph_exec *x;
     if (!exec || !g) return cudaErrorInvalidValue;
     if (flags & cudaGraphInstantiateFlagDeviceLaunch) {
         if (g->has_memory_nodes) return cudaErrorInvalidValue;       /* measured */
-        host_say("launches from the device are not simulated: instantiating for them returns cudaErrorNotSupported.");
+        diag("launches from the device are not simulated: instantiating for them returns cudaErrorNotSupported.");
         return cudaErrorNotSupported;
     }
-    if (flags & ~known || g->capturing) return cudaErrorInvalidValue;
-    cudaError_t e = exec_new(g, flags, &x);
+    if (flags & ~valid_flags || g->capturing) return cudaErrorInvalidValue;
+    cudaError_t e = graph_exec_new(g, flags, &x);
     if (!e) *exec = x->handle;
     return e;
 }
@@ -44,9 +44,9 @@ cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t *exec, cudaGraph_t gra
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec)
 {
     cudaError_t e = CALL("cudaGraphExecDestroy", COST_SMALL);
-    struct exec *x = e ? NULL : exec_of(exec);
+    struct graph_exec *x = e ? NULL : graph_exec_of(exec);
     if (!e && !x) e = cudaErrorInvalidValue;
-    if (!e) exec_destroy(x);
+    if (!e) graph_exec_destroy(x);
     return call_end(e);
 }
 
@@ -59,11 +59,11 @@ static void journal_figures(int device)
     journal_number("used", f->used);
 }
 
-static cudaError_t launch(const char *name, cudaGraphExec_t exec, cudaStream_t stream, bool per_thread, cudaError_t (*act)(struct exec *, struct stream *))
+static cudaError_t launch_or_upload(const char *name, cudaGraphExec_t exec, cudaStream_t stream, bool per_thread, cudaError_t (*act)(struct graph_exec *, struct stream *))
 {
     cudaError_t e = call_begin(name, COST_GRAPH_LAUNCH);
     struct stream *s = e ? NULL : call_stream(stream, per_thread);
-    struct exec *x = e ? NULL : exec_of(exec);
+    struct graph_exec *x = e ? NULL : graph_exec_of(exec);
     if (!e && !x) e = cudaErrorInvalidValue;
     if (!e) e = capture_forbid(s);                           /* measured: no node does this */
     if (!e) {
@@ -73,10 +73,10 @@ static cudaError_t launch(const char *name, cudaGraphExec_t exec, cudaStream_t s
     return call_end(e);
 }
 
-cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream) { return AT(launch("cudaGraphLaunch", exec, stream, false, exec_launch)); }
-EXPORT cudaError_t cudaGraphLaunch_ptsz(cudaGraphExec_t exec, cudaStream_t stream) { return AT(launch("cudaGraphLaunch", exec, stream, true, exec_launch)); }
-cudaError_t cudaGraphUpload(cudaGraphExec_t exec, cudaStream_t stream) { return AT(launch("cudaGraphUpload", exec, stream, false, exec_upload)); }
-EXPORT cudaError_t cudaGraphUpload_ptsz(cudaGraphExec_t exec, cudaStream_t stream) { return AT(launch("cudaGraphUpload", exec, stream, true, exec_upload)); }
+cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream) { return AT(launch_or_upload("cudaGraphLaunch", exec, stream, false, graph_exec_launch)); }
+EXPORT cudaError_t cudaGraphLaunch_ptsz(cudaGraphExec_t exec, cudaStream_t stream) { return AT(launch_or_upload("cudaGraphLaunch", exec, stream, true, graph_exec_launch)); }
+cudaError_t cudaGraphUpload(cudaGraphExec_t exec, cudaStream_t stream) { return AT(launch_or_upload("cudaGraphUpload", exec, stream, false, graph_exec_upload)); }
+EXPORT cudaError_t cudaGraphUpload_ptsz(cudaGraphExec_t exec, cudaStream_t stream) { return AT(launch_or_upload("cudaGraphUpload", exec, stream, true, graph_exec_upload)); }
 
 /* ---- the memory that a device keeps for graphs ---- */
 

@@ -14,7 +14,7 @@
 
 /* ---- pools by location ---- */
 
-static void journal_place(const struct cudaMemLocation *l, enum cudaMemAllocationType type)
+static void journal_location(const struct cudaMemLocation *l, enum cudaMemAllocationType type)
 {
     static const char *const names[] = { "none", "device", "host", "host NUMA node", "current host NUMA node" };
     if ((unsigned)l->type < sizeof names / sizeof *names) journal_text("location", names[l->type]);
@@ -28,13 +28,13 @@ static cudaError_t get_pool(const char *name, cudaMemPool_t *pool, struct cudaMe
     if (!e && (!pool || !location)) e = cudaErrorInvalidValue;
     if (!e && location->type == cudaMemLocationTypeHostNumaCurrent) e = cudaErrorNotSupported;        /* whatever the type */
     if (!e) {
-        int place = pool_place(location, type);
-        journal_place(location, type);
-        if (place < 0) e = cudaErrorInvalidValue;
+        int location_index = pool_location(location, type);
+        journal_location(location, type);
+        if (location_index < 0) e = cudaErrorInvalidValue;
         else {
-            struct pool *p = current ? pool_current(place) : pool_default(place);
+            struct pool *p = current ? pool_current(location_index) : pool_default(location_index);
             journal_number("pool", (uint64_t)p->id);
-            *pool = current ? pool_current_handle(place) : p->handle;
+            *pool = current ? pool_current_handle(location_index) : p->handle;
         }
     }
     return call_end(e);
@@ -53,18 +53,18 @@ cudaError_t cudaMemGetMemPool(cudaMemPool_t *pool, struct cudaMemLocation *locat
 cudaError_t cudaMemSetMemPool(struct cudaMemLocation *location, enum cudaMemAllocationType type, cudaMemPool_t pool)
 {
     cudaError_t e = CALL("cudaMemSetMemPool", COST_SMALL);
-    struct pool *p = e ? NULL : pool_of_own(pool);
-    bool is_gone = !p && handle_state(HANDLE_POOL, pool) == HANDLE_GONE;
-    if (!e && (!location || (!p && !is_gone))) e = cudaErrorInvalidValue;
+    struct pool *p = e ? NULL : pool_from_handle_owned(pool);
+    bool is_destroyed = !p && handle_state(HANDLE_POOL, pool) == HANDLE_DESTROYED;
+    if (!e && (!location || (!p && !is_destroyed))) e = cudaErrorInvalidValue;
     if (!e && location->type == cudaMemLocationTypeHostNumaCurrent) e = cudaErrorNotSupported;        /* chosen: as for getting */
     if (!e) {
-        int place = pool_place(location, type);
-        journal_place(location, type);
+        int location_index = pool_location(location, type);
+        journal_location(location, type);
         if (p) journal_number("pool", (uint64_t)p->id);
-        if (place < 0 || (p && place != p->place)) e = cudaErrorInvalidValue;      /* location, its id and the kind of memory must be the pool's */
-        else if (p) pool_set_current(place, p);
-        else if (place < MAX_DEVICES) call_gone_pool("cudaMemSetMemPool");
-        else pool_set_current_gone(place, pool);             /* chosen: wherever it has been */
+        if (location_index < 0 || (p && location_index != p->location)) e = cudaErrorInvalidValue;      /* location, its id and the kind of memory must be the pool's */
+        else if (p) pool_set_current(location_index, p);
+        else if (location_index < MAX_DEVICES) call_destroyed_pool("cudaMemSetMemPool");
+        else pool_set_current_destroyed(location_index, pool);             /* chosen: wherever it has been */
     }
     return call_end(e);
 }
@@ -78,13 +78,13 @@ cudaError_t cudaMallocManaged(void **pointer, size_t bytes, unsigned int flags)
     if (!e && (!pointer || (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost))) e = cudaErrorInvalidValue;
     if (!e && !bytes) *pointer = NULL;
     else if (!e) {
-        struct chunk *c = memory_allocate_managed(device_current(), bytes);
-        if (!c) e = cudaErrorMemoryAllocation;
+        struct range *r = memory_allocate_managed(device_current(), bytes);
+        if (!r) e = cudaErrorMemoryAllocation;
         else {
-            c->id = memory_new_id();
-            *pointer = memory_address(memory_managed_heap(device_current()), c);
-            checker_allocated((struct watched){ &c->watch, c->id, *pointer, bytes }, NULL, 0);
-            journal_number("block", c->id);
+            r->id = memory_new_id();
+            *pointer = memory_address(memory_managed_heap(device_current()), r);
+            checker_allocated((struct shadow_ref){ &r->shadow, r->id, *pointer, bytes }, NULL, 0);
+            journal_number("block", r->id);
         }
     }
     return call_end(e);
@@ -93,19 +93,19 @@ cudaError_t cudaMallocManaged(void **pointer, size_t bytes, unsigned int flags)
 /* Managed memory, all of it in one block? */
 static bool is_managed(const void *pointer, size_t bytes)
 {
-    struct place p = memory_find(pointer);
-    journal_number("block", memory_block(&p));
-    return p.kind == PLACE_BLOCK && p.heap->shared && bytes <= p.room && (!p.pool || pool_is_managed(p.pool));
+    struct address_info a = memory_find(pointer);
+    journal_number("block", memory_allocation_id(&a));
+    return a.kind == ADDRESS_ALLOCATED && a.heap->host_visible && bytes <= a.bytes_left && (!a.pool || pool_is_managed(a.pool));
 }
 
 /* Is there such a place? Only of a device the answer names the kind. */
-static cudaError_t check_target(const struct cudaMemLocation *l)
+static cudaError_t check_location(const struct cudaMemLocation *l)
 {
     switch (l->type) {
     case cudaMemLocationTypeDevice:          return device_exists(l->id) ? cudaSuccess : cudaErrorInvalidDevice;
     case cudaMemLocationTypeHost:
     case cudaMemLocationTypeHostNumaCurrent: return cudaSuccess;
-    case cudaMemLocationTypeHostNuma:        return l->id >= 0 && l->id < HOST_NODES ? cudaSuccess : cudaErrorInvalidValue;
+    case cudaMemLocationTypeHostNuma:        return l->id >= 0 && l->id < HOST_NUMA_NODES ? cudaSuccess : cudaErrorInvalidValue;
     default:                                 return cudaErrorInvalidValue;
     }
 }
@@ -116,14 +116,14 @@ static cudaError_t prefetch(const void *pointer, size_t bytes, struct cudaMemLoc
     cudaError_t e = call_begin("cudaMemPrefetchAsync", COST_COPY);
     journal_number("bytes", bytes);
     if (!e && (!bytes || flags || !is_managed(pointer, bytes))) e = cudaErrorInvalidValue;
-    if (!e) e = check_target(&location);
+    if (!e) e = check_location(&location);
     struct stream *s = e ? NULL : call_stream(stream, per_thread);
     if (!e) e = capture_forbid(s);                           /* chosen: no node does this */
     if (!e) {
-        size_t at;
-        struct place p = memory_find(pointer);
-        struct watched b = memory_watched(&p, &at);
-        checker_used(b, s, stream_mark(s), at, at, false);
+        size_t offset;
+        struct address_info a = memory_find(pointer);
+        struct shadow_ref ref = memory_shadow(&a, &offset);
+        checker_used(ref, s, stream_enqueue_marker(s), offset, offset, false);
     }
     return call_end(e);
 }
@@ -144,6 +144,6 @@ cudaError_t cudaMemAdvise(const void *pointer, size_t bytes, enum cudaMemoryAdvi
     cudaError_t e = CALL("cudaMemAdvise", COST_SMALL);
     journal_number("bytes", bytes);
     if (!e && (!bytes || advice < cudaMemAdviseSetReadMostly || advice > cudaMemAdviseUnsetAccessedBy || !is_managed(pointer, bytes))) e = cudaErrorInvalidValue;
-    if (!e && check_target(&location)) e = cudaErrorInvalidValue;
+    if (!e && check_location(&location)) e = cudaErrorInvalidValue;
     return call_end(e);
 }

@@ -15,13 +15,13 @@
 /* measured (two H200s): what frees memory waits until the memory's device is idle, whichever is current: pinned memory is of the one that was current when
  * it was made. For the work of other devices it does not wait, also when that uses the memory. The pools do not count it as a synchronise. Returns what
  * the pointer means then: meanwhile another thread may have freed it. */
-static struct place wait_for_device(struct place p, const void *pointer)
+static struct address_info wait_for_device(struct address_info a, const void *pointer)
 {
-    timeline_finish_device(p.kind == PLACE_PINNED ? p.pinned->device : memory_device(&p), false, call_name());
+    engine_finish_device(a.kind == ADDRESS_PINNED ? a.pinned->device : memory_device(&a), false, call_name());
     return memory_find(pointer);
 }
 
-static bool is_still(struct place p, uint32_t block) { return memory_block(&p) == block; }
+static bool is_same_allocation(struct address_info a, uint32_t id) { return memory_allocation_id(&a) == id; }
 
 /* ---- device memory ---- */
 
@@ -32,13 +32,13 @@ cudaError_t cudaMalloc(void **pointer, size_t bytes)
     if (!e && !pointer) e = cudaErrorInvalidValue;
     if (!e && !bytes) *pointer = NULL;                       /* measured: success and a null pointer */
     else if (!e) {
-        struct chunk *c = memory_allocate(device_current(), bytes);
-        if (!c) e = cudaErrorMemoryAllocation;
+        struct range *r = memory_allocate(device_current(), bytes);
+        if (!r) e = cudaErrorMemoryAllocation;
         else {
-            c->id = memory_new_id();
-            checker_allocated((struct watched){ &c->watch, c->id, memory_address(memory_heap(device_current()), c), bytes }, NULL, 0);
-            journal_number("block", c->id);
-            *pointer = memory_address(memory_heap(device_current()), c);
+            r->id = memory_new_id();
+            checker_allocated((struct shadow_ref){ &r->shadow, r->id, memory_address(memory_heap(device_current()), r), bytes }, NULL, 0);
+            journal_number("block", r->id);
+            *pointer = memory_address(memory_heap(device_current()), r);
         }
     }
     return call_end(e);
@@ -48,33 +48,33 @@ cudaError_t cudaFree(void *pointer)
 {
     cudaError_t e = CALL("cudaFree", pointer ? COST_FREE : COST_SMALL);
     if (e || !pointer) return call_end(e);
-    struct place p = memory_find(pointer);
-    journal_number("block", memory_block(&p));
-    bool starts = p.kind == PLACE_BLOCK && p.offset == p.chunk->offset;
-    if (starts && p.chunk->leaving) {
-        checker_freed_nothing(pointer, NULL, "a real driver hangs or crashes at the next synchronise.");
-        call_stop("double free", "cudaFree was given a block that cudaFreeAsync has freed already. A real driver hangs or crashes at the next synchronise.");
+    struct address_info a = memory_find(pointer);
+    journal_number("block", memory_allocation_id(&a));
+    bool is_start = a.kind == ADDRESS_ALLOCATED && a.offset == a.range->offset;
+    if (is_start && a.range->free_pending) {
+        checker_freed_unallocated(pointer, NULL, "a real driver hangs or crashes at the next synchronise.");
+        fatal_stop("double free", "cudaFree was given a block that cudaFreeAsync has freed already. A real driver hangs or crashes at the next synchronise.");
     }
-    if (!starts) {
-        checker_freed_nothing(pointer, NULL, REFUSED);
+    if (!is_start) {
+        checker_freed_unallocated(pointer, NULL, FREE_REFUSED_NOTE);
         e = cudaErrorInvalidValue;
-    } else if (p.pool && p.pool->graph) {
-        graph_block_free(graph_block_at(&p), NULL);          /* documented: its life ends at the call */
-    } else if (p.pool) {
-        checker_freed(memory_watched(&p, NULL), NULL, 0);
-        pool_free_now(p.pool, p.chunk);                      /* measured: waits for nothing */
-        journal_number("pool", (uint64_t)p.pool->id);
-        if (!p.pool->imported) journal_number("reserved", pool_reserved(p.pool));
-        if (!p.pool->imported) journal_number("used", p.pool->used);
+    } else if (a.pool && a.pool->graph) {
+        graph_allocation_free(graph_allocation_at(&a), NULL);          /* documented: its life ends at the call */
+    } else if (a.pool) {
+        checker_freed(memory_shadow(&a, NULL), NULL, 0);
+        pool_free_now(a.pool, a.range);                      /* measured: waits for nothing */
+        journal_number("pool", (uint64_t)a.pool->id);
+        if (!a.pool->imported) journal_number("reserved", pool_reserved(a.pool));
+        if (!a.pool->imported) journal_number("used", a.pool->used);
     } else {
-        uint32_t block = memory_block(&p);
-        p = wait_for_device(p, pointer);
-        if (!is_still(p, block) || p.chunk->leaving) {
-            checker_freed_nothing(pointer, NULL, REFUSED);
+        uint32_t id = memory_allocation_id(&a);
+        a = wait_for_device(a, pointer);
+        if (!is_same_allocation(a, id) || a.range->free_pending) {
+            checker_freed_unallocated(pointer, NULL, FREE_REFUSED_NOTE);
             return call_end(cudaErrorInvalidValue);
         }
-        checker_freed(memory_watched(&p, NULL), NULL, 0);
-        memory_free(&p);
+        checker_freed(memory_shadow(&a, NULL), NULL, 0);
+        memory_free(&a);
     }
     return call_end(e);
 }
@@ -90,19 +90,19 @@ cudaError_t cudaMemGetInfo(size_t *free, size_t *total)
 
 /* ---- pinned host memory ---- */
 
-static cudaError_t host_allocate_pinned(const char *name, void **pointer, size_t bytes, unsigned flags)
+static cudaError_t allocate_pinned(const char *name, void **pointer, size_t bytes, unsigned flags)
 {
     size_t plausible = bytes < 1024 * GiB ? bytes : 0;       /* what cannot be there takes no time: it would be centuries */
     cudaError_t e = call_begin(name, COST_MALLOC_HOST + (time_ns)((double)plausible / (double)MiB * 330e3));
-    unsigned known = cudaHostAllocPortable | cudaHostAllocMapped | cudaHostAllocWriteCombined;
+    unsigned valid_flags = cudaHostAllocPortable | cudaHostAllocMapped | cudaHostAllocWriteCombined;
     journal_number("bytes", bytes);
-    if (!e && (!pointer || flags & ~known)) e = cudaErrorInvalidValue;
+    if (!e && (!pointer || flags & ~valid_flags)) e = cudaErrorInvalidValue;
     if (!e && !bytes) *pointer = NULL;
     else if (!e) {
         struct pinned *p = memory_pin_new(bytes, flags | cudaHostAllocMapped);     /* measured: cudaHostGetFlags says mapped in any case */
         if (!p) e = cudaErrorMemoryAllocation;
         else {
-            checker_allocated((struct watched){ &p->watch, p->id, p->base, bytes }, NULL, 0);
+            checker_allocated((struct shadow_ref){ &p->shadow, p->id, p->base, bytes }, NULL, 0);
             journal_number("block", p->id);
             *pointer = p->base;
         }
@@ -110,14 +110,14 @@ static cudaError_t host_allocate_pinned(const char *name, void **pointer, size_t
     return call_end(e);
 }
 
-cudaError_t cudaMallocHost(void **pointer, size_t bytes) { return AT(host_allocate_pinned("cudaMallocHost", pointer, bytes, 0)); }
-cudaError_t cudaHostAlloc(void **pointer, size_t bytes, unsigned int flags) { return AT(host_allocate_pinned("cudaHostAlloc", pointer, bytes, flags)); }
+cudaError_t cudaMallocHost(void **pointer, size_t bytes) { return AT(allocate_pinned("cudaMallocHost", pointer, bytes, 0)); }
+cudaError_t cudaHostAlloc(void **pointer, size_t bytes, unsigned int flags) { return AT(allocate_pinned("cudaHostAlloc", pointer, bytes, flags)); }
 
 /* The pinned memory that starts exactly here, or NULL. */
 static struct pinned *pinned_at(const void *pointer, bool registered)
 {
-    struct place p = memory_find(pointer);
-    return p.kind == PLACE_PINNED && p.pinned->base == pointer && p.pinned->registered == registered ? p.pinned : NULL;
+    struct address_info a = memory_find(pointer);
+    return a.kind == ADDRESS_PINNED && a.pinned->base == pointer && a.pinned->registered == registered ? a.pinned : NULL;
 }
 
 cudaError_t cudaFreeHost(void *pointer)
@@ -125,18 +125,18 @@ cudaError_t cudaFreeHost(void *pointer)
     cudaError_t e = CALL("cudaFreeHost", pointer ? COST_FREE_HOST : COST_SMALL);
     struct pinned *p = e || !pointer ? NULL : pinned_at(pointer, false);
     if (!e && pointer && !p) {
-        if (!host_has_memory(pointer, 1)) checker_freed_nothing(pointer, NULL, REFUSED);
+        if (!os_has_memory(pointer, 1)) checker_freed_unallocated(pointer, NULL, FREE_REFUSED_NOTE);
         e = cudaErrorInvalidValue;
     }
     if (p) {
-        uint32_t block = p->id;
-        journal_number("block", block);
-        clock_charge((time_ns)((double)p->bytes / (double)MiB * 86e3));
-        if (!is_still(wait_for_device(memory_find(pointer), pointer), block)) {
-            checker_freed_nothing(pointer, NULL, REFUSED);
+        uint32_t id = p->id;
+        journal_number("block", id);
+        time_charge((time_ns)((double)p->bytes / (double)MiB * 86e3));
+        if (!is_same_allocation(wait_for_device(memory_find(pointer), pointer), id)) {
+            checker_freed_unallocated(pointer, NULL, FREE_REFUSED_NOTE);
             return call_end(cudaErrorInvalidValue);
         }
-        checker_freed((struct watched){ &p->watch, p->id, p->base, p->bytes }, NULL, 0);
+        checker_freed((struct shadow_ref){ &p->shadow, p->id, p->base, p->bytes }, NULL, 0);
         memory_unpin(p);
     }
     return call_end(e);
@@ -148,12 +148,12 @@ cudaError_t cudaHostRegister(void *pointer, size_t bytes, unsigned int flags)
     if (!e && (!pointer || !bytes || flags & ~15u)) e = cudaErrorInvalidValue;
     if (!e && bytes > UINTPTR_MAX - (uintptr_t)pointer) e = cudaErrorInvalidValue;         /* measured */
     /* measured: what is registered in part is refused, and so are pinned memory, a device's, and addresses where nothing is */
-    struct pinned *known = e ? NULL : memory_pinned_within(pointer, bytes);
-    if (known && known->registered) e = cudaErrorHostMemoryAlreadyRegistered;
-    if (!e && (known || memory_find(pointer).kind != PLACE_PAGEABLE || !host_has_memory(pointer, bytes))) e = cudaErrorInvalidValue;
+    struct pinned *pinned = e ? NULL : memory_pinned_within(pointer, bytes);
+    if (pinned && pinned->registered) e = cudaErrorHostMemoryAlreadyRegistered;
+    if (!e && (pinned || memory_find(pointer).kind != ADDRESS_PAGEABLE || !os_has_memory(pointer, bytes))) e = cudaErrorInvalidValue;
     if (!e) {
         struct pinned *p = memory_pin(pointer, bytes, flags | cudaHostRegisterMapped);
-        checker_allocated((struct watched){ &p->watch, p->id, p->base, bytes }, NULL, 0);
+        checker_allocated((struct shadow_ref){ &p->shadow, p->id, p->base, bytes }, NULL, 0);
         journal_number("block", p->id);
     }
     return call_end(e);
@@ -163,11 +163,11 @@ cudaError_t cudaHostUnregister(void *pointer)
 {
     cudaError_t e = CALL("cudaHostUnregister", COST_FREE_HOST);
     struct pinned *p = e ? NULL : pinned_at(pointer, true);
-    if (!e && !p) e = memory_find(pointer).kind == PLACE_PINNED ? cudaErrorInvalidValue : cudaErrorHostMemoryNotRegistered;      /* measured, both */
+    if (!e && !p) e = memory_find(pointer).kind == ADDRESS_PINNED ? cudaErrorInvalidValue : cudaErrorHostMemoryNotRegistered;      /* measured, both */
     if (p) {
-        uint32_t block = p->id;
-        if (!is_still(wait_for_device(memory_find(pointer), pointer), block)) return call_end(cudaErrorHostMemoryNotRegistered);
-        checker_unregistered((struct watched){ &p->watch, p->id, p->base, p->bytes });
+        uint32_t id = p->id;
+        if (!is_same_allocation(wait_for_device(memory_find(pointer), pointer), id)) return call_end(cudaErrorHostMemoryNotRegistered);
+        checker_unregistered((struct shadow_ref){ &p->shadow, p->id, p->base, p->bytes });
         memory_unpin(p);
     }
     return call_end(e);
@@ -176,7 +176,7 @@ cudaError_t cudaHostUnregister(void *pointer)
 cudaError_t cudaHostGetDevicePointer(void **device, void *host, unsigned int flags)
 {
     cudaError_t e = CALL("cudaHostGetDevicePointer", COST_SMALL);
-    if (!e && (!device || flags || memory_find(host).kind != PLACE_PINNED)) e = cudaErrorInvalidValue;
+    if (!e && (!device || flags || memory_find(host).kind != ADDRESS_PINNED)) e = cudaErrorInvalidValue;
     if (!e) *device = host;                                  /* unified addresses: the same on both sides (measured) */
     return call_end(e);
 }
@@ -184,9 +184,9 @@ cudaError_t cudaHostGetDevicePointer(void **device, void *host, unsigned int fla
 cudaError_t cudaHostGetFlags(unsigned int *flags, void *host)
 {
     cudaError_t e = CALL("cudaHostGetFlags", COST_SMALL);
-    struct place p = memory_find(host);
-    if (!e && (!flags || p.kind != PLACE_PINNED)) e = cudaErrorInvalidValue;
-    if (!e) *flags = p.pinned->flags;
+    struct address_info a = memory_find(host);
+    if (!e && (!flags || a.kind != ADDRESS_PINNED)) e = cudaErrorInvalidValue;
+    if (!e) *flags = a.pinned->flags;
     return call_end(e);
 }
 
@@ -196,17 +196,17 @@ cudaError_t cudaHostGetFlags(unsigned int *flags, void *host)
  * before a blocking copy out of pageable memory the stream is synchronised; an asynchronous one may do so: it waits here (measured), and orders nothing. */
 static cudaError_t wait_for_copy(struct stream *s, enum copy_wait wait, bool blocking)
 {
-    uint64_t copy = s->last;
-    if (wait == COPY_GOES_ON) return cudaSuccess;
-    if (wait == COPY_IS_OVER) {
-        timeline_finish(s, false, call_name());
+    uint64_t copy = s->last_seq;
+    if (wait == COPY_QUEUED) return cudaSuccess;
+    if (wait == COPY_DONE) {
+        engine_finish(s, false, call_name());
     } else {
-        struct record *before = stream_place(s, copy - 1);
-        timeline_wait(s, copy, call_name());
-        if (blocking) record_host_knows_before(before);
+        struct record *before = stream_snapshot(s, copy - 1);
+        engine_wait(s, copy, call_name());
+        if (blocking) host_acquire_before_record(before);
         record_release(before);
     }
-    return device_faulted();
+    return device_sticky_error();
 }
 
 static cudaError_t memset_on(const char *name, void *to, int value, size_t bytes, cudaStream_t stream, bool per_thread, bool blocking)
@@ -214,8 +214,8 @@ static cudaError_t memset_on(const char *name, void *to, int value, size_t bytes
     cudaError_t e = call_begin(name, COST_MEMSET);
     journal_number("bytes", bytes);
     struct stream *s = e ? NULL : call_stream(stream, per_thread);
-    if (!e) e = submit_memset(to, value, bytes, s);
-    if (!e && blocking && bytes && work_blocking_memset_waits(to)) e = wait_for_copy(s, COPY_IS_OVER, true);
+    if (!e) e = dispatch_memset(to, value, bytes, s);
+    if (!e && blocking && bytes && command_memset_blocks(to)) e = wait_for_copy(s, COPY_DONE, true);
     return call_end(e);
 }
 
@@ -227,10 +227,10 @@ EXPORT cudaError_t cudaMemsetAsync_ptsz(void *to, int value, size_t bytes, cudaS
 /* `e`: what call_begin and the checks of the one call have said. */
 static cudaError_t copy_async(cudaError_t e, void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind, cudaStream_t stream, bool per_thread, bool peer)
 {
-    enum copy_wait wait = COPY_GOES_ON;
+    enum copy_wait wait = COPY_QUEUED;
     journal_number("bytes", bytes);
     struct stream *s = e ? NULL : call_stream(stream, per_thread);
-    if (!e) e = submit_copy(to, from, bytes, kind, s, peer, &wait);
+    if (!e) e = dispatch_copy(to, from, bytes, kind, s, peer, &wait);
     if (!e) e = wait_for_copy(s, wait, false);
     return call_end(e);
 }
@@ -250,8 +250,8 @@ static cudaError_t copy(void *to, const void *from, size_t bytes, enum cudaMemcp
     enum copy_wait wait;
     journal_number("bytes", bytes);
     struct stream *s = e ? NULL : call_stream(0, per_thread);
-    if (!e) e = submit_copy(to, from, bytes, kind, s, false, &wait);
-    if (!e && bytes) e = wait_for_copy(s, work_wait_of_blocking_copy(to, from), true);
+    if (!e) e = dispatch_copy(to, from, bytes, kind, s, false, &wait);
+    if (!e && bytes) e = wait_for_copy(s, command_blocking_copy_wait(to, from), true);
     return call_end(e);
 }
 
@@ -261,31 +261,31 @@ EXPORT cudaError_t cudaMemcpy_ptds(void *to, const void *from, size_t bytes, enu
 /* The device that is named for an end of a peer copy must have access to it, when that is a pool's block. With other memory the
  * number plays no part, and ordinary memory of the host is refused (measured, driver 580.159.04: tests/facts/peer-numbers.txt;
  * ordinary memory as the destination only). */
-static bool may_be_named(int device, const void *address)
+static bool peer_device_allowed(int device, const void *address)
 {
-    struct place p = memory_find(address);
-    if (p.kind == PLACE_BLOCK && p.pool) return memory_reachable(&p, device);
-    return p.kind != PLACE_PAGEABLE;
+    struct address_info a = memory_find(address);
+    if (a.kind == ADDRESS_ALLOCATED && a.pool) return memory_peer_accessible(&a, device);
+    return a.kind != ADDRESS_PAGEABLE;
 }
 
-static cudaError_t check_named(void *to, int toDevice, const void *from, int fromDevice)
+static cudaError_t check_peer_devices(void *to, int toDevice, const void *from, int fromDevice)
 {
     if (!device_exists(toDevice) || !device_exists(fromDevice)) return cudaErrorInvalidDevice;
-    return may_be_named(toDevice, to) && may_be_named(fromDevice, from) ? cudaSuccess : cudaErrorInvalidValue;
+    return peer_device_allowed(toDevice, to) && peer_device_allowed(fromDevice, from) ? cudaSuccess : cudaErrorInvalidValue;
 }
 
 cudaError_t cudaMemcpyPeerAsync(void *to, int toDevice, const void *from, int fromDevice, size_t bytes, cudaStream_t stream)
 {
     cudaError_t e = CALL("cudaMemcpyPeerAsync", COST_COPY);
-    if (!e) e = check_named(to, toDevice, from, fromDevice);
+    if (!e) e = check_peer_devices(to, toDevice, from, fromDevice);
     return copy_async(e, to, from, bytes, cudaMemcpyDefault, stream, false, true);
 }
 
 /* Orders `s` with every stream of its device and of the two: behind what they have, or before what they get. */
-static void order_with_all(struct stream *s, int one, int other, bool before)
+static void serialize_with_all(struct stream *s, int to_device, int from_device, bool before)
 {
     for (struct stream *t = stream_first(); t; t = t->next) {
-        if (t == s || t->destroyed || (t->device != s->device && t->device != one && t->device != other)) continue;
+        if (t == s || t->destroyed || (t->device != s->device && t->device != to_device && t->device != from_device)) continue;
         if (before) stream_follow(s, t);
         else stream_follow(t, s);
     }
@@ -296,13 +296,13 @@ static void order_with_all(struct stream *s, int one, int other, bool before)
 cudaError_t cudaMemcpyPeer(void *to, int toDevice, const void *from, int fromDevice, size_t bytes)
 {
     cudaError_t e = CALL("cudaMemcpyPeer", COST_COPY);
-    enum copy_wait wait = COPY_GOES_ON;
+    enum copy_wait wait = COPY_QUEUED;
     journal_number("bytes", bytes);
     struct stream *s = e ? NULL : call_stream(cudaStreamLegacy, false);
-    if (!e) e = check_named(to, toDevice, from, fromDevice);
-    if (!e) order_with_all(s, toDevice, fromDevice, true);
-    if (!e) e = submit_copy(to, from, bytes, cudaMemcpyDefault, s, true, &wait);
-    if (!e) order_with_all(s, toDevice, fromDevice, false);
+    if (!e) e = check_peer_devices(to, toDevice, from, fromDevice);
+    if (!e) serialize_with_all(s, toDevice, fromDevice, true);
+    if (!e) e = dispatch_copy(to, from, bytes, cudaMemcpyDefault, s, true, &wait);
+    if (!e) serialize_with_all(s, toDevice, fromDevice, false);
     if (!e) e = wait_for_copy(s, wait, false);
     return call_end(e);
 }
@@ -314,19 +314,19 @@ cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, c
     cudaError_t e = CALL("cudaPointerGetAttributes", COST_SMALL);
     if (!e && !attributes) e = cudaErrorInvalidValue;
     if (!e) {
-        struct place p = memory_find(pointer);
-        journal_number("block", memory_block(&p));
+        struct address_info a = memory_find(pointer);
+        journal_number("block", memory_allocation_id(&a));
         *attributes = (struct cudaPointerAttributes){ .type = cudaMemoryTypeUnregistered, .device = -2, .hostPointer = (void *)pointer };      /* measured: -2 */
-        if (p.kind == PLACE_BLOCK) {
-            bool managed = p.heap->shared && (!p.pool || pool_is_managed(p.pool));
-            attributes->type = managed ? cudaMemoryTypeManaged : p.heap->shared ? cudaMemoryTypeHost : cudaMemoryTypeDevice;
-            attributes->device = memory_device(&p);
+        if (a.kind == ADDRESS_ALLOCATED) {
+            bool managed = a.heap->host_visible && (!a.pool || pool_is_managed(a.pool));
+            attributes->type = managed ? cudaMemoryTypeManaged : a.heap->host_visible ? cudaMemoryTypeHost : cudaMemoryTypeDevice;
+            attributes->device = memory_device(&a);
             /* measured: a host pool's block has an address on a device only while the device may touch it */
-            attributes->devicePointer = memory_is_hosts(&p) && !memory_reachable(&p, attributes->device) ? NULL : (void *)pointer;
-            if (!p.heap->shared) attributes->hostPointer = NULL;
-        } else if (p.kind == PLACE_PINNED) {
+            attributes->devicePointer = memory_is_host_pool(&a) && !memory_peer_accessible(&a, attributes->device) ? NULL : (void *)pointer;
+            if (!a.heap->host_visible) attributes->hostPointer = NULL;
+        } else if (a.kind == ADDRESS_PINNED) {
             attributes->type = cudaMemoryTypeHost;
-            attributes->device = p.pinned->device;
+            attributes->device = a.pinned->device;
             attributes->devicePointer = (void *)pointer;
         }
     }

@@ -28,7 +28,7 @@ static void journal_figures(const struct pool *p)
 /* ---- allocating ---- */
 
 /* `p` NULL: the current pool of the stream's device (measured: not of the current device). */
-static cudaError_t allocate(void **pointer, size_t bytes, struct pool *p, struct stream *s)
+static cudaError_t allocate_in_stream(void **pointer, size_t bytes, struct pool *p, struct stream *s)
 {
     if (!p) p = pool_current(s->device);
     journal_pool(p);
@@ -37,20 +37,20 @@ static cudaError_t allocate(void **pointer, size_t bytes, struct pool *p, struct
         *pointer = NULL;
         return cudaSuccess;
     }
-    if (s->capturing) return submit_allocation(s, p, bytes, pointer);
-    enum reuse how;
-    uint64_t number = stream_mark(s);                        /* first: what the legacy stream orders counts for the reuse (measured) */
-    struct chunk *c = pool_allocate(p, bytes, s, &how);
-    if (c) {
-        c->id = memory_new_id();
-        *pointer = memory_address(&p->heap, c);
-        checker_allocated((struct watched){ &c->watch, c->id, *pointer, bytes }, s, number);
-        journal_number("block", c->id);
-        journal_number("offset", c->offset);
-        journal_text("from", reuse_name(how));
+    if (s->capturing) return dispatch_allocation(s, p, bytes, pointer);
+    enum reuse rung;
+    uint64_t seq = stream_enqueue_marker(s);                        /* first: what the legacy stream orders counts for the reuse (measured) */
+    struct range *r = pool_allocate(p, bytes, s, &rung);
+    if (r) {
+        r->id = memory_new_id();
+        *pointer = memory_address(&p->heap, r);
+        checker_allocated((struct shadow_ref){ &r->shadow, r->id, *pointer, bytes }, s, seq);
+        journal_number("block", r->id);
+        journal_number("offset", r->offset);
+        journal_text("from", reuse_name(rung));
     }
     journal_figures(p);
-    return c ? cudaSuccess : cudaErrorMemoryAllocation;
+    return r ? cudaSuccess : cudaErrorMemoryAllocation;
 }
 
 static cudaError_t malloc_async(void **pointer, size_t bytes, cudaStream_t stream, bool per_thread)
@@ -59,7 +59,7 @@ static cudaError_t malloc_async(void **pointer, size_t bytes, cudaStream_t strea
     struct stream *s = e ? NULL : call_stream(stream, per_thread);
     if (!e && !pointer) e = cudaErrorInvalidValue;
     if (!e) e = capture_check_memory(s);
-    if (!e) e = allocate(pointer, bytes, NULL, s);
+    if (!e) e = allocate_in_stream(pointer, bytes, NULL, s);
     return call_end(e);
 }
 
@@ -70,10 +70,10 @@ static cudaError_t malloc_from_pool(void **pointer, size_t bytes, cudaMemPool_t 
 {
     cudaError_t e = call_begin("cudaMallocFromPoolAsync", COST_ALLOC_ASYNC);
     struct stream *s = e ? NULL : call_stream(stream, per_thread);
-    struct pool *p = e ? NULL : pool_of_own(pool);
+    struct pool *p = e ? NULL : pool_from_handle_owned(pool);
     if (!e && (!pointer || !p)) e = cudaErrorInvalidValue;
     if (!e) e = capture_check_memory(s);
-    if (!e) e = allocate(pointer, bytes, p, s);
+    if (!e) e = allocate_in_stream(pointer, bytes, p, s);
     return call_end(e);
 }
 
@@ -83,40 +83,40 @@ EXPORT cudaError_t cudaMallocFromPoolAsync_ptsz(void **pointer, size_t bytes, cu
 /* cudaMalloc's block goes when the stream gets there. */
 static void effect_free(struct op *op)
 {
-    struct place p = memory_find(op->to);
-    if (p.kind == PLACE_BLOCK) memory_free(&p);
+    struct address_info a = memory_find(op->to);
+    if (a.kind == ADDRESS_ALLOCATED) memory_free(&a);
 }
 
 static cudaError_t free_async(void *pointer, cudaStream_t stream, bool per_thread)
 {
     cudaError_t e = call_begin("cudaFreeAsync", COST_FREE_ASYNC);
-    struct place p = memory_find(pointer);                   /* first: with many blocks it lies far from the processor, and comes while the rest is looked at */
+    struct address_info a = memory_find(pointer);                   /* first: with many blocks it lies far from the processor, and comes while the rest is looked at */
     struct stream *s = e ? NULL : call_stream(stream, per_thread);
     if (!e) e = capture_check_memory(s);
     if (e || !pointer) return call_end(e);
-    if (s->capturing) return call_end(submit_free(s, pointer));
-    if (p.pool && !p.pool->graph) journal_pool(p.pool);
-    if (p.kind != PLACE_BLOCK || p.offset != p.chunk->offset) {
-        if (p.kind != PLACE_BLOCK) checker_freed_nothing(pointer, s, REFUSED);
+    if (s->capturing) return call_end(dispatch_free(s, pointer));
+    if (a.pool && !a.pool->graph) journal_pool(a.pool);
+    if (a.kind != ADDRESS_ALLOCATED || a.offset != a.range->offset) {
+        if (a.kind != ADDRESS_ALLOCATED) checker_freed_unallocated(pointer, s, FREE_REFUSED_NOTE);
         return call_end(cudaErrorInvalidValue);
     }
-    if (!p.pool && p.heap->shared) return call_end(cudaErrorNotSupported);      /* measured: memory of cudaMallocManaged */
-    journal_number("block", p.chunk->id);
-    if (p.pool && p.pool->graph) {
-        graph_block_free(graph_block_at(&p), s);
-    } else if (p.pool) {
-        uint64_t number = stream_mark(s);
-        checker_freed(memory_watched(&p, NULL), s, number);
-        pool_free(p.pool, p.chunk, s, number);
-        journal_figures(p.pool);
+    if (!a.pool && a.heap->host_visible) return call_end(cudaErrorNotSupported);      /* measured: memory of cudaMallocManaged */
+    journal_number("block", a.range->id);
+    if (a.pool && a.pool->graph) {
+        graph_allocation_free(graph_allocation_at(&a), s);
+    } else if (a.pool) {
+        uint64_t seq = stream_enqueue_marker(s);
+        checker_freed(memory_shadow(&a, NULL), s, seq);
+        pool_free(a.pool, a.range, s, seq);
+        journal_figures(a.pool);
     } else {
-        if (p.chunk->leaving) {
-            checker_freed_nothing(pointer, s, "a real driver says nothing here and hangs or crashes at the next synchronise.");
-            call_stop("double free", "cudaFreeAsync was given a block of cudaMalloc that it has freed already. A real driver hangs or crashes at the next synchronise.");
+        if (a.range->free_pending) {
+            checker_freed_unallocated(pointer, s, "a real driver says nothing here and hangs or crashes at the next synchronise.");
+            fatal_stop("double free", "cudaFreeAsync was given a block of cudaMalloc that it has freed already. A real driver hangs or crashes at the next synchronise.");
         }
-        p.chunk->leaving = true;
-        struct op *op = stream_enqueue(s, OP_WORK, 0);
-        checker_freed(memory_watched(&p, NULL), s, op->number);
+        a.range->free_pending = true;
+        struct op *op = stream_enqueue(s, OP_COMMAND, 0);
+        checker_freed(memory_shadow(&a, NULL), s, op->seq);
         op->effect = effect_free;
         op->to = pointer;
     }
@@ -135,7 +135,7 @@ static cudaError_t check_props(const struct cudaMemPoolProps *props)
         if (props->reserved[i]) return cudaErrorInvalidValue;
     if (props->allocType != cudaMemAllocationTypePinned && props->allocType != cudaMemAllocationTypeManaged) return cudaErrorInvalidValue;
     if (props->handleTypes & ~settings.handle_types) return cudaErrorInvalidValue;
-    if (pool_place(&props->location, props->allocType) < 0) return cudaErrorInvalidValue;
+    if (pool_location(&props->location, props->allocType) < 0) return cudaErrorInvalidValue;
     bool managed = props->allocType == cudaMemAllocationTypeManaged;
     if (props->handleTypes && (managed || props->location.type == cudaMemLocationTypeHost)) return cudaErrorInvalidValue;
     if (managed && props->maxSize) return cudaErrorInvalidValue;
@@ -161,7 +161,7 @@ cudaError_t cudaMemPoolCreate(cudaMemPool_t *pool, const struct cudaMemPoolProps
 cudaError_t cudaMemPoolDestroy(cudaMemPool_t pool)
 {
     cudaError_t e = CALL("cudaMemPoolDestroy", COST_POOL_DESTROY);
-    struct pool *p = e ? NULL : pool_of(pool);
+    struct pool *p = e ? NULL : pool_from_handle(pool);
     journal_pool(p);
     if (!e && (!p || p->is_default)) e = cudaErrorInvalidValue;
     if (!e && p->imported) {
@@ -176,7 +176,7 @@ cudaError_t cudaMemPoolDestroy(cudaMemPool_t pool)
 cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, size_t minBytesToKeep)
 {
     cudaError_t e = CALL("cudaMemPoolTrimTo", COST_SMALL);
-    struct pool *p = e ? NULL : pool_of_own(pool);
+    struct pool *p = e ? NULL : pool_from_handle_owned(pool);
     journal_pool(p);
     journal_number("keep", minBytesToKeep);
     if (!e && !p) e = cudaErrorInvalidValue;
@@ -209,13 +209,13 @@ cudaError_t cudaDeviceGetMemPool(cudaMemPool_t *pool, int device) { return AT(ge
 cudaError_t cudaDeviceSetMemPool(int device, cudaMemPool_t pool)
 {
     cudaError_t e = CALL("cudaDeviceSetMemPool", COST_SMALL);
-    struct pool *p = e ? NULL : pool_of_own(pool);
+    struct pool *p = e ? NULL : pool_from_handle_owned(pool);
     journal_signed("device", device);
     journal_pool(p);
-    if (!e && !p && handle_state(HANDLE_POOL, pool) == HANDLE_GONE)
-        call_gone_pool("cudaDeviceSetMemPool");
+    if (!e && !p && handle_state(HANDLE_POOL, pool) == HANDLE_DESTROYED)
+        call_destroyed_pool("cudaDeviceSetMemPool");
     if (!e && (!device_exists(device) || !p || p->device != device)) e = cudaErrorInvalidValue;
-    if (!e) pool_set_current(p->place, p);                   /* measured: a managed pool is current for managed memory only */
+    if (!e) pool_set_current(p->location, p);                   /* measured: a managed pool is current for managed memory only */
     return call_end(e);
 }
 
@@ -271,7 +271,7 @@ static cudaError_t get_attribute(struct pool *p, enum cudaMemPoolAttr attribute,
 cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, enum cudaMemPoolAttr attribute, void *value)
 {
     cudaError_t e = CALL("cudaMemPoolGetAttribute", COST_SMALL);
-    struct pool *p = e ? NULL : pool_of_own(pool);
+    struct pool *p = e ? NULL : pool_from_handle_owned(pool);
     journal_pool(p);
     journal_text("attribute", attribute_name(attribute));
     if (!e && (!p || !value)) e = cudaErrorInvalidValue;
@@ -293,7 +293,7 @@ static cudaError_t set_attribute(struct pool *p, enum cudaMemPoolAttr attribute,
     switch (attribute) {
     case cudaMemPoolAttrReleaseThreshold:
         p->threshold = wanted;
-        p->news = true;
+        p->release_due = true;
         return cudaSuccess;
     case cudaMemPoolAttrReservedMemHigh:                     /* measured: 0 sets a high mark to the current value, anything else is refused */
         if (wanted) return cudaErrorInvalidValue;
@@ -311,12 +311,12 @@ static cudaError_t set_attribute(struct pool *p, enum cudaMemPoolAttr attribute,
 cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, enum cudaMemPoolAttr attribute, void *value)
 {
     cudaError_t e = CALL("cudaMemPoolSetAttribute", COST_SMALL);
-    struct pool *p = e ? NULL : pool_of_own(pool);
+    struct pool *p = e ? NULL : pool_from_handle_owned(pool);
     journal_pool(p);
     journal_text("attribute", attribute_name(attribute));
     if (!e && !p) e = cudaErrorInvalidValue;
     if (!e && !value)
-        end_hazard("null value", "cudaMemPoolSetAttribute",
+        fatal_hazard("null value", "cudaMemPoolSetAttribute",
                    "cudaMemPoolSetAttribute was given a null pointer for the value of %s. "
                    "A real driver dies of SIGSEGV here.\n"
                    "  To do: pass the address of %s that holds the value.",
@@ -333,12 +333,12 @@ static bool is_host(const struct cudaMemLocation *l) { return l->type == cudaMem
 cudaError_t cudaMemPoolGetAccess(enum cudaMemAccessFlags *flags, cudaMemPool_t pool, struct cudaMemLocation *location)
 {
     cudaError_t e = CALL("cudaMemPoolGetAccess", COST_SMALL);
-    struct pool *p = e ? NULL : pool_of(pool);
+    struct pool *p = e ? NULL : pool_from_handle(pool);
     journal_pool(p);
     bool host = !e && location && is_host(location);
     if (!e && (!flags || !p || !location || (!host && (location->type != cudaMemLocationTypeDevice || !device_exists(location->id))))) e = cudaErrorInvalidValue;
     if (!e) {
-        bool allowed = host ? pool_is_hosts(p) : p->told >> location->id & 1;
+        bool allowed = host ? pool_is_host_memory(p) : p->peer_rights_reported >> location->id & 1;
         *flags = allowed ? cudaMemAccessFlagsProtReadWrite : cudaMemAccessFlagsProtNone;
         journal_signed("device", location->id);
         journal_number("value", *flags);
@@ -357,7 +357,7 @@ static cudaError_t check_access(const struct pool *p, const struct cudaMemAccess
     if (d->flags == cudaMemAccessFlagsProtRead) return cudaErrorNotSupported;
     if (!grants && d->flags != cudaMemAccessFlagsProtNone) return cudaErrorInvalidValue;
     if (pool_is_managed(p)) return cudaSuccess;              /* it may be given and taken, and changes nothing */
-    if (pool_is_hosts(p)) return host && !grants ? cudaErrorNotSupported : cudaSuccess;      /* who owns it keeps it: the host, */
+    if (pool_is_host_memory(p)) return host && !grants ? cudaErrorNotSupported : cudaSuccess;      /* who owns it keeps it: the host, */
     if (host) return cudaErrorNotSupported;
     if (d->location.id == p->device) return grants ? cudaSuccess : cudaErrorInvalidDevice;   /* and the device */
     return grants && !settings.peers ? cudaErrorInvalidDevice : cudaSuccess;
@@ -366,14 +366,14 @@ static cudaError_t check_access(const struct pool *p, const struct cudaMemAccess
 cudaError_t cudaMemPoolSetAccess(cudaMemPool_t pool, const struct cudaMemAccessDesc *list, size_t count)
 {
     cudaError_t e = CALL("cudaMemPoolSetAccess", COST_SMALL);
-    bool too_late = e && e == device_faulted();              /* what needed the access has failed: that is told, too */
-    struct pool *p = e && !too_late ? NULL : pool_of(pool);
+    bool too_late = e && e == device_sticky_error();              /* what needed the access has failed: that is told, too */
+    struct pool *p = e && !too_late ? NULL : pool_from_handle(pool);
     journal_pool(p);
     for (size_t i = 0; too_late && p && list && i < count; i++)
-        if (grants_device(&list[i])) checker_access_given(p, list[i].location.id);
+        if (grants_device(&list[i])) checker_access_granted(p, list[i].location.id);
     if (!e && !p) e = cudaErrorInvalidValue;
     if (!e && count && !list)
-        end_hazard("null list", "cudaMemPoolSetAccess",
+        fatal_hazard("null list", "cudaMemPoolSetAccess",
                    "cudaMemPoolSetAccess was given a null list with count %zu. "
                    "A real driver dies of SIGSEGV here.\n"
                    "  To do: pass the address of an array of cudaMemAccessDesc.", count);
@@ -381,10 +381,10 @@ cudaError_t cudaMemPoolSetAccess(cudaMemPool_t pool, const struct cudaMemAccessD
     for (size_t i = 0; !e && i < count; i++) {
         if (is_host(&list[i].location)) continue;
         uint32_t bit = 1u << list[i].location.id;
-        if (list[i].flags == cudaMemAccessFlagsProtNone && !pool_is_managed(p) && p->access & bit) checker_access_taken(p->reaches, list[i].location.id);
-        if (grants_device(&list[i]) && !(p->access & bit)) checker_access_given(p, list[i].location.id);
-        p->told = list[i].flags == cudaMemAccessFlagsProtReadWrite ? p->told | bit : p->told & ~bit;
-        if (!pool_is_managed(p)) p->access = p->told;
+        if (list[i].flags == cudaMemAccessFlagsProtNone && !pool_is_managed(p) && p->peer_rights & bit) checker_access_revoked(p->peer_uses, list[i].location.id);
+        if (grants_device(&list[i]) && !(p->peer_rights & bit)) checker_access_granted(p, list[i].location.id);
+        p->peer_rights_reported = list[i].flags == cudaMemAccessFlagsProtReadWrite ? p->peer_rights_reported | bit : p->peer_rights_reported & ~bit;
+        if (!pool_is_managed(p)) p->peer_rights = p->peer_rights_reported;
         journal_signed("device", list[i].location.id);
         journal_number("value", (uint64_t)list[i].flags);
     }

@@ -16,7 +16,7 @@
 
 /* ---- making and unmaking ---- */
 
-static cudaError_t create(const char *name, cudaStream_t *stream, unsigned flags, int priority)
+static cudaError_t create_stream(const char *name, cudaStream_t *stream, unsigned flags, int priority)
 {
     cudaError_t e = call_begin(name, COST_STREAM_CREATE);
     if (!e && (!stream || flags & ~(unsigned)cudaStreamNonBlocking)) e = cudaErrorInvalidValue;
@@ -30,9 +30,9 @@ static cudaError_t create(const char *name, cudaStream_t *stream, unsigned flags
     return call_end(e);
 }
 
-cudaError_t cudaStreamCreate(cudaStream_t *stream) { return AT(create("cudaStreamCreate", stream, cudaStreamDefault, 0)); }
-cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned int flags) { return AT(create("cudaStreamCreateWithFlags", stream, flags, 0)); }
-cudaError_t cudaStreamCreateWithPriority(cudaStream_t *stream, unsigned int flags, int priority) { return AT(create("cudaStreamCreateWithPriority", stream, flags, priority)); }
+cudaError_t cudaStreamCreate(cudaStream_t *stream) { return AT(create_stream("cudaStreamCreate", stream, cudaStreamDefault, 0)); }
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned int flags) { return AT(create_stream("cudaStreamCreateWithFlags", stream, flags, 0)); }
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t *stream, unsigned int flags, int priority) { return AT(create_stream("cudaStreamCreateWithPriority", stream, flags, priority)); }
 
 cudaError_t cudaStreamDestroy(cudaStream_t stream)
 {
@@ -50,49 +50,49 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream)
 /* ---- waiting and asking ---- */
 
 /* Waiting or asking for the legacy stream is for the blocking streams, too. It puts nothing into the legacy stream, so it orders nothing on the device. */
-static struct stream *next_meant(struct stream *asked, struct stream *after)
+static struct stream *next_covered(struct stream *requested, struct stream *after)
 {
-    if (asked->kind != STREAM_LEGACY) return after ? NULL : asked;
+    if (requested->kind != STREAM_LEGACY) return after ? NULL : requested;
     struct stream *s = after ? after->next : stream_first();
-    while (s && (s->device != asked->device || !stream_is_blocking(s))) s = s->next;
+    while (s && (s->device != requested->device || !stream_is_blocking(s))) s = s->next;
     return s;
 }
 
-static cudaError_t synchronize(cudaStream_t stream, bool per_thread)
+static cudaError_t synchronize_stream(cudaStream_t stream, bool per_thread)
 {
-    cudaError_t e = call_begin("cudaStreamSynchronize", COST_SYNCHRONISE);
+    cudaError_t e = call_begin("cudaStreamSynchronize", COST_SYNCHRONIZE);
     if (!e) {
         struct stream *s = call_stream(stream, per_thread);
         if ((e = capture_forbid_wait(s))) return call_end(e);
-        if (s->marked && s->marked == s->last && s->synchronised < s->last) clock_charge(COST_SYNC_FREE);
-        for (struct stream *each = NULL; (each = next_meant(s, each));) timeline_finish(each, true, call_name());
+        if (s->memory_seq && s->memory_seq == s->last_seq && s->synchronized_seq < s->last_seq) time_charge(COST_SYNC_FREE);
+        for (struct stream *each = NULL; (each = next_covered(s, each));) engine_finish(each, true, call_name());
         pools_synchronized();
-        e = device_faulted();
+        e = device_sticky_error();
     }
     return call_end(e);
 }
 
-cudaError_t cudaStreamSynchronize(cudaStream_t stream) { return AT(synchronize(stream, false)); }
-EXPORT cudaError_t cudaStreamSynchronize_ptsz(cudaStream_t stream) { return AT(synchronize(stream, true)); }
+cudaError_t cudaStreamSynchronize(cudaStream_t stream) { return AT(synchronize_stream(stream, false)); }
+EXPORT cudaError_t cudaStreamSynchronize_ptsz(cudaStream_t stream) { return AT(synchronize_stream(stream, true)); }
 
 /* What asking costs; a device that is a second late shall not be asked a million times. */
-static time_ns asking(time_ns cost) { return settings.pace == PACE_LATE ? 1000000 : cost; }
+static time_ns query_cost(time_ns cost) { return settings.schedule == SCHEDULE_LATE ? 1000000 : cost; }
 
-static cudaError_t query(cudaStream_t stream, bool per_thread)
+static cudaError_t query_stream(cudaStream_t stream, bool per_thread)
 {
-    cudaError_t e = call_begin("cudaStreamQuery", asking(COST_QUERY));
+    cudaError_t e = call_begin("cudaStreamQuery", query_cost(COST_QUERY));
     if (!e) {
         struct stream *s = call_stream(stream, per_thread);
         if ((e = capture_forbid_wait(s))) return call_end(e);
-        for (struct stream *each = NULL; (each = next_meant(s, each));)
-            if (each->done < each->last) e = cudaErrorNotReady;
-        for (struct stream *each = NULL; !e && (each = next_meant(s, each));) stream_host_knows(each, each->last, false);
+        for (struct stream *each = NULL; (each = next_covered(s, each));)
+            if (each->done_seq < each->last_seq) e = cudaErrorNotReady;
+        for (struct stream *each = NULL; !e && (each = next_covered(s, each));) host_acquire_stream(each, each->last_seq, false);
     }
     return call_end(e);
 }
 
-cudaError_t cudaStreamQuery(cudaStream_t stream) { return AT(query(stream, false)); }
-EXPORT cudaError_t cudaStreamQuery_ptsz(cudaStream_t stream) { return AT(query(stream, true)); }
+cudaError_t cudaStreamQuery(cudaStream_t stream) { return AT(query_stream(stream, false)); }
+EXPORT cudaError_t cudaStreamQuery_ptsz(cudaStream_t stream) { return AT(query_stream(stream, true)); }
 
 /* The event of a handle; NULL is refused (measured), a handle that is no event ends the process with a sentence. */
 static struct event *event_of(cudaEvent_t handle)
@@ -170,13 +170,13 @@ EXPORT cudaError_t cudaStreamGetDevice_ptsz(cudaStream_t stream, int *device) { 
 static cudaError_t create_event(const char *name, cudaEvent_t *event, unsigned flags)
 {
     cudaError_t e = call_begin(name, COST_EVENT_CREATE);
-    unsigned known = cudaEventBlockingSync | cudaEventDisableTiming | cudaEventInterprocess;
+    unsigned valid_flags = cudaEventBlockingSync | cudaEventDisableTiming | cudaEventInterprocess;
     /* documented and measured: an interprocess event must not time */
-    if (!e && (!event || flags & ~known || (flags & cudaEventInterprocess && !(flags & cudaEventDisableTiming)))) e = cudaErrorInvalidValue;
+    if (!e && (!event || flags & ~valid_flags || (flags & cudaEventInterprocess && !(flags & cudaEventDisableTiming)))) e = cudaErrorInvalidValue;
     if (!e) {
-        struct event_page *page = flags & cudaEventInterprocess ? event_page_new(device_current()) : NULL;
-        if (flags & cudaEventInterprocess && !page) return call_end(cudaErrorMemoryAllocation);
-        struct event *v = event_new(device_current(), flags, page);
+        struct ipc_event *ipc = flags & cudaEventInterprocess ? ipc_event_new(device_current()) : NULL;
+        if (flags & cudaEventInterprocess && !ipc) return call_end(cudaErrorMemoryAllocation);
+        struct event *v = event_new(device_current(), flags, ipc);
         journal_number("event", (uint64_t)v->id);
         *event = v->handle;
     }
@@ -195,7 +195,7 @@ cudaError_t cudaEventDestroy(cudaEvent_t event)
     return call_end(e);
 }
 
-static cudaError_t record(const char *name, cudaEvent_t event, cudaStream_t stream, unsigned flags, bool per_thread)
+static cudaError_t record_event(const char *name, cudaEvent_t event, cudaStream_t stream, unsigned flags, bool per_thread)
 {
     cudaError_t e = call_begin(name, COST_EVENT_RECORD);
     if (!e && flags & ~(unsigned)cudaEventRecordExternal) e = cudaErrorInvalidValue;
@@ -209,39 +209,39 @@ static cudaError_t record(const char *name, cudaEvent_t event, cudaStream_t stre
     return call_end(e);
 }
 
-cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) { return AT(record("cudaEventRecord", event, stream, 0, false)); }
-EXPORT cudaError_t cudaEventRecord_ptsz(cudaEvent_t event, cudaStream_t stream) { return AT(record("cudaEventRecord", event, stream, 0, true)); }
-cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned int flags) { return AT(record("cudaEventRecordWithFlags", event, stream, flags, false)); }
-EXPORT cudaError_t cudaEventRecordWithFlags_ptsz(cudaEvent_t event, cudaStream_t stream, unsigned int flags) { return AT(record("cudaEventRecordWithFlags", event, stream, flags, true)); }
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) { return AT(record_event("cudaEventRecord", event, stream, 0, false)); }
+EXPORT cudaError_t cudaEventRecord_ptsz(cudaEvent_t event, cudaStream_t stream) { return AT(record_event("cudaEventRecord", event, stream, 0, true)); }
+cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned int flags) { return AT(record_event("cudaEventRecordWithFlags", event, stream, flags, false)); }
+EXPORT cudaError_t cudaEventRecordWithFlags_ptsz(cudaEvent_t event, cudaStream_t stream, unsigned int flags) { return AT(record_event("cudaEventRecordWithFlags", event, stream, flags, true)); }
 
 cudaError_t cudaEventQuery(cudaEvent_t event)
 {
-    cudaError_t e = CALL("cudaEventQuery", asking(COST_QUERY));
+    cudaError_t e = CALL("cudaEventQuery", query_cost(COST_QUERY));
     struct event *v = e ? NULL : event_of(event);
     if (!e && !v) e = cudaErrorInvalidResourceHandle;
     if (!e) e = capture_forbid_event(v);
     if (!e && !event_query(v)) e = cudaErrorNotReady;
-    if (!e) e = device_faulted();      /* another process may have ended without reaching it */
+    if (!e) e = device_sticky_error();      /* another process may have ended without reaching it */
     return call_end(e);
 }
 
 cudaError_t cudaEventSynchronize(cudaEvent_t event)
 {
-    cudaError_t e = CALL("cudaEventSynchronize", COST_SYNCHRONISE);
+    cudaError_t e = CALL("cudaEventSynchronize", COST_SYNCHRONIZE);
     struct event *v = e ? NULL : event_of(event);
     if (!e && !v) e = cudaErrorInvalidResourceHandle;
     if (!e) e = capture_forbid_event(v);
     if (!e && event_is_recorded(v)) {
         event_synchronize(v, call_name());
         pools_synchronized();
-        e = device_faulted();
+        e = device_sticky_error();
     }
     return call_end(e);
 }
 
 cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t start, cudaEvent_t end)
 {
-    cudaError_t e = CALL("cudaEventElapsedTime", asking(COST_SMALL));
+    cudaError_t e = CALL("cudaEventElapsedTime", query_cost(COST_SMALL));
     if (!e && !ms) e = cudaErrorInvalidValue;
     struct event *a = e ? NULL : event_of(start), *b = e ? NULL : event_of(end);
     if (!e && a) e = capture_event_error(a);
@@ -251,8 +251,8 @@ cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t start, cudaEvent_t end)
     if (!e && (!a->record->done || !b->record->done)) e = cudaErrorNotReady;
     if (!e) {
         /* documented: until both are reached it answers cudaErrorNotReady, so success says as much as that of a query */
-        record_host_knows(a->record, false);
-        record_host_knows(b->record, false);
+        host_acquire_record(a->record, false);
+        host_acquire_record(b->record, false);
         *ms = (float)(((double)b->record->finish - (double)a->record->finish) / 1e6);
     }
     return call_end(e);
@@ -264,7 +264,7 @@ static cudaError_t host_function(cudaStream_t stream, cudaHostFn_t function, voi
 {
     cudaError_t e = call_begin("cudaLaunchHostFunc", COST_HOST_FUNCTION);
     if (!e && !function) e = cudaErrorInvalidValue;
-    if (!e) e = submit_host_function(function, data, call_stream(stream, per_thread));
+    if (!e) e = dispatch_host_function(function, data, call_stream(stream, per_thread));
     return call_end(e);
 }
 
@@ -277,8 +277,8 @@ struct callback { cudaStreamCallback_t function; cudaStream_t stream; void *data
 static void run_callback(void *argument)
 {
     struct callback c = *(struct callback *)argument;
-    host_free(argument);
-    c.function(c.stream, device_faulted(), c.data);
+    os_free(argument);
+    c.function(c.stream, device_sticky_error(), c.data);
 }
 
 static cudaError_t add_callback(cudaStream_t stream, cudaStreamCallback_t function, void *data, unsigned flags, bool per_thread)
@@ -288,9 +288,9 @@ static cudaError_t add_callback(cudaStream_t stream, cudaStreamCallback_t functi
     struct stream *s = e ? NULL : call_stream(stream, per_thread);
     if (!e) e = capture_forbid(s);                           /* documented: not supported with a capture; measured: the code */
     if (!e) {
-        struct callback *c = host_allocate(sizeof *c);
+        struct callback *c = os_allocate(sizeof *c);
         *c = (struct callback){ function, stream, data };
-        e = submit_host_function(run_callback, c, s);
+        e = dispatch_host_function(run_callback, c, s);
     }
     return call_end(e);
 }

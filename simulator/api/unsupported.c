@@ -12,12 +12,12 @@
 static int unsupported(const char *name, bool *said)
 {
     cudaError_t e = call_begin(name, 0);
-    if (!*said) host_say("%s is not simulated: it returns cudaErrorNotSupported. The page \"simulator\" of the book says what is.", name);
+    if (!*said) diag("%s is not simulated: it returns cudaErrorNotSupported. The page \"simulator\" of the book says what is.", name);
     *said = true;
     journal_drop();
     journal_did("unsupported");
     journal_text("call", name);
-    journal_did_end(clock_now());
+    journal_did_end(time_now());
     return (int)call_end(e ? e : cudaErrorNotSupported);
 }
 

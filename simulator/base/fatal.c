@@ -8,18 +8,18 @@
 #include "os/os.h"
 #include "base/journal.h"
 
-void end_hazard(const char *kind, const char *call, const char *format, ...)
+void fatal_hazard(const char *kind, const char *call, const char *format, ...)
 {
     char text[1024];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    host_report("hazard: %s", text);
+    diag_report("hazard: %s", text);
     journal_did("hazard");
     journal_text("kind", kind);
     if (call) journal_text("call", call);
-    journal_did_end(clock_now());
+    journal_did_end(time_now());
     journal_close();
-    host_exit(3);
+    os_exit(3);
 }

@@ -3,6 +3,6 @@
 #define SIM_BASE_FATAL_H
 
 /* `call`: the call that may not return, as the journal names it, or NULL. The text follows "hazard: ". */
-void end_hazard(const char *kind, const char *call, const char *format, ...) __attribute__((format(printf, 3, 4), noreturn));
+void fatal_hazard(const char *kind, const char *call, const char *format, ...) __attribute__((format(printf, 3, 4), noreturn));
 
 #endif

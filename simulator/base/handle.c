@@ -24,9 +24,9 @@ void *handle_new(enum handle_kind kind, void *object)
     } else {
         if (used == capacity) {
             capacity = capacity ? 2 * capacity : 64;
-            slots = host_grow(slots, capacity * sizeof *slots);
+            slots = os_grow(slots, capacity * sizeof *slots);
         }
-        if (used >> 24) host_give_up("more than 16 million streams, events and pools are alive at once.");
+        if (used >> 24) os_fatal("more than 16 million streams, events and pools are alive at once.");
         s = used++;
         slots[s].generation = 0;
     }
@@ -35,7 +35,7 @@ void *handle_new(enum handle_kind kind, void *object)
     return (void *)encode(kind, slots[s].generation, s);
 }
 
-static bool split(enum handle_kind kind, const void *handle, uint32_t *generation, uint32_t *slot)
+static bool decode(enum handle_kind kind, const void *handle, uint32_t *generation, uint32_t *slot)
 {
     uintptr_t h = (uintptr_t)handle;
     *slot = (uint32_t)(h >> 4 & 0xffffff);
@@ -46,7 +46,7 @@ static bool split(enum handle_kind kind, const void *handle, uint32_t *generatio
 void *handle_object(enum handle_kind kind, const void *handle)
 {
     uint32_t generation, s;
-    if (!split(kind, handle, &generation, &s) || (slots[s].generation & 0x3ffffff) != generation || slots[s].kind != kind) return NULL;
+    if (!decode(kind, handle, &generation, &s) || (slots[s].generation & 0x3ffffff) != generation || slots[s].kind != kind) return NULL;
     return slots[s].object;
 }
 
@@ -54,13 +54,13 @@ enum handle_state handle_state(enum handle_kind kind, const void *handle)
 {
     uint32_t generation, s;
     if (handle_object(kind, handle)) return HANDLE_LIVE;
-    return split(kind, handle, &generation, &s) && generation < (slots[s].generation & 0x3ffffff) ? HANDLE_GONE : HANDLE_UNKNOWN;
+    return decode(kind, handle, &generation, &s) && generation < (slots[s].generation & 0x3ffffff) ? HANDLE_DESTROYED : HANDLE_UNKNOWN;
 }
 
 void handle_retire(enum handle_kind kind, const void *handle)
 {
     uint32_t generation, s;
-    if (!handle_object(kind, handle) || !split(kind, handle, &generation, &s)) return;
+    if (!handle_object(kind, handle) || !decode(kind, handle, &generation, &s)) return;
     slots[s].object = NULL;
     slots[s].generation++;
     slots[s].next_free = first_free;

@@ -6,7 +6,7 @@
 #include "base/types.h"
 
 enum handle_kind { HANDLE_STREAM = 1, HANDLE_EVENT, HANDLE_POOL, HANDLE_GRAPH, HANDLE_GRAPH_EXEC, HANDLE_GRAPH_NODE };
-enum handle_state { HANDLE_LIVE, HANDLE_GONE, HANDLE_UNKNOWN };
+enum handle_state { HANDLE_LIVE, HANDLE_DESTROYED, HANDLE_UNKNOWN };
 
 /* A handle for the object; never NULL. */
 void *handle_new(enum handle_kind kind, void *object);

@@ -15,14 +15,14 @@
 struct line { size_t used; char text[STOP + 16]; };    /* used: HEAD when empty; the rest: what ends a line that was cut */
 
 bool journal_on;
-static host_file *file;
+static os_file *file;
 static uint64_t lines;
-static struct line did_line = { .used = HEAD }, ignored = { .used = HEAD };
+static struct line did_line = { .used = HEAD }, ignored_line = { .used = HEAD };
 
 /* The call on its way is the thread's: while it waits, other threads make theirs. */
 static _Thread_local struct line *call_line;           /* allocated: space for a thread's own variables is scarce */
-static _Thread_local struct line *for_call = &ignored; /* where fields of the call go */
-static _Thread_local struct line *line = &ignored;     /* where fields go now */
+static _Thread_local struct line *call_target = &ignored_line; /* where fields of the call go */
+static _Thread_local struct line *line = &ignored_line;     /* where fields go now */
 static _Thread_local time_ns call_start;
 static _Thread_local bool in_call;
 static char pairs[100][2];             /* "00" to "99": two digits at a time */
@@ -84,50 +84,50 @@ void journal_put_text(const char *key, size_t length, const char *value)
 /* The number of a line is given when it is written, so that numbers follow the file's order. */
 static void write_line(struct line *l, time_ns t)
 {
-    char *start = number_before(l->text + HEAD, t);
-    start = memcpy(start - 5, ",\"t\":", 5);
-    start = number_before(start, lines++);
-    start = memcpy(start - 5, "{\"n\":", 5);
+    char *allocation_entry = number_before(l->text + HEAD, t);
+    allocation_entry = memcpy(allocation_entry - 5, ",\"t\":", 5);
+    allocation_entry = number_before(allocation_entry, lines++);
+    allocation_entry = memcpy(allocation_entry - 5, "{\"n\":", 5);
     memcpy(l->text + l->used, "}\n", 2);
-    host_write(file, start, (size_t)(l->text + l->used + 2 - start));
-    line = for_call;
+    os_write(file, allocation_entry, (size_t)(l->text + l->used + 2 - allocation_entry));
+    line = call_target;
 }
 
 void journal_quiet(bool quiet)
 {
-    for_call = quiet || !call_line ? &ignored : call_line;
-    ignored.used = HEAD;
-    line = for_call;
+    call_target = quiet || !call_line ? &ignored_line : call_line;
+    ignored_line.used = HEAD;
+    line = call_target;
 }
 
 /* The thread ends. */
 static void drop_line(void)
 {
-    host_free(call_line);
+    os_free(call_line);
     call_line = NULL;
-    for_call = line = &ignored;
+    call_target = line = &ignored_line;
 }
 
 void journal_call(const char *name)
 {
     if (!journal_on) return;
     if (!call_line) {
-        call_line = host_allocate(sizeof *call_line);
-        host_at_thread_end(drop_line);
+        call_line = os_allocate(sizeof *call_line);
+        os_at_thread_end(drop_line);
     }
-    line = for_call = call_line;
+    line = call_target = call_line;
     line->used = HEAD;
     in_call = true;
-    call_start = clock_now();
+    call_start = time_now();
     journal_text("call", name);
-    if (host_thread()) journal_number("thread", (uint64_t)host_thread());
+    if (os_thread_index()) journal_number("thread", (uint64_t)os_thread_index());
 }
 
 void journal_call_end(const char *result)
 {
     if (!journal_on || !in_call) return;
     line = call_line;
-    journal_number("end", clock_now());
+    journal_number("end", time_now());
     journal_text("result", result);
     in_call = false;
     write_line(call_line, call_start);
@@ -151,8 +151,8 @@ void journal_did_end(time_ns when)
 void journal_open(void)
 {
     if (!settings.journal) return;
-    file = host_open(settings.journal);
-    if (!file) host_give_up("SIM_JOURNAL is \"%s\"; the file cannot be written (%s).", settings.journal, host_open_error());
+    file = os_open(settings.journal);
+    if (!file) os_fatal("SIM_JOURNAL is \"%s\"; the file cannot be written (%s).", settings.journal, os_open_error());
     for (int i = 0; i < 100; i++) {
         pairs[i][0] = (char)('0' + i / 10);
         pairs[i][1] = (char)('0' + i % 10);
@@ -165,5 +165,5 @@ void journal_close(void)
 {
     if (!journal_on) return;
     journal_on = false;
-    host_close(file);
+    os_close(file);
 }

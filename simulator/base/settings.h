@@ -4,7 +4,7 @@
 
 #include "base/types.h"
 
-enum pace { PACE_MEASURED, PACE_INSTANT, PACE_LATE, PACE_RANDOM };
+enum schedule { SCHEDULE_MEASURED, SCHEDULE_INSTANT, SCHEDULE_LATE, SCHEDULE_RANDOM };
 
 struct settings {
     int         devices;         /* SIM_DEVICES: 1 to 16; default 2 */
@@ -12,7 +12,7 @@ struct settings {
     int         driver_version;  /* SIM_DRIVER_VERSION: as cudaDriverGetVersion; default 13000 */
     int         handle_types;    /* SIM_HANDLE_TYPES: bits of enum cudaMemAllocationHandleType that pools can be made with; default 9, as an H200 */
     bool        peers;           /* SIM_PEERS: can devices reach each other? default yes */
-    enum pace   pace;            /* SIM_PACE: measured, instant, late, random:SEED */
+    enum schedule   schedule;            /* SIM_PACE: measured, instant, late, random:SEED */
     uint64_t    seed;
     bool        check;           /* SIM_CHECK: off turns the checker off */
     const char *journal;         /* SIM_JOURNAL: the file to write, or NULL */

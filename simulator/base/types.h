@@ -13,8 +13,8 @@ typedef uint64_t time_ns;              /* virtual time since the program's first
 #define MiB ((size_t)1 << 20)
 #define GiB ((size_t)1 << 30)
 
-#define STEP  (32 * MiB)               /* physical memory of a pool comes in these (measured: H200, driver 580.159.04) */
-#define GRAIN ((size_t)512)            /* a block starts at a multiple of this (measured, same) */
+#define SEGMENT  (32 * MiB)               /* physical memory of a pool comes in these (measured: H200, driver 580.159.04) */
+#define ALIGNMENT ((size_t)512)            /* a block starts at a multiple of this (measured, same) */
 #define PAGE  ((size_t)4096)           /* of the host: what the guard can close */
 
 #define NO_DEVICE (-1)                  /* memory of the host: it is on no device */

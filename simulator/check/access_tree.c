@@ -6,17 +6,17 @@
 
 #include "os/os.h"
 
-static struct access *spare;           /* by `right` */
+static struct access *recycled;           /* by `right` */
 static struct access **found;
-static size_t found_count, found_room;
+static size_t found_count, found_capacity;
 
-static bool is_left(const struct access *a, const struct access *b) { return a->from != b->from ? a->from < b->from : a->age < b->age; }
+static bool precedes(const struct access *a, const struct access *b) { return a->from != b->from ? a->from < b->from : a->insertion < b->insertion; }
 
-static void measure(struct access *a)
+static void update_max_end(struct access *a)
 {
-    a->reach = a->to;
-    if (a->left && a->left->reach > a->reach) a->reach = a->left->reach;
-    if (a->right && a->right->reach > a->reach) a->reach = a->right->reach;
+    a->max_end = a->to;
+    if (a->left && a->left->max_end > a->max_end) a->max_end = a->left->max_end;
+    if (a->right && a->right->max_end > a->max_end) a->max_end = a->right->max_end;
 }
 
 /* What lies left of `a` in the tree, and the rest. */
@@ -24,111 +24,111 @@ static void split(struct access *tree, const struct access *a, struct access **l
 {
     if (!tree) {
         *left = *right = NULL;
-    } else if (is_left(tree, a)) {
+    } else if (precedes(tree, a)) {
         *left = tree;
         split(tree->right, a, &tree->right, right);
-        measure(tree);
+        update_max_end(tree);
     } else {
         *right = tree;
         split(tree->left, a, left, &tree->left);
-        measure(tree);
+        update_max_end(tree);
     }
 }
 
-static struct access *join(struct access *left, struct access *right)
+static struct access *merge(struct access *left, struct access *right)
 {
     if (!left || !right) return left ? left : right;
-    struct access *top = left->rank > right->rank ? left : right;
-    if (top == left) left->right = join(left->right, right);
-    else right->left = join(left, right->left);
-    measure(top);
+    struct access *top = left->priority > right->priority ? left : right;
+    if (top == left) left->right = merge(left->right, right);
+    else right->left = merge(left, right->left);
+    update_max_end(top);
     return top;
 }
 
 static void insert(struct access **at, struct access *a)
 {
-    if (*at && (*at)->rank >= a->rank) {
-        insert(is_left(a, *at) ? &(*at)->left : &(*at)->right, a);
+    if (*at && (*at)->priority >= a->priority) {
+        insert(precedes(a, *at) ? &(*at)->left : &(*at)->right, a);
     } else {
         split(*at, a, &a->left, &a->right);
         *at = a;
     }
-    measure(*at);
+    update_max_end(*at);
 }
 
-static void take_out(struct access **at, struct access *a)
+static void remove_node(struct access **at, struct access *a)
 {
     if (*at == a) {
-        *at = join(a->left, a->right);
+        *at = merge(a->left, a->right);
         return;
     }
-    take_out(is_left(a, *at) ? &(*at)->left : &(*at)->right, a);
-    measure(*at);
+    remove_node(precedes(a, *at) ? &(*at)->left : &(*at)->right, a);
+    update_max_end(*at);
 }
 
-void accesses_add(struct watch *w, struct access a)
+void access_tree_add(struct shadow *shadow, struct access a)
 {
-    static uint64_t age;
-    struct access *new = spare;
-    if (new) spare = new->right;
-    else new = host_allocate(sizeof *new);
+    static uint64_t insertions;
+    struct access *new = recycled;
+    if (new) recycled = new->right;
+    else new = os_allocate(sizeof *new);
     *new = a;
-    new->age = age++;
-    new->rank = (uint32_t)(new->age * 0x9E3779B97F4A7C15u >> 32);      /* no secret, only spread */
-    insert(&w->accesses, new);
-    w->access_count++;
+    new->insertion = insertions++;
+    new->priority = (uint32_t)(new->insertion * 0x9E3779B97F4A7C15u >> 32);      /* no secret, only spread */
+    insert(&shadow->accesses, new);
+    shadow->access_count++;
 }
 
-void accesses_remove(struct watch *w, struct access *a)
+void access_tree_remove(struct shadow *shadow, struct access *a)
 {
-    take_out(&w->accesses, a);
-    w->access_count--;
-    a->right = spare;
-    spare = a;
+    remove_node(&shadow->accesses, a);
+    shadow->access_count--;
+    a->right = recycled;
+    recycled = a;
 }
 
-static void remove_all(struct access *tree)
+static void recycle_all(struct access *tree)
 {
     if (!tree) return;
     struct access *right = tree->right;
-    remove_all(tree->left);
-    tree->right = spare;
-    spare = tree;
-    remove_all(right);
+    recycle_all(tree->left);
+    tree->right = recycled;
+    recycled = tree;
+    recycle_all(right);
 }
 
-void accesses_remove_all(struct watch *w)
+void access_tree_clear(struct shadow *shadow)
 {
-    remove_all(w->accesses);
-    w->accesses = NULL;
-    w->access_count = 0;
+    recycle_all(shadow->accesses);
+    shadow->accesses = NULL;
+    shadow->access_count = 0;
 }
 
-static void find(struct access *tree, size_t from, size_t to)
+static void collect(struct access *tree, size_t from, size_t to)
 {
-    if (!tree || tree->reach < from) return;
-    find(tree->left, from, to);
+    if (!tree || tree->max_end < from) return;
+    collect(tree->left, from, to);
     if (tree->from > to) return;
     if (tree->to >= from) {
-        if (found_count == found_room) {
-            found_room = found_room ? 2 * found_room : 64;
-            found = host_grow(found, found_room * sizeof *found);
+        if (found_count == found_capacity) {
+            found_capacity = found_capacity ? 2 * found_capacity : 64;
+            found = os_grow(found, found_capacity * sizeof *found);
         }
         found[found_count++] = tree;
     }
-    find(tree->right, from, to);
+    collect(tree->right, from, to);
 }
 
 static int newer(const void *left, const void *right)
 {
     const struct access *a = *(struct access *const *)left, *b = *(struct access *const *)right;
-    return a->age < b->age ? 1 : -1;
+    return a->insertion < b->insertion ? 1 : -1;
 }
 
-struct access **accesses_near(const struct watch *w, size_t from, size_t to, size_t *count)
+struct access **access_tree_find(const struct shadow *shadow, size_t from, size_t to, size_t *count)
 {
     found_count = 0;
-    find(w->accesses, from, to);
+    collect(shadow->accesses, from, to);
     if (found_count > 1) qsort(found, found_count, sizeof *found, newer);
     *count = found_count;
     return found;

@@ -5,11 +5,11 @@
 #include "check/shadow.h"
 
 /* Adds a copy of `a`, which is the newest now. */
-void accesses_add(struct watch *w, struct access a);
-void accesses_remove(struct watch *w, struct access *a);
-void accesses_remove_all(struct watch *w);
+void access_tree_add(struct shadow *shadow, struct access a);
+void access_tree_remove(struct shadow *shadow, struct access *a);
+void access_tree_clear(struct shadow *shadow);
 /* Those that share a byte with [from, to), or touch one of its ends, the newest first; how many is written to *count. The array is good until the next
  * call; to remove an access of it leaves the others as they are. */
-struct access **accesses_near(const struct watch *w, size_t from, size_t to, size_t *count);
+struct access **access_tree_find(const struct shadow *shadow, size_t from, size_t to, size_t *count);
 
 #endif

@@ -22,21 +22,21 @@
 struct stream;
 
 /* Each is told what the checker is told of bytes [from, to); a block of other memory is none of the guard's business. */
-void guard_allocated(struct watched b);
-void guard_used(struct watched b, struct deed by, size_t from, size_t to, bool write);
-void guard_freed(struct watched b, struct deed by, const struct stream *s);
+void page_guard_allocated(struct shadow_ref ref);
+void page_guard_used(struct shadow_ref ref, struct origin origin, size_t from, size_t to, bool write);
+void page_guard_freed(struct shadow_ref ref, struct origin origin, const struct stream *s);
 /* The same for pinned memory, and a copy or a memset. */
-void guard_copied(struct watched b, struct deed by, size_t from, size_t to, bool write);
+void page_guard_copied(struct shadow_ref ref, struct origin origin, size_t from, size_t to, bool write);
 
 /* These addresses are nobody's any more. */
-void guard_forgotten(const char *address, size_t bytes);
+void page_guard_forget(const char *address, size_t bytes);
 
 /* The host touched an address that it may not, in an instruction at `site`; NULL: in a call of ours, which is not accused.
  * True: it may now go on. */
-bool guard_touched(const void *address, void *site);
+bool page_guard_touched(const void *address, void *site);
 
 /* Something was touched that is closed again from the next call on. */
-extern bool guard_paused;
-void guard_renew(void);
+extern bool page_guard_paused;
+void page_guard_resume(void);
 
 #endif

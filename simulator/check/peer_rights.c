@@ -9,87 +9,87 @@
 #include "check/report.h"
 #include "base/settings.h"
 
-void checker_reached(struct reach **list, struct watched b, const struct stream *s, uint64_t number)
+void checker_peer_used(struct peer_use **list, struct shadow_ref ref, const struct stream *s, uint64_t seq)
 {
     if (!settings.check) return;
-    struct reach *r = *list;
-    while (r && r->by.lane != s->lane) r = r->next;
-    if (!r) {
-        r = host_allocate(sizeof *r);
-        r->next = *list;
-        *list = r;
+    struct peer_use *use = *list;
+    while (use && use->origin.slot != s->slot) use = use->next;
+    if (!use) {
+        use = os_allocate(sizeof *use);
+        use->next = *list;
+        *list = use;
     }
-    *r = (struct reach){ r->next, checker_deed(s, number), b.watch->allocated, b.id, b.bytes };
+    *use = (struct peer_use){ use->next, checker_origin(s, seq), ref.shadow->allocated_by, ref.id, ref.bytes };
 }
 
-static void tell(const struct reach *r, const struct deed *by)
+static void hazard_early_revoke(const struct peer_use *use, const struct origin *origin)
 {
-    if (!report_begin("access taken before the use ends", &r->by, by)) return;
-    report_text("%s (%s) takes a device's access away while %s (%s) may still be using block %u by it.", by->call, report_stream(by), r->by.call,
-                report_stream(&r->by), r->id);
-    report_block(r->id, r->bytes, &r->allocated);
-    report_deed("used", &r->by);
-    report_deed("taken", by);
-    report_missing_edge(&r->by, by, NULL);
+    if (!report_begin("access taken before the use ends", &use->origin, origin)) return;
+    report_text("%s (%s) takes a device's access away while %s (%s) may still be using block %u by it.", origin->call, report_stream(origin), use->origin.call,
+                report_stream(&use->origin), use->id);
+    report_allocation(use->id, use->bytes, &use->allocated_by);
+    report_origin("used", &use->origin);
+    report_origin("taken", origin);
+    report_missing_edge(&use->origin, origin, NULL);
     report_note("the call does not wait for it. What comes later on that device fails, and the device with it.");
-    report_end(r->id);
+    report_end(use->id);
 }
 
-void checker_access_taken(const struct reach *list, int device)
+void checker_access_revoked(const struct peer_use *list, int device)
 {
     if (!settings.check) return;
-    struct deed by = checker_deed(NULL, 0);
-    for (const struct reach *r = list; r; r = r->next)
-        if (stream_of_lane(r->by.lane)->device == device && !order_covers(host_knowledge(), r->by.lane, r->by.number)) tell(r, &by);
+    struct origin origin = checker_origin(NULL, 0);
+    for (const struct peer_use *use = list; use; use = use->next)
+        if (stream_of_slot(use->origin.slot)->device == device && !vc_includes(host_vector_clock(), use->origin.slot, use->origin.seq)) hazard_early_revoke(use, &origin);
 }
 
 /* ---- given too late ---- */
 
-static struct lack { struct lack *next; const void *owner; struct reach reach; } *lacks;
+static struct pending_peer_use { struct pending_peer_use *next; const void *owner; struct peer_use use; } *pending_peer_uses;
 
-void checker_lacks_access(const void *owner, struct watched b, const struct stream *s, uint64_t number)
+void checker_peer_use_pending(const void *owner, struct shadow_ref ref, const struct stream *s, uint64_t seq)
 {
     if (!settings.check) return;
-    struct lack *l = host_allocate(sizeof *l);
-    *l = (struct lack){ lacks, owner, { NULL, checker_deed(s, number), b.watch->allocated, b.id, b.bytes } };
-    lacks = l;
+    struct pending_peer_use *pending = os_allocate(sizeof *pending);
+    *pending = (struct pending_peer_use){ pending_peer_uses, owner, { NULL, checker_origin(s, seq), ref.shadow->allocated_by, ref.id, ref.bytes } };
+    pending_peer_uses = pending;
 }
 
-static void tell_given(const struct reach *r, const struct deed *by)
+static void hazard_late_grant(const struct peer_use *use, const struct origin *origin)
 {
-    if (!report_begin("use before access is given", &r->by, by)) return;
-    report_text("%s (%s) uses block %u, which its device has no access to; %s (%s) gives it only afterwards.", r->by.call, report_stream(&r->by), r->id, by->call,
-                report_stream(by));
-    report_block(r->id, r->bytes, &r->allocated);
-    report_deed("used", &r->by);
-    report_deed("given", by);
+    if (!report_begin("use before access is given", &use->origin, origin)) return;
+    report_text("%s (%s) uses block %u, which its device has no access to; %s (%s) gives it only afterwards.", use->origin.call, report_stream(&use->origin), use->id, origin->call,
+                report_stream(origin));
+    report_allocation(use->id, use->bytes, &use->allocated_by);
+    report_origin("used", &use->origin);
+    report_origin("given", origin);
     report_advice("give the access first, then queue the work that needs it.");
     report_note("the work may run before the call. It fails then, and the device with it.");
-    report_end(r->id);
+    report_end(use->id);
 }
 
 /* Work that cannot begin before the host does something is not too early (chosen), and what the host knows to be over has told it by its failure. */
-void checker_access_given(const void *owner, int device)
+void checker_access_granted(const void *owner, int device)
 {
-    struct deed by = checker_deed(NULL, 0);
-    for (struct lack **at = &lacks, *l; (l = *at);) {
-        const struct stream *s = stream_of_lane(l->reach.by.lane);
-        if (l->owner != owner || s->device != device) {
-            at = &l->next;
+    struct origin origin = checker_origin(NULL, 0);
+    for (struct pending_peer_use **at = &pending_peer_uses, *pending; (pending = *at);) {
+        const struct stream *s = stream_of_slot(pending->use.origin.slot);
+        if (pending->owner != owner || s->device != device) {
+            at = &pending->next;
             continue;
         }
-        bool known = order_covers(host_knowledge(), s->lane, l->reach.by.number);
-        if (!known && !stream_waits_for_host(s, l->reach.by.number)) tell_given(&l->reach, &by);
-        *at = l->next;
-        host_free(l);
+        bool acquired = vc_includes(host_vector_clock(), s->slot, pending->use.origin.seq);
+        if (!acquired && !stream_waits_for_host(s, pending->use.origin.seq)) hazard_late_grant(&pending->use, &origin);
+        *at = pending->next;
+        os_free(pending);
     }
 }
 
-void checker_reach_ended(struct reach **list)
+void checker_peer_uses_free(struct peer_use **list)
 {
-    for (struct reach *r = *list, *next; r; r = next) {
-        next = r->next;
-        host_free(r);
+    for (struct peer_use *use = *list, *next; use; use = next) {
+        next = use->next;
+        os_free(use);
     }
     *list = NULL;
 }

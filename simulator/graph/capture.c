@@ -19,14 +19,14 @@ struct capture {
     unsigned long long id;
     struct graph     *graph;
     bool              invalid;
-    struct stream    *origin;
+    struct stream    *origin_stream;
     enum cudaStreamCaptureMode mode;
     int               thread;
-    struct capturing *members;
+    struct capture_member *members;
 };
 
-struct capturing {
-    struct capturing *next;
+struct capture_member {
+    struct capture_member *next;
     struct capture   *capture;
     struct stream    *stream;          /* NULL: destroyed meanwhile */
     struct node     **tips;
@@ -36,11 +36,11 @@ struct capturing {
 };
 
 /* What an event holds. Flat memory: the event frees it. */
-struct captured { unsigned long long capture; size_t count; struct node *tips[]; };
+struct event_capture { unsigned long long capture_id; size_t count; struct node *tips[]; };
 
 unsigned capture_count;
 static struct capture *captures;
-static unsigned long long ids;
+static unsigned long long last_id;
 static _Thread_local enum cudaStreamCaptureMode thread_mode = cudaStreamCaptureModeGlobal;
 
 /* ---- rules ---- */
@@ -48,13 +48,13 @@ static _Thread_local enum cudaStreamCaptureMode thread_mode = cudaStreamCaptureM
 static struct capture *capture_of_event(const struct event *e)
 {
     for (struct capture *c = captures; e->captured && c; c = c->next)
-        if (c->id == e->captured->capture) return c;
+        if (c->id == e->captured->capture_id) return c;
     return NULL;
 }
 
 static bool has_stream_of(const struct capture *c, int device, bool blocking)
 {
-    for (struct capturing *m = c->members; m; m = m->next)
+    for (struct capture_member *m = c->members; m; m = m->next)
         if (m->stream && m->stream->device == device && (!blocking || stream_is_blocking(m->stream))) return true;
     return false;
 }
@@ -75,7 +75,7 @@ static bool is_encompassed(int device, bool blocking, bool invalidate)
 static bool forbids_unsafe(const struct capture *c)
 {
     if (thread_mode == cudaStreamCaptureModeRelaxed || c->mode == cudaStreamCaptureModeRelaxed) return false;
-    if (c->thread == host_thread()) return true;
+    if (c->thread == os_thread_index()) return true;
     return thread_mode == cudaStreamCaptureModeGlobal && c->mode == cudaStreamCaptureModeGlobal;
 }
 
@@ -89,7 +89,7 @@ static cudaError_t forbid_unsafe(void)
     return forbidden ? cudaErrorStreamCaptureUnsupported : cudaSuccess;
 }
 
-cudaError_t capture_guard(const char *name)
+cudaError_t capture_check_call(const char *name)
 {
     /* measured: the "potentially unsafe" calls, of which the documentation names cudaMalloc: these, all about pools, and waits and questions about a stream or event */
     static const char *const unsafe[] = {
@@ -159,17 +159,17 @@ static bool is_among(const struct node *n, struct node *const *nodes, size_t cou
     return false;
 }
 
-static void add_tips(struct capturing *m, struct node *const *tips, size_t count)
+static void add_tips(struct capture_member *m, struct node *const *tips, size_t count)
 {
-    m->tips = host_grow(m->tips, (m->count + count + 1) * sizeof(struct node *));
+    m->tips = os_grow(m->tips, (m->count + count + 1) * sizeof(struct node *));
     for (size_t i = 0; i < count; i++)
         if (!is_among(tips[i], m->tips, m->count)) m->tips[m->count++] = tips[i];
 }
 
-static void join(struct capture *c, struct stream *s, struct node *const *tips, size_t count)
+static void add_member(struct capture *c, struct stream *s, struct node *const *tips, size_t count)
 {
-    struct capturing *m = host_allocate(sizeof *m);
-    *m = (struct capturing){ .next = c->members, .capture = c, .stream = s };
+    struct capture_member *m = os_allocate(sizeof *m);
+    *m = (struct capture_member){ .next = c->members, .capture = c, .stream = s };
     c->members = m;
     s->capturing = m;
     add_tips(m, tips, count);
@@ -177,18 +177,18 @@ static void join(struct capture *c, struct stream *s, struct node *const *tips, 
 
 void capture_add(struct stream *s, struct task *t)
 {
-    struct capturing *m = s->capturing;
-    struct deed by = checker_caller();
-    t->call = by.call;
-    t->site = by.site;
-    t->newest = checker_newest_block();
+    struct capture_member *m = s->capturing;
+    struct origin origin = checker_current_origin();
+    t->call = origin.call;
+    t->site = origin.site;
+    t->newest_allocation = checker_newest_allocation();
     t->device = m->stream->device;
-    struct node *n = graph_add(m->capture->graph, t, m->tips, m->count);
-    if (t->block) graph_block_keep(n);
+    struct node *n = graph_add_node(m->capture->graph, t, m->tips, m->count);
+    if (t->allocation) graph_allocation_add_node(n);
     m->count = 0;
     add_tips(m, &n, 1);
     journal_number("graph", (uint64_t)n->graph->id);
-    journal_number("node", n->number);
+    journal_number("node", n->id);
 }
 
 /* ---- captures ---- */
@@ -197,12 +197,12 @@ cudaError_t capture_begin(struct stream *s, enum cudaStreamCaptureMode mode)
 {
     if (s->kind == STREAM_LEGACY) return cudaErrorStreamCaptureUnsupported;
     if (s->capturing) return cudaErrorIllegalState;
-    struct capture *c = host_allocate(sizeof *c);
-    *c = (struct capture){ .next = captures, .id = ++ids, .graph = graph_new(), .origin = s, .mode = mode, .thread = host_thread() };
+    struct capture *c = os_allocate(sizeof *c);
+    *c = (struct capture){ .next = captures, .id = ++last_id, .graph = graph_new(), .origin_stream = s, .mode = mode, .thread = os_thread_index() };
     captures = c;
     capture_count++;
     c->graph->capturing = true;
-    join(c, s, NULL, 0);
+    add_member(c, s, NULL, 0);
     journal_number("graph", (uint64_t)c->graph->id);
     return cudaSuccess;
 }
@@ -210,28 +210,28 @@ cudaError_t capture_begin(struct stream *s, enum cudaStreamCaptureMode mode)
 /* Has the origin waited, by whatever way, for all that the others were given? */
 static bool is_joined(const struct capture *c)
 {
-    graph_mark(c->origin->capturing->tips, c->origin->capturing->count);
-    for (struct capturing *m = c->members; m; m = m->next)
+    graph_visit_ancestors(c->origin_stream->capturing->tips, c->origin_stream->capturing->count);
+    for (struct capture_member *m = c->members; m; m = m->next)
         for (size_t i = 0; i < m->count; i++)
-            if (!graph_marked(m->tips[i])) return false;
+            if (!graph_is_visited(m->tips[i])) return false;
     return true;
 }
 
-static void end(struct capture *c)
+static void free_capture(struct capture *c)
 {
     struct capture **at = &captures;
     while (*at != c) at = &(*at)->next;
     *at = c->next;
     capture_count--;
-    for (struct capturing *m = c->members, *next; m; m = next) {
+    for (struct capture_member *m = c->members, *next; m; m = next) {
         next = m->next;
         if (m->stream) m->stream->capturing = NULL;
-        host_free(m->tips);
-        host_free(m->handles);
-        host_free(m->edges);
-        host_free(m);
+        os_free(m->tips);
+        os_free(m->handles);
+        os_free(m->edges);
+        os_free(m);
     }
-    host_free(c);
+    os_free(c);
 }
 
 cudaError_t capture_end(struct stream *s, struct graph **g)
@@ -239,11 +239,11 @@ cudaError_t capture_end(struct stream *s, struct graph **g)
     *g = NULL;
     if (!s->capturing) return capture_implicit(s) ? cudaErrorStreamCaptureImplicit : cudaErrorIllegalState;
     struct capture *c = s->capturing->capture;
-    if (c->origin != s) {
+    if (c->origin_stream != s) {
         c->invalid = true;
         return cudaErrorStreamCaptureUnmatched;
     }
-    bool wrong_thread = c->mode != cudaStreamCaptureModeRelaxed && c->thread != host_thread();
+    bool wrong_thread = c->mode != cudaStreamCaptureModeRelaxed && c->thread != os_thread_index();
     cudaError_t e = wrong_thread ? cudaErrorStreamCaptureWrongThread : c->invalid ? cudaErrorStreamCaptureInvalidated : is_joined(c) ? cudaSuccess : cudaErrorStreamCaptureUnjoined;
     journal_number("graph", (uint64_t)c->graph->id);
     c->graph->capturing = false;
@@ -253,7 +253,7 @@ cudaError_t capture_end(struct stream *s, struct graph **g)
     } else {
         graph_destroy(c->graph);
     }
-    end(c);
+    free_capture(c);
     return e;
 }
 
@@ -263,10 +263,10 @@ void capture_stream_destroyed(struct stream *s)
     struct capture *c = s->capturing->capture;
     s->capturing->stream = NULL;
     s->capturing = NULL;
-    if (c->origin != s) return;
+    if (c->origin_stream != s) return;
     c->graph->capturing = false;
     graph_destroy(c->graph);
-    end(c);
+    free_capture(c);
 }
 
 enum cudaStreamCaptureMode capture_exchange_mode(enum cudaStreamCaptureMode mode)
@@ -278,10 +278,10 @@ enum cudaStreamCaptureMode capture_exchange_mode(enum cudaStreamCaptureMode mode
 
 struct capture_state capture_state(const struct stream *s)
 {
-    struct capturing *m = s->capturing;
+    struct capture_member *m = s->capturing;
     if (!m) return (struct capture_state){ .status = cudaStreamCaptureStatusNone };
-    m->handles = host_grow(m->handles, (m->count + 1) * sizeof(void *));
-    m->edges = host_grow(m->edges, (m->count + 1) * sizeof(cudaGraphEdgeData));
+    m->handles = os_grow(m->handles, (m->count + 1) * sizeof(void *));
+    m->edges = os_grow(m->edges, (m->count + 1) * sizeof(cudaGraphEdgeData));
     for (size_t i = 0; i < m->count; i++) {
         m->handles[i] = m->tips[i]->handle;
         m->edges[i] = (cudaGraphEdgeData){ 0 };
@@ -291,9 +291,9 @@ struct capture_state capture_state(const struct stream *s)
     };
 }
 
-void capture_depend(struct stream *s, struct node *const *nodes, size_t count, bool alone)
+void capture_depend(struct stream *s, struct node *const *nodes, size_t count, bool replace)
 {
-    if (alone) s->capturing->count = 0;
+    if (replace) s->capturing->count = 0;
     add_tips(s->capturing, nodes, count);
 }
 
@@ -302,7 +302,7 @@ void capture_depend(struct stream *s, struct node *const *nodes, size_t count, b
 cudaError_t capture_or_record(struct event *e, struct stream *s, bool external)
 {
     cudaError_t error = capture_check(s);
-    struct capturing *m = s->capturing;
+    struct capture_member *m = s->capturing;
     if (error) return error;
     if (!m) {
         event_record(e, s);
@@ -312,9 +312,9 @@ cudaError_t capture_or_record(struct event *e, struct stream *s, bool external)
         capture_add(s, &(struct task){ .kind = TASK_RECORD, .event = e->handle });
         return cudaSuccess;
     }
-    host_free(e->captured);
-    e->captured = host_allocate(sizeof *e->captured + m->count * sizeof(struct node *));
-    e->captured->capture = m->capture->id;
+    os_free(e->captured);
+    e->captured = os_allocate(sizeof *e->captured + m->count * sizeof(struct node *));
+    e->captured->capture_id = m->capture->id;
     e->captured->count = m->count;
     memcpy(e->captured->tips, m->tips, m->count * sizeof(struct node *));
     return cudaSuccess;
@@ -323,7 +323,7 @@ cudaError_t capture_or_record(struct event *e, struct stream *s, bool external)
 cudaError_t capture_or_wait(struct stream *s, struct event *e, bool external)
 {
     cudaError_t error = capture_check(s);
-    struct capturing *m = s->capturing;
+    struct capture_member *m = s->capturing;
     struct capture *from = capture_of_event(e);
     if (error) return error;
     if (external && m) {
@@ -339,7 +339,7 @@ cudaError_t capture_or_wait(struct stream *s, struct event *e, bool external)
     } else if (from && m) {
         add_tips(m, e->captured->tips, e->captured->count);
     } else if (from) {
-        join(from, s, e->captured->tips, e->captured->count);
+        add_member(from, s, e->captured->tips, e->captured->count);
         journal_number("graph", (uint64_t)from->graph->id);
     } else if (e->captured) {                                /* of a capture that has ended */
         if (m) m->capture->invalid = true;

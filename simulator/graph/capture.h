@@ -12,7 +12,7 @@ extern unsigned capture_count;
 
 /* A call that no capture sees and that may wait or allocate: is it forbidden now? Asked for every call by its name. Forbidden calls invalidate the
  * captures in their way. */
-cudaError_t capture_guard(const char *name);
+cudaError_t capture_check_call(const char *name);
 /* Work, a query or a synchronise for this stream: an error when it is the legacy stream and a blocking stream of its device is being captured, or
  * when the stream's own capture is invalid. */
 cudaError_t capture_check(const struct stream *s);
@@ -50,7 +50,7 @@ struct capture_state {
 };
 struct capture_state capture_state(const struct stream *s);
 /* The next node of the stream depends on these, too, or on these alone. */
-void capture_depend(struct stream *s, struct node *const *nodes, size_t count, bool alone);
+void capture_depend(struct stream *s, struct node *const *nodes, size_t count, bool replace);
 
 /* The next node of a stream that is being captured. */
 void capture_add(struct stream *s, struct task *t);

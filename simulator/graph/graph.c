@@ -5,13 +5,13 @@
 #include "base/handle.h"
 #include "os/os.h"
 
-static int ids;
-static uint64_t walk;
+static int last_id;
+static uint64_t current_walk;
 
 struct graph *graph_new(void)
 {
-    struct graph *g = host_allocate(sizeof *g);
-    g->id = ++ids;
+    struct graph *g = os_allocate(sizeof *g);
+    g->id = ++last_id;
     g->handle = handle_new(HANDLE_GRAPH, g);
     return g;
 }
@@ -22,22 +22,22 @@ void graph_destroy(struct graph *g)
     for (struct node *n = g->first, *next; n; n = next) {
         next = n->next;
         handle_retire(HANDLE_GRAPH_NODE, n->handle);
-        if (n->task.block) graph_block_forget(n);
-        host_free(n->before);
-        host_free(n);
+        if (n->task.allocation) graph_allocation_remove_node(n);
+        os_free(n->dependencies);
+        os_free(n);
     }
-    graph_memory_leave(g);
-    host_free(g);
+    graph_memory_graph_destroyed(g);
+    os_free(g);
 }
 
-struct node *graph_add(struct graph *g, const struct task *task, struct node *const *before, size_t count)
+struct node *graph_add_node(struct graph *g, const struct task *task, struct node *const *dependencies, size_t count)
 {
-    struct node *n = host_allocate(sizeof *n);
+    struct node *n = os_allocate(sizeof *n);
     n->graph = g;
-    n->number = (uint32_t)++g->count;
+    n->id = (uint32_t)++g->count;
     n->handle = handle_new(HANDLE_GRAPH_NODE, n);
     n->task = *task;
-    for (size_t i = 0; i < count; i++) graph_add_edge(before[i], n);
+    for (size_t i = 0; i < count; i++) graph_add_edge(dependencies[i], n);
     if (g->last) g->last->next = n;
     else g->first = n;
     g->last = n;
@@ -47,52 +47,52 @@ struct node *graph_add(struct graph *g, const struct task *task, struct node *co
 
 bool graph_add_edge(struct node *from, struct node *to)
 {
-    for (size_t i = 0; i < to->before_count; i++)
-        if (to->before[i] == from) return false;
-    to->before = host_grow(to->before, (to->before_count + 1) * sizeof(struct node *));
-    to->before[to->before_count++] = from;
+    for (size_t i = 0; i < to->dependency_count; i++)
+        if (to->dependencies[i] == from) return false;
+    to->dependencies = os_grow(to->dependencies, (to->dependency_count + 1) * sizeof(struct node *));
+    to->dependencies[to->dependency_count++] = from;
     return true;
 }
 
 /* A stack of our own: a graph may be a long line. */
-void graph_mark(struct node *const *nodes, size_t count)
+void graph_visit_ancestors(struct node *const *nodes, size_t count)
 {
     static struct node **stack;
     static size_t capacity;
     size_t used = 0;
-    walk++;
+    current_walk++;
     for (size_t i = 0; i < count || used;) {
         struct node *n = used ? stack[--used] : nodes[i++];
-        if (n->visited == walk) continue;
-        n->visited = walk;
-        if (used + n->before_count > capacity) {
-            capacity = 2 * (used + n->before_count);
-            stack = host_grow(stack, capacity * sizeof(struct node *));
+        if (n->visited == current_walk) continue;
+        n->visited = current_walk;
+        if (used + n->dependency_count > capacity) {
+            capacity = 2 * (used + n->dependency_count);
+            stack = os_grow(stack, capacity * sizeof(struct node *));
         }
-        for (size_t k = 0; k < n->before_count; k++) stack[used++] = n->before[k];
+        for (size_t k = 0; k < n->dependency_count; k++) stack[used++] = n->dependencies[k];
     }
 }
 
-bool graph_marked(const struct node *n) { return n->visited == walk; }
+bool graph_is_visited(const struct node *n) { return n->visited == current_walk; }
 
-bool graph_order(struct graph *g, struct node **order)
+bool graph_toposort(struct graph *g, struct node **sorted)
 {
-    size_t placed = 0;
-    walk++;
-    for (bool any = true; any && placed < g->count;) {
+    size_t sorted_count = 0;
+    current_walk++;
+    for (bool any = true; any && sorted_count < g->count;) {
         any = false;
         for (struct node *n = g->first; n; n = n->next) {
-            if (n->visited == walk) continue;
+            if (n->visited == current_walk) continue;
             size_t met = 0;
-            while (met < n->before_count && n->before[met]->visited == walk) met++;
-            if (met < n->before_count) continue;
-            n->visited = walk;
-            n->position = placed;
-            order[placed++] = n;
+            while (met < n->dependency_count && n->dependencies[met]->visited == current_walk) met++;
+            if (met < n->dependency_count) continue;
+            n->visited = current_walk;
+            n->position = sorted_count;
+            sorted[sorted_count++] = n;
             any = true;
         }
     }
-    return placed == g->count;
+    return sorted_count == g->count;
 }
 
 enum cudaGraphNodeType task_type(const struct task *t)

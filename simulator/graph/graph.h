@@ -6,7 +6,7 @@
 
 #include "check/shadow.h"
 
-struct graph_block;
+struct graph_allocation;
 struct graph_memory;
 
 enum task_kind { TASK_EMPTY, TASK_MEMSET, TASK_COPY, TASK_FILL, TASK_ADD, TASK_HOLD, TASK_HOST, TASK_RECORD, TASK_WAIT, TASK_ALLOCATE, TASK_FREE };
@@ -16,12 +16,12 @@ struct task {
     enum task_kind kind;
     const char    *call;               /* the call that made it, and where that stands: what reports name */
     void          *site;
-    uint32_t       newest;             /* the block allocated last when it was made: its pointers are meant for none that came later */
+    uint32_t       newest_allocation;             /* the block allocated last when it was made: its pointers are meant for none that came later */
     int            device;
     char          *to;                 /* memset, copy, kernels */
     const char    *from;
     size_t         count;              /* memset: elements; copy: bytes; kernels: ints */
-    unsigned       element;            /* memset: bytes of one */
+    unsigned       element_bytes;            /* memset: bytes of one */
     int            value;
     enum cudaMemcpyKind direction;
     bool           peer;
@@ -29,18 +29,18 @@ struct task {
     void         (*function)(void *);
     void          *argument;
     void          *event;              /* its handle: it may be gone when the graph is launched */
-    struct graph_block *block;         /* of an allocation or free */
+    struct graph_allocation *allocation;         /* of an allocation or free */
 };
 
 struct node {
     struct node   *next;               /* in the order in which they came */
     struct graph  *graph;
-    uint32_t       number;             /* in the graph, from 1 */
+    uint32_t       id;             /* in the graph, from 1 */
     void          *handle;
     struct task    task;
-    struct node  **before;             /* the nodes that it depends on */
-    size_t         before_count;
-    size_t         position;           /* in the order of the last graph_order */
+    struct node  **dependencies;             /* the nodes that it depends on */
+    size_t         dependency_count;
+    size_t         position;           /* in the order of the last graph_toposort */
     uint64_t       visited;            /* by the walk of this number */
 };
 
@@ -60,14 +60,14 @@ struct graph *graph_new(void);
 void graph_destroy(struct graph *g);
 
 /* Adds a node that depends on `before`. */
-struct node *graph_add(struct graph *g, const struct task *task, struct node *const *before, size_t count);
+struct node *graph_add_node(struct graph *g, const struct task *task, struct node *const *dependencies, size_t count);
 /* False when the edge is there already. */
 bool graph_add_edge(struct node *from, struct node *to);
-/* Marks these nodes and all that they depend on; then graph_marked tells. One marking at a time. */
-void graph_mark(struct node *const *nodes, size_t count);
-bool graph_marked(const struct node *n);
+/* Marks these nodes and all that they depend on; then graph_is_visited tells. One marking at a time. */
+void graph_visit_ancestors(struct node *const *nodes, size_t count);
+bool graph_is_visited(const struct node *n);
 /* All nodes, each after those that it depends on; among equals, in the order in which they came. False: the edges lead round in a circle. */
-bool graph_order(struct graph *g, struct node **order);
+bool graph_toposort(struct graph *g, struct node **sorted);
 
 enum cudaGraphNodeType task_type(const struct task *t);
 

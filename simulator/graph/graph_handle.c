@@ -21,9 +21,9 @@ struct node *node_of(cudaGraphNode_t handle)
     return n;
 }
 
-struct exec *exec_of(cudaGraphExec_t handle)
+struct graph_exec *graph_exec_of(cudaGraphExec_t handle)
 {
-    struct exec *x = handle ? handle_object(HANDLE_GRAPH_EXEC, handle) : NULL;
+    struct graph_exec *x = handle ? handle_object(HANDLE_GRAPH_EXEC, handle) : NULL;
     if (x) journal_number("graph", (uint64_t)x->id);
     else if (handle) call_bad_handle("an executable graph", HANDLE_GRAPH_EXEC, handle, "cudaGraphExecDestroy", "cudaGraphInstantiate");
     return x;
@@ -38,7 +38,7 @@ cudaError_t graph_nodes_of(const struct graph *g, const cudaGraphNode_t *handles
 {
     *nodes = NULL;
     if (count && !handles) return cudaErrorInvalidValue;
-    struct node **list = host_allocate(count * sizeof(struct node *));
+    struct node **list = os_allocate(count * sizeof(struct node *));
     cudaError_t e = cudaSuccess;
     for (size_t i = 0; i < count && !e; i++) {
         list[i] = node_of(handles[i]);
@@ -47,7 +47,7 @@ cudaError_t graph_nodes_of(const struct graph *g, const cudaGraphNode_t *handles
             if (list[k] == list[i]) e = cudaErrorInvalidValue;
         if (!e && data && has_data(&data[i])) e = cudaErrorNotSupported;
     }
-    if (e) host_free(list);
+    if (e) os_free(list);
     else *nodes = list;
     return e;
 }

@@ -17,31 +17,31 @@
 
 struct graph_memory {
     struct graph_memory *next;         /* all */
-    struct graph_memory *next_device;  /* of the same graph */
+    struct graph_memory *next_of_graph;  /* of the same graph */
     struct pool         *pool;
-    struct graph_block  *blocks;
-    struct addresses     addresses;
-    struct backing       backing;
+    struct graph_allocation  *allocations;
+    struct graph_va     va;
+    struct graph_segments       segments;
     size_t               users;
-    size_t               instances;    /* executable graphs */
+    size_t               exec_count;    /* executable graphs */
 };
 
 static struct graph_memory *memories;
 
-static size_t first_step(const struct graph_block *b) { return b->offset / STEP; }
-static size_t last_step(const struct graph_block *b) { return (b->offset + b->bytes - 1) / STEP; }
+static size_t first_segment(const struct graph_allocation *a) { return a->offset / SEGMENT; }
+static size_t last_segment(const struct graph_allocation *a) { return (a->offset + a->bytes - 1) / SEGMENT; }
 
-struct graph_figures *graph_memory_figures(int device) { return backing_figures(device); }
+struct graph_figures *graph_memory_figures(int device) { return graph_segments_figures(device); }
 
-static void journal_change(const char *what, int device, size_t steps, const char *why)
+static void journal_segments(const char *what, int device, size_t segments, const char *why)
 {
-    if (!steps) return;
+    if (!segments) return;
     journal_did(what);
     journal_signed("graph_memory_of_device", device);
-    journal_number("steps", steps);
+    journal_number("steps", segments);
     journal_number("reserved", graph_memory_figures(device)->reserved);
     if (why) journal_text("why", why);
-    journal_did_end(clock_now());
+    journal_did_end(time_now());
 }
 
 /* ---- the end ---- */
@@ -51,311 +51,311 @@ static void reap(void)
 {
     for (struct graph_memory **at = &memories; *at;) {
         struct graph_memory *m = *at;
-        if (!m->instances) backing_drop(&m->backing, &m->pool->heap);
+        if (!m->exec_count) graph_segments_unmap(&m->segments, &m->pool->heap);
         if (m->users || m->pool->heap.mapped_count) {
             at = &m->next;
             continue;
         }
         *at = m->next;
         pool_discard(m->pool);
-        for (struct graph_block *b = m->blocks, *next; b; b = next) {
-            next = b->next;
-            host_free(b->list);
-            host_free(b);
+        for (struct graph_allocation *a = m->allocations, *next; a; a = next) {
+            next = a->next;
+            os_free(a->access_list);
+            os_free(a);
         }
-        addresses_close(&m->addresses);
-        host_free(m->backing.steps);
-        host_free(m->backing.before);
-        host_free(m);
+        graph_va_close(&m->va);
+        os_free(m->segments.segments);
+        os_free(m->segments.previous);
+        os_free(m);
     }
 }
 
-void graph_memory_leave(struct graph *g)
+void graph_memory_graph_destroyed(struct graph *g)
 {
-    for (struct graph_memory *m = g->memory; m; m = m->next_device) m->users--;
+    for (struct graph_memory *m = g->memory; m; m = m->next_of_graph) m->users--;
     reap();
 }
 
-void graph_block_forget(struct node *n)
+void graph_allocation_remove_node(struct node *n)
 {
-    if (n->task.block->allocated_by == n) n->task.block->allocated_by = NULL;
-    n->task.block->memory->users--;
+    if (n->task.allocation->allocated_by == n) n->task.allocation->allocated_by = NULL;
+    n->task.allocation->memory->users--;
 }
 
-void graph_block_instantiated(struct graph_block *b)
+void graph_allocation_add_exec(struct graph_allocation *a)
 {
-    b->memory->users++;
-    b->memory->instances++;
+    a->memory->users++;
+    a->memory->exec_count++;
 }
 
-void graph_block_released(struct graph_block *b)
+void graph_allocation_remove_exec(struct graph_allocation *a)
 {
-    b->memory->users--;
-    b->memory->instances--;
+    a->memory->users--;
+    a->memory->exec_count--;
     reap();
 }
 
 void graph_memory_trim(int device)
 {
     for (struct graph_memory *m = memories; m; m = m->next)
-        if (m->pool->device == device) backing_drop(&m->backing, &m->pool->heap);
-    size_t steps = backing_release(device);
+        if (m->pool->device == device) graph_segments_unmap(&m->segments, &m->pool->heap);
+    size_t segments = graph_segments_release(device);
     reap();
-    clock_charge(COST_RELEASE_STEP * steps);
-    journal_change("release", device, steps, "trim");
+    time_charge(COST_RELEASE_SEGMENT * segments);
+    journal_segments("release", device, segments, "trim");
 }
 
 /* ---- addresses ---- */
 
 static struct graph_memory *memory_of(struct graph *g, int device)
 {
-    for (struct graph_memory *m = g->memory; m; m = m->next_device)
+    for (struct graph_memory *m = g->memory; m; m = m->next_of_graph)
         if (m->pool->device == device) return m;
     reap();
-    struct graph_memory *m = host_allocate(sizeof *m);
-    m->pool = pool_for_graph(device, m);
-    m->backing.device = device;
+    struct graph_memory *m = os_allocate(sizeof *m);
+    m->pool = pool_create_for_graph(device, m);
+    m->segments.device = device;
     m->users = 1;
     if (!heap_open(&m->pool->heap)) {
         pool_discard(m->pool);
-        host_free(m);
+        os_free(m);
         return NULL;
     }
-    space_add(&m->pool->heap, m->pool);
+    address_map_add(&m->pool->heap, m->pool);
     m->next = memories;
     memories = m;
-    m->next_device = g->memory;
+    m->next_of_graph = g->memory;
     g->memory = m;
     return m;
 }
 
-struct graph_block *graph_block_new(struct graph *g, int device, size_t bytes, uint32_t access, struct node *const *before, size_t count)
+struct graph_allocation *graph_allocation_new(struct graph *g, int device, size_t bytes, uint32_t peer_rights, struct node *const *dependencies, size_t count)
 {
     struct graph_memory *m = memory_of(g, device);
-    if (!m || bytes > m->pool->heap.limit - GRAIN) return NULL;
-    graph_mark(before, count);
-    size_t offset = addresses_take(&m->addresses, round_up(bytes, GRAIN), m->pool->heap.limit);
+    if (!m || bytes > m->pool->heap.limit - ALIGNMENT) return NULL;
+    graph_visit_ancestors(dependencies, count);
+    size_t offset = graph_va_take(&m->va, round_up(bytes, ALIGNMENT), m->pool->heap.limit);
     if (offset == SIZE_MAX) return NULL;
-    struct graph_block *b = host_allocate(sizeof *b);
-    *b = (struct graph_block){ .next = m->blocks, .memory = m, .offset = offset, .bytes = bytes, .access = access };
-    m->blocks = b;
-    m->pool->access |= access;         /* documented: an allocation may be reached from more devices than it asked for */
-    return b;
+    struct graph_allocation *a = os_allocate(sizeof *a);
+    *a = (struct graph_allocation){ .next = m->allocations, .memory = m, .offset = offset, .bytes = bytes, .peer_rights = peer_rights };
+    m->allocations = a;
+    m->pool->peer_rights |= peer_rights;         /* documented: an allocation may be reached from more devices than it asked for */
+    return a;
 }
 
-static void free_in_graph(struct graph_block *b, struct node *n)
+static void free_in_graph(struct graph_allocation *a, struct node *n)
 {
-    b->freed_by = n;
-    addresses_give(&b->memory->addresses, b->offset, round_up(b->bytes, GRAIN), n);
+    a->freed_by = n;
+    graph_va_give(&a->memory->va, a->offset, round_up(a->bytes, ALIGNMENT), n);
 }
 
-void graph_block_keep(struct node *n)
+void graph_allocation_add_node(struct node *n)
 {
-    n->task.block->memory->users++;
-    if (n->task.kind == TASK_ALLOCATE) n->task.block->allocated_by = n;
-    else if (n->task.block->allocated_by && n->task.block->allocated_by->graph == n->graph) free_in_graph(n->task.block, n);
-    else n->task.block->freed_elsewhere = true;
+    n->task.allocation->memory->users++;
+    if (n->task.kind == TASK_ALLOCATE) n->task.allocation->allocated_by = n;
+    else if (n->task.allocation->allocated_by && n->task.allocation->allocated_by->graph == n->graph) free_in_graph(n->task.allocation, n);
+    else n->task.allocation->freed_elsewhere = true;
 }
 
-void *graph_block_address(const struct graph_block *b) { return b->memory->pool->heap.base + b->offset; }
+void *graph_allocation_address(const struct graph_allocation *a) { return a->memory->pool->heap.base + a->offset; }
 
-void graph_block_parameters(struct graph_block *b, struct cudaMemAllocNodeParams *p)
+void graph_allocation_params(struct graph_allocation *a, struct cudaMemAllocNodeParams *p)
 {
     size_t count = 0;
-    b->list = host_grow(b->list, MAX_DEVICES * sizeof *b->list);
+    a->access_list = os_grow(a->access_list, MAX_DEVICES * sizeof *a->access_list);
     for (int d = 0; d < MAX_DEVICES; d++)
-        if (b->access >> d & 1) b->list[count++] = (struct cudaMemAccessDesc){ { cudaMemLocationTypeDevice, d }, cudaMemAccessFlagsProtReadWrite };
-    *p = (struct cudaMemAllocNodeParams){ .poolProps = b->memory->pool->props, .accessDescs = count ? b->list : NULL, .accessDescCount = count, .bytesize = b->bytes, .dptr = graph_block_address(b) };
+        if (a->peer_rights >> d & 1) a->access_list[count++] = (struct cudaMemAccessDesc){ { cudaMemLocationTypeDevice, d }, cudaMemAccessFlagsProtReadWrite };
+    *p = (struct cudaMemAllocNodeParams){ .poolProps = a->memory->pool->props, .accessDescs = count ? a->access_list : NULL, .accessDescCount = count, .bytesize = a->bytes, .dptr = graph_allocation_address(a) };
 }
 
 static struct graph_memory *memory_at(const void *address, size_t *offset)
 {
     struct pool *pool;
-    struct heap *h = space_find(address, &pool);
+    struct heap *h = address_map_find(address, &pool);
     if (!h || !pool || !pool->graph) return NULL;
     *offset = (size_t)((const char *)address - h->base);
     return pool->graph;
 }
 
-struct graph_block *graph_block_to_free(struct graph *g, const void *address)
+struct graph_allocation *graph_allocation_to_free(struct graph *g, const void *address)
 {
     size_t offset;
     struct graph_memory *m = memory_at(address, &offset);
-    for (struct graph_block *b = m ? m->blocks : NULL; b; b = b->next) {
-        bool own = b->allocated_by && b->allocated_by->graph == g;
+    for (struct graph_allocation *a = m ? m->allocations : NULL; a; a = a->next) {
+        bool same_graph = a->allocated_by && a->allocated_by->graph == g;
         /* documented: once, and in the owning graph or in others, not in both */
-        if (b->offset == offset && !b->freed_by && (own ? !b->freed_elsewhere : b->allocated_by || b->chunk)) return b;
+        if (a->offset == offset && !a->freed_by && (same_graph ? !a->freed_elsewhere : a->allocated_by || a->range)) return a;
     }
     return NULL;
 }
 
-size_t graph_block_room(const void *address)
+size_t graph_allocation_bytes_left(const void *address)
 {
-    size_t offset, room = 0;
+    size_t offset, bytes_left = 0;
     struct graph_memory *m = memory_at(address, &offset);
-    for (struct graph_block *b = m ? m->blocks : NULL; b; b = b->next)
-        if (offset >= b->offset && offset < b->offset + b->bytes && b->offset + b->bytes - offset > room) room = b->offset + b->bytes - offset;
-    return room;
+    for (struct graph_allocation *a = m ? m->allocations : NULL; a; a = a->next)
+        if (offset >= a->offset && offset < a->offset + a->bytes && a->offset + a->bytes - offset > bytes_left) bytes_left = a->offset + a->bytes - offset;
+    return bytes_left;
 }
 
-size_t graph_memory_room(const void *address)
+size_t graph_memory_bytes_left(const void *address)
 {
     size_t offset, end;
     struct graph_memory *m = memory_at(address, &offset);
     if (!m) return 0;
-    end = round_up(m->addresses.top, STEP);
+    end = round_up(m->va.top, SEGMENT);
     return offset < end ? end - offset : 0;
 }
 
 /* ---- a launch ---- */
 
-bool graph_memory_back(struct graph_block *const *blocks, size_t count, struct stream *s, bool *moved)
+bool graph_memory_back(struct graph_allocation *const *allocations, size_t count, struct stream *s, bool *moved)
 {
-    backing_launch();
+    graph_segments_begin_launch();
     for (size_t i = 0; i < count; i++) {
-        struct graph_memory *m = blocks[i]->memory;
+        struct graph_memory *m = allocations[i]->memory;
         size_t grown = 0;
         bool enough = true;
-        for (size_t x = first_step(blocks[i]); enough && x <= last_step(blocks[i]); x++) enough = backing_take(&m->backing, x, s, &grown, moved);
-        if (grown) clock_charge(COST_GROW + COST_GROW_STEP * grown);
-        journal_change("grow", m->pool->device, grown, NULL);
+        for (size_t x = first_segment(allocations[i]); enough && x <= last_segment(allocations[i]); x++) enough = graph_segments_take(&m->segments, x, s, &grown, moved);
+        if (grown) time_charge(COST_GROW + COST_GROW_SEGMENT * grown);
+        journal_segments("grow", m->pool->device, grown, NULL);
         if (enough) continue;
         for (size_t k = 0; k <= i; k++)
-            for (size_t x = first_step(blocks[k]); x <= last_step(blocks[k]); x++) backing_undo(&blocks[k]->memory->backing, x);
+            for (size_t x = first_segment(allocations[k]); x <= last_segment(allocations[k]); x++) graph_segments_undo(&allocations[k]->memory->segments, x);
         graph_memory_trim(m->pool->device);                  /* what was taken in vain goes back */
         return false;
     }
     return true;
 }
 
-void graph_memory_launched(struct graph_block *const *blocks, size_t count, const struct stream *s)
+void graph_memory_launched(struct graph_allocation *const *allocations, size_t count, const struct stream *s)
 {
     for (size_t i = 0; i < count; i++) {
-        for (size_t x = first_step(blocks[i]); x <= last_step(blocks[i]); x++) backing_used(&blocks[i]->memory->backing, x, s, s->last);
-        graph_memory_figures(blocks[i]->memory->pool->device);
+        for (size_t x = first_segment(allocations[i]); x <= last_segment(allocations[i]); x++) graph_segments_used(&allocations[i]->memory->segments, x, s, s->last_seq);
+        graph_memory_figures(allocations[i]->memory->pool->device);
     }
 }
 
 /* ---- blocks ---- */
 
-static struct watched watched(const struct graph_block *b)
+static struct shadow_ref shadow_ref_of(const struct graph_allocation *a)
 {
-    return (struct watched){ &b->chunk->watch, b->chunk->id, graph_block_address(b), b->bytes };
+    return (struct shadow_ref){ &a->range->shadow, a->range->id, graph_allocation_address(a), a->bytes };
 }
 
-static void journal_block(const char *what, const struct graph_block *b, const struct stream *s)
+static void journal_allocation(const char *what, const struct graph_allocation *a, const struct stream *s)
 {
-    struct deed by = checker_caller();
+    struct origin origin = checker_current_origin();
     journal_did(what);
-    if (by.launch) journal_number("launch", by.launch);
+    if (origin.launch) journal_number("launch", origin.launch);
     if (s && s->id) journal_number("stream", (uint64_t)s->id);
-    journal_number("block", b->chunk->id);
-    journal_number("bytes", b->bytes);
-    journal_number("offset", b->offset);
-    journal_did_end(clock_now());
+    journal_number("block", a->range->id);
+    journal_number("bytes", a->bytes);
+    journal_number("offset", a->offset);
+    journal_did_end(time_now());
 }
 
 /* Makes [offset, offset + bytes) live, whatever free chunk it lies in. */
-static struct chunk *take_at(struct heap *h, size_t offset, size_t bytes)
+static struct range *carve_range(struct heap *h, size_t offset, size_t bytes)
 {
-    struct chunk *c = h->first, *before = NULL;
-    while (c->offset + c->fit.bytes <= offset) c = c->next;
-    if (offset > c->offset) {
-        before = heap_take(h, c, offset - c->offset);
-        c = before->next;
+    struct range *r = h->first, *gap = NULL;
+    while (r->offset + r->node.bytes <= offset) r = r->next;
+    if (offset > r->offset) {
+        gap = heap_take(h, r, offset - r->offset);
+        r = gap->next;
     }
-    heap_map(h, c, bytes);
-    struct chunk *taken = heap_take(h, c, bytes);
-    if (before) heap_put(h, before, COMMON, 0);
+    heap_map(h, r, bytes);
+    struct range *taken = heap_take(h, r, bytes);
+    if (gap) heap_put(h, gap, SHARED_LIST, 0);
     return taken;
 }
 
-static void allocate_block(struct graph_block *b, struct stream *s)
+static void alloc_now(struct graph_allocation *a, struct stream *s)
 {
-    b->chunk = take_at(&b->memory->pool->heap, b->offset, round_up(b->bytes, GRAIN));
-    b->chunk->asked = b->bytes;
-    b->chunk->id = memory_new_id();
-    b->memory->users++;
-    for (size_t x = first_step(b); x <= last_step(b); x++) backing_hold(&b->memory->backing, x, true);
-    uint64_t number = stream_mark(s);
-    checker_allocated(watched(b), s, number);
-    if (b->freed.call) checker_allocated_again(watched(b), s, number, &b->freed);
-    journal_block("allocate", b, s);
+    a->range = carve_range(&a->memory->pool->heap, a->offset, round_up(a->bytes, ALIGNMENT));
+    a->range->requested = a->bytes;
+    a->range->id = memory_new_id();
+    a->memory->users++;
+    for (size_t x = first_segment(a); x <= last_segment(a); x++) graph_segments_hold(&a->memory->segments, x, true);
+    uint64_t seq = stream_enqueue_marker(s);
+    checker_allocated(shadow_ref_of(a), s, seq);
+    if (a->last_free.call) checker_allocated_again(shadow_ref_of(a), s, seq, &a->last_free);
+    journal_allocation("allocate", a, s);
 }
 
-static void free_block(struct graph_block *b, struct stream *s, uint64_t number)
+static void free_now(struct graph_allocation *a, struct stream *s, uint64_t seq)
 {
-    checker_freed(watched(b), s, number);
-    b->freed = checker_deed(s, number);
-    journal_block("free", b, s);
-    for (size_t x = first_step(b); x <= last_step(b); x++) {
-        backing_hold(&b->memory->backing, x, false);
-        if (s) backing_used(&b->memory->backing, x, s, number);
+    checker_freed(shadow_ref_of(a), s, seq);
+    a->last_free = checker_origin(s, seq);
+    journal_allocation("free", a, s);
+    for (size_t x = first_segment(a); x <= last_segment(a); x++) {
+        graph_segments_hold(&a->memory->segments, x, false);
+        if (s) graph_segments_used(&a->memory->segments, x, s, seq);
     }
-    heap_put(&b->memory->pool->heap, b->chunk, COMMON, 0);
-    b->chunk = NULL;
-    b->memory->users--;
+    heap_put(&a->memory->pool->heap, a->range, SHARED_LIST, 0);
+    a->range = NULL;
+    a->memory->users--;
 }
 
-void graph_block_free(struct graph_block *b, struct stream *s)
+void graph_allocation_free(struct graph_allocation *a, struct stream *s)
 {
-    uint64_t number = s ? stream_mark(s) : 0;
-    if (b->chunk) {
-        free_block(b, s, number);
+    uint64_t seq = s ? stream_enqueue_marker(s) : 0;
+    if (a->range) {
+        free_now(a, s, seq);
     } else {
-        b->freed_early = s;
-        b->freed_early_number = number;
-        b->freed_early_by = checker_caller();
+        a->early_free_stream = s;
+        a->early_free_seq = seq;
+        a->early_free_origin = checker_current_origin();
     }
 }
 
-void graph_block_allocate(struct graph_block *b, struct stream *s)
+void graph_allocation_alloc(struct graph_allocation *a, struct stream *s)
 {
-    allocate_block(b, s);
-    if (!b->freed_early) return;
-    checker_node(&(struct deed){ .site = b->freed_early_by.launch_site }, b->freed_early_by.call, b->freed_early_by.site, b->freed_early_by.launch, 0);
-    free_block(b, b->freed_early, b->freed_early_number);
-    b->freed_early = NULL;
+    alloc_now(a, s);
+    if (!a->early_free_stream) return;
+    checker_set_node(&(struct origin){ .site = a->early_free_origin.launch_site }, a->early_free_origin.call, a->early_free_origin.site, a->early_free_origin.launch, 0);
+    free_now(a, a->early_free_stream, a->early_free_seq);
+    a->early_free_stream = NULL;
 }
 
-struct graph_block *graph_block_at(const struct place *p)
+struct graph_allocation *graph_allocation_at(const struct address_info *info)
 {
-    struct graph_block *b = p->pool->graph->blocks;
-    while (b->chunk != p->chunk) b = b->next;
-    return b;
+    struct graph_allocation *a = info->pool->graph->allocations;
+    while (a->range != info->range) a = a->next;
+    return a;
 }
 
 /* ---- the laws ---- */
 
 /* What was given out lies in one piece or in one block that its graph does not free. */
-static bool addresses_are_valid(const struct graph_memory *m)
+static bool va_is_valid(const struct graph_memory *m)
 {
-    size_t sum = addresses_free(&m->addresses, 0, SIZE_MAX);
-    for (const struct graph_block *b = m->blocks; b; b = b->next) {
-        if (b->freed_by) continue;
-        sum += round_up(b->bytes, GRAIN);
-        if (addresses_free(&m->addresses, b->offset, b->offset + b->bytes)) return false;
+    size_t sum = graph_va_free_bytes(&m->va, 0, SIZE_MAX);
+    for (const struct graph_allocation *a = m->allocations; a; a = a->next) {
+        if (a->freed_by) continue;
+        sum += round_up(a->bytes, ALIGNMENT);
+        if (graph_va_free_bytes(&m->va, a->offset, a->offset + a->bytes)) return false;
     }
-    return sum == m->addresses.top;
+    return sum == m->va.top;
 }
 
 const char *graph_memory_is_valid(void)
 {
-    backing_count_begin();
+    graph_segments_count_begin();
     for (const struct graph_memory *m = memories; m; m = m->next) {
         const char *broken = heap_is_valid(&m->pool->heap);
         size_t live = 0;
         if (broken) return broken;
-        for (size_t x = 0; x < m->backing.count; x++) backing_count(&m->backing, x, false);
-        for (const struct graph_block *b = m->blocks; b; b = b->next) {
-            if (!b->chunk) continue;
-            if (heap_find(&m->pool->heap, b->offset) != b->chunk || b->chunk->asked != b->bytes) return "a live block is not the live chunk at its offset";
-            for (size_t x = first_step(b); x <= last_step(b); x++) backing_count(&m->backing, x, true);
+        for (size_t x = 0; x < m->segments.count; x++) graph_segments_count(&m->segments, x, false);
+        for (const struct graph_allocation *a = m->allocations; a; a = a->next) {
+            if (!a->range) continue;
+            if (heap_find(&m->pool->heap, a->offset) != a->range || a->range->requested != a->bytes) return "a live block is not the live chunk at its offset";
+            for (size_t x = first_segment(a); x <= last_segment(a); x++) graph_segments_count(&m->segments, x, true);
             live++;
         }
-        if (!addresses_are_valid(m)) return "a graph's addresses were given out twice, or lost";
-        if (live != m->pool->heap.starts.count) return "a graph's heap has chunks that are no block";
+        if (!va_is_valid(m)) return "a graph's addresses were given out twice, or lost";
+        if (live != m->pool->heap.allocations.count) return "a graph's heap has chunks that are no block";
         if (m->users < live) return "a graph's memory has more live blocks than users";
     }
-    return backing_count_end();
+    return graph_segments_count_end();
 }

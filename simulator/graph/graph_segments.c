@@ -11,28 +11,28 @@
 #include "mem/device.h"
 #include "os/os.h"
 
-struct step {
-    struct step *next;
-    uint32_t lane;                     /* its last use: this work ... */
-    uint64_t number;                   /* ... of this stream */
-    uint32_t blocks;                   /* live blocks on it */
+struct graph_segment {
+    struct graph_segment *next;
+    uint32_t slot;                     /* its last use: this work ... */
+    uint64_t seq;                   /* ... of this stream */
+    uint32_t allocations;                   /* live blocks on it */
     uint32_t graphs;                   /* backings that name it */
     uint64_t launch;                   /* taken by the launch of this number */
-    uint32_t counted_blocks, counted_graphs;
+    uint32_t counted_allocations, counted_graphs;
 };
 
-static struct { struct step *steps; struct graph_figures figures; } on_device[MAX_DEVICES];
-static uint64_t launches;
+static struct { struct graph_segment *steps; struct graph_figures figures; } on_device[MAX_DEVICES];
+static uint64_t current_launch;
 
-static bool is_over(const struct step *p) { return stream_of_lane(p->lane)->done >= p->number; }
+static bool last_use_is_over(const struct graph_segment *segment) { return stream_of_slot(segment->slot)->done_seq >= segment->seq; }
 
 /* ---- figures ---- */
 
-struct graph_figures *backing_figures(int device)
+struct graph_figures *graph_segments_figures(int device)
 {
     struct graph_figures *f = &on_device[device].figures;
     f->reserved = 0;
-    for (struct step *p = on_device[device].steps; p; p = p->next) f->reserved += STEP;
+    for (struct graph_segment *segment = on_device[device].steps; segment; segment = segment->next) f->reserved += SEGMENT;
     f->used = f->reserved;
     if (f->used_high < f->used) f->used_high = f->used;
     if (f->reserved_high < f->reserved) f->reserved_high = f->reserved;
@@ -41,121 +41,121 @@ struct graph_figures *backing_figures(int device)
 
 /* ---- taking ---- */
 
-void backing_launch(void) { launches++; }
+void graph_segments_begin_launch(void) { current_launch++; }
 
 /* May a launch in `s` take the step? */
-static bool is_available(const struct step *p, const struct stream *s)
+static bool is_available(const struct graph_segment *segment, const struct stream *s)
 {
-    return !p->blocks && p->launch != launches && (p->lane == s->lane || is_over(p));
+    return !segment->allocations && segment->launch != current_launch && (segment->slot == s->slot || last_use_is_over(segment));
 }
 
 /* May it keep one that its graph has? */
-static bool may_stay(const struct step *p, const struct stream *s)
+static bool can_keep(const struct graph_segment *segment, const struct stream *s)
 {
-    return is_available(p, s) || (!p->blocks && p->launch != launches && order_covers(&s->known.dependencies, p->lane, p->number));
+    return is_available(segment, s) || (!segment->allocations && segment->launch != current_launch && vc_includes(&s->ordering.device_order, segment->slot, segment->seq));
 }
 
-static struct step *find_step(int device, const struct stream *s, size_t *grown)
+static struct graph_segment *find_segment(int device, const struct stream *s, size_t *grown)
 {
-    struct step **end = &on_device[device].steps;
+    struct graph_segment **end = &on_device[device].steps;
     for (; *end; end = &(*end)->next)
         if (is_available(*end, s)) return *end;
-    if (!device_take(device, STEP)) return NULL;
-    *end = host_allocate(sizeof **end);
+    if (!device_take(device, SEGMENT)) return NULL;
+    *end = os_allocate(sizeof **end);
     ++*grown;
     return *end;
 }
 
-bool backing_take(struct backing *b, size_t x, const struct stream *s, size_t *grown, bool *moved)
+bool graph_segments_take(struct graph_segments *b, size_t x, const struct stream *s, size_t *grown, bool *moved)
 {
     if (x >= b->count) {
-        b->steps = host_grow(b->steps, (x + 1) * sizeof(struct step *));
-        b->before = host_grow(b->before, (x + 1) * sizeof(struct step *));
-        while (b->count <= x) b->steps[b->count++] = NULL;
+        b->segments = os_grow(b->segments, (x + 1) * sizeof(struct graph_segment *));
+        b->previous = os_grow(b->previous, (x + 1) * sizeof(struct graph_segment *));
+        while (b->count <= x) b->segments[b->count++] = NULL;
     }
-    struct step *p = b->steps[x];
-    if (p && p->launch == launches) return true;             /* another block of this launch is on it */
-    b->before[x] = p;
-    if (!p || !may_stay(p, s)) {
-        struct step *other = find_step(b->device, s, grown);
-        if (!other) return false;
-        if (p) p->graphs--;
-        *moved |= p != NULL;
-        other->graphs++;
-        b->steps[x] = p = other;
+    struct graph_segment *segment = b->segments[x];
+    if (segment && segment->launch == current_launch) return true;             /* another block of this launch is on it */
+    b->previous[x] = segment;
+    if (!segment || !can_keep(segment, s)) {
+        struct graph_segment *replacement = find_segment(b->device, s, grown);
+        if (!replacement) return false;
+        if (segment) segment->graphs--;
+        *moved |= segment != NULL;
+        replacement->graphs++;
+        b->segments[x] = segment = replacement;
     }
-    p->launch = launches;
+    segment->launch = current_launch;
     return true;
 }
 
-void backing_undo(struct backing *b, size_t x)
+void graph_segments_undo(struct graph_segments *b, size_t x)
 {
-    if (x >= b->count || !b->steps[x] || b->steps[x]->launch != launches) return;
-    b->steps[x]->graphs--;
-    b->steps[x] = b->before[x];
-    if (b->steps[x]) b->steps[x]->graphs++;
+    if (x >= b->count || !b->segments[x] || b->segments[x]->launch != current_launch) return;
+    b->segments[x]->graphs--;
+    b->segments[x] = b->previous[x];
+    if (b->segments[x]) b->segments[x]->graphs++;
 }
 
-void backing_used(struct backing *b, size_t x, const struct stream *s, uint64_t number)
+void graph_segments_used(struct graph_segments *b, size_t x, const struct stream *s, uint64_t seq)
 {
-    b->steps[x]->lane = s->lane;
-    b->steps[x]->number = number;
+    b->segments[x]->slot = s->slot;
+    b->segments[x]->seq = seq;
 }
 
-void backing_hold(struct backing *b, size_t x, bool on) { b->steps[x]->blocks += on ? 1u : UINT32_MAX; }
+void graph_segments_hold(struct graph_segments *b, size_t x, bool on) { b->segments[x]->allocations += on ? 1u : UINT32_MAX; }
 
 /* ---- giving back ---- */
 
-void backing_drop(struct backing *b, struct heap *h)
+void graph_segments_unmap(struct graph_segments *b, struct heap *h)
 {
     for (size_t x = 0; x < b->count; x++) {
-        struct step *p = b->steps[x];
-        bool mapped = p && heap_is_mapped(h, x * STEP, STEP);        /* if not, no work of this graph uses it: an upload took it, or a launch that failed */
-        if (!p || (mapped && (!h->idle_owner[x] || !is_over(p)))) continue;
+        struct graph_segment *segment = b->segments[x];
+        bool mapped = segment && heap_is_mapped(h, x * SEGMENT, SEGMENT);        /* if not, no work of this graph uses it: an upload took it, or a launch that failed */
+        if (!segment || (mapped && (!h->idle_owner[x] || !last_use_is_over(segment)))) continue;
         if (mapped) heap_unmap(h, x);
-        b->steps[x] = NULL;
-        p->graphs--;
+        b->segments[x] = NULL;
+        segment->graphs--;
     }
 }
 
-size_t backing_release(int device)
+size_t graph_segments_release(int device)
 {
-    size_t steps = 0;
-    for (struct step **at = &on_device[device].steps; *at;) {
-        struct step *p = *at;
-        if (p->graphs || p->blocks || !is_over(p)) {
-            at = &p->next;
+    size_t released = 0;
+    for (struct graph_segment **at = &on_device[device].steps; *at;) {
+        struct graph_segment *segment = *at;
+        if (segment->graphs || segment->allocations || !last_use_is_over(segment)) {
+            at = &segment->next;
             continue;
         }
-        *at = p->next;
-        host_free(p);
-        device_give(device, STEP);
-        steps++;
+        *at = segment->next;
+        os_free(segment);
+        device_give(device, SEGMENT);
+        released++;
     }
-    return steps;
+    return released;
 }
 
 /* ---- the laws ---- */
 
-void backing_count_begin(void)
+void graph_segments_count_begin(void)
 {
     for (int d = 0; d < MAX_DEVICES; d++)
-        for (struct step *p = on_device[d].steps; p; p = p->next) p->counted_blocks = p->counted_graphs = 0;
+        for (struct graph_segment *segment = on_device[d].steps; segment; segment = segment->next) segment->counted_allocations = segment->counted_graphs = 0;
 }
 
-void backing_count(const struct backing *b, size_t x, bool block)
+void graph_segments_count(const struct graph_segments *b, size_t x, bool is_allocation)
 {
-    if (x >= b->count || !b->steps[x]) return;
-    if (block) b->steps[x]->counted_blocks++;
-    else b->steps[x]->counted_graphs++;
+    if (x >= b->count || !b->segments[x]) return;
+    if (is_allocation) b->segments[x]->counted_allocations++;
+    else b->segments[x]->counted_graphs++;
 }
 
-const char *backing_count_end(void)
+const char *graph_segments_count_end(void)
 {
     for (int d = 0; d < MAX_DEVICES; d++)
-        for (struct step *p = on_device[d].steps; p; p = p->next) {
-            if (p->counted_blocks != p->blocks) return "a physical step has another number of live blocks than it says";
-            if (p->counted_graphs != p->graphs) return "a physical step backs another number of graphs than it says";
+        for (struct graph_segment *segment = on_device[d].steps; segment; segment = segment->next) {
+            if (segment->counted_allocations != segment->allocations) return "a physical step has another number of live blocks than it says";
+            if (segment->counted_graphs != segment->graphs) return "a physical step backs another number of graphs than it says";
         }
     return NULL;
 }

@@ -3,65 +3,65 @@
 
 #include "os/os.h"
 
-struct piece {
-    struct piece *next;
+struct graph_va_range {
+    struct graph_va_range *next;
     size_t        from, bytes;
     struct node  *freed_by;            /* who comes after this node may have them */
 };
 
-size_t addresses_take(struct addresses *a, size_t bytes, size_t limit)
+size_t graph_va_take(struct graph_va *va, size_t bytes, size_t limit)
 {
-    struct piece **best = NULL;
-    for (struct piece **at = &a->pieces; *at; at = &(*at)->next)
-        if ((*at)->bytes >= bytes && graph_marked((*at)->freed_by) && (!best || (*at)->bytes < (*best)->bytes)) best = at;
+    struct graph_va_range **best = NULL;
+    for (struct graph_va_range **at = &va->free_ranges; *at; at = &(*at)->next)
+        if ((*at)->bytes >= bytes && graph_is_visited((*at)->freed_by) && (!best || (*at)->bytes < (*best)->bytes)) best = at;
     if (!best) {
-        if (bytes > limit - a->top) return SIZE_MAX;
-        a->top += bytes;
-        return a->top - bytes;
+        if (bytes > limit - va->top) return SIZE_MAX;
+        va->top += bytes;
+        return va->top - bytes;
     }
-    struct piece *p = *best;
-    size_t from = p->from;
-    p->from += bytes;
-    p->bytes -= bytes;
-    if (!p->bytes) {
-        *best = p->next;
-        host_free(p);
+    struct graph_va_range *r = *best;
+    size_t from = r->from;
+    r->from += bytes;
+    r->bytes -= bytes;
+    if (!r->bytes) {
+        *best = r->next;
+        os_free(r);
     }
     return from;
 }
 
-void addresses_give(struct addresses *a, size_t from, size_t bytes, struct node *freed_by)
+void graph_va_give(struct graph_va *va, size_t from, size_t bytes, struct node *freed_by)
 {
-    graph_mark(&freed_by, 1);
-    for (struct piece **at = &a->pieces; *at;) {
-        struct piece *p = *at;
-        bool below = p->from + p->bytes == from, above = p->from == from + bytes;
-        if (!(below || above) || !graph_marked(p->freed_by)) {
-            at = &p->next;
+    graph_visit_ancestors(&freed_by, 1);
+    for (struct graph_va_range **at = &va->free_ranges; *at;) {
+        struct graph_va_range *r = *at;
+        bool below = r->from + r->bytes == from, above = r->from == from + bytes;
+        if (!(below || above) || !graph_is_visited(r->freed_by)) {
+            at = &r->next;
             continue;
         }
-        if (below) from = p->from;
-        bytes += p->bytes;
-        *at = p->next;
-        host_free(p);
+        if (below) from = r->from;
+        bytes += r->bytes;
+        *at = r->next;
+        os_free(r);
     }
-    struct piece *p = host_allocate(sizeof *p);
-    *p = (struct piece){ a->pieces, from, bytes, freed_by };
-    a->pieces = p;
+    struct graph_va_range *r = os_allocate(sizeof *r);
+    *r = (struct graph_va_range){ va->free_ranges, from, bytes, freed_by };
+    va->free_ranges = r;
 }
 
-void addresses_close(struct addresses *a)
+void graph_va_close(struct graph_va *va)
 {
-    for (struct piece *p = a->pieces, *next; p; p = next) {
-        next = p->next;
-        host_free(p);
+    for (struct graph_va_range *r = va->free_ranges, *next; r; r = next) {
+        next = r->next;
+        os_free(r);
     }
 }
 
-size_t addresses_free(const struct addresses *a, size_t from, size_t to)
+size_t graph_va_free_bytes(const struct graph_va *va, size_t from, size_t to)
 {
     size_t sum = 0;
-    for (const struct piece *p = a->pieces; p; p = p->next)
-        if (p->from < to && from < p->from + p->bytes) sum += p->bytes;
+    for (const struct graph_va_range *r = va->free_ranges; r; r = r->next)
+        if (r->from < to && from < r->from + r->bytes) sum += r->bytes;
     return sum;
 }

@@ -6,19 +6,19 @@
 
 #include "graph/graph.h"
 
-struct piece;
+struct graph_va_range;
 
-struct addresses {
-    struct piece *pieces;              /* given out and freed again */
+struct graph_va {
+    struct graph_va_range *free_ranges;              /* given out and freed again */
     size_t        top;                 /* from here on none was given out */
 };
 
-/* Where `bytes` go, for a node; graph_mark has marked what comes before it. SIZE_MAX: not below `limit`. */
-size_t addresses_take(struct addresses *a, size_t bytes, size_t limit);
+/* Where `bytes` go, for a node; graph_visit_ancestors has marked what comes before it. SIZE_MAX: not below `limit`. */
+size_t graph_va_take(struct graph_va *va, size_t bytes, size_t limit);
 /* A free node gives them back. */
-void addresses_give(struct addresses *a, size_t from, size_t bytes, struct node *freed_by);
-void addresses_close(struct addresses *a);
+void graph_va_give(struct graph_va *va, size_t from, size_t bytes, struct node *freed_by);
+void graph_va_close(struct graph_va *va);
 /* How many bytes are in pieces that touch [from, to). */
-size_t addresses_free(const struct addresses *a, size_t from, size_t to);
+size_t graph_va_free_bytes(const struct graph_va *va, size_t from, size_t to);
 
 #endif

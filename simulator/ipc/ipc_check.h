@@ -5,13 +5,13 @@
 #include "check/checker.h"
 
 /* Called by the checker for blocks whose watch says `shared`; `by` is the deed of the call on its way. */
-void checker_border_used(struct watched b, struct deed by, const struct stream *s, size_t from, size_t to, bool write);
-void checker_border_freed(struct watched b, struct deed by, const struct stream *s);
+void ipc_check_used(struct shadow_ref ref, struct origin origin, const struct stream *s, size_t from, size_t to, bool write);
+void ipc_check_freed(struct shadow_ref ref, struct origin origin, const struct stream *s);
 /* The block has just become one that others can import: they learn what was done to it so far. */
-void checker_border_exported(struct watched b);
+void ipc_check_exported(struct shadow_ref ref);
 /* The life of the block's address here is over; the others learn it. `s` NULL: by the host. */
-void checker_border_ended(struct watch *w, const struct stream *s, uint64_t number);
+void ipc_check_ended(struct shadow *shadow, const struct stream *s, uint64_t seq);
 /* This process imports a block that its exporter has freed. */
-void checker_border_gone(uint32_t shared);
+void ipc_check_imported_freed(uint32_t ipc_ref);
 
 #endif

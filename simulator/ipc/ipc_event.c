@@ -11,192 +11,192 @@
 #include "os/process.h"
 #include "sched/engine.h"
 
-#define MAGIC   EVENT_PAGE_MAGIC
+#define MAGIC   IPC_EVENT_MAGIC
 #define TICKETS 256
-#define ENTRIES 1024
-#define CHECK_LIFE 20000               /* microseconds between two looks whether the other process lives */
+#define EPOCHS 1024
+#define LIVENESS_INTERVAL_US 20000               /* microseconds between two looks whether the other process lives */
 
-struct ticket { uint64_t number, process, reached; };
+struct ticket { uint64_t number, process, completed; };
 
-struct page {                          /* what processes share */
+struct event_state {                          /* what processes share */
     uint64_t       magic, id, lock;
-    uint64_t       recorded;
+    uint64_t       newest_ticket;
     struct ticket  tickets[TICKETS];
-    uint32_t       count, cut;         /* of `known`; cut: it was longer */
-    struct reached known[ENTRIES];
+    uint32_t       epoch_count, truncated;         /* of `known`; cut: it was longer */
+    struct remote_epoch epochs[EPOCHS];
 };
 
-struct event_page {
-    struct page *page;
+struct ipc_event {
+    struct event_state *state;
     int          file;
     int          device;
     uint32_t     users;
     bool         opened;               /* another process's */
     uint64_t     own_ticket;           /* of our last record, */
-    const struct record *own;          /* which is this one; compared only */
-    struct event_address address;
+    const struct record *own_record;          /* which is this one; compared only */
+    struct ipc_event_address address;
 };
 
 /* One ticket that somebody waits for. */
-struct wait { struct event_page *page; uint64_t ticket, looked; };
+struct ticket_wait { struct ipc_event *event; uint64_t ticket, checked_at; };
 
-static struct event_page *attach(int file, int device)
+static struct ipc_event *map_event(int file, int device)
 {
-    struct page *page = host_file_size(file) >= sizeof *page ? host_file_map(file, sizeof *page) : NULL;
-    if (!page) {
-        host_file_close(file);
+    struct event_state *state = os_fd_size(file) >= sizeof *state ? os_fd_map(file, sizeof *state) : NULL;
+    if (!state) {
+        os_fd_close(file);
         return NULL;
     }
-    struct event_page *p = host_allocate(sizeof *p);
-    *p = (struct event_page){ .page = page, .file = file, .device = device, .users = 1 };
-    return p;
+    struct ipc_event *event = os_allocate(sizeof *event);
+    *event = (struct ipc_event){ .state = state, .file = file, .device = device, .users = 1 };
+    return event;
 }
 
-struct event_page *event_page_new(int device)
+struct ipc_event *ipc_event_new(int device)
 {
-    int file = host_memory_file();
-    if (file < 0) host_say("no file in memory could be made for an interprocess event: this process has too many files open (ulimit -n).");
-    if (file >= 0 && !host_file_grow(file, sizeof(struct page))) {
-        host_file_close(file);
+    int file = os_memfd_new();
+    if (file < 0) diag("no file in memory could be made for an interprocess event: this process has too many files open (ulimit -n).");
+    if (file >= 0 && !os_fd_grow(file, sizeof(struct event_state))) {
+        os_fd_close(file);
         file = -1;
     }
-    struct event_page *p = file < 0 ? NULL : attach(file, device);
-    if (!p) return NULL;
-    p->page->id = host_random();
-    p->page->magic = MAGIC;
-    p->address = (struct event_address){ MAGIC, p->page->id, host_process(), file, device };
-    return p;
+    struct ipc_event *event = file < 0 ? NULL : map_event(file, device);
+    if (!event) return NULL;
+    event->state->id = os_random();
+    event->state->magic = MAGIC;
+    event->address = (struct ipc_event_address){ MAGIC, event->state->id, os_process(), file, device };
+    return event;
 }
 
-struct event_page *event_page_open(const struct event_address *address)
+struct ipc_event *ipc_event_open(const struct ipc_event_address *address)
 {
-    int file = address->magic == MAGIC ? host_file_of(address->process, address->number) : -1;
-    struct event_page *p = file < 0 ? NULL : attach(file, address->device);
-    if (!p) return NULL;
-    p->opened = true;
-    p->address = *address;
-    if (p->page->magic == MAGIC && p->page->id == address->id) return p;
-    event_page_release(p);             /* the number has been given to another file since */
+    int file = address->magic == MAGIC ? os_fd_of_process(address->process, address->fd) : -1;
+    struct ipc_event *event = file < 0 ? NULL : map_event(file, address->device);
+    if (!event) return NULL;
+    event->opened = true;
+    event->address = *address;
+    if (event->state->magic == MAGIC && event->state->id == address->id) return event;
+    ipc_event_release(event);             /* the number has been given to another file since */
     return NULL;
 }
 
-bool event_page_is_opened(const struct event_page *p) { return p->opened; }
-struct event_address event_page_address(const struct event_page *p) { return p->address; }
+bool ipc_event_is_opened(const struct ipc_event *event) { return event->opened; }
+struct ipc_event_address ipc_event_address_of(const struct ipc_event *event) { return event->address; }
 
-void event_page_release(struct event_page *p)
+void ipc_event_release(struct ipc_event *event)
 {
-    if (--p->users) return;
-    host_file_unmap(p->page, sizeof *p->page);
-    host_file_close(p->file);
-    host_free(p);
+    if (--event->users) return;
+    os_fd_unmap(event->state, sizeof *event->state);
+    os_fd_close(event->file);
+    os_free(event);
 }
 
 /* ---- recording ---- */
 
-static void effect_reached(struct op *op)
+static void effect_complete(struct op *op)
 {
-    struct wait *w = op->staged;       /* freed with the op */
-    struct ticket *t = &w->page->page->tickets[w->ticket % TICKETS];
-    if (__atomic_load_n(&t->number, __ATOMIC_ACQUIRE) == w->ticket) __atomic_store_n(&t->reached, 1, __ATOMIC_RELEASE);
-    event_page_release(w->page);
+    struct ticket_wait *w = op->staged;       /* freed with the op */
+    struct ticket *t = &w->event->state->tickets[w->ticket % TICKETS];
+    if (__atomic_load_n(&t->number, __ATOMIC_ACQUIRE) == w->ticket) __atomic_store_n(&t->completed, 1, __ATOMIC_RELEASE);
+    ipc_event_release(w->event);
 }
 
-void event_page_record(struct event_page *p, struct op *op)
+void ipc_event_record(struct ipc_event *event, struct op *op)
 {
-    struct page *page = p->page;
-    struct wait *w = host_allocate(sizeof *w);
-    host_lock_between(&page->lock);
-    uint64_t ticket = page->recorded + 1;
-    page->count = abroad_tell(&op->record->known.everything, page->known, ENTRIES);
-    page->cut = page->count > ENTRIES;
-    if (page->cut) page->count = ENTRIES;
-    struct ticket *t = &page->tickets[ticket % TICKETS];
-    __atomic_store_n(&t->reached, 0, __ATOMIC_RELEASE);
-    t->process = host_process();
+    struct event_state *state = event->state;
+    struct ticket_wait *w = os_allocate(sizeof *w);
+    os_shm_lock(&state->lock);
+    uint64_t ticket = state->newest_ticket + 1;
+    state->epoch_count = remote_clock_export(&op->record->ordering.happens_before, state->epochs, EPOCHS);
+    state->truncated = state->epoch_count > EPOCHS;
+    if (state->truncated) state->epoch_count = EPOCHS;
+    struct ticket *t = &state->tickets[ticket % TICKETS];
+    __atomic_store_n(&t->completed, 0, __ATOMIC_RELEASE);
+    t->process = os_process();
     __atomic_store_n(&t->number, ticket, __ATOMIC_RELEASE);
-    __atomic_store_n(&page->recorded, ticket, __ATOMIC_RELEASE);
-    host_unlock_between(&page->lock);
-    p->own_ticket = ticket;
-    p->own = op->record;
-    p->users++;
-    *w = (struct wait){ p, ticket, 0 };
+    __atomic_store_n(&state->newest_ticket, ticket, __ATOMIC_RELEASE);
+    os_shm_unlock(&state->lock);
+    event->own_ticket = ticket;
+    event->own_record = op->record;
+    event->users++;
+    *w = (struct ticket_wait){ event, ticket, 0 };
     op->staged = w;
-    op->effect = effect_reached;
+    op->effect = effect_complete;
 }
 
 /* ---- waiting ---- */
 
-static uint64_t newest(const struct event_page *p) { return __atomic_load_n(&p->page->recorded, __ATOMIC_ACQUIRE); }
+static uint64_t newest_ticket(const struct ipc_event *event) { return __atomic_load_n(&event->state->newest_ticket, __ATOMIC_ACQUIRE); }
 
-bool event_page_is_ahead(const struct event_page *p, const struct record *r)
+bool ipc_event_is_newer(const struct ipc_event *event, const struct record *r)
 {
-    return newest(p) != 0 && !(r && p->own == r && p->own_ticket == newest(p));
+    return newest_ticket(event) != 0 && !(r && event->own_record == r && event->own_ticket == newest_ticket(event));
 }
 
 /* The newest ticket, with what comes before it. */
-static uint64_t newest_known(struct event_page *p, struct order *known)
+static uint64_t read_newest_ticket(struct ipc_event *event, struct vector_clock *vc)
 {
-    struct page *page = p->page;
-    host_lock_between(&page->lock);
-    uint64_t ticket = page->recorded;
-    uint32_t count = page->count <= ENTRIES ? page->count : ENTRIES;
-    abroad_hear(known, page->known, count);
-    host_unlock_between(&page->lock);
+    struct event_state *state = event->state;
+    os_shm_lock(&state->lock);
+    uint64_t ticket = state->newest_ticket;
+    uint32_t count = state->epoch_count <= EPOCHS ? state->epoch_count : EPOCHS;
+    remote_clock_import(vc, state->epochs, count);
+    os_shm_unlock(&state->lock);
     return ticket;
 }
 
 /* Has the ticket's place been reached? Its process may also have ended before. */
-static bool is_over(struct wait *w)
+static bool ticket_is_completed(struct ticket_wait *w)
 {
-    struct ticket *t = &w->page->page->tickets[w->ticket % TICKETS];
-    if (__atomic_load_n(&t->reached, __ATOMIC_ACQUIRE)) return true;
-    if (host_clock() - w->looked < CHECK_LIFE) return false;
-    w->looked = host_clock();
-    if (host_process_alive(t->process) || __atomic_load_n(&t->reached, __ATOMIC_ACQUIRE)) return __atomic_load_n(&t->reached, __ATOMIC_ACQUIRE);
-    host_say("process %d has ended before the work in front of its cudaEventRecord was done; the wait for that event ends here. Every further call returns cudaErrorExternalDevice.",
-             host_process_pid(t->process));
+    struct ticket *t = &w->event->state->tickets[w->ticket % TICKETS];
+    if (__atomic_load_n(&t->completed, __ATOMIC_ACQUIRE)) return true;
+    if (os_clock_us() - w->checked_at < LIVENESS_INTERVAL_US) return false;
+    w->checked_at = os_clock_us();
+    if (os_process_alive(t->process) || __atomic_load_n(&t->completed, __ATOMIC_ACQUIRE)) return __atomic_load_n(&t->completed, __ATOMIC_ACQUIRE);
+    diag("process %d has ended before the work in front of its cudaEventRecord was done; the wait for that event ends here. Every further call returns cudaErrorExternalDevice.",
+             os_process_pid(t->process));
     device_fault(cudaErrorExternalDevice);
     return true;
 }
 
-static bool outside(struct op *op) { return is_over(op->staged); }
+static bool wait_is_completed(struct op *op) { return ticket_is_completed(op->staged); }
 
-static void effect_waited(struct op *op) { event_page_release(((struct wait *)op->staged)->page); }
+static void effect_waited(struct op *op) { ipc_event_release(((struct ticket_wait *)op->staged)->event); }
 
-void event_page_wait(struct event_page *p, struct stream *s)
+void ipc_event_wait(struct ipc_event *event, struct stream *s)
 {
-    struct wait *w = host_allocate(sizeof *w);
-    struct order known = { 0, NULL };
-    *w = (struct wait){ .page = p, .ticket = newest_known(p, &known) };
-    struct op *op = stream_enqueue(s, OP_OUTSIDE, 0);
+    struct ticket_wait *w = os_allocate(sizeof *w);
+    struct vector_clock vc = { 0, NULL };
+    *w = (struct ticket_wait){ .event = event, .ticket = read_newest_ticket(event, &vc) };
+    struct op *op = stream_enqueue(s, OP_REMOTE_WAIT, 0);
     op->staged = w;
-    op->outside = outside;
+    op->remote_is_done = wait_is_completed;
     op->effect = effect_waited;
-    p->users++;
-    order_join(&s->known.dependencies, &known);
-    order_join(&s->known.everything, &known);
-    order_clear(&known);
+    event->users++;
+    vc_join(&s->ordering.device_order, &vc);
+    vc_join(&s->ordering.happens_before, &vc);
+    vc_clear(&vc);
 }
 
-bool event_page_query(struct event_page *p)
+bool ipc_event_query(struct ipc_event *event)
 {
-    struct order known = { 0, NULL };
-    struct wait w = { .page = p, .ticket = newest_known(p, &known) };
-    bool over = is_over(&w);
-    if (over && !device_faulted()) stream_host_hears(&known);
-    order_clear(&known);
-    return over;
+    struct vector_clock vc = { 0, NULL };
+    struct ticket_wait w = { .event = event, .ticket = read_newest_ticket(event, &vc) };
+    bool completed = ticket_is_completed(&w);
+    if (completed && !device_sticky_error()) host_acquire_remote(&vc);
+    vc_clear(&vc);
+    return completed;
 }
 
-static bool over(void *what) { return is_over(what); }
+static bool wait_is_completed_arg(void *argument) { return ticket_is_completed(argument); }
 
-void event_page_synchronize(struct event_page *p)
+void ipc_event_synchronize(struct ipc_event *event)
 {
-    struct order known = { 0, NULL };
-    struct wait w = { .page = p, .ticket = newest_known(p, &known) };
-    p->users++;                        /* another thread may destroy the event meanwhile */
-    timeline_wait_outside(over, &w);
-    if (!device_faulted()) stream_host_hears(&known);
-    order_clear(&known);
-    event_page_release(p);
+    struct vector_clock vc = { 0, NULL };
+    struct ticket_wait w = { .event = event, .ticket = read_newest_ticket(event, &vc) };
+    event->users++;                        /* another thread may destroy the event meanwhile */
+    engine_wait_remote(wait_is_completed_arg, &w);
+    if (!device_sticky_error()) host_acquire_remote(&vc);
+    vc_clear(&vc);
+    ipc_event_release(event);
 }

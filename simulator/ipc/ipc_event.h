@@ -10,31 +10,31 @@
 
 #include "sched/stream.h"
 
-struct event_page;
+struct ipc_event;
 
-#define EVENT_PAGE_MAGIC 0x31746e6576656973u
+#define IPC_EVENT_MAGIC 0x31746e6576656973u
 
 /* What another process needs to open the page; fits into a cudaIpcEventHandle_t. */
-struct event_address { uint64_t magic, id, process; int32_t number, device; };
+struct ipc_event_address { uint64_t magic, id, process; int32_t fd, device; };
 
 /* A page for an event of this device; NULL, with a sentence, when there is no file for it. */
-struct event_page *event_page_new(int device);
+struct ipc_event *ipc_event_new(int device);
 /* Opens one; NULL when it is no longer there. */
-struct event_page *event_page_open(const struct event_address *address);
+struct ipc_event *ipc_event_open(const struct ipc_event_address *address);
 /* Is it another process's? */
-bool event_page_is_opened(const struct event_page *p);
-struct event_address event_page_address(const struct event_page *p);
+bool ipc_event_is_opened(const struct ipc_event *event);
+struct ipc_event_address ipc_event_address_of(const struct ipc_event *event);
 /* One user less; waits on their way are users, too. */
-void event_page_release(struct event_page *p);
+void ipc_event_release(struct ipc_event *event);
 
 /* `op`, which has just been queued, records the event. */
-void event_page_record(struct event_page *p, struct op *op);
+void ipc_event_record(struct ipc_event *event, struct op *op);
 /* Is the newest record one that `r` (NULL: none) does not stand for? Then the functions below are right, else r is as good. */
-bool event_page_is_ahead(const struct event_page *p, const struct record *r);
+bool ipc_event_is_newer(const struct ipc_event *event, const struct record *r);
 /* Makes a stream wait for the newest record. */
-void event_page_wait(struct event_page *p, struct stream *s);
+void ipc_event_wait(struct ipc_event *event, struct stream *s);
 /* Has the newest record been reached? If so the host learns it. */
-bool event_page_query(struct event_page *p);
-void event_page_synchronize(struct event_page *p);
+bool ipc_event_query(struct ipc_event *event);
+void ipc_event_synchronize(struct ipc_event *event);
 
 #endif

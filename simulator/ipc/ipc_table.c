@@ -8,208 +8,208 @@
 #include "os/process.h"
 
 #define MAGIC     0x316c6f6f70656973u
-#define BLOCKS    1024                 /* chosen: blocks exported at once */
+#define ALLOCATIONS    1024                 /* chosen: blocks exported at once */
 #define PROCESSES 16
-#define LANES     1024                 /* chosen: streams of one process, beyond which its work counts as known */
+#define SLOTS     1024                 /* chosen: streams of one process, beyond which its work counts as known */
 
-struct knower { uint64_t process; uint64_t reached[LANES]; };      /* what its host knows of its own lanes */
+struct process_clock { uint64_t process; uint64_t epoch[SLOTS]; };      /* what its host knows of its own lanes */
 
-struct head {
+struct table_header {
     uint64_t magic, lock, generations;
-    struct border_pool pool;
-    struct knower knowers[PROCESSES];
-    struct border_block blocks[BLOCKS];
+    struct ipc_pool_info pool;
+    struct process_clock clocks[PROCESSES];
+    struct ipc_allocation allocations[ALLOCATIONS];
 };
 
-_Static_assert(sizeof(struct head) <= HEAP_FILE_HEAD, "the head of a pool's file has a fixed size");
+_Static_assert(sizeof(struct table_header) <= HEAP_FILE_HEADER, "the head of a pool's file has a fixed size");
 
-struct border { struct head *head; uint32_t index; struct knower *own; };
+struct ipc_table { struct table_header *header; uint32_t index; struct process_clock *own_clock; };
 
-static struct border **borders;        /* index: as `shared` names it; NULL: closed */
-static uint32_t count;
+static struct ipc_table **tables;        /* index: as `shared` names it; NULL: closed */
+static uint32_t table_count;
 
 /* `shared`: border, block and side in one number. */
-static struct border *border_in(uint32_t shared) { return borders[shared >> 16]; }
+static struct ipc_table *table_of(uint32_t ipc_ref) { return tables[ipc_ref >> 16]; }
 
-uint32_t border_name(struct border *b, int block, uint8_t side) { return b->index << 16 | (uint32_t)block << 2 | side; }
-static struct border_block *border_block(uint32_t shared) { return &border_in(shared)->head->blocks[(shared & 0xffff) >> 2]; }
-uint8_t border_side(uint32_t shared) { return shared & 3; }
+uint32_t ipc_table_ref(struct ipc_table *t, int entry, uint8_t role) { return t->index << 16 | (uint32_t)entry << 2 | role; }
+static struct ipc_allocation *allocation_of(uint32_t ipc_ref) { return &table_of(ipc_ref)->header->allocations[(ipc_ref & 0xffff) >> 2]; }
+uint8_t ipc_table_role(uint32_t ipc_ref) { return ipc_ref & 3; }
 
 /* ---- what each host knows ---- */
 
-static void publish(struct border *b)
+static void publish(struct ipc_table *t)
 {
-    if (!b->own) return;
+    if (!t->own_clock) return;
     for (struct stream *s = stream_first(); s; s = s->next) {
-        const struct order *known = host_knowledge();
-        uint64_t reached = s->lane < known->lanes ? known->reached[s->lane] : 0;
-        if (s->lane < LANES) __atomic_store_n(&b->own->reached[s->lane], reached, __ATOMIC_RELEASE);
+        const struct vector_clock *host = host_vector_clock();
+        uint64_t epoch = s->slot < host->slots ? host->epochs[s->slot] : 0;
+        if (s->slot < SLOTS) __atomic_store_n(&t->own_clock->epoch[s->slot], epoch, __ATOMIC_RELEASE);
     }
 }
 
 static void publish_all(void)
 {
-    for (uint32_t i = 0; i < count; i++)
-        if (borders[i]) publish(borders[i]);
+    for (uint32_t i = 0; i < table_count; i++)
+        if (tables[i]) publish(tables[i]);
 }
 
 /* A place for what this process knows: a free one, or that of a process that is gone. NULL: all taken. */
-static struct knower *take_place(struct head *h)
+static struct process_clock *claim_clock(struct table_header *h)
 {
-    struct knower *place = NULL;
+    struct process_clock *clock = NULL;
     for (int i = 0; i < PROCESSES; i++)
-        if (h->knowers[i].process == host_process()) return &h->knowers[i];
-    for (int i = 0; i < PROCESSES && !place; i++)
-        if (!h->knowers[i].process || !host_process_alive(h->knowers[i].process)) place = &h->knowers[i];
-    if (!place) return NULL;
-    memset(place->reached, 0, sizeof place->reached);
-    place->process = host_process();
-    return place;
+        if (h->clocks[i].process == os_process()) return &h->clocks[i];
+    for (int i = 0; i < PROCESSES && !clock; i++)
+        if (!h->clocks[i].process || !os_process_alive(h->clocks[i].process)) clock = &h->clocks[i];
+    if (!clock) return NULL;
+    memset(clock->epoch, 0, sizeof clock->epoch);
+    clock->process = os_process();
+    return clock;
 }
 
-bool border_is_over(uint32_t shared, const struct border_deed *d)
+bool ipc_table_access_is_over(uint32_t ipc_ref, const struct ipc_access *access)
 {
-    struct head *h = border_in(shared)->head;
+    struct table_header *h = table_of(ipc_ref)->header;
     for (int i = 0; i < PROCESSES; i++) {
-        if (h->knowers[i].process != d->process) continue;
-        if (d->lane >= LANES || __atomic_load_n(&h->knowers[i].reached[d->lane], __ATOMIC_ACQUIRE) >= d->number) return true;
-        return !host_process_alive(d->process);
+        if (h->clocks[i].process != access->process) continue;
+        if (access->slot >= SLOTS || __atomic_load_n(&h->clocks[i].epoch[access->slot], __ATOMIC_ACQUIRE) >= access->seq) return true;
+        return !os_process_alive(access->process);
     }
     return true;
 }
 
 /* ---- opening ---- */
 
-static struct border *attach(struct head *head)
+static struct ipc_table *add_table(struct table_header *header)
 {
-    struct border *b = host_allocate(sizeof *b);
-    *b = (struct border){ .head = head, .index = count };
-    for (uint32_t i = 1; i < count; i++)
-        if (!borders[i]) b->index = i;
-    if (b->index == count) {
-        if (!count) b->index = 1;      /* 0 names no block */
-        borders = host_grow(borders, (b->index + 1) * sizeof(struct border *));
-        borders[0] = NULL;
-        count = b->index + 1;
+    struct ipc_table *t = os_allocate(sizeof *t);
+    *t = (struct ipc_table){ .header = header, .index = table_count };
+    for (uint32_t i = 1; i < table_count; i++)
+        if (!tables[i]) t->index = i;
+    if (t->index == table_count) {
+        if (!table_count) t->index = 1;      /* 0 names no block */
+        tables = os_grow(tables, (t->index + 1) * sizeof(struct ipc_table *));
+        tables[0] = NULL;
+        table_count = t->index + 1;
     }
-    borders[b->index] = b;
-    host_lock_between(&head->lock);
-    b->own = take_place(head);
-    host_unlock_between(&head->lock);
-    stream_on_host_learned(publish_all);
-    publish(b);
-    return b;
+    tables[t->index] = t;
+    os_shm_lock(&header->lock);
+    t->own_clock = claim_clock(header);
+    os_shm_unlock(&header->lock);
+    host_on_acquire(publish_all);
+    publish(t);
+    return t;
 }
 
-struct border *border_new(int file, int device, size_t limit)
+struct ipc_table *ipc_table_new(int file, int device, size_t limit)
 {
-    struct head *head = host_file_grow(file, HEAP_FILE_HEAD) ? host_file_map(file, HEAP_FILE_HEAD) : NULL;
-    if (!head) return NULL;
-    head->pool = (struct border_pool){ host_random(), host_process(), limit, device };
-    head->magic = MAGIC;
-    return attach(head);
+    struct table_header *header = os_fd_grow(file, HEAP_FILE_HEADER) ? os_fd_map(file, HEAP_FILE_HEADER) : NULL;
+    if (!header) return NULL;
+    header->pool = (struct ipc_pool_info){ os_random(), os_process(), limit, device };
+    header->magic = MAGIC;
+    return add_table(header);
 }
 
-struct border *border_open(int file)
+struct ipc_table *ipc_table_open(int file)
 {
-    struct head *head = host_file_size(file) >= HEAP_FILE_HEAD ? host_file_map(file, HEAP_FILE_HEAD) : NULL;
-    if (!head) return NULL;
-    if (head->magic == MAGIC && head->pool.limit && head->pool.limit % STEP == 0 && head->pool.limit <= 2048 * GiB) return attach(head);
-    host_file_unmap(head, HEAP_FILE_HEAD);
+    struct table_header *header = os_fd_size(file) >= HEAP_FILE_HEADER ? os_fd_map(file, HEAP_FILE_HEADER) : NULL;
+    if (!header) return NULL;
+    if (header->magic == MAGIC && header->pool.limit && header->pool.limit % SEGMENT == 0 && header->pool.limit <= 2048 * GiB) return add_table(header);
+    os_fd_unmap(header, HEAP_FILE_HEADER);
     return NULL;
 }
 
-void border_close(struct border *b)
+void ipc_table_close(struct ipc_table *t)
 {
-    bool again = false;                /* a pool that was imported where it was exported has two */
-    for (uint32_t i = 0; i < count; i++) again |= borders[i] && borders[i] != b && borders[i]->head->pool.id == b->head->pool.id;
-    if (b->own && !again) b->own->process = 0;
-    borders[b->index] = NULL;
-    host_file_unmap(b->head, HEAP_FILE_HEAD);
-    host_free(b);
+    bool open_twice = false;                /* a pool that was imported where it was exported has two */
+    for (uint32_t i = 0; i < table_count; i++) open_twice |= tables[i] && tables[i] != t && tables[i]->header->pool.id == t->header->pool.id;
+    if (t->own_clock && !open_twice) t->own_clock->process = 0;
+    tables[t->index] = NULL;
+    os_fd_unmap(t->header, HEAP_FILE_HEADER);
+    os_free(t);
 }
 
-struct border_pool border_of(const struct border *b) { return b->head->pool; }
+struct ipc_pool_info ipc_table_pool_info(const struct ipc_table *t) { return t->header->pool; }
 
 /* ---- blocks ---- */
 
-static bool is_held(const struct border_block *k)
+static bool has_importer(const struct ipc_allocation *allocation)
 {
-    for (int i = 0; i < BORDER_HOLDERS; i++)
-        if (k->holders[i] && host_process_alive(k->holders[i])) return true;
+    for (int i = 0; i < IPC_TABLE_IMPORTERS; i++)
+        if (allocation->importers[i] && os_process_alive(allocation->importers[i])) return true;
     return false;
 }
 
-int border_export(struct border *b, size_t offset, size_t bytes)
+int ipc_table_export(struct ipc_table *t, size_t offset, size_t bytes)
 {
-    struct head *h = b->head;
-    int place = -1;
-    host_lock_between(&h->lock);
-    for (int i = 0; i < BLOCKS && place < 0; i++)
-        if (!h->blocks[i].generation) place = i;
-    for (int i = 0; i < BLOCKS && place < 0; i++)
-        if (h->blocks[i].freed && !is_held(&h->blocks[i])) place = i;
-    if (place >= 0) {
-        memset(&h->blocks[place], 0, sizeof h->blocks[place]);
-        h->blocks[place].generation = ++h->generations;
-        h->blocks[place].offset = offset;
-        h->blocks[place].bytes = bytes;
+    struct table_header *h = t->header;
+    int entry = -1;
+    os_shm_lock(&h->lock);
+    for (int i = 0; i < ALLOCATIONS && entry < 0; i++)
+        if (!h->allocations[i].generation) entry = i;
+    for (int i = 0; i < ALLOCATIONS && entry < 0; i++)
+        if (h->allocations[i].freed && !has_importer(&h->allocations[i])) entry = i;
+    if (entry >= 0) {
+        memset(&h->allocations[entry], 0, sizeof h->allocations[entry]);
+        h->allocations[entry].generation = ++h->generations;
+        h->allocations[entry].offset = offset;
+        h->allocations[entry].bytes = bytes;
     }
-    host_unlock_between(&h->lock);
-    return place;
+    os_shm_unlock(&h->lock);
+    return entry;
 }
 
-struct border_block border_look(struct border *b, int block)
+struct ipc_allocation ipc_table_read(struct ipc_table *t, int entry)
 {
-    struct border_block copy = { .generation = 0 };
-    if (block < 0 || block >= BLOCKS) return copy;
-    host_lock_between(&b->head->lock);
-    copy = b->head->blocks[block];
-    host_unlock_between(&b->head->lock);
+    struct ipc_allocation copy = { .generation = 0 };
+    if (entry < 0 || entry >= ALLOCATIONS) return copy;
+    os_shm_lock(&t->header->lock);
+    copy = t->header->allocations[entry];
+    os_shm_unlock(&t->header->lock);
     return copy;
 }
 
-struct border_block border_look_at(uint32_t shared) { return border_look(border_in(shared), (int)((shared & 0xffff) >> 2)); }
+struct ipc_allocation ipc_table_read_ref(uint32_t ipc_ref) { return ipc_table_read(table_of(ipc_ref), (int)((ipc_ref & 0xffff) >> 2)); }
 
-void border_hold(uint32_t shared, bool on)
+void ipc_table_set_importing(uint32_t ipc_ref, bool on)
 {
-    struct head *h = border_in(shared)->head;
-    struct border_block *k = border_block(shared);
-    uint64_t from = on ? 0 : host_process(), to = on ? host_process() : 0;
-    host_lock_between(&h->lock);
+    struct table_header *h = table_of(ipc_ref)->header;
+    struct ipc_allocation *allocation = allocation_of(ipc_ref);
+    uint64_t from = on ? 0 : os_process(), to = on ? os_process() : 0;
+    os_shm_lock(&h->lock);
     int i = 0;
-    while (i < BORDER_HOLDERS && k->holders[i] != from) i++;
-    for (int j = 0; on && i == BORDER_HOLDERS && j < BORDER_HOLDERS; j++)
-        if (!host_process_alive(k->holders[j])) i = j;
-    if (i < BORDER_HOLDERS) k->holders[i] = to;
-    host_unlock_between(&h->lock);
+    while (i < IPC_TABLE_IMPORTERS && allocation->importers[i] != from) i++;
+    for (int j = 0; on && i == IPC_TABLE_IMPORTERS && j < IPC_TABLE_IMPORTERS; j++)
+        if (!os_process_alive(allocation->importers[j])) i = j;
+    if (i < IPC_TABLE_IMPORTERS) allocation->importers[i] = to;
+    os_shm_unlock(&h->lock);
 }
 
-void border_freed(uint32_t shared, struct border_deed by)
+void ipc_table_set_freed(uint32_t ipc_ref, struct ipc_access access)
 {
-    struct head *h = border_in(shared)->head;
-    struct border_block *k = border_block(shared);
-    host_lock_between(&h->lock);
-    k->freeing = by;
-    k->freed = true;
-    host_unlock_between(&h->lock);
+    struct table_header *h = table_of(ipc_ref)->header;
+    struct ipc_allocation *allocation = allocation_of(ipc_ref);
+    os_shm_lock(&h->lock);
+    allocation->freed_by = access;
+    allocation->freed = true;
+    os_shm_unlock(&h->lock);
 }
 
-void border_add(uint32_t shared, struct border_deed by)
+void ipc_table_add_access(uint32_t ipc_ref, struct ipc_access access)
 {
-    struct border *b = border_in(shared);
-    struct border_block *k = border_block(shared);
-    if (!b->own) return;               /* nobody could tell when it is over */
-    host_lock_between(&b->head->lock);
-    struct border_deed *place = NULL;
-    for (int i = 0; i < BORDER_ACCESSES && !place; i++) {
-        struct border_deed *a = &k->accesses[i];
-        bool same = a->process == by.process && a->lane == by.lane && a->side == by.side && a->write == by.write && a->release == by.release && a->from == by.from && a->to == by.to;
-        if (!a->process || same) place = a;
+    struct ipc_table *t = table_of(ipc_ref);
+    struct ipc_allocation *allocation = allocation_of(ipc_ref);
+    if (!t->own_clock) return;               /* nobody could tell when it is over */
+    os_shm_lock(&t->header->lock);
+    struct ipc_access *entry = NULL;
+    for (int i = 0; i < IPC_TABLE_ACCESSES && !entry; i++) {
+        struct ipc_access *a = &allocation->accesses[i];
+        bool same = a->process == access.process && a->slot == access.slot && a->role == access.role && a->write == access.write && a->importer_free == access.importer_free && a->from == access.from && a->to == access.to;
+        if (!a->process || same) entry = a;
     }
-    for (int i = 0; i < BORDER_ACCESSES && !place; i++)
-        if (border_is_over(shared, &k->accesses[i])) place = &k->accesses[i];
-    if (!place) place = &k->accesses[k->next++ % BORDER_ACCESSES];
-    *place = by;
-    host_unlock_between(&b->head->lock);
+    for (int i = 0; i < IPC_TABLE_ACCESSES && !entry; i++)
+        if (ipc_table_access_is_over(ipc_ref, &allocation->accesses[i])) entry = &allocation->accesses[i];
+    if (!entry) entry = &allocation->accesses[allocation->evict_next++ % IPC_TABLE_ACCESSES];
+    *entry = access;
+    os_shm_unlock(&t->header->lock);
 }

@@ -5,47 +5,47 @@
 #include "os/process.h"
 #include "sched/stream.h"
 
-struct foreign { uint64_t process; uint32_t lane, here; };
+struct remote_slot { uint64_t process; uint32_t slot, local_slot; };
 
-static struct foreign *known;
-static uint32_t count, capacity;
+static struct remote_slot *remote_slots;
+static uint32_t slot_count, slot_capacity;
 
-uint32_t abroad_lane(uint64_t process, uint32_t lane)
+uint32_t remote_clock_slot(uint64_t process, uint32_t slot)
 {
-    if (process == host_process()) return lane;
-    for (uint32_t i = 0; i < count; i++)
-        if (known[i].process == process && known[i].lane == lane) return known[i].here;
-    if (count == capacity) {
-        capacity = capacity ? 2 * capacity : 16;
-        known = host_grow(known, capacity * sizeof *known);
+    if (process == os_process()) return slot;
+    for (uint32_t i = 0; i < slot_count; i++)
+        if (remote_slots[i].process == process && remote_slots[i].slot == slot) return remote_slots[i].local_slot;
+    if (slot_count == slot_capacity) {
+        slot_capacity = slot_capacity ? 2 * slot_capacity : 16;
+        remote_slots = os_grow(remote_slots, slot_capacity * sizeof *remote_slots);
     }
-    known[count] = (struct foreign){ process, lane, stream_new_lane() };
-    return known[count++].here;
+    remote_slots[slot_count] = (struct remote_slot){ process, slot, stream_new_slot() };
+    return remote_slots[slot_count++].local_slot;
 }
 
 /* Whose lane is it? */
-static struct reached origin(uint32_t here)
+static struct remote_epoch slot_owner(uint32_t local_slot)
 {
-    for (uint32_t i = 0; i < count; i++)
-        if (known[i].here == here) return (struct reached){ .process = known[i].process, .lane = known[i].lane };
-    return (struct reached){ .process = host_process(), .lane = here };
+    for (uint32_t i = 0; i < slot_count; i++)
+        if (remote_slots[i].local_slot == local_slot) return (struct remote_epoch){ .process = remote_slots[i].process, .slot = remote_slots[i].slot };
+    return (struct remote_epoch){ .process = os_process(), .slot = local_slot };
 }
 
-uint32_t abroad_tell(const struct order *o, struct reached *list, uint32_t room)
+uint32_t remote_clock_export(const struct vector_clock *vc, struct remote_epoch *epochs, uint32_t capacity)
 {
-    uint32_t told = 0;
-    for (uint32_t lane = 0; lane < o->lanes; lane++) {
-        if (!o->reached[lane]) continue;
-        if (told < room) {
-            list[told] = origin(lane);
-            list[told].number = o->reached[lane];
+    uint32_t entries = 0;
+    for (uint32_t slot = 0; slot < vc->slots; slot++) {
+        if (!vc->epochs[slot]) continue;
+        if (entries < capacity) {
+            epochs[entries] = slot_owner(slot);
+            epochs[entries].epoch = vc->epochs[slot];
         }
-        told++;
+        entries++;
     }
-    return told;
+    return entries;
 }
 
-void abroad_hear(struct order *o, const struct reached *list, uint32_t entries)
+void remote_clock_import(struct vector_clock *vc, const struct remote_epoch *epochs, uint32_t count)
 {
-    for (uint32_t i = 0; i < entries; i++) order_raise(o, abroad_lane(list[i].process, list[i].lane), list[i].number);
+    for (uint32_t i = 0; i < count; i++) vc_set(vc, remote_clock_slot(epochs[i].process, epochs[i].slot), epochs[i].epoch);
 }

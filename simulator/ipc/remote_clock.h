@@ -5,13 +5,13 @@
 #include "sched/vector_clock.h"
 
 /* Up to which number the work of one lane of one process comes before; the form in which processes tell each other. */
-struct reached { uint64_t process, number; uint32_t lane, unused; };
+struct remote_epoch { uint64_t process, epoch; uint32_t slot, unused; };
 
 /* The lane here for another process's; its own, for one of this process. */
-uint32_t abroad_lane(uint64_t process, uint32_t lane);
+uint32_t remote_clock_slot(uint64_t process, uint32_t slot);
 /* Writes what an order says, at most `room` entries of it; returns how many there would be. */
-uint32_t abroad_tell(const struct order *o, struct reached *list, uint32_t room);
+uint32_t remote_clock_export(const struct vector_clock *vc, struct remote_epoch *epochs, uint32_t capacity);
 /* Adds what was told to an order. */
-void abroad_hear(struct order *o, const struct reached *list, uint32_t count);
+void remote_clock_import(struct vector_clock *vc, const struct remote_epoch *epochs, uint32_t count);
 
 #endif

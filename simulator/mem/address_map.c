@@ -8,12 +8,12 @@
 struct area { struct heap *heap; struct pool *pool; };
 
 static struct area *areas;
-static size_t count, capacity;
+static size_t area_count, area_capacity;
 
 /* The first area whose base is above the address. */
-static size_t above(const char *address)
+static size_t first_above(const char *address)
 {
-    size_t low = 0, high = count;
+    size_t low = 0, high = area_count;
     while (low < high) {
         size_t middle = (low + high) / 2;
         if (areas[middle].heap->base <= address) low = middle + 1;
@@ -22,33 +22,33 @@ static size_t above(const char *address)
     return low;
 }
 
-void space_add(struct heap *h, struct pool *pool)
+void address_map_add(struct heap *h, struct pool *pool)
 {
-    if (count == capacity) {
-        capacity = capacity ? 2 * capacity : 16;
-        areas = host_grow(areas, capacity * sizeof *areas);
+    if (area_count == area_capacity) {
+        area_capacity = area_capacity ? 2 * area_capacity : 16;
+        areas = os_grow(areas, area_capacity * sizeof *areas);
     }
-    size_t at = above(h->base);
-    memmove(areas + at + 1, areas + at, (count++ - at) * sizeof *areas);
+    size_t at = first_above(h->base);
+    memmove(areas + at + 1, areas + at, (area_count++ - at) * sizeof *areas);
     areas[at] = (struct area){ h, pool };
 }
 
-void space_remove(struct heap *h)
+void address_map_remove(struct heap *h)
 {
-    size_t at = h->base ? above(h->base) : 0;
+    size_t at = h->base ? first_above(h->base) : 0;
     if (!at || areas[at - 1].heap != h) return;
-    memmove(areas + at - 1, areas + at, (count-- - at) * sizeof *areas);
+    memmove(areas + at - 1, areas + at, (area_count-- - at) * sizeof *areas);
 }
 
-bool space_knows(const struct heap *h)
+bool address_map_contains(const struct heap *h)
 {
-    size_t at = above(h->base);
+    size_t at = first_above(h->base);
     return at && areas[at - 1].heap == h;
 }
 
-struct heap *space_find(const void *address, struct pool **pool)
+struct heap *address_map_find(const void *address, struct pool **pool)
 {
-    size_t at = above(address);
+    size_t at = first_above(address);
     if (!at) return NULL;
     struct area *a = &areas[at - 1];
     if ((const char *)address >= a->heap->base + a->heap->limit) return NULL;

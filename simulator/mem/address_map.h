@@ -7,13 +7,13 @@
 struct pool;
 
 /* A heap that has been opened; `pool` is NULL for the heap of cudaMalloc. */
-void space_add(struct heap *h, struct pool *pool);
-void space_remove(struct heap *h);
-bool space_knows(const struct heap *h);
+void address_map_add(struct heap *h, struct pool *pool);
+void address_map_remove(struct heap *h);
+bool address_map_contains(const struct heap *h);
 /* The heap whose range holds the address, and its pool; NULL when the address is not the device's. */
-struct heap *space_find(const void *address, struct pool **pool);
+struct heap *address_map_find(const void *address, struct pool **pool);
 
 /* Where the bytes behind a device address are kept. */
-static inline char *space_storage(const struct heap *h, size_t offset) { return heap_storage(h, offset); }
+static inline char *address_map_storage(const struct heap *h, size_t offset) { return heap_storage(h, offset); }
 
 #endif

@@ -7,137 +7,137 @@
 
 #include "os/os.h"
 
-#define REGION 64                      /* grains */
-#define GROUP  1024                    /* regions */
+#define REGION_UNITS 64                      /* grains */
+#define GROUP_REGIONS  1024                    /* regions */
 
-static size_t groups(const struct starts *s) { return s->regions / GROUP + 1; }
-static size_t places(const struct starts *s) { return s->table ? (size_t)1 << s->bits : 0; }
+static size_t group_count(const struct allocation_index *index) { return index->region_count / GROUP_REGIONS + 1; }
+static size_t bucket_count(const struct allocation_index *index) { return index->table ? (size_t)1 << index->bits : 0; }
 
-bool starts_open(struct starts *s, size_t limit)
+bool allocation_index_open(struct allocation_index *index, size_t limit)
 {
-    *s = (struct starts){ .regions = limit / GRAIN / REGION + 1 };
-    s->in_region = host_sparse(s->regions);
-    if (s->in_region) s->in_group = host_allocate(groups(s) * sizeof *s->in_group);
-    return s->in_region;
+    *index = (struct allocation_index){ .region_count = limit / ALIGNMENT / REGION_UNITS + 1 };
+    index->per_region = os_allocate_sparse(index->region_count);
+    if (index->per_region) index->per_group = os_allocate(group_count(index) * sizeof *index->per_group);
+    return index->per_region;
 }
 
-void starts_close(struct starts *s)
+void allocation_index_close(struct allocation_index *index)
 {
-    if (s->in_region) host_free_slab(s->in_region, s->regions);
-    host_free(s->in_group);
-    if (s->table) host_free_slab(s->table, places(s) * sizeof *s->table);
-    *s = (struct starts){ .count = 0 };
+    if (index->per_region) os_free_slab(index->per_region, index->region_count);
+    os_free(index->per_group);
+    if (index->table) os_free_slab(index->table, bucket_count(index) * sizeof *index->table);
+    *index = (struct allocation_index){ .count = 0 };
 }
 
 /* ---- the table ---- */
 
 /* Where the search for a grain begins; the next places follow until one is empty. */
-static size_t home_of(const struct starts *s, uint32_t grain) { return (grain * 0x9E3779B97F4A7C15u) >> (64 - s->bits); }
-static size_t next_place(const struct starts *s, size_t i) { return (i + 1) & (places(s) - 1); }
+static size_t bucket_of(const struct allocation_index *index, uint32_t unit) { return (unit * 0x9E3779B97F4A7C15u) >> (64 - index->bits); }
+static size_t next_bucket(const struct allocation_index *index, size_t i) { return (i + 1) & (bucket_count(index) - 1); }
 
-static void table_put(struct starts *s, struct start entry)
+static void table_insert(struct allocation_index *index, struct allocation_entry entry)
 {
-    size_t i = home_of(s, entry.grain);
-    while (s->table[i].chunk != NO_CHUNK) i = next_place(s, i);
-    s->table[i] = entry;
+    size_t i = bucket_of(index, entry.unit);
+    while (index->table[i].range != NO_RANGE) i = next_bucket(index, i);
+    index->table[i] = entry;
 }
 
-static void table_grow(struct starts *s)
+static void table_grow(struct allocation_index *index)
 {
-    struct start *old = s->table;
-    size_t old_places = places(s);
-    s->bits = old ? s->bits + 1 : 8;
-    s->table = host_slab(((size_t)1 << s->bits) * sizeof *s->table);
-    for (size_t i = 0; i < places(s); i++) s->table[i].chunk = NO_CHUNK;
-    for (size_t i = 0; i < old_places; i++)
-        if (old[i].chunk != NO_CHUNK) table_put(s, old[i]);
-    if (old) host_free_slab(old, old_places * sizeof *old);
+    struct allocation_entry *old = index->table;
+    size_t old_buckets = bucket_count(index);
+    index->bits = old ? index->bits + 1 : 8;
+    index->table = os_allocate_slab(((size_t)1 << index->bits) * sizeof *index->table);
+    for (size_t i = 0; i < bucket_count(index); i++) index->table[i].range = NO_RANGE;
+    for (size_t i = 0; i < old_buckets; i++)
+        if (old[i].range != NO_RANGE) table_insert(index, old[i]);
+    if (old) os_free_slab(old, old_buckets * sizeof *old);
 }
 
 /* Takes an entry out, and moves those behind it forward that would not be found across the gap. */
-static void table_remove(struct starts *s, uint32_t grain)
+static void table_remove(struct allocation_index *index, uint32_t unit)
 {
-    size_t gap = home_of(s, grain);
-    while (s->table[gap].grain != grain || s->table[gap].chunk == NO_CHUNK) gap = next_place(s, gap);
-    for (size_t i = next_place(s, gap); s->table[i].chunk != NO_CHUNK; i = next_place(s, i)) {
-        size_t home = home_of(s, s->table[i].grain);
-        if (gap <= i ? gap < home && home <= i : gap < home || home <= i) continue;
-        s->table[gap] = s->table[i];
+    size_t gap = bucket_of(index, unit);
+    while (index->table[gap].unit != unit || index->table[gap].range == NO_RANGE) gap = next_bucket(index, gap);
+    for (size_t i = next_bucket(index, gap); index->table[i].range != NO_RANGE; i = next_bucket(index, i)) {
+        size_t bucket = bucket_of(index, index->table[i].unit);
+        if (gap <= i ? gap < bucket && bucket <= i : gap < bucket || bucket <= i) continue;
+        index->table[gap] = index->table[i];
         gap = i;
     }
-    s->table[gap].chunk = NO_CHUNK;
+    index->table[gap].range = NO_RANGE;
 }
 
-static uint32_t table_at(const struct starts *s, uint32_t grain)
+static uint32_t table_find(const struct allocation_index *index, uint32_t unit)
 {
-    for (size_t i = home_of(s, grain); s->table[i].chunk != NO_CHUNK; i = next_place(s, i))
-        if (s->table[i].grain == grain) return s->table[i].chunk;
-    return NO_CHUNK;
+    for (size_t i = bucket_of(index, unit); index->table[i].range != NO_RANGE; i = next_bucket(index, i))
+        if (index->table[i].unit == unit) return index->table[i].range;
+    return NO_RANGE;
 }
 
 /* ---- both ---- */
 
-void starts_put(struct starts *s, size_t offset, uint32_t chunk)
+void allocation_index_insert(struct allocation_index *index, size_t offset, uint32_t range)
 {
-    size_t grain = offset / GRAIN;
-    s->in_region[grain / REGION]++;
-    s->in_group[grain / REGION / GROUP]++;
-    if (++s->count * 2 > places(s)) table_grow(s);
-    table_put(s, (struct start){ (uint32_t)grain, chunk });
+    size_t unit = offset / ALIGNMENT;
+    index->per_region[unit / REGION_UNITS]++;
+    index->per_group[unit / REGION_UNITS / GROUP_REGIONS]++;
+    if (++index->count * 2 > bucket_count(index)) table_grow(index);
+    table_insert(index, (struct allocation_entry){ (uint32_t)unit, range });
 }
 
-void starts_remove(struct starts *s, size_t offset)
+void allocation_index_remove(struct allocation_index *index, size_t offset)
 {
-    size_t grain = offset / GRAIN;
-    s->in_region[grain / REGION]--;
-    s->in_group[grain / REGION / GROUP]--;
-    s->count--;
-    table_remove(s, (uint32_t)grain);
+    size_t unit = offset / ALIGNMENT;
+    index->per_region[unit / REGION_UNITS]--;
+    index->per_group[unit / REGION_UNITS / GROUP_REGIONS]--;
+    index->count--;
+    table_remove(index, (uint32_t)unit);
 }
 
-uint32_t starts_at(const struct starts *s, size_t offset)
+uint32_t allocation_index_find(const struct allocation_index *index, size_t offset)
 {
-    if (!s->count) return NO_CHUNK;
-    __builtin_prefetch(&s->in_region[offset / GRAIN / REGION]);        /* who asks may free it */
-    return table_at(s, (uint32_t)(offset / GRAIN));
+    if (!index->count) return NO_RANGE;
+    __builtin_prefetch(&index->per_region[offset / ALIGNMENT / REGION_UNITS]);        /* who asks may free it */
+    return table_find(index, (uint32_t)(offset / ALIGNMENT));
 }
 
 /* Does nothing start in the last n regions up to this one? */
-static bool is_empty(const struct starts *s, size_t region, size_t n)
+static bool is_empty(const struct allocation_index *index, size_t region, size_t n)
 {
     static const uint8_t nothing[64];
-    return region % n == n - 1 && !memcmp(s->in_region + region - (n - 1), nothing, n);
+    return region % n == n - 1 && !memcmp(index->per_region + region - (n - 1), nothing, n);
 }
 
 /* The last region before this one where something starts; SIZE_MAX when there is none. */
-static size_t region_before(const struct starts *s, size_t region)
+static size_t region_before(const struct allocation_index *index, size_t region)
 {
     while (region--) {
-        if (!s->in_group[region / GROUP]) region = region / GROUP * GROUP;      /* nor before, in this group */
-        else if (s->in_region[region]) return region;
-        else if (is_empty(s, region, 64)) region -= 63;
-        else if (is_empty(s, region, 8)) region -= 7;
+        if (!index->per_group[region / GROUP_REGIONS]) region = region / GROUP_REGIONS * GROUP_REGIONS;      /* nor before, in this group */
+        else if (index->per_region[region]) return region;
+        else if (is_empty(index, region, 64)) region -= 63;
+        else if (is_empty(index, region, 8)) region -= 7;
     }
     return SIZE_MAX;
 }
 
-uint32_t starts_before(const struct starts *s, size_t offset)
+uint32_t allocation_index_find_before(const struct allocation_index *index, size_t offset)
 {
-    if (!s->count) return NO_CHUNK;
-    size_t grain = offset / GRAIN, region = grain / REGION;
-    for (size_t left = s->in_region[region] ? grain % REGION + 1 : 0;; left = REGION) {
+    if (!index->count) return NO_RANGE;
+    size_t unit = offset / ALIGNMENT, region = unit / REGION_UNITS;
+    for (size_t left = index->per_region[region] ? unit % REGION_UNITS + 1 : 0;; left = REGION_UNITS) {
         for (; left; left--) {
-            uint32_t chunk = table_at(s, (uint32_t)(region * REGION + left - 1));
-            if (chunk != NO_CHUNK) return chunk;
+            uint32_t range = table_find(index, (uint32_t)(region * REGION_UNITS + left - 1));
+            if (range != NO_RANGE) return range;
         }
-        region = region_before(s, region);
-        if (region == SIZE_MAX) return NO_CHUNK;
+        region = region_before(index, region);
+        if (region == SIZE_MAX) return NO_RANGE;
     }
 }
 
-void starts_fetch(const struct starts *s, size_t offset)
+void allocation_index_prefetch(const struct allocation_index *index, size_t offset)
 {
-    if (!s->count) return;
-    __builtin_prefetch(&s->table[home_of(s, (uint32_t)(offset / GRAIN))]);
-    __builtin_prefetch(&s->in_region[offset / GRAIN / REGION]);
+    if (!index->count) return;
+    __builtin_prefetch(&index->table[bucket_of(index, (uint32_t)(offset / ALIGNMENT))]);
+    __builtin_prefetch(&index->per_region[offset / ALIGNMENT / REGION_UNITS]);
 }

@@ -4,29 +4,29 @@
 
 #include "base/types.h"
 
-#define NO_CHUNK UINT32_MAX
+#define NO_RANGE UINT32_MAX
 
-struct start { uint32_t grain, chunk; };        /* chunk NO_CHUNK: nothing here */
+struct allocation_entry { uint32_t unit, range; };        /* chunk NO_RANGE: nothing here */
 
-struct starts {
+struct allocation_index {
     size_t         count;
-    struct start  *table;              /* 1 << bits places */
+    struct allocation_entry  *table;              /* 1 << bits places */
     unsigned       bits;
-    size_t         regions;
-    uint8_t       *in_region;          /* how many start in each region, a few KiB of the range */
-    uint32_t      *in_group;           /* the same for each group of regions */
+    size_t         region_count;
+    uint8_t       *per_region;          /* how many start in each region, a few KiB of the range */
+    uint32_t      *per_group;           /* the same for each group of regions */
 };
 
 /* For offsets that are multiples of GRAIN below `limit`, which is 2 TiB at most. False: this machine has no memory for it. */
-bool starts_open(struct starts *s, size_t limit);
-void starts_close(struct starts *s);
-void starts_put(struct starts *s, size_t offset, uint32_t chunk);
-void starts_remove(struct starts *s, size_t offset);
-/* What starts exactly there, or NO_CHUNK. */
-uint32_t starts_at(const struct starts *s, size_t offset);
-/* What starts there, or last before, or NO_CHUNK. The offset may be any. */
-uint32_t starts_before(const struct starts *s, size_t offset);
-/* Asks the processor for the place where starts_put or starts_at will look: it lies anywhere. */
-void starts_fetch(const struct starts *s, size_t offset);
+bool allocation_index_open(struct allocation_index *index, size_t limit);
+void allocation_index_close(struct allocation_index *index);
+void allocation_index_insert(struct allocation_index *index, size_t offset, uint32_t range);
+void allocation_index_remove(struct allocation_index *index, size_t offset);
+/* What starts exactly there, or NO_RANGE. */
+uint32_t allocation_index_find(const struct allocation_index *index, size_t offset);
+/* What starts there, or last before, or NO_RANGE. The offset may be any. */
+uint32_t allocation_index_find_before(const struct allocation_index *index, size_t offset);
+/* Asks the processor for the place where allocation_index_insert or allocation_index_find will look: it lies anywhere. */
+void allocation_index_prefetch(const struct allocation_index *index, size_t offset);
 
 #endif

@@ -5,63 +5,63 @@
 #include <string.h>
 
 /* measured: what an H200's context itself takes (cudaMemGetInfo after one cudaMalloc of 1 MiB, which takes 2: free 149553283072 of 150109880320) */
-#define CONTEXT ((size_t)(150109880320u - 149553283072u) - 2 * MiB)
+#define CONTEXT_BYTES ((size_t)(150109880320u - 149553283072u) - 2 * MiB)
 
-static size_t taken[MAX_DEVICES];
-static uint32_t reach[MAX_DEVICES];    /* bit o of reach[d]: d may touch o's plain allocations */
-static uint32_t cleaned[MAX_DEVICES];
-static cudaError_t fault;
-static _Thread_local int current;
+static size_t used_bytes[MAX_DEVICES];
+static uint32_t peer_access[MAX_DEVICES];    /* bit o of reach[d]: d may touch o's plain allocations */
+static uint32_t last_reset_ids[MAX_DEVICES];
+static cudaError_t sticky_error;
+static _Thread_local int current_device;
 
-int  device_current(void) { return current; }
-void device_set_current(int device) { current = device; }
+int  device_current(void) { return current_device; }
+void device_set_current(int device) { current_device = device; }
 
-static size_t usable(void) { return settings.memory > 16 * CONTEXT ? settings.memory - CONTEXT : settings.memory; }
+static size_t usable(void) { return settings.memory > 16 * CONTEXT_BYTES ? settings.memory - CONTEXT_BYTES : settings.memory; }
 
 bool device_take(int device, size_t bytes)
 {
     if (device == NO_DEVICE) return true;
-    if (bytes > usable() - taken[device]) return false;
-    taken[device] += bytes;
+    if (bytes > usable() - used_bytes[device]) return false;
+    used_bytes[device] += bytes;
     return true;
 }
 
 void device_give(int device, size_t bytes)
 {
-    if (device != NO_DEVICE) taken[device] -= bytes;
+    if (device != NO_DEVICE) used_bytes[device] -= bytes;
 }
 
-size_t device_free_memory(int device) { return usable() - taken[device]; }
+size_t device_free_memory(int device) { return usable() - used_bytes[device]; }
 
-bool device_reaches(int device, int owner) { return device == owner || (reach[device] >> owner & 1); }
+bool device_peer_accessible(int device, int owner) { return device == owner || (peer_access[device] >> owner & 1); }
 
-void device_set_reach(int device, int owner, bool on)
+void device_set_peer_access(int device, int owner, bool enabled)
 {
-    if (on) reach[device] |= 1u << owner;
-    else reach[device] &= ~(1u << owner);
+    if (enabled) peer_access[device] |= 1u << owner;
+    else peer_access[device] &= ~(1u << owner);
 }
 
 void device_reset(int device, uint32_t newest)
 {
-    reach[device] = 0;
-    cleaned[device] = newest;
+    peer_access[device] = 0;
+    last_reset_ids[device] = newest;
 }
 
-uint32_t device_cleaned(int device)
+uint32_t device_last_reset_id(int device)
 {
-    uint32_t most = 0;
-    if (device != NO_DEVICE) return cleaned[device];
+    uint32_t last = 0;
+    if (device != NO_DEVICE) return last_reset_ids[device];
     for (int d = 0; d < MAX_DEVICES; d++)
-        if (cleaned[d] > most) most = cleaned[d];
-    return most;
+        if (last_reset_ids[d] > last) last = last_reset_ids[d];
+    return last;
 }
 
 void device_fault(cudaError_t error)
 {
-    if (!fault) fault = error;
+    if (!sticky_error) sticky_error = error;
 }
 
-cudaError_t device_faulted(void) { return fault; }
+cudaError_t device_sticky_error(void) { return sticky_error; }
 
 /* measured: tests/facts/probe-answers.txt, attributes 1 to 147 of an H200 */
 static const int attributes[] = {

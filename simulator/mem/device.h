@@ -19,18 +19,18 @@ void device_give(int device, size_t bytes);
 size_t device_free_memory(int device);
 
 /* Can kernels on `device` reach plain allocations of `owner`? Always its own; another's after cudaDeviceEnablePeerAccess. */
-bool device_reaches(int device, int owner);
-void device_set_reach(int device, int owner, bool reach);
+bool device_peer_accessible(int device, int owner);
+void device_set_peer_access(int device, int owner, bool reach);
 
 /* cudaDeviceReset: the device reaches no other's memory any more, and what it has of the blocks numbered up to `newest` is nobody's leak. */
 void device_reset(int device, uint32_t newest);
 /* The number of the last block that a reset of the device has cleaned up; NO_DEVICE (the host's memory): of any device. */
-uint32_t device_cleaned(int device);
+uint32_t device_last_reset_id(int device);
 
 /* A kernel has done what a device does not survive: from now on every call returns this (measured: cudaErrorIllegalAddress at every
  * call after it, on all devices of the process). */
 void device_fault(cudaError_t error);
-cudaError_t device_faulted(void);
+cudaError_t device_sticky_error(void);
 
 /* cudaDeviceGetAttribute's answer: the figures of an H200, changed where the settings say so. False: no such attribute. */
 bool device_attribute(int attribute, int *value);

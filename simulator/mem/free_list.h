@@ -14,33 +14,33 @@
 
 #include "base/types.h"
 
-struct fit {                           /* inside each free chunk */
+struct free_node {                           /* inside each free chunk */
     size_t      bytes;
-    uint64_t    age;                   /* smaller is older; no two are equal */
-    uint64_t    mark;
-    uint64_t    least;                 /* the least mark of this node and of all below it */
-    struct fit *left, *right;          /* smaller and larger ones; only in the tree */
-    struct fit *next;                  /* of the same size, the next younger */
-    struct fit *parent;                /* whose left, right or next this is */
-    struct fit *youngest;              /* the end of the chain; only in the tree */
-    uint32_t    rank;                  /* the same */
+    uint64_t    insertion;                   /* smaller is older; no two are equal */
+    uint64_t    free_seq;
+    uint64_t    min_seq;                 /* the least mark of this node and of all below it */
+    struct free_node *left, *right;          /* smaller and larger ones; only in the tree */
+    struct free_node *next;                  /* of the same size, the next younger */
+    struct free_node *parent;                /* whose left, right or next this is */
+    struct free_node *tail;              /* the end of the chain; only in the tree */
+    uint32_t    priority;                  /* the same */
 };
 
-#define FIT_RECENT_BITS 6
-struct fit_list {
-    struct fit *root;
-    struct fit *recent[1 << FIT_RECENT_BITS];      /* by a hash of the size: a node of the tree that was looked for not long ago, or NULL */
+#define FREE_LIST_HOT_BITS 6
+struct free_list {
+    struct free_node *root;
+    struct free_node *hot[1 << FREE_LIST_HOT_BITS];      /* by a hash of the size: a node of the tree that was looked for not long ago, or NULL */
 };
 
-void fit_insert(struct fit_list *list, struct fit *f);
-void fit_remove(struct fit_list *list, struct fit *f);
+void free_list_insert(struct free_list *list, struct free_node *n);
+void free_list_remove(struct free_list *list, struct free_node *n);
 /* The smallest with at least `bytes` and a mark of at most `limit`; the oldest of those; or NULL. */
-struct fit *fit_best(const struct fit_list *list, size_t bytes, uint64_t limit);
+struct free_node *free_list_best_fit(const struct free_list *list, size_t bytes, uint64_t max_seq);
 /* The next in order whose mark is at most `limit`, or NULL. */
-struct fit *fit_next(const struct fit *f, uint64_t limit);
+struct free_node *free_list_next(const struct free_node *n, uint64_t max_seq);
 /* Is there one whose mark is at most `limit`? */
-static inline bool fit_has(const struct fit_list *list, uint64_t limit) { return list->root && list->root->least <= limit; }
+static inline bool free_list_has(const struct free_list *list, uint64_t max_seq) { return list->root && list->root->min_seq <= max_seq; }
 /* Walks the laws: order, ranks, chains, least marks, what is remembered. The number of nodes, or SIZE_MAX when one does not hold. */
-size_t fit_count_valid(const struct fit_list *list);
+size_t free_list_count_valid(const struct free_list *list);
 
 #endif

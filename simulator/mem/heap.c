@@ -6,259 +6,259 @@
 
 /* ---- chunks have numbers ---- */
 
-#define SLAB  16384                    /* chunks */
-#define SLABS 16384
+#define SLAB_RANGES  16384                    /* chunks */
+#define SLABS_MAX 16384
 
-static struct chunk *slabs[SLABS];     /* chunk n is slabs[n / SLAB][n % SLAB] */
-static struct chunk *spare;
-static uint32_t chunks;                /* that were ever made */
+static struct range *slabs[SLABS_MAX];     /* chunk n is slabs[n / SLAB][n % SLAB] */
+static struct range *recycled;
+static uint32_t range_count;                /* that were ever made */
 
-static struct chunk *chunk_numbered(uint32_t n) { return n == NO_CHUNK ? NULL : &slabs[n / SLAB][n % SLAB]; }
+static struct range *range_at(uint32_t n) { return n == NO_RANGE ? NULL : &slabs[n / SLAB_RANGES][n % SLAB_RANGES]; }
 
-static struct chunk *chunk_new(void)
+static struct range *range_new(void)
 {
-    struct chunk *c = spare;
-    if (c) {
-        spare = c->next;
-        return c;
+    struct range *r = recycled;
+    if (r) {
+        recycled = r->next;
+        return r;
     }
-    if (chunks == (uint32_t)SLAB * SLABS) host_give_up("more than 268 million blocks are alive or free at once.");
-    if (!slabs[chunks / SLAB]) slabs[chunks / SLAB] = host_slab(SLAB * sizeof *c);
-    c = &slabs[chunks / SLAB][chunks % SLAB];
-    c->number = chunks++;
-    return c;
+    if (range_count == (uint32_t)SLAB_RANGES * SLABS_MAX) os_fatal("more than 268 million blocks are alive or free at once.");
+    if (!slabs[range_count / SLAB_RANGES]) slabs[range_count / SLAB_RANGES] = os_allocate_slab(SLAB_RANGES * sizeof *r);
+    r = &slabs[range_count / SLAB_RANGES][range_count % SLAB_RANGES];
+    r->index = range_count++;
+    return r;
 }
 
-static void chunk_drop(struct chunk *c)
+static void range_recycle(struct range *r)
 {
-    c->next = spare;
-    spare = c;
+    r->next = recycled;
+    recycled = r;
 }
 
 /* ---- opening ---- */
 
-void heap_init(struct heap *h, int device, size_t step, size_t limit)
+void heap_init(struct heap *h, int device, size_t segment_size, size_t limit)
 {
-    *h = (struct heap){ .device = device, .step = step, .limit = limit };
-    size_t words = heap_steps(h) / 64 + 1;
-    h->mapped = host_allocate(words * sizeof *h->mapped);
-    h->idle_owner = host_allocate(heap_steps(h) * sizeof *h->idle_owner);
-    h->idle = host_allocate(words * sizeof *h->idle);
+    *h = (struct heap){ .device = device, .segment_size = segment_size, .limit = limit };
+    size_t words = heap_segment_count(h) / 64 + 1;
+    h->mapped = os_allocate(words * sizeof *h->mapped);
+    h->idle_owner = os_allocate(heap_segment_count(h) * sizeof *h->idle_owner);
+    h->idle = os_allocate(words * sizeof *h->idle);
 }
 
-size_t heap_shared_count;
+size_t heap_host_visible_count;
 
 /* A range is far larger than what is allocated in it, so a process that may have few addresses has none for a single block. */
-static void say_no_addresses(const struct heap *h)
+static void diag_no_addresses(const struct heap *h)
 {
-    static bool said;
-    if (!said)
-        host_say("this process has no %zu GiB of addresses left for a pool or for cudaMalloc: they are limited (ulimit -v, valgrind), or used up by others. "
+    static bool reported;
+    if (!reported)
+        diag("this process has no %zu GiB of addresses left for a pool or for cudaMalloc: they are limited (ulimit -v, valgrind), or used up by others. "
                  "A device with less memory needs fewer: SIM_MEMORY=1G.", 2 * h->limit / GiB);
-    said = true;
+    reported = true;
 }
 
 bool heap_open(struct heap *h)
 {
     if (h->base) return true;
-    if (!starts_open(&h->starts, h->limit)) return false;
-    h->base = h->shared ? host_reserve_shared(h->limit) : h->file ? host_reserve_in_file(h->file, HEAP_FILE_HEAD, h->limit) : host_reserve(h->limit);
+    if (!allocation_index_open(&h->allocations, h->limit)) return false;
+    h->base = h->host_visible ? os_reserve_host_visible(h->limit) : h->file ? os_reserve_in_file(h->file, HEAP_FILE_HEADER, h->limit) : os_reserve(h->limit);
     if (!h->base) {
-        say_no_addresses(h);
-        starts_close(&h->starts);
+        diag_no_addresses(h);
+        allocation_index_close(&h->allocations);
         return false;
     }
-    heap_shared_count += h->shared;
-    struct chunk *all = chunk_new();
-    all->fit = (struct fit){ .bytes = h->limit, .age = ++h->ages };
+    heap_host_visible_count += h->host_visible;
+    struct range *all = range_new();
+    all->node = (struct free_node){ .bytes = h->limit, .insertion = ++h->insertions };
     all->offset = 0;
     all->previous = all->next = NULL;
-    all->lane = COMMON;
+    all->slot = SHARED_LIST;
     all->live = false;
     all->partial = true;
     h->first = all;
-    fit_insert(&h->parts, &all->fit);
+    free_list_insert(&h->shared_partial, &all->node);
     return true;
 }
 
 void heap_close(struct heap *h)
 {
-    for (struct chunk *c = h->first, *next; c; c = next) {
-        next = c->next;
-        chunk_drop(c);
+    for (struct range *r = h->first, *next; r; r = next) {
+        next = r->next;
+        range_recycle(r);
     }
-    starts_close(&h->starts);
-    if (h->base) host_unreserve(h->base, h->limit);
-    host_free(h->mapped);
-    host_free(h->idle_owner);
-    host_free(h->idle);
-    host_free(h->lanes);
-    host_free(h->lane_place);
+    allocation_index_close(&h->allocations);
+    if (h->base) os_unreserve(h->base, h->limit);
+    os_free(h->mapped);
+    os_free(h->idle_owner);
+    os_free(h->idle);
+    os_free(h->stream_lists);
+    os_free(h->stream_list_index);
     h->base = NULL;
 }
 
 /* ---- lists ---- */
 
-struct fit_list *heap_lane(struct heap *h, uint32_t lane)
+struct free_list *heap_stream_list(struct heap *h, uint32_t slot)
 {
-    if (lane >= h->known_lanes) {
-        uint32_t wanted = lane + 8;
-        h->lane_place = host_grow(h->lane_place, wanted * sizeof *h->lane_place);
-        for (uint32_t i = h->known_lanes; i < wanted; i++) h->lane_place[i] = UINT32_MAX;
-        h->known_lanes = wanted;
+    if (slot >= h->slot_count) {
+        uint32_t wanted = slot + 8;
+        h->stream_list_index = os_grow(h->stream_list_index, wanted * sizeof *h->stream_list_index);
+        for (uint32_t i = h->slot_count; i < wanted; i++) h->stream_list_index[i] = UINT32_MAX;
+        h->slot_count = wanted;
     }
-    if (h->lane_place[lane] == UINT32_MAX) {
-        h->lane_place[lane] = h->lane_count;
-        h->lanes = host_grow(h->lanes, (h->lane_count + 1) * sizeof *h->lanes);
-        h->lanes[h->lane_count++] = (struct lane_list){ { NULL }, lane };
+    if (h->stream_list_index[slot] == UINT32_MAX) {
+        h->stream_list_index[slot] = h->stream_list_count;
+        h->stream_lists = os_grow(h->stream_lists, (h->stream_list_count + 1) * sizeof *h->stream_lists);
+        h->stream_lists[h->stream_list_count++] = (struct stream_list){ { NULL }, slot };
     }
-    return &h->lanes[h->lane_place[lane]].fits;
+    return &h->stream_lists[h->stream_list_index[slot]].list;
 }
 
-struct fit_list *heap_list(struct heap *h, const struct chunk *c)
+struct free_list *heap_list_of(struct heap *h, const struct range *r)
 {
-    if (c->lane == COMMON) return c->partial ? &h->parts : &h->whole;
-    return heap_lane(h, c->lane);
+    if (r->slot == SHARED_LIST) return r->partial ? &h->shared_partial : &h->shared_mapped;
+    return heap_stream_list(h, r->slot);
 }
 
-struct chunk *heap_best_common(const struct heap *h, size_t bytes, bool whole)
+struct range *heap_best_shared(const struct heap *h, size_t bytes, bool mapped)
 {
-    struct fit *a = fit_best(&h->whole, bytes, UINT64_MAX);
-    if (whole) return (struct chunk *)a;
-    struct fit *b = fit_best(&h->parts, bytes, UINT64_MAX);
-    if (!a || !b) return (struct chunk *)(a ? a : b);
-    return (struct chunk *)(a->bytes < b->bytes || (a->bytes == b->bytes && a->age < b->age) ? a : b);
+    struct free_node *a = free_list_best_fit(&h->shared_mapped, bytes, UINT64_MAX);
+    if (mapped) return (struct range *)a;
+    struct free_node *b = free_list_best_fit(&h->shared_partial, bytes, UINT64_MAX);
+    if (!a || !b) return (struct range *)(a ? a : b);
+    return (struct range *)(a->bytes < b->bytes || (a->bytes == b->bytes && a->insertion < b->insertion) ? a : b);
 }
 
 /* ---- finding ---- */
 
-struct chunk *heap_find(const struct heap *h, size_t offset)
+struct range *heap_find(const struct heap *h, size_t offset)
 {
-    if (offset >= h->top * h->step) return NULL;
-    uint32_t n = offset % GRAIN ? NO_CHUNK : starts_at(&h->starts, offset);
-    if (n == NO_CHUNK) n = starts_before(&h->starts, offset);
-    struct chunk *c = chunk_numbered(n);
-    if (!c) return NULL;
-    __builtin_prefetch(&c->offset);    /* its second line comes beside the first */
-    return offset < chunk_end(c) ? c : NULL;
+    if (offset >= h->top_segment * h->segment_size) return NULL;
+    uint32_t n = offset % ALIGNMENT ? NO_RANGE : allocation_index_find(&h->allocations, offset);
+    if (n == NO_RANGE) n = allocation_index_find_before(&h->allocations, offset);
+    struct range *r = range_at(n);
+    if (!r) return NULL;
+    __builtin_prefetch(&r->offset);    /* its second line comes beside the first */
+    return offset < range_end(r) ? r : NULL;
 }
 
 /* ---- chunks ---- */
 
-static void unlink_chunk(struct heap *h, struct chunk *c)
+static void unlink_range(struct heap *h, struct range *r)
 {
-    if (c->previous) c->previous->next = c->next;
-    else h->first = c->next;
-    if (c->next) c->next->previous = c->previous;
+    if (r->previous) r->previous->next = r->next;
+    else h->first = r->next;
+    if (r->next) r->next->previous = r->previous;
 }
 
 /* A new chunk in front of c. */
-static struct chunk *link_before(struct heap *h, struct chunk *c)
+static struct range *link_before(struct heap *h, struct range *r)
 {
-    struct chunk *n = chunk_new();
-    n->next = c;
-    n->previous = c->previous;
-    if (c->previous) c->previous->next = n;
-    else h->first = n;
-    c->previous = n;
-    return n;
+    struct range *new = range_new();
+    new->next = r;
+    new->previous = r->previous;
+    if (r->previous) r->previous->next = new;
+    else h->first = new;
+    r->previous = new;
+    return new;
 }
 
-struct chunk *heap_take(struct heap *h, struct chunk *c, size_t bytes)
+struct range *heap_take(struct heap *h, struct range *r, size_t bytes)
 {
-    struct chunk *taken = c;
-    starts_fetch(&h->starts, c->offset);
-    fit_remove(heap_list(h, c), &c->fit);
-    if (c->lane == COMMON) heap_own(h, NULL, c->offset, c->offset + bytes);
-    if (c->fit.bytes > bytes) {        /* c stays as the rest, so that the steps it owns still point to it */
-        taken = link_before(h, c);
-        taken->offset = c->offset;
-        taken->fit.bytes = bytes;
-        c->offset += bytes;
-        c->fit.bytes -= bytes;
-        c->fit.age = ++h->ages;
-        if (c->lane == COMMON) c->partial = heap_is_partial(h, c);
-        fit_insert(heap_list(h, c), &c->fit);
+    struct range *taken = r;
+    allocation_index_prefetch(&h->allocations, r->offset);
+    free_list_remove(heap_list_of(h, r), &r->node);
+    if (r->slot == SHARED_LIST) heap_set_idle_owner(h, NULL, r->offset, r->offset + bytes);
+    if (r->node.bytes > bytes) {        /* c stays as the rest, so that the steps it owns still point to it */
+        taken = link_before(h, r);
+        taken->offset = r->offset;
+        taken->node.bytes = bytes;
+        r->offset += bytes;
+        r->node.bytes -= bytes;
+        r->node.insertion = ++h->insertions;
+        if (r->slot == SHARED_LIST) r->partial = heap_is_partial(h, r);
+        free_list_insert(heap_list_of(h, r), &r->node);
     }
     taken->live = true;
-    taken->asked = 0;
+    taken->requested = 0;
     taken->id = 0;
-    taken->leaving = false;
-    taken->watch = (struct watch){ .accesses = NULL };
-    starts_put(&h->starts, taken->offset, taken->number);
+    taken->free_pending = false;
+    taken->shadow = (struct shadow){ .accesses = NULL };
+    allocation_index_insert(&h->allocations, taken->offset, taken->index);
     return taken;
 }
 
 /* Puts a free chunk that is in no list into one, and makes it one with its neighbours there. */
-static void insert_free(struct heap *h, struct chunk *c, uint32_t lane, uint64_t mark)
+static void insert_free(struct heap *h, struct range *r, uint32_t slot, uint64_t free_seq)
 {
-    struct chunk *left = c->previous, *right = c->next, *whole = c;
-    if (left && (left->live || left->lane != lane)) left = NULL;
-    if (right && (right->live || right->lane != lane)) right = NULL;
-    size_t from = left ? left->offset : c->offset, to = right ? chunk_end(right) : chunk_end(c);
+    struct range *left = r->previous, *right = r->next, *merged = r;
+    if (left && (left->live || left->slot != slot)) left = NULL;
+    if (right && (right->live || right->slot != slot)) right = NULL;
+    size_t from = left ? left->offset : r->offset, to = right ? range_end(right) : range_end(r);
     size_t changed_from = from, changed_to = to;
     if (left) {
-        fit_remove(heap_list(h, left), &left->fit);
-        if (left->fit.mark > mark) mark = left->fit.mark;
+        free_list_remove(heap_list_of(h, left), &left->node);
+        if (left->node.free_seq > free_seq) free_seq = left->node.free_seq;
     }
     if (right) {
-        fit_remove(heap_list(h, right), &right->fit);
-        if (right->fit.mark > mark) mark = right->fit.mark;
+        free_list_remove(heap_list_of(h, right), &right->node);
+        if (right->node.free_seq > free_seq) free_seq = right->node.free_seq;
     }
     /* the larger neighbour lives on: it may own many steps */
-    if (left && (!right || left->fit.bytes >= right->fit.bytes)) {
-        whole = left;
-        changed_from = c->offset;
+    if (left && (!right || left->node.bytes >= right->node.bytes)) {
+        merged = left;
+        changed_from = r->offset;
     } else if (right) {
-        whole = right;
-        changed_to = chunk_end(c);
+        merged = right;
+        changed_to = range_end(r);
     }
-    struct chunk *parts[3] = { left, c, right };
+    struct range *parts[3] = { left, r, right };
     for (int i = 0; i < 3; i++)
-        if (parts[i] && parts[i] != whole) {
-            unlink_chunk(h, parts[i]);
-            chunk_drop(parts[i]);
+        if (parts[i] && parts[i] != merged) {
+            unlink_range(h, parts[i]);
+            range_recycle(parts[i]);
         }
-    whole->offset = from;
-    whole->fit.bytes = to - from;
-    whole->fit.mark = mark;
-    whole->fit.age = ++h->ages;
-    whole->lane = lane;
-    whole->live = false;
-    if (lane == COMMON) {
-        whole->partial = heap_is_partial(h, whole);
-        heap_own(h, whole, changed_from, changed_to);
+    merged->offset = from;
+    merged->node.bytes = to - from;
+    merged->node.free_seq = free_seq;
+    merged->node.insertion = ++h->insertions;
+    merged->slot = slot;
+    merged->live = false;
+    if (slot == SHARED_LIST) {
+        merged->partial = heap_is_partial(h, merged);
+        heap_set_idle_owner(h, merged, changed_from, changed_to);
     }
-    fit_insert(heap_list(h, whole), &whole->fit);
+    free_list_insert(heap_list_of(h, merged), &merged->node);
 }
 
-void heap_put(struct heap *h, struct chunk *c, uint32_t lane, uint64_t mark)
+void heap_put(struct heap *h, struct range *r, uint32_t slot, uint64_t free_seq)
 {
-    if (c->previous) __builtin_prefetch(&c->previous->offset);         /* they are needed soon, and lie anywhere */
-    if (c->next) __builtin_prefetch(&c->next->offset);
-    starts_remove(&h->starts, c->offset);
-    c->live = false;
-    insert_free(h, c, lane, mark);
+    if (r->previous) __builtin_prefetch(&r->previous->offset);         /* they are needed soon, and lie anywhere */
+    if (r->next) __builtin_prefetch(&r->next->offset);
+    allocation_index_remove(&h->allocations, r->offset);
+    r->live = false;
+    insert_free(h, r, slot, free_seq);
 }
 
-struct chunk *heap_take_at(struct heap *h, size_t offset, size_t bytes)
+struct range *heap_take_at(struct heap *h, size_t offset, size_t bytes)
 {
-    struct chunk *c = h->first, *before = NULL;
-    while (c && chunk_end(c) <= offset) c = c->next;
-    if (!c || c->live || chunk_end(c) < offset + bytes) return NULL;
-    size_t skip = offset - c->offset;
-    heap_map(h, c, skip + bytes);
+    struct range *r = h->first, *skipped = NULL;
+    while (r && range_end(r) <= offset) r = r->next;
+    if (!r || r->live || range_end(r) < offset + bytes) return NULL;
+    size_t skip = offset - r->offset;
+    heap_map(h, r, skip + bytes);
     if (skip) {
-        before = heap_take(h, c, skip);
-        c = before->next;
+        skipped = heap_take(h, r, skip);
+        r = skipped->next;
     }
-    struct chunk *taken = heap_take(h, c, bytes);
-    if (before) heap_put(h, before, COMMON, 0);
+    struct range *taken = heap_take(h, r, bytes);
+    if (skipped) heap_put(h, skipped, SHARED_LIST, 0);
     return taken;
 }
 
-void heap_make_common(struct heap *h, struct chunk *c)
+void heap_make_shared(struct heap *h, struct range *r)
 {
-    fit_remove(heap_list(h, c), &c->fit);
-    insert_free(h, c, COMMON, 0);
+    free_list_remove(heap_list_of(h, r), &r->node);
+    insert_free(h, r, SHARED_LIST, 0);
 }

@@ -16,88 +16,88 @@
 #include "base/types.h"
 #include "check/shadow.h"
 
-#define COMMON UINT32_MAX              /* the lane of the common list */
-#define HEAP_FILE_HEAD (2 * MiB)       /* what processes tell each other about a shared heap comes first in its file */
+#define SHARED_LIST UINT32_MAX              /* the lane of the common list */
+#define HEAP_FILE_HEADER (2 * MiB)       /* what processes tell each other about a shared heap comes first in its file */
 
-struct chunk {                         /* two lines of the processor's cache; what neighbours ask of each other is in the second */
+struct range {                         /* two lines of the processor's cache; what neighbours ask of each other is in the second */
     _Alignas(64) union {
-        struct fit fit;                /* free. First: a struct fit of ours is a chunk. fit.bytes is the chunk's size, also when it is live */
+        struct free_node node;                /* free. First: a struct fit of ours is a chunk. fit.bytes is the chunk's size, also when it is live */
         struct {                       /* live */
             size_t       bytes;
-            size_t       asked;        /* bytes that the program asked for */
+            size_t       requested;        /* bytes that the program asked for */
             uint32_t     id;           /* the journal's "block" */
-            bool         leaving;      /* cudaMalloc's block that cudaFreeAsync has freed, but its stream has not got there */
-            struct watch watch;
+            bool         free_pending;      /* cudaMalloc's block that cudaFreeAsync has freed, but its stream has not got there */
+            struct shadow shadow;
         };
     };
     size_t        offset;              /* from the heap's base */
-    struct chunk *previous, *next;     /* in address order */
-    uint32_t      lane;                /* free: which list */
-    uint32_t      number;              /* of the chunk itself, all its time */
+    struct range *previous, *next;     /* in address order */
+    uint32_t      slot;                /* free: which list */
+    uint32_t      index;              /* of the chunk itself, all its time */
     bool          live;
     bool          partial;             /* free and common: some of its steps are not mapped */
 };
 
-struct lane_list { struct fit_list fits; uint32_t lane; };
+struct stream_list { struct free_list list; uint32_t slot; };
 
 struct heap {
     int            device;             /* NO_DEVICE: the host's memory */
-    bool           shared;             /* the host may touch what is mapped: its addresses show the storage. Set before heap_open */
-    size_t         step, limit;        /* bytes of a step; bytes of the range */
-    int            file;               /* storage that other processes can map: this file in memory, behind its first HEAP_FILE_HEAD bytes; 0: none. Set before heap_open */
-    bool           foreign;            /* another process's storage: nothing of it is given back from here */
+    bool           host_visible;             /* the host may touch what is mapped: its addresses show the storage. Set before heap_open */
+    size_t         segment_size, limit;        /* bytes of a step; bytes of the range */
+    int            file;               /* storage that other processes can map: this file in memory, behind its first HEAP_FILE_HEADER bytes; 0: none. Set before heap_open */
+    bool           imported;            /* another process's storage: nothing of it is given back from here */
     char          *base;               /* NULL until something is allocated */
-    struct chunk  *first;
-    struct fit_list whole, parts;      /* the common list: chunks with all their steps mapped, and the others */
-    struct lane_list *lanes;           /* the streams' lists, in the order in which they first came here */
-    uint32_t       lane_count;
-    uint32_t      *lane_place, known_lanes;    /* lane_place[lane]: where in lanes; UINT32_MAX: never came here */
-    uint64_t       ages;
-    size_t         top;                /* no step from here on was ever mapped */
+    struct range  *first;
+    struct free_list shared_mapped, shared_partial;      /* the common list: chunks with all their steps mapped, and the others */
+    struct stream_list *stream_lists;           /* the streams' lists, in the order in which they first came here */
+    uint32_t       stream_list_count;
+    uint32_t      *stream_list_index, slot_count;    /* lane_place[lane]: where in lanes; UINT32_MAX: never came here */
+    uint64_t       insertions;
+    size_t         top_segment;                /* no step from here on was ever mapped */
     uint64_t      *mapped;             /* a bit for each step */
     size_t         mapped_count;
-    struct chunk **idle_owner;
+    struct range **idle_owner;
     uint64_t      *idle;               /* a bit for each step that has an owner */
     size_t         idle_count;
-    struct starts  starts;             /* the live chunks; starts.count is their number */
+    struct allocation_index  allocations;             /* the live chunks; starts.count is their number */
 };
 
 /* `limit` is a multiple of `step`. */
-void heap_init(struct heap *h, int device, size_t step, size_t limit);
+void heap_init(struct heap *h, int device, size_t segment_size, size_t limit);
 /* How many heaps that the host shares have been opened: at 0 nobody need look for one. */
-extern size_t heap_shared_count;
+extern size_t heap_host_visible_count;
 /* Addresses for the heap, at its first allocation. False when this machine has none left. */
 bool heap_open(struct heap *h);
 void heap_close(struct heap *h);
 
 /* The stream's list, made when it first comes here. */
-struct fit_list *heap_lane(struct heap *h, uint32_t lane);
+struct free_list *heap_stream_list(struct heap *h, uint32_t slot);
 /* The best chunk of the common list: all mapped, or any. */
-struct chunk *heap_best_common(const struct heap *h, size_t bytes, bool whole);
+struct range *heap_best_shared(const struct heap *h, size_t bytes, bool mapped);
 
 /* Makes the start of a free chunk live; the rest stays where it was. All its steps must be mapped. */
-struct chunk *heap_take(struct heap *h, struct chunk *c, size_t bytes);
+struct range *heap_take(struct heap *h, struct range *r, size_t bytes);
 /* Frees a live chunk into a list; mark: the place of the free in the stream's order. */
-void heap_put(struct heap *h, struct chunk *c, uint32_t lane, uint64_t mark);
+void heap_put(struct heap *h, struct range *r, uint32_t slot, uint64_t free_seq);
 /* Moves a free chunk of a stream to the common list. */
-void heap_make_common(struct heap *h, struct chunk *c);
+void heap_make_shared(struct heap *h, struct range *r);
 
 /* Room in the file, if there is one, for storage up to this offset. False when it cannot grow. */
-bool heap_back(struct heap *h, size_t end);
+bool heap_grow_file(struct heap *h, size_t end);
 /* How many steps under [offset, offset + bytes) are not mapped. */
-size_t heap_missing(const struct heap *h, size_t offset, size_t bytes);
+size_t heap_unmapped_count(const struct heap *h, size_t offset, size_t bytes);
 /* Maps those steps. They lie in the common chunk `c`, at whose start the range is. */
-void heap_map(struct heap *h, struct chunk *c, size_t bytes);
+void heap_map(struct heap *h, struct range *r, size_t bytes);
 /* The number of a mapped step that nobody uses, lowest or highest first, outside [from, to); SIZE_MAX when there is none. */
-size_t heap_idle_step(const struct heap *h, bool highest, size_t from, size_t to);
-void heap_unmap(struct heap *h, size_t step);
+size_t heap_idle_segment(const struct heap *h, bool highest, size_t from, size_t to);
+void heap_unmap(struct heap *h, size_t segment);
 
 /* Where the bytes behind an offset are kept. */
 static inline char *heap_storage(const struct heap *h, size_t offset) { return h->base + h->limit + offset; }
 /* Makes [offset, offset + bytes) a live chunk, in a heap whose chunks are live or common. NULL when a live chunk is there. */
-struct chunk *heap_take_at(struct heap *h, size_t offset, size_t bytes);
+struct range *heap_take_at(struct heap *h, size_t offset, size_t bytes);
 /* The live chunk that covers this offset, or NULL. */
-struct chunk *heap_find(const struct heap *h, size_t offset);
+struct range *heap_find(const struct heap *h, size_t offset);
 /* Is every byte of the range on mapped steps? */
 bool heap_is_mapped(const struct heap *h, size_t offset, size_t bytes);
 /* Walks every law above; NULL, or a sentence about the first that does not hold. */

@@ -10,15 +10,15 @@
 #include "base/settings.h"
 #include "mem/address_map.h"
 
-#define GRANULE (2 * MiB)
-#define SHARED  (1 * MiB)              /* blocks up to this share granules */
+#define GRANULARITY (2 * MiB)
+#define SMALL_MAX  (1 * MiB)              /* blocks up to this share granules */
 
-static struct heap plain[MAX_DEVICES], managed[MAX_DEVICES];
-static struct reach *reaches[MAX_DEVICES];
+static struct heap device_heaps[MAX_DEVICES], managed_heaps[MAX_DEVICES];
+static struct peer_use *peer_uses[MAX_DEVICES];
 static struct pinned *pins;
-static uint32_t ids;
+static uint32_t last_id;
 
-uint32_t memory_new_id(void) { return ++ids; }
+uint32_t memory_new_id(void) { return ++last_id; }
 
 /* ---- finding ---- */
 
@@ -29,24 +29,24 @@ static struct pinned *find_pin(const char *address)
     return NULL;
 }
 
-struct place memory_find(const void *address)
+struct address_info memory_find(const void *address)
 {
-    struct place place = { .kind = PLACE_PAGEABLE };
-    place.heap = space_find(address, &place.pool);
-    if (!place.heap) {
-        place.pinned = address ? find_pin(address) : NULL;
-        if (!place.pinned) return place;
-        place.kind = PLACE_PINNED;
-        place.room = place.pinned->bytes - (size_t)((const char *)address - place.pinned->base);
-        return place;
+    struct address_info info = { .kind = ADDRESS_PAGEABLE };
+    info.heap = address_map_find(address, &info.pool);
+    if (!info.heap) {
+        info.pinned = address ? find_pin(address) : NULL;
+        if (!info.pinned) return info;
+        info.kind = ADDRESS_PINNED;
+        info.bytes_left = info.pinned->bytes - (size_t)((const char *)address - info.pinned->base);
+        return info;
     }
-    place.offset = (size_t)((const char *)address - place.heap->base);
-    place.chunk = heap_find(place.heap, place.offset);
-    size_t in = place.chunk ? place.offset - place.chunk->offset : 0;
-    bool inside = place.chunk && in < place.chunk->asked;
-    place.kind = inside ? PLACE_BLOCK : PLACE_UNUSED;
-    place.room = inside ? place.chunk->asked - in : 0;
-    return place;
+    info.offset = (size_t)((const char *)address - info.heap->base);
+    info.range = heap_find(info.heap, info.offset);
+    size_t inner = info.range ? info.offset - info.range->offset : 0;
+    bool inside = info.range && inner < info.range->requested;
+    info.kind = inside ? ADDRESS_ALLOCATED : ADDRESS_UNALLOCATED;
+    info.bytes_left = inside ? info.range->requested - inner : 0;
+    return info;
 }
 
 struct pinned *memory_pinned_within(const void *address, size_t bytes)
@@ -57,118 +57,118 @@ struct pinned *memory_pinned_within(const void *address, size_t bytes)
     return p;
 }
 
-uint32_t memory_block(const struct place *p)
+uint32_t memory_allocation_id(const struct address_info *a)
 {
-    return p->kind == PLACE_BLOCK ? p->chunk->id : p->kind == PLACE_PINNED ? p->pinned->id : 0;
+    return a->kind == ADDRESS_ALLOCATED ? a->range->id : a->kind == ADDRESS_PINNED ? a->pinned->id : 0;
 }
 
-struct watched memory_watched(struct place *p, size_t *at)
+struct shadow_ref memory_shadow(struct address_info *a, size_t *offset)
 {
-    if (p->kind == PLACE_BLOCK) {
-        if (at) *at = p->offset - p->chunk->offset;
-        return (struct watched){ &p->chunk->watch, p->chunk->id, memory_address(p->heap, p->chunk), p->chunk->asked };
+    if (a->kind == ADDRESS_ALLOCATED) {
+        if (offset) *offset = a->offset - a->range->offset;
+        return (struct shadow_ref){ &a->range->shadow, a->range->id, memory_address(a->heap, a->range), a->range->requested };
     }
-    if (at) *at = p->pinned->bytes - p->room;
-    return (struct watched){ &p->pinned->watch, p->pinned->id, p->pinned->base, p->pinned->bytes };
+    if (offset) *offset = a->pinned->bytes - a->bytes_left;
+    return (struct shadow_ref){ &a->pinned->shadow, a->pinned->id, a->pinned->base, a->pinned->bytes };
 }
 
-struct watched memory_below(const struct place *p)
+struct shadow_ref memory_allocation_before(const struct address_info *a)
 {
-    const struct chunk *below = NULL;
-    if (!p->heap) return (struct watched){ .watch = NULL };
-    for (const struct chunk *c = p->heap->first; c && c->offset <= p->offset; c = c->next)
-        if (c->live) below = c;
-    if (!below) return (struct watched){ .watch = NULL };
-    return (struct watched){ (struct watch *)&below->watch, below->id, memory_address(p->heap, below), below->asked };
+    const struct range *found = NULL;
+    if (!a->heap) return (struct shadow_ref){ .shadow = NULL };
+    for (const struct range *r = a->heap->first; r && r->offset <= a->offset; r = r->next)
+        if (r->live) found = r;
+    if (!found) return (struct shadow_ref){ .shadow = NULL };
+    return (struct shadow_ref){ (struct shadow *)&found->shadow, found->id, memory_address(a->heap, found), found->requested };
 }
 
-bool memory_reachable(const struct place *p, int device)
+bool memory_peer_accessible(const struct address_info *a, int device)
 {
-    if (!p->heap) return true;
-    if (p->pool) return p->pool->access >> device & 1;
-    return p->heap->shared || device_reaches(device, p->heap->device);     /* documented: managed memory from everywhere */
+    if (!a->heap) return true;
+    if (a->pool) return a->pool->peer_rights >> device & 1;
+    return a->heap->host_visible || device_peer_accessible(device, a->heap->device);     /* documented: managed memory from everywhere */
 }
 
-const void *memory_owner(const struct place *p) { return p->pool ? (const void *)p->pool : &plain[p->heap->device]; }
+const void *memory_owner(const struct address_info *a) { return a->pool ? (const void *)a->pool : &device_heaps[a->heap->device]; }
 
-struct reach **memory_reaches(int device) { return &reaches[device]; }
+struct peer_use **memory_peer_uses(int device) { return &peer_uses[device]; }
 
-int memory_device(const struct place *p)
+int memory_device(const struct address_info *a)
 {
-    if (p->pool) return p->pool->device == NO_DEVICE ? 0 : p->pool->device;
-    return p->heap->shared ? (int)(p->heap - managed) : p->heap->device;
+    if (a->pool) return a->pool->device == NO_DEVICE ? 0 : a->pool->device;
+    return a->heap->host_visible ? (int)(a->heap - managed_heaps) : a->heap->device;
 }
 
 /* ---- cudaMalloc ---- */
 
 /* Physical memory under the start of a free chunk; false when the device has no more. */
-static bool map(struct heap *h, struct chunk *c, size_t bytes)
+static bool map_start(struct heap *h, struct range *r, size_t bytes)
 {
-    size_t missing = heap_missing(h, c->offset, bytes);
-    if (!missing) return true;
-    if (!device_take(h->device, missing * GRANULE)) return false;
-    clock_charge(COST_GRANULE + COST_GRANULE_MIB * (missing * GRANULE / MiB));
-    heap_map(h, c, bytes);
+    size_t unmapped = heap_unmapped_count(h, r->offset, bytes);
+    if (!unmapped) return true;
+    if (!device_take(h->device, unmapped * GRANULARITY)) return false;
+    time_charge(COST_GRANULE + COST_GRANULE_MIB * (unmapped * GRANULARITY / MiB));
+    heap_map(h, r, bytes);
     return true;
 }
 
-static struct chunk *allocate_shared(struct heap *h, size_t size)
+static struct range *allocate_small(struct heap *h, size_t size)
 {
-    struct chunk *c = heap_best_common(h, size, true);
-    if (!c) c = heap_best_common(h, size, false);
-    return c && map(h, c, size) ? heap_take(h, c, size) : NULL;
+    struct range *r = heap_best_shared(h, size, true);
+    if (!r) r = heap_best_shared(h, size, false);
+    return r && map_start(h, r, size) ? heap_take(h, r, size) : NULL;
 }
 
 /* At the start of a granule; what lies before it stays free. */
-static struct chunk *allocate_whole(struct heap *h, size_t size)
+static struct range *allocate_large(struct heap *h, size_t size)
 {
-    struct chunk *c = heap_best_common(h, size + GRANULE, false), *before = NULL;
-    size_t skip = c ? round_up(c->offset, GRANULE) - c->offset : 0;
-    if (!c || !map(h, c, skip + size)) return NULL;
+    struct range *r = heap_best_shared(h, size + GRANULARITY, false), *skipped = NULL;
+    size_t skip = r ? round_up(r->offset, GRANULARITY) - r->offset : 0;
+    if (!r || !map_start(h, r, skip + size)) return NULL;
     if (skip) {
-        before = heap_take(h, c, skip);
-        c = before->next;
+        skipped = heap_take(h, r, skip);
+        r = skipped->next;
     }
-    struct chunk *block = heap_take(h, c, size);
-    if (before) heap_put(h, before, COMMON, 0);
-    return block;
+    struct range *taken = heap_take(h, r, size);
+    if (skipped) heap_put(h, skipped, SHARED_LIST, 0);
+    return taken;
 }
 
-static struct chunk *allocate(struct heap *h, int device, bool shared, size_t bytes)
+static struct range *allocate(struct heap *h, int device, bool host_visible, size_t bytes)
 {
-    if (!h->limit) heap_init(h, device, GRANULE, 2 * round_up(settings.memory, GRANULE));
-    h->shared = shared;
-    if (bytes > h->limit - 2 * GRANULE || !heap_open(h)) return NULL;
-    if (!space_knows(h)) space_add(h, NULL);
-    size_t grain = shared ? PAGE : GRAIN;                    /* chosen: the host's view of each managed block can be closed without its neighbours' */
-    struct chunk *c = bytes > SHARED ? allocate_whole(h, round_up(bytes, GRANULE)) : allocate_shared(h, round_up(bytes, grain));
-    if (c) c->asked = bytes;
-    return c;
+    if (!h->limit) heap_init(h, device, GRANULARITY, 2 * round_up(settings.memory, GRANULARITY));
+    h->host_visible = host_visible;
+    if (bytes > h->limit - 2 * GRANULARITY || !heap_open(h)) return NULL;
+    if (!address_map_contains(h)) address_map_add(h, NULL);
+    size_t alignment = host_visible ? PAGE : ALIGNMENT;                    /* chosen: the host's view of each managed block can be closed without its neighbours' */
+    struct range *r = bytes > SMALL_MAX ? allocate_large(h, round_up(bytes, GRANULARITY)) : allocate_small(h, round_up(bytes, alignment));
+    if (r) r->requested = bytes;
+    return r;
 }
 
-struct chunk *memory_allocate(int device, size_t bytes) { return allocate(&plain[device], device, false, bytes); }
-struct chunk *memory_allocate_managed(int device, size_t bytes) { return allocate(&managed[device], NO_DEVICE, true, bytes); }
-struct heap *memory_heap(int device) { return &plain[device]; }
-struct heap *memory_managed_heap(int device) { return &managed[device]; }
+struct range *memory_allocate(int device, size_t bytes) { return allocate(&device_heaps[device], device, false, bytes); }
+struct range *memory_allocate_managed(int device, size_t bytes) { return allocate(&managed_heaps[device], NO_DEVICE, true, bytes); }
+struct heap *memory_heap(int device) { return &device_heaps[device]; }
+struct heap *memory_managed_heap(int device) { return &managed_heaps[device]; }
 
-void memory_free(struct place *p)
+void memory_free(struct address_info *a)
 {
-    struct heap *h = p->heap;
-    size_t idle, granules = 0;
-    heap_put(h, p->chunk, COMMON, 0);
-    while ((idle = heap_idle_step(h, true, 0, 0)) != SIZE_MAX) {
+    struct heap *h = a->heap;
+    size_t idle, segments = 0;
+    heap_put(h, a->range, SHARED_LIST, 0);
+    while ((idle = heap_idle_segment(h, true, 0, 0)) != SIZE_MAX) {
         heap_unmap(h, idle);
-        granules++;
+        segments++;
     }
-    device_give(h->device, granules * GRANULE);
-    if (granules) clock_charge(COST_GRANULE + COST_GRANULE_MIB * (granules * GRANULE / MiB));
+    device_give(h->device, segments * GRANULARITY);
+    if (segments) time_charge(COST_GRANULE + COST_GRANULE_MIB * (segments * GRANULARITY / MiB));
 }
 
 /* ---- pinned host memory ---- */
 
 static struct pinned *add_pin(char *base, char *storage, size_t bytes, unsigned flags, bool registered)
 {
-    struct pinned *p = host_allocate(sizeof *p);
+    struct pinned *p = os_allocate(sizeof *p);
     *p = (struct pinned){ .base = base, .storage = storage, .bytes = bytes, .flags = flags, .registered = registered, .id = memory_new_id(), .device = device_current(), .next = pins };
     pins = p;
     return p;
@@ -176,7 +176,7 @@ static struct pinned *add_pin(char *base, char *storage, size_t bytes, unsigned 
 
 struct pinned *memory_pin_new(size_t bytes, unsigned flags)
 {
-    char *storage, *base = host_pages(bytes, &storage);
+    char *storage, *base = os_allocate_pages(bytes, &storage);
     return base ? add_pin(base, storage, bytes, flags, false) : NULL;
 }
 
@@ -186,33 +186,33 @@ void memory_unpin(struct pinned *p)
 {
     for (struct pinned **at = &pins; *at; at = &(*at)->next)
         if (*at == p) { *at = p->next; break; }
-    guard_forgotten(p->base, p->bytes);
-    if (!p->registered) host_free_pages(p->base, p->storage, p->bytes);
-    host_free(p);
+    page_guard_forget(p->base, p->bytes);
+    if (!p->registered) os_free_pages(p->base, p->storage, p->bytes);
+    os_free(p);
 }
 
 /* ---- what is left ---- */
 
-static size_t each_live_in(struct heap *h, void (*visit)(struct watched))
+static size_t for_each_live_in(struct heap *h, void (*visit)(struct shadow_ref))
 {
     size_t live = 0;
-    for (struct chunk *c = h->first; c; c = c->next) {
-        if (!c->live || c->id <= device_cleaned(h->device)) continue;
+    for (struct range *r = h->first; r; r = r->next) {
+        if (!r->live || r->id <= device_last_reset_id(h->device)) continue;
         live++;
-        visit((struct watched){ &c->watch, c->id, memory_address(h, c), c->asked });
+        visit((struct shadow_ref){ &r->shadow, r->id, memory_address(h, r), r->requested });
     }
     return live;
 }
 
-size_t memory_each_live(void (*visit)(struct watched))
+size_t memory_for_each_live(void (*visit)(struct shadow_ref))
 {
     size_t live = 0;
-    for (int d = 0; d < settings.devices; d++) live += each_live_in(&plain[d], visit) + each_live_in(&managed[d], visit);
-    for (struct pool *p = pool_first(); p; p = p->next) live += each_live_in(&p->heap, visit);
+    for (int d = 0; d < settings.devices; d++) live += for_each_live_in(&device_heaps[d], visit) + for_each_live_in(&managed_heaps[d], visit);
+    for (struct pool *p = pool_first(); p; p = p->next) live += for_each_live_in(&p->heap, visit);
     for (struct pinned *p = pins; p; p = p->next) {
-        if (p->registered || p->id <= device_cleaned(NO_DEVICE)) continue;
+        if (p->registered || p->id <= device_last_reset_id(NO_DEVICE)) continue;
         live++;
-        visit((struct watched){ &p->watch, p->id, p->base, p->bytes });
+        visit((struct shadow_ref){ &p->shadow, p->id, p->base, p->bytes });
     }
     return live;
 }

@@ -18,142 +18,142 @@
 #include "sched/engine.h"
 
 static struct pool *pools, *last_pool;
-static struct pool *defaults[PLACES], *current[PLACES];
-static void *gone[PLACES];             /* a destroyed pool that is current; else NULL */
+static struct pool *default_pools[LOCATIONS], *current_pools[LOCATIONS];
+static void *destroyed_current[LOCATIONS];             /* a destroyed pool that is current; else NULL */
 static int pool_ids;
 
 /* ---- places (measured: probe-pools.txt, "kinds") ---- */
 
-int pool_place(const struct cudaMemLocation *location, enum cudaMemAllocationType type)
+int pool_location(const struct cudaMemLocation *location, enum cudaMemAllocationType type)
 {
     bool managed = type == cudaMemAllocationTypeManaged;
     if (!managed && type != cudaMemAllocationTypePinned) return -1;
-    int first = managed ? PLACE_MANAGED : 0;
+    int first = managed ? LOCATION_MANAGED : 0;
     switch (location->type) {
     case cudaMemLocationTypeDevice:   return device_exists(location->id) ? first + location->id : -1;
-    case cudaMemLocationTypeHost:     return first + PLACE_HOST;
-    case cudaMemLocationTypeHostNuma: return location->id >= 0 && location->id < HOST_NODES ? first + PLACE_HOST_NUMA : -1;
-    case cudaMemLocationTypeNone:     return managed ? PLACE_MANAGED_NONE : -1;      /* only managed memory may prefer no location, */
-    case cudaMemLocationTypeHostNumaCurrent: return managed ? PLACE_MANAGED_NEAR : -1;      /* or that of the thread that touches it */
+    case cudaMemLocationTypeHost:     return first + LOCATION_HOST;
+    case cudaMemLocationTypeHostNuma: return location->id >= 0 && location->id < HOST_NUMA_NODES ? first + LOCATION_HOST_NUMA : -1;
+    case cudaMemLocationTypeNone:     return managed ? LOCATION_MANAGED_NONE : -1;      /* only managed memory may prefer no location, */
+    case cudaMemLocationTypeHostNumaCurrent: return managed ? LOCATION_MANAGED_NEAR : -1;      /* or that of the thread that touches it */
     default:                          return -1;
     }
 }
 
 /* The properties of a place's default pool. */
-static struct cudaMemPoolProps props_of(int place)
+static struct cudaMemPoolProps default_props(int location)
 {
-    bool managed = place >= PLACE_MANAGED;
-    int in = managed ? place - PLACE_MANAGED : place;
+    bool managed = location >= LOCATION_MANAGED;
+    int base = managed ? location - LOCATION_MANAGED : location;
     struct cudaMemPoolProps props = { .allocType = managed ? cudaMemAllocationTypeManaged : cudaMemAllocationTypePinned };
-    props.location.type = place == PLACE_MANAGED_NONE ? cudaMemLocationTypeNone : in < PLACE_HOST ? cudaMemLocationTypeDevice : in == PLACE_HOST ? cudaMemLocationTypeHost : cudaMemLocationTypeHostNuma;
-    props.location.id = in < PLACE_HOST ? in : 0;
+    props.location.type = location == LOCATION_MANAGED_NONE ? cudaMemLocationTypeNone : base < LOCATION_HOST ? cudaMemLocationTypeDevice : base == LOCATION_HOST ? cudaMemLocationTypeHost : cudaMemLocationTypeHostNuma;
+    props.location.id = base < LOCATION_HOST ? base : 0;
     return props;
 }
 
 /* What a destroyed stream freed and nobody has waited for is not its successor's. Chosen: it is everybody's then, like what was finished when the stream was
  * destroyed. */
-static void bring_home_all(struct stream *s)
+static void reclaim_all(struct stream *s)
 {
     for (struct pool *p = pools; p; p = p->next)
-        for (uint32_t i = 0; i < p->heap.lane_count; i++)
-            if (p->heap.lanes[i].lane == s->lane) p->news |= reuse_bring_home(&p->heap, s->lane, s->done);
+        for (uint32_t i = 0; i < p->heap.stream_list_count; i++)
+            if (p->heap.stream_lists[i].slot == s->slot) p->release_due |= reuse_reclaim(&p->heap, s->slot, s->done_seq);
 }
 
 static struct pool *pool_add(const struct cudaMemPoolProps *props, size_t limit)
 {
-    stream_on_place_given(bring_home_all);
-    struct pool *p = host_allocate(sizeof *p);
+    stream_on_slot_reuse(reclaim_all);
+    struct pool *p = os_allocate(sizeof *p);
     bool on_device = props->location.type == cudaMemLocationTypeDevice, managed = props->allocType == cudaMemAllocationTypeManaged;
-    p->place = pool_place(&props->location, props->allocType);
+    p->location = pool_location(&props->location, props->allocType);
     p->device = on_device ? props->location.id : NO_DEVICE;
     p->props = *props;
-    p->policy = (struct reuse_policy){ true, true, true, round_up(props->maxSize, STEP) / STEP };
-    p->access = managed ? UINT32_MAX : on_device ? 1u << p->device : 0;
-    p->told = managed ? 0 : p->access;
+    p->policy = (struct reuse_policy){ true, true, true, round_up(props->maxSize, SEGMENT) / SEGMENT };
+    p->peer_rights = managed ? UINT32_MAX : on_device ? 1u << p->device : 0;
+    p->peer_rights_reported = managed ? 0 : p->peer_rights;
     /* chosen: managed memory is counted with the host's, also when it prefers a device */
-    heap_init(&p->heap, managed ? NO_DEVICE : p->device, STEP, limit);
-    p->heap.shared = managed || !on_device;
+    heap_init(&p->heap, managed ? NO_DEVICE : p->device, SEGMENT, limit);
+    p->heap.host_visible = managed || !on_device;
     if (last_pool) last_pool->next = p;
     else pools = p;
     last_pool = p;
     return p;
 }
 
-static struct pool *pool_new(const struct cudaMemPoolProps *props) { return pool_add(props, 2 * round_up(settings.memory, STEP)); }
+static struct pool *pool_new(const struct cudaMemPoolProps *props) { return pool_add(props, 2 * round_up(settings.memory, SEGMENT)); }
 
-struct pool *pool_default(int place)
+struct pool *pool_default(int location)
 {
-    if (!defaults[place]) {
-        struct cudaMemPoolProps props = props_of(place);
+    if (!default_pools[location]) {
+        struct cudaMemPoolProps props = default_props(location);
         struct pool *p = pool_new(&props);
         p->handle = handle_new(HANDLE_POOL, p);
-        p->id = place < MAX_DEVICES ? place : settings.devices + pool_ids++;
+        p->id = location < MAX_DEVICES ? location : settings.devices + pool_ids++;
         p->is_default = true;
-        defaults[place] = current[place] = p;
+        default_pools[location] = current_pools[location] = p;
     }
-    return defaults[place];
+    return default_pools[location];
 }
 
-struct pool *pool_current(int place)
+struct pool *pool_current(int location)
 {
-    pool_default(place);
-    return current[place];
+    pool_default(location);
+    return current_pools[location];
 }
 
-void pool_set_current(int place, struct pool *pool)
+void pool_set_current(int location, struct pool *pool)
 {
-    pool_default(place);
-    current[place] = pool;
-    gone[place] = NULL;
+    pool_default(location);
+    current_pools[location] = pool;
+    destroyed_current[location] = NULL;
 }
 
-void pool_set_current_gone(int place, void *handle) { gone[place] = handle; }
-void *pool_current_handle(int place) { return gone[place] ? gone[place] : pool_current(place)->handle; }
+void pool_set_current_destroyed(int location, void *handle) { destroyed_current[location] = handle; }
+void *pool_current_handle(int location) { return destroyed_current[location] ? destroyed_current[location] : pool_current(location)->handle; }
 
 /* Pools that other processes can have by a file descriptor keep their storage in a file in memory. Chosen: only on a device. */
-static bool put_in_file(struct pool *p)
+static bool make_shareable(struct pool *p)
 {
-    if (!(p->props.handleTypes & cudaMemHandleTypePosixFileDescriptor) || p->heap.shared) return true;
-    int file = host_memory_file();
-    if (file < 0) host_say("no file in memory could be made for a pool that can be shared: this process has too many files open (ulimit -n).");
-    p->border = file < 0 ? NULL : border_new(file, p->device, p->heap.limit);
-    if (p->border) p->heap.file = file;
-    else if (file >= 0) host_file_close(file);
-    return p->border;
+    if (!(p->props.handleTypes & cudaMemHandleTypePosixFileDescriptor) || p->heap.host_visible) return true;
+    int file = os_memfd_new();
+    if (file < 0) diag("no file in memory could be made for a pool that can be shared: this process has too many files open (ulimit -n).");
+    p->ipc_table = file < 0 ? NULL : ipc_table_new(file, p->device, p->heap.limit);
+    if (p->ipc_table) p->heap.file = file;
+    else if (file >= 0) os_fd_close(file);
+    return p->ipc_table;
 }
 
 struct pool *pool_import(int file)
 {
-    struct border *border = border_open(file);
-    struct border_pool from = border ? border_of(border) : (struct border_pool){ .device = -1 };
+    struct ipc_table *table = ipc_table_open(file);
+    struct ipc_pool_info from = table ? ipc_table_pool_info(table) : (struct ipc_pool_info){ .device = -1 };
     if (!device_exists(from.device)) {
-        if (border) border_close(border);
-        host_file_close(file);
+        if (table) ipc_table_close(table);
+        os_fd_close(file);
         return NULL;
     }
     struct pool *p = pools;
-    while (p && !(p->imported && p->border && border_of(p->border).id == from.id)) p = p->next;
+    while (p && !(p->imported && p->ipc_table && ipc_table_pool_info(p->ipc_table).id == from.id)) p = p->next;
     if (p) {
-        border_close(border);
-        host_file_close(file);
+        ipc_table_close(table);
+        os_fd_close(file);
     } else {
-        struct cudaMemPoolProps props = props_of(from.device);
+        struct cudaMemPoolProps props = default_props(from.device);
         props.handleTypes = cudaMemHandleTypePosixFileDescriptor;
         p = pool_add(&props, from.limit);
-        p->border = border;
+        p->ipc_table = table;
         p->heap.file = file;
-        p->heap.foreign = p->imported = true;
+        p->heap.imported = p->imported = true;
         p->handle = handle_new(HANDLE_POOL, p);
         p->id = settings.devices + pool_ids++;
     }
-    p->imports++;
+    p->import_count++;
     return p;
 }
 
 struct pool *pool_create(const struct cudaMemPoolProps *props)
 {
     struct pool *p = pool_new(props);
-    if (!put_in_file(p)) {
+    if (!make_shareable(p)) {
         pool_discard(p);
         return NULL;
     }
@@ -162,22 +162,22 @@ struct pool *pool_create(const struct cudaMemPoolProps *props)
     return p;
 }
 
-struct pool *pool_for_graph(int device, struct graph_memory *owner)
+struct pool *pool_create_for_graph(int device, struct graph_memory *owner)
 {
-    struct cudaMemPoolProps props = props_of(device);
+    struct cudaMemPoolProps props = default_props(device);
     struct pool *p = pool_new(&props);
     /* addresses for hundreds of graphs (chosen), and yet a node may ask for more than there is memory (measured) */
-    if (p->heap.limit > 8 * GiB) p->heap.limit = round_up(p->heap.limit / 8 * 5, STEP);
+    if (p->heap.limit > 8 * GiB) p->heap.limit = round_up(p->heap.limit / 8 * 5, SEGMENT);
     p->threshold = UINT64_MAX;
     p->graph = owner;
     return p;
 }
 
-struct pool *pool_of(cudaMemPool_t handle) { return handle_object(HANDLE_POOL, handle); }
+struct pool *pool_from_handle(cudaMemPool_t handle) { return handle_object(HANDLE_POOL, handle); }
 
-struct pool *pool_of_own(cudaMemPool_t handle)
+struct pool *pool_from_handle_owned(cudaMemPool_t handle)
 {
-    struct pool *p = pool_of(handle);
+    struct pool *p = pool_from_handle(handle);
     return p && !p->imported ? p : NULL;
 }
 
@@ -185,118 +185,118 @@ struct pool *pool_first(void) { return pools; }
 
 /* ---- allocating ---- */
 
-struct chunk *pool_allocate(struct pool *p, size_t bytes, struct stream *s, enum reuse *how)
+struct range *pool_allocate(struct pool *p, size_t bytes, struct stream *s, enum reuse *rung)
 {
     size_t grown = 0, remapped = 0;
     bool capped = false;
-    *how = REUSE_FAILED;
-    if (bytes > p->heap.limit - GRAIN || !heap_open(&p->heap)) return NULL;
-    if (!space_knows(&p->heap)) space_add(&p->heap, p);
-    struct chunk *c = reuse_take(&p->heap, &p->policy, s, round_up(bytes, GRAIN), how, &grown, &remapped, &capped);
+    *rung = REUSE_FAILED;
+    if (bytes > p->heap.limit - ALIGNMENT || !heap_open(&p->heap)) return NULL;
+    if (!address_map_contains(&p->heap)) address_map_add(&p->heap, p);
+    struct range *r = reuse_take(&p->heap, &p->policy, s, round_up(bytes, ALIGNMENT), rung, &grown, &remapped, &capped);
     if (grown || remapped) {
-        clock_charge(COST_GROW + COST_GROW_STEP * (grown + remapped));
+        time_charge(COST_GROW + COST_GROW_SEGMENT * (grown + remapped));
         journal_did("grow");
         journal_number("pool", (uint64_t)p->id);
         journal_number("steps", grown);
         if (remapped) journal_number("remapped", remapped);
         journal_number("reserved", pool_reserved(p));
-        journal_did_end(clock_now());
+        journal_did_end(time_now());
     }
     /* measured: a growth that the cap stops has raised the high mark to the cap */
-    size_t high = capped ? p->policy.max_steps * STEP : pool_reserved(p);
+    size_t high = capped ? p->policy.max_segments * SEGMENT : pool_reserved(p);
     if (p->reserved_high < high) p->reserved_high = high;
-    if (!c) return NULL;
+    if (!r) return NULL;
     p->used += bytes;
     if (p->used_high < p->used) p->used_high = p->used;
-    c->asked = bytes;
-    return c;
+    r->requested = bytes;
+    return r;
 }
 
 /* ---- giving back ---- */
 
 /* Gives idle steps back, from the highest address down, until `keep` bytes or less are reserved. */
-static void release(struct pool *p, size_t keep, time_ns step_cost, const char *why)
+static void release_segments(struct pool *p, size_t keep, time_ns segment_cost, const char *why)
 {
-    size_t steps = 0, idle;
-    while (pool_reserved(p) > keep && (idle = heap_idle_step(&p->heap, true, 0, 0)) != SIZE_MAX) {
+    size_t segments = 0, idle;
+    while (pool_reserved(p) > keep && (idle = heap_idle_segment(&p->heap, true, 0, 0)) != SIZE_MAX) {
         heap_unmap(&p->heap, idle);
-        steps++;
+        segments++;
     }
-    if (!steps) return;
+    if (!segments) return;
     if (p->imported) return;           /* only addresses have gone */
-    device_give(p->heap.device, steps * STEP);
-    clock_charge(step_cost * steps);
+    device_give(p->heap.device, segments * SEGMENT);
+    time_charge(segment_cost * segments);
     journal_did("release");
     journal_number("pool", (uint64_t)p->id);
-    journal_number("steps", steps);
+    journal_number("steps", segments);
     journal_number("reserved", pool_reserved(p));
     journal_text("why", why);
-    journal_did_end(clock_now());
+    journal_did_end(time_now());
 }
 
-void pool_free(struct pool *p, struct chunk *c, struct stream *s, uint64_t number)
+void pool_free(struct pool *p, struct range *r, struct stream *s, uint64_t seq)
 {
-    checker_border_ended(&c->watch, s, number);
+    ipc_check_ended(&r->shadow, s, seq);
     if (p->imported) {                 /* chosen: what the stream still does there reaches the memory; the checker accuses what comes later */
-        heap_put(&p->heap, c, COMMON, 0);
+        heap_put(&p->heap, r, SHARED_LIST, 0);
         return;
     }
-    p->used -= c->asked;
-    heap_lane(&p->heap, s->lane);
-    heap_put(&p->heap, c, s->lane, number);
+    p->used -= r->requested;
+    heap_stream_list(&p->heap, s->slot);
+    heap_put(&p->heap, r, s->slot, seq);
 }
 
-void pool_free_now(struct pool *p, struct chunk *c)
+void pool_free_now(struct pool *p, struct range *r)
 {
-    checker_border_ended(&c->watch, NULL, 0);
-    heap_put(&p->heap, c, COMMON, 0);
-    if (!p->imported) release(p, p->threshold, COST_RELEASE_STEP, "free");
+    ipc_check_ended(&r->shadow, NULL, 0);
+    heap_put(&p->heap, r, SHARED_LIST, 0);
+    if (!p->imported) release_segments(p, p->threshold, COST_RELEASE_SEGMENT, "free");
 }
 
 void pool_trim(struct pool *p, size_t keep)
 {
     /* measured: a threshold keeps no more than it says (48 MiB: 32), a trim no less (48 MiB: 64) */
-    release(p, keep > SIZE_MAX - STEP ? SIZE_MAX : round_up(keep, STEP), COST_RELEASE_STEP, "trim");
+    release_segments(p, keep > SIZE_MAX - SEGMENT ? SIZE_MAX : round_up(keep, SEGMENT), COST_RELEASE_SEGMENT, "trim");
 }
 
 /* No block is live: addresses, storage and what other processes are told of it go. */
 static void close_storage(struct pool *p)
 {
-    space_remove(&p->heap);
-    if (p->heap.base) guard_forgotten(p->heap.base, p->heap.limit);
+    address_map_remove(&p->heap);
+    if (p->heap.base) page_guard_forget(p->heap.base, p->heap.limit);
     heap_close(&p->heap);
-    if (!p->border) return;
-    border_close(p->border);
-    host_file_close(p->heap.file);
-    p->border = NULL;
+    if (!p->ipc_table) return;
+    ipc_table_close(p->ipc_table);
+    os_fd_close(p->heap.file);
+    p->ipc_table = NULL;
 }
 
 /* An imported pool that is destroyed; its addresses stay while work on what was freed may be pending (measured: that work still succeeds). */
 static void close_import(struct pool *p)
 {
-    if (p->imports || !p->border || timeline_busy()) return;
+    if (p->import_count || !p->ipc_table || engine_is_busy()) return;
     close_storage(p);
     p->heap = (struct heap){ .device = p->device };
 }
 
 bool pool_destroy_imported(struct pool *p)
 {
-    if (!p->imports) return true;
-    if (p->heap.starts.count) return false;
-    p->imports--;
+    if (!p->import_count) return true;
+    if (p->heap.allocations.count) return false;
+    p->import_count--;
     close_import(p);
     return true;
 }
 
 /* The last of a destroyed pool. */
-static void close_if_over(struct pool *p)
+static void close_if_unused(struct pool *p)
 {
-    if (!p->destroyed || p->heap.starts.count) return;
-    for (uint32_t i = 0; i < p->heap.lane_count; i++)
-        if (p->heap.lanes[i].fits.root) return;
+    if (!p->destroyed || p->heap.allocations.count) return;
+    for (uint32_t i = 0; i < p->heap.stream_list_count; i++)
+        if (p->heap.stream_lists[i].list.root) return;
     /* a wrong program's work may still be for what was freed: its addresses stay until then, as an imported pool's do */
     if (p->heap.base && stream_using(p->heap.base, p->heap.base + p->heap.limit)) return;
-    release(p, 0, 0, "destroy");
+    release_segments(p, 0, 0, "destroy");
     close_storage(p);
     struct pool **at = &pools;
     last_pool = NULL;
@@ -307,22 +307,22 @@ static void close_if_over(struct pool *p)
             at = &(*at)->next;
         }
     }
-    checker_reach_ended(&p->reaches);
-    host_free(p);
+    checker_peer_uses_free(&p->peer_uses);
+    os_free(p);
 }
 
 void pools_synchronized(void)
 {
     for (struct pool *p = pools, *next; p; p = next) {
         next = p->next;
-        for (uint32_t i = 0; i < p->heap.lane_count; i++) {
-            uint32_t lane = p->heap.lanes[i].lane;
-            p->news |= reuse_bring_home(&p->heap, lane, stream_of_lane(lane)->synchronised);
+        for (uint32_t i = 0; i < p->heap.stream_list_count; i++) {
+            uint32_t slot = p->heap.stream_lists[i].slot;
+            p->release_due |= reuse_reclaim(&p->heap, slot, stream_of_slot(slot)->synchronized_seq);
         }
-        if (p->news) release(p, p->threshold, COST_SYNC_RELEASE, "synchronise");
-        p->news = false;
+        if (p->release_due) release_segments(p, p->threshold, COST_SYNC_RELEASE, "synchronise");
+        p->release_due = false;
         if (p->imported) close_import(p);
-        else close_if_over(p);
+        else close_if_unused(p);
     }
 }
 
@@ -330,31 +330,31 @@ void pools_stream_destroyed(struct stream *s)
 {
     for (struct pool *p = pools, *next; p; p = next) {
         next = p->next;
-        for (uint32_t i = 0; i < p->heap.lane_count; i++)
-            if (p->heap.lanes[i].lane == s->lane && reuse_bring_home(&p->heap, s->lane, s->done)) release(p, p->threshold, COST_SYNC_RELEASE, "stream destroyed");
-        close_if_over(p);
+        for (uint32_t i = 0; i < p->heap.stream_list_count; i++)
+            if (p->heap.stream_lists[i].slot == s->slot && reuse_reclaim(&p->heap, s->slot, s->done_seq)) release_segments(p, p->threshold, COST_SYNC_RELEASE, "stream destroyed");
+        close_if_unused(p);
     }
 }
 
 void pool_destroy(struct pool *p)
 {
     handle_retire(HANDLE_POOL, p->handle);
-    if (current[p->place] == p) current[p->place] = defaults[p->place];     /* measured */
+    if (current_pools[p->location] == p) current_pools[p->location] = default_pools[p->location];     /* measured */
     p->destroyed = true;
     p->threshold = 0;                  /* measured: what is idle or reached goes back now, the rest when it comes home */
-    for (uint32_t i = 0; i < p->heap.lane_count; i++) reuse_bring_home(&p->heap, p->heap.lanes[i].lane, stream_of_lane(p->heap.lanes[i].lane)->done);
-    release(p, 0, COST_RELEASE_STEP, "destroy");
-    close_if_over(p);
+    for (uint32_t i = 0; i < p->heap.stream_list_count; i++) reuse_reclaim(&p->heap, p->heap.stream_lists[i].slot, stream_of_slot(p->heap.stream_lists[i].slot)->done_seq);
+    release_segments(p, 0, COST_RELEASE_SEGMENT, "destroy");
+    close_if_unused(p);
 }
 
 void pools_reset(int device)
 {
-    const int places[] = { device, PLACE_MANAGED + device };
+    const int locations[] = { device, LOCATION_MANAGED + device };
     for (size_t i = 0; i < 2; i++) {
-        struct pool **first = &defaults[places[i]];
+        struct pool **first = &default_pools[locations[i]];
         if (*first) pool_destroy(*first);
-        *first = current[places[i]] = NULL;
-        gone[places[i]] = NULL;
+        *first = current_pools[locations[i]] = NULL;
+        destroyed_current[locations[i]] = NULL;
     }
 }
 
@@ -362,5 +362,5 @@ void pool_discard(struct pool *p)
 {
     p->destroyed = true;
     p->graph = NULL;                   /* that is over, also when the pool stays for a while */
-    close_if_over(p);
+    close_if_unused(p);
 }

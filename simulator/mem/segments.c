@@ -4,69 +4,69 @@
 #include "os/os.h"
 #include "os/process.h"
 
-size_t heap_missing(const struct heap *h, size_t offset, size_t bytes)
+size_t heap_unmapped_count(const struct heap *h, size_t offset, size_t bytes)
 {
-    size_t missing = 0, last = (offset + bytes - 1) / h->step;
-    for (size_t x = offset / h->step; x <= last; x++) {
-        if (x >= h->top) return missing + (last - x + 1);
-        missing += !bit_get(h->mapped, x);
+    size_t unmapped = 0, last = (offset + bytes - 1) / h->segment_size;
+    for (size_t x = offset / h->segment_size; x <= last; x++) {
+        if (x >= h->top_segment) return unmapped + (last - x + 1);
+        unmapped += !bit_get(h->mapped, x);
     }
-    return missing;
+    return unmapped;
 }
 
 bool heap_is_mapped(const struct heap *h, size_t offset, size_t bytes)
 {
-    return offset < h->limit && bytes <= h->limit - offset && (bytes == 0 || heap_missing(h, offset, bytes) == 0);
+    return offset < h->limit && bytes <= h->limit - offset && (bytes == 0 || heap_unmapped_count(h, offset, bytes) == 0);
 }
 
-bool heap_is_partial(const struct heap *h, const struct chunk *c)
+bool heap_is_partial(const struct heap *h, const struct range *r)
 {
-    return chunk_end(c) > h->top * h->step || heap_missing(h, c->offset, c->fit.bytes) != 0;
+    return range_end(r) > h->top_segment * h->segment_size || heap_unmapped_count(h, r->offset, r->node.bytes) != 0;
 }
 
 /* Puts a common chunk whose steps have changed into the right one of the two lists; its age stays. */
-static void refile(struct heap *h, struct chunk *c)
+static void update_list(struct heap *h, struct range *r)
 {
-    bool partial = heap_is_partial(h, c);
-    if (partial == c->partial) return;
-    fit_remove(heap_list(h, c), &c->fit);
-    c->partial = partial;
-    fit_insert(heap_list(h, c), &c->fit);
+    bool partial = heap_is_partial(h, r);
+    if (partial == r->partial) return;
+    free_list_remove(heap_list_of(h, r), &r->node);
+    r->partial = partial;
+    free_list_insert(heap_list_of(h, r), &r->node);
 }
 
-static void own(struct heap *h, size_t x, struct chunk *c)
+static void set_idle_owner(struct heap *h, size_t x, struct range *r)
 {
-    h->idle_owner[x] = c;
-    if (bit_get(h->idle, x) == (c != NULL)) return;
+    h->idle_owner[x] = r;
+    if (bit_get(h->idle, x) == (r != NULL)) return;
     h->idle[x / 64] ^= (uint64_t)1 << x % 64;
-    h->idle_count += c ? 1 : SIZE_MAX;
+    h->idle_count += r ? 1 : SIZE_MAX;
 }
 
-void heap_own(struct heap *h, struct chunk *c, size_t from, size_t to)
+void heap_set_idle_owner(struct heap *h, struct range *r, size_t from, size_t to)
 {
-    size_t stop = (to + h->step - 1) / h->step;
-    if (stop > h->top) stop = h->top;
-    for (size_t x = from / h->step; x < stop; x++)
-        own(h, x, c && bit_get(h->mapped, x) && x * h->step >= c->offset && (x + 1) * h->step <= chunk_end(c) ? c : NULL);
+    size_t stop = (to + h->segment_size - 1) / h->segment_size;
+    if (stop > h->top_segment) stop = h->top_segment;
+    for (size_t x = from / h->segment_size; x < stop; x++)
+        set_idle_owner(h, x, r && bit_get(h->mapped, x) && x * h->segment_size >= r->offset && (x + 1) * h->segment_size <= range_end(r) ? r : NULL);
 }
 
-bool heap_back(struct heap *h, size_t end)
+bool heap_grow_file(struct heap *h, size_t end)
 {
-    return !h->file || h->foreign || host_file_grow(h->file, HEAP_FILE_HEAD + round_up(end, h->step));
+    return !h->file || h->imported || os_fd_grow(h->file, HEAP_FILE_HEADER + round_up(end, h->segment_size));
 }
 
-void heap_map(struct heap *h, struct chunk *c, size_t bytes)
+void heap_map(struct heap *h, struct range *r, size_t bytes)
 {
-    size_t last = (c->offset + bytes - 1) / h->step;
-    for (size_t x = c->offset / h->step; x <= last; x++) {
+    size_t last = (r->offset + bytes - 1) / h->segment_size;
+    for (size_t x = r->offset / h->segment_size; x <= last; x++) {
         if (bit_get(h->mapped, x)) continue;
         bit_set(h->mapped, x);
-        if (h->shared) host_share(h->base + x * h->step, h->step, HOST_MAY_WRITE);
+        if (h->host_visible) os_protect(h->base + x * h->segment_size, h->segment_size, OS_PROT_READ_WRITE);
         h->mapped_count++;
-        if (x >= h->top) h->top = x + 1;
+        if (x >= h->top_segment) h->top_segment = x + 1;
     }
-    heap_own(h, c, c->offset, c->offset + bytes);
-    refile(h, c);
+    heap_set_idle_owner(h, r, r->offset, r->offset + bytes);
+    update_list(h, r);
 }
 
 /* The idle steps among those that word w of the map tells of, outside [from, to). */
@@ -77,10 +77,10 @@ static uint64_t idle_outside(const struct heap *h, size_t w, size_t from, size_t
     return idle;
 }
 
-size_t heap_idle_step(const struct heap *h, bool highest, size_t from, size_t to)
+size_t heap_idle_segment(const struct heap *h, bool highest, size_t from, size_t to)
 {
     if (!h->idle_count) return SIZE_MAX;
-    size_t words = (h->top + 63) / 64;
+    size_t words = (h->top_segment + 63) / 64;
     for (size_t i = 0; i < words; i++) {
         size_t w = highest ? words - 1 - i : i;
         uint64_t idle = idle_outside(h, w, from, to);
@@ -89,15 +89,15 @@ size_t heap_idle_step(const struct heap *h, bool highest, size_t from, size_t to
     return SIZE_MAX;
 }
 
-void heap_unmap(struct heap *h, size_t step)
+void heap_unmap(struct heap *h, size_t segment)
 {
-    struct chunk *c = h->idle_owner[step];
-    bit_clear(h->mapped, step);
+    struct range *r = h->idle_owner[segment];
+    bit_clear(h->mapped, segment);
     h->mapped_count--;
-    own(h, step, NULL);
-    if (h->file && !h->foreign) host_file_discard(h->file, HEAP_FILE_HEAD + step * h->step, h->step);
-    else if (h->shared) host_discard_shared(heap_storage(h, step * h->step), h->step);
-    else if (!h->file) host_discard(heap_storage(h, step * h->step), h->step);
-    if (h->shared) host_share(h->base + step * h->step, h->step, HOST_MAY_NOTHING);
-    refile(h, c);
+    set_idle_owner(h, segment, NULL);
+    if (h->file && !h->imported) os_fd_discard(h->file, HEAP_FILE_HEADER + segment * h->segment_size, h->segment_size);
+    else if (h->host_visible) os_discard_host_visible(heap_storage(h, segment * h->segment_size), h->segment_size);
+    else if (!h->file) os_discard(heap_storage(h, segment * h->segment_size), h->segment_size);
+    if (h->host_visible) os_protect(h->base + segment * h->segment_size, h->segment_size, OS_PROT_NONE);
+    update_list(h, r);
 }

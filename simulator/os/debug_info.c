@@ -15,13 +15,13 @@
 #include <unistd.h>
 
 /* Asks addr2line for some places of one file: a line of the answer for each. False when it is not there. */
-static bool ask(const char *file, const uintptr_t *offsets, size_t n, char *answer, size_t size)
+static bool run_addr2line(const char *file, const uintptr_t *offsets, size_t n, char *answer, size_t size)
 {
     int ends[2];
-    char where[HOST_PLACES][32], path[512];
+    char where[OS_SOURCE_LOC_MAX][32], path[512];
     const char *search = getenv("PATH");
     snprintf(path, sizeof path, "PATH=%s", search ? search : "/usr/bin:/bin");
-    char *arguments[HOST_PLACES + 4] = { "addr2line", "-e", (char *)file }, *environment[] = { path, NULL };
+    char *arguments[OS_SOURCE_LOC_MAX + 4] = { "addr2line", "-e", (char *)file }, *environment[] = { path, NULL };
     for (size_t i = 0; i < n; i++) {
         snprintf(where[i], sizeof where[i], "%#lx", (unsigned long)offsets[i]);
         arguments[3 + i] = where[i];
@@ -49,52 +49,52 @@ static bool shorten(char *line, char *text, size_t size)
     char *more = strstr(line, " (discriminator ");
     if (more) *more = '\0';
     if (!*line || *line == '?' || strstr(line, ":?") || !strcmp(line, ":0")) return false;
-    char *slash = strrchr(line, '/'), *start = line;
+    char *slash = strrchr(line, '/'), *allocation_entry = line;
     if (slash) {
         *slash = '\0';
         char *folder = strrchr(line, '/');
         *slash = '/';
-        if (folder) start = folder + 1;
+        if (folder) allocation_entry = folder + 1;
     }
-    snprintf(text, size, "%s", start);
+    snprintf(text, size, "%s", allocation_entry);
     return true;
 }
 
 /* Places in one file, which dladdr has found. */
-static void look_up(const Dl_info *found, struct host_place **places, size_t n)
+static void look_up(const Dl_info *found, struct os_source_loc **locs, size_t n)
 {
     const ElfW(Ehdr) *header = found->dli_fbase;
-    uintptr_t base = header->e_type == ET_EXEC ? 0 : (uintptr_t)header, offsets[HOST_PLACES];
-    for (size_t i = 0; i < n; i++) offsets[i] = (uintptr_t)places[i]->site - 1 - base;
+    uintptr_t base = header->e_type == ET_EXEC ? 0 : (uintptr_t)header, offsets[OS_SOURCE_LOC_MAX];
+    for (size_t i = 0; i < n; i++) offsets[i] = (uintptr_t)locs[i]->site - 1 - base;
     const char *from = found->dli_fname, *last = strrchr(from, '/');
-    char self[1024], answer[HOST_PLACES * 1024];
+    char self[1024], answer[OS_SOURCE_LOC_MAX * 1024];
     if (access(from, R_OK)) {          /* the program's name as it was called may not lead there from this folder */
         ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
         self[length > 0 ? length : 0] = '\0';
         from = self;
     }
-    if (!ask(from, offsets, n, answer, sizeof answer)) answer[0] = '\0';
+    if (!run_addr2line(from, offsets, n, answer, sizeof answer)) answer[0] = '\0';
     char *next = answer;
     for (size_t i = 0; i < n; i++) {
         char *line = strsep(&next, "\n"), nothing[1] = "";
-        if (!shorten(line ? line : nothing, places[i]->text, sizeof places[i]->text))
-            snprintf(places[i]->text, sizeof places[i]->text, "%.180s+%#lx (compile with -g to see the line)", last ? last + 1 : from, (unsigned long)offsets[i]);
+        if (!shorten(line ? line : nothing, locs[i]->text, sizeof locs[i]->text))
+            snprintf(locs[i]->text, sizeof locs[i]->text, "%.180s+%#lx (compile with -g to see the line)", last ? last + 1 : from, (unsigned long)offsets[i]);
     }
 }
 
-void host_source_lines(struct host_place **places, size_t n)
+void os_source_lines(struct os_source_loc **locs, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        struct host_place *together[HOST_PLACES];
+        struct os_source_loc *together[OS_SOURCE_LOC_MAX];
         size_t same = 0;
         Dl_info first, other;
-        if (places[i]->text[0]) continue;
-        if (!places[i]->site || !dladdr(places[i]->site, &first) || !first.dli_fname) {
-            snprintf(places[i]->text, sizeof places[i]->text, "an unknown place");
+        if (locs[i]->text[0]) continue;
+        if (!locs[i]->site || !dladdr(locs[i]->site, &first) || !first.dli_fname) {
+            snprintf(locs[i]->text, sizeof locs[i]->text, "an unknown place");
             continue;
         }
         for (size_t k = i; k < n; k++)
-            if (!places[k]->text[0] && dladdr(places[k]->site, &other) && other.dli_fbase == first.dli_fbase) together[same++] = places[k];
+            if (!locs[k]->text[0] && dladdr(locs[k]->site, &other) && other.dli_fbase == first.dli_fbase) together[same++] = locs[k];
         look_up(&first, together, same);
     }
 }

@@ -9,10 +9,10 @@
 #include <sys/mman.h>
 #include <ucontext.h>
 
-static bool (*judge_address)(const void *address, void *site);
-static struct sigaction ours, first[2], before_us[2];        /* what was there at first, and what the program has put there since */
+static bool (*address_handler)(const void *address, void *site);
+static struct sigaction our_action, first_actions[2], program_actions[2];        /* what was there at first, and what the program has put there since */
 
-bool host_has_memory(const void *address, size_t bytes)
+bool os_has_memory(const void *address, size_t bytes)
 {
     unsigned char there[1024];
     const size_t most = sizeof there * 4096;
@@ -49,59 +49,59 @@ static void *site_of(void *context)
 }
 
 /* To whoever was there before us. A handler of the program may pass it on to the one that it found there, which is ours: then it is nobody's. */
-static void pass_on(int number, siginfo_t *information, void *context)
+static void forward_signal(int signo, siginfo_t *information, void *context)
 {
     static _Thread_local char *volatile passing;       /* the stack grows downwards: what is deeper has been called from there */
     char here;
-    struct sigaction *old = passing && &here < passing ? &first[number == SIGBUS] : &before_us[number == SIGBUS];
+    struct sigaction *old = passing && &here < passing ? &first_actions[signo == SIGBUS] : &program_actions[signo == SIGBUS];
     if (old->sa_flags & SA_SIGINFO && old->sa_sigaction) {
         passing = &here;
-        old->sa_sigaction(number, information, context);
+        old->sa_sigaction(signo, information, context);
         passing = NULL;
         return;
     }
-    sigaction(number, old, NULL);      /* the faulting instruction runs again and now dies of the signal, */
-    if (information->si_code <= 0) raise(number);      /* or the signal was sent and there is none */
+    sigaction(signo, old, NULL);      /* the faulting instruction runs again and now dies of the signal, */
+    if (information->si_code <= 0) raise(signo);      /* or the signal was sent and there is none */
 }
 
-static void bad_address(int number, siginfo_t *information, void *context)
+static void bad_address(int signo, siginfo_t *information, void *context)
 {
     static _Thread_local volatile sig_atomic_t inside;
     bool go_on = false;
     if (!inside && information->si_code > 0) {
         inside = 1;
-        host_rest_begins();
-        go_on = judge_address(information->si_addr, site_of(context));
+        os_rest_exclude_begin();
+        go_on = address_handler(information->si_addr, site_of(context));
         inside = 0;
-        if (go_on) host_rest_ends();
+        if (go_on) os_rest_exclude_end();
     }
-    if (!go_on) pass_on(number, information, context);
+    if (!go_on) forward_signal(signo, information, context);
 }
 
-void host_expect_faults(void)
+void os_expect_faults(void)
 {
     sigset_t both;
     sigemptyset(&both);
     for (int i = 0; i < 2; i++) {
         struct sigaction now;
-        int number = i ? SIGBUS : SIGSEGV;
-        sigaddset(&both, number);
-        if (sigaction(number, NULL, &now) || now.sa_sigaction == bad_address) continue;
-        before_us[i] = now;
-        sigaction(number, &ours, NULL);
+        int signo = i ? SIGBUS : SIGSEGV;
+        sigaddset(&both, signo);
+        if (sigaction(signo, NULL, &now) || now.sa_sigaction == bad_address) continue;
+        program_actions[i] = now;
+        sigaction(signo, &our_action, NULL);
     }
     pthread_sigmask(SIG_UNBLOCK, &both, NULL);
 }
 
-void host_on_bad_address(bool (*judge)(const void *address, void *site))
+void os_on_bad_address(bool (*handler)(const void *address, void *site))
 {
     void *frame;
     (void)backtrace(&frame, 1);        /* its first call loads a library, which a signal handler may not */
-    judge_address = judge;
-    ours.sa_sigaction = bad_address;
-    ours.sa_flags = SA_SIGINFO | SA_NODEFER;
-    sigaction(SIGSEGV, &ours, &before_us[0]);
-    sigaction(SIGBUS, &ours, &before_us[1]);
-    first[0] = before_us[0];
-    first[1] = before_us[1];
+    address_handler = handler;
+    our_action.sa_sigaction = bad_address;
+    our_action.sa_flags = SA_SIGINFO | SA_NODEFER;
+    sigaction(SIGSEGV, &our_action, &program_actions[0]);
+    sigaction(SIGBUS, &our_action, &program_actions[1]);
+    first_actions[0] = program_actions[0];
+    first_actions[1] = program_actions[1];
 }

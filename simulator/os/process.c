@@ -36,7 +36,7 @@ static bool process_stat(int pid, char *state, int *threads, unsigned long long 
 
 static uint64_t identity(int pid, unsigned long long started) { return (uint64_t)started << 22 | (uint64_t)pid; }
 
-uint64_t host_process(void)
+uint64_t os_process(void)
 {
     static uint64_t self;
     static int self_pid;
@@ -51,115 +51,115 @@ uint64_t host_process(void)
     return self;
 }
 
-bool host_process_alive(uint64_t process)
+bool os_process_alive(uint64_t process)
 {
     char state;
     int threads;
     unsigned long long started;
-    if (process == host_process()) return true;
-    if (!process_stat(host_process_pid(process), &state, &threads, &started) || identity(host_process_pid(process), started) != process) return false;
+    if (process == os_process()) return true;
+    if (!process_stat(os_process_pid(process), &state, &threads, &started) || identity(os_process_pid(process), started) != process) return false;
     return (state != 'Z' && state != 'X') || threads > 1;    /* its first thread may have ended before the others (pthread_exit in main) */
 }
 
-uint64_t host_random(void)
+uint64_t os_random(void)
 {
     uint64_t value = 0;
-    if (getrandom(&value, sizeof value, GRND_NONBLOCK) != sizeof value) value = host_process() * 0x9E3779B97F4A7C15u + host_clock();
+    if (getrandom(&value, sizeof value, GRND_NONBLOCK) != sizeof value) value = os_process() * 0x9E3779B97F4A7C15u + os_clock_us();
     return value;
 }
 
-void host_lock_between(uint64_t *lock)
+void os_shm_lock(uint64_t *lock)
 {
-    uint64_t start = 0;
+    uint64_t allocation_entry = 0;
     for (unsigned tries = 1;; tries++) {
         uint64_t owner = 0;
-        if (__atomic_compare_exchange_n(lock, &owner, host_process(), false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) return;
+        if (__atomic_compare_exchange_n(lock, &owner, os_process(), false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) return;
         if (tries % 64) {
             sched_yield();
             continue;
         }
-        if (!start) start = host_clock();
-        bool stopped = host_clock() - start > 1000000;      /* someone stopped it in the middle (chosen: go on without) */
-        if ((stopped || !host_process_alive(owner)) && __atomic_compare_exchange_n(lock, &owner, host_process(), false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) return;
+        if (!allocation_entry) allocation_entry = os_clock_us();
+        bool stopped = os_clock_us() - allocation_entry > 1000000;      /* someone stopped it in the middle (chosen: go on without) */
+        if ((stopped || !os_process_alive(owner)) && __atomic_compare_exchange_n(lock, &owner, os_process(), false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) return;
         usleep(50);
     }
 }
 
-void host_unlock_between(uint64_t *lock)
+void os_shm_unlock(uint64_t *lock)
 {
-    uint64_t owner = host_process();
+    uint64_t owner = os_process();
     __atomic_compare_exchange_n(lock, &owner, 0, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
 }
 
 /* ---- files in memory ---- */
 
-int host_file_for_us(int file)
+int os_fd_dup_high(int fd)
 {
-    int high = fcntl(file, F_DUPFD_CLOEXEC, HOST_FIRST_NUMBER);
-    return high >= 0 ? high : fcntl(file, F_DUPFD_CLOEXEC, 0);
+    int high = fcntl(fd, F_DUPFD_CLOEXEC, OS_FIRST_FD);
+    return high >= 0 ? high : fcntl(fd, F_DUPFD_CLOEXEC, 0);
 }
 
-int host_memory_file(void)
+int os_memfd_new(void)
 {
     int low = memfd_create(NAME, MFD_CLOEXEC);
     if (low < 0) return -1;
-    int file = host_file_for_us(low);
+    int file = os_fd_dup_high(low);
     if (file < 0) return low;
     close(low);
     return file;
 }
 
-size_t host_file_size(int file)
+size_t os_fd_size(int fd)
 {
     struct stat status;
-    return fstat(file, &status) ? 0 : (size_t)status.st_size;
+    return fstat(fd, &status) ? 0 : (size_t)status.st_size;
 }
 
-bool host_file_grow(int file, size_t bytes)
+bool os_fd_grow(int fd, size_t bytes)
 {
     struct rlimit limit;
-    if (host_file_size(file) >= bytes) return true;
+    if (os_fd_size(fd) >= bytes) return true;
     /* asked before, since growing past the limit sends SIGXFSZ, which kills */
     if (!getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur != RLIM_INFINITY && bytes > limit.rlim_cur) {
-        host_say("memory that processes share lies in a file in memory, which would need %zu bytes; this process may write files of at most %llu (ulimit -f). "
+        diag("memory that processes share lies in a file in memory, which would need %zu bytes; this process may write files of at most %llu (ulimit -f). "
                  "The call answers as if the device had no memory left.", bytes, (unsigned long long)limit.rlim_cur);
         return false;
     }
-    if (!ftruncate(file, (off_t)bytes)) return true;
-    host_say("the file in memory behind memory that processes share cannot grow to %zu bytes (%s).", bytes, strerror(errno));
+    if (!ftruncate(fd, (off_t)bytes)) return true;
+    diag("the file in memory behind memory that processes share cannot grow to %zu bytes (%s).", bytes, strerror(errno));
     return false;
 }
 
-void host_file_discard(int file, size_t from, size_t bytes)
+void os_fd_discard(int fd, size_t from, size_t bytes)
 {
-    (void)!fallocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)from, (off_t)bytes);
+    (void)!fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)from, (off_t)bytes);
 }
 
-void *host_file_map(int file, size_t bytes)
+void *os_fd_map(int fd, size_t bytes)
 {
-    void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     return at == MAP_FAILED ? NULL : at;
 }
 
-void host_file_unmap(void *at, size_t bytes) { munmap(at, bytes); }
+void os_fd_unmap(void *at, size_t bytes) { munmap(at, bytes); }
 
-char *host_reserve_in_file(int file, size_t skip, size_t bytes)
+char *os_reserve_in_file(int fd, size_t skip, size_t bytes)
 {
-    char *base = host_reserve(bytes);
+    char *base = os_reserve(bytes);
     if (!base) return NULL;
-    if (mmap(base + bytes, bytes, PROT_READ | PROT_WRITE, MAP_FIXED | MAP_SHARED | MAP_NORESERVE, file, (off_t)skip) == MAP_FAILED) {
-        host_unreserve(base, bytes);
+    if (mmap(base + bytes, bytes, PROT_READ | PROT_WRITE, MAP_FIXED | MAP_SHARED | MAP_NORESERVE, fd, (off_t)skip) == MAP_FAILED) {
+        os_unreserve(base, bytes);
         return NULL;
     }
     madvise(base + bytes, bytes, MADV_DONTDUMP);
     return base;
 }
 
-int  host_file_for_program(int file) { return dup(file); }
-bool host_file_is_open(int file) { return fcntl(file, F_GETFD) >= 0; }
-void host_file_close(int file) { close(file); }
+int  os_fd_dup(int fd) { return dup(fd); }
+bool os_fd_is_open(int fd) { return fcntl(fd, F_GETFD) >= 0; }
+void os_fd_close(int fd) { close(fd); }
 
-static bool leads_to_memory(const char *path)
+static bool is_memfd_link(const char *path)
 {
     static const char wanted[] = "/memfd:" NAME;
     char target[128];
@@ -167,21 +167,21 @@ static bool leads_to_memory(const char *path)
     return length >= (ssize_t)sizeof wanted - 1 && !memcmp(target, wanted, sizeof wanted - 1);
 }
 
-bool host_file_is_memory(int file)
+bool os_fd_is_memfd(int fd)
 {
     char path[64];
-    snprintf(path, sizeof path, "/proc/self/fd/%d", file);
-    return leads_to_memory(path);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    return is_memfd_link(path);
 }
 
-int host_file_of(uint64_t process, int number)
+int os_fd_of_process(uint64_t process, int fd)
 {
     char path[64];
-    snprintf(path, sizeof path, "/proc/%d/fd/%d", host_process_pid(process), number);
-    if (!host_process_alive(process) || !leads_to_memory(path)) return -1;
+    snprintf(path, sizeof path, "/proc/%d/fd/%d", os_process_pid(process), fd);
+    if (!os_process_alive(process) || !is_memfd_link(path)) return -1;
     int low = open(path, O_RDWR | O_CLOEXEC);
     if (low < 0) return -1;
-    int file = host_file_for_us(low);
+    int file = os_fd_dup_high(low);
     if (file < 0) return low;
     close(low);
     return file;

@@ -16,13 +16,13 @@
 /* ---- the lock ---- */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static pthread_cond_t lock_changed = PTHREAD_COND_INITIALIZER;
 
 static _Thread_local bool has_lock;
 static _Thread_local int cancelling;
 
 /* A thread that is cancelled (pthread_cancel) ends behind its call: with the lock it would take it along. */
-bool host_try_lock(void)
+bool lock_try_acquire(void)
 {
     if (!has_lock) pthread_mutex_lock(&lock);
     else if (pthread_mutex_trylock(&lock)) return false;     /* a call that sleeps has given it up */
@@ -31,104 +31,104 @@ bool host_try_lock(void)
     return true;
 }
 
-void host_lock(void)
+void lock_acquire(void)
 {
-    if (!host_try_lock())
-        host_give_up("a signal handler of the program calls CUDA in the midst of a CUDA call of the same thread. A real driver may hang here. "
+    if (!lock_try_acquire())
+        os_fatal("a signal handler of the program calls CUDA in the midst of a CUDA call of the same thread. A real driver may hang here. "
                      "Let the handler set a flag, and call CUDA where the program looks at it.");
 }
 
-void host_unlock(void)
+void lock_release(void)
 {
     has_lock = false;
     pthread_mutex_unlock(&lock);
     pthread_setcancelstate(cancelling, NULL);
 }
 
-bool host_has_lock(void) { return has_lock; }
-void host_wake(void) { pthread_cond_broadcast(&changed); }
+bool lock_is_held(void) { return has_lock; }
+void lock_wake(void) { pthread_cond_broadcast(&lock_changed); }
 
-void host_sleep(unsigned microseconds)
+void lock_wait(unsigned microseconds)
 {
     struct timespec until;
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_nsec += (long)(microseconds % 1000000) * 1000;
     until.tv_sec += microseconds / 1000000 + until.tv_nsec / 1000000000;
     until.tv_nsec %= 1000000000;
-    pthread_cond_timedwait(&changed, &lock, &until);
+    pthread_cond_timedwait(&lock_changed, &lock, &until);
     has_lock = true;                   /* a signal handler may have had it meanwhile */
 }
 
-int host_thread(void)
+int os_thread_index(void)
 {
     static int count;
-    static _Thread_local int number = -1;
-    if (number < 0) number = __atomic_fetch_add(&count, 1, __ATOMIC_RELAXED);
-    return number;
+    static _Thread_local int index = -1;
+    if (index < 0) index = __atomic_fetch_add(&count, 1, __ATOMIC_RELAXED);
+    return index;
 }
 
 /* ---- the end of a thread ---- */
 
-static pthread_key_t ending;
+static pthread_key_t thread_end_key;
 static pid_t first_process;
-static void (*leavers[4])(void);
+static void (*end_handlers[4])(void);
 
 /* A forked child's threads leave nothing behind: the lock may be held there for ever. */
 static void thread_ends(void *unused)
 {
     (void)unused;
     if (getpid() != first_process) return;
-    host_lock();
-    for (int i = 0; i < 4 && leavers[i]; i++) leavers[i]();
-    host_unlock();
+    lock_acquire();
+    for (int i = 0; i < 4 && end_handlers[i]; i++) end_handlers[i]();
+    lock_release();
 }
 
-void host_at_thread_end(void (*leave)(void))
+void os_at_thread_end(void (*handler)(void))
 {
     int i = 0;
     if (!first_process) {
         first_process = getpid();
-        if (pthread_key_create(&ending, thread_ends)) host_give_up("this process has no key for its threads left.");
+        if (pthread_key_create(&thread_end_key, thread_ends)) os_fatal("this process has no key for its threads left.");
     }
-    while (leavers[i] && leavers[i] != leave) i++;
-    leavers[i] = leave;
-    pthread_setspecific(ending, leavers);
+    while (end_handlers[i] && end_handlers[i] != handler) i++;
+    end_handlers[i] = handler;
+    pthread_setspecific(thread_end_key, end_handlers);
 }
 
 /* ---- threads of ours ---- */
 
-static int own_threads;                /* started here; they never end */
+static int started_threads;                /* started here; they never end */
 
-struct start { void (*body)(void *); void *argument; };
+struct thread_start { void (*body)(void *); void *argument; };
 
 static void *thread_main(void *p)
 {
-    struct start start = *(struct start *)p;
+    struct thread_start thread_start = *(struct thread_start *)p;
     free(p);
-    start.body(start.argument);
+    thread_start.body(thread_start.argument);
     return NULL;
 }
 
-void host_start_thread(void (*body)(void *), void *argument)
+void os_thread_start(void (*body)(void *), void *argument)
 {
-    struct start *start = host_allocate(sizeof *start);
-    *start = (struct start){ body, argument };
+    struct thread_start *thread_start = os_allocate(sizeof *thread_start);
+    *thread_start = (struct thread_start){ body, argument };
     sigset_t all, before;
     sigfillset(&all);
     sigdelset(&all, SIGSEGV);          /* a host function of the program may touch what it should not */
     sigdelset(&all, SIGBUS);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     pthread_t thread;
-    int error = pthread_create(&thread, NULL, thread_main, start);
+    int error = pthread_create(&thread, NULL, thread_main, thread_start);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (error) host_give_up("no thread could be started (%s).", strerror(error));
+    if (error) os_fatal("no thread could be started (%s).", strerror(error));
     pthread_detach(thread);
-    own_threads++;
+    started_threads++;
 }
 
 /* ---- what threads do ---- */
 
-int host_thread_id(void) { return (int)syscall(SYS_gettid); }
+int os_thread_id(void) { return (int)syscall(SYS_gettid); }
 
 /* The fields of a line of /proc/.../stat that follow the name in parentheses; the name may hold spaces. */
 static bool thread_stat(int id, char *state, unsigned long *ticks)
@@ -147,14 +147,14 @@ static bool thread_stat(int id, char *state, unsigned long *ticks)
     return true;
 }
 
-bool host_thread_asleep(int id)
+bool os_thread_is_asleep(int id)
 {
     char state;
     unsigned long ticks;
     return !thread_stat(id, &state, &ticks) || state == 'S' || state == 'T';
 }
 
-bool host_thread_dozes(int id)
+bool os_thread_in_nanosleep(int id)
 {
     char path[64], line[16] = "";
     snprintf(path, sizeof path, "/proc/self/task/%d/syscall", id);
@@ -162,30 +162,30 @@ bool host_thread_dozes(int id)
     if (file < 0) return false;
     ssize_t length = read(file, line, sizeof line - 1);
     close(file);
-    long number = length > 0 ? strtol(line, NULL, 10) : -1;         /* of a thread that runs there stands a word: 0, read */
-    return number == SYS_clock_nanosleep || number == SYS_nanosleep;
+    long syscall_number = length > 0 ? strtol(line, NULL, 10) : -1;         /* of a thread that runs there stands a word: 0, read */
+    return syscall_number == SYS_clock_nanosleep || syscall_number == SYS_nanosleep;
 }
 
-uint64_t host_thread_used(int id)
+uint64_t os_thread_cpu_us(int id)
 {
     char state;
     unsigned long ticks;
     return thread_stat(id, &state, &ticks) ? ticks * 1000000 / (unsigned long)sysconf(_SC_CLK_TCK) : 0;
 }
 
-static _Thread_local struct host_rest ours;
+static _Thread_local struct os_rest excluded_rest;
 
-uint64_t host_waits(void)
+uint64_t os_waits(void)
 {
     struct rusage usage;
-    return getrusage(RUSAGE_THREAD, &usage) ? 0 : (uint64_t)usage.ru_nvcsw - ours.waits;
+    return getrusage(RUSAGE_THREAD, &usage) ? 0 : (uint64_t)usage.ru_nvcsw - excluded_rest.waits;
 }
 
-bool host_only_ours_left(void)
+bool os_program_threads_ended(void)
 {
     char state;
     unsigned long ticks;
-    return thread_stat(getpid(), &state, &ticks) && state == 'Z' && !host_other_threads();
+    return thread_stat(getpid(), &state, &ticks) && state == 'Z' && !os_count_other_threads();
 }
 
 static uint64_t nanoseconds(clockid_t clock)
@@ -195,13 +195,13 @@ static uint64_t nanoseconds(clockid_t clock)
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-uint64_t host_clock(void) { return nanoseconds(CLOCK_MONOTONIC) / 1000; }
+uint64_t os_clock_us(void) { return nanoseconds(CLOCK_MONOTONIC) / 1000; }
 
-static _Thread_local int schedule;     /* of the calling thread; it stays open: to open it takes seven times as long as to read it */
+static _Thread_local int schedstat_fd;     /* of the calling thread; it stays open: to open it takes seven times as long as to read it */
 
-static void close_schedule(void)
+static void close_schedstat(void)
 {
-    if (schedule > 0) close(schedule);
+    if (schedstat_fd > 0) close(schedstat_fd);
 }
 
 struct delays {
@@ -213,51 +213,51 @@ static struct delays delays(void)
 {
     char line[128];
     struct delays d = { 0 };
-    ssize_t length = pread(schedule, line, sizeof line - 1, 0);
+    ssize_t length = pread(schedstat_fd, line, sizeof line - 1, 0);
     line[length > 0 ? length : 0] = 0;
     return sscanf(line, "%*u %llu %lu", &d.time, &d.turns) == 2 ? d : (struct delays){ 0 };
 }
 
 /* Both clocks in one turn. A debugger that stops the thread at each system call (strace) leaves no such turn. */
-static uint64_t slept(void)
+static uint64_t slept_us(void)
 {
     for (int tries = 0;; tries++) {
         struct delays before = delays();
         uint64_t time = nanoseconds(CLOCK_MONOTONIC) - nanoseconds(CLOCK_THREAD_CPUTIME_ID);
-        if (delays().turns == before.turns || tries == 100) return (time - before.time) / 1000 - ours.slept;
+        if (delays().turns == before.turns || tries == 100) return (time - before.time) / 1000 - excluded_rest.slept;
     }
 }
 
-struct host_rest host_rest(void)
+struct os_rest os_rest(void)
 {
-    if (!schedule) {
+    if (!schedstat_fd) {
         int low = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
-        schedule = low < 0 ? -1 : fcntl(low, F_DUPFD_CLOEXEC, HOST_FIRST_NUMBER);      /* the program may have closed the low number, and count on that */
+        schedstat_fd = low < 0 ? -1 : fcntl(low, F_DUPFD_CLOEXEC, OS_FIRST_FD);      /* the program may have closed the low number, and count on that */
         if (low >= 0) close(low);
-        host_at_thread_end(close_schedule);
+        os_at_thread_end(close_schedstat);
     }
-    uint64_t so_far = slept();         /* first: to open and to read may mean to wait */
-    return (struct host_rest){ host_waits(), so_far };
+    uint64_t so_far = slept_us();         /* first: to open and to read may mean to wait */
+    return (struct os_rest){ os_waits(), so_far };
 }
 
-static _Thread_local struct host_rest at_begin;
+static _Thread_local struct os_rest exclude_begin;
 
-void host_rest_begins(void) { at_begin = (struct host_rest){ host_waits(), schedule ? slept() : 0 }; }
+void os_rest_exclude_begin(void) { exclude_begin = (struct os_rest){ os_waits(), schedstat_fd ? slept_us() : 0 }; }
 
-void host_rest_ends(void)
+void os_rest_exclude_end(void)
 {
-    ours.waits += host_waits() - at_begin.waits;
-    if (schedule) ours.slept += slept() - at_begin.slept;
+    excluded_rest.waits += os_waits() - exclude_begin.waits;
+    if (schedstat_fd) excluded_rest.slept += slept_us() - exclude_begin.slept;
 }
 
-int host_other_threads(void)
+int os_count_other_threads(void)
 {
     FILE *file = fopen("/proc/self/status", "r");
     char line[256];
-    int count = own_threads + 2;       /* when nobody can tell: as if another thread were there */
+    int count = started_threads + 2;       /* when nobody can tell: as if another thread were there */
     if (!file) return 1;
     while (fgets(line, sizeof line, file))
         if (sscanf(line, "Threads: %d", &count) == 1) break;
     fclose(file);
-    return count - own_threads - 1;
+    return count - started_threads - 1;
 }

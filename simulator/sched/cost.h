@@ -22,7 +22,7 @@ enum {
     COST_EVENT_DESTROY   =   148,
     COST_EVENT_RECORD    =   220,
     COST_WAIT_EVENT      =   212,
-    COST_SYNCHRONISE     =   332,
+    COST_SYNCHRONIZE     =   332,
     COST_SYNC_FREE       = 13000,      /* more, when the stream ends with an allocation or a free: 14.1-14.4 us a pair (one-gpu.txt) */
     COST_QUERY           =   187,
     COST_LAUNCH          =  3363,
@@ -38,8 +38,8 @@ enum {
 
 /* What it costs the host to add a step of physical memory to a pool, and to give one back. */
 #define COST_GROW           27000u     /* 52.6 us for one step, 285 us for ten */
-#define COST_GROW_STEP      26000u
-#define COST_RELEASE_STEP   48000u     /* cudaMemPoolTrimTo: 42.6 us for one step, 483 us for ten */
+#define COST_GROW_SEGMENT      26000u
+#define COST_RELEASE_SEGMENT   48000u     /* cudaMemPoolTrimTo: 42.6 us for one step, 483 us for ten */
 #define COST_SYNC_RELEASE   80000u     /* fitted: at a synchronise, 139 us a pair for one step, 269 us for two, 3549 us for 32 */
 /* The same for cudaMalloc and cudaFree when they take or return a 2 MiB granule (fitted: 82 us a pair for 1 KiB, 250 us for 64 MiB) */
 #define COST_GRANULE        23000u
@@ -50,23 +50,23 @@ enum {
 #define LATENCY_WAKE_UP      2000u     /* from the end of the work to the return of a synchronise that waited for it (fitted) */
 
 /* Work: a fixed part, then nanoseconds for each GiB. */
-#define WORK_FILL            1600u
-#define WORK_FILL_GIB      286000u
-#define WORK_ADD_GIB       737000u
-#define WORK_MEMSET           770u
-#define WORK_MEMSET_GIB    233000u
-#define WORK_COPY            1820u
-#define WORK_COPY_GIB      513000u     /* device to device: 258 us for 512 MiB */
-#define WORK_UP              2200u     /* host to device, pinned: 4.85 ms for 256 MiB */
-#define WORK_UP_GIB      19370000u
-#define WORK_UP_PAGEABLE_GIB 160000000u /* 6.6 GB/s */
-#define WORK_DOWN            7100u     /* device to host, pinned: 4.86 ms for 256 MiB */
-#define WORK_DOWN_GIB    19420000u
-#define WORK_DOWN_PAGEABLE_GIB 91000000u /* 11.8 GB/s */
-#define WORK_EVENT            650u     /* two records: 1.3 us */
-#define WORK_HOST_FUNCTION  46500u
+#define DURATION_FILL            1600u
+#define DURATION_FILL_GIB      286000u
+#define DURATION_ADD_GIB       737000u
+#define DURATION_MEMSET           770u
+#define DURATION_MEMSET_GIB    233000u
+#define DURATION_D2D            1820u
+#define DURATION_D2D_GIB      513000u     /* device to device: 258 us for 512 MiB */
+#define DURATION_H2D              2200u     /* host to device, pinned: 4.85 ms for 256 MiB */
+#define DURATION_H2D_GIB      19370000u
+#define DURATION_H2D_PAGEABLE_GIB 160000000u /* 6.6 GB/s */
+#define DURATION_D2H            7100u     /* device to host, pinned: 4.86 ms for 256 MiB */
+#define DURATION_D2H_GIB    19420000u
+#define DURATION_D2H_PAGEABLE_GIB 91000000u /* 11.8 GB/s */
+#define DURATION_EVENT            650u     /* two records: 1.3 us */
+#define DURATION_HOST_FUNCTION  46500u
 
-static inline time_ns work_time(time_ns fixed, time_ns each_gib, size_t bytes)
+static inline time_ns command_duration(time_ns fixed, time_ns each_gib, size_t bytes)
 {
     return fixed + (time_ns)((double)each_gib * (double)bytes / (double)GiB);
 }

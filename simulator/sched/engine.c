@@ -16,33 +16,33 @@
 
 #include <stdio.h>
 
-static time_ns present;                /* when what ended last ended */
-static struct stream **active;         /* the streams that have work */
-static uint32_t count, capacity;
+static time_ns device_now;                /* when what ended last ended */
+static struct stream **active_streams;         /* the streams that have work */
+static uint32_t active_count, active_capacity;
 static uint64_t gate_checks;
-static bool function_ended;            /* since the last timeline_function_ended */
+static bool function_ended;            /* since the last engine_function_ended */
 
-void timeline_add(struct stream *s)
+void engine_add_stream(struct stream *s)
 {
-    if (count == capacity) {
-        capacity = capacity ? 2 * capacity : 16;
-        active = host_grow(active, capacity * sizeof *active);
+    if (active_count == active_capacity) {
+        active_capacity = active_capacity ? 2 * active_capacity : 16;
+        active_streams = os_grow(active_streams, active_capacity * sizeof *active_streams);
     }
-    active[count++] = s;
-    s->active_at = count;
+    active_streams[active_count++] = s;
+    s->active_index = active_count;
 }
 
 static void remove_stream(struct stream *s)
 {
-    struct stream *last = active[--count];
-    active[s->active_at - 1] = last;
-    last->active_at = s->active_at;
-    s->active_at = 0;
+    struct stream *last = active_streams[--active_count];
+    active_streams[s->active_index - 1] = last;
+    last->active_index = s->active_index;
+    s->active_index = 0;
 }
 
-bool timeline_busy(void) { return count != 0; }
+bool engine_is_busy(void) { return active_count != 0; }
 
-bool timeline_function_ended(void)
+bool engine_function_ended(void)
 {
     bool ended = function_ended;
     function_ended = false;
@@ -52,119 +52,119 @@ bool timeline_function_ended(void)
 /* ---- host functions: each runs on a thread of its own, taken from those that have nothing to do ---- */
 
 /* Microseconds after which a function is taken to wait for the host (chosen): of processor time, or of real time if it is asleep for a time of its own. */
-#define COMPUTING 500000
-#define DOZING    750000
+#define FUNCTION_CPU_LIMIT 500000
+#define FUNCTION_SLEEP_LIMIT    750000
 
 struct worker {
     struct op     *op;
     int            thread;
-    bool           is_over;            /* the function has returned, and its thread comes for the lock */
-    uint64_t       used_most, dozes_until;
+    bool           has_returned;            /* the function has returned, and its thread comes for the lock */
+    uint64_t       cpu_limit, sleep_limit;
     struct worker *next, *next_idle;
 };
 
 static struct worker *workers, *idle_workers;
-static unsigned waits_for_functions;
+static unsigned function_waiters;
 static _Thread_local bool in_host_function;
 
-bool timeline_in_host_function(void) { return in_host_function; }
+bool engine_in_host_function(void) { return in_host_function; }
 
 static void worker_main(void *argument)
 {
     struct worker *self = argument;
     in_host_function = true;
-    host_lock();
-    self->thread = host_thread_id();
+    lock_acquire();
+    self->thread = os_thread_id();
     for (;;) {
-        while (!self->op) host_sleep(1000000);
+        while (!self->op) lock_wait(1000000);
         struct op *op = self->op;
-        host_unlock();
+        lock_release();
         op->function(op->argument);
-        __atomic_store_n(&self->is_over, true, __ATOMIC_SEQ_CST);
-        host_lock();
+        __atomic_store_n(&self->has_returned, true, __ATOMIC_SEQ_CST);
+        lock_acquire();
         op->returned = true;
         self->op = NULL;
         self->next_idle = idle_workers;
         idle_workers = self;
-        host_wake();
+        lock_wake();
     }
 }
 
-bool timeline_waits_for_function(void) { return waits_for_functions != 0; }
+bool engine_waits_for_function(void) { return function_waiters != 0; }
 
 /* Does the function wait for something that the host has yet to do, also in a loop? As far as can be seen. */
 static bool waits_for_host(struct worker *w)
 {
     if (!w->thread) return false;
-    uint64_t used = host_thread_used(w->thread);
-    if (!w->used_most) w->used_most = used + COMPUTING;
-    bool waits = used > w->used_most || (host_thread_asleep(w->thread) && (!host_thread_dozes(w->thread) || host_clock() > w->dozes_until));
-    return waits && !__atomic_load_n(&w->is_over, __ATOMIC_SEQ_CST);          /* last: then it may sleep because it waits for the lock */
+    uint64_t cpu_time = os_thread_cpu_us(w->thread);
+    if (!w->cpu_limit) w->cpu_limit = cpu_time + FUNCTION_CPU_LIMIT;
+    bool waits = cpu_time > w->cpu_limit || (os_thread_is_asleep(w->thread) && (!os_thread_in_nanosleep(w->thread) || os_clock_us() > w->sleep_limit));
+    return waits && !__atomic_load_n(&w->has_returned, __ATOMIC_SEQ_CST);          /* last: then it may sleep because it waits for the lock */
 }
 
 static struct worker *take_worker(struct op *op)
 {
     struct worker *w = idle_workers;
     if (w) idle_workers = w->next_idle;
-    else w = host_allocate(sizeof *w);
+    else w = os_allocate(sizeof *w);
     bool is_new = !w->thread;
-    *w = (struct worker){ .op = op, .thread = w->thread, .dozes_until = host_clock() + DOZING, .next = w->next };
+    *w = (struct worker){ .op = op, .thread = w->thread, .sleep_limit = os_clock_us() + FUNCTION_SLEEP_LIMIT, .next = w->next };
     if (!is_new) return w;
     w->next = workers;
     workers = w;
-    host_start_thread(worker_main, w);
+    os_thread_start(worker_main, w);
     return w;
 }
 
 /* Starts the function; returns when it has returned, or when it waits for the host. */
 static void run_host_function(struct op *op)
 {
-    op->dispatched = true;
-    record_host_knows_before(op->record);       /* whatever the program's threads now do may come from this function (chosen: see check/checker.h) */
+    op->started = true;
+    host_acquire_before_record(op->record);       /* whatever the program's threads now do may come from this function (chosen: see check/checker.h) */
     struct worker *w = take_worker(op);
     uint64_t turn = op->turn;          /* once the function has returned another thread may end the op, and its memory serves again */
-    host_wake();
-    waits_for_functions++;
+    lock_wake();
+    function_waiters++;
     for (int waiting = 0; w->op == op && op->turn == turn;) {
         op->was_blocked = waiting == 3;
         if (op->was_blocked) break;
-        host_sleep(500);
+        lock_wait(500);
         waiting = waits_for_host(w) ? waiting + 1 : 0;
     }
-    waits_for_functions--;
+    function_waiters--;
 }
 
-void timeline_let_functions_go_on(void)
+void engine_resume_functions(void)
 {
     for (struct worker *w = workers; w; w = w->next)
-        while (w->op && w->op->was_blocked && !waits_for_host(w)) host_sleep(200);
+        while (w->op && w->op->was_blocked && !waits_for_host(w)) lock_wait(200);
 }
 
 /* ---- one head ---- */
 
 static bool is_satisfied(const struct op *wait)
 {
-    return wait->record ? wait->record->done : wait->other->done >= wait->other_number;
+    return wait->record ? wait->record->done : wait->awaited_stream->done_seq >= wait->awaited_seq;
 }
 
 /* Finds out when the head starts and ends, as far as that can be known. */
-static void look_at(struct op *op)
+static void update_times(struct op *op)
 {
     struct stream *s = op->stream;
     if (op->start == TIME_UNKNOWN) {
         if (op->kind == OP_WAIT && !is_satisfied(op)) return;
-        time_ns arrival = op->issued + (settings.pace == PACE_INSTANT || op->kind == OP_MARK || op->kind == OP_WAIT || op->kind == OP_OUTSIDE ? 0 : LATENCY);
-        op->start = time_max(arrival, s->free_at);
-        if (op->kind == OP_WAIT) op->start = time_max(op->start, op->record ? op->record->finish : present);
-        if (op->kind != OP_HOLD && op->kind != OP_HOST && op->kind != OP_OUTSIDE) op->finish = op->start + op->duration;
+        time_ns arrival = op->issued + (settings.schedule == SCHEDULE_INSTANT || op->kind == OP_MARKER || op->kind == OP_WAIT || op->kind == OP_REMOTE_WAIT ? 0 : LATENCY);
+        op->start = time_max(arrival, s->idle_at);
+        if (op->kind == OP_WAIT) op->start = time_max(op->start, op->record ? op->record->finish : device_now);
+        if (op->kind != OP_HOLD && op->kind != OP_HOST && op->kind != OP_REMOTE_WAIT) op->finish = op->start + op->duration;
     }
-    if (op->kind == OP_HOLD && op->finish == TIME_UNKNOWN && __atomic_load_n(op->gate, __ATOMIC_SEQ_CST)) op->finish = time_max(op->start, clock_now());
-    if (op->kind == OP_OUTSIDE && op->finish == TIME_UNKNOWN && op->outside(op)) op->finish = time_max(op->start, clock_now());
+    if (op->kind == OP_HOLD && op->finish == TIME_UNKNOWN && __atomic_load_n(op->gate, __ATOMIC_SEQ_CST)) op->finish = time_max(op->start, time_now());
+    if (op->kind == OP_REMOTE_WAIT && op->finish == TIME_UNKNOWN && op->remote_is_done(op)) op->finish = time_max(op->start, time_now());
     if (op->kind == OP_HOST && op->returned && op->finish == TIME_UNKNOWN)
-        op->finish = op->was_blocked ? time_max(op->start + op->duration, clock_now()) : op->start + op->duration;
+        op->finish = op->was_blocked ? time_max(op->start + op->duration, time_now()) : op->start + op->duration;
 }
 
-static void complete(struct op *op)
+static void retire(struct op *op)
 {
     struct stream *s = op->stream;
     if (op->kind == OP_RECORD) {
@@ -173,16 +173,16 @@ static void complete(struct op *op)
     }
     if (op->kind == OP_HOST) {
         /* measured: to the pools, a host function that has run is a synchronise of its stream (probe-answers.txt) */
-        if (s->synchronised < op->number) s->synchronised = op->number;
+        if (s->synchronized_seq < op->seq) s->synchronized_seq = op->seq;
         function_ended = true;
     }
     /* documented (cudaErrorIllegalAddress): the process must end before more work is done */
-    if (op->effect && !device_faulted()) op->effect(op);
+    if (op->effect && !device_sticky_error()) op->effect(op);
     if (op->name) {
         journal_did("run");
         stream_journal(s);
         journal_text("op", op->name);
-        if (op->block) journal_number("block", op->block);
+        if (op->allocation_id) journal_number("block", op->allocation_id);
         if (op->bytes) journal_number("bytes", op->bytes);
         journal_number("start", op->start);
         journal_number("finish", op->finish);
@@ -193,20 +193,20 @@ static void complete(struct op *op)
 }
 
 /* Ends the head that ends first, if it ends by `until`. Starts the host functions whose time has come. */
-static bool end_next(time_ns until)
+static bool retire_next(time_ns until)
 {
     for (;;) {
         struct op *next = NULL, *function = NULL;
-        for (uint32_t i = 0; i < count; i++) {
-            struct op *op = active[i]->head;
-            look_at(op);
-            if (op->kind == OP_HOST && !op->dispatched && op->start <= until && (!function || op->start < function->start)) function = op;
+        for (uint32_t i = 0; i < active_count; i++) {
+            struct op *op = active_streams[i]->head;
+            update_times(op);
+            if (op->kind == OP_HOST && !op->started && op->start <= until && (!function || op->start < function->start)) function = op;
             if (op->finish == TIME_UNKNOWN) continue;
             if (!next || op->finish < next->finish || (op->finish == next->finish && op->turn < next->turn)) next = op;
         }
         if (next && next->finish <= until && (!function || next->finish <= function->start)) {
-            present = next->finish;
-            complete(next);
+            device_now = next->finish;
+            retire(next);
             return true;
         }
         if (!function) return false;
@@ -216,74 +216,74 @@ static bool end_next(time_ns until)
 
 /* ---- the host ---- */
 
-void timeline_catch_up(void)
+void engine_catch_up(void)
 {
-    while (count && end_next(clock_now())) ;
+    while (active_count && retire_next(time_now())) ;
 }
 
 /* Nothing can end by itself: a gate is closed, a host function runs, or another process has to do something. Real time has to pass. */
-static void wait_for_outside(const struct stream *s, const char *who)
+static void wait_real_time(const struct stream *s, const char *call)
 {
-    bool gate = false, function = false, outside = false;
-    for (uint32_t i = 0; i < count; i++) {
-        gate |= active[i]->head->kind == OP_HOLD;
-        function |= active[i]->head->kind == OP_HOST;
-        outside |= active[i]->head->kind == OP_OUTSIDE;
+    bool gate = false, function = false, remote = false;
+    for (uint32_t i = 0; i < active_count; i++) {
+        gate |= active_streams[i]->head->kind == OP_HOLD;
+        function |= active_streams[i]->head->kind == OP_HOST;
+        remote |= active_streams[i]->head->kind == OP_REMOTE_WAIT;
     }
-    if (gate && !function && !outside && ++gate_checks > 2000 && host_other_threads() == 0) {
+    if (gate && !function && !remote && ++gate_checks > 2000 && os_count_other_threads() == 0) {
         char stream[32];
         snprintf(stream, sizeof stream, "stream %d", s->id);
-        end_hazard("waiting for ever", who,
+        fatal_hazard("waiting for ever", call,
                    "waiting for ever. %s waits for %s, behind a launch_hold whose gate is closed, and the program has no other thread that could open it.\n"
-                   "  To do: open the gate (*open = 1) before this call.", who, s->id == 0 ? "the default stream" : stream);
+                   "  To do: open the gate (*open = 1) before this call.", call, s->id == 0 ? "the default stream" : stream);
     }
-    host_sleep(500);
+    lock_wait(500);
 }
 
-void timeline_wait(struct stream *s, uint64_t number, const char *who)
+void engine_wait(struct stream *s, uint64_t seq, const char *call)
 {
-    if (s->done >= number) return;
+    if (s->done_seq >= seq) return;
     gate_checks = 0;
-    while (s->done < number) {
-        if (end_next(TIME_UNKNOWN - 1)) clock_wait_until(present);
-        else wait_for_outside(s, who);
+    while (s->done_seq < seq) {
+        if (retire_next(TIME_UNKNOWN - 1)) time_wait_until(device_now);
+        else wait_real_time(s, call);
     }
-    if (settings.pace != PACE_INSTANT) clock_charge(LATENCY_WAKE_UP);
-    timeline_catch_up();
+    if (settings.schedule != SCHEDULE_INSTANT) time_charge(LATENCY_WAKE_UP);
+    engine_catch_up();
 }
 
-void timeline_wait_outside(bool (*over)(void *what), void *what)
+void engine_wait_remote(bool (*is_done)(void *what), void *argument)
 {
-    while (!over(what)) {
-        if (end_next(TIME_UNKNOWN - 1)) clock_wait_until(present);
-        else host_sleep(500);
+    while (!is_done(argument)) {
+        if (retire_next(TIME_UNKNOWN - 1)) time_wait_until(device_now);
+        else lock_wait(500);
     }
-    if (settings.pace != PACE_INSTANT) clock_charge(LATENCY_WAKE_UP);
-    timeline_catch_up();
+    if (settings.schedule != SCHEDULE_INSTANT) time_charge(LATENCY_WAKE_UP);
+    engine_catch_up();
 }
 
-void timeline_finish(struct stream *s, bool waited, const char *who)
+void engine_finish(struct stream *s, bool synchronized, const char *call)
 {
-    if (s->done == s->last) {
-        stream_host_knows(s, s->last, waited);
+    if (s->done_seq == s->last_seq) {
+        host_acquire_stream(s, s->last_seq, synchronized);
         return;
     }
-    struct record *end = stream_place(s, s->last);
-    timeline_wait(s, end->number, who);
-    record_host_knows(end, waited);
+    struct record *end = stream_snapshot(s, s->last_seq);
+    engine_wait(s, end->seq, call);
+    host_acquire_record(end, synchronized);
     record_release(end);
 }
 
-void timeline_finish_device(int device, bool waited, const char *who)
+void engine_finish_device(int device, bool synchronized, const char *call)
 {
     for (struct stream *s = stream_first(); s; s = s->next)
-        if (device < 0 || s->device == device) timeline_finish(s, waited, who);
+        if (device < 0 || s->device == device) engine_finish(s, synchronized, call);
 }
 
-bool timeline_run_on(void)
+bool engine_run_all(void)
 {
     bool any = false;
-    while (count && end_next(TIME_UNKNOWN - 1)) any = true;
-    clock_wait_until(present);
+    while (active_count && retire_next(TIME_UNKNOWN - 1)) any = true;
+    time_wait_until(device_now);
     return any;
 }

@@ -5,7 +5,7 @@
 #include "ipc/ipc_event.h"
 #include "sched/stream.h"
 
-struct captured;
+struct event_capture;
 
 struct event {
     int            id;                 /* the journal's */
@@ -13,11 +13,11 @@ struct event {
     int            device;
     void          *handle;
     struct record *record;             /* NULL: never recorded */
-    struct event_page *page;           /* of several processes; else NULL */
-    struct captured *captured;         /* last recorded in a stream that was captured: its place in the graph; else NULL */
+    struct ipc_event *ipc;           /* of several processes; else NULL */
+    struct event_capture *captured;         /* last recorded in a stream that was captured: its place in the graph; else NULL */
 };
 
-struct event *event_new(int device, unsigned flags, struct event_page *page);
+struct event *event_new(int device, unsigned flags, struct ipc_event *ipc);
 void event_destroy(struct event *e);
 /* The event's place is now the end of the stream; an older place is forgotten, but waits for it stay. */
 void event_record(struct event *e, struct stream *s);
@@ -28,6 +28,6 @@ void event_wait(struct event *e, struct stream *s);
 /* Has the last record been reached? If so the host knows it from now on. */
 bool event_query(struct event *e);
 /* The host waits for the last record; `who`: the call. */
-void event_synchronize(struct event *e, const char *who);
+void event_synchronize(struct event *e, const char *call);
 
 #endif

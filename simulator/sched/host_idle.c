@@ -15,123 +15,123 @@
 #include "os/os.h"
 #include "sched/engine.h"
 
-#define LOOK       10000               /* microseconds */
-#define COMPUTING 100000
-#define SHORT       500                /* a wait of less is not noticed */
+#define POLL_INTERVAL       10000               /* microseconds */
+#define CPU_LIMIT 100000
+#define SHORT_WAIT       500                /* a wait of less is not noticed */
 
 struct caller {
     int            thread;
-    bool           inside;
-    uint64_t       used;               /* processor time at the last look that saw a call */
-    bool           left_work;          /* its last call ended with work in a stream: */
-    uint64_t       left_at;            /* then */
-    struct host_rest rest;             /* how it had rested by then */
-    uint64_t       read_at;            /* when that was read: a reading is dear (2 us), so one serves for half a millisecond, if no wait comes between */
-    bool           was_away;           /* from then until it came for this call */
-    uint64_t       ended;              /* how many of the others had ended by then */
+    bool           in_call;
+    uint64_t       cpu_time;               /* processor time at the last look that saw a call */
+    bool           left_busy;          /* its last call ended with work in a stream: */
+    uint64_t       call_ended_at;            /* then */
+    struct os_rest rest;             /* how it had rested by then */
+    uint64_t       rest_read_at;            /* when that was read: a reading is dear (2 us), so one serves for half a millisecond, if no wait comes between */
+    bool           was_idle;           /* from then until it came for this call */
+    uint64_t       threads_ended;              /* how many of the others had ended by then */
     struct caller *next;
 };
 
 static struct caller *callers;
-static uint64_t calls, ended;
-static bool started, dozing;
-static bool running_on;                /* the watch ends work, perhaps without the lock: while a host function runs */
-static _Thread_local struct caller *me;
+static uint64_t calls, threads_ended;
+static bool watchdog_started, watchdog_asleep;
+static bool watchdog_runs_work;                /* the watch ends work, perhaps without the lock: while a host function runs */
+static _Thread_local struct caller *this_caller;
 
-static bool is_away(const struct caller *c)
+static bool is_idle(const struct caller *c)
 {
-    return !c->inside && (host_thread_asleep(c->thread) || host_thread_used(c->thread) > c->used + COMPUTING);
+    return !c->in_call && (os_thread_is_asleep(c->thread) || os_thread_cpu_us(c->thread) > c->cpu_time + CPU_LIMIT);
 }
 
-static bool all_away(void)
+static bool are_all_idle(void)
 {
     for (struct caller *c = callers; c; c = c->next)
-        if (!is_away(c)) return false;
+        if (!is_idle(c)) return false;
     return true;
 }
 
-static void watch(void *unused)
+static void watchdog_main(void *unused)
 {
     (void)unused;
-    host_lock();
+    lock_acquire();
     uint64_t before = 0;
-    for (int looks = 0;;) {
-        dozing = !timeline_busy();
-        host_sleep(!dozing ? LOOK : callers ? 10000000 : 10 * LOOK);
-        dozing = false;
-        if (!callers && host_only_ours_left()) {
-            host_unlock();
+    for (int idle_polls = 0;;) {
+        watchdog_asleep = !engine_is_busy();
+        lock_wait(!watchdog_asleep ? POLL_INTERVAL : callers ? 10000000 : 10 * POLL_INTERVAL);
+        watchdog_asleep = false;
+        if (!callers && os_program_threads_ended()) {
+            lock_release();
             exit(0);
         }
         if (calls != before) {
-            for (struct caller *c = callers; c; c = c->next) c->used = host_thread_used(c->thread);
+            for (struct caller *c = callers; c; c = c->next) c->cpu_time = os_thread_cpu_us(c->thread);
             before = calls;
-            looks = 0;
-        } else if (timeline_busy() && !timeline_waits_for_function() && all_away() && ++looks == 2) {
-            running_on = true;
-            timeline_run_on();
-            running_on = false;
-            host_wake();
-            looks = 0;
+            idle_polls = 0;
+        } else if (engine_is_busy() && !engine_waits_for_function() && are_all_idle() && ++idle_polls == 2) {
+            watchdog_runs_work = true;
+            engine_run_all();
+            watchdog_runs_work = false;
+            lock_wake();
+            idle_polls = 0;
         }
     }
 }
 
 /* The thread ends. */
-static void leave(void)
+static void caller_thread_ends(void)
 {
     struct caller **at = &callers;
-    while (*at && *at != me) at = &(*at)->next;
-    if (*at) *at = me->next;
-    host_free(me);
-    me = NULL;
-    ended++;
-    if (!callers && dozing) host_wake();
+    while (*at && *at != this_caller) at = &(*at)->next;
+    if (*at) *at = this_caller->next;
+    os_free(this_caller);
+    this_caller = NULL;
+    threads_ended++;
+    if (!callers && watchdog_asleep) lock_wake();
 }
 
-void away_caller_comes(void)
+void host_idle_call_arrives(void)
 {
-    if (me && me->left_work)
-        me->was_away = host_clock() >= me->left_at + SHORT && host_waits() != me->rest.waits && host_rest().slept >= me->rest.slept + SHORT;
+    if (this_caller && this_caller->left_busy)
+        this_caller->was_idle = os_clock_us() >= this_caller->call_ended_at + SHORT_WAIT && os_waits() != this_caller->rest.waits && os_rest().slept >= this_caller->rest.slept + SHORT_WAIT;
 }
 
 /* A host function may have woken the thread that comes now, or have been woken by it. Which of them is faster shall not matter. */
-void away_let_others_finish(void)
+void host_idle_finish_others(void)
 {
-    if (timeline_in_host_function()) return;       /* which ends the program */
-    while (running_on) host_sleep(500);
-    timeline_let_functions_go_on();
+    if (engine_in_host_function()) return;       /* which ends the program */
+    while (watchdog_runs_work) lock_wait(500);
+    engine_resume_functions();
 }
 
-void away_call_begins(void)
+void host_idle_call_begins(void)
 {
     calls++;
-    away_let_others_finish();
-    if (!me) {
-        host_at_thread_end(leave);
-        host_expect_faults();
-        me = host_allocate(sizeof *me);
-        me->thread = host_thread_id();
-        me->next = callers;
-        callers = me;
+    host_idle_finish_others();
+    if (!this_caller) {
+        os_at_thread_end(caller_thread_ends);
+        os_expect_faults();
+        this_caller = os_allocate(sizeof *this_caller);
+        this_caller->thread = os_thread_id();
+        this_caller->next = callers;
+        callers = this_caller;
     }
-    me->inside = true;
-    if (!me->left_work) return;
-    me->left_work = false;
-    if (timeline_busy() && me->was_away && me->ended == ended) timeline_run_on();
+    this_caller->in_call = true;
+    if (!this_caller->left_busy) return;
+    this_caller->left_busy = false;
+    if (engine_is_busy() && this_caller->was_idle && this_caller->threads_ended == threads_ended) engine_run_all();
 }
 
-void away_call_ends(void)
+void host_idle_call_ends(void)
 {
-    me->inside = false;
-    if (!timeline_busy()) return;
-    if (dozing) host_wake();
-    if (!started) host_start_thread(watch, NULL);      /* before the reading: to start a thread may mean to wait */
-    started = true;
-    me->left_work = true;
-    me->ended = ended;
-    me->left_at = host_clock();
-    if (me->left_at < me->read_at + SHORT && host_waits() == me->rest.waits) return;
-    me->read_at = me->left_at;
-    me->rest = host_rest();
+    this_caller->in_call = false;
+    if (!engine_is_busy()) return;
+    if (watchdog_asleep) lock_wake();
+    if (!watchdog_started) os_thread_start(watchdog_main, NULL);      /* before the reading: to start a thread may mean to wait */
+    watchdog_started = true;
+    this_caller->left_busy = true;
+    this_caller->threads_ended = threads_ended;
+    this_caller->call_ended_at = os_clock_us();
+    if (this_caller->call_ended_at < this_caller->rest_read_at + SHORT_WAIT && os_waits() == this_caller->rest.waits) return;
+    this_caller->rest_read_at = this_caller->call_ended_at;
+    this_caller->rest = os_rest();
 }

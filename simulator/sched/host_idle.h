@@ -5,12 +5,12 @@
 #include "base/types.h"
 
 /* Called before the lock is taken: to wait for the lock is not to be away. */
-void away_caller_comes(void);
+void host_idle_call_arrives(void);
 /* Called with the lock held at the start and at the end of each call of the program. */
-void away_call_begins(void);
-void away_call_ends(void);
+void host_idle_call_begins(void);
+void host_idle_call_ends(void);
 
 /* With the lock held, also at the end of the program: what goes on beside the calling thread goes on as far as it can, the watch's work and host functions. */
-void away_let_others_finish(void);
+void host_idle_finish_others(void);
 
 #endif

@@ -10,42 +10,42 @@
 #include "sched/engine.h"
 
 static struct stream *streams;                  /* all that ever were; a destroyed one serves again when its work is over */
-static struct stream *legacy[MAX_DEVICES];
-static struct stream **by_lane;
-static uint32_t lanes;
+static struct stream *legacy_streams[MAX_DEVICES];
+static struct stream **stream_by_slot;
+static uint32_t slot_count;
 static int stream_ids;
 static unsigned long long api_ids;
 static uint64_t turns;
-static struct order host_known;                 /* one for all host threads: how they order themselves is not seen (chosen: */
+static struct vector_clock host_vc;                 /* one for all host threads: how they order themselves is not seen (chosen: */
 static uint64_t host_version;                   /* a program is never accused for a lock that we do not know of) */
 
 /* Can this stream's lane serve another? Its work is over, and nobody could call what comes next unordered with it. */
-static bool is_over(const struct stream *s)
+static bool is_slot_reusable(const struct stream *s)
 {
-    return s->done == s->last && order_covers(&host_known, s->lane, s->last);
+    return s->done_seq == s->last_seq && vc_includes(&host_vc, s->slot, s->last_seq);
 }
 
-uint32_t stream_new_lane(void)
+uint32_t stream_new_slot(void)
 {
-    by_lane = host_grow(by_lane, (lanes + 1) * sizeof(struct stream *));
-    by_lane[lanes] = NULL;
-    return lanes++;
+    stream_by_slot = os_grow(stream_by_slot, (slot_count + 1) * sizeof(struct stream *));
+    stream_by_slot[slot_count] = NULL;
+    return slot_count++;
 }
 
-static void (*place_given)(struct stream *s);
+static void (*slot_reuse_listener)(struct stream *s);
 
-void stream_on_place_given(void (*listener)(struct stream *s)) { place_given = listener; }
+void stream_on_slot_reuse(void (*listener)(struct stream *s)) { slot_reuse_listener = listener; }
 
-static struct stream *take_spare(void)
+static struct stream *take_free_stream(void)
 {
     for (struct stream *s = streams; s; s = s->next)
-        if (s->destroyed && is_over(s)) {
-            if (place_given) place_given(s);
+        if (s->destroyed && is_slot_reusable(s)) {
+            if (slot_reuse_listener) slot_reuse_listener(s);
             return s;
         }
-    struct stream *s = host_allocate(sizeof *s);
-    s->lane = stream_new_lane();
-    by_lane[s->lane] = s;
+    struct stream *s = os_allocate(sizeof *s);
+    s->slot = stream_new_slot();
+    stream_by_slot[s->slot] = s;
     s->next = streams;
     streams = s;
     return s;
@@ -53,7 +53,7 @@ static struct stream *take_spare(void)
 
 struct stream *stream_new(enum stream_kind kind, int device, int priority)
 {
-    struct stream *s = take_spare();
+    struct stream *s = take_free_stream();
     s->kind = kind;
     s->device = device;
     s->priority = priority;
@@ -63,13 +63,13 @@ struct stream *stream_new(enum stream_kind kind, int device, int priority)
     s->destroyed = false;
     s->trunk = NULL;
     s->host_version = 0;
-    knowledge_clear(&s->known);
+    ordering_clear(&s->ordering);
     return s;
 }
 
-struct stream *stream_branch(struct stream *trunk, int device)
+struct stream *stream_new_branch(struct stream *trunk, int device)
 {
-    struct stream *s = take_spare();
+    struct stream *s = take_free_stream();
     s->kind = STREAM_BRANCH;
     s->device = device;
     s->priority = trunk->priority;
@@ -78,7 +78,7 @@ struct stream *stream_branch(struct stream *trunk, int device)
     s->destroyed = false;
     s->trunk = trunk;
     s->host_version = 0;
-    knowledge_clear(&s->known);
+    ordering_clear(&s->ordering);
     return s;
 }
 
@@ -90,44 +90,44 @@ void stream_destroy(struct stream *s)
 
 struct stream *stream_legacy(int device)
 {
-    if (!legacy[device]) legacy[device] = stream_new(STREAM_LEGACY, device, 0);
-    return legacy[device];
+    if (!legacy_streams[device]) legacy_streams[device] = stream_new(STREAM_LEGACY, device, 0);
+    return legacy_streams[device];
 }
 
-static _Thread_local struct stream *own[MAX_DEVICES];
+static _Thread_local struct stream *thread_streams[MAX_DEVICES];
 
 /* measured (probe-threads.txt): the H200's thread never ends when an allocation or a free that the host has not waited for has work behind it in the
  * thread's own stream. With plain memory it ends, and the work goes on */
-static void check_end(const struct stream *s)
+static void check_thread_end(const struct stream *s)
 {
-    if (!s->head || s->marked <= s->synchronised) return;
-    end_hazard("a thread that cannot end", NULL,
+    if (!s->head || s->memory_seq <= s->synchronized_seq) return;
+    fatal_hazard("a thread that cannot end", NULL,
                "a thread that cannot end. It ends with work pending in its own stream (cudaStreamPerThread), behind a cudaMallocAsync or cudaFreeAsync. "
                "A real driver hangs here.\n"
                "  To do: call cudaStreamSynchronize(cudaStreamPerThread) at the end of the thread.");
 }
 
 /* The thread ends, and with it its default streams (chosen). */
-static void destroy_own(void)
+static void destroy_thread_streams(void)
 {
-    timeline_catch_up();
+    engine_catch_up();
     for (int d = 0; d < MAX_DEVICES; d++) {
-        if (own[d]) check_end(own[d]);
-        if (own[d] && !own[d]->capturing) stream_destroy(own[d]);
-        own[d] = NULL;
+        if (thread_streams[d]) check_thread_end(thread_streams[d]);
+        if (thread_streams[d] && !thread_streams[d]->capturing) stream_destroy(thread_streams[d]);
+        thread_streams[d] = NULL;
     }
 }
 
 struct stream *stream_per_thread(int device)
 {
-    if (!own[device]) {
-        own[device] = stream_new(STREAM_PER_THREAD, device, 0);
-        host_at_thread_end(destroy_own);
+    if (!thread_streams[device]) {
+        thread_streams[device] = stream_new(STREAM_PER_THREAD, device, 0);
+        os_at_thread_end(destroy_thread_streams);
     }
-    return own[device];
+    return thread_streams[device];
 }
 
-bool stream_is_of_this_thread(const struct stream *s) { return own[s->device] == stream_trunk(s); }
+bool stream_is_of_this_thread(const struct stream *s) { return thread_streams[s->device] == stream_trunk(s); }
 
 struct stream *stream_first(void) { return streams; }
 
@@ -138,12 +138,12 @@ void stream_journal(const struct stream *s)
     else journal_number("stream", (uint64_t)s->id);
 }
 
-struct stream *stream_of_lane(uint32_t lane) { return by_lane[lane]; }
+struct stream *stream_of_slot(uint32_t slot) { return stream_by_slot[slot]; }
 
 /* ---- the queue ---- */
 
 static struct op *free_ops;
-static uint64_t host_bound;            /* queued work that the host can hold up: most programs have none */
+static uint64_t host_bound_ops;            /* queued work that the host can hold up: most programs have none */
 
 static bool is_host_bound(enum op_kind kind) { return kind == OP_HOST || kind == OP_HOLD; }
 
@@ -151,14 +151,14 @@ static struct op *append(struct stream *s, enum op_kind kind, time_ns duration)
 {
     struct op *op = free_ops;
     if (op) free_ops = op->next;
-    else op = host_allocate(sizeof *op);
-    *op = (struct op){ .stream = s, .kind = kind, .number = ++s->last, .turn = ++turns, .issued = clock_now(),
+    else op = os_allocate(sizeof *op);
+    *op = (struct op){ .stream = s, .kind = kind, .seq = ++s->last_seq, .turn = ++turns, .issued = time_now(),
                        .start = TIME_UNKNOWN, .finish = TIME_UNKNOWN, .duration = duration };
-    host_bound += is_host_bound(kind);
+    host_bound_ops += is_host_bound(kind);
     if (s->tail) s->tail->next = op;
     else {
         s->head = op;
-        timeline_add(s);
+        engine_add_stream(s);
     }
     s->tail = op;
     return op;
@@ -167,40 +167,40 @@ static struct op *append(struct stream *s, enum op_kind kind, time_ns duration)
 void stream_drop_head(struct stream *s)
 {
     struct op *op = s->head;
-    host_bound -= is_host_bound(op->kind);
-    s->done = op->number;
-    s->free_at = op->finish;
+    host_bound_ops -= is_host_bound(op->kind);
+    s->done_seq = op->seq;
+    s->idle_at = op->finish;
     s->head = op->next;
     if (!s->head) s->tail = NULL;
     if (op->record) record_release(op->record);
-    host_free(op->staged);
+    os_free(op->staged);
     op->next = free_ops;
     free_ops = op;
 }
 
 /* What the host knows comes before all that it enqueues from now on. */
-static void learn_from_host(struct stream *s)
+static void stream_acquire_host(struct stream *s)
 {
     if (s->host_version == host_version) return;
-    order_join(&s->known.everything, &host_known);
+    vc_join(&s->ordering.happens_before, &host_vc);
     s->host_version = host_version;
 }
 
-void stream_wait_quietly(struct stream *s, struct stream *other, uint64_t number)
+void stream_wait_internal(struct stream *s, struct stream *other, uint64_t seq)
 {
-    if (other->done >= number) return;
+    if (other->done_seq >= seq) return;
     struct op *op = append(s, OP_WAIT, 0);
-    op->other = other;
-    op->other_number = number;
+    op->awaited_stream = other;
+    op->awaited_seq = seq;
 }
 
 /* `s` waits for what `other` has so far. */
 static void wait_for_stream(struct stream *s, struct stream *other)
 {
-    if (order_covers(&s->known.dependencies, other->lane, other->last)) return;
-    stream_wait_quietly(s, other, other->last);
-    knowledge_join(&s->known, &other->known);
-    knowledge_raise(&s->known, other->lane, other->last);
+    if (vc_includes(&s->ordering.device_order, other->slot, other->last_seq)) return;
+    stream_wait_internal(s, other, other->last_seq);
+    ordering_join(&s->ordering, &other->ordering);
+    ordering_set(&s->ordering, other->slot, other->last_seq);
 }
 
 /* Documented: work in the legacy stream waits for all blocking streams of its device, and they wait for it. */
@@ -208,7 +208,7 @@ static void obey_legacy(struct stream *s)
 {
     if (!stream_is_blocking(s)) return;
     if (s->kind != STREAM_LEGACY) {
-        if (legacy[s->device]) wait_for_stream(s, legacy[s->device]);
+        if (legacy_streams[s->device]) wait_for_stream(s, legacy_streams[s->device]);
         return;
     }
     for (struct stream *other = streams; other; other = other->next)
@@ -217,47 +217,47 @@ static void obey_legacy(struct stream *s)
 
 struct op *stream_enqueue(struct stream *s, enum op_kind kind, time_ns duration)
 {
-    learn_from_host(s);
+    stream_acquire_host(s);
     obey_legacy(s);
     return append(s, kind, duration);
 }
 
 void stream_follow(struct stream *s, struct stream *other)
 {
-    learn_from_host(s);
-    learn_from_host(other);
+    stream_acquire_host(s);
+    stream_acquire_host(other);
     obey_legacy(s);
     obey_legacy(other);
     wait_for_stream(s, other);
-    knowledge_join(&s->known, &other->known);          /* also of a legacy stream that has had no work of its own */
+    ordering_join(&s->ordering, &other->ordering);          /* also of a legacy stream that has had no work of its own */
 }
 
-uint64_t stream_mark(struct stream *s)
+uint64_t stream_enqueue_marker(struct stream *s)
 {
-    learn_from_host(s);
+    stream_acquire_host(s);
     obey_legacy(s);
-    s->marked = s->last + 1;
-    if (s->head) return append(s, OP_MARK, 0)->number;
-    s->done = ++s->last;
-    s->free_at = clock_now();
-    return s->last;
+    s->memory_seq = s->last_seq + 1;
+    if (s->head) return append(s, OP_MARKER, 0)->seq;
+    s->done_seq = ++s->last_seq;
+    s->idle_at = time_now();
+    return s->last_seq;
 }
 
-struct record *stream_place(struct stream *s, uint64_t number)
+struct record *stream_snapshot(struct stream *s, uint64_t seq)
 {
-    struct record *r = host_allocate(sizeof *r);
+    struct record *r = os_allocate(sizeof *r);
     r->users = 1;
     r->stream = s;
-    r->number = number;
-    knowledge_join(&r->known, &s->known);
-    knowledge_raise(&r->known, s->lane, number);
+    r->seq = seq;
+    ordering_join(&r->ordering, &s->ordering);
+    ordering_set(&r->ordering, s->slot, seq);
     return r;
 }
 
 struct record *stream_record(struct stream *s)
 {
-    struct op *op = stream_enqueue(s, OP_RECORD, clock_pace(WORK_EVENT));
-    struct record *r = stream_place(s, op->number);
+    struct op *op = stream_enqueue(s, OP_RECORD, time_under_schedule(DURATION_EVENT));
+    struct record *r = stream_snapshot(s, op->seq);
     r->users++;                        /* the caller and the op */
     op->record = r;
     return r;
@@ -266,111 +266,111 @@ struct record *stream_record(struct stream *s)
 struct op *stream_enqueue_function(struct stream *s, time_ns duration)
 {
     struct op *op = stream_enqueue(s, OP_HOST, duration);
-    op->record = stream_place(s, op->number - 1);
+    op->record = stream_snapshot(s, op->seq - 1);
     return op;
 }
 
 void record_release(struct record *r)
 {
     if (--r->users) return;
-    knowledge_clear(&r->known);
-    host_free(r);
+    ordering_clear(&r->ordering);
+    os_free(r);
 }
 
 void stream_wait(struct stream *s, struct record *r)
 {
-    learn_from_host(s);
+    stream_acquire_host(s);
     obey_legacy(s);
     if (!r->done) {
         struct op *op = append(s, OP_WAIT, 0);
         op->record = r;
         r->users++;
     } else if (s->head) {
-        append(s, OP_MARK, 0);
+        append(s, OP_MARKER, 0);
     } else {
-        s->done = ++s->last;
-        s->free_at = time_max(s->free_at, r->finish);
+        s->done_seq = ++s->last_seq;
+        s->idle_at = time_max(s->idle_at, r->finish);
     }
-    knowledge_join(&s->known, &r->known);
+    ordering_join(&s->ordering, &r->ordering);
 }
 
 /* ---- what the host knows ---- */
 
-static void (*listeners[2])(void);     /* the border, the guard; each asks as often as it likes */
+static void (*acquire_listeners[2])(void);     /* the border, the guard; each asks as often as it likes */
 static unsigned listener_count;
 
-void stream_on_host_learned(void (*listener)(void))
+void host_on_acquire(void (*listener)(void))
 {
     for (unsigned i = 0; i < listener_count; i++)
-        if (listeners[i] == listener) return;
-    listeners[listener_count++] = listener;
+        if (acquire_listeners[i] == listener) return;
+    acquire_listeners[listener_count++] = listener;
 }
 
-static void host_learned(void)
+static void notify_acquire(void)
 {
     host_version++;
-    for (unsigned i = 0; i < listener_count; i++) listeners[i]();
+    for (unsigned i = 0; i < listener_count; i++) acquire_listeners[i]();
 }
 
-static void host_learns(const struct order *from, uint32_t lane, uint64_t number)
+static void host_acquire(const struct vector_clock *from, uint32_t slot, uint64_t seq)
 {
-    order_join(&host_known, from);
-    order_raise(&host_known, lane, number);
-    host_learned();
+    vc_join(&host_vc, from);
+    vc_set(&host_vc, slot, seq);
+    notify_acquire();
 }
 
 /* Waiting for a stream is waiting for all that came before it, too. */
-static void mark_synchronised(const struct order *before)
+static void set_synchronized(const struct vector_clock *before)
 {
     for (struct stream *s = streams; s; s = s->next)
-        if (s->lane < before->lanes && s->synchronised < before->reached[s->lane]) s->synchronised = before->reached[s->lane];
+        if (s->slot < before->slots && s->synchronized_seq < before->epochs[s->slot]) s->synchronized_seq = before->epochs[s->slot];
 }
 
-void stream_host_knows(struct stream *s, uint64_t number, bool waited)
+void host_acquire_stream(struct stream *s, uint64_t seq, bool synchronized)
 {
-    if (waited) {
-        mark_synchronised(&s->known.dependencies);
-        if (s->synchronised < number) s->synchronised = number;
+    if (synchronized) {
+        set_synchronized(&s->ordering.device_order);
+        if (s->synchronized_seq < seq) s->synchronized_seq = seq;
     }
-    if (!order_covers(&host_known, s->lane, number)) host_learns(&s->known.everything, s->lane, number);
+    if (!vc_includes(&host_vc, s->slot, seq)) host_acquire(&s->ordering.happens_before, s->slot, seq);
 }
 
-void record_host_knows(struct record *r, bool waited)
+void host_acquire_record(struct record *r, bool synchronized)
 {
-    if (waited) {
-        mark_synchronised(&r->known.dependencies);
-        if (r->stream->synchronised < r->number) r->stream->synchronised = r->number;
+    if (synchronized) {
+        set_synchronized(&r->ordering.device_order);
+        if (r->stream->synchronized_seq < r->seq) r->stream->synchronized_seq = r->seq;
     }
-    if (!order_covers(&host_known, r->stream->lane, r->number)) host_learns(&r->known.everything, r->stream->lane, r->number);
+    if (!vc_includes(&host_vc, r->stream->slot, r->seq)) host_acquire(&r->ordering.happens_before, r->stream->slot, r->seq);
 }
 
 /* Also when the host knows of work `r->number`: what the legacy stream puts before the next one takes no number when it is over. */
-void record_host_knows_before(struct record *r) { host_learns(&r->known.everything, r->stream->lane, r->number); }
+void host_acquire_before_record(struct record *r) { host_acquire(&r->ordering.happens_before, r->stream->slot, r->seq); }
 
-void stream_host_hears(const struct order *told)
+void host_acquire_remote(const struct vector_clock *remote)
 {
-    order_join(&host_known, told);
-    host_learned();
+    vc_join(&host_vc, remote);
+    notify_acquire();
 }
 
-const struct order *host_knowledge(void) { return &host_known; }
+const struct vector_clock *host_vector_clock(void) { return &host_vc; }
 
-bool stream_waits_for_host(const struct stream *s, uint64_t number)
+bool stream_waits_for_host(const struct stream *s, uint64_t seq)
 {
-    if (s->done >= number) return false;
-    for (const struct stream *t = host_bound ? streams : NULL; t; t = t->next)
+    if (s->done_seq >= seq) return false;
+    for (const struct stream *t = host_bound_ops ? streams : NULL; t; t = t->next)
         for (const struct op *op = t->head; op; op = op->next) {
             bool waits = (op->kind == OP_HOST && !op->returned) || (op->kind == OP_HOLD && !__atomic_load_n(op->gate, __ATOMIC_SEQ_CST));
-            if (waits && (t == s ? op->number < number : order_covers(&s->known.dependencies, t->lane, op->number))) return true;
+            if (waits && (t == s ? op->seq < seq : vc_includes(&s->ordering.device_order, t->slot, op->seq))) return true;
         }
     return false;
 }
 
 bool stream_is_behind_function(const struct stream *s)
 {
-    for (const struct stream *t = host_bound ? streams : NULL; t; t = t->next)
+    for (const struct stream *t = host_bound_ops ? streams : NULL; t; t = t->next)
         for (const struct op *op = t->head; op; op = op->next)
-            if (op->kind == OP_HOST && !op->returned && (t == s || order_covers(&s->known.everything, t->lane, op->number))) return true;
+            if (op->kind == OP_HOST && !op->returned && (t == s || vc_includes(&s->ordering.happens_before, t->slot, op->seq))) return true;
     return false;
 }
 

@@ -5,48 +5,48 @@
 
 #include "os/os.h"
 
-static void widen(struct order *o, uint32_t lanes)
+static void widen(struct vector_clock *vc, uint32_t slots)
 {
-    if (lanes <= o->lanes) return;
-    uint32_t wanted = (lanes + 7u) & ~7u;
-    o->reached = host_grow(o->reached, wanted * sizeof *o->reached);
-    memset(o->reached + o->lanes, 0, (wanted - o->lanes) * sizeof *o->reached);
-    o->lanes = wanted;
+    if (slots <= vc->slots) return;
+    uint32_t wanted = (slots + 7u) & ~7u;
+    vc->epochs = os_grow(vc->epochs, wanted * sizeof *vc->epochs);
+    memset(vc->epochs + vc->slots, 0, (wanted - vc->slots) * sizeof *vc->epochs);
+    vc->slots = wanted;
 }
 
-void order_raise(struct order *o, uint32_t lane, uint64_t number)
+void vc_set(struct vector_clock *vc, uint32_t slot, uint64_t epoch)
 {
-    widen(o, lane + 1);
-    if (o->reached[lane] < number) o->reached[lane] = number;
+    widen(vc, slot + 1);
+    if (vc->epochs[slot] < epoch) vc->epochs[slot] = epoch;
 }
 
-void order_join(struct order *into, const struct order *from)
+void vc_join(struct vector_clock *into, const struct vector_clock *from)
 {
-    widen(into, from->lanes);
-    for (uint32_t i = 0; i < from->lanes; i++)
-        if (into->reached[i] < from->reached[i]) into->reached[i] = from->reached[i];
+    widen(into, from->slots);
+    for (uint32_t i = 0; i < from->slots; i++)
+        if (into->epochs[i] < from->epochs[i]) into->epochs[i] = from->epochs[i];
 }
 
-void order_clear(struct order *o)
+void vc_clear(struct vector_clock *vc)
 {
-    host_free(o->reached);
-    *o = (struct order){ 0, NULL };
+    os_free(vc->epochs);
+    *vc = (struct vector_clock){ 0, NULL };
 }
 
-void knowledge_join(struct knowledge *into, const struct knowledge *from)
+void ordering_join(struct ordering *into, const struct ordering *from)
 {
-    order_join(&into->dependencies, &from->dependencies);
-    order_join(&into->everything, &from->everything);
+    vc_join(&into->device_order, &from->device_order);
+    vc_join(&into->happens_before, &from->happens_before);
 }
 
-void knowledge_raise(struct knowledge *k, uint32_t lane, uint64_t number)
+void ordering_set(struct ordering *o, uint32_t slot, uint64_t epoch)
 {
-    order_raise(&k->dependencies, lane, number);
-    order_raise(&k->everything, lane, number);
+    vc_set(&o->device_order, slot, epoch);
+    vc_set(&o->happens_before, slot, epoch);
 }
 
-void knowledge_clear(struct knowledge *k)
+void ordering_clear(struct ordering *o)
 {
-    order_clear(&k->dependencies);
-    order_clear(&k->everything);
+    vc_clear(&o->device_order);
+    vc_clear(&o->happens_before);
 }

@@ -5,25 +5,25 @@
 
 #include "base/types.h"
 
-struct order { uint32_t lanes; uint64_t *reached; };   /* reached[lane]; lanes beyond: 0 */
+struct vector_clock { uint32_t slots; uint64_t *epochs; };   /* reached[lane]; lanes beyond: 0 */
 
 /* Is work `number` of `lane` known to come before? */
-static inline bool order_covers(const struct order *o, uint32_t lane, uint64_t number)
+static inline bool vc_includes(const struct vector_clock *vc, uint32_t slot, uint64_t epoch)
 {
-    return number == 0 || (lane < o->lanes && o->reached[lane] >= number);
+    return epoch == 0 || (slot < vc->slots && vc->epochs[slot] >= epoch);
 }
 
-void order_raise(struct order *o, uint32_t lane, uint64_t number);
-void order_join(struct order *into, const struct order *from);
-void order_clear(struct order *o);     /* knows nothing again, and holds no memory */
+void vc_set(struct vector_clock *vc, uint32_t slot, uint64_t epoch);
+void vc_join(struct vector_clock *into, const struct vector_clock *from);
+void vc_clear(struct vector_clock *vc);     /* knows nothing again, and holds no memory */
 
 /* Two orders that grow together. `dependencies` is what the device is told: stream order, events, the legacy stream. `everything` is
  * that, and what the host has waited for or asked about: the whole truth about a program. The allocator decides by the
  * first (and by what has been synchronised); the checker judges by the second. */
-struct knowledge { struct order dependencies, everything; };
+struct ordering { struct vector_clock device_order, happens_before; };
 
-void knowledge_join(struct knowledge *into, const struct knowledge *from);
-void knowledge_raise(struct knowledge *k, uint32_t lane, uint64_t number);
-void knowledge_clear(struct knowledge *k);
+void ordering_join(struct ordering *into, const struct ordering *from);
+void ordering_set(struct ordering *o, uint32_t slot, uint64_t epoch);
+void ordering_clear(struct ordering *o);
 
 #endif

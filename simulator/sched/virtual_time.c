@@ -6,9 +6,9 @@
 static time_ns now;
 static uint64_t random_state;
 
-time_ns clock_now(void) { return now; }
-void clock_charge(time_ns cost) { now += cost; }
-void clock_wait_until(time_ns when) { now = time_max(now, when); }
+time_ns time_now(void) { return now; }
+void time_charge(time_ns cost) { now += cost; }
+void time_wait_until(time_ns when) { now = time_max(now, when); }
 
 /* xorshift64*, from SIM_PACE's seed. */
 static uint64_t random_next(void)
@@ -20,12 +20,12 @@ static uint64_t random_next(void)
     return random_state * 0x2545F4914F6CDD1Du;
 }
 
-time_ns clock_pace(time_ns measured)
+time_ns time_under_schedule(time_ns measured)
 {
-    switch (settings.pace) {
-    case PACE_INSTANT: return 0;
-    case PACE_LATE:    return measured + 1000000000u;        /* a second: later than any host that does not wait */
-    case PACE_RANDOM:  return (measured << (random_next() >> 32) % 16) >> 4;
+    switch (settings.schedule) {
+    case SCHEDULE_INSTANT: return 0;
+    case SCHEDULE_LATE:    return measured + 1000000000u;        /* a second: later than any host that does not wait */
+    case SCHEDULE_RANDOM:  return (measured << (random_next() >> 32) % 16) >> 4;
     default:           return measured;
     }
 }

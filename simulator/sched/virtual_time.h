@@ -6,12 +6,12 @@
 #include "base/types.h"
 
 /* The host's present. */
-time_ns clock_now(void);
+time_ns time_now(void);
 /* The host has worked for this long. */
-void clock_charge(time_ns cost);
+void time_charge(time_ns cost);
 /* The host has waited until `when`; nothing happens when that has passed. */
-void clock_wait_until(time_ns when);
+void time_wait_until(time_ns when);
 /* How long a piece of work takes under the pace that SIM_PACE asks for, given what it takes on the measured device. */
-time_ns clock_pace(time_ns measured);
+time_ns time_under_schedule(time_ns measured);
 
 #endif
