@@ -1,4 +1,5 @@
-/* For the files of the API's skin: the toolkit's own header, so that a wrong signature does not compile, and its functions visible. */
+/* For the files of the API's skin: the toolkit's own header, so that a wrong signature does not
+ * compile, and its functions visible. */
 #ifndef SIM_API_EXPORT_H
 #define SIM_API_EXPORT_H
 

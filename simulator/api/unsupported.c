@@ -1,5 +1,6 @@
-/* Every function of libcudart.so.13 that is not modelled. It answers cudaErrorNotSupported, and says so once on standard error.
- * The list: the symbols of libcudart.so.13 (tests/facts/libcudart-symbols.txt) less those that the other files define; a test compares. */
+/* Every function of libcudart.so.13 that is not modelled. It answers cudaErrorNotSupported, and
+ * says so once on standard error. The list: the symbols of libcudart.so.13
+ * (tests/facts/libcudart-symbols.txt) less those that the other files define; a test compares. */
 #include <stdbool.h>
 
 #include "api/call.h"
@@ -12,7 +13,10 @@
 static int unsupported(const char *name, bool *said)
 {
     cudaError_t e = call_begin(name, 0);
-    if (!*said) diag("%s is not simulated: it returns cudaErrorNotSupported. The page \"simulator\" of the book says what is.", name);
+    if (!*said)
+        diag("%s is not simulated: it returns cudaErrorNotSupported. The page \"simulator\" of the "
+             "book says what is.",
+             name);
     *said = true;
     journal_drop();
     journal_did("unsupported");
@@ -22,10 +26,19 @@ static int unsupported(const char *name, bool *said)
 }
 
 /* The arguments do not matter, and every one of these returns cudaError_t. */
-#define UNSUPPORTED(name) EXPORT int name(void); EXPORT int name(void) { static bool said; return unsupported(#name, &said); }
+#define UNSUPPORTED(name)                 \
+    EXPORT int name(void);                \
+    EXPORT int name(void)                 \
+    {                                     \
+        static bool said;                 \
+        return unsupported(#name, &said); \
+    }
 
-/* What code compiled by nvcc calls before main, to announce its kernels. Nothing is kept of it; cudaLaunchKernel then says what is wrong. */
-#define QUIET(name) EXPORT void *name(void); EXPORT void *name(void) { return 0; }
+/* What code compiled by nvcc calls before main, to announce its kernels. Nothing is kept of it;
+ * cudaLaunchKernel then says what is wrong. */
+#define QUIET(name)          \
+    EXPORT void *name(void); \
+    EXPORT void *name(void) { return 0; }
 
 UNSUPPORTED(cudaArrayGetInfo)
 UNSUPPORTED(cudaArrayGetMemoryRequirements)

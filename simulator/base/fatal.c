@@ -18,7 +18,8 @@ void fatal_hazard(const char *kind, const char *call, const char *format, ...)
     diag_report("hazard: %s", text);
     journal_did("hazard");
     journal_text("kind", kind);
-    if (call) journal_text("call", call);
+    if (call)
+        journal_text("call", call);
     journal_did_end(time_now());
     journal_close();
     os_exit(3);

@@ -1,11 +1,19 @@
-/* Handles: what the program holds of a stream, an event, a pool. A handle is a number, not an address, so that one that was never given
- * out, or whose object is gone, is known as such (a real driver dies of SIGSEGV there: tests/facts/danger.txt, 12 and 13). */
+/* Handles: what the program holds of a stream, an event, a pool. A handle is a number, not an
+ * address, so that one that was never given out, or whose object is gone, is known as such (a real
+ * driver dies of SIGSEGV there: tests/facts/danger.txt, 12 and 13). */
 #ifndef SIM_BASE_HANDLE_H
 #define SIM_BASE_HANDLE_H
 
 #include "base/types.h"
 
-enum handle_kind { HANDLE_STREAM = 1, HANDLE_EVENT, HANDLE_POOL, HANDLE_GRAPH, HANDLE_GRAPH_EXEC, HANDLE_GRAPH_NODE };
+enum handle_kind {
+    HANDLE_STREAM = 1,
+    HANDLE_EVENT,
+    HANDLE_POOL,
+    HANDLE_GRAPH,
+    HANDLE_GRAPH_EXEC,
+    HANDLE_GRAPH_NODE
+};
 enum handle_state { HANDLE_LIVE, HANDLE_DESTROYED, HANDLE_UNKNOWN };
 
 /* A handle for the object; never NULL. */

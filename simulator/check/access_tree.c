@@ -1,26 +1,33 @@
-/* The accesses of a block, found by the bytes that they touch. A treap: by the first byte, then by age; the higher rank is above. Each node knows how far
- * what lies below it reaches, so that a branch which ends before the bytes that are asked for is left out. */
+/* The accesses of a block, found by the bytes that they touch. A treap: by the first byte, then by
+ * age; the higher rank is above. Each node knows how far what lies below it reaches, so that a
+ * branch which ends before the bytes that are asked for is left out. */
 #include "check/access_tree.h"
 
 #include <stdlib.h>
 
 #include "os/os.h"
 
-static struct access *recycled;           /* by `right` */
+static struct access *recycled; /* by `right` */
 static struct access **found;
 static size_t found_count, found_capacity;
 
-static bool precedes(const struct access *a, const struct access *b) { return a->from != b->from ? a->from < b->from : a->insertion < b->insertion; }
+static bool precedes(const struct access *a, const struct access *b)
+{
+    return a->from != b->from ? a->from < b->from : a->insertion < b->insertion;
+}
 
 static void update_max_end(struct access *a)
 {
     a->max_end = a->to;
-    if (a->left && a->left->max_end > a->max_end) a->max_end = a->left->max_end;
-    if (a->right && a->right->max_end > a->max_end) a->max_end = a->right->max_end;
+    if (a->left && a->left->max_end > a->max_end)
+        a->max_end = a->left->max_end;
+    if (a->right && a->right->max_end > a->max_end)
+        a->max_end = a->right->max_end;
 }
 
 /* What lies left of `a` in the tree, and the rest. */
-static void split(struct access *tree, const struct access *a, struct access **left, struct access **right)
+static void split(struct access *tree, const struct access *a, struct access **left,
+                  struct access **right)
 {
     if (!tree) {
         *left = *right = NULL;
@@ -37,10 +44,13 @@ static void split(struct access *tree, const struct access *a, struct access **l
 
 static struct access *merge(struct access *left, struct access *right)
 {
-    if (!left || !right) return left ? left : right;
+    if (!left || !right)
+        return left ? left : right;
     struct access *top = left->priority > right->priority ? left : right;
-    if (top == left) left->right = merge(left->right, right);
-    else right->left = merge(left, right->left);
+    if (top == left)
+        left->right = merge(left->right, right);
+    else
+        right->left = merge(left, right->left);
     update_max_end(top);
     return top;
 }
@@ -70,11 +80,14 @@ void access_tree_add(struct shadow *shadow, struct access a)
 {
     static uint64_t insertions;
     struct access *new = recycled;
-    if (new) recycled = new->right;
-    else new = os_allocate(sizeof *new);
+    if (new)
+        recycled = new->right;
+    else
+        new = os_allocate(sizeof *new);
     *new = a;
     new->insertion = insertions++;
-    new->priority = (uint32_t)(new->insertion * 0x9E3779B97F4A7C15u >> 32);      /* no secret, only spread */
+    /* No secret, only spread. */
+    new->priority = (uint32_t)(new->insertion * 0x9E3779B97F4A7C15u >> 32);
     insert(&shadow->accesses, new);
     shadow->access_count++;
 }
@@ -89,7 +102,8 @@ void access_tree_remove(struct shadow *shadow, struct access *a)
 
 static void recycle_all(struct access *tree)
 {
-    if (!tree) return;
+    if (!tree)
+        return;
     struct access *right = tree->right;
     recycle_all(tree->left);
     tree->right = recycled;
@@ -106,9 +120,11 @@ void access_tree_clear(struct shadow *shadow)
 
 static void collect(struct access *tree, size_t from, size_t to)
 {
-    if (!tree || tree->max_end < from) return;
+    if (!tree || tree->max_end < from)
+        return;
     collect(tree->left, from, to);
-    if (tree->from > to) return;
+    if (tree->from > to)
+        return;
     if (tree->to >= from) {
         if (found_count == found_capacity) {
             found_capacity = found_capacity ? 2 * found_capacity : 64;
@@ -129,7 +145,8 @@ struct access **access_tree_find(const struct shadow *shadow, size_t from, size_
 {
     found_count = 0;
     collect(shadow->accesses, from, to);
-    if (found_count > 1) qsort(found, found_count, sizeof *found, newer);
+    if (found_count > 1)
+        qsort(found, found_count, sizeof *found, newer);
     *count = found_count;
     return found;
 }

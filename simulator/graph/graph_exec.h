@@ -7,31 +7,36 @@
 
 /* A node of an executable graph. */
 struct exec_node {
-    struct task  task;
-    size_t       branch;
-    size_t      *waits_for;               /* plans in other lanes that it waits for */
-    size_t       wait_count;
-    bool         is_root;
-    bool         is_last;              /* nothing depends on it */
-    bool         is_waited_for;        /* from another lane */
-    struct record *record;             /* during a launch, if is_waited_for or the launch's stream waits for it */
+    struct task task;
+    size_t branch;
+    size_t *waits_for; /* plans in other lanes that it waits for */
+    size_t wait_count;
+    bool is_root;
+    bool is_last;       /* nothing depends on it */
+    bool is_waited_for; /* from another lane */
+    /* During a launch, if is_waited_for or the launch's stream waits for it. */
+    struct record *record;
 };
 
 struct graph_exec {
-    int            id;                 /* of its graph, for the journal */
-    void          *handle;
-    void          *graph_handle;              /* the handle of the graph it was made from; that may be gone */
+    int id; /* of its graph, for the journal */
+    void *handle;
+    /* The handle of the graph it was made from; that may be gone. */
+    void *graph_handle;
     unsigned long long flags;
-    struct exec_node   *nodes;              /* one for each node, in an order that the edges allow */
-    size_t         count;
-    struct graph_allocation **allocations;       /* that its nodes allocate */
-    size_t         allocation_count;
-    size_t         branch_count;
-    struct record *last_record;               /* the end of the last launch or upload: the next one comes after it (documented) */
+    /* One for each node, in an order that the edges allow. */
+    struct exec_node *nodes;
+    size_t count;
+    struct graph_allocation **allocations; /* that its nodes allocate */
+    size_t allocation_count;
+    size_t branch_count;
+    /* The end of the last launch or upload: the next one comes after it (documented). */
+    struct record *last_record;
 };
 
-/* Instantiates a graph. cudaErrorInvalidValue: the edges lead round in a circle, or a memset node leaves its memory; cudaErrorNotSupported: the graph has memory
- * nodes and an executable graph already (documented; the codes are measured). */
+/* Instantiates a graph. cudaErrorInvalidValue: the edges lead round in a circle, or a memset node
+ * leaves its memory; cudaErrorNotSupported: the graph has memory nodes and an executable graph
+ * already (documented; the codes are measured). */
 cudaError_t graph_exec_new(struct graph *g, unsigned long long flags, struct graph_exec **made);
 void graph_exec_destroy(struct graph_exec *x);
 /* Physical memory for launches in `s`, behind the launches before; and nothing else. */

@@ -5,17 +5,20 @@
 
 struct graph_va_range {
     struct graph_va_range *next;
-    size_t        from, bytes;
-    struct node  *freed_by;            /* who comes after this node may have them */
+    size_t from, bytes;
+    struct node *freed_by; /* who comes after this node may have them */
 };
 
 size_t graph_va_take(struct graph_va *va, size_t bytes, size_t limit)
 {
     struct graph_va_range **best = NULL;
     for (struct graph_va_range **at = &va->free_ranges; *at; at = &(*at)->next)
-        if ((*at)->bytes >= bytes && graph_is_visited((*at)->freed_by) && (!best || (*at)->bytes < (*best)->bytes)) best = at;
+        if ((*at)->bytes >= bytes && graph_is_visited((*at)->freed_by)
+            && (!best || (*at)->bytes < (*best)->bytes))
+            best = at;
     if (!best) {
-        if (bytes > limit - va->top) return SIZE_MAX;
+        if (bytes > limit - va->top)
+            return SIZE_MAX;
         va->top += bytes;
         return va->top - bytes;
     }
@@ -40,13 +43,14 @@ void graph_va_give(struct graph_va *va, size_t from, size_t bytes, struct node *
             at = &r->next;
             continue;
         }
-        if (below) from = r->from;
+        if (below)
+            from = r->from;
         bytes += r->bytes;
         *at = r->next;
         os_free(r);
     }
     struct graph_va_range *r = os_allocate(sizeof *r);
-    *r = (struct graph_va_range){ va->free_ranges, from, bytes, freed_by };
+    *r = (struct graph_va_range){va->free_ranges, from, bytes, freed_by};
     va->free_ranges = r;
 }
 
@@ -62,6 +66,7 @@ size_t graph_va_free_bytes(const struct graph_va *va, size_t from, size_t to)
 {
     size_t sum = 0;
     for (const struct graph_va_range *r = va->free_ranges; r; r = r->next)
-        if (r->from < to && from < r->from + r->bytes) sum += r->bytes;
+        if (r->from < to && from < r->from + r->bytes)
+            sum += r->bytes;
     return sum;
 }

@@ -12,7 +12,8 @@ static inline size_t range_end(const struct range *r) { return r->offset + r->no
 struct free_list *heap_list_of(struct heap *h, const struct range *r);
 /* Is one of the chunk's steps not mapped? */
 bool heap_is_partial(const struct heap *h, const struct range *r);
-/* Says again for the steps that touch [from, to) whether the common chunk `c` (NULL: nobody) has them to itself. */
+/* Says again for the steps that touch [from, to) whether the common chunk `c` (NULL: nobody) has
+ * them to itself. */
 void heap_set_idle_owner(struct heap *h, struct range *r, size_t from, size_t to);
 
 #endif

@@ -21,46 +21,60 @@ struct event *event_new(int device, unsigned flags, struct ipc_event *ipc)
 void event_destroy(struct event *e)
 {
     handle_retire(HANDLE_EVENT, e->handle);
-    if (e->record) record_release(e->record);
-    if (e->ipc) ipc_event_release(e->ipc);
+    if (e->record)
+        record_release(e->record);
+    if (e->ipc)
+        ipc_event_release(e->ipc);
     os_free(e->captured);
     os_free(e);
 }
 
 void event_record(struct event *e, struct stream *s)
 {
-    if (e->record) record_release(e->record);
+    if (e->record)
+        record_release(e->record);
     os_free(e->captured);
     e->captured = NULL;
     e->record = stream_record(s);
-    if (e->ipc) ipc_event_record(e->ipc, s->tail);
+    if (e->ipc)
+        ipc_event_record(e->ipc, s->tail);
 }
 
 /* Has another process recorded it last? */
-static bool is_recorded_remotely(const struct event *e) { return e->ipc && ipc_event_is_newer(e->ipc, e->record); }
+static bool is_recorded_remotely(const struct event *e)
+{
+    return e->ipc && ipc_event_is_newer(e->ipc, e->record);
+}
 
 bool event_is_recorded(const struct event *e) { return e->record || is_recorded_remotely(e); }
 
 void event_wait(struct event *e, struct stream *s)
 {
-    if (is_recorded_remotely(e)) ipc_event_wait(e->ipc, s);
-    else if (e->record) stream_wait(s, e->record);
+    if (is_recorded_remotely(e))
+        ipc_event_wait(e->ipc, s);
+    else if (e->record)
+        stream_wait(s, e->record);
 }
 
 bool event_query(struct event *e)
 {
-    if (is_recorded_remotely(e)) return ipc_event_query(e->ipc);
-    if (e->record && !e->record->done) return false;
-    if (e->record) host_acquire_record(e->record, false);
+    if (is_recorded_remotely(e))
+        return ipc_event_query(e->ipc);
+    if (e->record && !e->record->done)
+        return false;
+    if (e->record)
+        host_acquire_record(e->record, false);
     return true;
 }
 
 void event_synchronize(struct event *e, const char *call)
 {
-    if (is_recorded_remotely(e)) ipc_event_synchronize(e->ipc);
+    if (is_recorded_remotely(e))
+        ipc_event_synchronize(e->ipc);
     else if (e->record) {
         struct record *r = e->record;
-        r->users++;                    /* another thread may record the event anew, or destroy it, meanwhile */
+        /* Another thread may record the event anew, or destroy it, meanwhile. */
+        r->users++;
         engine_wait(r->stream, r->seq, call);
         host_acquire_record(r, true);
         record_release(r);

@@ -7,7 +7,8 @@
 
 static void widen(struct vector_clock *vc, uint32_t slots)
 {
-    if (slots <= vc->slots) return;
+    if (slots <= vc->slots)
+        return;
     uint32_t wanted = (slots + 7u) & ~7u;
     vc->epochs = os_grow(vc->epochs, wanted * sizeof *vc->epochs);
     memset(vc->epochs + vc->slots, 0, (wanted - vc->slots) * sizeof *vc->epochs);
@@ -17,20 +18,22 @@ static void widen(struct vector_clock *vc, uint32_t slots)
 void vc_set(struct vector_clock *vc, uint32_t slot, uint64_t epoch)
 {
     widen(vc, slot + 1);
-    if (vc->epochs[slot] < epoch) vc->epochs[slot] = epoch;
+    if (vc->epochs[slot] < epoch)
+        vc->epochs[slot] = epoch;
 }
 
 void vc_join(struct vector_clock *into, const struct vector_clock *from)
 {
     widen(into, from->slots);
     for (uint32_t i = 0; i < from->slots; i++)
-        if (into->epochs[i] < from->epochs[i]) into->epochs[i] = from->epochs[i];
+        if (into->epochs[i] < from->epochs[i])
+            into->epochs[i] = from->epochs[i];
 }
 
 void vc_clear(struct vector_clock *vc)
 {
     os_free(vc->epochs);
-    *vc = (struct vector_clock){ 0, NULL };
+    *vc = (struct vector_clock){0, NULL};
 }
 
 void ordering_join(struct ordering *into, const struct ordering *from)
