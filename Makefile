@@ -34,16 +34,10 @@ ifneq ($(filter $(RUNNING),$(MAKECMDGOALS)),)
 $(info Backend: $(BACKEND_AND_WHY))
 endif
 
-# SANITIZE=address,undefined or SANITIZE=thread builds the simulated device and the programs in a folder of their own.
-comma := ,
+include simulator/build.mk
 percent := %
-SIMULATOR := build/simulator$(if $(SANITIZE),-$(subst $(comma),-,$(SANITIZE)))
-LIBRARY := $(SIMULATOR)/libcudart.so.13
-OBJECTS := $(patsubst simulator/%.c,$(SIMULATOR)/objects/%.o,$(wildcard simulator/*/*.c))
-WHOLE := $(SIMULATOR)/whole.o
 # A function that nothing declares is an error, as it is for newer compilers anyway.
 FLAGS := -std=c11 -g -Wall -Wextra -Wpedantic -Werror=implicit-function-declaration -Ilessons
-SANITIZER := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer)
 
 ## make run           the tour: every lesson's solution, in order
 .PHONY: run
@@ -150,8 +144,8 @@ $(SIMULATOR)/%: %.c $(SHARED) $(LIBRARY)
 	$(call compile,$<,$@,build/cuda,$(LIBRARY) -pthread -Wl$(comma)-rpath$(comma)'$$ORIGIN/..:$$ORIGIN/../..')
 
 # A test that looks inside is linked with the simulated device's own parts.
-$(SIMULATOR)/tests/simulator/inside_%: tests/simulator/inside_%.c $(SHARED) $(WHOLE)
-	$(call compile,$<,$@,build/cuda,-Isimulator $(WHOLE) -pthread -ldl)
+$(SIMULATOR)/tests/simulator/inside_%: tests/simulator/inside_%.c $(SHARED) $(OBJECTS)
+	$(call compile,$<,$@,build/cuda,-Isimulator $(OBJECTS) -pthread -ldl)
 
 build/gpu/%: %.c $(SHARED) build/gpu/kernels.o
 	$(call compile,$<,$@,build/gpu,build/gpu/kernels.o -Lbuild/gpu/lib -Wl$(comma)-rpath$(comma)'$$ORIGIN/../lib:$$ORIGIN/../../lib' -lcudart -lstdc++)
@@ -160,25 +154,6 @@ build/gpu/%: %.c $(SHARED) build/gpu/kernels.o
 .PHONY: program
 program:
 	$(call compile,$(LESSON),$(PROGRAM),build/cuda,$(LIBRARY))
-
-# The simulated device is compiled as one where the compiler can: calls across its files cost a third of its time otherwise. For the tests that look
-# inside it is done once more, and once for all of them; the library made of that one would be up to a tenth slower (measured).
-AS_ONE := $(if $(SANITIZE),,$$(cat build/as-one))
-NATIVE := -flinker-output=nolto-rel
-build/as-one:
-	@mkdir -p build
-	@echo 'int one;' | $(CC) -O2 -flto=auto $(NATIVE) -r -nostdlib -x c - -o $@.$$$$ 2>/dev/null && echo -flto=auto >$@.$$$$ || : >$@.$$$$; mv $@.$$$$ $@
-
-$(WHOLE): $(OBJECTS)
-	@$(CC) -O3 $(AS_ONE) $$([ -z "$(AS_ONE)" ] || echo $(NATIVE)) -r -nostdlib -o $@.$$$$ $(OBJECTS) && mv $@.$$$$ $@
-
-$(LIBRARY): $(OBJECTS) simulator/libcudart.map
-	@$(CC) -O3 $(AS_ONE) $(or $(SANITIZER),-Wl$(comma)-z$(comma)defs) -shared -Wl,-soname,libcudart.so.13 -Wl,--version-script=simulator/libcudart.map -pthread -ldl -o $@.$$$$ $(OBJECTS) && mv $@.$$$$ $@
-
-$(SIMULATOR)/objects/%.o: simulator/%.c build/cuda/found Makefile | build/as-one
-	@mkdir -p $(@D)
-	@$(CC) $(FLAGS) $(if $(SANITIZE),-O1 -g1,-O3) -fPIC -fvisibility=hidden -ftls-model=initial-exec -pthread -Isimulator $(AS_ONE) $(SANITIZER) -isystem build/cuda/include -MMD -MP -c $< -o $@
--include $(wildcard $(OBJECTS:.o=.d))
 
 build/gpu/kernels.o: lessons/kernels.cu lessons/kernels.h build/gpu/nvcc Makefile
 	@"$$(cat build/gpu/nvcc)" -O2 -arch=native -Ilessons -c $< -o $@

@@ -1,6 +1,6 @@
 /* Work that the skin hands on. A captured call is checked like any other, but nothing of it happens
  * before a launch. */
-#include "run/dispatch.h"
+#include "graph/dispatch.h"
 
 #include "graph/graph_memory.h"
 #include "os/os.h"
@@ -64,32 +64,34 @@ cudaError_t dispatch_memset_task(struct task *t, void *to, size_t pitch, unsigne
     return dispatch_check_memset(t);
 }
 
-cudaError_t dispatch_memset(void *to, int value, size_t bytes, struct stream *s)
+cudaError_t dispatch_memset(struct call *call, void *to, int value, size_t bytes, struct stream *s)
 {
     cudaError_t e = capture_check(s);
     if (e || !bytes)
         return e;
     if (!s->capturing)
-        return command_memset(to, value, bytes, s);
+        return command_memset(call, to, value, bytes, s);
     /* measured: a capture does not look at the range, instantiating does */
-    capture_add(s, &(struct task){.kind = TASK_MEMSET,
-                                  .device = s->device,
-                                  .to = to,
-                                  .value = value,
-                                  .element_bytes = 1,
-                                  .count = bytes});
+    capture_add(call, s,
+                &(struct task){.kind = TASK_MEMSET,
+                               .device = s->device,
+                               .to = to,
+                               .value = value,
+                               .element_bytes = 1,
+                               .count = bytes});
     return cudaSuccess;
 }
 
-cudaError_t dispatch_copy(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind,
-                          struct stream *s, bool peer, enum copy_wait *wait)
+cudaError_t dispatch_copy(struct call *call, void *to, const void *from, size_t bytes,
+                          enum cudaMemcpyKind kind, struct stream *s, bool peer,
+                          enum copy_wait *wait)
 {
     cudaError_t e = capture_check(s);
     *wait = COPY_QUEUED;
     if (e || !bytes)
         return e;
     if (!s->capturing)
-        return command_copy(to, from, bytes, kind, s, peer, wait);
+        return command_copy(call, to, from, bytes, kind, s, peer, wait);
     struct task t = {.kind = TASK_COPY,
                      .device = s->device,
                      .to = to,
@@ -99,59 +101,61 @@ cudaError_t dispatch_copy(void *to, const void *from, size_t bytes, enum cudaMem
                      .count = bytes};
     e = dispatch_check_copy(&t);
     if (!e)
-        capture_add(s, &t);
+        capture_add(call, s, &t);
     return e;
 }
 
-static cudaError_t capture_kernel(struct stream *s, enum task_kind kind, int *data, int value,
-                                  size_t count, const volatile int *gate)
+static cudaError_t capture_kernel(struct call *call, struct stream *s, enum task_kind kind,
+                                  int *data, int value, size_t count, const volatile int *gate)
 {
     struct task t = {
         .kind = kind, .to = (char *)data, .value = value, .count = count, .gate = gate};
     if (kind == TASK_HOLD || count)
-        capture_add(s, &t);
+        capture_add(call, s, &t);
     return cudaSuccess;
 }
 
-cudaError_t dispatch_fill(int *data, int value, size_t count, struct stream *s)
+cudaError_t dispatch_fill(struct call *call, int *data, int value, size_t count, struct stream *s)
 {
     cudaError_t e = capture_check(s);
     return e            ? e
-         : s->capturing ? capture_kernel(s, TASK_FILL, data, value, count, NULL)
-                        : command_fill(data, value, count, s);
+         : s->capturing ? capture_kernel(call, s, TASK_FILL, data, value, count, NULL)
+                        : command_fill(call, data, value, count, s);
 }
 
-cudaError_t dispatch_add(int *data, int value, size_t count, struct stream *s)
+cudaError_t dispatch_add(struct call *call, int *data, int value, size_t count, struct stream *s)
 {
     cudaError_t e = capture_check(s);
     return e            ? e
-         : s->capturing ? capture_kernel(s, TASK_ADD, data, value, count, NULL)
-                        : command_add(data, value, count, s);
+         : s->capturing ? capture_kernel(call, s, TASK_ADD, data, value, count, NULL)
+                        : command_add(call, data, value, count, s);
 }
 
-cudaError_t dispatch_hold(const volatile int *gate, struct stream *s)
+cudaError_t dispatch_hold(struct call *call, const volatile int *gate, struct stream *s)
 {
     cudaError_t e = capture_check(s);
     return e            ? e
-         : s->capturing ? capture_kernel(s, TASK_HOLD, NULL, 0, 0, gate)
-                        : command_hold(gate, s);
+         : s->capturing ? capture_kernel(call, s, TASK_HOLD, NULL, 0, 0, gate)
+                        : command_hold(call, gate, s);
 }
 
-cudaError_t dispatch_host_function(void (*function)(void *), void *argument, struct stream *s)
+cudaError_t dispatch_host_function(struct call *call, void (*function)(void *), void *argument,
+                                   struct stream *s)
 {
     cudaError_t e = capture_check(s);
     if (e)
         return e;
     if (!s->capturing)
         return command_host_function(function, argument, s);
-    capture_add(s, &(struct task){.kind = TASK_HOST, .function = function, .argument = argument});
+    capture_add(call, s,
+                &(struct task){.kind = TASK_HOST, .function = function, .argument = argument});
     return cudaSuccess;
 }
 
 /* ---- memory ---- */
 
-cudaError_t dispatch_allocation(struct stream *s, const struct pool *like, size_t bytes,
-                                void **pointer)
+cudaError_t dispatch_allocation(struct call *call, struct stream *s, const struct pool *like,
+                                size_t bytes, void **pointer)
 {
     const struct capture_state state = capture_state(s);
     /* Measured: nodes allocate on devices only, also where it is called managed memory. */
@@ -162,17 +166,17 @@ cudaError_t dispatch_allocation(struct stream *s, const struct pool *like, size_
                                                       like->peer_rights, state.tips, state.count);
     if (!b)
         return cudaErrorMemoryAllocation;
-    capture_add(s, &(struct task){.kind = TASK_ALLOCATE, .allocation = b});
+    capture_add(call, s, &(struct task){.kind = TASK_ALLOCATE, .allocation = b});
     *pointer = graph_allocation_address(b);
     return cudaSuccess;
 }
 
-cudaError_t dispatch_free(struct stream *s, void *pointer)
+cudaError_t dispatch_free(struct call *call, struct stream *s, void *pointer)
 {
     struct graph_allocation *b = graph_allocation_to_free(capture_state(s).graph, pointer);
     /* Documented: only what an allocation node returned, and once. */
     if (!b)
         return cudaErrorInvalidValue;
-    capture_add(s, &(struct task){.kind = TASK_FREE, .allocation = b});
+    capture_add(call, s, &(struct task){.kind = TASK_FREE, .allocation = b});
     return cudaSuccess;
 }
