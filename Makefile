@@ -13,7 +13,7 @@ CC := gcc
 endif
 export CC
 
-LESSONS := $(sort $(basename $(notdir $(wildcard solutions/[0-9][0-9]_*.c tests/[0-9][0-9]_*.bats))))
+LESSONS := $(sort $(basename $(notdir $(wildcard solutions/[0-9][0-9]_*.c tests/lessons/[0-9][0-9]_*.bats))))
 SOLUTIONS := $(sort $(basename $(notdir $(wildcard solutions/[0-9][0-9]_*.c))))
 NUMBERS := $(sort $(foreach lesson,$(LESSONS),$(firstword $(subst _, ,$(lesson)))))
 SHORT := $(patsubst 0%,%,$(filter 0%,$(NUMBERS)))
@@ -53,7 +53,7 @@ run: $(SOLUTIONS:%=build/$(DEVICE)/solutions/%)
 
 # The longest first, so that no processor is idle at the end.
 LONG := $(patsubst %,tests/%.bats,near_misses solutions book order checks)
-SUITE := $(LONG) $(filter-out $(LONG),$(wildcard tests/[a-z]*.bats)) $(wildcard tests/[0-9]*.bats)
+SUITE := $(LONG) $(filter-out $(LONG),$(wildcard tests/[a-z]*.bats)) $(wildcard tests/lessons/[0-9]*.bats)
 ## make test          the whole test suite
 .PHONY: test
 test: $(LIBRARY)
@@ -77,7 +77,7 @@ $(SHORT:%=solution-%): solution-%: solution-0%
 .PHONY: $(NUMBERS:%=check-%) $(SHORT:%=check-%)
 $(NUMBERS:%=check-%): check-%: $(LIBRARY)
 	@set -o pipefail; LESSON="$(or $(LESSON),lessons/$(call lesson,$*).c)" \
-	bats --tap tests/$(call lesson,$*).bats 2>&1 | awk -v lesson=$(call lesson,$*) -f tests/report.awk
+	bats --tap tests/lessons/$(call lesson,$*).bats 2>&1 | awk -v lesson=$(call lesson,$*) -f tests/report.awk
 $(SHORT:%=check-%): check-%: check-0%
 
 ## make clinic-03     build and run case 03 of the book's clinic, a broken program

@@ -6,10 +6,10 @@ load helpers
 @test "every lesson has its starter, solution, check, expected output and near misses" {
     local lesson
     for lesson in $(lessons); do
-        for file in "lessons/$lesson.c" "solutions/$lesson.c" "tests/$lesson.bats" "tests/expected/$lesson.txt"; do
+        for file in "lessons/$lesson.c" "solutions/$lesson.c" "tests/lessons/$lesson.bats" "tests/lessons/expected/$lesson.txt"; do
             [ -s "$file" ] || complain "$file is missing or empty."
         done
-        [ "$(bats --count "tests/$lesson.bats")" -gt 0 ] || complain "tests/$lesson.bats tests nothing."
+        [ "$(bats --count "tests/lessons/$lesson.bats")" -gt 0 ] || complain "tests/lessons/$lesson.bats tests nothing."
         compgen -G "tests/near_misses/${lesson%%_*}_*.c" >/dev/null || complain "tests/near_misses/${lesson%%_*}_*.c: there is none."
     done
     [ -n "$(lessons)" ] || complain "There is no lesson."
@@ -57,7 +57,7 @@ load helpers
         {
             echo '#include <stdio.h>'
             echo 'int main(void) {'
-            sed 's/[\\"]/\\&/g; s/.*/    puts("&");/' "tests/expected/$lesson.txt"
+            sed 's/[\\"]/\\&/g; s/.*/    puts("&");/' "tests/lessons/expected/$lesson.txt"
             echo '    return 0; }'
         } >"$fake"
         judge "$fake" "$lesson"

@@ -96,7 +96,7 @@ def words(output):
 def expect_recorded(program, arguments, run):
     """A solution prints, line for line, what a real device printed. Returns the file of the recording."""
     name = ".".join([program.split("/")[1], *arguments])
-    file = f"tests/expected/{name}.txt"
+    file = f"tests/lessons/expected/{name}.txt"
     if not (ROOT / file).exists():
         raise BookError(f"{file} is not there: {program} cannot be shown without a recording beside it.")
     recorded = (ROOT / file).read_text()
@@ -197,7 +197,7 @@ class CheckRun(BookDirective):
     def run(self):
         lesson = self.arguments[0]
         self.depend_on_program(f"lessons/{lesson}")
-        self.depend(f"tests/{lesson}.bats", "tests/helpers.bash", "tests/first_miss.sh", "tests/report.awk", "tests/run.sh")
+        self.depend(f"tests/lessons/{lesson}.bats", "tests/helpers.bash", "tests/first_miss.sh", "tests/report.awk", "tests/run.sh")
         lacking = [tool for tool in ("jq", "awk") if not shutil.which(tool)]
         if lacking:
             return self.lines([f"(What it says was not captured: {', '.join(lacking)} is not on the machine that built this page.)"])
@@ -240,9 +240,9 @@ class LessonsTable(BookDirective):
     required_arguments = 0
 
     def run(self):
-        self.depend("tests/starters.txt")
+        self.depend("tests/lessons/baseline.txt")
         lines = [".. list-table::", "   :header-rows: 1", "   :widths: 27 10 53 10", "", "   * - lesson", "     - kind", "     - the student's work", "     - points"]
-        for row in (ROOT / "tests/starters.txt").read_text(encoding="utf-8").splitlines():
+        for row in (ROOT / "tests/lessons/baseline.txt").read_text(encoding="utf-8").splitlines():
             if row.startswith("#"):
                 continue
             lesson, tests, passed = row.split()

@@ -1,5 +1,5 @@
 # Lesson 20: a caching allocator on top of one pool. Judges $LESSON with four traces: what is asked for comes from the journal.
-load helpers
+load ../helpers
 
 setup_file() { lesson_setup 20_capstone; }
 
@@ -19,7 +19,7 @@ replay() {
     while IFS='=' read -r name value; do figure[$name]=$value; done <"$CHECK_RUN/figures"
     figure[pairs]=$(grep -c '^a' "tests/traces/$1.csv")
     figure[allocations]=$((5 * figure[pairs]))
-    figure[lines]=tests/expected/20_capstone$([ "$1" = small ] || echo ".$1").txt
+    figure[lines]=tests/lessons/expected/20_capstone$([ "$1" = small ] || echo ".$1").txt
 }
 
 figures() { # a block of the journal is a piece; its uses tell how many of the trace's blocks lie on it

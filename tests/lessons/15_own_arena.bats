@@ -1,5 +1,5 @@
 # Lesson 15: requests are aligned, refused when they must be, and a refused one changes nothing. Judges $LESSON.
-load helpers
+load ../helpers
 
 setup_file() { lesson_setup 15_own_arena; }
 
@@ -17,11 +17,11 @@ arena_says() {
     [ -z "$wrong" ] || missed "Expected: $2" "Happened: $wrong."
 }
 
-# asked begin, asked fit: arena_want itself, with requests that the lesson does not make (tests/asked_arena.h).
+# asked begin, asked fit: arena_want itself, with requests that the lesson does not make (tests/lessons/asked_arena.h).
 asked() {
     local folder=$CHECK_FOLDER/asked-$1 file=$CHECK_FOLDER/asked.c words
     if [ ! -e "$CHECK_FOLDER/asked_program" ]; then
-        printf '#define main lesson_main\n#include "%s"\n#undef main\n#include "%s"\n' "$(realpath "$CHECK_LESSON")" "$ROOT/tests/asked_arena.h" >"$file"
+        printf '#define main lesson_main\n#include "%s"\n#undef main\n#include "%s"\n' "$(realpath "$CHECK_LESSON")" "$ROOT/tests/lessons/asked_arena.h" >"$file"
         compile_lesson "$file" asked_program >"$CHECK_FOLDER/compiler" 2>&1 || {
             missed "Expected: arena_want, struct arena and enum answer as the rest of the lesson uses them." \
                 "Happened: $(grep -m 1 'error:' "$CHECK_FOLDER/compiler" | cut -c 1-300)"
