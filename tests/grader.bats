@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # The grader: what it gives to right, wrong and hostile files, what it writes, and make watch. What a check itself judges is in
-# checks.bats and near_misses.bats. Only one run grades every lesson; the others a few.
+# checks.bats and lessons/mutants.bats. Only one run grades every lesson; the others a few.
 
 load helpers
 
@@ -13,7 +13,8 @@ setup_file() {
     # One student who did one of everything.
     mkdir -p "$MIXED/lessons"
     cp "solutions/$lesson.c" tests/grade.sh "$MIXED/lessons"
-    cp tests/near_misses/04_one_step_too_many.c "$MIXED/lessons/04_default_pool.c"
+    make -s build/mutants/04_default_pool/extra_segment_on_exact_fit.c
+    cp build/mutants/04_default_pool/extra_segment_on_exact_fit.c "$MIXED/lessons/04_default_pool.c"
     echo 'int main(void) { return absent; }' >"$MIXED/lessons/05_custom_pool.c"
     printf 'int main(void) { return 0; }\0' >"$MIXED/lessons/06_release_threshold.c"
     { printf '%s\n' '#include <stdio.h>' 'int main(void) {'; sed 's/[\\"]/\\&/g; s/.*/    puts("&");/' tests/lessons/expected/07_trim.txt; echo 'return 0; }'; } >"$MIXED/lessons/07_trim.c"
@@ -43,7 +44,7 @@ of_lesson() { jq -r --arg name "$1" ".lessons[] | select(.lesson == \$name) | $2
     finish
 }
 
-@test "a solution gets all points, a near miss some, and who only prints, or hands in what is no program, none" {
+@test "a solution gets all points, a mutant some, and who only prints, or hands in what is no program, none" {
     needs_open_workbook
     local lesson
     lesson=$(first)

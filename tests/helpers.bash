@@ -76,6 +76,8 @@ lesson_setup() {
     mkdir -p "$CHECK_FOLDER"
     if [ ! -e "$library/libcudart.so.13" ]; then
         echo "The simulated device is not built. Type: make simulator" >"$CHECK_FOLDER/refused"
+    elif [ -n "${CHECK_PROGRAM:-}" ]; then   # compiled already
+        cp "$CHECK_PROGRAM" "$CHECK_FOLDER/program"
     else
         compile_lesson "$file" >"$CHECK_FOLDER/compiler" 2>&1 || case $? in
         124 | 137) echo "The compiler did not come to an end with $file, within 30 seconds and 4 GiB, and was stopped." >"$CHECK_FOLDER/refused" ;;

@@ -1,6 +1,7 @@
 """What the book needs beyond Sphinx: programs that are run while it is built, and pictures drawn from their journals.
 
     .. program-run:: solutions/06_release_threshold    the program, run; a solution's output must be the recorded one
+    .. program-run:: mutants/06_release_threshold/threshold_in_mib    the solution with that patch of tests/lessons/mutants
        :arguments: 40                                  its arguments
        :environment: SIM_PACE=late                     a what-if; the output is then the simulated device's alone
     .. check-run:: 06_release_threshold                what the lesson's check says of lessons/06_release_threshold.c
@@ -128,9 +129,13 @@ class BookDirective(SphinxDirective):
             self.env.note_dependency(str(ROOT / file))
 
     def depend_on_program(self, program):
-        if not (ROOT / f"{program}.c").exists():
-            raise BookError(f"{self.env.docname}: {program}.c is not there.")
-        self.depend(f"{program}.c", "lessons/workbook.h", "lessons/processes.h", "lessons/kernels.h", LIBRARY,
+        sources = [f"{program}.c"]
+        if program.startswith("mutants/"):
+            sources = [f"solutions/{program.split('/')[1]}.c", f"tests/lessons/{program}.patch"]
+        for source in sources:
+            if not (ROOT / source).exists():
+                raise BookError(f"{self.env.docname}: {source} is not there.")
+        self.depend(*sources, "lessons/workbook.h", "lessons/processes.h", "lessons/kernels.h", LIBRARY,
                     "docs/extensions/workbook.py", "docs/extensions/memory_picture.py", "docs/extensions/order_picture.py")
 
     def lines(self, lines):
@@ -142,6 +147,8 @@ def command_of(program, arguments, environment):
     before, after = "".join(f"{pair} " for pair in environment), f' ARGS="{" ".join(arguments)}"' if arguments else ""
     if folder in ("lessons", "solutions"):
         return f"$ {before}make {'solution-' if folder == 'solutions' else ''}{name[:2]}{after}"
+    if folder.startswith("mutants/"):
+        return f"$ {before}make solution-{folder[8:10]} MUTANT={name}{after}"
     if folder == "docs/clinic":
         return f"$ {before}make {'clinic' if name.endswith('_wrong') else 'repaired'}-{name[:2]}"
     return f"$ make program LESSON={program}.c PROGRAM=build/wrong\n$ {before}LD_LIBRARY_PATH=build/simulator build/wrong {' '.join(arguments)}"

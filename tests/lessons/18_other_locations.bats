@@ -9,7 +9,7 @@ QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSucce
     def block: pool as $pool | [ok("cudaMallocFromPoolAsync")[] | select(.pool == $pool)] | first;
     def kernel: block as $block | [ok("launch_add")[] | select(.block == $block.block)] | first;
     def grants: pool as $pool | [.[] | select(.call == "cudaMemPoolSetAccess" and .pool == $pool and .result == "cudaSuccess")];
-    def refused: [.[] | select(.call == "cudaMemPoolSetAccess" and .result != "cudaSuccess")];
+    def refused: [.[] | select(.call == "cudaMemPoolSetAccess" and (.result // "cudaSuccess") != "cudaSuccess")];
     def waits($from; $to): [.[] | select(.call == "cudaStreamSynchronize" or .call == "cudaDeviceSynchronize" or .call == "cudaEventSynchronize" or (.call == "cudaStreamQuery" and .result == "cudaSuccess"))
         | select(.n > $from and ($to == null or .n < $to))];
     def later: block as $block | [.[] | select(.n > $block.n)];'
