@@ -19,7 +19,8 @@ cd "$(dirname "$0")/.." || exit 2
 mask=$(umask)
 export LC_ALL=C.UTF-8   # the compiler's words, and what counts as a letter, are the same everywhere
 umask 022   # the user of the programs reads the copies
-unset MAKEFLAGS MAKELEVEL MFLAGS LESSON SANITIZE BACKEND CHECK_FOLDER CHECK_FIRST_MISS CHECK_KILOBYTES
+unset MAKEFLAGS MAKELEVEL MFLAGS LESSON SANITIZE BACKEND
+unset CHECK_FOLDER CHECK_PROGRAM CHECK_TEST CHECK_FIRST_MISS CHECK_KILOBYTES
 
 say() { printf '%s\n' "$@" >&2; }
 fail() { say "$@"; exit 2; }
@@ -81,12 +82,14 @@ end_runs() { # end_runs FOLDER: kills every process that names the folder in its
 lesson() { # lesson NAME
     local name=$1 base=$GRADE_WORK/$1 row file=null refusal limit=${CHECK_LESSON_SECONDS:-120} ended=0
     row=$(awk -v name="$name" '$1 == name { printf "{\"tests\": %d, \"given\": %d}", $2, $3 }' tests/lessons/baseline.txt)
-    [ "$GRADE_BASELINE" = false ] || row="{\"tests\": $(bats --count "tests/lessons/$name.bats"), \"given\": 0}"
+    [ "$GRADE_BASELINE" = false ] ||
+        row="{\"tests\": $(grep -c '^@test "' "tests/lessons/$name.bats"), \"given\": 0}"
     refusal=$(hand_in "$name")
     [ ! -e "$GRADE_WORK/lessons/$name.c" ] || file=\"$(sha256sum <"$GRADE_WORK/lessons/$name.c" | cut -c 1-64)\"
     if [ -z "$refusal" ]; then
         protect
-        CHECK_FOLDER=$base LESSON=$GRADE_WORK/lessons/$name.c timeout --kill-after=2 "$limit" bats --tap "tests/lessons/$name.bats" >"$base.tap" 2>&1 </dev/null || ended=$?
+        TAP=1 CHECK_FOLDER=$base LESSON=$GRADE_WORK/lessons/$name.c timeout --kill-after=2 "$limit" \
+            tests/first_miss.sh "$name" >"$base.tap" 2>&1 </dev/null || ended=$?
         chmod -R u+rwX "$base" 2>/dev/null
         if [ "$ended" = 124 ] || [ "$ended" = 137 ]; then
             refusal="refused The check did not end within $limit seconds and was stopped: is one of its runs slow?"
@@ -124,7 +127,7 @@ if [ -n "${STUDENT:-}" ]; then
     if [ -L "$source/lessons" ]; then fail "STUDENT=$STUDENT: its folder lessons is a symbolic link."; fi
     [ ! -d "$source/lessons" ] || source=$source/lessons
 fi
-for tool in bats jq flock; do type -P $tool >/dev/null || fail "$tool is not installed. make grade installs what is missing."; done
+for tool in jq flock; do type -P $tool >/dev/null || fail "$tool is not installed. make grade installs what is missing."; done
 [ -e build/simulator/libcudart.so.13 ] || fail "The simulated device is not built. Type: make simulator"
 
 mapfile -t lessons < <(make -s list)

@@ -166,14 +166,14 @@ END
     assert [ "$output" -ge 1 ]
 }
 
-@test "without bats, a compiler or a lesson of that number nothing is graded, a sentence says why, and no older grade is left" {
+@test "without jq, a compiler or a lesson of that number nothing is graded, a sentence says why, and no older grade is left" {
     mkdir "$BATS_TEST_TMPDIR/bin"
     ln -s /usr/bin/* "$BATS_TEST_TMPDIR/bin"
-    rm "$BATS_TEST_TMPDIR/bin/bats"
+    rm "$BATS_TEST_TMPDIR/bin/jq"
     export OUT=$BATS_TEST_TMPDIR/out
     grade PATH="$BATS_TEST_TMPDIR/bin" tests/grade.sh
     assert_equal "$status" 2
-    assert_output --partial "bats is not installed"
+    assert_output --partial "jq is not installed"
     mkdir -p "$OUT" && echo old >"$OUT/grade.json"
     grade CC=/not/there tests/grade.sh
     assert_equal "$status" 2
