@@ -39,7 +39,7 @@ comma := ,
 percent := %
 SIMULATOR := build/simulator$(if $(SANITIZE),-$(subst $(comma),-,$(SANITIZE)))
 LIBRARY := $(SIMULATOR)/libcudart.so.13
-OBJECTS := $(patsubst simulator/%.c,$(SIMULATOR)/objects/%.o,$(wildcard simulator/*.c))
+OBJECTS := $(patsubst simulator/%.c,$(SIMULATOR)/objects/%.o,$(wildcard simulator/*/*.c))
 WHOLE := $(SIMULATOR)/whole.o
 # A function that nothing declares is an error, as it is for newer compilers anyway.
 FLAGS := -std=c11 -g -Wall -Wextra -Wpedantic -Werror=implicit-function-declaration -Ilessons
@@ -203,7 +203,7 @@ $(LIBRARY): $(OBJECTS) simulator/libcudart.map
 
 $(SIMULATOR)/objects/%.o: simulator/%.c build/cuda/found Makefile | build/as-one
 	@mkdir -p $(@D)
-	@$(CC) $(FLAGS) $(if $(SANITIZE),-O1 -g1,-O3) -fPIC -fvisibility=hidden -ftls-model=initial-exec -pthread $(AS_ONE) $(SANITIZER) -isystem build/cuda/include -MMD -MP -c $< -o $@
+	@$(CC) $(FLAGS) $(if $(SANITIZE),-O1 -g1,-O3) -fPIC -fvisibility=hidden -ftls-model=initial-exec -pthread -Isimulator $(AS_ONE) $(SANITIZER) -isystem build/cuda/include -MMD -MP -c $< -o $@
 -include $(wildcard $(OBJECTS:.o=.d))
 
 build/gpu/kernels.o: lessons/kernels.cu lessons/kernels.h build/gpu/nvcc Makefile

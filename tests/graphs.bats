@@ -4,7 +4,7 @@
 load helpers
 
 setup_file() {
-    make -s BACKEND=simulator build/simulator/tests/simulator/{graph_facts,capture_rules,capture_forbidden,graph_rules,graph_memory_rules,graph_changes,graph_hazards}
+    make -s BACKEND=simulator build/simulator/tests/simulator/{graph_facts,capture_rules,capture_forbidden,graph_rules,graph_memory_rules,graph_hazards}
 }
 
 setup() {
@@ -57,10 +57,6 @@ accused() {
     export SIM_CHECK=off   # it frees twice and uses what is freed, to see the codes
     under_every_pace graph_rules
     under_every_pace graph_memory_rules
-}
-
-@test "changes: refused because of memory nodes, or done" {
-    under_every_pace graph_changes
 }
 
 @test "the journal: nodes at their capture, blocks at each launch, none of the launch's work in the launch's line" {

@@ -5,8 +5,8 @@ load helpers
 
 setup_file() {
     make -s BACKEND=simulator build/simulator/tests/simulator/{inside_graphs,graph_refused}
-    make -s BACKEND=simulator SANITIZE=address,undefined build/simulator-address-undefined/tests/simulator/{capture_rules,capture_forbidden,graph_rules,graph_memory_rules,graph_changes,location_rules,inside_graphs}
-    make -s BACKEND=simulator SANITIZE=thread build/simulator-thread/tests/simulator/{capture_rules,capture_forbidden,graph_rules,graph_memory_rules,graph_changes,location_rules,inside_graphs}
+    make -s BACKEND=simulator SANITIZE=address,undefined build/simulator-address-undefined/tests/simulator/{capture_rules,capture_forbidden,graph_rules,graph_memory_rules,location_rules,inside_graphs}
+    make -s BACKEND=simulator SANITIZE=thread build/simulator-thread/tests/simulator/{capture_rules,capture_forbidden,graph_rules,graph_memory_rules,location_rules,inside_graphs}
 }
 
 setup() { unset "${!SIM_@}"; }
@@ -34,7 +34,7 @@ reserved at the end: 0 MiB"
     local build program
     export SIM_CHECK=off SIM_MEMORY=4G   # the thread sanitizer leaves few addresses
     for build in simulator-address-undefined simulator-thread; do
-        for program in capture_rules capture_forbidden graph_rules graph_memory_rules graph_changes location_rules "inside_graphs 300 5"; do
+        for program in capture_rules capture_forbidden graph_rules graph_memory_rules location_rules "inside_graphs 300 5"; do
             # shellcheck disable=SC2086  # a program and its arguments
             LD_LIBRARY_PATH=$ROOT/build/$build run timeout 60 "$ROOT/build/$build/tests/simulator/"$program
             [ "$status" = 0 ] || miss "$build, $program: status $status" "$output" || return

@@ -120,7 +120,7 @@ no_gpu() { as_typed PATH="$BATS_TEST_TMPDIR/bin:$PATH" "$@"; }
     # What make does is asked, not what the compiler does: this one writes empty files, at once.
     printf '%s\n' '#!/bin/sh' 'while [ "$1" != -o ]; do shift; done' ': >"$2"' >compiler
     chmod +x compiler
-    header=simulator/guard.h
+    header=simulator/check/page_guard.h
     users=$(grep -l " $header" build/simulator/objects/*.d | wc -l)
     [ "$users" -gt 2 ]
     touch mark

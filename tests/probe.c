@@ -57,8 +57,6 @@ static void answers(void)
            p.name, p.totalGlobalMem, p.major, p.minor, p.multiProcessorCount, p.unifiedAddressing, p.canMapHostMemory, p.asyncEngineCount, p.memoryPoolsSupported, p.l2CacheSize, p.warpSize);
     for (int i = 0; i < 160; i++) { int x = -777; cudaError_t e = cudaDeviceGetAttribute(&x, (enum cudaDeviceAttr)i, 0); if (!e) printf("attribute %d = %d\n", i, x); else printf("attribute %d %s\n", i, cudaGetErrorName(e)); }
     cudaGetLastError();
-    for (int i = 0; i < 8; i++) { size_t x = 0; cudaError_t e = cudaDeviceGetLimit(&x, (enum cudaLimit)i); printf("limit %d %s %zu\n", i, cudaGetErrorName(e), x); }
-    cudaGetLastError();
     ASK(cudaDeviceGetStreamPriorityRange(&v, &w)); printf("  least %d greatest %d\n", v, w);
     ASK(cudaMemGetInfo(&fr, &total)); printf("  free %zu total %zu\n", fr, total);
     ASK(cudaMemGetInfo(0, &total)); ASK(cudaMemGetInfo(&fr, 0)); ASK(cudaMemGetInfo(0, 0));

@@ -205,82 +205,14 @@ static void import_and_die(void)
     kill(getpid(), SIGKILL);
 }
 
-/* ---- two processes: cudaMalloc's memory ---- */
-
-static void export_memory(void)
-{
-    cudaMalloc(&a, MiB);
-    cudaMemset(a, 7, MiB);
-    cudaMemset((char *)a + 512, 9, 512);
-    cudaDeviceSynchronize();
-    cudaMalloc(&b, MiB);
-    ASK(cudaIpcGetMemHandle(&mh, a));
-    put(&mh, sizeof mh);
-    ASK(cudaIpcGetMemHandle(&mh, b));
-    put(&mh, sizeof mh);
-    ASK(cudaIpcGetMemHandle(&mh, (char *)a + 512));
-    put(&mh, sizeof mh);
-    hear();
-    ASK(cudaFree(a));
-    tell();
-    hear();
-}
-
-static void import_memory(void)
-{
-    cudaIpcMemHandle_t next, inside;
-    struct cudaPointerAttributes about;
-    int v = 0;
-    get(&mh, sizeof mh);
-    get(&next, sizeof next);
-    get(&inside, sizeof inside);
-    ASK(cudaIpcOpenMemHandle(&q, mh, 0));
-    ASK(cudaIpcOpenMemHandle(&q, mh, 2));
-    ASK(cudaIpcOpenMemHandle(&q, mh, cudaIpcMemLazyEnablePeerAccess));
-    ASK(cudaIpcOpenMemHandle(&r, mh, cudaIpcMemLazyEnablePeerAccess));
-    SAY("twice: the same address %d", q == r);
-    ASK(cudaIpcOpenMemHandle(&r, next, cudaIpcMemLazyEnablePeerAccess));
-    SAY("the neighbour lies %lld KiB further", (long long)((char *)r - (char *)q) / 1024);
-    ASK(cudaPointerGetAttributes(&about, q));
-    SAY("type %d device %d", (int)about.type, about.device);
-    ASK(cudaIpcGetMemHandle(&mh2, q));
-    ASK(cudaMemcpy(&v, q, sizeof v, cudaMemcpyDeviceToHost));
-    SAY("value %x", v);
-    ASK(cudaMemset(q, 1, MiB));
-    ASK(cudaMemset(q, 1, MiB + 1));
-    SAY("the handle of an address inside");
-    ASK(cudaIpcOpenMemHandle(&b, inside, cudaIpcMemLazyEnablePeerAccess));
-    SAY("it opens %lld bytes further", (long long)((char *)b - (char *)q));
-    ASK(cudaIpcCloseMemHandle(b));
-    ASK(cudaFree(q));
-    ASK(cudaFreeAsync(q, s));
-    ASK(cudaIpcCloseMemHandle((char *)q + 512));
-    ASK(cudaIpcCloseMemHandle(q));
-    ASK(cudaMemset(q, 1, 16));
-    ASK(cudaIpcCloseMemHandle(q));
-    ASK(cudaMemset(q, 1, 16));
-    ASK(cudaIpcCloseMemHandle(q));
-    tell();
-    hear();
-    SAY("the exporter has freed it, but not the neighbour");
-    ASK(cudaIpcOpenMemHandle(&q, mh, cudaIpcMemLazyEnablePeerAccess));
-    tell();
-    hear_the_end();
-    SAY("the exporter has ended");
-    ASK(cudaMemset(r, 1, MiB));
-    ASK(cudaIpcOpenMemHandle(&b, next, cudaIpcMemLazyEnablePeerAccess));
-    ASK(cudaIpcCloseMemHandle(r));
-}
-
 /* ---- the cases ---- */
 
 static const struct pair cases[] = {
     { "pool_export", pool_export, NULL }, { "pool_import", pool_import, NULL }, { "pool_import_destroyed", pool_import_destroyed, NULL },
     { "pool_exporter_destroyed", pool_exporter_destroyed, NULL }, { "pool_freed_block", pool_freed_block, NULL }, { "pool_other_types", pool_other_types, NULL },
     { "pool_empty_fabric", pool_empty_fabric, NULL }, { "pool_descriptor_as_fabric", pool_descriptor_as_fabric, NULL }, { "event_handles", event_handles, NULL }, { "event_handle_nowhere", event_handle_nowhere, NULL },
-    { "memory_handles", memory_handles, NULL }, { "memory_handle_nowhere", memory_handle_nowhere, NULL }, { "memory_opened_nowhere", memory_opened_nowhere, NULL },
     { "pool", export_pool, import_pool }, { "event", export_event, import_event }, { "event_of_ended", export_event_and_end, import_event_of_ended },
-    { "exporter_killed", export_and_die, import_from_dead }, { "importer_killed", export_to_dead, import_and_die }, { "memory", export_memory, import_memory },
+    { "exporter_killed", export_and_die, import_from_dead }, { "importer_killed", export_to_dead, import_and_die },
 };
 
 int main(int argc, char **argv)

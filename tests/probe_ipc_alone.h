@@ -9,7 +9,7 @@ static cudaEvent_t e, f;
 static void *a, *b, *q, *r;
 static struct cudaMemPoolPtrExportData x, y;
 static cudaIpcEventHandle_t eh;
-static cudaIpcMemHandle_t mh, mh2;
+static cudaIpcMemHandle_t mh;
 static int fd2 = -1;
 
 /* ---- helpers ---- */
@@ -234,38 +234,5 @@ static void event_handles(void)
 }
 
 static void event_handle_nowhere(void) { e = event(); ASK(cudaIpcGetEventHandle(NULL, e)); }
-
-static void memory_handles(void)
-{
-    cudaMalloc(&a, MiB);
-    ASK(cudaIpcGetMemHandle(&mh, a));
-    ASK(cudaIpcGetMemHandle(&mh2, (char *)a + 512));
-    SAY("an address inside: the same bytes %d", !memcmp(&mh, &mh2, sizeof mh));
-    ASK(cudaIpcGetMemHandle(&mh2, &fd));
-    ASK(cudaIpcGetMemHandle(&mh2, NULL));
-    cudaMallocHost(&r, MiB);
-    SAY("pinned memory, cudaMallocAsync's, a pool's that can be shared");
-    ASK(cudaIpcGetMemHandle(&mh2, r));
-    cudaMallocAsync(&b, MiB, s);
-    ASK(cudaIpcGetMemHandle(&mh2, b));
-    p = pool(1);
-    cudaMallocFromPoolAsync(&b, MiB, p, s);
-    ASK(cudaIpcGetMemHandle(&mh2, b));
-    SAY("its own");
-    ASK(cudaIpcOpenMemHandle(&r, mh, cudaIpcMemLazyEnablePeerAccess));
-    ASK(cudaIpcOpenMemHandle(&r, mh, 0));
-    ASK(cudaIpcCloseMemHandle(a));
-    ASK(cudaIpcCloseMemHandle(&fd));
-    ASK(cudaIpcCloseMemHandle(NULL));
-    memset(&mh, 0, sizeof mh);
-    ASK(cudaIpcOpenMemHandle(&r, mh, cudaIpcMemLazyEnablePeerAccess));
-    memset(&mh, 0x5a, sizeof mh);
-    ASK(cudaIpcOpenMemHandle(&r, mh, cudaIpcMemLazyEnablePeerAccess));
-    cudaFree(a);
-    ASK(cudaIpcGetMemHandle(&mh, a));
-}
-
-static void memory_handle_nowhere(void) { cudaMalloc(&a, MiB); ASK(cudaIpcGetMemHandle(NULL, a)); }
-static void memory_opened_nowhere(void) { cudaMalloc(&a, MiB); cudaIpcGetMemHandle(&mh, a); ASK(cudaIpcOpenMemHandle(NULL, mh, cudaIpcMemLazyEnablePeerAccess)); }
 
 #endif

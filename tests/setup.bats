@@ -229,8 +229,8 @@ set_up() { # set_up [NAME=VALUE...] COMMAND
 
 @test "the compiler takes every CUDA header from the one folder that was found" {
     local header
-    gcc -std=c11 -D_GNU_SOURCE= -Ilessons -isystem build/cuda/include -M lessons/*.h solutions/*.c simulator/*.c >"$BATS_TEST_TMPDIR/rules"
-    assert_equal "$(grep -c '^[^ ]*\.o:' "$BATS_TEST_TMPDIR/rules")" "$(ls lessons/*.h solutions/*.c simulator/*.c | wc -l)"
+    gcc -std=c11 -D_GNU_SOURCE= -Ilessons -Isimulator -isystem build/cuda/include -M lessons/*.h solutions/*.c simulator/*/*.c >"$BATS_TEST_TMPDIR/rules"
+    assert_equal "$(grep -c '^[^ ]*\.o:' "$BATS_TEST_TMPDIR/rules")" "$(ls lessons/*.h solutions/*.c simulator/*/*.c | wc -l)"
     while read -r header; do
         # A name that this folder has too must come from it: another copy on the machine would hide that it lacks something.
         if [ -e "build/cuda/include/${header##*/}" ] || [[ "$header" == */crt/* ]]; then

@@ -75,7 +75,7 @@ END
 
 @test "each function that is not simulated answers cudaErrorNotSupported, and names itself once" {
     local names
-    mapfile -t names < <(sed -n 's/^UNSUPPORTED(\(.*\))$/\1/p' "$ROOT/simulator/unsupported.c")
+    mapfile -t names < <(sed -n 's/^UNSUPPORTED(\(.*\))$/\1/p' "$ROOT/simulator/api/unsupported.c")
     [ "${#names[@]}" -gt 50 ]
     SIM_JOURNAL=journal program behaviour unsupported "${names[@]}"
     [ "$status" = 0 ]

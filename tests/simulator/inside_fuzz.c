@@ -13,12 +13,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "device.h"
-#include "graph_memory.h"
-#include "host.h"
-#include "memory.h"
-#include "pool.h"
-#include "report.h"
+#include "mem/device.h"
+#include "graph/graph_memory.h"
+#include "os/os.h"
+#include "mem/memory.h"
+#include "mem/pool.h"
+#include "check/report.h"
 #include "kernels.h"
 
 #define POOLS   4
@@ -134,12 +134,12 @@ static bool move(struct world *w, struct block *b, int stream)
 
 static void free_block(struct world *w, int i, bool at_once)
 {
-    struct block b = w->blocks[i];
-    if (is_capturing(w, b.home)) return;
+    struct block a = w->blocks[i];
+    if (is_capturing(w, a.home)) return;
     if (at_once) {
         open_gates(w);
-        if (!DONE(cudaStreamSynchronize(w->streams[b.home])) || !DONE(cudaFree(b.at))) return;
-    } else if (!DONE(cudaFreeAsync(b.at, w->streams[b.home]))) return;
+        if (!DONE(cudaStreamSynchronize(w->streams[a.home])) || !DONE(cudaFree(a.at))) return;
+    } else if (!DONE(cudaFreeAsync(a.at, w->streams[a.home]))) return;
     w->blocks[i] = w->blocks[--w->count];
 }
 
@@ -228,19 +228,19 @@ static void capture(struct world *w, int s, cudaGraphExec_t *exec)
 static void graphs(struct world *w, int stream)
 {
     uint32_t i = pick(w, GRAPHS);
-    cudaGraphExec_t *exec = &w->graphs[i];
+    cudaGraphExec_t *graph_exec = &w->graphs[i];
     switch (pick(w, 4)) {
     case 0:
-        if (*exec && DONE(cudaGraphExecDestroy(*exec))) *exec = NULL;
+        if (*graph_exec && DONE(cudaGraphExecDestroy(*graph_exec))) *graph_exec = NULL;
         break;
     case 1: DONE(cudaDeviceGraphMemTrim(0)); break;
     default:
-        if (!*exec) {
-            capture(w, stream, exec);
+        if (!*graph_exec) {
+            capture(w, stream, graph_exec);
             w->launched[i] = false;
         } else if (!is_capturing(w, stream)) {
             if (w->launched[i]) open_gates(w);       /* it may wait for the launch before */
-            if (DONE(cudaGraphLaunch(*exec, w->streams[stream]))) w->launched[i] = true;
+            if (DONE(cudaGraphLaunch(*graph_exec, w->streams[stream]))) w->launched[i] = true;
         }
     }
 }
@@ -327,21 +327,21 @@ static void look(const struct world *w)
     const char *broken = graph_memory_is_valid();
     for (struct pool *p = pool_first(); p && !broken; p = p->next) {
         broken = heap_is_valid(&p->heap);
-        if (p->device >= 0 && !p->graph) mapped[p->device] += p->heap.mapped_count * STEP;
-        if (p->policy.max_steps && p->heap.mapped_count > p->policy.max_steps) broken = "a pool has passed its maxSize";
+        if (p->device >= 0 && !p->graph) mapped[p->device] += p->heap.mapped_count * SEGMENT;
+        if (p->policy.max_segments && p->heap.mapped_count > p->policy.max_segments) broken = "a pool has passed its maxSize";
         if (!p->graph && (p->reserved_high < pool_reserved(p) || p->used_high < p->used)) broken = "a high mark is below what it marks";
     }
     for (int d = 0; d < 2 && !broken; d++) {
         struct heap *h = memory_heap(d), *managed = memory_managed_heap(d);
         if (h->limit) broken = heap_is_valid(h);
         if (managed->limit && !broken) broken = heap_is_valid(managed);
-        mapped[d] += h->mapped_count * h->step + graph_memory_figures(d)->reserved;
+        mapped[d] += h->mapped_count * h->segment_size + graph_memory_figures(d)->reserved;
         if (!all[d]) all[d] = device_free_memory(d) + mapped[d];
         if (all[d] != device_free_memory(d) + mapped[d]) broken = "the device's free memory is not what is not mapped";
     }
     for (int i = 0; i < w->count && !broken; i++) {
-        struct place first = memory_find(w->blocks[i].at), last = memory_find(w->blocks[i].at + w->blocks[i].bytes - 1);
-        if (first.kind != PLACE_BLOCK || first.chunk != last.chunk || first.room != w->blocks[i].bytes) broken = "a live block is not found, or not whole";
+        struct address_info first = memory_find(w->blocks[i].at), last = memory_find(w->blocks[i].at + w->blocks[i].bytes - 1);
+        if (first.kind != ADDRESS_ALLOCATED || first.range != last.range || first.bytes_left != w->blocks[i].bytes) broken = "a live block is not found, or not whole";
     }
     if (report_count()) broken = "a program that does nothing wrong is accused";
     if (broken) wrong(w, broken);
@@ -350,9 +350,9 @@ static void look(const struct world *w)
 /* With the lock: a thread of the simulated device goes on with its work when this one is slow. */
 static void check(const struct world *w)
 {
-    host_lock();
+    lock_acquire();
     look(w);
-    host_unlock();
+    lock_release();
 }
 
 /* ---- worlds ---- */

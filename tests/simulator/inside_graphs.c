@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "device.h"
-#include "graph_memory.h"
+#include "mem/device.h"
+#include "graph/graph_memory.h"
 #include "kernels.h"
 #include "walk.h"
 
@@ -161,7 +161,7 @@ int main(int argc, char **argv)
     WANT(cudaMallocHost((void **)&pinned, MiB));
     for (int i = 0; i < GRAPHS; i++) made[i].answer = &pinned[i];
     free_at_start = device_free_memory(0);
-    for (step = 1; step <= steps; step++) {
+    for (graph_segment = 1; graph_segment <= steps; graph_segment++) {
         one_step();
         check(look);
     }

@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "device.h"
-#include "memory.h"
-#include "pool.h"
+#include "mem/device.h"
+#include "mem/memory.h"
+#include "mem/pool.h"
 #include "kernels.h"
 #include "walk.h"
 
@@ -47,7 +47,7 @@ static void new_pool(int i)
     struct cudaMemPoolProps props = { .allocType = cudaMemAllocationTypePinned, .location = { .type = cudaMemLocationTypeDevice, .id = (int)pick(2) } };
     if (pick(2)) props.maxSize = (1 + pick(8)) * 32 * MiB;
     WANT(cudaMemPoolCreate(&pools[i], &props));
-    inside[i] = pool_of(pools[i]);
+    inside[i] = pool_from_handle(pools[i]);
     kept[i] = 0;
 }
 
@@ -98,7 +98,7 @@ static void one_step(void)
     default: allocate(); break;
     case 9: case 10: case 11: case 12: case 13: free_one(); break;
     case 14: case 15: case 16: case 17:
-        if (step / 700 % 2) free_one();  /* the blocks become many, then few again */
+        if (graph_segment / 700 % 2) free_one();  /* the blocks become many, then few again */
         else allocate();
         break;
     case 18: WANT(cudaEventRecord(events[i], streams[i])); break;
@@ -142,19 +142,19 @@ static void look(void)
     for (struct pool *p = pool_first(); p; p = p->next) {
         const char *broken = heap_is_valid(&p->heap);
         if (broken) wrong(broken);
-        mapped[p->device] += p->heap.mapped_count * STEP;
+        mapped[p->device] += p->heap.mapped_count * SEGMENT;
         size_t asked = 0;
-        for (struct chunk *c = p->heap.first; c; c = c->next) asked += c->live ? c->asked : 0;
+        for (struct range *c = p->heap.first; c; c = c->next) asked += c->live ? c->requested : 0;
         for (int i = 0; i < POOLS; i++) if (inside[i] == p) asked += kept[i];
         if (!p->destroyed && asked != p->used) wrong("used is not the sum of what live blocks asked for");
-        if (p->policy.max_steps && p->heap.mapped_count > p->policy.max_steps) wrong("a pool has passed its maxSize");
+        if (p->policy.max_segments && p->heap.mapped_count > p->policy.max_segments) wrong("a pool has passed its maxSize");
         if (p->reserved_high < pool_reserved(p) || p->used_high < p->used) wrong("a high mark is below what it marks");
     }
     for (int d = 0; d < 2; d++) {
         struct heap *h = memory_heap(d);
         const char *broken = h->limit ? heap_is_valid(h) : NULL;
         if (broken) wrong(broken);
-        mapped[d] += h->mapped_count * h->step;
+        mapped[d] += h->mapped_count * h->segment_size;
     }
     static size_t all[2];
     for (int d = 0; d < 2; d++) {
@@ -162,8 +162,8 @@ static void look(void)
         if (all[d] != device_free_memory(d) + mapped[d]) wrong("the device's free memory is not what the heaps have not mapped");
     }
     for (int i = 0; i < count; i++) {
-        struct place first = memory_find(blocks[i].at), last = memory_find(blocks[i].at + blocks[i].bytes - 1);
-        if (first.kind != PLACE_BLOCK || first.chunk != last.chunk || first.room != blocks[i].bytes) wrong("a live block is not found, or not whole");
+        struct address_info first = memory_find(blocks[i].at), last = memory_find(blocks[i].at + blocks[i].bytes - 1);
+        if (first.kind != ADDRESS_ALLOCATED || first.range != last.range || first.bytes_left != blocks[i].bytes) wrong("a live block is not found, or not whole");
     }
 }
 
@@ -181,7 +181,7 @@ int main(int argc, char **argv)
     open_gates();
     for (int i = 0; i < POOLS; i++) new_pool(i);
     for (int i = 0; i < STREAMS; i++) new_stream(i);
-    for (step = 1; step <= steps; step++) {
+    for (graph_segment = 1; graph_segment <= steps; graph_segment++) {
         one_step();
         check(look);
     }

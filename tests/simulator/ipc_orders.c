@@ -290,52 +290,6 @@ static void relay(int importer)
     if (status) _exit(status);
 }
 
-/* cudaMalloc's memory: the other process reads and writes it at its own address. */
-static void memory_of_cudamalloc(int importer)
-{
-    cudaIpcMemHandle_t handle;
-    if (!importer) {
-        void *before, *large;
-        OK(cudaMalloc(&before, 512));
-        OK(cudaMalloc((void **)&block, MiB));
-        OK(cudaMalloc(&large, 5 * MiB));
-        OK(launch_fill(block, 7, count, s));
-        OK(launch_fill(large, 1, 5 * count, s));
-        OK(cudaIpcGetMemHandle(&handle, block));             /* what is pending is done on the storage that has moved */
-        tell(&handle, sizeof handle);
-        OK(cudaIpcGetMemHandle(&handle, large));
-        tell(&handle, sizeof handle);
-        OK(cudaStreamSynchronize(s));
-        go();
-        wait_for_go();
-        expect_elements(8);
-        OK(cudaFree(before));
-        OK(cudaFree(block));
-        OK(cudaFree(large));
-        OK(cudaMalloc((void **)&block, MiB));                /* in the same place, and private work again */
-        OK(launch_fill(block, 9, count, s));
-        expect_elements(9);
-        OK(cudaFree(block));
-        return;
-    }
-    void *large;
-    int last = 0;
-    hear(&handle, sizeof handle);
-    OK(cudaIpcOpenMemHandle((void **)&block, handle, cudaIpcMemLazyEnablePeerAccess));
-    hear(&handle, sizeof handle);
-    OK(cudaIpcOpenMemHandle(&large, handle, cudaIpcMemLazyEnablePeerAccess));
-    wait_for_go();
-    expect_elements(7);
-    OK(cudaMemcpy(&last, (char *)large + 5 * MiB - sizeof last, sizeof last, cudaMemcpyDeviceToHost));
-    if (last != 1) _exit(6);
-    OK(launch_add(block, 1, count, s));
-    OK(cudaStreamSynchronize(s));
-    OK(launch_add(block, 0, count, s));                      /* the close waits */
-    OK(cudaIpcCloseMemHandle(block));
-    OK(cudaIpcCloseMemHandle(large));
-    go();
-}
-
 /* The relay's importer splits once more. */
 static void split_relay(const struct way *way, int importer)
 {
@@ -353,7 +307,6 @@ int main(int argc, char **argv)
         { "write_behind_host_function", write_behind_host_function }, { "rounds", rounds }, { "one_event", one_event },
         { "free_by_own_event", free_by_own_event }, { "free_after_host_wait", free_after_host_wait }, { "free_after_query", free_after_query },
         { "import_freed_by_cudafree", import_freed_by_cudafree }, { "imported_twice", imported_twice }, { "relay", relay },
-        { "memory_of_cudamalloc", memory_of_cudamalloc },
     };
     return run_way(argc, argv, ways, sizeof ways / sizeof *ways, split_relay);
 }

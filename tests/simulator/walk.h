@@ -8,10 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "host.h"
+#include "os/os.h"
 
 static uint64_t state;
-static unsigned long step;
+static unsigned long graph_segment;
 
 /* A number below n. */
 static inline uint32_t pick(uint32_t n)
@@ -25,13 +25,13 @@ static inline uint32_t pick(uint32_t n)
 /* Without what runs at an end: the caller holds the lock. */
 static inline void wrong(const char *what)
 {
-    fprintf(stderr, "%s: after step %lu: %s\n", program_invocation_short_name, step, what);
-    host_exit(1);
+    fprintf(stderr, "%s: after step %lu: %s\n", program_invocation_short_name, graph_segment, what);
+    os_exit(1);
 }
 
 static inline void refused(const char *call, cudaError_t e)
 {
-    fprintf(stderr, "%s: step %lu: %s answered %s\n", program_invocation_short_name, step, call, cudaGetErrorName(e));
+    fprintf(stderr, "%s: step %lu: %s answered %s\n", program_invocation_short_name, graph_segment, call, cudaGetErrorName(e));
     exit(1);
 }
 #define WANT(call) want(call, #call)
@@ -39,9 +39,9 @@ static inline void refused(const char *call, cudaError_t e)
 /* With the lock: a thread of the simulated device goes on with its work when this one is slow. */
 static inline void check(void (*look)(void))
 {
-    host_lock();
+    lock_acquire();
     look();
-    host_unlock();
+    lock_release();
 }
 
 #endif

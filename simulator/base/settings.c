@@ -1,0 +1,172 @@
+/* What the SIM_ variables ask for: one reader, one sentence for each way to get them wrong. */
+#define _GNU_SOURCE /* environ */
+#include "base/settings.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "os/os.h"
+
+struct settings settings;
+
+/* strtoull takes spaces and signs before a number; a setting has neither. */
+static bool starts_with_digit(const char *text) { return *text >= '0' && *text <= '9'; }
+
+/* A whole number from low to high. */
+static uint64_t read_number(const char *name, uint64_t fallback, uint64_t low, uint64_t high,
+                            const char *example)
+{
+    const char *text = os_environment(name);
+    if (!text)
+        return fallback;
+    char *end;
+    errno = 0;
+    unsigned long long value = strtoull(text, &end, 10);
+    if (errno || !starts_with_digit(text) || *end || value < low || value > high)
+        os_fatal("%s is \"%s\"; expected a whole number from %llu to %llu, for example %s=%s.",
+                 name, text, (unsigned long long)low, (unsigned long long)high, name, example);
+    return value;
+}
+
+/* A number of bytes; K, M, G, T behind it multiply by 1024. */
+static size_t read_bytes(const char *name, size_t fallback, size_t low, size_t high,
+                         const char *example)
+{
+    const char *text = os_environment(name);
+    if (!text)
+        return fallback;
+    char *end;
+    errno = 0;
+    unsigned long long value = strtoull(text, &end, 10);
+    static const char units[] = "KMGT";
+    unsigned shift = 0;
+    if (end != text && *end && strchr(units, *end)) {
+        shift = 10 * (unsigned)(strchr(units, *end) - units + 1);
+        end++;
+    }
+    if (errno || !starts_with_digit(text) || *end || value > (UINT64_MAX >> shift)
+        || value << shift < low || value << shift > high)
+        os_fatal("%s is \"%s\"; expected bytes, or a number with K, M, G or T, from %zu to %zu "
+                 "bytes, for example %s=%s.",
+                 name, text, low, high, name, example);
+    return (size_t)(value << shift);
+}
+
+static bool read_yes_or_no(const char *name, bool fallback, const char *no, const char *yes)
+{
+    const char *text = os_environment(name);
+    if (!text)
+        return fallback;
+    if (!strcmp(text, yes))
+        return true;
+    if (!strcmp(text, no))
+        return false;
+    os_fatal("%s is \"%s\"; expected %s or %s.", name, text, yes, no);
+}
+
+static void read_schedule(void)
+{
+    const char *text = os_environment("SIM_PACE");
+    settings.schedule = SCHEDULE_MEASURED;
+    if (!text || !strcmp(text, "measured"))
+        return;
+    if (!strcmp(text, "instant")) {
+        settings.schedule = SCHEDULE_INSTANT;
+        return;
+    }
+    if (!strcmp(text, "late")) {
+        settings.schedule = SCHEDULE_LATE;
+        return;
+    }
+    if (!strncmp(text, "random:", 7)) {
+        char *end;
+        errno = 0;
+        settings.seed = strtoull(text + 7, &end, 10);
+        if (!errno && starts_with_digit(text + 7) && !*end) {
+            settings.schedule = SCHEDULE_RANDOM;
+            return;
+        }
+    }
+    os_fatal("SIM_PACE is \"%s\"; expected measured, instant, late or random:SEED with a whole "
+             "number as the seed, for example SIM_PACE=random:1.",
+             text);
+}
+
+/* Calls that never answer with a failure of their own; and the second names of calls, which a
+ * program compiled for per-thread default streams calls: they fail by the first name. */
+static bool cannot_fail(const char *call)
+{
+    static const char *const names[] = {"cudaGetLastError", "cudaPeekAtLastError",
+                                        "cudaGetErrorName", "cudaGetErrorString",
+                                        "cudaCreateChannelDesc"};
+    const char *end = strrchr(call, '_');
+    bool found = end && (!strcmp(end, "_ptsz") || !strcmp(end, "_ptds"));
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        found |= !strcmp(call, names[i]);
+    return found;
+}
+
+static void read_fail(void)
+{
+    const char *text = os_environment("SIM_FAIL");
+    if (!text)
+        return;
+    const char *colon = strchr(text, ':');
+    char *end = NULL;
+    size_t length = colon ? (size_t)(colon - text) : 0;
+    unsigned long at = colon ? strtoul(colon + 1, &end, 10) : 0;
+    if (!colon || !length || length >= sizeof settings.fail_call || !starts_with_digit(colon + 1)
+        || *end || !at || at > 1000000000)
+        os_fatal("SIM_FAIL is \"%s\"; expected CALL:N, for example SIM_FAIL=cudaMallocAsync:2 "
+                 "makes the second cudaMallocAsync fail.",
+                 text);
+    memcpy(settings.fail_call, text, length);
+    if ((strncmp(text, "cuda", 4) && strncmp(text, "launch_", 7))
+        || !os_has_function(settings.fail_call))
+        os_fatal("SIM_FAIL is \"%s\"; there is no call %s. Expected CALL:N, for example "
+                 "SIM_FAIL=cudaMallocAsync:2 makes the second cudaMallocAsync fail.",
+                 text, settings.fail_call);
+    if (cannot_fail(settings.fail_call))
+        os_fatal("SIM_FAIL is \"%s\"; %s never fails by this name. Expected CALL:N, for example "
+                 "SIM_FAIL=cudaMallocAsync:2 makes the second cudaMallocAsync fail.",
+                 text, settings.fail_call);
+    settings.fail_at = (unsigned)at;
+}
+
+/* A name that is spelt wrong would change nothing, and say nothing. */
+static void refuse_unknown(void)
+{
+    static const char *const names[] = {"SIM_DEVICES",      "SIM_MEMORY", "SIM_DRIVER_VERSION",
+                                        "SIM_HANDLE_TYPES", "SIM_PEERS",  "SIM_CHECK",
+                                        "SIM_JOURNAL",      "SIM_PACE",   "SIM_FAIL"};
+    for (char **entry = environ; entry && *entry; entry++) {
+        size_t length = strcspn(*entry, "="), known = 0;
+        if (strncmp(*entry, "SIM_", 4))
+            continue;
+        for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+            known += strlen(names[i]) == length && !strncmp(*entry, names[i], length);
+        if (!known)
+            os_fatal("there is no variable %.*s; expected SIM_PACE, SIM_DEVICES, SIM_MEMORY, "
+                     "SIM_FAIL, SIM_DRIVER_VERSION, SIM_HANDLE_TYPES, "
+                     "SIM_PEERS, SIM_CHECK or SIM_JOURNAL. To remove it: unset %.*s",
+                     (int)length, *entry, (int)length, *entry);
+    }
+}
+
+void settings_read(void)
+{
+    refuse_unknown();
+    settings.devices = (int)read_number("SIM_DEVICES", 2, 1, MAX_DEVICES, "2");
+    /* Measured: totalGlobalMem of an H200. */
+    settings.memory = read_bytes("SIM_MEMORY", 150109880320u, 64 * MiB, 1024 * GiB, "8G");
+    settings.driver_version = (int)read_number("SIM_DRIVER_VERSION", 13000, 5000, 99990, "12040");
+    /* Measured: 1 (file descriptor) + 8 (fabric). */
+    settings.handle_types = (int)read_number("SIM_HANDLE_TYPES", 9, 0, 15, "1");
+    settings.peers = read_yes_or_no("SIM_PEERS", true, "off", "on");
+    settings.check = read_yes_or_no("SIM_CHECK", true, "off", "on");
+    settings.journal = os_environment("SIM_JOURNAL");
+    read_schedule();
+    read_fail();
+}

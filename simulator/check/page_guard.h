@@ -1,0 +1,53 @@
+/* What the host may touch now. A load or store makes no call, so the checker would not see it; but
+ * where the device has the same bytes at a second address, the host's view of a page can be closed
+ * while a touch of it would be wrong:
+ *
+ * - no touch before the host has waited for the block's allocation, or for work that writes there,
+ *   and none after its free;
+ * - no store before the host has waited for work that reads there.
+ *
+ * That is memory which host and device share (host and managed pools, cudaMallocManaged), and
+ * pinned memory (cudaMallocHost, cudaHostAlloc); registered and ordinary memory has no second
+ * address. The first touch of a closed page is accused, and the page is opened. Where it cannot
+ * see, the guard takes the program's part (chosen):
+ *
+ * - A page is closed when it lies whole in what the work uses. Of a range without a whole page (4
+ *   KiB) nothing is seen, but for the last bytes of a block whose pages are its own: of
+ *   cudaMallocManaged, cudaMallocHost and cudaHostAlloc.
+ * - What work or a free that cannot begin before the host does something (a closed gate, a host
+ *   function that has not returned) uses may be touched up to the next call; an allocation or a
+ *   free behind such a function closes nothing.
+ * - What the operating system does for the program (read, write) is not seen: at a closed page it
+ *   answers EFAULT.
+ * - In pinned memory only copies and memsets close pages: a program may poll what a kernel writes
+ *   there. */
+#ifndef SIM_CHECK_PAGE_GUARD_H
+#define SIM_CHECK_PAGE_GUARD_H
+
+#include "check/shadow.h"
+
+struct stream;
+
+/* Each is told what the checker is told of bytes [from, to); a block of other memory is none of the
+ * guard's business. */
+void page_guard_allocated(struct shadow_ref ref);
+void page_guard_used(struct shadow_ref ref, struct origin origin, size_t from, size_t to,
+                     bool write);
+void page_guard_freed(struct shadow_ref ref, struct origin origin, const struct stream *s);
+/* The same for pinned memory, and a copy or a memset. */
+void page_guard_copied(struct shadow_ref ref, struct origin origin, size_t from, size_t to,
+                       bool write);
+
+/* These addresses are nobody's any more. */
+void page_guard_forget(const char *address, size_t bytes);
+
+/* The host touched an address that it may not, in an instruction at `site`; NULL: in a call of
+ * ours, which is not accused.
+ * True: it may now go on. */
+bool page_guard_touched(const void *address, void *site);
+
+/* Something was touched that is closed again from the next call on. */
+extern bool page_guard_paused;
+void page_guard_resume(void);
+
+#endif

@@ -1,0 +1,122 @@
+/* The checker, for access to another device's memory, or a host pool's, that comes too late or goes
+ * too early: giving and taking it orders nothing.
+ *
+ * Taken: a pool, and for cudaMalloc's memory a device, remembers, for each stream of a device that
+ * works in it by access given to that device, the last such work: who has waited for that has
+ * waited for all. Given: what needs access and has none fails when it runs; so nothing is
+ * remembered for longer than it is pending, or the device has failed. */
+#include "check/checker.h"
+
+#include "os/os.h"
+#include "check/report.h"
+#include "base/settings.h"
+
+void checker_peer_used(struct peer_use **list, struct shadow_ref ref, const struct stream *s,
+                       uint64_t seq)
+{
+    if (!settings.check)
+        return;
+    struct peer_use *use = *list;
+    while (use && use->origin.slot != s->slot)
+        use = use->next;
+    if (!use) {
+        use = os_allocate(sizeof *use);
+        use->next = *list;
+        *list = use;
+    }
+    *use = (struct peer_use){use->next, checker_origin(s, seq), ref.shadow->allocated_by, ref.id,
+                             ref.bytes};
+}
+
+static void hazard_early_revoke(const struct peer_use *use, const struct origin *origin)
+{
+    if (!report_begin("access taken before the use ends", &use->origin, origin))
+        return;
+    report_text(
+        "%s (%s) takes a device's access away while %s (%s) may still be using block %u by it.",
+        origin->call, report_stream(origin), use->origin.call, report_stream(&use->origin),
+        use->id);
+    report_allocation(use->id, use->bytes, &use->allocated_by);
+    report_origin("used", &use->origin);
+    report_origin("taken", origin);
+    report_missing_edge(&use->origin, origin, NULL);
+    report_note("the call does not wait for it. What comes later on that device fails, and the "
+                "device with it.");
+    report_end(use->id);
+}
+
+void checker_access_revoked(const struct peer_use *list, int device)
+{
+    if (!settings.check)
+        return;
+    struct origin origin = checker_origin(NULL, 0);
+    for (const struct peer_use *use = list; use; use = use->next)
+        if (stream_of_slot(use->origin.slot)->device == device
+            && !vc_includes(host_vector_clock(), use->origin.slot, use->origin.seq))
+            hazard_early_revoke(use, &origin);
+}
+
+/* ---- given too late ---- */
+
+static struct pending_peer_use {
+    struct pending_peer_use *next;
+    const void *owner;
+    struct peer_use use;
+} * pending_peer_uses;
+
+void checker_peer_use_pending(const void *owner, struct shadow_ref ref, const struct stream *s,
+                              uint64_t seq)
+{
+    if (!settings.check)
+        return;
+    struct pending_peer_use *pending = os_allocate(sizeof *pending);
+    *pending = (struct pending_peer_use){
+        pending_peer_uses,
+        owner,
+        {NULL, checker_origin(s, seq), ref.shadow->allocated_by, ref.id, ref.bytes}};
+    pending_peer_uses = pending;
+}
+
+static void hazard_late_grant(const struct peer_use *use, const struct origin *origin)
+{
+    if (!report_begin("use before access is given", &use->origin, origin))
+        return;
+    report_text("%s (%s) uses block %u, which its device has no access to; %s (%s) gives it only "
+                "afterwards.",
+                use->origin.call, report_stream(&use->origin), use->id, origin->call,
+                report_stream(origin));
+    report_allocation(use->id, use->bytes, &use->allocated_by);
+    report_origin("used", &use->origin);
+    report_origin("given", origin);
+    report_advice("give the access first, then queue the work that needs it.");
+    report_note("the work may run before the call. It fails then, and the device with it.");
+    report_end(use->id);
+}
+
+/* Work that cannot begin before the host does something is not too early (chosen), and what the
+ * host knows to be over has told it by its failure. */
+void checker_access_granted(const void *owner, int device)
+{
+    struct origin origin = checker_origin(NULL, 0);
+    for (struct pending_peer_use **at = &pending_peer_uses, *pending; (pending = *at);) {
+        const struct stream *s = stream_of_slot(pending->use.origin.slot);
+        if (pending->owner != owner || s->device != device) {
+            at = &pending->next;
+            continue;
+        }
+        bool acquired = vc_includes(host_vector_clock(), s->slot, pending->use.origin.seq);
+        if (!acquired && !stream_waits_for_host(s, pending->use.origin.seq))
+            hazard_late_grant(&pending->use, &origin);
+        *at = pending->next;
+        os_free(pending);
+    }
+}
+
+void checker_peer_uses_free(struct peer_use **list)
+{
+    for (struct peer_use *use = *list, *next; use; use = next) {
+        next = use->next;
+        os_free(use);
+    }
+    *list = NULL;
+}

@@ -1,8 +1,0 @@
-/* How a program ends that does what no real driver survives: with a hazard that says so, and exit status 3. */
-#ifndef SIM_END_H
-#define SIM_END_H
-
-/* `call`: the call that may not return, as the journal names it, or NULL. The text follows "hazard: ". */
-void end_hazard(const char *kind, const char *call, const char *format, ...) __attribute__((format(printf, 3, 4), noreturn));
-
-#endif

@@ -1,0 +1,420 @@
+/* Stream capture. A capture is a graph and the streams that add to it; each of these has its tips,
+ * the nodes that its next one will depend on. An event recorded in such a stream holds the tips of
+ * that moment; a stream that waits for it takes them over, and is captured from then on.
+ *
+ * Source of the rules, unless said: the comments of the CUDA header and the programming guide,
+ * "stream capture". An action that would tie captured work to work that is not captured is refused
+ * and invalidates the capture. Every code is measured: tests/facts/probe-graphs.txt,
+ * probe-graph-nodes.txt, "capture". */
+#include "graph/capture.h"
+
+#include <string.h>
+
+#include "check/checker.h"
+#include "mem/device.h"
+#include "graph/graph_memory.h"
+#include "base/handle.h"
+#include "os/os.h"
+#include "base/journal.h"
+
+struct capture {
+    struct capture *next;
+    unsigned long long id;
+    struct graph *graph;
+    bool invalid;
+    struct stream *origin_stream;
+    enum cudaStreamCaptureMode mode;
+    int thread;
+    struct capture_member *members;
+};
+
+struct capture_member {
+    struct capture_member *next;
+    struct capture *capture;
+    struct stream *stream; /* NULL: destroyed meanwhile */
+    struct node **tips;
+    size_t count;
+    /* Of the tips, as the program last asked for them, and the data of the edges from them. */
+    void **handles;
+    cudaGraphEdgeData *edges;
+};
+
+/* What an event holds. Flat memory: the event frees it. */
+struct event_capture {
+    unsigned long long capture_id;
+    size_t count;
+    struct node *tips[];
+};
+
+unsigned capture_count;
+static struct capture *captures;
+static unsigned long long last_id;
+static _Thread_local enum cudaStreamCaptureMode thread_mode = cudaStreamCaptureModeGlobal;
+
+/* ---- rules ---- */
+
+static struct capture *capture_of_event(const struct event *e)
+{
+    for (struct capture *c = captures; e->captured && c; c = c->next)
+        if (c->id == e->captured->capture_id)
+            return c;
+    return NULL;
+}
+
+static bool has_stream_of(const struct capture *c, int device, bool blocking)
+{
+    for (struct capture_member *m = c->members; m; m = m->next)
+        if (m->stream && m->stream->device == device
+            && (!blocking || stream_is_blocking(m->stream)))
+            return true;
+    return false;
+}
+
+/* Does the legacy stream of this device encompass a capture? Then `invalidate` ends it. */
+static bool is_encompassed(int device, bool blocking, bool invalidate)
+{
+    bool any = false;
+    for (struct capture *c = captures; c; c = c->next) {
+        if (!has_stream_of(c, device, blocking))
+            continue;
+        any = true;
+        c->invalid |= invalidate;
+    }
+    return any;
+}
+
+/* documented: cudaThreadExchangeStreamCaptureMode */
+static bool forbids_unsafe(const struct capture *c)
+{
+    if (thread_mode == cudaStreamCaptureModeRelaxed || c->mode == cudaStreamCaptureModeRelaxed)
+        return false;
+    if (c->thread == os_thread_index())
+        return true;
+    return thread_mode == cudaStreamCaptureModeGlobal && c->mode == cudaStreamCaptureModeGlobal;
+}
+
+static cudaError_t forbid_unsafe(void)
+{
+    bool forbidden = false;
+    for (struct capture *c = captures; c; c = c->next) {
+        if (!forbids_unsafe(c))
+            continue;
+        forbidden = c->invalid = true;
+    }
+    return forbidden ? cudaErrorStreamCaptureUnsupported : cudaSuccess;
+}
+
+cudaError_t capture_check_call(const char *name)
+{
+    /* measured: the "potentially unsafe" calls, of which the documentation names cudaMalloc: these,
+     * all about pools, and waits and questions about a stream or event */
+    static const char *const unsafe[] = {
+        "cudaMalloc",           "cudaFree",
+        "cudaMallocHost",       "cudaHostAlloc",
+        "cudaFreeHost",         "cudaHostRegister",
+        "cudaHostUnregister",   "cudaMallocManaged",
+        "cudaDeviceSetMemPool", "cudaMemSetMemPool",
+        "cudaGraphInstantiate", "cudaGraphInstantiateWithFlags",
+        "cudaGraphExecDestroy",
+    };
+    int device = device_current();
+    if (!strcmp(name, "cudaDeviceSynchronize"))
+        return is_encompassed(device, false, true) ? cudaErrorStreamCaptureUnsupported
+                                                   : cudaSuccess;
+    if (!strcmp(name, "cudaMemcpy"))
+        return is_encompassed(device, true, true) ? cudaErrorStreamCaptureImplicit : cudaSuccess;
+    if (!strncmp(name, "cudaMemPool", strlen("cudaMemPool")))
+        return forbid_unsafe();
+    for (size_t i = 0; i < sizeof unsafe / sizeof *unsafe; i++)
+        if (!strcmp(name, unsafe[i]))
+            return forbid_unsafe();
+    return cudaSuccess;
+}
+
+cudaError_t capture_implicit(const struct stream *s)
+{
+    return s->kind == STREAM_LEGACY && is_encompassed(s->device, true, false)
+             ? cudaErrorStreamCaptureImplicit
+             : cudaSuccess;
+}
+
+cudaError_t capture_check(const struct stream *s)
+{
+    if (!capture_count)
+        return cudaSuccess;
+    if (s->kind == STREAM_LEGACY && is_encompassed(s->device, true, true))
+        return cudaErrorStreamCaptureImplicit;
+    return s->capturing && s->capturing->capture->invalid ? cudaErrorStreamCaptureInvalidated
+                                                          : cudaSuccess;
+}
+
+cudaError_t capture_forbid(struct stream *s)
+{
+    if (!s->capturing)
+        return capture_check(s);
+    s->capturing->capture->invalid = true;
+    return cudaErrorStreamCaptureUnsupported;
+}
+
+cudaError_t capture_forbid_wait(struct stream *s)
+{
+    cudaError_t e = capture_forbid(s);
+    return e || !capture_count ? e : forbid_unsafe();
+}
+
+cudaError_t capture_check_memory(const struct stream *s)
+{
+    cudaError_t e = capture_check(s);
+    return e || !capture_count || s->capturing ? e : forbid_unsafe();
+}
+
+cudaError_t capture_event_error(const struct event *e)
+{
+    if (!e->captured)
+        return cudaSuccess;
+    return capture_of_event(e) ? cudaErrorCapturedEvent : cudaErrorInvalidValue;
+}
+
+cudaError_t capture_forbid_event(const struct event *e)
+{
+    struct capture *c = capture_of_event(e);
+    if (c)
+        c->invalid = true;
+    if (e->captured)
+        return capture_event_error(e);
+    return capture_count ? forbid_unsafe() : cudaSuccess;
+}
+
+/* ---- members ---- */
+
+static bool is_among(const struct node *n, struct node *const *nodes, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (nodes[i] == n)
+            return true;
+    return false;
+}
+
+static void add_tips(struct capture_member *m, struct node *const *tips, size_t count)
+{
+    m->tips = os_grow(m->tips, (m->count + count + 1) * sizeof(struct node *));
+    for (size_t i = 0; i < count; i++)
+        if (!is_among(tips[i], m->tips, m->count))
+            m->tips[m->count++] = tips[i];
+}
+
+static void add_member(struct capture *c, struct stream *s, struct node *const *tips, size_t count)
+{
+    struct capture_member *m = os_allocate(sizeof *m);
+    *m = (struct capture_member){.next = c->members, .capture = c, .stream = s};
+    c->members = m;
+    s->capturing = m;
+    add_tips(m, tips, count);
+}
+
+void capture_add(struct stream *s, struct task *t)
+{
+    struct capture_member *m = s->capturing;
+    struct origin origin = checker_current_origin();
+    t->call = origin.call;
+    t->site = origin.site;
+    t->newest_allocation = checker_newest_allocation();
+    t->device = m->stream->device;
+    struct node *n = graph_add_node(m->capture->graph, t, m->tips, m->count);
+    if (t->allocation)
+        graph_allocation_add_node(n);
+    m->count = 0;
+    add_tips(m, &n, 1);
+    journal_number("graph", (uint64_t)n->graph->id);
+    journal_number("node", n->id);
+}
+
+/* ---- captures ---- */
+
+cudaError_t capture_begin(struct stream *s, enum cudaStreamCaptureMode mode)
+{
+    if (s->kind == STREAM_LEGACY)
+        return cudaErrorStreamCaptureUnsupported;
+    if (s->capturing)
+        return cudaErrorIllegalState;
+    struct capture *c = os_allocate(sizeof *c);
+    *c = (struct capture){.next = captures,
+                          .id = ++last_id,
+                          .graph = graph_new(),
+                          .origin_stream = s,
+                          .mode = mode,
+                          .thread = os_thread_index()};
+    captures = c;
+    capture_count++;
+    c->graph->capturing = true;
+    add_member(c, s, NULL, 0);
+    journal_number("graph", (uint64_t)c->graph->id);
+    return cudaSuccess;
+}
+
+/* Has the origin waited, by whatever way, for all that the others were given? */
+static bool is_joined(const struct capture *c)
+{
+    graph_visit_ancestors(c->origin_stream->capturing->tips, c->origin_stream->capturing->count);
+    for (struct capture_member *m = c->members; m; m = m->next)
+        for (size_t i = 0; i < m->count; i++)
+            if (!graph_is_visited(m->tips[i]))
+                return false;
+    return true;
+}
+
+static void free_capture(struct capture *c)
+{
+    struct capture **at = &captures;
+    while (*at != c)
+        at = &(*at)->next;
+    *at = c->next;
+    capture_count--;
+    for (struct capture_member *m = c->members, *next; m; m = next) {
+        next = m->next;
+        if (m->stream)
+            m->stream->capturing = NULL;
+        os_free(m->tips);
+        os_free(m->handles);
+        os_free(m->edges);
+        os_free(m);
+    }
+    os_free(c);
+}
+
+cudaError_t capture_end(struct stream *s, struct graph **g)
+{
+    *g = NULL;
+    if (!s->capturing)
+        return capture_implicit(s) ? cudaErrorStreamCaptureImplicit : cudaErrorIllegalState;
+    struct capture *c = s->capturing->capture;
+    if (c->origin_stream != s) {
+        c->invalid = true;
+        return cudaErrorStreamCaptureUnmatched;
+    }
+    bool wrong_thread = c->mode != cudaStreamCaptureModeRelaxed && c->thread != os_thread_index();
+    cudaError_t e = wrong_thread ? cudaErrorStreamCaptureWrongThread
+                  : c->invalid   ? cudaErrorStreamCaptureInvalidated
+                  : is_joined(c) ? cudaSuccess
+                                 : cudaErrorStreamCaptureUnjoined;
+    journal_number("graph", (uint64_t)c->graph->id);
+    c->graph->capturing = false;
+    if (!e) {
+        *g = c->graph;
+        journal_number("nodes", c->graph->count);
+    } else {
+        graph_destroy(c->graph);
+    }
+    free_capture(c);
+    return e;
+}
+
+void capture_stream_destroyed(struct stream *s)
+{
+    if (!s->capturing)
+        return;
+    struct capture *c = s->capturing->capture;
+    s->capturing->stream = NULL;
+    s->capturing = NULL;
+    if (c->origin_stream != s)
+        return;
+    c->graph->capturing = false;
+    graph_destroy(c->graph);
+    free_capture(c);
+}
+
+enum cudaStreamCaptureMode capture_exchange_mode(enum cudaStreamCaptureMode mode)
+{
+    enum cudaStreamCaptureMode old = thread_mode;
+    thread_mode = mode;
+    return old;
+}
+
+struct capture_state capture_state(const struct stream *s)
+{
+    struct capture_member *m = s->capturing;
+    if (!m)
+        return (struct capture_state){.status = cudaStreamCaptureStatusNone};
+    m->handles = os_grow(m->handles, (m->count + 1) * sizeof(void *));
+    m->edges = os_grow(m->edges, (m->count + 1) * sizeof(cudaGraphEdgeData));
+    for (size_t i = 0; i < m->count; i++) {
+        m->handles[i] = m->tips[i]->handle;
+        m->edges[i] = (cudaGraphEdgeData){0};
+    }
+    return (struct capture_state){m->capture->invalid ? cudaStreamCaptureStatusInvalidated
+                                                      : cudaStreamCaptureStatusActive,
+                                  m->capture->id,
+                                  m->capture->graph,
+                                  m->tips,
+                                  m->handles,
+                                  m->edges,
+                                  m->count};
+}
+
+void capture_depend(struct stream *s, struct node *const *nodes, size_t count, bool replace)
+{
+    if (replace)
+        s->capturing->count = 0;
+    add_tips(s->capturing, nodes, count);
+}
+
+/* ---- events ---- */
+
+cudaError_t capture_or_record(struct event *e, struct stream *s, bool external)
+{
+    cudaError_t error = capture_check(s);
+    struct capture_member *m = s->capturing;
+    if (error)
+        return error;
+    if (!m) {
+        event_record(e, s);
+        return cudaSuccess;
+    }
+    if (external) {
+        capture_add(s, &(struct task){.kind = TASK_RECORD, .event = e->handle});
+        return cudaSuccess;
+    }
+    os_free(e->captured);
+    e->captured = os_allocate(sizeof *e->captured + m->count * sizeof(struct node *));
+    e->captured->capture_id = m->capture->id;
+    e->captured->count = m->count;
+    memcpy(e->captured->tips, m->tips, m->count * sizeof(struct node *));
+    return cudaSuccess;
+}
+
+cudaError_t capture_or_wait(struct stream *s, struct event *e, bool external)
+{
+    cudaError_t error = capture_check(s);
+    struct capture_member *m = s->capturing;
+    struct capture *from = capture_of_event(e);
+    if (error)
+        return error;
+    if (external && m) {
+        capture_add(s, &(struct task){.kind = TASK_WAIT, .event = e->handle});
+    } else if (from && from->invalid) {
+        error = cudaErrorStreamCaptureInvalidated;
+    } else if (from && m && m->capture != from) {
+        from->invalid = m->capture->invalid = true;
+        error = cudaErrorStreamCaptureMerge;
+        /* The legacy stream cannot be captured. */
+    } else if (from && s->kind == STREAM_LEGACY) {
+        from->invalid = true;
+        error = cudaErrorStreamCaptureImplicit;
+    } else if (from && m) {
+        add_tips(m, e->captured->tips, e->captured->count);
+    } else if (from) {
+        add_member(from, s, e->captured->tips, e->captured->count);
+        journal_number("graph", (uint64_t)from->graph->id);
+    } else if (e->captured) { /* of a capture that has ended */
+        if (m)
+            m->capture->invalid = true;
+        error = cudaErrorInvalidValue;
+        /* An event never recorded makes nothing wait. */
+    } else if (m && event_is_recorded(e)) {
+        m->capture->invalid = true;
+        error = cudaErrorStreamCaptureIsolation;
+    } else {
+        event_wait(e, s);
+    }
+    return error;
+}

@@ -1,0 +1,433 @@
+/* The memory of graphs. Each graph has a heap of addresses on each device that its allocation nodes
+ * name; a step of a heap is mapped from the first launch that needs it until cudaDeviceGraphMemTrim
+ * or the end of the last executable graph.
+ *
+ * Rules: nothing is reserved before a launch (measured); a block that no node frees keeps its
+ * memory, and a free returns nothing (documented).
+ *
+ * Laws (graph_memory_is_valid walks them): those of the heaps and of the backing; a live block is a
+ * live chunk at its offset; `users` counts the graph, its nodes and those of others with its
+ * blocks, executable graphs and live blocks. */
+#include "graph/graph_memory.h"
+
+#include "sched/virtual_time.h"
+#include "mem/device.h"
+#include "sched/cost.h"
+#include "graph/graph_va.h"
+#include "os/os.h"
+#include "base/journal.h"
+#include "mem/address_map.h"
+
+struct graph_memory {
+    struct graph_memory *next;          /* all */
+    struct graph_memory *next_of_graph; /* of the same graph */
+    struct pool *pool;
+    struct graph_allocation *allocations;
+    struct graph_va va;
+    struct graph_segments segments;
+    size_t users;
+    size_t exec_count; /* executable graphs */
+};
+
+static struct graph_memory *memories;
+
+static size_t first_segment(const struct graph_allocation *a) { return a->offset / SEGMENT; }
+static size_t last_segment(const struct graph_allocation *a)
+{
+    return (a->offset + a->bytes - 1) / SEGMENT;
+}
+
+struct graph_figures *graph_memory_figures(int device) { return graph_segments_figures(device); }
+
+static void journal_segments(const char *what, int device, size_t segments, const char *why)
+{
+    if (!segments)
+        return;
+    journal_did(what);
+    journal_signed("graph_memory_of_device", device);
+    journal_number("steps", segments);
+    journal_number("reserved", graph_memory_figures(device)->reserved);
+    if (why)
+        journal_text("why", why);
+    journal_did_end(time_now());
+}
+
+/* ---- the end ---- */
+
+/* Ends what nobody uses any more; what still runs is looked at again later. */
+static void reap(void)
+{
+    for (struct graph_memory **at = &memories; *at;) {
+        struct graph_memory *m = *at;
+        if (!m->exec_count)
+            graph_segments_unmap(&m->segments, &m->pool->heap);
+        if (m->users || m->pool->heap.mapped_count) {
+            at = &m->next;
+            continue;
+        }
+        *at = m->next;
+        pool_discard(m->pool);
+        for (struct graph_allocation *a = m->allocations, *next; a; a = next) {
+            next = a->next;
+            os_free(a->access_list);
+            os_free(a);
+        }
+        graph_va_close(&m->va);
+        os_free(m->segments.segments);
+        os_free(m->segments.previous);
+        os_free(m);
+    }
+}
+
+void graph_memory_graph_destroyed(struct graph *g)
+{
+    for (struct graph_memory *m = g->memory; m; m = m->next_of_graph)
+        m->users--;
+    reap();
+}
+
+void graph_allocation_remove_node(struct node *n)
+{
+    if (n->task.allocation->allocated_by == n)
+        n->task.allocation->allocated_by = NULL;
+    n->task.allocation->memory->users--;
+}
+
+void graph_allocation_add_exec(struct graph_allocation *a)
+{
+    a->memory->users++;
+    a->memory->exec_count++;
+}
+
+void graph_allocation_remove_exec(struct graph_allocation *a)
+{
+    a->memory->users--;
+    a->memory->exec_count--;
+    reap();
+}
+
+void graph_memory_trim(int device)
+{
+    for (struct graph_memory *m = memories; m; m = m->next)
+        if (m->pool->device == device)
+            graph_segments_unmap(&m->segments, &m->pool->heap);
+    size_t segments = graph_segments_release(device);
+    reap();
+    time_charge(COST_RELEASE_SEGMENT * segments);
+    journal_segments("release", device, segments, "trim");
+}
+
+/* ---- addresses ---- */
+
+static struct graph_memory *memory_of(struct graph *g, int device)
+{
+    for (struct graph_memory *m = g->memory; m; m = m->next_of_graph)
+        if (m->pool->device == device)
+            return m;
+    reap();
+    struct graph_memory *m = os_allocate(sizeof *m);
+    m->pool = pool_create_for_graph(device, m);
+    m->segments.device = device;
+    m->users = 1;
+    if (!heap_open(&m->pool->heap)) {
+        pool_discard(m->pool);
+        os_free(m);
+        return NULL;
+    }
+    address_map_add(&m->pool->heap, m->pool);
+    m->next = memories;
+    memories = m;
+    m->next_of_graph = g->memory;
+    g->memory = m;
+    return m;
+}
+
+struct graph_allocation *graph_allocation_new(struct graph *g, int device, size_t bytes,
+                                              uint32_t peer_rights,
+                                              struct node *const *dependencies, size_t count)
+{
+    struct graph_memory *m = memory_of(g, device);
+    if (!m || bytes > m->pool->heap.limit - ALIGNMENT)
+        return NULL;
+    graph_visit_ancestors(dependencies, count);
+    size_t offset = graph_va_take(&m->va, round_up(bytes, ALIGNMENT), m->pool->heap.limit);
+    if (offset == SIZE_MAX)
+        return NULL;
+    struct graph_allocation *a = os_allocate(sizeof *a);
+    *a = (struct graph_allocation){.next = m->allocations,
+                                   .memory = m,
+                                   .offset = offset,
+                                   .bytes = bytes,
+                                   .peer_rights = peer_rights};
+    m->allocations = a;
+    /* Documented: an allocation may be reached from more devices than it asked for. */
+    m->pool->peer_rights |= peer_rights;
+    return a;
+}
+
+static void free_in_graph(struct graph_allocation *a, struct node *n)
+{
+    a->freed_by = n;
+    graph_va_give(&a->memory->va, a->offset, round_up(a->bytes, ALIGNMENT), n);
+}
+
+void graph_allocation_add_node(struct node *n)
+{
+    n->task.allocation->memory->users++;
+    if (n->task.kind == TASK_ALLOCATE)
+        n->task.allocation->allocated_by = n;
+    else if (n->task.allocation->allocated_by
+             && n->task.allocation->allocated_by->graph == n->graph)
+        free_in_graph(n->task.allocation, n);
+    else
+        n->task.allocation->freed_elsewhere = true;
+}
+
+void *graph_allocation_address(const struct graph_allocation *a)
+{
+    return a->memory->pool->heap.base + a->offset;
+}
+
+void graph_allocation_params(struct graph_allocation *a, struct cudaMemAllocNodeParams *p)
+{
+    size_t count = 0;
+    a->access_list = os_grow(a->access_list, MAX_DEVICES * sizeof *a->access_list);
+    for (int d = 0; d < MAX_DEVICES; d++)
+        if (a->peer_rights >> d & 1)
+            a->access_list[count++] = (struct cudaMemAccessDesc){{cudaMemLocationTypeDevice, d},
+                                                                 cudaMemAccessFlagsProtReadWrite};
+    *p = (struct cudaMemAllocNodeParams){.poolProps = a->memory->pool->props,
+                                         .accessDescs = count ? a->access_list : NULL,
+                                         .accessDescCount = count,
+                                         .bytesize = a->bytes,
+                                         .dptr = graph_allocation_address(a)};
+}
+
+static struct graph_memory *memory_at(const void *address, size_t *offset)
+{
+    struct pool *pool;
+    struct heap *h = address_map_find(address, &pool);
+    if (!h || !pool || !pool->graph)
+        return NULL;
+    *offset = (size_t)((const char *)address - h->base);
+    return pool->graph;
+}
+
+struct graph_allocation *graph_allocation_to_free(struct graph *g, const void *address)
+{
+    size_t offset;
+    struct graph_memory *m = memory_at(address, &offset);
+    for (struct graph_allocation *a = m ? m->allocations : NULL; a; a = a->next) {
+        bool same_graph = a->allocated_by && a->allocated_by->graph == g;
+        /* documented: once, and in the owning graph or in others, not in both */
+        if (a->offset == offset && !a->freed_by
+            && (same_graph ? !a->freed_elsewhere : a->allocated_by || a->range))
+            return a;
+    }
+    return NULL;
+}
+
+size_t graph_allocation_bytes_left(const void *address)
+{
+    size_t offset, bytes_left = 0;
+    struct graph_memory *m = memory_at(address, &offset);
+    for (struct graph_allocation *a = m ? m->allocations : NULL; a; a = a->next)
+        if (offset >= a->offset && offset < a->offset + a->bytes
+            && a->offset + a->bytes - offset > bytes_left)
+            bytes_left = a->offset + a->bytes - offset;
+    return bytes_left;
+}
+
+size_t graph_memory_bytes_left(const void *address)
+{
+    size_t offset, end;
+    struct graph_memory *m = memory_at(address, &offset);
+    if (!m)
+        return 0;
+    end = round_up(m->va.top, SEGMENT);
+    return offset < end ? end - offset : 0;
+}
+
+/* ---- a launch ---- */
+
+bool graph_memory_back(struct graph_allocation *const *allocations, size_t count, struct stream *s,
+                       bool *moved)
+{
+    graph_segments_begin_launch();
+    for (size_t i = 0; i < count; i++) {
+        struct graph_memory *m = allocations[i]->memory;
+        size_t grown = 0;
+        bool enough = true;
+        for (size_t x = first_segment(allocations[i]); enough && x <= last_segment(allocations[i]);
+             x++)
+            enough = graph_segments_take(&m->segments, x, s, &grown, moved);
+        if (grown)
+            time_charge(COST_GROW + COST_GROW_SEGMENT * grown);
+        journal_segments("grow", m->pool->device, grown, NULL);
+        if (enough)
+            continue;
+        for (size_t k = 0; k <= i; k++)
+            for (size_t x = first_segment(allocations[k]); x <= last_segment(allocations[k]); x++)
+                graph_segments_undo(&allocations[k]->memory->segments, x);
+        graph_memory_trim(m->pool->device); /* what was taken in vain goes back */
+        return false;
+    }
+    return true;
+}
+
+void graph_memory_launched(struct graph_allocation *const *allocations, size_t count,
+                           const struct stream *s)
+{
+    for (size_t i = 0; i < count; i++) {
+        for (size_t x = first_segment(allocations[i]); x <= last_segment(allocations[i]); x++)
+            graph_segments_used(&allocations[i]->memory->segments, x, s, s->last_seq);
+        graph_memory_figures(allocations[i]->memory->pool->device);
+    }
+}
+
+/* ---- blocks ---- */
+
+static struct shadow_ref shadow_ref_of(const struct graph_allocation *a)
+{
+    return (struct shadow_ref){&a->range->shadow, a->range->id, graph_allocation_address(a),
+                               a->bytes};
+}
+
+static void journal_allocation(const char *what, const struct graph_allocation *a,
+                               const struct stream *s)
+{
+    struct origin origin = checker_current_origin();
+    journal_did(what);
+    if (origin.launch)
+        journal_number("launch", origin.launch);
+    if (s && s->id)
+        journal_number("stream", (uint64_t)s->id);
+    journal_number("block", a->range->id);
+    journal_number("bytes", a->bytes);
+    journal_number("offset", a->offset);
+    journal_did_end(time_now());
+}
+
+/* Makes [offset, offset + bytes) live, whatever free chunk it lies in. */
+static struct range *carve_range(struct heap *h, size_t offset, size_t bytes)
+{
+    struct range *r = h->first, *gap = NULL;
+    while (r->offset + r->node.bytes <= offset)
+        r = r->next;
+    if (offset > r->offset) {
+        gap = heap_take(h, r, offset - r->offset);
+        r = gap->next;
+    }
+    heap_map(h, r, bytes);
+    struct range *taken = heap_take(h, r, bytes);
+    if (gap)
+        heap_put(h, gap, SHARED_LIST, 0);
+    return taken;
+}
+
+static void alloc_now(struct graph_allocation *a, struct stream *s)
+{
+    a->range = carve_range(&a->memory->pool->heap, a->offset, round_up(a->bytes, ALIGNMENT));
+    a->range->requested = a->bytes;
+    a->range->id = memory_new_id();
+    a->memory->users++;
+    for (size_t x = first_segment(a); x <= last_segment(a); x++)
+        graph_segments_hold(&a->memory->segments, x, true);
+    uint64_t seq = stream_enqueue_marker(s);
+    checker_allocated(shadow_ref_of(a), s, seq);
+    if (a->last_free.call)
+        checker_allocated_again(shadow_ref_of(a), s, seq, &a->last_free);
+    journal_allocation("allocate", a, s);
+}
+
+static void free_now(struct graph_allocation *a, struct stream *s, uint64_t seq)
+{
+    checker_freed(shadow_ref_of(a), s, seq);
+    a->last_free = checker_origin(s, seq);
+    journal_allocation("free", a, s);
+    for (size_t x = first_segment(a); x <= last_segment(a); x++) {
+        graph_segments_hold(&a->memory->segments, x, false);
+        if (s)
+            graph_segments_used(&a->memory->segments, x, s, seq);
+    }
+    heap_put(&a->memory->pool->heap, a->range, SHARED_LIST, 0);
+    a->range = NULL;
+    a->memory->users--;
+}
+
+void graph_allocation_free(struct graph_allocation *a, struct stream *s)
+{
+    uint64_t seq = s ? stream_enqueue_marker(s) : 0;
+    if (a->range) {
+        free_now(a, s, seq);
+    } else {
+        a->early_free_stream = s;
+        a->early_free_seq = seq;
+        a->early_free_origin = checker_current_origin();
+    }
+}
+
+void graph_allocation_alloc(struct graph_allocation *a, struct stream *s)
+{
+    alloc_now(a, s);
+    if (!a->early_free_stream)
+        return;
+    checker_set_node(&(struct origin){.site = a->early_free_origin.launch_site},
+                     a->early_free_origin.call, a->early_free_origin.site,
+                     a->early_free_origin.launch, 0);
+    free_now(a, a->early_free_stream, a->early_free_seq);
+    a->early_free_stream = NULL;
+}
+
+struct graph_allocation *graph_allocation_at(const struct address_info *info)
+{
+    struct graph_allocation *a = info->pool->graph->allocations;
+    while (a->range != info->range)
+        a = a->next;
+    return a;
+}
+
+/* ---- the laws ---- */
+
+/* What was given out lies in one piece or in one block that its graph does not free. */
+static bool va_is_valid(const struct graph_memory *m)
+{
+    size_t sum = graph_va_free_bytes(&m->va, 0, SIZE_MAX);
+    for (const struct graph_allocation *a = m->allocations; a; a = a->next) {
+        if (a->freed_by)
+            continue;
+        sum += round_up(a->bytes, ALIGNMENT);
+        if (graph_va_free_bytes(&m->va, a->offset, a->offset + a->bytes))
+            return false;
+    }
+    return sum == m->va.top;
+}
+
+const char *graph_memory_is_valid(void)
+{
+    graph_segments_count_begin();
+    for (const struct graph_memory *m = memories; m; m = m->next) {
+        const char *broken = heap_is_valid(&m->pool->heap);
+        size_t live = 0;
+        if (broken)
+            return broken;
+        for (size_t x = 0; x < m->segments.count; x++)
+            graph_segments_count(&m->segments, x, false);
+        for (const struct graph_allocation *a = m->allocations; a; a = a->next) {
+            if (!a->range)
+                continue;
+            if (heap_find(&m->pool->heap, a->offset) != a->range || a->range->requested != a->bytes)
+                return "a live block is not the live chunk at its offset";
+            for (size_t x = first_segment(a); x <= last_segment(a); x++)
+                graph_segments_count(&m->segments, x, true);
+            live++;
+        }
+        if (!va_is_valid(m))
+            return "a graph's addresses were given out twice, or lost";
+        if (live != m->pool->heap.allocations.count)
+            return "a graph's heap has chunks that are no block";
+        if (m->users < live)
+            return "a graph's memory has more live blocks than users";
+    }
+    return graph_segments_count_end();
+}

@@ -1,0 +1,198 @@
+/* The physical memory of graphs. Documented (CUDA programming guide, "graph memory nodes", physical
+ * memory management): a launch does not get the memory of a graph that may run at the same time,
+ * nor what an unfreed block lies on; nothing goes back by itself. Measured
+ * (tests/facts/probe-graphs.txt, "graph_sizes", "graph_sharing"; probe-graph-nodes.txt, "trims"):
+ * it comes in steps of 32 MiB; a launch takes steps whose last use was in its own stream or is
+ * over, and whether the host knows that does not matter; an event that puts the other launch first
+ * does not count. What is reserved is all called used, until a trim.
+ * Chosen: a graph keeps the steps that it has, when the order puts their last use before the
+ * launch; graphs that share a step do not see each other's bytes.
+ *
+ * Law: a step's `graphs` = backings that name it; its `blocks` = live blocks that lie on it. */
+#include "graph/graph_segments.h"
+
+#include "mem/device.h"
+#include "os/os.h"
+
+struct graph_segment {
+    struct graph_segment *next;
+    uint32_t slot;        /* its last use: this work ... */
+    uint64_t seq;         /* ... of this stream */
+    uint32_t allocations; /* live blocks on it */
+    uint32_t graphs;      /* backings that name it */
+    uint64_t launch;      /* taken by the launch of this number */
+    uint32_t counted_allocations, counted_graphs;
+};
+
+static struct {
+    struct graph_segment *steps;
+    struct graph_figures figures;
+} on_device[MAX_DEVICES];
+static uint64_t current_launch;
+
+static bool last_use_is_over(const struct graph_segment *segment)
+{
+    return stream_of_slot(segment->slot)->done_seq >= segment->seq;
+}
+
+/* ---- figures ---- */
+
+struct graph_figures *graph_segments_figures(int device)
+{
+    struct graph_figures *f = &on_device[device].figures;
+    f->reserved = 0;
+    for (struct graph_segment *segment = on_device[device].steps; segment; segment = segment->next)
+        f->reserved += SEGMENT;
+    f->used = f->reserved;
+    if (f->used_high < f->used)
+        f->used_high = f->used;
+    if (f->reserved_high < f->reserved)
+        f->reserved_high = f->reserved;
+    return f;
+}
+
+/* ---- taking ---- */
+
+void graph_segments_begin_launch(void) { current_launch++; }
+
+/* May a launch in `s` take the step? */
+static bool is_available(const struct graph_segment *segment, const struct stream *s)
+{
+    return !segment->allocations && segment->launch != current_launch
+        && (segment->slot == s->slot || last_use_is_over(segment));
+}
+
+/* May it keep one that its graph has? */
+static bool can_keep(const struct graph_segment *segment, const struct stream *s)
+{
+    return is_available(segment, s)
+        || (!segment->allocations && segment->launch != current_launch
+            && vc_includes(&s->ordering.device_order, segment->slot, segment->seq));
+}
+
+static struct graph_segment *find_segment(int device, const struct stream *s, size_t *grown)
+{
+    struct graph_segment **end = &on_device[device].steps;
+    for (; *end; end = &(*end)->next)
+        if (is_available(*end, s))
+            return *end;
+    if (!device_take(device, SEGMENT))
+        return NULL;
+    *end = os_allocate(sizeof **end);
+    ++*grown;
+    return *end;
+}
+
+bool graph_segments_take(struct graph_segments *b, size_t x, const struct stream *s, size_t *grown,
+                         bool *moved)
+{
+    if (x >= b->count) {
+        b->segments = os_grow(b->segments, (x + 1) * sizeof(struct graph_segment *));
+        b->previous = os_grow(b->previous, (x + 1) * sizeof(struct graph_segment *));
+        while (b->count <= x)
+            b->segments[b->count++] = NULL;
+    }
+    struct graph_segment *segment = b->segments[x];
+    /* Another block of this launch is on it. */
+    if (segment && segment->launch == current_launch)
+        return true;
+    b->previous[x] = segment;
+    if (!segment || !can_keep(segment, s)) {
+        struct graph_segment *replacement = find_segment(b->device, s, grown);
+        if (!replacement)
+            return false;
+        if (segment)
+            segment->graphs--;
+        *moved |= segment != NULL;
+        replacement->graphs++;
+        b->segments[x] = segment = replacement;
+    }
+    segment->launch = current_launch;
+    return true;
+}
+
+void graph_segments_undo(struct graph_segments *b, size_t x)
+{
+    if (x >= b->count || !b->segments[x] || b->segments[x]->launch != current_launch)
+        return;
+    b->segments[x]->graphs--;
+    b->segments[x] = b->previous[x];
+    if (b->segments[x])
+        b->segments[x]->graphs++;
+}
+
+void graph_segments_used(struct graph_segments *b, size_t x, const struct stream *s, uint64_t seq)
+{
+    b->segments[x]->slot = s->slot;
+    b->segments[x]->seq = seq;
+}
+
+void graph_segments_hold(struct graph_segments *b, size_t x, bool on)
+{
+    b->segments[x]->allocations += on ? 1u : UINT32_MAX;
+}
+
+/* ---- giving back ---- */
+
+void graph_segments_unmap(struct graph_segments *b, struct heap *h)
+{
+    for (size_t x = 0; x < b->count; x++) {
+        struct graph_segment *segment = b->segments[x];
+        /* If not, no work of this graph uses it: an upload took it, or a launch that failed. */
+        bool mapped = segment && heap_is_mapped(h, x * SEGMENT, SEGMENT);
+        if (!segment || (mapped && (!h->idle_owner[x] || !last_use_is_over(segment))))
+            continue;
+        if (mapped)
+            heap_unmap(h, x);
+        b->segments[x] = NULL;
+        segment->graphs--;
+    }
+}
+
+size_t graph_segments_release(int device)
+{
+    size_t released = 0;
+    for (struct graph_segment **at = &on_device[device].steps; *at;) {
+        struct graph_segment *segment = *at;
+        if (segment->graphs || segment->allocations || !last_use_is_over(segment)) {
+            at = &segment->next;
+            continue;
+        }
+        *at = segment->next;
+        os_free(segment);
+        device_give(device, SEGMENT);
+        released++;
+    }
+    return released;
+}
+
+/* ---- the laws ---- */
+
+void graph_segments_count_begin(void)
+{
+    for (int d = 0; d < MAX_DEVICES; d++)
+        for (struct graph_segment *segment = on_device[d].steps; segment; segment = segment->next)
+            segment->counted_allocations = segment->counted_graphs = 0;
+}
+
+void graph_segments_count(const struct graph_segments *b, size_t x, bool is_allocation)
+{
+    if (x >= b->count || !b->segments[x])
+        return;
+    if (is_allocation)
+        b->segments[x]->counted_allocations++;
+    else
+        b->segments[x]->counted_graphs++;
+}
+
+const char *graph_segments_count_end(void)
+{
+    for (int d = 0; d < MAX_DEVICES; d++)
+        for (struct graph_segment *segment = on_device[d].steps; segment; segment = segment->next) {
+            if (segment->counted_allocations != segment->allocations)
+                return "a physical step has another number of live blocks than it says";
+            if (segment->counted_graphs != segment->graphs)
+                return "a physical step backs another number of graphs than it says";
+        }
+    return NULL;
+}

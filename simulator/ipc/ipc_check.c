@@ -1,0 +1,237 @@
+/* The checker across the border. A deed of another process comes before one of ours when an
+ * interprocess event puts it there, or when that process's host knew it to be over: a program that
+ * waits there, or sends a message from a host function, is right. How messages travel is not seen,
+ * so more than that is not asked (chosen: no right program is accused). For the same reason a deed
+ * that is queued behind a host function which has not returned neither accuses nor is accused: that
+ * function may wait for the other process. A process that has ended orders nothing and is accused
+ * of nothing. */
+#include "ipc/ipc_check.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "ipc/remote_clock.h"
+#include "check/access_tree.h"
+#include "ipc/ipc_table.h"
+#include "os/process.h"
+#include "check/report.h"
+#include "base/settings.h"
+
+static struct ipc_access make_access(const struct origin *origin, size_t from, size_t to,
+                                     bool write, uint8_t role)
+{
+    struct ipc_access access = {.process = os_process(),
+                                .seq = origin->slot == HOST_SLOT ? 0 : origin->seq,
+                                .from = from,
+                                .to = to,
+                                .slot = origin->slot == HOST_SLOT ? 0 : origin->slot,
+                                .stream = origin->stream,
+                                .write = write,
+                                .role = role};
+    snprintf(access.call, sizeof access.call, "%s", origin->call);
+    return access;
+}
+
+/* Does the other process's deed come before work `number` of `s` (NULL: before what the host does
+ * now)? */
+static bool remote_happens_before(uint32_t ipc_ref, const struct ipc_access *earlier,
+                                  const struct stream *s, uint64_t seq)
+{
+    uint32_t slot = remote_clock_slot(earlier->process, earlier->slot);
+    const struct vector_clock *vc = s ? &s->ordering.happens_before : host_vector_clock();
+    if (!earlier->seq || vc_includes(vc, slot, earlier->seq))
+        return true;
+    if (s && slot == s->slot)
+        return earlier->seq < seq;
+    return ipc_table_access_is_over(ipc_ref, earlier);
+}
+
+/* "process 4711 (launch_fill, stream 1)" */
+static const char *describe_access(const struct ipc_access *access, char *buffer, size_t size)
+{
+    char stream[32] = "its host";
+    if (access->stream == 0)
+        snprintf(stream, sizeof stream, "its legacy stream");
+    else if (access->stream == -1)
+        snprintf(stream, sizeof stream, "a per-thread stream");
+    else if (access->stream > 0)
+        snprintf(stream, sizeof stream, "its stream %d", access->stream);
+    snprintf(buffer, size, "process %d (%.26s, %s)", os_process_pid(access->process), access->call,
+             stream);
+    return buffer;
+}
+
+static bool begin_report(const char *kind, const struct origin *origin)
+{
+    struct origin other = {.call = kind}; /* its place in a source is not known here */
+    return report_begin(kind, &other, origin);
+}
+
+/* Deeds by our own hand, through this pointer, are the checker's own business. */
+static bool is_own_access(const struct ipc_access *access, uint8_t role)
+{
+    return !access->process || (access->process == os_process() && access->role == role);
+}
+
+static void report_unordered(struct shadow_ref ref, const struct ipc_access *a,
+                             const struct origin *origin, bool write)
+{
+    char other_name[96];
+    const char *kind = a->allocation ? "use before another process's allocation"
+                     : !write        ? "read not ordered after another process's write"
+                     : a->write      ? "unordered writes of two processes"
+                                     : "write not ordered after another process's read";
+    describe_access(a, other_name, sizeof other_name);
+    if (!begin_report(kind, origin))
+        return;
+    if (a->allocation)
+        report_text("%s (%s) uses block %u, and nothing orders it after the allocation by %s.",
+                    origin->call, report_stream(origin), ref.id, other_name);
+    else
+        report_text("%s (%s) and %s touch the same bytes of block %u, and nothing orders them.",
+                    origin->call, report_stream(origin), other_name, ref.id);
+    report_allocation(ref.id, ref.bytes, &ref.shadow->allocated_by);
+    report_origin(write ? "written" : "read", origin);
+    report_advice(
+        "in the other process, cudaEventRecord of an event made with cudaEventInterprocess after "
+        "that call; send its handle (cudaIpcGetEventHandle); here "
+        "cudaIpcOpenEventHandle and cudaStreamWaitEvent before this one. Or let the other process "
+        "synchronise before it says that the memory is ready.");
+    report_end(ref.id);
+}
+
+static void report_use_after_free(struct shadow_ref ref, const struct ipc_access *freed_by,
+                                  const struct origin *origin)
+{
+    char other_name[96];
+    if (!begin_report("use after another process's free", origin))
+        return;
+    report_text("%s (%s) uses block %u, which %s has freed.", origin->call, report_stream(origin),
+                ref.id, describe_access(freed_by, other_name, sizeof other_name));
+    report_allocation(ref.id, ref.bytes, &ref.shadow->allocated_by);
+    report_origin("used", origin);
+    report_advice("free an imported block first here, then tell the other process (by an "
+                  "interprocess event that it waits for), and only then free it there.");
+    report_end(ref.id);
+}
+
+void ipc_check_used(struct shadow_ref ref, struct origin origin, const struct stream *s,
+                    size_t from, size_t to, bool write)
+{
+    uint32_t ipc_ref = ref.shadow->ipc_ref;
+    uint8_t role = ipc_table_role(ipc_ref);
+    if (s && stream_is_behind_function(s))
+        return;
+    struct ipc_allocation allocation = ipc_table_read_ref(ipc_ref);
+    if (allocation.freed && !allocation.freed_by.behind_host_func && role == 2)
+        report_use_after_free(ref, &allocation.freed_by, &origin);
+    for (int i = 0; i < IPC_TABLE_ACCESSES; i++) {
+        const struct ipc_access *a = &allocation.accesses[i];
+        if (is_own_access(a, role) || (!write && !a->write) || a->from >= to || from >= a->to)
+            continue;
+        if (!remote_happens_before(ipc_ref, a, s, origin.seq))
+            report_unordered(ref, a, &origin, write);
+    }
+    ipc_table_add_access(ipc_ref, make_access(&origin, from, to, write, role));
+}
+
+/* The exporter frees: documented, each importer must have freed before. */
+static void check_importers(struct shadow_ref ref, const struct ipc_allocation *allocation,
+                            const struct origin *origin)
+{
+    for (int i = 0; i < IPC_TABLE_IMPORTERS; i++) {
+        if (!allocation->importers[i] || !os_process_alive(allocation->importers[i])
+            || !begin_report("free while another process holds the block", origin))
+            continue;
+        report_text("%s (%s) frees block %u, which process %d has imported and not freed.",
+                    origin->call, report_stream(origin), ref.id,
+                    os_process_pid(allocation->importers[i]));
+        report_allocation(ref.id, ref.bytes, &ref.shadow->allocated_by);
+        report_origin("freed", origin);
+        report_advice("let the other process call cudaFreeAsync and record an interprocess event "
+                      "after it; make this stream wait for that event before it frees.");
+        report_end(ref.id);
+        return;
+    }
+}
+
+void ipc_check_freed(struct shadow_ref ref, struct origin origin, const struct stream *s)
+{
+    char other_name[96];
+    uint32_t ipc_ref = ref.shadow->ipc_ref;
+    if (ipc_table_role(ipc_ref) == 2 || (s && stream_is_behind_function(s)))
+        return;
+    struct ipc_allocation allocation = ipc_table_read_ref(ipc_ref);
+    check_importers(ref, &allocation, &origin);
+    for (int i = 0; i < IPC_TABLE_ACCESSES; i++) {
+        const struct ipc_access *a = &allocation.accesses[i];
+        if (is_own_access(a, 1) || remote_happens_before(ipc_ref, a, s, origin.seq)
+            || !begin_report("free before another process's use ends", &origin))
+            continue;
+        if (a->importer_free)
+            report_text("%s (%s) frees block %u, and nothing orders it after the free by %s.",
+                        origin.call, report_stream(&origin), ref.id,
+                        describe_access(a, other_name, sizeof other_name));
+        else
+            report_text("%s (%s) frees block %u while %s may still be using it.", origin.call,
+                        report_stream(&origin), ref.id,
+                        describe_access(a, other_name, sizeof other_name));
+        report_allocation(ref.id, ref.bytes, &ref.shadow->allocated_by);
+        report_origin("freed", &origin);
+        report_advice("let the other process record an interprocess event after its cudaFreeAsync, "
+                      "and make this stream wait for it before it frees.");
+        report_end(ref.id);
+    }
+}
+
+void ipc_check_exported(struct shadow_ref ref)
+{
+    if (!settings.check)
+        return;
+    uint32_t ipc_ref = ref.shadow->ipc_ref;
+    struct ipc_access allocation = make_access(&ref.shadow->allocated_by, 0, ref.bytes, true, 1);
+    allocation.allocation = true;
+    if (allocation.seq)
+        ipc_table_add_access(ipc_ref, allocation);
+    size_t count;
+    struct access **all = access_tree_find(ref.shadow, 0, SIZE_MAX, &count);
+    /* The newest stays. */
+    while (count--)
+        ipc_table_add_access(ipc_ref, make_access(&all[count]->origin, all[count]->from,
+                                                  all[count]->to, all[count]->write, 1));
+}
+
+void ipc_check_ended(struct shadow *shadow, const struct stream *s, uint64_t seq)
+{
+    if (!shadow->ipc_ref)
+        return;
+    struct origin origin = checker_origin(s, seq);
+    struct ipc_access free_access =
+        make_access(&origin, 0, 0, true, ipc_table_role(shadow->ipc_ref));
+    free_access.behind_host_func = s && stream_is_behind_function(s);
+    if (ipc_table_role(shadow->ipc_ref) == 2) {
+        /* Documented: the importer's free must be over before the exporter's. */
+        free_access.importer_free = true;
+        if (settings.check && free_access.seq && !free_access.behind_host_func)
+            ipc_table_add_access(shadow->ipc_ref, free_access);
+        ipc_table_set_importing(shadow->ipc_ref, false);
+    } else {
+        ipc_table_set_freed(shadow->ipc_ref, free_access);
+    }
+    shadow->ipc_ref = 0;
+}
+
+void ipc_check_imported_freed(uint32_t ipc_ref)
+{
+    char other_name[96];
+    struct origin origin = checker_current_origin();
+    struct ipc_allocation allocation = ipc_table_read_ref(ipc_ref);
+    if (!settings.check || allocation.freed_by.behind_host_func
+        || !begin_report("import after another process's free", &origin))
+        return;
+    report_text("%s imports a block that %s has freed.", origin.call,
+                describe_access(&allocation.freed_by, other_name, sizeof other_name));
+    report_advice("the process that exported the block may free it only after each importer has "
+                  "imported it, used it and freed it.");
+    report_end(0);
+}

@@ -1,0 +1,236 @@
+/* Events of several processes. Law: `recorded` is the newest ticket; tickets[t % TICKETS] tells of
+ * ticket t, unless a later one has taken its place; then whoever waits for t waits for that one
+ * (chosen: 256 records of one event on their way at once are enough). */
+#include "ipc/ipc_event.h"
+
+#include <string.h>
+
+#include "ipc/remote_clock.h"
+#include "sched/virtual_time.h"
+#include "mem/device.h"
+#include "os/os.h"
+#include "os/process.h"
+#include "sched/engine.h"
+
+#define MAGIC   IPC_EVENT_MAGIC
+#define TICKETS 256
+#define EPOCHS  1024
+#define LIVENESS_INTERVAL_US \
+    20000 /* microseconds between two looks whether the other process lives */
+
+struct ticket {
+    uint64_t number, process, completed;
+};
+
+struct event_state { /* what processes share */
+    uint64_t magic, id, lock;
+    uint64_t newest_ticket;
+    struct ticket tickets[TICKETS];
+    uint32_t epoch_count, truncated; /* of `known`; cut: it was longer */
+    struct remote_epoch epochs[EPOCHS];
+};
+
+struct ipc_event {
+    struct event_state *state;
+    int file;
+    int device;
+    uint32_t users;
+    bool opened;                     /* another process's */
+    uint64_t own_ticket;             /* of our last record, */
+    const struct record *own_record; /* which is this one; compared only */
+    struct ipc_event_address address;
+};
+
+/* One ticket that somebody waits for. */
+struct ticket_wait {
+    struct ipc_event *event;
+    uint64_t ticket, checked_at;
+};
+
+static struct ipc_event *map_event(int file, int device)
+{
+    struct event_state *state =
+        os_fd_size(file) >= sizeof *state ? os_fd_map(file, sizeof *state) : NULL;
+    if (!state) {
+        os_fd_close(file);
+        return NULL;
+    }
+    struct ipc_event *event = os_allocate(sizeof *event);
+    *event = (struct ipc_event){.state = state, .file = file, .device = device, .users = 1};
+    return event;
+}
+
+struct ipc_event *ipc_event_new(int device)
+{
+    int file = os_memfd_new();
+    if (file < 0)
+        diag("no file in memory could be made for an interprocess event: this process has too many "
+             "files open (ulimit -n).");
+    if (file >= 0 && !os_fd_grow(file, sizeof(struct event_state))) {
+        os_fd_close(file);
+        file = -1;
+    }
+    struct ipc_event *event = file < 0 ? NULL : map_event(file, device);
+    if (!event)
+        return NULL;
+    event->state->id = os_random();
+    event->state->magic = MAGIC;
+    event->address =
+        (struct ipc_event_address){MAGIC, event->state->id, os_process(), file, device};
+    return event;
+}
+
+struct ipc_event *ipc_event_open(const struct ipc_event_address *address)
+{
+    int file = address->magic == MAGIC ? os_fd_of_process(address->process, address->fd) : -1;
+    struct ipc_event *event = file < 0 ? NULL : map_event(file, address->device);
+    if (!event)
+        return NULL;
+    event->opened = true;
+    event->address = *address;
+    if (event->state->magic == MAGIC && event->state->id == address->id)
+        return event;
+    ipc_event_release(event); /* the number has been given to another file since */
+    return NULL;
+}
+
+bool ipc_event_is_opened(const struct ipc_event *event) { return event->opened; }
+struct ipc_event_address ipc_event_address_of(const struct ipc_event *event)
+{
+    return event->address;
+}
+
+void ipc_event_release(struct ipc_event *event)
+{
+    if (--event->users)
+        return;
+    os_fd_unmap(event->state, sizeof *event->state);
+    os_fd_close(event->file);
+    os_free(event);
+}
+
+/* ---- recording ---- */
+
+static void effect_complete(struct op *op)
+{
+    struct ticket_wait *w = op->staged; /* freed with the op */
+    struct ticket *t = &w->event->state->tickets[w->ticket % TICKETS];
+    if (__atomic_load_n(&t->number, __ATOMIC_ACQUIRE) == w->ticket)
+        __atomic_store_n(&t->completed, 1, __ATOMIC_RELEASE);
+    ipc_event_release(w->event);
+}
+
+void ipc_event_record(struct ipc_event *event, struct op *op)
+{
+    struct event_state *state = event->state;
+    struct ticket_wait *w = os_allocate(sizeof *w);
+    os_shm_lock(&state->lock);
+    uint64_t ticket = state->newest_ticket + 1;
+    state->epoch_count =
+        remote_clock_export(&op->record->ordering.happens_before, state->epochs, EPOCHS);
+    state->truncated = state->epoch_count > EPOCHS;
+    if (state->truncated)
+        state->epoch_count = EPOCHS;
+    struct ticket *t = &state->tickets[ticket % TICKETS];
+    __atomic_store_n(&t->completed, 0, __ATOMIC_RELEASE);
+    t->process = os_process();
+    __atomic_store_n(&t->number, ticket, __ATOMIC_RELEASE);
+    __atomic_store_n(&state->newest_ticket, ticket, __ATOMIC_RELEASE);
+    os_shm_unlock(&state->lock);
+    event->own_ticket = ticket;
+    event->own_record = op->record;
+    event->users++;
+    *w = (struct ticket_wait){event, ticket, 0};
+    op->staged = w;
+    op->effect = effect_complete;
+}
+
+/* ---- waiting ---- */
+
+static uint64_t newest_ticket(const struct ipc_event *event)
+{
+    return __atomic_load_n(&event->state->newest_ticket, __ATOMIC_ACQUIRE);
+}
+
+bool ipc_event_is_newer(const struct ipc_event *event, const struct record *r)
+{
+    return newest_ticket(event) != 0
+        && !(r && event->own_record == r && event->own_ticket == newest_ticket(event));
+}
+
+/* The newest ticket, with what comes before it. */
+static uint64_t read_newest_ticket(struct ipc_event *event, struct vector_clock *vc)
+{
+    struct event_state *state = event->state;
+    os_shm_lock(&state->lock);
+    uint64_t ticket = state->newest_ticket;
+    uint32_t count = state->epoch_count <= EPOCHS ? state->epoch_count : EPOCHS;
+    remote_clock_import(vc, state->epochs, count);
+    os_shm_unlock(&state->lock);
+    return ticket;
+}
+
+/* Has the ticket's place been reached? Its process may also have ended before. */
+static bool ticket_is_completed(struct ticket_wait *w)
+{
+    struct ticket *t = &w->event->state->tickets[w->ticket % TICKETS];
+    if (__atomic_load_n(&t->completed, __ATOMIC_ACQUIRE))
+        return true;
+    if (os_clock_us() - w->checked_at < LIVENESS_INTERVAL_US)
+        return false;
+    w->checked_at = os_clock_us();
+    if (os_process_alive(t->process) || __atomic_load_n(&t->completed, __ATOMIC_ACQUIRE))
+        return __atomic_load_n(&t->completed, __ATOMIC_ACQUIRE);
+    diag("process %d has ended before the work in front of its cudaEventRecord was done; the wait "
+         "for that event ends here. Every further call returns cudaErrorExternalDevice.",
+         os_process_pid(t->process));
+    device_fault(cudaErrorExternalDevice);
+    return true;
+}
+
+static bool wait_is_completed(struct op *op) { return ticket_is_completed(op->staged); }
+
+static void effect_waited(struct op *op)
+{
+    ipc_event_release(((struct ticket_wait *)op->staged)->event);
+}
+
+void ipc_event_wait(struct ipc_event *event, struct stream *s)
+{
+    struct ticket_wait *w = os_allocate(sizeof *w);
+    struct vector_clock vc = {0, NULL};
+    *w = (struct ticket_wait){.event = event, .ticket = read_newest_ticket(event, &vc)};
+    struct op *op = stream_enqueue(s, OP_REMOTE_WAIT, 0);
+    op->staged = w;
+    op->remote_is_done = wait_is_completed;
+    op->effect = effect_waited;
+    event->users++;
+    vc_join(&s->ordering.device_order, &vc);
+    vc_join(&s->ordering.happens_before, &vc);
+    vc_clear(&vc);
+}
+
+bool ipc_event_query(struct ipc_event *event)
+{
+    struct vector_clock vc = {0, NULL};
+    struct ticket_wait w = {.event = event, .ticket = read_newest_ticket(event, &vc)};
+    bool completed = ticket_is_completed(&w);
+    if (completed && !device_sticky_error())
+        host_acquire_remote(&vc);
+    vc_clear(&vc);
+    return completed;
+}
+
+static bool wait_is_completed_arg(void *argument) { return ticket_is_completed(argument); }
+
+void ipc_event_synchronize(struct ipc_event *event)
+{
+    struct vector_clock vc = {0, NULL};
+    struct ticket_wait w = {.event = event, .ticket = read_newest_ticket(event, &vc)};
+    event->users++; /* another thread may destroy the event meanwhile */
+    engine_wait_remote(wait_is_completed_arg, &w);
+    if (!device_sticky_error())
+        host_acquire_remote(&vc);
+    vc_clear(&vc);
+    ipc_event_release(event);
+}

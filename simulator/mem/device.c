@@ -1,0 +1,271 @@
+/* Devices: memory accounts, the current device, faults, attributes. */
+#include "mem/device.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* measured: what an H200's context itself takes (cudaMemGetInfo after one cudaMalloc of 1 MiB,
+ * which takes 2: free 149553283072 of 150109880320) */
+#define CONTEXT_BYTES ((size_t)(150109880320u - 149553283072u) - 2 * MiB)
+
+static size_t used_bytes[MAX_DEVICES];
+/* Bit o of reach[d]: d may touch o's plain allocations. */
+static uint32_t peer_access[MAX_DEVICES];
+static uint32_t last_reset_ids[MAX_DEVICES];
+static cudaError_t sticky_error;
+static _Thread_local int current_device;
+
+int device_current(void) { return current_device; }
+void device_set_current(int device) { current_device = device; }
+
+static size_t usable(void)
+{
+    return settings.memory > 16 * CONTEXT_BYTES ? settings.memory - CONTEXT_BYTES : settings.memory;
+}
+
+bool device_take(int device, size_t bytes)
+{
+    if (device == NO_DEVICE)
+        return true;
+    if (bytes > usable() - used_bytes[device])
+        return false;
+    used_bytes[device] += bytes;
+    return true;
+}
+
+void device_give(int device, size_t bytes)
+{
+    if (device != NO_DEVICE)
+        used_bytes[device] -= bytes;
+}
+
+size_t device_free_memory(int device) { return usable() - used_bytes[device]; }
+
+bool device_peer_accessible(int device, int owner)
+{
+    return device == owner || (peer_access[device] >> owner & 1);
+}
+
+void device_set_peer_access(int device, int owner, bool enabled)
+{
+    if (enabled)
+        peer_access[device] |= 1u << owner;
+    else
+        peer_access[device] &= ~(1u << owner);
+}
+
+void device_reset(int device, uint32_t newest)
+{
+    peer_access[device] = 0;
+    last_reset_ids[device] = newest;
+}
+
+uint32_t device_last_reset_id(int device)
+{
+    uint32_t last = 0;
+    if (device != NO_DEVICE)
+        return last_reset_ids[device];
+    for (int d = 0; d < MAX_DEVICES; d++)
+        if (last_reset_ids[d] > last)
+            last = last_reset_ids[d];
+    return last;
+}
+
+void device_fault(cudaError_t error)
+{
+    if (!sticky_error)
+        sticky_error = error;
+}
+
+cudaError_t device_sticky_error(void) { return sticky_error; }
+
+/* measured: tests/facts/probe-answers.txt, attributes 1 to 147 of an H200 */
+static const int attributes[] = {
+    [1] = 1024,
+    1024,
+    1024,
+    64,
+    2147483647,
+    65535,
+    65535,
+    49152,
+    65536,
+    32,
+    2147483647,
+    65536,
+    1980000,
+    512,
+    1,
+    132,
+    0,
+    0,
+    1,
+    0,
+    131072,
+    131072,
+    65536,
+    16384,
+    16384,
+    16384,
+    32768,
+    32768,
+    2048,
+    512,
+    1,
+    1,
+    0,
+    6,
+    0,
+    3201000,
+    [37] = 6016,
+    62914560,
+    2048,
+    3,
+    1,
+    32768,
+    2048,
+    1,
+    32768,
+    32768,
+    8192,
+    8192,
+    32768,
+    0,
+    32,
+    32768,
+    32768,
+    2046,
+    32768,
+    131072,
+    65536,
+    16384,
+    16384,
+    16384,
+    32768,
+    2048,
+    32768,
+    32768,
+    2048,
+    32768,
+    32768,
+    2046,
+    268435456,
+    131072,
+    65000,
+    2097120,
+    [73] = 32768,
+    32768,
+    9,
+    0,
+    32768,
+    1,
+    1,
+    1,
+    233472,
+    65536,
+    1,
+    0,
+    0,
+    0,
+    2,
+    0,
+    1,
+    1,
+    1,
+    0,
+    0,
+    0,
+    1,
+    1,
+    232448,
+    0,
+    1,
+    0,
+    0,
+    1,
+    1,
+    0,
+    0,
+    32,
+    1,
+    39321600,
+    134217728,
+    [110] = 1,
+    1024,
+    1,
+    1,
+    1,
+    1,
+    1,
+    1,
+    100,
+    9,
+    1,
+    1,
+    1,
+    1,
+    1,
+    1,
+    4,
+    1,
+    1,
+    1,
+    0,
+    -1,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    590680286,
+    415174878,
+    1,
+    1,
+    0,
+    1,
+    1,
+    0,
+    0,
+};
+
+bool device_attribute(int attribute, int *value)
+{
+    if (attribute < 1 || attribute >= (int)(sizeof attributes / sizeof *attributes))
+        return false;
+    /* documented: a driver refuses to be asked for an attribute that is younger than itself */
+    if (attribute == cudaDevAttrMemoryPoolsSupported && settings.driver_version < 11020)
+        return false;
+    if (attribute == cudaDevAttrMemoryPoolSupportedHandleTypes && settings.driver_version < 11030)
+        return false;
+    /* SIM_HANDLE_TYPES changes no promise, only what cudaMemPoolCreate takes: as under WSL2. */
+    *value = attributes[attribute];
+    return true;
+}
+
+void device_properties(struct cudaDeviceProp *p)
+{
+    memset(p, 0, sizeof *p);
+    snprintf(p->name, sizeof p->name, "Simulated device (modelled on an NVIDIA H200)");
+    p->totalGlobalMem = settings.memory;
+    p->major = attributes[cudaDevAttrComputeCapabilityMajor];
+    p->minor = attributes[cudaDevAttrComputeCapabilityMinor];
+    p->multiProcessorCount = attributes[cudaDevAttrMultiProcessorCount];
+    p->warpSize = attributes[cudaDevAttrWarpSize];
+    p->l2CacheSize = attributes[cudaDevAttrL2CacheSize];
+    p->asyncEngineCount = attributes[cudaDevAttrAsyncEngineCount];
+    p->unifiedAddressing = attributes[cudaDevAttrUnifiedAddressing];
+    p->canMapHostMemory = attributes[cudaDevAttrCanMapHostMemory];
+    p->maxThreadsPerBlock = attributes[cudaDevAttrMaxThreadsPerBlock];
+    p->maxThreadsPerMultiProcessor = attributes[cudaDevAttrMaxThreadsPerMultiProcessor];
+    p->sharedMemPerBlock = (size_t)attributes[cudaDevAttrMaxSharedMemoryPerBlock];
+    p->concurrentKernels = attributes[cudaDevAttrConcurrentKernels];
+    p->managedMemory = attributes[cudaDevAttrManagedMemory];
+    p->concurrentManagedAccess = attributes[cudaDevAttrConcurrentManagedAccess];
+    p->ipcEventSupported = attributes[cudaDevAttrIpcEventSupport];
+    device_attribute(cudaDevAttrMemoryPoolsSupported, &p->memoryPoolsSupported);
+    int types = 0;
+    device_attribute(cudaDevAttrMemoryPoolSupportedHandleTypes, &types);
+    p->memoryPoolSupportedHandleTypes = (unsigned)types;
+}

@@ -1,0 +1,277 @@
+/* All memory that a program can name. cudaMalloc's blocks lie in a heap of 2 MiB granules, one heap
+ * a device; sources: probe-answers.txt (blocks of at most 1 MiB share a granule, larger ones take
+ * whole granules, a granule goes back with its last block). */
+#include "mem/memory.h"
+
+#include "sched/virtual_time.h"
+#include "mem/device.h"
+#include "sched/cost.h"
+#include "check/page_guard.h"
+#include "os/os.h"
+#include "base/settings.h"
+#include "mem/address_map.h"
+
+#define GRANULARITY (2 * MiB)
+#define SMALL_MAX   (1 * MiB) /* blocks up to this share granules */
+
+static struct heap device_heaps[MAX_DEVICES], managed_heaps[MAX_DEVICES];
+static struct peer_use *peer_uses[MAX_DEVICES];
+static struct pinned *pins;
+static uint32_t last_id;
+
+uint32_t memory_new_id(void) { return ++last_id; }
+
+/* ---- finding ---- */
+
+static struct pinned *find_pin(const char *address)
+{
+    for (struct pinned *p = pins; p; p = p->next)
+        if (address >= p->base && address < p->base + p->bytes)
+            return p;
+    return NULL;
+}
+
+struct address_info memory_find(const void *address)
+{
+    struct address_info info = {.kind = ADDRESS_PAGEABLE};
+    info.heap = address_map_find(address, &info.pool);
+    if (!info.heap) {
+        info.pinned = address ? find_pin(address) : NULL;
+        if (!info.pinned)
+            return info;
+        info.kind = ADDRESS_PINNED;
+        info.bytes_left = info.pinned->bytes - (size_t)((const char *)address - info.pinned->base);
+        return info;
+    }
+    info.offset = (size_t)((const char *)address - info.heap->base);
+    info.range = heap_find(info.heap, info.offset);
+    size_t inner = info.range ? info.offset - info.range->offset : 0;
+    bool inside = info.range && inner < info.range->requested;
+    info.kind = inside ? ADDRESS_ALLOCATED : ADDRESS_UNALLOCATED;
+    info.bytes_left = inside ? info.range->requested - inner : 0;
+    return info;
+}
+
+struct pinned *memory_pinned_within(const void *address, size_t bytes)
+{
+    const char *from = address, *to = from + bytes;
+    struct pinned *p = pins;
+    while (p && (p->base >= to || from >= p->base + p->bytes))
+        p = p->next;
+    return p;
+}
+
+uint32_t memory_allocation_id(const struct address_info *a)
+{
+    return a->kind == ADDRESS_ALLOCATED ? a->range->id
+         : a->kind == ADDRESS_PINNED    ? a->pinned->id
+                                        : 0;
+}
+
+struct shadow_ref memory_shadow(struct address_info *a, size_t *offset)
+{
+    if (a->kind == ADDRESS_ALLOCATED) {
+        if (offset)
+            *offset = a->offset - a->range->offset;
+        return (struct shadow_ref){&a->range->shadow, a->range->id,
+                                   memory_address(a->heap, a->range), a->range->requested};
+    }
+    if (offset)
+        *offset = a->pinned->bytes - a->bytes_left;
+    return (struct shadow_ref){&a->pinned->shadow, a->pinned->id, a->pinned->base,
+                               a->pinned->bytes};
+}
+
+struct shadow_ref memory_allocation_before(const struct address_info *a)
+{
+    const struct range *found = NULL;
+    if (!a->heap)
+        return (struct shadow_ref){.shadow = NULL};
+    for (const struct range *r = a->heap->first; r && r->offset <= a->offset; r = r->next)
+        if (r->live)
+            found = r;
+    if (!found)
+        return (struct shadow_ref){.shadow = NULL};
+    return (struct shadow_ref){(struct shadow *)&found->shadow, found->id,
+                               memory_address(a->heap, found), found->requested};
+}
+
+bool memory_peer_accessible(const struct address_info *a, int device)
+{
+    if (!a->heap)
+        return true;
+    if (a->pool)
+        return a->pool->peer_rights >> device & 1;
+    /* Documented: managed memory from everywhere. */
+    return a->heap->host_visible || device_peer_accessible(device, a->heap->device);
+}
+
+const void *memory_owner(const struct address_info *a)
+{
+    return a->pool ? (const void *)a->pool : &device_heaps[a->heap->device];
+}
+
+struct peer_use **memory_peer_uses(int device) { return &peer_uses[device]; }
+
+int memory_device(const struct address_info *a)
+{
+    if (a->pool)
+        return a->pool->device == NO_DEVICE ? 0 : a->pool->device;
+    return a->heap->host_visible ? (int)(a->heap - managed_heaps) : a->heap->device;
+}
+
+/* ---- cudaMalloc ---- */
+
+/* Physical memory under the start of a free chunk; false when the device has no more. */
+static bool map_start(struct heap *h, struct range *r, size_t bytes)
+{
+    size_t unmapped = heap_unmapped_count(h, r->offset, bytes);
+    if (!unmapped)
+        return true;
+    if (!device_take(h->device, unmapped * GRANULARITY))
+        return false;
+    time_charge(COST_GRANULE + COST_GRANULE_MIB * (unmapped * GRANULARITY / MiB));
+    heap_map(h, r, bytes);
+    return true;
+}
+
+static struct range *allocate_small(struct heap *h, size_t size)
+{
+    struct range *r = heap_best_shared(h, size, true);
+    if (!r)
+        r = heap_best_shared(h, size, false);
+    return r && map_start(h, r, size) ? heap_take(h, r, size) : NULL;
+}
+
+/* At the start of a granule; what lies before it stays free. */
+static struct range *allocate_large(struct heap *h, size_t size)
+{
+    struct range *r = heap_best_shared(h, size + GRANULARITY, false), *skipped = NULL;
+    size_t skip = r ? round_up(r->offset, GRANULARITY) - r->offset : 0;
+    if (!r || !map_start(h, r, skip + size))
+        return NULL;
+    if (skip) {
+        skipped = heap_take(h, r, skip);
+        r = skipped->next;
+    }
+    struct range *taken = heap_take(h, r, size);
+    if (skipped)
+        heap_put(h, skipped, SHARED_LIST, 0);
+    return taken;
+}
+
+static struct range *allocate(struct heap *h, int device, bool host_visible, size_t bytes)
+{
+    if (!h->limit)
+        heap_init(h, device, GRANULARITY, 2 * round_up(settings.memory, GRANULARITY));
+    h->host_visible = host_visible;
+    if (bytes > h->limit - 2 * GRANULARITY || !heap_open(h))
+        return NULL;
+    if (!address_map_contains(h))
+        address_map_add(h, NULL);
+    /* Chosen: the host's view of each managed block can be closed without its neighbours'. */
+    size_t alignment = host_visible ? PAGE : ALIGNMENT;
+    struct range *r = bytes > SMALL_MAX ? allocate_large(h, round_up(bytes, GRANULARITY))
+                                        : allocate_small(h, round_up(bytes, alignment));
+    if (r)
+        r->requested = bytes;
+    return r;
+}
+
+struct range *memory_allocate(int device, size_t bytes)
+{
+    return allocate(&device_heaps[device], device, false, bytes);
+}
+struct range *memory_allocate_managed(int device, size_t bytes)
+{
+    return allocate(&managed_heaps[device], NO_DEVICE, true, bytes);
+}
+struct heap *memory_heap(int device) { return &device_heaps[device]; }
+struct heap *memory_managed_heap(int device) { return &managed_heaps[device]; }
+
+void memory_free(struct address_info *a)
+{
+    struct heap *h = a->heap;
+    size_t idle, segments = 0;
+    heap_put(h, a->range, SHARED_LIST, 0);
+    while ((idle = heap_idle_segment(h, true, 0, 0)) != SIZE_MAX) {
+        heap_unmap(h, idle);
+        segments++;
+    }
+    device_give(h->device, segments * GRANULARITY);
+    if (segments)
+        time_charge(COST_GRANULE + COST_GRANULE_MIB * (segments * GRANULARITY / MiB));
+}
+
+/* ---- pinned host memory ---- */
+
+static struct pinned *add_pin(char *base, char *storage, size_t bytes, unsigned flags,
+                              bool registered)
+{
+    struct pinned *p = os_allocate(sizeof *p);
+    *p = (struct pinned){.base = base,
+                         .storage = storage,
+                         .bytes = bytes,
+                         .flags = flags,
+                         .registered = registered,
+                         .id = memory_new_id(),
+                         .device = device_current(),
+                         .next = pins};
+    pins = p;
+    return p;
+}
+
+struct pinned *memory_pin_new(size_t bytes, unsigned flags)
+{
+    char *storage, *base = os_allocate_pages(bytes, &storage);
+    return base ? add_pin(base, storage, bytes, flags, false) : NULL;
+}
+
+struct pinned *memory_pin(void *base, size_t bytes, unsigned flags)
+{
+    return add_pin(base, base, bytes, flags, true);
+}
+
+void memory_unpin(struct pinned *p)
+{
+    for (struct pinned **at = &pins; *at; at = &(*at)->next)
+        if (*at == p) {
+            *at = p->next;
+            break;
+        }
+    page_guard_forget(p->base, p->bytes);
+    if (!p->registered)
+        os_free_pages(p->base, p->storage, p->bytes);
+    os_free(p);
+}
+
+/* ---- what is left ---- */
+
+static size_t for_each_live_in(struct heap *h, void (*visit)(struct shadow_ref))
+{
+    size_t live = 0;
+    for (struct range *r = h->first; r; r = r->next) {
+        if (!r->live || r->id <= device_last_reset_id(h->device))
+            continue;
+        live++;
+        visit((struct shadow_ref){&r->shadow, r->id, memory_address(h, r), r->requested});
+    }
+    return live;
+}
+
+size_t memory_for_each_live(void (*visit)(struct shadow_ref))
+{
+    size_t live = 0;
+    for (int d = 0; d < settings.devices; d++)
+        live +=
+            for_each_live_in(&device_heaps[d], visit) + for_each_live_in(&managed_heaps[d], visit);
+    for (struct pool *p = pool_first(); p; p = p->next)
+        live += for_each_live_in(&p->heap, visit);
+    for (struct pinned *p = pins; p; p = p->next) {
+        if (p->registered || p->id <= device_last_reset_id(NO_DEVICE))
+            continue;
+        live++;
+        visit((struct shadow_ref){&p->shadow, p->id, p->base, p->bytes});
+    }
+    return live;
+}

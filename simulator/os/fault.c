@@ -1,0 +1,122 @@
+/* Addresses that the process may not touch: the signal that says so, and what becomes of it. */
+#define _GNU_SOURCE
+#include "os/os.h"
+
+#include <dlfcn.h>
+#include <execinfo.h>
+#include <signal.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+
+static bool (*address_handler)(const void *address, void *site);
+/* What was there at first, and what the program has put there since. */
+static struct sigaction our_action, first_actions[2], program_actions[2];
+
+bool os_has_memory(const void *address, size_t bytes)
+{
+    unsigned char there[1024];
+    const size_t most = sizeof there * 4096;
+    uintptr_t from = (uintptr_t)address & ~(uintptr_t)4095, to = (uintptr_t)address + bytes;
+    for (; from < to; from += most)
+        if (mincore((void *)from, to - from < most ? to - from : most, there))
+            return false;
+    return true;
+}
+
+static bool is_of_program(const void *code)
+{
+    Dl_info here, program;
+    return dladdr(code, &here) && dladdr((void *)getauxval(AT_ENTRY), &program)
+        && here.dli_fbase == program.dli_fbase;
+}
+
+/* Where in the program it happened, as a return address would say it: the instruction that was
+ * interrupted, or the call of the library that this one is in. */
+static void *site_of(void *context)
+{
+    const ucontext_t *c = context;
+    void *frames[32];
+#if defined __x86_64__
+    char *here = (char *)c->uc_mcontext.gregs[REG_RIP];
+#elif defined __aarch64__
+    char *here = (char *)c->uc_mcontext.pc;
+#else
+    char *here = NULL;
+    (void)c;
+#endif
+    if (is_of_program(here))
+        return here + 1;
+    int count = backtrace(frames, 32);
+    for (int i = 0; i < count; i++)
+        if (is_of_program(frames[i]))
+            return frames[i];
+    return here + 1;
+}
+
+/* To whoever was there before us. A handler of the program may pass it on to the one that it found
+ * there, which is ours: then it is nobody's. */
+static void forward_signal(int signo, siginfo_t *information, void *context)
+{
+    /* The stack grows downwards: what is deeper has been called from there. */
+    static _Thread_local char *volatile passing;
+    char here;
+    struct sigaction *old = passing && &here < passing ? &first_actions[signo == SIGBUS]
+                                                       : &program_actions[signo == SIGBUS];
+    if (old->sa_flags & SA_SIGINFO && old->sa_sigaction) {
+        passing = &here;
+        old->sa_sigaction(signo, information, context);
+        passing = NULL;
+        return;
+    }
+    /* The faulting instruction runs again and now dies of the signal,. */
+    sigaction(signo, old, NULL);
+    if (information->si_code <= 0)
+        raise(signo); /* or the signal was sent and there is none */
+}
+
+static void bad_address(int signo, siginfo_t *information, void *context)
+{
+    static _Thread_local volatile sig_atomic_t inside;
+    bool go_on = false;
+    if (!inside && information->si_code > 0) {
+        inside = 1;
+        os_rest_exclude_begin();
+        go_on = address_handler(information->si_addr, site_of(context));
+        inside = 0;
+        if (go_on)
+            os_rest_exclude_end();
+    }
+    if (!go_on)
+        forward_signal(signo, information, context);
+}
+
+void os_expect_faults(void)
+{
+    sigset_t both;
+    sigemptyset(&both);
+    for (int i = 0; i < 2; i++) {
+        struct sigaction now;
+        int signo = i ? SIGBUS : SIGSEGV;
+        sigaddset(&both, signo);
+        if (sigaction(signo, NULL, &now) || now.sa_sigaction == bad_address)
+            continue;
+        program_actions[i] = now;
+        sigaction(signo, &our_action, NULL);
+    }
+    pthread_sigmask(SIG_UNBLOCK, &both, NULL);
+}
+
+void os_on_bad_address(bool (*handler)(const void *address, void *site))
+{
+    void *frame;
+    /* Its first call loads a library, which a signal handler may not. */
+    (void)backtrace(&frame, 1);
+    address_handler = handler;
+    our_action.sa_sigaction = bad_address;
+    our_action.sa_flags = SA_SIGINFO | SA_NODEFER;
+    sigaction(SIGSEGV, &our_action, &program_actions[0]);
+    sigaction(SIGBUS, &our_action, &program_actions[1]);
+    first_actions[0] = program_actions[0];
+    first_actions[1] = program_actions[1];
+}

@@ -1,0 +1,225 @@
+/* Other processes, and files in memory. Rule: what another process does or leaves never hangs or
+ * kills this one. */
+#define _GNU_SOURCE
+#include "os/process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "os/os.h"
+
+#define NAME "simulated-device"
+
+/* ---- processes ---- */
+
+/* State, threads and starting time of a process (proc(5), fields 3, 20 and 22); the name before
+ * them may hold spaces. */
+static bool process_stat(int pid, char *state, int *threads, unsigned long long *started)
+{
+    char path[64], line[1024];
+    snprintf(path, sizeof path, "/proc/%d/stat", pid);
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0)
+        return false;
+    ssize_t length = read(file, line, sizeof line - 1);
+    close(file);
+    if (length <= 0)
+        return false;
+    line[length] = '\0';
+    char *rest = strrchr(line, ')');
+    return rest
+        && sscanf(rest + 2,
+                  "%c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %d %*d %llu",
+                  state, threads, started)
+               == 3;
+}
+
+static uint64_t identity(int pid, unsigned long long started)
+{
+    return (uint64_t)started << 22 | (uint64_t)pid;
+}
+
+uint64_t os_process(void)
+{
+    static uint64_t self;
+    static int self_pid;
+    if (self_pid != getpid()) { /* after a fork it is another */
+        char state;
+        int threads;
+        unsigned long long started = 0;
+        self_pid = getpid();
+        process_stat(self_pid, &state, &threads, &started);
+        self = identity(self_pid, started);
+    }
+    return self;
+}
+
+bool os_process_alive(uint64_t process)
+{
+    char state;
+    int threads;
+    unsigned long long started;
+    if (process == os_process())
+        return true;
+    if (!process_stat(os_process_pid(process), &state, &threads, &started)
+        || identity(os_process_pid(process), started) != process)
+        return false;
+    /* Its first thread may have ended before the others (pthread_exit in main). */
+    return (state != 'Z' && state != 'X') || threads > 1;
+}
+
+uint64_t os_random(void)
+{
+    uint64_t value = 0;
+    if (getrandom(&value, sizeof value, GRND_NONBLOCK) != sizeof value)
+        value = os_process() * 0x9E3779B97F4A7C15u + os_clock_us();
+    return value;
+}
+
+void os_shm_lock(uint64_t *lock)
+{
+    uint64_t allocation_entry = 0;
+    for (unsigned tries = 1;; tries++) {
+        uint64_t owner = 0;
+        if (__atomic_compare_exchange_n(lock, &owner, os_process(), false, __ATOMIC_ACQUIRE,
+                                        __ATOMIC_RELAXED))
+            return;
+        if (tries % 64) {
+            sched_yield();
+            continue;
+        }
+        if (!allocation_entry)
+            allocation_entry = os_clock_us();
+        /* Someone stopped it in the middle (chosen: go on without). */
+        bool stopped = os_clock_us() - allocation_entry > 1000000;
+        if ((stopped || !os_process_alive(owner))
+            && __atomic_compare_exchange_n(lock, &owner, os_process(), false, __ATOMIC_ACQUIRE,
+                                           __ATOMIC_RELAXED))
+            return;
+        usleep(50);
+    }
+}
+
+void os_shm_unlock(uint64_t *lock)
+{
+    uint64_t owner = os_process();
+    __atomic_compare_exchange_n(lock, &owner, 0, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+}
+
+/* ---- files in memory ---- */
+
+int os_fd_dup_high(int fd)
+{
+    int high = fcntl(fd, F_DUPFD_CLOEXEC, OS_FIRST_FD);
+    return high >= 0 ? high : fcntl(fd, F_DUPFD_CLOEXEC, 0);
+}
+
+int os_memfd_new(void)
+{
+    int low = memfd_create(NAME, MFD_CLOEXEC);
+    if (low < 0)
+        return -1;
+    int file = os_fd_dup_high(low);
+    if (file < 0)
+        return low;
+    close(low);
+    return file;
+}
+
+size_t os_fd_size(int fd)
+{
+    struct stat status;
+    return fstat(fd, &status) ? 0 : (size_t)status.st_size;
+}
+
+bool os_fd_grow(int fd, size_t bytes)
+{
+    struct rlimit limit;
+    if (os_fd_size(fd) >= bytes)
+        return true;
+    /* asked before, since growing past the limit sends SIGXFSZ, which kills */
+    if (!getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur != RLIM_INFINITY
+        && bytes > limit.rlim_cur) {
+        diag("memory that processes share lies in a file in memory, which would need %zu bytes; "
+             "this process may write files of at most %llu (ulimit -f). "
+             "The call answers as if the device had no memory left.",
+             bytes, (unsigned long long)limit.rlim_cur);
+        return false;
+    }
+    if (!ftruncate(fd, (off_t)bytes))
+        return true;
+    diag("the file in memory behind memory that processes share cannot grow to %zu bytes (%s).",
+         bytes, strerror(errno));
+    return false;
+}
+
+void os_fd_discard(int fd, size_t from, size_t bytes)
+{
+    (void)!fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)from, (off_t)bytes);
+}
+
+void *os_fd_map(int fd, size_t bytes)
+{
+    void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    return at == MAP_FAILED ? NULL : at;
+}
+
+void os_fd_unmap(void *at, size_t bytes) { munmap(at, bytes); }
+
+char *os_reserve_in_file(int fd, size_t skip, size_t bytes)
+{
+    char *base = os_reserve(bytes);
+    if (!base)
+        return NULL;
+    if (mmap(base + bytes, bytes, PROT_READ | PROT_WRITE, MAP_FIXED | MAP_SHARED | MAP_NORESERVE,
+             fd, (off_t)skip)
+        == MAP_FAILED) {
+        os_unreserve(base, bytes);
+        return NULL;
+    }
+    madvise(base + bytes, bytes, MADV_DONTDUMP);
+    return base;
+}
+
+int os_fd_dup(int fd) { return dup(fd); }
+bool os_fd_is_open(int fd) { return fcntl(fd, F_GETFD) >= 0; }
+void os_fd_close(int fd) { close(fd); }
+
+static bool is_memfd_link(const char *path)
+{
+    static const char wanted[] = "/memfd:" NAME;
+    char target[128];
+    ssize_t length = readlink(path, target, sizeof target);
+    return length >= (ssize_t)sizeof wanted - 1 && !memcmp(target, wanted, sizeof wanted - 1);
+}
+
+bool os_fd_is_memfd(int fd)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    return is_memfd_link(path);
+}
+
+int os_fd_of_process(uint64_t process, int fd)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/fd/%d", os_process_pid(process), fd);
+    if (!os_process_alive(process) || !is_memfd_link(path))
+        return -1;
+    int low = open(path, O_RDWR | O_CLOEXEC);
+    if (low < 0)
+        return -1;
+    int file = os_fd_dup_high(low);
+    if (file < 0)
+        return low;
+    close(low);
+    return file;
+}

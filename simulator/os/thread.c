@@ -1,0 +1,304 @@
+/* The door to the operating system, its part about threads: the lock, sleeping and waking, threads
+ * of ours, and what the program's threads do. */
+#define _GNU_SOURCE
+#include "os/os.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+/* ---- the lock ---- */
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t lock_changed = PTHREAD_COND_INITIALIZER;
+
+static _Thread_local bool has_lock;
+static _Thread_local int cancelling;
+
+/* A thread that is cancelled (pthread_cancel) ends behind its call: with the lock it would take it
+ * along. */
+bool lock_try_acquire(void)
+{
+    if (!has_lock)
+        pthread_mutex_lock(&lock);
+    /* A call that sleeps has given it up. */
+    else if (pthread_mutex_trylock(&lock))
+        return false;
+    if (!has_lock)
+        pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancelling);
+    has_lock = true;
+    return true;
+}
+
+void lock_acquire(void)
+{
+    if (!lock_try_acquire())
+        os_fatal("a signal handler of the program calls CUDA in the midst of a CUDA call of the "
+                 "same thread. A real driver may hang here. "
+                 "Let the handler set a flag, and call CUDA where the program looks at it.");
+}
+
+void lock_release(void)
+{
+    has_lock = false;
+    pthread_mutex_unlock(&lock);
+    pthread_setcancelstate(cancelling, NULL);
+}
+
+bool lock_is_held(void) { return has_lock; }
+void lock_wake(void) { pthread_cond_broadcast(&lock_changed); }
+
+void lock_wait(unsigned microseconds)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += (long)(microseconds % 1000000) * 1000;
+    until.tv_sec += microseconds / 1000000 + until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    pthread_cond_timedwait(&lock_changed, &lock, &until);
+    has_lock = true; /* a signal handler may have had it meanwhile */
+}
+
+int os_thread_index(void)
+{
+    static int count;
+    static _Thread_local int index = -1;
+    if (index < 0)
+        index = __atomic_fetch_add(&count, 1, __ATOMIC_RELAXED);
+    return index;
+}
+
+/* ---- the end of a thread ---- */
+
+static pthread_key_t thread_end_key;
+static pid_t first_process;
+static void (*end_handlers[4])(void);
+
+/* A forked child's threads leave nothing behind: the lock may be held there for ever. */
+static void thread_ends(void *unused)
+{
+    (void)unused;
+    if (getpid() != first_process)
+        return;
+    lock_acquire();
+    for (int i = 0; i < 4 && end_handlers[i]; i++)
+        end_handlers[i]();
+    lock_release();
+}
+
+void os_at_thread_end(void (*handler)(void))
+{
+    int i = 0;
+    if (!first_process) {
+        first_process = getpid();
+        if (pthread_key_create(&thread_end_key, thread_ends))
+            os_fatal("this process has no key for its threads left.");
+    }
+    while (end_handlers[i] && end_handlers[i] != handler)
+        i++;
+    end_handlers[i] = handler;
+    pthread_setspecific(thread_end_key, end_handlers);
+}
+
+/* ---- threads of ours ---- */
+
+static int started_threads; /* started here; they never end */
+
+struct thread_start {
+    void (*body)(void *);
+    void *argument;
+};
+
+static void *thread_main(void *p)
+{
+    struct thread_start thread_start = *(struct thread_start *)p;
+    free(p);
+    thread_start.body(thread_start.argument);
+    return NULL;
+}
+
+void os_thread_start(void (*body)(void *), void *argument)
+{
+    struct thread_start *thread_start = os_allocate(sizeof *thread_start);
+    *thread_start = (struct thread_start){body, argument};
+    sigset_t all, before;
+    sigfillset(&all);
+    /* A host function of the program may touch what it should not. */
+    sigdelset(&all, SIGSEGV);
+    sigdelset(&all, SIGBUS);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pthread_t thread;
+    int error = pthread_create(&thread, NULL, thread_main, thread_start);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (error)
+        os_fatal("no thread could be started (%s).", strerror(error));
+    pthread_detach(thread);
+    started_threads++;
+}
+
+/* ---- what threads do ---- */
+
+int os_thread_id(void) { return (int)syscall(SYS_gettid); }
+
+/* The fields of a line of /proc/.../stat that follow the name in parentheses; the name may hold
+ * spaces. */
+static bool thread_stat(int id, char *state, unsigned long *ticks)
+{
+    char path[64], line[512];
+    snprintf(path, sizeof path, "/proc/self/task/%d/stat", id);
+    /* No stream: to map memory for it could make the program wait. */
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0)
+        return false;
+    ssize_t length = read(file, line, sizeof line - 1);
+    close(file);
+    line[length > 0 ? length : 0] = 0;
+    char *rest = strrchr(line, ')');
+    unsigned long user = 0, system = 0;
+    if (!rest
+        || sscanf(rest + 2, "%c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", state, &user,
+                  &system)
+               != 3)
+        return false;
+    *ticks = user + system;
+    return true;
+}
+
+bool os_thread_is_asleep(int id)
+{
+    char state;
+    unsigned long ticks;
+    return !thread_stat(id, &state, &ticks) || state == 'S' || state == 'T';
+}
+
+bool os_thread_in_nanosleep(int id)
+{
+    char path[64], line[16] = "";
+    snprintf(path, sizeof path, "/proc/self/task/%d/syscall", id);
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0)
+        return false;
+    ssize_t length = read(file, line, sizeof line - 1);
+    close(file);
+    /* Of a thread that runs there stands a word: 0, read. */
+    long syscall_number = length > 0 ? strtol(line, NULL, 10) : -1;
+    return syscall_number == SYS_clock_nanosleep || syscall_number == SYS_nanosleep;
+}
+
+uint64_t os_thread_cpu_us(int id)
+{
+    char state;
+    unsigned long ticks;
+    return thread_stat(id, &state, &ticks) ? ticks * 1000000 / (unsigned long)sysconf(_SC_CLK_TCK)
+                                           : 0;
+}
+
+static _Thread_local struct os_rest excluded_rest;
+
+uint64_t os_waits(void)
+{
+    struct rusage usage;
+    return getrusage(RUSAGE_THREAD, &usage) ? 0 : (uint64_t)usage.ru_nvcsw - excluded_rest.waits;
+}
+
+bool os_program_threads_ended(void)
+{
+    char state;
+    unsigned long ticks;
+    return thread_stat(getpid(), &state, &ticks) && state == 'Z' && !os_count_other_threads();
+}
+
+static uint64_t nanoseconds(clockid_t clock)
+{
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+uint64_t os_clock_us(void) { return nanoseconds(CLOCK_MONOTONIC) / 1000; }
+
+/* Of the calling thread; it stays open: to open it takes seven times as long as to read it. */
+static _Thread_local int schedstat_fd;
+
+static void close_schedstat(void)
+{
+    if (schedstat_fd > 0)
+        close(schedstat_fd);
+}
+
+struct delays {
+    /* For which the thread has waited for a processor, in nanoseconds. */
+    unsigned long long time;
+    unsigned long turns; /* that it has got */
+};
+
+static struct delays delays(void)
+{
+    char line[128];
+    struct delays d = {0};
+    ssize_t length = pread(schedstat_fd, line, sizeof line - 1, 0);
+    line[length > 0 ? length : 0] = 0;
+    return sscanf(line, "%*u %llu %lu", &d.time, &d.turns) == 2 ? d : (struct delays){0};
+}
+
+/* Both clocks in one turn. A debugger that stops the thread at each system call (strace) leaves no
+ * such turn. */
+static uint64_t slept_us(void)
+{
+    for (int tries = 0;; tries++) {
+        struct delays before = delays();
+        uint64_t time = nanoseconds(CLOCK_MONOTONIC) - nanoseconds(CLOCK_THREAD_CPUTIME_ID);
+        if (delays().turns == before.turns || tries == 100)
+            return (time - before.time) / 1000 - excluded_rest.slept;
+    }
+}
+
+struct os_rest os_rest(void)
+{
+    if (!schedstat_fd) {
+        int low = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+        /* The program may have closed the low number, and count on that. */
+        schedstat_fd = low < 0 ? -1 : fcntl(low, F_DUPFD_CLOEXEC, OS_FIRST_FD);
+        if (low >= 0)
+            close(low);
+        os_at_thread_end(close_schedstat);
+    }
+    uint64_t so_far = slept_us(); /* first: to open and to read may mean to wait */
+    return (struct os_rest){os_waits(), so_far};
+}
+
+static _Thread_local struct os_rest exclude_begin;
+
+void os_rest_exclude_begin(void)
+{
+    exclude_begin = (struct os_rest){os_waits(), schedstat_fd ? slept_us() : 0};
+}
+
+void os_rest_exclude_end(void)
+{
+    excluded_rest.waits += os_waits() - exclude_begin.waits;
+    if (schedstat_fd)
+        excluded_rest.slept += slept_us() - exclude_begin.slept;
+}
+
+int os_count_other_threads(void)
+{
+    FILE *file = fopen("/proc/self/status", "r");
+    char line[256];
+    /* When nobody can tell: as if another thread were there. */
+    int count = started_threads + 2;
+    if (!file)
+        return 1;
+    while (fgets(line, sizeof line, file))
+        if (sscanf(line, "Threads: %d", &count) == 1)
+            break;
+    fclose(file);
+    return count - started_threads - 1;
+}

@@ -1,0 +1,516 @@
+/* Work on memory. What a call refuses and what only the running kernel notices is measured
+ * (tests/facts/danger.txt 4-6 and 17-19, p2p.txt 1-3, probe-answers.txt "copies and memsets",
+ * probe-pools.txt "copies_host"). */
+#include "run/commands.h"
+
+#include <string.h>
+
+#include "check/checker.h"
+#include "sched/virtual_time.h"
+#include "mem/device.h"
+#include "sched/cost.h"
+#include "os/os.h"
+#include "base/journal.h"
+#include "mem/address_map.h"
+
+/* measured: a pageable source of up to 2 MiB is copied aside at the call; one of 3 MiB makes the
+ * call wait for the stream, and so does any when the copy goes to the host */
+#define STAGED_MAX (2 * MiB)
+
+/* The bytes behind an address that was checked before. */
+static char *storage_of(const void *address)
+{
+    struct pool *pool;
+    struct heap *h = address_map_find(address, &pool);
+    if (h)
+        return address_map_storage(h, (size_t)((const char *)address - h->base));
+    struct address_info a = memory_find(address);
+    return a.kind == ADDRESS_PINNED ? a.pinned->storage + (a.pinned->bytes - a.bytes_left)
+                                    : (char *)address;
+}
+
+/* The same for an effect that runs long after its check: meanwhile the memory may have gone back,
+ * or access to it may have been taken away. NULL: a fault. measured: a copy has a code of its own,
+ * and so has a memset of the host's memory. */
+static char *storage_when_run(struct op *op, const void *address)
+{
+    struct address_info a = memory_find(address);
+    const char *why = NULL;
+    bool write = address == op->to, copy = op->from;
+    if (op->operands[write].pinned && a.kind != ADDRESS_PINNED)
+        why = "is pinned memory no more";
+    else if (a.heap && !heap_is_mapped(a.heap, a.offset, op->bytes))
+        why = "has no physical memory: it was freed and has gone back";
+    else if (op->operands[write].accessible && (a.pool || !copy)
+             && !memory_peer_accessible(&a, op->stream->device))
+        why = "is memory of a device that this one has no access to any more";
+    if (!why)
+        return storage_of(address);
+    bool launch_failure = (copy && !(a.heap && a.heap->host_visible)) || op->operands[write].pinned;
+    diag("%s: a %s (stream %d) touched %p, which %s. Every further call returns %s.",
+         launch_failure ? "launch failure" : "illegal address", op->name, op->stream->id, address,
+         why, launch_failure ? "cudaErrorLaunchFailure" : "cudaErrorIllegalAddress");
+    device_fault(launch_failure ? cudaErrorLaunchFailure : cudaErrorIllegalAddress);
+    return NULL;
+}
+
+/* measured: for a copy, a block of a host pool is the host's memory. The copy needs no access to it
+ * and must not call it the device's; where the device has no access the block is like any other
+ * memory of the host, whose end nobody knows */
+static bool is_host_pool_range(const struct address_info *a)
+{
+    return a->kind == ADDRESS_ALLOCATED && memory_is_host_pool(a);
+}
+static bool is_pageable(const struct address_info *a, int device)
+{
+    return a->kind == ADDRESS_PAGEABLE
+        || (is_host_pool_range(a) && !memory_peer_accessible(a, device));
+}
+
+/* Is [address, address + bytes) one place that a copy or memset of `device` may touch? measured
+ * (lesson 12 on two H200s): for a copy the current device needs access too, even when the memory
+ * and the stream are of another one, and the other side is the host's. */
+static bool is_allowed(const struct address_info *a, size_t bytes, int device, bool copy, bool peer)
+{
+    if (a->kind == ADDRESS_UNALLOCATED || (peer && is_host_pool_range(a)))
+        return false;
+    if (copy && is_host_pool_range(a))
+        return bytes <= a->bytes_left || is_pageable(a, device);
+    if (a->kind != ADDRESS_PAGEABLE && bytes > a->bytes_left)
+        return false;
+    /* a copy between devices of cudaMalloc's memory needs no rights: it is staged where they cannot
+     * reach each other (documented) */
+    return peer || (copy && a->heap && !a->pool)
+        || (memory_peer_accessible(a, device)
+            && (!copy || memory_peer_accessible(a, device_current())));
+}
+
+/* Was the place freed, or never allocated? Freed pinned memory is an address of the host where
+ * nothing is. */
+static bool is_unallocated(const struct address_info *a, const void *address)
+{
+    if (a->kind == ADDRESS_PAGEABLE)
+        return !os_has_memory(address, 1) && checker_was_freed(address);
+    return a->kind == ADDRESS_UNALLOCATED
+        || (a->kind == ADDRESS_ALLOCATED && a->range->free_pending);
+}
+
+/* Tells the checker what an op does with a place. */
+static void check_use(struct address_info *a, const void *address, size_t bytes,
+                      const struct op *op, bool write)
+{
+    size_t offset = 0;
+    if (is_unallocated(a, address))
+        checker_used_unallocated(address, bytes, op->stream, op->seq, write,
+                                 memory_allocation_before(a), a->pool && a->pool->graph);
+    if (is_unallocated(a, address) || a->kind == ADDRESS_PAGEABLE)
+        return;
+    struct shadow_ref ref = memory_shadow(a, &offset);
+    checker_used(ref, op->stream, op->seq, offset,
+                 bytes > SIZE_MAX - offset ? SIZE_MAX : offset + bytes, write);
+    if (a->pool && a->pool->device != op->stream->device
+        && memory_peer_accessible(a, op->stream->device))
+        checker_peer_used(&a->pool->peer_uses, ref, op->stream, op->seq);
+}
+
+/* What only fails when it runs: a kernel, a node, a memset whose access is taken meanwhile. A copy
+ * or a memset that may not touch the place has been refused. */
+static void check_peer_access(struct address_info *a, const struct op *op)
+{
+    int device = op->stream->device;
+    if (a->kind != ADDRESS_ALLOCATED || is_unallocated(a, op->to))
+        return;
+    if (!memory_peer_accessible(a, device))
+        checker_peer_use_pending(memory_owner(a), memory_shadow(a, NULL), op->stream, op->seq);
+    else if (!a->pool && !a->heap->host_visible && a->heap->device != device)
+        checker_peer_used(memory_peer_uses(a->heap->device), memory_shadow(a, NULL), op->stream,
+                          op->seq);
+}
+
+/* The same for a copy or a memset, which the host must wait for before it touches its side. */
+static void check_guarded_use(struct address_info *a, const void *address, size_t bytes,
+                              struct op *op, bool write)
+{
+    size_t offset;
+    op->operands[write].pinned = a->kind == ADDRESS_PINNED;
+    op->operands[write].accessible = a->heap && memory_peer_accessible(a, op->stream->device);
+    check_use(a, address, bytes, op, write);
+    if (a->kind != ADDRESS_PINNED || a->pinned->registered)
+        return;
+    struct shadow_ref ref = memory_shadow(a, &offset);
+    checker_copied(ref, op->stream, op->seq, offset, offset + bytes, write);
+}
+
+/* A copy's source that is taken aside at the call: memory of the host, of a pool's block the
+ * checker knows. */
+static void check_staged_use(struct address_info *a, size_t bytes, const struct op *op)
+{
+    size_t offset;
+    if (a->kind != ADDRESS_ALLOCATED)
+        return;
+    struct shadow_ref ref = memory_shadow(a, &offset);
+    checker_staged(ref, op->stream, op->seq, offset, offset + bytes);
+}
+
+/* A call that is refused because its memory was freed is an error of the program all the same. */
+static cudaError_t refuse(const struct address_info *a, const void *address, size_t bytes,
+                          struct stream *s, bool write)
+{
+    if (is_unallocated(a, address))
+        checker_used_unallocated(address, bytes, s, s->last_seq + 1, write,
+                                 memory_allocation_before(a), a->pool && a->pool->graph);
+    return cudaErrorInvalidValue;
+}
+
+/* ---- memset ---- */
+
+static void effect_memset(struct op *op)
+{
+    char *to = storage_when_run(op, op->to);
+    if (!to)
+        return;
+    os_hint_hugepages(to, op->bytes);
+    memset(to, op->value, op->bytes);
+}
+
+static void queue_memset(struct address_info *a, void *to, int value, size_t bytes,
+                         void (*effect)(struct op *), struct stream *s)
+{
+    struct op *op = stream_enqueue(
+        s, OP_COMMAND,
+        time_under_schedule(command_duration(DURATION_MEMSET, DURATION_MEMSET_GIB, bytes)));
+    check_guarded_use(a, to, bytes, op, true);
+    op->name = "memset";
+    op->effect = effect;
+    op->to = to;
+    op->value = value;
+    op->bytes = bytes;
+    op->allocation_id = memory_allocation_id(a);
+    check_peer_access(a, op);
+}
+
+cudaError_t command_memset(void *to, int value, size_t bytes, struct stream *s)
+{
+    if (!bytes)
+        return cudaSuccess;
+    struct address_info a = memory_find(to);
+    journal_number("block", memory_allocation_id(&a));
+    if (a.kind == ADDRESS_PAGEABLE || !is_allowed(&a, bytes, s->device, false, false))
+        return refuse(&a, to, bytes, s, true);
+    queue_memset(&a, to, value, bytes, effect_memset, s);
+    return cudaSuccess;
+}
+
+/* ---- copies ---- */
+
+static void effect_copy(struct op *op)
+{
+    char *to = storage_when_run(op, op->to);
+    const char *from = op->staged ? op->staged : storage_when_run(op, op->from);
+    if (!to || !from)
+        return;
+    os_hint_hugepages(to, op->bytes);
+    memmove(to, from, op->bytes);
+}
+
+/* The kind only says what pageable memory and a host pool's is not allowed for; where the bytes are
+ * decides the rest. */
+static bool kind_allows(enum cudaMemcpyKind kind, const struct address_info *to,
+                        const struct address_info *from)
+{
+    bool to_pageable = to->kind == ADDRESS_PAGEABLE || is_host_pool_range(to),
+         from_pageable = from->kind == ADDRESS_PAGEABLE || is_host_pool_range(from);
+    bool to_device = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
+    bool from_device = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
+    return !(to_device && to_pageable) && !(from_device && from_pageable);
+}
+
+static bool is_on_device(const struct address_info *a)
+{
+    return a->heap && !memory_is_host_pool(a);
+}
+
+static time_ns copy_time(const struct address_info *to, const struct address_info *from,
+                         size_t bytes)
+{
+    if (is_on_device(to) && is_on_device(from))
+        return command_duration(DURATION_D2D, DURATION_D2D_GIB, bytes);
+    if (is_on_device(to))
+        return command_duration(
+            DURATION_H2D,
+            from->kind == ADDRESS_PAGEABLE ? DURATION_H2D_PAGEABLE_GIB : DURATION_H2D_GIB, bytes);
+    return command_duration(
+        DURATION_D2H, to->kind == ADDRESS_PAGEABLE ? DURATION_D2H_PAGEABLE_GIB : DURATION_D2H_GIB,
+        bytes);
+}
+
+static const char *copy_direction(const struct address_info *to, const struct address_info *from)
+{
+    if (is_on_device(to))
+        return is_on_device(from) ? "DeviceToDevice" : "HostToDevice";
+    return is_on_device(from) ? "DeviceToHost" : "HostToHost";
+}
+
+/* documented (CUDA Programming Guide, peer-to-peer memory copy): in the legacy stream, a copy
+ * between the memories of two devices comes after all that either device was given before, and
+ * before all that it is given later. Chosen: as always in a legacy stream, without the non-blocking
+ * ones */
+static void order_with_device(struct stream *s, const struct address_info *one,
+                              const struct address_info *other, bool is_before)
+{
+    bool both = s->kind == STREAM_LEGACY && is_on_device(one) && is_on_device(other)
+             && !one->heap->host_visible && !other->heap->host_visible;
+    if (!both || one->heap->device == other->heap->device || one->heap->device == s->device)
+        return;
+    struct stream *legacy = stream_legacy(one->heap->device);
+    if (is_before)
+        stream_follow(s, legacy);
+    else
+        stream_follow(legacy, s);
+}
+
+cudaError_t command_copy(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind,
+                         struct stream *s, bool peer, enum copy_wait *wait)
+{
+    if (wait)
+        *wait = COPY_QUEUED;
+    if ((unsigned)kind > cudaMemcpyDefault)
+        return cudaErrorInvalidMemcpyDirection;
+    if (!bytes)
+        return cudaSuccess;
+    if (!to || !from)
+        return cudaErrorInvalidValue;
+    struct address_info t = memory_find(to), f = memory_find(from);
+    journal_text("kind", copy_direction(&t, &f));
+    journal_number("block",
+                   t.heap || !f.heap ? memory_allocation_id(&t) : memory_allocation_id(&f));
+    if (t.heap && f.heap)
+        journal_number("source_block", memory_allocation_id(&f));
+    bool to_pageable = is_pageable(&t, s->device), from_pageable = is_pageable(&f, s->device);
+    /* chosen: freed pinned memory is refused; a real driver dies of SIGSEGV here (measured) */
+    if (!is_allowed(&t, bytes, s->device, true, peer) || (to_pageable && is_unallocated(&t, to)))
+        return refuse(&t, to, bytes, s, true);
+    if (!is_allowed(&f, bytes, s->device, true, peer)
+        || (from_pageable && is_unallocated(&f, from)))
+        return refuse(&f, from, bytes, s, false);
+    if (!kind_allows(kind, &t, &f))
+        return cudaErrorInvalidValue;
+    bool staged = wait && from_pageable && is_on_device(&t) && bytes <= STAGED_MAX;
+    order_with_device(s, &t, &f, true);
+    order_with_device(s, &f, &t, true);
+    struct op *op = stream_enqueue(s, OP_COMMAND, time_under_schedule(copy_time(&t, &f, bytes)));
+    order_with_device(s, &t, &f, false);
+    order_with_device(s, &f, &t, false);
+    if (staged)
+        check_staged_use(&f, bytes, op);
+    else
+        check_guarded_use(&f, from, bytes, op, false);
+    check_guarded_use(&t, to, bytes, op, true);
+    op->name = "copy";
+    op->effect = effect_copy;
+    op->to = to;
+    op->from = from;
+    op->bytes = bytes;
+    op->allocation_id = t.heap || !f.heap ? memory_allocation_id(&t) : memory_allocation_id(&f);
+    if (!wait)
+        return cudaSuccess;
+    if (!t.heap && !f.heap) {
+        /* Documented and measured: from the host to the host; but not where one side is a pool's or
+         * managed (measured). */
+        *wait = COPY_DONE;
+    } else if (staged) {
+        op->staged = os_allocate(bytes);
+        memcpy(op->staged, storage_of(from), bytes);
+    } else if (to_pageable || from_pageable) {
+        *wait = to_pageable ? COPY_DONE : COPY_STAGED;
+    }
+    return cudaSuccess;
+}
+
+enum copy_wait command_blocking_copy_wait(const void *to, const void *from)
+{
+    struct address_info t = memory_find(to), f = memory_find(from);
+    if (t.heap && f.heap && !t.heap->host_visible && !f.heap->host_visible)
+        return COPY_QUEUED;
+    return t.heap && !t.heap->host_visible && f.kind == ADDRESS_PAGEABLE ? COPY_STAGED : COPY_DONE;
+}
+
+bool command_memset_blocks(const void *to)
+{
+    struct address_info a = memory_find(to);
+    return a.kind == ADDRESS_PINNED || (a.heap && a.heap->host_visible);
+}
+
+bool command_allows(const void *address, size_t bytes, int device, bool copy, bool peer)
+{
+    struct address_info a = memory_find(address);
+    return (copy || a.kind != ADDRESS_PAGEABLE) && is_allowed(&a, bytes, device, copy, peer);
+}
+
+bool command_kind_allows(enum cudaMemcpyKind kind, const void *to, const void *from)
+{
+    struct address_info t = memory_find(to), f = memory_find(from);
+    return kind_allows(kind, &t, &f);
+}
+
+/* ---- kernels and memset nodes ---- */
+
+/* The bytes that running work touches, which nobody has checked before; NULL after a fault. */
+static char *resolve_bytes(struct op *op, const char *what)
+{
+    struct address_info a = memory_find(op->to);
+    const char *why = NULL;
+    if (a.kind == ADDRESS_PINNED && op->bytes <= a.bytes_left)
+        return storage_of(op->to);
+    if (a.kind == ADDRESS_PINNED)
+        why = "is pinned memory of the host, but ends before the range does";
+    else if (a.kind == ADDRESS_PAGEABLE)
+        why = "is memory of the host that is not pinned";
+    else if (!memory_peer_accessible(&a, op->stream->device))
+        why = a.heap->host_visible ? "is in a pool of the host that this device has no access to "
+                                     "(cudaMemPoolSetAccess)"
+                                   : "is memory of a device that this one has no access to";
+    else if (!heap_is_mapped(a.heap, a.offset, op->bytes))
+        why = "has no physical memory: it was never allocated, or it was freed and has gone back";
+    if (!why) {
+        os_hint_hugepages(address_map_storage(a.heap, a.offset), op->bytes);
+        return address_map_storage(a.heap, a.offset);
+    }
+    diag("illegal address: a %s (%s, stream %d) touched %p, which %s. Every further call returns "
+         "cudaErrorIllegalAddress.",
+         what, op->name, op->stream->id, (void *)op->to, why);
+    device_fault(cudaErrorIllegalAddress);
+    return NULL;
+}
+
+/* The ints that a running kernel touches, or NULL after a fault. */
+static int *resolve_ints(struct op *op)
+{
+    if ((uintptr_t)op->to % sizeof(int) == 0)
+        return (int *)resolve_bytes(op, "kernel");
+    diag("a kernel (%s) used %p, which is no multiple of %zu.", op->name, (void *)op->to,
+         sizeof(int));
+    device_fault(cudaErrorMisalignedAddress);
+    return NULL;
+}
+
+static void effect_node_1(struct op *op)
+{
+    char *to = resolve_bytes(op, "node");
+    if (to)
+        memset(to, op->value, op->bytes);
+}
+
+/* Writes a value again and again: what is written already is copied, in pieces that stay in the
+ * cache, two or three times as fast as one value after another. */
+static void fill_pattern(void *to, const void *value, size_t size, size_t bytes)
+{
+    char *allocation_entry = to;
+    if (!to || !bytes)
+        return;
+    memcpy(allocation_entry, value, size);
+    for (size_t done = size, graph_va_range; done < bytes; done += graph_va_range) {
+        graph_va_range = done < 4 * MiB ? done : 4 * MiB;
+        if (graph_va_range > bytes - done)
+            graph_va_range = bytes - done;
+        memcpy(allocation_entry + done, allocation_entry, graph_va_range);
+    }
+}
+
+static void effect_node_2(struct op *op)
+{
+    uint16_t value = (uint16_t)op->value;
+    fill_pattern(resolve_bytes(op, "node"), &value, sizeof value, op->bytes);
+}
+
+static void effect_node_4(struct op *op)
+{
+    fill_pattern(resolve_bytes(op, "node"), &op->value, sizeof op->value, op->bytes);
+}
+
+void command_memset_node(void *to, int value, unsigned element, size_t count, struct stream *s)
+{
+    struct address_info a = memory_find(to);
+    journal_number("block", memory_allocation_id(&a));
+    queue_memset(&a, to, value, element * count,
+                 element == 1   ? effect_node_1
+                 : element == 2 ? effect_node_2
+                                : effect_node_4,
+                 s);
+}
+
+static void effect_fill(struct op *op)
+{
+    fill_pattern(resolve_ints(op), &op->value, sizeof op->value, op->bytes);
+}
+
+static void effect_add(struct op *op)
+{
+    int *data = resolve_ints(op), value = op->value;
+    for (size_t i = 0; data && i < op->bytes / sizeof *data; i++)
+        data[i] += value;
+}
+
+static cudaError_t queue_kernel(const char *name, void (*effect)(struct op *), time_ns each_gib,
+                                int *data, int value, size_t count, struct stream *s)
+{
+    if (!count)
+        return cudaSuccess;
+    struct address_info a = memory_find(data);
+    size_t bytes = count > SIZE_MAX / sizeof *data ? SIZE_MAX - sizeof *data : count * sizeof *data;
+    journal_number("block", memory_allocation_id(&a));
+    struct op *op = stream_enqueue(
+        s, OP_COMMAND, time_under_schedule(command_duration(DURATION_FILL, each_gib, bytes)));
+    check_use(&a, data, bytes, op, true);
+    op->name = name;
+    op->effect = effect;
+    op->to = (char *)data;
+    op->value = value;
+    op->bytes = bytes;
+    op->allocation_id = memory_allocation_id(&a);
+    check_peer_access(&a, op);
+    return cudaSuccess;
+}
+
+cudaError_t command_fill(int *data, int value, size_t count, struct stream *s)
+{
+    return queue_kernel("fill", effect_fill, DURATION_FILL_GIB, data, value, count, s);
+}
+cudaError_t command_add(int *data, int value, size_t count, struct stream *s)
+{
+    return queue_kernel("add", effect_add, DURATION_ADD_GIB, data, value, count, s);
+}
+
+cudaError_t command_hold(const volatile int *gate, struct stream *s)
+{
+    struct address_info a = memory_find((const void *)gate);
+    journal_number("block", memory_allocation_id(&a));
+    if (a.kind != ADDRESS_PINNED
+        && !(a.kind == ADDRESS_ALLOCATED && a.heap->host_visible
+             && memory_peer_accessible(&a, s->device))) {
+        /* a GPU says nothing here and faults when the kernel runs; the reason is known now */
+        diag("illegal address: launch_hold was given %p, which is no pinned host memory and no "
+             "block of a host or managed pool that the device has access to, so the device cannot "
+             "see the host open it.",
+             (const void *)gate);
+        device_fault(cudaErrorIllegalAddress);
+        return cudaSuccess;
+    }
+    struct op *op = stream_enqueue(s, OP_HOLD, 0);
+    op->name = "hold";
+    op->gate = (const volatile int *)storage_of((const void *)gate); /* what the device sees */
+    op->from = (const char *)gate;
+    /* The gate must be there; who opens it need not be ordered after the hold. */
+    check_use(&a, op->from, 0, op, false);
+    op->allocation_id = memory_allocation_id(&a);
+    return cudaSuccess;
+}
+
+cudaError_t command_host_function(void (*function)(void *), void *argument, struct stream *s)
+{
+    struct op *op = stream_enqueue_function(s, time_under_schedule(DURATION_HOST_FUNCTION));
+    op->name = "host function";
+    op->function = function;
+    op->argument = argument;
+    return cudaSuccess;
+}

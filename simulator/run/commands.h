@@ -1,0 +1,49 @@
+/* Work on memory: memsets, copies, kernels. Checks what a real device checks at the call, and
+ * queues the effect. */
+#ifndef SIM_RUN_COMMANDS_H
+#define SIM_RUN_COMMANDS_H
+
+#include <driver_types.h>
+
+#include "mem/memory.h"
+#include "sched/stream.h"
+
+/* Sets `bytes` bytes in the order of stream `s`. measured: a range that leaves its block, or a
+ * place that the stream's device may not touch, is refused here with cudaErrorInvalidValue. */
+cudaError_t command_memset(void *to, int value, size_t bytes, struct stream *s);
+/* A memset node, with elements of 1, 2 or 4 bytes. Nothing is checked here (measured: a launch
+ * notices nothing inside the same step): a bad address is a fault when it runs. */
+void command_memset_node(void *to, int value, unsigned element, size_t count, struct stream *s);
+
+/* What the host knows of a copy when the call is back. Documented (CUDA Runtime API, "API
+ * synchronization behavior"); measured: which calls wait (tests/facts/probe-waits.txt,
+ * probe-host.txt). */
+enum copy_wait {
+    COPY_QUEUED, /* nothing: it is queued */
+    /* What came before it is over, and its pageable source may be changed; the bytes may arrive
+     * later (documented). */
+    COPY_STAGED,
+    COPY_DONE
+};
+
+/* Copies. `peer`: cudaMemcpyPeerAsync, which needs no access rights. `wait`: what an asynchronous
+ * call must wait for; NULL: nobody can wait, and pageable memory is read when the copy runs. */
+cudaError_t command_copy(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind,
+                         struct stream *s, bool peer, enum copy_wait *wait);
+/* What cudaMemcpy waits for; does cudaMemset wait? Not on a device's own memory (documented). */
+enum copy_wait command_blocking_copy_wait(const void *to, const void *from);
+bool command_memset_blocks(const void *to);
+
+/* A kernel of kernels.h over `count` ints. Nothing about memory is checked at the call: a bad
+ * address is a fault when the kernel runs. */
+cudaError_t command_fill(int *data, int value, size_t count, struct stream *s);
+cudaError_t command_add(int *data, int value, size_t count, struct stream *s);
+cudaError_t command_hold(const volatile int *gate, struct stream *s);
+cudaError_t command_host_function(void (*function)(void *), void *argument, struct stream *s);
+
+/* Would a memset (or a copy) by a stream of `device` be refused for this address? Would a copy be,
+ * for its kind? For work that is described now and runs later. */
+bool command_allows(const void *address, size_t bytes, int device, bool copy, bool peer);
+bool command_kind_allows(enum cudaMemcpyKind kind, const void *to, const void *from);
+
+#endif
