@@ -142,7 +142,7 @@ endef
 SHARED := lessons/workbook.h lessons/processes.h lessons/kernels.h Makefile
 
 $(SIMULATOR)/%: %.c $(SHARED) $(LIBRARY)
-	$(call compile,$<,$@,build/cuda,$(LIBRARY) -pthread -Wl$(comma)-rpath$(comma)'$$ORIGIN/..:$$ORIGIN/../..')
+	$(call compile,$<,$@,build/cuda,$(LIBRARY) -pthread -Wl$(comma)-rpath$(comma)'$$ORIGIN/..:$$ORIGIN/../..:$$ORIGIN/../../..')
 
 # A mutant is a solution with one mistake, which tests/lessons/mutants/NN_name/MISTAKE.patch makes.
 MUTANTS := $(patsubst tests/lessons/mutants/%.patch,%,$(wildcard tests/lessons/mutants/*/*.patch))
@@ -170,7 +170,10 @@ $(SIMULATOR)/tests/simulator/inside_%: tests/simulator/inside_%.c $(SHARED) $(OB
 	$(call compile,$<,$@,build/cuda,-Isimulator $(OBJECTS) -pthread -ldl)
 
 build/gpu/%: %.c $(SHARED) build/gpu/kernels.o
-	$(call compile,$<,$@,build/gpu,build/gpu/kernels.o -Lbuild/gpu/lib -Wl$(comma)-rpath$(comma)'$$ORIGIN/../lib:$$ORIGIN/../../lib' -lcudart -lstdc++)
+	$(call compile,$<,$@,build/gpu,build/gpu/kernels.o -Lbuild/gpu/lib -Wl$(comma)-rpath$(comma)'$$ORIGIN/../lib:$$ORIGIN/../../lib:$$ORIGIN/../../../lib' -lcudart -lstdc++)
+
+PROBES := $(basename $(wildcard tests/hardware/probes/*.c))
+$(PROBES:%=$(SIMULATOR)/%) $(PROBES:%=build/gpu/%): $(wildcard tests/hardware/probes/*.h)
 
 build/gpu/mutants/%: build/mutants/%.c $(SHARED) build/gpu/kernels.o
 	$(call compile,$<,$@,build/gpu,build/gpu/kernels.o -Lbuild/gpu/lib \

@@ -43,7 +43,7 @@ accused() {
     local pace
     for pace in "${paces[@]}"; do
         SIM_PACE=$pace run timeout 20 "$at/graph_facts"
-        diff <(sed -n '/^## graph memory nodes/,/after trim/p' "$ROOT/tests/facts/one-gpu.txt" | sed '/default pool/s/ high [0-9]*//g; /default pool/s/reserved [0-9]* used/reserved 0 used/' | tr -s ' ') <(tr -s ' ' <<<"$output") ||
+        diff <(sed -n '/^## graph memory nodes/,/after trim/p' "$ROOT/tests/hardware/facts/one-gpu.txt" | sed '/default pool/s/ high [0-9]*//g; /default pool/s/reserved [0-9]* used/reserved 0 used/' | tr -s ' ') <(tr -s ' ' <<<"$output") ||
             miss "graph_facts under SIM_PACE=$pace prints something else than the device did (< device, > simulated)." || return
     done
 }

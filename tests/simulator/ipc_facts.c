@@ -1,4 +1,4 @@
-/* Asks again what tests/facts/ipc.txt answers: two processes on one device, a pool by descriptor, a pointer and events by bytes. */
+/* Asks again what tests/hardware/facts/ipc.txt answers: two processes on one device, a pool by descriptor, a pointer and events by bytes. */
 #include "ipc_pair.h"
 
 #define ASK(call) do { cudaError_t answer = (call); printf("[%s] %-78s -> %s\n", side, #call, cudaGetErrorName(answer)); cudaGetLastError(); } while (0)
