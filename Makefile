@@ -116,6 +116,11 @@ headers:
 bench: $(SIMULATOR)/tests/bench
 	@$< $(ARGS)
 
+## make gpu           record and verify everything on this machine's GPU, in build/gpu-record
+.PHONY: gpu
+gpu:
+	@tests/hardware/gpu.sh
+
 ## make clean         remove all that was built or fetched: build/
 .PHONY: clean
 clean:
