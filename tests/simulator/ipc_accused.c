@@ -1,7 +1,9 @@
-/* Wrong ways in which two processes order their work on one block: ipc_accused NAME. Each must be accused, in the process whose call comes second. */
+/* Wrong ways in which two processes order their work on one block: ipc_accused NAME. Each must be
+ * accused, in the process whose call comes second. */
 #include "ipc_block.h"
 
-/* The importer's event is recorded before its free, so the exporter's free does not come after that. */
+/* The importer's event is recorded before its free, so the exporter's free does not come after
+ * that. */
 static void recorded_before_the_free(int importer)
 {
     cudaEvent_t done;
@@ -119,8 +121,11 @@ static void never_freed(int importer)
 int main(int argc, char **argv)
 {
     static const struct way ways[] = {
-        { "recorded_before_the_free", recorded_before_the_free }, { "recorded_too_early", recorded_too_early },
-        { "waited_too_early", waited_too_early }, { "read_back_unordered", read_back_unordered }, { "never_freed", never_freed },
+        {"recorded_before_the_free", recorded_before_the_free},
+        {"recorded_too_early", recorded_too_early},
+        {"waited_too_early", waited_too_early},
+        {"read_back_unordered", read_back_unordered},
+        {"never_freed", never_freed},
     };
     return run_way(argc, argv, ways, sizeof ways / sizeof *ways, NULL);
 }

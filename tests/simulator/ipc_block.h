@@ -1,4 +1,5 @@
-/* For ipc_orders.c and ipc_accused.c: one block that an exporter shares with an importer, how both end, and a main for a table of cases. */
+/* For ipc_orders.c and ipc_accused.c: one block that an exporter shares with an importer, how both
+ * end, and a main for a table of cases. */
 #ifndef IPC_BLOCK_H
 #define IPC_BLOCK_H
 
@@ -20,7 +21,8 @@ static void share(void)
 
 static void import(void) { block = hear_block(&pool); }
 
-/* The importer's last deeds, after which the exporter may free; and the exporter's, which knows of them by a message. */
+/* The importer's last deeds, after which the exporter may free; and the exporter's, which knows of
+ * them by a message. */
 static void importer_ends(void)
 {
     OK(cudaFreeAsync(block, s));
@@ -45,22 +47,38 @@ static void expect_elements(int value)
     OK(cudaMemcpyAsync(h, block, MiB, cudaMemcpyDeviceToHost, s));
     OK(cudaStreamSynchronize(s));
     for (size_t i = 0; i < count; i++)
-        if (h[i] != value) _exit(6);
+        if (h[i] != value)
+            _exit(6);
 }
 
-static void send_go(void *unused) { (void)unused; go(); }
-static void await_go(void *unused) { (void)unused; wait_for_go(); }
+static void send_go(void *unused)
+{
+    (void)unused;
+    go();
+}
+static void await_go(void *unused)
+{
+    (void)unused;
+    wait_for_go();
+}
 
-struct way { const char *name; void (*run)(int importer); };
+struct way {
+    const char *name;
+    void (*run)(int importer);
+};
 
-/* Runs the case named by the first argument on both sides. The exit status is that of the exporter, unless the importer's is not 0; the checker's is 3.
- * `before` (or NULL) comes first, and may split off more processes. */
-static int run_way(int argc, char **argv, const struct way *ways, size_t count_of_ways, void (*before)(const struct way *way, int importer))
+/* Runs the case named by the first argument on both sides. The exit status is that of the exporter,
+ * unless the importer's is not 0; the checker's is 3. `before` (or NULL) comes first, and may split
+ * off more processes. */
+static int run_way(int argc, char **argv, const struct way *ways, size_t count_of_ways,
+                   void (*before)(const struct way *way, int importer))
 {
     for (size_t i = 0; argc > 1 && i < count_of_ways; i++) {
-        if (strcmp(argv[1], ways[i].name)) continue;
+        if (strcmp(argv[1], ways[i].name))
+            continue;
         int importer = split();
-        if (before) before(&ways[i], importer);
+        if (before)
+            before(&ways[i], importer);
         OK(cudaStreamCreate(&s));
         ways[i].run(importer);
         OK(cudaStreamDestroy(s));

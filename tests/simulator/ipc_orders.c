@@ -1,4 +1,5 @@
-/* Right ways in which two or three processes order their work on one block: ipc_orders NAME. None may be accused. */
+/* Right ways in which two or three processes order their work on one block: ipc_orders NAME. None
+ * may be accused. */
 #include "ipc_block.h"
 
 /* The message that the block is ready is sent by a host function behind the write. */
@@ -17,14 +18,15 @@ static void told_by_host_function(int importer)
     OK(cudaStreamSynchronize(s));
 }
 
-/* The exporter's free is queued at once, behind a host function that waits for the importer's message. */
+/* The exporter's free is queued at once, behind a host function that waits for the importer's
+ * message. */
 static void free_behind_host_function(int importer)
 {
     if (importer) {
         import();
         cudaEvent_t ready = hear_event();
         OK(cudaStreamWaitEvent(s, ready, 0));
-        wait_for_go();                 /* the free is queued */
+        wait_for_go(); /* the free is queued */
         expect_elements(7);
         importer_ends();
         OK(cudaEventDestroy(ready));
@@ -51,7 +53,7 @@ static void write_behind_host_function(int importer)
         import();
         ready = hear_event();
         OK(cudaStreamWaitEvent(s, ready, 0));
-        wait_for_go();                 /* the write is queued */
+        wait_for_go(); /* the write is queued */
         expect_elements(7);
         go();
         importer_ends();
@@ -88,12 +90,15 @@ static void rounds(int importer)
         back = hear_event();
     }
     for (int i = 0; i < ROUNDS; i++) {
-        if (importer) wait_for_go();
-        if (importer || i) OK(cudaStreamWaitEvent(s, importer ? there : back, 0));
+        if (importer)
+            wait_for_go();
+        if (importer || i)
+            OK(cudaStreamWaitEvent(s, importer ? there : back, 0));
         OK(launch_add(block, 1, count, s));
         OK(cudaEventRecord(importer ? back : there, s));
         go();
-        if (!importer) wait_for_go();
+        if (!importer)
+            wait_for_go();
     }
     if (importer) {
         importer_ends();
@@ -134,7 +139,8 @@ static void one_event(int importer)
     OK(cudaEventDestroy(event));
 }
 
-/* The wait is in one stream, the free in another that waits for it; `how`: 's' by an event of its own, 'h' the host waits for the border's event, 'q' it asks. */
+/* The wait is in one stream, the free in another that waits for it; `how`: 's' by an event of its
+ * own, 'h' the host waits for the border's event, 'q' it asks. */
 static void free_elsewhere(int importer, char how)
 {
     cudaEvent_t ready, done, own;
@@ -166,7 +172,8 @@ static void free_elsewhere(int importer, char how)
         } else if (how == 'h') {
             OK(cudaEventSynchronize(done));
         } else {
-            while (cudaEventQuery(done) == cudaErrorNotReady) usleep(1000);
+            while (cudaEventQuery(done) == cudaErrorNotReady)
+                usleep(1000);
         }
         OK(cudaFreeAsync(block, how == 's' ? s : t));
         OK(cudaDeviceSynchronize());
@@ -218,13 +225,16 @@ static void imported_twice(int importer)
     import();
     hear(&data, sizeof data);
     OK(cudaMemPoolImportPointer(&again, pool, &data));
-    if (again != block) _exit(6);
+    if (again != block)
+        _exit(6);
     expect_elements(7);
     importer_ends();
 }
 
-/* A third process waits for the second's event only, which comes after the first's: an order through two borders. */
-static int third, second;              /* this process is the third; the second's end of the socket to it */
+/* A third process waits for the second's event only, which comes after the first's: an order
+ * through two borders. */
+/* This process is the third; the second's end of the socket to it. */
+static int third, second;
 
 static void relay(int importer)
 {
@@ -236,12 +246,13 @@ static void relay(int importer)
         ready = shared_event();
         OK(cudaEventRecord(ready, s));
         tell_event(ready);
-        OK(cudaMemPoolExportToShareableHandle(&descriptor, pool, cudaMemHandleTypePosixFileDescriptor, 0));
+        OK(cudaMemPoolExportToShareableHandle(&descriptor, pool,
+                                              cudaMemHandleTypePosixFileDescriptor, 0));
         OK(cudaMemPoolExportPointer(&data, block));
         tell_descriptor(descriptor);
         close(descriptor);
         tell(&data, sizeof data);
-        done = hear_event();           /* the second's; the third has freed */
+        done = hear_event(); /* the second's; the third has freed */
         OK(cudaStreamWaitEvent(s, done, 0));
         OK(cudaFreeAsync(block, s));
         OK(cudaStreamSynchronize(s));
@@ -287,26 +298,36 @@ static void relay(int importer)
     go();
     OK(cudaStreamSynchronize(s));
     int status = child_status();
-    if (status) _exit(status);
+    if (status)
+        _exit(status);
 }
 
 /* The relay's importer splits once more. */
 static void split_relay(const struct way *way, int importer)
 {
-    if (!importer || way->run != relay) return;
+    if (!importer || way->run != relay)
+        return;
     int first = border;
     third = split();
     second = border;
-    if (!third) border = first;
+    if (!third)
+        border = first;
 }
 
 int main(int argc, char **argv)
 {
     static const struct way ways[] = {
-        { "told_by_host_function", told_by_host_function }, { "free_behind_host_function", free_behind_host_function },
-        { "write_behind_host_function", write_behind_host_function }, { "rounds", rounds }, { "one_event", one_event },
-        { "free_by_own_event", free_by_own_event }, { "free_after_host_wait", free_after_host_wait }, { "free_after_query", free_after_query },
-        { "import_freed_by_cudafree", import_freed_by_cudafree }, { "imported_twice", imported_twice }, { "relay", relay },
+        {"told_by_host_function", told_by_host_function},
+        {"free_behind_host_function", free_behind_host_function},
+        {"write_behind_host_function", write_behind_host_function},
+        {"rounds", rounds},
+        {"one_event", one_event},
+        {"free_by_own_event", free_by_own_event},
+        {"free_after_host_wait", free_after_host_wait},
+        {"free_after_query", free_after_query},
+        {"import_freed_by_cudafree", import_freed_by_cudafree},
+        {"imported_twice", imported_twice},
+        {"relay", relay},
     };
     return run_way(argc, argv, ways, sizeof ways / sizeof *ways, split_relay);
 }
