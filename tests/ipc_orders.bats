@@ -23,32 +23,32 @@ at() { export LD_LIBRARY_PATH=$ROOT/$1 programs=$ROOT/$1/tests/simulator; }
 # ends PROGRAM NAME STATUS: one case, within its time, ends so
 ends() {
     run timeout 20 "$programs/$1" "$2"
-    [ "$status" = "$3" ] || miss "$1 $2: exit status $status, expected $3 (pace ${SIM_PACE:-measured})." "$output"
+    [ "$status" = "$3" ] || miss "$1 $2: exit status $status, expected $3 (pace ${SIM_SCHEDULE:-measured})." "$output"
 }
 
 silent() {
     local one
     for one in "$@"; do
         ends ipc_orders "$one" 0 || return
-        [ "$output" = "" ] || miss "ipc_orders $one says something under pace ${SIM_PACE:-measured}:" "$output" || return
+        [ "$output" = "" ] || miss "ipc_orders $one says something under pace ${SIM_SCHEDULE:-measured}:" "$output" || return
     done
 }
 
 @test "right orders are not accused: measured and instant pace" {
-    SIM_PACE=measured silent "${RIGHT[@]}"
-    SIM_PACE=instant silent "${RIGHT[@]}"
+    SIM_SCHEDULE=measured silent "${RIGHT[@]}"
+    SIM_SCHEDULE=instant silent "${RIGHT[@]}"
 }
 
 @test "right orders are not accused: late and random paces" {
     local pace
-    for pace in late random:1 random:2; do SIM_PACE=$pace silent "${RIGHT[@]}" || return; done
+    for pace in late random:1 random:2; do SIM_SCHEDULE=$pace silent "${RIGHT[@]}" || return; done
 }
 
 # accused CASE REGEXP: the case is accused, in these words, under each pace
 accused() {
     local pace
     for pace in measured instant late; do
-        SIM_PACE=$pace ends ipc_accused "$1" 3 || return
+        SIM_SCHEDULE=$pace ends ipc_accused "$1" 3 || return
         assert_output --regexp "$2" || return
         [ "$(grep -c '^hazard:' <<<"$output")" = 1 ] || miss "ipc_accused $1: more than one report under pace $pace." "$output" || return
     done
@@ -56,7 +56,7 @@ accused() {
 
 @test "an event that is recorded before the write, or waited for before it is recorded, orders nothing" {
     accused recorded_too_early "hazard: unordered writes of two processes\. launch_add \(stream 1\) and process [0-9]+ \(launch_fill, its stream 1\).*simulator/ipc_accused.c:[0-9]+"
-    SIM_PACE=measured ends ipc_accused waited_too_early 3
+    SIM_SCHEDULE=measured ends ipc_accused waited_too_early 3
     assert_output --regexp "hazard: unordered writes of two processes\. launch_add \(stream 1\) and process [0-9]+ \(launch_fill, its stream 1\)"
 }
 
@@ -65,7 +65,7 @@ accused() {
 }
 
 @test "the importer's event must come after its free" {
-    accused recorded_before_the_free "hazard: free before another process's use ends\. cudaFreeAsync \(stream 1\) frees block 1, and nothing orders it after the free by process [0-9]+ \(cudaFreeAsync, its stream 1\)"
+    accused recorded_before_the_free "hazard: free before another process's use ends\. cudaFreeAsync \(stream 1\) frees allocation 1, and nothing orders it after the free by process [0-9]+ \(cudaFreeAsync, its stream 1\)"
 }
 
 @test "an imported block that is not freed is a leak of the importer" {

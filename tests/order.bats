@@ -7,7 +7,7 @@
 #   Says:   what the report says, too
 #   Fatal:  why the program is stopped with SIM_CHECK=off too
 # and that of any program
-#   Devices: how many it needs; Status: its exit status, if not 0; Prints: its output; Late: its output under SIM_PACE=late.
+#   Devices: how many it needs; Status: its exit status, if not 0; Prints: its output; Late: its output under SIM_SCHEDULE=late.
 # In a wrong program the comments /* one */ and /* other */ mark the two calls that the report must name, with their lines; on a line without a call, the
 # host's own load or store.
 
@@ -20,7 +20,7 @@ PACES=(measured instant late random:1 random:2 random:3 random:4 random:5)
 run_program() {
     local name=$1 pace
     for pace in "${PACES[@]}" unchecked; do
-        if [ "$pace" = unchecked ]; then export SIM_CHECK=off SIM_PACE=measured; else export SIM_PACE=$pace; fi
+        if [ "$pace" = unchecked ]; then export SIM_CHECK=off SIM_SCHEDULE=measured; else export SIM_SCHEDULE=$pace; fi
         "$ROOT/build/simulator/tests/order/$name" >"$FOLDER/$name.$pace.out" 2>"$FOLDER/$name.$pace.err" </dev/null
         echo $? >"$FOLDER/$name.$pace.status"
     done

@@ -2,7 +2,7 @@
 # What a GPU, compute-sanitizer and the simulated device say to each program of tests/order/: order.sh [FILE.md], by default build/order.md.
 #
 # For a machine with a GPU, a CUDA toolkit, gcc and make; it needs neither network nor the tools of the test suite. Each program runs plainly on the GPU,
-# under compute-sanitizer where there is one, and on the simulated device (under SIM_PACE=late where only the schedule shows what is wrong). FILE.md receives a table of the wrong programs, one of the right ones, and
+# under compute-sanitizer where there is one, and on the simulated device (under SIM_SCHEDULE=late where only the schedule shows what is wrong). FILE.md receives a table of the wrong programs, one of the right ones, and
 # the counts; FILE.tar all that was printed. Under compute-sanitizer the context is destroyed at the end of main, as its leak check wants.
 #
 # Nothing hangs for long: a plain run may take SECONDS_PLAIN (20) seconds, one under compute-sanitizer SECONDS_EACH (60), and what has not
@@ -81,7 +81,7 @@ one_program() { # one_program NAME: a row of its table
     prints=$(heading "$source" Prints)$(heading "$source" Late)
     [ -z "$(heading "$source" Late)" ] || pace=late
     if [ -x "build/simulator/tests/order/$name" ]; then
-        SIM_PACE=$pace in_time 10 "$FOLDER/$name.simulated" "build/simulator/tests/order/$name"
+        SIM_SCHEDULE=$pace in_time 10 "$FOLDER/$name.simulated" "build/simulator/tests/order/$name"
     fi
     if [ "${devices:-1}" -gt "$GPUS" ]; then
         row "$name" "skipped: needs $devices GPUs" skipped "$prints"

@@ -1,5 +1,5 @@
 /* The host reads a pinned buffer before the copy to it is over. A copy that comes late has not changed the buffer: it
- * prints 0, always under SIM_PACE=late.
+ * prints 0, always under SIM_SCHEDULE=late.
  * Kind: host access not ordered after a write
  * Late: 0 */
 #include "kernels.h"

@@ -1,5 +1,5 @@
 /* The host writes a pinned buffer anew while the copy from it may still be pending. A copy that comes late takes the new
- * value: it prints 2, always under SIM_PACE=late.
+ * value: it prints 2, always under SIM_SCHEDULE=late.
  * Kind: host write not ordered after a read
  * Late: 2 */
 #include "kernels.h"

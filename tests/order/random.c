@@ -373,7 +373,7 @@ static int run_apart(const struct program *p, const char *pace, int *stopped)
     fflush(stdout);
     pid_t child = fork();
     if (child == 0) {
-        setenv("SIM_PACE", pace, 1);
+        setenv("SIM_SCHEDULE", pace, 1);
         dup2(words, STDERR_FILENO);
         int end = run(p, shared);
         if (end != SILENT) _exit(end);
@@ -406,7 +406,7 @@ static void account(const struct program *p, const char *pace, unsigned seed, co
     accused += end == ACCUSED;
     if (end == SILENT || end == UNSURE || (end == ACCUSED && may_be_wrong)) return;
     wrong_ends++;
-    printf("seed %u (%s), SIM_PACE=%s: %s (status %d), at op %d\n", seed, what, pace, end >= ACCUSED && end <= OTHER_KIND ? ends[end - ACCUSED] : "it did not end well", end, stopped);
+    printf("seed %u (%s), SIM_SCHEDULE=%s: %s (status %d), at op %d\n", seed, what, pace, end >= ACCUSED && end <= OTHER_KIND ? ends[end - ACCUSED] : "it did not end well", end, stopped);
     if (wrong_ends <= 3) list(p, stopped);
 }
 

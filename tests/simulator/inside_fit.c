@@ -73,7 +73,7 @@ int main(int argc, char **argv)
     unsigned long steps = strtoul(argv[1], NULL, 10);
     uint32_t sizes = (uint32_t)strtoul(argv[2], NULL, 10);
     state = 88172645463325252u + (argc > 3 ? strtoul(argv[3], NULL, 10) : 0);
-    for (graph_segment = 1; graph_segment <= steps; graph_segment++) {
+    for (step = 1; step <= steps; step++) {
         change((int)pick(CHUNKS), sizes);
         size_t bytes = size(sizes), count = 0;
         uint64_t limit = pick(3) ? pick((uint32_t)ages + 1) : UINT64_MAX;

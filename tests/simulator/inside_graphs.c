@@ -187,7 +187,7 @@ int main(int argc, char **argv)
     for (int i = 0; i < GRAPHS; i++)
         made[i].answer = &pinned[i];
     free_at_start = device_free_memory(0);
-    for (graph_segment = 1; graph_segment <= steps; graph_segment++) {
+    for (step = 1; step <= steps; step++) {
         one_step();
         check(look);
     }

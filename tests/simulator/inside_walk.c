@@ -126,7 +126,7 @@ static void one_step(void)
     case 15:
     case 16:
     case 17:
-        if (graph_segment / 700 % 2)
+        if (step / 700 % 2)
             free_one(); /* the blocks become many, then few again */
         else
             allocate();
@@ -245,7 +245,7 @@ int main(int argc, char **argv)
         new_pool(i);
     for (int i = 0; i < STREAMS; i++)
         new_stream(i);
-    for (graph_segment = 1; graph_segment <= steps; graph_segment++) {
+    for (step = 1; step <= steps; step++) {
         one_step();
         check(look);
     }
