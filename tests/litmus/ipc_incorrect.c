@@ -1,7 +1,9 @@
-/* Wrong ways in which two processes order their work on one block: ipc_accused NAME. Each must be accused, in the process whose call comes second. */
-#include "ipc_block.h"
+/* Incorrect ways in which two processes order their work on one allocation: ipc_incorrect NAME.
+ * Each must be reported, in the process whose call comes second. */
+#include "ipc_allocation.h"
 
-/* The importer's event is recorded before its free, so the exporter's free does not come after that. */
+/* The importer's event is recorded before its free, so the exporter's free does not come after
+ * that. */
 static void recorded_before_the_free(int importer)
 {
     cudaEvent_t done;
@@ -9,9 +11,9 @@ static void recorded_before_the_free(int importer)
         import();
         done = shared_event();
         wait_for_go();
-        OK(launch_add(block, 1, count, s));
+        OK(launch_add(data, 1, count, s));
         OK(cudaEventRecord(done, s));
-        OK(cudaFreeAsync(block, s));
+        OK(cudaFreeAsync(data, s));
         tell_event(done);
         wait_for_go();
         OK(cudaStreamSynchronize(s));
@@ -23,7 +25,7 @@ static void recorded_before_the_free(int importer)
     go();
     done = hear_event();
     OK(cudaStreamWaitEvent(s, done, 0));
-    OK(cudaFreeAsync(block, s));
+    OK(cudaFreeAsync(data, s));
     OK(cudaStreamSynchronize(s));
     OK(cudaMemPoolDestroy(pool));
     go();
@@ -37,7 +39,7 @@ static void recorded_too_early(int importer)
         import();
         ready = hear_event();
         OK(cudaStreamWaitEvent(s, ready, 0));
-        OK(launch_add(block, 1, count, s));
+        OK(launch_add(data, 1, count, s));
         go();
         importer_ends();
         return;
@@ -46,7 +48,7 @@ static void recorded_too_early(int importer)
     ready = shared_event();
     OK(cudaStreamSynchronize(s));
     OK(cudaEventRecord(ready, s));
-    OK(launch_fill(block, 9, count, s));
+    OK(launch_fill(data, 9, count, s));
     tell_event(ready);
     wait_for_go();
     exporter_ends();
@@ -62,7 +64,7 @@ static void waited_too_early(int importer)
         OK(cudaStreamWaitEvent(s, ready, 0));
         go();
         wait_for_go();
-        OK(launch_add(block, 1, count, s));
+        OK(launch_add(data, 1, count, s));
         OK(cudaStreamSynchronize(s));
         importer_ends();
         return;
@@ -76,13 +78,13 @@ static void waited_too_early(int importer)
     exporter_ends();
 }
 
-/* The importer says that it has written, without waiting; the exporter reads. */
+/* The importer sends a message after its write, without waiting for it; the exporter reads. */
 static void read_back_unordered(int importer)
 {
     if (importer) {
         import();
         wait_for_go();
-        OK(launch_add(block, 1, count, s));
+        OK(launch_add(data, 1, count, s));
         go();
         wait_for_go();
         importer_ends();
@@ -92,7 +94,7 @@ static void read_back_unordered(int importer)
     OK(cudaStreamSynchronize(s));
     go();
     wait_for_go();
-    OK(launch_add(block, 1, count, s));
+    OK(launch_add(data, 1, count, s));
     OK(cudaStreamSynchronize(s));
     go();
     exporter_ends();
@@ -111,7 +113,7 @@ static void never_freed(int importer)
     OK(cudaStreamSynchronize(s));
     go();
     int status = child_status();
-    OK(cudaFreeAsync(block, s));
+    OK(cudaFreeAsync(data, s));
     OK(cudaStreamSynchronize(s));
     exit(status);
 }
@@ -119,8 +121,11 @@ static void never_freed(int importer)
 int main(int argc, char **argv)
 {
     static const struct way ways[] = {
-        { "recorded_before_the_free", recorded_before_the_free }, { "recorded_too_early", recorded_too_early },
-        { "waited_too_early", waited_too_early }, { "read_back_unordered", read_back_unordered }, { "never_freed", never_freed },
+        {"recorded_before_the_free", recorded_before_the_free},
+        {"recorded_too_early", recorded_too_early},
+        {"waited_too_early", waited_too_early},
+        {"read_back_unordered", read_back_unordered},
+        {"never_freed", never_freed},
     };
     return run_way(argc, argv, ways, sizeof ways / sizeof *ways, NULL);
 }

@@ -1,8 +1,20 @@
-/* Right ways in which two or three processes order their work on one block: ipc_orders NAME. None may be accused. */
-#include "ipc_block.h"
+/* Correct ways in which two or three processes order their work on one allocation: ipc_correct
+ * NAME. None may be reported. */
+#include "ipc_allocation.h"
 
-/* The message that the block is ready is sent by a host function behind the write. */
-static void told_by_host_function(int importer)
+static void send_go(void *unused)
+{
+    (void)unused;
+    go();
+}
+static void await_go(void *unused)
+{
+    (void)unused;
+    wait_for_go();
+}
+
+/* The message that the allocation is ready is sent by a host function behind the write. */
+static void sent_by_host_function(int importer)
 {
     if (importer) {
         import();
@@ -17,14 +29,15 @@ static void told_by_host_function(int importer)
     OK(cudaStreamSynchronize(s));
 }
 
-/* The exporter's free is queued at once, behind a host function that waits for the importer's message. */
+/* The exporter's free is queued at once, behind a host function that waits for the importer's
+ * message. */
 static void free_behind_host_function(int importer)
 {
     if (importer) {
         import();
         cudaEvent_t ready = hear_event();
         OK(cudaStreamWaitEvent(s, ready, 0));
-        wait_for_go();                 /* the free is queued */
+        wait_for_go(); /* the free is queued */
         expect_elements(7);
         importer_ends();
         OK(cudaEventDestroy(ready));
@@ -35,7 +48,7 @@ static void free_behind_host_function(int importer)
     OK(cudaEventRecord(ready, s));
     tell_event(ready);
     OK(cudaLaunchHostFunc(s, await_go, NULL));
-    OK(cudaFreeAsync(block, s));
+    OK(cudaFreeAsync(data, s));
     go();
     OK(cudaStreamSynchronize(s));
     OK(cudaMemPoolDestroy(pool));
@@ -51,7 +64,7 @@ static void write_behind_host_function(int importer)
         import();
         ready = hear_event();
         OK(cudaStreamWaitEvent(s, ready, 0));
-        wait_for_go();                 /* the write is queued */
+        wait_for_go(); /* the write is queued */
         expect_elements(7);
         go();
         importer_ends();
@@ -63,7 +76,7 @@ static void write_behind_host_function(int importer)
     OK(cudaEventRecord(ready, s));
     tell_event(ready);
     OK(cudaLaunchHostFunc(s, await_go, NULL));
-    OK(launch_fill(block, 8, count, s));
+    OK(launch_fill(data, 8, count, s));
     go();
     OK(cudaStreamSynchronize(s));
     expect_elements(8);
@@ -71,7 +84,7 @@ static void write_behind_host_function(int importer)
     OK(cudaEventDestroy(ready));
 }
 
-/* One event there, one back, recorded anew in each round; each side adds 1. */
+/* One event there, one back, recorded again in each round; each side adds 1. */
 static void rounds(int importer)
 {
     enum { ROUNDS = 20 };
@@ -88,12 +101,15 @@ static void rounds(int importer)
         back = hear_event();
     }
     for (int i = 0; i < ROUNDS; i++) {
-        if (importer) wait_for_go();
-        if (importer || i) OK(cudaStreamWaitEvent(s, importer ? there : back, 0));
-        OK(launch_add(block, 1, count, s));
+        if (importer)
+            wait_for_go();
+        if (importer || i)
+            OK(cudaStreamWaitEvent(s, importer ? there : back, 0));
+        OK(launch_add(data, 1, count, s));
         OK(cudaEventRecord(importer ? back : there, s));
         go();
-        if (!importer) wait_for_go();
+        if (!importer)
+            wait_for_go();
     }
     if (importer) {
         importer_ends();
@@ -115,7 +131,7 @@ static void one_event(int importer)
         event = hear_event();
         wait_for_go();
         OK(cudaStreamWaitEvent(s, event, 0));
-        OK(launch_add(block, 1, count, s));
+        OK(launch_add(data, 1, count, s));
         OK(cudaEventRecord(event, s));
         go();
         importer_ends();
@@ -127,14 +143,15 @@ static void one_event(int importer)
         go();
         wait_for_go();
         OK(cudaStreamWaitEvent(s, event, 0));
-        OK(launch_add(block, 1, count, s));
+        OK(launch_add(data, 1, count, s));
         expect_elements(9);
         exporter_ends();
     }
     OK(cudaEventDestroy(event));
 }
 
-/* The wait is in one stream, the free in another that waits for it; `how`: 's' by an event of its own, 'h' the host waits for the border's event, 'q' it asks. */
+/* The wait is in one stream, the free in another that waits for it. `how`: 's' by an event of its
+ * own, 'h' the host waits for the importer's event, 'q' it queries that. */
 static void free_elsewhere(int importer, char how)
 {
     cudaEvent_t ready, done, own;
@@ -143,8 +160,8 @@ static void free_elsewhere(int importer, char how)
         ready = hear_event();
         done = shared_event();
         OK(cudaStreamWaitEvent(s, ready, 0));
-        OK(launch_add(block, 1, count, s));
-        OK(cudaFreeAsync(block, s));
+        OK(launch_add(data, 1, count, s));
+        OK(cudaFreeAsync(data, s));
         OK(cudaEventRecord(done, s));
         tell_event(done);
         wait_for_go();
@@ -166,9 +183,10 @@ static void free_elsewhere(int importer, char how)
         } else if (how == 'h') {
             OK(cudaEventSynchronize(done));
         } else {
-            while (cudaEventQuery(done) == cudaErrorNotReady) usleep(1000);
+            while (cudaEventQuery(done) == cudaErrorNotReady)
+                usleep(1000);
         }
-        OK(cudaFreeAsync(block, how == 's' ? s : t));
+        OK(cudaFreeAsync(data, how == 's' ? s : t));
         OK(cudaDeviceSynchronize());
         OK(cudaMemPoolDestroy(pool));
         OK(cudaEventDestroy(own));
@@ -183,7 +201,7 @@ static void free_by_own_event(int importer) { free_elsewhere(importer, 's'); }
 static void free_after_host_wait(int importer) { free_elsewhere(importer, 'h'); }
 static void free_after_query(int importer) { free_elsewhere(importer, 'q'); }
 
-/* The importer frees with cudaFree, the exporter hears of it. */
+/* The importer frees with cudaFree, and the exporter acquires that through a message. */
 static void import_freed_by_cudafree(int importer)
 {
     if (!importer) {
@@ -196,7 +214,7 @@ static void import_freed_by_cudafree(int importer)
     import();
     wait_for_go();
     expect_elements(7);
-    OK(cudaFree(block));
+    OK(cudaFree(data));
     go();
     wait_for_go();
     OK(cudaMemPoolDestroy(pool));
@@ -205,30 +223,33 @@ static void import_freed_by_cudafree(int importer)
 /* Imported twice, freed once; the address is one. */
 static void imported_twice(int importer)
 {
-    struct cudaMemPoolPtrExportData data;
+    struct cudaMemPoolPtrExportData pointer;
     if (!importer) {
         share();
         OK(cudaStreamSynchronize(s));
-        OK(cudaMemPoolExportPointer(&data, block));
-        tell(&data, sizeof data);
+        OK(cudaMemPoolExportPointer(&pointer, data));
+        tell(&pointer, sizeof pointer);
         exporter_ends();
         return;
     }
     void *again;
     import();
-    hear(&data, sizeof data);
-    OK(cudaMemPoolImportPointer(&again, pool, &data));
-    if (again != block) _exit(6);
+    hear(&pointer, sizeof pointer);
+    OK(cudaMemPoolImportPointer(&again, pool, &pointer));
+    if (again != data)
+        _exit(6);
     expect_elements(7);
     importer_ends();
 }
 
-/* A third process waits for the second's event only, which comes after the first's: an order through two borders. */
-static int third, second;              /* this process is the third; the second's end of the socket to it */
+/* A third process waits for the second's event only, which comes after the first's: an edge through
+ * two process borders. `third`: this process is it; `second`: the second's end of the socket to
+ * it. */
+static int third, second;
 
 static void relay(int importer)
 {
-    struct cudaMemPoolPtrExportData data;
+    struct cudaMemPoolPtrExportData pointer;
     cudaEvent_t ready, done;
     int descriptor;
     if (!importer) {
@@ -236,14 +257,15 @@ static void relay(int importer)
         ready = shared_event();
         OK(cudaEventRecord(ready, s));
         tell_event(ready);
-        OK(cudaMemPoolExportToShareableHandle(&descriptor, pool, cudaMemHandleTypePosixFileDescriptor, 0));
-        OK(cudaMemPoolExportPointer(&data, block));
+        OK(cudaMemPoolExportToShareableHandle(&descriptor, pool,
+                                              cudaMemHandleTypePosixFileDescriptor, 0));
+        OK(cudaMemPoolExportPointer(&pointer, data));
         tell_descriptor(descriptor);
         close(descriptor);
-        tell(&data, sizeof data);
-        done = hear_event();           /* the second's; the third has freed */
+        tell(&pointer, sizeof pointer);
+        done = hear_event(); /* the second's; the third has freed */
         OK(cudaStreamWaitEvent(s, done, 0));
-        OK(cudaFreeAsync(block, s));
+        OK(cudaFreeAsync(data, s));
         OK(cudaStreamSynchronize(s));
         go();
         return;
@@ -252,8 +274,8 @@ static void relay(int importer)
         import();
         done = hear_event();
         OK(cudaStreamWaitEvent(s, done, 0));
-        OK(launch_add(block, 1, count, s));
-        OK(cudaFreeAsync(block, s));
+        OK(launch_add(data, 1, count, s));
+        OK(cudaFreeAsync(data, s));
         ready = shared_event();
         OK(cudaEventRecord(ready, s));
         tell_event(ready);
@@ -265,20 +287,20 @@ static void relay(int importer)
     import();
     ready = hear_event();
     OK(cudaStreamWaitEvent(s, ready, 0));
-    OK(launch_add(block, 1, count, s));
+    OK(launch_add(data, 1, count, s));
     done = shared_event();
     OK(cudaEventRecord(done, s));
     descriptor = hear_descriptor();
-    hear(&data, sizeof data);
+    hear(&pointer, sizeof pointer);
     border = second;
     tell_descriptor(descriptor);
-    tell(&data, sizeof data);
+    tell(&pointer, sizeof pointer);
     tell_event(done);
     cudaEvent_t later = hear_event();
     OK(cudaStreamWaitEvent(s, later, 0));
-    OK(launch_add(block, 1, count, s));
+    OK(launch_add(data, 1, count, s));
     expect_elements(10);
-    OK(cudaFreeAsync(block, s));
+    OK(cudaFreeAsync(data, s));
     OK(cudaEventRecord(done, s));
     border = first;
     tell_event(done);
@@ -287,26 +309,36 @@ static void relay(int importer)
     go();
     OK(cudaStreamSynchronize(s));
     int status = child_status();
-    if (status) _exit(status);
+    if (status)
+        _exit(status);
 }
 
 /* The relay's importer splits once more. */
 static void split_relay(const struct way *way, int importer)
 {
-    if (!importer || way->run != relay) return;
+    if (!importer || way->run != relay)
+        return;
     int first = border;
     third = split();
     second = border;
-    if (!third) border = first;
+    if (!third)
+        border = first;
 }
 
 int main(int argc, char **argv)
 {
     static const struct way ways[] = {
-        { "told_by_host_function", told_by_host_function }, { "free_behind_host_function", free_behind_host_function },
-        { "write_behind_host_function", write_behind_host_function }, { "rounds", rounds }, { "one_event", one_event },
-        { "free_by_own_event", free_by_own_event }, { "free_after_host_wait", free_after_host_wait }, { "free_after_query", free_after_query },
-        { "import_freed_by_cudafree", import_freed_by_cudafree }, { "imported_twice", imported_twice }, { "relay", relay },
+        {"sent_by_host_function", sent_by_host_function},
+        {"free_behind_host_function", free_behind_host_function},
+        {"write_behind_host_function", write_behind_host_function},
+        {"rounds", rounds},
+        {"one_event", one_event},
+        {"free_by_own_event", free_by_own_event},
+        {"free_after_host_wait", free_after_host_wait},
+        {"free_after_query", free_after_query},
+        {"import_freed_by_cudafree", import_freed_by_cudafree},
+        {"imported_twice", imported_twice},
+        {"relay", relay},
     };
     return run_way(argc, argv, ways, sizeof ways / sizeof *ways, split_relay);
 }
