@@ -1,7 +1,7 @@
 /* When cudaEventElapsedTime succeeds, both events have been reached, and the host has acquired what
  * came before them, as from a query.
  *
- * WRONG: the host asks about the event before the write only: no edge from a's write to b's.
+ * WRONG: the host queries the event before the write only: no edge from a's write to b's.
  * Kind: unordered writes */
 #include "litmus.h"
 

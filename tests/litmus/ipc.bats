@@ -82,7 +82,7 @@ reported() {
 
 @test "the importer's event must come after its free" {
     local words="hazard: free before another process's use ends\. cudaFreeAsync \(stream 1\) frees "
-    words+="block 1, and nothing orders it after the free by process [0-9]+ "
+    words+="[a-z]+ 1, and nothing orders it after the free by process [0-9]+ "
     reported recorded_before_the_free "$words\(cudaFreeAsync, its stream 1\)"
 }
 

@@ -73,7 +73,7 @@ read_cases() {
 # heading["PROGRAM KEY"]: the value. marks["CASE"]: lines "CALL:LINE". branch["CASE WHICH"]: how
 # many lines only the correct program has, or only the incorrect one.
 read_case() {
-    local name=${1##*/} program lines line number call place=both
+    local name=${1##*/} program lines line number call variant=both
     local marked='/\* (access|previous access|allocation|free|access given|access taken) \*/'
     name=${name%.c} program=$name
     correct+=("$name")
@@ -97,11 +97,11 @@ read_case() {
             marks[$name]+=$call:$number$'\n'
         fi
         case $line in
-        '#ifdef WRONG') place=incorrect ;;
-        '#ifndef WRONG') place=correct ;;
-        '#else') place=correct ;;
-        '#endif') place=both ;;
-        *) [ "$place" = both ] || branch["$name $place"]=$((branch["$name $place"] + 1)) ;;
+        '#ifdef WRONG') variant=incorrect ;;
+        '#ifndef WRONG') variant=correct ;;
+        '#else') variant=correct ;;
+        '#endif') variant=both ;;
+        *) [ "$variant" = both ] || branch["$name $variant"]=$((branch["$name $variant"] + 1)) ;;
         esac
     done
 }

@@ -1,5 +1,5 @@
 /* The model behind random.c: what a program is, and a graph of what happens before what, from which
- * its hazards follow. Nothing here asks the simulated device. */
+ * its hazards follow. It does not use the simulated device. */
 #ifndef RANDOM_MODEL_H
 #define RANDOM_MODEL_H
 
