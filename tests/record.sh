@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What the scripts have in common that record what a real device does: sourced by gpu.sh, order.sh, clinic.sh, sanitizer.sh and probes.sh.
+# What the scripts have in common that record what a real device does: sourced by gpu.sh, litmus.sh, clinic.sh, sanitizer.sh and probes.sh.
 SANITIZER=$(type -P compute-sanitizer || ls /usr/local/cuda/bin/compute-sanitizer 2>/dev/null)
 GPUS=$(nvidia-smi -L 2>/dev/null | grep -c '^GPU')
 export SANITIZER GPUS

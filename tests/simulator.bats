@@ -250,12 +250,13 @@ END
 
 @test "a report names lines of a program whose folder and file have spaces in their names" {
     mkdir "a folder"
-    cp "$ROOT/tests/order/write_write_wrong.c" "a folder/a file.c"
-    "${CC:-gcc}" -g -I"$ROOT/lessons" -isystem "$ROOT/build/cuda/include" "a folder/a file.c" -o "a folder/a program" "$ROOT/$library"
+    cp "$ROOT/tests/litmus/write_write.c" "a folder/a file.c"
+    "${CC:-gcc}" -g -DWRONG -I"$ROOT/tests/litmus" -I"$ROOT/lessons" \
+        -isystem "$ROOT/build/cuda/include" "a folder/a file.c" -o "a folder/a program" "$ROOT/$library"
     run "./a folder/a program"
     assert_failure 3
-    assert_line --regexp '^  written +launch_fill, stream 1, at a folder/a file\.c:17$'
-    assert_line --regexp '^  written +launch_fill, stream 2, at a folder/a file\.c:19$'
+    assert_line --regexp '^  written +launch_fill, stream 1, at a folder/a file\.c:19$'
+    assert_line --regexp '^  written +launch_fill, stream 2, at a folder/a file\.c:24$'
 }
 
 # ---- what a program may and may not do ----
