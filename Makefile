@@ -13,7 +13,7 @@ CC := gcc
 endif
 export CC
 
-LESSONS := $(sort $(basename $(notdir $(wildcard solutions/[0-9][0-9]_*.c tests/[0-9][0-9]_*.bats))))
+LESSONS := $(sort $(basename $(notdir $(wildcard solutions/[0-9][0-9]_*.c tests/lessons/[0-9][0-9]_*.bats))))
 SOLUTIONS := $(sort $(basename $(notdir $(wildcard solutions/[0-9][0-9]_*.c))))
 NUMBERS := $(sort $(foreach lesson,$(LESSONS),$(firstword $(subst _, ,$(lesson)))))
 SHORT := $(patsubst 0%,%,$(filter 0%,$(NUMBERS)))
@@ -34,16 +34,10 @@ ifneq ($(filter $(RUNNING),$(MAKECMDGOALS)),)
 $(info Backend: $(BACKEND_AND_WHY))
 endif
 
-# SANITIZE=address,undefined or SANITIZE=thread builds the simulated device and the programs in a folder of their own.
-comma := ,
+include simulator/build.mk
 percent := %
-SIMULATOR := build/simulator$(if $(SANITIZE),-$(subst $(comma),-,$(SANITIZE)))
-LIBRARY := $(SIMULATOR)/libcudart.so.13
-OBJECTS := $(patsubst simulator/%.c,$(SIMULATOR)/objects/%.o,$(wildcard simulator/*/*.c))
-WHOLE := $(SIMULATOR)/whole.o
 # A function that nothing declares is an error, as it is for newer compilers anyway.
 FLAGS := -std=c11 -g -Wall -Wextra -Wpedantic -Werror=implicit-function-declaration -Ilessons
-SANITIZER := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer)
 
 ## make run           the tour: every lesson's solution, in order
 .PHONY: run
@@ -52,8 +46,9 @@ run: $(SOLUTIONS:%=build/$(DEVICE)/solutions/%)
 	[ -z "$$wrong" ] || { echo "These ended with another exit status than 0:$$wrong" >&2; exit 1; }
 
 # The longest first, so that no processor is idle at the end.
-LONG := $(patsubst %,tests/%.bats,near_misses solutions book litmus/litmus checks)
-SUITE := $(LONG) $(filter-out $(LONG),$(wildcard tests/[a-z]*.bats tests/litmus/*.bats)) $(wildcard tests/[0-9]*.bats)
+LONG := $(patsubst %,tests/%.bats,lessons/mutants solutions book litmus/litmus checks)
+SUITE := $(LONG) $(filter-out $(LONG),$(wildcard tests/[a-z]*.bats tests/litmus/*.bats)) \
+	$(wildcard tests/lessons/[0-9]*.bats)
 ## make test          the whole test suite
 .PHONY: test
 test: $(LIBRARY)
@@ -67,9 +62,10 @@ $(NUMBERS): %: build/$(DEVICE)/lessons/$$(call lesson,$$*)
 	@$< $(ARGS)
 $(SHORT): %: 0%
 
-## make solution-06   the same for its solution
+## make solution-06   the same for its solution; MUTANT=threshold_in_mib puts one mistake into it
 .PHONY: $(NUMBERS:%=solution-%) $(SHORT:%=solution-%)
-$(NUMBERS:%=solution-%): solution-%: build/$(DEVICE)/solutions/$$(call lesson,$$*)
+$(NUMBERS:%=solution-%): solution-%: \
+		build/$(DEVICE)/$(if $(MUTANT),mutants,solutions)/$$(call lesson,$$*)$(MUTANT:%=/%)
 	@$< $(ARGS)
 $(SHORT:%=solution-%): solution-%: solution-0%
 
@@ -77,7 +73,7 @@ $(SHORT:%=solution-%): solution-%: solution-0%
 .PHONY: $(NUMBERS:%=check-%) $(SHORT:%=check-%)
 $(NUMBERS:%=check-%): check-%: $(LIBRARY)
 	@set -o pipefail; LESSON="$(or $(LESSON),lessons/$(call lesson,$*).c)" \
-	bats --tap tests/$(call lesson,$*).bats 2>&1 | awk -v lesson=$(call lesson,$*) -f tests/report.awk
+	bats --tap tests/lessons/$(call lesson,$*).bats 2>&1 | awk -v lesson=$(call lesson,$*) -f tests/report.awk
 $(SHORT:%=check-%): check-%: check-0%
 
 ## make clinic-03     build and run case 03 of the book's clinic, a broken program
@@ -164,36 +160,42 @@ $(LITMUS)/%: tests/litmus/%.c $(LITMUS)/litmus.h.gch | $(LIBRARY)
 $(LITMUS)/%_wrong: tests/litmus/%.c $(LITMUS)/litmus.h.gch | $(LIBRARY)
 	@$(CC) $(LITMUS_FLAGS) -DWRONG -include $(LITMUS)/litmus.h $< $(LITMUS_LINKED)
 
+# A mutant is a solution with one mistake, which tests/lessons/mutants/NN_name/MISTAKE.patch makes.
+MUTANTS := $(patsubst tests/lessons/mutants/%.patch,%,$(wildcard tests/lessons/mutants/*/*.patch))
+.PHONY: mutants mutant-sources
+mutants: $(MUTANTS:%=$(SIMULATOR)/mutants/%)
+mutant-sources: $(MUTANTS:%=build/mutants/%.c)
+
+build/mutants/%.c: tests/lessons/mutants/%.patch solutions/$$(*D).c
+	@type -P patch >/dev/null || { echo "patch is not installed: make test installs it." >&2; exit 1; }; \
+	mkdir -p $(@D); \
+	patch --quiet --fuzz=0 --reject-file=- --output=$@.$$$$ solutions/$(*D).c $< && \
+	mv $@.$$$$ $@ || { rm -f $@.$$$$; echo "$< does not apply to solutions/$(*D).c." >&2; exit 1; }
+
+tests/lessons/mutants/%.patch:
+	@[ -e $@ ] || { echo "$@ is not there. The mutants of $(*D) are:" \
+	$(notdir $(filter $(*D)/%,$(MUTANTS))) >&2; exit 1; }
+
+# A warning is an error here: a test would not see that of a program built before.
+$(SIMULATOR)/mutants/%: private FLAGS += -Werror
+$(SIMULATOR)/mutants/%: build/mutants/%.c $(SHARED) $(LIBRARY)
+	$(call compile,$<,$@,build/cuda,$(LIBRARY) -pthread -Wl$(comma)-rpath$(comma)'$$ORIGIN/../..')
+
 # A test that looks inside is linked with the simulated device's own parts.
-$(SIMULATOR)/tests/simulator/inside_%: tests/simulator/inside_%.c $(SHARED) $(WHOLE)
-	$(call compile,$<,$@,build/cuda,-Isimulator $(WHOLE) -pthread -ldl)
+$(SIMULATOR)/tests/simulator/inside_%: tests/simulator/inside_%.c $(SHARED) $(OBJECTS)
+	$(call compile,$<,$@,build/cuda,-Isimulator $(OBJECTS) -pthread -ldl)
 
 build/gpu/%: %.c $(SHARED) build/gpu/kernels.o
 	$(call compile,$<,$@,build/gpu,build/gpu/kernels.o -Lbuild/gpu/lib -Wl$(comma)-rpath$(comma)'$$ORIGIN/../lib:$$ORIGIN/../../lib' -lcudart -lstdc++)
+
+build/gpu/mutants/%: build/mutants/%.c $(SHARED) build/gpu/kernels.o
+	$(call compile,$<,$@,build/gpu,build/gpu/kernels.o -Lbuild/gpu/lib \
+		-Wl$(comma)-rpath$(comma)'$$ORIGIN/../../lib' -lcudart -lstdc++)
 
 # One program for the checks, wherever its source lies: LESSON=FILE.c PROGRAM=FILE
 .PHONY: program
 program:
 	$(call compile,$(LESSON),$(PROGRAM),build/cuda,$(LIBRARY))
-
-# The simulated device is compiled as one where the compiler can: calls across its files cost a third of its time otherwise. For the tests that look
-# inside it is done once more, and once for all of them; the library made of that one would be up to a tenth slower (measured).
-AS_ONE := $(if $(SANITIZE),,$$(cat build/as-one))
-NATIVE := -flinker-output=nolto-rel
-build/as-one:
-	@mkdir -p build
-	@echo 'int one;' | $(CC) -O2 -flto=auto $(NATIVE) -r -nostdlib -x c - -o $@.$$$$ 2>/dev/null && echo -flto=auto >$@.$$$$ || : >$@.$$$$; mv $@.$$$$ $@
-
-$(WHOLE): $(OBJECTS)
-	@$(CC) -O3 $(AS_ONE) $$([ -z "$(AS_ONE)" ] || echo $(NATIVE)) -r -nostdlib -o $@.$$$$ $(OBJECTS) && mv $@.$$$$ $@
-
-$(LIBRARY): $(OBJECTS) simulator/libcudart.map
-	@$(CC) -O3 $(AS_ONE) $(or $(SANITIZER),-Wl$(comma)-z$(comma)defs) -shared -Wl,-soname,libcudart.so.13 -Wl,--version-script=simulator/libcudart.map -pthread -ldl -o $@.$$$$ $(OBJECTS) && mv $@.$$$$ $@
-
-$(SIMULATOR)/objects/%.o: simulator/%.c build/cuda/found Makefile | build/as-one
-	@mkdir -p $(@D)
-	@$(CC) $(FLAGS) $(if $(SANITIZE),-O1 -g1,-O3) -fPIC -fvisibility=hidden -ftls-model=initial-exec -pthread -Isimulator $(AS_ONE) $(SANITIZER) -isystem build/cuda/include -MMD -MP -c $< -o $@
--include $(wildcard $(OBJECTS:.o=.d))
 
 build/gpu/kernels.o: lessons/kernels.cu lessons/kernels.h build/gpu/nvcc Makefile
 	@"$$(cat build/gpu/nvcc)" -O2 -arch=native -Ilessons -c $< -o $@

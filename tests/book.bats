@@ -73,7 +73,7 @@ descriptions() { grep -o '<desc[^>]*>[^<]*' "$BOOK/$1.html"; }
         [ -n "$words" ] || complain "$lesson has no picture."
         [ "$(grep -o '<svg[^>]*role="img"' "$BOOK/$lesson.html" | wc -l)" = "$(grep -o '<title id=' "$BOOK/$lesson.html" | wc -l)" ] ||
             complain "A picture of $lesson has no title."
-        for figure in $(grep -oE '(reserved|measured) +[0-9]+ MiB' "tests/expected/$lesson.txt" | awk '$2 { print $2 }' | sort -un); do
+        for figure in $(grep -oE '(reserved|measured) +[0-9]+ MiB' "tests/lessons/expected/$lesson.txt" | awk '$2 { print $2 }' | sort -un); do
             grep -q "reserved ${figure}[;.]" <<<"$words" || complain "No picture of $lesson shows $figure MiB reserved, which the program printed."
         done
     done
@@ -97,9 +97,9 @@ descriptions() { grep -o '<desc[^>]*>[^<]*' "$BOOK/$1.html"; }
     rm docs/[0-9][0-9]_[!f]*.rst                 # one page is enough
     printf '%s\n' Book ==== '' '.. toctree::' '' '   01_first_allocation' >docs/index.rst
     rm docs/simulator.rst docs/driver_notes.rst docs/getting_started.rst docs/clinic.rst
-    sed -i '3s/cudaSuccess/cudaErrorNotReady/' tests/expected/01_first_allocation.txt
+    sed -i '3s/cudaSuccess/cudaErrorNotReady/' tests/lessons/expected/01_first_allocation.txt
     run as_typed "$ROOT/build/venv/bin/sphinx-build" -q -W -n -c . docs html
     assert_failure
-    assert_output --partial "tests/expected/01_first_allocation.txt"
+    assert_output --partial "tests/lessons/expected/01_first_allocation.txt"
     assert_output --partial "-synchronised    42 in 2097152 of 2097152 elements   stream cudaErrorNotReady"
 }

@@ -1,16 +1,16 @@
 #!/usr/bin/env bats
-# The checks checked: a program that only prints must fail. (near_misses.bats: what is nearly right; grader.bats: the starters.)
+# The checks checked: a program that only prints must fail. (lessons/mutants.bats: solutions with one mistake; grader.bats: the starters.)
 
 load helpers
 
-@test "every lesson has its starter, solution, check, expected output and near misses" {
+@test "every lesson has its starter, solution, check, expected output and mutants" {
     local lesson
     for lesson in $(lessons); do
-        for file in "lessons/$lesson.c" "solutions/$lesson.c" "tests/$lesson.bats" "tests/expected/$lesson.txt"; do
+        for file in "lessons/$lesson.c" "solutions/$lesson.c" "tests/lessons/$lesson.bats" "tests/lessons/expected/$lesson.txt"; do
             [ -s "$file" ] || complain "$file is missing or empty."
         done
-        [ "$(bats --count "tests/$lesson.bats")" -gt 0 ] || complain "tests/$lesson.bats tests nothing."
-        compgen -G "tests/near_misses/${lesson%%_*}_*.c" >/dev/null || complain "tests/near_misses/${lesson%%_*}_*.c: there is none."
+        grep -q '^@test "' "tests/lessons/$lesson.bats" || complain "tests/lessons/$lesson.bats tests nothing."
+        compgen -G "tests/lessons/mutants/$lesson/*.patch" >/dev/null || complain "tests/lessons/mutants/$lesson: there is no mutant."
     done
     [ -n "$(lessons)" ] || complain "There is no lesson."
     finish
@@ -57,7 +57,7 @@ load helpers
         {
             echo '#include <stdio.h>'
             echo 'int main(void) {'
-            sed 's/[\\"]/\\&/g; s/.*/    puts("&");/' "tests/expected/$lesson.txt"
+            sed 's/[\\"]/\\&/g; s/.*/    puts("&");/' "tests/lessons/expected/$lesson.txt"
             echo '    return 0; }'
         } >"$fake"
         judge "$fake" "$lesson"

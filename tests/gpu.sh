@@ -56,7 +56,7 @@ one_run() { # one_run LESSON [ARGUMENT]: one line of the table
     if build simulator "$lesson"; then
         timeout -k 5 "$each" "build/simulator/solutions/$lesson" "$@" >"$folder/$name.simulator.txt" 2>/dev/null </dev/null
     fi
-    expected=$(same "tests/expected/$name.txt" "$folder/$name.txt")
+    expected=$(same "tests/lessons/expected/$name.txt" "$folder/$name.txt")
     simulated=$(same "$folder/$name.simulator.txt" "$folder/$name.txt")
     leaks=$(sanitize "$folder/$name.leaks.txt" --leak-check full -- "build/gpu/solutions/$lesson" "$@")
     races=$(sanitize "$folder/$name.races.txt" --track-stream-ordered-races all -- "build/gpu/solutions/$lesson" "$@")

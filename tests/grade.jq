@@ -31,7 +31,7 @@ def sentence: if any(.[]; test("does not compile")) then
         | .[:$stop // length] | join(" ") end
     | .[:400];
 
-# $row: {tests, given} of tests/starters.txt, or null. Points: the tests that pass, less those that the starter passes.
+# $row: {tests, given} of tests/lessons/baseline.txt, or null. Points: the tests that pass, less those that the starter passes.
 def lesson($name; $row; $file): {lesson: $name, points: 0, possible: (if $row then $row.tests - $row.given else 0 end),
     status: "graded", sentence: null, file: $file, tests: []};
 
@@ -42,7 +42,7 @@ def ran($row; $work; $lines): ($lines | tap($work)) as $run
     | ([.tests[] | select(.result == "passed")] | length) as $passed
     | if ($run.plan // 0) == 0 then not_run("ungraded"; "The check of \(.lesson) ran no test: \(($lines | map(select(. != "1..0" and . != "")) | .[0] // "it has none" | lasting($work))).")
       elif ($run.tests | length) != $run.plan then not_run("ungraded"; "The check of \(.lesson) ran \($run.tests | length) of its \($run.plan) tests.")
-      elif $run.plan != $row.tests then not_run("ungraded"; "The check of \(.lesson) has \($run.plan) tests, but tests/starters.txt says \($row.tests). After a change of a check: tests/grade.sh starters")
+      elif $run.plan != $row.tests then not_run("ungraded"; "The check of \(.lesson) has \($run.plan) tests, but tests/lessons/baseline.txt says \($row.tests). After a change of a check: tests/grade.sh baseline")
       else .points = ([$passed - $row.given, 0] | max)
         | .sentence = (first(.tests[] | select(.result == "failed") | .lines | sentence)
             // first(.tests[] | select(.result == "skipped") | "Skipped: " + .lines[0]) // null)

@@ -6,7 +6,7 @@
 #                        ONLY="01 07"    these lessons only
 #                        JOBS=N          so many checks at a time; left out: one for each processor
 #                        RESUME=1        nothing is done when OUT/grade.json already grades these very files with these very checks
-#   grade.sh starters    writes tests/starters.txt: how many tests each check has, and how many of them the starter passes
+#   grade.sh baseline    writes tests/lessons/baseline.txt: how many tests each check has, and how many of them the starter passes
 #
 # Exit status: 0 the grade is written, whatever it says; 2 something could not be graded, and a sentence on stderr says what.
 #
@@ -19,7 +19,8 @@ cd "$(dirname "$0")/.." || exit 2
 mask=$(umask)
 export LC_ALL=C.UTF-8   # the compiler's words, and what counts as a letter, are the same everywhere
 umask 022   # the user of the programs reads the copies
-unset MAKEFLAGS MAKELEVEL MFLAGS LESSON SANITIZE BACKEND CHECK_FOLDER CHECK_FIRST_MISS CHECK_KILOBYTES
+unset MAKEFLAGS MAKELEVEL MFLAGS LESSON SANITIZE BACKEND
+unset CHECK_FOLDER CHECK_PROGRAM CHECK_TEST CHECK_FIRST_MISS CHECK_KILOBYTES
 
 say() { printf '%s\n' "$@" >&2; }
 fail() { say "$@"; exit 2; }
@@ -80,13 +81,15 @@ end_runs() { # end_runs FOLDER: kills every process that names the folder in its
 
 lesson() { # lesson NAME
     local name=$1 base=$GRADE_WORK/$1 row file=null refusal limit=${CHECK_LESSON_SECONDS:-120} ended=0
-    row=$(awk -v name="$name" '$1 == name { printf "{\"tests\": %d, \"given\": %d}", $2, $3 }' tests/starters.txt)
-    [ "$GRADE_STARTERS" = false ] || row="{\"tests\": $(bats --count "tests/$name.bats"), \"given\": 0}"
+    row=$(awk -v name="$name" '$1 == name { printf "{\"tests\": %d, \"given\": %d}", $2, $3 }' tests/lessons/baseline.txt)
+    [ "$GRADE_BASELINE" = false ] ||
+        row="{\"tests\": $(grep -c '^@test "' "tests/lessons/$name.bats"), \"given\": 0}"
     refusal=$(hand_in "$name")
     [ ! -e "$GRADE_WORK/lessons/$name.c" ] || file=\"$(sha256sum <"$GRADE_WORK/lessons/$name.c" | cut -c 1-64)\"
     if [ -z "$refusal" ]; then
         protect
-        CHECK_FOLDER=$base LESSON=$GRADE_WORK/lessons/$name.c timeout --kill-after=2 "$limit" bats --tap "tests/$name.bats" >"$base.tap" 2>&1 </dev/null || ended=$?
+        TAP=1 CHECK_FOLDER=$base LESSON=$GRADE_WORK/lessons/$name.c timeout --kill-after=2 "$limit" \
+            tests/first_miss.sh "$name" >"$base.tap" 2>&1 </dev/null || ended=$?
         chmod -R u+rwX "$base" 2>/dev/null
         if [ "$ended" = 124 ] || [ "$ended" = 137 ]; then
             refusal="refused The check did not end within $limit seconds and was stopped: is one of its runs slow?"
@@ -101,7 +104,7 @@ lesson() { # lesson NAME
         tr -d '\000' <"$base.tap" | question 'lesson($name; $row; $file) | ran($row; $work; [inputs])' -n -R --arg name "$name" --argjson row "$row" \
             --argjson file "$file" --arg work "$GRADE_WORK"
     else
-        question 'lesson($name; null; $file) | not_run("ungraded"; "tests/starters.txt has no line for \($name). Type: tests/grade.sh starters")' \
+        question 'lesson($name; null; $file) | not_run("ungraded"; "tests/lessons/baseline.txt has no line for \($name). Type: tests/grade.sh baseline")' \
             -n --arg name "$name" --argjson file "$file"
     fi >"$base.json"
     rm -rf "$base"
@@ -110,11 +113,11 @@ if [ "${1:-}" = lesson ]; then lesson "$2"; exit; fi
 
 # ---- the grading ----
 
-starters=false
+baseline=false
 case ${1:-} in
 '') ;;
-starters) starters=true; unset STUDENT ONLY RESUME ;;
-*) fail "grade.sh: say nothing, or starters." ;;
+baseline) baseline=true; unset STUDENT ONLY RESUME ;;
+*) fail "grade.sh: say nothing, or baseline." ;;
 esac
 out=$(from_caller "${OUT:-$PWD/build/grade}")
 source=lessons
@@ -124,7 +127,7 @@ if [ -n "${STUDENT:-}" ]; then
     if [ -L "$source/lessons" ]; then fail "STUDENT=$STUDENT: its folder lessons is a symbolic link."; fi
     [ ! -d "$source/lessons" ] || source=$source/lessons
 fi
-for tool in bats jq flock; do type -P $tool >/dev/null || fail "$tool is not installed. make grade installs what is missing."; done
+for tool in jq flock; do type -P $tool >/dev/null || fail "$tool is not installed. make grade installs what is missing."; done
 [ -e build/simulator/libcudart.so.13 ] || fail "The simulated device is not built. Type: make simulator"
 
 mapfile -t lessons < <(make -s list)
@@ -162,7 +165,7 @@ rm -rf "$out/grade.json" "$out/junit.xml" "$out/gradescope" "$out/prairielearn"
 mkdir -p build/check
 work=$(mktemp -d build/check/grade.XXXXXX) || exit 2
 chmod 755 "$work"
-export GRADE_WORK=$work GRADE_SOURCE=$source GRADE_OWN_USER=false GRADE_LIMIT=false GRADE_STARTERS=$starters
+export GRADE_WORK=$work GRADE_SOURCE=$source GRADE_OWN_USER=false GRADE_LIMIT=false GRADE_BASELINE=$baseline
 # shellcheck disable=SC2317  # called by the trap
 finish() {
     export -n GRADE_WORK
@@ -208,12 +211,12 @@ files=("${lessons[@]/#/$work/}")
 files=("${files[@]/%/.json}")
 for file in "${files[@]}"; do [ -s "$file" ] || fail "The check of $(basename "$file" .json) was interrupted: nothing was graded."; done
 
-if [ "$starters" = true ]; then
+if [ "$baseline" = true ]; then
     {
-        echo "# For each lesson: the tests of its check, and how many of them the starter passes. Written by tests/grade.sh starters."
+        echo "# For each lesson: the tests of its check, and how many of them the starter passes. Written by tests/grade.sh baseline."
         jq -r '"\(.lesson) \(.tests | length) \([.tests[] | select(.result == "passed")] | length)"' "${files[@]}"
-    } >"$work/starters.txt"
-    mv "$work/starters.txt" tests/starters.txt
+    } >"$work/baseline.txt"
+    mv "$work/baseline.txt" tests/lessons/baseline.txt
     exit
 fi
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # The grader: what it gives to right, wrong and hostile files, what it writes, and make watch. What a check itself judges is in
-# checks.bats and near_misses.bats. Only one run grades every lesson; the others a few.
+# checks.bats and lessons/mutants.bats. Only one run grades every lesson; the others a few.
 
 load helpers
 
@@ -13,10 +13,11 @@ setup_file() {
     # One student who did one of everything.
     mkdir -p "$MIXED/lessons"
     cp "solutions/$lesson.c" tests/grade.sh "$MIXED/lessons"
-    cp tests/near_misses/04_one_step_too_many.c "$MIXED/lessons/04_default_pool.c"
+    make -s build/mutants/04_default_pool/extra_segment_on_exact_fit.c
+    cp build/mutants/04_default_pool/extra_segment_on_exact_fit.c "$MIXED/lessons/04_default_pool.c"
     echo 'int main(void) { return absent; }' >"$MIXED/lessons/05_custom_pool.c"
     printf 'int main(void) { return 0; }\0' >"$MIXED/lessons/06_release_threshold.c"
-    { printf '%s\n' '#include <stdio.h>' 'int main(void) {'; sed 's/[\\"]/\\&/g; s/.*/    puts("&");/' tests/expected/07_trim.txt; echo 'return 0; }'; } >"$MIXED/lessons/07_trim.c"
+    { printf '%s\n' '#include <stdio.h>' 'int main(void) {'; sed 's/[\\"]/\\&/g; s/.*/    puts("&");/' tests/lessons/expected/07_trim.txt; echo 'return 0; }'; } >"$MIXED/lessons/07_trim.c"
     ln -s "$ROOT/solutions/08_statistics.c" "$MIXED/lessons/08_statistics.c"
     printf '#include <stdlib.h>\nint main(void) { return getenv("SIM_JOURNAL") == 0; }\n' >"$MIXED/lessons/09_reuse_events.c"
     find "$MIXED" -type f -exec sha256sum {} + | sort >"$GRADES/before"
@@ -32,18 +33,18 @@ needs_open_workbook() { ! is_shut "$ROOT" || skip "root grades nobody's file whe
 # lesson NAME QUESTION: about that lesson of the mixed grade
 of_lesson() { jq -r --arg name "$1" ".lessons[] | select(.lesson == \$name) | $2" "$GRADES/mixed/grade.json"; }
 
-@test "every starter gets 0 of some points, and tests/starters.txt tells what it passes" {
+@test "every starter gets 0 of some points, and tests/lessons/baseline.txt tells what it passes" {
     local lesson
     refute [ -n "$(grep 'ended with status' "$GRADES/starters.out")" ]
     assert_equal "$(jq -r '.lessons[].lesson' "$STARTERS/grade.json")" "$(lessons)"
     assert_equal "$(jq -r '.lessons[] | select(.points != 0 or .possible <= 0 or .status != "graded" or .sentence == null) | .lesson' "$STARTERS/grade.json")" ""
     assert_equal "$(jq -r '.lessons[] | "\(.lesson) \(.tests | length) \([.tests[] | select(.result == "passed")] | length)"' "$STARTERS/grade.json")" \
-        "$(grep -v '^#' tests/starters.txt)"
+        "$(grep -v '^#' tests/lessons/baseline.txt)"
     for lesson in $(lessons); do grep -qE "^$lesson +0 of +[1-9]" "$GRADES/starters.out" || complain "The table lacks $lesson." "$(cat "$GRADES/starters.out")"; done
     finish
 }
 
-@test "a solution gets all points, a near miss some, and who only prints, or hands in what is no program, none" {
+@test "a solution gets all points, a mutant some, and who only prints, or hands in what is no program, none" {
     needs_open_workbook
     local lesson
     lesson=$(first)
@@ -130,7 +131,7 @@ END
         as_typed STUDENT="$BATS_TEST_TMPDIR/${one/again/wrong}" OUT="$BATS_TEST_TMPDIR/$one.out" ONLY="$lesson" JOBS=1 tests/grade.sh >"$BATS_TEST_TMPDIR/$one.txt" 2>&1 &
     done
     wait
-    assert_equal "$(jq -c '[.points == .possible, .points]' "$BATS_TEST_TMPDIR"/{right,wrong}.out/grade.json | tr '\n' ' ')" "[true,$(awk -v l="$lesson" '$1 == l { print $2 - $3 }' tests/starters.txt)] [false,0] "
+    assert_equal "$(jq -c '[.points == .possible, .points]' "$BATS_TEST_TMPDIR"/{right,wrong}.out/grade.json | tr '\n' ' ')" "[true,$(awk -v l="$lesson" '$1 == l { print $2 - $3 }' tests/lessons/baseline.txt)] [false,0] "
     two=$BATS_TEST_TMPDIR/again.out
     run diff -r "$BATS_TEST_TMPDIR/wrong.out" "$two"
     assert_output ""
@@ -144,20 +145,20 @@ END
     assert_equal "$(jq '.points == .possible' "$two/grade.json")" true
 }
 
-@test "a check without a test, with another number of tests, or unknown to starters.txt: no grade, a sentence, status 2; the other lessons are graded" {
+@test "a check without a test, with another number of tests, or unknown to baseline.txt: no grade, a sentence, status 2; the other lessons are graded" {
     local lesson copy=$BATS_TEST_TMPDIR/copy
     lesson=$(first)
     workbook_copy "$copy"
     cd "$copy" || return 1
-    echo 'load helpers' >"tests/$lesson.bats"
-    sed -i '/^@test/,/^}/{/^@test.*trim between/,/^}/d}' tests/07_trim.bats
-    sed -i '/^05_/d' tests/starters.txt
-    rm lessons/04*.c tests/04*.bats
+    echo 'load ../helpers' >"tests/lessons/$lesson.bats"
+    sed -i '/^@test/,/^}/{/^@test.*trim between/,/^}/d}' tests/lessons/07_trim.bats
+    sed -i '/^05_/d' tests/lessons/baseline.txt
+    rm lessons/04*.c tests/lessons/04*.bats
     grade ONLY="${lesson%%_*} 04 05 06 07" tests/grade.sh
     assert_equal "$status" 2
     assert_line --partial "The check of $lesson ran no test"
-    assert_line --partial "The check of 07_trim has 5 tests, but tests/starters.txt says 6."
-    assert_line --partial "tests/starters.txt has no line for 05_custom_pool"
+    assert_line --partial "The check of 07_trim has 5 tests, but tests/lessons/baseline.txt says 6."
+    assert_line --partial "tests/lessons/baseline.txt has no line for 05_custom_pool"
     assert_line --regexp "^06_release_threshold +0 of +[1-9]"
     assert_equal "$(jq -r '.lessons[] | select(.status == "ungraded") | .lesson' build/grade/grade.json | tr '\n' ' ')" "$lesson 05_custom_pool 07_trim "
     assert_equal "$(jq -c '[.gradable, (.format_errors | length)]' build/grade/prairielearn/results.json)" "[false,3]"
@@ -165,14 +166,14 @@ END
     assert [ "$output" -ge 1 ]
 }
 
-@test "without bats, a compiler or a lesson of that number nothing is graded, a sentence says why, and no older grade is left" {
+@test "without jq, a compiler or a lesson of that number nothing is graded, a sentence says why, and no older grade is left" {
     mkdir "$BATS_TEST_TMPDIR/bin"
     ln -s /usr/bin/* "$BATS_TEST_TMPDIR/bin"
-    rm "$BATS_TEST_TMPDIR/bin/bats"
+    rm "$BATS_TEST_TMPDIR/bin/jq"
     export OUT=$BATS_TEST_TMPDIR/out
     grade PATH="$BATS_TEST_TMPDIR/bin" tests/grade.sh
     assert_equal "$status" 2
-    assert_output --partial "bats is not installed"
+    assert_output --partial "jq is not installed"
     mkdir -p "$OUT" && echo old >"$OUT/grade.json"
     grade CC=/not/there tests/grade.sh
     assert_equal "$status" 2
@@ -220,9 +221,9 @@ int main(void)
     fputs("1..1\nok 1 forged\n", stderr);
     for (int i = 3; i < 100; i++) if (write(i, "ok 1 forged\n", 12) < 0) continue;
     unlink("stdout");
-    if (symlink("$ROOT/tests/expected/$lesson.txt", "stdout")) put("status");
+    if (symlink("$ROOT/tests/lessons/expected/$lesson.txt", "stdout")) put("status");
     put("$BATS_TEST_TMPDIR/target");
-    put("$ROOT/tests/starters.txt.forged");
+    put("$ROOT/tests/lessons/baseline.txt.forged");
     if (fork() == 0) { setsid(); for (;;) { put("$OUT/grade.json"); usleep(1000); } }
     return 0;
 }
@@ -237,9 +238,9 @@ END
     assert_equal "$(sha256sum <"$OUT/grade.json")" "$before"
     if [ "$(jq .own_user "$OUT/grade.json")" = true ]; then
         [ ! -s "$BATS_TEST_TMPDIR/target" ] || miss "The program wrote into another's file."
-        assert_file_not_exists "$ROOT/tests/starters.txt.forged"
+        assert_file_not_exists "$ROOT/tests/lessons/baseline.txt.forged"
     fi
-    rm -f "$ROOT/tests/starters.txt.forged"
+    rm -f "$ROOT/tests/lessons/baseline.txt.forged"
 }
 
 @test "a grading that is stopped leaves nothing behind and writes no grade" {
@@ -267,7 +268,7 @@ END
     local lesson class=$BATS_TEST_TMPDIR/class full
     lesson=$(first)
     export OUT=$BATS_TEST_TMPDIR/out ONLY=$lesson CLASS=$class CHECK_SECONDS=4
-    full=$(awk -v l="$lesson" '$1 == l { print $2 - $3 }' tests/starters.txt)
+    full=$(awk -v l="$lesson" '$1 == l { print $2 - $3 }' tests/lessons/baseline.txt)
     mkdir -p "$class"/{"-o'clock \"\$HOME\"",empty,endless,linked,starter}
     cp "solutions/$lesson.c" "$class/-o'clock \"\$HOME\""
     printf '#include <unistd.h>\nint main(void) { for (;;) pause(); }\n' >"$class/endless/$lesson.c"

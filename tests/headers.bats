@@ -3,7 +3,7 @@
 
 load helpers
 
-@test "every lesson, solution and near miss compiles against the headers of CUDA 12.2, once make headers has fetched them" {
+@test "every lesson, solution and mutant compiles against the headers of CUDA 12.2, once make headers has fetched them" {
     [ -e build/cuda12/wheel ] || skip "the headers of CUDA 12.2 are not here: make headers fetches them"
     run tests/headers.sh
     assert_success

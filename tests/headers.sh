@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Compiles every lesson, solution and near miss against other CUDA headers: headers.sh [INCLUDE...]
+# Compiles every lesson, solution and mutant against other CUDA headers: headers.sh [INCLUDE...]
 #
 # INCLUDE is a folder with cuda_runtime_api.h, version 12.2 or later. Without one, the headers of CUDA 12.2 are fetched once from
 # PyPI (1 MB) into build/cuda12. Only the runtime's own headers are in that wheel: crt/host_defines.h, which they include, lies in another
@@ -28,12 +28,14 @@ fetch() {
 
 # against INCLUDE: how many programs compile without a word
 against() {
-    local version program said words=0 programs=(lessons/[0-9]*.c solutions/[0-9]*.c tests/near_misses/[0-9]*.c)
+    local version program said words=0 programs=(lessons/[0-9]*.c solutions/[0-9]*.c)
     version=$(sed -n 's/^#define CUDART_VERSION *\([0-9][0-9]*\).*/\1/p' "$1/cuda_runtime_api.h" 2>/dev/null)
     [ "${version:-0}" -ge 12020 ] || {
         echo "$1: CUDART_VERSION is ${version:-not there}; give a folder with cuda_runtime_api.h of CUDA 12.2 or later." >&2
         return 1
     }
+    make -s mutant-sources || return
+    programs+=(build/mutants/*/*.c)
     mkdir -p build/cuda12/crt
     ln -sfn "$(realpath build/cuda/include/crt)" build/cuda12/crt/crt
     for program in "${programs[@]}"; do

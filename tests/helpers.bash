@@ -1,7 +1,7 @@
 # shellcheck shell=bash
-# What the checks of the lessons share. A check is tests/NN_name.bats; it judges one C file, $LESSON, on the simulated device:
+# What the checks of the lessons share. A check is tests/lessons/NN_name.bats; it judges one C file, $LESSON, on the simulated device:
 #
-#   load helpers
+#   load ../helpers
 #   setup_file() { lesson_setup 06_release_threshold; }
 #   @test "the output is the one a device prints" { run_lesson; expect_right 06_release_threshold; }
 #   @test "the same with 96 MiB" { run_lesson 96; expect_right 06_release_threshold.96; }
@@ -15,7 +15,7 @@
 #                              SIM_ENV=(SIM_PACE=late) before it gives the simulated device more environment
 #   run_both [ARGUMENT...]     the same for a program of two processes: $journal then holds the lines of both, each with "of":
 #                              "exporter", the process that exported a pool (else the one that came first), or "importer"
-#   expect_output NAME         stdout is tests/expected/NAME.txt; lines that begin with "~" depend on the machine and are compared
+#   expect_output NAME         stdout is tests/lessons/expected/NAME.txt; lines that begin with "~" depend on the machine and are compared
 #                              in their words, not in their numbers (tests/machine.sed)
 #   expect_right NAME          expect_clean and expect_output; when the program found itself wrong and said no more, the line that differs comes first
 #   expect_journal JQ SENTENCE [JQ] [-- JQ SENTENCE [JQ]]...   the boolean JQ holds for the journal as one array; SENTENCE says what is
@@ -76,6 +76,8 @@ lesson_setup() {
     mkdir -p "$CHECK_FOLDER"
     if [ ! -e "$library/libcudart.so.13" ]; then
         echo "The simulated device is not built. Type: make simulator" >"$CHECK_FOLDER/refused"
+    elif [ -n "${CHECK_PROGRAM:-}" ]; then   # compiled already
+        cp "$CHECK_PROGRAM" "$CHECK_FOLDER/program"
     else
         compile_lesson "$file" >"$CHECK_FOLDER/compiler" 2>&1 || case $? in
         124 | 137) echo "The compiler did not come to an end with $file, within 30 seconds and 4 GiB, and was stopped." >"$CHECK_FOLDER/refused" ;;
@@ -216,7 +218,7 @@ expect_status() {
 }
 
 expect_output() {
-    local expected=tests/expected/$1.txt number=0 wanted lines=() words=()
+    local expected=tests/lessons/expected/$1.txt number=0 wanted lines=() words=()
     [ -e "$expected" ] || { tell "$expected is not there: nothing to compare with."; return 1; }
     if cmp -s "$expected" "$CHECK_RUN/stdout" || cmp -s <(words "$expected") <(words "$CHECK_RUN/stdout"); then return 0; fi
     if [ ! -s "$CHECK_RUN/stdout" ]; then

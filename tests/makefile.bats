@@ -66,7 +66,7 @@ no_gpu() { as_typed PATH="$BATS_TEST_TMPDIR/bin:$PATH" "$@"; }
     run no_gpu make "solution-$number" BACKEND=simulator
     assert_success
     assert_line --index 0 "Backend: simulator (BACKEND=simulator)"
-    assert_equal "$(tail -n +2 <<<"$output")" "$(cat "tests/expected/$lesson.txt")"
+    assert_equal "$(tail -n +2 <<<"$output")" "$(cat "tests/lessons/expected/$lesson.txt")"
     assert_equal "$(no_gpu make "solution-${number#0}" BACKEND=simulator)" "$output"
     run no_gpu make "solution-$number" ARGS=nonsense
     assert_failure

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Asks a real device everything anew that tests/facts holds answers to from tests/probe*.c and lesson 14's near misses: probes.sh [FOLDER [NAME...]], by
+# Asks a real device everything anew that tests/facts holds answers to from tests/probe*.c and lesson 14's mutants: probes.sh [FOLDER [NAME...]], by
 # default build/probes, and all of them. NAME is a file of tests/facts without .txt.
 #
 # For a machine with a GPU, a CUDA toolkit, gcc and make. A program may take SECONDS_EACH (120) seconds. FOLDER then holds each file of answers under
@@ -23,15 +23,16 @@ dying() {
     done
 }
 
-# The lines of ipc-near-misses.txt: lesson 14's starter and its near misses, 20 runs each, four at a time; how many kinds of output, and the last of them.
-near_misses() {
-    local program name i out=$folder/near_misses
-    for program in lessons/14_ipc_allocation.c tests/near_misses/14_*.c; do
-        name=$(basename "$program" .c)
-        if ! make -s BACKEND=gpu "build/gpu/${program%.c}" >&2; then echo "== $name: does not compile"; continue; fi
+# The lines of ipc-mutants.txt: lesson 14's starter and its mutants, 20 runs each, four at a time; how many kinds of output, and the last of them.
+mutants() {
+    local program name i out=$folder/mutants
+    for program in lessons/14_ipc_allocation tests/lessons/mutants/14_*/*.patch; do
+        program=${program#tests/lessons/} program=${program%.patch}
+        name=${program#*/}
+        if ! make -s BACKEND=gpu "build/gpu/$program" >&2; then echo "== $name: does not compile"; continue; fi
         mkdir -p "$out/$name"
         for i in {1..20}; do
-            bounded 20 "$out/$name/$i" "build/gpu/${program%.c}" &
+            bounded 20 "$out/$name/$i" "build/gpu/$program" &
             [ $((i % 4)) != 0 ] || wait
         done
         for i in {1..20}; do        # without the places in the source
@@ -52,7 +53,7 @@ one_probe() { # one_probe NAME GPUS PROGRAM [ARGUMENT...]: a line of the table; 
     known="$known $name"
     [ -z "$wanted" ] || [[ " $wanted " == *" $name "* ]] || return 0
     if [ "$GPUS" -lt "$gpus" ]; then echo "| $name | skipped: needs $gpus GPUs | |"; return; fi
-    if [ "$name" = ipc-near-misses ]; then near_misses >"$out.out"; echo 0 >"$out.status"
+    if [ "$name" = ipc-mutants ]; then mutants >"$out.out"; echo 0 >"$out.status"
     elif ! make -s BACKEND=gpu "$program" >"$out.build" 2>&1; then cat "$out.build" >&2; echo "| $name | does not compile | |"; return 1
     elif [ "$name" = probe-dying ]; then dying >"$out.out"; echo 0 >"$out.status"
     else bounded "$each" "$out" "$program" "$@"; fi
@@ -81,7 +82,7 @@ one_probe() { # one_probe NAME GPUS PROGRAM [ARGUMENT...]: a line of the table; 
     for name in ipc pools graphs graph_nodes host threads owner; do one_probe "probe-${name//_/-}" 1 "probe_$name" || missing=1; done
     one_probe probe-ipc-peers 2 probe_ipc_peers || missing=1
     one_probe probe-misuse 2 probe_misuse || missing=1
-    one_probe ipc-near-misses 1 - || missing=1
+    one_probe ipc-mutants 1 - || missing=1
     for name in $wanted; do
         [[ " $known " == *" $name "* ]] || { echo "tests/probes.sh does not know \"$name\". It asks for:$known" >&2; missing=1; }
     done

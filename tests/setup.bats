@@ -56,7 +56,7 @@ set_up() { # set_up [NAME=VALUE...] COMMAND
     assert_failure
     assert_line "    sudo apt-get install -y --no-install-recommends gcc libc6-dev python3-venv"
     set_up test
-    assert_line "    sudo apt-get install -y --no-install-recommends gcc libc6-dev bats bats-support bats-assert bats-file jq parallel python3-venv"
+    assert_line "    sudo apt-get install -y --no-install-recommends gcc libc6-dev bats bats-support bats-assert bats-file jq parallel patch python3-venv"
 }
 
 @test "no compiler, no rights: the line to type, and nothing is tried" {
@@ -76,7 +76,7 @@ set_up() { # set_up [NAME=VALUE...] COMMAND
     toolkit "$machine/root/usr/local/cuda" 13000
     set_up test
     assert_failure
-    assert_line "    sudo apt-get install -y --no-install-recommends bats bats-support bats-assert bats-file jq parallel"
+    assert_line "    sudo apt-get install -y --no-install-recommends bats bats-support bats-assert bats-file jq parallel patch"
     set_up build
     assert_success
     assert_output ""

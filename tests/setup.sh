@@ -28,7 +28,7 @@ bats_library() {
 gnu_parallel() { found parallel && grep -q 'GNU Parallel' "$(type -P parallel)"; }   # moreutils has another program of this name
 c_headers() { echo '#include <stdio.h>' | "$compiler" -E - >/dev/null 2>&1; }
 
-missing_packages() { # the Debian packages that are missing for: compile, suite, fetch, venv
+missing_packages() { # the Debian packages that are missing for: compile, suite, mutants, fetch, venv
     local purpose library
     for purpose in "$@"; do
         case $purpose in
@@ -40,6 +40,7 @@ missing_packages() { # the Debian packages that are missing for: compile, suite,
             for library in bats-support bats-assert bats-file; do bats_library $library || say $library; done
             found jq || say jq
             gnu_parallel || say parallel ;;
+        mutants) found patch || say patch ;;
         fetch) python3 -m pip --version >/dev/null 2>&1 || missing_packages venv ;;
         venv) python3 -c 'import ensurepip, venv' 2>/dev/null || say python3-venv ;;
         esac
@@ -199,9 +200,9 @@ gpu() {
 
 case ${1:-} in
 build) build ;;
-test) build suite ;;
+test) build suite mutants ;;
 gpu) install_missing compile; gpu ;;
-docs) install_missing venv; venv ;;
+docs) install_missing venv mutants; venv ;;
 backend) backend "${2:-}" ;;
 *) fail "setup.sh: say build, test, docs, gpu or backend." ;;
 esac

@@ -64,7 +64,7 @@ same_words() { cmp -s "$1" "$2" || cmp -s <(words "$1") <(words "$2"); }
             folder=build/check/paces/$lesson-$pace
             execute "$folder" build/simulator SIM_PACE="$pace" -- "$ROOT/build/simulator/solutions/$lesson"
             [ "$(cat "$folder/status")" = 0 ] || complain "$lesson, pace $pace: exit status $(cat "$folder/status"): $(head -n 3 "$folder/stderr")"
-            same_words "tests/expected/$lesson.txt" "$folder/stdout" || complain "$lesson, pace $pace:" "$(diff "tests/expected/$lesson.txt" "$folder/stdout" 2>&1 | head -n 6)"
+            same_words "tests/lessons/expected/$lesson.txt" "$folder/stdout" || complain "$lesson, pace $pace:" "$(diff "tests/lessons/expected/$lesson.txt" "$folder/stdout" 2>&1 | head -n 6)"
         done
     done
     finish
@@ -104,7 +104,7 @@ sanitized() { # sanitized FOLDER [NAME=VALUE...]: every solution runs without a 
     for lesson in $(lessons); do
         folder=build/check/$build/$lesson
         size=$(size_under "$build" "$lesson")
-        wanted=tests/expected/$lesson${size:+.$size}.txt
+        wanted=tests/lessons/expected/$lesson${size:+.$size}.txt
         if [ ! -e "$wanted" ]; then   # no device has run this size
             wanted=$folder-plain/stdout
             execute "$folder-plain" build/simulator -- "$ROOT/build/simulator/solutions/$lesson" "$size"

@@ -1,6 +1,7 @@
 """What the book needs beyond Sphinx: programs that are run while it is built, and pictures drawn from their journals.
 
     .. program-run:: solutions/06_release_threshold    the program, run; a solution's output must be the recorded one
+    .. program-run:: mutants/06_release_threshold/threshold_in_mib    the solution with that patch of tests/lessons/mutants
        :arguments: 40                                  its arguments
        :environment: SIM_PACE=late                     a what-if; the output is then the simulated device's alone
     .. check-run:: 06_release_threshold                what the lesson's check says of lessons/06_release_threshold.c
@@ -96,7 +97,7 @@ def words(output):
 def expect_recorded(program, arguments, run):
     """A solution prints, line for line, what a real device printed. Returns the file of the recording."""
     name = ".".join([program.split("/")[1], *arguments])
-    file = f"tests/expected/{name}.txt"
+    file = f"tests/lessons/expected/{name}.txt"
     if not (ROOT / file).exists():
         raise BookError(f"{file} is not there: {program} cannot be shown without a recording beside it.")
     recorded = (ROOT / file).read_text()
@@ -128,9 +129,13 @@ class BookDirective(SphinxDirective):
             self.env.note_dependency(str(ROOT / file))
 
     def depend_on_program(self, program):
-        if not (ROOT / f"{program}.c").exists():
-            raise BookError(f"{self.env.docname}: {program}.c is not there.")
-        self.depend(f"{program}.c", "lessons/workbook.h", "lessons/processes.h", "lessons/kernels.h", LIBRARY,
+        sources = [f"{program}.c"]
+        if program.startswith("mutants/"):
+            sources = [f"solutions/{program.split('/')[1]}.c", f"tests/lessons/{program}.patch"]
+        for source in sources:
+            if not (ROOT / source).exists():
+                raise BookError(f"{self.env.docname}: {source} is not there.")
+        self.depend(*sources, "lessons/workbook.h", "lessons/processes.h", "lessons/kernels.h", LIBRARY,
                     "docs/extensions/workbook.py", "docs/extensions/memory_picture.py", "docs/extensions/order_picture.py")
 
     def lines(self, lines):
@@ -142,6 +147,8 @@ def command_of(program, arguments, environment):
     before, after = "".join(f"{pair} " for pair in environment), f' ARGS="{" ".join(arguments)}"' if arguments else ""
     if folder in ("lessons", "solutions"):
         return f"$ {before}make {'solution-' if folder == 'solutions' else ''}{name[:2]}{after}"
+    if folder.startswith("mutants/"):
+        return f"$ {before}make solution-{folder[8:10]} MUTANT={name}{after}"
     if folder == "docs/clinic":
         return f"$ {before}make {'clinic' if name.endswith('_wrong') else 'repaired'}-{name[:2]}"
     return f"$ make program LESSON={program}.c PROGRAM=build/wrong\n$ {before}LD_LIBRARY_PATH=build/simulator build/wrong {' '.join(arguments)}"
@@ -197,7 +204,7 @@ class CheckRun(BookDirective):
     def run(self):
         lesson = self.arguments[0]
         self.depend_on_program(f"lessons/{lesson}")
-        self.depend(f"tests/{lesson}.bats", "tests/helpers.bash", "tests/first_miss.sh", "tests/report.awk", "tests/run.sh")
+        self.depend(f"tests/lessons/{lesson}.bats", "tests/helpers.bash", "tests/first_miss.sh", "tests/report.awk", "tests/run.sh")
         lacking = [tool for tool in ("jq", "awk") if not shutil.which(tool)]
         if lacking:
             return self.lines([f"(What it says was not captured: {', '.join(lacking)} is not on the machine that built this page.)"])
@@ -240,9 +247,9 @@ class LessonsTable(BookDirective):
     required_arguments = 0
 
     def run(self):
-        self.depend("tests/starters.txt")
+        self.depend("tests/lessons/baseline.txt")
         lines = [".. list-table::", "   :header-rows: 1", "   :widths: 27 10 53 10", "", "   * - lesson", "     - kind", "     - the student's work", "     - points"]
-        for row in (ROOT / "tests/starters.txt").read_text(encoding="utf-8").splitlines():
+        for row in (ROOT / "tests/lessons/baseline.txt").read_text(encoding="utf-8").splitlines():
             if row.startswith("#"):
                 continue
             lesson, tests, passed = row.split()

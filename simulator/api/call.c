@@ -1,156 +1,81 @@
-/* What every call has in common, and the process's beginning and end. */
-#define _GNU_SOURCE
+/* What every call has in common: entering, leaving, and the errors that come before its own
+ * checks. */
 #include "api/call.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "sched/host_idle.h"
-#include "graph/capture.h"
-#include "check/checker.h"
-#include "sched/virtual_time.h"
-#include "mem/device.h"
+#include "api/process.h"
 #include "base/fatal.h"
-#include "check/page_guard.h"
-#include "os/os.h"
-#include "base/journal.h"
-#include "mem/memory.h"
-#include "check/report.h"
 #include "base/settings.h"
-#include "mem/address_map.h"
+#include "check/checker.h"
+#include "check/page_guard.h"
+#include "graph/capture.h"
+#include "mem/device.h"
+#include "mem/pool.h"
+#include "os/os.h"
+#include "sched/cost.h"
 #include "sched/engine.h"
+#include "sched/host_idle.h"
+#include "sched/virtual_time.h"
 
-static bool ready, forked;
-static _Thread_local bool has_line; /* the call on its way has a line */
-static _Thread_local const char *current_name = "";
-static unsigned fail_count;
+/* calls.def, by enum call_id. */
+static const struct {
+    const char *name;
+    unsigned flags;
+} calls[] = {
+#define CALL(name, cost, flags, parameters, arguments)      {#name, flags},
+#define CALL_PTSZ(name, cost, flags, parameters, arguments) {#name, flags},
+#define CALL_PTDS(name, cost, flags, parameters, arguments) {#name, flags},
+#define CALL0(name, cost, flags)                            {#name, flags},
+#define OTHER(name)
+#define NVCC(name)
+#include "api/calls.def"
+};
+
+/* SIM_FAIL=CALL:N, as a call of the list; counted with the lock held. */
+static struct {
+    enum call_id id;
+    unsigned count;
+} fail = {CALLS, 0};
+
 static _Thread_local cudaError_t last_error;
-_Thread_local void *call_site;
 
-/* ---- beginning and end ---- */
-
-/* Why the program may not touch the address, if that is ours to know. */
-static void diag_touch(const struct address_info *a, const void *address, bool in_call)
+void call_read_fail(void)
 {
-    if (!a->heap && in_call)
-        diag("the device was to touch %p for the program, where the host has no memory: was it "
-             "freed?",
-             address);
-    else if (a->heap && a->heap->host_visible)
-        diag("the host touched %p, which is an address of a host or managed pool, or of "
-             "cudaMallocManaged, where nothing is allocated.",
-             address);
-    else if (a->kind == ADDRESS_ALLOCATED)
-        diag("the host touched %p, which is memory of device %d (block %u, %zu bytes): copy it "
-             "with cudaMemcpy, or let a kernel do the work.",
-             address, a->heap->device, a->range->id, a->range->requested);
-    else if (a->heap)
-        diag("the host touched %p, which is an address of device %d where nothing is allocated.",
-             address, a->heap->device);
-}
-
-/* The program touched an address that it may not. This runs in a signal handler, in the midst of a
- * load or store of the program, which holds no lock of ours or of the allocator: what it needs may
- * be called. */
-static bool on_bad_address(const void *address, void *site)
-{
-    /* A call that writes an answer to where the program wants it. */
-    bool in_call = lock_is_held();
-    if (!in_call)
-        lock_acquire();
-    bool resume = page_guard_touched(address, in_call ? NULL : site);
-    struct address_info a = memory_find(address);
-    /* Another thread was faster. */
-    resume |= a.kind == ADDRESS_PINNED && !a.pinned->registered;
-    if (!resume)
-        diag_touch(&a, address, in_call);
-    if (!in_call)
-        lock_release();
-    return resume;
-}
-
-static void in_child(void) { forked = ready; }
-
-static int exit_status;
-
-static void remember_status(int status, void *unused)
-{
-    (void)unused;
-    exit_status = status;
-}
-
-static void ignore_leak(struct shadow_ref ref) { (void)ref; }
-
-/* After all that the program itself does at its end. A program that ends because of an error, or
- * after a fault, when no free works any more, is not accused of what it leaves. */
-__attribute__((destructor)) static void at_end(void)
-{
-    if (!ready || forked)
+    if (!settings.fail_at)
         return;
-    /* Exit in a signal handler, in the midst of a call: nothing is as it should be, and the lock is
-     * taken. */
-    bool in_call = !lock_try_acquire();
-    if (in_call && report_count())
-        os_exit(3);
-    if (in_call)
-        return;
-    host_idle_finish_others();
-    engine_run_all();
-    void (*visit_live)(struct shadow_ref) =
-        exit_status || device_sticky_error() ? ignore_leak : checker_leaked;
-    size_t live = memory_for_each_live(visit_live);
-    journal_did("exit");
-    journal_number("live", live);
-    journal_number("hazards", report_count());
-    journal_did_end(time_now());
-    journal_close();
-    if (report_count())
-        os_exit(3);
-    lock_release();
+    while (fail.id > 0 && strcmp(calls[fail.id - 1].name, settings.fail_call))
+        fail.id--;
+    if (!fail.id-- || calls[fail.id].flags & ALWAYS)
+        os_fatal("SIM_FAIL is \"%s:%u\"; %s is no call that can fail. Expected CALL:N, for example "
+                 "SIM_FAIL=cudaMallocAsync:2 makes the second cudaMallocAsync fail.",
+                 settings.fail_call, settings.fail_at, settings.fail_call);
 }
-
-static void allocation_entry(void)
-{
-    settings_read();
-    os_thread_index();
-    journal_open();
-    journal_did("start");
-    static const char *const schedules[] = {"measured", "instant", "late", "random"};
-    journal_number("journal", 1);
-    journal_number("devices", (uint64_t)settings.devices);
-    journal_number("memory", settings.memory);
-    journal_text("pace", schedules[settings.schedule]);
-    journal_number("driver", (uint64_t)settings.driver_version);
-    journal_did_end(0);
-    os_on_bad_address(on_bad_address);
-    os_after_fork(in_child);
-    on_exit(remember_status, NULL);
-    ready = true;
-}
-
-/* ---- each call ---- */
 
 /* Does a thread of the program make the call? Not a host function, which is on a thread of ours,
  * nor a forked child, which has no other. */
-static bool is_program_thread(void) { return !forked && !engine_in_host_function(); }
+static bool is_program_thread(void) { return !process_is_forked() && !engine_in_host_function(); }
 
-void call_begin_always(const char *name, time_ns cost)
+/* Takes the lock and brings the device up to date. */
+static void begin(struct call *call, const char *name, time_ns cost, void *site, bool per_thread)
 {
     if (is_program_thread())
         host_idle_call_arrives();
     lock_acquire();
-    if (!ready)
-        allocation_entry();
+    process_start();
     if (is_program_thread())
         host_idle_call_begins();
-    current_name = name;
-    has_line = true;
-    checker_set_call(name, call_site);
-    journal_call(name);
+    call->origin = (struct origin){.call = name, .site = site};
+    call->per_thread = per_thread;
+    call->made.graph = 0;
+    call->made.node = call->made.launch = 0;
+    call->start = time_now();
+    line_begin(&call->line, "call", name);
+    if (os_thread_index())
+        line_number(&call->line, "thread", (uint64_t)os_thread_index());
     time_charge(cost);
-    /* The work on its way is the parent's to do, also to memory that both share. */
-    if (forked)
+    /* The work that is pending is the parent's to do, also to memory that both share. */
+    if (process_is_forked())
         return;
     if (engine_is_busy())
         engine_catch_up();
@@ -160,60 +85,82 @@ void call_begin_always(const char *name, time_ns cost)
         pools_synchronized();
 }
 
-/* Chosen: a driver without pools answers every call about them with cudaErrorNotSupported, which
- * cudaMallocAsync's documentation lists. */
-static bool lacks_pools(const char *name)
+/* The call comes from inside a host function: the lock may be held by the call that waits for that
+ * function, and the call has no line. */
+static cudaError_t begin_in_host_function(struct call *call)
 {
-    return settings.driver_version < 11020
-        && (strstr(name, "MemPool") || strstr(name, "FromPoolAsync")
-            || !strcmp(name, "cudaMallocAsync") || !strcmp(name, "cudaFreeAsync"));
+    lock_acquire();
+    line_close(&call->line);
+    return cudaErrorNotPermitted;
 }
 
-cudaError_t call_begin(const char *name, time_ns cost)
+static cudaError_t check_capture(unsigned flags)
 {
-    if (engine_in_host_function()) {
-        /* The lock may be held by the call that waits for this function. */
-        lock_acquire();
-        has_line = false;
-        return cudaErrorNotPermitted;
-    }
-    call_begin_always(name, cost);
-    if (forked)
+    if (!capture_count)
+        return cudaSuccess;
+    if (flags & WAITS_DEVICE)
+        return capture_check_device_wait();
+    if (flags & LEGACY_COPY)
+        return capture_check_legacy_copy();
+    return flags & UNSAFE ? capture_check_unsafe() : cudaSuccess;
+}
+
+cudaError_t call_enter(struct call *call, enum call_id id, time_ns cost, void *site,
+                       bool per_thread)
+{
+    unsigned flags = calls[id].flags;
+    if (engine_in_host_function() && !(flags & ALWAYS))
+        return begin_in_host_function(call);
+    begin(call, calls[id].name, cost, site, per_thread);
+    if (flags & ALWAYS)
+        return cudaSuccess;
+    if (process_is_forked())
         return cudaErrorInitializationError;
-    if (lacks_pools(name))
+    if (flags & POOL && settings.driver_version < 11020)
         return cudaErrorNotSupported;
-    if (settings.fail_at && !strcmp(name, settings.fail_call) && ++fail_count == settings.fail_at)
+    if (id == fail.id && ++fail.count == settings.fail_at)
         return cudaErrorMemoryAllocation;
     if (device_sticky_error())
-        return device_sticky_error();
-    return capture_count ? capture_check_call(name) : cudaSuccess;
+        return flags & AFTER_FAULT ? cudaSuccess : device_sticky_error();
+    return check_capture(flags);
 }
 
-static void leave_call(void)
+cudaError_t call_enter_unmodelled(struct call *call, const char *name, void *site)
 {
+    if (engine_in_host_function())
+        return begin_in_host_function(call);
+    begin(call, name, 0, site, false);
+    if (process_is_forked())
+        return cudaErrorInitializationError;
+    return device_sticky_error();
+}
+
+cudaError_t call_leave_always(struct call *call, cudaError_t e)
+{
+    if (call->line.used) {
+        if (call->made.graph)
+            line_number(&call->line, "graph", (uint64_t)call->made.graph);
+        if (call->made.node)
+            line_number(&call->line, "node", call->made.node);
+        if (call->made.launch)
+            line_number(&call->line, "launch", call->made.launch);
+        line_number(&call->line, "end", time_now());
+        line_text(&call->line, "result", error_name(e));
+        line_write(&call->line, call->start);
+    }
     if (is_program_thread())
         host_idle_call_ends();
     lock_release();
-}
-
-cudaError_t call_end(cudaError_t e)
-{
-    /* measured: cudaErrorNotReady is an answer, not an error to remember */
-    if (e && e != cudaErrorNotReady)
-        last_error = e;
-    if (journal_on && has_line)
-        journal_call_end(error_name(e));
-    leave_call();
     return e;
 }
 
-void call_end_quietly(void)
+cudaError_t call_leave(struct call *call, cudaError_t e)
 {
-    journal_drop();
-    leave_call();
+    /* Measured: cudaErrorNotReady is an answer, not an error to remember. */
+    if (e && e != cudaErrorNotReady)
+        last_error = e;
+    return call_leave_always(call, e);
 }
-
-const char *call_name(void) { return current_name; }
 
 cudaError_t call_last_error(bool clear)
 {
@@ -225,47 +172,47 @@ cudaError_t call_last_error(bool clear)
 
 /* ---- handles, and what no program survives ---- */
 
-void fatal_stop(const char *kind, const char *sentence)
+void call_stop(const struct call *call, const char *kind, const char *sentence)
 {
     if (!settings.check)
-        fatal_hazard(kind, current_name, "%s. %s", kind, sentence);
+        fatal_hazard(kind, call->origin.call, "%s. %s", kind, sentence);
     diag("the program ends here: %s", sentence);
-    journal_drop();
     journal_close();
     os_exit(3);
 }
 
-void call_bad_handle(const char *what, enum handle_kind kind, const void *handle,
-                     const char *destroyer, const char *maker)
+void call_bad_handle(const struct call *call, const char *what, enum handle_kind kind,
+                     const void *handle, const char *destroyer, const char *maker)
 {
     bool destroyed = handle_state(kind, handle) == HANDLE_DESTROYED;
-    fatal_hazard("bad handle", current_name,
+    fatal_hazard("bad handle", call->origin.call,
                  "%s was given %s that %s. A real driver may crash here.\n  To do: call %s %s.",
-                 current_name, what, destroyed ? "is destroyed" : "was never created",
+                 call->origin.call, what, destroyed ? "is destroyed" : "was never created",
                  destroyed ? destroyer : maker,
                  destroyed ? "after its last use" : "before its first use");
 }
 
-void call_destroyed_pool(const char *name)
+void call_destroyed_pool(const struct call *call)
 {
-    fatal_hazard("bad handle", current_name,
+    fatal_hazard("bad handle", call->origin.call,
                  "%s was given a pool that is destroyed. A real driver answers cudaSuccess and "
                  "dies of SIGSEGV at the next allocation.\n"
                  "  To do: make another pool current, or destroy this one later.",
-                 name);
+                 call->origin.call);
 }
 
-struct stream *call_stream(cudaStream_t handle, bool per_thread)
+struct stream *call_stream(struct call *call, cudaStream_t handle)
 {
     struct stream *s;
-    if (handle == cudaStreamLegacy || (!handle && !per_thread))
+    if (handle == cudaStreamLegacy || (!handle && !call->per_thread))
         s = stream_legacy(device_current());
     else if (handle == cudaStreamPerThread || !handle)
         s = stream_per_thread(device_current());
     else
         s = handle_object(HANDLE_STREAM, handle);
     if (!s)
-        call_bad_handle("a stream", HANDLE_STREAM, handle, "cudaStreamDestroy", "cudaStreamCreate");
-    stream_journal(s);
+        call_bad_handle(call, "a stream", HANDLE_STREAM, handle, "cudaStreamDestroy",
+                        "cudaStreamCreate");
+    line_stream(&call->line, s);
     return s;
 }

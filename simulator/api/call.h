@@ -1,55 +1,105 @@
 /* What every call of the program has in common: the lock, the first call's set-up, the clock,
- * faults, the last error, the journal.
+ * faults, the last error, the journal. api/entry.c defines the functions that the program calls:
  *
- *   cudaError_t cudaX(...)
- *   {
- *       cudaError_t e = call_begin("cudaX", COST_X);
- *       if (!e) e = ...checks, one call into the layers below...;
- *       return call_end(e);
- *   } */
+ *   cudaX(...)  ->  call_enter  ->  do_cudaX(&call, ...)  ->  call_leave
+ *
+ * do_cudaX checks its arguments, makes the call into the layers below, and returns the error. */
 #ifndef SIM_API_CALL_H
 #define SIM_API_CALL_H
 
-#include <driver_types.h>
+/* The toolkit's own header, so that a wrong signature does not compile, and its functions
+ * visible. */
+#pragma GCC visibility push(default)
+#include <cuda_runtime_api.h>
 
+#include "kernels.h"
+#pragma GCC visibility pop
+
+#include "base/call.h"
 #include "base/handle.h"
 #include "sched/stream.h"
 
-/* Where the call stands in the program. A function that the program calls says AT(...) around the
- * one that does the work, or CALL(name, cost) for call_begin when it does the work itself. */
-extern _Thread_local void *call_site __attribute__((tls_model("initial-exec")));
-#define AT(work)         (call_site = __builtin_return_address(0), (work))
-#define CALL(name, cost) AT(call_begin(name, cost))
+/* What holds for a call before its own checks. */
+enum call_flags {
+    NO_FLAGS = 0,
+    /* A driver without pools answers with cudaErrorNotSupported, which the documentation of
+     * cudaMallocAsync lists (assumed for the others). */
+    POOL = 1,
+    /* "Potentially unsafe" in a stream capture (measured; the documentation names cudaMalloc). */
+    UNSAFE = 2,
+    /* Forbidden in a capture, with a code of their own (measured). */
+    WAITS_DEVICE = 4,
+    LEGACY_COPY = 8,
+    /* Its own checks look at the fault of an earlier call. */
+    AFTER_FAULT = 16,
+    /* Always answers: after a fault and in a forked child too. Its error is not remembered, and
+     * SIM_FAIL cannot name it. */
+    ALWAYS = 32,
+};
 
-/* Takes the lock and brings the device up to date. Returns an error that the call must answer with
- * at once: a fault, a call from inside a host function, a forked child, the failure that SIM_FAIL
- * asks for, or a stream capture that forbids it. */
-cudaError_t call_begin(const char *name, time_ns cost);
-/* The same for a call that answers also after a fault (cudaGetLastError and the like). */
-void call_begin_always(const char *name, time_ns cost);
-/* Remembers the error, writes the journal's line, gives the lock back. Returns the error. */
-cudaError_t call_end(cudaError_t e);
-/* Gives the lock back; no line, no last error. */
-void call_end_quietly(void);
-/* The name of the call on its way. */
-const char *call_name(void);
+enum call_id {
+#define CALL(name, cost, flags, parameters, arguments)      CALL_##name,
+#define CALL_PTSZ(name, cost, flags, parameters, arguments) CALL_##name,
+#define CALL_PTDS(name, cost, flags, parameters, arguments) CALL_##name,
+#define CALL0(name, cost, flags)                            CALL_##name,
+#define OTHER(name)
+#define NVCC(name)
+#include "api/calls.def"
+    CALLS
+};
+
+/* The functions that do the work. */
+#define EACH(...) __VA_ARGS__
+#define CALL(name, cost, flags, parameters, arguments) \
+    cudaError_t do_##name(struct call *call, EACH parameters);
+#define CALL_PTSZ(name, cost, flags, parameters, arguments) \
+    CALL(name, cost, flags, parameters, arguments)
+#define CALL_PTDS(name, cost, flags, parameters, arguments) \
+    CALL(name, cost, flags, parameters, arguments)
+#define CALL0(name, cost, flags) cudaError_t do_##name(struct call *call);
+#define OTHER(name)
+#define NVCC(name)
+#include "api/calls.def"
+
+/* Takes the lock, begins the call's line and brings the device up to date. Returns an error that
+ * the call must return at once: a fault, a call from inside a host function, a forked child, the
+ * failure that SIM_FAIL requires, or a stream capture that forbids it. */
+cudaError_t call_enter(struct call *call, enum call_id id, time_ns cost, void *site,
+                       bool per_thread);
+/* The same for a function that is not modelled, which has a name alone. */
+cudaError_t call_enter_unmodelled(struct call *call, const char *name, void *site);
+/* Remembers the error, writes the call's line, gives the lock back. Returns the error. */
+cudaError_t call_leave(struct call *call, cudaError_t e);
+/* The same for a call that is ALWAYS: its error is not remembered. */
+cudaError_t call_leave_always(struct call *call, cudaError_t e);
+
+/* Finds the call that SIM_FAIL names; ends the process with a sentence when there is none. */
+void call_read_fail(void);
 
 /* The last error of the calling thread; cleared when `clear`. */
 cudaError_t call_last_error(bool clear);
 
-/* The stream of a handle, also of the three special ones; `per_thread`: what 0 means. Journals it.
- * A handle that is no stream ends the process with a sentence (a real driver dies of SIGSEGV there:
- * danger.txt 12, 13). */
-struct stream *call_stream(cudaStream_t handle, bool per_thread);
+/* The stream of a handle, also of the three special ones; goes into the call's line. A handle that
+ * is no stream ends the process with a sentence (a real driver dies of SIGSEGV there: danger.txt
+ * 12, 13). */
+struct stream *call_stream(struct call *call, cudaStream_t handle);
 /* Ends the process with that sentence: `what` ("an event"), and the calls that destroy and make
  * one. */
-void call_bad_handle(const char *what, enum handle_kind kind, const void *handle,
-                     const char *destroyer, const char *maker) __attribute__((noreturn));
+void call_bad_handle(const struct call *call, const char *what, enum handle_kind kind,
+                     const void *handle, const char *destroyer, const char *maker)
+    __attribute__((noreturn));
 /* A destroyed pool is made current for a device. Ends the process, as above. */
-void call_destroyed_pool(const char *name) __attribute__((noreturn));
+void call_destroyed_pool(const struct call *call) __attribute__((noreturn));
 /* Ends the process after the checker's report, which is not repeated: a real driver would not
  * survive the call. */
-void fatal_stop(const char *kind, const char *sentence) __attribute__((noreturn));
+void call_stop(const struct call *call, const char *kind, const char *sentence)
+    __attribute__((noreturn));
+
+/* Makes the journal's lines of what happens below (base/observer.h). */
+void journal_observe(void);
+/* Fields of a call's line: a stream, and the allocation (0: none) that an address is in. */
+void line_stream(struct journal_line *line, const struct stream *s);
+void line_allocation(struct journal_line *line, const void *address);
 
 /* The names that the CUDA header knows. */
 const char *error_name(cudaError_t e);

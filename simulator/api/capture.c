@@ -1,12 +1,9 @@
-/* The API's skin: stream capture. */
-#include "api/export.h"
+/* Calls: stream capture. */
+#include "graph/capture.h"
 
 #include "api/call.h"
-#include "graph/capture.h"
-#include "sched/cost.h"
-#include "graph/graph_handle.h"
+#include "api/graph_handle.h"
 #include "os/os.h"
-#include "base/journal.h"
 
 static bool is_mode(enum cudaStreamCaptureMode mode)
 {
@@ -16,166 +13,108 @@ static bool is_mode(enum cudaStreamCaptureMode mode)
 
 /* ---- beginning and end ---- */
 
-static cudaError_t begin_capture(cudaStream_t stream, enum cudaStreamCaptureMode mode,
-                                 bool per_thread)
+cudaError_t do_cudaStreamBeginCapture(struct call *call, cudaStream_t stream,
+                                      enum cudaStreamCaptureMode mode)
 {
-    cudaError_t e = call_begin("cudaStreamBeginCapture", COST_SMALL);
-    struct stream *s = e ? NULL : call_stream(stream, per_thread);
-    if (!e && !is_mode(mode))
-        e = cudaErrorInvalidValue;
-    if (!e)
-        e = capture_begin(s, mode);
-    return call_end(e);
+    struct stream *s = call_stream(call, stream);
+    if (!is_mode(mode))
+        return cudaErrorInvalidValue;
+    return capture_begin(call, s, mode);
 }
 
-cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMode mode)
+cudaError_t do_cudaStreamEndCapture(struct call *call, cudaStream_t stream, cudaGraph_t *graph)
 {
-    return AT(begin_capture(stream, mode, false));
-}
-EXPORT cudaError_t cudaStreamBeginCapture_ptsz(cudaStream_t stream, enum cudaStreamCaptureMode mode)
-{
-    return AT(begin_capture(stream, mode, true));
-}
-
-static cudaError_t end_capture(cudaStream_t stream, cudaGraph_t *graph, bool per_thread)
-{
-    cudaError_t e = call_begin("cudaStreamEndCapture", COST_SMALL);
-    struct stream *s = e ? NULL : call_stream(stream, per_thread);
+    struct stream *s = call_stream(call, stream);
     struct graph *g;
-    if (!e) {
-        e = capture_end(s, &g);
-        if (graph)
-            *graph = g ? g->handle : NULL;
-        /* Measured: a success; a graph that nobody can name is kept nowhere (chosen). */
-        else if (g)
-            graph_destroy(g);
-    }
-    return call_end(e);
+    cudaError_t e = capture_end(call, s, &g);
+    if (g)
+        line_number(&call->line, "nodes", g->count);
+    if (graph)
+        *graph = g ? g->handle : NULL;
+    /* Without a place for the graph the call succeeds (measured). A graph that the program has no
+     * handle of is not kept (assumed). */
+    if (g && !graph)
+        graph_destroy(g);
+    return e;
 }
 
-cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph)
+/* ---- queries ---- */
+
+cudaError_t do_cudaStreamIsCapturing(struct call *call, cudaStream_t stream,
+                                     enum cudaStreamCaptureStatus *status)
 {
-    return AT(end_capture(stream, graph, false));
-}
-EXPORT cudaError_t cudaStreamEndCapture_ptsz(cudaStream_t stream, cudaGraph_t *graph)
-{
-    return AT(end_capture(stream, graph, true));
+    struct stream *s = call_stream(call, stream);
+    if (!status)
+        return cudaErrorInvalidValue;
+    cudaError_t e = capture_implicit(s);
+    if (e)
+        return e;
+    *status = capture_state(s).status;
+    return cudaSuccess;
 }
 
-/* ---- asking ---- */
-
-static cudaError_t is_capturing(cudaStream_t stream, enum cudaStreamCaptureStatus *status,
-                                bool per_thread)
+cudaError_t do_cudaStreamGetCaptureInfo(struct call *call, cudaStream_t stream,
+                                        enum cudaStreamCaptureStatus *status,
+                                        unsigned long long *id, cudaGraph_t *graph,
+                                        const cudaGraphNode_t **dependencies,
+                                        const cudaGraphEdgeData **data, size_t *count)
 {
-    cudaError_t e = call_begin("cudaStreamIsCapturing", COST_SMALL);
-    struct stream *s = e ? NULL : call_stream(stream, per_thread);
-    if (!e && !status)
-        e = cudaErrorInvalidValue;
-    if (!e)
-        e = capture_implicit(s);
-    if (!e)
-        *status = capture_state(s).status;
-    return call_end(e);
+    struct stream *s = call_stream(call, stream);
+    /* Documented: edge data only together with the dependencies. */
+    if (!status || (data && !dependencies))
+        return cudaErrorInvalidValue;
+    cudaError_t e = capture_implicit(s);
+    if (e)
+        return e;
+    struct capture_state state = capture_state(s);
+    *status = state.status;
+    if (state.status != cudaStreamCaptureStatusActive)
+        return cudaSuccess;
+    if (id)
+        *id = state.id;
+    if (graph)
+        *graph = state.graph->handle;
+    if (dependencies)
+        *dependencies = (const cudaGraphNode_t *)state.handles;
+    if (data)
+        *data = state.edges;
+    if (count)
+        *count = state.count;
+    return cudaSuccess;
 }
 
-cudaError_t cudaStreamIsCapturing(cudaStream_t stream, enum cudaStreamCaptureStatus *status)
-{
-    return AT(is_capturing(stream, status, false));
-}
-EXPORT cudaError_t cudaStreamIsCapturing_ptsz(cudaStream_t stream,
-                                              enum cudaStreamCaptureStatus *status)
-{
-    return AT(is_capturing(stream, status, true));
-}
+/* ---- changes ---- */
 
-static cudaError_t get_info(cudaStream_t stream, enum cudaStreamCaptureStatus *status,
-                            unsigned long long *id, cudaGraph_t *graph,
-                            const cudaGraphNode_t **dependencies, const cudaGraphEdgeData **data,
-                            size_t *count, bool per_thread)
+cudaError_t do_cudaStreamUpdateCaptureDependencies(struct call *call, cudaStream_t stream,
+                                                   cudaGraphNode_t *dependencies,
+                                                   const cudaGraphEdgeData *data, size_t count,
+                                                   unsigned int flags)
 {
-    cudaError_t e = call_begin("cudaStreamGetCaptureInfo", COST_SMALL);
-    struct stream *s = e ? NULL : call_stream(stream, per_thread);
-    if (!e && (!status || (data && !dependencies)))
-        e = cudaErrorInvalidValue; /* documented */
-    if (!e)
-        e = capture_implicit(s);
-    if (!e) {
-        struct capture_state state = capture_state(s);
-        bool active = state.status == cudaStreamCaptureStatusActive;
-        *status = state.status;
-        if (active && id)
-            *id = state.id;
-        if (active && graph)
-            *graph = state.graph->handle;
-        if (active && dependencies)
-            *dependencies = (const cudaGraphNode_t *)state.handles;
-        if (active && data)
-            *data = state.edges;
-        if (active && count)
-            *count = state.count;
-    }
-    return call_end(e);
-}
-
-cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, enum cudaStreamCaptureStatus *status,
-                                     unsigned long long *id, cudaGraph_t *graph,
-                                     const cudaGraphNode_t **dependencies,
-                                     const cudaGraphEdgeData **data, size_t *count)
-{
-    return AT(get_info(stream, status, id, graph, dependencies, data, count, false));
-}
-
-EXPORT cudaError_t cudaStreamGetCaptureInfo_ptsz(cudaStream_t stream,
-                                                 enum cudaStreamCaptureStatus *status,
-                                                 unsigned long long *id, cudaGraph_t *graph,
-                                                 const cudaGraphNode_t **dependencies,
-                                                 const cudaGraphEdgeData **data, size_t *count)
-{
-    return AT(get_info(stream, status, id, graph, dependencies, data, count, true));
-}
-
-static cudaError_t update_dependencies(cudaStream_t stream, cudaGraphNode_t *dependencies,
-                                       const cudaGraphEdgeData *data, size_t count, unsigned flags,
-                                       bool per_thread)
-{
-    cudaError_t e = call_begin("cudaStreamUpdateCaptureDependencies", COST_SMALL);
-    struct stream *s = e ? NULL : call_stream(stream, per_thread);
-    struct node **nodes = NULL;
-    if (!e && flags > cudaStreamSetCaptureDependencies)
-        e = cudaErrorInvalidValue;
-    if (!e)
-        e = capture_check(s);
-    if (!e && !s->capturing)
-        e = cudaErrorIllegalState; /* documented */
-    if (!e)
-        e = graph_nodes_of(capture_state(s).graph, dependencies, data, count, &nodes);
-    if (!e)
-        capture_depend(s, nodes, count, flags == cudaStreamSetCaptureDependencies);
+    struct stream *s = call_stream(call, stream);
+    struct node **nodes;
+    if (flags > cudaStreamSetCaptureDependencies)
+        return cudaErrorInvalidValue;
+    cudaError_t e = capture_check(s);
+    if (e)
+        return e;
+    /* Documented. */
+    if (!s->capturing)
+        return cudaErrorIllegalState;
+    e = graph_nodes_of(call, capture_state(s).graph, dependencies, data, count, &nodes);
+    if (e)
+        return e;
+    capture_depend(s, nodes, count, flags == cudaStreamSetCaptureDependencies);
     os_free(nodes);
-    return call_end(e);
+    return cudaSuccess;
 }
 
-cudaError_t cudaStreamUpdateCaptureDependencies(cudaStream_t stream, cudaGraphNode_t *dependencies,
-                                                const cudaGraphEdgeData *data, size_t count,
-                                                unsigned int flags)
+cudaError_t do_cudaThreadExchangeStreamCaptureMode(struct call *call,
+                                                   enum cudaStreamCaptureMode *mode)
 {
-    return AT(update_dependencies(stream, dependencies, data, count, flags, false));
-}
-
-EXPORT cudaError_t cudaStreamUpdateCaptureDependencies_ptsz(cudaStream_t stream,
-                                                            cudaGraphNode_t *dependencies,
-                                                            const cudaGraphEdgeData *data,
-                                                            size_t count, unsigned int flags)
-{
-    return AT(update_dependencies(stream, dependencies, data, count, flags, true));
-}
-
-cudaError_t cudaThreadExchangeStreamCaptureMode(enum cudaStreamCaptureMode *mode)
-{
-    cudaError_t e = CALL("cudaThreadExchangeStreamCaptureMode", COST_SMALL);
-    if (!e && !mode)
-        e = cudaErrorInvalidValue; /* measured: any number is taken */
-    if (!e)
-        *mode = capture_exchange_mode(*mode);
-    return call_end(e);
+    (void)call;
+    if (!mode)
+        return cudaErrorInvalidValue;
+    /* Measured: any number is taken. */
+    *mode = capture_exchange_mode(*mode);
+    return cudaSuccess;
 }

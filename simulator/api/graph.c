@@ -1,91 +1,84 @@
-/* The API's skin: building graphs by hand, and looking at them. */
-#include "api/export.h"
+/* Calls: building graphs by hand, and looking at them. */
+#include "graph/graph.h"
 
 #include "api/call.h"
-#include "mem/device.h"
-#include "sched/cost.h"
-#include "graph/graph_handle.h"
+#include "api/graph_handle.h"
+#include "check/checker.h"
+#include "graph/dispatch.h"
 #include "graph/graph_memory.h"
+#include "mem/device.h"
 #include "os/os.h"
-#include "base/journal.h"
-#include "run/dispatch.h"
 
 /* ---- graphs ---- */
 
-cudaError_t cudaGraphCreate(cudaGraph_t *graph, unsigned int flags)
+cudaError_t do_cudaGraphCreate(struct call *call, cudaGraph_t *graph, unsigned int flags)
 {
-    cudaError_t e = CALL("cudaGraphCreate", COST_SMALL);
-    if (!e && (!graph || flags))
-        e = cudaErrorInvalidValue;
-    if (!e) {
-        struct graph *g = graph_new();
-        journal_number("graph", (uint64_t)g->id);
-        *graph = g->handle;
-    }
-    return call_end(e);
+    if (!graph || flags)
+        return cudaErrorInvalidValue;
+    struct graph *g = graph_new();
+    line_number(&call->line, "graph", (uint64_t)g->id);
+    *graph = g->handle;
+    return cudaSuccess;
 }
 
-cudaError_t cudaGraphDestroy(cudaGraph_t graph)
+cudaError_t do_cudaGraphDestroy(struct call *call, cudaGraph_t graph)
 {
-    cudaError_t e = CALL("cudaGraphDestroy", COST_SMALL);
-    struct graph *g = e ? NULL : graph_of(graph);
+    struct graph *g = graph_of(call, graph);
     /* Documented: not while a capture adds to it. */
-    if (!e && (!g || g->capturing))
-        e = cudaErrorInvalidValue;
-    if (!e)
-        graph_destroy(g);
-    return call_end(e);
+    if (!g || g->capturing)
+        return cudaErrorInvalidValue;
+    graph_destroy(g);
+    return cudaSuccess;
 }
 
 /* ---- adding nodes ---- */
 
-/* What every function that adds a node begins with. */
+/* The node that a call adds. */
 struct new_node {
     struct graph *g;
     struct node **dependencies;
     size_t count;
+    struct task task;
 };
 
-static cudaError_t begin_add_node(const char *name, struct new_node *a, cudaGraphNode_t *node,
-                                  cudaGraph_t graph, const cudaGraphNode_t *dependencies,
-                                  size_t count)
+/* What every call that adds a node begins with. After an error there is nothing to end. */
+static cudaError_t begin_add_node(struct call *call, struct new_node *a,
+                                  const cudaGraphNode_t *node, cudaGraph_t graph,
+                                  const cudaGraphNode_t *dependencies, size_t count)
 {
-    cudaError_t e = call_begin(name, COST_SMALL);
-    *a = (struct new_node){.g = e ? NULL : graph_of(graph), .count = count};
-    if (!e && (!node || !a->g))
-        e = cudaErrorInvalidValue;
-    return e ? e : graph_nodes_of(a->g, dependencies, NULL, count, &a->dependencies);
+    *a = (struct new_node){
+        .g = graph_of(call, graph),
+        .count = count,
+        .task = {.kind = TASK_EMPTY, .device = device_current()},
+    };
+    if (!node || !a->g)
+        return cudaErrorInvalidValue;
+    return graph_nodes_of(call, a->g, dependencies, NULL, count, &a->dependencies);
 }
 
-static cudaError_t end_add_node(cudaError_t e, struct new_node *a, cudaGraphNode_t *node,
-                                struct task *t)
+/* Adds the node, unless there is an error with its task; returns that error. */
+static cudaError_t end_add_node(struct call *call, struct new_node *a, cudaError_t e,
+                                cudaGraphNode_t *node)
 {
     if (!e) {
-        struct origin origin = checker_current_origin();
-        t->call = origin.call;
-        t->site = origin.site;
+        struct task *t = &a->task;
+        t->call = call->origin.call;
+        t->site = call->origin.site;
         t->newest_allocation = checker_newest_allocation();
         t->device = device_current();
         struct node *n = graph_add_node(a->g, t, a->dependencies, a->count);
         if (t->allocation)
             graph_allocation_add_node(n);
-        journal_number("node", n->id);
+        line_number(&call->line, "node", n->id);
         *node = n->handle;
     }
     os_free(a->dependencies);
-    return call_end(e);
+    return e;
 }
 
-#define ADD_NODE_PARAMS \
-    cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *dependencies, size_t count
-#define ADD_NODE_BEGIN(name)                                          \
-    struct new_node a;                                                \
-    struct task t = {.kind = TASK_EMPTY, .device = device_current()}; \
-    cudaError_t e = AT(begin_add_node(name, &a, node, graph, dependencies, count))
-
-/* Where nodes allocate. measured (probe-graphs.txt, "graph_codes"; probe-graph-nodes.txt,
- * "managed"): on a device, and what is called managed is the device's own memory then; nothing that
- * could be shared; elsewhere, refused in one of two ways. */
+/* Where nodes allocate: on a device, and what is called managed is the device's own memory then. An
+ * allocation that could be shared is refused, and other locations are, in one of two ways
+ * (measured: probe-graphs.txt, "graph_codes"; probe-graph-nodes.txt, "managed"). */
 static cudaError_t check_alloc_location(const struct cudaMemPoolProps *props)
 {
     bool managed = props->allocType == cudaMemAllocationTypeManaged;
@@ -102,12 +95,12 @@ static cudaError_t check_alloc_location(const struct cudaMemPoolProps *props)
     }
 }
 
-/* One allocation node. `address` gets what it will allocate. */
-static cudaError_t allocation_task(struct task *t, const struct new_node *a,
-                                   const struct cudaMemPoolProps *props,
+/* The task of an allocation node. `address` gets what it will allocate. */
+static cudaError_t allocation_task(struct new_node *a, const struct cudaMemPoolProps *props,
                                    const struct cudaMemAccessDesc *list, size_t count, size_t bytes,
                                    void **address)
 {
+    struct task *t = &a->task;
     uint32_t peer_rights = 0;
     if (!bytes || (count && !list))
         return cudaErrorInvalidValue;
@@ -131,92 +124,117 @@ static cudaError_t allocation_task(struct task *t, const struct new_node *a,
     return cudaSuccess;
 }
 
-static cudaError_t free_task(struct task *t, const struct new_node *a, const void *address)
+static cudaError_t free_task(struct new_node *a, const void *address)
 {
-    t->kind = TASK_FREE;
-    t->allocation = graph_allocation_to_free(a->g, address);
+    a->task.kind = TASK_FREE;
+    a->task.allocation = graph_allocation_to_free(a->g, address);
     /* Documented: freed twice, or not what an allocation node returned. */
-    return t->allocation ? cudaSuccess : cudaErrorInvalidValue;
+    return a->task.allocation ? cudaSuccess : cudaErrorInvalidValue;
 }
 
-cudaError_t cudaGraphAddEmptyNode(ADD_NODE_PARAMS)
+cudaError_t do_cudaGraphAddEmptyNode(struct call *call, cudaGraphNode_t *node, cudaGraph_t graph,
+                                     const cudaGraphNode_t *dependencies, size_t count)
 {
-    ADD_NODE_BEGIN("cudaGraphAddEmptyNode");
-    return end_add_node(e, &a, node, &t);
+    struct new_node a;
+    cudaError_t e = begin_add_node(call, &a, node, graph, dependencies, count);
+    if (e)
+        return e;
+    return end_add_node(call, &a, cudaSuccess, node);
 }
 
-cudaError_t cudaGraphAddMemsetNode(ADD_NODE_PARAMS, const struct cudaMemsetParams *p)
+cudaError_t do_cudaGraphAddMemsetNode(struct call *call, cudaGraphNode_t *node, cudaGraph_t graph,
+                                      const cudaGraphNode_t *dependencies, size_t count,
+                                      const struct cudaMemsetParams *p)
 {
-    ADD_NODE_BEGIN("cudaGraphAddMemsetNode");
-    if (!e)
-        e = p ? dispatch_memset_task(&t, p->dst, p->pitch, p->value, p->elementSize, p->width,
-                                     p->height)
-              : cudaErrorInvalidValue;
-    return end_add_node(e, &a, node, &t);
+    struct new_node a;
+    cudaError_t e = begin_add_node(call, &a, node, graph, dependencies, count);
+    if (e)
+        return e;
+    e = p ? dispatch_memset_task(&a.task, p->dst, p->pitch, p->value, p->elementSize, p->width,
+                                 p->height)
+          : cudaErrorInvalidValue;
+    return end_add_node(call, &a, e, node);
 }
 
-cudaError_t cudaGraphAddMemcpyNode1D(ADD_NODE_PARAMS, void *to, const void *from, size_t bytes,
-                                     enum cudaMemcpyKind kind)
+cudaError_t do_cudaGraphAddMemcpyNode1D(struct call *call, cudaGraphNode_t *node, cudaGraph_t graph,
+                                        const cudaGraphNode_t *dependencies, size_t count, void *to,
+                                        const void *from, size_t bytes, enum cudaMemcpyKind kind)
 {
-    ADD_NODE_BEGIN("cudaGraphAddMemcpyNode1D");
-    if (!e) {
-        t = (struct task){.kind = TASK_COPY,
-                          .device = t.device,
-                          .to = to,
-                          .from = from,
-                          .count = bytes,
-                          .direction = kind};
-        e = bytes ? dispatch_check_copy(&t) : cudaErrorInvalidValue;
-    }
-    return end_add_node(e, &a, node, &t);
+    struct new_node a;
+    cudaError_t e = begin_add_node(call, &a, node, graph, dependencies, count);
+    if (e)
+        return e;
+    a.task.kind = TASK_COPY;
+    a.task.to = to;
+    a.task.from = from;
+    a.task.count = bytes;
+    a.task.direction = kind;
+    e = bytes ? dispatch_check_copy(&a.task) : cudaErrorInvalidValue;
+    return end_add_node(call, &a, e, node);
 }
 
-cudaError_t cudaGraphAddMemAllocNode(ADD_NODE_PARAMS, struct cudaMemAllocNodeParams *p)
+cudaError_t do_cudaGraphAddMemAllocNode(struct call *call, cudaGraphNode_t *node, cudaGraph_t graph,
+                                        const cudaGraphNode_t *dependencies, size_t count,
+                                        struct cudaMemAllocNodeParams *p)
 {
-    ADD_NODE_BEGIN("cudaGraphAddMemAllocNode");
-    if (!e)
-        e = p ? allocation_task(&t, &a, &p->poolProps, p->accessDescs, p->accessDescCount,
-                                p->bytesize, &p->dptr)
-              : cudaErrorInvalidValue;
-    return end_add_node(e, &a, node, &t);
+    struct new_node a;
+    cudaError_t e = begin_add_node(call, &a, node, graph, dependencies, count);
+    if (e)
+        return e;
+    e = p ? allocation_task(&a, &p->poolProps, p->accessDescs, p->accessDescCount, p->bytesize,
+                            &p->dptr)
+          : cudaErrorInvalidValue;
+    return end_add_node(call, &a, e, node);
 }
 
-cudaError_t cudaGraphAddMemFreeNode(ADD_NODE_PARAMS, void *address)
+cudaError_t do_cudaGraphAddMemFreeNode(struct call *call, cudaGraphNode_t *node, cudaGraph_t graph,
+                                       const cudaGraphNode_t *dependencies, size_t count,
+                                       void *address)
 {
-    ADD_NODE_BEGIN("cudaGraphAddMemFreeNode");
-    if (!e)
-        e = free_task(&t, &a, address);
-    return end_add_node(e, &a, node, &t);
+    struct new_node a;
+    cudaError_t e = begin_add_node(call, &a, node, graph, dependencies, count);
+    if (e)
+        return e;
+    return end_add_node(call, &a, free_task(&a, address), node);
 }
 
 /* ---- edges ---- */
 
-cudaError_t cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphNode_t *from,
-                                     const cudaGraphNode_t *to, const cudaGraphEdgeData *data,
-                                     size_t count)
+static cudaError_t add_edge(struct call *call, const struct graph *g, const cudaGraphNode_t *from,
+                            const cudaGraphNode_t *to, const cudaGraphEdgeData *data)
 {
-    cudaError_t e = CALL("cudaGraphAddDependencies", COST_SMALL);
-    struct graph *g = e ? NULL : graph_of(graph);
-    if (!e && (!g || (count && (!from || !to))))
+    struct node **from_node, **to_node;
+    cudaError_t e = graph_nodes_of(call, g, from, data, 1, &from_node);
+    if (e)
+        return e;
+    e = graph_nodes_of(call, g, to, NULL, 1, &to_node);
+    /* Documented: an edge that is there already is an error. */
+    if (!e && (from_node[0] == to_node[0] || !graph_add_edge(from_node[0], to_node[0])))
         e = cudaErrorInvalidValue;
-    for (size_t i = 0; i < count && !e; i++) {
-        struct node **from_node = NULL, **to_node = NULL;
-        e = graph_nodes_of(g, &from[i], data ? &data[i] : NULL, 1, &from_node);
-        if (!e)
-            e = graph_nodes_of(g, &to[i], NULL, 1, &to_node);
-        /* Documented: an edge that is there already. */
-        if (!e && (from_node[0] == to_node[0] || !graph_add_edge(from_node[0], to_node[0])))
-            e = cudaErrorInvalidValue;
-        os_free(from_node);
-        os_free(to_node);
+    os_free(from_node);
+    os_free(to_node);
+    return e;
+}
+
+cudaError_t do_cudaGraphAddDependencies(struct call *call, cudaGraph_t graph,
+                                        const cudaGraphNode_t *from, const cudaGraphNode_t *to,
+                                        const cudaGraphEdgeData *data, size_t count)
+{
+    struct graph *g = graph_of(call, graph);
+    if (!g || (count && (!from || !to)))
+        return cudaErrorInvalidValue;
+    for (size_t i = 0; i < count; i++) {
+        cudaError_t e = add_edge(call, g, &from[i], &to[i], data ? &data[i] : NULL);
+        if (e)
+            return e;
     }
-    return call_end(e);
+    return cudaSuccess;
 }
 
 /* ---- looking ---- */
 
-/* Lists are asked for twice: without room for the number, then with room for that many
- * (documented); left-over room is set to null. */
+/* A program queries a list twice: without room to learn the number, then with room for that many.
+ * Room that is left over is set to null (documented). */
 struct list {
     cudaGraphNode_t *nodes, *to_nodes;
     size_t capacity, count;
@@ -241,70 +259,61 @@ static void list_finish(struct list *l, size_t *count)
     *count = l->count;
 }
 
-cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t *nodes, size_t *count)
+cudaError_t do_cudaGraphGetNodes(struct call *call, cudaGraph_t graph, cudaGraphNode_t *nodes,
+                                 size_t *count)
 {
-    cudaError_t e = CALL("cudaGraphGetNodes", COST_SMALL);
-    struct graph *g = e ? NULL : graph_of(graph);
-    if (!e && (!g || !count))
-        e = cudaErrorInvalidValue;
-    if (!e) {
-        struct list l = {nodes, NULL, nodes ? *count : 0, 0};
-        for (struct node *n = g->first; n; n = n->next)
-            list_put(&l, n, NULL);
-        list_finish(&l, count);
-        journal_number("nodes", *count);
-    }
-    return call_end(e);
+    struct graph *g = graph_of(call, graph);
+    if (!g || !count)
+        return cudaErrorInvalidValue;
+    struct list l = {nodes, NULL, nodes ? *count : 0, 0};
+    for (struct node *n = g->first; n; n = n->next)
+        list_put(&l, n, NULL);
+    list_finish(&l, count);
+    line_number(&call->line, "nodes", *count);
+    return cudaSuccess;
 }
 
-cudaError_t cudaGraphGetEdges(cudaGraph_t graph, cudaGraphNode_t *from, cudaGraphNode_t *to,
-                              cudaGraphEdgeData *data, size_t *count)
+cudaError_t do_cudaGraphGetEdges(struct call *call, cudaGraph_t graph, cudaGraphNode_t *from,
+                                 cudaGraphNode_t *to, cudaGraphEdgeData *data, size_t *count)
 {
-    cudaError_t e = CALL("cudaGraphGetEdges", COST_SMALL);
-    struct graph *g = e ? NULL : graph_of(graph);
-    if (!e && (!g || !count || !from != !to))
-        e = cudaErrorInvalidValue;
-    if (!e) {
-        struct list l = {from, to, from ? *count : 0, 0};
-        for (struct node *n = g->first; n; n = n->next)
-            for (size_t i = 0; i < n->dependency_count; i++)
-                list_put(&l, n->dependencies[i], n);
-        list_finish(&l, count);
-        for (size_t i = 0; data && i < l.count && i < l.capacity; i++)
-            data[i] = (cudaGraphEdgeData){0};
-    }
-    return call_end(e);
+    struct graph *g = graph_of(call, graph);
+    if (!g || !count || !from != !to)
+        return cudaErrorInvalidValue;
+    struct list l = {from, to, from ? *count : 0, 0};
+    for (struct node *n = g->first; n; n = n->next)
+        for (size_t i = 0; i < n->dependency_count; i++)
+            list_put(&l, n->dependencies[i], n);
+    list_finish(&l, count);
+    for (size_t i = 0; data && i < l.count && i < l.capacity; i++)
+        data[i] = (cudaGraphEdgeData){0};
+    return cudaSuccess;
 }
 
-cudaError_t cudaGraphNodeGetType(cudaGraphNode_t node, enum cudaGraphNodeType *type)
+cudaError_t do_cudaGraphNodeGetType(struct call *call, cudaGraphNode_t node,
+                                    enum cudaGraphNodeType *type)
 {
-    cudaError_t e = CALL("cudaGraphNodeGetType", COST_SMALL);
-    struct node *n = e ? NULL : node_of(node);
-    if (!e && (!n || !type))
-        e = cudaErrorInvalidValue;
-    if (!e)
-        *type = task_type(&n->task);
-    return call_end(e);
+    struct node *n = node_of(call, node);
+    if (!n || !type)
+        return cudaErrorInvalidValue;
+    *type = task_type(&n->task);
+    return cudaSuccess;
 }
 
-cudaError_t cudaGraphMemAllocNodeGetParams(cudaGraphNode_t node, struct cudaMemAllocNodeParams *p)
+cudaError_t do_cudaGraphMemAllocNodeGetParams(struct call *call, cudaGraphNode_t node,
+                                              struct cudaMemAllocNodeParams *p)
 {
-    cudaError_t e = CALL("cudaGraphMemAllocNodeGetParams", COST_SMALL);
-    struct node *n = e ? NULL : node_of(node);
-    if (!e && (!n || !p || n->task.kind != TASK_ALLOCATE))
-        e = cudaErrorInvalidValue;
-    if (!e)
-        graph_allocation_params(n->task.allocation, p);
-    return call_end(e);
+    struct node *n = node_of(call, node);
+    if (!n || !p || n->task.kind != TASK_ALLOCATE)
+        return cudaErrorInvalidValue;
+    graph_allocation_params(n->task.allocation, p);
+    return cudaSuccess;
 }
 
-cudaError_t cudaGraphMemFreeNodeGetParams(cudaGraphNode_t node, void *address)
+cudaError_t do_cudaGraphMemFreeNodeGetParams(struct call *call, cudaGraphNode_t node, void *address)
 {
-    cudaError_t e = CALL("cudaGraphMemFreeNodeGetParams", COST_SMALL);
-    struct node *n = e ? NULL : node_of(node);
-    if (!e && (!n || !address || n->task.kind != TASK_FREE))
-        e = cudaErrorInvalidValue;
-    if (!e)
-        *(void **)address = graph_allocation_address(n->task.allocation);
-    return call_end(e);
+    struct node *n = node_of(call, node);
+    if (!n || !address || n->task.kind != TASK_FREE)
+        return cudaErrorInvalidValue;
+    *(void **)address = graph_allocation_address(n->task.allocation);
+    return cudaSuccess;
 }

@@ -1,202 +1,192 @@
-/* The API's skin: pools, their blocks and events of several processes. Which calls answer what:
+/* Calls: pools, their allocations and events of several processes. Which calls return what:
  * tests/facts/ipc.txt, probe-ipc.txt, one-gpu.txt "export". */
-#include "api/export.h"
+#include "ipc/ipc_pool.h"
 
 #include <stdint.h>
 #include <string.h>
 
 #include "api/call.h"
-#include "mem/device.h"
-#include "sched/cost.h"
 #include "base/fatal.h"
-#include "sched/event.h"
 #include "base/handle.h"
+#include "ipc/ipc_event.h"
+#include "ipc/ipc_table.h"
+#include "mem/device.h"
+#include "mem/memory.h"
 #include "os/os.h"
 #include "os/process.h"
-#include "base/journal.h"
-#include "mem/memory.h"
-#include "ipc/ipc_pool.h"
+#include "sched/event.h"
 
 _Static_assert(sizeof(struct ipc_event_address) <= sizeof(cudaIpcEventHandle_t),
                "what an event's handle says fits");
 
-static void journal_pool(const struct pool *p)
+static void line_pool(struct journal_line *line, const struct pool *p)
 {
     if (p)
-        journal_number("pool", (uint64_t)p->id);
+        line_number(line, "pool", (uint64_t)p->id);
 }
 
-static void journal_process(const struct pool *p)
+static void line_exporter(struct journal_line *line, const struct pool *p)
 {
-    if (p)
-        journal_number("process",
-                       (uint64_t)os_process_pid(ipc_table_pool_info(p->ipc_table).exporter));
+    line_number(line, "process",
+                (uint64_t)os_process_pid(ipc_table_pool_info(p->ipc_table).exporter));
 }
 
 /* ---- pools ---- */
 
-cudaError_t cudaMemPoolExportToShareableHandle(void *handle, cudaMemPool_t pool,
-                                               enum cudaMemAllocationHandleType type,
-                                               unsigned int flags)
+cudaError_t do_cudaMemPoolExportToShareableHandle(struct call *call, void *handle,
+                                                  cudaMemPool_t pool,
+                                                  enum cudaMemAllocationHandleType type,
+                                                  unsigned int flags)
 {
-    cudaError_t e = CALL("cudaMemPoolExportToShareableHandle", COST_POOL_CREATE);
-    struct pool *p = e ? NULL : pool_from_handle(pool);
-    int descriptor = -1;
-    journal_pool(p);
+    struct pool *p = pool_from_handle(pool);
+    int descriptor;
+    line_pool(&call->line, p);
     /* Measured, here and below. */
-    if (!e && (!handle || !p || flags))
-        e = cudaErrorInvalidValue;
-    if (!e && type == cudaMemHandleTypeFabric
+    if (!handle || !p || flags)
+        return cudaErrorInvalidValue;
+    if (type == cudaMemHandleTypeFabric
         && p->props.handleTypes == (cudaMemHandleTypeFabric | cudaMemHandleTypePosixFileDescriptor))
-        fatal_hazard("fabric handle", "cudaMemPoolExportToShareableHandle",
+        fatal_hazard("fabric handle", call->origin.call,
                      "cudaMemPoolExportToShareableHandle was asked for a fabric handle of a pool "
                      "that has two handle types. "
                      "A real driver without a fabric dies of SIGSEGV here.\n"
                      "  To do: make the pool with the one handle type that is wanted.");
-    if (!e && type == cudaMemHandleTypeFabric && p->props.handleTypes & cudaMemHandleTypeFabric)
-        e = cudaErrorNotPermitted;
-    if (!e && type != cudaMemHandleTypePosixFileDescriptor)
-        e = cudaErrorInvalidValue;
-    if (!e)
-        e = ipc_pool_export(p, &descriptor);
-    if (!e) {
-        memcpy(handle, &descriptor, sizeof descriptor); /* documented: an int for this type */
-        journal_signed("value", descriptor);
-    }
-    return call_end(e);
+    if (type == cudaMemHandleTypeFabric && p->props.handleTypes & cudaMemHandleTypeFabric)
+        return cudaErrorNotPermitted;
+    if (type != cudaMemHandleTypePosixFileDescriptor)
+        return cudaErrorInvalidValue;
+    cudaError_t e = ipc_pool_export(p, &descriptor);
+    if (e)
+        return e;
+    /* Documented: an int for this type. */
+    memcpy(handle, &descriptor, sizeof descriptor);
+    line_signed(&call->line, "value", descriptor);
+    return cudaSuccess;
 }
 
-cudaError_t cudaMemPoolImportFromShareableHandle(cudaMemPool_t *pool, void *handle,
-                                                 enum cudaMemAllocationHandleType type,
-                                                 unsigned int flags)
+cudaError_t do_cudaMemPoolImportFromShareableHandle(struct call *call, cudaMemPool_t *pool,
+                                                    void *handle,
+                                                    enum cudaMemAllocationHandleType type,
+                                                    unsigned int flags)
 {
-    cudaError_t e = CALL("cudaMemPoolImportFromShareableHandle", COST_POOL_CREATE);
-    struct pool *p = NULL;
-    if (!e && type == cudaMemHandleTypeFabric && handle && (uintptr_t)handle < 65536)
-        fatal_hazard("descriptor as fabric handle", "cudaMemPoolImportFromShareableHandle",
+    struct pool *p;
+    if (type == cudaMemHandleTypeFabric && handle && (uintptr_t)handle < 65536)
+        fatal_hazard("descriptor as fabric handle", call->origin.call,
                      "cudaMemPoolImportFromShareableHandle was given %d as the address of a fabric "
                      "handle. A real driver dies of SIGSEGV here.\n"
                      "  To do: for a file descriptor the handle type is "
                      "cudaMemHandleTypePosixFileDescriptor.",
                      (int)(uintptr_t)handle);
-    /* measured, all of this; descriptor 0 is a null handle */
-    if (!e && (!pool || !handle || flags))
-        e = cudaErrorInvalidValue;
-    if (!e && type == cudaMemHandleTypeFabric)
-        e = cudaErrorNotSupported;
-    if (!e && type != cudaMemHandleTypePosixFileDescriptor)
-        e = cudaErrorInvalidValue;
-    if (!e)
-        journal_text("descriptor", ipc_pool_fd_kind((int)(intptr_t)handle));
-    if (!e)
-        e = ipc_pool_import((int)(intptr_t)handle, &p);
-    journal_pool(p);
-    journal_process(p);
-    if (!e)
-        *pool = p->handle;
-    return call_end(e);
+    /* Measured, all of this. Descriptor 0 is a null handle. */
+    if (!pool || !handle || flags)
+        return cudaErrorInvalidValue;
+    if (type == cudaMemHandleTypeFabric)
+        return cudaErrorNotSupported;
+    if (type != cudaMemHandleTypePosixFileDescriptor)
+        return cudaErrorInvalidValue;
+    line_text(&call->line, "descriptor", ipc_pool_fd_kind((int)(intptr_t)handle));
+    cudaError_t e = ipc_pool_import((int)(intptr_t)handle, &p);
+    if (e)
+        return e;
+    line_pool(&call->line, p);
+    line_exporter(&call->line, p);
+    *pool = p->handle;
+    return cudaSuccess;
 }
 
-cudaError_t cudaMemPoolExportPointer(struct cudaMemPoolPtrExportData *data, void *pointer)
+cudaError_t do_cudaMemPoolExportPointer(struct call *call, struct cudaMemPoolPtrExportData *data,
+                                        void *pointer)
 {
-    cudaError_t e = CALL("cudaMemPoolExportPointer", COST_SMALL);
-    struct address_info info =
-        e ? (struct address_info){.kind = ADDRESS_PAGEABLE} : memory_find(pointer);
-    journal_pool(info.pool);
-    journal_number("block", memory_allocation_id(&info));
-    if (!e && !data)
-        e = cudaErrorInvalidValue;
-    if (!e)
-        e = ipc_pool_export_pointer(pointer, data);
-    return call_end(e);
+    struct address_info info = memory_find(pointer);
+    line_pool(&call->line, info.pool);
+    line_number(&call->line, "block", memory_allocation_id(&info));
+    if (!data)
+        return cudaErrorInvalidValue;
+    return ipc_pool_export_pointer(pointer, data);
 }
 
-cudaError_t cudaMemPoolImportPointer(void **pointer, cudaMemPool_t pool,
-                                     struct cudaMemPoolPtrExportData *data)
+cudaError_t do_cudaMemPoolImportPointer(struct call *call, void **pointer, cudaMemPool_t pool,
+                                        struct cudaMemPoolPtrExportData *data)
 {
-    cudaError_t e = CALL("cudaMemPoolImportPointer", COST_SMALL);
-    struct pool *p = e ? NULL : pool_from_handle(pool);
+    struct pool *p = pool_from_handle(pool);
     struct address_info info;
-    journal_pool(p);
-    if (!e && p && p->imported && !p->import_count)
-        fatal_hazard("bad handle", "cudaMemPoolImportPointer",
+    line_pool(&call->line, p);
+    if (p && p->imported && !p->import_count)
+        fatal_hazard("bad handle", call->origin.call,
                      "cudaMemPoolImportPointer was given an imported pool that is destroyed. A "
                      "real driver dies of SIGSEGV here.\n"
                      "  To do: import the blocks that are wanted before cudaMemPoolDestroy.");
     /* Measured: a failed import leaves a null pointer. */
-    if (!e && pointer)
+    if (pointer)
         *pointer = NULL;
-    if (!e && (!pointer || !p || !data))
-        e = cudaErrorInvalidValue;
-    if (!e)
-        e = ipc_pool_import_pointer(p, data, &info);
-    if (!e) {
-        *pointer = memory_address(info.heap, info.range);
-        journal_number("bytes", info.range->requested);
-        journal_number("block", info.range->id);
-        journal_number("offset", info.range->offset);
-        journal_process(p);
-    }
-    return call_end(e);
+    if (!pointer || !p || !data)
+        return cudaErrorInvalidValue;
+    cudaError_t e = ipc_pool_import_pointer(call, p, data, &info);
+    if (e)
+        return e;
+    *pointer = memory_address(info.heap, info.range);
+    line_number(&call->line, "bytes", info.range->requested);
+    line_number(&call->line, "block", info.range->id);
+    line_number(&call->line, "offset", info.range->offset);
+    line_exporter(&call->line, p);
+    return cudaSuccess;
 }
 
 /* ---- events ---- */
 
-cudaError_t cudaIpcGetEventHandle(cudaIpcEventHandle_t *handle, cudaEvent_t event)
+cudaError_t do_cudaIpcGetEventHandle(struct call *call, cudaIpcEventHandle_t *handle,
+                                     cudaEvent_t event)
 {
-    cudaError_t e = CALL("cudaIpcGetEventHandle", COST_SMALL);
-    struct event *v = e || !event ? NULL : handle_object(HANDLE_EVENT, event);
-    if (!e && event && !v)
-        call_bad_handle("an event", HANDLE_EVENT, event, "cudaEventDestroy", "cudaEventCreate");
-    if (v)
-        journal_number("event", (uint64_t)v->id);
-    /* Measured, all of this: also that an opened event cannot be handed on. */
-    if (!e && !v)
-        e = cudaErrorInvalidValue;
-    /* Measured: the driver writes to the null pointer. */
-    if (!e && !handle)
-        fatal_hazard("null handle", "cudaIpcGetEventHandle",
+    /* Measured, all of this. */
+    if (!event)
+        return cudaErrorInvalidValue;
+    struct event *v = handle_object(HANDLE_EVENT, event);
+    if (!v)
+        call_bad_handle(call, "an event", HANDLE_EVENT, event, "cudaEventDestroy",
+                        "cudaEventCreate");
+    line_number(&call->line, "event", (uint64_t)v->id);
+    /* The driver writes to the null pointer. */
+    if (!handle)
+        fatal_hazard("null handle", call->origin.call,
                      "cudaIpcGetEventHandle was given a null pointer for the handle. "
                      "A real driver dies of SIGSEGV here.\n"
                      "  To do: pass the address of a cudaIpcEventHandle_t.");
-    if (!e && (!v->ipc || ipc_event_is_opened(v->ipc)))
-        e = cudaErrorInvalidResourceHandle;
-    if (!e) {
-        struct ipc_event_address address = ipc_event_address_of(v->ipc);
-        memset(handle, 0, sizeof *handle);
-        memcpy(handle, &address, sizeof address);
-    }
-    return call_end(e);
+    /* An opened event cannot be handed on. */
+    struct ipc_event *ipc = v->remote ? ipc_event_of(v->remote) : NULL;
+    if (!ipc || ipc_event_is_opened(ipc))
+        return cudaErrorInvalidResourceHandle;
+    struct ipc_event_address address = ipc_event_address_of(ipc);
+    memset(handle, 0, sizeof *handle);
+    memcpy(handle, &address, sizeof address);
+    return cudaSuccess;
 }
 
-cudaError_t cudaIpcOpenEventHandle(cudaEvent_t *event, cudaIpcEventHandle_t handle)
+cudaError_t do_cudaIpcOpenEventHandle(struct call *call, cudaEvent_t *event,
+                                      cudaIpcEventHandle_t handle)
 {
-    cudaError_t e = CALL("cudaIpcOpenEventHandle", COST_EVENT_CREATE);
     struct ipc_event_address address;
     memcpy(&address, &handle, sizeof address);
-    bool has_magic = address.magic == IPC_EVENT_MAGIC;
-    if (!e && !event)
-        e = cudaErrorInvalidValue;
+    if (!event)
+        return cudaErrorInvalidValue;
+    /* Measured: this code for bytes that are no handle. */
+    if (address.magic != IPC_EVENT_MAGIC)
+        return cudaErrorMapBufferObjectFailed;
     /* Measured: no event of one's own. */
-    if (!e && has_magic && address.process == os_process())
-        e = cudaErrorDeviceUninitialized;
-    struct ipc_event *ipc =
-        e || !has_magic || !device_exists(address.device) ? NULL : ipc_event_open(&address);
-    if (!e && !ipc) {
-        /* measured: this code for bytes that are no handle. A device also opens the event of a
-         * process that has ended: here it is gone (chosen: the same code) */
-        if (has_magic)
-            diag("cudaIpcOpenEventHandle: process %d has no such event any more, or may not be "
-                 "looked into.",
-                 os_process_pid(address.process));
-        e = cudaErrorMapBufferObjectFailed;
+    if (address.process == os_process())
+        return cudaErrorDeviceUninitialized;
+    struct ipc_event *ipc = device_exists(address.device) ? ipc_event_open(&address) : NULL;
+    if (!ipc) {
+        /* A real device also opens the event of a process that has ended. Here it is gone, and the
+         * code is the same as above (assumed). */
+        diag("cudaIpcOpenEventHandle: process %d has no such event any more, or may not be "
+             "looked into.",
+             os_process_pid(address.process));
+        return cudaErrorMapBufferObjectFailed;
     }
-    if (!e) {
-        struct event *v =
-            event_new(address.device, cudaEventDisableTiming | cudaEventInterprocess, ipc);
-        journal_number("event", (uint64_t)v->id);
-        journal_number("process", (uint64_t)os_process_pid(address.process));
-        *event = v->handle;
-    }
-    return call_end(e);
+    struct event *v = event_new(address.device, cudaEventDisableTiming | cudaEventInterprocess,
+                                ipc_event_remote(ipc));
+    line_number(&call->line, "event", (uint64_t)v->id);
+    line_number(&call->line, "process", (uint64_t)os_process_pid(address.process));
+    *event = v->handle;
+    return cudaSuccess;
 }

@@ -1,37 +1,38 @@
 /* The device code of the lessons, for the CPU: the same functions as lessons/kernels.cu. */
-#include "api/export.h"
-
-#pragma GCC visibility push(default)
-#include "kernels.h"
-#pragma GCC visibility pop
-
 #include "api/call.h"
-#include "sched/cost.h"
-#include "base/journal.h"
-#include "run/dispatch.h"
+#include "graph/dispatch.h"
 
-cudaError_t launch_fill(int *data, int value, size_t count, cudaStream_t stream)
+/* The allocation that a kernel uses goes into the call's line. A captured kernel's does not (its
+ * line names a node), nor does that of one that a capture of another stream forbids. */
+static void line_operand(struct call *call, const volatile void *address, const struct stream *s)
 {
-    cudaError_t e = CALL("launch_fill", COST_LAUNCH);
-    journal_number("bytes", count * sizeof *data);
-    if (!e)
-        e = dispatch_fill(data, value, count, call_stream(stream, false));
-    return call_end(e);
+    if (call->line.used && !s->capturing && !capture_implicit(s))
+        line_allocation(&call->line, (const void *)address);
 }
 
-cudaError_t launch_add(int *data, int value, size_t count, cudaStream_t stream)
+cudaError_t do_launch_fill(struct call *call, int *data, int value, size_t count,
+                           cudaStream_t stream)
 {
-    cudaError_t e = CALL("launch_add", COST_LAUNCH);
-    journal_number("bytes", count * sizeof *data);
-    if (!e)
-        e = dispatch_add(data, value, count, call_stream(stream, false));
-    return call_end(e);
+    line_number(&call->line, "bytes", count * sizeof *data);
+    struct stream *s = call_stream(call, stream);
+    if (count)
+        line_operand(call, data, s);
+    return dispatch_fill(call, data, value, count, s);
 }
 
-cudaError_t launch_hold(const volatile int *open, cudaStream_t stream)
+cudaError_t do_launch_add(struct call *call, int *data, int value, size_t count,
+                          cudaStream_t stream)
 {
-    cudaError_t e = CALL("launch_hold", COST_LAUNCH);
-    if (!e)
-        e = dispatch_hold(open, call_stream(stream, false));
-    return call_end(e);
+    line_number(&call->line, "bytes", count * sizeof *data);
+    struct stream *s = call_stream(call, stream);
+    if (count)
+        line_operand(call, data, s);
+    return dispatch_add(call, data, value, count, s);
+}
+
+cudaError_t do_launch_hold(struct call *call, const volatile int *open, cudaStream_t stream)
+{
+    struct stream *s = call_stream(call, stream);
+    line_operand(call, open, s);
+    return dispatch_hold(call, open, s);
 }

@@ -1,130 +1,120 @@
-/* The API's skin: pools by location, managed memory, prefetching and advice. Source:
- * tests/facts/probe-pools.txt, and, where it says nothing, the comments of the CUDA 13.0 header. */
-#include "api/export.h"
-
+/* Pools by location, managed memory, prefetches and advice. Source: tests/facts/probe-pools.txt,
+ * and, where it has nothing, the comments of the CUDA 13.0 header. */
 #include "api/call.h"
-#include "graph/capture.h"
 #include "check/checker.h"
+#include "graph/capture.h"
 #include "mem/device.h"
-#include "sched/cost.h"
-#include "base/handle.h"
-#include "base/journal.h"
 #include "mem/memory.h"
 #include "mem/pool.h"
 
 /* ---- pools by location ---- */
 
-static void journal_location(const struct cudaMemLocation *l, enum cudaMemAllocationType type)
+static void line_location(struct journal_line *line, const struct cudaMemLocation *l,
+                          enum cudaMemAllocationType type)
 {
     static const char *const names[] = {"none", "device", "host", "host NUMA node",
                                         "current host NUMA node"};
     if ((unsigned)l->type < sizeof names / sizeof *names)
-        journal_text("location", names[l->type]);
-    journal_signed("location_id", l->id);
-    journal_text("type", type == cudaMemAllocationTypeManaged  ? "managed"
-                         : type == cudaMemAllocationTypePinned ? "pinned"
-                                                               : "other");
+        line_text(line, "location", names[l->type]);
+    line_signed(line, "location_id", l->id);
+    line_text(line, "type",
+              type == cudaMemAllocationTypeManaged  ? "managed"
+              : type == cudaMemAllocationTypePinned ? "pinned"
+                                                    : "other");
 }
 
-static cudaError_t get_pool(const char *name, cudaMemPool_t *pool, struct cudaMemLocation *location,
-                            enum cudaMemAllocationType type, bool current)
+static cudaError_t get_pool(struct call *call, cudaMemPool_t *pool,
+                            const struct cudaMemLocation *location, enum cudaMemAllocationType type,
+                            bool current)
 {
-    cudaError_t e = call_begin(name, COST_SMALL);
-    if (!e && (!pool || !location))
-        e = cudaErrorInvalidValue;
+    if (!pool || !location)
+        return cudaErrorInvalidValue;
     /* Whatever the type. */
-    if (!e && location->type == cudaMemLocationTypeHostNumaCurrent)
-        e = cudaErrorNotSupported;
-    if (!e) {
-        int location_index = pool_location(location, type);
-        journal_location(location, type);
-        if (location_index < 0)
-            e = cudaErrorInvalidValue;
-        else {
-            struct pool *p = current ? pool_current(location_index) : pool_default(location_index);
-            journal_number("pool", (uint64_t)p->id);
-            *pool = current ? pool_current_handle(location_index) : p->handle;
-        }
-    }
-    return call_end(e);
+    if (location->type == cudaMemLocationTypeHostNumaCurrent)
+        return cudaErrorNotSupported;
+    line_location(&call->line, location, type);
+    int index = pool_location(location, type);
+    if (index < 0)
+        return cudaErrorInvalidValue;
+    struct pool *p = current ? pool_current(index) : pool_default(index);
+    line_number(&call->line, "pool", (uint64_t)p->id);
+    *pool = current ? pool_current_handle(index) : p->handle;
+    return cudaSuccess;
 }
 
-cudaError_t cudaMemGetDefaultMemPool(cudaMemPool_t *pool, struct cudaMemLocation *location,
-                                     enum cudaMemAllocationType type)
+cudaError_t do_cudaMemGetDefaultMemPool(struct call *call, cudaMemPool_t *pool,
+                                        struct cudaMemLocation *location,
+                                        enum cudaMemAllocationType type)
 {
-    return AT(get_pool("cudaMemGetDefaultMemPool", pool, location, type, false));
+    return get_pool(call, pool, location, type, false);
 }
 
-cudaError_t cudaMemGetMemPool(cudaMemPool_t *pool, struct cudaMemLocation *location,
-                              enum cudaMemAllocationType type)
+cudaError_t do_cudaMemGetMemPool(struct call *call, cudaMemPool_t *pool,
+                                 struct cudaMemLocation *location, enum cudaMemAllocationType type)
 {
-    return AT(get_pool("cudaMemGetMemPool", pool, location, type, true));
+    return get_pool(call, pool, location, type, true);
 }
 
-cudaError_t cudaMemSetMemPool(struct cudaMemLocation *location, enum cudaMemAllocationType type,
-                              cudaMemPool_t pool)
+cudaError_t do_cudaMemSetMemPool(struct call *call, struct cudaMemLocation *location,
+                                 enum cudaMemAllocationType type, cudaMemPool_t pool)
 {
-    cudaError_t e = CALL("cudaMemSetMemPool", COST_SMALL);
-    struct pool *p = e ? NULL : pool_from_handle_owned(pool);
+    struct pool *p = pool_from_handle_owned(pool);
     bool is_destroyed = !p && handle_state(HANDLE_POOL, pool) == HANDLE_DESTROYED;
-    if (!e && (!location || (!p && !is_destroyed)))
-        e = cudaErrorInvalidValue;
-    /* Chosen: as for getting. */
-    if (!e && location->type == cudaMemLocationTypeHostNumaCurrent)
-        e = cudaErrorNotSupported;
-    if (!e) {
-        int location_index = pool_location(location, type);
-        journal_location(location, type);
-        if (p)
-            journal_number("pool", (uint64_t)p->id);
-        /* Location, its id and the kind of memory must be the pool's. */
-        if (location_index < 0 || (p && location_index != p->location))
-            e = cudaErrorInvalidValue;
-        else if (p)
-            pool_set_current(location_index, p);
-        else if (location_index < MAX_DEVICES)
-            call_destroyed_pool("cudaMemSetMemPool");
-        /* Chosen: wherever it has been. */
-        else
-            pool_set_current_destroyed(location_index, pool);
+    if (!location || (!p && !is_destroyed))
+        return cudaErrorInvalidValue;
+    /* Assumed: as for getting. */
+    if (location->type == cudaMemLocationTypeHostNumaCurrent)
+        return cudaErrorNotSupported;
+    line_location(&call->line, location, type);
+    if (p)
+        line_number(&call->line, "pool", (uint64_t)p->id);
+    /* The location, its id and the kind of memory must be the pool's. */
+    int index = pool_location(location, type);
+    if (index < 0 || (p && index != p->location))
+        return cudaErrorInvalidValue;
+    if (p) {
+        pool_set_current(index, p);
+        return cudaSuccess;
     }
-    return call_end(e);
+    if (index < MAX_DEVICES)
+        call_destroyed_pool(call);
+    /* Assumed: any other location accepts a destroyed pool, also one of another location. */
+    pool_set_current_destroyed(index, pool);
+    return cudaSuccess;
 }
 
 /* ---- managed memory ---- */
 
-cudaError_t cudaMallocManaged(void **pointer, size_t bytes, unsigned int flags)
+cudaError_t do_cudaMallocManaged(struct call *call, void **pointer, size_t bytes,
+                                 unsigned int flags)
 {
-    cudaError_t e = CALL("cudaMallocManaged", COST_MALLOC);
-    journal_number("bytes", bytes);
-    if (!e && (!pointer || (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost)))
-        e = cudaErrorInvalidValue;
-    if (!e && !bytes)
+    line_number(&call->line, "bytes", bytes);
+    if (!pointer || (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost))
+        return cudaErrorInvalidValue;
+    if (!bytes) {
         *pointer = NULL;
-    else if (!e) {
-        struct range *r = memory_allocate_managed(device_current(), bytes);
-        if (!r)
-            e = cudaErrorMemoryAllocation;
-        else {
-            r->id = memory_new_id();
-            *pointer = memory_address(memory_managed_heap(device_current()), r);
-            checker_allocated((struct shadow_ref){&r->shadow, r->id, *pointer, bytes}, NULL, 0);
-            journal_number("block", r->id);
-        }
+        return cudaSuccess;
     }
-    return call_end(e);
+    struct range *r = memory_allocate_managed(device_current(), bytes);
+    if (!r)
+        return cudaErrorMemoryAllocation;
+    r->id = memory_new_id();
+    *pointer = memory_address(memory_managed_heap(device_current()), r);
+    checker_allocated(call, (struct shadow_ref){&r->shadow, r->id, *pointer, bytes}, NULL, 0);
+    line_number(&call->line, "block", r->id);
+    return cudaSuccess;
 }
 
-/* Managed memory, all of it in one block? */
-static bool is_managed(const void *pointer, size_t bytes)
+/* Are these bytes managed memory, all of one allocation? Its number goes into the call's line. */
+static bool is_managed(struct call *call, const void *pointer, size_t bytes)
 {
     struct address_info a = memory_find(pointer);
-    journal_number("block", memory_allocation_id(&a));
+    line_number(&call->line, "block", memory_allocation_id(&a));
     return a.kind == ADDRESS_ALLOCATED && a.heap->host_visible && bytes <= a.bytes_left
         && (!a.pool || pool_is_managed(a.pool));
 }
 
-/* Is there such a place? Only of a device the answer names the kind. */
+/* Does the location exist? Only for a device is there an error of its own. */
 static cudaError_t check_location(const struct cudaMemLocation *l)
 {
     switch (l->type) {
@@ -138,54 +128,37 @@ static cudaError_t check_location(const struct cudaMemLocation *l)
     }
 }
 
-/* Chosen: accepted, and nothing moves; where a page lies is not modelled. It has its place in the
- * stream's order. */
-static cudaError_t prefetch(const void *pointer, size_t bytes, struct cudaMemLocation location,
-                            unsigned flags, cudaStream_t stream, bool per_thread)
+/* Assumed: accepted, and nothing moves; where a page lies is not modelled. The prefetch has its
+ * place in the stream's order. */
+cudaError_t do_cudaMemPrefetchAsync(struct call *call, const void *pointer, size_t bytes,
+                                    struct cudaMemLocation location, unsigned int flags,
+                                    cudaStream_t stream)
 {
-    cudaError_t e = call_begin("cudaMemPrefetchAsync", COST_COPY);
-    journal_number("bytes", bytes);
-    if (!e && (!bytes || flags || !is_managed(pointer, bytes)))
-        e = cudaErrorInvalidValue;
-    if (!e)
-        e = check_location(&location);
-    struct stream *s = e ? NULL : call_stream(stream, per_thread);
-    if (!e)
-        e = capture_forbid(s); /* chosen: no node does this */
-    if (!e) {
-        size_t offset;
-        struct address_info a = memory_find(pointer);
-        struct shadow_ref ref = memory_shadow(&a, &offset);
-        checker_used(ref, s, stream_enqueue_marker(s), offset, offset, false);
-    }
-    return call_end(e);
+    line_number(&call->line, "bytes", bytes);
+    if (!bytes || flags || !is_managed(call, pointer, bytes))
+        return cudaErrorInvalidValue;
+    cudaError_t e = check_location(&location);
+    if (e)
+        return e;
+    struct stream *s = call_stream(call, stream);
+    /* Assumed: no node of a graph prefetches. */
+    if ((e = capture_forbid(s)))
+        return e;
+    size_t offset;
+    struct address_info a = memory_find(pointer);
+    struct shadow_ref ref = memory_shadow(&a, &offset);
+    checker_used(call, ref, s, stream_enqueue_marker(s), offset, offset, false);
+    return cudaSuccess;
 }
 
-cudaError_t cudaMemPrefetchAsync(const void *pointer, size_t bytes, struct cudaMemLocation location,
-                                 unsigned int flags, cudaStream_t stream)
+/* Assumed: accepted, without effect. Measured: the location must exist, also when the advice needs
+ * none; else cudaErrorInvalidValue. */
+cudaError_t do_cudaMemAdvise(struct call *call, const void *pointer, size_t bytes,
+                             enum cudaMemoryAdvise advice, struct cudaMemLocation location)
 {
-    return AT(prefetch(pointer, bytes, location, flags, stream, false));
-}
-
-EXPORT cudaError_t cudaMemPrefetchAsync_ptsz(const void *pointer, size_t bytes,
-                                             struct cudaMemLocation location, unsigned int flags,
-                                             cudaStream_t stream)
-{
-    return AT(prefetch(pointer, bytes, location, flags, stream, true));
-}
-
-/* Chosen: accepted, without effect. Measured: the place must exist, also when the advice is for
- * none, or the value is invalid. */
-cudaError_t cudaMemAdvise(const void *pointer, size_t bytes, enum cudaMemoryAdvise advice,
-                          struct cudaMemLocation location)
-{
-    cudaError_t e = CALL("cudaMemAdvise", COST_SMALL);
-    journal_number("bytes", bytes);
-    if (!e
-        && (!bytes || advice < cudaMemAdviseSetReadMostly || advice > cudaMemAdviseUnsetAccessedBy
-            || !is_managed(pointer, bytes)))
-        e = cudaErrorInvalidValue;
-    if (!e && check_location(&location))
-        e = cudaErrorInvalidValue;
-    return call_end(e);
+    line_number(&call->line, "bytes", bytes);
+    if (!bytes || advice < cudaMemAdviseSetReadMostly || advice > cudaMemAdviseUnsetAccessedBy
+        || !is_managed(call, pointer, bytes))
+        return cudaErrorInvalidValue;
+    return check_location(&location) ? cudaErrorInvalidValue : cudaSuccess;
 }

@@ -1,113 +1,87 @@
-/* The API's skin: memory pools. */
-#include "api/export.h"
-
+/* Memory pools: allocations and frees in the order of a stream; creation, attributes and access of
+ * pools. */
 #include "api/call.h"
-#include "check/checker.h"
-#include "mem/device.h"
-#include "sched/cost.h"
 #include "base/fatal.h"
+#include "base/settings.h"
+#include "check/checker.h"
+#include "graph/dispatch.h"
 #include "graph/graph_memory.h"
-#include "base/handle.h"
-#include "base/journal.h"
+#include "ipc/ipc_pool.h"
+#include "mem/device.h"
 #include "mem/memory.h"
 #include "mem/pool.h"
-#include "run/dispatch.h"
 
-static void journal_pool(const struct pool *p)
+/* `p` NULL: the call has no such pool. */
+static void line_pool(struct journal_line *line, const struct pool *p)
 {
     if (p)
-        journal_number("pool", (uint64_t)p->id);
+        line_number(line, "pool", (uint64_t)p->id);
 }
 
-static void journal_figures(const struct pool *p)
+static void line_figures(struct journal_line *line, const struct pool *p)
 {
+    /* The figures of an imported pool are its exporter's. */
     if (p->imported)
-        return; /* its figures are its exporter's */
-    journal_number("reserved", pool_reserved(p));
-    journal_number("used", p->used);
+        return;
+    line_number(line, "reserved", pool_reserved(p));
+    line_number(line, "used", p->used);
 }
 
-/* ---- allocating ---- */
+/* ---- allocations and frees ---- */
 
-/* `p` NULL: the current pool of the stream's device (measured: not of the current device). */
-static cudaError_t allocate_in_stream(void **pointer, size_t bytes, struct pool *p,
-                                      struct stream *s)
+static cudaError_t allocate_in_stream(struct call *call, void **pointer, size_t bytes,
+                                      struct pool *p, struct stream *s)
 {
-    if (!p)
-        p = pool_current(s->device);
-    journal_pool(p);
-    journal_number("bytes", bytes);
+    line_pool(&call->line, p);
+    line_number(&call->line, "bytes", bytes);
     if (!bytes) {
         *pointer = NULL;
         return cudaSuccess;
     }
     if (s->capturing)
-        return dispatch_allocation(s, p, bytes, pointer);
+        return dispatch_allocation(call, s, p, bytes, pointer);
     enum reuse rung;
-    /* First: what the legacy stream orders counts for the reuse (measured). */
+    /* The marker comes first: what the legacy stream orders counts for the reuse (measured). */
     uint64_t seq = stream_enqueue_marker(s);
     struct range *r = pool_allocate(p, bytes, s, &rung);
     if (r) {
         r->id = memory_new_id();
         *pointer = memory_address(&p->heap, r);
-        checker_allocated((struct shadow_ref){&r->shadow, r->id, *pointer, bytes}, s, seq);
-        journal_number("block", r->id);
-        journal_number("offset", r->offset);
-        journal_text("from", reuse_name(rung));
+        checker_allocated(call, (struct shadow_ref){&r->shadow, r->id, *pointer, bytes}, s, seq);
+        line_number(&call->line, "block", r->id);
+        line_number(&call->line, "offset", r->offset);
+        line_text(&call->line, "from", reuse_name(rung));
     }
-    journal_figures(p);
+    line_figures(&call->line, p);
     return r ? cudaSuccess : cudaErrorMemoryAllocation;
 }
 
-static cudaError_t malloc_async(void **pointer, size_t bytes, cudaStream_t stream, bool per_thread)
+cudaError_t do_cudaMallocAsync(struct call *call, void **pointer, size_t bytes, cudaStream_t stream)
 {
-    cudaError_t e = call_begin("cudaMallocAsync", COST_ALLOC_ASYNC);
-    struct stream *s = e ? NULL : call_stream(stream, per_thread);
-    if (!e && !pointer)
-        e = cudaErrorInvalidValue;
-    if (!e)
-        e = capture_check_memory(s);
-    if (!e)
-        e = allocate_in_stream(pointer, bytes, NULL, s);
-    return call_end(e);
+    struct stream *s = call_stream(call, stream);
+    if (!pointer)
+        return cudaErrorInvalidValue;
+    cudaError_t e = capture_check_memory(s);
+    if (e)
+        return e;
+    /* The current pool of the stream's device (measured: not of the current device). */
+    return allocate_in_stream(call, pointer, bytes, pool_current(s->device), s);
 }
 
-cudaError_t cudaMallocAsync(void **pointer, size_t bytes, cudaStream_t stream)
+cudaError_t do_cudaMallocFromPoolAsync(struct call *call, void **pointer, size_t bytes,
+                                       cudaMemPool_t pool, cudaStream_t stream)
 {
-    return AT(malloc_async(pointer, bytes, stream, false));
-}
-EXPORT cudaError_t cudaMallocAsync_ptsz(void **pointer, size_t bytes, cudaStream_t stream)
-{
-    return AT(malloc_async(pointer, bytes, stream, true));
-}
-
-static cudaError_t malloc_from_pool(void **pointer, size_t bytes, cudaMemPool_t pool,
-                                    cudaStream_t stream, bool per_thread)
-{
-    cudaError_t e = call_begin("cudaMallocFromPoolAsync", COST_ALLOC_ASYNC);
-    struct stream *s = e ? NULL : call_stream(stream, per_thread);
-    struct pool *p = e ? NULL : pool_from_handle_owned(pool);
-    if (!e && (!pointer || !p))
-        e = cudaErrorInvalidValue;
-    if (!e)
-        e = capture_check_memory(s);
-    if (!e)
-        e = allocate_in_stream(pointer, bytes, p, s);
-    return call_end(e);
+    struct stream *s = call_stream(call, stream);
+    struct pool *p = pool_from_handle_owned(pool);
+    if (!pointer || !p)
+        return cudaErrorInvalidValue;
+    cudaError_t e = capture_check_memory(s);
+    if (e)
+        return e;
+    return allocate_in_stream(call, pointer, bytes, p, s);
 }
 
-cudaError_t cudaMallocFromPoolAsync(void **pointer, size_t bytes, cudaMemPool_t pool,
-                                    cudaStream_t stream)
-{
-    return AT(malloc_from_pool(pointer, bytes, pool, stream, false));
-}
-EXPORT cudaError_t cudaMallocFromPoolAsync_ptsz(void **pointer, size_t bytes, cudaMemPool_t pool,
-                                                cudaStream_t stream)
-{
-    return AT(malloc_from_pool(pointer, bytes, pool, stream, true));
-}
-
-/* cudaMalloc's block goes when the stream gets there. */
+/* An allocation of cudaMalloc is freed when the stream gets there. */
 static void effect_free(struct op *op)
 {
     struct address_info a = memory_find(op->to);
@@ -115,62 +89,57 @@ static void effect_free(struct op *op)
         memory_free(&a);
 }
 
-static cudaError_t free_async(void *pointer, cudaStream_t stream, bool per_thread)
+/* cudaFreeAsync of an allocation of cudaMalloc. */
+static void free_plain(struct call *call, struct address_info *a, void *pointer, struct stream *s)
 {
-    cudaError_t e = call_begin("cudaFreeAsync", COST_FREE_ASYNC);
-    /* First: with many blocks it lies far from the processor, and comes while the rest is looked
-     * at. */
+    if (a->range->free_pending) {
+        checker_freed_unallocated(
+            call, pointer, s,
+            "a real driver says nothing here and hangs or crashes at the next synchronise.");
+        call_stop(call, "double free",
+                  "cudaFreeAsync was given a block of cudaMalloc that it has freed already. A "
+                  "real driver hangs or crashes at the next synchronise.");
+    }
+    a->range->free_pending = true;
+    struct op *op = stream_enqueue(s, OP_COMMAND, 0);
+    checker_freed(call, memory_shadow(a, NULL), s, op->seq);
+    op->effect = effect_free;
+    op->to = pointer;
+}
+
+cudaError_t do_cudaFreeAsync(struct call *call, void *pointer, cudaStream_t stream)
+{
+    /* This comes first: with many allocations what it finds is far from the processor, and arrives
+     * while the rest is checked. */
     struct address_info a = memory_find(pointer);
-    struct stream *s = e ? NULL : call_stream(stream, per_thread);
-    if (!e)
-        e = capture_check_memory(s);
+    struct stream *s = call_stream(call, stream);
+    cudaError_t e = capture_check_memory(s);
     if (e || !pointer)
-        return call_end(e);
+        return e;
     if (s->capturing)
-        return call_end(dispatch_free(s, pointer));
+        return dispatch_free(call, s, pointer);
     if (a.pool && !a.pool->graph)
-        journal_pool(a.pool);
+        line_pool(&call->line, a.pool);
     if (a.kind != ADDRESS_ALLOCATED || a.offset != a.range->offset) {
         if (a.kind != ADDRESS_ALLOCATED)
-            checker_freed_unallocated(pointer, s, FREE_REFUSED_NOTE);
-        return call_end(cudaErrorInvalidValue);
+            checker_freed_unallocated(call, pointer, s, FREE_REFUSED_NOTE);
+        return cudaErrorInvalidValue;
     }
     /* Measured: memory of cudaMallocManaged. */
     if (!a.pool && a.heap->host_visible)
-        return call_end(cudaErrorNotSupported);
-    journal_number("block", a.range->id);
+        return cudaErrorNotSupported;
+    line_number(&call->line, "block", a.range->id);
     if (a.pool && a.pool->graph) {
-        graph_allocation_free(graph_allocation_at(&a), s);
+        graph_allocation_free(call, graph_allocation_at(&a), s);
     } else if (a.pool) {
         uint64_t seq = stream_enqueue_marker(s);
-        checker_freed(memory_shadow(&a, NULL), s, seq);
+        checker_freed(call, memory_shadow(&a, NULL), s, seq);
         pool_free(a.pool, a.range, s, seq);
-        journal_figures(a.pool);
+        line_figures(&call->line, a.pool);
     } else {
-        if (a.range->free_pending) {
-            checker_freed_unallocated(
-                pointer, s,
-                "a real driver says nothing here and hangs or crashes at the next synchronise.");
-            fatal_stop("double free",
-                       "cudaFreeAsync was given a block of cudaMalloc that it has freed already. A "
-                       "real driver hangs or crashes at the next synchronise.");
-        }
-        a.range->free_pending = true;
-        struct op *op = stream_enqueue(s, OP_COMMAND, 0);
-        checker_freed(memory_shadow(&a, NULL), s, op->seq);
-        op->effect = effect_free;
-        op->to = pointer;
+        free_plain(call, &a, pointer, s);
     }
-    return call_end(e);
-}
-
-cudaError_t cudaFreeAsync(void *pointer, cudaStream_t stream)
-{
-    return AT(free_async(pointer, stream, false));
-}
-EXPORT cudaError_t cudaFreeAsync_ptsz(void *pointer, cudaStream_t stream)
-{
-    return AT(free_async(pointer, stream, true));
+    return cudaSuccess;
 }
 
 /* ---- pools ---- */
@@ -198,99 +167,89 @@ static cudaError_t check_props(const struct cudaMemPoolProps *props)
     return props->maxSize > settings.memory ? cudaErrorMemoryAllocation : cudaSuccess;
 }
 
-cudaError_t cudaMemPoolCreate(cudaMemPool_t *pool, const struct cudaMemPoolProps *props)
+cudaError_t do_cudaMemPoolCreate(struct call *call, cudaMemPool_t *pool,
+                                 const struct cudaMemPoolProps *props)
 {
-    cudaError_t e = CALL("cudaMemPoolCreate", COST_POOL_CREATE);
-    if (!e && (!pool || !props))
-        e = cudaErrorInvalidValue;
-    if (!e)
-        e = check_props(props);
-    if (!e) {
-        struct pool *p = pool_create(props);
-        if (!p)
-            return call_end(cudaErrorMemoryAllocation);
-        journal_pool(p);
-        journal_signed("device", p->device);
-        journal_number("max_size", props->maxSize);
-        *pool = p->handle;
-    }
-    return call_end(e);
-}
-
-cudaError_t cudaMemPoolDestroy(cudaMemPool_t pool)
-{
-    cudaError_t e = CALL("cudaMemPoolDestroy", COST_POOL_DESTROY);
-    struct pool *p = e ? NULL : pool_from_handle(pool);
-    journal_pool(p);
-    if (!e && (!p || p->is_default))
-        e = cudaErrorInvalidValue;
-    if (!e && p->imported) {
-        if (!pool_destroy_imported(p))
-            e = cudaErrorInvalidValue;
-    } else if (!e) {
-        journal_number("used", p->used);
+    if (!pool || !props)
+        return cudaErrorInvalidValue;
+    cudaError_t e = check_props(props);
+    if (e)
+        return e;
+    struct pool *p = pool_create(props);
+    if (!ipc_pool_make_shareable(p)) {
         pool_destroy(p);
+        return cudaErrorMemoryAllocation;
     }
-    return call_end(e);
+    line_pool(&call->line, p);
+    line_signed(&call->line, "device", p->device);
+    line_number(&call->line, "max_size", props->maxSize);
+    *pool = p->handle;
+    return cudaSuccess;
 }
 
-cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, size_t minBytesToKeep)
+cudaError_t do_cudaMemPoolDestroy(struct call *call, cudaMemPool_t pool)
 {
-    cudaError_t e = CALL("cudaMemPoolTrimTo", COST_SMALL);
-    struct pool *p = e ? NULL : pool_from_handle_owned(pool);
-    journal_pool(p);
-    journal_number("keep", minBytesToKeep);
-    if (!e && !p)
-        e = cudaErrorInvalidValue;
-    if (!e) {
-        pool_trim(p, minBytesToKeep);
-        journal_figures(p);
-    }
-    return call_end(e);
+    struct pool *p = pool_from_handle(pool);
+    line_pool(&call->line, p);
+    if (!p || p->is_default)
+        return cudaErrorInvalidValue;
+    if (p->imported)
+        return pool_destroy_imported(p) ? cudaSuccess : cudaErrorInvalidValue;
+    line_number(&call->line, "used", p->used);
+    pool_destroy(p);
+    return cudaSuccess;
+}
+
+cudaError_t do_cudaMemPoolTrimTo(struct call *call, cudaMemPool_t pool, size_t minBytesToKeep)
+{
+    struct pool *p = pool_from_handle_owned(pool);
+    line_pool(&call->line, p);
+    line_number(&call->line, "keep", minBytesToKeep);
+    if (!p)
+        return cudaErrorInvalidValue;
+    pool_trim(p, minBytesToKeep);
+    line_figures(&call->line, p);
+    return cudaSuccess;
 }
 
 /* ---- default and current ---- */
 
-static cudaError_t get_pool(const char *name, cudaMemPool_t *pool, int device, bool current)
+static cudaError_t get_pool(struct call *call, cudaMemPool_t *pool, int device, bool current)
 {
-    cudaError_t e = call_begin(name, COST_SMALL);
-    journal_signed("device", device);
-    if (!e && !pool)
-        e = cudaErrorInvalidValue;
-    /* Measured, both. */
-    if (!e && !device_exists(device))
-        e = current ? cudaErrorInvalidValue : cudaErrorInvalidDevice;
-    if (!e) {
-        struct pool *p = current ? pool_current(device) : pool_default(device);
-        journal_pool(p);
-        *pool = p->handle;
-    }
-    return call_end(e);
+    line_signed(&call->line, "device", device);
+    if (!pool)
+        return cudaErrorInvalidValue;
+    /* Both codes are measured. */
+    if (!device_exists(device))
+        return current ? cudaErrorInvalidValue : cudaErrorInvalidDevice;
+    struct pool *p = current ? pool_current(device) : pool_default(device);
+    line_pool(&call->line, p);
+    *pool = p->handle;
+    return cudaSuccess;
 }
 
-cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t *pool, int device)
+cudaError_t do_cudaDeviceGetDefaultMemPool(struct call *call, cudaMemPool_t *pool, int device)
 {
-    return AT(get_pool("cudaDeviceGetDefaultMemPool", pool, device, false));
-}
-cudaError_t cudaDeviceGetMemPool(cudaMemPool_t *pool, int device)
-{
-    return AT(get_pool("cudaDeviceGetMemPool", pool, device, true));
+    return get_pool(call, pool, device, false);
 }
 
-cudaError_t cudaDeviceSetMemPool(int device, cudaMemPool_t pool)
+cudaError_t do_cudaDeviceGetMemPool(struct call *call, cudaMemPool_t *pool, int device)
 {
-    cudaError_t e = CALL("cudaDeviceSetMemPool", COST_SMALL);
-    struct pool *p = e ? NULL : pool_from_handle_owned(pool);
-    journal_signed("device", device);
-    journal_pool(p);
-    if (!e && !p && handle_state(HANDLE_POOL, pool) == HANDLE_DESTROYED)
-        call_destroyed_pool("cudaDeviceSetMemPool");
-    if (!e && (!device_exists(device) || !p || p->device != device))
-        e = cudaErrorInvalidValue;
+    return get_pool(call, pool, device, true);
+}
+
+cudaError_t do_cudaDeviceSetMemPool(struct call *call, int device, cudaMemPool_t pool)
+{
+    struct pool *p = pool_from_handle_owned(pool);
+    line_signed(&call->line, "device", device);
+    line_pool(&call->line, p);
+    if (!p && handle_state(HANDLE_POOL, pool) == HANDLE_DESTROYED)
+        call_destroyed_pool(call);
+    if (!device_exists(device) || !p || p->device != device)
+        return cudaErrorInvalidValue;
     /* Measured: a managed pool is current for managed memory only. */
-    if (!e)
-        pool_set_current(p->location, p);
-    return call_end(e);
+    pool_set_current(p->location, p);
+    return cudaSuccess;
 }
 
 /* ---- attributes ---- */
@@ -321,60 +280,61 @@ static bool *flag_of(struct pool *p, enum cudaMemPoolAttr attribute)
     }
 }
 
-static cudaError_t get_attribute(struct pool *p, enum cudaMemPoolAttr attribute, void *value)
+static cudaError_t get_attribute(struct call *call, struct pool *p, enum cudaMemPoolAttr attribute,
+                                 void *value)
 {
     bool *flag = flag_of(p, attribute);
     if (flag) {
-        journal_number("value", *flag);
+        line_number(&call->line, "value", *flag);
         *(int *)value = *flag;
         return cudaSuccess;
     }
-    uint64_t answer;
+    uint64_t figure;
     switch (attribute) {
-    case cudaMemPoolAttrReleaseThreshold: answer = p->threshold; break;
-    case cudaMemPoolAttrReservedMemCurrent: answer = pool_reserved(p); break;
-    case cudaMemPoolAttrReservedMemHigh: answer = p->reserved_high; break;
-    case cudaMemPoolAttrUsedMemCurrent: answer = p->used; break;
-    case cudaMemPoolAttrUsedMemHigh: answer = p->used_high; break;
+    case cudaMemPoolAttrReleaseThreshold: figure = p->threshold; break;
+    case cudaMemPoolAttrReservedMemCurrent: figure = pool_reserved(p); break;
+    case cudaMemPoolAttrReservedMemHigh: figure = p->reserved_high; break;
+    case cudaMemPoolAttrUsedMemCurrent: figure = p->used; break;
+    case cudaMemPoolAttrUsedMemHigh: figure = p->used_high; break;
     default: return cudaErrorInvalidValue;
     }
-    journal_number("value", answer);
-    *(uint64_t *)value = answer;
+    line_number(&call->line, "value", figure);
+    *(uint64_t *)value = figure;
     return cudaSuccess;
 }
 
-cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, enum cudaMemPoolAttr attribute, void *value)
+cudaError_t do_cudaMemPoolGetAttribute(struct call *call, cudaMemPool_t pool,
+                                       enum cudaMemPoolAttr attribute, void *value)
 {
-    cudaError_t e = CALL("cudaMemPoolGetAttribute", COST_SMALL);
-    struct pool *p = e ? NULL : pool_from_handle_owned(pool);
-    journal_pool(p);
-    journal_text("attribute", attribute_name(attribute));
-    if (!e && (!p || !value))
-        e = cudaErrorInvalidValue;
-    if (!e)
-        e = get_attribute(p, attribute, value);
-    return call_end(e);
+    struct pool *p = pool_from_handle_owned(pool);
+    line_pool(&call->line, p);
+    line_text(&call->line, "attribute", attribute_name(attribute));
+    if (!p || !value)
+        return cudaErrorInvalidValue;
+    return get_attribute(call, p, attribute, value);
 }
 
-static cudaError_t set_attribute(struct pool *p, enum cudaMemPoolAttr attribute, const void *value)
+static cudaError_t set_attribute(struct call *call, struct pool *p, enum cudaMemPoolAttr attribute,
+                                 const void *value)
 {
     bool *flag = flag_of(p, attribute);
     if (flag) {
-        journal_signed("value", *(const int *)value);
-        *flag = *(const int *)value != 0; /* measured: any non-zero is 1 */
+        line_signed(&call->line, "value", *(const int *)value);
+        /* Measured: any non-zero is 1. */
+        *flag = *(const int *)value != 0;
         return cudaSuccess;
     }
     if ((unsigned)attribute - cudaMemPoolAttrReleaseThreshold
         > (unsigned)(cudaMemPoolAttrUsedMemHigh - cudaMemPoolAttrReleaseThreshold))
         return cudaErrorInvalidValue;
     uint64_t wanted = *(const uint64_t *)value;
-    journal_number("value", wanted);
+    line_number(&call->line, "value", wanted);
     switch (attribute) {
     case cudaMemPoolAttrReleaseThreshold:
         p->threshold = wanted;
         p->release_due = true;
         return cudaSuccess;
-    /* Measured: 0 sets a high mark to the current value, anything else is refused. */
+    /* Measured: 0 sets a watermark to the current value, anything else is refused. */
     case cudaMemPoolAttrReservedMemHigh:
         if (wanted)
             return cudaErrorInvalidValue;
@@ -389,53 +349,47 @@ static cudaError_t set_attribute(struct pool *p, enum cudaMemPoolAttr attribute,
     }
 }
 
-cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, enum cudaMemPoolAttr attribute, void *value)
+cudaError_t do_cudaMemPoolSetAttribute(struct call *call, cudaMemPool_t pool,
+                                       enum cudaMemPoolAttr attribute, void *value)
 {
-    cudaError_t e = CALL("cudaMemPoolSetAttribute", COST_SMALL);
-    struct pool *p = e ? NULL : pool_from_handle_owned(pool);
-    journal_pool(p);
-    journal_text("attribute", attribute_name(attribute));
-    if (!e && !p)
-        e = cudaErrorInvalidValue;
-    if (!e && !value)
-        fatal_hazard("null value", "cudaMemPoolSetAttribute",
+    struct pool *p = pool_from_handle_owned(pool);
+    line_pool(&call->line, p);
+    line_text(&call->line, "attribute", attribute_name(attribute));
+    if (!p)
+        return cudaErrorInvalidValue;
+    if (!value)
+        fatal_hazard("null value", call->origin.call,
                      "cudaMemPoolSetAttribute was given a null pointer for the value of %s. "
                      "A real driver dies of SIGSEGV here.\n"
                      "  To do: pass the address of %s that holds the value.",
                      attribute_name(attribute),
                      flag_of(p, attribute) ? "an int" : "a uint64_t (cuuint64_t)");
-    if (!e)
-        e = set_attribute(p, attribute, value);
-    return call_end(e);
+    return set_attribute(call, p, attribute, value);
 }
 
 /* ---- access ---- */
 
-/* measured: the number of a NUMA node is not looked at */
+/* Measured: the number of a NUMA node is not looked at. */
 static bool is_host(const struct cudaMemLocation *l)
 {
     return l->type == cudaMemLocationTypeHost || l->type == cudaMemLocationTypeHostNuma;
 }
 
-cudaError_t cudaMemPoolGetAccess(enum cudaMemAccessFlags *flags, cudaMemPool_t pool,
-                                 struct cudaMemLocation *location)
+cudaError_t do_cudaMemPoolGetAccess(struct call *call, enum cudaMemAccessFlags *flags,
+                                    cudaMemPool_t pool, struct cudaMemLocation *location)
 {
-    cudaError_t e = CALL("cudaMemPoolGetAccess", COST_SMALL);
-    struct pool *p = e ? NULL : pool_from_handle(pool);
-    journal_pool(p);
-    bool host = !e && location && is_host(location);
-    if (!e
-        && (!flags || !p || !location
-            || (!host
-                && (location->type != cudaMemLocationTypeDevice || !device_exists(location->id)))))
-        e = cudaErrorInvalidValue;
-    if (!e) {
-        bool allowed = host ? pool_is_host_memory(p) : p->peer_rights_reported >> location->id & 1;
-        *flags = allowed ? cudaMemAccessFlagsProtReadWrite : cudaMemAccessFlagsProtNone;
-        journal_signed("device", location->id);
-        journal_number("value", *flags);
-    }
-    return call_end(e);
+    struct pool *p = pool_from_handle(pool);
+    line_pool(&call->line, p);
+    if (!flags || !p || !location)
+        return cudaErrorInvalidValue;
+    bool host = is_host(location);
+    if (!host && (location->type != cudaMemLocationTypeDevice || !device_exists(location->id)))
+        return cudaErrorInvalidValue;
+    bool allowed = host ? pool_is_host_memory(p) : p->peer_rights_reported >> location->id & 1;
+    *flags = allowed ? cudaMemAccessFlagsProtReadWrite : cudaMemAccessFlagsProtNone;
+    line_signed(&call->line, "device", location->id);
+    line_number(&call->line, "value", *flags);
+    return cudaSuccess;
 }
 
 static bool grants_device(const struct cudaMemAccessDesc *d)
@@ -444,7 +398,7 @@ static bool grants_device(const struct cudaMemAccessDesc *d)
         && d->flags == cudaMemAccessFlagsProtReadWrite;
 }
 
-/* One line of the list (measured: p2p.txt, probe-pools.txt). */
+/* Checks one entry of the list (measured: p2p.txt, probe-pools.txt). */
 static cudaError_t check_access(const struct pool *p, const struct cudaMemAccessDesc *d)
 {
     bool host = is_host(&d->location), grants = d->flags == cudaMemAccessFlagsProtReadWrite;
@@ -456,57 +410,66 @@ static cudaError_t check_access(const struct pool *p, const struct cudaMemAccess
         return cudaErrorNotSupported;
     if (!grants && d->flags != cudaMemAccessFlagsProtNone)
         return cudaErrorInvalidValue;
-    /* It may be given and taken, and changes nothing. */
+    /* Access to managed memory may be given and taken, and changes nothing. */
     if (pool_is_managed(p))
         return cudaSuccess;
-    /* Who owns it keeps it: the host,. */
+    /* The owner keeps its access: the host that of its own memory ... */
     if (pool_is_host_memory(p))
         return host && !grants ? cudaErrorNotSupported : cudaSuccess;
     if (host)
         return cudaErrorNotSupported;
-    /* And the device. */
+    /* ... and a device that of its own. */
     if (d->location.id == p->device)
         return grants ? cudaSuccess : cudaErrorInvalidDevice;
     return grants && !settings.peers ? cudaErrorInvalidDevice : cudaSuccess;
 }
 
-cudaError_t cudaMemPoolSetAccess(cudaMemPool_t pool, const struct cudaMemAccessDesc *list,
-                                 size_t count)
+/* Does what one entry says, which check_access has allowed. */
+static void set_access(struct call *call, struct pool *p, const struct cudaMemAccessDesc *d)
 {
-    cudaError_t e = CALL("cudaMemPoolSetAccess", COST_SMALL);
-    /* What needed the access has failed: that is told, too. */
-    bool too_late = e && e == device_sticky_error();
-    struct pool *p = e && !too_late ? NULL : pool_from_handle(pool);
-    journal_pool(p);
-    for (size_t i = 0; too_late && p && list && i < count; i++)
-        if (grants_device(&list[i]))
-            checker_access_granted(p, list[i].location.id);
-    if (!e && !p)
-        e = cudaErrorInvalidValue;
-    if (!e && count && !list)
-        fatal_hazard("null list", "cudaMemPoolSetAccess",
+    if (is_host(&d->location))
+        return;
+    int device = d->location.id;
+    uint32_t bit = 1u << device;
+    if (d->flags == cudaMemAccessFlagsProtNone && !pool_is_managed(p) && p->peer_rights & bit)
+        checker_access_revoked(call, p->peer_uses, device);
+    if (grants_device(d) && !(p->peer_rights & bit))
+        checker_access_granted(call, p, device);
+    p->peer_rights_reported = d->flags == cudaMemAccessFlagsProtReadWrite
+                                ? p->peer_rights_reported | bit
+                                : p->peer_rights_reported & ~bit;
+    if (!pool_is_managed(p))
+        p->peer_rights = p->peer_rights_reported;
+    line_signed(&call->line, "device", device);
+    line_number(&call->line, "value", (uint64_t)d->flags);
+}
+
+cudaError_t do_cudaMemPoolSetAccess(struct call *call, cudaMemPool_t pool,
+                                    const struct cudaMemAccessDesc *list, size_t count)
+{
+    struct pool *p = pool_from_handle(pool);
+    line_pool(&call->line, p);
+    /* After a fault the access comes too late for what needed it: that is reported, too. */
+    if (device_sticky_error()) {
+        for (size_t i = 0; p && list && i < count; i++)
+            if (grants_device(&list[i]))
+                checker_access_granted(call, p, list[i].location.id);
+        return device_sticky_error();
+    }
+    if (!p)
+        return cudaErrorInvalidValue;
+    if (count && !list)
+        fatal_hazard("null list", call->origin.call,
                      "cudaMemPoolSetAccess was given a null list with count %zu. "
                      "A real driver dies of SIGSEGV here.\n"
                      "  To do: pass the address of an array of cudaMemAccessDesc.",
                      count);
-    for (size_t i = 0; !e && i < count; i++)
-        e = check_access(p, &list[i]);
-    for (size_t i = 0; !e && i < count; i++) {
-        if (is_host(&list[i].location))
-            continue;
-        uint32_t bit = 1u << list[i].location.id;
-        if (list[i].flags == cudaMemAccessFlagsProtNone && !pool_is_managed(p)
-            && p->peer_rights & bit)
-            checker_access_revoked(p->peer_uses, list[i].location.id);
-        if (grants_device(&list[i]) && !(p->peer_rights & bit))
-            checker_access_granted(p, list[i].location.id);
-        p->peer_rights_reported = list[i].flags == cudaMemAccessFlagsProtReadWrite
-                                    ? p->peer_rights_reported | bit
-                                    : p->peer_rights_reported & ~bit;
-        if (!pool_is_managed(p))
-            p->peer_rights = p->peer_rights_reported;
-        journal_signed("device", list[i].location.id);
-        journal_number("value", (uint64_t)list[i].flags);
+    for (size_t i = 0; i < count; i++) {
+        cudaError_t e = check_access(p, &list[i]);
+        if (e)
+            return e;
     }
-    return call_end(e);
+    for (size_t i = 0; i < count; i++)
+        set_access(call, p, &list[i]);
+    return cudaSuccess;
 }

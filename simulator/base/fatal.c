@@ -4,9 +4,9 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "sched/virtual_time.h"
 #include "os/os.h"
 #include "base/journal.h"
+#include "base/observer.h"
 
 void fatal_hazard(const char *kind, const char *call, const char *format, ...)
 {
@@ -16,11 +16,8 @@ void fatal_hazard(const char *kind, const char *call, const char *format, ...)
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     diag_report("hazard: %s", text);
-    journal_did("hazard");
-    journal_text("kind", kind);
-    if (call)
-        journal_text("call", call);
-    journal_did_end(time_now());
+    if (observer.hazard)
+        observer.hazard(kind, 0, call, 0);
     journal_close();
     os_exit(3);
 }

@@ -1,39 +1,60 @@
 /* The journal (SIM_JOURNAL=FILE): JSON Lines. A line with "call" is a call of the program, written
  * when it returns; a line with "did" is something that the device or the allocator did. All times
- * are virtual, so a run under one pace writes the same bytes each time. */
+ * are virtual, so a run under one schedule writes the same bytes each time. */
 #ifndef SIM_BASE_JOURNAL_H
 #define SIM_BASE_JOURNAL_H
 
+#include <string.h>
+
 #include "base/types.h"
 
+/* Room before a line's fields for its number and time; room for the fields. */
+#define JOURNAL_HEAD   64
+#define JOURNAL_FIELDS 1024
+
+/* A line that is being made. `used` is 0 while it is closed: then fields are dropped. */
+struct journal_line {
+    size_t used;
+    /* The last bytes are for what ends a line that was cut. */
+    char text[JOURNAL_HEAD + JOURNAL_FIELDS + 16];
+};
+
+/* Is there a journal? */
 extern bool journal_on;
 
 /* Opens the file that settings.journal names; ends the process with a sentence when it cannot. */
 void journal_open(void);
 void journal_close(void);
 
-/* A call: begin, any number of fields, end with the name of the result. Nothing is written for a
- * call that journal_drop forgets. */
-void journal_call(const char *name);
-void journal_call_end(const char *result);
-void journal_drop(void);
-/* Something that happened: begin, fields, end. May stand between a call's begin and end. */
-void journal_did(const char *what);
-void journal_did_end(time_ns when);
+/* Begins a line with its first field: "call" or "did". Without a journal the line stays closed. */
+void line_begin(struct journal_line *line, const char *key, const char *value);
+static inline void line_close(struct journal_line *line) { line->used = 0; }
+/* Ends the line, writes it with this time, and closes it. The number of a line is given here, so
+ * that numbers follow the file's order. */
+void line_write(struct journal_line *line, time_ns when);
 
-/* While quiet, fields for the call's line are dropped: what a launched graph does is no field of
- * cudaGraphLaunch. */
-void journal_quiet(bool quiet);
+/* Fields. A key or a text is a name or a word of ours: it holds nothing that JSON would have to
+ * escape. A field for which the line has no room is left out. */
+void line_put_number(struct journal_line *line, const char *key, size_t length, uint64_t value);
+void line_put_signed(struct journal_line *line, const char *key, size_t length, int64_t value);
+void line_put_text(struct journal_line *line, const char *key, size_t length, const char *value);
 
-/* Fields of the line that was begun last. The key is a string literal: it becomes ,"key": when this
- * is compiled, and is followed by zeroes, so that it can be copied sixteen bytes at a time. A text
- * is a name or a word of ours: it holds nothing that JSON would have to escape. */
-#define JOURNAL_KEY(key)           ",\"" key "\":\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", sizeof ",\"" key "\":" - 1
-#define journal_number(key, value) journal_put_number(JOURNAL_KEY(key), value)
-#define journal_signed(key, value) journal_put_signed(JOURNAL_KEY(key), value)
-#define journal_text(key, value)   journal_put_text(JOURNAL_KEY(key), value)
-void journal_put_number(const char *key, size_t length, uint64_t value);
-void journal_put_signed(const char *key, size_t length, int64_t value);
-void journal_put_text(const char *key, size_t length, const char *value);
+static inline void line_number(struct journal_line *line, const char *key, uint64_t value)
+{
+    if (line->used)
+        line_put_number(line, key, strlen(key), value);
+}
+
+static inline void line_signed(struct journal_line *line, const char *key, int64_t value)
+{
+    if (line->used)
+        line_put_signed(line, key, strlen(key), value);
+}
+
+static inline void line_text(struct journal_line *line, const char *key, const char *value)
+{
+    if (line->used)
+        line_put_text(line, key, strlen(key), value);
+}
 
 #endif

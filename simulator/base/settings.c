@@ -1,11 +1,9 @@
 /* What the SIM_ variables ask for: one reader, one sentence for each way to get them wrong. */
-#define _GNU_SOURCE /* environ */
 #include "base/settings.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "os/os.h"
 
@@ -94,20 +92,6 @@ static void read_schedule(void)
              text);
 }
 
-/* Calls that never answer with a failure of their own; and the second names of calls, which a
- * program compiled for per-thread default streams calls: they fail by the first name. */
-static bool cannot_fail(const char *call)
-{
-    static const char *const names[] = {"cudaGetLastError", "cudaPeekAtLastError",
-                                        "cudaGetErrorName", "cudaGetErrorString",
-                                        "cudaCreateChannelDesc"};
-    const char *end = strrchr(call, '_');
-    bool found = end && (!strcmp(end, "_ptsz") || !strcmp(end, "_ptds"));
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        found |= !strcmp(call, names[i]);
-    return found;
-}
-
 static void read_fail(void)
 {
     const char *text = os_environment("SIM_FAIL");
@@ -123,15 +107,6 @@ static void read_fail(void)
                  "makes the second cudaMallocAsync fail.",
                  text);
     memcpy(settings.fail_call, text, length);
-    if ((strncmp(text, "cuda", 4) && strncmp(text, "launch_", 7))
-        || !os_has_function(settings.fail_call))
-        os_fatal("SIM_FAIL is \"%s\"; there is no call %s. Expected CALL:N, for example "
-                 "SIM_FAIL=cudaMallocAsync:2 makes the second cudaMallocAsync fail.",
-                 text, settings.fail_call);
-    if (cannot_fail(settings.fail_call))
-        os_fatal("SIM_FAIL is \"%s\"; %s never fails by this name. Expected CALL:N, for example "
-                 "SIM_FAIL=cudaMallocAsync:2 makes the second cudaMallocAsync fail.",
-                 text, settings.fail_call);
     settings.fail_at = (unsigned)at;
 }
 
@@ -141,17 +116,18 @@ static void refuse_unknown(void)
     static const char *const names[] = {"SIM_DEVICES",      "SIM_MEMORY", "SIM_DRIVER_VERSION",
                                         "SIM_HANDLE_TYPES", "SIM_PEERS",  "SIM_CHECK",
                                         "SIM_JOURNAL",      "SIM_PACE",   "SIM_FAIL"};
-    for (char **entry = environ; entry && *entry; entry++) {
-        size_t length = strcspn(*entry, "="), known = 0;
-        if (strncmp(*entry, "SIM_", 4))
+    const char *entry;
+    for (size_t at = 0; (entry = os_environment_entry(at)); at++) {
+        size_t length = strcspn(entry, "="), known = 0;
+        if (strncmp(entry, "SIM_", 4))
             continue;
         for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-            known += strlen(names[i]) == length && !strncmp(*entry, names[i], length);
+            known += strlen(names[i]) == length && !strncmp(entry, names[i], length);
         if (!known)
             os_fatal("there is no variable %.*s; expected SIM_PACE, SIM_DEVICES, SIM_MEMORY, "
                      "SIM_FAIL, SIM_DRIVER_VERSION, SIM_HANDLE_TYPES, "
                      "SIM_PEERS, SIM_CHECK or SIM_JOURNAL. To remove it: unset %.*s",
-                     (int)length, *entry, (int)length, *entry);
+                     (int)length, entry, (int)length, entry);
     }
 }
 

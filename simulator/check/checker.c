@@ -13,7 +13,6 @@
 #include <string.h>
 
 #include "check/access_tree.h"
-#include "ipc/ipc_check.h"
 #include "sched/virtual_time.h"
 #include "check/page_guard.h"
 #include "os/os.h"
@@ -23,11 +22,7 @@
 
 #define HISTORY_SIZE 8192 /* blocks freed last, to name them in reports */
 
-/* The call on its way: while it waits, other threads make theirs. */
-static _Thread_local struct origin current_origin;
-/* A node's: the newest block that its pointers can be meant for. */
-static _Thread_local uint32_t node_newest;
-
+const struct checker_ipc *checker_ipc;
 static uint32_t newest_allocation;
 static struct history {
     uint32_t id;
@@ -37,29 +32,11 @@ static struct history {
 } history[HISTORY_SIZE];
 static uint64_t history_count;
 
-void checker_set_call(const char *name, void *site)
-{
-    current_origin.call = name;
-    current_origin.site = site;
-    current_origin.launch = 0;
-}
-
-void checker_set_node(const struct origin *launch_call, const char *name, void *site,
-                      uint32_t launch, uint32_t newest)
-{
-    checker_set_call(name, site);
-    node_newest = newest;
-    current_origin.launch = launch;
-    current_origin.launch_site = launch_call->site;
-}
-
 uint32_t checker_newest_allocation(void) { return newest_allocation; }
 
-struct origin checker_current_origin(void) { return current_origin; }
-
-static struct origin origin_of(const struct stream *s, uint64_t seq)
+struct origin checker_origin(const struct call *call, const struct stream *s, uint64_t seq)
 {
-    struct origin origin = current_origin;
+    struct origin origin = call->origin;
     enum stream_kind kind = s ? stream_trunk(s)->kind : STREAM_BLOCKING;
     origin.stream = !s ? -2 : kind == STREAM_LEGACY ? 0 : kind == STREAM_PER_THREAD ? -1 : s->id;
     origin.slot = s ? s->slot : HOST_SLOT;
@@ -67,8 +44,6 @@ static struct origin origin_of(const struct stream *s, uint64_t seq)
     origin.seq = seq;
     return origin;
 }
-
-struct origin checker_origin(const struct stream *s, uint64_t seq) { return origin_of(s, seq); }
 
 /* Does `earlier` come before work `number` of `s`? s NULL: before what the host does now. */
 static bool happens_before(const struct origin *earlier, const struct stream *s, uint64_t seq)
@@ -125,19 +100,20 @@ bool checker_was_freed(const void *address) { return history_find(address, UINT3
 
 /* ---- allocation ---- */
 
-void checker_allocated(struct shadow_ref ref, struct stream *s, uint64_t seq)
+void checker_allocated(const struct call *call, struct shadow_ref ref, struct stream *s,
+                       uint64_t seq)
 {
-    ref.shadow->allocated_by = origin_of(s, seq);
+    ref.shadow->allocated_by = checker_origin(call, s, seq);
     if (ref.id > newest_allocation)
         newest_allocation = ref.id;
     if (settings.check)
         page_guard_allocated(ref);
 }
 
-void checker_allocated_again(struct shadow_ref ref, const struct stream *s, uint64_t seq,
-                             const struct origin *freed_by)
+void checker_allocated_again(const struct call *call, struct shadow_ref ref, const struct stream *s,
+                             uint64_t seq, const struct origin *freed_by)
 {
-    struct origin origin = origin_of(s, seq);
+    struct origin origin = checker_origin(call, s, seq);
     if (!settings.check || happens_before(freed_by, s, seq)
         || !report_begin("allocation before the free", freed_by, &origin))
         return;
@@ -282,9 +258,9 @@ static void describe_late_use(const struct history *old, const struct origin *or
  * the pointers with which it was made. What a graph allocates has its address for good. */
 static bool check_stale_node(struct shadow_ref ref, struct origin origin, size_t from, bool write)
 {
-    if (!origin.launch || ref.id <= node_newest || ref.shadow->allocated_by.launch)
+    if (!origin.launch || ref.id <= origin.newest_allocation || ref.shadow->allocated_by.launch)
         return false;
-    const struct history *old = history_find(ref.address + from, node_newest);
+    const struct history *old = history_find(ref.address + from, origin.newest_allocation);
     if (!old || !report_begin("use after free", &old->freed_by, &origin))
         return old != NULL;
     describe_late_use(old, &origin, write);
@@ -319,13 +295,13 @@ static void check_access(struct shadow_ref ref, struct origin origin, struct str
         hazard_before_allocation(ref, &new, s, false);
 }
 
-void checker_used(struct shadow_ref ref, struct stream *s, uint64_t seq, size_t from, size_t to,
-                  bool write)
+void checker_used(const struct call *call, struct shadow_ref ref, struct stream *s, uint64_t seq,
+                  size_t from, size_t to, bool write)
 {
     if (!settings.check)
         return;
     struct shadow *shadow = ref.shadow;
-    struct origin origin = origin_of(s, seq);
+    struct origin origin = checker_origin(call, s, seq);
     check_access(ref, origin, s, from, to, write, false);
     size_t count;
     struct access **near = access_tree_find(shadow, from, to, &count);
@@ -339,28 +315,30 @@ void checker_used(struct shadow_ref ref, struct stream *s, uint64_t seq, size_t 
     add_access(shadow, (struct access){.origin = origin, .from = from, .to = to, .write = write});
     page_guard_used(ref, origin, from, to, write);
     if (shadow->ipc_ref)
-        ipc_check_used(ref, origin, s, from, to, write);
+        checker_ipc->used(ref, origin, s, from, to, write);
 }
 
-void checker_staged(struct shadow_ref ref, struct stream *s, uint64_t seq, size_t from, size_t to)
+void checker_staged(const struct call *call, struct shadow_ref ref, struct stream *s, uint64_t seq,
+                    size_t from, size_t to)
 {
     if (settings.check)
-        check_access(ref, origin_of(s, seq), s, from, to, false, true);
+        check_access(ref, checker_origin(call, s, seq), s, from, to, false, true);
 }
 
-void checker_copied(struct shadow_ref ref, const struct stream *s, uint64_t seq, size_t from,
-                    size_t to, bool write)
+void checker_copied(const struct call *call, struct shadow_ref ref, const struct stream *s,
+                    uint64_t seq, size_t from, size_t to, bool write)
 {
     if (settings.check)
-        page_guard_copied(ref, origin_of(s, seq), from, to, write);
+        page_guard_copied(ref, checker_origin(call, s, seq), from, to, write);
 }
 
-void checker_used_unallocated(const void *address, size_t bytes, struct stream *s, uint64_t seq,
-                              bool write, struct shadow_ref before, bool of_graph)
+void checker_used_unallocated(const struct call *call, const void *address, size_t bytes,
+                              struct stream *s, uint64_t seq, bool write, struct shadow_ref before,
+                              bool of_graph)
 {
     if (!settings.check)
         return;
-    struct origin origin = origin_of(s, seq);
+    struct origin origin = checker_origin(call, s, seq);
     const struct history *old = history_find(address, UINT32_MAX);
     if (!report_begin(old ? "use after free" : "use of memory that is not allocated",
                       old ? &old->freed_by : &origin, &origin))
@@ -388,42 +366,46 @@ void checker_used_unallocated(const void *address, size_t bytes, struct stream *
 
 /* ---- free ---- */
 
-static void check_free(struct shadow_ref ref, struct stream *s, uint64_t seq)
+static void check_free(const struct call *call, struct shadow_ref ref, struct stream *s,
+                       uint64_t seq)
 {
-    struct origin origin = origin_of(s, seq);
+    struct origin origin = checker_origin(call, s, seq);
     struct access end = {.origin = origin, .to = SIZE_MAX, .write = true};
     bool reported = check_conflicts(ref, &end, s, hazard_early_free);
     if (!reported && !happens_before(&ref.shadow->allocated_by, s, seq))
         hazard_before_allocation(ref, &end, s, true);
     if (ref.shadow->ipc_ref)
-        ipc_check_freed(ref, origin, s);
+        checker_ipc->freed(ref, origin, s);
     history_add(ref, origin);
 }
 
-void checker_freed(struct shadow_ref ref, struct stream *s, uint64_t seq)
+void checker_freed(const struct call *call, struct shadow_ref ref, struct stream *s, uint64_t seq)
 {
-    if (!settings.check)
-        return;
-    check_free(ref, s, seq);
-    page_guard_freed(ref, origin_of(s, seq), s);
-    access_tree_clear(ref.shadow);
+    if (settings.check) {
+        check_free(call, ref, s, seq);
+        page_guard_freed(ref, checker_origin(call, s, seq), s);
+        access_tree_clear(ref.shadow);
+    }
+    if (ref.shadow->ipc_ref)
+        checker_ipc->ended(call, ref.shadow, s, seq);
 }
 
-void checker_unregistered(struct shadow_ref ref)
+void checker_unregistered(const struct call *call, struct shadow_ref ref)
 {
     if (!settings.check)
         return;
-    struct access end = {.origin = origin_of(NULL, 0), .to = SIZE_MAX, .write = true};
+    struct access end = {.origin = checker_origin(call, NULL, 0), .to = SIZE_MAX, .write = true};
     check_conflicts(ref, &end, NULL, hazard_early_free);
     access_tree_clear(ref.shadow);
 }
 
-void checker_freed_unallocated(const void *address, const struct stream *s, const char *note)
+void checker_freed_unallocated(const struct call *call, const void *address, const struct stream *s,
+                               const char *note)
 {
     if (!settings.check)
         return;
     const struct history *old = history_find(address, UINT32_MAX);
-    struct origin origin = origin_of(s, 0);
+    struct origin origin = checker_origin(call, s, 0);
     if (!old || old->address != address || !report_begin("double free", &old->freed_by, &origin))
         return;
     report_text("%s (%s) frees block %u a second time.", origin.call, report_stream(&origin),

@@ -7,7 +7,6 @@
 
 #include "os/os.h"
 #include "check/report.h"
-#include "mem/address_map.h"
 #include "sched/stream.h"
 
 #define PROTECTIONS_MAX \
@@ -26,14 +25,11 @@ static struct protection protection[PROTECTIONS_MAX];
 static size_t protection_count;
 bool page_guard_paused;
 
-/* The heap of an address that the host can touch, or NULL. */
-static struct heap *host_visible_heap(const void *address)
+const struct host_memory *page_guard_memory;
+
+static bool find_host_view(const void *address, struct host_view *view)
 {
-    struct pool *pool;
-    if (!heap_host_visible_count)
-        return NULL;
-    struct heap *h = address_map_find(address, &pool);
-    return h && h->host_visible ? h : NULL;
+    return page_guard_memory && page_guard_memory->find(address, view);
 }
 
 static void apply_protection(const struct protection *p)
@@ -46,16 +42,16 @@ static void apply_protection(const struct protection *p)
 /* Steps of a pool that have gone back stay as they are. */
 static void unprotect_pages(const char *from, const char *to)
 {
-    struct heap *h = host_visible_heap(from);
-    if (!h) {
+    struct host_view view;
+    if (!find_host_view(from, &view)) {
         os_protect((char *)(uintptr_t)from, (size_t)(to - from), OS_PROT_READ_WRITE);
         return;
     }
     for (const char *at = from, *end; at < to; at = end) {
-        end = h->base + round_up((size_t)(at - h->base) + 1, h->segment_size);
+        end = view.base + round_up((size_t)(at - view.base) + 1, view.segment_size);
         if (end > to)
             end = to;
-        if (heap_is_mapped(h, (size_t)(at - h->base), (size_t)(end - at)))
+        if (page_guard_memory->is_mapped(&view, at, (size_t)(end - at)))
             os_protect((char *)(uintptr_t)at, (size_t)(end - at), OS_PROT_READ_WRITE);
     }
 }
@@ -151,8 +147,8 @@ static void protect_pages(struct shadow_ref ref, struct origin origin, const cha
 static void protect_whole_pages(struct shadow_ref ref, struct origin origin, size_t from, size_t to,
                                 enum reason reason)
 {
-    struct pool *pool;
-    bool own_pages = address_map_find(ref.address, &pool) && !pool && to == ref.bytes;
+    struct host_view view;
+    bool own_pages = find_host_view(ref.address, &view) && view.own_pages && to == ref.bytes;
     uintptr_t first = round_up((uintptr_t)ref.address + from, PAGE),
               end = (uintptr_t)ref.address + to;
     protect_pages(ref, origin, (const char *)first,
@@ -171,7 +167,8 @@ static void remove_protections_in(const char *from, const char *to)
 
 void page_guard_allocated(struct shadow_ref ref)
 {
-    if (!host_visible_heap(ref.address))
+    struct host_view view;
+    if (!find_host_view(ref.address, &view))
         return;
     const char *from = ref.address - (uintptr_t)ref.address % PAGE,
                *to = (const char *)round_up((uintptr_t)ref.address + ref.bytes, PAGE);
@@ -197,14 +194,16 @@ void page_guard_allocated(struct shadow_ref ref)
 void page_guard_used(struct shadow_ref ref, struct origin origin, size_t from, size_t to,
                      bool write)
 {
-    if (host_visible_heap(ref.address))
+    struct host_view view;
+    if (find_host_view(ref.address, &view))
         protect_whole_pages(ref, origin, from, to < ref.bytes ? to : ref.bytes,
                             write ? WRITTEN : READ);
 }
 
 void page_guard_freed(struct shadow_ref ref, struct origin origin, const struct stream *s)
 {
-    if (!host_visible_heap(ref.address))
+    struct host_view view;
+    if (!find_host_view(ref.address, &view))
         return;
     remove_protections_in(ref.address, ref.address + ref.bytes);
     if (!s || !stream_is_behind_function(s))
@@ -275,9 +274,10 @@ static void hazard_touch(const struct protection *p, const void *address, void *
 
 bool page_guard_touched(const void *address, void *site)
 {
-    struct heap *h = host_visible_heap(address);
+    struct host_view view;
+    bool is_host_visible = find_host_view(address, &view);
     const char *page = (const char *)address - (uintptr_t)address % PAGE;
-    if (h && !heap_is_mapped(h, (size_t)(page - h->base), PAGE))
+    if (is_host_visible && !page_guard_memory->is_mapped(&view, page, PAGE))
         return false;
     struct protection *found = NULL; /* the strictest */
     for (size_t i = 0; i < protection_count; i++) {
@@ -287,9 +287,10 @@ bool page_guard_touched(const void *address, void *site)
             found = p;
     }
     if (!found) {
-        if (h)
-            release_pages(page, page + PAGE); /* another thread was faster */
-        return h;
+        /* Another thread was faster. */
+        if (is_host_visible)
+            release_pages(page, page + PAGE);
+        return is_host_visible;
     }
     struct protection p = *found;
     if (waits_for_host(&p)) {

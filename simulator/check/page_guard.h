@@ -28,6 +28,24 @@
 
 struct stream;
 
+/* Memory that the host sees at its own addresses (host and managed pools, cudaMallocManaged): the
+ * mapping that an address lies in. */
+struct host_view {
+    const void *heap;
+    char *base;
+    size_t segment_size;
+    /* No two allocations have a page in common. */
+    bool own_pages;
+};
+struct host_memory {
+    /* False: the address is in no such memory. */
+    bool (*find)(const void *address, struct host_view *view);
+    /* Has every byte of [address, address + bytes) physical memory? */
+    bool (*is_mapped)(const struct host_view *view, const char *address, size_t bytes);
+};
+/* Set by the memory layer when there is some; else NULL. */
+extern const struct host_memory *page_guard_memory;
+
 /* Each is told what the checker is told of bytes [from, to); a block of other memory is none of the
  * guard's business. */
 void page_guard_allocated(struct shadow_ref ref);

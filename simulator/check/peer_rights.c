@@ -11,8 +11,8 @@
 #include "check/report.h"
 #include "base/settings.h"
 
-void checker_peer_used(struct peer_use **list, struct shadow_ref ref, const struct stream *s,
-                       uint64_t seq)
+void checker_peer_used(const struct call *call, struct peer_use **list, struct shadow_ref ref,
+                       const struct stream *s, uint64_t seq)
 {
     if (!settings.check)
         return;
@@ -24,8 +24,8 @@ void checker_peer_used(struct peer_use **list, struct shadow_ref ref, const stru
         use->next = *list;
         *list = use;
     }
-    *use = (struct peer_use){use->next, checker_origin(s, seq), ref.shadow->allocated_by, ref.id,
-                             ref.bytes};
+    *use = (struct peer_use){use->next, checker_origin(call, s, seq), ref.shadow->allocated_by,
+                             ref.id, ref.bytes};
 }
 
 static void hazard_early_revoke(const struct peer_use *use, const struct origin *origin)
@@ -45,11 +45,11 @@ static void hazard_early_revoke(const struct peer_use *use, const struct origin 
     report_end(use->id);
 }
 
-void checker_access_revoked(const struct peer_use *list, int device)
+void checker_access_revoked(const struct call *call, const struct peer_use *list, int device)
 {
     if (!settings.check)
         return;
-    struct origin origin = checker_origin(NULL, 0);
+    struct origin origin = checker_origin(call, NULL, 0);
     for (const struct peer_use *use = list; use; use = use->next)
         if (stream_of_slot(use->origin.slot)->device == device
             && !vc_includes(host_vector_clock(), use->origin.slot, use->origin.seq))
@@ -64,8 +64,8 @@ static struct pending_peer_use {
     struct peer_use use;
 } * pending_peer_uses;
 
-void checker_peer_use_pending(const void *owner, struct shadow_ref ref, const struct stream *s,
-                              uint64_t seq)
+void checker_peer_use_pending(const struct call *call, const void *owner, struct shadow_ref ref,
+                              const struct stream *s, uint64_t seq)
 {
     if (!settings.check)
         return;
@@ -73,7 +73,7 @@ void checker_peer_use_pending(const void *owner, struct shadow_ref ref, const st
     *pending = (struct pending_peer_use){
         pending_peer_uses,
         owner,
-        {NULL, checker_origin(s, seq), ref.shadow->allocated_by, ref.id, ref.bytes}};
+        {NULL, checker_origin(call, s, seq), ref.shadow->allocated_by, ref.id, ref.bytes}};
     pending_peer_uses = pending;
 }
 
@@ -95,9 +95,9 @@ static void hazard_late_grant(const struct peer_use *use, const struct origin *o
 
 /* Work that cannot begin before the host does something is not too early (chosen), and what the
  * host knows to be over has told it by its failure. */
-void checker_access_granted(const void *owner, int device)
+void checker_access_granted(const struct call *call, const void *owner, int device)
 {
-    struct origin origin = checker_origin(NULL, 0);
+    struct origin origin = checker_origin(call, NULL, 0);
     for (struct pending_peer_use **at = &pending_peer_uses, *pending; (pending = *at);) {
         const struct stream *s = stream_of_slot(pending->use.origin.slot);
         if (pending->owner != owner || s->device != device) {

@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "sched/virtual_time.h"
-#include "mem/device.h"
+#include "base/device_state.h"
 #include "os/os.h"
-#include "base/journal.h"
+#include "base/observer.h"
 
 #define REPORTS_MAX 20 /* chosen: more than these are only counted */
 
@@ -275,12 +275,6 @@ void report_end(uint32_t id)
 {
     text[text_length] = '\0';
     diag_report("%s", text);
-    journal_did("hazard");
-    journal_text("kind", current_kind);
-    if (id)
-        journal_number("block", id);
-    journal_text("call", current_origin.call);
-    if (current_origin.stream > 0)
-        journal_signed("stream", current_origin.stream);
-    journal_did_end(time_now());
+    if (observer.hazard)
+        observer.hazard(current_kind, id, current_origin.call, current_origin.stream);
 }

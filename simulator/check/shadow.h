@@ -3,23 +3,8 @@
 #ifndef SIM_CHECK_SHADOW_H
 #define SIM_CHECK_SHADOW_H
 
+#include "base/call.h"
 #include "base/types.h"
-
-/* Who did something: a call of the program, where it stands, and its place in a stream's order
- * (lane HOST_SLOT: the host itself). */
-#define HOST_SLOT UINT32_MAX
-struct origin {
-    const char *call;
-    void *site; /* return address in the program */
-    /* As the journal names it; 0: legacy, -1: per-thread, -2: none. */
-    int stream;
-    uint32_t slot;
-    uint64_t seq;
-    int device; /* the stream's */
-    /* Number of the graph launch that did it; 0: the call itself. */
-    uint32_t launch;
-    void *launch_site; /* where that launch stands */
-};
 
 struct access {
     struct origin origin;

@@ -15,7 +15,6 @@
 #include "graph/graph_memory.h"
 #include "base/handle.h"
 #include "os/os.h"
-#include "base/journal.h"
 
 struct capture {
     struct capture *next;
@@ -93,7 +92,7 @@ static bool forbids_unsafe(const struct capture *c)
     return thread_mode == cudaStreamCaptureModeGlobal && c->mode == cudaStreamCaptureModeGlobal;
 }
 
-static cudaError_t forbid_unsafe(void)
+cudaError_t capture_check_unsafe(void)
 {
     bool forbidden = false;
     for (struct capture *c = captures; c; c = c->next) {
@@ -104,31 +103,16 @@ static cudaError_t forbid_unsafe(void)
     return forbidden ? cudaErrorStreamCaptureUnsupported : cudaSuccess;
 }
 
-cudaError_t capture_check_call(const char *name)
+cudaError_t capture_check_device_wait(void)
 {
-    /* measured: the "potentially unsafe" calls, of which the documentation names cudaMalloc: these,
-     * all about pools, and waits and questions about a stream or event */
-    static const char *const unsafe[] = {
-        "cudaMalloc",           "cudaFree",
-        "cudaMallocHost",       "cudaHostAlloc",
-        "cudaFreeHost",         "cudaHostRegister",
-        "cudaHostUnregister",   "cudaMallocManaged",
-        "cudaDeviceSetMemPool", "cudaMemSetMemPool",
-        "cudaGraphInstantiate", "cudaGraphInstantiateWithFlags",
-        "cudaGraphExecDestroy",
-    };
-    int device = device_current();
-    if (!strcmp(name, "cudaDeviceSynchronize"))
-        return is_encompassed(device, false, true) ? cudaErrorStreamCaptureUnsupported
-                                                   : cudaSuccess;
-    if (!strcmp(name, "cudaMemcpy"))
-        return is_encompassed(device, true, true) ? cudaErrorStreamCaptureImplicit : cudaSuccess;
-    if (!strncmp(name, "cudaMemPool", strlen("cudaMemPool")))
-        return forbid_unsafe();
-    for (size_t i = 0; i < sizeof unsafe / sizeof *unsafe; i++)
-        if (!strcmp(name, unsafe[i]))
-            return forbid_unsafe();
-    return cudaSuccess;
+    return is_encompassed(device_current(), false, true) ? cudaErrorStreamCaptureUnsupported
+                                                         : cudaSuccess;
+}
+
+cudaError_t capture_check_legacy_copy(void)
+{
+    return is_encompassed(device_current(), true, true) ? cudaErrorStreamCaptureImplicit
+                                                        : cudaSuccess;
 }
 
 cudaError_t capture_implicit(const struct stream *s)
@@ -159,13 +143,13 @@ cudaError_t capture_forbid(struct stream *s)
 cudaError_t capture_forbid_wait(struct stream *s)
 {
     cudaError_t e = capture_forbid(s);
-    return e || !capture_count ? e : forbid_unsafe();
+    return e || !capture_count ? e : capture_check_unsafe();
 }
 
 cudaError_t capture_check_memory(const struct stream *s)
 {
     cudaError_t e = capture_check(s);
-    return e || !capture_count || s->capturing ? e : forbid_unsafe();
+    return e || !capture_count || s->capturing ? e : capture_check_unsafe();
 }
 
 cudaError_t capture_event_error(const struct event *e)
@@ -182,7 +166,7 @@ cudaError_t capture_forbid_event(const struct event *e)
         c->invalid = true;
     if (e->captured)
         return capture_event_error(e);
-    return capture_count ? forbid_unsafe() : cudaSuccess;
+    return capture_count ? capture_check_unsafe() : cudaSuccess;
 }
 
 /* ---- members ---- */
@@ -212,12 +196,11 @@ static void add_member(struct capture *c, struct stream *s, struct node *const *
     add_tips(m, tips, count);
 }
 
-void capture_add(struct stream *s, struct task *t)
+void capture_add(struct call *call, struct stream *s, struct task *t)
 {
     struct capture_member *m = s->capturing;
-    struct origin origin = checker_current_origin();
-    t->call = origin.call;
-    t->site = origin.site;
+    t->call = call->origin.call;
+    t->site = call->origin.site;
     t->newest_allocation = checker_newest_allocation();
     t->device = m->stream->device;
     struct node *n = graph_add_node(m->capture->graph, t, m->tips, m->count);
@@ -225,13 +208,13 @@ void capture_add(struct stream *s, struct task *t)
         graph_allocation_add_node(n);
     m->count = 0;
     add_tips(m, &n, 1);
-    journal_number("graph", (uint64_t)n->graph->id);
-    journal_number("node", n->id);
+    call->made.graph = n->graph->id;
+    call->made.node = n->id;
 }
 
 /* ---- captures ---- */
 
-cudaError_t capture_begin(struct stream *s, enum cudaStreamCaptureMode mode)
+cudaError_t capture_begin(struct call *call, struct stream *s, enum cudaStreamCaptureMode mode)
 {
     if (s->kind == STREAM_LEGACY)
         return cudaErrorStreamCaptureUnsupported;
@@ -248,7 +231,7 @@ cudaError_t capture_begin(struct stream *s, enum cudaStreamCaptureMode mode)
     capture_count++;
     c->graph->capturing = true;
     add_member(c, s, NULL, 0);
-    journal_number("graph", (uint64_t)c->graph->id);
+    call->made.graph = c->graph->id;
     return cudaSuccess;
 }
 
@@ -282,7 +265,7 @@ static void free_capture(struct capture *c)
     os_free(c);
 }
 
-cudaError_t capture_end(struct stream *s, struct graph **g)
+cudaError_t capture_end(struct call *call, struct stream *s, struct graph **g)
 {
     *g = NULL;
     if (!s->capturing)
@@ -297,11 +280,10 @@ cudaError_t capture_end(struct stream *s, struct graph **g)
                   : c->invalid   ? cudaErrorStreamCaptureInvalidated
                   : is_joined(c) ? cudaSuccess
                                  : cudaErrorStreamCaptureUnjoined;
-    journal_number("graph", (uint64_t)c->graph->id);
+    call->made.graph = c->graph->id;
     c->graph->capturing = false;
     if (!e) {
         *g = c->graph;
-        journal_number("nodes", c->graph->count);
     } else {
         graph_destroy(c->graph);
     }
@@ -360,7 +342,7 @@ void capture_depend(struct stream *s, struct node *const *nodes, size_t count, b
 
 /* ---- events ---- */
 
-cudaError_t capture_or_record(struct event *e, struct stream *s, bool external)
+cudaError_t capture_or_record(struct call *call, struct event *e, struct stream *s, bool external)
 {
     cudaError_t error = capture_check(s);
     struct capture_member *m = s->capturing;
@@ -371,7 +353,7 @@ cudaError_t capture_or_record(struct event *e, struct stream *s, bool external)
         return cudaSuccess;
     }
     if (external) {
-        capture_add(s, &(struct task){.kind = TASK_RECORD, .event = e->handle});
+        capture_add(call, s, &(struct task){.kind = TASK_RECORD, .event = e->handle});
         return cudaSuccess;
     }
     os_free(e->captured);
@@ -382,7 +364,7 @@ cudaError_t capture_or_record(struct event *e, struct stream *s, bool external)
     return cudaSuccess;
 }
 
-cudaError_t capture_or_wait(struct stream *s, struct event *e, bool external)
+cudaError_t capture_or_wait(struct call *call, struct stream *s, struct event *e, bool external)
 {
     cudaError_t error = capture_check(s);
     struct capture_member *m = s->capturing;
@@ -390,7 +372,7 @@ cudaError_t capture_or_wait(struct stream *s, struct event *e, bool external)
     if (error)
         return error;
     if (external && m) {
-        capture_add(s, &(struct task){.kind = TASK_WAIT, .event = e->handle});
+        capture_add(call, s, &(struct task){.kind = TASK_WAIT, .event = e->handle});
     } else if (from && from->invalid) {
         error = cudaErrorStreamCaptureInvalidated;
     } else if (from && m && m->capture != from) {
@@ -404,7 +386,7 @@ cudaError_t capture_or_wait(struct stream *s, struct event *e, bool external)
         add_tips(m, e->captured->tips, e->captured->count);
     } else if (from) {
         add_member(from, s, e->captured->tips, e->captured->count);
-        journal_number("graph", (uint64_t)from->graph->id);
+        call->made.graph = from->graph->id;
     } else if (e->captured) { /* of a capture that has ended */
         if (m)
             m->capture->invalid = true;

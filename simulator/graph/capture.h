@@ -11,9 +11,13 @@ extern unsigned capture_count;
 
 /* ---- rules ---- */
 
-/* A call that no capture sees and that may wait or allocate: is it forbidden now? Asked for every
- * call by its name. Forbidden calls invalidate the captures in their way. */
-cudaError_t capture_check_call(const char *name);
+/* A call that no capture sees: an error when a capture forbids it. Then the captures in its way are
+ * invalid. "Potentially unsafe" calls: those that may wait or allocate, all about pools, and waits
+ * and queries for a stream or event (measured; the documentation names cudaMalloc). */
+cudaError_t capture_check_unsafe(void);
+/* cudaDeviceSynchronize, and a blocking copy in the legacy stream, on the current device. */
+cudaError_t capture_check_device_wait(void);
+cudaError_t capture_check_legacy_copy(void);
 /* Work, a query or a synchronise for this stream: an error when it is the legacy stream and a
  * blocking stream of its device is being captured, or when the stream's own capture is invalid. */
 cudaError_t capture_check(const struct stream *s);
@@ -36,10 +40,10 @@ cudaError_t capture_implicit(const struct stream *s);
 
 /* ---- captures ---- */
 
-cudaError_t capture_begin(struct stream *s, enum cudaStreamCaptureMode mode);
+cudaError_t capture_begin(struct call *call, struct stream *s, enum cudaStreamCaptureMode mode);
 /* The capture ends in any case, unless the stream is not the one that began it. `g` is NULL when
  * there is an error. */
-cudaError_t capture_end(struct stream *s, struct graph **g);
+cudaError_t capture_end(struct call *call, struct stream *s, struct graph **g);
 /* A stream that takes part is destroyed: a capture that began there ends with its graph, and one
  * that did not knows that the work was not joined. */
 void capture_stream_destroyed(struct stream *s);
@@ -60,10 +64,10 @@ struct capture_state capture_state(const struct stream *s);
 void capture_depend(struct stream *s, struct node *const *nodes, size_t count, bool replace);
 
 /* The next node of a stream that is being captured. */
-void capture_add(struct stream *s, struct task *t);
+void capture_add(struct call *call, struct stream *s, struct task *t);
 /* cudaEventRecord and cudaStreamWaitEvent: of the stream, or of its place in the graph. `external`:
  * as a node. */
-cudaError_t capture_or_record(struct event *e, struct stream *s, bool external);
-cudaError_t capture_or_wait(struct stream *s, struct event *e, bool external);
+cudaError_t capture_or_record(struct call *call, struct event *e, struct stream *s, bool external);
+cudaError_t capture_or_wait(struct call *call, struct stream *s, struct event *e, bool external);
 
 #endif

@@ -20,7 +20,6 @@
 #include "graph/graph_memory.h"
 #include "base/handle.h"
 #include "os/os.h"
-#include "base/journal.h"
 #include "sched/engine.h"
 #include "run/commands.h"
 
@@ -128,18 +127,21 @@ void graph_exec_destroy(struct graph_exec *x)
 
 /* ---- one node ---- */
 
-static cudaError_t run_task(const struct task *t, struct stream *s)
+static cudaError_t run_task(struct call *call, const struct task *t, struct stream *s)
 {
     struct event *event = t->event ? handle_object(HANDLE_EVENT, t->event) : NULL;
     switch (t->kind) {
-    case TASK_MEMSET: command_memset_node(t->to, t->value, t->element_bytes, t->count, s); break;
-    case TASK_COPY: return command_copy(t->to, t->from, t->count, t->direction, s, t->peer, NULL);
-    case TASK_FILL: return command_fill((int *)t->to, t->value, t->count, s);
-    case TASK_ADD: return command_add((int *)t->to, t->value, t->count, s);
-    case TASK_HOLD: return command_hold(t->gate, s);
+    case TASK_MEMSET:
+        command_memset_node(call, t->to, t->value, t->element_bytes, t->count, s);
+        break;
+    case TASK_COPY:
+        return command_copy(call, t->to, t->from, t->count, t->direction, s, t->peer, NULL);
+    case TASK_FILL: return command_fill(call, (int *)t->to, t->value, t->count, s);
+    case TASK_ADD: return command_add(call, (int *)t->to, t->value, t->count, s);
+    case TASK_HOLD: return command_hold(call, t->gate, s);
     case TASK_HOST: return command_host_function(t->function, t->argument, s);
-    case TASK_ALLOCATE: graph_allocation_alloc(t->allocation, s); break;
-    case TASK_FREE: graph_allocation_free(t->allocation, s); break;
+    case TASK_ALLOCATE: graph_allocation_alloc(call, t->allocation, s); break;
+    case TASK_FREE: graph_allocation_free(call, t->allocation, s); break;
     case TASK_RECORD:
         if (event)
             event_record(event, s);
@@ -153,10 +155,16 @@ static cudaError_t run_task(const struct task *t, struct stream *s)
     return cudaSuccess;
 }
 
-static void run_node(struct exec_node *p, struct stream *s, const struct origin *call)
+static void run_node(const struct call *launch, struct exec_node *p, struct stream *s)
 {
-    checker_set_node(call, p->task.call, p->task.site, last_launch_id, p->task.newest_allocation);
-    if (!run_task(&p->task, s))
+    struct call call;
+    call.origin = (struct origin){.call = p->task.call,
+                                  .site = p->task.site,
+                                  .launch = last_launch_id,
+                                  .launch_site = launch->origin.site,
+                                  .newest_allocation = p->task.newest_allocation};
+    line_close(&call.line);
+    if (!run_task(&call, &p->task, s))
         return;
     /* a GPU finds out when the node runs; what it would find is known now (chosen: always a
      * fault) */
@@ -191,26 +199,26 @@ static cudaError_t check_launch(const struct graph_exec *x)
 /* Physical memory for a launch or an upload in `s`, which comes after the last one (documented, for
  * both). Measured (probe-graph-nodes.txt, "uploads"): where addresses have to get other memory than
  * they have, the call waits until that one is over. */
-static bool back_allocations(struct graph_exec *x, struct stream *s)
+static bool back_allocations(struct call *call, struct graph_exec *x, struct stream *s)
 {
     bool moved = false, backed = graph_memory_back(x->allocations, x->allocation_count, s, &moved);
     if (!x->last_record)
         return backed;
     if (backed && moved)
-        engine_wait(x->last_record->stream, x->last_record->seq, checker_current_origin().call);
+        engine_wait(x->last_record->stream, x->last_record->seq, call->origin.call);
     record_release(x->last_record);
     x->last_record = NULL;
     return backed;
 }
 
-cudaError_t graph_exec_upload(struct graph_exec *x, struct stream *s)
+cudaError_t graph_exec_upload(struct call *call, struct graph_exec *x, struct stream *s)
 {
     for (size_t i = 0; i < x->allocation_count; i++)
         if (x->allocations[i]->range)
             return cudaSuccess; /* of an earlier launch: all is mapped */
     if (x->last_record)
         stream_wait(s, x->last_record);
-    bool backed = back_allocations(x, s);
+    bool backed = back_allocations(call, x, s);
     x->last_record = stream_record(s);
     if (backed)
         graph_memory_launched(x->allocations, x->allocation_count, s);
@@ -218,7 +226,7 @@ cudaError_t graph_exec_upload(struct graph_exec *x, struct stream *s)
 }
 
 /* The nodes, on the launch's stream and its branches. */
-static void run_nodes(struct graph_exec *x, struct stream *trunk, const struct origin *call)
+static void run_nodes(const struct call *launch, struct graph_exec *x, struct stream *trunk)
 {
     struct stream **branches = os_allocate(x->branch_count * sizeof(struct stream *));
     /* What comes before the nodes that are not on the trunk. */
@@ -237,7 +245,7 @@ static void run_nodes(struct graph_exec *x, struct stream *trunk, const struct o
             stream_wait(s, allocation_entry);
         for (size_t k = 0; k < p->wait_count; k++)
             stream_wait(s, x->nodes[p->waits_for[k]].record);
-        run_node(p, s, call);
+        run_node(launch, p, s);
         if (p->is_waited_for || (p->is_last && s != trunk))
             p->record = stream_record(s);
     }
@@ -258,29 +266,25 @@ static void run_nodes(struct graph_exec *x, struct stream *trunk, const struct o
     os_free(branches);
 }
 
-cudaError_t graph_exec_launch(struct graph_exec *x, struct stream *s)
+cudaError_t graph_exec_launch(struct call *call, struct graph_exec *x, struct stream *s)
 {
     cudaError_t e = check_launch(x);
     if (e)
         return e;
-    struct origin call = checker_current_origin();
-    journal_number("launch", ++last_launch_id);
-    journal_quiet(true);
+    call->made.launch = ++last_launch_id;
     if (x->last_record)
         stream_wait(s, x->last_record);
     /* Documented: as if cudaFreeAsync were called for each that is left. */
     for (size_t i = 0; i < x->allocation_count; i++)
         if (x->allocations[i]->range)
-            graph_allocation_free(x->allocations[i], s);
-    bool backed = back_allocations(x, s);
+            graph_allocation_free(call, x->allocations[i], s);
+    bool backed = back_allocations(call, x, s);
     if (backed)
-        run_nodes(x, s, &call);
+        run_nodes(call, x, s);
     x->last_record = stream_record(s);
     if (backed)
         graph_memory_launched(x->allocations, x->allocation_count, s);
     else
         e = cudaErrorMemoryAllocation;
-    checker_set_call(call.call, call.site);
-    journal_quiet(false);
     return e;
 }

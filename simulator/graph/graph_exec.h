@@ -40,8 +40,8 @@ struct graph_exec {
 cudaError_t graph_exec_new(struct graph *g, unsigned long long flags, struct graph_exec **made);
 void graph_exec_destroy(struct graph_exec *x);
 /* Physical memory for launches in `s`, behind the launches before; and nothing else. */
-cudaError_t graph_exec_upload(struct graph_exec *x, struct stream *s);
+cudaError_t graph_exec_upload(struct call *call, struct graph_exec *x, struct stream *s);
 /* Puts all its work into the order of `s`. */
-cudaError_t graph_exec_launch(struct graph_exec *x, struct stream *s);
+cudaError_t graph_exec_launch(struct call *call, struct graph_exec *x, struct stream *s);
 
 #endif

@@ -15,7 +15,7 @@
 #include "sched/cost.h"
 #include "graph/graph_va.h"
 #include "os/os.h"
-#include "base/journal.h"
+#include "base/observer.h"
 #include "mem/address_map.h"
 
 struct graph_memory {
@@ -39,17 +39,11 @@ static size_t last_segment(const struct graph_allocation *a)
 
 struct graph_figures *graph_memory_figures(int device) { return graph_segments_figures(device); }
 
-static void journal_segments(const char *what, int device, size_t segments, const char *why)
+static void observe_segments(const char *what, int device, size_t segments, const char *why)
 {
-    if (!segments)
-        return;
-    journal_did(what);
-    journal_signed("graph_memory_of_device", device);
-    journal_number("steps", segments);
-    journal_number("reserved", graph_memory_figures(device)->reserved);
-    if (why)
-        journal_text("why", why);
-    journal_did_end(time_now());
+    if (segments && observer.graph_memory_changed)
+        observer.graph_memory_changed(device, what, segments,
+                                      graph_memory_figures(device)->reserved, why);
 }
 
 /* ---- the end ---- */
@@ -114,7 +108,7 @@ void graph_memory_trim(int device)
     size_t segments = graph_segments_release(device);
     reap();
     time_charge(COST_RELEASE_SEGMENT * segments);
-    journal_segments("release", device, segments, "trim");
+    observe_segments("release", device, segments, "trim");
 }
 
 /* ---- addresses ---- */
@@ -263,7 +257,7 @@ bool graph_memory_back(struct graph_allocation *const *allocations, size_t count
             enough = graph_segments_take(&m->segments, x, s, &grown, moved);
         if (grown)
             time_charge(COST_GROW + COST_GROW_SEGMENT * grown);
-        journal_segments("grow", m->pool->device, grown, NULL);
+        observe_segments("grow", m->pool->device, grown, NULL);
         if (enough)
             continue;
         for (size_t k = 0; k <= i; k++)
@@ -293,19 +287,12 @@ static struct shadow_ref shadow_ref_of(const struct graph_allocation *a)
                                a->bytes};
 }
 
-static void journal_allocation(const char *what, const struct graph_allocation *a,
-                               const struct stream *s)
+static void observe_use(const struct call *call, const char *what, const struct graph_allocation *a,
+                        const struct stream *s)
 {
-    struct origin origin = checker_current_origin();
-    journal_did(what);
-    if (origin.launch)
-        journal_number("launch", origin.launch);
-    if (s && s->id)
-        journal_number("stream", (uint64_t)s->id);
-    journal_number("block", a->range->id);
-    journal_number("bytes", a->bytes);
-    journal_number("offset", a->offset);
-    journal_did_end(time_now());
+    if (observer.graph_memory_used)
+        observer.graph_memory_used(what, call->origin.launch, s ? s->id : 0,
+                                   (struct observed_range){a->range->id, a->bytes, a->offset});
 }
 
 /* Makes [offset, offset + bytes) live, whatever free chunk it lies in. */
@@ -325,7 +312,7 @@ static struct range *carve_range(struct heap *h, size_t offset, size_t bytes)
     return taken;
 }
 
-static void alloc_now(struct graph_allocation *a, struct stream *s)
+static void alloc_now(const struct call *call, struct graph_allocation *a, struct stream *s)
 {
     a->range = carve_range(&a->memory->pool->heap, a->offset, round_up(a->bytes, ALIGNMENT));
     a->range->requested = a->bytes;
@@ -334,17 +321,18 @@ static void alloc_now(struct graph_allocation *a, struct stream *s)
     for (size_t x = first_segment(a); x <= last_segment(a); x++)
         graph_segments_hold(&a->memory->segments, x, true);
     uint64_t seq = stream_enqueue_marker(s);
-    checker_allocated(shadow_ref_of(a), s, seq);
+    checker_allocated(call, shadow_ref_of(a), s, seq);
     if (a->last_free.call)
-        checker_allocated_again(shadow_ref_of(a), s, seq, &a->last_free);
-    journal_allocation("allocate", a, s);
+        checker_allocated_again(call, shadow_ref_of(a), s, seq, &a->last_free);
+    observe_use(call, "allocate", a, s);
 }
 
-static void free_now(struct graph_allocation *a, struct stream *s, uint64_t seq)
+static void free_now(const struct call *call, struct graph_allocation *a, struct stream *s,
+                     uint64_t seq)
 {
-    checker_freed(shadow_ref_of(a), s, seq);
-    a->last_free = checker_origin(s, seq);
-    journal_allocation("free", a, s);
+    checker_freed(call, shadow_ref_of(a), s, seq);
+    a->last_free = checker_origin(call, s, seq);
+    observe_use(call, "free", a, s);
     for (size_t x = first_segment(a); x <= last_segment(a); x++) {
         graph_segments_hold(&a->memory->segments, x, false);
         if (s)
@@ -355,27 +343,27 @@ static void free_now(struct graph_allocation *a, struct stream *s, uint64_t seq)
     a->memory->users--;
 }
 
-void graph_allocation_free(struct graph_allocation *a, struct stream *s)
+void graph_allocation_free(const struct call *call, struct graph_allocation *a, struct stream *s)
 {
     uint64_t seq = s ? stream_enqueue_marker(s) : 0;
     if (a->range) {
-        free_now(a, s, seq);
+        free_now(call, a, s, seq);
     } else {
         a->early_free_stream = s;
         a->early_free_seq = seq;
-        a->early_free_origin = checker_current_origin();
+        a->early_free_origin = call->origin;
     }
 }
 
-void graph_allocation_alloc(struct graph_allocation *a, struct stream *s)
+void graph_allocation_alloc(const struct call *call, struct graph_allocation *a, struct stream *s)
 {
-    alloc_now(a, s);
+    alloc_now(call, a, s);
     if (!a->early_free_stream)
         return;
-    checker_set_node(&(struct origin){.site = a->early_free_origin.launch_site},
-                     a->early_free_origin.call, a->early_free_origin.site,
-                     a->early_free_origin.launch, 0);
-    free_now(a, a->early_free_stream, a->early_free_seq);
+    struct call early;
+    early.origin = a->early_free_origin;
+    line_close(&early.line);
+    free_now(&early, a, a->early_free_stream, a->early_free_seq);
     a->early_free_stream = NULL;
 }
 

@@ -71,8 +71,8 @@ void graph_memory_launched(struct graph_allocation *const *allocations, size_t c
 /* The allocation and the free of a block in the order of `s`; NULL: by cudaFree. In a launch the
  * free may come first: no edge need forbid it, and after the launch the block is freed all the same
  * (measured: probe-graph-nodes.txt, "free_first"). */
-void graph_allocation_alloc(struct graph_allocation *a, struct stream *s);
-void graph_allocation_free(struct graph_allocation *a, struct stream *s);
+void graph_allocation_alloc(const struct call *call, struct graph_allocation *a, struct stream *s);
+void graph_allocation_free(const struct call *call, struct graph_allocation *a, struct stream *s);
 /* The block that is allocated at this place, which is in a graph's memory. */
 struct graph_allocation *graph_allocation_at(const struct address_info *info);
 

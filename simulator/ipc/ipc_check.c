@@ -18,7 +18,7 @@
 #include "base/settings.h"
 
 static struct ipc_access make_access(const struct origin *origin, size_t from, size_t to,
-                                     bool write, uint8_t role)
+                                     bool write, enum ipc_role role)
 {
     struct ipc_access access = {.process = os_process(),
                                 .seq = origin->slot == HOST_SLOT ? 0 : origin->seq,
@@ -27,7 +27,7 @@ static struct ipc_access make_access(const struct origin *origin, size_t from, s
                                 .slot = origin->slot == HOST_SLOT ? 0 : origin->slot,
                                 .stream = origin->stream,
                                 .write = write,
-                                .role = role};
+                                .role = (uint8_t)role};
     snprintf(access.call, sizeof access.call, "%s", origin->call);
     return access;
 }
@@ -68,7 +68,7 @@ static bool begin_report(const char *kind, const struct origin *origin)
 }
 
 /* Deeds by our own hand, through this pointer, are the checker's own business. */
-static bool is_own_access(const struct ipc_access *access, uint8_t role)
+static bool is_own_access(const struct ipc_access *access, enum ipc_role role)
 {
     return !access->process || (access->process == os_process() && access->role == role);
 }
@@ -115,15 +115,15 @@ static void report_use_after_free(struct shadow_ref ref, const struct ipc_access
     report_end(ref.id);
 }
 
-void ipc_check_used(struct shadow_ref ref, struct origin origin, const struct stream *s,
-                    size_t from, size_t to, bool write)
+static void ipc_check_used(struct shadow_ref ref, struct origin origin, const struct stream *s,
+                           size_t from, size_t to, bool write)
 {
     uint32_t ipc_ref = ref.shadow->ipc_ref;
-    uint8_t role = ipc_table_role(ipc_ref);
+    enum ipc_role role = ipc_table_role(ipc_ref);
     if (s && stream_is_behind_function(s))
         return;
     struct ipc_allocation allocation = ipc_table_read_ref(ipc_ref);
-    if (allocation.freed && !allocation.freed_by.behind_host_func && role == 2)
+    if (allocation.freed && !allocation.freed_by.behind_host_func && role == IPC_IMPORTER)
         report_use_after_free(ref, &allocation.freed_by, &origin);
     for (int i = 0; i < IPC_TABLE_ACCESSES; i++) {
         const struct ipc_access *a = &allocation.accesses[i];
@@ -155,17 +155,17 @@ static void check_importers(struct shadow_ref ref, const struct ipc_allocation *
     }
 }
 
-void ipc_check_freed(struct shadow_ref ref, struct origin origin, const struct stream *s)
+static void ipc_check_freed(struct shadow_ref ref, struct origin origin, const struct stream *s)
 {
     char other_name[96];
     uint32_t ipc_ref = ref.shadow->ipc_ref;
-    if (ipc_table_role(ipc_ref) == 2 || (s && stream_is_behind_function(s)))
+    if (ipc_table_role(ipc_ref) == IPC_IMPORTER || (s && stream_is_behind_function(s)))
         return;
     struct ipc_allocation allocation = ipc_table_read_ref(ipc_ref);
     check_importers(ref, &allocation, &origin);
     for (int i = 0; i < IPC_TABLE_ACCESSES; i++) {
         const struct ipc_access *a = &allocation.accesses[i];
-        if (is_own_access(a, 1) || remote_happens_before(ipc_ref, a, s, origin.seq)
+        if (is_own_access(a, IPC_EXPORTER) || remote_happens_before(ipc_ref, a, s, origin.seq)
             || !begin_report("free before another process's use ends", &origin))
             continue;
         if (a->importer_free)
@@ -189,7 +189,8 @@ void ipc_check_exported(struct shadow_ref ref)
     if (!settings.check)
         return;
     uint32_t ipc_ref = ref.shadow->ipc_ref;
-    struct ipc_access allocation = make_access(&ref.shadow->allocated_by, 0, ref.bytes, true, 1);
+    struct ipc_access allocation =
+        make_access(&ref.shadow->allocated_by, 0, ref.bytes, true, IPC_EXPORTER);
     allocation.allocation = true;
     if (allocation.seq)
         ipc_table_add_access(ipc_ref, allocation);
@@ -198,18 +199,19 @@ void ipc_check_exported(struct shadow_ref ref)
     /* The newest stays. */
     while (count--)
         ipc_table_add_access(ipc_ref, make_access(&all[count]->origin, all[count]->from,
-                                                  all[count]->to, all[count]->write, 1));
+                                                  all[count]->to, all[count]->write, IPC_EXPORTER));
 }
 
-void ipc_check_ended(struct shadow *shadow, const struct stream *s, uint64_t seq)
+void ipc_check_ended(const struct call *call, struct shadow *shadow, const struct stream *s,
+                     uint64_t seq)
 {
     if (!shadow->ipc_ref)
         return;
-    struct origin origin = checker_origin(s, seq);
+    struct origin origin = checker_origin(call, s, seq);
     struct ipc_access free_access =
         make_access(&origin, 0, 0, true, ipc_table_role(shadow->ipc_ref));
     free_access.behind_host_func = s && stream_is_behind_function(s);
-    if (ipc_table_role(shadow->ipc_ref) == 2) {
+    if (ipc_table_role(shadow->ipc_ref) == IPC_IMPORTER) {
         /* Documented: the importer's free must be over before the exporter's. */
         free_access.importer_free = true;
         if (settings.check && free_access.seq && !free_access.behind_host_func)
@@ -221,10 +223,10 @@ void ipc_check_ended(struct shadow *shadow, const struct stream *s, uint64_t seq
     shadow->ipc_ref = 0;
 }
 
-void ipc_check_imported_freed(uint32_t ipc_ref)
+void ipc_check_imported_freed(const struct call *call, uint32_t ipc_ref)
 {
     char other_name[96];
-    struct origin origin = checker_current_origin();
+    struct origin origin = call->origin;
     struct ipc_allocation allocation = ipc_table_read_ref(ipc_ref);
     if (!settings.check || allocation.freed_by.behind_host_func
         || !begin_report("import after another process's free", &origin))
@@ -234,4 +236,10 @@ void ipc_check_imported_freed(uint32_t ipc_ref)
     report_advice("the process that exported the block may free it only after each importer has "
                   "imported it, used it and freed it.");
     report_end(0);
+}
+
+void ipc_check_start(void)
+{
+    static const struct checker_ipc calls = {ipc_check_used, ipc_check_freed, ipc_check_ended};
+    checker_ipc = &calls;
 }

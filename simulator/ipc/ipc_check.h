@@ -5,16 +5,14 @@
 
 #include "check/checker.h"
 
-/* Called by the checker for blocks whose watch says `shared`; `by` is the deed of the call on its
- * way. */
-void ipc_check_used(struct shadow_ref ref, struct origin origin, const struct stream *s,
-                    size_t from, size_t to, bool write);
-void ipc_check_freed(struct shadow_ref ref, struct origin origin, const struct stream *s);
+/* Tells the checker that allocations may be shared from now on. */
+void ipc_check_start(void);
 /* The block has just become one that others can import: they learn what was done to it so far. */
 void ipc_check_exported(struct shadow_ref ref);
 /* The life of the block's address here is over; the others learn it. `s` NULL: by the host. */
-void ipc_check_ended(struct shadow *shadow, const struct stream *s, uint64_t seq);
+void ipc_check_ended(const struct call *call, struct shadow *shadow, const struct stream *s,
+                     uint64_t seq);
 /* This process imports a block that its exporter has freed. */
-void ipc_check_imported_freed(uint32_t ipc_ref);
+void ipc_check_imported_freed(const struct call *call, uint32_t ipc_ref);
 
 #endif

@@ -7,7 +7,7 @@
 
 #include "ipc/remote_clock.h"
 #include "sched/virtual_time.h"
-#include "mem/device.h"
+#include "base/device_state.h"
 #include "os/os.h"
 #include "os/process.h"
 #include "sched/engine.h"
@@ -31,6 +31,7 @@ struct event_state { /* what processes share */
 };
 
 struct ipc_event {
+    struct remote_event remote; /* first: the same address */
     struct event_state *state;
     int file;
     int device;
@@ -47,6 +48,11 @@ struct ticket_wait {
     uint64_t ticket, checked_at;
 };
 
+static const struct remote_event_calls remote_event_calls;
+
+struct remote_event *ipc_event_remote(struct ipc_event *event) { return &event->remote; }
+struct ipc_event *ipc_event_of(struct remote_event *remote) { return (struct ipc_event *)remote; }
+
 static struct ipc_event *map_event(int file, int device)
 {
     struct event_state *state =
@@ -56,8 +62,22 @@ static struct ipc_event *map_event(int file, int device)
         return NULL;
     }
     struct ipc_event *event = os_allocate(sizeof *event);
-    *event = (struct ipc_event){.state = state, .file = file, .device = device, .users = 1};
+    *event = (struct ipc_event){.remote = {&remote_event_calls},
+                                .state = state,
+                                .file = file,
+                                .device = device,
+                                .users = 1};
     return event;
+}
+
+/* One user less; pending waits are users, too. */
+static void release(struct ipc_event *event)
+{
+    if (--event->users)
+        return;
+    os_fd_unmap(event->state, sizeof *event->state);
+    os_fd_close(event->file);
+    os_free(event);
 }
 
 struct ipc_event *ipc_event_new(int device)
@@ -90,7 +110,7 @@ struct ipc_event *ipc_event_open(const struct ipc_event_address *address)
     event->address = *address;
     if (event->state->magic == MAGIC && event->state->id == address->id)
         return event;
-    ipc_event_release(event); /* the number has been given to another file since */
+    release(event); /* the number has been given to another file since */
     return NULL;
 }
 
@@ -98,15 +118,6 @@ bool ipc_event_is_opened(const struct ipc_event *event) { return event->opened; 
 struct ipc_event_address ipc_event_address_of(const struct ipc_event *event)
 {
     return event->address;
-}
-
-void ipc_event_release(struct ipc_event *event)
-{
-    if (--event->users)
-        return;
-    os_fd_unmap(event->state, sizeof *event->state);
-    os_fd_close(event->file);
-    os_free(event);
 }
 
 /* ---- recording ---- */
@@ -117,11 +128,12 @@ static void effect_complete(struct op *op)
     struct ticket *t = &w->event->state->tickets[w->ticket % TICKETS];
     if (__atomic_load_n(&t->number, __ATOMIC_ACQUIRE) == w->ticket)
         __atomic_store_n(&t->completed, 1, __ATOMIC_RELEASE);
-    ipc_event_release(w->event);
+    release(w->event);
 }
 
-void ipc_event_record(struct ipc_event *event, struct op *op)
+static void event_record_remote(struct remote_event *remote, struct op *op)
 {
+    struct ipc_event *event = ipc_event_of(remote);
     struct event_state *state = event->state;
     struct ticket_wait *w = os_allocate(sizeof *w);
     os_shm_lock(&state->lock);
@@ -152,8 +164,9 @@ static uint64_t newest_ticket(const struct ipc_event *event)
     return __atomic_load_n(&event->state->newest_ticket, __ATOMIC_ACQUIRE);
 }
 
-bool ipc_event_is_newer(const struct ipc_event *event, const struct record *r)
+static bool event_is_newer(const struct remote_event *remote, const struct record *r)
 {
+    const struct ipc_event *event = (const struct ipc_event *)remote;
     return newest_ticket(event) != 0
         && !(r && event->own_record == r && event->own_ticket == newest_ticket(event));
 }
@@ -190,13 +203,11 @@ static bool ticket_is_completed(struct ticket_wait *w)
 
 static bool wait_is_completed(struct op *op) { return ticket_is_completed(op->staged); }
 
-static void effect_waited(struct op *op)
-{
-    ipc_event_release(((struct ticket_wait *)op->staged)->event);
-}
+static void effect_waited(struct op *op) { release(((struct ticket_wait *)op->staged)->event); }
 
-void ipc_event_wait(struct ipc_event *event, struct stream *s)
+static void event_wait_remote(struct remote_event *remote, struct stream *s)
 {
+    struct ipc_event *event = ipc_event_of(remote);
     struct ticket_wait *w = os_allocate(sizeof *w);
     struct vector_clock vc = {0, NULL};
     *w = (struct ticket_wait){.event = event, .ticket = read_newest_ticket(event, &vc)};
@@ -210,8 +221,9 @@ void ipc_event_wait(struct ipc_event *event, struct stream *s)
     vc_clear(&vc);
 }
 
-bool ipc_event_query(struct ipc_event *event)
+static bool event_query_remote(struct remote_event *remote)
 {
+    struct ipc_event *event = ipc_event_of(remote);
     struct vector_clock vc = {0, NULL};
     struct ticket_wait w = {.event = event, .ticket = read_newest_ticket(event, &vc)};
     bool completed = ticket_is_completed(&w);
@@ -223,8 +235,9 @@ bool ipc_event_query(struct ipc_event *event)
 
 static bool wait_is_completed_arg(void *argument) { return ticket_is_completed(argument); }
 
-void ipc_event_synchronize(struct ipc_event *event)
+static void event_synchronize_remote(struct remote_event *remote)
 {
+    struct ipc_event *event = ipc_event_of(remote);
     struct vector_clock vc = {0, NULL};
     struct ticket_wait w = {.event = event, .ticket = read_newest_ticket(event, &vc)};
     event->users++; /* another thread may destroy the event meanwhile */
@@ -232,5 +245,16 @@ void ipc_event_synchronize(struct ipc_event *event)
     if (!device_sticky_error())
         host_acquire_remote(&vc);
     vc_clear(&vc);
-    ipc_event_release(event);
+    release(event);
 }
+
+static void event_release(struct remote_event *remote) { release(ipc_event_of(remote)); }
+
+static const struct remote_event_calls remote_event_calls = {
+    .release = event_release,
+    .record = event_record_remote,
+    .is_newer = event_is_newer,
+    .wait = event_wait_remote,
+    .query = event_query_remote,
+    .synchronize = event_synchronize_remote,
+};

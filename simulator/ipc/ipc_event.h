@@ -11,7 +11,7 @@
 #ifndef SIM_IPC_IPC_EVENT_H
 #define SIM_IPC_IPC_EVENT_H
 
-#include "sched/stream.h"
+#include "sched/event.h"
 
 struct ipc_event;
 
@@ -30,18 +30,8 @@ struct ipc_event *ipc_event_open(const struct ipc_event_address *address);
 /* Is it another process's? */
 bool ipc_event_is_opened(const struct ipc_event *event);
 struct ipc_event_address ipc_event_address_of(const struct ipc_event *event);
-/* One user less; waits on their way are users, too. */
-void ipc_event_release(struct ipc_event *event);
-
-/* `op`, which has just been queued, records the event. */
-void ipc_event_record(struct ipc_event *event, struct op *op);
-/* Is the newest record one that `r` (NULL: none) does not stand for? Then the functions below are
- * right, else r is as good. */
-bool ipc_event_is_newer(const struct ipc_event *event, const struct record *r);
-/* Makes a stream wait for the newest record. */
-void ipc_event_wait(struct ipc_event *event, struct stream *s);
-/* Has the newest record been reached? If so the host learns it. */
-bool ipc_event_query(struct ipc_event *event);
-void ipc_event_synchronize(struct ipc_event *event);
+/* The same event as sched/event.h knows it, and back. */
+struct remote_event *ipc_event_remote(struct ipc_event *event);
+struct ipc_event *ipc_event_of(struct remote_event *remote);
 
 #endif

@@ -9,6 +9,7 @@
 #include "os/os.h"
 #include "os/process.h"
 #include "mem/address_map.h"
+#include "mem/device.h"
 
 #define MAGIC 0x31727470656d6973u
 
@@ -19,6 +20,39 @@ struct exported_pointer {
 
 _Static_assert(sizeof(struct exported_pointer) <= sizeof(struct cudaMemPoolPtrExportData),
                "what is exported fits");
+
+static void end_sharing(struct pool *p)
+{
+    ipc_table_close(p->ipc_table);
+    os_fd_close(p->heap.file);
+    p->ipc_table = NULL;
+}
+
+static void share(struct pool *p, struct ipc_table *table, int file)
+{
+    ipc_check_start();
+    p->ipc_table = table;
+    p->end_sharing = end_sharing;
+    p->heap.file = file;
+}
+
+bool ipc_pool_make_shareable(struct pool *p)
+{
+    if (!(p->props.handleTypes & cudaMemHandleTypePosixFileDescriptor) || p->heap.host_visible)
+        return true;
+    int file = os_memfd_new();
+    if (file < 0) {
+        diag("no file in memory could be made for a pool that can be shared: this process has too "
+             "many files open (ulimit -n).");
+        return false;
+    }
+    struct ipc_table *table = ipc_table_new(file, p->device, p->heap.limit);
+    if (table)
+        share(p, table, file);
+    else
+        os_fd_close(file);
+    return table;
+}
 
 cudaError_t ipc_pool_export(struct pool *p, int *descriptor)
 {
@@ -44,6 +78,29 @@ const char *ipc_pool_fd_kind(int descriptor)
                                       : "another file";
 }
 
+/* The pool in a file of another process, which becomes this one's; NULL, with the file closed, when
+ * it is none. Measured: a pool that was imported before is the same again. */
+static struct pool *import_file(int file)
+{
+    struct ipc_table *table = ipc_table_open(file);
+    struct ipc_pool_info from =
+        table ? ipc_table_pool_info(table) : (struct ipc_pool_info){.device = -1};
+    struct pool *p = pool_first();
+    while (p && !(p->imported && p->ipc_table && ipc_table_pool_info(p->ipc_table).id == from.id))
+        p = p->next;
+    if (p || !device_exists(from.device)) {
+        if (table)
+            ipc_table_close(table);
+        os_fd_close(file);
+    } else {
+        p = pool_new_imported(from.device, from.limit);
+        share(p, table, file);
+    }
+    if (p)
+        p->import_count++;
+    return p;
+}
+
 cudaError_t ipc_pool_import(int descriptor, struct pool **p)
 {
     if (!os_fd_is_open(descriptor))
@@ -53,7 +110,7 @@ cudaError_t ipc_pool_import(int descriptor, struct pool **p)
     int file = os_fd_dup_high(descriptor);
     if (file < 0)
         return cudaErrorOperatingSystem;
-    *p = pool_import(file);
+    *p = import_file(file);
     return *p ? cudaSuccess : cudaErrorUnknown;
 }
 
@@ -73,10 +130,10 @@ cudaError_t ipc_pool_export_pointer(const void *pointer, struct cudaMemPoolPtrEx
                  "device keeps no list of more.");
             return cudaErrorMemoryAllocation;
         }
-        shadow->ipc_ref = ipc_table_ref(t, entry, 1);
+        shadow->ipc_ref = ipc_table_ref(t, entry, IPC_EXPORTER);
         ipc_check_exported(memory_shadow(&a, NULL));
     }
-    int entry = (int)(shadow->ipc_ref >> 2 & 0x3fff);
+    int entry = ipc_table_entry(shadow->ipc_ref);
     struct ipc_allocation allocation = ipc_table_read(t, entry);
     struct exported_pointer e = {MAGIC,
                                  ipc_table_pool_info(t).id,
@@ -91,18 +148,21 @@ cudaError_t ipc_pool_export_pointer(const void *pointer, struct cudaMemPoolPtrEx
 
 /* A live block of ours that was imported before and lies over this one: its exporter has freed it
  * and given its place out again. Its life ends (chosen). */
-static void free_overlapping(struct pool *p, size_t offset, size_t bytes)
+static void free_overlapping(const struct call *call, struct pool *p, size_t offset, size_t bytes)
 {
     for (struct range *r = p->heap.first, *next; r; r = next) {
         next = r->next;
         if (!r->live || r->offset >= offset + bytes || r->offset + r->node.bytes <= offset)
             continue;
+        if (r->shadow.ipc_ref)
+            ipc_check_ended(call, &r->shadow, NULL, 0);
         pool_free_now(p, r);
         r = next = p->heap.first; /* freeing may have joined chunks: from the start again */
     }
 }
 
-cudaError_t ipc_pool_import_pointer(struct pool *p, const struct cudaMemPoolPtrExportData *data,
+cudaError_t ipc_pool_import_pointer(const struct call *call, struct pool *p,
+                                    const struct cudaMemPoolPtrExportData *data,
                                     struct address_info *info)
 {
     struct exported_pointer e;
@@ -114,13 +174,13 @@ cudaError_t ipc_pool_import_pointer(struct pool *p, const struct cudaMemPoolPtrE
     if (!allocation.generation || allocation.offset % ALIGNMENT || !allocation.bytes
         || allocation.offset >= p->heap.limit || size > p->heap.limit - allocation.offset)
         return cudaErrorInvalidValue;
-    uint32_t ipc_ref = ipc_table_ref(p->ipc_table, e.entry, 2);
+    uint32_t ipc_ref = ipc_table_ref(p->ipc_table, e.entry, IPC_IMPORTER);
     /* Chosen: freed, and another block has its place in the table. */
     if (allocation.generation != e.generation)
         return cudaErrorInvalidValue;
     /* Measured: succeeds all the same. */
     if (allocation.freed)
-        ipc_check_imported_freed(ipc_ref);
+        ipc_check_imported_freed(call, ipc_ref);
     if (os_fd_size(p->heap.file) < HEAP_FILE_HEADER + allocation.offset + size
         || !heap_open(&p->heap))
         return cudaErrorMemoryAllocation;
@@ -130,7 +190,7 @@ cudaError_t ipc_pool_import_pointer(struct pool *p, const struct cudaMemPoolPtrE
     *info = memory_find(address);
     if (info->kind == ADDRESS_ALLOCATED && info->range->shadow.ipc_ref == ipc_ref)
         return cudaSuccess;
-    free_overlapping(p, allocation.offset, size);
+    free_overlapping(call, p, allocation.offset, size);
     struct range *r = heap_take_at(&p->heap, allocation.offset, size);
     if (!r)
         return cudaErrorInvalidValue;
@@ -138,7 +198,8 @@ cudaError_t ipc_pool_import_pointer(struct pool *p, const struct cudaMemPoolPtrE
     r->id = memory_new_id();
     r->shadow.ipc_ref = ipc_ref;
     ipc_table_set_importing(ipc_ref, true);
-    checker_allocated((struct shadow_ref){&r->shadow, r->id, address, allocation.bytes}, NULL, 0);
+    checker_allocated(call, (struct shadow_ref){&r->shadow, r->id, address, allocation.bytes}, NULL,
+                      0);
     *info = memory_find(address);
     return cudaSuccess;
 }

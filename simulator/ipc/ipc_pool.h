@@ -10,6 +10,9 @@
 
 #include "mem/memory.h"
 
+/* Lets other processes have the pool, if its handle types say so: its storage is in a file in
+ * memory (assumed: only on a device). False: no file can be made for it. */
+bool ipc_pool_make_shareable(struct pool *p);
 /* A descriptor of the pool for the program; measured errors: a pool made without this handle type,
  * an imported one, one that is for fabric handles, too. */
 cudaError_t ipc_pool_export(struct pool *p, int *descriptor);
@@ -23,7 +26,8 @@ const char *ipc_pool_fd_kind(int descriptor);
 cudaError_t ipc_pool_export_pointer(const void *pointer, struct cudaMemPoolPtrExportData *data);
 /* The block of those bytes. measured: a second import gives the same address, and one free ends
  * both. */
-cudaError_t ipc_pool_import_pointer(struct pool *p, const struct cudaMemPoolPtrExportData *data,
+cudaError_t ipc_pool_import_pointer(const struct call *call, struct pool *p,
+                                    const struct cudaMemPoolPtrExportData *data,
                                     struct address_info *info);
 
 #endif

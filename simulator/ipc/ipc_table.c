@@ -41,15 +41,16 @@ static uint32_t table_count;
 /* `shared`: border, block and side in one number. */
 static struct ipc_table *table_of(uint32_t ipc_ref) { return tables[ipc_ref >> 16]; }
 
-uint32_t ipc_table_ref(struct ipc_table *t, int entry, uint8_t role)
+uint32_t ipc_table_ref(struct ipc_table *t, int entry, enum ipc_role role)
 {
     return t->index << 16 | (uint32_t)entry << 2 | role;
 }
 static struct ipc_allocation *allocation_of(uint32_t ipc_ref)
 {
-    return &table_of(ipc_ref)->header->allocations[(ipc_ref & 0xffff) >> 2];
+    return &table_of(ipc_ref)->header->allocations[ipc_table_entry(ipc_ref)];
 }
-uint8_t ipc_table_role(uint32_t ipc_ref) { return ipc_ref & 3; }
+enum ipc_role ipc_table_role(uint32_t ipc_ref) { return ipc_ref & 3; }
+int ipc_table_entry(uint32_t ipc_ref) { return (int)((ipc_ref & 0xffff) >> 2); }
 
 /* ---- what each host knows ---- */
 

@@ -17,7 +17,10 @@
     8 /* chosen: processes that hold one block, beyond which the checker looks away */
 #define IPC_TABLE_ACCESSES 12 /* chosen: the same for accesses that are not known to be over */
 
-/* Something that a process did to a block. */
+/* Through which pointer: the exporter's own, or an imported one. */
+enum ipc_role { IPC_EXPORTER = 1, IPC_IMPORTER = 2 };
+
+/* Something that a process did to an allocation. */
 struct ipc_access {
     uint64_t process, seq; /* number: of its stream's work; 0: by its host */
     uint64_t from, to;
@@ -28,7 +31,7 @@ struct ipc_access {
     bool importer_free;
     /* A free behind a host function that had not returned: it may wait for anything. */
     bool behind_host_func;
-    uint8_t role; /* 1: the exporter's pointer, 2: an imported one */
+    uint8_t role; /* enum ipc_role */
     char call[27];
 };
 
@@ -61,8 +64,9 @@ struct ipc_pool_info ipc_table_pool_info(const struct ipc_table *t);
 /* Says that a block can be imported: its place in the table, or -1 when the table is full. */
 int ipc_table_export(struct ipc_table *t, size_t offset, size_t bytes);
 /* What a watch says of a block of the table; `side` as in ipc_access. */
-uint32_t ipc_table_ref(struct ipc_table *t, int entry, uint8_t role);
-uint8_t ipc_table_role(uint32_t ipc_ref);
+uint32_t ipc_table_ref(struct ipc_table *t, int entry, enum ipc_role role);
+enum ipc_role ipc_table_role(uint32_t ipc_ref);
+int ipc_table_entry(uint32_t ipc_ref);
 /* A copy of what the table says, which stands still. */
 struct ipc_allocation ipc_table_read(struct ipc_table *t, int entry);
 struct ipc_allocation ipc_table_read_ref(uint32_t ipc_ref);

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "check/page_guard.h"
 #include "os/os.h"
 
 struct area {
@@ -27,8 +28,27 @@ static size_t first_above(const char *address)
     return low;
 }
 
+static bool find_host_view(const void *address, struct host_view *view)
+{
+    struct pool *pool;
+    struct heap *h = address_map_find(address, &pool);
+    if (!h || !h->host_visible)
+        return false;
+    *view = (struct host_view){h, h->base, h->segment_size, !pool};
+    return true;
+}
+
+static bool is_view_mapped(const struct host_view *view, const char *address, size_t bytes)
+{
+    return heap_is_mapped(view->heap, (size_t)(address - view->base), bytes);
+}
+
+static const struct host_memory host_memory = {find_host_view, is_view_mapped};
+
 void address_map_add(struct heap *h, struct pool *pool)
 {
+    if (h->host_visible)
+        page_guard_memory = &host_memory;
     if (area_count == area_capacity) {
         area_capacity = area_capacity ? 2 * area_capacity : 16;
         areas = os_grow(areas, area_capacity * sizeof *areas);

@@ -1,4 +1,4 @@
-/* Devices: memory accounts, the current device, faults, attributes. */
+/* Devices: memory accounts, peer access, attributes. */
 #include "mem/device.h"
 
 #include <stdio.h>
@@ -12,11 +12,6 @@ static size_t used_bytes[MAX_DEVICES];
 /* Bit o of reach[d]: d may touch o's plain allocations. */
 static uint32_t peer_access[MAX_DEVICES];
 static uint32_t last_reset_ids[MAX_DEVICES];
-static cudaError_t sticky_error;
-static _Thread_local int current_device;
-
-int device_current(void) { return current_device; }
-void device_set_current(int device) { current_device = device; }
 
 static size_t usable(void)
 {
@@ -70,14 +65,6 @@ uint32_t device_last_reset_id(int device)
             last = last_reset_ids[d];
     return last;
 }
-
-void device_fault(cudaError_t error)
-{
-    if (!sticky_error)
-        sticky_error = error;
-}
-
-cudaError_t device_sticky_error(void) { return sticky_error; }
 
 /* measured: tests/facts/probe-answers.txt, attributes 1 to 147 of an H200 */
 static const int attributes[] = {

@@ -1,17 +1,11 @@
-/* Devices: how much memory each has left, which one is current, and whether a fault has ended
- * them. */
+/* Devices: how much memory each has left, who may reach it, attributes. */
 #ifndef SIM_MEM_DEVICE_H
 #define SIM_MEM_DEVICE_H
 
 #include <driver_types.h>
 
-#include "base/settings.h"
+#include "base/device_state.h"
 #include "base/types.h"
-
-/* The calling thread's current device. */
-int device_current(void);
-void device_set_current(int device);
-static inline bool device_exists(int device) { return device >= 0 && device < settings.devices; }
 
 /* Takes physical memory from a device; false when it has no more. The host (NO_DEVICE) always has
  * some (chosen). */
@@ -31,11 +25,6 @@ void device_reset(int device, uint32_t newest);
 /* The number of the last block that a reset of the device has cleaned up; NO_DEVICE (the host's
  * memory): of any device. */
 uint32_t device_last_reset_id(int device);
-
-/* A kernel has done what a device does not survive: from now on every call returns this (measured:
- * cudaErrorIllegalAddress at every call after it, on all devices of the process). */
-void device_fault(cudaError_t error);
-cudaError_t device_sticky_error(void);
 
 /* cudaDeviceGetAttribute's answer: the figures of an H200, changed where the settings say so.
  * False: no such attribute. */

@@ -52,8 +52,6 @@ void heap_init(struct heap *h, int device, size_t segment_size, size_t limit)
     h->idle = os_allocate(words * sizeof *h->idle);
 }
 
-size_t heap_host_visible_count;
-
 /* A range is far larger than what is allocated in it, so a process that may have few addresses has
  * none for a single block. */
 static void diag_no_addresses(const struct heap *h)
@@ -81,7 +79,6 @@ bool heap_open(struct heap *h)
         allocation_index_close(&h->allocations);
         return false;
     }
-    heap_host_visible_count += h->host_visible;
     struct range *all = range_new();
     all->node = (struct free_node){.bytes = h->limit, .insertion = ++h->insertions};
     all->offset = 0;

@@ -84,8 +84,6 @@ struct heap {
 
 /* `limit` is a multiple of `step`. */
 void heap_init(struct heap *h, int device, size_t segment_size, size_t limit);
-/* How many heaps that the host shares have been opened: at 0 nobody need look for one. */
-extern size_t heap_host_visible_count;
 /* Addresses for the heap, at its first allocation. False when this machine has none left. */
 bool heap_open(struct heap *h);
 void heap_close(struct heap *h);

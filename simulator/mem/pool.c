@@ -5,15 +5,15 @@
  * pool_free_now). */
 #include "mem/pool.h"
 
-#include "ipc/ipc_check.h"
+#include "check/checker.h"
+
 #include "sched/virtual_time.h"
 #include "mem/device.h"
 #include "sched/cost.h"
 #include "check/page_guard.h"
 #include "base/handle.h"
 #include "os/os.h"
-#include "os/process.h"
-#include "base/journal.h"
+#include "base/observer.h"
 #include "base/settings.h"
 #include "mem/address_map.h"
 #include "sched/engine.h"
@@ -136,62 +136,20 @@ void *pool_current_handle(int location)
                                        : pool_current(location)->handle;
 }
 
-/* Pools that other processes can have by a file descriptor keep their storage in a file in memory.
- * Chosen: only on a device. */
-static bool make_shareable(struct pool *p)
+struct pool *pool_new_imported(int device, size_t limit)
 {
-    if (!(p->props.handleTypes & cudaMemHandleTypePosixFileDescriptor) || p->heap.host_visible)
-        return true;
-    int file = os_memfd_new();
-    if (file < 0)
-        diag("no file in memory could be made for a pool that can be shared: this process has too "
-             "many files open (ulimit -n).");
-    p->ipc_table = file < 0 ? NULL : ipc_table_new(file, p->device, p->heap.limit);
-    if (p->ipc_table)
-        p->heap.file = file;
-    else if (file >= 0)
-        os_fd_close(file);
-    return p->ipc_table;
-}
-
-struct pool *pool_import(int file)
-{
-    struct ipc_table *table = ipc_table_open(file);
-    struct ipc_pool_info from =
-        table ? ipc_table_pool_info(table) : (struct ipc_pool_info){.device = -1};
-    if (!device_exists(from.device)) {
-        if (table)
-            ipc_table_close(table);
-        os_fd_close(file);
-        return NULL;
-    }
-    struct pool *p = pools;
-    while (p && !(p->imported && p->ipc_table && ipc_table_pool_info(p->ipc_table).id == from.id))
-        p = p->next;
-    if (p) {
-        ipc_table_close(table);
-        os_fd_close(file);
-    } else {
-        struct cudaMemPoolProps props = default_props(from.device);
-        props.handleTypes = cudaMemHandleTypePosixFileDescriptor;
-        p = pool_add(&props, from.limit);
-        p->ipc_table = table;
-        p->heap.file = file;
-        p->heap.imported = p->imported = true;
-        p->handle = handle_new(HANDLE_POOL, p);
-        p->id = settings.devices + pool_ids++;
-    }
-    p->import_count++;
+    struct cudaMemPoolProps props = default_props(device);
+    props.handleTypes = cudaMemHandleTypePosixFileDescriptor;
+    struct pool *p = pool_add(&props, limit);
+    p->heap.imported = p->imported = true;
+    p->handle = handle_new(HANDLE_POOL, p);
+    p->id = settings.devices + pool_ids++;
     return p;
 }
 
 struct pool *pool_create(const struct cudaMemPoolProps *props)
 {
     struct pool *p = pool_new(props);
-    if (!make_shareable(p)) {
-        pool_discard(p);
-        return NULL;
-    }
     p->handle = handle_new(HANDLE_POOL, p);
     p->id = settings.devices + pool_ids++;
     return p;
@@ -235,13 +193,8 @@ struct range *pool_allocate(struct pool *p, size_t bytes, struct stream *s, enum
                                  &remapped, &capped);
     if (grown || remapped) {
         time_charge(COST_GROW + COST_GROW_SEGMENT * (grown + remapped));
-        journal_did("grow");
-        journal_number("pool", (uint64_t)p->id);
-        journal_number("steps", grown);
-        if (remapped)
-            journal_number("remapped", remapped);
-        journal_number("reserved", pool_reserved(p));
-        journal_did_end(time_now());
+        if (observer.pool_grew)
+            observer.pool_grew(p, grown, remapped);
     }
     /* measured: a growth that the cap stops has raised the high mark to the cap */
     size_t high = capped ? p->policy.max_segments * SEGMENT : pool_reserved(p);
@@ -273,17 +226,12 @@ static void release_segments(struct pool *p, size_t keep, time_ns segment_cost, 
         return; /* only addresses have gone */
     device_give(p->heap.device, segments * SEGMENT);
     time_charge(segment_cost * segments);
-    journal_did("release");
-    journal_number("pool", (uint64_t)p->id);
-    journal_number("steps", segments);
-    journal_number("reserved", pool_reserved(p));
-    journal_text("why", why);
-    journal_did_end(time_now());
+    if (observer.pool_released)
+        observer.pool_released(p, segments, why);
 }
 
 void pool_free(struct pool *p, struct range *r, struct stream *s, uint64_t seq)
 {
-    ipc_check_ended(&r->shadow, s, seq);
     /* Chosen: what the stream still does there reaches the memory; the checker accuses what comes
      * later. */
     if (p->imported) {
@@ -297,7 +245,6 @@ void pool_free(struct pool *p, struct range *r, struct stream *s, uint64_t seq)
 
 void pool_free_now(struct pool *p, struct range *r)
 {
-    ipc_check_ended(&r->shadow, NULL, 0);
     heap_put(&p->heap, r, SHARED_LIST, 0);
     if (!p->imported)
         release_segments(p, p->threshold, COST_RELEASE_SEGMENT, "free");
@@ -317,11 +264,8 @@ static void close_storage(struct pool *p)
     if (p->heap.base)
         page_guard_forget(p->heap.base, p->heap.limit);
     heap_close(&p->heap);
-    if (!p->ipc_table)
-        return;
-    ipc_table_close(p->ipc_table);
-    os_fd_close(p->heap.file);
-    p->ipc_table = NULL;
+    if (p->ipc_table)
+        p->end_sharing(p);
 }
 
 /* An imported pool that is destroyed; its addresses stay while work on what was freed may be

@@ -4,7 +4,6 @@
 
 #include <driver_types.h>
 
-#include "ipc/ipc_table.h"
 #include "mem/reuse.h"
 
 /* Where a pool's memory is, and of which kind: a number below PLACES. That of a device's ordinary
@@ -20,6 +19,7 @@ enum {
 #define HOST_NUMA_NODES 1 /* NUMA nodes of the host (chosen) */
 
 struct graph_memory;
+struct ipc_table;
 
 struct pool {
     /* The journal's: device d's default pool is d, then in order of creation. */
@@ -42,8 +42,10 @@ struct pool {
     /* What needs access that a device was given (check/checker.h). */
     struct peer_use *peer_uses;
     struct heap heap;
-    /* A pool whose handle types let other processes have it, or another's; else NULL. */
+    /* A pool whose handle types let other processes have it, or another's; else NULL. And what ends
+     * that sharing, when the pool's storage is closed. */
     struct ipc_table *ipc_table;
+    void (*end_sharing)(struct pool *p);
     /* Another process's: nothing is allocated here, and nothing counted. */
     bool imported;
     bool exported; /* the program has had a descriptor of it */
@@ -75,12 +77,10 @@ void pool_set_current(int location, struct pool *pool);
  * it, so this is for other places than a device's ordinary memory. */
 void pool_set_current_destroyed(int location, void *handle);
 void *pool_current_handle(int location);
-/* A pool as the properties say; they have been checked. NULL: it should be shared, and there is no
- * file for it. */
+/* A pool as the properties require; they have been checked. */
 struct pool *pool_create(const struct cudaMemPoolProps *props);
-/* The same for a pool in a file of another process, which becomes this one's; NULL, with the file
- * closed, when it is none. measured: a pool that was imported before is the same again. */
-struct pool *pool_import(int file);
+/* A pool on `device` whose storage is another process's, of `limit` bytes. */
+struct pool *pool_new_imported(int device, size_t limit);
 void pool_destroy(struct pool *p);
 /* The same for an imported one, once for each import. measured: false, and nothing has happened,
  * when blocks of it are imported; true when it is gone. */

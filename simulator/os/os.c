@@ -3,7 +3,6 @@
 #define _GNU_SOURCE
 #include "os/os.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -27,7 +26,7 @@ const char *os_environment(const char *name)
     return value && *value ? value : NULL;
 }
 
-bool os_has_function(const char *name) { return dlsym(RTLD_DEFAULT, name) != NULL; }
+const char *os_environment_entry(size_t at) { return environ ? environ[at] : NULL; }
 
 /* ---- messages ---- */
 
@@ -90,19 +89,21 @@ void os_exit(int status)
 
 /* ---- memory ---- */
 
-/* Addresses from an odd multiple of 32 MiB on. measured: a process's first pool begins at one; a
- * larger alignment would be luck */
+/* Where a range of addresses begins: at an odd multiple of this. Measured: so does a process's
+ * first pool; a larger alignment would be luck. */
+#define RANGE_ALIGNMENT (32 * MiB)
+
 static char *reserve(size_t bytes)
 {
-    char *all = mmap(NULL, bytes + 2 * SEGMENT, PROT_NONE,
+    char *all = mmap(NULL, bytes + 2 * RANGE_ALIGNMENT, PROT_NONE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (all == MAP_FAILED)
         return NULL;
-    char *base = (char *)(round_up((uintptr_t)all, SEGMENT) | SEGMENT);
+    char *base = (char *)(round_up((uintptr_t)all, RANGE_ALIGNMENT) | RANGE_ALIGNMENT);
     if (base > all)
         munmap(all, (size_t)(base - all));
-    if (all + 2 * SEGMENT > base)
-        munmap(base + bytes, (size_t)(all + 2 * SEGMENT - base));
+    if (all + 2 * RANGE_ALIGNMENT > base)
+        munmap(base + bytes, (size_t)(all + 2 * RANGE_ALIGNMENT - base));
     return base;
 }
 

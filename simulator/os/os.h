@@ -3,13 +3,12 @@
 #ifndef SIM_OS_OS_H
 #define SIM_OS_OS_H
 
-#include "base/types.h"
+#include "os/units.h"
 
 /* The value of an environment variable, or NULL when it is unset or empty. */
 const char *os_environment(const char *name);
-
-/* Is there a function of this name in the program or its libraries, ours included? */
-bool os_has_function(const char *name);
+/* Entry number `at` of the environment, "NAME=VALUE"; NULL behind the last. */
+const char *os_environment_entry(size_t at);
 
 /* Prints "simulated device: ..." and a newline on standard error, in one write. */
 void diag(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -3,7 +3,7 @@
 #ifndef SIM_OS_PROCESS_H
 #define SIM_OS_PROCESS_H
 
-#include "base/types.h"
+#include "os/units.h"
 
 /* This process: its pid and when it was started, in one number that is never 0. So a pid that was
  * given out again is another process. */

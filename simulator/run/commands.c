@@ -10,7 +10,6 @@
 #include "mem/device.h"
 #include "sched/cost.h"
 #include "os/os.h"
-#include "base/journal.h"
 #include "mem/address_map.h"
 
 /* measured: a pageable source of up to 2 MiB is copied aside at the call; one of 3 MiB makes the
@@ -96,68 +95,70 @@ static bool is_unallocated(const struct address_info *a, const void *address)
 }
 
 /* Tells the checker what an op does with a place. */
-static void check_use(struct address_info *a, const void *address, size_t bytes,
-                      const struct op *op, bool write)
+static void check_use(const struct call *call, struct address_info *a, const void *address,
+                      size_t bytes, const struct op *op, bool write)
 {
     size_t offset = 0;
     if (is_unallocated(a, address))
-        checker_used_unallocated(address, bytes, op->stream, op->seq, write,
+        checker_used_unallocated(call, address, bytes, op->stream, op->seq, write,
                                  memory_allocation_before(a), a->pool && a->pool->graph);
     if (is_unallocated(a, address) || a->kind == ADDRESS_PAGEABLE)
         return;
     struct shadow_ref ref = memory_shadow(a, &offset);
-    checker_used(ref, op->stream, op->seq, offset,
+    checker_used(call, ref, op->stream, op->seq, offset,
                  bytes > SIZE_MAX - offset ? SIZE_MAX : offset + bytes, write);
     if (a->pool && a->pool->device != op->stream->device
         && memory_peer_accessible(a, op->stream->device))
-        checker_peer_used(&a->pool->peer_uses, ref, op->stream, op->seq);
+        checker_peer_used(call, &a->pool->peer_uses, ref, op->stream, op->seq);
 }
 
 /* What only fails when it runs: a kernel, a node, a memset whose access is taken meanwhile. A copy
  * or a memset that may not touch the place has been refused. */
-static void check_peer_access(struct address_info *a, const struct op *op)
+static void check_peer_access(const struct call *call, struct address_info *a, const struct op *op)
 {
     int device = op->stream->device;
     if (a->kind != ADDRESS_ALLOCATED || is_unallocated(a, op->to))
         return;
     if (!memory_peer_accessible(a, device))
-        checker_peer_use_pending(memory_owner(a), memory_shadow(a, NULL), op->stream, op->seq);
+        checker_peer_use_pending(call, memory_owner(a), memory_shadow(a, NULL), op->stream,
+                                 op->seq);
     else if (!a->pool && !a->heap->host_visible && a->heap->device != device)
-        checker_peer_used(memory_peer_uses(a->heap->device), memory_shadow(a, NULL), op->stream,
-                          op->seq);
+        checker_peer_used(call, memory_peer_uses(a->heap->device), memory_shadow(a, NULL),
+                          op->stream, op->seq);
 }
 
 /* The same for a copy or a memset, which the host must wait for before it touches its side. */
-static void check_guarded_use(struct address_info *a, const void *address, size_t bytes,
-                              struct op *op, bool write)
+static void check_guarded_use(const struct call *call, struct address_info *a, const void *address,
+                              size_t bytes, struct op *op, bool write)
 {
     size_t offset;
     op->operands[write].pinned = a->kind == ADDRESS_PINNED;
     op->operands[write].accessible = a->heap && memory_peer_accessible(a, op->stream->device);
-    check_use(a, address, bytes, op, write);
+    check_use(call, a, address, bytes, op, write);
     if (a->kind != ADDRESS_PINNED || a->pinned->registered)
         return;
     struct shadow_ref ref = memory_shadow(a, &offset);
-    checker_copied(ref, op->stream, op->seq, offset, offset + bytes, write);
+    checker_copied(call, ref, op->stream, op->seq, offset, offset + bytes, write);
 }
 
 /* A copy's source that is taken aside at the call: memory of the host, of a pool's block the
  * checker knows. */
-static void check_staged_use(struct address_info *a, size_t bytes, const struct op *op)
+static void check_staged_use(const struct call *call, struct address_info *a, size_t bytes,
+                             const struct op *op)
 {
     size_t offset;
     if (a->kind != ADDRESS_ALLOCATED)
         return;
     struct shadow_ref ref = memory_shadow(a, &offset);
-    checker_staged(ref, op->stream, op->seq, offset, offset + bytes);
+    checker_staged(call, ref, op->stream, op->seq, offset, offset + bytes);
 }
 
 /* A call that is refused because its memory was freed is an error of the program all the same. */
-static cudaError_t refuse(const struct address_info *a, const void *address, size_t bytes,
-                          struct stream *s, bool write)
+static cudaError_t refuse(const struct call *call, const struct address_info *a,
+                          const void *address, size_t bytes, struct stream *s, bool write)
 {
     if (is_unallocated(a, address))
-        checker_used_unallocated(address, bytes, s, s->last_seq + 1, write,
+        checker_used_unallocated(call, address, bytes, s, s->last_seq + 1, write,
                                  memory_allocation_before(a), a->pool && a->pool->graph);
     return cudaErrorInvalidValue;
 }
@@ -173,31 +174,31 @@ static void effect_memset(struct op *op)
     memset(to, op->value, op->bytes);
 }
 
-static void queue_memset(struct address_info *a, void *to, int value, size_t bytes,
-                         void (*effect)(struct op *), struct stream *s)
+static void queue_memset(const struct call *call, struct address_info *a, void *to, int value,
+                         size_t bytes, void (*effect)(struct op *), struct stream *s)
 {
     struct op *op = stream_enqueue(
         s, OP_COMMAND,
         time_under_schedule(command_duration(DURATION_MEMSET, DURATION_MEMSET_GIB, bytes)));
-    check_guarded_use(a, to, bytes, op, true);
+    check_guarded_use(call, a, to, bytes, op, true);
     op->name = "memset";
     op->effect = effect;
     op->to = to;
     op->value = value;
     op->bytes = bytes;
     op->allocation_id = memory_allocation_id(a);
-    check_peer_access(a, op);
+    check_peer_access(call, a, op);
 }
 
-cudaError_t command_memset(void *to, int value, size_t bytes, struct stream *s)
+cudaError_t command_memset(const struct call *call, void *to, int value, size_t bytes,
+                           struct stream *s)
 {
     if (!bytes)
         return cudaSuccess;
     struct address_info a = memory_find(to);
-    journal_number("block", memory_allocation_id(&a));
     if (a.kind == ADDRESS_PAGEABLE || !is_allowed(&a, bytes, s->device, false, false))
-        return refuse(&a, to, bytes, s, true);
-    queue_memset(&a, to, value, bytes, effect_memset, s);
+        return refuse(call, &a, to, bytes, s, true);
+    queue_memset(call, &a, to, value, bytes, effect_memset, s);
     return cudaSuccess;
 }
 
@@ -244,7 +245,7 @@ static time_ns copy_time(const struct address_info *to, const struct address_inf
         bytes);
 }
 
-static const char *copy_direction(const struct address_info *to, const struct address_info *from)
+const char *command_copy_direction(const struct address_info *to, const struct address_info *from)
 {
     if (is_on_device(to))
         return is_on_device(from) ? "DeviceToDevice" : "HostToDevice";
@@ -269,8 +270,9 @@ static void order_with_device(struct stream *s, const struct address_info *one,
         stream_follow(legacy, s);
 }
 
-cudaError_t command_copy(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind,
-                         struct stream *s, bool peer, enum copy_wait *wait)
+cudaError_t command_copy(const struct call *call, void *to, const void *from, size_t bytes,
+                         enum cudaMemcpyKind kind, struct stream *s, bool peer,
+                         enum copy_wait *wait)
 {
     if (wait)
         *wait = COPY_QUEUED;
@@ -281,18 +283,13 @@ cudaError_t command_copy(void *to, const void *from, size_t bytes, enum cudaMemc
     if (!to || !from)
         return cudaErrorInvalidValue;
     struct address_info t = memory_find(to), f = memory_find(from);
-    journal_text("kind", copy_direction(&t, &f));
-    journal_number("block",
-                   t.heap || !f.heap ? memory_allocation_id(&t) : memory_allocation_id(&f));
-    if (t.heap && f.heap)
-        journal_number("source_block", memory_allocation_id(&f));
     bool to_pageable = is_pageable(&t, s->device), from_pageable = is_pageable(&f, s->device);
     /* chosen: freed pinned memory is refused; a real driver dies of SIGSEGV here (measured) */
     if (!is_allowed(&t, bytes, s->device, true, peer) || (to_pageable && is_unallocated(&t, to)))
-        return refuse(&t, to, bytes, s, true);
+        return refuse(call, &t, to, bytes, s, true);
     if (!is_allowed(&f, bytes, s->device, true, peer)
         || (from_pageable && is_unallocated(&f, from)))
-        return refuse(&f, from, bytes, s, false);
+        return refuse(call, &f, from, bytes, s, false);
     if (!kind_allows(kind, &t, &f))
         return cudaErrorInvalidValue;
     bool staged = wait && from_pageable && is_on_device(&t) && bytes <= STAGED_MAX;
@@ -302,10 +299,10 @@ cudaError_t command_copy(void *to, const void *from, size_t bytes, enum cudaMemc
     order_with_device(s, &t, &f, false);
     order_with_device(s, &f, &t, false);
     if (staged)
-        check_staged_use(&f, bytes, op);
+        check_staged_use(call, &f, bytes, op);
     else
-        check_guarded_use(&f, from, bytes, op, false);
-    check_guarded_use(&t, to, bytes, op, true);
+        check_guarded_use(call, &f, from, bytes, op, false);
+    check_guarded_use(call, &t, to, bytes, op, true);
     op->name = "copy";
     op->effect = effect_copy;
     op->to = to;
@@ -428,11 +425,11 @@ static void effect_node_4(struct op *op)
     fill_pattern(resolve_bytes(op, "node"), &op->value, sizeof op->value, op->bytes);
 }
 
-void command_memset_node(void *to, int value, unsigned element, size_t count, struct stream *s)
+void command_memset_node(const struct call *call, void *to, int value, unsigned element,
+                         size_t count, struct stream *s)
 {
     struct address_info a = memory_find(to);
-    journal_number("block", memory_allocation_id(&a));
-    queue_memset(&a, to, value, element * count,
+    queue_memset(call, &a, to, value, element * count,
                  element == 1   ? effect_node_1
                  : element == 2 ? effect_node_2
                                 : effect_node_4,
@@ -451,40 +448,41 @@ static void effect_add(struct op *op)
         data[i] += value;
 }
 
-static cudaError_t queue_kernel(const char *name, void (*effect)(struct op *), time_ns each_gib,
-                                int *data, int value, size_t count, struct stream *s)
+static cudaError_t queue_kernel(const struct call *call, const char *name,
+                                void (*effect)(struct op *), time_ns each_gib, int *data, int value,
+                                size_t count, struct stream *s)
 {
     if (!count)
         return cudaSuccess;
     struct address_info a = memory_find(data);
     size_t bytes = count > SIZE_MAX / sizeof *data ? SIZE_MAX - sizeof *data : count * sizeof *data;
-    journal_number("block", memory_allocation_id(&a));
     struct op *op = stream_enqueue(
         s, OP_COMMAND, time_under_schedule(command_duration(DURATION_FILL, each_gib, bytes)));
-    check_use(&a, data, bytes, op, true);
+    check_use(call, &a, data, bytes, op, true);
     op->name = name;
     op->effect = effect;
     op->to = (char *)data;
     op->value = value;
     op->bytes = bytes;
     op->allocation_id = memory_allocation_id(&a);
-    check_peer_access(&a, op);
+    check_peer_access(call, &a, op);
     return cudaSuccess;
 }
 
-cudaError_t command_fill(int *data, int value, size_t count, struct stream *s)
+cudaError_t command_fill(const struct call *call, int *data, int value, size_t count,
+                         struct stream *s)
 {
-    return queue_kernel("fill", effect_fill, DURATION_FILL_GIB, data, value, count, s);
+    return queue_kernel(call, "fill", effect_fill, DURATION_FILL_GIB, data, value, count, s);
 }
-cudaError_t command_add(int *data, int value, size_t count, struct stream *s)
+cudaError_t command_add(const struct call *call, int *data, int value, size_t count,
+                        struct stream *s)
 {
-    return queue_kernel("add", effect_add, DURATION_ADD_GIB, data, value, count, s);
+    return queue_kernel(call, "add", effect_add, DURATION_ADD_GIB, data, value, count, s);
 }
 
-cudaError_t command_hold(const volatile int *gate, struct stream *s)
+cudaError_t command_hold(const struct call *call, const volatile int *gate, struct stream *s)
 {
     struct address_info a = memory_find((const void *)gate);
-    journal_number("block", memory_allocation_id(&a));
     if (a.kind != ADDRESS_PINNED
         && !(a.kind == ADDRESS_ALLOCATED && a.heap->host_visible
              && memory_peer_accessible(&a, s->device))) {
@@ -501,7 +499,7 @@ cudaError_t command_hold(const volatile int *gate, struct stream *s)
     op->gate = (const volatile int *)storage_of((const void *)gate); /* what the device sees */
     op->from = (const char *)gate;
     /* The gate must be there; who opens it need not be ordered after the hold. */
-    check_use(&a, op->from, 0, op, false);
+    check_use(call, &a, op->from, 0, op, false);
     op->allocation_id = memory_allocation_id(&a);
     return cudaSuccess;
 }

@@ -10,10 +10,12 @@
 
 /* Sets `bytes` bytes in the order of stream `s`. measured: a range that leaves its block, or a
  * place that the stream's device may not touch, is refused here with cudaErrorInvalidValue. */
-cudaError_t command_memset(void *to, int value, size_t bytes, struct stream *s);
+cudaError_t command_memset(const struct call *call, void *to, int value, size_t bytes,
+                           struct stream *s);
 /* A memset node, with elements of 1, 2 or 4 bytes. Nothing is checked here (measured: a launch
  * notices nothing inside the same step): a bad address is a fault when it runs. */
-void command_memset_node(void *to, int value, unsigned element, size_t count, struct stream *s);
+void command_memset_node(const struct call *call, void *to, int value, unsigned element,
+                         size_t count, struct stream *s);
 
 /* What the host knows of a copy when the call is back. Documented (CUDA Runtime API, "API
  * synchronization behavior"); measured: which calls wait (tests/facts/probe-waits.txt,
@@ -28,17 +30,22 @@ enum copy_wait {
 
 /* Copies. `peer`: cudaMemcpyPeerAsync, which needs no access rights. `wait`: what an asynchronous
  * call must wait for; NULL: nobody can wait, and pageable memory is read when the copy runs. */
-cudaError_t command_copy(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind,
-                         struct stream *s, bool peer, enum copy_wait *wait);
+cudaError_t command_copy(const struct call *call, void *to, const void *from, size_t bytes,
+                         enum cudaMemcpyKind kind, struct stream *s, bool peer,
+                         enum copy_wait *wait);
+/* "HostToDevice" and so on, as the memory at both ends has it. */
+const char *command_copy_direction(const struct address_info *to, const struct address_info *from);
 /* What cudaMemcpy waits for; does cudaMemset wait? Not on a device's own memory (documented). */
 enum copy_wait command_blocking_copy_wait(const void *to, const void *from);
 bool command_memset_blocks(const void *to);
 
 /* A kernel of kernels.h over `count` ints. Nothing about memory is checked at the call: a bad
  * address is a fault when the kernel runs. */
-cudaError_t command_fill(int *data, int value, size_t count, struct stream *s);
-cudaError_t command_add(int *data, int value, size_t count, struct stream *s);
-cudaError_t command_hold(const volatile int *gate, struct stream *s);
+cudaError_t command_fill(const struct call *call, int *data, int value, size_t count,
+                         struct stream *s);
+cudaError_t command_add(const struct call *call, int *data, int value, size_t count,
+                        struct stream *s);
+cudaError_t command_hold(const struct call *call, const volatile int *gate, struct stream *s);
 cudaError_t command_host_function(void (*function)(void *), void *argument, struct stream *s);
 
 /* Would a memset (or a copy) by a stream of `device` be refused for this address? Would a copy be,

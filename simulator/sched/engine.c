@@ -10,11 +10,11 @@
 #include "sched/engine.h"
 
 #include "sched/virtual_time.h"
-#include "mem/device.h"
+#include "base/device_state.h"
 #include "sched/cost.h"
 #include "base/fatal.h"
 #include "os/os.h"
-#include "base/journal.h"
+#include "base/observer.h"
 #include "base/settings.h"
 
 #include <stdio.h>
@@ -216,18 +216,8 @@ static void retire(struct op *op)
     /* documented (cudaErrorIllegalAddress): the process must end before more work is done */
     if (op->effect && !device_sticky_error())
         op->effect(op);
-    if (op->name) {
-        journal_did("run");
-        stream_journal(s);
-        journal_text("op", op->name);
-        if (op->allocation_id)
-            journal_number("block", op->allocation_id);
-        if (op->bytes)
-            journal_number("bytes", op->bytes);
-        journal_number("start", op->start);
-        journal_number("finish", op->finish);
-        journal_did_end(op->finish);
-    }
+    if (op->name && observer.op_done)
+        observer.op_done(op);
     stream_drop_head(s);
     if (!s->head)
         remove_stream(s);

@@ -7,13 +7,13 @@
 
 static int event_ids;
 
-struct event *event_new(int device, unsigned flags, struct ipc_event *ipc)
+struct event *event_new(int device, unsigned flags, struct remote_event *remote)
 {
     struct event *e = os_allocate(sizeof *e);
     e->id = ++event_ids;
     e->flags = flags;
     e->device = device;
-    e->ipc = ipc;
+    e->remote = remote;
     e->handle = handle_new(HANDLE_EVENT, e);
     return e;
 }
@@ -23,8 +23,8 @@ void event_destroy(struct event *e)
     handle_retire(HANDLE_EVENT, e->handle);
     if (e->record)
         record_release(e->record);
-    if (e->ipc)
-        ipc_event_release(e->ipc);
+    if (e->remote)
+        e->remote->calls->release(e->remote);
     os_free(e->captured);
     os_free(e);
 }
@@ -36,14 +36,14 @@ void event_record(struct event *e, struct stream *s)
     os_free(e->captured);
     e->captured = NULL;
     e->record = stream_record(s);
-    if (e->ipc)
-        ipc_event_record(e->ipc, s->tail);
+    if (e->remote)
+        e->remote->calls->record(e->remote, s->tail);
 }
 
 /* Has another process recorded it last? */
 static bool is_recorded_remotely(const struct event *e)
 {
-    return e->ipc && ipc_event_is_newer(e->ipc, e->record);
+    return e->remote && e->remote->calls->is_newer(e->remote, e->record);
 }
 
 bool event_is_recorded(const struct event *e) { return e->record || is_recorded_remotely(e); }
@@ -51,7 +51,7 @@ bool event_is_recorded(const struct event *e) { return e->record || is_recorded_
 void event_wait(struct event *e, struct stream *s)
 {
     if (is_recorded_remotely(e))
-        ipc_event_wait(e->ipc, s);
+        e->remote->calls->wait(e->remote, s);
     else if (e->record)
         stream_wait(s, e->record);
 }
@@ -59,7 +59,7 @@ void event_wait(struct event *e, struct stream *s)
 bool event_query(struct event *e)
 {
     if (is_recorded_remotely(e))
-        return ipc_event_query(e->ipc);
+        return e->remote->calls->query(e->remote);
     if (e->record && !e->record->done)
         return false;
     if (e->record)
@@ -70,7 +70,7 @@ bool event_query(struct event *e)
 void event_synchronize(struct event *e, const char *call)
 {
     if (is_recorded_remotely(e))
-        ipc_event_synchronize(e->ipc);
+        e->remote->calls->synchronize(e->remote);
     else if (e->record) {
         struct record *r = e->record;
         /* Another thread may record the event anew, or destroy it, meanwhile. */

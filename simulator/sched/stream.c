@@ -6,7 +6,6 @@
 #include "base/fatal.h"
 #include "base/handle.h"
 #include "os/os.h"
-#include "base/journal.h"
 #include "sched/engine.h"
 
 /* All that ever were; a destroyed one serves again when its work is over. */
@@ -145,16 +144,6 @@ bool stream_is_of_this_thread(const struct stream *s)
 }
 
 struct stream *stream_first(void) { return streams; }
-
-void stream_journal(const struct stream *s)
-{
-    if (s->kind == STREAM_LEGACY)
-        journal_text("stream", "legacy");
-    else if (s->kind == STREAM_PER_THREAD)
-        journal_text("stream", "per-thread");
-    else
-        journal_number("stream", (uint64_t)s->id);
-}
 
 struct stream *stream_of_slot(uint32_t slot) { return stream_by_slot[slot]; }
 

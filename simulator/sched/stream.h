@@ -137,8 +137,6 @@ bool stream_is_of_this_thread(const struct stream *s);
 /* The first of all streams, destroyed ones included; then `->next`. */
 struct stream *stream_first(void);
 
-/* Which stream it is, as the journal says it. */
-void stream_journal(const struct stream *s);
 /* A lane without a stream: for work of another process (ipc/remote_clock.h). */
 uint32_t stream_new_slot(void);
 /* The stream that has this lane now; NULL for a lane without one. */

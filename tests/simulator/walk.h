@@ -1,4 +1,5 @@
-/* What the random walks over the simulated device's insides share: which number comes next, and what is said when something is wrong. */
+/* What the random walks over the simulated device's insides share: which number comes next, and
+ * what is said when something is wrong. */
 #ifndef WALK_H
 #define WALK_H
 
@@ -31,7 +32,8 @@ static inline void wrong(const char *what)
 
 static inline void refused(const char *call, cudaError_t e)
 {
-    fprintf(stderr, "%s: step %lu: %s answered %s\n", program_invocation_short_name, graph_segment, call, cudaGetErrorName(e));
+    fprintf(stderr, "%s: step %lu: %s answered %s\n", program_invocation_short_name, graph_segment,
+            call, cudaGetErrorName(e));
     exit(1);
 }
 #define WANT(call) want(call, #call)

@@ -1,0 +1,72 @@
+/* The functions that a program calls, one for each line of calls.def: each makes a struct call,
+ * enters, has the work done, leaves. */
+#include "api/call.h"
+#include "base/settings.h"
+#include "sched/cost.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+/* ---- costs that depend on the arguments ---- */
+
+/* A device that is a second late shall not be queried a million times. */
+static time_ns query_cost(time_ns cost)
+{
+    return settings.schedule == SCHEDULE_LATE ? 1000000 : cost;
+}
+
+/* What cannot be there takes no time: it would be centuries. */
+static time_ns pinned_cost(size_t bytes)
+{
+    size_t plausible = bytes < 1024 * GiB ? bytes : 0;
+    return COST_MALLOC_HOST + (time_ns)((double)plausible / (double)MiB * 330e3);
+}
+
+static time_ns copy_cost(enum cudaMemcpyKind kind)
+{
+    return kind == cudaMemcpyDeviceToDevice ? COST_COPY_ON_DEVICE : COST_COPY;
+}
+
+/* ---- the functions ---- */
+
+#define SITE __builtin_return_address(0)
+
+#define ENTRY(symbol, name, cost, flags, parameters, arguments, per_thread)                \
+    EXPORT cudaError_t symbol parameters;                                                  \
+    EXPORT cudaError_t symbol parameters                                                   \
+    {                                                                                      \
+        struct call call;                                                                  \
+        cudaError_t e = call_enter(&call, CALL_##name, (time_ns)(cost), SITE, per_thread); \
+        return call_leave(&call, e ? e : do_##name(&call, EACH arguments));                \
+    }
+
+#define CALL(name, cost, flags, parameters, arguments) \
+    ENTRY(name, name, cost, flags, parameters, arguments, false)
+#define CALL_PTSZ(name, cost, flags, parameters, arguments)      \
+    ENTRY(name, name, cost, flags, parameters, arguments, false) \
+    ENTRY(name##_ptsz, name, cost, flags, parameters, arguments, true)
+#define CALL_PTDS(name, cost, flags, parameters, arguments)      \
+    ENTRY(name, name, cost, flags, parameters, arguments, false) \
+    ENTRY(name##_ptds, name, cost, flags, parameters, arguments, true)
+#define CALL0(name, cost, flags)                                                      \
+    EXPORT cudaError_t name(void);                                                    \
+    EXPORT cudaError_t name(void)                                                     \
+    {                                                                                 \
+        struct call call;                                                             \
+        cudaError_t e = call_enter(&call, CALL_##name, (time_ns)(cost), SITE, false); \
+        e = e ? e : do_##name(&call);                                                 \
+        return (flags)&ALWAYS ? call_leave_always(&call, e) : call_leave(&call, e);   \
+    }
+#define OTHER(name)
+#define NVCC(name)           \
+    EXPORT void *name(void); \
+    EXPORT void *name(void) { return 0; }
+#include "api/calls.def"
+
+const char *cudaGetErrorName(cudaError_t error) { return error_name(error); }
+const char *cudaGetErrorString(cudaError_t error) { return error_string(error); }
+
+struct cudaChannelFormatDesc cudaCreateChannelDesc(int x, int y, int z, int w,
+                                                   enum cudaChannelFormatKind f)
+{
+    return (struct cudaChannelFormatDesc){x, y, z, w, f};
+}

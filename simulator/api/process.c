@@ -1,0 +1,131 @@
+/* The process as a whole: its first call, its end, a fork, and why an address faulted. */
+#define _GNU_SOURCE
+#include "api/process.h"
+
+#include <stdlib.h>
+
+#include "api/call.h"
+#include "base/fatal.h"
+#include "base/settings.h"
+#include "check/checker.h"
+#include "check/page_guard.h"
+#include "check/report.h"
+#include "mem/device.h"
+#include "mem/memory.h"
+#include "os/os.h"
+#include "sched/engine.h"
+#include "sched/host_idle.h"
+#include "sched/virtual_time.h"
+
+static struct {
+    bool started, forked;
+    int exit_status;
+} process;
+
+bool process_is_forked(void) { return process.forked; }
+
+/* ---- faults ---- */
+
+/* Why the program may not touch the address, if that is ours to know. */
+static void diag_touch(const struct address_info *a, const void *address, bool in_call)
+{
+    if (!a->heap && in_call)
+        diag("the device was to touch %p for the program, where the host has no memory: was it "
+             "freed?",
+             address);
+    else if (a->heap && a->heap->host_visible)
+        diag("the host touched %p, which is an address of a host or managed pool, or of "
+             "cudaMallocManaged, where nothing is allocated.",
+             address);
+    else if (a->kind == ADDRESS_ALLOCATED)
+        diag("the host touched %p, which is memory of device %d (block %u, %zu bytes): copy it "
+             "with cudaMemcpy, or let a kernel do the work.",
+             address, a->heap->device, a->range->id, a->range->requested);
+    else if (a->heap)
+        diag("the host touched %p, which is an address of device %d where nothing is allocated.",
+             address, a->heap->device);
+}
+
+/* The program touched an address that it may not. This runs in a signal handler, in the midst of a
+ * load or store of the program, which holds no lock of ours or of the allocator: what it needs may
+ * be called. */
+static bool on_bad_address(const void *address, void *site)
+{
+    /* A call that writes an answer to where the program wants it. */
+    bool in_call = lock_is_held();
+    if (!in_call)
+        lock_acquire();
+    bool resume = page_guard_touched(address, in_call ? NULL : site);
+    struct address_info a = memory_find(address);
+    /* Another thread was faster. */
+    resume |= a.kind == ADDRESS_PINNED && !a.pinned->registered;
+    if (!resume)
+        diag_touch(&a, address, in_call);
+    if (!in_call)
+        lock_release();
+    return resume;
+}
+
+static void in_child(void) { process.forked = process.started; }
+
+static void remember_status(int status, void *unused)
+{
+    (void)unused;
+    process.exit_status = status;
+}
+
+static void ignore_leak(struct shadow_ref ref) { (void)ref; }
+
+/* After all that the program itself does at its end. A program that ends because of an error, or
+ * after a fault, when no free works any more, is not accused of what it leaves. */
+__attribute__((destructor)) static void at_end(void)
+{
+    if (!process.started || process.forked)
+        return;
+    /* Exit in a signal handler, in the midst of a call: nothing is as it should be, and the lock is
+     * taken. */
+    bool in_call = !lock_try_acquire();
+    if (in_call && report_count())
+        os_exit(3);
+    if (in_call)
+        return;
+    host_idle_finish_others();
+    engine_run_all();
+    void (*visit_live)(struct shadow_ref) =
+        process.exit_status || device_sticky_error() ? ignore_leak : checker_leaked;
+    size_t live = memory_for_each_live(visit_live);
+    struct journal_line line;
+    line_begin(&line, "did", "exit");
+    line_number(&line, "live", live);
+    line_number(&line, "hazards", report_count());
+    line_write(&line, time_now());
+    journal_close();
+    if (report_count())
+        os_exit(3);
+    lock_release();
+}
+
+void process_start(void)
+{
+    static const char *const schedules[] = {"measured", "instant", "late", "random"};
+    if (process.started)
+        return;
+    settings_read();
+    call_read_fail();
+    os_thread_index();
+    journal_open();
+    if (journal_on)
+        journal_observe();
+    struct journal_line line;
+    line_begin(&line, "did", "start");
+    line_number(&line, "journal", 1);
+    line_number(&line, "devices", (uint64_t)settings.devices);
+    line_number(&line, "memory", settings.memory);
+    line_text(&line, "pace", schedules[settings.schedule]);
+    line_number(&line, "driver", (uint64_t)settings.driver_version);
+    line_write(&line, 0);
+    os_on_bad_address(on_bad_address);
+    os_after_fork(in_child);
+    on_exit(remember_status, NULL);
+    process.started = true;
+}

@@ -1,0 +1,36 @@
+/* Every function of libcudart.so.13 that is not modelled: it returns cudaErrorNotSupported, and
+ * reports so once on standard error. The list is made when the library is built: the symbols of
+ * libcudart.so.13 (api/libcudart-symbols.txt) less those of api/calls.def. */
+#include "api/call.h"
+#include "os/os.h"
+#include "sched/virtual_time.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+static int unmodelled(const char *name, void *site, bool *reported)
+{
+    struct call call;
+    struct journal_line line;
+    cudaError_t e = call_enter_unmodelled(&call, name, site);
+    if (!*reported)
+        diag("%s is not simulated: it returns cudaErrorNotSupported. The page \"simulator\" of "
+             "the book says what is.",
+             name);
+    *reported = true;
+    line_close(&call.line);
+    line_begin(&line, "did", "unsupported");
+    line_text(&line, "call", name);
+    line_write(&line, time_now());
+    return (int)call_leave(&call, e ? e : cudaErrorNotSupported);
+}
+
+/* The arguments do not matter, and every one of these returns cudaError_t. The header's own
+ * prototypes stand in the way of the name, so the symbol gets it from the assembler. */
+#define UNMODELLED(name)                                                  \
+    EXPORT int unmodelled_##name(void) __asm__(#name);                    \
+    int unmodelled_##name(void)                                           \
+    {                                                                     \
+        static bool reported;                                             \
+        return unmodelled(#name, __builtin_return_address(0), &reported); \
+    }
+#include "unmodelled.inc"

@@ -1,0 +1,22 @@
+/* What every layer may need to know of the devices: which are there, which one is current, and
+ * whether a fault has ended them. */
+#ifndef SIM_BASE_DEVICE_STATE_H
+#define SIM_BASE_DEVICE_STATE_H
+
+#include <driver_types.h>
+
+#include "base/settings.h"
+#include "base/types.h"
+
+/* The calling thread's current device. */
+int device_current(void);
+void device_set_current(int device);
+static inline bool device_exists(int device) { return device >= 0 && device < settings.devices; }
+
+/* A kernel has done what a device does not survive: from now on every call returns this (measured:
+ * cudaErrorIllegalAddress at every call after it, on all devices of the process). */
+void device_fault(cudaError_t error);
+/* That error; cudaSuccess before. Needs the lock, as the function above does. */
+cudaError_t device_sticky_error(void);
+
+#endif

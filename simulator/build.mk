@@ -1,0 +1,28 @@
+# How the simulated device is built: build/simulator/libcudart.so.13. Part of the Makefile.
+# SANITIZE=address,undefined or SANITIZE=thread builds it in a folder of its own.
+comma := ,
+SIMULATOR := build/simulator$(if $(SANITIZE),-$(subst $(comma),-,$(SANITIZE)))
+LIBRARY := $(SIMULATOR)/libcudart.so.13
+OBJECTS := $(patsubst simulator/%.c,$(SIMULATOR)/objects/%.o,$(wildcard simulator/*/*.c))
+SANITIZER := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all)
+SANITIZER += $(if $(SANITIZE),-fno-omit-frame-pointer)
+LIBRARY_FLAGS := $(if $(SANITIZE),-O1 -g1,-O3) -fPIC -fvisibility=hidden -pthread \
+	-ftls-model=initial-exec -Isimulator -I$(SIMULATOR)
+LINKER_FLAGS := -shared -pthread -Wl,-soname,libcudart.so.13 \
+	-Wl,--version-script=simulator/libcudart.map $(if $(SANITIZE),,-Wl,-z,defs)
+
+$(LIBRARY): $(OBJECTS) simulator/libcudart.map
+	@$(CC) $(SANITIZER) $(LINKER_FLAGS) $(OBJECTS) -ldl -o $@.$$$$ && mv $@.$$$$ $@
+
+$(SIMULATOR)/objects/%.o: simulator/%.c build/cuda/found simulator/build.mk
+	@mkdir -p $(@D)
+	@$(CC) $(FLAGS) $(LIBRARY_FLAGS) $(SANITIZER) -isystem build/cuda/include -MMD -MP -c $< -o $@
+-include $(wildcard $(OBJECTS:.o=.d))
+
+# The functions of the real library that are not modelled: its symbols less the list of calls.
+$(SIMULATOR)/objects/api/unmodelled.o: $(SIMULATOR)/unmodelled.inc
+$(SIMULATOR)/unmodelled.inc: simulator/api/calls.def simulator/api/libcudart-symbols.txt
+	@mkdir -p $(@D)
+	@awk -F '[(,)]' 'FNR == NR { if (/^[A-Z]/) { known[$$2]; known[$$2 twin[$$1]] } } \
+		FNR != NR && !($$1 in known) { print "UNMODELLED(" $$1 ")" } \
+		BEGIN { twin["CALL_PTSZ"] = "_ptsz"; twin["CALL_PTDS"] = "_ptds" }' $^ >$@

@@ -1,0 +1,182 @@
+/* Work that the skin hands on. A captured call is checked like any other, but nothing of it happens
+ * before a launch. */
+#include "graph/dispatch.h"
+
+#include "graph/graph_memory.h"
+#include "os/os.h"
+
+/* Is a range that a node will use inside the graph memory there? -1: it is no graph's memory. */
+static int is_in_graph(const void *address, size_t bytes)
+{
+    size_t bytes_left = graph_allocation_bytes_left(address);
+    return bytes_left ? bytes <= bytes_left : -1;
+}
+
+static bool allows(const void *address, size_t bytes, const struct task *t, bool copy)
+{
+    int in_graph = is_in_graph(address, bytes);
+    return in_graph < 0 ? command_allows(address, bytes, t->device, copy, t->peer) : in_graph;
+}
+
+/* measured (probe-graph-nodes.txt, "range_codes"): a copy takes what is nobody's memory now for the
+ * host's. */
+static bool allows_copy(const void *address, size_t bytes, const struct task *t)
+{
+    struct address_info a = memory_find(address);
+    return (a.kind == ADDRESS_UNALLOCATED && !graph_allocation_bytes_left(address))
+        || allows(address, bytes, t, true);
+}
+
+cudaError_t dispatch_check_memset(const struct task *t)
+{
+    return allows(t->to, t->count * t->element_bytes, t, false) ? cudaSuccess
+                                                                : cudaErrorInvalidValue;
+}
+
+cudaError_t dispatch_check_copy(const struct task *t)
+{
+    if ((unsigned)t->direction > cudaMemcpyDefault)
+        return cudaErrorInvalidMemcpyDirection;
+    if (!t->to || !t->from || !allows_copy(t->to, t->count, t)
+        || !allows_copy(t->from, t->count, t))
+        return cudaErrorInvalidValue;
+    return command_kind_allows(t->direction, t->to, t->from) ? cudaSuccess : cudaErrorInvalidValue;
+}
+
+cudaError_t dispatch_memset_task(struct task *t, void *to, size_t pitch, unsigned value,
+                                 unsigned element, size_t width, size_t height)
+{
+    if (!to || !width || !height || (element != 1 && element != 2 && element != 4))
+        return cudaErrorInvalidValue;
+    if (width > SIZE_MAX / element / height)
+        return cudaErrorInvalidValue;
+    if (height > 1 && pitch != width * element) {
+        diag("memset nodes with gaps between rows are not simulated: the call returns "
+             "cudaErrorNotSupported.");
+        return cudaErrorNotSupported;
+    }
+    *t = (struct task){.kind = TASK_MEMSET,
+                       .device = t->device,
+                       .to = to,
+                       .value = (int)value,
+                       .element_bytes = element,
+                       .count = width * height};
+    return dispatch_check_memset(t);
+}
+
+cudaError_t dispatch_memset(struct call *call, void *to, int value, size_t bytes, struct stream *s)
+{
+    cudaError_t e = capture_check(s);
+    if (e || !bytes)
+        return e;
+    if (!s->capturing)
+        return command_memset(call, to, value, bytes, s);
+    /* measured: a capture does not look at the range, instantiating does */
+    capture_add(call, s,
+                &(struct task){.kind = TASK_MEMSET,
+                               .device = s->device,
+                               .to = to,
+                               .value = value,
+                               .element_bytes = 1,
+                               .count = bytes});
+    return cudaSuccess;
+}
+
+cudaError_t dispatch_copy(struct call *call, void *to, const void *from, size_t bytes,
+                          enum cudaMemcpyKind kind, struct stream *s, bool peer,
+                          enum copy_wait *wait)
+{
+    cudaError_t e = capture_check(s);
+    *wait = COPY_QUEUED;
+    if (e || !bytes)
+        return e;
+    if (!s->capturing)
+        return command_copy(call, to, from, bytes, kind, s, peer, wait);
+    struct task t = {.kind = TASK_COPY,
+                     .device = s->device,
+                     .to = to,
+                     .from = from,
+                     .direction = kind,
+                     .peer = peer,
+                     .count = bytes};
+    e = dispatch_check_copy(&t);
+    if (!e)
+        capture_add(call, s, &t);
+    return e;
+}
+
+static cudaError_t capture_kernel(struct call *call, struct stream *s, enum task_kind kind,
+                                  int *data, int value, size_t count, const volatile int *gate)
+{
+    struct task t = {
+        .kind = kind, .to = (char *)data, .value = value, .count = count, .gate = gate};
+    if (kind == TASK_HOLD || count)
+        capture_add(call, s, &t);
+    return cudaSuccess;
+}
+
+cudaError_t dispatch_fill(struct call *call, int *data, int value, size_t count, struct stream *s)
+{
+    cudaError_t e = capture_check(s);
+    return e            ? e
+         : s->capturing ? capture_kernel(call, s, TASK_FILL, data, value, count, NULL)
+                        : command_fill(call, data, value, count, s);
+}
+
+cudaError_t dispatch_add(struct call *call, int *data, int value, size_t count, struct stream *s)
+{
+    cudaError_t e = capture_check(s);
+    return e            ? e
+         : s->capturing ? capture_kernel(call, s, TASK_ADD, data, value, count, NULL)
+                        : command_add(call, data, value, count, s);
+}
+
+cudaError_t dispatch_hold(struct call *call, const volatile int *gate, struct stream *s)
+{
+    cudaError_t e = capture_check(s);
+    return e            ? e
+         : s->capturing ? capture_kernel(call, s, TASK_HOLD, NULL, 0, 0, gate)
+                        : command_hold(call, gate, s);
+}
+
+cudaError_t dispatch_host_function(struct call *call, void (*function)(void *), void *argument,
+                                   struct stream *s)
+{
+    cudaError_t e = capture_check(s);
+    if (e)
+        return e;
+    if (!s->capturing)
+        return command_host_function(function, argument, s);
+    capture_add(call, s,
+                &(struct task){.kind = TASK_HOST, .function = function, .argument = argument});
+    return cudaSuccess;
+}
+
+/* ---- memory ---- */
+
+cudaError_t dispatch_allocation(struct call *call, struct stream *s, const struct pool *like,
+                                size_t bytes, void **pointer)
+{
+    const struct capture_state state = capture_state(s);
+    /* Measured: nodes allocate on devices only, also where it is called managed memory. */
+    if (like->device == NO_DEVICE)
+        return cudaErrorNotSupported;
+    /* documented: the node takes the pool's access rights as they are now */
+    struct graph_allocation *b = graph_allocation_new(state.graph, like->device, bytes,
+                                                      like->peer_rights, state.tips, state.count);
+    if (!b)
+        return cudaErrorMemoryAllocation;
+    capture_add(call, s, &(struct task){.kind = TASK_ALLOCATE, .allocation = b});
+    *pointer = graph_allocation_address(b);
+    return cudaSuccess;
+}
+
+cudaError_t dispatch_free(struct call *call, struct stream *s, void *pointer)
+{
+    struct graph_allocation *b = graph_allocation_to_free(capture_state(s).graph, pointer);
+    /* Documented: only what an allocation node returned, and once. */
+    if (!b)
+        return cudaErrorInvalidValue;
+    capture_add(call, s, &(struct task){.kind = TASK_FREE, .allocation = b});
+    return cudaSuccess;
+}
