@@ -46,8 +46,8 @@ run: $(SOLUTIONS:%=build/$(DEVICE)/solutions/%)
 	[ -z "$$wrong" ] || { echo "These ended with another exit status than 0:$$wrong" >&2; exit 1; }
 
 # The longest first, so that no processor is idle at the end.
-LONG := $(patsubst %,tests/%.bats,lessons/mutants solutions book order checks)
-SUITE := $(LONG) $(filter-out $(LONG),$(wildcard tests/[a-z]*.bats)) $(wildcard tests/lessons/[0-9]*.bats)
+LONG := $(patsubst %,tests/%.bats,lessons/mutants solutions book litmus/litmus checks)
+SUITE := $(LONG) $(filter-out $(LONG),$(wildcard tests/[a-z]*.bats tests/litmus/*.bats)) $(wildcard tests/lessons/[0-9]*.bats)
 ## make test          the whole test suite
 .PHONY: test
 test: $(LIBRARY)
@@ -169,6 +169,21 @@ tests/lessons/mutants/%.patch:
 $(SIMULATOR)/mutants/%: private FLAGS += -Werror
 $(SIMULATOR)/mutants/%: build/mutants/%.c $(SHARED) $(LIBRARY)
 	$(call compile,$<,$@,build/cuda,$(LIBRARY) -pthread -Wl$(comma)-rpath$(comma)'$$ORIGIN/../..')
+
+# Each litmus program NAME, and its incorrect variant NAME_wrong. They are hundreds, so their headers
+# are compiled once, nothing is optimized, and a new library does not build them again.
+LITMUS := $(SIMULATOR)/tests/litmus
+LITMUS_FLAGS = $(FLAGS) -g1 -O0 -pthread $(SANITIZER) -isystem build/cuda/include
+LITMUS_LINKED = $(LIBRARY) -Wl$(comma)-rpath$(comma)'$$ORIGIN/../..' -o $@.$$$$ && mv $@.$$$$ $@
+$(LITMUS)/litmus.h.gch: tests/litmus/litmus.h $(SHARED) build/cuda/found
+	@mkdir -p $(@D) && cp $< $(@D)
+	@$(CC) $(LITMUS_FLAGS) -x c-header $< -o $@.$$$$ && mv $@.$$$$ $@
+
+$(LITMUS)/%: tests/litmus/%.c $(LITMUS)/litmus.h.gch | $(LIBRARY)
+	@$(CC) $(LITMUS_FLAGS) -include $(LITMUS)/litmus.h $< $(LITMUS_LINKED)
+
+$(LITMUS)/%_wrong: tests/litmus/%.c $(LITMUS)/litmus.h.gch | $(LIBRARY)
+	@$(CC) $(LITMUS_FLAGS) -DWRONG -include $(LITMUS)/litmus.h $< $(LITMUS_LINKED)
 
 # A test that looks inside is linked with the simulated device's own parts.
 $(SIMULATOR)/tests/simulator/inside_%: tests/simulator/inside_%.c $(SHARED) $(OBJECTS)

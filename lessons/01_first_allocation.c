@@ -1,8 +1,9 @@
 /* 01 First allocation
  *
- * Shows  cudaMallocAsync puts an allocation into a stream, like a kernel launch. When it returns, the host knows the
- *        address, but the device need not have reached the allocation. Work that is put into the same stream after it
- *        may use the block, up to the free, with no wait in between. The host sees results only after a synchronise.
+ * Shows  cudaMallocAsync puts an allocation into a stream, like a kernel launch. When it returns,
+ *        the host knows the address, but the device need not have reached the allocation. Work that
+ *        is put into the same stream after it may use the block, up to the free, with no wait in
+ *        between. The host sees results only after a synchronise.
  * Yours  fill: two gaps, marked YOUR WORK.
  * Run    make 01          check   make check-01          page   docs/01_first_allocation
  */
@@ -25,21 +26,24 @@ int main(int argc, char **argv)
     int *data, *result;
     cudaStream_t stream;
     CHECK(cudaStreamCreate(&stream));
-    CHECK(cudaMallocHost((void **)&result, bytes));     /* page-locked: a copy to it does not stop the host */
+    /* page-locked: a copy to it does not stop the host. */
+    CHECK(cudaMallocHost((void **)&result, bytes));
     memset(result, 0, bytes);
     volatile int *gate = gate_create();
 
-    /* The stream holds at the gate. What is put into it from here on stays pending until the gate opens. */
+    /* The stream holds at the gate. What is put into it from here on stays pending until the gate
+     * opens. */
     CHECK(launch_hold(gate, stream));
     CHECK(cudaMallocAsync((void **)&data, bytes, stream));
     printf("allocated       pointer %s   stream %s\n", data != NULL ? "known" : "null",
            cudaGetErrorName(cudaStreamQuery(stream)));
 
-    /* YOUR WORK, 1 of 2. Four calls on this stream, none of which waits: set every element of the block to 40,
-     * add 2 to every element, copy the block to `result` (cudaMemcpyAsync), free the block (cudaFreeAsync). */
+    /* YOUR WORK, 1 of 2. Four calls on this stream, none of which waits: set every element of the
+     * block to 40, add 2 to every element, copy the block to `result` (cudaMemcpyAsync), free the
+     * block (cudaFreeAsync). */
 
-    printf("used and freed  42 in %zu of %zu elements   stream %s\n", count_of(42, result, count), count,
-           cudaGetErrorName(cudaStreamQuery(stream)));
+    printf("used and freed  42 in %zu of %zu elements   stream %s\n", count_of(42, result, count),
+           count, cudaGetErrorName(cudaStreamQuery(stream)));
     gate_open(gate);
 
     /* YOUR WORK, 2 of 2. One call: the host waits until the stream has done all of it. */

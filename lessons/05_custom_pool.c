@@ -1,9 +1,11 @@
 /* 05 A custom pool
  *
- * Shows  a program may make pools of its own, with properties that no attribute changes later. cudaMallocAsync takes
- *        from such a pool once it is the device's current pool. The release threshold is not a limit: maxSize is one,
- *        in whole steps of 32 MiB. A destroyed pool's live blocks stay usable until they are freed.
- * Yours  fix: the program is wrong in three places: its comments say what its author believed. Repair it.
+ * Shows  a program may make pools of its own, with properties that no attribute changes later.
+ *        cudaMallocAsync takes from such a pool once it is the device's current pool. The release
+ *        threshold is not a limit: maxSize is one, in whole steps of 32 MiB. A destroyed pool's
+ *        live blocks stay usable until they are freed.
+ * Yours  fix: the program is wrong in three places: its comments say what its author believed.
+ *        Repair it.
  * Run    make 05          check   make check-05          page   docs/05_custom_pool
  */
 #include "kernels.h"
@@ -13,8 +15,10 @@ enum { TRIES = 33 };
 
 static int *block[TRIES], taken;
 
-/* Makes a pool and takes blocks of an eighth of `mib` from it, until it refuses one or TRIES are taken. */
-static cudaMemPool_t fill_pool(const char *name, const struct cudaMemPoolProps *props, size_t mib, cudaStream_t stream)
+/* Makes a pool and takes blocks of an eighth of `mib` from it, until it refuses one or TRIES are
+ * taken. */
+static cudaMemPool_t fill_pool(const char *name, const struct cudaMemPoolProps *props, size_t mib,
+                               cudaStream_t stream)
 {
     size_t piece = (mib + 7) / 8;
     cudaError_t answer = cudaSuccess;
@@ -60,7 +64,8 @@ int main(int argc, char **argv)
     CHECK(cudaStreamCreate(&stream));
     CHECK(cudaDeviceGetDefaultMemPool(&standard, 0));
 
-    struct cudaMemPoolProps props = {0};        /* every field that is not named stays zero: the call insists on it */
+    /* Every field that is not named stays zero: the call insists on it. */
+    struct cudaMemPoolProps props = {0};
     props.allocType = cudaMemAllocationTypePinned;
     props.location.type = cudaMemLocationTypeDevice;
     props.location.id = 0;
@@ -70,7 +75,7 @@ int main(int argc, char **argv)
 
     /* this pool must refuse what goes past `mib`; its release threshold will see to that */
     pool = fill_pool("maxSize", &props, mib, stream);
-    CHECK(cudaMemPoolDestroy(pool));            /* while its blocks are live */
+    CHECK(cudaMemPoolDestroy(pool)); /* while its blocks are live */
     CHECK(cudaDeviceGetMemPool(&current, 0));
     int usable = empty_pool(stream);
     printf("    after its destroy  %d of %d blocks usable, current pool: %s\n", usable, taken,

@@ -1,19 +1,21 @@
 /* 08 Statistics
  *
- * Shows  the four figures of a pool: reserved is what it holds of the device's memory, used is what its live blocks
- *        asked for, and each has a high-water mark. A mark is reset by writing 0 to it: it then takes the current
- *        figure. Nothing else can be written. cudaMemGetInfo sees what is reserved, not what is used.
+ * Shows  the four figures of a pool: reserved is what it holds of the device's memory, used is what
+ *        its live blocks asked for, and each has a high-water mark. A mark is reset by writing 0 to
+ *        it: it then takes the current figure. Nothing else can be written. cudaMemGetInfo sees
+ *        what is reserved, not what is used.
  * Yours  fill: two functions, marked YOUR WORK.
  * Run    make 08          check   make check-08          page   docs/08_statistics
  */
 #include "kernels.h"
 #include "workbook.h"
 
-struct pool_stats {         /* all in bytes */
+struct pool_stats { /* all in bytes */
     uint64_t reserved, reserved_high, used, used_high;
 };
 
-/* YOUR WORK, 1 of 2. The pool's four figures, each from its attribute (pool_get of workbook.h reads one). */
+/* YOUR WORK, 1 of 2. The pool's four figures, each from its attribute (pool_get of workbook.h reads
+ * one). */
 static struct pool_stats stats_read(cudaMemPool_t pool)
 {
     struct pool_stats stats = {0};
@@ -21,11 +23,9 @@ static struct pool_stats stats_read(cudaMemPool_t pool)
     return stats;
 }
 
-/* YOUR WORK, 2 of 2. Both high-water marks start again at the current figures (pool_set writes an attribute). */
-static void marks_reset(cudaMemPool_t pool)
-{
-    (void)pool;
-}
+/* YOUR WORK, 2 of 2. Both high-water marks start again at the current figures (pool_set writes an
+ * attribute). */
+static void marks_reset(cudaMemPool_t pool) { (void)pool; }
 
 /* Prints the figures, and by how much the device's free memory changed since the last report. */
 static void report(const char *what, cudaMemPool_t pool)
@@ -34,15 +34,19 @@ static void report(const char *what, cudaMemPool_t pool)
     size_t free_now, total;
     struct pool_stats stats = stats_read(pool);
     CHECK(cudaMemGetInfo(&free_now, &total));
-    long long change = free_before == 0 ? 0 : ((long long)free_now - (long long)free_before) / (long long)MiB;
+    long long change =
+        free_before == 0 ? 0 : ((long long)free_now - (long long)free_before) / (long long)MiB;
     free_before = free_now;
     printf("%-18s %5zu %5zu   %5zu %5zu   %+5lld\n", what, (size_t)(stats.reserved / MiB),
-           (size_t)(stats.reserved_high / MiB), (size_t)(stats.used / MiB), (size_t)(stats.used_high / MiB), change);
+           (size_t)(stats.reserved_high / MiB), (size_t)(stats.used / MiB),
+           (size_t)(stats.used_high / MiB), change);
 }
 
-static void try_to_set(const char *name, cudaMemPool_t pool, enum cudaMemPoolAttr attribute, uint64_t value)
+static void try_to_set(const char *name, cudaMemPool_t pool, enum cudaMemPoolAttr attribute,
+                       uint64_t value)
 {
-    printf("set %-19s %s\n", name, cudaGetErrorName(cudaMemPoolSetAttribute(pool, attribute, &value)));
+    printf("set %-19s %s\n", name,
+           cudaGetErrorName(cudaMemPoolSetAttribute(pool, attribute, &value)));
 }
 
 int main(int argc, char **argv)
@@ -52,7 +56,8 @@ int main(int argc, char **argv)
     cudaStream_t stream;
     CHECK(cudaStreamCreate(&stream));
     cudaMemPool_t pool = pool_create();
-    pool_set(pool, cudaMemPoolAttrReleaseThreshold, UINT64_MAX);    /* only the trim gives memory back */
+    /* Only the trim gives memory back. */
+    pool_set(pool, cudaMemPoolAttrReleaseThreshold, UINT64_MAX);
 
     printf("MiB             reserved  high    used  high   free on the device\n");
     CHECK(cudaMallocFromPoolAsync((void **)&small, 1 * MiB, pool, stream));
@@ -62,7 +67,8 @@ int main(int argc, char **argv)
     CHECK(cudaMallocFromPoolAsync((void **)&large, mib * MiB, pool, stream));
     report("large block", pool);
 
-    struct cudaPointerAttributes of_large;      /* ask before the free: afterwards the answer means nothing */
+    /* Ask before the free: afterwards the answer means nothing. */
+    struct cudaPointerAttributes of_large;
     CHECK(cudaPointerGetAttributes(&of_large, large));
     CHECK(cudaFreeAsync(large, stream));
     CHECK(cudaStreamSynchronize(stream));
@@ -82,5 +88,8 @@ int main(int argc, char **argv)
     CHECK(cudaStreamSynchronize(stream));
     CHECK(cudaMemPoolDestroy(pool));
     CHECK(cudaStreamDestroy(stream));
-    return reset.used == 1 * MiB && reset.used_high == reset.used && reset.reserved_high == reset.reserved ? 0 : 1;
+    return reset.used == 1 * MiB && reset.used_high == reset.used
+                && reset.reserved_high == reset.reserved
+             ? 0
+             : 1;
 }

@@ -1,28 +1,32 @@
 /* 09 Reuse: events
  *
- * Shows  a pool may give memory that one stream freed to another stream that comes later by an event: that is the
- *        policy "follow event dependencies". Not any event will do. A wait stands for one record, the newest at the
- *        time of the wait, and a record for what was in its stream by then. The free must be in front of it.
- * Yours  predict: does the second block lie where the first was? Write a rule; the check tries more orders.
+ * Shows  a pool may give memory that one stream freed to another stream that comes later by an
+ *        event: that is the policy "follow event dependencies". Not any event will do. A wait
+ *        stands for one record, the newest at the time of the wait, and a record for what was in
+ *        its stream by then. The free must be in front of it.
+ * Yours  predict: does the second block lie where the first was? Write a rule; the check tries more
+ *        orders.
  * Run    make 09          check   make check-09          page   docs/09_reuse_events
  */
 #include "kernels.h"
 #include "workbook.h"
 
-/* YOUR WORK. `calls` are the calls between the first block's last use and the second allocation, in order: 'F' the
- * giver frees the first block, 'R' an event is recorded in the giver, 'W' the taker waits for the event. `follow` says
- * whether the policy is on. Answer 1 when the second block lies at the first one's address. */
+/* YOUR WORK. `calls` are the calls between the first block's last use and the second allocation, in
+ * order: 'F' the giver frees the first block, 'R' an event is recorded in the giver, 'W' the taker
+ * waits for the event. `follow` says whether the policy is on. Answer 1 when the second block lies
+ * at the first one's address. */
 static int predict_same(int follow, const char *calls)
 {
     int waited = 0;
     for (; *calls != '\0'; calls++)
         waited |= *calls == 'W';
-    return follow && waited;            /* any event will do, so say many people */
+    return follow && waited; /* any event will do, so say many people */
 }
 
-/* A new pool for each line. The giver holds, so the free is pending all the time; the two other policies are off.
- * Nothing but an event can then let the taker have the memory. */
-static int try_calls(int follow, const char *calls, size_t mib, cudaStream_t giver, cudaStream_t taker)
+/* A new pool for each line. The giver holds, so the free is pending all the time; the two other
+ * policies are off. Nothing but an event can then let the taker have the memory. */
+static int try_calls(int follow, const char *calls, size_t mib, cudaStream_t giver,
+                     cudaStream_t taker)
 {
     int *first, *second, value = -1;
     size_t count = mib * MiB / sizeof(int);
@@ -48,8 +52,9 @@ static int try_calls(int follow, const char *calls, size_t mib, cudaStream_t giv
     }
     CHECK(cudaMallocFromPoolAsync((void **)&second, mib * MiB, pool, taker));
     int same = second == first, predicted = predict_same(follow, calls);
-    printf("%-6s policy %-3s   predicted %-7s happened %-7s reserved %4zu MiB\n", calls, follow ? "on" : "off",
-           predicted ? "same" : "another", same ? "same" : "another", reserved_mib(pool));
+    printf("%-6s policy %-3s   predicted %-7s happened %-7s reserved %4zu MiB\n", calls,
+           follow ? "on" : "off", predicted ? "same" : "another", same ? "same" : "another",
+           reserved_mib(pool));
 
     gate_open(gate);
     CHECK(launch_fill(second, 2, count, taker));

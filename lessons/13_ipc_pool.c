@@ -1,7 +1,8 @@
 /* 13 A pool across processes
  *
- * Shows  a pool crosses to another process as a file descriptor, in a message with SCM_RIGHTS: the number alone means
- *        nothing there. What arrives is a pool through which blocks are imported, and no more.
+ * Shows  a pool crosses to another process as a file descriptor, in a message with SCM_RIGHTS: the
+ *        number alone means nothing there. What arrives is a pool through which blocks are
+ *        imported, and no more.
  * Yours  fix: send_parcel sends the descriptor's number. Make it send the descriptor, too.
  * Run    make 13          check   make check-13          page   docs/13_ipc_pool
  */
@@ -12,15 +13,17 @@
 
 /* What the importer is told, in one message. */
 struct parcel {
-    int descriptor;                             /* the number that the exporter has for it */
-    struct cudaMemPoolPtrExportData place;      /* where the block lies: no handle, it may travel as bytes */
+    int descriptor; /* the number that the exporter has for it */
+    /* Where the block lies: no handle, it may travel as bytes. */
+    struct cudaMemPoolPtrExportData place;
     size_t count;
 };
 
 /* YOUR WORK. Sends the parcel to the other process. */
 static void send_parcel(const struct parcel *parcel)
 {
-    tell(parcel, sizeof *parcel);       /* with the descriptor: an int is four bytes wherever it is */
+    /* With the descriptor: an int is four bytes wherever it is. */
+    tell(parcel, sizeof *parcel);
 }
 
 static int exporter(int argc, char **argv)
@@ -37,9 +40,9 @@ static int exporter(int argc, char **argv)
     CHECK(cudaStreamSynchronize(stream));
     CHECK(cudaMemPoolExportPointer(&parcel.place, block));
     send_parcel(&parcel);
-    close(parcel.descriptor);           /* what is on its way stays open */
+    close(parcel.descriptor); /* what is on its way stays open */
 
-    hear_done();                        /* the importer has freed the block */
+    hear_done(); /* the importer has freed the block */
     int value = last_of(block, parcel.count, stream);
     printf("exporter  the block holds                      %d\n", value);
     CHECK(cudaFreeAsync(block, stream));
@@ -62,20 +65,26 @@ static int importer(void)
     cudaStream_t stream;
     int *block, *another;
     uint64_t figure = 0;
-    int came = hear_with_descriptor(&parcel, sizeof parcel), descriptor = came < 0 ? parcel.descriptor : came;
-    printf("importer  came with the message                %s\n", came < 0 ? "nothing but a number" : "a descriptor");
-    CHECK(cudaMemPoolImportFromShareableHandle(&pool, (void *)(uintptr_t)descriptor, BY_DESCRIPTOR, 0));
-    close(descriptor);                  /* the pool is here and needs it no more */
+    int came = hear_with_descriptor(&parcel, sizeof parcel),
+        descriptor = came < 0 ? parcel.descriptor : came;
+    printf("importer  came with the message                %s\n",
+           came < 0 ? "nothing but a number" : "a descriptor");
+    CHECK(cudaMemPoolImportFromShareableHandle(&pool, (void *)(uintptr_t)descriptor, BY_DESCRIPTOR,
+                                               0));
+    close(descriptor); /* the pool is here and needs it no more */
     printf("importer  GPU 0, without being let in          %s\n",
-           pool_get_access(pool, 0) == cudaMemAccessFlagsProtReadWrite ? "may read and write" : "may not");
+           pool_get_access(pool, 0) == cudaMemAccessFlagsProtReadWrite ? "may read and write"
+                                                                       : "may not");
 
     CHECK(cudaStreamCreate(&stream));
     CHECK(cudaMemPoolImportPointer((void **)&block, pool, &parcel.place));
-    printf("importer  the block holds                      %d", last_of(block, parcel.count, stream));
+    printf("importer  the block holds                      %d",
+           last_of(block, parcel.count, stream));
     CHECK(launch_add(block, 1, parcel.count, stream));
     printf(", now %d\n", last_of(block, parcel.count, stream));
 
-    cudaError_t closed = cudaMemPoolImportFromShareableHandle(&again, (void *)(uintptr_t)descriptor, BY_DESCRIPTOR, 0);
+    cudaError_t closed = cudaMemPoolImportFromShareableHandle(&again, (void *)(uintptr_t)descriptor,
+                                                              BY_DESCRIPTOR, 0);
     printf("importer  import by a closed descriptor        %s\n", cudaGetErrorName(closed));
     TRY(cudaMallocFromPoolAsync, (void **)&another, MiB, pool, stream);
     TRY(cudaDeviceSetMemPool, 0, pool);
@@ -91,7 +100,4 @@ static int importer(void)
     return 0;
 }
 
-int main(int argc, char **argv)
-{
-    return split() ? importer() : exporter(argc, argv);
-}
+int main(int argc, char **argv) { return split() ? importer() : exporter(argc, argv); }

@@ -1,10 +1,12 @@
 /* 17 Graph memory
  *
- * Shows  while a stream is captured, cudaMallocAsync and cudaFreeAsync only add nodes to a graph. Each launch of it
- *        allocates and frees; the address stays. The memory is no pool's: the device keeps it apart for all graphs,
- *        launches in one stream share it, and cudaDeviceGraphMemTrim gives it back.
- * Yours  fix: two comments say what the author believed, about the end of a launch and about trimming. Both are wrong.
- *        The built graph must run twice, and at the end nothing may be reserved, neither for graphs nor in the pool.
+ * Shows  while a stream is captured, cudaMallocAsync and cudaFreeAsync only add nodes to a graph.
+ *        Each launch of it allocates and frees; the address stays. The memory is no pool's: the
+ *        device keeps it apart for all graphs, launches in one stream share it, and
+ *        cudaDeviceGraphMemTrim gives it back.
+ * Yours  fix: two comments say what the author believed, about the end of a launch and about
+ *        trimming. Both are wrong. The built graph must run twice, and at the end nothing may be
+ *        reserved, neither for graphs nor in the pool.
  * Run    make 17          check   make check-17          page   docs/17_graph_memory
  */
 #include "kernels.h"
@@ -14,7 +16,8 @@ static size_t report(const char *what, cudaMemPool_t pool)
 {
     uint64_t graphs = 0;
     CHECK(cudaDeviceGetGraphMemAttribute(0, cudaGraphMemAttrReservedMemCurrent, &graphs));
-    printf("%-24s for graphs %4zu MiB   default pool %4zu MiB\n", what, (size_t)graphs / MiB, reserved_mib(pool));
+    printf("%-24s for graphs %4zu MiB   default pool %4zu MiB\n", what, (size_t)graphs / MiB,
+           reserved_mib(pool));
     return (size_t)graphs / MiB + reserved_mib(pool);
 }
 
@@ -29,12 +32,14 @@ static cudaGraphExec_t capture(int *counter, size_t mib, cudaStream_t stream)
     CHECK(launch_fill(first, 1, mib * MiB / sizeof(int), stream));
     CHECK(cudaFreeAsync(first, stream));
     CHECK(cudaMallocAsync((void **)&second, mib * MiB, stream));
-    CHECK(launch_add(counter, 1, 1, stream));               /* the pool's block: there before and after each launch */
+    /* The pool's block: there before and after each launch. */
+    CHECK(launch_add(counter, 1, 1, stream));
     CHECK(cudaFreeAsync(second, stream));
     CHECK(cudaStreamEndCapture(stream, &graph));
-    printf("captured: the second block lies at %s address\n", first == second ? "the first one's" : "another");
+    printf("captured: the second block lies at %s address\n",
+           first == second ? "the first one's" : "another");
     CHECK(cudaGraphInstantiate(&exec, graph, 0));
-    CHECK(cudaGraphDestroy(graph));                         /* the executable graph lives on */
+    CHECK(cudaGraphDestroy(graph)); /* the executable graph lives on */
     return exec;
 }
 
@@ -51,7 +56,8 @@ static cudaGraphExec_t build(size_t mib)
     cudaGraphExec_t exec;
     CHECK(cudaGraphCreate(&graph, 0));
     CHECK(cudaGraphAddMemAllocNode(&allocated, graph, NULL, 0, &block));
-    struct cudaMemsetParams zero = {.dst = block.dptr, .elementSize = 1, .width = mib * MiB, .height = 1};
+    struct cudaMemsetParams zero = {
+        .dst = block.dptr, .elementSize = 1, .width = mib * MiB, .height = 1};
     CHECK(cudaGraphAddMemsetNode(&set, graph, &allocated, 1, &zero));
     /* What a launch allocates is freed when the launch ends. */
     CHECK(cudaGraphInstantiate(&exec, graph, 0));
@@ -67,7 +73,8 @@ int main(int argc, char **argv)
     cudaMemPool_t pool;
     CHECK(cudaDeviceGetDefaultMemPool(&pool, 0));
     CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-    pool_set(pool, cudaMemPoolAttrReleaseThreshold, UINT64_MAX);    /* no synchronise gives anything back */
+    /* No synchronise gives anything back. */
+    pool_set(pool, cudaMemPoolAttrReleaseThreshold, UINT64_MAX);
     CHECK(cudaMallocAsync((void **)&counter, sizeof *counter, stream));
     CHECK(cudaMemsetAsync(counter, 0, sizeof *counter, stream));
 
@@ -83,7 +90,8 @@ int main(int argc, char **argv)
     cudaError_t again = cudaGraphLaunch(built, stream);
     printf("built graph launched again: %s\n", cudaGetErrorName(again));
 
-    /* One trim is for all memory that the device has reserved, and it needs no wait: it takes what is free. */
+    /* One trim is for all memory that the device has reserved, and it needs no wait: it takes what
+     * is free. */
     CHECK(cudaMemPoolTrimTo(pool, 0));
     report("pool trimmed", pool);
     CHECK(cudaStreamSynchronize(stream));

@@ -1,9 +1,9 @@
 /* A second process, for lessons 13 and 14.
  *
- * split() makes it, and a socket between the two. tell() sends bytes, hear() waits for them: who hears does nothing
- * else, so what the two print has one order. When one of them ends early, or has not been heard of for SILENCE seconds,
- * the other says so and ends with status 1. The first does not exit before the second, and the second dies with the
- * first.
+ * split() makes it, and a socket between the two. tell() sends bytes, hear() waits for them: who
+ * hears does nothing else, so what the two print has one order. When one of them ends early, or has
+ * not been heard of for SILENCE seconds, the other says so and ends with status 1. The first does
+ * not exit before the second, and the second dies with the first.
  *
  * A lesson defines _GNU_SOURCE before its first include: C alone knows no processes. */
 #ifndef PROCESSES_H
@@ -26,8 +26,8 @@
 #define SILENCE 15
 #endif
 
-static int other;                       /* the socket to the other process */
-static pid_t second;                    /* in the first process: the second one. 0 in the second */
+static int other;    /* the socket to the other process */
+static pid_t second; /* in the first process: the second one. 0 in the second */
 
 /* Only what a signal handler may do. */
 static inline void say_of_other(const char *what)
@@ -40,7 +40,8 @@ static inline void say_of_other(const char *what)
 static inline void on_signal(int number)
 {
     say_of_other(number == SIGHUP ? "has died.\n"
-                 : "has not been heard of for too long. Does each wait for the other, or the device for ever?\n");
+                                  : "has not been heard of for too long. Does each wait for the "
+                                    "other, or the device for ever?\n");
     _exit(1);
 }
 
@@ -77,10 +78,7 @@ static inline void hear(void *data, size_t bytes)
 }
 
 /* A message of one byte, for where it matters only that it came. */
-static inline void tell_done(void)
-{
-    tell("d", 1);
-}
+static inline void tell_done(void) { tell("d", 1); }
 
 static inline void hear_done(void)
 {
@@ -89,14 +87,19 @@ static inline void hear_done(void)
 }
 
 /* What travels beside the bytes of a message: room for a head, and for one int behind it. */
-union control_message { struct cmsghdr head; char room[CMSG_SPACE(sizeof(int))]; };
+union control_message {
+    struct cmsghdr head;
+    char room[CMSG_SPACE(sizeof(int))];
+};
 
 /* Sends bytes, at least one, and the control message beside them. */
 static inline void tell_with_control(const void *data, size_t bytes, union control_message *control)
 {
     struct iovec part = {(void *)data, bytes};
-    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1,
-                             .msg_control = control, .msg_controllen = sizeof *control};
+    struct msghdr message = {.msg_iov = &part,
+                             .msg_iovlen = 1,
+                             .msg_control = control,
+                             .msg_controllen = sizeof *control};
     alarm(SILENCE);
     if (sendmsg(other, &message, MSG_NOSIGNAL) == (ssize_t)bytes)
         return;
@@ -106,14 +109,16 @@ static inline void tell_with_control(const void *data, size_t bytes, union contr
     exit(1);
 }
 
-/* Waits for one message of so many bytes. The descriptor that came beside them, under this process's own number;
- * -1 when none came. */
+/* Waits for one message of so many bytes. The descriptor that came beside them, under this
+ * process's own number; -1 when none came. */
 static inline int hear_with_descriptor(void *data, size_t bytes)
 {
     union control_message control;
     struct iovec part = {data, bytes};
-    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1,
-                             .msg_control = &control, .msg_controllen = sizeof control};
+    struct msghdr message = {.msg_iov = &part,
+                             .msg_iovlen = 1,
+                             .msg_control = &control,
+                             .msg_controllen = sizeof control};
     int descriptor = -1;
     alarm(SILENCE);
     ssize_t came = recvmsg(other, &message, MSG_WAITALL | MSG_CMSG_CLOEXEC);
@@ -121,14 +126,16 @@ static inline int hear_with_descriptor(void *data, size_t bytes)
         lost();
     if (came != (ssize_t)bytes)
         unexpected();
-    if (CMSG_FIRSTHDR(&message) != NULL && CMSG_FIRSTHDR(&message)->cmsg_len > CMSG_LEN(sizeof descriptor))
+    if (CMSG_FIRSTHDR(&message) != NULL
+        && CMSG_FIRSTHDR(&message)->cmsg_len > CMSG_LEN(sizeof descriptor))
         too_many();
     if (CMSG_FIRSTHDR(&message) != NULL)
         memcpy(&descriptor, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof descriptor);
     return descriptor;
 }
 
-/* For the first process: waits until the second has ended; its exit status, or 1 when a signal killed it. */
+/* For the first process: waits until the second has ended; its exit status, or 1 when a signal
+ * killed it. */
 static inline int join(void)
 {
     int status = 0;
@@ -136,20 +143,17 @@ static inline int join(void)
         close(other);
     other = -1;
     if (waitpid(second, &status, 0) != second)
-        return 0;                       /* it was waited for before */
+        return 0; /* it was waited for before */
     if (WIFSIGNALED(status))
         fprintf(stderr, "first process: the second one died of signal %d (%s)\n", WTERMSIG(status),
                 strsignal(WTERMSIG(status)));
     return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }
 
-static inline void join_at_exit(void)
-{
-    join();
-}
+static inline void join_at_exit(void) { join(); }
 
-/* Two processes from here on; 1 in the second. It comes before the first CUDA call: after one, no call works in a
- * child. */
+/* Two processes from here on; 1 in the second. It comes before the first CUDA call: after one, no
+ * call works in a child. */
 static inline int split(void)
 {
     int ends[2];
@@ -167,14 +171,15 @@ static inline int split(void)
     } else {
         prctl(PR_SET_PDEATHSIG, SIGHUP);
         if (getppid() != first)
-            raise(SIGHUP);              /* it died before it was watched */
+            raise(SIGHUP); /* it died before it was watched */
     }
     other = ends[second == 0];
     close(ends[second != 0]);
     return second == 0;
 }
 
-/* For the first process, before the second was told anything: this machine has not what the lesson needs. */
+/* For the first process, before the second was told anything: this machine has not what the lesson
+ * needs. */
 static inline void skip(const char *what, cudaError_t answer)
 {
     if (second > 0 && kill(second, SIGKILL) == 0)
@@ -185,8 +190,8 @@ static inline void skip(const char *what, cudaError_t answer)
 
 #define BY_DESCRIPTOR cudaMemHandleTypePosixFileDescriptor
 
-/* For the first process: a pool on device 0 that another process can get by a file descriptor. A pool that is made for
- * no handle type, as lesson 05 makes it, cannot be shared. */
+/* For the first process: a pool on device 0 that another process can get by a file descriptor. A
+ * pool that is made for no handle type, as lesson 05 makes it, cannot be shared. */
 static inline cudaMemPool_t pool_to_share(void)
 {
     struct cudaMemPoolProps props = {0};
@@ -204,7 +209,8 @@ static inline cudaMemPool_t pool_to_share(void)
 /* The pool crosses, and no descriptor stays open. Lesson 13 does this by hand. */
 static inline void tell_pool(cudaMemPool_t pool)
 {
-    union control_message control = {.head = {.cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS,
+    union control_message control = {.head = {.cmsg_level = SOL_SOCKET,
+                                              .cmsg_type = SCM_RIGHTS,
                                               .cmsg_len = CMSG_LEN(sizeof(int))}};
     int descriptor;
     CHECK(cudaMemPoolExportToShareableHandle(&descriptor, pool, BY_DESCRIPTOR, 0));
@@ -220,7 +226,8 @@ static inline cudaMemPool_t hear_pool(void)
     int descriptor = hear_with_descriptor(&byte, sizeof byte);
     if (descriptor < 0)
         unexpected();
-    CHECK(cudaMemPoolImportFromShareableHandle(&pool, (void *)(uintptr_t)descriptor, BY_DESCRIPTOR, 0));
+    CHECK(cudaMemPoolImportFromShareableHandle(&pool, (void *)(uintptr_t)descriptor, BY_DESCRIPTOR,
+                                               0));
     close(descriptor);
     return pool;
 }

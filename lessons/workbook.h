@@ -1,8 +1,10 @@
-/* What the lessons share: CHECK, an argument in MiB, the figures of a pool, two GPUs, a gate for launch_hold, times.
+/* What the lessons share: CHECK, an argument in MiB, the figures of a pool, two GPUs, a gate for
+ * launch_hold, times.
  *
- * Exit statuses of every lesson: 0 all is well; 1 a CUDA call failed or the program found something wrong;
- * 2 a bad argument; 3 (simulated device only) a hazard: an access that the stream order does not allow; 77 skipped: this
- * machine has not what the lesson needs, and a line says what. Lines printed with a "~" in front depend on the machine. */
+ * Exit statuses of every lesson: 0 all is well; 1 a CUDA call failed or the program found something
+ * wrong; 2 a bad argument; 3 (simulated device only) a hazard: an access that the stream order does
+ * not allow; 77 skipped: this machine has not what the lesson needs, and a line says what. Lines
+ * printed with a "~" in front depend on the machine. */
 #ifndef WORKBOOK_H
 #define WORKBOOK_H
 
@@ -15,7 +17,8 @@
 
 #define MiB ((size_t)1 << 20)
 
-/* CHECK(call): every CUDA call answers with an error code. Anything but cudaSuccess ends the program here. */
+/* CHECK(call): every CUDA call answers with an error code. Anything but cudaSuccess ends the
+ * program here. */
 #define CHECK(call) check((call), #call, __FILE__, __LINE__)
 
 static inline void check(cudaError_t answer, const char *call, const char *file, int line)
@@ -23,11 +26,13 @@ static inline void check(cudaError_t answer, const char *call, const char *file,
     if (answer == cudaSuccess)
         return;
     fflush(stdout);
-    fprintf(stderr, "%s:%d: %s: %s (%s)\n", file, line, call, cudaGetErrorName(answer), cudaGetErrorString(answer));
+    fprintf(stderr, "%s:%d: %s: %s (%s)\n", file, line, call, cudaGetErrorName(answer),
+            cudaGetErrorString(answer));
     exit(1);
 }
 
-/* The program's one argument, a whole number of MiB that the device could hold, or `fallback` when there is none. */
+/* The program's one argument, a whole number of MiB that the device could hold, or `fallback` when
+ * there is none. */
 static inline size_t mib_argument(int argc, char **argv, size_t fallback)
 {
     if (argc < 2)
@@ -39,8 +44,11 @@ static inline size_t mib_argument(int argc, char **argv, size_t fallback)
     while (*digit >= '0' && *digit <= '9' && mib <= most)
         mib = mib * 10 + (size_t)(*digit++ - '0');
     if (argc > 2 || *digit != '\0' || mib < 1 || mib > most) {
-        fprintf(stderr, "%s: \"%s\" is not the one size that it takes: give a whole number of MiB from 1 to %zu, "
-                "or nothing for %zu\n", argv[0], argv[argc > 2 ? 2 : 1], most, fallback);
+        fprintf(stderr,
+                "%s: \"%s\" is not the one size that it takes: give a whole number of MiB from 1 "
+                "to %zu, "
+                "or nothing for %zu\n",
+                argv[0], argv[argc > 2 ? 2 : 1], most, fallback);
         exit(2);
     }
     return mib;
@@ -81,7 +89,8 @@ static inline enum cudaMemAccessFlags pool_get_access(cudaMemPool_t pool, int de
     return access;
 }
 
-/* Reserved: physical memory that the pool holds. Used: what its live blocks asked for. Both in MiB. */
+/* Reserved: physical memory that the pool holds. Used: what its live blocks asked for. Both in
+ * MiB. */
 static inline size_t reserved_mib(cudaMemPool_t pool)
 {
     return (size_t)pool_get(pool, cudaMemPoolAttrReservedMemCurrent) / MiB;
@@ -127,7 +136,8 @@ static inline void need_two_gpus(void)
 }
 
 /* A gate for launch_hold: a stream that holds at it does nothing more until the host opens it.
- * Create it before the first hold; destroy it after the streams that held at it were synchronised. */
+ * Create it before the first hold; destroy it after the streams that held at it were
+ * synchronised. */
 static inline volatile int *gate_create(void)
 {
     void *gate;
@@ -136,18 +146,13 @@ static inline volatile int *gate_create(void)
     return gate;
 }
 
-static inline void gate_open(volatile int *gate)
-{
-    *gate = 1;
-}
+static inline void gate_open(volatile int *gate) { *gate = 1; }
 
-static inline void gate_destroy(volatile int *gate)
-{
-    CHECK(cudaFreeHost((void *)gate));
-}
+static inline void gate_destroy(volatile int *gate) { CHECK(cudaFreeHost((void *)gate)); }
 
-/* A stopwatch: two events around what is timed. In a stream that has nothing else to do, the time of an event is the time
- * at which the host put it there: so the host's own work can be timed, too. */
+/* A stopwatch: two events around what is timed. In a stream that has nothing else to do, the time
+ * of an event is the time at which the host put it there: so the host's own work can be timed,
+ * too. */
 struct stopwatch {
     cudaEvent_t begin, end;
 };
@@ -181,21 +186,25 @@ static inline int is_simulated(const struct cudaDeviceProp *device)
     return strncmp(device->name, "Simulated device", strlen("Simulated device")) == 0;
 }
 
-/* A line that names device 0 and says whether the figures of the program are measured or modelled. */
+/* A line that names device 0 and says whether the figures of the program are measured or
+ * modelled. */
 static inline void say_device(void)
 {
     struct cudaDeviceProp device;
     CHECK(cudaGetDeviceProperties(&device, 0));
-    printf("~ device \"%s\": its figures are \"%s\"\n", device.name, is_simulated(&device) ? "modelled" : "measured");
+    printf("~ device \"%s\": its figures are \"%s\"\n", device.name,
+           is_simulated(&device) ? "modelled" : "measured");
 }
 
-/* "speed" (in GT/s) or "width" (in lanes) of the PCI Express link of a device, as it is now. 0: Linux does not tell. */
+/* "speed" (in GT/s) or "width" (in lanes) of the PCI Express link of a device, as it is now. 0:
+ * Linux does not tell. */
 static inline double link_figure(const struct cudaDeviceProp *device, const char *name)
 {
     char path[96];
     double figure = 0;
-    snprintf(path, sizeof path, "/sys/bus/pci/devices/%04x:%02x:%02x.0/current_link_%s", (unsigned)device->pciDomainID,
-             (unsigned)device->pciBusID, (unsigned)device->pciDeviceID, name);
+    snprintf(path, sizeof path, "/sys/bus/pci/devices/%04x:%02x:%02x.0/current_link_%s",
+             (unsigned)device->pciDomainID, (unsigned)device->pciBusID,
+             (unsigned)device->pciDeviceID, name);
     FILE *file = is_simulated(device) ? NULL : fopen(path, "r");
     if (file == NULL)
         return 0;
@@ -205,8 +214,8 @@ static inline double link_figure(const struct cudaDeviceProp *device, const char
     return figure;
 }
 
-/* What the link carries each way at most, in GB/s, and a line that says where the figure is from. Ask after a copy: an
- * idle link may be slower. Of 130 bits 128 are data, from PCI Express 3 on. */
+/* What the link carries each way at most, in GB/s, and a line that says where the figure is from.
+ * Ask after a copy: an idle link may be slower. Of 130 bits 128 are data, from PCI Express 3 on. */
 static inline double say_link_limit(void)
 {
     struct cudaDeviceProp device;
@@ -214,12 +223,14 @@ static inline double say_link_limit(void)
     double speed = link_figure(&device, "speed"), width = link_figure(&device, "width");
     const char *source = "as Linux says";
     if (speed <= 0 || width <= 0) {
-        source = is_simulated(&device) ? "modelled: PCI Express 5" : "Linux does not say: taken for PCI Express 5";
+        source = is_simulated(&device) ? "modelled: PCI Express 5"
+                                       : "Linux does not say: taken for PCI Express 5";
         speed = 32;
         width = 16;
     }
     double limit = speed * width * 128 / 130 / 8;
-    printf("~ the link carries at most %.1f GB/s each way: %.1f GT/s, %.0f lanes, \"%s\"\n", limit, speed, width, source);
+    printf("~ the link carries at most %.1f GB/s each way: %.1f GT/s, %.0f lanes, \"%s\"\n", limit,
+           speed, width, source);
     return limit;
 }
 

@@ -1,15 +1,19 @@
 /* 02 Query support
  *
- * Shows  how a program finds out what it may use. An attribute that is younger than the driver is not answered with no:
- *        asking for it is an error, so the driver's version comes first. An attribute is a promise. Whether pools can
- *        be made for sharing shows when one is made. One function decides, and the program has another way to go.
- * Yours  fix: the program is wrong in three places: its comments say what its author believed. Repair it.
+ * Shows  how a program finds out what it may use. An attribute that is younger than the driver is
+ *        not answered with no: asking for it is an error, so the driver's version comes first. An
+ *        attribute is a promise. Whether pools can be made for sharing shows when one is made. One
+ *        function decides, and the program has another way to go.
+ * Yours  fix: the program is wrong in three places: its comments say what its author believed.
+ *        Repair it.
  * Run    make 02          check   make check-02          page   docs/02_query_support
  */
 #include "kernels.h"
 #include "workbook.h"
 
-struct support { int pools, shareable; };
+struct support {
+    int pools, shareable;
+};
 
 static const char *yes_no(int yes) { return yes ? "yes" : "no"; }
 
@@ -20,7 +24,8 @@ static int attribute_get(enum cudaDeviceAttr attribute)
     return value;
 }
 
-/* What comes of making a pool for handles of this type; cudaMemHandleTypeNone is a pool that is never shared. */
+/* What comes of making a pool for handles of this type; cudaMemHandleTypeNone is a pool that is
+ * never shared. */
 static cudaError_t pool_try(enum cudaMemAllocationHandleType type)
 {
     struct cudaMemPoolProps props = {0};
@@ -36,8 +41,10 @@ static cudaError_t pool_try(enum cudaMemAllocationHandleType type)
 
 static int handle_usable(const char *name, enum cudaMemAllocationHandleType type, int promised)
 {
-    cudaError_t answer = pool_try(type);        /* the attribute is a promise, a pool is the proof */
-    printf("%-18s promised %-3s  a pool for it: %s\n", name, yes_no(promised & type), cudaGetErrorName(answer));
+    /* The attribute is a promise, a pool is the proof. */
+    cudaError_t answer = pool_try(type);
+    printf("%-18s promised %-3s  a pool for it: %s\n", name, yes_no(promised & type),
+           cudaGetErrorName(answer));
     return promised & type && answer == cudaSuccess;
 }
 
@@ -48,15 +55,18 @@ static struct support support_find(void)
     int driver, runtime, promised = 0;
     CHECK(cudaDriverGetVersion(&driver));
     CHECK(cudaRuntimeGetVersion(&runtime));
-    printf("driver             from 11.2 on %s, from 11.3 on %s, no older than the runtime's major version %s\n",
-           yes_no(driver >= 11020), yes_no(driver >= 11030), yes_no(driver / 1000 >= runtime / 1000));
-    if (driver >= 11020)                        /* older drivers do not know the attribute */
+    printf("driver             from 11.2 on %s, from 11.3 on %s, no older than the runtime's major "
+           "version %s\n",
+           yes_no(driver >= 11020), yes_no(driver >= 11030),
+           yes_no(driver / 1000 >= runtime / 1000));
+    if (driver >= 11020) /* older drivers do not know the attribute */
         found.pools = attribute_get(cudaDevAttrMemoryPoolsSupported);
     if (driver >= 11030)
         promised = attribute_get(cudaDevAttrMemoryPoolSupportedHandleTypes);
     printf("memory pools       %s\n", yes_no(found.pools));
     if (found.pools) {
-        found.shareable = handle_usable("file descriptor", cudaMemHandleTypePosixFileDescriptor, promised);
+        found.shareable =
+            handle_usable("file descriptor", cudaMemHandleTypePosixFileDescriptor, promised);
         handle_usable("Win32 handle", cudaMemHandleTypeWin32, promised);
     }
     return found;
@@ -69,7 +79,8 @@ int main(int argc, char **argv)
     cudaStream_t stream;
     CHECK(cudaStreamCreate(&stream));
 
-    printf("unknown attribute  %s\n", cudaGetErrorName(cudaDeviceGetAttribute(&value, (enum cudaDeviceAttr)9999, 0)));
+    printf("unknown attribute  %s\n",
+           cudaGetErrorName(cudaDeviceGetAttribute(&value, (enum cudaDeviceAttr)9999, 0)));
     struct support found = support_find();
     printf("so                 %s, sharing %s\n", found.pools ? "cudaMallocAsync" : "cudaMalloc",
            found.shareable ? "through a file descriptor" : "not possible");

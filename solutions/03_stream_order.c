@@ -1,11 +1,13 @@
 /* 03 Stream order
  *
- * Shows  a block may be used and freed in other streams than its own, if events put each use after the allocation and
- *        before the free. Nothing else does it, short of a wait of the host. The legacy stream and the blocking streams
- *        wait for each other; non-blocking streams wait only for events. cudaFree of a pool's block waits for nothing.
- * Yours  fix: the program is wrong in four places: its comments say what its author believed. It may print the right
- *        numbers all the same; the simulated device names each place. Repair them with events and by moving a line. The
- *        streams stay what they are, and the host waits no more often.
+ * Shows  a block may be used and freed in other streams than its own, if events put each use after
+ *        the allocation and before the free. Nothing else does it, short of a wait of the host. The
+ *        legacy stream and the blocking streams wait for each other; non-blocking streams wait only
+ *        for events. cudaFree of a pool's block waits for nothing.
+ * Yours  fix: the program is wrong in four places: its comments say what its author believed. It
+ *        may print the right numbers all the same; the simulated device names each place. Repair
+ *        them with events and by moving a line. The streams stay what they are, and the host waits
+ *        no more often.
  * Run    make 03          check   make check-03          page   docs/03_stream_order
  */
 #include "kernels.h"
@@ -19,7 +21,8 @@ static size_t count_of(int wanted, const int *values, size_t count)
     return found;
 }
 
-/* One stream holds. Who waits for it? A call that waited, too, would not return before the gate opens: never. */
+/* One stream holds. Who waits for it? A call that waited, too, would not return before the gate
+ * opens: never. */
 static void hold_one(const char *kind, unsigned flags, cudaStream_t other)
 {
     int *block;
@@ -29,7 +32,8 @@ static void hold_one(const char *kind, unsigned flags, cudaStream_t other)
     CHECK(cudaMallocAsync((void **)&block, MiB, other));
 
     CHECK(launch_hold(gate, held));
-    printf("%-12s stream holds:  legacy stream %-17s", kind, cudaGetErrorName(cudaStreamQuery(cudaStreamLegacy)));
+    printf("%-12s stream holds:  legacy stream %-17s", kind,
+           cudaGetErrorName(cudaStreamQuery(cudaStreamLegacy)));
     CHECK(cudaMemsetAsync(block, 1, MiB, other));
     CHECK(cudaStreamSynchronize(other));
     printf("  non-blocking stream %s", cudaGetErrorName(cudaStreamQuery(other)));
@@ -55,12 +59,14 @@ int main(int argc, char **argv)
     CHECK(cudaEventCreate(&added));
     CHECK(cudaEventCreate(&copied));
     cudaMemPool_t pool = pool_create();
-    pool_set(pool, cudaMemPoolAttrReleaseThreshold, UINT64_MAX);    /* freed memory stays: a late use is no fault */
+    /* Freed memory stays: a late use is no fault. */
+    pool_set(pool, cudaMemPoolAttrReleaseThreshold, UINT64_MAX);
 
     hold_one("blocking", cudaStreamDefault, worker);
     hold_one("non-blocking", cudaStreamNonBlocking, worker);
 
-    /* One block, three streams: filled in the legacy stream, added to in the worker, copied in the reader. */
+    /* One block, three streams: filled in the legacy stream, added to in the worker, copied in the
+     * reader. */
     CHECK(cudaMallocFromPoolAsync((void **)&data, bytes, pool, cudaStreamLegacy));
     CHECK(launch_fill(data, 40, count, cudaStreamLegacy));
     CHECK(cudaEventRecord(filled, cudaStreamLegacy));
@@ -80,10 +86,11 @@ int main(int argc, char **argv)
     CHECK(cudaMallocFromPoolAsync((void **)&scratch, bytes, pool, worker));
     CHECK(launch_fill(scratch, 7, count, worker));
     CHECK(cudaMemcpyAsync(result, scratch, bytes, cudaMemcpyDeviceToHost, worker));
-    CHECK(cudaStreamSynchronize(worker));       /* cudaFree will not wait */
+    CHECK(cudaStreamSynchronize(worker)); /* cudaFree will not wait */
     CHECK(cudaFree(scratch));
     right += count_of(7, result, count);
-    printf("one stream, cudaFree:          7 in %zu of %zu elements\n", count_of(7, result, count), count);
+    printf("one stream, cudaFree:          7 in %zu of %zu elements\n", count_of(7, result, count),
+           count);
 
     CHECK(cudaEventDestroy(copied));
     CHECK(cudaEventDestroy(added));

@@ -1,10 +1,12 @@
 /* 07 Trim
  *
- * Shows  a program that runs in phases gives memory back between them with cudaMemPoolTrimTo(pool, keep): the pool
- *        keeps at least `keep` bytes, in whole steps of 32 MiB. Trim knows no threshold: it also takes what a
- *        threshold protects from every synchronise. And it does nothing for a free that is still pending.
- * Yours  fix: after phase 1 and after phase 2 the program is wrong: its comments say what its author believed. Phase 2
- *        needs half as much as phase 1 and must find it in the pool; at the end nothing is left. The threshold stays.
+ * Shows  a program that runs in phases gives memory back between them with cudaMemPoolTrimTo(pool,
+ *        keep): the pool keeps at least `keep` bytes, in whole steps of 32 MiB. Trim knows no
+ *        threshold: it also takes what a threshold protects from every synchronise. And it does
+ *        nothing for a free that is still pending.
+ * Yours  fix: after phase 1 and after phase 2 the program is wrong: its comments say what its
+ *        author believed. Phase 2 needs half as much as phase 1 and must find it in the pool; at
+ *        the end nothing is left. The threshold stays.
  * Run    make 07          check   make check-07          page   docs/07_trim
  */
 #include "kernels.h"
@@ -19,15 +21,18 @@ static size_t report(const char *what, cudaMemPool_t pool)
 
 int main(int argc, char **argv)
 {
-    size_t mib = mib_argument(argc, argv, 96), keep = (mib + 1) / 2, count = keep * MiB / sizeof(int);
+    size_t mib = mib_argument(argc, argv, 96), keep = (mib + 1) / 2,
+           count = keep * MiB / sizeof(int);
     int *data, value = -1;
     cudaStream_t stream;
     CHECK(cudaStreamCreate(&stream));
     volatile int *gate = gate_create();
     cudaMemPool_t pool = pool_create();
-    pool_set(pool, cudaMemPoolAttrReleaseThreshold, UINT64_MAX);    /* no synchronise gives anything back */
+    /* No synchronise gives anything back. */
+    pool_set(pool, cudaMemPoolAttrReleaseThreshold, UINT64_MAX);
 
-    /* Phase 1, then a trim while its free is pending: the stream holds at the gate, so the device cannot reach it. */
+    /* Phase 1, then a trim while its free is pending: the stream holds at the gate, so the device
+     * cannot reach it. */
     CHECK(cudaMallocFromPoolAsync((void **)&data, mib * MiB, pool, stream));
     CHECK(launch_fill(data, 1, mib * MiB / sizeof(int), stream));
     report("phase 1", pool);

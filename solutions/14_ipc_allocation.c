@@ -1,10 +1,12 @@
 /* 14 An allocation across processes
  *
- * Shows  a block crosses to another process as 64 bytes, and so does an event. A message says that something was put
- *        into a stream, not that it is done: one process's stream waits for the other's by an event of both. The
- *        importer frees first, and an event behind its free lets the exporter's free come after it.
- * Yours  fix: the program is wrong in three places, each of which trusts a message. A GPU prints the right numbers all
- *        the same; the simulated device does not accept it. Repair it with the two events that are there.
+ * Shows  a block crosses to another process as 64 bytes, and so does an event. A message says that
+ *        something was put into a stream, not that it is done: one process's stream waits for the
+ *        other's by an event of both. The importer frees first, and an event behind its free lets
+ *        the exporter's free come after it.
+ * Yours  fix: the program is wrong in three places, each of which trusts a message. A GPU prints
+ *        the right numbers all the same; the simulated device does not accept it. Repair it with
+ *        the two events that are there.
  * Run    make 14          check   make check-14          page   docs/14_ipc_allocation
  */
 #define _GNU_SOURCE
@@ -45,7 +47,8 @@ static int exporter(int argc, char **argv)
     CHECK(cudaMemPoolExportPointer(&place, block));
     tell(&place, sizeof place);
     tell(&count, sizeof count);
-    tell_event(ready);                  /* recorded before it is told: who hears of it can wait for it */
+    /* Recorded before it is told: who hears of it can wait for it. */
+    tell_event(ready);
 
     cudaEvent_t finished = hear_event();
     CHECK(cudaStreamWaitEvent(stream, finished, 0));
@@ -54,7 +57,7 @@ static int exporter(int argc, char **argv)
     CHECK(cudaStreamSynchronize(stream));
     printf("exporter  the block holds %d\n", value);
     printf("exporter  has freed it: used %zu MiB\n", used_mib(pool));
-    tell_done();                        /* now nobody needs the two events any more */
+    tell_done(); /* now nobody needs the two events any more */
     int status = join();
     CHECK(cudaEventDestroy(finished));
     CHECK(cudaEventDestroy(ready));
@@ -85,7 +88,7 @@ static int importer(void)
     printf("importer  has put its add and its free into its stream\n");
     tell_event(finished);
 
-    hear_done();                        /* the exporter has waited for the event */
+    hear_done(); /* the exporter has waited for the event */
     CHECK(cudaStreamSynchronize(stream));
     CHECK(cudaEventDestroy(ready));
     CHECK(cudaEventDestroy(finished));
@@ -94,7 +97,4 @@ static int importer(void)
     return 0;
 }
 
-int main(int argc, char **argv)
-{
-    return split() ? importer() : exporter(argc, argv);
-}
+int main(int argc, char **argv) { return split() ? importer() : exporter(argc, argv); }

@@ -1,7 +1,8 @@
 /* 15 An arena of one's own
  *
- * Shows  one allocation for many blocks: requests are collected (want), placed at once (commit) and dropped at once
- *        (reset). A block begins at a multiple of 256 bytes, as those of cudaMalloc do. A refusal changes nothing.
+ * Shows  one allocation for many blocks: requests are collected (want), placed at once (commit) and
+ *        dropped at once (reset). A block begins at a multiple of 256 bytes, as those of cudaMalloc
+ *        do. A refusal changes nothing.
  * Yours  fill: arena_want, marked YOUR WORK: it places every request, and places it anywhere.
  * Run    make 15          check   make check-15          page   docs/15_own_arena
  */
@@ -13,20 +14,25 @@ enum answer { ARENA_OK, ARENA_COMMITTED, ARENA_FULL };
 static const char *const said[] = {"ok", "refused: committed", "refused: does not fit"};
 
 struct arena {
-    int pinned, count, committed;       /* pinned: host memory, otherwise the device's */
-    size_t limit, alignment, needed;    /* in bytes; needed: up to the end of the last request */
+    int pinned, count, committed;    /* pinned: host memory, otherwise the device's */
+    size_t limit, alignment, needed; /* in bytes; needed: up to the end of the last request */
     void *base;
-    struct { void **pointer; size_t offset; } request[REQUESTS];
+    struct {
+        void **pointer;
+        size_t offset;
+    } request[REQUESTS];
 };
 
-/* YOUR WORK. Phase 1: `*pointer` is to get `bytes` bytes when the arena is committed, from the next multiple of the
- * alignment on. Refused: after the commit; when there are REQUESTS already; past the limit, however large it is. */
+/* YOUR WORK. Phase 1: `*pointer` is to get `bytes` bytes when the arena is committed, from the next
+ * multiple of the alignment on. Refused: after the commit; when there are REQUESTS already; past
+ * the limit, however large it is. */
 static enum answer arena_want(struct arena *arena, void **pointer, size_t bytes)
 {
     size_t offset = (arena->needed + arena->alignment - 1) / arena->alignment * arena->alignment;
     if (arena->committed)
         return ARENA_COMMITTED;
-    if (arena->count == REQUESTS || offset > arena->limit || bytes > arena->limit - offset)     /* a sum may overflow */
+    /* A sum may overflow. */
+    if (arena->count == REQUESTS || offset > arena->limit || bytes > arena->limit - offset)
         return ARENA_FULL;
     arena->request[arena->count].pointer = pointer;
     arena->request[arena->count++].offset = offset;
@@ -47,7 +53,8 @@ static enum answer arena_commit(struct arena *arena, cudaStream_t stream)
     return ARENA_OK;
 }
 
-/* Everything goes at once, and no pointer is left that could be used. The arena takes requests again. */
+/* Everything goes at once, and no pointer is left that could be used. The arena takes requests
+ * again. */
 static void arena_reset(struct arena *arena, cudaStream_t stream)
 {
     if (arena->committed)
@@ -63,7 +70,8 @@ static void want(struct arena *arena, void **pointer, size_t bytes)
     printf("    want %20zu bytes   %-21s needed %zu\n", bytes, said[answer], arena->needed);
 }
 
-/* Three blocks that fit, the last one exactly, requests that must be refused, and a kernel that uses a block. */
+/* Three blocks that fit, the last one exactly, requests that must be refused, and a kernel that
+ * uses a block. */
 static int use_arena(const char *name, int pinned, size_t bytes, cudaStream_t stream)
 {
     struct arena arena = {.pinned = pinned, .limit = 2 * bytes + 508, .alignment = 256};
@@ -82,10 +90,12 @@ static int use_arena(const char *name, int pinned, size_t bytes, cudaStream_t st
         printf(" %zu", arena.request[i].offset);
     printf(", refused pointer %s\n", (untouched = refused == NULL) ? "null" : "set");
     CHECK(launch_fill(numbers, 42, bytes / sizeof(int), stream));
-    CHECK(cudaMemcpyAsync(&last, (char *)numbers + bytes - sizeof last, sizeof last, cudaMemcpyDefault, stream));
+    CHECK(cudaMemcpyAsync(&last, (char *)numbers + bytes - sizeof last, sizeof last,
+                          cudaMemcpyDefault, stream));
     CHECK(cudaStreamSynchronize(stream));
     arena_reset(&arena, stream);
-    printf("    last number %d, reset: pointers %s\n", last, numbers == NULL && more == NULL ? "null" : "left");
+    printf("    last number %d, reset: pointers %s\n", last,
+           numbers == NULL && more == NULL ? "null" : "left");
     return last == 42 && untouched;
 }
 
@@ -94,7 +104,8 @@ int main(int argc, char **argv)
     size_t bytes = mib_argument(argc, argv, 1) * MiB + sizeof(int);
     cudaStream_t stream;
     CHECK(cudaStreamCreate(&stream));
-    int right = use_arena("device memory", 0, bytes, stream) + use_arena("pinned memory", 1, bytes, stream);
+    int right =
+        use_arena("device memory", 0, bytes, stream) + use_arena("pinned memory", 1, bytes, stream);
     CHECK(cudaStreamDestroy(stream));
     return right == 2 ? 0 : 1;
 }

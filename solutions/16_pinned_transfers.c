@@ -1,7 +1,8 @@
 /* 16 Pinned transfers
  *
- * Shows  a copy of pinned (page-locked) memory runs by itself, beside other streams, at nearly the speed of the link.
- *        One of ordinary, pageable memory is slower, and the host waits. Pinning takes more time than one copy saves.
+ * Shows  a copy of pinned (page-locked) memory runs by itself, beside other streams, at nearly the
+ *        speed of the link. One of ordinary, pageable memory is slower, and the host waits. Pinning
+ *        takes more time than one copy saves.
  * Yours  fill: process and copies_to_pay, marked YOUR WORK.
  * Run    make 16          check   make check-16          page   docs/16_pinned_transfers
  */
@@ -10,8 +11,9 @@
 
 enum { PIECES = 4 };
 
-/* YOUR WORK, 1 of 2. Adds 2 to every element of `host`, in four pieces: each is copied up, added to and copied down.
- * Pieces take turns in the two streams, so that one runs beside the other, and the host waits only at the end. */
+/* YOUR WORK, 1 of 2. Adds 2 to every element of `host`, in four pieces: each is copied up, added to
+ * and copied down. Pieces take turns in the two streams, so that one runs beside the other, and the
+ * host waits only at the end. */
 static void process(int *host, int *device, size_t count, cudaStream_t stream[2])
 {
     for (size_t piece = 0; piece < PIECES; piece++) {
@@ -25,23 +27,27 @@ static void process(int *host, int *device, size_t count, cudaStream_t stream[2]
     CHECK(cudaStreamSynchronize(stream[1]));
 }
 
-/* YOUR WORK, 2 of 2. Pinning takes `pinning` microseconds, a copy `pageable` or `pinned`. After how many copies has
- * pinning paid? 0: never. */
+/* YOUR WORK, 2 of 2. Pinning takes `pinning` microseconds, a copy `pageable` or `pinned`. After how
+ * many copies has pinning paid? 0: never. */
 static int copies_to_pay(float pinning, float pageable, float pinned)
 {
     return pinned < pageable ? (int)(pinning / (pageable - pinned)) + 1 : 0;
 }
 
-static float time_copy(const char *name, const int *host, int *device, size_t bytes, cudaStream_t stream, double limit)
+static float time_copy(const char *name, const int *host, int *device, size_t bytes,
+                       cudaStream_t stream, double limit)
 {
     struct stopwatch watch = stopwatch_start(stream);
     CHECK(cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, stream));
-    float us = stopwatch_stop(watch, stream), rate = (float)bytes / 1000 / us;          /* in GB/s, as the limit */
-    printf("~ %4zu MiB up, %-8s %9.1f us, %.1f GB/s, %.0f %% of it\n", bytes / MiB, name, us, rate, 100 * rate / limit);
+    /* In GB/s, as the limit. */
+    float us = stopwatch_stop(watch, stream), rate = (float)bytes / 1000 / us;
+    printf("~ %4zu MiB up, %-8s %9.1f us, %.1f GB/s, %.0f %% of it\n", bytes / MiB, name, us, rate,
+           100 * rate / limit);
     return us;
 }
 
-static size_t time_process(const char *name, int *host, int *device, size_t count, cudaStream_t stream[2])
+static size_t time_process(const char *name, int *host, int *device, size_t count,
+                           cudaStream_t stream[2])
 {
     size_t right = 0;
     struct stopwatch watch = stopwatch_start(stream[0]);
@@ -49,7 +55,8 @@ static size_t time_process(const char *name, int *host, int *device, size_t coun
     float us = stopwatch_stop(watch, stream[0]);
     for (size_t i = 0; i < count; i++)
         right += host[i] == 42;
-    printf("process, %-9s 42 in %zu of %zu elements\n~ process, %-9s %8.1f us\n", name, right, count, name, us);
+    printf("process, %-9s 42 in %zu of %zu elements\n~ process, %-9s %8.1f us\n", name, right,
+           count, name, us);
     return right;
 }
 
@@ -69,24 +76,29 @@ int main(int argc, char **argv)
     CHECK(launch_fill(device, 40, count, stream[0]));
     CHECK(cudaStreamSynchronize(stream[0]));
 
-    /* Stream 0 holds at the gate: a copy behind it is left to the device. A copy in stream 1 runs beside the hold. */
+    /* Stream 0 holds at the gate: a copy behind it is left to the device. A copy in stream 1 runs
+     * beside the hold. */
     volatile int *gate = gate_create();
     CHECK(launch_hold(gate, stream[0]));
     CHECK(cudaMemcpyAsync(pinned, device, bytes / 2, cudaMemcpyDeviceToHost, stream[0]));
-    printf("pinned, in a held stream   returned, stream %s\n", cudaGetErrorName(cudaStreamQuery(stream[0])));
-    CHECK(cudaMemcpyAsync(pinned + count / 2, device + count / 2, bytes / 2, cudaMemcpyDeviceToHost, stream[1]));
+    printf("pinned, in a held stream   returned, stream %s\n",
+           cudaGetErrorName(cudaStreamQuery(stream[0])));
+    CHECK(cudaMemcpyAsync(pinned + count / 2, device + count / 2, bytes / 2, cudaMemcpyDeviceToHost,
+                          stream[1]));
     CHECK(cudaStreamSynchronize(stream[1]));
     printf("pinned, beside the hold    last element %d, held stream %s\n", pinned[count - 1],
            cudaGetErrorName(cudaStreamQuery(stream[0])));
     gate_open(gate);
     CHECK(cudaMemcpyAsync(pageable, device, bytes, cudaMemcpyDeviceToHost, stream[0]));
-    printf("pageable                   returned, stream %s\n", cudaGetErrorName(cudaStreamQuery(stream[0])));
+    printf("pageable                   returned, stream %s\n",
+           cudaGetErrorName(cudaStreamQuery(stream[0])));
 
     say_device();
     double limit = say_link_limit();
     float slow = time_copy("pageable", pageable, device, bytes, stream[0], limit);
     float fast = time_copy("pinned", pinned, device, bytes, stream[0], limit);
-    printf("~ pinning takes      %10.1f us, paid after %d copies\n", pinning, copies_to_pay(pinning, slow, fast));
+    printf("~ pinning takes      %10.1f us, paid after %d copies\n", pinning,
+           copies_to_pay(pinning, slow, fast));
     size_t right = time_process("pageable", pageable, device, count, stream);
     right += time_process("pinned", pinned, device, count, stream);
 

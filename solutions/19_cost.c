@@ -1,8 +1,8 @@
 /* 19 Cost
  *
- * Shows  what an allocation and its free cost the host, in four ways. A pool at its default gives memory back at every
- *        synchronise and must grow again for the next allocation, which costs more than cudaMalloc and cudaFree. A pool
- *        that keeps its memory costs almost nothing.
+ * Shows  what an allocation and its free cost the host, in four ways. A pool at its default gives
+ *        memory back at every synchronise and must grow again for the next allocation, which costs
+ *        more than cudaMalloc and cudaFree. A pool that keeps its memory costs almost nothing.
  * Yours  predict: keep_memory, and the order that you expect: both are marked YOUR WORK.
  * Run    make 19          check   make check-19          page   docs/19_cost
  */
@@ -10,10 +10,9 @@
 
 enum { PAIRS = 100, ROUNDS = 5, WAYS = 4, SIZES = 3 };
 enum way { PLAIN, KEEP, DEFAULT_WAIT, KEEP_WAIT };
-static const char *const names[WAYS] = {
-    "cudaMalloc and cudaFree", "async, keeps", "async, default, synchronised each time",
-    "async, keeps, synchronised each time"
-};
+static const char *const names[WAYS] = {"cudaMalloc and cudaFree", "async, keeps",
+                                        "async, default, synchronised each time",
+                                        "async, keeps, synchronised each time"};
 
 /* YOUR WORK, 1 of 2. The four ways, from the one that costs least to the one that costs most. */
 static const enum way predicted[WAYS] = {KEEP, KEEP_WAIT, PLAIN, DEFAULT_WAIT};
@@ -77,7 +76,8 @@ int main(int argc, char **argv)
     CHECK(cudaStreamCreateWithFlags(&idle, cudaStreamNonBlocking));
 
     for (enum way way = PLAIN; way <= KEEP_WAIT; way++) {
-        pool_set(pool, cudaMemPoolAttrReleaseThreshold, 0);     /* the default: what the way before kept goes back */
+        /* The default: what the way before kept goes back. */
+        pool_set(pool, cudaMemPoolAttrReleaseThreshold, 0);
         CHECK(cudaStreamSynchronize(stream));
         if (way == KEEP || way == KEEP_WAIT)
             keep_memory(pool);

@@ -1,9 +1,11 @@
 /* 20 Capstone: a caching allocator on top of one pool
  *
- * Shows  what a caching allocator is made of. It takes large pieces from a pool and hands out parts of them. A block
- *        that comes back is joined with its idle neighbours and given out again: in its own stream at once, in another
- *        stream after that one waits for an event. Two recorded programs say what it needs in memory and in time.
- * Yours  fill: the cache, between YOUR WORK and END OF YOUR WORK. What follows replays a trace through it: leave it.
+ * Shows  what a caching allocator is made of. It takes large pieces from a pool and hands out parts
+ *        of them. A block that comes back is joined with its idle neighbours and given out again:
+ *        in its own stream at once, in another stream after that one waits for an event. Two
+ *        recorded programs say what it needs in memory and in time.
+ * Yours  fill: the cache, between YOUR WORK and END OF YOUR WORK. What follows replays a trace
+ *        through it: leave it.
  * Run    make 20          check   make check-20          page   docs/20_capstone
  *        make 20 ARGS=resnet50-train and make 20 ARGS=four-streams replay the other traces.
  */
@@ -15,34 +17,43 @@
 enum { STREAMS = 8, GRAIN = 512, ROUNDS = 4, TOUCHED = 1024 };
 
 static cudaStream_t streams[STREAMS];
-static cudaEvent_t events[STREAMS];                         /* for the cache to use as it likes */
-static cudaMemPool_t pool;                                  /* the cache takes its pieces from here */
-static struct { size_t taken, returned, waits; } count;     /* pieces taken, pieces given back, events waited for */
+static cudaEvent_t events[STREAMS]; /* for the cache to use as it likes */
+/* The cache takes its pieces from here. */
+static cudaMemPool_t pool;
+/* Pieces taken, pieces given back, events waited for. */
+static struct {
+    size_t taken, returned, waits;
+} count;
 
 /* ---- YOUR WORK ---- */
 
-/* A part of a piece: given out, or idle and in a list of its stream. A block without neighbours is a whole piece.
+/* A part of a piece: given out, or idle and in a list of its stream. A block without neighbours is
+ * a whole piece.
  * Law: two neighbours that are idle in one stream are joined at once. */
 struct block {
     char *data;
     size_t bytes;
-    struct block *left, *right;         /* the neighbours in the piece */
-    struct block *next, **link;         /* in the list, while idle; link points to what points here */
-    struct block *next_piece;           /* of the first block of a piece */
-    uint64_t number;                    /* of its return to the stream, or of its coming from another one */
+    struct block *left, *right; /* the neighbours in the piece */
+    /* In the list, while idle; link points to what points here. */
+    struct block *next, **link;
+    struct block *next_piece; /* of the first block of a piece */
+    /* Of its return to the stream, or of its coming from another one. */
+    uint64_t number;
     int stream, idle;
 };
 
-/* Pieces are whole steps of the pool. Idle blocks are in classes by size, two for each power of two. */
+/* Pieces are whole steps of the pool. Idle blocks are in classes by size, two for each power of
+ * two. */
 enum { STEP = 32 << 20, PIECE = 4 * STEP, CLASSES = 64 };
 
-static struct lane {                    /* what the cache knows of one stream */
+static struct lane { /* what the cache knows of one stream */
     struct block *idle[CLASSES];
-    uint64_t filled;                    /* bit c: class c is not empty */
-    uint64_t number;                    /* of the last return to it */
-    uint64_t known[STREAMS];            /* it is ordered after the returns to another stream up to this number */
+    uint64_t filled; /* bit c: class c is not empty */
+    uint64_t number; /* of the last return to it */
+    /* It is ordered after the returns to another stream up to this number. */
+    uint64_t known[STREAMS];
 } lanes[STREAMS];
-static struct block *pieces;            /* the first block of each */
+static struct block *pieces; /* the first block of each */
 
 static int class_of(size_t bytes)
 {
@@ -80,7 +91,8 @@ static struct block *list_find(const struct lane *lane, size_t bytes)
 {
     int class = class_of(bytes);
     struct block *best = NULL;
-    for (uint64_t left = lane->filled >> class << class; left != 0 && best == NULL; left &= left - 1)
+    for (uint64_t left = lane->filled >> class << class; left != 0 && best == NULL;
+         left &= left - 1)
         for (struct block *b = lane->idle[__builtin_ctzll(left)]; b != NULL; b = b->next)
             if (b->bytes >= bytes && (best == NULL || b->bytes < best->bytes))
                 best = b;
@@ -124,8 +136,9 @@ static struct block *block_join(struct block *left, struct block *right)
     return left;
 }
 
-/* Makes `stream` wait for the owner's work up to the block's return, unless it waited for that before. To a third stream
- * the block is as good as returned now: it must wait for this wait, too. */
+/* Makes `stream` wait for the owner's work up to the block's return, unless it waited for that
+ * before. To a third stream the block is as good as returned now: it must wait for this wait,
+ * too. */
 static void hand_over(struct block *block, int stream)
 {
     uint64_t *known = &lanes[stream].known[block->stream];
@@ -141,14 +154,15 @@ static void hand_over(struct block *block, int stream)
     block->number = ++lanes[stream].number;
 }
 
-/* Gives every piece of idle blocks back to the pool. After the synchronise the pool may use its memory anywhere. */
+/* Gives every piece of idle blocks back to the pool. After the synchronise the pool may use its
+ * memory anywhere. */
 static void cache_trim(void)
 {
     for (struct block **link = &pieces, *piece; (piece = *link) != NULL;) {
         struct block *part = piece;
         while (part != NULL && part->idle)
             part = part->right;
-        if (part != NULL) {             /* a live one */
+        if (part != NULL) { /* a live one */
             link = &piece->next_piece;
             continue;
         }
@@ -166,7 +180,8 @@ static void cache_trim(void)
     }
 }
 
-/* A new piece, idle. Others that are idle go back first: the pool can put their memory under the new addresses. */
+/* A new piece, idle. Others that are idle go back first: the pool can put their memory under the
+ * new addresses. */
 static struct block *piece_new(size_t bytes, int stream)
 {
     void *data;
@@ -174,13 +189,17 @@ static struct block *piece_new(size_t bytes, int stream)
     bytes = bytes < PIECE ? PIECE : (bytes + STEP - 1) / STEP * STEP;
     CHECK(cudaMallocFromPoolAsync(&data, bytes, pool, streams[stream]));
     count.taken++;
-    pieces = block_new((struct block){.data = data, .bytes = bytes, .next_piece = pieces, .stream = stream,
+    pieces = block_new((struct block){.data = data,
+                                      .bytes = bytes,
+                                      .next_piece = pieces,
+                                      .stream = stream,
                                       .number = ++lanes[stream].number});
     list_put(pieces);
     return pieces;
 }
 
-/* A block for work in `stream`: what this stream returned, or else what another did, or else of a new piece. */
+/* A block for work in `stream`: what this stream returned, or else what another did, or else of a
+ * new piece. */
 static struct block *cache_take(size_t bytes, int stream)
 {
     bytes = (bytes + GRAIN - 1) / GRAIN * GRAIN;
@@ -213,8 +232,18 @@ static void cache_give(struct block *block)
 
 /* ---- END OF YOUR WORK ---- */
 
-static struct op { char what; int id, stream; size_t bytes; } *ops;     /* the trace: 'a' takes, 'f' returns */
-static struct live { const struct op *op; char *data; struct block *block; } *live;     /* by id; data NULL: not live */
+/* The trace: 'a' takes, 'f' returns. */
+static struct op {
+    char what;
+    int id, stream;
+    size_t bytes;
+} * ops;
+/* By id; data NULL: not live. */
+static struct live {
+    const struct op *op;
+    char *data;
+    struct block *block;
+} * live;
 static int op_count, id_count, stream_count;
 static size_t live_peak;
 
@@ -231,11 +260,13 @@ static void trace_read(const char *name)
         snprintf(path, sizeof path, "%.*stests/traces/%s.csv", i, up, name);
         file = fopen(path, "r");
     }
-    if ((file != NULL || (file = fopen(name, "r")) != NULL) && fscanf(file, "op,id,bytes,stream ") == 0)
-        while ((fields = fscanf(file, "%c,%d,%zu,%d ", &op.what, &op.id, &op.bytes, &op.stream)) == 4) {
-            if (op.id < 0 || op.id > id_count || (op.what == 'a') != (op.id == id_count) || op.bytes < sizeof(int) ||
-                op.stream < 0 || op.stream >= STREAMS ||
-                (ops = realloc(ops, ((size_t)op_count + 1) * sizeof *ops)) == NULL)
+    if ((file != NULL || (file = fopen(name, "r")) != NULL)
+        && fscanf(file, "op,id,bytes,stream ") == 0)
+        while ((fields = fscanf(file, "%c,%d,%zu,%d ", &op.what, &op.id, &op.bytes, &op.stream))
+               == 4) {
+            if (op.id < 0 || op.id > id_count || (op.what == 'a') != (op.id == id_count)
+                || op.bytes < sizeof(int) || op.stream < 0 || op.stream >= STREAMS
+                || (ops = realloc(ops, ((size_t)op_count + 1) * sizeof *ops)) == NULL)
                 break;
             ops[op_count++] = op;
             id_count += op.what == 'a';
@@ -244,7 +275,10 @@ static void trace_read(const char *name)
             live_peak = now > live_peak ? now : live_peak;
         }
     if (fields != EOF || id_count == 0 || (live = calloc((size_t)id_count, sizeof *live)) == NULL) {
-        fprintf(stderr, "\"%s\" is no trace: give the name of one in tests/traces, or a file of that kind\n", name);
+        fprintf(
+            stderr,
+            "\"%s\" is no trace: give the name of one in tests/traces, or a file of that kind\n",
+            name);
         exit(2);
     }
     fclose(file);
@@ -254,9 +288,10 @@ static void trace_read(const char *name)
 static void expect_apart(const struct live *block)
 {
     for (const struct live *other = live; other < live + id_count; other++)
-        if (other != block && other->data != NULL && block->data < other->data + other->op->bytes &&
-            other->data < block->data + block->op->bytes) {
-            fprintf(stderr, "block %d lies over block %d, which is live\n", block->op->id, other->op->id);
+        if (other != block && other->data != NULL && block->data < other->data + other->op->bytes
+            && other->data < block->data + block->op->bytes) {
+            fprintf(stderr, "block %d lies over block %d, which is live\n", block->op->id,
+                    other->op->id);
             exit(1);
         }
 }
@@ -282,7 +317,8 @@ static void take(struct live *block, const struct op *op, cudaMemPool_t plain)
         block->block = cache_take(op->bytes, op->stream);
         block->data = block->block->data;
     } else {
-        CHECK(cudaMallocFromPoolAsync((void **)&block->data, op->bytes, plain, streams[op->stream]));
+        CHECK(
+            cudaMallocFromPoolAsync((void **)&block->data, op->bytes, plain, streams[op->stream]));
     }
 }
 
@@ -295,8 +331,8 @@ static void give(struct live *block, cudaMemPool_t plain)
     block->data = NULL;
 }
 
-/* One round of the trace, through the pool `plain` or through the cache, with kernels or without. What the trace leaves
- * live is given back at the end. */
+/* One round of the trace, through the pool `plain` or through the cache, with kernels or without.
+ * What the trace leaves live is given back at the end. */
 static void replay(cudaMemPool_t plain, int used)
 {
     for (int i = 0; i < op_count + id_count; i++) {
@@ -313,7 +349,8 @@ static void replay(cudaMemPool_t plain, int used)
     }
 }
 
-/* Nanoseconds of the host for an allocation and its return: the best of several rounds; the first does not count. */
+/* Nanoseconds of the host for an allocation and its return: the best of several rounds; the first
+ * does not count. */
 static double time_replay(cudaMemPool_t plain)
 {
     double best = 0;
@@ -322,7 +359,9 @@ static double time_replay(cudaMemPool_t plain)
         timespec_get(&begin, TIME_UTC);
         replay(plain, 0);
         timespec_get(&end, TIME_UTC);
-        double each = (1e9 * (double)(end.tv_sec - begin.tv_sec) + (double)(end.tv_nsec - begin.tv_nsec)) / id_count;
+        double each =
+            (1e9 * (double)(end.tv_sec - begin.tv_sec) + (double)(end.tv_nsec - begin.tv_nsec))
+            / id_count;
         best = round == 1 || (round > 1 && each < best) ? each : best;
     }
     CHECK(cudaDeviceSynchronize());
@@ -342,26 +381,31 @@ int main(int argc, char **argv)
     pool = pool_create();
     pool_set(plain, cudaMemPoolAttrReleaseThreshold, UINT64_MAX);
     pool_set(pool, cudaMemPoolAttrReleaseThreshold, UINT64_MAX);
-    pool_set_flag(plain, cudaMemPoolReuseAllowOpportunistic, 0);    /* else its peak depends on how far the device is */
+    /* Else its peak depends on how far the device is. */
+    pool_set_flag(plain, cudaMemPoolReuseAllowOpportunistic, 0);
 
-    printf("%-15s  pairs %d, streams %d, live at most %zu MiB\n", name, id_count, stream_count, live_peak / MiB);
+    printf("%-15s  pairs %d, streams %d, live at most %zu MiB\n", name, id_count, stream_count,
+           live_peak / MiB);
     replay(plain, 0);
     replay(NULL, 1);
     CHECK(cudaDeviceSynchronize());
     size_t plain_peak = pool_get(plain, cudaMemPoolAttrReservedMemHigh) / MiB;
     size_t peak = pool_get(pool, cudaMemPoolAttrReservedMemHigh) / MiB;
     printf("cudaMallocAsync  reserved at most %zu MiB\n", plain_peak);
-    printf("the cache        reserved at most %zu MiB, %.2f times as much\n", peak, (double)peak / (double)plain_peak);
+    printf("the cache        reserved at most %zu MiB, %.2f times as much\n", peak,
+           (double)peak / (double)plain_peak);
 
     double plain_each = time_replay(plain), each = time_replay(NULL);
     cache_trim();
     CHECK(cudaMemPoolTrimTo(pool, 0));
-    printf("in %d rounds      pieces taken %zu, given back %zu, events waited for %zu; then reserved %zu MiB\n",
+    printf("in %d rounds      pieces taken %zu, given back %zu, events waited for %zu; then "
+           "reserved %zu MiB\n",
            ROUNDS + 1, count.taken, count.returned, count.waits, reserved_mib(pool));
     CHECK(cudaGetDeviceProperties(&device, 0));
     printf("~ host time on \"%s%s\"\n", device.name,
            strncmp(device.name, "Simulated", 9) == 0 ? "; it is the simulator's own" : "");
-    printf("~ ns a pair: cudaMallocAsync %.0f, the cache %.0f: %.1f times less\n", plain_each, each, plain_each / each);
+    printf("~ ns a pair: cudaMallocAsync %.0f, the cache %.0f: %.1f times less\n", plain_each, each,
+           plain_each / each);
 
     for (int i = 0; i < STREAMS; i++) {
         CHECK(cudaEventDestroy(events[i]));

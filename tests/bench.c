@@ -1,10 +1,12 @@
-/* What one allocation and its free cost on the simulated device, beside what they cost on a real one; and a memset of a part of a block.
+/* What one allocation and its free cost on the simulated device, beside what they cost on a real
+ * one; and a memset of a part of a block.
  *
  *   bench                    the table: every line five times, the median; then the same with a journal, and the random walk
  *   bench ROUNDS             the same with this many rounds
  *
- * The real device's figures are those of tests/hardware/facts/one-gpu.txt, "timing" (H200, driver 580.159.04, threshold max, no synchronise),
- * which has one block at a time. The budget is half of its 0.76 us. */
+ * The real device's figures are those of tests/hardware/facts/one-gpu.txt, "timing" (H200, driver
+ * 580.159.04, threshold max, no synchronise), which has one block at a time. The budget is half of
+ * its 0.76 us. */
 #define _GNU_SOURCE
 #include <cuda_runtime_api.h>
 #include <stdint.h>
@@ -16,9 +18,9 @@
 #include <unistd.h>
 #include "kernels.h"
 
-#define MiB ((size_t)1 << 20)
+#define MiB    ((size_t)1 << 20)
 #define BUDGET 0.38
-#define MANY 100000
+#define MANY   100000
 
 static int rounds = 5;
 static cudaStream_t s, t;
@@ -49,7 +51,8 @@ static int by_value(const void *a, const void *b)
 
 static void need(cudaError_t e)
 {
-    if (!e) return;
+    if (!e)
+        return;
     fprintf(stderr, "bench: %s\n", cudaGetErrorName(e));
     exit(1);
 }
@@ -57,14 +60,16 @@ static void need(cudaError_t e)
 /* Sizes of several classes: most small, some of a few MiB. */
 static size_t size(size_t fixed)
 {
-    static const size_t classes[] = { 1, 512, 4096, 10000, 65536, 100000, 1 * MiB, 2 * MiB + 1 };
+    static const size_t classes[] = {1, 512, 4096, 10000, 65536, 100000, 1 * MiB, 2 * MiB + 1};
     return fixed ? fixed : classes[pick(8)];
 }
 
-/* Microseconds for one free and one allocation with `live` blocks; each pair replaces a block taken at random. */
+/* Microseconds for one free and one allocation with `live` blocks; each pair replaces a block taken
+ * at random. */
 static double pairs(size_t live, size_t fixed, int count)
 {
-    for (size_t i = 0; i < live; i++) need(cudaMallocFromPoolAsync(&block[i], size(fixed), pool, s));
+    for (size_t i = 0; i < live; i++)
+        need(cudaMallocFromPoolAsync(&block[i], size(fixed), pool, s));
     double start = now_us();
     for (int i = 0; i < count; i++) {
         size_t victim = pick((uint32_t)live);
@@ -72,12 +77,14 @@ static double pairs(size_t live, size_t fixed, int count)
         cudaMallocFromPoolAsync(&block[victim], size(fixed), pool, s);
     }
     double each = (now_us() - start) / count;
-    for (size_t i = 0; i < live; i++) need(cudaFreeAsync(block[i], s));
+    for (size_t i = 0; i < live; i++)
+        need(cudaFreeAsync(block[i], s));
     need(cudaStreamSynchronize(s));
     return each;
 }
 
-/* Microseconds for one step of a program that does everything: two streams, events, memsets, synchronises. */
+/* Microseconds for one step of a program that does everything: two streams, events, memsets,
+ * synchronises. */
 static double walk(int steps)
 {
     cudaEvent_t e;
@@ -86,65 +93,80 @@ static double walk(int steps)
     double start = now_us();
     for (int i = 0; i < steps; i++) {
         uint32_t what = pick(100);
-        if (what < 40 && live < 10000) need(cudaMallocFromPoolAsync(&block[live++], size(0), pool, s));
+        if (what < 40 && live < 10000)
+            need(cudaMallocFromPoolAsync(&block[live++], size(0), pool, s));
         else if (what < 80 && live) {
             size_t victim = pick((uint32_t)live);
             need(cudaFreeAsync(block[victim], s));
             block[victim] = block[--live];
-        } else if (what < 94 && live) need(cudaMemsetAsync(block[pick((uint32_t)live)], 1, 1, s));
+        } else if (what < 94 && live)
+            need(cudaMemsetAsync(block[pick((uint32_t)live)], 1, 1, s));
         else if (what < 97) {
             need(cudaEventRecord(e, s));
             need(cudaStreamWaitEvent(t, e, 0));
-        } else if (what < 99) cudaStreamQuery(t);
-        else need(cudaStreamSynchronize(s));
+        } else if (what < 99)
+            cudaStreamQuery(t);
+        else
+            need(cudaStreamSynchronize(s));
     }
     double each = (now_us() - start) / steps;
-    while (live) need(cudaFreeAsync(block[--live], s));
+    while (live)
+        need(cudaFreeAsync(block[--live], s));
     need(cudaDeviceSynchronize());
     need(cudaEventDestroy(e));
     return each;
 }
 
-/* Microseconds for one memset of a part of a block; nothing is waited for, so that each of them stays of interest to the checker. */
+/* Microseconds for one memset of a part of a block; nothing is waited for, so that each of them
+ * stays of interest to the checker. */
 static double parts(int count, size_t bytes)
 {
     char *whole;
     need(cudaMallocFromPoolAsync((void **)&whole, (size_t)count * bytes, pool, s));
     double start = now_us();
-    for (int i = 0; i < count; i++) need(cudaMemsetAsync(whole + (size_t)i * bytes, 1, bytes, s));
+    for (int i = 0; i < count; i++)
+        need(cudaMemsetAsync(whole + (size_t)i * bytes, 1, bytes, s));
     double each = (now_us() - start) / count;
     need(cudaFreeAsync(whole, s));
     need(cudaStreamSynchronize(s));
     return each;
 }
 
-static const struct { const char *name; size_t live, fixed; int count; const char *real; } lines[] = {
-    { "1 KiB, one block",               1, 1024,       200000, "0.77" },
-    { "1 MiB, one block",               1, MiB,        200000, "0.76" },
-    { "64 MiB, one block",              1, 64 * MiB,   200000, "1.26" },
-    { "1 GiB, one block",               1, 1024 * MiB, 200000, "0.76" },
-    { "1 KiB, 10 live",                10, 1024,       200000, "0.76" },
-    { "several sizes, 10 live",        10, 0,          200000, "0.76" },
-    { "1 KiB, 100000 live",          MANY, 1024,       200000, "0.76" },
-    { "several sizes, 100000 live",  MANY, 0,          200000, "0.76" },
-    { "memset: 100 parts of a block",   0, 4096,          100, "" },
-    { "memset: 20000 parts",            0, 4096,        20000, "" },
-    { "one random step",                0, 0,         1000000, "" },
+static const struct {
+    const char *name;
+    size_t live, fixed;
+    int count;
+    const char *real;
+} lines[] = {
+    {"1 KiB, one block", 1, 1024, 200000, "0.77"},
+    {"1 MiB, one block", 1, MiB, 200000, "0.76"},
+    {"64 MiB, one block", 1, 64 * MiB, 200000, "1.26"},
+    {"1 GiB, one block", 1, 1024 * MiB, 200000, "0.76"},
+    {"1 KiB, 10 live", 10, 1024, 200000, "0.76"},
+    {"several sizes, 10 live", 10, 0, 200000, "0.76"},
+    {"1 KiB, 100000 live", MANY, 1024, 200000, "0.76"},
+    {"several sizes, 100000 live", MANY, 0, 200000, "0.76"},
+    {"memset: 100 parts of a block", 0, 4096, 100, ""},
+    {"memset: 20000 parts", 0, 4096, 20000, ""},
+    {"one random step", 0, 0, 1000000, ""},
 };
 #define LINES (sizeof lines / sizeof *lines)
 
-/* All lines in this process, which is a new one: whether there is a journal is decided at the first call. */
+/* All lines in this process, which is a new one: whether there is a journal is decided at the first
+ * call. */
 static void measure(double *answers)
 {
     uint64_t all = UINT64_MAX;
-    struct cudaMemPoolProps props = { .allocType = cudaMemAllocationTypePinned, .location.type = cudaMemLocationTypeDevice };
+    struct cudaMemPoolProps props = {.allocType = cudaMemAllocationTypePinned,
+                                     .location.type = cudaMemLocationTypeDevice};
     need(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking));
     need(cudaStreamCreateWithFlags(&t, cudaStreamNonBlocking));
     for (size_t i = 0; i < LINES; i++) {
         need(cudaMemPoolCreate(&pool, &props));
         need(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &all));
-        answers[i] = lines[i].live ? pairs(lines[i].live, lines[i].fixed, lines[i].count)
-            : lines[i].fixed ? parts(lines[i].count, lines[i].fixed) : walk(lines[i].count);
+        answers[i] = lines[i].live  ? pairs(lines[i].live, lines[i].fixed, lines[i].count)
+                   : lines[i].fixed ? parts(lines[i].count, lines[i].fixed)
+                                    : walk(lines[i].count);
         need(cudaDeviceSynchronize());
         need(cudaMemPoolDestroy(pool));
     }
@@ -153,10 +175,12 @@ static void measure(double *answers)
 /* The medians of `rounds` processes. */
 static void run(const char *variable, const char *value, double *medians)
 {
-    double *all = calloc((size_t)rounds * LINES, sizeof *all), *column = calloc((size_t)rounds, sizeof *column);
+    double *all = calloc((size_t)rounds * LINES, sizeof *all),
+           *column = calloc((size_t)rounds, sizeof *column);
     for (int r = 0; r < rounds; r++) {
         int ends[2];
-        if (pipe(ends)) exit(1);
+        if (pipe(ends))
+            exit(1);
         pid_t child = fork();
         if (!child) {
             double answers[LINES];
@@ -176,7 +200,8 @@ static void run(const char *variable, const char *value, double *medians)
         }
     }
     for (size_t i = 0; i < LINES; i++) {
-        for (int r = 0; r < rounds; r++) column[r] = all[(size_t)r * LINES + i];
+        for (int r = 0; r < rounds; r++)
+            column[r] = all[(size_t)r * LINES + i];
         qsort(column, (size_t)rounds, sizeof *column, by_value);
         medians[i] = column[rounds / 2];
     }
@@ -186,7 +211,8 @@ static void run(const char *variable, const char *value, double *medians)
 
 int main(int argc, char **argv)
 {
-    if (argc > 1) rounds = atoi(argv[1]);
+    if (argc > 1)
+        rounds = atoi(argv[1]);
     if (rounds < 1 || rounds > 1000) {
         fprintf(stderr, "bench: expected a number of rounds from 1 to 1000, not \"%s\"\n", argv[1]);
         return 2;
@@ -196,10 +222,16 @@ int main(int argc, char **argv)
     run("SIM_CHECK", "off", unchecked);
     run("SIM_JOURNAL", "/dev/null", journal);
     printf("Host microseconds for one free and one allocation (medians of %d)\n\n", rounds);
-    printf("%-30s %10s %12s %14s %8s %8s\n", "", "simulated", "checker off", "with journal", "H200", "budget");
+    printf("%-30s %10s %12s %14s %8s %8s\n", "", "simulated", "checker off", "with journal", "H200",
+           "budget");
     for (size_t i = 0; i < LINES; i++) {
-        printf("%-30s %10.3f %12.3f %14.3f %8s ", lines[i].name, plain[i], unchecked[i], journal[i], lines[i].real);
-        if (lines[i].live) printf("%8.2f  %s", BUDGET, plain[i] > BUDGET ? "missed" : journal[i] > 2 * plain[i] ? "journal more than doubles it" : "met");
+        printf("%-30s %10.3f %12.3f %14.3f %8s ", lines[i].name, plain[i], unchecked[i], journal[i],
+               lines[i].real);
+        if (lines[i].live)
+            printf("%8.2f  %s", BUDGET,
+                   plain[i] > BUDGET           ? "missed"
+                   : journal[i] > 2 * plain[i] ? "journal more than doubles it"
+                                               : "met");
         puts("");
     }
     printf("\nA million random steps: %.1f s\n", plain[LINES - 1]);

@@ -31,7 +31,7 @@ setup_file() {
     for name in "${programs[@]##*/}"; do
         for pace in "${PACES[@]}"; do
             status=0
-            SIM_PACE=$pace timeout 20 "build/simulator/docs/clinic/$name" >"$FOLDER/$name.$pace.out" 2>"$FOLDER/$name.$pace.err" </dev/null || status=$?
+            SIM_SCHEDULE=$pace timeout 20 "build/simulator/docs/clinic/$name" >"$FOLDER/$name.$pace.out" 2>"$FOLDER/$name.$pace.err" </dev/null || status=$?
             echo "$status" >"$FOLDER/$name.$pace.status"
         done
     done

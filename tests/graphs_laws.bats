@@ -15,8 +15,8 @@ setup() { unset "${!SIM_@}"; }
     local pace seed=0
     for pace in measured instant late random:3; do
         seed=$((seed + 1))
-        SIM_PACE=$pace LD_LIBRARY_PATH=$ROOT/build/simulator run timeout 20 "$ROOT/build/simulator/tests/simulator/inside_graphs" 1000 "$seed"
-        [ "$status" = 0 ] || miss "inside_graphs, seed $seed, under SIM_PACE=$pace:" "$output" || return
+        SIM_SCHEDULE=$pace LD_LIBRARY_PATH=$ROOT/build/simulator run timeout 20 "$ROOT/build/simulator/tests/simulator/inside_graphs" 1000 "$seed"
+        [ "$status" = 0 ] || miss "inside_graphs, seed $seed, under SIM_SCHEDULE=$pace:" "$output" || return
         assert_output --regexp '^1000 steps, [1-9][0-9]{2} launches, [1-9][0-9]* refused$'
     done
 }

@@ -12,7 +12,7 @@
 #
 #   lesson_setup NAME          compiles $LESSON (default: solutions/NAME.c) in a folder of its own
 #   run_lesson [ARGUMENT...]   runs it, once for all tests that ask for the same; sets $status, $output, $errors (what it printed on stdout and stderr) and $journal (a file)
-#                              SIM_ENV=(SIM_PACE=late) before it gives the simulated device more environment
+#                              SIM_ENV=(SIM_SCHEDULE=late) before it gives the simulated device more environment
 #   run_both [ARGUMENT...]     the same for a program of two processes: $journal then holds the lines of both, each with "of":
 #                              "exporter", the process that exported a pool (else the one that came first), or "importer"
 #   expect_output NAME         stdout is tests/lessons/expected/NAME.txt; lines that begin with "~" depend on the machine and are compared

@@ -17,8 +17,8 @@ setup() {
 @test "every rule and every error code, under every pace" {
     local pace
     for pace in measured instant late random:3; do
-        SIM_PACE=$pace run timeout 20 "$at/location_rules"
-        [ "$status" = 0 ] && [ "$output" = "all as expected" ] || miss "location_rules under SIM_PACE=$pace, status $status:" "$output" || return
+        SIM_SCHEDULE=$pace run timeout 20 "$at/location_rules"
+        [ "$status" = 0 ] && [ "$output" = "all as expected" ] || miss "location_rules under SIM_SCHEDULE=$pace, status $status:" "$output" || return
     done
 }
 
@@ -31,7 +31,7 @@ END
     LD_PRELOAD=./without.so run timeout 20 "$at/location_rules"
     assert_output "all as expected"
     LD_PRELOAD=./without.so run timeout 20 "$at/host_access" while_written
-    assert_output --partial "hazard: host access not ordered after a write. The host touches block 1"
+    assert_output --partial "hazard: host access not ordered after a write. The host touches allocation 1"
 }
 
 @test "the host may touch a host pool's block, but not after it has gone back" {
@@ -63,8 +63,8 @@ END
     local pace name
     for pace in measured instant late random:3; do
         for name in waits beside host_function other_thread again managed answer_into_it; do
-            SIM_PACE=$pace run timeout 20 "$at/host_access" "$name"
-            [ "$status" = 0 ] && [ -z "$output" ] || complain "host_access $name under SIM_PACE=$pace, status $status:" "$output"
+            SIM_SCHEDULE=$pace run timeout 20 "$at/host_access" "$name"
+            [ "$status" = 0 ] && [ -z "$output" ] || complain "host_access $name under SIM_SCHEDULE=$pace, status $status:" "$output"
         done
     done
     finish
@@ -74,17 +74,17 @@ END
     local pace name words
     for pace in measured instant late random:3; do
         while read -r name words; do
-            SIM_PACE=$pace run timeout 20 "$at/host_access" "$name"
-            [ "$status" = 3 ] || complain "host_access $name under SIM_PACE=$pace: status $status, not 3." "$output"
-            [[ $output == "hazard: $words"* ]] || complain "host_access $name under SIM_PACE=$pace is not accused of \"$words\":" "$output"
-            [ "$(grep -c '^hazard' <<<"$output")" = 1 ] || complain "host_access $name under SIM_PACE=$pace: more than one report." "$output"
+            SIM_SCHEDULE=$pace run timeout 20 "$at/host_access" "$name"
+            [ "$status" = 3 ] || complain "host_access $name under SIM_SCHEDULE=$pace: status $status, not 3." "$output"
+            [[ $output == "hazard: $words"* ]] || complain "host_access $name under SIM_SCHEDULE=$pace is not accused of \"$words\":" "$output"
+            [ "$(grep -c '^hazard' <<<"$output")" = 1 ] || complain "host_access $name under SIM_SCHEDULE=$pace: more than one report." "$output"
         done <<'END'
-before_allocation host access before allocation. The host touches block 1, and has not waited for its allocation by cudaMallocFromPoolAsync (stream 1).
-while_written host access not ordered after a write. The host touches block 1 while launch_fill (stream 1) may still be writing it.
+before_allocation host access before allocation. The host touches allocation 1, and has not waited for cudaMallocFromPoolAsync (stream 1), which allocates it.
+while_written host access not ordered after a write. The host touches allocation 1 while launch_fill (stream 1) may still be writing it.
 other_stream_waited host access not ordered after a write.
 host_function_elsewhere host access not ordered after a write.
-while_read host write not ordered after a read. The host writes to block 2 while cudaMemcpyAsync (stream 1) may still be reading it.
-after_free host access after free. The host touches block 1, which cudaFreeAsync (stream 1) has freed.
+while_read host write not ordered after a read. The host writes to allocation 2 while cudaMemcpyAsync (stream 1) may still be reading it.
+after_free host access after free. The host touches allocation 1, which cudaFreeAsync (stream 1) has freed.
 while_managed_is_written host access not ordered after a write.
 END
     done
@@ -104,7 +104,7 @@ END
     local build name
     make -s -C "$ROOT" BACKEND=simulator SANITIZE=address,undefined build/simulator-address-undefined/tests/simulator/host_access
     make -s -C "$ROOT" BACKEND=simulator SANITIZE=thread build/simulator-thread/tests/simulator/host_access
-    export SIM_MEMORY=4G SIM_PACE=late    # the thread sanitizer leaves few addresses
+    export SIM_MEMORY=4G SIM_SCHEDULE=late    # the thread sanitizer leaves few addresses
     for build in simulator-address-undefined simulator-thread; do
         for name in waits beside host_function other_thread again managed answer_into_it; do
             LD_LIBRARY_PATH=$ROOT/build/$build run timeout 60 "$ROOT/build/$build/tests/simulator/host_access" "$name"

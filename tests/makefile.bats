@@ -166,6 +166,6 @@ no_gpu() { as_typed PATH="$BATS_TEST_TMPDIR/bin:$PATH" "$@"; }
 
 @test "shellcheck finds nothing in the scripts" {
     type -P shellcheck >/dev/null || skip "shellcheck is not installed"
-    shellcheck tests/*.sh tests/*.bash .ci/run
-    shellcheck -s bats -S warning tests/*.bats tests/lessons/*.bats
+    shellcheck tests/*.sh tests/*/*.sh tests/*.bash .ci/run
+    shellcheck -s bats -S warning tests/*.bats tests/*/*.bats
 }

@@ -90,7 +90,7 @@ END
 @test "nonsense in a SIM_ variable: one sentence that names it, its value and a right one; no call is answered" {
     local setting
     for setting in SIM_DEVICES={abc,0,17,99,-1,' 2',2x,+2,1e1} SIM_MEMORY={-1,5Q,1,abc,G,99999999999999999999,16777216T,+5G,8GG} \
-        SIM_PACE={fast,random:,random:x,random:-1,Measured,random} SIM_FAIL={cudaMalloc,cudaMalloc:,cudaMalloc:0,cudaMalloc:x,cudaMalloc:-1,'cudaMalloc: 1',:1,malloc:1,cudaMallocAsnyc:1,cudaMallocAsync_ptsz:1,cudaGetLastError:1} \
+        SIM_SCHEDULE={fast,random:,random:x,random:-1,Measured,random} SIM_FAIL={cudaMalloc,cudaMalloc:,cudaMalloc:0,cudaMalloc:x,cudaMalloc:-1,'cudaMalloc: 1',:1,malloc:1,cudaMallocAsnyc:1,cudaMallocAsync_ptsz:1,cudaGetLastError:1} \
         SIM_CHECK={maybe,1,OFF} SIM_PEERS={yes,0} SIM_JOURNAL={/nonexistent/x,/tmp} SIM_DRIVER_VERSION={12,x} SIM_HANDLE_TYPES={99,fd}; do
         status=0
         env "$setting" "$at/behaviour" first >out 2>err || status=$?
@@ -111,11 +111,11 @@ END
 @test "a SIM_ variable that does not exist: one sentence that names it and those that do" {
     SIM_PAGE=late program behaviour first
     [ "$status" = 1 ]
-    [[ "$errors" == *"there is no variable SIM_PAGE; expected SIM_PACE"* ]] || miss "It said: $errors"
+    [[ "$errors" == *"there is no variable SIM_PAGE; expected SIM_SCHEDULE"* ]] || miss "It said: $errors"
 }
 
 @test "an empty SIM_ variable is as good as none" {
-    SIM_DEVICES='' SIM_MEMORY='' SIM_PACE='' SIM_FAIL='' SIM_CHECK='' SIM_JOURNAL='' program behaviour first
+    SIM_DEVICES='' SIM_MEMORY='' SIM_SCHEDULE='' SIM_FAIL='' SIM_CHECK='' SIM_JOURNAL='' program behaviour first
     [ "$status" = 0 ]
     printed "devices 2 memory 150109880320"
 }
@@ -143,9 +143,9 @@ END
     [[ $output == "cudaEventElapsedTime(&ms, a, b): cudaErrorNotReady"$'\n'"cudaEventElapsedTime(&ms, a, b): cudaSuccess"$'\n'"microseconds "* ]] || miss "It printed:" "$output"
     us=$(sed -n 's/^microseconds //p' <<<"$output")
     [ "$us" -ge 15 ] && [ "$us" -le 21 ] || miss "The recorded device took 18.0 us, this one $us us."
-    SIM_PACE=instant program behaviour seconds
+    SIM_SCHEDULE=instant program behaviour seconds
     [[ $output == *"microseconds 0" ]]
-    SIM_PACE=late program behaviour seconds
+    SIM_SCHEDULE=late program behaviour seconds
     us=$(sed -n 's/^microseconds //p' <<<"$output")
     [ "$us" -ge 1000000 ]
 }
@@ -156,7 +156,7 @@ END
     local pace run
     export SIM_CHECK=off
     for pace in measured instant random:4; do
-        for run in 1 2; do SIM_PACE=$pace SIM_JOURNAL=journal$run "$at/facts" first >out$run 2>err || complain "pace $pace: exit status $?."; done
+        for run in 1 2; do SIM_SCHEDULE=$pace SIM_JOURNAL=journal$run "$at/facts" first >out$run 2>err || complain "pace $pace: exit status $?."; done
         cmp -s journal1 journal2 || complain "pace $pace: two runs leave different journals:" "$(diff journal1 journal2 | head -n 4)"
         jq -e -s 'map(.n) == [range(length)]' journal1 >/dev/null || complain "pace $pace: the lines are not numbered 0, 1, 2, ..., or are no JSON."
         jq -e -s 'first.did == "start" and last.did == "exit" and all(.[]; has("call") != has("did"))' journal1 >/dev/null || complain "pace $pace: start, exit, or a line that is neither a call nor a deed."
@@ -168,7 +168,7 @@ END
 @test "host functions that are pending at the end are run, and two runs leave the same journal" {
     local run
     for run in 1 2; do
-        SIM_PACE=late SIM_JOURNAL=journal$run program functions_at_end
+        SIM_SCHEDULE=late SIM_JOURNAL=journal$run program functions_at_end
         [ "$status" = 0 ] || complain "exit status $status." "$errors"
         [ "$(grep -c '"op":"host function"' journal$run)" = 2000 ] || complain "$(grep -c '"op":"host function"' journal$run) of 2000 functions were run."
     done
@@ -180,7 +180,7 @@ END
     local way run
     for way in wakes spins dozes waits asks; do
         for run in 1 2 3 4 5 6; do
-            SIM_PACE=random:5 SIM_JOURNAL=journal$run program functions_meet "$way"
+            SIM_SCHEDULE=random:5 SIM_JOURNAL=journal$run program functions_meet "$way"
             [ "$status" = 0 ] || { complain "$way: exit status $status; 124: it was stopped." "$errors"; break; }
             cmp -s journal1 journal$run || { complain "$way: run $run leaves another journal than the first:" "$(diff journal1 journal$run | head -n 4)"; break; }
         done
@@ -189,14 +189,14 @@ END
 }
 
 @test "who waits for another thread to end is not away: how long that takes depends on what else the machine does" {
-    SIM_PACE=late program joined
+    SIM_SCHEDULE=late program joined
     printed cudaErrorNotReady
 }
 
 @test "a new stream does not reuse, as its own, what a destroyed stream had freed" {
     local pace
     for pace in measured late random:1; do
-        SIM_PACE=$pace SIM_JOURNAL=journal program successor
+        SIM_SCHEDULE=$pace SIM_JOURNAL=journal program successor
         [ "$status" = 0 ] || complain "$pace: exit status $status." "$errors"
         jq -e -s '[.[] | select(.call == "cudaMallocAsync").from] == ["new", "synchronized"]' journal >/dev/null || complain "$pace: reused otherwise:" "$(grep cudaMallocAsync journal)"
     done
@@ -224,10 +224,10 @@ END
 }
 
 @test "a host that slept was away and work went on; one that the simulated device kept waiting, or that computed for a moment, was not" {
-    SIM_PACE=late program behaviour kept
+    SIM_SCHEDULE=late program behaviour kept
     [[ $output == *"kept, seen 0, cudaErrorNotReady"*"slept, cudaSuccess"* ]] || miss "The streams answer otherwise:" "$output"
     [ "$(grep -c '^hazard: host access not ordered' <<<"$errors")" = 1 ] || miss "The touch is not told once:" "$errors"
-    SIM_PACE=late program behaviour computing
+    SIM_SCHEDULE=late program behaviour computing
     printed "computed 60 ms, cudaErrorNotReady" "cudaStreamSynchronize(s): cudaSuccess"
 }
 
@@ -243,19 +243,20 @@ END
 }
 
 @test "a program under strace, which stops it at each system call, comes to its end" {
-    SIM_PACE=late program traced "$at/behaviour" kept
+    SIM_SCHEDULE=late program traced "$at/behaviour" kept
     [ "$status" != 77 ] || skip "$output"
     [ "$status" = 3 ] || miss "Exit status $status, not 3; 124: it was stopped after 20 s." "$output" "$errors"
 }
 
 @test "a report names lines of a program whose folder and file have spaces in their names" {
     mkdir "a folder"
-    cp "$ROOT/tests/order/write_write_wrong.c" "a folder/a file.c"
-    "${CC:-gcc}" -g -I"$ROOT/lessons" -isystem "$ROOT/build/cuda/include" "a folder/a file.c" -o "a folder/a program" "$ROOT/$library"
+    cp "$ROOT/tests/litmus/write_write.c" "a folder/a file.c"
+    "${CC:-gcc}" -g -DWRONG -I"$ROOT/tests/litmus" -I"$ROOT/lessons" \
+        -isystem "$ROOT/build/cuda/include" "a folder/a file.c" -o "a folder/a program" "$ROOT/$library"
     run "./a folder/a program"
     assert_failure 3
-    assert_line --regexp '^  written +launch_fill, stream 1, at a folder/a file\.c:17$'
-    assert_line --regexp '^  written +launch_fill, stream 2, at a folder/a file\.c:19$'
+    assert_line --regexp '^  written +launch_fill, stream 1, at a folder/a file\.c:19$'
+    assert_line --regexp '^  written +launch_fill, stream 2, at a folder/a file\.c:24$'
 }
 
 # ---- what a program may and may not do ----
@@ -265,7 +266,7 @@ END
     for how in read write; do
         program behaviour touch "$how"
         [ "$status" = 139 ] || complain "$how: exit status $status, not 139."
-        [[ $errors == *"the host touched 0x"*" which is memory of device 0 (block 1, 1048576 bytes)"* ]] || complain "$how: stderr says: $errors"
+        [[ $errors == *"the host touched 0x"*" which is memory of device 0 (allocation 1, 1048576 bytes)"* ]] || complain "$how: stderr says: $errors"
     done
     program behaviour touch freed
     [ "$status" = 139 ]
@@ -303,7 +304,7 @@ END
 @test "the legacy stream waits for the blocking streams and they for it; a non-blocking one waits for neither" {
     local pace
     for pace in measured instant late random:1; do
-        SIM_PACE=$pace program behaviour legacy
+        SIM_SCHEDULE=$pace program behaviour legacy
         printed "a blocking stream beside a held blocking stream: cudaSuccess" \
             "the legacy stream behind a held blocking stream: cudaErrorNotReady" \
             "a blocking stream behind the legacy stream: cudaErrorNotReady" \
@@ -317,16 +318,16 @@ END
     local before="device 0: threshold set, reserved 32, high 32 MiB, the default pool is not current"
     local after="device 0: threshold 0, reserved 0, high 0 MiB, the default pool is current" pace
     for pace in measured late; do
-        SIM_PACE=$pace program behaviour reset
+        SIM_SCHEDULE=$pace program behaviour reset
         [ "$status" = 0 ] && [ -z "$errors" ] || complain "$pace: exit status $status." "$errors"
         printed "$before" "cudaDeviceReset(): cudaSuccess" "cudaStreamQuery(s): cudaSuccess" "$after"
     done
     program behaviour reset later
     [ "$status" = 3 ] || complain "What is left after the reset: exit status $status."
-    assert_equal "$(grep ^hazard <<<"$errors")" "hazard: leak. block 5 is still allocated at the end of the program."
-    SIM_PACE=late SIM_DEVICES=2 program behaviour reset other
+    assert_equal "$(grep ^hazard <<<"$errors")" "hazard: leak. allocation 5 is still alive at the end of the program."
+    SIM_SCHEDULE=late SIM_DEVICES=2 program behaviour reset other
     [ "$status" = 3 ] || complain "What another device has left: exit status $status."
-    assert_equal "$(grep -o '^hazard: leak. block [0-9]*' <<<"$errors" | xargs)" "hazard: leak. block 2 hazard: leak. block 4"
+    assert_equal "$(grep -o '^hazard: leak. allocation [0-9]*' <<<"$errors" | xargs)" "hazard: leak. allocation 2 hazard: leak. allocation 4"
     printed "$before" "cudaDeviceReset(): cudaSuccess" "cudaStreamQuery(s): cudaErrorNotReady" "$before"
     finish
 }
@@ -334,7 +335,7 @@ END
 @test "several threads at once, forks in the midst of calls, sizes that no host has" {
     local pace
     for pace in measured instant late random:1; do
-        SIM_PACE=$pace program host_rules
+        SIM_SCHEDULE=$pace program host_rules
         [ "$status" = 0 ] && [ -z "$errors" ] || complain "host_rules, $pace: exit status $status" "$output" "$errors"
     done
     finish
@@ -359,9 +360,9 @@ END
 @test "a thread that is cancelled in a call, and a main that leaves by pthread_exit: the program goes on, and ends with its last thread" {
     local pace
     for pace in measured late; do
-        SIM_PACE=$pace program threads_end cancelled
+        SIM_SCHEDULE=$pace program threads_end cancelled
         [ "$status" = 0 ] || miss "cancelled, $pace: exit status $status, not 0." "$errors"
-        SIM_PACE=$pace program threads_end main
+        SIM_SCHEDULE=$pace program threads_end main
         [ "$status" = 0 ] || miss "main, $pace: exit status $status, not 0." "$errors"
         [ "$output" = 7 ] || miss "main, $pace: it printed '$output', not 7."
     done

@@ -110,7 +110,8 @@ END
 }
 
 @test "probe: calls that no program should make, with two GPUs" {
-    # where two threads free the same memory at once, a driver dies; here the second is told (freed_by_two_threads_wrong in tests/order).
+    # where two threads free the same memory at once, a driver dies; here the second is reported
+    # (tests/litmus/freed_by_two_threads.c).
     # A launch of a copy from memory that has gone: a driver dies in the launch, the simulated device when the copy comes
     local one='/^== free_.*twice/,/^rc/d; /^== graph_with_gone/,/^rc/{/cudaGraphLaunch/d}'
     SIM_CHECK=off SIM_DEVICES=2 "$probes/misuse" 2>"$BATS_TEST_TMPDIR/stderr" | sed "$one" >"$BATS_TEST_TMPDIR/asked"

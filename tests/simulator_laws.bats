@@ -45,7 +45,7 @@ in_build() {
 @test "on a device with little memory, and under every pace, the laws hold" {
     local pace
     for pace in measured instant late random:5; do
-        SIM_MEMORY=256M SIM_PACE=$pace run in_build simulator inside_walk 5000 9
+        SIM_MEMORY=256M SIM_SCHEDULE=$pace run in_build simulator inside_walk 5000 9
         [ "$status" = 0 ] || complain "inside_walk 5000 9, pace $pace:" "$output"
     done
     finish
@@ -60,7 +60,7 @@ in_build() {
 @test "random programs that do nothing wrong: every law holds, nobody is accused, each block keeps its value" {
     local pace
     for pace in measured instant late random:5; do
-        SIM_PACE=$pace run in_build simulator inside_fuzz 3000 4
+        SIM_SCHEDULE=$pace run in_build simulator inside_fuzz 3000 4
         [ "$status" = 0 ] || complain "inside_fuzz 3000 4, pace $pace:" "$output"
     done
     head -c 20000 "$ROOT/build/simulator/libcudart.so.13" >"$BATS_TEST_TMPDIR/bytes"
@@ -80,7 +80,7 @@ in_build() {
         run in_build simulator flat "$case" 300
         [ "$status" = 0 ] || complain "flat $case 300: exit status $status:" "$output"
     done
-    SIM_PACE=late run in_build simulator flat queried 300
+    SIM_SCHEDULE=late run in_build simulator flat queried 300
     [ "$status" = 0 ] || complain "flat queried 300, pace late:" "$output"
     finish
 }
@@ -123,7 +123,7 @@ in_build() {
 @test "four host threads at once: each reads what it wrote" {
     local pace
     for pace in measured instant random:1 random:2; do
-        SIM_PACE=$pace run in_build simulator behaviour threads
+        SIM_SCHEDULE=$pace run in_build simulator behaviour threads
         [ "$status" = 0 ] || complain "pace $pace: exit status $status:" "$output"
         [[ $output == *"wrong values 0"* ]] || complain "pace $pace:" "$output"
     done

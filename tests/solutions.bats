@@ -62,7 +62,7 @@ same_words() { cmp -s "$1" "$2" || cmp -s <(words "$1") <(words "$2"); }
     for lesson in $(lessons); do
         for pace in "${PACES[@]}"; do
             folder=build/check/paces/$lesson-$pace
-            execute "$folder" build/simulator SIM_PACE="$pace" -- "$ROOT/build/simulator/solutions/$lesson"
+            execute "$folder" build/simulator SIM_SCHEDULE="$pace" -- "$ROOT/build/simulator/solutions/$lesson"
             [ "$(cat "$folder/status")" = 0 ] || complain "$lesson, pace $pace: exit status $(cat "$folder/status"): $(head -n 3 "$folder/stderr")"
             same_words "tests/lessons/expected/$lesson.txt" "$folder/stdout" || complain "$lesson, pace $pace:" "$(diff "tests/lessons/expected/$lesson.txt" "$folder/stdout" 2>&1 | head -n 6)"
         done
@@ -90,7 +90,7 @@ same_journals() {
     for lesson in $(lessons); do
         for pace in measured late random:2; do
             folder=build/check/paces/$lesson-$pace               # the test above has left it
-            execute "$folder-again" build/simulator SIM_PACE="$pace" -- "$ROOT/build/simulator/solutions/$lesson"
+            execute "$folder-again" build/simulator SIM_SCHEDULE="$pace" -- "$ROOT/build/simulator/solutions/$lesson"
             [ -s "$folder/journal.jsonl" ] || complain "$lesson, pace $pace: no journal."
             same_journals "$folder" "$folder-again" >"$BATS_TEST_TMPDIR/difference" || complain "$lesson, pace $pace:" "$(head -n 6 "$BATS_TEST_TMPDIR/difference")"
         done

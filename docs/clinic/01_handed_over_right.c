@@ -1,7 +1,9 @@
-/* Clinic, case 1. The shape of https://github.com/facebookincubator/velox/pull/17840 (Velox on cuDF).
+/* Clinic, case 1. The shape of https://github.com/facebookincubator/velox/pull/17840 (Velox on
+ * cuDF).
  *
- * A stage packs tables on its stream. The next stage works on another stream: it waits until a table is packed, copies
- * it, and drops the packed one. The owner of a buffer frees it when it is dropped. The packing stage goes on. */
+ * A stage packs tables on its stream. The next stage works on another stream: it waits until a
+ * table is packed, copies it, and drops the packed one. The owner of a buffer frees it when it is
+ * dropped. The packing stage goes on. */
 #include "kernels.h"
 #include "workbook.h"
 
@@ -10,7 +12,7 @@
 
 struct buffer {
     int *data;
-    cudaStream_t stream;                    /* the stream in which it will be freed */
+    cudaStream_t stream; /* the stream in which it will be freed */
 };
 
 static struct buffer buffer_create(cudaStream_t stream)
@@ -40,11 +42,11 @@ int main(void)
     CHECK(cudaEventRecord(packed, packing));
 
     struct buffer table = buffer_create(copying);
-    for (int i = 0; i < 100; i++)           /* what the copying stage has to do before */
+    for (int i = 0; i < 100; i++) /* what the copying stage has to do before */
         CHECK(launch_fill(table.data, 0, COUNT, copying));
     CHECK(cudaStreamWaitEvent(copying, packed, 0));
     CHECK(cudaMemcpyAsync(table.data, first.data, BYTES, cudaMemcpyDeviceToDevice, copying));
-    first.stream = copying;                 /* its last use is there */
+    first.stream = copying; /* its last use is there */
     buffer_drop(first);
 
     struct buffer second = buffer_create(packing);

@@ -1,8 +1,9 @@
-/* Clinic, case 2. The shape of https://github.com/meta-pytorch/torchrec/pull/4218 (TorchRec on PyTorch's allocator).
+/* Clinic, case 2. The shape of https://github.com/meta-pytorch/torchrec/pull/4218 (TorchRec on
+ * PyTorch's allocator).
  *
- * An allocator of the program's own keeps the blocks that come back and gives them to the next who asks, all in one
- * stream. To save memory, weights that are not needed for a while are copied to the host on a second stream, and their
- * block is given back. */
+ * An allocator of the program's own keeps the blocks that come back and gives them to the next who
+ * asks, all in one stream. To save memory, weights that are not needed for a while are copied to
+ * the host on a second stream, and their block is given back. */
 #include "kernels.h"
 #include "workbook.h"
 
@@ -11,7 +12,7 @@
 
 static cudaStream_t compute, stashing;
 static cudaEvent_t order;
-static int *kept;                           /* a block that came back */
+static int *kept; /* a block that came back */
 
 static int *block_take(void)
 {
@@ -22,10 +23,7 @@ static int *block_take(void)
     return block;
 }
 
-static void block_give_back(int *block)
-{
-    kept = block;
-}
+static void block_give_back(int *block) { kept = block; }
 
 int main(void)
 {

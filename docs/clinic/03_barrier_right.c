@@ -1,13 +1,13 @@
 /* Clinic, case 3. The shape of https://github.com/torch/cutorch/pull/222 (Torch 7).
  *
- * Several streams work on parts of one block. A barrier makes one stream wait for all of them; that stream then copies
- * the result and frees the block. */
+ * Several streams work on parts of one block. A barrier makes one stream wait for all of them; that
+ * stream then copies the result and frees the block. */
 #include "kernels.h"
 #include "workbook.h"
 
 #define WORKERS 3
-#define BYTES (16 * MiB)
-#define COUNT (BYTES / sizeof(int))
+#define BYTES   (16 * MiB)
+#define COUNT   (BYTES / sizeof(int))
 
 static cudaEvent_t event;
 
@@ -33,7 +33,7 @@ int main(void)
     CHECK(launch_fill(parts, 0, WORKERS * COUNT, collecting));
     CHECK(cudaStreamSynchronize(collecting));
 
-    for (int i = 0; i < WORKERS; i++)       /* the first has 40 times as much to do as the last */
+    for (int i = 0; i < WORKERS; i++) /* the first has 40 times as much to do as the last */
         for (int n = 0; n < (i == 0 ? 40 : 1); n++)
             CHECK(launch_add(parts + (size_t)i * COUNT, 1, COUNT, workers[i]));
 
@@ -44,7 +44,8 @@ int main(void)
     CHECK(cudaFreeAsync(parts, collecting));
     CHECK(cudaDeviceSynchronize());
 
-    printf("additions asked for: 40 1 1; found at the barrier: %d %d %d\n", results[0], results[1], results[2]);
+    printf("additions asked for: 40 1 1; found at the barrier: %d %d %d\n", results[0], results[1],
+           results[2]);
     int wrong = results[0] != 40 || results[1] != 1 || results[2] != 1;
     CHECK(cudaFreeHost(results));
     return wrong;

@@ -1,15 +1,15 @@
 /* Clinic, case 5. The shape of https://github.com/NVIDIA/cudf/issues/22284 (cuDF).
  *
- * Descriptions of columns are put together on the host and copied to the device. The buffer for that comes from a small
- * pool of page-locked memory and goes back when the function returns. */
+ * Descriptions of columns are put together on the host and copied to the device. The buffer for
+ * that comes from a small pool of page-locked memory and goes back when the function returns. */
 #include "kernels.h"
 #include "workbook.h"
 
 #define NUMBERS 1024
-#define BYTES (NUMBERS * sizeof(int))
-#define BUSY (16 * MiB)
+#define BYTES   (NUMBERS * sizeof(int))
+#define BUSY    (16 * MiB)
 
-static int *staging;                        /* the pool: one buffer */
+static int *staging; /* the pool: one buffer */
 
 static int *staging_take(void)
 {
@@ -18,10 +18,7 @@ static int *staging_take(void)
     return taken;
 }
 
-static void staging_give_back(int *buffer)
-{
-    staging = buffer;
-}
+static void staging_give_back(int *buffer) { staging = buffer; }
 
 /* Puts the description of column `number` into `description`, in the order of `stream`. */
 static void describe(int *description, int number, cudaStream_t stream)
@@ -44,7 +41,7 @@ int main(void)
     CHECK(cudaMallocAsync((void **)&descriptions, 2 * BYTES, stream));
     CHECK(cudaMallocAsync((void **)&busy, BUSY, stream));
 
-    for (int i = 0; i < 100; i++)           /* what the stream has to do before */
+    for (int i = 0; i < 100; i++) /* what the stream has to do before */
         CHECK(launch_fill(busy, i, BUSY / sizeof(int), stream));
     describe(descriptions, 1, stream);
     describe(descriptions + NUMBERS, 2, stream);

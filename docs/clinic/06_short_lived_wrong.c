@@ -1,8 +1,8 @@
 /* Clinic, case 6. The shape of https://github.com/cupy/cupy/pull/5264 (CuPy) and
  * https://github.com/NVIDIA/MatX/pull/578 (MatX).
  *
- * An array remembers the stream in which its memory was allocated, and frees it there. A function makes a stream for
- * its own use, and returns an array. */
+ * An array remembers the stream in which its memory was allocated, and frees it there. A function
+ * makes a stream for its own use, and returns an array. */
 #include "kernels.h"
 #include "workbook.h"
 
@@ -11,7 +11,7 @@
 
 struct array {
     int *data;
-    cudaStream_t stream;                    /* the stream in which it will be freed */
+    cudaStream_t stream; /* the stream in which it will be freed */
 };
 
 static struct array array_create(cudaStream_t stream)

@@ -1,7 +1,7 @@
 /* Clinic, case 7. The shape of https://github.com/NVIDIA/warp/issues/1418 (Warp).
  *
- * A graph is captured on one stream, and a second stream takes part. What is freed during a capture is freed by a node
- * of the graph, which a function of the program's own adds. */
+ * A graph is captured on one stream, and a second stream takes part. What is freed during a capture
+ * is freed by a node of the graph, which a function of the program's own adds. */
 #include "kernels.h"
 #include "workbook.h"
 
@@ -27,7 +27,8 @@ static void capture_free(int *data)
     size_t count;
     CHECK(cudaStreamGetCaptureInfo(capturing, &status, NULL, &graph, &before, NULL, &count));
     CHECK(cudaGraphAddMemFreeNode(&node, graph, before, count, data));
-    CHECK(cudaStreamUpdateCaptureDependencies(capturing, &node, NULL, 1, cudaStreamSetCaptureDependencies));
+    CHECK(cudaStreamUpdateCaptureDependencies(capturing, &node, NULL, 1,
+                                              cudaStreamSetCaptureDependencies));
 }
 
 int main(void)

@@ -1,7 +1,8 @@
 /* Clinic, case 8. The shape of https://github.com/pytorch/pytorch/issues/193402 (PyTorch).
  *
- * Kernels of a library need a workspace. There is one for a stream, made when it is first asked for. Graphs are
- * captured on that stream; when one is destroyed, the workspace goes too, so that no memory stays behind. */
+ * Kernels of a library need a workspace. There is one for a stream, made when it is first asked
+ * for. Graphs are captured on that stream; when one is destroyed, the workspace goes too, so that
+ * no memory stays behind. */
 #include "kernels.h"
 #include "workbook.h"
 

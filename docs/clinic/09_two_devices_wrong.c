@@ -1,13 +1,13 @@
 /* Clinic, case 9. The shape of https://github.com/openxla/xla/pull/14891 (XLA).
  *
- * Each device has a pool of its own for cudaMallocAsync. A collective operation runs on device 1 and writes into the
- * memory of both devices. The devices can reach each other. */
+ * Each device has a pool of its own for cudaMallocAsync. A collective operation runs on device 1
+ * and writes into the memory of both devices. The devices can reach each other. */
 #include "kernels.h"
 #include "workbook.h"
 
 #define DEVICES 2
-#define BYTES (1 * MiB)
-#define COUNT (BYTES / sizeof(int))
+#define BYTES   (1 * MiB)
+#define COUNT   (BYTES / sizeof(int))
 
 static cudaMemPool_t pools[DEVICES];
 static cudaStream_t streams[DEVICES];
@@ -36,7 +36,7 @@ int main(void)
         CHECK(cudaMallocAsync((void **)&parts[device], BYTES, streams[device]));
         CHECK(cudaStreamSynchronize(streams[device]));
     }
-    for (int device = 0; device < DEVICES; device++)    /* the collective operation */
+    for (int device = 0; device < DEVICES; device++) /* the collective operation */
         CHECK(launch_fill(parts[device], 4, COUNT, streams[1]));
     CHECK(cudaStreamSynchronize(streams[1]));
     CHECK(cudaMemcpy(&value, parts[0], sizeof value, cudaMemcpyDeviceToHost));

@@ -1,11 +1,11 @@
 /* Clinic, case 10. The shape of https://github.com/tensorflow/tensorflow/pull/50699 (TensorFlow).
  *
- * Memory is tight: the pool may hold 128 MiB. Two streams each free a block of 64 MiB, and a third needs one of
- * 128 MiB. */
+ * Memory is tight: the pool may hold 128 MiB. Two streams each free a block of 64 MiB, and a third
+ * needs one of 128 MiB. */
 #include "kernels.h"
 #include "workbook.h"
 
-#define HALF (64 * MiB)
+#define HALF  (64 * MiB)
 #define COUNT (16 * MiB / sizeof(int))
 
 static cudaMemPool_t pool;
@@ -17,7 +17,8 @@ static int *allocate(size_t bytes, cudaStream_t stream)
     cudaError_t answer = cudaMallocFromPoolAsync((void **)&data, bytes, pool, stream);
     printf("%3zu MiB: %s\n", bytes / MiB, cudaGetErrorName(answer));
     if (answer == cudaErrorMemoryAllocation) {
-        CHECK(cudaDeviceSynchronize());     /* what was freed is free when the device has come to it */
+        /* What was freed is free when the device has come to it. */
+        CHECK(cudaDeviceSynchronize());
         answer = cudaMallocFromPoolAsync((void **)&data, bytes, pool, stream);
         printf("%3zu MiB, asked for again: %s\n", bytes / MiB, cudaGetErrorName(answer));
     }

@@ -1,11 +1,11 @@
 /* Clinic, case 10. The shape of https://github.com/tensorflow/tensorflow/pull/50699 (TensorFlow).
  *
- * Memory is tight: the pool may hold 128 MiB. Two streams each free a block of 64 MiB, and a third needs one of
- * 128 MiB. */
+ * Memory is tight: the pool may hold 128 MiB. Two streams each free a block of 64 MiB, and a third
+ * needs one of 128 MiB. */
 #include "kernels.h"
 #include "workbook.h"
 
-#define HALF (64 * MiB)
+#define HALF  (64 * MiB)
 #define COUNT (16 * MiB / sizeof(int))
 
 static cudaMemPool_t pool;

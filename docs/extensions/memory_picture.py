@@ -114,9 +114,9 @@ def read(journal, calls):
                 pool.reserved = line["reserved"]
             elif line["did"] == "allocate":
                 graphs = pools.setdefault(KEPT_FOR_GRAPHS, Pool(KEPT_FOR_GRAPHS, threshold=UINT64_MAX))
-                graphs.live[line["block"]] = graphs.launch[line["block"]] = (line["offset"], line["bytes"])
+                graphs.live[line["allocation"]] = graphs.launch[line["allocation"]] = (line["offset"], line["bytes"])
             elif line["did"] == "free":
-                del pools[KEPT_FOR_GRAPHS].live[line["block"]]
+                del pools[KEPT_FOR_GRAPHS].live[line["allocation"]]
             continue
         call, right = line["call"], line["result"] == "cudaSuccess"
         if "node" in line:                  # captured: nothing of it happens before a launch
@@ -127,10 +127,10 @@ def read(journal, calls):
             pool.limit = line["max_size"]
         elif call == THRESHOLD_SET and right and line["attribute"] == "cudaMemPoolAttrReleaseThreshold":
             pool.threshold = line["value"]
-        elif call in ALLOCATIONS and right and "block" in line:
-            pool.live[line["block"]] = (line["offset"], line["bytes"])
+        elif call in ALLOCATIONS and right and "allocation" in line:
+            pool.live[line["allocation"]] = (line["offset"], line["bytes"])
         elif call in FREES and right and pool:
-            del pool.live[line["block"]]
+            del pool.live[line["allocation"]]
         elif call == "cudaMemPoolDestroy" and right:
             pool.destroyed = True
         if pool:

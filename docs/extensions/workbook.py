@@ -3,7 +3,7 @@
     .. program-run:: solutions/06_release_threshold    the program, run; a solution's output must be the recorded one
     .. program-run:: mutants/06_release_threshold/threshold_in_mib    the solution with that patch of tests/lessons/mutants
        :arguments: 40                                  its arguments
-       :environment: SIM_PACE=late                     a what-if; the output is then the simulated device's alone
+       :environment: SIM_SCHEDULE=late                     a what-if; the output is then the simulated device's alone
     .. check-run:: 06_release_threshold                what the lesson's check says of lessons/06_release_threshold.c
     .. command-run:: make help                         a command and what it prints
     .. journal-run:: solutions/07_trim                 lines of the run's journal

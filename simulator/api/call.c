@@ -195,7 +195,7 @@ void call_bad_handle(const struct call *call, const char *what, enum handle_kind
 void call_destroyed_pool(const struct call *call)
 {
     fatal_hazard("bad handle", call->origin.call,
-                 "%s was given a pool that is destroyed. A real driver answers cudaSuccess and "
+                 "%s was given a pool that is destroyed. A real driver returns cudaSuccess and "
                  "dies of SIGSEGV at the next allocation.\n"
                  "  To do: make another pool current, or destroy this one later.",
                  call->origin.call);

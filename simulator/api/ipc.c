@@ -47,7 +47,7 @@ cudaError_t do_cudaMemPoolExportToShareableHandle(struct call *call, void *handl
     if (type == cudaMemHandleTypeFabric
         && p->props.handleTypes == (cudaMemHandleTypeFabric | cudaMemHandleTypePosixFileDescriptor))
         fatal_hazard("fabric handle", call->origin.call,
-                     "cudaMemPoolExportToShareableHandle was asked for a fabric handle of a pool "
+                     "cudaMemPoolExportToShareableHandle was to return a fabric handle of a pool "
                      "that has two handle types. "
                      "A real driver without a fabric dies of SIGSEGV here.\n"
                      "  To do: make the pool with the one handle type that is wanted.");
@@ -99,7 +99,7 @@ cudaError_t do_cudaMemPoolExportPointer(struct call *call, struct cudaMemPoolPtr
 {
     struct address_info info = memory_find(pointer);
     line_pool(&call->line, info.pool);
-    line_number(&call->line, "block", memory_allocation_id(&info));
+    line_number(&call->line, "allocation", memory_allocation_id(&info));
     if (!data)
         return cudaErrorInvalidValue;
     return ipc_pool_export_pointer(pointer, data);
@@ -115,7 +115,7 @@ cudaError_t do_cudaMemPoolImportPointer(struct call *call, void **pointer, cudaM
         fatal_hazard("bad handle", call->origin.call,
                      "cudaMemPoolImportPointer was given an imported pool that is destroyed. A "
                      "real driver dies of SIGSEGV here.\n"
-                     "  To do: import the blocks that are wanted before cudaMemPoolDestroy.");
+                     "  To do: import the allocations that are needed before cudaMemPoolDestroy.");
     /* Measured: a failed import leaves a null pointer. */
     if (pointer)
         *pointer = NULL;
@@ -126,7 +126,7 @@ cudaError_t do_cudaMemPoolImportPointer(struct call *call, void **pointer, cudaM
         return e;
     *pointer = memory_address(info.heap, info.range);
     line_number(&call->line, "bytes", info.range->requested);
-    line_number(&call->line, "block", info.range->id);
+    line_number(&call->line, "allocation", info.range->id);
     line_number(&call->line, "offset", info.range->offset);
     line_exporter(&call->line, p);
     return cudaSuccess;

@@ -21,7 +21,7 @@ void line_allocation(struct journal_line *line, const void *address)
     if (!line->used)
         return;
     struct address_info a = memory_find(address);
-    line_number(line, "block", memory_allocation_id(&a));
+    line_number(line, "allocation", memory_allocation_id(&a));
 }
 
 static void op_done(const struct op *op)
@@ -31,7 +31,7 @@ static void op_done(const struct op *op)
     line_stream(&line, op->stream);
     line_text(&line, "op", op->name);
     if (op->allocation_id)
-        line_number(&line, "block", op->allocation_id);
+        line_number(&line, "allocation", op->allocation_id);
     if (op->bytes)
         line_number(&line, "bytes", op->bytes);
     line_number(&line, "start", op->start);
@@ -44,7 +44,7 @@ static void pool_grew(const struct pool *p, size_t segments, size_t remapped)
     struct journal_line line;
     line_begin(&line, "did", "grow");
     line_number(&line, "pool", (uint64_t)p->id);
-    line_number(&line, "steps", segments);
+    line_number(&line, "segments", segments);
     if (remapped)
         line_number(&line, "remapped", remapped);
     line_number(&line, "reserved", pool_reserved(p));
@@ -56,7 +56,7 @@ static void pool_released(const struct pool *p, size_t segments, const char *why
     struct journal_line line;
     line_begin(&line, "did", "release");
     line_number(&line, "pool", (uint64_t)p->id);
-    line_number(&line, "steps", segments);
+    line_number(&line, "segments", segments);
     line_number(&line, "reserved", pool_reserved(p));
     line_text(&line, "why", why);
     line_write(&line, time_now());
@@ -68,7 +68,7 @@ static void graph_memory_changed(int device, const char *what, size_t segments, 
     struct journal_line line;
     line_begin(&line, "did", what);
     line_signed(&line, "graph_memory_of_device", device);
-    line_number(&line, "steps", segments);
+    line_number(&line, "segments", segments);
     line_number(&line, "reserved", reserved);
     if (why)
         line_text(&line, "why", why);
@@ -84,7 +84,7 @@ static void graph_memory_used(const char *what, uint32_t launch, int stream,
         line_number(&line, "launch", launch);
     if (stream)
         line_number(&line, "stream", (uint64_t)stream);
-    line_number(&line, "block", range.id);
+    line_number(&line, "allocation", range.id);
     line_number(&line, "bytes", range.bytes);
     line_number(&line, "offset", range.offset);
     line_write(&line, time_now());
@@ -96,7 +96,7 @@ static void hazard(const char *kind, uint32_t allocation, const char *call, int 
     line_begin(&line, "did", "hazard");
     line_text(&line, "kind", kind);
     if (allocation)
-        line_number(&line, "block", allocation);
+        line_number(&line, "allocation", allocation);
     if (call)
         line_text(&line, "call", call);
     if (stream > 0)

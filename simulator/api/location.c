@@ -102,7 +102,7 @@ cudaError_t do_cudaMallocManaged(struct call *call, void **pointer, size_t bytes
     r->id = memory_new_id();
     *pointer = memory_address(memory_managed_heap(device_current()), r);
     checker_allocated(call, (struct shadow_ref){&r->shadow, r->id, *pointer, bytes}, NULL, 0);
-    line_number(&call->line, "block", r->id);
+    line_number(&call->line, "allocation", r->id);
     return cudaSuccess;
 }
 
@@ -110,7 +110,7 @@ cudaError_t do_cudaMallocManaged(struct call *call, void **pointer, size_t bytes
 static bool is_managed(struct call *call, const void *pointer, size_t bytes)
 {
     struct address_info a = memory_find(pointer);
-    line_number(&call->line, "block", memory_allocation_id(&a));
+    line_number(&call->line, "allocation", memory_allocation_id(&a));
     return a.kind == ADDRESS_ALLOCATED && a.heap->host_visible && bytes <= a.bytes_left
         && (!a.pool || pool_is_managed(a.pool));
 }

@@ -44,7 +44,7 @@ cudaError_t do_cudaMalloc(struct call *call, void **pointer, size_t bytes)
     void *address = memory_address(memory_heap(device_current()), r);
     r->id = memory_new_id();
     checker_allocated(call, (struct shadow_ref){&r->shadow, r->id, address, bytes}, NULL, 0);
-    line_number(&call->line, "block", r->id);
+    line_number(&call->line, "allocation", r->id);
     *pointer = address;
     return cudaSuccess;
 }
@@ -74,15 +74,16 @@ cudaError_t do_cudaFree(struct call *call, void *pointer)
         return cudaSuccess;
     struct address_info a = memory_find(pointer);
     uint32_t id = memory_allocation_id(&a);
-    line_number(&call->line, "block", id);
+    line_number(&call->line, "allocation", id);
     if (a.kind != ADDRESS_ALLOCATED || a.offset != a.range->offset)
         return refuse_free(call, pointer);
     if (a.range->free_pending) {
         checker_freed_unallocated(call, pointer, NULL,
-                                  "a real driver hangs or crashes at the next synchronise.");
-        call_stop(call, "double free",
-                  "cudaFree was given a block that cudaFreeAsync has freed already. A real driver "
-                  "hangs or crashes at the next synchronise.");
+                                  "a real driver hangs or crashes at the next synchronization.");
+        call_stop(
+            call, "double free",
+            "cudaFree was given an allocation that cudaFreeAsync has freed already. A real driver "
+            "hangs or crashes at the next synchronization.");
     }
     /* The life of a graph's allocation ends at the call (documented). */
     if (a.pool && a.pool->graph) {
@@ -132,7 +133,7 @@ static cudaError_t allocate_pinned(struct call *call, void **pointer, size_t byt
     if (!p)
         return cudaErrorMemoryAllocation;
     checker_allocated(call, pinned_shadow(p), NULL, 0);
-    line_number(&call->line, "block", p->id);
+    line_number(&call->line, "allocation", p->id);
     *pointer = p->base;
     return cudaSuccess;
 }
@@ -165,7 +166,7 @@ cudaError_t do_cudaFreeHost(struct call *call, void *pointer)
     if (!p)
         return os_has_memory(pointer, 1) ? cudaErrorInvalidValue : refuse_free(call, pointer);
     uint32_t id = p->id;
-    line_number(&call->line, "block", id);
+    line_number(&call->line, "allocation", id);
     time_charge((time_ns)((double)p->bytes / (double)MiB * 86e3));
     if (!is_same_allocation(wait_for_device(call, memory_find(pointer), pointer), id))
         return refuse_free(call, pointer);
@@ -187,7 +188,7 @@ cudaError_t do_cudaHostRegister(struct call *call, void *pointer, size_t bytes, 
         return cudaErrorInvalidValue;
     struct pinned *p = memory_pin(pointer, bytes, flags | cudaHostRegisterMapped);
     checker_allocated(call, pinned_shadow(p), NULL, 0);
-    line_number(&call->line, "block", p->id);
+    line_number(&call->line, "allocation", p->id);
     return cudaSuccess;
 }
 
@@ -289,7 +290,7 @@ static void line_copy(struct call *call, const void *to, const void *from)
 {
     struct address_info t = memory_find(to), f = memory_find(from);
     line_text(&call->line, "kind", command_copy_direction(&t, &f));
-    line_number(&call->line, "block", memory_allocation_id(t.heap || !f.heap ? &t : &f));
+    line_number(&call->line, "allocation", memory_allocation_id(t.heap || !f.heap ? &t : &f));
     if (t.heap && f.heap)
         line_number(&call->line, "source_block", memory_allocation_id(&f));
 }
@@ -422,7 +423,7 @@ cudaError_t do_cudaPointerGetAttributes(struct call *call, struct cudaPointerAtt
     if (!attributes)
         return cudaErrorInvalidValue;
     struct address_info a = memory_find(pointer);
-    line_number(&call->line, "block", memory_allocation_id(&a));
+    line_number(&call->line, "allocation", memory_allocation_id(&a));
     *attributes = (struct cudaPointerAttributes){
         .type = cudaMemoryTypeUnregistered, .device = -2, .hostPointer = (void *)pointer};
     if (a.kind == ADDRESS_ALLOCATED)

@@ -48,7 +48,7 @@ static cudaError_t allocate_in_stream(struct call *call, void **pointer, size_t 
         r->id = memory_new_id();
         *pointer = memory_address(&p->heap, r);
         checker_allocated(call, (struct shadow_ref){&r->shadow, r->id, *pointer, bytes}, s, seq);
-        line_number(&call->line, "block", r->id);
+        line_number(&call->line, "allocation", r->id);
         line_number(&call->line, "offset", r->offset);
         line_text(&call->line, "from", reuse_name(rung));
     }
@@ -95,10 +95,11 @@ static void free_plain(struct call *call, struct address_info *a, void *pointer,
     if (a->range->free_pending) {
         checker_freed_unallocated(
             call, pointer, s,
-            "a real driver says nothing here and hangs or crashes at the next synchronise.");
-        call_stop(call, "double free",
-                  "cudaFreeAsync was given a block of cudaMalloc that it has freed already. A "
-                  "real driver hangs or crashes at the next synchronise.");
+            "a real driver reports nothing here and hangs or crashes at the next synchronization.");
+        call_stop(
+            call, "double free",
+            "cudaFreeAsync was given an allocation of cudaMalloc that it has freed already. A "
+            "real driver hangs or crashes at the next synchronization.");
     }
     a->range->free_pending = true;
     struct op *op = stream_enqueue(s, OP_COMMAND, 0);
@@ -128,7 +129,7 @@ cudaError_t do_cudaFreeAsync(struct call *call, void *pointer, cudaStream_t stre
     /* Measured: memory of cudaMallocManaged. */
     if (!a.pool && a.heap->host_visible)
         return cudaErrorNotSupported;
-    line_number(&call->line, "block", a.range->id);
+    line_number(&call->line, "allocation", a.range->id);
     if (a.pool && a.pool->graph) {
         graph_allocation_free(call, graph_allocation_at(&a), s);
     } else if (a.pool) {

@@ -38,9 +38,10 @@ static void diag_touch(const struct address_info *a, const void *address, bool i
              "cudaMallocManaged, where nothing is allocated.",
              address);
     else if (a->kind == ADDRESS_ALLOCATED)
-        diag("the host touched %p, which is memory of device %d (block %u, %zu bytes): copy it "
-             "with cudaMemcpy, or let a kernel do the work.",
-             address, a->heap->device, a->range->id, a->range->requested);
+        diag(
+            "the host touched %p, which is memory of device %d (allocation %u, %zu bytes): copy it "
+            "with cudaMemcpy, or let a kernel do the work.",
+            address, a->heap->device, a->range->id, a->range->requested);
     else if (a->heap)
         diag("the host touched %p, which is an address of device %d where nothing is allocated.",
              address, a->heap->device);
@@ -121,7 +122,7 @@ void process_start(void)
     line_number(&line, "journal", 1);
     line_number(&line, "devices", (uint64_t)settings.devices);
     line_number(&line, "memory", settings.memory);
-    line_text(&line, "pace", schedules[settings.schedule]);
+    line_text(&line, "schedule", schedules[settings.schedule]);
     line_number(&line, "driver", (uint64_t)settings.driver_version);
     line_write(&line, 0);
     os_on_bad_address(on_bad_address);

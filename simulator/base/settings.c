@@ -66,7 +66,7 @@ static bool read_yes_or_no(const char *name, bool fallback, const char *no, cons
 
 static void read_schedule(void)
 {
-    const char *text = os_environment("SIM_PACE");
+    const char *text = os_environment("SIM_SCHEDULE");
     settings.schedule = SCHEDULE_MEASURED;
     if (!text || !strcmp(text, "measured"))
         return;
@@ -87,8 +87,8 @@ static void read_schedule(void)
             return;
         }
     }
-    os_fatal("SIM_PACE is \"%s\"; expected measured, instant, late or random:SEED with a whole "
-             "number as the seed, for example SIM_PACE=random:1.",
+    os_fatal("SIM_SCHEDULE is \"%s\"; expected measured, instant, late or random:SEED with a whole "
+             "number as the seed, for example SIM_SCHEDULE=random:1.",
              text);
 }
 
@@ -113,9 +113,9 @@ static void read_fail(void)
 /* A name that is spelt wrong would change nothing, and say nothing. */
 static void refuse_unknown(void)
 {
-    static const char *const names[] = {"SIM_DEVICES",      "SIM_MEMORY", "SIM_DRIVER_VERSION",
-                                        "SIM_HANDLE_TYPES", "SIM_PEERS",  "SIM_CHECK",
-                                        "SIM_JOURNAL",      "SIM_PACE",   "SIM_FAIL"};
+    static const char *const names[] = {"SIM_DEVICES",      "SIM_MEMORY",   "SIM_DRIVER_VERSION",
+                                        "SIM_HANDLE_TYPES", "SIM_PEERS",    "SIM_CHECK",
+                                        "SIM_JOURNAL",      "SIM_SCHEDULE", "SIM_FAIL"};
     const char *entry;
     for (size_t at = 0; (entry = os_environment_entry(at)); at++) {
         size_t length = strcspn(entry, "="), known = 0;
@@ -124,7 +124,7 @@ static void refuse_unknown(void)
         for (size_t i = 0; i < sizeof names / sizeof *names; i++)
             known += strlen(names[i]) == length && !strncmp(entry, names[i], length);
         if (!known)
-            os_fatal("there is no variable %.*s; expected SIM_PACE, SIM_DEVICES, SIM_MEMORY, "
+            os_fatal("there is no variable %.*s; expected SIM_SCHEDULE, SIM_DEVICES, SIM_MEMORY, "
                      "SIM_FAIL, SIM_DRIVER_VERSION, SIM_HANDLE_TYPES, "
                      "SIM_PEERS, SIM_CHECK or SIM_JOURNAL. To remove it: unset %.*s",
                      (int)length, entry, (int)length, entry);

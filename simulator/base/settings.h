@@ -16,7 +16,7 @@ struct settings {
      * default 9, as an H200. */
     int handle_types;
     bool peers;             /* SIM_PEERS: can devices reach each other? default yes */
-    enum schedule schedule; /* SIM_PACE: measured, instant, late, random:SEED */
+    enum schedule schedule; /* SIM_SCHEDULE: measured, instant, late, random:SEED */
     uint64_t seed;
     bool check;          /* SIM_CHECK: off turns the checker off */
     const char *journal; /* SIM_JOURNAL: the file to write, or NULL */

@@ -117,9 +117,10 @@ void checker_allocated_again(const struct call *call, struct shadow_ref ref, con
     if (!settings.check || happens_before(freed_by, s, seq)
         || !report_begin("allocation before the free", freed_by, &origin))
         return;
-    report_text("%s (%s) allocates block %u, and nothing orders it after the free of the block "
-                "that has the same address.",
-                origin.call, report_stream(&origin), ref.id);
+    report_text(
+        "%s (%s) makes allocation %u, and nothing orders it after the free of the allocation "
+        "that has the same address.",
+        origin.call, report_stream(&origin), ref.id);
     report_allocation(ref.id, ref.bytes, &origin);
     report_origin("freed", freed_by);
     report_missing_edge(freed_by, &origin, s);
@@ -135,9 +136,10 @@ static void note_stale_pointer(struct shadow_ref ref, size_t offset)
 {
     const struct history *old = history_find(ref.address + offset, UINT32_MAX);
     if (old)
-        report_note("block %u had this address before, until it was freed. If the call is meant "
-                    "for that one, its pointer is stale.",
-                    old->id);
+        report_note(
+            "allocation %u had this address before, until it was freed. If the call is meant "
+            "for that one, its pointer is stale.",
+            old->id);
 }
 
 /* One copy that reads what it writes. */
@@ -145,13 +147,15 @@ static void hazard_overlap(struct shadow_ref ref, const struct origin *origin)
 {
     if (!report_begin("overlapping copy", origin, origin))
         return;
-    report_text("%s (%s) reads and writes the same bytes of block %u. The memory areas of a copy "
-                "may not overlap.",
-                origin->call, report_stream(origin), ref.id);
+    report_text(
+        "%s (%s) reads and writes the same bytes of allocation %u. The memory areas of a copy "
+        "may not overlap.",
+        origin->call, report_stream(origin), ref.id);
     report_allocation(ref.id, ref.bytes, &ref.shadow->allocated_by);
     report_origin("copied", origin);
-    report_advice("copy through a second block, or in pieces no longer than the distance between "
-                  "the two places.");
+    report_advice(
+        "copy through a second allocation, or in pieces no longer than the distance between "
+        "the two places.");
     report_end(ref.id);
 }
 
@@ -169,9 +173,9 @@ static void hazard_unordered(struct shadow_ref ref, const struct access *a,
                             : "read not ordered after a write",
                       &a->origin, &origin))
         return;
-    report_text("%s (%s) and %s (%s) touch the same bytes of block %u, and nothing orders them.",
-                origin.call, report_stream(&origin), a->origin.call, report_stream(&a->origin),
-                ref.id);
+    report_text(
+        "%s (%s) and %s (%s) touch the same bytes of allocation %u, and nothing orders them.",
+        origin.call, report_stream(&origin), a->origin.call, report_stream(&a->origin), ref.id);
     report_allocation(ref.id, ref.bytes, &ref.shadow->allocated_by);
     report_origin(a->write ? "written" : "read", &a->origin);
     report_origin(write ? "written" : "read", &origin);
@@ -187,7 +191,7 @@ static void hazard_early_free(struct shadow_ref ref, const struct access *a,
     struct origin origin = new->origin;
     if (!report_begin("free before the use ends", &a->origin, &origin))
         return;
-    report_text("%s (%s) frees block %u while %s (%s) may still be using it.", origin.call,
+    report_text("%s (%s) frees allocation %u while %s (%s) may still be using it.", origin.call,
                 report_stream(&origin), ref.id, a->origin.call, report_stream(&a->origin));
     report_allocation(ref.id, ref.bytes, &ref.shadow->allocated_by);
     report_origin(a->write ? "written" : "read", &a->origin);
@@ -197,8 +201,9 @@ static void hazard_early_free(struct shadow_ref ref, const struct access *a,
         report_note("a call that frees waits for the GPU that the memory is of, and for no other "
                     "GPU that uses it.");
     else if (!s)
-        report_note("for a block of a pool, cudaFree waits for nothing. cudaFreeAsync frees it in "
-                    "the order of a stream.");
+        report_note(
+            "for an allocation of a pool, cudaFree waits for nothing. cudaFreeAsync frees it in "
+            "the order of a stream.");
     report_end(ref.id);
 }
 
@@ -210,9 +215,10 @@ static void hazard_before_allocation(struct shadow_ref ref, const struct access 
     if (!report_begin(free ? "free before allocation" : "use before allocation", allocated_by,
                       &origin))
         return;
-    report_text("%s (%s) %s block %u, and nothing orders it after the allocation (%s).",
-                origin.call, report_stream(&origin), free ? "frees" : "uses", ref.id,
-                report_stream(allocated_by));
+    report_text(
+        "%s (%s) %s allocation %u, and nothing orders it after the call that allocates it (%s).",
+        origin.call, report_stream(&origin), free ? "frees" : "uses", ref.id,
+        report_stream(allocated_by));
     report_allocation(ref.id, ref.bytes, allocated_by);
     report_origin(free ? "freed" : "used", &origin);
     report_missing_edge(allocated_by, &origin, new->at_call ? NULL : s);
@@ -245,7 +251,7 @@ static bool check_conflicts(struct shadow_ref ref, const struct access *new, con
 
 static void describe_late_use(const struct history *old, const struct origin *origin, bool write)
 {
-    report_text("%s (%s) %s block %u, which %s (%s) has freed.", origin->call,
+    report_text("%s (%s) %s allocation %u, which %s (%s) has freed.", origin->call,
                 report_stream(origin), write ? "writes" : "reads", old->id, old->freed_by.call,
                 report_stream(&old->freed_by));
     report_allocation(old->id, old->bytes, &old->allocated_by);
@@ -265,7 +271,7 @@ static bool check_stale_node(struct shadow_ref ref, struct origin origin, size_t
         return old != NULL;
     describe_late_use(old, &origin, write);
     report_note(
-        "the node keeps the pointer with which it was made. That address is block %u's now.",
+        "the node keeps the pointer with which it was made. That address is allocation %u's now.",
         ref.id);
     report_end(old->id);
     return true;
@@ -280,12 +286,12 @@ static void check_access(struct shadow_ref ref, struct origin origin, struct str
         .origin = origin, .from = from, .to = to, .write = write, .at_call = at_call};
     if (to > ref.bytes
         && report_begin("access outside the allocation", &shadow->allocated_by, &origin)) {
-        report_text("%s (%s) touches bytes %zu to %zu of block %u, which has %zu.", origin.call,
-                    report_stream(&origin), from, to - 1, ref.id, ref.bytes);
+        report_text("%s (%s) touches bytes %zu to %zu of allocation %u, which has %zu.",
+                    origin.call, report_stream(&origin), from, to - 1, ref.id, ref.bytes);
         report_allocation(ref.id, ref.bytes, &shadow->allocated_by);
         report_origin("used", &origin);
-        report_advice("ask for as many bytes as are used, or use fewer. A device often does not "
-                      "notice: what lies behind a block is another's, or nobody's.");
+        report_advice("allocate as many bytes as are used, or use fewer. A device often does not "
+                      "notice: what lies behind an allocation is another's, or nobody's.");
         note_stale_pointer(ref, from);
         report_end(ref.id);
     }
@@ -352,9 +358,10 @@ void checker_used_unallocated(const struct call *call, const void *address, size
             report_allocation(before.id, before.bytes, &before.shadow->allocated_by);
         report_origin("used", &origin);
         if (before.shadow)
-            report_note("block %u starts %zu bytes before the address. Is an offset too large, or "
-                        "counted twice, in ints and in bytes?",
-                        before.id, (size_t)((const char *)address - (const char *)before.address));
+            report_note(
+                "allocation %u starts %zu bytes before the address. Is an offset too large, or "
+                "counted twice, in ints and in bytes?",
+                before.id, (size_t)((const char *)address - (const char *)before.address));
         report_advice(
             of_graph
                 ? "the address belongs to an allocation node of a graph: use it behind "
@@ -408,12 +415,12 @@ void checker_freed_unallocated(const struct call *call, const void *address, con
     struct origin origin = checker_origin(call, s, 0);
     if (!old || old->address != address || !report_begin("double free", &old->freed_by, &origin))
         return;
-    report_text("%s (%s) frees block %u a second time.", origin.call, report_stream(&origin),
+    report_text("%s (%s) frees allocation %u a second time.", origin.call, report_stream(&origin),
                 old->id);
     report_allocation(old->id, old->bytes, &old->allocated_by);
     report_origin("freed", &old->freed_by);
     report_origin("again", &origin);
-    report_advice("free each block once: leave one of the two calls out.");
+    report_advice("free each allocation once: leave one of the two calls out.");
     report_note("%s", note);
     report_end(old->id);
 }
@@ -425,7 +432,7 @@ void checker_leaked(struct shadow_ref ref)
     if (!settings.check
         || !report_begin("leak", &ref.shadow->allocated_by, &ref.shadow->allocated_by))
         return;
-    report_text("block %u is still allocated at the end of the program.", ref.id);
+    report_text("allocation %u is still alive at the end of the program.", ref.id);
     report_allocation(ref.id, ref.bytes, &ref.shadow->allocated_by);
     bool pinned = !strncmp(ref.shadow->allocated_by.call, "cudaMallocHost", 14)
                || !strncmp(ref.shadow->allocated_by.call, "cudaHost", 8);

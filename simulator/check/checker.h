@@ -10,7 +10,7 @@
  *   queues from then on.
  * - A host function that has begun has told the host what comes before it in its stream, whether or
  *   not the host listened. So a program that does not listen is accused only where the function
- *   begins late (SIM_PACE=late).
+ *   begins late (SIM_SCHEDULE=late).
  * - A query that answers cudaSuccess has told the host as much as waiting would, whether or not the
  * answer was read. What it does not see at all: loads and stores of the host, except in whole pages
  * of memory that the device sees too (check/page_guard.h); use by an old pointer that the stream
@@ -75,9 +75,9 @@ void checker_access_granted(const struct call *call, const void *owner, int devi
 void checker_peer_uses_free(struct peer_use **list);
 /* A pointer that cannot be freed: the reason is said when it was freed before. `s` NULL: by
  * cudaFree; `note`: what a device makes of that. */
-#define FREE_REFUSED_NOTE                                                                          \
-    "the call answers cudaErrorInvalidValue. Had the address been given out again, the new owner " \
-    "would have lost its block."
+#define FREE_REFUSED_NOTE                                                                 \
+    "the call returns cudaErrorInvalidValue. Had the address been reused, the new owner " \
+    "would have lost its allocation."
 void checker_freed_unallocated(const struct call *call, const void *address, const struct stream *s,
                                const char *note);
 /* What an allocation that other processes share does besides, where shadow.ipc_ref is not 0

@@ -243,19 +243,20 @@ static void hazard_touch(const struct protection *p, const void *address, void *
     const char *who = report_stream(&p->origin);
     switch (p->reason) {
     case NOT_ALLOCATED:
-        report_text("The host touches block %u, and has not waited for its allocation by %s (%s).",
-                    p->allocation.id, p->origin.call, who);
+        report_text(
+            "The host touches allocation %u, and has not waited for %s (%s), which allocates it.",
+            p->allocation.id, p->origin.call, who);
         break;
     case WRITTEN:
-        report_text("The host touches block %u while %s (%s) may still be writing it.",
+        report_text("The host touches allocation %u while %s (%s) may still be writing it.",
                     p->allocation.id, p->origin.call, who);
         break;
     case READ:
-        report_text("The host writes to block %u while %s (%s) may still be reading it.",
+        report_text("The host writes to allocation %u while %s (%s) may still be reading it.",
                     p->allocation.id, p->origin.call, who);
         break;
     case FREED:
-        report_text("The host touches block %u, which %s (%s) has freed.", p->allocation.id,
+        report_text("The host touches allocation %u, which %s (%s) has freed.", p->allocation.id,
                     p->origin.call, who);
         break;
     }
@@ -264,10 +265,10 @@ static void hazard_touch(const struct protection *p, const void *address, void *
         report_origin(words[p->reason], &p->origin);
     report_origin("touched", &origin);
     if (p->reason == FREED)
-        report_advice("free the block when the host no longer needs it.");
+        report_advice("free the allocation when the host no longer needs it.");
     else
         report_missing_edge(&p->origin, &origin, NULL);
-    report_note("it was byte %zu of the block. Of several such touches the first is told.",
+    report_note("it was byte %zu of the allocation. Of several such touches the first is reported.",
                 (size_t)((const char *)address - p->allocation.address));
     report_end(p->allocation.id);
 }

@@ -32,10 +32,10 @@ static void hazard_early_revoke(const struct peer_use *use, const struct origin 
 {
     if (!report_begin("access taken before the use ends", &use->origin, origin))
         return;
-    report_text(
-        "%s (%s) takes a device's access away while %s (%s) may still be using block %u by it.",
-        origin->call, report_stream(origin), use->origin.call, report_stream(&use->origin),
-        use->id);
+    report_text("%s (%s) takes a device's access away while %s (%s) may still be using allocation "
+                "%u by it.",
+                origin->call, report_stream(origin), use->origin.call, report_stream(&use->origin),
+                use->id);
     report_allocation(use->id, use->bytes, &use->allocated_by);
     report_origin("used", &use->origin);
     report_origin("taken", origin);
@@ -81,10 +81,11 @@ static void hazard_late_grant(const struct peer_use *use, const struct origin *o
 {
     if (!report_begin("use before access is given", &use->origin, origin))
         return;
-    report_text("%s (%s) uses block %u, which its device has no access to; %s (%s) gives it only "
-                "afterwards.",
-                use->origin.call, report_stream(&use->origin), use->id, origin->call,
-                report_stream(origin));
+    report_text(
+        "%s (%s) uses allocation %u, which its device has no access to; %s (%s) gives it only "
+        "afterwards.",
+        use->origin.call, report_stream(&use->origin), use->id, origin->call,
+        report_stream(origin));
     report_allocation(use->id, use->bytes, &use->allocated_by);
     report_origin("used", &use->origin);
     report_origin("given", origin);

@@ -145,7 +145,7 @@ void report_origin(const char *what, const struct origin *origin)
 void report_allocation(uint32_t id, size_t bytes, const struct origin *allocated_by)
 {
     report_origin("allocated", allocated_by);
-    append(" (block %u, %zu bytes)", id, bytes);
+    append(" (allocation %u, %zu bytes)", id, bytes);
 }
 
 /* How the program writes the stream, as far as can be known. */

@@ -230,10 +230,10 @@ static void run_nodes(const struct call *launch, struct graph_exec *x, struct st
 {
     struct stream **branches = os_allocate(x->branch_count * sizeof(struct stream *));
     /* What comes before the nodes that are not on the trunk. */
-    struct record *allocation_entry = NULL;
-    for (size_t i = 0; i < x->count && !allocation_entry; i++)
+    struct record *entry = NULL;
+    for (size_t i = 0; i < x->count && !entry; i++)
         if (x->nodes[i].is_root && (x->nodes[i].branch || x->nodes[i].task.device != trunk->device))
-            allocation_entry = stream_record(trunk);
+            entry = stream_record(trunk);
     for (size_t i = 0; i < x->count; i++) {
         struct exec_node *p = &x->nodes[i];
         struct stream *s = branches[p->branch];
@@ -242,7 +242,7 @@ static void run_nodes(const struct call *launch, struct graph_exec *x, struct st
                                         ? trunk
                                         : stream_new_branch(trunk, p->task.device);
         if (p->is_root && s != trunk)
-            stream_wait(s, allocation_entry);
+            stream_wait(s, entry);
         for (size_t k = 0; k < p->wait_count; k++)
             stream_wait(s, x->nodes[p->waits_for[k]].record);
         run_node(launch, p, s);
@@ -261,8 +261,8 @@ static void run_nodes(const struct call *launch, struct graph_exec *x, struct st
     for (size_t i = 0; i < x->branch_count; i++)
         if (branches[i] != trunk)
             stream_release_branch(branches[i]);
-    if (allocation_entry)
-        record_release(allocation_entry);
+    if (entry)
+        record_release(entry);
     os_free(branches);
 }
 

@@ -405,7 +405,7 @@ const char *graph_memory_is_valid(void)
             if (!a->range)
                 continue;
             if (heap_find(&m->pool->heap, a->offset) != a->range || a->range->requested != a->bytes)
-                return "a live block is not the live chunk at its offset";
+                return "an allocation of a graph is not the live range at its offset";
             for (size_t x = first_segment(a); x <= last_segment(a); x++)
                 graph_segments_count(&m->segments, x, true);
             live++;
@@ -413,9 +413,9 @@ const char *graph_memory_is_valid(void)
         if (!va_is_valid(m))
             return "a graph's addresses were given out twice, or lost";
         if (live != m->pool->heap.allocations.count)
-            return "a graph's heap has chunks that are no block";
+            return "a graph's heap has live ranges that are no allocation";
         if (m->users < live)
-            return "a graph's memory has more live blocks than users";
+            return "a graph's memory has more live allocations than users";
     }
     return graph_segments_count_end();
 }

@@ -190,9 +190,9 @@ const char *graph_segments_count_end(void)
     for (int d = 0; d < MAX_DEVICES; d++)
         for (struct graph_segment *segment = on_device[d].steps; segment; segment = segment->next) {
             if (segment->counted_allocations != segment->allocations)
-                return "a physical step has another number of live blocks than it says";
+                return "a physical segment has another number of live allocations than it says";
             if (segment->counted_graphs != segment->graphs)
-                return "a physical step backs another number of graphs than it says";
+                return "a physical segment backs another number of graphs than it says";
         }
     return NULL;
 }

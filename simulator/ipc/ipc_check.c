@@ -85,18 +85,19 @@ static void report_unordered(struct shadow_ref ref, const struct ipc_access *a,
     if (!begin_report(kind, origin))
         return;
     if (a->allocation)
-        report_text("%s (%s) uses block %u, and nothing orders it after the allocation by %s.",
+        report_text("%s (%s) uses allocation %u, and nothing orders it after the allocation by %s.",
                     origin->call, report_stream(origin), ref.id, other_name);
     else
-        report_text("%s (%s) and %s touch the same bytes of block %u, and nothing orders them.",
-                    origin->call, report_stream(origin), other_name, ref.id);
+        report_text(
+            "%s (%s) and %s touch the same bytes of allocation %u, and nothing orders them.",
+            origin->call, report_stream(origin), other_name, ref.id);
     report_allocation(ref.id, ref.bytes, &ref.shadow->allocated_by);
     report_origin(write ? "written" : "read", origin);
     report_advice(
         "in the other process, cudaEventRecord of an event made with cudaEventInterprocess after "
         "that call; send its handle (cudaIpcGetEventHandle); here "
         "cudaIpcOpenEventHandle and cudaStreamWaitEvent before this one. Or let the other process "
-        "synchronise before it says that the memory is ready.");
+        "synchronize before it sends word that the memory is ready.");
     report_end(ref.id);
 }
 
@@ -106,11 +107,12 @@ static void report_use_after_free(struct shadow_ref ref, const struct ipc_access
     char other_name[96];
     if (!begin_report("use after another process's free", origin))
         return;
-    report_text("%s (%s) uses block %u, which %s has freed.", origin->call, report_stream(origin),
-                ref.id, describe_access(freed_by, other_name, sizeof other_name));
+    report_text("%s (%s) uses allocation %u, which %s has freed.", origin->call,
+                report_stream(origin), ref.id,
+                describe_access(freed_by, other_name, sizeof other_name));
     report_allocation(ref.id, ref.bytes, &ref.shadow->allocated_by);
     report_origin("used", origin);
-    report_advice("free an imported block first here, then tell the other process (by an "
+    report_advice("free an imported allocation first here, then signal the other process (by an "
                   "interprocess event that it waits for), and only then free it there.");
     report_end(ref.id);
 }
@@ -141,9 +143,9 @@ static void check_importers(struct shadow_ref ref, const struct ipc_allocation *
 {
     for (int i = 0; i < IPC_TABLE_IMPORTERS; i++) {
         if (!allocation->importers[i] || !os_process_alive(allocation->importers[i])
-            || !begin_report("free while another process holds the block", origin))
+            || !begin_report("free while another process holds the allocation", origin))
             continue;
-        report_text("%s (%s) frees block %u, which process %d has imported and not freed.",
+        report_text("%s (%s) frees allocation %u, which process %d has imported and not freed.",
                     origin->call, report_stream(origin), ref.id,
                     os_process_pid(allocation->importers[i]));
         report_allocation(ref.id, ref.bytes, &ref.shadow->allocated_by);
@@ -169,11 +171,11 @@ static void ipc_check_freed(struct shadow_ref ref, struct origin origin, const s
             || !begin_report("free before another process's use ends", &origin))
             continue;
         if (a->importer_free)
-            report_text("%s (%s) frees block %u, and nothing orders it after the free by %s.",
+            report_text("%s (%s) frees allocation %u, and nothing orders it after the free by %s.",
                         origin.call, report_stream(&origin), ref.id,
                         describe_access(a, other_name, sizeof other_name));
         else
-            report_text("%s (%s) frees block %u while %s may still be using it.", origin.call,
+            report_text("%s (%s) frees allocation %u while %s may still be using it.", origin.call,
                         report_stream(&origin), ref.id,
                         describe_access(a, other_name, sizeof other_name));
         report_allocation(ref.id, ref.bytes, &ref.shadow->allocated_by);
@@ -231,10 +233,11 @@ void ipc_check_imported_freed(const struct call *call, uint32_t ipc_ref)
     if (!settings.check || allocation.freed_by.behind_host_func
         || !begin_report("import after another process's free", &origin))
         return;
-    report_text("%s imports a block that %s has freed.", origin.call,
+    report_text("%s imports an allocation that %s has freed.", origin.call,
                 describe_access(&allocation.freed_by, other_name, sizeof other_name));
-    report_advice("the process that exported the block may free it only after each importer has "
-                  "imported it, used it and freed it.");
+    report_advice(
+        "the process that exported the allocation may free it only after each importer has "
+        "imported it, used it and freed it.");
     report_end(0);
 }
 

@@ -126,7 +126,7 @@ cudaError_t ipc_pool_export_pointer(const void *pointer, struct cudaMemPoolPtrEx
     if (!shadow->ipc_ref) {
         int entry = ipc_table_export(t, a.offset, a.range->requested);
         if (entry < 0) {
-            diag("more than 1024 blocks of one pool are exported and not freed; the simulated "
+            diag("more than 1024 allocations of one pool are exported and not freed; the simulated "
                  "device keeps no list of more.");
             return cudaErrorMemoryAllocation;
         }

@@ -27,7 +27,7 @@ static struct range *range_new(void)
         return r;
     }
     if (range_count == (uint32_t)SLAB_RANGES * SLABS_MAX)
-        os_fatal("more than 268 million blocks are alive or free at once.");
+        os_fatal("more than 268 million allocations are alive or free at once.");
     if (!slabs[range_count / SLAB_RANGES])
         slabs[range_count / SLAB_RANGES] = os_allocate_slab(SLAB_RANGES * sizeof *r);
     r = &slabs[range_count / SLAB_RANGES][range_count % SLAB_RANGES];

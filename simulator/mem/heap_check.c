@@ -21,54 +21,54 @@ const char *heap_is_valid(const struct heap *h)
 {
     size_t at = 0, live = 0, mapped = 0, idle = 0, chunks = 0;
     if (!h->base)
-        return h->first ? "a closed heap has chunks" : NULL;
+        return h->first ? "a closed heap has allocations" : NULL;
     for (size_t x = 0; x < heap_segment_count(h); x++) {
         if (bit_get(h->mapped, x) && x >= h->top_segment)
-            return "a mapped step lies beyond the top";
+            return "a mapped segment lies beyond the top";
         mapped += bit_get(h->mapped, x);
         if (!bit_get(h->mapped, x) && h->idle_owner[x])
-            return "an unmapped step has an owner";
+            return "an unmapped segment has an owner";
         if (bit_get(h->idle, x) != (h->idle_owner[x] != NULL))
-            return "the map of idle steps does not match their owners";
+            return "the map of idle segments does not match their owners";
         idle += bit_get(h->idle, x);
     }
     if (idle != h->idle_count)
-        return "the count of idle steps is wrong";
+        return "the count of idle segments is incorrect";
     if (mapped != h->mapped_count)
-        return "the count of mapped steps is wrong";
+        return "the count of mapped segments is incorrect";
     for (struct range *r = h->first; r; r = r->next) {
         size_t last = (range_end(r) - 1) / h->segment_size;
         if (r->offset != at || !r->node.bytes)
-            return "chunks leave a gap or overlap";
+            return "allocations leave a gap or overlap";
         if (r->next && r->next->previous != r)
-            return "the list of chunks is broken";
+            return "the list of allocations is broken";
         if (r->next && !r->live && !r->next->live && r->slot == r->next->slot)
-            return "two neighbours in one list are not one chunk";
+            return "two neighbours in one list are not one allocation";
         if (r->live != (heap_find(h, r->offset) == r)
             || r->live != (heap_find(h, range_end(r) - 1) == r))
-            return "the index does not match the live chunks";
+            return "the index does not match the live allocations";
         bool shared = !r->live && r->slot == SHARED_LIST;
         if (!shared && heap_unmapped_count(h, r->offset, r->node.bytes))
-            return "a chunk that is not common lies on an unmapped step";
+            return "an allocation that is not common lies on an unmapped segment";
         if (shared && r->partial != heap_is_partial(h, r))
-            return "a common chunk is in the wrong list";
+            return "a common allocation is in the incorrect list";
         for (size_t x = r->offset / h->segment_size; x <= last && x < h->top_segment; x++) {
             bool alone = shared && x * h->segment_size >= r->offset
                       && (x + 1) * h->segment_size <= range_end(r);
             if (alone && h->idle_owner[x] != (bit_get(h->mapped, x) ? r : NULL))
-                return "an idle step has the wrong owner";
+                return "an idle segment has the incorrect owner";
             if (!alone && h->idle_owner[x])
-                return "a step in use has an owner";
+                return "a segment in use has an owner";
             if (!alone && !bit_get(h->mapped, x))
-                return "an unmapped step is not alone in a common chunk";
+                return "an unmapped segment is not alone in a common allocation";
         }
         live += r->live;
         chunks++;
         at = range_end(r);
     }
     if (at != h->limit)
-        return "chunks do not reach the end of the range";
+        return "allocations do not reach the end of the range";
     if (count_listed(h) != chunks - live)
-        return "the lists of free chunks are out of order, or lack one";
-    return live == h->allocations.count ? NULL : "the count of live chunks is wrong";
+        return "the lists of free allocations are out of order, or lack one";
+    return live == h->allocations.count ? NULL : "the count of live allocations is wrong";
 }

@@ -327,7 +327,7 @@ void pools_synchronized(void)
             p->release_due |= reuse_reclaim(&p->heap, slot, stream_of_slot(slot)->synchronized_seq);
         }
         if (p->release_due)
-            release_segments(p, p->threshold, COST_SYNC_RELEASE, "synchronise");
+            release_segments(p, p->threshold, COST_SYNC_RELEASE, "synchronization");
         p->release_due = false;
         if (p->imported)
             close_import(p);

@@ -59,15 +59,15 @@ static bool shorten(char *line, char *text, size_t size)
         *more = '\0';
     if (!*line || *line == '?' || strstr(line, ":?") || !strcmp(line, ":0"))
         return false;
-    char *slash = strrchr(line, '/'), *allocation_entry = line;
+    char *slash = strrchr(line, '/'), *start = line;
     if (slash) {
         *slash = '\0';
         char *folder = strrchr(line, '/');
         *slash = '/';
         if (folder)
-            allocation_entry = folder + 1;
+            start = folder + 1;
     }
-    snprintf(text, size, "%s", allocation_entry);
+    snprintf(text, size, "%s", start);
     return true;
 }
 

@@ -14,10 +14,10 @@
 #include <unistd.h>
 #ifdef __SANITIZE_ADDRESS__
 #include <sanitizer/lsan_interface.h>
-#define KNOWN_TO_SANITIZER(allocation_entry, bytes) \
-    __lsan_register_root_region(allocation_entry, bytes)
+#define KNOWN_TO_SANITIZER(start, bytes) \
+    __lsan_register_root_region(start, bytes)
 #else
-#define KNOWN_TO_SANITIZER(allocation_entry, bytes) ((void)0)
+#define KNOWN_TO_SANITIZER(start, bytes) ((void)0)
 #endif
 
 const char *os_environment(const char *name)

@@ -86,7 +86,7 @@ uint64_t os_random(void)
 
 void os_shm_lock(uint64_t *lock)
 {
-    uint64_t allocation_entry = 0;
+    uint64_t start = 0;
     for (unsigned tries = 1;; tries++) {
         uint64_t owner = 0;
         if (__atomic_compare_exchange_n(lock, &owner, os_process(), false, __ATOMIC_ACQUIRE,
@@ -96,10 +96,10 @@ void os_shm_lock(uint64_t *lock)
             sched_yield();
             continue;
         }
-        if (!allocation_entry)
-            allocation_entry = os_clock_us();
+        if (!start)
+            start = os_clock_us();
         /* Someone stopped it in the middle (chosen: go on without). */
-        bool stopped = os_clock_us() - allocation_entry > 1000000;
+        bool stopped = os_clock_us() - start > 1000000;
         if ((stopped || !os_process_alive(owner))
             && __atomic_compare_exchange_n(lock, &owner, os_process(), false, __ATOMIC_ACQUIRE,
                                            __ATOMIC_RELAXED))
@@ -150,7 +150,7 @@ bool os_fd_grow(int fd, size_t bytes)
         && bytes > limit.rlim_cur) {
         diag("memory that processes share lies in a file in memory, which would need %zu bytes; "
              "this process may write files of at most %llu (ulimit -f). "
-             "The call answers as if the device had no memory left.",
+             "The call returns as if the device had no memory left.",
              bytes, (unsigned long long)limit.rlim_cur);
         return false;
     }

@@ -402,15 +402,15 @@ static void effect_node_1(struct op *op)
  * cache, two or three times as fast as one value after another. */
 static void fill_pattern(void *to, const void *value, size_t size, size_t bytes)
 {
-    char *allocation_entry = to;
+    char *start = to;
     if (!to || !bytes)
         return;
-    memcpy(allocation_entry, value, size);
-    for (size_t done = size, graph_va_range; done < bytes; done += graph_va_range) {
-        graph_va_range = done < 4 * MiB ? done : 4 * MiB;
-        if (graph_va_range > bytes - done)
-            graph_va_range = bytes - done;
-        memcpy(allocation_entry + done, allocation_entry, graph_va_range);
+    memcpy(start, value, size);
+    for (size_t done = size, piece; done < bytes; done += piece) {
+        piece = done < 4 * MiB ? done : 4 * MiB;
+        if (piece > bytes - done)
+            piece = bytes - done;
+        memcpy(start + done, start, piece);
     }
 }
 
@@ -488,7 +488,8 @@ cudaError_t command_hold(const struct call *call, const volatile int *gate, stru
              && memory_peer_accessible(&a, s->device))) {
         /* a GPU says nothing here and faults when the kernel runs; the reason is known now */
         diag("illegal address: launch_hold was given %p, which is no pinned host memory and no "
-             "block of a host or managed pool that the device has access to, so the device cannot "
+             "allocation of a host or managed pool that the device has access to, so the device "
+             "cannot "
              "see the host open it.",
              (const void *)gate);
         device_fault(cudaErrorIllegalAddress);

@@ -10,7 +10,7 @@ time_ns time_now(void) { return now; }
 void time_charge(time_ns cost) { now += cost; }
 void time_wait_until(time_ns when) { now = time_max(now, when); }
 
-/* xorshift64*, from SIM_PACE's seed. */
+/* xorshift64*, from SIM_SCHEDULE's seed. */
 static uint64_t random_next(void)
 {
     if (!random_state)

@@ -12,7 +12,7 @@ time_ns time_now(void);
 void time_charge(time_ns cost);
 /* The host has waited until `when`; nothing happens when that has passed. */
 void time_wait_until(time_ns when);
-/* How long a piece of work takes under the pace that SIM_PACE asks for, given what it takes on the
+/* How long a piece of work takes under the pace that SIM_SCHEDULE asks for, given what it takes on the
  * measured device. */
 time_ns time_under_schedule(time_ns measured);
 

@@ -67,7 +67,7 @@ ending() { # ending OUT: how a run ended, and the last line that it printed
 
 simulated() { # simulated OUT: the same, and what the simulated device reported
     local kind
-    kind=$(accusation "$1.err")
+    kind=$(reported_kind "$1.err")
     echo "$(ending "$1")${kind:+; $kind}"
 }
 

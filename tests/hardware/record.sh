@@ -59,8 +59,8 @@ sanitized() {
     fi
 }
 
-# accusation FILE: the kind of the first hazard that the simulated device reported
-accusation() { sed -n 's/^hazard: \([^.]*\)\..*/\1/p' "$1" | head -n 1; }
+# reported_kind FILE: the kind of the first hazard that the simulated device reported
+reported_kind() { sed -n 's/^hazard: \([^.]*\)\..*/\1/p' "$1" | head -n 1; }
 
 # What was recorded where: the lines in front of a table.
 about() {
@@ -77,4 +77,4 @@ about_sanitizer() { # about_sanitizer OPTIONS
     [ -z "$SANITIZER" ] || version=$("$SANITIZER" --version | grep -i version | tail -n 1)
     echo "- compute-sanitizer: $version; $1"
 }
-export -f bounded was_stopped first_error sanitized accusation
+export -f bounded was_stopped first_error sanitized reported_kind

@@ -24,15 +24,15 @@ QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSucce
 @test "the block is filled, added to and copied in its own stream" {
     run_lesson
     expect_journal "$QUESTIONS"' [ok("cudaMallocAsync")[] as $block | ok("launch_fill")[]
-        | select(.block == $block.block and .stream == $block.stream and .bytes == $block.bytes)] | length > 0' \
+        | select(.allocation == $block.allocation and .stream == $block.stream and .bytes == $block.bytes)] | length > 0' \
         'launch_fill on every element of the block, in the stream that allocated it (YOUR WORK, 1 of 2). No wait is needed before it.' \
         "$QUESTIONS order" \
         -- "$QUESTIONS"' [ok("launch_fill")[] as $fill | ok("launch_add")[]
-        | select(.block == $fill.block and .stream == $fill.stream and .bytes == $fill.bytes and .n > $fill.n)] | length > 0' \
+        | select(.allocation == $fill.allocation and .stream == $fill.stream and .bytes == $fill.bytes and .n > $fill.n)] | length > 0' \
         'launch_add on every element of the block, after launch_fill, in the same stream.' \
         "$QUESTIONS order" \
         -- "$QUESTIONS"' [ok("launch_add")[] as $add | ok("cudaMemcpyAsync")[]
-        | select(.kind != "HostToDevice" and .block == $add.block and .stream == $add.stream and .bytes == $add.bytes
+        | select(.kind != "HostToDevice" and .allocation == $add.allocation and .stream == $add.stream and .bytes == $add.bytes
             and .n > $add.n)] | length > 0' \
         'cudaMemcpyAsync of the whole block to the host, after launch_add, in the same stream.' \
         "$QUESTIONS order"
@@ -41,11 +41,11 @@ QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSucce
 @test "the block is freed in stream order, after its last use" {
     run_lesson
     expect_journal "$QUESTIONS"' [ok("cudaMallocAsync")[] as $block | ok("cudaFreeAsync")[]
-        | select(.block == $block.block and .stream == $block.stream)] | length == 1' \
+        | select(.allocation == $block.allocation and .stream == $block.stream)] | length == 1' \
         'cudaFreeAsync of the block, once, in the stream that used it. cudaFree stands in no stream: for the blocks of cudaMallocAsync it waits for nothing.' \
         "$QUESTIONS order" \
         -- "$QUESTIONS"' [ok("cudaFreeAsync")[] as $free | .[]
-        | select(.block == $free.block and .n > $free.n
+        | select(.allocation == $free.allocation and .n > $free.n
             and (.call == ("launch_fill", "launch_add", "cudaMemcpyAsync", "cudaMemsetAsync")))] | length == 0' \
         'cudaFreeAsync comes after the last use of the block: what is put into the stream after the free finds the block gone.' \
         "$QUESTIONS order"

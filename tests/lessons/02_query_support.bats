@@ -50,7 +50,7 @@ says() {
         'on a device without pools, no call that needs them: they answer cudaErrorNotSupported.' \
         "$QUESTIONS history" \
         -- "$QUESTIONS"' ok("cudaMalloc") as $block | ($block | length == 1) and $block[0].bytes == '$((8 * MIB))'
-        and ([ok("cudaFree")[] | select(.block == $block[0].block)] | length == 1)' \
+        and ([ok("cudaFree")[] | select(.allocation == $block[0].allocation)] | length == 1)' \
         'the block then comes from cudaMalloc, and goes with cudaFree.' \
         "$QUESTIONS history"
     expect_clean

@@ -9,7 +9,7 @@ QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSucce
     def of_pool: [ok("cudaMallocFromPoolAsync")[] | select(.bytes == '$MIB')];
     def data: of_pool | map(select(.stream == "legacy")) | first;
     def scratch: of_pool | map(select(.stream != "legacy")) | first;
-    def use($call; $block): [ok($call)[] | select(.block == $block.block)] | first;
+    def use($call; $block): [ok($call)[] | select(.allocation == $block.allocation)] | first;
     def non_blocking: [ok("cudaStreamCreateWithFlags")[] | select(.kind == "non-blocking") | .stream];
     def history: data.n as $from | [.[] | select(.n > $from and .did == null and .call != null
         and (.call | test("launch|Memcpy|Record|WaitEvent|Synchronize|cudaFreeAsync|cudaFree$")))
@@ -73,7 +73,7 @@ not_accused() {
     local pace
     for pace in measured late instant random:1 random:2; do
         # shellcheck disable=SC2034  # for run_lesson
-        SIM_ENV=("SIM_PACE=$pace")
+        SIM_ENV=("SIM_SCHEDULE=$pace")
         run_lesson
         expect_right 03_stream_order
     done

@@ -36,15 +36,15 @@ QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSucce
         'each of the two pools is destroyed once, with cudaMemPoolDestroy.' \
         "$QUESTIONS"' "\(ok("cudaMemPoolDestroy") | length) were destroyed."' \
         -- "$QUESTIONS"' last_blocks as $blocks | (ok("cudaMemPoolDestroy") | last | .n) as $close
-        | [ok("cudaFreeAsync")[], ok("cudaFree")[] | select(.block == $blocks[].block and .n < $close)] | length == 0' \
+        | [ok("cudaFreeAsync")[], ok("cudaFree")[] | select(.allocation == $blocks[].allocation and .n < $close)] | length == 0' \
         'the second pool is destroyed while its blocks are live: none of them is freed before cudaMemPoolDestroy.' \
         '"blocks were freed before that."' \
         -- "$QUESTIONS"' [ok("cudaMallocAsync")[] as $block
-        | ([ok("cudaFreeAsync")[] | select(.block == $block.block)] | length == 1)] | all' \
+        | ([ok("cudaFreeAsync")[] | select(.allocation == $block.allocation)] | length == 1)] | all' \
         'every block is freed with cudaFreeAsync, also after its pool was destroyed: a pool does not take its live blocks with it.' \
         "$QUESTIONS"' "\(ok("cudaMallocAsync") | length) blocks were taken and \(ok("cudaFreeAsync") | length) were freed with cudaFreeAsync."' \
         -- "$QUESTIONS"' (ok("cudaMemPoolDestroy") | last | .n) as $close | [last_blocks[] as $block
-        | [ok("launch_add")[] | select(.block == $block.block and .n > $close)] | length > 0] | all' \
+        | [ok("launch_add")[] | select(.allocation == $block.allocation and .n > $close)] | length > 0] | all' \
         'every block of the second pool is used (launch_add) after the pool was destroyed. That part was there at the start: put it back.'
 }
 

@@ -51,7 +51,7 @@ predictions_hold() {
         -- "$QUESTIONS"' ok("cudaMemPoolTrimTo") | length == 0' \
         'the program trims nothing: what a synchronise gives back is to be seen alone.' \
         "$QUESTIONS"' "\(ok("cudaMemPoolTrimTo") | length) trims."' \
-        -- '[.[] | select(.did == "release" and .why == "synchronise")] | length == 3' \
+        -- '[.[] | select(.did == "release" and .why == "synchronization")] | length == 3' \
         'memory goes back three times of four, each time at the synchronise.' \
         '"memory went back " + ([.[] | select(.did == "release") | "at a " + .why] | join(", ")) + "."'
 }

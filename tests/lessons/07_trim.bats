@@ -8,7 +8,7 @@ MIB=1048576
 QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSuccess")];
     def waits($stream): ok("cudaDeviceSynchronize") + ok("cudaEventSynchronize")
         + [ok("cudaStreamSynchronize")[] | select(.stream == $stream)];
-    def phases: [ok("cudaMallocFromPoolAsync")[] as $block | ok("cudaFreeAsync")[] | select(.block == $block.block)
+    def phases: [ok("cudaMallocFromPoolAsync")[] as $block | ok("cudaFreeAsync")[] | select(.allocation == $block.allocation)
         | {taken: $block.n, pool: $block.pool, bytes: $block.bytes, freed: .n, stream: .stream}];
     def history: [.[] | if .did != null then empty elif .call == "cudaMemPoolTrimTo" then "TrimTo(\(.keep))"
         elif .call == ("cudaMallocFromPoolAsync", "cudaFreeAsync", "cudaStreamSynchronize", "cudaDeviceSynchronize") then .call

@@ -6,8 +6,8 @@ setup_file() { lesson_setup 08_statistics; }
 MIB=1048576
 QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSuccess")];
     def own: ok("cudaMemPoolCreate") | map(.pool) | first;
-    def freed: ([ok("cudaMallocFromPoolAsync")[] | select(.bytes == '$((256 * MIB))') | .block] | first) as $block
-        | [ok("cudaFreeAsync")[] | select(.block == $block) | .n] | first;
+    def freed: ([ok("cudaMallocFromPoolAsync")[] | select(.bytes == '$((256 * MIB))') | .allocation] | first) as $block
+        | [ok("cudaFreeAsync")[] | select(.allocation == $block) | .n] | first;
     def resets($mark): [ok("cudaMemPoolSetAttribute")[] | select(.attribute == $mark and .value == 0)];
     def reads($figure): own as $own | [ok("cudaMemPoolGetAttribute")[] | select(.attribute == $figure and .pool == $own)];
     def trim: ([.[] | select(.call == "cudaMemPoolTrimTo") | .n] | first) // length;

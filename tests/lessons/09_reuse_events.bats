@@ -8,7 +8,7 @@ QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSucce
     def trials: [ok("cudaMemPoolCreate")[].pool] as $pools | ok("cudaMallocFromPoolAsync") as $blocks | ok("cudaFreeAsync") as $frees
         | [$pools[] as $pool | [$blocks[] | select(.pool == $pool)] as $b | select($b | length == 2)
         | {pool: $pool, first: $b[0].n, second: $b[1].n, giver: $b[0].stream, taker: $b[1].stream, from: $b[1].from,
-            freed: ([$frees[] | select(.block == $b[0].block) | .n] | first)}];
+            freed: ([$frees[] | select(.allocation == $b[0].allocation) | .n] | first)}];
     def flags($name): [trials[] as $t | [ok("cudaMemPoolSetAttribute")[] | select(.pool == $t.pool and .attribute == $name and .n < $t.first) | .value] | last];'
 
 # Every line that was printed: is it the prediction that happened?

@@ -8,7 +8,7 @@ QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSucce
     def trials: [ok("cudaMemPoolCreate")[].pool] as $pools | ok("cudaMallocFromPoolAsync") as $blocks | ok("cudaFreeAsync") as $frees
         | [$pools[] as $pool | [$blocks[] | select(.pool == $pool)] as $b | select($b | length == 2)
         | {pool: $pool, first: $b[0].n, second: $b[1].n, giver: $b[0].stream, taker: $b[1].stream, from: $b[1].from,
-            freed: ([$frees[] | select(.block == $b[0].block) | .n] | first)}];
+            freed: ([$frees[] | select(.allocation == $b[0].allocation) | .n] | first)}];
     def between($t): .[$t.freed:$t.second] | map(select(.n > $t.freed and .n < $t.second));
     def waits($t): [between($t)[] | select(.call == ("cudaStreamSynchronize", "cudaDeviceSynchronize", "cudaEventSynchronize"))];
     def asked($t): [between($t)[] | select(.call == "cudaStreamQuery")];
@@ -82,7 +82,7 @@ predictions_hold() {
 
 @test "the prediction holds under another pace and for blocks of 40 MiB" {
     # shellcheck disable=SC2034  # for run_lesson
-    SIM_ENV=(SIM_PACE=late)
+    SIM_ENV=(SIM_SCHEDULE=late)
     run_lesson 40
     predictions_hold
     expect_right 10_reuse_opportunistic.40

@@ -53,7 +53,7 @@ got_there() {
     expect_journal "$QUESTIONS"' ok("importer"; "cudaMemPoolImportPointer") | length == 1 and .[0].process != null' \
         'the importer imports one block of the imported pool (cudaMemPoolImportPointer).' \
         "$QUESTIONS"' "it imported \(ok("importer"; "cudaMemPoolImportPointer") | length)."' \
-        -- "$QUESTIONS"' ok("importer"; "cudaMemPoolImportPointer")[0] as $block | ok("importer"; "launch_add") | length == 1 and .[0].block == $block.block' \
+        -- "$QUESTIONS"' ok("importer"; "cudaMemPoolImportPointer")[0] as $block | ok("importer"; "launch_add") | length == 1 and .[0].allocation == $block.allocation' \
         'the importer adds 1 to that block.' \
         "$QUESTIONS"' "\(ok("importer"; "launch_add") | length) launches of add in the importer."' \
         -- "$QUESTIONS"' (ok("importer"; "cudaFreeAsync") | length == 1) and (ok("exporter"; "cudaFreeAsync") | length == 1)' \

@@ -85,7 +85,7 @@ QUESTIONS='def ok($of; $call): [.[] | select(.of == $of and .call == $call and .
     expect_right 14_ipc_allocation
     for pace in late random:1; do
         # shellcheck disable=SC2034  # run_lesson reads it
-        SIM_ENV=(SIM_PACE="$pace")
+        SIM_ENV=(SIM_SCHEDULE="$pace")
         run_both
         expect_right 14_ipc_allocation
     done

@@ -61,14 +61,14 @@ copies_hold() {
     copies_hold
     # Under this pace a copy saves another part of its time.
     # shellcheck disable=SC2034  # run_lesson reads it
-    SIM_ENV=(SIM_PACE=random:1)
+    SIM_ENV=(SIM_SCHEDULE=random:1)
     run_lesson 8
     copies_hold
 }
 
 @test "when pinned copies are no faster, pinning never pays" {
     # shellcheck disable=SC2034  # run_lesson reads it
-    SIM_ENV=(SIM_PACE=instant)
+    SIM_ENV=(SIM_SCHEDULE=instant)
     run_lesson
     expect_status 0 'the program also runs on a device that copies in no time.'
     grep -q 'paid after 0 copies' <<<"$output" || missed "Expected: copies_to_pay answers 0 when a pinned copy takes as long as a pageable one. A division by what it saves is then a division by 0." \

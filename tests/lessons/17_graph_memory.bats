@@ -7,7 +7,7 @@ setup_file() { lesson_setup 17_graph_memory; }
 QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSuccess")];
     def launches: [.[] | select(.call == "cudaGraphLaunch")];
     def blocks: [.[] | select(.did == "free")] as $frees | [.[] | select(.did == "allocate" and .launch) as $block
-        | $block + {freed: ([$frees[] | select(.block == $block.block) | .launch // 0] | first)}];
+        | $block + {freed: ([$frees[] | select(.allocation == $block.allocation) | .launch // 0] | first)}];
     def late: [ok("cudaGraphInstantiate")[] as $made | .[] | select(.n > $made.n and .graph == $made.graph and (.call // "" | test("^cudaGraphAdd")))];
     def last_launch: [launches[].n] | max;
     def trims: [.[] | select(.call == ("cudaDeviceGraphMemTrim", "cudaMemPoolTrimTo"))];
@@ -37,7 +37,7 @@ QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSucce
     expect_journal "$QUESTIONS"' (blocks | length == 6) and all(blocks[]; .freed == .launch)' \
         'each launch frees what it allocates: by a node of the same graph (cudaGraphAddMemFreeNode), not later and not by the next launch.' \
         "$QUESTIONS"' [blocks[] | select(.freed != .launch)] as $other | if $other == [] then "\(blocks | length) blocks were allocated." else ($other | last)
-            | "block \(.block) of launch \(.launch) was freed " + (if .freed == null then "by nothing." elif .freed == 0 then "by a call of the program." else "in launch \(.freed)." end) end'
+            | "block \(.allocation) of launch \(.launch) was freed " + (if .freed == null then "by nothing." elif .freed == 0 then "by a call of the program." else "in launch \(.freed)." end) end'
     [ "$status" != 3 ] || expect_status 0 'the free node comes after the last use of the block: an edge leads from the memset node to it.'
 }
 

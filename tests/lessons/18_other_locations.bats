@@ -7,7 +7,7 @@ setup_file() { lesson_setup 18_other_locations; }
 QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSuccess")];
     def pool: [ok("cudaMemPoolCreate")[] | select(.device == -1) | .pool] | first;
     def block: pool as $pool | [ok("cudaMallocFromPoolAsync")[] | select(.pool == $pool)] | first;
-    def kernel: block as $block | [ok("launch_add")[] | select(.block == $block.block)] | first;
+    def kernel: block as $block | [ok("launch_add")[] | select(.allocation == $block.allocation)] | first;
     def grants: pool as $pool | [.[] | select(.call == "cudaMemPoolSetAccess" and .pool == $pool and .result == "cudaSuccess")];
     def refused: [.[] | select(.call == "cudaMemPoolSetAccess" and (.result // "cudaSuccess") != "cudaSuccess")];
     def waits($from; $to): [.[] | select(.call == "cudaStreamSynchronize" or .call == "cudaDeviceSynchronize" or .call == "cudaEventSynchronize" or (.call == "cudaStreamQuery" and .result == "cudaSuccess"))

@@ -45,9 +45,9 @@ predictions_hold() {
         -- "$QUESTIONS"' (ok("cudaMalloc") | length) == 1500 and (ok("cudaFree") | length) == 1500' \
         'the fourth loop: 1500 pairs of cudaMalloc and cudaFree.' \
         "$QUESTIONS"' "\(ok("cudaMalloc") | length) of cudaMalloc and \(ok("cudaFree") | length) of cudaFree."' \
-        -- '[.[] | select(.did == "release" and .why == "synchronise")] | length | . >= 1490 and . <= 1520' \
+        -- '[.[] | select(.did == "release" and .why == "synchronization")] | length | . >= 1490 and . <= 1520' \
         'memory goes back at each synchronise of the default loop, and at none of the others.' \
-        '"memory went back at \([.[] | select(.did == "release" and .why == "synchronise")] | length) synchronises."'
+        '"memory went back at \([.[] | select(.did == "release" and .why == "synchronization")] | length) synchronises."'
 }
 
 @test "the order is the predicted one" {

@@ -33,12 +33,12 @@ figures() { # a block of the journal is a piece; its uses tell how many of the t
         call == "cudaMemPoolCreate" { if (plain == "") plain = pool; else if (cache == "") cache = pool; next }
         pool != -1 && pool == plain { if ((held = number("reserved")) > plain_peak) plain_peak = held; next }
         pool != -1 && pool == cache && /"reserved"/ { if ((held = number("reserved")) > peak) peak = held; end = held }
-        call == "cudaMallocFromPoolAsync" && pool == cache { taken++; piece[number("block")] = 1; next }
+        call == "cudaMallocFromPoolAsync" && pool == cache { taken++; piece[number("allocation")] = 1; next }
         call ~ /^cudaMalloc/ { elsewhere++; next }
         call == "cudaFreeAsync" { returned++; next }
         call == "cudaEventRecord" { records++; next }
         call == "cudaStreamWaitEvent" { waits++; next }
-        call ~ /^launch_/ { b = number("block"); if (!(b in piece)) next }
+        call ~ /^launch_/ { b = number("allocation"); if (!(b in piece)) next }
         call == "launch_fill" {
             fills++
             if (++live[b] > most) most = live[b]
@@ -146,7 +146,7 @@ expect_counted() {
     local pace
     for pace in measured late random:1; do
         # shellcheck disable=SC2034  # run_lesson reads it
-        SIM_ENV=(SIM_PACE="$pace")
+        SIM_ENV=(SIM_SCHEDULE="$pace")
         replay four-streams
         expect_order four-streams "$pace"
     done
@@ -157,7 +157,7 @@ expect_counted() {
     local pace
     for pace in measured late; do
         # shellcheck disable=SC2034  # run_lesson reads it
-        SIM_ENV=(SIM_PACE="$pace")
+        SIM_ENV=(SIM_SCHEDULE="$pace")
         replay tangle
         expect_order tangle "$pace"
     done

@@ -1,5 +1,5 @@
-/* Small programs, one a run: behaviour CASE [ARGUMENT...]. Each prints what happened, one fact a line; tests/simulator.bats says what it
- * must be. */
+/* Small programs, one a run: behaviour CASE [ARGUMENT...]. Each prints what happened, one fact a
+ * line; tests/simulator.bats says what it must be. */
 #define _GNU_SOURCE
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
@@ -14,7 +14,7 @@
 #include <unistd.h>
 #include "kernels.h"
 
-#define MiB ((size_t)1 << 20)
+#define MiB       ((size_t)1 << 20)
 #define SAY(call) printf("%s: %s\n", #call, cudaGetErrorName(call))
 
 static cudaStream_t s, t;
@@ -58,7 +58,8 @@ static int fail(int argc, char **argv)
     return cudaDeviceSynchronize();
 }
 
-static int seconds(int argc, char **argv)    /* how long it takes the device to set 64 MiB, in microseconds */
+/* How long it takes the device to set 64 MiB, in microseconds. */
+static int seconds(int argc, char **argv)
 {
     (void)argc, (void)argv;
     two_streams();
@@ -69,7 +70,8 @@ static int seconds(int argc, char **argv)    /* how long it takes the device to 
     cudaEventCreate(&b);
     cudaMalloc(&p, 64 * MiB);
     volatile int *gate = new_gate();
-    launch_hold(gate, s);                    /* so that the host's own time is not between the events */
+    /* So that the host's own time is not between the events. */
+    launch_hold(gate, s);
     cudaEventRecord(a, s);
     cudaMemsetAsync(p, 1, 64 * MiB, s);
     cudaEventRecord(b, s);
@@ -95,8 +97,10 @@ static int touch(int argc, char **argv)
         cudaFreeAsync(p, s);
         cudaStreamSynchronize(s);
     }
-    if (!strcmp(argv[0], "write")) *(volatile int *)p = 1;
-    else printf("%d\n", *(volatile int *)p);
+    if (!strcmp(argv[0], "write"))
+        *(volatile int *)p = 1;
+    else
+        printf("%d\n", *(volatile int *)p);
     return 0;
 }
 
@@ -123,12 +127,13 @@ static int in_fork(int argc, char **argv)
     return 0;
 }
 
-static int fork_first(int argc, char **argv)     /* before the first call a fork is fine */
+static int fork_first(int argc, char **argv) /* before the first call a fork is fine */
 {
     (void)argc, (void)argv;
     pid_t child = fork();
     int status, count = 0;
-    if (!child) _exit(cudaGetDeviceCount(&count) || count != 2);
+    if (!child)
+        _exit(cudaGetDeviceCount(&count) || count != 2);
     waitpid(child, &status, 0);
     printf("child ended with %d\n", status);
     SAY(cudaGetDeviceCount(&count));
@@ -143,14 +148,16 @@ static pthread_t main_thread;
 
 static void note(void *what)
 {
-    printf("host function %d, number %d, on %s thread\n", (int)(intptr_t)what, ++order, pthread_equal(pthread_self(), main_thread) ? "the main" : "another");
+    printf("host function %d, number %d, on %s thread\n", (int)(intptr_t)what, ++order,
+           pthread_equal(pthread_self(), main_thread) ? "the main" : "another");
 }
 
 static void blocks(void *unused)
 {
     (void)unused;
     char c;
-    if (read(ends[0], &c, 1) == 1) printf("read %c\n", c);
+    if (read(ends[0], &c, 1) == 1)
+        printf("read %c\n", c);
 }
 
 static void calls_api(void *unused)
@@ -165,13 +172,16 @@ static int host_function(int argc, char **argv)
     (void)argc, (void)argv;
     two_streams();
     main_thread = pthread_self();
-    if (pipe(ends)) return 1;
-    for (intptr_t i = 1; i <= 3; i++) cudaLaunchHostFunc(s, note, (void *)i);
+    if (pipe(ends))
+        return 1;
+    for (intptr_t i = 1; i <= 3; i++)
+        cudaLaunchHostFunc(s, note, (void *)i);
     SAY(cudaStreamSynchronize(s));
     cudaLaunchHostFunc(s, blocks, NULL);
     SAY(cudaStreamQuery(s));
     SAY(cudaStreamSynchronize(t));
-    if (write(ends[1], "x", 1) != 1) return 1;
+    if (write(ends[1], "x", 1) != 1)
+        return 1;
     SAY(cudaStreamSynchronize(s));
     cudaLaunchHostFunc(s, calls_api, NULL);
     SAY(cudaStreamSynchronize(s));
@@ -181,7 +191,10 @@ static int host_function(int argc, char **argv)
 
 /* ---- the legacy stream ---- */
 
-static void ask(const char *what, cudaStream_t stream) { printf("%s: %s\n", what, cudaGetErrorName(cudaStreamQuery(stream))); }
+static void ask(const char *what, cudaStream_t stream)
+{
+    printf("%s: %s\n", what, cudaGetErrorName(cudaStreamQuery(stream)));
+}
 
 static int legacy(int argc, char **argv)
 {
@@ -228,20 +241,26 @@ static void *one_thread(void *argument)
     cudaEventCreateWithFlags(&e, cudaEventDisableTiming);
     cudaDeviceGetDefaultMemPool(&pool, 0);
     for (int i = 0; i < rounds; i++) {
-        int *p = NULL, back[64] = { 0 }, sum = 0;
+        int *p = NULL, back[64] = {0}, sum = 0;
         cudaMallocAsync((void **)&p, 4096 * (size_t)(1 + i % 7), mine);
         launch_fill(p, number, 64, mine);
         launch_add(p, i, 64, mine);
-        if (i % 50 == 0) cudaLaunchHostFunc(mine, note, (void *)(intptr_t)number);
+        if (i % 50 == 0)
+            cudaLaunchHostFunc(mine, note, (void *)(intptr_t)number);
         cudaMemcpyAsync(back, p, sizeof back, cudaMemcpyDeviceToHost, mine);
         cudaFreeAsync(p, mine);
         cudaEventRecord(e, mine);
-        if (i % 3) cudaEventSynchronize(e);
-        else cudaStreamSynchronize(mine);
-        for (int k = 0; k < 64; k++) sum += back[k] != number + i;
+        if (i % 3)
+            cudaEventSynchronize(e);
+        else
+            cudaStreamSynchronize(mine);
+        for (int k = 0; k < 64; k++)
+            sum += back[k] != number + i;
         wrong += sum;
-        if (i % 20 == 0) cudaMemPoolTrimTo(pool, 0);
-        if (i % 40 == 0) cudaGetLastError();
+        if (i % 20 == 0)
+            cudaMemPoolTrimTo(pool, 0);
+        if (i % 40 == 0)
+            cudaGetLastError();
     }
     cudaEventDestroy(e);
     cudaStreamDestroy(mine);
@@ -250,11 +269,13 @@ static void *one_thread(void *argument)
 
 static int threads(int argc, char **argv)
 {
-    if (argc) rounds = atoi(argv[0]);
+    if (argc)
+        rounds = atoi(argv[0]);
     pthread_t thread[4];
     int wrong = 0;
     main_thread = pthread_self();
-    for (intptr_t i = 0; i < 4; i++) pthread_create(&thread[i], NULL, one_thread, (void *)(i + 1));
+    for (intptr_t i = 0; i < 4; i++)
+        pthread_create(&thread[i], NULL, one_thread, (void *)(i + 1));
     for (int i = 0; i < 4; i++) {
         void *result;
         pthread_join(thread[i], &result);
@@ -295,7 +316,8 @@ static int meanwhile(int argc, char **argv)
 
 static volatile int begins, asked;
 
-/* Has the simulated device to itself for tens of milliseconds. All its memory has been used before and goes back later: for that, the system lets threads wait. */
+/* Has the simulated device to itself for tens of milliseconds. All its memory has been used before
+ * and goes back later: for that, the system lets threads wait. */
 static void *long_call(void *to)
 {
     void *from = malloc(256 * MiB);
@@ -303,7 +325,8 @@ static void *long_call(void *to)
     cudaMemcpy(to, from, 256 * MiB, cudaMemcpyHostToDevice);
     begins = 1;
     cudaMemcpy(to, from, 256 * MiB, cudaMemcpyHostToDevice);
-    while (!asked) usleep(1000);
+    while (!asked)
+        usleep(1000);
     free(from);
     return NULL;
 }
@@ -312,11 +335,14 @@ static void compute(unsigned milliseconds)
 {
     struct timespec now, begun;
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begun);
-    do clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    while ((now.tv_sec - begun.tv_sec) * 1000 + (now.tv_nsec - begun.tv_nsec) / 1000000 < milliseconds);
+    do
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    while ((now.tv_sec - begun.tv_sec) * 1000 + (now.tv_nsec - begun.tv_nsec) / 1000000
+           < milliseconds);
 }
 
-/* A fill is pending, for as long as the host computes between two calls. What it has computed before does not count. */
+/* A fill is pending, for as long as the host computes between two calls. What it has computed
+ * before does not count. */
 static int computing(int argc, char **argv)
 {
     (void)argc, (void)argv;
@@ -339,8 +365,8 @@ static long microseconds(void)
     return now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
-/* A copy is pending. The host rests for less than is noticed, touches what the copy writes, and has to wait until the device has time for that; it asks;
- * then it sleeps, and asks again. */
+/* A copy is pending. The host rests for less than is noticed, touches what the copy writes, and has
+ * to wait until the device has time for that; it asks; then it sleeps, and asks again. */
 static int kept(int argc, char **argv)
 {
     (void)argc, (void)argv;
@@ -353,8 +379,10 @@ static int kept(int argc, char **argv)
     cudaMalloc(&block, MiB);
     cudaMalloc(&other, 256 * MiB);
     pthread_create(&thread, NULL, long_call, other);
-    while (!begins) continue;
-    for (long rest = 1000; rest > 300;) {              /* a loaded machine may let it sleep for longer */
+    while (!begins)
+        continue;
+    /* A loaded machine may let it sleep for longer. */
+    for (long rest = 1000; rest > 300;) {
         cudaMemcpyAsync(seen, block, MiB, cudaMemcpyDeviceToHost, s);
         rest = -microseconds();
         usleep(1);
@@ -378,7 +406,8 @@ static int kept(int argc, char **argv)
 
 /* ---- after a fault ---- */
 
-/* Three kernels on memory that has gone back, and behind them, in this stream and in another, copies into pinned memory. */
+/* Three kernels on memory that has gone back, and behind them, in this stream and in another,
+ * copies into pinned memory. */
 static int after_fault(int argc, char **argv)
 {
     (void)argc, (void)argv;
@@ -393,7 +422,8 @@ static int after_fault(int argc, char **argv)
     SAY(cudaMemset(block, 0, 1 << 20));
     volatile int *gate = new_gate();
     launch_hold(gate, s);
-    for (int i = 0; i < 3; i++) launch_fill(gone, 1, 16, s);
+    for (int i = 0; i < 3; i++)
+        launch_fill(gone, 1, 16, s);
     SAY(cudaMemcpyAsync(&seen[0], block, sizeof *seen, cudaMemcpyDeviceToHost, s));
     cudaEvent_t event;
     cudaEventCreate(&event);
@@ -418,17 +448,20 @@ static void say_pool(int device)
     cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &threshold);
     cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReservedMemCurrent, &reserved);
     cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReservedMemHigh, &high);
-    printf("device %d: threshold %s, reserved %d, high %d MiB, the default pool is %scurrent\n", device, threshold ? "set" : "0", (int)(reserved >> 20), (int)(high >> 20),
+    printf("device %d: threshold %s, reserved %d, high %d MiB, the default pool is %scurrent\n",
+           device, threshold ? "set" : "0", (int)(reserved >> 20), (int)(high >> 20),
            pool == current ? "" : "not ");
 }
 
-/* Everything is left as it is, and a copy is pending; then the device is reset, perhaps one of two. ARGUMENT: what is done afterwards. */
+/* Everything is left as it is, and a copy is pending; then the device is reset, perhaps one of two.
+ * ARGUMENT: what is done afterwards. */
 static int reset(int argc, char **argv)
 {
     void *block, *plain, *pinned;
     cudaMemPool_t own, pool;
     uint64_t all = UINT64_MAX;
-    struct cudaMemPoolProps props = { .allocType = cudaMemAllocationTypePinned, .location.type = cudaMemLocationTypeDevice };
+    struct cudaMemPoolProps props = {.allocType = cudaMemAllocationTypePinned,
+                                     .location.type = cudaMemLocationTypeDevice};
     two_streams();
     cudaMemPoolCreate(&own, &props);
     cudaDeviceSetMemPool(0, own);
@@ -442,11 +475,13 @@ static int reset(int argc, char **argv)
     cudaMemcpyAsync(pinned, block, MiB, cudaMemcpyDeviceToHost, s);
     say_pool(0);
     bool other = argc && !strcmp(argv[0], "other"), later = argc && !strcmp(argv[0], "later");
-    if (other) cudaSetDevice(1);
+    if (other)
+        cudaSetDevice(1);
     SAY(cudaDeviceReset());
-    SAY(cudaStreamQuery(s));           /* undefined on a real device */
+    SAY(cudaStreamQuery(s)); /* undefined on a real device */
     say_pool(0);
-    if (later) SAY(cudaMalloc(&plain, MiB));
+    if (later)
+        SAY(cudaMalloc(&plain, MiB));
     return 0;
 }
 
@@ -471,14 +506,30 @@ static int unsupported(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    static const struct { const char *name; int (*run)(int, char **); } cases[] = {
-        { "first", first }, { "fail", fail }, { "seconds", seconds }, { "touch", touch }, { "fork", in_fork }, { "fork-first", fork_first },
-        { "host-function", host_function }, { "legacy", legacy }, { "threads", threads }, { "meanwhile", meanwhile }, { "after-fault", after_fault },
-        { "unsupported", unsupported }, { "kept", kept }, { "computing", computing }, { "reset", reset },
+    static const struct {
+        const char *name;
+        int (*run)(int, char **);
+    } cases[] = {
+        {"first", first},
+        {"fail", fail},
+        {"seconds", seconds},
+        {"touch", touch},
+        {"fork", in_fork},
+        {"fork-first", fork_first},
+        {"host-function", host_function},
+        {"legacy", legacy},
+        {"threads", threads},
+        {"meanwhile", meanwhile},
+        {"after-fault", after_fault},
+        {"unsupported", unsupported},
+        {"kept", kept},
+        {"computing", computing},
+        {"reset", reset},
     };
     setvbuf(stdout, NULL, _IOLBF, 0);
     for (size_t i = 0; argc > 1 && i < sizeof cases / sizeof *cases; i++)
-        if (!strcmp(argv[1], cases[i].name)) return cases[i].run(argc - 2, argv + 2);
+        if (!strcmp(argv[1], cases[i].name))
+            return cases[i].run(argc - 2, argv + 2);
     fprintf(stderr, "behaviour: no such case\n");
     return 2;
 }

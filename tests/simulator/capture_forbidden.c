@@ -29,7 +29,8 @@ static void not_while_capturing(void)
 /* A wait is unsafe, also for a stream that nobody captures. */
 static void waits(void)
 {
-    static const enum cudaStreamCaptureMode strict[] = { cudaStreamCaptureModeGlobal, cudaStreamCaptureModeThreadLocal };
+    static const enum cudaStreamCaptureMode strict[] = {cudaStreamCaptureModeGlobal,
+                                                        cudaStreamCaptureModeThreadLocal};
     for (int i = 0; i < 2; i++) {
         begin(s, strict[i]);
         IS(cudaErrorStreamCaptureUnsupported, cudaStreamSynchronize(t));
@@ -40,7 +41,8 @@ static void waits(void)
     }
     begin(s, cudaStreamCaptureModeRelaxed);
     IS(cudaErrorStreamCaptureUnsupported, cudaStreamSynchronize(s));
-    IS(cudaErrorStreamCaptureUnsupported, cudaStreamQuery(s));       /* the capture is invalid by now: the same answer */
+    /* The capture is invalid by now: the same answer. */
+    IS(cudaErrorStreamCaptureUnsupported, cudaStreamQuery(s));
     ends_invalid(s);
 }
 
@@ -54,8 +56,10 @@ static void unsafe_calls(void)
     OK(cudaDeviceGetDefaultMemPool(&pool, 0));
     OK(cudaGraphCreate(&other_graph, 0));
     OK(cudaMallocAsync(&block, 64, t));
-    begin(s, cudaStreamCaptureModeGlobal);                   /* pools: all but asking for the default and the current one */
-    IS(cudaErrorStreamCaptureUnsupported, cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &value));
+    /* Pools: all but asking for the default and the current one. */
+    begin(s, cudaStreamCaptureModeGlobal);
+    IS(cudaErrorStreamCaptureUnsupported,
+       cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &value));
     ends_invalid(s);
     begin(s, cudaStreamCaptureModeThreadLocal);
     IS(cudaErrorStreamCaptureUnsupported, cudaDeviceSetMemPool(0, pool));
@@ -63,7 +67,8 @@ static void unsafe_calls(void)
     begin(s, cudaStreamCaptureModeGlobal);
     OK(cudaDeviceGetMemPool(&pool, 0));
     SAME(0, ends_well(s));
-    begin(s, cudaStreamCaptureModeGlobal);                   /* in a stream that is not being captured */
+    /* In a stream that is not being captured. */
+    begin(s, cudaStreamCaptureModeGlobal);
     IS(cudaErrorStreamCaptureUnsupported, cudaMallocAsync(&p, 64, t));
     ends_invalid(s);
     begin(s, cudaStreamCaptureModeGlobal);
@@ -81,7 +86,8 @@ static void unsafe_calls(void)
     OK(cudaMemcpy(memory, pinned, 4, cudaMemcpyHostToDevice));
     SAME(0, ends_well(s));
     begin(s, cudaStreamCaptureModeRelaxed);
-    IS(cudaErrorStreamCaptureUnsupported, cudaGraphLaunch(exec, s)); /* no graph inside a graph this way */
+    /* No graph inside a graph this way. */
+    IS(cudaErrorStreamCaptureUnsupported, cudaGraphLaunch(exec, s));
     ends_invalid(s);
     begin(s, cudaStreamCaptureModeGlobal);
     IS(cudaErrorStreamCaptureUnsupported, cudaGraphExecDestroy(exec));
@@ -101,7 +107,7 @@ static void unsafe_calls(void)
     IS(cudaSuccess, cudaMalloc(&p, 64));
     IS(cudaSuccess, cudaFree(p));
     SAME(0, ends_well(s));
-    begin(s, cudaStreamCaptureModeGlobal);                   /* the thread's own mode lifts it */
+    begin(s, cudaStreamCaptureModeGlobal); /* the thread's own mode lifts it */
     enum cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
     OK(cudaThreadExchangeStreamCaptureMode(&mode));
     SAME(cudaStreamCaptureModeGlobal, mode);
@@ -116,8 +122,10 @@ static void unsafe_calls(void)
 static void *in_a_thread(void *expected)
 {
     void *p;
-    is(__FILE__, __LINE__, "cudaMalloc in another thread", cudaMalloc(&p, 64), *(cudaError_t *)expected);
-    if (*(cudaError_t *)expected == cudaSuccess) cudaFree(p);
+    is(__FILE__, __LINE__, "cudaMalloc in another thread", cudaMalloc(&p, 64),
+       *(cudaError_t *)expected);
+    if (*(cudaError_t *)expected == cudaSuccess)
+        cudaFree(p);
     return NULL;
 }
 
@@ -138,11 +146,12 @@ static void run_thread(void *(*body)(void *), void *argument)
 static void threads(void)
 {
     begin(s, cudaStreamCaptureModeGlobal);
-    run_thread(in_a_thread, &(cudaError_t){ cudaErrorStreamCaptureUnsupported });
+    run_thread(in_a_thread, &(cudaError_t){cudaErrorStreamCaptureUnsupported});
     ends_invalid(s);
     begin(s, cudaStreamCaptureModeThreadLocal);
-    run_thread(in_a_thread, &(cudaError_t){ cudaSuccess });
-    run_thread(end_in_a_thread, NULL);                       /* the wrong thread ends it all the same */
+    run_thread(in_a_thread, &(cudaError_t){cudaSuccess});
+    /* The wrong thread ends it all the same. */
+    run_thread(end_in_a_thread, NULL);
     SAME(cudaStreamCaptureStatusNone, status(s));
 }
 
@@ -151,8 +160,9 @@ static void legacy_stream(void)
     enum cudaStreamCaptureStatus answer;
     begin(blocking, cudaStreamCaptureModeRelaxed);
     IS(cudaErrorStreamCaptureImplicit, cudaStreamIsCapturing(0, &answer));
-    IS(cudaErrorStreamCaptureImplicit, cudaStreamGetCaptureInfo(0, &answer, NULL, NULL, NULL, NULL, NULL));
-    SAME(cudaStreamCaptureStatusActive, status(blocking));   /* a question invalidates nothing */
+    IS(cudaErrorStreamCaptureImplicit,
+       cudaStreamGetCaptureInfo(0, &answer, NULL, NULL, NULL, NULL, NULL));
+    SAME(cudaStreamCaptureStatusActive, status(blocking)); /* a question invalidates nothing */
     IS(cudaErrorStreamCaptureImplicit, cudaMemsetAsync(memory, 0, 4, 0));
     ends_invalid(blocking);
     begin(blocking, cudaStreamCaptureModeRelaxed);
@@ -164,11 +174,12 @@ static void legacy_stream(void)
     begin(blocking, cudaStreamCaptureModeRelaxed);
     IS(cudaErrorStreamCaptureImplicit, cudaEventRecord(event, 0));
     ends_invalid(blocking);
-    begin(s, cudaStreamCaptureModeRelaxed);                  /* and cannot take part */
+    begin(s, cudaStreamCaptureModeRelaxed); /* and cannot take part */
     OK(cudaEventRecord(event, s));
     IS(cudaErrorStreamCaptureImplicit, cudaStreamWaitEvent(0, event, 0));
     ends_invalid(s);
-    begin(s, cudaStreamCaptureModeRelaxed);                  /* a non-blocking stream does not tie the legacy one */
+    /* A non-blocking stream does not tie the legacy one. */
+    begin(s, cudaStreamCaptureModeRelaxed);
     IS(cudaSuccess, cudaMemsetAsync(memory, 0, 4, 0));
     IS(cudaSuccess, cudaStreamSynchronize(0));
     SAME(0, ends_well(s));
@@ -176,6 +187,7 @@ static void legacy_stream(void)
 
 int main(void)
 {
-    void (*const rules[])(void) = { not_while_capturing, waits, unsafe_calls, threads, legacy_stream };
+    void (*const rules[])(void) = {not_while_capturing, waits, unsafe_calls, threads,
+                                   legacy_stream};
     return RUN_ALL(rules);
 }

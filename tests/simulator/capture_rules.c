@@ -1,4 +1,5 @@
-/* Stream capture: what becomes a node, which streams take part, how it ends. One function for each rule. */
+/* Stream capture: what becomes a node, which streams take part, how it ends. One function for each
+ * rule. */
 #include "captures.h"
 
 static void beginning_and_end(void)
@@ -12,7 +13,7 @@ static void beginning_and_end(void)
     SAME(cudaStreamCaptureStatusNone, status(t));
     SAME(0, ends_well(s));
     begin(s, cudaStreamCaptureModeGlobal);
-    IS(cudaSuccess, cudaStreamEndCapture(s, NULL));          /* ends it; nobody gets the graph */
+    IS(cudaSuccess, cudaStreamEndCapture(s, NULL)); /* ends it; nobody gets the graph */
     SAME(cudaStreamCaptureStatusNone, status(s));
 }
 
@@ -23,7 +24,10 @@ static void what_is_captured(void)
     size_t count = 0, edges = 0;
     static char pageable[64];
     cudaGraphNode_t nodes[8];
-    static const enum cudaGraphNodeType types[] = { cudaGraphNodeTypeMemset, cudaGraphNodeTypeMemcpy, cudaGraphNodeTypeMemcpy, cudaGraphNodeTypeKernel, cudaGraphNodeTypeKernel, cudaGraphNodeTypeKernel, cudaGraphNodeTypeHost };
+    static const enum cudaGraphNodeType types[] = {cudaGraphNodeTypeMemset, cudaGraphNodeTypeMemcpy,
+                                                   cudaGraphNodeTypeMemcpy, cudaGraphNodeTypeKernel,
+                                                   cudaGraphNodeTypeKernel, cudaGraphNodeTypeKernel,
+                                                   cudaGraphNodeTypeHost};
     begin(s, cudaStreamCaptureModeGlobal);
     OK(cudaMemsetAsync(memory, 1, 64, s));
     OK(cudaMemcpyAsync(memory, pinned, 64, cudaMemcpyHostToDevice, s));
@@ -32,8 +36,9 @@ static void what_is_captured(void)
     OK(launch_add(memory, 1, 4, s));
     OK(launch_hold(pinned, s));
     OK(cudaLaunchHostFunc(s, nothing, NULL));
-    OK(cudaEventRecord(event, s));                           /* no node */
-    IS(cudaErrorInvalidValue, cudaMemcpyAsync(memory, pinned, 2 * MiB, cudaMemcpyHostToDevice, s));     /* runs past the block's end; the capture goes on */
+    OK(cudaEventRecord(event, s)); /* no node */
+    /* Runs past the block's end; the capture goes on. */
+    IS(cudaErrorInvalidValue, cudaMemcpyAsync(memory, pinned, 2 * MiB, cudaMemcpyHostToDevice, s));
     OK(cudaStreamEndCapture(s, &graph));
     OK(cudaGraphGetNodes(graph, NULL, &count));
     SAME(7, count);
@@ -50,7 +55,10 @@ static void what_is_captured(void)
     OK(cudaGraphDestroy(graph));
 }
 
-static void called_back(cudaStream_t stream, cudaError_t error, void *unused) { (void)stream, (void)error, (void)unused; }
+static void called_back(cudaStream_t stream, cudaError_t error, void *unused)
+{
+    (void)stream, (void)error, (void)unused;
+}
 
 /* Documented: cudaStreamAddCallback is not supported with a capture, unlike cudaLaunchHostFunc. */
 static void callbacks(void)
@@ -74,7 +82,8 @@ static void hold_without_gate(void)
     OK(cudaGraphDestroy(graph));
 }
 
-/* A capture looks at no memset's range, instantiating does: for graph memory the steps count, for other memory the block. */
+/* A capture looks at no memset's range, instantiating does: for graph memory the steps count, for
+ * other memory the block. */
 static void memset_ranges(void)
 {
     cudaGraphExec_t exec;
@@ -96,7 +105,8 @@ static void memset_ranges(void)
     OK(cudaGraphExecDestroy(exec));
 }
 
-/* Streams may be destroyed: the one where the capture began takes it along, work of another counts as not joined. */
+/* Streams may be destroyed: the one where the capture began takes it along, work of another counts
+ * as not joined. */
 static void destroyed_streams(void)
 {
     cudaStream_t u;
@@ -125,7 +135,8 @@ static void fork_and_join(int back)
     SAME(cudaStreamCaptureStatusActive, status(t));
     OK(cudaMemsetAsync((char *)memory + 64, 0, 4, t));
     OK(cudaMemsetAsync((char *)memory + 128, 0, 4, s));
-    if (!back) return;
+    if (!back)
+        return;
     OK(cudaEventRecord(event, t));
     OK(cudaStreamWaitEvent(s, event, 0));
     OK(cudaMemsetAsync(memory, 0, 256, s));
@@ -147,7 +158,8 @@ static void several_streams(void)
     fork_and_join(1);
     IS(cudaErrorStreamCaptureUnmatched, cudaStreamEndCapture(t, &graph));
     ends_invalid(s);
-    fork_and_join(0);                                        /* what t is told to do ends the capture of s, too */
+    /* What t is told to do ends the capture of s, too. */
+    fork_and_join(0);
     IS(cudaErrorStreamCaptureUnsupported, cudaStreamSynchronize(t));
     ends_invalid(s);
 }
@@ -155,7 +167,8 @@ static void several_streams(void)
 static void borders(void)
 {
     begin(s, cudaStreamCaptureModeGlobal);
-    OK(cudaStreamWaitEvent(s, other, 0));                    /* never recorded: nothing to wait for */
+    /* Never recorded: nothing to wait for. */
+    OK(cudaStreamWaitEvent(s, other, 0));
     OK(cudaEventRecord(other, t));
     IS(cudaErrorStreamCaptureIsolation, cudaStreamWaitEvent(s, other, 0));
     ends_invalid(s);
@@ -172,7 +185,8 @@ static void borders(void)
     begin(s, cudaStreamCaptureModeGlobal);
     OK(cudaEventRecord(event, s));
     SAME(0, ends_well(s));
-    IS(cudaErrorInvalidValue, cudaStreamWaitEvent(t, event, 0));            /* the capture is over, the event is of it */
+    /* The capture is over, the event is of it. */
+    IS(cudaErrorInvalidValue, cudaStreamWaitEvent(t, event, 0));
     IS(cudaErrorInvalidValue, cudaEventQuery(event));
     begin(s, cudaStreamCaptureModeGlobal);
     IS(cudaErrorInvalidValue, cudaEventSynchronize(event));
@@ -215,6 +229,8 @@ static void information(void)
 
 int main(void)
 {
-    void (*const rules[])(void) = { beginning_and_end, what_is_captured, callbacks, hold_without_gate, memset_ranges, destroyed_streams, several_streams, borders, information };
+    void (*const rules[])(void) = {beginning_and_end, what_is_captured, callbacks,
+                                   hold_without_gate, memset_ranges,    destroyed_streams,
+                                   several_streams,   borders,          information};
     return RUN_ALL(rules);
 }

@@ -11,7 +11,10 @@ static cudaEvent_t event, other;
 static cudaGraph_t graph;
 static void *memory, *pinned;
 
-static inline void begin(cudaStream_t stream, enum cudaStreamCaptureMode mode) { OK(cudaStreamBeginCapture(stream, mode)); }
+static inline void begin(cudaStream_t stream, enum cudaStreamCaptureMode mode)
+{
+    OK(cudaStreamBeginCapture(stream, mode));
+}
 
 static inline enum cudaStreamCaptureStatus status(cudaStream_t stream)
 {
@@ -20,7 +23,8 @@ static inline enum cudaStreamCaptureStatus status(cudaStream_t stream)
     return answer;
 }
 
-/* The capture of this stream has been invalidated: it ends with this, and without a graph; then the stream works as before. */
+/* The capture of this stream has been invalidated: it ends with this, and without a graph; then the
+ * stream works as before. */
 static inline void ends_invalid(cudaStream_t stream)
 {
     char *own = (char *)memory + (stream == s ? 4096 : stream == t ? 8192 : 12288);
@@ -58,9 +62,10 @@ static inline int run_all(void (*const *rules)(void), size_t count)
     }
     OK(cudaFree(memory));
     OK(cudaFreeHost(pinned));
-    if (!wrong) puts("all as expected");
+    if (!wrong)
+        puts("all as expected");
     return wrong;
 }
-#define RUN_ALL(rules) run_all(rules, sizeof (rules) / sizeof *(rules))
+#define RUN_ALL(rules) run_all(rules, sizeof(rules) / sizeof *(rules))
 
 #endif

@@ -1,5 +1,6 @@
-/* The calls of tests/hardware/facts/danger.txt, one a run: danger CASE prints what each call answers. Where a real driver crashes or hangs, the
- * simulated device says what is wrong and ends the program with exit status 3. */
+/* The calls of tests/hardware/facts/danger.txt, one a run: danger CASE prints what each call
+ * answers. Where a real driver crashes or hangs, the simulated device says what is wrong and ends
+ * the program with exit status 3. */
 #define _GNU_SOURCE
 #include <cuda_runtime_api.h>
 #include <stdint.h>
@@ -9,13 +10,19 @@
 #include "kernels.h"
 
 #define MiB ((size_t)1 << 20)
-#define ASK(call) do { cudaError_t answer = (call); printf("%-70s -> %s\n", #call, cudaGetErrorName(answer)); fflush(stdout); } while (0)
+#define ASK(call)                                                 \
+    do {                                                          \
+        cudaError_t answer = (call);                              \
+        printf("%-70s -> %s\n", #call, cudaGetErrorName(answer)); \
+        fflush(stdout);                                           \
+    } while (0)
 
 int main(int argc, char **argv)
 {
     cudaStream_t s, t;
     cudaMemPool_t p = NULL, def;
-    struct cudaMemPoolProps pr = { .allocType = cudaMemAllocationTypePinned, .location.type = cudaMemLocationTypeDevice };
+    struct cudaMemPoolProps pr = {.allocType = cudaMemAllocationTypePinned,
+                                  .location.type = cudaMemLocationTypeDevice};
     struct cudaMemPoolPtrExportData x;
     void *a = NULL, *b = NULL;
     int c = 5;
@@ -34,15 +41,13 @@ int main(int argc, char **argv)
         ASK(cudaFreeAsync(a, s));
         cudaStreamSynchronize(s);
         break;
-    case 2:
-        ASK(cudaMemPoolSetAttribute(def, cudaMemPoolAttrReleaseThreshold, NULL));
-        break;
+    case 2: ASK(cudaMemPoolSetAttribute(def, cudaMemPoolAttrReleaseThreshold, NULL)); break;
     case 3:
         ASK(cudaMemPoolCreate(&p, &pr));
         ASK(cudaMallocFromPoolAsync(&a, 4096, p, s));
         ASK(cudaMemPoolExportPointer(&x, a));
         break;
-    case 4:                              /* the memory has gone back when the kernel runs */
+    case 4: /* the memory has gone back when the kernel runs */
         ASK(cudaMallocAsync(&a, MiB, s));
         ASK(cudaFreeAsync(a, s));
         ASK(cudaStreamSynchronize(s));
@@ -51,7 +56,7 @@ int main(int argc, char **argv)
         ASK(cudaStreamSynchronize(s));
         ASK(cudaMallocAsync(&b, MiB, s));
         break;
-    case 5: {                            /* the memory is still the pool's */
+    case 5: { /* the memory is still the pool's */
         uint64_t all = UINT64_MAX;
         cudaMemPoolSetAttribute(def, cudaMemPoolAttrReleaseThreshold, &all);
         ASK(cudaMallocAsync(&a, MiB, s));
@@ -62,15 +67,13 @@ int main(int argc, char **argv)
         ASK(cudaStreamSynchronize(s));
         break;
     }
-    case 6:                              /* used on another stream, with nothing in between */
+    case 6: /* used on another stream, with nothing in between */
         ASK(cudaMallocAsync(&a, MiB, s));
         launch_fill(a, 1, 16, t);
         ASK(cudaGetLastError());
         ASK(cudaStreamSynchronize(t));
         break;
-    case 7:
-        ASK(cudaMemPoolSetAccess(def, NULL, 1));
-        break;
+    case 7: ASK(cudaMemPoolSetAccess(def, NULL, 1)); break;
     case 8:
         ASK(cudaMemPoolCreate(&p, &pr));
         ASK(cudaMemPoolDestroy(p));
@@ -85,25 +88,15 @@ int main(int argc, char **argv)
         ASK(cudaMemPoolDestroy(def));
         ASK(cudaMallocAsync(&a, 64, s));
         break;
-    case 11:
-        ASK(cudaDeviceSetMemPool(0, 0));
-        break;
-    case 12:
-        ASK(cudaMallocAsync(&a, 64, (cudaStream_t)0x1234567));
-        break;
+    case 11: ASK(cudaDeviceSetMemPool(0, 0)); break;
+    case 12: ASK(cudaMallocAsync(&a, 64, (cudaStream_t)0x1234567)); break;
     case 13:
         ASK(cudaStreamDestroy(s));
         ASK(cudaMallocAsync(&a, 64, s));
         break;
-    case 14:
-        ASK(cudaMemPoolCreate(&p, 0));
-        break;
-    case 15:
-        ASK(cudaMemPoolCreate(0, &pr));
-        break;
-    case 16:
-        ASK(cudaDeviceGetMemPool(0, 0));
-        break;
+    case 14: ASK(cudaMemPoolCreate(&p, 0)); break;
+    case 15: ASK(cudaMemPoolCreate(0, &pr)); break;
+    case 16: ASK(cudaDeviceGetMemPool(0, 0)); break;
     case 17:
         ASK(cudaMallocAsync(&a, 64, s));
         ASK(cudaMemsetAsync(a, 0, 1024, s));
@@ -117,12 +110,10 @@ int main(int argc, char **argv)
     case 19:
         ASK(cudaMallocAsync(&a, 64, s));
         ASK(cudaMemcpyAsync(a, &c, 4, cudaMemcpyHostToDevice, s));
-        ASK(cudaMemcpyAsync((char*)a + 40*MiB, &c, 4, cudaMemcpyHostToDevice, s));
+        ASK(cudaMemcpyAsync((char *)a + 40 * MiB, &c, 4, cudaMemcpyHostToDevice, s));
         ASK(cudaStreamSynchronize(s));
         break;
-    default:
-        fprintf(stderr, "danger: expected a case from 0 to 19\n");
-        return 2;
+    default: fprintf(stderr, "danger: expected a case from 0 to 19\n"); return 2;
     }
     puts("end");
     return 0;

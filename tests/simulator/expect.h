@@ -15,20 +15,30 @@ static int wrong;
 /* The call answers with this. */
 #define IS(expected, call) is(__FILE__, __LINE__, #call, (call), (expected))
 /* The call succeeds, or nothing after it means anything. */
-#define OK(call) do { if (is(__FILE__, __LINE__, #call, (call), cudaSuccess)) exit(1); } while (0)
+#define OK(call)                                                \
+    do {                                                        \
+        if (is(__FILE__, __LINE__, #call, (call), cudaSuccess)) \
+            exit(1);                                            \
+    } while (0)
 /* The two numbers are equal. */
-#define SAME(expected, value) same(__FILE__, __LINE__, #value, (unsigned long long)(value), (unsigned long long)(expected))
+#define SAME(expected, value) \
+    same(__FILE__, __LINE__, #value, (unsigned long long)(value), (unsigned long long)(expected))
 
-static inline int is(const char *file, int line, const char *call, cudaError_t got, cudaError_t expected)
+static inline int is(const char *file, int line, const char *call, cudaError_t got,
+                     cudaError_t expected)
 {
-    if (got == expected) return 0;
-    printf("%s:%d: %s: %s, expected %s\n", file, line, call, cudaGetErrorName(got), cudaGetErrorName(expected));
+    if (got == expected)
+        return 0;
+    printf("%s:%d: %s: %s, expected %s\n", file, line, call, cudaGetErrorName(got),
+           cudaGetErrorName(expected));
     return wrong = 1;
 }
 
-static inline void same(const char *file, int line, const char *what, unsigned long long got, unsigned long long expected)
+static inline void same(const char *file, int line, const char *what, unsigned long long got,
+                        unsigned long long expected)
 {
-    if (got == expected) return;
+    if (got == expected)
+        return;
     printf("%s:%d: %s: %llu, expected %llu\n", file, line, what, got, expected);
     wrong = 1;
 }

@@ -1,9 +1,11 @@
-/* Asks again what tests/hardware/facts/one-gpu.txt answers, and prints the answers in the same words, so that a diff shows what differs.
+/* Asks again what tests/hardware/facts/one-gpu.txt answers, and prints the answers in the same
+ * words, so that a diff shows what differs.
  *
  *   facts first      up to "destroying pools": what the first of the two recorded processes printed
  *   facts second     "pointer attributes" and what follows, in a process of its own
  *
- * Left out are the sections "export", "graph memory nodes" and "timing". It also runs on a GPU: link it with kernels.cu and -lcudart. */
+ * Left out are the sections "export", "graph memory nodes" and "timing". It also runs on a GPU:
+ * link it with kernels.cu and -lcudart. */
 #define _GNU_SOURCE
 #include <cuda_runtime_api.h>
 #include <stdbool.h>
@@ -14,26 +16,42 @@
 #include "kernels.h"
 
 #define MiB ((size_t)1 << 20)
-#define ASK(call) do { cudaError_t answer = (call); printf("%-78s -> %s\n", #call, cudaGetErrorName(answer)); cudaGetLastError(); } while (0)
+#define ASK(call)                                                 \
+    do {                                                          \
+        cudaError_t answer = (call);                              \
+        printf("%-78s -> %s\n", #call, cudaGetErrorName(answer)); \
+        cudaGetLastError();                                       \
+    } while (0)
 
 static cudaStream_t s, t;
 static volatile int *gate;
 static cudaMemPool_t def;
 
 typedef unsigned long long u64;
-static u64 get(cudaMemPool_t p, enum cudaMemPoolAttr attribute) { uint64_t v = 0; cudaMemPoolGetAttribute(p, attribute, &v); return v; }
+static u64 get(cudaMemPool_t p, enum cudaMemPoolAttr attribute)
+{
+    uint64_t v = 0;
+    cudaMemPoolGetAttribute(p, attribute, &v);
+    return v;
+}
 static u64 reserved(cudaMemPool_t p) { return get(p, cudaMemPoolAttrReservedMemCurrent); }
 static u64 used(cudaMemPool_t p) { return get(p, cudaMemPoolAttrUsedMemCurrent); }
-static void set_threshold(cudaMemPool_t p, uint64_t v) { cudaMemPoolSetAttribute(p, cudaMemPoolAttrReleaseThreshold, &v); }
+static void set_threshold(cudaMemPool_t p, uint64_t v)
+{
+    cudaMemPoolSetAttribute(p, cudaMemPoolAttrReleaseThreshold, &v);
+}
 
 static void figures(cudaMemPool_t p, const char *when)
 {
-    printf("  %-46s reserved %llu high %llu used %llu high %llu\n", when, reserved(p), get(p, cudaMemPoolAttrReservedMemHigh), used(p), get(p, cudaMemPoolAttrUsedMemHigh));
+    printf("  %-46s reserved %llu high %llu used %llu high %llu\n", when, reserved(p),
+           get(p, cudaMemPoolAttrReservedMemHigh), used(p), get(p, cudaMemPoolAttrUsedMemHigh));
 }
 
 static cudaMemPool_t pool_new(uint64_t threshold, size_t max_size)
 {
-    struct cudaMemPoolProps props = { .allocType = cudaMemAllocationTypePinned, .location.type = cudaMemLocationTypeDevice, .maxSize = max_size };
+    struct cudaMemPoolProps props = {.allocType = cudaMemAllocationTypePinned,
+                                     .location.type = cudaMemLocationTypeDevice,
+                                     .maxSize = max_size};
     cudaMemPool_t p = NULL;
     cudaMemPoolCreate(&p, &props);
     set_threshold(p, threshold);
@@ -57,13 +75,23 @@ static char *take(cudaMemPool_t p, size_t bytes, cudaStream_t stream)
 /* Until the stream is idle, without a synchronise. */
 static void idle(cudaStream_t stream)
 {
-    while (cudaStreamQuery(stream) == cudaErrorNotReady) ;
+    while (cudaStreamQuery(stream) == cudaErrorNotReady)
+        ;
     cudaGetLastError();
 }
 
-static void hold(void) { *gate = 0; launch_hold(gate, s); }
+static void hold(void)
+{
+    *gate = 0;
+    launch_hold(gate, s);
+}
 static void open_gate(void) { *gate = 1; }
-static void end_pool(cudaMemPool_t p) { open_gate(); cudaDeviceSynchronize(); cudaMemPoolDestroy(p); }
+static void end_pool(cudaMemPool_t p)
+{
+    open_gate();
+    cudaDeviceSynchronize();
+    cudaMemPoolDestroy(p);
+}
 
 static void attributes(void)
 {
@@ -71,7 +99,12 @@ static void attributes(void)
     cudaDriverGetVersion(&driver);
     cudaRuntimeGetVersion(&runtime);
     printf("driver %d runtime %d\n", driver, runtime);
-#define ATTRIBUTE(name) do { int v = 0; cudaError_t e = cudaDeviceGetAttribute(&v, cudaDevAttr##name, 0); printf("attr " #name " = %d (%s)\n", v, cudaGetErrorName(e)); } while (0)
+#define ATTRIBUTE(name)                                                   \
+    do {                                                                  \
+        int v = 0;                                                        \
+        cudaError_t e = cudaDeviceGetAttribute(&v, cudaDevAttr##name, 0); \
+        printf("attr " #name " = %d (%s)\n", v, cudaGetErrorName(e));     \
+    } while (0)
     ATTRIBUTE(MemoryPoolsSupported);
     ATTRIBUTE(MemoryPoolSupportedHandleTypes);
     ATTRIBUTE(HostNumaMemoryPoolsSupported);
@@ -88,15 +121,21 @@ static void defaults(void)
 {
     int flags[3];
     puts("\n## default pool attributes");
-    for (int i = 0; i < 3; i++) cudaMemPoolGetAttribute(def, (enum cudaMemPoolAttr)(cudaMemPoolReuseFollowEventDependencies + i), &flags[i]);
-    printf("threshold %llu events %d opportunistic %d internal %d\n", get(def, cudaMemPoolAttrReleaseThreshold), flags[0], flags[1], flags[2]);
+    for (int i = 0; i < 3; i++)
+        cudaMemPoolGetAttribute(
+            def, (enum cudaMemPoolAttr)(cudaMemPoolReuseFollowEventDependencies + i), &flags[i]);
+    printf("threshold %llu events %d opportunistic %d internal %d\n",
+           get(def, cudaMemPoolAttrReleaseThreshold), flags[0], flags[1], flags[2]);
     figures(def, "at start");
 }
 
 static void growth(void)
 {
-    static const size_t sizes[] = { 1, 255, 256, 257, 511, 512, 513, 1024, 4096, 65536, MiB, 2 * MiB - 1, 2 * MiB, 2 * MiB + 1, 31 * MiB, 32 * MiB, 32 * MiB + 1,
-                                    33 * MiB, 63 * MiB, 64 * MiB, 65 * MiB, 100 * MiB, 256 * MiB + 1 };
+    static const size_t sizes[] = {1,        255,          256,          257,         511,
+                                   512,      513,          1024,         4096,        65536,
+                                   MiB,      2 * MiB - 1,  2 * MiB,      2 * MiB + 1, 31 * MiB,
+                                   32 * MiB, 32 * MiB + 1, 33 * MiB,     63 * MiB,    64 * MiB,
+                                   65 * MiB, 100 * MiB,    256 * MiB + 1};
     puts("\n## growth and used rounding (fresh pool, threshold 0)");
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         cudaMemPool_t p = pool_new(0, 0);
@@ -104,8 +143,12 @@ static void growth(void)
         u64 r = reserved(p), u = used(p);
         char *b = take(p, sizes[i], s);
         size_t align = (uintptr_t)a & -(uintptr_t)a;
-        if (align > 32 * MiB) align = 32 * MiB;      /* a range may lie on a rounder address by chance */
-        printf("  size %10zu: reserved %llu used %llu | after a 2nd: reserved %llu used %llu gap %lld align %zu\n", sizes[i], r, u, reserved(p), used(p), (long long)(b - a), align);
+        /* A range may lie on a rounder address by chance. */
+        if (align > 32 * MiB)
+            align = 32 * MiB;
+        printf("  size %10zu: reserved %llu used %llu | after a 2nd: reserved %llu used %llu gap "
+               "%lld align %zu\n",
+               sizes[i], r, u, reserved(p), used(p), (long long)(b - a), align);
         cudaFreeAsync(a, s);
         cudaFreeAsync(b, s);
         end_pool(p);
@@ -114,14 +157,17 @@ static void growth(void)
 
 static void thresholds(void)
 {
-    static const uint64_t values[] = { 0, 1, 16 * MiB, 32 * MiB, 48 * MiB, 64 * MiB, 100 * MiB, UINT64_MAX };
+    static const uint64_t values[] = {0,        1,        16 * MiB,  32 * MiB,
+                                      48 * MiB, 64 * MiB, 100 * MiB, UINT64_MAX};
     puts("\n## free, then sync, with thresholds");
     for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
         cudaMemPool_t p = pool_new(values[i], 0);
         char *a[4];
-        for (int k = 0; k < 4; k++) a[k] = take(p, 32 * MiB, s);
+        for (int k = 0; k < 4; k++)
+            a[k] = take(p, 32 * MiB, s);
         printf("  threshold %llu: alloc %llu | ", (u64)values[i], reserved(p));
-        for (int k = 0; k < 4; k++) cudaFreeAsync(a[k], s);
+        for (int k = 0; k < 4; k++)
+            cudaFreeAsync(a[k], s);
         printf("freed: reserved %llu used %llu | ", reserved(p), used(p));
         cudaStreamSynchronize(s);
         printf("stream sync: reserved %llu used %llu | ", reserved(p), used(p));
@@ -140,7 +186,12 @@ static void going_back(void)
     cudaMemPool_t p = pool_new(0, 0);
     cudaEvent_t e;
     cudaEventCreateWithFlags(&e, cudaEventDisableTiming);
-#define FREED(bytes) do { char *block = take(p, bytes, s); cudaMemsetAsync(block, 0, 4096, s); cudaFreeAsync(block, s); } while (0)
+#define FREED(bytes)                        \
+    do {                                    \
+        char *block = take(p, bytes, s);    \
+        cudaMemsetAsync(block, 0, 4096, s); \
+        cudaFreeAsync(block, s);            \
+    } while (0)
     FREED(64 * MiB);
     idle(s);
     figures(p, "freed, no sync, idle");
@@ -151,7 +202,8 @@ static void going_back(void)
     idle(s);
     figures(p, "after stream query = success");
     cudaEventRecord(e, s);
-    while (cudaEventQuery(e) == cudaErrorNotReady) ;
+    while (cudaEventQuery(e) == cudaErrorNotReady)
+        ;
     figures(p, "after event query");
     cudaStreamSynchronize(t);
     figures(p, "after sync of an unrelated idle stream");
@@ -226,7 +278,8 @@ static void same_stream(void)
     figures(p, "");
     cudaFreeAsync(b, s);
     b = take(p, 16 * MiB, s);
-    printf("  smaller: within the freed block %d, at its start %d\n", b >= a && b + 16 * MiB <= a + 64 * MiB, a == b);
+    printf("  smaller: within the freed block %d, at its start %d\n",
+           b >= a && b + 16 * MiB <= a + 64 * MiB, a == b);
     figures(p, "");
     c = take(p, 65 * MiB, s);
     figures(p, "65 MiB while 48 MiB of 64 are free (pending)");
@@ -236,13 +289,16 @@ static void same_stream(void)
 
     char *block[4];
     p = pool_new(UINT64_MAX, 0);
-    for (int i = 0; i < 4; i++) block[i] = take(p, 8 * MiB, s);
+    for (int i = 0; i < 4; i++)
+        block[i] = take(p, 8 * MiB, s);
     figures(p, "4 x 8 MiB");
-    for (int i = 0; i < 4; i++) printf("  offset %zu MiB\n", (size_t)(block[i] - block[0]) / MiB);
+    for (int i = 0; i < 4; i++)
+        printf("  offset %zu MiB\n", (size_t)(block[i] - block[0]) / MiB);
     cudaFreeAsync(block[1], s);
     cudaFreeAsync(block[2], s);
     b = take(p, 16 * MiB, s);
-    printf("  16 MiB out of two freed neighbours (coalesced): at offset %zu MiB\n", (size_t)(b - block[0]) / MiB);
+    printf("  16 MiB out of two freed neighbours (coalesced): at offset %zu MiB\n",
+           (size_t)(b - block[0]) / MiB);
     figures(p, "");
     cudaFreeAsync(block[0], s);
     cudaFreeAsync(b, s);
@@ -250,9 +306,11 @@ static void same_stream(void)
     end_pool(p);
 
     p = pool_new(UINT64_MAX, 0);
-    for (int i = 0; i < 4; i++) block[i] = take(p, 32 * MiB, s);
+    for (int i = 0; i < 4; i++)
+        block[i] = take(p, 32 * MiB, s);
     figures(p, "4 x 32 MiB");
-    for (int i = 0; i < 4; i++) cudaFreeAsync(block[i], s);
+    for (int i = 0; i < 4; i++)
+        cudaFreeAsync(block[i], s);
     b = take(p, 128 * MiB, s);
     figures(p, "then 128 MiB after freeing all four");
     printf("  at first's address %d\n", b == block[0]);
@@ -260,7 +318,8 @@ static void same_stream(void)
     end_pool(p);
 
     p = pool_new(UINT64_MAX, 0);
-    for (int i = 0; i < 4; i++) block[i] = take(p, 32 * MiB, s);
+    for (int i = 0; i < 4; i++)
+        block[i] = take(p, 32 * MiB, s);
     cudaFreeAsync(block[0], s);
     cudaFreeAsync(block[2], s);
     b = take(p, 64 * MiB, s);
@@ -276,18 +335,22 @@ static void events(void)
     cudaEvent_t e;
     cudaEventCreateWithFlags(&e, cudaEventDisableTiming);
     puts("\n## reuse across streams: follow event dependencies");
-    for (int k = 0; k < 3; k++) {        /* on, off, recorded too early */
+    for (int k = 0; k < 3; k++) { /* on, off, recorded too early */
         cudaMemPool_t p = pool_new(UINT64_MAX, 0);
         set_policies(p, k != 1, 0, 0);
         hold();
         char *a = take(p, 64 * MiB, s);
-        if (k == 2) cudaEventRecord(e, s);
+        if (k == 2)
+            cudaEventRecord(e, s);
         cudaFreeAsync(a, s);
-        if (k != 2) cudaEventRecord(e, s);
+        if (k != 2)
+            cudaEventRecord(e, s);
         cudaStreamWaitEvent(t, e, 0);
         char *b = take(p, 64 * MiB, t);
-        if (k == 2) printf("  event recorded before the free: reused %d\n", a == b);
-        else printf("  events=%d: reused %d reserved %llu\n", !k, a == b, reserved(p));
+        if (k == 2)
+            printf("  event recorded before the free: reused %d\n", a == b);
+        else
+            printf("  events=%d: reused %d reserved %llu\n", !k, a == b, reserved(p));
         cudaFreeAsync(b, t);
         end_pool(p);
     }
@@ -301,13 +364,16 @@ static void opportunistic(void)
         cudaMemPool_t p = pool_new(UINT64_MAX, 0);
         int on = k < 2, finished = k % 2 == 0;
         set_policies(p, 0, on, 0);
-        if (!finished) hold();
+        if (!finished)
+            hold();
         char *a = take(p, 64 * MiB, s);
         cudaMemsetAsync(a, 0, MiB, s);
         cudaFreeAsync(a, s);
-        if (finished) idle(s);
+        if (finished)
+            idle(s);
         char *b = take(p, 64 * MiB, t);
-        printf("  opportunistic=%d, free finished on the GPU=%d: reused %d reserved %llu\n", on, finished, a == b, reserved(p));
+        printf("  opportunistic=%d, free finished on the GPU=%d: reused %d reserved %llu\n", on,
+               finished, a == b, reserved(p));
         cudaFreeAsync(b, t);
         end_pool(p);
     }
@@ -317,10 +383,14 @@ static void opportunistic(void)
         char *a = take(p, 64 * MiB, s);
         cudaMemsetAsync(a, 0, MiB, s);
         cudaFreeAsync(a, s);
-        if (synchronise) cudaStreamSynchronize(s);
-        else idle(s);
+        if (synchronise)
+            cudaStreamSynchronize(s);
+        else
+            idle(s);
         char *b = take(p, 64 * MiB, t);
-        printf(synchronise ? "  all policies off, stream synchronised with the CPU: reused %d\n" : "  all policies off, stream query said done: reused %d\n", a == b);
+        printf(synchronise ? "  all policies off, stream synchronised with the CPU: reused %d\n"
+                           : "  all policies off, stream query said done: reused %d\n",
+               a == b);
         cudaFreeAsync(b, t);
         end_pool(p);
     }
@@ -337,8 +407,12 @@ static void internal(void)
         void *a = take(p, 64 * MiB, s), *b = NULL;
         cudaFreeAsync(a, s);
         cudaError_t e = cudaMallocFromPoolAsync(&b, 64 * MiB, p, t);
-        if (capped) printf("  internal=%d: %s reused %d; other stream %s\n", !k, cudaGetErrorName(e), !e && a == b, cudaGetErrorName(cudaStreamQuery(t)));
-        else printf("  internal=%d, pool not capped, memory plentiful: %s reused %d\n", k == 2, cudaGetErrorName(e), a == b);
+        if (capped)
+            printf("  internal=%d: %s reused %d; other stream %s\n", !k, cudaGetErrorName(e),
+                   !e && a == b, cudaGetErrorName(cudaStreamQuery(t)));
+        else
+            printf("  internal=%d, pool not capped, memory plentiful: %s reused %d\n", k == 2,
+                   cudaGetErrorName(e), a == b);
         cudaGetLastError();
         cudaFreeAsync(b, t);
         end_pool(p);
@@ -347,16 +421,20 @@ static void internal(void)
 
 static void max_size(void)
 {
-    static const size_t sizes[] = { 1, MiB, 2 * MiB, 10 * MiB, 32 * MiB, 40 * MiB, 64 * MiB, 100 * MiB };
+    static const size_t sizes[] = {1,        MiB,      2 * MiB,  10 * MiB,
+                                   32 * MiB, 40 * MiB, 64 * MiB, 100 * MiB};
     puts("\n## maxSize");
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         cudaMemPool_t p = pool_new(0, sizes[i]);
         void *a[1000];
         int n = 0;
         cudaError_t e;
-        while (n < 1000 && !(e = cudaMallocFromPoolAsync(&a[n], MiB, p, s))) n++;
-        printf("  maxSize %zu: %d x 1 MiB then %s, reserved %llu\n", sizes[i], n, cudaGetErrorName(e), reserved(p));
-        while (n) cudaFreeAsync(a[--n], s);
+        while (n < 1000 && !(e = cudaMallocFromPoolAsync(&a[n], MiB, p, s)))
+            n++;
+        printf("  maxSize %zu: %d x 1 MiB then %s, reserved %llu\n", sizes[i], n,
+               cudaGetErrorName(e), reserved(p));
+        while (n)
+            cudaFreeAsync(a[--n], s);
         end_pool(p);
     }
 }
@@ -383,8 +461,8 @@ static void errors(void)
     ASK(cudaFree(a));
     ASK(cudaFreeAsync(&x, s));
     cudaMallocAsync(&a, MiB, s);
-    ASK(cudaFreeAsync((char*)a + 256, s));
-    ASK(cudaFree((char*)a + 256));
+    ASK(cudaFreeAsync((char *)a + 256, s));
+    ASK(cudaFree((char *)a + 256));
     ASK(cudaFree(a));
     figures(def, "default after cudaFree of a pool allocation");
     ASK(cudaStreamSynchronize(s));
@@ -401,7 +479,7 @@ static void errors(void)
     ASK(cudaFreeHost(h));
     cudaMallocAsync(&a, MiB, s);
     cudaStreamSynchronize(s);
-    ASK(cudaMemsetAsync(a, 0, 1*MiB, t));
+    ASK(cudaMemsetAsync(a, 0, 1 * MiB, t));
     ASK(cudaFreeAsync(a, t));
     ASK(cudaStreamSynchronize(t));
     ASK(cudaMemPoolTrimTo(0, 0));
@@ -413,30 +491,42 @@ static void errors(void)
     ASK(cudaDeviceSetMemPool(99, def));
     ASK(cudaDeviceGetMemPool(&cur, -1));
 
-    struct cudaMemPoolProps pr = { 0 };
-    const struct cudaMemPoolProps good = { .allocType = cudaMemAllocationTypePinned, .location.type = cudaMemLocationTypeDevice };
-    ASK(cudaMemPoolCreate(&p, &pr));                                     /* nothing is set */
-    pr = good; pr.location.type = cudaMemLocationTypeInvalid;
+    struct cudaMemPoolProps pr = {0};
+    const struct cudaMemPoolProps good = {.allocType = cudaMemAllocationTypePinned,
+                                          .location.type = cudaMemLocationTypeDevice};
+    ASK(cudaMemPoolCreate(&p, &pr)); /* nothing is set */
+    pr = good;
+    pr.location.type = cudaMemLocationTypeInvalid;
     ASK(cudaMemPoolCreate(&p, &pr));
-    pr = good; pr.location.id = 99;
+    pr = good;
+    pr.location.id = 99;
     ASK(cudaMemPoolCreate(&p, &pr));
-    pr = good; pr.location.id = -1;
+    pr = good;
+    pr.location.id = -1;
     ASK(cudaMemPoolCreate(&p, &pr));
-    pr = good; pr.reserved[0] = 1;
+    pr = good;
+    pr.reserved[0] = 1;
     ASK(cudaMemPoolCreate(&p, &pr));
-    pr = good; pr.handleTypes = cudaMemHandleTypeWin32;
+    pr = good;
+    pr.handleTypes = cudaMemHandleTypeWin32;
     ASK(cudaMemPoolCreate(&p, &pr));
-    pr = good; pr.handleTypes = cudaMemHandleTypeFabric;
+    pr = good;
+    pr.handleTypes = cudaMemHandleTypeFabric;
     ASK(cudaMemPoolCreate(&p, &pr));
-    pr = good; pr.handleTypes = cudaMemHandleTypePosixFileDescriptor;
+    pr = good;
+    pr.handleTypes = cudaMemHandleTypePosixFileDescriptor;
     ASK(cudaMemPoolCreate(&p, &pr));
-    pr = good; pr.location.type = cudaMemLocationTypeHost;
+    pr = good;
+    pr.location.type = cudaMemLocationTypeHost;
     ASK(cudaMemPoolCreate(&p, &pr));
-    pr = good; pr.location.type = cudaMemLocationTypeHostNuma;
+    pr = good;
+    pr.location.type = cudaMemLocationTypeHostNuma;
     ASK(cudaMemPoolCreate(&p, &pr));
-    pr = good; pr.location.type = cudaMemLocationTypeHostNumaCurrent;
+    pr = good;
+    pr.location.type = cudaMemLocationTypeHostNumaCurrent;
     ASK(cudaMemPoolCreate(&p, &pr));
-    pr = good; pr.allocType = cudaMemAllocationTypeManaged;
+    pr = good;
+    pr.allocType = cudaMemAllocationTypeManaged;
     ASK(cudaMemPoolCreate(&p, &pr));
 }
 
@@ -453,13 +543,13 @@ static void destroying(void)
     ASK(cudaMemPoolDestroy(p));
     ASK(cudaDeviceGetMemPool(&cur, 0));
     printf("  current is default after destroy %d\n", cur == def);
-    ASK(cudaMemsetAsync(a, 1, 1*MiB, s));
+    ASK(cudaMemsetAsync(a, 1, 1 * MiB, s));
     ASK(cudaStreamSynchronize(s));
     ASK(cudaFreeAsync(a, s));
     ASK(cudaStreamSynchronize(s));
 
-    struct cudaMemLocation loc = { .type = cudaMemLocationTypeDevice, .id = 0 };
-    struct cudaMemAccessDesc d = { .location = loc, .flags = cudaMemAccessFlagsProtNone };
+    struct cudaMemLocation loc = {.type = cudaMemLocationTypeDevice, .id = 0};
+    struct cudaMemAccessDesc d = {.location = loc, .flags = cudaMemAccessFlagsProtNone};
     enum cudaMemAccessFlags f = cudaMemAccessFlagsProtNone;
     ASK(cudaMemPoolGetAccess(&f, def, &loc));
     printf("  resident access %d\n", (int)f);
@@ -488,7 +578,8 @@ static void pointers(void)
     cudaMallocAsync(&a, MiB, s);
     cudaStreamSynchronize(s);
     ASK(cudaPointerGetAttributes(&pa, a));
-    printf("  type %d device %d devicePointer==ptr %d hostPointer %s\n", (int)pa.type, pa.device, pa.devicePointer == a, pa.hostPointer ? "set" : "null");
+    printf("  type %d device %d devicePointer==ptr %d hostPointer %s\n", (int)pa.type, pa.device,
+           pa.devicePointer == a, pa.hostPointer ? "set" : "null");
     cudaFreeAsync(a, s);
     cudaStreamSynchronize(s);
     set_threshold(def, UINT64_MAX);
@@ -542,7 +633,7 @@ int main(int argc, char **argv)
     cudaHostAlloc((void **)&gate, sizeof *gate, cudaHostAllocMapped);
     cudaDeviceGetDefaultMemPool(&def, 0);
     open_gate();
-    launch_hold(gate, s);              /* loads the kernel while nothing waits */
+    launch_hold(gate, s); /* loads the kernel while nothing waits */
     cudaDeviceSynchronize();
     if (!first) {
         pointers();

@@ -1,10 +1,12 @@
-/* Does the simulated device's memory stay flat? A round does something and undoes it; after ten times as many rounds the process may be no larger.
+/* Does the simulated device's memory stay flat? A round does something and undoes it; after ten
+ * times as many rounds the process may be no larger.
  *
  *   flat             the cases' names
  *   flat CASE N      N rounds, a look at the process's memory, 9 N rounds more, a second look. Status 1 when it has grown.
  *
- * A case is named after what begins and ends in its rounds. Looked at: what malloc has given out, and the addresses in use (VmSize), which also tell of
- * mmap. VmRSS would say less: a page that is touched late is no leak. */
+ * A case is named after what begins and ends in its rounds. Looked at: what malloc has given out,
+ * and the addresses in use (VmSize), which also tell of mmap. VmRSS would say less: a page that is
+ * touched late is no leak. */
 #define _GNU_SOURCE
 #include <cuda_runtime_api.h>
 #include <malloc.h>
@@ -14,22 +16,23 @@
 #include <string.h>
 #include "kernels.h"
 
-#define KiB ((size_t)1 << 10)
-#define MiB ((size_t)1 << 20)
-#define STREAMS 3
-#define SLACK (16 * KiB)               /* of malloc; what is kept for ever in each of 9 N rounds is more */
+#define KiB        ((size_t)1 << 10)
+#define MiB        ((size_t)1 << 20)
+#define STREAMS    3
+#define SLACK      (16 * KiB) /* of malloc; what is kept for ever in each of 9 N rounds is more */
 #define NEED(call) need((call), #call)
 
 static cudaStream_t streams[STREAMS];
 static cudaEvent_t events[STREAMS];
 static cudaMemPool_t pool;
 static cudaGraphExec_t launched;
-static void *kept;                     /* a block that all rounds use */
-static long rounds;                    /* so far */
+static void *kept;  /* a block that all rounds use */
+static long rounds; /* so far */
 
 static void need(cudaError_t e, const char *call)
 {
-    if (!e) return;
+    if (!e)
+        return;
     fprintf(stderr, "flat: round %ld: %s answered %s\n", rounds, call, cudaGetErrorName(e));
     exit(2);
 }
@@ -55,22 +58,25 @@ static void pass_on(void)
 static void finish_by_asking(void)
 {
     for (int i = 0; i < STREAMS; i++)
-        while (cudaStreamQuery(streams[i]) == cudaErrorNotReady) continue;
+        while (cudaStreamQuery(streams[i]) == cudaErrorNotReady)
+            continue;
 }
 
 static void synchronised(void)
 {
     pass_on();
-    if (rounds % 10 == 0) NEED(cudaStreamSynchronize(stream(2)));
+    if (rounds % 10 == 0)
+        NEED(cudaStreamSynchronize(stream(2)));
 }
 
 static void queried(void)
 {
     pass_on();
-    if (rounds % 10 == 0) finish_by_asking();
+    if (rounds % 10 == 0)
+        finish_by_asking();
 }
 
-static void unwatched(void)            /* one stream, of which the host never learns anything */
+static void unwatched(void) /* one stream, of which the host never learns anything */
 {
     void *a = NULL;
     NEED(cudaMallocFromPoolAsync(&a, size(), pool, streams[0]));
@@ -78,10 +84,12 @@ static void unwatched(void)            /* one stream, of which the host never le
     NEED(cudaFreeAsync(a, streams[0]));
 }
 
-static void kept_block(void)           /* one block is used for ever, by several streams in turn */
+static void kept_block(void) /* one block is used for ever, by several streams in turn */
 {
-    if (!kept) NEED(cudaMallocFromPoolAsync(&kept, MiB, pool, stream(0)));
-    if (rounds % 10 == 0) finish_by_asking();
+    if (!kept)
+        NEED(cudaMallocFromPoolAsync(&kept, MiB, pool, stream(0)));
+    if (rounds % 10 == 0)
+        finish_by_asking();
     NEED(cudaMemsetAsync((char *)kept + rounds % 1000 * 512, 0, 512, stream(0)));
     NEED(cudaEventRecord(event(0), stream(0)));
     NEED(cudaStreamWaitEvent(stream(1), event(0), 0));
@@ -95,7 +103,8 @@ static void event_objects(void)
     NEED(cudaEventRecord(e, stream(0)));
     NEED(cudaStreamWaitEvent(stream(1), e, 0));
     NEED(cudaEventDestroy(e));
-    if (rounds % 10 == 0) finish_by_asking();
+    if (rounds % 10 == 0)
+        finish_by_asking();
 }
 
 static void stream_objects(void)
@@ -107,29 +116,36 @@ static void stream_objects(void)
     NEED(cudaMemsetAsync(a, 0, 256, s));
     NEED(cudaFreeAsync(a, s));
     NEED(cudaStreamDestroy(s));
-    if (rounds % 10 == 0) NEED(cudaDeviceSynchronize());
+    if (rounds % 10 == 0)
+        NEED(cudaDeviceSynchronize());
 }
 
 static void pool_objects(void)
 {
-    struct cudaMemPoolProps props = { .allocType = cudaMemAllocationTypePinned, .location.type = cudaMemLocationTypeDevice };
+    struct cudaMemPoolProps props = {.allocType = cudaMemAllocationTypePinned,
+                                     .location.type = cudaMemLocationTypeDevice};
     cudaMemPool_t own;
     void *a = NULL;
-    if (rounds % 3 == 0) props.handleTypes = cudaMemHandleTypePosixFileDescriptor;
+    if (rounds % 3 == 0)
+        props.handleTypes = cudaMemHandleTypePosixFileDescriptor;
     NEED(cudaMemPoolCreate(&own, &props));
     NEED(cudaMallocFromPoolAsync(&a, size(), own, stream(0)));
-    if (rounds % 2) NEED(cudaFreeAsync(a, stream(0)));
+    if (rounds % 2)
+        NEED(cudaFreeAsync(a, stream(0)));
     NEED(cudaMemPoolDestroy(own));
-    if (rounds % 2 == 0) NEED(cudaFreeAsync(a, stream(0)));
+    if (rounds % 2 == 0)
+        NEED(cudaFreeAsync(a, stream(0)));
     NEED(cudaStreamSynchronize(stream(0)));
 }
 
 /* Access is given to the other device, used by a stream of its own there, and taken. */
 static void access_given(void)
 {
-    struct cudaMemAccessDesc access = { { cudaMemLocationTypeDevice, 1 }, cudaMemAccessFlagsProtReadWrite };
+    struct cudaMemAccessDesc access = {{cudaMemLocationTypeDevice, 1},
+                                       cudaMemAccessFlagsProtReadWrite};
     cudaStream_t s;
-    if (!kept) NEED(cudaMallocFromPoolAsync(&kept, MiB, pool, streams[0]));
+    if (!kept)
+        NEED(cudaMallocFromPoolAsync(&kept, MiB, pool, streams[0]));
     NEED(cudaDeviceSynchronize());
     NEED(cudaMemPoolSetAccess(pool, &access, 1));
     NEED(cudaSetDevice(1));
@@ -159,9 +175,11 @@ static cudaGraphExec_t capture(void)
 
 static void graph_launches(void)
 {
-    if (!launched) launched = capture();
+    if (!launched)
+        launched = capture();
     NEED(cudaGraphLaunch(launched, stream(0)));
-    if (rounds % 10 == 0) finish_by_asking();
+    if (rounds % 10 == 0)
+        finish_by_asking();
 }
 
 static void graph_objects(void)
@@ -186,7 +204,8 @@ static void *thread_body(void *unused)
 static void threads(void)
 {
     pthread_t t;
-    if (pthread_create(&t, NULL, thread_body, NULL)) exit(2);
+    if (pthread_create(&t, NULL, thread_body, NULL))
+        exit(2);
     pthread_join(t, NULL);
 }
 
@@ -195,15 +214,18 @@ static void nothing(void *unused) { (void)unused; }
 static void host_functions(void)
 {
     NEED(cudaLaunchHostFunc(stream(0), nothing, NULL));
-    if (rounds % 10 == 0) NEED(cudaStreamSynchronize(stream(0)));
+    if (rounds % 10 == 0)
+        NEED(cudaStreamSynchronize(stream(0)));
 }
 
-static void copies(void)               /* a copy of pageable memory is staged */
+static void copies(void) /* a copy of pageable memory is staged */
 {
     static int pageable[1024];
-    if (!kept) NEED(cudaMalloc(&kept, sizeof pageable));
+    if (!kept)
+        NEED(cudaMalloc(&kept, sizeof pageable));
     NEED(cudaMemcpyAsync(kept, pageable, sizeof pageable, cudaMemcpyHostToDevice, streams[0]));
-    if (rounds % 10 == 0) finish_by_asking();
+    if (rounds % 10 == 0)
+        finish_by_asking();
 }
 
 static void plain_memory(void)
@@ -227,12 +249,18 @@ static void wrong_calls(void)
     cudaGetLastError();
 }
 
-static const struct { const char *name; void (*round)(void); } cases[] = {
-    { "synchronised", synchronised },     { "queried", queried },               { "unwatched", unwatched },       { "kept-block", kept_block },
-    { "event-objects", event_objects },   { "stream-objects", stream_objects }, { "pool-objects", pool_objects }, { "graph-launches", graph_launches },
-    { "graph-objects", graph_objects },   { "threads", threads },               { "host-functions", host_functions },
-    { "copies", copies },                 { "plain-memory", plain_memory },     { "wrong-calls", wrong_calls },
-    { "access-given", access_given },
+static const struct {
+    const char *name;
+    void (*round)(void);
+} cases[] = {
+    {"synchronised", synchronised},     {"queried", queried},
+    {"unwatched", unwatched},           {"kept-block", kept_block},
+    {"event-objects", event_objects},   {"stream-objects", stream_objects},
+    {"pool-objects", pool_objects},     {"graph-launches", graph_launches},
+    {"graph-objects", graph_objects},   {"threads", threads},
+    {"host-functions", host_functions}, {"copies", copies},
+    {"plain-memory", plain_memory},     {"wrong-calls", wrong_calls},
+    {"access-given", access_given},
 };
 #define CASES (sizeof cases / sizeof *cases)
 
@@ -241,8 +269,10 @@ static size_t addresses(void)
     char line[256];
     size_t pages = 0;
     FILE *f = fopen("/proc/self/status", "r");
-    while (f && fgets(line, sizeof line, f)) sscanf(line, "VmSize: %zu kB", &pages);
-    if (f) fclose(f);
+    while (f && fgets(line, sizeof line, f))
+        sscanf(line, "VmSize: %zu kB", &pages);
+    if (f)
+        fclose(f);
     return pages * KiB;
 }
 
@@ -250,25 +280,31 @@ int main(int argc, char **argv)
 {
     size_t which = 0;
     long n = argc == 3 ? atol(argv[2]) : 0;
-    for (size_t i = 0; argc == 1 && i < CASES; i++) puts(cases[i].name);
-    if (argc == 1) return 0;
-    while (which < CASES && strcmp(argv[1], cases[which].name)) which++;
+    for (size_t i = 0; argc == 1 && i < CASES; i++)
+        puts(cases[i].name);
+    if (argc == 1)
+        return 0;
+    while (which < CASES && strcmp(argv[1], cases[which].name))
+        which++;
     if (which == CASES || n < 1) {
         fprintf(stderr, "flat: expected a case (flat alone lists them) and a number of rounds\n");
         return 2;
     }
-    mallopt(M_ARENA_MAX, 1);           /* else each thread has an arena of its own, which mallinfo2 does not see */
-    struct cudaMemPoolProps props = { .allocType = cudaMemAllocationTypePinned, .location.type = cudaMemLocationTypeDevice };
+    /* Else each thread has an arena of its own, which mallinfo2 does not see. */
+    mallopt(M_ARENA_MAX, 1);
+    struct cudaMemPoolProps props = {.allocType = cudaMemAllocationTypePinned,
+                                     .location.type = cudaMemLocationTypeDevice};
     NEED(cudaMemPoolCreate(&pool, &props));
     for (int i = 0; i < STREAMS; i++) {
         NEED(cudaStreamCreateWithFlags(&streams[i], cudaStreamNonBlocking));
         NEED(cudaEventCreateWithFlags(&events[i], cudaEventDisableTiming));
     }
-    struct mallinfo2 first = { .arena = 0 }, last;
+    struct mallinfo2 first = {.arena = 0}, last;
     size_t first_addresses = 0, last_addresses;
     for (rounds = 1; rounds <= 10 * n; rounds++) {
         cases[which].round();
-        if (rounds != n) continue;
+        if (rounds != n)
+            continue;
         first = mallinfo2();
         first_addresses = addresses();
     }
@@ -277,7 +313,9 @@ int main(int argc, char **argv)
     NEED(cudaDeviceSynchronize());
     NEED(cudaFree(kept));
     size_t before = first.uordblks + first.hblkhd, after = last.uordblks + last.hblkhd;
-    printf("%s: %ld rounds: %zu KiB of malloc, %zu MiB of addresses; %ld rounds: %zu KiB, %zu MiB\n", cases[which].name, n, before / KiB, first_addresses / MiB,
-           10 * n, after / KiB, last_addresses / MiB);
+    printf(
+        "%s: %ld rounds: %zu KiB of malloc, %zu MiB of addresses; %ld rounds: %zu KiB, %zu MiB\n",
+        cases[which].name, n, before / KiB, first_addresses / MiB, 10 * n, after / KiB,
+        last_addresses / MiB);
     return after > before + SLACK || last_addresses > first_addresses + 4 * MiB;
 }

@@ -1,9 +1,8 @@
-/* Host functions and the thread that launched them wait for each other outside of the API. The argument says how:
- *   wakes  each function wakes the waiting thread
- *   spins  the thread computes until the function has run
- *   dozes  each function sleeps for 1.5 ms
- *   waits  the function waits until the thread lets it go on
- *   asks   as wakes, and the function makes a call that answers at any time, though none is allowed there */
+/* Host functions and the thread that launched them wait for each other outside of the API. The
+ *   argument says how: wakes  each function wakes the waiting thread spins  the thread computes
+ *   until the function has run dozes  each function sleeps for 1.5 ms waits  the function waits
+ *   until the thread lets it go on asks   as wakes, and the function makes a call that answers at
+ *   any time, though none is allowed there */
 #define _GNU_SOURCE
 #include "kernels.h"
 #include "workbook.h"
@@ -49,16 +48,21 @@ static void asks(void *unused)
 
 int main(int argc, char **argv)
 {
-    const struct { const char *name; cudaHostFn_t function; } ways[] = {
-        { "wakes", wakes }, { "spins", spins }, { "dozes", dozes }, { "waits", waits }, { "asks", asks },
+    const struct {
+        const char *name;
+        cudaHostFn_t function;
+    } ways[] = {
+        {"wakes", wakes}, {"spins", spins}, {"dozes", dozes}, {"waits", waits}, {"asks", asks},
     };
     cudaHostFn_t function = NULL;
     size_t count = MiB / sizeof(int);
     int *data;
     cudaStream_t a, b;
     for (size_t i = 0; argc > 1 && i < sizeof ways / sizeof *ways; i++)
-        if (!strcmp(argv[1], ways[i].name)) function = ways[i].function;
-    if (!function) return 2;
+        if (!strcmp(argv[1], ways[i].name))
+            function = ways[i].function;
+    if (!function)
+        return 2;
     sem_init(&begun, 0, 0);
     sem_init(&go_on, 0, 0);
     CHECK(cudaStreamCreateWithFlags(&a, cudaStreamNonBlocking));
@@ -68,11 +72,15 @@ int main(int argc, char **argv)
         CHECK(launch_fill(data, i, count, a));
         CHECK(cudaLaunchHostFunc(a, function, NULL));
         CHECK(launch_fill(data, i, count, a));
-        if (function == spins) while (!atomic_load(&has_run)) ;
-        else if (function != dozes) sem_wait(&begun);
+        if (function == spins)
+            while (!atomic_load(&has_run))
+                ;
+        else if (function != dozes)
+            sem_wait(&begun);
         CHECK(launch_fill(data + count, i, count, b));
         CHECK(cudaStreamSynchronize(b));
-        if (function == waits) sem_post(&go_on);
+        if (function == waits)
+            sem_post(&go_on);
         CHECK(cudaStreamSynchronize(a));
     }
     CHECK(cudaFree(data));

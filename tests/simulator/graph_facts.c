@@ -1,9 +1,10 @@
-/* The measured lines of tests/hardware/facts/one-gpu.txt, "graph memory nodes", printed by the same calls. */
+/* The measured lines of tests/hardware/facts/one-gpu.txt, "graph memory nodes", printed by the same
+ * calls. */
 #include <cuda_runtime_api.h>
 #include <stdint.h>
 #include <stdio.h>
 
-#define MiB ((size_t)1 << 20)
+#define MiB       ((size_t)1 << 20)
 #define ASK(call) printf("%-78s -> %s\n", #call, cudaGetErrorName(call))
 
 static size_t graph_attribute(enum cudaGraphMemAttributeType attribute)
@@ -32,23 +33,28 @@ int main(void)
     cudaDeviceGetDefaultMemPool(&def, 0);
     puts("## graph memory nodes");
     cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal);
-    ASK(cudaMallocAsync(&a, 64*MiB, s));
-    ASK(cudaMemsetAsync(a, 1, 64*MiB, s));
+    ASK(cudaMallocAsync(&a, 64 * MiB, s));
+    ASK(cudaMemsetAsync(a, 1, 64 * MiB, s));
     ASK(cudaFreeAsync(a, s));
-    ASK(cudaMallocAsync(&b, 64*MiB, s));
+    ASK(cudaMallocAsync(&b, 64 * MiB, s));
     printf("  second allocation in the same capture: same address %d\n", a == b);
     ASK(cudaFreeAsync(b, s));
     ASK(cudaStreamEndCapture(s, &g));
     cudaGraphGetNodes(g, NULL, &nodes);
     printf("  nodes %zu\n", nodes);
     ASK(cudaGraphInstantiate(&x, g, 0));
-    printf("  graph reserved before launch %zu\n", graph_attribute(cudaGraphMemAttrReservedMemCurrent));
+    printf("  graph reserved before launch %zu\n",
+           graph_attribute(cudaGraphMemAttrReservedMemCurrent));
     ASK(cudaGraphLaunch(x, s));
     cudaStreamSynchronize(s);
-    printf("  graph reserved after launch %zu\n", graph_attribute(cudaGraphMemAttrReservedMemCurrent));
+    printf("  graph reserved after launch %zu\n",
+           graph_attribute(cudaGraphMemAttrReservedMemCurrent));
     printf("  graph used high %zu\n", graph_attribute(cudaGraphMemAttrUsedMemHigh));
-    printf("  %-46s reserved %zu used %zu\n", "default pool", pool_attribute(def, cudaMemPoolAttrReservedMemCurrent), pool_attribute(def, cudaMemPoolAttrUsedMemCurrent));
+    printf("  %-46s reserved %zu used %zu\n", "default pool",
+           pool_attribute(def, cudaMemPoolAttrReservedMemCurrent),
+           pool_attribute(def, cudaMemPoolAttrUsedMemCurrent));
     ASK(cudaDeviceGraphMemTrim(0));
-    printf("  graph reserved after trim %zu\n", graph_attribute(cudaGraphMemAttrReservedMemCurrent));
+    printf("  graph reserved after trim %zu\n",
+           graph_attribute(cudaGraphMemAttrReservedMemCurrent));
     return 0;
 }

@@ -1,4 +1,5 @@
-/* Graphs whose order is right or wrong, for the checker: graph_hazards CASE right|wrong. A right one ends with 0, a wrong one is accused. */
+/* Graphs whose order is right or wrong, for the checker: graph_hazards CASE right|wrong. A right
+ * one ends with 0, a wrong one is accused. */
 #include "expect.h"
 
 #include "kernels.h"
@@ -43,9 +44,11 @@ static void reads(void)
 {
     begin();
     OK(launch_fill(data, 0, COUNT, s));
-    if (!right) fork_to(s, t);
+    if (!right)
+        fork_to(s, t);
     OK(launch_add(data, 1, COUNT, s));
-    if (right) fork_to(s, t);
+    if (right)
+        fork_to(s, t);
     OK(cudaMemcpyAsync(result, data, 4, cudaMemcpyDeviceToHost, t));
     fork_to(t, s);
     run();
@@ -55,9 +58,11 @@ static void reads(void)
 static void before_allocation(void)
 {
     begin();
-    if (!right) fork_to(s, t);
+    if (!right)
+        fork_to(s, t);
     OK(cudaMallocAsync((void **)&p, COUNT * sizeof *p, s));
-    if (right) fork_to(s, t);
+    if (right)
+        fork_to(s, t);
     OK(launch_fill(p, 1, COUNT, t));
     fork_to(t, s);
     OK(cudaFreeAsync(p, s));
@@ -71,9 +76,11 @@ static void free_early(void)
     OK(cudaMallocAsync((void **)&p, COUNT * sizeof *p, s));
     fork_to(s, t);
     OK(launch_fill(p, 1, COUNT, t));
-    if (right) fork_to(t, s);
+    if (right)
+        fork_to(t, s);
     OK(cudaFreeAsync(p, s));
-    if (!right) fork_to(t, s);
+    if (!right)
+        fork_to(t, s);
     run();
 }
 
@@ -83,24 +90,29 @@ static void after_free(void)
     begin();
     OK(cudaMallocAsync((void **)&p, COUNT * sizeof *p, s));
     OK(launch_fill(p, 1, COUNT, s));
-    if (!right) OK(cudaFreeAsync(p, s));
+    if (!right)
+        OK(cudaFreeAsync(p, s));
     OK(launch_add(p, 1, COUNT, s));
-    if (right) OK(cudaFreeAsync(p, s));
+    if (right)
+        OK(cudaFreeAsync(p, s));
     run();
 }
 
-/* A stale address, which the graph's second allocation has got: nothing orders the branch that uses it after that allocation. */
+/* A stale address, which the graph's second allocation has got: nothing orders the branch that uses
+ * it after that allocation. */
 static void stale(void)
 {
     int *q;
     begin();
     OK(cudaMallocAsync((void **)&p, COUNT * sizeof *p, s));
     fork_to(s, t);
-    if (right) OK(launch_fill(p, 1, COUNT, t));
+    if (right)
+        OK(launch_fill(p, 1, COUNT, t));
     fork_to(t, s);
     OK(cudaFreeAsync(p, s));
     OK(cudaMallocAsync((void **)&q, COUNT * sizeof *q, s));
-    if (!right) OK(launch_fill(p, 1, COUNT, t));
+    if (!right)
+        OK(launch_fill(p, 1, COUNT, t));
     OK(launch_fill(q, 2, COUNT, s));
     fork_to(t, s);
     OK(cudaFreeAsync(q, s));
@@ -124,7 +136,8 @@ static void beside_the_launch(void)
     begin();
     OK(launch_fill(data, 0, COUNT, s));
     run();
-    if (right) fork_to(s, t);
+    if (right)
+        fork_to(s, t);
     OK(launch_add(data, 1, COUNT, t));
 }
 
@@ -138,7 +151,8 @@ static void beside_a_branch(void)
     OK(launch_fill(data + COUNT, 0, COUNT, t));
     fork_to(t, s);
     run();
-    if (right) fork_to(s, t);
+    if (right)
+        fork_to(s, t);
     OK(launch_add(data + COUNT, 1, COUNT, t));
 }
 
@@ -149,7 +163,8 @@ static void outlives(void)
     OK(cudaMallocAsync((void **)&p, COUNT * sizeof *p, s));
     OK(launch_fill(p, 1, COUNT, s));
     run();
-    if (right) fork_to(s, t);
+    if (right)
+        fork_to(s, t);
     OK(cudaFreeAsync(p, t));
 }
 
@@ -160,7 +175,8 @@ static void leak(void)
     OK(cudaMallocAsync((void **)&p, COUNT * sizeof *p, s));
     OK(launch_fill(p, 1, COUNT, s));
     run();
-    if (right) OK(cudaFreeAsync(p, s));
+    if (right)
+        OK(cudaFreeAsync(p, s));
 }
 
 /* A block of the graph is used after the launch that freed it. */
@@ -169,10 +185,12 @@ static void after_the_launch(void)
     begin();
     OK(cudaMallocAsync((void **)&p, COUNT * sizeof *p, s));
     OK(launch_fill(p, 1, COUNT, s));
-    if (!right) OK(cudaFreeAsync(p, s));
+    if (!right)
+        OK(cudaFreeAsync(p, s));
     run();
     OK(launch_add(p, 1, COUNT, s));
-    if (right) OK(cudaFreeAsync(p, s));
+    if (right)
+        OK(cudaFreeAsync(p, s));
 }
 
 /* Memory of the program is freed between capture and launch. */
@@ -183,9 +201,11 @@ static void freed_before_launch(void)
     OK(launch_fill(p, 1, COUNT, s));
     OK(cudaStreamEndCapture(s, &graph));
     OK(cudaGraphInstantiate(&exec, graph, 0));
-    if (right) OK(cudaGraphLaunch(exec, s));
+    if (right)
+        OK(cudaGraphLaunch(exec, s));
     OK(cudaFreeAsync(p, s));
-    if (!right) OK(cudaGraphLaunch(exec, s));
+    if (!right)
+        OK(cudaGraphLaunch(exec, s));
 }
 
 /* ... and its address is another block's by then. */
@@ -193,14 +213,18 @@ static void taken_over(void)
 {
     int *q;
     OK(cudaMallocAsync((void **)&p, COUNT * sizeof *p, s));
-    if (right) OK(cudaFreeAsync(p, s));
-    if (right) OK(cudaMallocAsync((void **)&q, COUNT * sizeof *q, s));
+    if (right)
+        OK(cudaFreeAsync(p, s));
+    if (right)
+        OK(cudaMallocAsync((void **)&q, COUNT * sizeof *q, s));
     begin();
     OK(launch_fill(p, 1, COUNT, s));
     OK(cudaStreamEndCapture(s, &graph));
     OK(cudaGraphInstantiate(&exec, graph, 0));
-    if (!right) OK(cudaFreeAsync(p, s));
-    if (!right) OK(cudaMallocAsync((void **)&q, COUNT * sizeof *q, s));
+    if (!right)
+        OK(cudaFreeAsync(p, s));
+    if (!right)
+        OK(cudaMallocAsync((void **)&q, COUNT * sizeof *q, s));
     SAME(1, p == q);
     OK(launch_fill(q, 2, COUNT, s));
     OK(cudaGraphLaunch(exec, s));
@@ -210,12 +234,13 @@ static void taken_over(void)
 /* A graph built by hand, with and without the edge. */
 static void by_hand(void)
 {
-    struct cudaMemsetParams m = { .dst = data, .elementSize = 4, .width = COUNT, .height = 1 };
+    struct cudaMemsetParams m = {.dst = data, .elementSize = 4, .width = COUNT, .height = 1};
     cudaGraphNode_t one, other;
     OK(cudaGraphCreate(&graph, 0));
     OK(cudaGraphAddMemsetNode(&one, graph, NULL, 0, &m));
     OK(cudaGraphAddMemcpyNode1D(&other, graph, NULL, 0, result, data, 4, cudaMemcpyDeviceToHost));
-    if (right) OK(cudaGraphAddDependencies(graph, &one, &other, NULL, 1));
+    if (right)
+        OK(cudaGraphAddDependencies(graph, &one, &other, NULL, 1));
     OK(cudaGraphInstantiate(&exec, graph, 0));
     OK(cudaGraphLaunch(exec, s));
 }
@@ -223,7 +248,7 @@ static void by_hand(void)
 /* Work before the launch, in its stream or in another; two nodes come first in the graph. */
 static void before_the_launch(void)
 {
-    struct cudaMemsetParams m = { .dst = data, .elementSize = 4, .width = COUNT, .height = 1 };
+    struct cudaMemsetParams m = {.dst = data, .elementSize = 4, .width = COUNT, .height = 1};
     cudaGraphNode_t one, other;
     OK(cudaGraphCreate(&graph, 0));
     OK(cudaGraphAddMemsetNode(&one, graph, NULL, 0, &m));
@@ -234,7 +259,8 @@ static void before_the_launch(void)
     OK(cudaGraphLaunch(exec, right ? s : t));
 }
 
-/* Two launches of one executable graph, in two streams: always one after the other. Two executable graphs: not. */
+/* Two launches of one executable graph, in two streams: always one after the other. Two executable
+ * graphs: not. */
 static void launched_twice(void)
 {
     cudaGraphExec_t second;
@@ -260,18 +286,36 @@ static void free_first(void)
     OK(cudaGraphCreate(&graph, 0));
     OK(cudaGraphAddMemAllocNode(&allocated, graph, NULL, 0, &m));
     OK(cudaGraphAddMemFreeNode(&freed, graph, NULL, 0, m.dptr));
-    if (right) OK(cudaGraphAddDependencies(graph, &allocated, &freed, NULL, 1));
-    else OK(cudaGraphAddDependencies(graph, &freed, &allocated, NULL, 1));
+    if (right)
+        OK(cudaGraphAddDependencies(graph, &allocated, &freed, NULL, 1));
+    else
+        OK(cudaGraphAddDependencies(graph, &freed, &allocated, NULL, 1));
     OK(cudaGraphInstantiate(&exec, graph, 0));
     OK(cudaGraphLaunch(exec, s));
 }
 
-static const struct { const char *name; void (*body)(void); } cases[] = {
-    { "branches", branches }, { "reads", reads }, { "before_allocation", before_allocation }, { "free_early", free_early }, { "after_free", after_free },
-    { "stale", stale }, { "outside", outside }, { "beside_the_launch", beside_the_launch }, { "beside_a_branch", beside_a_branch }, { "outlives", outlives },
-    { "leak", leak }, { "after_the_launch", after_the_launch }, { "freed_before_launch", freed_before_launch }, { "taken_over", taken_over },
-    { "by_hand", by_hand }, { "launched_twice", launched_twice },
-    { "before_the_launch", before_the_launch }, { "free_first", free_first },
+static const struct {
+    const char *name;
+    void (*body)(void);
+} cases[] = {
+    {"branches", branches},
+    {"reads", reads},
+    {"before_allocation", before_allocation},
+    {"free_early", free_early},
+    {"after_free", after_free},
+    {"stale", stale},
+    {"outside", outside},
+    {"beside_the_launch", beside_the_launch},
+    {"beside_a_branch", beside_a_branch},
+    {"outlives", outlives},
+    {"leak", leak},
+    {"after_the_launch", after_the_launch},
+    {"freed_before_launch", freed_before_launch},
+    {"taken_over", taken_over},
+    {"by_hand", by_hand},
+    {"launched_twice", launched_twice},
+    {"before_the_launch", before_the_launch},
+    {"free_first", free_first},
 };
 
 int main(int argc, char **argv)
@@ -283,12 +327,16 @@ int main(int argc, char **argv)
     OK(cudaMalloc((void **)&data, 2 * COUNT * sizeof *data));
     OK(cudaMallocHost((void **)&result, sizeof *result));
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        if (argc < 2) puts(cases[i].name);
-        else if (!strcmp(argv[1], cases[i].name)) cases[i].body();
+        if (argc < 2)
+            puts(cases[i].name);
+        else if (!strcmp(argv[1], cases[i].name))
+            cases[i].body();
     }
     OK(cudaDeviceSynchronize());
-    if (exec) OK(cudaGraphExecDestroy(exec));
-    if (graph) OK(cudaGraphDestroy(graph));
+    if (exec)
+        OK(cudaGraphExecDestroy(exec));
+    if (graph)
+        OK(cudaGraphDestroy(graph));
     OK(cudaFree(data));
     OK(cudaFreeHost(result));
     return wrong;

@@ -1,4 +1,5 @@
-/* The memory of graphs: which addresses nodes get, how much memory launches take and keep. One function for each rule. */
+/* The memory of graphs: which addresses nodes get, how much memory launches take and keep. One
+ * function for each rule. */
 #include "graphs.h"
 
 /* Which addresses are given out again. */
@@ -13,14 +14,16 @@ static void addresses(void)
     SAME(1, p != q);
     freed = add_free(g, a, p);
     b = add_alloc(g, &freed, MiB / 2, &r);
-    SAME(1, r == p);                                         /* after the free */
+    SAME(1, r == p); /* after the free */
     add_free(g, b, r);
     add_alloc(g, &beside, MiB, &u);
-    SAME(1, u != p && u != q);                               /* not after it: the address may still be in use */
+    /* Not after it: the address may still be in use. */
+    SAME(1, u != p && u != q);
     OK(cudaGraphDestroy(g));
 }
 
-/* Which of several free pieces: the smallest that is large enough, else addresses never given out. */
+/* Which of several free pieces: the smallest that is large enough, else addresses never given
+ * out. */
 static void pieces(void)
 {
     cudaGraph_t g;
@@ -28,16 +31,18 @@ static void pieces(void)
     char *p, *q, *r, *u, *v;
     OK(cudaGraphCreate(&g, 0));
     n = add_alloc(g, NULL, 4 * MiB, (void **)&p);
-    n = add_alloc(g, &n, MiB, (void **)&q);                  /* between the two */
+    n = add_alloc(g, &n, MiB, (void **)&q); /* between the two */
     n = add_alloc(g, &n, MiB, (void **)&r);
     n = add_alloc(g, &n, MiB, (void **)&q);
     n = add_free(g, add_free(g, n, p), r);
     n = add_alloc(g, &n, MiB, (void **)&u);
     SAME(1, u == r);
-    n = add_alloc(g, &n, 8 * MiB, (void **)&v);              /* fits nowhere, and does not begin in a free piece */
+    /* Fits nowhere, and does not begin in a free piece. */
+    n = add_alloc(g, &n, 8 * MiB, (void **)&v);
     SAME(1, v == q + MiB);
     OK(cudaGraphDestroy(g));
-    for (int in_line = 0; in_line < 2; in_line++) {          /* neighbours are one piece if one free comes after the other */
+    /* Neighbours are one piece if one free comes after the other. */
+    for (int in_line = 0; in_line < 2; in_line++) {
         OK(cudaGraphCreate(&g, 0));
         n = add_alloc(g, NULL, MiB, (void **)&p);
         n = add_alloc(g, &n, MiB, (void **)&q);
@@ -51,13 +56,15 @@ static void pieces(void)
     }
 }
 
-/* A launch takes over memory in its own stream, or when the other launch is over; no event makes it. */
+/* A launch takes over memory in its own stream, or when the other launch is over; no event makes
+ * it. */
 static void sharing(void)
 {
     void *a;
-    cudaGraph_t g[2] = { small_graph(&a, 1), small_graph(&a, 1) };
+    cudaGraph_t g[2] = {small_graph(&a, 1), small_graph(&a, 1)};
     cudaGraphExec_t x[2];
-    for (int i = 0; i < 2; i++) OK(cudaGraphInstantiate(&x[i], g[i], 0));
+    for (int i = 0; i < 2; i++)
+        OK(cudaGraphInstantiate(&x[i], g[i], 0));
     pinned[2048] = 0;
     OK(launch_hold(pinned + 2048, s));
     OK(cudaGraphLaunch(x[0], s));
@@ -78,7 +85,8 @@ static void sharing(void)
     }
 }
 
-/* A free that does not come after its allocation: after the launch the block is freed all the same. */
+/* A free that does not come after its allocation: after the launch the block is freed all the
+ * same. */
 static void free_first(void)
 {
     void *a;
@@ -90,7 +98,8 @@ static void free_first(void)
     OK(cudaGraphAddMemFreeNode(&freed, g, NULL, 0, a));
     OK(cudaGraphAddDependencies(g, &freed, &node, NULL, 1));
     OK(cudaGraphInstantiate(&x, g, 0));
-    for (int i = 0; i < 2; i++) OK(cudaGraphLaunch(x, s));
+    for (int i = 0; i < 2; i++)
+        OK(cudaGraphLaunch(x, s));
     IS(cudaErrorInvalidValue, cudaFreeAsync(a, s));
     OK(cudaGraphExecDestroy(x));
     OK(cudaGraphDestroy(g));
@@ -103,9 +112,15 @@ static void places(void)
     cudaGraph_t g;
     cudaGraphNode_t node;
     struct cudaMemAllocNodeParams p;
-    static const enum cudaMemLocationType locations[] = { cudaMemLocationTypeNone, cudaMemLocationTypeDevice, cudaMemLocationTypeHost, cudaMemLocationTypeHostNuma, cudaMemLocationTypeHostNumaCurrent };
-    static const cudaError_t pinned_answers[] = { cudaErrorInvalidValue, cudaSuccess, cudaErrorNotSupported, cudaErrorNotSupported, cudaErrorInvalidValue };
-    static const cudaError_t managed_answers[] = { cudaErrorNotSupported, cudaSuccess, cudaErrorNotSupported, cudaErrorNotSupported, cudaErrorNotSupported };
+    static const enum cudaMemLocationType locations[] = {
+        cudaMemLocationTypeNone, cudaMemLocationTypeDevice, cudaMemLocationTypeHost,
+        cudaMemLocationTypeHostNuma, cudaMemLocationTypeHostNumaCurrent};
+    static const cudaError_t pinned_answers[] = {cudaErrorInvalidValue, cudaSuccess,
+                                                 cudaErrorNotSupported, cudaErrorNotSupported,
+                                                 cudaErrorInvalidValue};
+    static const cudaError_t managed_answers[] = {cudaErrorNotSupported, cudaSuccess,
+                                                  cudaErrorNotSupported, cudaErrorNotSupported,
+                                                  cudaErrorNotSupported};
     OK(cudaGraphCreate(&g, 0));
     memset(&p, 0, sizeof p);
     p.bytesize = MiB;
@@ -143,7 +158,7 @@ static void footprint(void)
     }
     OK(cudaStreamSynchronize(s));
     nothing_left();
-    OK(cudaGraphUpload(x[0], s));                            /* memory comes with the upload */
+    OK(cudaGraphUpload(x[0], s)); /* memory comes with the upload */
     SAME(64, reserved());
     OK(cudaDeviceSynchronize());
     OK(cudaDeviceGraphMemTrim(0));
@@ -151,12 +166,15 @@ static void footprint(void)
     OK(cudaGraphUpload(x[0], s));
     OK(cudaStreamSynchronize(s));
     pinned[2048] = 0;
-    for (int i = 0; i < COUNT; i++) {                        /* held back, they would run at the same time */
+    /* Held back, they would run at the same time. */
+    for (int i = 0; i < COUNT; i++) {
         OK(launch_hold(pinned + 2048, streams[i]));
         OK(cudaGraphLaunch(x[i], streams[i]));
-        if (i == 0) SAME(64, reserved());
+        if (i == 0)
+            SAME(64, reserved());
         OK(cudaEventRecord(event, streams[i]));
-        if (i == 1) {                                        /* ordered after the one before: shares */
+        /* Ordered after the one before: shares. */
+        if (i == 1) {
             SAME(128, reserved());
             OK(cudaStreamWaitEvent(t, event, 0));
         }
@@ -166,7 +184,7 @@ static void footprint(void)
     SAME(256, reserved());
     SAME(256, used());
     OK(cudaDeviceGraphMemTrim(0));
-    SAME(256, reserved());                                   /* all of it is in use */
+    SAME(256, reserved()); /* all of it is in use */
     pinned[2048] = 1;
     OK(cudaDeviceSynchronize());
     for (int i = 0; i < COUNT; i++) {
@@ -178,11 +196,16 @@ static void footprint(void)
     nothing_left();
     SAME(256, figure(cudaGraphMemAttrReservedMemHigh));
     uint64_t zero = 0, one = 1;
-    IS(cudaErrorInvalidValue, cudaDeviceSetGraphMemAttribute(0, cudaGraphMemAttrReservedMemHigh, &one));
-    IS(cudaErrorInvalidValue, cudaDeviceSetGraphMemAttribute(0, cudaGraphMemAttrReservedMemCurrent, &zero));
-    IS(cudaErrorInvalidDevice, cudaDeviceSetGraphMemAttribute(99, cudaGraphMemAttrReservedMemHigh, &zero));
-    IS(cudaErrorInvalidDevice, cudaDeviceGetGraphMemAttribute(99, cudaGraphMemAttrReservedMemHigh, &zero));
-    IS(cudaErrorInvalidValue, cudaDeviceGetGraphMemAttribute(0, (enum cudaGraphMemAttributeType)9, &zero));
+    IS(cudaErrorInvalidValue,
+       cudaDeviceSetGraphMemAttribute(0, cudaGraphMemAttrReservedMemHigh, &one));
+    IS(cudaErrorInvalidValue,
+       cudaDeviceSetGraphMemAttribute(0, cudaGraphMemAttrReservedMemCurrent, &zero));
+    IS(cudaErrorInvalidDevice,
+       cudaDeviceSetGraphMemAttribute(99, cudaGraphMemAttrReservedMemHigh, &zero));
+    IS(cudaErrorInvalidDevice,
+       cudaDeviceGetGraphMemAttribute(99, cudaGraphMemAttrReservedMemHigh, &zero));
+    IS(cudaErrorInvalidValue,
+       cudaDeviceGetGraphMemAttribute(0, (enum cudaGraphMemAttributeType)9, &zero));
     IS(cudaErrorInvalidDevice, cudaDeviceGraphMemTrim(99));
     OK(cudaDeviceSetGraphMemAttribute(0, cudaGraphMemAttrReservedMemHigh, &zero));
     SAME(0, figure(cudaGraphMemAttrReservedMemHigh));
@@ -208,19 +231,24 @@ static void no_memory(void)
     nothing_left();
 }
 
-/* With SIM_MEMORY=96M. A launch of a graph fails while an earlier launch of it is pending: that one keeps its memory. */
+/* With SIM_MEMORY=96M. A launch of a graph fails while an earlier launch of it is pending: that one
+ * keeps its memory. */
 static void no_memory_for_another(void)
 {
     void *a;
     volatile int *gate = pinned + 8192;
-    cudaGraph_t g[2] = { small_graph(&a, 1), small_graph(&a, 1) };
+    cudaGraph_t g[2] = {small_graph(&a, 1), small_graph(&a, 1)};
     cudaGraphExec_t x[2];
-    for (int i = 0; i < 2; i++) OK(cudaGraphInstantiate(&x[i], g[i], 0));
+    for (int i = 0; i < 2; i++)
+        OK(cudaGraphInstantiate(&x[i], g[i], 0));
     *gate = 0;
     OK(launch_hold(gate, s));
-    for (int i = 0; i < 2; i++) OK(cudaGraphLaunch(x[i], s));        /* the second takes over what the first has */
+    /* The second takes over what the first has. */
+    for (int i = 0; i < 2; i++)
+        OK(cudaGraphLaunch(x[i], s));
     SAME(64, reserved());
-    IS(cudaErrorMemoryAllocation, cudaGraphLaunch(x[0], t));         /* in another stream it may not; there is one step more, and two are wanted */
+    /* In another stream it may not; there is one step more, and two are wanted. */
+    IS(cudaErrorMemoryAllocation, cudaGraphLaunch(x[0], t));
     SAME(64, reserved());
     *gate = 1;
     OK(cudaDeviceSynchronize());

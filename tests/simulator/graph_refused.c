@@ -1,4 +1,5 @@
-/* A launch that finds no memory leaves nothing behind: what it had taken before it failed, also steps that other work of its stream still used, goes back. */
+/* A launch that finds no memory leaves nothing behind: what it had taken before it failed, also
+ * steps that other work of its stream still used, goes back. */
 #include <cuda_runtime_api.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -33,11 +33,11 @@ static void built_by_hand(void)
         SAME(0x01020304, pinned[1023]);
         SAME(64, reserved());
     }
-    OK(cudaGraphDestroy(g));                                 /* the executable graph lives on */
+    OK(cudaGraphDestroy(g)); /* the executable graph lives on */
     OK(cudaGraphLaunch(x, s));
     OK(cudaStreamSynchronize(s));
     OK(cudaGraphExecDestroy(x));
-    SAME(64, used());                                        /* until a trim */
+    SAME(64, used()); /* until a trim */
     SAME(64, reserved());
     nothing_left();
 }
@@ -52,29 +52,44 @@ static void refused(void)
     OK(cudaMalloc(&plain, 64));
     OK(cudaGraphGetNodes(g, nodes, &count));
     OK(cudaGraphCreate(&other, 0));
-    IS(cudaErrorInvalidValue, cudaGraphAddMemFreeNode(&node, g, &nodes[3], 1, a));       /* twice in its graph */
-    IS(cudaErrorInvalidValue, cudaGraphAddMemFreeNode(&node, other, NULL, 0, a));        /* in another graph as well */
-    IS(cudaErrorInvalidValue, cudaGraphAddMemFreeNode(&node, g, NULL, 0, plain));        /* no allocation node's */
+    /* Twice in its graph. */
+    IS(cudaErrorInvalidValue, cudaGraphAddMemFreeNode(&node, g, &nodes[3], 1, a));
+    /* In another graph as well. */
+    IS(cudaErrorInvalidValue, cudaGraphAddMemFreeNode(&node, other, NULL, 0, a));
+    /* No allocation node's. */
+    IS(cudaErrorInvalidValue, cudaGraphAddMemFreeNode(&node, g, NULL, 0, plain));
     IS(cudaErrorInvalidValue, cudaGraphAddMemFreeNode(&node, g, NULL, 0, (char *)a + 512));
     IS(cudaErrorInvalidValue, cudaGraphAddMemFreeNode(&node, g, NULL, 0, &a));
-    IS(cudaErrorInvalidValue, cudaGraphAddEmptyNode(&node, other, &nodes[0], 1));        /* another graph's node */
-    IS(cudaErrorInvalidValue, cudaGraphAddDependencies(g, &nodes[0], &nodes[1], NULL, 1));       /* the edge is there */
-    struct cudaMemsetParams past = { .dst = (char *)a + 32 * MiB, .elementSize = 1, .width = 33 * MiB, .height = 1 };
+    /* Another graph's node. */
+    IS(cudaErrorInvalidValue, cudaGraphAddEmptyNode(&node, other, &nodes[0], 1));
+    /* The edge is there. */
+    IS(cudaErrorInvalidValue, cudaGraphAddDependencies(g, &nodes[0], &nodes[1], NULL, 1));
+    struct cudaMemsetParams past = {
+        .dst = (char *)a + 32 * MiB, .elementSize = 1, .width = 33 * MiB, .height = 1};
     IS(cudaErrorInvalidValue, cudaGraphAddMemsetNode(&node, g, &nodes[0], 1, &past));
-    past = (struct cudaMemsetParams){ .dst = a, .elementSize = 4, .width = SIZE_MAX / 4 + 2, .height = 1 };          /* 4 bytes, counted in 64 bits */
+    /* 4 bytes, counted in 64 bits. */
+    past = (struct cudaMemsetParams){
+        .dst = a, .elementSize = 4, .width = SIZE_MAX / 4 + 2, .height = 1};
     IS(cudaErrorInvalidValue, cudaGraphAddMemsetNode(&node, g, &nodes[0], 1, &past));
-    past = (struct cudaMemsetParams){ .dst = a, .elementSize = 1, .width = (size_t)1 << 40, .pitch = (size_t)1 << 40, .height = (size_t)1 << 24 };
+    past = (struct cudaMemsetParams){.dst = a,
+                                     .elementSize = 1,
+                                     .width = (size_t)1 << 40,
+                                     .pitch = (size_t)1 << 40,
+                                     .height = (size_t)1 << 24};
     IS(cudaErrorInvalidValue, cudaGraphAddMemsetNode(&node, g, &nodes[0], 1, &past));
     OK(cudaGraphInstantiate(&x, g, 0));
-    IS(cudaErrorNotSupported, cudaGraphInstantiate(&y, g, 0));       /* one executable graph at a time */
+    /* One executable graph at a time. */
+    IS(cudaErrorNotSupported, cudaGraphInstantiate(&y, g, 0));
     OK(cudaGraphExecDestroy(x));
     OK(cudaGraphInstantiate(&y, g, 0));
     OK(cudaGraphExecDestroy(y));
-    IS(cudaErrorInvalidValue, cudaMemsetAsync(a, 0, 4, s));          /* before any launch there is no memory */
+    /* Before any launch there is no memory. */
+    IS(cudaErrorInvalidValue, cudaMemsetAsync(a, 0, 4, s));
     IS(cudaErrorInvalidValue, cudaFreeAsync(a, s));
     add_alloc(other, NULL, 64, &b);
     OK(cudaGraphAddMemFreeNode(&node, other, NULL, 0, b));
-    OK(cudaGraphInstantiate(&y, other, 0));                          /* a free that does not come after its allocation */
+    /* A free that does not come after its allocation. */
+    OK(cudaGraphInstantiate(&y, other, 0));
     OK(cudaGraphExecDestroy(y));
     OK(cudaGraphDestroy(other));
     OK(cudaGraphDestroy(g));
@@ -82,7 +97,7 @@ static void refused(void)
     OK(cudaGraphAddEmptyNode(&nodes[0], g, NULL, 0));
     OK(cudaGraphAddEmptyNode(&nodes[1], g, &nodes[0], 1));
     OK(cudaGraphAddDependencies(g, &nodes[1], &nodes[0], NULL, 1));
-    IS(cudaErrorInvalidValue, cudaGraphInstantiate(&y, g, 0));       /* round in a circle */
+    IS(cudaErrorInvalidValue, cudaGraphInstantiate(&y, g, 0)); /* round in a circle */
     OK(cudaGraphDestroy(g));
     IS(cudaErrorInvalidValue, cudaGraphCreate(&g, 1));
     IS(cudaErrorInvalidValue, cudaGraphLaunch(NULL, s));
@@ -97,13 +112,14 @@ static void unfreed(void)
     cudaGraphExec_t x;
     OK(cudaGraphInstantiate(&x, g, 0));
     OK(cudaGraphLaunch(x, s));
-    IS(cudaErrorInvalidValue, cudaGraphLaunch(x, s));                /* its block is not freed */
-    OK(launch_add(a, 1, 1024, s));                                   /* usable after the launch */
+    IS(cudaErrorInvalidValue, cudaGraphLaunch(x, s)); /* its block is not freed */
+    OK(launch_add(a, 1, 1024, s));                    /* usable after the launch */
     OK(cudaMemcpyAsync(pinned, a, 4096, cudaMemcpyDeviceToHost, s));
     OK(cudaStreamSynchronize(s));
     SAME(0x01020305, pinned[1000]);
     OK(cudaDeviceGraphMemTrim(0));
-    SAME(64, reserved());                                            /* a live block keeps its memory */
+    /* A live block keeps its memory. */
+    SAME(64, reserved());
     OK(cudaFreeAsync(a, s));
     OK(cudaGraphLaunch(x, s));
     OK(cudaStreamSynchronize(s));
@@ -112,10 +128,11 @@ static void unfreed(void)
     IS(cudaErrorInvalidValue, cudaFree(a));
     OK(cudaGraphExecDestroy(x));
     OK(cudaGraphInstantiate(&x, g, cudaGraphInstantiateFlagAutoFreeOnLaunch));
-    for (int i = 0; i < 3; i++) OK(cudaGraphLaunch(x, s));
+    for (int i = 0; i < 3; i++)
+        OK(cudaGraphLaunch(x, s));
     SAME(64, reserved());
     OK(cudaGraphExecDestroy(x));
-    OK(cudaGraphDestroy(g));                                         /* frees nothing */
+    OK(cudaGraphDestroy(g)); /* frees nothing */
     OK(launch_add(a, 1, 1024, s));
     OK(cudaStreamSynchronize(s));
     OK(cudaFreeAsync(a, s));
@@ -130,15 +147,16 @@ static void freed_by_another_graph(void)
     cudaGraphNode_t node;
     OK(cudaGraphCreate(&other, 0));
     OK(cudaGraphAddMemFreeNode(&node, other, NULL, 0, a));
-    IS(cudaErrorInvalidValue, cudaGraphAddMemFreeNode(&node, g, NULL, 0, a));    /* no more in its own */
+    /* No more in its own. */
+    IS(cudaErrorInvalidValue, cudaGraphAddMemFreeNode(&node, g, NULL, 0, a));
     OK(cudaGraphInstantiate(&x, g, 0));
     OK(cudaGraphInstantiate(&y, other, 0));
-    IS(cudaErrorInvalidValue, cudaGraphLaunch(y, s));                /* not allocated yet */
+    IS(cudaErrorInvalidValue, cudaGraphLaunch(y, s)); /* not allocated yet */
     for (int i = 0; i < 2; i++) {
         OK(cudaGraphLaunch(x, s));
         OK(cudaGraphLaunch(y, s));
     }
-    IS(cudaErrorInvalidValue, cudaFreeAsync(a, s));                  /* freed already */
+    IS(cudaErrorInvalidValue, cudaFreeAsync(a, s)); /* freed already */
     OK(cudaStreamSynchronize(s));
     OK(cudaGraphExecDestroy(x));
     OK(cudaGraphExecDestroy(y));
@@ -171,7 +189,7 @@ static void branches(void)
     OK(cudaGraphInstantiate(&x, g, 0));
     OK(cudaGraphDestroy(g));
     for (int i = 0; i < 3; i++) {
-        OK(cudaMemsetAsync(data, 0, 3 * MiB, t));            /* t before, s after the launch */
+        OK(cudaMemsetAsync(data, 0, 3 * MiB, t)); /* t before, s after the launch */
         OK(cudaGraphLaunch(x, t));
         OK(cudaMemcpyAsync(pinned + 2, data + MiB / 2, 4, cudaMemcpyDeviceToHost, t));
         OK(cudaStreamSynchronize(t));

@@ -20,7 +20,8 @@ static inline size_t figure(enum cudaGraphMemAttributeType attribute)
 static inline size_t reserved(void) { return figure(cudaGraphMemAttrReservedMemCurrent); }
 static inline size_t used(void) { return figure(cudaGraphMemAttrUsedMemCurrent); }
 
-static inline cudaGraphNode_t add_alloc(cudaGraph_t g, const cudaGraphNode_t *before, size_t bytes, void **address)
+static inline cudaGraphNode_t add_alloc(cudaGraph_t g, const cudaGraphNode_t *before, size_t bytes,
+                                        void **address)
 {
     struct cudaMemAllocNodeParams p;
     cudaGraphNode_t node;
@@ -40,9 +41,11 @@ static inline cudaGraphNode_t add_free(cudaGraph_t g, cudaGraphNode_t before, vo
     return node;
 }
 
-static inline cudaGraphNode_t add_memset(cudaGraph_t g, cudaGraphNode_t before, void *address, unsigned value, unsigned element, size_t width)
+static inline cudaGraphNode_t add_memset(cudaGraph_t g, cudaGraphNode_t before, void *address,
+                                         unsigned value, unsigned element, size_t width)
 {
-    struct cudaMemsetParams p = { .dst = address, .value = value, .elementSize = element, .width = width, .height = 1 };
+    struct cudaMemsetParams p = {
+        .dst = address, .value = value, .elementSize = element, .width = width, .height = 1};
     cudaGraphNode_t node;
     OK(cudaGraphAddMemsetNode(&node, g, &before, 1, &p));
     return node;
@@ -56,8 +59,10 @@ static inline cudaGraph_t small_graph(void **address, int with_free)
     OK(cudaGraphCreate(&g, 0));
     node = add_alloc(g, NULL, 64 * MiB, address);
     node = add_memset(g, node, *address, 0x01020304, 4, 1024);
-    OK(cudaGraphAddMemcpyNode1D(&node, g, &node, 1, pinned, *address, 4096, cudaMemcpyDeviceToHost));
-    if (with_free) add_free(g, node, *address);
+    OK(cudaGraphAddMemcpyNode1D(&node, g, &node, 1, pinned, *address, 4096,
+                                cudaMemcpyDeviceToHost));
+    if (with_free)
+        add_free(g, node, *address);
     return g;
 }
 
@@ -80,7 +85,8 @@ static inline void set_up(void)
 static inline int tear_down(void)
 {
     OK(cudaFreeHost(pinned));
-    if (!wrong) puts("all as expected");
+    if (!wrong)
+        puts("all as expected");
     return wrong;
 }
 

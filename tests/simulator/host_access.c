@@ -1,11 +1,12 @@
-/* What the host touches by itself in memory that host and device share: host_access CASE. The cases of the first list are right programs; those of
- * the second are wrong in one place, which the checker accuses (locations.bats says in which words). */
+/* What the host touches by itself in memory that host and device share: host_access CASE. The cases
+ * of the first list are right programs; those of the second are wrong in one place, which the
+ * checker accuses (locations.bats says in which words). */
 #include <pthread.h>
 
 #include "expect.h"
 #include "kernels.h"
 
-#define COUNT ((size_t)4096)           /* ints of a block: four pages */
+#define COUNT ((size_t)4096) /* ints of a block: four pages */
 
 static cudaStream_t s, t;
 static cudaMemPool_t pool;
@@ -15,7 +16,8 @@ static volatile int sink;
 static void take(cudaMemPool_t from, int wait)
 {
     OK(cudaMallocFromPoolAsync((void **)&a, COUNT * sizeof *a, from, s));
-    if (wait) OK(cudaStreamSynchronize(s));
+    if (wait)
+        OK(cudaStreamSynchronize(s));
 }
 
 static void give(void)
@@ -27,7 +29,8 @@ static void give(void)
 static cudaMemPool_t pool_of(enum cudaMemAllocationType type, enum cudaMemLocationType location)
 {
     struct cudaMemPoolProps p;
-    struct cudaMemAccessDesc grant = { { cudaMemLocationTypeDevice, 0 }, cudaMemAccessFlagsProtReadWrite };
+    struct cudaMemAccessDesc grant = {{cudaMemLocationTypeDevice, 0},
+                                      cudaMemAccessFlagsProtReadWrite};
     cudaMemPool_t made;
     memset(&p, 0, sizeof p);
     p.allocType = type;
@@ -78,7 +81,7 @@ static void beside(void)
     SAME(7, a[COUNT / 2]);
     OK(cudaStreamSynchronize(s));
     SAME(9, a[0]);
-    OK(cudaMemcpy(a, m, COUNT * sizeof *m, cudaMemcpyDefault));          /* waits */
+    OK(cudaMemcpy(a, m, COUNT * sizeof *m, cudaMemcpyDefault)); /* waits */
     SAME(4, a[0]);
     give();
     OK(cudaFree(m));
@@ -148,14 +151,15 @@ static void managed(void)
     give();
     OK(cudaMemPoolDestroy(made));
     OK(cudaMallocManaged((void **)&a, COUNT * sizeof *a, cudaMemAttachGlobal));
-    a[1] = 1;                                                /* it is there when the call returns */
+    a[1] = 1; /* it is there when the call returns */
     OK(launch_add(a, 1, COUNT, s));
     OK(cudaStreamSynchronize(s));
     SAME(2, a[1]);
     OK(cudaFree(a));
 }
 
-/* A call that writes its answer to where the device may still be writing: not seen, and it does not hang. */
+/* A call that writes its answer to where the device may still be writing: not seen, and it does not
+ * hang. */
 static void answer_into_it(void)
 {
     take(pool, 1);
@@ -167,9 +171,24 @@ static void answer_into_it(void)
 
 /* ---- wrong ---- */
 
-static void before_allocation(void) { take(pool, 0); a[0] = 1; give(); }
-static void while_written(void) { take(pool, 1); OK(launch_fill(a, 5, COUNT, s)); sink = a[COUNT - 1]; give(); }
-static void in_a_function_of_another(void *unused) { (void)unused; sink = a[0]; }
+static void before_allocation(void)
+{
+    take(pool, 0);
+    a[0] = 1;
+    give();
+}
+static void while_written(void)
+{
+    take(pool, 1);
+    OK(launch_fill(a, 5, COUNT, s));
+    sink = a[COUNT - 1];
+    give();
+}
+static void in_a_function_of_another(void *unused)
+{
+    (void)unused;
+    sink = a[0];
+}
 static void host_function_elsewhere(void)
 {
     take(pool, 1);
@@ -178,7 +197,14 @@ static void host_function_elsewhere(void)
     OK(cudaStreamSynchronize(t));
     give();
 }
-static void other_stream_waited(void) { take(pool, 1); OK(launch_fill(a, 5, COUNT, s)); OK(cudaStreamSynchronize(t)); sink = a[0]; give(); }
+static void other_stream_waited(void)
+{
+    take(pool, 1);
+    OK(launch_fill(a, 5, COUNT, s));
+    OK(cudaStreamSynchronize(t));
+    sink = a[0];
+    give();
+}
 static void while_read(void)
 {
     int *m;
@@ -189,7 +215,13 @@ static void while_read(void)
     give();
     OK(cudaFree(m));
 }
-static void after_free(void) { take(pool, 1); OK(cudaFreeAsync(a, s)); a[0] = 1; OK(cudaStreamSynchronize(s)); }
+static void after_free(void)
+{
+    take(pool, 1);
+    OK(cudaFreeAsync(a, s));
+    a[0] = 1;
+    OK(cudaStreamSynchronize(s));
+}
 static void while_managed_is_written(void)
 {
     OK(cudaMallocManaged((void **)&a, COUNT * sizeof *a, cudaMemAttachGlobal));
@@ -198,11 +230,24 @@ static void while_managed_is_written(void)
     OK(cudaFree(a));
 }
 
-static const struct { const char *name; void (*body)(void); } cases[] = {
-    { "waits", waits }, { "beside", beside }, { "host_function", host_function }, { "other_thread", other_thread }, { "again", again },
-    { "managed", managed }, { "answer_into_it", answer_into_it },
-    { "before_allocation", before_allocation }, { "while_written", while_written }, { "other_stream_waited", other_stream_waited },
-    { "while_read", while_read }, { "after_free", after_free }, { "host_function_elsewhere", host_function_elsewhere }, { "while_managed_is_written", while_managed_is_written },
+static const struct {
+    const char *name;
+    void (*body)(void);
+} cases[] = {
+    {"waits", waits},
+    {"beside", beside},
+    {"host_function", host_function},
+    {"other_thread", other_thread},
+    {"again", again},
+    {"managed", managed},
+    {"answer_into_it", answer_into_it},
+    {"before_allocation", before_allocation},
+    {"while_written", while_written},
+    {"other_stream_waited", other_stream_waited},
+    {"while_read", while_read},
+    {"after_free", after_free},
+    {"host_function_elsewhere", host_function_elsewhere},
+    {"while_managed_is_written", while_managed_is_written},
 };
 
 int main(int argc, char **argv)

@@ -1,4 +1,5 @@
-/* The host's side: several threads at once, forks in the midst of their calls, sizes that no host has. One function for each rule. */
+/* The host's side: several threads at once, forks in the midst of their calls, sizes that no host
+ * has. One function for each rule. */
 #define _GNU_SOURCE
 #include "expect.h"
 #include <pthread.h>
@@ -21,14 +22,16 @@ static void sizes(void)
     OK(cudaEventCreate(&before));
     OK(cudaEventCreate(&after));
     OK(cudaEventRecord(before, 0));
-    for (size_t i = 0; i < 10; i++) IS(cudaErrorMemoryAllocation, cudaMallocHost(&p, SIZE_MAX - i * 4096));
+    for (size_t i = 0; i < 10; i++)
+        IS(cudaErrorMemoryAllocation, cudaMallocHost(&p, SIZE_MAX - i * 4096));
     OK(cudaEventRecord(after, 0));
     OK(cudaDeviceSynchronize());
     OK(cudaEventElapsedTime(&ms, before, after));
     SAME(1, ms > 0 && ms < 60000);
     IS(cudaErrorInvalidValue, cudaHostRegister(pages, SIZE_MAX, 0));
     OK(cudaHostRegister(pages + 8192, 4096, 0));
-    IS(cudaErrorHostMemoryAlreadyRegistered, cudaHostRegister(pages, sizeof pages, 0));      /* documented: part of it is registered */
+    /* Documented: part of it is registered. */
+    IS(cudaErrorHostMemoryAlreadyRegistered, cudaHostRegister(pages, sizeof pages, 0));
     IS(cudaErrorHostMemoryAlreadyRegistered, cudaHostRegister(pages + 4096, 8192, 0));
     OK(cudaHostRegister(pages, 8192, 0));
     OK(cudaHostUnregister(pages));
@@ -66,7 +69,8 @@ static void *allocates(void *unused)
     void *p;
     (void)unused;
     while (!over) {
-        struct cudaMemPoolProps props = { .allocType = cudaMemAllocationTypePinned, .location = { cudaMemLocationTypeDevice, 0 } };
+        struct cudaMemPoolProps props = {.allocType = cudaMemAllocationTypePinned,
+                                         .location = {cudaMemLocationTypeDevice, 0}};
         cudaMemPool_t pool;
         OK(cudaMemPoolCreate(&pool, &props));
         OK(cudaMallocFromPoolAsync(&p, MiB, pool, 0));
@@ -86,7 +90,8 @@ static void copies_beside(void)
     OK(cudaMalloc(&b, MiB));
     over = 0;
     pthread_create(&thread, NULL, allocates, NULL);
-    for (int i = 0; i < 300; i++) OK(cudaMemcpyPeerAsync(a, 0, b, 0, 64, 0));
+    for (int i = 0; i < 300; i++)
+        OK(cudaMemcpyPeerAsync(a, 0, b, 0, 64, 0));
     over = 1;
     pthread_join(thread, NULL);
     OK(cudaFree(a));
@@ -95,7 +100,8 @@ static void copies_beside(void)
 
 /* ---- forks ---- */
 
-/* A child may be made while another thread is in the midst of a call. Its calls answer all the same. */
+/* A child may be made while another thread is in the midst of a call. Its calls answer all the
+ * same. */
 static void forks(void)
 {
     pthread_t thread;
@@ -110,13 +116,15 @@ static void forks(void)
         }
         waitpid(child, &status, 0);
         SAME(0, status);
-        if (status) break;
+        if (status)
+            break;
     }
     over = 1;
     pthread_join(thread, NULL);
 }
 
-/* What is on its way is the parent's to do: a child that makes calls does not do it again to memory that both share. */
+/* What is on its way is the parent's to do: a child that makes calls does not do it again to memory
+ * that both share. */
 static void fork_with_work(void)
 {
     char *pinned;
@@ -132,7 +140,8 @@ static void fork_with_work(void)
     pid_t child = fork();
     if (!child) {
         *gate = 1;
-        for (int i = 0; i < 10000 && !pinned[0]; i++) cudaGetLastError();
+        for (int i = 0; i < 10000 && !pinned[0]; i++)
+            cudaGetLastError();
         _exit(pinned[0]);
     }
     waitpid(child, &status, 0);
@@ -151,7 +160,10 @@ int main(int argc, char **argv)
     sizes();
     destroyed_while_awaited();
     copies_beside();
-    if (argc < 2) forks();             /* the thread sanitizer allows no call in a child of several threads */
-    if (argc < 2) fork_with_work();
+    /* The thread sanitizer allows no call in a child of several threads. */
+    if (argc < 2)
+        forks();
+    if (argc < 2)
+        fork_with_work();
     return wrong;
 }

@@ -2,8 +2,9 @@
  *
  *   inside_graphs STEPS [SEED]
  *
- * It is linked with the simulated device's own parts, so that it can ask graph_memory_is_valid. Beside those laws: what the device has given away is
- * what is reserved for graphs; every launch leaves in pinned memory what its graph says. */
+ * It is linked with the simulated device's own parts, so that it can ask graph_memory_is_valid.
+ * Beside those laws: what the device has given away is what is reserved for graphs; every launch
+ * leaves in pinned memory what its graph says. */
 #define _GNU_SOURCE
 #include <cuda_runtime_api.h>
 #include <stdio.h>
@@ -15,11 +16,12 @@
 #include "kernels.h"
 #include "walk.h"
 
-#define GRAPHS 12
+#define GRAPHS  12
 #define STREAMS 4
-#define NODES 24
+#define NODES   24
 
-/* A graph of ours: `left` is the one block that it may leave allocated; `answer` is where its last copy puts `value`. */
+/* A graph of ours: `left` is the one block that it may leave allocated; `answer` is where its last
+ * copy puts `value`. */
 static struct made {
     cudaGraph_t graph;
     cudaGraphExec_t exec;
@@ -33,16 +35,19 @@ static unsigned long launches, refusals;
 
 static void want(cudaError_t e, const char *what)
 {
-    if (e) refused(what, e);
+    if (e)
+        refused(what, e);
 }
 
 static size_t size(void)
 {
-    static const size_t some[] = { 4, 512, 513, MiB, 2 * MiB, 31 * MiB, 32 * MiB, 33 * MiB, 70 * MiB };
+    static const size_t some[] = {4,        512,      513,      MiB,     2 * MiB,
+                                  31 * MiB, 32 * MiB, 33 * MiB, 70 * MiB};
     return some[pick(sizeof some / sizeof *some)];
 }
 
-static cudaGraphNode_t add_alloc(cudaGraph_t g, const cudaGraphNode_t *before, size_t count, void **address)
+static cudaGraphNode_t add_alloc(cudaGraph_t g, const cudaGraphNode_t *before, size_t count,
+                                 void **address)
 {
     struct cudaMemAllocNodeParams p;
     cudaGraphNode_t node;
@@ -60,7 +65,8 @@ static size_t choose(const cudaGraphNode_t *nodes, size_t count, cudaGraphNode_t
 {
     size_t n = 0;
     for (size_t i = 0; i < count; i++)
-        if (pick(4) == 0) chosen[n++] = nodes[i];
+        if (pick(4) == 0)
+            chosen[n++] = nodes[i];
     return n;
 }
 
@@ -72,16 +78,20 @@ static void build(struct made *m)
     m->value = (int)pick(1u << 30);
     WANT(cudaGraphCreate(&m->graph, 0));
     for (unsigned i = 1 + pick(NODES); i; i--) {
-        struct cudaMemsetParams p = { .value = (unsigned)m->value, .elementSize = 4, .width = 1, .height = 1 };
+        struct cudaMemsetParams p = {
+            .value = (unsigned)m->value, .elementSize = 4, .width = 1, .height = 1};
         size_t n = choose(nodes, count, before);
         cudaGraphNode_t alloc = nodes[count++] = add_alloc(m->graph, before, n, &address), set;
         p.dst = address;
         WANT(cudaGraphAddMemsetNode(&set, m->graph, &alloc, 1, &p));
         nodes[count++] = set;
         if (i == 1) {
-            WANT(cudaGraphAddMemcpyNode1D(&node, m->graph, &set, 1, m->answer, address, 4, cudaMemcpyDeviceToHost));
-            if (pick(2)) m->left = address;
-            else WANT(cudaGraphAddMemFreeNode(&node, m->graph, &node, 1, address));
+            WANT(cudaGraphAddMemcpyNode1D(&node, m->graph, &set, 1, m->answer, address, 4,
+                                          cudaMemcpyDeviceToHost));
+            if (pick(2))
+                m->left = address;
+            else
+                WANT(cudaGraphAddMemFreeNode(&node, m->graph, &node, 1, address));
         } else {
             WANT(cudaGraphAddMemFreeNode(&nodes[count], m->graph, &set, 1, address));
             count++;
@@ -94,12 +104,17 @@ static void launch(struct made *m)
     cudaStream_t s = streams[pick(STREAMS)];
     if (!m->exec) {
         m->automatic = (int)pick(2);
-        WANT(cudaGraphInstantiate(&m->exec, m->graph, m->automatic ? cudaGraphInstantiateFlagAutoFreeOnLaunch : 0));
+        WANT(cudaGraphInstantiate(&m->exec, m->graph,
+                                  m->automatic ? cudaGraphInstantiateFlagAutoFreeOnLaunch : 0));
     }
-    if (pick(3) == 0) WANT(cudaMemsetAsync(pinned + GRAPHS, 0, 65536, s));
-    cudaError_t e = pick(5) ? cudaGraphLaunch(m->exec, s) : cudaGraphUpload(m->exec, s) ? cudaErrorUnknown : cudaGraphLaunch(m->exec, s);
+    if (pick(3) == 0)
+        WANT(cudaMemsetAsync(pinned + GRAPHS, 0, 65536, s));
+    cudaError_t e = pick(5)                     ? cudaGraphLaunch(m->exec, s)
+                  : cudaGraphUpload(m->exec, s) ? cudaErrorUnknown
+                                                : cudaGraphLaunch(m->exec, s);
     if (m->left && m->live && !m->automatic) {
-        if (e != cudaErrorInvalidValue) wrong("a launch was not refused although its block is live");
+        if (e != cudaErrorInvalidValue)
+            wrong("a launch was not refused although its block is live");
         refusals++;
         return;
     }
@@ -112,13 +127,17 @@ static void launch(struct made *m)
 static void discard(struct made *m)
 {
     int *answer = m->answer;
-    if (m->exec && pick(2)) WANT(cudaStreamSynchronize(streams[pick(STREAMS)]));
-    if (m->exec) WANT(cudaGraphExecDestroy(m->exec));
+    if (m->exec && pick(2))
+        WANT(cudaStreamSynchronize(streams[pick(STREAMS)]));
+    if (m->exec)
+        WANT(cudaGraphExecDestroy(m->exec));
     WANT(cudaGraphDestroy(m->graph));
-    if (m->live) WANT(cudaFreeAsync(m->left, streams[pick(STREAMS)]));
+    if (m->live)
+        WANT(cudaFreeAsync(m->left, streams[pick(STREAMS)]));
     WANT(cudaDeviceSynchronize());
-    if (m->expected && *answer != m->expected) wrong("a launch has left another value than its graph says");
-    *m = (struct made){ .answer = answer };
+    if (m->expected && *answer != m->expected)
+        wrong("a launch has left another value than its graph says");
+    *m = (struct made){.answer = answer};
     *answer = 0;
 }
 
@@ -134,11 +153,13 @@ static void one_step(void)
     case 1: WANT(cudaDeviceGraphMemTrim(0)); break;
     case 2: WANT(cudaStreamSynchronize(streams[pick(STREAMS)])); break;
     case 3:
-        if (m->exec) WANT(cudaGraphExecDestroy(m->exec));
+        if (m->exec)
+            WANT(cudaGraphExecDestroy(m->exec));
         m->exec = NULL;
         break;
     case 4:
-        if (m->live) WANT(pick(2) ? cudaFreeAsync(m->left, streams[pick(STREAMS)]) : cudaFree(m->left));
+        if (m->live)
+            WANT(pick(2) ? cudaFreeAsync(m->left, streams[pick(STREAMS)]) : cudaFree(m->left));
         m->live = 0;
         break;
     default: launch(m);
@@ -148,28 +169,35 @@ static void one_step(void)
 static void look(void)
 {
     const char *broken = graph_memory_is_valid();
-    if (broken) wrong(broken);
-    if (free_at_start - device_free_memory(0) != graph_memory_figures(0)->reserved) wrong("the device has given away another amount than is reserved for graphs");
+    if (broken)
+        wrong(broken);
+    if (free_at_start - device_free_memory(0) != graph_memory_figures(0)->reserved)
+        wrong("the device has given away another amount than is reserved for graphs");
 }
 
 int main(int argc, char **argv)
 {
     unsigned long steps = argc > 1 ? strtoul(argv[1], NULL, 10) : 1000;
     state = argc > 2 ? strtoull(argv[2], NULL, 10) * 2654435761u + 1 : 1;
-    setenv("SIM_CHECK", "off", 1);                           /* frees and launches are in any stream: it is the memory that is looked at */
-    for (int i = 0; i < STREAMS; i++) WANT(cudaStreamCreateWithFlags(&streams[i], cudaStreamNonBlocking));
+    /* Frees and launches are in any stream: it is the memory that is looked at. */
+    setenv("SIM_CHECK", "off", 1);
+    for (int i = 0; i < STREAMS; i++)
+        WANT(cudaStreamCreateWithFlags(&streams[i], cudaStreamNonBlocking));
     WANT(cudaMallocHost((void **)&pinned, MiB));
-    for (int i = 0; i < GRAPHS; i++) made[i].answer = &pinned[i];
+    for (int i = 0; i < GRAPHS; i++)
+        made[i].answer = &pinned[i];
     free_at_start = device_free_memory(0);
-    for (graph_segment = 1; graph_segment <= steps; graph_segment++) {
+    for (step = 1; step <= steps; step++) {
         one_step();
         check(look);
     }
     for (int i = 0; i < GRAPHS; i++)
-        if (made[i].graph) discard(&made[i]);
+        if (made[i].graph)
+            discard(&made[i]);
     WANT(cudaDeviceGraphMemTrim(0));
     check(look);
-    if (graph_memory_figures(0)->reserved) wrong("memory is left when all is destroyed and trimmed");
+    if (graph_memory_figures(0)->reserved)
+        wrong("memory is left when all is destroyed and trimmed");
     printf("%lu steps, %lu launches, %lu refused\n", steps, launches, refusals);
     return 0;
 }

@@ -2,8 +2,9 @@
  *
  *   inside_walk STEPS [SEED]
  *
- * It is linked with the simulated device's own parts, so that it can ask heap_is_valid. Beside the laws of the heaps: `used` is the sum of
- * what live blocks asked for; the devices' free memory is what the heaps have not mapped; every block that the program holds is found, whole. */
+ * It is linked with the simulated device's own parts, so that it can ask heap_is_valid. Beside the
+ * laws of the heaps: `used` is the sum of what live blocks asked for; the devices' free memory is
+ * what the heaps have not mapped; every block that the program holds is found, whole. */
 #define _GNU_SOURCE
 #include <cuda_runtime_api.h>
 #include <stdio.h>
@@ -16,15 +17,20 @@
 #include "kernels.h"
 #include "walk.h"
 
-#define POOLS 4
+#define POOLS   4
 #define STREAMS 5
-#define BLOCKS 400
+#define BLOCKS  400
 
-static struct block { char *at; size_t bytes; int pool; } blocks[BLOCKS];      /* pool -1: cudaMalloc; -2: of a pool that is destroyed */
+/* Pool -1: cudaMalloc; -2: of a pool that is destroyed. */
+static struct block {
+    char *at;
+    size_t bytes;
+    int pool;
+} blocks[BLOCKS];
 static int count;
 static cudaMemPool_t pools[POOLS];
 static struct pool *inside[POOLS];
-static size_t kept[POOLS];             /* bytes of `used` that cudaFree left behind */
+static size_t kept[POOLS]; /* bytes of `used` that cudaFree left behind */
 static cudaStream_t streams[STREAMS];
 static cudaEvent_t events[STREAMS];
 static volatile int *gates;
@@ -32,20 +38,26 @@ static unsigned long failures;
 
 static void want(cudaError_t e, const char *what)
 {
-    if (e && e != cudaErrorMemoryAllocation) refused(what, e);
+    if (e && e != cudaErrorMemoryAllocation)
+        refused(what, e);
     failures += e != cudaSuccess;
 }
 
 static size_t size(void)
 {
-    static const size_t some[] = { 1, 511, 512, 513, 4096, 65536, 100000, 1 * MiB, 2 * MiB, 2 * MiB + 1, 8 * MiB, 16 * MiB, 31 * MiB, 32 * MiB, 33 * MiB, 64 * MiB, 100 * MiB };
+    static const size_t some[] = {1,        511,      512,      513,         4096,     65536,
+                                  100000,   1 * MiB,  2 * MiB,  2 * MiB + 1, 8 * MiB,  16 * MiB,
+                                  31 * MiB, 32 * MiB, 33 * MiB, 64 * MiB,    100 * MiB};
     return pick(4) ? some[pick(sizeof some / sizeof *some)] : 1 + pick(1u << (10 + pick(16)));
 }
 
 static void new_pool(int i)
 {
-    struct cudaMemPoolProps props = { .allocType = cudaMemAllocationTypePinned, .location = { .type = cudaMemLocationTypeDevice, .id = (int)pick(2) } };
-    if (pick(2)) props.maxSize = (1 + pick(8)) * 32 * MiB;
+    struct cudaMemPoolProps props = {
+        .allocType = cudaMemAllocationTypePinned,
+        .location = {.type = cudaMemLocationTypeDevice, .id = (int)pick(2)}};
+    if (pick(2))
+        props.maxSize = (1 + pick(8)) * 32 * MiB;
     WANT(cudaMemPoolCreate(&pools[i], &props));
     inside[i] = pool_from_handle(pools[i]);
     kept[i] = 0;
@@ -54,39 +66,48 @@ static void new_pool(int i)
 static void new_stream(int i)
 {
     cudaSetDevice((int)pick(2));
-    WANT(cudaStreamCreateWithFlags(&streams[i], pick(3) ? cudaStreamNonBlocking : cudaStreamDefault));
+    WANT(cudaStreamCreateWithFlags(&streams[i],
+                                   pick(3) ? cudaStreamNonBlocking : cudaStreamDefault));
     WANT(cudaEventCreateWithFlags(&events[i], cudaEventDisableTiming));
 }
 
 static void open_gates(void)
 {
-    for (int i = 0; i < STREAMS; i++) gates[i] = 1;
+    for (int i = 0; i < STREAMS; i++)
+        gates[i] = 1;
 }
 
 static void allocate(void)
 {
-    if (count == BLOCKS) return;
-    struct block b = { NULL, size(), (int)pick(POOLS + 1) - 1 };
+    if (count == BLOCKS)
+        return;
+    struct block b = {NULL, size(), (int)pick(POOLS + 1) - 1};
     cudaStream_t s = pick(10) ? streams[pick(STREAMS)] : cudaStreamLegacy;
     void *p = NULL;
-    if (b.pool < 0) WANT(cudaMalloc(&p, b.bytes));
-    else WANT(cudaMallocFromPoolAsync(&p, b.bytes, pools[b.pool], s));
+    if (b.pool < 0)
+        WANT(cudaMalloc(&p, b.bytes));
+    else
+        WANT(cudaMallocFromPoolAsync(&p, b.bytes, pools[b.pool], s));
     b.at = p;
-    if (p) blocks[count++] = b;
+    if (p)
+        blocks[count++] = b;
     cudaGetLastError();
 }
 
 static void free_one(void)
 {
-    if (!count) return;
+    if (!count)
+        return;
     int i = (int)pick((uint32_t)count);
     struct block b = blocks[i];
     blocks[i] = blocks[--count];
     if (b.pool < 0 || pick(40) == 0) {
-        open_gates();                    /* cudaFree waits for the device */
-        if (b.pool >= 0) kept[b.pool] += b.bytes;
+        open_gates(); /* cudaFree waits for the device */
+        if (b.pool >= 0)
+            kept[b.pool] += b.bytes;
         WANT(cudaFree(b.at));
-    } else WANT(cudaFreeAsync(b.at, streams[pick(STREAMS)]));
+    } else
+        WANT(cudaFreeAsync(b.at, streams[pick(STREAMS)]));
 }
 
 static void one_step(void)
@@ -96,38 +117,65 @@ static void one_step(void)
     int flag = (int)pick(2);
     switch (pick(30)) {
     default: allocate(); break;
-    case 9: case 10: case 11: case 12: case 13: free_one(); break;
-    case 14: case 15: case 16: case 17:
-        if (graph_segment / 700 % 2) free_one();  /* the blocks become many, then few again */
-        else allocate();
+    case 9:
+    case 10:
+    case 11:
+    case 12:
+    case 13: free_one(); break;
+    case 14:
+    case 15:
+    case 16:
+    case 17:
+        if (step / 700 % 2)
+            free_one(); /* the blocks become many, then few again */
+        else
+            allocate();
         break;
     case 18: WANT(cudaEventRecord(events[i], streams[i])); break;
     case 19: WANT(cudaStreamWaitEvent(streams[i], events[pick(STREAMS)], 0)); break;
     case 20:
-        if (!gates[i]) break;
+        if (!gates[i])
+            break;
         gates[i] = 0;
         WANT(launch_hold(&gates[i], streams[i]));
         break;
     case 21: gates[i] = 1; break;
-    case 22: for (int k = 0; k < 20; k++) cudaStreamQuery(streams[i]); break;
-    case 23: open_gates(); WANT(cudaStreamSynchronize(streams[i])); break;
+    case 22:
+        for (int k = 0; k < 20; k++)
+            cudaStreamQuery(streams[i]);
+        break;
+    case 23:
+        open_gates();
+        WANT(cudaStreamSynchronize(streams[i]));
+        break;
     case 24: WANT(cudaMemPoolTrimTo(pools[p], (size_t)pick(10) * 16 * MiB)); break;
-    case 25: WANT(cudaMemPoolSetAttribute(pools[p], cudaMemPoolAttrReleaseThreshold, &threshold)); break;
-    case 26: WANT(cudaMemPoolSetAttribute(pools[p], (enum cudaMemPoolAttr)(cudaMemPoolReuseFollowEventDependencies + pick(3)), &flag)); break;
+    case 25:
+        WANT(cudaMemPoolSetAttribute(pools[p], cudaMemPoolAttrReleaseThreshold, &threshold));
+        break;
+    case 26:
+        WANT(cudaMemPoolSetAttribute(
+            pools[p], (enum cudaMemPoolAttr)(cudaMemPoolReuseFollowEventDependencies + pick(3)),
+            &flag));
+        break;
     case 27:
-        if (pick(4)) break;
+        if (pick(4))
+            break;
         open_gates();
         cudaSetDevice((int)pick(2));
         WANT(cudaDeviceSynchronize());
         break;
-    case 28:                             /* the pool goes, its blocks live on */
-        if (pick(20)) break;
-        for (int k = 0; k < count; k++) if (blocks[k].pool == p) blocks[k].pool = -2;
+    case 28: /* the pool goes, its blocks live on */
+        if (pick(20))
+            break;
+        for (int k = 0; k < count; k++)
+            if (blocks[k].pool == p)
+                blocks[k].pool = -2;
         WANT(cudaMemPoolDestroy(pools[p]));
         new_pool(p);
         break;
     case 29:
-        if (pick(10)) break;
+        if (pick(10))
+            break;
         open_gates();
         WANT(cudaStreamDestroy(streams[i]));
         WANT(cudaEventDestroy(events[i]));
@@ -138,32 +186,45 @@ static void one_step(void)
 
 static void look(void)
 {
-    size_t mapped[2] = { 0, 0 };
+    size_t mapped[2] = {0, 0};
     for (struct pool *p = pool_first(); p; p = p->next) {
         const char *broken = heap_is_valid(&p->heap);
-        if (broken) wrong(broken);
+        if (broken)
+            wrong(broken);
         mapped[p->device] += p->heap.mapped_count * SEGMENT;
         size_t asked = 0;
-        for (struct range *c = p->heap.first; c; c = c->next) asked += c->live ? c->requested : 0;
-        for (int i = 0; i < POOLS; i++) if (inside[i] == p) asked += kept[i];
-        if (!p->destroyed && asked != p->used) wrong("used is not the sum of what live blocks asked for");
-        if (p->policy.max_segments && p->heap.mapped_count > p->policy.max_segments) wrong("a pool has passed its maxSize");
-        if (p->reserved_high < pool_reserved(p) || p->used_high < p->used) wrong("a high mark is below what it marks");
+        for (struct range *c = p->heap.first; c; c = c->next)
+            asked += c->live ? c->requested : 0;
+        for (int i = 0; i < POOLS; i++)
+            if (inside[i] == p)
+                asked += kept[i];
+        if (!p->destroyed && asked != p->used)
+            wrong("used is not the sum of what live blocks asked for");
+        if (p->policy.max_segments && p->heap.mapped_count > p->policy.max_segments)
+            wrong("a pool has passed its maxSize");
+        if (p->reserved_high < pool_reserved(p) || p->used_high < p->used)
+            wrong("a high mark is below what it marks");
     }
     for (int d = 0; d < 2; d++) {
         struct heap *h = memory_heap(d);
         const char *broken = h->limit ? heap_is_valid(h) : NULL;
-        if (broken) wrong(broken);
+        if (broken)
+            wrong(broken);
         mapped[d] += h->mapped_count * h->segment_size;
     }
     static size_t all[2];
     for (int d = 0; d < 2; d++) {
-        if (!all[d]) all[d] = device_free_memory(d) + mapped[d];
-        if (all[d] != device_free_memory(d) + mapped[d]) wrong("the device's free memory is not what the heaps have not mapped");
+        if (!all[d])
+            all[d] = device_free_memory(d) + mapped[d];
+        if (all[d] != device_free_memory(d) + mapped[d])
+            wrong("the device's free memory is not what the heaps have not mapped");
     }
     for (int i = 0; i < count; i++) {
-        struct address_info first = memory_find(blocks[i].at), last = memory_find(blocks[i].at + blocks[i].bytes - 1);
-        if (first.kind != ADDRESS_ALLOCATED || first.range != last.range || first.bytes_left != blocks[i].bytes) wrong("a live block is not found, or not whole");
+        struct address_info first = memory_find(blocks[i].at),
+                            last = memory_find(blocks[i].at + blocks[i].bytes - 1);
+        if (first.kind != ADDRESS_ALLOCATED || first.range != last.range
+            || first.bytes_left != blocks[i].bytes)
+            wrong("a live block is not found, or not whole");
     }
 }
 
@@ -175,18 +236,22 @@ int main(int argc, char **argv)
         return 2;
     }
     state = (argc > 2 ? strtoull(argv[2], NULL, 10) : 1) * 0x9E3779B97F4A7C15u + 1;
-    setenv("SIM_MEMORY", "2G", 0);       /* small, so that a device runs full now and then */
-    setenv("SIM_CHECK", "off", 0);       /* the walk orders nothing */
-    if (cudaHostAlloc((void **)&gates, STREAMS * sizeof *gates, cudaHostAllocMapped)) return 1;
+    setenv("SIM_MEMORY", "2G", 0); /* small, so that a device runs full now and then */
+    setenv("SIM_CHECK", "off", 0); /* the walk orders nothing */
+    if (cudaHostAlloc((void **)&gates, STREAMS * sizeof *gates, cudaHostAllocMapped))
+        return 1;
     open_gates();
-    for (int i = 0; i < POOLS; i++) new_pool(i);
-    for (int i = 0; i < STREAMS; i++) new_stream(i);
-    for (graph_segment = 1; graph_segment <= steps; graph_segment++) {
+    for (int i = 0; i < POOLS; i++)
+        new_pool(i);
+    for (int i = 0; i < STREAMS; i++)
+        new_stream(i);
+    for (step = 1; step <= steps; step++) {
         one_step();
         check(look);
     }
     open_gates();
     cudaDeviceSynchronize();
-    printf("%lu steps, %d blocks live at the end, %lu allocations found no memory\n", steps, count, failures);
+    printf("%lu steps, %d blocks live at the end, %lu allocations found no memory\n", steps, count,
+           failures);
     return 0;
 }

@@ -1,5 +1,6 @@
-/* A signal comes in the midst of a call, and its handler ends the program or makes a call of its own: interrupted exit|call. Those that come before or after
- * the call, on a loaded machine, do no harm. */
+/* A signal comes in the midst of a call, and its handler ends the program or makes a call of its
+ * own: interrupted exit|call. Those that come before or after the call, on a loaded machine, do no
+ * harm. */
 #define _GNU_SOURCE
 #include "kernels.h"
 #include "workbook.h"
@@ -13,8 +14,10 @@ static bool calls;
 static void handle(int number)
 {
     int device;
-    if (calls) cudaGetDevice(&device);
-    else exit(number == SIGALRM ? 5 : 6);
+    if (calls)
+        cudaGetDevice(&device);
+    else
+        exit(number == SIGALRM ? 5 : 6);
 }
 
 int main(int argc, char **argv)
@@ -24,7 +27,8 @@ int main(int argc, char **argv)
     cudaStream_t s;
     int *data;
     calls = argc > 1 && !strcmp(argv[1], "call");
-    if (calls) soon.it_interval.tv_usec = 5000;
+    if (calls)
+        soon.it_interval.tv_usec = 5000;
     CHECK(cudaStreamCreate(&s));
     CHECK(cudaMallocAsync((void **)&data, bytes, s));
     CHECK(cudaMemsetAsync(data, 0, bytes, s));

@@ -1,5 +1,5 @@
-/* Two processes that share a block, in right and in wrong ways, and one that dies: ipc_cases NAME. The exporter's exit status is its own, unless the
- * importer's is not 0; the checker's is 3. */
+/* Two processes that share a block, in right and in wrong ways, and one that dies: ipc_cases NAME.
+ * The exporter's exit status is its own, unless the importer's is not 0; the checker's is 3. */
 #include "ipc_pair.h"
 
 #include <pthread.h>
@@ -22,7 +22,8 @@ static int wrong_elements(int value)
     int wrong = 0;
     OK(cudaMemcpyAsync(h, block, MiB, cudaMemcpyDeviceToHost, s));
     OK(cudaStreamSynchronize(s));
-    for (size_t i = 0; i < count; i++) wrong += h[i] != value;
+    for (size_t i = 0; i < count; i++)
+        wrong += h[i] != value;
     return wrong;
 }
 
@@ -35,7 +36,8 @@ static void export_write(char how)
     allocate(pool);
     cudaEvent_t ready = shared_event(), done;
     OK(cudaEventRecord(ready, s));
-    if (how == 's') OK(cudaStreamSynchronize(s));
+    if (how == 's')
+        OK(cudaStreamSynchronize(s));
     tell_block(pool, block);
     tell_event(ready);
     done = hear_event();
@@ -53,7 +55,8 @@ static void import_write(char how)
     cudaMemPool_t pool;
     block = hear_block(&pool);
     cudaEvent_t ready = hear_event(), done = shared_event();
-    if (how == 'e') OK(cudaStreamWaitEvent(s, ready, 0));
+    if (how == 'e')
+        OK(cudaStreamWaitEvent(s, ready, 0));
     if (how == 'n') {
         OK(launch_add(block, 1, count, s));
     } else if (wrong_elements(7)) {
@@ -70,12 +73,16 @@ static void import_write(char how)
 }
 
 static void read_by_event(int importer) { importer ? import_write('e') : export_write('e'); }
-static void read_after_synchronise(int importer) { importer ? import_write('s') : export_write('s'); }
+static void read_after_synchronise(int importer)
+{
+    importer ? import_write('s') : export_write('s');
+}
 static void read_unordered(int importer) { importer ? import_write('n') : export_write('n'); }
 
 /* ---- who frees first ---- */
 
-/* `how`: 'r' the importer frees and the exporter's stream waits, 'h' it frees after the importer's host has waited, 'e' it frees first, 'u' it frees without waiting. */
+/* `how`: 'r' the importer frees and the exporter's stream waits, 'h' it frees after the importer's
+ * host has waited, 'e' it frees first, 'u' it frees without waiting. */
 static void export_free(char how)
 {
     cudaMemPool_t pool = shared_pool();
@@ -84,14 +91,16 @@ static void export_free(char how)
     OK(cudaEventRecord(ready, s));
     tell_event(ready);
     if (how == 'e') {
-        wait_for_go();                 /* it is imported */
+        wait_for_go(); /* it is imported */
         OK(cudaFreeAsync(block, s));
         OK(cudaStreamSynchronize(s));
         go();
     }
     done = hear_event();
-    if (how == 'r') OK(cudaStreamWaitEvent(s, done, 0));
-    if (how != 'e') OK(cudaFreeAsync(block, s));
+    if (how == 'r')
+        OK(cudaStreamWaitEvent(s, done, 0));
+    if (how != 'e')
+        OK(cudaFreeAsync(block, s));
     OK(cudaStreamSynchronize(s));
     OK(cudaMemPoolDestroy(pool));
     go();
@@ -108,10 +117,12 @@ static void import_free(char how)
         wait_for_go();
     }
     OK(launch_add(block, 1, count, s));
-    if (how == 'h' && wrong_elements(8)) _exit(6);
+    if (how == 'h' && wrong_elements(8))
+        _exit(6);
     OK(cudaFreeAsync(block, s));
     OK(cudaEventRecord(done, s));
-    if (how == 'h') OK(cudaStreamSynchronize(s));
+    if (how == 'h')
+        OK(cudaStreamSynchronize(s));
     tell_event(done);
     wait_for_go();
     OK(cudaStreamSynchronize(s));
@@ -137,11 +148,13 @@ static void import_pointer(int importer, int freed_before)
         OK(cudaMallocFromPoolAsync(&second, MiB, pool, s));
         OK(cudaStreamSynchronize(s));
         OK(cudaMemPoolExportPointer(&data, second));
-        if (freed_before) OK(cudaFreeAsync(second, s));
+        if (freed_before)
+            OK(cudaFreeAsync(second, s));
         tell(&data, sizeof data);
         done = hear_event();
         OK(cudaStreamWaitEvent(s, done, 0));
-        if (!freed_before) OK(cudaFreeAsync(second, s));
+        if (!freed_before)
+            OK(cudaFreeAsync(second, s));
         OK(cudaFreeAsync(block, s));
         OK(cudaStreamSynchronize(s));
         go();
@@ -150,8 +163,9 @@ static void import_pointer(int importer, int freed_before)
     void *second = NULL;
     block = hear_block(&pool);
     hear(&data, sizeof data);
-    OK(cudaMemPoolImportPointer(&second, pool, &data));      /* measured: also of a freed block */
-    if (!freed_before) OK(cudaMemsetAsync(second, 1, MiB, s));
+    OK(cudaMemPoolImportPointer(&second, pool, &data)); /* measured: also of a freed block */
+    if (!freed_before)
+        OK(cudaMemsetAsync(second, 1, MiB, s));
     OK(cudaFreeAsync(second, s));
     OK(cudaFreeAsync(block, s));
     done = shared_event();
@@ -166,7 +180,8 @@ static void import_freed(int importer) { import_pointer(importer, 1); }
 
 /* ---- a side dies ---- */
 
-/* The importer waits for an event that can no longer come. `synchronize`: its host waits, not a stream. */
+/* The importer waits for an event that can no longer come. `synchronize`: its host waits, not a
+ * stream. */
 static void exporter_dies(int importer, int synchronize)
 {
     cudaMemPool_t pool;
@@ -186,10 +201,13 @@ static void exporter_dies(int importer, int synchronize)
     block = hear_block(&pool);
     cudaEvent_t ready = hear_event();
     IS(cudaErrorNotReady, cudaEventQuery(ready));
-    if (!synchronize) OK(cudaStreamWaitEvent(s, ready, 0));
-    if (!synchronize) IS(cudaErrorNotReady, cudaStreamQuery(s));
+    if (!synchronize)
+        OK(cudaStreamWaitEvent(s, ready, 0));
+    if (!synchronize)
+        IS(cudaErrorNotReady, cudaStreamQuery(s));
     go();
-    IS(cudaErrorExternalDevice, synchronize ? cudaEventSynchronize(ready) : cudaStreamSynchronize(s));
+    IS(cudaErrorExternalDevice,
+       synchronize ? cudaEventSynchronize(ready) : cudaStreamSynchronize(s));
     IS(cudaErrorExternalDevice, cudaStreamSynchronize(s));
     puts("the wait ended");
     _exit(0);
@@ -198,7 +216,8 @@ static void exporter_dies(int importer, int synchronize)
 static void exporter_dies_stream(int importer) { exporter_dies(importer, 0); }
 static void exporter_dies_host(int importer) { exporter_dies(importer, 1); }
 
-/* The importer dies: before it says when it has done, or while it holds the block. The exporter frees, and no one is accused. */
+/* The importer dies: before it says when it has done, or while it holds the block. The exporter
+ * frees, and no one is accused. */
 static void importer_dies(int importer, int recorded)
 {
     cudaMemPool_t pool;
@@ -208,10 +227,12 @@ static void importer_dies(int importer, int recorded)
         OK(cudaStreamSynchronize(s));
         tell_block(pool, block);
         cudaEvent_t done = recorded ? hear_event() : NULL;
-        if (done) OK(cudaStreamWaitEvent(s, done, 0));
+        if (done)
+            OK(cudaStreamWaitEvent(s, done, 0));
         go();
         int status = child_status();
-        if (status != 128 + SIGKILL) exit(7);
+        if (status != 128 + SIGKILL)
+            exit(7);
         if (recorded) {
             IS(cudaErrorExternalDevice, cudaStreamSynchronize(s));
             puts("the wait ended");
@@ -251,7 +272,8 @@ static void *goes_on(void *unused)
     (void)unused;
     pthread_join(first_thread, NULL);
     go();
-    usleep(50000);                     /* the importer looks more than once whether this process is alive */
+    /* The importer looks more than once whether this process is alive. */
+    usleep(50000);
     *held = 1;
     OK(cudaStreamSynchronize(s));
     OK(cudaFreeHost((void *)held));
@@ -277,28 +299,44 @@ static void exporter_goes_on(int importer)
     tell_event(ready);
     wait_for_go();
     first_thread = pthread_self();
-    if (pthread_create(&other, NULL, goes_on, NULL)) _exit(5);
+    if (pthread_create(&other, NULL, goes_on, NULL))
+        _exit(5);
     pthread_exit(NULL);
 }
 
 int main(int argc, char **argv)
 {
-    static const struct { const char *name; void (*run)(int importer); } cases[] = {
-        { "read_by_event", read_by_event }, { "read_after_synchronise", read_after_synchronise }, { "read_unordered", read_unordered },
-        { "free_after_event", free_after_event }, { "free_after_message", free_after_message }, { "free_first", free_first }, { "free_unordered", free_unordered },
-        { "import_living", import_living }, { "import_freed", import_freed },
-        { "exporter_dies_stream", exporter_dies_stream }, { "exporter_dies_host", exporter_dies_host },
-        { "exporter_goes_on", exporter_goes_on }, { "importer_dies_holding", importer_dies_holding }, { "importer_dies_recorded", importer_dies_recorded },
+    static const struct {
+        const char *name;
+        void (*run)(int importer);
+    } cases[] = {
+        {"read_by_event", read_by_event},
+        {"read_after_synchronise", read_after_synchronise},
+        {"read_unordered", read_unordered},
+        {"free_after_event", free_after_event},
+        {"free_after_message", free_after_message},
+        {"free_first", free_first},
+        {"free_unordered", free_unordered},
+        {"import_living", import_living},
+        {"import_freed", import_freed},
+        {"exporter_dies_stream", exporter_dies_stream},
+        {"exporter_dies_host", exporter_dies_host},
+        {"exporter_goes_on", exporter_goes_on},
+        {"importer_dies_holding", importer_dies_holding},
+        {"importer_dies_recorded", importer_dies_recorded},
     };
     for (size_t i = 0; argc > 1 && i < sizeof cases / sizeof *cases; i++) {
-        if (strcmp(argv[1], cases[i].name)) continue;
+        if (strcmp(argv[1], cases[i].name))
+            continue;
         int importer = split();
         OK(cudaStreamCreate(&s));
         cases[i].run(importer);
         OK(cudaStreamDestroy(s));
-        if (importer) return 0;
+        if (importer)
+            return 0;
         int status = child_status();
-        if (status) _exit(status);
+        if (status)
+            _exit(status);
         return 0;
     }
     fprintf(stderr, "ipc_cases: no such case\n");

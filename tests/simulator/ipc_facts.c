@@ -1,7 +1,13 @@
-/* Asks again what tests/hardware/facts/ipc.txt answers: two processes on one device, a pool by descriptor, a pointer and events by bytes. */
+/* Asks again what tests/hardware/facts/ipc.txt answers: two processes on one device, a pool by
+ * descriptor, a pointer and events by bytes. */
 #include "ipc_pair.h"
 
-#define ASK(call) do { cudaError_t answer = (call); printf("[%s] %-78s -> %s\n", side, #call, cudaGetErrorName(answer)); cudaGetLastError(); } while (0)
+#define ASK(call)                                                            \
+    do {                                                                     \
+        cudaError_t answer = (call);                                         \
+        printf("[%s] %-78s -> %s\n", side, #call, cudaGetErrorName(answer)); \
+        cudaGetLastError();                                                  \
+    } while (0)
 
 static const char *side;
 static const size_t n = 1 << 20;
@@ -10,22 +16,27 @@ static uint64_t get(cudaMemPool_t p, int attribute)
 {
     uint64_t value = 0;
     cudaError_t e = cudaMemPoolGetAttribute(p, attribute, &value);
-    if (e) printf("[%s] get attr %d: %s\n", side, attribute, cudaGetErrorName(e));
+    if (e)
+        printf("[%s] get attr %d: %s\n", side, attribute, cudaGetErrorName(e));
     cudaGetLastError();
     return value;
 }
 
 static void figures(cudaMemPool_t p, const char *when)
 {
-    unsigned long long used_high = get(p, 8), used = get(p, 7), high = get(p, 6), reserved = get(p, 5);
-    printf("[%s]   %-40s reserved %llu high %llu used %llu high %llu\n", side, when, reserved, high, used, used_high);
+    unsigned long long used_high = get(p, 8), used = get(p, 7), high = get(p, 6),
+                       reserved = get(p, 5);
+    printf("[%s]   %-40s reserved %llu high %llu used %llu high %llu\n", side, when, reserved, high,
+           used, used_high);
 }
 
 static int export_side(void)
 {
     cudaStream_t s;
     cudaMemPool_t p;
-    struct cudaMemPoolProps pr = { .allocType = cudaMemAllocationTypePinned, .handleTypes = cudaMemHandleTypePosixFileDescriptor, .location.type = cudaMemLocationTypeDevice };
+    struct cudaMemPoolProps pr = {.allocType = cudaMemAllocationTypePinned,
+                                  .handleTypes = cudaMemHandleTypePosixFileDescriptor,
+                                  .location.type = cudaMemLocationTypeDevice};
     uint64_t th = UINT64_MAX, z = 0;
     int fd, *a;
     cudaEvent_t e, f;
@@ -87,14 +98,15 @@ static int import_side(void)
     cudaEvent_t e, f;
     struct cudaMemPoolPtrExportData x;
     cudaIpcEventHandle_t eh, fh;
-    struct cudaMemLocation loc = { .type = cudaMemLocationTypeDevice, .id = 0 };
+    struct cudaMemLocation loc = {.type = cudaMemLocationTypeDevice, .id = 0};
     enum cudaMemAccessFlags fl = cudaMemAccessFlagsProtNone;
     side = "import";
     fd = hear_descriptor();
     hear(&x, sizeof x);
     hear(&eh, sizeof eh);
     ASK(cudaStreamCreate(&s));
-    ASK(cudaMemPoolImportFromShareableHandle(&p, (void *)(uintptr_t)fd, cudaMemHandleTypePosixFileDescriptor, 0));
+    ASK(cudaMemPoolImportFromShareableHandle(&p, (void *)(uintptr_t)fd,
+                                             cudaMemHandleTypePosixFileDescriptor, 0));
     ASK(cudaIpcOpenEventHandle(&e, eh));
     ASK(cudaMemPoolImportPointer((void **)&q, p, &x));
     ASK(cudaMemPoolImportPointer(&q2, p, &x));
@@ -103,7 +115,8 @@ static int import_side(void)
     ASK(cudaStreamWaitEvent(s, e, 0));
     ASK(cudaMemcpyAsync(h, q, n * 4, cudaMemcpyDeviceToHost, s));
     ASK(cudaStreamSynchronize(s));
-    for (size_t i = 0; i < n; i++) wrong += h[i] != 7;
+    for (size_t i = 0; i < n; i++)
+        wrong += h[i] != 7;
     printf("[import] wrong elements %d\n", wrong);
     ASK(cudaMallocFromPoolAsync(&w, 64, p, s));
     ASK(cudaDeviceSetMemPool(0, p));
@@ -136,7 +149,4 @@ static int import_side(void)
     return 0;
 }
 
-int main(void)
-{
-    return split() ? import_side() : export_side();
-}
+int main(void) { return split() ? import_side() : export_side(); }

@@ -1,4 +1,5 @@
-/* For the programs that test two processes: fork before the first CUDA call, a socket between them, and strictly one side at a time. */
+/* For the programs that test two processes: fork before the first CUDA call, a socket between them,
+ * and strictly one side at a time. */
 #ifndef IPC_PAIR_H
 #define IPC_PAIR_H
 
@@ -17,54 +18,85 @@
 #define MiB ((size_t)1 << 20)
 
 /* The call succeeds, or the process ends with status 4. */
-#define OK(call) ok(__FILE__, __LINE__, #call, (call))
+#define OK(call)           ok(__FILE__, __LINE__, #call, (call))
 #define IS(expected, call) is(__FILE__, __LINE__, #call, (call), (expected))
 
-static int border;                     /* this side's end of the socket */
-static int child;                      /* the exporter's: the importer's pid */
+static int border; /* this side's end of the socket */
+static int child;  /* the exporter's: the importer's pid */
 
-static inline void is(const char *file, int line, const char *call, cudaError_t got, cudaError_t expected)
+static inline void is(const char *file, int line, const char *call, cudaError_t got,
+                      cudaError_t expected)
 {
-    if (got == expected) return;
-    fprintf(stderr, "%s:%d: %s: %s, expected %s\n", file, line, call, cudaGetErrorName(got), cudaGetErrorName(expected));
+    if (got == expected)
+        return;
+    fprintf(stderr, "%s:%d: %s: %s, expected %s\n", file, line, call, cudaGetErrorName(got),
+            cudaGetErrorName(expected));
     _exit(4);
 }
 
-static inline void ok(const char *file, int line, const char *call, cudaError_t got) { is(file, line, call, got, cudaSuccess); }
+static inline void ok(const char *file, int line, const char *call, cudaError_t got)
+{
+    is(file, line, call, got, cudaSuccess);
+}
 
-static inline void tell(const void *bytes, size_t size) { if (write(border, bytes, size) != (ssize_t)size) _exit(5); }
+static inline void tell(const void *bytes, size_t size)
+{
+    if (write(border, bytes, size) != (ssize_t)size)
+        _exit(5);
+}
 
 static inline void hear(void *bytes, size_t size)
 {
     for (size_t done = 0; done < size;) {
         ssize_t n = read(border, (char *)bytes + done, size - done);
-        if (n <= 0) _exit(5);
+        if (n <= 0)
+            _exit(5);
         done += (size_t)n;
     }
 }
 
 static inline void go(void) { tell("g", 1); }
-static inline void wait_for_go(void) { char c; hear(&c, 1); }
+static inline void wait_for_go(void)
+{
+    char c;
+    hear(&c, 1);
+}
 
 /* A descriptor crosses as a message of its own. */
 static inline void tell_descriptor(int descriptor)
 {
-    union { struct cmsghdr head; char room[CMSG_SPACE(sizeof(int))]; } control = { .head = { .cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS } };
+    union {
+        struct cmsghdr head;
+        char room[CMSG_SPACE(sizeof(int))];
+    } control = {.head = {.cmsg_len = CMSG_LEN(sizeof(int)),
+                          .cmsg_level = SOL_SOCKET,
+                          .cmsg_type = SCM_RIGHTS}};
     char byte = 'd';
-    struct iovec data = { &byte, 1 };
-    struct msghdr message = { .msg_iov = &data, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control };
+    struct iovec data = {&byte, 1};
+    struct msghdr message = {.msg_iov = &data,
+                             .msg_iovlen = 1,
+                             .msg_control = &control,
+                             .msg_controllen = sizeof control};
     memcpy(CMSG_DATA(&control.head), &descriptor, sizeof descriptor);
-    if (sendmsg(border, &message, 0) != 1) _exit(5);
+    if (sendmsg(border, &message, 0) != 1)
+        _exit(5);
 }
 
 static inline int hear_descriptor(void)
 {
-    union { struct cmsghdr head; char room[CMSG_SPACE(sizeof(int))]; } control;
+    union {
+        struct cmsghdr head;
+        char room[CMSG_SPACE(sizeof(int))];
+    } control;
     char byte;
     int descriptor = -1;
-    struct iovec data = { &byte, 1 };
-    struct msghdr message = { .msg_iov = &data, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control };
-    if (recvmsg(border, &message, 0) != 1 || !CMSG_FIRSTHDR(&message)) _exit(5);
+    struct iovec data = {&byte, 1};
+    struct msghdr message = {.msg_iov = &data,
+                             .msg_iovlen = 1,
+                             .msg_control = &control,
+                             .msg_controllen = sizeof control};
+    if (recvmsg(border, &message, 0) != 1 || !CMSG_FIRSTHDR(&message))
+        _exit(5);
     memcpy(&descriptor, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof descriptor);
     return descriptor;
 }
@@ -73,10 +105,12 @@ static inline int hear_descriptor(void)
 static inline int split(void)
 {
     int ends[2];
-    if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends)) _exit(5);
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends))
+        _exit(5);
     setvbuf(stdout, NULL, _IOLBF, 0);
     child = fork();
-    if (child < 0) _exit(5);
+    if (child < 0)
+        _exit(5);
     border = ends[!child];
     close(ends[!!child]);
     return !child;
@@ -93,8 +127,9 @@ static inline int child_status(void)
 
 static inline cudaMemPool_t shared_pool(void)
 {
-    struct cudaMemPoolProps props = { .allocType = cudaMemAllocationTypePinned, .handleTypes = cudaMemHandleTypePosixFileDescriptor,
-                                      .location = { .type = cudaMemLocationTypeDevice, .id = 0 } };
+    struct cudaMemPoolProps props = {.allocType = cudaMemAllocationTypePinned,
+                                     .handleTypes = cudaMemHandleTypePosixFileDescriptor,
+                                     .location = {.type = cudaMemLocationTypeDevice, .id = 0}};
     uint64_t all = UINT64_MAX;
     cudaMemPool_t pool;
     OK(cudaMemPoolCreate(&pool, &props));
@@ -130,7 +165,8 @@ static inline void tell_block(cudaMemPool_t pool, void *block)
 {
     struct cudaMemPoolPtrExportData data;
     int descriptor;
-    OK(cudaMemPoolExportToShareableHandle(&descriptor, pool, cudaMemHandleTypePosixFileDescriptor, 0));
+    OK(cudaMemPoolExportToShareableHandle(&descriptor, pool, cudaMemHandleTypePosixFileDescriptor,
+                                          0));
     OK(cudaMemPoolExportPointer(&data, block));
     tell_descriptor(descriptor);
     close(descriptor);
@@ -142,7 +178,8 @@ static inline void *hear_block(cudaMemPool_t *pool)
     struct cudaMemPoolPtrExportData data;
     void *block;
     int descriptor = hear_descriptor();
-    OK(cudaMemPoolImportFromShareableHandle(pool, (void *)(uintptr_t)descriptor, cudaMemHandleTypePosixFileDescriptor, 0));
+    OK(cudaMemPoolImportFromShareableHandle(pool, (void *)(uintptr_t)descriptor,
+                                            cudaMemHandleTypePosixFileDescriptor, 0));
     close(descriptor);
     hear(&data, sizeof data);
     OK(cudaMemPoolImportPointer(&block, *pool, &data));

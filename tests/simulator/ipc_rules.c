@@ -1,5 +1,7 @@
-/* What calls about sharing answer. ipc_rules export: asks again what tests/hardware/facts/one-gpu.txt says under "export". ipc_rules rules: everything else,
- * each expectation beside the call. ipc_rules descriptors: how many descriptors are open before and after a life of pools and events. */
+/* What calls about sharing answer. ipc_rules export: asks again what
+ * tests/hardware/facts/one-gpu.txt says under "export". ipc_rules rules: everything else, each
+ * expectation beside the call. ipc_rules descriptors: how many descriptors are open before and
+ * after a life of pools and events. */
 #define _GNU_SOURCE
 #include "expect.h"
 #include "kernels.h"
@@ -10,7 +12,12 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#define ASK(call) do { cudaError_t answer = (call); printf("%-78s -> %s\n", #call, cudaGetErrorName(answer)); cudaGetLastError(); } while (0)
+#define ASK(call)                                                 \
+    do {                                                          \
+        cudaError_t answer = (call);                              \
+        printf("%-78s -> %s\n", #call, cudaGetErrorName(answer)); \
+        cudaGetLastError();                                       \
+    } while (0)
 
 static const enum cudaMemAllocationHandleType POSIX = cudaMemHandleTypePosixFileDescriptor;
 static cudaStream_t s;
@@ -24,25 +31,35 @@ static uint64_t get(cudaMemPool_t p, enum cudaMemPoolAttr attribute)
 
 static void figures(cudaMemPool_t p, const char *when)
 {
-    printf("  %-46s reserved %llu high %llu used %llu high %llu\n", when, (unsigned long long)get(p, cudaMemPoolAttrReservedMemCurrent), (unsigned long long)get(p, cudaMemPoolAttrReservedMemHigh),
-           (unsigned long long)get(p, cudaMemPoolAttrUsedMemCurrent), (unsigned long long)get(p, cudaMemPoolAttrUsedMemHigh));
+    printf("  %-46s reserved %llu high %llu used %llu high %llu\n", when,
+           (unsigned long long)get(p, cudaMemPoolAttrReservedMemCurrent),
+           (unsigned long long)get(p, cudaMemPoolAttrReservedMemHigh),
+           (unsigned long long)get(p, cudaMemPoolAttrUsedMemCurrent),
+           (unsigned long long)get(p, cudaMemPoolAttrUsedMemHigh));
 }
 
 static cudaMemPool_t pool_new(enum cudaMemAllocationHandleType types)
 {
-    struct cudaMemPoolProps props = { .allocType = cudaMemAllocationTypePinned, .handleTypes = types, .location.type = cudaMemLocationTypeDevice };
+    struct cudaMemPoolProps props = {.allocType = cudaMemAllocationTypePinned,
+                                     .handleTypes = types,
+                                     .location.type = cudaMemLocationTypeDevice};
     cudaMemPool_t p = NULL;
     OK(cudaMemPoolCreate(&p, &props));
     return p;
 }
 
-static void set_threshold(cudaMemPool_t p, uint64_t value) { OK(cudaMemPoolSetAttribute(p, cudaMemPoolAttrReleaseThreshold, &value)); }
+static void set_threshold(cudaMemPool_t p, uint64_t value)
+{
+    OK(cudaMemPoolSetAttribute(p, cudaMemPoolAttrReleaseThreshold, &value));
+}
 
 static void three_blocks(cudaMemPool_t p)
 {
     void *b[3];
-    for (int i = 0; i < 3; i++) OK(cudaMallocFromPoolAsync(&b[i], 32 * MiB, p, s));
-    for (int i = 0; i < 3; i++) OK(cudaFreeAsync(b[i], s));
+    for (int i = 0; i < 3; i++)
+        OK(cudaMallocFromPoolAsync(&b[i], 32 * MiB, p, s));
+    for (int i = 0; i < 3; i++)
+        OK(cudaFreeAsync(b[i], s));
     OK(cudaStreamSynchronize(s));
 }
 
@@ -76,31 +93,42 @@ static int export_section(void)
     three_blocks(p);
     figures(p, "ipc pool, threshold 0, 96 MiB freed and synchronised");
     fd = keep;
-    ASK(cudaMemPoolImportFromShareableHandle(&im, (void*)(uintptr_t)fd, cudaMemHandleTypePosixFileDescriptor, 0));
+    ASK(cudaMemPoolImportFromShareableHandle(&im, (void *)(uintptr_t)fd,
+                                             cudaMemHandleTypePosixFileDescriptor, 0));
     ASK(cudaMemPoolImportPointer(&q, im, &x));
     ASK(cudaMallocFromPoolAsync(&q, 64, im, s));
     ASK(cudaDeviceSetMemPool(0, im));
-    ASK(cudaMemPoolImportFromShareableHandle(&im, (void*)(uintptr_t)0, cudaMemHandleTypePosixFileDescriptor, 0));
-    ASK(cudaMemPoolImportFromShareableHandle(&im, (void*)(uintptr_t)9999, cudaMemHandleTypePosixFileDescriptor, 0));
+    ASK(cudaMemPoolImportFromShareableHandle(&im, (void *)(uintptr_t)0,
+                                             cudaMemHandleTypePosixFileDescriptor, 0));
+    ASK(cudaMemPoolImportFromShareableHandle(&im, (void *)(uintptr_t)9999,
+                                             cudaMemHandleTypePosixFileDescriptor, 0));
     return 0;
 }
 
-/* Descriptors that have nothing to do with pools, a pool whose file was cut, bytes that were never exported. */
+/* Descriptors that have nothing to do with pools, a pool whose file was cut, bytes that were never
+ * exported. */
 static void bad_input(cudaMemPool_t p, cudaMemPool_t im, int fd)
 {
     struct cudaMemPoolPtrExportData x, other;
     cudaMemPool_t none;
     void *q;
     int file = memfd_create("simulated-device", 0), pipes[2];
-    IS(cudaErrorUnknown, cudaMemPoolImportFromShareableHandle(&none, (void *)(uintptr_t)file, POSIX, 0));
+    IS(cudaErrorUnknown,
+       cudaMemPoolImportFromShareableHandle(&none, (void *)(uintptr_t)file, POSIX, 0));
     SAME(0, ftruncate(file, 64 << 20));
-    IS(cudaErrorUnknown, cudaMemPoolImportFromShareableHandle(&none, (void *)(uintptr_t)file, POSIX, 0));
+    IS(cudaErrorUnknown,
+       cudaMemPoolImportFromShareableHandle(&none, (void *)(uintptr_t)file, POSIX, 0));
     SAME(0, pipe(pipes));
-    IS(cudaErrorUnknown, cudaMemPoolImportFromShareableHandle(&none, (void *)(uintptr_t)pipes[0], POSIX, 0));
-    IS(cudaErrorUnknown, cudaMemPoolImportFromShareableHandle(&none, (void *)(intptr_t)-1, POSIX, 0));
-    IS(cudaErrorInvalidValue, cudaMemPoolImportFromShareableHandle(&none, (void *)(uintptr_t)fd, cudaMemHandleTypeNone, 0));
-    IS(cudaErrorInvalidValue, cudaMemPoolImportFromShareableHandle(&none, (void *)(uintptr_t)fd, POSIX, 1));
-    IS(cudaErrorInvalidValue, cudaMemPoolImportFromShareableHandle(NULL, (void *)(uintptr_t)fd, POSIX, 0));
+    IS(cudaErrorUnknown,
+       cudaMemPoolImportFromShareableHandle(&none, (void *)(uintptr_t)pipes[0], POSIX, 0));
+    IS(cudaErrorUnknown,
+       cudaMemPoolImportFromShareableHandle(&none, (void *)(intptr_t)-1, POSIX, 0));
+    IS(cudaErrorInvalidValue, cudaMemPoolImportFromShareableHandle(&none, (void *)(uintptr_t)fd,
+                                                                   cudaMemHandleTypeNone, 0));
+    IS(cudaErrorInvalidValue,
+       cudaMemPoolImportFromShareableHandle(&none, (void *)(uintptr_t)fd, POSIX, 1));
+    IS(cudaErrorInvalidValue,
+       cudaMemPoolImportFromShareableHandle(NULL, (void *)(uintptr_t)fd, POSIX, 0));
     memset(&x, 0, sizeof x);
     IS(cudaErrorInvalidValue, cudaMemPoolImportPointer(&q, im, &x));
     memset(&x, 0xff, sizeof x);
@@ -110,14 +138,17 @@ static void bad_input(cudaMemPool_t p, cudaMemPool_t im, int fd)
     cudaMemPool_t second = pool_new(POSIX);
     int another;
     OK(cudaMallocFromPoolAsync(&q, 64, second, s));
-    IS(cudaErrorInvalidValue, cudaMemPoolExportPointer(&other, q));            /* its pool was never exported */
+    /* Its pool was never exported. */
+    IS(cudaErrorInvalidValue, cudaMemPoolExportPointer(&other, q));
     OK(cudaMemPoolExportToShareableHandle(&another, second, POSIX, 0));
     close(another);
     OK(cudaMemPoolExportPointer(&other, q));
     OK(cudaFreeAsync(q, s));
-    IS(cudaErrorInvalidValue, cudaMemPoolImportPointer(&q, im, &other));       /* of another pool */
-    IS(cudaErrorInvalidValue, cudaMemPoolImportPointer(&q, p, &other));        /* into a pool that is not imported */
-    SAME(1, q == NULL);                                                        /* what a failed import leaves */
+    IS(cudaErrorInvalidValue, cudaMemPoolImportPointer(&q, im, &other)); /* of another pool */
+    /* Into a pool that is not imported. */
+    IS(cudaErrorInvalidValue, cudaMemPoolImportPointer(&q, p, &other));
+    /* What a failed import leaves. */
+    SAME(1, q == NULL);
     OK(cudaMemPoolDestroy(second));
     close(file), close(pipes[0]), close(pipes[1]);
 }
@@ -131,7 +162,8 @@ static void pointers(cudaMemPool_t p)
     OK(cudaMalloc(&plain, 64));
     IS(cudaErrorInvalidValue, cudaMemPoolExportPointer(NULL, a));
     IS(cudaErrorInvalidValue, cudaMemPoolExportPointer(&x, (char *)a + 16));
-    IS(cudaErrorInvalidValue, cudaMemPoolExportPointer(&x, other));            /* of a pool that cannot be shared */
+    /* Of a pool that cannot be shared. */
+    IS(cudaErrorInvalidValue, cudaMemPoolExportPointer(&x, other));
     IS(cudaErrorInvalidValue, cudaMemPoolExportPointer(&x, plain));
     IS(cudaErrorInvalidValue, cudaMemPoolExportPointer(&x, &x));
     OK(cudaFree(plain));
@@ -153,8 +185,9 @@ static void events(void)
     memset(&nothing, 0, sizeof nothing);
     IS(cudaErrorMapBufferObjectFailed, cudaIpcOpenEventHandle(&opened, nothing));
     IS(cudaErrorInvalidValue, cudaIpcOpenEventHandle(NULL, h));
-    IS(cudaErrorDeviceUninitialized, cudaIpcOpenEventHandle(&opened, h));      /* one's own */
-    OK(cudaEventQuery(shared));                              /* never recorded: nothing to wait for */
+    IS(cudaErrorDeviceUninitialized, cudaIpcOpenEventHandle(&opened, h)); /* one's own */
+    /* Never recorded: nothing to wait for. */
+    OK(cudaEventQuery(shared));
     OK(cudaStreamWaitEvent(s, shared, 0));
     OK(cudaEventSynchronize(shared));
     OK(cudaEventRecord(shared, s));
@@ -169,8 +202,9 @@ static int rules(void)
 {
     cudaMemPool_t p = pool_new(POSIX), im, twice;
     struct cudaMemPoolPtrExportData x;
-    struct cudaMemLocation device = { .type = cudaMemLocationTypeDevice, .id = 1 };
-    struct cudaMemAccessDesc wanted = { .location = device, .flags = cudaMemAccessFlagsProtReadWrite };
+    struct cudaMemLocation device = {.type = cudaMemLocationTypeDevice, .id = 1};
+    struct cudaMemAccessDesc wanted = {.location = device,
+                                       .flags = cudaMemAccessFlagsProtReadWrite};
     enum cudaMemAccessFlags access;
     struct cudaPointerAttributes about;
     int fd;
@@ -197,12 +231,15 @@ static int rules(void)
     OK(cudaMemPoolSetAccess(im, &wanted, 1));
     OK(cudaMemPoolGetAccess(&access, im, &device));
     SAME(cudaMemAccessFlagsProtReadWrite, access);
-    IS(cudaErrorInvalidValue, cudaMemcpyAsync(text, (char *)again + 4090, 17, cudaMemcpyDeviceToHost, s));     /* past its end */
+    /* Past its end. */
+    IS(cudaErrorInvalidValue,
+       cudaMemcpyAsync(text, (char *)again + 4090, 17, cudaMemcpyDeviceToHost, s));
     OK(cudaFreeAsync(again, s));
     OK(cudaStreamSynchronize(s));
     OK(cudaMemPoolDestroy(im));
-    OK(cudaMemPoolDestroy(im));                              /* measured */
-    /* imported twice it is one pool, destroyed once it is still there; never with a block imported */
+    OK(cudaMemPoolDestroy(im)); /* measured */
+    /* imported twice it is one pool, destroyed once it is still there; never with a block
+     * imported */
     OK(cudaMemPoolImportFromShareableHandle(&im, (void *)(uintptr_t)fd, POSIX, 0));
     OK(cudaMemPoolImportFromShareableHandle(&twice, (void *)(uintptr_t)fd, POSIX, 0));
     SAME(1, im == twice);
@@ -231,16 +268,19 @@ static int rules(void)
     return wrong;
 }
 
-/* But for those of a thread of the simulation that looks, for a moment, what the program's threads do. */
+/* But for those of a thread of the simulation that looks, for a moment, what the program's threads
+ * do. */
 static int open_descriptors(void)
 {
-    int count = -3;                    /* ".", ".." and the folder's own */
+    int count = -3; /* ".", ".." and the folder's own */
     DIR *folder = opendir("/proc/self/fd");
     for (struct dirent *one; (one = readdir(folder)); count++) {
         char to[256] = "";
         ssize_t length = readlinkat(dirfd(folder), one->d_name, to, sizeof to - 1);
         char *last = length > 0 ? strrchr(to, '/') : NULL;
-        if (last && !strncmp(to, "/proc/", 6) && (!strcmp(last, "/stat") || !strcmp(last, "/syscall"))) count--;
+        if (last && !strncmp(to, "/proc/", 6)
+            && (!strcmp(last, "/stat") || !strcmp(last, "/syscall")))
+            count--;
     }
     closedir(folder);
     return count;
@@ -251,7 +291,8 @@ static int descriptors(void)
     void *plain;
     OK(cudaStreamCreate(&s));
     OK(cudaMalloc(&plain, 64));
-    OK(cudaMemsetAsync(plain, 0, 64, s));                    /* a thread that has left work keeps one */
+    /* A thread that has left work keeps one. */
+    OK(cudaMemsetAsync(plain, 0, 64, s));
     OK(cudaStreamSynchronize(s));
     int before = open_descriptors();
     rules();
@@ -263,14 +304,15 @@ static int descriptors(void)
 /* The file may hold 80 MiB: two steps fit, a third does not. */
 static int limited(void)
 {
-    struct rlimit limit = { 80 * MiB, 80 * MiB };
+    struct rlimit limit = {80 * MiB, 80 * MiB};
     setrlimit(RLIMIT_FSIZE, &limit);
     void *a, *b, *c;
     OK(cudaStreamCreate(&s));
     cudaMemPool_t p = pool_new(POSIX), plain = pool_new(cudaMemHandleTypeNone);
     OK(cudaMallocFromPoolAsync(&a, 64 * MiB, p, s));
     IS(cudaErrorMemoryAllocation, cudaMallocFromPoolAsync(&b, MiB, p, s));
-    OK(cudaMallocFromPoolAsync(&c, 200 * MiB, plain, s));                      /* no file, no limit */
+    /* No file, no limit. */
+    OK(cudaMallocFromPoolAsync(&c, 200 * MiB, plain, s));
     OK(cudaMemsetAsync(a, 1, 64 * MiB, s));
     OK(cudaFreeAsync(a, s));
     OK(cudaMallocFromPoolAsync(&b, MiB, p, s));
@@ -284,10 +326,14 @@ static int limited(void)
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "";
-    if (!strcmp(what, "export")) return export_section();
-    if (!strcmp(what, "rules")) return rules();
-    if (!strcmp(what, "descriptors")) return descriptors();
-    if (!strcmp(what, "limited")) return limited();
+    if (!strcmp(what, "export"))
+        return export_section();
+    if (!strcmp(what, "rules"))
+        return rules();
+    if (!strcmp(what, "descriptors"))
+        return descriptors();
+    if (!strcmp(what, "limited"))
+        return limited();
     fprintf(stderr, "ipc_rules: export, rules, descriptors or limited?\n");
     return 2;
 }

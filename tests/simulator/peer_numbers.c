@@ -1,5 +1,6 @@
-/* cudaMemcpyPeerAsync is told on which GPU each end lies. Which numbers does it take? Argument 0: memory of every kind; 1: pools,
- * one of them open to another GPU. Two H200s (driver 580.159.04) printed tests/hardware/facts/peer-numbers.txt, 0 and then 1. */
+/* cudaMemcpyPeerAsync is told on which GPU each end lies. Which numbers does it take? Argument 0:
+ * memory of every kind; 1: pools, one of them open to another GPU. Two H200s (driver 580.159.04)
+ * printed tests/hardware/facts/peer-numbers.txt, 0 and then 1. */
 #include "workbook.h"
 
 enum { BYTES = 4096 };
@@ -16,9 +17,11 @@ static void ask(int **block, const char *const *names, int count, int width)
             printf("to %-*s from %-*s:", width, names[i], width, names[j]);
             for (int to = 0; to < 2; to++)
                 for (int from = 0; from < 2; from++) {
-                    cudaError_t call = cudaMemcpyPeerAsync(block[i], to, block[j], from, BYTES, one);
+                    cudaError_t call =
+                        cudaMemcpyPeerAsync(block[i], to, block[j], from, BYTES, one);
                     cudaError_t end = cudaStreamSynchronize(one);
-                    printf("  %d<-%d %s%s", to, from, call == cudaSuccess ? "ok" : cudaGetErrorName(call) + 9,
+                    printf("  %d<-%d %s%s", to, from,
+                           call == cudaSuccess ? "ok" : cudaGetErrorName(call) + 9,
                            end == cudaSuccess ? "" : " SYNC");
                 }
             puts("");
@@ -27,7 +30,8 @@ static void ask(int **block, const char *const *names, int count, int width)
 
 static void of_every_kind(int *pool_0, int *pool_1)
 {
-    static const char *const names[] = {"pool of 0", "pool of 1", "malloc of 0", "malloc of 1", "pinned", "managed"};
+    static const char *const names[] = {"pool of 0",   "pool of 1", "malloc of 0",
+                                        "malloc of 1", "pinned",    "managed"};
     int *block[6] = {pool_0, pool_1}, plain[4] = {0};
     CHECK(cudaMalloc((void **)&block[2], BYTES));
     CHECK(cudaSetDevice(1));
@@ -56,8 +60,10 @@ static cudaMemPool_t pool_at(enum cudaMemLocationType where, enum cudaMemAllocat
 
 static void of_pools(int *open, int *pool_1)
 {
-    static const char *const names[] = {"pool 0, open to 1", "pool 1", "host pool", "managed pool of 0"};
-    struct cudaMemAccessDesc desc = {{cudaMemLocationTypeDevice, 1}, cudaMemAccessFlagsProtReadWrite};
+    static const char *const names[] = {"pool 0, open to 1", "pool 1", "host pool",
+                                        "managed pool of 0"};
+    struct cudaMemAccessDesc desc = {{cudaMemLocationTypeDevice, 1},
+                                     cudaMemAccessFlagsProtReadWrite};
     int *block[4] = {open, pool_1};
     cudaMemPool_t pool, host = pool_at(cudaMemLocationTypeHost, cudaMemAllocationTypePinned),
                         managed = pool_at(cudaMemLocationTypeDevice, cudaMemAllocationTypeManaged);

@@ -1,5 +1,6 @@
-/* Asks again what tests/hardware/facts/p2p.txt answers: two devices, and who may touch the other's pool. peers N: run N of the eight, a process each, since a
- * fault ends a process's devices. It also runs on two GPUs: link it with kernels.cu and -lcudart. */
+/* Asks again what tests/hardware/facts/p2p.txt answers: two devices, and who may touch the other's
+ * pool. peers N: run N of the eight, a process each, since a fault ends a process's devices. It
+ * also runs on two GPUs: link it with kernels.cu and -lcudart. */
 #include <cuda_runtime_api.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,7 +8,11 @@
 #include "kernels.h"
 
 #define MiB ((size_t)1 << 20)
-#define ASK(call) do { cudaError_t answer = (call); printf("%-78s -> %s\n", #call, cudaGetErrorName(answer)); } while (0)
+#define ASK(call)                                                 \
+    do {                                                          \
+        cudaError_t answer = (call);                              \
+        printf("%-78s -> %s\n", #call, cudaGetErrorName(answer)); \
+    } while (0)
 
 static cudaStream_t s0, s1;
 static cudaMemPool_t d0, d1;
@@ -15,7 +20,8 @@ static void *a, *b, *m;
 
 static cudaError_t acc(cudaMemPool_t pool, int device, enum cudaMemAccessFlags flags)
 {
-    struct cudaMemAccessDesc d = { .location = { .type = cudaMemLocationTypeDevice, .id = device }, .flags = flags };
+    struct cudaMemAccessDesc d = {.location = {.type = cudaMemLocationTypeDevice, .id = device},
+                                  .flags = flags};
     cudaError_t e = cudaMemPoolSetAccess(pool, &d, 1);
     cudaGetLastError();
     return e;
@@ -23,7 +29,7 @@ static cudaError_t acc(cudaMemPool_t pool, int device, enum cudaMemAccessFlags f
 
 static int access_of(int device)
 {
-    struct cudaMemLocation l = { .type = cudaMemLocationTypeDevice, .id = device };
+    struct cudaMemLocation l = {.type = cudaMemLocationTypeDevice, .id = device};
     enum cudaMemAccessFlags flags = cudaMemAccessFlagsProtNone;
     cudaMemPoolGetAccess(&flags, d0, &l);
     return flags;
@@ -52,15 +58,15 @@ static void first(void)
     cudaSetDevice(1);
     cudaStreamCreate(&s1);
     cudaSetDevice(0);
-    ASK(cudaMallocAsync((void**)&a, MiB, s0));
+    ASK(cudaMallocAsync((void **)&a, MiB, s0));
     ASK(cudaMemsetAsync(a, 0, MiB, s0));
     ASK(cudaStreamSynchronize(s0));
     printf("  access of 0: %d, of 1: %d\n", access_of(0), access_of(1));
-    ASK(cudaMallocAsync((void**)&b, MiB, s1));
+    ASK(cudaMallocAsync((void **)&b, MiB, s1));
     ASK(cudaPointerGetAttributes(&pa, b));
     printf("  allocated with current device 0 on a stream of device 1: on device %d\n", pa.device);
     ASK(cudaFreeAsync(b, s1));
-    ASK(cudaMallocFromPoolAsync((void**)&b, MiB, d0, s1));
+    ASK(cudaMallocFromPoolAsync((void **)&b, MiB, d0, s1));
     ASK(cudaPointerGetAttributes(&pa, b));
     printf("  from pool 0 on a stream of device 1: on device %d\n", pa.device);
     ASK(cudaFreeAsync(b, s1));
@@ -100,7 +106,7 @@ static void no_access(void)
     ASK(cudaStreamSynchronize(s1));
     ASK(cudaSetDevice(0));
     ASK(cudaStreamSynchronize(s0));
-    ASK(cudaMallocAsync((void**)&b, MiB, s0));
+    ASK(cudaMallocAsync((void **)&b, MiB, s0));
 }
 
 static void memset_refused(void)
@@ -111,7 +117,7 @@ static void memset_refused(void)
 
 static void copies(void)
 {
-    ASK(cudaMallocAsync((void**)&b, MiB, s1));
+    ASK(cudaMallocAsync((void **)&b, MiB, s1));
     ASK(cudaMemcpyAsync(b, a, 1024, cudaMemcpyDeviceToDevice, s1));
     ASK(cudaStreamSynchronize(s1));
     ASK(cudaMemcpyPeerAsync(b, 1, a, 0, 1024, s1));
@@ -131,7 +137,7 @@ static void enabled_is_not_granted(void)
 
 static void plain_memory(void)
 {
-    ASK(cudaMalloc((void**)&m, MiB));
+    ASK(cudaMalloc((void **)&m, MiB));
     kernel_on_1(m);
     ASK(cudaGetLastError());
     ASK(cudaStreamSynchronize(s1));
@@ -140,7 +146,7 @@ static void plain_memory(void)
 static void later_block(void)
 {
     ASK(acc(d0, 1, cudaMemAccessFlagsProtReadWrite));
-    ASK(cudaMallocAsync((void**)&b, 64*MiB, s0));
+    ASK(cudaMallocAsync((void **)&b, 64 * MiB, s0));
     cudaStreamSynchronize(s0);
     kernel_on_1(b);
     ASK(cudaStreamSynchronize(s1));
@@ -162,8 +168,11 @@ static void read_only(void)
 
 int main(int argc, char **argv)
 {
-    static void (*const runs[])(void) = { granted_and_revoked, no_access, memset_refused, copies, enabled_is_not_granted, plain_memory, later_block, read_only };
-    if (argc > 1 && !strcmp(argv[1], "off")) {     /* not recorded: the answers where no device can reach another */
+    static void (*const runs[])(void) = {
+        granted_and_revoked,    no_access,    memset_refused, copies,
+        enabled_is_not_granted, plain_memory, later_block,    read_only};
+    /* Not recorded: the answers where no device can reach another. */
+    if (argc > 1 && !strcmp(argv[1], "off")) {
         ASK(cudaDeviceEnablePeerAccess(1, 0));
         ASK(cudaDeviceDisablePeerAccess(1));
         return 0;

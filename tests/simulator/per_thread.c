@@ -1,4 +1,5 @@
-/* Compiled as a program is that asks for a default stream of its own for each thread: stream 0 is then the calling thread's. */
+/* Compiled as a program is that asks for a default stream of its own for each thread: stream 0 is
+ * then the calling thread's. */
 #define CUDA_API_PER_THREAD_DEFAULT_STREAM
 #define _GNU_SOURCE
 #include <cuda_runtime_api.h>
@@ -14,7 +15,8 @@ static void *other_thread(void *unused)
     int back = 0;
     cudaMemsetAsync(device, 1, 4, 0);
     cudaMemcpyAsync(&back, device, 4, cudaMemcpyDeviceToHost, 0);
-    printf("another thread, its stream 0 synchronised: %s", cudaGetErrorName(cudaStreamSynchronize(0)));
+    printf("another thread, its stream 0 synchronised: %s",
+           cudaGetErrorName(cudaStreamSynchronize(0)));
     printf(", read 0x%x\n", (unsigned)back);
     return NULL;
 }
@@ -28,7 +30,8 @@ int main(void)
     *(volatile int *)gate = 0;
     launch_hold(gate, cudaStreamPerThread);
     printf("this thread's stream 0 is held: %s\n", cudaGetErrorName(cudaStreamQuery(0)));
-    printf("the same stream by its name: %s\n", cudaGetErrorName(cudaStreamQuery(cudaStreamPerThread)));
+    printf("the same stream by its name: %s\n",
+           cudaGetErrorName(cudaStreamQuery(cudaStreamPerThread)));
     pthread_create(&thread, NULL, other_thread, NULL);
     pthread_join(thread, NULL);
     printf("this thread's stream 0 is still held: %s\n", cudaGetErrorName(cudaStreamQuery(0)));

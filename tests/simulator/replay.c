@@ -1,10 +1,12 @@
-/* Replays the random walks of tests/hardware/facts/traces against the simulated device and counts how far each agrees with the real one.
+/* Replays the random walks of tests/hardware/facts/traces against the simulated device and counts
+ * how far each agrees with the real one.
  *
  *   replay FILE...        a table: for each file, the share of steps before the first mismatch
  *   replay -v FILE...     also, for each walk that does not agree to its end, the step, what was expected and what happened
  *
- * A step agrees when the error code, reserved, its high mark, used and its high mark are the recorded ones; "and offset": and the new
- * block lies where it lay. The walks were printed by tests/hardware/probes/walks.c; `settle` here does what its query_idle_streams does. */
+ * A step agrees when the error code, reserved, its high mark, used and its high mark are the
+ * recorded ones; "and offset": and the new block lies where it lay. The walks were printed by
+ * tests/hardware/probes/walks.c; `settle` here does what its query_idle_streams does. */
 #include <cuda_runtime_api.h>
 #include <inttypes.h>
 #include <stdbool.h>
@@ -14,7 +16,7 @@
 #include "kernels.h"
 
 #define STREAMS 3
-#define BLOCKS 400
+#define BLOCKS  400
 
 static bool verbose;
 static cudaMemPool_t pool;
@@ -24,7 +26,9 @@ static volatile int *gates;
 static bool held[STREAMS];
 static char *blocks[BLOCKS], *base;
 
-struct figures { uint64_t reserved, reserved_high, used, used_high; };
+struct figures {
+    uint64_t reserved, reserved_high, used, used_high;
+};
 
 static uint64_t get(enum cudaMemPoolAttr attribute)
 {
@@ -33,11 +37,14 @@ static uint64_t get(enum cudaMemPoolAttr attribute)
     return value;
 }
 
-/* An idle stream is asked until it says that it is done; one that waits for a held stream never will. */
+/* An idle stream is asked until it says that it is done; one that waits for a held stream never
+ * will. */
 static void settle(void)
 {
     for (int i = 0; i < STREAMS; i++)
-        for (int k = 0; !held[i] && k < 100 && cudaStreamQuery(streams[i]) == cudaErrorNotReady; k++) ;
+        for (int k = 0; !held[i] && k < 100 && cudaStreamQuery(streams[i]) == cudaErrorNotReady;
+             k++)
+            ;
 }
 
 static void begin_walk(const char *head)
@@ -45,14 +52,22 @@ static void begin_walk(const char *head)
     size_t max_size;
     int flags[3];
     uint64_t threshold;
-    if (sscanf(head, "# seed %*d profile %*d maxSize %zu events %d opportunistic %d internal %d threshold %" SCNu64,
-               &max_size, &flags[0], &flags[1], &flags[2], &threshold) != 5) {
+    if (sscanf(head,
+               "# seed %*d profile %*d maxSize %zu events %d opportunistic %d internal %d "
+               "threshold %" SCNu64,
+               &max_size, &flags[0], &flags[1], &flags[2], &threshold)
+        != 5) {
         fprintf(stderr, "replay: this is no head of a walk: %s\n", head);
         exit(2);
     }
-    struct cudaMemPoolProps props = { .allocType = cudaMemAllocationTypePinned, .location.type = cudaMemLocationTypeDevice, .maxSize = max_size };
-    if (cudaMemPoolCreate(&pool, &props)) exit(2);
-    for (int i = 0; i < 3; i++) cudaMemPoolSetAttribute(pool, (enum cudaMemPoolAttr)(cudaMemPoolReuseFollowEventDependencies + i), &flags[i]);
+    struct cudaMemPoolProps props = {.allocType = cudaMemAllocationTypePinned,
+                                     .location.type = cudaMemLocationTypeDevice,
+                                     .maxSize = max_size};
+    if (cudaMemPoolCreate(&pool, &props))
+        exit(2);
+    for (int i = 0; i < 3; i++)
+        cudaMemPoolSetAttribute(
+            pool, (enum cudaMemPoolAttr)(cudaMemPoolReuseFollowEventDependencies + i), &flags[i]);
     cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &threshold);
     for (int i = 0; i < STREAMS; i++) {
         cudaStreamCreateWithFlags(&streams[i], cudaStreamNonBlocking);
@@ -66,10 +81,12 @@ static void begin_walk(const char *head)
 
 static void end_walk(void)
 {
-    for (int i = 0; i < STREAMS; i++) gates[i] = 1;
+    for (int i = 0; i < STREAMS; i++)
+        gates[i] = 1;
     cudaDeviceSynchronize();
     for (int i = 0; i < BLOCKS; i++)
-        if (blocks[i]) cudaFreeAsync(blocks[i], streams[0]);
+        if (blocks[i])
+            cudaFreeAsync(blocks[i], streams[0]);
     cudaDeviceSynchronize();
     for (int i = 0; i < STREAMS; i++) {
         cudaStreamDestroy(streams[i]);
@@ -86,15 +103,19 @@ static cudaError_t step(const char *line, bool *moved)
     size_t bytes;
     long long offset;
     *moved = false;
-    if (sscanf(line, "s%d b%d = malloc %zu @%lld", &s, &number, &bytes, &offset) == 4 || sscanf(line, "s%d malloc %zu", &s, &bytes) == 2) {
+    if (sscanf(line, "s%d b%d = malloc %zu @%lld", &s, &number, &bytes, &offset) == 4
+        || sscanf(line, "s%d malloc %zu", &s, &bytes) == 2) {
         bool recorded = strchr(line, '@') != NULL;
         void *p = NULL;
         cudaError_t e = cudaMallocFromPoolAsync(&p, bytes, pool, streams[s]);
         if (e || !recorded) {
-            if (p) cudaFreeAsync(p, streams[s]);     /* the walk ends here: a real device had no memory for it */
+            /* The walk ends here: a real device had no memory for it. */
+            if (p)
+                cudaFreeAsync(p, streams[s]);
             return e;
         }
-        if (!base) base = p;
+        if (!base)
+            base = p;
         *moved = (char *)p - base != offset;
         blocks[number] = p;
         return e;
@@ -104,14 +125,18 @@ static cudaError_t step(const char *line, bool *moved)
         blocks[number] = NULL;
         return e;
     }
-    if (sscanf(line, "s%d record e%d", &s, &number) == 2) return cudaEventRecord(events[s], streams[s]);
-    if (sscanf(line, "s%d wait e%d", &s, &number) == 2) return cudaStreamWaitEvent(streams[s], events[number], 0);
-    if (sscanf(line, "trim %zu", &bytes) == 1) return cudaMemPoolTrimTo(pool, bytes);
+    if (sscanf(line, "s%d record e%d", &s, &number) == 2)
+        return cudaEventRecord(events[s], streams[s]);
+    if (sscanf(line, "s%d wait e%d", &s, &number) == 2)
+        return cudaStreamWaitEvent(streams[s], events[number], 0);
+    if (sscanf(line, "trim %zu", &bytes) == 1)
+        return cudaMemPoolTrimTo(pool, bytes);
     if (sscanf(line, "threshold %zu", &bytes) == 1) {
         uint64_t threshold = bytes;
         return cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &threshold);
     }
-    if (!strncmp(line, "device sync", 11)) return cudaDeviceSynchronize();
+    if (!strncmp(line, "device sync", 11))
+        return cudaDeviceSynchronize();
     char what[8] = "";
     if (sscanf(line, "s%d %7s", &s, what) == 2 && !strcmp(what, "hold")) {
         gates[s] = 0;
@@ -121,10 +146,12 @@ static cudaError_t step(const char *line, bool *moved)
     if (!strcmp(what, "open")) {
         gates[s] = 1;
         held[s] = false;
-        for (int r = 0; r < 3; r++) settle();
+        for (int r = 0; r < 3; r++)
+            settle();
         return cudaSuccess;
     }
-    if (!strcmp(what, "sync")) return cudaStreamSynchronize(streams[s]);
+    if (!strcmp(what, "sync"))
+        return cudaStreamSynchronize(streams[s]);
     fprintf(stderr, "replay: this is no step: %s\n", line);
     exit(2);
 }
@@ -133,7 +160,10 @@ static cudaError_t step(const char *line, bool *moved)
 static void recorded(const char *line, char *error, struct figures *f)
 {
     const char *at = strstr(line, "cuda");
-    if (!at || sscanf(at, "%79s R %" SCNu64 " %" SCNu64 " U %" SCNu64 " %" SCNu64, error, &f->reserved, &f->reserved_high, &f->used, &f->used_high) != 5) {
+    if (!at
+        || sscanf(at, "%79s R %" SCNu64 " %" SCNu64 " U %" SCNu64 " %" SCNu64, error, &f->reserved,
+                  &f->reserved_high, &f->used, &f->used_high)
+               != 5) {
         fprintf(stderr, "replay: this line has no figures: %s\n", line);
         exit(2);
     }
@@ -160,32 +190,40 @@ static void replay(const char *path)
             continue;
         }
         if (!strncmp(line, "end", 3)) {
-            if (in_walk) end_walk();
+            if (in_walk)
+                end_walk();
             whole += figures_agree;
             in_walk = false;
             continue;
         }
-        if (!in_walk) continue;
+        if (!in_walk)
+            continue;
         steps++;
         number++;
-        if (!figures_agree) continue;
+        if (!figures_agree)
+            continue;
         bool moved;
         struct figures want;
         recorded(line, error, &want);
         cudaError_t e = step(line, &moved);
         settle();
-        struct figures have = { get(cudaMemPoolAttrReservedMemCurrent), get(cudaMemPoolAttrReservedMemHigh), get(cudaMemPoolAttrUsedMemCurrent), get(cudaMemPoolAttrUsedMemHigh) };
+        struct figures have = {get(cudaMemPoolAttrReservedMemCurrent),
+                               get(cudaMemPoolAttrReservedMemHigh),
+                               get(cudaMemPoolAttrUsedMemCurrent), get(cudaMemPoolAttrUsedMemHigh)};
         figures_agree = !strcmp(error, cudaGetErrorName(e)) && !memcmp(&want, &have, sizeof want);
         offsets_agree = offsets_agree && figures_agree && !moved;
         agreed += figures_agree;
         with_offset += offsets_agree;
         if (verbose && (!figures_agree || (moved && !offsets_agree)))
-            printf("%.20s step %u: %s\n    here: %s R %" PRIu64 " %" PRIu64 " U %" PRIu64 " %" PRIu64 "%s\n", head + 2, number, line, cudaGetErrorName(e),
-                   have.reserved, have.reserved_high, have.used, have.used_high, moved ? ", at another offset" : "");
+            printf("%.20s step %u: %s\n    here: %s R %" PRIu64 " %" PRIu64 " U %" PRIu64
+                   " %" PRIu64 "%s\n",
+                   head + 2, number, line, cudaGetErrorName(e), have.reserved, have.reserved_high,
+                   have.used, have.used_high, moved ? ", at another offset" : "");
     }
     fclose(file);
     const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
-    printf("%-14.*s %6u %8.1f %12.1f %8u/%u\n", (int)strcspn(name, "."), name, steps, 100.0 * agreed / steps, 100.0 * with_offset / steps, whole, walks);
+    printf("%-14.*s %6u %8.1f %12.1f %8u/%u\n", (int)strcspn(name, "."), name, steps,
+           100.0 * agreed / steps, 100.0 * with_offset / steps, whole, walks);
 }
 
 int main(int argc, char **argv)
@@ -193,12 +231,16 @@ int main(int argc, char **argv)
     int first = argc > 1 && !strcmp(argv[1], "-v") ? 2 : 1;
     verbose = first == 2;
     if (first >= argc) {
-        fprintf(stderr, "replay: expected one or more files of walks, for example tests/hardware/facts/traces/mixed.txt\n");
+        fprintf(stderr, "replay: expected one or more files of walks, for example "
+                        "tests/hardware/facts/traces/mixed.txt\n");
         return 2;
     }
-    if (cudaHostAlloc((void **)&gates, STREAMS * sizeof *gates, cudaHostAllocMapped)) return 2;
-    printf("%-14s %6s %8s %12s %10s\n", "profile", "steps", "agree %", "and offset %", "walks whole");
-    for (int i = first; i < argc; i++) replay(argv[i]);
+    if (cudaHostAlloc((void **)&gates, STREAMS * sizeof *gates, cudaHostAllocMapped))
+        return 2;
+    printf("%-14s %6s %8s %12s %10s\n", "profile", "steps", "agree %", "and offset %",
+           "walks whole");
+    for (int i = first; i < argc; i++)
+        replay(argv[i]);
     cudaFreeHost((void *)gates);
     return 0;
 }

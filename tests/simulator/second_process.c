@@ -1,4 +1,5 @@
-/* What processes.h promises of a second process when the other side fails: second_process CASE. It includes what a lesson includes, and runs on a GPU, too. */
+/* What processes.h promises of a second process when the other side fails: second_process CASE. It
+ * includes what a lesson includes, and runs on a GPU, too. */
 #define _GNU_SOURCE
 #define SILENCE 2
 #include "kernels.h"
@@ -83,20 +84,17 @@ static void killed_while_waited_for(int dies)
     kill(getpid(), SIGKILL);
 }
 
-static void exporter_killed(int is_second)
-{
-    killed_while_waited_for(!is_second);
-}
+static void exporter_killed(int is_second) { killed_while_waited_for(!is_second); }
 
-static void importer_killed(int is_second)
-{
-    killed_while_waited_for(is_second);
-}
+static void importer_killed(int is_second) { killed_while_waited_for(is_second); }
 
-/* A descriptor crosses, and the bytes beside it: what the second writes into it, the first reads. */
+/* A descriptor crosses, and the bytes beside it: what the second writes into it, the first
+ * reads. */
 static void descriptor_crosses(int is_second)
 {
-    union control_message control = {.head = {.cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS, .cmsg_len = CMSG_LEN(sizeof(int))}};
+    union control_message control = {.head = {.cmsg_level = SOL_SOCKET,
+                                              .cmsg_type = SCM_RIGHTS,
+                                              .cmsg_len = CMSG_LEN(sizeof(int))}};
     int ends[2];
     char text[6] = "hello";
     if (is_second) {
@@ -129,7 +127,9 @@ static void no_descriptor(int is_second)
 /* A descriptor came, but not beside the bytes that were waited for. */
 static void two_messages(int is_second)
 {
-    union control_message control = {.head = {.cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS, .cmsg_len = CMSG_LEN(sizeof(int))}};
+    union control_message control = {.head = {.cmsg_level = SOL_SOCKET,
+                                              .cmsg_type = SCM_RIGHTS,
+                                              .cmsg_len = CMSG_LEN(sizeof(int))}};
     char text[6] = "hello";
     if (is_second)
         hear_with_descriptor(text, sizeof text);
@@ -148,10 +148,21 @@ static void not_here(int is_second)
 
 int main(int argc, char **argv)
 {
-    static const struct { const char *name; void (*run)(int is_second); } cases[] = {
-        {"second_ends", second_ends}, {"first_ends", first_ends}, {"second_killed", second_killed}, {"first_killed", first_killed},
-        {"both_hear", both_hear}, {"told_too_late", told_too_late}, {"exporter_killed", exporter_killed}, {"importer_killed", importer_killed},
-        {"descriptor_crosses", descriptor_crosses}, {"no_descriptor", no_descriptor}, {"two_messages", two_messages},
+    static const struct {
+        const char *name;
+        void (*run)(int is_second);
+    } cases[] = {
+        {"second_ends", second_ends},
+        {"first_ends", first_ends},
+        {"second_killed", second_killed},
+        {"first_killed", first_killed},
+        {"both_hear", both_hear},
+        {"told_too_late", told_too_late},
+        {"exporter_killed", exporter_killed},
+        {"importer_killed", importer_killed},
+        {"descriptor_crosses", descriptor_crosses},
+        {"no_descriptor", no_descriptor},
+        {"two_messages", two_messages},
         {"not_here", not_here},
     };
     for (size_t i = 0; argc == 2 && i < sizeof cases / sizeof *cases; i++) {

@@ -1,4 +1,5 @@
-/* A stream is destroyed with a free pending, which the host then asks for. A new stream gets its place in the simulated device, and not what it had freed. */
+/* A stream is destroyed with a free pending, which the host then asks for. A new stream gets its
+ * place in the simulated device, and not what it had freed. */
 #include "kernels.h"
 #include "workbook.h"
 
@@ -14,7 +15,8 @@ int main(void)
     CHECK(cudaFreeAsync(old, a));
     CHECK(cudaEventRecord(freed, a));
     CHECK(cudaStreamDestroy(a));
-    while (cudaEventQuery(freed) == cudaErrorNotReady) continue;
+    while (cudaEventQuery(freed) == cudaErrorNotReady)
+        continue;
     CHECK(cudaStreamCreate(&b));
     CHECK(cudaMallocAsync((void **)&data, MiB, b));
     CHECK(cudaFreeAsync(data, b));

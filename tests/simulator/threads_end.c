@@ -23,7 +23,8 @@ static void cancelled(void)
 {
     pthread_t thread;
     gate = gate_create();
-    if (pthread_create(&thread, NULL, holds, NULL)) exit(2);
+    if (pthread_create(&thread, NULL, holds, NULL))
+        exit(2);
     usleep(50000);
     pthread_cancel(thread);
     usleep(50000);
@@ -56,6 +57,7 @@ int main(int argc, char **argv)
     }
     self = pthread_self();
     CHECK(cudaSetDevice(0));
-    if (pthread_create(&thread, NULL, goes_on, &self)) return 2;
-    pthread_exit(NULL);                /* the program goes on, and ends with its last thread */
+    if (pthread_create(&thread, NULL, goes_on, &self))
+        return 2;
+    pthread_exit(NULL); /* the program goes on, and ends with its last thread */
 }

@@ -1,5 +1,6 @@
-/* Runs a program as strace does, stopping its first thread before and after each system call: traced PROGRAM [ARGUMENT...]. Ends with its exit status,
- * or with 77 and a sentence where no process may trace another. */
+/* Runs a program as strace does, stopping its first thread before and after each system call:
+ * traced PROGRAM [ARGUMENT...]. Ends with its exit status, or with 77 and a sentence where no
+ * process may trace another. */
 #include <signal.h>
 #include <stdio.h>
 #include <sys/ptrace.h>
@@ -10,7 +11,8 @@ int main(int argc, char **argv)
 {
     int status, signal = 0;
     pid_t child = argc > 1 ? fork() : -1;
-    if (child < 0) return 2;
+    if (child < 0)
+        return 2;
     if (child == 0) {
         if (ptrace(PTRACE_TRACEME, 0, NULL, NULL)) {
             printf("this machine lets no process trace another (ptrace)\n");
@@ -22,7 +24,8 @@ int main(int argc, char **argv)
     }
     while (waitpid(child, &status, 0) == child && WIFSTOPPED(status)) {
         signal = WSTOPSIG(status) == SIGTRAP ? 0 : WSTOPSIG(status);
-        if (ptrace(PTRACE_SYSCALL, child, NULL, signal)) return 2;
+        if (ptrace(PTRACE_SYSCALL, child, NULL, signal))
+            return 2;
     }
     return WIFEXITED(status) ? WEXITSTATUS(status) : 2;
 }

@@ -1,4 +1,5 @@
-/* What the random walks over the simulated device's insides share: which number comes next, and what is said when something is wrong. */
+/* What the random walks over the simulated device's insides share: which number comes next, and
+ * what is said when something is wrong. */
 #ifndef WALK_H
 #define WALK_H
 
@@ -11,7 +12,7 @@
 #include "os/os.h"
 
 static uint64_t state;
-static unsigned long graph_segment;
+static unsigned long step;
 
 /* A number below n. */
 static inline uint32_t pick(uint32_t n)
@@ -25,13 +26,14 @@ static inline uint32_t pick(uint32_t n)
 /* Without what runs at an end: the caller holds the lock. */
 static inline void wrong(const char *what)
 {
-    fprintf(stderr, "%s: after step %lu: %s\n", program_invocation_short_name, graph_segment, what);
+    fprintf(stderr, "%s: after step %lu: %s\n", program_invocation_short_name, step, what);
     os_exit(1);
 }
 
 static inline void refused(const char *call, cudaError_t e)
 {
-    fprintf(stderr, "%s: step %lu: %s answered %s\n", program_invocation_short_name, graph_segment, call, cudaGetErrorName(e));
+    fprintf(stderr, "%s: step %lu: %s answered %s\n", program_invocation_short_name, step,
+            call, cudaGetErrorName(e));
     exit(1);
 }
 #define WANT(call) want(call, #call)

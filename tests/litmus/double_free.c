@@ -1,0 +1,21 @@
+/* A pool's allocation is freed once.
+ *
+ * WRONG: it is freed twice. The second call returns cudaErrorInvalidValue, or frees the memory of a
+ * new owner.
+ * Kind: double free */
+#include "litmus.h"
+
+int main(void)
+{
+    int *data;
+    cudaStream_t a;
+    CHECK(cudaStreamCreate(&a));
+
+    CHECK(cudaMallocAsync((void **)&data, MiB, a));
+    CHECK(cudaFreeAsync(data, a)); /* free */
+#ifdef WRONG
+    CHECK(cudaFreeAsync(data, a)); /* free */
+#endif
+    CHECK(cudaStreamSynchronize(a));
+    return 0;
+}

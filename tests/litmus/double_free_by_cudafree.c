@@ -1,0 +1,20 @@
+/* A pool's allocation is freed by cudaFreeAsync, and not by cudaFree.
+ *
+ * WRONG: it is freed by cudaFree, too.
+ * Kind: double free */
+#include "litmus.h"
+
+int main(void)
+{
+    int *data;
+    cudaStream_t a;
+    CHECK(cudaStreamCreate(&a));
+
+    CHECK(cudaMallocAsync((void **)&data, MiB, a));
+    CHECK(cudaFreeAsync(data, a)); /* free */
+    CHECK(cudaStreamSynchronize(a));
+#ifdef WRONG
+    CHECK(cudaFree(data)); /* free */
+#endif
+    return 0;
+}

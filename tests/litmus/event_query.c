@@ -1,0 +1,32 @@
+/* The host queries an event, recorded after the write, until the answer is cudaSuccess.
+ *
+ * WRONG: the event is recorded before the write: no edge from a's write to b's.
+ * Kind: unordered writes */
+#include "litmus.h"
+
+int main(void)
+{
+    size_t count = MiB / sizeof(int);
+    int *data;
+    cudaStream_t a, b;
+    cudaEvent_t written;
+    CHECK(cudaStreamCreate(&a));
+    CHECK(cudaStreamCreate(&b));
+    CHECK(cudaEventCreate(&written));
+    CHECK(cudaMallocAsync((void **)&data, MiB, a));
+
+#ifdef WRONG
+    CHECK(cudaEventRecord(written, a));
+#endif
+    CHECK(launch_fill(data, 1, count, a)); /* previous access */
+#ifndef WRONG
+    CHECK(cudaEventRecord(written, a));
+#endif
+    while (cudaEventQuery(written) == cudaErrorNotReady)
+        ;
+    CHECK(launch_add(data, 1, count, b)); /* access */
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaFreeAsync(data, b));
+    CHECK(cudaStreamSynchronize(b));
+    return 0;
+}

@@ -1,0 +1,344 @@
+/* Correct ways in which two or three processes order their work on one allocation: ipc_correct
+ * NAME. None may be reported. */
+#include "ipc_allocation.h"
+
+static void send_go(void *unused)
+{
+    (void)unused;
+    go();
+}
+static void await_go(void *unused)
+{
+    (void)unused;
+    wait_for_go();
+}
+
+/* The message that the allocation is ready is sent by a host function behind the write. */
+static void sent_by_host_function(int importer)
+{
+    if (importer) {
+        import();
+        wait_for_go();
+        expect_elements(7);
+        importer_ends();
+        return;
+    }
+    share();
+    OK(cudaLaunchHostFunc(s, send_go, NULL));
+    exporter_ends();
+    OK(cudaStreamSynchronize(s));
+}
+
+/* The exporter's free is queued at once, behind a host function that waits for the importer's
+ * message. */
+static void free_behind_host_function(int importer)
+{
+    if (importer) {
+        import();
+        cudaEvent_t ready = hear_event();
+        OK(cudaStreamWaitEvent(s, ready, 0));
+        wait_for_go(); /* the free is queued */
+        expect_elements(7);
+        importer_ends();
+        OK(cudaEventDestroy(ready));
+        return;
+    }
+    share();
+    cudaEvent_t ready = shared_event();
+    OK(cudaEventRecord(ready, s));
+    tell_event(ready);
+    OK(cudaLaunchHostFunc(s, await_go, NULL));
+    OK(cudaFreeAsync(data, s));
+    go();
+    OK(cudaStreamSynchronize(s));
+    OK(cudaMemPoolDestroy(pool));
+    OK(cudaEventDestroy(ready));
+    go();
+}
+
+/* The same for a write. */
+static void write_behind_host_function(int importer)
+{
+    cudaEvent_t ready;
+    if (importer) {
+        import();
+        ready = hear_event();
+        OK(cudaStreamWaitEvent(s, ready, 0));
+        wait_for_go(); /* the write is queued */
+        expect_elements(7);
+        go();
+        importer_ends();
+        OK(cudaEventDestroy(ready));
+        return;
+    }
+    share();
+    ready = shared_event();
+    OK(cudaEventRecord(ready, s));
+    tell_event(ready);
+    OK(cudaLaunchHostFunc(s, await_go, NULL));
+    OK(launch_fill(data, 8, count, s));
+    go();
+    OK(cudaStreamSynchronize(s));
+    expect_elements(8);
+    exporter_ends();
+    OK(cudaEventDestroy(ready));
+}
+
+/* One event there, one back, recorded again in each round; each side adds 1. */
+static void rounds(int importer)
+{
+    enum { ROUNDS = 20 };
+    cudaEvent_t there, back;
+    if (importer) {
+        import();
+        there = hear_event();
+        back = shared_event();
+        tell_event(back);
+    } else {
+        share();
+        there = shared_event();
+        tell_event(there);
+        back = hear_event();
+    }
+    for (int i = 0; i < ROUNDS; i++) {
+        if (importer)
+            wait_for_go();
+        if (importer || i)
+            OK(cudaStreamWaitEvent(s, importer ? there : back, 0));
+        OK(launch_add(data, 1, count, s));
+        OK(cudaEventRecord(importer ? back : there, s));
+        go();
+        if (!importer)
+            wait_for_go();
+    }
+    if (importer) {
+        importer_ends();
+    } else {
+        OK(cudaStreamWaitEvent(s, back, 0));
+        expect_elements(7 + 2 * ROUNDS);
+        exporter_ends();
+    }
+    OK(cudaEventDestroy(there));
+    OK(cudaEventDestroy(back));
+}
+
+/* One event, which either side records. */
+static void one_event(int importer)
+{
+    cudaEvent_t event;
+    if (importer) {
+        import();
+        event = hear_event();
+        wait_for_go();
+        OK(cudaStreamWaitEvent(s, event, 0));
+        OK(launch_add(data, 1, count, s));
+        OK(cudaEventRecord(event, s));
+        go();
+        importer_ends();
+    } else {
+        share();
+        event = shared_event();
+        tell_event(event);
+        OK(cudaEventRecord(event, s));
+        go();
+        wait_for_go();
+        OK(cudaStreamWaitEvent(s, event, 0));
+        OK(launch_add(data, 1, count, s));
+        expect_elements(9);
+        exporter_ends();
+    }
+    OK(cudaEventDestroy(event));
+}
+
+/* The wait is in one stream, the free in another that waits for it. `how`: 's' by an event of its
+ * own, 'h' the host waits for the importer's event, 'q' it queries that. */
+static void free_elsewhere(int importer, char how)
+{
+    cudaEvent_t ready, done, own;
+    if (importer) {
+        import();
+        ready = hear_event();
+        done = shared_event();
+        OK(cudaStreamWaitEvent(s, ready, 0));
+        OK(launch_add(data, 1, count, s));
+        OK(cudaFreeAsync(data, s));
+        OK(cudaEventRecord(done, s));
+        tell_event(done);
+        wait_for_go();
+        OK(cudaStreamSynchronize(s));
+        OK(cudaMemPoolDestroy(pool));
+    } else {
+        cudaStream_t t;
+        OK(cudaStreamCreate(&t));
+        OK(cudaEventCreate(&own));
+        share();
+        ready = shared_event();
+        OK(cudaEventRecord(ready, s));
+        tell_event(ready);
+        done = hear_event();
+        if (how == 's') {
+            OK(cudaStreamWaitEvent(t, done, 0));
+            OK(cudaEventRecord(own, t));
+            OK(cudaStreamWaitEvent(s, own, 0));
+        } else if (how == 'h') {
+            OK(cudaEventSynchronize(done));
+        } else {
+            while (cudaEventQuery(done) == cudaErrorNotReady)
+                usleep(1000);
+        }
+        OK(cudaFreeAsync(data, how == 's' ? s : t));
+        OK(cudaDeviceSynchronize());
+        OK(cudaMemPoolDestroy(pool));
+        OK(cudaEventDestroy(own));
+        OK(cudaStreamDestroy(t));
+        go();
+    }
+    OK(cudaEventDestroy(ready));
+    OK(cudaEventDestroy(done));
+}
+
+static void free_by_own_event(int importer) { free_elsewhere(importer, 's'); }
+static void free_after_host_wait(int importer) { free_elsewhere(importer, 'h'); }
+static void free_after_query(int importer) { free_elsewhere(importer, 'q'); }
+
+/* The importer frees with cudaFree, and the exporter acquires that through a message. */
+static void import_freed_by_cudafree(int importer)
+{
+    if (!importer) {
+        share();
+        OK(cudaStreamSynchronize(s));
+        go();
+        exporter_ends();
+        return;
+    }
+    import();
+    wait_for_go();
+    expect_elements(7);
+    OK(cudaFree(data));
+    go();
+    wait_for_go();
+    OK(cudaMemPoolDestroy(pool));
+}
+
+/* Imported twice, freed once; the address is one. */
+static void imported_twice(int importer)
+{
+    struct cudaMemPoolPtrExportData pointer;
+    if (!importer) {
+        share();
+        OK(cudaStreamSynchronize(s));
+        OK(cudaMemPoolExportPointer(&pointer, data));
+        tell(&pointer, sizeof pointer);
+        exporter_ends();
+        return;
+    }
+    void *again;
+    import();
+    hear(&pointer, sizeof pointer);
+    OK(cudaMemPoolImportPointer(&again, pool, &pointer));
+    if (again != data)
+        _exit(6);
+    expect_elements(7);
+    importer_ends();
+}
+
+/* A third process waits for the second's event only, which comes after the first's: an edge through
+ * two process borders. `third`: this process is it; `second`: the second's end of the socket to
+ * it. */
+static int third, second;
+
+static void relay(int importer)
+{
+    struct cudaMemPoolPtrExportData pointer;
+    cudaEvent_t ready, done;
+    int descriptor;
+    if (!importer) {
+        share();
+        ready = shared_event();
+        OK(cudaEventRecord(ready, s));
+        tell_event(ready);
+        OK(cudaMemPoolExportToShareableHandle(&descriptor, pool,
+                                              cudaMemHandleTypePosixFileDescriptor, 0));
+        OK(cudaMemPoolExportPointer(&pointer, data));
+        tell_descriptor(descriptor);
+        close(descriptor);
+        tell(&pointer, sizeof pointer);
+        done = hear_event(); /* the second's; the third has freed */
+        OK(cudaStreamWaitEvent(s, done, 0));
+        OK(cudaFreeAsync(data, s));
+        OK(cudaStreamSynchronize(s));
+        go();
+        return;
+    }
+    if (third) {
+        import();
+        done = hear_event();
+        OK(cudaStreamWaitEvent(s, done, 0));
+        OK(launch_add(data, 1, count, s));
+        OK(cudaFreeAsync(data, s));
+        ready = shared_event();
+        OK(cudaEventRecord(ready, s));
+        tell_event(ready);
+        wait_for_go();
+        OK(cudaStreamSynchronize(s));
+        return;
+    }
+    int first = border;
+    import();
+    ready = hear_event();
+    OK(cudaStreamWaitEvent(s, ready, 0));
+    OK(launch_add(data, 1, count, s));
+    done = shared_event();
+    OK(cudaEventRecord(done, s));
+    descriptor = hear_descriptor();
+    hear(&pointer, sizeof pointer);
+    border = second;
+    tell_descriptor(descriptor);
+    tell(&pointer, sizeof pointer);
+    tell_event(done);
+    cudaEvent_t later = hear_event();
+    OK(cudaStreamWaitEvent(s, later, 0));
+    OK(launch_add(data, 1, count, s));
+    expect_elements(10);
+    OK(cudaFreeAsync(data, s));
+    OK(cudaEventRecord(done, s));
+    border = first;
+    tell_event(done);
+    wait_for_go();
+    border = second;
+    go();
+    OK(cudaStreamSynchronize(s));
+    int status = child_status();
+    if (status)
+        _exit(status);
+}
+
+/* The relay's importer splits once more. */
+static void split_relay(const struct way *way, int importer)
+{
+    if (!importer || way->run != relay)
+        return;
+    int first = border;
+    third = split();
+    second = border;
+    if (!third)
+        border = first;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct way ways[] = {
+        {"sent_by_host_function", sent_by_host_function},
+        {"free_behind_host_function", free_behind_host_function},
+        {"write_behind_host_function", write_behind_host_function},
+        {"rounds", rounds},
+        {"one_event", one_event},
+        {"free_by_own_event", free_by_own_event},
+        {"free_after_host_wait", free_after_host_wait},
+        {"free_after_query", free_after_query},
+        {"import_freed_by_cudafree", import_freed_by_cudafree},
+        {"imported_twice", imported_twice},
+        {"relay", relay},
+    };
+    return run_way(argc, argv, ways, sizeof ways / sizeof *ways, split_relay);
+}

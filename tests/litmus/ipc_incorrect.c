@@ -1,0 +1,131 @@
+/* Incorrect ways in which two processes order their work on one allocation: ipc_incorrect NAME.
+ * Each must be reported, in the process whose call comes second. */
+#include "ipc_allocation.h"
+
+/* The importer's event is recorded before its free, so the exporter's free does not come after
+ * that. */
+static void recorded_before_the_free(int importer)
+{
+    cudaEvent_t done;
+    if (importer) {
+        import();
+        done = shared_event();
+        wait_for_go();
+        OK(launch_add(data, 1, count, s));
+        OK(cudaEventRecord(done, s));
+        OK(cudaFreeAsync(data, s));
+        tell_event(done);
+        wait_for_go();
+        OK(cudaStreamSynchronize(s));
+        OK(cudaMemPoolDestroy(pool));
+        return;
+    }
+    share();
+    OK(cudaStreamSynchronize(s));
+    go();
+    done = hear_event();
+    OK(cudaStreamWaitEvent(s, done, 0));
+    OK(cudaFreeAsync(data, s));
+    OK(cudaStreamSynchronize(s));
+    OK(cudaMemPoolDestroy(pool));
+    go();
+}
+
+/* The event is recorded before the write. */
+static void recorded_too_early(int importer)
+{
+    cudaEvent_t ready;
+    if (importer) {
+        import();
+        ready = hear_event();
+        OK(cudaStreamWaitEvent(s, ready, 0));
+        OK(launch_add(data, 1, count, s));
+        go();
+        importer_ends();
+        return;
+    }
+    share();
+    ready = shared_event();
+    OK(cudaStreamSynchronize(s));
+    OK(cudaEventRecord(ready, s));
+    OK(launch_fill(data, 9, count, s));
+    tell_event(ready);
+    wait_for_go();
+    exporter_ends();
+}
+
+/* The importer waits before the exporter has recorded: there is nothing to wait for yet. */
+static void waited_too_early(int importer)
+{
+    cudaEvent_t ready;
+    if (importer) {
+        import();
+        ready = hear_event();
+        OK(cudaStreamWaitEvent(s, ready, 0));
+        go();
+        wait_for_go();
+        OK(launch_add(data, 1, count, s));
+        OK(cudaStreamSynchronize(s));
+        importer_ends();
+        return;
+    }
+    share();
+    ready = shared_event();
+    tell_event(ready);
+    wait_for_go();
+    OK(cudaEventRecord(ready, s));
+    go();
+    exporter_ends();
+}
+
+/* The importer sends a message after its write, without waiting for it; the exporter reads. */
+static void read_back_unordered(int importer)
+{
+    if (importer) {
+        import();
+        wait_for_go();
+        OK(launch_add(data, 1, count, s));
+        go();
+        wait_for_go();
+        importer_ends();
+        return;
+    }
+    share();
+    OK(cudaStreamSynchronize(s));
+    go();
+    wait_for_go();
+    OK(launch_add(data, 1, count, s));
+    OK(cudaStreamSynchronize(s));
+    go();
+    exporter_ends();
+}
+
+/* The importer ends without freeing. */
+static void never_freed(int importer)
+{
+    if (importer) {
+        import();
+        wait_for_go();
+        expect_elements(7);
+        return;
+    }
+    share();
+    OK(cudaStreamSynchronize(s));
+    go();
+    int status = child_status();
+    OK(cudaFreeAsync(data, s));
+    OK(cudaStreamSynchronize(s));
+    exit(status);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct way ways[] = {
+        {"recorded_before_the_free", recorded_before_the_free},
+        {"recorded_too_early", recorded_too_early},
+        {"waited_too_early", waited_too_early},
+        {"read_back_unordered", read_back_unordered},
+        {"never_freed", never_freed},
+    };
+    return run_way(argc, argv, ways, sizeof ways / sizeof *ways, NULL);
+}

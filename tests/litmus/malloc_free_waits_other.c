@@ -1,0 +1,20 @@
+/* cudaFree of any memory of cudaMalloc waits for the device: what comes before happens before what
+ * comes after. */
+#include "litmus.h"
+
+int main(void)
+{
+    size_t count = MiB / sizeof(int);
+    int *data, *any;
+    cudaStream_t a, b;
+    CHECK(cudaStreamCreateWithFlags(&a, cudaStreamNonBlocking));
+    CHECK(cudaStreamCreateWithFlags(&b, cudaStreamNonBlocking));
+    CHECK(cudaMalloc((void **)&any, MiB));
+    CHECK(cudaMallocAsync((void **)&data, MiB, a));
+    CHECK(launch_fill(data, 1, count, a));
+    CHECK(cudaFree(any));
+    CHECK(launch_add(data, 1, count, b));
+    CHECK(cudaFreeAsync(data, b));
+    CHECK(cudaStreamSynchronize(b));
+    return 0;
+}

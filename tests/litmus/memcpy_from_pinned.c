@@ -1,0 +1,19 @@
+/* cudaMemcpy from pinned memory returns when the copy is over. */
+#include "litmus.h"
+
+int main(void)
+{
+    size_t count = MiB / sizeof(int);
+    int *data, *source;
+    cudaStream_t a;
+    CHECK(cudaStreamCreateWithFlags(&a, cudaStreamNonBlocking));
+    CHECK(cudaMalloc((void **)&data, MiB));
+    CHECK(cudaMallocHost((void **)&source, MiB));
+
+    CHECK(cudaMemcpy(data, source, MiB, cudaMemcpyHostToDevice));
+    CHECK(launch_add(data, 1, count, a));
+    CHECK(cudaStreamSynchronize(a));
+    CHECK(cudaFree(data));
+    CHECK(cudaFreeHost(source));
+    return 0;
+}

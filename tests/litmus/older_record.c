@@ -1,0 +1,32 @@
+/* Stream b waits after the event was recorded again: it waits for the newer record.
+ *
+ * WRONG: b waits before that, for the older record: no edge from a's write to b's.
+ * Kind: unordered writes */
+#include "litmus.h"
+
+int main(void)
+{
+    size_t count = MiB / sizeof(int);
+    int *data;
+    cudaStream_t a, b;
+    cudaEvent_t event;
+    CHECK(cudaStreamCreate(&a));
+    CHECK(cudaStreamCreate(&b));
+    CHECK(cudaEventCreate(&event));
+
+    CHECK(cudaMallocAsync((void **)&data, MiB, a));
+    CHECK(cudaEventRecord(event, a));
+#ifdef WRONG
+    CHECK(cudaStreamWaitEvent(b, event, 0));
+#endif
+    CHECK(launch_fill(data, 1, count, a)); /* previous access */
+    CHECK(cudaEventRecord(event, a));
+#ifndef WRONG
+    CHECK(cudaStreamWaitEvent(b, event, 0));
+#endif
+    CHECK(launch_add(data, 1, count, b)); /* access */
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaFreeAsync(data, b));
+    CHECK(cudaStreamSynchronize(b));
+    return 0;
+}

@@ -1,0 +1,29 @@
+/* Two copies read one allocation in stream a. The host waits for both before stream b writes.
+ *
+ * WRONG: the host waits between the two copies: no edge from the second copy's read to b's write.
+ * Kind: write not ordered after a read */
+#include "litmus.h"
+
+int main(void)
+{
+    int *data, *host;
+    cudaStream_t a, b;
+    CHECK(cudaStreamCreate(&a));
+    CHECK(cudaStreamCreate(&b));
+    CHECK(cudaMallocHost((void **)&host, 2 * MiB));
+    CHECK(cudaMalloc((void **)&data, MiB));
+    CHECK(cudaMemcpyAsync(host, data, MiB, cudaMemcpyDeviceToHost, a));
+#ifdef WRONG
+    CHECK(cudaStreamSynchronize(a));
+#endif
+    /* previous access */
+    CHECK(cudaMemcpyAsync((char *)host + MiB, data, MiB, cudaMemcpyDeviceToHost, a));
+#ifndef WRONG
+    CHECK(cudaStreamSynchronize(a));
+#endif
+    CHECK(cudaMemsetAsync(data, 0, 4, b)); /* access */
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaFree(data));
+    CHECK(cudaFreeHost(host));
+    return 0;
+}

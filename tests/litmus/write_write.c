@@ -1,0 +1,28 @@
+/* Two streams write ranges of one allocation that overlap, and b waits for an event after a's
+ * write.
+ *
+ * WRONG: b does not wait: no edge from a's write to b's.
+ * Kind: unordered writes */
+#include "litmus.h"
+
+int main(void)
+{
+    size_t count = MiB / sizeof(int);
+    int *data;
+    cudaStream_t a, b;
+    cudaEvent_t written;
+    CHECK(cudaStreamCreate(&a));
+    CHECK(cudaStreamCreate(&b));
+    CHECK(cudaEventCreate(&written));
+    CHECK(cudaMalloc((void **)&data, MiB));
+
+    CHECK(launch_fill(data, 1, count / 2 + 1, a)); /* previous access */
+    CHECK(cudaEventRecord(written, a));
+#ifndef WRONG
+    CHECK(cudaStreamWaitEvent(b, written, 0));
+#endif
+    CHECK(launch_fill(data + count / 2, 2, count / 2, b)); /* access */
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaFree(data));
+    return 0;
+}
