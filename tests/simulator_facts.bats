@@ -16,10 +16,11 @@ setup() {
     at=$ROOT/build/simulator/tests probes=$ROOT/build/simulator/tests/hardware/probes
 }
 
-# compare FILE ACTUAL [RECORDED]: no line differs but those that differences.txt names
+# compare FILE ACTUAL [RECORDED]: no line differs but those that differences.txt names. With aside=-w spaces do not count: a call
+# is printed as its program writes it, and some programs write it with other spaces than the recorded one did.
 compare() {
     local name count text why found diff=$BATS_TEST_TMPDIR/diff
-    diff "${3:-tests/hardware/facts/$1.txt}" "$2" | grep '^[<>]' >"$diff" || true
+    diff ${aside:-} "${3:-tests/hardware/facts/$1.txt}" "$2" | grep '^[<>]' >"$diff" || true
     while IFS='|' read -r name count text why; do
         [ "$name" = "$1" ] || continue
         found=$(grep '^<' "$diff" | grep -cF -- "$text" || true)
@@ -59,6 +60,7 @@ END
     export SIM_CHECK=off                # the questions ask for what a program should not do
     "$at/simulator/facts" first >"$BATS_TEST_TMPDIR/first" 2>"$BATS_TEST_TMPDIR/stderr"
     sed '/^## export/,$d' tests/hardware/facts/one-gpu.txt >"$BATS_TEST_TMPDIR/recorded"
+    local aside=-w
     compare one-gpu "$BATS_TEST_TMPDIR/first" "$BATS_TEST_TMPDIR/recorded"
     "$at/simulator/facts" second >"$BATS_TEST_TMPDIR/second"
     sed -n '/^## pointer/,/default at end/p' tests/hardware/facts/one-gpu.txt | diff - <(sed 1d "$BATS_TEST_TMPDIR/second") || complain "The second process's lines are answered otherwise."
@@ -145,7 +147,7 @@ END
 recorded_case() { awk -v n="$1" '/^== /{ on = $2 == n; next } on' tests/hardware/facts/danger.txt; }
 
 @test "calls that may crash: the recorded answers; where a driver crashed or hung, a sentence and exit status 3" {
-    local n status wanted folder=$BATS_TEST_TMPDIR
+    local n status wanted folder=$BATS_TEST_TMPDIR aside=-w
     export SIM_CHECK=off                 # what the checker finds is the next test's
     : >"$folder/recorded"
     : >"$folder/actual"
