@@ -60,7 +60,7 @@ one_run() { # one_run LESSON [ARGUMENT]: one line of the table
     bounded "$each" "$out" "build/gpu/solutions/$lesson" "${@:2}"
     mv "$out.out" "$out.txt"
     status=$(cat "$out.status")
-    if [ "$status" = 77 ]; then # it says why, in its one line
+    if [ "$status" = 77 ]; then # its one line has the reason
         echo "| $lesson | ${2:-} | $(head -n 1 "$out.txt") | | | | |"
         rm -f "$out".*
         return

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Asks a GPU everything anew that facts/ has from the programs in probes/, and from lesson 14's
-# mutants: probes.sh [FILE.md [NAME...]], by default build/probes.md and everything. NAME is a file
+# Records anew on a GPU what facts/ has from the programs in probes/, and from lesson 14's mutants:
+# probes.sh [FILE.md [NAME...]], by default build/probes.md and everything. NAME is a file
 # of facts/ without .txt.
 #
 # For a machine with a GPU, a CUDA toolkit, gcc and make. A program may take SECONDS_EACH (120)
-# seconds; what asks about one GPU sees one. FILE.md receives the table; FILE.d each file under the
+# seconds; what is about one GPU sees one. FILE.md receives the table; FILE.d each file under the
 # name that it has in facts/, and NAME.diff where a line differs. Exit status 0: no line differs,
 # but for what is chance (see comparable). Another device or driver may well print other lines.
 set -u
@@ -61,7 +61,7 @@ comparable() {
     esac
 }
 
-run() { # run PROGRAM OUT: with one GPU in sight, or two where it asks about two
+run() { # run PROGRAM OUT: with one GPU in sight, or two where it is about two
     case $1 in
     mutants) mutants >"$2.out" ;;
     dying) dying >"$2.out" ;;
@@ -114,7 +114,7 @@ build gpu "$folder/build" "${programs[@]/#/$probes/}" "${mutants[@]}" || differe
 cat "$file"
 for name in $wanted; do
     [[ " $known " != *" $name "* ]] || continue
-    echo "probes.sh does not know \"$name\". It asks for:$known" >&2
+    echo "probes.sh has no \"$name\". It records:$known" >&2
     different=1
 done
 exit "$different"

@@ -7,7 +7,7 @@ export SANITIZER GPUS
 unset "${!SIM_@}" MAKEFLAGS MAKELEVEL
 
 # build gpu|simulator LOG PROGRAM...: as many at a time as there are processors. LOG, and stderr,
-# say why one could not be built.
+# have the reason when one could not be built.
 build() {
     local device=$1 log=$2
     shift 2

@@ -1,5 +1,5 @@
-/* Asks a device for its attributes and limits, for the result codes of calls, and when the memory
- * of a pool goes back. */
+/* Records the attributes and limits of a device, the result codes of calls, and when the memory of
+ * a pool goes back. */
 #define CALL_COLUMNS 76
 #include "probe.h"
 

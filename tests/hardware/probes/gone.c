@@ -1,4 +1,4 @@
-/* Asks what follows when a destroyed pool is made current: the process may die. */
+/* Records what follows when a destroyed pool is made current: the process may die. */
 #define CALL_COLUMNS 76
 #include "probe.h"
 

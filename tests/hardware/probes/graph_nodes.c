@@ -1,6 +1,6 @@
-/* Asks what may be done with graphs that have memory nodes: which free addresses their nodes get,
- * what a free comes to that nothing orders, ranges of memsets and copies, trims, changes, child
- * graphs; and more of what a capture forbids. */
+/* Records what may be done with graphs that have memory nodes: which free addresses their nodes
+ * get, what a free comes to that nothing orders, ranges of memsets and copies, trims, changes,
+ * child graphs; and more of what a capture forbids. */
 #include "graphs.h"
 
 /* ---- addresses: which of the free ranges does a node get? ---- */
@@ -482,7 +482,7 @@ static void trims(void)
 
 /* ---- uploads ---- */
 
-/* What is pending in s, behind a gate, when the question is asked. */
+/* What is pending in s, behind a gate, when the call comes. */
 enum pending { ONLY_A_HOLD, X, Y, X_AND_Y, X_AND_T_WAITS, UPLOAD_OF_X, PENDING_KINDS };
 
 static void put_pending(cudaGraphExec_t x, cudaGraphExec_t y, enum pending pending)
@@ -600,7 +600,7 @@ static void launch_without_memory(void)
 
 /* ---- managed memory ---- */
 
-/* Which memory does a node get that asks for managed memory? */
+/* Which memory does a node get that is to be of managed memory? */
 static void managed(void)
 {
     cudaGraph_t g = new_graph();

@@ -1,5 +1,5 @@
-/* Asks about graph memory nodes (sizes, addresses, who shares the memory, result codes) and about
- * stream capture (what ends it, what it forbids, forks, its border with other streams). */
+/* Records graph memory nodes (sizes, addresses, who shares the memory, result codes) and stream
+ * capture (what ends it, what it forbids, forks, its border with other streams). */
 #include "graphs.h"
 
 /* ---- memory ---- */
@@ -828,7 +828,7 @@ static void event_of_ended_capture(void)
     RECORD(cudaEventSynchronize(ev));
 }
 
-/* May another stream record a captured event during the capture, and may its time be asked for? */
+/* May another stream record a captured event during the capture, and has it a time then? */
 static void event_recorded_anew(void)
 {
     float ms;
@@ -927,9 +927,9 @@ static void capture_memory(void)
     captured_allocation_in_another();
 }
 
-/* ---- captures: what they tell, and a stream that is destroyed in one ---- */
+/* ---- captures: their status, and a stream that is destroyed in one ---- */
 
-/* What does a capture say of itself, and may its dependencies be set? */
+/* What does cudaStreamGetCaptureInfo return, and may the dependencies be set? */
 static void capture_info(void)
 {
     cudaGraph_t g;

@@ -1,6 +1,6 @@
-/* Asks which copies and memsets of the host's memory wait for pending work, and what calls return
- * for pinned memory that was freed: host [LOOKS]. Each question has a process of its own; LOOKS
- * looks are enough to know that a call waits (probe.h). */
+/* Records which copies and memsets of the host's memory wait for pending work, and what calls
+ * return for pinned memory that was freed: host [LOOKS]. Each question has a process of its own;
+ * LOOKS looks are enough to know that a call waits (probe.h). */
 #include "probe.h"
 #include "workbook.h"
 

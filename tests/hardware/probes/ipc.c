@@ -1,4 +1,4 @@
-/* Asks what sharing between processes returns, beyond what facts/ipc.txt has: pools, their
+/* Records what sharing between processes returns, beyond what facts/ipc.txt has: pools, their
  * allocations, events and cudaMalloc's memory, in one process and between an exporter and an
  * importer: ipc [CASE]. */
 #define CALL_COLUMNS 96
@@ -358,7 +358,7 @@ static void memory_opened_nowhere(void)
 
 /* ---- two processes: a pool ---- */
 
-/* The exporter's side of the questions below: it destroys its pool when the importer says so. */
+/* The exporter's side of the questions below: it destroys its pool when it is its turn. */
 static void export_pool(void)
 {
     void *b;
@@ -630,7 +630,7 @@ static void import_and_die(void)
 
 static void send_memory_handle(void) { send_bytes(&mh, sizeof mh); }
 
-/* The exporter's side of the questions below: it frees its memory when the importer says so. */
+/* The exporter's side of the questions below: it frees its memory when it is its turn. */
 static void export_memory(void)
 {
     void *b;

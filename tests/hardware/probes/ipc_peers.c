@@ -1,4 +1,4 @@
-/* Asks a machine with two GPUs who may use an imported pool: does the access that its exporter
+/* Records, with two GPUs, who may use an imported pool: does the access that its exporter
  * granted come along? */
 #define CALL_COLUMNS 96
 #include "pairs.h"

@@ -1,4 +1,4 @@
-/* Asks a machine with two GPUs about calls that a program should not make: memory that is not
+/* Records, with two GPUs, calls that a program should not make: memory that is not
  * there or goes too early, access that is taken away, streams and events of the GPU that is not
  * current, callbacks in a capture, the same memory freed by two threads. */
 #include "probe.h"
@@ -203,7 +203,7 @@ static void *call_cuda_free_host(void *unused)
 }
 
 /* What do two threads get that free the same memory, while work is pending that both wait for?
- * Which of them was first cannot be told: so both codes are printed in order. */
+ * Which of them was first is chance: so both codes are printed in order. */
 static void freed_twice(void *(*in_thread)(void *), cudaError_t (*here)(void *))
 {
     pthread_t thread, opener;

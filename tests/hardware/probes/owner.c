@@ -1,13 +1,13 @@
-/* Asks the driver to which pool an address belongs. cudart has no such question; the driver API
- * has: cuPointerGetAttribute(CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE), documented to return NULL for
+/* Records to which pool an address belongs. cudart has no call for that; the driver API has:
+ * cuPointerGetAttribute(CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE), documented to return NULL for
  * memory of no pool. It needs a GPU: the simulated device has no driver API. */
 #include "probe.h"
 
 #include <cuda.h>
 #include <dlfcn.h>
 
-typedef CUresult (*Ask)(void *value, CUpointer_attribute attribute, CUdeviceptr address);
-static Ask ask;
+typedef CUresult (*GetAttribute)(void *value, CUpointer_attribute attribute, CUdeviceptr address);
+static GetAttribute get_attribute;
 static cudaMemPool_t default_pool, own_pool;
 
 static const char *name_of(CUmemoryPool owner)
@@ -22,15 +22,16 @@ static const char *name_of(CUmemoryPool owner)
 static void print_owner(const char *what, const void *address)
 {
     CUmemoryPool owner = NULL;
-    CUresult result = ask(&owner, CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, (CUdeviceptr)address);
+    CUresult result =
+        get_attribute(&owner, CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, (CUdeviceptr)address);
     printf("owner %-40s result %d  %s\n", what, (int)result, result ? "-" : name_of(owner));
 }
 
 static void find_driver(void)
 {
     void *driver = dlopen("libcuda.so.1", RTLD_NOW);
-    *(void **)&ask = driver ? dlsym(driver, "cuPointerGetAttribute") : NULL;
-    if (ask)
+    *(void **)&get_attribute = driver ? dlsym(driver, "cuPointerGetAttribute") : NULL;
+    if (get_attribute)
         return;
     puts("There is no libcuda.so.1 here: this program needs a GPU and its driver.");
     exit(77);
@@ -40,7 +41,7 @@ static void require(cudaError_t error)
 {
     if (!error)
         return;
-    fprintf(stderr, "The blocks to ask about could not be made: %s\n", cudaGetErrorName(error));
+    fprintf(stderr, "The allocations could not be made: %s\n", cudaGetErrorName(error));
     exit(1);
 }
 

@@ -1,4 +1,4 @@
-/* Asks about pools in other locations than a device's own memory, and about managed memory: which
+/* Records pools in other locations than a device's own memory, and managed memory: which
  * there are, who may touch their memory, what it takes, and which pool is current. */
 #include "probe.h"
 
@@ -345,7 +345,7 @@ static cudaMemPool_t refused_sizes(cudaMemPool_t g)
     return h;
 }
 
-/* Does a host pool keep what its threshold says? */
+/* Does a host pool keep as much as its threshold? */
 static void host_threshold(cudaMemPool_t h)
 {
     uint64_t v = 64 * MiB;
@@ -771,7 +771,7 @@ static void destroyed_made_current(void)
     print_pointer(a, "of the current pool");
 }
 
-/* Which is current when the destroyed one had been asked for before (`seen`), or a destroy of the
+/* Which is current when the destroyed one had been looked up before (`seen`), or a destroy of the
  * default had been refused (`refused`)? */
 static void destroyed_after(int seen, int refused)
 {

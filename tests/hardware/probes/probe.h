@@ -1,6 +1,6 @@
-/* What the probes share. A probe asks a device one question after another and prints each result
- * as a line. probes/NAME.c printed facts/probe-NAME.txt on a real device; ../probes.sh asks one
- * anew, and the suite asks the simulated device.
+/* What the probes share. A probe puts one question after another to a device and prints each
+ * result as a line. probes/NAME.c printed facts/probe-NAME.txt on a real device; ../probes.sh
+ * records it anew, and the suite compares the simulated device with it.
  *
  * A line shows a call as it stands in the source. So the short names (s, t, m, a, x) and the words
  * of the lines are those of the recordings: to change one is to change recorded evidence. */

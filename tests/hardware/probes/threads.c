@@ -1,5 +1,5 @@
-/* Asks what becomes of a thread's own stream (cudaStreamPerThread) when the thread ends with work
- * pending in it: threads [MIB]. Each case has a process of its own, which may take 10 s.
+/* Records what becomes of a thread's own stream (cudaStreamPerThread) when the thread ends with
+ * work pending in it: threads [MIB]. Each case has a process of its own, which may take 10 s.
  *
  * A thread allocates in its own stream, puts one fill of 256 MiB (or MIB) behind that, or a
  * hundred, and ends; in the cases named "synchronised" it waits for its stream first. "Plain

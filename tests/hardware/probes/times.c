@@ -1,5 +1,5 @@
-/* Asks how long things take: host microseconds of calls, device microseconds of work. Each line is
- * the median, the least and the most of 25 rounds. */
+/* Records how long things take: host microseconds of calls, device microseconds of work. Each line
+ * is the median, the least and the most of 25 rounds. */
 #include "probe.h"
 
 enum { ROUNDS = 25 };

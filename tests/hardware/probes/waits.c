@@ -1,5 +1,5 @@
-/* Asks which calls wait for work that is pending in another stream: waits [LOOKS]. LOOKS looks are
- * enough to know that a call waits (probe.h). */
+/* Records which calls wait for work that is pending in another stream: waits [LOOKS]. LOOKS looks
+ * are enough to know that a call waits (probe.h). */
 #include "probe.h"
 
 static cudaStream_t busy; /* the stream with the pending work */

@@ -308,7 +308,7 @@ static void set_policies(int seed, size_t max_size)
 int main(int argc, char **argv)
 {
     if (argc < 3) {
-        fprintf(stderr, "walks: say SEED STEPS [PROFILE]\n");
+        fprintf(stderr, "walks: give SEED STEPS [PROFILE]\n");
         return 2;
     }
     int seed = atoi(argv[1]), steps = atoi(argv[2]);
