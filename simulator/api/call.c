@@ -15,6 +15,7 @@
 #include "os/os.h"
 #include "sched/cost.h"
 #include "sched/engine.h"
+#include "sched/host_function.h"
 #include "sched/host_idle.h"
 #include "sched/virtual_time.h"
 
@@ -52,37 +53,45 @@ void call_read_fail(void)
                  settings.fail_call, settings.fail_at, settings.fail_call);
 }
 
-/* Does a thread of the program make the call? Not a host function, which is on a thread of ours,
- * nor a forked child, which has no other. */
-static bool is_program_thread(void) { return !process_is_forked() && !engine_in_host_function(); }
+static void begin_line(struct call *call)
+{
+    line_begin(&call->line, "call", call->origin.call);
+    int thread = os_thread_index();
+    if (thread)
+        line_number(&call->line, "thread", (uint64_t)thread);
+}
 
-/* Takes the lock and brings the device up to date. */
+/* Takes the lock and brings the device up to date. A call of a host function, which is on a thread
+ * of ours, or of a forked child, which has no other, says nothing of whether the host is idle. */
 static void begin(struct call *call, const char *name, time_ns cost, void *site, bool per_thread)
 {
-    if (is_program_thread())
+    if (host_idle_left_busy && !process.forked)
         host_idle_call_arrives();
     lock_acquire();
-    process_start();
-    if (is_program_thread())
-        host_idle_call_begins();
+    if (!process.started)
+        process_start();
+    if (!in_host_function && !process.forked)
+        host_idle_call_begins_unlocking();
     call->origin = (struct origin){.call = name, .site = site};
     call->per_thread = per_thread;
     call->made.graph = 0;
     call->made.node = call->made.launch = 0;
-    call->start = time_now();
-    line_begin(&call->line, "call", name);
-    if (os_thread_index())
-        line_number(&call->line, "thread", (uint64_t)os_thread_index());
+    call->start = virtual_now;
+    call->line.used = 0;
+    if (journal_on)
+        begin_line(call);
     time_charge(cost);
     /* The work that is pending is the parent's to do, also to memory that both share. */
-    if (process_is_forked())
+    if (process.forked)
         return;
-    if (engine_is_busy())
-        engine_catch_up();
+    if (engine_status.busy_streams)
+        engine_catch_up_unlocking();
     if (page_guard_paused)
         page_guard_resume();
-    if (engine_function_ended())
+    if (engine_status.function_ended) {
+        engine_status.function_ended = false;
         pools_synchronized();
+    }
 }
 
 /* The call comes from inside a host function: the lock may be held by the call that waits for that
@@ -94,10 +103,9 @@ static cudaError_t begin_in_host_function(struct call *call)
     return cudaErrorNotPermitted;
 }
 
+/* Does a capture that is going on forbid the call? */
 static cudaError_t check_capture(unsigned flags)
 {
-    if (!capture_count)
-        return cudaSuccess;
     if (flags & WAITS_DEVICE)
         return capture_check_device_wait();
     if (flags & LEGACY_COPY)
@@ -109,62 +117,64 @@ cudaError_t call_enter(struct call *call, enum call_id id, time_ns cost, void *s
                        bool per_thread)
 {
     unsigned flags = calls[id].flags;
-    if (engine_in_host_function() && !(flags & ALWAYS))
+    call->forgets_error = flags & ALWAYS;
+    if (in_host_function && !(flags & ALWAYS))
         return begin_in_host_function(call);
     begin(call, calls[id].name, cost, site, per_thread);
     if (flags & ALWAYS)
         return cudaSuccess;
-    if (process_is_forked())
+    if (process.forked)
         return cudaErrorInitializationError;
     if (flags & POOL && settings.driver_version < 11020)
         return cudaErrorNotSupported;
     if (id == fail.id && ++fail.count == settings.fail_at)
         return cudaErrorMemoryAllocation;
-    if (device_sticky_error())
-        return flags & AFTER_FAULT ? cudaSuccess : device_sticky_error();
-    return check_capture(flags);
+    if (device_sticky_error)
+        return flags & AFTER_FAULT ? cudaSuccess : device_sticky_error;
+    return capture_count ? check_capture(flags) : cudaSuccess;
 }
 
 cudaError_t call_enter_unmodelled(struct call *call, const char *name, void *site)
 {
-    if (engine_in_host_function())
+    call->forgets_error = false;
+    if (in_host_function)
         return begin_in_host_function(call);
     begin(call, name, 0, site, false);
-    if (process_is_forked())
+    if (process.forked)
         return cudaErrorInitializationError;
-    return device_sticky_error();
+    return device_sticky_error;
 }
 
-cudaError_t call_leave_always(struct call *call, cudaError_t e)
+/* Writes the call's line, with what the layers below have made. */
+static void end_line(struct call *call, cudaError_t e)
 {
-    if (call->line.used) {
-        if (call->made.graph)
-            line_number(&call->line, "graph", (uint64_t)call->made.graph);
-        if (call->made.node)
-            line_number(&call->line, "node", call->made.node);
-        if (call->made.launch)
-            line_number(&call->line, "launch", call->made.launch);
-        line_number(&call->line, "end", time_now());
-        line_text(&call->line, "result", error_name(e));
-        line_write(&call->line, call->start);
-    }
-    if (is_program_thread())
-        host_idle_call_ends();
-    lock_release();
-    return e;
+    if (call->made.graph)
+        line_number(&call->line, "graph", (uint64_t)call->made.graph);
+    if (call->made.node)
+        line_number(&call->line, "node", call->made.node);
+    if (call->made.launch)
+        line_number(&call->line, "launch", call->made.launch);
+    line_number(&call->line, "end", virtual_now);
+    line_text(&call->line, "result", error_name(e));
+    line_write(&call->line, call->start);
 }
 
 cudaError_t call_leave(struct call *call, cudaError_t e)
 {
     /* Measured: cudaErrorNotReady is an answer, not an error to remember. */
-    if (e && e != cudaErrorNotReady)
+    if (e && e != cudaErrorNotReady && !call->forgets_error)
         last_error = e;
-    return call_leave_always(call, e);
+    if (call->line.used)
+        end_line(call, e);
+    if (!in_host_function && !process.forked)
+        host_idle_call_ends();
+    lock_release();
+    return e;
 }
 
 cudaError_t call_last_error(bool clear)
 {
-    cudaError_t e = device_sticky_error() ? device_sticky_error() : last_error;
+    cudaError_t e = device_sticky_error ? device_sticky_error : last_error;
     if (clear)
         last_error = cudaSuccess;
     return e;
@@ -213,6 +223,7 @@ struct stream *call_stream(struct call *call, cudaStream_t handle)
     if (!s)
         call_bad_handle(call, "a stream", HANDLE_STREAM, handle, "cudaStreamDestroy",
                         "cudaStreamCreate");
-    line_stream(&call->line, s);
+    if (call->line.used)
+        line_stream(&call->line, s);
     return s;
 }

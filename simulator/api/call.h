@@ -68,10 +68,9 @@ cudaError_t call_enter(struct call *call, enum call_id id, time_ns cost, void *s
                        bool per_thread);
 /* The same for a function that is not modelled, which has a name alone. */
 cudaError_t call_enter_unmodelled(struct call *call, const char *name, void *site);
-/* Remembers the error, writes the call's line, gives the lock back. Returns the error. */
+/* Remembers the error (unless the call is ALWAYS), writes the call's line, gives the lock back.
+ * Returns the error. */
 cudaError_t call_leave(struct call *call, cudaError_t e);
-/* The same for a call that is ALWAYS: its error is not remembered. */
-cudaError_t call_leave_always(struct call *call, cudaError_t e);
 
 /* Finds the call that SIM_FAIL names; ends the process with a sentence when there is none. */
 void call_read_fail(void);

@@ -63,7 +63,7 @@ cudaError_t do_cudaSetDevice(struct call *call, int device)
 {
     line_signed(&call->line, "device", device);
     if (!device_exists(device))
-        return device_sticky_error() ? device_sticky_error() : cudaErrorInvalidDevice;
+        return device_sticky_error ? device_sticky_error : cudaErrorInvalidDevice;
     device_set_current(device);
     return cudaSuccess;
 }
@@ -118,9 +118,9 @@ static cudaError_t synchronize(struct call *call)
 {
     int device = device_current();
     line_signed(&call->line, "device", device);
-    engine_finish_device(device, true, call->origin.call);
+    engine_finish_device_unlocking(device, true, call->origin.call);
     pools_synchronized();
-    return device_sticky_error();
+    return device_sticky_error;
 }
 
 cudaError_t do_cudaDeviceSynchronize(struct call *call) { return synchronize(call); }
@@ -182,11 +182,11 @@ cudaError_t do_cudaDeviceEnablePeerAccess(struct call *call, int peerDevice, uns
     int device = device_current();
     line_signed(&call->line, "device", device);
     line_signed(&call->line, "peer", peerDevice);
-    if (device_sticky_error()) {
+    if (device_sticky_error) {
         /* The work that needed the access has failed: the checker reports that, too. */
         if (device_exists(peerDevice))
             checker_access_granted(call, memory_heap(peerDevice), device);
-        return device_sticky_error();
+        return device_sticky_error;
     }
     if (flags)
         return cudaErrorInvalidValue;

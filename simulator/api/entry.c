@@ -53,8 +53,7 @@ static time_ns copy_cost(enum cudaMemcpyKind kind)
     {                                                                                 \
         struct call call;                                                             \
         cudaError_t e = call_enter(&call, CALL_##name, (time_ns)(cost), SITE, false); \
-        e = e ? e : do_##name(&call);                                                 \
-        return (flags)&ALWAYS ? call_leave_always(&call, e) : call_leave(&call, e);   \
+        return call_leave(&call, e ? e : do_##name(&call));                           \
     }
 #define OTHER(name)
 #define NVCC(name)           \

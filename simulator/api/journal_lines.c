@@ -48,7 +48,7 @@ static void pool_grew(const struct pool *p, size_t segments, size_t remapped)
     if (remapped)
         line_number(&line, "remapped", remapped);
     line_number(&line, "reserved", pool_reserved(p));
-    line_write(&line, time_now());
+    line_write(&line, virtual_now);
 }
 
 static void pool_released(const struct pool *p, size_t segments, const char *why)
@@ -59,7 +59,7 @@ static void pool_released(const struct pool *p, size_t segments, const char *why
     line_number(&line, "segments", segments);
     line_number(&line, "reserved", pool_reserved(p));
     line_text(&line, "why", why);
-    line_write(&line, time_now());
+    line_write(&line, virtual_now);
 }
 
 static void graph_memory_changed(int device, const char *what, size_t segments, size_t reserved,
@@ -72,7 +72,7 @@ static void graph_memory_changed(int device, const char *what, size_t segments, 
     line_number(&line, "reserved", reserved);
     if (why)
         line_text(&line, "why", why);
-    line_write(&line, time_now());
+    line_write(&line, virtual_now);
 }
 
 static void graph_memory_used(const char *what, uint32_t launch, int stream,
@@ -87,7 +87,7 @@ static void graph_memory_used(const char *what, uint32_t launch, int stream,
     line_number(&line, "allocation", range.id);
     line_number(&line, "bytes", range.bytes);
     line_number(&line, "offset", range.offset);
-    line_write(&line, time_now());
+    line_write(&line, virtual_now);
 }
 
 static void hazard(const char *kind, uint32_t allocation, const char *call, int stream)
@@ -101,7 +101,7 @@ static void hazard(const char *kind, uint32_t allocation, const char *call, int 
         line_text(&line, "call", call);
     if (stream > 0)
         line_number(&line, "stream", (uint64_t)stream);
-    line_write(&line, time_now());
+    line_write(&line, virtual_now);
 }
 
 void journal_observe(void)

@@ -6,6 +6,7 @@
 #include "mem/memory.h"
 #include "os/os.h"
 #include "sched/engine.h"
+#include "sched/happens_before.h"
 #include "sched/virtual_time.h"
 
 /* What frees memory waits until the memory's device is idle, whichever is current: pinned memory is
@@ -16,7 +17,7 @@
 static struct address_info wait_for_device(const struct call *call, struct address_info a,
                                            const void *pointer)
 {
-    engine_finish_device(a.kind == ADDRESS_PINNED ? a.pinned->device : memory_device(&a), false,
+    engine_finish_device_unlocking(a.kind == ADDRESS_PINNED ? a.pinned->device : memory_device(&a), false,
                          call->origin.call);
     return memory_find(pointer);
 }
@@ -248,15 +249,15 @@ static cudaError_t wait_for_copy(const struct call *call, struct stream *s, enum
     if (wait == COPY_QUEUED)
         return cudaSuccess;
     if (wait == COPY_DONE) {
-        engine_finish(s, false, call->origin.call);
+        engine_finish_unlocking(s, false, call->origin.call);
     } else {
         struct record *before = stream_snapshot(s, copy - 1);
-        engine_wait(s, copy, call->origin.call);
+        engine_wait_unlocking(s, copy, call->origin.call);
         if (blocking)
             host_acquire_before_record(before);
         record_release(before);
     }
-    return device_sticky_error();
+    return device_sticky_error;
 }
 
 static cudaError_t queue_memset(struct call *call, void *to, int value, size_t bytes,

@@ -451,11 +451,11 @@ cudaError_t do_cudaMemPoolSetAccess(struct call *call, cudaMemPool_t pool,
     struct pool *p = pool_from_handle(pool);
     line_pool(&call->line, p);
     /* After a fault the access comes too late for what needed it: that is reported, too. */
-    if (device_sticky_error()) {
+    if (device_sticky_error) {
         for (size_t i = 0; p && list && i < count; i++)
             if (grants_device(&list[i]))
                 checker_access_granted(call, p, list[i].location.id);
-        return device_sticky_error();
+        return device_sticky_error;
     }
     if (!p)
         return cudaErrorInvalidValue;

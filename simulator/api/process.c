@@ -17,12 +17,10 @@
 #include "sched/host_idle.h"
 #include "sched/virtual_time.h"
 
-static struct {
-    bool started, forked;
-    int exit_status;
-} process;
+struct process process;
 
-bool process_is_forked(void) { return process.forked; }
+/* What the program gave to exit; 0 until then. Only the thread that ends the process uses it. */
+static int exit_status;
 
 /* ---- faults ---- */
 
@@ -72,13 +70,13 @@ static void in_child(void) { process.forked = process.started; }
 static void remember_status(int status, void *unused)
 {
     (void)unused;
-    process.exit_status = status;
+    exit_status = status;
 }
 
 static void ignore_leak(struct shadow_ref ref) { (void)ref; }
 
 /* After all that the program itself does at its end. A program that ends because of an error, or
- * after a fault, when no free works any more, is not accused of what it leaves. */
+ * after a fault, when no free works any more, is not reported for what it leaves. */
 __attribute__((destructor)) static void at_end(void)
 {
     if (!process.started || process.forked)
@@ -90,16 +88,16 @@ __attribute__((destructor)) static void at_end(void)
         os_exit(3);
     if (in_call)
         return;
-    host_idle_finish_others();
-    engine_run_all();
+    host_idle_finish_others_unlocking();
+    engine_run_all_unlocking();
     void (*visit_live)(struct shadow_ref) =
-        process.exit_status || device_sticky_error() ? ignore_leak : checker_leaked;
+        exit_status || device_sticky_error ? ignore_leak : checker_leaked;
     size_t live = memory_for_each_live(visit_live);
     struct journal_line line;
     line_begin(&line, "did", "exit");
     line_number(&line, "live", live);
     line_number(&line, "hazards", report_count());
-    line_write(&line, time_now());
+    line_write(&line, virtual_now);
     journal_close();
     if (report_count())
         os_exit(3);
@@ -109,8 +107,6 @@ __attribute__((destructor)) static void at_end(void)
 void process_start(void)
 {
     static const char *const schedules[] = {"measured", "instant", "late", "random"};
-    if (process.started)
-        return;
     settings_read();
     call_read_fail();
     os_thread_index();

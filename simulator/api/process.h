@@ -4,9 +4,16 @@
 
 #include "base/types.h"
 
-/* At each call, with the lock held; the first one reads the settings and opens the journal. */
+/* Everyone may read it; process.c writes it. */
+extern struct process {
+    /* The first call has been made. Needs the lock. */
+    bool started;
+    /* This is a child that was forked after the first call: no call of CUDA works here. It changes
+     * in the child alone, while that has one thread. */
+    bool forked;
+} process;
+
+/* Reads the settings and opens the journal. Called at the first call. Needs the lock. */
 void process_start(void);
-/* Is this a child that was forked after the first call? No call of CUDA works there. */
-bool process_is_forked(void);
 
 #endif

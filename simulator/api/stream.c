@@ -7,6 +7,7 @@
 #include "os/os.h"
 #include "sched/cost.h"
 #include "sched/engine.h"
+#include "sched/happens_before.h"
 #include "sched/event.h"
 #include "sched/virtual_time.h"
 
@@ -81,9 +82,9 @@ cudaError_t do_cudaStreamSynchronize(struct call *call, cudaStream_t stream)
     if (s->memory_seq && s->memory_seq == s->last_seq && s->synchronized_seq < s->last_seq)
         time_charge(COST_SYNC_FREE);
     for (struct stream *each = NULL; (each = next_covered(s, each));)
-        engine_finish(each, true, call->origin.call);
+        engine_finish_unlocking(each, true, call->origin.call);
     pools_synchronized();
-    return device_sticky_error();
+    return device_sticky_error;
 }
 
 cudaError_t do_cudaStreamQuery(struct call *call, cudaStream_t stream)
@@ -235,7 +236,7 @@ cudaError_t do_cudaEventQuery(struct call *call, cudaEvent_t event)
     if (!event_query(v))
         return cudaErrorNotReady;
     /* Another process may have ended without reaching the event. */
-    return device_sticky_error();
+    return device_sticky_error;
 }
 
 cudaError_t do_cudaEventSynchronize(struct call *call, cudaEvent_t event)
@@ -248,9 +249,9 @@ cudaError_t do_cudaEventSynchronize(struct call *call, cudaEvent_t event)
         return e;
     if (!event_is_recorded(v))
         return cudaSuccess;
-    event_synchronize(v, call->origin.call);
+    event_synchronize_unlocking(v, call->origin.call);
     pools_synchronized();
-    return device_sticky_error();
+    return device_sticky_error;
 }
 
 cudaError_t do_cudaEventElapsedTime(struct call *call, float *ms, cudaEvent_t start,
@@ -301,7 +302,7 @@ static void run_callback(void *argument)
 {
     struct callback c = *(struct callback *)argument;
     os_free(argument);
-    c.function(c.stream, device_sticky_error(), c.data);
+    c.function(c.stream, device_sticky_error, c.data);
 }
 
 cudaError_t do_cudaStreamAddCallback(struct call *call, cudaStream_t stream,

@@ -20,7 +20,7 @@ static int unmodelled(const char *name, void *site, bool *reported)
     line_close(&call.line);
     line_begin(&line, "did", "unsupported");
     line_text(&line, "call", name);
-    line_write(&line, time_now());
+    line_write(&line, virtual_now);
     return (int)call_leave(&call, e ? e : cudaErrorNotSupported);
 }
 

@@ -1,4 +1,4 @@
-/* Arrays of bits. */
+/* Arrays of bits. The caller knows how many there are. */
 #ifndef SIM_BASE_BITS_H
 #define SIM_BASE_BITS_H
 

@@ -32,6 +32,9 @@ struct call {
     struct origin origin;
     /* What stream 0 means: the calling thread's own default stream, not the legacy one. */
     bool per_thread;
+    /* Its error is not remembered for cudaGetLastError. */
+    bool forgets_error;
+    /* When it began. */
     time_ns start;
     /* What the layers below return for the journal beside the error; 0: nothing. */
     struct {

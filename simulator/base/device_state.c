@@ -1,7 +1,8 @@
 /* The current device of each thread, and the fault of the process. */
 #include "base/device_state.h"
 
-static cudaError_t sticky_error;
+cudaError_t device_sticky_error;
+
 static _Thread_local int current_device;
 
 int device_current(void) { return current_device; }
@@ -9,8 +10,6 @@ void device_set_current(int device) { current_device = device; }
 
 void device_fault(cudaError_t error)
 {
-    if (!sticky_error)
-        sticky_error = error;
+    if (!device_sticky_error)
+        device_sticky_error = error;
 }
-
-cudaError_t device_sticky_error(void) { return sticky_error; }

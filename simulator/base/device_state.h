@@ -1,5 +1,5 @@
-/* What every layer may need to know of the devices: which are there, which one is current, and
- * whether a fault has ended them. */
+/* What every layer may need of the devices: which there are, which one is current, and whether a
+ * fault has ended them. */
 #ifndef SIM_BASE_DEVICE_STATE_H
 #define SIM_BASE_DEVICE_STATE_H
 
@@ -8,15 +8,16 @@
 #include "base/settings.h"
 #include "base/types.h"
 
-/* The calling thread's current device. */
+/* The calling thread's current device. No lock is needed. */
 int device_current(void);
 void device_set_current(int device);
 static inline bool device_exists(int device) { return device >= 0 && device < settings.devices; }
 
 /* A kernel has done what a device does not survive: from now on every call returns this (measured:
- * cudaErrorIllegalAddress at every call after it, on all devices of the process). */
+ * cudaErrorIllegalAddress at every call after it, on all devices of the process). A second fault
+ * changes nothing. Needs the lock. */
 void device_fault(cudaError_t error);
-/* That error; cudaSuccess before. Needs the lock, as the function above does. */
-cudaError_t device_sticky_error(void);
+/* The error of the fault; cudaSuccess before. Needs the lock; only device_fault writes it. */
+extern cudaError_t device_sticky_error;
 
 #endif

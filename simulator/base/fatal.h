@@ -3,8 +3,8 @@
 #ifndef SIM_BASE_FATAL_H
 #define SIM_BASE_FATAL_H
 
-/* `call`: the call that may not return, as the journal names it, or NULL. The text follows "hazard:
- * ". */
+/* Reports the hazard, closes the journal and ends the process. `call` is the call that may not
+ * return, as the journal names it, or NULL. The text follows "hazard: ". Needs the lock. */
 void fatal_hazard(const char *kind, const char *call, const char *format, ...)
     __attribute__((format(printf, 3, 4), noreturn));
 

@@ -1,82 +1,98 @@
-/* Handles: one table for all kinds. A handle is kind, generation and slot in one number with the
- * lowest bits zero, in a range where no user address can be: slot s of generation g is never given
- * out again once it is retired. */
+/* Handles: one table for all kinds. A handle is kind, generation and slot in one number, in a range
+ * where no user address can be:
+ *
+ *    63 62  61     54 53                      28 27                     4 3  0
+ *   [ 0  1 |  kind   |       generation         |          slot          | 0  ]
+ *
+ * A slot serves again when its object is gone, with the next generation. */
 #include "base/handle.h"
 
 #include "os/os.h"
 
+#define GENERATION_MASK 0x3ffffffu
+#define SLOT_MASK       0xffffffu
+
 struct slot {
     void *object;
+    /* The handle of the object; 0: the slot is free. */
+    uintptr_t handle;
     uint32_t generation;
-    uint8_t kind;
+    /* Of a free slot: the next one, plus 1; 0: none. */
     uint32_t next_free;
 };
 
-static struct slot *slots;
-static uint32_t used, capacity, first_free; /* first_free: slot + 1, 0 for none */
+/* Needs the lock. Every slot below `used` holds an object or is in the list of free ones. */
+static struct {
+    struct slot *slots;
+    uint32_t used, capacity;
+    /* The first free slot, plus 1; 0: none. */
+    uint32_t first_free;
+} table;
 
-/* 1 << 62 marks a handle; 8 bits kind, 26 bits generation, 24 bits slot above 4 zero bits. */
-static uintptr_t encode(uint32_t kind, uint32_t generation, uint32_t slot)
+static uintptr_t encode(enum handle_kind kind, uint32_t generation, uint32_t slot)
 {
-    return (uintptr_t)1 << 62 | (uintptr_t)kind << 54 | (uintptr_t)(generation & 0x3ffffff) << 28
-         | (uintptr_t)slot << 4;
+    return (uintptr_t)1 << 62 | (uintptr_t)kind << 54
+         | (uintptr_t)(generation & GENERATION_MASK) << 28 | (uintptr_t)slot << 4;
+}
+
+/* Returns a slot that no object has. */
+static uint32_t take_slot(void)
+{
+    if (table.first_free) {
+        uint32_t slot = table.first_free - 1;
+        table.first_free = table.slots[slot].next_free;
+        return slot;
+    }
+    if (table.used > SLOT_MASK)
+        os_fatal("more than 16 million streams, events and pools are alive at once.");
+    if (table.used == table.capacity) {
+        table.capacity = table.capacity ? 2 * table.capacity : 64;
+        table.slots = os_grow(table.slots, table.capacity * sizeof *table.slots);
+    }
+    table.slots[table.used].generation = 0;
+    return table.used++;
 }
 
 void *handle_new(enum handle_kind kind, void *object)
 {
-    uint32_t s = first_free;
-    if (s) {
-        s--;
-        first_free = slots[s].next_free;
-    } else {
-        if (used == capacity) {
-            capacity = capacity ? 2 * capacity : 64;
-            slots = os_grow(slots, capacity * sizeof *slots);
-        }
-        if (used >> 24)
-            os_fatal("more than 16 million streams, events and pools are alive at once.");
-        s = used++;
-        slots[s].generation = 0;
-    }
-    slots[s].object = object;
-    slots[s].kind = (uint8_t)kind;
-    return (void *)encode(kind, slots[s].generation, s);
-}
-
-static bool decode(enum handle_kind kind, const void *handle, uint32_t *generation, uint32_t *slot)
-{
-    uintptr_t h = (uintptr_t)handle;
-    *slot = (uint32_t)(h >> 4 & 0xffffff);
-    *generation = (uint32_t)(h >> 28 & 0x3ffffff);
-    return *slot < used && h == encode(kind, *generation, *slot);
+    uint32_t slot = take_slot();
+    struct slot *s = &table.slots[slot];
+    s->object = object;
+    s->handle = encode(kind, s->generation, slot);
+    return (void *)s->handle;
 }
 
 void *handle_object(enum handle_kind kind, const void *handle)
 {
-    uint32_t generation, s;
-    if (!decode(kind, handle, &generation, &s) || (slots[s].generation & 0x3ffffff) != generation
-        || slots[s].kind != kind)
+    uintptr_t h = (uintptr_t)handle;
+    uint32_t slot = (uint32_t)(h >> 4 & SLOT_MASK);
+    if (slot >= table.used || h >> 54 != (1u << 8 | kind) || table.slots[slot].handle != h)
         return NULL;
-    return slots[s].object;
+    return table.slots[slot].object;
 }
 
 enum handle_state handle_state(enum handle_kind kind, const void *handle)
 {
-    uint32_t generation, s;
+    uintptr_t h = (uintptr_t)handle;
+    uint32_t slot = (uint32_t)(h >> 4 & SLOT_MASK);
+    uint32_t generation = (uint32_t)(h >> 28 & GENERATION_MASK);
     if (handle_object(kind, handle))
         return HANDLE_LIVE;
-    return decode(kind, handle, &generation, &s) && generation < (slots[s].generation & 0x3ffffff)
-             ? HANDLE_DESTROYED
-             : HANDLE_UNKNOWN;
+    if (slot >= table.used || h != encode(kind, generation, slot))
+        return HANDLE_UNKNOWN;
+    bool is_older = generation < (table.slots[slot].generation & GENERATION_MASK);
+    return is_older ? HANDLE_DESTROYED : HANDLE_UNKNOWN;
 }
 
 void handle_retire(enum handle_kind kind, const void *handle)
 {
-    uint32_t generation, s;
-    if (!handle_object(kind, handle) || !decode(kind, handle, &generation, &s))
+    if (!handle_object(kind, handle))
         return;
-    slots[s].object = NULL;
-    slots[s].generation++;
-    slots[s].next_free = first_free;
-    first_free = s + 1;
+    uint32_t slot = (uint32_t)((uintptr_t)handle >> 4 & SLOT_MASK);
+    struct slot *s = &table.slots[slot];
+    s->object = NULL;
+    s->handle = 0;
+    s->generation++;
+    s->next_free = table.first_free;
+    table.first_free = slot + 1;
 }

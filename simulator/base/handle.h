@@ -1,6 +1,6 @@
 /* Handles: what the program holds of a stream, an event, a pool. A handle is a number, not an
  * address, so that one that was never given out, or whose object is gone, is known as such (a real
- * driver dies of SIGSEGV there: tests/hardware/facts/danger.txt, 12 and 13). */
+ * driver dies of SIGSEGV there: tests/hardware/facts/danger.txt, 12 and 13). All of these need the lock. */
 #ifndef SIM_BASE_HANDLE_H
 #define SIM_BASE_HANDLE_H
 
@@ -16,13 +16,15 @@ enum handle_kind {
 };
 enum handle_state { HANDLE_LIVE, HANDLE_DESTROYED, HANDLE_UNKNOWN };
 
-/* A handle for the object; never NULL. */
+/* Returns a handle for the object; never NULL. The caller still owns the object, and retires the
+ * handle before it frees it. */
 void *handle_new(enum handle_kind kind, void *object);
-/* The object, or NULL when the handle is not a live one of this kind. */
+/* Returns the object, or NULL when the handle is not a live one of this kind. */
 void *handle_object(enum handle_kind kind, const void *handle);
-/* Why handle_object said NULL: the object was destroyed, or there never was one. */
+/* Why handle_object returned NULL: the object was destroyed, or there never was one. */
 enum handle_state handle_state(enum handle_kind kind, const void *handle);
-/* The handle is gone; its number is not given out again. */
+/* The object is about to go: the handle's number is not given out again. Does nothing for a handle
+ * that is not live. */
 void handle_retire(enum handle_kind kind, const void *handle);
 
 #endif

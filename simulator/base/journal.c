@@ -14,12 +14,14 @@
 bool journal_on;
 struct observer observer;
 
+/* Needs the lock. The file is open while journal_on. */
 static struct {
     os_file *file;
+    /* How many lines were written. */
     uint64_t lines;
 } journal;
 
-/* Writes a number that ends before `end`; returns its start. */
+/* Writes a number that ends before `end`. Returns its start. */
 static char *number_before(char *end, uint64_t value)
 {
     do {
@@ -29,7 +31,7 @@ static char *number_before(char *end, uint64_t value)
     return end;
 }
 
-/* Writes ,"key": to the end of the line; returns its own end. NULL when `room` bytes would not fit
+/* Writes ,"key": to the end of the line. Returns its own end; NULL when `room` bytes would not fit
  * behind it. */
 static char *key_at_end(struct journal_line *line, const char *key, size_t length, size_t room)
 {
@@ -86,8 +88,11 @@ void line_put_text(struct journal_line *line, const char *key, size_t length, co
 
 void line_begin(struct journal_line *line, const char *key, const char *value)
 {
-    line->used = journal_on ? JOURNAL_HEAD : 0;
-    line_text(line, key, value);
+    line->used = 0;
+    if (!journal_on)
+        return;
+    line->used = JOURNAL_HEAD;
+    line_put_text(line, key, strlen(key), value);
 }
 
 void line_write(struct journal_line *line, time_ns when)

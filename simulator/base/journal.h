@@ -1,6 +1,7 @@
 /* The journal (SIM_JOURNAL=FILE): JSON Lines. A line with "call" is a call of the program, written
  * when it returns; a line with "did" is something that the device or the allocator did. All times
- * are virtual, so a run under one schedule writes the same bytes each time. */
+ * are virtual, so a run under one schedule writes the same bytes each time. What touches a line
+ * alone needs no lock; journal_open, journal_close and line_write do. */
 #ifndef SIM_BASE_JOURNAL_H
 #define SIM_BASE_JOURNAL_H
 
@@ -15,15 +16,16 @@
 /* A line that is being made. `used` is 0 while it is closed: then fields are dropped. */
 struct journal_line {
     size_t used;
-    /* The last bytes are for what ends a line that was cut. */
+    /* Its last bytes are for what ends a line that was cut. */
     char text[JOURNAL_HEAD + JOURNAL_FIELDS + 16];
 };
 
-/* Is there a journal? */
+/* Is there a journal? Everyone may read it, to make no line where there is none. */
 extern bool journal_on;
 
 /* Opens the file that settings.journal names; ends the process with a sentence when it cannot. */
 void journal_open(void);
+/* Writes what is left and closes the file. Does nothing without a journal. */
 void journal_close(void);
 
 /* Begins a line with its first field: "call" or "did". Without a journal the line stays closed. */
@@ -33,12 +35,13 @@ static inline void line_close(struct journal_line *line) { line->used = 0; }
  * that numbers follow the file's order. */
 void line_write(struct journal_line *line, time_ns when);
 
-/* Fields. A key or a text is a name or a word of ours: it holds nothing that JSON would have to
- * escape. A field for which the line has no room is left out. */
+/* Add a field. A key or a text is a name or a word of ours: it holds nothing that JSON would have
+ * to escape. A field for which the line has no room is left out. */
 void line_put_number(struct journal_line *line, const char *key, size_t length, uint64_t value);
 void line_put_signed(struct journal_line *line, const char *key, size_t length, int64_t value);
 void line_put_text(struct journal_line *line, const char *key, size_t length, const char *value);
 
+/* Add a field to a line that is open. */
 static inline void line_number(struct journal_line *line, const char *key, uint64_t value)
 {
     if (line->used)

@@ -1,5 +1,6 @@
 /* What the layers below the API report while it happens, beside what their functions return. The
- * API sets these when there is a journal, and writes a line for each; else they are NULL. */
+ * API sets these when there is a journal, and writes a line for each; else they are NULL. They are
+ * called with the lock held; what they get is theirs only until they return. */
 #ifndef SIM_BASE_OBSERVER_H
 #define SIM_BASE_OBSERVER_H
 
@@ -9,14 +10,15 @@ struct op;
 struct origin;
 struct pool;
 
-/* A range of a graph's memory, for graph_memory_used. */
+/* A range of a graph's memory, for graph_memory_used: the allocation's number, its size, and where
+ * it begins. */
 struct observed_range {
     uint32_t id;
     size_t bytes, offset;
 };
 
 struct observer {
-    /* An operation of a stream has ended. */
+    /* An op of a stream has ended. */
     void (*op_done)(const struct op *op);
     /* A pool has mapped segments for an allocation; `remapped`: of those, taken from elsewhere. */
     void (*pool_grew)(const struct pool *p, size_t segments, size_t remapped);

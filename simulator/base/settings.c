@@ -1,4 +1,4 @@
-/* What the SIM_ variables ask for: one reader, one sentence for each way to get them wrong. */
+/* The SIM_ variables: one reader, one sentence for each way to get them wrong. */
 #include "base/settings.h"
 
 #include <errno.h>
@@ -9,10 +9,10 @@
 
 struct settings settings;
 
-/* strtoull takes spaces and signs before a number; a setting has neither. */
+/* A setting has no spaces and no sign before a number, which strtoull would take. */
 static bool starts_with_digit(const char *text) { return *text >= '0' && *text <= '9'; }
 
-/* A whole number from low to high. */
+/* Reads a whole number from low to high. */
 static uint64_t read_number(const char *name, uint64_t fallback, uint64_t low, uint64_t high,
                             const char *example)
 {
@@ -28,7 +28,7 @@ static uint64_t read_number(const char *name, uint64_t fallback, uint64_t low, u
     return value;
 }
 
-/* A number of bytes; K, M, G, T behind it multiply by 1024. */
+/* Reads a number of bytes; each of K, M, G, T behind it is 1024 times the one before. */
 static size_t read_bytes(const char *name, size_t fallback, size_t low, size_t high,
                          const char *example)
 {
@@ -110,7 +110,7 @@ static void read_fail(void)
     settings.fail_at = (unsigned)at;
 }
 
-/* A name that is spelt wrong would change nothing, and say nothing. */
+/* A name that is misspelled would change nothing, and nobody would know. */
 static void refuse_unknown(void)
 {
     static const char *const names[] = {"SIM_DEVICES",      "SIM_MEMORY",   "SIM_DRIVER_VERSION",

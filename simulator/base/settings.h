@@ -1,5 +1,5 @@
-/* What the SIM_ variables ask for. Read once, at the program's first call; nonsense ends the
- * program with a sentence. */
+/* What the SIM_ variables set. Read once, at the program's first call; nonsense ends the program
+ * with a sentence. */
 #ifndef SIM_BASE_SETTINGS_H
 #define SIM_BASE_SETTINGS_H
 
@@ -8,23 +8,30 @@
 enum schedule { SCHEDULE_MEASURED, SCHEDULE_INSTANT, SCHEDULE_LATE, SCHEDULE_RANDOM };
 
 struct settings {
-    int devices; /* SIM_DEVICES: 1 to 16; default 2 */
+    /* SIM_DEVICES: 1 to 16; default 2. */
+    int devices;
     /* SIM_MEMORY: bytes of each device; default what an H200 reports. */
     size_t memory;
-    int driver_version; /* SIM_DRIVER_VERSION: as cudaDriverGetVersion; default 13000 */
+    /* SIM_DRIVER_VERSION: as cudaDriverGetVersion returns it; default 13000. */
+    int driver_version;
     /* SIM_HANDLE_TYPES: bits of enum cudaMemAllocationHandleType that pools can be made with;
      * default 9, as an H200. */
     int handle_types;
-    bool peers;             /* SIM_PEERS: can devices reach each other? default yes */
-    enum schedule schedule; /* SIM_SCHEDULE: measured, instant, late, random:SEED */
+    /* SIM_PEERS: can devices reach each other? Default on. */
+    bool peers;
+    /* SIM_SCHEDULE: measured, instant, late, or random with a seed. */
+    enum schedule schedule;
     uint64_t seed;
-    bool check;          /* SIM_CHECK: off turns the checker off */
-    const char *journal; /* SIM_JOURNAL: the file to write, or NULL */
+    /* SIM_CHECK: off turns the checker off. */
+    bool check;
+    /* SIM_JOURNAL: the file to write, or NULL. */
+    const char *journal;
     /* SIM_FAIL=CALL:N: the N-th CALL fails with cudaErrorMemoryAllocation; "" for none. */
     char fail_call[64];
     unsigned fail_at;
 };
 
+/* Constant after settings_read. */
 extern struct settings settings;
 
 /* Reads the environment. Ends the process with a sentence that names the variable, what was

@@ -19,6 +19,7 @@
 #include "base/journal.h"
 #include "check/report.h"
 #include "base/settings.h"
+#include "sched/happens_before.h"
 
 #define HISTORY_SIZE 8192 /* blocks freed last, to name them in reports */
 

@@ -7,7 +7,7 @@
 
 #include "os/os.h"
 #include "check/report.h"
-#include "sched/stream.h"
+#include "sched/happens_before.h"
 
 #define PROTECTIONS_MAX \
     1024 /* chosen: so many closed ranges at a time; each may split a mapping of the process, which has 65530 */

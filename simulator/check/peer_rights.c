@@ -10,6 +10,7 @@
 #include "os/os.h"
 #include "check/report.h"
 #include "base/settings.h"
+#include "sched/happens_before.h"
 
 void checker_peer_used(const struct call *call, struct peer_use **list, struct shadow_ref ref,
                        const struct stream *s, uint64_t seq)

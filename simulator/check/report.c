@@ -10,6 +10,7 @@
 #include "base/device_state.h"
 #include "os/os.h"
 #include "base/observer.h"
+#include "sched/happens_before.h"
 
 #define REPORTS_MAX 20 /* chosen: more than these are only counted */
 

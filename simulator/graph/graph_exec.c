@@ -205,7 +205,7 @@ static bool back_allocations(struct call *call, struct graph_exec *x, struct str
     if (!x->last_record)
         return backed;
     if (backed && moved)
-        engine_wait(x->last_record->stream, x->last_record->seq, call->origin.call);
+        engine_wait_unlocking(x->last_record->stream, x->last_record->seq, call->origin.call);
     record_release(x->last_record);
     x->last_record = NULL;
     return backed;

@@ -16,6 +16,7 @@
 #include "os/process.h"
 #include "check/report.h"
 #include "base/settings.h"
+#include "sched/happens_before.h"
 
 static struct ipc_access make_access(const struct origin *origin, size_t from, size_t to,
                                      bool write, enum ipc_role role)

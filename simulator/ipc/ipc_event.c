@@ -11,6 +11,7 @@
 #include "os/os.h"
 #include "os/process.h"
 #include "sched/engine.h"
+#include "sched/happens_before.h"
 
 #define MAGIC   IPC_EVENT_MAGIC
 #define TICKETS 256
@@ -124,7 +125,7 @@ struct ipc_event_address ipc_event_address_of(const struct ipc_event *event)
 
 static void effect_complete(struct op *op)
 {
-    struct ticket_wait *w = op->staged; /* freed with the op */
+    struct ticket_wait *w = op->ticket;
     struct ticket *t = &w->event->state->tickets[w->ticket % TICKETS];
     if (__atomic_load_n(&t->number, __ATOMIC_ACQUIRE) == w->ticket)
         __atomic_store_n(&t->completed, 1, __ATOMIC_RELEASE);
@@ -153,7 +154,7 @@ static void event_record_remote(struct remote_event *remote, struct op *op)
     event->own_record = op->record;
     event->users++;
     *w = (struct ticket_wait){event, ticket, 0};
-    op->staged = w;
+    op->ticket = w;
     op->effect = effect_complete;
 }
 
@@ -201,9 +202,9 @@ static bool ticket_is_completed(struct ticket_wait *w)
     return true;
 }
 
-static bool wait_is_completed(struct op *op) { return ticket_is_completed(op->staged); }
+static bool wait_is_completed(struct op *op) { return ticket_is_completed(op->ticket); }
 
-static void effect_waited(struct op *op) { release(((struct ticket_wait *)op->staged)->event); }
+static void effect_waited(struct op *op) { release(((struct ticket_wait *)op->ticket)->event); }
 
 static void event_wait_remote(struct remote_event *remote, struct stream *s)
 {
@@ -212,7 +213,7 @@ static void event_wait_remote(struct remote_event *remote, struct stream *s)
     struct vector_clock vc = {0, NULL};
     *w = (struct ticket_wait){.event = event, .ticket = read_newest_ticket(event, &vc)};
     struct op *op = stream_enqueue(s, OP_REMOTE_WAIT, 0);
-    op->staged = w;
+    op->ticket = w;
     op->remote_is_done = wait_is_completed;
     op->effect = effect_waited;
     event->users++;
@@ -227,7 +228,7 @@ static bool event_query_remote(struct remote_event *remote)
     struct vector_clock vc = {0, NULL};
     struct ticket_wait w = {.event = event, .ticket = read_newest_ticket(event, &vc)};
     bool completed = ticket_is_completed(&w);
-    if (completed && !device_sticky_error())
+    if (completed && !device_sticky_error)
         host_acquire_remote(&vc);
     vc_clear(&vc);
     return completed;
@@ -235,14 +236,14 @@ static bool event_query_remote(struct remote_event *remote)
 
 static bool wait_is_completed_arg(void *argument) { return ticket_is_completed(argument); }
 
-static void event_synchronize_remote(struct remote_event *remote)
+static void event_synchronize_remote_unlocking(struct remote_event *remote)
 {
     struct ipc_event *event = ipc_event_of(remote);
     struct vector_clock vc = {0, NULL};
     struct ticket_wait w = {.event = event, .ticket = read_newest_ticket(event, &vc)};
     event->users++; /* another thread may destroy the event meanwhile */
-    engine_wait_remote(wait_is_completed_arg, &w);
-    if (!device_sticky_error())
+    engine_wait_remote_unlocking(wait_is_completed_arg, &w);
+    if (!device_sticky_error)
         host_acquire_remote(&vc);
     vc_clear(&vc);
     release(event);
@@ -256,5 +257,5 @@ static const struct remote_event_calls remote_event_calls = {
     .is_newer = event_is_newer,
     .wait = event_wait_remote,
     .query = event_query_remote,
-    .synchronize = event_synchronize_remote,
+    .synchronize_unlocking = event_synchronize_remote_unlocking,
 };

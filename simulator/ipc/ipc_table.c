@@ -7,6 +7,7 @@
 #include "mem/heap.h"
 #include "os/os.h"
 #include "os/process.h"
+#include "sched/happens_before.h"
 
 #define MAGIC       0x316c6f6f70656973u
 #define ALLOCATIONS 1024 /* chosen: blocks exported at once */

@@ -273,7 +273,7 @@ static void close_storage(struct pool *p)
  * pending (measured: that work still succeeds). */
 static void close_import(struct pool *p)
 {
-    if (p->import_count || !p->ipc_table || engine_is_busy())
+    if (p->import_count || !p->ipc_table || engine_status.busy_streams)
         return;
     close_storage(p);
     p->heap = (struct heap){.device = p->device};

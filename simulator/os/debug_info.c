@@ -1,5 +1,5 @@
 /* From a return address to a line of the program's source, by the tool that comes with the
- * compiler's own package: addr2line. It takes milliseconds, for one place as for several. */
+ * compiler's own package: addr2line. It takes milliseconds, for one location as for several. */
 #define _GNU_SOURCE
 #include "os/os.h"
 
@@ -14,8 +14,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Asks addr2line for some places of one file: a line of the answer for each. False when it is not
- * there. */
+/* Runs addr2line for some locations of one file: a line of the answer for each. Returns false when
+ * it is not there. */
 static bool run_addr2line(const char *file, const uintptr_t *offsets, size_t n, char *answer,
                           size_t size)
 {
@@ -50,8 +50,8 @@ static bool run_addr2line(const char *file, const uintptr_t *offsets, size_t n, 
     return !failed;
 }
 
-/* The last folder and the file: lessons/03_stream_order.c:41. False when the line of an answer says
- * nothing. */
+/* Writes the last folder and the file: lessons/03_stream_order.c:41. Returns false when the line of
+ * an answer says nothing. */
 static bool shorten(char *line, char *text, size_t size)
 {
     char *more = strstr(line, " (discriminator ");
@@ -71,7 +71,7 @@ static bool shorten(char *line, char *text, size_t size)
     return true;
 }
 
-/* Places in one file, which dladdr has found. */
+/* Writes the text of some locations in one file, which dladdr has found. */
 static void look_up(const Dl_info *found, struct os_source_loc **locs, size_t n)
 {
     const ElfW(Ehdr) *header = found->dli_fbase;

@@ -9,9 +9,14 @@
 #include <sys/mman.h>
 #include <ucontext.h>
 
-static bool (*address_handler)(const void *address, void *site);
-/* What was there at first, and what the program has put there since. */
-static struct sigaction our_action, first_actions[2], program_actions[2];
+/* Set before the first fault, and at a thread's first call with the lock; read in signal handlers
+ * without it. [0] is SIGSEGV, [1] is SIGBUS. */
+static struct {
+    bool (*handler)(const void *address, void *site);
+    struct sigaction ours;
+    /* What was there at first, and what the program has put there since. */
+    struct sigaction first[2], program[2];
+} faults;
 
 bool os_has_memory(const void *address, size_t bytes)
 {
@@ -31,7 +36,7 @@ static bool is_of_program(const void *code)
         && here.dli_fbase == program.dli_fbase;
 }
 
-/* Where in the program it happened, as a return address would say it: the instruction that was
+/* Where in the program it happened, in the form of a return address: the instruction that was
  * interrupted, or the call of the library that this one is in. */
 static void *site_of(void *context)
 {
@@ -54,25 +59,27 @@ static void *site_of(void *context)
     return here + 1;
 }
 
-/* To whoever was there before us. A handler of the program may pass it on to the one that it found
- * there, which is ours: then it is nobody's. */
+/* Passes the signal on to whoever was there before us. A handler of the program may pass it on to
+ * the one that it found there, which is ours: then it is nobody's. */
 static void forward_signal(int signo, siginfo_t *information, void *context)
 {
     /* The stack grows downwards: what is deeper has been called from there. */
     static _Thread_local char *volatile passing;
     char here;
-    struct sigaction *old = passing && &here < passing ? &first_actions[signo == SIGBUS]
-                                                       : &program_actions[signo == SIGBUS];
+    bool is_passed_back = passing && &here < passing;
+    struct sigaction *old = is_passed_back ? faults.first : faults.program;
+    old += signo == SIGBUS;
     if (old->sa_flags & SA_SIGINFO && old->sa_sigaction) {
         passing = &here;
         old->sa_sigaction(signo, information, context);
         passing = NULL;
         return;
     }
-    /* The faulting instruction runs again and now dies of the signal,. */
+    /* The faulting instruction runs again and the process now dies of the signal. A signal that was
+     * sent has no such instruction. */
     sigaction(signo, old, NULL);
     if (information->si_code <= 0)
-        raise(signo); /* or the signal was sent and there is none */
+        raise(signo);
 }
 
 static void bad_address(int signo, siginfo_t *information, void *context)
@@ -82,7 +89,7 @@ static void bad_address(int signo, siginfo_t *information, void *context)
     if (!inside && information->si_code > 0) {
         inside = 1;
         os_rest_exclude_begin();
-        go_on = address_handler(information->si_addr, site_of(context));
+        go_on = faults.handler(information->si_addr, site_of(context));
         inside = 0;
         if (go_on)
             os_rest_exclude_end();
@@ -101,8 +108,8 @@ void os_expect_faults(void)
         sigaddset(&both, signo);
         if (sigaction(signo, NULL, &now) || now.sa_sigaction == bad_address)
             continue;
-        program_actions[i] = now;
-        sigaction(signo, &our_action, NULL);
+        faults.program[i] = now;
+        sigaction(signo, &faults.ours, NULL);
     }
     pthread_sigmask(SIG_UNBLOCK, &both, NULL);
 }
@@ -112,11 +119,11 @@ void os_on_bad_address(bool (*handler)(const void *address, void *site))
     void *frame;
     /* Its first call loads a library, which a signal handler may not. */
     (void)backtrace(&frame, 1);
-    address_handler = handler;
-    our_action.sa_sigaction = bad_address;
-    our_action.sa_flags = SA_SIGINFO | SA_NODEFER;
-    sigaction(SIGSEGV, &our_action, &program_actions[0]);
-    sigaction(SIGBUS, &our_action, &program_actions[1]);
-    first_actions[0] = program_actions[0];
-    first_actions[1] = program_actions[1];
+    faults.handler = handler;
+    faults.ours.sa_sigaction = bad_address;
+    faults.ours.sa_flags = SA_SIGINFO | SA_NODEFER;
+    sigaction(SIGSEGV, &faults.ours, &faults.program[0]);
+    sigaction(SIGBUS, &faults.ours, &faults.program[1]);
+    faults.first[0] = faults.program[0];
+    faults.first[1] = faults.program[1];
 }

@@ -1,95 +1,123 @@
-/* The one door to the operating system: environment, files, memory, threads, messages. Nothing else
- * includes a system header for these. */
+/* The one door to the operating system: environment, messages, memory, the lock, threads, faults,
+ * files; os/process.h has what concerns other processes. Nothing outside of os/ includes a system
+ * header beyond the C standard library's. What needs the lock says so. */
 #ifndef SIM_OS_OS_H
 #define SIM_OS_OS_H
 
 #include "os/units.h"
 
-/* The value of an environment variable, or NULL when it is unset or empty. */
+/* ---- the environment ---- */
+
+/* Returns the value of an environment variable, or NULL when it is unset or empty. */
 const char *os_environment(const char *name);
-/* Entry number `at` of the environment, "NAME=VALUE"; NULL behind the last. */
+/* Returns entry number `at` of the environment, "NAME=VALUE"; NULL behind the last. */
 const char *os_environment_entry(size_t at);
+
+/* ---- messages, and the end of the process ---- */
 
 /* Prints "simulated device: ..." and a newline on standard error, in one write. */
 void diag(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* The same without the prefix: for reports whose first word is an interface ("hazard: ..."). */
 void diag_report(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* diag, then ends the process with status 1. For a mistake in the set-up of the simulation, never
- * for one of the program. */
+/* Prints like diag, then ends the process with status 1. For a mistake in the set-up of the
+ * simulation, never for one of the program. */
 void os_fatal(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 /* Ends the process at once with this status, running no exit handlers. */
 void os_exit(int status) __attribute__((noreturn));
+/* Calls `handler` in the child after each fork, with the lock held: whoever had it in the parent is
+ * not there to release it. */
+void os_after_fork(void (*handler)(void));
 
-/* Memory that the device owns: `bytes` (a multiple of 4096) twice, one behind the other. The first
- * half holds the addresses that the program gets: nobody can touch them. The second half is the
- * storage behind them, at the same distance everywhere; it takes room only where it has been
- * written. The base is a multiple of STEP. NULL when there are no addresses left. */
+/* ---- ranges of addresses ---- */
+
+/* Returns memory that the device owns: `bytes` (a multiple of 4096) twice, one behind the other.
+ * The first half holds the addresses that the program gets: nobody can touch them. The second half
+ * is the storage behind them, at the same distance everywhere; it takes room only where it has been
+ * written. The base is a multiple of 32 MiB. NULL when there are no addresses left. The caller owns
+ * it until os_unreserve. */
 char *os_reserve(size_t bytes);
 void os_unreserve(char *base, size_t bytes);
 /* The same for memory that host and device share: the addresses are a second view of the storage,
- * which nobody can touch until os_protect says so. */
+ * which nobody can touch until os_protect opens it. */
 char *os_reserve_host_visible(size_t bytes);
-/* What the host may do with [address, address + bytes). */
+/* Sets what the host may do with [address, address + bytes). */
 enum os_protection { OS_PROT_NONE, OS_PROT_READ, OS_PROT_READ_WRITE };
 void os_protect(char *address, size_t bytes, enum os_protection protection);
 /* Something is about to write the whole range. Large pages then cost far fewer faults; where only a
  * little is touched they would cost far more. */
 void os_hint_hugepages(char *address, size_t bytes);
 /* Gives the storage of [address, address + bytes) back; it reads as zero afterwards. `address` is
- * in storage. */
+ * in storage. The second is for what os_reserve_host_visible returned. */
 void os_discard(char *address, size_t bytes);
 void os_discard_host_visible(char *address, size_t bytes);
-
-/* Ordinary memory that ends the process with a sentence when there is none: for the simulation's
- * own records. */
-void *os_allocate(size_t bytes); /* zeroed */
-void *os_grow(void *old, size_t bytes);
-void os_free(void *p);
-/* The same for a great number of records: `bytes` is a power of two from a page on; large pages
- * back it from 2 MiB on, where the machine has them, since random access to small ones costs more
- * than all else. */
-void *os_allocate_slab(size_t bytes);
-void os_free_slab(void *slab, size_t bytes);
-/* Zeroed records of which few are ever touched: memory is taken a page at a time. NULL when there
- * is no room. Freed with os_free_slab. */
-void *os_allocate_sparse(size_t bytes);
-/* Page-aligned memory for the program (pinned host memory), and the same bytes at a second place,
- * the storage, which is always open; NULL when there is none. */
+/* Returns page-aligned memory for the program (pinned host memory); `*storage` is the same bytes at
+ * a second address, which is always open. NULL when there is none. The caller owns both until
+ * os_free_pages. */
 void *os_allocate_pages(size_t bytes, char **storage);
 void os_free_pages(void *p, char *storage, size_t bytes);
 /* Is there memory in the whole range, of whatever kind? The range does not wrap. */
 bool os_has_memory(const void *address, size_t bytes);
 
-/* One lock guards the whole simulation. It is held from the start of each call to its end. */
+/* ---- records of the simulation ---- */
+
+/* Ordinary memory, zeroed by os_allocate. Both end the process with a sentence when there is none.
+ * The caller owns it until os_free. */
+void *os_allocate(size_t bytes);
+void *os_grow(void *old, size_t bytes);
+void os_free(void *p);
+/* The same for a great number of records: `bytes` is a power of two from a page on; large pages
+ * back it from 2 MiB on, where the machine has them, since random access to small ones costs more
+ * than all else. The caller owns it until os_free_slab. */
+void *os_allocate_slab(size_t bytes);
+void os_free_slab(void *slab, size_t bytes);
+/* Zeroed records of which few are ever touched: memory is taken a page at a time. NULL when there
+ * is no room. The caller owns it until os_free_slab. */
+void *os_allocate_sparse(size_t bytes);
+
+/* ---- the lock ---- */
+
+/* One lock guards the whole simulation. It is held from the start of each call to its end. Ends the
+ * process with a sentence where lock_try_acquire would return false. */
 void lock_acquire(void);
-/* The same, but false when this thread has it: a signal handler of the program runs in the midst of
- * a call. */
+/* The same, but returns false when this thread has it: a signal handler of the program runs in the
+ * midst of a call. */
 bool lock_try_acquire(void);
-bool lock_is_held(void); /* this thread */
+/* Does the calling thread have it? */
+bool lock_is_held(void);
 void lock_release(void);
-/* Gives the lock up, sleeps about this long in real time (or until lock_wake), and takes it
- * again. */
+/* Gives the lock up, sleeps about this long in real time (or until lock_wake), and takes it again.
+ * Needs the lock. */
 void lock_wait(unsigned microseconds);
+/* Wakes all threads that are in lock_wait. */
 void lock_wake(void);
-/* A small number for the calling thread: 0 for the first that made a call, then 1, 2, ... */
+
+/* ---- threads ---- */
+
+/* Returns a small number for the calling thread: 0 for the first that made a call, then 1, 2,
+ * ... */
 int os_thread_index(void);
 /* Starts a thread that runs body(argument) with all signals blocked but those of bad addresses.
- * Ends the process with a sentence when it cannot. */
+ * Ends the process with a sentence when it cannot. Needs the lock. */
 void os_thread_start(void (*body)(void *), void *argument);
-/* Calls leave(), with the lock held, when the calling thread ends; also in other threads that have
- * said so of any function. At most four functions. */
+/* Calls `handler`, with the lock held, when the calling thread ends; also in other threads that
+ * have registered any function. At most four functions. Needs the lock. */
 void os_at_thread_end(void (*handler)(void));
 /* How many threads the program has besides the calling one; those started here do not count. */
 int os_count_other_threads(void);
-/* Has the first thread ended before the process, and has the program no other left? Asked by a
+/* Has the first thread ended before the process, and has the program no other left? Called by a
  * thread of ours. */
 bool os_program_threads_ended(void);
-/* The calling thread's id for os_thread_is_asleep. */
+/* The calling thread's id, for the next three. */
 int os_thread_id(void);
-/* True when the thread neither runs nor wants to: it sleeps or waits for something outside. */
+/* Does the thread neither run nor want to? It sleeps or waits for something outside. */
 bool os_thread_is_asleep(int id);
-/* True when it sleeps for a time of its own choice (nanosleep); false when Linux does not tell. */
+/* Does it sleep for a time of its own choice (nanosleep)? False when Linux does not say. */
 bool os_thread_in_nanosleep(int id);
+/* Processor time that the thread has used, in microseconds; 0 when it is gone. */
+uint64_t os_thread_cpu_us(int id);
+/* Real time, microseconds from some fixed moment. */
+uint64_t os_clock_us(void);
+
 /* How often the calling thread has given the processor up by itself, to sleep or to wait; and how
  * long that was, in microseconds from some fixed moment: neither computing nor waiting for a
  * processor counts. A virtual machine that is itself put aside cannot tell, and a system without
@@ -99,25 +127,23 @@ struct os_rest {
     uint64_t waits, slept;
 };
 struct os_rest os_rest(void);
-uint64_t os_waits(void); /* the first of them, which is cheap to read */
+/* The first of them, which is cheap to read. */
+uint64_t os_waits(void);
 /* What the calling thread rests between these two counts in neither. */
 void os_rest_exclude_begin(void);
 void os_rest_exclude_end(void);
-/* Real time, microseconds from some fixed moment. */
-uint64_t os_clock_us(void);
-/* Processor time that the thread has used, in microseconds; 0 when it is gone. */
-uint64_t os_thread_cpu_us(int id);
 
-/* Calls `handler` in the child after each fork, with the lock held: whoever had it in the parent is
- * not there to give it back. */
-void os_after_fork(void (*handler)(void));
-/* Calls `judge(address, site)` when an instruction at `site` touches an address that the process
+/* ---- faults ---- */
+
+/* Calls `handler(address, site)` when an instruction at `site` touches an address that the process
  * may not. When it returns true, the instruction runs again; else the process dies of the signal,
- * as it would have. */
+ * as it would have. Called once, with the lock held. */
 void os_on_bad_address(bool (*handler)(const void *address, void *site));
-/* The same once more, where the program may have put a handler of its own there, or its calling
- * thread blocks the signals: blocked ones kill it without a word. */
+/* Puts our handler there once more, where the program may have put one of its own, and unblocks the
+ * signals in the calling thread: blocked ones kill it without a word. Needs the lock. */
 void os_expect_faults(void);
+
+/* ---- debug information ---- */
 
 /* Where a call stands in the program's source: "06_release_threshold.c:41", or the program's file
  * and an offset when nobody can tell. */
@@ -126,15 +152,21 @@ struct os_source_loc {
     void *site;
     char text[256];
 };
-/* Writes the text of up to OS_SOURCE_LOC_MAX places whose text is empty. */
+/* Writes the text of up to OS_SOURCE_LOC_MAX locations whose text is empty. */
 void os_source_lines(struct os_source_loc **locs, size_t n);
+
+/* ---- files ---- */
 
 /* A file for the journal. What is written after a fork, by the child, goes nowhere. "%p" in the
  * path stands for the pid. While one living process writes a file, another that opens it gets
- * PATH.PID instead (a program and the processes that it starts have one environment). */
+ * PATH.PID instead (a program and the processes that it starts have one environment). All of these
+ * need the lock. */
 typedef struct os_file os_file;
-#define OS_FIRST_FD 200             /* of our own descriptors (chosen) */
-os_file *os_open(const char *path); /* created or emptied; NULL with a sentence in os_open_error */
+/* The lowest of our own descriptors (assumed: programs count on the numbers below). */
+#define OS_FIRST_FD 200
+/* Creates or empties the file. Returns NULL when that fails; os_open_error has the sentence. The
+ * caller owns it until os_close. */
+os_file *os_open(const char *path);
 const char *os_open_error(void);
 void os_write(os_file *file, const char *text, size_t bytes);
 void os_close(os_file *file);

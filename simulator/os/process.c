@@ -18,6 +18,12 @@
 
 #define NAME "simulated-device"
 
+/* This process, as it was read last; pid 0: never. Needs the lock. */
+static struct {
+    int pid;
+    uint64_t identity;
+} self;
+
 /* ---- processes ---- */
 
 /* State, threads and starting time of a process (proc(5), fields 3, 20 and 22); the name before
@@ -49,17 +55,16 @@ static uint64_t identity(int pid, unsigned long long started)
 
 uint64_t os_process(void)
 {
-    static uint64_t self;
-    static int self_pid;
-    if (self_pid != getpid()) { /* after a fork it is another */
-        char state;
-        int threads;
-        unsigned long long started = 0;
-        self_pid = getpid();
-        process_stat(self_pid, &state, &threads, &started);
-        self = identity(self_pid, started);
+    char state;
+    int threads;
+    unsigned long long started = 0;
+    /* After a fork it is another. */
+    if (self.pid != getpid()) {
+        self.pid = getpid();
+        process_stat(self.pid, &state, &threads, &started);
+        self.identity = identity(self.pid, started);
     }
-    return self;
+    return self.identity;
 }
 
 bool os_process_alive(uint64_t process)
@@ -98,7 +103,7 @@ void os_shm_lock(uint64_t *lock)
         }
         if (!start)
             start = os_clock_us();
-        /* Someone stopped it in the middle (chosen: go on without). */
+        /* Someone stopped its owner in the middle (assumed: go on without it). */
         bool stopped = os_clock_us() - start > 1000000;
         if ((stopped || !os_process_alive(owner))
             && __atomic_compare_exchange_n(lock, &owner, os_process(), false, __ATOMIC_ACQUIRE,
@@ -145,7 +150,7 @@ bool os_fd_grow(int fd, size_t bytes)
     struct rlimit limit;
     if (os_fd_size(fd) >= bytes)
         return true;
-    /* asked before, since growing past the limit sends SIGXFSZ, which kills */
+    /* This comes first, since growing past the limit sends SIGXFSZ, which kills. */
     if (!getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur != RLIM_INFINITY
         && bytes > limit.rlim_cur) {
         diag("memory that processes share lies in a file in memory, which would need %zu bytes; "

@@ -1,12 +1,12 @@
 /* What one process can know of another, and memory that both can map. A part of the one door to the
- * operating system (os/os.h). */
+ * operating system (os/os.h). These need the lock. */
 #ifndef SIM_OS_PROCESS_H
 #define SIM_OS_PROCESS_H
 
 #include "os/units.h"
 
-/* This process: its pid and when it was started, in one number that is never 0. So a pid that was
- * given out again is another process. */
+/* Returns this process: its pid and when it was started, in one number that is never 0. So a pid
+ * that was given out again is another process. */
 uint64_t os_process(void);
 static inline int os_process_pid(uint64_t process) { return (int)(process & 0x3fffff); }
 /* Is that process there? One that has ended and was not waited for is not. */
@@ -18,29 +18,30 @@ uint64_t os_random(void);
 void os_shm_lock(uint64_t *lock);
 void os_shm_unlock(uint64_t *lock);
 
-/* A new, empty file in memory; a number above those that programs count on. -1 when there is
- * none. */
+/* Makes a new, empty file in memory. Returns a number above those that programs count on, which the
+ * caller owns until os_fd_close; -1 when there is none. */
 int os_memfd_new(void);
-/* Makes the file at least this long; false, with a sentence, when this process may not (ulimit -f)
- * or there is no room. */
+/* Makes the file at least this long. Returns false, with a sentence, when this process may not
+ * (ulimit -f) or there is no room. */
 bool os_fd_grow(int fd, size_t bytes);
 /* Gives the room of a part of the file back; it reads as zero afterwards, in every process. */
 void os_fd_discard(int fd, size_t from, size_t bytes);
 size_t os_fd_size(int fd);
-/* The file's first `bytes`, or NULL. */
+/* Maps the file's first `bytes`; NULL when that fails. The caller owns it until os_fd_unmap. */
 void *os_fd_map(int fd, size_t bytes);
 void os_fd_unmap(void *at, size_t bytes);
-/* os_reserve (os/os.h) with storage in the file, behind its first `skip` bytes. It may reach beyond
- * the file's end, but must not be touched there. */
+/* Reserves like os_reserve (os/os.h) with storage in the file, behind its first `skip` bytes. It
+ * may reach beyond the file's end, but must not be touched there. */
 char *os_reserve_in_file(int fd, size_t skip, size_t bytes);
-/* Another number for the same file: for the program (the lowest free one), or for us. -1: the
- * number is closed, or there are none left. */
+/* Return another number for the same file: for the program (the lowest free one), or for us. -1:
+ * the number is closed, or there are none left. */
 int os_fd_dup(int fd);
 int os_fd_dup_high(int fd);
 bool os_fd_is_open(int fd);
 /* Is it a file in memory? */
 bool os_fd_is_memfd(int fd);
-/* Opens a file in memory that another process has open under this number; -1 when there is none. */
+/* Opens a file in memory that another process has open under this number; -1 when there is none.
+ * The caller owns it. */
 int os_fd_of_process(uint64_t process, int fd);
 void os_fd_close(int fd);
 

@@ -16,44 +16,50 @@
 
 /* ---- the lock ---- */
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t lock_changed = PTHREAD_COND_INITIALIZER;
+static struct {
+    pthread_mutex_t mutex;
+    /* For lock_wait and lock_wake. */
+    pthread_cond_t changed;
+} lock = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER};
 
+/* The calling thread has the lock, or is in lock_wait. */
 static _Thread_local bool has_lock;
+/* Whether it could be cancelled before. */
 static _Thread_local int cancelling;
 
 /* A thread that is cancelled (pthread_cancel) ends behind its call: with the lock it would take it
  * along. */
-bool lock_try_acquire(void)
-{
-    if (!has_lock)
-        pthread_mutex_lock(&lock);
-    /* A call that sleeps has given it up. */
-    else if (pthread_mutex_trylock(&lock))
-        return false;
-    if (!has_lock)
-        pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancelling);
-    has_lock = true;
-    return true;
-}
-
 void lock_acquire(void)
 {
-    if (!lock_try_acquire())
+    if (!has_lock) {
+        pthread_mutex_lock(&lock.mutex);
+        pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancelling);
+        has_lock = true;
+    } else if (pthread_mutex_trylock(&lock.mutex))
         os_fatal("a signal handler of the program calls CUDA in the midst of a CUDA call of the "
                  "same thread. A real driver may hang here. "
                  "Let the handler set a flag, and call CUDA where the program looks at it.");
 }
 
+/* A call that is in lock_wait has given the lock up: then a signal handler of its thread gets
+ * it. */
+bool lock_try_acquire(void)
+{
+    if (has_lock)
+        return !pthread_mutex_trylock(&lock.mutex);
+    lock_acquire();
+    return true;
+}
+
 void lock_release(void)
 {
     has_lock = false;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&lock.mutex);
     pthread_setcancelstate(cancelling, NULL);
 }
 
 bool lock_is_held(void) { return has_lock; }
-void lock_wake(void) { pthread_cond_broadcast(&lock_changed); }
+void lock_wake(void) { pthread_cond_broadcast(&lock.changed); }
 
 void lock_wait(unsigned microseconds)
 {
@@ -62,8 +68,9 @@ void lock_wait(unsigned microseconds)
     until.tv_nsec += (long)(microseconds % 1000000) * 1000;
     until.tv_sec += microseconds / 1000000 + until.tv_nsec / 1000000000;
     until.tv_nsec %= 1000000000;
-    pthread_cond_timedwait(&lock_changed, &lock, &until);
-    has_lock = true; /* a signal handler may have had it meanwhile */
+    pthread_cond_timedwait(&lock.changed, &lock.mutex, &until);
+    /* A signal handler may have had it, and released it, meanwhile. */
+    has_lock = true;
 }
 
 int os_thread_index(void)
@@ -77,39 +84,48 @@ int os_thread_index(void)
 
 /* ---- the end of a thread ---- */
 
-static pthread_key_t thread_end_key;
-static pid_t first_process;
-static void (*end_handlers[4])(void);
+#define MAX_END_HANDLERS 4
+
+/* Needs the lock. The first handlers are set, and all are different. */
+static struct {
+    pthread_key_t key;
+    /* The process that made the key; 0: none has. */
+    pid_t process;
+    void (*handlers[MAX_END_HANDLERS])(void);
+} thread_end;
 
 /* A forked child's threads leave nothing behind: the lock may be held there for ever. */
 static void thread_ends(void *unused)
 {
     (void)unused;
-    if (getpid() != first_process)
+    if (getpid() != thread_end.process)
         return;
     lock_acquire();
-    for (int i = 0; i < 4 && end_handlers[i]; i++)
-        end_handlers[i]();
+    for (int i = 0; i < MAX_END_HANDLERS && thread_end.handlers[i]; i++)
+        thread_end.handlers[i]();
     lock_release();
 }
 
 void os_at_thread_end(void (*handler)(void))
 {
     int i = 0;
-    if (!first_process) {
-        first_process = getpid();
-        if (pthread_key_create(&thread_end_key, thread_ends))
+    if (!thread_end.process) {
+        thread_end.process = getpid();
+        if (pthread_key_create(&thread_end.key, thread_ends))
             os_fatal("this process has no key for its threads left.");
     }
-    while (end_handlers[i] && end_handlers[i] != handler)
+    while (i < MAX_END_HANDLERS && thread_end.handlers[i] && thread_end.handlers[i] != handler)
         i++;
-    end_handlers[i] = handler;
-    pthread_setspecific(thread_end_key, end_handlers);
+    if (i == MAX_END_HANDLERS)
+        os_fatal("thread.c has room for %d functions at the end of a thread.", MAX_END_HANDLERS);
+    thread_end.handlers[i] = handler;
+    pthread_setspecific(thread_end.key, &thread_end);
 }
 
 /* ---- threads of ours ---- */
 
-static int started_threads; /* started here; they never end */
+/* How many were started here; they never end. Needs the lock. */
+static int started_threads;
 
 struct thread_start {
     void (*body)(void *);
@@ -187,7 +203,7 @@ bool os_thread_in_nanosleep(int id)
         return false;
     ssize_t length = read(file, line, sizeof line - 1);
     close(file);
-    /* Of a thread that runs there stands a word: 0, read. */
+    /* Of a thread that runs there stands a word, which counts as 0: read. */
     long syscall_number = length > 0 ? strtol(line, NULL, 10) : -1;
     return syscall_number == SYS_clock_nanosleep || syscall_number == SYS_nanosleep;
 }
@@ -200,7 +216,8 @@ uint64_t os_thread_cpu_us(int id)
                                            : 0;
 }
 
-static _Thread_local struct os_rest excluded_rest;
+/* What the calling thread rested where it does not count; and where it began to. */
+static _Thread_local struct os_rest excluded_rest, exclude_begin;
 
 uint64_t os_waits(void)
 {
@@ -222,9 +239,15 @@ static uint64_t nanoseconds(clockid_t clock)
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-uint64_t os_clock_us(void) { return nanoseconds(CLOCK_MONOTONIC) / 1000; }
+uint64_t os_clock_us(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
 
-/* Of the calling thread; it stays open: to open it takes seven times as long as to read it. */
+/* The calling thread's /proc/.../schedstat: 0 is not opened yet, -1 cannot be. It stays open: to
+ * open it takes seven times as long as to read it. */
 static _Thread_local int schedstat_fd;
 
 static void close_schedstat(void)
@@ -233,13 +256,13 @@ static void close_schedstat(void)
         close(schedstat_fd);
 }
 
+/* How long the thread has waited for a processor, in nanoseconds, and how often it has got one. */
 struct delays {
-    /* For which the thread has waited for a processor, in nanoseconds. */
     unsigned long long time;
-    unsigned long turns; /* that it has got */
+    unsigned long turns;
 };
 
-static struct delays delays(void)
+static struct delays read_delays(void)
 {
     char line[128];
     struct delays d = {0};
@@ -253,9 +276,9 @@ static struct delays delays(void)
 static uint64_t slept_us(void)
 {
     for (int tries = 0;; tries++) {
-        struct delays before = delays();
+        struct delays before = read_delays();
         uint64_t time = nanoseconds(CLOCK_MONOTONIC) - nanoseconds(CLOCK_THREAD_CPUTIME_ID);
-        if (delays().turns == before.turns || tries == 100)
+        if (read_delays().turns == before.turns || tries == 100)
             return (time - before.time) / 1000 - excluded_rest.slept;
     }
 }
@@ -270,11 +293,10 @@ struct os_rest os_rest(void)
             close(low);
         os_at_thread_end(close_schedstat);
     }
-    uint64_t so_far = slept_us(); /* first: to open and to read may mean to wait */
+    /* This comes first: to open and to read may mean to wait. */
+    uint64_t so_far = slept_us();
     return (struct os_rest){os_waits(), so_far};
 }
-
-static _Thread_local struct os_rest exclude_begin;
 
 void os_rest_exclude_begin(void)
 {

@@ -13,6 +13,7 @@
 /* A page of the host: the smallest range that can be protected. */
 #define PAGE ((size_t)4096)
 
+/* The next multiple of `unit` from n on. */
 static inline size_t round_up(size_t n, size_t unit) { return (n + unit - 1) / unit * unit; }
 
 #endif

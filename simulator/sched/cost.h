@@ -1,6 +1,6 @@
-/* How long things take, in nanoseconds. Source: tests/hardware/facts/probe-times.txt, an H200 with
- * driver 580.159.04, medians; the program is tests/hardware/probes/times.c. Lines marked "fitted"
- * were chosen so that sums of calls meet the table of tests/hardware/facts/one-gpu.txt. */
+/* How long things take, in nanoseconds. Source: tests/hardware/facts/probe-times.txt, an H200 with driver
+ * 580.159.04, medians; the program is tests/hardware/probes/times.c. Lines marked "fitted" are such that sums of
+ * calls meet the table of tests/hardware/facts/one-gpu.txt. */
 #ifndef SIM_SCHED_COST_H
 #define SIM_SCHED_COST_H
 
@@ -8,15 +8,19 @@
 
 /* What a call costs the host. */
 enum {
-    COST_SMALL = 50,        /* attributes, cudaGetDevice, cudaGetLastError: 33-93 */
-    COST_ALLOC_ASYNC = 370, /* a pair with cudaFreeAsync: 617-769 */
+    /* Attributes, cudaGetDevice, cudaGetLastError: 33-93. */
+    COST_SMALL = 50,
+    /* A pair of these two: 617-769. */
+    COST_ALLOC_ASYNC = 370,
     COST_FREE_ASYNC = 390,
     COST_POOL_CREATE = 18977,
     COST_POOL_DESTROY = 4781,
     COST_MALLOC = 18108,
     COST_FREE = 15990,
-    COST_MALLOC_HOST = 8000, /* fitted: 262 us for 1 MiB, 21.5 ms for 64 MiB */
-    COST_FREE_HOST = 10000,  /* fitted: 99 us for 1 MiB, 5.5 ms for 64 MiB */
+    /* Fitted: 262 us for 1 MiB, 21.5 ms for 64 MiB. */
+    COST_MALLOC_HOST = 8000,
+    /* Fitted: 99 us for 1 MiB, 5.5 ms for 64 MiB. */
+    COST_FREE_HOST = 10000,
     COST_STREAM_CREATE = 1773,
     COST_STREAM_DESTROY = 1221,
     COST_EVENT_CREATE = 207,
@@ -24,7 +28,7 @@ enum {
     COST_EVENT_RECORD = 220,
     COST_WAIT_EVENT = 212,
     COST_SYNCHRONIZE = 332,
-    /* More, when the stream ends with an allocation or a free: 14.1-14.4 us a pair
+    /* What that costs more when the stream ends with an allocation or a free: 14.1-14.4 us a pair
      * (one-gpu.txt). */
     COST_SYNC_FREE = 13000,
     COST_QUERY = 187,
@@ -35,44 +39,53 @@ enum {
     COST_COPY_BLOCKING = 5259,
     COST_HOST_FUNCTION = 1336,
     COST_MEM_INFO = 4530,
-    COST_GRAPH_INSTANTIATE = 10000, /* chosen, as is the next */
+    /* Assumed, as is the next. */
+    COST_GRAPH_INSTANTIATE = 10000,
     COST_GRAPH_LAUNCH = 4000,
 };
 
-/* What it costs the host to add a step of physical memory to a pool, and to give one back. */
-#define COST_GROW            27000u /* 52.6 us for one step, 285 us for ten */
-#define COST_GROW_SEGMENT    26000u
-#define COST_RELEASE_SEGMENT 48000u /* cudaMemPoolTrimTo: 42.6 us for one step, 483 us for ten */
-#define COST_SYNC_RELEASE \
-    80000u /* fitted: at a synchronise, 139 us a pair for one step, 269 us for two, 3549 us for 32 */
-/* The same for cudaMalloc and cudaFree when they take or return a 2 MiB granule (fitted: 82 us a
- * pair for 1 KiB, 250 us for 64 MiB) */
+/* What it costs the host to add segments to a pool: a fixed part, and each. 52.6 us for one
+ * segment, 285 us for ten. */
+#define COST_GROW         27000u
+#define COST_GROW_SEGMENT 26000u
+/* What it costs to release one with cudaMemPoolTrimTo: 42.6 us for one, 483 us for ten. */
+#define COST_RELEASE_SEGMENT 48000u
+/* The same at a synchronization (fitted): 139 us a pair for one segment, 269 us for two, 3549 us
+ * for 32. */
+#define COST_SYNC_RELEASE 80000u
+/* The same for cudaMalloc and cudaFree when they map or release a 2 MiB granule (fitted: 82 us a
+ * pair for 1 KiB, 250 us for 64 MiB). */
 #define COST_GRANULE     23000u
 #define COST_GRANULE_MIB 1000u
 
-/* When the device is idle, a launch takes this long to get there (launch and synchronise: 8.8 us,
+/* When the device is idle, a launch takes this long to get there (launch and synchronize: 8.8 us,
  * less the host's 3.4 and the kernel). */
 #define LATENCY 3000u
-#define LATENCY_WAKE_UP \
-    2000u /* from the end of the work to the return of a synchronise that waited for it (fitted) */
+/* From the end of the work to the return of a synchronization that waited for it (fitted). */
+#define LATENCY_WAKE_UP 2000u
 
 /* Work: a fixed part, then nanoseconds for each GiB. */
-#define DURATION_FILL             1600u
-#define DURATION_FILL_GIB         286000u
-#define DURATION_ADD_GIB          737000u
-#define DURATION_MEMSET           770u
-#define DURATION_MEMSET_GIB       233000u
-#define DURATION_D2D              1820u
-#define DURATION_D2D_GIB          513000u /* device to device: 258 us for 512 MiB */
-#define DURATION_H2D              2200u   /* host to device, pinned: 4.85 ms for 256 MiB */
+#define DURATION_FILL       1600u
+#define DURATION_FILL_GIB   286000u
+#define DURATION_ADD_GIB    737000u
+#define DURATION_MEMSET     770u
+#define DURATION_MEMSET_GIB 233000u
+/* Device to device: 258 us for 512 MiB. */
+#define DURATION_D2D     1820u
+#define DURATION_D2D_GIB 513000u
+/* Host to device, pinned: 4.85 ms for 256 MiB; pageable: 6.6 GB/s. */
+#define DURATION_H2D              2200u
 #define DURATION_H2D_GIB          19370000u
-#define DURATION_H2D_PAGEABLE_GIB 160000000u /* 6.6 GB/s */
-#define DURATION_D2H              7100u      /* device to host, pinned: 4.86 ms for 256 MiB */
+#define DURATION_H2D_PAGEABLE_GIB 160000000u
+/* Device to host, pinned: 4.86 ms for 256 MiB; pageable: 11.8 GB/s. */
+#define DURATION_D2H              7100u
 #define DURATION_D2H_GIB          19420000u
-#define DURATION_D2H_PAGEABLE_GIB 91000000u /* 11.8 GB/s */
-#define DURATION_EVENT            650u      /* two records: 1.3 us */
-#define DURATION_HOST_FUNCTION    46500u
+#define DURATION_D2H_PAGEABLE_GIB 91000000u
+/* Two records: 1.3 us. */
+#define DURATION_EVENT         650u
+#define DURATION_HOST_FUNCTION 46500u
 
+/* How long the device works on this many bytes. */
 static inline time_ns command_duration(time_ns fixed, time_ns each_gib, size_t bytes)
 {
     return fixed + (time_ns)((double)each_gib * (double)bytes / (double)GiB);

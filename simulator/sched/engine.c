@@ -1,7 +1,7 @@
-/* The timeline: a discrete-event model. Of all streams' heads, the one that ends first ends next;
- * its effect on memory happens then.
+/* The engine: a discrete-event model. Of all streams' heads, the one that ends first ends next; its
+ * effect on memory happens then.
  *
- * Rules (chosen, unless said): streams run side by side and do not slow each other; an idle device
+ * Rules (assumed, unless said): streams run side by side and do not slow each other; an idle device
  * gets new work after LATENCY; what the host sees at a time is what has ended by that time. A hold
  * ends when the host's call finds its gate open, a wait for another process when the host's call
  * finds that it is over. A host function runs on a thread of its own; the host's clock stands while
@@ -9,196 +9,99 @@
  * goes on before the host's next call does: so a run with host functions is reproducible too. */
 #include "sched/engine.h"
 
-#include "sched/virtual_time.h"
-#include "base/device_state.h"
-#include "sched/cost.h"
-#include "base/fatal.h"
-#include "os/os.h"
-#include "base/observer.h"
-#include "base/settings.h"
-
 #include <stdio.h>
 
-static time_ns device_now;             /* when what ended last ended */
-static struct stream **active_streams; /* the streams that have work */
-static uint32_t active_count, active_capacity;
-static uint64_t gate_checks;
-static bool function_ended; /* since the last engine_function_ended */
+#include "base/device_state.h"
+#include "base/fatal.h"
+#include "base/observer.h"
+#include "base/settings.h"
+#include "os/os.h"
+#include "sched/cost.h"
+#include "sched/happens_before.h"
+#include "sched/host_function.h"
+#include "sched/virtual_time.h"
+
+/* How often a wait behind a closed gate looks before it asks whether anyone could open it. */
+#define GATE_CHECKS 2000
+
+struct engine_status engine_status;
+
+/* Needs the lock. The first engine_status.busy_streams of `streams` are those with work, in any
+ * order: streams[s->active_index - 1] == s. */
+static struct {
+    /* When what ended last ended. */
+    time_ns now;
+    struct stream **streams;
+    uint32_t capacity;
+    /* How often the present wait has found nothing but closed gates. */
+    unsigned gate_checks;
+} engine;
 
 void engine_add_stream(struct stream *s)
 {
-    if (active_count == active_capacity) {
-        active_capacity = active_capacity ? 2 * active_capacity : 16;
-        active_streams = os_grow(active_streams, active_capacity * sizeof *active_streams);
+    if (engine_status.busy_streams == engine.capacity) {
+        engine.capacity = engine.capacity ? 2 * engine.capacity : 16;
+        engine.streams = os_grow(engine.streams, engine.capacity * sizeof *engine.streams);
     }
-    active_streams[active_count++] = s;
-    s->active_index = active_count;
+    engine.streams[engine_status.busy_streams++] = s;
+    s->active_index = engine_status.busy_streams;
 }
 
 static void remove_stream(struct stream *s)
 {
-    struct stream *last = active_streams[--active_count];
-    active_streams[s->active_index - 1] = last;
+    struct stream *last = engine.streams[--engine_status.busy_streams];
+    engine.streams[s->active_index - 1] = last;
     last->active_index = s->active_index;
     s->active_index = 0;
 }
 
-bool engine_is_busy(void) { return active_count != 0; }
-
-bool engine_function_ended(void)
-{
-    bool ended = function_ended;
-    function_ended = false;
-    return ended;
-}
-
-/* ---- host functions: each runs on a thread of its own, taken from those that have nothing to do
- * ---- */
-
-/* Microseconds after which a function is taken to wait for the host (chosen): of processor time, or
- * of real time if it is asleep for a time of its own. */
-#define FUNCTION_CPU_LIMIT   500000
-#define FUNCTION_SLEEP_LIMIT 750000
-
-struct worker {
-    struct op *op;
-    int thread;
-    /* The function has returned, and its thread comes for the lock. */
-    bool has_returned;
-    uint64_t cpu_limit, sleep_limit;
-    struct worker *next, *next_idle;
-};
-
-static struct worker *workers, *idle_workers;
-static unsigned function_waiters;
-static _Thread_local bool in_host_function;
-
-bool engine_in_host_function(void) { return in_host_function; }
-
-static void worker_main(void *argument)
-{
-    struct worker *self = argument;
-    in_host_function = true;
-    lock_acquire();
-    self->thread = os_thread_id();
-    for (;;) {
-        while (!self->op)
-            lock_wait(1000000);
-        struct op *op = self->op;
-        lock_release();
-        op->function(op->argument);
-        __atomic_store_n(&self->has_returned, true, __ATOMIC_SEQ_CST);
-        lock_acquire();
-        op->returned = true;
-        self->op = NULL;
-        self->next_idle = idle_workers;
-        idle_workers = self;
-        lock_wake();
-    }
-}
-
-bool engine_waits_for_function(void) { return function_waiters != 0; }
-
-/* Does the function wait for something that the host has yet to do, also in a loop? As far as can
- * be seen. */
-static bool waits_for_host(struct worker *w)
-{
-    if (!w->thread)
-        return false;
-    uint64_t cpu_time = os_thread_cpu_us(w->thread);
-    if (!w->cpu_limit)
-        w->cpu_limit = cpu_time + FUNCTION_CPU_LIMIT;
-    bool waits = cpu_time > w->cpu_limit
-              || (os_thread_is_asleep(w->thread)
-                  && (!os_thread_in_nanosleep(w->thread) || os_clock_us() > w->sleep_limit));
-    /* Last: then it may sleep because it waits for the lock. */
-    return waits && !__atomic_load_n(&w->has_returned, __ATOMIC_SEQ_CST);
-}
-
-static struct worker *take_worker(struct op *op)
-{
-    struct worker *w = idle_workers;
-    if (w)
-        idle_workers = w->next_idle;
-    else
-        w = os_allocate(sizeof *w);
-    bool is_new = !w->thread;
-    *w = (struct worker){.op = op,
-                         .thread = w->thread,
-                         .sleep_limit = os_clock_us() + FUNCTION_SLEEP_LIMIT,
-                         .next = w->next};
-    if (!is_new)
-        return w;
-    w->next = workers;
-    workers = w;
-    os_thread_start(worker_main, w);
-    return w;
-}
-
-/* Starts the function; returns when it has returned, or when it waits for the host. */
-static void run_host_function(struct op *op)
-{
-    op->started = true;
-    /* Whatever the program's threads now do may come from this function (chosen: see
-     * check/checker.h). */
-    host_acquire_before_record(op->record);
-    struct worker *w = take_worker(op);
-    /* Once the function has returned another thread may end the op, and its memory serves again. */
-    uint64_t turn = op->turn;
-    lock_wake();
-    function_waiters++;
-    for (int waiting = 0; w->op == op && op->turn == turn;) {
-        op->was_blocked = waiting == 3;
-        if (op->was_blocked)
-            break;
-        lock_wait(500);
-        waiting = waits_for_host(w) ? waiting + 1 : 0;
-    }
-    function_waiters--;
-}
-
-void engine_resume_functions(void)
-{
-    for (struct worker *w = workers; w; w = w->next)
-        while (w->op && w->op->was_blocked && !waits_for_host(w))
-            lock_wait(200);
-}
-
 /* ---- one head ---- */
 
+/* Is what an OP_WAIT waits for over? */
 static bool is_satisfied(const struct op *wait)
 {
-    return wait->record ? wait->record->done : wait->awaited_stream->done_seq >= wait->awaited_seq;
+    if (wait->record)
+        return wait->record->done;
+    return wait->awaited_stream->done_seq >= wait->awaited_seq;
 }
 
-/* Finds out when the head starts and ends, as far as that can be known. */
-static void update_times(struct op *op)
+/* Does an idle device get this kind of op only after LATENCY? The others are no work for it. */
+static bool has_latency(enum op_kind kind)
+{
+    return settings.schedule != SCHEDULE_INSTANT && kind != OP_MARKER && kind != OP_WAIT
+        && kind != OP_REMOTE_WAIT;
+}
+
+/* Finds out when the head starts, and when it ends if its duration is known. */
+static void start_head(struct op *op)
 {
     struct stream *s = op->stream;
-    if (op->start == TIME_UNKNOWN) {
-        if (op->kind == OP_WAIT && !is_satisfied(op))
-            return;
-        time_ns arrival = op->issued
-                        + (settings.schedule == SCHEDULE_INSTANT || op->kind == OP_MARKER
-                                   || op->kind == OP_WAIT || op->kind == OP_REMOTE_WAIT
-                               ? 0
-                               : LATENCY);
-        op->start = time_max(arrival, s->idle_at);
-        if (op->kind == OP_WAIT)
-            op->start = time_max(op->start, op->record ? op->record->finish : device_now);
-        if (op->kind != OP_HOLD && op->kind != OP_HOST && op->kind != OP_REMOTE_WAIT)
-            op->finish = op->start + op->duration;
-    }
-    if (op->kind == OP_HOLD && op->finish == TIME_UNKNOWN
-        && __atomic_load_n(op->gate, __ATOMIC_SEQ_CST))
-        op->finish = time_max(op->start, time_now());
-    if (op->kind == OP_REMOTE_WAIT && op->finish == TIME_UNKNOWN && op->remote_is_done(op))
-        op->finish = time_max(op->start, time_now());
-    if (op->kind == OP_HOST && op->returned && op->finish == TIME_UNKNOWN)
-        op->finish = op->was_blocked ? time_max(op->start + op->duration, time_now())
-                                     : op->start + op->duration;
+    if (op->kind == OP_WAIT && !is_satisfied(op))
+        return;
+    time_ns arrival = op->issued + (has_latency(op->kind) ? LATENCY : 0);
+    op->start = time_max(arrival, s->idle_at);
+    if (op->kind == OP_WAIT)
+        op->start = time_max(op->start, op->record ? op->record->finish : engine.now);
+    if (op->kind != OP_HOLD && op->kind != OP_HOST && op->kind != OP_REMOTE_WAIT)
+        op->finish = op->start + op->duration;
 }
 
+/* Finds out when the head, which has started, ends: others decide that, and may just have done
+ * so. */
+static void finish_head(struct op *op)
+{
+    if (op->kind == OP_HOLD && __atomic_load_n(op->gate, __ATOMIC_SEQ_CST))
+        op->finish = time_max(op->start, virtual_now);
+    if (op->kind == OP_REMOTE_WAIT && op->remote_is_done(op))
+        op->finish = time_max(op->start, virtual_now);
+    if (op->kind == OP_HOST && op->returned) {
+        op->finish = op->start + op->duration;
+        if (op->was_blocked)
+            op->finish = time_max(op->finish, virtual_now);
+    }
+}
+
+/* Ends the head of its stream. */
 static void retire(struct op *op)
 {
     struct stream *s = op->stream;
@@ -207,14 +110,14 @@ static void retire(struct op *op)
         op->record->finish = op->finish;
     }
     if (op->kind == OP_HOST) {
-        /* measured: to the pools, a host function that has run is a synchronise of its stream
-         * (probe-answers.txt) */
+        /* Measured: to the pools, a host function that has run is a synchronization of its stream
+         * (probe-answers.txt). */
         if (s->synchronized_seq < op->seq)
             s->synchronized_seq = op->seq;
-        function_ended = true;
+        engine_status.function_ended = true;
     }
-    /* documented (cudaErrorIllegalAddress): the process must end before more work is done */
-    if (op->effect && !device_sticky_error())
+    /* Documented (cudaErrorIllegalAddress): the process must end before more work is done. */
+    if (op->effect && !device_sticky_error)
         op->effect(op);
     if (op->name && observer.op_done)
         observer.op_done(op);
@@ -223,54 +126,81 @@ static void retire(struct op *op)
         remove_stream(s);
 }
 
+/* What may happen next, of all heads. */
+struct next {
+    /* The head that ends first; NULL: none has an end. */
+    struct op *op;
+    /* The host function that starts first; NULL: none. */
+    struct op *function;
+};
+
+static bool ends_before(const struct op *a, const struct op *b)
+{
+    return a->finish < b->finish || (a->finish == b->finish && a->turn < b->turn);
+}
+
+static struct next find_next(time_ns until)
+{
+    struct next next = {NULL, NULL};
+    for (uint32_t i = 0; i < engine_status.busy_streams; i++) {
+        struct op *op = engine.streams[i]->head;
+        if (op->start == TIME_UNKNOWN)
+            start_head(op);
+        if (op->finish == TIME_UNKNOWN && op->kind >= OP_HOLD)
+            finish_head(op);
+        if (op->kind == OP_HOST && !op->started && op->start <= until
+            && (!next.function || op->start < next.function->start))
+            next.function = op;
+        if (op->finish != TIME_UNKNOWN && (!next.op || ends_before(op, next.op)))
+            next.op = op;
+    }
+    return next;
+}
+
 /* Ends the head that ends first, if it ends by `until`. Starts the host functions whose time has
- * come. */
-static bool retire_next(time_ns until)
+ * come. Returns whether one has ended. */
+static bool retire_next_unlocking(time_ns until)
 {
     for (;;) {
-        struct op *next = NULL, *function = NULL;
-        for (uint32_t i = 0; i < active_count; i++) {
-            struct op *op = active_streams[i]->head;
-            update_times(op);
-            if (op->kind == OP_HOST && !op->started && op->start <= until
-                && (!function || op->start < function->start))
-                function = op;
-            if (op->finish == TIME_UNKNOWN)
-                continue;
-            if (!next || op->finish < next->finish
-                || (op->finish == next->finish && op->turn < next->turn))
-                next = op;
-        }
-        if (next && next->finish <= until && (!function || next->finish <= function->start)) {
-            device_now = next->finish;
-            retire(next);
+        struct next next = find_next(until);
+        if (next.op && next.op->finish <= until
+            && (!next.function || next.op->finish <= next.function->start)) {
+            engine.now = next.op->finish;
+            retire(next.op);
             return true;
         }
-        if (!function)
+        if (!next.function)
             return false;
-        run_host_function(function);
+        host_function_run_unlocking(next.function);
     }
 }
 
 /* ---- the host ---- */
 
-void engine_catch_up(void)
+void engine_catch_up_unlocking(void)
 {
-    while (active_count && retire_next(time_now()))
+    while (engine_status.busy_streams && retire_next_unlocking(virtual_now))
         ;
 }
 
-/* Nothing can end by itself: a gate is closed, a host function runs, or another process has to do
- * something. Real time has to pass. */
-static void wait_real_time(const struct stream *s, const char *call)
+/* Does nothing hold the work up but closed gates? */
+static bool is_held_by_gates(void)
 {
-    bool gate = false, function = false, remote = false;
-    for (uint32_t i = 0; i < active_count; i++) {
-        gate |= active_streams[i]->head->kind == OP_HOLD;
-        function |= active_streams[i]->head->kind == OP_HOST;
-        remote |= active_streams[i]->head->kind == OP_REMOTE_WAIT;
+    bool gate = false;
+    for (uint32_t i = 0; i < engine_status.busy_streams; i++) {
+        enum op_kind kind = engine.streams[i]->head->kind;
+        if (kind == OP_HOST || kind == OP_REMOTE_WAIT)
+            return false;
+        gate |= kind == OP_HOLD;
     }
-    if (gate && !function && !remote && ++gate_checks > 2000 && os_count_other_threads() == 0) {
+    return gate;
+}
+
+/* Nothing can end by itself: a gate is closed, a host function runs, or another process has to do
+ * something. Real time has to pass. Ends the process when nobody is there who could open a gate. */
+static void wait_real_time_unlocking(const struct stream *s, const char *call)
+{
+    if (is_held_by_gates() && ++engine.gate_checks > GATE_CHECKS && os_count_other_threads() == 0) {
         char stream[32];
         snprintf(stream, sizeof stream, "stream %d", s->id);
         fatal_hazard("waiting for ever", call,
@@ -282,59 +212,63 @@ static void wait_real_time(const struct stream *s, const char *call)
     lock_wait(500);
 }
 
-void engine_wait(struct stream *s, uint64_t seq, const char *call)
+/* The host has waited: it wakes up, and what has ended meanwhile ends. */
+static void wake_host_unlocking(void)
+{
+    if (settings.schedule != SCHEDULE_INSTANT)
+        time_charge(LATENCY_WAKE_UP);
+    engine_catch_up_unlocking();
+}
+
+void engine_wait_unlocking(struct stream *s, uint64_t seq, const char *call)
 {
     if (s->done_seq >= seq)
         return;
-    gate_checks = 0;
+    engine.gate_checks = 0;
     while (s->done_seq < seq) {
-        if (retire_next(TIME_UNKNOWN - 1))
-            time_wait_until(device_now);
+        if (retire_next_unlocking(TIME_UNKNOWN - 1))
+            time_wait_until(engine.now);
         else
-            wait_real_time(s, call);
+            wait_real_time_unlocking(s, call);
     }
-    if (settings.schedule != SCHEDULE_INSTANT)
-        time_charge(LATENCY_WAKE_UP);
-    engine_catch_up();
+    wake_host_unlocking();
 }
 
-void engine_wait_remote(bool (*is_done)(void *what), void *argument)
+void engine_wait_remote_unlocking(bool (*is_done)(void *what), void *argument)
 {
     while (!is_done(argument)) {
-        if (retire_next(TIME_UNKNOWN - 1))
-            time_wait_until(device_now);
+        if (retire_next_unlocking(TIME_UNKNOWN - 1))
+            time_wait_until(engine.now);
         else
             lock_wait(500);
     }
-    if (settings.schedule != SCHEDULE_INSTANT)
-        time_charge(LATENCY_WAKE_UP);
-    engine_catch_up();
+    wake_host_unlocking();
 }
 
-void engine_finish(struct stream *s, bool synchronized, const char *call)
+void engine_finish_unlocking(struct stream *s, bool synchronized, const char *call)
 {
     if (s->done_seq == s->last_seq) {
         host_acquire_stream(s, s->last_seq, synchronized);
         return;
     }
     struct record *end = stream_snapshot(s, s->last_seq);
-    engine_wait(s, end->seq, call);
+    engine_wait_unlocking(s, end->seq, call);
     host_acquire_record(end, synchronized);
     record_release(end);
 }
 
-void engine_finish_device(int device, bool synchronized, const char *call)
+void engine_finish_device_unlocking(int device, bool synchronized, const char *call)
 {
     for (struct stream *s = stream_first(); s; s = s->next)
         if (device < 0 || s->device == device)
-            engine_finish(s, synchronized, call);
+            engine_finish_unlocking(s, synchronized, call);
 }
 
-bool engine_run_all(void)
+bool engine_run_all_unlocking(void)
 {
     bool any = false;
-    while (active_count && retire_next(TIME_UNKNOWN - 1))
+    while (engine_status.busy_streams && retire_next_unlocking(TIME_UNKNOWN - 1))
         any = true;
-    time_wait_until(device_now);
+    time_wait_until(engine.now);
     return any;
 }

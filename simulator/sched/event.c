@@ -1,16 +1,21 @@
-/* Events. */
+/* Events: what they do with their last record, or pass on to an event of several processes. */
 #include "sched/event.h"
 
 #include "base/handle.h"
 #include "os/os.h"
 #include "sched/engine.h"
+#include "sched/happens_before.h"
 
-static int event_ids;
+/* Needs the lock. */
+static struct {
+    /* The number of the newest event; the first is 1. */
+    int last_id;
+} events;
 
 struct event *event_new(int device, unsigned flags, struct remote_event *remote)
 {
     struct event *e = os_allocate(sizeof *e);
-    e->id = ++event_ids;
+    e->id = ++events.last_id;
     e->flags = flags;
     e->device = device;
     e->remote = remote;
@@ -67,16 +72,18 @@ bool event_query(struct event *e)
     return true;
 }
 
-void event_synchronize(struct event *e, const char *call)
+void event_synchronize_unlocking(struct event *e, const char *call)
 {
-    if (is_recorded_remotely(e))
-        e->remote->calls->synchronize(e->remote);
-    else if (e->record) {
-        struct record *r = e->record;
-        /* Another thread may record the event anew, or destroy it, meanwhile. */
-        r->users++;
-        engine_wait(r->stream, r->seq, call);
-        host_acquire_record(r, true);
-        record_release(r);
+    struct record *r = e->record;
+    if (is_recorded_remotely(e)) {
+        e->remote->calls->synchronize_unlocking(e->remote);
+        return;
     }
+    if (!r)
+        return;
+    /* Another thread may record the event anew, or destroy it, meanwhile. */
+    r->users++;
+    engine_wait_unlocking(r->stream, r->seq, call);
+    host_acquire_record(r, true);
+    record_release(r);
 }

@@ -1,4 +1,4 @@
-/* Events: a handle that holds the last record. */
+/* Events: a handle that holds the last record. All of these need the lock. */
 #ifndef SIM_SCHED_EVENT_H
 #define SIM_SCHED_EVENT_H
 
@@ -7,8 +7,9 @@
 struct event_capture;
 struct remote_event;
 
-/* What an event that other processes share does besides (ipc/ipc_event.h). */
+/* What an event that several processes share does besides (ipc/ipc_event.h). */
 struct remote_event_calls {
+    /* The event is destroyed: frees the remote event when no op needs it any more. */
     void (*release)(struct remote_event *event);
     /* `op`, which has just been queued, records the event. */
     void (*record)(struct remote_event *event, struct op *op);
@@ -17,28 +18,35 @@ struct remote_event_calls {
     /* For that newest record: a stream waits; the host queries; the host waits. */
     void (*wait)(struct remote_event *event, struct stream *s);
     bool (*query)(struct remote_event *event);
-    void (*synchronize)(struct remote_event *event);
+    void (*synchronize_unlocking)(struct remote_event *event);
 };
 
-/* Begins a struct ipc_event. */
+/* What a struct ipc_event begins with. */
 struct remote_event {
     const struct remote_event_calls *calls;
 };
 
 struct event {
-    int id; /* the journal's */
+    /* The number that the journal has for it. */
+    int id;
+    /* As cudaEventCreateWithFlags got them. */
     unsigned flags;
     int device;
     void *handle;
-    struct record *record;       /* NULL: never recorded */
-    struct remote_event *remote; /* of several processes; else NULL */
-    /* Last recorded in a stream that was captured: its place in the graph; else NULL. */
+    /* NULL: never recorded. */
+    struct record *record;
+    /* Of several processes; else NULL. The event owns it. */
+    struct remote_event *remote;
+    /* Last recorded in a stream that was captured: its position in the graph; else NULL. The event
+     * owns it. */
     struct event_capture *captured;
 };
 
+/* Returns an event with a handle, which the caller owns until event_destroy. */
 struct event *event_new(int device, unsigned flags, struct remote_event *remote);
+/* Frees the event. Waits for its last record stay. */
 void event_destroy(struct event *e);
-/* The event's place is now the end of the stream; an older place is forgotten, but waits for it
+/* Records the event at the end of the stream. An older record is forgotten, but waits for it
  * stay. */
 void event_record(struct event *e, struct stream *s);
 /* Was it ever recorded, by any process? */
@@ -46,9 +54,9 @@ bool event_is_recorded(const struct event *e);
 /* The stream waits for the last record; an event that was never recorded makes nothing wait
  * (measured). */
 void event_wait(struct event *e, struct stream *s);
-/* Has the last record been reached? If so the host knows it from now on. */
+/* Has the last record been reached? If so the host acquires it. */
 bool event_query(struct event *e);
-/* The host waits for the last record; `who`: the call. */
-void event_synchronize(struct event *e, const char *call);
+/* The host waits for the last record, and acquires it. */
+void event_synchronize_unlocking(struct event *e, const char *call);
 
 #endif

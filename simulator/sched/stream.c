@@ -1,69 +1,83 @@
-/* Streams: their queues, the rule of the legacy stream, and what each knows to come before. */
+/* Streams: their queues, the rule of the legacy stream, and what comes before their next op. */
 #include "sched/stream.h"
 
-#include "sched/virtual_time.h"
-#include "sched/cost.h"
 #include "base/fatal.h"
 #include "base/handle.h"
 #include "os/os.h"
+#include "sched/cost.h"
 #include "sched/engine.h"
+#include "sched/happens_before.h"
+#include "sched/virtual_time.h"
 
-/* All that ever were; a destroyed one serves again when its work is over. */
-static struct stream *streams;
-static struct stream *legacy_streams[MAX_DEVICES];
-static struct stream **stream_by_slot;
-static uint32_t slot_count;
-static int stream_ids;
-static unsigned long long api_ids;
-static uint64_t turns;
-/* One for all host threads: how they order themselves is not seen (chosen: */
-static struct vector_clock host_vc;
-/* A program is never accused for a lock that we do not know of). */
-static uint64_t host_version;
+/* Needs the lock. */
+static struct {
+    /* All that ever were, linked by `next`. */
+    struct stream *all;
+    /* The legacy stream of each device; NULL until it is required. */
+    struct stream *legacy[MAX_DEVICES];
+    /* The stream of each slot, NULL for a slot of another process; `slots` of them. */
+    struct stream **by_slot;
+    uint32_t slots;
+    void (*slot_reuse_listener)(struct stream *s);
+    /* The numbers that were given out last. */
+    int last_id;
+    unsigned long long last_api_id;
+} streams;
 
-/* Can this stream's lane serve another? Its work is over, and nobody could call what comes next
- * unordered with it. */
-static bool is_slot_reusable(const struct stream *s)
-{
-    return s->done_seq == s->last_seq && vc_includes(&host_vc, s->slot, s->last_seq);
-}
+/* Needs the lock. */
+static struct {
+    /* Ops that serve again, linked by `next`. */
+    struct op *free;
+    /* The number of the newest op of all streams. */
+    uint64_t last_turn;
+    /* Queued ops that the host can hold up: most programs have none. */
+    uint64_t host_bound;
+} ops;
+
+/* The calling thread's own default stream of each device; NULL until it is required. */
+static _Thread_local struct stream *thread_streams[MAX_DEVICES];
+
+/* ---- making streams ---- */
 
 uint32_t stream_new_slot(void)
 {
-    stream_by_slot = os_grow(stream_by_slot, (slot_count + 1) * sizeof(struct stream *));
-    stream_by_slot[slot_count] = NULL;
-    return slot_count++;
+    streams.by_slot = os_grow(streams.by_slot, (streams.slots + 1) * sizeof(struct stream *));
+    streams.by_slot[streams.slots] = NULL;
+    return streams.slots++;
 }
 
-static void (*slot_reuse_listener)(struct stream *s);
-
-void stream_on_slot_reuse(void (*listener)(struct stream *s)) { slot_reuse_listener = listener; }
-
-static struct stream *take_free_stream(void)
+void stream_on_slot_reuse(void (*listener)(struct stream *s))
 {
-    for (struct stream *s = streams; s; s = s->next)
-        if (s->destroyed && is_slot_reusable(s)) {
-            if (slot_reuse_listener)
-                slot_reuse_listener(s);
-            return s;
-        }
-    struct stream *s = os_allocate(sizeof *s);
-    s->slot = stream_new_slot();
-    stream_by_slot[s->slot] = s;
-    s->next = streams;
-    streams = s;
-    return s;
+    streams.slot_reuse_listener = listener;
 }
 
-struct stream *stream_new(enum stream_kind kind, int device, int priority)
+/* Can this stream's slot serve another? Its work is over, and nobody could call what comes next
+ * unordered with it. */
+static bool is_slot_reusable(const struct stream *s)
 {
-    struct stream *s = take_free_stream();
+    return s->destroyed && s->done_seq == s->last_seq
+        && vc_includes(&host_acquired.clock, s->slot, s->last_seq);
+}
+
+/* Returns a stream that nobody uses, without a handle. */
+static struct stream *take_stream(enum stream_kind kind, int device, int priority)
+{
+    struct stream *s = streams.all;
+    while (s && !is_slot_reusable(s))
+        s = s->next;
+    if (s && streams.slot_reuse_listener)
+        streams.slot_reuse_listener(s);
+    if (!s) {
+        s = os_allocate(sizeof *s);
+        s->slot = stream_new_slot();
+        streams.by_slot[s->slot] = s;
+        s->next = streams.all;
+        streams.all = s;
+    }
     s->kind = kind;
     s->device = device;
     s->priority = priority;
-    s->id = kind == STREAM_LEGACY || kind == STREAM_PER_THREAD ? 0 : ++stream_ids;
-    s->api_id = ++api_ids;
-    s->handle = handle_new(HANDLE_STREAM, s);
+    s->handle = NULL;
     s->destroyed = false;
     s->trunk = NULL;
     s->host_version = 0;
@@ -71,18 +85,21 @@ struct stream *stream_new(enum stream_kind kind, int device, int priority)
     return s;
 }
 
+struct stream *stream_new(enum stream_kind kind, int device, int priority)
+{
+    struct stream *s = take_stream(kind, device, priority);
+    bool is_default = kind == STREAM_LEGACY || kind == STREAM_PER_THREAD;
+    s->id = is_default ? 0 : ++streams.last_id;
+    s->api_id = ++streams.last_api_id;
+    s->handle = handle_new(HANDLE_STREAM, s);
+    return s;
+}
+
 struct stream *stream_new_branch(struct stream *trunk, int device)
 {
-    struct stream *s = take_free_stream();
-    s->kind = STREAM_BRANCH;
-    s->device = device;
-    s->priority = trunk->priority;
+    struct stream *s = take_stream(STREAM_BRANCH, device, trunk->priority);
     s->id = trunk->id;
-    s->handle = NULL;
-    s->destroyed = false;
     s->trunk = trunk;
-    s->host_version = 0;
-    ordering_clear(&s->ordering);
     return s;
 }
 
@@ -94,16 +111,14 @@ void stream_destroy(struct stream *s)
 
 struct stream *stream_legacy(int device)
 {
-    if (!legacy_streams[device])
-        legacy_streams[device] = stream_new(STREAM_LEGACY, device, 0);
-    return legacy_streams[device];
+    if (!streams.legacy[device])
+        streams.legacy[device] = stream_new(STREAM_LEGACY, device, 0);
+    return streams.legacy[device];
 }
 
-static _Thread_local struct stream *thread_streams[MAX_DEVICES];
-
-/* measured (probe-threads.txt): the H200's thread never ends when an allocation or a free that the
+/* Measured (probe-threads.txt): the H200's thread never ends when an allocation or a free that the
  * host has not waited for has work behind it in the thread's own stream. With plain memory it ends,
- * and the work goes on */
+ * and the work goes on. */
 static void check_thread_end(const struct stream *s)
 {
     if (!s->head || s->memory_seq <= s->synchronized_seq)
@@ -116,16 +131,18 @@ static void check_thread_end(const struct stream *s)
         "  To do: call cudaStreamSynchronize(cudaStreamPerThread) at the end of the thread.");
 }
 
-/* The thread ends, and with it its default streams (chosen). */
+/* The thread ends, and with it its default streams (assumed). */
 static void destroy_thread_streams(void)
 {
-    engine_catch_up();
+    engine_catch_up_unlocking();
     for (int d = 0; d < MAX_DEVICES; d++) {
-        if (thread_streams[d])
-            check_thread_end(thread_streams[d]);
-        if (thread_streams[d] && !thread_streams[d]->capturing)
-            stream_destroy(thread_streams[d]);
+        struct stream *s = thread_streams[d];
         thread_streams[d] = NULL;
+        if (!s)
+            continue;
+        check_thread_end(s);
+        if (!s->capturing)
+            stream_destroy(s);
     }
 }
 
@@ -138,39 +155,84 @@ struct stream *stream_per_thread(int device)
     return thread_streams[device];
 }
 
+/* ---- which streams there are ---- */
+
 bool stream_is_of_this_thread(const struct stream *s)
 {
     return thread_streams[s->device] == stream_trunk(s);
 }
 
-struct stream *stream_first(void) { return streams; }
+struct stream *stream_first(void) { return streams.all; }
 
-struct stream *stream_of_slot(uint32_t slot) { return stream_by_slot[slot]; }
+struct stream *stream_of_slot(uint32_t slot) { return streams.by_slot[slot]; }
+
+struct stream *stream_using(const char *from, const char *to)
+{
+    for (struct stream *s = streams.all; s; s = s->next)
+        for (const struct op *op = s->head; op; op = op->next)
+            if ((op->to >= from && op->to < to) || (op->from >= from && op->from < to))
+                return s;
+    return NULL;
+}
+
+/* Does the op need the host to end a host function, or to open a gate? */
+static bool needs_host(const struct op *op)
+{
+    if (op->kind == OP_HOST)
+        return !op->returned;
+    return op->kind == OP_HOLD && !__atomic_load_n(op->gate, __ATOMIC_SEQ_CST);
+}
+
+/* Does the op come before work `seq` of `s` on the device? */
+static bool comes_before(const struct op *op, const struct stream *s, uint64_t seq)
+{
+    if (op->stream == s)
+        return op->seq < seq;
+    return vc_includes(&s->ordering.device_order, op->stream->slot, op->seq);
+}
+
+bool stream_waits_for_host(const struct stream *s, uint64_t seq)
+{
+    if (s->done_seq >= seq || !ops.host_bound)
+        return false;
+    for (const struct stream *t = streams.all; t; t = t->next)
+        for (const struct op *op = t->head; op; op = op->next)
+            if (needs_host(op) && comes_before(op, s, seq))
+                return true;
+    return false;
+}
+
+bool stream_is_behind_function(const struct stream *s)
+{
+    if (!ops.host_bound)
+        return false;
+    for (const struct stream *t = streams.all; t; t = t->next)
+        for (const struct op *op = t->head; op; op = op->next)
+            if (op->kind == OP_HOST && !op->returned
+                && (t == s || vc_includes(&s->ordering.happens_before, t->slot, op->seq)))
+                return true;
+    return false;
+}
 
 /* ---- the queue ---- */
 
-static struct op *free_ops;
-/* Queued work that the host can hold up: most programs have none. */
-static uint64_t host_bound_ops;
-
-static bool is_host_bound(enum op_kind kind) { return kind == OP_HOST || kind == OP_HOLD; }
-
 static struct op *append(struct stream *s, enum op_kind kind, time_ns duration)
 {
-    struct op *op = free_ops;
+    struct op *op = ops.free;
     if (op)
-        free_ops = op->next;
+        ops.free = op->next;
     else
         op = os_allocate(sizeof *op);
     *op = (struct op){.stream = s,
                       .kind = kind,
                       .seq = ++s->last_seq,
-                      .turn = ++turns,
-                      .issued = time_now(),
+                      .turn = ++ops.last_turn,
+                      .issued = virtual_now,
                       .start = TIME_UNKNOWN,
                       .finish = TIME_UNKNOWN,
                       .duration = duration};
-    host_bound_ops += is_host_bound(kind);
+    if (kind == OP_HOST || kind == OP_HOLD)
+        ops.host_bound++;
     if (s->tail)
         s->tail->next = op;
     else {
@@ -184,7 +246,8 @@ static struct op *append(struct stream *s, enum op_kind kind, time_ns duration)
 void stream_drop_head(struct stream *s)
 {
     struct op *op = s->head;
-    host_bound_ops -= is_host_bound(op->kind);
+    if (op->kind == OP_HOST || op->kind == OP_HOLD)
+        ops.host_bound--;
     s->done_seq = op->seq;
     s->idle_at = op->finish;
     s->head = op->next;
@@ -192,18 +255,19 @@ void stream_drop_head(struct stream *s)
         s->tail = NULL;
     if (op->record)
         record_release(op->record);
-    os_free(op->staged);
-    op->next = free_ops;
-    free_ops = op;
+    if (op->staged)
+        os_free(op->staged);
+    if (op->ticket)
+        os_free(op->ticket);
+    op->next = ops.free;
+    ops.free = op;
 }
 
-/* What the host knows comes before all that it enqueues from now on. */
-static void stream_acquire_host(struct stream *s)
+/* A position in the order for which an idle stream needs no op: it is reached at `when`. */
+static void advance_idle(struct stream *s, time_ns when)
 {
-    if (s->host_version == host_version)
-        return;
-    vc_join(&s->ordering.happens_before, &host_vc);
-    s->host_version = host_version;
+    s->done_seq = ++s->last_seq;
+    s->idle_at = when;
 }
 
 void stream_wait_internal(struct stream *s, struct stream *other, uint64_t seq)
@@ -215,7 +279,7 @@ void stream_wait_internal(struct stream *s, struct stream *other, uint64_t seq)
     op->awaited_seq = seq;
 }
 
-/* `s` waits for what `other` has so far. */
+/* `s` waits for what `other` has so far, and acquires it. */
 static void wait_for_stream(struct stream *s, struct stream *other)
 {
     if (vc_includes(&s->ordering.device_order, other->slot, other->last_seq))
@@ -225,50 +289,82 @@ static void wait_for_stream(struct stream *s, struct stream *other)
     ordering_set(&s->ordering, other->slot, other->last_seq);
 }
 
-/* Documented: work in the legacy stream waits for all blocking streams of its device, and they wait
- * for it. */
-static void obey_legacy(struct stream *s)
+/* Puts what the rules say before the next op of the stream: what the host has acquired; and, as is
+ * documented, the legacy stream waits for all blocking streams of its device, and they wait for
+ * it. */
+static void order_next_op(struct stream *s)
 {
-    if (!stream_is_blocking(s))
-        return;
-    if (s->kind != STREAM_LEGACY) {
-        if (legacy_streams[s->device])
-            wait_for_stream(s, legacy_streams[s->device]);
-        return;
+    if (s->host_version != host_acquired.version) {
+        vc_join(&s->ordering.happens_before, &host_acquired.clock);
+        s->host_version = host_acquired.version;
     }
-    for (struct stream *other = streams; other; other = other->next)
-        if (other != s && other->device == s->device && stream_is_blocking(other))
-            wait_for_stream(s, other);
+    if (s->kind == STREAM_LEGACY) {
+        for (struct stream *other = streams.all; other; other = other->next)
+            if (other != s && other->device == s->device && stream_is_blocking(other))
+                wait_for_stream(s, other);
+    } else if (streams.legacy[s->device] && stream_is_blocking(s)) {
+        wait_for_stream(s, streams.legacy[s->device]);
+    }
 }
 
 struct op *stream_enqueue(struct stream *s, enum op_kind kind, time_ns duration)
 {
-    stream_acquire_host(s);
-    obey_legacy(s);
+    order_next_op(s);
     return append(s, kind, duration);
+}
+
+struct op *stream_enqueue_function(struct stream *s, time_ns duration)
+{
+    struct op *op = stream_enqueue(s, OP_HOST, duration);
+    op->record = stream_snapshot(s, op->seq - 1);
+    return op;
+}
+
+uint64_t stream_enqueue_marker(struct stream *s)
+{
+    order_next_op(s);
+    s->memory_seq = s->last_seq + 1;
+    if (s->head)
+        append(s, OP_MARKER, 0);
+    else
+        advance_idle(s, virtual_now);
+    return s->last_seq;
 }
 
 void stream_follow(struct stream *s, struct stream *other)
 {
-    stream_acquire_host(s);
-    stream_acquire_host(other);
-    obey_legacy(s);
-    obey_legacy(other);
+    order_next_op(s);
+    order_next_op(other);
     wait_for_stream(s, other);
     /* Also of a legacy stream that has had no work of its own. */
     ordering_join(&s->ordering, &other->ordering);
 }
 
-uint64_t stream_enqueue_marker(struct stream *s)
+void stream_wait(struct stream *s, struct record *r)
 {
-    stream_acquire_host(s);
-    obey_legacy(s);
-    s->memory_seq = s->last_seq + 1;
-    if (s->head)
-        return append(s, OP_MARKER, 0)->seq;
-    s->done_seq = ++s->last_seq;
-    s->idle_at = time_now();
-    return s->last_seq;
+    order_next_op(s);
+    if (!r->done) {
+        struct op *op = append(s, OP_WAIT, 0);
+        op->record = r;
+        r->users++;
+    } else if (s->head) {
+        append(s, OP_MARKER, 0);
+    } else {
+        advance_idle(s, time_max(s->idle_at, r->finish));
+    }
+    ordering_join(&s->ordering, &r->ordering);
+}
+
+/* ---- records ---- */
+
+struct record *stream_record(struct stream *s)
+{
+    struct op *op = stream_enqueue(s, OP_RECORD, time_under_schedule(DURATION_EVENT));
+    struct record *r = stream_snapshot(s, op->seq);
+    /* The caller, and the op. */
+    r->users++;
+    op->record = r;
+    return r;
 }
 
 struct record *stream_snapshot(struct stream *s, uint64_t seq)
@@ -282,151 +378,10 @@ struct record *stream_snapshot(struct stream *s, uint64_t seq)
     return r;
 }
 
-struct record *stream_record(struct stream *s)
-{
-    struct op *op = stream_enqueue(s, OP_RECORD, time_under_schedule(DURATION_EVENT));
-    struct record *r = stream_snapshot(s, op->seq);
-    r->users++; /* the caller and the op */
-    op->record = r;
-    return r;
-}
-
-struct op *stream_enqueue_function(struct stream *s, time_ns duration)
-{
-    struct op *op = stream_enqueue(s, OP_HOST, duration);
-    op->record = stream_snapshot(s, op->seq - 1);
-    return op;
-}
-
 void record_release(struct record *r)
 {
     if (--r->users)
         return;
     ordering_clear(&r->ordering);
     os_free(r);
-}
-
-void stream_wait(struct stream *s, struct record *r)
-{
-    stream_acquire_host(s);
-    obey_legacy(s);
-    if (!r->done) {
-        struct op *op = append(s, OP_WAIT, 0);
-        op->record = r;
-        r->users++;
-    } else if (s->head) {
-        append(s, OP_MARKER, 0);
-    } else {
-        s->done_seq = ++s->last_seq;
-        s->idle_at = time_max(s->idle_at, r->finish);
-    }
-    ordering_join(&s->ordering, &r->ordering);
-}
-
-/* ---- what the host knows ---- */
-
-/* The border, the guard; each asks as often as it likes. */
-static void (*acquire_listeners[2])(void);
-static unsigned listener_count;
-
-void host_on_acquire(void (*listener)(void))
-{
-    for (unsigned i = 0; i < listener_count; i++)
-        if (acquire_listeners[i] == listener)
-            return;
-    acquire_listeners[listener_count++] = listener;
-}
-
-static void notify_acquire(void)
-{
-    host_version++;
-    for (unsigned i = 0; i < listener_count; i++)
-        acquire_listeners[i]();
-}
-
-static void host_acquire(const struct vector_clock *from, uint32_t slot, uint64_t seq)
-{
-    vc_join(&host_vc, from);
-    vc_set(&host_vc, slot, seq);
-    notify_acquire();
-}
-
-/* Waiting for a stream is waiting for all that came before it, too. */
-static void set_synchronized(const struct vector_clock *before)
-{
-    for (struct stream *s = streams; s; s = s->next)
-        if (s->slot < before->slots && s->synchronized_seq < before->epochs[s->slot])
-            s->synchronized_seq = before->epochs[s->slot];
-}
-
-void host_acquire_stream(struct stream *s, uint64_t seq, bool synchronized)
-{
-    if (synchronized) {
-        set_synchronized(&s->ordering.device_order);
-        if (s->synchronized_seq < seq)
-            s->synchronized_seq = seq;
-    }
-    if (!vc_includes(&host_vc, s->slot, seq))
-        host_acquire(&s->ordering.happens_before, s->slot, seq);
-}
-
-void host_acquire_record(struct record *r, bool synchronized)
-{
-    if (synchronized) {
-        set_synchronized(&r->ordering.device_order);
-        if (r->stream->synchronized_seq < r->seq)
-            r->stream->synchronized_seq = r->seq;
-    }
-    if (!vc_includes(&host_vc, r->stream->slot, r->seq))
-        host_acquire(&r->ordering.happens_before, r->stream->slot, r->seq);
-}
-
-/* Also when the host knows of work `r->number`: what the legacy stream puts before the next one
- * takes no number when it is over. */
-void host_acquire_before_record(struct record *r)
-{
-    host_acquire(&r->ordering.happens_before, r->stream->slot, r->seq);
-}
-
-void host_acquire_remote(const struct vector_clock *remote)
-{
-    vc_join(&host_vc, remote);
-    notify_acquire();
-}
-
-const struct vector_clock *host_vector_clock(void) { return &host_vc; }
-
-bool stream_waits_for_host(const struct stream *s, uint64_t seq)
-{
-    if (s->done_seq >= seq)
-        return false;
-    for (const struct stream *t = host_bound_ops ? streams : NULL; t; t = t->next)
-        for (const struct op *op = t->head; op; op = op->next) {
-            bool waits = (op->kind == OP_HOST && !op->returned)
-                      || (op->kind == OP_HOLD && !__atomic_load_n(op->gate, __ATOMIC_SEQ_CST));
-            if (waits
-                && (t == s ? op->seq < seq
-                           : vc_includes(&s->ordering.device_order, t->slot, op->seq)))
-                return true;
-        }
-    return false;
-}
-
-bool stream_is_behind_function(const struct stream *s)
-{
-    for (const struct stream *t = host_bound_ops ? streams : NULL; t; t = t->next)
-        for (const struct op *op = t->head; op; op = op->next)
-            if (op->kind == OP_HOST && !op->returned
-                && (t == s || vc_includes(&s->ordering.happens_before, t->slot, op->seq)))
-                return true;
-    return false;
-}
-
-struct stream *stream_using(const char *from, const char *to)
-{
-    for (struct stream *s = streams; s; s = s->next)
-        for (const struct op *op = s->head; op; op = op->next)
-            if ((op->to >= from && op->to < to) || (op->from >= from && op->from < to))
-                return s;
-    return NULL;
 }

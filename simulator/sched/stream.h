@@ -1,9 +1,11 @@
 /* Streams: queues of work, and the records of events in them.
  *
- *   program -> enqueue -> [ op ][ op ][ op ] -> the timeline runs the head when its start is reached
+ *   program -> enqueue -> [ op ][ op ][ op ] -> the engine runs the head when its start is reached
  *                          head          tail
  *
- * Law: `done` <= `last`; the ops in the queue are exactly the numbers done+1 .. last, in order. */
+ * Law: done_seq <= last_seq; the ops in the queue are exactly done_seq + 1 .. last_seq, in order.
+ * All of these need the lock. Streams are never freed: a destroyed one serves again when its work
+ * is over and the host has acquired that. */
 #ifndef SIM_SCHED_STREAM_H
 #define SIM_SCHED_STREAM_H
 
@@ -22,102 +24,156 @@ struct op;
 struct capture_member;
 
 struct stream {
-    int id; /* as the journal names it; 0 for the two default streams */
+    /* The number that the journal has for it; 0 for the two default streams. */
+    int id;
     enum stream_kind kind;
     int device;
     int priority;
-    unsigned long long api_id; /* cudaStreamGetId */
+    /* As cudaStreamGetId returns it. */
+    unsigned long long api_id;
     void *handle;
-    bool destroyed; /* by the program; its work still runs to the end */
+    /* By the program; its work still runs to the end. */
+    bool destroyed;
     /* STREAM_BRANCH: the stream in which the program launched the graph; else NULL. */
     struct stream *trunk;
     /* What the capture that this stream takes part in holds for it; NULL: none. */
     struct capture_member *capturing;
 
-    uint32_t slot; /* in every struct order */
-    /* Numbers of the newest work and of the newest finished work. */
+    /* Its slot in every vector clock. */
+    uint32_t slot;
+    /* The newest work and the newest finished work. */
     uint64_t last_seq, done_seq;
-    uint64_t synchronized_seq; /* the host has waited for work up to here */
-    uint64_t memory_seq;       /* the newest allocation or free */
-    time_ns idle_at;           /* when work `done` finished */
+    /* The host has waited for work up to here. */
+    uint64_t synchronized_seq;
+    /* The newest allocation or free. */
+    uint64_t memory_seq;
+    /* When work done_seq finished. */
+    time_ns idle_at;
     struct op *head, *tail;
-    /* Place in the timeline's list of streams with work, plus 1. */
+    /* Its position in the engine's list of streams with work, plus 1; 0: it has none. */
     uint32_t active_index;
-    /* What comes before the next piece of work; it grows only together with `last`,. */
+    /* What comes before the next op. It grows only together with last_seq, but for what the host
+     * has acquired: a clock that includes last_seq includes all the rest. */
     struct ordering ordering;
-    /* but for what the host knows: who covers `last` has all of
-                                        * it */
-    uint64_t host_version; /* how much of the host's knowledge is in `known` */
-    struct stream *next;   /* all streams */
+    /* How much of what the host has acquired is in `ordering` (host_acquired.version). */
+    uint64_t host_version;
+    /* The next of all streams. */
+    struct stream *next;
 };
 
-/* What cudaEventRecord leaves: a place in a stream, when it was reached, and what was known there.
- * Shared by the event, the op in the queue, and every wait for it. */
+/* What cudaEventRecord leaves: a position in a stream, when it was reached, and what came before
+ * it. Shared by the event, the op in the queue, and every wait for it; the last user frees it. */
 struct record {
     uint32_t users;
     struct stream *stream;
     uint64_t seq;
     bool done;
     time_ns finish;
-    struct ordering ordering; /* includes the record itself */
+    /* Includes the record itself. */
+    struct ordering ordering;
 };
 
 enum op_kind {
-    /* An allocation, a free: nothing to do, but a place in the order. */
+    /* An allocation, a free: nothing to do, but a position in the order. */
     OP_MARKER,
     OP_RECORD,
-    OP_WAIT,    /* for a record, or for a number of another stream */
-    OP_COMMAND, /* a known duration, then an effect on memory */
-    OP_HOLD,    /* until *gate is not 0 */
-    /* Until outside(op) says so: something that another process does. */
+    /* Waits for a record, or for work of another stream. */
+    OP_WAIT,
+    /* A known duration, then an effect on memory. */
+    OP_COMMAND,
+    /* Until *gate is not 0. From here on the end is not known beforehand. */
+    OP_HOLD,
+    /* Until remote_is_done(op): something that another process does. */
     OP_REMOTE_WAIT,
-    OP_HOST /* a host function */
+    /* Until a host function has returned. */
+    OP_HOST
 };
 
 struct op {
     struct op *next;
     struct stream *stream;
     enum op_kind kind;
-    uint64_t seq;  /* in its stream */
-    uint64_t turn; /* over all streams: decides between equal times */
+    /* Its number in its stream. */
+    uint64_t seq;
+    /* Its number among all ops: decides between equal times. */
+    uint64_t turn;
     time_ns issued, start, finish, duration;
-    struct record *record;                 /* OP_RECORD, OP_WAIT; OP_HOST: what comes before it */
-    struct stream *awaited_stream;         /* OP_WAIT without a record: this stream ... */
-    uint64_t awaited_seq;                  /* ... must have done this */
-    const volatile int *gate;              /* OP_HOLD */
-    bool (*remote_is_done)(struct op *op); /* OP_REMOTE_WAIT */
-    void (*function)(void *);              /* OP_HOST */
-    void *argument;
-    bool started, returned, was_blocked;
-    /* at the end, effect(op) is called, if there is one */
+    /* OP_RECORD: the record that it makes. OP_WAIT: the one it waits for; NULL: for a stream.
+     * OP_HOST: what comes before it. The op is one of its users. */
+    struct record *record;
+    /* Called at the end, if it is set. */
     void (*effect)(struct op *op);
-    const char *name; /* for the journal: "fill", "copy"; NULL: not journalled */
+
+    /* What the journal and stream_using read of an op of any kind. The name is "fill", "copy"...;
+     * NULL: no line in the journal. */
+    const char *name;
+    /* The journal's number of the allocation; 0: none. */
+    uint32_t allocation_id;
+    /* The addresses that it touches, each of `bytes`; NULL: none. An OP_HOLD's `from` is its gate
+     * as the program sees it. */
     char *to;
     const char *from;
-    /* A copy of pageable memory, taken at the call; freed with the op. */
-    void *staged;
     size_t bytes;
-    int value;
-    /* The journal's number of the allocation, 0 for none. */
-    uint32_t allocation_id;
-    /* A copy's source, and what a copy or memset writes, when it was queued: pinned, a pool's that
-     * the device has access to. */
-    struct {
-        bool pinned, accessible;
-    } operands[2];
+
+    /* Freed with the op: the bytes of a pageable source, taken at the call (OP_COMMAND). */
+    void *staged;
+    /* Freed with the op: a ticket of an event of several processes (OP_RECORD, OP_REMOTE_WAIT; see
+     * ipc/ipc_event.c). */
+    void *ticket;
+
+    /* What one kind needs alone. The largest stands first: an initializer sets that to 0. */
+    union {
+        /* OP_HOST: the function, and how far its thread has come. */
+        struct {
+            void (*function)(void *);
+            void *argument;
+            bool started, returned, was_blocked;
+        };
+        /* OP_WAIT without a record: this stream must have done this work. */
+        struct {
+            struct stream *awaited_stream;
+            uint64_t awaited_seq;
+        };
+        /* OP_HOLD: the gate as the device sees it. */
+        const volatile int *gate;
+        /* OP_REMOTE_WAIT: is it over? */
+        bool (*remote_is_done)(struct op *op);
+        /* OP_COMMAND: what a fill or memset writes; and of a copy's source, [0], and of what a copy
+         * or memset writes, [1], what held when it was queued: it was pinned, and it was a pool's
+         * that the device has access to. */
+        struct {
+            int value;
+            struct {
+                bool pinned, accessible;
+            } operands[2];
+        };
+    };
 };
 
-/* Calls `listener` when a destroyed stream's place is given to another; until then what it did is
- * known by its lane. */
+/* ---- making streams ---- */
+
+/* Calls `listener` when a destroyed stream's slot is given to another; until then what it did is
+ * known by its slot. There is one listener. */
 void stream_on_slot_reuse(void (*listener)(struct stream *s));
-/* A new stream of this device, in the place of a destroyed one whose work is over and known to be,
- * if there is one. */
+/* Returns a new stream of this device with a handle, in the slot of a destroyed one whose work is
+ * over and acquired, if there is one. */
 struct stream *stream_new(enum stream_kind kind, int device, int priority);
-/* A stream that the program does not see: one of the lines of work that a graph launched in `trunk`
- * splits into. It is given back, like a destroyed stream, by stream_release_branch when all its
- * work is queued. */
+/* Returns a stream that the program does not see: one of the branches of work that a graph launched
+ * in `trunk` splits into. It is given back, like a destroyed stream, by stream_release_branch when
+ * all its work is queued. */
 struct stream *stream_new_branch(struct stream *trunk, int device);
 static inline void stream_release_branch(struct stream *branch) { branch->destroyed = true; }
+/* The program gives the stream up. */
+void stream_destroy(struct stream *s);
+/* The device's legacy stream, and the calling thread's own; made when first required. */
+struct stream *stream_legacy(int device);
+struct stream *stream_per_thread(int device);
+/* Returns a slot without a stream: for work of another process (ipc/remote_clock.h). */
+uint32_t stream_new_slot(void);
+
+/* ---- which streams there are ---- */
+
+/* The stream as the program knows it: a branch's is its trunk. */
 static inline const struct stream *stream_trunk(const struct stream *s)
 {
     return s->trunk ? s->trunk : s;
@@ -127,67 +183,52 @@ static inline bool stream_is_blocking(const struct stream *s)
 {
     return s->kind != STREAM_NON_BLOCKING && s->kind != STREAM_BRANCH;
 }
-/* The program gives the stream up. */
-void stream_destroy(struct stream *s);
-/* The device's legacy stream, and the calling thread's own; made when first asked for. */
-struct stream *stream_legacy(int device);
-struct stream *stream_per_thread(int device);
 /* Is it a default stream of the calling thread's own? */
 bool stream_is_of_this_thread(const struct stream *s);
 /* The first of all streams, destroyed ones included; then `->next`. */
 struct stream *stream_first(void);
-
-/* A lane without a stream: for work of another process (ipc/remote_clock.h). */
-uint32_t stream_new_slot(void);
-/* The stream that has this lane now; NULL for a lane without one. */
+/* The stream that has this slot now; NULL for a slot without one. */
 struct stream *stream_of_slot(uint32_t slot);
+/* A stream with work to come that names an address in [from, to), or NULL. */
+struct stream *stream_using(const char *from, const char *to);
+/* Can work `seq` of this stream not begin before the host does something: open a gate, or end a
+ * host function? */
+bool stream_waits_for_host(const struct stream *s, uint64_t seq);
+/* Does the next op of this stream come after a host function that has not returned? What that waits
+ * for is not known here. */
+bool stream_is_behind_function(const struct stream *s);
 
-/* Queues a piece of work; the caller fills in what its kind needs before the next timeline call.
- * The legacy stream and the blocking ones wait for each other here (documented: CUDA programming
- * guide, default stream). */
+/* ---- giving streams work ---- */
+
+/* Queues an op, which the stream owns; the caller fills in what its kind needs before the engine is
+ * called again. The legacy stream and the blocking ones wait for each other here (documented: CUDA
+ * programming guide, default stream). */
 struct op *stream_enqueue(struct stream *s, enum op_kind kind, time_ns duration);
-/* What `s` gets from now on waits for what `other` has so far. */
-void stream_follow(struct stream *s, struct stream *other);
 /* The same for a host function, with the record of what comes before it. */
 struct op *stream_enqueue_function(struct stream *s, time_ns duration);
-/* A mark: costs nothing when the stream has no work. Returns its number. */
+/* Queues an allocation or a free, which costs nothing when the stream has no work. Returns its
+ * number. */
 uint64_t stream_enqueue_marker(struct stream *s);
-/* Records a place for an event; the caller owns one use of the record. */
-struct record *stream_record(struct stream *s);
-/* A record of work `number`, the newest of the stream or the one before it, that is no work itself:
- * what the host waits for, which must not grow when another thread gives the stream more meanwhile.
- * The caller owns it. */
-struct record *stream_snapshot(struct stream *s, uint64_t seq);
-void record_release(struct record *r);
-/* The head is over: the timeline is done with it. */
-void stream_drop_head(struct stream *s);
-/* The stream waits for this number of another, and nobody is told: the allocator's own doing never
- * orders a program (measured: such a wait does not count as an event dependency either). */
+/* What `s` gets from now on waits for what `other` has so far. */
+void stream_follow(struct stream *s, struct stream *other);
+/* The stream waits for this work of another, but nothing is released to it: the allocator's own
+ * doing never orders a program (measured: such a wait does not count as an event dependency
+ * either). */
 void stream_wait_internal(struct stream *s, struct stream *other, uint64_t seq);
 /* The stream waits for a record (its own or another stream's). */
 void stream_wait(struct stream *s, struct record *r);
+/* The head is over: removes it from the queue and frees it. Called by the engine. */
+void stream_drop_head(struct stream *s);
 
-/* The host now knows that all work of the stream up to `number` is over: by waiting (synchronised),
- * or by asking. */
-void host_acquire_stream(struct stream *s, uint64_t seq, bool synchronized);
-/* As host_acquire_stream, for a record, with all that was known there. */
-void host_acquire_record(struct record *r, bool synchronized);
-/* The host now knows what comes before work `r->number` + 1 of its stream, where the record was
- * made when that work was queued. */
-void host_acquire_before_record(struct record *r);
-/* The host learns what another process told it. */
-void host_acquire_remote(const struct vector_clock *remote);
-/* Calls `listener` each time when the host has learned something. */
-void host_on_acquire(void (*listener)(void));
-/* Does what this stream gets next come after a host function that has not returned? What that waits
- * for is not known here. */
-bool stream_is_behind_function(const struct stream *s);
-/* A stream with work to come that names an address in [from, to), or NULL. */
-struct stream *stream_using(const char *from, const char *to);
-/* Can work `number` of this stream not begin before the host does something: open a gate, or end a
- * host function? */
-bool stream_waits_for_host(const struct stream *s, uint64_t seq);
-/* All that the host knows. */
-const struct vector_clock *host_vector_clock(void);
+/* ---- records ---- */
+
+/* Queues an OP_RECORD. Returns its record; the caller is one of its users. */
+struct record *stream_record(struct stream *s);
+/* Returns a record of work `seq`, the newest of the stream or the one before it, that is no work
+ * itself: what the host waits for, which must not grow when another thread gives the stream more
+ * meanwhile. The caller owns it. */
+struct record *stream_snapshot(struct stream *s, uint64_t seq);
+/* One user less. */
+void record_release(struct record *r);
 
 #endif

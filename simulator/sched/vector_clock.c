@@ -1,14 +1,13 @@
-/* Vector clocks: the join of two is the larger of each lane. */
+/* Vector clocks: the join of two has the larger epoch of each slot. */
 #include "sched/vector_clock.h"
 
 #include <string.h>
 
 #include "os/os.h"
 
+/* Makes room for more slots, by eights. */
 static void widen(struct vector_clock *vc, uint32_t slots)
 {
-    if (slots <= vc->slots)
-        return;
     uint32_t wanted = (slots + 7u) & ~7u;
     vc->epochs = os_grow(vc->epochs, wanted * sizeof *vc->epochs);
     memset(vc->epochs + vc->slots, 0, (wanted - vc->slots) * sizeof *vc->epochs);
@@ -17,14 +16,16 @@ static void widen(struct vector_clock *vc, uint32_t slots)
 
 void vc_set(struct vector_clock *vc, uint32_t slot, uint64_t epoch)
 {
-    widen(vc, slot + 1);
+    if (slot >= vc->slots)
+        widen(vc, slot + 1);
     if (vc->epochs[slot] < epoch)
         vc->epochs[slot] = epoch;
 }
 
 void vc_join(struct vector_clock *into, const struct vector_clock *from)
 {
-    widen(into, from->slots);
+    if (from->slots > into->slots)
+        widen(into, from->slots);
     for (uint32_t i = 0; i < from->slots; i++)
         if (into->epochs[i] < from->epochs[i])
             into->epochs[i] = from->epochs[i];

@@ -1,0 +1,123 @@
+/* Files for the journal. */
+#define _GNU_SOURCE
+#include "os/os.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "os/write.h"
+
+/* The buffer is our own, not stdio's: a forked child must not write its parent's lines again. */
+struct os_file {
+    int descriptor;
+    /* The process that opened it. */
+    pid_t owner;
+    /* A write has failed: what follows is dropped. */
+    bool lost;
+    /* How many bytes of the buffer wait to be written. */
+    size_t used;
+    char buffer[1 << 18];
+};
+
+/* Why the last os_open failed. Needs the lock. */
+static char open_error[128];
+
+/* A lock of this process alone: a child of fork does not hold it, and it ends with the process. */
+static bool is_taken(int descriptor)
+{
+    struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    return fcntl(descriptor, F_SETLK, &all) && (errno == EAGAIN || errno == EACCES);
+}
+
+/* Writes the path with the pid for "%p", or behind it. */
+static void with_pid(char *to, size_t size, const char *path, bool behind)
+{
+    const char *pid_token = behind ? NULL : strstr(path, "%p");
+    if (pid_token)
+        snprintf(to, size, "%.*s%d%s", (int)(pid_token - path), path, (int)getpid(), pid_token + 2);
+    else if (behind)
+        snprintf(to, size, "%s.%d", path, (int)getpid());
+    else
+        snprintf(to, size, "%s", path);
+}
+
+/* The table of descriptors grows to hold ours while there is one thread: with more of them Linux
+ * makes the one that needs it wait, about 10 ms. */
+__attribute__((constructor)) static void make_room(void)
+{
+    int low = open("/", O_PATH | O_CLOEXEC),
+        high = low < 0 ? -1 : fcntl(low, F_DUPFD_CLOEXEC, OS_FIRST_FD);
+    if (low >= 0)
+        close(low);
+    if (high >= 0)
+        close(high);
+}
+
+/* Under a number above those that programs count on: a program that closes a descriptor and uses it
+ * gets the same answer with and without a journal. */
+static int open_high(const char *name)
+{
+    int low = open(name, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    int high = low < 0 ? -1 : fcntl(low, F_DUPFD_CLOEXEC, OS_FIRST_FD);
+    if (high < 0)
+        return low;
+    /* Before the lock of the file, which would go with it. */
+    close(low);
+    return high;
+}
+
+os_file *os_open(const char *path)
+{
+    char name[4096];
+    with_pid(name, sizeof name, path, false);
+    int descriptor = open_high(name);
+    if (descriptor >= 0 && is_taken(descriptor)) {
+        close(descriptor);
+        with_pid(name, sizeof name, path, true);
+        descriptor = open_high(name);
+    }
+    /* EINVAL: a pipe or a terminal. */
+    if (descriptor >= 0 && ftruncate(descriptor, 0) && errno != EINVAL) {
+        close(descriptor);
+        descriptor = -1;
+    }
+    if (descriptor < 0) {
+        snprintf(open_error, sizeof open_error, "%s", strerror(errno));
+        return NULL;
+    }
+    os_file *file = os_allocate(sizeof *file);
+    file->descriptor = descriptor;
+    file->owner = getpid();
+    return file;
+}
+
+const char *os_open_error(void) { return open_error; }
+
+static void flush(os_file *file)
+{
+    bool ours = getpid() == file->owner && !file->lost;
+    if (ours && !write_all(file->descriptor, file->buffer, file->used)) {
+        file->lost = true;
+        diag("the journal (SIM_JOURNAL) is not whole: its file can take no more (%s).",
+             strerror(errno));
+    }
+    file->used = 0;
+}
+
+void os_write(os_file *file, const char *text, size_t bytes)
+{
+    if (file->used + bytes > sizeof file->buffer)
+        flush(file);
+    memcpy(file->buffer + file->used, text, bytes);
+    file->used += bytes;
+}
+
+void os_close(os_file *file)
+{
+    flush(file);
+    close(file->descriptor);
+    os_free(file);
+}

@@ -1,0 +1,188 @@
+/* Memory: the ranges that a device owns, and the simulation's own records. Rule: a failure of the
+ * simulation's own bookkeeping ends the process with a sentence; a failure of what the program
+ * requires is returned to it. */
+#define _GNU_SOURCE
+#include "os/os.h"
+
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+/* Else what only a slab points to counts as lost. */
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/lsan_interface.h>
+#define KNOWN_TO_SANITIZER(start, bytes) __lsan_register_root_region(start, bytes)
+#else
+#define KNOWN_TO_SANITIZER(start, bytes) ((void)0)
+#endif
+
+/* ---- ranges of addresses ---- */
+
+/* Where a range of addresses begins: at an odd multiple of this. Measured: so does a process's
+ * first pool; a larger alignment would be luck. */
+#define RANGE_ALIGNMENT (32 * MiB)
+
+static char *reserve(size_t bytes)
+{
+    char *all = mmap(NULL, bytes + 2 * RANGE_ALIGNMENT, PROT_NONE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (all == MAP_FAILED)
+        return NULL;
+    char *base = (char *)(round_up((uintptr_t)all, RANGE_ALIGNMENT) | RANGE_ALIGNMENT);
+    if (base > all)
+        munmap(all, (size_t)(base - all));
+    if (all + 2 * RANGE_ALIGNMENT > base)
+        munmap(base + bytes, (size_t)(all + 2 * RANGE_ALIGNMENT - base));
+    return base;
+}
+
+char *os_reserve(size_t bytes)
+{
+    char *base = reserve(2 * bytes);
+    if (!base)
+        return NULL;
+    if (mmap(base + bytes, bytes, PROT_READ | PROT_WRITE,
+             MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
+        == MAP_FAILED) {
+        munmap(base, 2 * bytes);
+        return NULL;
+    }
+    madvise(base, 2 * bytes, MADV_DONTDUMP);
+    return base;
+}
+
+void os_unreserve(char *base, size_t bytes) { munmap(base, 2 * bytes); }
+
+/* Maps the file from its start; NULL when that fails. */
+static char *map_file(char *at, size_t bytes, int fixed, int file)
+{
+    char *view =
+        mmap(at, bytes, PROT_READ | PROT_WRITE, fixed | MAP_SHARED | MAP_NORESERVE, file, 0);
+    return view == MAP_FAILED ? NULL : view;
+}
+
+/* A second view, at `at` or (NULL) anywhere, of the shared and untouched mapping at `first`; NULL
+ * when there is none. Old size 0 of a shared mapping makes one on Linux. valgrind refuses that; so
+ * there both become views of a file. */
+static char *map_second_view(char *first, size_t bytes, char *at)
+{
+    char *second = mremap(first, 0, bytes, at ? MREMAP_MAYMOVE | MREMAP_FIXED : MREMAP_MAYMOVE, at);
+    if (second != MAP_FAILED)
+        return second;
+    int file = memfd_create("second view", MFD_CLOEXEC);
+    if (file < 0)
+        return NULL;
+    if (!ftruncate(file, (off_t)bytes) && map_file(first, bytes, MAP_FIXED, file))
+        second = map_file(at, bytes, at ? MAP_FIXED : 0, file);
+    else
+        second = NULL;
+    close(file);
+    return second;
+}
+
+char *os_reserve_host_visible(size_t bytes)
+{
+    char *base = reserve(2 * bytes);
+    if (!base)
+        return NULL;
+    if (mmap(base + bytes, bytes, PROT_READ | PROT_WRITE,
+             MAP_FIXED | MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
+            == MAP_FAILED
+        || !map_second_view(base + bytes, bytes, base) || mprotect(base, bytes, PROT_NONE)) {
+        munmap(base, 2 * bytes);
+        return NULL;
+    }
+    madvise(base, 2 * bytes, MADV_DONTDUMP);
+    return base;
+}
+
+void os_protect(char *address, size_t bytes, enum os_protection protection)
+{
+    static const int flags[] = {[OS_PROT_NONE] = PROT_NONE,
+                                [OS_PROT_READ] = PROT_READ,
+                                [OS_PROT_READ_WRITE] = PROT_READ | PROT_WRITE};
+    mprotect(address, bytes, flags[protection]);
+}
+
+void os_hint_hugepages(char *address, size_t bytes)
+{
+    uintptr_t page = 2 * MiB, from = round_up((uintptr_t)address, page),
+              to = ((uintptr_t)address + bytes) / page * page;
+    if (from < to)
+        madvise((void *)from, to - from, MADV_HUGEPAGE);
+}
+
+void os_discard_host_visible(char *address, size_t bytes) { madvise(address, bytes, MADV_REMOVE); }
+void os_discard(char *address, size_t bytes) { madvise(address, bytes, MADV_DONTNEED); }
+
+/* ---- records of the simulation ---- */
+
+static void die_without_memory(size_t bytes)
+{
+    os_fatal("this machine has no memory left for %zu bytes of the simulation's own records.",
+             bytes);
+}
+
+void *os_allocate(size_t bytes)
+{
+    void *p = calloc(1, bytes ? bytes : 1);
+    if (!p)
+        die_without_memory(bytes);
+    return p;
+}
+
+void *os_grow(void *old, size_t bytes)
+{
+    void *p = realloc(old, bytes);
+    if (!p)
+        die_without_memory(bytes);
+    return p;
+}
+
+void os_free(void *p) { free(p); }
+
+void *os_allocate_slab(size_t bytes)
+{
+    size_t page = 2 * MiB, extra = bytes < page ? 0 : page;
+    char *all =
+        mmap(NULL, bytes + extra, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (all == MAP_FAILED)
+        die_without_memory(bytes);
+    if (!extra) {
+        KNOWN_TO_SANITIZER(all, bytes);
+        return all;
+    }
+    char *slab = (char *)round_up((uintptr_t)all, page);
+    if (slab > all)
+        munmap(all, (size_t)(slab - all));
+    if (all + extra > slab)
+        munmap(slab + bytes, (size_t)(all + extra - slab));
+    madvise(slab, bytes, MADV_HUGEPAGE);
+    KNOWN_TO_SANITIZER(slab, bytes);
+    return slab;
+}
+
+void os_free_slab(void *slab, size_t bytes) { munmap(slab, bytes); }
+
+void *os_allocate_sparse(size_t bytes)
+{
+    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return p == MAP_FAILED ? NULL : p;
+}
+
+void *os_allocate_pages(size_t bytes, char **storage)
+{
+    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED)
+        return NULL;
+    *storage = map_second_view(p, bytes, NULL);
+    if (*storage)
+        return p;
+    munmap(p, bytes);
+    return NULL;
+}
+
+void os_free_pages(void *p, char *storage, size_t bytes)
+{
+    munmap(p, bytes);
+    munmap(storage, bytes);
+}

@@ -1,0 +1,10 @@
+/* What os.c and file.c share: writing to a descriptor. */
+#ifndef SIM_OS_WRITE_H
+#define SIM_OS_WRITE_H
+
+#include "os/units.h"
+
+/* Writes all of the text. Returns false when the descriptor takes no more; errno says why. */
+bool write_all(int descriptor, const char *text, size_t length);
+
+#endif

@@ -1,0 +1,80 @@
+/* What the host has acquired, and who is called when that grows. */
+#include "sched/happens_before.h"
+
+#include "os/os.h"
+
+#define MAX_LISTENERS 4
+
+struct host_acquired host_acquired;
+
+/* Needs the lock. The first `count` are set, and all are different: the ipc table, the page
+ * guard. */
+static struct {
+    void (*all[MAX_LISTENERS])(void);
+    unsigned count;
+} listeners;
+
+const struct vector_clock *host_vector_clock(void) { return &host_acquired.clock; }
+
+void host_on_acquire(void (*listener)(void))
+{
+    for (unsigned i = 0; i < listeners.count; i++)
+        if (listeners.all[i] == listener)
+            return;
+    if (listeners.count == MAX_LISTENERS)
+        os_fatal("happens_before.c has room for %d listeners.", MAX_LISTENERS);
+    listeners.all[listeners.count++] = listener;
+}
+
+static void notify_listeners(void)
+{
+    host_acquired.version++;
+    for (unsigned i = 0; i < listeners.count; i++)
+        listeners.all[i]();
+}
+
+static void acquire(const struct vector_clock *from, uint32_t slot, uint64_t seq)
+{
+    vc_join(&host_acquired.clock, from);
+    vc_set(&host_acquired.clock, slot, seq);
+    notify_listeners();
+}
+
+/* The host has waited for work `seq` of the stream, and so for all that came before it, too. */
+static void set_synchronized(struct stream *waited, uint64_t seq, const struct vector_clock *before)
+{
+    for (struct stream *s = stream_first(); s; s = s->next)
+        if (s->slot < before->slots && s->synchronized_seq < before->epochs[s->slot])
+            s->synchronized_seq = before->epochs[s->slot];
+    if (waited->synchronized_seq < seq)
+        waited->synchronized_seq = seq;
+}
+
+void host_acquire_stream(struct stream *s, uint64_t seq, bool synchronized)
+{
+    if (synchronized)
+        set_synchronized(s, seq, &s->ordering.device_order);
+    if (!vc_includes(&host_acquired.clock, s->slot, seq))
+        acquire(&s->ordering.happens_before, s->slot, seq);
+}
+
+void host_acquire_record(struct record *r, bool synchronized)
+{
+    if (synchronized)
+        set_synchronized(r->stream, r->seq, &r->ordering.device_order);
+    if (!vc_includes(&host_acquired.clock, r->stream->slot, r->seq))
+        acquire(&r->ordering.happens_before, r->stream->slot, r->seq);
+}
+
+/* Also when the host has acquired work `r->seq`: what the legacy stream puts before the next one
+ * takes no number when it is over. */
+void host_acquire_before_record(struct record *r)
+{
+    acquire(&r->ordering.happens_before, r->stream->slot, r->seq);
+}
+
+void host_acquire_remote(const struct vector_clock *remote)
+{
+    vc_join(&host_acquired.clock, remote);
+    notify_listeners();
+}

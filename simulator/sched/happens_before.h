@@ -1,0 +1,33 @@
+/* What the host has acquired: its vector clock. One clock stands for all threads of the program:
+ * how they order themselves is not seen, and a program is never reported for a lock that we do not
+ * know of (assumed). All of these need the lock. */
+#ifndef SIM_SCHED_HAPPENS_BEFORE_H
+#define SIM_SCHED_HAPPENS_BEFORE_H
+
+#include "sched/stream.h"
+
+/* Everyone may read it, to enter no function where nothing is new; happens_before.c writes it. */
+extern struct host_acquired {
+    struct vector_clock clock;
+    /* Grows with the clock: struct stream says with host_version how much of it is in there. */
+    uint64_t version;
+} host_acquired;
+
+/* The host's vector clock, which lives as long as the process. */
+const struct vector_clock *host_vector_clock(void);
+
+/* The host has found that all work of the stream up to `seq` is over: by waiting (synchronized), or
+ * by a query. */
+void host_acquire_stream(struct stream *s, uint64_t seq, bool synchronized);
+/* The same for a record, with all that came before it. */
+void host_acquire_record(struct record *r, bool synchronized);
+/* The host acquires what comes before work `r->seq` + 1 of its stream, where the record was made
+ * when that work was queued. */
+void host_acquire_before_record(struct record *r);
+/* The host acquires what another process released. */
+void host_acquire_remote(const struct vector_clock *remote);
+/* Calls `listener` each time when the host has acquired something. A listener may register again;
+ * it counts once. Ends the process when there are more than four. */
+void host_on_acquire(void (*listener)(void));
+
+#endif

@@ -1,0 +1,120 @@
+/* Host functions and their threads. A function that computes for long, or sleeps, is taken to wait
+ * for the host: then the host goes on beside it. */
+#include "sched/host_function.h"
+
+#include "os/os.h"
+#include "sched/happens_before.h"
+
+/* Microseconds after which a function is taken to wait for the host (assumed): of processor time,
+ * or of real time if it is asleep for a time of its own. */
+#define FUNCTION_CPU_LIMIT   500000
+#define FUNCTION_SLEEP_LIMIT 750000
+
+struct worker {
+    /* The host function that it runs; NULL: the worker is idle. */
+    struct op *op;
+    /* The id of its thread; 0 until that has begun. */
+    int thread;
+    /* The function has returned, and its thread comes for the lock. Written without the lock. */
+    bool has_returned;
+    /* The processor time of its thread, and the real time, at which the function has taken long. */
+    uint64_t cpu_limit, sleep_limit;
+    struct worker *next, *next_idle;
+};
+
+struct host_functions host_functions;
+_Thread_local bool in_host_function;
+
+/* Needs the lock. Workers are never freed; those without an op are in both lists. */
+static struct {
+    struct worker *all, *idle;
+} workers;
+
+static void worker_main(void *argument)
+{
+    struct worker *self = argument;
+    in_host_function = true;
+    lock_acquire();
+    self->thread = os_thread_id();
+    for (;;) {
+        while (!self->op)
+            lock_wait(1000000);
+        struct op *op = self->op;
+        lock_release();
+        op->function(op->argument);
+        __atomic_store_n(&self->has_returned, true, __ATOMIC_SEQ_CST);
+        lock_acquire();
+        op->returned = true;
+        self->op = NULL;
+        self->next_idle = workers.idle;
+        workers.idle = self;
+        lock_wake();
+    }
+}
+
+/* Does the function wait for something that the host has yet to do, also in a loop? As far as can
+ * be seen. */
+static bool waits_for_host(struct worker *w)
+{
+    if (!w->thread)
+        return false;
+    uint64_t cpu_time = os_thread_cpu_us(w->thread);
+    if (!w->cpu_limit)
+        w->cpu_limit = cpu_time + FUNCTION_CPU_LIMIT;
+    bool waits = cpu_time > w->cpu_limit;
+    if (!waits && os_thread_is_asleep(w->thread))
+        waits = !os_thread_in_nanosleep(w->thread) || os_clock_us() > w->sleep_limit;
+    /* This is asked last: then it may sleep because it waits for the lock. */
+    return waits && !__atomic_load_n(&w->has_returned, __ATOMIC_SEQ_CST);
+}
+
+/* Gives the op to an idle worker, or to a new one. */
+static struct worker *take_worker(struct op *op)
+{
+    struct worker *w = workers.idle;
+    if (w)
+        workers.idle = w->next_idle;
+    else
+        w = os_allocate(sizeof *w);
+    bool is_new = !w->thread;
+    *w = (struct worker){.op = op,
+                         .thread = w->thread,
+                         .sleep_limit = os_clock_us() + FUNCTION_SLEEP_LIMIT,
+                         .next = w->next};
+    if (!is_new)
+        return w;
+    w->next = workers.all;
+    workers.all = w;
+    host_functions.threads++;
+    os_thread_start(worker_main, w);
+    return w;
+}
+
+void host_function_run_unlocking(struct op *op)
+{
+    op->started = true;
+    /* Whatever the program's threads now do may come from this function (assumed: see
+     * check/checker.h). */
+    host_acquire_before_record(op->record);
+    struct worker *w = take_worker(op);
+    /* Once the function has returned, another thread may end the op, and its memory serves
+     * again. */
+    uint64_t turn = op->turn;
+    lock_wake();
+    host_functions.waiters++;
+    for (int waiting = 0; w->op == op && op->turn == turn;) {
+        op->was_blocked = waiting == 3;
+        if (op->was_blocked)
+            break;
+        lock_wait(500);
+        waiting = waits_for_host(w) ? waiting + 1 : 0;
+    }
+    host_functions.waiters--;
+}
+
+void host_functions_resume_unlocking(void)
+{
+    for (struct worker *w = workers.all; w; w = w->next)
+        while (w->op && w->op->was_blocked && !waits_for_host(w))
+            lock_wait(200);
+}
