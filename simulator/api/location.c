@@ -144,10 +144,9 @@ cudaError_t do_cudaMemPrefetchAsync(struct call *call, const void *pointer, size
     /* Assumed: no node of a graph prefetches. */
     if ((e = capture_forbid(s)))
         return e;
-    size_t offset;
     struct address_info a = memory_find(pointer);
-    struct shadow_ref ref = memory_shadow(&a, &offset);
-    checker_used(call, ref, s, stream_enqueue_marker(s), offset, offset, false);
+    checker_used(call, memory_shadow(&a), s, stream_enqueue_marker(s), a.inner_offset,
+                 a.inner_offset, false);
     return cudaSuccess;
 }
 

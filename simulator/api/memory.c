@@ -58,7 +58,7 @@ static cudaError_t refuse_free(const struct call *call, const void *pointer)
 /* cudaFree of a pool's allocation. It waits for nothing (measured). */
 static cudaError_t free_in_pool(struct call *call, struct address_info *a)
 {
-    checker_freed(call, memory_shadow(a, NULL), NULL, 0);
+    checker_freed(call, memory_shadow(a), NULL, 0);
     pool_free_now(a->pool, a->range);
     line_number(&call->line, "pool", (uint64_t)a->pool->id);
     if (!a->pool->imported) {
@@ -95,7 +95,7 @@ cudaError_t do_cudaFree(struct call *call, void *pointer)
     a = wait_for_device(call, a, pointer);
     if (!is_same_allocation(a, id) || a.range->free_pending)
         return refuse_free(call, pointer);
-    checker_freed(call, memory_shadow(&a, NULL), NULL, 0);
+    checker_freed(call, memory_shadow(&a), NULL, 0);
     memory_free(&a);
     return cudaSuccess;
 }

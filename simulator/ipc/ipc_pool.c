@@ -131,7 +131,7 @@ cudaError_t ipc_pool_export_pointer(const void *pointer, struct cudaMemPoolPtrEx
             return cudaErrorMemoryAllocation;
         }
         shadow->ipc_ref = ipc_table_ref(t, entry, IPC_EXPORTER);
-        ipc_check_exported(memory_shadow(&a, NULL));
+        ipc_check_exported(memory_shadow(&a));
     }
     int entry = ipc_table_entry(shadow->ipc_ref);
     struct ipc_allocation allocation = ipc_table_read(t, entry);
@@ -152,13 +152,23 @@ static void free_overlapping(const struct call *call, struct pool *p, size_t off
 {
     for (struct range *r = p->heap.first, *next; r; r = next) {
         next = r->next;
-        if (!r->live || r->offset >= offset + bytes || r->offset + r->node.bytes <= offset)
+        if (!r->live || r->offset >= offset + bytes || r->offset + r->bytes <= offset)
             continue;
         if (r->shadow.ipc_ref)
             ipc_check_ended(call, &r->shadow, NULL, 0);
         pool_free_now(p, r);
         r = next = p->heap.first; /* freeing may have joined chunks: from the start again */
     }
+}
+
+/* Makes [offset, offset + bytes) live, or returns NULL when something live is there. */
+static struct range *take_at(struct heap *h, size_t offset, size_t bytes)
+{
+    struct range *r = heap_free_at(h, offset, bytes);
+    if (!r)
+        return NULL;
+    heap_map(h, offset, bytes);
+    return heap_take(h, r, offset, bytes);
 }
 
 cudaError_t ipc_pool_import_pointer(const struct call *call, struct pool *p,
@@ -184,14 +194,12 @@ cudaError_t ipc_pool_import_pointer(const struct call *call, struct pool *p,
     if (os_fd_size(p->heap.file) < HEAP_FILE_HEADER + allocation.offset + size
         || !heap_open(&p->heap))
         return cudaErrorMemoryAllocation;
-    if (!address_map_contains(&p->heap))
-        address_map_add(&p->heap, p);
     char *address = p->heap.base + allocation.offset;
     *info = memory_find(address);
     if (info->kind == ADDRESS_ALLOCATED && info->range->shadow.ipc_ref == ipc_ref)
         return cudaSuccess;
     free_overlapping(call, p, allocation.offset, size);
-    struct range *r = heap_take_at(&p->heap, allocation.offset, size);
+    struct range *r = take_at(&p->heap, allocation.offset, size);
     if (!r)
         return cudaErrorInvalidValue;
     r->requested = allocation.bytes;

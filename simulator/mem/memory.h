@@ -27,12 +27,12 @@ struct address_info {
     /* ADDRESS_UNALLOCATED: a device address that is in no live block. */
     enum address_kind kind;
     struct heap *heap;
-    struct pool *pool;     /* NULL for cudaMalloc */
-    struct range *range;   /* ADDRESS_ALLOCATED */
-    struct pinned *pinned; /* ADDRESS_PINNED */
-    size_t offset;         /* in the heap */
-    /* Bytes from the address to the end of what was asked for. */
-    size_t bytes_left;
+    struct pool *pool;     /* NULL: of cudaMalloc. */
+    struct range *range;   /* ADDRESS_ALLOCATED: the allocation. */
+    struct pinned *pinned; /* ADDRESS_PINNED: the allocation. */
+    size_t offset;         /* In the heap. */
+    size_t inner_offset;   /* In the allocation. */
+    size_t bytes_left;     /* From the address to the end of what was asked for. */
 };
 
 struct address_info memory_find(const void *address);
@@ -40,8 +40,8 @@ struct address_info memory_find(const void *address);
 struct pinned *memory_pinned_within(const void *address, size_t bytes);
 /* The journal's number of the block that a place is in; 0 for none. */
 uint32_t memory_allocation_id(const struct address_info *a);
-/* The place's block (it has one) as the checker names it; the offset in it, if asked for. */
-struct shadow_ref memory_shadow(struct address_info *a, size_t *offset);
+/* Returns the allocation that the address is in (it is in one) as the checker names it. */
+struct shadow_ref memory_shadow(const struct address_info *a);
 /* The live block of the place's heap that starts last at or before it; .watch NULL when there is
  * none. Slow: for reports. */
 struct shadow_ref memory_allocation_before(const struct address_info *a);

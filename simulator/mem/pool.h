@@ -98,8 +98,8 @@ struct pool *pool_from_handle(cudaMemPool_t handle);
  * (measured: cudaErrorInvalidValue). */
 struct pool *pool_from_handle_owned(cudaMemPool_t handle);
 
-/* A block of `bytes` (> 0) in the order of stream `s`; NULL when there is no memory for it. */
-struct range *pool_allocate(struct pool *p, size_t bytes, struct stream *s, enum reuse *rung);
+/* Allocates `bytes` (> 0) in the order of stream `s`. */
+struct reuse_result pool_allocate(struct pool *p, size_t bytes, struct stream *s);
 /* Frees a block in the order of stream `s`; `number`: the free's place there. */
 void pool_free(struct pool *p, struct range *r, struct stream *s, uint64_t seq);
 /* cudaFree: the memory goes home at once, and `used` stays (measured: driver 580.159.04 leaves it,

@@ -19,13 +19,11 @@
 /* The bytes behind an address that was checked before. */
 static char *storage_of(const void *address)
 {
-    struct pool *pool;
-    struct heap *h = address_map_find(address, &pool);
+    struct heap *h = address_map_find(address);
     if (h)
-        return address_map_storage(h, (size_t)((const char *)address - h->base));
+        return heap_storage(h, (size_t)((const char *)address - h->base));
     struct address_info a = memory_find(address);
-    return a.kind == ADDRESS_PINNED ? a.pinned->storage + (a.pinned->bytes - a.bytes_left)
-                                    : (char *)address;
+    return a.kind == ADDRESS_PINNED ? a.pinned->storage + a.inner_offset : (char *)address;
 }
 
 /* The same for an effect that runs long after its check: meanwhile the memory may have gone back,
@@ -98,13 +96,13 @@ static bool is_unallocated(const struct address_info *a, const void *address)
 static void check_use(const struct call *call, struct address_info *a, const void *address,
                       size_t bytes, const struct op *op, bool write)
 {
-    size_t offset = 0;
     if (is_unallocated(a, address))
         checker_used_unallocated(call, address, bytes, op->stream, op->seq, write,
                                  memory_allocation_before(a), a->pool && a->pool->graph);
     if (is_unallocated(a, address) || a->kind == ADDRESS_PAGEABLE)
         return;
-    struct shadow_ref ref = memory_shadow(a, &offset);
+    struct shadow_ref ref = memory_shadow(a);
+    size_t offset = a->inner_offset;
     checker_used(call, ref, op->stream, op->seq, offset,
                  bytes > SIZE_MAX - offset ? SIZE_MAX : offset + bytes, write);
     if (a->pool && a->pool->device != op->stream->device
@@ -120,24 +118,23 @@ static void check_peer_access(const struct call *call, struct address_info *a, c
     if (a->kind != ADDRESS_ALLOCATED || is_unallocated(a, op->to))
         return;
     if (!memory_peer_accessible(a, device))
-        checker_peer_use_pending(call, memory_owner(a), memory_shadow(a, NULL), op->stream,
-                                 op->seq);
+        checker_peer_use_pending(call, memory_owner(a), memory_shadow(a), op->stream, op->seq);
     else if (!a->pool && !a->heap->host_visible && a->heap->device != device)
-        checker_peer_used(call, memory_peer_uses(a->heap->device), memory_shadow(a, NULL),
-                          op->stream, op->seq);
+        checker_peer_used(call, memory_peer_uses(a->heap->device), memory_shadow(a), op->stream,
+                          op->seq);
 }
 
 /* The same for a copy or a memset, which the host must wait for before it touches its side. */
 static void check_guarded_use(const struct call *call, struct address_info *a, const void *address,
                               size_t bytes, struct op *op, bool write)
 {
-    size_t offset;
     op->operands[write].pinned = a->kind == ADDRESS_PINNED;
     op->operands[write].accessible = a->heap && memory_peer_accessible(a, op->stream->device);
     check_use(call, a, address, bytes, op, write);
     if (a->kind != ADDRESS_PINNED || a->pinned->registered)
         return;
-    struct shadow_ref ref = memory_shadow(a, &offset);
+    struct shadow_ref ref = memory_shadow(a);
+    size_t offset = a->inner_offset;
     checker_copied(call, ref, op->stream, op->seq, offset, offset + bytes, write);
 }
 
@@ -146,10 +143,10 @@ static void check_guarded_use(const struct call *call, struct address_info *a, c
 static void check_staged_use(const struct call *call, struct address_info *a, size_t bytes,
                              const struct op *op)
 {
-    size_t offset;
     if (a->kind != ADDRESS_ALLOCATED)
         return;
-    struct shadow_ref ref = memory_shadow(a, &offset);
+    struct shadow_ref ref = memory_shadow(a);
+    size_t offset = a->inner_offset;
     checker_staged(call, ref, op->stream, op->seq, offset, offset + bytes);
 }
 
@@ -370,8 +367,8 @@ static char *resolve_bytes(struct op *op, const char *what)
     else if (!heap_is_mapped(a.heap, a.offset, op->bytes))
         why = "has no physical memory: it was never allocated, or it was freed and has gone back";
     if (!why) {
-        os_hint_hugepages(address_map_storage(a.heap, a.offset), op->bytes);
-        return address_map_storage(a.heap, a.offset);
+        os_hint_hugepages(heap_storage(a.heap, a.offset), op->bytes);
+        return heap_storage(a.heap, a.offset);
     }
     diag("illegal address: a %s (%s, stream %d) touched %p, which %s. Every further call returns "
          "cudaErrorIllegalAddress.",
