@@ -400,7 +400,7 @@ const char *graph_memory_is_valid(void)
         }
         if (!va_is_valid(m))
             return "a graph's addresses were given out twice, or lost";
-        if (live != m->pool->heap.live_count)
+        if (live != m->pool->heap.allocations.count)
             return "a graph's heap has live ranges that are no allocation";
         if (m->users < live)
             return "a graph's memory has more live allocations than users";

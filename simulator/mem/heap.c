@@ -109,6 +109,7 @@ void heap_close(struct heap *h)
     os_free(h->idle_owner);
     os_free(h->idle);
     os_free(h->list_of_slot);
+    allocation_index_close(&h->allocations);
     h->base = NULL;
 }
 
@@ -165,7 +166,10 @@ static struct range *range_at(const struct heap *h, size_t offset)
 
 struct range *heap_find(const struct heap *h, size_t offset)
 {
-    struct range *r = range_at(h, offset);
+    struct range *r = allocation_index_find(&h->allocations, offset);
+    if (r)
+        return r;
+    r = range_at(h, offset);
     return r && r->live ? r : NULL;
 }
 
@@ -221,7 +225,7 @@ struct range *heap_take(struct heap *h, struct range *r, size_t offset, size_t b
     taken->id = 0;
     taken->free_pending = false;
     taken->shadow = (struct shadow){.accesses = NULL};
-    h->live_count++;
+    allocation_index_insert(&h->allocations, taken);
     return taken;
 }
 
@@ -289,7 +293,7 @@ static void insert_free(struct heap *h, struct range *r, uint32_t slot, uint64_t
 
 void heap_put(struct heap *h, struct range *r, uint32_t slot, uint64_t free_seq)
 {
-    h->live_count--;
+    allocation_index_remove(&h->allocations, r);
     r->live = false;
     insert_free(h, r, slot, free_seq);
 }

@@ -24,6 +24,7 @@
 #include "base/ordered_tree.h"
 #include "base/types.h"
 #include "check/shadow.h"
+#include "mem/allocation_index.h"
 
 #define SHARED_LIST UINT32_MAX /* The slot of the two shared lists: of no stream. */
 /* What processes share about a heap comes first in its file. */
@@ -51,6 +52,7 @@ struct range {
              * there. */
             bool free_pending;
             struct shadow shadow;
+            struct range *same_bucket; /* In heap.allocations. */
         };
     };
     struct tree_node address_node; /* In heap.ranges; the key is `offset`. */
@@ -74,8 +76,8 @@ struct heap {
     bool imported; /* The storage is another process's: nothing of it is given back from here. */
     char *base;    /* NULL until something is allocated. */
     struct range *first;
-    struct ordered_tree ranges; /* All, live and free, by their offsets. */
-    size_t live_count;
+    struct ordered_tree ranges;          /* All, live and free, by their offsets. */
+    struct allocation_index allocations; /* The live ones; its count is their number. */
     struct free_list shared, shared_partial;
     struct free_list *stream_lists;  /* In the order in which the streams first came here. */
     struct free_list **list_of_slot; /* NULL: the stream never came here. */

@@ -51,6 +51,8 @@ static const char *check_range(const struct heap *h, struct range *r)
         return "two neighbours in one list are not one allocation";
     if (!r->live && (r->free_node.key != r->bytes || !tree_has(&r->list->ranges, UINT64_MAX)))
         return "a free allocation is listed by another size";
+    if (r->live && allocation_index_find(&h->allocations, r->offset) != r)
+        return "the index does not match the live allocations";
     if (r->address_node.key != r->offset || heap_find(h, r->offset) != (r->live ? r : NULL)
         || heap_find(h, range_end(r) - 1) != (r->live ? r : NULL))
         return "the index does not match the live allocations";
@@ -94,5 +96,5 @@ const char *heap_is_valid(const struct heap *h)
         return "the index is out of order, or lacks an allocation";
     if (count_listed(h) != ranges - live)
         return "the lists of free allocations are out of order, or lack one";
-    return live == h->live_count ? NULL : "the count of live allocations is wrong";
+    return live == h->allocations.count ? NULL : "the count of live allocations is wrong";
 }

@@ -284,7 +284,7 @@ bool pool_destroy_imported(struct pool *p)
 {
     if (!p->import_count)
         return true;
-    if (p->heap.live_count)
+    if (p->heap.allocations.count)
         return false;
     p->import_count--;
     close_import(p);
@@ -294,7 +294,7 @@ bool pool_destroy_imported(struct pool *p)
 /* Ends a destroyed pool of which nothing is live or pending. */
 static void close_if_unused(struct pool *p)
 {
-    if (p->heap.live_count)
+    if (p->heap.allocations.count)
         return;
     for (const struct free_list *list = p->heap.stream_lists; list; list = list->next)
         if (list->ranges.root)
