@@ -1,6 +1,6 @@
-/* All memory that a program can name. cudaMalloc's blocks lie in a heap of 2 MiB granules, one heap
- * a device; sources: probe-answers.txt (blocks of at most 1 MiB share a granule, larger ones take
- * whole granules, a granule goes back with its last block). */
+/* All memory that a program can name. cudaMalloc's allocations lie in a heap of 2 MiB granules, one
+ * heap a device; source: probe-answers.txt (allocations of at most 1 MiB share a granule, larger ones
+ * take whole granules, a granule goes back with its last allocation). */
 #include "mem/memory.h"
 
 #include "sched/virtual_time.h"
@@ -12,7 +12,7 @@
 #include "mem/address_map.h"
 
 #define GRANULARITY (2 * MiB)
-#define SMALL_MAX   (1 * MiB) /* blocks up to this share granules */
+#define SMALL_MAX   (1 * MiB) /* Allocations up to this share granules. */
 
 /* Law: pinned memory does not overlap, unless the program registered it twice. Needs the lock. */
 static struct {
@@ -130,7 +130,7 @@ int memory_device(const struct address_info *a)
 
 /* ---- cudaMalloc ---- */
 
-/* Physical memory under the start of a free chunk; false when the device has no more. */
+/* Maps the start of a free range; returns false when the device has no more memory. */
 static bool map_start(struct heap *h, struct range *r, size_t bytes)
 {
     size_t unmapped = heap_unmapped_count(h, r->offset, bytes);
@@ -151,7 +151,7 @@ static struct range *allocate_small(struct heap *h, size_t size)
     return r && map_start(h, r, size) ? heap_take(h, r, r->offset, size) : NULL;
 }
 
-/* At the start of a granule; what lies before it stays free. */
+/* Allocates at the start of a granule; what lies before it stays free. */
 static struct range *allocate_large(struct heap *h, size_t size)
 {
     struct range *r = heap_best_shared(h, size + GRANULARITY);

@@ -1,8 +1,8 @@
 /* Memory pools: which memory goes back, when, and the statistics. Sources: tests/facts/one-gpu.txt,
- * probe-answers.txt and, for other places than a device's own memory, probe-pools.txt.
+ * probe-answers.txt and, for other locations than a device's own memory, probe-pools.txt.
  *
- * Law: reserved = 32 MiB x mapped steps; used = sum of what the live blocks asked for (but see
- * pool_free_now). */
+ * Law: reserved = 32 MiB x mapped segments; used = the sum of what the live allocations asked for
+ * (but see pool_free_now). */
 #include "mem/pool.h"
 
 #include "check/checker.h"
@@ -27,7 +27,7 @@ static struct {
     int made;                           /* Those that are no device's default pool. */
 } pools;
 
-/* ---- places (measured: probe-pools.txt, "kinds") ---- */
+/* ---- locations (measured: probe-pools.txt, "kinds") ---- */
 
 int pool_location(const struct cudaMemLocation *location, enum cudaMemAllocationType type)
 {
@@ -41,15 +41,15 @@ int pool_location(const struct cudaMemLocation *location, enum cudaMemAllocation
     case cudaMemLocationTypeHostNuma:
         return location->id >= 0 && location->id < HOST_NUMA_NODES ? first + LOCATION_HOST_NUMA
                                                                    : -1;
-    /* Only managed memory may prefer no location,. */
+    /* Only managed memory may prefer no location, */
     case cudaMemLocationTypeNone: return managed ? LOCATION_MANAGED_NONE : -1;
-    /* Or that of the thread that touches it. */
+    /* or that of the thread that touches it. */
     case cudaMemLocationTypeHostNumaCurrent: return managed ? LOCATION_MANAGED_NEAR : -1;
     default: return -1;
     }
 }
 
-/* The properties of a place's default pool. */
+/* The properties of a location's default pool. */
 static struct cudaMemPoolProps default_props(int location)
 {
     bool managed = location >= LOCATION_MANAGED;
@@ -94,7 +94,7 @@ static struct pool *pool_add(const struct cudaMemPoolProps *props, size_t limit)
         (struct reuse_policy){true, true, true, round_up(props->maxSize, SEGMENT) / SEGMENT};
     p->peer_rights = managed ? UINT32_MAX : on_device ? 1u << p->device : 0;
     p->peer_rights_reported = managed ? 0 : p->peer_rights;
-    /* chosen: managed memory is counted with the host's, also when it prefers a device */
+    /* Assumed: managed memory is counted with the host's, also when it prefers a device. */
     heap_init(&p->heap, managed ? NO_DEVICE : p->device, SEGMENT, limit);
     p->heap.host_visible = managed || !on_device;
     p->heap.pool = p;
@@ -170,8 +170,8 @@ struct pool *pool_create_for_graph(int device, struct graph_memory *owner)
 {
     struct cudaMemPoolProps props = default_props(device);
     struct pool *p = pool_new(&props);
-    /* addresses for hundreds of graphs (chosen), and yet a node may ask for more than there is
-     * memory (measured) */
+    /* Addresses for hundreds of graphs (assumed), and yet a node may ask for more than there is
+     * memory (measured). */
     if (p->heap.limit > 8 * GiB)
         p->heap.limit = round_up(p->heap.limit / 8 * 5, SEGMENT);
     p->threshold = UINT64_MAX;
@@ -254,12 +254,12 @@ void pool_free_now(struct pool *p, struct range *r)
 
 void pool_trim(struct pool *p, size_t keep)
 {
-    /* measured: a threshold keeps no more than it says (48 MiB: 32), a trim no less (48 MiB: 64) */
+    /* Measured: a threshold keeps at most its bytes (48 MiB: 32), a trim at least (48 MiB: 64). */
     release_segments(p, keep > SIZE_MAX - SEGMENT ? SIZE_MAX : round_up(keep, SEGMENT),
                      COST_RELEASE_SEGMENT, "trim");
 }
 
-/* No block is live: addresses, storage and what other processes are told of it go. */
+/* Ends the addresses, the storage and what other processes share; nothing is live. */
 static void close_storage(struct pool *p)
 {
     address_map_remove(&p->heap);
@@ -270,7 +270,7 @@ static void close_storage(struct pool *p)
         p->end_sharing(p);
 }
 
-/* An imported pool that is destroyed; its addresses stay while work on what was freed may be
+/* Closes an imported pool that is destroyed; its addresses stay while work on what was freed may be
  * pending (measured: that work still succeeds). */
 static void close_import(struct pool *p)
 {
@@ -299,8 +299,8 @@ static void close_if_unused(struct pool *p)
     for (const struct free_list *list = p->heap.stream_lists; list; list = list->next)
         if (list->ranges.root)
             return;
-    /* a wrong program's work may still be for what was freed: its addresses stay until then, as an
-     * imported pool's do */
+    /* An incorrect program's work may still use what was freed: its addresses stay until then, as an
+     * imported pool's do. */
     if (p->heap.base && stream_using(p->heap.base, p->heap.base + p->heap.limit))
         return;
     release_segments(p, 0, 0, "destroy");
@@ -356,7 +356,7 @@ void pool_destroy(struct pool *p)
     if (pools.current[p->location] == p)
         pools.current[p->location] = pools.defaults[p->location];
     p->destroyed = true;
-    /* Measured: what is idle or reached goes back now, the rest when it comes home. */
+    /* Measured: what is idle or finished goes back now, the rest when it is shared. */
     p->threshold = 0;
     for (struct free_list *list = p->heap.stream_lists; list; list = list->next)
         reuse_reclaim(&p->heap, list, stream_of_slot(list->slot)->done_seq);
@@ -379,6 +379,7 @@ void pools_reset(int device)
 void pool_discard(struct pool *p)
 {
     p->destroyed = true;
-    p->graph = NULL; /* that is over, also when the pool stays for a while */
+    /* That is over, also when the pool stays for a while. */
+    p->graph = NULL;
     close_if_unused(p);
 }
