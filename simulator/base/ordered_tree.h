@@ -46,8 +46,8 @@ static inline bool tree_has(const struct ordered_tree *tree, uint64_t max_value)
     return tree->root && tree->root->min_value <= max_value;
 }
 
-/* Walks the laws: order, priorities, parents, least values. Returns the number of nodes, or SIZE_MAX
- * when one law does not hold. For tests. */
+/* Walks the laws: order, priorities, parents, least values. Returns the number of nodes, or
+ * SIZE_MAX when one law does not hold. For tests. */
 size_t tree_count_valid(const struct ordered_tree *tree);
 
 #endif

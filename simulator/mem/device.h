@@ -1,5 +1,5 @@
-/* Devices: how much memory each has left, who may reach it, attributes. All of these but the last two
- * need the lock. */
+/* Devices: how much memory each has left, who may reach it, attributes. All of these but the last
+ * two need the lock. */
 #ifndef SIM_MEM_DEVICE_H
 #define SIM_MEM_DEVICE_H
 
@@ -8,8 +8,8 @@
 #include "base/device_state.h"
 #include "base/types.h"
 
-/* Takes physical memory from a device; returns false when it has no more. The host (NO_DEVICE) always
- * has some (assumed). */
+/* Takes physical memory from a device; returns false when it has no more. The host (NO_DEVICE)
+ * always has some (assumed). */
 bool device_take(int device, size_t bytes);
 void device_give(int device, size_t bytes);
 /* Returns what cudaMemGetInfo reports as free. */
@@ -23,12 +23,12 @@ void device_set_peer_access(int device, int owner, bool enabled);
 /* Resets a device: it reaches no other's memory any more, and of the allocations numbered up to
  * `newest` those on it are nobody's leak. */
 void device_reset(int device, uint32_t newest);
-/* Returns the number of the newest allocation at the last reset of the device; NO_DEVICE (the host's
- * memory): of any device. */
+/* Returns the number of the newest allocation at the last reset of the device; NO_DEVICE (the
+ * host's memory): of any device. */
 uint32_t device_last_reset_id(int device);
 
-/* Writes cudaDeviceGetAttribute's answer: the figures of an H200, changed where the settings require
- * it. Returns false when there is no such attribute. */
+/* Writes cudaDeviceGetAttribute's answer: the figures of an H200, changed where the settings
+ * require it. Returns false when there is no such attribute. */
 bool device_attribute(int attribute, int *value);
 void device_properties(struct cudaDeviceProp *properties);
 

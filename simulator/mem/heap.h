@@ -102,8 +102,8 @@ void heap_close(struct heap *h);
 
 /* Returns the stream's list, made when it first comes here. */
 struct free_list *heap_stream_list(struct heap *h, uint32_t slot);
-/* Returns the smallest range with at least `bytes` that was freed at `max_seq` or before, the oldest
- * of those, or NULL. */
+/* Returns the smallest range with at least `bytes` that was freed at `max_seq` or before, the
+ * oldest of those, or NULL. */
 static inline struct range *heap_best_fit(const struct free_list *list, size_t bytes,
                                           uint64_t max_seq)
 {
@@ -119,8 +119,8 @@ struct range *heap_best_shared(const struct heap *h, size_t bytes);
 struct range *heap_take(struct heap *h, struct range *r, size_t offset, size_t bytes);
 /* Returns the free range that holds [offset, offset + bytes), or NULL. */
 struct range *heap_free_at(const struct heap *h, size_t offset, size_t bytes);
-/* Frees a live range into a stream's list or the shared ones; free_seq: the place of the free in the
- * stream's order. */
+/* Frees a live range into a stream's list or the shared ones; free_seq: the free's
+ * epoch in the stream. */
 void heap_put(struct heap *h, struct range *r, uint32_t slot, uint64_t free_seq);
 /* Moves a free range of a stream to a shared list. */
 void heap_make_shared(struct heap *h, struct range *r);

@@ -1,6 +1,6 @@
 /* All memory that a program can name. cudaMalloc's allocations lie in a heap of 2 MiB granules, one
- * heap a device; source: probe-answers.txt (allocations of at most 1 MiB share a granule, larger ones
- * take whole granules, a granule goes back with its last allocation). */
+ * heap a device; source: probe-answers.txt (allocations of at most 1 MiB share a granule, larger
+ * ones take whole granules, a granule goes back with its last allocation). */
 #include "mem/memory.h"
 
 #include "sched/virtual_time.h"

@@ -1,8 +1,8 @@
-/* All memory that a program can name: allocations of pools and of cudaMalloc, pinned host memory, and
- * the rest of the host's.
+/* All memory that a program can name: allocations of pools and of cudaMalloc, pinned host memory,
+ * and the rest of the host's.
  *
- * All of these need the lock. Ranges belong to their heaps and pinned memory to this file; both live
- * until they are freed. */
+ * All of these need the lock. Ranges belong to their heaps and pinned memory to this file; both
+ * live until they are freed. */
 #ifndef SIM_MEM_MEMORY_H
 #define SIM_MEM_MEMORY_H
 
@@ -45,8 +45,8 @@ struct pinned *memory_pinned_within(const void *address, size_t bytes);
 uint32_t memory_allocation_id(const struct address_info *a);
 /* Returns the allocation that the address is in (it is in one) as the checker names it. */
 struct shadow_ref memory_shadow(const struct address_info *a);
-/* Returns the live allocation of the address's heap that starts last at or before it; .shadow is NULL
- * when there is none. Slow: for reports. */
+/* Returns the live allocation of the address's heap that starts last at or before it; .shadow is
+ * NULL when there is none. Slow: for reports. */
 struct shadow_ref memory_allocation_before(const struct address_info *a);
 /* Returns a number for a new allocation, whatever kind. */
 uint32_t memory_new_id(void);
@@ -58,8 +58,8 @@ static inline bool memory_is_host_pool(const struct address_info *a)
 {
     return a->pool && pool_is_host_memory(a->pool);
 }
-/* Returns that to which access is given as a whole: the address's pool, or the heap of cudaMalloc of
- * its device. */
+/* Returns that to which access is given as a whole: the address's pool, or the heap of cudaMalloc
+ * of its device. */
 const void *memory_owner(const struct address_info *a);
 /* Returns what needs the access to cudaMalloc's memory of this device that another device was given
  * (check/checker.h). */
@@ -69,8 +69,8 @@ bool memory_peer_accessible(const struct address_info *a, int device);
 
 /* Allocates `bytes` (> 0) as cudaMalloc does; returns NULL when there is no memory. */
 struct range *memory_allocate(int device, size_t bytes);
-/* The same as cudaMallocManaged does, with this device as the current one. Managed memory is populated
- * where it is used; here it takes nothing from a device (assumed). */
+/* The same as cudaMallocManaged does, with this device as the current one. Managed memory is
+ * populated where it is used; here it takes nothing from a device (assumed). */
 struct range *memory_allocate_managed(int device, size_t bytes);
 struct heap *memory_managed_heap(int device);
 /* Returns the heap of cudaMalloc's allocations on a device that has one. */

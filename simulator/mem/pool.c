@@ -299,8 +299,8 @@ static void close_if_unused(struct pool *p)
     for (const struct free_list *list = p->heap.stream_lists; list; list = list->next)
         if (list->ranges.root)
             return;
-    /* An incorrect program's work may still use what was freed: its addresses stay until then, as an
-     * imported pool's do. */
+    /* An incorrect program's work may still use what was freed: its addresses stay until then, as
+     * an imported pool's do. */
     if (p->heap.base && stream_using(p->heap.base, p->heap.base + p->heap.limit))
         return;
     release_segments(p, 0, 0, "destroy");

@@ -9,8 +9,8 @@
 
 #include "mem/reuse.h"
 
-/* Where a pool's memory is, and of which kind: a number below LOCATIONS. That of a device's ordinary
- * memory is the device's own number. */
+/* Where a pool's memory is, and of which kind: a number below LOCATIONS. That of a device's
+ * ordinary memory is the device's own number. */
 enum {
     LOCATION_HOST = MAX_DEVICES,
     LOCATION_HOST_NUMA,
@@ -78,8 +78,8 @@ struct pool *pool_default(int location);
  * uses now. */
 struct pool *pool_current(int location);
 void pool_set_current(int location, struct pool *pool);
-/* Makes a destroyed pool current, which is then handed out (measured). Nothing is allocated from it,
- * so this is for other locations than a device's ordinary memory. */
+/* Makes a destroyed pool current, which is then handed out (measured). Nothing is allocated from
+ * it, so this is for other locations than a device's ordinary memory. */
 void pool_set_current_destroyed(int location, void *handle);
 void *pool_current_handle(int location);
 
@@ -92,8 +92,8 @@ struct pool *pool_new_imported(int device, size_t limit);
 struct pool *pool_create_for_graph(int device, struct graph_memory *owner);
 /* Destroys a pool of the program's; it is gone at once when nothing of it is live or pending. */
 void pool_destroy(struct pool *p);
-/* Destroys one import of an imported pool. Returns false, and nothing has happened, when allocations
- * of it are imported (measured). */
+/* Destroys one import of an imported pool. Returns false, and nothing has happened, when
+ * allocations of it are imported (measured). */
 bool pool_destroy_imported(struct pool *p);
 /* Ends a graph's pool; nothing of it is live and no segment mapped. */
 void pool_discard(struct pool *p);
@@ -110,7 +110,7 @@ struct pool *pool_from_handle_owned(cudaMemPool_t handle);
 
 /* Allocates `bytes` (> 0) in the order of stream `s`. The range stays the pool's. */
 struct reuse_result pool_allocate(struct pool *p, size_t bytes, struct stream *s);
-/* Frees an allocation in the order of stream `s`, where the free has this place. */
+/* Frees an allocation in the order of stream `s`, where the free has this epoch. */
 void pool_free(struct pool *p, struct range *r, struct stream *s, uint64_t seq);
 /* Frees an allocation as cudaFree does: the memory is shared at once, and `used` stays (measured:
  * driver 580.159.04 leaves it, so used may exceed reserved). */

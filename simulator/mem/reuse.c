@@ -2,7 +2,7 @@
  * from 100 recorded walks (tests/facts/traces, driver 580.159.04); tests/facts/README.md says how
  * well it meets them.
  *
- * A free range is in the list of the stream that freed it, with its free sequence: the place of the
+ * A free range is in the list of the stream that freed it, with its free sequence: the epoch of the
  * free in that stream; or in a shared list, which every stream may use. On each rung the best fit
  * wins; among equals, the one that has been there longest. */
 #include "mem/reuse.h"

@@ -12,7 +12,7 @@
 #include "os/os.h"
 #include "mem/address_map.h"
 
-/* measured: a pageable source of up to 2 MiB is copied aside at the call; one of 3 MiB makes the
+/* Measured: a pageable source of up to 2 MiB is copied aside at the call; one of 3 MiB makes the
  * call wait for the stream, and so does any when the copy goes to the host */
 #define STAGED_MAX (2 * MiB)
 
@@ -51,9 +51,9 @@ static char *storage_when_run(struct op *op, const void *address)
     return NULL;
 }
 
-/* measured: for a copy, a block of a host pool is the host's memory. The copy needs no access to it
- * and must not call it the device's; where the device has no access the block is like any other
- * memory of the host, whose end nobody knows */
+/* Measured: for a copy, an allocation of a host pool is the host's memory. The copy needs no access
+ * to it and must not call it the device's; where the device has no access it is like any other
+ * memory of the host, whose end nobody knows. */
 static bool is_host_pool_range(const struct address_info *a)
 {
     return a->kind == ADDRESS_ALLOCATED && memory_is_host_pool(a);
@@ -64,9 +64,9 @@ static bool is_pageable(const struct address_info *a, int device)
         || (is_host_pool_range(a) && !memory_peer_accessible(a, device));
 }
 
-/* Is [address, address + bytes) one place that a copy or memset of `device` may touch? measured
- * (lesson 12 on two H200s): for a copy the current device needs access too, even when the memory
- * and the stream are of another one, and the other side is the host's. */
+/* Is [address, address + bytes) one allocation that a copy or memset of `device` may touch?
+ * Measured (lesson 12 on two H200s): for a copy the current device needs access too, even when the
+ * memory and the stream are of another one, and the other side is the host's. */
 static bool is_allowed(const struct address_info *a, size_t bytes, int device, bool copy, bool peer)
 {
     if (a->kind == ADDRESS_UNALLOCATED || (peer && is_host_pool_range(a)))
@@ -75,14 +75,14 @@ static bool is_allowed(const struct address_info *a, size_t bytes, int device, b
         return bytes <= a->bytes_left || is_pageable(a, device);
     if (a->kind != ADDRESS_PAGEABLE && bytes > a->bytes_left)
         return false;
-    /* a copy between devices of cudaMalloc's memory needs no rights: it is staged where they cannot
-     * reach each other (documented) */
+    /* A copy between devices of cudaMalloc's memory needs no rights: it is staged where they cannot
+     * reach each other (documented). */
     return peer || (copy && a->heap && !a->pool)
         || (memory_peer_accessible(a, device)
             && (!copy || memory_peer_accessible(a, device_current())));
 }
 
-/* Was the place freed, or never allocated? Freed pinned memory is an address of the host where
+/* Was the address freed, or never allocated? Freed pinned memory is an address of the host where
  * nothing is. */
 static bool is_unallocated(const struct address_info *a, const void *address)
 {
@@ -92,7 +92,7 @@ static bool is_unallocated(const struct address_info *a, const void *address)
         || (a->kind == ADDRESS_ALLOCATED && a->range->free_pending);
 }
 
-/* Tells the checker what an op does with a place. */
+/* Reports to the checker what an op does with its memory. */
 static void check_use(const struct call *call, struct address_info *a, const void *address,
                       size_t bytes, const struct op *op, bool write)
 {
@@ -111,7 +111,7 @@ static void check_use(const struct call *call, struct address_info *a, const voi
 }
 
 /* What only fails when it runs: a kernel, a node, a memset whose access is taken meanwhile. A copy
- * or a memset that may not touch the place has been refused. */
+ * or a memset that may not touch the memory has been refused. */
 static void check_peer_access(const struct call *call, struct address_info *a, const struct op *op)
 {
     int device = op->stream->device;
@@ -138,8 +138,8 @@ static void check_guarded_use(const struct call *call, struct address_info *a, c
     checker_copied(call, ref, op->stream, op->seq, offset, offset + bytes, write);
 }
 
-/* A copy's source that is taken aside at the call: memory of the host, of a pool's block the
- * checker knows. */
+/* The same for a copy's source that is taken aside at the call: only an allocation of a host pool
+ * has a shadow. */
 static void check_staged_use(const struct call *call, struct address_info *a, size_t bytes,
                              const struct op *op)
 {
@@ -249,10 +249,10 @@ const char *command_copy_direction(const struct address_info *to, const struct a
     return is_on_device(from) ? "DeviceToHost" : "HostToHost";
 }
 
-/* documented (CUDA Programming Guide, peer-to-peer memory copy): in the legacy stream, a copy
+/* Documented (CUDA Programming Guide, peer-to-peer memory copy): in the legacy stream, a copy
  * between the memories of two devices comes after all that either device was given before, and
- * before all that it is given later. Chosen: as always in a legacy stream, without the non-blocking
- * ones */
+ * before all that it is given later. Assumed: as always in a legacy stream, without the
+ * non-blocking ones */
 static void order_with_device(struct stream *s, const struct address_info *one,
                               const struct address_info *other, bool is_before)
 {
@@ -281,7 +281,7 @@ cudaError_t command_copy(const struct call *call, void *to, const void *from, si
         return cudaErrorInvalidValue;
     struct address_info t = memory_find(to), f = memory_find(from);
     bool to_pageable = is_pageable(&t, s->device), from_pageable = is_pageable(&f, s->device);
-    /* chosen: freed pinned memory is refused; a real driver dies of SIGSEGV here (measured) */
+    /* Assumed: freed pinned memory is refused; a real driver dies of SIGSEGV here (measured). */
     if (!is_allowed(&t, bytes, s->device, true, peer) || (to_pageable && is_unallocated(&t, to)))
         return refuse(call, &t, to, bytes, s, true);
     if (!is_allowed(&f, bytes, s->device, true, peer)
