@@ -8,10 +8,12 @@
 
 #include "base/device_state.h"
 #include "base/observer.h"
+#include "base/settings.h"
 #include "os/os.h"
 
 #define REPORTS_MAX    20 /* assumed: more than these are only counted */
 #define LOCATIONS_SIZE 16 /* at least four: a report has two origins and two launches */
+#define SLOTS_SHOWN    12 /* assumed: enough of a vector clock to read */
 
 /* Law: `text` holds the first `length` characters of the report that was begun and not ended, and
  * has room for a NUL behind them. `seen` holds the first REPORTS_MAX pairs of sites that were
@@ -287,6 +289,45 @@ static void missing_stream_wait(const struct origin *earlier, const struct origi
                     "from device to device, it does not wait at all.");
 }
 
+/* ---- SIM_EXPLAIN=1 ---- */
+
+/* Names a slot of a vector clock; where a stream has no number of its own, with the slot's. */
+static struct phrase slot_name(uint32_t slot)
+{
+    const struct stream *s = stream_of_slot(slot);
+    if (!s)
+        return phrase("slot %u, of another process,", slot);
+    if (s->kind == STREAM_BRANCH)
+        return phrase("slot %u, a branch of a graph,", slot);
+    if (s->kind == STREAM_PER_THREAD)
+        return phrase("slot %u, a per-thread stream,", slot);
+    struct origin origin = {.stream = s->kind == STREAM_LEGACY ? 0 : s->id, .device = s->device};
+    return stream_name(&origin);
+}
+
+/* Prints the epoch of the earlier access, and the vector clock of the later one: first its entry
+ * for the same slot, then the others that are not 0. */
+static void explain(const struct origin *earlier, const struct origin *later,
+                    const struct stream *s)
+{
+    const struct vector_clock *vc = s ? &s->ordering.happens_before : host_vector_clock();
+    append("\n  Epoch:     %s is operation %llu of %s.", earlier->call,
+           (unsigned long long)earlier->seq, slot_name(earlier->slot).text);
+    append("\n  Acquired:  before %s, %s has acquired %s up to %llu", later->call,
+           s ? slot_name(s->slot).text : "the host", slot_name(earlier->slot).text,
+           (unsigned long long)epoch_in(vc, earlier->slot));
+    unsigned others = 0;
+    for (uint32_t slot = 0; slot < vc->slots; slot++) {
+        if (!vc->epochs[slot] || slot == earlier->slot)
+            continue;
+        if (++others < SLOTS_SHOWN)
+            append(", %s up to %llu", slot_name(slot).text, (unsigned long long)vc->epochs[slot]);
+    }
+    if (others >= SLOTS_SHOWN)
+        append(", and %u more", others - SLOTS_SHOWN + 1);
+    append(".");
+}
+
 void report_missing_edge(const struct origin *earlier, const struct origin *later,
                          const struct stream *s)
 {
@@ -296,6 +337,8 @@ void report_missing_edge(const struct origin *earlier, const struct origin *late
         missing_graph_edge();
     else
         missing_stream_wait(earlier, later, s);
+    if (settings.explain)
+        explain(earlier, later, s);
 }
 
 /* ---- a use that comes too late ---- */

@@ -22,8 +22,8 @@ void report_text(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void report_allocation(uint32_t id, size_t bytes, const struct origin *allocated_by);
 /* `what`: "written", "freed"... */
 void report_origin(const char *what, const struct origin *origin);
-/* Says what is missing between `earlier` and `later`, and what to add. `s`: the stream of `later`;
- * NULL: the host. */
+/* Says what is missing between `earlier` and `later`, and what to add; with SIM_EXPLAIN=1 also the
+ * epoch and the vector clock that it was judged by. `s`: the stream of `later`; NULL: the host. */
 void report_missing_edge(const struct origin *earlier, const struct origin *later,
                          const struct stream *s);
 /* Says what to do about a use that comes after the free. */
