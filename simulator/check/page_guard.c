@@ -84,12 +84,18 @@ static void release_pages(const char *from, const char *to)
 
 static void remove_protection(size_t i) { guard.ranges[i] = guard.ranges[--guard.count]; }
 
+/* Returns whether the host did it, or has acquired it. */
+static bool is_acquired(const struct origin *origin)
+{
+    return origin->slot == HOST_SLOT || vc_includes(host_vector_clock(), origin->slot, origin->seq);
+}
+
 /* Opens what the host has acquired. */
 static void release_acquired(void)
 {
     for (size_t i = 0; i < guard.count;) {
         struct protection p = guard.ranges[i];
-        if (p.reason == FREED || !vc_includes(host_vector_clock(), p.origin.slot, p.origin.seq)) {
+        if (p.reason == FREED || !is_acquired(&p.origin)) {
             i++;
             continue;
         }
@@ -102,9 +108,9 @@ static void release_acquired(void)
  * something. */
 static bool waits_for_host(const struct protection *p)
 {
-    struct stream *s = p->reason == NOT_ALLOCATED || p->origin.slot == HOST_SLOT
-                         ? NULL
-                         : stream_of_slot(p->origin.slot);
+    if (p->reason == NOT_ALLOCATED || p->origin.slot == HOST_SLOT)
+        return false;
+    struct stream *s = stream_of_slot(p->origin.slot);
     return s && stream_waits_for_host(s, p->origin.seq);
 }
 
@@ -124,10 +130,7 @@ static struct protection *find_same_protection(const struct protection *new)
 static void protect_pages(struct shadow_ref ref, struct origin origin, const char *first,
                           const char *last, enum reason reason)
 {
-    if (first >= last)
-        return;
-    if (reason != FREED
-        && (origin.slot == HOST_SLOT || vc_includes(host_vector_clock(), origin.slot, origin.seq)))
+    if (first >= last || (reason != FREED && is_acquired(&origin)))
         return;
     if (!guard.listening)
         host_on_acquire(release_acquired);

@@ -258,8 +258,7 @@ static bool event_query_remote(struct remote_event *remote)
 
 static bool wait_is_completed_arg(void *argument) { return ticket_is_completed(argument); }
 
-/* Gives the lock up while it waits. */
-static void event_synchronize_remote(struct remote_event *remote)
+static void event_synchronize_remote_unlocking(struct remote_event *remote)
 {
     struct ipc_event *event = ipc_event_of(remote);
     struct vector_clock vc = {0, NULL};
@@ -281,5 +280,5 @@ static const struct remote_event_calls remote_event_calls = {
     .is_newer = event_is_newer,
     .wait = event_wait_remote,
     .query = event_query_remote,
-    .synchronize = event_synchronize_remote,
+    .synchronize = event_synchronize_remote_unlocking,
 };
