@@ -504,8 +504,8 @@ static int unsupported(int argc, char **argv)
     return 0;
 }
 
-/* Two streams write the same bytes, and nothing orders them; the host has waited for the first one's
- * allocation. */
+/* Two streams write the same bytes, and nothing orders them; the host has waited for the first
+ * one's allocation. */
 static int unordered(int argc, char **argv)
 {
     (void)argc, (void)argv;
