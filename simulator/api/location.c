@@ -100,7 +100,8 @@ cudaError_t do_cudaMallocManaged(struct call *call, void **pointer, size_t bytes
         return cudaErrorMemoryAllocation;
     r->id = memory_new_id();
     *pointer = memory_address(memory_managed_heap(device_current()), r);
-    checker_allocated(call, (struct shadow_ref){&r->shadow, r->id, *pointer, bytes}, NULL, 0);
+    checker_allocated(call, (struct shadow_ref){&r->shadow, r->id, *pointer, bytes},
+                      ALLOCATION_AT_CALL, NULL, 0);
     line_number(&call->line, "allocation", r->id);
     return cudaSuccess;
 }

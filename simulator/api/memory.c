@@ -43,7 +43,8 @@ cudaError_t do_cudaMalloc(struct call *call, void **pointer, size_t bytes)
         return cudaErrorMemoryAllocation;
     void *address = memory_address(memory_heap(device_current()), r);
     r->id = memory_new_id();
-    checker_allocated(call, (struct shadow_ref){&r->shadow, r->id, address, bytes}, NULL, 0);
+    checker_allocated(call, (struct shadow_ref){&r->shadow, r->id, address, bytes},
+                      ALLOCATION_AT_CALL, NULL, 0);
     line_number(&call->line, "allocation", r->id);
     *pointer = address;
     return cudaSuccess;
@@ -132,7 +133,7 @@ static cudaError_t allocate_pinned(struct call *call, void **pointer, size_t byt
     struct pinned *p = memory_pin_new(bytes, flags | cudaHostAllocMapped);
     if (!p)
         return cudaErrorMemoryAllocation;
-    checker_allocated(call, pinned_shadow(p), NULL, 0);
+    checker_allocated(call, pinned_shadow(p), ALLOCATION_PINNED, NULL, 0);
     line_number(&call->line, "allocation", p->id);
     *pointer = p->base;
     return cudaSuccess;
@@ -187,7 +188,7 @@ cudaError_t do_cudaHostRegister(struct call *call, void *pointer, size_t bytes, 
     if (pinned || memory_find(pointer).kind != ADDRESS_PAGEABLE || !os_has_memory(pointer, bytes))
         return cudaErrorInvalidValue;
     struct pinned *p = memory_pin(pointer, bytes, flags | cudaHostRegisterMapped);
-    checker_allocated(call, pinned_shadow(p), NULL, 0);
+    checker_allocated(call, pinned_shadow(p), ALLOCATION_PINNED, NULL, 0);
     line_number(&call->line, "allocation", p->id);
     return cudaSuccess;
 }
@@ -326,6 +327,7 @@ cudaError_t do_cudaMemcpy(struct call *call, void *to, const void *from, size_t 
 {
     enum copy_wait wait;
     line_number(&call->line, "bytes", bytes);
+    call->origin.returns_early = true;
     struct stream *s = call_stream(call, 0);
     cudaError_t e = queue_copy(call, to, from, bytes, kind, s, false, &wait);
     if (e || !bytes)

@@ -47,7 +47,8 @@ static cudaError_t allocate_in_stream(struct call *call, void **pointer, size_t 
     if (r) {
         r->id = memory_new_id();
         *pointer = memory_address(&p->heap, r);
-        checker_allocated(call, (struct shadow_ref){&r->shadow, r->id, *pointer, bytes}, s, seq);
+        checker_allocated(call, (struct shadow_ref){&r->shadow, r->id, *pointer, bytes},
+                          ALLOCATION_IN_STREAM, s, seq);
         line_number(&call->line, "allocation", r->id);
         line_number(&call->line, "offset", r->offset);
         line_text(&call->line, "from", reuse_name(result.rung));

@@ -309,7 +309,7 @@ static void alloc_now(const struct call *call, struct graph_allocation *a, struc
     for (size_t x = first_segment(a); x <= last_segment(a); x++)
         graph_segments_hold(&a->memory->segments, x, true);
     uint64_t seq = stream_enqueue_marker(s);
-    checker_allocated(call, shadow_ref_of(a), s, seq);
+    checker_allocated(call, shadow_ref_of(a), ALLOCATION_IN_STREAM, s, seq);
     if (a->last_free.call)
         checker_allocated_again(call, shadow_ref_of(a), s, seq, &a->last_free);
     observe_use(call, "allocate", a, s);
