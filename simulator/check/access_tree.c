@@ -1,134 +1,74 @@
-/* The accesses of one allocation, found by the bytes that they touch: a treap, ordered by the first
- * byte, then by age; the higher priority is above. */
+/* The accesses of one allocation, found by the bytes that they touch: an ordered tree by the first
+ * byte, then by age. The value of each is how far before the end of all memory it ends, so that a
+ * search leaves out the branches that end before the bytes that are asked for. */
 #include "check/access_tree.h"
 
 #include <stdlib.h>
 
 #include "os/os.h"
 
-/* Law, for each node: what is left of it precedes it, what is right of it does not; its priority is
- * at least that of its children; max_end is the largest `to` of the node and of all below it, so
- * that a branch which ends before the bytes that are asked for is left out. Needs the lock. */
+/* Law: what is recycled is in no tree. Needs the lock. */
 static struct {
-    /* Nodes that are in no tree, linked by `right`. */
-    struct access *recycled;
-    /* How many accesses were ever added: the age of the next. */
-    uint64_t insertions;
-} nodes;
+    struct tree_node *recycled; /* Linked by `left`. */
+    uint64_t insertions;        /* How many accesses were ever added: the age of the next. */
+} accesses;
 
-static bool precedes(const struct access *a, const struct access *b)
+static struct access *access_of(struct tree_node *n)
 {
-    return a->from != b->from ? a->from < b->from : a->insertion < b->insertion;
+    return (struct access *)((char *)n - offsetof(struct access, node));
 }
 
-static void update_max_end(struct access *a)
+static uint64_t value_of_end(size_t end) { return UINT64_MAX - end; }
+
+static struct access *access_new(void)
 {
-    a->max_end = a->to;
-    if (a->left && a->left->max_end > a->max_end)
-        a->max_end = a->left->max_end;
-    if (a->right && a->right->max_end > a->max_end)
-        a->max_end = a->right->max_end;
+    struct tree_node *n = accesses.recycled;
+    if (!n)
+        return os_allocate(sizeof(struct access));
+    accesses.recycled = n->left;
+    return access_of(n);
 }
 
-/* Splits a tree into the nodes that precede `a` and the others. */
-static void split(struct access *tree, const struct access *a, struct access **left,
-                  struct access **right)
+static void recycle(struct tree_node *n)
 {
-    if (!tree) {
-        *left = *right = NULL;
-    } else if (precedes(tree, a)) {
-        *left = tree;
-        split(tree->right, a, &tree->right, right);
-        update_max_end(tree);
-    } else {
-        *right = tree;
-        split(tree->left, a, left, &tree->left);
-        update_max_end(tree);
-    }
-}
-
-/* Joins two trees of which every node of the first precedes every node of the second. */
-static struct access *merge(struct access *left, struct access *right)
-{
-    if (!left || !right)
-        return left ? left : right;
-    if (left->priority > right->priority) {
-        left->right = merge(left->right, right);
-        update_max_end(left);
-        return left;
-    }
-    right->left = merge(left, right->left);
-    update_max_end(right);
-    return right;
-}
-
-/* Inserts `a` into the tree *at, which is not empty. */
-static void insert(struct access **at, struct access *a)
-{
-    while (*at && (*at)->priority >= a->priority) {
-        if ((*at)->max_end < a->to)
-            (*at)->max_end = a->to;
-        at = precedes(a, *at) ? &(*at)->left : &(*at)->right;
-    }
-    split(*at, a, &a->left, &a->right);
-    update_max_end(a);
-    *at = a;
-}
-
-static void remove_node(struct access **at, struct access *a)
-{
-    if (*at == a) {
-        *at = merge(a->left, a->right);
-        return;
-    }
-    remove_node(precedes(a, *at) ? &(*at)->left : &(*at)->right, a);
-    update_max_end(*at);
+    n->left = accesses.recycled;
+    accesses.recycled = n;
 }
 
 void access_tree_add(struct shadow *shadow, struct access a)
 {
-    struct access *new = nodes.recycled;
-    if (new)
-        nodes.recycled = new->right;
-    else
-        new = os_allocate(sizeof *new);
+    struct access *new = access_new();
     *new = a;
-    new->insertion = nodes.insertions++;
-    /* The priority must be spread; it needs not be secret. */
-    new->priority = (uint32_t)(new->insertion * 0x9E3779B97F4A7C15u >> 32);
-    new->left = new->right = NULL;
-    new->max_end = new->to;
-    if (shadow->accesses)
-        insert(&shadow->accesses, new);
-    else
-        shadow->accesses = new;
+    new->node.key = a.from;
+    new->node.age = accesses.insertions++;
+    new->node.value = value_of_end(a.to);
+    tree_insert(&shadow->accesses, &new->node);
     shadow->access_count++;
 }
 
 void access_tree_remove(struct shadow *shadow, struct access *a)
 {
-    remove_node(&shadow->accesses, a);
+    tree_remove(&shadow->accesses, &a->node);
     shadow->access_count--;
-    a->right = nodes.recycled;
-    nodes.recycled = a;
+    recycle(&a->node);
 }
 
-/* `tree` is not empty. */
-static void recycle_all(struct access *tree)
+/* `n` is not NULL. */
+static void recycle_all(struct tree_node *n)
 {
-    if (tree->left)
-        recycle_all(tree->left);
-    if (tree->right)
-        recycle_all(tree->right);
-    tree->right = nodes.recycled;
-    nodes.recycled = tree;
+    struct tree_node *left = n->left;
+    if (n->right)
+        recycle_all(n->right);
+    recycle(n);
+    if (left)
+        recycle_all(left);
 }
 
 void access_tree_clear(struct shadow *shadow)
 {
-    if (shadow->accesses)
-        recycle_all(shadow->accesses);
-    shadow->accesses = NULL;
+    if (shadow->accesses.root)
+        recycle_all(shadow->accesses.root);
+    shadow->accesses.root = NULL;
     shadow->access_count = 0;
 }
 
@@ -141,31 +81,19 @@ static void list_add(struct access_list *list, struct access *a)
     list->items[list->count++] = a;
 }
 
-/* `tree` is not empty. */
-static void collect(struct access *tree, size_t from, size_t to, struct access_list *list)
-{
-    if (tree->left && tree->left->max_end >= from)
-        collect(tree->left, from, to, list);
-    if (tree->from > to)
-        return;
-    if (tree->to >= from)
-        list_add(list, tree);
-    if (tree->right && tree->right->max_end >= from)
-        collect(tree->right, from, to, list);
-}
-
 static int newer(const void *left, const void *right)
 {
     const struct access *a = *(struct access *const *)left;
     const struct access *b = *(struct access *const *)right;
-    return a->insertion < b->insertion ? 1 : -1;
+    return a->node.age < b->node.age ? 1 : -1;
 }
 
 void access_tree_find(const struct shadow *shadow, size_t from, size_t to, struct access_list *list)
 {
+    struct tree_node *n = tree_first(&shadow->accesses, 0, value_of_end(from));
     list->count = 0;
-    if (shadow->accesses)
-        collect(shadow->accesses, from, to, list);
+    for (; n && n->key <= to; n = tree_next(n, value_of_end(from)))
+        list_add(list, access_of(n));
     if (list->count > 1)
         qsort(list->items, list->count, sizeof *list->items, newer);
 }

@@ -354,7 +354,7 @@ static void check_access(struct shadow_ref ref, const struct access *new, const 
     if (new->to > ref.bytes)
         hazard_outside(ref, new);
     checker.near.count = 0;
-    if (ref.shadow->accesses)
+    if (ref.shadow->accesses.root)
         access_tree_find(ref.shadow, new->from, new->to, &checker.near);
     bool reported = false;
     if (new->origin.launch)
@@ -444,7 +444,7 @@ void checker_used_unallocated(const struct call *call, const void *address, size
 
 static void check_free(struct shadow_ref ref, struct origin origin, const struct stream *s)
 {
-    bool reported = ref.shadow->accesses && check_uses_ended(ref, &origin, s);
+    bool reported = ref.shadow->accesses.root && check_uses_ended(ref, &origin, s);
     if (!reported && !happens_before(&ref.shadow->allocated_by, s, origin.seq))
         hazard_before_allocation(ref, &origin, 0, s, true);
     if (ref.shadow->ipc_ref)
@@ -458,7 +458,7 @@ void checker_freed(const struct call *call, struct shadow_ref ref, struct stream
 {
     if (settings.check)
         check_free(ref, checker_origin(call, s, seq), s);
-    if (ref.shadow->accesses)
+    if (ref.shadow->accesses.root)
         access_tree_clear(ref.shadow);
     if (ref.shadow->ipc_ref)
         checker_ipc->ended(call, ref.shadow, s, seq);

@@ -4,6 +4,7 @@
 #define SIM_CHECK_SHADOW_H
 
 #include "base/call.h"
+#include "base/ordered_tree.h"
 #include "base/types.h"
 
 /* From when on an allocation exists, and how the program frees it. */
@@ -26,11 +27,7 @@ struct access {
     /* It happened during its call: only the host can wait before it. */
     bool at_call;
     /* The rest is the tree's (check/access_tree.c). */
-    uint32_t priority;
-    /* The larger, the newer. */
-    uint64_t insertion;
-    size_t max_end;
-    struct access *left, *right;
+    struct tree_node node;
 };
 
 struct shadow {
@@ -38,7 +35,7 @@ struct shadow {
     enum allocation_kind kind;
     uint32_t access_count;
     /* Those accesses that something still to come could be unordered with. */
-    struct access *accesses;
+    struct ordered_tree accesses;
     /* The allocation's name in the ipc table (ipc/ipc_table.h); 0: it has none. */
     uint32_t ipc_ref;
 };
