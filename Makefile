@@ -187,7 +187,7 @@ $(LITMUS)/%_wrong: tests/litmus/%.c $(LITMUS)/litmus.h.gch | $(LIBRARY)
 
 # A test that looks inside is linked with the simulated device's own parts.
 $(SIMULATOR)/tests/simulator/inside_%: tests/simulator/inside_%.c $(SHARED) $(OBJECTS)
-	$(call compile,$<,$@,build/cuda,-Isimulator $(OBJECTS) -pthread -ldl)
+	$(call compile,$<,$@,build/cuda,-Isimulator -fno-lto $(OBJECTS) -pthread -ldl)
 
 build/gpu/%: %.c $(SHARED) build/gpu/kernels.o
 	$(call compile,$<,$@,build/gpu,build/gpu/kernels.o -Lbuild/gpu/lib -Wl$(comma)-rpath$(comma)'$$ORIGIN/../lib:$$ORIGIN/../../lib:$$ORIGIN/../../../lib' -lcudart -lstdc++)

@@ -91,6 +91,7 @@ END
     local setting
     for setting in SIM_DEVICES={abc,0,17,99,-1,' 2',2x,+2,1e1} SIM_MEMORY={-1,5Q,1,abc,G,99999999999999999999,16777216T,+5G,8GG} \
         SIM_SCHEDULE={fast,random:,random:x,random:-1,Measured,random} SIM_FAIL={cudaMalloc,cudaMalloc:,cudaMalloc:0,cudaMalloc:x,cudaMalloc:-1,'cudaMalloc: 1',:1,malloc:1,cudaMallocAsnyc:1,cudaMallocAsync_ptsz:1,cudaGetLastError:1} \
+        SIM_EXPLAIN={on,2,true} \
         SIM_CHECK={maybe,1,OFF} SIM_PEERS={yes,0} SIM_JOURNAL={/nonexistent/x,/tmp} SIM_DRIVER_VERSION={12,x} SIM_HANDLE_TYPES={99,fd}; do
         status=0
         env "$setting" "$at/behaviour" first >out 2>err || status=$?
@@ -148,6 +149,21 @@ END
     SIM_SCHEDULE=late program behaviour seconds
     us=$(sed -n 's/^microseconds //p' <<<"$output")
     [ "$us" -ge 1000000 ]
+}
+
+@test "SIM_EXPLAIN=1: a report of a missing edge adds the epoch and the vector clock" {
+    local without
+    program behaviour unordered
+    [ "$status" = 3 ]
+    [ "$(grep -c "^  Missing:" <<<"$errors")" = 1 ] || miss "stderr says:" "$errors"
+    without=$errors
+    SIM_EXPLAIN=0 program behaviour unordered
+    [ "$errors" = "$without" ] || miss "SIM_EXPLAIN=0 changes the report:" "$errors"
+    SIM_EXPLAIN=1 program behaviour unordered
+    run diff <(echo "$without") <(echo "$errors")
+    assert_line ">   Epoch:     cudaMemsetAsync is operation 2 of stream 1."
+    assert_line ">   Acquired:  before cudaMemsetAsync, stream 2 has acquired stream 1 up to 1."
+    [ "$(grep -c "^[<>]" <<<"$output")" = 2 ] || miss "More than two lines differ:" "$output"
 }
 
 # ---- the journal ----

@@ -101,7 +101,8 @@ cudaError_t do_cudaMallocManaged(struct call *call, void **pointer, size_t bytes
         return cudaErrorMemoryAllocation;
     r->id = memory_new_id();
     *pointer = memory_address(memory_managed_heap(device_current()), r);
-    checker_allocated(call, (struct shadow_ref){&r->shadow, r->id, *pointer, bytes}, NULL, 0);
+    checker_allocated(call, (struct shadow_ref){&r->shadow, r->id, *pointer, bytes},
+                      ALLOCATION_AT_CALL, NULL, 0);
     line_number(&call->line, "allocation", r->id);
     return cudaSuccess;
 }
@@ -145,10 +146,9 @@ cudaError_t do_cudaMemPrefetchAsync(struct call *call, const void *pointer, size
     /* Assumed: no node of a graph prefetches. */
     if ((e = capture_forbid(s)))
         return e;
-    size_t offset;
     struct address_info a = memory_find(pointer);
-    struct shadow_ref ref = memory_shadow(&a, &offset);
-    checker_used(call, ref, s, stream_enqueue_marker(s), offset, offset, false);
+    checker_used(call, memory_shadow(&a), s, stream_enqueue_marker(s), a.inner_offset,
+                 a.inner_offset, false);
     return cudaSuccess;
 }
 

@@ -17,8 +17,8 @@
 static struct address_info wait_for_device(const struct call *call, struct address_info a,
                                            const void *pointer)
 {
-    engine_finish_device_unlocking(a.kind == ADDRESS_PINNED ? a.pinned->device : memory_device(&a), false,
-                         call->origin.call);
+    engine_finish_device_unlocking(a.kind == ADDRESS_PINNED ? a.pinned->device : memory_device(&a),
+                                   false, call->origin.call);
     return memory_find(pointer);
 }
 
@@ -44,7 +44,8 @@ cudaError_t do_cudaMalloc(struct call *call, void **pointer, size_t bytes)
         return cudaErrorMemoryAllocation;
     void *address = memory_address(memory_heap(device_current()), r);
     r->id = memory_new_id();
-    checker_allocated(call, (struct shadow_ref){&r->shadow, r->id, address, bytes}, NULL, 0);
+    checker_allocated(call, (struct shadow_ref){&r->shadow, r->id, address, bytes},
+                      ALLOCATION_AT_CALL, NULL, 0);
     line_number(&call->line, "allocation", r->id);
     *pointer = address;
     return cudaSuccess;
@@ -59,7 +60,7 @@ static cudaError_t refuse_free(const struct call *call, const void *pointer)
 /* cudaFree of a pool's allocation. It waits for nothing (measured). */
 static cudaError_t free_in_pool(struct call *call, struct address_info *a)
 {
-    checker_freed(call, memory_shadow(a, NULL), NULL, 0);
+    checker_freed(call, memory_shadow(a), NULL, 0);
     pool_free_now(a->pool, a->range);
     line_number(&call->line, "pool", (uint64_t)a->pool->id);
     if (!a->pool->imported) {
@@ -96,7 +97,7 @@ cudaError_t do_cudaFree(struct call *call, void *pointer)
     a = wait_for_device(call, a, pointer);
     if (!is_same_allocation(a, id) || a.range->free_pending)
         return refuse_free(call, pointer);
-    checker_freed(call, memory_shadow(&a, NULL), NULL, 0);
+    checker_freed(call, memory_shadow(&a), NULL, 0);
     memory_free(&a);
     return cudaSuccess;
 }
@@ -133,7 +134,7 @@ static cudaError_t allocate_pinned(struct call *call, void **pointer, size_t byt
     struct pinned *p = memory_pin_new(bytes, flags | cudaHostAllocMapped);
     if (!p)
         return cudaErrorMemoryAllocation;
-    checker_allocated(call, pinned_shadow(p), NULL, 0);
+    checker_allocated(call, pinned_shadow(p), ALLOCATION_PINNED, NULL, 0);
     line_number(&call->line, "allocation", p->id);
     *pointer = p->base;
     return cudaSuccess;
@@ -188,7 +189,7 @@ cudaError_t do_cudaHostRegister(struct call *call, void *pointer, size_t bytes, 
     if (pinned || memory_find(pointer).kind != ADDRESS_PAGEABLE || !os_has_memory(pointer, bytes))
         return cudaErrorInvalidValue;
     struct pinned *p = memory_pin(pointer, bytes, flags | cudaHostRegisterMapped);
-    checker_allocated(call, pinned_shadow(p), NULL, 0);
+    checker_allocated(call, pinned_shadow(p), ALLOCATION_PINNED, NULL, 0);
     line_number(&call->line, "allocation", p->id);
     return cudaSuccess;
 }
@@ -327,6 +328,7 @@ cudaError_t do_cudaMemcpy(struct call *call, void *to, const void *from, size_t 
 {
     enum copy_wait wait;
     line_number(&call->line, "bytes", bytes);
+    call->origin.returns_early = true;
     struct stream *s = call_stream(call, 0);
     cudaError_t e = queue_copy(call, to, from, bytes, kind, s, false, &wait);
     if (e || !bytes)

@@ -40,17 +40,18 @@ static cudaError_t allocate_in_stream(struct call *call, void **pointer, size_t 
     }
     if (s->capturing)
         return dispatch_allocation(call, s, p, bytes, pointer);
-    enum reuse rung;
     /* The marker comes first: what the legacy stream orders counts for the reuse (measured). */
     uint64_t seq = stream_enqueue_marker(s);
-    struct range *r = pool_allocate(p, bytes, s, &rung);
+    struct reuse_result result = pool_allocate(p, bytes, s);
+    struct range *r = result.range;
     if (r) {
         r->id = memory_new_id();
         *pointer = memory_address(&p->heap, r);
-        checker_allocated(call, (struct shadow_ref){&r->shadow, r->id, *pointer, bytes}, s, seq);
+        checker_allocated(call, (struct shadow_ref){&r->shadow, r->id, *pointer, bytes},
+                          ALLOCATION_IN_STREAM, s, seq);
         line_number(&call->line, "allocation", r->id);
         line_number(&call->line, "offset", r->offset);
-        line_text(&call->line, "from", reuse_name(rung));
+        line_text(&call->line, "from", reuse_name(result.rung));
     }
     line_figures(&call->line, p);
     return r ? cudaSuccess : cudaErrorMemoryAllocation;
@@ -103,7 +104,7 @@ static void free_plain(struct call *call, struct address_info *a, void *pointer,
     }
     a->range->free_pending = true;
     struct op *op = stream_enqueue(s, OP_COMMAND, 0);
-    checker_freed(call, memory_shadow(a, NULL), s, op->seq);
+    checker_freed(call, memory_shadow(a), s, op->seq);
     op->effect = effect_free;
     op->to = pointer;
 }
@@ -134,7 +135,7 @@ cudaError_t do_cudaFreeAsync(struct call *call, void *pointer, cudaStream_t stre
         graph_allocation_free(call, graph_allocation_at(&a), s);
     } else if (a.pool) {
         uint64_t seq = stream_enqueue_marker(s);
-        checker_freed(call, memory_shadow(&a, NULL), s, seq);
+        checker_freed(call, memory_shadow(&a), s, seq);
         pool_free(a.pool, a.range, s, seq);
         line_figures(&call->line, a.pool);
     } else {

@@ -25,6 +25,8 @@ struct origin {
     void *launch_site;
     /* A node's: the newest allocation that its pointers can be meant for. */
     uint32_t newest_allocation;
+    /* A blocking copy, which may return before its bytes have arrived. */
+    bool returns_early;
 };
 
 struct call {

@@ -113,9 +113,9 @@ static void read_fail(void)
 /* A name that is misspelled would change nothing, and nobody would know. */
 static void refuse_unknown(void)
 {
-    static const char *const names[] = {"SIM_DEVICES",      "SIM_MEMORY",   "SIM_DRIVER_VERSION",
-                                        "SIM_HANDLE_TYPES", "SIM_PEERS",    "SIM_CHECK",
-                                        "SIM_JOURNAL",      "SIM_SCHEDULE", "SIM_FAIL"};
+    static const char *const names[] = {
+        "SIM_DEVICES", "SIM_MEMORY",  "SIM_DRIVER_VERSION", "SIM_HANDLE_TYPES", "SIM_PEERS",
+        "SIM_CHECK",   "SIM_EXPLAIN", "SIM_JOURNAL",        "SIM_SCHEDULE",     "SIM_FAIL"};
     const char *entry;
     for (size_t at = 0; (entry = os_environment_entry(at)); at++) {
         size_t length = strcspn(entry, "="), known = 0;
@@ -126,7 +126,7 @@ static void refuse_unknown(void)
         if (!known)
             os_fatal("there is no variable %.*s; expected SIM_SCHEDULE, SIM_DEVICES, SIM_MEMORY, "
                      "SIM_FAIL, SIM_DRIVER_VERSION, SIM_HANDLE_TYPES, "
-                     "SIM_PEERS, SIM_CHECK or SIM_JOURNAL. To remove it: unset %.*s",
+                     "SIM_PEERS, SIM_CHECK, SIM_EXPLAIN or SIM_JOURNAL. To remove it: unset %.*s",
                      (int)length, entry, (int)length, entry);
     }
 }
@@ -142,6 +142,7 @@ void settings_read(void)
     settings.handle_types = (int)read_number("SIM_HANDLE_TYPES", 9, 0, 15, "1");
     settings.peers = read_yes_or_no("SIM_PEERS", true, "off", "on");
     settings.check = read_yes_or_no("SIM_CHECK", true, "off", "on");
+    settings.explain = read_yes_or_no("SIM_EXPLAIN", false, "0", "1");
     settings.journal = os_environment("SIM_JOURNAL");
     read_schedule();
     read_fail();

@@ -22,10 +22,9 @@ struct settings {
     /* SIM_SCHEDULE: measured, instant, late, or random with a seed. */
     enum schedule schedule;
     uint64_t seed;
-    /* SIM_CHECK: off turns the checker off. */
-    bool check;
-    /* SIM_JOURNAL: the file to write, or NULL. */
-    const char *journal;
+    bool check;          /* SIM_CHECK: off turns the checker off */
+    bool explain;        /* SIM_EXPLAIN: 1 prints the vector clocks that a report goes by */
+    const char *journal; /* SIM_JOURNAL: the file to write, or NULL */
     /* SIM_FAIL=CALL:N: the N-th CALL fails with cudaErrorMemoryAllocation; "" for none. */
     char fail_call[64];
     unsigned fail_at;

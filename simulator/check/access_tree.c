@@ -1,152 +1,105 @@
-/* The accesses of a block, found by the bytes that they touch. A treap: by the first byte, then by
- * age; the higher rank is above. Each node knows how far what lies below it reaches, so that a
- * branch which ends before the bytes that are asked for is left out. */
+/* The accesses of one allocation, found by the bytes that they touch: an ordered tree by the first
+ * byte, then by age. The value of each is how far before the end of all memory it ends, so that a
+ * search leaves out the branches that end before the bytes that are asked for. */
 #include "check/access_tree.h"
 
 #include <stdlib.h>
 
 #include "os/os.h"
 
-static struct access *recycled; /* by `right` */
-static struct access **found;
-static size_t found_count, found_capacity;
+/* Law: what is recycled is in no tree. Needs the lock. */
+static struct {
+    struct tree_node *recycled; /* Linked by `left`. */
+    uint64_t insertions;        /* How many accesses were ever added: the age of the next. */
+} accesses;
 
-static bool precedes(const struct access *a, const struct access *b)
+static struct access *access_of(struct tree_node *n)
 {
-    return a->from != b->from ? a->from < b->from : a->insertion < b->insertion;
+    return (struct access *)((char *)n - offsetof(struct access, node));
 }
 
-static void update_max_end(struct access *a)
+static uint64_t value_of_end(size_t end) { return UINT64_MAX - end; }
+
+static struct access *access_new(void)
 {
-    a->max_end = a->to;
-    if (a->left && a->left->max_end > a->max_end)
-        a->max_end = a->left->max_end;
-    if (a->right && a->right->max_end > a->max_end)
-        a->max_end = a->right->max_end;
+    struct tree_node *n = accesses.recycled;
+    if (!n)
+        return os_allocate(sizeof(struct access));
+    accesses.recycled = n->left;
+    return access_of(n);
 }
 
-/* What lies left of `a` in the tree, and the rest. */
-static void split(struct access *tree, const struct access *a, struct access **left,
-                  struct access **right)
+static void recycle(struct tree_node *n)
 {
-    if (!tree) {
-        *left = *right = NULL;
-    } else if (precedes(tree, a)) {
-        *left = tree;
-        split(tree->right, a, &tree->right, right);
-        update_max_end(tree);
-    } else {
-        *right = tree;
-        split(tree->left, a, left, &tree->left);
-        update_max_end(tree);
-    }
-}
-
-static struct access *merge(struct access *left, struct access *right)
-{
-    if (!left || !right)
-        return left ? left : right;
-    struct access *top = left->priority > right->priority ? left : right;
-    if (top == left)
-        left->right = merge(left->right, right);
-    else
-        right->left = merge(left, right->left);
-    update_max_end(top);
-    return top;
-}
-
-static void insert(struct access **at, struct access *a)
-{
-    if (*at && (*at)->priority >= a->priority) {
-        insert(precedes(a, *at) ? &(*at)->left : &(*at)->right, a);
-    } else {
-        split(*at, a, &a->left, &a->right);
-        *at = a;
-    }
-    update_max_end(*at);
-}
-
-static void remove_node(struct access **at, struct access *a)
-{
-    if (*at == a) {
-        *at = merge(a->left, a->right);
-        return;
-    }
-    remove_node(precedes(a, *at) ? &(*at)->left : &(*at)->right, a);
-    update_max_end(*at);
+    n->left = accesses.recycled;
+    accesses.recycled = n;
 }
 
 void access_tree_add(struct shadow *shadow, struct access a)
 {
-    static uint64_t insertions;
-    struct access *new = recycled;
-    if (new)
-        recycled = new->right;
-    else
-        new = os_allocate(sizeof *new);
+    struct access *new = access_new();
     *new = a;
-    new->insertion = insertions++;
-    /* No secret, only spread. */
-    new->priority = (uint32_t)(new->insertion * 0x9E3779B97F4A7C15u >> 32);
-    insert(&shadow->accesses, new);
+    new->node.key = a.from;
+    new->node.age = accesses.insertions++;
+    new->node.value = value_of_end(a.to);
+    tree_insert(&shadow->accesses, &new->node);
     shadow->access_count++;
 }
 
 void access_tree_remove(struct shadow *shadow, struct access *a)
 {
-    remove_node(&shadow->accesses, a);
+    tree_remove(&shadow->accesses, &a->node);
     shadow->access_count--;
-    a->right = recycled;
-    recycled = a;
+    recycle(&a->node);
 }
 
-static void recycle_all(struct access *tree)
+/* `n` is not NULL. */
+static void recycle_all(struct tree_node *n)
 {
-    if (!tree)
-        return;
-    struct access *right = tree->right;
-    recycle_all(tree->left);
-    tree->right = recycled;
-    recycled = tree;
-    recycle_all(right);
+    struct tree_node *left = n->left;
+    if (n->right)
+        recycle_all(n->right);
+    recycle(n);
+    if (left)
+        recycle_all(left);
 }
 
 void access_tree_clear(struct shadow *shadow)
 {
-    recycle_all(shadow->accesses);
-    shadow->accesses = NULL;
+    if (shadow->accesses.root)
+        recycle_all(shadow->accesses.root);
+    shadow->accesses.root = NULL;
     shadow->access_count = 0;
 }
 
-static void collect(struct access *tree, size_t from, size_t to)
+static void list_add(struct access_list *list, struct access *a)
 {
-    if (!tree || tree->max_end < from)
-        return;
-    collect(tree->left, from, to);
-    if (tree->from > to)
-        return;
-    if (tree->to >= from) {
-        if (found_count == found_capacity) {
-            found_capacity = found_capacity ? 2 * found_capacity : 64;
-            found = os_grow(found, found_capacity * sizeof *found);
-        }
-        found[found_count++] = tree;
+    if (list->count == list->capacity) {
+        list->capacity = list->capacity ? 2 * list->capacity : 64;
+        list->items = os_grow(list->items, list->capacity * sizeof *list->items);
     }
-    collect(tree->right, from, to);
+    list->items[list->count++] = a;
 }
 
 static int newer(const void *left, const void *right)
 {
-    const struct access *a = *(struct access *const *)left, *b = *(struct access *const *)right;
-    return a->insertion < b->insertion ? 1 : -1;
+    const struct access *a = *(struct access *const *)left;
+    const struct access *b = *(struct access *const *)right;
+    return a->node.age < b->node.age ? 1 : -1;
 }
 
-struct access **access_tree_find(const struct shadow *shadow, size_t from, size_t to, size_t *count)
+void access_tree_find(const struct shadow *shadow, size_t from, size_t to, struct access_list *list)
 {
-    found_count = 0;
-    collect(shadow->accesses, from, to);
-    if (found_count > 1)
-        qsort(found, found_count, sizeof *found, newer);
-    *count = found_count;
-    return found;
+    struct tree_node *n = tree_first(&shadow->accesses, 0, value_of_end(from));
+    list->count = 0;
+    for (; n && n->key <= to; n = tree_next(n, value_of_end(from)))
+        list_add(list, access_of(n));
+    if (list->count > 1)
+        qsort(list->items, list->count, sizeof *list->items, newer);
+}
+
+void access_list_clear(struct access_list *list)
+{
+    os_free(list->items);
+    *list = (struct access_list){NULL, 0, 0};
 }

@@ -1,55 +1,77 @@
-/* The checker. One function for each way to be wrong; each compares the deed of the call on its way
- * with deeds that came earlier in the program.
+/* The checker. One function for each way to be incorrect; each compares the access of the present
+ * call with accesses, allocations and frees that came earlier in the program.
  *
- * Law: an access is dropped only when every work still to come is ordered after it, or when a later
- * access that stays covers it and comes after it or has been accused together with it. So memory
- * grows with the live blocks and with what is not yet synchronised, and with nothing else.
+ * Law: an access is dropped only when every operation still to come is ordered after it, or when a
+ * later access that stays covers it and comes after it or has been reported together with it. So
+ * memory grows with the live allocations and with what is not yet synchronized, and with nothing
+ * else.
  *
- * One missing edge is told once: of one stream's accesses the newest is named (who waits for it
+ * One missing edge is reported once: of one stream's accesses the newest is named (who waits for it
  * waits for all), and what is not ordered after the allocation only because it is not ordered after
- * an access is told as the latter. */
+ * an access is reported as the latter. */
 #include "check/checker.h"
 
-#include <string.h>
-
-#include "check/access_tree.h"
-#include "sched/virtual_time.h"
-#include "check/page_guard.h"
-#include "os/os.h"
-#include "base/journal.h"
-#include "check/report.h"
 #include "base/settings.h"
+#include "check/access_tree.h"
+#include "check/page_guard.h"
 #include "sched/happens_before.h"
+#include "check/report.h"
 
-#define HISTORY_SIZE 8192 /* blocks freed last, to name them in reports */
+#define FREED_SIZE 8192 /* assumed: so many of the newest frees are enough to name in reports */
 
 const struct checker_ipc *checker_ipc;
-static uint32_t newest_allocation;
-static struct history {
+
+/* An allocation that was freed. */
+struct freed {
     uint32_t id;
     const char *address;
     size_t bytes;
     struct origin allocated_by, freed_by;
-} history[HISTORY_SIZE];
-static uint64_t history_count;
+};
 
-uint32_t checker_newest_allocation(void) { return newest_allocation; }
+/* Law: free number n, counted from 0, stands at freed[n % FREED_SIZE] until free n + FREED_SIZE
+ * takes its position; so what was freed longer ago is called memory that is not allocated. The ring
+ * takes 1,088 KiB, in pages that the system provides when they are first written. freed_find
+ * searches it from the newest back, at most FREED_SIZE entries, and only where a report is likely:
+ * for an address without an allocation, a graph's node older than what it uses, and the text of a
+ * report. Needs the lock. */
+static struct {
+    struct freed freed[FREED_SIZE];
+    uint64_t freed_count;
+    /* The id of the newest allocation. */
+    uint32_t newest_allocation;
+    /* What the present call's last search in a tree found; kept so that a search allocates
+     * nothing. */
+    struct access_list near;
+} checker;
+
+uint32_t checker_newest_allocation(void) { return checker.newest_allocation; }
 
 struct origin checker_origin(const struct call *call, const struct stream *s, uint64_t seq)
 {
     struct origin origin = call->origin;
-    enum stream_kind kind = s ? stream_trunk(s)->kind : STREAM_BLOCKING;
-    origin.stream = !s ? -2 : kind == STREAM_LEGACY ? 0 : kind == STREAM_PER_THREAD ? -1 : s->id;
-    origin.slot = s ? s->slot : HOST_SLOT;
-    origin.device = s ? s->device : 0;
     origin.seq = seq;
+    if (!s) {
+        origin.stream = -2;
+        origin.slot = HOST_SLOT;
+        origin.device = 0;
+        return origin;
+    }
+    enum stream_kind kind = s->trunk ? s->trunk->kind : s->kind;
+    if (kind == STREAM_LEGACY)
+        origin.stream = 0;
+    else
+        origin.stream = kind == STREAM_PER_THREAD ? -1 : s->id;
+    origin.slot = s->slot;
+    origin.device = s->device;
     return origin;
 }
 
-/* Does `earlier` come before work `number` of `s`? s NULL: before what the host does now. */
+/* Returns whether `earlier` comes before operation `seq` of `s`; NULL: before what the host does
+ * now. */
 static bool happens_before(const struct origin *earlier, const struct stream *s, uint64_t seq)
 {
-    /* The host had done it before it made this call. */
+    /* The host did it before it made this call. */
     if (earlier->slot == HOST_SLOT)
         return true;
     if (!s)
@@ -61,53 +83,64 @@ static bool happens_before(const struct origin *earlier, const struct stream *s,
 
 /* ---- accesses ---- */
 
-/* What the host knows to be over comes before everything still to come. */
+/* Removes what the host has acquired: it comes before everything still to come. */
 static void drop_acquired(struct shadow *shadow)
 {
-    size_t count;
-    struct access **all = access_tree_find(shadow, 0, SIZE_MAX, &count);
-    for (size_t i = 0; i < count; i++)
-        if (vc_includes(host_vector_clock(), all[i]->origin.slot, all[i]->origin.seq))
-            access_tree_remove(shadow, all[i]);
+    struct access_list *all = &checker.near;
+    access_tree_find(shadow, 0, SIZE_MAX, all);
+    for (size_t i = 0; i < all->count; i++)
+        if (vc_includes(host_vector_clock(), all->items[i]->origin.slot, all->items[i]->origin.seq))
+            access_tree_remove(shadow, all->items[i]);
 }
 
-static void add_access(struct shadow *shadow, struct access a)
+/* Removes what the new access covers, of those that checker.near found: what it overwrites, and
+ * reads that come before it. */
+static void drop_covered(struct shadow *shadow, const struct access *new, const struct stream *s)
 {
-    access_tree_add(shadow, a);
-    if (shadow->access_count >= 32 && !(shadow->access_count & (shadow->access_count - 1)))
-        drop_acquired(shadow);
+    for (size_t i = 0; i < checker.near.count; i++) {
+        struct access *a = checker.near.items[i];
+        if (a->from < new->from || a->to > new->to)
+            continue;
+        bool is_empty = a->from == a->to;
+        if ((new->write && !is_empty)
+            || (!a->write && happens_before(&a->origin, s, new->origin.seq)))
+            access_tree_remove(shadow, a);
+    }
 }
 
 /* ---- what was freed ---- */
 
-static void history_add(struct shadow_ref ref, struct origin freed_by)
+static void freed_add(struct shadow_ref ref, struct origin freed_by)
 {
-    history[history_count++ % HISTORY_SIZE] =
-        (struct history){ref.id, ref.address, ref.bytes, ref.shadow->allocated_by, freed_by};
+    checker.freed[checker.freed_count++ % FREED_SIZE] =
+        (struct freed){ref.id, ref.address, ref.bytes, ref.shadow->allocated_by, freed_by};
 }
 
-/* The block freed last at this address among those numbered up to `newest`, or NULL. */
-static const struct history *history_find(const char *address, uint32_t newest)
+/* Returns the allocation freed last at this address among those with an id up to `newest`; NULL:
+ * none is remembered. */
+static const struct freed *freed_find(const char *address, uint32_t newest)
 {
-    for (uint64_t i = history_count; i && i + HISTORY_SIZE > history_count; i--) {
-        const struct history *h = &history[(i - 1) % HISTORY_SIZE];
-        if (h->id <= newest && address >= h->address && address < h->address + h->bytes)
-            return h;
+    uint64_t count = checker.freed_count;
+    for (uint64_t n = count; n && n + FREED_SIZE > count; n--) {
+        const struct freed *f = &checker.freed[(n - 1) % FREED_SIZE];
+        if (f->id <= newest && address >= f->address && address < f->address + f->bytes)
+            return f;
     }
     return NULL;
 }
 
-bool checker_was_freed(const void *address) { return history_find(address, UINT32_MAX); }
+bool checker_was_freed(const void *address) { return freed_find(address, UINT32_MAX); }
 
 /* ---- allocation ---- */
 
-void checker_allocated(const struct call *call, struct shadow_ref ref, struct stream *s,
-                       uint64_t seq)
+void checker_allocated(const struct call *call, struct shadow_ref ref, enum allocation_kind kind,
+                       struct stream *s, uint64_t seq)
 {
     ref.shadow->allocated_by = checker_origin(call, s, seq);
-    if (ref.id > newest_allocation)
-        newest_allocation = ref.id;
-    if (settings.check)
+    ref.shadow->kind = kind;
+    if (ref.id > checker.newest_allocation)
+        checker.newest_allocation = ref.id;
+    if (settings.check && page_guard_memory)
         page_guard_allocated(ref);
 }
 
@@ -121,7 +154,7 @@ void checker_allocated_again(const struct call *call, struct shadow_ref ref, con
     report_text(
         "%s (%s) makes allocation %u, and nothing orders it after the free of the allocation "
         "that has the same address.",
-        origin.call, report_stream(&origin), ref.id);
+        origin.call, report_stream(&origin).text, ref.id);
     report_allocation(ref.id, ref.bytes, &origin);
     report_origin("freed", freed_by);
     report_missing_edge(freed_by, &origin, s);
@@ -132,10 +165,11 @@ void checker_allocated_again(const struct call *call, struct shadow_ref ref, con
 
 /* ---- use and free ---- */
 
-/* The place `at` was another block's before: the call may be meant for that one. */
+/* Adds a note when the address was another allocation's before: the call may be meant for that
+ * one. */
 static void note_stale_pointer(struct shadow_ref ref, size_t offset)
 {
-    const struct history *old = history_find(ref.address + offset, UINT32_MAX);
+    const struct freed *old = freed_find(ref.address + offset, UINT32_MAX);
     if (old)
         report_note(
             "allocation %u had this address before, until it was freed. If the call is meant "
@@ -143,7 +177,7 @@ static void note_stale_pointer(struct shadow_ref ref, size_t offset)
             old->id);
 }
 
-/* One copy that reads what it writes. */
+/* Reports one copy that reads what it writes. */
 static void hazard_overlap(struct shadow_ref ref, const struct origin *origin)
 {
     if (!report_begin("overlapping copy", origin, origin))
@@ -151,7 +185,7 @@ static void hazard_overlap(struct shadow_ref ref, const struct origin *origin)
     report_text(
         "%s (%s) reads and writes the same bytes of allocation %u. The memory areas of a copy "
         "may not overlap.",
-        origin->call, report_stream(origin), ref.id);
+        origin->call, report_stream(origin).text, ref.id);
     report_allocation(ref.id, ref.bytes, &ref.shadow->allocated_by);
     report_origin("copied", origin);
     report_advice(
@@ -160,45 +194,50 @@ static void hazard_overlap(struct shadow_ref ref, const struct origin *origin)
     report_end(ref.id);
 }
 
-/* `b`: the block; `a`: what came earlier; `new`: what comes now, in the order of `s`. */
-static void hazard_unordered(struct shadow_ref ref, const struct access *a,
+static const char *unordered_kind(const struct access *earlier, const struct access *later)
+{
+    if (!later->write)
+        return "read not ordered after a write";
+    return earlier->write ? "unordered writes" : "write not ordered after a read";
+}
+
+/* Reports that nothing orders the new access, an operation of `s`, after the earlier one. */
+static void hazard_unordered(struct shadow_ref ref, const struct access *earlier,
                              const struct access *new, const struct stream *s)
 {
-    struct origin origin = new->origin;
-    bool write = new->write;
-    if (a->origin.slot == origin.slot && a->origin.seq == origin.seq) {
-        hazard_overlap(ref, &origin);
+    const struct origin *first = &earlier->origin, *origin = &new->origin;
+    if (first->slot == origin->slot && first->seq == origin->seq) {
+        hazard_overlap(ref, origin);
         return;
     }
-    if (!report_begin(write ? a->write ? "unordered writes" : "write not ordered after a read"
-                            : "read not ordered after a write",
-                      &a->origin, &origin))
+    if (!report_begin(unordered_kind(earlier, new), first, origin))
         return;
     report_text(
         "%s (%s) and %s (%s) touch the same bytes of allocation %u, and nothing orders them.",
-        origin.call, report_stream(&origin), a->origin.call, report_stream(&a->origin), ref.id);
+        origin->call, report_stream(origin).text, first->call, report_stream(first).text, ref.id);
     report_allocation(ref.id, ref.bytes, &ref.shadow->allocated_by);
-    report_origin(a->write ? "written" : "read", &a->origin);
-    report_origin(write ? "written" : "read", &origin);
-    report_missing_edge(&a->origin, &origin, new->at_call ? NULL : s);
-    if (!happens_before(&ref.shadow->allocated_by, s, origin.seq))
+    report_origin(earlier->write ? "written" : "read", first);
+    report_origin(new->write ? "written" : "read", origin);
+    report_missing_edge(first, origin, new->at_call ? NULL : s);
+    if (!happens_before(&ref.shadow->allocated_by, s, origin->seq))
         note_stale_pointer(ref, new->from);
     report_end(ref.id);
 }
 
-static void hazard_early_free(struct shadow_ref ref, const struct access *a,
-                              const struct access *new, const struct stream *s)
+/* Reports that nothing orders the free after the earlier access. */
+static void hazard_early_free(struct shadow_ref ref, const struct access *earlier,
+                              const struct origin *origin, const struct stream *s)
 {
-    struct origin origin = new->origin;
-    if (!report_begin("free before the use ends", &a->origin, &origin))
+    const struct origin *first = &earlier->origin;
+    if (!report_begin("free before the use ends", first, origin))
         return;
-    report_text("%s (%s) frees allocation %u while %s (%s) may still be using it.", origin.call,
-                report_stream(&origin), ref.id, a->origin.call, report_stream(&a->origin));
+    report_text("%s (%s) frees allocation %u while %s (%s) may still be using it.", origin->call,
+                report_stream(origin).text, ref.id, first->call, report_stream(first).text);
     report_allocation(ref.id, ref.bytes, &ref.shadow->allocated_by);
-    report_origin(a->write ? "written" : "read", &a->origin);
-    report_origin("freed", &origin);
-    report_missing_edge(&a->origin, &origin, s);
-    if (!s && ref.shadow->allocated_by.slot == HOST_SLOT)
+    report_origin(earlier->write ? "written" : "read", first);
+    report_origin("freed", origin);
+    report_missing_edge(first, origin, s);
+    if (!s && ref.shadow->kind != ALLOCATION_IN_STREAM)
         report_note("a call that frees waits for the GPU that the memory is of, and for no other "
                     "GPU that uses it.");
     else if (!s)
@@ -208,69 +247,84 @@ static void hazard_early_free(struct shadow_ref ref, const struct access *a,
     report_end(ref.id);
 }
 
-static void hazard_before_allocation(struct shadow_ref ref, const struct access *new,
-                                     const struct stream *s, bool free)
+/* Reports that nothing orders the use or the free after the allocation. */
+static void hazard_before_allocation(struct shadow_ref ref, const struct origin *origin,
+                                     size_t offset, const struct stream *s, bool free)
 {
-    struct origin origin = new->origin;
     const struct origin *allocated_by = &ref.shadow->allocated_by;
     if (!report_begin(free ? "free before allocation" : "use before allocation", allocated_by,
-                      &origin))
+                      origin))
         return;
     report_text(
         "%s (%s) %s allocation %u, and nothing orders it after the call that allocates it (%s).",
-        origin.call, report_stream(&origin), free ? "frees" : "uses", ref.id,
-        report_stream(allocated_by));
+        origin->call, report_stream(origin).text, free ? "frees" : "uses", ref.id,
+        report_stream(allocated_by).text);
     report_allocation(ref.id, ref.bytes, allocated_by);
-    report_origin(free ? "freed" : "used", &origin);
-    report_missing_edge(allocated_by, &origin, new->at_call ? NULL : s);
-    note_stale_pointer(ref, new->from);
+    report_origin(free ? "freed" : "used", origin);
+    report_missing_edge(allocated_by, origin, s);
+    note_stale_pointer(ref, offset);
     report_end(ref.id);
 }
 
-/* Tells of each access that conflicts with the new one and does not come before it; true when there
- * is one. */
-static bool check_conflicts(struct shadow_ref ref, const struct access *new, const struct stream *s,
-                            void (*report)(struct shadow_ref, const struct access *,
-                                           const struct access *, const struct stream *))
+/* Reports each access in checker.near that conflicts with the new one and does not come before it.
+ * Returns whether there is one. */
+static bool check_conflicts(struct shadow_ref ref, const struct access *new, const struct stream *s)
 {
     uint32_t reported_slot = HOST_SLOT;
-    /* The end of the block concerns a touch of it, too. */
-    bool is_free = report == hazard_early_free;
-    size_t count;
-    struct access **near = access_tree_find(ref.shadow, new->from, new->to, &count);
-    for (size_t i = 0; i < count; i++) {
-        const struct access *a = near[i];
-        bool conflict = (new->write || a->write) && a->from < new->to &&new->from < a->to;
-        if (!(conflict || is_free) || happens_before(&a->origin, s, new->origin.seq))
+    for (size_t i = 0; i < checker.near.count; i++) {
+        const struct access *a = checker.near.items[i];
+        if (a->from >= new->to || new->from >= a->to || !(new->write || a->write))
+            continue;
+        if (happens_before(&a->origin, s, new->origin.seq))
             continue;
         if (a->origin.slot != reported_slot)
-            report(ref, a, new, s);
+            hazard_unordered(ref, a, new, s);
         reported_slot = a->origin.slot;
     }
     return reported_slot != HOST_SLOT;
 }
 
-static void describe_late_use(const struct history *old, const struct origin *origin, bool write)
+/* Reports each access that does not come before the free, operation `origin->seq` of `s`; one of no
+ * bytes concerns it, too. Returns whether there is one. */
+static bool check_uses_ended(struct shadow_ref ref, const struct origin *origin,
+                             const struct stream *s)
+{
+    uint32_t reported_slot = HOST_SLOT;
+    access_tree_find(ref.shadow, 0, SIZE_MAX, &checker.near);
+    for (size_t i = 0; i < checker.near.count; i++) {
+        const struct access *a = checker.near.items[i];
+        if (happens_before(&a->origin, s, origin->seq))
+            continue;
+        if (a->origin.slot != reported_slot)
+            hazard_early_free(ref, a, origin, s);
+        reported_slot = a->origin.slot;
+    }
+    return reported_slot != HOST_SLOT;
+}
+
+static void describe_late_use(const struct freed *old, const struct origin *origin, bool write)
 {
     report_text("%s (%s) %s allocation %u, which %s (%s) has freed.", origin->call,
-                report_stream(origin), write ? "writes" : "reads", old->id, old->freed_by.call,
-                report_stream(&old->freed_by));
+                report_stream(origin).text, write ? "writes" : "reads", old->id, old->freed_by.call,
+                report_stream(&old->freed_by).text);
     report_allocation(old->id, old->bytes, &old->allocated_by);
     report_origin("freed", &old->freed_by);
     report_origin("used", origin);
     report_late_use(&old->freed_by, origin);
 }
 
-/* A node was made for a block that is freed by now, and whose address is another's: a graph keeps
- * the pointers with which it was made. What a graph allocates has its address for good. */
-static bool check_stale_node(struct shadow_ref ref, struct origin origin, size_t from, bool write)
+/* Reports a graph's node that was made for an allocation which is freed by now, and whose address
+ * is another's: a graph keeps the pointers with which it was made. What a graph allocates has its
+ * address for good. Returns whether the node is such a one. */
+static bool check_stale_node(struct shadow_ref ref, const struct origin *origin, size_t from,
+                             bool write)
 {
-    if (!origin.launch || ref.id <= origin.newest_allocation || ref.shadow->allocated_by.launch)
+    if (ref.id <= origin->newest_allocation || ref.shadow->allocated_by.launch)
         return false;
-    const struct history *old = history_find(ref.address + from, origin.newest_allocation);
-    if (!old || !report_begin("use after free", &old->freed_by, &origin))
+    const struct freed *old = freed_find(ref.address + from, origin->newest_allocation);
+    if (!old || !report_begin("use after free", &old->freed_by, origin))
         return old != NULL;
-    describe_late_use(old, &origin, write);
+    describe_late_use(old, origin, write);
     report_note(
         "the node keeps the pointer with which it was made. That address is allocation %u's now.",
         ref.id);
@@ -278,28 +332,38 @@ static bool check_stale_node(struct shadow_ref ref, struct origin origin, size_t
     return true;
 }
 
-/* May the new access be made here? */
-static void check_access(struct shadow_ref ref, struct origin origin, struct stream *s, size_t from,
-                         size_t to, bool write, bool at_call)
+/* Reports an access that lies in part or whole behind the end of the allocation. */
+static void hazard_outside(struct shadow_ref ref, const struct access *new)
 {
-    struct shadow *shadow = ref.shadow;
-    struct access new = {
-        .origin = origin, .from = from, .to = to, .write = write, .at_call = at_call};
-    if (to > ref.bytes
-        && report_begin("access outside the allocation", &shadow->allocated_by, &origin)) {
-        report_text("%s (%s) touches bytes %zu to %zu of allocation %u, which has %zu.",
-                    origin.call, report_stream(&origin), from, to - 1, ref.id, ref.bytes);
-        report_allocation(ref.id, ref.bytes, &shadow->allocated_by);
-        report_origin("used", &origin);
-        report_advice("allocate as many bytes as are used, or use fewer. A device often does not "
-                      "notice: what lies behind an allocation is another's, or nobody's.");
-        note_stale_pointer(ref, from);
-        report_end(ref.id);
-    }
-    bool reported = check_stale_node(ref, origin, from, write)
-                 || (shadow->accesses && check_conflicts(ref, &new, s, hazard_unordered));
-    if (!reported && !happens_before(&shadow->allocated_by, s, origin.seq))
-        hazard_before_allocation(ref, &new, s, false);
+    const struct origin *origin = &new->origin, *allocated_by = &ref.shadow->allocated_by;
+    if (!report_begin("access outside the allocation", allocated_by, origin))
+        return;
+    report_text("%s (%s) touches bytes %zu to %zu of allocation %u, which has %zu.", origin->call,
+                report_stream(origin).text, new->from, new->to - 1, ref.id, ref.bytes);
+    report_allocation(ref.id, ref.bytes, allocated_by);
+    report_origin("used", origin);
+    report_advice("allocate as many bytes as are used, or use fewer. A device often does not "
+                  "notice: what lies behind an allocation is another's, or nobody's.");
+    note_stale_pointer(ref, new->from);
+    report_end(ref.id);
+}
+
+/* Reports what is incorrect about the new access, an operation of `s`. Leaves in checker.near the
+ * accesses that it meets. */
+static void check_access(struct shadow_ref ref, const struct access *new, const struct stream *s)
+{
+    if (new->to > ref.bytes)
+        hazard_outside(ref, new);
+    checker.near.count = 0;
+    if (ref.shadow->accesses.root)
+        access_tree_find(ref.shadow, new->from, new->to, &checker.near);
+    bool reported = false;
+    if (new->origin.launch)
+        reported = check_stale_node(ref, &new->origin, new->from, new->write);
+    if (!reported && checker.near.count)
+        reported = check_conflicts(ref, new, s);
+    if (!reported && !happens_before(&ref.shadow->allocated_by, s, new->origin.seq))
+        hazard_before_allocation(ref, &new->origin, new->from, new->at_call ? NULL : s, false);
 }
 
 void checker_used(const struct call *call, struct shadow_ref ref, struct stream *s, uint64_t seq,
@@ -308,28 +372,29 @@ void checker_used(const struct call *call, struct shadow_ref ref, struct stream 
     if (!settings.check)
         return;
     struct shadow *shadow = ref.shadow;
-    struct origin origin = checker_origin(call, s, seq);
-    check_access(ref, origin, s, from, to, write, false);
-    size_t count;
-    struct access **near = access_tree_find(shadow, from, to, &count);
-    for (size_t i = 0; i < count; i++) {
-        struct access *a = near[i];
-        bool covered = from <= a->from && a->to <= to;
-        bool is_empty = a->from == a->to;
-        if (covered && ((write && !is_empty) || (!a->write && happens_before(&a->origin, s, seq))))
-            access_tree_remove(shadow, a);
-    }
-    add_access(shadow, (struct access){.origin = origin, .from = from, .to = to, .write = write});
-    page_guard_used(ref, origin, from, to, write);
+    struct access new = {
+        .origin = checker_origin(call, s, seq), .from = from, .to = to, .write = write};
+    check_access(ref, &new, s);
+    if (checker.near.count)
+        drop_covered(shadow, &new, s);
+    access_tree_add(shadow, new);
+    /* At each power of two of accesses. */
+    if (shadow->access_count >= 32 && !(shadow->access_count & (shadow->access_count - 1)))
+        drop_acquired(shadow);
+    if (page_guard_memory)
+        page_guard_used(ref, new.origin, from, to, write);
     if (shadow->ipc_ref)
-        checker_ipc->used(ref, origin, s, from, to, write);
+        checker_ipc->used(ref, new.origin, s, from, to, write);
 }
 
 void checker_staged(const struct call *call, struct shadow_ref ref, struct stream *s, uint64_t seq,
                     size_t from, size_t to)
 {
-    if (settings.check)
-        check_access(ref, checker_origin(call, s, seq), s, from, to, false, true);
+    if (!settings.check)
+        return;
+    struct access new = {
+        .origin = checker_origin(call, s, seq), .from = from, .to = to, .at_call = true};
+    check_access(ref, &new, s);
 }
 
 void checker_copied(const struct call *call, struct shadow_ref ref, const struct stream *s,
@@ -339,6 +404,26 @@ void checker_copied(const struct call *call, struct shadow_ref ref, const struct
         page_guard_copied(ref, checker_origin(call, s, seq), from, to, write);
 }
 
+static void describe_unallocated(const void *address, size_t bytes, const struct origin *origin,
+                                 bool write, struct shadow_ref before, bool of_graph)
+{
+    report_text("%s (%s) %s %zu bytes at an address of the device where nothing is allocated.",
+                origin->call, report_stream(origin).text, write ? "writes" : "reads", bytes);
+    if (before.shadow)
+        report_allocation(before.id, before.bytes, &before.shadow->allocated_by);
+    report_origin("used", origin);
+    if (before.shadow)
+        report_note("allocation %u starts %zu bytes before the address. Is an offset too large, or "
+                    "counted twice, in ints and in bytes?",
+                    before.id, (size_t)((const char *)address - before.address));
+    if (of_graph)
+        report_advice("the address belongs to an allocation node of a graph: use it behind "
+                      "cudaGraphLaunch, in its stream or one that waits for it, and before it is "
+                      "freed.");
+    else
+        report_advice("use only what cudaMallocAsync or cudaMalloc returned.");
+}
+
 void checker_used_unallocated(const struct call *call, const void *address, size_t bytes,
                               struct stream *s, uint64_t seq, bool write, struct shadow_ref before,
                               bool of_graph)
@@ -346,54 +431,36 @@ void checker_used_unallocated(const struct call *call, const void *address, size
     if (!settings.check)
         return;
     struct origin origin = checker_origin(call, s, seq);
-    const struct history *old = history_find(address, UINT32_MAX);
-    if (!report_begin(old ? "use after free" : "use of memory that is not allocated",
-                      old ? &old->freed_by : &origin, &origin))
-        return;
-    if (old) {
+    const struct freed *old = freed_find(address, UINT32_MAX);
+    if (old && report_begin("use after free", &old->freed_by, &origin)) {
         describe_late_use(old, &origin, write);
-    } else {
-        report_text("%s (%s) %s %zu bytes at an address of the device where nothing is allocated.",
-                    origin.call, report_stream(&origin), write ? "writes" : "reads", bytes);
-        if (before.shadow)
-            report_allocation(before.id, before.bytes, &before.shadow->allocated_by);
-        report_origin("used", &origin);
-        if (before.shadow)
-            report_note(
-                "allocation %u starts %zu bytes before the address. Is an offset too large, or "
-                "counted twice, in ints and in bytes?",
-                before.id, (size_t)((const char *)address - (const char *)before.address));
-        report_advice(
-            of_graph
-                ? "the address belongs to an allocation node of a graph: use it behind "
-                  "cudaGraphLaunch, in its stream or one that waits for it, and before it is freed."
-                : "use only what cudaMallocAsync or cudaMalloc returned.");
+        report_end(old->id);
+    } else if (!old && report_begin("use of memory that is not allocated", &origin, &origin)) {
+        describe_unallocated(address, bytes, &origin, write, before, of_graph);
+        report_end(0);
     }
-    report_end(old ? old->id : 0);
 }
 
 /* ---- free ---- */
 
-static void check_free(const struct call *call, struct shadow_ref ref, struct stream *s,
-                       uint64_t seq)
+static void check_free(struct shadow_ref ref, struct origin origin, const struct stream *s)
 {
-    struct origin origin = checker_origin(call, s, seq);
-    struct access end = {.origin = origin, .to = SIZE_MAX, .write = true};
-    bool reported = check_conflicts(ref, &end, s, hazard_early_free);
-    if (!reported && !happens_before(&ref.shadow->allocated_by, s, seq))
-        hazard_before_allocation(ref, &end, s, true);
+    bool reported = ref.shadow->accesses.root && check_uses_ended(ref, &origin, s);
+    if (!reported && !happens_before(&ref.shadow->allocated_by, s, origin.seq))
+        hazard_before_allocation(ref, &origin, 0, s, true);
     if (ref.shadow->ipc_ref)
         checker_ipc->freed(ref, origin, s);
-    history_add(ref, origin);
+    freed_add(ref, origin);
+    if (page_guard_memory)
+        page_guard_freed(ref, origin, s);
 }
 
 void checker_freed(const struct call *call, struct shadow_ref ref, struct stream *s, uint64_t seq)
 {
-    if (settings.check) {
-        check_free(call, ref, s, seq);
-        page_guard_freed(ref, checker_origin(call, s, seq), s);
+    if (settings.check)
+        check_free(ref, checker_origin(call, s, seq), s);
+    if (ref.shadow->accesses.root)
         access_tree_clear(ref.shadow);
-    }
     if (ref.shadow->ipc_ref)
         checker_ipc->ended(call, ref.shadow, s, seq);
 }
@@ -402,8 +469,8 @@ void checker_unregistered(const struct call *call, struct shadow_ref ref)
 {
     if (!settings.check)
         return;
-    struct access end = {.origin = checker_origin(call, NULL, 0), .to = SIZE_MAX, .write = true};
-    check_conflicts(ref, &end, NULL, hazard_early_free);
+    struct origin origin = checker_origin(call, NULL, 0);
+    check_uses_ended(ref, &origin, NULL);
     access_tree_clear(ref.shadow);
 }
 
@@ -412,12 +479,12 @@ void checker_freed_unallocated(const struct call *call, const void *address, con
 {
     if (!settings.check)
         return;
-    const struct history *old = history_find(address, UINT32_MAX);
+    const struct freed *old = freed_find(address, UINT32_MAX);
     struct origin origin = checker_origin(call, s, 0);
     if (!old || old->address != address || !report_begin("double free", &old->freed_by, &origin))
         return;
-    report_text("%s (%s) frees allocation %u a second time.", origin.call, report_stream(&origin),
-                old->id);
+    report_text("%s (%s) frees allocation %u a second time.", origin.call,
+                report_stream(&origin).text, old->id);
     report_allocation(old->id, old->bytes, &old->allocated_by);
     report_origin("freed", &old->freed_by);
     report_origin("again", &origin);
@@ -428,19 +495,23 @@ void checker_freed_unallocated(const struct call *call, const void *address, con
 
 /* ---- the end ---- */
 
+static const char *leak_advice(enum allocation_kind kind)
+{
+    switch (kind) {
+    case ALLOCATION_PINNED: return "cudaFreeHost, when no copy uses it any more.";
+    case ALLOCATION_AT_CALL: return "cudaFree.";
+    case ALLOCATION_IN_STREAM: break;
+    }
+    return "cudaFreeAsync, after its last use, in the same stream or in one that waits for it.";
+}
+
 void checker_leaked(struct shadow_ref ref)
 {
-    if (!settings.check
-        || !report_begin("leak", &ref.shadow->allocated_by, &ref.shadow->allocated_by))
+    const struct origin *allocated_by = &ref.shadow->allocated_by;
+    if (!settings.check || !report_begin("leak", allocated_by, allocated_by))
         return;
     report_text("allocation %u is still alive at the end of the program.", ref.id);
-    report_allocation(ref.id, ref.bytes, &ref.shadow->allocated_by);
-    bool pinned = !strncmp(ref.shadow->allocated_by.call, "cudaMallocHost", 14)
-               || !strncmp(ref.shadow->allocated_by.call, "cudaHost", 8);
-    report_advice(
-        pinned ? "cudaFreeHost, when no copy uses it any more."
-        : ref.shadow->allocated_by.slot == HOST_SLOT
-            ? "cudaFree."
-            : "cudaFreeAsync, after its last use, in the same stream or in one that waits for it.");
+    report_allocation(ref.id, ref.bytes, allocated_by);
+    report_advice(leak_advice(ref.shadow->kind));
     report_end(ref.id);
 }

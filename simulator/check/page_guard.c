@@ -1,30 +1,40 @@
-/* The host's view of memory that the device sees too, closed page by page while a touch would be
- * wrong.
- *
- * Law: a page is as open as the strictest of the closed ranges that it lies in allows, but for the
- * paused ones. */
+/* The host's view of memory that the device sees too, protected page by page while a touch would be
+ * incorrect. */
 #include "check/page_guard.h"
 
-#include "os/os.h"
-#include "check/report.h"
 #include "sched/happens_before.h"
+#include "check/report.h"
+#include "os/os.h"
+#include "sched/stream.h"
 
-#define PROTECTIONS_MAX \
-    1024 /* chosen: so many closed ranges at a time; each may split a mapping of the process, which has 65530 */
+/* Assumed: so many protected ranges at a time; each may split a mapping of the process, which may
+ * have 65530. */
+#define PROTECTIONS_MAX 1024
 
 enum reason { NOT_ALLOCATED, WRITTEN, READ, FREED };
+
+/* A range of pages that the host may not touch (READ: not write) before it has acquired `origin`;
+ * FREED: at all. */
 struct protection {
     const char *from, *to;
     enum reason reason;
-    bool paused; /* the host may touch it up to its next call */
+    /* The host may touch it up to its next call. */
+    bool paused;
     struct origin origin, allocated_by;
     struct shadow_ref allocation;
 };
 
-static struct protection protection[PROTECTIONS_MAX];
-static size_t protection_count;
-bool page_guard_paused;
+/* Law: a page is as open as the strictest of the ranges that it lies in allows, but for the paused
+ * ones. When PROTECTIONS_MAX ranges are protected, another one is not, without a word. Needs the
+ * lock. */
+static struct {
+    struct protection ranges[PROTECTIONS_MAX];
+    size_t count;
+    /* release_acquired is called when the host acquires something. */
+    bool listening;
+} guard;
 
+bool page_guard_paused;
 const struct host_memory *page_guard_memory;
 
 static bool find_host_view(const void *address, struct host_view *view)
@@ -39,7 +49,7 @@ static void apply_protection(const struct protection *p)
                    p->reason == READ ? OS_PROT_READ : OS_PROT_NONE);
 }
 
-/* Steps of a pool that have gone back stay as they are. */
+/* Opens [from, to). Segments that a pool has released stay as they are. */
 static void unprotect_pages(const char *from, const char *to)
 {
     struct host_view view;
@@ -56,31 +66,37 @@ static void unprotect_pages(const char *from, const char *to)
     }
 }
 
-/* Closes what is to be closed of [from, to). */
+/* Protects what the ranges require of [from, to); what allows nothing comes last. */
 static void protect_overlapping(const char *from, const char *to)
 {
-    for (int strict = 0; strict < 2; strict++) /* what allows nothing comes last */
-        for (size_t i = 0; i < protection_count; i++)
-            if (protection[i].from < to && from < protection[i].to
-                && (protection[i].reason != READ) == strict)
-                apply_protection(&protection[i]);
+    for (int strict = 0; strict < 2; strict++)
+        for (size_t i = 0; i < guard.count; i++)
+            if (guard.ranges[i].from < to && from < guard.ranges[i].to
+                && (guard.ranges[i].reason != READ) == strict)
+                apply_protection(&guard.ranges[i]);
 }
 
-/* Opens [from, to), but for what is closed for another reason too. */
+/* Opens [from, to), but for what is protected for another reason too. */
 static void release_pages(const char *from, const char *to)
 {
     unprotect_pages(from, to);
     protect_overlapping(from, to);
 }
 
-static void remove_protection(size_t i) { protection[i] = protection[--protection_count]; }
+static void remove_protection(size_t i) { guard.ranges[i] = guard.ranges[--guard.count]; }
 
-/* The host has learned something. */
+/* Returns whether the host did it, or has acquired it. */
+static bool is_acquired(const struct origin *origin)
+{
+    return origin->slot == HOST_SLOT || vc_includes(host_vector_clock(), origin->slot, origin->seq);
+}
+
+/* Opens what the host has acquired. */
 static void release_acquired(void)
 {
-    for (size_t i = 0; i < protection_count;) {
-        struct protection p = protection[i];
-        if (p.reason == FREED || !vc_includes(host_vector_clock(), p.origin.slot, p.origin.seq)) {
+    for (size_t i = 0; i < guard.count;) {
+        struct protection p = guard.ranges[i];
+        if (p.reason == FREED || !is_acquired(&p.origin)) {
             i++;
             continue;
         }
@@ -89,20 +105,21 @@ static void release_acquired(void)
     }
 }
 
-/* May what closed the pages not begin before the host does something? */
+/* Returns whether the operation that protects the pages cannot begin before the host does
+ * something. */
 static bool waits_for_host(const struct protection *p)
 {
-    struct stream *s = p->reason == NOT_ALLOCATED || p->origin.slot == HOST_SLOT
-                         ? NULL
-                         : stream_of_slot(p->origin.slot);
+    if (p->reason == NOT_ALLOCATED || p->origin.slot == HOST_SLOT)
+        return false;
+    struct stream *s = stream_of_slot(p->origin.slot);
     return s && stream_waits_for_host(s, p->origin.seq);
 }
 
-/* What closes the same pages for earlier work of the same stream, or NULL. */
+/* Returns what protects the same pages for earlier work of the same stream, or NULL. */
 static struct protection *find_same_protection(const struct protection *new)
 {
-    for (size_t i = 0; i < protection_count; i++) {
-        struct protection *p = &protection[i];
+    for (size_t i = 0; i < guard.count; i++) {
+        struct protection *p = &guard.ranges[i];
         if (p->from == new->from && p->to == new->to && p->reason == new->reason
             && p->origin.slot == new->origin.slot && !p->paused)
             return p;
@@ -110,19 +127,15 @@ static struct protection *find_same_protection(const struct protection *new)
     return NULL;
 }
 
-/* Closes the pages of [first, last) for the deed `by`, if the host does not know it to be over. */
+/* Protects the pages of [first, last) because of `origin`, unless the host has acquired that. */
 static void protect_pages(struct shadow_ref ref, struct origin origin, const char *first,
                           const char *last, enum reason reason)
 {
-    static bool registered;
-    if (first >= last)
+    if (first >= last || (reason != FREED && is_acquired(&origin)))
         return;
-    if (reason != FREED
-        && (origin.slot == HOST_SLOT || vc_includes(host_vector_clock(), origin.slot, origin.seq)))
-        return;
-    if (!registered)
+    if (!guard.listening)
         host_on_acquire(release_acquired);
-    registered = true;
+    guard.listening = true;
     struct protection new = {.from = first,
                              .to = last,
                              .reason = reason,
@@ -131,19 +144,19 @@ static void protect_pages(struct shadow_ref ref, struct origin origin, const cha
                              .allocation = ref};
     struct protection *same = waits_for_host(&new) ? NULL : find_same_protection(&new);
     if (same) {
-        /* Who has waited for the stream's later work has waited for its earlier work too. */
+        /* Whoever has waited for the stream's later work has waited for its earlier work too. */
         *same = new;
         return;
     }
-    if (protection_count == PROTECTIONS_MAX)
+    if (guard.count == PROTECTIONS_MAX)
         return;
     os_expect_faults();
-    protection[protection_count++] = new;
+    guard.ranges[guard.count++] = new;
     protect_overlapping(first, last);
 }
 
-/* The same for the whole pages of bytes [from, to) of a block. In its first and last page a pool's
- * block may have neighbours; cudaMallocManaged's has none. */
+/* The same for the whole pages of bytes [from, to) of an allocation. In its first and last page a
+ * pool's allocation may have neighbors; cudaMallocManaged's has none. */
 static void protect_whole_pages(struct shadow_ref ref, struct origin origin, size_t from, size_t to,
                                 enum reason reason)
 {
@@ -155,14 +168,41 @@ static void protect_whole_pages(struct shadow_ref ref, struct origin origin, siz
                   (const char *)(own_pages ? round_up(end, PAGE) : end - end % PAGE), reason);
 }
 
-/* What was closed for a block before. */
+/* Forgets what protects a part of [from, to); the pages stay as they are. */
 static void remove_protections_in(const char *from, const char *to)
 {
-    for (size_t i = 0; i < protection_count;)
-        if (protection[i].from < to && from < protection[i].to)
+    for (size_t i = 0; i < guard.count;)
+        if (guard.ranges[i].from < to && from < guard.ranges[i].to)
             remove_protection(i);
         else
             i++;
+}
+
+/* Adds [from, to) of `p`, if it is not empty; its pages are protected already. */
+static void add_part(struct protection p, const char *from, const char *to)
+{
+    if (from >= to || guard.count == PROTECTIONS_MAX)
+        return;
+    p.from = from;
+    p.to = to;
+    guard.ranges[guard.count++] = p;
+}
+
+/* Of what was freed in [from, to), only what lies outside stays protected. */
+static void cut_freed(const char *from, const char *to)
+{
+    for (size_t i = 0; i < guard.count;) {
+        struct protection p = guard.ranges[i];
+        if (p.reason != FREED || p.from >= to || from >= p.to) {
+            i++;
+            continue;
+        }
+        remove_protection(i);
+        add_part(p, p.from, from);
+        add_part(p, to, p.to);
+        if (p.from < from || p.to > to)
+            i = 0;
+    }
 }
 
 void page_guard_allocated(struct shadow_ref ref)
@@ -170,23 +210,9 @@ void page_guard_allocated(struct shadow_ref ref)
     struct host_view view;
     if (!find_host_view(ref.address, &view))
         return;
-    const char *from = ref.address - (uintptr_t)ref.address % PAGE,
-               *to = (const char *)round_up((uintptr_t)ref.address + ref.bytes, PAGE);
-    /* Of what was freed here, only what lies outside stays closed. */
-    for (size_t i = 0; i < protection_count;) {
-        struct protection p = protection[i];
-        if (p.reason != FREED || p.from >= to || from >= p.to) {
-            i++;
-            continue;
-        }
-        remove_protection(i);
-        if (p.from < from)
-            protection[protection_count] = p, protection[protection_count++].to = from;
-        if (p.to > to && protection_count < PROTECTIONS_MAX)
-            protection[protection_count] = p, protection[protection_count++].from = to;
-        if (p.from < from || p.to > to)
-            i = 0;
-    }
+    const char *from = ref.address - (uintptr_t)ref.address % PAGE;
+    const char *to = (const char *)round_up((uintptr_t)ref.address + ref.bytes, PAGE);
+    cut_freed(from, to);
     release_pages(from, to);
     protect_whole_pages(ref, ref.shadow->allocated_by, 0, ref.bytes, NOT_ALLOCATED);
 }
@@ -226,43 +252,52 @@ void page_guard_forget(const char *address, size_t bytes)
 
 /* ---- a touch ---- */
 
-static void hazard_touch(const struct protection *p, const void *address, void *site)
+/* By enum reason: the kind of report, and what the earlier call did. */
+static const struct {
+    const char *kind, *done;
+} touches[] = {
+    [NOT_ALLOCATED] = {"host access before allocation", "allocated"},
+    [WRITTEN] = {"host access not ordered after a write", "written"},
+    [READ] = {"host write not ordered after a read", "read"},
+    [FREED] = {"host access after free", "freed"},
+};
+
+static void describe_touch(const struct protection *p)
 {
-    static const char *const kinds[] = {
-        [NOT_ALLOCATED] = "host access before allocation",
-        [WRITTEN] = "host access not ordered after a write",
-        [READ] = "host write not ordered after a read",
-        [FREED] = "host access after free",
-    };
-    static const char *const words[] = {
-        [NOT_ALLOCATED] = "allocated", [WRITTEN] = "written", [READ] = "read", [FREED] = "freed"};
-    struct origin origin = {
-        .call = "a load or store", .site = site, .stream = -2, .slot = HOST_SLOT};
-    if (!report_begin(kinds[p->reason], &p->origin, &origin))
-        return;
-    const char *who = report_stream(&p->origin);
+    struct phrase stream = report_stream(&p->origin);
+    uint32_t id = p->allocation.id;
+    const char *call = p->origin.call;
     switch (p->reason) {
     case NOT_ALLOCATED:
         report_text(
             "The host touches allocation %u, and has not waited for %s (%s), which allocates it.",
-            p->allocation.id, p->origin.call, who);
+            id, call, stream.text);
         break;
     case WRITTEN:
-        report_text("The host touches allocation %u while %s (%s) may still be writing it.",
-                    p->allocation.id, p->origin.call, who);
+        report_text("The host touches allocation %u while %s (%s) may still be writing it.", id,
+                    call, stream.text);
         break;
     case READ:
-        report_text("The host writes to allocation %u while %s (%s) may still be reading it.",
-                    p->allocation.id, p->origin.call, who);
+        report_text("The host writes to allocation %u while %s (%s) may still be reading it.", id,
+                    call, stream.text);
         break;
     case FREED:
-        report_text("The host touches allocation %u, which %s (%s) has freed.", p->allocation.id,
-                    p->origin.call, who);
+        report_text("The host touches allocation %u, which %s (%s) has freed.", id, call,
+                    stream.text);
         break;
     }
+}
+
+static void hazard_touch(const struct protection *p, const void *address, void *site)
+{
+    struct origin origin = {
+        .call = "a load or store", .site = site, .stream = -2, .slot = HOST_SLOT};
+    if (!report_begin(touches[p->reason].kind, &p->origin, &origin))
+        return;
+    describe_touch(p);
     report_allocation(p->allocation.id, p->allocation.bytes, &p->allocated_by);
     if (p->reason != NOT_ALLOCATED)
-        report_origin(words[p->reason], &p->origin);
+        report_origin(touches[p->reason].done, &p->origin);
     report_origin("touched", &origin);
     if (p->reason == FREED)
         report_advice("free the allocation when the host no longer needs it.");
@@ -273,6 +308,19 @@ static void hazard_touch(const struct protection *p, const void *address, void *
     report_end(p->allocation.id);
 }
 
+/* Returns the strictest protection of the page, or NULL. */
+static struct protection *find_protection(const char *page)
+{
+    struct protection *found = NULL;
+    for (size_t i = 0; i < guard.count; i++) {
+        struct protection *p = &guard.ranges[i];
+        if (page >= p->from && page < p->to && !p->paused
+            && (!found || (p->reason != READ && found->reason == READ)))
+            found = p;
+    }
+    return found;
+}
+
 bool page_guard_touched(const void *address, void *site)
 {
     struct host_view view;
@@ -280,15 +328,9 @@ bool page_guard_touched(const void *address, void *site)
     const char *page = (const char *)address - (uintptr_t)address % PAGE;
     if (is_host_visible && !page_guard_memory->is_mapped(&view, page, PAGE))
         return false;
-    struct protection *found = NULL; /* the strictest */
-    for (size_t i = 0; i < protection_count; i++) {
-        struct protection *p = &protection[i];
-        if (page >= p->from && page < p->to && !p->paused
-            && (!found || (p->reason != READ && found->reason == READ)))
-            found = p;
-    }
+    struct protection *found = find_protection(page);
     if (!found) {
-        /* Another thread was faster. */
+        /* In shared memory, another thread was faster. */
         if (is_host_visible)
             release_pages(page, page + PAGE);
         return is_host_visible;
@@ -299,7 +341,7 @@ bool page_guard_touched(const void *address, void *site)
     } else {
         if (site)
             hazard_touch(&p, address, site);
-        remove_protection((size_t)(found - protection));
+        remove_protection((size_t)(found - guard.ranges));
     }
     release_pages(p.from, p.to);
     return true;
@@ -308,10 +350,10 @@ bool page_guard_touched(const void *address, void *site)
 void page_guard_resume(void)
 {
     page_guard_paused = false;
-    for (size_t i = 0; i < protection_count; i++) {
-        if (!protection[i].paused)
+    for (size_t i = 0; i < guard.count; i++) {
+        if (!guard.ranges[i].paused)
             continue;
-        protection[i].paused = false;
-        release_pages(protection[i].from, protection[i].to);
+        guard.ranges[i].paused = false;
+        release_pages(guard.ranges[i].from, guard.ranges[i].to);
     }
 }

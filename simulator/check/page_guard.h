@@ -1,26 +1,30 @@
 /* What the host may touch now. A load or store makes no call, so the checker would not see it; but
- * where the device has the same bytes at a second address, the host's view of a page can be closed
- * while a touch of it would be wrong:
+ * where the device has the same bytes at a second address, the host's view of a page can be
+ * protected while a touch of it would be incorrect:
  *
- * - no touch before the host has waited for the block's allocation, or for work that writes there,
- *   and none after its free;
+ * - no touch before the host has waited for the allocation, or for work that writes there, and none
+ *   after its free;
  * - no store before the host has waited for work that reads there.
  *
  * That is memory which host and device share (host and managed pools, cudaMallocManaged), and
  * pinned memory (cudaMallocHost, cudaHostAlloc); registered and ordinary memory has no second
- * address. The first touch of a closed page is accused, and the page is opened. Where it cannot
- * see, the guard takes the program's part (chosen):
+ * address. The first touch of a protected page is reported, and the page is opened. Where it cannot
+ * see, the guard decides for the program (assumed):
  *
- * - A page is closed when it lies whole in what the work uses. Of a range without a whole page (4
- *   KiB) nothing is seen, but for the last bytes of a block whose pages are its own: of
+ * - A page is protected when it lies whole in what the work uses. Of a range without a whole page
+ *   (4 KiB) nothing is seen, but for the last bytes of an allocation whose pages are its own: of
  *   cudaMallocManaged, cudaMallocHost and cudaHostAlloc.
- * - What work or a free that cannot begin before the host does something (a closed gate, a host
- *   function that has not returned) uses may be touched up to the next call; an allocation or a
- *   free behind such a function closes nothing.
- * - What the operating system does for the program (read, write) is not seen: at a closed page it
- *   answers EFAULT.
- * - In pinned memory only copies and memsets close pages: a program may poll what a kernel writes
- *   there. */
+ * - What is used by work or a free that cannot begin before the host does something (a closed gate,
+ *   a host function that has not returned) may be touched up to the next call; an allocation or a
+ *   free behind such a function protects nothing.
+ * - What the operating system does for the program (read, write) is not seen: at a protected page
+ *   it answers EFAULT.
+ * - In pinned memory only copies and memsets protect pages: a program may poll what a kernel writes
+ *   there.
+ * - 1,024 ranges can be protected at a time. A range beyond them is not protected, and touches of
+ *   it are not reported; nothing is said about that.
+ *
+ * All of these need the lock. */
 #ifndef SIM_CHECK_PAGE_GUARD_H
 #define SIM_CHECK_PAGE_GUARD_H
 
@@ -28,8 +32,8 @@
 
 struct stream;
 
-/* Memory that the host sees at its own addresses (host and managed pools, cudaMallocManaged): the
- * mapping that an address lies in. */
+/* The mapping that an address lies in, of memory that the host sees at its own addresses (host and
+ * managed pools, cudaMallocManaged). */
 struct host_view {
     const void *heap;
     char *base;
@@ -37,17 +41,19 @@ struct host_view {
     /* No two allocations have a page in common. */
     bool own_pages;
 };
+/* What the guard asks the memory layer. */
 struct host_memory {
-    /* False: the address is in no such memory. */
+    /* Returns false when the address is in no such memory. */
     bool (*find)(const void *address, struct host_view *view);
-    /* Has every byte of [address, address + bytes) physical memory? */
+    /* Returns whether every byte of [address, address + bytes) has physical memory. */
     bool (*is_mapped)(const struct host_view *view, const char *address, size_t bytes);
 };
-/* Set by the memory layer when there is some; else NULL. */
+/* Set by the memory layer when there is some. While it is NULL the first three functions have
+ * nothing to do, and need not be called. */
 extern const struct host_memory *page_guard_memory;
 
-/* Each is told what the checker is told of bytes [from, to); a block of other memory is none of the
- * guard's business. */
+/* Each is called for what the checker is called for, of bytes [from, to); an allocation in other
+ * memory is none of the guard's business. */
 void page_guard_allocated(struct shadow_ref ref);
 void page_guard_used(struct shadow_ref ref, struct origin origin, size_t from, size_t to,
                      bool write);
@@ -60,12 +66,12 @@ void page_guard_copied(struct shadow_ref ref, struct origin origin, size_t from,
 void page_guard_forget(const char *address, size_t bytes);
 
 /* The host touched an address that it may not, in an instruction at `site`; NULL: in a call of
- * ours, which is not accused.
- * True: it may now go on. */
+ * ours, which is not reported. Returns whether it may now go on. */
 bool page_guard_touched(const void *address, void *site);
 
-/* Something was touched that is closed again from the next call on. */
+/* Something was touched that is protected again from the next call on. */
 extern bool page_guard_paused;
+/* Protects it again. */
 void page_guard_resume(void);
 
 #endif

@@ -1,5 +1,5 @@
-/* The checker, for access to another device's memory, or a host pool's, that comes too late or goes
- * too early: giving and taking it orders nothing.
+/* The checker, for access to another device's memory, or a host pool's, that is given too late or
+ * taken too early: giving and taking it orders nothing.
  *
  * Taken: a pool, and for cudaMalloc's memory a device, remembers, for each stream of a device that
  * works in it by access given to that device, the last such work: who has waited for that has
@@ -7,10 +7,30 @@
  * remembered for longer than it is pending, or the device has failed. */
 #include "check/checker.h"
 
-#include "os/os.h"
-#include "check/report.h"
 #include "base/settings.h"
 #include "sched/happens_before.h"
+#include "check/report.h"
+#include "os/os.h"
+
+/* An operation that was queued without the access that it needs. */
+struct pending_use {
+    struct pending_use *next;
+    const void *owner;
+    struct peer_use use;
+};
+
+/* Law: each pending use is in the list once, until its owner gives access to its device. Needs the
+ * lock. */
+static struct {
+    struct pending_use *first;
+} pending_uses;
+
+static struct peer_use make_use(const struct call *call, struct shadow_ref ref,
+                                const struct stream *s, uint64_t seq)
+{
+    return (struct peer_use){NULL, checker_origin(call, s, seq), ref.shadow->allocated_by, ref.id,
+                             ref.bytes};
+}
 
 void checker_peer_used(const struct call *call, struct peer_use **list, struct shadow_ref ref,
                        const struct stream *s, uint64_t seq)
@@ -25,8 +45,9 @@ void checker_peer_used(const struct call *call, struct peer_use **list, struct s
         use->next = *list;
         *list = use;
     }
-    *use = (struct peer_use){use->next, checker_origin(call, s, seq), ref.shadow->allocated_by,
-                             ref.id, ref.bytes};
+    struct peer_use *next = use->next;
+    *use = make_use(call, ref, s, seq);
+    use->next = next;
 }
 
 static void hazard_early_revoke(const struct peer_use *use, const struct origin *origin)
@@ -35,8 +56,8 @@ static void hazard_early_revoke(const struct peer_use *use, const struct origin 
         return;
     report_text("%s (%s) takes a device's access away while %s (%s) may still be using allocation "
                 "%u by it.",
-                origin->call, report_stream(origin), use->origin.call, report_stream(&use->origin),
-                use->id);
+                origin->call, report_stream(origin).text, use->origin.call,
+                report_stream(&use->origin).text, use->id);
     report_allocation(use->id, use->bytes, &use->allocated_by);
     report_origin("used", &use->origin);
     report_origin("taken", origin);
@@ -59,23 +80,16 @@ void checker_access_revoked(const struct call *call, const struct peer_use *list
 
 /* ---- given too late ---- */
 
-static struct pending_peer_use {
-    struct pending_peer_use *next;
-    const void *owner;
-    struct peer_use use;
-} * pending_peer_uses;
-
 void checker_peer_use_pending(const struct call *call, const void *owner, struct shadow_ref ref,
                               const struct stream *s, uint64_t seq)
 {
     if (!settings.check)
         return;
-    struct pending_peer_use *pending = os_allocate(sizeof *pending);
-    *pending = (struct pending_peer_use){
-        pending_peer_uses,
-        owner,
-        {NULL, checker_origin(call, s, seq), ref.shadow->allocated_by, ref.id, ref.bytes}};
-    pending_peer_uses = pending;
+    struct pending_use *pending = os_allocate(sizeof *pending);
+    pending->next = pending_uses.first;
+    pending->owner = owner;
+    pending->use = make_use(call, ref, s, seq);
+    pending_uses.first = pending;
 }
 
 static void hazard_late_grant(const struct peer_use *use, const struct origin *origin)
@@ -85,8 +99,8 @@ static void hazard_late_grant(const struct peer_use *use, const struct origin *o
     report_text(
         "%s (%s) uses allocation %u, which its device has no access to; %s (%s) gives it only "
         "afterwards.",
-        use->origin.call, report_stream(&use->origin), use->id, origin->call,
-        report_stream(origin));
+        use->origin.call, report_stream(&use->origin).text, use->id, origin->call,
+        report_stream(origin).text);
     report_allocation(use->id, use->bytes, &use->allocated_by);
     report_origin("used", &use->origin);
     report_origin("given", origin);
@@ -95,19 +109,26 @@ static void hazard_late_grant(const struct peer_use *use, const struct origin *o
     report_end(use->id);
 }
 
-/* Work that cannot begin before the host does something is not too early (chosen), and what the
- * host knows to be over has told it by its failure. */
+/* Returns whether the work may run before the access is given. Work that cannot begin before the
+ * host does something is not too early (assumed), and what the host has acquired has failed and
+ * said so. */
+static bool may_run_before(const struct stream *s, uint64_t seq)
+{
+    return !vc_includes(host_vector_clock(), s->slot, seq) && !stream_waits_for_host(s, seq);
+}
+
 void checker_access_granted(const struct call *call, const void *owner, int device)
 {
     struct origin origin = checker_origin(call, NULL, 0);
-    for (struct pending_peer_use **at = &pending_peer_uses, *pending; (pending = *at);) {
+    struct pending_use **at = &pending_uses.first;
+    while (*at) {
+        struct pending_use *pending = *at;
         const struct stream *s = stream_of_slot(pending->use.origin.slot);
         if (pending->owner != owner || s->device != device) {
             at = &pending->next;
             continue;
         }
-        bool acquired = vc_includes(host_vector_clock(), s->slot, pending->use.origin.seq);
-        if (!acquired && !stream_waits_for_host(s, pending->use.origin.seq))
+        if (may_run_before(s, pending->use.origin.seq))
             hazard_late_grant(&pending->use, &origin);
         *at = pending->next;
         os_free(pending);
@@ -116,9 +137,9 @@ void checker_access_granted(const struct call *call, const void *owner, int devi
 
 void checker_peer_uses_free(struct peer_use **list)
 {
-    for (struct peer_use *use = *list, *next; use; use = next) {
-        next = use->next;
+    while (*list) {
+        struct peer_use *use = *list;
+        *list = use->next;
         os_free(use);
     }
-    *list = NULL;
 }

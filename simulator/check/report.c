@@ -1,38 +1,49 @@
-/* The text of an accusation. Each report is one write on standard error: a first line "hazard:
- * ...", then indented lines. */
+/* The text of a report. Each is one write on standard error: a first line "hazard: ...", then
+ * indented lines. */
+#include "sched/happens_before.h"
 #include "check/report.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "sched/virtual_time.h"
 #include "base/device_state.h"
-#include "os/os.h"
 #include "base/observer.h"
-#include "sched/happens_before.h"
+#include "base/settings.h"
+#include "os/os.h"
 
-#define REPORTS_MAX 20 /* chosen: more than these are only counted */
+#define REPORTS_MAX    20 /* assumed: more than these are only counted */
+#define LOCATIONS_SIZE 16 /* at least four: a report has two origins and two launches */
+#define SLOTS_SHOWN    12 /* assumed: enough of a vector clock to read */
 
-static char text[4096];
-static size_t text_length;
-static unsigned hazard_count;
-static const char *current_kind;
-static struct origin current_origin;
-static struct pair {
+/* Law: `text` holds the first `length` characters of the report that was begun and not ended, and
+ * has room for a NUL behind them. `seen` holds the first REPORTS_MAX pairs of sites that were
+ * reported; `count` may be larger. A location found stays good until LOCATIONS_SIZE other sites
+ * have been looked up. Needs the lock. */
+static struct {
+    char text[4096];
+    size_t length;
+    unsigned count;
     const char *kind;
-    void *earlier, *later;
-} seen[REPORTS_MAX];
+    struct origin later;
+    struct {
+        const char *kind;
+        void *earlier, *later;
+    } seen[REPORTS_MAX];
+    struct os_source_loc locations[LOCATIONS_SIZE];
+    unsigned locations_found;
+} report;
 
-unsigned report_count(void) { return hazard_count; }
+unsigned report_count(void) { return report.count; }
 
 static void append_arguments(const char *format, va_list arguments)
 {
-    int n = vsnprintf(text + text_length, sizeof text - text_length, format, arguments);
+    int n = vsnprintf(report.text + report.length, sizeof report.text - report.length, format,
+                      arguments);
     if (n > 0)
-        text_length += (size_t)n;
-    if (text_length > sizeof text - 2)
-        text_length = sizeof text - 2;
+        report.length += (size_t)n;
+    if (report.length > sizeof report.text - 2)
+        report.length = sizeof report.text - 2;
 }
 
 static void append(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -44,50 +55,80 @@ static void append(const char *format, ...)
     va_end(arguments);
 }
 
-/* Where calls stand in the source: looks up those of these sites that are not known yet, all at
- * once, and returns the last one's place. */
-static const char *source_lines_of(void *const *sites, size_t n)
+static struct phrase phrase(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static struct phrase phrase(const char *format, ...)
 {
-    static struct os_source_loc cache[16];
-    static unsigned next;
-    struct os_source_loc *missing[OS_SOURCE_LOC_MAX], *found = NULL;
-    size_t missing_count = 0;
-    for (size_t k = 0; k < n; k++) {
-        found = NULL;
-        for (unsigned i = 0; i < next && i < 16; i++)
-            if (cache[i].site == sites[k])
-                found = &cache[i];
-        if (found)
-            continue;
-        found = missing[missing_count++] = &cache[next++ % 16];
-        *found = (struct os_source_loc){.site = sites[k]};
-    }
-    os_source_lines(missing, missing_count);
-    return found->text;
+    struct phrase p;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(p.text, sizeof p.text, format, arguments);
+    va_end(arguments);
+    return p;
 }
 
-static const char *source_line_of(void *site) { return source_lines_of(&site, 1); }
+/* ---- where calls stand in the source ---- */
+
+static struct os_source_loc *known_location(void *site)
+{
+    for (unsigned i = 0; i < report.locations_found && i < LOCATIONS_SIZE; i++)
+        if (report.locations[i].site == site)
+            return &report.locations[i];
+    return NULL;
+}
+
+/* Looks up those of these sites that are not known yet, all at once: it takes long. */
+static void find_locations(void *const *sites, size_t n)
+{
+    struct os_source_loc *missing[OS_SOURCE_LOC_MAX];
+    size_t missing_count = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (known_location(sites[i]))
+            continue;
+        struct os_source_loc *new = &report.locations[report.locations_found++ % LOCATIONS_SIZE];
+        *new = (struct os_source_loc){.site = sites[i]};
+        missing[missing_count++] = new;
+    }
+    os_source_lines(missing, missing_count);
+}
+
+/* The text stays good for the report (report's law). */
+static const char *source_line(void *site)
+{
+    if (!known_location(site))
+        find_locations(&site, 1);
+    return known_location(site)->text;
+}
+
+/* ---- the parts of a report ---- */
+
+static bool was_reported(const char *kind, const void *earlier, const void *later)
+{
+    for (unsigned i = 0; i < report.count && i < REPORTS_MAX; i++)
+        if (!strcmp(report.seen[i].kind, kind) && report.seen[i].earlier == earlier
+            && report.seen[i].later == later)
+            return true;
+    return false;
+}
 
 bool report_begin(const char *kind, const struct origin *earlier, const struct origin *later)
 {
-    unsigned remembered = hazard_count < REPORTS_MAX ? hazard_count : REPORTS_MAX;
-    for (unsigned i = 0; i < remembered; i++)
-        if (!strcmp(seen[i].kind, kind) && seen[i].earlier == earlier->site
-            && seen[i].later == later->site)
-            return false;
-    if (hazard_count < REPORTS_MAX)
-        seen[hazard_count] = (struct pair){kind, earlier->site, later->site};
-    if (hazard_count == REPORTS_MAX)
-        diag("more than %d hazards: the others are only counted.", REPORTS_MAX);
-    if (hazard_count++ >= REPORTS_MAX)
+    if (was_reported(kind, earlier->site, later->site))
         return false;
+    unsigned number = report.count++;
+    if (number == REPORTS_MAX)
+        diag("more than %d hazards: the others are only counted.", REPORTS_MAX);
+    if (number >= REPORTS_MAX)
+        return false;
+    report.seen[number].kind = kind;
+    report.seen[number].earlier = earlier->site;
+    report.seen[number].later = later->site;
     void *const sites[] = {earlier->site, later->site,
                            earlier->launch ? earlier->launch_site : earlier->site,
                            later->launch ? later->launch_site : later->site};
-    source_lines_of(sites, sizeof sites / sizeof *sites);
-    current_kind = kind;
-    current_origin = *later;
-    text_length = 0;
+    find_locations(sites, sizeof sites / sizeof *sites);
+    report.kind = kind;
+    report.later = *later;
+    report.length = 0;
     append("hazard: %s. ", kind);
     return true;
 }
@@ -100,165 +141,38 @@ void report_text(const char *format, ...)
     va_end(arguments);
 }
 
-#define BUFFER_SIZE 384
-static char *next_buffer(void)
-{
-    static char buffers[16][BUFFER_SIZE];
-    static unsigned next;
-    return buffers[next++ % 16];
-}
-
 /* Each device has default streams of its own; those of device 0 go without saying. */
-static const char *stream_name(const struct origin *origin)
+static struct phrase stream_name(const struct origin *origin)
 {
     if (origin->stream == -2)
-        return "the host";
-    char *buffer = next_buffer();
+        return phrase("the host");
     if (origin->stream > 0)
-        snprintf(buffer, BUFFER_SIZE, "stream %d", origin->stream);
-    else {
-        int length = snprintf(buffer, BUFFER_SIZE, "the %s stream",
-                              origin->stream ? "per-thread" : "legacy");
-        if (origin->device)
-            snprintf(buffer + length, BUFFER_SIZE - (size_t)length, " of device %d",
-                     origin->device);
-    }
-    return buffer;
+        return phrase("stream %d", origin->stream);
+    const char *kind = origin->stream ? "per-thread" : "legacy";
+    if (origin->device)
+        return phrase("the %s stream of device %d", kind, origin->device);
+    return phrase("the %s stream", kind);
 }
 
-const char *report_stream(const struct origin *origin)
+struct phrase report_stream(const struct origin *origin)
 {
     if (!origin->launch)
         return stream_name(origin);
-    char *buffer = next_buffer();
-    snprintf(buffer, BUFFER_SIZE, "graph launch %u in %s", origin->launch, stream_name(origin));
-    return buffer;
+    return phrase("graph launch %u in %s", origin->launch, stream_name(origin).text);
 }
 
 void report_origin(const char *what, const struct origin *origin)
 {
-    append("\n  %-10s %s, %s, at %s", what, origin->call, report_stream(origin),
-           source_line_of(origin->site));
+    append("\n  %-10s %s, %s, at %s", what, origin->call, report_stream(origin).text,
+           source_line(origin->site));
     if (origin->launch)
-        append(", launched at %s", source_line_of(origin->launch_site));
+        append(", launched at %s", source_line(origin->launch_site));
 }
 
 void report_allocation(uint32_t id, size_t bytes, const struct origin *allocated_by)
 {
     report_origin("allocated", allocated_by);
     append(" (allocation %u, %zu bytes)", id, bytes);
-}
-
-/* How the program writes the stream, as far as can be known. */
-static const char *stream_in_code(const struct origin *origin)
-{
-    return origin->stream == 0  ? "cudaStreamLegacy"
-         : origin->stream == -1 ? "cudaStreamPerThread"
-                                : stream_name(origin);
-}
-
-/* What the program called to have it done, and where. */
-static const char *call_in_words(const struct origin *origin)
-{
-    char *buffer = next_buffer();
-    if (origin->launch)
-        snprintf(buffer, BUFFER_SIZE, "the cudaGraphLaunch that runs %s (%s)", origin->call,
-                 source_line_of(origin->launch_site));
-    else
-        snprintf(buffer, BUFFER_SIZE, "%s (%s)", origin->call, source_line_of(origin->site));
-    return buffer;
-}
-
-/* A default stream's handle means another stream in another thread, or while another device is
- * current. */
-static const char *wait_context(const struct origin *origin)
-{
-    if (origin->stream > 0)
-        return "";
-    if (origin->stream == -1 && !stream_is_of_this_thread(stream_of_slot(origin->slot)))
-        return ", in the thread of the first: cudaStreamPerThread is another stream in each";
-    if (origin->device == device_current())
-        return "";
-    char *buffer = next_buffer();
-    snprintf(buffer, BUFFER_SIZE, ", while device %d is current (cudaSetDevice)", origin->device);
-    return buffer;
-}
-
-static bool is_cudaMemcpy(const struct origin *origin)
-{
-    return !strcmp(origin->call, "cudaMemcpy");
-}
-
-void report_missing_edge(const struct origin *earlier, const struct origin *later,
-                         const struct stream *s)
-{
-    const char *first = stream_name(earlier), *second = stream_name(later);
-    if (!s) {
-        append("\n  Missing:   the host has not waited for %s.\n  To do:     "
-               "cudaStreamSynchronize(%s) between %s and %s%s.",
-               earlier->call, stream_in_code(earlier), call_in_words(earlier), call_in_words(later),
-               wait_context(earlier));
-        return;
-    }
-    if (earlier->launch && earlier->launch == later->launch) {
-        append(
-            "\n  Missing:   no path of edges leads from the one node of the graph to the other.\n  "
-            "To do:     while capturing, record an event after the first call and make the stream\n"
-            "             of the second wait for it; in a graph built by hand, "
-            "cudaGraphAddDependencies.");
-        return;
-    }
-    const struct vector_clock *device_order = &s->ordering.device_order,
-                              *host_order = host_vector_clock();
-    uint64_t event_epoch =
-                 earlier->slot < device_order->slots ? device_order->epochs[earlier->slot] : 0,
-             host_epoch = earlier->slot < host_order->slots ? host_order->epochs[earlier->slot] : 0;
-    if (earlier->stream == -1 && later->stream == -1 && earlier->device == later->device)
-        append("\n  Missing:   nothing orders the two: cudaStreamPerThread is another stream in "
-               "each thread.");
-    else if (event_epoch > host_epoch)
-        append("\n  Missing:   %s waits for %s, but only up to a place before %s:\n             "
-               "the event was recorded too early, or the wait came before it was recorded anew.",
-               second, first, call_in_words(earlier));
-    else if (host_epoch && !is_cudaMemcpy(earlier))
-        append("\n  Missing:   nothing makes %s wait for %s. The host has waited for %s, but "
-               "before that call.",
-               second, earlier->call, first);
-    else
-        append("\n  Missing:   nothing makes %s wait for %s.", second, first);
-    append("\n  To do:     cudaEventRecord(event, %s) after %s, then\n             "
-           "cudaStreamWaitEvent(%s, event, 0) before %s.",
-           stream_in_code(earlier), call_in_words(earlier), stream_in_code(later),
-           call_in_words(later));
-    bool legacy = earlier->stream == 0 || later->stream == 0;
-    if (legacy
-        && (s->kind == STREAM_NON_BLOCKING
-            || stream_of_slot(earlier->slot)->kind == STREAM_NON_BLOCKING))
-        report_note("the legacy stream and a stream made with cudaStreamNonBlocking do not wait "
-                    "for each other.");
-    /* Documented: CUDA Runtime API, "API synchronization behavior". */
-    if (is_cudaMemcpy(earlier))
-        report_note("from pageable memory, cudaMemcpy may be back before the bytes have arrived; "
-                    "from device to device, it does not wait at all.");
-}
-
-void report_late_use(const struct origin *freed_by, const struct origin *used_by)
-{
-    bool one_launch = freed_by->launch && freed_by->launch == used_by->launch;
-    if (one_launch)
-        append("\n  To do:     call %s (%s) after %s (%s)", freed_by->call,
-               source_line_of(freed_by->site), used_by->call, source_line_of(used_by->site));
-    else
-        append("\n  To do:     call %s after %s", call_in_words(freed_by), call_in_words(used_by));
-    if (freed_by->slot == HOST_SLOT)
-        append(", when the host has waited for %s.", report_stream(used_by));
-    else if (freed_by->slot == used_by->slot)
-        append(".");
-    else
-        append(", and make %s wait for %s first:\n             cudaEventRecord(event, %s), then "
-               "cudaStreamWaitEvent(%s, event, 0).",
-               report_stream(freed_by), used_by->call, stream_in_code(used_by),
-               stream_in_code(freed_by));
 }
 
 void report_advice(const char *advice) { append("\n  To do:     %s", advice); }
@@ -274,8 +188,178 @@ void report_note(const char *format, ...)
 
 void report_end(uint32_t id)
 {
-    text[text_length] = '\0';
-    diag_report("%s", text);
+    report.text[report.length] = '\0';
+    diag_report("%s", report.text);
     if (observer.hazard)
-        observer.hazard(current_kind, id, current_origin.call, current_origin.stream);
+        observer.hazard(report.kind, id, report.later.call, report.later.stream);
+}
+
+/* ---- the missing edge ---- */
+
+/* Returns how the program writes the stream, as far as can be known. */
+static struct phrase stream_in_code(const struct origin *origin)
+{
+    if (origin->stream == 0)
+        return phrase("cudaStreamLegacy");
+    return origin->stream == -1 ? phrase("cudaStreamPerThread") : stream_name(origin);
+}
+
+/* Returns what the program called to have it done, and where. */
+static struct phrase call_in_words(const struct origin *origin)
+{
+    if (origin->launch)
+        return phrase("the cudaGraphLaunch that runs %s (%s)", origin->call,
+                      source_line(origin->launch_site));
+    return phrase("%s (%s)", origin->call, source_line(origin->site));
+}
+
+/* A default stream's handle means another stream in another thread, or while another device is
+ * current. */
+static struct phrase wait_context(const struct origin *origin)
+{
+    if (origin->stream > 0)
+        return phrase("%s", "");
+    if (origin->stream == -1 && !stream_is_of_this_thread(stream_of_slot(origin->slot)))
+        return phrase(
+            ", in the thread of the first: cudaStreamPerThread is another stream in each");
+    if (origin->device == device_current())
+        return phrase("%s", "");
+    return phrase(", while device %d is current (cudaSetDevice)", origin->device);
+}
+
+static void missing_host_wait(const struct origin *earlier, const struct origin *later)
+{
+    append("\n  Missing:   the host has not waited for %s.\n  To do:     "
+           "cudaStreamSynchronize(%s) between %s and %s%s.",
+           earlier->call, stream_in_code(earlier).text, call_in_words(earlier).text,
+           call_in_words(later).text, wait_context(earlier).text);
+}
+
+static void missing_graph_edge(void)
+{
+    append("\n  Missing:   no path of edges leads from the one node of the graph to the other.\n  "
+           "To do:     while capturing, record an event after the first call and make the stream\n"
+           "             of the second wait for it; in a graph built by hand, "
+           "cudaGraphAddDependencies.");
+}
+
+static uint64_t epoch_in(const struct vector_clock *vc, uint32_t slot)
+{
+    return slot < vc->slots ? vc->epochs[slot] : 0;
+}
+
+/* Says why `s`, the later stream, does not wait for the earlier call. */
+static void describe_gap(const struct origin *earlier, const struct origin *later,
+                         const struct stream *s)
+{
+    struct phrase first = stream_name(earlier), second = stream_name(later);
+    uint64_t event_epoch = epoch_in(&s->ordering.device_order, earlier->slot);
+    uint64_t host_epoch = epoch_in(host_vector_clock(), earlier->slot);
+    if (earlier->stream == -1 && later->stream == -1 && earlier->device == later->device)
+        append("\n  Missing:   nothing orders the two: cudaStreamPerThread is another stream in "
+               "each thread.");
+    else if (event_epoch > host_epoch)
+        append("\n  Missing:   %s waits for %s, but only up to a place before %s:\n             "
+               "the event was recorded too early, or the wait came before it was recorded anew.",
+               second.text, first.text, call_in_words(earlier).text);
+    else if (host_epoch && !earlier->returns_early)
+        append("\n  Missing:   nothing makes %s wait for %s. The host has waited for %s, but "
+               "before that call.",
+               second.text, earlier->call, first.text);
+    else
+        append("\n  Missing:   nothing makes %s wait for %s.", second.text, first.text);
+}
+
+static void missing_stream_wait(const struct origin *earlier, const struct origin *later,
+                                const struct stream *s)
+{
+    describe_gap(earlier, later, s);
+    append("\n  To do:     cudaEventRecord(event, %s) after %s, then\n             "
+           "cudaStreamWaitEvent(%s, event, 0) before %s.",
+           stream_in_code(earlier).text, call_in_words(earlier).text, stream_in_code(later).text,
+           call_in_words(later).text);
+    bool legacy = earlier->stream == 0 || later->stream == 0;
+    if (legacy
+        && (s->kind == STREAM_NON_BLOCKING
+            || stream_of_slot(earlier->slot)->kind == STREAM_NON_BLOCKING))
+        report_note("the legacy stream and a stream made with cudaStreamNonBlocking do not wait "
+                    "for each other.");
+    /* Documented: CUDA Runtime API, "API synchronization behavior". */
+    if (earlier->returns_early)
+        report_note("from pageable memory, cudaMemcpy may be back before the bytes have arrived; "
+                    "from device to device, it does not wait at all.");
+}
+
+/* ---- SIM_EXPLAIN=1 ---- */
+
+/* Names a slot of a vector clock; where a stream has no number of its own, with the slot's. */
+static struct phrase slot_name(uint32_t slot)
+{
+    const struct stream *s = stream_of_slot(slot);
+    if (!s)
+        return phrase("slot %u, of another process,", slot);
+    if (s->kind == STREAM_BRANCH)
+        return phrase("slot %u, a branch of a graph,", slot);
+    if (s->kind == STREAM_PER_THREAD)
+        return phrase("slot %u, a per-thread stream,", slot);
+    struct origin origin = {.stream = s->kind == STREAM_LEGACY ? 0 : s->id, .device = s->device};
+    return stream_name(&origin);
+}
+
+/* Prints the epoch of the earlier access, and the vector clock of the later one: first its entry
+ * for the same slot, then the others that are not 0. */
+static void explain(const struct origin *earlier, const struct origin *later,
+                    const struct stream *s)
+{
+    const struct vector_clock *vc = s ? &s->ordering.happens_before : host_vector_clock();
+    append("\n  Epoch:     %s is operation %llu of %s.", earlier->call,
+           (unsigned long long)earlier->seq, slot_name(earlier->slot).text);
+    append("\n  Acquired:  before %s, %s has acquired %s up to %llu", later->call,
+           s ? slot_name(s->slot).text : "the host", slot_name(earlier->slot).text,
+           (unsigned long long)epoch_in(vc, earlier->slot));
+    unsigned others = 0;
+    for (uint32_t slot = 0; slot < vc->slots; slot++) {
+        if (!vc->epochs[slot] || slot == earlier->slot)
+            continue;
+        if (++others < SLOTS_SHOWN)
+            append(", %s up to %llu", slot_name(slot).text, (unsigned long long)vc->epochs[slot]);
+    }
+    if (others >= SLOTS_SHOWN)
+        append(", and %u more", others - SLOTS_SHOWN + 1);
+    append(".");
+}
+
+void report_missing_edge(const struct origin *earlier, const struct origin *later,
+                         const struct stream *s)
+{
+    if (!s)
+        missing_host_wait(earlier, later);
+    else if (earlier->launch && earlier->launch == later->launch)
+        missing_graph_edge();
+    else
+        missing_stream_wait(earlier, later, s);
+    if (settings.explain)
+        explain(earlier, later, s);
+}
+
+/* ---- a use that comes too late ---- */
+
+void report_late_use(const struct origin *freed_by, const struct origin *used_by)
+{
+    bool one_launch = freed_by->launch && freed_by->launch == used_by->launch;
+    if (one_launch)
+        append("\n  To do:     call %s (%s) after %s (%s)", freed_by->call,
+               source_line(freed_by->site), used_by->call, source_line(used_by->site));
+    else
+        append("\n  To do:     call %s after %s", call_in_words(freed_by).text,
+               call_in_words(used_by).text);
+    if (freed_by->slot == HOST_SLOT)
+        append(", when the host has waited for %s.", report_stream(used_by).text);
+    else if (freed_by->slot == used_by->slot)
+        append(".");
+    else
+        append(", and make %s wait for %s first:\n             cudaEventRecord(event, %s), then "
+               "cudaStreamWaitEvent(%s, event, 0).",
+               report_stream(freed_by).text, used_by->call, stream_in_code(used_by).text,
+               stream_in_code(freed_by).text);
 }

@@ -1,34 +1,47 @@
-/* What the checker remembers of an allocation; a part of each live chunk and of each piece of
- * pinned memory. Types only. */
+/* What the checker remembers of an allocation: a part of each live range and of each piece of
+ * pinned memory. Types only. A shadow belongs to whoever embeds it, and needs the lock. */
 #ifndef SIM_CHECK_SHADOW_H
 #define SIM_CHECK_SHADOW_H
 
 #include "base/call.h"
+#include "base/ordered_tree.h"
 #include "base/types.h"
 
+/* From when on an allocation exists, and how the program frees it. */
+enum allocation_kind {
+    /* From an operation of a stream on: cudaMallocAsync, a graph's node. Freed by cudaFreeAsync. */
+    ALLOCATION_IN_STREAM,
+    /* From the call on: cudaMalloc, cudaMallocManaged, an imported one. Freed by cudaFree. */
+    ALLOCATION_AT_CALL,
+    /* Memory of the host, from the call on: cudaMallocHost, cudaHostAlloc, cudaHostRegister. Freed
+     * by cudaFreeHost. */
+    ALLOCATION_PINNED
+};
+
+/* An operation of a stream has read or written bytes of an allocation, or is going to. */
 struct access {
     struct origin origin;
-    size_t from, to; /* bytes of the block */
+    /* Bytes of the allocation: [from, to). */
+    size_t from, to;
     bool write;
-    bool at_call; /* it has happened: only the host can wait before it */
-    /* its place among those of the block (check/access_tree.h) */
-    uint32_t priority;
-    uint64_t insertion; /* the larger, the newer */
-    size_t max_end;
-    struct access *left, *right;
+    /* It happened during its call: only the host can wait before it. */
+    bool at_call;
+    /* The rest is the tree's (check/access_tree.c). */
+    struct tree_node node;
 };
 
 struct shadow {
     struct origin allocated_by;
-    /* Those that something still to come could be unordered with. */
-    struct access *accesses;
+    enum allocation_kind kind;
     uint32_t access_count;
-    /* The block's name at the border to other processes (ipc/ipc_table.h); 0: it has none. */
+    /* Those accesses that something still to come could be unordered with. */
+    struct ordered_tree accesses;
+    /* The allocation's name in the ipc table (ipc/ipc_table.h); 0: it has none. */
     uint32_t ipc_ref;
 };
 
-/* Work that needs access given to its stream's device (cudaMemPoolSetAccess,
- * cudaDeviceEnablePeerAccess), and the block that it was for. */
+/* An operation that needs the access given to its stream's device (cudaMemPoolSetAccess,
+ * cudaDeviceEnablePeerAccess), and the allocation that it uses. */
 struct peer_use {
     struct peer_use *next;
     struct origin origin, allocated_by;
@@ -36,11 +49,13 @@ struct peer_use {
     size_t bytes;
 };
 
-/* A block, as the checker names it in a report. */
+/* An allocation, as the checker names it in a report. It is passed by value; the shadow stays
+ * where it is. */
 struct shadow_ref {
     struct shadow *shadow;
     uint32_t id;
-    const char *address; /* of its start */
+    /* Of its first byte. */
+    const char *address;
     size_t bytes;
 };
 

@@ -128,7 +128,6 @@ static struct graph_memory *memory_of(struct graph *g, int device)
         os_free(m);
         return NULL;
     }
-    address_map_add(&m->pool->heap, m->pool);
     m->next = memories;
     memories = m;
     m->next_of_graph = g->memory;
@@ -199,12 +198,11 @@ void graph_allocation_params(struct graph_allocation *a, struct cudaMemAllocNode
 
 static struct graph_memory *memory_at(const void *address, size_t *offset)
 {
-    struct pool *pool;
-    struct heap *h = address_map_find(address, &pool);
-    if (!h || !pool || !pool->graph)
+    struct heap *h = address_map_find(address);
+    if (!h || !h->pool || !h->pool->graph)
         return NULL;
     *offset = (size_t)((const char *)address - h->base);
-    return pool->graph;
+    return h->pool->graph;
 }
 
 struct graph_allocation *graph_allocation_to_free(struct graph *g, const void *address)
@@ -295,21 +293,11 @@ static void observe_use(const struct call *call, const char *what, const struct 
                                    (struct observed_range){a->range->id, a->bytes, a->offset});
 }
 
-/* Makes [offset, offset + bytes) live, whatever free chunk it lies in. */
+/* Makes [offset, offset + bytes) live, whatever free range it lies in. */
 static struct range *carve_range(struct heap *h, size_t offset, size_t bytes)
 {
-    struct range *r = h->first, *gap = NULL;
-    while (r->offset + r->node.bytes <= offset)
-        r = r->next;
-    if (offset > r->offset) {
-        gap = heap_take(h, r, offset - r->offset);
-        r = gap->next;
-    }
-    heap_map(h, r, bytes);
-    struct range *taken = heap_take(h, r, bytes);
-    if (gap)
-        heap_put(h, gap, SHARED_LIST, 0);
-    return taken;
+    heap_map(h, offset, bytes);
+    return heap_take(h, heap_free_at(h, offset, bytes), offset, bytes);
 }
 
 static void alloc_now(const struct call *call, struct graph_allocation *a, struct stream *s)
@@ -321,7 +309,7 @@ static void alloc_now(const struct call *call, struct graph_allocation *a, struc
     for (size_t x = first_segment(a); x <= last_segment(a); x++)
         graph_segments_hold(&a->memory->segments, x, true);
     uint64_t seq = stream_enqueue_marker(s);
-    checker_allocated(call, shadow_ref_of(a), s, seq);
+    checker_allocated(call, shadow_ref_of(a), ALLOCATION_IN_STREAM, s, seq);
     if (a->last_free.call)
         checker_allocated_again(call, shadow_ref_of(a), s, seq, &a->last_free);
     observe_use(call, "allocate", a, s);

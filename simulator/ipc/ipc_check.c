@@ -1,22 +1,21 @@
-/* The checker across the border. A deed of another process comes before one of ours when an
- * interprocess event puts it there, or when that process's host knew it to be over: a program that
- * waits there, or sends a message from a host function, is right. How messages travel is not seen,
- * so more than that is not asked (chosen: no right program is accused). For the same reason a deed
- * that is queued behind a host function which has not returned neither accuses nor is accused: that
- * function may wait for the other process. A process that has ended orders nothing and is accused
- * of nothing. */
+/* The checker across processes. An access of another process comes before one of ours when an
+ * interprocess event puts it there, or when that process's host has acquired it: a program that
+ * waits there, or sends a message from a host function, is correct. How messages travel is not
+ * seen, so more than that is not required (assumed: no correct program is reported). For the same
+ * reason an access that is queued behind a host function which has not returned is neither reported
+ * nor compared with: that function may wait for the other process. A process that has ended orders
+ * nothing, and nothing is reported of it. */
 #include "ipc/ipc_check.h"
 
 #include <stdio.h>
-#include <string.h>
 
-#include "ipc/remote_clock.h"
-#include "check/access_tree.h"
-#include "ipc/ipc_table.h"
-#include "os/process.h"
-#include "check/report.h"
 #include "base/settings.h"
+#include "check/access_tree.h"
 #include "sched/happens_before.h"
+#include "check/report.h"
+#include "ipc/ipc_table.h"
+#include "ipc/remote_clock.h"
+#include "os/process.h"
 
 static struct ipc_access make_access(const struct origin *origin, size_t from, size_t to,
                                      bool write, enum ipc_role role)
@@ -33,8 +32,8 @@ static struct ipc_access make_access(const struct origin *origin, size_t from, s
     return access;
 }
 
-/* Does the other process's deed come before work `number` of `s` (NULL: before what the host does
- * now)? */
+/* Returns whether the other process's access comes before operation `seq` of `s`; NULL: before what
+ * the host does now. */
 static bool remote_happens_before(uint32_t ipc_ref, const struct ipc_access *earlier,
                                   const struct stream *s, uint64_t seq)
 {
@@ -47,9 +46,10 @@ static bool remote_happens_before(uint32_t ipc_ref, const struct ipc_access *ear
     return ipc_table_access_is_over(ipc_ref, earlier);
 }
 
-/* "process 4711 (launch_fill, stream 1)" */
-static const char *describe_access(const struct ipc_access *access, char *buffer, size_t size)
+/* Returns "process 4711 (launch_fill, its stream 1)". */
+static struct phrase describe_access(const struct ipc_access *access)
 {
+    struct phrase p;
     char stream[32] = "its host";
     if (access->stream == 0)
         snprintf(stream, sizeof stream, "its legacy stream");
@@ -57,41 +57,48 @@ static const char *describe_access(const struct ipc_access *access, char *buffer
         snprintf(stream, sizeof stream, "a per-thread stream");
     else if (access->stream > 0)
         snprintf(stream, sizeof stream, "its stream %d", access->stream);
-    snprintf(buffer, size, "process %d (%.26s, %s)", os_process_pid(access->process), access->call,
-             stream);
-    return buffer;
+    snprintf(p.text, sizeof p.text, "process %d (%.26s, %s)", os_process_pid(access->process),
+             access->call, stream);
+    return p;
 }
 
+/* The other process's call has no location in a source here: the kind stands for it. */
 static bool begin_report(const char *kind, const struct origin *origin)
 {
-    struct origin other = {.call = kind}; /* its place in a source is not known here */
+    struct origin other = {.call = kind};
     return report_begin(kind, &other, origin);
 }
 
-/* Deeds by our own hand, through this pointer, are the checker's own business. */
+/* Returns whether it is an access of this process through this pointer, which is check/'s
+ * business. */
 static bool is_own_access(const struct ipc_access *access, enum ipc_role role)
 {
     return !access->process || (access->process == os_process() && access->role == role);
 }
 
-static void report_unordered(struct shadow_ref ref, const struct ipc_access *a,
+static const char *unordered_kind(const struct ipc_access *earlier, bool write)
+{
+    if (earlier->allocation)
+        return "use before another process's allocation";
+    if (!write)
+        return "read not ordered after another process's write";
+    return earlier->write ? "unordered writes of two processes"
+                          : "write not ordered after another process's read";
+}
+
+static void report_unordered(struct shadow_ref ref, const struct ipc_access *earlier,
                              const struct origin *origin, bool write)
 {
-    char other_name[96];
-    const char *kind = a->allocation ? "use before another process's allocation"
-                     : !write        ? "read not ordered after another process's write"
-                     : a->write      ? "unordered writes of two processes"
-                                     : "write not ordered after another process's read";
-    describe_access(a, other_name, sizeof other_name);
-    if (!begin_report(kind, origin))
+    if (!begin_report(unordered_kind(earlier, write), origin))
         return;
-    if (a->allocation)
+    struct phrase other = describe_access(earlier);
+    if (earlier->allocation)
         report_text("%s (%s) uses allocation %u, and nothing orders it after the allocation by %s.",
-                    origin->call, report_stream(origin), ref.id, other_name);
+                    origin->call, report_stream(origin).text, ref.id, other.text);
     else
         report_text(
             "%s (%s) and %s touch the same bytes of allocation %u, and nothing orders them.",
-            origin->call, report_stream(origin), other_name, ref.id);
+            origin->call, report_stream(origin).text, other.text, ref.id);
     report_allocation(ref.id, ref.bytes, &ref.shadow->allocated_by);
     report_origin(write ? "written" : "read", origin);
     report_advice(
@@ -105,12 +112,10 @@ static void report_unordered(struct shadow_ref ref, const struct ipc_access *a,
 static void report_use_after_free(struct shadow_ref ref, const struct ipc_access *freed_by,
                                   const struct origin *origin)
 {
-    char other_name[96];
     if (!begin_report("use after another process's free", origin))
         return;
     report_text("%s (%s) uses allocation %u, which %s has freed.", origin->call,
-                report_stream(origin), ref.id,
-                describe_access(freed_by, other_name, sizeof other_name));
+                report_stream(origin).text, ref.id, describe_access(freed_by).text);
     report_allocation(ref.id, ref.bytes, &ref.shadow->allocated_by);
     report_origin("used", origin);
     report_advice("free an imported allocation first here, then signal the other process (by an "
@@ -138,7 +143,7 @@ static void ipc_check_used(struct shadow_ref ref, struct origin origin, const st
     ipc_table_add_access(ipc_ref, make_access(&origin, from, to, write, role));
 }
 
-/* The exporter frees: documented, each importer must have freed before. */
+/* The exporter frees. Documented: each importer must have freed before. */
 static void check_importers(struct shadow_ref ref, const struct ipc_allocation *allocation,
                             const struct origin *origin)
 {
@@ -147,7 +152,7 @@ static void check_importers(struct shadow_ref ref, const struct ipc_allocation *
             || !begin_report("free while another process holds the allocation", origin))
             continue;
         report_text("%s (%s) frees allocation %u, which process %d has imported and not freed.",
-                    origin->call, report_stream(origin), ref.id,
+                    origin->call, report_stream(origin).text, ref.id,
                     os_process_pid(allocation->importers[i]));
         report_allocation(ref.id, ref.bytes, &ref.shadow->allocated_by);
         report_origin("freed", origin);
@@ -158,9 +163,28 @@ static void check_importers(struct shadow_ref ref, const struct ipc_allocation *
     }
 }
 
+/* Reports that nothing orders the exporter's free after another process's use or free. */
+static void report_early_free(struct shadow_ref ref, const struct ipc_access *earlier,
+                              const struct origin *origin)
+{
+    if (!begin_report("free before another process's use ends", origin))
+        return;
+    struct phrase other = describe_access(earlier);
+    if (earlier->importer_free)
+        report_text("%s (%s) frees allocation %u, and nothing orders it after the free by %s.",
+                    origin->call, report_stream(origin).text, ref.id, other.text);
+    else
+        report_text("%s (%s) frees allocation %u while %s may still be using it.", origin->call,
+                    report_stream(origin).text, ref.id, other.text);
+    report_allocation(ref.id, ref.bytes, &ref.shadow->allocated_by);
+    report_origin("freed", origin);
+    report_advice("let the other process record an interprocess event after its cudaFreeAsync, "
+                  "and make this stream wait for it before it frees.");
+    report_end(ref.id);
+}
+
 static void ipc_check_freed(struct shadow_ref ref, struct origin origin, const struct stream *s)
 {
-    char other_name[96];
     uint32_t ipc_ref = ref.shadow->ipc_ref;
     if (ipc_table_role(ipc_ref) == IPC_IMPORTER || (s && stream_is_behind_function(s)))
         return;
@@ -168,22 +192,8 @@ static void ipc_check_freed(struct shadow_ref ref, struct origin origin, const s
     check_importers(ref, &allocation, &origin);
     for (int i = 0; i < IPC_TABLE_ACCESSES; i++) {
         const struct ipc_access *a = &allocation.accesses[i];
-        if (is_own_access(a, IPC_EXPORTER) || remote_happens_before(ipc_ref, a, s, origin.seq)
-            || !begin_report("free before another process's use ends", &origin))
-            continue;
-        if (a->importer_free)
-            report_text("%s (%s) frees allocation %u, and nothing orders it after the free by %s.",
-                        origin.call, report_stream(&origin), ref.id,
-                        describe_access(a, other_name, sizeof other_name));
-        else
-            report_text("%s (%s) frees allocation %u while %s may still be using it.", origin.call,
-                        report_stream(&origin), ref.id,
-                        describe_access(a, other_name, sizeof other_name));
-        report_allocation(ref.id, ref.bytes, &ref.shadow->allocated_by);
-        report_origin("freed", &origin);
-        report_advice("let the other process record an interprocess event after its cudaFreeAsync, "
-                      "and make this stream wait for it before it frees.");
-        report_end(ref.id);
+        if (!is_own_access(a, IPC_EXPORTER) && !remote_happens_before(ipc_ref, a, s, origin.seq))
+            report_early_free(ref, a, &origin);
     }
 }
 
@@ -197,12 +207,15 @@ void ipc_check_exported(struct shadow_ref ref)
     allocation.allocation = true;
     if (allocation.seq)
         ipc_table_add_access(ipc_ref, allocation);
-    size_t count;
-    struct access **all = access_tree_find(ref.shadow, 0, SIZE_MAX, &count);
-    /* The newest stays. */
-    while (count--)
-        ipc_table_add_access(ipc_ref, make_access(&all[count]->origin, all[count]->from,
-                                                  all[count]->to, all[count]->write, IPC_EXPORTER));
+    struct access_list all = {NULL, 0, 0};
+    access_tree_find(ref.shadow, 0, SIZE_MAX, &all);
+    /* The newest comes last, so that it stays. */
+    for (size_t i = all.count; i-- > 0;) {
+        const struct access *a = all.items[i];
+        ipc_table_add_access(ipc_ref,
+                             make_access(&a->origin, a->from, a->to, a->write, IPC_EXPORTER));
+    }
+    access_list_clear(&all);
 }
 
 void ipc_check_ended(const struct call *call, struct shadow *shadow, const struct stream *s,
@@ -228,14 +241,13 @@ void ipc_check_ended(const struct call *call, struct shadow *shadow, const struc
 
 void ipc_check_imported_freed(const struct call *call, uint32_t ipc_ref)
 {
-    char other_name[96];
     struct origin origin = call->origin;
     struct ipc_allocation allocation = ipc_table_read_ref(ipc_ref);
     if (!settings.check || allocation.freed_by.behind_host_func
         || !begin_report("import after another process's free", &origin))
         return;
     report_text("%s imports an allocation that %s has freed.", origin.call,
-                describe_access(&allocation.freed_by, other_name, sizeof other_name));
+                describe_access(&allocation.freed_by).text);
     report_advice(
         "the process that exported the allocation may free it only after each importer has "
         "imported it, used it and freed it.");

@@ -1,52 +1,60 @@
-/* Events of several processes. Law: `recorded` is the newest ticket; tickets[t % TICKETS] tells of
- * ticket t, unless a later one has taken its place; then whoever waits for t waits for that one
- * (chosen: 256 records of one event on their way at once are enough). */
+/* Events of several processes. */
 #include "ipc/ipc_event.h"
 
-#include <string.h>
-
-#include "ipc/remote_clock.h"
-#include "sched/virtual_time.h"
 #include "base/device_state.h"
+#include "ipc/remote_clock.h"
 #include "os/os.h"
 #include "os/process.h"
 #include "sched/engine.h"
 #include "sched/happens_before.h"
 
 #define MAGIC   IPC_EVENT_MAGIC
-#define TICKETS 256
+#define TICKETS 256 /* assumed: enough records of one event that are not reached yet */
 #define EPOCHS  1024
-#define LIVENESS_INTERVAL_US \
-    20000 /* microseconds between two looks whether the other process lives */
+/* Microseconds between two looks whether the other process is alive. */
+#define LIVENESS_INTERVAL_US 20000
 
+/* One record of the event, and the process that made it. */
 struct ticket {
     uint64_t number, process, completed;
 };
 
-struct event_state { /* what processes share */
+/* The file, which all processes map. Law: `newest_ticket` is the number of the newest record, 0
+ * before the first; tickets[t % TICKETS] is ticket t, unless a later one has taken its position,
+ * and then whoever waits for t waits for that one. `epochs` is the vector clock of the newest
+ * record. Tickets and epochs are written with `lock` held; `completed`, `number` and
+ * `newest_ticket` are read without it. What another process wrote is never trusted with memory. */
+struct event_state {
     uint64_t magic, id, lock;
     uint64_t newest_ticket;
     struct ticket tickets[TICKETS];
-    uint32_t epoch_count, truncated; /* of `known`; cut: it was longer */
+    uint32_t epoch_count;
+    /* There were more epochs than EPOCHS. */
+    uint32_t truncated;
     struct remote_epoch epochs[EPOCHS];
 };
 
 struct ipc_event {
-    struct remote_event remote; /* first: the same address */
+    /* The first member, so that the two have one address. */
+    struct remote_event remote;
     struct event_state *state;
     int file;
     int device;
     uint32_t users;
-    bool opened;                     /* another process's */
-    uint64_t own_ticket;             /* of our last record, */
-    const struct record *own_record; /* which is this one; compared only */
+    /* It is another process's. */
+    bool opened;
+    /* Of this process's last record: its ticket, and the record, which is only compared. */
+    uint64_t own_ticket;
+    const struct record *own_record;
     struct ipc_event_address address;
 };
 
-/* One ticket that somebody waits for. */
+/* A ticket that an operation or the host waits for, or that an operation completes. */
 struct ticket_wait {
     struct ipc_event *event;
-    uint64_t ticket, checked_at;
+    uint64_t ticket;
+    /* When the recording process was last seen alive, in microseconds of real time. */
+    uint64_t checked_at;
 };
 
 static const struct remote_event_calls remote_event_calls;
@@ -71,7 +79,7 @@ static struct ipc_event *map_event(int file, int device)
     return event;
 }
 
-/* One user less; pending waits are users, too. */
+/* Removes one user; with the last, the event ends. */
 static void release(struct ipc_event *event)
 {
     if (--event->users)
@@ -111,7 +119,8 @@ struct ipc_event *ipc_event_open(const struct ipc_event_address *address)
     event->address = *address;
     if (event->state->magic == MAGIC && event->state->id == address->id)
         return event;
-    release(event); /* the number has been given to another file since */
+    /* The descriptor's number has been given to another file since. */
+    release(event);
     return NULL;
 }
 
@@ -123,6 +132,7 @@ struct ipc_event_address ipc_event_address_of(const struct ipc_event *event)
 
 /* ---- recording ---- */
 
+/* A record is reached. The wait is freed with the operation. */
 static void effect_complete(struct op *op)
 {
     struct ticket_wait *w = op->ticket;
@@ -132,15 +142,12 @@ static void effect_complete(struct op *op)
     release(w->event);
 }
 
-static void event_record_remote(struct remote_event *remote, struct op *op)
+/* Takes the next ticket for a record with this vector clock. */
+static uint64_t take_ticket(struct event_state *state, const struct vector_clock *vc)
 {
-    struct ipc_event *event = ipc_event_of(remote);
-    struct event_state *state = event->state;
-    struct ticket_wait *w = os_allocate(sizeof *w);
     os_shm_lock(&state->lock);
     uint64_t ticket = state->newest_ticket + 1;
-    state->epoch_count =
-        remote_clock_export(&op->record->ordering.happens_before, state->epochs, EPOCHS);
+    state->epoch_count = remote_clock_export(vc, state->epochs, EPOCHS);
     state->truncated = state->epoch_count > EPOCHS;
     if (state->truncated)
         state->epoch_count = EPOCHS;
@@ -150,10 +157,17 @@ static void event_record_remote(struct remote_event *remote, struct op *op)
     __atomic_store_n(&t->number, ticket, __ATOMIC_RELEASE);
     __atomic_store_n(&state->newest_ticket, ticket, __ATOMIC_RELEASE);
     os_shm_unlock(&state->lock);
-    event->own_ticket = ticket;
+    return ticket;
+}
+
+static void event_record_remote(struct remote_event *remote, struct op *op)
+{
+    struct ipc_event *event = ipc_event_of(remote);
+    struct ticket_wait *w = os_allocate(sizeof *w);
+    event->own_ticket = take_ticket(event->state, &op->record->ordering.happens_before);
     event->own_record = op->record;
     event->users++;
-    *w = (struct ticket_wait){event, ticket, 0};
+    *w = (struct ticket_wait){event, event->own_ticket, 0};
     op->ticket = w;
     op->effect = effect_complete;
 }
@@ -172,7 +186,7 @@ static bool event_is_newer(const struct remote_event *remote, const struct recor
         && !(r && event->own_record == r && event->own_ticket == newest_ticket(event));
 }
 
-/* The newest ticket, with what comes before it. */
+/* Returns the newest ticket, and joins what comes before it into `vc`. */
 static uint64_t read_newest_ticket(struct ipc_event *event, struct vector_clock *vc)
 {
     struct event_state *state = event->state;
@@ -184,7 +198,16 @@ static uint64_t read_newest_ticket(struct ipc_event *event, struct vector_clock 
     return ticket;
 }
 
-/* Has the ticket's place been reached? Its process may also have ended before. */
+/* Ends the wait for a process that is gone, and all further calls of this one. */
+static void fail_wait(const struct ticket *t)
+{
+    diag("process %d has ended before the work in front of its cudaEventRecord was done; the wait "
+         "for that event ends here. Every further call returns cudaErrorExternalDevice.",
+         os_process_pid(t->process));
+    device_fault(cudaErrorExternalDevice);
+}
+
+/* Returns whether the ticket's record is reached, or its process has ended before. */
 static bool ticket_is_completed(struct ticket_wait *w)
 {
     struct ticket *t = &w->event->state->tickets[w->ticket % TICKETS];
@@ -193,13 +216,13 @@ static bool ticket_is_completed(struct ticket_wait *w)
     if (os_clock_us() - w->checked_at < LIVENESS_INTERVAL_US)
         return false;
     w->checked_at = os_clock_us();
-    if (os_process_alive(t->process) || __atomic_load_n(&t->completed, __ATOMIC_ACQUIRE))
-        return __atomic_load_n(&t->completed, __ATOMIC_ACQUIRE);
-    diag("process %d has ended before the work in front of its cudaEventRecord was done; the wait "
-         "for that event ends here. Every further call returns cudaErrorExternalDevice.",
-         os_process_pid(t->process));
-    device_fault(cudaErrorExternalDevice);
-    return true;
+    bool alive = os_process_alive(t->process);
+    /* The process may have completed it just before it ended. */
+    if (__atomic_load_n(&t->completed, __ATOMIC_ACQUIRE))
+        return true;
+    if (!alive)
+        fail_wait(t);
+    return !alive;
 }
 
 static bool wait_is_completed(struct op *op) { return ticket_is_completed(op->ticket); }
@@ -241,7 +264,8 @@ static void event_synchronize_remote_unlocking(struct remote_event *remote)
     struct ipc_event *event = ipc_event_of(remote);
     struct vector_clock vc = {0, NULL};
     struct ticket_wait w = {.event = event, .ticket = read_newest_ticket(event, &vc)};
-    event->users++; /* another thread may destroy the event meanwhile */
+    /* Another thread may destroy the event meanwhile. */
+    event->users++;
     engine_wait_remote_unlocking(wait_is_completed_arg, &w);
     if (!device_sticky_error)
         host_acquire_remote(&vc);

@@ -1,25 +1,25 @@
-/* Sharing pools between processes. Sources: tests/hardware/facts/ipc.txt, probe-ipc.txt,
- * one-gpu.txt "export". */
+/* Sharing pools between processes. Measured: tests/hardware/facts/ipc.txt, probe-ipc.txt, one-gpu.txt
+ * "export". */
 #include "ipc/ipc_pool.h"
 
 #include <string.h>
 
-#include "ipc/ipc_table.h"
 #include "ipc/ipc_check.h"
+#include "ipc/ipc_table.h"
+#include "mem/device.h"
 #include "os/os.h"
 #include "os/process.h"
-#include "mem/address_map.h"
-#include "mem/device.h"
 
 #define MAGIC 0x31727470656d6973u
 
+/* What cudaMemPoolExportPointer writes. */
 struct exported_pointer {
     uint64_t magic, pool, generation, offset, bytes;
     int32_t entry;
 };
 
 _Static_assert(sizeof(struct exported_pointer) <= sizeof(struct cudaMemPoolPtrExportData),
-               "what is exported fits");
+               "an exported pointer fits");
 
 static void end_sharing(struct pool *p)
 {
@@ -73,27 +73,37 @@ cudaError_t ipc_pool_export(struct pool *p, int *descriptor)
 
 const char *ipc_pool_fd_kind(int descriptor)
 {
-    return !os_fd_is_open(descriptor) ? "closed"
-         : os_fd_is_memfd(descriptor) ? "a pool"
-                                      : "another file";
+    if (!os_fd_is_open(descriptor))
+        return "closed";
+    return os_fd_is_memfd(descriptor) ? "a pool" : "another file";
 }
 
-/* The pool in a file of another process, which becomes this one's; NULL, with the file closed, when
- * it is none. Measured: a pool that was imported before is the same again. */
+/* Returns the imported pool with this id, or NULL. */
+static struct pool *find_imported(uint64_t id)
+{
+    for (struct pool *p = pool_first(); p; p = p->next)
+        if (p->imported && p->ipc_table && ipc_table_pool_info(p->ipc_table).id == id)
+            return p;
+    return NULL;
+}
+
+/* Returns the pool in a file that another process exported; NULL: there is none. The file belongs
+ * to a new pool then, else it is closed. Measured: a pool that was imported before is the same
+ * again. */
 static struct pool *import_file(int file)
 {
     struct ipc_table *table = ipc_table_open(file);
-    struct ipc_pool_info from =
-        table ? ipc_table_pool_info(table) : (struct ipc_pool_info){.device = -1};
-    struct pool *p = pool_first();
-    while (p && !(p->imported && p->ipc_table && ipc_table_pool_info(p->ipc_table).id == from.id))
-        p = p->next;
-    if (p || !device_exists(from.device)) {
-        if (table)
-            ipc_table_close(table);
+    if (!table) {
+        os_fd_close(file);
+        return NULL;
+    }
+    struct ipc_pool_info info = ipc_table_pool_info(table);
+    struct pool *p = find_imported(info.id);
+    if (p || !device_exists(info.device)) {
+        ipc_table_close(table);
         os_fd_close(file);
     } else {
-        p = pool_new_imported(from.device, from.limit);
+        p = pool_new_imported(info.device, info.limit);
         share(p, table, file);
     }
     if (p)
@@ -103,9 +113,7 @@ static struct pool *import_file(int file)
 
 cudaError_t ipc_pool_import(int descriptor, struct pool **p)
 {
-    if (!os_fd_is_open(descriptor))
-        return cudaErrorUnknown;
-    if (!os_fd_is_memfd(descriptor))
+    if (!os_fd_is_open(descriptor) || !os_fd_is_memfd(descriptor))
         return cudaErrorUnknown;
     int file = os_fd_dup_high(descriptor);
     if (file < 0)
@@ -114,51 +122,103 @@ cudaError_t ipc_pool_import(int descriptor, struct pool **p)
     return *p ? cudaSuccess : cudaErrorUnknown;
 }
 
+/* Gives an allocation an entry in its pool's table, unless it has one. Returns whether it has. */
+static bool ensure_entry(struct address_info *a)
+{
+    struct shadow *shadow = &a->range->shadow;
+    if (shadow->ipc_ref)
+        return true;
+    struct ipc_table *t = a->pool->ipc_table;
+    int entry = ipc_table_export(t, a->offset, a->range->requested);
+    if (entry < 0) {
+        diag("more than 1024 allocations of one pool are exported and not freed; the simulated "
+             "device keeps no list of more.");
+        return false;
+    }
+    shadow->ipc_ref = ipc_table_ref(t, entry, IPC_EXPORTER);
+    ipc_check_exported(memory_shadow(a));
+    return true;
+}
+
 cudaError_t ipc_pool_export_pointer(const void *pointer, struct cudaMemPoolPtrExportData *data)
 {
     struct address_info a = memory_find(pointer);
-    /* measured: a place inside a block is refused, like one outside; so is a block whose pool has
-     * not been exported before */
+    /* Measured: an address inside an allocation is refused, like one outside; so is an allocation
+     * whose pool has not been exported before. */
     if (a.kind != ADDRESS_ALLOCATED || !a.pool || !a.pool->exported || a.offset != a.range->offset)
         return cudaErrorInvalidValue;
-    struct shadow *shadow = &a.range->shadow;
+    if (!ensure_entry(&a))
+        return cudaErrorMemoryAllocation;
     struct ipc_table *t = a.pool->ipc_table;
-    if (!shadow->ipc_ref) {
-        int entry = ipc_table_export(t, a.offset, a.range->requested);
-        if (entry < 0) {
-            diag("more than 1024 allocations of one pool are exported and not freed; the simulated "
-                 "device keeps no list of more.");
-            return cudaErrorMemoryAllocation;
-        }
-        shadow->ipc_ref = ipc_table_ref(t, entry, IPC_EXPORTER);
-        ipc_check_exported(memory_shadow(&a, NULL));
-    }
-    int entry = ipc_table_entry(shadow->ipc_ref);
+    int entry = ipc_table_entry(a.range->shadow.ipc_ref);
     struct ipc_allocation allocation = ipc_table_read(t, entry);
-    struct exported_pointer e = {MAGIC,
-                                 ipc_table_pool_info(t).id,
-                                 allocation.generation,
-                                 allocation.offset,
-                                 allocation.bytes,
-                                 entry};
+    struct exported_pointer e = {.magic = MAGIC,
+                                 .pool = ipc_table_pool_info(t).id,
+                                 .generation = allocation.generation,
+                                 .offset = allocation.offset,
+                                 .bytes = allocation.bytes,
+                                 .entry = entry};
     memset(data, 0, sizeof *data);
     memcpy(data, &e, sizeof e);
     return cudaSuccess;
 }
 
-/* A live block of ours that was imported before and lies over this one: its exporter has freed it
- * and given its place out again. Its life ends (chosen). */
+/* Ends the life of imported allocations that lie over a new one: their exporter has freed them and
+ * given their addresses out again (assumed). */
 static void free_overlapping(const struct call *call, struct pool *p, size_t offset, size_t bytes)
 {
-    for (struct range *r = p->heap.first, *next; r; r = next) {
-        next = r->next;
-        if (!r->live || r->offset >= offset + bytes || r->offset + r->node.bytes <= offset)
+    struct range *r = p->heap.first;
+    while (r) {
+        if (!r->live || r->offset >= offset + bytes || r->offset + r->bytes <= offset) {
+            r = r->next;
             continue;
+        }
         if (r->shadow.ipc_ref)
             ipc_check_ended(call, &r->shadow, NULL, 0);
         pool_free_now(p, r);
-        r = next = p->heap.first; /* freeing may have joined chunks: from the start again */
+        /* Freeing may have joined ranges: from the start again. */
+        r = p->heap.first;
     }
+}
+
+/* Returns whether the bytes and the table's entry, which others wrote, make sense for the pool. */
+static bool is_valid_import(const struct pool *p, const struct exported_pointer *e,
+                            const struct ipc_allocation *allocation)
+{
+    /* Assumed: freed, and another allocation has its entry in the table. */
+    if (!allocation->generation || allocation->generation != e->generation)
+        return false;
+    return allocation->offset % ALIGNMENT == 0 && allocation->bytes
+        && allocation->offset < p->heap.limit
+        && round_up(allocation->bytes, ALIGNMENT) <= p->heap.limit - allocation->offset;
+}
+
+/* Maps the pool here, if it is not. Returns false when its file is too short, or there are no
+ * addresses. */
+static bool open_heap(struct pool *p, size_t bytes)
+{
+    return os_fd_size(p->heap.file) >= HEAP_FILE_HEADER + bytes && heap_open(&p->heap);
+}
+
+/* Takes the range of an imported allocation. Returns false when it cannot be taken. */
+static bool take_imported(const struct call *call, struct pool *p, uint32_t ipc_ref,
+                          const struct ipc_allocation *allocation)
+{
+    size_t size = round_up(allocation->bytes, ALIGNMENT);
+    free_overlapping(call, p, allocation->offset, size);
+    struct range *r = heap_free_at(&p->heap, allocation->offset, size);
+    if (!r)
+        return false;
+    heap_map(&p->heap, allocation->offset, size);
+    r = heap_take(&p->heap, r, allocation->offset, size);
+    r->requested = allocation->bytes;
+    r->id = memory_new_id();
+    r->shadow.ipc_ref = ipc_ref;
+    ipc_table_set_importing(ipc_ref, true);
+    char *address = p->heap.base + allocation->offset;
+    checker_allocated(call, (struct shadow_ref){&r->shadow, r->id, address, allocation->bytes},
+                      ALLOCATION_AT_CALL, NULL, 0);
+    return true;
 }
 
 cudaError_t ipc_pool_import_pointer(const struct call *call, struct pool *p,
@@ -170,36 +230,20 @@ cudaError_t ipc_pool_import_pointer(const struct call *call, struct pool *p,
     if (!p->imported || e.magic != MAGIC || e.pool != ipc_table_pool_info(p->ipc_table).id)
         return cudaErrorInvalidValue;
     struct ipc_allocation allocation = ipc_table_read(p->ipc_table, e.entry);
-    size_t size = round_up(allocation.bytes, ALIGNMENT);
-    if (!allocation.generation || allocation.offset % ALIGNMENT || !allocation.bytes
-        || allocation.offset >= p->heap.limit || size > p->heap.limit - allocation.offset)
+    if (!is_valid_import(p, &e, &allocation))
         return cudaErrorInvalidValue;
     uint32_t ipc_ref = ipc_table_ref(p->ipc_table, e.entry, IPC_IMPORTER);
-    /* Chosen: freed, and another block has its place in the table. */
-    if (allocation.generation != e.generation)
-        return cudaErrorInvalidValue;
     /* Measured: succeeds all the same. */
     if (allocation.freed)
         ipc_check_imported_freed(call, ipc_ref);
-    if (os_fd_size(p->heap.file) < HEAP_FILE_HEADER + allocation.offset + size
-        || !heap_open(&p->heap))
+    if (!open_heap(p, allocation.offset + round_up(allocation.bytes, ALIGNMENT)))
         return cudaErrorMemoryAllocation;
-    if (!address_map_contains(&p->heap))
-        address_map_add(&p->heap, p);
     char *address = p->heap.base + allocation.offset;
     *info = memory_find(address);
     if (info->kind == ADDRESS_ALLOCATED && info->range->shadow.ipc_ref == ipc_ref)
         return cudaSuccess;
-    free_overlapping(call, p, allocation.offset, size);
-    struct range *r = heap_take_at(&p->heap, allocation.offset, size);
-    if (!r)
+    if (!take_imported(call, p, ipc_ref, &allocation))
         return cudaErrorInvalidValue;
-    r->requested = allocation.bytes;
-    r->id = memory_new_id();
-    r->shadow.ipc_ref = ipc_ref;
-    ipc_table_set_importing(ipc_ref, true);
-    checker_allocated(call, (struct shadow_ref){&r->shadow, r->id, address, allocation.bytes}, NULL,
-                      0);
     *info = memory_find(address);
     return cudaSuccess;
 }

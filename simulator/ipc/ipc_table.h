@@ -1,48 +1,69 @@
-/* The border between processes: what those that share a pool tell each other about its blocks. It
- * is the head of the pool's file, mapped by each.
+/* The ipc table: what the processes that share a pool publish about its allocations. It is the
+ * header of the pool's file, mapped by each.
  *
- *   head of the file   | who, which device | processes: what the host of each knows | blocks: whose, which bytes, who holds them, last accesses |
+ *   the file's header
+ *   +------------------+--------------------------+---------------------------------------------+
+ *   | whose pool,      | for each process:        | for each exported allocation:               |
+ *   | which device     | what its host            | which bytes, who has imported it, its last  |
+ *   |                  | has acquired             | accesses, who has freed it                  |
+ *   +------------------+--------------------------+---------------------------------------------+
  *
- * A process writes its own entries only, under the head's lock. What a process that has ended left
- * behind is over (chosen).
+ * A process writes its own entries only, under the header's lock. What a process that has ended
+ * left behind is over (assumed).
  *
- * A watch (check/shadow.h) names its block here by one number, `shared`: 0 for none. */
+ * A shadow (check/shadow.h) names its allocation by one number, `ipc_ref`, which is a table of this
+ * process, an entry of it and a role; 0 for none.
+ *
+ * All of these need the lock. A table belongs to its pool, which closes it; what is read is a
+ * copy. */
 #ifndef SIM_IPC_IPC_TABLE_H
 #define SIM_IPC_IPC_TABLE_H
 
-#include "sched/stream.h"
 #include "check/shadow.h"
+#include "sched/stream.h"
 
-#define IPC_TABLE_IMPORTERS \
-    8 /* chosen: processes that hold one block, beyond which the checker looks away */
-#define IPC_TABLE_ACCESSES 12 /* chosen: the same for accesses that are not known to be over */
+/* Assumed: so many processes have one allocation imported; the checker sees no more of them. */
+#define IPC_TABLE_IMPORTERS 8
+/* Assumed: so many accesses of one allocation are not over; an older one is forgotten. */
+#define IPC_TABLE_ACCESSES 12
 
 /* Through which pointer: the exporter's own, or an imported one. */
 enum ipc_role { IPC_EXPORTER = 1, IPC_IMPORTER = 2 };
 
 /* Something that a process did to an allocation. */
 struct ipc_access {
-    uint64_t process, seq; /* number: of its stream's work; 0: by its host */
+    uint64_t process;
+    /* Its epoch in its stream; 0: the host did it. */
+    uint64_t seq;
+    /* Bytes of the allocation: [from, to). */
     uint64_t from, to;
     uint32_t slot;
     int32_t stream;
-    bool write, allocation;
-    /* An importer's free, of no bytes: only the exporter's free must come after it. */
+    bool write;
+    /* It is the exporter's allocation. */
+    bool allocation;
+    /* It is an importer's free, of no bytes: only the exporter's free must come after it. */
     bool importer_free;
-    /* A free behind a host function that had not returned: it may wait for anything. */
+    /* It is a free behind a host function that had not returned: it may wait for anything. */
     bool behind_host_func;
-    uint8_t role; /* enum ipc_role */
+    /* enum ipc_role. */
+    uint8_t role;
     char call[27];
 };
 
 struct ipc_allocation {
-    uint64_t generation; /* 0: never used */
+    /* Of the entry's use; 0: never used. */
+    uint64_t generation;
     uint64_t offset, bytes;
-    uint64_t importers[IPC_TABLE_IMPORTERS]; /* processes that have imported it and not freed it */
-    bool freed;                              /* by the exporter: */
+    /* Processes that have imported it and not freed it; 0: none. */
+    uint64_t importers[IPC_TABLE_IMPORTERS];
+    /* The exporter has freed it: freed_by. */
+    bool freed;
     struct ipc_access freed_by;
-    struct ipc_access accesses[IPC_TABLE_ACCESSES]; /* process 0: none */
-    uint32_t evict_next;                            /* which to forget first */
+    /* Those that may not be over; .process 0: none. */
+    struct ipc_access accesses[IPC_TABLE_ACCESSES];
+    /* The access to forget next, when no other is over. */
+    uint32_t evict_next;
 };
 
 struct ipc_table;
@@ -54,31 +75,32 @@ struct ipc_pool_info {
     int32_t device;
 };
 
-/* The head of a new pool's file, or of one that was exported; NULL when the file is not a
- * pool's. */
+/* Makes the header of a new pool's file. Returns NULL when the file cannot be that long. */
 struct ipc_table *ipc_table_new(int file, int device, size_t limit);
+/* Opens the header of an exported pool's file. Returns NULL when the file is not a pool's. */
 struct ipc_table *ipc_table_open(int file);
 void ipc_table_close(struct ipc_table *t);
 struct ipc_pool_info ipc_table_pool_info(const struct ipc_table *t);
 
-/* Says that a block can be imported: its place in the table, or -1 when the table is full. */
+/* Adds an allocation that others can import. Returns its entry, or -1 when the table is full. */
 int ipc_table_export(struct ipc_table *t, size_t offset, size_t bytes);
-/* What a watch says of a block of the table; `side` as in ipc_access. */
+/* Returns the ipc_ref of an entry, and the parts of one. */
 uint32_t ipc_table_ref(struct ipc_table *t, int entry, enum ipc_role role);
 enum ipc_role ipc_table_role(uint32_t ipc_ref);
 int ipc_table_entry(uint32_t ipc_ref);
-/* A copy of what the table says, which stands still. */
+/* Returns a copy of an entry, which other processes no longer change; generation 0 where there is
+ * no such entry. */
 struct ipc_allocation ipc_table_read(struct ipc_table *t, int entry);
 struct ipc_allocation ipc_table_read_ref(uint32_t ipc_ref);
 
-/* This process holds an imported block from now on, or no more. */
+/* This process has imported the allocation, or has freed it. */
 void ipc_table_set_importing(uint32_t ipc_ref, bool on);
-/* The exporter has freed it. */
+/* The exporter has freed it by this access. */
 void ipc_table_set_freed(uint32_t ipc_ref, struct ipc_access access);
-/* Adds an access. */
+/* Adds an access of this process. */
 void ipc_table_add_access(uint32_t ipc_ref, struct ipc_access access);
 
-/* Is the deed of another process known to its host to be over, or is that process gone? */
+/* Returns whether the host of the access's process has acquired it, or that process is gone. */
 bool ipc_table_access_is_over(uint32_t ipc_ref, const struct ipc_access *access);
 
 #endif

@@ -6,21 +6,19 @@
 #include "check/page_guard.h"
 #include "os/os.h"
 
-struct area {
-    struct heap *heap;
-    struct pool *pool;
-};
+/* Law: the heaps do not overlap, and the bases of the first `count` rise. Needs the lock. */
+static struct {
+    struct heap **heaps;
+    size_t count, capacity;
+} map;
 
-static struct area *areas;
-static size_t area_count, area_capacity;
-
-/* The first area whose base is above the address. */
-static size_t first_above(const char *address)
+/* Returns how many heaps have their base at or below the address. */
+static size_t count_up_to(const char *address)
 {
-    size_t low = 0, high = area_count;
+    size_t low = 0, high = map.count;
     while (low < high) {
         size_t middle = (low + high) / 2;
-        if (areas[middle].heap->base <= address)
+        if (map.heaps[middle]->base <= address)
             low = middle + 1;
         else
             high = middle;
@@ -30,11 +28,10 @@ static size_t first_above(const char *address)
 
 static bool find_host_view(const void *address, struct host_view *view)
 {
-    struct pool *pool;
-    struct heap *h = address_map_find(address, &pool);
+    struct heap *h = address_map_find(address);
     if (!h || !h->host_visible)
         return false;
-    *view = (struct host_view){h, h->base, h->segment_size, !pool};
+    *view = (struct host_view){h, h->base, h->segment_size, !h->pool};
     return true;
 }
 
@@ -45,41 +42,32 @@ static bool is_view_mapped(const struct host_view *view, const char *address, si
 
 static const struct host_memory host_memory = {find_host_view, is_view_mapped};
 
-void address_map_add(struct heap *h, struct pool *pool)
+void address_map_add(struct heap *h)
 {
     if (h->host_visible)
         page_guard_memory = &host_memory;
-    if (area_count == area_capacity) {
-        area_capacity = area_capacity ? 2 * area_capacity : 16;
-        areas = os_grow(areas, area_capacity * sizeof *areas);
+    if (map.count == map.capacity) {
+        map.capacity = map.capacity ? 2 * map.capacity : 16;
+        map.heaps = os_grow(map.heaps, map.capacity * sizeof(struct heap *));
     }
-    size_t at = first_above(h->base);
-    memmove(areas + at + 1, areas + at, (area_count++ - at) * sizeof *areas);
-    areas[at] = (struct area){h, pool};
+    size_t at = count_up_to(h->base);
+    memmove(map.heaps + at + 1, map.heaps + at, (map.count++ - at) * sizeof(struct heap *));
+    map.heaps[at] = h;
 }
 
 void address_map_remove(struct heap *h)
 {
-    size_t at = h->base ? first_above(h->base) : 0;
-    if (!at || areas[at - 1].heap != h)
+    size_t at = h->base ? count_up_to(h->base) : 0;
+    if (!at || map.heaps[at - 1] != h)
         return;
-    memmove(areas + at - 1, areas + at, (area_count-- - at) * sizeof *areas);
+    memmove(map.heaps + at - 1, map.heaps + at, (map.count-- - at) * sizeof(struct heap *));
 }
 
-bool address_map_contains(const struct heap *h)
+struct heap *address_map_find(const void *address)
 {
-    size_t at = first_above(h->base);
-    return at && areas[at - 1].heap == h;
-}
-
-struct heap *address_map_find(const void *address, struct pool **pool)
-{
-    size_t at = first_above(address);
+    size_t at = count_up_to(address);
     if (!at)
         return NULL;
-    struct area *a = &areas[at - 1];
-    if ((const char *)address >= a->heap->base + a->heap->limit)
-        return NULL;
-    *pool = a->pool;
-    return a->heap;
+    struct heap *h = map.heaps[at - 1];
+    return (const char *)address < h->base + h->limit ? h : NULL;
 }

@@ -1,23 +1,15 @@
-/* The address space: which heap an address belongs to. */
+/* The address space: which heap an address belongs to. All of these need the lock. A heap stays its
+ * owner's, who removes it before it ends. */
 #ifndef SIM_MEM_ADDRESS_MAP_H
 #define SIM_MEM_ADDRESS_MAP_H
 
 #include "mem/heap.h"
 
-struct pool;
-
-/* A heap that has been opened; `pool` is NULL for the heap of cudaMalloc. */
-void address_map_add(struct heap *h, struct pool *pool);
+/* Adds a heap that has got its addresses. */
+void address_map_add(struct heap *h);
+/* Removes a heap, if it is there. */
 void address_map_remove(struct heap *h);
-bool address_map_contains(const struct heap *h);
-/* The heap whose range holds the address, and its pool; NULL when the address is not the
- * device's. */
-struct heap *address_map_find(const void *address, struct pool **pool);
-
-/* Where the bytes behind a device address are kept. */
-static inline char *address_map_storage(const struct heap *h, size_t offset)
-{
-    return heap_storage(h, offset);
-}
+/* Returns the heap that holds the address, or NULL when the address is not the device's. */
+struct heap *address_map_find(const void *address);
 
 #endif

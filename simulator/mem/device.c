@@ -4,14 +4,17 @@
 #include <stdio.h>
 #include <string.h>
 
-/* measured: what an H200's context itself takes (cudaMemGetInfo after one cudaMalloc of 1 MiB,
+/* Measured: what an H200's context itself takes (cudaMemGetInfo after one cudaMalloc of 1 MiB,
  * which takes 2: free 149553283072 of 150109880320) */
 #define CONTEXT_BYTES ((size_t)(150109880320u - 149553283072u) - 2 * MiB)
 
-static size_t used_bytes[MAX_DEVICES];
-/* Bit o of reach[d]: d may touch o's plain allocations. */
-static uint32_t peer_access[MAX_DEVICES];
-static uint32_t last_reset_ids[MAX_DEVICES];
+/* Law: used_bytes is the sum of what all heaps of the device have mapped, and never exceeds
+ * usable(). Needs the lock. */
+static struct {
+    size_t used_bytes;
+    uint32_t peer_access; /* Bit o: this device may touch plain allocations of device o. */
+    uint32_t last_reset_id;
+} devices[MAX_DEVICES];
 
 static size_t usable(void)
 {
@@ -22,51 +25,51 @@ bool device_take(int device, size_t bytes)
 {
     if (device == NO_DEVICE)
         return true;
-    if (bytes > usable() - used_bytes[device])
+    if (bytes > usable() - devices[device].used_bytes)
         return false;
-    used_bytes[device] += bytes;
+    devices[device].used_bytes += bytes;
     return true;
 }
 
 void device_give(int device, size_t bytes)
 {
     if (device != NO_DEVICE)
-        used_bytes[device] -= bytes;
+        devices[device].used_bytes -= bytes;
 }
 
-size_t device_free_memory(int device) { return usable() - used_bytes[device]; }
+size_t device_free_memory(int device) { return usable() - devices[device].used_bytes; }
 
 bool device_peer_accessible(int device, int owner)
 {
-    return device == owner || (peer_access[device] >> owner & 1);
+    return device == owner || (devices[device].peer_access >> owner & 1);
 }
 
 void device_set_peer_access(int device, int owner, bool enabled)
 {
     if (enabled)
-        peer_access[device] |= 1u << owner;
+        devices[device].peer_access |= 1u << owner;
     else
-        peer_access[device] &= ~(1u << owner);
+        devices[device].peer_access &= ~(1u << owner);
 }
 
 void device_reset(int device, uint32_t newest)
 {
-    peer_access[device] = 0;
-    last_reset_ids[device] = newest;
+    devices[device].peer_access = 0;
+    devices[device].last_reset_id = newest;
 }
 
 uint32_t device_last_reset_id(int device)
 {
     uint32_t last = 0;
     if (device != NO_DEVICE)
-        return last_reset_ids[device];
+        return devices[device].last_reset_id;
     for (int d = 0; d < MAX_DEVICES; d++)
-        if (last_reset_ids[d] > last)
-            last = last_reset_ids[d];
+        if (devices[d].last_reset_id > last)
+            last = devices[d].last_reset_id;
     return last;
 }
 
-/* measured: tests/hardware/facts/probe-answers.txt, attributes 1 to 147 of an H200 */
+/* Measured: tests/hardware/facts/probe-answers.txt, attributes 1 to 147 of an H200 */
 static const int attributes[] = {
     [1] = 1024,
     1024,
@@ -221,12 +224,12 @@ bool device_attribute(int attribute, int *value)
 {
     if (attribute < 1 || attribute >= (int)(sizeof attributes / sizeof *attributes))
         return false;
-    /* documented: a driver refuses to be asked for an attribute that is younger than itself */
+    /* Documented: a driver refuses to be asked for an attribute that is younger than itself */
     if (attribute == cudaDevAttrMemoryPoolsSupported && settings.driver_version < 11020)
         return false;
     if (attribute == cudaDevAttrMemoryPoolSupportedHandleTypes && settings.driver_version < 11030)
         return false;
-    /* SIM_HANDLE_TYPES changes no promise, only what cudaMemPoolCreate takes: as under WSL2. */
+    /* SIM_HANDLE_TYPES changes no attribute, only what cudaMemPoolCreate takes: as under WSL2. */
     *value = attributes[attribute];
     return true;
 }

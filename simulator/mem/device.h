@@ -1,4 +1,5 @@
-/* Devices: how much memory each has left, who may reach it, attributes. */
+/* Devices: how much memory each has left, who may reach it, attributes. All of these but the last
+ * two need the lock. */
 #ifndef SIM_MEM_DEVICE_H
 #define SIM_MEM_DEVICE_H
 
@@ -7,27 +8,27 @@
 #include "base/device_state.h"
 #include "base/types.h"
 
-/* Takes physical memory from a device; false when it has no more. The host (NO_DEVICE) always has
- * some (chosen). */
+/* Takes physical memory from a device; returns false when it has no more. The host (NO_DEVICE)
+ * always has some (assumed). */
 bool device_take(int device, size_t bytes);
 void device_give(int device, size_t bytes);
-/* What cudaMemGetInfo says is free. */
+/* Returns what cudaMemGetInfo reports as free. */
 size_t device_free_memory(int device);
 
 /* Can kernels on `device` reach plain allocations of `owner`? Always its own; another's after
  * cudaDeviceEnablePeerAccess. */
 bool device_peer_accessible(int device, int owner);
-void device_set_peer_access(int device, int owner, bool reach);
+void device_set_peer_access(int device, int owner, bool enabled);
 
-/* cudaDeviceReset: the device reaches no other's memory any more, and what it has of the blocks
- * numbered up to `newest` is nobody's leak. */
+/* Resets a device: it reaches no other's memory any more, and of the allocations numbered up to
+ * `newest` those on it are nobody's leak. */
 void device_reset(int device, uint32_t newest);
-/* The number of the last block that a reset of the device has cleaned up; NO_DEVICE (the host's
- * memory): of any device. */
+/* Returns the number of the newest allocation at the last reset of the device; NO_DEVICE (the
+ * host's memory): of any device. */
 uint32_t device_last_reset_id(int device);
 
-/* cudaDeviceGetAttribute's answer: the figures of an H200, changed where the settings say so.
- * False: no such attribute. */
+/* Writes cudaDeviceGetAttribute's answer: the figures of an H200, changed where the settings
+ * require it. Returns false when there is no such attribute. */
 bool device_attribute(int attribute, int *value);
 void device_properties(struct cudaDeviceProp *properties);
 

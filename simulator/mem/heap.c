@@ -1,44 +1,36 @@
-/* A heap: its beginning and end, its lists of free chunks, and how chunks are cut and become one
- * again. The laws are in mem/heap.h. */
-#include "mem/heap_internal.h"
+/* A heap: its beginning and end, its lists of free ranges, and how ranges are cut and merged. The
+ * laws are in mem/heap.h. */
+#include "mem/heap.h"
 
+#include "mem/address_map.h"
 #include "os/os.h"
 #include "os/process.h"
 
-/* ---- chunks have numbers ---- */
+#define SLAB_RANGES 256
 
-#define SLAB_RANGES 16384 /* chunks */
-#define SLABS_MAX   16384
+/* Ranges that belong to no heap, by `next`; law: nothing points to them. They are never given back
+ * to the machine. Needs the lock. */
+static struct {
+    struct range *recycled;
+    bool reported_no_addresses;
+} heaps;
 
-static struct range *slabs[SLABS_MAX]; /* chunk n is slabs[n / SLAB][n % SLAB] */
-static struct range *recycled;
-static uint32_t range_count; /* that were ever made */
-
-static struct range *range_at(uint32_t n)
+static void range_recycle(struct range *r)
 {
-    return n == NO_RANGE ? NULL : &slabs[n / SLAB_RANGES][n % SLAB_RANGES];
+    r->next = heaps.recycled;
+    heaps.recycled = r;
 }
 
 static struct range *range_new(void)
 {
-    struct range *r = recycled;
-    if (r) {
-        recycled = r->next;
-        return r;
+    if (!heaps.recycled) {
+        struct range *slab = os_allocate(SLAB_RANGES * sizeof *slab);
+        for (size_t i = SLAB_RANGES; i--;)
+            range_recycle(&slab[i]);
     }
-    if (range_count == (uint32_t)SLAB_RANGES * SLABS_MAX)
-        os_fatal("more than 268 million allocations are alive or free at once.");
-    if (!slabs[range_count / SLAB_RANGES])
-        slabs[range_count / SLAB_RANGES] = os_allocate_slab(SLAB_RANGES * sizeof *r);
-    r = &slabs[range_count / SLAB_RANGES][range_count % SLAB_RANGES];
-    r->index = range_count++;
+    struct range *r = heaps.recycled;
+    heaps.recycled = r->next;
     return r;
-}
-
-static void range_recycle(struct range *r)
-{
-    r->next = recycled;
-    recycled = r;
 }
 
 /* ---- opening ---- */
@@ -46,48 +38,58 @@ static void range_recycle(struct range *r)
 void heap_init(struct heap *h, int device, size_t segment_size, size_t limit)
 {
     *h = (struct heap){.device = device, .segment_size = segment_size, .limit = limit};
-    size_t words = heap_segment_count(h) / 64 + 1;
+    h->shared.slot = h->shared_partial.slot = SHARED_LIST;
+    size_t segments = limit / segment_size, words = segments / 64 + 1;
     h->mapped = os_allocate(words * sizeof *h->mapped);
-    h->idle_owner = os_allocate(heap_segment_count(h) * sizeof *h->idle_owner);
+    h->idle_owner = os_allocate(segments * sizeof *h->idle_owner);
     h->idle = os_allocate(words * sizeof *h->idle);
 }
 
-/* A range is far larger than what is allocated in it, so a process that may have few addresses has
- * none for a single block. */
+/* A heap is far larger than what is allocated in it, so a process that may have few addresses has
+ * none for a single allocation. */
 static void diag_no_addresses(const struct heap *h)
 {
-    static bool reported;
-    if (!reported)
+    if (!heaps.reported_no_addresses)
         diag("this process has no %zu GiB of addresses left for a pool or for cudaMalloc: they are "
              "limited (ulimit -v, valgrind), or used up by others. "
              "A device with less memory needs fewer: SIM_MEMORY=1G.",
              2 * h->limit / GiB);
-    reported = true;
+    heaps.reported_no_addresses = true;
+}
+
+static void list_insert(struct heap *h, struct free_list *list, struct range *r, uint64_t free_seq)
+{
+    r->list = list;
+    r->free_node.key = r->bytes;
+    r->free_node.age = ++h->insertions;
+    r->free_node.value = free_seq;
+    tree_insert(&list->ranges, &r->free_node);
+}
+
+static char *reserve(const struct heap *h)
+{
+    if (h->host_visible)
+        return os_reserve_host_visible(h->limit);
+    if (h->file)
+        return os_reserve_in_file(h->file, HEAP_FILE_HEADER, h->limit);
+    return os_reserve(h->limit);
 }
 
 bool heap_open(struct heap *h)
 {
     if (h->base)
         return true;
-    if (!allocation_index_open(&h->allocations, h->limit))
-        return false;
-    h->base = h->host_visible ? os_reserve_host_visible(h->limit)
-            : h->file         ? os_reserve_in_file(h->file, HEAP_FILE_HEADER, h->limit)
-                              : os_reserve(h->limit);
+    h->base = reserve(h);
     if (!h->base) {
         diag_no_addresses(h);
-        allocation_index_close(&h->allocations);
         return false;
     }
     struct range *all = range_new();
-    all->node = (struct free_node){.bytes = h->limit, .insertion = ++h->insertions};
-    all->offset = 0;
-    all->previous = all->next = NULL;
-    all->slot = SHARED_LIST;
-    all->live = false;
-    all->partial = true;
+    *all = (struct range){.bytes = h->limit};
     h->first = all;
-    free_list_insert(&h->shared_partial, &all->node);
+    tree_insert(&h->ranges, &all->address_node);
+    list_insert(h, &h->shared_partial, all, 0);
+    address_map_add(h);
     return true;
 }
 
@@ -97,208 +99,207 @@ void heap_close(struct heap *h)
         next = r->next;
         range_recycle(r);
     }
-    allocation_index_close(&h->allocations);
+    for (struct free_list *list = h->stream_lists, *next; list; list = next) {
+        next = list->next;
+        os_free(list);
+    }
     if (h->base)
         os_unreserve(h->base, h->limit);
     os_free(h->mapped);
     os_free(h->idle_owner);
     os_free(h->idle);
-    os_free(h->stream_lists);
-    os_free(h->stream_list_index);
+    os_free(h->list_of_slot);
+    allocation_index_close(&h->allocations);
     h->base = NULL;
 }
 
 /* ---- lists ---- */
 
-struct free_list *heap_stream_list(struct heap *h, uint32_t slot)
+static void add_stream_list(struct heap *h, uint32_t slot)
 {
     if (slot >= h->slot_count) {
         uint32_t wanted = slot + 8;
-        h->stream_list_index = os_grow(h->stream_list_index, wanted * sizeof *h->stream_list_index);
+        h->list_of_slot = os_grow(h->list_of_slot, wanted * sizeof(struct free_list *));
         for (uint32_t i = h->slot_count; i < wanted; i++)
-            h->stream_list_index[i] = UINT32_MAX;
+            h->list_of_slot[i] = NULL;
         h->slot_count = wanted;
     }
-    if (h->stream_list_index[slot] == UINT32_MAX) {
-        h->stream_list_index[slot] = h->stream_list_count;
-        h->stream_lists =
-            os_grow(h->stream_lists, (h->stream_list_count + 1) * sizeof *h->stream_lists);
-        h->stream_lists[h->stream_list_count++] = (struct stream_list){{NULL}, slot};
-    }
-    return &h->stream_lists[h->stream_list_index[slot]].list;
+    if (h->list_of_slot[slot])
+        return;
+    struct free_list *list = os_allocate(sizeof *list), **end = &h->stream_lists;
+    list->slot = slot;
+    while (*end)
+        end = &(*end)->next;
+    *end = h->list_of_slot[slot] = list;
 }
 
-struct free_list *heap_list_of(struct heap *h, const struct range *r)
+struct free_list *heap_stream_list(struct heap *h, uint32_t slot)
 {
-    if (r->slot == SHARED_LIST)
-        return r->partial ? &h->shared_partial : &h->shared_mapped;
-    return heap_stream_list(h, r->slot);
+    if (slot >= h->slot_count || !h->list_of_slot[slot])
+        add_stream_list(h, slot);
+    return h->list_of_slot[slot];
 }
 
-struct range *heap_best_shared(const struct heap *h, size_t bytes, bool mapped)
+struct range *heap_better_fit(struct range *a, struct range *b)
 {
-    struct free_node *a = free_list_best_fit(&h->shared_mapped, bytes, UINT64_MAX);
-    if (mapped)
-        return (struct range *)a;
-    struct free_node *b = free_list_best_fit(&h->shared_partial, bytes, UINT64_MAX);
     if (!a || !b)
-        return (struct range *)(a ? a : b);
-    return (struct range *)(a->bytes < b->bytes
-                                    || (a->bytes == b->bytes && a->insertion < b->insertion)
-                                ? a
-                                : b);
+        return a ? a : b;
+    if (a->bytes != b->bytes)
+        return a->bytes < b->bytes ? a : b;
+    return a->free_node.age < b->free_node.age ? a : b;
 }
 
-/* ---- finding ---- */
+struct range *heap_best_shared(const struct heap *h, size_t bytes)
+{
+    return heap_better_fit(heap_best_fit(&h->shared, bytes, UINT64_MAX),
+                           heap_best_fit(&h->shared_partial, bytes, UINT64_MAX));
+}
+
+/* ---- ranges ---- */
+
+/* The range that holds this offset, which is in the heap. */
+static struct range *range_at(const struct heap *h, size_t offset)
+{
+    struct tree_node *n = tree_last(&h->ranges, offset);
+    return n ? (struct range *)((char *)n - offsetof(struct range, address_node)) : NULL;
+}
 
 struct range *heap_find(const struct heap *h, size_t offset)
 {
-    if (offset >= h->top_segment * h->segment_size)
-        return NULL;
-    uint32_t n = offset % ALIGNMENT ? NO_RANGE : allocation_index_find(&h->allocations, offset);
-    if (n == NO_RANGE)
-        n = allocation_index_find_before(&h->allocations, offset);
-    struct range *r = range_at(n);
-    if (!r)
-        return NULL;
-    __builtin_prefetch(&r->offset); /* its second line comes beside the first */
-    return offset < range_end(r) ? r : NULL;
+    struct range *r = allocation_index_find(&h->allocations, offset);
+    if (r)
+        return r;
+    r = range_at(h, offset);
+    return r && r->live ? r : NULL;
 }
 
-/* ---- chunks ---- */
-
-static void unlink_range(struct heap *h, struct range *r)
+/* Cuts the first bytes of a range off, as a new range. */
+static struct range *cut_start(struct heap *h, struct range *r, size_t bytes)
 {
+    struct range *start = range_new();
+    *start =
+        (struct range){.offset = r->offset, .bytes = bytes, .previous = r->previous, .next = r};
     if (r->previous)
-        r->previous->next = r->next;
+        r->previous->next = start;
     else
-        h->first = r->next;
-    if (r->next)
-        r->next->previous = r->previous;
+        h->first = start;
+    r->previous = start;
+    r->offset += bytes;
+    r->bytes -= bytes;
+    r->address_node.key = r->offset;
+    start->address_node.key = start->offset;
+    tree_insert_before(&h->ranges, &start->address_node, &r->address_node);
+    return start;
 }
 
-/* A new chunk in front of c. */
-static struct range *link_before(struct heap *h, struct range *r)
+/* Puts what is left of a range after a cut back into a list. The rest of a mapped one is mapped. */
+static void list_rest(struct heap *h, struct free_list *list, struct range *r, uint64_t free_seq)
 {
-    struct range *new = range_new();
-    new->next = r;
-    new->previous = r->previous;
-    if (r->previous)
-        r->previous->next = new;
-    else
-        h->first = new;
-    r->previous = new;
-    return new;
+    if (list == &h->shared_partial && heap_is_mapped(h, r->offset, r->bytes))
+        list = &h->shared;
+    list_insert(h, list, r, free_seq);
 }
 
-struct range *heap_take(struct heap *h, struct range *r, size_t bytes)
+struct range *heap_take(struct heap *h, struct range *r, size_t offset, size_t bytes)
 {
-    struct range *taken = r;
-    allocation_index_prefetch(&h->allocations, r->offset);
-    free_list_remove(heap_list_of(h, r), &r->node);
-    if (r->slot == SHARED_LIST)
-        heap_set_idle_owner(h, NULL, r->offset, r->offset + bytes);
-    /* C stays as the rest, so that the steps it owns still point to it. */
-    if (r->node.bytes > bytes) {
-        taken = link_before(h, r);
-        taken->offset = r->offset;
-        taken->node.bytes = bytes;
-        r->offset += bytes;
-        r->node.bytes -= bytes;
-        r->node.insertion = ++h->insertions;
-        if (r->slot == SHARED_LIST)
-            r->partial = heap_is_partial(h, r);
-        free_list_insert(heap_list_of(h, r), &r->node);
+    struct range *skipped = NULL, *taken = r;
+    struct free_list *list = r->list;
+    uint64_t free_seq = r->free_node.value;
+    tree_remove(&list->ranges, &r->free_node);
+    if (offset > r->offset)
+        skipped = cut_start(h, r, offset - r->offset);
+    /* What follows keeps `r`, so that the segments it owns still point to it. */
+    if (r->bytes > bytes) {
+        taken = cut_start(h, r, bytes);
+        list_rest(h, list, r, free_seq);
+    }
+    if (list->slot == SHARED_LIST)
+        heap_set_idle_owner(h, NULL, offset, offset + bytes);
+    if (skipped) {
+        list_rest(h, list, skipped, free_seq);
+        if (list->slot == SHARED_LIST)
+            heap_set_idle_owner(h, skipped, skipped->offset, offset);
     }
     taken->live = true;
     taken->requested = 0;
     taken->id = 0;
     taken->free_pending = false;
-    taken->shadow = (struct shadow){.accesses = NULL};
-    allocation_index_insert(&h->allocations, taken->offset, taken->index);
+    taken->shadow = (struct shadow){.access_count = 0};
+    allocation_index_insert(&h->allocations, taken);
     return taken;
 }
 
-/* Puts a free chunk that is in no list into one, and makes it one with its neighbours there. */
+struct range *heap_free_at(const struct heap *h, size_t offset, size_t bytes)
+{
+    struct range *r = range_at(h, offset);
+    return r && !r->live && range_end(r) >= offset + bytes ? r : NULL;
+}
+
+/* Takes a neighbor out of its list when what is freed into this slot is to be merged with it. */
+static bool take_neighbor(struct range *neighbor, uint32_t slot)
+{
+    if (!neighbor || neighbor->live || neighbor->list->slot != slot)
+        return false;
+    tree_remove(&neighbor->list->ranges, &neighbor->free_node);
+    return true;
+}
+
+/* Makes two neighbors one. */
+static void absorb(struct heap *h, struct range *kept, struct range *gone)
+{
+    if (gone->offset < kept->offset)
+        kept->offset = kept->address_node.key = gone->offset;
+    kept->bytes += gone->bytes;
+    tree_remove(&h->ranges, &gone->address_node);
+    if (gone->previous)
+        gone->previous->next = gone->next;
+    else
+        h->first = gone->next;
+    if (gone->next)
+        gone->next->previous = gone->previous;
+    range_recycle(gone);
+}
+
+/* Puts a range that is in no list into one, merged with its neighbors there. */
 static void insert_free(struct heap *h, struct range *r, uint32_t slot, uint64_t free_seq)
 {
-    struct range *left = r->previous, *right = r->next, *merged = r;
-    if (left && (left->live || left->slot != slot))
-        left = NULL;
-    if (right && (right->live || right->slot != slot))
-        right = NULL;
-    size_t from = left ? left->offset : r->offset, to = right ? range_end(right) : range_end(r);
-    size_t changed_from = from, changed_to = to;
-    if (left) {
-        free_list_remove(heap_list_of(h, left), &left->node);
-        if (left->node.free_seq > free_seq)
-            free_seq = left->node.free_seq;
-    }
-    if (right) {
-        free_list_remove(heap_list_of(h, right), &right->node);
-        if (right->node.free_seq > free_seq)
-            free_seq = right->node.free_seq;
-    }
-    /* the larger neighbour lives on: it may own many steps */
-    if (left && (!right || left->node.bytes >= right->node.bytes)) {
-        merged = left;
-        changed_from = r->offset;
-    } else if (right) {
-        merged = right;
-        changed_to = range_end(r);
-    }
-    struct range *parts[3] = {left, r, right};
-    for (int i = 0; i < 3; i++)
-        if (parts[i] && parts[i] != merged) {
-            unlink_range(h, parts[i]);
-            range_recycle(parts[i]);
-        }
-    merged->offset = from;
-    merged->node.bytes = to - from;
-    merged->node.free_seq = free_seq;
-    merged->node.insertion = ++h->insertions;
-    merged->slot = slot;
-    merged->live = false;
-    if (slot == SHARED_LIST) {
-        merged->partial = heap_is_partial(h, merged);
-        heap_set_idle_owner(h, merged, changed_from, changed_to);
-    }
-    free_list_insert(heap_list_of(h, merged), &merged->node);
+    struct range *left = r->previous, *right = r->next, *kept = r;
+    bool has_left = take_neighbor(left, slot), has_right = take_neighbor(right, slot);
+    struct free_list *list = slot == SHARED_LIST ? &h->shared : heap_stream_list(h, slot);
+    if ((has_left && left->list == &h->shared_partial)
+        || (has_right && right->list == &h->shared_partial))
+        list = &h->shared_partial;
+    if (has_left && left->free_node.value > free_seq)
+        free_seq = left->free_node.value;
+    if (has_right && right->free_node.value > free_seq)
+        free_seq = right->free_node.value;
+    /* The larger neighbor lives on: it may own many segments, which then stay as they are. */
+    if (has_left && (!has_right || left->bytes >= right->bytes))
+        kept = left;
+    else if (has_right)
+        kept = right;
+    size_t from = has_left && kept != left ? left->offset : r->offset,
+           to = has_right && kept != right ? range_end(right) : range_end(r);
+    if (kept != r)
+        absorb(h, kept, r);
+    if (has_left && kept != left)
+        absorb(h, kept, left);
+    if (has_right && kept != right)
+        absorb(h, kept, right);
+    if (slot == SHARED_LIST)
+        heap_set_idle_owner(h, kept, from, to);
+    list_insert(h, list, kept, free_seq);
 }
 
 void heap_put(struct heap *h, struct range *r, uint32_t slot, uint64_t free_seq)
 {
-    /* They are needed soon, and lie anywhere. */
-    if (r->previous)
-        __builtin_prefetch(&r->previous->offset);
-    if (r->next)
-        __builtin_prefetch(&r->next->offset);
-    allocation_index_remove(&h->allocations, r->offset);
+    allocation_index_remove(&h->allocations, r);
     r->live = false;
     insert_free(h, r, slot, free_seq);
 }
 
-struct range *heap_take_at(struct heap *h, size_t offset, size_t bytes)
-{
-    struct range *r = h->first, *skipped = NULL;
-    while (r && range_end(r) <= offset)
-        r = r->next;
-    if (!r || r->live || range_end(r) < offset + bytes)
-        return NULL;
-    size_t skip = offset - r->offset;
-    heap_map(h, r, skip + bytes);
-    if (skip) {
-        skipped = heap_take(h, r, skip);
-        r = skipped->next;
-    }
-    struct range *taken = heap_take(h, r, bytes);
-    if (skipped)
-        heap_put(h, skipped, SHARED_LIST, 0);
-    return taken;
-}
-
 void heap_make_shared(struct heap *h, struct range *r)
 {
-    free_list_remove(heap_list_of(h, r), &r->node);
+    tree_remove(&r->list->ranges, &r->free_node);
     insert_free(h, r, SHARED_LIST, 0);
 }

@@ -1,28 +1,31 @@
 /* The laws of a heap, walked. For tests: nothing else asks. */
-#include "mem/heap_internal.h"
+#include "base/bits.h"
+#include "mem/heap.h"
 
-/* How many chunks are in lists whose own laws hold; SIZE_MAX when one's do not. */
+/* Returns how many ranges are in lists whose own laws hold; SIZE_MAX when one's do not. */
 static size_t count_listed(const struct heap *h)
 {
-    size_t mapped = free_list_count_valid(&h->shared_mapped),
-           partial = free_list_count_valid(&h->shared_partial), sum = mapped + partial;
-    if (mapped == SIZE_MAX || partial == SIZE_MAX)
-        return SIZE_MAX;
-    for (uint32_t i = 0; i < h->stream_list_count; i++) {
-        size_t n = free_list_count_valid(&h->stream_lists[i].list);
+    size_t sum = 0;
+    const struct free_list *const shared[] = {&h->shared, &h->shared_partial};
+    for (size_t i = 0; i < 2; i++) {
+        size_t n = tree_count_valid(&shared[i]->ranges);
         if (n == SIZE_MAX)
+            return SIZE_MAX;
+        sum += n;
+    }
+    for (const struct free_list *list = h->stream_lists; list; list = list->next) {
+        size_t n = tree_count_valid(&list->ranges);
+        if (n == SIZE_MAX || h->list_of_slot[list->slot] != list)
             return SIZE_MAX;
         sum += n;
     }
     return sum;
 }
 
-const char *heap_is_valid(const struct heap *h)
+static const char *check_segments(const struct heap *h)
 {
-    size_t at = 0, live = 0, mapped = 0, idle = 0, chunks = 0;
-    if (!h->base)
-        return h->first ? "a closed heap has allocations" : NULL;
-    for (size_t x = 0; x < heap_segment_count(h); x++) {
+    size_t mapped = 0, idle = 0;
+    for (size_t x = 0; x < h->limit / h->segment_size; x++) {
         if (bit_get(h->mapped, x) && x >= h->top_segment)
             return "a mapped segment lies beyond the top";
         mapped += bit_get(h->mapped, x);
@@ -34,41 +37,64 @@ const char *heap_is_valid(const struct heap *h)
     }
     if (idle != h->idle_count)
         return "the count of idle segments is incorrect";
-    if (mapped != h->mapped_count)
-        return "the count of mapped segments is incorrect";
-    for (struct range *r = h->first; r; r = r->next) {
-        size_t last = (range_end(r) - 1) / h->segment_size;
-        if (r->offset != at || !r->node.bytes)
+    return mapped == h->mapped_count ? NULL : "the count of mapped segments is incorrect";
+}
+
+/* The laws of one range and the segments under it. */
+static const char *check_range(const struct heap *h, struct range *r)
+{
+    bool shared = !r->live && r->list->slot == SHARED_LIST;
+    bool mapped = heap_is_mapped(h, r->offset, r->bytes);
+    if (r->next && r->next->previous != r)
+        return "the list of allocations is broken";
+    if (r->next && !r->live && !r->next->live && r->list->slot == r->next->list->slot)
+        return "two neighbours in one list are not one allocation";
+    if (!r->live && (r->free_node.key != r->bytes || !tree_has(&r->list->ranges, UINT64_MAX)))
+        return "a free allocation is listed by another size";
+    if (r->live && allocation_index_find(&h->allocations, r->offset) != r)
+        return "the index does not match the live allocations";
+    if (r->address_node.key != r->offset || heap_find(h, r->offset) != (r->live ? r : NULL)
+        || heap_find(h, range_end(r) - 1) != (r->live ? r : NULL))
+        return "the index does not match the live allocations";
+    if (!shared && !mapped)
+        return "an allocation that is not common lies on an unmapped segment";
+    if (shared && r->list != (mapped ? &h->shared : &h->shared_partial))
+        return "a common allocation is in the incorrect list";
+    size_t last = (range_end(r) - 1) / h->segment_size;
+    for (size_t x = r->offset / h->segment_size; x <= last && x < h->top_segment; x++) {
+        bool alone =
+            shared && x * h->segment_size >= r->offset && (x + 1) * h->segment_size <= range_end(r);
+        if (alone && h->idle_owner[x] != (bit_get(h->mapped, x) ? r : NULL))
+            return "an idle segment has the incorrect owner";
+        if (!alone && h->idle_owner[x])
+            return "a segment in use has an owner";
+        if (!alone && !bit_get(h->mapped, x))
+            return "an unmapped segment is not alone in a common allocation";
+    }
+    return NULL;
+}
+
+const char *heap_is_valid(const struct heap *h)
+{
+    size_t at = 0, live = 0, ranges = 0;
+    if (!h->base)
+        return h->first ? "a closed heap has allocations" : NULL;
+    const char *broken = check_segments(h);
+    for (struct range *r = h->first; r && !broken; r = r->next) {
+        if (r->offset != at || !r->bytes)
             return "allocations leave a gap or overlap";
-        if (r->next && r->next->previous != r)
-            return "the list of allocations is broken";
-        if (r->next && !r->live && !r->next->live && r->slot == r->next->slot)
-            return "two neighbours in one list are not one allocation";
-        if (r->live != (heap_find(h, r->offset) == r)
-            || r->live != (heap_find(h, range_end(r) - 1) == r))
-            return "the index does not match the live allocations";
-        bool shared = !r->live && r->slot == SHARED_LIST;
-        if (!shared && heap_unmapped_count(h, r->offset, r->node.bytes))
-            return "an allocation that is not common lies on an unmapped segment";
-        if (shared && r->partial != heap_is_partial(h, r))
-            return "a common allocation is in the incorrect list";
-        for (size_t x = r->offset / h->segment_size; x <= last && x < h->top_segment; x++) {
-            bool alone = shared && x * h->segment_size >= r->offset
-                      && (x + 1) * h->segment_size <= range_end(r);
-            if (alone && h->idle_owner[x] != (bit_get(h->mapped, x) ? r : NULL))
-                return "an idle segment has the incorrect owner";
-            if (!alone && h->idle_owner[x])
-                return "a segment in use has an owner";
-            if (!alone && !bit_get(h->mapped, x))
-                return "an unmapped segment is not alone in a common allocation";
-        }
+        broken = check_range(h, r);
         live += r->live;
-        chunks++;
+        ranges++;
         at = range_end(r);
     }
+    if (broken)
+        return broken;
     if (at != h->limit)
         return "allocations do not reach the end of the range";
-    if (count_listed(h) != chunks - live)
+    if (tree_count_valid(&h->ranges) != ranges)
+        return "the index is out of order, or lacks an allocation";
+    if (count_listed(h) != ranges - live)
         return "the lists of free allocations are out of order, or lack one";
     return live == h->allocations.count ? NULL : "the count of live allocations is wrong";
 }

@@ -1,6 +1,6 @@
-/* All memory that a program can name. cudaMalloc's blocks lie in a heap of 2 MiB granules, one heap
- * a device; sources: probe-answers.txt (blocks of at most 1 MiB share a granule, larger ones take
- * whole granules, a granule goes back with its last block). */
+/* All memory that a program can name. cudaMalloc's allocations lie in a heap of 2 MiB granules, one
+ * heap a device; source: probe-answers.txt (allocations of at most 1 MiB share a granule, larger
+ * ones take whole granules, a granule goes back with its last allocation). */
 #include "mem/memory.h"
 
 #include "sched/virtual_time.h"
@@ -12,50 +12,63 @@
 #include "mem/address_map.h"
 
 #define GRANULARITY (2 * MiB)
-#define SMALL_MAX   (1 * MiB) /* blocks up to this share granules */
+#define SMALL_MAX   (1 * MiB) /* Allocations up to this share granules. */
 
-static struct heap device_heaps[MAX_DEVICES], managed_heaps[MAX_DEVICES];
-static struct peer_use *peer_uses[MAX_DEVICES];
-static struct pinned *pins;
-static uint32_t last_id;
+/* Law: pinned memory does not overlap, unless the program registered it twice. Needs the lock. */
+static struct {
+    struct heap device_heaps[MAX_DEVICES], managed_heaps[MAX_DEVICES]; /* limit 0: never used. */
+    struct peer_use *peer_uses[MAX_DEVICES];
+    struct pinned *pins;
+    uint32_t last_id;
+} memory;
 
-uint32_t memory_new_id(void) { return ++last_id; }
+uint32_t memory_new_id(void) { return ++memory.last_id; }
 
 /* ---- finding ---- */
 
 static struct pinned *find_pin(const char *address)
 {
-    for (struct pinned *p = pins; p; p = p->next)
+    for (struct pinned *p = memory.pins; p; p = p->next)
         if (address >= p->base && address < p->base + p->bytes)
             return p;
     return NULL;
 }
 
+/* Completes what is known of an address that is in no heap. */
+static struct address_info find_in_host(struct address_info info, const char *address)
+{
+    info.pinned = address ? find_pin(address) : NULL;
+    if (!info.pinned)
+        return info;
+    info.kind = ADDRESS_PINNED;
+    info.inner_offset = (size_t)(address - info.pinned->base);
+    info.bytes_left = info.pinned->bytes - info.inner_offset;
+    return info;
+}
+
 struct address_info memory_find(const void *address)
 {
-    struct address_info info = {.kind = ADDRESS_PAGEABLE};
-    info.heap = address_map_find(address, &info.pool);
-    if (!info.heap) {
-        info.pinned = address ? find_pin(address) : NULL;
-        if (!info.pinned)
-            return info;
-        info.kind = ADDRESS_PINNED;
-        info.bytes_left = info.pinned->bytes - (size_t)((const char *)address - info.pinned->base);
-        return info;
-    }
+    struct address_info info = {.kind = ADDRESS_PAGEABLE, .heap = address_map_find(address)};
+    if (!info.heap)
+        return find_in_host(info, address);
+    info.pool = info.heap->pool;
     info.offset = (size_t)((const char *)address - info.heap->base);
     info.range = heap_find(info.heap, info.offset);
-    size_t inner = info.range ? info.offset - info.range->offset : 0;
-    bool inside = info.range && inner < info.range->requested;
-    info.kind = inside ? ADDRESS_ALLOCATED : ADDRESS_UNALLOCATED;
-    info.bytes_left = inside ? info.range->requested - inner : 0;
+    info.kind = ADDRESS_UNALLOCATED;
+    if (!info.range)
+        return info;
+    info.inner_offset = info.offset - info.range->offset;
+    if (info.inner_offset >= info.range->requested)
+        return info;
+    info.kind = ADDRESS_ALLOCATED;
+    info.bytes_left = info.range->requested - info.inner_offset;
     return info;
 }
 
 struct pinned *memory_pinned_within(const void *address, size_t bytes)
 {
     const char *from = address, *to = from + bytes;
-    struct pinned *p = pins;
+    struct pinned *p = memory.pins;
     while (p && (p->base >= to || from >= p->base + p->bytes))
         p = p->next;
     return p;
@@ -68,16 +81,11 @@ uint32_t memory_allocation_id(const struct address_info *a)
                                         : 0;
 }
 
-struct shadow_ref memory_shadow(struct address_info *a, size_t *offset)
+struct shadow_ref memory_shadow(const struct address_info *a)
 {
-    if (a->kind == ADDRESS_ALLOCATED) {
-        if (offset)
-            *offset = a->offset - a->range->offset;
+    if (a->kind == ADDRESS_ALLOCATED)
         return (struct shadow_ref){&a->range->shadow, a->range->id,
-                                   memory_address(a->heap, a->range), a->range->requested};
-    }
-    if (offset)
-        *offset = a->pinned->bytes - a->bytes_left;
+                                   a->heap->base + a->range->offset, a->range->requested};
     return (struct shadow_ref){&a->pinned->shadow, a->pinned->id, a->pinned->base,
                                a->pinned->bytes};
 }
@@ -108,21 +116,21 @@ bool memory_peer_accessible(const struct address_info *a, int device)
 
 const void *memory_owner(const struct address_info *a)
 {
-    return a->pool ? (const void *)a->pool : &device_heaps[a->heap->device];
+    return a->pool ? (const void *)a->pool : &memory.device_heaps[a->heap->device];
 }
 
-struct peer_use **memory_peer_uses(int device) { return &peer_uses[device]; }
+struct peer_use **memory_peer_uses(int device) { return &memory.peer_uses[device]; }
 
 int memory_device(const struct address_info *a)
 {
     if (a->pool)
         return a->pool->device == NO_DEVICE ? 0 : a->pool->device;
-    return a->heap->host_visible ? (int)(a->heap - managed_heaps) : a->heap->device;
+    return a->heap->host_visible ? (int)(a->heap - memory.managed_heaps) : a->heap->device;
 }
 
 /* ---- cudaMalloc ---- */
 
-/* Physical memory under the start of a free chunk; false when the device has no more. */
+/* Maps the start of a free range; returns false when the device has no more memory. */
 static bool map_start(struct heap *h, struct range *r, size_t bytes)
 {
     size_t unmapped = heap_unmapped_count(h, r->offset, bytes);
@@ -131,33 +139,26 @@ static bool map_start(struct heap *h, struct range *r, size_t bytes)
     if (!device_take(h->device, unmapped * GRANULARITY))
         return false;
     time_charge(COST_GRANULE + COST_GRANULE_MIB * (unmapped * GRANULARITY / MiB));
-    heap_map(h, r, bytes);
+    heap_map(h, r->offset, bytes);
     return true;
 }
 
 static struct range *allocate_small(struct heap *h, size_t size)
 {
-    struct range *r = heap_best_shared(h, size, true);
+    struct range *r = heap_best_fit(&h->shared, size, UINT64_MAX);
     if (!r)
-        r = heap_best_shared(h, size, false);
-    return r && map_start(h, r, size) ? heap_take(h, r, size) : NULL;
+        r = heap_best_shared(h, size);
+    return r && map_start(h, r, size) ? heap_take(h, r, r->offset, size) : NULL;
 }
 
-/* At the start of a granule; what lies before it stays free. */
+/* Allocates at the start of a granule; what lies before it stays free. */
 static struct range *allocate_large(struct heap *h, size_t size)
 {
-    struct range *r = heap_best_shared(h, size + GRANULARITY, false), *skipped = NULL;
-    size_t skip = r ? round_up(r->offset, GRANULARITY) - r->offset : 0;
-    if (!r || !map_start(h, r, skip + size))
+    struct range *r = heap_best_shared(h, size + GRANULARITY);
+    if (!r)
         return NULL;
-    if (skip) {
-        skipped = heap_take(h, r, skip);
-        r = skipped->next;
-    }
-    struct range *taken = heap_take(h, r, size);
-    if (skipped)
-        heap_put(h, skipped, SHARED_LIST, 0);
-    return taken;
+    size_t start = round_up(r->offset, GRANULARITY);
+    return map_start(h, r, start - r->offset + size) ? heap_take(h, r, start, size) : NULL;
 }
 
 static struct range *allocate(struct heap *h, int device, bool host_visible, size_t bytes)
@@ -167,9 +168,7 @@ static struct range *allocate(struct heap *h, int device, bool host_visible, siz
     h->host_visible = host_visible;
     if (bytes > h->limit - 2 * GRANULARITY || !heap_open(h))
         return NULL;
-    if (!address_map_contains(h))
-        address_map_add(h, NULL);
-    /* Chosen: the host's view of each managed block can be closed without its neighbours'. */
+    /* Assumed: the host's view of each managed allocation can be closed without its neighbors'. */
     size_t alignment = host_visible ? PAGE : ALIGNMENT;
     struct range *r = bytes > SMALL_MAX ? allocate_large(h, round_up(bytes, GRANULARITY))
                                         : allocate_small(h, round_up(bytes, alignment));
@@ -180,24 +179,20 @@ static struct range *allocate(struct heap *h, int device, bool host_visible, siz
 
 struct range *memory_allocate(int device, size_t bytes)
 {
-    return allocate(&device_heaps[device], device, false, bytes);
+    return allocate(&memory.device_heaps[device], device, false, bytes);
 }
 struct range *memory_allocate_managed(int device, size_t bytes)
 {
-    return allocate(&managed_heaps[device], NO_DEVICE, true, bytes);
+    return allocate(&memory.managed_heaps[device], NO_DEVICE, true, bytes);
 }
-struct heap *memory_heap(int device) { return &device_heaps[device]; }
-struct heap *memory_managed_heap(int device) { return &managed_heaps[device]; }
+struct heap *memory_heap(int device) { return &memory.device_heaps[device]; }
+struct heap *memory_managed_heap(int device) { return &memory.managed_heaps[device]; }
 
 void memory_free(struct address_info *a)
 {
     struct heap *h = a->heap;
-    size_t idle, segments = 0;
     heap_put(h, a->range, SHARED_LIST, 0);
-    while ((idle = heap_idle_segment(h, true, 0, 0)) != SIZE_MAX) {
-        heap_unmap(h, idle);
-        segments++;
-    }
+    size_t segments = heap_release(h, 0);
     device_give(h->device, segments * GRANULARITY);
     if (segments)
         time_charge(COST_GRANULE + COST_GRANULE_MIB * (segments * GRANULARITY / MiB));
@@ -216,8 +211,8 @@ static struct pinned *add_pin(char *base, char *storage, size_t bytes, unsigned 
                          .registered = registered,
                          .id = memory_new_id(),
                          .device = device_current(),
-                         .next = pins};
-    pins = p;
+                         .next = memory.pins};
+    memory.pins = p;
     return p;
 }
 
@@ -234,7 +229,7 @@ struct pinned *memory_pin(void *base, size_t bytes, unsigned flags)
 
 void memory_unpin(struct pinned *p)
 {
-    for (struct pinned **at = &pins; *at; at = &(*at)->next)
+    for (struct pinned **at = &memory.pins; *at; at = &(*at)->next)
         if (*at == p) {
             *at = p->next;
             break;
@@ -263,11 +258,11 @@ size_t memory_for_each_live(void (*visit)(struct shadow_ref))
 {
     size_t live = 0;
     for (int d = 0; d < settings.devices; d++)
-        live +=
-            for_each_live_in(&device_heaps[d], visit) + for_each_live_in(&managed_heaps[d], visit);
+        live += for_each_live_in(&memory.device_heaps[d], visit)
+              + for_each_live_in(&memory.managed_heaps[d], visit);
     for (struct pool *p = pool_first(); p; p = p->next)
         live += for_each_live_in(&p->heap, visit);
-    for (struct pinned *p = pins; p; p = p->next) {
+    for (struct pinned *p = memory.pins; p; p = p->next) {
         if (p->registered || p->id <= device_last_reset_id(NO_DEVICE))
             continue;
         live++;

@@ -1,5 +1,8 @@
-/* All memory that a program can name: blocks of pools, blocks of cudaMalloc, pinned host memory,
- * and the rest of the host's. */
+/* All memory that a program can name: allocations of pools and of cudaMalloc, pinned host memory,
+ * and the rest of the host's.
+ *
+ * All of these need the lock. Ranges belong to their heaps and pinned memory to this file; both
+ * live until they are freed. */
 #ifndef SIM_MEM_MEMORY_H
 #define SIM_MEM_MEMORY_H
 
@@ -9,13 +12,13 @@
 /* Pinned host memory: from cudaMallocHost / cudaHostAlloc, or registered. */
 struct pinned {
     char *base;
-    /* The same bytes, where no guard concerns them (check/page_guard.h); registered: base. */
+    /* The same bytes, where no page guard protects them (check/page_guard.h); registered: base. */
     char *storage;
     size_t bytes;
     unsigned flags;
     bool registered;
-    uint32_t id; /* the journal's "block" */
-    int device;  /* current when it was made */
+    uint32_t id; /* The journal's number of the allocation. */
+    int device;  /* The current one when it was made. */
     struct shadow shadow;
     struct pinned *next;
 };
@@ -24,67 +27,68 @@ enum address_kind { ADDRESS_PAGEABLE, ADDRESS_PINNED, ADDRESS_ALLOCATED, ADDRESS
 
 /* What an address means. */
 struct address_info {
-    /* ADDRESS_UNALLOCATED: a device address that is in no live block. */
+    /* ADDRESS_UNALLOCATED: a device address that is in no live allocation. */
     enum address_kind kind;
-    struct heap *heap;
-    struct pool *pool;     /* NULL for cudaMalloc */
-    struct range *range;   /* ADDRESS_ALLOCATED */
-    struct pinned *pinned; /* ADDRESS_PINNED */
-    size_t offset;         /* in the heap */
-    /* Bytes from the address to the end of what was asked for. */
-    size_t bytes_left;
+    struct heap *heap;     /* NULL: of the host's memory. */
+    struct pool *pool;     /* NULL: of cudaMalloc. */
+    struct range *range;   /* ADDRESS_ALLOCATED: the allocation. */
+    struct pinned *pinned; /* ADDRESS_PINNED: the allocation. */
+    size_t offset;         /* In the heap. */
+    size_t inner_offset;   /* In the allocation. */
+    size_t bytes_left;     /* From the address to the end of what was asked for. */
 };
 
 struct address_info memory_find(const void *address);
-/* What is pinned in part of [address, address + bytes), or NULL. */
+/* Returns what is pinned in part of [address, address + bytes), or NULL. */
 struct pinned *memory_pinned_within(const void *address, size_t bytes);
-/* The journal's number of the block that a place is in; 0 for none. */
+/* Returns the journal's number of the allocation that the address is in; 0 for none. */
 uint32_t memory_allocation_id(const struct address_info *a);
-/* The place's block (it has one) as the checker names it; the offset in it, if asked for. */
-struct shadow_ref memory_shadow(struct address_info *a, size_t *offset);
-/* The live block of the place's heap that starts last at or before it; .watch NULL when there is
- * none. Slow: for reports. */
+/* Returns the allocation that the address is in (it is in one) as the checker names it. */
+struct shadow_ref memory_shadow(const struct address_info *a);
+/* Returns the live allocation of the address's heap that starts last at or before it; .shadow is
+ * NULL when there is none. Slow: for reports. */
 struct shadow_ref memory_allocation_before(const struct address_info *a);
-/* A number for a new allocation, whatever kind. */
+/* Returns a number for a new allocation, whatever kind. */
 uint32_t memory_new_id(void);
-/* The device that cudaPointerGetAttributes names for a place of ours; 0 for the host's memory
- * (chosen). */
+/* Returns the device that cudaPointerGetAttributes names for an address in a heap; 0 for the host's
+ * memory (assumed). */
 int memory_device(const struct address_info *a);
-/* Does the place belong to a pool of the host's own memory? */
+/* Does the address belong to a pool of the host's own memory? */
 static inline bool memory_is_host_pool(const struct address_info *a)
 {
     return a->pool && pool_is_host_memory(a->pool);
 }
-/* By what access to the place is given, to all of it at once: its pool, or the heap of cudaMalloc
+/* Returns that to which access is given as a whole: the address's pool, or the heap of cudaMalloc
  * of its device. */
 const void *memory_owner(const struct address_info *a);
-/* What needs the access to cudaMalloc's memory of this device that another device was given
+/* Returns what needs the access to cudaMalloc's memory of this device that another device was given
  * (check/checker.h). */
 struct peer_use **memory_peer_uses(int device);
-/* May kernels, copies and memsets of `device` touch the place? */
+/* May kernels, copies and memsets of `device` touch the address? */
 bool memory_peer_accessible(const struct address_info *a, int device);
 
-/* cudaMalloc on a device: `bytes` > 0; NULL when there is no memory. */
+/* Allocates `bytes` (> 0) as cudaMalloc does; returns NULL when there is no memory. */
 struct range *memory_allocate(int device, size_t bytes);
-/* cudaMallocManaged, with this device as the current one. Managed memory is populated where it is
- * used; here it takes nothing from a device (chosen). */
+/* The same as cudaMallocManaged does, with this device as the current one. Managed memory is
+ * populated where it is used; here it takes nothing from a device (assumed). */
 struct range *memory_allocate_managed(int device, size_t bytes);
 struct heap *memory_managed_heap(int device);
-/* The heap of cudaMalloc's blocks on a device that has one. */
+/* Returns the heap of cudaMalloc's allocations on a device that has one. */
 struct heap *memory_heap(int device);
-/* Frees a block of cudaMalloc. */
+/* Frees an allocation of cudaMalloc. */
 void memory_free(struct address_info *a);
 static inline void *memory_address(const struct heap *h, const struct range *r)
 {
     return h->base + r->offset;
 }
 
-struct pinned *memory_pin_new(size_t bytes, unsigned flags); /* NULL: no memory */
+/* Allocates pinned memory; returns NULL when there is none. */
+struct pinned *memory_pin_new(size_t bytes, unsigned flags);
 /* Registers what is there. */
 struct pinned *memory_pin(void *base, size_t bytes, unsigned flags);
 void memory_unpin(struct pinned *p);
 
-/* Everything that the program has allocated and not freed; returns how many. */
+/* Visits everything that the program has allocated and not freed; returns how many. */
 size_t memory_for_each_live(void (*visit)(struct shadow_ref b));
 
 #endif

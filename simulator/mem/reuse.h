@@ -1,4 +1,4 @@
-/* The reuse ladder: which memory an allocation gets. */
+/* The reuse ladder: which memory an allocation gets. All of these need the lock. */
 #ifndef SIM_MEM_REUSE_H
 #define SIM_MEM_REUSE_H
 
@@ -17,21 +17,27 @@ enum reuse {
 
 struct reuse_policy {
     bool events, opportunistic, internal;
-    size_t max_segments; /* 0: no limit but the device's memory */
+    size_t max_segments; /* 0: no limit but the device's memory. */
 };
 
-/* Takes a live chunk of `bytes` (a multiple of GRAIN) for stream `s`, and says which rung gave it.
- * NULL: no memory. `remapped` counts the steps that were taken from idle memory for a new address,
- * `grown` those that are new. `capped` is set when max_steps was in the way. */
-struct range *reuse_take(struct heap *h, const struct reuse_policy *policy, struct stream *s,
-                         size_t bytes, enum reuse *rung, size_t *grown, size_t *remapped,
-                         bool *capped);
+/* What an allocation got. */
+struct reuse_result {
+    struct range *range; /* NULL: no memory. */
+    enum reuse rung;     /* Which one gave it. */
+    size_t grown;        /* New segments. */
+    size_t remapped;     /* Segments that idle memory elsewhere was taken from. */
+    bool capped;         /* max_segments was in the way. */
+};
 
-/* Moves the free chunks of `lane` whose place in the stream is at most `limit` to the common list;
+/* Takes a live range of `bytes` (a multiple of ALIGNMENT) for stream `s`. */
+struct reuse_result reuse_take(struct heap *h, const struct reuse_policy *policy, struct stream *s,
+                               size_t bytes);
+
+/* Moves the ranges of a stream's list that were freed at `max_seq` or before to the shared lists;
  * returns whether there was one. */
-bool reuse_reclaim(struct heap *h, uint32_t slot, uint64_t max_seq);
+bool reuse_reclaim(struct heap *h, struct free_list *list, uint64_t max_seq);
 
-/* As the journal says it. */
+/* Returns the rung's name in the journal. */
 const char *reuse_name(enum reuse rung);
 
 #endif

@@ -1,6 +1,7 @@
-/* A heap's physical memory: which steps are mapped, and which of those nobody uses. */
-#include "mem/heap_internal.h"
+/* A heap's physical memory: which segments are mapped, and which of those nobody uses. */
+#include "mem/heap.h"
 
+#include "base/bits.h"
 #include "os/os.h"
 #include "os/process.h"
 
@@ -17,26 +18,11 @@ size_t heap_unmapped_count(const struct heap *h, size_t offset, size_t bytes)
 
 bool heap_is_mapped(const struct heap *h, size_t offset, size_t bytes)
 {
+    if (!bytes)
+        return offset < h->limit;
     return offset < h->limit && bytes <= h->limit - offset
-        && (bytes == 0 || heap_unmapped_count(h, offset, bytes) == 0);
-}
-
-bool heap_is_partial(const struct heap *h, const struct range *r)
-{
-    return range_end(r) > h->top_segment * h->segment_size
-        || heap_unmapped_count(h, r->offset, r->node.bytes) != 0;
-}
-
-/* Puts a common chunk whose steps have changed into the right one of the two lists; its age
- * stays. */
-static void update_list(struct heap *h, struct range *r)
-{
-    bool partial = heap_is_partial(h, r);
-    if (partial == r->partial)
-        return;
-    free_list_remove(heap_list_of(h, r), &r->node);
-    r->partial = partial;
-    free_list_insert(heap_list_of(h, r), &r->node);
+        && offset + bytes <= h->top_segment * h->segment_size
+        && heap_unmapped_count(h, offset, bytes) == 0;
 }
 
 static void set_idle_owner(struct heap *h, size_t x, struct range *r)
@@ -53,12 +39,13 @@ void heap_set_idle_owner(struct heap *h, struct range *r, size_t from, size_t to
     size_t stop = (to + h->segment_size - 1) / h->segment_size;
     if (stop > h->top_segment)
         stop = h->top_segment;
-    for (size_t x = from / h->segment_size; x < stop; x++)
-        set_idle_owner(h, x,
-                       r && bit_get(h->mapped, x) && x * h->segment_size >= r->offset
-                               && (x + 1) * h->segment_size <= range_end(r)
-                           ? r
-                           : NULL);
+    for (size_t x = from / h->segment_size; x < stop; x++) {
+        size_t start = x * h->segment_size;
+        bool whole = r && start >= r->offset && start + h->segment_size <= range_end(r);
+        struct range *owner = whole && bit_get(h->mapped, x) ? r : NULL;
+        if (h->idle_owner[x] != owner)
+            set_idle_owner(h, x, owner);
+    }
 }
 
 bool heap_grow_file(struct heap *h, size_t end)
@@ -67,10 +54,10 @@ bool heap_grow_file(struct heap *h, size_t end)
         || os_fd_grow(h->file, HEAP_FILE_HEADER + round_up(end, h->segment_size));
 }
 
-void heap_map(struct heap *h, struct range *r, size_t bytes)
+void heap_map(struct heap *h, size_t offset, size_t bytes)
 {
-    size_t last = (r->offset + bytes - 1) / h->segment_size;
-    for (size_t x = r->offset / h->segment_size; x <= last; x++) {
+    size_t last = (offset + bytes - 1) / h->segment_size;
+    for (size_t x = offset / h->segment_size; x <= last; x++) {
         if (bit_get(h->mapped, x))
             continue;
         bit_set(h->mapped, x);
@@ -80,11 +67,9 @@ void heap_map(struct heap *h, struct range *r, size_t bytes)
         if (x >= h->top_segment)
             h->top_segment = x + 1;
     }
-    heap_set_idle_owner(h, r, r->offset, r->offset + bytes);
-    update_list(h, r);
 }
 
-/* The idle steps among those that word w of the map tells of, outside [from, to). */
+/* The idle segments among those of word w of the bit array, outside [from, to). */
 static uint64_t idle_outside(const struct heap *h, size_t w, size_t from, size_t to)
 {
     uint64_t idle = h->idle[w];
@@ -107,19 +92,39 @@ size_t heap_idle_segment(const struct heap *h, bool highest, size_t from, size_t
     return SIZE_MAX;
 }
 
+static void discard_storage(struct heap *h, size_t offset)
+{
+    if (h->file && !h->imported)
+        os_fd_discard(h->file, HEAP_FILE_HEADER + offset, h->segment_size);
+    else if (h->host_visible)
+        os_discard_host_visible(heap_storage(h, offset), h->segment_size);
+    else if (!h->file)
+        os_discard(heap_storage(h, offset), h->segment_size);
+    if (h->host_visible)
+        os_protect(h->base + offset, h->segment_size, OS_PROT_NONE);
+}
+
 void heap_unmap(struct heap *h, size_t segment)
 {
     struct range *r = h->idle_owner[segment];
     bit_clear(h->mapped, segment);
     h->mapped_count--;
     set_idle_owner(h, segment, NULL);
-    if (h->file && !h->imported)
-        os_fd_discard(h->file, HEAP_FILE_HEADER + segment * h->segment_size, h->segment_size);
-    else if (h->host_visible)
-        os_discard_host_visible(heap_storage(h, segment * h->segment_size), h->segment_size);
-    else if (!h->file)
-        os_discard(heap_storage(h, segment * h->segment_size), h->segment_size);
-    if (h->host_visible)
-        os_protect(h->base + segment * h->segment_size, h->segment_size, OS_PROT_NONE);
-    update_list(h, r);
+    discard_storage(h, segment * h->segment_size);
+    if (r->list == &h->shared_partial)
+        return;
+    /* Its age stays. */
+    tree_remove(&h->shared.ranges, &r->free_node);
+    r->list = &h->shared_partial;
+    tree_insert(&h->shared_partial.ranges, &r->free_node);
+}
+
+size_t heap_release(struct heap *h, size_t keep)
+{
+    size_t segments = 0;
+    while (h->idle_count && h->mapped_count * h->segment_size > keep) {
+        heap_unmap(h, heap_idle_segment(h, true, 0, 0));
+        segments++;
+    }
+    return segments;
 }

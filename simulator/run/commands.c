@@ -12,20 +12,18 @@
 #include "os/os.h"
 #include "mem/address_map.h"
 
-/* measured: a pageable source of up to 2 MiB is copied aside at the call; one of 3 MiB makes the
+/* Measured: a pageable source of up to 2 MiB is copied aside at the call; one of 3 MiB makes the
  * call wait for the stream, and so does any when the copy goes to the host */
 #define STAGED_MAX (2 * MiB)
 
 /* The bytes behind an address that was checked before. */
 static char *storage_of(const void *address)
 {
-    struct pool *pool;
-    struct heap *h = address_map_find(address, &pool);
+    struct heap *h = address_map_find(address);
     if (h)
-        return address_map_storage(h, (size_t)((const char *)address - h->base));
+        return heap_storage(h, (size_t)((const char *)address - h->base));
     struct address_info a = memory_find(address);
-    return a.kind == ADDRESS_PINNED ? a.pinned->storage + (a.pinned->bytes - a.bytes_left)
-                                    : (char *)address;
+    return a.kind == ADDRESS_PINNED ? a.pinned->storage + a.inner_offset : (char *)address;
 }
 
 /* The same for an effect that runs long after its check: meanwhile the memory may have gone back,
@@ -53,9 +51,9 @@ static char *storage_when_run(struct op *op, const void *address)
     return NULL;
 }
 
-/* measured: for a copy, a block of a host pool is the host's memory. The copy needs no access to it
- * and must not call it the device's; where the device has no access the block is like any other
- * memory of the host, whose end nobody knows */
+/* Measured: for a copy, an allocation of a host pool is the host's memory. The copy needs no access
+ * to it and must not call it the device's; where the device has no access it is like any other
+ * memory of the host, whose end nobody knows. */
 static bool is_host_pool_range(const struct address_info *a)
 {
     return a->kind == ADDRESS_ALLOCATED && memory_is_host_pool(a);
@@ -66,9 +64,9 @@ static bool is_pageable(const struct address_info *a, int device)
         || (is_host_pool_range(a) && !memory_peer_accessible(a, device));
 }
 
-/* Is [address, address + bytes) one place that a copy or memset of `device` may touch? measured
- * (lesson 12 on two H200s): for a copy the current device needs access too, even when the memory
- * and the stream are of another one, and the other side is the host's. */
+/* Is [address, address + bytes) one allocation that a copy or memset of `device` may touch?
+ * Measured (lesson 12 on two H200s): for a copy the current device needs access too, even when the
+ * memory and the stream are of another one, and the other side is the host's. */
 static bool is_allowed(const struct address_info *a, size_t bytes, int device, bool copy, bool peer)
 {
     if (a->kind == ADDRESS_UNALLOCATED || (peer && is_host_pool_range(a)))
@@ -77,14 +75,14 @@ static bool is_allowed(const struct address_info *a, size_t bytes, int device, b
         return bytes <= a->bytes_left || is_pageable(a, device);
     if (a->kind != ADDRESS_PAGEABLE && bytes > a->bytes_left)
         return false;
-    /* a copy between devices of cudaMalloc's memory needs no rights: it is staged where they cannot
-     * reach each other (documented) */
+    /* A copy between devices of cudaMalloc's memory needs no rights: it is staged where they cannot
+     * reach each other (documented). */
     return peer || (copy && a->heap && !a->pool)
         || (memory_peer_accessible(a, device)
             && (!copy || memory_peer_accessible(a, device_current())));
 }
 
-/* Was the place freed, or never allocated? Freed pinned memory is an address of the host where
+/* Was the address freed, or never allocated? Freed pinned memory is an address of the host where
  * nothing is. */
 static bool is_unallocated(const struct address_info *a, const void *address)
 {
@@ -94,17 +92,17 @@ static bool is_unallocated(const struct address_info *a, const void *address)
         || (a->kind == ADDRESS_ALLOCATED && a->range->free_pending);
 }
 
-/* Tells the checker what an op does with a place. */
+/* Reports to the checker what an op does with its memory. */
 static void check_use(const struct call *call, struct address_info *a, const void *address,
                       size_t bytes, const struct op *op, bool write)
 {
-    size_t offset = 0;
     if (is_unallocated(a, address))
         checker_used_unallocated(call, address, bytes, op->stream, op->seq, write,
                                  memory_allocation_before(a), a->pool && a->pool->graph);
     if (is_unallocated(a, address) || a->kind == ADDRESS_PAGEABLE)
         return;
-    struct shadow_ref ref = memory_shadow(a, &offset);
+    struct shadow_ref ref = memory_shadow(a);
+    size_t offset = a->inner_offset;
     checker_used(call, ref, op->stream, op->seq, offset,
                  bytes > SIZE_MAX - offset ? SIZE_MAX : offset + bytes, write);
     if (a->pool && a->pool->device != op->stream->device
@@ -113,43 +111,42 @@ static void check_use(const struct call *call, struct address_info *a, const voi
 }
 
 /* What only fails when it runs: a kernel, a node, a memset whose access is taken meanwhile. A copy
- * or a memset that may not touch the place has been refused. */
+ * or a memset that may not touch the memory has been refused. */
 static void check_peer_access(const struct call *call, struct address_info *a, const struct op *op)
 {
     int device = op->stream->device;
     if (a->kind != ADDRESS_ALLOCATED || is_unallocated(a, op->to))
         return;
     if (!memory_peer_accessible(a, device))
-        checker_peer_use_pending(call, memory_owner(a), memory_shadow(a, NULL), op->stream,
-                                 op->seq);
+        checker_peer_use_pending(call, memory_owner(a), memory_shadow(a), op->stream, op->seq);
     else if (!a->pool && !a->heap->host_visible && a->heap->device != device)
-        checker_peer_used(call, memory_peer_uses(a->heap->device), memory_shadow(a, NULL),
-                          op->stream, op->seq);
+        checker_peer_used(call, memory_peer_uses(a->heap->device), memory_shadow(a), op->stream,
+                          op->seq);
 }
 
 /* The same for a copy or a memset, which the host must wait for before it touches its side. */
 static void check_guarded_use(const struct call *call, struct address_info *a, const void *address,
                               size_t bytes, struct op *op, bool write)
 {
-    size_t offset;
     op->operands[write].pinned = a->kind == ADDRESS_PINNED;
     op->operands[write].accessible = a->heap && memory_peer_accessible(a, op->stream->device);
     check_use(call, a, address, bytes, op, write);
     if (a->kind != ADDRESS_PINNED || a->pinned->registered)
         return;
-    struct shadow_ref ref = memory_shadow(a, &offset);
+    struct shadow_ref ref = memory_shadow(a);
+    size_t offset = a->inner_offset;
     checker_copied(call, ref, op->stream, op->seq, offset, offset + bytes, write);
 }
 
-/* A copy's source that is taken aside at the call: memory of the host, of a pool's block the
- * checker knows. */
+/* The same for a copy's source that is taken aside at the call: only an allocation of a host pool
+ * has a shadow. */
 static void check_staged_use(const struct call *call, struct address_info *a, size_t bytes,
                              const struct op *op)
 {
-    size_t offset;
     if (a->kind != ADDRESS_ALLOCATED)
         return;
-    struct shadow_ref ref = memory_shadow(a, &offset);
+    struct shadow_ref ref = memory_shadow(a);
+    size_t offset = a->inner_offset;
     checker_staged(call, ref, op->stream, op->seq, offset, offset + bytes);
 }
 
@@ -252,10 +249,10 @@ const char *command_copy_direction(const struct address_info *to, const struct a
     return is_on_device(from) ? "DeviceToHost" : "HostToHost";
 }
 
-/* documented (CUDA Programming Guide, peer-to-peer memory copy): in the legacy stream, a copy
+/* Documented (CUDA Programming Guide, peer-to-peer memory copy): in the legacy stream, a copy
  * between the memories of two devices comes after all that either device was given before, and
- * before all that it is given later. Chosen: as always in a legacy stream, without the non-blocking
- * ones */
+ * before all that it is given later. Assumed: as always in a legacy stream, without the
+ * non-blocking ones */
 static void order_with_device(struct stream *s, const struct address_info *one,
                               const struct address_info *other, bool is_before)
 {
@@ -284,7 +281,7 @@ cudaError_t command_copy(const struct call *call, void *to, const void *from, si
         return cudaErrorInvalidValue;
     struct address_info t = memory_find(to), f = memory_find(from);
     bool to_pageable = is_pageable(&t, s->device), from_pageable = is_pageable(&f, s->device);
-    /* chosen: freed pinned memory is refused; a real driver dies of SIGSEGV here (measured) */
+    /* Assumed: freed pinned memory is refused; a real driver dies of SIGSEGV here (measured). */
     if (!is_allowed(&t, bytes, s->device, true, peer) || (to_pageable && is_unallocated(&t, to)))
         return refuse(call, &t, to, bytes, s, true);
     if (!is_allowed(&f, bytes, s->device, true, peer)
@@ -370,8 +367,8 @@ static char *resolve_bytes(struct op *op, const char *what)
     else if (!heap_is_mapped(a.heap, a.offset, op->bytes))
         why = "has no physical memory: it was never allocated, or it was freed and has gone back";
     if (!why) {
-        os_hint_hugepages(address_map_storage(a.heap, a.offset), op->bytes);
-        return address_map_storage(a.heap, a.offset);
+        os_hint_hugepages(heap_storage(a.heap, a.offset), op->bytes);
+        return heap_storage(a.heap, a.offset);
     }
     diag("illegal address: a %s (%s, stream %d) touched %p, which %s. Every further call returns "
          "cudaErrorIllegalAddress.",

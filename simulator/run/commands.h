@@ -1,5 +1,5 @@
 /* Work on memory: memsets, copies, kernels. Checks what a real device checks at the call, and
- * queues the effect. */
+ * queues the effect. All of these need the lock, and none waits. */
 #ifndef SIM_RUN_COMMANDS_H
 #define SIM_RUN_COMMANDS_H
 
@@ -8,12 +8,12 @@
 #include "mem/memory.h"
 #include "sched/stream.h"
 
-/* Sets `bytes` bytes in the order of stream `s`. measured: a range that leaves its block, or a
- * place that the stream's device may not touch, is refused here with cudaErrorInvalidValue. */
+/* Sets `bytes` bytes in the order of stream `s`. Measured: what leaves its allocation, or is memory
+ * that the stream's device may not touch, is refused here with cudaErrorInvalidValue. */
 cudaError_t command_memset(const struct call *call, void *to, int value, size_t bytes,
                            struct stream *s);
 /* A memset node, with elements of 1, 2 or 4 bytes. Nothing is checked here (measured: a launch
- * notices nothing inside the same step): a bad address is a fault when it runs. */
+ * notices nothing inside the same segment): a bad address is a fault when it runs. */
 void command_memset_node(const struct call *call, void *to, int value, unsigned element,
                          size_t count, struct stream *s);
 
@@ -21,7 +21,7 @@ void command_memset_node(const struct call *call, void *to, int value, unsigned 
  * synchronization behavior"); measured: which calls wait (tests/hardware/facts/probe-waits.txt,
  * probe-host.txt). */
 enum copy_wait {
-    COPY_QUEUED, /* nothing: it is queued */
+    COPY_QUEUED, /* Nothing: it is queued. */
     /* What came before it is over, and its pageable source may be changed; the bytes may arrive
      * later (documented). */
     COPY_STAGED,

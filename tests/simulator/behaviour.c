@@ -504,6 +504,22 @@ static int unsupported(int argc, char **argv)
     return 0;
 }
 
+/* Two streams write the same bytes, and nothing orders them; the host has waited for the first
+ * one's allocation. */
+static int unordered(int argc, char **argv)
+{
+    (void)argc, (void)argv;
+    void *p;
+    two_streams();
+    cudaMallocAsync(&p, MiB, s);
+    cudaStreamSynchronize(s);
+    cudaMemsetAsync(p, 1, MiB, s);
+    cudaMemsetAsync(p, 2, MiB, t);
+    cudaDeviceSynchronize();
+    cudaFreeAsync(p, s);
+    return cudaStreamSynchronize(s);
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -525,6 +541,7 @@ int main(int argc, char **argv)
         {"kept", kept},
         {"computing", computing},
         {"reset", reset},
+        {"unordered", unordered},
     };
     setvbuf(stdout, NULL, _IOLBF, 0);
     for (size_t i = 0; argc > 1 && i < sizeof cases / sizeof *cases; i++)
