@@ -15,14 +15,36 @@ from collections import defaultdict
 from html import escape
 
 IN_STREAM = ("cudaMallocAsync", "cudaMallocFromPoolAsync", "cudaFreeAsync")
-RUNS = {"launch_fill": "fill", "launch_add": "add", "launch_hold": "hold", "cudaMemcpyAsync": "copy", "cudaMemcpy": "copy",
-        "cudaMemcpyPeerAsync": "copy", "cudaMemsetAsync": "memset", "cudaMemset": "memset", "cudaLaunchHostFunc": "host function"}
+RUNS = {
+    "launch_fill": "fill",
+    "launch_add": "add",
+    "launch_hold": "hold",
+    "cudaMemcpyAsync": "copy",
+    "cudaMemcpy": "copy",
+    "cudaMemcpyPeerAsync": "copy",
+    "cudaMemsetAsync": "memset",
+    "cudaMemset": "memset",
+    "cudaLaunchHostFunc": "host function",
+}
 WAITS = ("cudaStreamSynchronize", "cudaDeviceSynchronize", "cudaEventSynchronize")
-SHOWN = (*IN_STREAM, *RUNS, *WAITS, "cudaStreamQuery", "cudaEventQuery", "cudaEventRecord", "cudaStreamWaitEvent", "cudaMemPoolTrimTo")
+SHOWN = (
+    *IN_STREAM,
+    *RUNS,
+    *WAITS,
+    "cudaStreamQuery",
+    "cudaEventQuery",
+    "cudaEventRecord",
+    "cudaStreamWaitEvent",
+    "cudaMemPoolTrimTo",
+)
 
-CALL, MARK, GAP = 26, 22, 3                 # least heights of a call or piece of work, of a mark, of a step in time
+CALL, MARK, GAP = (
+    26,
+    22,
+    3,
+)  # least heights of a call or piece of work, of a mark, of a step in time
 GUTTER, LANE, BETWEEN = 60, 120, 34
-CHARACTER = 7.3                             # of 12 px monospace
+CHARACTER = 7.3  # of 12 px monospace
 
 
 class Piece:
@@ -40,23 +62,30 @@ def read(journal, calls, rows):
     lanes = {stream: pieces[stream] for stream in sorted(pieces, key=str)}
     first, last = shown[0]["t"], shown[-1]["end"]
     for stream, pieces in lanes.items():
-        lanes[stream] = [piece for piece in pieces if piece.call in shown and first <= piece.start[0] and piece.finish[0] <= last]
-    name_blocks([piece for pieces in lanes.values() for piece in pieces if piece.kind == "mark"])
+        lanes[stream] = [
+            piece
+            for piece in pieces
+            if piece.call in shown and first <= piece.start[0] and piece.finish[0] <= last
+        ]
+    name_allocations(
+        [piece for pieces in lanes.values() for piece in pieces if piece.kind == "mark"]
+    )
     return shown, {stream: pieces for stream, pieces in lanes.items() if pieces}
 
 
-def name_blocks(marks):
-    """The journal numbers all memory; a picture only the blocks in it, and one block needs no number."""
-    blocks = sorted({mark.call["allocation"] for mark in marks})
-    for mark in marks:
-        number = f" {blocks.index(mark.call['block']) + 1}" if len(blocks) > 1 else ""
-        mark.words = f"block{number} {'freed' if mark.call['call'] == 'cudaFreeAsync' else 'allocated'}"
+def name_allocations(points):
+    """Numbers the allocations of the picture alone, not all as the journal does; one needs none."""
+    allocations = sorted({point.call["allocation"] for point in points})
+    for point in points:
+        verb = "freed" if point.call["call"] == "cudaFreeAsync" else "allocated"
+        number = allocations.index(point.call["allocation"]) + 1
+        point.words = f"{verb} {number}" if len(allocations) > 1 else verb
 
 
 def pieces_of(journal):
     """Pairs calls with runs, which a stream makes in the same order. A time is (nanoseconds, turn among what happens at that time)."""
     runs, pieces, recorded = defaultdict(list), defaultdict(list), {}
-    now = defaultdict(lambda: (0, 0))       # of each stream: when what it was given so far has ended
+    now = defaultdict(lambda: (0, 0))  # of each stream: when what it was given so far has ended
     for line in journal:
         if line.get("did") == "run":
             runs[line["stream"]].append(line)
@@ -71,11 +100,17 @@ def pieces_of(journal):
         elif name in RUNS:
             run = runs[stream].pop(0) if runs[stream] else None
             if run is None or run["op"] != RUNS[name]:
-                raise ValueError(f"line {call['n']} of the journal, {name}: the work that it put into its stream is not there")
+                raise ValueError(
+                    f"line {call['n']} of the journal, {name}: the work that it put into its stream is not there"
+                )
             start = max((run["start"], 0), now[stream])
-            now[stream] = (run["finish"], 0) if run["finish"] > start[0] else (start[0], start[1] + 1)
+            now[stream] = (
+                (run["finish"], 0) if run["finish"] > start[0] else (start[0], start[1] + 1)
+            )
             words = f"{run['op']}  {microseconds(run['finish'] - run['start'])} µs"
-            pieces[stream].append(Piece("hold" if run["op"] == "hold" else "work", words, start, now[stream], call))
+            pieces[stream].append(
+                Piece("hold" if run["op"] == "hold" else "work", words, start, now[stream], call)
+            )
         elif name in IN_STREAM:
             start = max((call["end"], 0), now[stream])
             now[stream] = (start[0], start[1] + 1)
@@ -108,7 +143,10 @@ def words_of(line):
 
 def describe(shown, lanes):
     calls = ", ".join(words_of(line) for line in shown)
-    work = " ".join(f"Stream {stream}: " + ", ".join(piece.words for piece in pieces) + "." for stream, pieces in lanes.items())
+    work = " ".join(
+        f"Stream {stream}: " + ", ".join(piece.words for piece in pieces) + "."
+        for stream, pieces in lanes.items()
+    )
     return f"The host called, in order: {calls}. {work}"
 
 
@@ -117,11 +155,34 @@ def draw(journal, identity, title, calls=(), rows=None):
     shown, lanes = read(journal, calls, rows)
     zero = shown[0]["t"]
     intervals = [((line["t"], 0), (line["end"], 0), CALL) for line in shown]
-    intervals += [(piece.start, piece.finish, MARK if piece.kind == "mark" else CALL) for pieces in lanes.values() for piece in pieces]
+    intervals += [
+        (piece.start, piece.finish, MARK if piece.kind == "mark" else CALL)
+        for pieces in lanes.values()
+        for piece in pieces
+    ]
     y = {moment: 34 + place for moment, place in heights(intervals).items()}
     host = max(150, round(max(len(words_of(line)) for line in shown) * CHARACTER) + 18)
-    lane = max([LANE] + [round(len(piece.words) * CHARACTER) + 12 for pieces in lanes.values() for piece in pieces if piece.kind != "mark"])
-    last = max([lane] + [round(len(piece.words) * CHARACTER) + 18 for piece in list(lanes.values())[-1] if piece.kind == "mark"]) if lanes else 0
+    lane = max(
+        [LANE]
+        + [
+            round(len(piece.words) * CHARACTER) + 12
+            for pieces in lanes.values()
+            for piece in pieces
+            if piece.kind != "mark"
+        ]
+    )
+    last = (
+        max(
+            [lane]
+            + [
+                round(len(piece.words) * CHARACTER) + 18
+                for piece in list(lanes.values())[-1]
+                if piece.kind == "mark"
+            ]
+        )
+        if lanes
+        else 0
+    )
     width = GUTTER + host + len(lanes) * (lane + BETWEEN) - lane + last + 4
     height = max(y.values()) + 18
     out, arrows = [], []
@@ -138,26 +199,38 @@ def draw(journal, identity, title, calls=(), rows=None):
     for line in shown:
         top, bottom = y[line["t"], 0], y[line["end"], 0]
         kind = "call waits" if line["call"] in WAITS else "call"
-        out.append(f'<rect class="{kind}" x="{GUTTER}" y="{top}" width="{host}" height="{bottom - top - 2}" rx="3"/>')
+        out.append(
+            f'<rect class="{kind}" x="{GUTTER}" y="{top}" width="{host}" height="{bottom - top - 2}" rx="3"/>'
+        )
         text("name", GUTTER + 8, top + 16, words_of(line))
     for number, (stream, pieces) in enumerate(lanes.items()):
         x = GUTTER + host + BETWEEN + number * (lane + BETWEEN)
         for piece in pieces:
             top, bottom = y[piece.start], y[piece.finish]
             if piece.kind == "mark":
-                out.append(f'<line class="mark" x1="{x}" y1="{top + 10}" x2="{x + 12}" y2="{top + 10}"/>')
+                out.append(
+                    f'<line class="mark" x1="{x}" y1="{top + 10}" x2="{x + 12}" y2="{top + 10}"/>'
+                )
                 text("name", x + 18, top + 14, piece.words)
             else:
-                out.append(f'<rect class="{piece.kind}" x="{x}" y="{top}" width="{lane}" height="{bottom - top - 2}" rx="3"/>')
+                out.append(
+                    f'<rect class="{piece.kind}" x="{x}" y="{top}" width="{lane}" height="{bottom - top - 2}" rx="3"/>'
+                )
                 text("name", x + 8, top + 16, piece.words)
             from_y = y[piece.call["t"], 0] + 12
-            arrows.append(f'<path class="arrow" d="M{GUTTER + host},{from_y} L{x - 5},{top + (10 if piece.kind == "mark" else 12)}"/>')
-            arrows.append(f'<path class="tip" d="M{x},{top + (10 if piece.kind == "mark" else 12)} l-8,-4 v8 z"/>')
+            arrows.append(
+                f'<path class="arrow" d="M{GUTTER + host},{from_y} L{x - 5},{top + (10 if piece.kind == "mark" else 12)}"/>'
+            )
+            arrows.append(
+                f'<path class="tip" d="M{x},{top + (10 if piece.kind == "mark" else 12)} l-8,-4 v8 z"/>'
+            )
     below = 0
     for moment in sorted(y):
         if y[moment] >= below and moment[1] == 0:
             text("time", GUTTER - 8, y[moment] + 12, microseconds(moment[0] - zero))
             below = y[moment] + 15
-    return (f'<svg xmlns="http://www.w3.org/2000/svg" class="order-picture" role="img" width="{width}" height="{height}" viewBox="0 0 {width} {height}" '
-            f'aria-labelledby="{identity}-title {identity}-text"><title id="{identity}-title">{escape(title)}: stream order</title>'
-            f'<desc id="{identity}-text">{escape(describe(shown, lanes))}</desc>{"".join(arrows)}{"".join(out)}</svg>')
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="order-picture" role="img" width="{width}" height="{height}" viewBox="0 0 {width} {height}" '
+        f'aria-labelledby="{identity}-title {identity}-text"><title id="{identity}-title">{escape(title)}: stream order</title>'
+        f'<desc id="{identity}-text">{escape(describe(shown, lanes))}</desc>{"".join(arrows)}{"".join(out)}</svg>'
+    )
