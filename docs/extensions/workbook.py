@@ -1,22 +1,34 @@
-"""What the book needs beyond Sphinx: programs that are run while it is built, and pictures drawn from their journals.
+"""What the book needs beyond Sphinx: programs that run while it is built, and their pictures.
 
-    .. program-run:: solutions/06_release_threshold    the program, run; a solution's output must be the recorded one
-    .. program-run:: mutants/06_release_threshold/threshold_in_mib    the solution with that patch of tests/lessons/mutants
-       :arguments: 40                                  its arguments
-       :environment: SIM_SCHEDULE=late                     a what-if; the output is then the simulated device's alone
-    .. check-run:: 06_release_threshold                what the lesson's check says of lessons/06_release_threshold.c
-    .. command-run:: make help                         a command and what it prints
-    .. journal-run:: solutions/07_trim                 lines of the run's journal
-       :lines: start grow cudaFreeAsync exit           those of these calls and deeds, the first of each kind
-    .. solution-difference:: 06_release_threshold      what the solution changes in the student's file
-    .. solution-difference:: docs/clinic/03_barrier_right    what it changes in 03_barrier_wrong.c
-    .. memory-picture:: solutions/06_release_threshold memory over calls (memory_picture.py)
-    .. order-picture:: solutions/01_first_allocation   calls and device work over time (order_picture.py)
-       :process: 2                                     of a program of two processes: the second one's
-    .. recorded-tables:: docs/recorded/gpu.md          the tables of a Markdown file that a script printed, and its other lines
-    :path:`tests/facts`                                a path of the repository, which must be there
+    .. program-run:: solutions/06_release_threshold
+        runs the program; a solution's output must be the recorded one
+    .. program-run:: mutants/06_release_threshold/threshold_in_mib
+        the solution with that patch of tests/lessons/mutants
+       :arguments: 40                  its arguments
+       :environment: SIM_SCHEDULE=late a what-if; the output is the simulated device's alone
+    .. check-run:: 06_release_threshold
+        what the lesson's check says of lessons/06_release_threshold.c
+    .. command-run:: make help
+        a command and what it prints
+    .. journal-run:: solutions/07_trim
+        lines of the run's journal
+       :lines: start grow cudaFreeAsync exit    the first line of each of these kinds
+    .. solution-difference:: 06_release_threshold
+        what the solution changes in the student's file
+    .. solution-difference:: docs/clinic/03_barrier_right
+        what it changes in 03_barrier_wrong.c
+    .. memory-picture:: solutions/06_release_threshold
+        memory over calls (memory_picture.py)
+    .. order-picture:: solutions/01_first_allocation
+        calls and device work over time (order_picture.py)
+       :process: 2                     of a program of two processes: the second one's
+    .. recorded-tables:: docs/recorded/gpu.md
+        the tables of a Markdown file that a script printed, and its other lines
+    :path:`tests/facts`
+        a path of the repository, which must be there
 
-Rules: everything is run on the simulated device, in build/docs; nothing is pasted; what is not as it should be ends the build.
+Rules: everything is run on the simulated device, in build/docs; nothing is pasted; what is not as
+it should be ends the build.
 """
 
 import difflib
@@ -26,22 +38,21 @@ import re
 import shlex
 import shutil
 import subprocess
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+import memory_picture
+import order_picture
 from docutils import nodes
 from docutils.parsers.rst import directives
 from sphinx.directives.code import LiteralInclude
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
-import memory_picture
-import order_picture
-
 ROOT = Path(__file__).resolve().parents[2]
 LIBRARY = "build/simulator/libcudart.so.13"
-TOLD = {
+ENVIRONMENT = {
     name: value
     for name, value in os.environ.items()
     if not name.startswith(("SIM_", "BATS_", "MAKE"))
@@ -64,22 +75,25 @@ class Run(NamedTuple):
 # ---- programs ----
 
 
-@lru_cache(maxsize=None)
+@cache
 def compile_program(program):
     """Builds build/simulator/PROGRAM; returns "" or what make said."""
     done = subprocess.run(
         ["make", "-s", "BACKEND=simulator", f"build/simulator/{program}"],
         cwd=ROOT,
-        env=TOLD,
+        env=ENVIRONMENT,
         capture_output=True,
         text=True,
     )
     return "" if done.returncode == 0 else done.stdout + done.stderr
 
 
-@lru_cache(maxsize=None)
+@cache
 def run_program(program, arguments=(), environment=()):
-    """Runs it in a folder of its own. A program that cannot be compiled or does not end is no Run but an error of the build."""
+    """Runs it in a folder of its own.
+
+    A program that cannot be compiled or does not end is no Run but an error of the build.
+    """
     trouble = compile_program(program)
     if trouble:
         raise BookError(f"{program}.c does not compile:\n{trouble}")
@@ -121,7 +135,7 @@ def run_program(program, arguments=(), environment=()):
 
 
 def words(output):
-    """Lines that begin with "~" without what depends on the machine, as tests/machine.sed leaves them."""
+    """Lines that begin with "~" without what depends on the machine, as machine.sed leaves them."""
     return re.sub(
         "^~.*",
         lambda line: re.sub(
@@ -133,7 +147,10 @@ def words(output):
 
 
 def expect_recorded(program, arguments, run):
-    """A solution prints, line for line, what a real device printed. Returns the file of the recording."""
+    """A solution prints, line for line, what a real device printed.
+
+    Returns the file of the recording.
+    """
     name = ".".join([program.split("/")[1], *arguments])
     file = f"tests/lessons/expected/{name}.txt"
     if not (ROOT / file).exists():
@@ -218,7 +235,10 @@ def command_of(program, arguments, environment):
         return f"$ {before}make solution-{folder[8:10]} MUTANT={name}{after}"
     if folder == "docs/clinic":
         return f"$ {before}make {'clinic' if name.endswith('_wrong') else 'repaired'}-{name[:2]}"
-    return f"$ make program LESSON={program}.c PROGRAM=build/wrong\n$ {before}LD_LIBRARY_PATH=build/simulator build/wrong {' '.join(arguments)}"
+    return (
+        f"$ make program LESSON={program}.c PROGRAM=build/wrong\n"
+        f"$ {before}LD_LIBRARY_PATH=build/simulator build/wrong {' '.join(arguments)}"
+    )
 
 
 class ProgramRun(BookDirective):
@@ -316,13 +336,14 @@ class CheckRun(BookDirective):
         if lacking:
             return self.lines(
                 [
-                    f"(What it says was not captured: {', '.join(lacking)} is not on the machine that built this page.)"
+                    "(What it says was not captured: "
+                    f"{', '.join(lacking)} is not on the machine that built this page.)"
                 ]
             )
         tests = subprocess.run(
             ["tests/first_miss.sh", lesson],
             cwd=ROOT,
-            env={**TOLD, "LESSON": f"lessons/{lesson}.c", "TAP": "1"},
+            env={**ENVIRONMENT, "LESSON": f"lessons/{lesson}.c", "TAP": "1"},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             stdin=subprocess.DEVNULL,
@@ -342,7 +363,7 @@ class CheckRun(BookDirective):
 
 
 class SolutionDifference(LiteralInclude):
-    """literalinclude with :diff:, whose first two lines then name the files from the top of the repository."""
+    """literalinclude with :diff:, whose first two lines name the files from the top."""
 
     def run(self):
         name = self.arguments[0]
@@ -369,7 +390,7 @@ class CommandRun(BookDirective):
         done = subprocess.run(
             shlex.split(self.arguments[0]),
             cwd=ROOT,
-            env=TOLD,
+            env=ENVIRONMENT,
             capture_output=True,
             text=True,
             timeout=60,
@@ -382,7 +403,7 @@ class CommandRun(BookDirective):
 
 
 class LessonsTable(BookDirective):
-    """Every lesson, of what kind it is and what its heading says is the student's, and its points."""
+    """Every lesson: its kind, what its heading says is the student's, and its points."""
 
     required_arguments = 0
 
@@ -414,7 +435,8 @@ class LessonsTable(BookDirective):
             )
             if kind not in ("fill", "fix", "predict"):
                 raise self.error(
-                    f"lessons/{lesson}.c: its heading says what is the student's (Yours), and begins with fill:, fix: or predict:"
+                    f"lessons/{lesson}.c: its heading says what is the student's (Yours), and "
+                    "begins with fill:, fix: or predict:"
                 )
             lines += [
                 f"   * - :doc:`{lesson}`",
@@ -429,7 +451,7 @@ class LessonsTable(BookDirective):
 
 
 class RecordedTables(BookDirective):
-    """A file of Markdown that one of our scripts has printed: headings, tables, lists and paragraphs of one line each."""
+    """A file of Markdown from one of our scripts: its blocks are one line each, or tables."""
 
     def run(self):
         path = ROOT / self.arguments[0]
@@ -477,7 +499,7 @@ class RecordedTables(BookDirective):
 
 
 class Picture(BookDirective):
-    """The content is the caption. Reads top to bottom: what it shows, in words, is in the SVG's title and description."""
+    """The content is the caption. The SVG's title and description say in words what it shows."""
 
     has_content = True
     option_spec = {
@@ -525,7 +547,7 @@ class OrderPicture(Picture):
 
 
 class PathRole(SphinxRole):
-    """A path from the top of the repository. One that is not there is a warning, and so an error."""
+    """A path from the top of the repository. One that is not there is a warning, so an error."""
 
     def run(self):
         if not (ROOT / self.text).exists():
