@@ -7,8 +7,8 @@
 
 The figures are the journal's. It does not say which segments are mapped, only how many: drawn are
 those that allocations lie on, and then the lowest. Rows that only repeat the one before are one
-row, with a count. What a device keeps for graphs is drawn as one more pool, a launch with all that it
-allocates, also what it frees.
+row, with a count. What a device keeps for graphs is drawn as one more pool, a launch with all that
+it allocates, also what it frees.
 """
 
 from dataclasses import dataclass, field

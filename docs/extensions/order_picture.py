@@ -8,8 +8,8 @@
 
 Not to scale: every call and every piece of work gets room for its name, so the times stand at the
 side. An allocation and a free take no time on the device, and the journal has no line for when
-their turn came: it is when what was put into the stream before them had ended, and what the stream had to
-wait for before them.
+their turn came: it is when what was put into the stream before them had ended, and what the stream
+had to wait for before them.
 """
 
 from collections import defaultdict
