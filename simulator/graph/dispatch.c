@@ -62,7 +62,7 @@ cudaError_t dispatch_memset_task(struct task *t, void *to, size_t pitch, unsigne
 
 cudaError_t dispatch_memset(struct call *call, void *to, int value, size_t bytes, struct stream *s)
 {
-    cudaError_t e = capture_check(s);
+    cudaError_t e = capture_count ? capture_check(s) : cudaSuccess;
     if (e || !bytes)
         return e;
     if (!s->capturing)
@@ -82,7 +82,7 @@ cudaError_t dispatch_copy(struct call *call, void *to, const void *from, size_t 
                           enum cudaMemcpyKind kind, struct stream *s, bool peer,
                           enum copy_wait *wait)
 {
-    cudaError_t e = capture_check(s);
+    cudaError_t e = capture_count ? capture_check(s) : cudaSuccess;
     *wait = COPY_QUEUED;
     if (e || !bytes)
         return e;
@@ -113,7 +113,7 @@ static cudaError_t capture_kernel(struct call *call, struct stream *s, enum task
 
 cudaError_t dispatch_fill(struct call *call, int *data, int value, size_t count, struct stream *s)
 {
-    cudaError_t e = capture_check(s);
+    cudaError_t e = capture_count ? capture_check(s) : cudaSuccess;
     if (e)
         return e;
     if (s->capturing)
@@ -123,7 +123,7 @@ cudaError_t dispatch_fill(struct call *call, int *data, int value, size_t count,
 
 cudaError_t dispatch_add(struct call *call, int *data, int value, size_t count, struct stream *s)
 {
-    cudaError_t e = capture_check(s);
+    cudaError_t e = capture_count ? capture_check(s) : cudaSuccess;
     if (e)
         return e;
     if (s->capturing)
@@ -133,7 +133,7 @@ cudaError_t dispatch_add(struct call *call, int *data, int value, size_t count, 
 
 cudaError_t dispatch_hold(struct call *call, const volatile int *gate, struct stream *s)
 {
-    cudaError_t e = capture_check(s);
+    cudaError_t e = capture_count ? capture_check(s) : cudaSuccess;
     if (e)
         return e;
     if (!s->capturing)
@@ -145,7 +145,7 @@ cudaError_t dispatch_hold(struct call *call, const volatile int *gate, struct st
 cudaError_t dispatch_host_function(struct call *call, void (*function)(void *), void *argument,
                                    struct stream *s)
 {
-    cudaError_t e = capture_check(s);
+    cudaError_t e = capture_count ? capture_check(s) : cudaSuccess;
     if (e)
         return e;
     if (!s->capturing)
