@@ -9,8 +9,8 @@
 #include "sched/event.h"
 #include "graph/graph.h"
 
-/* How many captures go on. While it is 0, no stream is capturing and every check of a stream returns
- * cudaSuccess, so a call need not make it. */
+/* How many captures go on. While it is 0, no stream is capturing and every check of a stream
+ * returns cudaSuccess, so a call need not make it. */
 extern unsigned capture_count;
 
 /* ---- rules ---- */
