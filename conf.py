@@ -1,4 +1,5 @@
-# The book's settings. Its sources are in docs/, what it needs is in docs/requirements.txt, and `make docs` builds it.
+# The book's settings. Its sources are in docs/, what it needs is in docs/requirements.txt, and
+# `make docs` builds it.
 import sys
 from pathlib import Path
 

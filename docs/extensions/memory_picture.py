@@ -1,30 +1,34 @@
-"""Memory over calls: one row for each call that may change a pool, one column for each step of 32 MiB.
+"""Memory over calls: a row for each call that may change a pool, a column for each segment.
 
     pool 2: release threshold 48 MiB          MiB   used  reserved
     cudaMallocFromPoolAsync 128 MiB   [####][####][####][####]  128  128
     cudaFreeAsync                     [    ][    ][    ][    ]    0  128
     cudaStreamSynchronize, stream 1   [    ] :    : :    :        0   32
 
-The figures are the journal's. It does not say which steps are mapped, only how many: drawn are those that live blocks lie on, and
-then the lowest. Rows that only repeat the one before are one row, with a count. What a device keeps for graphs is drawn as one more pool,
-a launch with the blocks that it allocates, also those that it frees.
+The figures are the journal's. It does not say which segments are mapped, only how many: drawn are
+those that allocations lie on, and then the lowest. Rows that only repeat the one before are one
+row, with a count. What a device keeps for graphs is drawn as one more pool, a launch with all that
+it allocates, also what it frees.
 """
 
 from dataclasses import dataclass, field
 from html import escape
 
 MIB = 1 << 20
-STEP = 32 * MIB
+SEGMENT = 32 * MIB
 UINT64_MAX = (1 << 64) - 1
 ALLOCATIONS = ("cudaMallocAsync", "cudaMallocFromPoolAsync")
 FREES = ("cudaFreeAsync", "cudaFree")
 WAITS = ("cudaStreamSynchronize", "cudaDeviceSynchronize", "cudaEventSynchronize")
-THRESHOLD_SET = "cudaMemPoolSetAttribute"   # no row unless it is asked for
+# Has no row unless the page lists it.
+THRESHOLD_SET = "cudaMemPoolSetAttribute"
 GRAPHS = ("cudaGraphLaunch", "cudaDeviceGraphMemTrim")
 SHOWN = ALLOCATIONS + FREES + WAITS + GRAPHS + ("cudaMemPoolTrimTo", "cudaMemPoolDestroy")
-KEPT_FOR_GRAPHS = "graphs"                  # in the place of a pool's number
+# Stands where other pools have their number.
+KEPT_FOR_GRAPHS = "graphs"
 
-CHARACTER, ROW, HEIGHT = 7.3, 24, 16        # of 12 px monospace; of a row; of a step
+# The width of a character (12 px monospace), the heights of a row and of a segment.
+CHARACTER, ROW, HEIGHT = 7.3, 24, 16
 
 
 @dataclass
@@ -33,7 +37,7 @@ class Row:
     label: str
     mapped: frozenset
     given_back: frozenset
-    live: tuple                             # of (offset, bytes)
+    live: tuple  # of (offset, bytes)
     used: int
     reserved: int
     result: str
@@ -51,8 +55,8 @@ class Pool:
     reserved: int = 0
     rows: list = field(default_factory=list)
     destroyed: bool = False
-    over: bool = False                      # destroyed, and nothing of it is left
-    launch: dict = field(default_factory=dict)      # what the launch on its way has allocated
+    over: bool = False  # destroyed, and nothing of it is left
+    launch: dict = field(default_factory=dict)  # what the launch on its way has allocated
 
 
 def mib(count):
@@ -61,12 +65,18 @@ def mib(count):
     return f"{count // MIB}" if count % MIB == 0 else f"{count / MIB:.2f}".rstrip("0")
 
 
-def mapped_steps(pool):
-    needed = {step for offset, count in {**pool.live, **pool.launch}.values() for step in range(offset // STEP, (offset + count - 1) // STEP + 1)}
-    count = pool.reserved // STEP
+def mapped_segments(pool):
+    needed = {
+        segment
+        for offset, count in {**pool.live, **pool.launch}.values()
+        for segment in range(offset // SEGMENT, (offset + count - 1) // SEGMENT + 1)
+    }
+    count = pool.reserved // SEGMENT
     if len(needed) > count:
-        raise ValueError(f"pool {pool.number} holds {count} steps, but its live blocks lie on {len(needed)}")
-    lowest = (step for step in range(count + len(needed)) if step not in needed)
+        raise ValueError(
+            f"pool {pool.number} holds {count} segments, but its allocations lie on {len(needed)}"
+        )
+    lowest = (segment for segment in range(count + len(needed)) if segment not in needed)
     while len(needed) < count:
         needed.add(next(lowest))
     return frozenset(needed)
@@ -92,11 +102,25 @@ def label_of(line):
 
 
 def add_row(pool, line):
-    mapped = mapped_steps(pool)
-    row = Row(line["call"], label_of(line), mapped, pool.mapped - mapped, tuple(sorted({*pool.live.values(), *pool.launch.values()})), pool.used, pool.reserved, line["result"])
+    mapped = mapped_segments(pool)
+    row = Row(
+        line["call"],
+        label_of(line),
+        mapped,
+        pool.mapped - mapped,
+        tuple(sorted({*pool.live.values(), *pool.launch.values()})),
+        pool.used,
+        pool.reserved,
+        line["result"],
+    )
     pool.mapped = mapped
     last = pool.rows[-1] if pool.rows else None
-    if last and (last.label, last.result, last.reserved) == (row.label, row.result, row.reserved) and not row.given_back and not last.given_back:
+    if (
+        last
+        and (last.label, last.result, last.reserved) == (row.label, row.result, row.reserved)
+        and not row.given_back
+        and not last.given_back
+    ):
         row.times = last.times + 1
         pool.rows[-1] = row
     else:
@@ -105,7 +129,7 @@ def add_row(pool, line):
 
 def read(journal, calls):
     """The pools in order of their first row, each with its rows."""
-    pools, limits, shown = {}, {}, calls or SHOWN
+    pools, shown = {}, calls or SHOWN
     for line in journal:
         number = line.get("pool")
         pool = pools.setdefault(number, Pool(number)) if number is not None else None
@@ -113,29 +137,41 @@ def read(journal, calls):
             if pool and "reserved" in line:
                 pool.reserved = line["reserved"]
             elif line["did"] == "allocate":
-                graphs = pools.setdefault(KEPT_FOR_GRAPHS, Pool(KEPT_FOR_GRAPHS, threshold=UINT64_MAX))
-                graphs.live[line["allocation"]] = graphs.launch[line["allocation"]] = (line["offset"], line["bytes"])
+                graphs = pools.setdefault(
+                    KEPT_FOR_GRAPHS, Pool(KEPT_FOR_GRAPHS, threshold=UINT64_MAX)
+                )
+                graphs.live[line["allocation"]] = graphs.launch[line["allocation"]] = (
+                    line["offset"],
+                    line["bytes"],
+                )
             elif line["did"] == "free":
                 del pools[KEPT_FOR_GRAPHS].live[line["allocation"]]
             continue
-        call, right = line["call"], line["result"] == "cudaSuccess"
-        if "node" in line:                  # captured: nothing of it happens before a launch
+        call, succeeded = line["call"], line["result"] == "cudaSuccess"
+        if "node" in line:  # captured: nothing of it happens before a launch
             continue
         if call in GRAPHS and KEPT_FOR_GRAPHS in pools:
             pool = pools[KEPT_FOR_GRAPHS]
-        if call == "cudaMemPoolCreate" and right:
+        if call == "cudaMemPoolCreate" and succeeded:
             pool.limit = line["max_size"]
-        elif call == THRESHOLD_SET and right and line["attribute"] == "cudaMemPoolAttrReleaseThreshold":
+        elif (
+            call == THRESHOLD_SET
+            and succeeded
+            and line["attribute"] == "cudaMemPoolAttrReleaseThreshold"
+        ):
             pool.threshold = line["value"]
-        elif call in ALLOCATIONS and right and "allocation" in line:
+        elif call in ALLOCATIONS and succeeded and "allocation" in line:
             pool.live[line["allocation"]] = (line["offset"], line["bytes"])
-        elif call in FREES and right and pool:
+        elif call in FREES and succeeded and pool:
             del pool.live[line["allocation"]]
-        elif call == "cudaMemPoolDestroy" and right:
+        elif call == "cudaMemPoolDestroy" and succeeded:
             pool.destroyed = True
         if pool:
-            pool.used, pool.reserved = line.get("used", pool.used), line.get("reserved", pool.reserved)
-        touched = [pool] if pool else [one for one in pools.values() if one.rows and not one.over] if call in WAITS else []
+            pool.used = line.get("used", pool.used)
+            pool.reserved = line.get("reserved", pool.reserved)
+        touched = [pool] if pool else []
+        if not pool and call in WAITS:
+            touched = [one for one in pools.values() if one.rows and not one.over]
         for one in touched:
             if call in shown:
                 add_row(one, line)
@@ -151,7 +187,7 @@ def heading(pool):
     if pool.number == KEPT_FOR_GRAPHS:
         return "what device 0 keeps for graphs"
     name = f"the default pool of device {pool.number}" if pool.number < 2 else f"pool {pool.number}"
-    if any(row.call == THRESHOLD_SET for row in pool.rows):     # the rows say it
+    if any(row.call == THRESHOLD_SET for row in pool.rows):  # the rows say it
         return name
     text = f"{name}: release threshold {threshold_words(pool.threshold)}"
     if pool.limit:
@@ -162,8 +198,13 @@ def heading(pool):
 def describe(pools):
     parts = []
     for pool in pools:
-        rows = "; ".join(f"{row.label}{f', {row.times} times' if row.times > 1 else ''}{'' if row.result == 'cudaSuccess' else ', ' + row.result}: "
-                         f"used {mib(row.used)}, reserved {mib(row.reserved)}" for row in pool.rows)
+        rows = "; ".join(
+            row.label
+            + (f", {row.times} times" if row.times > 1 else "")
+            + ("" if row.result == "cudaSuccess" else f", {row.result}")
+            + f": used {mib(row.used)}, reserved {mib(row.reserved)}"
+            for row in pool.rows
+        )
         parts.append(f"{heading(pool)}. {rows}.")
     return "In MiB. " + " ".join(parts)
 
@@ -172,22 +213,40 @@ def draw(journal, identity, title, calls=(), rows=None):
     """`calls`: the calls that have a row; `rows`: how many rows of each pool."""
     pools = read(journal, calls)
     for pool in pools:
-        del pool.rows[rows or len(pool.rows):]
-    steps = max(max((step + 1 for step in row.mapped), default=1) for pool in pools for row in pool.rows)
-    marks = [mark for pool in pools for mark in (pool.threshold, pool.limit) if mark <= (steps + 4) * STEP]
-    steps = max([steps] + [-(-mark // STEP) for mark in marks])
-    labels = max(len(row.label) + (len(f" × {row.times}") if row.times > 1 else 0) + (2 + len(row.result) if row.result != "cudaSuccess" else 0)
-                 for pool in pools for row in pool.rows)
+        del pool.rows[rows or len(pool.rows) :]
+    segments = max(
+        max((segment + 1 for segment in row.mapped), default=1)
+        for pool in pools
+        for row in pool.rows
+    )
+    edges = [
+        edge
+        for pool in pools
+        for edge in (pool.threshold, pool.limit)
+        if edge <= (segments + 4) * SEGMENT
+    ]
+    segments = max([segments] + [-(-edge // SEGMENT) for edge in edges])
+    labels = max(
+        len(row.label)
+        + (len(f" × {row.times}") if row.times > 1 else 0)
+        + (2 + len(row.result) if row.result != "cudaSuccess" else 0)
+        for pool in pools
+        for row in pool.rows
+    )
     left = round(labels * CHARACTER) + 16
-    step = max(18, min(44, (736 - left - 130) // steps))
-    right = left + steps * step + 16
-    width, y, out = max(right + 116, round(max(len(heading(pool)) for pool in pools) * 8.6)), 18, []   # a heading is not cut off
+    segment = max(18, min(44, (736 - left - 130) // segments))
+    right = left + segments * segment + 16
+    longest_heading = max(len(heading(pool)) for pool in pools)
+    width = max(right + 116, round(longest_heading * 8.6))
+    y, out = 18, []
 
-    def place(offset):
-        return left + offset * step / STEP
+    def x_of(offset):
+        return left + offset * segment / SEGMENT
 
     def rectangle(kind, x, top, wide, high):
-        out.append(f'<rect class="{kind}" x="{x:.1f}" y="{top}" width="{wide:.1f}" height="{high}"/>')
+        out.append(
+            f'<rect class="{kind}" x="{x:.1f}" y="{top}" width="{wide:.1f}" height="{high}"/>'
+        )
 
     def text(kind, x, base, words):
         out.append(f'<text class="{kind}" x="{x:.1f}" y="{base}">{escape(words)}</text>')
@@ -200,26 +259,43 @@ def draw(journal, identity, title, calls=(), rows=None):
         y += ROW
         top = y
         for row in pool.rows:
-            words = row.label + (f" × {row.times}" if row.times > 1 else "") + ("" if row.result == "cudaSuccess" else f": {row.result}")
+            words = (
+                row.label
+                + (f" × {row.times}" if row.times > 1 else "")
+                + ("" if row.result == "cudaSuccess" else f": {row.result}")
+            )
             text("call" if row.result == "cudaSuccess" else "call refused", 0, y + 13, words)
             for number in row.mapped:
-                rectangle("step", left + number * step, y, step, HEIGHT)
+                rectangle("segment", left + number * segment, y, segment, HEIGHT)
             for offset, count in row.live:
-                rectangle("used", place(offset), y + 2, max(3.0, count * step / STEP), HEIGHT - 4)
+                rectangle(
+                    "used", x_of(offset), y + 2, max(3.0, count * segment / SEGMENT), HEIGHT - 4
+                )
             for number in row.given_back:
-                rectangle("gone", left + number * step, y, step, HEIGHT)
+                rectangle("gone", left + number * segment, y, segment, HEIGHT)
             text("figure", right + 44, y + 13, mib(row.used))
             text("figure", right + 112, y + 13, mib(row.reserved))
             y += ROW
-        for kind, mark in ("threshold", pool.threshold), ("limit", pool.limit):
-            if (kind == "threshold" or mark) and mark <= steps * STEP:
-                x = place(mark) + (4 if kind == "limit" and pool.limit == pool.threshold else 0)
-                out.append(f'<line class="{kind}" x1="{x:.1f}" y1="{top - 4}" x2="{x:.1f}" y2="{y - 4}"/>')
+        for kind, edge in ("threshold", pool.threshold), ("limit", pool.limit):
+            if (kind == "threshold" or edge) and edge <= segments * SEGMENT:
+                x = x_of(edge) + (4 if kind == "limit" and pool.limit == pool.threshold else 0)
+                out.append(
+                    f'<line class="{kind}" x1="{x:.1f}" y1="{top - 4}" x2="{x:.1f}" y2="{y - 4}"/>'
+                )
     y += 10
     x = 0
-    words = {"used": "used", "step": "reserved, in steps of 32 MiB", "gone": "given back by this call", "threshold": "release threshold",
-             "limit": "maxSize"}
-    keys = [(kind, words[kind]) for kind in words if any(f'class="{kind}"' in element for element in out)]
+    words = {
+        "used": "used",
+        "segment": "reserved, in segments of 32 MiB",
+        "gone": "given back by this call",
+        "threshold": "release threshold",
+        "limit": "maxSize",
+    }
+    keys = [
+        (kind, words[kind])
+        for kind in words
+        if any(f'class="{kind}"' in element for element in out)
+    ]
     for kind, words in keys:
         if x + 30 + len(words) * 6.6 > width:
             x, y = 0, y + 20
@@ -230,6 +306,10 @@ def draw(journal, identity, title, calls=(), rows=None):
         text("key", x + 26, y + 12, words)
         x += 26 + round(len(words) * 6.6) + 16
     y += 22
-    return (f'<svg xmlns="http://www.w3.org/2000/svg" class="memory-picture" role="img" width="{width}" height="{y}" viewBox="0 0 {width} {y}" '
-            f'aria-labelledby="{identity}-title {identity}-text"><title id="{identity}-title">{escape(title)}: memory over calls</title>'
-            f'<desc id="{identity}-text">{escape(describe(pools))}</desc>{"".join(out)}</svg>')
+    return (
+        '<svg xmlns="http://www.w3.org/2000/svg" class="memory-picture" role="img" '
+        f'width="{width}" height="{y}" viewBox="0 0 {width} {y}" '
+        f'aria-labelledby="{identity}-title {identity}-text">'
+        f'<title id="{identity}-title">{escape(title)}: memory over calls</title>'
+        f'<desc id="{identity}-text">{escape(describe(pools))}</desc>{"".join(out)}</svg>'
+    )

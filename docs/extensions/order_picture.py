@@ -6,27 +6,49 @@
    56.8   cudaStreamQuery: NotReady             |
     ...
 
-Not to scale: every call and every piece of work gets room for its name, so the times stand at the side. An allocation and a free take no
-time on the device, and the journal has no line for when their turn came: it is when what was put into the stream before them had ended,
-and what the stream was told to wait for before them.
+Not to scale: every call and every piece of work gets room for its name, so the times stand at the
+side. An allocation and a free take no time on the device, and the journal has no line for when
+their turn came: it is when what was put into the stream before them had ended, and what the stream
+had to wait for before them.
 """
 
 from collections import defaultdict
 from html import escape
 
 IN_STREAM = ("cudaMallocAsync", "cudaMallocFromPoolAsync", "cudaFreeAsync")
-RUNS = {"launch_fill": "fill", "launch_add": "add", "launch_hold": "hold", "cudaMemcpyAsync": "copy", "cudaMemcpy": "copy",
-        "cudaMemcpyPeerAsync": "copy", "cudaMemsetAsync": "memset", "cudaMemset": "memset", "cudaLaunchHostFunc": "host function"}
+RUNS = {
+    "launch_fill": "fill",
+    "launch_add": "add",
+    "launch_hold": "hold",
+    "cudaMemcpyAsync": "copy",
+    "cudaMemcpy": "copy",
+    "cudaMemcpyPeerAsync": "copy",
+    "cudaMemsetAsync": "memset",
+    "cudaMemset": "memset",
+    "cudaLaunchHostFunc": "host function",
+}
 WAITS = ("cudaStreamSynchronize", "cudaDeviceSynchronize", "cudaEventSynchronize")
-SHOWN = (*IN_STREAM, *RUNS, *WAITS, "cudaStreamQuery", "cudaEventQuery", "cudaEventRecord", "cudaStreamWaitEvent", "cudaMemPoolTrimTo")
+SHOWN = (
+    *IN_STREAM,
+    *RUNS,
+    *WAITS,
+    "cudaStreamQuery",
+    "cudaEventQuery",
+    "cudaEventRecord",
+    "cudaStreamWaitEvent",
+    "cudaMemPoolTrimTo",
+)
 
-CALL, MARK, GAP = 26, 22, 3                 # least heights of a call or piece of work, of a mark, of a step in time
-GUTTER, LANE, BETWEEN = 60, 120, 34
-CHARACTER = 7.3                             # of 12 px monospace
+# The least heights of a call or piece of work, of a point, and between two times.
+CALL, POINT, GAP = 26, 22, 3
+# The width for the times, the least of a stream's column, and between two columns.
+GUTTER, COLUMN, BETWEEN = 60, 120, 34
+# The width of a character of 12 px monospace.
+CHARACTER = 7.3
 
 
 class Piece:
-    """Something that stands in a stream's lane: a run, or the moment when an allocation's or a free's turn came."""
+    """What stands in a stream's column: a run, or the point when an allocation or a free came."""
 
     def __init__(self, kind, words, start, finish, call):
         self.kind, self.words, self.start, self.finish, self.call = kind, words, start, finish, call
@@ -37,26 +59,36 @@ def read(journal, calls, rows):
     if not shown:
         raise ValueError("none of the calls to be shown was made")
     pieces = pieces_of(journal)
-    lanes = {stream: pieces[stream] for stream in sorted(pieces, key=str)}
+    columns = {stream: pieces[stream] for stream in sorted(pieces, key=str)}
     first, last = shown[0]["t"], shown[-1]["end"]
-    for stream, pieces in lanes.items():
-        lanes[stream] = [piece for piece in pieces if piece.call in shown and first <= piece.start[0] and piece.finish[0] <= last]
-    name_blocks([piece for pieces in lanes.values() for piece in pieces if piece.kind == "mark"])
-    return shown, {stream: pieces for stream, pieces in lanes.items() if pieces}
+    for stream, pieces in columns.items():
+        columns[stream] = [
+            piece
+            for piece in pieces
+            if piece.call in shown and first <= piece.start[0] and piece.finish[0] <= last
+        ]
+    name_allocations(
+        [piece for pieces in columns.values() for piece in pieces if piece.kind == "point"]
+    )
+    return shown, {stream: pieces for stream, pieces in columns.items() if pieces}
 
 
-def name_blocks(marks):
-    """The journal numbers all memory; a picture only the blocks in it, and one block needs no number."""
-    blocks = sorted({mark.call["allocation"] for mark in marks})
-    for mark in marks:
-        number = f" {blocks.index(mark.call['block']) + 1}" if len(blocks) > 1 else ""
-        mark.words = f"block{number} {'freed' if mark.call['call'] == 'cudaFreeAsync' else 'allocated'}"
+def name_allocations(points):
+    """Numbers the allocations of the picture alone, not all as the journal does; one needs none."""
+    allocations = sorted({point.call["allocation"] for point in points})
+    for point in points:
+        verb = "freed" if point.call["call"] == "cudaFreeAsync" else "allocated"
+        number = allocations.index(point.call["allocation"]) + 1
+        point.words = f"{verb} {number}" if len(allocations) > 1 else verb
 
 
 def pieces_of(journal):
-    """Pairs calls with runs, which a stream makes in the same order. A time is (nanoseconds, turn among what happens at that time)."""
+    """Pairs calls with runs, which a stream makes in the same order.
+
+    A time is (nanoseconds, turn among what happens at that time).
+    """
     runs, pieces, recorded = defaultdict(list), defaultdict(list), {}
-    now = defaultdict(lambda: (0, 0))       # of each stream: when what it was given so far has ended
+    now = defaultdict(lambda: (0, 0))  # of each stream: when what it was given so far has ended
     for line in journal:
         if line.get("did") == "run":
             runs[line["stream"]].append(line)
@@ -71,15 +103,21 @@ def pieces_of(journal):
         elif name in RUNS:
             run = runs[stream].pop(0) if runs[stream] else None
             if run is None or run["op"] != RUNS[name]:
-                raise ValueError(f"line {call['n']} of the journal, {name}: the work that it put into its stream is not there")
+                raise ValueError(
+                    f"line {call['n']} of the journal, {name}: its work is not in its stream"
+                )
             start = max((run["start"], 0), now[stream])
-            now[stream] = (run["finish"], 0) if run["finish"] > start[0] else (start[0], start[1] + 1)
+            now[stream] = (
+                (run["finish"], 0) if run["finish"] > start[0] else (start[0], start[1] + 1)
+            )
             words = f"{run['op']}  {microseconds(run['finish'] - run['start'])} µs"
-            pieces[stream].append(Piece("hold" if run["op"] == "hold" else "work", words, start, now[stream], call))
+            pieces[stream].append(
+                Piece("hold" if run["op"] == "hold" else "work", words, start, now[stream], call)
+            )
         elif name in IN_STREAM:
             start = max((call["end"], 0), now[stream])
             now[stream] = (start[0], start[1] + 1)
-            pieces[stream].append(Piece("mark", "", start, now[stream], call))
+            pieces[stream].append(Piece("point", "", start, now[stream], call))
     return pieces
 
 
@@ -88,7 +126,7 @@ def microseconds(nanoseconds):
 
 
 def heights(intervals):
-    """For each time its place on the page: in order, each interval at least as high as it needs."""
+    """For each time its height on the page: in order, each interval as high as it needs."""
     ends, y = defaultdict(list), {}
     for start, finish, least in intervals:
         ends[finish].append((start, least))
@@ -106,23 +144,42 @@ def words_of(line):
     return line["call"]
 
 
-def describe(shown, lanes):
+def describe(shown, columns):
     calls = ", ".join(words_of(line) for line in shown)
-    work = " ".join(f"Stream {stream}: " + ", ".join(piece.words for piece in pieces) + "." for stream, pieces in lanes.items())
+    work = " ".join(
+        f"Stream {stream}: " + ", ".join(piece.words for piece in pieces) + "."
+        for stream, pieces in columns.items()
+    )
     return f"The host called, in order: {calls}. {work}"
 
 
 def draw(journal, identity, title, calls=(), rows=None):
     """`calls`: the calls of the host that are shown; `rows`: how many of them."""
-    shown, lanes = read(journal, calls, rows)
+    shown, columns = read(journal, calls, rows)
     zero = shown[0]["t"]
     intervals = [((line["t"], 0), (line["end"], 0), CALL) for line in shown]
-    intervals += [(piece.start, piece.finish, MARK if piece.kind == "mark" else CALL) for pieces in lanes.values() for piece in pieces]
-    y = {moment: 34 + place for moment, place in heights(intervals).items()}
+    intervals += [
+        (piece.start, piece.finish, POINT if piece.kind == "point" else CALL)
+        for pieces in columns.values()
+        for piece in pieces
+    ]
+    y = {moment: 34 + height for moment, height in heights(intervals).items()}
     host = max(150, round(max(len(words_of(line)) for line in shown) * CHARACTER) + 18)
-    lane = max([LANE] + [round(len(piece.words) * CHARACTER) + 12 for pieces in lanes.values() for piece in pieces if piece.kind != "mark"])
-    last = max([lane] + [round(len(piece.words) * CHARACTER) + 18 for piece in list(lanes.values())[-1] if piece.kind == "mark"]) if lanes else 0
-    width = GUTTER + host + len(lanes) * (lane + BETWEEN) - lane + last + 4
+    column = max(
+        [COLUMN]
+        + [
+            round(len(piece.words) * CHARACTER) + 12
+            for pieces in columns.values()
+            for piece in pieces
+            if piece.kind != "point"
+        ]
+    )
+    rightmost = list(columns.values())[-1] if columns else []
+    points = [piece for piece in rightmost if piece.kind == "point"]
+    last = max(
+        column if columns else 0, *(round(len(point.words) * CHARACTER) + 18 for point in points), 0
+    )
+    width = GUTTER + host + len(columns) * (column + BETWEEN) - column + last + 4
     height = max(y.values()) + 18
     out, arrows = [], []
 
@@ -131,33 +188,49 @@ def draw(journal, identity, title, calls=(), rows=None):
 
     text("time", GUTTER - 8, 18, "µs")
     text("heading", GUTTER, 18, "host")
-    for number, stream in enumerate(lanes):
-        x = GUTTER + host + BETWEEN + number * (lane + BETWEEN)
+    for number, stream in enumerate(columns):
+        x = GUTTER + host + BETWEEN + number * (column + BETWEEN)
         text("heading", x, 18, f"stream {stream}")
-        out.append(f'<line class="lane" x1="{x}" y1="26" x2="{x}" y2="{height - 4}"/>')
+        out.append(f'<line class="stream" x1="{x}" y1="26" x2="{x}" y2="{height - 4}"/>')
     for line in shown:
         top, bottom = y[line["t"], 0], y[line["end"], 0]
         kind = "call waits" if line["call"] in WAITS else "call"
-        out.append(f'<rect class="{kind}" x="{GUTTER}" y="{top}" width="{host}" height="{bottom - top - 2}" rx="3"/>')
+        out.append(
+            f'<rect class="{kind}" x="{GUTTER}" y="{top}" '
+            f'width="{host}" height="{bottom - top - 2}" rx="3"/>'
+        )
         text("name", GUTTER + 8, top + 16, words_of(line))
-    for number, (stream, pieces) in enumerate(lanes.items()):
-        x = GUTTER + host + BETWEEN + number * (lane + BETWEEN)
+    for number, pieces in enumerate(columns.values()):
+        x = GUTTER + host + BETWEEN + number * (column + BETWEEN)
         for piece in pieces:
             top, bottom = y[piece.start], y[piece.finish]
-            if piece.kind == "mark":
-                out.append(f'<line class="mark" x1="{x}" y1="{top + 10}" x2="{x + 12}" y2="{top + 10}"/>')
+            if piece.kind == "point":
+                out.append(
+                    f'<line class="point" x1="{x}" y1="{top + 10}" x2="{x + 12}" y2="{top + 10}"/>'
+                )
                 text("name", x + 18, top + 14, piece.words)
             else:
-                out.append(f'<rect class="{piece.kind}" x="{x}" y="{top}" width="{lane}" height="{bottom - top - 2}" rx="3"/>')
+                out.append(
+                    f'<rect class="{piece.kind}" x="{x}" y="{top}" '
+                    f'width="{column}" height="{bottom - top - 2}" rx="3"/>'
+                )
                 text("name", x + 8, top + 16, piece.words)
             from_y = y[piece.call["t"], 0] + 12
-            arrows.append(f'<path class="arrow" d="M{GUTTER + host},{from_y} L{x - 5},{top + (10 if piece.kind == "mark" else 12)}"/>')
-            arrows.append(f'<path class="tip" d="M{x},{top + (10 if piece.kind == "mark" else 12)} l-8,-4 v8 z"/>')
+            to_y = top + (10 if piece.kind == "point" else 12)
+            arrows.append(
+                f'<path class="arrow" d="M{GUTTER + host},{from_y} L{x - 5},{to_y}"/>'
+                f'<path class="tip" d="M{x},{to_y} l-8,-4 v8 z"/>'
+            )
     below = 0
     for moment in sorted(y):
         if y[moment] >= below and moment[1] == 0:
             text("time", GUTTER - 8, y[moment] + 12, microseconds(moment[0] - zero))
             below = y[moment] + 15
-    return (f'<svg xmlns="http://www.w3.org/2000/svg" class="order-picture" role="img" width="{width}" height="{height}" viewBox="0 0 {width} {height}" '
-            f'aria-labelledby="{identity}-title {identity}-text"><title id="{identity}-title">{escape(title)}: stream order</title>'
-            f'<desc id="{identity}-text">{escape(describe(shown, lanes))}</desc>{"".join(arrows)}{"".join(out)}</svg>')
+    return (
+        '<svg xmlns="http://www.w3.org/2000/svg" class="order-picture" role="img" '
+        f'width="{width}" height="{height}" viewBox="0 0 {width} {height}" '
+        f'aria-labelledby="{identity}-title {identity}-text">'
+        f'<title id="{identity}-title">{escape(title)}: stream order</title>'
+        f'<desc id="{identity}-text">{escape(describe(shown, columns))}</desc>'
+        f"{''.join(arrows)}{''.join(out)}</svg>"
+    )

@@ -1,22 +1,34 @@
-"""What the book needs beyond Sphinx: programs that are run while it is built, and pictures drawn from their journals.
+"""What the book needs beyond Sphinx: programs that run while it is built, and their pictures.
 
-    .. program-run:: solutions/06_release_threshold    the program, run; a solution's output must be the recorded one
-    .. program-run:: mutants/06_release_threshold/threshold_in_mib    the solution with that patch of tests/lessons/mutants
-       :arguments: 40                                  its arguments
-       :environment: SIM_SCHEDULE=late                     a what-if; the output is then the simulated device's alone
-    .. check-run:: 06_release_threshold                what the lesson's check says of lessons/06_release_threshold.c
-    .. command-run:: make help                         a command and what it prints
-    .. journal-run:: solutions/07_trim                 lines of the run's journal
-       :lines: start grow cudaFreeAsync exit           those of these calls and deeds, the first of each kind
-    .. solution-difference:: 06_release_threshold      what the solution changes in the student's file
-    .. solution-difference:: docs/clinic/03_barrier_right    what it changes in 03_barrier_wrong.c
-    .. memory-picture:: solutions/06_release_threshold memory over calls (memory_picture.py)
-    .. order-picture:: solutions/01_first_allocation   calls and device work over time (order_picture.py)
-       :process: 2                                     of a program of two processes: the second one's
-    .. recorded-tables:: docs/recorded/lessons.md      the tables of a Markdown file that a script printed, and its other lines
-    :path:`tests/hardware/facts`                       a path of the repository, which must be there
+    .. program-run:: solutions/06_release_threshold
+        runs the program; a solution's output must be the recorded one
+    .. program-run:: mutants/06_release_threshold/threshold_in_mib
+        the solution with that patch of tests/lessons/mutants
+       :arguments: 40                  its arguments
+       :environment: SIM_SCHEDULE=late a what-if; the output is the simulated device's alone
+    .. check-run:: 06_release_threshold
+        what the lesson's check says of lessons/06_release_threshold.c
+    .. command-run:: make help
+        a command and what it prints
+    .. journal-run:: solutions/07_trim
+        lines of the run's journal
+       :lines: start grow cudaFreeAsync exit    the first line of each of these kinds
+    .. solution-difference:: 06_release_threshold
+        what the solution changes in the student's file
+    .. solution-difference:: docs/clinic/03_barrier_right
+        what it changes in 03_barrier_wrong.c
+    .. memory-picture:: solutions/06_release_threshold
+        memory over calls (memory_picture.py)
+    .. order-picture:: solutions/01_first_allocation
+        calls and device work over time (order_picture.py)
+       :process: 2                     of a program of two processes: the second one's
+    .. recorded-tables:: docs/recorded/lessons.md
+        the tables of a Markdown file that a script printed, and its other lines
+    :path:`tests/facts`
+        a path of the repository, which must be there
 
-Rules: everything is run on the simulated device, in build/docs; nothing is pasted; what is not as it should be ends the build.
+Rules: everything is run on the simulated device, in build/docs; nothing is pasted; what is not as
+it should be ends the build.
 """
 
 import difflib
@@ -26,23 +38,26 @@ import re
 import shlex
 import shutil
 import subprocess
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+import memory_picture
+import order_picture
 from docutils import nodes
 from docutils.parsers.rst import directives
 from sphinx.directives.code import LiteralInclude
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
-import memory_picture
-import order_picture
-
 ROOT = Path(__file__).resolve().parents[2]
 LIBRARY = "build/simulator/libcudart.so.13"
-TOLD = {name: value for name, value in os.environ.items()
-        if not name.startswith(("SIM_", "BATS_", "MAKE")) and name not in ("MFLAGS", "LESSON", "LD_LIBRARY_PATH")}
+ENVIRONMENT = {
+    name: value
+    for name, value in os.environ.items()
+    if not name.startswith(("SIM_", "BATS_", "MAKE"))
+    and name not in ("MFLAGS", "LESSON", "LD_LIBRARY_PATH")
+}
 
 
 class BookError(SystemExit):
@@ -53,65 +68,123 @@ class Run(NamedTuple):
     status: int
     output: str
     errors: str
-    journal: list               # of the process that made the first CUDA call
-    second: list                # of the one that lived beside it, if any
+    journal: list  # of the process that made the first CUDA call
+    second: list  # of the one that lived beside it, if any
 
 
 # ---- programs ----
 
-@lru_cache(maxsize=None)
+
+@cache
 def compile_program(program):
     """Builds build/simulator/PROGRAM; returns "" or what make said."""
-    done = subprocess.run(["make", "-s", "BACKEND=simulator", f"build/simulator/{program}"],
-                          cwd=ROOT, env=TOLD, capture_output=True, text=True)
+    done = subprocess.run(
+        ["make", "-s", "BACKEND=simulator", f"build/simulator/{program}"],
+        cwd=ROOT,
+        env=ENVIRONMENT,
+        capture_output=True,
+        text=True,
+    )
     return "" if done.returncode == 0 else done.stdout + done.stderr
 
 
-@lru_cache(maxsize=None)
+@cache
 def run_program(program, arguments=(), environment=()):
-    """Runs it in a folder of its own. A program that cannot be compiled or does not end is no Run but an error of the build."""
+    """Runs it in a folder of its own.
+
+    A program that cannot be compiled or does not end is no Run but an error of the build.
+    """
     trouble = compile_program(program)
     if trouble:
         raise BookError(f"{program}.c does not compile:\n{trouble}")
-    folder = ROOT / "build" / "docs" / "runs" / "-".join([program, *arguments, *environment]).replace("/", "-")
+    folder = (
+        ROOT
+        / "build"
+        / "docs"
+        / "runs"
+        / "-".join([program, *arguments, *environment]).replace("/", "-")
+    )
     folder.mkdir(parents=True, exist_ok=True)
     journal = folder / "journal.jsonl"
     for old in folder.glob("journal.jsonl*"):
         old.unlink()
     try:
-        done = subprocess.run([ROOT / "build" / "simulator" / program, *arguments], cwd=folder, timeout=10, text=True, errors="replace",
-                              capture_output=True, stdin=subprocess.DEVNULL, env={
-                                  "PATH": "/usr/bin:/bin", "LC_ALL": "C", "LD_LIBRARY_PATH": str(ROOT / "build" / "simulator"),
-                                  "SIM_JOURNAL": str(journal), **dict(pair.split("=", 1) for pair in environment)})
+        done = subprocess.run(
+            [ROOT / "build" / "simulator" / program, *arguments],
+            cwd=folder,
+            timeout=10,
+            text=True,
+            errors="replace",
+            capture_output=True,
+            stdin=subprocess.DEVNULL,
+            env={
+                "PATH": "/usr/bin:/bin",
+                "LC_ALL": "C",
+                "LD_LIBRARY_PATH": str(ROOT / "build" / "simulator"),
+                "SIM_JOURNAL": str(journal),
+                **dict(pair.split("=", 1) for pair in environment),
+            },
+        )
     except subprocess.TimeoutExpired:
         raise BookError(f"{program} did not end within 10 seconds.") from None
-    journals = [[json.loads(line) for line in file.read_text().splitlines()] for file in sorted(folder.glob("journal.jsonl*"))]
+    journals = [
+        [json.loads(line) for line in file.read_text().splitlines()]
+        for file in sorted(folder.glob("journal.jsonl*"))
+    ]
     return Run(done.returncode, done.stdout, done.stderr, *(journals + [[], []])[:2])
 
 
 def words(output):
-    """Lines that begin with "~" without what depends on the machine, as tests/machine.sed leaves them."""
-    return re.sub("^~.*", lambda line: re.sub(" +", " ", re.sub(r"-?[0-9]+(\.[0-9]+)?", "N", re.sub('"[^"]*"', '"..."', line[0]))), output, flags=re.M)
+    """Lines that begin with "~" without what depends on the machine, as machine.sed leaves them."""
+    return re.sub(
+        "^~.*",
+        lambda line: re.sub(
+            " +", " ", re.sub(r"-?[0-9]+(\.[0-9]+)?", "N", re.sub('"[^"]*"', '"..."', line[0]))
+        ),
+        output,
+        flags=re.M,
+    )
 
 
 def expect_recorded(program, arguments, run):
-    """A solution prints, line for line, what a real device printed. Returns the file of the recording."""
+    """A solution prints, line for line, what a real device printed.
+
+    Returns the file of the recording.
+    """
     name = ".".join([program.split("/")[1], *arguments])
     file = f"tests/lessons/expected/{name}.txt"
     if not (ROOT / file).exists():
-        raise BookError(f"{file} is not there: {program} cannot be shown without a recording beside it.")
+        raise BookError(
+            f"{file} is not there: {program} cannot be shown without a recording beside it."
+        )
     recorded = (ROOT / file).read_text()
-    errors = re.sub("^simulated device:.* a kernel \\(.*\n", "", run.errors, flags=re.M)      # a fault that the lesson provokes
+    errors = re.sub(
+        "^simulated device:.* a kernel \\(.*\n", "", run.errors, flags=re.M
+    )  # a fault that the lesson provokes
     if run.status != 0 or errors:
         raise BookError(f"{program} ended with status {run.status}: {errors}")
     if words(run.output) != words(recorded):
-        difference = difflib.unified_diff(recorded.splitlines(), run.output.splitlines(), file, f"{program} on the simulated device", lineterm="")
-        raise BookError("The simulated device and the recorded H200 differ.\n" + "\n".join(difference))
+        difference = difflib.unified_diff(
+            recorded.splitlines(),
+            run.output.splitlines(),
+            file,
+            f"{program} on the simulated device",
+            lineterm="",
+        )
+        raise BookError(
+            "The simulated device and the recorded H200 differ.\n" + "\n".join(difference)
+        )
     return file
 
 
 def block(text, language="text", kind=""):
-    return [f".. code-block:: {language}", *([f"   :class: {kind}"] if kind else []), "", *("   " + line for line in text.rstrip("\n").splitlines()), ""]
+    return [
+        f".. code-block:: {language}",
+        *([f"   :class: {kind}"] if kind else []),
+        "",
+        *("   " + line for line in text.rstrip("\n").splitlines()),
+        "",
+    ]
 
 
 def indent(lines, by=3):
@@ -135,8 +208,16 @@ class BookDirective(SphinxDirective):
         for source in sources:
             if not (ROOT / source).exists():
                 raise BookError(f"{self.env.docname}: {source} is not there.")
-        self.depend(*sources, "lessons/workbook.h", "lessons/processes.h", "lessons/kernels.h", LIBRARY,
-                    "docs/extensions/workbook.py", "docs/extensions/memory_picture.py", "docs/extensions/order_picture.py")
+        self.depend(
+            *sources,
+            "lessons/workbook.h",
+            "lessons/processes.h",
+            "lessons/kernels.h",
+            LIBRARY,
+            "docs/extensions/workbook.py",
+            "docs/extensions/memory_picture.py",
+            "docs/extensions/order_picture.py",
+        )
 
     def lines(self, lines):
         return self.parse_text_to_nodes("\n".join(lines))
@@ -144,14 +225,20 @@ class BookDirective(SphinxDirective):
 
 def command_of(program, arguments, environment):
     folder, name = program.rsplit("/", 1)
-    before, after = "".join(f"{pair} " for pair in environment), f' ARGS="{" ".join(arguments)}"' if arguments else ""
+    before, after = (
+        "".join(f"{pair} " for pair in environment),
+        f' ARGS="{" ".join(arguments)}"' if arguments else "",
+    )
     if folder in ("lessons", "solutions"):
         return f"$ {before}make {'solution-' if folder == 'solutions' else ''}{name[:2]}{after}"
     if folder.startswith("mutants/"):
         return f"$ {before}make solution-{folder[8:10]} MUTANT={name}{after}"
     if folder == "docs/clinic":
         return f"$ {before}make {'clinic' if name.endswith('_wrong') else 'repaired'}-{name[:2]}"
-    return f"$ make program LESSON={program}.c PROGRAM=build/wrong\n$ {before}LD_LIBRARY_PATH=build/simulator build/wrong {' '.join(arguments)}"
+    return (
+        f"$ make program LESSON={program}.c PROGRAM=build/wrong\n"
+        f"$ {before}LD_LIBRARY_PATH=build/simulator build/wrong {' '.join(arguments)}"
+    )
 
 
 class ProgramRun(BookDirective):
@@ -159,17 +246,39 @@ class ProgramRun(BookDirective):
 
     def run(self):
         program = self.arguments[0]
-        arguments, environment = (tuple(shlex.split(self.options.get(option, ""))) for option in ("arguments", "environment"))
+        arguments, environment = (
+            tuple(shlex.split(self.options.get(option, "")))
+            for option in ("arguments", "environment")
+        )
         self.depend_on_program(program)
         command = block(command_of(program, arguments, environment))
         if program.startswith("solutions/") and not environment:
             run = run_program(program, arguments)
             file = expect_recorded(program, arguments, run)
             self.depend(file)
-            return self.lines([
-                *command, ".. tab-set::", "",
-                *indent([".. tab-item:: simulated device, when this page was built", "", *indent(block(run.output))]),
-                *indent([".. tab-item:: H200, recorded", "", *indent(block((ROOT / file).read_text())), f"   :path:`{file}`", ""])])
+            return self.lines(
+                [
+                    *command,
+                    ".. tab-set::",
+                    "",
+                    *indent(
+                        [
+                            ".. tab-item:: simulated device, when this page was built",
+                            "",
+                            *indent(block(run.output)),
+                        ]
+                    ),
+                    *indent(
+                        [
+                            ".. tab-item:: H200, recorded",
+                            "",
+                            *indent(block((ROOT / file).read_text())),
+                            f"   :path:`{file}`",
+                            "",
+                        ]
+                    ),
+                ]
+            )
         # A student's file may be in any state: what it says now is shown, whatever it is.
         trouble = compile_program(program)
         if trouble:
@@ -179,8 +288,13 @@ class ProgramRun(BookDirective):
         except BookError as endless:
             return self.lines([*command, *block(str(endless))])
         # What it printed keeps its columns; reports are sentences, and wrap.
-        said = [*(block(run.output) if run.output else []), *(block(run.errors, kind="wrapped") if run.errors else [])]
-        return self.lines([*command, *(said or block("(nothing)")), f"Its exit status: {run.status}."])
+        said = [
+            *(block(run.output) if run.output else []),
+            *(block(run.errors, kind="wrapped") if run.errors else []),
+        ]
+        return self.lines(
+            [*command, *(said or block("(nothing)")), f"Its exit status: {run.status}."]
+        )
 
 
 class JournalRun(BookDirective):
@@ -196,30 +310,68 @@ class JournalRun(BookDirective):
                 wanted.remove(kind)
                 shown.append(json.dumps(line, separators=(",", ":")))
         if wanted:
-            raise BookError(f"{self.env.docname}: the journal of {program} has no line for {', '.join(wanted)}.")
-        return self.lines([*block(f"$ SIM_JOURNAL=journal.jsonl build/simulator/{program}"), *block("\n".join(shown), kind="wrapped")])
+            raise BookError(
+                f"{self.env.docname}: the journal of {program} has no line for {', '.join(wanted)}."
+            )
+        return self.lines(
+            [
+                *block(f"$ SIM_JOURNAL=journal.jsonl build/simulator/{program}"),
+                *block("\n".join(shown), kind="wrapped"),
+            ]
+        )
 
 
 class CheckRun(BookDirective):
     def run(self):
         lesson = self.arguments[0]
         self.depend_on_program(f"lessons/{lesson}")
-        self.depend(f"tests/lessons/{lesson}.bats", "tests/helpers.bash", "tests/first_miss.sh", "tests/report.awk", "tests/run.sh")
+        self.depend(
+            f"tests/lessons/{lesson}.bats",
+            "tests/helpers.bash",
+            "tests/first_miss.sh",
+            "tests/report.awk",
+            "tests/run.sh",
+        )
         lacking = [tool for tool in ("jq", "awk") if not shutil.which(tool)]
         if lacking:
-            return self.lines([f"(What it says was not captured: {', '.join(lacking)} is not on the machine that built this page.)"])
-        tests = subprocess.run(["tests/first_miss.sh", lesson], cwd=ROOT, env={**TOLD, "LESSON": f"lessons/{lesson}.c", "TAP": "1"},
-                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, text=True, errors="replace")
-        report = subprocess.run(["awk", "-v", f"lesson={lesson}", "-f", "tests/report.awk"], cwd=ROOT, input=tests.stdout, capture_output=True, text=True)
-        return self.lines([*block(f"$ make check-{lesson[:2]}"), *block(report.stdout, kind="wrapped")])
+            return self.lines(
+                [
+                    "(What it says was not captured: "
+                    f"{', '.join(lacking)} is not on the machine that built this page.)"
+                ]
+            )
+        tests = subprocess.run(
+            ["tests/first_miss.sh", lesson],
+            cwd=ROOT,
+            env={**ENVIRONMENT, "LESSON": f"lessons/{lesson}.c", "TAP": "1"},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            stdin=subprocess.DEVNULL,
+            text=True,
+            errors="replace",
+        )
+        report = subprocess.run(
+            ["awk", "-v", f"lesson={lesson}", "-f", "tests/report.awk"],
+            cwd=ROOT,
+            input=tests.stdout,
+            capture_output=True,
+            text=True,
+        )
+        return self.lines(
+            [*block(f"$ make check-{lesson[:2]}"), *block(report.stdout, kind="wrapped")]
+        )
 
 
 class SolutionDifference(LiteralInclude):
-    """literalinclude with :diff:, whose first two lines then name the files from the top of the repository."""
+    """literalinclude with :diff:, whose first two lines name the files from the top."""
 
     def run(self):
         name = self.arguments[0]
-        before, after = (f"{name.removesuffix('right')}wrong.c", f"{name}.c") if "/" in name else (f"lessons/{name}.c", f"solutions/{name}.c")
+        before, after = (
+            (f"{name.removesuffix('right')}wrong.c", f"{name}.c")
+            if "/" in name
+            else (f"lessons/{name}.c", f"solutions/{name}.c")
+        )
         self.arguments[0], self.options["diff"] = f"/../{after}", f"/../{before}"
         self.env.note_dependency(str(ROOT / before))
         found = super().run()
@@ -235,37 +387,71 @@ class SolutionDifference(LiteralInclude):
 class CommandRun(BookDirective):
     def run(self):
         self.depend("Makefile")
-        done = subprocess.run(shlex.split(self.arguments[0]), cwd=ROOT, env=TOLD, capture_output=True, text=True, timeout=60)
+        done = subprocess.run(
+            shlex.split(self.arguments[0]),
+            cwd=ROOT,
+            env=ENVIRONMENT,
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
         if done.returncode != 0:
-            raise BookError(f"{self.arguments[0]} ended with status {done.returncode}: {done.stderr}")
+            raise BookError(
+                f"{self.arguments[0]} ended with status {done.returncode}: {done.stderr}"
+            )
         return self.lines([*block("$ " + self.arguments[0]), *block(done.stdout)])
 
 
 class LessonsTable(BookDirective):
-    """Every lesson, of what kind it is and what its heading says is the student's, and its points."""
+    """Every lesson: its kind, what its heading says is the student's, and its points."""
 
     required_arguments = 0
 
     def run(self):
         self.depend("tests/lessons/baseline.txt")
-        lines = [".. list-table::", "   :header-rows: 1", "   :widths: 27 10 53 10", "", "   * - lesson", "     - kind", "     - the student's work", "     - points"]
+        lines = [
+            ".. list-table::",
+            "   :header-rows: 1",
+            "   :widths: 27 10 53 10",
+            "",
+            "   * - lesson",
+            "     - kind",
+            "     - the student's work",
+            "     - points",
+        ]
         for row in (ROOT / "tests/lessons/baseline.txt").read_text(encoding="utf-8").splitlines():
             if row.startswith("#"):
                 continue
             lesson, tests, passed = row.split()
             self.depend(f"lessons/{lesson}.c")
-            heading = (ROOT / f"lessons/{lesson}.c").read_text(encoding="utf-8").partition(" * Yours ")[2].partition(" * Run ")[0]
-            kind, _, work = " ".join(heading.replace("\n *", " ").split()).replace("_", "\\_").partition(": ")
+            heading = (
+                (ROOT / f"lessons/{lesson}.c")
+                .read_text(encoding="utf-8")
+                .partition(" * Yours ")[2]
+                .partition(" * Run ")[0]
+            )
+            kind, _, work = (
+                " ".join(heading.replace("\n *", " ").split()).replace("_", "\\_").partition(": ")
+            )
             if kind not in ("fill", "fix", "predict"):
-                raise self.error(f"lessons/{lesson}.c: its heading says what is the student's (Yours), and begins with fill:, fix: or predict:")
-            lines += [f"   * - :doc:`{lesson}`", f"     - {kind}", f"     - {work}", f"     - {int(tests) - int(passed)}"]
+                raise self.error(
+                    f"lessons/{lesson}.c: its heading says what is the student's (Yours), and "
+                    "begins with fill:, fix: or predict:"
+                )
+            lines += [
+                f"   * - :doc:`{lesson}`",
+                f"     - {kind}",
+                f"     - {work}",
+                f"     - {int(tests) - int(passed)}",
+            ]
         return self.lines(lines)
 
 
 # ---- pictures ----
 
+
 class RecordedTables(BookDirective):
-    """A file of Markdown that one of our scripts has printed: headings, tables, lists and paragraphs of one line each."""
+    """A file of Markdown from one of our scripts: its blocks are one line each, or tables."""
 
     def run(self):
         path = ROOT / self.arguments[0]
@@ -276,7 +462,11 @@ class RecordedTables(BookDirective):
                 found.append(self.table(rows))
                 rows = []
             if items and not line.startswith("- "):
-                found.append(nodes.bullet_list("", *(nodes.list_item("", nodes.paragraph(text=item)) for item in items)))
+                found.append(
+                    nodes.bullet_list(
+                        "", *(nodes.list_item("", nodes.paragraph(text=item)) for item in items)
+                    )
+                )
                 items = []
             if line.startswith("|"):
                 rows.append([cell.strip() for cell in line.strip("|").split("|")])
@@ -293,31 +483,55 @@ class RecordedTables(BookDirective):
         width = max(map(len, rows))
         group = nodes.tgroup(cols=width)
         group += [nodes.colspec(colwidth=1) for _ in range(width)]
-        lines = [nodes.row("", *(nodes.entry("", nodes.paragraph(text=cell)) for cell in row + [""] * (width - len(row)))) for row in rows]
+        lines = [
+            nodes.row(
+                "",
+                *(
+                    nodes.entry("", nodes.paragraph(text=cell))
+                    for cell in row + [""] * (width - len(row))
+                ),
+            )
+            for row in rows
+        ]
         group += nodes.thead("", lines[0])
-        group += nodes.tbody("", *lines[2:])     # the second line is the rule below the head
+        group += nodes.tbody("", *lines[2:])  # the second line is the rule below the head
         return nodes.table("", group)
 
 
 class Picture(BookDirective):
-    """The content is the caption. Reads top to bottom: what it shows, in words, is in the SVG's title and description."""
+    """The content is the caption. The SVG's title and description say in words what it shows."""
 
     has_content = True
-    option_spec = {"arguments": directives.unchanged, "calls": directives.unchanged, "title": directives.unchanged, "rows": directives.positive_int,
-                   "process": directives.positive_int}
+    option_spec = {
+        "arguments": directives.unchanged,
+        "calls": directives.unchanged,
+        "title": directives.unchanged,
+        "rows": directives.positive_int,
+        "process": directives.positive_int,
+    }
     draw = None
 
     def run(self):
-        program, arguments = self.arguments[0], tuple(shlex.split(self.options.get("arguments", "")))
+        program, arguments = (
+            self.arguments[0],
+            tuple(shlex.split(self.options.get("arguments", ""))),
+        )
         self.depend_on_program(program)
         run = run_program(program, arguments)
         name = " ".join([program.split("/")[1], *arguments])
         number = self.env.new_serialno("picture")
         try:
-            svg = type(self).draw(run.second if self.options.get("process") == 2 else run.journal, identity=f"{self.env.docname}-{number}".replace("/", "-"),
-                                  title=self.options.get("title", name), calls=self.options.get("calls", "").split(), rows=self.options.get("rows"))
+            svg = type(self).draw(
+                run.second if self.options.get("process") == 2 else run.journal,
+                identity=f"{self.env.docname}-{number}".replace("/", "-"),
+                title=self.options.get("title", name),
+                calls=self.options.get("calls", "").split(),
+                rows=self.options.get("rows"),
+            )
         except (KeyError, ValueError) as error:
-            raise BookError(f"{self.env.docname}: no picture can be drawn from the journal of {name}: {error!r}") from error
+            raise BookError(
+                f"{self.env.docname}: no picture can be drawn from the journal of {name}: {error!r}"
+            ) from error
         frame = nodes.raw("", f'<div class="picture" tabindex="0">{svg}</div>', format="html")
         caption = nodes.container(classes=["picture-caption"])
         self.state.nested_parse(self.content, self.content_offset, caption)
@@ -333,11 +547,13 @@ class OrderPicture(Picture):
 
 
 class PathRole(SphinxRole):
-    """A path from the top of the repository. One that is not there is a warning, and so an error."""
+    """A path from the top of the repository. One that is not there is a warning, so an error."""
 
     def run(self):
         if not (ROOT / self.text).exists():
-            logging.getLogger(__name__).warning("%s is not there", self.text, location=self.get_location())
+            logging.getLogger(__name__).warning(
+                "%s is not there", self.text, location=self.get_location()
+            )
         return [nodes.literal(self.rawtext, self.text, classes=["file"])], []
 
 

@@ -3,7 +3,10 @@
  *
  *   cudaX(...)  ->  call_enter  ->  do_cudaX(&call, ...)  ->  call_leave
  *
- * do_cudaX checks its arguments, makes the call into the layers below, and returns the error. */
+ * do_cudaX checks its arguments, makes the call into the layers below, and returns the error.
+ *
+ * call_enter takes the lock and call_leave gives it back; everything here that is called between
+ * them needs it. A struct call is its entry point's and ends with it; so do pointers to it. */
 #ifndef SIM_API_CALL_H
 #define SIM_API_CALL_H
 
@@ -78,9 +81,9 @@ void call_read_fail(void);
 /* The last error of the calling thread; cleared when `clear`. */
 cudaError_t call_last_error(bool clear);
 
-/* The stream of a handle, also of the three special ones; goes into the call's line. A handle that
- * is no stream ends the process with a sentence (a real driver dies of SIGSEGV there: danger.txt
- * 12, 13). */
+/* Returns the stream of a handle, also of the three special ones, and puts it into the call's line.
+ * A handle that is no stream ends the process with a sentence (a real driver dies of SIGSEGV there:
+ * danger.txt 12, 13). */
 struct stream *call_stream(struct call *call, cudaStream_t handle);
 /* Ends the process with that sentence: `what` ("an event"), and the calls that destroy and make
  * one. */
@@ -100,7 +103,7 @@ void journal_observe(void);
 void line_stream(struct journal_line *line, const struct stream *s);
 void line_allocation(struct journal_line *line, const void *address);
 
-/* The names that the CUDA header knows. */
+/* What cudaGetErrorName and cudaGetErrorString return. They need no lock. */
 const char *error_name(cudaError_t e);
 const char *error_string(cudaError_t e);
 

@@ -31,8 +31,8 @@ cudaError_t do_cudaStreamEndCapture(struct call *call, cudaStream_t stream, cuda
         line_number(&call->line, "nodes", g->count);
     if (graph)
         *graph = g ? g->handle : NULL;
-    /* Without a place for the graph the call succeeds (measured). A graph that the program has no
-     * handle of is not kept (assumed). */
+    /* Without an address for the graph the call succeeds (measured). A graph that the program has
+     * no handle of is not kept (assumed). */
     if (g && !graph)
         graph_destroy(g);
     return e;

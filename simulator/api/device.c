@@ -140,8 +140,8 @@ cudaError_t do_cudaDeviceReset(struct call *call)
     return cudaSuccess;
 }
 
-/* Flags say how a real host waits. Here they change nothing (assumed), but invalid ones are refused
- * (measured). */
+/* Needs the lock. Flags say how a real host waits. Here they change nothing (assumed), but invalid
+ * ones are refused (measured). */
 static unsigned device_flags = cudaDeviceMapHost;
 
 cudaError_t do_cudaSetDeviceFlags(struct call *call, unsigned int wanted)

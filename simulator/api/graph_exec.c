@@ -86,12 +86,12 @@ static cudaError_t launch_or_upload(struct call *call, cudaGraphExec_t exec, cud
 
 cudaError_t do_cudaGraphLaunch(struct call *call, cudaGraphExec_t exec, cudaStream_t stream)
 {
-    return launch_or_upload(call, exec, stream, graph_exec_launch);
+    return launch_or_upload(call, exec, stream, graph_exec_launch_unlocking);
 }
 
 cudaError_t do_cudaGraphUpload(struct call *call, cudaGraphExec_t exec, cudaStream_t stream)
 {
-    return launch_or_upload(call, exec, stream, graph_exec_upload);
+    return launch_or_upload(call, exec, stream, graph_exec_upload_unlocking);
 }
 
 /* ---- the memory that a device keeps for graphs ---- */

@@ -8,6 +8,8 @@
 
 void line_stream(struct journal_line *line, const struct stream *s)
 {
+    if (!line->used)
+        return;
     if (s->kind == STREAM_LEGACY)
         line_text(line, "stream", "legacy");
     else if (s->kind == STREAM_PER_THREAD)

@@ -6,16 +6,17 @@
  * line names a node), nor does that of one that a capture of another stream forbids. */
 static void line_operand(struct call *call, const volatile void *address, const struct stream *s)
 {
-    if (call->line.used && !s->capturing && !capture_implicit(s))
+    if (!s->capturing && !capture_implicit(s))
         line_allocation(&call->line, (const void *)address);
 }
 
 cudaError_t do_launch_fill(struct call *call, int *data, int value, size_t count,
                            cudaStream_t stream)
 {
-    line_number(&call->line, "bytes", count * sizeof *data);
+    if (call->line.used)
+        line_number(&call->line, "bytes", count * sizeof *data);
     struct stream *s = call_stream(call, stream);
-    if (count)
+    if (call->line.used && count)
         line_operand(call, data, s);
     return dispatch_fill(call, data, value, count, s);
 }
@@ -23,9 +24,10 @@ cudaError_t do_launch_fill(struct call *call, int *data, int value, size_t count
 cudaError_t do_launch_add(struct call *call, int *data, int value, size_t count,
                           cudaStream_t stream)
 {
-    line_number(&call->line, "bytes", count * sizeof *data);
+    if (call->line.used)
+        line_number(&call->line, "bytes", count * sizeof *data);
     struct stream *s = call_stream(call, stream);
-    if (count)
+    if (call->line.used && count)
         line_operand(call, data, s);
     return dispatch_add(call, data, value, count, s);
 }
@@ -33,6 +35,7 @@ cudaError_t do_launch_add(struct call *call, int *data, int value, size_t count,
 cudaError_t do_launch_hold(struct call *call, const volatile int *open, cudaStream_t stream)
 {
     struct stream *s = call_stream(call, stream);
-    line_operand(call, open, s);
+    if (call->line.used)
+        line_operand(call, open, s);
     return dispatch_hold(call, open, s);
 }

@@ -130,8 +130,8 @@ static cudaError_t check_location(const struct cudaMemLocation *l)
     }
 }
 
-/* Assumed: accepted, and nothing moves; where a page lies is not modelled. The prefetch has its
- * place in the stream's order. */
+/* Assumed: accepted, and nothing moves; where a page lies is not modelled. The prefetch has a
+ * position in the stream's order. */
 cudaError_t do_cudaMemPrefetchAsync(struct call *call, const void *pointer, size_t bytes,
                                     struct cudaMemLocation location, unsigned int flags,
                                     cudaStream_t stream)

@@ -14,8 +14,8 @@
  * also when that uses the memory (measured: two H200s). The pools do not count it as a
  * synchronization. Returns what the pointer means then: meanwhile another thread may have freed
  * it. */
-static struct address_info wait_for_device(const struct call *call, struct address_info a,
-                                           const void *pointer)
+static struct address_info wait_for_device_unlocking(const struct call *call, struct address_info a,
+                                                     const void *pointer)
 {
     engine_finish_device_unlocking(a.kind == ADDRESS_PINNED ? a.pinned->device : memory_device(&a),
                                    false, call->origin.call);
@@ -94,7 +94,7 @@ cudaError_t do_cudaFree(struct call *call, void *pointer)
     }
     if (a.pool)
         return free_in_pool(call, &a);
-    a = wait_for_device(call, a, pointer);
+    a = wait_for_device_unlocking(call, a, pointer);
     if (!is_same_allocation(a, id) || a.range->free_pending)
         return refuse_free(call, pointer);
     checker_freed(call, memory_shadow(&a), NULL, 0);
@@ -170,7 +170,7 @@ cudaError_t do_cudaFreeHost(struct call *call, void *pointer)
     uint32_t id = p->id;
     line_number(&call->line, "allocation", id);
     time_charge((time_ns)((double)p->bytes / (double)MiB * 86e3));
-    if (!is_same_allocation(wait_for_device(call, memory_find(pointer), pointer), id))
+    if (!is_same_allocation(wait_for_device_unlocking(call, memory_find(pointer), pointer), id))
         return refuse_free(call, pointer);
     checker_freed(call, pinned_shadow(p), NULL, 0);
     memory_unpin(p);
@@ -202,7 +202,7 @@ cudaError_t do_cudaHostUnregister(struct call *call, void *pointer)
         return memory_find(pointer).kind == ADDRESS_PINNED ? cudaErrorInvalidValue
                                                            : cudaErrorHostMemoryNotRegistered;
     uint32_t id = p->id;
-    if (!is_same_allocation(wait_for_device(call, memory_find(pointer), pointer), id))
+    if (!is_same_allocation(wait_for_device_unlocking(call, memory_find(pointer), pointer), id))
         return cudaErrorHostMemoryNotRegistered;
     checker_unregistered(call, pinned_shadow(p));
     memory_unpin(p);
@@ -243,8 +243,8 @@ static bool names_allocations(const struct call *call, const struct stream *s)
  * (measured: a blocking cudaMemcpy). Before a blocking copy out of pageable memory the stream is
  * synchronized; an asynchronous one may do so (documented: API synchronization behavior): here it
  * waits (measured), and orders nothing. */
-static cudaError_t wait_for_copy(const struct call *call, struct stream *s, enum copy_wait wait,
-                                 bool blocking)
+static cudaError_t wait_for_copy_unlocking(const struct call *call, struct stream *s,
+                                           enum copy_wait wait, bool blocking)
 {
     uint64_t copy = s->last_seq;
     if (wait == COPY_QUEUED)
@@ -276,7 +276,7 @@ cudaError_t do_cudaMemset(struct call *call, void *to, int value, size_t bytes)
     cudaError_t e = queue_memset(call, to, value, bytes, s);
     if (e || !bytes || !command_memset_blocks(to))
         return e;
-    return wait_for_copy(call, s, COPY_DONE, true);
+    return wait_for_copy_unlocking(call, s, COPY_DONE, true);
 }
 
 cudaError_t do_cudaMemsetAsync(struct call *call, void *to, int value, size_t bytes,
@@ -313,7 +313,7 @@ static cudaError_t copy_async(struct call *call, void *to, const void *from, siz
     enum copy_wait wait;
     struct stream *s = call_stream(call, stream);
     cudaError_t e = queue_copy(call, to, from, bytes, kind, s, peer, &wait);
-    return e ? e : wait_for_copy(call, s, wait, false);
+    return e ? e : wait_for_copy_unlocking(call, s, wait, false);
 }
 
 cudaError_t do_cudaMemcpyAsync(struct call *call, void *to, const void *from, size_t bytes,
@@ -333,7 +333,7 @@ cudaError_t do_cudaMemcpy(struct call *call, void *to, const void *from, size_t 
     cudaError_t e = queue_copy(call, to, from, bytes, kind, s, false, &wait);
     if (e || !bytes)
         return e;
-    return wait_for_copy(call, s, command_blocking_copy_wait(to, from), true);
+    return wait_for_copy_unlocking(call, s, command_blocking_copy_wait(to, from), true);
 }
 
 /* The device that is named for an end of a peer copy must have access to it, when that is a pool's
@@ -399,7 +399,7 @@ cudaError_t do_cudaMemcpyPeer(struct call *call, void *to, int toDevice, const v
     if (e)
         return e;
     serialize_with_all(s, toDevice, fromDevice, false);
-    return wait_for_copy(call, s, wait, false);
+    return wait_for_copy_unlocking(call, s, wait, false);
 }
 
 /* ---- pointers ---- */

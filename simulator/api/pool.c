@@ -29,11 +29,25 @@ static void line_figures(struct journal_line *line, const struct pool *p)
 
 /* ---- allocations and frees ---- */
 
+/* What an allocation took; `r` NULL: nothing was left for it. */
+static void line_allocated(struct journal_line *line, const struct pool *p, const struct range *r,
+                           enum reuse rung)
+{
+    if (r) {
+        line_number(line, "allocation", r->id);
+        line_number(line, "offset", r->offset);
+        line_text(line, "from", reuse_name(rung));
+    }
+    line_figures(line, p);
+}
+
 static cudaError_t allocate_in_stream(struct call *call, void **pointer, size_t bytes,
                                       struct pool *p, struct stream *s)
 {
-    line_pool(&call->line, p);
-    line_number(&call->line, "bytes", bytes);
+    if (call->line.used) {
+        line_pool(&call->line, p);
+        line_number(&call->line, "bytes", bytes);
+    }
     if (!bytes) {
         *pointer = NULL;
         return cudaSuccess;
@@ -49,11 +63,9 @@ static cudaError_t allocate_in_stream(struct call *call, void **pointer, size_t 
         *pointer = memory_address(&p->heap, r);
         checker_allocated(call, (struct shadow_ref){&r->shadow, r->id, *pointer, bytes},
                           ALLOCATION_IN_STREAM, s, seq);
-        line_number(&call->line, "allocation", r->id);
-        line_number(&call->line, "offset", r->offset);
-        line_text(&call->line, "from", reuse_name(result.rung));
     }
-    line_figures(&call->line, p);
+    if (call->line.used)
+        line_allocated(&call->line, p, r, result.rung);
     return r ? cudaSuccess : cudaErrorMemoryAllocation;
 }
 
@@ -62,7 +74,7 @@ cudaError_t do_cudaMallocAsync(struct call *call, void **pointer, size_t bytes, 
     struct stream *s = call_stream(call, stream);
     if (!pointer)
         return cudaErrorInvalidValue;
-    cudaError_t e = capture_check_memory(s);
+    cudaError_t e = capture_count ? capture_check_memory(s) : cudaSuccess;
     if (e)
         return e;
     /* The current pool of the stream's device (measured: not of the current device). */
@@ -76,7 +88,7 @@ cudaError_t do_cudaMallocFromPoolAsync(struct call *call, void **pointer, size_t
     struct pool *p = pool_from_handle_owned(pool);
     if (!pointer || !p)
         return cudaErrorInvalidValue;
-    cudaError_t e = capture_check_memory(s);
+    cudaError_t e = capture_count ? capture_check_memory(s) : cudaSuccess;
     if (e)
         return e;
     return allocate_in_stream(call, pointer, bytes, p, s);
@@ -109,18 +121,26 @@ static void free_plain(struct call *call, struct address_info *a, void *pointer,
     op->to = pointer;
 }
 
+/* cudaFreeAsync of a pool's allocation. */
+static void free_pooled(struct call *call, struct address_info *a, struct stream *s)
+{
+    uint64_t seq = stream_enqueue_marker(s);
+    checker_freed(call, memory_shadow(a), s, seq);
+    pool_free(a->pool, a->range, s, seq);
+    if (call->line.used)
+        line_figures(&call->line, a->pool);
+}
+
 cudaError_t do_cudaFreeAsync(struct call *call, void *pointer, cudaStream_t stream)
 {
-    /* This comes first: with many allocations what it finds is far from the processor, and arrives
-     * while the rest is checked. */
-    struct address_info a = memory_find(pointer);
     struct stream *s = call_stream(call, stream);
-    cudaError_t e = capture_check_memory(s);
+    cudaError_t e = capture_count ? capture_check_memory(s) : cudaSuccess;
     if (e || !pointer)
         return e;
     if (s->capturing)
         return dispatch_free(call, s, pointer);
-    if (a.pool && !a.pool->graph)
+    struct address_info a = memory_find(pointer);
+    if (call->line.used && a.pool && !a.pool->graph)
         line_pool(&call->line, a.pool);
     if (a.kind != ADDRESS_ALLOCATED || a.offset != a.range->offset) {
         if (a.kind != ADDRESS_ALLOCATED)
@@ -130,17 +150,14 @@ cudaError_t do_cudaFreeAsync(struct call *call, void *pointer, cudaStream_t stre
     /* Measured: memory of cudaMallocManaged. */
     if (!a.pool && a.heap->host_visible)
         return cudaErrorNotSupported;
-    line_number(&call->line, "allocation", a.range->id);
-    if (a.pool && a.pool->graph) {
+    if (call->line.used)
+        line_number(&call->line, "allocation", a.range->id);
+    if (a.pool && a.pool->graph)
         graph_allocation_free(call, graph_allocation_at(&a), s);
-    } else if (a.pool) {
-        uint64_t seq = stream_enqueue_marker(s);
-        checker_freed(call, memory_shadow(&a), s, seq);
-        pool_free(a.pool, a.range, s, seq);
-        line_figures(&call->line, a.pool);
-    } else {
+    else if (a.pool)
+        free_pooled(call, &a, s);
+    else
         free_plain(call, &a, pointer, s);
-    }
     return cudaSuccess;
 }
 

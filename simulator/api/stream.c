@@ -61,8 +61,8 @@ cudaError_t do_cudaStreamDestroy(struct call *call, cudaStream_t stream)
 /* ---- synchronization and queries ---- */
 
 /* Walks the streams that a synchronization or query of `requested` covers: for the legacy stream
- * the blocking streams, too. It puts nothing into the legacy stream, so it orders nothing on the
- * device. */
+ * the blocking streams of its device, too. Neither puts anything into the legacy stream, so neither
+ * orders anything on the device. */
 static struct stream *next_covered(struct stream *requested, struct stream *after)
 {
     if (requested->kind != STREAM_LEGACY)
@@ -76,7 +76,7 @@ static struct stream *next_covered(struct stream *requested, struct stream *afte
 cudaError_t do_cudaStreamSynchronize(struct call *call, cudaStream_t stream)
 {
     struct stream *s = call_stream(call, stream);
-    cudaError_t e = capture_forbid_wait(s);
+    cudaError_t e = capture_count ? capture_forbid_wait(s) : cudaSuccess;
     if (e)
         return e;
     if (s->memory_seq && s->memory_seq == s->last_seq && s->synchronized_seq < s->last_seq)
@@ -90,7 +90,7 @@ cudaError_t do_cudaStreamSynchronize(struct call *call, cudaStream_t stream)
 cudaError_t do_cudaStreamQuery(struct call *call, cudaStream_t stream)
 {
     struct stream *s = call_stream(call, stream);
-    cudaError_t e = capture_forbid_wait(s);
+    cudaError_t e = capture_count ? capture_forbid_wait(s) : cudaSuccess;
     if (e)
         return e;
     for (struct stream *each = NULL; (each = next_covered(s, each));)

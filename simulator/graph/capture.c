@@ -2,9 +2,9 @@
  * the nodes that its next one will depend on. An event recorded in such a stream holds the tips of
  * that moment; a stream that waits for it takes them over, and is captured from then on.
  *
- * Source of the rules, unless said: the comments of the CUDA header and the programming guide,
- * "stream capture". An action that would tie captured work to work that is not captured is refused
- * and invalidates the capture. Every code is measured: tests/hardware/facts/probe-graphs.txt,
+ * Source of the rules, unless said otherwise: the comments of the CUDA header and the programming
+ * guide, "stream capture". An action that would tie captured work to work that is not captured is
+ * refused and invalidates the capture. Every code is measured: tests/hardware/facts/probe-graphs.txt,
  * probe-graph-nodes.txt, "capture". */
 #include "graph/capture.h"
 
@@ -30,15 +30,16 @@ struct capture {
 struct capture_member {
     struct capture_member *next;
     struct capture *capture;
-    struct stream *stream; /* NULL: destroyed meanwhile */
+    /* NULL once the stream is destroyed. */
+    struct stream *stream;
     struct node **tips;
     size_t count;
-    /* Of the tips, as the program last asked for them, and the data of the edges from them. */
+    /* What capture_state returned last. */
     void **handles;
     cudaGraphEdgeData *edges;
 };
 
-/* What an event holds. Flat memory: the event frees it. */
+/* What an event holds that was recorded in a capture: one allocation, freed by the event. */
 struct event_capture {
     unsigned long long capture_id;
     size_t count;
@@ -46,15 +47,23 @@ struct event_capture {
 };
 
 unsigned capture_count;
-static struct capture *captures;
-static unsigned long long last_id;
+
+/* Needs the lock. Law: capture_count is the length of the list; each member of a capture is the
+ * `capturing` of its stream. */
+static struct {
+    struct capture *first;
+    unsigned long long last_id;
+} captures;
+
+/* What the thread has exchanged with cudaThreadExchangeStreamCaptureMode. */
 static _Thread_local enum cudaStreamCaptureMode thread_mode = cudaStreamCaptureModeGlobal;
 
 /* ---- rules ---- */
 
+/* Returns the capture that the event was recorded in while it goes on, else NULL. */
 static struct capture *capture_of_event(const struct event *e)
 {
-    for (struct capture *c = captures; e->captured && c; c = c->next)
+    for (struct capture *c = captures.first; e->captured && c; c = c->next)
         if (c->id == e->captured->capture_id)
             return c;
     return NULL;
@@ -69,11 +78,12 @@ static bool has_stream_of(const struct capture *c, int device, bool blocking)
     return false;
 }
 
-/* Does the legacy stream of this device encompass a capture? Then `invalidate` ends it. */
+/* Is a stream of this device, or a blocking one, being captured? Makes such captures invalid when
+ * `invalidate`. */
 static bool is_encompassed(int device, bool blocking, bool invalidate)
 {
     bool any = false;
-    for (struct capture *c = captures; c; c = c->next) {
+    for (struct capture *c = captures.first; c; c = c->next) {
         if (!has_stream_of(c, device, blocking))
             continue;
         any = true;
@@ -82,7 +92,7 @@ static bool is_encompassed(int device, bool blocking, bool invalidate)
     return any;
 }
 
-/* documented: cudaThreadExchangeStreamCaptureMode */
+/* Documented: cudaThreadExchangeStreamCaptureMode. */
 static bool forbids_unsafe(const struct capture *c)
 {
     if (thread_mode == cudaStreamCaptureModeRelaxed || c->mode == cudaStreamCaptureModeRelaxed)
@@ -95,7 +105,7 @@ static bool forbids_unsafe(const struct capture *c)
 cudaError_t capture_check_unsafe(void)
 {
     bool forbidden = false;
-    for (struct capture *c = captures; c; c = c->next) {
+    for (struct capture *c = captures.first; c; c = c->next) {
         if (!forbids_unsafe(c))
             continue;
         forbidden = c->invalid = true;
@@ -221,13 +231,13 @@ cudaError_t capture_begin(struct call *call, struct stream *s, enum cudaStreamCa
     if (s->capturing)
         return cudaErrorIllegalState;
     struct capture *c = os_allocate(sizeof *c);
-    *c = (struct capture){.next = captures,
-                          .id = ++last_id,
+    *c = (struct capture){.next = captures.first,
+                          .id = ++captures.last_id,
                           .graph = graph_new(),
                           .origin_stream = s,
                           .mode = mode,
                           .thread = os_thread_index()};
-    captures = c;
+    captures.first = c;
     capture_count++;
     c->graph->capturing = true;
     add_member(c, s, NULL, 0);
@@ -235,7 +245,7 @@ cudaError_t capture_begin(struct call *call, struct stream *s, enum cudaStreamCa
     return cudaSuccess;
 }
 
-/* Has the origin waited, by whatever way, for all that the others were given? */
+/* Does the origin stream come after all that the other streams were given? */
 static bool is_joined(const struct capture *c)
 {
     graph_visit_ancestors(c->origin_stream->capturing->tips, c->origin_stream->capturing->count);
@@ -248,7 +258,7 @@ static bool is_joined(const struct capture *c)
 
 static void free_capture(struct capture *c)
 {
-    struct capture **at = &captures;
+    struct capture **at = &captures.first;
     while (*at != c)
         at = &(*at)->next;
     *at = c->next;
@@ -265,6 +275,15 @@ static void free_capture(struct capture *c)
     os_free(c);
 }
 
+static cudaError_t end_error(const struct capture *c)
+{
+    if (c->mode != cudaStreamCaptureModeRelaxed && c->thread != os_thread_index())
+        return cudaErrorStreamCaptureWrongThread;
+    if (c->invalid)
+        return cudaErrorStreamCaptureInvalidated;
+    return is_joined(c) ? cudaSuccess : cudaErrorStreamCaptureUnjoined;
+}
+
 cudaError_t capture_end(struct call *call, struct stream *s, struct graph **g)
 {
     *g = NULL;
@@ -275,18 +294,13 @@ cudaError_t capture_end(struct call *call, struct stream *s, struct graph **g)
         c->invalid = true;
         return cudaErrorStreamCaptureUnmatched;
     }
-    bool wrong_thread = c->mode != cudaStreamCaptureModeRelaxed && c->thread != os_thread_index();
-    cudaError_t e = wrong_thread ? cudaErrorStreamCaptureWrongThread
-                  : c->invalid   ? cudaErrorStreamCaptureInvalidated
-                  : is_joined(c) ? cudaSuccess
-                                 : cudaErrorStreamCaptureUnjoined;
+    cudaError_t e = end_error(c);
     call->made.graph = c->graph->id;
     c->graph->capturing = false;
-    if (!e) {
-        *g = c->graph;
-    } else {
+    if (e)
         graph_destroy(c->graph);
-    }
+    else
+        *g = c->graph;
     free_capture(c);
     return e;
 }
@@ -364,39 +378,56 @@ cudaError_t capture_or_record(struct call *call, struct event *e, struct stream 
     return cudaSuccess;
 }
 
+/* Waits, in a stream, for an event that was recorded in the capture `from`, which goes on: the
+ * stream joins that capture. */
+static cudaError_t join_capture(struct call *call, struct capture *from, struct stream *s,
+                                const struct event *e)
+{
+    struct capture_member *m = s->capturing;
+    if (from->invalid)
+        return cudaErrorStreamCaptureInvalidated;
+    if (m && m->capture != from) {
+        from->invalid = m->capture->invalid = true;
+        return cudaErrorStreamCaptureMerge;
+    }
+    /* The legacy stream cannot be captured. */
+    if (s->kind == STREAM_LEGACY) {
+        from->invalid = true;
+        return cudaErrorStreamCaptureImplicit;
+    }
+    if (m) {
+        add_tips(m, e->captured->tips, e->captured->count);
+    } else {
+        add_member(from, s, e->captured->tips, e->captured->count);
+        call->made.graph = from->graph->id;
+    }
+    return cudaSuccess;
+}
+
 cudaError_t capture_or_wait(struct call *call, struct stream *s, struct event *e, bool external)
 {
     cudaError_t error = capture_check(s);
-    struct capture_member *m = s->capturing;
-    struct capture *from = capture_of_event(e);
     if (error)
         return error;
+    struct capture_member *m = s->capturing;
     if (external && m) {
         capture_add(call, s, &(struct task){.kind = TASK_WAIT, .event = e->handle});
-    } else if (from && from->invalid) {
-        error = cudaErrorStreamCaptureInvalidated;
-    } else if (from && m && m->capture != from) {
-        from->invalid = m->capture->invalid = true;
-        error = cudaErrorStreamCaptureMerge;
-        /* The legacy stream cannot be captured. */
-    } else if (from && s->kind == STREAM_LEGACY) {
-        from->invalid = true;
-        error = cudaErrorStreamCaptureImplicit;
-    } else if (from && m) {
-        add_tips(m, e->captured->tips, e->captured->count);
-    } else if (from) {
-        add_member(from, s, e->captured->tips, e->captured->count);
-        call->made.graph = from->graph->id;
-    } else if (e->captured) { /* of a capture that has ended */
+        return cudaSuccess;
+    }
+    struct capture *from = capture_of_event(e);
+    if (from)
+        return join_capture(call, from, s, e);
+    /* It was recorded in a capture that has ended. */
+    if (e->captured) {
         if (m)
             m->capture->invalid = true;
-        error = cudaErrorInvalidValue;
-        /* An event never recorded makes nothing wait. */
-    } else if (m && event_is_recorded(e)) {
-        m->capture->invalid = true;
-        error = cudaErrorStreamCaptureIsolation;
-    } else {
-        event_wait(e, s);
+        return cudaErrorInvalidValue;
     }
-    return error;
+    if (m && event_is_recorded(e)) {
+        m->capture->invalid = true;
+        return cudaErrorStreamCaptureIsolation;
+    }
+    /* An event that was never recorded makes nothing wait, in a capture too. */
+    event_wait(e, s);
+    return cudaSuccess;
 }

@@ -1,25 +1,21 @@
-/* Work that the skin hands on. A captured call is checked like any other, but nothing of it happens
- * before a launch. */
+/* Work that a call requires, done now or captured. A captured call is checked like any other, but
+ * nothing of it happens before a launch. */
 #include "graph/dispatch.h"
 
 #include "graph/graph_memory.h"
 #include "os/os.h"
 
-/* Is a range that a node will use inside the graph memory there? -1: it is no graph's memory. */
-static int is_in_graph(const void *address, size_t bytes)
-{
-    size_t bytes_left = graph_allocation_bytes_left(address);
-    return bytes_left ? bytes <= bytes_left : -1;
-}
-
+/* May a node use these bytes? In the memory of a graph they must lie in what a node allocates. */
 static bool allows(const void *address, size_t bytes, const struct task *t, bool copy)
 {
-    int in_graph = is_in_graph(address, bytes);
-    return in_graph < 0 ? command_allows(address, bytes, t->device, copy, t->peer) : in_graph;
+    size_t bytes_left = graph_allocation_bytes_left(address);
+    if (bytes_left)
+        return bytes <= bytes_left;
+    return command_allows(address, bytes, t->device, copy, t->peer);
 }
 
-/* measured (probe-graph-nodes.txt, "range_codes"): a copy takes what is nobody's memory now for the
- * host's. */
+/* Measured (probe-graph-nodes.txt, "range_codes"): a copy takes device addresses where nothing is
+ * allocated now for the host's memory. */
 static bool allows_copy(const void *address, size_t bytes, const struct task *t)
 {
     struct address_info a = memory_find(address);
@@ -66,12 +62,12 @@ cudaError_t dispatch_memset_task(struct task *t, void *to, size_t pitch, unsigne
 
 cudaError_t dispatch_memset(struct call *call, void *to, int value, size_t bytes, struct stream *s)
 {
-    cudaError_t e = capture_check(s);
+    cudaError_t e = capture_count ? capture_check(s) : cudaSuccess;
     if (e || !bytes)
         return e;
     if (!s->capturing)
         return command_memset(call, to, value, bytes, s);
-    /* measured: a capture does not look at the range, instantiating does */
+    /* Measured: a capture does not check the range, instantiating does. */
     capture_add(call, s,
                 &(struct task){.kind = TASK_MEMSET,
                                .device = s->device,
@@ -86,7 +82,7 @@ cudaError_t dispatch_copy(struct call *call, void *to, const void *from, size_t 
                           enum cudaMemcpyKind kind, struct stream *s, bool peer,
                           enum copy_wait *wait)
 {
-    cudaError_t e = capture_check(s);
+    cudaError_t e = capture_count ? capture_check(s) : cudaSuccess;
     *wait = COPY_QUEUED;
     if (e || !bytes)
         return e;
@@ -106,43 +102,50 @@ cudaError_t dispatch_copy(struct call *call, void *to, const void *from, size_t 
 }
 
 static cudaError_t capture_kernel(struct call *call, struct stream *s, enum task_kind kind,
-                                  int *data, int value, size_t count, const volatile int *gate)
+                                  int *data, int value, size_t count)
 {
-    struct task t = {
-        .kind = kind, .to = (char *)data, .value = value, .count = count, .gate = gate};
-    if (kind == TASK_HOLD || count)
-        capture_add(call, s, &t);
+    if (count)
+        capture_add(
+            call, s,
+            &(struct task){.kind = kind, .to = (char *)data, .value = value, .count = count});
     return cudaSuccess;
 }
 
 cudaError_t dispatch_fill(struct call *call, int *data, int value, size_t count, struct stream *s)
 {
-    cudaError_t e = capture_check(s);
-    return e            ? e
-         : s->capturing ? capture_kernel(call, s, TASK_FILL, data, value, count, NULL)
-                        : command_fill(call, data, value, count, s);
+    cudaError_t e = capture_count ? capture_check(s) : cudaSuccess;
+    if (e)
+        return e;
+    if (s->capturing)
+        return capture_kernel(call, s, TASK_FILL, data, value, count);
+    return command_fill(call, data, value, count, s);
 }
 
 cudaError_t dispatch_add(struct call *call, int *data, int value, size_t count, struct stream *s)
 {
-    cudaError_t e = capture_check(s);
-    return e            ? e
-         : s->capturing ? capture_kernel(call, s, TASK_ADD, data, value, count, NULL)
-                        : command_add(call, data, value, count, s);
+    cudaError_t e = capture_count ? capture_check(s) : cudaSuccess;
+    if (e)
+        return e;
+    if (s->capturing)
+        return capture_kernel(call, s, TASK_ADD, data, value, count);
+    return command_add(call, data, value, count, s);
 }
 
 cudaError_t dispatch_hold(struct call *call, const volatile int *gate, struct stream *s)
 {
-    cudaError_t e = capture_check(s);
-    return e            ? e
-         : s->capturing ? capture_kernel(call, s, TASK_HOLD, NULL, 0, 0, gate)
-                        : command_hold(call, gate, s);
+    cudaError_t e = capture_count ? capture_check(s) : cudaSuccess;
+    if (e)
+        return e;
+    if (!s->capturing)
+        return command_hold(call, gate, s);
+    capture_add(call, s, &(struct task){.kind = TASK_HOLD, .gate = gate});
+    return cudaSuccess;
 }
 
 cudaError_t dispatch_host_function(struct call *call, void (*function)(void *), void *argument,
                                    struct stream *s)
 {
-    cudaError_t e = capture_check(s);
+    cudaError_t e = capture_count ? capture_check(s) : cudaSuccess;
     if (e)
         return e;
     if (!s->capturing)
@@ -161,22 +164,22 @@ cudaError_t dispatch_allocation(struct call *call, struct stream *s, const struc
     /* Measured: nodes allocate on devices only, also where it is called managed memory. */
     if (like->device == NO_DEVICE)
         return cudaErrorNotSupported;
-    /* documented: the node takes the pool's access rights as they are now */
-    struct graph_allocation *b = graph_allocation_new(state.graph, like->device, bytes,
+    /* Documented: the node takes the pool's access rights as they are now. */
+    struct graph_allocation *a = graph_allocation_new(state.graph, like->device, bytes,
                                                       like->peer_rights, state.tips, state.count);
-    if (!b)
+    if (!a)
         return cudaErrorMemoryAllocation;
-    capture_add(call, s, &(struct task){.kind = TASK_ALLOCATE, .allocation = b});
-    *pointer = graph_allocation_address(b);
+    capture_add(call, s, &(struct task){.kind = TASK_ALLOCATE, .allocation = a});
+    *pointer = graph_allocation_address(a);
     return cudaSuccess;
 }
 
 cudaError_t dispatch_free(struct call *call, struct stream *s, void *pointer)
 {
-    struct graph_allocation *b = graph_allocation_to_free(capture_state(s).graph, pointer);
+    struct graph_allocation *a = graph_allocation_to_free(capture_state(s).graph, pointer);
     /* Documented: only what an allocation node returned, and once. */
-    if (!b)
+    if (!a)
         return cudaErrorInvalidValue;
-    capture_add(call, s, &(struct task){.kind = TASK_FREE, .allocation = b});
+    capture_add(call, s, &(struct task){.kind = TASK_FREE, .allocation = a});
     return cudaSuccess;
 }

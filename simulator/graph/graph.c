@@ -5,13 +5,19 @@
 #include "base/handle.h"
 #include "os/os.h"
 
-static int last_id;
-static uint64_t current_walk;
+/* Needs the lock. A node is visited exactly when its `visited` is `walk`; the stack is empty
+ * outside of graph_visit_ancestors, and only its memory stays. */
+static struct {
+    int last_id;
+    uint64_t walk;
+    struct node **stack;
+    size_t capacity;
+} graphs;
 
 struct graph *graph_new(void)
 {
     struct graph *g = os_allocate(sizeof *g);
-    g->id = ++last_id;
+    g->id = ++graphs.last_id;
     g->handle = handle_new(HANDLE_GRAPH, g);
     return g;
 }
@@ -62,44 +68,50 @@ bool graph_add_edge(struct node *from, struct node *to)
     return true;
 }
 
-/* A stack of our own: a graph may be a long line. */
+static void ensure_capacity(size_t count)
+{
+    if (count <= graphs.capacity)
+        return;
+    graphs.capacity = 2 * count;
+    graphs.stack = os_grow(graphs.stack, graphs.capacity * sizeof(struct node *));
+}
+
+/* This has a stack of its own and does not recurse, because a graph may be one long line. */
 void graph_visit_ancestors(struct node *const *nodes, size_t count)
 {
-    static struct node **stack;
-    static size_t capacity;
     size_t used = 0;
-    current_walk++;
+    graphs.walk++;
     for (size_t i = 0; i < count || used;) {
-        struct node *n = used ? stack[--used] : nodes[i++];
-        if (n->visited == current_walk)
+        struct node *n = used ? graphs.stack[--used] : nodes[i++];
+        if (graph_is_visited(n))
             continue;
-        n->visited = current_walk;
-        if (used + n->dependency_count > capacity) {
-            capacity = 2 * (used + n->dependency_count);
-            stack = os_grow(stack, capacity * sizeof(struct node *));
-        }
+        n->visited = graphs.walk;
+        ensure_capacity(used + n->dependency_count);
         for (size_t k = 0; k < n->dependency_count; k++)
-            stack[used++] = n->dependencies[k];
+            graphs.stack[used++] = n->dependencies[k];
     }
 }
 
-bool graph_is_visited(const struct node *n) { return n->visited == current_walk; }
+bool graph_is_visited(const struct node *n) { return n->visited == graphs.walk; }
+
+static bool are_dependencies_visited(const struct node *n)
+{
+    for (size_t i = 0; i < n->dependency_count; i++)
+        if (!graph_is_visited(n->dependencies[i]))
+            return false;
+    return true;
+}
 
 bool graph_toposort(struct graph *g, struct node **sorted)
 {
     size_t sorted_count = 0;
-    current_walk++;
+    graphs.walk++;
     for (bool any = true; any && sorted_count < g->count;) {
         any = false;
         for (struct node *n = g->first; n; n = n->next) {
-            if (n->visited == current_walk)
+            if (graph_is_visited(n) || !are_dependencies_visited(n))
                 continue;
-            size_t met = 0;
-            while (met < n->dependency_count && n->dependencies[met]->visited == current_walk)
-                met++;
-            if (met < n->dependency_count)
-                continue;
-            n->visited = current_walk;
+            n->visited = graphs.walk;
             n->position = sorted_count;
             sorted[sorted_count++] = n;
             any = true;

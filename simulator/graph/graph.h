@@ -1,5 +1,7 @@
 /* Graphs: nodes, each a task that a launch will do, and edges between them. What is captured, built
- * by hand and launched meets here. */
+ * by hand and launched meets here.
+ *
+ * All of these functions need the lock. A graph and its nodes live until graph_destroy. */
 #ifndef SIM_GRAPH_GRAPH_H
 #define SIM_GRAPH_GRAPH_H
 
@@ -27,69 +29,87 @@ enum task_kind {
 /* What a node does; a plain value, so that an executable graph keeps its own copy. */
 struct task {
     enum task_kind kind;
-    /* The call that made it, and where that stands: what reports name. */
+    /* The call that made it and the call's place in the program, which reports name. */
     const char *call;
     void *site;
-    /* The block allocated last when it was made: its pointers are meant for none that came
-     * later. */
+    /* The newest allocation when the node was made. Its pointers cannot mean a later one. */
     uint32_t newest_allocation;
     int device;
-    char *to; /* memset, copy, kernels */
+    /* The destination of a memset, copy or kernel. */
+    char *to;
+    /* The source of a copy. */
     const char *from;
-    size_t count;           /* memset: elements; copy: bytes; kernels: ints */
-    unsigned element_bytes; /* memset: bytes of one */
+    /* Elements of a memset, bytes of a copy, ints of a kernel. */
+    size_t count;
+    /* The bytes of one element of a memset. */
+    unsigned element_bytes;
+    /* What a memset or kernel writes or adds. */
     int value;
     enum cudaMemcpyKind direction;
+    /* The copy is a call of cudaMemcpyPeer or cudaMemcpyPeerAsync. */
     bool peer;
+    /* What a hold waits for. */
     const volatile int *gate;
+    /* A host function and its argument. */
     void (*function)(void *);
     void *argument;
-    void *event;                         /* its handle: it may be gone when the graph is launched */
-    struct graph_allocation *allocation; /* of an allocation or free */
+    /* The handle of an event, which may be gone when the graph is launched. */
+    void *event;
+    /* What an allocation or free node allocates or frees. */
+    struct graph_allocation *allocation;
 };
 
 struct node {
-    struct node *next; /* in the order in which they came */
+    /* The nodes of a graph, in the order in which they came. */
+    struct node *next;
     struct graph *graph;
-    uint32_t id; /* in the graph, from 1 */
+    /* Its number in the graph, from 1. */
+    uint32_t id;
     void *handle;
     struct task task;
-    struct node **dependencies; /* the nodes that it depends on */
+    /* The nodes that it depends on. */
+    struct node **dependencies;
     size_t dependency_count;
-    size_t position;  /* in the order of the last graph_toposort */
-    uint64_t visited; /* by the walk of this number */
+    /* Its index in the order of the last graph_toposort. */
+    size_t position;
+    /* The number of the last walk that came here. */
+    uint64_t visited;
 };
 
 struct graph {
-    struct graph *next;
-    int id; /* the journal's */
+    /* Its number in the journal. */
+    int id;
     void *handle;
     struct node *first, *last;
     size_t count;
-    /* Of its allocation nodes, one for each device; NULL: none. */
+    /* The memory of its allocation nodes: a list with one entry for each device, or NULL. */
     struct graph_memory *memory;
-    /* Allocations or frees: only one executable graph at a time (documented). */
+    /* It has allocation or free nodes, so it may have only one executable graph (documented). */
     bool has_memory_nodes;
-    bool capturing;    /* a capture adds to it */
-    bool instantiated; /* has_memory_nodes: that one exists */
+    /* A capture adds to it. */
+    bool capturing;
+    /* It has an executable graph; kept up to date for graphs with memory nodes alone. */
+    bool instantiated;
 };
 
 struct graph *graph_new(void);
+/* Frees the graph with its nodes. Its executable graphs stay. */
 void graph_destroy(struct graph *g);
 
-/* Adds a node that depends on `before`. */
+/* Adds a node with a copy of `task`, which depends on `count` nodes. Returns the node. */
 struct node *graph_add_node(struct graph *g, const struct task *task,
                             struct node *const *dependencies, size_t count);
-/* False when the edge is there already. */
+/* Makes `to` depend on `from`. Returns false when it does already. */
 bool graph_add_edge(struct node *from, struct node *to);
-/* Marks these nodes and all that they depend on; then graph_is_visited tells. One marking at a
- * time. */
+/* Visits these nodes and all that they depend on. Until the next walk of any graph,
+ * graph_is_visited returns true for these and for no others. */
 void graph_visit_ancestors(struct node *const *nodes, size_t count);
 bool graph_is_visited(const struct node *n);
-/* All nodes, each after those that it depends on; among equals, in the order in which they came.
- * False: the edges lead round in a circle. */
+/* Puts all nodes into `sorted`, each after those that it depends on; among equals, in the order in
+ * which they came. Returns false when the edges form a cycle. */
 bool graph_toposort(struct graph *g, struct node **sorted);
 
+/* The type that cudaGraphNodeGetType returns. */
 enum cudaGraphNodeType task_type(const struct task *t);
 
 #endif

@@ -1,13 +1,16 @@
-/* Launches. The nodes of a graph are laid out on lanes: a node goes on in the lane of a node that
- * it depends on, if that one is the lane's end; else it begins a lane. The first lane is the
- * launch's own stream, the others are branches of it. Edges between lanes are records and waits, as
- * between streams.
+/* Launches. The nodes of a graph are laid out on branches: a node goes on in the branch of a node
+ * that it depends on, when that one is the branch's end; else it begins a branch. The first branch
+ * is the launch's own stream, the others have streams of their own. Edges between branches are
+ * records and waits, as between streams.
  *
- *        a               lane 0:  a -> b -> d      So what the checker and the timeline know about streams holds inside a graph: two nodes are ordered
- *      /   \             lane 1:  c (after a)      exactly when a path of edges leads from one to the other.
- *     b     c            d waits for c
+ *        a            branch 0:  a -> b -> d, which waits for c
+ *      /   \          branch 1:  c, which waits for a
+ *     b     c
  *      \   /
  *        d
+ *
+ * So what the checker and the engine do for streams holds inside a graph: one node happens before
+ * another exactly when a path of edges leads from one to the other.
  *
  * All that a launch does is decided at the call of cudaGraphLaunch, node by node, as if the program
  * had made the calls then. */
@@ -23,27 +26,37 @@
 #include "sched/engine.h"
 #include "run/commands.h"
 
+/* The number of the last launch, in the journal and in origins. Needs the lock. */
 static uint32_t last_launch_id;
 
 /* ---- instantiation ---- */
 
-/* The lanes' ends, while lanes are being laid out. */
+/* The last node of each branch so far. */
 struct layout {
     size_t *tails;
     size_t count;
 };
 
+/* Returns the branch that a node goes on in: that of a dependency which is the branch's end and on
+ * the same device, or else a new one. */
+static size_t find_branch(const struct graph_exec *x, const struct node *n,
+                          const struct layout *layout)
+{
+    for (size_t k = 0; k < n->dependency_count; k++) {
+        size_t b = n->dependencies[k]->position;
+        if (layout->tails[x->nodes[b].branch] == b && x->nodes[b].task.device == n->task.device)
+            return x->nodes[b].branch;
+    }
+    return layout->count;
+}
+
+/* Puts node `i` of the order into a branch, and lists what it waits for. */
 static void assign_branch(struct graph_exec *x, struct node *const *sorted, struct layout *layout,
                           size_t i)
 {
     struct node *n = sorted[i];
     struct exec_node *p = &x->nodes[i];
-    p->branch = layout->count;
-    for (size_t k = 0; k < n->dependency_count && p->branch == layout->count; k++) {
-        size_t b = n->dependencies[k]->position;
-        if (layout->tails[x->nodes[b].branch] == b && x->nodes[b].task.device == n->task.device)
-            p->branch = x->nodes[b].branch;
-    }
+    p->branch = find_branch(x, n, layout);
     if (p->branch == layout->count)
         layout->count++;
     layout->tails[p->branch] = i;
@@ -59,8 +72,8 @@ static void assign_branch(struct graph_exec *x, struct node *const *sorted, stru
     }
 }
 
-/* measured (probe-graph-nodes.txt, "range"): a memset node may use all of the steps that its graph
- * has addresses in, of other memory one allocation. */
+/* Measured (probe-graph-nodes.txt, "range"): a memset node may use all of the segments that its
+ * graph has addresses in; of other memory, one allocation. */
 static bool memset_fits(const struct task *t)
 {
     size_t bytes = t->count * t->element_bytes, room = graph_memory_bytes_left(t->to);
@@ -75,15 +88,10 @@ static bool memsets_fit(const struct graph *g)
     return true;
 }
 
-cudaError_t graph_exec_new(struct graph *g, unsigned long long flags, struct graph_exec **made)
+/* Makes an executable graph of nodes in an order that the edges allow. */
+static struct graph_exec *instantiate(struct graph *g, struct node *const *sorted,
+                                      unsigned long long flags)
 {
-    if (g->has_memory_nodes && g->instantiated)
-        return cudaErrorNotSupported;
-    struct node **sorted = os_allocate(g->count * sizeof(struct node *));
-    if (!graph_toposort(g, sorted) || !memsets_fit(g)) {
-        os_free(sorted);
-        return cudaErrorInvalidValue;
-    }
     struct graph_exec *x = os_allocate(sizeof *x);
     struct layout layout = {os_allocate(g->count * sizeof(size_t)), 0};
     *x = (struct graph_exec){
@@ -102,9 +110,19 @@ cudaError_t graph_exec_new(struct graph *g, unsigned long long flags, struct gra
     x->handle = handle_new(HANDLE_GRAPH_EXEC, x);
     g->instantiated = true;
     os_free(layout.tails);
+    return x;
+}
+
+cudaError_t graph_exec_new(struct graph *g, unsigned long long flags, struct graph_exec **made)
+{
+    if (g->has_memory_nodes && g->instantiated)
+        return cudaErrorNotSupported;
+    struct node **sorted = os_allocate(g->count * sizeof(struct node *));
+    bool is_valid = graph_toposort(g, sorted) && memsets_fit(g);
+    if (is_valid)
+        *made = instantiate(g, sorted, flags);
     os_free(sorted);
-    *made = x;
-    return cudaSuccess;
+    return is_valid ? cudaSuccess : cudaErrorInvalidValue;
 }
 
 void graph_exec_destroy(struct graph_exec *x)
@@ -166,8 +184,8 @@ static void run_node(const struct call *launch, struct exec_node *p, struct stre
     line_close(&call.line);
     if (!run_task(&call, &p->task, s))
         return;
-    /* a GPU finds out when the node runs; what it would find is known now (chosen: always a
-     * fault) */
+    /* A GPU faults when the node runs. What it would find is known now (assumed: it is always a
+     * fault). */
     diag("illegal address: a node of a graph (%s) touches memory that is not there, or not all of "
          "it, when the graph is launched.",
          p->task.call);
@@ -176,30 +194,35 @@ static void run_node(const struct call *launch, struct exec_node *p, struct stre
 
 /* ---- launch ---- */
 
-/* What makes a launch impossible, before anything of it has happened. */
+static bool allocates(const struct graph_exec *x, const struct graph_allocation *a)
+{
+    for (size_t i = 0; i < x->allocation_count; i++)
+        if (x->allocations[i] == a)
+            return true;
+    return false;
+}
+
+/* Returns the error that makes a launch impossible, before anything of it has happened. */
 static cudaError_t check_launch(const struct graph_exec *x)
 {
     for (size_t i = 0; i < x->count; i++) {
         const struct task *t = &x->nodes[i].task;
-        /* documented: not while an allocation of an earlier launch is not freed, unless it shall be
-         * freed then */
+        /* Documented: an allocation of an earlier launch must be freed, unless the launch frees
+         * it. */
         if (t->kind == TASK_ALLOCATE && t->allocation->range
             && !(x->flags & cudaGraphInstantiateFlagAutoFreeOnLaunch))
             return cudaErrorInvalidValue;
-        bool allocated_here = false;
-        for (size_t k = 0; t->kind == TASK_FREE && k < x->allocation_count && !allocated_here; k++)
-            allocated_here = x->allocations[k] == t->allocation;
-        /* Chosen: freed already, or not yet allocated. */
-        if (t->kind == TASK_FREE && !allocated_here && !t->allocation->range)
+        /* Assumed: nor may it free what is freed already or not yet allocated. */
+        if (t->kind == TASK_FREE && !t->allocation->range && !allocates(x, t->allocation))
             return cudaErrorInvalidValue;
     }
     return cudaSuccess;
 }
 
-/* Physical memory for a launch or an upload in `s`, which comes after the last one (documented, for
- * both). Measured (probe-graph-nodes.txt, "uploads"): where addresses have to get other memory than
- * they have, the call waits until that one is over. */
-static bool back_allocations(struct call *call, struct graph_exec *x, struct stream *s)
+/* Backs the memory for a launch or an upload in `s`, which comes after the last one (documented,
+ * for both). Measured (probe-graph-nodes.txt, "uploads"): where addresses have to get other memory
+ * than they have, the call waits until that one is over. Returns false when there is no more. */
+static bool back_allocations_unlocking(struct call *call, struct graph_exec *x, struct stream *s)
 {
     bool moved = false, backed = graph_memory_back(x->allocations, x->allocation_count, s, &moved);
     if (!x->last_record)
@@ -211,44 +234,50 @@ static bool back_allocations(struct call *call, struct graph_exec *x, struct str
     return backed;
 }
 
-cudaError_t graph_exec_upload(struct call *call, struct graph_exec *x, struct stream *s)
+cudaError_t graph_exec_upload_unlocking(struct call *call, struct graph_exec *x, struct stream *s)
 {
     for (size_t i = 0; i < x->allocation_count; i++)
+        /* It is one of an earlier launch, so all is mapped. */
         if (x->allocations[i]->range)
-            return cudaSuccess; /* of an earlier launch: all is mapped */
+            return cudaSuccess;
     if (x->last_record)
         stream_wait(s, x->last_record);
-    bool backed = back_allocations(call, x, s);
+    bool backed = back_allocations_unlocking(call, x, s);
     x->last_record = stream_record(s);
     if (backed)
         graph_memory_launched(x->allocations, x->allocation_count, s);
     return backed ? cudaSuccess : cudaErrorMemoryAllocation;
 }
 
-/* The nodes, on the launch's stream and its branches. */
-static void run_nodes(const struct call *launch, struct graph_exec *x, struct stream *trunk)
+/* Returns the record of what comes before the launch, when a first node is not on the launch's
+ * stream and has to wait for it; else NULL. */
+static struct record *record_entry(const struct graph_exec *x, struct stream *trunk)
 {
-    struct stream **branches = os_allocate(x->branch_count * sizeof(struct stream *));
-    /* What comes before the nodes that are not on the trunk. */
-    struct record *entry = NULL;
-    for (size_t i = 0; i < x->count && !entry; i++)
-        if (x->nodes[i].is_root && (x->nodes[i].branch || x->nodes[i].task.device != trunk->device))
-            entry = stream_record(trunk);
     for (size_t i = 0; i < x->count; i++) {
-        struct exec_node *p = &x->nodes[i];
-        struct stream *s = branches[p->branch];
-        if (!s)
-            s = branches[p->branch] = p->branch == 0 && p->task.device == trunk->device
-                                        ? trunk
-                                        : stream_new_branch(trunk, p->task.device);
-        if (p->is_root && s != trunk)
-            stream_wait(s, entry);
-        for (size_t k = 0; k < p->wait_count; k++)
-            stream_wait(s, x->nodes[p->waits_for[k]].record);
-        run_node(launch, p, s);
-        if (p->is_waited_for || (p->is_last && s != trunk))
-            p->record = stream_record(s);
+        const struct exec_node *p = &x->nodes[i];
+        if (p->is_root && (p->branch || p->task.device != trunk->device))
+            return stream_record(trunk);
     }
+    return NULL;
+}
+
+/* Returns the stream of a node's branch, which it makes at need. */
+static struct stream *branch_stream(struct stream **branches, const struct exec_node *p,
+                                    struct stream *trunk)
+{
+    struct stream **s = &branches[p->branch];
+    if (*s)
+        return *s;
+    if (p->branch == 0 && p->task.device == trunk->device)
+        *s = trunk;
+    else
+        *s = stream_new_branch(trunk, p->task.device);
+    return *s;
+}
+
+/* Lets the launch's stream wait for the last nodes, and releases all records. */
+static void join_branches(struct graph_exec *x, struct stream *trunk)
+{
     for (size_t i = 0; i < x->count; i++) {
         struct exec_node *p = &x->nodes[i];
         if (!p->record)
@@ -258,6 +287,25 @@ static void run_nodes(const struct call *launch, struct graph_exec *x, struct st
         record_release(p->record);
         p->record = NULL;
     }
+}
+
+/* Runs the nodes, on the launch's stream and its branches. */
+static void run_nodes(const struct call *launch, struct graph_exec *x, struct stream *trunk)
+{
+    struct stream **branches = os_allocate(x->branch_count * sizeof(struct stream *));
+    struct record *entry = record_entry(x, trunk);
+    for (size_t i = 0; i < x->count; i++) {
+        struct exec_node *p = &x->nodes[i];
+        struct stream *s = branch_stream(branches, p, trunk);
+        if (p->is_root && s != trunk)
+            stream_wait(s, entry);
+        for (size_t k = 0; k < p->wait_count; k++)
+            stream_wait(s, x->nodes[p->waits_for[k]].record);
+        run_node(launch, p, s);
+        if (p->is_waited_for || (p->is_last && s != trunk))
+            p->record = stream_record(s);
+    }
+    join_branches(x, trunk);
     for (size_t i = 0; i < x->branch_count; i++)
         if (branches[i] != trunk)
             stream_release_branch(branches[i]);
@@ -266,7 +314,7 @@ static void run_nodes(const struct call *launch, struct graph_exec *x, struct st
     os_free(branches);
 }
 
-cudaError_t graph_exec_launch(struct call *call, struct graph_exec *x, struct stream *s)
+cudaError_t graph_exec_launch_unlocking(struct call *call, struct graph_exec *x, struct stream *s)
 {
     cudaError_t e = check_launch(x);
     if (e)
@@ -278,7 +326,7 @@ cudaError_t graph_exec_launch(struct call *call, struct graph_exec *x, struct st
     for (size_t i = 0; i < x->allocation_count; i++)
         if (x->allocations[i]->range)
             graph_allocation_free(call, x->allocations[i], s);
-    bool backed = back_allocations(call, x, s);
+    bool backed = back_allocations_unlocking(call, x, s);
     if (backed)
         run_nodes(call, x, s);
     x->last_record = stream_record(s);

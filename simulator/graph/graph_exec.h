@@ -1,4 +1,7 @@
-/* Executable graphs and their launches. */
+/* Executable graphs and their launches.
+ *
+ * All of these functions need the lock. An executable graph lives until graph_exec_destroy, also
+ * when its graph is destroyed before. */
 #ifndef SIM_GRAPH_GRAPH_EXEC_H
 #define SIM_GRAPH_GRAPH_EXEC_H
 
@@ -9,39 +12,46 @@
 struct exec_node {
     struct task task;
     size_t branch;
-    size_t *waits_for; /* plans in other lanes that it waits for */
+    /* The nodes of other branches that it waits for, as indices. */
+    size_t *waits_for;
     size_t wait_count;
+    /* It depends on nothing. */
     bool is_root;
-    bool is_last;       /* nothing depends on it */
-    bool is_waited_for; /* from another lane */
-    /* During a launch, if is_waited_for or the launch's stream waits for it. */
+    /* Nothing depends on it. */
+    bool is_last;
+    /* A node of another branch waits for it. */
+    bool is_waited_for;
+    /* During a launch: its end, when another branch or the launch's stream waits for it. */
     struct record *record;
 };
 
 struct graph_exec {
-    int id; /* of its graph, for the journal */
+    /* The number of its graph in the journal. */
+    int id;
     void *handle;
-    /* The handle of the graph it was made from; that may be gone. */
+    /* The handle of its graph, which may be destroyed. */
     void *graph_handle;
     unsigned long long flags;
-    /* One for each node, in an order that the edges allow. */
+    /* Its nodes, in an order that the edges allow. */
     struct exec_node *nodes;
     size_t count;
-    struct graph_allocation **allocations; /* that its nodes allocate */
+    /* What its nodes allocate. */
+    struct graph_allocation **allocations;
     size_t allocation_count;
     size_t branch_count;
     /* The end of the last launch or upload: the next one comes after it (documented). */
     struct record *last_record;
 };
 
-/* Instantiates a graph. cudaErrorInvalidValue: the edges lead round in a circle, or a memset node
- * leaves its memory; cudaErrorNotSupported: the graph has memory nodes and an executable graph
- * already (documented; the codes are measured). */
+/* Instantiates a graph. Returns cudaErrorInvalidValue when the edges form a cycle or a memset node
+ * leaves its memory, and cudaErrorNotSupported when the graph has memory nodes and an executable
+ * graph already (documented; the codes are measured). */
 cudaError_t graph_exec_new(struct graph *g, unsigned long long flags, struct graph_exec **made);
 void graph_exec_destroy(struct graph_exec *x);
-/* Physical memory for launches in `s`, behind the launches before; and nothing else. */
-cudaError_t graph_exec_upload(struct call *call, struct graph_exec *x, struct stream *s);
-/* Puts all its work into the order of `s`. */
-cudaError_t graph_exec_launch(struct call *call, struct graph_exec *x, struct stream *s);
+/* Backs the graph's memory for launches in `s`, behind the launches before; and nothing else. */
+cudaError_t graph_exec_upload_unlocking(struct call *call, struct graph_exec *x, struct stream *s);
+/* Puts all its work into the order of `s`. Both give the lock up when they have to wait until the
+ * launch before is over. */
+cudaError_t graph_exec_launch_unlocking(struct call *call, struct graph_exec *x, struct stream *s);
 
 #endif

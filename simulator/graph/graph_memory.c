@@ -1,13 +1,13 @@
 /* The memory of graphs. Each graph has a heap of addresses on each device that its allocation nodes
- * name; a step of a heap is mapped from the first launch that needs it until cudaDeviceGraphMemTrim
- * or the end of the last executable graph.
+ * name; a segment of a heap is mapped from the first launch that needs it until
+ * cudaDeviceGraphMemTrim or the end of the last executable graph.
  *
- * Rules: nothing is reserved before a launch (measured); a block that no node frees keeps its
- * memory, and a free returns nothing (documented).
+ * Rules: nothing is reserved before a launch (measured); an allocation that no node frees keeps its
+ * memory, and a free returns nothing to the device (documented).
  *
- * Laws (graph_memory_is_valid walks them): those of the heaps and of the backing; a live block is a
- * live chunk at its offset; `users` counts the graph, its nodes and those of others with its
- * blocks, executable graphs and live blocks. */
+ * Laws (graph_memory_is_valid checks them): those of the heaps and of the physical segments; what
+ * is allocated is the live range at its offset; `users` counts the graph, the nodes of all graphs
+ * and of all executable graphs with its allocations, and what is allocated. */
 #include "graph/graph_memory.h"
 
 #include "sched/virtual_time.h"
@@ -19,18 +19,21 @@
 #include "mem/address_map.h"
 
 struct graph_memory {
-    struct graph_memory *next;          /* all */
-    struct graph_memory *next_of_graph; /* of the same graph */
+    /* The list of all, and that of the same graph. */
+    struct graph_memory *next, *next_of_graph;
     struct pool *pool;
     struct graph_allocation *allocations;
     struct graph_va va;
     struct graph_segments segments;
     size_t users;
-    size_t exec_count; /* executable graphs */
+    /* The nodes of executable graphs among the users. */
+    size_t exec_count;
 };
 
+/* Needs the lock. Each is here from its first allocation node until reap() frees it. */
 static struct graph_memory *memories;
 
+/* The first and the last segment of the heap that the allocation lies on. */
 static size_t first_segment(const struct graph_allocation *a) { return a->offset / SEGMENT; }
 static size_t last_segment(const struct graph_allocation *a)
 {
@@ -48,7 +51,23 @@ static void observe_segments(const char *what, int device, size_t segments, cons
 
 /* ---- the end ---- */
 
-/* Ends what nobody uses any more; what still runs is looked at again later. */
+/* Frees a memory that is in no list any more. */
+static void memory_free_parts(struct graph_memory *m)
+{
+    pool_discard(m->pool);
+    for (struct graph_allocation *a = m->allocations, *next; a; a = next) {
+        next = a->next;
+        os_free(a->access_list);
+        os_free(a);
+    }
+    graph_va_close(&m->va);
+    os_free(m->segments.segments);
+    os_free(m->segments.previous);
+    os_free(m);
+}
+
+/* Frees each memory that has no users and nothing mapped. One that pending work uses stays mapped,
+ * and a later call frees it. */
 static void reap(void)
 {
     for (struct graph_memory **at = &memories; *at;) {
@@ -60,16 +79,7 @@ static void reap(void)
             continue;
         }
         *at = m->next;
-        pool_discard(m->pool);
-        for (struct graph_allocation *a = m->allocations, *next; a; a = next) {
-            next = a->next;
-            os_free(a->access_list);
-            os_free(a);
-        }
-        graph_va_close(&m->va);
-        os_free(m->segments.segments);
-        os_free(m->segments.previous);
-        os_free(m);
+        memory_free_parts(m);
     }
 }
 
@@ -113,6 +123,8 @@ void graph_memory_trim(int device)
 
 /* ---- addresses ---- */
 
+/* Returns the graph's memory on a device, which it makes at need, or NULL when there are no
+ * addresses for it. */
 static struct graph_memory *memory_of(struct graph *g, int device)
 {
     for (struct graph_memory *m = g->memory; m; m = m->next_of_graph)
@@ -196,6 +208,7 @@ void graph_allocation_params(struct graph_allocation *a, struct cudaMemAllocNode
                                          .dptr = graph_allocation_address(a)};
 }
 
+/* Returns the memory that the address is in, and its offset there, or NULL. */
 static struct graph_memory *memory_at(const void *address, size_t *offset)
 {
     struct heap *h = address_map_find(address);
@@ -211,7 +224,7 @@ struct graph_allocation *graph_allocation_to_free(struct graph *g, const void *a
     struct graph_memory *m = memory_at(address, &offset);
     for (struct graph_allocation *a = m ? m->allocations : NULL; a; a = a->next) {
         bool same_graph = a->allocated_by && a->allocated_by->graph == g;
-        /* documented: once, and in the owning graph or in others, not in both */
+        /* Documented: once, and in the owning graph or in others, not in both. */
         if (a->offset == offset && !a->freed_by
             && (same_graph ? !a->freed_elsewhere : a->allocated_by || a->range))
             return a;
@@ -242,26 +255,37 @@ size_t graph_memory_bytes_left(const void *address)
 
 /* ---- a launch ---- */
 
+/* Backs one allocation. Returns false when the device has no more memory; some of the allocation's
+ * segments may be backed then. */
+static bool back_allocation(struct graph_allocation *a, struct stream *s, bool *moved)
+{
+    size_t grown = 0;
+    bool enough = true;
+    for (size_t x = first_segment(a); enough && x <= last_segment(a); x++)
+        enough = graph_segments_take(&a->memory->segments, x, s, &grown, moved);
+    if (grown)
+        time_charge(COST_GROW + COST_GROW_SEGMENT * grown);
+    observe_segments("grow", a->memory->pool->device, grown, NULL);
+    return enough;
+}
+
+/* Undoes what a failed launch has taken, the last one on `device`, to which it goes back. */
+static void undo_back(struct graph_allocation *const *allocations, size_t count, int device)
+{
+    for (size_t i = 0; i < count; i++)
+        for (size_t x = first_segment(allocations[i]); x <= last_segment(allocations[i]); x++)
+            graph_segments_undo(&allocations[i]->memory->segments, x);
+    graph_memory_trim(device);
+}
+
 bool graph_memory_back(struct graph_allocation *const *allocations, size_t count, struct stream *s,
                        bool *moved)
 {
     graph_segments_begin_launch();
     for (size_t i = 0; i < count; i++) {
-        struct graph_memory *m = allocations[i]->memory;
-        size_t grown = 0;
-        bool enough = true;
-        for (size_t x = first_segment(allocations[i]); enough && x <= last_segment(allocations[i]);
-             x++)
-            enough = graph_segments_take(&m->segments, x, s, &grown, moved);
-        if (grown)
-            time_charge(COST_GROW + COST_GROW_SEGMENT * grown);
-        observe_segments("grow", m->pool->device, grown, NULL);
-        if (enough)
+        if (back_allocation(allocations[i], s, moved))
             continue;
-        for (size_t k = 0; k <= i; k++)
-            for (size_t x = first_segment(allocations[k]); x <= last_segment(allocations[k]); x++)
-                graph_segments_undo(&allocations[k]->memory->segments, x);
-        graph_memory_trim(m->pool->device); /* what was taken in vain goes back */
+        undo_back(allocations, i + 1, allocations[i]->memory->pool->device);
         return false;
     }
     return true;
@@ -277,7 +301,7 @@ void graph_memory_launched(struct graph_allocation *const *allocations, size_t c
     }
 }
 
-/* ---- blocks ---- */
+/* ---- allocations ---- */
 
 static struct shadow_ref shadow_ref_of(const struct graph_allocation *a)
 {
@@ -293,7 +317,7 @@ static void observe_use(const struct call *call, const char *what, const struct 
                                    (struct observed_range){a->range->id, a->bytes, a->offset});
 }
 
-/* Makes [offset, offset + bytes) live, whatever free range it lies in. */
+/* Makes the range [offset, offset + bytes) live. It lies in one free range. */
 static struct range *carve_range(struct heap *h, size_t offset, size_t bytes)
 {
     heap_map(h, offset, bytes);
@@ -365,7 +389,8 @@ struct graph_allocation *graph_allocation_at(const struct address_info *info)
 
 /* ---- the laws ---- */
 
-/* What was given out lies in one piece or in one block that its graph does not free. */
+/* Is each address that was given out in one free range, or in one allocation that its graph does
+ * not free? */
 static bool va_is_valid(const struct graph_memory *m)
 {
     size_t sum = graph_va_free_bytes(&m->va, 0, SIZE_MAX);

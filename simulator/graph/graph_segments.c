@@ -1,14 +1,12 @@
 /* The physical memory of graphs. Documented (CUDA programming guide, "graph memory nodes", physical
  * memory management): a launch does not get the memory of a graph that may run at the same time,
- * nor what an unfreed block lies on; nothing goes back by itself. Measured
- * (tests/hardware/facts/probe-graphs.txt, "graph_sizes", "graph_sharing"; probe-graph-nodes.txt,
- * "trims"): it comes in steps of 32 MiB; a launch takes steps whose last use was in its own stream
- * or is over, and whether the host knows that does not matter; an event that puts the other launch
- * first does not count. What is reserved is all called used, until a trim.
- * Chosen: a graph keeps the steps that it has, when the order puts their last use before the
- * launch; graphs that share a step do not see each other's bytes.
- *
- * Law: a step's `graphs` = backings that name it; its `blocks` = live blocks that lie on it. */
+ * nor what an unfreed allocation lies on; nothing goes back by itself. Measured
+ * (tests/hardware/facts/probe-graphs.txt, "graph_sizes", "graph_sharing"; probe-graph-nodes.txt, "trims"):
+ * it comes in segments of 32 MiB; a launch takes segments whose last use was in its own stream or
+ * is over, and whether the host has acquired that does not matter; an event that puts the other
+ * launch first does not count. What is reserved is all called used, until a trim.
+ * Assumed: a graph keeps the segments that it has when their last use happens before the launch;
+ * graphs that share a segment do not see each other's bytes. */
 #include "graph/graph_segments.h"
 
 #include "mem/device.h"
@@ -16,19 +14,29 @@
 
 struct graph_segment {
     struct graph_segment *next;
-    uint32_t slot;        /* its last use: this work ... */
-    uint64_t seq;         /* ... of this stream */
-    uint32_t allocations; /* live blocks on it */
-    uint32_t graphs;      /* backings that name it */
-    uint64_t launch;      /* taken by the launch of this number */
+    /* The epoch of its last use. */
+    uint32_t slot;
+    uint64_t seq;
+    /* How many allocations lie on it. */
+    uint32_t allocations;
+    /* How many segments of graphs' addresses it backs. */
+    uint32_t graphs;
+    /* The number of the launch that took it last. */
+    uint64_t launch;
+    /* What graph_segments_count has counted. */
     uint32_t counted_allocations, counted_graphs;
 };
 
+/* Needs the lock. Each device has a list of its physical segments, in the order in which they came.
+ * Law: `graphs` of a segment is how many entries of all struct graph_segments point to it, and its
+ * `allocations` is how many allocations of graphs lie on it. */
 static struct {
-    struct graph_segment *steps;
-    struct graph_figures figures;
-} on_device[MAX_DEVICES];
-static uint64_t current_launch;
+    struct {
+        struct graph_segment *segments;
+        struct graph_figures figures;
+    } devices[MAX_DEVICES];
+    uint64_t current_launch;
+} physical;
 
 static bool last_use_is_over(const struct graph_segment *segment)
 {
@@ -39,9 +47,10 @@ static bool last_use_is_over(const struct graph_segment *segment)
 
 struct graph_figures *graph_segments_figures(int device)
 {
-    struct graph_figures *f = &on_device[device].figures;
+    struct graph_figures *f = &physical.devices[device].figures;
     f->reserved = 0;
-    for (struct graph_segment *segment = on_device[device].steps; segment; segment = segment->next)
+    for (struct graph_segment *segment = physical.devices[device].segments; segment;
+         segment = segment->next)
         f->reserved += SEGMENT;
     f->used = f->reserved;
     if (f->used_high < f->used)
@@ -53,26 +62,26 @@ struct graph_figures *graph_segments_figures(int device)
 
 /* ---- taking ---- */
 
-void graph_segments_begin_launch(void) { current_launch++; }
+void graph_segments_begin_launch(void) { physical.current_launch++; }
 
-/* May a launch in `s` take the step? */
+/* May a launch in `s` take the segment? */
 static bool is_available(const struct graph_segment *segment, const struct stream *s)
 {
-    return !segment->allocations && segment->launch != current_launch
+    return !segment->allocations && segment->launch != physical.current_launch
         && (segment->slot == s->slot || last_use_is_over(segment));
 }
 
-/* May it keep one that its graph has? */
+/* May it keep one that backs its graph already? */
 static bool can_keep(const struct graph_segment *segment, const struct stream *s)
 {
     return is_available(segment, s)
-        || (!segment->allocations && segment->launch != current_launch
+        || (!segment->allocations && segment->launch != physical.current_launch
             && vc_includes(&s->ordering.device_order, segment->slot, segment->seq));
 }
 
 static struct graph_segment *find_segment(int device, const struct stream *s, size_t *grown)
 {
-    struct graph_segment **end = &on_device[device].steps;
+    struct graph_segment **end = &physical.devices[device].segments;
     for (; *end; end = &(*end)->next)
         if (is_available(*end, s))
             return *end;
@@ -93,8 +102,8 @@ bool graph_segments_take(struct graph_segments *b, size_t x, const struct stream
             b->segments[b->count++] = NULL;
     }
     struct graph_segment *segment = b->segments[x];
-    /* Another block of this launch is on it. */
-    if (segment && segment->launch == current_launch)
+    /* Another allocation of this launch lies on it. */
+    if (segment && segment->launch == physical.current_launch)
         return true;
     b->previous[x] = segment;
     if (!segment || !can_keep(segment, s)) {
@@ -107,13 +116,13 @@ bool graph_segments_take(struct graph_segments *b, size_t x, const struct stream
         replacement->graphs++;
         b->segments[x] = segment = replacement;
     }
-    segment->launch = current_launch;
+    segment->launch = physical.current_launch;
     return true;
 }
 
 void graph_segments_undo(struct graph_segments *b, size_t x)
 {
-    if (x >= b->count || !b->segments[x] || b->segments[x]->launch != current_launch)
+    if (x >= b->count || !b->segments[x] || b->segments[x]->launch != physical.current_launch)
         return;
     b->segments[x]->graphs--;
     b->segments[x] = b->previous[x];
@@ -129,16 +138,20 @@ void graph_segments_used(struct graph_segments *b, size_t x, const struct stream
 
 void graph_segments_hold(struct graph_segments *b, size_t x, bool on)
 {
-    b->segments[x]->allocations += on ? 1u : UINT32_MAX;
+    if (on)
+        b->segments[x]->allocations++;
+    else
+        b->segments[x]->allocations--;
 }
 
-/* ---- giving back ---- */
+/* ---- returning ---- */
 
 void graph_segments_unmap(struct graph_segments *b, struct heap *h)
 {
     for (size_t x = 0; x < b->count; x++) {
         struct graph_segment *segment = b->segments[x];
-        /* If not, no work of this graph uses it: an upload took it, or a launch that failed. */
+        /* One that is not mapped was taken by an upload or by a launch that failed, and no work of
+         * this graph uses it. */
         bool mapped = segment && heap_is_mapped(h, x * SEGMENT, SEGMENT);
         if (!segment || (mapped && (!h->idle_owner[x] || !last_use_is_over(segment))))
             continue;
@@ -152,7 +165,7 @@ void graph_segments_unmap(struct graph_segments *b, struct heap *h)
 size_t graph_segments_release(int device)
 {
     size_t released = 0;
-    for (struct graph_segment **at = &on_device[device].steps; *at;) {
+    for (struct graph_segment **at = &physical.devices[device].segments; *at;) {
         struct graph_segment *segment = *at;
         if (segment->graphs || segment->allocations || !last_use_is_over(segment)) {
             at = &segment->next;
@@ -171,7 +184,8 @@ size_t graph_segments_release(int device)
 void graph_segments_count_begin(void)
 {
     for (int d = 0; d < MAX_DEVICES; d++)
-        for (struct graph_segment *segment = on_device[d].steps; segment; segment = segment->next)
+        for (struct graph_segment *segment = physical.devices[d].segments; segment;
+             segment = segment->next)
             segment->counted_allocations = segment->counted_graphs = 0;
 }
 
@@ -188,7 +202,8 @@ void graph_segments_count(const struct graph_segments *b, size_t x, bool is_allo
 const char *graph_segments_count_end(void)
 {
     for (int d = 0; d < MAX_DEVICES; d++)
-        for (struct graph_segment *segment = on_device[d].steps; segment; segment = segment->next) {
+        for (struct graph_segment *segment = physical.devices[d].segments; segment;
+             segment = segment->next) {
             if (segment->counted_allocations != segment->allocations)
                 return "a physical segment has another number of live allocations than it says";
             if (segment->counted_graphs != segment->graphs)

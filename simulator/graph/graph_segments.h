@@ -1,5 +1,8 @@
-/* The physical memory that a device keeps for graphs: steps of 32 MiB, which graphs that cannot run
- * at the same time share. */
+/* The physical memory that a device keeps for graphs: segments of 32 MiB, which graphs that cannot
+ * run at the same time share.
+ *
+ * All of these functions need the lock. A physical segment belongs to its device; the two arrays of
+ * a struct graph_segments belong to its graph_memory, which frees them. */
 #ifndef SIM_GRAPH_GRAPH_SEGMENTS_H
 #define SIM_GRAPH_GRAPH_SEGMENTS_H
 
@@ -8,42 +11,46 @@
 
 struct graph_segment;
 
-/* What is behind the addresses of one graph on one device: for each step of its heap a physical
- * one, or NULL; and what was there before the launch that took it last. */
+/* What backs the addresses of one graph on one device. */
 struct graph_segments {
     int device;
-    struct graph_segment **segments, **previous;
+    /* For each segment of the addresses the physical one, or NULL. */
+    struct graph_segment **segments;
+    /* What backed it before the last launch took one for it. */
+    struct graph_segment **previous;
     size_t count;
 };
 
-/* A launch begins; steps that it takes are not given to another part of it. */
+/* Begins a launch. A physical segment that the launch takes backs one segment of its addresses. */
 void graph_segments_begin_launch(void);
-/* A physical step for step x of the addresses, for a launch in `s`: the one that it had, if the
- * order allows, else one that nobody can be using, else a new one, which is counted in `grown`.
- * `moved`: it is another than the one that it had. False: the device has no more. */
+/* Takes a physical segment for segment `x` of the addresses, for a launch in `s`: the one that
+ * backs it, if happens-before allows, else one that nothing can be using, else a new one, and then
+ * it adds 1 to `grown`. Sets `moved` when it is another than before. Returns false when the device
+ * has no more. */
 bool graph_segments_take(struct graph_segments *b, size_t x, const struct stream *s, size_t *grown,
                          bool *moved);
-/* The launch fails: what was behind step x before it is there again, for launches of the graph that
- * are pending. */
+/* Puts back what backed segment `x` before this launch, which fails: pending launches of the graph
+ * use it. */
 void graph_segments_undo(struct graph_segments *b, size_t x);
-/* The step is used up to work `number` of `s`. */
+/* Remembers work `seq` of `s` as the last use of segment `x`. */
 void graph_segments_used(struct graph_segments *b, size_t x, const struct stream *s, uint64_t seq);
-/* A live block lies on the step; or no more. */
+/* Counts an allocation that lies on segment `x` (`on`), or one that does so no more. */
 void graph_segments_hold(struct graph_segments *b, size_t x, bool on);
-/* Takes physical memory away from addresses of `h` where no block is live; what work still to come
- * uses stays. */
+/* Unmaps the segments of `h` that no allocation lies on. What pending work uses stays. */
 void graph_segments_unmap(struct graph_segments *b, struct heap *h);
-/* Gives back to the device what backs nothing; returns how many steps. */
+/* Gives back to the device all segments that back nothing. Returns how many. */
 size_t graph_segments_release(int device);
 
-/* measured: used is what is reserved; each has a high mark of its own */
+/* The four figures of a device. Measured: what is reserved is all called used, and each has a
+ * watermark of its own. */
 struct graph_figures {
     size_t used, used_high, reserved, reserved_high;
 };
 struct graph_figures *graph_segments_figures(int device);
 
-/* For tests: how often each physical step is said to be mapped and to carry live blocks, less what
- * is counted off by graph_segments_count. */
+/* Check the law of graph_segments.c. Between begin and end, graph_segments_count is called for each
+ * segment that a graph has and for each on which an allocation lies. The end returns NULL, or a
+ * sentence when the counts are not those of the segments. */
 void graph_segments_count_begin(void);
 void graph_segments_count(const struct graph_segments *b, size_t x, bool is_allocation);
 const char *graph_segments_count_end(void);

@@ -3,10 +3,11 @@
 
 #include "os/os.h"
 
+/* Addresses that were given out and freed again; nodes that come after `freed_by` may have them. */
 struct graph_va_range {
     struct graph_va_range *next;
     size_t from, bytes;
-    struct node *freed_by; /* who comes after this node may have them */
+    struct node *freed_by;
 };
 
 size_t graph_va_take(struct graph_va *va, size_t bytes, size_t limit)
