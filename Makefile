@@ -24,7 +24,7 @@ lesson = $(firstword $(filter $(1)_%,$(LESSONS)))
 
 # BACKEND=simulator or BACKEND=gpu; left out, the best one there. A command that runs programs says which, and why, in its first line.
 ifneq ($(filter $(RUNNING),$(MAKECMDGOALS))$(BACKEND),)
-BACKEND_AND_WHY := $(shell tests/setup.sh backend "$(BACKEND)")
+BACKEND_AND_WHY := $(shell tests/tools/setup.sh backend "$(BACKEND)")
 ifneq ($(.SHELLSTATUS),0)
 $(error $(patsubst %.,%,$(BACKEND_AND_WHY)))
 endif
@@ -46,14 +46,14 @@ run: $(SOLUTIONS:%=build/$(DEVICE)/solutions/%)
 	[ -z "$$wrong" ] || { echo "These ended with another exit status than 0:$$wrong" >&2; exit 1; }
 
 # The longest first, so that no processor is idle at the end.
-LONG := $(patsubst %,tests/%.bats,lessons/mutants solutions book litmus/litmus checks)
-SUITE := $(LONG) $(filter-out $(LONG),$(wildcard tests/[a-z]*.bats tests/litmus/*.bats)) $(wildcard tests/lessons/[0-9]*.bats)
+LONG := $(patsubst %,tests/%.bats,lessons/mutants workbook/solutions workbook/book litmus/litmus workbook/checks)
+SUITE := $(LONG) $(filter-out $(LONG),$(wildcard tests/*/*.bats))
 ## make test          the whole test suite
 .PHONY: test
 test: $(LIBRARY)
 	@$(MAKE) SANITIZE=address,undefined simulator
 	@$(MAKE) SANITIZE=thread simulator
-	@set -o pipefail; bats --tap --jobs "$$(($$(nproc) + 1))" --no-parallelize-within-files $(SUITE) 2>&1 | awk -f tests/report.awk
+	@set -o pipefail; bats --tap --jobs "$$(($$(nproc) + 1))" --no-parallelize-within-files $(SUITE) 2>&1 | awk -f tests/tools/report.awk
 
 ## make 06            build and run lessons/06_*.c; ARGS="64" gives it an argument
 .PHONY: $(NUMBERS) $(SHORT)
@@ -72,7 +72,7 @@ $(SHORT:%=solution-%): solution-%: solution-0%
 .PHONY: $(NUMBERS:%=check-%) $(SHORT:%=check-%)
 $(NUMBERS:%=check-%): check-%: $(LIBRARY)
 	@set -o pipefail; LESSON="$(or $(LESSON),lessons/$(call lesson,$*).c)" \
-	bats --tap tests/lessons/$(call lesson,$*).bats 2>&1 | awk -v lesson=$(call lesson,$*) -f tests/report.awk
+	bats --tap tests/lessons/$(call lesson,$*).bats 2>&1 | awk -v lesson=$(call lesson,$*) -f tests/tools/report.awk
 $(SHORT:%=check-%): check-%: check-0%
 
 ## make clinic-03     build and run case 03 of the book's clinic, a broken program
@@ -90,7 +90,7 @@ $(CASE_NUMBERS:%=repaired-%): repaired-%: build/$(DEVICE)/docs/clinic/$$(filter 
 ## make grade-class   the same for each folder in CLASS=FOLDER, with one table, in build/class; a second call goes on
 .PHONY: watch grade grade-class
 watch grade grade-class: $(LIBRARY)
-	@tests/$(subst -,_,$@).sh
+	@tests/tools/$(subst -,_,$@).sh
 
 ## make list          the lessons
 .PHONY: list
@@ -109,11 +109,11 @@ simulator: $(LIBRARY)
 ## make headers       compile every lesson against the headers of CUDA 12.2, or against those in CUDA_HEADERS="FOLDER..."
 .PHONY: headers
 headers:
-	@tests/headers.sh $(CUDA_HEADERS)
+	@tests/tools/headers.sh $(CUDA_HEADERS)
 
 ## make bench         what one call costs on the simulated device
 .PHONY: bench
-bench: $(SIMULATOR)/tests/bench
+bench: $(SIMULATOR)/tests/simulator/bench
 	@$< $(ARGS)
 
 ## make clean         remove all that was built or fetched: build/
@@ -201,13 +201,13 @@ build/gpu/kernels.o: lessons/kernels.cu lessons/kernels.h build/gpu/nvcc Makefil
 
 # These scripts look each time, take milliseconds, and touch their file only when something changed.
 build/cuda/found: FORCE
-	@tests/setup.sh $(if $(filter test check-% watch grade%,$(MAKECMDGOALS)),test,build)
+	@tests/tools/setup.sh $(if $(filter test check-% watch grade%,$(MAKECMDGOALS)),test,build)
 build/gpu/nvcc: FORCE
-	@tests/setup.sh gpu
+	@tests/tools/setup.sh gpu
 .PHONY: FORCE
 
 build/venv/docs: docs/requirements.txt
-	@tests/setup.sh docs
+	@tests/tools/setup.sh docs
 	@build/venv/bin/python3 -m pip install --quiet --disable-pip-version-check --requirement $< && touch $@
 
 # What is not there

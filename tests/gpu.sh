@@ -17,7 +17,7 @@ wrong=0
 # build DEVICE PROGRAM: make says why when it cannot
 build() { make -s BACKEND="$1" "build/$1/solutions/$2" >"$folder/build.log" 2>&1 || { cat "$folder/build.log" >&2; false; }; }
 
-words() { sed -E -f tests/machine.sed "$1"; }
+words() { sed -E -f tests/tools/machine.sed "$1"; }
 same() { # same FILE FILE: yes or no, or - when the first is not there; the machine's own numbers may differ
     if [ ! -e "$1" ]; then echo "-"; elif cmp -s <(words "$1") <(words "$2"); then echo yes; else echo no; fi
 }

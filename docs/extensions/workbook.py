@@ -90,7 +90,7 @@ def run_program(program, arguments=(), environment=()):
 
 
 def words(output):
-    """Lines that begin with "~" without what depends on the machine, as tests/machine.sed leaves them."""
+    """Lines that begin with "~" without what depends on the machine, as tests/tools/machine.sed leaves them."""
     return re.sub("^~.*", lambda line: re.sub(" +", " ", re.sub(r"-?[0-9]+(\.[0-9]+)?", "N", re.sub('"[^"]*"', '"..."', line[0]))), output, flags=re.M)
 
 
@@ -204,13 +204,13 @@ class CheckRun(BookDirective):
     def run(self):
         lesson = self.arguments[0]
         self.depend_on_program(f"lessons/{lesson}")
-        self.depend(f"tests/lessons/{lesson}.bats", "tests/helpers.bash", "tests/first_miss.sh", "tests/report.awk", "tests/run.sh")
+        self.depend(f"tests/lessons/{lesson}.bats", "tests/tools/helpers.bash", "tests/tools/first_miss.sh", "tests/tools/report.awk", "tests/tools/run.sh")
         lacking = [tool for tool in ("jq", "awk") if not shutil.which(tool)]
         if lacking:
             return self.lines([f"(What it says was not captured: {', '.join(lacking)} is not on the machine that built this page.)"])
-        tests = subprocess.run(["tests/first_miss.sh", lesson], cwd=ROOT, env={**TOLD, "LESSON": f"lessons/{lesson}.c", "TAP": "1"},
+        tests = subprocess.run(["tests/tools/first_miss.sh", lesson], cwd=ROOT, env={**TOLD, "LESSON": f"lessons/{lesson}.c", "TAP": "1"},
                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, text=True, errors="replace")
-        report = subprocess.run(["awk", "-v", f"lesson={lesson}", "-f", "tests/report.awk"], cwd=ROOT, input=tests.stdout, capture_output=True, text=True)
+        report = subprocess.run(["awk", "-v", f"lesson={lesson}", "-f", "tests/tools/report.awk"], cwd=ROOT, input=tests.stdout, capture_output=True, text=True)
         return self.lines([*block(f"$ make check-{lesson[:2]}"), *block(report.stdout, kind="wrapped")])
 
 

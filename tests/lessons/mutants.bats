@@ -4,7 +4,7 @@
 # mistake. Three lines above the patch say what is wrong, how the name of the test begins that fails
 # (Fails:), and a part of what that test then says (Says:).
 
-load ../helpers
+load ../tools/helpers
 
 setup_file() {
     make -s --keep-going mutants >"$BATS_FILE_TMPDIR/make" 2>&1 ||
@@ -36,7 +36,7 @@ judge_mutant() {
     output=$(
         export LESSON=build/mutants/$1.c CHECK_PROGRAM=build/simulator/mutants/$1
         export CHECK_FOLDER=build/check/mutants/$1 CHECK_TEST=$2
-        exec "$BASH" tests/first_miss.sh "${1%/*}" 2>&1 3>&- 4>&-
+        exec "$BASH" tests/tools/first_miss.sh "${1%/*}" 2>&1 3>&- 4>&-
     ) || true
 }
 

@@ -2,7 +2,7 @@
 # Litmus tests of the checker across processes: correct and incorrect ways to order work on one
 # allocation, each run by two or three real processes.
 
-load ../helpers
+load ../tools/helpers
 
 CORRECT=(sent_by_host_function free_behind_host_function write_behind_host_function rounds
     one_event free_by_own_event free_after_host_wait free_after_query import_freed_by_cudafree

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # Pools in the host's memory, managed pools and memory, pools by location, on the simulated device.
 
-load helpers
+load ../tools/helpers
 
 setup_file() {
     make -s BACKEND=simulator build/simulator/tests/simulator/{location_rules,host_access}

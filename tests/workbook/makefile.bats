@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # The commands of the Makefile, as a person types them. What they set up is in setup.bats, what the checks judge in checks.bats.
 
-load helpers
+load ../tools/helpers
 
 setup() {
     mkdir "$BATS_TEST_TMPDIR/bin"
@@ -144,7 +144,7 @@ no_gpu() { as_typed PATH="$BATS_TEST_TMPDIR/bin:$PATH" "$@"; }
 }
 
 @test "the report: a plan of zero tests, tests that did not run, no plan at all are failures" {
-    report() { run awk -f tests/report.awk <<<"$1"; }
+    report() { run awk -f tests/tools/report.awk <<<"$1"; }
     report $'1..2\nok 1 one\nok 2 two'
     assert_success
     assert_line --index 2 "2 passed, 0 failed"
@@ -166,6 +166,6 @@ no_gpu() { as_typed PATH="$BATS_TEST_TMPDIR/bin:$PATH" "$@"; }
 
 @test "shellcheck finds nothing in the scripts" {
     type -P shellcheck >/dev/null || skip "shellcheck is not installed"
-    shellcheck tests/*.sh tests/*/*.sh tests/*.bash .ci/run
-    shellcheck -s bats -S warning tests/*.bats tests/*/*.bats
+    shellcheck tests/*/*.sh tests/*/*.bash .ci/run
+    shellcheck -s bats -S warning tests/*/*.bats
 }

@@ -4,7 +4,7 @@
 #
 # It writes plain lines, so that any terminal will do. Where inotifywait is installed it wakes at once, else it looks each second.
 set -u
-cd "$(dirname "$0")/.." || exit 1
+cd "$(dirname "$0")/../.." || exit 1
 unset MAKEFLAGS MAKELEVEL MFLAGS LESSON
 mapfile -t lessons < <(make -s list)
 declare -A passes=()
@@ -39,7 +39,7 @@ wait_for_change() {
 
 # Checks a lesson up to its first miss; what it says is in $said.
 check() {
-    said=$(LESSON=lessons/$1.c CHECK_FIRST_MISS=1 bats --tap "tests/lessons/$1.bats" 2>&1 </dev/null | awk -v lesson="$1" -f tests/report.awk)
+    said=$(LESSON=lessons/$1.c CHECK_FIRST_MISS=1 bats --tap "tests/lessons/$1.bats" 2>&1 </dev/null | awk -v lesson="$1" -f tests/tools/report.awk)
     case $? in 0) passes[$1]=1 ;; *) unset "passes[$1]"; return 1 ;; esac
 }
 

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # What the checks of the lessons share. A check is tests/lessons/NN_name.bats; it judges one C file, $LESSON, on the simulated device:
 #
-#   load ../helpers
+#   load ../tools/helpers
 #   setup_file() { lesson_setup 06_release_threshold; }
 #   @test "the output is the one a device prints" { run_lesson; expect_right 06_release_threshold; }
 #   @test "the same with 96 MiB" { run_lesson 96; expect_right 06_release_threshold.96; }
@@ -16,7 +16,7 @@
 #   run_both [ARGUMENT...]     the same for a program of two processes: $journal then holds the lines of both, each with "of":
 #                              "exporter", the process that exported a pool (else the one that came first), or "importer"
 #   expect_output NAME         stdout is tests/lessons/expected/NAME.txt; lines that begin with "~" depend on the machine and are compared
-#                              in their words, not in their numbers (tests/machine.sed)
+#                              in their words, not in their numbers (tests/tools/machine.sed)
 #   expect_right NAME          expect_clean and expect_output; when the program found itself wrong and said no more, the line that differs comes first
 #   expect_journal JQ SENTENCE [JQ] [-- JQ SENTENCE [JQ]]...   the boolean JQ holds for the journal as one array; SENTENCE says what is
 #                              expected of the program, the second JQ what happened instead. More behind "--", in order: asked at once
@@ -26,9 +26,9 @@
 #   miss LINE...               a test fails with these words alone
 #
 # A program that does not compile, does not end, floods its folder or dies of a signal is told so once; the other tests of the
-# file are then skipped. tests/run.sh is how it is run.
+# file are then skipped. tests/tools/run.sh is how it is run.
 
-cd "${BASH_SOURCE[0]%/*}/.." || exit 1
+cd "${BASH_SOURCE[0]%/*}/../.." || exit 1
 ROOT=$PWD
 unset MAKEFLAGS MAKELEVEL MFLAGS   # a make that runs the suite says nothing to the makes inside it
 
@@ -86,7 +86,7 @@ lesson_setup() {
     fi
 }
 
-# The compiler reads a file that is not trusted to behave either: limits, and for a grader the same user as the program (tests/run.sh).
+# The compiler reads a file that is not trusted to behave either: limits, and for a grader the same user as the program (tests/tools/run.sh).
 compile_lesson() { # compile_lesson FILE [NAME OF THE PROGRAM]
     local user=()
     if [ -n "${CHECK_USER:-}" ]; then
@@ -132,7 +132,7 @@ run_lesson() {
     # The simulated device does the same again when it is told the same: one run is enough for all tests that ask for it.
     if [ ! -e "$folder" ]; then
         mkdir "$folder"
-        "$BASH" tests/run.sh "$folder" LD_LIBRARY_PATH="$CHECK_LIBRARY" SIM_JOURNAL="$ROOT/$journal" "${SIM_ENV[@]}" -- "$ROOT/$CHECK_FOLDER/program" "$@"
+        "$BASH" tests/tools/run.sh "$folder" LD_LIBRARY_PATH="$CHECK_LIBRARY" SIM_JOURNAL="$ROOT/$journal" "${SIM_ENV[@]}" -- "$ROOT/$CHECK_FOLDER/program" "$@"
     fi
     read -r status <"$folder/status"
     text_of output "$folder/stdout"
@@ -211,7 +211,7 @@ visible() { # one line, with what cannot be seen made visible
 
 # ---- expectations ----
 
-words() { sed -E -f "$ROOT/tests/machine.sed" "$@"; }
+words() { sed -E -f "$ROOT/tests/tools/machine.sed" "$@"; }
 
 expect_status() {
     [ "$status" = "$1" ] || missed "Expected: ${2:-exit status $1.}" "Happened: exit status $status."
@@ -361,7 +361,7 @@ first() {
 judge() {
     local folder
     folder_for "$1" -
-    run as_typed LESSON="$1" CHECK_FOLDER="$folder" "$BASH" tests/first_miss.sh "$2"
+    run as_typed LESSON="$1" CHECK_FOLDER="$folder" "$BASH" tests/tools/first_miss.sh "$2"
 }
 
 # check FILE LESSON: what a student sees who checks FILE, in $output and $status.

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # The book: it builds without a warning, and says nothing that is not so. The environment that builds it is made first when it is not there.
 
-load helpers
+load ../tools/helpers
 
 setup_file() {
     export BOOK=$ROOT/build/docs/html

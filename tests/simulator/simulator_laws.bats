@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # The laws of the simulated device's insides, after every step of random walks, and what the sanitizers say.
 
-load helpers
+load ../tools/helpers
 
 setup_file() {
     make -s BACKEND=simulator build/simulator/tests/simulator/{inside_fit,inside_walk,inside_fuzz,behaviour,flat}

@@ -1,11 +1,11 @@
 #!/usr/bin/env bats
 # Older CUDA headers: the simulated device needs those of CUDA 13, a GPU may come with those of CUDA 12.
 
-load helpers
+load ../tools/helpers
 
 @test "every lesson, solution and mutant compiles against the headers of CUDA 12.2, once make headers has fetched them" {
     [ -e build/cuda12/wheel ] || skip "the headers of CUDA 12.2 are not here: make headers fetches them"
-    run tests/headers.sh
+    run tests/tools/headers.sh
     assert_success
     assert_output --regexp '^CUDA 12\.2: [1-9][0-9]+ programs compiled, 0 with an error or a warning\.$'
 }
@@ -14,7 +14,7 @@ load helpers
     mkdir "$BATS_TEST_TMPDIR/old"
     echo '#define CUDART_VERSION  12010' >"$BATS_TEST_TMPDIR/old/cuda_runtime_api.h"
     for folder in "$BATS_TEST_TMPDIR/old" /nowhere; do
-        run tests/headers.sh "$folder"
+        run tests/tools/headers.sh "$folder"
         assert_failure
         assert_output --partial "$folder: CUDART_VERSION is"
         assert_output --partial "CUDA 12.2 or later"

@@ -1,4 +1,4 @@
-# What a grade says, in each of its forms. tests/grade.sh calls these; docs/teaching.rst describes the files that come of it.
+# What a grade says, in each of its forms. tests/tools/grade.sh calls these; docs/teaching.rst describes the files that come of it.
 
 # Text that every format can carry: no control characters but tab and line end, nothing that XML forbids.
 def clean: explode | map(select((. >= 32 and . != 127 and . < 55296) or . == 9 or . == 10 or (. >= 57344 and . < 65534) or . >= 65536)) | implode;
@@ -42,7 +42,7 @@ def ran($row; $work; $lines): ($lines | tap($work)) as $run
     | ([.tests[] | select(.result == "passed")] | length) as $passed
     | if ($run.plan // 0) == 0 then not_run("ungraded"; "The check of \(.lesson) ran no test: \(($lines | map(select(. != "1..0" and . != "")) | .[0] // "it has none" | lasting($work))).")
       elif ($run.tests | length) != $run.plan then not_run("ungraded"; "The check of \(.lesson) ran \($run.tests | length) of its \($run.plan) tests.")
-      elif $run.plan != $row.tests then not_run("ungraded"; "The check of \(.lesson) has \($run.plan) tests, but tests/lessons/baseline.txt says \($row.tests). After a change of a check: tests/grade.sh baseline")
+      elif $run.plan != $row.tests then not_run("ungraded"; "The check of \(.lesson) has \($run.plan) tests, but tests/lessons/baseline.txt says \($row.tests). After a change of a check: tests/tools/grade.sh baseline")
       else .points = ([$passed - $row.given, 0] | max)
         | .sentence = (first(.tests[] | select(.result == "failed") | .lines | sentence)
             // first(.tests[] | select(.result == "skipped") | "Skipped: " + .lines[0]) // null)

@@ -2,7 +2,7 @@
 # The grader: what it gives to right, wrong and hostile files, what it writes, and make watch. What a check itself judges is in
 # checks.bats and lessons/mutants.bats. Only one run grades every lesson; the others a few.
 
-load helpers
+load ../tools/helpers
 
 setup_file() {
     local lesson
@@ -12,7 +12,7 @@ setup_file() {
 
     # One student who did one of everything.
     mkdir -p "$MIXED/lessons"
-    cp "solutions/$lesson.c" tests/grade.sh "$MIXED/lessons"
+    cp "solutions/$lesson.c" tests/tools/grade.sh "$MIXED/lessons"
     make -s build/mutants/04_default_pool/extra_segment_on_exact_fit.c
     cp build/mutants/04_default_pool/extra_segment_on_exact_fit.c "$MIXED/lessons/04_default_pool.c"
     echo 'int main(void) { return absent; }' >"$MIXED/lessons/05_custom_pool.c"
@@ -128,7 +128,7 @@ END
     cp "solutions/$lesson.c" "$BATS_TEST_TMPDIR/right"
     cp "lessons/$lesson.c" "$BATS_TEST_TMPDIR/wrong"
     for one in right wrong again; do
-        as_typed STUDENT="$BATS_TEST_TMPDIR/${one/again/wrong}" OUT="$BATS_TEST_TMPDIR/$one.out" ONLY="$lesson" JOBS=1 tests/grade.sh >"$BATS_TEST_TMPDIR/$one.txt" 2>&1 &
+        as_typed STUDENT="$BATS_TEST_TMPDIR/${one/again/wrong}" OUT="$BATS_TEST_TMPDIR/$one.out" ONLY="$lesson" JOBS=1 tests/tools/grade.sh >"$BATS_TEST_TMPDIR/$one.txt" 2>&1 &
     done
     wait
     assert_equal "$(jq -c '[.points == .possible, .points]' "$BATS_TEST_TMPDIR"/{right,wrong}.out/grade.json | tr '\n' ' ')" "[true,$(awk -v l="$lesson" '$1 == l { print $2 - $3 }' tests/lessons/baseline.txt)] [false,0] "
@@ -136,11 +136,11 @@ END
     run diff -r "$BATS_TEST_TMPDIR/wrong.out" "$two"
     assert_output ""
     before=$(stat -c '%i %.Y' "$two/grade.json")
-    grade STUDENT="$BATS_TEST_TMPDIR/wrong" OUT="$two" ONLY="$lesson" RESUME=1 tests/grade.sh
+    grade STUDENT="$BATS_TEST_TMPDIR/wrong" OUT="$two" ONLY="$lesson" RESUME=1 tests/tools/grade.sh
     assert_success
     assert_equal "$(stat -c '%i %.Y' "$two/grade.json")" "$before"
     cp "solutions/$lesson.c" "$BATS_TEST_TMPDIR/wrong"
-    grade STUDENT="$BATS_TEST_TMPDIR/wrong" OUT="$two" ONLY="$lesson" RESUME=1 tests/grade.sh
+    grade STUDENT="$BATS_TEST_TMPDIR/wrong" OUT="$two" ONLY="$lesson" RESUME=1 tests/tools/grade.sh
     assert_success
     assert_equal "$(jq '.points == .possible' "$two/grade.json")" true
 }
@@ -154,7 +154,7 @@ END
     sed -i '/^@test/,/^}/{/^@test.*trim between/,/^}/d}' tests/lessons/07_trim.bats
     sed -i '/^05_/d' tests/lessons/baseline.txt
     rm lessons/04*.c tests/lessons/04*.bats
-    grade ONLY="${lesson%%_*} 04 05 06 07" tests/grade.sh
+    grade ONLY="${lesson%%_*} 04 05 06 07" tests/tools/grade.sh
     assert_equal "$status" 2
     assert_line --partial "The check of $lesson ran no test"
     assert_line --partial "The check of 07_trim has 5 tests, but tests/lessons/baseline.txt says 6."
@@ -171,19 +171,19 @@ END
     ln -s /usr/bin/* "$BATS_TEST_TMPDIR/bin"
     rm "$BATS_TEST_TMPDIR/bin/jq"
     export OUT=$BATS_TEST_TMPDIR/out
-    grade PATH="$BATS_TEST_TMPDIR/bin" tests/grade.sh
+    grade PATH="$BATS_TEST_TMPDIR/bin" tests/tools/grade.sh
     assert_equal "$status" 2
     assert_output --partial "jq is not installed"
     mkdir -p "$OUT" && echo old >"$OUT/grade.json"
-    grade CC=/not/there tests/grade.sh
+    grade CC=/not/there tests/tools/grade.sh
     assert_equal "$status" 2
     assert_output --partial "A program that is known to be right could not be compiled"
     assert_output --partial "/not/there"
     assert_file_not_exists "$OUT/grade.json"
-    grade ONLY="1 99" tests/grade.sh
+    grade ONLY="1 99" tests/tools/grade.sh
     assert_equal "$status" 2
     assert_output --partial "there is no lesson 99"
-    grade STUDENT=/not/there tests/grade.sh
+    grade STUDENT=/not/there tests/tools/grade.sh
     assert_equal "$status" 2
     assert_output --partial "STUDENT=/not/there: there is no such folder."
 }
@@ -195,7 +195,7 @@ END
     workbook_copy "$copy"
     cd "$copy" || return 1
     assert is_shut "$copy"
-    grade STUDENT="$ROOT/solutions" OUT="$BATS_TEST_TMPDIR/out" ONLY=1 tests/grade.sh
+    grade STUDENT="$ROOT/solutions" OUT="$BATS_TEST_TMPDIR/out" ONLY=1 tests/tools/grade.sh
     assert_equal "$status" 2
     assert_output --partial "Move the workbook to a folder that all may enter, and build it with umask 022."
     assert_file_not_exists "$BATS_TEST_TMPDIR/out/grade.json"
@@ -228,7 +228,7 @@ int main(void)
     return 0;
 }
 END
-    grade STUDENT="$student" ONLY="$lesson" tests/grade.sh
+    grade STUDENT="$student" ONLY="$lesson" tests/tools/grade.sh
     assert_success
     assert_line --regexp "^$lesson +0 of"
     before=$(sha256sum <"$OUT/grade.json")
@@ -251,7 +251,7 @@ END
     printf '%s\n' '#include <cuda_runtime_api.h>' '#include <stdio.h>' '#include <unistd.h>' \
         'int main(void) { cudaDeviceSynchronize(); fclose(fopen("runs", "w")); for (;;) sleep(1); }' >"$student/$lesson.c"
     as_typed CHECK_SECONDS=60 STUDENT="$student" OUT="$BATS_TEST_TMPDIR/out" ONLY="$lesson" \
-        bash -c 'echo $$ >"$OUT.pid"; exec tests/grade.sh' >"$BATS_TEST_TMPDIR/log" 2>&1 &
+        bash -c 'echo $$ >"$OUT.pid"; exec tests/tools/grade.sh' >"$BATS_TEST_TMPDIR/log" 2>&1 &
     grading=$!
     for _ in $(seq 600); do ! compgen -G "build/check/grade.*/$lesson/*/runs" >"$BATS_TEST_TMPDIR/runs" || break; sleep 0.1; done
     assert [ -s "$BATS_TEST_TMPDIR/runs" ]

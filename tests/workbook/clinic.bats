@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # The clinic: each broken program comes to what the page says, each repaired one is right under every pace, and an H200 printed the same.
 
-load helpers
+load ../tools/helpers
 
 FOLDER=build/check/clinic
 PACES=(measured instant late random:1)

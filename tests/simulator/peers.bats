@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # Two simulated devices: who may touch the other's pool, as a machine with two GPUs answered.
 
-load helpers
+load ../tools/helpers
 
 setup_file() {
     make -s BACKEND=simulator build/simulator/tests/simulator/peers build/simulator/tests/simulator/peer_numbers

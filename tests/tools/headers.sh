@@ -6,7 +6,7 @@
 # wheel of 20 MB. It names attributes for compilers and no part of CUDA; where a folder lacks it, that of build/cuda serves.
 # A word of the compiler is a failure. Exit status 0: it said none.
 set -u
-cd "$(dirname "$0")/.." || exit 1
+cd "$(dirname "$0")/../.." || exit 1
 wheel=build/cuda12/wheel/nvidia/cuda_runtime/include
 compiler=${CC:-gcc} wrong=0
 
@@ -17,7 +17,7 @@ fetch() {
     mkdir -p build/cuda12
     echo "Fetching the CUDA 12.2 headers from PyPI (1 MB) into build/cuda12."
     "$python" -m pip install --retries 1 --timeout 20 --no-deps --only-binary :all: --platform manylinux1_x86_64 --require-hashes \
-        --target build/cuda12/arriving --requirement tests/cuda-headers-12.txt >build/cuda12/pip.log 2>&1 || {
+        --target build/cuda12/arriving --requirement tests/tools/cuda-headers-12.txt >build/cuda12/pip.log 2>&1 || {
         rm -rf build/cuda12/arriving
         echo "PyPI did not give them (the whole log: build/cuda12/pip.log). Name a folder instead: make headers CUDA_HEADERS=/usr/local/cuda-12/include" >&2
         exit 1
@@ -46,7 +46,7 @@ against() {
     [ "$words" = 0 ]
 }
 
-[ -e build/cuda/include/crt/host_defines.h ] || tests/setup.sh build || exit 1
+[ -e build/cuda/include/crt/host_defines.h ] || tests/tools/setup.sh build || exit 1
 if [ $# = 0 ]; then
     fetch
     set -- "$wheel"

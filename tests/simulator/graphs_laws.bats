@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # The laws of graphs' memory after every step of random walks, and what the sanitizers say of captures, graphs and other locations.
 
-load helpers
+load ../tools/helpers
 
 setup_file() {
     make -s BACKEND=simulator build/simulator/tests/simulator/{inside_graphs,graph_refused}

@@ -10,7 +10,7 @@
 # It is for the grader and for tests that judge a hundred programs: Bats takes as long to begin its
 # tests as these tests take.
 set -eET
-cd "${0%/*}/.."
+cd "${0%/*}/../.."
 export BATS_TEST_FILENAME=$PWD/tests/lessons/$1.bats
 
 # What the checks use of Bats.

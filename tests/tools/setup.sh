@@ -10,7 +10,7 @@
 # Rules: quick and silent when nothing is missing; nothing is installed twice; what cannot be had is named in one
 # sentence with what to type, and the exit status is 1. All files it makes are in build/.
 set -u
-cd "$(dirname "$0")/.." || exit 1
+cd "$(dirname "$0")/../.." || exit 1
 
 say() { printf '%s\n' "$*"; }
 fail() { printf '%s\n' "$@" >&2; exit 1; }
@@ -108,7 +108,7 @@ fetch_headers() {
     mkdir -p build/cuda
     rm -rf build/cuda/wheel build/cuda/arriving
     if ! $python -m pip install --retries 1 --timeout 20 --no-deps --only-binary :all: --require-hashes \
-        --target build/cuda/arriving --requirement tests/cuda-headers.txt >build/cuda/pip.log 2>&1; then
+        --target build/cuda/arriving --requirement tests/tools/cuda-headers.txt >build/cuda/pip.log 2>&1; then
         rm -rf build/cuda/arriving
         fail "$(grep '^ERROR' build/cuda/pip.log | head -n 3)" \
             "There are no CUDA 13 headers on this machine, and PyPI did not give them (the whole log: build/cuda/pip.log)." \

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Grades a class: every folder in CLASS is a student, graded by tests/grade.sh. CLASS=FOLDER, OUT=FOLDER (build/class), ONLY, JOBS.
+# Grades a class: every folder in CLASS is a student, graded by tests/tools/grade.sh. CLASS=FOLDER, OUT=FOLDER (build/class), ONLY, JOBS.
 #
 # It writes OUT/class.csv and OUT/class.json, a row for each student, and OUT/students/NAME/ with the student's grade. A second
 # call grades only what has changed: a student's files, a check, or what an interruption has left out. A student who cannot be
@@ -7,7 +7,7 @@
 # shellcheck disable=SC2016  # questions to jq
 set -u
 caller=$PWD
-cd "$(dirname "$0")/.." || exit 2
+cd "$(dirname "$0")/../.." || exit 2
 fail() { printf '%s\n' "$@" >&2; exit 2; }
 from_caller() { case $1 in /*) printf '%s' "$1" ;; *) printf '%s' "$caller/$1" ;; esac; }
 
@@ -15,7 +15,7 @@ if [ "${1:-}" = student ]; then   # student FOLDER, called below
     name=${2##*/}
     folder=$OUT/students/$name
     mkdir -p "$folder" || exit
-    STUDENT=$2 OUT=$folder JOBS=1 RESUME=1 tests/grade.sh >"$folder/table.txt" 2>"$folder/errors.txt" || echo "Not graded: $(printf '%q' "$name"): $(head -n 1 "$folder/errors.txt")" >&2
+    STUDENT=$2 OUT=$folder JOBS=1 RESUME=1 tests/tools/grade.sh >"$folder/table.txt" 2>"$folder/errors.txt" || echo "Not graded: $(printf '%q' "$name"): $(head -n 1 "$folder/errors.txt")" >&2
     exit 0
 fi
 
@@ -35,7 +35,7 @@ done < <(find "$class/" -mindepth 1 -maxdepth 1 ! -name '.*' -print0 | LC_ALL=C 
 
 rm -f "$OUT/class.csv" "$OUT/class.json"
 set -m   # a process group for all of them: one signal ends them
-xargs -0 -P "${JOBS:-$(nproc)}" -n 1 tests/grade_class.sh student < <(printf '%s\0' "${students[@]}") &
+xargs -0 -P "${JOBS:-$(nproc)}" -n 1 tests/tools/grade_class.sh student < <(printf '%s\0' "${students[@]}") &
 all=$!
 stop() { exec 2>/dev/null; kill -TERM -- "-$all"; wait; exit "$1"; }
 trap 'stop 130' INT

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # Pools, blocks and events of several real processes, on the simulated device.
 
-load helpers
+load ../tools/helpers
 
 setup_file() {
     make -s BACKEND=simulator build/simulator/tests/simulator/{ipc_facts,ipc_cases,ipc_rules}

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # What holds for every solution, whatever it is about: warnings, bad arguments, every pace, sanitizers, the same journal twice.
 
-load helpers
+load ../tools/helpers
 
 PACES=(measured instant late random:1 random:2 random:3)
 
@@ -14,7 +14,7 @@ setup_file() {
     make -s BACKEND=simulator SANITIZE=thread "${programs[@]/#/build/simulator-thread/}"
 }
 
-# execute FOLDER LIBRARY [NAME=VALUE...] -- PROGRAM [ARGUMENT...]: as tests/run.sh does it, but without a watch, which costs more than most of these runs
+# execute FOLDER LIBRARY [NAME=VALUE...] -- PROGRAM [ARGUMENT...]: as tests/tools/run.sh does it, but without a watch, which costs more than most of these runs
 execute() {
     local folder=$1 given=() status=0
     given=(LD_LIBRARY_PATH="$ROOT/$2" SIM_JOURNAL=journal.jsonl)

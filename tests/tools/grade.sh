@@ -10,12 +10,12 @@
 #
 # Exit status: 0 the grade is written, whatever it says; 2 something could not be graded, and a sentence on stderr says what.
 #
-# The student's files are only read: each is copied to a folder of this grading, compiled and run there (tests/run.sh). The
+# The student's files are only read: each is copied to a folder of this grading, compiled and run there (tests/tools/run.sh). The
 # results come from what the checks say on their own pipe, and are written when all that the student's programs started is dead.
 # shellcheck disable=SC2016  # questions to jq
 set -u
 caller=$PWD
-cd "$(dirname "$0")/.." || exit 2
+cd "$(dirname "$0")/../.." || exit 2
 mask=$(umask)
 export LC_ALL=C.UTF-8   # the compiler's words, and what counts as a letter, are the same everywhere
 umask 022   # the user of the programs reads the copies
@@ -89,7 +89,7 @@ lesson() { # lesson NAME
     if [ -z "$refusal" ]; then
         protect
         TAP=1 CHECK_FOLDER=$base LESSON=$GRADE_WORK/lessons/$name.c timeout --kill-after=2 "$limit" \
-            tests/first_miss.sh "$name" >"$base.tap" 2>&1 </dev/null || ended=$?
+            tests/tools/first_miss.sh "$name" >"$base.tap" 2>&1 </dev/null || ended=$?
         chmod -R u+rwX "$base" 2>/dev/null
         if [ "$ended" = 124 ] || [ "$ended" = 137 ]; then
             refusal="refused The check did not end within $limit seconds and was stopped: is one of its runs slow?"
@@ -104,7 +104,7 @@ lesson() { # lesson NAME
         tr -d '\000' <"$base.tap" | question 'lesson($name; $row; $file) | ran($row; $work; [inputs])' -n -R --arg name "$name" --argjson row "$row" \
             --argjson file "$file" --arg work "$GRADE_WORK"
     else
-        question 'lesson($name; null; $file) | not_run("ungraded"; "tests/lessons/baseline.txt has no line for \($name). Type: tests/grade.sh baseline")' \
+        question 'lesson($name; null; $file) | not_run("ungraded"; "tests/lessons/baseline.txt has no line for \($name). Type: tests/tools/grade.sh baseline")' \
             -n --arg name "$name" --argjson file "$file"
     fi >"$base.json"
     rm -rf "$base"
@@ -185,10 +185,10 @@ canary() (
     protect
     rm -rf "$work/canary" && mkdir -p "$work/canary/run" || return
     # shellcheck source=/dev/null
-    BATS_TEST_FILENAME=00_canary source tests/helpers.bash
+    BATS_TEST_FILENAME=00_canary source tests/tools/helpers.bash
     export CHECK_FOLDER=$work/canary
     compile_lesson "$work/canary.c" >"$work/canary/compiler" 2>&1 &&
-        tests/run.sh "$work/canary/run" LD_LIBRARY_PATH="$PWD/build/simulator" -- "$PWD/$work/canary/program" &&
+        tests/tools/run.sh "$work/canary/run" LD_LIBRARY_PATH="$PWD/build/simulator" -- "$PWD/$work/canary/program" &&
         [ "$(cat "$work/canary/run/status")" = 0 ]
 )
 works=
@@ -204,7 +204,7 @@ if [ "$(id -u)" = 0 ] && [ "$GRADE_OWN_USER" = false ]; then
     say "The programs run as root, because no other user can read what was built in $PWD."
 fi
 
-printf '%s\n' "${lessons[@]}" | xargs -P "${JOBS:-$(nproc)}" -I{} tests/grade.sh lesson {} &
+printf '%s\n' "${lessons[@]}" | xargs -P "${JOBS:-$(nproc)}" -I{} tests/tools/grade.sh lesson {} &
 wait $!
 
 files=("${lessons[@]/#/$work/}")
@@ -213,7 +213,7 @@ for file in "${files[@]}"; do [ -s "$file" ] || fail "The check of $(basename "$
 
 if [ "$baseline" = true ]; then
     {
-        echo "# For each lesson: the tests of its check, and how many of them the starter passes. Written by tests/grade.sh baseline."
+        echo "# For each lesson: the tests of its check, and how many of them the starter passes. Written by tests/tools/grade.sh baseline."
         jq -r '"\(.lesson) \(.tests | length) \([.tests[] | select(.result == "passed")] | length)"' "${files[@]}"
     } >"$work/baseline.txt"
     mv "$work/baseline.txt" tests/lessons/baseline.txt

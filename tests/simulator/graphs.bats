@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # Stream capture, graphs and graph memory nodes on the simulated device: measured lines, documented rules and codes, hazards.
 
-load helpers
+load ../tools/helpers
 
 setup_file() {
     make -s BACKEND=simulator build/simulator/tests/simulator/{graph_facts,capture_rules,capture_forbidden,graph_rules,graph_memory_rules,graph_hazards}

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # The simulated device answers what a real one answered: every line of tests/facts that it models is asked again.
 
-load helpers
+load ../tools/helpers
 
 PROGRAMS=(replay facts danger)
 

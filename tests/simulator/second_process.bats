@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # A lesson's second process (processes.h): whatever happens to one of the two, the other says so in a sentence, ends with another status than 0, and nobody stays.
 
-load helpers
+load ../tools/helpers
 
 setup_file() { make -s BACKEND=simulator build/simulator/tests/simulator/second_process; }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # The checks checked: a program that only prints must fail. (lessons/mutants.bats: solutions with one mistake; grader.bats: the starters.)
 
-load helpers
+load ../tools/helpers
 
 @test "every lesson has its starter, solution, check, expected output and mutants" {
     local lesson
@@ -35,7 +35,7 @@ load helpers
     [ "$(grep -c '^ *hazard: ' <<<"$output")" = "$(grep -c '^ *To do: ' <<<"$output")" ] || complain "A report has lost its advice:" "$output"
     # The book shows what the check's tests say without Bats: the same.
     same() { sed -E 's/process [0-9]+/process N/g; s/^make.*Error.*//' <<<"$1"; }
-    said=$(LESSON=lessons/14_ipc_allocation.c CHECK_FOLDER=build/check/lessons-14_ipc_allocation TAP=1 as_typed tests/first_miss.sh 14_ipc_allocation | awk -v lesson=14 -f tests/report.awk) || true
+    said=$(LESSON=lessons/14_ipc_allocation.c CHECK_FOLDER=build/check/lessons-14_ipc_allocation TAP=1 as_typed tests/tools/first_miss.sh 14_ipc_allocation | awk -v lesson=14 -f tests/tools/report.awk) || true
     [ "$(same "$output")" = "$(same "$said")" ] || complain "With Bats (<) and without (>) the check does not say the same:" "$(diff <(same "$output") <(same "$said"))"
     finish
 }

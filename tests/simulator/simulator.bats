@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # The simulated device from outside: its symbols, its SIM_ variables, its journal, and what a program may and may not do.
 
-load helpers
+load ../tools/helpers
 
 setup_file() {
     make -s BACKEND=simulator build/simulator/tests/simulator/{behaviour,per_thread,facts,host_rules,traced,functions_at_end,functions_meet,joined,successor,interrupted,threads_end}
