@@ -49,7 +49,7 @@ def name_blocks(marks):
     """The journal numbers all memory; a picture only the blocks in it, and one block needs no number."""
     blocks = sorted({mark.call["allocation"] for mark in marks})
     for mark in marks:
-        number = f" {blocks.index(mark.call['block']) + 1}" if len(blocks) > 1 else ""
+        number = f" {blocks.index(mark.call['allocation']) + 1}" if len(blocks) > 1 else ""
         mark.words = f"block{number} {'freed' if mark.call['call'] == 'cudaFreeAsync' else 'allocated'}"
 
 

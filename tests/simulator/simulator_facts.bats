@@ -18,7 +18,8 @@ setup() {
 # compare FILE ACTUAL [RECORDED]: no line differs but those that differences.txt names
 compare() {
     local name count text why found diff=$BATS_TEST_TMPDIR/diff
-    diff "${3:-tests/facts/$1.txt}" "$2" | grep '^[<>]' >"$diff" || true
+    # spaces aside: a call is printed as its program writes it
+    diff -w "${3:-tests/facts/$1.txt}" "$2" | grep '^[<>]' >"$diff" || true
     while IFS='|' read -r name count text why; do
         [ "$name" = "$1" ] || continue
         found=$(grep '^<' "$diff" | grep -cF -- "$text" || true)
@@ -60,7 +61,7 @@ END
     sed '/^## export/,$d' tests/facts/one-gpu.txt >"$BATS_TEST_TMPDIR/recorded"
     compare one-gpu "$BATS_TEST_TMPDIR/first" "$BATS_TEST_TMPDIR/recorded"
     "$at/simulator/facts" second >"$BATS_TEST_TMPDIR/second"
-    sed -n '/^## pointer/,/default at end/p' tests/facts/one-gpu.txt | diff - <(sed 1d "$BATS_TEST_TMPDIR/second") || complain "The second process's lines are answered otherwise."
+    sed -n '/^## pointer/,/default at end/p' tests/facts/one-gpu.txt | diff -w - <(sed 1d "$BATS_TEST_TMPDIR/second") || complain "The second process's lines are answered otherwise."
     finish
 }
 

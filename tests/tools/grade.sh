@@ -25,7 +25,7 @@ unset CHECK_FOLDER CHECK_PROGRAM CHECK_TEST CHECK_FIRST_MISS CHECK_KILOBYTES
 say() { printf '%s\n' "$@" >&2; }
 fail() { say "$@"; exit 2; }
 from_caller() { case $1 in /*) printf '%s' "$1" ;; *) printf '%s' "$caller/$1" ;; esac; }
-question() { jq -L tests "include \"grade\"; $1" "${@:2}"; }   # question JQ [OPTION OR FILE...]
+question() { jq -L tests/tools "include \"grade\"; $1" "${@:2}"; }   # question JQ [OPTION OR FILE...]
 
 # ---- one lesson: grade.sh lesson NAME, called below with GRADE_WORK set ----
 

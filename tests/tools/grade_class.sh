@@ -44,12 +44,12 @@ wait "$all"
 
 for entry in "${students[@]}"; do
     folder=$OUT/students/${entry##*/}
-    jq -c --arg student "${entry##*/}" -L tests 'include "grade"; class_row($student)' "$folder/grade.json" 2>/dev/null ||
-        jq -n -c --arg student "${entry##*/}" --rawfile errors "$folder/errors.txt" -L tests 'include "grade"; class_gap($student; $errors)'
+    jq -c --arg student "${entry##*/}" -L tests/tools 'include "grade"; class_row($student)' "$folder/grade.json" 2>/dev/null ||
+        jq -n -c --arg student "${entry##*/}" --rawfile errors "$folder/errors.txt" -L tests/tools 'include "grade"; class_gap($student; $errors)'
 done >"$OUT/class.rows" || fail "The table could not be written."
 jq -s . "$OUT/class.rows" >"$OUT/class.json"
-jq -r -L tests 'include "grade"; class_csv' "$OUT/class.json" >"$OUT/class.csv"
+jq -r -L tests/tools 'include "grade"; class_csv' "$OUT/class.json" >"$OUT/class.csv"
 rm "$OUT/class.rows"
-jq -r -L tests 'include "grade"; class_table' "$OUT/class.json"
+jq -r -L tests/tools 'include "grade"; class_table' "$OUT/class.json"
 echo "The table: ${OUT#"$PWD/"}/class.csv"
 jq -e 'all(.[]; .note == null)' "$OUT/class.json" >/dev/null || exit 2
