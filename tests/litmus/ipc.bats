@@ -90,12 +90,14 @@ reported() {
     reported never_freed "hazard: leak\..*cudaMemPoolImportPointer.*cudaFree\."
 }
 
+# bats test_tags=long
 @test "address and undefined behavior sanitizers find nothing" {
     export ASAN_OPTIONS=detect_leaks=0
     sanitized address,undefined
     silent free_behind_host_function rounds relay free_after_host_wait
 }
 
+# bats test_tags=long
 @test "the thread sanitizer finds nothing" {
     export SIM_MEMORY=1G TSAN_OPTIONS=atexit_sleep_ms=0
     sanitized thread

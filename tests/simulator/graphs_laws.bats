@@ -5,8 +5,6 @@ load ../tools/helpers
 
 setup_file() {
     make -s BACKEND=simulator build/simulator/tests/simulator/{inside_graphs,graph_refused}
-    make -s BACKEND=simulator SANITIZE=address,undefined build/simulator-address-undefined/tests/simulator/{capture_rules,capture_forbidden,graph_rules,graph_memory_rules,location_rules,inside_graphs}
-    make -s BACKEND=simulator SANITIZE=thread build/simulator-thread/tests/simulator/{capture_rules,capture_forbidden,graph_rules,graph_memory_rules,location_rules,inside_graphs}
 }
 
 setup() { unset "${!SIM_@}"; }
@@ -30,7 +28,12 @@ reserved while the small one is held: 32 MiB
 reserved at the end: 0 MiB"
 }
 
+# bats test_tags=long
 @test "the sanitizers find nothing in captures, graphs and other locations" {
+    local programs=(capture_rules capture_forbidden graph_rules graph_memory_rules location_rules
+        inside_graphs)
+    make_sanitized address,undefined "${programs[@]/#/tests/simulator/}"
+    make_sanitized thread "${programs[@]/#/tests/simulator/}"
     local build program
     export SIM_CHECK=off SIM_MEMORY=4G   # the thread sanitizer leaves few addresses
     for build in simulator-address-undefined simulator-thread; do

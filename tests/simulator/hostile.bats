@@ -1,6 +1,8 @@
 #!/usr/bin/env bats
 # Lessons in a state that a check must survive, and answer in words: programs that hang, flood, die or hide; files that are no lesson.
 
+# bats file_tags=long
+
 load ../tools/helpers
 
 # A program for the first lesson that does STATEMENTS: its check misses, in words. The rest of them is in $output.

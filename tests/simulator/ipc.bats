@@ -5,7 +5,6 @@ load ../tools/helpers
 
 setup_file() {
     make -s BACKEND=simulator build/simulator/tests/simulator/{ipc_facts,ipc_cases,ipc_rules}
-    make -s BACKEND=simulator SANITIZE=address,undefined build/simulator-address-undefined/tests/simulator/{ipc_cases,ipc_rules}
 }
 
 setup() {
@@ -165,7 +164,9 @@ case_ends() {
 
 # ---- sanitizers ----
 
+# bats test_tags=long
 @test "address and undefined behaviour sanitizers find nothing" {
+    make_sanitized address,undefined tests/simulator/{ipc_cases,ipc_rules}
     local one
     export LD_LIBRARY_PATH=$ROOT/build/simulator-address-undefined at=$ROOT/build/simulator-address-undefined/tests/simulator ASAN_OPTIONS=detect_leaks=0
     for one in read_by_event free_after_event import_living importer_dies_recorded; do

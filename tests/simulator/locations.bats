@@ -100,10 +100,11 @@ END
     assert_output ''
 }
 
+# bats test_tags=long
 @test "what the host touches by itself: the sanitizers find nothing in right programs" {
     local build name
-    make -s -C "$ROOT" BACKEND=simulator SANITIZE=address,undefined build/simulator-address-undefined/tests/simulator/host_access
-    make -s -C "$ROOT" BACKEND=simulator SANITIZE=thread build/simulator-thread/tests/simulator/host_access
+    make_sanitized address,undefined tests/simulator/host_access
+    make_sanitized thread tests/simulator/host_access
     export SIM_MEMORY=4G SIM_SCHEDULE=late    # the thread sanitizer leaves few addresses
     for build in simulator-address-undefined simulator-thread; do
         for name in waits beside host_function other_thread again managed answer_into_it; do

@@ -5,8 +5,6 @@ load ../tools/helpers
 
 setup_file() {
     make -s BACKEND=simulator build/simulator/tests/simulator/{inside_fit,inside_walk,inside_fuzz,behaviour,flat}
-    make -s BACKEND=simulator SANITIZE=address,undefined build/simulator-address-undefined/tests/simulator/{inside_walk,inside_fuzz,facts,behaviour,host_rules}
-    make -s BACKEND=simulator SANITIZE=thread build/simulator-thread/tests/simulator/{inside_walk,inside_fuzz,behaviour,host_rules}
 }
 
 setup() { unset "${!SIM_@}"; }
@@ -42,6 +40,7 @@ in_build() {
     assert_output --regexp '^10000 steps, [1-9][0-9]* blocks live at the end, [1-9][0-9]* allocations found no memory$'
 }
 
+# bats test_tags=long
 @test "on a device with little memory, and under every pace, the laws hold" {
     local pace
     for pace in measured instant late random:5; do
@@ -57,7 +56,10 @@ in_build() {
     assert_output --partial "10000 steps"
 }
 
+# bats test_tags=long
 @test "random programs that do nothing wrong: every law holds, nobody is accused, each block keeps its value" {
+    make_sanitized address,undefined tests/simulator/inside_fuzz
+    make_sanitized thread tests/simulator/inside_fuzz
     local pace
     for pace in measured instant late random:5; do
         SIM_SCHEDULE=$pace run in_build simulator inside_fuzz 3000 4
@@ -85,7 +87,9 @@ in_build() {
     finish
 }
 
+# bats test_tags=long
 @test "address and undefined-behaviour sanitizers find nothing in a random walk, in all answers, in odd programs" {
+    make_sanitized address,undefined tests/simulator/{inside_walk,facts,behaviour,host_rules}
     local one
     run in_build simulator-address-undefined inside_walk 2000 6
     assert_success
@@ -106,7 +110,9 @@ in_build() {
     finish
 }
 
+# bats test_tags=long
 @test "the thread sanitizer finds nothing when four host threads call at once, nor in host functions, nor in a walk" {
+    make_sanitized thread tests/simulator/{inside_walk,behaviour,host_rules}
     local one
     for one in "threads 50" host-function legacy; do
         # shellcheck disable=SC2086  # a case and its argument

@@ -341,6 +341,13 @@ as_typed() {
     env "${words[@]}" 3>&- 4>&-
 }
 
+# Builds programs under a sanitizer: make_sanitized address,undefined tests/simulator/flat...
+make_sanitized() {
+    local kind=$1
+    shift
+    make -s -C "$ROOT" BACKEND=simulator SANITIZE="$kind" "${@/#/build/simulator-${kind//,/-}/}"
+}
+
 # A copy of the workbook with what is built already, for tests that break something: workbook_copy FOLDER
 workbook_copy() {
     mkdir -p "$1/build"

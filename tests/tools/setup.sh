@@ -202,7 +202,11 @@ case ${1:-} in
 build) build ;;
 test) build suite mutants ;;
 gpu) install_missing compile; gpu ;;
-docs) install_missing venv mutants; venv ;;
+docs)
+    install_missing venv mutants
+    venv
+    build/venv/bin/python3 -m pip install --quiet --disable-pip-version-check \
+        --requirement docs/requirements.txt && touch build/venv/docs ;;
 backend) backend "${2:-}" ;;
 *) fail "setup.sh: say build, test, docs, gpu or backend." ;;
 esac

@@ -3,6 +3,7 @@
 
 load ../tools/helpers
 
+# bats test_tags=long
 @test "every lesson, solution and mutant compiles against the headers of CUDA 12.2, once make headers has fetched them" {
     [ -e build/cuda12/wheel ] || skip "the headers of CUDA 12.2 are not here: make headers fetches them"
     run tests/tools/headers.sh

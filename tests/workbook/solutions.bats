@@ -10,8 +10,6 @@ setup_file() {
     local programs=(solutions/[0-9][0-9]_*.c)
     programs=("${programs[@]%.c}")
     make -s BACKEND=simulator "${programs[@]/#/build/simulator/}"
-    make -s BACKEND=simulator SANITIZE=address,undefined "${programs[@]/#/build/simulator-address-undefined/}"
-    make -s BACKEND=simulator SANITIZE=thread "${programs[@]/#/build/simulator-thread/}"
 }
 
 # execute FOLDER LIBRARY [NAME=VALUE...] -- PROGRAM [ARGUMENT...]: as tests/tools/run.sh does it, but without a watch, which costs more than most of these runs
@@ -128,7 +126,15 @@ size_under() { # size_under BUILD LESSON: the argument, or nothing
     esac
 }
 
-@test "address and undefined-behaviour sanitizers find nothing in any solution" { sanitized simulator-address-undefined; }
+# bats test_tags=long
+@test "address and undefined-behaviour sanitizers find nothing in any solution" {
+    make_sanitized address,undefined $(lessons | sed 's|^|solutions/|')
+    sanitized simulator-address-undefined
+}
 
 # It leaves a program too few addresses for several devices as large as an H200.
-@test "the thread sanitizer finds nothing in any solution" { sanitized simulator-thread SIM_MEMORY=16G; }
+# bats test_tags=long
+@test "the thread sanitizer finds nothing in any solution" {
+    make_sanitized thread $(lessons | sed 's|^|solutions/|')
+    sanitized simulator-thread SIM_MEMORY=16G
+}
