@@ -53,8 +53,20 @@ class Run(NamedTuple):
     status: int
     output: str
     errors: str
-    journal: list               # of the process that made the first CUDA call
-    second: list                # of the one that lived beside it, if any
+    journals: list              # their texts: that of the process that made the first CUDA call first
+
+    @property
+    def journal(self):
+        return self.parsed(0)
+
+    @property
+    def second(self):
+        """The journal of the process that lived beside the first, if any."""
+        return self.parsed(1)
+
+    def parsed(self, number):
+        text = self.journals[number] if number < len(self.journals) else ""
+        return [json.loads(line) for line in text.splitlines()]
 
 
 # ---- programs ----
@@ -85,8 +97,8 @@ def run_program(program, arguments=(), environment=()):
                                   "SIM_JOURNAL": str(journal), **dict(pair.split("=", 1) for pair in environment)})
     except subprocess.TimeoutExpired:
         raise BookError(f"{program} did not end within 10 seconds.") from None
-    journals = [[json.loads(line) for line in file.read_text().splitlines()] for file in sorted(folder.glob("journal.jsonl*"))]
-    return Run(done.returncode, done.stdout, done.stderr, *(journals + [[], []])[:2])
+    journals = [file.read_text() for file in sorted(folder.glob("journal.jsonl*"))]
+    return Run(done.returncode, done.stdout, done.stderr, journals)
 
 
 def words(output):

@@ -5,7 +5,9 @@ set -o pipefail
 filter=()
 if [ "$1" = test ]; then
     filter=(--filter-tags '!long')
-else # here once, where several test files would build it at the same time
+else
+    export TEST_LONG=1 # more schedules and longer walks in the tests that have both tiers
+    # Here once: several test files would build it at the same time.
     make SANITIZE=address,undefined simulator
     make SANITIZE=thread simulator
 fi

@@ -188,6 +188,7 @@ END
     assert_output --partial "STUDENT=/not/there: there is no such folder."
 }
 
+# bats test_tags=long
 @test "root grades no student in a folder that no other user can enter" {
     local copy=$BATS_TEST_TMPDIR/shut/copy
     [ "$(id -u)" = 0 ] || skip "only root could run a student's program as root, and this is $(id -un)"
@@ -201,6 +202,7 @@ END
     assert_file_not_exists "$BATS_TEST_TMPDIR/out/grade.json"
 }
 
+# bats test_tags=long
 @test "a program that forges results, forks away and writes where it should not gains nothing" {
     needs_open_workbook
     local lesson student=$BATS_TEST_TMPDIR/student before
@@ -243,6 +245,7 @@ END
     rm -f "$ROOT/tests/lessons/baseline.txt.forged"
 }
 
+# bats test_tags=long
 @test "a grading that is stopped leaves nothing behind and writes no grade" {
     needs_open_workbook
     local lesson student=$BATS_TEST_TMPDIR/student grading

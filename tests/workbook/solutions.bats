@@ -1,9 +1,11 @@
 #!/usr/bin/env bats
-# What holds for every solution, whatever it is about: warnings, bad arguments, every pace, sanitizers, the same journal twice.
+# What holds for every solution, whatever it is about: warnings, bad arguments, every schedule, sanitizers, the same journal twice.
 
 load ../tools/helpers
 
-PACES=(measured instant late random:1 random:2 random:3)
+# shellcheck disable=SC2206  # two words, or none
+SCHEDULES=(measured instant late random:1 ${TEST_LONG:+random:2 random:3})
+TWICE=(measured ${TEST_LONG:+late} random:1)
 
 setup_file() {
     export BATS_NO_PARALLELIZE_WITHIN_FILE=true   # one test reads what the one before it has left
@@ -55,14 +57,14 @@ same_words() { cmp -s "$1" "$2" || cmp -s <(words "$1") <(words "$2"); }
     finish
 }
 
-@test "every solution prints the same under every pace" {
-    local lesson pace folder
+@test "every solution prints the same under every schedule" {
+    local lesson schedule folder
     for lesson in $(lessons); do
-        for pace in "${PACES[@]}"; do
-            folder=build/check/paces/$lesson-$pace
-            execute "$folder" build/simulator SIM_SCHEDULE="$pace" -- "$ROOT/build/simulator/solutions/$lesson"
-            [ "$(cat "$folder/status")" = 0 ] || complain "$lesson, pace $pace: exit status $(cat "$folder/status"): $(head -n 3 "$folder/stderr")"
-            same_words "tests/lessons/expected/$lesson.txt" "$folder/stdout" || complain "$lesson, pace $pace:" "$(diff "tests/lessons/expected/$lesson.txt" "$folder/stdout" 2>&1 | head -n 6)"
+        for schedule in "${SCHEDULES[@]}"; do
+            folder=build/check/schedules/$lesson-$schedule
+            execute "$folder" build/simulator SIM_SCHEDULE="$schedule" -- "$ROOT/build/simulator/solutions/$lesson"
+            [ "$(cat "$folder/status")" = 0 ] || complain "$lesson, $schedule: exit status $(cat "$folder/status"): $(head -n 3 "$folder/stderr")"
+            same_words "tests/lessons/expected/$lesson.txt" "$folder/stdout" || complain "$lesson, $schedule:" "$(diff "tests/lessons/expected/$lesson.txt" "$folder/stdout" 2>&1 | head -n 6)"
         done
     done
     finish
@@ -83,14 +85,14 @@ same_journals() {
     if [ "${#one[@]}" = 1 ]; then diff "${one[0]}" "${two[0]}"; else diff <(calls_of "$1") <(calls_of "$2"); fi
 }
 
-@test "two runs under one pace leave the same journal, byte for byte" {
-    local lesson pace folder
+@test "two runs under one schedule leave the same journal, byte for byte" {
+    local lesson schedule folder
     for lesson in $(lessons); do
-        for pace in measured late random:2; do
-            folder=build/check/paces/$lesson-$pace               # the test above has left it
-            execute "$folder-again" build/simulator SIM_SCHEDULE="$pace" -- "$ROOT/build/simulator/solutions/$lesson"
-            [ -s "$folder/journal.jsonl" ] || complain "$lesson, pace $pace: no journal."
-            same_journals "$folder" "$folder-again" >"$BATS_TEST_TMPDIR/difference" || complain "$lesson, pace $pace:" "$(head -n 6 "$BATS_TEST_TMPDIR/difference")"
+        for schedule in "${TWICE[@]}"; do
+            folder=build/check/schedules/$lesson-$schedule               # the test above has left it
+            execute "$folder-again" build/simulator SIM_SCHEDULE="$schedule" -- "$ROOT/build/simulator/solutions/$lesson"
+            [ -s "$folder/journal.jsonl" ] || complain "$lesson, $schedule: no journal."
+            same_journals "$folder" "$folder-again" >"$BATS_TEST_TMPDIR/difference" || complain "$lesson, $schedule:" "$(head -n 6 "$BATS_TEST_TMPDIR/difference")"
         done
     done
     finish
