@@ -144,6 +144,11 @@ bench: $(SIMULATOR)/tests/simulator/bench
 headers:
 	@tests/tools/headers.sh $(CUDA_HEADERS)
 
+## make gpu           record and verify everything on this machine's GPU, in build/gpu-record
+.PHONY: gpu
+gpu:
+	@tests/hardware/gpu.sh
+
 ## make clean         remove all that was built or fetched: build/
 .PHONY: clean
 clean:

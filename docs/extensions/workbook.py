@@ -13,8 +13,8 @@
     .. memory-picture:: solutions/06_release_threshold memory over calls (memory_picture.py)
     .. order-picture:: solutions/01_first_allocation   calls and device work over time (order_picture.py)
        :process: 2                                     of a program of two processes: the second one's
-    .. recorded-tables:: docs/recorded/gpu.md          the tables of a Markdown file that a script printed, and its other lines
-    :path:`tests/facts`                                a path of the repository, which must be there
+    .. recorded-tables:: docs/recorded/lessons.md      the tables of a Markdown file that a script printed, and its other lines
+    :path:`tests/hardware/facts`                       a path of the repository, which must be there
 
 Rules: everything is run on the simulated device, in build/docs; nothing is pasted; what is not as it should be ends the build.
 """

@@ -1,5 +1,6 @@
-/* Pools by location, managed memory, prefetches and advice. Source: tests/facts/probe-pools.txt,
- * and, where it has nothing, the comments of the CUDA 13.0 header. */
+/* Pools by location, managed memory, prefetches and advice. Source:
+ * tests/hardware/facts/probe-pools.txt, and, where it has nothing, the comments of the CUDA 13.0
+ * header. */
 #include "api/call.h"
 #include "check/checker.h"
 #include "graph/capture.h"

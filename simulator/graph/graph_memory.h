@@ -6,8 +6,8 @@
  *   graph 2  addresses | block D |                                step of physical memory from its first launch on
  *   device   physical  | step | step | step |
  *
- * Sources: the CUDA programming guide, "graph memory nodes" (documented); tests/facts/one-gpu.txt,
- * "graph memory nodes" (measured). */
+ * Sources: the CUDA programming guide, "graph memory nodes" (documented);
+ * tests/hardware/facts/one-gpu.txt, "graph memory nodes" (measured). */
 #ifndef SIM_GRAPH_GRAPH_MEMORY_H
 #define SIM_GRAPH_GRAPH_MEMORY_H
 

@@ -66,7 +66,7 @@ uint32_t device_last_reset_id(int device)
     return last;
 }
 
-/* measured: tests/facts/probe-answers.txt, attributes 1 to 147 of an H200 */
+/* measured: tests/hardware/facts/probe-answers.txt, attributes 1 to 147 of an H200 */
 static const int attributes[] = {
     [1] = 1024,
     1024,

@@ -1,6 +1,6 @@
 /* The reuse ladder, one rung a function, in the order in which the driver tries them. Worked out
- * from 100 recorded walks (tests/facts/traces, driver 580.159.04); tests/facts/README.md says how
- * well it meets them.
+ * from 100 recorded walks (tests/hardware/facts/traces, driver 580.159.04);
+ * tests/hardware/facts/README.md says how well it meets them.
  *
  * A free chunk is in the list of the stream that freed it, marked with the place of its free in
  * that stream, or in the common list, which every stream may use. On each rung the best fit wins;

@@ -18,7 +18,7 @@ void command_memset_node(const struct call *call, void *to, int value, unsigned 
                          size_t count, struct stream *s);
 
 /* What the host knows of a copy when the call is back. Documented (CUDA Runtime API, "API
- * synchronization behavior"); measured: which calls wait (tests/facts/probe-waits.txt,
+ * synchronization behavior"); measured: which calls wait (tests/hardware/facts/probe-waits.txt,
  * probe-host.txt). */
 enum copy_wait {
     COPY_QUEUED, /* nothing: it is queued */

@@ -1,6 +1,6 @@
-/* How long things take, in nanoseconds. Source: tests/facts/probe-times.txt, an H200 with driver
- * 580.159.04, medians; the program is tests/probe.c. Lines marked "fitted" were chosen so that sums
- * of calls meet the table of tests/facts/one-gpu.txt. */
+/* How long things take, in nanoseconds. Source: tests/hardware/facts/probe-times.txt, an H200 with
+ * driver 580.159.04, medians; the program is tests/hardware/probes/times.c. Lines marked "fitted"
+ * were chosen so that sums of calls meet the table of tests/hardware/facts/one-gpu.txt. */
 #ifndef SIM_SCHED_COST_H
 #define SIM_SCHED_COST_H
 

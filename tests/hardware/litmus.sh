@@ -19,7 +19,7 @@ cd "$(dirname "$0")/../.." || exit 1
 export SECONDS_PLAIN=${SECONDS_PLAIN:-20} SECONDS_EACH=${SECONDS_EACH:-60}
 ROOT=$PWD FOLDER=${file%.md}.d
 DEADLINE=$(($(date +%s) + ${SECONDS_ALL:-480}))
-. tests/record.sh
+. tests/hardware/record.sh
 export ROOT FOLDER DEADLINE
 rm -rf "$FOLDER"
 mkdir -p "$FOLDER" || exit 1
@@ -95,7 +95,7 @@ simulated() {
     local kind status
     [ -e "$FOLDER/$1.simulated.status" ] || { echo -; return; }
     status=$(cat "$FOLDER/$1.simulated.status")
-    kind=$(accusation "$FOLDER/$1.simulated.err")
+    kind=$(reported_kind "$FOLDER/$1.simulated.err")
     if [ "$status" = late ]; then
         echo "not run"
     elif [ -n "$kind" ]; then

@@ -4,7 +4,7 @@
  *   bench                    the table: every line five times, the median; then the same with a journal, and the random walk
  *   bench ROUNDS             the same with this many rounds
  *
- * The real device's figures are those of tests/facts/one-gpu.txt, "timing" (H200, driver
+ * The real device's figures are those of tests/hardware/facts/one-gpu.txt, "timing" (H200, driver
  * 580.159.04, threshold max, no synchronise), which has one block at a time. The budget is half of
  * its 0.76 us. */
 #define _GNU_SOURCE

@@ -1,5 +1,5 @@
-/* Asks again what tests/facts/one-gpu.txt answers, and prints the answers in the same words, so
- * that a diff shows what differs.
+/* Asks again what tests/hardware/facts/one-gpu.txt answers, and prints the answers in the same
+ * words, so that a diff shows what differs.
  *
  *   facts first      up to "destroying pools": what the first of the two recorded processes printed
  *   facts second     "pointer attributes" and what follows, in a process of its own

@@ -1,4 +1,4 @@
-/* The measured lines of tests/facts/one-gpu.txt, "graph memory nodes", printed by the same
+/* The measured lines of tests/hardware/facts/one-gpu.txt, "graph memory nodes", printed by the same
  * calls. */
 #include <cuda_runtime_api.h>
 #include <stdint.h>

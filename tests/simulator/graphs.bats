@@ -44,7 +44,7 @@ accused() {
     for pace in "${paces[@]}"; do
         SIM_SCHEDULE=$pace run timeout 20 "$at/graph_facts"
         # spaces aside: a call is printed as its program writes it
-        diff -w <(sed -n '/^## graph memory nodes/,/after trim/p' "$ROOT/tests/facts/one-gpu.txt" |
+        diff -w <(sed -n '/^## graph memory nodes/,/after trim/p' "$ROOT/tests/hardware/facts/one-gpu.txt" |
             sed '/default pool/s/ high [0-9]*//g; /default pool/s/reserved [0-9]* used/reserved 0 used/') \
             <(echo "$output") ||
             miss "graph_facts, $pace, prints something else than the device did (< device, > here)." || return

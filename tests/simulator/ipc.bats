@@ -25,7 +25,7 @@ case_ends() {
 @test "two processes on one GPU: the recorded lines" {
     # it also frees while the other side holds the block, which the checker accuses: next test
     SIM_CHECK=off timeout 10 "$at/ipc_facts" >out 2>err
-    run diff "$ROOT/tests/facts/ipc.txt" out
+    run diff "$ROOT/tests/hardware/facts/ipc.txt" out
     assert_output ""
     run cat err
     assert_output ""
@@ -41,7 +41,7 @@ case_ends() {
 @test "exporting: the lines that were recorded on one GPU" {
     SIM_CHECK=off timeout 10 "$at/ipc_rules" export >out
     # spaces aside: a call is printed as its program writes it
-    run diff <(sed -n '/^## export/,/^$/p' "$ROOT/tests/facts/one-gpu.txt" | sed '/^$/d' | tr -d ' ') <(tr -d ' ' <out)
+    run diff <(sed -n '/^## export/,/^$/p' "$ROOT/tests/hardware/facts/one-gpu.txt" | sed '/^$/d' | tr -d ' ') <(tr -d ' ' <out)
     assert_output ""
 }
 

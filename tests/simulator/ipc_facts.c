@@ -1,5 +1,5 @@
-/* Asks again what tests/facts/ipc.txt answers: two processes on one device, a pool by descriptor, a
- * pointer and events by bytes. */
+/* Asks again what tests/hardware/facts/ipc.txt answers: two processes on one device, a pool by
+ * descriptor, a pointer and events by bytes. */
 #include "ipc_pair.h"
 
 #define ASK(call)                                                            \

@@ -1,6 +1,7 @@
-/* What calls about sharing answer. ipc_rules export: asks again what tests/facts/one-gpu.txt says
- * under "export". ipc_rules rules: everything else, each expectation beside the call. ipc_rules
- * descriptors: how many descriptors are open before and after a life of pools and events. */
+/* What calls about sharing answer. ipc_rules export: asks again what
+ * tests/hardware/facts/one-gpu.txt says under "export". ipc_rules rules: everything else, each
+ * expectation beside the call. ipc_rules descriptors: how many descriptors are open before and
+ * after a life of pools and events. */
 #define _GNU_SOURCE
 #include "expect.h"
 #include "kernels.h"

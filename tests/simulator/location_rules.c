@@ -24,7 +24,7 @@ static cudaError_t create(cudaMemPool_t *pool, enum cudaMemAllocationType type,
     return cudaMemPoolCreate(pool, &p);
 }
 
-/* Which pools there can be (measured: tests/facts/probe-pools.txt, "kinds"). */
+/* Which pools there can be (measured: tests/hardware/facts/probe-pools.txt, "kinds"). */
 static void which(void)
 {
     cudaMemPool_t p;

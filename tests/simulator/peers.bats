@@ -21,7 +21,7 @@ setup() {
         SIM_CHECK=off timeout 10 "$peers" "$n" 2>/dev/null || status=$?
         echo "rc $status"
     done >"$BATS_TEST_TMPDIR/answers"
-    run diff -w tests/facts/p2p.txt "$BATS_TEST_TMPDIR/answers"
+    run diff -w tests/hardware/facts/p2p.txt "$BATS_TEST_TMPDIR/answers"
     assert_output ""
 }
 
@@ -38,7 +38,7 @@ setup() {
 @test "a peer copy is told where its ends lie: the numbers that two GPUs took" {
     local numbers=$ROOT/build/simulator/tests/simulator/peer_numbers
     { timeout 10 "$numbers" 0; timeout 10 "$numbers" 1; } >"$BATS_TEST_TMPDIR/answers" 2>"$BATS_TEST_TMPDIR/words"
-    run diff -w tests/facts/peer-numbers.txt "$BATS_TEST_TMPDIR/answers"
+    run diff -w tests/hardware/facts/peer-numbers.txt "$BATS_TEST_TMPDIR/answers"
     assert_output ""
     run cat "$BATS_TEST_TMPDIR/words"
     assert_output ""

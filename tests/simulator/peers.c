@@ -1,6 +1,6 @@
-/* Asks again what tests/facts/p2p.txt answers: two devices, and who may touch the other's pool.
- * peers N: run N of the eight, a process each, since a fault ends a process's devices. It also runs
- * on two GPUs: link it with kernels.cu and -lcudart. */
+/* Asks again what tests/hardware/facts/p2p.txt answers: two devices, and who may touch the other's
+ * pool. peers N: run N of the eight, a process each, since a fault ends a process's devices. It
+ * also runs on two GPUs: link it with kernels.cu and -lcudart. */
 #include <cuda_runtime_api.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,12 +1,12 @@
-/* Replays the random walks of tests/facts/traces against the simulated device and counts how far
- * each agrees with the real one.
+/* Replays the random walks of tests/hardware/facts/traces against the simulated device and counts
+ * how far each agrees with the real one.
  *
  *   replay FILE...        a table: for each file, the share of steps before the first mismatch
  *   replay -v FILE...     also, for each walk that does not agree to its end, the step, what was expected and what happened
  *
  * A step agrees when the error code, reserved, its high mark, used and its high mark are the
  * recorded ones; "and offset": and the new block lies where it lay. The walks were printed by
- * tests/facts/trace.c; `settle` here does what its settle does. */
+ * tests/hardware/probes/walks.c; `settle` here does what its query_idle_streams does. */
 #include <cuda_runtime_api.h>
 #include <inttypes.h>
 #include <stdbool.h>
@@ -232,7 +232,7 @@ int main(int argc, char **argv)
     verbose = first == 2;
     if (first >= argc) {
         fprintf(stderr, "replay: expected one or more files of walks, for example "
-                        "tests/facts/traces/mixed.txt\n");
+                        "tests/hardware/facts/traces/mixed.txt\n");
         return 2;
     }
     if (cudaHostAlloc((void **)&gates, STREAMS * sizeof *gates, cudaHostAllocMapped))

@@ -1,38 +1,39 @@
 #!/usr/bin/env bats
-# The simulated device answers what a real one answered: every line of tests/facts that it models is asked again.
+# The simulated device answers what a real one answered: every line of tests/hardware/facts that it models is asked again.
 
 load ../tools/helpers
 
 PROGRAMS=(replay facts danger)
+PROBES=(answers waits ipc ipc_peers misuse pools graphs graph_nodes host threads)
 
 setup_file() {
-    make -s BACKEND=simulator "${PROGRAMS[@]/#/build/simulator/tests/simulator/}" build/simulator/tests/probe{,_ipc,_ipc_peers,_misuse,_pools,_graphs,_graph_nodes,_host,_threads}
+    make -s BACKEND=simulator "${PROGRAMS[@]/#/build/simulator/tests/simulator/}" "${PROBES[@]/#/build/simulator/tests/hardware/probes/}"
 }
 
 setup() {
     unset "${!SIM_@}"
     export LD_LIBRARY_PATH=$ROOT/build/simulator SIM_DEVICES=1
-    at=$ROOT/build/simulator/tests
+    at=$ROOT/build/simulator/tests probes=$ROOT/build/simulator/tests/hardware/probes
 }
 
-# compare FILE ACTUAL [RECORDED]: no line differs but those that differences.txt names
+# compare FILE ACTUAL [RECORDED]: no line differs but those that differences.txt names. With aside=-w spaces do not count: a call
+# is printed as its program writes it, and some programs write it with other spaces than the recorded one did.
 compare() {
     local name count text why found diff=$BATS_TEST_TMPDIR/diff
-    # spaces aside: a call is printed as its program writes it
-    diff -w "${3:-tests/facts/$1.txt}" "$2" | grep '^[<>]' >"$diff" || true
+    diff ${aside:-} "${3:-tests/hardware/facts/$1.txt}" "$2" | grep '^[<>]' >"$diff" || true
     while IFS='|' read -r name count text why; do
         [ "$name" = "$1" ] || continue
         found=$(grep '^<' "$diff" | grep -cF -- "$text" || true)
         [ "$found" = "$count" ] || complain "differences.txt says that $count lines of $1.txt with \"$text\" are answered otherwise ($why). Now $found are. If that is right, correct differences.txt."
         grep -vF -- "$text" "$diff" >"$diff.rest" || true
         mv "$diff.rest" "$diff"
-    done < <(grep -v '^#' tests/facts/differences.txt)
-    [ ! -s "$diff" ] || complain "Lines of tests/facts/$1.txt are answered otherwise (< recorded, > here):" "$(head -n 40 "$diff")"
+    done < <(grep -v '^#' tests/hardware/facts/differences.txt)
+    [ ! -s "$diff" ] || complain "Lines of tests/hardware/facts/$1.txt are answered otherwise (< recorded, > here):" "$(head -n 40 "$diff")"
 }
 
 @test "replayed walks: at least nine steps in ten agree in each profile, and no fewer than before" {
     local reached name agree offset found
-    reached=$(SIM_CHECK=off "$at/simulator/replay" tests/facts/traces/{capped,large,mixed,one-stream,small}.txt)
+    reached=$(SIM_CHECK=off "$at/simulator/replay" tests/hardware/facts/traces/{capped,large,mixed,one-stream,small}.txt)
     while read -r name agree offset; do
         found=$(awk -v name="$name" -v a="$agree" -v o="$offset" '$1 == name { print ($3 >= 90 && $3 >= a && $4 >= o) ? "yes" : "no" }' <<<"$reached")
         [ "$found" = yes ] || complain "$name: expected at least $agree % of the steps, $offset % with their offsets."
@@ -50,59 +51,61 @@ END
 
 @test "replayed walks: the checker changes nothing that the allocator does" {
     local with without
-    without=$(SIM_CHECK=off "$at/simulator/replay" tests/facts/traces/{capped,mixed}.txt)
-    with=$("$at/simulator/replay" tests/facts/traces/{capped,mixed}.txt 2>/dev/null) || true   # the walks order nothing: it finds hazards
+    without=$(SIM_CHECK=off "$at/simulator/replay" tests/hardware/facts/traces/{capped,mixed}.txt)
+    with=$("$at/simulator/replay" tests/hardware/facts/traces/{capped,mixed}.txt 2>/dev/null) || true   # the walks order nothing: it finds hazards
     assert_equal "$with" "$without"
 }
 
 @test "one GPU: growth, thresholds, high marks, reuse, maxSize, errors, destroyed pools" {
     export SIM_CHECK=off                # the questions ask for what a program should not do
     "$at/simulator/facts" first >"$BATS_TEST_TMPDIR/first" 2>"$BATS_TEST_TMPDIR/stderr"
-    sed '/^## export/,$d' tests/facts/one-gpu.txt >"$BATS_TEST_TMPDIR/recorded"
+    sed '/^## export/,$d' tests/hardware/facts/one-gpu.txt >"$BATS_TEST_TMPDIR/recorded"
+    local aside=-w
     compare one-gpu "$BATS_TEST_TMPDIR/first" "$BATS_TEST_TMPDIR/recorded"
     "$at/simulator/facts" second >"$BATS_TEST_TMPDIR/second"
-    sed -n '/^## pointer/,/default at end/p' tests/facts/one-gpu.txt | diff -w - <(sed 1d "$BATS_TEST_TMPDIR/second") || complain "The second process's lines are answered otherwise."
+    sed -n '/^## pointer/,/default at end/p' tests/hardware/facts/one-gpu.txt | diff -w - <(sed 1d "$BATS_TEST_TMPDIR/second") || complain "The second process's lines are answered otherwise."
     finish
 }
 
 @test "probe: attributes, pointers, error codes, when memory goes back" {
-    SIM_CHECK=off "$at/probe" answers >"$BATS_TEST_TMPDIR/answers" 2>"$BATS_TEST_TMPDIR/stderr"
+    SIM_CHECK=off "$probes/answers" >"$BATS_TEST_TMPDIR/answers" 2>"$BATS_TEST_TMPDIR/stderr"
     compare probe-answers "$BATS_TEST_TMPDIR/answers"
     finish
 }
 
 @test "probe: pools, events and memory of several processes" {
-    SIM_CHECK=off "$at/probe_ipc" >"$BATS_TEST_TMPDIR/ipc" 2>"$BATS_TEST_TMPDIR/stderr"
+    SIM_CHECK=off "$probes/ipc" >"$BATS_TEST_TMPDIR/ipc" 2>"$BATS_TEST_TMPDIR/stderr"
     # where a driver dies, the simulated device ends with 3; where a wait for a process that was killed hangs, it ends (ipc.bats)
-    # cudaIpcGetMemHandle is not simulated, and the cases about it are asked no more
+    # cudaIpcGetMemHandle is not simulated
     local one='s/^rc 3$/rc 139/; /^== exporter_killed/,/^== importer_killed/{/cudaEventQuery/,/^rc/d}; /^== memory_/,/^rc/d; /^== memory$/,$d'
     sed "$one" "$BATS_TEST_TMPDIR/ipc" >"$BATS_TEST_TMPDIR/asked"
-    sed "$one" tests/facts/probe-ipc.txt >"$BATS_TEST_TMPDIR/recorded"
+    sed "$one" tests/hardware/facts/probe-ipc.txt >"$BATS_TEST_TMPDIR/recorded"
     compare probe-ipc "$BATS_TEST_TMPDIR/asked" "$BATS_TEST_TMPDIR/recorded"
     [ "$(grep -c 'A real driver.* dies of SIGSEGV here' "$BATS_TEST_TMPDIR/stderr")" = "$(grep -c '^rc 139' "$BATS_TEST_TMPDIR/recorded")" ] || complain "Not every way to kill the driver is said to be one:" "$(cat "$BATS_TEST_TMPDIR/stderr")"
     finish
 }
 
 @test "probe: an imported pool and a second GPU" {
-    SIM_CHECK=off SIM_DEVICES=2 "$at/probe_ipc_peers" >"$BATS_TEST_TMPDIR/peers" 2>/dev/null
+    SIM_CHECK=off SIM_DEVICES=2 "$probes/ipc_peers" >"$BATS_TEST_TMPDIR/peers" 2>/dev/null
     compare probe-ipc-peers "$BATS_TEST_TMPDIR/peers"
     finish
 }
 
 @test "probe: pools in other locations, pools by location, managed memory" {
-    SIM_CHECK=off "$at/probe_pools" >"$BATS_TEST_TMPDIR/pools" 2>"$BATS_TEST_TMPDIR/stderr"
+    SIM_CHECK=off "$probes/pools" >"$BATS_TEST_TMPDIR/pools" 2>"$BATS_TEST_TMPDIR/stderr"
     compare probe-pools "$BATS_TEST_TMPDIR/pools"
     finish
 }
 
 @test "probe: graphs, their memory and captures" {
-    local name
+    local name program
     export SIM_CHECK=off
     # where a driver dies, the simulated device ends with 3; changes to graphs and child graphs are not simulated; a graph's addresses begin at some multiple of 32 MiB
     local one='s/^rc 3$/rc 139/; /^== \(destroyed_nodes\|updates\|children\)/,/^rc/d' steps='/address alignment/{ if ($NF % 33554432 == 0) $NF = 33554432 } { print }'
     for name in probe-graphs probe-graph-nodes; do
-        "$at/${name//-/_}" 2>"$BATS_TEST_TMPDIR/stderr" | sed "$one" | awk "$steps" >"$BATS_TEST_TMPDIR/asked"
-        sed "$one" "tests/facts/$name.txt" >"$BATS_TEST_TMPDIR/recorded"
+        program=${name#probe-}
+        "$probes/${program//-/_}" 2>"$BATS_TEST_TMPDIR/stderr" | sed "$one" | awk "$steps" >"$BATS_TEST_TMPDIR/asked"
+        sed "$one" "tests/hardware/facts/$name.txt" >"$BATS_TEST_TMPDIR/recorded"
         compare "$name" "$BATS_TEST_TMPDIR/asked" "$BATS_TEST_TMPDIR/recorded"
     done
     finish
@@ -113,8 +116,8 @@ END
     # (tests/litmus/freed_by_two_threads.c).
     # A launch of a copy from memory that has gone: a driver dies in the launch, the simulated device when the copy comes
     local one='/^== free_.*twice/,/^rc/d; /^== graph_with_gone/,/^rc/{/cudaGraphLaunch/d}'
-    SIM_CHECK=off SIM_DEVICES=2 "$at/probe_misuse" 2>"$BATS_TEST_TMPDIR/stderr" | sed "$one" >"$BATS_TEST_TMPDIR/asked"
-    sed "$one" tests/facts/probe-misuse.txt >"$BATS_TEST_TMPDIR/recorded"
+    SIM_CHECK=off SIM_DEVICES=2 "$probes/misuse" 2>"$BATS_TEST_TMPDIR/stderr" | sed "$one" >"$BATS_TEST_TMPDIR/asked"
+    sed "$one" tests/hardware/facts/probe-misuse.txt >"$BATS_TEST_TMPDIR/recorded"
     compare probe-misuse "$BATS_TEST_TMPDIR/asked" "$BATS_TEST_TMPDIR/recorded"
     [ "$(grep -c 'where the host has no memory' "$BATS_TEST_TMPDIR/stderr")" = "$(grep -c '^rc 139' "$BATS_TEST_TMPDIR/recorded")" ] || complain "Not every death is told:" "$(cat "$BATS_TEST_TMPDIR/stderr")"
     finish
@@ -122,29 +125,29 @@ END
 
 @test "probe: threads that end with work pending in their own stream; where a driver hangs, a sentence and exit status 3" {
     # 64 MiB are as pending as the 256 that the real device filled
-    SIM_CHECK=off "$at/probe_threads" 64 2>"$BATS_TEST_TMPDIR/stderr" | sed 's/^  ended with 3$/  hung: stopped after 10 s/' >"$BATS_TEST_TMPDIR/threads"
+    SIM_CHECK=off "$probes/threads" 64 2>"$BATS_TEST_TMPDIR/stderr" | sed 's/^  ended with 3$/  hung: stopped after 10 s/' >"$BATS_TEST_TMPDIR/threads"
     compare probe-threads "$BATS_TEST_TMPDIR/threads"
-    [ "$(grep -c '^hazard: a thread that cannot end' "$BATS_TEST_TMPDIR/stderr")" = "$(grep -c hung tests/facts/probe-threads.txt)" ] || complain "Not every hang is said to be one:" "$(cat "$BATS_TEST_TMPDIR/stderr")"
+    [ "$(grep -c '^hazard: a thread that cannot end' "$BATS_TEST_TMPDIR/stderr")" = "$(grep -c hung tests/hardware/facts/probe-threads.txt)" ] || complain "Not every hang is said to be one:" "$(cat "$BATS_TEST_TMPDIR/stderr")"
     finish
 }
 
 @test "probe: which calls wait for pending work" {
-    SIM_CHECK=off "$at/probe" waits 5 >"$BATS_TEST_TMPDIR/waits" 2>"$BATS_TEST_TMPDIR/stderr"
+    SIM_CHECK=off "$probes/waits" 5 >"$BATS_TEST_TMPDIR/waits" 2>"$BATS_TEST_TMPDIR/stderr"
     compare probe-waits "$BATS_TEST_TMPDIR/waits"
     finish
 }
 
 @test "probe: which copies and memsets of the host's memory wait; freed pinned memory" {
-    SIM_CHECK=off "$at/probe_host" 5 >"$BATS_TEST_TMPDIR/host" 2>"$BATS_TEST_TMPDIR/stderr"
+    SIM_CHECK=off "$probes/host" 5 >"$BATS_TEST_TMPDIR/host" 2>"$BATS_TEST_TMPDIR/stderr"
     compare probe-host "$BATS_TEST_TMPDIR/host"
     finish
 }
 
 # What a real device answered to a case of danger.txt.
-recorded_case() { awk -v n="$1" '/^== /{ on = $2 == n; next } on' tests/facts/danger.txt; }
+recorded_case() { awk -v n="$1" '/^== /{ on = $2 == n; next } on' tests/hardware/facts/danger.txt; }
 
 @test "calls that may crash: the recorded answers; where a driver crashed or hung, a sentence and exit status 3" {
-    local n status wanted folder=$BATS_TEST_TMPDIR
+    local n status wanted folder=$BATS_TEST_TMPDIR aside=-w
     export SIM_CHECK=off                 # what the checker finds is the next test's
     : >"$folder/recorded"
     : >"$folder/actual"

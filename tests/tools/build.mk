@@ -43,6 +43,9 @@ $(SIMULATOR)/tests/simulator/inside_%: tests/simulator/inside_%.c $(SHARED) $(OB
 	@tests/tools/compile.sh $(CC) $(FOR_SIMULATOR) -Isimulator \
 		$< -o $@ $(OBJECTS) -lm -pthread -ldl
 
+PROBES := $(basename $(wildcard tests/hardware/probes/*.c))
+$(PROBES:%=$(SIMULATOR)/%) $(PROBES:%=build/gpu/%): $(wildcard tests/hardware/probes/*.h)
+
 # One program for the checks, wherever its source lies: LESSON=FILE.c PROGRAM=FILE
 .PHONY: program
 program:

@@ -1,7 +1,8 @@
-/* What compute-sanitizer makes of a kernel beside a holding kernel: hold memset|kernel
+/* What compute-sanitizer makes of a kernel beside a kernel that holds: hold memset|kernel
  *
- * One stream holds at a gate. Another does its work and is waited for. On a device that comes to an end: the streams have
- * nothing to do with each other. Under compute-sanitizer 2025.3 the wait for a kernel waits for the hold as well, for ever. */
+ * One stream holds at a gate. Another does its work and is synchronized. On a device that comes to
+ * an end: the streams have nothing to do with each other. Under compute-sanitizer 2025.3 the wait
+ * for a kernel waits for the hold as well, for ever. */
 #include "kernels.h"
 #include "workbook.h"
 
@@ -9,23 +10,23 @@
 
 int main(int argc, char **argv)
 {
-    int *block;
+    int *memory;
     cudaStream_t held, other;
     volatile int *gate = gate_create();
     CHECK(cudaStreamCreateWithFlags(&held, cudaStreamNonBlocking));
     CHECK(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking));
-    CHECK(cudaMallocAsync((void **)&block, MiB, other));
+    CHECK(cudaMallocAsync((void **)&memory, MiB, other));
 
     CHECK(launch_hold(gate, held));
     if (argc > 1 && strcmp(argv[1], "kernel") == 0)
-        CHECK(launch_fill(block, 1, 1, other));
+        CHECK(launch_fill(memory, 1, 1, other));
     else
-        CHECK(cudaMemsetAsync(block, 1, MiB, other));
+        CHECK(cudaMemsetAsync(memory, 1, MiB, other));
     CHECK(cudaStreamSynchronize(other));
     puts("done beside the hold");
 
     gate_open(gate);
-    CHECK(cudaFreeAsync(block, other));
+    CHECK(cudaFreeAsync(memory, other));
     CHECK(cudaStreamSynchronize(held));
     CHECK(cudaStreamSynchronize(other));
     CHECK(cudaStreamDestroy(other));

@@ -1,0 +1,987 @@
+/* Records graph memory nodes (sizes, addresses, who shares the memory, result codes) and stream
+ * capture (what ends it, what it forbids, forks, its border with other streams). */
+#include "graphs.h"
+
+/* ---- memory ---- */
+
+static void reset_high_marks(void)
+{
+    uint64_t zero = 0;
+    cudaDeviceSetGraphMemAttribute(0, cudaGraphMemAttrUsedMemHigh, &zero);
+    cudaDeviceSetGraphMemAttribute(0, cudaGraphMemAttrReservedMemHigh, &zero);
+}
+
+static void launch_and_wait(cudaGraphExec_t x)
+{
+    cudaGraphLaunch(x, s);
+    cudaStreamSynchronize(s);
+}
+
+static void trim_and_print(void)
+{
+    cudaDeviceGraphMemTrim(0);
+    print_graph_figures("trimmed");
+}
+
+/* How much memory does a graph take for an allocation of some size, and when does it go back? */
+static void memory_of_size(size_t size)
+{
+    void *a;
+    cudaGraph_t g;
+    cudaGraphExec_t x = small_graph(size, 1, 0, &a, &g);
+    printf("size %zu: address alignment %llu\n", size, alignment_of(a));
+    print_graph_figures("instantiated");
+    cudaGraphLaunch(x, s);
+    print_graph_figures("launched");
+    cudaStreamSynchronize(s);
+    print_graph_figures("synchronised");
+    launch_and_wait(x);
+    print_graph_figures("launched again");
+    cudaGraphExecDestroy(x);
+    print_graph_figures("executable graph destroyed");
+    cudaGraphDestroy(g);
+    print_graph_figures("graph destroyed");
+    trim_and_print();
+    reset_high_marks();
+    print_graph_figures("high marks set to 0");
+}
+
+/* What does a reset of the high marks leave, and can a graph be launched after a trim? */
+static void memory_kept(void)
+{
+    cudaGraphExec_t x = freeing_graph(64 * MiB);
+    launch_and_wait(x);
+    reset_high_marks();
+    print_graph_figures("high marks set to 0 while 64 MiB are kept");
+    RECORD(cudaDeviceGraphMemTrim(0));
+    print_graph_figures("trimmed, executable graph alive");
+    RECORD(cudaGraphLaunch(x, s));
+    cudaStreamSynchronize(s);
+    print_graph_figures("launched after the trim");
+}
+
+/* Which attributes of graph memory can be set and read? */
+static void memory_attributes(void)
+{
+    uint64_t zero = 0, one = 1, v = 0;
+    RECORD(cudaDeviceSetGraphMemAttribute(0, cudaGraphMemAttrUsedMemHigh, &one));
+    RECORD(cudaDeviceSetGraphMemAttribute(0, cudaGraphMemAttrUsedMemCurrent, &zero));
+    RECORD(cudaDeviceSetGraphMemAttribute(0, cudaGraphMemAttrReservedMemCurrent, &zero));
+    RECORD(cudaDeviceSetGraphMemAttribute(0, (enum cudaGraphMemAttributeType)9, &zero));
+    RECORD(cudaDeviceSetGraphMemAttribute(99, cudaGraphMemAttrUsedMemHigh, &zero));
+    RECORD(cudaDeviceGetGraphMemAttribute(99, cudaGraphMemAttrUsedMemHigh, &v));
+    RECORD(cudaDeviceGetGraphMemAttribute(0, (enum cudaGraphMemAttributeType)9, &v));
+    RECORD(cudaDeviceGraphMemTrim(99));
+    RECORD(cudaDeviceGraphMemTrim(-1));
+}
+
+static void graph_sizes(void)
+{
+    static const size_t sizes[] = {1,           65536,    MiB,      2 * MiB,
+                                   2 * MiB + 1, 32 * MiB, 33 * MiB, 64 * MiB};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        memory_of_size(sizes[i]);
+    memory_kept();
+    memory_attributes();
+}
+
+/* Where do nodes allocate: beside one another, and where one was freed before? */
+static void addresses_of_size(size_t size)
+{
+    void *p, *q, *r, *u;
+    cudaGraph_t g = new_graph();
+    cudaGraphNode_t first = alloc_node(g, NULL, size, &p), second = alloc_node(g, NULL, size, &q);
+    cudaGraphNode_t freed = free_node(g, first, p);
+    alloc_node(g, freed, size, &r);
+    alloc_node(g, second, size, &u);
+    printf("size %zu: second at %+lld, after the free of the first %+lld, beside it %+lld\n", size,
+           distance(q, p), distance(r, p), distance(u, p));
+    cudaGraphDestroy(g);
+}
+
+/* Which addresses do smaller and larger nodes get after a free? */
+static void addresses_after_a_free(void)
+{
+    void *p, *q, *r, *u;
+    cudaGraph_t g = new_graph();
+    cudaGraphExec_t x;
+    cudaGraphNode_t n2, n = alloc_node(g, NULL, 4 * MiB, &p);
+    n = free_node(g, n, p);
+    n2 = alloc_node(g, n, 1 * MiB, &q);
+    alloc_node(g, n2, 1 * MiB, &r);
+    alloc_node(g, n2, 8 * MiB, &u);
+    printf("4 MiB freed, then 1 MiB at %+lld, 1 MiB at %+lld, 8 MiB at %+lld\n", distance(q, p),
+           distance(r, p), distance(u, p));
+    RECORD(cudaGraphInstantiate(&x, g, cudaGraphInstantiateFlagAutoFreeOnLaunch));
+    RECORD(cudaGraphLaunch(x, s));
+    print_graph_figures("1 + 1 + 8 MiB live");
+    RECORD(cudaGraphLaunch(x, s));
+    print_graph_figures("launched again");
+    cudaStreamSynchronize(s);
+    struct cudaMemAllocNodeParams got;
+    RECORD(cudaGraphMemAllocNodeGetParams(n2, &got));
+    printf("  bytes %zu access %zu location %d id %d same address %d\n", got.bytesize,
+           got.accessDescCount, (int)got.poolProps.location.type, got.poolProps.location.id,
+           got.dptr == q);
+}
+
+static void graph_addresses(void)
+{
+    static const size_t sizes[] = {1, 4096, MiB, 2 * MiB, 33 * MiB};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        addresses_of_size(sizes[i]);
+    addresses_after_a_free();
+}
+
+/* Do graphs that are launched in one stream share their memory? */
+static void shared_in_one_stream(cudaGraphExec_t x[3])
+{
+    for (int i = 0; i < 3; i++) {
+        cudaGraphLaunch(x[i], s);
+        print_graph_figures("in one stream");
+    }
+    cudaStreamSynchronize(s);
+    trim_and_print();
+    RECORD(cudaGraphUpload(x[0], s));
+    cudaStreamSynchronize(s);
+    print_graph_figures("uploaded");
+    trim_and_print();
+}
+
+/* Do graphs share it that are pending in streams of their own? */
+static void shared_by_streams(cudaGraphExec_t x[3], cudaStream_t u[3])
+{
+    *gate = 0;
+    for (int i = 0; i < 3; i++) {
+        launch_hold(gate, u[i]);
+        cudaGraphLaunch(x[i], u[i]);
+        print_graph_figures("in streams of their own, held back");
+    }
+    cudaDeviceGraphMemTrim(0);
+    print_graph_figures("trimmed while they are held back");
+    open_gate();
+    RECORD(cudaDeviceSynchronize());
+    print_graph_figures("over");
+    trim_and_print();
+}
+
+/* What becomes of memory that a graph does not free: at a second launch, a trim, a free, a second
+ * free? */
+static void not_freed(cudaGraphExec_t x[3], cudaGraphExec_t y, void *a)
+{
+    RECORD(cudaGraphLaunch(y, s));
+    print_graph_figures("not freed");
+    RECORD(cudaGraphLaunch(y, s));
+    cudaGraphLaunch(x[0], s);
+    print_graph_figures("another graph beside it");
+    cudaStreamSynchronize(s);
+    trim_and_print();
+    print_pointer(a, "of a graph");
+    RECORD(cudaFreeAsync(a, s));
+    print_graph_figures("freed");
+    cudaStreamSynchronize(s);
+    print_graph_figures("synchronised");
+    RECORD(cudaFreeAsync(a, s));
+    RECORD(cudaFree(a));
+    trim_and_print();
+    print_pointer(a, "freed");
+}
+
+/* Can it be launched again after cudaFree, and its memory be freed in another stream? */
+static void launched_again(cudaGraphExec_t y, void *a)
+{
+    RECORD(cudaGraphLaunch(y, s));
+    RECORD(cudaFree(a));
+    RECORD(cudaGraphLaunch(y, s));
+    RECORD(cudaFreeAsync(a, t));
+    RECORD(cudaStreamSynchronize(t));
+    RECORD(cudaStreamSynchronize(s));
+}
+
+static void graph_sharing(void)
+{
+    cudaGraphExec_t x[3], y;
+    cudaStream_t u[3];
+    void *a;
+    for (int i = 0; i < 3; i++) {
+        x[i] = freeing_graph(64 * MiB);
+        cudaStreamCreateWithFlags(&u[i], cudaStreamNonBlocking);
+    }
+    shared_in_one_stream(x);
+    shared_by_streams(x, u);
+    y = small_graph(64 * MiB, 0, 0, &a, NULL);
+    not_freed(x, y, a);
+    launched_again(y, a);
+}
+
+/* ---- result codes ---- */
+
+/* Which nodes does a graph with memory nodes take once it is instantiated? Returns the second
+ * graph. */
+static cudaGraph_t node_codes(cudaGraph_t g, void *a, void *pool)
+{
+    cudaGraphExec_t y;
+    cudaGraph_t c, h2;
+    cudaGraphNode_t n, z[4];
+    size_t count = 4;
+    cudaGraphGetNodes(g, z, &count);
+    printf("nodes %zu\n", count);
+    RECORD(cudaGraphInstantiate(&y, g, 0));
+    RECORD(cudaGraphClone(&c, g));
+    RECORD(cudaGraphAddMemFreeNode(&n, g, &z[count - 1], 1, a));
+    RECORD(cudaGraphCreate(&h2, 0));
+    RECORD(cudaGraphAddMemFreeNode(&n, h2, NULL, 0, a));
+    RECORD(cudaGraphAddMemFreeNode(&n, g, NULL, 0, pool));
+    RECORD(cudaGraphAddMemFreeNode(&n, g, NULL, 0, m));
+    RECORD(cudaGraphAddMemFreeNode(&n, g, NULL, 0, (char *)a + 512));
+    RECORD(cudaGraphAddMemFreeNode(&n, g, NULL, 0, NULL));
+    RECORD(cudaGraphAddEmptyNode(&n, h2, &z[0], 1));
+    RECORD(cudaGraphDestroyNode(z[0]));
+    return h2;
+}
+
+/* May calls use a graph's memory before a launch, and after a launch that freed it? */
+static void memory_outside(cudaGraphExec_t x, void *a)
+{
+    RECORD(cudaMemsetAsync(a, 0, 4, s));
+    RECORD(cudaFreeAsync(a, s));
+    RECORD(cudaFree(a));
+    print_pointer(a, "before any launch");
+    RECORD(cudaGraphLaunch(x, s));
+    RECORD(cudaStreamSynchronize(s));
+    print_pointer(a, "after a launch that freed it");
+    RECORD(cudaMemsetAsync(a, 0, 4, s));
+    RECORD(cudaFreeAsync(a, s));
+}
+
+/* How often, and with which flags, can a graph with memory nodes be instantiated? */
+static void instantiate_flags(cudaGraphExec_t x, cudaGraph_t g)
+{
+    RECORD(cudaGraphExecDestroy(x));
+    RECORD(cudaGraphInstantiate(&x, g, 0));
+    RECORD(cudaGraphExecDestroy(x));
+    RECORD(cudaGraphInstantiate(&x, g, 16));
+    RECORD(cudaGraphInstantiate(&x, g, cudaGraphInstantiateFlagUpload));
+    RECORD(cudaGraphInstantiate(&x, g, cudaGraphInstantiateFlagDeviceLaunch));
+}
+
+/* May a free node come after no other node? */
+static void free_after_nothing(void)
+{
+    cudaGraphExec_t x;
+    cudaGraphNode_t f;
+    void *a;
+    cudaGraph_t g = new_graph();
+    alloc_node(g, NULL, 64, &a);
+    RECORD(cudaGraphAddMemFreeNode(&f, g, NULL, 0, a));
+    RECORD(cudaGraphInstantiate(&x, g, 0));
+}
+
+/* Which sizes, devices, locations, types and handle types does an allocation node take? */
+static void allocation_params(void)
+{
+    struct cudaMemAllocNodeParams np;
+    cudaGraphNode_t n;
+    cudaGraph_t g = new_graph();
+    memset(&np, 0, sizeof np);
+    RECORD(cudaGraphAddMemAllocNode(&n, g, NULL, 0, &np));
+    np.poolProps = device_props();
+    RECORD(cudaGraphAddMemAllocNode(&n, g, NULL, 0, &np));
+    np.bytesize = 64;
+    np.poolProps.location.id = 99;
+    RECORD(cudaGraphAddMemAllocNode(&n, g, NULL, 0, &np));
+    for (int location = 0; location <= 4; location++)
+        for (int type = 1; type <= 2; type++) {
+            np.poolProps = pool_props(type, location, 0);
+            cudaError_t error = cudaGraphAddMemAllocNode(&n, g, NULL, 0, &np);
+            printf("  allocation node type %d location %d: %s\n", type, location,
+                   cudaGetErrorName(error));
+        }
+    np.poolProps = device_props();
+    np.bytesize = (size_t)1 << 50;
+    RECORD(cudaGraphAddMemAllocNode(&n, g, NULL, 0, &np));
+    np.bytesize = 64;
+    np.poolProps.handleTypes = cudaMemHandleTypePosixFileDescriptor;
+    RECORD(cudaGraphAddMemAllocNode(&n, g, NULL, 0, &np));
+}
+
+/* Which call refuses an allocation that the device has no memory for? */
+static void allocation_too_large(void)
+{
+    struct cudaMemAllocNodeParams np;
+    cudaGraphExec_t x;
+    cudaGraphNode_t n;
+    cudaGraph_t g;
+    memset(&np, 0, sizeof np);
+    np.poolProps = device_props();
+    np.bytesize = (size_t)145 << 30;
+    g = new_graph();
+    RECORD(cudaGraphAddMemAllocNode(&n, g, NULL, 0, &np));
+    RECORD(cudaGraphInstantiate(&x, g, 0));
+    RECORD(cudaGraphLaunch(x, s));
+    RECORD(cudaStreamSynchronize(s));
+}
+
+/* Which dependencies are refused: the same twice, of a node on itself, a cycle? */
+static void dependency_codes(void)
+{
+    cudaGraphExec_t x;
+    cudaGraphNode_t z[2];
+    cudaGraph_t g = new_graph();
+    RECORD(cudaGraphAddEmptyNode(&z[0], g, NULL, 0));
+    RECORD(cudaGraphAddEmptyNode(&z[1], g, z, 1));
+    RECORD(cudaGraphAddDependencies(g, z, z + 1, NULL, 1));
+    RECORD(cudaGraphAddDependencies(g, z, z, NULL, 1));
+    RECORD(cudaGraphAddDependencies(g, z + 1, z, NULL, 1));
+    RECORD(cudaGraphInstantiate(&x, g, 0));
+    RECORD(cudaGraphCreate(&g, 1));
+    RECORD(cudaGraphCreate(NULL, 0));
+    RECORD(cudaGraphAddEmptyNode(NULL, g, NULL, 0));
+}
+
+static void graph_codes(void)
+{
+    void *a, *pool = NULL;
+    cudaGraph_t g, second;
+    cudaMallocAsync(&pool, 64, s);
+    cudaStreamSynchronize(s);
+    cudaGraphExec_t x = small_graph(64 * MiB, 1, 0, &a, &g);
+    second = node_codes(g, a, pool);
+    memory_outside(x, a);
+    instantiate_flags(x, g);
+    cudaGraphDestroy(g);
+    cudaGraphDestroy(second);
+    free_after_nothing();
+    allocation_params();
+    allocation_too_large();
+    dependency_codes();
+}
+
+/* ---- who frees ---- */
+
+/* May another graph free what this one allocates? Returns that graph, instantiated. */
+static cudaGraphExec_t freeing_elsewhere(cudaGraph_t g, void *a)
+{
+    cudaGraph_t h2;
+    cudaGraphExec_t y, k;
+    cudaGraphNode_t n;
+    h2 = new_graph();
+    RECORD(cudaGraphAddMemFreeNode(&n, h2, NULL, 0, a));
+    RECORD(cudaGraphAddMemFreeNode(&n, g, NULL, 0, a));
+    RECORD(cudaGraphInstantiate(&y, h2, 0));
+    RECORD(cudaGraphInstantiate(&k, h2, 0));
+    return y;
+}
+
+/* May the graph that frees be launched before the one that allocates, and twice after it? */
+static void launches_of_both(cudaGraphExec_t x, cudaGraphExec_t y, void *a)
+{
+    RECORD(cudaGraphLaunch(y, s));
+    RECORD(cudaStreamSynchronize(s));
+    RECORD(cudaGraphLaunch(x, s));
+    RECORD(cudaGraphLaunch(y, s));
+    RECORD(cudaStreamSynchronize(s));
+    RECORD(cudaGraphLaunch(y, s));
+    RECORD(cudaStreamSynchronize(s));
+    RECORD(cudaFreeAsync(a, s));
+    RECORD(cudaGraphLaunch(x, s));
+    RECORD(cudaFreeAsync(a, s));
+    RECORD(cudaStreamSynchronize(s));
+}
+
+/* Does the memory live on when the graph that allocated it is destroyed? */
+static void owner_destroyed(cudaGraphExec_t x, cudaGraph_t g, void *a)
+{
+    RECORD(cudaGraphLaunch(x, s));
+    RECORD(cudaGraphExecDestroy(x));
+    RECORD(cudaGraphDestroy(g));
+    RECORD(cudaMemsetAsync(a, 1, 4, s));
+    RECORD(cudaFreeAsync(a, s));
+    RECORD(cudaStreamSynchronize(s));
+    print_graph_figures("all of the owner destroyed and freed");
+}
+
+static void graph_freed_elsewhere(void)
+{
+    cudaGraph_t g;
+    void *a;
+    cudaGraphExec_t x = small_graph(64 * MiB, 0, 0, &a, &g);
+    cudaGraphExec_t y = freeing_elsewhere(g, a);
+    launches_of_both(x, y, a);
+    owner_destroyed(x, g, a);
+}
+
+/* How much memory does a graph hold that frees on its next launch? */
+static void graph_auto_free(void)
+{
+    void *a;
+    cudaGraph_t g;
+    cudaGraphExec_t x = small_graph(64 * MiB, 0, cudaGraphInstantiateFlagAutoFreeOnLaunch, &a, &g);
+    for (int i = 0; i < 3; i++) {
+        RECORD(cudaGraphLaunch(x, s));
+        print_graph_figures("launched");
+    }
+    RECORD(cudaGraphExecDestroy(x));
+    RECORD(cudaGraphDestroy(g));
+    RECORD(launch_add(a, 1, 1, s));
+    RECORD(cudaStreamSynchronize(s));
+    RECORD(cudaFreeAsync(a, s));
+    RECORD(cudaStreamSynchronize(s));
+    print_graph_figures("freed");
+    RECORD(cudaDeviceGraphMemTrim(0));
+    print_graph_figures("trimmed");
+}
+
+/* Can a kernel use a graph's memory that was freed, and that was trimmed? */
+static void graph_kernel_after_trim(void)
+{
+    void *a;
+    cudaGraphExec_t x = small_graph(64 * MiB, 1, 0, &a, NULL);
+    RECORD(cudaGraphLaunch(x, s));
+    RECORD(cudaStreamSynchronize(s));
+    RECORD(launch_fill(a, 1, 1, s));
+    RECORD(cudaStreamSynchronize(s));
+    RECORD(cudaDeviceGraphMemTrim(0));
+    RECORD(launch_fill(a, 1, 1, s));
+    RECORD(cudaStreamSynchronize(s));
+}
+
+/* Can a kernel use it before the first launch? */
+static void graph_kernel_before_launch(void)
+{
+    void *a;
+    small_graph(64 * MiB, 1, 0, &a, NULL);
+    RECORD(launch_fill(a, 1, 1, s));
+    RECORD(cudaStreamSynchronize(s));
+}
+
+/* ---- captures: their ends ---- */
+
+static const enum cudaStreamCaptureMode modes[] = {GLOBAL, LOCAL, RELAXED};
+
+/* Which streams can be captured, and may a capture begin or end twice? */
+static void capture_ends(void)
+{
+    cudaGraph_t g;
+    RECORD(cudaStreamBeginCapture(0, RELAXED));
+    RECORD(cudaStreamBeginCapture(cudaStreamLegacy, RELAXED));
+    RECORD(cudaStreamBeginCapture(s, (enum cudaStreamCaptureMode)7));
+    RECORD(cudaStreamEndCapture(s, &g));
+    RECORD(cudaStreamEndCapture(0, &g));
+    CAPTURE(s, GLOBAL, cudaStreamBeginCapture(s, GLOBAL));
+    CAPTURE(s, GLOBAL, cudaStreamEndCapture(s, NULL));
+    RECORD(cudaStreamBeginCapture(cudaStreamPerThread, GLOBAL));
+    end_capture(cudaStreamPerThread);
+}
+
+/* ---- captures: what they forbid, by mode ---- */
+
+/* May the host wait for a stream, or query one? */
+static void waiting_for_streams(enum cudaStreamCaptureMode mode)
+{
+    CAPTURE(s, mode, cudaStreamSynchronize(s));
+    CAPTURE(s, mode, cudaStreamQuery(s));
+    CAPTURE(s, mode, cudaDeviceSynchronize());
+    CAPTURE(s, mode, cudaStreamSynchronize(t));
+    CAPTURE(s, mode, cudaStreamQuery(t));
+    CAPTURE(s, mode, cudaStreamSynchronize(0));
+    CAPTURE(s, mode, cudaStreamQuery(0));
+}
+
+/* May it wait for an event, or query one, of another stream or of the capture? */
+static void waiting_for_events(enum cudaStreamCaptureMode mode)
+{
+    cudaEventRecord(ev, t);
+    cudaStreamSynchronize(t);
+    CAPTURE(s, mode, cudaEventQuery(ev));
+    CAPTURE(s, mode, cudaEventSynchronize(ev));
+    begin_capture(s, mode);
+    cudaEventRecord(ev, s);
+    RECORD(cudaEventQuery(ev));
+    end_capture(s);
+    begin_capture(s, mode);
+    cudaEventRecord(ev, s);
+    RECORD(cudaEventSynchronize(ev));
+    end_capture(s);
+}
+
+/* May streams be created and destroyed? */
+static void streams_meanwhile(enum cudaStreamCaptureMode mode)
+{
+    cudaStream_t u;
+    cudaStreamCreateWithFlags(&u, cudaStreamNonBlocking);
+    begin_capture(s, mode);
+    RECORD(cudaStreamCreate(&u));
+    RECORD(cudaStreamDestroy(u));
+    end_capture(s);
+}
+
+static void capture_waiting(void)
+{
+    for (int i = 0; i < 3; i++) {
+        printf("mode %d\n", (int)modes[i]);
+        waiting_for_streams(modes[i]);
+        waiting_for_events(modes[i]);
+        streams_meanwhile(modes[i]);
+    }
+}
+
+/* May memory be allocated and freed without a stream? What was refused is done afterwards. */
+static void memory_calls(enum cudaStreamCaptureMode mode)
+{
+    void *p = NULL, *h2 = NULL;
+    CAPTURE(s, mode, cudaMalloc(&p, 64));
+    if (!p)
+        cudaMalloc(&p, 64);
+    CAPTURE(s, mode, cudaFree(p));
+    CAPTURE(s, mode, cudaFree(0));
+    CAPTURE(s, mode, cudaMallocHost(&h2, 64));
+    if (!h2)
+        cudaMallocHost(&h2, 64);
+    CAPTURE(s, mode, cudaFreeHost(h2));
+    p = NULL;
+    CAPTURE(s, mode, cudaMallocManaged(&p, 64, cudaMemAttachGlobal));
+}
+
+/* May pools be made, read, set and trimmed? */
+static void pool_calls(enum cudaStreamCaptureMode mode, cudaMemPool_t def)
+{
+    uint64_t v = 0;
+    cudaMemPool_t made;
+    struct cudaMemPoolProps props = device_props();
+    size_t fr, tot;
+    CAPTURE(s, mode, cudaMemGetInfo(&fr, &tot));
+    CAPTURE(s, mode, cudaMemPoolTrimTo(def, 0));
+    CAPTURE(s, mode, cudaMemPoolGetAttribute(def, cudaMemPoolAttrUsedMemCurrent, &v));
+    CAPTURE(s, mode, cudaMemPoolSetAttribute(def, cudaMemPoolAttrReleaseThreshold, &v));
+    CAPTURE(s, mode, cudaMemPoolCreate(&made, &props));
+    CAPTURE(s, mode, cudaMemPoolDestroy(made));
+}
+
+/* May other calls be made, and work be put into a stream that is not captured? */
+static void other_calls(enum cudaStreamCaptureMode mode)
+{
+    cudaEvent_t e2;
+    struct cudaPointerAttributes pa;
+    void *pool = NULL;
+    CAPTURE(s, mode, cudaEventCreate(&e2));
+    CAPTURE(s, mode, cudaEventDestroy(e2));
+    CAPTURE(s, mode, cudaPointerGetAttributes(&pa, m));
+    CAPTURE(s, mode, cudaDeviceGraphMemTrim(0));
+    CAPTURE(s, mode, cudaMemcpy(m, host, 4, cudaMemcpyHostToDevice));
+    CAPTURE(s, mode, cudaMemset(m, 0, 4));
+    CAPTURE(s, mode, cudaMallocAsync(&pool, 64, t));
+    CAPTURE(s, mode, cudaFreeAsync(pool, t));
+    CAPTURE(s, mode, cudaMemsetAsync(m, 0, 4, t));
+}
+
+static void capture_unsafe(void)
+{
+    cudaMemPool_t def;
+    cudaDeviceGetDefaultMemPool(&def, 0);
+    for (int i = 0; i < 3; i++) {
+        printf("mode %d\n", (int)modes[i]);
+        memory_calls(modes[i]);
+        pool_calls(modes[i], def);
+        other_calls(modes[i]);
+    }
+}
+
+/* May another thread allocate while the stream is captured? */
+static void *thread_malloc(void *unused)
+{
+    void *p;
+    (void)unused;
+    RECORD(cudaMalloc(&p, 64));
+    return NULL;
+}
+
+/* May it put work into that stream? */
+static void *thread_memset(void *unused)
+{
+    (void)unused;
+    RECORD(cudaMemsetAsync(m, 0, 4, s));
+    return NULL;
+}
+
+/* May it end the capture? */
+static void *thread_end(void *unused)
+{
+    cudaGraph_t g = (cudaGraph_t)1;
+    (void)unused;
+    RECORD(cudaStreamEndCapture(s, &g));
+    return NULL;
+}
+
+static void capture_beside_thread(enum cudaStreamCaptureMode mode, void *(*body)(void *))
+{
+    pthread_t thread;
+    begin_capture(s, mode);
+    pthread_create(&thread, NULL, body, NULL);
+    pthread_join(thread, NULL);
+    end_capture(s);
+}
+
+/* Can a thread change what its own capture forbids? */
+static void exchanged_mode(void)
+{
+    enum cudaStreamCaptureMode mode = RELAXED;
+    void *p;
+    begin_capture(s, GLOBAL);
+    RECORD(cudaThreadExchangeStreamCaptureMode(&mode));
+    printf("  was %d\n", (int)mode);
+    RECORD(cudaMalloc(&p, 64));
+    RECORD(cudaThreadExchangeStreamCaptureMode(&mode));
+    end_capture(s);
+    mode = (enum cudaStreamCaptureMode)7;
+    RECORD(cudaThreadExchangeStreamCaptureMode(&mode));
+}
+
+static void capture_threads(void)
+{
+    for (int i = 0; i < 3; i++) {
+        printf("mode %d\n", (int)modes[i]);
+        capture_beside_thread(modes[i], thread_malloc);
+        capture_beside_thread(modes[i], thread_memset);
+        capture_beside_thread(modes[i], thread_end);
+    }
+    exchanged_mode();
+}
+
+/* ---- captures: the legacy stream ---- */
+
+/* What is the legacy stream's status while a blocking stream is captured? */
+static void legacy_status(void)
+{
+    enum cudaStreamCaptureStatus now;
+    begin_capture(b, RELAXED);
+    RECORD(cudaStreamIsCapturing(0, &now));
+    RECORD(cudaStreamGetCaptureInfo(0, &now, NULL, NULL, NULL, NULL, NULL));
+    end_capture(b);
+}
+
+/* Which calls that use the legacy stream are refused then? */
+static void legacy_calls(void)
+{
+    CAPTURE(b, RELAXED, cudaMemsetAsync(m, 0, 4, 0));
+    CAPTURE(b, RELAXED, cudaMemset(m, 0, 4));
+    CAPTURE(b, RELAXED, cudaMemcpy(m, host, 4, cudaMemcpyHostToDevice));
+    CAPTURE(b, RELAXED, cudaStreamSynchronize(0));
+    CAPTURE(b, RELAXED, cudaStreamQuery(0));
+    CAPTURE(b, RELAXED, cudaEventRecord(ev, 0));
+    CAPTURE(b, RELAXED, cudaDeviceSynchronize());
+    CAPTURE(b, GLOBAL, cudaMemcpy(m, host, 4, cudaMemcpyHostToDevice));
+    CAPTURE(b, RELAXED, launch_fill(m, 1, 1, 0));
+    CAPTURE(b, RELAXED, cudaMemsetAsync(m, 0, 4, cudaStreamPerThread));
+}
+
+/* May the legacy stream wait for a captured event? */
+static void legacy_waits_for_capture(cudaStream_t captured)
+{
+    begin_capture(captured, RELAXED);
+    cudaEventRecord(ev, captured);
+    RECORD(cudaStreamWaitEvent(0, ev, 0));
+    end_capture(captured);
+}
+
+static void capture_legacy(void)
+{
+    legacy_status();
+    legacy_calls();
+    legacy_waits_for_capture(b);
+    legacy_waits_for_capture(s);
+    CAPTURE(s, RELAXED, cudaMemsetAsync(m, 0, 4, 0));
+    CAPTURE(s, RELAXED, cudaMemcpy(m, host, 4, cudaMemcpyHostToDevice));
+}
+
+/* ---- captures: forks ---- */
+
+/* Begins a capture of s and records the event with which t joins it. */
+static void begin_fork(int with_memset)
+{
+    begin_capture(s, GLOBAL);
+    if (with_memset)
+        cudaMemsetAsync(m, 0, 4, s);
+    cudaEventRecord(ev, s);
+}
+
+static void join(void)
+{
+    cudaEventRecord(ev, t);
+    cudaStreamWaitEvent(s, ev, 0);
+}
+
+/* Can a capture end when a fork without work was not joined? */
+static void fork_not_joined(void)
+{
+    begin_fork(1);
+    RECORD(cudaStreamWaitEvent(t, ev, 0));
+    end_capture(s);
+}
+
+/* Can it end when a fork with work was not joined, was joined, or has more work after the join? */
+static void fork_with_work(int joined, int more, const char *what)
+{
+    begin_fork(1);
+    cudaStreamWaitEvent(t, ev, 0);
+    cudaMemsetAsync(m, 0, 4, t);
+    if (joined)
+        join();
+    if (more)
+        cudaMemsetAsync(m, 0, 4, t);
+    puts(what);
+    end_capture(s);
+}
+
+/* May the stream of a fork end the capture? */
+static void fork_ends_capture(void)
+{
+    cudaGraph_t g = (cudaGraph_t)1;
+    begin_fork(0);
+    cudaStreamWaitEvent(t, ev, 0);
+    RECORD(cudaStreamEndCapture(t, &g));
+    printf("  graph null %d\n", g == NULL);
+    end_capture(s);
+}
+
+/* May the host wait for the stream of a fork? */
+static void fork_synchronized(void)
+{
+    begin_fork(0);
+    cudaStreamWaitEvent(t, ev, 0);
+    RECORD(cudaStreamSynchronize(t));
+    end_capture(s);
+}
+
+/* May a capture begin in the stream of a fork? */
+static void fork_captured(void)
+{
+    begin_fork(0);
+    cudaStreamWaitEvent(t, ev, 0);
+    RECORD(cudaStreamBeginCapture(t, GLOBAL));
+    end_capture(s);
+}
+
+static void capture_forks(void)
+{
+    fork_not_joined();
+    fork_with_work(0, 0, "fork with work, not joined");
+    fork_with_work(1, 0, "joined");
+    fork_with_work(1, 1, "joined, then more work in the fork");
+    fork_ends_capture();
+    fork_synchronized();
+    fork_captured();
+}
+
+/* ---- captures: their border ---- */
+
+/* Which events may a captured stream wait for, and which record? */
+static void events_across(void)
+{
+    cudaEvent_t fresh;
+    cudaEventCreate(&fresh);
+    cudaEventRecord(ev, t);
+    cudaStreamSynchronize(t);
+    CAPTURE(s, GLOBAL, cudaStreamWaitEvent(s, fresh, 0));
+    CAPTURE(s, GLOBAL, cudaStreamWaitEvent(s, ev, 0));
+    CAPTURE(s, GLOBAL, cudaStreamWaitEvent(s, ev, cudaEventWaitExternal));
+    CAPTURE(s, GLOBAL, cudaEventRecordWithFlags(ev2, s, cudaEventRecordExternal));
+}
+
+/* May one capture wait for another? */
+static void two_captures(void)
+{
+    begin_capture(s, GLOBAL);
+    begin_capture(t, GLOBAL);
+    cudaEventRecord(ev, s);
+    RECORD(cudaStreamWaitEvent(t, ev, 0));
+    end_capture(s);
+    end_capture(t);
+}
+
+/* What does a capture that is invalid still take? */
+static void invalid_capture(void)
+{
+    begin_capture(s, GLOBAL);
+    cudaStreamSynchronize(s);
+    cudaGetLastError();
+    RECORD(cudaMemsetAsync(m, 0, 4, s));
+    RECORD(cudaEventRecord(ev2, s));
+    RECORD(cudaStreamSynchronize(s));
+    RECORD(cudaStreamWaitEvent(t, ev2, 0));
+    end_capture(s);
+}
+
+/* What do calls return for an event of a capture that is over? */
+static void event_of_ended_capture(void)
+{
+    float ms;
+    begin_capture(s, GLOBAL);
+    cudaEventRecord(ev, s);
+    end_capture(s);
+    RECORD(cudaEventQuery(ev));
+    RECORD(cudaEventSynchronize(ev));
+    RECORD(cudaStreamWaitEvent(t, ev, 0));
+    RECORD(cudaEventElapsedTime(&ms, ev, ev));
+    CAPTURE(s, GLOBAL, cudaStreamWaitEvent(s, ev, 0));
+    RECORD(cudaEventRecord(ev, t));
+    RECORD(cudaEventSynchronize(ev));
+}
+
+/* May another stream record a captured event during the capture, and has it a time then? */
+static void event_recorded_anew(void)
+{
+    float ms;
+    begin_capture(s, RELAXED);
+    cudaEventRecord(ev, s);
+    RECORD(cudaEventRecord(ev, t));
+    RECORD(cudaEventQuery(ev));
+    end_capture(s);
+    begin_capture(s, RELAXED);
+    cudaEventRecord(ev, s);
+    RECORD(cudaEventElapsedTime(&ms, ev, ev));
+    end_capture(s);
+}
+
+static void capture_borders(void)
+{
+    events_across();
+    two_captures();
+    invalid_capture();
+    event_of_ended_capture();
+    event_recorded_anew();
+}
+
+/* ---- captures: memory ---- */
+
+/* Which allocations, frees and uses of memory are refused in a capture? */
+static void captured_calls(cudaMemPool_t hp, cudaMemPool_t mp, void *pool, void *mg)
+{
+    struct cudaMemLocation d = {DEVICE, 0};
+    void *a = NULL;
+    CAPTURE(s, GLOBAL, cudaMallocAsync(&a, 0, s));
+    CAPTURE(s, GLOBAL, cudaMallocAsync(NULL, 64, s));
+    CAPTURE(s, GLOBAL, cudaMallocFromPoolAsync(&a, 64, hp, s));
+    CAPTURE(s, GLOBAL, cudaMallocFromPoolAsync(&a, 64, mp, s));
+    CAPTURE(s, GLOBAL, cudaMallocFromPoolAsync(&a, 64, NULL, s));
+    CAPTURE(s, GLOBAL, cudaMallocAsync(&a, (size_t)1 << 50, s));
+    CAPTURE(s, GLOBAL, cudaFreeAsync(pool, s));
+    CAPTURE(s, GLOBAL, cudaFreeAsync(m, s));
+    CAPTURE(s, GLOBAL, cudaFreeAsync(NULL, s));
+    CAPTURE(s, GLOBAL, cudaMemsetAsync(pool, 0, 2 * MiB, s));
+    CAPTURE(s, GLOBAL, cudaMemPrefetchAsync(mg, MiB, d, 0, s));
+}
+
+/* May memory that the capture allocated be used past its end, freed in its midst, freed twice? */
+static void captured_allocation(void)
+{
+    void *a = NULL;
+    begin_capture(s, GLOBAL);
+    cudaMallocAsync(&a, MiB, s);
+    RECORD(cudaMemsetAsync(a, 0, MiB, s));
+    RECORD(cudaMemsetAsync(a, 0, 2 * MiB, s));
+    RECORD(cudaMemsetAsync(a, 0, 64 * MiB, s));
+    print_pointer(a, "captured");
+    RECORD(cudaFreeAsync((char *)a + 512, s));
+    RECORD(cudaFreeAsync(a, s));
+    RECORD(cudaFreeAsync(a, s));
+    RECORD(cudaMemsetAsync(a, 0, 4, s));
+    end_capture(s);
+}
+
+/* May a stream that is not captured use and free it? */
+static void captured_allocation_outside(void)
+{
+    void *a = NULL;
+    begin_capture(s, GLOBAL);
+    cudaMallocAsync(&a, MiB, s);
+    RECORD(cudaMemsetAsync(a, 0, 4, t));
+    RECORD(cudaFreeAsync(a, t));
+    end_capture(s);
+}
+
+/* May another capture use and free it? */
+static void captured_allocation_in_another(void)
+{
+    void *outer = NULL;
+    begin_capture(s, GLOBAL);
+    cudaMallocAsync(&outer, MiB, s);
+    end_capture(s);
+    begin_capture(t, GLOBAL);
+    RECORD(cudaMemsetAsync(outer, 0, 4, t));
+    RECORD(cudaFreeAsync(outer, t));
+    end_capture(t);
+}
+
+static void capture_memory(void)
+{
+    void *pool = NULL, *mg;
+    cudaMemPool_t hp = make_pool(PINNED, HOST, 0);
+    cudaMemPool_t mp = make_pool(MANAGED, DEVICE, 0);
+    cudaMallocAsync(&pool, MiB, s);
+    cudaStreamSynchronize(s);
+    cudaMallocManaged(&mg, MiB, cudaMemAttachGlobal);
+    captured_calls(hp, mp, pool, mg);
+    captured_allocation();
+    captured_allocation_outside();
+    captured_allocation_in_another();
+}
+
+/* ---- captures: their status, and a stream that is destroyed in one ---- */
+
+/* What does cudaStreamGetCaptureInfo return, and may the dependencies be set? */
+static void capture_info(void)
+{
+    cudaGraph_t g;
+    enum cudaStreamCaptureStatus now;
+    const cudaGraphNode_t *tips;
+    const cudaGraphEdgeData *data;
+    size_t count = 77;
+    unsigned long long id = 0;
+    begin_capture(s, GLOBAL);
+    cudaMemsetAsync(m, 0, 4, s);
+    RECORD(cudaStreamGetCaptureInfo(s, &now, &id, &g, &tips, &data, &count));
+    printf("  status %d tips %zu data %s\n", (int)now, count, data ? "there" : "null");
+    RECORD(cudaStreamGetCaptureInfo(s, NULL, NULL, NULL, NULL, NULL, NULL));
+    RECORD(cudaStreamUpdateCaptureDependencies(s, NULL, NULL, 0, cudaStreamSetCaptureDependencies));
+    cudaMemsetAsync(m, 0, 4, s);
+    end_capture(s);
+    RECORD(cudaStreamUpdateCaptureDependencies(s, NULL, NULL, 0, 0));
+}
+
+/* May a stream be destroyed while it is captured? */
+static void capture_destroyed(void)
+{
+    cudaStream_t u;
+    capture_info();
+    cudaStreamCreateWithFlags(&u, cudaStreamNonBlocking);
+    begin_capture(u, RELAXED);
+    RECORD(cudaStreamDestroy(u));
+    puts("destroyed");
+    end_capture(u);
+}
+
+static const struct probe_case cases[] = {
+    CASE(graph_sizes),
+    CASE(graph_addresses),
+    CASE(graph_sharing),
+    CASE(graph_codes),
+    CASE(graph_freed_elsewhere),
+    CASE(graph_auto_free),
+    CASE(graph_kernel_after_trim),
+    CASE(graph_kernel_before_launch),
+    CASE(capture_ends),
+    CASE(capture_waiting),
+    CASE(capture_unsafe),
+    CASE(capture_threads),
+    CASE(capture_legacy),
+    CASE(capture_forks),
+    CASE(capture_borders),
+    CASE(capture_memory),
+    CASE(capture_destroyed),
+};
+
+int main(int argc, char **argv)
+{
+    return run_cases(argc, argv, cases, sizeof cases / sizeof *cases);
+}

@@ -1,0 +1,118 @@
+/* Records, with two GPUs, who may use an imported pool: does the access that its exporter
+ * granted come along? */
+#define CALL_COLUMNS 96
+#include "pairs.h"
+
+static cudaMemPool_t p, im;
+static cudaStream_t s1; /* of GPU 1 */
+static void *a, *q;     /* the exporter's allocation; its address in the importer */
+static struct cudaMemPoolPtrExportData x;
+
+static int access_of(cudaMemPool_t pool, int device)
+{
+    enum cudaMemAccessFlags flags = (enum cudaMemAccessFlags)9;
+    struct cudaMemLocation location = {cudaMemLocationTypeDevice, device};
+    cudaMemPoolGetAccess(&flags, pool, &location);
+    return (int)flags;
+}
+
+static void note_access(cudaMemPool_t pool)
+{
+    NOTE("access here: GPU 0 %d, GPU 1 %d", access_of(pool, 0), access_of(pool, 1));
+}
+
+static cudaError_t set_access(cudaMemPool_t pool, int device, enum cudaMemAccessFlags flags)
+{
+    struct cudaMemAccessDesc d = {{cudaMemLocationTypeDevice, device}, flags};
+    return cudaMemPoolSetAccess(pool, &d, 1);
+}
+
+static int first_value(const void *memory)
+{
+    int v = 0;
+    cudaMemcpyAsync(&v, memory, sizeof v, cudaMemcpyDeviceToHost, s);
+    cudaStreamSynchronize(s);
+    return v;
+}
+
+/* A pool of GPU 0 that GPU 1 may use, and an allocation of it. */
+static void send_shared(void)
+{
+    struct cudaMemPoolProps props = device_props();
+    props.handleTypes = cudaMemHandleTypePosixFileDescriptor;
+    cudaMemPoolCreate(&p, &props);
+    NOTE("the exporter grants GPU 1 access");
+    RECORD(set_access(p, 1, cudaMemAccessFlagsProtReadWrite));
+    cudaMemPoolExportToShareableHandle(&fd, p, cudaMemHandleTypePosixFileDescriptor, 0);
+    cudaMallocFromPoolAsync(&a, 4 * MiB, p, s);
+    launch_fill(a, 7, MiB, s);
+    cudaStreamSynchronize(s);
+    cudaMemPoolExportPointer(&x, a);
+    send_descriptor();
+    send_bytes(&x, sizeof x);
+}
+
+/* Returns memory of GPU 1's own; GPU 1 is current then. */
+static void *receive_shared(void)
+{
+    void *memory;
+    receive_descriptor();
+    receive_bytes(&x, sizeof x);
+    cudaMemPoolImportFromShareableHandle(&im, FD(fd), 0);
+    cudaMemPoolImportPointer(&q, im, &x);
+    cudaSetDevice(1);
+    cudaStreamCreate(&s1);
+    cudaMallocAsync(&memory, 4 * MiB, s1);
+    cudaStreamSynchronize(s1);
+    return memory;
+}
+
+static void export_and_wait(void)
+{
+    send_shared();
+    await_turn();
+    note_access(p);
+    RECORD(cudaFreeAsync(a, s));
+    RECORD(cudaStreamSynchronize(s));
+}
+
+/* May GPU 1 use imported memory before and after the importer grants it access, and can that be
+ * taken back? */
+static void import_and_grant(void)
+{
+    void *b = receive_shared();
+    note_access(im);
+    RECORD(cudaMemsetAsync(q, 0, 4, s1));
+    RECORD(cudaMemcpyPeerAsync(b, 1, q, 0, 4, s1));
+    RECORD(cudaStreamSynchronize(s1));
+    RECORD(set_access(im, 1, cudaMemAccessFlagsProtReadWrite));
+    note_access(im);
+    RECORD(launch_add(q, 1, MiB, s1));
+    RECORD(cudaStreamSynchronize(s1));
+    cudaSetDevice(0);
+    NOTE("value %d", first_value(q));
+    RECORD(set_access(im, 1, cudaMemAccessFlagsProtNone));
+    note_access(im);
+    RECORD(cudaFreeAsync(q, s));
+    RECORD(cudaStreamSynchronize(s));
+    pass_turn();
+}
+
+/* May a kernel of GPU 1 use it when only the exporter has granted access? */
+static void import_and_trust(void)
+{
+    receive_shared();
+    RECORD(launch_add(q, 1, MiB, s1));
+    RECORD(cudaStreamSynchronize(s1));
+    pass_turn();
+}
+
+static const struct pair cases[] = {
+    {"granted_by_the_importer", export_and_wait, import_and_grant},
+    {"granted_by_the_exporter_only", export_and_wait, import_and_trust},
+};
+
+int main(int argc, char **argv)
+{
+    return run_pairs(argc, argv, cases, sizeof cases / sizeof *cases);
+}

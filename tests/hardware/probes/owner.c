@@ -1,0 +1,74 @@
+/* Records to which pool an address belongs. cudart has no call for that; the driver API has:
+ * cuPointerGetAttribute(CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE), documented to return NULL for
+ * memory of no pool. It needs a GPU: the simulated device has no driver API. */
+#include "probe.h"
+
+#include <cuda.h>
+#include <dlfcn.h>
+
+typedef CUresult (*GetAttribute)(void *value, CUpointer_attribute attribute, CUdeviceptr address);
+static GetAttribute get_attribute;
+static cudaMemPool_t default_pool, own_pool;
+
+static const char *name_of(CUmemoryPool owner)
+{
+    if (!owner)
+        return "no pool";
+    return owner == own_pool     ? "its own pool"
+         : owner == default_pool ? "the default pool"
+                                 : "another pool";
+}
+
+static void print_owner(const char *what, const void *address)
+{
+    CUmemoryPool owner = NULL;
+    CUresult result =
+        get_attribute(&owner, CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, (CUdeviceptr)address);
+    printf("owner %-40s result %d  %s\n", what, (int)result, result ? "-" : name_of(owner));
+}
+
+static void find_driver(void)
+{
+    void *driver = dlopen("libcuda.so.1", RTLD_NOW);
+    *(void **)&get_attribute = driver ? dlsym(driver, "cuPointerGetAttribute") : NULL;
+    if (get_attribute)
+        return;
+    puts("There is no libcuda.so.1 here: this program needs a GPU and its driver.");
+    exit(77);
+}
+
+static void require(cudaError_t error)
+{
+    if (!error)
+        return;
+    fprintf(stderr, "The allocations could not be made: %s\n", cudaGetErrorName(error));
+    exit(1);
+}
+
+int main(void)
+{
+    char *block, *own, *plain, *pinned;
+    struct cudaMemPoolProps props = device_props();
+    find_driver();
+    require(cudaStreamCreate(&s));
+    require(cudaDeviceGetDefaultMemPool(&default_pool, 0));
+    require(cudaMemPoolCreate(&own_pool, &props));
+    require(cudaMallocAsync((void **)&block, MiB, s));
+    require(cudaMallocFromPoolAsync((void **)&own, MiB, own_pool, s));
+    require(cudaMalloc((void **)&plain, MiB));
+    require(cudaMallocHost((void **)&pinned, MiB));
+
+    print_owner("cudaMallocAsync", block);
+    print_owner("cudaMallocFromPoolAsync", own);
+    print_owner("cudaMallocFromPoolAsync, inside the block", own + 1000);
+    print_owner("cudaMallocFromPoolAsync, behind the block", own + MiB);
+    print_owner("cudaMalloc", plain);
+    print_owner("cudaMallocHost", pinned);
+    cudaFreeAsync(own, s);
+    print_owner("freed, before a synchronise", own);
+    cudaStreamSynchronize(s);
+    print_owner("freed, synchronised", own);
+    cudaDeviceSetMemPool(0, own_pool);
+    print_owner("made before another pool became current", block);
+    return 0;
+}

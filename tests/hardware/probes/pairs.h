@@ -1,0 +1,161 @@
+/* What the probes of several processes share. A case is one process, or an exporter and an importer
+ * with a socket between them. Each has its lines for itself, so that they stand in one order:
+ * "== CASE", the lines of the exporter, its "rc STATUS", those of the importer.
+ *
+ * Each process may take 15 seconds. Status 139: it died of SIGSEGV; 142: it hung. */
+#ifndef PAIRS_H
+#define PAIRS_H
+
+#include "probe.h"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+
+/* A case of one process has no importer. */
+struct pair {
+    const char *name;
+    void (*exporter)(void), (*importer)(void);
+};
+
+#define ALONE(function)                         \
+    {                                           \
+        .name = #function, .exporter = function \
+    }
+#define FD(number) (void *)(uintptr_t)(number), cudaMemHandleTypePosixFileDescriptor
+
+static int to_other; /* the socket to the other process */
+static int fd = -1;  /* the descriptor that crosses */
+
+static inline void send_bytes(const void *bytes, size_t n)
+{
+    if (write(to_other, bytes, n) != (ssize_t)n)
+        _exit(9);
+}
+
+static inline void receive_bytes(void *bytes, size_t n)
+{
+    for (size_t done = 0; done < n;) {
+        ssize_t more = read(to_other, (char *)bytes + done, n - done);
+        if (more <= 0)
+            _exit(8);
+        done += (size_t)more;
+    }
+}
+
+/* The two take turns: one goes on when the other has passed the turn. */
+static inline void pass_turn(void) { send_bytes("x", 1); }
+
+static inline void await_turn(void)
+{
+    char byte;
+    receive_bytes(&byte, 1);
+}
+
+/* The other process has ended, and the driver has had time to see it. */
+static inline void await_end(void)
+{
+    char byte;
+    if (read(to_other, &byte, 1) > 0)
+        _exit(7);
+    usleep(500000);
+}
+
+static inline void send_descriptor(void)
+{
+    union {
+        struct cmsghdr head;
+        char room[CMSG_SPACE(sizeof(int))];
+    } control = {.head = {.cmsg_len = CMSG_LEN(sizeof(int)),
+                          .cmsg_level = SOL_SOCKET,
+                          .cmsg_type = SCM_RIGHTS}};
+    struct iovec data = {"d", 1};
+    struct msghdr message = {.msg_iov = &data,
+                             .msg_iovlen = 1,
+                             .msg_control = &control,
+                             .msg_controllen = sizeof control};
+    memcpy(CMSG_DATA(&control.head), &fd, sizeof fd);
+    if (sendmsg(to_other, &message, 0) != 1)
+        _exit(9);
+}
+
+static inline void receive_descriptor(void)
+{
+    union {
+        struct cmsghdr head;
+        char room[CMSG_SPACE(sizeof(int))];
+    } control;
+    char byte;
+    struct iovec data = {&byte, 1};
+    struct msghdr message = {.msg_iov = &data,
+                             .msg_iovlen = 1,
+                             .msg_control = &control,
+                             .msg_controllen = sizeof control};
+    if (recvmsg(to_other, &message, 0) != 1)
+        _exit(8);
+    memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof fd);
+}
+
+/* The body of one process of a pair; its lines go to the file. */
+static inline void run_process(void (*body)(void), FILE *lines, int socket)
+{
+    dup2(fileno(lines), STDOUT_FILENO);
+    to_other = socket;
+    shows_last_error = 0;
+    alarm(15);
+    cudaStreamCreate(&s);
+    body();
+    puts("end");
+    exit(0);
+}
+
+static inline void print_process(FILE *lines, const char *prefix, int status)
+{
+    char line[512];
+    rewind(lines);
+    while (fgets(line, sizeof line, lines))
+        printf("%s%s", prefix, line);
+    printf("rc %d\n", WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
+}
+
+static inline int run_pair(const struct pair *c)
+{
+    int ends[2], status[2] = {0, 0};
+    FILE *lines[2] = {tmpfile(), tmpfile()};
+    pid_t process[2] = {0, 0};
+    static const char *const prefixes[] = {"[export] ", "[import] "};
+    printf("== %s\n", c->name);
+    fflush(stdout);
+    if (!lines[0] || !lines[1] || socketpair(AF_UNIX, SOCK_STREAM, 0, ends))
+        return 1;
+    for (int role = 0; role < 2; role++) {
+        void (*body)(void) = role ? c->importer : c->exporter;
+        if (!body || (process[role] = fork()))
+            continue;
+        close(ends[!role]);
+        run_process(body, lines[role], ends[role]);
+    }
+    close(ends[0]);
+    close(ends[1]);
+    for (int role = 0; role < 2; role++)
+        if (process[role])
+            waitpid(process[role], &status[role], 0);
+    for (int role = 0; role < 2; role++) {
+        if (process[role])
+            print_process(lines[role], c->importer ? prefixes[role] : "", status[role]);
+        fclose(lines[role]);
+    }
+    fflush(stdout);
+    return 0;
+}
+
+/* Every pair, or the one that the first argument names. */
+static inline int run_pairs(int argc, char **argv, const struct pair *pairs, size_t count)
+{
+    int failed = 0;
+    for (size_t i = 0; i < count; i++)
+        if (argc < 2 || !strcmp(argv[1], pairs[i].name))
+            failed |= run_pair(&pairs[i]);
+    return failed;
+}
+
+#endif

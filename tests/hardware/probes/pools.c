@@ -1,0 +1,880 @@
+/* Records pools in other locations than a device's own memory, and managed memory: which
+ * there are, who may touch their memory, what it takes, and which pool is current. */
+#include "probe.h"
+
+/* ---- what the lines show ---- */
+
+static void print_figures(cudaMemPool_t p, const char *what)
+{
+    uint64_t reserved = 0, used = 0, threshold = 0;
+    cudaMemPoolGetAttribute(p, cudaMemPoolAttrReservedMemCurrent, &reserved);
+    cudaMemPoolGetAttribute(p, cudaMemPoolAttrUsedMemCurrent, &used);
+    cudaMemPoolGetAttribute(p, cudaMemPoolAttrReleaseThreshold, &threshold);
+    printf("  %-40s reserved %llu used %llu threshold %llu\n", what, (unsigned long long)reserved,
+           (unsigned long long)used, (unsigned long long)threshold);
+    cudaGetLastError();
+}
+
+static void print_access(cudaMemPool_t p)
+{
+    static const struct cudaMemLocation locations[] = {
+        {DEVICE, 0}, {HOST, 0}, {NUMA, 0}, {NUMA, 1}, {cudaMemLocationTypeHostNumaCurrent, 0},
+    };
+    for (size_t i = 0; i < sizeof locations / sizeof *locations; i++) {
+        struct cudaMemLocation l = locations[i];
+        enum cudaMemAccessFlags flags = (enum cudaMemAccessFlags)77;
+        cudaError_t error = cudaMemPoolGetAccess(&flags, p, &l);
+        printf("  access of location %d id %d: %s %d\n", (int)l.type, l.id, cudaGetErrorName(error),
+               error ? -1 : (int)flags);
+        cudaGetLastError();
+    }
+}
+
+static void set_access(cudaMemPool_t p, int location, int id, int flags)
+{
+    struct cudaMemAccessDesc d = {{(enum cudaMemLocationType)location, id},
+                                  (enum cudaMemAccessFlags)flags};
+    cudaError_t error = cudaMemPoolSetAccess(p, &d, 1);
+    printf("  set access of location %d id %d to %d: %s\n", location, id, flags,
+           cudaGetErrorName(error));
+    cudaGetLastError();
+}
+
+static void set_device_access(cudaMemPool_t p, int flags) { set_access(p, DEVICE, 0, flags); }
+
+static cudaMemPool_t make_device_pool(void) { return make_pool(PINNED, DEVICE, 0); }
+static cudaMemPool_t make_host_pool(void) { return make_pool(PINNED, HOST, 0); }
+static cudaMemPool_t make_managed_pool(void) { return make_pool(MANAGED, DEVICE, 0); }
+
+static struct cudaMemPoolProps host_props(void) { return pool_props(PINNED, HOST, 0); }
+static struct cudaMemPoolProps numa_props(void) { return pool_props(PINNED, NUMA, 0); }
+static struct cudaMemPoolProps managed_props(void) { return pool_props(MANAGED, DEVICE, 0); }
+
+static const struct cudaMemLocation device_0 = {DEVICE, 0};
+static const struct cudaMemLocation host_0 = {HOST, 0};
+
+/* ---- which pools there are ---- */
+
+/* Which types of pools can be made in which locations? */
+static void types_and_locations(void)
+{
+    for (int type = 0; type <= 2; type++)
+        for (int location = 0; location <= 4; location++)
+            for (int id = 0; id <= 2; id++) {
+                cudaMemPool_t p = make_pool(type == 2 ? MANAGED : type, location, id);
+                if (p)
+                    cudaMemPoolDestroy(p);
+            }
+}
+
+/* Which of them can be exported, by which handle types? */
+static void handle_types(void)
+{
+    for (int types = 1; types <= 9; types++) {
+        struct cudaMemPoolProps p = host_props(), n = numa_props(), g = managed_props();
+        cudaMemPool_t pool;
+        p.handleTypes = n.handleTypes = g.handleTypes = (enum cudaMemAllocationHandleType)types;
+        printf("handle types %d: host %s", types, cudaGetErrorName(cudaMemPoolCreate(&pool, &p)));
+        printf(" NUMA %s", cudaGetErrorName(cudaMemPoolCreate(&pool, &n)));
+        printf(" managed %s\n", cudaGetErrorName(cudaMemPoolCreate(&pool, &g)));
+        cudaGetLastError();
+    }
+}
+
+/* Which of them may have a maxSize? */
+static void max_size(void)
+{
+    struct cudaMemPoolProps p = host_props(), g = managed_props();
+    cudaMemPool_t pool;
+    p.maxSize = g.maxSize = 1 * MiB;
+    printf("maxSize 1 MiB: host %s", cudaGetErrorName(cudaMemPoolCreate(&pool, &p)));
+    printf(" managed %s\n", cudaGetErrorName(cudaMemPoolCreate(&pool, &g)));
+}
+
+static void kinds(void)
+{
+    types_and_locations();
+    handle_types();
+    max_size();
+}
+
+/* ---- pools by location ---- */
+
+/* Which location has a default pool of which type, and is it the current one, or the device's? */
+static void default_and_current(cudaMemPool_t device_default)
+{
+    static const int types[] = {cudaMemAllocationTypeInvalid, PINNED, MANAGED};
+    for (int i = 0; i < 3; i++)
+        for (int location = 0; location <= 4; location++)
+            for (int id = 0; id <= 2; id++) {
+                enum cudaMemAllocationType type = (enum cudaMemAllocationType)types[i];
+                struct cudaMemLocation l = {(enum cudaMemLocationType)location, id};
+                cudaMemPool_t def = NULL, cur = NULL;
+                cudaError_t error = cudaMemGetDefaultMemPool(&def, &l, type);
+                cudaError_t error_of_current = cudaMemGetMemPool(&cur, &l, type);
+                printf("type %d location %d id %d: default %s current %s same %d device's %d\n",
+                       types[i], location, id, cudaGetErrorName(error),
+                       cudaGetErrorName(error_of_current), def && def == cur,
+                       def == device_default);
+                cudaGetLastError();
+            }
+}
+
+/* What is the host's default pool like, and can it be destroyed? */
+static cudaMemPool_t host_default_pool(void)
+{
+    struct cudaMemLocation l = host_0;
+    cudaMemPool_t def = NULL;
+    RECORD(cudaMemGetDefaultMemPool(NULL, &l, cudaMemAllocationTypePinned));
+    RECORD(cudaMemGetDefaultMemPool(&def, NULL, cudaMemAllocationTypePinned));
+    RECORD(cudaMemGetDefaultMemPool(&def, &l, cudaMemAllocationTypePinned));
+    RECORD(cudaMemPoolDestroy(def));
+    print_figures(def, "default host pool");
+    print_access(def);
+    return def;
+}
+
+/* Which pool can be made the host's current one, and which is current when that is destroyed? */
+static void host_current_pool(cudaMemPool_t def, cudaMemPool_t dd)
+{
+    struct cudaMemLocation l = host_0;
+    cudaMemPool_t cur, p = make_host_pool();
+    RECORD(cudaDeviceSetMemPool(0, p));
+    RECORD(cudaMemSetMemPool(&l, cudaMemAllocationTypeManaged, p));
+    RECORD(cudaMemSetMemPool(&l, cudaMemAllocationTypePinned, NULL));
+    RECORD(cudaMemSetMemPool(&l, cudaMemAllocationTypePinned, dd));
+    RECORD(cudaMemSetMemPool(&l, cudaMemAllocationTypePinned, p));
+    RECORD(cudaMemGetMemPool(&cur, &l, cudaMemAllocationTypePinned));
+    printf("  set %d\n", cur == p);
+    RECORD(cudaMemPoolDestroy(p));
+    RECORD(cudaMemGetMemPool(&cur, &l, cudaMemAllocationTypePinned));
+    printf("  default again %d\n", cur == def);
+}
+
+/* Can a managed pool be made the device's current one, and is it the current pinned pool, too? */
+static void device_current_pool(cudaMemPool_t dd)
+{
+    struct cudaMemLocation l = device_0;
+    cudaMemPool_t cur, p = make_managed_pool();
+    RECORD(cudaDeviceSetMemPool(0, p));
+    RECORD(cudaMemSetMemPool(&l, cudaMemAllocationTypeManaged, p));
+    RECORD(cudaMemSetMemPool(&l, cudaMemAllocationTypePinned, p));
+    RECORD(cudaMemGetMemPool(&cur, &l, cudaMemAllocationTypePinned));
+    printf("  device's pinned pool is its default %d\n", cur == dd);
+    p = make_device_pool();
+    RECORD(cudaMemSetMemPool(&l, cudaMemAllocationTypePinned, p));
+    RECORD(cudaDeviceGetMemPool(&cur, 0));
+    printf("  is the device's current %d\n", cur == p);
+}
+
+static void by_location(void)
+{
+    cudaMemPool_t dd, def;
+    cudaDeviceGetDefaultMemPool(&dd, 0);
+    default_and_current(dd);
+    def = host_default_pool();
+    host_current_pool(def, dd);
+    device_current_pool(dd);
+}
+
+static void compare_defaults(const char *what, struct cudaMemLocation one,
+                             struct cudaMemLocation other, int type)
+{
+    cudaMemPool_t p = NULL, q = NULL;
+    cudaMemGetDefaultMemPool(&p, &one, (enum cudaMemAllocationType)type);
+    cudaMemGetDefaultMemPool(&q, &other, (enum cudaMemAllocationType)type);
+    printf("  type %d, %s: same default pool %d\n", type, what, p && p == q);
+    cudaGetLastError();
+}
+
+/* Which locations share a default pool? */
+static void same_places(void)
+{
+    static const struct cudaMemLocation host_1 = {HOST, 1}, numa = {NUMA, 0};
+    static const struct cudaMemLocation none = {NOWHERE, 0}, none_1 = {NOWHERE, 1};
+    compare_defaults("host 0, host 1", host_0, host_1, PINNED);
+    compare_defaults("host, NUMA", host_0, numa, PINNED);
+    compare_defaults("host 0, host 1", host_0, host_1, MANAGED);
+    compare_defaults("host, NUMA", host_0, numa, MANAGED);
+    compare_defaults("device, host", device_0, host_0, MANAGED);
+    compare_defaults("device, none", device_0, none, MANAGED);
+    compare_defaults("none 0, none 1", none, none_1, MANAGED);
+}
+
+/* Do the default pools of other locations serve the host and a kernel? */
+static void default_pools(void)
+{
+    static const int type[] = {PINNED, PINNED, MANAGED, MANAGED};
+    static const int location[] = {HOST, NUMA, DEVICE, NOWHERE};
+    for (int i = 0; i < 4; i++) {
+        struct cudaMemLocation l = {(enum cudaMemLocationType)location[i], 0};
+        cudaMemPool_t p = NULL;
+        int *a = NULL;
+        RECORD(cudaMemGetDefaultMemPool(&p, &l, (enum cudaMemAllocationType)type[i]));
+        print_access(p);
+        set_device_access(p, 3);
+        RECORD(cudaMallocFromPoolAsync((void **)&a, 4096, p, s));
+        RECORD(cudaStreamSynchronize(s));
+        *(volatile int *)a = 40;
+        RECORD(launch_add(a, 2, 1, s));
+        RECORD(cudaStreamSynchronize(s));
+        printf("  the host reads %d\n", *(volatile int *)a);
+        print_figures(p, "4096 bytes");
+        RECORD(cudaFreeAsync(a, s));
+        RECORD(cudaStreamSynchronize(s));
+        print_figures(p, "freed");
+        set_device_access(p, 0);
+    }
+}
+
+/* ---- the memory of such a pool ---- */
+
+/* How does such a pool grow? */
+static void grow(cudaMemPool_t p, void **a_made, void **c_made)
+{
+    void *a = NULL, *c = NULL;
+    size_t before, after, total;
+    print_figures(p, "fresh");
+    print_access(p);
+    cudaMemGetInfo(&before, &total);
+    RECORD(cudaMallocFromPoolAsync(&a, 1, p, s));
+    print_figures(p, "1 byte");
+    RECORD(cudaMallocFromPoolAsync(&c, 1, p, s));
+    printf("  gap %lld alignment %llu\n", distance(c, a), alignment_of(a));
+    cudaFreeAsync(c, s);
+    RECORD(cudaMallocFromPoolAsync(&c, 33 * MiB, p, s));
+    print_figures(p, "and 33 MiB");
+    cudaStreamSynchronize(s);
+    cudaMemGetInfo(&after, &total);
+    printf("  device memory fell by %lld\n", (long long)before - (long long)after);
+    *a_made = a;
+    *c_made = c;
+}
+
+/* Which calls take its memory before the device was granted access? */
+static void use_without_access(void *a)
+{
+    void *q = NULL;
+    print_pointer(a, "of the pool");
+    RECORD(cudaHostGetDevicePointer(&q, a, 0));
+    RECORD(cudaFreeHost(a));
+    RECORD(cudaMemsetAsync(a, 1, 1, s));
+    RECORD(cudaMemcpyAsync(host, a, 1, cudaMemcpyDefault, s));
+    RECORD(cudaMemcpyAsync(m, a, 1, cudaMemcpyHostToDevice, s));
+    RECORD(cudaMemcpyAsync(m, a, 1, cudaMemcpyDeviceToDevice, s));
+    RECORD(cudaStreamSynchronize(s));
+}
+
+/* Which calls take it afterwards? */
+static void use_with_access(cudaMemPool_t p, void *a, void *c)
+{
+    enum { HOLD = 7 }; /* the value that a kernel writes */
+    set_device_access(p, 3);
+    RECORD(cudaMemsetAsync(a, 1, 1, s));
+    RECORD(cudaMemcpyAsync(m, a, 1, cudaMemcpyHostToDevice, s));
+    RECORD(cudaMemcpyAsync(m, a, 1, cudaMemcpyDeviceToDevice, s));
+    RECORD(launch_fill((int *)c, HOLD, 1, s));
+    RECORD(cudaStreamSynchronize(s));
+}
+
+/* Which access can be granted and taken back? */
+static void change_access(cudaMemPool_t p)
+{
+    print_access(p);
+    set_device_access(p, 1);
+    set_device_access(p, 0);
+    set_access(p, HOST, 0, 3);
+    set_access(p, HOST, 0, 1);
+    set_access(p, HOST, 0, 0);
+    set_access(p, NUMA, 0, 3);
+    set_access(p, NUMA, 0, 0);
+    print_access(p);
+}
+
+/* When does its memory go back? */
+static void give_back(cudaMemPool_t p, void *a, void *c)
+{
+    RECORD(cudaFreeAsync(c, s));
+    print_figures(p, "33 MiB freed");
+    cudaStreamSynchronize(s);
+    print_figures(p, "synchronised");
+    RECORD(cudaFree(a));
+    print_figures(p, "cudaFree of the rest");
+    RECORD(cudaMemPoolTrimTo(p, 0));
+    print_figures(p, "trimmed");
+    print_pointer(a, "freed");
+    RECORD(cudaMemPoolDestroy(p));
+}
+
+static void memory_of(int type, int location)
+{
+    cudaMemPool_t p = make_pool(type, location, 0);
+    void *a, *c;
+    if (!p)
+        return;
+    grow(p, &a, &c);
+    use_without_access(a);
+    use_with_access(p, a, c);
+    change_access(p);
+    give_back(p, a, c);
+}
+
+static void memory_host(void) { memory_of(PINNED, HOST); }
+static void memory_numa(void) { memory_of(PINNED, NUMA); }
+static void memory_managed(void) { memory_of(MANAGED, DEVICE); }
+static void memory_managed_none(void) { memory_of(MANAGED, NOWHERE); }
+static void memory_managed_host(void) { memory_of(MANAGED, HOST); }
+
+/* What do such pools refuse: sizes beyond maxSize, sizes of 0, more than there is? */
+static cudaMemPool_t refused_sizes(cudaMemPool_t g)
+{
+    struct cudaMemPoolProps p = host_props();
+    cudaMemPool_t h;
+    void *a = NULL;
+    p.maxSize = 64 * MiB;
+    RECORD(cudaMemPoolCreate(&h, &p));
+    RECORD(cudaMallocFromPoolAsync(&a, 65 * MiB, h, s));
+    RECORD(cudaMallocFromPoolAsync(&a, 64 * MiB, h, s));
+    RECORD(cudaMallocFromPoolAsync(&a, 0, h, s));
+    RECORD(cudaMallocFromPoolAsync(&a, (size_t)1 << 50, h, s));
+    RECORD(cudaMallocFromPoolAsync(&a, (size_t)1 << 50, g, s));
+    p.maxSize = (size_t)1 << 50;
+    RECORD(cudaMemPoolCreate(&h, &p));
+    p.maxSize = 0;
+    RECORD(cudaMemPoolCreate(&h, &p));
+    return h;
+}
+
+/* Does a host pool keep as much as its threshold? */
+static void host_threshold(cudaMemPool_t h)
+{
+    uint64_t v = 64 * MiB;
+    void *a = NULL;
+    RECORD(cudaMemPoolSetAttribute(h, cudaMemPoolAttrReleaseThreshold, &v));
+    RECORD(cudaMallocFromPoolAsync(&a, 96 * MiB, h, s));
+    RECORD(cudaFreeAsync(a, s));
+    cudaStreamSynchronize(s);
+    print_figures(h, "96 MiB freed, threshold 64 MiB");
+    RECORD(cudaMemPoolTrimTo(h, 0));
+    print_figures(h, "trimmed");
+}
+
+/* To which locations can access be granted? */
+static void access_limits(cudaMemPool_t h, cudaMemPool_t g)
+{
+    set_access(h, NUMA, 1, 3);
+    set_access(h, cudaMemLocationTypeHostNumaCurrent, 0, 3);
+    set_access(h, NOWHERE, 0, 3);
+    set_access(h, DEVICE, 99, 3);
+    set_access(g, NUMA, 1, 3);
+    set_access(g, DEVICE, 99, 3);
+    set_access(h, HOST, 0, 2);
+    set_access(g, HOST, 0, 2);
+}
+
+static void limits(void)
+{
+    cudaMemPool_t g = make_managed_pool(), h = refused_sizes(g);
+    host_threshold(h);
+    access_limits(h, g);
+}
+
+/* Can such pools be allocated from while a stream is captured? */
+static void captured(void)
+{
+    cudaMemPool_t h = make_host_pool(), g = make_managed_pool();
+    cudaGraph_t graph = NULL;
+    void *a = NULL;
+    RECORD(cudaStreamBeginCapture(s, cudaStreamCaptureModeThreadLocal));
+    RECORD(cudaMallocFromPoolAsync(&a, MiB, h, s));
+    RECORD(cudaStreamEndCapture(s, &graph));
+    RECORD(cudaStreamBeginCapture(s, cudaStreamCaptureModeThreadLocal));
+    RECORD(cudaMallocFromPoolAsync(&a, MiB, g, s));
+    RECORD(cudaStreamEndCapture(s, &graph));
+}
+
+/* ---- who may touch it ---- */
+
+/* Can the host be granted access to a device's own pool? */
+static void device_pool_and_host_access(void)
+{
+    static const int flags[] = {0, 1, 3};
+    cudaMemPool_t p = make_device_pool();
+    print_access(p);
+    for (int i = 0; i < 3; i++) {
+        set_access(p, HOST, 0, flags[i]);
+        set_access(p, NUMA, 0, flags[i]);
+    }
+    print_access(p);
+}
+
+/* Can the host write, a kernel add, the host read, with access granted to the device or not? */
+static void touch(int type, int location, int grant)
+{
+    cudaMemPool_t p = make_pool(type, location, 0);
+    int *a = NULL;
+    if (!p)
+        return;
+    if (grant)
+        set_device_access(p, 3);
+    RECORD(cudaMallocFromPoolAsync((void **)&a, 4096, p, s));
+    RECORD(cudaStreamSynchronize(s));
+    *(volatile int *)a = 40;
+    printf("  the host wrote\n");
+    RECORD(launch_add(a, 2, 1, s));
+    RECORD(cudaStreamSynchronize(s));
+    printf("  the host reads %d\n", *(volatile int *)a);
+}
+
+static void touch_host(void) { touch(PINNED, HOST, 1); }
+static void touch_numa(void) { touch(PINNED, NUMA, 1); }
+static void touch_managed(void) { touch(MANAGED, DEVICE, 0); }
+static void touch_host_not_granted(void) { touch(PINNED, HOST, 0); }
+static void touch_numa_not_granted(void) { touch(PINNED, NUMA, 0); }
+
+/* What becomes of a host that writes to freed memory? */
+static void touch_freed(void)
+{
+    cudaMemPool_t p = make_host_pool();
+    int *a = NULL;
+    RECORD(cudaMallocFromPoolAsync((void **)&a, 4096, p, s));
+    RECORD(cudaStreamSynchronize(s));
+    *(volatile int *)a = 1;
+    RECORD(cudaFreeAsync(a, s));
+    RECORD(cudaStreamSynchronize(s));
+    print_figures(p, "freed, synchronised");
+    *(volatile int *)a = 2;
+    printf("  the host wrote to freed memory\n");
+}
+
+/* Which copies between which memories are refused, by kind? */
+static void copies_of_each_kind(char *a, char *pageable)
+{
+    for (int i = cudaMemcpyHostToHost; i <= cudaMemcpyDefault; i++) {
+        enum cudaMemcpyKind kind = (enum cudaMemcpyKind)i;
+        printf("  kind %d: device %s,", i, cudaGetErrorName(cudaMemcpyAsync(m, a, 64, kind, s)));
+        printf(" from device %s,", cudaGetErrorName(cudaMemcpyAsync(a, m, 64, kind, s)));
+        printf(" pinned %s,", cudaGetErrorName(cudaMemcpyAsync(host, a, 64, kind, s)));
+        printf(" pageable %s,", cudaGetErrorName(cudaMemcpyAsync(pageable, a, 64, kind, s)));
+        printf(" from pageable %s\n", cudaGetErrorName(cudaMemcpyAsync(a, pageable, 64, kind, s)));
+        cudaGetLastError();
+    }
+}
+
+/* Which are refused before the device was granted access, afterwards, and when it was taken
+ * back? */
+static void copies(int type, int location)
+{
+    cudaMemPool_t p = make_pool(type, location, 0);
+    char *a = NULL, pageable[64] = {0};
+    void *q = NULL;
+    RECORD(cudaMallocFromPoolAsync((void **)&a, 2 * MiB, p, s));
+    RECORD(cudaStreamSynchronize(s));
+    for (int granted = 0; granted < 2; granted++) {
+        if (granted)
+            set_device_access(p, 3);
+        print_pointer(a, granted ? "granted" : "not granted");
+        RECORD(cudaHostGetDevicePointer(&q, a, 0));
+        copies_of_each_kind(a, pageable);
+        RECORD(cudaMemcpyPeerAsync(m, 0, a, 0, 64, s));
+        RECORD(cudaMemcpyAsync(m, a + 2 * MiB - 1, 2, cudaMemcpyDefault, s));
+        RECORD(cudaMemsetAsync(a + 2 * MiB - 1, 0, 2, s));
+        RECORD(cudaStreamSynchronize(s));
+    }
+    set_device_access(p, 0);
+    print_pointer(a, "taken back");
+    RECORD(cudaMemsetAsync(a, 1, 1, s));
+    RECORD(cudaMemcpyAsync(m, a, 64, cudaMemcpyDefault, s));
+    RECORD(cudaStreamSynchronize(s));
+    RECORD(launch_add((int *)a, 1, 1, s));
+    RECORD(cudaStreamSynchronize(s));
+    printf("  the host reads %d\n", *(volatile int *)a);
+}
+
+static void copies_host(void) { copies(PINNED, HOST); }
+static void copies_numa(void) { copies(PINNED, NUMA); }
+static void copies_managed(void) { copies(MANAGED, DEVICE); }
+
+/* Can a kernel wait for a flag in a host pool's memory? */
+static void gate_in_host_pool(void)
+{
+    cudaMemPool_t h = make_host_pool();
+    int *a = NULL;
+    set_device_access(h, 3);
+    RECORD(cudaMallocFromPoolAsync((void **)&a, 4096, h, s));
+    RECORD(cudaStreamSynchronize(s));
+    *(volatile int *)a = 0;
+    RECORD(launch_hold(a, s));
+    RECORD(cudaStreamQuery(s));
+    *(volatile int *)a = 1;
+    RECORD(cudaStreamSynchronize(s));
+}
+
+/* ---- which calls wait for pending work? ---- */
+
+#define WAITS(call) RECORD_WAIT(launch_hold(gate, s), call, #call)
+
+/* Do copies wait as long as the device has no access? */
+static void waits_without_access(void *a)
+{
+    WAITS(cudaMemcpyAsync(m, a, MiB, cudaMemcpyDefault, s));
+    WAITS(cudaMemcpyAsync(a, m, MiB, cudaMemcpyDefault, s));
+    WAITS(cudaMemcpyAsync(host, a, MiB, cudaMemcpyDefault, s));
+}
+
+/* Do copies and memsets wait once it has? */
+static void waits_with_access(void *a, void *c, void *e)
+{
+    WAITS(cudaMemcpyAsync(m, a, MiB, cudaMemcpyDefault, s));
+    WAITS(cudaMemcpyAsync(a, m, MiB, cudaMemcpyDefault, s));
+    WAITS(cudaMemcpyAsync(host, a, MiB, cudaMemcpyDefault, s));
+    WAITS(cudaMemcpyAsync(a, e, 4 * MiB, cudaMemcpyDefault, s));
+    WAITS(cudaMemsetAsync(a, 0, MiB, s));
+    WAITS(cudaMemcpyAsync(m, c, MiB, cudaMemcpyDefault, s));
+    WAITS(cudaMemsetAsync(c, 0, MiB, s));
+}
+
+/* Do allocations, frees and a trim wait? */
+static void waits_of_the_pools(cudaMemPool_t h, cudaMemPool_t g, void *a, void *c, void *d)
+{
+    void *e;
+    WAITS(cudaMallocFromPoolAsync(&e, 40 * MiB, h, s));
+    WAITS(cudaMallocFromPoolAsync(&e, 40 * MiB, g, s));
+    WAITS(cudaFreeAsync(a, s));
+    WAITS(cudaFreeAsync(c, s));
+    WAITS(cudaMemPoolTrimTo(h, 0));
+    WAITS(cudaFree(d));
+}
+
+static void waits(void)
+{
+    cudaMemPool_t h = make_host_pool(), g = make_managed_pool();
+    void *a = NULL, *c = NULL, *d = NULL, *e = NULL;
+    cudaMallocFromPoolAsync(&a, 4 * MiB, h, s);
+    waits_without_access(a);
+    set_device_access(h, 3);
+    cudaMallocFromPoolAsync(&c, 4 * MiB, g, s);
+    cudaMallocFromPoolAsync(&e, 4 * MiB, h, s);
+    cudaMallocManaged(&d, 4 * MiB, cudaMemAttachGlobal);
+    waits_with_access(a, c, e);
+    waits_of_the_pools(h, g, a, c, d);
+}
+
+/* ---- managed memory ---- */
+
+/* Which sizes and flags does cudaMallocManaged take? */
+static void managed_flags(void)
+{
+    void *p = NULL;
+    RECORD(cudaMallocManaged(&p, 0, cudaMemAttachGlobal));
+    RECORD(cudaMallocManaged(&p, 64, 0));
+    RECORD(cudaMallocManaged(&p, 64, 3));
+    RECORD(cudaMallocManaged(NULL, 64, cudaMemAttachGlobal));
+    RECORD(cudaMallocManaged(&p, 64, cudaMemAttachHost));
+    print_pointer(p, "managed, attached to the host");
+    RECORD(cudaFree(p));
+}
+
+/* Does managed memory take a device's memory at once, or when it is prefetched? */
+static void *managed_prefetched(void)
+{
+    void *p = NULL;
+    size_t before, after, total;
+    struct cudaMemLocation d = device_0;
+    cudaMemGetInfo(&before, &total);
+    RECORD(cudaMallocManaged(&p, 64 * MiB, cudaMemAttachGlobal));
+    cudaMemGetInfo(&after, &total);
+    printf("  device memory fell by %lld\n", (long long)before - (long long)after);
+    RECORD(cudaMemPrefetchAsync(p, 64 * MiB, d, 0, s));
+    RECORD(cudaStreamSynchronize(s));
+    cudaMemGetInfo(&after, &total);
+    printf("  after the prefetch by %lld\n", (long long)before - (long long)after);
+    return p;
+}
+
+static const struct cudaMemLocation nowhere = {NOWHERE, 0};
+static const struct cudaMemLocation no_device = {DEVICE, 99};
+
+/* Which ranges and locations does a prefetch take? */
+static void prefetches(void *p)
+{
+    struct cudaMemLocation d = device_0, none = nowhere, h = host_0, no = no_device;
+    struct cudaMemLocation numa = {NUMA, 99}, now = {cudaMemLocationTypeHostNumaCurrent, 0};
+    RECORD(cudaMemPrefetchAsync(p, 65 * MiB, d, 0, s));
+    RECORD(cudaMemPrefetchAsync(p, 0, d, 0, s));
+    RECORD(cudaMemPrefetchAsync(p, MiB, d, 1, s));
+    RECORD(cudaMemPrefetchAsync(m, MiB, d, 0, s));
+    RECORD(cudaMemPrefetchAsync(p, MiB, no, 0, s));
+    RECORD(cudaMemPrefetchAsync(p, MiB, none, 0, s));
+    RECORD(cudaMemPrefetchAsync(p, MiB, h, 0, s));
+    RECORD(cudaMemPrefetchAsync(p, MiB, numa, 0, s));
+    RECORD(cudaMemPrefetchAsync(p, MiB, now, 0, s));
+}
+
+/* Which advice is taken? */
+static void advice(void *p)
+{
+    struct cudaMemLocation d = device_0, none = nowhere, h = host_0, no = no_device;
+    RECORD(cudaMemAdvise(p, MiB, cudaMemAdviseSetReadMostly, none));
+    RECORD(cudaMemAdvise(p, MiB, cudaMemAdviseSetPreferredLocation, h));
+    RECORD(cudaMemAdvise(p, MiB, cudaMemAdviseSetAccessedBy, no));
+    RECORD(cudaMemAdvise(p, MiB, cudaMemAdviseSetAccessedBy, none));
+    RECORD(cudaMemAdvise(p, MiB, (enum cudaMemoryAdvise)99, d));
+    RECORD(cudaMemAdvise(m, MiB, cudaMemAdviseSetReadMostly, d));
+    RECORD(cudaMemAdvise(p, 0, cudaMemAdviseSetReadMostly, d));
+}
+
+static void managed(void)
+{
+    managed_flags();
+    void *p = managed_prefetched();
+    prefetches(p);
+    advice(p);
+    RECORD(cudaFreeAsync(p, s));
+    RECORD(cudaStreamSynchronize(s));
+    print_pointer(p, "freed by cudaFreeAsync");
+}
+
+/* How much of the device's memory does managed memory take, and when? */
+static size_t free_at_first;
+
+static void print_taken(const char *what)
+{
+    size_t now, total;
+    cudaMemGetInfo(&now, &total);
+    printf("  %-40s device memory fell by %lld MiB\n", what,
+           ((long long)free_at_first - (long long)now) >> 20);
+}
+
+/* How much of the device's memory does managed memory take, and when? */
+static void managed_takes(void)
+{
+    struct cudaMemLocation d = device_0, h = host_0;
+    size_t total;
+    int *p[4];
+    cudaMemGetInfo(&free_at_first, &total);
+    for (int i = 0; i < 4; i++) {
+        cudaMallocManaged((void **)&p[i], (size_t)(32 << i) * MiB, cudaMemAttachGlobal);
+        printf("%d MiB of cudaMallocManaged\n", 32 << i);
+        print_taken("allocated");
+        RECORD(cudaMemPrefetchAsync(p[i], (size_t)(32 << i) * MiB, d, 0, s));
+        cudaStreamSynchronize(s);
+        print_taken("prefetched");
+    }
+    RECORD(cudaMemPrefetchAsync(p[3], 256 * MiB, h, 0, s));
+    cudaStreamSynchronize(s);
+    print_taken("the last one to the host");
+    launch_fill(p[3], 1, 64 * MiB, s);
+    cudaStreamSynchronize(s);
+    print_taken("a kernel wrote it");
+    for (size_t i = 0; i < 64 * MiB; i += 1024)
+        ((volatile int *)p[3])[i] = 1;
+    print_taken("the host wrote it");
+    for (int i = 3; i >= 0; i--) {
+        cudaFree(p[i]);
+        print_taken("freed");
+    }
+    RECORD(cudaMallocManaged((void **)&p[0], 0, cudaMemAttachGlobal));
+    print_pointer(p[0], "of 0 bytes");
+    printf("  null %d\n", !p[0]);
+}
+
+/* How much does a managed pool take, and when? */
+static void managed_pool_takes(void)
+{
+    size_t total;
+    void *p[4];
+    cudaMemPool_t g = make_managed_pool();
+    cudaMemGetInfo(&free_at_first, &total);
+    for (int i = 0; i < 4; i++) {
+        cudaMallocFromPoolAsync(&p[i], (size_t)(32 << i) * MiB, g, s);
+        printf("%d MiB of a managed pool\n", 32 << i);
+        print_taken("allocated");
+        cudaStreamSynchronize(s);
+        print_taken("synchronised");
+        print_figures(g, "allocated");
+    }
+    for (int i = 3; i >= 0; i--) {
+        cudaFreeAsync(p[i], s);
+        print_taken("freed");
+        cudaStreamSynchronize(s);
+        print_taken("synchronised");
+        print_figures(g, "freed");
+    }
+    RECORD(cudaMemPoolDestroy(g));
+    print_taken("destroyed");
+}
+
+/* ---- which pool is current when one was destroyed? ---- */
+
+static const char *name_of(cudaMemPool_t p, cudaMemPool_t own, cudaMemPool_t def)
+{
+    if (!p)
+        return "none";
+    return p == own ? "the pool" : p == def ? "the default" : "another";
+}
+
+static void print_current(cudaMemPool_t cur, cudaMemPool_t own, cudaMemPool_t def)
+{
+    printf("  current is %s\n", name_of(cur, own, def));
+}
+
+/* Which pool is current when the current one was destroyed? */
+static void destroyed_current(int type, int location)
+{
+    cudaMemPool_t def = NULL, cur = NULL, p = make_pool(type, location, 0);
+    struct cudaMemLocation l = {(enum cudaMemLocationType)location, 0};
+    cudaMemGetDefaultMemPool(&def, &l, (enum cudaMemAllocationType)type);
+    RECORD(cudaMemSetMemPool(&l, (enum cudaMemAllocationType)type, p));
+    RECORD(cudaMemPoolDestroy(p));
+    RECORD(cudaMemGetMemPool(&cur, &l, (enum cudaMemAllocationType)type));
+    print_current(cur, p, def);
+    RECORD(cudaMemSetMemPool(&l, (enum cudaMemAllocationType)type, def));
+    RECORD(cudaMemGetMemPool(&cur, &l, (enum cudaMemAllocationType)type));
+    print_current(cur, p, def);
+}
+
+static void destroyed_host(void) { destroyed_current(PINNED, HOST); }
+static void destroyed_numa(void) { destroyed_current(PINNED, NUMA); }
+static void destroyed_managed(void) { destroyed_current(MANAGED, DEVICE); }
+static void destroyed_managed_host(void) { destroyed_current(MANAGED, HOST); }
+static void destroyed_device(void) { destroyed_current(PINNED, DEVICE); }
+
+/* Can the pool be allocated from at once that is current then? */
+static void destroyed_host_used(void)
+{
+    cudaMemPool_t cur = NULL, p = make_host_pool();
+    struct cudaMemLocation l = host_0;
+    void *a = NULL;
+    RECORD(cudaMemSetMemPool(&l, cudaMemAllocationTypePinned, p));
+    RECORD(cudaMemPoolDestroy(p));
+    RECORD(cudaMemGetMemPool(&cur, &l, cudaMemAllocationTypePinned));
+    RECORD(cudaMallocFromPoolAsync(&a, 64, cur, s));
+    RECORD(cudaStreamSynchronize(s));
+    RECORD(cudaFreeAsync(a, s));
+    RECORD(cudaStreamSynchronize(s));
+    print_figures(cur, "current pool");
+}
+
+/* Which pool is current when one that was destroyed is made current? */
+static void destroyed_made_current(void)
+{
+    cudaMemPool_t def = NULL, cur = NULL, p = make_host_pool();
+    struct cudaMemLocation l = host_0;
+    void *a = NULL;
+    cudaMemGetDefaultMemPool(&def, &l, cudaMemAllocationTypePinned);
+    RECORD(cudaMemPoolDestroy(p));
+    RECORD(cudaMemSetMemPool(&l, cudaMemAllocationTypePinned, p));
+    RECORD(cudaMemGetMemPool(&cur, &l, cudaMemAllocationTypePinned));
+    print_current(cur, p, def);
+    RECORD(cudaMallocFromPoolAsync(&a, 64, cur, s));
+    print_pointer(a, "of the current pool");
+}
+
+/* Which is current when the destroyed one had been looked up before (`seen`), or a destroy of the
+ * default had been refused (`refused`)? */
+static void destroyed_after(int seen, int refused)
+{
+    cudaMemPool_t def = NULL, again = NULL, cur = NULL, p;
+    struct cudaMemLocation l = host_0;
+    cudaMemGetDefaultMemPool(&def, &l, cudaMemAllocationTypePinned);
+    if (refused)
+        RECORD(cudaMemPoolDestroy(def));
+    p = make_host_pool();
+    RECORD(cudaMemSetMemPool(&l, cudaMemAllocationTypePinned, p));
+    if (seen) {
+        RECORD(cudaMemGetMemPool(&cur, &l, cudaMemAllocationTypePinned));
+        print_current(cur, p, def);
+    }
+    RECORD(cudaMemPoolDestroy(p));
+    RECORD(cudaMemGetMemPool(&cur, &l, cudaMemAllocationTypePinned));
+    print_current(cur, p, def);
+    RECORD(cudaMemGetDefaultMemPool(&again, &l, cudaMemAllocationTypePinned));
+    printf("  the default is %s, current the default %d\n", name_of(again, p, def), cur == again);
+}
+
+static void destroyed_seen(void) { destroyed_after(1, 0); }
+static void destroyed_refused(void) { destroyed_after(0, 1); }
+static void destroyed_seen_refused(void) { destroyed_after(1, 1); }
+
+/* ---- which pool does cudaMallocAsync allocate from? ---- */
+
+static void allocate_and_print(cudaMemPool_t host_pool, cudaMemPool_t managed_pool)
+{
+    void *a = NULL;
+    RECORD(cudaMallocAsync(&a, MiB, s));
+    print_pointer(a, "of cudaMallocAsync");
+    print_figures(host_pool, "host pool");
+    print_figures(managed_pool, "managed pool");
+    RECORD(cudaFreeAsync(a, s));
+    RECORD(cudaStreamSynchronize(s));
+}
+
+/* Which pool does cudaMallocAsync allocate from? */
+static void which_is_used(void)
+{
+    cudaMemPool_t dd, cur, h = make_host_pool(), g = make_managed_pool(), d = make_device_pool();
+    struct cudaMemLocation lh = host_0, ld = device_0;
+    cudaDeviceGetDefaultMemPool(&dd, 0);
+    RECORD(cudaMemSetMemPool(&lh, cudaMemAllocationTypePinned, h));
+    allocate_and_print(h, g);
+    RECORD(cudaMemSetMemPool(&ld, cudaMemAllocationTypeManaged, g));
+    allocate_and_print(h, g);
+    RECORD(cudaDeviceGetMemPool(&cur, 0));
+    printf("  the device's current pool is %s\n", name_of(cur, g, dd));
+    RECORD(cudaDeviceSetMemPool(0, d));
+    RECORD(cudaMemGetMemPool(&cur, &ld, cudaMemAllocationTypeManaged));
+    printf("  the current managed pool is %s\n", name_of(cur, g, d));
+    RECORD(cudaDeviceSetMemPool(0, dd));
+    RECORD(cudaDeviceSetMemPool(0, g));
+    RECORD(cudaDeviceGetMemPool(&cur, 0));
+    printf("  the device's current pool is %s\n", name_of(cur, g, dd));
+    allocate_and_print(h, g);
+    RECORD(cudaMemGetMemPool(&cur, &ld, cudaMemAllocationTypeManaged));
+    printf("  the current managed pool is %s\n", name_of(cur, g, dd));
+}
+
+static const struct probe_case cases[] = {
+    CASE(kinds),
+    CASE(by_location),
+    CASE(memory_host),
+    CASE(memory_numa),
+    CASE(memory_managed),
+    CASE(memory_managed_none),
+    CASE(memory_managed_host),
+    CASE(device_pool_and_host_access),
+    CASE(touch_host),
+    CASE(touch_numa),
+    CASE(touch_managed),
+    CASE(touch_host_not_granted),
+    CASE(touch_numa_not_granted),
+    CASE(touch_freed),
+    CASE(managed),
+    CASE(destroyed_host),
+    CASE(destroyed_numa),
+    CASE(destroyed_managed),
+    CASE(destroyed_managed_host),
+    CASE(destroyed_device),
+    CASE(destroyed_host_used),
+    CASE(destroyed_made_current),
+    CASE(destroyed_seen),
+    CASE(destroyed_refused),
+    CASE(destroyed_seen_refused),
+    CASE(which_is_used),
+    CASE(same_places),
+    CASE(default_pools),
+    CASE(copies_host),
+    CASE(copies_numa),
+    CASE(copies_managed),
+    CASE(waits),
+    CASE(gate_in_host_pool),
+    CASE(managed_takes),
+    CASE(managed_pool_takes),
+    CASE(limits),
+    CASE(captured),
+};
+
+int main(int argc, char **argv)
+{
+    return run_cases(argc, argv, cases, sizeof cases / sizeof *cases);
+}

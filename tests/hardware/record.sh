@@ -1,0 +1,80 @@
+#!/usr/bin/env bash
+# What the recorders of this folder have in common; they source it from the top of the workbook.
+# RECORDER.sh FILE.md writes a table, and all that was printed into FILE.d.
+SANITIZER=$(type -P compute-sanitizer || ls /usr/local/cuda/bin/compute-sanitizer 2>/dev/null)
+GPUS=$(nvidia-smi -L 2>/dev/null | grep -c '^GPU')
+export SANITIZER GPUS
+unset "${!SIM_@}" MAKEFLAGS MAKELEVEL
+
+# build gpu|simulator LOG PROGRAM...: as many at a time as there are processors. LOG, and stderr,
+# have the reason when one could not be built.
+build() {
+    local device=$1 log=$2
+    shift 2
+    make -s -k -j"$(nproc)" BACKEND="$device" "${@/#/build/$device/}" >"$log" 2>&1 && return
+    cat "$log" >&2
+    return 1
+}
+
+# bounded SECONDS OUT COMMAND...: OUT.out, OUT.err, OUT.status. What hangs is stopped.
+bounded() {
+    local seconds=$1 out=$2 status=0
+    shift 2
+    {
+        timeout -k 5 "$seconds" "$@" >"$out.out" 2>"$out.err" </dev/null || status=$?
+    } 2>/dev/null # the shell's own words about a signal
+    echo "$status" >"$out.status"
+}
+
+was_stopped() { [ "$1" = 124 ] || [ "$1" = 137 ]; } # was_stopped STATUS
+
+# first_error FILE: the first line in which compute-sanitizer names an error
+first_error() {
+    local kinds='Invalid|Misaligned|Program hit|Leaked|Race|Warning|Error|Memory|Stream|Potential'
+    kinds+='|Malloc/Free|Address|Uninit|Unused|Use'
+    sed -n 's/^=========  *//p' "$1" | grep -m 1 -E "^($kinds)" |
+        sed 's/|/\//g; s/0x[0-9a-f]*/ADDRESS/g' | cut -c 1-120
+}
+
+# sanitized SECONDS OUT: what compute-sanitizer made of a run that bounded has written down. In
+# OUT.status 77 is of a program that this machine cannot run, "late" of one that was not begun.
+sanitized() {
+    local status error
+    [ -n "$SANITIZER" ] || { echo -; return; }
+    status=$(cat "$2.status")
+    error=$(first_error "$2.out")
+    if [ "$status" = late ]; then
+        echo "not run"
+    elif was_stopped "$status"; then
+        echo "stopped after $1 s${error:+; $error}"
+    elif [ "$status" = 77 ]; then
+        echo -
+    elif [ -n "$error" ]; then
+        echo "$error"
+    elif grep -qE 'SUMMARY: [0-9,]+' "$2.out" && ! grep -qE 'SUMMARY: [1-9]' "$2.out"; then
+        echo nothing
+    else
+        error=$(grep -m 1 -v 'COMPUTE-SANITIZER' "$2.out")
+        echo "status $status: $(tr '|' '/' <<<"$error" | cut -c 1-80)"
+    fi
+}
+
+# reported_kind FILE: the kind of the first hazard that the simulated device reported
+reported_kind() { sed -n 's/^hazard: \([^.]*\)\..*/\1/p' "$1" | head -n 1; }
+
+# What was recorded where: the lines in front of a table.
+about() {
+    local gpu nvcc
+    gpu=$(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader 2>/dev/null)
+    nvcc=$(type -P nvcc || echo /usr/local/cuda/bin/nvcc)
+    echo "- date: $(date -u +%Y-%m-%d)"
+    echo "- GPU, driver: ${gpu%%$'\n'*} ($GPUS of them)"
+    echo "- toolkit: $("$nvcc" --version 2>/dev/null | sed -n 's/.*release \([0-9.]*\).*/\1/p')"
+}
+
+about_sanitizer() { # about_sanitizer OPTIONS
+    local version="not there"
+    [ -z "$SANITIZER" ] || version=$("$SANITIZER" --version | grep -i version | tail -n 1)
+    echo "- compute-sanitizer: $version; $1"
+}
+export -f bounded was_stopped first_error sanitized reported_kind
