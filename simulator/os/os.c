@@ -14,8 +14,7 @@
 #include <unistd.h>
 #ifdef __SANITIZE_ADDRESS__
 #include <sanitizer/lsan_interface.h>
-#define KNOWN_TO_SANITIZER(start, bytes) \
-    __lsan_register_root_region(start, bytes)
+#define KNOWN_TO_SANITIZER(start, bytes) __lsan_register_root_region(start, bytes)
 #else
 #define KNOWN_TO_SANITIZER(start, bytes) ((void)0)
 #endif

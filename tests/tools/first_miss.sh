@@ -23,7 +23,8 @@ export BATS_TEST_FILENAME=$PWD/tests/lessons/$1.bats
 mapfile -t names < <(sed -nE 's/^@test "(.*)" \{.*/\1/p' "$BATS_TEST_FILENAME")
 [ "${#names[@]}" != 0 ] || { echo "tests/lessons/$1.bats has no test."; exit 2; }
 # shellcheck source=/dev/null
-source <(awk '/^@test "/ { sub(/^@test ".*" \{/, "test_" n++ "() {") } { print }' "$BATS_TEST_FILENAME")
+source <(awk '/^@test "/ { sub(/^@test ".*" \{/, "test_" n++ "() {") } { print }' \
+    "$BATS_TEST_FILENAME")
 
 tap() { [ -z "${TAP:-}" ] || printf '%s %d %s\n' "$1" $((number + 1)) "$2"; }
 

@@ -26,7 +26,7 @@ def tap($work): reduce .[] as $line ({plan: null, place: false, tests: []};
 
 # The lines of a miss as one sentence: what was expected and what happened. Of a compiler's words, the first error.
 def sentence: if any(.[]; test("does not compile")) then
-        first(.[] | select(test(": (fatal )?error: |undefined reference to"))) // first(.[] | select(. != "")) 
+        first(.[] | select(test(": (fatal )?error: |undefined reference to"))) // first(.[] | select(. != ""))
     else (map(test("^(On stderr it printed:|The whole expected output:|See it yourself:)")) | index(true)) as $stop
         | .[:$stop // length] | join(" ") end
     | .[:400];

@@ -213,7 +213,8 @@ for file in "${files[@]}"; do [ -s "$file" ] || fail "The check of $(basename "$
 
 if [ "$baseline" = true ]; then
     {
-        echo "# For each lesson: the tests of its check, and how many of them the starter passes. Written by tests/tools/grade.sh baseline."
+        echo "# For each lesson: the tests of its check, and how many of them the starter passes."
+        echo "# Written by tests/tools/grade.sh baseline."
         jq -r '"\(.lesson) \(.tests | length) \([.tests[] | select(.result == "passed")] | length)"' "${files[@]}"
     } >"$work/baseline.txt"
     mv "$work/baseline.txt" tests/lessons/baseline.txt

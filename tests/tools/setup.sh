@@ -4,6 +4,7 @@
 #   setup.sh build           gcc, the C headers, CUDA headers for the simulated device (build/cuda/include)
 #   setup.sh test            the same, and what the test suite needs
 #   setup.sh docs            a Python environment for building the book (build/venv)
+#   setup.sh format          clang-format, ruff and shellcheck of the right version (build/venv)
 #   setup.sh gpu             gcc, and the toolkit of nvcc for the GPU (build/gpu/include, build/gpu/lib, build/gpu/nvcc)
 #   setup.sh backend [NAME]  prints "simulator (why)" or "gpu (why)"
 #
@@ -207,6 +208,11 @@ docs)
     venv
     build/venv/bin/python3 -m pip install --quiet --disable-pip-version-check \
         --requirement docs/requirements.txt && touch build/venv/docs ;;
+format)
+    install_missing venv
+    venv
+    build/venv/bin/python3 -m pip install --quiet --disable-pip-version-check --require-hashes \
+        --requirement tests/tools/format.txt ;;
 backend) backend "${2:-}" ;;
-*) fail "setup.sh: say build, test, docs, gpu or backend." ;;
+*) fail "setup.sh: say build, test, docs, format, gpu or backend." ;;
 esac

@@ -36,11 +36,15 @@ descriptions() { grep -o '<desc[^>]*>[^<]*' "$BOOK/$1.html"; }
     for lesson in $(lessons); do
         [ -s "$BOOK/$lesson.html" ] || complain "$lesson.html was not built."
         grep -q "href=\"$lesson.html\"" "$BOOK/index.html" || complain "The index does not name $lesson."
-        grep -q "(lessons/$lesson.c)" README.md || complain "README.md does not name lessons/$lesson.c."
+        grep -qE "^\| ${lesson%%_*} \| \[.*\]\(lessons/$lesson.c\) \| .* \|$" README.md ||
+            complain "README.md lacks the row of lessons/$lesson.c in its table of lessons."
+        grep -qx "     - :doc:.$lesson." docs/index.rst ||
+            complain "docs/index.rst lacks the row of $lesson in its table of lessons."
+        grep -qx "   $lesson" docs/index.rst || complain "docs/index.rst lacks $lesson in its toctree."
         page=$(sed -n 's|.*page *docs/\([0-9a-z_]*\).*|\1|p' "lessons/$lesson.c")
         [ "$page" = "$lesson" ] || complain "lessons/$lesson.c names the page \"$page\"."
     done
-    for page in index getting_started simulator driver_notes real_devices teaching glossary; do [ -s "$BOOK/$page.html" ] || complain "$page.html was not built."; done
+    for page in index getting_started simulator driver_notes real_devices teaching contributing glossary; do [ -s "$BOOK/$page.html" ] || complain "$page.html was not built."; done
     finish
 }
 

@@ -130,13 +130,17 @@ size_under() { # size_under BUILD LESSON: the argument, or nothing
 
 # bats test_tags=long
 @test "address and undefined-behaviour sanitizers find nothing in any solution" {
-    make_sanitized address,undefined $(lessons | sed 's|^|solutions/|')
+    local programs
+    mapfile -t programs < <(lessons)
+    make_sanitized address,undefined "${programs[@]/#/solutions/}"
     sanitized simulator-address-undefined
 }
 
 # It leaves a program too few addresses for several devices as large as an H200.
 # bats test_tags=long
 @test "the thread sanitizer finds nothing in any solution" {
-    make_sanitized thread $(lessons | sed 's|^|solutions/|')
+    local programs
+    mapfile -t programs < <(lessons)
+    make_sanitized thread "${programs[@]/#/solutions/}"
     sanitized simulator-thread SIM_MEMORY=16G
 }
