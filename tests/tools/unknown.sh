@@ -5,7 +5,8 @@ read -ra lessons <<<"${2:-}"
 read -ra cases <<<"${3:-}"
 case $goal in
 lessons/[0-9]*.c | solutions/[0-9]*.c)
-    echo "$goal is not there. If it was renamed or deleted: git checkout -- $goal brings it back." ;;
+    echo "$goal is not there. If it was renamed or deleted:" \
+        "git checkout -- $goal brings it back." ;;
 *)
     echo "make $goal: there is no such command or file. make help lists the commands."
     echo "The lessons are:"
