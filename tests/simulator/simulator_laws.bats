@@ -76,6 +76,12 @@ in_build() {
     finish
 }
 
+# bats test_tags=long
+@test "fuzz.sh: 10000 random programs under the sanitizers" {
+    run tests/simulator/fuzz.sh random 10000
+    assert_success
+}
+
 @test "memory stays flat: ten times as many rounds need no more, whatever begins and ends in them" {
     local case rounds=${TEST_LONG:+300}
     rounds=${rounds:-60}
