@@ -93,7 +93,7 @@ static struct live {
 static int op_count, id_count, stream_count;
 static size_t live_peak;
 
-/* Reads tests/traces/NAME.csv, from here or from a folder further up, or else the file NAME. */
+/* Reads tests/simulator/traces/NAME.csv, from here or a folder further up, or else file NAME. */
 static void trace_read(const char *name)
 {
     static const char up[] = "../../../../../../../../";
@@ -103,7 +103,7 @@ static void trace_read(const char *name)
     size_t now = 0;
     int fields = 0;
     for (int i = 0; i < (int)sizeof up && file == NULL; i += 3) {
-        snprintf(path, sizeof path, "%.*stests/traces/%s.csv", i, up, name);
+        snprintf(path, sizeof path, "%.*stests/simulator/traces/%s.csv", i, up, name);
         file = fopen(path, "r");
     }
     if ((file != NULL || (file = fopen(name, "r")) != NULL)
@@ -121,10 +121,9 @@ static void trace_read(const char *name)
             live_peak = now > live_peak ? now : live_peak;
         }
     if (fields != EOF || id_count == 0 || (live = calloc((size_t)id_count, sizeof *live)) == NULL) {
-        fprintf(
-            stderr,
-            "\"%s\" is no trace: give the name of one in tests/traces, or a file of that kind\n",
-            name);
+        fprintf(stderr,
+                "\"%s\" is no trace: name one of tests/simulator/traces, or a file of that kind\n",
+                name);
         exit(2);
     }
     fclose(file);

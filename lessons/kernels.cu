@@ -1,21 +1,23 @@
 /* The device code of the lessons, for a GPU.
  *
- * A launch answers with its own error only: cudaLaunchKernel's, not whatever an earlier call left behind, so that a
- * lesson may provoke an error and go on.
- * A kernel's code is loaded when the kernel is first launched, and loading may wait for the device. While a stream
- * holds, the device would then wait for the host and the host for the device, for ever. So launch_hold loads every
+ * A launch answers with its own error only: cudaLaunchKernel's, not whatever an earlier call left
+ * behind, so that a lesson may provoke an error and go on. A kernel's code is loaded when the
+ * kernel is first launched, and loading may wait for the device. While a stream holds, the device
+ * would then wait for the host and the host for the device, for ever. So launch_hold loads every
  * kernel of this file first. A kernel that is added here is added to its list. */
 #include "kernels.h"
 
 static __global__ void fill(int *data, int value, size_t count)
 {
-    for (size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x; i < count; i += (size_t)gridDim.x * blockDim.x)
+    for (size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x; i < count;
+         i += (size_t)gridDim.x * blockDim.x)
         data[i] = value;
 }
 
 static __global__ void add(int *data, int value, size_t count)
 {
-    for (size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x; i < count; i += (size_t)gridDim.x * blockDim.x)
+    for (size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x; i < count;
+         i += (size_t)gridDim.x * blockDim.x)
         data[i] += value;
 }
 
@@ -25,14 +27,17 @@ static __global__ void hold(const volatile int *open)
         __nanosleep(1000);
 }
 
-/* fill and add take the same arguments, so they are launched alike: 256 threads a block, at most 1024 blocks. */
-static cudaError_t launch(const void *kernel, int *data, int value, size_t count, cudaStream_t stream)
+/* fill and add take the same arguments, so they are launched alike: 256 threads a block, at most
+ * 1024 blocks. */
+static cudaError_t launch(const void *kernel, int *data, int value, size_t count,
+                          cudaStream_t stream)
 {
     if (count == 0)
         return cudaSuccess;
     size_t blocks = (count + 255) / 256;
     void *arguments[] = {&data, &value, &count};
-    return cudaLaunchKernel(kernel, dim3(blocks < 1024 ? (unsigned)blocks : 1024), dim3(256), arguments, 0, stream);
+    return cudaLaunchKernel(kernel, dim3(blocks < 1024 ? (unsigned)blocks : 1024), dim3(256),
+                            arguments, 0, stream);
 }
 
 cudaError_t launch_fill(int *data, int value, size_t count, cudaStream_t stream)

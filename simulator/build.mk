@@ -7,11 +7,11 @@ OBJECTS := $(patsubst simulator/%.c,$(SIMULATOR)/objects/%.o,$(wildcard simulato
 # Optimized as a whole, a free and an allocation take about two thirds of the time (make bench), and
 # only so do they keep their budget. The objects are also good without it, for the tests that are
 # linked with them.
-LTO := $(if $(SANITIZE),,-flto=auto)
+LTO := $(if $(SANITIZE)$(findstring clang,$(CC)),,-flto=auto)
 SANITIZER := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all)
 SANITIZER += $(if $(SANITIZE),-fno-omit-frame-pointer)
-LIBRARY_FLAGS := $(if $(SANITIZE),-O1 -g1,-O3 $(LTO) -ffat-lto-objects) -fPIC -fvisibility=hidden -pthread \
-	-ftls-model=initial-exec -Isimulator -I$(SIMULATOR)
+LIBRARY_FLAGS := $(if $(SANITIZE),-O1 -g1,-O3) $(LTO) $(LTO:-flto=auto=-ffat-lto-objects) -fPIC \
+	-fvisibility=hidden -pthread -ftls-model=initial-exec -Isimulator -I$(SIMULATOR)
 LINKER_FLAGS := -shared -pthread -Wl,-soname,libcudart.so.13 \
 	-Wl,--version-script=simulator/libcudart.map $(if $(SANITIZE),,-Wl,-z,defs)
 

@@ -327,10 +327,10 @@ class CheckRun(BookDirective):
         self.depend_on_program(f"lessons/{lesson}")
         self.depend(
             f"tests/lessons/{lesson}.bats",
-            "tests/helpers.bash",
-            "tests/first_miss.sh",
+            "tests/tools/helpers.bash",
+            "tests/tools/first_miss.sh",
             "tests/report.awk",
-            "tests/run.sh",
+            "tests/tools/run.sh",
         )
         lacking = [tool for tool in ("jq", "awk") if not shutil.which(tool)]
         if lacking:
@@ -341,7 +341,7 @@ class CheckRun(BookDirective):
                 ]
             )
         tests = subprocess.run(
-            ["tests/first_miss.sh", lesson],
+            ["tests/tools/first_miss.sh", lesson],
             cwd=ROOT,
             env={**ENVIRONMENT, "LESSON": f"lessons/{lesson}.c", "TAP": "1"},
             stdout=subprocess.PIPE,

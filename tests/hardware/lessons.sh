@@ -15,7 +15,7 @@ folder=${file%.md}.d each=${SECONDS_EACH:-60} wrong=0
 rm -rf "$folder"
 mkdir -p "$folder" || exit 1
 
-words() { sed -E -f tests/machine.sed "$1"; }
+words() { sed -E -f tests/tools/machine.sed "$1"; }
 
 # same FILE FILE: yes or no, or - when the first is not there; the machine's own numbers may differ
 same() {

@@ -1,5 +1,5 @@
 # Lesson 01: allocate, use and free in one stream, then wait. Judges $LESSON.
-load ../helpers
+load ../tools/helpers
 
 setup_file() { lesson_setup 01_first_allocation; }
 

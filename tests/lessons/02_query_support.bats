@@ -1,5 +1,5 @@
 # Lesson 02: the version before the attribute, the attempt after it, and another way to go. Judges $LESSON on several devices.
-load ../helpers
+load ../tools/helpers
 
 setup_file() { lesson_setup 02_query_support; }
 

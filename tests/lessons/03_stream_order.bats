@@ -1,5 +1,5 @@
 # Lesson 03: every use after the allocation and before the free, whatever the streams. Judges $LESSON.
-load ../helpers
+load ../tools/helpers
 
 setup_file() { lesson_setup 03_stream_order; }
 

@@ -1,5 +1,5 @@
 # Lesson 04: the default pool grows in whole steps. Judges $LESSON.
-load ../helpers
+load ../tools/helpers
 
 setup_file() { lesson_setup 04_default_pool; }
 

@@ -1,5 +1,5 @@
 # Lesson 05: a pool of one's own, current, limited by maxSize, destroyed with live blocks. Judges $LESSON.
-load ../helpers
+load ../tools/helpers
 
 setup_file() { lesson_setup 05_custom_pool; }
 

@@ -1,5 +1,5 @@
 # Lesson 06: the threshold decides what a synchronise gives back. Judges $LESSON.
-load ../helpers
+load ../tools/helpers
 
 setup_file() { lesson_setup 06_release_threshold; }
 

@@ -1,5 +1,5 @@
 # Lesson 07: trim after the free has happened, keep what the next phase needs. Judges $LESSON.
-load ../helpers
+load ../tools/helpers
 
 setup_file() { lesson_setup 07_trim; }
 

@@ -1,5 +1,5 @@
 # Lesson 08: the four figures, the reset of the marks, what cannot be set. Judges $LESSON.
-load ../helpers
+load ../tools/helpers
 
 setup_file() { lesson_setup 08_statistics; }
 

@@ -1,5 +1,5 @@
 # Lesson 09: which event lets another stream have freed memory. Judges $LESSON.
-load ../helpers
+load ../tools/helpers
 
 setup_file() { lesson_setup 09_reuse_events; }
 

@@ -1,5 +1,5 @@
 # Lesson 10: finished or not decides, if the policy is on; the host's wait decides in any case. Judges $LESSON.
-load ../helpers
+load ../tools/helpers
 
 setup_file() { lesson_setup 10_reuse_opportunistic; }
 

@@ -1,5 +1,5 @@
 # Lesson 11: a hidden wait, or an error and a way of one's own. Judges $LESSON.
-load ../helpers
+load ../tools/helpers
 
 setup_file() { lesson_setup 11_reuse_internal; }
 

@@ -1,6 +1,6 @@
 # Lesson 12: where a block lies, who may use it, how to fetch it without access. Judges $LESSON.
 # The journal is that of the first process. Each use without access is tried in a process of its own, with a journal of its own.
-load ../helpers
+load ../tools/helpers
 
 setup_file() { lesson_setup 12_peer_access; }
 

@@ -1,5 +1,5 @@
 # Lesson 13: a pool crosses to another process as a file descriptor, and has fewer rights there. Judges $LESSON.
-load ../helpers
+load ../tools/helpers
 
 setup_file() { lesson_setup 13_ipc_pool; }
 

@@ -1,5 +1,5 @@
 # Lesson 14: two processes on one block, ordered by two events; who frees first. Judges $LESSON.
-load ../helpers
+load ../tools/helpers
 
 setup_file() { lesson_setup 14_ipc_allocation; }
 

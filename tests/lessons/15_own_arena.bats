@@ -1,5 +1,5 @@
 # Lesson 15: requests are aligned, refused when they must be, and a refused one changes nothing. Judges $LESSON.
-load ../helpers
+load ../tools/helpers
 
 setup_file() { lesson_setup 15_own_arena; }
 
@@ -29,7 +29,7 @@ asked() {
         }
     fi
     mkdir "$folder"
-    tests/run.sh "$folder" LD_LIBRARY_PATH="$CHECK_LIBRARY" -- "$ROOT/$CHECK_FOLDER/asked_program" "$1"
+    tests/tools/run.sh "$folder" LD_LIBRARY_PATH="$CHECK_LIBRARY" -- "$ROOT/$CHECK_FOLDER/asked_program" "$1"
     text_of words "$folder/stdout"
     [ "$(<"$folder/status")" = 0 ] || words="Expected: arena_want answers each request."$'\n'"Happened: asked by the check, it did not come to an end or died."
     [ -z "$words" ] || missed "$words"

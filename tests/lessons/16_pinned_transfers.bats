@@ -1,5 +1,5 @@
 # Lesson 16: pieces take turns in two streams, and pinning pays after some copies. Judges $LESSON: no times but the sums made of them.
-load ../helpers
+load ../tools/helpers
 
 setup_file() { lesson_setup 16_pinned_transfers; }
 

@@ -1,5 +1,5 @@
 # Lesson 17: a free node in the graph, and the trim that is for graphs. Judges $LESSON.
-load ../helpers
+load ../tools/helpers
 
 setup_file() { lesson_setup 17_graph_memory; }
 

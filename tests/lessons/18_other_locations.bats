@@ -1,5 +1,5 @@
 # Lesson 18: a block of a host pool that host and device share. Judges $LESSON.
-load ../helpers
+load ../tools/helpers
 
 setup_file() { lesson_setup 18_other_locations; }
 

@@ -1,5 +1,5 @@
 # Lesson 19: the default pool with a synchronise in the loop costs more than cudaMalloc. Judges $LESSON: the order, not the times.
-load ../helpers
+load ../tools/helpers
 
 setup_file() { lesson_setup 19_cost; }
 

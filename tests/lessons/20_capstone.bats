@@ -1,5 +1,5 @@
 # Lesson 20: a caching allocator on top of one pool. Judges $LESSON with four traces: what is asked for comes from the journal.
-load ../helpers
+load ../tools/helpers
 
 setup_file() { lesson_setup 20_capstone; }
 
@@ -17,7 +17,7 @@ replay() {
         figures "$journal_whole" >"$CHECK_RUN/figures"
     fi
     while IFS='=' read -r name value; do figure[$name]=$value; done <"$CHECK_RUN/figures"
-    figure[pairs]=$(grep -c '^a' "tests/traces/$1.csv")
+    figure[pairs]=$(grep -c '^a' "tests/simulator/traces/$1.csv")
     figure[allocations]=$((5 * figure[pairs]))
     figure[lines]=tests/lessons/expected/20_capstone$([ "$1" = small ] || echo ".$1").txt
 }
@@ -93,7 +93,7 @@ expect_nothing_left() {
 expect_peak() {
     local bar=$((figure[plain_peak] * 115 / 100)) bound happened="${figure[peak]} MiB, with ${figure[taken]} pieces."
     [ "${figure[peak]}" -gt "$bar" ] || return 0
-    bound=$(awk -F , '{ power = 512; while (power < $3) power *= 2 } /^a/ { now += power; if (now > most) most = now } /^f/ { now -= power } END { print int(most / 1048576) }' "tests/traces/$1.csv")
+    bound=$(awk -F , '{ power = 512; while (power < $3) power *= 2 } /^a/ { now += power; if (now > most) most = now } /^f/ { now -= power } END { print int(most / 1048576) }' "tests/simulator/traces/$1.csv")
     if [ "${figure[most]}" -le 1 ]; then
         fail "large pieces are cut into blocks: at most $bar MiB reserved, 1.15 times what cudaMallocAsync needs." "no piece ever held two blocks at once; $happened"
     elif [ "${figure[peak]}" -ge "$bound" ] && [ "$bound" -gt "$bar" ]; then

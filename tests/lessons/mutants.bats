@@ -4,7 +4,7 @@
 # mistake. Three lines above the patch say what is wrong, how the name of the test begins that fails
 # (Fails:), and a part of what that test then says (Says:).
 
-load ../helpers
+load ../tools/helpers
 
 setup_file() {
     make -s --keep-going mutants >"$BATS_FILE_TMPDIR/make" 2>&1 ||
@@ -36,7 +36,7 @@ judge_mutant() {
     output=$(
         export LESSON=build/mutants/$1.c CHECK_PROGRAM=build/simulator/mutants/$1
         export CHECK_FOLDER=build/check/mutants/$1 CHECK_TEST=$2
-        exec "$BASH" tests/first_miss.sh "${1%/*}" 2>&1 3>&- 4>&-
+        exec "$BASH" tests/tools/first_miss.sh "${1%/*}" 2>&1 3>&- 4>&-
     ) || true
 }
 
@@ -65,8 +65,10 @@ judge_mutant() {
 
 @test "a patch that no longer applies is named; so is a mutant that is not there" {
     local copy=$BATS_TEST_TMPDIR/copy folder=tests/lessons/mutants
-    mkdir -p "$copy/$folder"
+    mkdir -p "$copy/$folder" "$copy/simulator"
     cp -a Makefile solutions "$copy"
+    cp -a simulator/build.mk "$copy/simulator"
+    cp -a tests/tools "$copy/tests"
     cp -a $folder/0[12]_* "$copy/$folder"
     sed -i '/launch_add/d' "$copy/solutions/01_first_allocation.c"
     run make -s -C "$copy" --keep-going mutant-sources

@@ -2,7 +2,7 @@
 # Litmus tests of the checker across processes: correct and incorrect ways to order work on one
 # allocation, each run by two or three real processes.
 
-load ../helpers
+load ../tools/helpers
 
 CORRECT=(sent_by_host_function free_behind_host_function write_behind_host_function rounds
     one_event free_by_own_event free_after_host_wait free_after_query import_freed_by_cudafree
@@ -90,12 +90,14 @@ reported() {
     reported never_freed "hazard: leak\..*cudaMemPoolImportPointer.*cudaFree\."
 }
 
+# bats test_tags=long
 @test "address and undefined behavior sanitizers find nothing" {
     export ASAN_OPTIONS=detect_leaks=0
     sanitized address,undefined
     silent free_behind_host_function rounds relay free_after_host_wait
 }
 
+# bats test_tags=long
 @test "the thread sanitizer finds nothing" {
     export SIM_MEMORY=1G TSAN_OPTIONS=atexit_sleep_ms=0
     sanitized thread

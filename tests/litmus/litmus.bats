@@ -21,10 +21,10 @@
 # own load or store.
 #   access, previous access, allocation, free, access given, access taken
 
-load ../helpers
+load ../tools/helpers
 
 export FOLDER=build/check/litmus
-export SCHEDULES="measured instant late random:1 random:2 random:3 random:4 random:5"
+export SCHEDULES="measured instant late random:1 random:2${TEST_LONG:+ random:3 random:4 random:5}"
 
 # run_program PROGRAM SCHEDULE...: once under each schedule, and once unchecked. What it prints lies
 # in $FOLDER/PROGRAM.SCHEDULE.{out,err}; $FOLDER/PROGRAM.status has a line "SCHEDULE=STATUS" each.
@@ -224,7 +224,7 @@ kinds() {
                 complain "$program, $schedule: it prints '$text', not '$wanted'."
         done
     done
-    [ "$checked" -gt 80 ] || complain "Only $checked outputs were compared."
+    [ "$checked" -gt 50 ] || complain "Only $checked outputs were compared."
     finish
 }
 

@@ -1,5 +1,5 @@
 /* Small programs, one a run: behaviour CASE [ARGUMENT...]. Each prints what happened, one fact a
- * line; tests/simulator.bats says what it must be. */
+ * line; tests/simulator/simulator.bats says what it must be. */
 #define _GNU_SOURCE
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>

@@ -4,7 +4,7 @@
  *   inside_fuzz STEPS [SEED] [EVERY] [THREADS]    random calls; the laws are looked at after each EVERY steps (1); with THREADS, each a world of its own
  *   inside_fuzz - <FILE                           the calls that the bytes of a file say
  *
- * Compiled with -DLIBFUZZER it has no main, and libFuzzer chooses the bytes; tests/fuzz.sh does
+ * Compiled with -DLIBFUZZER it has no main, and libFuzzer chooses the bytes; tests/simulator/fuzz.sh does
  * that. It is linked with the simulated device's own parts. A block is used and freed in one stream
  * at a time; an event passes it on to another. */
 #define _GNU_SOURCE

@@ -32,8 +32,8 @@ static inline void wrong(const char *what)
 
 static inline void refused(const char *call, cudaError_t e)
 {
-    fprintf(stderr, "%s: step %lu: %s answered %s\n", program_invocation_short_name, step,
-            call, cudaGetErrorName(e));
+    fprintf(stderr, "%s: step %lu: %s answered %s\n", program_invocation_short_name, step, call,
+            cudaGetErrorName(e));
     exit(1);
 }
 #define WANT(call) want(call, #call)

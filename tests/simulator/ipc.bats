@@ -1,0 +1,180 @@
+#!/usr/bin/env bats
+# Pools, blocks and events of several real processes, on the simulated device.
+
+load ../tools/helpers
+
+setup_file() {
+    make -s BACKEND=simulator build/simulator/tests/simulator/{ipc_facts,ipc_cases,ipc_rules}
+}
+
+setup() {
+    unset "${!SIM_@}"
+    export LD_LIBRARY_PATH=$ROOT/build/simulator
+    at=$ROOT/build/simulator/tests/simulator
+    cd "$BATS_TEST_TMPDIR" || return 1
+}
+
+# case NAME STATUS: one case of ipc_cases, within its time, ends so; $output is both processes' stdout and stderr
+case_ends() {
+    run timeout 10 "$at/ipc_cases" "$1"
+    [ "$status" = "$2" ] || miss "ipc_cases $1: exit status $status, expected $2 (pace ${SIM_SCHEDULE:-measured})." "$output"
+}
+
+# ---- recorded ----
+
+@test "two processes on one GPU: the recorded lines" {
+    # it also frees while the other side holds the block, which the checker accuses: next test
+    SIM_CHECK=off timeout 10 "$at/ipc_facts" >out 2>err
+    run diff "$ROOT/tests/hardware/facts/ipc.txt" out
+    assert_output ""
+    run cat err
+    assert_output ""
+}
+
+@test "the checker accuses the recorded script of what it does wrong, in both processes, and names the other one" {
+    run timeout 10 "$at/ipc_facts"
+    assert_output --regexp "hazard: free while another process holds the allocation\. cudaFreeAsync \(stream 1\) frees allocation 2, which process [0-9]+ has imported and not freed"
+    assert_output --regexp "hazard: use after another process's free\. cudaMemsetAsync \(stream 1\) uses allocation 2, which process [0-9]+ \(cudaFreeAsync, its stream 1\) has freed"
+    [ "$(grep -c '^hazard: ' <<<"$output")" = 2 ]
+}
+
+@test "exporting: the lines that were recorded on one GPU" {
+    SIM_CHECK=off timeout 10 "$at/ipc_rules" export >out
+    # spaces aside: a call is printed as its program writes it
+    run diff <(sed -n '/^## export/,/^$/p' "$ROOT/tests/hardware/facts/one-gpu.txt" | sed '/^$/d' | tr -d ' ') <(tr -d ' ' <out)
+    assert_output ""
+}
+
+@test "every other rule of sharing" {
+    local pace
+    for pace in measured late; do      # late: work is pending when its pool is destroyed
+        SIM_SCHEDULE=$pace run timeout 10 "$at/ipc_rules" rules
+        [ "$status" = 0 ]
+        assert_output --partial "all as expected"
+        refute_output --partial "hazard"
+    done
+}
+
+@test "no descriptor is left open" {
+    run timeout 10 "$at/ipc_rules" descriptors
+    assert_line "0 more"
+}
+
+@test "where files may not grow (ulimit -f), an allocation fails with a sentence, and no signal kills" {
+    run timeout 10 "$at/ipc_rules" limited
+    [ "$status" = 0 ]
+    assert_output --partial "all as expected"
+    assert_output --partial "this process may write files of at most 83886080 (ulimit -f)"
+}
+
+# ---- the checker across the border ----
+
+@test "right programs of two processes are not accused, under every pace" {
+    local pace one
+    for pace in measured instant late random:1 random:2; do
+        for one in read_by_event read_after_synchronise free_after_event free_after_message import_living; do
+            SIM_SCHEDULE=$pace case_ends "$one" 0 || return
+            [ "$output" = "" ] || miss "ipc_cases $one says something under $pace:" "$output" || return
+        done
+    done
+}
+
+@test "a read or write that nothing orders after the exporter's write" {
+    local pace
+    for pace in measured instant late; do
+        SIM_SCHEDULE=$pace case_ends read_unordered 3 || return
+        assert_output --regexp "hazard: (unordered writes of two processes|use before another process's allocation)\. launch_add \(stream 1\)"
+        assert_output --regexp "process [0-9]+ \(launch_fill, its stream 1\)"
+    done
+}
+
+@test "a free while the importer holds the block, or while its last use may still run" {
+    case_ends free_first 3
+    assert_output --partial "hazard: free while another process holds the allocation."
+    assert_output --partial "hazard: use after another process's free."
+    case_ends free_unordered 3
+    assert_output --regexp "hazard: free before another process's use ends\. cudaFreeAsync \(stream 1\) frees allocation 1 while process [0-9]+ \(launch_add, its stream 1\)"
+}
+
+@test "an import after the exporter's free" {
+    case_ends import_freed 3
+    assert_output --regexp "hazard: import after another process's free\. cudaMemPoolImportPointer imports an allocation that process [0-9]+ \(cudaFreeAsync, its stream 1\) has freed"
+}
+
+@test "SIM_CHECK=off accuses nobody, and the calls answer the same" {
+    local one
+    for one in read_unordered free_first free_unordered import_freed; do
+        SIM_CHECK=off case_ends "$one" 0 || return
+        refute_output --partial "hazard"
+    done
+}
+
+# ---- a side dies ----
+
+@test "the exporter dies before the event is reached: the importer's stream and host wait no longer" {
+    local one
+    for one in exporter_dies_stream exporter_dies_host; do
+        run timeout 10 "$at/ipc_cases" "$one"
+        [ "$status" = 137 ]
+        assert_line "the wait ended"
+        assert_output --regexp "simulated device: process [0-9]+ has ended before the work in front of its cudaEventRecord was done"
+    done
+}
+
+@test "a process is alive while one of its threads is, also when its first one has ended" {
+    case_ends exporter_goes_on 0
+    [ "$output" = "" ] || miss "It says something:" "$output"
+}
+
+@test "the importer dies: what waits for it ends with an error, what it held can be freed" {
+    case_ends importer_dies_recorded 0
+    assert_line "the wait ended"
+    case_ends importer_dies_holding 0
+    [ "$output" = freed ]
+}
+
+# ---- the journal ----
+
+@test "two processes, one SIM_JOURNAL: a file each, whole" {
+    local journals
+    SIM_JOURNAL=journal case_ends read_by_event 0
+    journals=(journal*)
+    [ "${#journals[@]}" = 2 ]
+    [[ ${journals[1]} =~ ^journal\.[0-9]+$ ]]
+    for one in "${journals[@]}"; do
+        jq -es '.[0].did == "start" and .[-1].did == "exit" and .[-1].hazards == 0' "$one" >/dev/null || miss "$one is not whole:" "$(cat "$one")" || return
+    done
+    jq -es 'any(.[]; .call == "cudaMemPoolImportPointer" and .allocation == 1 and .process != null)' journal* >/dev/null
+}
+
+@test "%p in SIM_JOURNAL is the pid" {
+    SIM_JOURNAL=run.%p.jsonl case_ends read_by_event 0
+    local journals=(run.*.jsonl)
+    [ "${#journals[@]}" = 2 ]
+    [[ ${journals[0]} =~ ^run\.[0-9]+\.jsonl$ ]]
+}
+
+@test "one after the other, two processes use the same name" {
+    SIM_JOURNAL=journal "$at/ipc_rules" rules >/dev/null 2>&1
+    SIM_JOURNAL=journal "$at/ipc_rules" limited >/dev/null 2>&1
+    run ls
+    assert_output journal
+    [ "$(jq -s 'map(select(.did == "start")) | length' journal)" = 1 ]
+}
+
+# ---- sanitizers ----
+
+# bats test_tags=long
+@test "address and undefined behaviour sanitizers find nothing" {
+    make_sanitized address,undefined tests/simulator/{ipc_cases,ipc_rules}
+    local one
+    export LD_LIBRARY_PATH=$ROOT/build/simulator-address-undefined at=$ROOT/build/simulator-address-undefined/tests/simulator ASAN_OPTIONS=detect_leaks=0
+    for one in read_by_event free_after_event import_living importer_dies_recorded; do
+        case_ends "$one" 0 || return
+        refute_output --regexp "ERROR: AddressSanitizer|runtime error"
+    done
+    case_ends free_first 3
+    run timeout 20 "$at/ipc_rules" rules
+    [ "$status" = 0 ]
+    assert_output --partial "all as expected"
+}

@@ -1,0 +1,144 @@
+#!/usr/bin/env bats
+# The laws of the simulated device's insides, after every step of random walks, and what the sanitizers say.
+
+load ../tools/helpers
+
+setup_file() {
+    make -s BACKEND=simulator build/simulator/tests/simulator/{inside_fit,inside_walk,inside_fuzz,behaviour,flat}
+}
+
+setup() { unset "${!SIM_@}"; }
+
+# in_build BUILD PROGRAM [ARGUMENT...]: runs a test program of build/BUILD with that library
+in_build() {
+    local build=$1 program=$2
+    shift 2
+    TSAN_OPTIONS=atexit_sleep_ms=0 LD_LIBRARY_PATH="$ROOT/build/$build" timeout 60 "$ROOT/build/$build/tests/simulator/$program" "$@"
+}
+
+@test "the list of free chunks finds what a search of all finds, with few sizes and with many" {
+    local sizes
+    for sizes in 2 10 300; do
+        run in_build simulator inside_fit 30000 "$sizes"
+        [ "$status" = 0 ] || complain "inside_fit 30000 $sizes:" "$output"
+    done
+    finish
+}
+
+@test "every law holds after each step of random walks" {
+    local seed
+    for seed in ${TEST_LONG:+1 2 3} 4; do
+        run in_build simulator inside_walk 10000 "$seed"
+        [ "$status" = 0 ] || complain "inside_walk 10000 $seed:" "$output"
+    done
+    finish
+}
+
+@test "the walk is rich: allocations fail for lack of memory, blocks are live at the end" {
+    run in_build simulator inside_walk 10000 1
+    assert_success
+    assert_output --regexp '^10000 steps, [1-9][0-9]* blocks live at the end, [1-9][0-9]* allocations found no memory$'
+}
+
+# bats test_tags=long
+@test "on a device with little memory, and under every pace, the laws hold" {
+    local pace
+    for pace in measured instant late random:5; do
+        SIM_MEMORY=256M SIM_SCHEDULE=$pace run in_build simulator inside_walk 5000 9
+        [ "$status" = 0 ] || complain "inside_walk 5000 9, pace $pace:" "$output"
+    done
+    finish
+}
+
+@test "the checker breaks no law either" {
+    SIM_CHECK=on run in_build simulator inside_walk 10000 5
+    refute_output --partial "after step"
+    assert_output --partial "10000 steps"
+}
+
+# bats test_tags=long
+@test "random programs that do nothing wrong: every law holds, nobody is accused, each block keeps its value" {
+    make_sanitized address,undefined tests/simulator/inside_fuzz
+    make_sanitized thread tests/simulator/inside_fuzz
+    local pace
+    for pace in measured instant late random:5; do
+        SIM_SCHEDULE=$pace run in_build simulator inside_fuzz 3000 4
+        [ "$status" = 0 ] || complain "inside_fuzz 3000 4, pace $pace:" "$output"
+    done
+    head -c 20000 "$ROOT/build/simulator/libcudart.so.13" >"$BATS_TEST_TMPDIR/bytes"
+    in_build simulator inside_fuzz - <"$BATS_TEST_TMPDIR/bytes" >"$BATS_TEST_TMPDIR/said" 2>&1 || complain "inside_fuzz - <bytes:" "$(cat "$BATS_TEST_TMPDIR/said")"
+    run in_build simulator inside_fuzz 1000 5 100 4
+    [ "$status" = 0 ] || complain "inside_fuzz 1000 5 100 4:" "$output"
+    run in_build simulator-address-undefined inside_fuzz 5000 6 25
+    [ "$status" = 0 ] || complain "address, undefined: inside_fuzz 5000 6 25:" "$output"
+    run in_build simulator-thread inside_fuzz 500 7 100 4
+    [ "$status" = 0 ] || complain "thread: inside_fuzz 500 7 100 4:" "$output"
+    finish
+}
+
+# bats test_tags=long
+@test "fuzz.sh: 10000 random programs under the sanitizers" {
+    run tests/simulator/fuzz.sh random 10000
+    assert_success
+}
+
+@test "memory stays flat: ten times as many rounds need no more, whatever begins and ends in them" {
+    local case rounds=${TEST_LONG:+300}
+    rounds=${rounds:-60}
+    for case in $(in_build simulator flat); do
+        run in_build simulator flat "$case" "$rounds"
+        [ "$status" = 0 ] || complain "flat $case $rounds: exit status $status:" "$output"
+    done
+    SIM_SCHEDULE=late run in_build simulator flat queried "$rounds"
+    [ "$status" = 0 ] || complain "flat queried $rounds, pace late:" "$output"
+    finish
+}
+
+# bats test_tags=long
+@test "address and undefined-behaviour sanitizers find nothing in a random walk, in all answers, in odd programs" {
+    make_sanitized address,undefined tests/simulator/{inside_walk,facts,behaviour,host_rules}
+    local one
+    run in_build simulator-address-undefined inside_walk 2000 6
+    assert_success
+    SIM_CHECK=on run in_build simulator-address-undefined inside_walk 2000 7
+    refute_output --regexp 'after step|Sanitizer|runtime error'
+    assert_output --partial "2000 steps"
+    for one in first second; do
+        SIM_CHECK=off run in_build simulator-address-undefined facts "$one"
+        assert_success
+        refute_output --regexp 'Sanitizer|runtime error'
+    done
+    for one in fail seconds fork host-function legacy threads; do
+        run in_build simulator-address-undefined behaviour "$one"
+        [ "$status" = 0 ] || complain "behaviour $one:" "$output"
+    done
+    run in_build simulator-address-undefined host_rules
+    [ "$status" = 0 ] || complain "host_rules:" "$output"
+    finish
+}
+
+# bats test_tags=long
+@test "the thread sanitizer finds nothing when four host threads call at once, nor in host functions, nor in a walk" {
+    make_sanitized thread tests/simulator/{inside_walk,behaviour,host_rules}
+    local one
+    for one in "threads 50" host-function legacy; do
+        # shellcheck disable=SC2086  # a case and its argument
+        run in_build simulator-thread behaviour $one
+        [ "$status" = 0 ] || complain "behaviour $one:" "$output"
+    done
+    SIM_MEMORY=4G run in_build simulator-thread host_rules threads
+    [ "$status" = 0 ] || complain "host_rules threads:" "$output"
+    run in_build simulator-thread inside_walk 300 8
+    assert_success
+    finish
+}
+
+@test "four host threads at once: each reads what it wrote" {
+    local pace
+    for pace in measured instant random:1 random:2; do
+        SIM_SCHEDULE=$pace run in_build simulator behaviour threads
+        [ "$status" = 0 ] || complain "pace $pace: exit status $status:" "$output"
+        [[ $output == *"wrong values 0"* ]] || complain "pace $pace:" "$output"
+    done
+    finish
+}

@@ -1,0 +1,57 @@
+# How the programs are built that only the tests run. Part of the Makefile.
+
+FOR_SIMULATOR := $(FLAGS) $(SANITIZER) -isystem build/cuda/include
+
+# A mutant is a solution with one mistake: tests/lessons/mutants/NN_name/MISTAKE.patch makes it.
+# `make solution-06 MUTANT=MISTAKE` runs one.
+MUTANTS := $(patsubst tests/lessons/mutants/%.patch,%,$(wildcard tests/lessons/mutants/*/*.patch))
+MUTANT_SOURCES := $(MUTANTS:%=build/mutants/%.c)
+.PHONY: mutants mutant-sources
+mutants: $(MUTANTS:%=$(SIMULATOR)/mutants/%)
+mutant-sources: $(MUTANT_SOURCES)
+
+build/mutants/%.c: tests/lessons/mutants/%.patch
+	@tests/tools/mutant.sh $< $@
+$(foreach name,$(LESSONS),\
+	$(eval $$(filter build/mutants/$(name)/%,$$(MUTANT_SOURCES)): solutions/$(name).c))
+
+tests/lessons/mutants/%.patch:
+	@tests/tools/mutant.sh $@
+
+# A warning is an error here: a test would not see that of a program built before.
+$(SIMULATOR)/mutants/%: build/mutants/%.c $(SHARED) $(LIBRARY)
+	@tests/tools/compile.sh $(CC) $(FOR_SIMULATOR) -Werror \
+		$< -o $@ $(LIBRARY) -lm -Wl,-rpath,'$$ORIGIN/../..'
+
+# Each litmus program NAME, and its incorrect variant NAME_wrong. They are hundreds, so their
+# headers are compiled once, nothing is optimized, and a new library does not build them again.
+LITMUS := $(SIMULATOR)/tests/litmus
+LITMUS_FLAGS := $(FOR_SIMULATOR) -g1 -O0 -pthread
+$(LITMUS)/litmus.h.gch: tests/litmus/litmus.h $(SHARED) build/cuda/found
+	@mkdir -p $(@D) && cp $< $(@D)
+	@$(CC) $(LITMUS_FLAGS) -x c-header $< -o $@.$$$$ && mv $@.$$$$ $@
+
+LITMUS_COMPILED = $(LITMUS_FLAGS) -include $(LITMUS)/litmus.h $< -o $@.$$$$ $(LIBRARY) \
+	-Wl,-rpath,'$$ORIGIN/../..' && mv $@.$$$$ $@
+$(LITMUS)/%: tests/litmus/%.c $(LITMUS)/litmus.h.gch | $(LIBRARY)
+	@$(CC) $(LITMUS_COMPILED)
+$(LITMUS)/%_wrong: tests/litmus/%.c $(LITMUS)/litmus.h.gch | $(LIBRARY)
+	@$(CC) -DWRONG $(LITMUS_COMPILED)
+
+# A test that looks inside is linked with the simulated device's own parts.
+$(SIMULATOR)/tests/simulator/inside_%: tests/simulator/inside_%.c $(SHARED) $(OBJECTS)
+	@tests/tools/compile.sh $(CC) $(FOR_SIMULATOR) -fno-lto -Isimulator \
+		$< -o $@ $(OBJECTS) -lm -pthread -ldl
+
+PROBES := $(basename $(wildcard tests/hardware/probes/*.c))
+$(PROBES:%=$(SIMULATOR)/%) $(PROBES:%=build/gpu/%): $(wildcard tests/hardware/probes/*.h)
+
+# One program for the checks, wherever its source lies: LESSON=FILE.c PROGRAM=FILE
+.PHONY: program
+program:
+	@tests/tools/compile.sh $(CC) $(FOR_SIMULATOR) "$(LESSON)" -o "$(PROGRAM)" $(LIBRARY) -lm
+
+# On a GPU.
+build/gpu/mutants/%: build/mutants/%.c $(SHARED) build/gpu/kernels.o
+	@tests/tools/compile.sh $(CC) $(FLAGS) -isystem build/gpu/include $< -o $@ \
+		build/gpu/kernels.o -Lbuild/gpu/lib -lcudart -lstdc++ -lm -Wl,-rpath,'$$ORIGIN/../../lib'

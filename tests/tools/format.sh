@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# The workbook's form: format.sh applies .clang-format to all C and ruff.toml to all Python.
+#
+#   format.sh                 make format
+#   format.sh where TOOL      prints the program that serves as clang-format, ruff or shellcheck
+#
+# clang-format gives another form in each version, so it must be the one named here. A tool that is
+# on the machine in that version is used, else the one from PyPI in build/venv (format.txt).
+set -eu
+cd "$(dirname "$0")/../.."
+
+where() {
+    local version='' program
+    case $1 in
+    clang-format) version=14.0.6 ;;
+    ruff) version=0.12.12 ;;
+    esac
+    for program in "$(type -P "$1")" "build/venv/bin/$1"; do
+        if [ -x "$program" ] && [[ $("$program" --version) == *"$version"* ]]; then
+            echo "$program"
+            return
+        fi
+    done
+    return 1
+}
+
+if [ "${1:-}" = where ]; then
+    where "$2" || { tests/tools/setup.sh format >&2 && where "$2"; }
+    exit
+fi
+
+clang_format=$("$0" where clang-format)
+ruff=$("$0" where ruff)
+git ls-files -z '*.c' '*.h' | xargs -0 "$clang_format" -i
+"$ruff" format --quiet .

@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# Makes a mutant, which is a solution with one mistake: mutant.sh PATCH C-FILE. Without a C file it
+# says that there is no such patch.
+set -u
+lesson=$(basename "$(dirname "$1")")
+solution=solutions/$lesson.c
+
+if [ ! -e "$1" ]; then
+    echo "$1 is not there. The mutants of $lesson are:" \
+        "$(basename -as .patch tests/lessons/mutants/"$lesson"/*.patch | xargs)" >&2
+    exit 1
+fi
+[ $# = 2 ] || exit 0
+type -P patch >/dev/null || {
+    echo "patch is not installed: make test installs it." >&2
+    exit 1
+}
+mkdir -p "${2%/*}"
+patch --quiet --fuzz=0 --reject-file=- --output="$2.$$" "$solution" "$1" || {
+    rm -f "$2.$$"
+    echo "$1 does not apply to $solution." >&2
+    exit 1
+}
+mv "$2.$$" "$2"

@@ -1,0 +1,98 @@
+#!/usr/bin/env bash
+# Makes the files of a lesson that begins here: new_lesson.sh my_topic
+#
+# They compile, and the check of the starter misses. What is still to be written is said at the end;
+# make test says what is missing, too.
+set -eu
+cd "$(dirname "$0")/../.."
+
+[[ ${1:-} =~ ^[a-z][a-z0-9_]*$ ]] || {
+    echo "make new-lesson: say NAME=my_topic, in small letters, digits and underscores." >&2
+    exit 1
+}
+last=$(basename -a solutions/[0-9][0-9]_*.c | sort | tail -n 1)
+number=$(printf '%02d' $((10#${last%%_*} + 1)))
+name=${number}_$1
+title="$number $(sed 's/_/ /g; s/^./\U&/' <<<"$1")"
+[ -z "$(compgen -G "lessons/*_$1.c")" ] || {
+    echo "make new-lesson: there is a lesson of that name: $(compgen -G "lessons/*_$1.c")" >&2
+    exit 1
+}
+
+# program STATEMENT: the lesson's program with this in the student's place
+program() {
+    cat <<END
+/* $title
+ *
+ * Shows  what it is about, in a sentence or two.
+ * Yours  fill: what the student has to do.
+ * Run    make $number          check   make check-$number          page   docs/$name
+ */
+#include "kernels.h"
+#include "workbook.h"
+
+int main(void)
+{
+    int *data, value = 0;
+    cudaStream_t stream;
+    CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    CHECK(cudaMallocAsync((void **)&data, MiB, stream));
+    $1
+    CHECK(cudaMemcpyAsync(&value, data, sizeof value, cudaMemcpyDeviceToHost, stream));
+    CHECK(cudaFreeAsync(data, stream));
+    CHECK(cudaStreamSynchronize(stream));
+    CHECK(cudaStreamDestroy(stream));
+    printf("the first element is %d\n", value);
+    return value == 42 ? 0 : 1;
+}
+END
+}
+program "/* YOUR WORK. */
+    CHECK(launch_fill(data, 0, MiB / sizeof *data, stream));" >"lessons/$name.c"
+program "CHECK(launch_fill(data, 42, MiB / sizeof *data, stream));" >"solutions/$name.c"
+
+cat >"tests/lessons/$name.bats" <<END
+# Lesson $number: what its check asks. Judges \$LESSON.
+load ../tools/helpers
+
+setup_file() { lesson_setup $name; }
+
+@test "the output is the one that a device prints" {
+    run_lesson
+    expect_right $name
+}
+END
+echo "the first element is 42" >"tests/lessons/expected/$name.txt"
+mkdir -p "tests/lessons/mutants/$name"
+
+{
+    printf '%s\n%s\n\n' "$title" "${title//?/=}"
+    printf '%s\n\n' "What it is about." "The program: :path:\`lessons/$name.c\`."
+    for part in Predict Run Look 'Your work' Check Solution Traps \
+        'The documentation and the driver' Make; do
+        printf '%s\n%s\n\n' "$part" "${part//?/-}"
+        case $part in
+        Run) printf '%s\n\n' ".. program-run:: lessons/$name" ".. program-run:: solutions/$name" ;;
+        Look) printf '%s\n\n' ".. order-picture:: solutions/$name" ;;
+        'Your work') printf '.. dropdown:: Hint %s\n\n   What helps.\n\n' 1 2 ;;
+        Check)
+            echo ".. dropdown:: What \`\`make check-$number\`\` said of the file as it stood"
+            printf '\n   .. check-run:: %s\n\n' "$name" ;;
+        Solution)
+            printf '.. dropdown:: What the solution changes\n\n'
+            printf '   .. solution-difference:: %s\n\n' "$name" ;;
+        esac
+    done
+} | sed -e :a -e '/^\n*$/{$d;N;ba' -e '}' >"docs/$name.rst"
+
+cat <<END
+These files are there, and compile:
+    lessons/$name.c  solutions/$name.c  docs/$name.rst
+    tests/lessons/$name.bats  tests/lessons/expected/$name.txt
+To be written by hand:
+    a row each in README.md and docs/index.rst, and $name in the latter's toctree
+    a mutant: tests/lessons/mutants/$name/MISTAKE.patch, as docs/teaching.rst describes it
+    a line of points, when the check has its tests: tests/tools/grade.sh baseline
+    the expected output as a GPU prints it: make gpu
+make test names what is still missing.
+END

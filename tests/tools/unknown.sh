@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# What make says of a goal that it knows no rule for: unknown.sh GOAL "LESSON..." "CASE..."
+goal=$1
+read -ra lessons <<<"${2:-}"
+read -ra cases <<<"${3:-}"
+case $goal in
+lessons/[0-9]*.c | solutions/[0-9]*.c)
+    echo "$goal is not there. If it was renamed or deleted:" \
+        "git checkout -- $goal brings it back." ;;
+*)
+    echo "make $goal: there is no such command or file. make help lists the commands."
+    echo "The lessons are:"
+    printf '    %s\n' "${lessons[@]}"
+    echo "The cases of the clinic are:"
+    printf '    %s\n' "${cases[@]}" ;;
+esac >&2
+exit 1

@@ -1,0 +1,109 @@
+#!/usr/bin/env bats
+# The book: it builds without a warning, and says nothing that is not so. The environment that builds it is made first when it is not there.
+
+load ../tools/helpers
+
+setup_file() {
+    export BOOK=$ROOT/build/docs/html
+    rm -rf "$BOOK"
+    if ! as_typed make build/venv/docs >"$BATS_FILE_TMPDIR/venv" 2>&1; then
+        BOOK_LACKS=$(grep -v '^make' "$BATS_FILE_TMPDIR/venv" | tail -n 2 | cut -c 1-300 | tr '\n' ' ')
+        export BOOK_LACKS=${BOOK_LACKS:-no reason was given}
+        # An index that has other versions, or another file of that name: then the list is at fault, and not the network.
+        ! grep -qE 'from versions: [0-9]|HASHES' "$BATS_FILE_TMPDIR/venv" || echo "docs/requirements.txt does not serve this Python." >"$BATS_FILE_TMPDIR/failed"
+        return
+    fi
+    as_typed make docs >"$BATS_FILE_TMPDIR/output" 2>&1 || echo "make docs ended with status $?." >>"$BATS_FILE_TMPDIR/failed"
+}
+
+setup() {
+    [ -z "${BOOK_LACKS:-}" ] || [ -e "$BATS_FILE_TMPDIR/failed" ] || skip "Sphinx could not be installed: $BOOK_LACKS"
+}
+
+# The pictures' own words: the description of each on a page.
+descriptions() { grep -o '<desc[^>]*>[^<]*' "$BOOK/$1.html"; }
+
+@test "make docs builds the book without a warning" {
+    [ ! -e "$BATS_FILE_TMPDIR/failed" ] || miss "$(cat "$BATS_FILE_TMPDIR/failed")" "${BOOK_LACKS:-$(tail -n 20 "$BATS_FILE_TMPDIR/output")}"
+    run grep -i warning "$BATS_FILE_TMPDIR/output"
+    assert_output ""
+    assert_file_exists "$BOOK/index.html"
+}
+
+@test "every lesson has its page, and every page its lesson" {
+    local lesson page
+    assert_equal "$(basename -s .rst docs/[0-9][0-9]_*.rst)" "$(lessons)"
+    for lesson in $(lessons); do
+        [ -s "$BOOK/$lesson.html" ] || complain "$lesson.html was not built."
+        grep -q "href=\"$lesson.html\"" "$BOOK/index.html" || complain "The index does not name $lesson."
+        grep -qE "^\| ${lesson%%_*} \| \[.*\]\(lessons/$lesson.c\) \| .* \|$" README.md ||
+            complain "README.md lacks the row of lessons/$lesson.c in its table of lessons."
+        grep -qx "     - :doc:.$lesson." docs/index.rst ||
+            complain "docs/index.rst lacks the row of $lesson in its table of lessons."
+        grep -qx "   $lesson" docs/index.rst || complain "docs/index.rst lacks $lesson in its toctree."
+        page=$(sed -n 's|.*page *docs/\([0-9a-z_]*\).*|\1|p' "lessons/$lesson.c")
+        [ "$page" = "$lesson" ] || complain "lessons/$lesson.c names the page \"$page\"."
+    done
+    for page in index getting_started simulator driver_notes real_devices teaching contributing glossary; do [ -s "$BOOK/$page.html" ] || complain "$page.html was not built."; done
+    finish
+}
+
+@test "every page of a lesson has all its parts" {
+    local lesson part
+    for lesson in $(lessons); do
+        for part in Predict Run Look 'Your work' Check Solution Traps 'The documentation and the driver' Make; do
+            grep -q "^<h2>$part<a" "$BOOK/$lesson.html" || complain "$lesson has no part \"$part\"."
+        done
+        [ "$(grep -c '^\.\. dropdown:: Hint' "docs/$lesson.rst")" -ge 2 ] || complain "$lesson has fewer than two hints."
+        grep -q '<details' "$BOOK/$lesson.html" || complain "$lesson folds nothing."
+        grep -q "^.*+++ solutions/$lesson.c" <(sed 's/<[^>]*>//g' "$BOOK/$lesson.html") || complain "$lesson does not show its solution as a difference."
+        grep -q 'href="https://github.com' "$BOOK/$lesson.html" || complain "No trap of $lesson has a source."
+    done
+    finish
+}
+
+@test "every file that a page names is there" {
+    local path
+    while read -r path; do
+        [ -e "$path" ] || [ -e "$path.c" ] || complain "$path is named in $(grep -l "$path" docs/*.rst | tr '\n' ' ')and is not there."
+    done < <(grep -ohE '(^|[^/A-Za-z0-9._-])(lessons|solutions|simulator|tests|docs)/[A-Za-z0-9_./-]*[A-Za-z0-9_]' docs/*.rst | sed -E 's/^[^a-z]//' | sort -u)
+    finish
+}
+
+@test "every picture has a title and a description, with the figures of the run" {
+    local lesson figure words
+    for lesson in $(lessons); do
+        words=$(descriptions "$lesson")
+        [ -n "$words" ] || complain "$lesson has no picture."
+        [ "$(grep -o '<svg[^>]*role="img"' "$BOOK/$lesson.html" | wc -l)" = "$(grep -o '<title id=' "$BOOK/$lesson.html" | wc -l)" ] ||
+            complain "A picture of $lesson has no title."
+        for figure in $(grep -oE '(reserved|measured) +[0-9]+ MiB' "tests/lessons/expected/$lesson.txt" | awk '$2 { print $2 }' | sort -un); do
+            grep -q "reserved ${figure}[;.]" <<<"$words" || complain "No picture of $lesson shows $figure MiB reserved, which the program printed."
+        done
+    done
+    grep -q 'used 257, reserved 288;' <<<"$(descriptions 08_statistics)" || complain "The picture of 08_statistics lacks 257 MiB used, 288 reserved."
+    grep -q 'cudaStreamQuery: cudaErrorNotReady' <<<"$(descriptions 01_first_allocation)" || complain "The picture of 01_first_allocation lacks the query's answer."
+    finish
+}
+
+@test "the pages name no place of this machine and load nothing from elsewhere" {
+    run grep -rlF --include='*.html' "$ROOT/" "$BOOK"
+    assert_output ""
+    run grep -rlE --include='*.html' '<(script|link|img)[^>]* (src|href)="(https?:)?//' "$BOOK"
+    assert_output ""
+}
+
+@test "a recording that differs from the run ends the build" {
+    local copy=$BATS_TEST_TMPDIR/copy
+    workbook_copy "$copy"
+    cp -a conf.py docs "$copy"
+    cd "$copy" || return 1
+    rm docs/[0-9][0-9]_[!f]*.rst                 # one page is enough
+    printf '%s\n' Book ==== '' '.. toctree::' '' '   01_first_allocation' >docs/index.rst
+    rm docs/simulator.rst docs/driver_notes.rst docs/getting_started.rst docs/clinic.rst
+    sed -i '3s/cudaSuccess/cudaErrorNotReady/' tests/lessons/expected/01_first_allocation.txt
+    run as_typed "$ROOT/build/venv/bin/sphinx-build" -q -W -n -c . docs html
+    assert_failure
+    assert_output --partial "tests/lessons/expected/01_first_allocation.txt"
+    assert_output --partial "-synchronised    42 in 2097152 of 2097152 elements   stream cudaErrorNotReady"
+}

@@ -1,0 +1,74 @@
+#!/usr/bin/env bats
+# The workbook's form: .clang-format, .editorconfig, shellcheck, and ruff.toml. `make format` puts
+# C and Python into it.
+
+load ../tools/helpers
+
+# Data that a machine wrote, or that was recorded, keeps its form.
+text_files() {
+    git ls-files | grep -vE '^tests/(lessons/expected|lessons/mutants|hardware/facts)/|^docs/recorded/' |
+        grep -vE '\.(svg|csv)$|requirements\.txt$|^tests/tools/(cuda-headers.*|format)\.txt$'
+}
+
+# tool NAME: sets $program, or skips the test with the reason
+tool() {
+    program=$(tests/tools/format.sh where "$1" 2>"$BATS_TEST_TMPDIR/why") ||
+        skip "$1 could not be had: $(tail -n 1 "$BATS_TEST_TMPDIR/why")"
+}
+
+setup() {
+    git rev-parse --git-dir >/dev/null 2>&1 || skip "this copy is no git clone: its files are unknown"
+}
+
+@test "C is formatted as .clang-format says" {
+    tool clang-format
+    git ls-files -z '*.c' '*.h' | xargs -0 "$program" --dry-run >"$BATS_TEST_TMPDIR/said" 2>&1
+    run sed -n 's/^\([^ ]*\): warning: .*/\1 (make format puts it right)/p' "$BATS_TEST_TMPDIR/said"
+    assert_output ""
+}
+
+@test "Python is formatted as ruff.toml says, and ruff finds nothing" {
+    [ -e ruff.toml ] || skip "ruff.toml is not there"
+    tool ruff
+    run "$program" format --quiet --check .
+    assert_success
+    run "$program" check --quiet .
+    assert_success
+}
+
+@test "shellcheck finds nothing in the scripts" {
+    tool shellcheck
+    git ls-files -z '*.sh' '*.bash' .ci/run | xargs -0 "$program" -x -P SCRIPTDIR
+    git ls-files -z '*.bats' | xargs -0 "$program" -s bats -S warning
+}
+
+@test "no line ends in blanks, every file ends in a newline, and only Makefiles have tabs" {
+    local files file
+    mapfile -t files < <(text_files)
+    run git grep -nIE '[[:blank:]]+$' -- "${files[@]}"
+    assert_output ""
+    for file in "${files[@]}"; do
+        [ -z "$(tail -c 1 "$file")" ] || complain "$file does not end in a newline."
+    done
+    mapfile -t files < <(text_files | grep -vE 'Makefile|\.mk$')
+    run git grep -lIP '^ *\t' -- "${files[@]}"
+    assert_output ""
+    finish
+}
+
+# Files that have not been wrapped yet. The list only gets shorter.
+WIDE_YET='^docs/extensions/|^docs/programs/|^conf\.py$|^docs/clinic/'
+WIDE_YET+='|^tests/lessons/[0-9].*\.bats$|^tests/(workbook|simulator)/|^tests/hardware/|^simulator/'
+WIDE_YET+='|^tests/tools/(grade\.jq|grade\.sh|grade_class\.sh|helpers\.bash|headers\.sh|run\.sh)$'
+WIDE_YET+='|^tests/tools/(setup\.sh|watch\.sh|machine\.sed|report\.awk)$|^tests/lessons/mutants\.bats$'
+WIDE_YET+='|^(lessons|solutions)/12_peer_access\.c$'
+
+# A row of a Markdown table is one line, and so are an address and a line that a page looks for.
+@test "no line is longer than 100 columns" {
+    local file
+    for file in $(text_files | grep -vE "$WIDE_YET"); do
+        run awk 'length > 100 && !/^\|/ && !/^ *<?https?:[^ ]*$/ && !/:start-at:/ { print FILENAME ":" FNR ": " length " columns" }' "$file"
+        [ -z "$output" ] || complain "$output"
+    done
+    finish
+}

@@ -1,0 +1,166 @@
+#!/usr/bin/env bats
+# The commands of the Makefile, as a person types them. What they set up is in setup.bats, what the checks judge in checks.bats.
+
+load ../tools/helpers
+
+setup() {
+    mkdir "$BATS_TEST_TMPDIR/bin"
+    stub nvidia-smi
+}
+
+# Commands in front of PATH that write each call down and fail.
+stub() {
+    local command
+    for command in "$@"; do
+        printf '#!/bin/sh\necho %s >>%s\nexit 1\n' "$command" "$BATS_TEST_TMPDIR/calls" >"$BATS_TEST_TMPDIR/bin/$command"
+        chmod +x "$BATS_TEST_TMPDIR/bin/$command"
+    done
+}
+
+# A machine without a GPU, whatever this one has.
+no_gpu() { as_typed PATH="$BATS_TEST_TMPDIR/bin:$PATH" "$@"; }
+
+@test "make help names every command of the Makefile" {
+    run as_typed make help
+    assert_success
+    for command in run test test-all 06 solution-06 check-06 clinic-03 repaired-03 watch grade \
+        grade-class list new-lesson format docs simulator headers bench clean help; do
+        assert_line --regexp "^make $command +[a-z]"
+    done
+    assert_output --partial BACKEND
+    run as_typed make
+    assert_line --partial "make run"
+}
+
+@test "make list: the solutions, in order" {
+    run as_typed make list
+    assert_success
+    assert_output "$(basename -s .c solutions/[0-9][0-9]_*.c | sort)"
+}
+
+@test "a lesson that does not exist: the list of lessons" {
+    for goal in 99 check-99 solution-99 nonsense; do
+        run as_typed make "$goal"
+        assert_failure
+        assert_line --partial "make $goal: there is no such command"
+        for lesson in $(lessons); do assert_line --partial "$lesson"; done
+    done
+}
+
+@test "make run runs every solution in order, also with -j4, and says the backend first" {
+    run no_gpu make -j4 run
+    assert_success
+    assert_line --index 0 --regexp '^Backend: simulator \((no nvcc|neither nvidia-smi) .*\)$'
+    assert_equal "$(grep '^== ' <<<"$output" | cut -c 4-)" "$(lessons)"
+}
+
+@test "make run goes on behind a lesson that this machine cannot run, and says why" {
+    run no_gpu SIM_DEVICES=1 make run
+    assert_success
+    assert_line --regexp '^skipped: '
+}
+
+@test "make 01, make 1, ARGS, make solution-01: the program's own output after the backend" {
+    local lesson number
+    lesson=$(first)
+    number=${lesson%%_*}
+    run no_gpu make "solution-$number" BACKEND=simulator
+    assert_success
+    assert_line --index 0 "Backend: simulator (BACKEND=simulator)"
+    assert_equal "$(tail -n +2 <<<"$output")" "$(cat "tests/lessons/expected/$lesson.txt")"
+    assert_equal "$(no_gpu make "solution-${number#0}" BACKEND=simulator)" "$output"
+    run no_gpu make "solution-$number" ARGS=nonsense
+    assert_failure
+    assert_output --partial '"nonsense"'
+    run no_gpu make "$number"
+    assert_line --partial "Backend: simulator"
+    assert_equal "$(no_gpu make "${number#0}" 2>&1 | sed 's/\[.*//')" "$(sed 's/\[.*//' <<<"$output")"
+}
+
+@test "BACKEND=gpu without a GPU, or a backend that is unknown, is an error" {
+    run no_gpu make run BACKEND=gpu
+    assert_failure
+    assert_output --partial "BACKEND=gpu, but n"
+    for command in run test check-01 01; do
+        run no_gpu make "$command" BACKEND=cpu
+        assert_failure
+        assert_output --partial "BACKEND=cpu is not known"
+    done
+}
+
+@test "a CUDA_HOME without headers is an error of make" {
+    run as_typed CUDA_HOME=/not/there make run
+    assert_failure
+    assert_output --partial "CUDA_HOME is /not/there"
+}
+
+@test "after an edit only the lesson is built, in 2 seconds of processor time" {
+    local lesson copy=$BATS_TEST_TMPDIR/copy
+    lesson=$(first)
+    workbook_copy "$copy"
+    cd "$copy" || return 1
+    no_gpu make -s simulator
+    touch -r build/simulator/libcudart.so.13 library
+    sed 's/int main/\n&/' "solutions/$lesson.c" >"lessons/$lesson.c"
+    local TIMEFORMAT='%U %S'
+    { time run no_gpu make "${lesson%%_*}"; } 2>took
+    assert_success
+    [ ! build/simulator/libcudart.so.13 -nt library ] || miss "The simulated device was linked again."
+    awk '{ exit $1 + $2 > 2 }' took || miss "It took $(<took) seconds of processor time (user, system)."
+    # An older program that was built from another text must not run in its place.
+    printf '#include <stdio.h>\nint main(void) { puts("new text"); }\n' >"lessons/$lesson.c"
+    run no_gpu make "${lesson%%_*}"
+    assert_line "new text"
+}
+
+@test "a changed header of the simulated device rebuilds what includes it, and only that" {
+    local copy=$BATS_TEST_TMPDIR/copy header users built
+    workbook_copy "$copy"
+    cd "$copy" || return 1
+    make -s simulator
+    # What make does is asked, not what the compiler does: this one writes empty files, at once.
+    printf '%s\n' '#!/bin/sh' 'while [ "$1" != -o ]; do shift; done' ': >"$2"' >compiler
+    chmod +x compiler
+    header=simulator/check/page_guard.h
+    users=$(grep -l " $header" build/simulator/objects/*/*.d | wc -l)
+    [ "$users" -gt 2 ]
+    touch mark
+    touch "$header"
+    run make CC=./compiler simulator
+    assert_success
+    assert_output ""
+    built=$(find build/simulator/objects -name '*.o' -newer mark | wc -l)
+    assert_equal "$built" "$users"
+    assert [ build/simulator/libcudart.so.13 -nt mark ]
+}
+
+@test "with everything present, nothing is fetched or installed" {
+    rm "$BATS_TEST_TMPDIR/bin/nvidia-smi"
+    stub apt-get sudo pip pip3 python3 curl wget
+    run as_typed PATH="$BATS_TEST_TMPDIR/bin:$PATH" make run
+    assert_success
+    run as_typed PATH="$BATS_TEST_TMPDIR/bin:$PATH" make "check-$(first | cut -c 1-2)" LESSON="solutions/$(first).c" CHECK_FOLDER=build/check/quiet
+    assert_success
+    assert_file_not_exists "$BATS_TEST_TMPDIR/calls"
+}
+
+@test "the report: a plan of zero tests, tests that did not run, no plan at all are failures" {
+    report() { run awk -f tests/tools/report.awk <<<"$1"; }
+    report $'1..2\nok 1 one\nok 2 two'
+    assert_success
+    assert_line --index 2 "2 passed, 0 failed"
+    report $'1..3\nok 1 one\nnot ok 2 two\n# why\nok 3 three # skip no GPU'
+    assert_failure
+    assert_line "        why"
+    assert_line "  skip  three: no GPU"
+    assert_equal "$(printf '%s\n' "${lines[@]: -4}")" $'What failed, once more:\n  MISS  two\n        why\n1 passed, 1 failed, 1 skipped'
+    assert_equal "${lines[-1]}" "1 passed, 1 failed, 1 skipped"
+    report '1..0'
+    assert_failure
+    assert_line "No test ran."
+    report ''
+    assert_failure
+    report $'1..3\nok 1 one'
+    assert_failure
+    assert_equal "${lines[-1]}" "1 passed, 2 failed"
+}
