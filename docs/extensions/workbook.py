@@ -24,7 +24,7 @@
        :process: 2                     of a program of two processes: the second one's
     .. recorded-tables:: docs/recorded/lessons.md
         the tables of a Markdown file that a script printed, and its other lines
-    :path:`tests/facts`
+    :path:`tests/hardware/facts`
         a path of the repository, which must be there
 
 Rules: everything is run on the simulated device, in build/docs; nothing is pasted; what is not as
@@ -329,7 +329,7 @@ class CheckRun(BookDirective):
             f"tests/lessons/{lesson}.bats",
             "tests/tools/helpers.bash",
             "tests/tools/first_miss.sh",
-            "tests/report.awk",
+            "tests/tools/report.awk",
             "tests/tools/run.sh",
         )
         lacking = [tool for tool in ("jq", "awk") if not shutil.which(tool)]
@@ -351,7 +351,7 @@ class CheckRun(BookDirective):
             errors="replace",
         )
         report = subprocess.run(
-            ["awk", "-v", f"lesson={lesson}", "-f", "tests/report.awk"],
+            ["awk", "-v", f"lesson={lesson}", "-f", "tests/tools/report.awk"],
             cwd=ROOT,
             input=tests.stdout,
             capture_output=True,
