@@ -10,7 +10,7 @@ OBJECTS := $(patsubst simulator/%.c,$(SIMULATOR)/objects/%.o,$(wildcard simulato
 LTO := $(if $(SANITIZE)$(findstring clang,$(CC)),,-flto=auto)
 SANITIZER := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all)
 SANITIZER += $(if $(SANITIZE),-fno-omit-frame-pointer)
-LIBRARY_FLAGS := $(if $(SANITIZE),-O1 -g1,-O3) $(LTO) $(LTO:-flto=auto=-ffat-lto-objects) -fPIC \
+LIBRARY_FLAGS := $(if $(SANITIZE),-O1 -g1,-O3) $(if $(LTO),$(LTO) -ffat-lto-objects) -fPIC \
 	-fvisibility=hidden -pthread -ftls-model=initial-exec -Isimulator -I$(SIMULATOR)
 LINKER_FLAGS := -shared -pthread -Wl,-soname,libcudart.so.13 \
 	-Wl,--version-script=simulator/libcudart.map $(if $(SANITIZE),,-Wl,-z,defs)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # The rooms of simulator/ and what each may include. simulator/README.md has the picture.
 
-load ../helpers
+load ../tools/helpers
 
 # Prints each include of simulator/ as: FILE NAME, the name in its quotes or angle brackets.
 includes() {
