@@ -6,11 +6,6 @@
 #include "base/settings.h"
 #include "os/os.h"
 
-/* Where fields must end. */
-#define STOP ((size_t)(JOURNAL_HEAD + JOURNAL_FIELDS))
-/* The longest number, and what ends a field. */
-#define NUMBER_ROOM 24
-
 bool journal_on;
 struct observer observer;
 
@@ -21,63 +16,41 @@ static struct {
     uint64_t lines;
 } journal;
 
+/* "00" to "99": a number is written two digits at a time, for half of the divisions. */
+static const char pairs[] = "000102030405060708091011121314151617181920212223242526272829"
+                            "303132333435363738394041424344454647484950515253545556575859"
+                            "606162636465666768697071727374757677787980818283848586878889"
+                            "90919293949596979899";
+
 /* Writes a number that ends before `end`. Returns its start. */
 static char *number_before(char *end, uint64_t value)
 {
-    do {
-        *--end = (char)('0' + value % 10);
-        value /= 10;
-    } while (value);
-    return end;
+    for (; value >= 100; value /= 100)
+        memcpy(end -= 2, pairs + 2 * (value % 100), 2);
+    if (value >= 10)
+        return memcpy(end - 2, pairs + 2 * value, 2);
+    end[-1] = (char)('0' + value);
+    return end - 1;
 }
 
-/* Writes ,"key": to the end of the line. Returns its own end; NULL when `room` bytes would not fit
- * behind it. */
-static char *key_at_end(struct journal_line *line, const char *key, size_t length, size_t room)
+static size_t digits_of(uint64_t value)
 {
-    char *to = line->text + line->used;
-    if (line->used + length + 4 + room > STOP)
-        return NULL;
-    *to++ = ',';
-    *to++ = '"';
-    memcpy(to, key, length);
-    to += length;
-    *to++ = '"';
-    *to++ = ':';
-    return to;
+    size_t digits = 1;
+    for (uint64_t power = 10; value >= power && digits < 20; power *= 10)
+        digits++;
+    return digits;
 }
 
-void line_put_number(struct journal_line *line, const char *key, size_t length, uint64_t value)
+void line_put_number(struct journal_line *line, char *to, uint64_t value)
 {
-    char digits[NUMBER_ROOM], *end = digits + sizeof digits;
-    char *to = key_at_end(line, key, length, NUMBER_ROOM);
-    if (!to)
-        return;
-    char *start = number_before(end, value);
-    memcpy(to, start, (size_t)(end - start));
-    line->used = (size_t)(to + (end - start) - line->text);
+    size_t digits = digits_of(value);
+    number_before(to + digits, value);
+    line->used = (size_t)(to + digits - line->text);
 }
 
-void line_put_signed(struct journal_line *line, const char *key, size_t length, int64_t value)
+void line_put_text(struct journal_line *line, char *to, const char *value)
 {
-    char digits[NUMBER_ROOM], *end = digits + sizeof digits;
-    char *to = key_at_end(line, key, length, NUMBER_ROOM);
-    if (!to)
-        return;
-    char *start = number_before(end, value < 0 ? -(uint64_t)value : (uint64_t)value);
-    if (value < 0)
-        *--start = '-';
-    memcpy(to, start, (size_t)(end - start));
-    line->used = (size_t)(to + (end - start) - line->text);
-}
-
-void line_put_text(struct journal_line *line, const char *key, size_t length, const char *value)
-{
-    size_t bytes = strlen(value);
-    char *to = key_at_end(line, key, length, NUMBER_ROOM);
-    if (!to)
-        return;
-    size_t room = (size_t)(line->text + STOP - 4 - to);
+    size_t bytes = strlen(value), room = (size_t)(line->text + JOURNAL_STOP - 4 - to);
     if (bytes > room)
         bytes = room;
     *to++ = '"';
@@ -92,7 +65,7 @@ void line_begin(struct journal_line *line, const char *key, const char *value)
     if (!journal_on)
         return;
     line->used = JOURNAL_HEAD;
-    line_put_text(line, key, strlen(key), value);
+    line_text(line, key, value);
 }
 
 void line_write(struct journal_line *line, time_ns when)

@@ -35,29 +35,56 @@ static inline void line_close(struct journal_line *line) { line->used = 0; }
  * that numbers follow the file's order. */
 void line_write(struct journal_line *line, time_ns when);
 
+/* Where fields must end; room for the longest number and what ends a field. */
+#define JOURNAL_STOP ((size_t)(JOURNAL_HEAD + JOURNAL_FIELDS))
+#define JOURNAL_ROOM 24
+
+/* Writes ,"key": to the end of an open line. Returns its own end; NULL when the line is closed or
+ * has no room, and the field is left out. Always inline, as are the functions below: so the length
+ * of a literal key is known (a quarter of the journal's time, measured). */
+static inline __attribute__((always_inline)) char *line_key(struct journal_line *line,
+                                                            const char *key, size_t length)
+{
+    char *to = line->text + line->used;
+    if (!line->used || line->used + length + 4 + JOURNAL_ROOM > JOURNAL_STOP)
+        return NULL;
+    memcpy(to, ",\"", 2);
+    memcpy(to + 2, key, length);
+    memcpy(to + 2 + length, "\":", 2);
+    return to + length + 4;
+}
+
+/* End a field that line_key has begun. */
+void line_put_number(struct journal_line *line, char *to, uint64_t value);
+void line_put_text(struct journal_line *line, char *to, const char *value);
+
 /* Add a field. A key or a text is a name or a word of ours: it holds nothing that JSON would have
- * to escape. A field for which the line has no room is left out. */
-void line_put_number(struct journal_line *line, const char *key, size_t length, uint64_t value);
-void line_put_signed(struct journal_line *line, const char *key, size_t length, int64_t value);
-void line_put_text(struct journal_line *line, const char *key, size_t length, const char *value);
-
-/* Add a field to a line that is open. */
-static inline void line_number(struct journal_line *line, const char *key, uint64_t value)
+ * to escape. */
+static inline __attribute__((always_inline)) void line_number(struct journal_line *line,
+                                                              const char *key, uint64_t value)
 {
-    if (line->used)
-        line_put_number(line, key, strlen(key), value);
+    char *to = line_key(line, key, strlen(key));
+    if (to)
+        line_put_number(line, to, value);
 }
 
-static inline void line_signed(struct journal_line *line, const char *key, int64_t value)
+static inline __attribute__((always_inline)) void line_signed(struct journal_line *line,
+                                                              const char *key, int64_t value)
 {
-    if (line->used)
-        line_put_signed(line, key, strlen(key), value);
+    char *to = line_key(line, key, strlen(key));
+    if (!to)
+        return;
+    if (value < 0)
+        *to++ = '-';
+    line_put_number(line, to, value < 0 ? -(uint64_t)value : (uint64_t)value);
 }
 
-static inline void line_text(struct journal_line *line, const char *key, const char *value)
+static inline __attribute__((always_inline)) void line_text(struct journal_line *line,
+                                                            const char *key, const char *value)
 {
-    if (line->used)
-        line_put_text(line, key, strlen(key), value);
+    char *to = line_key(line, key, strlen(key));
+    if (to)
+        line_put_text(line, to, value);
 }
 
 #endif
