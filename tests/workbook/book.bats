@@ -107,7 +107,7 @@ descriptions() { grep -o '<desc[^>]*>[^<]*' "$BOOK/$1.html"; }
     grep -q 'used 257, reserved 288;' <<<"$(descriptions 08_statistics)" ||
         complain "The picture of 08_statistics lacks 257 MiB used, 288 reserved."
     grep -q 'cudaStreamQuery: cudaErrorNotReady' <<<"$(descriptions 01_first_allocation)" ||
-        complain "The picture of 01_first_allocation lacks the query's answer."
+        complain "The picture of 01_first_allocation lacks the query's result."
     finish
 }
 

@@ -23,7 +23,7 @@ setup() {
 @test "C is formatted as .clang-format says" {
     tool clang-format
     git ls-files -z '*.c' '*.h' | xargs -0 "$program" --dry-run >"$BATS_TEST_TMPDIR/said" 2>&1
-    run sed -n 's/^\([^ ]*\): warning: .*/\1 (make format puts it right)/p' "$BATS_TEST_TMPDIR/said"
+    run sed -n 's/^\([^ ]*\): warning: .*/\1 (make format repairs it)/p' "$BATS_TEST_TMPDIR/said"
     assert_output ""
 }
 

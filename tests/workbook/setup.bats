@@ -103,7 +103,7 @@ bats-support bats-assert bats-file jq parallel patch python3-venv"
     assert_equal "$(cat "$calls")" ""
 }
 
-@test "with sudo that asks for no password, it is used" {
+@test "with sudo that requires no password, it is used" {
     stub apt-get "case \$1 in install) ln -s $(type -P gcc) $bin/gcc ;; esac"
     # shellcheck disable=SC2016
     stub sudo '[ "$1" != -n ] || shift; exec "$@"'
