@@ -1,14 +1,20 @@
-# What a grade says, in each of its forms. tests/tools/grade.sh calls these; docs/teaching.rst describes the files that come of it.
+# What a grade says, in each of its forms. tests/tools/grade.sh calls these; docs/teaching.rst
+# describes the files that come of it.
 
-# Text that every format can carry: no control characters but tab and line end, nothing that XML forbids.
-def clean: explode | map(select((. >= 32 and . != 127 and . < 55296) or . == 9 or . == 10 or (. >= 57344 and . < 65534) or . >= 65536)) | implode;
+# Text that every format can carry: no control characters but tab and line end, nothing that XML
+# forbids.
+def clean: explode
+    | map(select((. >= 32 and . != 127 and . < 55296) or . == 9 or . == 10
+        or (. >= 57344 and . < 65534) or . >= 65536))
+    | implode;
 
 # A line without what differs from one grading to the next: the folder of this one.
 def lasting($work): gsub($work + "/"; "") | sub(" Its files: [^ ]*\\."; "") | clean;
 
 # ---- one lesson ----
 
-# What bats --tap printed, as {plan, tests: [{name, result, lines}]}. The places in the test files are left out.
+# What bats --tap printed, as {plan, tests: [{name, result, lines}]}. The places in the test files
+# are left out.
 def tap($work): reduce .[] as $line ({plan: null, place: false, tests: []};
     ($line | capture("^(?<not>not )?ok [0-9]+ (?<name>.*)$")? // null) as $test
     | if $line | test("^1\\.\\.[0-9]+$") then .plan = ($line[3:] | tonumber)
@@ -16,23 +22,30 @@ def tap($work): reduce .[] as $line ({plan: null, place: false, tests: []};
         .place = false
         | ($test.name | capture("^(?<name>.*?) # skip *(?<why>.*)$")? // null) as $skip
         | .tests += [if $test.not then {name: $test.name, result: "failed", lines: []}
-            elif $skip then {name: $skip.name, result: "skipped", lines: [$skip.why | ltrimstr("(") | rtrimstr(")")]}
+            elif $skip then {name: $skip.name, result: "skipped",
+                lines: [$skip.why | ltrimstr("(") | rtrimstr(")")]}
             else {name: $test.name, result: "passed", lines: []} end]
       elif .tests == [] or ($line | startswith("#") | not) then .
       elif $line | test("^# \\((from function|in test file)") then .place = true
-      elif .place then .place = ($line | test("' failed( with status [0-9]+)?$|' failed with") | not)
+      elif .place then
+        .place = ($line | test("' failed( with status [0-9]+)?$|' failed with") | not)
       elif (.tests[-1].lines | length) < 60 then .tests[-1].lines += [$line[2:] | lasting($work)]
       else . end) | del(.place);
 
-# The lines of a miss as one sentence: what was expected and what happened. Of a compiler's words, the first error.
+# The lines of a miss as one sentence: what was expected and what happened. Of a compiler's words,
+# the first error.
 def sentence: if any(.[]; test("does not compile")) then
-        first(.[] | select(test(": (fatal )?error: |undefined reference to"))) // first(.[] | select(. != ""))
-    else (map(test("^(On stderr it printed:|The whole expected output:|See it yourself:)")) | index(true)) as $stop
+        first(.[] | select(test(": (fatal )?error: |undefined reference to")))
+            // first(.[] | select(. != ""))
+    else (map(test("^(On stderr it printed:|The whole expected output:|See it yourself:)"))
+            | index(true)) as $stop
         | .[:$stop // length] | join(" ") end
     | .[:400];
 
-# $row: {tests, given} of tests/lessons/baseline.txt, or null. Points: the tests that pass, less those that the starter passes.
-def lesson($name; $row; $file): {lesson: $name, points: 0, possible: (if $row then $row.tests - $row.given else 0 end),
+# $row: {tests, given} of tests/lessons/baseline.txt, or null. Points: the tests that pass, less
+# those that the starter passes.
+def lesson($name; $row; $file): {lesson: $name, points: 0,
+    possible: (if $row then $row.tests - $row.given else 0 end),
     status: "graded", sentence: null, file: $file, tests: []};
 
 def not_run($status; $why): .status = $status | .sentence = ($why | clean);
@@ -40,9 +53,15 @@ def not_run($status; $why): .status = $status | .sentence = ($why | clean);
 def ran($row; $work; $lines): ($lines | tap($work)) as $run
     | .tests = $run.tests
     | ([.tests[] | select(.result == "passed")] | length) as $passed
-    | if ($run.plan // 0) == 0 then not_run("ungraded"; "The check of \(.lesson) ran no test: \(($lines | map(select(. != "1..0" and . != "")) | .[0] // "it has none" | lasting($work))).")
-      elif ($run.tests | length) != $run.plan then not_run("ungraded"; "The check of \(.lesson) ran \($run.tests | length) of its \($run.plan) tests.")
-      elif $run.plan != $row.tests then not_run("ungraded"; "The check of \(.lesson) has \($run.plan) tests, but tests/lessons/baseline.txt says \($row.tests). After a change of a check: tests/tools/grade.sh baseline")
+    | ($lines | map(select(. != "1..0" and . != "")) | .[0] // "it has none" | lasting($work))
+        as $why
+    | "The check of \(.lesson)" as $check
+    | if ($run.plan // 0) == 0 then not_run("ungraded"; "\($check) ran no test: \($why).")
+      elif ($run.tests | length) != $run.plan then
+        not_run("ungraded"; "\($check) ran \($run.tests | length) of its \($run.plan) tests.")
+      elif $run.plan != $row.tests then
+        not_run("ungraded"; "\($check) has \($run.plan) tests, but tests/lessons/baseline.txt says "
+            + "\($row.tests). After a change of a check: tests/tools/grade.sh baseline")
       else .points = ([$passed - $row.given, 0] | max)
         | .sentence = (first(.tests[] | select(.result == "failed") | .lines | sentence)
             // first(.tests[] | select(.result == "skipped") | "Skipped: " + .lines[0]) // null)
@@ -50,56 +69,73 @@ def ran($row; $work; $lines): ($lines | tap($work)) as $run
 
 # ---- one grade ----
 
-def grade($workbook; $own_user): {workbook: $workbook, own_user: $own_user, points: (map(.points) | add // 0), possible: (map(.possible) | add // 0), lessons: .};
+def grade($workbook; $own_user): {workbook: $workbook, own_user: $own_user,
+    points: (map(.points) | add // 0), possible: (map(.possible) | add // 0), lessons: .};
 
 def right($width): tostring | (" " * ([$width - length, 0] | max) // "") + .;
 def left($width): . + (" " * ([$width - length, 0] | max) // "");
 
 def table($width): ([.lessons[].lesson | length] + [10] | max) as $name
-    | (.lessons[] | (.lesson | left($name)) + (.points | right(4)) + " of" + (.possible | right(3)) + (if .sentence then "   " + .sentence else "" end)),
+    | (.lessons[] | (.lesson | left($name)) + (.points | right(4))
+        + " of" + (.possible | right(3)) + (if .sentence then "   " + .sentence else "" end)),
       ("points" | left($name)) + (.points | right(4)) + " of" + (.possible | right(3))
     | gsub("[\n\t]"; " ") | if length > $width then .[:$width - 3] + "..." else . end;
 
 # All that there is to say of one lesson, as text.
-def story: ([.sentence // empty] + [.tests[] | (if .result == "failed" then "MISS  " elif .result == "skipped" then "skip  " else "ok    " end) + .name,
-    (select(.result == "failed") | .lines[] | "        " + .)]) | join("\n");
+def story: {failed: "MISS  ", skipped: "skip  "} as $words
+    | ([.sentence // empty] + [.tests[] | ($words[.result] // "ok    ") + .name,
+        (select(.result == "failed") | .lines[] | "        " + .)]) | join("\n");
 
 def ungraded: [.lessons[] | select(.status == "ungraded") | .sentence];
 
 def gradescope: {score: .points, visibility: "visible",
     output: "\(.points) of \(.possible) points. Workbook \(.workbook.commit).",
-    tests: [.lessons[] | {name: .lesson, score: .points, max_score: .possible, status: (if .points == .possible then "passed" else "failed" end),
+    tests: [.lessons[] | {name: .lesson, score: .points, max_score: .possible,
+        status: (if .points == .possible then "passed" else "failed" end),
         visibility: "visible", output: story}]};
 
 def prairielearn: if ungraded == [] then
-      {gradable: true, score: (if .possible == 0 then 0 else .points / .possible end), message: "\(.points) of \(.possible) points",
-        tests: [.lessons[] | {name: .lesson, points: .points, max_points: .possible, message: (.sentence // ""), output: story}]}
+      {gradable: true, score: (if .possible == 0 then 0 else .points / .possible end),
+        message: "\(.points) of \(.possible) points",
+        tests: [.lessons[] | {name: .lesson, points: .points, max_points: .possible,
+            message: (.sentence // ""), output: story}]}
     else {gradable: false, format_errors: ungraded} end;
 
-def attributes: to_entries | map(" \(.key)=\"\(.value | tostring | gsub("[\n\t]"; " ") | @html)\"") | add // "";
+def attribute: " \(.key)=\"\(.value | tostring | gsub("[\n\t]"; " ") | @html)\"";
+def attributes: to_entries | map(attribute) | add // "";
 # A lesson of which no test ran is one test case with an error.
-def cases: if .tests == [] then [{name: "the check runs", result: "error", lines: [.sentence // ""]}] else .tests end;
+def cases: if .tests == []
+    then [{name: "the check runs", result: "error", lines: [.sentence // ""]}]
+    else .tests end;
 def case_xml($lesson): "    <testcase\({classname: $lesson, name: .name} | attributes)"
     + if .result == "passed" then "/>" else ">"
         + if .result == "skipped" then "<skipped\({message: .lines[0]} | attributes)/>"
           else (if .result == "error" then "error" else "failure" end) as $tag
-            | "<\($tag)\({message: (.lines | sentence)} | attributes)>\(.lines | join("\n") | @html)</\($tag)>" end
+            | (.lines | join("\n") | @html) as $text
+            | "<\($tag)\({message: (.lines | sentence)} | attributes)>\($text)</\($tag)>" end
         + "</testcase>" end;
 def counts: {tests: length, failures: (map(select(.result == "failed")) | length),
-    errors: (map(select(.result == "error")) | length), skipped: (map(select(.result == "skipped")) | length)};
+    errors: (map(select(.result == "error")) | length),
+    skipped: (map(select(.result == "skipped")) | length)};
 def junit: "<?xml version=\"1.0\" encoding=\"UTF-8\"?>",
-    "<testsuites\({name: "workbook"} + ([.lessons[] | cases[]] | counts | del(.skipped)) | attributes)>",
-    (.lessons[] | .lesson as $lesson | "  <testsuite\({name: $lesson} + (cases | counts) | attributes)>", (cases[] | case_xml($lesson)), "  </testsuite>"),
+    (([.lessons[] | cases[]] | counts | del(.skipped)) as $counts
+        | "<testsuites\({name: "workbook"} + $counts | attributes)>"),
+    (.lessons[] | .lesson as $lesson
+        | "  <testsuite\({name: $lesson} + (cases | counts) | attributes)>",
+          (cases[] | case_xml($lesson)), "  </testsuite>"),
     "</testsuites>";
 
 # ---- a class ----
 
-def class_row($student): {student: ($student | clean), points, possible, lessons: (.lessons | map({(.lesson): .points}) | add),
+def class_row($student): {student: ($student | clean), points, possible,
+    lessons: (.lessons | map({(.lesson): .points}) | add),
     note: (if ungraded == [] then null else ungraded | join(" ") end)};
-def class_gap($student; $errors): {student: ($student | clean), points: null, possible: null, lessons: {},
-    note: ($errors | clean | split("\n") | map(select(. != "")) | .[0] // "The grading was interrupted.")};
+def class_gap($student; $errors): {student: ($student | clean), points: null, possible: null,
+    lessons: {}, note: ($errors | clean | split("\n") | map(select(. != "")) | .[0]
+        // "The grading was interrupted.")};
 def class_csv: (map(.lessons | keys) | add | unique) as $lessons
     | (["student", "points", "possible"] + $lessons + ["note"]),
       (.[] | [.student, .points, .possible] + [.lessons[$lessons[]]] + [.note]) | @csv;
 def class_table: ([.[].student | length] | max) as $name
-    | .[] | (.student | gsub("[\n\t]"; " ") | left($name)) + (.points // "-" | right(5)) + " of" + (.possible // "-" | right(4)) + (if .note then "   " + .note else "" end);
+    | .[] | (.student | gsub("[\n\t]"; " ") | left($name)) + (.points // "-" | right(5))
+        + " of" + (.possible // "-" | right(4)) + (if .note then "   " + .note else "" end);

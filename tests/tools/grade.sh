@@ -1,17 +1,23 @@
 #!/usr/bin/env bash
-# Grades one student: the check of every lesson, a table, and OUT/grade.json with what is derived from it.
+# Grades one student: the check of every lesson, a table, and OUT/grade.json with what is derived
+# from it.
 #
-#   grade.sh             STUDENT=FOLDER  the student's files (FOLDER/NN_name.c or FOLDER/lessons/NN_name.c); left out: lessons/
+#   grade.sh             STUDENT=FOLDER  the student's files (FOLDER/NN_name.c or
+#                                        FOLDER/lessons/NN_name.c); left out: lessons/
 #                        OUT=FOLDER      where the grade is written; left out: build/grade
 #                        ONLY="01 07"    these lessons only
 #                        JOBS=N          so many checks at a time; left out: one for each processor
-#                        RESUME=1        nothing is done when OUT/grade.json already grades these very files with these very checks
-#   grade.sh baseline    writes tests/lessons/baseline.txt: how many tests each check has, and how many of them the starter passes
+#                        RESUME=1        nothing is done when OUT/grade.json already grades these
+#                                        very files with these very checks
+#   grade.sh baseline    writes tests/lessons/baseline.txt: how many tests each check has, and how
+#                        many of them the starter passes
 #
-# Exit status: 0 the grade is written, whatever it says; 2 something could not be graded, and a sentence on stderr says what.
+# Exit status: 0 the grade is written, whatever it says; 2 something could not be graded, and a
+# sentence on stderr says what.
 #
-# The student's files are only read: each is copied to a folder of this grading, compiled and run there (tests/tools/run.sh). The
-# results come from what the checks say on their own pipe, and are written when all that the student's programs started is dead.
+# The student's files are only read: each is copied to a folder of this grading, compiled and run
+# there (tests/tools/run.sh). The results come from what the checks say on their own pipe, and are
+# written when all that the student's programs started is dead.
 # shellcheck disable=SC2016  # questions to jq
 set -u
 caller=$PWD
@@ -25,13 +31,15 @@ unset CHECK_FOLDER CHECK_PROGRAM CHECK_TEST CHECK_FIRST_MISS CHECK_KILOBYTES
 say() { printf '%s\n' "$@" >&2; }
 fail() { say "$@"; exit 2; }
 from_caller() { case $1 in /*) printf '%s' "$1" ;; *) printf '%s' "$caller/$1" ;; esac; }
-question() { jq -L tests/tools "include \"grade\"; $1" "${@:2}"; }   # question JQ [OPTION OR FILE...]
+# question JQ [OPTION OR FILE...]
+question() { jq -L tests/tools "include \"grade\"; $1" "${@:2}"; }
 
 # ---- one lesson: grade.sh lesson NAME, called below with GRADE_WORK set ----
 
 largest=1048576
 # A program can write the record that its check reads. These words have no other use in a lesson.
-forging='SIM_JOURNAL|SIM_CHECK|journal\.jsonl|CHECK_(MARK|FOLDER|LESSON|LIBRARY|NAME)|LD_PRELOAD|LD_LIBRARY_PATH'
+forging='SIM_JOURNAL|SIM_CHECK|journal\.jsonl|CHECK_(MARK|FOLDER|LESSON|LIBRARY|NAME)'
+forging+='|LD_PRELOAD|LD_LIBRARY_PATH'
 
 # Copies the student's file. In words on stdout: why there is nothing to check.
 hand_in() { # hand_in NAME
@@ -40,28 +48,41 @@ hand_in() { # hand_in NAME
     elif [ ! -e "$file" ]; then echo "missing lessons/$1.c is not there."
     elif [ -d "$file" ]; then echo "refused lessons/$1.c is a folder, not a C file."
     elif [ ! -f "$file" ]; then echo "refused lessons/$1.c is no plain file."
-    elif ! head -c $((largest + 1)) "$file" >"$copy" 2>/dev/null; then echo "refused lessons/$1.c cannot be read."
-    elif [ "$(stat -c %s "$copy")" -gt $largest ]; then echo "refused lessons/$1.c is larger than 1 MiB. No lesson is."
+    elif ! head -c $((largest + 1)) "$file" >"$copy" 2>/dev/null; then
+        echo "refused lessons/$1.c cannot be read."
+    elif [ "$(stat -c %s "$copy")" -gt $largest ]; then
+        echo "refused lessons/$1.c is larger than 1 MiB. No lesson is."
     elif words=$(grep -aoEm 1 "$forging" "$copy"); then
-        echo "refused lessons/$1.c names ${words%%$'\n'*}. What the check reads is not the program's to touch."
+        echo "refused lessons/$1.c names ${words%%$'\n'*}." \
+            "What the check reads is not the program's to touch."
     fi
 }
 
-# As root each lesson runs as a user of its own, from the range that systemd gives to transient users. A lock says whose it is.
+# As root each lesson runs as a user of its own, from the range that systemd gives to transient
+# users. A lock says whose it is.
 own_user() {
     local number
     mkdir -p /run/lock
     for ((number = 61200; number < 61456; number++)); do
         exec {user_lock}>"/run/lock/check-user-$number"
         # Where nobody buries the dead, they still count as processes of their user.
-        if flock -n "$user_lock" && [ -z "$(find /proc -maxdepth 1 -uid "$number" 2>/dev/null)" ]; then CHECK_USER=$number; return; fi
+        if flock -n "$user_lock" &&
+            [ -z "$(find /proc -maxdepth 1 -uid "$number" 2>/dev/null)" ]; then
+            CHECK_USER=$number
+            return
+        fi
         exec {user_lock}>&-
     done
     return 1
 }
 
 # How many processes and threads the user of the programs has: the limit is counted on top of them.
-processes() { cat /proc/[0-9]*/status 2>/dev/null | awk -v uid="${CHECK_USER:-$(id -u)}" '$1 == "Uid:" { mine = $2 == uid } $1 == "Threads:" && mine { n += $2 } END { print n + 256 }'; }
+processes() {
+    cat /proc/[0-9]*/status 2>/dev/null | awk -v uid="${CHECK_USER:-$(id -u)}" '
+        $1 == "Uid:" { mine = $2 == uid }
+        $1 == "Threads:" && mine { n += $2 }
+        END { print n + 256 }'
+}
 
 protect() {
     unset CHECK_USER CHECK_PROCESSES
@@ -80,32 +101,39 @@ end_runs() { # end_runs FOLDER: kills every process that names the folder in its
 }
 
 lesson() { # lesson NAME
-    local name=$1 base=$GRADE_WORK/$1 row file=null refusal limit=${CHECK_LESSON_SECONDS:-120} ended=0
-    row=$(awk -v name="$name" '$1 == name { printf "{\"tests\": %d, \"given\": %d}", $2, $3 }' tests/lessons/baseline.txt)
+    local name=$1 base=$GRADE_WORK/$1 file=$GRADE_WORK/lessons/$1.c sum=null row refusal
+    local limit=${CHECK_LESSON_SECONDS:-120} ended=0
+    row=$(awk -v name="$name" '$1 == name { printf "{\"tests\": %d, \"given\": %d}", $2, $3 }' \
+        tests/lessons/baseline.txt)
     [ "$GRADE_BASELINE" = false ] ||
         row="{\"tests\": $(grep -c '^@test "' "tests/lessons/$name.bats"), \"given\": 0}"
     refusal=$(hand_in "$name")
-    [ ! -e "$GRADE_WORK/lessons/$name.c" ] || file=\"$(sha256sum <"$GRADE_WORK/lessons/$name.c" | cut -c 1-64)\"
+    [ ! -e "$file" ] || sum=\"$(sha256sum <"$file" | cut -c 1-64)\"
     if [ -z "$refusal" ]; then
         protect
-        TAP=1 CHECK_FOLDER=$base LESSON=$GRADE_WORK/lessons/$name.c timeout --kill-after=2 "$limit" \
+        TAP=1 CHECK_FOLDER=$base LESSON=$file timeout --kill-after=2 "$limit" \
             tests/tools/first_miss.sh "$name" >"$base.tap" 2>&1 </dev/null || ended=$?
         chmod -R u+rwX "$base" 2>/dev/null
         if [ "$ended" = 124 ] || [ "$ended" = 137 ]; then
-            refusal="refused The check did not end within $limit seconds and was stopped: is one of its runs slow?"
+            refusal="refused The check did not end within $limit seconds and was stopped:"
+            refusal+=" is one of its runs slow?"
             end_runs "$base"
         fi
     fi
     : >>"$base.tap"
     if [ -n "$refusal" ]; then
-        question 'lesson($name; $row; $file) | not_run($status; $why)' -n --arg name "$name" --argjson row "${row:-null}" --argjson file "$file" \
+        question 'lesson($name; $row; $file) | not_run($status; $why)' -n --arg name "$name" \
+            --argjson row "${row:-null}" --argjson file "$sum" \
             --arg status "${refusal%% *}" --arg why "${refusal#* }"
     elif [ -n "$row" ]; then
-        tr -d '\000' <"$base.tap" | question 'lesson($name; $row; $file) | ran($row; $work; [inputs])' -n -R --arg name "$name" --argjson row "$row" \
-            --argjson file "$file" --arg work "$GRADE_WORK"
+        tr -d '\000' <"$base.tap" |
+            question 'lesson($name; $row; $file) | ran($row; $work; [inputs])' -n -R \
+                --arg name "$name" --argjson row "$row" --argjson file "$sum" \
+                --arg work "$GRADE_WORK"
     else
-        question 'lesson($name; null; $file) | not_run("ungraded"; "tests/lessons/baseline.txt has no line for \($name). Type: tests/tools/grade.sh baseline")' \
-            -n --arg name "$name" --argjson file "$file"
+        question 'lesson($name; null; $file) | not_run("ungraded"; "tests/lessons/baseline.txt has "
+                + "no line for \($name). Type: tests/tools/grade.sh baseline")' \
+            -n --arg name "$name" --argjson file "$sum"
     fi >"$base.json"
     rm -rf "$base"
 }
@@ -124,11 +152,16 @@ source=lessons
 if [ -n "${STUDENT:-}" ]; then
     source=$(from_caller "$STUDENT")
     [ -d "$source" ] || fail "STUDENT=$STUDENT: there is no such folder."
-    if [ -L "$source/lessons" ]; then fail "STUDENT=$STUDENT: its folder lessons is a symbolic link."; fi
+    if [ -L "$source/lessons" ]; then
+        fail "STUDENT=$STUDENT: its folder lessons is a symbolic link."
+    fi
     [ ! -d "$source/lessons" ] || source=$source/lessons
 fi
-for tool in jq flock; do type -P $tool >/dev/null || fail "$tool is not installed. make grade installs what is missing."; done
-[ -e build/simulator/libcudart.so.13 ] || fail "The simulated device is not built. Type: make simulator"
+for tool in jq flock; do
+    type -P $tool >/dev/null || fail "$tool is not installed. make grade installs what is missing."
+done
+[ -e build/simulator/libcudart.so.13 ] ||
+    fail "The simulated device is not built. Type: make simulator"
 
 mapfile -t lessons < <(make -s list)
 if [ -n "${ONLY:-}" ]; then
@@ -136,28 +169,43 @@ if [ -n "${ONLY:-}" ]; then
     for word in $ONLY; do
         found=
         for name in "${lessons[@]}"; do
-            if [ "$name" = "$word" ] || [ "${name%%_*}" = "$word" ] || [ "${name%%_*}" = "0$word" ]; then found=$name; chosen+=("$name"); fi
+            case $word in
+            "$name" | "${name%%_*}") ;;
+            *) [ "${name%%_*}" = "0$word" ] || continue ;;
+            esac
+            found=$name
+            chosen+=("$name")
         done
-        [ -n "$found" ] || fail "ONLY=\"$ONLY\": there is no lesson $word. The lessons are: ${lessons[*]}"
+        [ -n "$found" ] ||
+            fail "ONLY=\"$ONLY\": there is no lesson $word. The lessons are: ${lessons[*]}"
     done
     lessons=("${chosen[@]}")
 fi
 [ -n "${lessons[*]}" ] || fail "There is no lesson: nothing was graded."
 
-# What grades: a commit, where git knows one for this very folder, and a sum of the files that decide.
+# What grades: a commit, where git knows one for this very folder, and a sum of the files that
+# decide.
 commit=unknown
-if [ "$(git rev-parse --show-toplevel 2>/dev/null)" = "$(pwd -P)" ]; then commit=$(git rev-parse HEAD 2>/dev/null || echo unknown); fi
-checks=$(find Makefile tests simulator lessons/*.h -type f -print0 | LC_ALL=C sort -z | xargs -0 sha256sum | sha256sum | cut -c 1-64)
+if [ "$(git rev-parse --show-toplevel 2>/dev/null)" = "$(pwd -P)" ]; then
+    commit=$(git rev-parse HEAD 2>/dev/null || echo unknown)
+fi
+checks=$(find Makefile tests simulator lessons/*.h -type f -print0 |
+    LC_ALL=C sort -z | xargs -0 sha256sum | sha256sum | cut -c 1-64)
 workbook=$(jq -n -c --arg commit "$commit" --arg checks "$checks" '$ARGS.named')
 
 if [ -n "${RESUME:-}" ] && [ -e "$out/grade.json" ]; then
     sums=$(for name in "${lessons[@]}"; do
         sum=null
-        if [ -f "$source/$name.c" ] && [ ! -L "$source/$name.c" ]; then sum=\"$(head -c $((largest + 1)) "$source/$name.c" | sha256sum | cut -c 1-64)\"; fi
+        if [ -f "$source/$name.c" ] && [ ! -L "$source/$name.c" ]; then
+            sum=\"$(head -c $((largest + 1)) "$source/$name.c" | sha256sum | cut -c 1-64)\"
+        fi
         printf '{"lesson": "%s", "file": %s}' "$name" "$sum"
     done | jq -s -c .)
-    if jq -e --argjson workbook "$workbook" --argjson sums "$sums" '.workbook == $workbook and (.lessons | map({lesson, file})) == $sums
-        and all(.lessons[]; .status != "ungraded")' "$out/grade.json" >/dev/null 2>&1; then exit 0; fi
+    if jq -e --argjson workbook "$workbook" --argjson sums "$sums" '
+        .workbook == $workbook and (.lessons | map({lesson, file})) == $sums
+        and all(.lessons[]; .status != "ungraded")' "$out/grade.json" >/dev/null 2>&1; then
+        exit 0
+    fi
 fi
 
 (umask "$mask" && mkdir -p "$out") || fail "OUT=$out cannot be made."
@@ -165,7 +213,8 @@ rm -rf "$out/grade.json" "$out/junit.xml" "$out/gradescope" "$out/prairielearn"
 mkdir -p build/check
 work=$(mktemp -d build/check/grade.XXXXXX) || exit 2
 chmod 755 "$work"
-export GRADE_WORK=$work GRADE_SOURCE=$source GRADE_OWN_USER=false GRADE_LIMIT=false GRADE_BASELINE=$baseline
+export GRADE_WORK=$work GRADE_SOURCE=$source GRADE_BASELINE=$baseline
+export GRADE_OWN_USER=false GRADE_LIMIT=false
 # shellcheck disable=SC2317  # called by the trap
 finish() {
     export -n GRADE_WORK
@@ -178,9 +227,21 @@ trap 'exit 130' INT
 trap 'exit 143' TERM HUP
 mkdir "$work/lessons"
 
-# One program that is known to be right, compiled and run as the student's will be: with all protection that this machine allows.
-printf '%s\n' '#define _GNU_SOURCE' '#include "workbook.h"' '#include <unistd.h>' 'int main(void)' '{' \
-    '    CHECK(cudaDeviceSynchronize());' '    pid_t second = fork();' '    if (second == 0) _exit(0);' '    return second < 0;' '}' >"$work/canary.c"
+# One program that is known to be correct, compiled and run as the student's will be: with all
+# protection that this machine allows.
+cat >"$work/canary.c" <<'PROGRAM'
+#define _GNU_SOURCE
+#include "workbook.h"
+#include <unistd.h>
+int main(void)
+{
+    CHECK(cudaDeviceSynchronize());
+    pid_t second = fork();
+    if (second == 0)
+        _exit(0);
+    return second < 0;
+}
+PROGRAM
 canary() (
     protect
     rm -rf "$work/canary" && mkdir -p "$work/canary/run" || return
@@ -188,7 +249,8 @@ canary() (
     BATS_TEST_FILENAME=00_canary source tests/tools/helpers.bash
     export CHECK_FOLDER=$work/canary
     compile_lesson "$work/canary.c" >"$work/canary/compiler" 2>&1 &&
-        tests/tools/run.sh "$work/canary/run" LD_LIBRARY_PATH="$PWD/build/simulator" -- "$PWD/$work/canary/program" &&
+        tests/tools/run.sh "$work/canary/run" LD_LIBRARY_PATH="$PWD/build/simulator" -- \
+            "$PWD/$work/canary/program" &&
         [ "$(cat "$work/canary/run/status")" = 0 ]
 )
 works=
@@ -197,10 +259,14 @@ for GRADE_OWN_USER in $([ "$(id -u)" != 0 ] || echo true) false; do
         if canary; then works=1; break 2; fi
     done
 done
-[ -n "$works" ] || fail "A program that is known to be right could not be compiled and run here, so nothing was graded:" \
-    "$(head -n 10 "$work/canary/compiler")" "$(head -n 10 "$work/canary/run/stderr" 2>/dev/null)"
+[ -n "$works" ] ||
+    fail "A program that is known to be correct could not be compiled and run here, so nothing was \
+graded:" "$(head -n 10 "$work/canary/compiler")" \
+        "$(head -n 10 "$work/canary/run/stderr" 2>/dev/null)"
 if [ "$(id -u)" = 0 ] && [ "$GRADE_OWN_USER" = false ]; then
-    [ -z "${STUDENT:-}" ] || fail "Nothing was graded: the student's programs would run as root, because no other user can read what was built in $PWD. Move the workbook to a folder that all may enter, and build it with umask 022."
+    [ -z "${STUDENT:-}" ] || fail "Nothing was graded: the student's programs would run as root,\
+ because no other user can read what was built in $PWD. Move the workbook to a folder that all may\
+ enter, and build it with umask 022."
     say "The programs run as root, because no other user can read what was built in $PWD."
 fi
 
@@ -209,13 +275,17 @@ wait $!
 
 files=("${lessons[@]/#/$work/}")
 files=("${files[@]/%/.json}")
-for file in "${files[@]}"; do [ -s "$file" ] || fail "The check of $(basename "$file" .json) was interrupted: nothing was graded."; done
+for file in "${files[@]}"; do
+    [ -s "$file" ] ||
+        fail "The check of $(basename "$file" .json) was interrupted: nothing was graded."
+done
 
 if [ "$baseline" = true ]; then
     {
         echo "# For each lesson: the tests of its check, and how many of them the starter passes."
         echo "# Written by tests/tools/grade.sh baseline."
-        jq -r '"\(.lesson) \(.tests | length) \([.tests[] | select(.result == "passed")] | length)"' "${files[@]}"
+        jq -r '([.tests[] | select(.result == "passed")] | length) as $given
+            | "\(.lesson) \(.tests | length) \($given)"' "${files[@]}"
     } >"$work/baseline.txt"
     mv "$work/baseline.txt" tests/lessons/baseline.txt
     exit
@@ -223,7 +293,8 @@ fi
 
 mkdir "$work/gradescope" "$work/prairielearn"
 {
-    question 'grade($workbook; $own_user)' -s --argjson workbook "$workbook" --argjson own_user "$GRADE_OWN_USER" "${files[@]}" >"$work/grade.json" &&
+    question 'grade($workbook; $own_user)' -s --argjson workbook "$workbook" \
+        --argjson own_user "$GRADE_OWN_USER" "${files[@]}" >"$work/grade.json" &&
         question junit -r "$work/grade.json" >"$work/junit.xml" &&
         question gradescope "$work/grade.json" >"$work/gradescope/results.json" &&
         question prairielearn "$work/grade.json" >"$work/prairielearn/results.json"

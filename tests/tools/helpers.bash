@@ -1,38 +1,56 @@
 # shellcheck shell=bash
-# What the checks of the lessons share. A check is tests/lessons/NN_name.bats; it judges one C file, $LESSON, on the simulated device:
+# What the checks of the lessons share. A check is tests/lessons/NN_name.bats; it judges one C file,
+# $LESSON, on the simulated device:
 #
 #   load ../tools/helpers
 #   setup_file() { lesson_setup 06_release_threshold; }
-#   @test "the output is the one a device prints" { run_lesson; expect_right 06_release_threshold; }
-#   @test "the same with 96 MiB" { run_lesson 96; expect_right 06_release_threshold.96; }
+#   @test "the output is the one a device prints" {
+#       run_lesson
+#       expect_right 06_release_threshold
+#   }
+#   @test "the same with 96 MiB" {
+#       run_lesson 96
+#       expect_right 06_release_threshold.96
+#   }
 #   @test "the threshold is set before the first free" {
 #       run_lesson
-#       expect_journal 'any(.[]; .call == "cudaMemPoolSetAttribute")' 'The program sets the release threshold.'
+#       expect_journal 'any(.[]; .call == "cudaMemPoolSetAttribute")' \
+#           'The program sets the release threshold.'
 #   }
 #
-#   lesson_setup NAME          compiles $LESSON (default: solutions/NAME.c) in a folder of its own
-#   run_lesson [ARGUMENT...]   runs it, once for all tests that ask for the same; sets $status, $output, $errors (what it printed on stdout and stderr) and $journal (a file)
-#                              SIM_ENV=(SIM_SCHEDULE=late) before it gives the simulated device more environment
-#   run_both [ARGUMENT...]     the same for a program of two processes: $journal then holds the lines of both, each with "of":
-#                              "exporter", the process that exported a pool (else the one that came first), or "importer"
-#   expect_output NAME         stdout is tests/lessons/expected/NAME.txt; lines that begin with "~" depend on the machine and are compared
-#                              in their words, not in their numbers (tests/tools/machine.sed)
-#   expect_right NAME          expect_clean and expect_output; when the program found itself wrong and said no more, the line that differs comes first
-#   expect_journal JQ SENTENCE [JQ] [-- JQ SENTENCE [JQ]]...   the boolean JQ holds for the journal as one array; SENTENCE says what is
-#                              expected of the program, the second JQ what happened instead. More behind "--", in order: asked at once
-#   expect_clean               exit status 0, no hazard, nothing left allocated, nothing that the simulated device does not know
-#   expect_status N SENTENCE   the exit status is N
-#   missed LINE...             a test fails with these words, with what stderr had, and with where to read
-#   miss LINE...               a test fails with these words alone
+#   lesson_setup NAME         compiles $LESSON (default: solutions/NAME.c) in a folder of its own
+#   run_lesson [ARGUMENT...]  runs it, once for all tests that need the same run; sets $status,
+#                             $output, $errors (what it printed on stdout and stderr) and $journal
+#                             (a file). SIM_ENV=(SIM_SCHEDULE=late) before it gives the simulated
+#                             device more environment
+#   run_both [ARGUMENT...]    the same for a program of two processes: $journal then holds the lines
+#                             of both, each with "of": "exporter", the process that exported a pool
+#                             (else the one that came first), or "importer"
+#   expect_output NAME        stdout is tests/lessons/expected/NAME.txt; lines that begin with "~"
+#                             depend on the machine and are compared in their words, not in their
+#                             numbers (tests/tools/machine.sed)
+#   expect_right NAME         expect_clean and expect_output; when the program found itself
+#                             incorrect and printed no reason, the line that differs comes first
+#   expect_journal JQ SENTENCE [JQ] [-- JQ SENTENCE [JQ]]...
+#                             the boolean JQ holds for the journal as one array; SENTENCE is what is
+#                             expected of the program, the second JQ what happened instead. More
+#                             behind "--" are judged in order, by one jq
+#   expect_clean              exit status 0, no hazard, nothing left allocated, nothing that the
+#                             simulated device does not know
+#   expect_status N SENTENCE  the exit status is N
+#   missed LINE...            a test fails with these words, with what stderr had, and with where to
+#                             read
+#   miss LINE...              a test fails with these words alone
 #
-# A program that does not compile, does not end, floods its folder or dies of a signal is told so once; the other tests of the
-# file are then skipped. tests/tools/run.sh is how it is run.
+# A program that does not compile, does not end, floods its folder or dies of a signal is reported
+# once; the other tests of the file are then skipped. tests/tools/run.sh is how it is run.
 
 cd "${BASH_SOURCE[0]%/*}/../.." || exit 1
 ROOT=$PWD
-unset MAKEFLAGS MAKELEVEL MFLAGS   # a make that runs the suite says nothing to the makes inside it
+unset MAKEFLAGS MAKELEVEL MFLAGS   # a make that runs the suite gives nothing to the makes inside it
 
-# The Bats libraries, where Debian, Ubuntu or a hand put them. The checks of lessons do without. What their load.bash does: it starts a process for each file.
+# The Bats libraries, where Debian, Ubuntu or a hand put them. The checks of lessons do without.
+# What their load.bash does is done here: it starts a process for each file.
 load_libraries() {
     local library folder file
     for library in bats-support bats-assert bats-file; do
@@ -64,11 +82,14 @@ lesson_setup() {
     local name=$1 file=${LESSON:-solutions/$1.c} library=build/simulator folder
     [ -z "${SANITIZE:-}" ] || library=build/simulator-${SANITIZE//,/-}
     export CHECK_NAME=$name CHECK_LESSON=$file CHECK_LIBRARY=$ROOT/$library
-    # The student's runs are found in build/check/NN_name; others, which may run at the same time, elsewhere.
+    # The student's runs are found in build/check/NN_name; others, which may run at the same time,
+    # elsewhere.
     if [ -z "${CHECK_FOLDER:-}" ]; then
         case $file in
         lessons/*) CHECK_FOLDER=build/check/$name ;;
-        *) folder_for "$file" .; CHECK_FOLDER=$folder${SANITIZE:+-$SANITIZE} ;;
+        *)
+            folder_for "$file" .
+            CHECK_FOLDER=$folder${SANITIZE:+-$SANITIZE} ;;
         esac
     fi
     export CHECK_FOLDER BATS_NO_PARALLELIZE_WITHIN_FILE=true   # the tests of a check share its runs
@@ -80,37 +101,49 @@ lesson_setup() {
         cp "$CHECK_PROGRAM" "$CHECK_FOLDER/program"
     else
         compile_lesson "$file" >"$CHECK_FOLDER/compiler" 2>&1 || case $? in
-        124 | 137) echo "The compiler did not come to an end with $file, within 30 seconds and 4 GiB, and was stopped." >"$CHECK_FOLDER/refused" ;;
-        *) grep -av '^make' "$CHECK_FOLDER/compiler" | cut -c 1-300 | awk 'NR <= 40 { print } { last = $0 } END { if (NR > 40) { print "..."; print last } }' >"$CHECK_FOLDER/refused" ;;
+        124 | 137)
+            echo "The compiler did not come to an end with $file, within 30 seconds and 4 GiB," \
+                "and was stopped." >"$CHECK_FOLDER/refused" ;;
+        *)
+            grep -av '^make' "$CHECK_FOLDER/compiler" | cut -c 1-300 |
+                awk 'NR <= 40 { print } { last = $0 } END { if (NR > 40) print "...\n" last }' \
+                    >"$CHECK_FOLDER/refused" ;;
         esac
     fi
 }
 
-# The compiler reads a file that is not trusted to behave either: limits, and for a grader the same user as the program (tests/tools/run.sh).
+# The compiler reads a file that is not trusted to behave either: limits, and for a grader the same
+# user as the program (tests/tools/run.sh).
 compile_lesson() { # compile_lesson FILE [NAME OF THE PROGRAM]
     local user=()
     if [ -n "${CHECK_USER:-}" ]; then
-        user=(setpriv --reuid="$CHECK_USER" --regid="$CHECK_USER" --clear-groups --no-new-privs env HOME=/nonexistent)
+        user=(setpriv --reuid="$CHECK_USER" --regid="$CHECK_USER" --clear-groups --no-new-privs)
+        user+=(env HOME=/nonexistent)
         chmod 1777 "$CHECK_FOLDER"
     fi
     timeout --signal=KILL 30 prlimit --as=4294967296 --fsize=134217728 --core=0 "${user[@]}" \
-        make program LESSON="$1" PROGRAM="$CHECK_FOLDER/${2:-program}" BACKEND= SANITIZE="${SANITIZE:-}" </dev/null || return
+        make program LESSON="$1" PROGRAM="$CHECK_FOLDER/${2:-program}" \
+        BACKEND= SANITIZE="${SANITIZE:-}" </dev/null || return
     [ -z "${CHECK_USER:-}" ] || chmod 755 "$CHECK_FOLDER"
 }
 
 # With CHECK_FIRST_MISS=1 (make watch) the tests after the first that misses are skipped.
-[ -z "${CHECK_FIRST_MISS:-}" ] || teardown() { [ -n "${BATS_TEST_COMPLETED:-}" ] || touch "$CHECK_FOLDER/missed"; }
+[ -z "${CHECK_FIRST_MISS:-}" ] || teardown() {
+    [ -n "${BATS_TEST_COMPLETED:-}" ] || touch "$CHECK_FOLDER/missed"
+}
 
-# Ends the test with the words of $CHECK_FOLDER/refused: the first test fails, the others are skipped.
+# Ends the test with the words of $CHECK_FOLDER/refused: the first test fails, the others are
+# skipped.
 refuse() {
-    if mkdir "$CHECK_FOLDER/told" 2>/dev/null; then
+    if mkdir "$CHECK_FOLDER/refusal_shown" 2>/dev/null; then
         cat "$CHECK_FOLDER/refused"
         return 1
     fi
     skip "the program could not be checked, see the first miss"
 }
 
-# text_of NAME FILE: the first 100000 bytes of the file, without NUL bytes and line ends behind the last, into the variable. Every run needs it twice.
+# text_of NAME FILE: the first 100000 bytes of the file, without NUL bytes and line ends behind the
+# last, into the variable. Every run needs it twice.
 text_of() {
     local LC_ALL=C text
     IFS= read -r -N 100000 text <"$2" || true
@@ -122,17 +155,23 @@ text_of() {
 # shellcheck disable=SC2034  # output and journal are for the tests
 run_lesson() {
     local words=("${SIM_ENV[@]}" "$@") folder number ended
-    if [ -e "$CHECK_FOLDER/refused" ]; then refuse; return; fi
+    if [ -e "$CHECK_FOLDER/refused" ]; then
+        refuse
+        return
+    fi
     [ ! -e "$CHECK_FOLDER/missed" ] || skip "a test before this one has missed"
     folder=$CHECK_FOLDER/run${words[*]/#/-}
     folder=${folder// /}
     output='' errors=''
-    CHECK_RUN=$folder CHECK_COMMAND="${SIM_ENV[*]}${SIM_ENV[*]:+ }make ${CHECK_NAME%%_*}${1:+ ARGS=\"$*\"}${SIM_ENV[*]:+ BACKEND=simulator}"
+    CHECK_RUN=$folder CHECK_COMMAND="${SIM_ENV[*]}${SIM_ENV[*]:+ }make ${CHECK_NAME%%_*}"
+    CHECK_COMMAND+="${1:+ ARGS=\"$*\"}${SIM_ENV[*]:+ BACKEND=simulator}"
     journal=$folder/journal.jsonl journals=()
-    # The simulated device does the same again when it is told the same: one run is enough for all tests that ask for it.
+    # The simulated device does the same again when it is given the same: one run is enough for all
+    # tests that need it.
     if [ ! -e "$folder" ]; then
         mkdir "$folder"
-        "$BASH" tests/tools/run.sh "$folder" LD_LIBRARY_PATH="$CHECK_LIBRARY" SIM_JOURNAL="$ROOT/$journal" "${SIM_ENV[@]}" -- "$ROOT/$CHECK_FOLDER/program" "$@"
+        "$BASH" tests/tools/run.sh "$folder" LD_LIBRARY_PATH="$CHECK_LIBRARY" \
+            SIM_JOURNAL="$ROOT/$journal" "${SIM_ENV[@]}" -- "$ROOT/$CHECK_FOLDER/program" "$@"
     fi
     read -r status <"$folder/status"
     text_of output "$folder/stdout"
@@ -141,8 +180,11 @@ run_lesson() {
     number=$((status - 128)) ended=
     [ ! -s "$folder/ended" ] || read -r ended <"$folder/ended"
     case $ended in
-    time) tell "The program did not end within ${CHECK_SECONDS:-5} seconds and was stopped: does a loop, or a wait, never come to its end?" ;;
-    flood) tell "The program wrote without end and was stopped: does a loop never come to its end?" ;;
+    time)
+        tell "The program did not end within ${CHECK_SECONDS:-5} seconds and was stopped: does a \
+loop, or a wait, never come to its end?" ;;
+    flood)
+        tell "The program wrote without end and was stopped: does a loop never come to its end?" ;;
     *)
         if [ "$number" -le 0 ] || ! kill -l "$number" >/dev/null 2>&1; then return 0; fi
         tell "The program died of signal SIG$(kill -l "$number"): $(signal_sentence "$number")" ;;
@@ -154,21 +196,26 @@ run_lesson() {
 
 # A process that lives beside the first has a journal of its own.
 run_both() {
-    local file exporter
+    local file exporter of
     run_lesson "$@"
     [ -s "$journal" ] || return 0
     journals=("$journal"*)
     journal=$CHECK_RUN/both.jsonl
     [ ! -e "$journal" ] || return 0
-    exporter=$(grep -l '"cudaMemPoolExportToShareableHandle".*"cudaSuccess"' "${journals[@]}" | head -n 1)
+    exporter=$(grep -l '"cudaMemPoolExportToShareableHandle".*"cudaSuccess"' "${journals[@]}" |
+        head -n 1)
     for file in "${journals[@]}"; do
-        jq -c --arg of "$([ "$file" = "${exporter:-${journals[0]}}" ] && echo exporter || echo importer)" '. + {of: $of}' "$file"
+        of=importer
+        [ "$file" != "${exporter:-${journals[0]}}" ] || of=exporter
+        jq -c --arg of "$of" '. + {of: $of}' "$file"
     done >"$journal"
 }
 
 signal_sentence() {
     case $(kill -l "$1") in
-    SEGV | BUS) echo "it touched memory that is not its own. The host cannot read or write device memory through a pointer." ;;
+    SEGV | BUS)
+        echo "it touched memory that is not its own. The host cannot read or write device memory" \
+            "through a pointer." ;;
     ABRT) echo "it, or a library, gave up (abort)." ;;
     FPE) echo "an arithmetic error, such as a division by zero." ;;
     *) echo "something ended it from outside, or it did so itself." ;;
@@ -180,8 +227,10 @@ signal_sentence() {
 printed() { # the first lines of stderr
     if [ -n "$errors" ]; then
         echo "On stderr it printed:"
-        # What differs in an address only is said once: a line, with the indented lines that belong to it.
-        awk '/^[^ ]/ { key = $0; gsub(/0x[0-9a-f]+/, "", key); again = seen[key]++ } !again' <<<"$errors" | head -n 20 | cut -c 1-400 | sed 's/^/    /'
+        # What differs in an address only is printed once: a line, with the indented lines that
+        # belong to it.
+        awk '/^[^ ]/ { key = $0; gsub(/0x[0-9a-f]+/, "", key); again = seen[key]++ } !again' \
+            <<<"$errors" | head -n 20 | cut -c 1-400 | sed 's/^/    /'
     fi
 }
 
@@ -214,15 +263,23 @@ visible() { # one line, with what cannot be seen made visible
 words() { sed -E -f "$ROOT/tests/tools/machine.sed" "$@"; }
 
 expect_status() {
-    [ "$status" = "$1" ] || missed "Expected: ${2:-exit status $1.}" "Happened: exit status $status."
+    [ "$status" = "$1" ] ||
+        missed "Expected: ${2:-exit status $1.}" "Happened: exit status $status."
 }
 
 expect_output() {
-    local expected=tests/lessons/expected/$1.txt number=0 wanted lines=() words=()
-    [ -e "$expected" ] || { tell "$expected is not there: nothing to compare with."; return 1; }
-    if cmp -s "$expected" "$CHECK_RUN/stdout" || cmp -s <(words "$expected") <(words "$CHECK_RUN/stdout"); then return 0; fi
+    local expected=tests/lessons/expected/$1.txt number=0 wanted difference lines=() words=()
+    [ -e "$expected" ] || {
+        tell "$expected is not there: nothing to compare with."
+        return 1
+    }
+    if cmp -s "$expected" "$CHECK_RUN/stdout" ||
+        cmp -s <(words "$expected") <(words "$CHECK_RUN/stdout"); then
+        return 0
+    fi
     if [ ! -s "$CHECK_RUN/stdout" ]; then
-        missed "Expected: the lines of $expected on stdout." "Happened: stdout is empty. Was nothing printed, or stdout closed?"
+        missed "Expected: the lines of $expected on stdout." \
+            "Happened: stdout is empty. Was nothing printed, or stdout closed?"
         return
     fi
     mapfile -t lines <<<"$output"
@@ -232,14 +289,18 @@ expect_output() {
             tell "The output ends after line $number." "Expected next: $(visible "$wanted")"
             break
         elif [ "$(words <<<"$wanted")" != "${words[number]}" ]; then
-            tell "Line $((number + 1)) of the output differs$([[ $wanted != "~"* ]] || echo " in its words (its numbers are the machine's)")." \
+            difference="differs"
+            [[ $wanted != "~"* ]] || difference+=" in its words (its numbers are the machine's)"
+            tell "Line $((number + 1)) of the output $difference." \
                 "Expected: $(visible "$wanted")" "Happened: $(visible "${lines[number]}")"
             break
         fi
         number=$((number + 1))
     done <"$expected"
     if [ "$number" = "$(wc -l <"$expected")" ]; then
-        tell "The output goes on after its last expected line (line $number)." "Happened: $(visible "${lines[number]:-a missing line end, a NUL byte or an empty line}")"
+        wanted=${lines[number]:-a missing line end, a NUL byte or an empty line}
+        tell "The output goes on after its last expected line (line $number)." \
+            "Happened: $(visible "$wanted")"
     fi
     printed
     echo "The whole expected output: $expected, recorded on a real device."
@@ -253,47 +314,58 @@ expect_right() {
     expect_output "$1"
 }
 
-# All questions of a call go to one jq, which takes longer to begin than to answer. It prints "right", or the number of the first
-# that is not, what was answered instead of true, and what happened.
+# All expectations of a call go to one jq, which takes longer to begin than to judge. It prints
+# "met", or the number of the first that is not, what came instead of true, and what happened.
 expect_journal() {
-    local sentences=() questions=() happened=() number ask='"right"' said answer
+    local sentences=() conditions=() happened=() number judge='"met"' result value
     while [ $# -ge 2 ]; do
-        questions+=("$1")
+        conditions+=("$1")
         sentences+=("$2")
         shift 2
         happened+=(empty)
-        if [ $# != 0 ] && [ "$1" != -- ]; then happened[-1]=$1; shift; fi
+        if [ $# != 0 ] && [ "$1" != -- ]; then
+            happened[-1]=$1
+            shift
+        fi
         if [ "${1:-}" = -- ]; then shift; fi
     done
-    [ $# = 0 ] || { miss "expect_journal: a question has no sentence, or no -- before it: $1"; return; }
+    [ $# = 0 ] || {
+        miss "expect_journal: a question has no sentence, or no -- before it: $1"
+        return
+    }
     if [ ! -s "$journal" ]; then
-        missed "Expected: ${sentences[0]}" "Happened: the program made no CUDA call at all: the journal of the simulated device is empty."
+        missed "Expected: ${sentences[0]}" "Happened: the program made no CUDA call at all: the \
+journal of the simulated device is empty."
         return
     fi
-    for ((number = ${#questions[@]} - 1; number >= 0; number--)); do
-        ask="asked(${questions[number]}
-            ) as \$answer | if \$answer == [true] then $ask else \"$number\", (\$answer | told), (try (${happened[number]}
+    # A condition may end in a comment: its parenthesis is closed on a line of its own.
+    for ((number = ${#conditions[@]} - 1; number >= 0; number--)); do
+        judge="outcome(${conditions[number]}
+            ) as \$value | if \$value == [true] then $judge
+            else \"$number\", (\$value | shown), (try (${happened[number]}
             ) catch \"the error \\(.)\") end"
     done
-    ask='def asked(question): try [question] catch {error: .};
-        def told: if type == "object" then "the error \(.error)" else map(tojson) | join(" and ") end;'" $ask"
-    mapfile -t said < <(jq -r -s "$ask" "$journal" 2>&1)
-    [ "${said[*]}" != right ] || return 0
-    number=${said[0]} answer=${said[1]:-}
+    judge='def outcome(condition): try [condition] catch {error: .};
+        def shown: if type == "object" then "the error \(.error)"
+            else map(tojson) | join(" and ") end;'" $judge"
+    mapfile -t result < <(jq -r -s "$judge" "$journal" 2>&1)
+    [ "${result[*]}" != met ] || return 0
+    number=${result[0]} value=${result[1]:-}
     if [[ $number == [0-9]* ]]; then
         echo "Expected: ${sentences[number]}"
-        if [ "${happened[number]}" != empty ]; then echo "Happened: $(tell "${said[@]:2}")"; fi
-        [ "$answer" = false ] || echo "(The check's question gave $answer, neither true nor false.)"
+        if [ "${happened[number]}" != empty ]; then echo "Happened: $(tell "${result[@]:2}")"; fi
+        [ "$value" = false ] || echo "(The check's question gave $value, neither true nor false.)"
     else
-        tell "Expected: ${sentences[0]}" "Happened: the journal could not be read: ${said[*]}"
+        tell "Expected: ${sentences[0]}" "Happened: the journal could not be read: ${result[*]}"
     fi
     printed
     try_it
     return 1
 }
 
-# One word for how a run ended: that of its first process that did not end well. Every check asks it, and jq takes ten times as
-# long as awk to begin. In a JSON line a text between quotes that stand bare is a key or a whole value.
+# One word for how a run ended: that of its first process that did not end well. Every check needs
+# it, and jq takes ten times as long as awk to begin. In a JSON line a text between quotes that
+# stand bare is a key or a whole value.
 how_it_ended() {
     awk 'function judge() {
             if (last !~ /^{.*"did":"exit".*}$/) word = "left"
@@ -307,20 +379,33 @@ how_it_ended() {
         END { if (!word) judge(); print word ? word : "clean" }' "${journals[@]:-$journal}"
 }
 
+in_journal() { jq -r -s "$1" "$journal"; }
+
 expect_clean() {
     if [[ $'\n'$errors == *$'\n'hazard:* ]]; then
-        tell "Expected: a program whose every access is ordered." "Happened: the simulated device found a hazard."
+        tell "Expected: a program whose every access is ordered." \
+            "Happened: the simulated device found a hazard."
     elif [ "$status" != 0 ]; then
         tell "Expected: exit status 0." "Happened: exit status $status."
     elif [ ! -s "$journal" ]; then
-        tell "Expected: CUDA calls." "Happened: the program made none: the journal of the simulated device is empty."
+        tell "Expected: CUDA calls." \
+            "Happened: the program made none: the journal of the simulated device is empty."
     else
         case $(how_it_ended) in
         clean) return 0 ;;
-        hazard) tell "Expected: a program whose every access is ordered." "Happened: the simulated device found a hazard." ;;
-        live) tell "Expected: everything that was allocated is freed at the end." "Happened: allocations left: $(jq -r -s '[.[] | select(.did == "exit").live] | add' "$journal")." ;;
-        unsupported) tell "Expected: calls that the simulated device knows." "Happened: $(jq -r -s '[.[] | select(.did == "unsupported").call] | unique | join(", ")' "$journal")." ;;
-        *) tell "Expected: a program that returns from main or calls exit." "Happened: it left in another way: its journal has no last line." ;;
+        hazard)
+            tell "Expected: a program whose every access is ordered." \
+                "Happened: the simulated device found a hazard." ;;
+        live)
+            tell "Expected: everything that was allocated is freed at the end." \
+                "Happened: allocations left: $(in_journal \
+                    '[.[] | select(.did == "exit").live] | add')." ;;
+        unsupported)
+            tell "Expected: calls that the simulated device knows." "Happened: $(in_journal \
+                '[.[] | select(.did == "unsupported").call] | unique | join(", ")')." ;;
+        *)
+            tell "Expected: a program that returns from main or calls exit." \
+                "Happened: it left in another way: its journal has no last line." ;;
         esac
     fi
     printed
@@ -330,9 +415,11 @@ expect_clean() {
 
 # ---- for the tests of the workbook itself ----
 
-# Runs a command as a person would type it: what Bats put into the environment would reach a make or a bats inside the command.
+# Runs a command as a person would type it: what Bats put into the environment would reach a make or
+# a bats inside the command.
 as_typed() {
-    local word words=() own=${BATS_LIBEXEC:-/usr/libexec/bats-core}   # Bats puts it into PATH; from 1.11 on, what is named bats there cannot be called
+    # Bats puts this folder into PATH; from 1.11 on, what is named bats there cannot be called.
+    local word words=() own=${BATS_LIBEXEC:-/usr/libexec/bats-core}
     for word in "${!BATS_@}"; do words+=(-u "$word"); done
     for word in "PATH=$PATH" "$@"; do
         [[ $word != PATH=* ]] || word=${word//"$own:"/}
@@ -348,7 +435,8 @@ make_sanitized() {
     make -s -C "$ROOT" BACKEND=simulator SANITIZE="$kind" "${@/#/build/simulator-${kind//,/-}/}"
 }
 
-# A copy of the workbook with what is built already, for tests that break something: workbook_copy FOLDER
+# workbook_copy FOLDER: a copy of the workbook with what is built already, for tests that break
+# something
 workbook_copy() {
     mkdir -p "$1/build"
     cp -a Makefile lessons solutions simulator tests "$1"
@@ -364,7 +452,8 @@ first() {
     echo "${all%%$'\n'*}"
 }
 
-# judge FILE LESSON: the first miss of FILE in its check, in $output, and $status. Quicker than the next.
+# judge FILE LESSON: the first miss of FILE in its check, in $output, and $status. Quicker than the
+# next.
 judge() {
     local folder
     folder_for "$1" -

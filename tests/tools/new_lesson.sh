@@ -52,7 +52,7 @@ program "/* YOUR WORK. */
 program "CHECK(launch_fill(data, 42, MiB / sizeof *data, stream));" >"solutions/$name.c"
 
 cat >"tests/lessons/$name.bats" <<END
-# Lesson $number: what its check asks. Judges \$LESSON.
+# Lesson $number: what its check requires. Judges \$LESSON.
 load ../tools/helpers
 
 setup_file() { lesson_setup $name; }

@@ -1,5 +1,6 @@
-# Reads what bats --tap prints and says it to a person. With lesson=NN_name it speaks to the student who checks that lesson:
-# the places in the test files are left out. Without it, what failed is said once more at the end, where the end of a log shows it.
+# Reads what bats --tap prints and reports it to a person. With lesson=NN_name it speaks to the
+# student who checks that lesson: the places in the test files are left out. Without it, what failed
+# is printed once more at the end, where the end of a log shows it.
 # The last line is "N passed, N failed"; the exit status is 0 only when tests ran and none failed.
 
 /^1\.\.[0-9]+$/ { plan = substr($0, 4) + 0; next }
@@ -7,24 +8,27 @@
 /^(not )?ok [0-9]+ / {
     name = $0
     sub(/^(not )?ok [0-9]+ /, "", name)
-    if ($1 == "not") { failed++; say("MISS", name) }
+    if ($1 == "not") { failed++; report("MISS", name) }
     else if (match(name, / # skip/)) {
         skipped++
         reason = substr(name, RSTART + 8)
         sub(/^ */, "", reason)
         sub(/^\(/, "", reason); sub(/\)$/, "", reason)
-        say("skip", substr(name, 1, RSTART - 1) ": " (reason == "" ? "no reason was given" : reason))
+        name = substr(name, 1, RSTART - 1)
+        report("skip", name ": " (reason == "" ? "no reason was given" : reason))
     }
-    else { passed++; say("ok", name) }
+    else { passed++; report("ok", name) }
     place = 0
     next
 }
 
-# "(in test file ..., line N)" and "`command' failed": where a test stopped, for those who work on the tests.
+# "(in test file ..., line N)" and "`command' failed": where a test stopped, for those who work on
+# the tests.
 lesson != "" && /^# \((from function|in test file)/ { place = 1 }
 lesson != "" && place { if (/' failed( with status [0-9]+)?$/ || /' failed with/) place = 0; next }
 
-# What a run wrote to stderr is shown once, though each of its tests has it. Numbers of processes and addresses may differ.
+# What a run wrote to stderr is shown once, though each of its tests has it. Numbers of processes
+# and addresses may differ.
 lesson != "" && /^# On stderr it printed:$/ { held = 1; heading = $0; block = key = ""; next }
 held && /^#     / {
     block = block "        " substr($0, 3) "\n"
@@ -44,7 +48,11 @@ held {
 /^#$/ { put(""); next }
 { put($0) }
 
-function say(word, text) { missed = word == "MISS"; put(sprintf("  %-4s  %s", word, text)); fflush() }
+function report(word, text) {
+    missed = word == "MISS"
+    put(sprintf("  %-4s  %s", word, text))
+    fflush()
+}
 
 function put(line) {
     print line

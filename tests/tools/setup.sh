@@ -1,15 +1,18 @@
 #!/usr/bin/env bash
 # Finds what a command of the Makefile needs, and fetches what is missing.
 #
-#   setup.sh build           gcc, the C headers, CUDA headers for the simulated device (build/cuda/include)
+#   setup.sh build           gcc, the C headers, CUDA headers for the simulated device
+#                            (build/cuda/include)
 #   setup.sh test            the same, and what the test suite needs
 #   setup.sh docs            a Python environment for building the book (build/venv)
 #   setup.sh format          clang-format, ruff and shellcheck of the right version (build/venv)
-#   setup.sh gpu             gcc, and the toolkit of nvcc for the GPU (build/gpu/include, build/gpu/lib, build/gpu/nvcc)
+#   setup.sh gpu             gcc, and the toolkit of nvcc for the GPU (build/gpu/include,
+#                            build/gpu/lib, build/gpu/nvcc)
 #   setup.sh backend [NAME]  prints "simulator (why)" or "gpu (why)"
 #
-# Rules: quick and silent when nothing is missing; nothing is installed twice; what cannot be had is named in one
-# sentence with what to type, and the exit status is 1. All files it makes are in build/.
+# Rules: quick and silent when nothing is missing; nothing is installed twice; what cannot be had is
+# named in one sentence with what to type, and the exit status is 1. All files it makes are in
+# build/.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 
@@ -17,19 +20,24 @@ say() { printf '%s\n' "$*"; }
 fail() { printf '%s\n' "$@" >&2; exit 1; }
 found() { type -P "$1" >/dev/null; }
 compiler=${CC:-gcc}
-root=${SETUP_ROOT:-}   # before /usr, /opt and /dev: the tests show it a machine that has nothing there
+# Before /usr, /opt and /dev: the tests show it a machine that has nothing there.
+root=${SETUP_ROOT:-}
 
-# ---- packages -------------------------------------------------------------------------------------------------------
+# ---- packages ----
 
 bats_library() {
     local folder
-    for folder in usr/lib/bats usr/share/bats usr/lib; do [ ! -e "$root/$folder/$1/load.bash" ] || return 0; done
+    for folder in usr/lib/bats usr/share/bats usr/lib; do
+        [ ! -e "$root/$folder/$1/load.bash" ] || return 0
+    done
     return 1
 }
-gnu_parallel() { found parallel && grep -q 'GNU Parallel' "$(type -P parallel)"; }   # moreutils has another program of this name
+# The package moreutils has another program of this name.
+gnu_parallel() { found parallel && grep -q 'GNU Parallel' "$(type -P parallel)"; }
 c_headers() { echo '#include <stdio.h>' | "$compiler" -E - >/dev/null 2>&1; }
 
-missing_packages() { # the Debian packages that are missing for: compile, suite, mutants, fetch, venv
+# The Debian packages that are missing for: compile, suite, mutants, fetch, venv.
+missing_packages() {
     local purpose library
     for purpose in "$@"; do
         case $purpose in
@@ -38,7 +46,9 @@ missing_packages() { # the Debian packages that are missing for: compile, suite,
             elif [ ! -e /usr/include/stdio.h ] && ! c_headers; then say libc6-dev; fi ;;
         suite)
             found bats || say bats
-            for library in bats-support bats-assert bats-file; do bats_library $library || say $library; done
+            for library in bats-support bats-assert bats-file; do
+                bats_library $library || say $library
+            done
             found jq || say jq
             gnu_parallel || say parallel ;;
         mutants) found patch || say patch ;;
@@ -52,7 +62,9 @@ install_missing() {
     local packages administrator=()
     mapfile -t packages < <(missing_packages "$@")
     [ "${#packages[@]}" != 0 ] || return 0
-    found apt-get || fail "Missing: ${packages[*]} (these are Debian's names). Install them, then run make again."
+    found apt-get ||
+        fail "Missing: ${packages[*]} (these are Debian's names). Install them, then run make \
+again."
     if [ "$(id -u)" != 0 ]; then administrator=(sudo); fi
     local line=("${administrator[@]}" apt-get install -y --no-install-recommends "${packages[@]}")
     if [ "$(id -u)" != 0 ] && ! sudo -n true 2>/dev/null; then
@@ -60,14 +72,17 @@ install_missing() {
     fi
     say "Missing: ${packages[*]}. Installing: ${line[*]}"
     mkdir -p build
-    { "${administrator[@]}" apt-get update && DEBIAN_FRONTEND=noninteractive "${line[@]}"; } >build/apt.log 2>&1 </dev/null ||
+    {
+        "${administrator[@]}" apt-get update && DEBIAN_FRONTEND=noninteractive "${line[@]}"
+    } >build/apt.log 2>&1 </dev/null ||
         fail "$(grep -E '^[EW]:' build/apt.log | head -n 3)" \
-            "The packages could not be installed (the whole log: build/apt.log). When the network is there, run make again, or type:" "    ${line[*]}"
+            "The packages could not be installed (the whole log: build/apt.log). When the network \
+is there, run make again, or type:" "    ${line[*]}"
     mapfile -t packages < <(missing_packages "$@")
     [ "${#packages[@]}" = 0 ] || fail "apt-get ran, but this is still missing: ${packages[*]}."
 }
 
-# ---- CUDA headers for the simulated device --------------------------------------------------------------------------
+# ---- CUDA headers for the simulated device ----
 
 header_version() { # prints CUDART_VERSION of an include folder, or nothing
     sed -n 's/^#define CUDART_VERSION *\([0-9][0-9]*\).*/\1/p' "$1/cuda_runtime_api.h" 2>/dev/null
@@ -84,7 +99,8 @@ toolkit_includes() { # where a toolkit's headers may be, best first
     elif nvcc=$(type -P nvcc); then
         say "$(dirname "$(dirname "$(realpath "$nvcc")")")/include"
     fi
-    for folder in "$root"/usr/local/cuda "$root"/usr/local/cuda-13* "$root"/opt/cuda "$root"/usr/lib/cuda "$root"/usr; do
+    for folder in "$root"/usr/local/cuda "$root"/usr/local/cuda-13* "$root"/opt/cuda \
+        "$root"/usr/lib/cuda "$root"/usr; do
         say "$folder/include"
     done
 }
@@ -92,11 +108,13 @@ toolkit_includes() { # where a toolkit's headers may be, best first
 check_cuda_home() {
     [ -z "${CUDA_HOME:-}" ] || [ -e "$CUDA_HOME/include/cuda_runtime_api.h" ] ||
         fail "CUDA_HOME is $CUDA_HOME, but $CUDA_HOME/include/cuda_runtime_api.h is not there." \
-            "Set CUDA_HOME to the folder of a CUDA toolkit, or unset it: the headers are then searched, or fetched."
+            "Set CUDA_HOME to the folder of a CUDA toolkit, or unset it: the headers are then \
+searched, or fetched."
 }
 
 venv() {
-    [ -e build/venv/bin/pip ] || python3 -m venv build/venv || fail "python3 -m venv build/venv did not work; its message stands above."
+    [ -e build/venv/bin/pip ] || python3 -m venv build/venv ||
+        fail "python3 -m venv build/venv did not work; its message stands above."
 }
 
 fetch_headers() {
@@ -108,22 +126,29 @@ fetch_headers() {
     say "Fetching the CUDA 13.0 headers from PyPI (3 MB) into build/cuda."
     mkdir -p build/cuda
     rm -rf build/cuda/wheel build/cuda/arriving
-    if ! $python -m pip install --retries 1 --timeout 20 --no-deps --only-binary :all: --require-hashes \
-        --target build/cuda/arriving --requirement tests/tools/cuda-headers.txt >build/cuda/pip.log 2>&1; then
+    if ! $python -m pip install --retries 1 --timeout 20 --no-deps --only-binary :all: \
+        --require-hashes --target build/cuda/arriving \
+        --requirement tests/tools/cuda-headers.txt >build/cuda/pip.log 2>&1; then
         rm -rf build/cuda/arriving
         fail "$(grep '^ERROR' build/cuda/pip.log | head -n 3)" \
-            "There are no CUDA 13 headers on this machine, and PyPI did not give them (the whole log: build/cuda/pip.log)." \
-            "When the network is there, run make again; or install a CUDA 13 toolkit and set CUDA_HOME to its folder."
+            "There are no CUDA 13 headers on this machine, and PyPI did not give them (the whole \
+log: build/cuda/pip.log)." \
+            "When the network is there, run make again; or install a CUDA 13 toolkit and set \
+CUDA_HOME to its folder."
     fi
     mv build/cuda/arriving build/cuda/wheel
     chosen=$(realpath build/cuda/wheel/nvidia/cu13/include)
-    headers_serve "$chosen" || fail "The headers that were fetched to build/cuda/wheel are not whole. Remove build/cuda and run make again."
+    headers_serve "$chosen" ||
+        fail "The headers that were fetched to build/cuda/wheel are not whole. Remove build/cuda \
+and run make again."
 }
 
-# build/cuda/include is a link to the headers in use. build/cuda/found holds their place and is rewritten only when that changes:
-# what is built depends on it. build/cuda/searched holds the CUDA_HOME for which the search was made.
+# build/cuda/include is a link to the headers in use. build/cuda/found holds their place and is
+# rewritten only when that changes: what is built depends on it. build/cuda/searched holds the
+# CUDA_HOME for which the search was made.
 headers_known() {
-    [ -e build/cuda/include/crt/host_defines.h ] && [ -e build/cuda/found ] && [ "$(cat build/cuda/searched 2>/dev/null)" = "${CUDA_HOME:-none}" ]
+    [ -e build/cuda/include/crt/host_defines.h ] && [ -e build/cuda/found ] &&
+        [ "$(cat build/cuda/searched 2>/dev/null)" = "${CUDA_HOME:-none}" ]
 }
 
 search_headers() { # sets chosen, to nothing when they must be fetched
@@ -133,7 +158,9 @@ search_headers() { # sets chosen, to nothing when they must be fetched
         if headers_serve "$include"; then chosen=$(realpath "$include"); break; fi
         if [ -z "$older" ] && [ -e "$include/cuda_runtime_api.h" ]; then older=$include; fi
     done < <(toolkit_includes; say build/cuda/wheel/nvidia/cu13/include)
-    [ -z "$older" ] || say "The CUDA headers in $older (CUDART_VERSION $(header_version "$older")) do not serve the simulated device: it needs a whole set of version 13."
+    [ -z "$older" ] ||
+        say "The CUDA headers in $older (CUDART_VERSION $(header_version "$older")) do not serve" \
+            "the simulated device: it needs a whole set of version 13."
 }
 
 use_headers() {
@@ -147,27 +174,35 @@ build() { # build PURPOSE...: the compiler, the headers, and packages for more
     check_cuda_home
     if headers_known; then install_missing compile "$@"; return; fi
     search_headers
-    if [ -n "$chosen" ]; then install_missing compile "$@"; else install_missing compile "$@" fetch; fi
+    local fetch=()
+    [ -n "$chosen" ] || fetch=(fetch)
+    install_missing compile "$@" "${fetch[@]}"
     [ -n "$chosen" ] || fetch_headers
     use_headers
 }
 
-# ---- the GPU --------------------------------------------------------------------------------------------------------
+# ---- the GPU ----
 
 nvcc_path() {
     local nvcc
-    for nvcc in ${CUDA_HOME:+"$CUDA_HOME/bin/nvcc"} "$(type -P nvcc)" "$root"/usr/local/cuda/bin/nvcc "$root"/opt/cuda/bin/nvcc; do
+    for nvcc in ${CUDA_HOME:+"$CUDA_HOME/bin/nvcc"} "$(type -P nvcc)" \
+        "$root"/usr/local/cuda/bin/nvcc "$root"/opt/cuda/bin/nvcc; do
         if [ -x "$nvcc" ]; then say "$nvcc"; return; fi
     done
     return 1
 }
 
 gpu_there() {
-    if found nvidia-smi; then nvidia-smi -L 2>/dev/null | grep -q '^GPU 0'; else compgen -G "$root/dev/nvidia[0-9]*" >/dev/null; fi
+    if found nvidia-smi; then
+        nvidia-smi -L 2>/dev/null | grep -q '^GPU 0'
+    else
+        compgen -G "$root/dev/nvidia[0-9]*" >/dev/null
+    fi
 }
 
 backend() {
-    local no_nvcc="no nvcc was found in CUDA_HOME, PATH, /usr/local/cuda or /opt/cuda" no_gpu="neither nvidia-smi nor /dev shows a GPU"
+    local no_nvcc="no nvcc was found in CUDA_HOME, PATH, /usr/local/cuda or /opt/cuda"
+    local no_gpu="neither nvidia-smi nor /dev shows a GPU"
     case $1 in
     '')
         if ! nvcc_path >/dev/null; then say "simulator ($no_nvcc)"
@@ -175,10 +210,18 @@ backend() {
         else say "gpu (a GPU and nvcc were found)"; fi ;;
     simulator) say "simulator (BACKEND=simulator)" ;;
     gpu)
-        nvcc_path >/dev/null || { say "BACKEND=gpu, but $no_nvcc; install a CUDA toolkit or set CUDA_HOME, or leave BACKEND out."; exit 1; }
-        gpu_there || { say "BACKEND=gpu, but $no_gpu; leave BACKEND out, or say BACKEND=simulator."; exit 1; }
+        if ! nvcc_path >/dev/null; then
+            say "BACKEND=gpu, but $no_nvcc; install a CUDA toolkit or set CUDA_HOME," \
+                "or leave BACKEND out."
+            exit 1
+        elif ! gpu_there; then
+            say "BACKEND=gpu, but $no_gpu; leave BACKEND out, or say BACKEND=simulator."
+            exit 1
+        fi
         say "gpu (BACKEND=gpu)" ;;
-    *) say "BACKEND=$1 is not known; say BACKEND=simulator or BACKEND=gpu, or leave it out."; exit 1 ;;
+    *)
+        say "BACKEND=$1 is not known; say BACKEND=simulator or BACKEND=gpu, or leave it out."
+        exit 1 ;;
     esac
 }
 
@@ -186,13 +229,25 @@ gpu() {
     local nvcc toolkit include library version
     check_cuda_home
     nvcc=$(nvcc_path) || fail "nvcc was not found."
-    if [ -e build/gpu/nvcc ] && [ "$(cat build/gpu/nvcc)" = "$nvcc" ] && [ -e build/gpu/include/cuda_runtime_api.h ]; then return; fi
+    if [ -e build/gpu/nvcc ] && [ "$(cat build/gpu/nvcc)" = "$nvcc" ] &&
+        [ -e build/gpu/include/cuda_runtime_api.h ]; then
+        return
+    fi
     toolkit=$(dirname "$(dirname "$(realpath "$nvcc")")")
-    for include in "$toolkit/include" "$toolkit"/targets/*/include "$root/usr/include"; do [ ! -e "$include/cuda_runtime_api.h" ] || break; done
+    for include in "$toolkit/include" "$toolkit"/targets/*/include "$root/usr/include"; do
+        [ ! -e "$include/cuda_runtime_api.h" ] || break
+    done
     version=$(header_version "$include")
-    [ "${version:-0}" -ge 12020 ] || fail "The toolkit of $nvcc has CUDART_VERSION ${version:-unknown}; the lessons need 12.2 or later (a pool's maxSize). Say BACKEND=simulator."
-    for library in "$toolkit"/lib64 "$toolkit"/lib "$toolkit"/targets/*/lib "/usr/lib/$("$compiler" -dumpmachine)"; do [ ! -e "$library/libcudart.so" ] || break; done
-    [ -e "$library/libcudart.so" ] || fail "libcudart.so was not found beside $nvcc. Install the whole toolkit, or say BACKEND=simulator."
+    [ "${version:-0}" -ge 12020 ] ||
+        fail "The toolkit of $nvcc has CUDART_VERSION ${version:-unknown}; the lessons need 12.2 \
+or later (a pool's maxSize). Say BACKEND=simulator."
+    for library in "$toolkit"/lib64 "$toolkit"/lib "$toolkit"/targets/*/lib \
+        "/usr/lib/$("$compiler" -dumpmachine)"; do
+        [ ! -e "$library/libcudart.so" ] || break
+    done
+    [ -e "$library/libcudart.so" ] ||
+        fail "libcudart.so was not found beside $nvcc. Install the whole toolkit, or say \
+BACKEND=simulator."
     mkdir -p build/gpu
     ln -sfn "$include" build/gpu/include
     ln -sfn "$library" build/gpu/lib

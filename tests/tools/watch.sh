@@ -1,15 +1,18 @@
 #!/usr/bin/env bash
-# Watches lessons/: checks the lesson that was saved, says what is missing, and names the next one when it passes. It begins with the
-# first lesson that does not pass. Ctrl-C ends it; it ends by itself when every lesson passes.
+# Watches lessons/: checks the lesson that was saved, says what is missing, and names the next one
+# when it passes. It begins with the first lesson that does not pass. Ctrl-C ends it; it ends by
+# itself when every lesson passes.
 #
-# It writes plain lines, so that any terminal will do. Where inotifywait is installed it wakes at once, else it looks each second.
+# It writes plain lines, so that any terminal will do. Where inotifywait is installed it wakes at
+# once, else it looks each second.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 unset MAKEFLAGS MAKELEVEL MFLAGS LESSON
 mapfile -t lessons < <(make -s list)
 declare -A passes=()
 
-# Ends what it waits with, and waits for its end: nothing of it is left. A signal may come before a variable could name that child; jobs knows it.
+# Ends what it waits with, and waits for its end: nothing of it is left. A signal may come before a
+# variable could name that child; jobs knows it.
 stop() {
     trap '' INT TERM HUP
     # shellcheck disable=SC2046  # one word for each process
@@ -20,7 +23,8 @@ stop() {
 }
 trap stop INT TERM HUP
 
-# The state of every file that a check reads: size, time and identity. A file that is being replaced may be away for a moment.
+# The state of every file that a check reads: size, time and identity. A file that is being replaced
+# may be away for a moment.
 state() { stat -c '%n %s %.Y %i' lessons/*.c lessons/*.h 2>/dev/null; }
 
 # A child in the background and wait: so that a signal is answered at once.
@@ -28,7 +32,11 @@ pause() { "$@" >/dev/null 2>&1 & wait; }
 wait_for_change() {
     while [ "$(state)" = "$1" ]; do
         [ -d "$PWD/lessons" ] || { echo "lessons/ is gone: nothing is left to watch." >&2; exit 1; }
-        if type -P inotifywait >/dev/null; then pause inotifywait -qq -t 2 -e close_write,moved_to,create,delete lessons; else pause sleep 1; fi
+        if type -P inotifywait >/dev/null; then
+            pause inotifywait -qq -t 2 -e close_write,moved_to,create,delete lessons
+        else
+            pause sleep 1
+        fi
     done
     local now=
     until [ "$now" = "$(state)" ]; do   # an editor may write in several steps
@@ -39,7 +47,8 @@ wait_for_change() {
 
 # Checks a lesson up to its first miss; what it says is in $said.
 check() {
-    said=$(LESSON=lessons/$1.c CHECK_FIRST_MISS=1 bats --tap "tests/lessons/$1.bats" 2>&1 </dev/null | awk -v lesson="$1" -f tests/tools/report.awk)
+    said=$(LESSON=lessons/$1.c CHECK_FIRST_MISS=1 bats --tap "tests/lessons/$1.bats" \
+        2>&1 </dev/null | awk -v lesson="$1" -f tests/tools/report.awk)
     case $? in 0) passes[$1]=1 ;; *) unset "passes[$1]"; return 1 ;; esac
 }
 
@@ -55,7 +64,8 @@ go_on() {
         [ -z "${passes[$name]:-}" ] || continue
         if check "$name"; then printf '%s passes.\n' "$name"; continue; fi
         show "$name"
-        printf '\nNext: lessons/%s.c   its page: docs/%s.rst   run it: make %s\n' "$name" "$name" "${name%%_*}"
+        printf '\nNext: lessons/%s.c   its page: docs/%s.rst   run it: make %s\n' \
+            "$name" "$name" "${name%%_*}"
         return
     done
     printf '\nEvery lesson passes.\n'
@@ -64,9 +74,11 @@ go_on() {
 
 before=$(state)
 go_on
-while echo "Waiting for a file in lessons/ to be saved. Ctrl-C ends." && wait_for_change "$before"; do
+waiting="Waiting for a file in lessons/ to be saved. Ctrl-C ends."
+while echo "$waiting" && wait_for_change "$before"; do
     after=$(state)
-    changed=$(diff <(echo "$before") <(echo "$after") | sed -n 's/^[<>] lessons\/\([^ ]*\) .*/\1/p' | sort -u)
+    changed=$(diff <(echo "$before") <(echo "$after") |
+        sed -n 's/^[<>] lessons\/\([^ ]*\) .*/\1/p' | sort -u)
     before=$after
     if grep -q '\.h$' <<<"$changed"; then   # what all lessons share
         passes=()

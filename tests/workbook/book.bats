@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# The book: it builds without a warning, and says nothing that is not so. The environment that builds it is made first when it is not there.
+# The book: it builds without a warning, and claims nothing that is not so. The environment that
+# builds it is made first when it is not there.
 
 load ../tools/helpers
 
@@ -7,24 +8,31 @@ setup_file() {
     export BOOK=$ROOT/build/docs/html
     rm -rf "$BOOK"
     if ! as_typed make build/venv/docs >"$BATS_FILE_TMPDIR/venv" 2>&1; then
-        BOOK_LACKS=$(grep -v '^make' "$BATS_FILE_TMPDIR/venv" | tail -n 2 | cut -c 1-300 | tr '\n' ' ')
+        BOOK_LACKS=$(grep -v '^make' "$BATS_FILE_TMPDIR/venv" |
+            tail -n 2 | cut -c 1-300 | tr '\n' ' ')
         export BOOK_LACKS=${BOOK_LACKS:-no reason was given}
-        # An index that has other versions, or another file of that name: then the list is at fault, and not the network.
-        ! grep -qE 'from versions: [0-9]|HASHES' "$BATS_FILE_TMPDIR/venv" || echo "docs/requirements.txt does not serve this Python." >"$BATS_FILE_TMPDIR/failed"
+        # An index that has other versions, or another file of that name: then the list is at fault,
+        # and not the network.
+        ! grep -qE 'from versions: [0-9]|HASHES' "$BATS_FILE_TMPDIR/venv" ||
+            echo "docs/requirements.txt does not serve this Python." >"$BATS_FILE_TMPDIR/failed"
         return
     fi
-    as_typed make docs >"$BATS_FILE_TMPDIR/output" 2>&1 || echo "make docs ended with status $?." >>"$BATS_FILE_TMPDIR/failed"
+    as_typed make docs >"$BATS_FILE_TMPDIR/output" 2>&1 ||
+        echo "make docs ended with status $?." >>"$BATS_FILE_TMPDIR/failed"
 }
 
 setup() {
-    [ -z "${BOOK_LACKS:-}" ] || [ -e "$BATS_FILE_TMPDIR/failed" ] || skip "Sphinx could not be installed: $BOOK_LACKS"
+    [ -z "${BOOK_LACKS:-}" ] || [ -e "$BATS_FILE_TMPDIR/failed" ] ||
+        skip "Sphinx could not be installed: $BOOK_LACKS"
 }
 
 # The pictures' own words: the description of each on a page.
 descriptions() { grep -o '<desc[^>]*>[^<]*' "$BOOK/$1.html"; }
 
 @test "make docs builds the book without a warning" {
-    [ ! -e "$BATS_FILE_TMPDIR/failed" ] || miss "$(cat "$BATS_FILE_TMPDIR/failed")" "${BOOK_LACKS:-$(tail -n 20 "$BATS_FILE_TMPDIR/output")}"
+    [ ! -e "$BATS_FILE_TMPDIR/failed" ] ||
+        miss "$(cat "$BATS_FILE_TMPDIR/failed")" \
+            "${BOOK_LACKS:-$(tail -n 20 "$BATS_FILE_TMPDIR/output")}"
     run grep -i warning "$BATS_FILE_TMPDIR/output"
     assert_output ""
     assert_file_exists "$BOOK/index.html"
@@ -35,54 +43,71 @@ descriptions() { grep -o '<desc[^>]*>[^<]*' "$BOOK/$1.html"; }
     assert_equal "$(basename -s .rst docs/[0-9][0-9]_*.rst)" "$(lessons)"
     for lesson in $(lessons); do
         [ -s "$BOOK/$lesson.html" ] || complain "$lesson.html was not built."
-        grep -q "href=\"$lesson.html\"" "$BOOK/index.html" || complain "The index does not name $lesson."
+        grep -q "href=\"$lesson.html\"" "$BOOK/index.html" ||
+            complain "The index does not name $lesson."
         grep -qE "^\| ${lesson%%_*} \| \[.*\]\(lessons/$lesson.c\) \| .* \|$" README.md ||
             complain "README.md lacks the row of lessons/$lesson.c in its table of lessons."
         grep -qx "     - :doc:.$lesson." docs/index.rst ||
             complain "docs/index.rst lacks the row of $lesson in its table of lessons."
-        grep -qx "   $lesson" docs/index.rst || complain "docs/index.rst lacks $lesson in its toctree."
+        grep -qx "   $lesson" docs/index.rst ||
+            complain "docs/index.rst lacks $lesson in its toctree."
         page=$(sed -n 's|.*page *docs/\([0-9a-z_]*\).*|\1|p' "lessons/$lesson.c")
         [ "$page" = "$lesson" ] || complain "lessons/$lesson.c names the page \"$page\"."
     done
-    for page in index getting_started simulator driver_notes real_devices teaching contributing glossary; do [ -s "$BOOK/$page.html" ] || complain "$page.html was not built."; done
+    for page in index getting_started simulator driver_notes real_devices teaching contributing \
+        glossary; do
+        [ -s "$BOOK/$page.html" ] || complain "$page.html was not built."
+    done
     finish
 }
 
 @test "every page of a lesson has all its parts" {
-    local lesson part
+    local lesson part parts
+    parts=(Predict Run Look 'Your work' Check Solution Traps)
+    parts+=('The documentation and the driver' Make)
     for lesson in $(lessons); do
-        for part in Predict Run Look 'Your work' Check Solution Traps 'The documentation and the driver' Make; do
+        for part in "${parts[@]}"; do
             grep -q "^<h2>$part<a" "$BOOK/$lesson.html" || complain "$lesson has no part \"$part\"."
         done
-        [ "$(grep -c '^\.\. dropdown:: Hint' "docs/$lesson.rst")" -ge 2 ] || complain "$lesson has fewer than two hints."
+        [ "$(grep -c '^\.\. dropdown:: Hint' "docs/$lesson.rst")" -ge 2 ] ||
+            complain "$lesson has fewer than two hints."
         grep -q '<details' "$BOOK/$lesson.html" || complain "$lesson folds nothing."
-        grep -q "^.*+++ solutions/$lesson.c" <(sed 's/<[^>]*>//g' "$BOOK/$lesson.html") || complain "$lesson does not show its solution as a difference."
-        grep -q 'href="https://github.com' "$BOOK/$lesson.html" || complain "No trap of $lesson has a source."
+        grep -q "^.*+++ solutions/$lesson.c" <(sed 's/<[^>]*>//g' "$BOOK/$lesson.html") ||
+            complain "$lesson does not show its solution as a difference."
+        grep -q 'href="https://github.com' "$BOOK/$lesson.html" ||
+            complain "No trap of $lesson has a source."
     done
     finish
 }
 
 @test "every file that a page names is there" {
-    local path
+    local path named='(^|[^/A-Za-z0-9._-])(lessons|solutions|simulator|tests|docs)/'
+    named+='[A-Za-z0-9_./-]*[A-Za-z0-9_]'
     while read -r path; do
-        [ -e "$path" ] || [ -e "$path.c" ] || complain "$path is named in $(grep -l "$path" docs/*.rst | tr '\n' ' ')and is not there."
-    done < <(grep -ohE '(^|[^/A-Za-z0-9._-])(lessons|solutions|simulator|tests|docs)/[A-Za-z0-9_./-]*[A-Za-z0-9_]' docs/*.rst | sed -E 's/^[^a-z]//' | sort -u)
+        [ -e "$path" ] || [ -e "$path.c" ] ||
+            complain "$path is not there: $(grep -l "$path" docs/*.rst | tr '\n' ' ')names it."
+    done < <(grep -ohE "$named" docs/*.rst | sed -E 's/^[^a-z]//' | sort -u)
     finish
 }
 
 @test "every picture has a title and a description, with the figures of the run" {
-    local lesson figure words
+    local lesson figure words pictures
     for lesson in $(lessons); do
         words=$(descriptions "$lesson")
         [ -n "$words" ] || complain "$lesson has no picture."
-        [ "$(grep -o '<svg[^>]*role="img"' "$BOOK/$lesson.html" | wc -l)" = "$(grep -o '<title id=' "$BOOK/$lesson.html" | wc -l)" ] ||
+        pictures=$(grep -o '<svg[^>]*role="img"' "$BOOK/$lesson.html" | wc -l)
+        [ "$pictures" = "$(grep -o '<title id=' "$BOOK/$lesson.html" | wc -l)" ] ||
             complain "A picture of $lesson has no title."
-        for figure in $(grep -oE '(reserved|measured) +[0-9]+ MiB' "tests/lessons/expected/$lesson.txt" | awk '$2 { print $2 }' | sort -un); do
-            grep -q "reserved ${figure}[;.]" <<<"$words" || complain "No picture of $lesson shows $figure MiB reserved, which the program printed."
-        done
+        while read -r figure; do
+            grep -q "reserved ${figure}[;.]" <<<"$words" ||
+                complain "No picture of $lesson shows $figure MiB reserved, as it printed."
+        done < <(grep -oE '(reserved|measured) +[0-9]+ MiB' "tests/lessons/expected/$lesson.txt" |
+            awk '$2 { print $2 }' | sort -un)
     done
-    grep -q 'used 257, reserved 288;' <<<"$(descriptions 08_statistics)" || complain "The picture of 08_statistics lacks 257 MiB used, 288 reserved."
-    grep -q 'cudaStreamQuery: cudaErrorNotReady' <<<"$(descriptions 01_first_allocation)" || complain "The picture of 01_first_allocation lacks the query's answer."
+    grep -q 'used 257, reserved 288;' <<<"$(descriptions 08_statistics)" ||
+        complain "The picture of 08_statistics lacks 257 MiB used, 288 reserved."
+    grep -q 'cudaStreamQuery: cudaErrorNotReady' <<<"$(descriptions 01_first_allocation)" ||
+        complain "The picture of 01_first_allocation lacks the query's result."
     finish
 }
 
@@ -105,5 +130,6 @@ descriptions() { grep -o '<desc[^>]*>[^<]*' "$BOOK/$1.html"; }
     run as_typed "$ROOT/build/venv/bin/sphinx-build" -q -W -n -c . docs html
     assert_failure
     assert_output --partial "tests/lessons/expected/01_first_allocation.txt"
-    assert_output --partial "-synchronised    42 in 2097152 of 2097152 elements   stream cudaErrorNotReady"
+    assert_output --partial \
+        "-synchronised    42 in 2097152 of 2097152 elements   stream cudaErrorNotReady"
 }

@@ -1,14 +1,17 @@
 #!/usr/bin/env bats
-# The grader: what it gives to right, wrong and hostile files, what it writes, and make watch. What a check itself judges is in
-# checks.bats and lessons/mutants.bats. Only one run grades every lesson; the others a few.
+# The grader: what it gives to correct, incorrect and hostile files, what it writes, and make watch.
+# What a check itself judges is in checks.bats and lessons/mutants.bats. Only one run grades every
+# lesson; the others a few.
 
 load ../tools/helpers
 
 setup_file() {
     local lesson
-    export GRADES=$BATS_FILE_TMPDIR STARTERS=$BATS_FILE_TMPDIR/starters MIXED=$BATS_FILE_TMPDIR/"a \"student's\" \$HOME"
+    export GRADES=$BATS_FILE_TMPDIR STARTERS=$BATS_FILE_TMPDIR/starters
+    export MIXED=$BATS_FILE_TMPDIR/"a \"student's\" \$HOME"
     lesson=$(first)
-    as_typed OUT="$STARTERS" make grade >"$GRADES/starters.out" 2>&1 || echo "make grade ended with status $?." >>"$GRADES/starters.out"
+    as_typed OUT="$STARTERS" make grade >"$GRADES/starters.out" 2>&1 ||
+        echo "make grade ended with status $?." >>"$GRADES/starters.out"
 
     # One student who did one of everything.
     mkdir -p "$MIXED/lessons"
@@ -17,45 +20,73 @@ setup_file() {
     cp build/mutants/04_default_pool/extra_segment_on_exact_fit.c "$MIXED/lessons/04_default_pool.c"
     echo 'int main(void) { return absent; }' >"$MIXED/lessons/05_custom_pool.c"
     printf 'int main(void) { return 0; }\0' >"$MIXED/lessons/06_release_threshold.c"
-    { printf '%s\n' '#include <stdio.h>' 'int main(void) {'; sed 's/[\\"]/\\&/g; s/.*/    puts("&");/' tests/lessons/expected/07_trim.txt; echo 'return 0; }'; } >"$MIXED/lessons/07_trim.c"
+    {
+        printf '%s\n' '#include <stdio.h>' 'int main(void) {'
+        sed 's/[\\"]/\\&/g; s/.*/    puts("&");/' tests/lessons/expected/07_trim.txt
+        echo 'return 0; }'
+    } >"$MIXED/lessons/07_trim.c"
     ln -s "$ROOT/solutions/08_statistics.c" "$MIXED/lessons/08_statistics.c"
-    printf '#include <stdlib.h>\nint main(void) { return getenv("SIM_JOURNAL") == 0; }\n' >"$MIXED/lessons/09_reuse_events.c"
+    printf '%s\n' '#include <stdlib.h>' 'int main(void) { return getenv("SIM_JOURNAL") == 0; }' \
+        >"$MIXED/lessons/09_reuse_events.c"
     find "$MIXED" -type f -exec sha256sum {} + | sort >"$GRADES/before"
     export CHOSEN="${lesson%%_*} 3 04 05 06 07_trim 08 09"
-    as_typed STUDENT="$MIXED" OUT="$GRADES/mixed" ONLY="$CHOSEN" make grade >"$GRADES/mixed.out" 2>&1 || echo "make grade ended with status $?." >>"$GRADES/mixed.out"
+    as_typed STUDENT="$MIXED" OUT="$GRADES/mixed" ONLY="$CHOSEN" make grade \
+        >"$GRADES/mixed.out" 2>&1 ||
+        echo "make grade ended with status $?." >>"$GRADES/mixed.out"
 }
 
 grade() { run as_typed "$@"; }
 
 # As root, the grader needs another user to run a student's program.
-is_shut() { [ "$(id -u)" = 0 ] && ! setpriv --reuid=65534 --regid=65534 --clear-groups test -r "$1/build/simulator/libcudart.so.13"; }
-needs_open_workbook() { ! is_shut "$ROOT" || skip "root grades nobody's file where no other user can read what was built, as here in $ROOT"; }
-# lesson NAME QUESTION: about that lesson of the mixed grade
-of_lesson() { jq -r --arg name "$1" ".lessons[] | select(.lesson == \$name) | $2" "$GRADES/mixed/grade.json"; }
+is_shut() {
+    [ "$(id -u)" = 0 ] && ! setpriv --reuid=65534 --regid=65534 --clear-groups \
+        test -r "$1/build/simulator/libcudart.so.13"
+}
+needs_open_workbook() {
+    ! is_shut "$ROOT" || skip "root grades nobody's file where no other user can read what was \
+built, as here in $ROOT"
+}
+# of_lesson NAME JQ: about that lesson of the mixed grade
+of_lesson() {
+    jq -r --arg name "$1" ".lessons[] | select(.lesson == \$name) | $2" "$GRADES/mixed/grade.json"
+}
 
-@test "every starter gets 0 of some points, and tests/lessons/baseline.txt tells what it passes" {
+@test "every starter gets 0 of some points, and passes what tests/lessons/baseline.txt records" {
     local lesson
     refute [ -n "$(grep 'ended with status' "$GRADES/starters.out")" ]
     assert_equal "$(jq -r '.lessons[].lesson' "$STARTERS/grade.json")" "$(lessons)"
-    assert_equal "$(jq -r '.lessons[] | select(.points != 0 or .possible <= 0 or .status != "graded" or .sentence == null) | .lesson' "$STARTERS/grade.json")" ""
-    assert_equal "$(jq -r '.lessons[] | "\(.lesson) \(.tests | length) \([.tests[] | select(.result == "passed")] | length)"' "$STARTERS/grade.json")" \
+    assert_equal "$(jq -r '.lessons[]
+        | select(.points != 0 or .possible <= 0 or .status != "graded" or .sentence == null)
+        | .lesson' "$STARTERS/grade.json")" ""
+    assert_equal "$(jq -r '.lessons[]
+        | ([.tests[] | select(.result == "passed")] | length) as $given
+        | "\(.lesson) \(.tests | length) \($given)"' "$STARTERS/grade.json")" \
         "$(grep -v '^#' tests/lessons/baseline.txt)"
-    for lesson in $(lessons); do grep -qE "^$lesson +0 of +[1-9]" "$GRADES/starters.out" || complain "The table lacks $lesson." "$(cat "$GRADES/starters.out")"; done
+    for lesson in $(lessons); do
+        grep -qE "^$lesson +0 of +[1-9]" "$GRADES/starters.out" ||
+            complain "The table lacks $lesson." "$(cat "$GRADES/starters.out")"
+    done
     finish
 }
 
-@test "a solution gets all points, a mutant some, and who only prints, or hands in what is no program, none" {
+@test "a solution gets all points, a mutant some, who only prints or hands in no program, none" {
     needs_open_workbook
     local lesson
     lesson=$(first)
     refute [ -n "$(grep 'ended with status' "$GRADES/mixed.out")" ]
-    assert_equal "$(of_lesson "$lesson" '.points == .possible and .possible > 0 and .sentence == null')" true
+    run of_lesson "$lesson" '.points == .possible and .possible > 0 and .sentence == null'
+    assert_output true
     assert_equal "$(of_lesson 04_default_pool '.points > 0 and .points < .possible')" true
-    for lesson in 03_stream_order 05_custom_pool 06_release_threshold 07_trim 08_statistics 09_reuse_events; do
-        assert_equal "$lesson $(of_lesson $lesson '[.points == 0, .possible > 0]' | tr -d '\n ')" "$lesson [true,true]"
+    for lesson in 03_stream_order 05_custom_pool 06_release_threshold 07_trim 08_statistics \
+        09_reuse_events; do
+        run of_lesson $lesson '"\(.lesson): \(.points == 0) \(.possible > 0)"'
+        assert_output "$lesson: true true"
     done
-    assert_equal "$(of_lesson 03_stream_order '.status, .sentence')" $'missing\nlessons/03_stream_order.c is not there.'
-    assert_equal "$(of_lesson 05_custom_pool .sentence)" "lessons/05_custom_pool.c:1:25: error: ‘absent’ undeclared (first use in this function)"
+    run of_lesson 03_stream_order '.status, .sentence'
+    assert_output $'missing\nlessons/03_stream_order.c is not there.'
+    run of_lesson 05_custom_pool .sentence
+    assert_output "lessons/05_custom_pool.c:1:25: error: ‘absent’ undeclared \
+(first use in this function)"
     [[ "$(of_lesson 06_release_threshold .sentence)" == *"NUL byte"* ]]
     [[ "$(of_lesson 07_trim .sentence)" == *"the program made no CUDA call at all"* ]]
     [[ "$(of_lesson 08_statistics '.status + .sentence')" == "refused"*"symbolic link"* ]]
@@ -74,16 +105,25 @@ of_lesson() { jq -r --arg name "$1" ".lessons[] | select(.lesson == \$name) | $2
     needs_open_workbook
     local file
     for file in "$STARTERS/grade.json" "$GRADES/mixed/grade.json"; do
-        run jq -e 'def text: type == "string"; def count: type == "number" and . >= 0 and . == floor;
+        run jq -e '
+            def text: type == "string";
+            def count: type == "number" and . >= 0 and . == floor;
+            def sum: type == "string" and test("^[0-9a-f]{64}$");
             keys == ["lessons", "own_user", "points", "possible", "workbook"]
-            and (.workbook | keys == ["checks", "commit"] and (.checks | test("^[0-9a-f]{64}$")) and (.commit | text))
+            and (.workbook | keys == ["checks", "commit"] and (.checks | sum) and (.commit | text))
             and (.own_user | type == "boolean")
-            and .points == ([.lessons[].points] | add) and .possible == ([.lessons[].possible] | add)
-            and all(.lessons[]; keys == ["file", "lesson", "points", "possible", "sentence", "status", "tests"]
-                and (.lesson | text) and (.points | count) and (.possible | count) and .points <= .possible
-                and (.status | IN("graded", "missing", "refused", "ungraded")) and (.file == null or (.file | test("^[0-9a-f]{64}$")))
-                and (.sentence == null or (.sentence | text and . != "" and length <= 400)) and (.sentence == null) == (.points == .possible)
-                and all(.tests[]; keys == ["lines", "name", "result"] and (.name | text) and (.result | IN("passed", "failed", "skipped"))
+            and .points == ([.lessons[].points] | add)
+            and .possible == ([.lessons[].possible] | add)
+            and all(.lessons[];
+                keys == ["file", "lesson", "points", "possible", "sentence", "status", "tests"]
+                and (.lesson | text) and (.points | count) and (.possible | count)
+                and .points <= .possible
+                and (.status | IN("graded", "missing", "refused", "ungraded"))
+                and (.file == null or (.file | sum))
+                and (.sentence == null or (.sentence | text and . != "" and length <= 400))
+                and (.sentence == null) == (.points == .possible)
+                and all(.tests[]; keys == ["lines", "name", "result"] and (.name | text)
+                    and (.result | IN("passed", "failed", "skipped"))
                     and all(.lines[]; text)))' "$file"
         assert_output true
     done
@@ -93,16 +133,20 @@ of_lesson() { jq -r --arg name "$1" ".lessons[] | select(.lesson == \$name) | $2
     assert_output ""
 }
 
-@test "Gradescope, PrairieLearn and JUnit say the same as grade.json" {
+@test "Gradescope, PrairieLearn and JUnit agree with grade.json" {
     needs_open_workbook
     local points possible tests failures
     cd "$GRADES/mixed" || return 1
     points=$(jq .points grade.json)
     possible=$(jq .possible grade.json)
-    assert_equal "$(jq -c '[.score, ([.tests[].score] | add), ([.tests[].max_score] | add), all(.tests[]; .visibility == "visible" and (.name | length > 0)
-        and (.output | type == "string"))]' gradescope/results.json)" "[$points,$points,$possible,true]"
-    assert_equal "$(jq -c '([.tests[].max_points] | add) as $all | [.gradable, ([.tests[].points] | add), $all, (.score * $all + 0.5 | floor)]' prairielearn/results.json)" \
-        "[true,$points,$possible,$points]"
+    run jq -c '[.score, ([.tests[].score] | add), ([.tests[].max_score] | add),
+        all(.tests[]; .visibility == "visible" and (.name | length > 0)
+            and (.output | type == "string"))]' gradescope/results.json
+    assert_output "[$points,$points,$possible,true]"
+    run jq -c '([.tests[].max_points] | add) as $all
+        | [.gradable, ([.tests[].points] | add), $all, (.score * $all + 0.5 | floor)]' \
+        prairielearn/results.json
+    assert_output "[true,$points,$possible,$points]"
     jq -e '.score >= 0 and .score <= 1' prairielearn/results.json
     tests=$(jq '[.lessons[] | .tests | if . == [] then 1 else length end] | add' grade.json)
     failures=$(jq '[.lessons[].tests[] | select(.result == "failed")] | length' grade.json)
@@ -120,32 +164,39 @@ END
     assert_output "$tests $failures"
 }
 
-@test "the same files get the same grade, also when two are graded at once; RESUME=1 does nothing twice" {
+@test "the same files get the same grade, two at once too; RESUME=1 does nothing twice" {
     needs_open_workbook
-    local lesson one two before
+    local lesson one two full before
     lesson=$(first)
-    mkdir -p "$BATS_TEST_TMPDIR/right" "$BATS_TEST_TMPDIR/wrong"
-    cp "solutions/$lesson.c" "$BATS_TEST_TMPDIR/right"
-    cp "lessons/$lesson.c" "$BATS_TEST_TMPDIR/wrong"
-    for one in right wrong again; do
-        as_typed STUDENT="$BATS_TEST_TMPDIR/${one/again/wrong}" OUT="$BATS_TEST_TMPDIR/$one.out" ONLY="$lesson" JOBS=1 tests/tools/grade.sh >"$BATS_TEST_TMPDIR/$one.txt" 2>&1 &
+    full=$(awk -v l="$lesson" '$1 == l { print $2 - $3 }' tests/lessons/baseline.txt)
+    mkdir -p "$BATS_TEST_TMPDIR/correct" "$BATS_TEST_TMPDIR/incorrect"
+    cp "solutions/$lesson.c" "$BATS_TEST_TMPDIR/correct"
+    cp "lessons/$lesson.c" "$BATS_TEST_TMPDIR/incorrect"
+    for one in correct incorrect again; do
+        as_typed STUDENT="$BATS_TEST_TMPDIR/${one/again/incorrect}" \
+            OUT="$BATS_TEST_TMPDIR/$one.out" ONLY="$lesson" JOBS=1 \
+            tests/tools/grade.sh >"$BATS_TEST_TMPDIR/$one.txt" 2>&1 &
     done
     wait
-    assert_equal "$(jq -c '[.points == .possible, .points]' "$BATS_TEST_TMPDIR"/{right,wrong}.out/grade.json | tr '\n' ' ')" "[true,$(awk -v l="$lesson" '$1 == l { print $2 - $3 }' tests/lessons/baseline.txt)] [false,0] "
+    run jq -c '[.points == .possible, .points]' \
+        "$BATS_TEST_TMPDIR"/{correct,incorrect}.out/grade.json
+    assert_output "[true,$full]"$'\n'"[false,0]"
     two=$BATS_TEST_TMPDIR/again.out
-    run diff -r "$BATS_TEST_TMPDIR/wrong.out" "$two"
+    run diff -r "$BATS_TEST_TMPDIR/incorrect.out" "$two"
     assert_output ""
     before=$(stat -c '%i %.Y' "$two/grade.json")
-    grade STUDENT="$BATS_TEST_TMPDIR/wrong" OUT="$two" ONLY="$lesson" RESUME=1 tests/tools/grade.sh
+    grade STUDENT="$BATS_TEST_TMPDIR/incorrect" OUT="$two" ONLY="$lesson" RESUME=1 \
+        tests/tools/grade.sh
     assert_success
     assert_equal "$(stat -c '%i %.Y' "$two/grade.json")" "$before"
-    cp "solutions/$lesson.c" "$BATS_TEST_TMPDIR/wrong"
-    grade STUDENT="$BATS_TEST_TMPDIR/wrong" OUT="$two" ONLY="$lesson" RESUME=1 tests/tools/grade.sh
+    cp "solutions/$lesson.c" "$BATS_TEST_TMPDIR/incorrect"
+    grade STUDENT="$BATS_TEST_TMPDIR/incorrect" OUT="$two" ONLY="$lesson" RESUME=1 \
+        tests/tools/grade.sh
     assert_success
     assert_equal "$(jq '.points == .possible' "$two/grade.json")" true
 }
 
-@test "a check without a test, with another number of tests, or unknown to baseline.txt: no grade, a sentence, status 2; the other lessons are graded" {
+@test "a check without a test, with another number, unknown to baseline.txt: status 2, no grade" {
     local lesson copy=$BATS_TEST_TMPDIR/copy
     lesson=$(first)
     workbook_copy "$copy"
@@ -160,13 +211,15 @@ END
     assert_line --partial "The check of 07_trim has 5 tests, but tests/lessons/baseline.txt says 6."
     assert_line --partial "tests/lessons/baseline.txt has no line for 05_custom_pool"
     assert_line --regexp "^06_release_threshold +0 of +[1-9]"
-    assert_equal "$(jq -r '.lessons[] | select(.status == "ungraded") | .lesson' build/grade/grade.json | tr '\n' ' ')" "$lesson 05_custom_pool 07_trim "
-    assert_equal "$(jq -c '[.gradable, (.format_errors | length)]' build/grade/prairielearn/results.json)" "[false,3]"
+    run jq -r '.lessons[] | select(.status == "ungraded") | .lesson' build/grade/grade.json
+    assert_output "$lesson"$'\n05_custom_pool\n07_trim'
+    run jq -c '[.gradable, (.format_errors | length)]' build/grade/prairielearn/results.json
+    assert_output "[false,3]"
     run grep -c '<error ' build/grade/junit.xml
     assert [ "$output" -ge 1 ]
 }
 
-@test "without jq, a compiler or a lesson of that number nothing is graded, a sentence says why, and no older grade is left" {
+@test "without jq, a compiler or such a lesson: a sentence, no grade, and no older one is left" {
     mkdir "$BATS_TEST_TMPDIR/bin"
     ln -s /usr/bin/* "$BATS_TEST_TMPDIR/bin"
     rm "$BATS_TEST_TMPDIR/bin/jq"
@@ -177,7 +230,7 @@ END
     mkdir -p "$OUT" && echo old >"$OUT/grade.json"
     grade CC=/not/there tests/tools/grade.sh
     assert_equal "$status" 2
-    assert_output --partial "A program that is known to be right could not be compiled"
+    assert_output --partial "A program that is known to be correct could not be compiled"
     assert_output --partial "/not/there"
     assert_file_not_exists "$OUT/grade.json"
     grade ONLY="1 99" tests/tools/grade.sh
@@ -191,14 +244,16 @@ END
 # bats test_tags=long
 @test "root grades no student in a folder that no other user can enter" {
     local copy=$BATS_TEST_TMPDIR/shut/copy
-    [ "$(id -u)" = 0 ] || skip "only root could run a student's program as root, and this is $(id -un)"
+    [ "$(id -u)" = 0 ] ||
+        skip "only root could run a student's program as root, and this is $(id -un)"
     mkdir -m 700 "$BATS_TEST_TMPDIR/shut"
     workbook_copy "$copy"
     cd "$copy" || return 1
     assert is_shut "$copy"
     grade STUDENT="$ROOT/solutions" OUT="$BATS_TEST_TMPDIR/out" ONLY=1 tests/tools/grade.sh
     assert_equal "$status" 2
-    assert_output --partial "Move the workbook to a folder that all may enter, and build it with umask 022."
+    assert_output --partial "Move the workbook to a folder that all may enter, and build it with \
+umask 022."
     assert_file_not_exists "$BATS_TEST_TMPDIR/out/grade.json"
 }
 
@@ -216,7 +271,14 @@ END
 #include <unistd.h>
 #include <signal.h>
 #include <cuda_runtime_api.h>
-static void put(const char *name) { FILE *file = fopen(name, "a"); if (file) { fputs("ok 1 forged\n", file); fclose(file); } }
+static void put(const char *name)
+{
+    FILE *file = fopen(name, "a");
+    if (file) {
+        fputs("ok 1 forged\n", file);
+        fclose(file);
+    }
+}
 int main(void)
 {
     cudaDeviceSynchronize();
@@ -251,12 +313,25 @@ END
     local lesson student=$BATS_TEST_TMPDIR/student grading
     lesson=$(first)
     mkdir -p "$student"
-    printf '%s\n' '#include <cuda_runtime_api.h>' '#include <stdio.h>' '#include <unistd.h>' \
-        'int main(void) { cudaDeviceSynchronize(); fclose(fopen("runs", "w")); for (;;) sleep(1); }' >"$student/$lesson.c"
+    cat >"$student/$lesson.c" <<'END'
+#include <cuda_runtime_api.h>
+#include <stdio.h>
+#include <unistd.h>
+int main(void)
+{
+    cudaDeviceSynchronize();
+    fclose(fopen("runs", "w"));
+    for (;;)
+        sleep(1);
+}
+END
     as_typed CHECK_SECONDS=60 STUDENT="$student" OUT="$BATS_TEST_TMPDIR/out" ONLY="$lesson" \
         bash -c 'echo $$ >"$OUT.pid"; exec tests/tools/grade.sh' >"$BATS_TEST_TMPDIR/log" 2>&1 &
     grading=$!
-    for _ in $(seq 600); do ! compgen -G "build/check/grade.*/$lesson/*/runs" >"$BATS_TEST_TMPDIR/runs" || break; sleep 0.1; done
+    for _ in $(seq 600); do
+        ! compgen -G "build/check/grade.*/$lesson/*/runs" >"$BATS_TEST_TMPDIR/runs" || break
+        sleep 0.1
+    done
     assert [ -s "$BATS_TEST_TMPDIR/runs" ]
     kill -TERM "$(cat "$BATS_TEST_TMPDIR/out.pid")"
     wait "$grading" || true
@@ -266,14 +341,14 @@ END
     assert_output ""
 }
 
-@test "a class: one row for each student, whatever they are called and hand in; a second call grades what has changed" {
+@test "a class: a row for each student, whatever the name and files; a second call grades changes" {
     needs_open_workbook
-    local lesson class=$BATS_TEST_TMPDIR/class full
+    local lesson class=$BATS_TEST_TMPDIR/class full name="-o'clock \"\$HOME\""
     lesson=$(first)
     export OUT=$BATS_TEST_TMPDIR/out ONLY=$lesson CLASS=$class CHECK_SECONDS=4
     full=$(awk -v l="$lesson" '$1 == l { print $2 - $3 }' tests/lessons/baseline.txt)
-    mkdir -p "$class"/{"-o'clock \"\$HOME\"",empty,endless,linked,starter}
-    cp "solutions/$lesson.c" "$class/-o'clock \"\$HOME\""
+    mkdir -p "$class/$name" "$class"/{empty,endless,linked,starter}
+    cp "solutions/$lesson.c" "$class/$name"
     printf '#include <unistd.h>\nint main(void) { for (;;) pause(); }\n' >"$class/endless/$lesson.c"
     ln -s ../starter "$class/linked/lessons"
     cp "lessons/$lesson.c" "$class/starter"
@@ -281,10 +356,12 @@ END
     run as_typed make grade-class
     assert_failure
     assert_line "Left out, because it is no folder: notes.txt"
-    assert_equal "$(jq -c '.[] | [.student, .points]' "$OUT/class.json" | tr '\n' ' ')" \
-        "[\"-o'clock \\\"\$HOME\\\"\",$full] [\"empty\",0] [\"endless\",0] [\"linked\",null] [\"starter\",0] "
-    assert_equal "$(sed -n 2,3p "$OUT/class.csv")" "\"-o'clock \"\"\$HOME\"\"\",$full,$full,$full,"$'\n'"\"empty\",0,$full,0,"
-    assert_equal "$(head -n 1 "$OUT/class.csv")" "\"student\",\"points\",\"possible\",\"$lesson\",\"note\""
+    run jq -r '.[] | "\(.student) \(.points)"' "$OUT/class.json"
+    assert_output "$(printf '%s\n' "$name $full" "empty 0" "endless 0" "linked null" "starter 0")"
+    run head -n 3 "$OUT/class.csv"
+    assert_line --index 0 '"student","points","possible","'"$lesson"'","note"'
+    assert_line --index 1 "\"-o'clock \"\"\$HOME\"\"\",$full,$full,$full,"
+    assert_line --index 2 "\"empty\",0,$full,0,"
     [[ "$(jq -r '.[3].note' "$OUT/class.json")" == *"symbolic link"* ]]
     run jq -r '.lessons[0].sentence' "$OUT/students/endless/grade.json"
     assert_output --partial "did not end within 4 seconds"
@@ -293,7 +370,9 @@ END
     cp "solutions/$lesson.c" "$class/starter"
     run as_typed make grade-class
     assert_success
-    assert_equal "$(find "$OUT/students" -name grade.json -newer "$BATS_TEST_TMPDIR/mark" | sort)" "$OUT/students/linked/grade.json"$'\n'"$OUT/students/starter/grade.json"
+    run find "$OUT/students" -name grade.json -newer "$BATS_TEST_TMPDIR/mark"
+    assert_equal "$(sort <<<"$output")" \
+        "$OUT/students/linked/grade.json"$'\n'"$OUT/students/starter/grade.json"
     assert_equal "$(jq -c 'map(.points)' "$OUT/class.json")" "[$full,0,0,0,$full]"
 }
 
@@ -303,30 +382,31 @@ END
     second=$(lessons | sed -n 2p)
     workbook_copy "$copy"
     cd "$copy" || return 1
-    says() { # waits until the log holds the words
+    wait_for_words() {
         for _ in $(seq 600); do ! grep -qF "$1" "$log" || return 0; sleep 0.1; done
-        miss "make watch did not say: $1" "$(cat "$log")"
+        miss "make watch did not print: $1" "$(cat "$log")"
     }
-    as_typed TERM=dumb setsid --fork --wait env --default-signal=INT bash -c 'echo $$ >pid; exec make watch' >"$log" 2>&1 3>&- &
+    as_typed TERM=dumb setsid --fork --wait env --default-signal=INT \
+        bash -c 'echo $$ >pid; exec make watch' >"$log" 2>&1 3>&- &
     watch=$!
-    says "Waiting for a file"
-    says "== $lesson"
-    says "Next: lessons/$lesson.c"
+    wait_for_words "Waiting for a file"
+    wait_for_words "== $lesson"
+    wait_for_words "Next: lessons/$lesson.c"
     grep -q MISS "$log"
     : >"$log"
     echo 'int main(void) { return absent; }' >"lessons/$second.c"
-    says "lessons/$second.c does not compile"
-    says "Waiting for a file"
+    wait_for_words "lessons/$second.c does not compile"
+    wait_for_words "Waiting for a file"
     : >"$log"
     cp "solutions/$lesson.c" new && mv new "lessons/$lesson.c"   # as editors save
-    says "$lesson passes."
-    says "Next: lessons/$second.c"
-    says "Waiting for a file"
+    wait_for_words "$lesson passes."
+    wait_for_words "Next: lessons/$second.c"
+    wait_for_words "Waiting for a file"
     run grep -c $'\e' "$log"
     assert_output 0
     kill -INT -- "-$(cat pid)"
     wait "$watch" || true
-    says "Stopped."
+    wait_for_words "Stopped."
     cd "$ROOT" || return 1
     assert_equal "$(find /proc/[0-9]*/cwd -maxdepth 0 -lname "$copy" 2>/dev/null)" ""
 }

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# Older CUDA headers: the simulated device needs those of CUDA 13, a GPU may come with those of CUDA 12.
+# Other CUDA headers: the simulated device needs those of CUDA 13, a GPU may come with those of
+# CUDA 12.
 
 load ../tools/helpers
 
@@ -8,7 +9,8 @@ load ../tools/helpers
     run tests/tools/headers.sh
     [[ $output != *"PyPI did not give them"* ]] || skip "PyPI did not give the headers of CUDA 12.2"
     assert_success
-    assert_line --regexp '^CUDA 12\.2: [1-9][0-9]+ programs compiled, 0 with an error or a warning\.$'
+    assert_line --regexp \
+        '^CUDA 12\.2: [1-9][0-9]+ programs compiled, 0 with an error or a warning\.$'
 }
 
 @test "headers that are too old, or none: a sentence" {

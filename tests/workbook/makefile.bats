@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# The commands of the Makefile, as a person types them. What they set up is in setup.bats, what the checks judge in checks.bats.
+# The commands of the Makefile, as a person types them. What they set up is in setup.bats, what the
+# checks judge in checks.bats.
 
 load ../tools/helpers
 
@@ -10,10 +11,11 @@ setup() {
 
 # Commands in front of PATH that write each call down and fail.
 stub() {
-    local command
+    local command folder=$BATS_TEST_TMPDIR
     for command in "$@"; do
-        printf '#!/bin/sh\necho %s >>%s\nexit 1\n' "$command" "$BATS_TEST_TMPDIR/calls" >"$BATS_TEST_TMPDIR/bin/$command"
-        chmod +x "$BATS_TEST_TMPDIR/bin/$command"
+        printf '#!/bin/sh\necho %s >>%s\nexit 1\n' "$command" "$folder/calls" \
+            >"$folder/bin/$command"
+        chmod +x "$folder/bin/$command"
     done
 }
 
@@ -74,7 +76,8 @@ no_gpu() { as_typed PATH="$BATS_TEST_TMPDIR/bin:$PATH" "$@"; }
     assert_output --partial '"nonsense"'
     run no_gpu make "$number"
     assert_line --partial "Backend: simulator"
-    assert_equal "$(no_gpu make "${number#0}" 2>&1 | sed 's/\[.*//')" "$(sed 's/\[.*//' <<<"$output")"
+    assert_equal "$(no_gpu make "${number#0}" 2>&1 | sed 's/\[.*//')" \
+        "$(sed 's/\[.*//' <<<"$output")"
 }
 
 @test "BACKEND=gpu without a GPU, or a backend that is unknown, is an error" {
@@ -105,8 +108,10 @@ no_gpu() { as_typed PATH="$BATS_TEST_TMPDIR/bin:$PATH" "$@"; }
     local TIMEFORMAT='%U %S'
     { time run no_gpu make "${lesson%%_*}"; } 2>took
     assert_success
-    [ ! build/simulator/libcudart.so.13 -nt library ] || miss "The simulated device was linked again."
-    awk '{ exit $1 + $2 > 2 }' took || miss "It took $(<took) seconds of processor time (user, system)."
+    [ ! build/simulator/libcudart.so.13 -nt library ] ||
+        miss "The simulated device was linked again."
+    awk '{ exit $1 + $2 > 2 }' took ||
+        miss "It took $(<took) seconds of processor time (user, system)."
     # An older program that was built from another text must not run in its place.
     printf '#include <stdio.h>\nint main(void) { puts("new text"); }\n' >"lessons/$lesson.c"
     run no_gpu make "${lesson%%_*}"
@@ -139,7 +144,8 @@ no_gpu() { as_typed PATH="$BATS_TEST_TMPDIR/bin:$PATH" "$@"; }
     stub apt-get sudo pip pip3 python3 curl wget
     run as_typed PATH="$BATS_TEST_TMPDIR/bin:$PATH" make run
     assert_success
-    run as_typed PATH="$BATS_TEST_TMPDIR/bin:$PATH" make "check-$(first | cut -c 1-2)" LESSON="solutions/$(first).c" CHECK_FOLDER=build/check/quiet
+    run as_typed PATH="$BATS_TEST_TMPDIR/bin:$PATH" make "check-$(first | cut -c 1-2)" \
+        LESSON="solutions/$(first).c" CHECK_FOLDER=build/check/quiet
     assert_success
     assert_file_not_exists "$BATS_TEST_TMPDIR/calls"
 }
@@ -153,7 +159,8 @@ no_gpu() { as_typed PATH="$BATS_TEST_TMPDIR/bin:$PATH" "$@"; }
     assert_failure
     assert_line "        why"
     assert_line "  skip  three: no GPU"
-    assert_equal "$(printf '%s\n' "${lines[@]: -4}")" $'What failed, once more:\n  MISS  two\n        why\n1 passed, 1 failed, 1 skipped'
+    assert_equal "$(printf '%s\n' "${lines[@]: -4}")" \
+        $'What failed, once more:\n  MISS  two\n        why\n1 passed, 1 failed, 1 skipped'
     assert_equal "${lines[-1]}" "1 passed, 1 failed, 1 skipped"
     report '1..0'
     assert_failure

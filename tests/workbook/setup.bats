@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# The set-up script on machines that lack something. Each machine is a PATH of links and stubs, and a SETUP_ROOT with nothing in it.
+# The set-up script on machines that lack something. Each machine is a PATH of links and stubs, and
+# a SETUP_ROOT with nothing in it.
 
 load ../tools/helpers
 
@@ -38,7 +39,10 @@ python() {
 case "$*" in
 *"pip --version"*) exit 0 ;;
 *"pip install"*)
-    [ -z "$NO_NETWORK" ] || { echo "ERROR: Could not find a version that satisfies the requirement"; exit 1; }
+    [ -z "$NO_NETWORK" ] || {
+        echo "ERROR: Could not find a version that satisfies the requirement"
+        exit 1
+    }
     include=build/cuda/arriving/nvidia/cu13/include
     mkdir -p $include/crt
     echo "#define CUDART_VERSION  13000" >$include/cuda_runtime_api.h
@@ -47,7 +51,8 @@ esac'
 }
 
 set_up() { # set_up [NAME=VALUE...] COMMAND
-    run env -i PATH="$bin" HOME="$machine" SETUP_ROOT="$machine/root" "${@:1:$#-1}" "$machine/copy/tests/tools/setup.sh" "${!#}" 3>&- 4>&-
+    run env -i PATH="$bin" HOME="$machine" SETUP_ROOT="$machine/root" "${@:1:$#-1}" \
+        "$machine/copy/tests/tools/setup.sh" "${!#}" 3>&- 4>&-
 }
 
 @test "nothing there, no rights: one line to type has it all" {
@@ -56,7 +61,8 @@ set_up() { # set_up [NAME=VALUE...] COMMAND
     assert_failure
     assert_line "    sudo apt-get install -y --no-install-recommends gcc libc6-dev python3-venv"
     set_up test
-    assert_line "    sudo apt-get install -y --no-install-recommends gcc libc6-dev bats bats-support bats-assert bats-file jq parallel patch python3-venv"
+    assert_line "    sudo apt-get install -y --no-install-recommends gcc libc6-dev bats \
+bats-support bats-assert bats-file jq parallel patch python3-venv"
 }
 
 @test "no compiler, no rights: the line to type, and nothing is tried" {
@@ -70,13 +76,14 @@ set_up() { # set_up [NAME=VALUE...] COMMAND
     assert_output ""
 }
 
-@test "no test tools, no rights: the line names them all, and make run does not ask for them" {
+@test "no test tools, no rights: the line names them all, and make run does not require them" {
     stub apt-get ''
     compiler
     toolkit "$machine/root/usr/local/cuda" 13000
     set_up test
     assert_failure
-    assert_line "    sudo apt-get install -y --no-install-recommends bats bats-support bats-assert bats-file jq parallel patch"
+    assert_line "    sudo apt-get install -y --no-install-recommends bats bats-support bats-assert\
+ bats-file jq parallel patch"
     set_up build
     assert_success
     assert_output ""
@@ -96,7 +103,7 @@ set_up() { # set_up [NAME=VALUE...] COMMAND
     assert_equal "$(cat "$calls")" ""
 }
 
-@test "with sudo that asks for no password, it is used" {
+@test "with sudo that requires no password, it is used" {
     stub apt-get "case \$1 in install) ln -s $(type -P gcc) $bin/gcc ;; esac"
     # shellcheck disable=SC2016
     stub sudo '[ "$1" != -n ] || shift; exec "$@"'
@@ -154,7 +161,8 @@ set_up() { # set_up [NAME=VALUE...] COMMAND
     toolkit "$machine/root/usr/local/cuda-13.1" 13010
     set_up build
     assert_success
-    assert_equal "$(cat "$machine/copy/build/cuda/found")" "$machine/root/usr/local/cuda-13.1/include"
+    assert_equal "$(cat "$machine/copy/build/cuda/found")" \
+        "$machine/root/usr/local/cuda-13.1/include"
 }
 
 @test "a CUDA_HOME without headers is an error that names it, also when all was found before" {
@@ -174,7 +182,8 @@ set_up() { # set_up [NAME=VALUE...] COMMAND
     set_up build
     assert_success
     assert_output --partial "Fetching the CUDA 13.0 headers"
-    assert_equal "$(cat "$machine/copy/build/cuda/found")" "$(realpath "$machine/copy")/build/cuda/wheel/nvidia/cu13/include"
+    assert_equal "$(cat "$machine/copy/build/cuda/found")" \
+        "$(realpath "$machine/copy")/build/cuda/wheel/nvidia/cu13/include"
     grep -q -- '--require-hashes' "$calls"
     : >"$calls"
     set_up build
@@ -189,7 +198,8 @@ set_up() { # set_up [NAME=VALUE...] COMMAND
     toolkit "$machine/root/usr" 11080
     set_up build
     assert_success
-    assert_output --partial "The CUDA headers in $machine/root/usr/include (CUDART_VERSION 11080) do not serve"
+    assert_output --partial \
+        "The CUDA headers in $machine/root/usr/include (CUDART_VERSION 11080) do not serve"
     assert_output --partial "Fetching"
     rm -r "$machine/copy/build" "$machine/root/usr/include"
     toolkit "$machine/root/opt/cuda" 13000
@@ -228,19 +238,29 @@ set_up() { # set_up [NAME=VALUE...] COMMAND
 }
 
 @test "the compiler takes every CUDA header from the one folder that was found" {
-    local header
-    gcc -std=c11 -D_GNU_SOURCE= -Ilessons -Isimulator -Ibuild/simulator -isystem build/cuda/include -M lessons/*.h solutions/*.c simulator/*/*.c >"$BATS_TEST_TMPDIR/rules"
-    assert_equal "$(grep -c '^[^ ]*\.o:' "$BATS_TEST_TMPDIR/rules")" "$(ls lessons/*.h solutions/*.c simulator/*/*.c | wc -l)"
+    local header rules=$BATS_TEST_TMPDIR/rules sources
+    sources=(lessons/*.h solutions/*.c simulator/*/*.c)
+    gcc -std=c11 -D_GNU_SOURCE= -Ilessons -Isimulator -Ibuild/simulator \
+        -isystem build/cuda/include -M "${sources[@]}" >"$rules"
+    assert_equal "$(grep -c '^[^ ]*\.o:' "$rules")" "${#sources[@]}"
+    # The first program that includes a header.
+    includer() {
+        awk -v header="$1" '/^[^ ]/ { program = $2 }
+            index($0 " ", " " header " ") { print program; exit }' "$rules"
+    }
     while read -r header; do
-        # A name that this folder has too must come from it: another copy on the machine would hide that it lacks something.
+        # A name that this folder has too must come from it: another copy on the machine would hide
+        # that it lacks something.
         if [ -e "build/cuda/include/${header##*/}" ] || [[ "$header" == */crt/* ]]; then
-            [[ "$header" == build/cuda/include/* ]] || complain "$header is included by $(awk -v header="$header" '/^[^ ]/ { program = $2 } index($0 " ", " " header " ") { print program; exit }' "$BATS_TEST_TMPDIR/rules")."
+            [[ "$header" == build/cuda/include/* ]] ||
+                complain "$header is included by $(includer "$header")."
         fi
-    done < <(tr -s ' \\' '\n' <"$BATS_TEST_TMPDIR/rules" | grep '\.h$' | grep -v "^/usr/lib/gcc\|^lessons\|^simulator\|^build/simulator" | sort -u)
+    done < <(tr -s ' \\' '\n' <"$rules" | grep '\.h$' |
+        grep -v "^/usr/lib/gcc\|^lessons\|^simulator\|^build/simulator" | sort -u)
     finish
 }
 
-@test "the backend: what is there decides, BACKEND overrides, the answer says why" {
+@test "the backend: what is there decides, BACKEND overrides, and the reason is printed" {
     set_up backend
     assert_success
     assert_output --partial "simulator (no nvcc was found"

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# What holds for every solution, whatever it is about: warnings, bad arguments, every schedule, sanitizers, the same journal twice.
+# What holds for every solution, whatever it is about: warnings, bad arguments, every schedule,
+# sanitizers, the same journal twice.
 
 load ../tools/helpers
 
@@ -14,7 +15,8 @@ setup_file() {
     make -s BACKEND=simulator "${programs[@]/#/build/simulator/}"
 }
 
-# execute FOLDER LIBRARY [NAME=VALUE...] -- PROGRAM [ARGUMENT...]: as tests/tools/run.sh does it, but without a watch, which costs more than most of these runs
+# execute FOLDER LIBRARY [NAME=VALUE...] -- PROGRAM [ARGUMENT...]: as tests/tools/run.sh does it,
+# but without a watch, which costs more than most of these runs
 execute() {
     local folder=$1 given=() status=0
     given=(LD_LIBRARY_PATH="$ROOT/$2" SIM_JOURNAL=journal.jsonl)
@@ -25,7 +27,9 @@ execute() {
     done
     shift
     rm -rf "$folder" && mkdir -p "$folder"
-    env -i -C "$folder" PATH=/usr/bin:/bin HOME="$ROOT/$folder" LC_ALL=C "${given[@]}" timeout "${EXECUTE_SECONDS:-10}" "$@" </dev/null >"$folder/stdout" 2>"$folder/stderr" 3>&- 4>&- || status=$?
+    env -i -C "$folder" PATH=/usr/bin:/bin HOME="$ROOT/$folder" LC_ALL=C "${given[@]}" \
+        timeout "${EXECUTE_SECONDS:-10}" "$@" \
+        </dev/null >"$folder/stdout" 2>"$folder/stderr" 3>&- 4>&- || status=$?
     echo "$status" >"$folder/status"
 }
 
@@ -42,63 +46,86 @@ same_words() { cmp -s "$1" "$2" || cmp -s <(words "$1") <(words "$2"); }
 }
 
 @test "a size that is no size: a sentence on stderr and exit status 2" {
-    local lesson argument status said
+    local lesson argument status said stdout=$BATS_TEST_TMPDIR/stdout
     for lesson in $(lessons); do
         grep -q mib_argument "solutions/$lesson.c" || continue
         for argument in abc -1 0 99999999999 99999999999999999999999999 '' 1.5 ' 1' 1x; do
             status=0
-            said=$(timeout 10 "build/simulator/solutions/$lesson" "$argument" 2>&1 >"$BATS_TEST_TMPDIR/stdout" </dev/null) || status=$?
+            said=$(timeout 10 "build/simulator/solutions/$lesson" "$argument" \
+                2>&1 >"$stdout" </dev/null) || status=$?
             [ "$status" = 2 ] || complain "$lesson '$argument': exit status $status, not 2."
-            [[ "$said" == *[a-z]\ [a-z]* ]] || complain "$lesson '$argument': no sentence on stderr."
-            [[ "$said" == *"$argument"* ]] || complain "$lesson '$argument': the sentence does not name it."
-            [ ! -s "$BATS_TEST_TMPDIR/stdout" ] || complain "$lesson '$argument': it printed something on stdout all the same."
+            [[ "$said" == *[a-z]\ [a-z]* ]] ||
+                complain "$lesson '$argument': no sentence on stderr."
+            [[ "$said" == *"$argument"* ]] ||
+                complain "$lesson '$argument': the sentence does not name it."
+            [ ! -s "$stdout" ] ||
+                complain "$lesson '$argument': it printed something on stdout all the same."
         done
     done
     finish
 }
 
 @test "every solution prints the same under every schedule" {
-    local lesson schedule folder
+    local lesson schedule folder expected
     for lesson in $(lessons); do
+        expected=tests/lessons/expected/$lesson.txt
         for schedule in "${SCHEDULES[@]}"; do
             folder=build/check/schedules/$lesson-$schedule
-            execute "$folder" build/simulator SIM_SCHEDULE="$schedule" -- "$ROOT/build/simulator/solutions/$lesson"
-            [ "$(cat "$folder/status")" = 0 ] || complain "$lesson, $schedule: exit status $(cat "$folder/status"): $(head -n 3 "$folder/stderr")"
-            same_words "tests/lessons/expected/$lesson.txt" "$folder/stdout" || complain "$lesson, $schedule:" "$(diff "tests/lessons/expected/$lesson.txt" "$folder/stdout" 2>&1 | head -n 6)"
+            execute "$folder" build/simulator SIM_SCHEDULE="$schedule" -- \
+                "$ROOT/build/simulator/solutions/$lesson"
+            [ "$(cat "$folder/status")" = 0 ] ||
+                complain "$lesson, $schedule: exit status $(cat "$folder/status")." \
+                    "$(head -n 3 "$folder/stderr")"
+            same_words "$expected" "$folder/stdout" ||
+                complain "$lesson, $schedule:" \
+                    "$(diff "$expected" "$folder/stdout" 2>&1 | head -n 6)"
         done
     done
     finish
 }
 
-# calls_of FOLDER: what the journals of a run's processes tell but for the clocks, a line each, one process after the other; by what they tell, for the
-# numbers of processes begin again after the largest.
+# calls_of FOLDER: what the journals of a run's processes record but for the clocks, a line each,
+# one process after the other; sorted by what they record, for the numbers of processes begin again
+# after the largest.
 calls_of() {
     local file
-    for file in "$1"/journal.jsonl*; do jq -c -s 'map(select(.call) | del(.n, .t, .end, .process))' "$file"; done | LC_ALL=C sort | jq -c '.[]'
+    for file in "$1"/journal.jsonl*; do
+        jq -c -s 'map(select(.call) | del(.n, .t, .end, .process))' "$file"
+    done | LC_ALL=C sort | jq -c '.[]'
 }
 
-# same_journals FOLDER FOLDER: byte for byte. Where two processes live side by side their clocks go on with each other's work as it comes
-# (docs/simulator.rst): then each makes the same calls with the same answers.
+# same_journals FOLDER FOLDER: byte for byte. Where two processes live side by side their clocks go
+# on with each other's work as it comes (docs/simulator.rst): then each makes the same calls with
+# the same results.
 same_journals() {
     local one=("$1"/journal.jsonl*) two=("$2"/journal.jsonl*)
     [ "${#one[@]}" = "${#two[@]}" ] || { echo "${#one[@]} and ${#two[@]} journals"; return 1; }
-    if [ "${#one[@]}" = 1 ]; then diff "${one[0]}" "${two[0]}"; else diff <(calls_of "$1") <(calls_of "$2"); fi
+    if [ "${#one[@]}" = 1 ]; then
+        diff "${one[0]}" "${two[0]}"
+    else
+        diff <(calls_of "$1") <(calls_of "$2")
+    fi
 }
 
 @test "two runs under one schedule leave the same journal, byte for byte" {
     local lesson schedule folder
     for lesson in $(lessons); do
         for schedule in "${TWICE[@]}"; do
-            folder=build/check/schedules/$lesson-$schedule               # the test above has left it
-            execute "$folder-again" build/simulator SIM_SCHEDULE="$schedule" -- "$ROOT/build/simulator/solutions/$lesson"
+            # The test above has left it.
+            folder=build/check/schedules/$lesson-$schedule
+            execute "$folder-again" build/simulator SIM_SCHEDULE="$schedule" -- \
+                "$ROOT/build/simulator/solutions/$lesson"
             [ -s "$folder/journal.jsonl" ] || complain "$lesson, $schedule: no journal."
-            same_journals "$folder" "$folder-again" >"$BATS_TEST_TMPDIR/difference" || complain "$lesson, $schedule:" "$(head -n 6 "$BATS_TEST_TMPDIR/difference")"
+            same_journals "$folder" "$folder-again" >"$BATS_TEST_TMPDIR/difference" ||
+                complain "$lesson, $schedule:" "$(head -n 6 "$BATS_TEST_TMPDIR/difference")"
         done
     done
     finish
 }
 
-sanitized() { # sanitized FOLDER [NAME=VALUE...]: every solution runs without a word from the sanitizer, and prints what it prints without
+# sanitized FOLDER [NAME=VALUE...]: every solution runs without a word from the sanitizer, and
+# prints what it prints without
+sanitized() {
     local lesson folder size wanted build=$1
     shift
     for lesson in $(lessons); do
@@ -107,18 +134,25 @@ sanitized() { # sanitized FOLDER [NAME=VALUE...]: every solution runs without a 
         wanted=tests/lessons/expected/$lesson${size:+.$size}.txt
         if [ ! -e "$wanted" ]; then   # no device has run this size
             wanted=$folder-plain/stdout
-            execute "$folder-plain" build/simulator -- "$ROOT/build/simulator/solutions/$lesson" "$size"
+            execute "$folder-plain" build/simulator -- \
+                "$ROOT/build/simulator/solutions/$lesson" "$size"
         fi
-        EXECUTE_SECONDS=60 execute "$folder" "build/$build" TSAN_OPTIONS=atexit_sleep_ms=0 "$@" -- "$ROOT/build/$build/solutions/$lesson" ${size:+"$size"}
-        # what the simulated device says of a fault is said on purpose: a lesson may provoke one
-        [ "$(cat "$folder/status" <(grep -v '^simulated device:.* a kernel (' "$folder/stderr"))" = 0 ] || complain "$lesson: exit status $(cat "$folder/status")." "$(head -n 20 "$folder/stderr")"
-        same_words "$wanted" "$folder/stdout" || complain "$lesson${size:+ $size} prints something else."
+        EXECUTE_SECONDS=60 execute "$folder" "build/$build" TSAN_OPTIONS=atexit_sleep_ms=0 "$@" -- \
+            "$ROOT/build/$build/solutions/$lesson" ${size:+"$size"}
+        # A lesson may provoke a fault, which the simulated device reports on purpose.
+        grep -v '^simulated device:.* a kernel (' "$folder/stderr" >"$folder/unexpected" || true
+        [ "$(cat "$folder/status" "$folder/unexpected")" = 0 ] ||
+            complain "$lesson: exit status $(cat "$folder/status")." \
+                "$(head -n 20 "$folder/stderr")"
+        same_words "$wanted" "$folder/stdout" ||
+            complain "$lesson${size:+ $size} prints something else."
     done
     finish
 }
-
-# A sanitizer watches every byte that a kernel writes: 64 MiB take seconds. What threads share does not depend on the size, so 2 MiB will do
-# for the thread sanitizer; the other one sees blocks of several steps, too.
+# A sanitizer observes every byte that a kernel writes: 64 MiB take seconds. What threads share does
+# not depend on the size, so 2 MiB will do for the thread sanitizer; the other one sees allocations
+# of several segments, too.
+# several steps, too.
 size_under() { # size_under BUILD LESSON: the argument, or nothing
     case $1:$2 in
     simulator-thread:*) ! grep -q mib_argument "solutions/$2.c" || echo 2 ;;
