@@ -496,7 +496,7 @@ static int unsupported(int argc, char **argv)
         memcpy(&function, &symbol, sizeof function);
         for (int k = 0; k < 2; k++)
             if (!function || function() != cudaErrorNotSupported) {
-                printf("%s does not answer cudaErrorNotSupported\n", argv[i]);
+                printf("%s does not return cudaErrorNotSupported\n", argv[i]);
                 other++;
             }
     }

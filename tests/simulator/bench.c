@@ -129,8 +129,8 @@ static double walk(int steps)
     return each;
 }
 
-/* Microseconds for one memset of a part of an allocation; nothing is waited for, so that each of them
- * stays of interest to the checker. */
+/* Microseconds for one memset of a part of an allocation; nothing is waited for, so that each of
+ * them stays of interest to the checker. */
 static double parts(int count, size_t bytes)
 {
     char *whole;
