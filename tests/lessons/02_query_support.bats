@@ -89,7 +89,7 @@ says() {
         'with driver 11.3 pools can be shared through a file descriptor.'
 }
 
-@test "where the attribute promises too much (SIM_HANDLE_TYPES=0, as under WSL2): pools, but no sharing" {
+@test "where the attribute promises too much (SIM_HANDLE_TYPES=0, as in WSL2): pools, no sharing" {
     on SIM_HANDLE_TYPES=0
     expect_journal "$QUESTIONS"' asked(119) and made == 0' \
         'the attribute promises file descriptors and no pool can be made for them: the attempt is

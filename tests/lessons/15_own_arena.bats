@@ -11,7 +11,7 @@ QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSucce
 
 # arena_says AWK SENTENCE: the lines of the output, with the variables wanted, said and needed for
 # each request, and before: what was needed before it. The AWK program prints what is wrong with the
-# first that is; full() tells of a request that was answered for a reason of size.
+# first that is wrong. full() is what it prints of a request and its result.
 arena_says() {
     local wrong
     wrong=$(awk '

@@ -500,7 +500,7 @@ static int unsupported(int argc, char **argv)
                 other++;
             }
     }
-    printf("%d functions asked, %d answered something else\n", argc, other);
+    printf("%d functions asked, %d returned something else\n", argc, other);
     return 0;
 }
 

@@ -34,7 +34,7 @@ static void need(cudaError_t e, const char *call)
 {
     if (!e)
         return;
-    fprintf(stderr, "flat: round %ld: %s answered %s\n", rounds, call, cudaGetErrorName(e));
+    fprintf(stderr, "flat: round %ld: %s returned %s\n", rounds, call, cudaGetErrorName(e));
     exit(2);
 }
 

@@ -102,7 +102,7 @@ static bool done(const struct world *w, cudaError_t e, const char *call)
         return true;
     if (e != cudaErrorMemoryAllocation
         && (e < cudaErrorStreamCaptureUnsupported || e > cudaErrorStreamCaptureWrongThread)) {
-        fprintf(stderr, "inside_fuzz: step %lu: %s answered %s\n", w->step, call,
+        fprintf(stderr, "inside_fuzz: step %lu: %s returned %s\n", w->step, call,
                 cudaGetErrorName(e));
         abort();
     }

@@ -1,4 +1,4 @@
-/* Asks again what tests/hardware/facts/ipc.txt answers: two processes on one device, a pool by
+/* Asks again what tests/hardware/facts/ipc.txt holds: two processes on one device, a pool by
  * descriptor, a pointer and events by bytes. */
 #include "ipc_pair.h"
 

@@ -20,8 +20,8 @@ setup() {
         echo "== $n"
         SIM_CHECK=off timeout 10 "$peers" "$n" 2>/dev/null || status=$?
         echo "rc $status"
-    done >"$BATS_TEST_TMPDIR/answers"
-    run diff -w tests/hardware/facts/p2p.txt "$BATS_TEST_TMPDIR/answers"
+    done >"$BATS_TEST_TMPDIR/returned"
+    run diff -w tests/hardware/facts/p2p.txt "$BATS_TEST_TMPDIR/returned"
     assert_output ""
 }
 
@@ -36,11 +36,11 @@ setup() {
     finish
 }
 
-@test "a peer copy is told where its ends lie: the numbers that two GPUs took" {
+@test "a peer copy is given where its ends lie: the numbers that two GPUs took" {
     local numbers=$ROOT/build/simulator/tests/simulator/peer_numbers from
     for from in 0 1; do timeout 10 "$numbers" "$from"; done \
-        >"$BATS_TEST_TMPDIR/answers" 2>"$BATS_TEST_TMPDIR/words"
-    run diff -w tests/hardware/facts/peer-numbers.txt "$BATS_TEST_TMPDIR/answers"
+        >"$BATS_TEST_TMPDIR/returned" 2>"$BATS_TEST_TMPDIR/words"
+    run diff -w tests/hardware/facts/peer-numbers.txt "$BATS_TEST_TMPDIR/returned"
     assert_output ""
     run cat "$BATS_TEST_TMPDIR/words"
     assert_output ""

@@ -56,7 +56,7 @@ ends() {
     assert_line --partial "has not been heard of for too long."
 }
 
-@test "a descriptor crosses beside bytes; bytes alone, or in a message of their own, are told" {
+@test "a descriptor crosses beside bytes; bytes alone, or in a message of their own, are reported" {
     ends descriptor_crosses 0
     assert_output hello
     ends no_descriptor 1

@@ -90,14 +90,14 @@ END
     assert_output "2 devices"
 }
 
-@test "each function that is not simulated answers cudaErrorNotSupported, and names itself once" {
+@test "each function that is not simulated returns cudaErrorNotSupported, and names itself once" {
     local names named
     mapfile -t names < <(sed -n 's/^UNMODELLED(\(.*\))$/\1/p' \
         "$ROOT/build/simulator/unmodelled.inc")
     [ "${#names[@]}" -gt 50 ]
     SIM_JOURNAL=journal program behaviour unsupported "${names[@]}"
     [ "$status" = 0 ]
-    printed "${#names[@]} functions asked, 0 answered something else"
+    printed "${#names[@]} functions asked, 0 returned something else"
     run diff <(printf '%s\n' "${names[@]}" | LC_ALL=C sort) \
         <(sed 's/^simulated device: \([^ ]*\) is not simulated.*/\1/' errors | LC_ALL=C sort)
     assert_output ""
@@ -270,7 +270,7 @@ END
     finish
 }
 
-@test "the journal tells reserved as cudaMemPoolGetAttribute does" {
+@test "the journal gives reserved as cudaMemPoolGetAttribute does" {
     SIM_CHECK=off SIM_JOURNAL=journal "$at/facts" first >out 2>err
     # what the last allocation or free of the pool said is what a following question gets
     jq -e -s '
