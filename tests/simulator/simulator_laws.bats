@@ -19,7 +19,7 @@ in_build() {
         "$ROOT/build/$build/tests/simulator/$program" "$@"
 }
 
-@test "the list of free chunks finds what a search of all finds, with few sizes and with many" {
+@test "the list of free ranges finds what a search of all finds, with few sizes and with many" {
     local sizes
     for sizes in 2 10 300; do
         run in_build simulator inside_fit 30000 "$sizes"
