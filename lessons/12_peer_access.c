@@ -1,10 +1,9 @@
 /* 12 Peer access
  *
  * Shows  a block lies on one GPU, which the current device does not choose: cudaMallocAsync takes
- *        the stream's GPU,
- *        cudaMallocFromPoolAsync the pool's. Another GPU may use it while its pool allows it (cudaMemPoolSetAccess).
- *        Without access a kernel faults, a memset or a copy is refused, and only
- *        cudaMemcpyPeerAsync works.
+ *        the stream's GPU, cudaMallocFromPoolAsync the pool's. Another GPU may use it while its
+ *        pool allows it (cudaMemPoolSetAccess). Without access a kernel faults, a memset or a copy
+ *        is refused, and only cudaMemcpyPeerAsync works.
  * Yours  fix: three places, marked YOUR WORK: they do what their author believed. Repair them.
  * Run    make 12          check   make check-12          page   docs/12_peer_access
  */

@@ -3,61 +3,93 @@ load ../tools/helpers
 
 setup_file() { lesson_setup 17_graph_memory; }
 
-# launches: those that were tried. blocks: what launches allocated, each with the launch that freed it (null: none did).
+# launches: those that were tried. blocks: what launches allocated, each with the launch that freed
+# it (null: none did).
 QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSuccess")];
     def launches: [.[] | select(.call == "cudaGraphLaunch")];
-    def blocks: [.[] | select(.did == "free")] as $frees | [.[] | select(.did == "allocate" and .launch) as $block
-        | $block + {freed: ([$frees[] | select(.allocation == $block.allocation) | .launch // 0] | first)}];
-    def late: [ok("cudaGraphInstantiate")[] as $made | .[] | select(.n > $made.n and .graph == $made.graph and (.call // "" | test("^cudaGraphAdd")))];
+    def blocks: [.[] | select(.did == "free")] as $frees | [.[]
+        | select(.did == "allocate" and .launch) as $block
+        | $block + {freed: ([$frees[] | select(.allocation == $block.allocation) | .launch // 0]
+            | first)}];
+    def late: [ok("cudaGraphInstantiate")[] as $made | .[] | select(.n > $made.n
+        and .graph == $made.graph and (.call // "" | test("^cudaGraphAdd")))];
     def last_launch: [launches[].n] | max;
     def trims: [.[] | select(.call == ("cudaDeviceGraphMemTrim", "cudaMemPoolTrimTo"))];
-    def waits: ok("cudaStreamSynchronize") + ok("cudaDeviceSynchronize") + ok("cudaEventSynchronize");
-    def history: last_launch as $n | "after the last launch the calls were, in order: " + ([.[] | select((.n > $n) and (.call // "" | test("Get|^$") | not))
+    def waits: ok("cudaStreamSynchronize") + ok("cudaDeviceSynchronize")
+        + ok("cudaEventSynchronize");
+    def history: last_launch as $n | "after the last launch the calls were, in order: "
+        + ([.[] | select((.n > $n) and (.call // "" | test("Get|^$") | not))
         | .call] | join(", ")) + ".";'
 
 @test "two graphs, one captured and one built by hand, each launched twice" {
     run_lesson
-    expect_journal "$QUESTIONS"' (ok("cudaStreamBeginCapture") | length == 1) and (ok("cudaGraphAddMemAllocNode") | length == 1)
+    expect_journal "$QUESTIONS"' (ok("cudaStreamBeginCapture") | length == 1)
+        and (ok("cudaGraphAddMemAllocNode") | length == 1)
         and ([.[] | select(.call == "cudaMallocAsync" and .node)] | length == 2)' \
-        'one graph is captured, with two allocations, and one is built with cudaGraphAddMemAllocNode: put back what was there.' \
-        "$QUESTIONS"' "\(ok("cudaStreamBeginCapture") | length) captures, \([.[] | select(.call == "cudaMallocAsync" and .node)] | length) captured allocations, \(ok("cudaGraphAddMemAllocNode") | length) allocation nodes added by hand."' \
+        'one graph is captured, with two allocations, and one is built with
+            cudaGraphAddMemAllocNode: put back what was there.' \
+        "$QUESTIONS"' "\(ok("cudaStreamBeginCapture") | length) captures, \([.[]
+            | select(.call == "cudaMallocAsync" and .node)]
+            | length) captured allocations, \(ok("cudaGraphAddMemAllocNode")
+            | length) allocation nodes added by hand."' \
         -- "$QUESTIONS"' [launches[].graph] | sort == [1, 1, 2, 2]' \
         'each of the two graphs is launched twice.' \
         "$QUESTIONS"' "the graphs launched were, in order: \([launches[].graph])."' \
         -- "$QUESTIONS"' late | length == 0' \
-        'the free node is in the graph before cudaGraphInstantiate: what is launched has the nodes that the graph had then.' \
-        "$QUESTIONS"' "cudaGraphInstantiate came first, and then " + (late | map(.call) | unique | join(", ")) + "."' \
+        'the free node is in the graph before cudaGraphInstantiate: what is launched has the nodes
+            that the graph had then.' \
+        "$QUESTIONS"' "cudaGraphInstantiate came first, and then "
+            + (late | map(.call) | unique | join(", ")) + "."' \
         -- "$QUESTIONS"' all(launches[]; .result == "cudaSuccess")' \
-        'the built graph can be launched twice. A graph whose block of the launch before is still allocated cannot be launched: nothing has freed it.' \
-        "$QUESTIONS"' [launches[] | select(.result != "cudaSuccess")][0] | "a launch of graph \(.graph) answered \(.result)."'
+        'the built graph can be launched twice. A graph whose block of the launch before is still
+            allocated cannot be launched: nothing has freed it.' \
+        "$QUESTIONS"' [launches[] | select(.result != "cudaSuccess")][0]
+            | "a launch of graph \(.graph) answered \(.result)."'
 }
 
 @test "each launch frees what it allocates" {
     run_lesson
     expect_journal "$QUESTIONS"' (blocks | length == 6) and all(blocks[]; .freed == .launch)' \
-        'each launch frees what it allocates: by a node of the same graph (cudaGraphAddMemFreeNode), not later and not by the next launch.' \
-        "$QUESTIONS"' [blocks[] | select(.freed != .launch)] as $other | if $other == [] then "\(blocks | length) blocks were allocated." else ($other | last)
-            | "block \(.allocation) of launch \(.launch) was freed " + (if .freed == null then "by nothing." elif .freed == 0 then "by a call of the program." else "in launch \(.freed)." end) end'
-    [ "$status" != 3 ] || expect_status 0 'the free node comes after the last use of the block: an edge leads from the memset node to it.'
+        'each launch frees what it allocates: by a node of the same graph (cudaGraphAddMemFreeNode),
+            not later and not by the next launch.' \
+        "$QUESTIONS"' [blocks[] | select(.freed != .launch)] as $other | if $other == []
+            then "\(blocks | length) blocks were allocated." else ($other | last)
+            | "block \(.allocation) of launch \(.launch) was freed "
+                + (if .freed == null then "by nothing." elif .freed == 0
+                then "by a call of the program." else "in launch \(.freed)." end) end'
+    [ "$status" != 3 ] || expect_status 0 \
+        'the free node comes after the last use of the block: an edge leads from the memset node to
+            it.'
 }
 
 @test "at the end: synchronised, then the pool and the graphs are trimmed, each by its own call" {
     run_lesson
-    expect_journal "$QUESTIONS"' last_launch as $n | any(ok("cudaDeviceGraphMemTrim")[]; .n > $n and .device == 0)' \
-        'at the end cudaDeviceGraphMemTrim, which is for the memory of graphs. No trim of a pool knows of it, and destroying a graph gives nothing back.' \
+    expect_journal "$QUESTIONS"' last_launch as $n | any(ok("cudaDeviceGraphMemTrim")[];
+        .n > $n and .device == 0)' \
+        'at the end cudaDeviceGraphMemTrim, which is for the memory of graphs. No trim of a pool
+            knows of it, and destroying a graph gives nothing back.' \
         "$QUESTIONS history" \
-        -- "$QUESTIONS"' last_launch as $n | any(ok("cudaMemPoolTrimTo")[]; .n > $n and .pool == 0 and .keep == 0)' \
-        'at the end cudaMemPoolTrimTo for the default pool, to 0: its threshold keeps the memory at every synchronise.' \
+        -- "$QUESTIONS"' last_launch as $n | any(ok("cudaMemPoolTrimTo")[];
+            .n > $n and .pool == 0 and .keep == 0)' \
+        'at the end cudaMemPoolTrimTo for the default pool, to 0: its threshold keeps the memory at
+            every synchronise.' \
         "$QUESTIONS history" \
-        -- "$QUESTIONS"' last_launch as $n | ([waits[] | select(.n > $n) | .n] | min) as $wait | $wait != null and all(trims[]; .n > $wait)' \
-        'after the last launch first a synchronise, then the trims: a trim leaves what a launch may still be using, and what the host has not waited for.' \
+        -- "$QUESTIONS"' last_launch as $n | ([waits[] | select(.n > $n) | .n] | min) as $wait
+            | $wait != null and all(trims[]; .n > $wait)' \
+        'after the last launch first a synchronise, then the trims: a trim leaves what a launch may
+            still be using, and what the host has not waited for.' \
         "$QUESTIONS history" \
-        -- "$QUESTIONS"' last_launch as $n | [trims[] | select(.n > $n) | .call] as $calls | ($calls | index("cudaMemPoolTrimTo")) < ($calls | index("cudaDeviceGraphMemTrim"))' \
-        'the trim for graphs comes behind the report "pool trimmed": that line is to show what the pool'\''s trim leaves.' \
+        -- "$QUESTIONS"' last_launch as $n | [trims[] | select(.n > $n) | .call] as $calls
+            | ($calls | index("cudaMemPoolTrimTo")) < ($calls | index("cudaDeviceGraphMemTrim"))' \
+        'the trim for graphs comes behind the report "pool trimmed": that line is to show what the
+            pool'\''s trim leaves.' \
         "$QUESTIONS history" \
-        -- "$QUESTIONS"' [.[] | select(.did == "release" and .why == "trim" and .reserved == 0)] | length == 2' \
+        -- "$QUESTIONS"' [.[] | select(.did == "release" and .why == "trim" and .reserved == 0)]
+            | length == 2' \
         'both trims give everything back.' \
-        '"memory went back " + ([.[] | select(.did == "release") | (if .pool then "from the pool" else "from the graphs" end) + " at a \(.why), \(.reserved / 1048576) MiB stayed"] | join("; ")) + "."'
+        '"memory went back " + ([.[] | select(.did == "release")
+            | (if .pool then "from the pool" else "from the graphs" end)
+            + " at a \(.why), \(.reserved / 1048576) MiB stayed"] | join("; ")) + "."'
 }
 
 @test "it prints what a real device prints, also for 100 MiB" {

@@ -1,9 +1,11 @@
-# Lesson 20: a caching allocator on top of one pool. Judges $LESSON with four traces: what is asked for comes from the journal.
+# Lesson 20: a caching allocator on top of one pool. Judges $LESSON with four traces: what is asked
+# for comes from the journal.
 load ../tools/helpers
 
 setup_file() { lesson_setup 20_capstone; }
 
-# Replays a trace and reads the figures of the run. The first pool that is made is the plain one, the second the cache's.
+# Replays a trace and reads the figures of the run. The first pool that is made is the plain one,
+# the second the cache's.
 declare -gA figure
 replay() {
     local name value journal_whole
@@ -22,18 +24,45 @@ replay() {
     figure[lines]=tests/lessons/expected/20_capstone$([ "$1" = small ] || echo ".$1").txt
 }
 
-figures() { # a block of the journal is a piece; its uses tell how many of the trace's blocks lie on it
+# a block of the journal is a piece; its uses tell how many of the trace's blocks lie on it
+figures() {
     awk '
-        function text(key) { return match($0, "\"" key "\":\"[^\"]*") ? substr($0, RSTART + length(key) + 4, RLENGTH - length(key) - 4) : "" }
-        function number(key) { return match($0, "\"" key "\":[0-9]+") ? substr($0, RSTART + length(key) + 3, RLENGTH - length(key) - 3) + 0 : -1 }
+        function text(key) {
+            if (!match($0, "\"" key "\":\"[^\"]*"))
+                return ""
+            return substr($0, RSTART + length(key) + 4, RLENGTH - length(key) - 4)
+        }
+        function number(key) {
+            if (!match($0, "\"" key "\":[0-9]+"))
+                return -1
+            return substr($0, RSTART + length(key) + 3, RLENGTH - length(key) - 3) + 0
+        }
         /"did":"run"/ { next }
         /"did":"hazard"/ { if (text("kind") != "leak") hazards++; next }
         /"did":"exit"/ { left = number("live"); next }
         { call = text("call"); pool = number("pool") }
-        call == "cudaMemPoolCreate" { if (plain == "") plain = pool; else if (cache == "") cache = pool; next }
-        pool != -1 && pool == plain { if ((held = number("reserved")) > plain_peak) plain_peak = held; next }
-        pool != -1 && pool == cache && /"reserved"/ { if ((held = number("reserved")) > peak) peak = held; end = held }
-        call == "cudaMallocFromPoolAsync" && pool == cache { taken++; piece[number("allocation")] = 1; next }
+        call == "cudaMemPoolCreate" {
+            if (plain == "")
+                plain = pool
+            else if (cache == "")
+                cache = pool
+            next
+        }
+        pool != -1 && pool == plain {
+            if ((held = number("reserved")) > plain_peak)
+                plain_peak = held
+            next
+        }
+        pool != -1 && pool == cache && /"reserved"/ {
+            if ((held = number("reserved")) > peak)
+                peak = held
+            end = held
+        }
+        call == "cudaMallocFromPoolAsync" && pool == cache {
+            taken++
+            piece[number("allocation")] = 1
+            next
+        }
         call ~ /^cudaMalloc/ { elsewhere++; next }
         call == "cudaFreeAsync" { returned++; next }
         call == "cudaEventRecord" { records++; next }
@@ -48,76 +77,113 @@ figures() { # a block of the journal is a piece; its uses tell how many of the t
         }
         call == "launch_add" { adds++; live[b] -= 0.5 }
         END {
-            printf "hazards=%d\nleft=%d\nplain_peak=%d\npeak=%d\nend=%d\ntaken=%d\nelsewhere=%d\nreturned=%d\nrecords=%d\nwaits=%d\nfills=%d\nadds=%d\nmost=%d\nmoved=%d\n",
-                hazards, left, plain_peak / 1048576, peak / 1048576, end / 1048576, taken, elsewhere, returned, records, waits, fills, adds, most, moved
+            mib = 1048576
+            printf "hazards=%d\nleft=%d\n", hazards, left
+            printf "plain_peak=%d\npeak=%d\nend=%d\n", plain_peak / mib, peak / mib, end / mib
+            printf "taken=%d\nelsewhere=%d\nreturned=%d\n", taken, elsewhere, returned
+            printf "records=%d\nwaits=%d\n", records, waits
+            printf "fills=%d\nadds=%d\nmost=%d\nmoved=%d\n", fills, adds, most, moved
         }' "$1"
 }
 
 fail() { # fail EXPECTED HAPPENED; hazards are shown where the order is asked for, and nowhere else
-    tell "Expected: $1" "Happened: $2"
+    tell_sentences "Expected: $1" "Happened: $2"
     # shellcheck disable=SC2154  # run_lesson sets errors
     [[ "${FUNCNAME[1]}" != expect_order && "$errors" == hazard:* ]] || printed
     try_it
     return 1
 }
 
-# What the program below END OF YOUR WORK does: read the trace, replay it through a plain pool and through the cache, use every block.
+# What the program below END OF YOUR WORK does: read the trace, replay it through a plain pool and
+# through the cache, use every block.
 expect_replay() {
-    [ -e "${figure[lines]}" ] || { tell "${figure[lines]} is not there: nothing to compare with."; return 1; }
+    [ -e "${figure[lines]}" ] || {
+        miss "${figure[lines]} is not there: nothing to compare with."
+        return
+    }
     [ "${figure[fills]} ${figure[adds]}" = "${figure[pairs]} $((2 * figure[pairs]))" ] ||
-        fail "the cache's blocks come from its pool and are used by a kernel when they are taken and by two before they return: ${figure[pairs]} blocks. What does that stands below END OF YOUR WORK: leave it as it is." \
+        fail "the cache's blocks come from its pool and are used by a kernel when they are taken and
+            by two before they return: ${figure[pairs]} blocks. What does that stands below END OF
+            YOUR WORK: leave it as it is." \
             "${figure[fills]} first and ${figure[adds]} last uses."
-    [ "${figure[elsewhere]}" = 0 ] || fail "all memory comes from the cache's one pool." "${figure[elsewhere]} allocations came from elsewhere."
+    [ "${figure[elsewhere]}" = 0 ] ||
+        fail "all memory comes from the cache's one pool." \
+            "${figure[elsewhere]} allocations came from elsewhere."
     cmp -s <(head -n 2 "${figure[lines]}") <(head -n 2 <<<"$output") ||
-        fail "the first two lines say what the trace holds and what a plain pool needs, as recorded on a real device: $(head -n 2 "${figure[lines]}" | tr -s ' ' | paste -sd ';')." "$(head -n 2 <<<"$output" | tr -s ' ' | paste -sd ';')."
+        fail "the first two lines say what the trace holds and what a plain pool needs, as recorded
+            on a real device: $(head -n 2 "${figure[lines]}" | tr -s ' ' | paste -sd ';')." \
+                "$(head -n 2 <<<"$output" | tr -s ' ' | paste -sd ';')."
 }
 
-expect_order() { # expect_order TRACE PACE
+expect_order() { # expect_order TRACE SCHEDULE
     [ "${figure[hazards]}" = 0 ] || if [ "$1" = tangle ] && [ "${figure[waits]}" -gt 0 ]; then
-        fail "order is handed on: what one stream took from a second and gives to a third has the second one's uses behind it, too. The third waits for an event that comes after the first one's wait." \
-            "under the pace $2 events were waited for (${figure[waits]} times), and still uses of the same memory have no order."
+        fail "order is handed on: what one stream took from a second and gives to a third has the
+            second one's uses behind it, too. The third waits for an event that comes after the
+            first one's wait." \
+            "under the schedule $2 events were waited for (${figure[waits]} times), and still uses
+                of the same memory have no order."
     elif [ "${figure[waits]}" = 0 ]; then
-        fail "memory that one stream returned goes to another only after that one waits for an event: the last use may still be under way." \
-            "under the pace $2 memory went from stream to stream, and no event was waited for."
+        fail "memory that one stream returned goes to another only after that one waits for an
+            event: the last use may still be under way." \
+            "under the schedule $2 memory went from stream to stream, and no event was waited for."
     else
-        fail "the event that is waited for was recorded after the block's last use, so after its return: an event stands for what came before it." \
-            "under the pace $2 events were waited for (${figure[waits]} times), and still uses of the same memory have no order."
+        fail "the event that is waited for was recorded after the block's last use, so after its
+            return: an event stands for what came before it." \
+            "under the schedule $2 events were waited for (${figure[waits]} times), and still uses
+                of the same memory have no order."
     fi
 }
 
 expect_nothing_left() {
-    [ "${figure[left]}" = 0 ] || fail "at the end every block was returned, and cache_trim gives every piece back to the pool; also a piece whose parts were idle in several streams." \
+    [ "${figure[left]}" = 0 ] || fail "at the end every block was returned, and cache_trim gives
+        every piece back to the pool; also a piece whose parts were idle in several streams." \
         "pieces left: ${figure[left]} of ${figure[taken]}."
 }
 
 expect_peak() {
-    local bar=$((figure[plain_peak] * 115 / 100)) bound happened="${figure[peak]} MiB, with ${figure[taken]} pieces."
+    local bar=$((figure[plain_peak] * 115 / 100)) bound
+    local happened="${figure[peak]} MiB, with ${figure[taken]} pieces."
     [ "${figure[peak]}" -gt "$bar" ] || return 0
-    bound=$(awk -F , '{ power = 512; while (power < $3) power *= 2 } /^a/ { now += power; if (now > most) most = now } /^f/ { now -= power } END { print int(most / 1048576) }' "tests/simulator/traces/$1.csv")
+    bound=$(awk -F , '
+        { power = 512; while (power < $3) power *= 2 }
+        /^a/ { now += power; if (now > most) most = now }
+        /^f/ { now -= power }
+        END { print int(most / 1048576) }' "tests/simulator/traces/$1.csv")
     if [ "${figure[most]}" -le 1 ]; then
-        fail "large pieces are cut into blocks: at most $bar MiB reserved, 1.15 times what cudaMallocAsync needs." "no piece ever held two blocks at once; $happened"
+        fail "large pieces are cut into blocks: at most $bar MiB reserved, 1.15 times what
+            cudaMallocAsync needs." "no piece ever held two blocks at once; $happened"
     elif [ "${figure[peak]}" -ge "$bound" ] && [ "$bound" -gt "$bar" ]; then
-        fail "a block gets little more than it asks for: at most $bar MiB reserved, 1.15 times what cudaMallocAsync needs. Blocks rounded up to powers of two need $bound MiB, however well they are packed." "$happened"
+        fail "a block gets little more than it asks for: at most $bar MiB reserved, 1.15 times what
+            cudaMallocAsync needs. Blocks rounded up to powers of two need $bound MiB, however well
+            they are packed." "$happened"
     else
-        fail "idle memory is found again: at most $bar MiB reserved, 1.15 times what cudaMallocAsync needs. Join neighbours, take the smallest block that fits, and give idle pieces back before a new one is taken." "$happened"
+        fail "idle memory is found again: at most $bar MiB reserved, 1.15 times what cudaMallocAsync
+            needs. Join neighbours, take the smallest block that fits, and give idle pieces back
+            before a new one is taken." "$happened"
     fi
 }
 
 expect_few_calls() {
     local most=$((figure[pairs] / 10))
-    [ "${figure[taken]}" -le "$most" ] || fail "a piece serves many blocks, and is kept: at most $most pieces for the ${figure[allocations]} allocations of all rounds." "${figure[taken]} pieces were taken."
+    [ "${figure[taken]}" -le "$most" ] ||
+        fail "a piece serves many blocks, and is kept: at most $most pieces for the
+            ${figure[allocations]} allocations of all rounds." "${figure[taken]} pieces were taken."
 }
 
 expect_counted() {
-    local counted
-    counted=$(sed -nE 's/^in .* pieces taken ([0-9]+), given back ([0-9]+), events waited for ([0-9]+); then reserved ([0-9]+) MiB$/\1 \2 \3 \4/p' <<<"$output")
+    local counted line='^in .* pieces taken ([0-9]+), given back ([0-9]+), '
+    line+='events waited for ([0-9]+); then reserved ([0-9]+) MiB$'
+    counted=$(sed -nE "s/$line/\1 \2 \3 \4/p" <<<"$output")
     [ "$counted" = "${figure[taken]} ${figure[returned]} ${figure[waits]} ${figure[end]}" ] ||
-        fail "count says what the cache did: ${figure[taken]} pieces taken, ${figure[returned]} given back, ${figure[waits]} events waited for; at the end ${figure[end]} MiB reserved." \
+        fail "count says what the cache did: ${figure[taken]} pieces taken, ${figure[returned]}
+            given back, ${figure[waits]} events waited for; at the end ${figure[end]} MiB
+            reserved." \
             "it says: ${counted:-nothing}."
-    [ "${figure[end]}" = 0 ] || fail "the last trim of the pool leaves nothing in it." "${figure[end]} MiB are still reserved."
+    [ "${figure[end]}" = 0 ] || fail "the last trim of the pool leaves nothing in it." \
+        "${figure[end]} MiB are still reserved."
 }
 
-@test "small: the blocks are used in order, nothing is left, and little more is reserved than cudaMallocAsync needs" {
+@test "small: the blocks are used in order, nothing is left, and little is reserved" {
     replay small
     expect_replay
     expect_order small measured
@@ -138,38 +204,44 @@ expect_counted() {
     replay resnet50-train
     expect_replay
     expect_few_calls
-    [ "${figure[records]}" -le $((figure[pairs] / 10)) ] || fail "one stream needs no events. An event at each return costs more time than all the rest: record one when memory changes its stream." \
+    [ "${figure[records]}" -le $((figure[pairs] / 10)) ] ||
+        fail "one stream needs no events. An event at each return costs more time than all the rest:
+            record one when memory changes its stream." \
         "${figure[records]} events were recorded for ${figure[allocations]} allocations."
 }
 
-@test "four-streams: every use is ordered, under every pace" {
-    local pace
-    for pace in measured late random:1; do
+@test "four-streams: every use is ordered, under every schedule" {
+    local schedule
+    for schedule in measured late random:1; do
         # shellcheck disable=SC2034  # run_lesson reads it
-        SIM_ENV=(SIM_SCHEDULE="$pace")
+        SIM_ENV=(SIM_SCHEDULE="$schedule")
         replay four-streams
-        expect_order four-streams "$pace"
+        expect_order four-streams "$schedule"
     done
     expect_replay
 }
 
 @test "tangle: the order holds across three streams" {
-    local pace
-    for pace in measured late; do
+    local schedule
+    for schedule in measured late; do
         # shellcheck disable=SC2034  # run_lesson reads it
-        SIM_ENV=(SIM_SCHEDULE="$pace")
+        SIM_ENV=(SIM_SCHEDULE="$schedule")
         replay tangle
-        expect_order tangle "$pace"
+        expect_order tangle "$schedule"
     done
     expect_replay
 }
 
-@test "four-streams: memory goes from stream to stream, so that four streams need little more than one" {
+@test "four-streams: memory goes from stream to stream, so that four need little more than one" {
     replay four-streams
-    [ "${figure[moved]}" -gt 0 ] || fail "what one stream returned serves another one too, once that waits for an event: the streams of this trace need their memory in turn." \
+    [ "${figure[moved]}" -gt 0 ] ||
+        fail "what one stream returned serves another one too, once that waits for an event: the
+            streams of this trace need their memory in turn." \
         "no memory ever went to another stream; ${figure[peak]} MiB reserved."
     [ "${figure[waits]}" -gt 0 ] || [ "${figure[hazards]}" -gt 0 ] ||
-        fail "a stream waits for another one's event; the host goes on." "memory went to another stream ${figure[moved]} times, and no event was waited for: does the host wait for streams?"
+        fail "a stream waits for another one's event; the host goes on." \
+            "memory went to another stream ${figure[moved]} times, and no event was waited for: does
+                the host wait for streams?"
     expect_peak four-streams
     expect_few_calls
 }

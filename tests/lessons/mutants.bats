@@ -73,7 +73,8 @@ judge_mutant() {
     sed -i '/launch_add/d' "$copy/solutions/01_first_allocation.c"
     run make -s -C "$copy" --keep-going mutant-sources
     assert_failure
-    assert_line --partial "$folder/01_first_allocation/free_before_last_use.patch does not apply to solutions/01_"
+    assert_line --partial \
+        "$folder/01_first_allocation/free_before_last_use.patch does not apply to solutions/01_"
     refute_output --partial 02_query_support
     run make -s BACKEND=simulator solution-07 MUTANT=nothing
     assert_failure

@@ -496,11 +496,11 @@ static int unsupported(int argc, char **argv)
         memcpy(&function, &symbol, sizeof function);
         for (int k = 0; k < 2; k++)
             if (!function || function() != cudaErrorNotSupported) {
-                printf("%s does not answer cudaErrorNotSupported\n", argv[i]);
+                printf("%s does not return cudaErrorNotSupported\n", argv[i]);
                 other++;
             }
     }
-    printf("%d functions asked, %d answered something else\n", argc, other);
+    printf("%d functions asked, %d returned something else\n", argc, other);
     return 0;
 }
 

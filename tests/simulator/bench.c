@@ -129,8 +129,8 @@ static double walk(int steps)
     return each;
 }
 
-/* Microseconds for one memset of a part of an allocation; nothing is waited for, so that each of them
- * stays of interest to the checker. */
+/* Microseconds for one memset of a part of an allocation; nothing is waited for, so that each of
+ * them stays of interest to the checker. */
 static double parts(int count, size_t bytes)
 {
     char *whole;
@@ -168,7 +168,7 @@ static const struct {
 
 /* All lines in this process, which is a new one: whether there is a journal is decided at the first
  * call. */
-static void measure(double *answers)
+static void measure(double *figures)
 {
     uint64_t all = UINT64_MAX;
     struct cudaMemPoolProps props = {.allocType = cudaMemAllocationTypePinned,
@@ -179,7 +179,7 @@ static void measure(double *answers)
         state = SEED;
         need(cudaMemPoolCreate(&pool, &props));
         need(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &all));
-        answers[i] = lines[i].live  ? pairs(lines[i].live, lines[i].fixed, lines[i].count)
+        figures[i] = lines[i].live  ? pairs(lines[i].live, lines[i].fixed, lines[i].count)
                    : lines[i].fixed ? parts(lines[i].count, lines[i].fixed)
                                     : walk(lines[i].count);
         need(cudaDeviceSynchronize());
@@ -187,40 +187,40 @@ static void measure(double *answers)
     }
 }
 
-static void measure_glibc(double *answers)
+static void measure_glibc(double *figures)
 {
     for (size_t i = 0; i < LINES; i++) {
         state = SEED;
-        answers[i] =
+        figures[i] =
             lines[i].live ? pairs_of_glibc(lines[i].live, lines[i].fixed, lines[i].count) : 0;
     }
 }
 
-/* One round in a new process: each answer that is less than the least so far replaces it. */
+/* One round in a new process: each figure that is less than the least so far replaces it. */
 static void run(void (*what)(double *), const char *variable, const char *value, double *least)
 {
-    double answers[LINES];
+    double figures[LINES];
     int ends[2], status = 0;
     if (pipe(ends))
         exit(1);
     pid_t child = fork();
     if (!child) {
         setenv(variable, value, 1);
-        what(answers);
-        ssize_t written = write(ends[1], answers, sizeof answers);
-        exit(written == (ssize_t)sizeof answers ? 0 : 1);
+        what(figures);
+        ssize_t written = write(ends[1], figures, sizeof figures);
+        exit(written == (ssize_t)sizeof figures ? 0 : 1);
     }
     close(ends[1]);
-    ssize_t got = read(ends[0], answers, sizeof answers);
+    ssize_t got = read(ends[0], figures, sizeof figures);
     close(ends[0]);
     waitpid(child, &status, 0);
-    if (got != (ssize_t)sizeof answers || status) {
+    if (got != (ssize_t)sizeof figures || status) {
         fprintf(stderr, "bench: a round ended with status %d\n", status);
         exit(1);
     }
     for (size_t i = 0; i < LINES; i++)
-        if (answers[i] < least[i])
-            least[i] = answers[i];
+        if (figures[i] < least[i])
+            least[i] = figures[i];
 }
 
 static const char *verdict(size_t i, double plain, double journal, double glibc)

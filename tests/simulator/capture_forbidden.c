@@ -41,7 +41,7 @@ static void waits(void)
     }
     begin(s, cudaStreamCaptureModeRelaxed);
     IS(cudaErrorStreamCaptureUnsupported, cudaStreamSynchronize(s));
-    /* The capture is invalid by now: the same answer. */
+    /* The capture is invalid by now: the same result. */
     IS(cudaErrorStreamCaptureUnsupported, cudaStreamQuery(s));
     ends_invalid(s);
 }

@@ -158,7 +158,7 @@ static void several_streams(void)
     fork_and_join(1);
     IS(cudaErrorStreamCaptureUnmatched, cudaStreamEndCapture(t, &graph));
     ends_invalid(s);
-    /* What t is told to do ends the capture of s, too. */
+    /* What t is given to do ends the capture of s, too. */
     fork_and_join(0);
     IS(cudaErrorStreamCaptureUnsupported, cudaStreamSynchronize(t));
     ends_invalid(s);

@@ -1,5 +1,5 @@
 /* The calls of tests/hardware/facts/danger.txt, one a run: danger CASE prints what each call
- * answers. Where a real driver crashes or hangs, the simulated device says what is wrong and ends
+ * returns. Where a real driver crashes or hangs, the simulated device says what is wrong and ends
  * the program with exit status 3. */
 #define _GNU_SOURCE
 #include <cuda_runtime_api.h>

@@ -12,7 +12,7 @@
 
 static int wrong;
 
-/* The call answers with this. */
+/* The call returns this. */
 #define IS(expected, call) is(__FILE__, __LINE__, #call, (call), (expected))
 /* The call succeeds, or nothing after it means anything. */
 #define OK(call)                                                \

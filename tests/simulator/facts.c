@@ -1,4 +1,4 @@
-/* Asks again what tests/hardware/facts/one-gpu.txt answers, and prints the answers in the same
+/* Asks again what tests/hardware/facts/one-gpu.txt holds, and prints the results in the same
  * words, so that a diff shows what differs.
  *
  *   facts first      up to "destroying pools": what the first of the two recorded processes printed

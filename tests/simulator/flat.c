@@ -2,7 +2,8 @@
  * times as many rounds the process may be no larger.
  *
  *   flat             the cases' names
- *   flat CASE N      N rounds, a look at the process's memory, 9 N rounds more, a second look. Status 1 when it has grown.
+ *   flat CASE N      N rounds, a look at the process's memory, 9 N rounds more, a second look.
+ *                    Status 1 when it has grown.
  *
  * A case is named after what begins and ends in its rounds. Looked at: what malloc has given out,
  * and the addresses in use (VmSize), which also tell of mmap. VmRSS would say less: a page that is
@@ -33,7 +34,7 @@ static void need(cudaError_t e, const char *call)
 {
     if (!e)
         return;
-    fprintf(stderr, "flat: round %ld: %s answered %s\n", rounds, call, cudaGetErrorName(e));
+    fprintf(stderr, "flat: round %ld: %s returned %s\n", rounds, call, cudaGetErrorName(e));
     exit(2);
 }
 

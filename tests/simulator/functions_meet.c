@@ -1,7 +1,7 @@
 /* Host functions and the thread that launched them wait for each other outside of the API. The
  *   argument says how: wakes  each function wakes the waiting thread spins  the thread computes
  *   until the function has run dozes  each function sleeps for 1.5 ms waits  the function waits
- *   until the thread lets it go on asks   as wakes, and the function makes a call that answers at
+ *   until the thread lets it go on asks   as wakes, and the function makes a call that returns at
  *   any time, though none is allowed there */
 #define _GNU_SOURCE
 #include "kernels.h"

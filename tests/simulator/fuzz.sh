@@ -1,10 +1,15 @@
 #!/usr/bin/env bash
-# Long random tests of the simulated device; what `make test` runs for a second, for as long as one likes.
+# Long random tests of the simulated device; what `make test` runs for a second, for as long as one
+# likes.
 #
-#   tests/simulator/fuzz.sh random STEPS [SEED]     random programs: STEPS with the address and undefined-behaviour sanitizers, STEPS / 10 in 4 threads with the thread sanitizer
-#   tests/simulator/fuzz.sh guided SECONDS          programs that libFuzzer (clang) makes up, towards code not yet reached
+#   tests/simulator/fuzz.sh random STEPS [SEED]
+#       random programs: STEPS with the address and undefined-behaviour sanitizers,
+#       STEPS / 10 in 4 threads with the thread sanitizer
+#   tests/simulator/fuzz.sh guided SECONDS
+#       programs that libFuzzer (clang) makes up, towards code not yet reached
 #
-# A program that was found wrong is said by its seed, or left in build/fuzz/ as a file: build/simulator/tests/simulator/inside_fuzz - <FILE runs it again.
+# A program that fails is named by its seed, or left in build/fuzz/ as a file:
+# build/simulator/tests/simulator/inside_fuzz - <FILE runs it again.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -16,18 +21,26 @@ usage() {
 [[ ${2:-} =~ ^[1-9][0-9]*$ && ${3:-1} =~ ^[0-9]+$ ]] || usage
 case $1 in
 random)
-    make -s BACKEND=simulator SANITIZE=address,undefined build/simulator-address-undefined/tests/simulator/inside_fuzz
+    make -s BACKEND=simulator SANITIZE=address,undefined \
+        build/simulator-address-undefined/tests/simulator/inside_fuzz
     make -s BACKEND=simulator SANITIZE=thread build/simulator-thread/tests/simulator/inside_fuzz
     build/simulator-address-undefined/tests/simulator/inside_fuzz "$2" "${3:-1}" 50
-    TSAN_OPTIONS=atexit_sleep_ms=0 build/simulator-thread/tests/simulator/inside_fuzz "$(($2 / 40 + 1))" "${3:-1}" 500 4
+    TSAN_OPTIONS=atexit_sleep_ms=0 build/simulator-thread/tests/simulator/inside_fuzz \
+        "$(($2 / 40 + 1))" "${3:-1}" 500 4
     ;;
 guided)
-    command -v clang >/dev/null || { echo "tests/simulator/fuzz.sh guided needs clang with libFuzzer: sudo apt-get install clang" >&2; exit 1; }
+    command -v clang >/dev/null || {
+        echo "fuzz.sh guided needs clang with libFuzzer: sudo apt-get install clang" >&2
+        exit 1
+    }
     make -s BACKEND=simulator simulator
     mkdir -p build/fuzz/found
-    clang -std=c11 -g -O1 -w -DLIBFUZZER -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -Ilessons -Isimulator -isystem build/cuda/include \
+    clang -std=c11 -g -O1 -w -DLIBFUZZER \
+        -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
+        -Ilessons -Isimulator -isystem build/cuda/include \
         simulator/*/*.c tests/simulator/inside_fuzz.c -pthread -ldl -o build/fuzz/inside_fuzz
-    build/fuzz/inside_fuzz -max_total_time="$2" -max_len=2048 -len_control=10 -timeout=20 -print_final_stats=1 -artifact_prefix=build/fuzz/ build/fuzz/found
+    build/fuzz/inside_fuzz -max_total_time="$2" -max_len=2048 -len_control=10 -timeout=20 \
+        -print_final_stats=1 -artifact_prefix=build/fuzz/ build/fuzz/found
     ;;
 *) usage ;;
 esac

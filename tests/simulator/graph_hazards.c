@@ -1,5 +1,5 @@
-/* Graphs whose order is right or wrong, for the checker: graph_hazards CASE right|wrong. A right
- * one ends with 0, a wrong one is accused. */
+/* Graphs in correct or incorrect order, for the checker: graph_hazards CASE correct|incorrect. The
+ * correct one ends with 0, the incorrect one is reported. */
 #include "expect.h"
 
 #include "kernels.h"
@@ -9,7 +9,7 @@ static cudaEvent_t event;
 static cudaGraph_t graph;
 static cudaGraphExec_t exec;
 static int *data, *p, *result;
-static int right;
+static int correct;
 static const size_t COUNT = 1024;
 
 static void fork_to(cudaStream_t from, cudaStream_t to)
@@ -34,7 +34,7 @@ static void branches(void)
     OK(launch_fill(data, 0, 2 * COUNT, s));
     fork_to(s, t);
     OK(launch_add(data, 1, COUNT, s));
-    OK(launch_add(right ? data + COUNT : data, 2, COUNT, t));
+    OK(launch_add(correct ? data + COUNT : data, 2, COUNT, t));
     fork_to(t, s);
     run();
 }
@@ -44,10 +44,10 @@ static void reads(void)
 {
     begin();
     OK(launch_fill(data, 0, COUNT, s));
-    if (!right)
+    if (!correct)
         fork_to(s, t);
     OK(launch_add(data, 1, COUNT, s));
-    if (right)
+    if (correct)
         fork_to(s, t);
     OK(cudaMemcpyAsync(result, data, 4, cudaMemcpyDeviceToHost, t));
     fork_to(t, s);
@@ -58,10 +58,10 @@ static void reads(void)
 static void before_allocation(void)
 {
     begin();
-    if (!right)
+    if (!correct)
         fork_to(s, t);
     OK(cudaMallocAsync((void **)&p, COUNT * sizeof *p, s));
-    if (right)
+    if (correct)
         fork_to(s, t);
     OK(launch_fill(p, 1, COUNT, t));
     fork_to(t, s);
@@ -76,10 +76,10 @@ static void free_early(void)
     OK(cudaMallocAsync((void **)&p, COUNT * sizeof *p, s));
     fork_to(s, t);
     OK(launch_fill(p, 1, COUNT, t));
-    if (right)
+    if (correct)
         fork_to(t, s);
     OK(cudaFreeAsync(p, s));
-    if (!right)
+    if (!correct)
         fork_to(t, s);
     run();
 }
@@ -90,10 +90,10 @@ static void after_free(void)
     begin();
     OK(cudaMallocAsync((void **)&p, COUNT * sizeof *p, s));
     OK(launch_fill(p, 1, COUNT, s));
-    if (!right)
+    if (!correct)
         OK(cudaFreeAsync(p, s));
     OK(launch_add(p, 1, COUNT, s));
-    if (right)
+    if (correct)
         OK(cudaFreeAsync(p, s));
     run();
 }
@@ -106,12 +106,12 @@ static void stale(void)
     begin();
     OK(cudaMallocAsync((void **)&p, COUNT * sizeof *p, s));
     fork_to(s, t);
-    if (right)
+    if (correct)
         OK(launch_fill(p, 1, COUNT, t));
     fork_to(t, s);
     OK(cudaFreeAsync(p, s));
     OK(cudaMallocAsync((void **)&q, COUNT * sizeof *q, s));
-    if (!right)
+    if (!correct)
         OK(launch_fill(p, 1, COUNT, t));
     OK(launch_fill(q, 2, COUNT, s));
     fork_to(t, s);
@@ -125,7 +125,7 @@ static void outside(void)
 {
     begin();
     OK(cudaMallocAsync((void **)&p, COUNT * sizeof *p, s));
-    OK(launch_fill(p, 1, right ? COUNT : COUNT + 1, s));
+    OK(launch_fill(p, 1, correct ? COUNT : COUNT + 1, s));
     OK(cudaFreeAsync(p, s));
     run();
 }
@@ -136,7 +136,7 @@ static void beside_the_launch(void)
     begin();
     OK(launch_fill(data, 0, COUNT, s));
     run();
-    if (right)
+    if (correct)
         fork_to(s, t);
     OK(launch_add(data, 1, COUNT, t));
 }
@@ -151,7 +151,7 @@ static void beside_a_branch(void)
     OK(launch_fill(data + COUNT, 0, COUNT, t));
     fork_to(t, s);
     run();
-    if (right)
+    if (correct)
         fork_to(s, t);
     OK(launch_add(data + COUNT, 1, COUNT, t));
 }
@@ -163,7 +163,7 @@ static void outlives(void)
     OK(cudaMallocAsync((void **)&p, COUNT * sizeof *p, s));
     OK(launch_fill(p, 1, COUNT, s));
     run();
-    if (right)
+    if (correct)
         fork_to(s, t);
     OK(cudaFreeAsync(p, t));
 }
@@ -175,7 +175,7 @@ static void leak(void)
     OK(cudaMallocAsync((void **)&p, COUNT * sizeof *p, s));
     OK(launch_fill(p, 1, COUNT, s));
     run();
-    if (right)
+    if (correct)
         OK(cudaFreeAsync(p, s));
 }
 
@@ -185,11 +185,11 @@ static void after_the_launch(void)
     begin();
     OK(cudaMallocAsync((void **)&p, COUNT * sizeof *p, s));
     OK(launch_fill(p, 1, COUNT, s));
-    if (!right)
+    if (!correct)
         OK(cudaFreeAsync(p, s));
     run();
     OK(launch_add(p, 1, COUNT, s));
-    if (right)
+    if (correct)
         OK(cudaFreeAsync(p, s));
 }
 
@@ -201,10 +201,10 @@ static void freed_before_launch(void)
     OK(launch_fill(p, 1, COUNT, s));
     OK(cudaStreamEndCapture(s, &graph));
     OK(cudaGraphInstantiate(&exec, graph, 0));
-    if (right)
+    if (correct)
         OK(cudaGraphLaunch(exec, s));
     OK(cudaFreeAsync(p, s));
-    if (!right)
+    if (!correct)
         OK(cudaGraphLaunch(exec, s));
 }
 
@@ -213,17 +213,17 @@ static void taken_over(void)
 {
     int *q;
     OK(cudaMallocAsync((void **)&p, COUNT * sizeof *p, s));
-    if (right)
+    if (correct)
         OK(cudaFreeAsync(p, s));
-    if (right)
+    if (correct)
         OK(cudaMallocAsync((void **)&q, COUNT * sizeof *q, s));
     begin();
     OK(launch_fill(p, 1, COUNT, s));
     OK(cudaStreamEndCapture(s, &graph));
     OK(cudaGraphInstantiate(&exec, graph, 0));
-    if (!right)
+    if (!correct)
         OK(cudaFreeAsync(p, s));
-    if (!right)
+    if (!correct)
         OK(cudaMallocAsync((void **)&q, COUNT * sizeof *q, s));
     SAME(1, p == q);
     OK(launch_fill(q, 2, COUNT, s));
@@ -239,7 +239,7 @@ static void by_hand(void)
     OK(cudaGraphCreate(&graph, 0));
     OK(cudaGraphAddMemsetNode(&one, graph, NULL, 0, &m));
     OK(cudaGraphAddMemcpyNode1D(&other, graph, NULL, 0, result, data, 4, cudaMemcpyDeviceToHost));
-    if (right)
+    if (correct)
         OK(cudaGraphAddDependencies(graph, &one, &other, NULL, 1));
     OK(cudaGraphInstantiate(&exec, graph, 0));
     OK(cudaGraphLaunch(exec, s));
@@ -256,7 +256,7 @@ static void before_the_launch(void)
     OK(cudaGraphAddMemsetNode(&other, graph, NULL, 0, &m));
     OK(cudaGraphInstantiate(&exec, graph, 0));
     OK(launch_fill(data + COUNT, 1, COUNT, s));
-    OK(cudaGraphLaunch(exec, right ? s : t));
+    OK(cudaGraphLaunch(exec, correct ? s : t));
 }
 
 /* Two launches of one executable graph, in two streams: always one after the other. Two executable
@@ -270,7 +270,7 @@ static void launched_twice(void)
     OK(cudaGraphInstantiate(&exec, graph, 0));
     OK(cudaGraphInstantiate(&second, graph, 0));
     OK(cudaGraphLaunch(exec, s));
-    OK(cudaGraphLaunch(right ? exec : second, t));
+    OK(cudaGraphLaunch(correct ? exec : second, t));
     OK(cudaGraphExecDestroy(second));
 }
 
@@ -286,7 +286,7 @@ static void free_first(void)
     OK(cudaGraphCreate(&graph, 0));
     OK(cudaGraphAddMemAllocNode(&allocated, graph, NULL, 0, &m));
     OK(cudaGraphAddMemFreeNode(&freed, graph, NULL, 0, m.dptr));
-    if (right)
+    if (correct)
         OK(cudaGraphAddDependencies(graph, &allocated, &freed, NULL, 1));
     else
         OK(cudaGraphAddDependencies(graph, &freed, &allocated, NULL, 1));
@@ -320,7 +320,7 @@ static const struct {
 
 int main(int argc, char **argv)
 {
-    right = argc > 2 && !strcmp(argv[2], "right");
+    correct = argc > 2 && !strcmp(argv[2], "correct");
     OK(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking));
     OK(cudaStreamCreateWithFlags(&t, cudaStreamNonBlocking));
     OK(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# The laws of graphs' memory after every step of random walks, and what the sanitizers say of captures, graphs and other locations.
+# The laws of graphs' memory after every step of random walks, and what the sanitizers say of
+# captures, graphs and other locations.
 
 load ../tools/helpers
 
@@ -10,17 +11,20 @@ setup_file() {
 setup() { unset "${!SIM_@}"; }
 
 @test "every law of graphs' memory holds after each step of random walks" {
-    local pace seed=0
-    for pace in measured instant late random:3; do
+    local schedule seed=0
+    for schedule in measured instant late random:3; do
         seed=$((seed + 1))
-        SIM_SCHEDULE=$pace LD_LIBRARY_PATH=$ROOT/build/simulator run timeout 20 "$ROOT/build/simulator/tests/simulator/inside_graphs" 1000 "$seed"
-        [ "$status" = 0 ] || miss "inside_graphs, seed $seed, under SIM_SCHEDULE=$pace:" "$output" || return
+        SIM_SCHEDULE=$schedule LD_LIBRARY_PATH=$ROOT/build/simulator run timeout 20 \
+            "$ROOT/build/simulator/tests/simulator/inside_graphs" 1000 "$seed"
+        [ "$status" = 0 ] || miss "inside_graphs, seed $seed, under SIM_SCHEDULE=$schedule:" \
+            "$output" || return
         assert_output --regexp '^1000 steps, [1-9][0-9]{2} launches, [1-9][0-9]* refused$'
     done
 }
 
 @test "a launch that finds no memory leaves nothing behind" {
-    SIM_MEMORY=128M LD_LIBRARY_PATH=$ROOT/build/simulator run timeout 20 "$ROOT/build/simulator/tests/simulator/graph_refused"
+    SIM_MEMORY=128M LD_LIBRARY_PATH=$ROOT/build/simulator run timeout 20 \
+        "$ROOT/build/simulator/tests/simulator/graph_refused"
     assert_success
     assert_output "small: cudaSuccess
 large: cudaErrorMemoryAllocation
@@ -37,9 +41,11 @@ reserved at the end: 0 MiB"
     local build program
     export SIM_CHECK=off SIM_MEMORY=4G   # the thread sanitizer leaves few addresses
     for build in simulator-address-undefined simulator-thread; do
-        for program in capture_rules capture_forbidden graph_rules graph_memory_rules location_rules "inside_graphs 300 5"; do
+        for program in capture_rules capture_forbidden graph_rules graph_memory_rules \
+            location_rules "inside_graphs 300 5"; do
             # shellcheck disable=SC2086  # a program and its arguments
-            LD_LIBRARY_PATH=$ROOT/build/$build run timeout 60 "$ROOT/build/$build/tests/simulator/"$program
+            LD_LIBRARY_PATH=$ROOT/build/$build run timeout 60 \
+                "$ROOT/build/$build/tests/simulator/"$program
             [ "$status" = 0 ] || miss "$build, $program: status $status" "$output" || return
         done
     done

@@ -1,6 +1,6 @@
 /* What the host touches by itself in memory that host and device share: host_access CASE. The cases
- * of the first list are right programs; those of the second are wrong in one place, which the
- * checker accuses (locations.bats says in which words). */
+ * of the first list are correct programs; those of the second are incorrect in one place, which the
+ * checker reports (locations.bats says in which words). */
 #include <pthread.h>
 
 #include "expect.h"

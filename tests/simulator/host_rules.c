@@ -100,7 +100,7 @@ static void copies_beside(void)
 
 /* ---- forks ---- */
 
-/* A child may be made while another thread is in the midst of a call. Its calls answer all the
+/* A child may be made while another thread is in the midst of a call. Its calls return all the
  * same. */
 static void forks(void)
 {

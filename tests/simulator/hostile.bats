@@ -1,15 +1,18 @@
 #!/usr/bin/env bats
-# Lessons in a state that a check must survive, and answer in words: programs that hang, flood, die or hide; files that are no lesson.
+# Lessons in a state that a check must survive, and report in words: programs that hang, flood, die
+# or hide; files that are no lesson.
 
 # bats file_tags=long
 
 load ../tools/helpers
 
-# A program for the first lesson that does STATEMENTS: its check misses, in words. The rest of them is in $output.
-mishap() { # mishap NAME STATEMENTS
-    local file=$BATS_TEST_TMPDIR/mishap/$1.c
+# A program for the first lesson that does STATEMENTS: its check misses, in words. The rest of them
+# is in $output.
+hostile() { # hostile NAME STATEMENTS
+    local file=$BATS_TEST_TMPDIR/hostile/$1.c
     mkdir -p "${file%/*}"
-    printf '%s\n' '#define _GNU_SOURCE' '#include <stdio.h>' '#include <stdlib.h>' '#include <signal.h>' '#include <unistd.h>' '#include <cuda_runtime_api.h>' \
+    printf '%s\n' '#define _GNU_SOURCE' '#include <stdio.h>' '#include <stdlib.h>' \
+        '#include <signal.h>' '#include <unistd.h>' '#include <cuda_runtime_api.h>' \
         'int main(void) {' '    cudaDeviceSynchronize();' "$2" '    return 0;' '}' >"$file"
     check "$file" "$(first)"
     [ "$status" != 0 ] || miss "The check passes a program that does: $2" "$output"
@@ -19,53 +22,61 @@ mishap() { # mishap NAME STATEMENTS
 @test "a program that never ends is stopped and told so, once" {
     export CHECK_SECONDS=1
     SECONDS=0
-    mishap loop 'for (;;) ;'
+    hostile loop 'for (;;) ;'
     assert_output --partial "did not end within 1 seconds"
-    [ "$SECONDS" -le 60 ] || miss "Expected: the program is stopped after 1 second." "Happened: the check took $SECONDS seconds, more than any machine needs for the rest of it."
+    [ "$SECONDS" -le 60 ] || miss "Expected: the program is stopped after 1 second." \
+        "Happened: the check took $SECONDS seconds, more than any machine needs for the rest of it."
     assert_equal "$(grep -c MISS <<<"$output")" 1
 }
 
 @test "a program that prints without end is stopped and told so" {
-    mishap flood 'for (;;) puts("abc");'
+    hostile flood 'for (;;) puts("abc");'
     assert_output --partial "wrote without end"
 }
 
 @test "a program that dies of a signal is told of which" {
-    mishap segv '*(volatile int *)0 = 1;'
+    hostile segv '*(volatile int *)0 = 1;'
     assert_output --partial "SIGSEGV"
-    mishap abort 'abort();'
+    hostile abort 'abort();'
     assert_output --partial "SIGABRT"
-    mishap term 'raise(SIGTERM);'
+    hostile term 'raise(SIGTERM);'
     assert_output --partial "SIGTERM"
 }
 
 @test "a program that closes stdout is told that nothing was printed" {
-    mishap closed 'close(1); puts("hello");'
+    hostile closed 'close(1); puts("hello");'
     assert_output --partial "stdout is empty"
 }
 
 @test "a program that prints NUL bytes or no line end is told which line differs" {
-    mishap nul 'putchar(0); puts("hello");'
+    hostile nul 'putchar(0); puts("hello");'
     assert_output --partial "Line 1 of the output differs"
-    mishap endless_line 'for (int i = 0; i < 100000; i++) putchar(7);'
+    hostile endless_line 'for (int i = 0; i < 100000; i++) putchar(7);'
     assert_output --partial "Line 1 of the output differs"
 }
 
-@test "a program that forks away and keeps its output open ends in time, and nothing of it is left" {
-    mishap fork 'if (fork() == 0) { setsid(); if (fork() == 0) for (;;) sleep(1000); } puts("hello");'
+@test "a program that forks away and keeps its output open ends in time, and nothing is left" {
+    hostile fork '
+        if (fork() == 0) {
+            setsid();
+            if (fork() == 0)
+                for (;;) sleep(1000);
+        }
+        puts("hello");'
     refute_output --partial "did not end"
-    run grep -ls "$ROOT/.*mishap-for[k]/program" /proc/[0-9]*/cmdline    # of this workbook: another may be tested beside it
+    # of this workbook: another may be tested beside it
+    run grep -ls "$ROOT/.*hostile-for[k]/program" /proc/[0-9]*/cmdline
     assert_output ""
 }
 
 @test "a program that leaves by _exit, or prints a hazard, is told so" {
-    mishap left 'puts("hello"); fflush(stdout); _exit(0);'
-    mishap hazard 'fputs("hazard: made up\n", stderr); return 3;'
+    hostile left 'puts("hello"); fflush(stdout); _exit(0);'
+    hostile hazard 'fputs("hazard: made up\n", stderr); return 3;'
     assert_output --partial "hazard: made up"
 }
 
 @test "a program that reads its input finds none, and does not wait for it" {
-    mishap input 'while (getchar() != EOF) ;'
+    hostile input 'while (getchar() != EOF) ;'
     refute_output --partial "did not end"
 }
 

@@ -1,6 +1,6 @@
-/* The ordered tree against a search of all nodes, after every one of a great number of random steps:
- * the first under a limit, the next in order, the last up to a key, and the tree's own laws. With few
- * keys the ages decide, with many the keys; some nodes come back with an old age.
+/* The ordered tree against a search of all nodes, after every one of a great number of random
+ * steps: the first under a limit, the next in order, the last up to a key, and the tree's own laws.
+ * With few keys the ages decide, with many the keys; some nodes come back with an old age.
  *
  *   inside_fit STEPS KEYS [SEED] */
 #define _GNU_SOURCE

@@ -1,12 +1,15 @@
-/* Random programs that do nothing wrong: with the checker on, none may be accused, every law holds,
- * and every block keeps what was written to it.
+/* Random programs that do nothing wrong: with the checker on, nothing may be reported, every law
+ * holds, and every block keeps what was written to it.
  *
- *   inside_fuzz STEPS [SEED] [EVERY] [THREADS]    random calls; the laws are looked at after each EVERY steps (1); with THREADS, each a world of its own
- *   inside_fuzz - <FILE                           the calls that the bytes of a file say
+ *   inside_fuzz STEPS [SEED] [EVERY] [THREADS]
+ *       random calls; the laws are looked at after each EVERY steps (1);
+ *       with THREADS, each has a world of its own
+ *   inside_fuzz - <FILE
+ *       the calls that the bytes of a file say
  *
- * Compiled with -DLIBFUZZER it has no main, and libFuzzer chooses the bytes; tests/simulator/fuzz.sh does
- * that. It is linked with the simulated device's own parts. A block is used and freed in one stream
- * at a time; an event passes it on to another. */
+ * Compiled with -DLIBFUZZER it has no main, and libFuzzer chooses the bytes;
+ * tests/simulator/fuzz.sh does that. It is linked with the simulated device's own parts. A block is
+ * used and freed in one stream at a time; an event passes it on to another. */
 #define _GNU_SOURCE
 #include <cuda_runtime_api.h>
 #include <pthread.h>
@@ -99,7 +102,7 @@ static bool done(const struct world *w, cudaError_t e, const char *call)
         return true;
     if (e != cudaErrorMemoryAllocation
         && (e < cudaErrorStreamCaptureUnsupported || e > cudaErrorStreamCaptureWrongThread)) {
-        fprintf(stderr, "inside_fuzz: step %lu: %s answered %s\n", w->step, call,
+        fprintf(stderr, "inside_fuzz: step %lu: %s returned %s\n", w->step, call,
                 cudaGetErrorName(e));
         abort();
     }
@@ -500,7 +503,7 @@ static void look(const struct world *w)
             broken = "a live block is not found, or not whole";
     }
     if (report_count())
-        broken = "a program that does nothing wrong is accused";
+        broken = "a correct program is reported";
     if (broken)
         wrong(w, broken);
 }

@@ -14,16 +14,19 @@ setup() {
     cd "$BATS_TEST_TMPDIR" || return 1
 }
 
-# case NAME STATUS: one case of ipc_cases, within its time, ends so; $output is both processes' stdout and stderr
+# case NAME STATUS: one case of ipc_cases, within its time, ends so; $output is both processes'
+# stdout and stderr
 case_ends() {
     run timeout 10 "$at/ipc_cases" "$1"
-    [ "$status" = "$2" ] || miss "ipc_cases $1: exit status $status, expected $2 (pace ${SIM_SCHEDULE:-measured})." "$output"
+    [ "$status" = "$2" ] ||
+        miss "ipc_cases $1: exit status $status, expected $2." \
+            "(SIM_SCHEDULE=${SIM_SCHEDULE:-measured})" "$output"
 }
 
 # ---- recorded ----
 
 @test "two processes on one GPU: the recorded lines" {
-    # it also frees while the other side holds the block, which the checker accuses: next test
+    # it also frees while the other side holds the block, which the checker reports: next test
     SIM_CHECK=off timeout 10 "$at/ipc_facts" >out 2>err
     run diff "$ROOT/tests/hardware/facts/ipc.txt" out
     assert_output ""
@@ -31,24 +34,29 @@ case_ends() {
     assert_output ""
 }
 
-@test "the checker accuses the recorded script of what it does wrong, in both processes, and names the other one" {
+@test "the checker reports what the recorded script does wrong, in both processes" {
     run timeout 10 "$at/ipc_facts"
-    assert_output --regexp "hazard: free while another process holds the allocation\. cudaFreeAsync \(stream 1\) frees allocation 2, which process [0-9]+ has imported and not freed"
-    assert_output --regexp "hazard: use after another process's free\. cudaMemsetAsync \(stream 1\) uses allocation 2, which process [0-9]+ \(cudaFreeAsync, its stream 1\) has freed"
+    report="hazard: free while another process holds the allocation\. cudaFreeAsync \(stream"
+    report+=" 1\) frees allocation 2, which process [0-9]+ has imported and not freed"
+    assert_output --regexp "$report"
+    report="hazard: use after another process's free\. cudaMemsetAsync \(stream 1\) uses"
+    report+=" allocation 2, which process [0-9]+ \(cudaFreeAsync, its stream 1\) has freed"
+    assert_output --regexp "$report"
     [ "$(grep -c '^hazard: ' <<<"$output")" = 2 ]
 }
 
 @test "exporting: the lines that were recorded on one GPU" {
     SIM_CHECK=off timeout 10 "$at/ipc_rules" export >out
     # spaces aside: a call is printed as its program writes it
-    run diff <(sed -n '/^## export/,/^$/p' "$ROOT/tests/hardware/facts/one-gpu.txt" | sed '/^$/d' | tr -d ' ') <(tr -d ' ' <out)
+    run diff <(sed -n '/^## export/,/^$/p' "$ROOT/tests/hardware/facts/one-gpu.txt" | sed '/^$/d' |
+        tr -d ' ') <(tr -d ' ' <out)
     assert_output ""
 }
 
 @test "every other rule of sharing" {
-    local pace
-    for pace in measured late; do      # late: work is pending when its pool is destroyed
-        SIM_SCHEDULE=$pace run timeout 10 "$at/ipc_rules" rules
+    local schedule
+    for schedule in measured late; do      # late: work is pending when its pool is destroyed
+        SIM_SCHEDULE=$schedule run timeout 10 "$at/ipc_rules" rules
         [ "$status" = 0 ]
         assert_output --partial "all as expected"
         refute_output --partial "hazard"
@@ -60,30 +68,34 @@ case_ends() {
     assert_line "0 more"
 }
 
-@test "where files may not grow (ulimit -f), an allocation fails with a sentence, and no signal kills" {
+@test "where files may not grow (ulimit -f), an allocation fails with a sentence, not a signal" {
     run timeout 10 "$at/ipc_rules" limited
     [ "$status" = 0 ]
     assert_output --partial "all as expected"
     assert_output --partial "this process may write files of at most 83886080 (ulimit -f)"
 }
 
-# ---- the checker across the border ----
+# ---- the checker across processes ----
 
-@test "right programs of two processes are not accused, under every pace" {
-    local pace one
-    for pace in measured instant late random:1 random:2; do
-        for one in read_by_event read_after_synchronise free_after_event free_after_message import_living; do
-            SIM_SCHEDULE=$pace case_ends "$one" 0 || return
-            [ "$output" = "" ] || miss "ipc_cases $one says something under $pace:" "$output" || return
+@test "correct programs of two processes: nothing is reported, under every schedule" {
+    local schedule one
+    for schedule in measured instant late random:1 random:2; do
+        for one in read_by_event read_after_synchronise free_after_event free_after_message \
+            import_living; do
+            SIM_SCHEDULE=$schedule case_ends "$one" 0 || return
+            [ "$output" = "" ] || miss "ipc_cases $one says something under $schedule:" "$output" ||
+                return
         done
     done
 }
 
 @test "a read or write that nothing orders after the exporter's write" {
-    local pace
-    for pace in measured instant late; do
-        SIM_SCHEDULE=$pace case_ends read_unordered 3 || return
-        assert_output --regexp "hazard: (unordered writes of two processes|use before another process's allocation)\. launch_add \(stream 1\)"
+    local schedule
+    for schedule in measured instant late; do
+        SIM_SCHEDULE=$schedule case_ends read_unordered 3 || return
+        report="hazard: (unordered writes of two processes|use before another process's"
+        report+=" allocation)\. launch_add \(stream 1\)"
+        assert_output --regexp "$report"
         assert_output --regexp "process [0-9]+ \(launch_fill, its stream 1\)"
     done
 }
@@ -93,15 +105,19 @@ case_ends() {
     assert_output --partial "hazard: free while another process holds the allocation."
     assert_output --partial "hazard: use after another process's free."
     case_ends free_unordered 3
-    assert_output --regexp "hazard: free before another process's use ends\. cudaFreeAsync \(stream 1\) frees allocation 1 while process [0-9]+ \(launch_add, its stream 1\)"
+    report="hazard: free before another process's use ends\. cudaFreeAsync \(stream 1\) frees"
+    report+=" allocation 1 while process [0-9]+ \(launch_add, its stream 1\)"
+    assert_output --regexp "$report"
 }
 
 @test "an import after the exporter's free" {
     case_ends import_freed 3
-    assert_output --regexp "hazard: import after another process's free\. cudaMemPoolImportPointer imports an allocation that process [0-9]+ \(cudaFreeAsync, its stream 1\) has freed"
+    report="hazard: import after another process's free\. cudaMemPoolImportPointer imports an"
+    report+=" allocation that process [0-9]+ \(cudaFreeAsync, its stream 1\) has freed"
+    assert_output --regexp "$report"
 }
 
-@test "SIM_CHECK=off accuses nobody, and the calls answer the same" {
+@test "SIM_CHECK=off reports nothing, and the calls return the same" {
     local one
     for one in read_unordered free_first free_unordered import_freed; do
         SIM_CHECK=off case_ends "$one" 0 || return
@@ -111,13 +127,15 @@ case_ends() {
 
 # ---- a side dies ----
 
-@test "the exporter dies before the event is reached: the importer's stream and host wait no longer" {
+@test "the exporter dies before the event is reached: the importer waits no longer" {
     local one
     for one in exporter_dies_stream exporter_dies_host; do
         run timeout 10 "$at/ipc_cases" "$one"
         [ "$status" = 137 ]
         assert_line "the wait ended"
-        assert_output --regexp "simulated device: process [0-9]+ has ended before the work in front of its cudaEventRecord was done"
+        report="simulated device: process [0-9]+ has ended before the work in front of its"
+        report+=" cudaEventRecord was done"
+        assert_output --regexp "$report"
     done
 }
 
@@ -142,9 +160,11 @@ case_ends() {
     [ "${#journals[@]}" = 2 ]
     [[ ${journals[1]} =~ ^journal\.[0-9]+$ ]]
     for one in "${journals[@]}"; do
-        jq -es '.[0].did == "start" and .[-1].did == "exit" and .[-1].hazards == 0' "$one" >/dev/null || miss "$one is not whole:" "$(cat "$one")" || return
+        jq -es '.[0].did == "start" and .[-1].did == "exit" and .[-1].hazards == 0' \
+            "$one" >/dev/null || miss "$one is not whole:" "$(cat "$one")" || return
     done
-    jq -es 'any(.[]; .call == "cudaMemPoolImportPointer" and .allocation == 1 and .process != null)' journal* >/dev/null
+    jq -es 'any(.[]; .call == "cudaMemPoolImportPointer" and .allocation == 1
+        and .process != null)' journal* >/dev/null
 }
 
 @test "%p in SIM_JOURNAL is the pid" {
@@ -168,7 +188,8 @@ case_ends() {
 @test "address and undefined behaviour sanitizers find nothing" {
     make_sanitized address,undefined tests/simulator/{ipc_cases,ipc_rules}
     local one
-    export LD_LIBRARY_PATH=$ROOT/build/simulator-address-undefined at=$ROOT/build/simulator-address-undefined/tests/simulator ASAN_OPTIONS=detect_leaks=0
+    export LD_LIBRARY_PATH=$ROOT/build/simulator-address-undefined ASAN_OPTIONS=detect_leaks=0
+    export at=$LD_LIBRARY_PATH/tests/simulator
     for one in read_by_event free_after_event import_living importer_dies_recorded; do
         case_ends "$one" 0 || return
         refute_output --regexp "ERROR: AddressSanitizer|runtime error"

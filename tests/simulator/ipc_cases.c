@@ -38,9 +38,9 @@ static void export_write(char how)
     OK(cudaEventRecord(ready, s));
     if (how == 's')
         OK(cudaStreamSynchronize(s));
-    tell_block(pool, block);
-    tell_event(ready);
-    done = hear_event();
+    send_block(pool, block);
+    send_event(ready);
+    done = receive_event();
     OK(cudaStreamWaitEvent(s, done, 0));
     OK(cudaFreeAsync(block, s));
     OK(cudaStreamSynchronize(s));
@@ -53,8 +53,8 @@ static void export_write(char how)
 static void import_write(char how)
 {
     cudaMemPool_t pool;
-    block = hear_block(&pool);
-    cudaEvent_t ready = hear_event(), done = shared_event();
+    block = receive_block(&pool);
+    cudaEvent_t ready = receive_event(), done = shared_event();
     if (how == 'e')
         OK(cudaStreamWaitEvent(s, ready, 0));
     if (how == 'n') {
@@ -64,7 +64,7 @@ static void import_write(char how)
     }
     OK(cudaFreeAsync(block, s));
     OK(cudaEventRecord(done, s));
-    tell_event(done);
+    send_event(done);
     wait_for_go();
     OK(cudaEventDestroy(done));
     OK(cudaEventDestroy(ready));
@@ -86,17 +86,17 @@ static void read_unordered(int importer) { importer ? import_write('n') : export
 static void export_free(char how)
 {
     cudaMemPool_t pool = shared_pool();
-    tell_block(pool, allocate(pool));
+    send_block(pool, allocate(pool));
     cudaEvent_t ready = shared_event(), done = NULL;
     OK(cudaEventRecord(ready, s));
-    tell_event(ready);
+    send_event(ready);
     if (how == 'e') {
         wait_for_go(); /* it is imported */
         OK(cudaFreeAsync(block, s));
         OK(cudaStreamSynchronize(s));
         go();
     }
-    done = hear_event();
+    done = receive_event();
     if (how == 'r')
         OK(cudaStreamWaitEvent(s, done, 0));
     if (how != 'e')
@@ -109,8 +109,8 @@ static void export_free(char how)
 static void import_free(char how)
 {
     cudaMemPool_t pool;
-    block = hear_block(&pool);
-    cudaEvent_t ready = hear_event(), done = shared_event();
+    block = receive_block(&pool);
+    cudaEvent_t ready = receive_event(), done = shared_event();
     OK(cudaStreamWaitEvent(s, ready, 0));
     if (how == 'e') {
         go();
@@ -123,7 +123,7 @@ static void import_free(char how)
     OK(cudaEventRecord(done, s));
     if (how == 'h')
         OK(cudaStreamSynchronize(s));
-    tell_event(done);
+    send_event(done);
     wait_for_go();
     OK(cudaStreamSynchronize(s));
     OK(cudaMemPoolDestroy(pool));
@@ -143,15 +143,15 @@ static void import_pointer(int importer, int freed_before)
     cudaEvent_t done;
     if (!importer) {
         pool = shared_pool();
-        tell_block(pool, allocate(pool));
+        send_block(pool, allocate(pool));
         void *second;
         OK(cudaMallocFromPoolAsync(&second, MiB, pool, s));
         OK(cudaStreamSynchronize(s));
         OK(cudaMemPoolExportPointer(&data, second));
         if (freed_before)
             OK(cudaFreeAsync(second, s));
-        tell(&data, sizeof data);
-        done = hear_event();
+        send_bytes(&data, sizeof data);
+        done = receive_event();
         OK(cudaStreamWaitEvent(s, done, 0));
         if (!freed_before)
             OK(cudaFreeAsync(second, s));
@@ -161,8 +161,8 @@ static void import_pointer(int importer, int freed_before)
         return;
     }
     void *second = NULL;
-    block = hear_block(&pool);
-    hear(&data, sizeof data);
+    block = receive_block(&pool);
+    receive_bytes(&data, sizeof data);
     OK(cudaMemPoolImportPointer(&second, pool, &data)); /* measured: also of a freed block */
     if (!freed_before)
         OK(cudaMemsetAsync(second, 1, MiB, s));
@@ -170,7 +170,7 @@ static void import_pointer(int importer, int freed_before)
     OK(cudaFreeAsync(block, s));
     done = shared_event();
     OK(cudaEventRecord(done, s));
-    tell_event(done);
+    send_event(done);
     wait_for_go();
     OK(cudaStreamSynchronize(s));
 }
@@ -193,13 +193,13 @@ static void exporter_dies(int importer, int synchronize)
         OK(launch_hold(gate, s));
         cudaEvent_t ready = shared_event();
         OK(cudaEventRecord(ready, s));
-        tell_block(pool, allocate(pool));
-        tell_event(ready);
+        send_block(pool, allocate(pool));
+        send_event(ready);
         wait_for_go();
         kill(getpid(), SIGKILL);
     }
-    block = hear_block(&pool);
-    cudaEvent_t ready = hear_event();
+    block = receive_block(&pool);
+    cudaEvent_t ready = receive_event();
     IS(cudaErrorNotReady, cudaEventQuery(ready));
     if (!synchronize)
         OK(cudaStreamWaitEvent(s, ready, 0));
@@ -217,7 +217,7 @@ static void exporter_dies_stream(int importer) { exporter_dies(importer, 0); }
 static void exporter_dies_host(int importer) { exporter_dies(importer, 1); }
 
 /* The importer dies: before it says when it has done, or while it holds the block. The exporter
- * frees, and no one is accused. */
+ * frees, and nothing is reported. */
 static void importer_dies(int importer, int recorded)
 {
     cudaMemPool_t pool;
@@ -225,8 +225,8 @@ static void importer_dies(int importer, int recorded)
         pool = shared_pool();
         allocate(pool);
         OK(cudaStreamSynchronize(s));
-        tell_block(pool, block);
-        cudaEvent_t done = recorded ? hear_event() : NULL;
+        send_block(pool, block);
+        cudaEvent_t done = recorded ? receive_event() : NULL;
         if (done)
             OK(cudaStreamWaitEvent(s, done, 0));
         go();
@@ -244,7 +244,7 @@ static void importer_dies(int importer, int recorded)
         puts("freed");
         exit(0);
     }
-    block = hear_block(&pool);
+    block = receive_block(&pool);
     OK(launch_add(block, 1, count, s));
     if (recorded) {
         volatile int *gate;
@@ -253,7 +253,7 @@ static void importer_dies(int importer, int recorded)
         OK(launch_hold(gate, s));
         cudaEvent_t done = shared_event();
         OK(cudaEventRecord(done, s));
-        tell_event(done);
+        send_event(done);
     }
     wait_for_go();
     kill(getpid(), SIGKILL);
@@ -283,7 +283,7 @@ static void *goes_on(void *unused)
 static void exporter_goes_on(int importer)
 {
     if (importer) {
-        cudaEvent_t ready = hear_event();
+        cudaEvent_t ready = receive_event();
         go();
         wait_for_go();
         OK(cudaStreamWaitEvent(s, ready, 0));
@@ -296,7 +296,7 @@ static void exporter_goes_on(int importer)
     *held = 0;
     OK(launch_hold(held, s));
     OK(cudaEventRecord(ready, s));
-    tell_event(ready);
+    send_event(ready);
     wait_for_go();
     first_thread = pthread_self();
     if (pthread_create(&other, NULL, goes_on, NULL))

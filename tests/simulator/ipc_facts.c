@@ -1,4 +1,4 @@
-/* Asks again what tests/hardware/facts/ipc.txt answers: two processes on one device, a pool by
+/* Asks again what tests/hardware/facts/ipc.txt holds: two processes on one device, a pool by
  * descriptor, a pointer and events by bytes. */
 #include "ipc_pair.h"
 
@@ -53,10 +53,10 @@ static int export_side(void)
     ASK(cudaEventRecord(e, s));
     ASK(cudaMemPoolExportPointer(&x, a));
     ASK(cudaIpcGetEventHandle(&eh, e));
-    tell_descriptor(fd);
-    tell(&x, sizeof x);
-    tell(&eh, sizeof eh);
-    hear(&fh, sizeof fh);
+    send_descriptor(fd);
+    send_bytes(&x, sizeof x);
+    send_bytes(&eh, sizeof eh);
+    receive_bytes(&fh, sizeof fh);
     ASK(cudaIpcOpenEventHandle(&f, fh));
     ASK(cudaStreamWaitEvent(s, f, 0));
     ASK(cudaFreeAsync(a, s));
@@ -67,7 +67,7 @@ static int export_side(void)
     ASK(cudaMallocFromPoolAsync((void **)&a, 64 * MiB, p, s));
     cudaStreamSynchronize(s);
     ASK(cudaMemPoolExportPointer(&x, a));
-    tell(&x, sizeof x);
+    send_bytes(&x, sizeof x);
     wait_for_go();
     ASK(cudaFreeAsync(a, s));
     ASK(cudaStreamSynchronize(s));
@@ -101,9 +101,9 @@ static int import_side(void)
     struct cudaMemLocation loc = {.type = cudaMemLocationTypeDevice, .id = 0};
     enum cudaMemAccessFlags fl = cudaMemAccessFlagsProtNone;
     side = "import";
-    fd = hear_descriptor();
-    hear(&x, sizeof x);
-    hear(&eh, sizeof eh);
+    fd = receive_descriptor();
+    receive_bytes(&x, sizeof x);
+    receive_bytes(&eh, sizeof eh);
     ASK(cudaStreamCreate(&s));
     ASK(cudaMemPoolImportFromShareableHandle(&p, (void *)(uintptr_t)fd,
                                              cudaMemHandleTypePosixFileDescriptor, 0));
@@ -133,8 +133,8 @@ static int import_side(void)
     ASK(cudaIpcGetEventHandle(&fh, f));
     ASK(cudaStreamSynchronize(s));
     figures(p, "imported freed");
-    tell(&fh, sizeof fh);
-    hear(&x, sizeof x);
+    send_bytes(&fh, sizeof fh);
+    receive_bytes(&x, sizeof x);
     ASK(cudaMemPoolImportPointer((void **)&q, p, &x));
     figures(p, "imported 64 MiB");
     go();

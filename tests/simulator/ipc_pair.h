@@ -21,8 +21,8 @@
 #define OK(call)           ok(__FILE__, __LINE__, #call, (call))
 #define IS(expected, call) is(__FILE__, __LINE__, #call, (call), (expected))
 
-static int border; /* this side's end of the socket */
-static int child;  /* the exporter's: the importer's pid */
+static int channel; /* this side's end of the socket */
+static int child;   /* the exporter's: the importer's pid */
 
 static inline void is(const char *file, int line, const char *call, cudaError_t got,
                       cudaError_t expected)
@@ -39,31 +39,31 @@ static inline void ok(const char *file, int line, const char *call, cudaError_t 
     is(file, line, call, got, cudaSuccess);
 }
 
-static inline void tell(const void *bytes, size_t size)
+static inline void send_bytes(const void *bytes, size_t size)
 {
-    if (write(border, bytes, size) != (ssize_t)size)
+    if (write(channel, bytes, size) != (ssize_t)size)
         _exit(5);
 }
 
-static inline void hear(void *bytes, size_t size)
+static inline void receive_bytes(void *bytes, size_t size)
 {
     for (size_t done = 0; done < size;) {
-        ssize_t n = read(border, (char *)bytes + done, size - done);
+        ssize_t n = read(channel, (char *)bytes + done, size - done);
         if (n <= 0)
             _exit(5);
         done += (size_t)n;
     }
 }
 
-static inline void go(void) { tell("g", 1); }
+static inline void go(void) { send_bytes("g", 1); }
 static inline void wait_for_go(void)
 {
     char c;
-    hear(&c, 1);
+    receive_bytes(&c, 1);
 }
 
 /* A descriptor crosses as a message of its own. */
-static inline void tell_descriptor(int descriptor)
+static inline void send_descriptor(int descriptor)
 {
     union {
         struct cmsghdr head;
@@ -78,11 +78,11 @@ static inline void tell_descriptor(int descriptor)
                              .msg_control = &control,
                              .msg_controllen = sizeof control};
     memcpy(CMSG_DATA(&control.head), &descriptor, sizeof descriptor);
-    if (sendmsg(border, &message, 0) != 1)
+    if (sendmsg(channel, &message, 0) != 1)
         _exit(5);
 }
 
-static inline int hear_descriptor(void)
+static inline int receive_descriptor(void)
 {
     union {
         struct cmsghdr head;
@@ -95,7 +95,7 @@ static inline int hear_descriptor(void)
                              .msg_iovlen = 1,
                              .msg_control = &control,
                              .msg_controllen = sizeof control};
-    if (recvmsg(border, &message, 0) != 1 || !CMSG_FIRSTHDR(&message))
+    if (recvmsg(channel, &message, 0) != 1 || !CMSG_FIRSTHDR(&message))
         _exit(5);
     memcpy(&descriptor, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof descriptor);
     return descriptor;
@@ -111,7 +111,7 @@ static inline int split(void)
     child = fork();
     if (child < 0)
         _exit(5);
-    border = ends[!child];
+    channel = ends[!child];
     close(ends[!!child]);
     return !child;
 }
@@ -120,7 +120,7 @@ static inline int split(void)
 static inline int child_status(void)
 {
     int status;
-    close(border);
+    close(channel);
     waitpid(child, &status, 0);
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
@@ -144,44 +144,44 @@ static inline cudaEvent_t shared_event(void)
     return event;
 }
 
-static inline void tell_event(cudaEvent_t event)
+static inline void send_event(cudaEvent_t event)
 {
     cudaIpcEventHandle_t handle;
     OK(cudaIpcGetEventHandle(&handle, event));
-    tell(&handle, sizeof handle);
+    send_bytes(&handle, sizeof handle);
 }
 
-static inline cudaEvent_t hear_event(void)
+static inline cudaEvent_t receive_event(void)
 {
     cudaIpcEventHandle_t handle;
     cudaEvent_t event;
-    hear(&handle, sizeof handle);
+    receive_bytes(&handle, sizeof handle);
     OK(cudaIpcOpenEventHandle(&event, handle));
     return event;
 }
 
 /* Exports the pool and one block of it. */
-static inline void tell_block(cudaMemPool_t pool, void *block)
+static inline void send_block(cudaMemPool_t pool, void *block)
 {
     struct cudaMemPoolPtrExportData data;
     int descriptor;
     OK(cudaMemPoolExportToShareableHandle(&descriptor, pool, cudaMemHandleTypePosixFileDescriptor,
                                           0));
     OK(cudaMemPoolExportPointer(&data, block));
-    tell_descriptor(descriptor);
+    send_descriptor(descriptor);
     close(descriptor);
-    tell(&data, sizeof data);
+    send_bytes(&data, sizeof data);
 }
 
-static inline void *hear_block(cudaMemPool_t *pool)
+static inline void *receive_block(cudaMemPool_t *pool)
 {
     struct cudaMemPoolPtrExportData data;
     void *block;
-    int descriptor = hear_descriptor();
+    int descriptor = receive_descriptor();
     OK(cudaMemPoolImportFromShareableHandle(pool, (void *)(uintptr_t)descriptor,
                                             cudaMemHandleTypePosixFileDescriptor, 0));
     close(descriptor);
-    hear(&data, sizeof data);
+    receive_bytes(&data, sizeof data);
     OK(cudaMemPoolImportPointer(&block, *pool, &data));
     return block;
 }

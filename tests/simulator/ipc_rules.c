@@ -1,4 +1,4 @@
-/* What calls about sharing answer. ipc_rules export: asks again what
+/* What calls about sharing return. ipc_rules export: asks again what
  * tests/hardware/facts/one-gpu.txt says under "export". ipc_rules rules: everything else, each
  * expectation beside the call. ipc_rules descriptors: how many descriptors are open before and
  * after a life of pools and events. */

@@ -14,11 +14,12 @@ setup() {
     cd "$BATS_TEST_TMPDIR" || return 1
 }
 
-@test "every rule and every error code, under every pace" {
-    local pace
-    for pace in measured instant late random:3; do
-        SIM_SCHEDULE=$pace run timeout 20 "$at/location_rules"
-        [ "$status" = 0 ] && [ "$output" = "all as expected" ] || miss "location_rules under SIM_SCHEDULE=$pace, status $status:" "$output" || return
+@test "every rule and every error code, under every schedule" {
+    local schedule
+    for schedule in measured instant late random:3; do
+        SIM_SCHEDULE=$schedule run timeout 20 "$at/location_rules"
+        [ "$status" = 0 ] && [ "$output" = "all as expected" ] ||
+            miss "location_rules under SIM_SCHEDULE=$schedule, status $status:" "$output" || return
     done
 }
 
@@ -26,12 +27,18 @@ setup() {
     "${CC:-gcc}" -shared -fPIC -o without.so -xc - <<'END'
 #include <errno.h>
 #include <stddef.h>
-void *mremap(void *from, size_t old, size_t new, int flags, ...) { (void)from, (void)old, (void)new, (void)flags; errno = EINVAL; return (void *)-1; }
+void *mremap(void *from, size_t old, size_t new, int flags, ...)
+{
+    (void)from, (void)old, (void)new, (void)flags;
+    errno = EINVAL;
+    return (void *)-1;
+}
 END
     LD_PRELOAD=./without.so run timeout 20 "$at/location_rules"
     assert_output "all as expected"
     LD_PRELOAD=./without.so run timeout 20 "$at/host_access" while_written
-    assert_output --partial "hazard: host access not ordered after a write. The host touches allocation 1"
+    assert_output --partial \
+        "hazard: host access not ordered after a write. The host touches allocation 1"
 }
 
 @test "the host may touch a host pool's block, but not after it has gone back" {
@@ -59,32 +66,39 @@ END
     assert_output --partial "hazard: cudaMemSetMemPool was given a pool that is destroyed"
 }
 
-@test "what the host touches by itself: right programs are let alone, under every pace, in small and large blocks" {
-    local pace name
-    for pace in measured instant late random:3; do
+@test "what the host touches by itself: of correct programs nothing is reported" {
+    local schedule name
+    for schedule in measured instant late random:3; do
         for name in waits beside host_function other_thread again managed answer_into_it; do
-            SIM_SCHEDULE=$pace run timeout 20 "$at/host_access" "$name"
-            [ "$status" = 0 ] && [ -z "$output" ] || complain "host_access $name under SIM_SCHEDULE=$pace, status $status:" "$output"
+            SIM_SCHEDULE=$schedule run timeout 20 "$at/host_access" "$name"
+            [ "$status" = 0 ] && [ -z "$output" ] ||
+                complain "host_access $name under SIM_SCHEDULE=$schedule, status $status:" "$output"
         done
     done
     finish
 }
 
-@test "what the host touches by itself: wrong programs are accused, in the words of the case, under every pace" {
-    local pace name words
-    for pace in measured instant late random:3; do
+@test "what the host touches by itself: incorrect programs are reported, in the words of the case" {
+    local schedule name words what
+    for schedule in measured instant late random:3; do
         while read -r name words; do
-            SIM_SCHEDULE=$pace run timeout 20 "$at/host_access" "$name"
-            [ "$status" = 3 ] || complain "host_access $name under SIM_SCHEDULE=$pace: status $status, not 3." "$output"
-            [[ $output == "hazard: $words"* ]] || complain "host_access $name under SIM_SCHEDULE=$pace is not accused of \"$words\":" "$output"
-            [ "$(grep -c '^hazard' <<<"$output")" = 1 ] || complain "host_access $name under SIM_SCHEDULE=$pace: more than one report." "$output"
-        done <<'END'
-before_allocation host access before allocation. The host touches allocation 1, and has not waited for cudaMallocFromPoolAsync (stream 1), which allocates it.
-while_written host access not ordered after a write. The host touches allocation 1 while launch_fill (stream 1) may still be writing it.
+            SIM_SCHEDULE=$schedule run timeout 20 "$at/host_access" "$name"
+            what="host_access $name under SIM_SCHEDULE=$schedule"
+            [ "$status" = 3 ] || complain "$what: status $status, not 3." "$output"
+            [[ $output == "hazard: $words"* ]] || complain "$what: not \"$words\":" "$output"
+            [ "$(grep -c '^hazard' <<<"$output")" = 1 ] ||
+                complain "$what: more than one report." "$output"
+        done <<END
+before_allocation host access before allocation. The host touches allocation 1, and has not waited \
+for cudaMallocFromPoolAsync (stream 1), which allocates it.
+while_written host access not ordered after a write. The host touches allocation 1 while \
+launch_fill (stream 1) may still be writing it.
 other_stream_waited host access not ordered after a write.
 host_function_elsewhere host access not ordered after a write.
-while_read host write not ordered after a read. The host writes to allocation 2 while cudaMemcpyAsync (stream 1) may still be reading it.
-after_free host access after free. The host touches allocation 1, which cudaFreeAsync (stream 1) has freed.
+while_read host write not ordered after a read. The host writes to allocation 2 while \
+cudaMemcpyAsync (stream 1) may still be reading it.
+after_free host access after free. The host touches allocation 1, which cudaFreeAsync (stream 1) \
+has freed.
 while_managed_is_written host access not ordered after a write.
 END
     done
@@ -101,15 +115,17 @@ END
 }
 
 # bats test_tags=long
-@test "what the host touches by itself: the sanitizers find nothing in right programs" {
+@test "what the host touches by itself: the sanitizers find nothing in correct programs" {
     local build name
     make_sanitized address,undefined tests/simulator/host_access
     make_sanitized thread tests/simulator/host_access
     export SIM_MEMORY=4G SIM_SCHEDULE=late    # the thread sanitizer leaves few addresses
     for build in simulator-address-undefined simulator-thread; do
         for name in waits beside host_function other_thread again managed answer_into_it; do
-            LD_LIBRARY_PATH=$ROOT/build/$build run timeout 60 "$ROOT/build/$build/tests/simulator/host_access" "$name"
-            [ "$status" = 0 ] && [ -z "$output" ] || complain "$build, $name: status $status" "$output"
+            LD_LIBRARY_PATH=$ROOT/build/$build run timeout 60 \
+                "$ROOT/build/$build/tests/simulator/host_access" "$name"
+            [ "$status" = 0 ] && [ -z "$output" ] ||
+                complain "$build, $name: status $status" "$output"
         done
     done
     finish

@@ -1,4 +1,4 @@
-/* cudaMemcpyPeerAsync is told on which GPU each end lies. Which numbers does it take? Argument 0:
+/* cudaMemcpyPeerAsync is given on which GPU each end lies. Which numbers does it take? Argument 0:
  * memory of every kind; 1: pools, one of them open to another GPU. Two H200s (driver 580.159.04)
  * printed tests/hardware/facts/peer-numbers.txt, 0 and then 1. */
 #include "workbook.h"

@@ -1,10 +1,10 @@
 #!/usr/bin/env bats
-# Two simulated devices: who may touch the other's pool, as a machine with two GPUs answered.
+# Two simulated devices: who may touch the other's pool, as a machine with two GPUs has it.
 
 load ../tools/helpers
 
 setup_file() {
-    make -s BACKEND=simulator build/simulator/tests/simulator/peers build/simulator/tests/simulator/peer_numbers
+    make -s BACKEND=simulator build/simulator/tests/simulator/{peers,peer_numbers}
 }
 
 setup() {
@@ -20,25 +20,27 @@ setup() {
         echo "== $n"
         SIM_CHECK=off timeout 10 "$peers" "$n" 2>/dev/null || status=$?
         echo "rc $status"
-    done >"$BATS_TEST_TMPDIR/answers"
-    run diff -w tests/hardware/facts/p2p.txt "$BATS_TEST_TMPDIR/answers"
+    done >"$BATS_TEST_TMPDIR/returned"
+    run diff -w tests/hardware/facts/p2p.txt "$BATS_TEST_TMPDIR/returned"
     assert_output ""
 }
 
-@test "the recorded runs are right programs but for what is refused and what is not freed: no order is accused" {
+@test "the recorded runs are correct programs that leak: no order is reported" {
     local n
     for n in 0 1 2 3 4 5 6 7; do
         run timeout 10 "$peers" "$n"
         assert_line end
-        ! grep '^hazard: ' <<<"$output" | grep -qv '^hazard: leak' || complain "peers $n: it is accused of more than leaks:" "$output"
+        ! grep '^hazard: ' <<<"$output" | grep -qv '^hazard: leak' ||
+            complain "peers $n: more than leaks is reported:" "$output"
     done
     finish
 }
 
-@test "a peer copy is told where its ends lie: the numbers that two GPUs took" {
-    local numbers=$ROOT/build/simulator/tests/simulator/peer_numbers
-    { timeout 10 "$numbers" 0; timeout 10 "$numbers" 1; } >"$BATS_TEST_TMPDIR/answers" 2>"$BATS_TEST_TMPDIR/words"
-    run diff -w tests/hardware/facts/peer-numbers.txt "$BATS_TEST_TMPDIR/answers"
+@test "a peer copy is given where its ends lie: the numbers that two GPUs took" {
+    local numbers=$ROOT/build/simulator/tests/simulator/peer_numbers from
+    for from in 0 1; do timeout 10 "$numbers" "$from"; done \
+        >"$BATS_TEST_TMPDIR/returned" 2>"$BATS_TEST_TMPDIR/words"
+    run diff -w tests/hardware/facts/peer-numbers.txt "$BATS_TEST_TMPDIR/returned"
     assert_output ""
     run cat "$BATS_TEST_TMPDIR/words"
     assert_output ""
@@ -47,7 +49,8 @@ setup() {
 @test "SIM_PEERS=off: no device can reach another, and access is not granted" {
     SIM_PEERS=off run timeout 10 "$peers" 6
     assert_line "  can 1->0 0"
-    assert_line --regexp '^acc\(d0, 1, cudaMemAccessFlagsProtReadWrite\) +-> cudaErrorInvalidDevice$'
+    assert_line --regexp \
+        '^acc\(d0, 1, cudaMemAccessFlagsProtReadWrite\) +-> cudaErrorInvalidDevice$'
     assert_line --regexp '^cudaStreamSynchronize\(s1\) +-> cudaErrorIllegalAddress$'
     SIM_PEERS=off run timeout 10 "$peers" off
     assert_line --regexp '^cudaDeviceEnablePeerAccess\(1, 0\) +-> cudaErrorPeerAccessUnsupported$'

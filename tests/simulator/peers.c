@@ -1,4 +1,4 @@
-/* Asks again what tests/hardware/facts/p2p.txt answers: two devices, and who may touch the other's
+/* Asks again what tests/hardware/facts/p2p.txt holds: two devices, and who may touch the other's
  * pool. peers N: run N of the eight, a process each, since a fault ends a process's devices. It
  * also runs on two GPUs: link it with kernels.cu and -lcudart. */
 #include <cuda_runtime_api.h>
@@ -171,7 +171,7 @@ int main(int argc, char **argv)
     static void (*const runs[])(void) = {
         granted_and_revoked,    no_access,    memset_refused, copies,
         enabled_is_not_granted, plain_memory, later_block,    read_only};
-    /* Not recorded: the answers where no device can reach another. */
+    /* Not recorded: the results where no device can reach another. */
     if (argc > 1 && !strcmp(argv[1], "off")) {
         ASK(cudaDeviceEnablePeerAccess(1, 0));
         ASK(cudaDeviceDisablePeerAccess(1));

@@ -2,7 +2,8 @@
  * how far each agrees with the real one.
  *
  *   replay FILE...        a table: for each file, the share of steps before the first mismatch
- *   replay -v FILE...     also, for each walk that does not agree to its end, the step, what was expected and what happened
+ *   replay -v FILE...     also, for each walk that does not agree to its end, the step, what was
+ *                         expected and what happened
  *
  * A step agrees when the error code, reserved, its high mark, used and its high mark are the
  * recorded ones; "and offset": and the new block lies where it lay. The walks were printed by

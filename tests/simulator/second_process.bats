@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# A lesson's second process (processes.h): whatever happens to one of the two, the other says so in a sentence, ends with another status than 0, and nobody stays.
+# A lesson's second process (processes.h): whatever happens to one of the two, the other says so in
+# a sentence, ends with another status than 0, and nobody stays.
 
 load ../tools/helpers
 
@@ -14,7 +15,8 @@ setup() {
 ends() {
     local mark=SECOND_PROCESS=$$.$RANDOM left
     run env "$mark" timeout 10 "$ROOT/build/simulator/tests/simulator/second_process" "$1"
-    [ "$status" = "$2" ] || miss "second_process $1: exit status $status, expected $2." "$output" || return
+    [ "$status" = "$2" ] || miss "second_process $1: exit status $status, expected $2." "$output" ||
+        return
     for _ in {1..100}; do              # a process that was killed may take a moment
         left=$(grep -lszF "$mark" /proc/[0-9]*/environ | cut -d / -f 3)
         [ -n "$left" ] || return 0
@@ -54,7 +56,7 @@ ends() {
     assert_line --partial "has not been heard of for too long."
 }
 
-@test "a descriptor crosses beside bytes; bytes alone, or in a message of their own, are told" {
+@test "a descriptor crosses beside bytes; bytes alone, or in a message of their own, are reported" {
     ends descriptor_crosses 0
     assert_output hello
     ends no_descriptor 1

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# The simulated device answers what a real one answered: every line of tests/hardware/facts that it models is asked again.
+# The simulated device returns what a real one returned: every line of tests/hardware/facts that it
+# models is asked again.
 
 load ../tools/helpers
 
@@ -7,7 +8,8 @@ PROGRAMS=(replay facts danger)
 PROBES=(answers waits ipc ipc_peers misuse pools graphs graph_nodes host threads)
 
 setup_file() {
-    make -s BACKEND=simulator "${PROGRAMS[@]/#/build/simulator/tests/simulator/}" "${PROBES[@]/#/build/simulator/tests/hardware/probes/}"
+    make -s BACKEND=simulator "${PROGRAMS[@]/#/build/simulator/tests/simulator/}" \
+        "${PROBES[@]/#/build/simulator/tests/hardware/probes/}"
 }
 
 setup() {
@@ -16,27 +18,35 @@ setup() {
     at=$ROOT/build/simulator/tests probes=$ROOT/build/simulator/tests/hardware/probes
 }
 
-# compare FILE ACTUAL [RECORDED]: no line differs but those that differences.txt names. With aside=-w spaces do not count: a call
-# is printed as its program writes it, and some programs write it with other spaces than the recorded one did.
+# compare FILE ACTUAL [RECORDED]: no line differs but those that differences.txt names. With
+# aside=-w spaces do not count: a call is printed as its program writes it, and some programs write
+# it with other spaces than the recorded one did.
 compare() {
     local name count text why found diff=$BATS_TEST_TMPDIR/diff
     diff ${aside:-} "${3:-tests/hardware/facts/$1.txt}" "$2" | grep '^[<>]' >"$diff" || true
     while IFS='|' read -r name count text why; do
         [ "$name" = "$1" ] || continue
         found=$(grep '^<' "$diff" | grep -cF -- "$text" || true)
-        [ "$found" = "$count" ] || complain "differences.txt says that $count lines of $1.txt with \"$text\" are answered otherwise ($why). Now $found are. If that is right, correct differences.txt."
+        [ "$found" = "$count" ] ||
+            complain "differences.txt says that $count lines of $1.txt with \"$text\" differ." \
+                "($why) Now $found do. If that is correct, change differences.txt."
         grep -vF -- "$text" "$diff" >"$diff.rest" || true
         mv "$diff.rest" "$diff"
     done < <(grep -v '^#' tests/hardware/facts/differences.txt)
-    [ ! -s "$diff" ] || complain "Lines of tests/hardware/facts/$1.txt are answered otherwise (< recorded, > here):" "$(head -n 40 "$diff")"
+    [ ! -s "$diff" ] ||
+        complain "Lines of tests/hardware/facts/$1.txt differ (< recorded, > here):" \
+            "$(head -n 40 "$diff")"
 }
 
 @test "replayed walks: at least nine steps in ten agree in each profile, and no fewer than before" {
     local reached name agree offset found
-    reached=$(SIM_CHECK=off "$at/simulator/replay" tests/hardware/facts/traces/{capped,large,mixed,one-stream,small}.txt)
+    reached=$(SIM_CHECK=off "$at/simulator/replay" \
+        tests/hardware/facts/traces/{capped,large,mixed,one-stream,small}.txt)
     while read -r name agree offset; do
-        found=$(awk -v name="$name" -v a="$agree" -v o="$offset" '$1 == name { print ($3 >= 90 && $3 >= a && $4 >= o) ? "yes" : "no" }' <<<"$reached")
-        [ "$found" = yes ] || complain "$name: expected at least $agree % of the steps, $offset % with their offsets."
+        found=$(awk -v name="$name" -v a="$agree" -v o="$offset" \
+            '$1 == name { print ($3 >= 90 && $3 >= a && $4 >= o) ? "yes" : "no" }' <<<"$reached")
+        [ "$found" = yes ] ||
+            complain "$name: expected at least $agree % of the steps, $offset % with their offsets."
     done <<'END'
 capped 100.0 97.9
 large 96.8 95.2
@@ -52,7 +62,8 @@ END
 @test "replayed walks: the checker changes nothing that the allocator does" {
     local with without
     without=$(SIM_CHECK=off "$at/simulator/replay" tests/hardware/facts/traces/{capped,mixed}.txt)
-    with=$("$at/simulator/replay" tests/hardware/facts/traces/{capped,mixed}.txt 2>/dev/null) || true   # the walks order nothing: it finds hazards
+    with=$("$at/simulator/replay" tests/hardware/facts/traces/{capped,mixed}.txt 2>/dev/null) ||
+        true   # the walks order nothing: it finds hazards
     assert_equal "$with" "$without"
 }
 
@@ -63,7 +74,9 @@ END
     local aside=-w
     compare one-gpu "$BATS_TEST_TMPDIR/first" "$BATS_TEST_TMPDIR/recorded"
     "$at/simulator/facts" second >"$BATS_TEST_TMPDIR/second"
-    sed -n '/^## pointer/,/default at end/p' tests/hardware/facts/one-gpu.txt | diff -w - <(sed 1d "$BATS_TEST_TMPDIR/second") || complain "The second process's lines are answered otherwise."
+    sed -n '/^## pointer/,/default at end/p' tests/hardware/facts/one-gpu.txt |
+        diff -w - <(sed 1d "$BATS_TEST_TMPDIR/second") ||
+            complain "The second process's lines differ."
     finish
 }
 
@@ -75,13 +88,19 @@ END
 
 @test "probe: pools, events and memory of several processes" {
     SIM_CHECK=off "$probes/ipc" >"$BATS_TEST_TMPDIR/ipc" 2>"$BATS_TEST_TMPDIR/stderr"
-    # where a driver dies, the simulated device ends with 3; where a wait for a process that was killed hangs, it ends (ipc.bats)
+    # where a driver dies, the simulated device ends with 3; where a wait for a process that was
+    # killed hangs, it ends (ipc.bats)
     # cudaIpcGetMemHandle is not simulated
-    local one='s/^rc 3$/rc 139/; /^== exporter_killed/,/^== importer_killed/{/cudaEventQuery/,/^rc/d}; /^== memory_/,/^rc/d; /^== memory$/,$d'
+    local one='s/^rc 3$/rc 139/
+        /^== exporter_killed/,/^== importer_killed/{/cudaEventQuery/,/^rc/d}
+        /^== memory_/,/^rc/d
+        /^== memory$/,$d'
     sed "$one" "$BATS_TEST_TMPDIR/ipc" >"$BATS_TEST_TMPDIR/asked"
     sed "$one" tests/hardware/facts/probe-ipc.txt >"$BATS_TEST_TMPDIR/recorded"
     compare probe-ipc "$BATS_TEST_TMPDIR/asked" "$BATS_TEST_TMPDIR/recorded"
-    [ "$(grep -c 'A real driver.* dies of SIGSEGV here' "$BATS_TEST_TMPDIR/stderr")" = "$(grep -c '^rc 139' "$BATS_TEST_TMPDIR/recorded")" ] || complain "Not every way to kill the driver is said to be one:" "$(cat "$BATS_TEST_TMPDIR/stderr")"
+    [ "$(grep -c 'A real driver.* dies of SIGSEGV here' "$BATS_TEST_TMPDIR/stderr")" = \
+        "$(grep -c '^rc 139' "$BATS_TEST_TMPDIR/recorded")" ] ||
+        complain "Not every way to kill the driver is reported:" "$(cat "$BATS_TEST_TMPDIR/stderr")"
     finish
 }
 
@@ -100,11 +119,14 @@ END
 @test "probe: graphs, their memory and captures" {
     local name program
     export SIM_CHECK=off
-    # where a driver dies, the simulated device ends with 3; changes to graphs and child graphs are not simulated; a graph's addresses begin at some multiple of 32 MiB
-    local one='s/^rc 3$/rc 139/; /^== \(destroyed_nodes\|updates\|children\)/,/^rc/d' steps='/address alignment/{ if ($NF % 33554432 == 0) $NF = 33554432 } { print }'
+    # where a driver dies, the simulated device ends with 3; changes to graphs and child graphs are
+    # not simulated; a graph's addresses begin at some multiple of 32 MiB
+    local one='s/^rc 3$/rc 139/; /^== \(destroyed_nodes\|updates\|children\)/,/^rc/d'
+    local steps='/address alignment/{ if ($NF % 33554432 == 0) $NF = 33554432 } { print }'
     for name in probe-graphs probe-graph-nodes; do
         program=${name#probe-}
-        "$probes/${program//-/_}" 2>"$BATS_TEST_TMPDIR/stderr" | sed "$one" | awk "$steps" >"$BATS_TEST_TMPDIR/asked"
+        "$probes/${program//-/_}" 2>"$BATS_TEST_TMPDIR/stderr" | sed "$one" |
+            awk "$steps" >"$BATS_TEST_TMPDIR/asked"
         sed "$one" "tests/hardware/facts/$name.txt" >"$BATS_TEST_TMPDIR/recorded"
         compare "$name" "$BATS_TEST_TMPDIR/asked" "$BATS_TEST_TMPDIR/recorded"
     done
@@ -114,20 +136,27 @@ END
 @test "probe: calls that no program should make, with two GPUs" {
     # where two threads free the same memory at once, a driver dies; here the second is reported
     # (tests/litmus/freed_by_two_threads.c).
-    # A launch of a copy from memory that has gone: a driver dies in the launch, the simulated device when the copy comes
+    # A launch of a copy from memory that has gone: a driver dies in the launch, the simulated
+    # device when the copy comes
     local one='/^== free_.*twice/,/^rc/d; /^== graph_with_gone/,/^rc/{/cudaGraphLaunch/d}'
-    SIM_CHECK=off SIM_DEVICES=2 "$probes/misuse" 2>"$BATS_TEST_TMPDIR/stderr" | sed "$one" >"$BATS_TEST_TMPDIR/asked"
+    SIM_CHECK=off SIM_DEVICES=2 "$probes/misuse" 2>"$BATS_TEST_TMPDIR/stderr" |
+        sed "$one" >"$BATS_TEST_TMPDIR/asked"
     sed "$one" tests/hardware/facts/probe-misuse.txt >"$BATS_TEST_TMPDIR/recorded"
     compare probe-misuse "$BATS_TEST_TMPDIR/asked" "$BATS_TEST_TMPDIR/recorded"
-    [ "$(grep -c 'where the host has no memory' "$BATS_TEST_TMPDIR/stderr")" = "$(grep -c '^rc 139' "$BATS_TEST_TMPDIR/recorded")" ] || complain "Not every death is told:" "$(cat "$BATS_TEST_TMPDIR/stderr")"
+    [ "$(grep -c 'where the host has no memory' "$BATS_TEST_TMPDIR/stderr")" = \
+        "$(grep -c '^rc 139' "$BATS_TEST_TMPDIR/recorded")" ] ||
+        complain "Not every death is reported:" "$(cat "$BATS_TEST_TMPDIR/stderr")"
     finish
 }
 
-@test "probe: threads that end with work pending in their own stream; where a driver hangs, a sentence and exit status 3" {
+@test "probe: threads that end with work pending; where a driver hangs, exit status 3" {
     # 64 MiB are as pending as the 256 that the real device filled
-    SIM_CHECK=off "$probes/threads" 64 2>"$BATS_TEST_TMPDIR/stderr" | sed 's/^  ended with 3$/  hung: stopped after 10 s/' >"$BATS_TEST_TMPDIR/threads"
+    SIM_CHECK=off "$probes/threads" 64 2>"$BATS_TEST_TMPDIR/stderr" |
+        sed 's/^  ended with 3$/  hung: stopped after 10 s/' >"$BATS_TEST_TMPDIR/threads"
     compare probe-threads "$BATS_TEST_TMPDIR/threads"
-    [ "$(grep -c '^hazard: a thread that cannot end' "$BATS_TEST_TMPDIR/stderr")" = "$(grep -c hung tests/hardware/facts/probe-threads.txt)" ] || complain "Not every hang is said to be one:" "$(cat "$BATS_TEST_TMPDIR/stderr")"
+    [ "$(grep -c '^hazard: a thread that cannot end' "$BATS_TEST_TMPDIR/stderr")" = \
+        "$(grep -c hung tests/hardware/facts/probe-threads.txt)" ] ||
+        complain "Not every hang is reported:" "$(cat "$BATS_TEST_TMPDIR/stderr")"
     finish
 }
 
@@ -143,10 +172,10 @@ END
     finish
 }
 
-# What a real device answered to a case of danger.txt.
+# What a real device returned in a case of danger.txt.
 recorded_case() { awk -v n="$1" '/^== /{ on = $2 == n; next } on' tests/hardware/facts/danger.txt; }
 
-@test "calls that may crash: the recorded answers; where a driver crashed or hung, a sentence and exit status 3" {
+@test "calls that may crash: the recorded results; where a driver crashed or hung, status 3" {
     local n status wanted folder=$BATS_TEST_TMPDIR aside=-w
     export SIM_CHECK=off                 # what the checker finds is the next test's
     : >"$folder/recorded"
@@ -157,9 +186,12 @@ recorded_case() { awk -v n="$1" '/^== /{ on = $2 == n; next } on' tests/hardware
         recorded_case "$n" | grep -v '^(' >"$folder/case"
         if grep -qE '^rc (139|124)$' "$folder/case"; then
             [ "$status" = 3 ] || complain "Case $n: exit status $status, not 3."
-            [[ $(head -n 1 "$folder/err") == "hazard: "*". "* ]] || complain "Case $n: stderr does not begin with a sentence after \"hazard:\": $(head -n 1 "$folder/err")"
+            [[ $(head -n 1 "$folder/err") == "hazard: "*". "* ]] ||
+                complain "Case $n: stderr does not begin with a sentence after \"hazard:\":" \
+                    "$(head -n 1 "$folder/err")"
             wanted=$(sed '/^rc/d' "$folder/case")
-            [[ $wanted == "$(cat "$folder/out")"* ]] || complain "Case $n: it answered:" "$(cat "$folder/out")" "and not:" "$wanted"
+            [[ $wanted == "$(cat "$folder/out")"* ]] ||
+                complain "Case $n: it returned:" "$(cat "$folder/out")" "and not:" "$wanted"
         else
             cat "$folder/case" >>"$folder/recorded"
             { cat "$folder/out"; echo "rc $status"; } >>"$folder/actual"
@@ -169,18 +201,21 @@ recorded_case() { awk -v n="$1" '/^== /{ on = $2 == n; next } on' tests/hardware
     finish
 }
 
-@test "calls that may crash: the checker accuses those that are wrong, and no other; the answers stay" {
-    local n status right=" 8 9 11 14 15 16 " folder=$BATS_TEST_TMPDIR
+@test "calls that may crash: the checker reports the incorrect ones; the results stay" {
+    local n status correct=" 8 9 11 14 15 16 " folder=$BATS_TEST_TMPDIR
     for n in {0..19}; do
         status=0
         timeout 10 "$at/simulator/danger" "$n" >"$folder/out" 2>"$folder/err" || status=$?
-        if [[ $right == *" $n "* ]]; then
-            [ "$status" = 0 ] || complain "Case $n does nothing wrong, but: exit status $status: $(head -n 1 "$folder/err")"
+        if [[ $correct == *" $n "* ]]; then
+            [ "$status" = 0 ] ||
+                complain "Case $n is correct, but: exit status $status: $(head -n 1 "$folder/err")"
         else
             [ "$status" = 3 ] || complain "Case $n: exit status $status, not 3."
-            grep -q '^hazard: ' "$folder/err" || complain "Case $n: no line of stderr begins with \"hazard:\"."
+            grep -q '^hazard: ' "$folder/err" ||
+                complain "Case $n: no line of stderr begins with \"hazard:\"."
         fi
-        SIM_CHECK=off timeout 10 "$at/simulator/danger" "$n" 2>/dev/null | cmp -s - "$folder/out" || complain "Case $n: the checker changes the answers."
+        SIM_CHECK=off timeout 10 "$at/simulator/danger" "$n" 2>/dev/null | cmp -s - "$folder/out" ||
+            complain "Case $n: the checker changes the results."
     done
     finish
 }

@@ -1,10 +1,12 @@
 #!/usr/bin/env bats
-# The laws of the simulated device's insides, after every step of random walks, and what the sanitizers say.
+# The laws of the simulated device's insides, after every step of random walks, and what the
+# sanitizers say.
 
 load ../tools/helpers
 
 setup_file() {
-    make -s BACKEND=simulator build/simulator/tests/simulator/{inside_fit,inside_walk,inside_fuzz,behaviour,flat}
+    make -s BACKEND=simulator \
+        build/simulator/tests/simulator/{inside_fit,inside_walk,inside_fuzz,behaviour,flat}
 }
 
 setup() { unset "${!SIM_@}"; }
@@ -13,10 +15,11 @@ setup() { unset "${!SIM_@}"; }
 in_build() {
     local build=$1 program=$2
     shift 2
-    TSAN_OPTIONS=atexit_sleep_ms=0 LD_LIBRARY_PATH="$ROOT/build/$build" timeout 60 "$ROOT/build/$build/tests/simulator/$program" "$@"
+    TSAN_OPTIONS=atexit_sleep_ms=0 LD_LIBRARY_PATH="$ROOT/build/$build" timeout 60 \
+        "$ROOT/build/$build/tests/simulator/$program" "$@"
 }
 
-@test "the list of free chunks finds what a search of all finds, with few sizes and with many" {
+@test "the list of free ranges finds what a search of all finds, with few sizes and with many" {
     local sizes
     for sizes in 2 10 300; do
         run in_build simulator inside_fit 30000 "$sizes"
@@ -37,15 +40,17 @@ in_build() {
 @test "the walk is rich: allocations fail for lack of memory, blocks are live at the end" {
     run in_build simulator inside_walk 10000 1
     assert_success
-    assert_output --regexp '^10000 steps, [1-9][0-9]* blocks live at the end, [1-9][0-9]* allocations found no memory$'
+    local number='[1-9][0-9]*'
+    assert_output --regexp \
+        "^10000 steps, $number blocks live at the end, $number allocations found no memory\$"
 }
 
 # bats test_tags=long
-@test "on a device with little memory, and under every pace, the laws hold" {
-    local pace
-    for pace in measured instant late random:5; do
-        SIM_MEMORY=256M SIM_SCHEDULE=$pace run in_build simulator inside_walk 5000 9
-        [ "$status" = 0 ] || complain "inside_walk 5000 9, pace $pace:" "$output"
+@test "on a device with little memory, and under every schedule, the laws hold" {
+    local schedule
+    for schedule in measured instant late random:5; do
+        SIM_MEMORY=256M SIM_SCHEDULE=$schedule run in_build simulator inside_walk 5000 9
+        [ "$status" = 0 ] || complain "inside_walk 5000 9, schedule $schedule:" "$output"
     done
     finish
 }
@@ -57,16 +62,17 @@ in_build() {
 }
 
 # bats test_tags=long
-@test "random programs that do nothing wrong: every law holds, nobody is accused, each block keeps its value" {
+@test "random correct programs: every law holds, nothing is reported, each block keeps its value" {
     make_sanitized address,undefined tests/simulator/inside_fuzz
     make_sanitized thread tests/simulator/inside_fuzz
-    local pace
-    for pace in measured instant late random:5; do
-        SIM_SCHEDULE=$pace run in_build simulator inside_fuzz 3000 4
-        [ "$status" = 0 ] || complain "inside_fuzz 3000 4, pace $pace:" "$output"
+    local schedule
+    for schedule in measured instant late random:5; do
+        SIM_SCHEDULE=$schedule run in_build simulator inside_fuzz 3000 4
+        [ "$status" = 0 ] || complain "inside_fuzz 3000 4, schedule $schedule:" "$output"
     done
     head -c 20000 "$ROOT/build/simulator/libcudart.so.13" >"$BATS_TEST_TMPDIR/bytes"
-    in_build simulator inside_fuzz - <"$BATS_TEST_TMPDIR/bytes" >"$BATS_TEST_TMPDIR/said" 2>&1 || complain "inside_fuzz - <bytes:" "$(cat "$BATS_TEST_TMPDIR/said")"
+    in_build simulator inside_fuzz - <"$BATS_TEST_TMPDIR/bytes" >"$BATS_TEST_TMPDIR/said" 2>&1 ||
+        complain "inside_fuzz - <bytes:" "$(cat "$BATS_TEST_TMPDIR/said")"
     run in_build simulator inside_fuzz 1000 5 100 4
     [ "$status" = 0 ] || complain "inside_fuzz 1000 5 100 4:" "$output"
     run in_build simulator-address-undefined inside_fuzz 5000 6 25
@@ -90,12 +96,12 @@ in_build() {
         [ "$status" = 0 ] || complain "flat $case $rounds: exit status $status:" "$output"
     done
     SIM_SCHEDULE=late run in_build simulator flat queried "$rounds"
-    [ "$status" = 0 ] || complain "flat queried $rounds, pace late:" "$output"
+    [ "$status" = 0 ] || complain "flat queried $rounds, schedule late:" "$output"
     finish
 }
 
 # bats test_tags=long
-@test "address and undefined-behaviour sanitizers find nothing in a random walk, in all answers, in odd programs" {
+@test "address and undefined-behaviour sanitizers find nothing in random and odd programs" {
     make_sanitized address,undefined tests/simulator/{inside_walk,facts,behaviour,host_rules}
     local one
     run in_build simulator-address-undefined inside_walk 2000 6
@@ -118,7 +124,7 @@ in_build() {
 }
 
 # bats test_tags=long
-@test "the thread sanitizer finds nothing when four host threads call at once, nor in host functions, nor in a walk" {
+@test "the thread sanitizer finds nothing in four host threads, in host functions, in a walk" {
     make_sanitized thread tests/simulator/{inside_walk,behaviour,host_rules}
     local one
     for one in "threads 50" host-function legacy; do
@@ -134,11 +140,11 @@ in_build() {
 }
 
 @test "four host threads at once: each reads what it wrote" {
-    local pace
-    for pace in measured instant random:1 random:2; do
-        SIM_SCHEDULE=$pace run in_build simulator behaviour threads
-        [ "$status" = 0 ] || complain "pace $pace: exit status $status:" "$output"
-        [[ $output == *"wrong values 0"* ]] || complain "pace $pace:" "$output"
+    local schedule
+    for schedule in measured instant random:1 random:2; do
+        SIM_SCHEDULE=$schedule run in_build simulator behaviour threads
+        [ "$status" = 0 ] || complain "schedule $schedule: exit status $status:" "$output"
+        [[ $output == *"wrong values 0"* ]] || complain "schedule $schedule:" "$output"
     done
     finish
 }

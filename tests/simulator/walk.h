@@ -32,7 +32,7 @@ static inline void wrong(const char *what)
 
 static inline void refused(const char *call, cudaError_t e)
 {
-    fprintf(stderr, "%s: step %lu: %s answered %s\n", program_invocation_short_name, step, call,
+    fprintf(stderr, "%s: step %lu: %s returned %s\n", program_invocation_short_name, step, call,
             cudaGetErrorName(e));
     exit(1);
 }

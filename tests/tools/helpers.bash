@@ -246,8 +246,18 @@ try_it() {
     echo "See it yourself: $CHECK_COMMAND. Its files: $CHECK_RUN. The page: $(page)."
 }
 
+# A sentence too long for a line of its check goes on in the next one, indented. It is told in one
+# line.
+tell_sentences() {
+    local text line_end=$'\n +'
+    for text; do
+        while [[ $text =~ $line_end ]]; do text=${text/"${BASH_REMATCH[0]}"/ }; done
+        tell "$text"
+    done
+}
+
 missed() {
-    tell "$@"
+    tell_sentences "$@"
     printed
     try_it
     return 1
@@ -352,11 +362,12 @@ journal of the simulated device is empty."
     [ "${result[*]}" != met ] || return 0
     number=${result[0]} value=${result[1]:-}
     if [[ $number == [0-9]* ]]; then
-        echo "Expected: ${sentences[number]}"
+        tell_sentences "Expected: ${sentences[number]}"
         if [ "${happened[number]}" != empty ]; then echo "Happened: $(tell "${result[@]:2}")"; fi
         [ "$value" = false ] || echo "(The check's question gave $value, neither true nor false.)"
     else
-        tell "Expected: ${sentences[0]}" "Happened: the journal could not be read: ${result[*]}"
+        tell_sentences "Expected: ${sentences[0]}"
+        tell "Happened: the journal could not be read: ${result[*]}"
     fi
     printed
     try_it
