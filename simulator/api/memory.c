@@ -294,7 +294,7 @@ static void line_copy(struct call *call, const void *to, const void *from)
     line_text(&call->line, "kind", command_copy_direction(&t, &f));
     line_number(&call->line, "allocation", memory_allocation_id(t.heap || !f.heap ? &t : &f));
     if (t.heap && f.heap)
-        line_number(&call->line, "source_block", memory_allocation_id(&f));
+        line_number(&call->line, "source_allocation", memory_allocation_id(&f));
 }
 
 static cudaError_t queue_copy(struct call *call, void *to, const void *from, size_t bytes,
