@@ -169,7 +169,7 @@ cudaError_t do_cudaFreeHost(struct call *call, void *pointer)
         return os_has_memory(pointer, 1) ? cudaErrorInvalidValue : refuse_free(call, pointer);
     uint32_t id = p->id;
     line_number(&call->line, "allocation", id);
-    time_charge((time_ns)((double)p->bytes / (double)MiB * 86e3));
+    virtual_now += (time_ns)((double)p->bytes / (double)MiB * 86e3);
     if (!is_same_allocation(wait_for_device_unlocking(call, memory_find(pointer), pointer), id))
         return refuse_free(call, pointer);
     checker_freed(call, pinned_shadow(p), NULL, 0);

@@ -126,7 +126,8 @@ struct pool *pool_default(int location)
 
 struct pool *pool_current(int location)
 {
-    pool_default(location);
+    if (!pools.current[location])
+        pool_default(location);
     return pools.current[location];
 }
 
@@ -189,6 +190,8 @@ struct pool *pool_from_handle_owned(cudaMemPool_t handle)
 
 struct pool *pool_first(void) { return pools.first; }
 
+size_t pool_reserved(const struct pool *p) { return p->heap.mapped_count * SEGMENT; }
+
 /* ---- allocating ---- */
 
 struct reuse_result pool_allocate(struct pool *p, size_t bytes, struct stream *s)
@@ -199,7 +202,7 @@ struct reuse_result pool_allocate(struct pool *p, size_t bytes, struct stream *s
     result = reuse_take(&p->heap, &p->policy, s, round_up(bytes, ALIGNMENT));
     size_t changed = result.grown + result.remapped;
     if (changed) {
-        time_charge(COST_GROW + COST_GROW_SEGMENT * changed);
+        virtual_now += COST_GROW + COST_GROW_SEGMENT * changed;
         if (observer.pool_grew)
             observer.pool_grew(p, result.grown, result.remapped);
     }
@@ -228,7 +231,7 @@ static void release_segments(struct pool *p, size_t keep, time_ns segment_cost, 
     if (p->imported)
         return; /* Only addresses have gone. */
     device_give(p->heap.device, segments * SEGMENT);
-    time_charge(segment_cost * segments);
+    virtual_now += segment_cost * segments;
     if (observer.pool_released)
         observer.pool_released(p, segments, why);
 }

@@ -96,10 +96,12 @@ static bool is_unallocated(const struct address_info *a, const void *address)
 static void check_use(const struct call *call, struct address_info *a, const void *address,
                       size_t bytes, const struct op *op, bool write)
 {
-    if (is_unallocated(a, address))
+    if (is_unallocated(a, address)) {
         checker_used_unallocated(call, address, bytes, op->stream, op->seq, write,
                                  memory_allocation_before(a), a->pool && a->pool->graph);
-    if (is_unallocated(a, address) || a->kind == ADDRESS_PAGEABLE)
+        return;
+    }
+    if (a->kind == ADDRESS_PAGEABLE)
         return;
     struct shadow_ref ref = memory_shadow(a);
     size_t offset = a->inner_offset;
@@ -115,7 +117,7 @@ static void check_use(const struct call *call, struct address_info *a, const voi
 static void check_peer_access(const struct call *call, struct address_info *a, const struct op *op)
 {
     int device = op->stream->device;
-    if (a->kind != ADDRESS_ALLOCATED || is_unallocated(a, op->to))
+    if (a->kind != ADDRESS_ALLOCATED || a->range->free_pending)
         return;
     if (!memory_peer_accessible(a, device))
         checker_peer_use_pending(call, memory_owner(a), memory_shadow(a), op->stream, op->seq);

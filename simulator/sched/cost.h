@@ -85,10 +85,4 @@ enum {
 #define DURATION_EVENT         650u
 #define DURATION_HOST_FUNCTION 46500u
 
-/* How long the device works on this many bytes. */
-static inline time_ns command_duration(time_ns fixed, time_ns each_gib, size_t bytes)
-{
-    return fixed + (time_ns)((double)each_gib * (double)bytes / (double)GiB);
-}
-
 #endif
