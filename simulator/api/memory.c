@@ -419,7 +419,7 @@ static void describe_allocation(struct cudaPointerAttributes *attributes, struct
         attributes->hostPointer = NULL;
 }
 
-/* The device of memory that CUDA does not know is -2 (measured). */
+/* The device of memory that is not CUDA's is -2 (measured). */
 cudaError_t do_cudaPointerGetAttributes(struct call *call, struct cudaPointerAttributes *attributes,
                                         const void *pointer)
 {

@@ -1,4 +1,4 @@
-/* The laws of a heap, walked. For tests: nothing else asks. */
+/* The laws of a heap, walked. Only tests call this. */
 #include "mem/heap.h"
 
 /* Returns how many ranges are in lists whose own laws hold; SIZE_MAX when one's do not. */

@@ -62,8 +62,8 @@ static struct range *grow(struct heap *h, size_t max_segments, size_t bytes,
                           struct reuse_result *result)
 {
     /* Addresses from the shared lists, which never end; for each segment of them without physical
-     * memory, an idle segment elsewhere is remapped, and what still lacks is new. A failed growth
-     * does not undo the remapping. */
+     * memory, an idle segment elsewhere is remapped, and what is still missing is new. A failed
+     * growth does not undo the remapping. */
     struct range *r = heap_best_shared(h, bytes);
     if (!r)
         return NULL;

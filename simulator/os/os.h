@@ -112,9 +112,9 @@ uint64_t os_clock_us(void);
 
 /* How often the calling thread has given the processor up by itself, to sleep or to wait; and how
  * long that was, in microseconds from some fixed moment: neither computing nor waiting for a
- * processor counts. A virtual machine that is itself put aside cannot tell, and a system without
- * /proc/.../schedstat counts the waiting for a processor. A thread's first os_rest needs the
- * lock. */
+ * processor counts. A virtual machine that is itself kept from its processor does not see that, and
+ * a system without /proc/.../schedstat counts the waiting for a processor. A thread's first os_rest
+ * needs the lock. */
 struct os_rest {
     uint64_t waits, slept;
 };

@@ -21,7 +21,7 @@
 #include "sched/host_function.h"
 #include "sched/virtual_time.h"
 
-/* How often a wait behind a closed gate looks before it asks whether anyone could open it. */
+/* How often a wait behind a closed gate looks before it finds out whether anyone could open it. */
 #define GATE_CHECKS 2000
 
 struct engine_status engine_status;
