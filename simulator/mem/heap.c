@@ -147,7 +147,9 @@ static void set_idle_owner(struct heap *h, size_t x, struct range *r)
     h->idle_count += r ? 1 : SIZE_MAX;
 }
 
-void heap_set_idle_owner(struct heap *h, struct range *r, size_t from, size_t to)
+/* Makes `r` (NULL: nobody) the owner of the segments that touch [from, to) and of which it has all;
+ * the others there have none. */
+static void set_idle_owners(struct heap *h, struct range *r, size_t from, size_t to)
 {
     size_t stop = (to + h->segment_size - 1) / h->segment_size;
     if (stop > h->top_segment)
@@ -350,11 +352,11 @@ struct range *heap_take(struct heap *h, struct range *r, size_t offset, size_t b
         list_rest(h, list, r, free_seq);
     }
     if (list->slot == SHARED_LIST)
-        heap_set_idle_owner(h, NULL, offset, offset + bytes);
+        set_idle_owners(h, NULL, offset, offset + bytes);
     if (skipped) {
         list_rest(h, list, skipped, free_seq);
         if (list->slot == SHARED_LIST)
-            heap_set_idle_owner(h, skipped, skipped->offset, offset);
+            set_idle_owners(h, skipped, skipped->offset, offset);
     }
     taken->live = true;
     taken->requested = 0;
@@ -423,7 +425,7 @@ static void insert_free(struct heap *h, struct range *r, uint32_t slot, uint64_t
     if (has_right && kept != right)
         absorb(h, kept, right);
     if (slot == SHARED_LIST)
-        heap_set_idle_owner(h, kept, from, to);
+        set_idle_owners(h, kept, from, to);
     list_insert(h, list, kept, free_seq);
 }
 

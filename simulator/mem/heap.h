@@ -141,9 +141,6 @@ void heap_unmap(struct heap *h, size_t segment);
 /* Unmaps idle segments, the highest first, while more than `keep` bytes are mapped; returns how
  * many. */
 size_t heap_release(struct heap *h, size_t keep);
-/* Makes `r` (NULL: nobody) the owner of the segments that touch [from, to) and of which it has all;
- * the others there have none. */
-void heap_set_idle_owner(struct heap *h, struct range *r, size_t from, size_t to);
 
 /* Returns where the bytes behind an offset are kept. */
 char *heap_storage(const struct heap *h, size_t offset);
