@@ -80,7 +80,7 @@ static void begin(struct call *call, const char *name, time_ns cost, void *site,
     call->line.used = 0;
     if (journal_on)
         begin_line(call);
-    time_charge(cost);
+    virtual_now += cost;
     /* The work that is pending is the parent's to do, also to memory that both share. */
     if (process.forked)
         return;

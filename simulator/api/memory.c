@@ -169,7 +169,7 @@ cudaError_t do_cudaFreeHost(struct call *call, void *pointer)
         return os_has_memory(pointer, 1) ? cudaErrorInvalidValue : refuse_free(call, pointer);
     uint32_t id = p->id;
     line_number(&call->line, "allocation", id);
-    time_charge((time_ns)((double)p->bytes / (double)MiB * 86e3));
+    virtual_now += (time_ns)((double)p->bytes / (double)MiB * 86e3);
     if (!is_same_allocation(wait_for_device_unlocking(call, memory_find(pointer), pointer), id))
         return refuse_free(call, pointer);
     checker_freed(call, pinned_shadow(p), NULL, 0);
@@ -294,7 +294,7 @@ static void line_copy(struct call *call, const void *to, const void *from)
     line_text(&call->line, "kind", command_copy_direction(&t, &f));
     line_number(&call->line, "allocation", memory_allocation_id(t.heap || !f.heap ? &t : &f));
     if (t.heap && f.heap)
-        line_number(&call->line, "source_block", memory_allocation_id(&f));
+        line_number(&call->line, "source_allocation", memory_allocation_id(&f));
 }
 
 static cudaError_t queue_copy(struct call *call, void *to, const void *from, size_t bytes,
@@ -419,7 +419,7 @@ static void describe_allocation(struct cudaPointerAttributes *attributes, struct
         attributes->hostPointer = NULL;
 }
 
-/* The device of memory that CUDA does not know is -2 (measured). */
+/* The device of memory that is not CUDA's is -2 (measured). */
 cudaError_t do_cudaPointerGetAttributes(struct call *call, struct cudaPointerAttributes *attributes,
                                         const void *pointer)
 {

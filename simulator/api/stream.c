@@ -80,7 +80,7 @@ cudaError_t do_cudaStreamSynchronize(struct call *call, cudaStream_t stream)
     if (e)
         return e;
     if (s->memory_seq && s->memory_seq == s->last_seq && s->synchronized_seq < s->last_seq)
-        time_charge(COST_SYNC_FREE);
+        virtual_now += COST_SYNC_FREE;
     for (struct stream *each = NULL; (each = next_covered(s, each));)
         engine_finish_unlocking(each, true, call->origin.call);
     pools_synchronized();

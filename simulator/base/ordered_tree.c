@@ -137,7 +137,7 @@ struct tree_node *tree_next(const struct tree_node *n, uint64_t max_value)
 
 struct tree_node *tree_first(const struct ordered_tree *tree, uint64_t key, uint64_t max_value)
 {
-    if (!tree_has(tree, max_value))
+    if (!tree->root || tree->root->min_value > max_value)
         return NULL;
     struct tree_node *first = NULL;
     for (struct tree_node *n = tree->root; n;) {

@@ -110,7 +110,7 @@ static void read_fail(void)
     settings.fail_at = (unsigned)at;
 }
 
-/* A name that is misspelled would change nothing, and nobody would know. */
+/* A name that is misspelled would change nothing, and nobody would notice. */
 static void refuse_unknown(void)
 {
     static const char *const names[] = {

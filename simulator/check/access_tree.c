@@ -18,8 +18,6 @@ static struct access *access_of(struct tree_node *n)
     return (struct access *)((char *)n - offsetof(struct access, node));
 }
 
-static uint64_t value_of_end(size_t end) { return UINT64_MAX - end; }
-
 static struct access *access_new(void)
 {
     struct tree_node *n = accesses.recycled;
@@ -41,7 +39,7 @@ void access_tree_add(struct shadow *shadow, struct access a)
     *new = a;
     new->node.key = a.from;
     new->node.age = accesses.insertions++;
-    new->node.value = value_of_end(a.to);
+    new->node.value = UINT64_MAX - a.to;
     tree_insert(&shadow->accesses, &new->node);
     shadow->access_count++;
 }
@@ -90,9 +88,10 @@ static int newer(const void *left, const void *right)
 
 void access_tree_find(const struct shadow *shadow, size_t from, size_t to, struct access_list *list)
 {
-    struct tree_node *n = tree_first(&shadow->accesses, 0, value_of_end(from));
+    uint64_t max_value = UINT64_MAX - from;
+    struct tree_node *n = tree_first(&shadow->accesses, 0, max_value);
     list->count = 0;
-    for (; n && n->key <= to; n = tree_next(n, value_of_end(from)))
+    for (; n && n->key <= to; n = tree_next(n, max_value))
         list_add(list, access_of(n));
     if (list->count > 1)
         qsort(list->items, list->count, sizeof *list->items, newer);

@@ -17,7 +17,7 @@
 #include "sched/happens_before.h"
 #include "check/report.h"
 
-#define FREED_SIZE 8192 /* assumed: so many of the newest frees are enough to name in reports */
+#define FREED_SIZE 8192 /* Assumed: so many of the newest frees are enough to name in reports. */
 
 const struct checker_ipc *checker_ipc;
 

@@ -41,7 +41,7 @@ struct host_view {
     /* No two allocations have a page in common. */
     bool own_pages;
 };
-/* What the guard asks the memory layer. */
+/* What page guards require of mem/. */
 struct host_memory {
     /* Returns false when the address is in no such memory. */
     bool (*find)(const void *address, struct host_view *view);

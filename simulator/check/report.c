@@ -12,9 +12,9 @@
 #include "base/settings.h"
 #include "os/os.h"
 
-#define REPORTS_MAX    20 /* assumed: more than these are only counted */
-#define LOCATIONS_SIZE 16 /* at least four: a report has two origins and two launches */
-#define SLOTS_SHOWN    12 /* assumed: enough of a vector clock to read */
+#define REPORTS_MAX    20 /* Assumed: more than these are only counted. */
+#define LOCATIONS_SIZE 16 /* At least four: a report has two origins and two launches. */
+#define SLOTS_SHOWN    12 /* Assumed: enough of a vector clock to read. */
 
 /* Law: `text` holds the first `length` characters of the report that was begun and not ended, and
  * has room for a NUL behind them. `seen` holds the first REPORTS_MAX pairs of sites that were

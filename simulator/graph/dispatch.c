@@ -23,7 +23,7 @@ static bool allows_copy(const void *address, size_t bytes, const struct task *t)
         || allows(address, bytes, t, true);
 }
 
-cudaError_t dispatch_check_memset(const struct task *t)
+static cudaError_t check_memset(const struct task *t)
 {
     return allows(t->to, t->count * t->element_bytes, t, false) ? cudaSuccess
                                                                 : cudaErrorInvalidValue;
@@ -57,7 +57,7 @@ cudaError_t dispatch_memset_task(struct task *t, void *to, size_t pitch, unsigne
                        .value = (int)value,
                        .element_bytes = element,
                        .count = width * height};
-    return dispatch_check_memset(t);
+    return check_memset(t);
 }
 
 cudaError_t dispatch_memset(struct call *call, void *to, int value, size_t bytes, struct stream *s)

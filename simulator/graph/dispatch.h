@@ -30,9 +30,8 @@ cudaError_t dispatch_free(struct call *call, struct stream *s, void *pointer);
  * when the parameters are refused. */
 cudaError_t dispatch_memset_task(struct task *t, void *to, size_t pitch, unsigned value,
                                  unsigned element, size_t width, size_t height);
-/* Return the error with which a stream refuses such a memset or copy, of graph memory or of other
- * memory; or cudaSuccess. */
-cudaError_t dispatch_check_memset(const struct task *t);
+/* Returns the error with which a stream refuses such a copy, of graph memory or of other memory; or
+ * cudaSuccess. */
 cudaError_t dispatch_check_copy(const struct task *t);
 
 #endif

@@ -29,7 +29,7 @@ enum task_kind {
 /* What a node does; a plain value, so that an executable graph keeps its own copy. */
 struct task {
     enum task_kind kind;
-    /* The call that made it and the call's place in the program, which reports name. */
+    /* The call that made it and where it stands in the program, which reports name. */
     const char *call;
     void *site;
     /* The newest allocation when the node was made. Its pointers cannot mean a later one. */

@@ -117,7 +117,7 @@ void graph_memory_trim(int device)
             graph_segments_unmap(&m->segments, &m->pool->heap);
     size_t segments = graph_segments_release(device);
     reap();
-    time_charge(COST_RELEASE_SEGMENT * segments);
+    virtual_now += COST_RELEASE_SEGMENT * segments;
     observe_segments("release", device, segments, "trim");
 }
 
@@ -264,7 +264,7 @@ static bool back_allocation(struct graph_allocation *a, struct stream *s, bool *
     for (size_t x = first_segment(a); enough && x <= last_segment(a); x++)
         enough = graph_segments_take(&a->memory->segments, x, s, &grown, moved);
     if (grown)
-        time_charge(COST_GROW + COST_GROW_SEGMENT * grown);
+        virtual_now += COST_GROW + COST_GROW_SEGMENT * grown;
     observe_segments("grow", a->memory->pool->device, grown, NULL);
     return enough;
 }

@@ -9,7 +9,7 @@
 #include "sched/happens_before.h"
 
 #define MAGIC   IPC_EVENT_MAGIC
-#define TICKETS 256 /* assumed: enough records of one event that are not reached yet */
+#define TICKETS 256 /* Assumed: enough records of one event that are not reached yet. */
 #define EPOCHS  1024
 /* Microseconds between two looks whether the other process is alive. */
 #define LIVENESS_INTERVAL_US 20000

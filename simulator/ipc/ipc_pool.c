@@ -1,5 +1,5 @@
-/* Sharing pools between processes. Measured: tests/hardware/facts/ipc.txt, probe-ipc.txt, one-gpu.txt
- * "export". */
+/* Sharing pools between processes. Measured: tests/hardware/facts/ipc.txt, probe-ipc.txt,
+ * one-gpu.txt "export". */
 #include "ipc/ipc_pool.h"
 
 #include <string.h>

@@ -10,9 +10,9 @@
 #include "sched/happens_before.h"
 
 #define MAGIC       0x316c6f6f70656973u
-#define ALLOCATIONS 1024 /* assumed: allocations exported at once */
+#define ALLOCATIONS 1024 /* Assumed: allocations exported at once. */
 #define PROCESSES   16
-#define SLOTS       1024 /* assumed: slots of one process; what others do counts as over */
+#define SLOTS       1024 /* Assumed: slots of one process; what others do counts as over. */
 
 /* What a process's host has acquired of its own slots. */
 struct process_clock {
@@ -314,7 +314,7 @@ static struct ipc_access *access_entry(uint32_t ipc_ref, const struct ipc_access
 void ipc_table_add_access(uint32_t ipc_ref, struct ipc_access access)
 {
     struct ipc_table *t = table_of(ipc_ref);
-    /* Without a clock nobody could know when it is over. */
+    /* Without a clock nothing would say when it is over. */
     if (!t->own_clock)
         return;
     os_shm_lock(&t->header->lock);

@@ -68,7 +68,7 @@ struct ipc_allocation {
 
 struct ipc_table;
 
-/* What an importer has to know about a pool. */
+/* What an importer needs of a pool. */
 struct ipc_pool_info {
     uint64_t id, exporter;
     uint64_t limit;

@@ -9,11 +9,6 @@ static struct range **bucket_of(const struct allocation_index *index, size_t off
     return &index->buckets[(offset / ALIGNMENT * 0x9E3779B97F4A7C15u) >> (64 - index->bits)];
 }
 
-static size_t bucket_count(const struct allocation_index *index)
-{
-    return index->buckets ? (size_t)1 << index->bits : 0;
-}
-
 void allocation_index_close(struct allocation_index *index)
 {
     os_free(index->buckets);
@@ -32,8 +27,9 @@ static void grow(struct allocation_index *index)
 {
     struct allocation_index old = *index;
     index->bits = old.buckets ? old.bits + 1 : 8;
-    index->buckets = os_allocate(((size_t)1 << index->bits) * sizeof(struct range *));
-    for (size_t i = 0; i < bucket_count(&old); i++)
+    index->bucket_count = (size_t)1 << index->bits;
+    index->buckets = os_allocate(index->bucket_count * sizeof(struct range *));
+    for (size_t i = 0; i < old.bucket_count; i++)
         for (struct range *r = old.buckets[i], *next; r; r = next) {
             next = r->same_bucket;
             insert(index, r);
@@ -43,7 +39,7 @@ static void grow(struct allocation_index *index)
 
 void allocation_index_insert(struct allocation_index *index, struct range *r)
 {
-    if (index->count++ * 2 >= bucket_count(index))
+    if (index->count++ * 2 >= index->bucket_count)
         grow(index);
     insert(index, r);
 }

@@ -3,7 +3,7 @@
  * heap.ranges, the tree by address, answers this too, and alone what an offset inside of a range
  * belongs to. But a free names the start of its allocation, and with 100,000 live the search
  * through the tree alone took 0.8 us, more than a free and an allocation may together; the table
- * takes less than a tenth of it (tests/bench.c).
+ * takes less than a tenth of it (tests/simulator/bench.c).
  *
  * All of these need the lock. The table belongs to the heap, the ranges are the heap's. */
 #ifndef SIM_MEM_ALLOCATION_INDEX_H
@@ -15,7 +15,8 @@ struct range;
 
 struct allocation_index {
     size_t count;
-    struct range **buckets; /* 1 << bits of them, each a chain by range.same_bucket. */
+    struct range **buckets; /* Each is a chain by range.same_bucket. */
+    size_t bucket_count;    /* 1 << bits; 0: none yet. */
     unsigned bits;
 };
 

@@ -1,5 +1,5 @@
-/* A heap: its beginning and end, its lists of free ranges, and how ranges are cut and merged. The
- * laws are in mem/heap.h. */
+/* A heap: its beginning and end, its segments, its lists of free ranges, and how ranges are cut and
+ * merged. The laws are in mem/heap.h. */
 #include "mem/heap.h"
 
 #include "mem/address_map.h"
@@ -33,6 +33,8 @@ static struct range *range_new(void)
     return r;
 }
 
+size_t range_end(const struct range *r) { return r->offset + r->bytes; }
+
 /* ---- opening ---- */
 
 void heap_init(struct heap *h, int device, size_t segment_size, size_t limit)
@@ -40,7 +42,7 @@ void heap_init(struct heap *h, int device, size_t segment_size, size_t limit)
     *h = (struct heap){.device = device, .segment_size = segment_size, .limit = limit};
     h->shared.slot = h->shared_partial.slot = SHARED_LIST;
     size_t segments = limit / segment_size, words = segments / 64 + 1;
-    h->mapped = os_allocate(words * sizeof *h->mapped);
+    h->mapped = os_allocate(segments * sizeof *h->mapped);
     h->idle_owner = os_allocate(segments * sizeof *h->idle_owner);
     h->idle = os_allocate(words * sizeof *h->idle);
 }
@@ -113,6 +115,135 @@ void heap_close(struct heap *h)
     h->base = NULL;
 }
 
+/* ---- segments ---- */
+
+size_t heap_unmapped_count(const struct heap *h, size_t offset, size_t bytes)
+{
+    size_t unmapped = 0, last = (offset + bytes - 1) / h->segment_size;
+    for (size_t x = offset / h->segment_size; x <= last; x++) {
+        if (x >= h->top_segment)
+            return unmapped + (last - x + 1);
+        unmapped += !h->mapped[x];
+    }
+    return unmapped;
+}
+
+bool heap_is_mapped(const struct heap *h, size_t offset, size_t bytes)
+{
+    if (!bytes)
+        return offset < h->limit;
+    return offset < h->limit && bytes <= h->limit - offset
+        && offset + bytes <= h->top_segment * h->segment_size
+        && heap_unmapped_count(h, offset, bytes) == 0;
+}
+
+static void set_idle_owner(struct heap *h, size_t x, struct range *r)
+{
+    bool was_idle = h->idle_owner[x];
+    h->idle_owner[x] = r;
+    if (was_idle == (r != NULL))
+        return;
+    h->idle[x / 64] ^= (uint64_t)1 << x % 64;
+    h->idle_count += r ? 1 : SIZE_MAX;
+}
+
+/* Makes `r` (NULL: nobody) the owner of the segments that touch [from, to) and of which it has all;
+ * the others there have none. */
+static void set_idle_owners(struct heap *h, struct range *r, size_t from, size_t to)
+{
+    size_t stop = (to + h->segment_size - 1) / h->segment_size;
+    if (stop > h->top_segment)
+        stop = h->top_segment;
+    for (size_t x = from / h->segment_size; x < stop; x++) {
+        size_t start = x * h->segment_size;
+        bool whole = r && start >= r->offset && start + h->segment_size <= range_end(r);
+        struct range *owner = whole && h->mapped[x] ? r : NULL;
+        if (h->idle_owner[x] != owner)
+            set_idle_owner(h, x, owner);
+    }
+}
+
+bool heap_grow_file(struct heap *h, size_t end)
+{
+    return !h->file || h->imported
+        || os_fd_grow(h->file, HEAP_FILE_HEADER + round_up(end, h->segment_size));
+}
+
+void heap_map(struct heap *h, size_t offset, size_t bytes)
+{
+    size_t last = (offset + bytes - 1) / h->segment_size;
+    for (size_t x = offset / h->segment_size; x <= last; x++) {
+        if (h->mapped[x])
+            continue;
+        h->mapped[x] = true;
+        if (h->host_visible)
+            os_protect(h->base + x * h->segment_size, h->segment_size, OS_PROT_READ_WRITE);
+        h->mapped_count++;
+        if (x >= h->top_segment)
+            h->top_segment = x + 1;
+    }
+}
+
+/* Returns the idle segments among those of word w of h->idle, outside [from, to). */
+static uint64_t idle_outside(const struct heap *h, size_t w, size_t from, size_t to)
+{
+    uint64_t idle = h->idle[w];
+    for (size_t x = from > w * 64 ? from : w * 64; x < to && x < (w + 1) * 64; x++)
+        idle &= ~((uint64_t)1 << x % 64);
+    return idle;
+}
+
+size_t heap_idle_segment(const struct heap *h, bool highest, size_t from, size_t to)
+{
+    size_t words = (h->top_segment + 63) / 64;
+    for (size_t i = 0; i < words; i++) {
+        size_t w = highest ? words - 1 - i : i;
+        uint64_t idle = idle_outside(h, w, from, to);
+        if (idle)
+            return w * 64 + (size_t)(highest ? 63 - __builtin_clzll(idle) : __builtin_ctzll(idle));
+    }
+    return SIZE_MAX;
+}
+
+char *heap_storage(const struct heap *h, size_t offset) { return h->base + h->limit + offset; }
+
+static void discard_storage(struct heap *h, size_t offset)
+{
+    if (h->file && !h->imported)
+        os_fd_discard(h->file, HEAP_FILE_HEADER + offset, h->segment_size);
+    else if (h->host_visible)
+        os_discard_host_visible(heap_storage(h, offset), h->segment_size);
+    else if (!h->file)
+        os_discard(heap_storage(h, offset), h->segment_size);
+    if (h->host_visible)
+        os_protect(h->base + offset, h->segment_size, OS_PROT_NONE);
+}
+
+void heap_unmap(struct heap *h, size_t segment)
+{
+    struct range *r = h->idle_owner[segment];
+    h->mapped[segment] = false;
+    h->mapped_count--;
+    set_idle_owner(h, segment, NULL);
+    discard_storage(h, segment * h->segment_size);
+    if (r->list == &h->shared_partial)
+        return;
+    /* Its age stays. */
+    tree_remove(&h->shared.ranges, &r->free_node);
+    r->list = &h->shared_partial;
+    tree_insert(&h->shared_partial.ranges, &r->free_node);
+}
+
+size_t heap_release(struct heap *h, size_t keep)
+{
+    size_t segments = 0;
+    while (h->idle_count && h->mapped_count * h->segment_size > keep) {
+        heap_unmap(h, heap_idle_segment(h, true, 0, 0));
+        segments++;
+    }
+    return segments;
+}
+
 /* ---- lists ---- */
 
 static void add_stream_list(struct heap *h, uint32_t slot)
@@ -138,6 +269,13 @@ struct free_list *heap_stream_list(struct heap *h, uint32_t slot)
     if (slot >= h->slot_count || !h->list_of_slot[slot])
         add_stream_list(h, slot);
     return h->list_of_slot[slot];
+}
+
+struct range *heap_best_fit(const struct free_list *list, size_t bytes, uint64_t max_seq)
+{
+    if (!list->ranges.root)
+        return NULL;
+    return (struct range *)tree_first(&list->ranges, bytes, max_seq);
 }
 
 struct range *heap_better_fit(struct range *a, struct range *b)
@@ -214,11 +352,11 @@ struct range *heap_take(struct heap *h, struct range *r, size_t offset, size_t b
         list_rest(h, list, r, free_seq);
     }
     if (list->slot == SHARED_LIST)
-        heap_set_idle_owner(h, NULL, offset, offset + bytes);
+        set_idle_owners(h, NULL, offset, offset + bytes);
     if (skipped) {
         list_rest(h, list, skipped, free_seq);
         if (list->slot == SHARED_LIST)
-            heap_set_idle_owner(h, skipped, skipped->offset, offset);
+            set_idle_owners(h, skipped, skipped->offset, offset);
     }
     taken->live = true;
     taken->requested = 0;
@@ -287,7 +425,7 @@ static void insert_free(struct heap *h, struct range *r, uint32_t slot, uint64_t
     if (has_right && kept != right)
         absorb(h, kept, right);
     if (slot == SHARED_LIST)
-        heap_set_idle_owner(h, kept, from, to);
+        set_idle_owners(h, kept, from, to);
     list_insert(h, list, kept, free_seq);
 }
 

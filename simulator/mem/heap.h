@@ -84,14 +84,15 @@ struct heap {
     uint32_t slot_count;
     uint64_t insertions;
     size_t top_segment; /* No segment from here on was ever mapped. */
-    uint64_t *mapped;   /* A bit for each segment. */
+    bool *mapped;       /* Of each segment. */
     size_t mapped_count;
     struct range **idle_owner;
     uint64_t *idle; /* A bit for each segment that has an owner. */
     size_t idle_count;
 };
 
-static inline size_t range_end(const struct range *r) { return r->offset + r->bytes; }
+/* Returns the offset behind the range's last byte. */
+size_t range_end(const struct range *r);
 
 void heap_init(struct heap *h, int device, size_t segment_size, size_t limit);
 /* Gives the heap addresses, which the address map then finds, if it has none. Returns false when
@@ -104,11 +105,7 @@ void heap_close(struct heap *h);
 struct free_list *heap_stream_list(struct heap *h, uint32_t slot);
 /* Returns the smallest range with at least `bytes` that was freed at `max_seq` or before, the
  * oldest of those, or NULL. */
-static inline struct range *heap_best_fit(const struct free_list *list, size_t bytes,
-                                          uint64_t max_seq)
-{
-    return (struct range *)tree_first(&list->ranges, bytes, max_seq);
-}
+struct range *heap_best_fit(const struct free_list *list, size_t bytes, uint64_t max_seq);
 /* Returns the better fit of two, of which either may be NULL. */
 struct range *heap_better_fit(struct range *a, struct range *b);
 /* Returns the best fit of both shared lists, or NULL. */
@@ -144,15 +141,9 @@ void heap_unmap(struct heap *h, size_t segment);
 /* Unmaps idle segments, the highest first, while more than `keep` bytes are mapped; returns how
  * many. */
 size_t heap_release(struct heap *h, size_t keep);
-/* Makes `r` (NULL: nobody) the owner of the segments that touch [from, to) and of which it has all;
- * the others there have none. */
-void heap_set_idle_owner(struct heap *h, struct range *r, size_t from, size_t to);
 
-/* Where the bytes behind an offset are kept. */
-static inline char *heap_storage(const struct heap *h, size_t offset)
-{
-    return h->base + h->limit + offset;
-}
+/* Returns where the bytes behind an offset are kept. */
+char *heap_storage(const struct heap *h, size_t offset);
 /* Walks every law above. Returns NULL, or a sentence about the first that does not hold. */
 const char *heap_is_valid(const struct heap *h);
 

@@ -1,5 +1,4 @@
-/* The laws of a heap, walked. For tests: nothing else asks. */
-#include "base/bits.h"
+/* The laws of a heap, walked. Only tests call this. */
 #include "mem/heap.h"
 
 /* Returns how many ranges are in lists whose own laws hold; SIZE_MAX when one's do not. */
@@ -26,14 +25,15 @@ static const char *check_segments(const struct heap *h)
 {
     size_t mapped = 0, idle = 0;
     for (size_t x = 0; x < h->limit / h->segment_size; x++) {
-        if (bit_get(h->mapped, x) && x >= h->top_segment)
+        bool is_idle = h->idle[x / 64] >> x % 64 & 1;
+        if (h->mapped[x] && x >= h->top_segment)
             return "a mapped segment lies beyond the top";
-        mapped += bit_get(h->mapped, x);
-        if (!bit_get(h->mapped, x) && h->idle_owner[x])
+        if (!h->mapped[x] && h->idle_owner[x])
             return "an unmapped segment has an owner";
-        if (bit_get(h->idle, x) != (h->idle_owner[x] != NULL))
+        if (is_idle != (h->idle_owner[x] != NULL))
             return "the map of idle segments does not match their owners";
-        idle += bit_get(h->idle, x);
+        mapped += h->mapped[x];
+        idle += is_idle;
     }
     if (idle != h->idle_count)
         return "the count of idle segments is incorrect";
@@ -46,30 +46,30 @@ static const char *check_range(const struct heap *h, struct range *r)
     bool shared = !r->live && r->list->slot == SHARED_LIST;
     bool mapped = heap_is_mapped(h, r->offset, r->bytes);
     if (r->next && r->next->previous != r)
-        return "the list of allocations is broken";
+        return "the list of ranges is broken";
     if (r->next && !r->live && !r->next->live && r->list->slot == r->next->list->slot)
-        return "two neighbours in one list are not one allocation";
+        return "two neighbors in one list are not one range";
     if (!r->live && (r->free_node.key != r->bytes || !tree_has(&r->list->ranges, UINT64_MAX)))
-        return "a free allocation is listed by another size";
+        return "a free range is listed by another size";
     if (r->live && allocation_index_find(&h->allocations, r->offset) != r)
         return "the index does not match the live allocations";
     if (r->address_node.key != r->offset || heap_find(h, r->offset) != (r->live ? r : NULL)
         || heap_find(h, range_end(r) - 1) != (r->live ? r : NULL))
-        return "the index does not match the live allocations";
+        return "the tree of ranges does not match the live allocations";
     if (!shared && !mapped)
-        return "an allocation that is not common lies on an unmapped segment";
+        return "a range that is not shared lies on an unmapped segment";
     if (shared && r->list != (mapped ? &h->shared : &h->shared_partial))
-        return "a common allocation is in the incorrect list";
+        return "a shared range is in the incorrect list";
     size_t last = (range_end(r) - 1) / h->segment_size;
     for (size_t x = r->offset / h->segment_size; x <= last && x < h->top_segment; x++) {
         bool alone =
             shared && x * h->segment_size >= r->offset && (x + 1) * h->segment_size <= range_end(r);
-        if (alone && h->idle_owner[x] != (bit_get(h->mapped, x) ? r : NULL))
+        if (alone && h->idle_owner[x] != (h->mapped[x] ? r : NULL))
             return "an idle segment has the incorrect owner";
         if (!alone && h->idle_owner[x])
             return "a segment in use has an owner";
-        if (!alone && !bit_get(h->mapped, x))
-            return "an unmapped segment is not alone in a common allocation";
+        if (!alone && !h->mapped[x])
+            return "an unmapped segment is not alone in a shared range";
     }
     return NULL;
 }
@@ -78,11 +78,11 @@ const char *heap_is_valid(const struct heap *h)
 {
     size_t at = 0, live = 0, ranges = 0;
     if (!h->base)
-        return h->first ? "a closed heap has allocations" : NULL;
+        return h->first ? "a closed heap has ranges" : NULL;
     const char *broken = check_segments(h);
     for (struct range *r = h->first; r && !broken; r = r->next) {
         if (r->offset != at || !r->bytes)
-            return "allocations leave a gap or overlap";
+            return "ranges leave a gap or overlap";
         broken = check_range(h, r);
         live += r->live;
         ranges++;
@@ -91,10 +91,10 @@ const char *heap_is_valid(const struct heap *h)
     if (broken)
         return broken;
     if (at != h->limit)
-        return "allocations do not reach the end of the range";
+        return "ranges do not reach the end of the heap";
     if (tree_count_valid(&h->ranges) != ranges)
-        return "the index is out of order, or lacks an allocation";
+        return "the tree of ranges is out of order, or lacks one";
     if (count_listed(h) != ranges - live)
-        return "the lists of free allocations are out of order, or lack one";
-    return live == h->allocations.count ? NULL : "the count of live allocations is wrong";
+        return "the lists of free ranges are out of order, or lack one";
+    return live == h->allocations.count ? NULL : "the count of live allocations is incorrect";
 }

@@ -128,6 +128,8 @@ int memory_device(const struct address_info *a)
     return a->heap->host_visible ? (int)(a->heap - memory.managed_heaps) : a->heap->device;
 }
 
+void *memory_address(const struct heap *h, const struct range *r) { return h->base + r->offset; }
+
 /* ---- cudaMalloc ---- */
 
 /* Maps the start of a free range; returns false when the device has no more memory. */
@@ -138,7 +140,7 @@ static bool map_start(struct heap *h, struct range *r, size_t bytes)
         return true;
     if (!device_take(h->device, unmapped * GRANULARITY))
         return false;
-    time_charge(COST_GRANULE + COST_GRANULE_MIB * (unmapped * GRANULARITY / MiB));
+    virtual_now += COST_GRANULE + COST_GRANULE_MIB * (unmapped * GRANULARITY / MiB);
     heap_map(h, r->offset, bytes);
     return true;
 }
@@ -195,7 +197,7 @@ void memory_free(struct address_info *a)
     size_t segments = heap_release(h, 0);
     device_give(h->device, segments * GRANULARITY);
     if (segments)
-        time_charge(COST_GRANULE + COST_GRANULE_MIB * (segments * GRANULARITY / MiB));
+        virtual_now += COST_GRANULE + COST_GRANULE_MIB * (segments * GRANULARITY / MiB);
 }
 
 /* ---- pinned host memory ---- */

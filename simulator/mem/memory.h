@@ -77,10 +77,8 @@ struct heap *memory_managed_heap(int device);
 struct heap *memory_heap(int device);
 /* Frees an allocation of cudaMalloc. */
 void memory_free(struct address_info *a);
-static inline void *memory_address(const struct heap *h, const struct range *r)
-{
-    return h->base + r->offset;
-}
+/* Returns where a range begins. */
+void *memory_address(const struct heap *h, const struct range *r);
 
 /* Allocates pinned memory; returns NULL when there is none. */
 struct pinned *memory_pin_new(size_t bytes, unsigned flags);

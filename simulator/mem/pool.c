@@ -1,5 +1,6 @@
-/* Memory pools: which memory goes back, when, and the statistics. Sources: tests/hardware/facts/one-gpu.txt,
- * probe-answers.txt and, for other locations than a device's own memory, probe-pools.txt.
+/* Memory pools: which memory goes back, when, and the statistics. Sources:
+ * tests/hardware/facts/one-gpu.txt, probe-answers.txt and, for other locations than a device's own
+ * memory, probe-pools.txt.
  *
  * Law: reserved = 32 MiB x mapped segments; used = the sum of what the live allocations asked for
  * (but see pool_free_now). */
@@ -126,7 +127,8 @@ struct pool *pool_default(int location)
 
 struct pool *pool_current(int location)
 {
-    pool_default(location);
+    if (!pools.current[location])
+        pool_default(location);
     return pools.current[location];
 }
 
@@ -189,21 +191,23 @@ struct pool *pool_from_handle_owned(cudaMemPool_t handle)
 
 struct pool *pool_first(void) { return pools.first; }
 
+size_t pool_reserved(const struct pool *p) { return p->heap.mapped_count * SEGMENT; }
+
 /* ---- allocating ---- */
 
 struct reuse_result pool_allocate(struct pool *p, size_t bytes, struct stream *s)
 {
     struct reuse_result result = {.rung = REUSE_FAILED};
-    if (bytes > p->heap.limit - ALIGNMENT || !heap_open(&p->heap))
+    if (bytes > p->heap.limit - ALIGNMENT || (!p->heap.base && !heap_open(&p->heap)))
         return result;
     result = reuse_take(&p->heap, &p->policy, s, round_up(bytes, ALIGNMENT));
     size_t changed = result.grown + result.remapped;
     if (changed) {
-        time_charge(COST_GROW + COST_GROW_SEGMENT * changed);
+        virtual_now += COST_GROW + COST_GROW_SEGMENT * changed;
         if (observer.pool_grew)
             observer.pool_grew(p, result.grown, result.remapped);
     }
-    /* Measured: a growth that the cap stops has raised the high mark to the cap. */
+    /* Measured: a growth that the cap stops has raised the watermark to the cap. */
     size_t high = result.capped ? p->policy.max_segments * SEGMENT : pool_reserved(p);
     if (p->reserved_high < high)
         p->reserved_high = high;
@@ -228,7 +232,7 @@ static void release_segments(struct pool *p, size_t keep, time_ns segment_cost, 
     if (p->imported)
         return; /* Only addresses have gone. */
     device_give(p->heap.device, segments * SEGMENT);
-    time_charge(segment_cost * segments);
+    virtual_now += segment_cost * segments;
     if (observer.pool_released)
         observer.pool_released(p, segments, why);
 }

@@ -68,7 +68,8 @@ static inline bool pool_is_host_memory(const struct pool *p)
 {
     return p->device == NO_DEVICE && !pool_is_managed(p);
 }
-static inline size_t pool_reserved(const struct pool *p) { return p->heap.mapped_count * SEGMENT; }
+/* Returns how many bytes of physical memory it has. */
+size_t pool_reserved(const struct pool *p);
 
 /* Returns the number of a location and kind of memory, or -1 when there is none such. */
 int pool_location(const struct cudaMemLocation *location, enum cudaMemAllocationType type);

@@ -62,14 +62,14 @@ static struct range *grow(struct heap *h, size_t max_segments, size_t bytes,
                           struct reuse_result *result)
 {
     /* Addresses from the shared lists, which never end; for each segment of them without physical
-     * memory, an idle segment elsewhere is remapped, and what still lacks is new. A failed growth
-     * does not undo the remapping. */
+     * memory, an idle segment elsewhere is remapped, and what is still missing is new. A failed
+     * growth does not undo the remapping. */
     struct range *r = heap_best_shared(h, bytes);
     if (!r)
         return NULL;
     size_t unmapped = heap_unmapped_count(h, r->offset, bytes), idle;
     size_t from = r->offset / h->segment_size, to = (r->offset + bytes - 1) / h->segment_size + 1;
-    while (result->remapped < unmapped
+    while (h->idle_count && result->remapped < unmapped
            && (idle = heap_idle_segment(h, false, from, to)) != SIZE_MAX) {
         heap_unmap(h, idle);
         device_give(h->device, h->segment_size);
@@ -141,8 +141,6 @@ static int latest_first(const void *a, const void *b)
 
 bool reuse_reclaim(struct heap *h, struct free_list *list, uint64_t max_seq)
 {
-    if (!tree_has(&list->ranges, max_seq))
-        return false;
     size_t count = 0;
     for (struct tree_node *n = tree_first(&list->ranges, 0, max_seq); n;
          n = tree_next(n, max_seq)) {
@@ -156,7 +154,7 @@ bool reuse_reclaim(struct heap *h, struct free_list *list, uint64_t max_seq)
         qsort(found.ranges, count, sizeof(struct range *), latest_first);
     for (size_t i = 0; i < count; i++)
         heap_make_shared(h, found.ranges[i]);
-    return true;
+    return count > 0;
 }
 
 const char *reuse_name(enum reuse rung)

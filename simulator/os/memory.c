@@ -7,13 +7,6 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
-/* Else what only a slab points to counts as lost. */
-#ifdef __SANITIZE_ADDRESS__
-#include <sanitizer/lsan_interface.h>
-#define KNOWN_TO_SANITIZER(start, bytes) __lsan_register_root_region(start, bytes)
-#else
-#define KNOWN_TO_SANITIZER(start, bytes) ((void)0)
-#endif
 
 /* ---- ranges of addresses ---- */
 
@@ -139,35 +132,6 @@ void *os_grow(void *old, size_t bytes)
 }
 
 void os_free(void *p) { free(p); }
-
-void *os_allocate_slab(size_t bytes)
-{
-    size_t page = 2 * MiB, extra = bytes < page ? 0 : page;
-    char *all =
-        mmap(NULL, bytes + extra, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (all == MAP_FAILED)
-        die_without_memory(bytes);
-    if (!extra) {
-        KNOWN_TO_SANITIZER(all, bytes);
-        return all;
-    }
-    char *slab = (char *)round_up((uintptr_t)all, page);
-    if (slab > all)
-        munmap(all, (size_t)(slab - all));
-    if (all + extra > slab)
-        munmap(slab + bytes, (size_t)(all + extra - slab));
-    madvise(slab, bytes, MADV_HUGEPAGE);
-    KNOWN_TO_SANITIZER(slab, bytes);
-    return slab;
-}
-
-void os_free_slab(void *slab, size_t bytes) { munmap(slab, bytes); }
-
-void *os_allocate_sparse(size_t bytes)
-{
-    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    return p == MAP_FAILED ? NULL : p;
-}
 
 void *os_allocate_pages(size_t bytes, char **storage)
 {

@@ -65,14 +65,6 @@ bool os_has_memory(const void *address, size_t bytes);
 void *os_allocate(size_t bytes);
 void *os_grow(void *old, size_t bytes);
 void os_free(void *p);
-/* The same for a great number of records: `bytes` is a power of two from a page on; large pages
- * back it from 2 MiB on, where the machine has them, since random access to small ones costs more
- * than all else. The caller owns it until os_free_slab. */
-void *os_allocate_slab(size_t bytes);
-void os_free_slab(void *slab, size_t bytes);
-/* Zeroed records of which few are ever touched: memory is taken a page at a time. NULL when there
- * is no room. The caller owns it until os_free_slab. */
-void *os_allocate_sparse(size_t bytes);
 
 /* ---- the lock ---- */
 
@@ -120,9 +112,9 @@ uint64_t os_clock_us(void);
 
 /* How often the calling thread has given the processor up by itself, to sleep or to wait; and how
  * long that was, in microseconds from some fixed moment: neither computing nor waiting for a
- * processor counts. A virtual machine that is itself put aside cannot tell, and a system without
- * /proc/.../schedstat counts the waiting for a processor. A thread's first os_rest needs the
- * lock. */
+ * processor counts. A virtual machine that is itself kept from its processor does not see that, and
+ * a system without /proc/.../schedstat counts the waiting for a processor. A thread's first os_rest
+ * needs the lock. */
 struct os_rest {
     uint64_t waits, slept;
 };

@@ -1,5 +1,5 @@
-/* What one process can know of another, and memory that both can map. A part of the one door to the
- * operating system (os/os.h). These need the lock. */
+/* What one process can find out about another, and memory that both can map. A part of the one door
+ * to the operating system (os/os.h). These need the lock. */
 #ifndef SIM_OS_PROCESS_H
 #define SIM_OS_PROCESS_H
 

@@ -314,7 +314,7 @@ int os_count_other_threads(void)
 {
     FILE *file = fopen("/proc/self/status", "r");
     char line[256];
-    /* When nobody can tell: as if another thread were there. */
+    /* When it cannot be read: as if another thread were there. */
     int count = started_threads + 2;
     if (!file)
         return 1;

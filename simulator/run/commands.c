@@ -13,10 +13,10 @@
 #include "mem/address_map.h"
 
 /* Measured: a pageable source of up to 2 MiB is copied aside at the call; one of 3 MiB makes the
- * call wait for the stream, and so does any when the copy goes to the host */
+ * call wait for the stream, and so does any when the copy goes to the host. */
 #define STAGED_MAX (2 * MiB)
 
-/* The bytes behind an address that was checked before. */
+/* Returns the bytes behind an address that was checked before. */
 static char *storage_of(const void *address)
 {
     struct heap *h = address_map_find(address);
@@ -27,8 +27,8 @@ static char *storage_of(const void *address)
 }
 
 /* The same for an effect that runs long after its check: meanwhile the memory may have gone back,
- * or access to it may have been taken away. NULL: a fault. measured: a copy has a code of its own,
- * and so has a memset of the host's memory. */
+ * or access to it may have been taken away. Returns NULL after a fault. Measured: a copy has a code
+ * of its own, and so has a memset of the host's memory. */
 static char *storage_when_run(struct op *op, const void *address)
 {
     struct address_info a = memory_find(address);
@@ -53,7 +53,7 @@ static char *storage_when_run(struct op *op, const void *address)
 
 /* Measured: for a copy, an allocation of a host pool is the host's memory. The copy needs no access
  * to it and must not call it the device's; where the device has no access it is like any other
- * memory of the host, whose end nobody knows. */
+ * memory of the host, whose end is not known. */
 static bool is_host_pool_range(const struct address_info *a)
 {
     return a->kind == ADDRESS_ALLOCATED && memory_is_host_pool(a);
@@ -96,10 +96,12 @@ static bool is_unallocated(const struct address_info *a, const void *address)
 static void check_use(const struct call *call, struct address_info *a, const void *address,
                       size_t bytes, const struct op *op, bool write)
 {
-    if (is_unallocated(a, address))
+    if (is_unallocated(a, address)) {
         checker_used_unallocated(call, address, bytes, op->stream, op->seq, write,
                                  memory_allocation_before(a), a->pool && a->pool->graph);
-    if (is_unallocated(a, address) || a->kind == ADDRESS_PAGEABLE)
+        return;
+    }
+    if (a->kind == ADDRESS_PAGEABLE)
         return;
     struct shadow_ref ref = memory_shadow(a);
     size_t offset = a->inner_offset;
@@ -115,7 +117,7 @@ static void check_use(const struct call *call, struct address_info *a, const voi
 static void check_peer_access(const struct call *call, struct address_info *a, const struct op *op)
 {
     int device = op->stream->device;
-    if (a->kind != ADDRESS_ALLOCATED || is_unallocated(a, op->to))
+    if (a->kind != ADDRESS_ALLOCATED || a->range->free_pending)
         return;
     if (!memory_peer_accessible(a, device))
         checker_peer_use_pending(call, memory_owner(a), memory_shadow(a), op->stream, op->seq);
@@ -252,7 +254,7 @@ const char *command_copy_direction(const struct address_info *to, const struct a
 /* Documented (CUDA Programming Guide, peer-to-peer memory copy): in the legacy stream, a copy
  * between the memories of two devices comes after all that either device was given before, and
  * before all that it is given later. Assumed: as always in a legacy stream, without the
- * non-blocking ones */
+ * non-blocking ones. */
 static void order_with_device(struct stream *s, const struct address_info *one,
                               const struct address_info *other, bool is_before)
 {
@@ -367,8 +369,9 @@ static char *resolve_bytes(struct op *op, const char *what)
     else if (!heap_is_mapped(a.heap, a.offset, op->bytes))
         why = "has no physical memory: it was never allocated, or it was freed and has gone back";
     if (!why) {
-        os_hint_hugepages(heap_storage(a.heap, a.offset), op->bytes);
-        return heap_storage(a.heap, a.offset);
+        char *storage = heap_storage(a.heap, a.offset);
+        os_hint_hugepages(storage, op->bytes);
+        return storage;
     }
     diag("illegal address: a %s (%s, stream %d) touched %p, which %s. Every further call returns "
          "cudaErrorIllegalAddress.",
@@ -483,18 +486,18 @@ cudaError_t command_hold(const struct call *call, const volatile int *gate, stru
     if (a.kind != ADDRESS_PINNED
         && !(a.kind == ADDRESS_ALLOCATED && a.heap->host_visible
              && memory_peer_accessible(&a, s->device))) {
-        /* a GPU says nothing here and faults when the kernel runs; the reason is known now */
+        /* A GPU returns success here and faults when the kernel runs; the reason is known now. */
         diag("illegal address: launch_hold was given %p, which is no pinned host memory and no "
              "allocation of a host or managed pool that the device has access to, so the device "
-             "cannot "
-             "see the host open it.",
+             "cannot see the host open it.",
              (const void *)gate);
         device_fault(cudaErrorIllegalAddress);
         return cudaSuccess;
     }
     struct op *op = stream_enqueue(s, OP_HOLD, 0);
     op->name = "hold";
-    op->gate = (const volatile int *)storage_of((const void *)gate); /* what the device sees */
+    /* What the device sees. */
+    op->gate = (const volatile int *)storage_of((const void *)gate);
     op->from = (const char *)gate;
     /* The gate must be there; who opens it need not be ordered after the hold. */
     check_use(call, &a, op->from, 0, op, false);

@@ -17,7 +17,7 @@ cudaError_t command_memset(const struct call *call, void *to, int value, size_t 
 void command_memset_node(const struct call *call, void *to, int value, unsigned element,
                          size_t count, struct stream *s);
 
-/* What the host knows of a copy when the call is back. Documented (CUDA Runtime API, "API
+/* What has happened of a copy when its call returns. Documented (CUDA Runtime API, "API
  * synchronization behavior"); measured: which calls wait (tests/hardware/facts/probe-waits.txt,
  * probe-host.txt). */
 enum copy_wait {

@@ -1,6 +1,6 @@
-/* How long things take, in nanoseconds. Source: tests/hardware/facts/probe-times.txt, an H200 with driver
- * 580.159.04, medians; the program is tests/hardware/probes/times.c. Lines marked "fitted" are such that sums of
- * calls meet the table of tests/hardware/facts/one-gpu.txt. */
+/* How long things take, in nanoseconds. Source: tests/hardware/facts/probe-times.txt, an H200
+ * with driver 580.159.04, medians; the program is tests/hardware/probes/times.c. Lines that say
+ * "fitted" are such that sums of calls meet the table of tests/hardware/facts/one-gpu.txt. */
 #ifndef SIM_SCHED_COST_H
 #define SIM_SCHED_COST_H
 
@@ -84,11 +84,5 @@ enum {
 /* Two records: 1.3 us. */
 #define DURATION_EVENT         650u
 #define DURATION_HOST_FUNCTION 46500u
-
-/* How long the device works on this many bytes. */
-static inline time_ns command_duration(time_ns fixed, time_ns each_gib, size_t bytes)
-{
-    return fixed + (time_ns)((double)each_gib * (double)bytes / (double)GiB);
-}
 
 #endif

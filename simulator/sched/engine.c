@@ -21,7 +21,7 @@
 #include "sched/host_function.h"
 #include "sched/virtual_time.h"
 
-/* How often a wait behind a closed gate looks before it asks whether anyone could open it. */
+/* How often a wait behind a closed gate looks before it finds out whether anyone could open it. */
 #define GATE_CHECKS 2000
 
 struct engine_status engine_status;
@@ -216,8 +216,9 @@ static void wait_real_time_unlocking(const struct stream *s, const char *call)
 static void wake_host_unlocking(void)
 {
     if (settings.schedule != SCHEDULE_INSTANT)
-        time_charge(LATENCY_WAKE_UP);
-    engine_catch_up_unlocking();
+        virtual_now += LATENCY_WAKE_UP;
+    if (engine_status.busy_streams)
+        engine_catch_up_unlocking();
 }
 
 void engine_wait_unlocking(struct stream *s, uint64_t seq, const char *call)
@@ -227,7 +228,7 @@ void engine_wait_unlocking(struct stream *s, uint64_t seq, const char *call)
     engine.gate_checks = 0;
     while (s->done_seq < seq) {
         if (retire_next_unlocking(TIME_UNKNOWN - 1))
-            time_wait_until(engine.now);
+            virtual_now = time_max(virtual_now, engine.now);
         else
             wait_real_time_unlocking(s, call);
     }
@@ -238,7 +239,7 @@ void engine_wait_remote_unlocking(bool (*is_done)(void *what), void *argument)
 {
     while (!is_done(argument)) {
         if (retire_next_unlocking(TIME_UNKNOWN - 1))
-            time_wait_until(engine.now);
+            virtual_now = time_max(virtual_now, engine.now);
         else
             lock_wait(500);
     }
@@ -269,6 +270,6 @@ bool engine_run_all_unlocking(void)
     bool any = false;
     while (engine_status.busy_streams && retire_next_unlocking(TIME_UNKNOWN - 1))
         any = true;
-    time_wait_until(engine.now);
+    virtual_now = time_max(virtual_now, engine.now);
     return any;
 }

@@ -1,6 +1,6 @@
 /* What the host has acquired: its vector clock. One clock stands for all threads of the program:
  * how they order themselves is not seen, and a program is never reported for a lock that we do not
- * know of (assumed). All of these need the lock. */
+ * see (assumed). All of these need the lock. */
 #ifndef SIM_SCHED_HAPPENS_BEFORE_H
 #define SIM_SCHED_HAPPENS_BEFORE_H
 

@@ -1,5 +1,5 @@
-/* The watch over an idle host (assumed). All work that can end ends, and virtual time goes on to
- * its end,
+/* What goes on while the host is idle (assumed). All work that can end ends, and virtual time goes
+ * on to its end,
  * - when a thread makes a call after it has slept or waited outside for half a millisecond or more
  *   since its last one;
  * - when the watchdog, a thread of ours that looks every 10 ms while there is work, finds twice

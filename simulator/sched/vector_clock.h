@@ -1,6 +1,7 @@
 /* Vector clocks: what happens before what. Each stream has a slot; each op of it has an epoch
  * there, from 1 up. A vector clock holds, for each slot, the epoch up to which all of that slot's
- * work comes before. The caller owns the memory of a clock until vc_clear. */
+ * work comes before. The caller owns the memory of a clock until vc_clear. The functions are in
+ * sched/happens_before.c, beside the clock of the host. */
 #ifndef SIM_SCHED_VECTOR_CLOCK_H
 #define SIM_SCHED_VECTOR_CLOCK_H
 

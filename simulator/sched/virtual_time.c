@@ -23,6 +23,11 @@ static uint64_t random_next(void)
     return x * 0x2545F4914F6CDD1Du;
 }
 
+time_ns command_duration(time_ns fixed, time_ns each_gib, size_t bytes)
+{
+    return fixed + (time_ns)((double)each_gib * (double)bytes / (double)GiB);
+}
+
 time_ns time_under_schedule(time_ns measured)
 {
     switch (settings.schedule) {

@@ -6,14 +6,12 @@
 
 #include "base/types.h"
 
-/* The host's present. Everyone may read it; only the two functions below move it, and only
- * forward. */
+/* The host's present. Law: it only grows. Who finds that the host has worked adds what that costs
+ * (sched/cost.h); only the engine, which finds that the host has waited, sets it. */
 extern time_ns virtual_now;
 
-/* The host has worked for this long. */
-static inline void time_charge(time_ns cost) { virtual_now += cost; }
-/* The host has waited until `when`. Does nothing when that has passed. */
-static inline void time_wait_until(time_ns when) { virtual_now = time_max(virtual_now, when); }
+/* Returns how long the device works on this many bytes: a fixed part, and one for each GiB. */
+time_ns command_duration(time_ns fixed, time_ns each_gib, size_t bytes);
 /* Returns how long an op takes under the schedule that SIM_SCHEDULE asks for, given what it takes
  * on the measured device. */
 time_ns time_under_schedule(time_ns measured);
