@@ -16,10 +16,10 @@ static void share(void)
     pool = shared_pool();
     OK(cudaMallocFromPoolAsync((void **)&data, MiB, pool, s));
     OK(launch_fill(data, 7, count, s));
-    tell_block(pool, data);
+    send_block(pool, data);
 }
 
-static void import(void) { data = hear_block(&pool); }
+static void import(void) { data = receive_block(&pool); }
 
 /* The importer's last calls, after which the exporter may free; and the exporter's, which a message
  * lets go on. */

@@ -35,7 +35,7 @@ static void free_behind_host_function(int importer)
 {
     if (importer) {
         import();
-        cudaEvent_t ready = hear_event();
+        cudaEvent_t ready = receive_event();
         OK(cudaStreamWaitEvent(s, ready, 0));
         wait_for_go(); /* the free is queued */
         expect_elements(7);
@@ -46,7 +46,7 @@ static void free_behind_host_function(int importer)
     share();
     cudaEvent_t ready = shared_event();
     OK(cudaEventRecord(ready, s));
-    tell_event(ready);
+    send_event(ready);
     OK(cudaLaunchHostFunc(s, await_go, NULL));
     OK(cudaFreeAsync(data, s));
     go();
@@ -62,7 +62,7 @@ static void write_behind_host_function(int importer)
     cudaEvent_t ready;
     if (importer) {
         import();
-        ready = hear_event();
+        ready = receive_event();
         OK(cudaStreamWaitEvent(s, ready, 0));
         wait_for_go(); /* the write is queued */
         expect_elements(7);
@@ -74,7 +74,7 @@ static void write_behind_host_function(int importer)
     share();
     ready = shared_event();
     OK(cudaEventRecord(ready, s));
-    tell_event(ready);
+    send_event(ready);
     OK(cudaLaunchHostFunc(s, await_go, NULL));
     OK(launch_fill(data, 8, count, s));
     go();
@@ -91,14 +91,14 @@ static void rounds(int importer)
     cudaEvent_t there, back;
     if (importer) {
         import();
-        there = hear_event();
+        there = receive_event();
         back = shared_event();
-        tell_event(back);
+        send_event(back);
     } else {
         share();
         there = shared_event();
-        tell_event(there);
-        back = hear_event();
+        send_event(there);
+        back = receive_event();
     }
     for (int i = 0; i < ROUNDS; i++) {
         if (importer)
@@ -128,7 +128,7 @@ static void one_event(int importer)
     cudaEvent_t event;
     if (importer) {
         import();
-        event = hear_event();
+        event = receive_event();
         wait_for_go();
         OK(cudaStreamWaitEvent(s, event, 0));
         OK(launch_add(data, 1, count, s));
@@ -138,7 +138,7 @@ static void one_event(int importer)
     } else {
         share();
         event = shared_event();
-        tell_event(event);
+        send_event(event);
         OK(cudaEventRecord(event, s));
         go();
         wait_for_go();
@@ -157,13 +157,13 @@ static void free_elsewhere(int importer, char how)
     cudaEvent_t ready, done, own;
     if (importer) {
         import();
-        ready = hear_event();
+        ready = receive_event();
         done = shared_event();
         OK(cudaStreamWaitEvent(s, ready, 0));
         OK(launch_add(data, 1, count, s));
         OK(cudaFreeAsync(data, s));
         OK(cudaEventRecord(done, s));
-        tell_event(done);
+        send_event(done);
         wait_for_go();
         OK(cudaStreamSynchronize(s));
         OK(cudaMemPoolDestroy(pool));
@@ -174,8 +174,8 @@ static void free_elsewhere(int importer, char how)
         share();
         ready = shared_event();
         OK(cudaEventRecord(ready, s));
-        tell_event(ready);
-        done = hear_event();
+        send_event(ready);
+        done = receive_event();
         if (how == 's') {
             OK(cudaStreamWaitEvent(t, done, 0));
             OK(cudaEventRecord(own, t));
@@ -228,13 +228,13 @@ static void imported_twice(int importer)
         share();
         OK(cudaStreamSynchronize(s));
         OK(cudaMemPoolExportPointer(&pointer, data));
-        tell(&pointer, sizeof pointer);
+        send_bytes(&pointer, sizeof pointer);
         exporter_ends();
         return;
     }
     void *again;
     import();
-    hear(&pointer, sizeof pointer);
+    receive_bytes(&pointer, sizeof pointer);
     OK(cudaMemPoolImportPointer(&again, pool, &pointer));
     if (again != data)
         _exit(6);
@@ -256,14 +256,14 @@ static void relay(int importer)
         share();
         ready = shared_event();
         OK(cudaEventRecord(ready, s));
-        tell_event(ready);
+        send_event(ready);
         OK(cudaMemPoolExportToShareableHandle(&descriptor, pool,
                                               cudaMemHandleTypePosixFileDescriptor, 0));
         OK(cudaMemPoolExportPointer(&pointer, data));
-        tell_descriptor(descriptor);
+        send_descriptor(descriptor);
         close(descriptor);
         tell(&pointer, sizeof pointer);
-        done = hear_event(); /* the second's; the third has freed */
+        done = receive_event(); /* the second's; the third has freed */
         OK(cudaStreamWaitEvent(s, done, 0));
         OK(cudaFreeAsync(data, s));
         OK(cudaStreamSynchronize(s));
@@ -272,40 +272,40 @@ static void relay(int importer)
     }
     if (third) {
         import();
-        done = hear_event();
+        done = receive_event();
         OK(cudaStreamWaitEvent(s, done, 0));
         OK(launch_add(data, 1, count, s));
         OK(cudaFreeAsync(data, s));
         ready = shared_event();
         OK(cudaEventRecord(ready, s));
-        tell_event(ready);
+        send_event(ready);
         wait_for_go();
         OK(cudaStreamSynchronize(s));
         return;
     }
-    int first = border;
+    int first = channel;
     import();
-    ready = hear_event();
+    ready = receive_event();
     OK(cudaStreamWaitEvent(s, ready, 0));
     OK(launch_add(data, 1, count, s));
     done = shared_event();
     OK(cudaEventRecord(done, s));
-    descriptor = hear_descriptor();
+    descriptor = receive_descriptor();
     hear(&pointer, sizeof pointer);
-    border = second;
-    tell_descriptor(descriptor);
+    channel = second;
+    send_descriptor(descriptor);
     tell(&pointer, sizeof pointer);
-    tell_event(done);
-    cudaEvent_t later = hear_event();
+    send_event(done);
+    cudaEvent_t later = receive_event();
     OK(cudaStreamWaitEvent(s, later, 0));
     OK(launch_add(data, 1, count, s));
     expect_elements(10);
     OK(cudaFreeAsync(data, s));
     OK(cudaEventRecord(done, s));
-    border = first;
-    tell_event(done);
+    channel = first;
+    send_event(done);
     wait_for_go();
-    border = second;
+    channel = second;
     go();
     OK(cudaStreamSynchronize(s));
     int status = child_status();
@@ -318,11 +318,11 @@ static void split_relay(const struct way *way, int importer)
 {
     if (!importer || way->run != relay)
         return;
-    int first = border;
+    int first = channel;
     third = split();
-    second = border;
+    second = channel;
     if (!third)
-        border = first;
+        channel = first;
 }
 
 int main(int argc, char **argv)

@@ -14,7 +14,7 @@ static void recorded_before_the_free(int importer)
         OK(launch_add(data, 1, count, s));
         OK(cudaEventRecord(done, s));
         OK(cudaFreeAsync(data, s));
-        tell_event(done);
+        send_event(done);
         wait_for_go();
         OK(cudaStreamSynchronize(s));
         OK(cudaMemPoolDestroy(pool));
@@ -23,7 +23,7 @@ static void recorded_before_the_free(int importer)
     share();
     OK(cudaStreamSynchronize(s));
     go();
-    done = hear_event();
+    done = receive_event();
     OK(cudaStreamWaitEvent(s, done, 0));
     OK(cudaFreeAsync(data, s));
     OK(cudaStreamSynchronize(s));
@@ -37,7 +37,7 @@ static void recorded_too_early(int importer)
     cudaEvent_t ready;
     if (importer) {
         import();
-        ready = hear_event();
+        ready = receive_event();
         OK(cudaStreamWaitEvent(s, ready, 0));
         OK(launch_add(data, 1, count, s));
         go();
@@ -49,7 +49,7 @@ static void recorded_too_early(int importer)
     OK(cudaStreamSynchronize(s));
     OK(cudaEventRecord(ready, s));
     OK(launch_fill(data, 9, count, s));
-    tell_event(ready);
+    send_event(ready);
     wait_for_go();
     exporter_ends();
 }
@@ -60,7 +60,7 @@ static void waited_too_early(int importer)
     cudaEvent_t ready;
     if (importer) {
         import();
-        ready = hear_event();
+        ready = receive_event();
         OK(cudaStreamWaitEvent(s, ready, 0));
         go();
         wait_for_go();
@@ -71,7 +71,7 @@ static void waited_too_early(int importer)
     }
     share();
     ready = shared_event();
-    tell_event(ready);
+    send_event(ready);
     wait_for_go();
     OK(cudaEventRecord(ready, s));
     go();

@@ -38,6 +38,11 @@ $(LITMUS)/%: tests/litmus/%.c $(LITMUS)/litmus.h.gch | $(LIBRARY)
 $(LITMUS)/%_wrong: tests/litmus/%.c $(LITMUS)/litmus.h.gch | $(LIBRARY)
 	@$(CC) -DWRONG $(LITMUS_COMPILED)
 
+# Test programs include the headers beside them, and those of tests/simulator.
+TEST_SOURCES := $(wildcard tests/simulator/*.c tests/litmus/ipc_*.c)
+TEST_HEADERS := $(wildcard tests/simulator/*.h tests/litmus/*.h)
+$(TEST_SOURCES:%.c=$(SIMULATOR)/%): $(TEST_HEADERS)
+
 # A test that looks inside is linked with the simulated device's own parts.
 $(SIMULATOR)/tests/simulator/inside_%: tests/simulator/inside_%.c $(SHARED) $(OBJECTS)
 	@tests/tools/compile.sh $(CC) $(FOR_SIMULATOR) -fno-lto -Isimulator \
