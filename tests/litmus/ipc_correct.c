@@ -262,7 +262,7 @@ static void relay(int importer)
         OK(cudaMemPoolExportPointer(&pointer, data));
         send_descriptor(descriptor);
         close(descriptor);
-        tell(&pointer, sizeof pointer);
+        send_bytes(&pointer, sizeof pointer);
         done = receive_event(); /* the second's; the third has freed */
         OK(cudaStreamWaitEvent(s, done, 0));
         OK(cudaFreeAsync(data, s));
@@ -291,10 +291,10 @@ static void relay(int importer)
     done = shared_event();
     OK(cudaEventRecord(done, s));
     descriptor = receive_descriptor();
-    hear(&pointer, sizeof pointer);
+    receive_bytes(&pointer, sizeof pointer);
     channel = second;
     send_descriptor(descriptor);
-    tell(&pointer, sizeof pointer);
+    send_bytes(&pointer, sizeof pointer);
     send_event(done);
     cudaEvent_t later = receive_event();
     OK(cudaStreamWaitEvent(s, later, 0));
