@@ -118,6 +118,7 @@ descriptions() { grep -o '<desc[^>]*>[^<]*' "$BOOK/$1.html"; }
     assert_output ""
 }
 
+# bats test_tags=long
 @test "a recording that differs from the run ends the build" {
     local copy=$BATS_TEST_TMPDIR/copy
     workbook_copy "$copy"

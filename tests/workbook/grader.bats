@@ -164,6 +164,7 @@ END
     assert_output "$tests $failures"
 }
 
+# bats test_tags=long
 @test "the same files get the same grade, two at once too; RESUME=1 does nothing twice" {
     needs_open_workbook
     local lesson one two full before
@@ -196,6 +197,7 @@ END
     assert_equal "$(jq '.points == .possible' "$two/grade.json")" true
 }
 
+# bats test_tags=long
 @test "a check without a test, with another number, unknown to baseline.txt: status 2, no grade" {
     local lesson copy=$BATS_TEST_TMPDIR/copy
     lesson=$(first)
@@ -341,6 +343,7 @@ END
     assert_output ""
 }
 
+# bats test_tags=long
 @test "a class: a row for each student, whatever the name and files; a second call grades changes" {
     needs_open_workbook
     local lesson class=$BATS_TEST_TMPDIR/class full name="-o'clock \"\$HOME\""
@@ -376,6 +379,7 @@ END
     assert_equal "$(jq -c 'map(.points)' "$OUT/class.json")" "[$full,0,0,0,$full]"
 }
 
+# bats test_tags=long
 @test "make watch: what is missing, what passes after a save, what is next; it ends by a signal" {
     local lesson second copy=$BATS_TEST_TMPDIR/copy log=$BATS_TEST_TMPDIR/log watch
     lesson=$(first)
