@@ -3,6 +3,7 @@
 # What a check itself judges is in checks.bats and lessons/mutants.bats. Only one run grades every
 # lesson; the others a few.
 
+# bats file_tags=long
 load ../tools/helpers
 
 setup_file() {
@@ -164,7 +165,6 @@ END
     assert_output "$tests $failures"
 }
 
-# bats test_tags=long
 @test "the same files get the same grade, two at once too; RESUME=1 does nothing twice" {
     needs_open_workbook
     local lesson one two full before
@@ -197,7 +197,6 @@ END
     assert_equal "$(jq '.points == .possible' "$two/grade.json")" true
 }
 
-# bats test_tags=long
 @test "a check without a test, with another number, unknown to baseline.txt: status 2, no grade" {
     local lesson copy=$BATS_TEST_TMPDIR/copy
     lesson=$(first)
@@ -243,7 +242,6 @@ END
     assert_output --partial "STUDENT=/not/there: there is no such folder."
 }
 
-# bats test_tags=long
 @test "root grades no student in a folder that no other user can enter" {
     local copy=$BATS_TEST_TMPDIR/shut/copy
     [ "$(id -u)" = 0 ] ||
@@ -259,7 +257,6 @@ umask 022."
     assert_file_not_exists "$BATS_TEST_TMPDIR/out/grade.json"
 }
 
-# bats test_tags=long
 @test "a program that forges results, forks away and writes where it should not gains nothing" {
     needs_open_workbook
     local lesson student=$BATS_TEST_TMPDIR/student before
@@ -309,7 +306,6 @@ END
     rm -f "$ROOT/tests/lessons/baseline.txt.forged"
 }
 
-# bats test_tags=long
 @test "a grading that is stopped leaves nothing behind and writes no grade" {
     needs_open_workbook
     local lesson student=$BATS_TEST_TMPDIR/student grading
@@ -343,7 +339,6 @@ END
     assert_output ""
 }
 
-# bats test_tags=long
 @test "a class: a row for each student, whatever the name and files; a second call grades changes" {
     needs_open_workbook
     local lesson class=$BATS_TEST_TMPDIR/class full name="-o'clock \"\$HOME\""
@@ -379,7 +374,6 @@ END
     assert_equal "$(jq -c 'map(.points)' "$OUT/class.json")" "[$full,0,0,0,$full]"
 }
 
-# bats test_tags=long
 @test "make watch: what is missing, what passes after a save, what is next; it ends by a signal" {
     local lesson second copy=$BATS_TEST_TMPDIR/copy log=$BATS_TEST_TMPDIR/log watch
     lesson=$(first)

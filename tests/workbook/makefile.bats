@@ -2,6 +2,7 @@
 # The commands of the Makefile, as a person types them. What they set up is in setup.bats, what the
 # checks judge in checks.bats.
 
+# bats file_tags=long
 load ../tools/helpers
 
 setup() {

@@ -2,6 +2,7 @@
 # The set-up script on machines that lack something. Each machine is a PATH of links and stubs, and
 # a SETUP_ROOT with nothing in it.
 
+# bats file_tags=long
 load ../tools/helpers
 
 TOOLS=(awk basename bash cat cut dirname env grep head ln mkdir mv realpath rm sed sort touch true)
