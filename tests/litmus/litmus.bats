@@ -24,7 +24,7 @@
 load ../tools/helpers
 
 export FOLDER=build/check/litmus
-export SCHEDULES="measured instant late random:1${TEST_LONG:+ random:2 random:3 random:4 random:5}"
+export SCHEDULES="measured instant late random:1 random:2${TEST_LONG:+ random:3 random:4 random:5}"
 
 # run_program PROGRAM SCHEDULE...: once under each schedule, and once unchecked. What it prints lies
 # in $FOLDER/PROGRAM.SCHEDULE.{out,err}; $FOLDER/PROGRAM.status has a line "SCHEDULE=STATUS" each.

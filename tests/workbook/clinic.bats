@@ -5,7 +5,7 @@
 load ../tools/helpers
 
 FOLDER=build/check/clinic
-SCHEDULES=(measured late ${TEST_LONG:+instant random:1})
+SCHEDULES=(measured instant late random:1)
 
 # What a broken program comes to: CASE STATUS KIND. The status holds under every schedule, but for
 # case 10: with an instant device it works. The kind is that of the first hazard ("none": the
