@@ -22,6 +22,8 @@
     .. order-picture:: solutions/01_first_allocation
         calls and device work over time (order_picture.py)
        :process: 2                     of a program of two processes: the second one's
+    .. drawn-picture:: ladder
+        docs/pictures/ladder.svg, which no journal can draw
     .. recorded-tables:: docs/recorded/lessons.md
         the tables of a Markdown file that a script printed, and its other lines
     :path:`tests/hardware/facts`
@@ -146,13 +148,17 @@ def words(output):
     )
 
 
+def recording_of(program, arguments):
+    name = ".".join([Path(program).name, *arguments])
+    return f"tests/lessons/expected/{name}.txt"
+
+
 def expect_recorded(program, arguments, run):
     """A solution prints, line for line, what a real device printed.
 
     Returns the file of the recording.
     """
-    name = ".".join([program.split("/")[1], *arguments])
-    file = f"tests/lessons/expected/{name}.txt"
+    file = recording_of(program, arguments)
     if not (ROOT / file).exists():
         raise BookError(
             f"{file} is not there: {program} cannot be shown without a recording beside it."
@@ -252,30 +258,29 @@ class ProgramRun(BookDirective):
         )
         self.depend_on_program(program)
         command = block(command_of(program, arguments, environment))
-        if program.startswith("solutions/") and not environment:
+        if not environment and (
+            program.startswith("solutions/") or (ROOT / recording_of(program, arguments)).exists()
+        ):
             run = run_program(program, arguments)
             file = expect_recorded(program, arguments, run)
             self.depend(file)
+            recorded = (ROOT / file).read_text()
+            if run.output == recorded:
+                mark = [".. rst-class:: mark", "", f"An H200 printed the same: :path:`{file}`.", ""]
+                return self.lines([*command, *block(run.output), *mark])
+            tabs = {
+                "simulated device, when this page was built": block(run.output),
+                "H200, recorded": [*block(recorded), f":path:`{file}`", ""],
+            }
             return self.lines(
                 [
                     *command,
                     ".. tab-set::",
                     "",
-                    *indent(
-                        [
-                            ".. tab-item:: simulated device, when this page was built",
-                            "",
-                            *indent(block(run.output)),
-                        ]
-                    ),
-                    *indent(
-                        [
-                            ".. tab-item:: H200, recorded",
-                            "",
-                            *indent(block((ROOT / file).read_text())),
-                            f"   :path:`{file}`",
-                            "",
-                        ]
+                    *(
+                        line
+                        for title, content in tabs.items()
+                        for line in indent([f".. tab-item:: {title}", "", *indent(content)])
                     ),
                 ]
             )
@@ -546,6 +551,21 @@ class OrderPicture(Picture):
     draw = staticmethod(order_picture.draw)
 
 
+class DrawnPicture(BookDirective):
+    """docs/pictures/NAME.svg, in the colors of the page: the file's own style is left out."""
+
+    has_content = True
+
+    def run(self):
+        file = f"docs/pictures/{self.arguments[0]}.svg"
+        self.depend(file)
+        svg = re.sub("<style>.*?</style>", "", (ROOT / file).read_text(), flags=re.S)
+        frame = nodes.raw("", f'<div class="picture drawn" tabindex="0">{svg}</div>', format="html")
+        caption = nodes.container(classes=["picture-caption"])
+        self.state.nested_parse(self.content, self.content_offset, caption)
+        return [frame, caption] if self.content else [frame]
+
+
 class PathRole(SphinxRole):
     """A path from the top of the repository. One that is not there is a warning, so an error."""
 
@@ -569,5 +589,6 @@ def setup(app):
     app.add_directive("solution-difference", SolutionDifference)
     app.add_directive("memory-picture", MemoryPicture)
     app.add_directive("order-picture", OrderPicture)
+    app.add_directive("drawn-picture", DrawnPicture)
     app.add_role("path", PathRole())
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
