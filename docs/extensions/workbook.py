@@ -21,6 +21,7 @@
         memory over calls (memory_picture.py)
     .. order-picture:: solutions/01_first_allocation
         calls and device work over time (order_picture.py)
+       :skip: 3                        without the first three calls
        :process: 2                     of a program of two processes: the second one's
     .. drawn-picture:: ladder
         docs/pictures/ladder.svg, which no journal can draw
@@ -258,9 +259,11 @@ class ProgramRun(BookDirective):
         )
         self.depend_on_program(program)
         command = block(command_of(program, arguments, environment))
-        if not environment and (
-            program.startswith("solutions/") or (ROOT / recording_of(program, arguments)).exists()
-        ):
+        recorded = program.startswith("solutions/") or (
+            program.startswith("docs/programs/")
+            and (ROOT / recording_of(program, arguments)).exists()
+        )
+        if recorded and not environment:
             run = run_program(program, arguments)
             file = expect_recorded(program, arguments, run)
             self.depend(file)
@@ -516,6 +519,9 @@ class Picture(BookDirective):
     }
     draw = None
 
+    def more(self):
+        return {name: self.options[name] for name in self.options if name == "skip"}
+
     def run(self):
         program, arguments = (
             self.arguments[0],
@@ -532,6 +538,7 @@ class Picture(BookDirective):
                 title=self.options.get("title", name),
                 calls=self.options.get("calls", "").split(),
                 rows=self.options.get("rows"),
+                **self.more(),
             )
         except (KeyError, ValueError) as error:
             raise BookError(
@@ -548,6 +555,7 @@ class MemoryPicture(Picture):
 
 
 class OrderPicture(Picture):
+    option_spec = {**Picture.option_spec, "skip": directives.positive_int}
     draw = staticmethod(order_picture.draw)
 
 
