@@ -64,8 +64,8 @@ extern "C" {
 enum sim_access { SIM_READ = 1, SIM_WRITE = 2, SIM_READ_WRITE = 3 };
 
 /* Memory that a kernel touches, by the address that the program has of it: memory of a device,
- * pinned or managed. A range of no bytes is no access, and only such a one may begin at NULL. Ranges
- * of one launch may overlap. */
+ * pinned or managed. A range of no bytes is no access, and only such a one may begin at NULL.
+ * Ranges of one launch may overlap. */
 struct sim_range {
     const void *address;
     size_t bytes;
@@ -86,8 +86,8 @@ typedef void (*sim_function)(void *const *memory, const void *argument);
  * arguments are, and so are name and ranges. The work takes `nanoseconds` of virtual time, or, when
  * that is 0, what the kernels of lessons/kernels.h take for as many bytes.
  *
- * Returns what a launch returns; for input that makes no sense cudaErrorInvalidValue, and a sentence
- * on standard error. As with a kernel, a bad address is a fault when the work runs. */
+ * Returns what a launch returns; for input that makes no sense cudaErrorInvalidValue, with a
+ * sentence on standard error. As with a kernel, a bad address is a fault when the work runs. */
 cudaError_t sim_launch_kernel(cudaStream_t stream, const char *name, sim_function function,
                               const void *argument, size_t argument_bytes,
                               const struct sim_range *ranges, size_t count,

@@ -108,8 +108,8 @@ struct graph *graph_new(void);
 /* Frees the graph with its nodes. Its executable graphs stay. */
 void graph_destroy(struct graph *g);
 
-/* Adds a node with a copy of `task`, and of what it owns, which depends on `count` nodes. Returns the
- * node. */
+/* Adds a node with a copy of `task`, and of what that owns, which depends on `count` nodes. Returns
+ * the node. */
 struct node *graph_add_node(struct graph *g, const struct task *task,
                             struct node *const *dependencies, size_t count);
 /* Makes `to` depend on `from`. Returns false when it does already. */

@@ -15,7 +15,8 @@ cudaError_t kernel_node_task(struct task *t, const struct cudaKernelNodeParams *
 /* Sets `p` to the parameters of a node. What they point to is the node's, until it is asked again,
  * changed or destroyed (documented). */
 cudaError_t kernel_node_params(struct node *n, struct cudaKernelNodeParams *p);
-/* Gives the task of a kernel node, or of an executable graph's, other parameters, as `call` says. */
+/* Gives the task of a kernel node, or of an executable graph's, other parameters: those of
+ * `call`. */
 cudaError_t kernel_node_change(const struct call *call, struct task *t,
                                const struct cudaKernelNodeParams *p);
 

@@ -167,7 +167,8 @@ C
 }
 
 @test "kernel nodes that no edge orders are reported" {
-    reported kernel_nodes "" "unordered writes" "cudaGraphAddKernelNode (graph launch 1 in stream 1)"
+    reported kernel_nodes "" "unordered writes" \
+        "cudaGraphAddKernelNode (graph launch 1 in stream 1)"
 }
 
 @test "kernels.h and kernels.cu have the same functions" {
