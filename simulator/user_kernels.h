@@ -44,7 +44,7 @@
  * device), and of a range that is read, beyond 16 MiB, in the first and the last 8 MiB. All other
  * touches of memory that is not declared go unseen: reads beside a range, writes farther away, and
  * what the function does to pinned and managed memory or to the program's own variables.
- * SIM_CHECK=off looks for none of this. */
+ * With SIM_CHECK=off only the first is reported: the program cannot go on behind it. */
 #ifndef SIM_USER_KERNELS_H
 #define SIM_USER_KERNELS_H
 

@@ -94,6 +94,30 @@ static void values(void)
     OK(cudaGraphDestroy(graph));
 }
 
+/* A node whose pointer was changed is not meant for what had its address when it was made. */
+static void changed_pointer(void)
+{
+    cudaGraph_t graph;
+    cudaGraphExec_t exec;
+    cudaGraphNode_t node;
+    int *old, *new;
+    OK(cudaMallocAsync((void **)&old, COUNT * sizeof(int), s));
+    OK(cudaGraphCreate(&graph, 0));
+    struct cudaKernelNodeParams one = params(kernel_fill(), old, 5, COUNT);
+    OK(cudaGraphAddKernelNode(&node, graph, NULL, 0, &one));
+    OK(cudaFreeAsync(old, s));
+    OK(cudaMallocAsync((void **)&new, COUNT * sizeof(int), s));
+    SAME(1, old == new);
+    one = params(kernel_fill(), new, 5, COUNT);
+    OK(cudaGraphKernelNodeSetParams(node, &one));
+    OK(cudaGraphInstantiate(&exec, graph, 0));
+    OK(cudaGraphLaunch(exec, s));
+    OK(cudaFreeAsync(new, s));
+    OK(cudaStreamSynchronize(s));
+    OK(cudaGraphExecDestroy(exec));
+    OK(cudaGraphDestroy(graph));
+}
+
 static void hold(void)
 {
     cudaGraph_t graph;
@@ -212,6 +236,7 @@ int main(int argc, char **argv)
         two_nodes(!strcmp(argv[1], "correct"));
     } else {
         values();
+        changed_pointer();
         hold();
         captured();
         refused();

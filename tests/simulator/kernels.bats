@@ -28,15 +28,16 @@ as_expected() {
 }
 
 # reported PROGRAM CASE KIND WORDS...: of the correct case nothing is reported; of the incorrect one
-# this is, first, under every schedule
+# this is the first hazard, under every schedule
 reported() {
-    local schedule words
+    local schedule words first
     for schedule in "${schedules[@]}"; do
         SIM_SCHEDULE=$schedule run timeout 20 "$at/$1" $2 correct
         [ "$status" = 0 ] && [ -z "$output" ] ||
             miss "$2, correct, under SIM_SCHEDULE=$schedule, status $status:" "$output" || return
         SIM_SCHEDULE=$schedule run timeout 20 "$at/$1" $2 incorrect
-        [ "$status" = 3 ] && [[ "${lines[0]}" == "hazard: $3."* ]] ||
+        first=$(grep -m 1 '^hazard: ' <<<"$output") || true
+        [ "$status" = 3 ] && [[ $first == "hazard: $3."* ]] ||
             miss "$2, incorrect, under SIM_SCHEDULE=$schedule, status $status." \
                 "Expected \"hazard: $3\":" "$output" || return
     done
@@ -60,6 +61,7 @@ reported() {
     reported user_kernels outside "access outside the allocation"
     reported user_kernels in_a_graph "unordered writes" "multiply (graph launch 1 in stream 1)"
     reported user_kernels no_peer_access "access taken before the use ends"
+    reported user_kernels access_given "use before access is given" "sum (stream 3)"
 }
 
 @test "what a kernel's function does beside its declaration is reported, as far as it is seen" {
@@ -108,6 +110,11 @@ reported() {
     assert_output '["sim_launch_kernel",2,1,2048,"cudaSuccess"]'
     run jq -c 'select(.op == "multiply other") | [.did, .stream, .allocation, .bytes]' journal
     assert_output '["run",2,1,2048]'
+    # A launch keeps the name that it was given.
+    SIM_JOURNAL=journal "$at/user_kernels" values
+    run jq -r 'select(.op) | .op' journal
+    assert_line multiply
+    refute_output --partial '?'
     SIM_FAIL=sim_launch_kernel:2 run "$at/user_kernels" halves correct
     assert_failure 1
     assert_output --partial cudaErrorMemoryAllocation

@@ -346,6 +346,28 @@ static void no_peer_access(void)
     OK(cudaSetDevice(0));
 }
 
+/* The kernel's second range is in memory of the other device. */
+static void access_given(void)
+{
+    cudaStream_t u;
+    struct numbers a = {COUNT, 2};
+    cudaMemPool_t pool;
+    struct cudaMemAccessDesc access = {{.type = cudaMemLocationTypeDevice, .id = 1},
+                                       cudaMemAccessFlagsProtReadWrite};
+    int *far;
+    OK(cudaDeviceGetDefaultMemPool(&pool, 0));
+    OK(cudaSetDevice(1));
+    OK(cudaStreamCreate(&u));
+    OK(cudaMallocAsync((void **)&far, BYTES, u));
+    if (correct)
+        OK(cudaMemPoolSetAccess(pool, &access, 1));
+    OK(sim_launch(u, "sum", sum, a, sim_read(far, BYTES), sim_write(p, sizeof(int))));
+    (void)cudaMemPoolSetAccess(pool, &access, 1);
+    (void)cudaFreeAsync(far, u);
+    (void)cudaStreamSynchronize(u);
+    OK(cudaSetDevice(0));
+}
+
 /* ---- what a function does beside its declaration ---- */
 
 struct pointer {
@@ -398,10 +420,10 @@ static void calls_cuda(void)
 static const struct {
     const char *name;
     void (*run)(void);
-} cases[] = {CASE(halves),      CASE(readers),    CASE(overlap),    CASE(second_range),
-             CASE(freed_early), CASE(outside),    CASE(in_a_graph), CASE(no_peer_access),
-             CASE(by_address),  CASE(read_only),  CASE(behind),     CASE(before),
-             CASE(neighbor),    CASE(calls_cuda), CASE(fault)};
+} cases[] = {CASE(halves),       CASE(readers),    CASE(overlap),    CASE(second_range),
+             CASE(freed_early),  CASE(outside),    CASE(in_a_graph), CASE(no_peer_access),
+             CASE(access_given), CASE(by_address), CASE(read_only),  CASE(behind),
+             CASE(before),       CASE(neighbor),   CASE(calls_cuda), CASE(fault)};
 
 static void values(void)
 {
