@@ -1,5 +1,5 @@
-/* A program's own kernels (simulator/user_kernels.h): user_kernels
- * values|refused|parameters, which prints "all as expected", or CASE correct|incorrect. A correct case ends with 0, an incorrect
+/* A program's own kernels (simulator/user_kernels.h). user_kernels values|refused|parameters prints
+ * "all as expected". user_kernels CASE correct|incorrect: a correct case ends with 0, an incorrect
  * one is reported. */
 #include "expect.h"
 
