@@ -42,6 +42,7 @@ endif
 
 # A function that nothing declares is an error, as it is for newer compilers anyway.
 FLAGS := -std=c11 -g -Og -Wall -Wextra -Wpedantic -Werror=implicit-function-declaration -Ilessons
+FLAGS += -Isimulator
 SHARED := lessons/workbook.h lessons/processes.h lessons/kernels.h Makefile
 include simulator/build.mk tests/tools/build.mk
 

@@ -13,6 +13,7 @@
 #include "mem/device.h"
 #include "mem/memory.h"
 #include "os/os.h"
+#include "run/user_kernel.h"
 #include "sched/engine.h"
 #include "sched/host_idle.h"
 #include "sched/virtual_time.h"
@@ -54,8 +55,10 @@ static bool on_bad_address(const void *address, void *site)
     bool in_call = lock_is_held();
     if (!in_call)
         lock_acquire();
-    bool resume = page_guard_touched(address, in_call ? NULL : site);
     struct address_info a = memory_find(address);
+    if (in_call && (a.heap || a.kind == ADDRESS_PINNED))
+        user_kernel_touched(address);
+    bool resume = page_guard_touched(address, in_call ? NULL : site);
     /* Another thread was faster. */
     resume |= a.kind == ADDRESS_PINNED && !a.pinned->registered;
     if (!resume)

@@ -76,6 +76,10 @@ void lock_acquire(void);
 bool lock_try_acquire(void);
 /* Does the calling thread have it? */
 bool lock_is_held(void);
+/* Code of the program runs with the lock held, and may not call CUDA; NULL: none any more. When it
+ * calls all the same, the sentence of lock_acquire begins with these words, which the caller keeps.
+ * Needs the lock. */
+void lock_set_owner(const char *program_code);
 void lock_release(void);
 /* Gives the lock up, sleeps about this long in real time (or until lock_wake), and takes it again.
  * Needs the lock. */
