@@ -41,7 +41,9 @@ endif
 # ---- How a lesson is compiled ----
 
 # A function that nothing declares is an error, as it is for newer compilers anyway.
-FLAGS := -std=c11 -g -Og -Wall -Wextra -Wpedantic -Werror=implicit-function-declaration -Ilessons
+# Reports name the lines of a program by a path from here, whatever folder it runs in.
+FLAGS := -std=c11 -g -Og -Wall -Wextra -Wpedantic -Werror=implicit-function-declaration -Ilessons \
+	-fdebug-prefix-map='$(CURDIR)=.'
 SHARED := lessons/workbook.h lessons/processes.h lessons/kernels.h Makefile
 include simulator/build.mk tests/tools/build.mk
 
