@@ -8,8 +8,10 @@ def clean: explode
         or (. >= 57344 and . < 65534) or . >= 65536))
     | implode;
 
-# A line without what differs from one grading to the next: the folder of this one.
-def lasting($work): gsub($work + "/"; "") | sub(" Its files: [^ ]*\\."; "") | clean;
+# A line without what differs from one grading to the next: the folder of this one. Whole lines say
+# where something is on this machine.
+def lasting($work): gsub($work + "/"; "") | clean;
+def of_this_machine: test("^# (Its files|The page|A hint): ");
 
 # ---- one lesson ----
 
@@ -29,6 +31,7 @@ def tap($work): reduce .[] as $line ({plan: null, place: false, tests: []};
       elif $line | test("^# \\((from function|in test file)") then .place = true
       elif .place then
         .place = ($line | test("' failed( with status [0-9]+)?$|' failed with") | not)
+      elif $line | of_this_machine then .
       elif (.tests[-1].lines | length) < 60 then .tests[-1].lines += [$line[2:] | lasting($work)]
       else . end) | del(.place);
 
