@@ -62,9 +62,9 @@ static bool shorten(char *line, char *text, size_t size)
         return false;
     size_t length = getcwd(here, sizeof here) ? strlen(here) : 0;
     char *start = line, *slash = strrchr(line, '/');
-    if (!strncmp(line, "./", 2))
-        start = line + 2;
-    else if (length > 1 && !strncmp(line, here, length) && line[length] == '/')
+    while (!strncmp(start, "./", 2))
+        start += 2;
+    if (length > 1 && !strncmp(line, here, length) && line[length] == '/')
         start = line + length + 1;
     else if (*line == '/') {
         *slash = '\0';

@@ -14,7 +14,7 @@ hint() {
     awk -v title="^\\.\\. dropdown:: Hint $1([^0-9]|$)" '
         $0 ~ title { on = 1; next }
         on && /^[^ ]/ { exit }
-        on && /^   :[a-z-]+:/ { next }
+        on && /^   :[a-z-]+:( |$)/ { next }
         on { sub(/^   /, ""); print }' "$page"
 }
 
@@ -25,7 +25,7 @@ plain() {
         function flush() { if (text != "") print text; text = "" }
         /^\.\. code-block::/ || /::$/ && /^\.\. / { flush(); code = 1; next }
         code && /^[^ ]/ { code = 0 }
-        code { if ($0 ~ /^ *:[a-z-]+:/) next; print; next }
+        code { if ($0 ~ /^ *:[a-z-]+:( |$)/) next; print; next }
         /^ *$/ { flush(); print ""; next }
         /^ *(-|[0-9]+\.) / { flush(); text = $0; next }
         { sub(/^ +/, ""); text = text == "" ? $0 : text " " $0 }

@@ -106,15 +106,15 @@ no_gpu() { as_typed PATH="$BATS_TEST_TMPDIR/bin:$PATH" "$@"; }
     workbook_copy "$copy"
     mkdir "$copy/docs"
     cd "$copy" || return 1
-    printf '%s\n' Title ===== '' '.. dropdown:: Hint 1' '' \
-        '   Call ``launch_add`` of :path:`lessons/kernels.h` in the :term:`order <stream>`,' \
+    printf '%s\n' Title ===== '' '.. dropdown:: Hint 1' '   :color: primary' '' \
+        '   :path:`lessons/kernels.h` has ``launch_add``, for the :term:`order <stream>`,' \
         '   and see `a page <https://example.org>`_.' '' '   - one' '   - *two*' '' \
         '.. dropdown:: Hint 2' '' '   .. code-block:: c' '' '      if (a)' '          b();' '' \
         'Check' ----- >docs/03_stream_order.rst
     run as_typed make hint-03
     assert_success
     assert_output "Hint 1 of 2 for lesson 03:
-    Call \`launch_add\` of lessons/kernels.h in the order, and see a page
+    lessons/kernels.h has \`launch_add\`, for the order, and see a page
     (https://example.org).
 
     - one
