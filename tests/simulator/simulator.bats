@@ -339,7 +339,7 @@ END
         -isystem "$ROOT/build/cuda/include" top.c -o top "$ROOT/$library"
     run ./top
     assert_line --regexp '^  written +launch_fill, stream 1, at top\.c:19$'
-    # From elsewhere: the last folder and the file. As make compiles, a path from the workbook's top.
+    # From elsewhere: the last folder and the file. As make compiles, a path from the top.
     cd /
     run "$OLDPWD/a folder/a program"
     assert_line --regexp '^  written +launch_fill, stream 1, at a folder/a file\.c:19$'
