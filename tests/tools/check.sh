@@ -5,6 +5,7 @@
 set -o pipefail
 name=$1 number=${1#*/}
 number=${number%%_*}
+export SEED=${SEED:-$RANDOM}
 export LESSON=${2:-lessons/$name.c}
 if [[ $name == clinic/* && -z ${2:-} ]]; then
     echo "Which program is your repair? Copy the broken one, repair the copy, and name it:"
