@@ -15,6 +15,11 @@ LIBRARY_FLAGS := $(if $(SANITIZE),-O1 -g1,-O3) $(if $(LTO),$(LTO) -ffat-lto-obje
 LINKER_FLAGS := -shared -pthread -Wl,-soname,libcudart.so.13 \
 	-Wl,--version-script=simulator/libcudart.map $(if $(SANITIZE),,-Wl,-z,defs)
 
+# Said once, before the first of its files is compiled.
+$(SIMULATOR)/objects:
+	@echo "Compiling the simulated device into $(SIMULATOR)." && mkdir -p $@
+$(OBJECTS): | $(SIMULATOR)/objects
+
 $(LIBRARY): $(OBJECTS) simulator/libcudart.map
 	@$(CC) -O3 $(LTO) $(SANITIZER) $(LINKER_FLAGS) $(OBJECTS) -ldl -o $@.$$$$ && mv $@.$$$$ $@
 
