@@ -520,6 +520,17 @@ static int unordered(int argc, char **argv)
     return cudaStreamSynchronize(s);
 }
 
+/* Enough calls for a journal of more than a MiB. */
+static int long_journal(int argc, char **argv)
+{
+    (void)argc, (void)argv;
+    int device;
+    for (int i = 0; i < 10000; i++)
+        cudaGetDevice(&device);
+    printf("10000 calls\n");
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -542,6 +553,7 @@ int main(int argc, char **argv)
         {"computing", computing},
         {"reset", reset},
         {"unordered", unordered},
+        {"long-journal", long_journal},
     };
     setvbuf(stdout, NULL, _IOLBF, 0);
     for (size_t i = 0; argc > 1 && i < sizeof cases / sizeof *cases; i++)

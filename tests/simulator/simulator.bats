@@ -133,6 +133,39 @@ END
     [[ "$errors" == *"the journal (SIM_JOURNAL) is not whole"* ]] || miss "It said: $errors"
 }
 
+@test "a journal at the length that files may have (ulimit -f): the same sentence, no signal" {
+    run bash -c 'ulimit -f 64; SIM_JOURNAL=long timeout 20 "$1/behaviour" long-journal' - "$at"
+    assert_success
+    assert_output --partial "10000 calls"
+    assert_output --partial "the journal (SIM_JOURNAL) is not whole: its file can take no more (File"
+    [ "$(grep -c "simulated device" <<<"$output")" = 1 ] || miss "It said:" "$output"
+    [ "$(stat -c %s long)" = 65536 ]
+}
+
+@test "opened by dlopen and closed again, once or in a loop: the program goes on and ends well" {
+    # It is not linked with the library.
+    "${CC:-gcc}" -std=c11 -isystem "$ROOT/build/cuda/include" "$ROOT/tests/simulator/opened.c" \
+        -o opened -ldl
+    opened() { # opened CASE STATUS OUTPUT
+        status=0
+        output=$(timeout --kill-after=1 20 ./opened "$ROOT/$library" "$1" 2>errors) || status=$?
+        errors=$(cat errors)
+        [ "$status" = "$2" ] && [ "$output" = "$3" ] ||
+            complain "$1: exit status $status, not $2; it printed:" "$output" "$errors"
+    }
+    local schedule
+    for schedule in measured instant late random:1; do
+        export SIM_SCHEDULE=$schedule
+        opened count 0 "2 devices"
+        opened loop 0 "40 host functions"
+        opened pending 0 "2 devices"$'\n'"it ran"
+    done
+    SIM_SCHEDULE=late opened touch 3 "2 devices"
+    [[ $errors == *"hazard: host access not ordered after a write"* ]] ||
+        complain "touch: the touch is not reported:" "$errors"
+    finish
+}
+
 @test "a SIM_ variable that does not exist: one sentence that names it and those that do" {
     SIM_PAGE=late program behaviour first
     [ "$status" = 1 ]
