@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include "os/os.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -88,12 +89,40 @@ char *os_reserve_host_visible(size_t bytes)
     return base;
 }
 
-void os_protect(char *address, size_t bytes, enum os_protection protection)
+bool os_protect(char *address, size_t bytes, enum os_protection protection)
 {
     static const int flags[] = {[OS_PROT_NONE] = PROT_NONE,
                                 [OS_PROT_READ] = PROT_READ,
                                 [OS_PROT_READ_WRITE] = PROT_READ | PROT_WRITE};
-    mprotect(address, bytes, flags[protection]);
+    return !mprotect(address, bytes, flags[protection]);
+}
+
+/* The number that a file holds; `otherwise`: it cannot be read. */
+static size_t read_number(const char *path, size_t otherwise)
+{
+    char text[32];
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t length = file < 0 ? -1 : read(file, text, sizeof text - 1);
+    if (file >= 0)
+        close(file);
+    if (length <= 0)
+        return otherwise;
+    text[length] = '\0';
+    return strtoul(text, NULL, 10);
+}
+
+bool os_has_mappings_left(void)
+{
+    static char text[1 << 16];
+    size_t allowed = read_number("/proc/sys/vm/max_map_count", 65530), used = 0;
+    int file = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+    if (file < 0)
+        return true;
+    for (ssize_t length; (length = read(file, text, sizeof text)) > 0;)
+        for (ssize_t i = 0; i < length; i++)
+            used += text[i] == '\n';
+    close(file);
+    return used < allowed / 4 * 3;
 }
 
 void os_hint_hugepages(char *address, size_t bytes)

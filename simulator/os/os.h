@@ -40,9 +40,12 @@ void os_unreserve(char *base, size_t bytes);
 /* The same for memory that host and device share: the addresses are a second view of the storage,
  * which nobody can touch until os_protect opens it. */
 char *os_reserve_host_visible(size_t bytes);
-/* Sets what the host may do with [address, address + bytes). */
+/* Sets what the host may do with [address, address + bytes). Returns false when Linux refuses: the
+ * process has as many mappings as it may. */
 enum os_protection { OS_PROT_NONE, OS_PROT_READ, OS_PROT_READ_WRITE };
-void os_protect(char *address, size_t bytes, enum os_protection protection);
+bool os_protect(char *address, size_t bytes, enum os_protection protection);
+/* Has the process a quarter of the mappings left that Linux allows? Slow: it counts them. */
+bool os_has_mappings_left(void);
 /* Something is about to write the whole range. Large pages then cost far fewer faults; where only a
  * little is touched they would cost far more. */
 void os_hint_hugepages(char *address, size_t bytes);

@@ -531,6 +531,30 @@ static int long_journal(int argc, char **argv)
     return 0;
 }
 
+/* COUNT copies, each into a page of its own with an open page behind it: the host may not touch
+ * them yet. That twice, with a wait and a touch behind each; then a touch without a wait. */
+static int many_copies(int argc, char **argv)
+{
+    size_t count = argc ? strtoul(argv[0], NULL, 10) : 0, bytes = 4096;
+    char *pinned, *data;
+    two_streams();
+    cudaMallocHost((void **)&pinned, count * 2 * bytes);
+    cudaMalloc((void **)&data, bytes);
+    for (int round = 0; round < 2; round++) {
+        for (size_t i = 0; i < count; i++)
+            cudaMemcpyAsync(pinned + i * 2 * bytes, data, bytes, cudaMemcpyDefault, s);
+        cudaStreamSynchronize(s);
+        pinned[0] = pinned[(count - 1) * 2 * bytes] = 1;
+    }
+    cudaMemcpyAsync(pinned, data, bytes, cudaMemcpyDefault, s);
+    pinned[0] = 1;
+    cudaStreamSynchronize(s);
+    cudaFreeHost(pinned);
+    cudaFree(data);
+    printf("%zu copies, twice\n", count);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -554,6 +578,7 @@ int main(int argc, char **argv)
         {"reset", reset},
         {"unordered", unordered},
         {"long-journal", long_journal},
+        {"many-copies", many_copies},
     };
     setvbuf(stdout, NULL, _IOLBF, 0);
     for (size_t i = 0; argc > 1 && i < sizeof cases / sizeof *cases; i++)
