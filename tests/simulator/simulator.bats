@@ -349,6 +349,27 @@ END
     refute_output --partial "simulated device"
 }
 
+@test "40000 allocations of pinned memory are live at a time, more than half of the mappings" {
+    SIM_SCHEDULE=instant program behaviour many-pinned 40000
+    [ "$status" = 0 ]
+    printed "40000 allocations of pinned memory, 0 of them not as they should be"
+    [ -z "$errors" ] || miss "It said: $errors"
+}
+
+@test "10000 pools are live at a time; where the last one lacks addresses, a sentence says so" {
+    export SIM_MEMORY=512G    # each pool takes 32 MiB
+    program behaviour many-pools 10000
+    [ "$status" = 0 ]
+    printed "10000 pools"
+    [ -z "$errors" ] || miss "It said: $errors"
+    program behaviour many-pools 1000 $((10 << 30))
+    printed "cudaMallocFromPoolAsync(&more, strtoul(argv[1], NULL, 10), pools[count - 1], s): cudaErrorMemoryAllocation" \
+        "1000 pools"
+    [[ "$errors" == *"a pool has 6304 MiB of addresses, and none for 10737418240 more bytes"* ]] ||
+        miss "It said: $errors"
+    [ "$(grep -c "simulated device" <<<"$errors")" = 1 ] || miss "It said: $errors"
+}
+
 @test "a program under strace, which stops it at each system call, comes to its end" {
     SIM_SCHEDULE=late program traced "$at/behaviour" kept
     [ "$status" != 77 ] || skip "$output"
