@@ -6,8 +6,8 @@
 #include "mem/memory.h"
 #include "os/os.h"
 
-/* The least arena, and the largest that is made for smaller allocations: each new one is as large as
- * all before it. */
+/* The least arena, and the largest that is made for smaller allocations: each new one is as large
+ * as all before it. */
 #define ARENA_MIN (16 * MiB)
 #define ARENA_MAX (1 * GiB)
 

@@ -22,8 +22,8 @@ const char *os_environment_entry(size_t at) { return environ ? environ[at] : NUL
 
 /* ---- messages ---- */
 
-/* Linux sends SIGXFSZ to the thread that writes behind the end that a file may have (ulimit -f), and
- * it kills. The signal is blocked meanwhile and taken away, unless it was pending before. */
+/* Linux sends SIGXFSZ to the thread that writes behind the end that a file may have (ulimit -f),
+ * and it kills. The signal is blocked meanwhile and taken away, unless it was pending before. */
 struct blocked_signal {
     sigset_t before;
     bool was_pending;

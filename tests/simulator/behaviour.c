@@ -603,7 +603,9 @@ static int many_pools(int argc, char **argv)
         }
     }
     if (argc > 1)
-        SAY(cudaMallocFromPoolAsync(&more, strtoul(argv[1], NULL, 10), pools[count - 1], s));
+        printf("more from the last: %s\n",
+               cudaGetErrorName(cudaMallocFromPoolAsync(&more, strtoul(argv[1], NULL, 10),
+                                                        pools[count - 1], s)));
     for (size_t i = 0; i < count; i++)
         cudaFreeAsync(p[i], s);
     cudaStreamSynchronize(s);

@@ -115,7 +115,7 @@ END
 }
 
 # bats test_tags=long
-@test "more protected pages than Linux allows mappings: a sentence, and after a wait they are back" {
+@test "more protected pages than Linux allows mappings: a sentence; after a wait they are back" {
     [ "$(cat /proc/sys/vm/max_map_count)" -lt 100000 ] || skip "Linux allows more mappings here"
     export SIM_SCHEDULE=late    # the copies end at the wait
     run timeout 60 "$at/behaviour" many-copies 30000
