@@ -32,6 +32,10 @@ static void diag_touch(const struct address_info *a, const void *address, bool i
         diag("the device was to touch %p for the program, where the host has no memory: was it "
              "freed?",
              address);
+    else if (!a->heap && pinned_has_free_pages(address, 1))
+        diag("the host touched %p, which is an address of pinned memory where nothing is "
+             "allocated: was it freed?",
+             address);
     else if (a->heap && a->heap->host_visible)
         diag("the host touched %p, which is an address of a host or managed pool, or of "
              "cudaMallocManaged, where nothing is allocated.",

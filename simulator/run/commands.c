@@ -87,7 +87,7 @@ static bool is_allowed(const struct address_info *a, size_t bytes, int device, b
 static bool is_unallocated(const struct address_info *a, const void *address)
 {
     if (a->kind == ADDRESS_PAGEABLE)
-        return !os_has_memory(address, 1) && checker_was_freed(address);
+        return !memory_host_has(address, 1) && checker_was_freed(address);
     return a->kind == ADDRESS_UNALLOCATED
         || (a->kind == ADDRESS_ALLOCATED && a->range->free_pending);
 }

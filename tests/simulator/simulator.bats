@@ -134,6 +134,39 @@ END
     [[ "$errors" == *"the journal (SIM_JOURNAL) is not whole"* ]] || miss "It said: $errors"
 }
 
+@test "a journal at the length that files may have (ulimit -f): the same sentence, no signal" {
+    run bash -c 'ulimit -f 64; SIM_JOURNAL=long timeout 20 "$1/behaviour" long-journal' - "$at"
+    assert_success
+    assert_output --partial "10000 calls"
+    assert_output --partial "the journal (SIM_JOURNAL) is not whole: its file can take no more (F"
+    [ "$(grep -c "simulated device" <<<"$output")" = 1 ] || miss "It said:" "$output"
+    [ "$(stat -c %s long)" = 65536 ]
+}
+
+@test "opened by dlopen and closed again, once or in a loop: the program goes on and ends well" {
+    # It is not linked with the library.
+    "${CC:-gcc}" -std=c11 -isystem "$ROOT/build/cuda/include" "$ROOT/tests/simulator/opened.c" \
+        -o opened -ldl
+    opened() { # opened CASE STATUS OUTPUT
+        status=0
+        output=$(timeout --kill-after=1 20 ./opened "$ROOT/$library" "$1" 2>errors) || status=$?
+        errors=$(cat errors)
+        [ "$status" = "$2" ] && [ "$output" = "$3" ] ||
+            complain "$1: exit status $status, not $2; it printed:" "$output" "$errors"
+    }
+    local schedule
+    for schedule in measured instant late random:1; do
+        export SIM_SCHEDULE=$schedule
+        opened count 0 "2 devices"
+        opened loop 0 "40 host functions"
+        opened pending 0 "2 devices"$'\n'"it ran"
+    done
+    SIM_SCHEDULE=late opened touch 3 "2 devices"
+    [[ $errors == *"hazard: host access not ordered after a write"* ]] ||
+        complain "touch: the touch is not reported:" "$errors"
+    finish
+}
+
 @test "a SIM_ variable that does not exist: one sentence that names it and those that do" {
     SIM_PAGE=late program behaviour first
     [ "$status" = 1 ]
@@ -315,6 +348,26 @@ END
         "$at"
     assert_success
     refute_output --partial "simulated device"
+}
+
+@test "40000 allocations of pinned memory are live at a time, more than half of the mappings" {
+    SIM_SCHEDULE=instant program behaviour many-pinned 40000
+    [ "$status" = 0 ]
+    printed "40000 allocations of pinned memory, 0 of them not as they should be"
+    [ -z "$errors" ] || miss "It said: $errors"
+}
+
+@test "10000 pools are live at a time; where the last one lacks addresses, a sentence says so" {
+    export SIM_MEMORY=512G    # each pool takes 32 MiB
+    program behaviour many-pools 10000
+    [ "$status" = 0 ]
+    printed "10000 pools"
+    [ -z "$errors" ] || miss "It said: $errors"
+    program behaviour many-pools 1000 $((10 << 30))
+    printed "more from the last: cudaErrorMemoryAllocation" "1000 pools"
+    [[ "$errors" == *"a pool has 6304 MiB of addresses, and none for 10737418240 more bytes"* ]] ||
+        miss "It said: $errors"
+    [ "$(grep -c "simulated device" <<<"$errors")" = 1 ] || miss "It said: $errors"
 }
 
 @test "a program under strace, which stops it at each system call, comes to its end" {
