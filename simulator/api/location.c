@@ -143,6 +143,8 @@ cudaError_t do_cudaMemPrefetchAsync(struct call *call, const void *pointer, size
     if (e)
         return e;
     struct stream *s = call_stream(call, stream);
+    if (!s)
+        return cudaErrorInvalidResourceHandle;
     /* Assumed: no node of a graph prefetches. */
     if ((e = capture_forbid(s)))
         return e;

@@ -283,7 +283,8 @@ cudaError_t do_cudaMemsetAsync(struct call *call, void *to, int value, size_t by
                                cudaStream_t stream)
 {
     line_number(&call->line, "bytes", bytes);
-    return queue_memset(call, to, value, bytes, call_stream(call, stream));
+    struct stream *s = call_stream(call, stream);
+    return s ? queue_memset(call, to, value, bytes, s) : cudaErrorInvalidResourceHandle;
 }
 
 /* The call's line of a copy: its direction, and the allocation that it is about (the source's when
@@ -312,6 +313,8 @@ static cudaError_t copy_async(struct call *call, void *to, const void *from, siz
 {
     enum copy_wait wait;
     struct stream *s = call_stream(call, stream);
+    if (!s)
+        return cudaErrorInvalidResourceHandle;
     cudaError_t e = queue_copy(call, to, from, bytes, kind, s, peer, &wait);
     return e ? e : wait_for_copy_unlocking(call, s, wait, false);
 }

@@ -92,7 +92,7 @@ row() { # row PROGRAM: one line of the table
 
 first_gpu=${CUDA_VISIBLE_DEVICES:-0} first_gpu=${first_gpu%%,*} known=''
 programs=(answers waits times gone dying ipc pools graphs graph_nodes host threads owner)
-programs+=(pitch handles ipc_peers misuse)
+programs+=(pitch handles strangers ipc_peers misuse)
 mutants=(lessons/14_ipc_allocation tests/lessons/mutants/14_*/*.patch)
 mutants=("${mutants[@]#tests/lessons/}")
 mutants=("${mutants[@]%.patch}")
