@@ -520,6 +520,19 @@ static int unordered(int argc, char **argv)
     return cudaStreamSynchronize(s);
 }
 
+/* One allocation of each kind stays at the end. */
+static int leaks(int argc, char **argv)
+{
+    (void)argc, (void)argv;
+    void *p;
+    two_streams();
+    cudaMalloc(&p, MiB);
+    cudaMallocHost(&p, MiB);
+    cudaMallocManaged(&p, MiB, cudaMemAttachGlobal);
+    cudaMallocAsync(&p, MiB, s);
+    return cudaStreamSynchronize(s);
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -542,6 +555,7 @@ int main(int argc, char **argv)
         {"computing", computing},
         {"reset", reset},
         {"unordered", unordered},
+        {"leaks", leaks},
     };
     setvbuf(stdout, NULL, _IOLBF, 0);
     for (size_t i = 0; argc > 1 && i < sizeof cases / sizeof *cases; i++)

@@ -127,6 +127,20 @@ END
     finish
 }
 
+@test "SIM_CHECK=noleaks: what is not freed at the end is not reported, and all else is" {
+    SIM_CHECK=on program behaviour leaks
+    [ "$status" = 3 ]
+    [ "$(grep -c '^hazard: leak' <<<"$errors")" = 4 ] || complain "Not four leaks:" "$errors"
+    SIM_CHECK=noleaks SIM_JOURNAL=journal program behaviour leaks
+    [ "$status$errors" = 0 ] || complain "Exit status $status, and it says:" "$errors"
+    [ "$(jq -r 'select(.did == "exit").live' journal)" = 4 ] ||
+        complain "The journal does not say that four are alive."
+    SIM_CHECK=noleaks program behaviour unordered
+    [ "$status" = 3 ]
+    [[ $errors == *"hazard: unordered writes"* ]] || complain "It says:" "$errors"
+    finish
+}
+
 @test "a journal whose file takes no more: one sentence says so" {
     SIM_JOURNAL=/dev/full program behaviour first
     [ "$status" = 0 ]
