@@ -28,10 +28,15 @@ RUNS = {
     "cudaLaunchHostFunc": "host function",
 }
 WAITS = ("cudaStreamSynchronize", "cudaDeviceSynchronize", "cudaEventSynchronize")
+# In these the host waits for work that is on its way.
+MAY_WAIT = ("cudaFree", "cudaFreeHost", "cudaMemcpy")
+EVENTS = {"cudaEventRecord": "record", "cudaStreamWaitEvent": "wait"}
 SHOWN = (
     *IN_STREAM,
     *RUNS,
     *WAITS,
+    "cudaMalloc",
+    "cudaFree",
     "cudaStreamQuery",
     "cudaEventQuery",
     "cudaEventRecord",
@@ -48,14 +53,15 @@ CHARACTER = 7.3
 
 
 class Piece:
-    """What stands in a stream's column: a run, or the point when an allocation or a free came."""
+    """What is in a stream's column: a run, or the point of an allocation, free, record or wait."""
 
     def __init__(self, kind, words, start, finish, call):
         self.kind, self.words, self.start, self.finish, self.call = kind, words, start, finish, call
+        self.source = None  # of a wait: the record that it waits for
 
 
-def read(journal, calls, rows):
-    shown = [line for line in journal if line.get("call") in (calls or SHOWN)][:rows]
+def read(journal, calls, rows, skip):
+    shown = [line for line in journal if line.get("call") in (calls or SHOWN)][skip:rows]
     if not shown:
         raise ValueError("none of the calls to be shown was made")
     pieces = pieces_of(journal)
@@ -74,12 +80,17 @@ def read(journal, calls, rows):
 
 
 def name_allocations(points):
-    """Numbers the allocations of the picture alone, not all as the journal does; one needs none."""
-    allocations = sorted({point.call["allocation"] for point in points})
-    for point in points:
-        verb = "freed" if point.call["call"] == "cudaFreeAsync" else "allocated"
-        number = allocations.index(point.call["allocation"]) + 1
-        point.words = f"{verb} {number}" if len(allocations) > 1 else verb
+    """Numbers the allocations and the events of the picture alone, not all; one needs none."""
+    for kind in ("allocation", "event"):
+        numbers = sorted({point.call[kind] for point in points if kind in point.call})
+        for point in points:
+            if kind not in point.call:
+                continue
+            verb = EVENTS.get(point.call["call"], "allocated")
+            if point.call["call"] == "cudaFreeAsync":
+                verb = "freed"
+            number = numbers.index(point.call[kind]) + 1
+            point.words = f"{verb} {number}" if len(numbers) > 1 else verb
 
 
 def pieces_of(journal):
@@ -96,10 +107,17 @@ def pieces_of(journal):
         name, stream = call.get("call"), call.get("stream")
         if call.get("result") != "cudaSuccess":
             continue
-        if name == "cudaEventRecord":
-            recorded[call["event"]] = now[stream]
-        elif name == "cudaStreamWaitEvent":
-            now[stream] = max(now[stream], recorded.get(call["event"], (0, 0)))
+        if name in EVENTS:
+            start = max((call["end"], 0), now[stream])
+            source = recorded.get(call["event"]) if name == "cudaStreamWaitEvent" else None
+            if source:
+                start = max(start, source.finish)
+            now[stream] = (start[0], start[1] + 1)
+            point = Piece("point", "", start, now[stream], call)
+            point.source = source
+            pieces[stream].append(point)
+            if name == "cudaEventRecord":
+                recorded[call["event"]] = point
         elif name in RUNS:
             run = runs[stream].pop(0) if runs[stream] else None
             if run is None or run["op"] != RUNS[name]:
@@ -153,9 +171,21 @@ def describe(shown, columns):
     return f"The host called, in order: {calls}. {work}"
 
 
-def draw(journal, identity, title, calls=(), rows=None):
-    """`calls`: the calls of the host that are shown; `rows`: how many of them."""
-    shown, columns = read(journal, calls, rows)
+def host_waited(line, columns):
+    """Did work that was on its way at the call's begin end within it?"""
+    return line["call"] in WAITS or (
+        line["call"] in MAY_WAIT
+        and any(
+            piece.start[0] <= line["t"] < piece.finish[0] <= line["end"]
+            for pieces in columns.values()
+            for piece in pieces
+        )
+    )
+
+
+def draw(journal, identity, title, calls=(), rows=None, skip=0):
+    """`calls`: the calls of the host that are shown, from `skip` to `rows` of them."""
+    shown, columns = read(journal, calls, rows, skip)
     zero = shown[0]["t"]
     intervals = [((line["t"], 0), (line["end"], 0), CALL) for line in shown]
     intervals += [
@@ -181,7 +211,7 @@ def draw(journal, identity, title, calls=(), rows=None):
     )
     width = GUTTER + host + len(columns) * (column + BETWEEN) - column + last + 4
     height = max(y.values()) + 18
-    out, arrows = [], []
+    out, arrows, places = [], [], {}
 
     def text(kind, x, base, words):
         out.append(f'<text class="{kind}" x="{x}" y="{base}">{escape(words)}</text>')
@@ -194,7 +224,7 @@ def draw(journal, identity, title, calls=(), rows=None):
         out.append(f'<line class="stream" x1="{x}" y1="26" x2="{x}" y2="{height - 4}"/>')
     for line in shown:
         top, bottom = y[line["t"], 0], y[line["end"], 0]
-        kind = "call waits" if line["call"] in WAITS else "call"
+        kind = "call waits" if host_waited(line, columns) else "call"
         out.append(
             f'<rect class="{kind}" x="{GUTTER}" y="{top}" '
             f'width="{host}" height="{bottom - top - 2}" rx="3"/>'
@@ -215,11 +245,22 @@ def draw(journal, identity, title, calls=(), rows=None):
                     f'width="{column}" height="{bottom - top - 2}" rx="3"/>'
                 )
                 text("name", x + 8, top + 16, piece.words)
+            places[id(piece)] = x, top + 10
             from_y = y[piece.call["t"], 0] + 12
             to_y = top + (10 if piece.kind == "point" else 12)
             arrows.append(
                 f'<path class="arrow" d="M{GUTTER + host},{from_y} L{x - 5},{to_y}"/>'
                 f'<path class="tip" d="M{x},{to_y} l-8,-4 v8 z"/>'
+            )
+    for piece in (piece for pieces in columns.values() for piece in pieces):
+        if piece.source is None or id(piece.source) not in places:
+            continue
+        (from_x, from_y), (to_x, to_y) = places[id(piece.source)], places[id(piece)]
+        if from_x != to_x:
+            side = 1 if to_x > from_x else -1
+            arrows.append(
+                f'<path class="edge" d="M{from_x},{from_y} L{to_x - 6 * side},{to_y}"/>'
+                f'<path class="edge-tip" d="M{to_x},{to_y} l{-9 * side},-4 v8 z"/>'
             )
     below = 0
     for moment in sorted(y):

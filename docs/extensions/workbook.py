@@ -21,9 +21,16 @@
         memory over calls (memory_picture.py)
     .. order-picture:: solutions/01_first_allocation
         calls and device work over time (order_picture.py)
+       :skip: 3                        without the first three calls
        :process: 2                     of a program of two processes: the second one's
+    .. drawn-picture:: ladder
+        docs/pictures/ladder.svg, which no journal can draw
     .. recorded-tables:: docs/recorded/lessons.md
         the tables of a Markdown file that a script printed, and its other lines
+    .. call-table:: pools
+        the calls of that group of docs/calls.txt: what was recorded of each, and its lessons
+    .. call-index::
+        every CUDA call, and the pages that show it
     :path:`tests/hardware/facts`
         a path of the repository, which must be there
 
@@ -42,6 +49,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+import calls
 import memory_picture
 import order_picture
 from docutils import nodes
@@ -146,13 +154,17 @@ def words(output):
     )
 
 
+def recording_of(program, arguments):
+    name = ".".join([Path(program).name, *arguments])
+    return f"tests/lessons/expected/{name}.txt"
+
+
 def expect_recorded(program, arguments, run):
     """A solution prints, line for line, what a real device printed.
 
     Returns the file of the recording.
     """
-    name = ".".join([program.split("/")[1], *arguments])
-    file = f"tests/lessons/expected/{name}.txt"
+    file = recording_of(program, arguments)
     if not (ROOT / file).exists():
         raise BookError(
             f"{file} is not there: {program} cannot be shown without a recording beside it."
@@ -252,30 +264,31 @@ class ProgramRun(BookDirective):
         )
         self.depend_on_program(program)
         command = block(command_of(program, arguments, environment))
-        if program.startswith("solutions/") and not environment:
+        recorded = program.startswith("solutions/") or (
+            program.startswith("docs/programs/")
+            and (ROOT / recording_of(program, arguments)).exists()
+        )
+        if recorded and not environment:
             run = run_program(program, arguments)
             file = expect_recorded(program, arguments, run)
             self.depend(file)
+            recorded = (ROOT / file).read_text()
+            if run.output == recorded:
+                mark = [".. rst-class:: mark", "", f"An H200 printed the same: :path:`{file}`.", ""]
+                return self.lines([*command, *block(run.output), *mark])
+            tabs = {
+                "simulated device, when this page was built": block(run.output),
+                "H200, recorded": [*block(recorded), f":path:`{file}`", ""],
+            }
             return self.lines(
                 [
                     *command,
                     ".. tab-set::",
                     "",
-                    *indent(
-                        [
-                            ".. tab-item:: simulated device, when this page was built",
-                            "",
-                            *indent(block(run.output)),
-                        ]
-                    ),
-                    *indent(
-                        [
-                            ".. tab-item:: H200, recorded",
-                            "",
-                            *indent(block((ROOT / file).read_text())),
-                            f"   :path:`{file}`",
-                            "",
-                        ]
+                    *(
+                        line
+                        for title, content in tabs.items()
+                        for line in indent([f".. tab-item:: {title}", "", *indent(content)])
                     ),
                 ]
             )
@@ -498,6 +511,35 @@ class RecordedTables(BookDirective):
         return nodes.table("", group)
 
 
+class CallTable(BookDirective):
+    """A group of docs/calls.txt, with what was recorded of its calls."""
+
+    def run(self):
+        self.depend("docs/calls.txt", *(f"{path}" for path in self.sources()))
+        return self.lines(self.table())
+
+    def sources(self):
+        return sorted(
+            file.relative_to(ROOT)
+            for pattern in ("tests/hardware/facts/*.txt", "solutions/*.c")
+            for file in ROOT.glob(pattern)
+        )
+
+    def table(self):
+        group = self.arguments[0]
+        return calls.attribute_table(group) if group == "attributes" else calls.call_table(group)
+
+
+class CallIndex(CallTable):
+    """Every CUDA call, and the pages that show it."""
+
+    required_arguments = 0
+
+    def table(self):
+        self.depend(*(f"docs/{file.name}" for file in sorted((ROOT / "docs").glob("*.rst"))))
+        return calls.call_index()
+
+
 class Picture(BookDirective):
     """The content is the caption. The SVG's title and description say in words what it shows."""
 
@@ -510,6 +552,9 @@ class Picture(BookDirective):
         "process": directives.positive_int,
     }
     draw = None
+
+    def more(self):
+        return {name: self.options[name] for name in self.options if name == "skip"}
 
     def run(self):
         program, arguments = (
@@ -527,6 +572,7 @@ class Picture(BookDirective):
                 title=self.options.get("title", name),
                 calls=self.options.get("calls", "").split(),
                 rows=self.options.get("rows"),
+                **self.more(),
             )
         except (KeyError, ValueError) as error:
             raise BookError(
@@ -543,7 +589,23 @@ class MemoryPicture(Picture):
 
 
 class OrderPicture(Picture):
+    option_spec = {**Picture.option_spec, "skip": directives.positive_int}
     draw = staticmethod(order_picture.draw)
+
+
+class DrawnPicture(BookDirective):
+    """docs/pictures/NAME.svg, in the colors of the page: the file's own style is left out."""
+
+    has_content = True
+
+    def run(self):
+        file = f"docs/pictures/{self.arguments[0]}.svg"
+        self.depend(file)
+        svg = re.sub("<style>.*?</style>", "", (ROOT / file).read_text(), flags=re.S)
+        frame = nodes.raw("", f'<div class="picture drawn" tabindex="0">{svg}</div>', format="html")
+        caption = nodes.container(classes=["picture-caption"])
+        self.state.nested_parse(self.content, self.content_offset, caption)
+        return [frame, caption] if self.content else [frame]
 
 
 class PathRole(SphinxRole):
@@ -567,7 +629,10 @@ def setup(app):
     app.add_directive("recorded-tables", RecordedTables)
     app.add_directive("lessons-table", LessonsTable)
     app.add_directive("solution-difference", SolutionDifference)
+    app.add_directive("call-table", CallTable)
+    app.add_directive("call-index", CallIndex)
     app.add_directive("memory-picture", MemoryPicture)
     app.add_directive("order-picture", OrderPicture)
+    app.add_directive("drawn-picture", DrawnPicture)
     app.add_role("path", PathRole())
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -38,7 +38,7 @@ sanitize() {
     options+=("${more[@]}")
     shift 2
     [[ $1 != 12_* ]] || options+=(--target-processes application-only)
-    timeout -k 5 "$each" "$SANITIZER" "${options[@]}" "build/gpu/solutions/$1" "${@:2}" \
+    timeout -k 5 "$each" "$SANITIZER" "${options[@]}" "build/gpu/$(program_of "$1")" "${@:2}" \
         >"$out" 2>&1 </dev/null || status=$?
     count=$(sed -n 's/.*ERROR SUMMARY: \([0-9]*\) error.*/\1/p' "$out" | tail -n 1)
     if was_stopped "$status"; then
@@ -50,14 +50,20 @@ sanitize() {
     fi
 }
 
+program_of() { # program_of LESSON: its solution; a name with a folder is a program of the book
+    case $1 in */*) echo "$1" ;; *) echo "solutions/$1" ;; esac
+}
+
 one_run() { # one_run LESSON [ARGUMENT]: one line of the table
-    local lesson=$1 name=$1${2:+.$2} out=$folder/$1${2:+.$2} status expected simulated leaks races
-    if [ ! -x "build/gpu/solutions/$lesson" ]; then
+    local lesson=$1 name=${1##*/}${2:+.$2} program out status expected simulated leaks races
+    out=$folder/$name
+    program=$(program_of "$1")
+    if [ ! -x "build/gpu/$program" ]; then
         wrong=1
         echo "| $lesson | ${2:-} | does not compile | | | | |"
         return
     fi
-    bounded "$each" "$out" "build/gpu/solutions/$lesson" "${@:2}"
+    bounded "$each" "$out" "build/gpu/$program" "${@:2}"
     mv "$out.out" "$out.txt"
     status=$(cat "$out.status")
     if [ "$status" = 77 ]; then # its one line has the reason
@@ -65,7 +71,7 @@ one_run() { # one_run LESSON [ARGUMENT]: one line of the table
         rm -f "$out".*
         return
     fi
-    bounded "$each" "$out.simulator" "build/simulator/solutions/$lesson" "${@:2}"
+    bounded "$each" "$out.simulator" "build/simulator/$program" "${@:2}"
     mv "$out.simulator.out" "$out.simulator.txt"
     expected=$(same "tests/lessons/expected/$name.txt" "$out.txt")
     simulated=$(same "$out.simulator.txt" "$out.txt")
@@ -79,7 +85,7 @@ one_run() { # one_run LESSON [ARGUMENT]: one line of the table
 }
 
 mapfile -t runs < <(grep -v '^#' tests/hardware/gpu_runs.txt)
-mapfile -t programs < <(printf '%s\n' "${runs[@]/#/solutions/}" | cut -d ' ' -f 1 | sort -u)
+mapfile -t programs < <(for run in "${runs[@]}"; do program_of "${run%% *}"; done | sort -u)
 build gpu "$folder/build.gpu" "${programs[@]}" || wrong=1
 build simulator "$folder/build.simulator" "${programs[@]}" || wrong=1
 {

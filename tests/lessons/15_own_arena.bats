@@ -36,25 +36,8 @@ arena_says() {
 # asked begin, asked fit: arena_want itself, with requests that the lesson does not make
 # (tests/lessons/asked_arena.h).
 asked() {
-    local folder=$CHECK_FOLDER/asked-$1 file=$CHECK_FOLDER/asked.c words
-    if [ ! -e "$CHECK_FOLDER/asked_program" ]; then
-        printf '#define main lesson_main\n#include "%s"\n#undef main\n#include "%s"\n' \
-            "$(realpath "$CHECK_LESSON")" "$ROOT/tests/lessons/asked_arena.h" >"$file"
-        compile_lesson "$file" asked_program >"$CHECK_FOLDER/compiler" 2>&1 || {
-            missed "Expected: arena_want, struct arena and enum answer as the rest of the lesson
-                uses them." \
-                "Happened: $(grep -m 1 'error:' "$CHECK_FOLDER/compiler" | cut -c 1-300)"
-            return
-        }
-    fi
-    mkdir "$folder"
-    tests/tools/run.sh "$folder" LD_LIBRARY_PATH="$CHECK_LIBRARY" -- \
-        "$ROOT/$CHECK_FOLDER/asked_program" "$1"
-    text_of words "$folder/stdout"
-    [ "$(<"$folder/status")" = 0 ] ||
-        words=$(tell "Expected: arena_want answers each request." \
-            "Happened: asked by the check, it did not come to an end or died.")
-    [ -z "$words" ] || missed "$words"
+    ask_lesson asked_arena "arena_want, struct arena and enum answer as the rest of the lesson uses
+        them, and an arena_want that returns for each request." "$1"
 }
 
 @test "every block begins at a multiple of the alignment" {

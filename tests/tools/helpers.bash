@@ -38,6 +38,14 @@
 #   expect_clean              exit status 0, no hazard, nothing left allocated, nothing that the
 #                             simulated device does not know
 #   expect_status N SENTENCE  the exit status is N
+#   draw NAME LEAST MOST      sets NAME to a whole number from LEAST to MOST. It depends on NAME, the
+#                             lesson and SEED, which make check-NN draws and the suite sets to 1: a
+#                             table of known answers does not pass
+#   ask_lesson HARNESS SENTENCE [ARGUMENT...]
+#                             compiles tests/lessons/HARNESS.h behind the lesson, whose main has
+#                             another name, and runs it: HARNESS calls the student's functions with
+#                             arguments of the check's own. What it prints is a miss; SENTENCE is
+#                             what is expected of a file with which it does not compile or end
 #   missed LINE...            a test fails with these words, with what stderr had, and with where to
 #                             read
 #   miss LINE...              a test fails with these words alone
@@ -192,6 +200,37 @@ loop, or a wait, never come to its end?" ;;
     mv "$folder/refused" "$CHECK_FOLDER/refused"
     { printed; try_it; } >>"$CHECK_FOLDER/refused"
     refuse
+}
+
+draw() {
+    local hash
+    hash=$(cksum <<<"${SEED:-1} $CHECK_NAME $1")
+    printf -v "$1" '%d' $(($2 + ${hash%% *} % ($3 - $2 + 1)))
+}
+
+ask_lesson() {
+    local harness=$1 sentence=$2 file=$CHECK_FOLDER/$1.c program=${1}_program folder words
+    shift 2
+    run_lesson   # a file that cannot be judged is reported once
+    if [ ! -e "$CHECK_FOLDER/$program" ]; then
+        printf '#define main lesson_main\n#include "%s"\n#undef main\n#include "%s"\n' \
+            "$(realpath "$CHECK_LESSON")" "$ROOT/tests/lessons/$harness.h" >"$file"
+        compile_lesson "$file" "$program" >"$CHECK_FOLDER/compiler" 2>&1 || {
+            missed "Expected: $sentence" \
+                "Happened: $(grep -am 1 'error' "$CHECK_FOLDER/compiler" | cut -c 1-300)"
+            return
+        }
+    fi
+    folder=$CHECK_FOLDER/$harness-$*
+    folder=${folder// /-}
+    mkdir -p "$folder"
+    "$BASH" tests/tools/run.sh "$folder" LD_LIBRARY_PATH="$CHECK_LIBRARY" -- \
+        "$ROOT/$CHECK_FOLDER/$program" "$@"
+    text_of words "$folder/stdout"
+    [ "$(<"$folder/status")" = 0 ] ||
+        words=$(tell "Expected: $sentence" \
+            "Happened: called by the check, it did not come to an end or died.")
+    [ -z "$words" ] || missed "$words"
 }
 
 # A process that lives beside the first has a journal of its own.
