@@ -220,6 +220,8 @@ struct stream *call_stream(struct call *call, cudaStream_t handle)
         s = stream_per_thread(device_current());
     else
         s = handle_object(HANDLE_STREAM, handle);
+    if (handle == (cudaStream_t)-1)
+        return NULL;
     if (!s)
         call_bad_handle(call, "a stream", HANDLE_STREAM, handle, "cudaStreamDestroy",
                         "cudaStreamCreate");

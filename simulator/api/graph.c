@@ -168,7 +168,7 @@ cudaError_t do_cudaGraphAddMemcpyNode1D(struct call *call, cudaGraphNode_t *node
     a.task.kind = TASK_COPY;
     a.task.to = to;
     a.task.from = from;
-    a.task.count = bytes;
+    a.task.rows = rows_of(bytes);
     a.task.direction = kind;
     e = bytes ? dispatch_check_copy(&a.task) : cudaErrorInvalidValue;
     return end_add_node(call, &a, e, node);

@@ -84,6 +84,8 @@ static cudaError_t launch_or_upload(struct call *call, cudaGraphExec_t exec, cud
                                                        struct stream *))
 {
     struct stream *s = call_stream(call, stream);
+    if (!s)
+        return cudaErrorInvalidResourceHandle;
     struct graph_exec *x = graph_exec_of(call, exec);
     if (!x)
         return cudaErrorInvalidValue;

@@ -18,6 +18,8 @@ cudaError_t do_launch_fill(struct call *call, int *data, int value, size_t count
     if (call->line.used)
         line_number(&call->line, "bytes", count * sizeof *data);
     struct stream *s = call_stream(call, stream);
+    if (!s)
+        return cudaErrorInvalidResourceHandle;
     if (call->line.used && count)
         line_operand(call, data, s);
     return dispatch_fill(call, data, value, count, s);
@@ -29,6 +31,8 @@ cudaError_t do_launch_add(struct call *call, int *data, int value, size_t count,
     if (call->line.used)
         line_number(&call->line, "bytes", count * sizeof *data);
     struct stream *s = call_stream(call, stream);
+    if (!s)
+        return cudaErrorInvalidResourceHandle;
     if (call->line.used && count)
         line_operand(call, data, s);
     return dispatch_add(call, data, value, count, s);
@@ -37,6 +41,8 @@ cudaError_t do_launch_add(struct call *call, int *data, int value, size_t count,
 cudaError_t do_launch_hold(struct call *call, const volatile int *open, cudaStream_t stream)
 {
     struct stream *s = call_stream(call, stream);
+    if (!s)
+        return cudaErrorInvalidResourceHandle;
     if (call->line.used)
         line_operand(call, open, s);
     return dispatch_hold(call, open, s);

@@ -508,7 +508,7 @@ static const char *leak_advice(enum allocation_kind kind)
 void checker_leaked(struct shadow_ref ref)
 {
     const struct origin *allocated_by = &ref.shadow->allocated_by;
-    if (!settings.check || !report_begin("leak", allocated_by, allocated_by))
+    if (!settings.leaks || !report_begin("leak", allocated_by, allocated_by))
         return;
     report_text("allocation %u is still alive at the end of the program.", ref.id);
     report_allocation(ref.id, ref.bytes, allocated_by);

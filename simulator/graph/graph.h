@@ -8,6 +8,7 @@
 #include <driver_types.h>
 
 #include "check/shadow.h"
+#include "run/commands.h"
 #include "run/user_kernel.h"
 
 struct graph_allocation;
@@ -41,7 +42,9 @@ struct task {
     char *to;
     /* The source of a copy. */
     const char *from;
-    /* Elements of a memset, bytes of a copy, ints of a kernel. */
+    /* What a memset or copy touches. */
+    struct rows rows;
+    /* The ints of a kernel. */
     size_t count;
     /* The bytes of one element of a memset. */
     unsigned element_bytes;

@@ -76,8 +76,8 @@ static void assign_branch(struct graph_exec *x, struct node *const *sorted, stru
  * graph has addresses in; of other memory, one allocation. */
 static bool memset_fits(const struct task *t)
 {
-    size_t bytes = t->count * t->element_bytes, room = graph_memory_bytes_left(t->to);
-    return room ? bytes <= room : command_allows(t->to, bytes, t->device, false, t->peer);
+    size_t span = rows_span(&t->rows, t->rows.to_pitch), room = graph_memory_bytes_left(t->to);
+    return room ? span <= room : command_allows(t->to, span, t->device, false, t->peer);
 }
 
 static bool memsets_fit(const struct graph *g)
@@ -164,10 +164,10 @@ static cudaError_t run_task(struct call *call, const struct task *t, struct stre
     struct event *event = t->event ? handle_object(HANDLE_EVENT, t->event) : NULL;
     switch (t->kind) {
     case TASK_MEMSET:
-        command_memset_node(call, t->to, t->value, t->element_bytes, t->count, s);
+        command_memset_node(call, t->to, t->value, t->element_bytes, t->rows, s);
         break;
     case TASK_COPY:
-        return command_copy(call, t->to, t->from, t->count, t->direction, s, t->peer, NULL);
+        return command_copy(call, t->to, t->from, t->rows, t->direction, s, t->peer, NULL);
     case TASK_FILL: return command_fill(call, (int *)t->to, t->value, t->count, s);
     case TASK_ADD: return command_add(call, (int *)t->to, t->value, t->count, s);
     case TASK_HOLD: return command_hold(call, t->gate, s);

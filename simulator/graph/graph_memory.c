@@ -228,9 +228,10 @@ struct graph_allocation *graph_allocation_to_free(struct graph *g, const void *a
     struct graph_memory *m = memory_at(address, &offset);
     for (struct graph_allocation *a = m ? m->allocations : NULL; a; a = a->next) {
         bool same_graph = a->allocated_by && a->allocated_by->graph == g;
-        /* Documented: once, and in the owning graph or in others, not in both. */
-        if (a->offset == offset && !a->freed_by
-            && (same_graph ? !a->freed_elsewhere : a->allocated_by || a->range))
+        /* Documented: once, and in the owning graph or in others, not in both. Measured: whether
+         * the graph that allocates it is destroyed, and whether it is allocated now, does not
+         * matter (probe-strangers.txt, "free node after the graph"). */
+        if (a->offset == offset && !a->freed_by && !(same_graph && a->freed_elsewhere))
             return a;
     }
     return NULL;

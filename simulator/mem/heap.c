@@ -69,11 +69,11 @@ static void list_insert(struct heap *h, struct free_list *list, struct range *r,
 
 static char *reserve(const struct heap *h)
 {
-    if (h->host_visible)
-        return os_reserve_host_visible(h->limit);
+    if (h->file && h->host_visible)
+        return os_reserve_host_visible_in_file(h->file, HEAP_FILE_HEADER, h->limit);
     if (h->file)
         return os_reserve_in_file(h->file, HEAP_FILE_HEADER, h->limit);
-    return os_reserve(h->limit);
+    return h->host_visible ? os_reserve_host_visible(h->limit) : os_reserve(h->limit);
 }
 
 bool heap_open(struct heap *h)
@@ -231,7 +231,7 @@ static void discard_storage(struct heap *h, size_t offset)
 {
     if (h->file && !h->imported)
         os_fd_discard(h->file, HEAP_FILE_HEADER + offset, h->segment_size);
-    else if (h->host_visible)
+    else if (!h->file && h->host_visible)
         os_discard_host_visible(heap_storage(h, offset), h->segment_size);
     else if (!h->file)
         os_discard(heap_storage(h, offset), h->segment_size);

@@ -165,9 +165,9 @@ void *pool_current_handle(int location)
                                              : pool_current(location)->handle;
 }
 
-struct pool *pool_new_imported(int device, size_t limit)
+struct pool *pool_new_imported(int location, size_t limit)
 {
-    struct cudaMemPoolProps props = default_props(device);
+    struct cudaMemPoolProps props = default_props(location);
     props.handleTypes = cudaMemHandleTypePosixFileDescriptor;
     struct pool *p = pool_add(&props, limit);
     p->heap.imported = p->imported = true;

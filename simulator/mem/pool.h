@@ -87,8 +87,8 @@ void *pool_current_handle(int location);
 
 /* Creates a pool as the properties require; they have been checked. */
 struct pool *pool_create(const struct cudaMemPoolProps *props);
-/* Creates a pool on `device` whose storage is another process's, of `limit` bytes. */
-struct pool *pool_new_imported(int device, size_t limit);
+/* Creates a pool at this location whose storage is another process's, of `limit` bytes. */
+struct pool *pool_new_imported(int location, size_t limit);
 /* Creates a pool without a handle, for the memory nodes of a graph: nothing of it ever goes back by
  * itself. */
 struct pool *pool_create_for_graph(int device, struct graph_memory *owner);

@@ -16,6 +16,38 @@
  * call wait for the stream, and so does any when the copy goes to the host. */
 #define STAGED_MAX (2 * MiB)
 
+size_t rows_span(const struct rows *r, size_t pitch)
+{
+    size_t before;
+    if (r->height == 1)
+        return r->width;
+    if (__builtin_mul_overflow(pitch, r->height - 1, &before) || before > SIZE_MAX - r->width)
+        return SIZE_MAX;
+    return before + r->width;
+}
+
+/* What an op touches at its destination, or (a copy) at its source. */
+static struct rows op_rows(const struct op *op)
+{
+    size_t height = op->height ? op->height : 1;
+    return (struct rows){op->bytes / height, height, op->to_pitch, op->from_pitch};
+}
+static size_t op_span(const struct op *op, bool write)
+{
+    struct rows r = op_rows(op);
+    return rows_span(&r, write ? r.to_pitch : r.from_pitch);
+}
+
+static void set_rows(struct op *op, const struct rows *r)
+{
+    op->bytes = r->width * r->height;
+    if (r->height == 1)
+        return;
+    op->height = r->height;
+    op->to_pitch = r->to_pitch;
+    op->from_pitch = r->from_pitch;
+}
+
 /* Returns the bytes behind an address that was checked before. */
 static char *storage_of(const void *address)
 {
@@ -36,7 +68,7 @@ static char *storage_when_run(struct op *op, const void *address)
     bool write = address == op->to, copy = op->from;
     if (op->operands[write].pinned && a.kind != ADDRESS_PINNED)
         why = "is pinned memory no more";
-    else if (a.heap && !heap_is_mapped(a.heap, a.offset, op->bytes))
+    else if (a.heap && !heap_is_mapped(a.heap, a.offset, op_span(op, write)))
         why = "has no physical memory: it was freed and has gone back";
     else if (op->operands[write].accessible && (a.pool || !copy)
              && !memory_peer_accessible(&a, op->stream->device))
@@ -140,6 +172,21 @@ static void check_guarded_use(const struct call *call, struct address_info *a, c
     checker_copied(call, ref, op->stream, op->seq, offset, offset + bytes, write);
 }
 
+/* The same for rows, each of which is an access: what lies between them is not touched. */
+static void check_guarded_rows(const struct call *call, struct address_info *a, const void *address,
+                               struct rows r, struct op *op, bool write)
+{
+    size_t pitch = write ? r.to_pitch : r.from_pitch;
+    if (pitch == r.width)
+        r = rows_of(r.width * r.height);
+    check_guarded_use(call, a, address, r.width, op, write);
+    for (size_t i = 1; i < r.height; i++) {
+        const char *row = (const char *)address + i * pitch;
+        struct address_info at_row = memory_find(row);
+        check_guarded_use(call, &at_row, row, r.width, op, write);
+    }
+}
+
 /* The same for a copy's source that is taken aside at the call: only an allocation of a host pool
  * has a shadow. */
 static void check_staged_use(const struct call *call, struct address_info *a, size_t bytes,
@@ -150,6 +197,15 @@ static void check_staged_use(const struct call *call, struct address_info *a, si
     struct shadow_ref ref = memory_shadow(a);
     size_t offset = a->inner_offset;
     checker_staged(call, ref, op->stream, op->seq, offset, offset + bytes);
+}
+static void check_staged_rows(const struct call *call, struct address_info *a, const void *address,
+                              struct rows r, const struct op *op)
+{
+    check_staged_use(call, a, r.width, op);
+    for (size_t i = 1; i < r.height; i++) {
+        struct address_info at_row = memory_find((const char *)address + i * r.from_pitch);
+        check_staged_use(call, &at_row, r.width, op);
+    }
 }
 
 /* A call that is refused because its memory was freed is an error of the program all the same. */
@@ -166,38 +222,42 @@ static cudaError_t refuse(const struct call *call, const struct address_info *a,
 
 static void effect_memset(struct op *op)
 {
+    struct rows r = op_rows(op);
     char *to = storage_when_run(op, op->to);
     if (!to)
         return;
-    os_hint_hugepages(to, op->bytes);
-    memset(to, op->value, op->bytes);
+    os_hint_hugepages(to, r.width);
+    for (size_t i = 0; i < r.height; i++)
+        memset(to + i * r.to_pitch, op->value, r.width);
 }
 
+/* Assumed: rows take as long as the same bytes in one. */
 static void queue_memset(const struct call *call, struct address_info *a, void *to, int value,
-                         size_t bytes, void (*effect)(struct op *), struct stream *s)
+                         struct rows r, void (*effect)(struct op *), struct stream *s)
 {
-    struct op *op = stream_enqueue(
-        s, OP_COMMAND,
-        time_under_schedule(command_duration(DURATION_MEMSET, DURATION_MEMSET_GIB, bytes)));
-    check_guarded_use(call, a, to, bytes, op, true);
+    struct op *op = stream_enqueue(s, OP_COMMAND,
+                                   time_under_schedule(command_duration(
+                                       DURATION_MEMSET, DURATION_MEMSET_GIB, r.width * r.height)));
+    check_guarded_rows(call, a, to, r, op, true);
     op->name = "memset";
     op->effect = effect;
     op->to = to;
     op->value = value;
-    op->bytes = bytes;
+    set_rows(op, &r);
     op->allocation_id = memory_allocation_id(a);
     command_check_peer_access(call, a, op);
 }
 
-cudaError_t command_memset(const struct call *call, void *to, int value, size_t bytes,
+cudaError_t command_memset(const struct call *call, void *to, int value, struct rows r,
                            struct stream *s)
 {
-    if (!bytes)
+    if (!r.width)
         return cudaSuccess;
     struct address_info a = memory_find(to);
-    if (a.kind == ADDRESS_PAGEABLE || !is_allowed(&a, bytes, s->device, false, false))
-        return refuse(call, &a, to, bytes, s, true);
-    queue_memset(call, &a, to, value, bytes, effect_memset, s);
+    size_t span = rows_span(&r, r.to_pitch);
+    if (a.kind == ADDRESS_PAGEABLE || !is_allowed(&a, span, s->device, false, false))
+        return refuse(call, &a, to, span, s, true);
+    queue_memset(call, &a, to, value, r, effect_memset, s);
     return cudaSuccess;
 }
 
@@ -205,12 +265,23 @@ cudaError_t command_memset(const struct call *call, void *to, int value, size_t 
 
 static void effect_copy(struct op *op)
 {
+    struct rows r = op_rows(op);
     char *to = storage_when_run(op, op->to);
     const char *from = op->staged ? op->staged : storage_when_run(op, op->from);
     if (!to || !from)
         return;
-    os_hint_hugepages(to, op->bytes);
-    memmove(to, from, op->bytes);
+    os_hint_hugepages(to, r.width);
+    for (size_t i = 0; i < r.height; i++)
+        memmove(to + i * r.to_pitch, from + i * (op->staged ? r.width : r.from_pitch), r.width);
+}
+
+/* Takes the bytes of a pageable source aside, row behind row. */
+static char *stage(const void *from, const struct rows *r)
+{
+    char *staged = os_allocate(r->width * r->height);
+    for (size_t i = 0; i < r->height; i++)
+        memcpy(staged + i * r->width, storage_of((const char *)from + i * r->from_pitch), r->width);
+    return staged;
 }
 
 /* The kind only says what pageable memory and a host pool's is not allowed for; where the bytes are
@@ -269,7 +340,8 @@ static void order_with_device(struct stream *s, const struct address_info *one,
         stream_follow(legacy, s);
 }
 
-cudaError_t command_copy(const struct call *call, void *to, const void *from, size_t bytes,
+/* Assumed: rows take as long as the same bytes in one. */
+cudaError_t command_copy(const struct call *call, void *to, const void *from, struct rows r,
                          enum cudaMemcpyKind kind, struct stream *s, bool peer,
                          enum copy_wait *wait)
 {
@@ -277,18 +349,20 @@ cudaError_t command_copy(const struct call *call, void *to, const void *from, si
         *wait = COPY_QUEUED;
     if ((unsigned)kind > cudaMemcpyDefault)
         return cudaErrorInvalidMemcpyDirection;
-    if (!bytes)
+    if (!r.width)
         return cudaSuccess;
     if (!to || !from)
         return cudaErrorInvalidValue;
+    size_t bytes = r.width * r.height, to_span = rows_span(&r, r.to_pitch),
+           from_span = rows_span(&r, r.from_pitch);
     struct address_info t = memory_find(to), f = memory_find(from);
     bool to_pageable = is_pageable(&t, s->device), from_pageable = is_pageable(&f, s->device);
     /* Assumed: freed pinned memory is refused; a real driver dies of SIGSEGV here (measured). */
-    if (!is_allowed(&t, bytes, s->device, true, peer) || (to_pageable && is_unallocated(&t, to)))
-        return refuse(call, &t, to, bytes, s, true);
-    if (!is_allowed(&f, bytes, s->device, true, peer)
+    if (!is_allowed(&t, to_span, s->device, true, peer) || (to_pageable && is_unallocated(&t, to)))
+        return refuse(call, &t, to, to_span, s, true);
+    if (!is_allowed(&f, from_span, s->device, true, peer)
         || (from_pageable && is_unallocated(&f, from)))
-        return refuse(call, &f, from, bytes, s, false);
+        return refuse(call, &f, from, from_span, s, false);
     if (!kind_allows(kind, &t, &f))
         return cudaErrorInvalidValue;
     bool staged = wait && from_pageable && is_on_device(&t) && bytes <= STAGED_MAX;
@@ -298,15 +372,15 @@ cudaError_t command_copy(const struct call *call, void *to, const void *from, si
     order_with_device(s, &t, &f, false);
     order_with_device(s, &f, &t, false);
     if (staged)
-        check_staged_use(call, &f, bytes, op);
+        check_staged_rows(call, &f, from, r, op);
     else
-        check_guarded_use(call, &f, from, bytes, op, false);
-    check_guarded_use(call, &t, to, bytes, op, true);
+        check_guarded_rows(call, &f, from, r, op, false);
+    check_guarded_rows(call, &t, to, r, op, true);
     op->name = "copy";
     op->effect = effect_copy;
     op->to = to;
     op->from = from;
-    op->bytes = bytes;
+    set_rows(op, &r);
     op->allocation_id = t.heap || !f.heap ? memory_allocation_id(&t) : memory_allocation_id(&f);
     if (!wait)
         return cudaSuccess;
@@ -315,8 +389,7 @@ cudaError_t command_copy(const struct call *call, void *to, const void *from, si
          * managed (measured). */
         *wait = COPY_DONE;
     } else if (staged) {
-        op->staged = os_allocate(bytes);
-        memcpy(op->staged, storage_of(from), bytes);
+        op->staged = stage(from, &r);
     } else if (to_pageable || from_pageable) {
         *wait = to_pageable ? COPY_DONE : COPY_STAGED;
     }
@@ -383,7 +456,7 @@ char *command_resolve(const struct op *op, const void *address, size_t bytes, co
 
 static char *resolve_bytes(struct op *op, const char *what)
 {
-    return command_resolve(op, op->to, op->bytes, what, true);
+    return command_resolve(op, op->to, op_span(op, true), what, true);
 }
 
 /* The ints that a running kernel touches, or NULL after a fault. */
@@ -395,13 +468,6 @@ static int *resolve_ints(struct op *op)
          sizeof(int));
     device_fault(cudaErrorMisalignedAddress);
     return NULL;
-}
-
-static void effect_node_1(struct op *op)
-{
-    char *to = resolve_bytes(op, "node");
-    if (to)
-        memset(to, op->value, op->bytes);
 }
 
 /* Writes a value again and again: what is written already is copied, in pieces that stay in the
@@ -420,22 +486,31 @@ static void fill_pattern(void *to, const void *value, size_t size, size_t bytes)
     }
 }
 
+static void fill_node(struct op *op, const void *value, size_t size)
+{
+    struct rows r = op_rows(op);
+    char *to = resolve_bytes(op, "node");
+    for (size_t i = 0; to && i < r.height; i++)
+        fill_pattern(to + i * r.to_pitch, value, size, r.width);
+}
+
+static void effect_node_1(struct op *op)
+{
+    uint8_t value = (uint8_t)op->value;
+    fill_node(op, &value, sizeof value);
+}
 static void effect_node_2(struct op *op)
 {
     uint16_t value = (uint16_t)op->value;
-    fill_pattern(resolve_bytes(op, "node"), &value, sizeof value, op->bytes);
+    fill_node(op, &value, sizeof value);
 }
-
-static void effect_node_4(struct op *op)
-{
-    fill_pattern(resolve_bytes(op, "node"), &op->value, sizeof op->value, op->bytes);
-}
+static void effect_node_4(struct op *op) { fill_node(op, &op->value, sizeof op->value); }
 
 void command_memset_node(const struct call *call, void *to, int value, unsigned element,
-                         size_t count, struct stream *s)
+                         struct rows r, struct stream *s)
 {
     struct address_info a = memory_find(to);
-    queue_memset(call, &a, to, value, element * count,
+    queue_memset(call, &a, to, value, r,
                  element == 1   ? effect_node_1
                  : element == 2 ? effect_node_2
                                 : effect_node_4,

@@ -8,14 +8,28 @@
 #include "mem/memory.h"
 #include "sched/stream.h"
 
-/* Sets `bytes` bytes in the order of stream `s`. Measured: what leaves its allocation, or is memory
+/* What a copy or memset touches: `height` rows of `width` bytes, each `pitch` bytes behind the one
+ * before it. What lies between two rows is not touched. Law: height > 0, and width <= pitch where
+ * there are several. */
+struct rows {
+    size_t width, height;
+    /* Of what is written, and of a copy's source. */
+    size_t to_pitch, from_pitch;
+};
+/* Returns all bytes in one row. */
+static inline struct rows rows_of(size_t bytes) { return (struct rows){bytes, 1, bytes, bytes}; }
+/* Returns the bytes from the start of the first row to the end of the last; SIZE_MAX when they are
+ * more than there are addresses. */
+size_t rows_span(const struct rows *r, size_t pitch);
+
+/* Sets these rows in the order of stream `s`. Measured: what leaves its allocation, or is memory
  * that the stream's device may not touch, is refused here with cudaErrorInvalidValue. */
-cudaError_t command_memset(const struct call *call, void *to, int value, size_t bytes,
+cudaError_t command_memset(const struct call *call, void *to, int value, struct rows r,
                            struct stream *s);
 /* A memset node, with elements of 1, 2 or 4 bytes. Nothing is checked here (measured: a launch
  * notices nothing inside the same segment): a bad address is a fault when it runs. */
 void command_memset_node(const struct call *call, void *to, int value, unsigned element,
-                         size_t count, struct stream *s);
+                         struct rows r, struct stream *s);
 
 /* What has happened of a copy when its call returns. Documented (CUDA Runtime API, "API
  * synchronization behavior"); measured: which calls wait (tests/hardware/facts/probe-waits.txt,
@@ -30,7 +44,7 @@ enum copy_wait {
 
 /* Copies. `peer`: cudaMemcpyPeerAsync, which needs no access rights. `wait`: what an asynchronous
  * call must wait for; NULL: nobody can wait, and pageable memory is read when the copy runs. */
-cudaError_t command_copy(const struct call *call, void *to, const void *from, size_t bytes,
+cudaError_t command_copy(const struct call *call, void *to, const void *from, struct rows r,
                          enum cudaMemcpyKind kind, struct stream *s, bool peer,
                          enum copy_wait *wait);
 /* "HostToDevice" and so on, as the memory at both ends has it. */

@@ -109,7 +109,7 @@ struct op {
     const char *name;
     /* The journal's number of the allocation; 0: none. */
     uint32_t allocation_id;
-    /* The addresses that it touches, each of `bytes`; NULL: none. An OP_HOLD's `from` is its gate
+    /* The addresses that it touches, `bytes` behind each; NULL: none. An OP_HOLD's `from` is its gate
      * as the program sees it. */
     char *to;
     const char *from;
@@ -124,6 +124,17 @@ struct op {
 
     /* What one kind needs alone. The largest stands first: an initializer sets that to 0. */
     union {
+        /* OP_COMMAND: what a fill or memset writes; and of a copy's source, [0], and of what a copy
+         * or memset writes, [1], what held when it was queued: it was pinned, and it was a pool's
+         * that the device has access to. Of a copy or memset in rows: how many rows the bytes are
+         * in, and how many bytes are from one row to the next; height 0: one row. */
+        struct {
+            size_t height, to_pitch, from_pitch;
+            int value;
+            struct {
+                bool pinned, accessible;
+            } operands[2];
+        };
         /* OP_HOST: the function, and how far its thread has come. */
         struct {
             void (*function)(void *);
@@ -139,15 +150,6 @@ struct op {
         const volatile int *gate;
         /* OP_REMOTE_WAIT: is it over? */
         bool (*remote_is_done)(struct op *op);
-        /* OP_COMMAND: what a fill or memset writes; and of a copy's source, [0], and of what a copy
-         * or memset writes, [1], what held when it was queued: it was pinned, and it was a pool's
-         * that the device has access to. */
-        struct {
-            int value;
-            struct {
-                bool pinned, accessible;
-            } operands[2];
-        };
     };
 };
 

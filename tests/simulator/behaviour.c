@@ -617,6 +617,19 @@ static int many_pools(int argc, char **argv)
     return 0;
 }
 
+/* One allocation of each kind stays at the end. */
+static int leaks(int argc, char **argv)
+{
+    (void)argc, (void)argv;
+    void *p;
+    two_streams();
+    cudaMalloc(&p, MiB);
+    cudaMallocHost(&p, MiB);
+    cudaMallocManaged(&p, MiB, cudaMemAttachGlobal);
+    cudaMallocAsync(&p, MiB, s);
+    return cudaStreamSynchronize(s);
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -643,6 +656,7 @@ int main(int argc, char **argv)
         {"many-copies", many_copies},
         {"many-pinned", many_pinned},
         {"many-pools", many_pools},
+        {"leaks", leaks},
     };
     setvbuf(stdout, NULL, _IOLBF, 0);
     for (size_t i = 0; argc > 1 && i < sizeof cases / sizeof *cases; i++)

@@ -69,7 +69,7 @@ names_of() {
 @test "a program linked with the real library needs the same, and runs on the simulated one" {
     local real
     real=$(cd "$ROOT" &&
-        find -H build/cuda /usr/local/cuda/lib64 -name libcudart.so.13 2>/dev/null | head -n 1)
+        find -H build/cuda /usr/local/cuda/lib{64,} -name libcudart.so.13 2>/dev/null | head -n 1)
     [ -n "$real" ] || skip "no real libcudart.so.13 is here"
     cd "$ROOT"
     cat >"$BATS_TEST_TMPDIR/small.c" <<'END'
@@ -125,6 +125,20 @@ END
         grep -qF "simulated device: ${setting%%=*} is \"${setting#*=}\"; " err ||
             complain "$setting: the sentence does not name it: $(cat err)"
     done
+    finish
+}
+
+@test "SIM_CHECK=noleaks: what is not freed at the end is not reported, and all else is" {
+    SIM_CHECK=on program behaviour leaks
+    [ "$status" = 3 ]
+    [ "$(grep -c '^hazard: leak' <<<"$errors")" = 4 ] || complain "Not four leaks:" "$errors"
+    SIM_CHECK=noleaks SIM_JOURNAL=journal program behaviour leaks
+    [ "$status$errors" = 0 ] || complain "Exit status $status, and it says:" "$errors"
+    [ "$(jq -r 'select(.did == "exit").live' journal)" = 4 ] ||
+        complain "The journal does not say that four are alive."
+    SIM_CHECK=noleaks program behaviour unordered
+    [ "$status" = 3 ]
+    [[ $errors == *"hazard: unordered writes"* ]] || complain "It says:" "$errors"
     finish
 }
 
