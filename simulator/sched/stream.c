@@ -30,8 +30,8 @@ static struct {
     struct op *free;
     /* The number of the newest op of all streams. */
     uint64_t last_turn;
-    /* Queued ops that the host can hold up: most programs have none. */
-    uint64_t host_bound;
+    /* The queued ops that the host can hold up, the newest first: most programs have none. */
+    struct op *host_bound;
 } ops;
 
 /* The calling thread's own default stream of each device; NULL until it is required. */
@@ -191,30 +191,52 @@ static bool comes_before(const struct op *op, const struct stream *s, uint64_t s
     return vc_includes(&s->ordering.device_order, op->stream->slot, op->seq);
 }
 
-bool stream_waits_for_host(const struct stream *s, uint64_t seq)
+struct host_bound stream_find_host_bound(const struct stream *s, uint64_t seq)
 {
-    if (s->done_seq >= seq || !ops.host_bound)
-        return false;
-    for (const struct stream *t = streams.all; t; t = t->next)
-        for (const struct op *op = t->head; op; op = op->next)
-            if (needs_host(op) && comes_before(op, s, seq))
-                return true;
-    return false;
+    if (s->done_seq >= seq)
+        return (struct host_bound){NULL, 0};
+    for (const struct op *op = ops.host_bound; op; op = op->next_host_bound)
+        if (needs_host(op) && comes_before(op, s, seq))
+            return (struct host_bound){op, op->turn};
+    return (struct host_bound){NULL, 0};
+}
+
+bool host_bound_is_pending(struct host_bound bound)
+{
+    return bound.op && bound.op->turn == bound.turn && needs_host(bound.op);
 }
 
 bool stream_is_behind_function(const struct stream *s)
 {
-    if (!ops.host_bound)
-        return false;
-    for (const struct stream *t = streams.all; t; t = t->next)
-        for (const struct op *op = t->head; op; op = op->next)
-            if (op->kind == OP_HOST && !op->returned
-                && (t == s || vc_includes(&s->ordering.happens_before, t->slot, op->seq)))
-                return true;
+    for (const struct op *op = ops.host_bound; op; op = op->next_host_bound)
+        if (op->kind == OP_HOST && !op->returned
+            && (op->stream == s
+                || vc_includes(&s->ordering.happens_before, op->stream->slot, op->seq)))
+            return true;
     return false;
 }
 
 /* ---- the queue ---- */
+
+static void add_host_bound(struct op *op)
+{
+    op->next_host_bound = ops.host_bound;
+    if (ops.host_bound)
+        ops.host_bound->previous_host_bound = op;
+    ops.host_bound = op;
+}
+
+/* The op is over: nobody finds it pending any more (host_bound_is_pending). */
+static void remove_host_bound(struct op *op)
+{
+    if (op->previous_host_bound)
+        op->previous_host_bound->next_host_bound = op->next_host_bound;
+    else
+        ops.host_bound = op->next_host_bound;
+    if (op->next_host_bound)
+        op->next_host_bound->previous_host_bound = op->previous_host_bound;
+    op->turn = 0;
+}
 
 static struct op *append(struct stream *s, enum op_kind kind, time_ns duration)
 {
@@ -232,7 +254,7 @@ static struct op *append(struct stream *s, enum op_kind kind, time_ns duration)
                       .finish = TIME_UNKNOWN,
                       .duration = duration};
     if (kind == OP_HOST || kind == OP_HOLD)
-        ops.host_bound++;
+        add_host_bound(op);
     if (s->tail)
         s->tail->next = op;
     else {
@@ -247,7 +269,7 @@ void stream_drop_head(struct stream *s)
 {
     struct op *op = s->head;
     if (op->kind == OP_HOST || op->kind == OP_HOLD)
-        ops.host_bound--;
+        remove_host_bound(op);
     s->done_seq = op->seq;
     s->idle_at = op->finish;
     s->head = op->next;
