@@ -152,10 +152,9 @@ void conflict_judge_postponed(void (*report)(const struct conflict *c))
             at = &p->next;
             continue;
         }
-        bool of_allocation = p->conflict.kind == CONFLICT_ALLOCATION
-                          || p->conflict.kind == CONFLICT_ALLOCATION_FREE;
-        bool again =
-            of_allocation && later->slot == reported.slot && later->seq == reported.seq;
+        bool of_allocation =
+            p->conflict.kind == CONFLICT_ALLOCATION || p->conflict.kind == CONFLICT_ALLOCATION_FREE;
+        bool again = of_allocation && later->slot == reported.slot && later->seq == reported.seq;
         if (!ordered && !again) {
             report(&p->conflict);
             reported = *later;

@@ -15,6 +15,9 @@ static struct {
     struct stream *all;
     /* The legacy stream of each device; NULL until it is required. */
     struct stream *legacy[MAX_DEVICES];
+    /* What each device's streams that are made from now on wait for, as the older ones do; NULL:
+     * nothing, or nothing that the host has not acquired. */
+    struct record *precedes[MAX_DEVICES];
     /* The stream of each slot, NULL for a slot of another process; `slots` of them. */
     struct stream **by_slot;
     uint32_t slots;
@@ -85,6 +88,20 @@ static struct stream *take_stream(enum stream_kind kind, int device, int priorit
     return s;
 }
 
+/* Puts before a new stream's work what precedes all later work of its device. */
+static void follow_preceding(struct stream *s)
+{
+    struct record *r = streams.precedes[s->device];
+    if (r && vc_includes(&host_acquired.clock, r->stream->slot, r->seq)) {
+        record_release(r);
+        streams.precedes[s->device] = r = NULL;
+    }
+    if (!r)
+        return;
+    stream_wait_internal(s, r->stream, r->seq);
+    ordering_join(&s->ordering, &r->ordering);
+}
+
 struct stream *stream_new(enum stream_kind kind, int device, int priority)
 {
     struct stream *s = take_stream(kind, device, priority);
@@ -92,6 +109,7 @@ struct stream *stream_new(enum stream_kind kind, int device, int priority)
     s->id = is_default ? 0 : ++streams.last_id;
     s->api_id = ++streams.last_api_id;
     s->handle = handle_new(HANDLE_STREAM, s);
+    follow_preceding(s);
     return s;
 }
 
@@ -356,10 +374,32 @@ uint64_t stream_enqueue_marker(struct stream *s)
 void stream_follow(struct stream *s, struct stream *other)
 {
     order_next_op(s);
-    order_next_op(other);
+    if (!other->destroyed)
+        order_next_op(other);
     wait_for_stream(s, other);
     /* Also of a legacy stream that has had no work of its own. */
     ordering_join(&s->ordering, &other->ordering);
+}
+
+void stream_follow_devices(struct stream *s, unsigned devices)
+{
+    for (struct stream *t = streams.all; t; t = t->next)
+        if (t != s && devices >> t->device & 1)
+            stream_follow(s, t);
+}
+
+void stream_precede_devices(struct stream *s, unsigned devices)
+{
+    for (struct stream *t = streams.all; t; t = t->next)
+        if (t != s && !t->destroyed && devices >> t->device & 1)
+            stream_follow(t, s);
+    for (int d = 0; d < MAX_DEVICES; d++) {
+        if (!(devices >> d & 1))
+            continue;
+        if (streams.precedes[d])
+            record_release(streams.precedes[d]);
+        streams.precedes[d] = stream_snapshot(s, s->last_seq);
+    }
 }
 
 void stream_wait(struct stream *s, struct record *r)

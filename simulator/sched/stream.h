@@ -228,6 +228,11 @@ struct op *stream_enqueue_function(struct stream *s, time_ns duration);
 uint64_t stream_enqueue_marker(struct stream *s);
 /* What `s` gets from now on waits for what `other` has so far. */
 void stream_follow(struct stream *s, struct stream *other);
+/* `s` waits for all that the streams of these devices (bits) have so far, destroyed ones and
+ * non-blocking ones included. */
+void stream_follow_devices(struct stream *s, unsigned devices);
+/* What they get from now on waits for what `s` has so far, also in streams that are made later. */
+void stream_precede_devices(struct stream *s, unsigned devices);
 /* The stream waits for this work of another, but nothing is released to it: the allocator's own
  * doing never orders a program (measured: such a wait does not count as an event dependency
  * either). */

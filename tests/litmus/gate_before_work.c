@@ -15,7 +15,7 @@ int main(void)
     CHECK(cudaStreamCreate(&b));
     CHECK(cudaMalloc((void **)&data, 4096));
     CHECK(launch_hold(gate, b));
-    CHECK(launch_add(data, 1, 1024, b)); /* previous access */
+    CHECK(launch_add(data, 1, 1024, b));  /* previous access */
     CHECK(launch_fill(data, 1, 1024, a)); /* access */
 #ifdef WRONG
     gate_open(gate);

@@ -29,7 +29,7 @@ int main(void)
 #ifdef WRONG
     gate_open(gate);
 #endif
-    CHECK(launch_fill(data, 1, MiB / sizeof(int), a)); /* previous access */
+    CHECK(launch_fill(data, 1, MiB / sizeof(int), a));             /* previous access */
     CHECK(cudaMemcpyAsync(copy, data, MiB, cudaMemcpyDefault, b)); /* access */
     gate_open(gate);
     CHECK(cudaFreeAsync(data, a));
