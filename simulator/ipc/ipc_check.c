@@ -123,6 +123,12 @@ static void report_use_after_free(struct shadow_ref ref, const struct ipc_access
     report_end(ref.id);
 }
 
+/* Of no bytes (a prefetch, a gate) nothing overlaps. */
+static bool overlaps(const struct ipc_access *a, size_t from, size_t to)
+{
+    return a->from < to && from < a->to && a->from != a->to && from != to;
+}
+
 static void ipc_check_used(struct shadow_ref ref, struct origin origin, const struct stream *s,
                            size_t from, size_t to, bool write)
 {
@@ -135,7 +141,7 @@ static void ipc_check_used(struct shadow_ref ref, struct origin origin, const st
         report_use_after_free(ref, &allocation.freed_by, &origin);
     for (int i = 0; i < IPC_TABLE_ACCESSES; i++) {
         const struct ipc_access *a = &allocation.accesses[i];
-        if (is_own_access(a, role) || (!write && !a->write) || a->from >= to || from >= a->to)
+        if (is_own_access(a, role) || (!write && !a->write) || !overlaps(a, from, to))
             continue;
         if (!remote_happens_before(ipc_ref, a, s, origin.seq))
             report_unordered(ref, a, &origin, write);
