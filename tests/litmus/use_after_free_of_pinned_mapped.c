@@ -10,7 +10,7 @@
 static void write_to(int *data, cudaStream_t a)
 {
     (void)cudaMemsetAsync(data, 1, 4096, a); /* access */
-    (void)launch_fill(data, 1, 1024, a); /* access */
+    (void)launch_fill(data, 1, 1024, a);     /* access */
 }
 
 int main(void)
