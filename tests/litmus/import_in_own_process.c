@@ -22,8 +22,8 @@ int main(void)
     CHECK(cudaStreamSynchronize(a));
     CHECK(cudaMemPoolExportToShareableHandle(&file, pool, props.handleTypes, 0));
     CHECK(cudaMemPoolExportPointer(&exported, first));
-    CHECK(cudaMemPoolImportFromShareableHandle(&imported, (void *)(intptr_t)file,
-                                               props.handleTypes, 0));
+    CHECK(cudaMemPoolImportFromShareableHandle(&imported, (void *)(intptr_t)file, props.handleTypes,
+                                               0));
     CHECK(cudaMemPoolImportPointer(&second, imported, &exported));
     CHECK(cudaMemsetAsync(second, 7, 4096, a));
 #ifdef WRONG

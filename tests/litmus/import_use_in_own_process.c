@@ -25,8 +25,8 @@ int main(void)
     CHECK(cudaStreamSynchronize(a));
     CHECK(cudaMemPoolExportToShareableHandle(&file, pool, props.handleTypes, 0));
     CHECK(cudaMemPoolExportPointer(&exported, first));
-    CHECK(cudaMemPoolImportFromShareableHandle(&imported, (void *)(intptr_t)file,
-                                               props.handleTypes, 0));
+    CHECK(cudaMemPoolImportFromShareableHandle(&imported, (void *)(intptr_t)file, props.handleTypes,
+                                               0));
     CHECK(cudaMemPoolImportPointer(&second, imported, &exported)); /* allocation */
     CHECK(launch_fill(first, 1, 1024, a));
     CHECK(cudaEventRecord(event, a));
