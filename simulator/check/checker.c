@@ -315,7 +315,8 @@ void checker_allocated_again(const struct call *call, struct shadow_ref ref, con
     struct conflict c = {.kind = CONFLICT_SECOND_ALLOCATION,
                          .ref = ref,
                          .earlier.origin = *freed_by,
-                         .later.origin = checker_origin(call, s, seq),
+                         .later = {.origin = checker_origin(call, s, seq),
+                                   .obstacle = stream_find_host_bound(s, seq)},
                          .s = s};
     if (!settings.check || happens_before(freed_by, s, seq))
         return;
@@ -461,8 +462,11 @@ void checker_used(const struct call *call, struct shadow_ref ref, struct stream 
     if (!settings.check)
         return;
     struct shadow *shadow = ref.shadow;
-    struct access new = {
-        .origin = checker_origin(call, s, seq), .from = from, .to = to, .write = write};
+    struct access new = {.origin = checker_origin(call, s, seq),
+                         .from = from,
+                         .to = to,
+                         .write = write,
+                         .obstacle = stream_find_host_bound(s, seq)};
     bool postponed = check_access(ref, &new, s);
     if (checker.near.count)
         drop_covered(shadow, &new, s, postponed);
@@ -535,6 +539,8 @@ void checker_used_unallocated(const struct call *call, const void *address, size
 static void check_free(struct shadow_ref ref, struct origin origin, const struct stream *s)
 {
     struct access free_access = {.origin = origin};
+    if (s)
+        free_access.obstacle = stream_find_host_bound(s, origin.seq);
     checker.near.count = 0;
     if (ref.shadow->accesses.root)
         access_tree_find(ref.shadow, 0, SIZE_MAX, &checker.near);

@@ -9,12 +9,10 @@ struct postponed {
     struct conflict conflict;
     /* What the conflict's `ref` points to: only who allocated it, and how. */
     struct shadow shadow;
-    /* What held the two operations up at the last look; op NULL: nothing. */
-    struct host_bound earlier, later;
 };
 
-/* Law: of each conflict in the list, `earlier` or `later` was pending at the last look, and then
- * the host had not acquired the other operation. The oldest comes first. Conflicts of the same two
+/* Law: of each conflict in the list, the earlier or the later operation had an obstacle at the last
+ * look, and then the host had not acquired the other operation. The oldest comes first. Conflicts of the same two
  * places in the program, the same two streams and the same two obstacles are one, where one of them
  * decides for all: so a loop adds nothing to the list. Needs the lock. */
 static struct {
@@ -23,30 +21,23 @@ static struct {
 
 bool conflicts_postponed;
 
-static struct host_bound find_obstacle(const struct origin *origin)
+/* Is the operation still held up? When its obstacle is over there may be another; then what its
+ * stream came to wait for later counts too (assumed: it is seldom, and decides for the program). */
+static bool is_held(struct access *a)
 {
-    if (origin->slot == HOST_SLOT)
-        return (struct host_bound){NULL, 0};
-    return stream_find_host_bound(stream_of_slot(origin->slot), origin->seq);
+    if (a->obstacle.op && !host_bound_is_pending(a->obstacle))
+        a->obstacle = stream_find_host_bound(stream_of_slot(a->origin.slot), a->origin.seq);
+    return a->obstacle.op;
 }
 
-/* What happened during its call is held up by nothing. */
-static struct host_bound find_later_obstacle(const struct conflict *c)
+enum conflict_held conflict_held(struct conflict *c)
 {
-    return c->later.at_call ? (struct host_bound){NULL, 0} : find_obstacle(&c->later.origin);
-}
-
-static struct host_bound find_earlier_obstacle(const struct conflict *c)
-{
-    return c->kind == CONFLICT_ACCESSES ? find_obstacle(&c->earlier.origin)
-                                        : (struct host_bound){NULL, 0};
-}
-
-enum conflict_held conflict_held(const struct conflict *c)
-{
-    if (find_later_obstacle(c).op)
+    bool earlier_held = c->kind == CONFLICT_ACCESSES && is_held(&c->earlier);
+    if (!earlier_held)
+        c->earlier.obstacle = (struct host_bound){NULL, 0};
+    if (is_held(&c->later))
         return CONFLICT_LATER_HELD;
-    return find_earlier_obstacle(c).op ? CONFLICT_EARLIER_HELD : CONFLICT_NOT_HELD;
+    return earlier_held ? CONFLICT_EARLIER_HELD : CONFLICT_NOT_HELD;
 }
 
 /* ---- one of many ---- */
@@ -67,16 +58,17 @@ static bool is_alike(const struct postponed *p, const struct postponed *new)
     const struct conflict *a = &p->conflict, *b = &new->conflict;
     return a->kind == b->kind && is_same_operation(&a->earlier.origin, &b->earlier.origin)
         && is_same_operation(&a->later.origin, &b->later.origin)
-        && is_same_obstacle(p->earlier, new->earlier) && is_same_obstacle(p->later, new->later);
+        && is_same_obstacle(a->earlier.obstacle, b->earlier.obstacle)
+        && is_same_obstacle(a->later.obstacle, b->later.obstacle);
 }
 
 /* Of two that are alike: is the host to acquire more for `new` than for `p`? It has to acquire the
  * earlier operation while the later one is held up, or the other way round. */
-static bool requires_all_of(const struct postponed *new, const struct postponed *p)
+static bool requires_all_of(const struct conflict *new, const struct conflict *c)
 {
-    bool earlier = new->conflict.earlier.origin.seq >= p->conflict.earlier.origin.seq;
-    bool later = new->conflict.later.origin.seq >= p->conflict.later.origin.seq;
-    return (!new->later.op || earlier) && (!new->earlier.op || later);
+    bool earlier = new->earlier.origin.seq >= c->earlier.origin.seq;
+    bool later = new->later.origin.seq >= c->later.origin.seq;
+    return (!new->later.obstacle.op || earlier) && (!new->earlier.obstacle.op || later);
 }
 
 static void set(struct postponed *p, const struct postponed *new)
@@ -92,11 +84,11 @@ static void add(const struct postponed *new)
     for (struct postponed *p = postponed.first; p; p = p->next) {
         if (!is_alike(p, new))
             continue;
-        if (requires_all_of(new, p)) {
+        if (requires_all_of(&new->conflict, &p->conflict)) {
             set(p, new);
             return;
         }
-        if (requires_all_of(p, new))
+        if (requires_all_of(&p->conflict, &new->conflict))
             return;
     }
     struct postponed *p = os_allocate(sizeof *p);
@@ -111,8 +103,6 @@ void conflict_postpone(const struct conflict *c)
     struct postponed new = {
         .conflict = *c,
         .shadow = {.allocated_by = c->ref.shadow->allocated_by, .kind = c->ref.shadow->kind},
-        .earlier = find_earlier_obstacle(c),
-        .later = find_later_obstacle(c),
     };
     add(&new);
 }
@@ -124,19 +114,11 @@ static bool is_acquired(const struct origin *origin)
     return vc_includes(host_vector_clock(), origin->slot, origin->seq);
 }
 
-/* Is the operation still held up, by this obstacle or by another? */
-static bool is_held(struct host_bound *obstacle, const struct origin *origin)
+static bool is_ordered(struct conflict *c)
 {
-    if (obstacle->op && !host_bound_is_pending(*obstacle))
-        *obstacle = find_obstacle(origin);
-    return obstacle->op;
-}
-
-static bool is_ordered(struct postponed *p)
-{
-    const struct origin *earlier = &p->conflict.earlier.origin, *later = &p->conflict.later.origin;
-    bool later_held = is_held(&p->later, later), earlier_held = is_held(&p->earlier, earlier);
-    return (later_held && is_acquired(earlier)) || (earlier_held && is_acquired(later));
+    bool earlier_held = is_held(&c->earlier), later_held = is_held(&c->later);
+    return (later_held && is_acquired(&c->earlier.origin))
+        || (earlier_held && is_acquired(&c->later.origin));
 }
 
 void conflict_judge_postponed(void (*report)(const struct conflict *c))
@@ -147,8 +129,8 @@ void conflict_judge_postponed(void (*report)(const struct conflict *c))
     struct origin reported = {.slot = HOST_SLOT};
     for (struct postponed *p; (p = *at);) {
         const struct origin *later = &p->conflict.later.origin;
-        bool ordered = is_ordered(p);
-        if (!ordered && (p->later.op || p->earlier.op)) {
+        bool ordered = is_ordered(&p->conflict);
+        if (!ordered && (p->conflict.later.obstacle.op || p->conflict.earlier.obstacle.op)) {
             at = &p->next;
             continue;
         }

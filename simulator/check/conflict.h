@@ -43,10 +43,10 @@ struct conflict {
     enum conflict_held held;
 };
 
-/* Is an operation of this conflict, which was made just now, held up? When both are, it is called
- * the later one. An allocation must come first in any case, and so must what uses the memory before
- * a free: there it is only asked for the later one. */
-enum conflict_held conflict_held(const struct conflict *c);
+/* Which operation of this conflict, whose obstacles are set, is held up now? When both are, it is
+ * called the later one. An allocation must come first in any case, and so must what uses the memory
+ * before a free: there it is only asked for the later one. Removes obstacles that do not matter. */
+enum conflict_held conflict_held(struct conflict *c);
 /* Keeps a conflict that is held, with copies of all that its report needs. */
 void conflict_postpone(const struct conflict *c);
 
