@@ -225,19 +225,14 @@ void pool_diag_no_addresses(const struct pool *p, size_t bytes)
     pools.reported_no_addresses = true;
 }
 
-static struct reuse_result take_range(struct pool *p, size_t bytes, struct stream *s)
-{
-    struct reuse_result result = {.rung = REUSE_FAILED};
-    if (bytes <= p->heap.limit - ALIGNMENT && (p->heap.base || heap_open(&p->heap)))
-        result = reuse_take(&p->heap, &p->policy, s, round_up(bytes, ALIGNMENT));
-    if (!result.range)
-        pool_diag_no_addresses(p, bytes);
-    return result;
-}
-
 struct reuse_result pool_allocate(struct pool *p, size_t bytes, struct stream *s)
 {
-    struct reuse_result result = take_range(p, bytes, s);
+    struct reuse_result result = {.rung = REUSE_FAILED};
+    if (bytes > p->heap.limit - ALIGNMENT || (!p->heap.base && !heap_open(&p->heap))) {
+        pool_diag_no_addresses(p, bytes);
+        return result;
+    }
+    result = reuse_take(&p->heap, &p->policy, s, round_up(bytes, ALIGNMENT));
     size_t changed = result.grown + result.remapped;
     if (changed) {
         virtual_now += COST_GROW + COST_GROW_SEGMENT * changed;
@@ -248,8 +243,10 @@ struct reuse_result pool_allocate(struct pool *p, size_t bytes, struct stream *s
     size_t high = result.capped ? p->policy.max_segments * SEGMENT : pool_reserved(p);
     if (p->reserved_high < high)
         p->reserved_high = high;
-    if (!result.range)
+    if (!result.range) {
+        pool_diag_no_addresses(p, bytes);
         return result;
+    }
     p->used += bytes;
     if (p->used_high < p->used)
         p->used_high = p->used;
