@@ -16,6 +16,7 @@
 #include <cuda_runtime_api.h>
 
 #include "kernels.h"
+#include "user_kernels.h"
 #pragma GCC visibility pop
 
 #include "base/call.h"

@@ -176,7 +176,7 @@ static cudaError_t allocate_pinned(struct call *call, void **pointer, size_t byt
         return cudaSuccess;
     }
     /* cudaHostGetFlags says mapped in any case (measured). */
-    struct pinned *p = memory_pin_new(bytes, flags | cudaHostAllocMapped);
+    struct pinned *p = pinned_new(bytes, flags | cudaHostAllocMapped);
     if (!p)
         return cudaErrorMemoryAllocation;
     checker_allocated(call, pinned_shadow(p), ALLOCATION_PINNED, NULL, 0);
@@ -211,14 +211,14 @@ cudaError_t do_cudaFreeHost(struct call *call, void *pointer)
         return cudaSuccess;
     struct pinned *p = pinned_at(pointer, false);
     if (!p)
-        return os_has_memory(pointer, 1) ? cudaErrorInvalidValue : refuse_free(call, pointer);
+        return memory_host_has(pointer, 1) ? cudaErrorInvalidValue : refuse_free(call, pointer);
     uint32_t id = p->id;
     line_number(&call->line, "allocation", id);
     virtual_now += (time_ns)((double)p->bytes / (double)MiB * 86e3);
     if (!is_same_allocation(wait_for_device_unlocking(call, memory_find(pointer), pointer), id))
         return refuse_free(call, pointer);
     checker_freed(call, pinned_shadow(p), NULL, 0);
-    memory_unpin(p);
+    pinned_end(p);
     return cudaSuccess;
 }
 
@@ -228,12 +228,12 @@ cudaError_t do_cudaHostRegister(struct call *call, void *pointer, size_t bytes, 
 {
     if (!pointer || !bytes || flags & ~15u || bytes > UINTPTR_MAX - (uintptr_t)pointer)
         return cudaErrorInvalidValue;
-    struct pinned *pinned = memory_pinned_within(pointer, bytes);
+    struct pinned *pinned = pinned_within(pointer, bytes);
     if (pinned && pinned->registered)
         return cudaErrorHostMemoryAlreadyRegistered;
-    if (pinned || memory_find(pointer).kind != ADDRESS_PAGEABLE || !os_has_memory(pointer, bytes))
+    if (pinned || memory_find(pointer).kind != ADDRESS_PAGEABLE || !memory_host_has(pointer, bytes))
         return cudaErrorInvalidValue;
-    struct pinned *p = memory_pin(pointer, bytes, flags | cudaHostRegisterMapped);
+    struct pinned *p = pinned_register(pointer, bytes, flags | cudaHostRegisterMapped);
     checker_allocated(call, pinned_shadow(p), ALLOCATION_PINNED, NULL, 0);
     line_number(&call->line, "allocation", p->id);
     return cudaSuccess;
@@ -250,7 +250,7 @@ cudaError_t do_cudaHostUnregister(struct call *call, void *pointer)
     if (!is_same_allocation(wait_for_device_unlocking(call, memory_find(pointer), pointer), id))
         return cudaErrorHostMemoryNotRegistered;
     checker_unregistered(call, pinned_shadow(p));
-    memory_unpin(p);
+    pinned_end(p);
     return cudaSuccess;
 }
 

@@ -13,6 +13,7 @@
 #include "mem/device.h"
 #include "mem/memory.h"
 #include "os/os.h"
+#include "run/user_kernel.h"
 #include "sched/engine.h"
 #include "sched/host_idle.h"
 #include "sched/virtual_time.h"
@@ -30,6 +31,10 @@ static void diag_touch(const struct address_info *a, const void *address, bool i
     if (!a->heap && in_call)
         diag("the device was to touch %p for the program, where the host has no memory: was it "
              "freed?",
+             address);
+    else if (!a->heap && pinned_has_free_pages(address, 1))
+        diag("the host touched %p, which is an address of pinned memory where nothing is "
+             "allocated: was it freed?",
              address);
     else if (a->heap && a->heap->host_visible)
         diag("the host touched %p, which is an address of a host or managed pool, or of "
@@ -54,8 +59,10 @@ static bool on_bad_address(const void *address, void *site)
     bool in_call = lock_is_held();
     if (!in_call)
         lock_acquire();
-    bool resume = page_guard_touched(address, in_call ? NULL : site);
     struct address_info a = memory_find(address);
+    if (in_call && (a.heap || a.kind == ADDRESS_PINNED))
+        user_kernel_touched(address);
+    bool resume = page_guard_touched(address, in_call ? NULL : site);
     /* Another thread was faster. */
     resume |= a.kind == ADDRESS_PINNED && !a.pinned->registered;
     if (!resume)

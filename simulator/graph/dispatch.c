@@ -138,6 +138,17 @@ cudaError_t dispatch_hold(struct call *call, const volatile int *gate, struct st
     return cudaSuccess;
 }
 
+cudaError_t dispatch_user_kernel(struct call *call, struct user_kernel *kernel, struct stream *s)
+{
+    cudaError_t e = capture_count ? capture_check(s) : cudaSuccess;
+    if (e)
+        return e;
+    if (!s->capturing)
+        return command_user_kernel(call, kernel, s);
+    capture_add(call, s, &(struct task){.kind = TASK_USER_KERNEL, .user_kernel = kernel});
+    return cudaSuccess;
+}
+
 cudaError_t dispatch_host_function(struct call *call, void (*function)(void *), void *argument,
                                    struct stream *s)
 {

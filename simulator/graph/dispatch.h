@@ -17,6 +17,7 @@ cudaError_t dispatch_copy(struct call *call, void *to, const void *from, struct 
 cudaError_t dispatch_fill(struct call *call, int *data, int value, size_t count, struct stream *s);
 cudaError_t dispatch_add(struct call *call, int *data, int value, size_t count, struct stream *s);
 cudaError_t dispatch_hold(struct call *call, const volatile int *gate, struct stream *s);
+cudaError_t dispatch_user_kernel(struct call *call, struct user_kernel *kernel, struct stream *s);
 cudaError_t dispatch_host_function(struct call *call, void (*function)(void *), void *argument,
                                    struct stream *s);
 

@@ -119,14 +119,14 @@ static bool is_allowed(const struct address_info *a, size_t bytes, int device, b
 static bool is_unallocated(const struct address_info *a, const void *address)
 {
     if (a->kind == ADDRESS_PAGEABLE)
-        return !os_has_memory(address, 1) && checker_was_freed(address);
+        return !memory_host_has(address, 1) && checker_was_freed(address);
     return a->kind == ADDRESS_UNALLOCATED
         || (a->kind == ADDRESS_ALLOCATED && a->range->free_pending);
 }
 
 /* Reports to the checker what an op does with its memory. */
-static void check_use(const struct call *call, struct address_info *a, const void *address,
-                      size_t bytes, const struct op *op, bool write)
+void command_check_use(const struct call *call, struct address_info *a, const void *address,
+                       size_t bytes, const struct op *op, bool write)
 {
     if (is_unallocated(a, address)) {
         checker_used_unallocated(call, address, bytes, op->stream, op->seq, write,
@@ -146,7 +146,7 @@ static void check_use(const struct call *call, struct address_info *a, const voi
 
 /* What only fails when it runs: a kernel, a node, a memset whose access is taken meanwhile. A copy
  * or a memset that may not touch the memory has been refused. */
-static void check_peer_access(const struct call *call, struct address_info *a, const struct op *op)
+void command_check_peer_access(const struct call *call, struct address_info *a, const struct op *op)
 {
     int device = op->stream->device;
     if (a->kind != ADDRESS_ALLOCATED || a->range->free_pending)
@@ -164,7 +164,7 @@ static void check_guarded_use(const struct call *call, struct address_info *a, c
 {
     op->operands[write].pinned = a->kind == ADDRESS_PINNED;
     op->operands[write].accessible = a->heap && memory_peer_accessible(a, op->stream->device);
-    check_use(call, a, address, bytes, op, write);
+    command_check_use(call, a, address, bytes, op, write);
     if (a->kind != ADDRESS_PINNED || a->pinned->registered)
         return;
     struct shadow_ref ref = memory_shadow(a);
@@ -245,7 +245,7 @@ static void queue_memset(const struct call *call, struct address_info *a, void *
     op->value = value;
     set_rows(op, &r);
     op->allocation_id = memory_allocation_id(a);
-    check_peer_access(call, a, op);
+    command_check_peer_access(call, a, op);
 }
 
 cudaError_t command_memset(const struct call *call, void *to, int value, struct rows r,
@@ -424,14 +424,13 @@ bool command_kind_allows(enum cudaMemcpyKind kind, const void *to, const void *f
 
 /* ---- kernels and memset nodes ---- */
 
-/* The bytes that running work touches, which nobody has checked before; NULL after a fault. */
-static char *resolve_bytes(struct op *op, const char *what)
+char *command_resolve(const struct op *op, const void *address, size_t bytes, const char *what,
+                      bool is_whole)
 {
-    struct address_info a = memory_find(op->to);
+    struct address_info a = memory_find(address);
     const char *why = NULL;
-    size_t span = op_span(op, true);
-    if (a.kind == ADDRESS_PINNED && span <= a.bytes_left)
-        return storage_of(op->to);
+    if (a.kind == ADDRESS_PINNED && bytes <= a.bytes_left)
+        return storage_of(address);
     if (a.kind == ADDRESS_PINNED)
         why = "is pinned memory of the host, but ends before the range does";
     else if (a.kind == ADDRESS_PAGEABLE)
@@ -440,18 +439,24 @@ static char *resolve_bytes(struct op *op, const char *what)
         why = a.heap->host_visible ? "is in a pool of the host that this device has no access to "
                                      "(cudaMemPoolSetAccess)"
                                    : "is memory of a device that this one has no access to";
-    else if (!heap_is_mapped(a.heap, a.offset, span))
+    else if (!heap_is_mapped(a.heap, a.offset, bytes))
         why = "has no physical memory: it was never allocated, or it was freed and has gone back";
     if (!why) {
         char *storage = heap_storage(a.heap, a.offset);
-        os_hint_hugepages(storage, op_rows(op).width);
+        if (is_whole)
+            os_hint_hugepages(storage, bytes);
         return storage;
     }
     diag("illegal address: a %s (%s, stream %d) touched %p, which %s. Every further call returns "
          "cudaErrorIllegalAddress.",
-         what, op->name, op->stream->id, (void *)op->to, why);
+         what, op->name, op->stream->id, address, why);
     device_fault(cudaErrorIllegalAddress);
     return NULL;
+}
+
+static char *resolve_bytes(struct op *op, const char *what)
+{
+    return command_resolve(op, op->to, op_span(op, true), what, true);
 }
 
 /* The ints that a running kernel touches, or NULL after a fault. */
@@ -534,14 +539,14 @@ static cudaError_t queue_kernel(const struct call *call, const char *name,
     size_t bytes = count > SIZE_MAX / sizeof *data ? SIZE_MAX - sizeof *data : count * sizeof *data;
     struct op *op = stream_enqueue(
         s, OP_COMMAND, time_under_schedule(command_duration(DURATION_FILL, each_gib, bytes)));
-    check_use(call, &a, data, bytes, op, true);
+    command_check_use(call, &a, data, bytes, op, true);
     op->name = name;
     op->effect = effect;
     op->to = (char *)data;
     op->value = value;
     op->bytes = bytes;
     op->allocation_id = memory_allocation_id(&a);
-    check_peer_access(call, &a, op);
+    command_check_peer_access(call, &a, op);
     return cudaSuccess;
 }
 
@@ -576,7 +581,7 @@ cudaError_t command_hold(const struct call *call, const volatile int *gate, stru
     op->gate = (const volatile int *)storage_of((const void *)gate);
     op->from = (const char *)gate;
     /* The gate must be there; who opens it need not be ordered after the hold. */
-    check_use(call, &a, op->from, 0, op, false);
+    command_check_use(call, &a, op->from, 0, op, false);
     op->allocation_id = memory_allocation_id(&a);
     return cudaSuccess;
 }

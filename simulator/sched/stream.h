@@ -115,7 +115,8 @@ struct op {
     const char *from;
     size_t bytes;
 
-    /* Freed with the op: the bytes of a pageable source, taken at the call (OP_COMMAND). */
+    /* Freed with the op: what it took at the call (OP_COMMAND), the bytes of a pageable source or
+     * the launch of a program's own kernel. */
     void *staged;
     /* Freed with the op: a ticket of an event of several processes (OP_RECORD, OP_REMOTE_WAIT; see
      * ipc/ipc_event.c). */

@@ -3,7 +3,7 @@
 # probes.sh [FILE.md [NAME...]], by default build/probes.md and everything. NAME is a file
 # of facts/ without .txt.
 #
-# For a machine with a GPU, a CUDA toolkit, gcc and make. A program may take SECONDS_EACH (120)
+# For a machine with a GPU, a CUDA toolkit, gcc and make. A program may take SECONDS_EACH (300)
 # seconds; what is about one GPU sees one. FILE.md receives the table; FILE.d each file under the
 # name that it has in facts/, and NAME.diff where a line differs. Exit status 0: no line differs,
 # but for what is chance (see comparable), and nothing is new. Another device or driver may well
@@ -12,7 +12,7 @@ set -u
 file=$(realpath -m "${1:-build/probes.md}")
 cd "$(dirname "$0")/../.." || exit 1
 . tests/hardware/record.sh
-folder=${file%.md}.d wanted=${*:2} each=${SECONDS_EACH:-120} different=0
+folder=${file%.md}.d wanted=${*:2} each=${SECONDS_EACH:-300} different=0
 facts=tests/hardware/facts probes=tests/hardware/probes
 rm -rf "$folder"
 mkdir -p "$folder" || exit 1

@@ -324,7 +324,7 @@ int main(void)
 {
     struct cudaMemPoolProps props = device_props();
     uint64_t all = UINT64_MAX;
-    alarm(100);
+    alarm(250);
     set_up_process();
     conditions();
     cudaMemPoolCreate(&giving, &props);

@@ -302,7 +302,7 @@ static void usages(void)
 
 int main(void)
 {
-    alarm(100);
+    alarm(250);
     set_up_process();
     cudaStreamCreate(&b);
     cudaStreamCreate(&b2);

@@ -250,7 +250,7 @@ int main(int argc, char **argv)
 {
     if (argc > 1)
         wait_looks = atoi(argv[1]);
-    alarm(100);
+    alarm(250);
     set_up_process();
     allocate();
     puts("work is pending on a non-blocking stream s (a hold); "
