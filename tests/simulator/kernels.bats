@@ -53,7 +53,7 @@ reported() {
 @test "each range of a launch is an access, by the name of the kernel and its line" {
     reported user_kernels halves "unordered writes" \
         "multiply other (stream 2) and multiply (stream 1) touch the same bytes of allocation 1" \
-        "written    multiply, stream 1, at simulator/user_kernels.c:"
+        "written    multiply, stream 1, at tests/simulator/user_kernels.c:"
     reported user_kernels readers "write not ordered after a read"
     reported user_kernels overlap "read not ordered after a write"
     reported user_kernels second_range "unordered writes"
