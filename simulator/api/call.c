@@ -8,6 +8,7 @@
 #include "base/fatal.h"
 #include "base/settings.h"
 #include "check/checker.h"
+#include "check/conflict.h"
 #include "check/page_guard.h"
 #include "graph/capture.h"
 #include "mem/device.h"
@@ -88,6 +89,8 @@ static void begin(struct call *call, const char *name, time_ns cost, void *site,
         engine_catch_up_unlocking();
     if (page_guard_paused)
         page_guard_resume();
+    if (conflicts_postponed)
+        checker_judge_postponed();
     if (engine_status.function_ended) {
         engine_status.function_ended = false;
         pools_synchronized();

@@ -520,25 +520,9 @@ cudaError_t do_cudaMemcpyPeerAsync(struct call *call, void *to, int toDevice, co
     return e ? e : copy_async(call, to, from, rows_of(bytes), cudaMemcpyDefault, stream, true);
 }
 
-/* Orders `s` with every stream of its device and of the two: behind what they have, or before what
- * they get. */
-static void serialize_with_all(struct stream *s, int to_device, int from_device, bool before)
-{
-    for (struct stream *t = stream_first(); t; t = t->next) {
-        if (t == s || t->destroyed
-            || (t->device != s->device && t->device != to_device && t->device != from_device))
-            continue;
-        if (before)
-            stream_follow(s, t);
-        else
-            stream_follow(t, s);
-    }
-}
-
 /* It is asynchronous for the host, and serialized with all work, pending and future, of the current
- * device and both named ones, so also with that of non-blocking streams (documented). Assumed: it
- * is not serialized with a stream that is created later, and its errors are those of
- * cudaMemcpyPeerAsync. */
+ * device and both named ones (documented): so also with that of non-blocking streams, of destroyed
+ * ones, and of those that are made later. Assumed: its errors are those of cudaMemcpyPeerAsync. */
 cudaError_t do_cudaMemcpyPeer(struct call *call, void *to, int toDevice, const void *from,
                               int fromDevice, size_t bytes)
 {
@@ -548,11 +532,12 @@ cudaError_t do_cudaMemcpyPeer(struct call *call, void *to, int toDevice, const v
     cudaError_t e = check_peer_devices(to, toDevice, from, fromDevice);
     if (e)
         return e;
-    serialize_with_all(s, toDevice, fromDevice, true);
+    unsigned devices = 1u << s->device | 1u << toDevice | 1u << fromDevice;
+    stream_follow_devices(s, devices);
     e = queue_copy(call, to, from, rows_of(bytes), cudaMemcpyDefault, s, true, &wait);
     if (e)
         return e;
-    serialize_with_all(s, toDevice, fromDevice, false);
+    stream_precede_devices(s, devices);
     return wait_for_copy_unlocking(call, s, wait, false);
 }
 

@@ -8,6 +8,7 @@
 #include "base/fatal.h"
 #include "base/settings.h"
 #include "check/checker.h"
+#include "check/conflict.h"
 #include "check/page_guard.h"
 #include "check/report.h"
 #include "mem/device.h"
@@ -97,6 +98,8 @@ __attribute__((destructor)) static void at_end(void)
         return;
     host_idle_finish_others_unlocking();
     engine_run_all_unlocking();
+    if (conflicts_postponed)
+        checker_judge_postponed();
     void (*visit_live)(struct shadow_ref) =
         exit_status || device_sticky_error ? ignore_leak : checker_leaked;
     size_t live = memory_for_each_live(visit_live);

@@ -114,21 +114,21 @@ static bool is_allowed(const struct address_info *a, size_t bytes, int device, b
             && (!copy || memory_peer_accessible(a, device_current())));
 }
 
-/* Was the address freed, or never allocated? Freed pinned memory is an address of the host where
- * nothing is. */
-static bool is_unallocated(const struct address_info *a, const void *address)
+/* Was the address freed, or never allocated? Freed pinned memory is an address of the host, where
+ * something else may be by now. No kernel and no memset is correct on that either; a copy is. */
+static bool is_unallocated(const struct address_info *a, const void *address, bool copy)
 {
     if (a->kind == ADDRESS_PAGEABLE)
-        return !memory_host_has(address, 1) && checker_was_freed(address);
+        return checker_was_freed(address) && !(copy && memory_host_has(address, 1));
     return a->kind == ADDRESS_UNALLOCATED
         || (a->kind == ADDRESS_ALLOCATED && a->range->free_pending);
 }
 
-/* Reports to the checker what an op does with its memory. */
-void command_check_use(const struct call *call, struct address_info *a, const void *address,
-                       size_t bytes, const struct op *op, bool write)
+/* Reports to the checker what an op does with its memory. `copy`: it is a copy. */
+static void check_use(const struct call *call, struct address_info *a, const void *address,
+                      size_t bytes, const struct op *op, bool write, bool copy)
 {
-    if (is_unallocated(a, address)) {
+    if (is_unallocated(a, address, copy)) {
         checker_used_unallocated(call, address, bytes, op->stream, op->seq, write,
                                  memory_allocation_before(a), a->pool && a->pool->graph);
         return;
@@ -142,6 +142,12 @@ void command_check_use(const struct call *call, struct address_info *a, const vo
     if (a->pool && a->pool->device != op->stream->device
         && memory_peer_accessible(a, op->stream->device))
         checker_peer_used(call, &a->pool->peer_uses, ref, op->stream, op->seq);
+}
+
+void command_check_use(const struct call *call, struct address_info *a, const void *address,
+                       size_t bytes, const struct op *op, bool write)
+{
+    check_use(call, a, address, bytes, op, write, false);
 }
 
 /* What only fails when it runs: a kernel, a node, a memset whose access is taken meanwhile. A copy
@@ -160,11 +166,11 @@ void command_check_peer_access(const struct call *call, struct address_info *a, 
 
 /* The same for a copy or a memset, which the host must wait for before it touches its side. */
 static void check_guarded_use(const struct call *call, struct address_info *a, const void *address,
-                              size_t bytes, struct op *op, bool write)
+                              size_t bytes, struct op *op, bool write, bool copy)
 {
     op->operands[write].pinned = a->kind == ADDRESS_PINNED;
     op->operands[write].accessible = a->heap && memory_peer_accessible(a, op->stream->device);
-    command_check_use(call, a, address, bytes, op, write);
+    check_use(call, a, address, bytes, op, write, copy);
     if (a->kind != ADDRESS_PINNED || a->pinned->registered)
         return;
     struct shadow_ref ref = memory_shadow(a);
@@ -174,16 +180,16 @@ static void check_guarded_use(const struct call *call, struct address_info *a, c
 
 /* The same for rows, each of which is an access: what lies between them is not touched. */
 static void check_guarded_rows(const struct call *call, struct address_info *a, const void *address,
-                               struct rows r, struct op *op, bool write)
+                               struct rows r, struct op *op, bool write, bool copy)
 {
     size_t pitch = write ? r.to_pitch : r.from_pitch;
     if (pitch == r.width)
         r = rows_of(r.width * r.height);
-    check_guarded_use(call, a, address, r.width, op, write);
+    check_guarded_use(call, a, address, r.width, op, write, copy);
     for (size_t i = 1; i < r.height; i++) {
         const char *row = (const char *)address + i * pitch;
         struct address_info at_row = memory_find(row);
-        check_guarded_use(call, &at_row, row, r.width, op, write);
+        check_guarded_use(call, &at_row, row, r.width, op, write, copy);
     }
 }
 
@@ -210,9 +216,10 @@ static void check_staged_rows(const struct call *call, struct address_info *a, c
 
 /* A call that is refused because its memory was freed is an error of the program all the same. */
 static cudaError_t refuse(const struct call *call, const struct address_info *a,
-                          const void *address, size_t bytes, struct stream *s, bool write)
+                          const void *address, size_t bytes, struct stream *s, bool write,
+                          bool copy)
 {
-    if (is_unallocated(a, address))
+    if (is_unallocated(a, address, copy))
         checker_used_unallocated(call, address, bytes, s, s->last_seq + 1, write,
                                  memory_allocation_before(a), a->pool && a->pool->graph);
     return cudaErrorInvalidValue;
@@ -238,7 +245,7 @@ static void queue_memset(const struct call *call, struct address_info *a, void *
     struct op *op = stream_enqueue(s, OP_COMMAND,
                                    time_under_schedule(command_duration(
                                        DURATION_MEMSET, DURATION_MEMSET_GIB, r.width * r.height)));
-    check_guarded_rows(call, a, to, r, op, true);
+    check_guarded_rows(call, a, to, r, op, true, false);
     op->name = "memset";
     op->effect = effect;
     op->to = to;
@@ -256,7 +263,7 @@ cudaError_t command_memset(const struct call *call, void *to, int value, struct 
     struct address_info a = memory_find(to);
     size_t span = rows_span(&r, r.to_pitch);
     if (a.kind == ADDRESS_PAGEABLE || !is_allowed(&a, span, s->device, false, false))
-        return refuse(call, &a, to, span, s, true);
+        return refuse(call, &a, to, span, s, true, false);
     queue_memset(call, &a, to, value, r, effect_memset, s);
     return cudaSuccess;
 }
@@ -358,11 +365,12 @@ cudaError_t command_copy(const struct call *call, void *to, const void *from, st
     struct address_info t = memory_find(to), f = memory_find(from);
     bool to_pageable = is_pageable(&t, s->device), from_pageable = is_pageable(&f, s->device);
     /* Assumed: freed pinned memory is refused; a real driver dies of SIGSEGV here (measured). */
-    if (!is_allowed(&t, to_span, s->device, true, peer) || (to_pageable && is_unallocated(&t, to)))
-        return refuse(call, &t, to, to_span, s, true);
+    if (!is_allowed(&t, to_span, s->device, true, peer)
+        || (to_pageable && is_unallocated(&t, to, true)))
+        return refuse(call, &t, to, to_span, s, true, true);
     if (!is_allowed(&f, from_span, s->device, true, peer)
-        || (from_pageable && is_unallocated(&f, from)))
-        return refuse(call, &f, from, from_span, s, false);
+        || (from_pageable && is_unallocated(&f, from, true)))
+        return refuse(call, &f, from, from_span, s, false, true);
     if (!kind_allows(kind, &t, &f))
         return cudaErrorInvalidValue;
     bool staged = wait && from_pageable && is_on_device(&t) && bytes <= STAGED_MAX;
@@ -374,8 +382,8 @@ cudaError_t command_copy(const struct call *call, void *to, const void *from, st
     if (staged)
         check_staged_rows(call, &f, from, r, op);
     else
-        check_guarded_rows(call, &f, from, r, op, false);
-    check_guarded_rows(call, &t, to, r, op, true);
+        check_guarded_rows(call, &f, from, r, op, false, true);
+    check_guarded_rows(call, &t, to, r, op, true, true);
     op->name = "copy";
     op->effect = effect_copy;
     op->to = to;
@@ -539,7 +547,7 @@ static cudaError_t queue_kernel(const struct call *call, const char *name,
     size_t bytes = count > SIZE_MAX / sizeof *data ? SIZE_MAX - sizeof *data : count * sizeof *data;
     struct op *op = stream_enqueue(
         s, OP_COMMAND, time_under_schedule(command_duration(DURATION_FILL, each_gib, bytes)));
-    command_check_use(call, &a, data, bytes, op, true);
+    check_use(call, &a, data, bytes, op, true, false);
     op->name = name;
     op->effect = effect;
     op->to = (char *)data;
@@ -567,6 +575,7 @@ cudaError_t command_hold(const struct call *call, const volatile int *gate, stru
     if (a.kind != ADDRESS_PINNED
         && !(a.kind == ADDRESS_ALLOCATED && a.heap->host_visible
              && memory_peer_accessible(&a, s->device))) {
+        (void)refuse(call, &a, (const void *)gate, sizeof *gate, s, false, false);
         /* A GPU returns success here and faults when the kernel runs; the reason is known now. */
         diag("illegal address: launch_hold was given %p, which is no pinned host memory and no "
              "allocation of a host or managed pool that the device has access to, so the device "
@@ -581,7 +590,7 @@ cudaError_t command_hold(const struct call *call, const volatile int *gate, stru
     op->gate = (const volatile int *)storage_of((const void *)gate);
     op->from = (const char *)gate;
     /* The gate must be there; who opens it need not be ordered after the hold. */
-    command_check_use(call, &a, op->from, 0, op, false);
+    check_use(call, &a, op->from, 0, op, false, false);
     op->allocation_id = memory_allocation_id(&a);
     return cudaSuccess;
 }

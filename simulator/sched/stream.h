@@ -115,6 +115,8 @@ struct op {
     const char *from;
     size_t bytes;
 
+    /* OP_HOST, OP_HOLD: its neighbors among all of these that are queued. */
+    struct op *previous_host_bound, *next_host_bound;
     /* Freed with the op: what it took at the call (OP_COMMAND), the bytes of a pageable source or
      * the launch of a program's own kernel. */
     void *staged;
@@ -151,6 +153,14 @@ struct op {
         /* OP_REMOTE_WAIT: is it over? */
         bool (*remote_is_done)(struct op *op);
     };
+};
+
+/* An op that only the host ends: a hold behind a closed gate, or a host function that has not
+ * returned. It is good for ever; op NULL: there is none. */
+struct host_bound {
+    const struct op *op;
+    /* The op serves again when it is over, under another turn. */
+    uint64_t turn;
 };
 
 /* ---- making streams ---- */
@@ -194,9 +204,16 @@ struct stream *stream_first(void);
 struct stream *stream_of_slot(uint32_t slot);
 /* A stream with work to come that names an address in [from, to), or NULL. */
 struct stream *stream_using(const char *from, const char *to);
+/* Returns what work `seq` of this stream comes after and only the host ends, if there is such. */
+struct host_bound stream_find_host_bound(const struct stream *s, uint64_t seq);
+/* Is it still so? */
+bool host_bound_is_pending(struct host_bound bound);
 /* Can work `seq` of this stream not begin before the host does something: open a gate, or end a
  * host function? */
-bool stream_waits_for_host(const struct stream *s, uint64_t seq);
+static inline bool stream_waits_for_host(const struct stream *s, uint64_t seq)
+{
+    return stream_find_host_bound(s, seq).op;
+}
 /* Does the next op of this stream come after a host function that has not returned? What that waits
  * for is not known here. */
 bool stream_is_behind_function(const struct stream *s);
@@ -214,6 +231,11 @@ struct op *stream_enqueue_function(struct stream *s, time_ns duration);
 uint64_t stream_enqueue_marker(struct stream *s);
 /* What `s` gets from now on waits for what `other` has so far. */
 void stream_follow(struct stream *s, struct stream *other);
+/* `s` waits for all that the streams of these devices (bits) have so far, destroyed ones and
+ * non-blocking ones included. */
+void stream_follow_devices(struct stream *s, unsigned devices);
+/* What they get from now on waits for what `s` has so far, also in streams that are made later. */
+void stream_precede_devices(struct stream *s, unsigned devices);
 /* The stream waits for this work of another, but nothing is released to it: the allocator's own
  * doing never orders a program (measured: such a wait does not count as an event dependency
  * either). */
