@@ -151,9 +151,13 @@ static void set_advice(struct managed_advice *advice, const void *value)
     switch (new->advice) {
     case cudaMemAdviseSetReadMostly: advice->read_mostly = true; break;
     case cudaMemAdviseUnsetReadMostly: advice->read_mostly = false; break;
-    case cudaMemAdviseSetPreferredLocation: advice->preferred = new->location; break;
+    case cudaMemAdviseSetPreferredLocation:
     case cudaMemAdviseUnsetPreferredLocation:
-        advice->preferred = (struct cudaMemLocation){0};
+        /* Measured: to prefer a node of the host is to prefer nothing. */
+        advice->preferred = new->advice == cudaMemAdviseUnsetPreferredLocation
+                                 || new->location.type == cudaMemLocationTypeHostNuma
+                              ? (struct cudaMemLocation){0}
+                              : new->location;
         break;
     case cudaMemAdviseSetAccessedBy: advice->accessed_by |= bit; break;
     case cudaMemAdviseUnsetAccessedBy: advice->accessed_by &= ~bit; break;
@@ -204,22 +208,22 @@ cudaError_t do_cudaMemAdvise(struct call *call, const void *pointer, size_t byte
 
 /* ---- what is known of a range ---- */
 
-/* The number of a location, as the older attributes return it: a device, or the host. Assumed: a
- * node of the host is none. */
+/* The number of a location: a device, or the host, of which the older attributes do not name the
+ * node (measured). */
 static int location_number(struct cudaMemLocation l)
 {
-    return l.type == cudaMemLocationTypeDevice ? l.id
-         : l.type == cudaMemLocationTypeHost   ? cudaCpuDeviceId
-                                               : cudaInvalidDeviceId;
+    return l.type == cudaMemLocationTypeDevice  ? l.id
+         : l.type == cudaMemLocationTypeInvalid ? cudaInvalidDeviceId
+                                                : cudaCpuDeviceId;
 }
 
 static int location_id(struct cudaMemLocation l)
 {
-    return l.type == cudaMemLocationTypeDevice || l.type == cudaMemLocationTypeHostNuma ? l.id : 0;
+    return l.type == cudaMemLocationTypeHostNuma ? l.id : location_number(l);
 }
 
 /* Fills a list of `room` numbers with those that have a bit; -2 is in the rest (documented).
- * Assumed: the host comes last. */
+ * The host comes last (measured). */
 static void list_accessors(uint32_t accessed_by, int *list, size_t room)
 {
     size_t count = 0;
@@ -278,7 +282,7 @@ cudaError_t do_cudaMemRangeGetAttribute(struct call *call, void *data, size_t da
     return cudaSuccess;
 }
 
-/* Assumed: nothing is written when one of the attributes is refused. */
+/* Measured: nothing is written when one of the attributes is refused. */
 cudaError_t do_cudaMemRangeGetAttributes(struct call *call, void **data, size_t *dataSizes,
                                          enum cudaMemRangeAttribute *attributes, size_t count,
                                          const void *pointer, size_t bytes)

@@ -109,8 +109,8 @@ struct op {
     const char *name;
     /* The journal's number of the allocation; 0: none. */
     uint32_t allocation_id;
-    /* The addresses that it touches, `bytes` behind each; NULL: none. An OP_HOLD's `from` is its gate
-     * as the program sees it. */
+    /* The addresses that it touches, of `bytes` bytes each; NULL: none. An OP_HOLD's `from` is its
+     * gate as the program sees it. */
     char *to;
     const char *from;
     size_t bytes;

@@ -5,7 +5,8 @@
 load ../tools/helpers
 
 PROGRAMS=(replay facts danger)
-PROBES=(answers waits ipc ipc_peers misuse pools graphs graph_nodes host threads strangers)
+PROBES=(answers waits ipc ipc_peers misuse pools graphs graph_nodes host threads strangers
+    pitch handles)
 
 setup_file() {
     make -s BACKEND=simulator "${PROGRAMS[@]/#/build/simulator/tests/simulator/}" \
@@ -159,6 +160,22 @@ END
     compare probe-strangers "$BATS_TEST_TMPDIR/asked"
     grep -q 'cudaMallocAsync was given a stream that is destroyed' "$BATS_TEST_TMPDIR/stderr" ||
         complain "A destroyed stream is not named:" "$(cat "$BATS_TEST_TMPDIR/stderr")"
+    finish
+}
+
+@test "probe: memory in rows, ranges of managed memory, numbers on the PCI bus" {
+    SIM_CHECK=off "$probes/pitch" 2>"$BATS_TEST_TMPDIR/stderr" |
+        sed '/^== set_ends/,$d; s/^rc 3$/rc 124/' >"$BATS_TEST_TMPDIR/pitch"
+    compare probe-pitch "$BATS_TEST_TMPDIR/pitch"
+    grep -q 'A real driver hangs here' "$BATS_TEST_TMPDIR/stderr" ||
+        complain "The memset that hangs is not reported:" "$(cat "$BATS_TEST_TMPDIR/stderr")"
+    finish
+}
+
+@test "probe: stream handles that no call has returned" {
+    SIM_CHECK=off "$probes/handles" 2>/dev/null | sed 's/exit status 3$/signal 11/' \
+        >"$BATS_TEST_TMPDIR/handles"
+    compare probe-handles "$BATS_TEST_TMPDIR/handles"
     finish
 }
 
