@@ -23,14 +23,17 @@ STICKY = ("cudaErrorIllegalAddress", "cudaErrorLaunchFailure", "cudaErrorMisalig
 
 
 def groups():
-    """The lines of calls.txt: {group: [(call, driver name, version, words, of captures)]}."""
-    result, group = {}, None
+    """What calls.txt has: {group: [[call, driver name, version, words, of captures]]}."""
+    result, group = {}, []
     for line in (ROOT / "docs" / "calls.txt").read_text().splitlines():
         if line.startswith("== "):
             group = result.setdefault(line[3:], [])
+        elif line.startswith("    @ "):
+            group[-1][4] = line[6:]
+        elif line.startswith("    "):
+            group[-1][3] = line.strip()
         elif line and not line.startswith("#"):
-            call, driver, since, words, *rest = (part.strip() for part in line.split("|"))
-            group.append((call, driver, since, words, rest[0].lstrip("@ ") if rest else ""))
+            group.append([*line.split(), "", ""])
     return result
 
 
