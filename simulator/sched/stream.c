@@ -9,15 +9,22 @@
 #include "sched/happens_before.h"
 #include "sched/virtual_time.h"
 
+/* How many retired streams a new stream looks at (assumed: enough to find what can serve again). */
+#define RETIRED_SEEN 64
+
 /* Needs the lock. */
 static struct {
     /* All that ever were, linked by `next`. */
     struct stream *all;
+    /* Those that were given up and not taken again: of `reusable` it is known that they can be.
+     * `retired` is a ring, linked by `next_unused`, whose last is named. */
+    struct stream *retired;
+    struct ordered_tree reusable;
     /* The legacy stream of each device; NULL until it is required. */
     struct stream *legacy[MAX_DEVICES];
     /* The stream of each slot, NULL for a slot of another process; `slots` of them. */
     struct stream **by_slot;
-    uint32_t slots;
+    uint32_t slots, capacity;
     void (*slot_reuse_listener)(struct stream *s);
     /* The numbers that were given out last. */
     int last_id;
@@ -41,7 +48,10 @@ static _Thread_local struct stream *thread_streams[MAX_DEVICES];
 
 uint32_t stream_new_slot(void)
 {
-    streams.by_slot = os_grow(streams.by_slot, (streams.slots + 1) * sizeof(struct stream *));
+    if (streams.slots == streams.capacity) {
+        streams.capacity = streams.capacity ? 2 * streams.capacity : 16;
+        streams.by_slot = os_grow(streams.by_slot, streams.capacity * sizeof(struct stream *));
+    }
     streams.by_slot[streams.slots] = NULL;
     return streams.slots++;
 }
@@ -59,14 +69,57 @@ static bool is_slot_reusable(const struct stream *s)
         && vc_includes(&host_acquired.clock, s->slot, s->last_seq);
 }
 
+/* Nobody gives the stream work any more. */
+static void add_retired(struct stream *s)
+{
+    s->destroyed = true;
+    s->next_unused = s;
+    if (streams.retired) {
+        s->next_unused = streams.retired->next_unused;
+        streams.retired->next_unused = s;
+    }
+    streams.retired = s;
+}
+
+/* Looks at some of the retired streams, those first that were not looked at for longest, so that a
+ * new stream costs the same however many there are. */
+static void find_reusable(void)
+{
+    for (unsigned i = 0; i < RETIRED_SEEN && streams.retired; i++) {
+        struct stream *s = streams.retired->next_unused;
+        if (!is_slot_reusable(s)) {
+            streams.retired = s;
+            continue;
+        }
+        if (s == streams.retired)
+            streams.retired = NULL;
+        else
+            streams.retired->next_unused = s->next_unused;
+        s->reusable_node = (struct tree_node){.key = s->slot};
+        tree_insert(&streams.reusable, &s->reusable_node);
+    }
+}
+
+/* Returns the reusable stream of the highest slot, or NULL. */
+static struct stream *take_reusable(void)
+{
+    find_reusable();
+    struct tree_node *n = tree_last(&streams.reusable, UINT64_MAX);
+    if (!n)
+        return NULL;
+    tree_remove(&streams.reusable, n);
+    struct stream *s = streams.by_slot[n->key];
+    if (streams.slot_reuse_listener)
+        streams.slot_reuse_listener(s);
+    /* The slot's next stream has not what comes before this one's work on the device. */
+    vc_forget_records();
+    return s;
+}
+
 /* Returns a stream that nobody uses, without a handle. */
 static struct stream *take_stream(enum stream_kind kind, int device, int priority)
 {
-    struct stream *s = streams.all;
-    while (s && !is_slot_reusable(s))
-        s = s->next;
-    if (s && streams.slot_reuse_listener)
-        streams.slot_reuse_listener(s);
+    struct stream *s = take_reusable();
     if (!s) {
         s = os_allocate(sizeof *s);
         s->slot = stream_new_slot();
@@ -97,16 +150,40 @@ struct stream *stream_new(enum stream_kind kind, int device, int priority)
 
 struct stream *stream_new_branch(struct stream *trunk, int device)
 {
-    struct stream *s = take_stream(STREAM_BRANCH, device, trunk->priority);
+    struct stream **at = &trunk->branches, *s;
+    while (*at && (*at)->device != device)
+        at = &(*at)->next_unused;
+    s = *at;
+    if (s) {
+        *at = s->next_unused;
+        s->destroyed = false;
+        ordering_clear(&s->ordering);
+    } else {
+        s = take_stream(STREAM_BRANCH, device, trunk->priority);
+    }
     s->id = trunk->id;
     s->trunk = trunk;
+    /* That has what the host has acquired. */
+    s->host_version = host_acquired.version;
     return s;
+}
+
+void stream_release_branch(struct stream *branch)
+{
+    branch->destroyed = true;
+    branch->next_unused = branch->trunk->branches;
+    branch->trunk->branches = branch;
 }
 
 void stream_destroy(struct stream *s)
 {
     handle_retire(HANDLE_STREAM, s->handle);
-    s->destroyed = true;
+    while (s->branches) {
+        struct stream *branch = s->branches;
+        s->branches = branch->next_unused;
+        add_retired(branch);
+    }
+    add_retired(s);
 }
 
 struct stream *stream_legacy(int device)
@@ -121,7 +198,7 @@ struct stream *stream_legacy(int device)
  * and the work goes on. */
 static void check_thread_end(const struct stream *s)
 {
-    if (!s->head || s->memory_seq <= s->synchronized_seq)
+    if (!s->head || s->memory_seq <= host_synchronized_seq(s))
         return;
     fatal_hazard(
         "a thread that cannot end", NULL,
@@ -352,7 +429,13 @@ void stream_wait(struct stream *s, struct record *r)
     } else {
         advance_idle(s, time_max(s->idle_at, r->finish));
     }
-    ordering_join(&s->ordering, &r->ordering);
+    if (r->waited)
+        record_complete(r);
+    r->waited = true;
+    struct ordering *into = &s->ordering, *from = &r->ordering;
+    vc_join_record(&into->device_order, &from->device_order, r->stream->slot, r->seq, r->version);
+    vc_join_record(&into->happens_before, &from->happens_before, r->stream->slot, r->seq,
+                   r->version);
 }
 
 /* ---- records ---- */
@@ -373,9 +456,15 @@ struct record *stream_snapshot(struct stream *s, uint64_t seq)
     r->users = 1;
     r->stream = s;
     r->seq = seq;
+    r->version = vc_version();
     ordering_join(&r->ordering, &s->ordering);
-    ordering_set(&r->ordering, s->slot, seq);
     return r;
+}
+
+void record_complete(struct record *r)
+{
+    vc_complete(&r->ordering.device_order, r->stream->slot, r->seq, r->version);
+    vc_complete(&r->ordering.happens_before, r->stream->slot, r->seq, r->version);
 }
 
 void record_release(struct record *r)
