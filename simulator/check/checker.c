@@ -87,16 +87,20 @@ static bool happens_before(const struct origin *earlier, const struct stream *s,
 static void drop_acquired(struct shadow *shadow)
 {
     struct access_list *all = &checker.near;
-    access_tree_find(shadow, 0, SIZE_MAX, all);
+    access_tree_find(shadow, 0, SIZE_MAX, true, all);
     for (size_t i = 0; i < all->count; i++)
         if (vc_includes(host_vector_clock(), all->items[i]->origin.slot, all->items[i]->origin.seq))
             access_tree_remove(shadow, all->items[i]);
+    /* So each access pays for two that are looked at. */
+    shadow->next_drop = 2 * shadow->access_count;
 }
 
-/* Removes what the new access covers, of those that checker.near found: what it overwrites, and
- * reads that come before it. */
+/* Removes what the new access covers: of those that checker.near found for a write, what it
+ * overwrites; and reads that come before it. */
 static void drop_covered(struct shadow *shadow, const struct access *new, const struct stream *s)
 {
+    if (!new->write)
+        access_tree_find_covered_reads(shadow, new->from, new->to, &checker.near);
     for (size_t i = 0; i < checker.near.count; i++) {
         struct access *a = checker.near.items[i];
         if (a->from < new->from || a->to > new->to)
@@ -290,7 +294,7 @@ static bool check_uses_ended(struct shadow_ref ref, const struct origin *origin,
                              const struct stream *s)
 {
     uint32_t reported_slot = HOST_SLOT;
-    access_tree_find(ref.shadow, 0, SIZE_MAX, &checker.near);
+    access_tree_find(ref.shadow, 0, SIZE_MAX, true, &checker.near);
     for (size_t i = 0; i < checker.near.count; i++) {
         const struct access *a = checker.near.items[i];
         if (happens_before(&a->origin, s, origin->seq))
@@ -349,14 +353,14 @@ static void hazard_outside(struct shadow_ref ref, const struct access *new)
 }
 
 /* Reports what is incorrect about the new access, an operation of `s`. Leaves in checker.near the
- * accesses that it meets. */
+ * accesses that it meets: those that it can conflict with. */
 static void check_access(struct shadow_ref ref, const struct access *new, const struct stream *s)
 {
     if (new->to > ref.bytes)
         hazard_outside(ref, new);
     checker.near.count = 0;
-    if (ref.shadow->accesses.root)
-        access_tree_find(ref.shadow, new->from, new->to, &checker.near);
+    if (ref.shadow->access_count)
+        access_tree_find(ref.shadow, new->from, new->to, new->write, &checker.near);
     bool reported = false;
     if (new->origin.launch)
         reported = check_stale_node(ref, &new->origin, new->from, new->write);
@@ -375,11 +379,10 @@ void checker_used(const struct call *call, struct shadow_ref ref, struct stream 
     struct access new = {
         .origin = checker_origin(call, s, seq), .from = from, .to = to, .write = write};
     check_access(ref, &new, s);
-    if (checker.near.count)
+    if (checker.near.count || shadow->reads.root)
         drop_covered(shadow, &new, s);
     access_tree_add(shadow, new);
-    /* At each power of two of accesses. */
-    if (shadow->access_count >= 32 && !(shadow->access_count & (shadow->access_count - 1)))
+    if (shadow->access_count >= 32 && shadow->access_count >= shadow->next_drop)
         drop_acquired(shadow);
     if (page_guard_memory)
         page_guard_used(ref, new.origin, from, to, write);
@@ -445,7 +448,7 @@ void checker_used_unallocated(const struct call *call, const void *address, size
 
 static void check_free(struct shadow_ref ref, struct origin origin, const struct stream *s)
 {
-    bool reported = ref.shadow->accesses.root && check_uses_ended(ref, &origin, s);
+    bool reported = ref.shadow->access_count && check_uses_ended(ref, &origin, s);
     if (!reported && !happens_before(&ref.shadow->allocated_by, s, origin.seq))
         hazard_before_allocation(ref, &origin, 0, s, true);
     if (ref.shadow->ipc_ref)
@@ -459,7 +462,7 @@ void checker_freed(const struct call *call, struct shadow_ref ref, struct stream
 {
     if (settings.check)
         check_free(ref, checker_origin(call, s, seq), s);
-    if (ref.shadow->accesses.root)
+    if (ref.shadow->access_count)
         access_tree_clear(ref.shadow);
     if (ref.shadow->ipc_ref)
         checker_ipc->ended(call, ref.shadow, s, seq);
