@@ -130,18 +130,17 @@ static void add_undecided(struct stream *s)
     engine.undecided[engine.undecided_count++] = s;
 }
 
-/* The stream's head waits: it is looked at again when that is over. */
-static void add_waiting(struct stream *s)
+/* The stream's head waits for work of another. Most come in the order of that work. */
+static void add_waiting_for_stream(struct stream *s)
 {
-    const struct op *wait = s->head;
-    struct stream *awaited = wait->awaited_stream;
-    if (wait->record) {
-        list_push(&wait->record->waiting, s);
-        return;
-    }
-    if (!awaited->waiting || awaited->least_awaited_seq > wait->awaited_seq)
-        awaited->least_awaited_seq = wait->awaited_seq;
-    list_push(&awaited->waiting, s);
+    struct stream *awaited = s->head->awaited_stream, **at = &awaited->waiting;
+    if (*at && awaited->last_waiting->head->awaited_seq <= s->head->awaited_seq)
+        at = &awaited->last_waiting->next_in_list;
+    while (*at && (*at)->head->awaited_seq <= s->head->awaited_seq)
+        at = &(*at)->next_in_list;
+    list_push(at, s);
+    if (!s->next_in_list)
+        awaited->last_waiting = s;
 }
 
 /* The record is reached: nothing waits for it any more. */
@@ -157,17 +156,10 @@ static void wake_waiting_for_record(struct record *r)
 /* The stream has done more of its work. */
 static void wake_waiting_for_stream(struct stream *awaited)
 {
-    struct stream *all = awaited->waiting;
-    if (!all || awaited->least_awaited_seq > awaited->done_seq)
-        return;
-    awaited->waiting = NULL;
-    while (all) {
-        struct stream *s = all;
-        all = s->next_in_list;
-        if (s->head->awaited_seq <= awaited->done_seq)
-            list_push(&engine.unseen, s);
-        else
-            add_waiting(s);
+    while (awaited->waiting && awaited->waiting->head->awaited_seq <= awaited->done_seq) {
+        struct stream *s = awaited->waiting;
+        awaited->waiting = s->next_in_list;
+        list_push(&engine.unseen, s);
     }
 }
 
@@ -262,8 +254,10 @@ static void look_at_unseen(void)
         struct stream *s = engine.unseen;
         engine.unseen = s->next_in_list;
         start_head(s->head);
-        if (s->head->start == TIME_UNKNOWN)
-            add_waiting(s);
+        if (s->head->start == TIME_UNKNOWN && s->head->record)
+            list_push(&s->head->record->waiting, s);
+        else if (s->head->start == TIME_UNKNOWN)
+            add_waiting_for_stream(s);
         else if (s->head->finish != TIME_UNKNOWN)
             add_ending(s);
         else

@@ -22,6 +22,9 @@ static struct {
     struct ordered_tree reusable;
     /* The legacy stream of each device; NULL until it is required. */
     struct stream *legacy[MAX_DEVICES];
+    /* What its next op waits for: the blocking streams of the device with work that it has not
+     * waited for, the newest stream first. */
+    struct ordered_tree before_legacy[MAX_DEVICES];
     /* The stream of each slot, NULL for a slot of another process; `slots` of them. */
     struct stream **by_slot;
     uint32_t slots, capacity;
@@ -59,6 +62,23 @@ uint32_t stream_new_slot(void)
 void stream_on_slot_reuse(void (*listener)(struct stream *s))
 {
     streams.slot_reuse_listener = listener;
+}
+
+/* The legacy stream has not waited for the stream's newest work. */
+static void set_before_legacy(struct stream *s)
+{
+    if (s->is_before_legacy || s->kind == STREAM_LEGACY || !stream_is_blocking(s))
+        return;
+    s->is_before_legacy = true;
+    s->before_legacy_node = (struct tree_node){.key = UINT32_MAX - s->slot};
+    tree_insert(&streams.before_legacy[s->device], &s->before_legacy_node);
+}
+
+static void clear_before_legacy(struct stream *s)
+{
+    if (s->is_before_legacy)
+        tree_remove(&streams.before_legacy[s->device], &s->before_legacy_node);
+    s->is_before_legacy = false;
 }
 
 /* Can this stream's slot serve another? Its work is over, and nobody could call what comes next
@@ -109,6 +129,7 @@ static struct stream *take_reusable(void)
         return NULL;
     tree_remove(&streams.reusable, n);
     struct stream *s = streams.by_slot[n->key];
+    clear_before_legacy(s);
     if (streams.slot_reuse_listener)
         streams.slot_reuse_listener(s);
     /* The slot's next stream has not what comes before this one's work on the device. */
@@ -135,6 +156,8 @@ static struct stream *take_stream(enum stream_kind kind, int device, int priorit
     s->trunk = NULL;
     s->host_version = 0;
     ordering_clear(&s->ordering);
+    if (s->last_seq)
+        set_before_legacy(s);
     return s;
 }
 
@@ -310,6 +333,7 @@ static struct op *append(struct stream *s, enum op_kind kind, time_ns duration)
                       .duration = duration};
     if (kind == OP_HOST || kind == OP_HOLD)
         ops.host_bound++;
+    set_before_legacy(s);
     if (s->tail)
         s->tail->next = op;
     else {
@@ -345,6 +369,7 @@ static void advance_idle(struct stream *s, time_ns when)
 {
     s->done_seq = ++s->last_seq;
     s->idle_at = when;
+    set_before_legacy(s);
 }
 
 void stream_wait_internal(struct stream *s, struct stream *other, uint64_t seq)
@@ -371,14 +396,17 @@ static void wait_for_stream(struct stream *s, struct stream *other)
  * it. */
 static void order_next_op(struct stream *s)
 {
+    const struct ordered_tree *before = &streams.before_legacy[s->device];
     if (s->host_version != host_acquired.version) {
         vc_join(&s->ordering.happens_before, &host_acquired.clock);
         s->host_version = host_acquired.version;
     }
     if (s->kind == STREAM_LEGACY) {
-        for (struct stream *other = streams.all; other; other = other->next)
-            if (other != s && other->device == s->device && stream_is_blocking(other))
-                wait_for_stream(s, other);
+        for (struct tree_node *n; (n = tree_first(before, 0, UINT64_MAX));) {
+            struct stream *other = streams.by_slot[UINT32_MAX - n->key];
+            clear_before_legacy(other);
+            wait_for_stream(s, other);
+        }
     } else if (streams.legacy[s->device] && stream_is_blocking(s)) {
         wait_for_stream(s, streams.legacy[s->device]);
     }

@@ -55,10 +55,9 @@ struct stream {
     struct op *head, *tail;
     /* Its position in the engine's list of streams with work, plus 1; 0: it has none. */
     uint32_t active_index;
-    /* The engine's: the streams whose heads wait for work of this one, and the least seq that one
-     * of them waits for; and the next of a list that this stream is in. */
-    struct stream *waiting, *next_in_list;
-    uint64_t least_awaited_seq;
+    /* The engine's: the first and the last of the streams whose heads wait for work of this one, in
+     * the order of that work; and the next of the list that this stream is in. */
+    struct stream *waiting, *last_waiting, *next_in_list;
     /* What comes before the next op. It grows only together with last_seq, but for what the host
      * has acquired: a clock that includes last_seq includes all the rest. */
     struct ordering ordering;
@@ -70,6 +69,9 @@ struct stream {
     struct stream *next_unused;
     /* When it is known that its slot can serve another. */
     struct tree_node reusable_node;
+    /* It is a blocking stream whose newest work the legacy stream has not waited for. */
+    bool is_before_legacy;
+    struct tree_node before_legacy_node;
 };
 
 /* What cudaEventRecord leaves: a position in a stream, when it was reached, and what came before
