@@ -1,6 +1,9 @@
-/* The accesses of one allocation, found by the bytes that they touch: an ordered tree by the first
- * byte, then by age. The value of each is how far before the end of all memory it ends, so that a
- * search leaves out the branches that end before the bytes that are asked for. */
+/* The accesses of one allocation, found by the bytes that they touch: ordered trees by the first
+ * byte, then by age. In the trees of writes and of reads the value of each is how far before the end
+ * of all memory it ends, so that a search leaves out the branches that end before the bytes that are
+ * asked for. Reads do not conflict with each other, and there may be many of them: a new read looks
+ * only for writes, and for the reads that it covers. In the tree of these the value is the end, so
+ * that a search leaves out the branches that end behind the bytes. */
 #include "check/access_tree.h"
 
 #include <stdlib.h>
@@ -16,6 +19,11 @@ static struct {
 static struct access *access_of(struct tree_node *n)
 {
     return (struct access *)((char *)n - offsetof(struct access, node));
+}
+
+static struct access *access_of_covered(struct tree_node *n)
+{
+    return (struct access *)((char *)n - offsetof(struct access, covered_node));
 }
 
 static struct access *access_new(void)
@@ -40,14 +48,24 @@ void access_tree_add(struct shadow *shadow, struct access a)
     new->node.key = a.from;
     new->node.age = accesses.insertions++;
     new->node.value = UINT64_MAX - a.to;
-    tree_insert(&shadow->accesses, &new->node);
     shadow->access_count++;
+    if (a.write) {
+        tree_insert(&shadow->writes, &new->node);
+        return;
+    }
+    new->covered_node.key = a.from;
+    new->covered_node.age = new->node.age;
+    new->covered_node.value = a.to;
+    tree_insert(&shadow->reads, &new->node);
+    tree_insert(&shadow->covered_reads, &new->covered_node);
 }
 
 void access_tree_remove(struct shadow *shadow, struct access *a)
 {
-    tree_remove(&shadow->accesses, &a->node);
     shadow->access_count--;
+    tree_remove(a->write ? &shadow->writes : &shadow->reads, &a->node);
+    if (!a->write)
+        tree_remove(&shadow->covered_reads, &a->covered_node);
     recycle(&a->node);
 }
 
@@ -64,10 +82,12 @@ static void recycle_all(struct tree_node *n)
 
 void access_tree_clear(struct shadow *shadow)
 {
-    if (shadow->accesses.root)
-        recycle_all(shadow->accesses.root);
-    shadow->accesses.root = NULL;
-    shadow->access_count = 0;
+    if (shadow->writes.root)
+        recycle_all(shadow->writes.root);
+    if (shadow->reads.root)
+        recycle_all(shadow->reads.root);
+    shadow->writes.root = shadow->reads.root = shadow->covered_reads.root = NULL;
+    shadow->access_count = shadow->next_drop = 0;
 }
 
 static void list_add(struct access_list *list, struct access *a)
@@ -86,15 +106,33 @@ static int newer(const void *left, const void *right)
     return a->node.age < b->node.age ? 1 : -1;
 }
 
-void access_tree_find(const struct shadow *shadow, size_t from, size_t to, struct access_list *list)
+static void find_in(const struct ordered_tree *tree, size_t from, size_t to,
+                    struct access_list *list)
 {
     uint64_t max_value = UINT64_MAX - from;
-    struct tree_node *n = tree_first(&shadow->accesses, 0, max_value);
-    list->count = 0;
+    struct tree_node *n = tree_first(tree, 0, max_value);
     for (; n && n->key <= to; n = tree_next(n, max_value))
         list_add(list, access_of(n));
+}
+
+void access_tree_find(const struct shadow *shadow, size_t from, size_t to, bool reads,
+                      struct access_list *list)
+{
+    list->count = 0;
+    find_in(&shadow->writes, from, to, list);
+    if (reads)
+        find_in(&shadow->reads, from, to, list);
     if (list->count > 1)
         qsort(list->items, list->count, sizeof *list->items, newer);
+}
+
+void access_tree_find_covered_reads(const struct shadow *shadow, size_t from, size_t to,
+                                    struct access_list *list)
+{
+    struct tree_node *n = tree_first(&shadow->covered_reads, from, to);
+    list->count = 0;
+    for (; n && n->key <= to; n = tree_next(n, to))
+        list_add(list, access_of_covered(n));
 }
 
 void access_list_clear(struct access_list *list)

@@ -18,6 +18,7 @@
 #include "base/settings.h"
 #include "mem/address_map.h"
 #include "sched/engine.h"
+#include "sched/happens_before.h"
 
 /* Law: `first` to `last` are all pools that have not ended, in order of creation. A location has a
  * current pool if and only if it has a default one. Needs the lock. */
@@ -362,8 +363,8 @@ void pools_synchronized(void)
         next = p->next;
         for (struct free_list *list = p->heap.stream_lists; list; list = list->next)
             if (list->ranges.root)
-                p->release_due |=
-                    reuse_reclaim(&p->heap, list, stream_of_slot(list->slot)->synchronized_seq);
+                p->release_due |= reuse_reclaim(&p->heap, list,
+                                                host_synchronized_seq(stream_of_slot(list->slot)));
         if (p->release_due)
             release_segments(p, p->threshold, COST_SYNC_RELEASE, "synchronization");
         p->release_due = false;
