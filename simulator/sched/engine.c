@@ -412,7 +412,7 @@ static void gather_unlocking(struct vector_clock *gathered, struct stream *s, bo
 
 void engine_finish_device_unlocking(int device, bool synchronized, const char *call)
 {
-    struct vector_clock gathered = {0, NULL};
+    struct vector_clock gathered = {NULL, 0};
     for (struct stream *s = stream_first(); s; s = s->next)
         if (device < 0 || s->device == device)
             gather_unlocking(&gathered, s, synchronized, call);

@@ -86,20 +86,20 @@ static void gather(struct vector_clock *gathered, const struct vector_clock *fro
 void host_gather_stream(struct vector_clock *gathered, struct stream *s, bool synchronized)
 {
     if (synchronized)
-        set_synchronized(s, s->last_seq, &s->ordering.device_order);
+        synchronize_with(s, s->last_seq, &s->ordering.device_order);
     gather(gathered, &s->ordering.happens_before, s->slot, s->last_seq);
 }
 
 void host_gather_record(struct vector_clock *gathered, struct record *r, bool synchronized)
 {
     if (synchronized)
-        set_synchronized(r->stream, r->seq, &r->ordering.device_order);
+        synchronize_with(r->stream, r->seq, &r->ordering.device_order);
     gather(gathered, &r->ordering.happens_before, r->stream->slot, r->seq);
 }
 
 void host_acquire_gathered(struct vector_clock *gathered)
 {
-    if (!gathered->slots)
+    if (!gathered->root)
         return;
     vc_join(&host_acquired.clock, gathered);
     vc_clear(gathered);
