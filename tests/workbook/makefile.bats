@@ -27,7 +27,7 @@ no_gpu() { as_typed PATH="$BATS_TEST_TMPDIR/bin:$PATH" "$@"; }
     run as_typed make help
     assert_success
     for command in run test test-all 06 solution-06 check-06 clinic-03 repaired-03 watch grade \
-        grade-class list new-lesson format docs simulator headers bench clean help; do
+        grade-class list new-lesson format docs simulator headers bench scale clean help; do
         assert_line --regexp "^make $command +[a-z]"
     done
     assert_output --partial BACKEND
@@ -90,6 +90,16 @@ no_gpu() { as_typed PATH="$BATS_TEST_TMPDIR/bin:$PATH" "$@"; }
         assert_failure
         assert_output --partial "BACKEND=cpu is not known"
     done
+}
+
+@test "make scale: a row with its figures, and one in which a call fails" {
+    run as_typed make scale ARGS="20 events"
+    assert_success
+    assert_line --regexp '^[ *] events: make, record, wait +1000( +[0-9.]+){8}$'
+    refute_line --regexp '^[ *] loop'
+    run as_typed SIM_FAIL=cudaEventCreateWithFlags:2000 make scale ARGS="20 events"
+    assert_success
+    assert_line --regexp '^\* events: .* 1000 +[0-9.]+ +- +- .* cudaErrorMemoryAllocation in line'
 }
 
 @test "a CUDA_HOME without headers is an error of make" {
