@@ -159,7 +159,8 @@ void checker_allocated_again(const struct call *call, struct shadow_ref ref, con
     report_origin("freed", freed_by);
     report_missing_edge(freed_by, &origin, s);
     report_note("what a node allocates has the same address in each launch. A launch waits for "
-                "earlier launches of its graph, and for no free outside of it.");
+                "earlier launches of its graph. For a free outside of it a driver may make it wait, "
+                "and nothing promises that.");
     report_end(ref.id);
 }
 
