@@ -21,7 +21,7 @@ CASES := $(patsubst docs/clinic/%_wrong.c,%,$(wildcard docs/clinic/*_wrong.c))
 number = $(firstword $(subst _, ,$(1)))
 short = $(patsubst 0%,%,$(call number,$(1)))
 NUMBERS := $(foreach name,$(LESSONS),$(sort $(call number,$(name)) $(call short,$(name))))
-CASE_NUMBERS := $(foreach name,$(CASES),$(call number,$(name)))
+CASE_NUMBERS := $(foreach name,$(CASES),$(sort $(call number,$(name)) $(call short,$(name))))
 RUNNING := run $(NUMBERS) $(NUMBERS:%=solution-%)
 RUNNING += $(CASE_NUMBERS:%=clinic-%) $(CASE_NUMBERS:%=repaired-%)
 
@@ -38,10 +38,20 @@ ifneq ($(filter $(RUNNING),$(MAKECMDGOALS)),)
 $(info Backend: $(BACKEND_AND_WHY))
 endif
 
+# FILE=mine.c takes the place of a lesson's file, or of a case of the clinic.
+ifneq ($(FILE),)
+ifeq ($(wildcard $(filter %.c,$(FILE))),)
+$(error FILE=$(FILE): there is no such C file)
+endif
+OWN := $(patsubst $(CURDIR)/%,%,$(basename $(abspath $(FILE))))
+endif
+
 # ---- How a lesson is compiled ----
 
 # A function that nothing declares is an error, as it is for newer compilers anyway.
+# Reports name the lines of a program by a path from here, whatever folder it runs in.
 FLAGS := -std=c11 -g -Og -Wall -Wextra -Wpedantic -Werror=implicit-function-declaration -Ilessons
+FLAGS += -Isimulator -fdebug-prefix-map='$(CURDIR)=.'
 SHARED := lessons/workbook.h lessons/processes.h lessons/kernels.h Makefile
 include simulator/build.mk tests/tools/build.mk
 
@@ -49,12 +59,13 @@ include simulator/build.mk tests/tools/build.mk
 # a sentence what is odd about a file that cannot be compiled.
 $(SIMULATOR)/%: %.c $(SHARED) $(LIBRARY)
 	@tests/tools/compile.sh $(CC) $(FLAGS) $(SANITIZER) -isystem build/cuda/include $< -o $@ \
-		$(LIBRARY) -lm -pthread -Wl,-rpath,'$$ORIGIN/..:$$ORIGIN/../..:$$ORIGIN/../../..'
+		$(LIBRARY) -lm -pthread \
+		-Wl,-rpath,'$$ORIGIN/..:$$ORIGIN/../..:$$ORIGIN/../../..:$(CURDIR)/$(SIMULATOR)'
 
 build/gpu/%: %.c $(SHARED) build/gpu/kernels.o
 	@tests/tools/compile.sh $(CC) $(FLAGS) -isystem build/gpu/include $< -o $@ \
 		build/gpu/kernels.o -Lbuild/gpu/lib -lcudart -lstdc++ -lm \
-		-Wl,-rpath,'$$ORIGIN/../lib:$$ORIGIN/../../lib:$$ORIGIN/../../../lib'
+		-Wl,-rpath,'$$ORIGIN/../lib:$$ORIGIN/../../lib:$$ORIGIN/../../../lib:$(CURDIR)/build/gpu/lib'
 
 build/gpu/kernels.o: lessons/kernels.cu lessons/kernels.h build/gpu/nvcc Makefile
 	@"$$(cat build/gpu/nvcc)" -O2 -arch=native -Ilessons -c $< -o $@
@@ -83,29 +94,37 @@ test test-all: $(LIBRARY)
 
 ## make 06            build and run lessons/06_*.c; ARGS="64" gives it an argument
 ## make solution-06   the same for its solution; MUTANT=threshold_in_mib puts one mistake into it
-## make check-06      check lesson 06: what is right, what is missing, where to read
+## make check-06      check lesson 06: what to do first, where to read; ALL=1 shows every miss
+## make hint-06       one more hint for lesson 06; HINTS=0 begins again
+## FILE=mine.c        in the place of lessons/06_*.c: make 06 FILE=mine.c, make check-06 FILE=mine.c
 define goals_of_a_lesson
-.PHONY: $(1) solution-$(1) check-$(1)
-$(1): build/$(DEVICE)/lessons/$(2)
+.PHONY: $(1) solution-$(1) check-$(1) hint-$(1)
+$(1): build/$(DEVICE)/$(or $(OWN),lessons/$(2))
 	@$$< $(ARGS)
 solution-$(1): build/$(DEVICE)/$(if $(MUTANT),mutants/$(2)/$(MUTANT),solutions/$(2))
 	@$$< $(ARGS)
 check-$(1): $(LIBRARY)
-	@tests/tools/check.sh $(2) "$(LESSON)"
+	@tests/tools/check.sh $(2) "$(FILE)"
+hint-$(1):
+	@tests/tools/hint.sh $(2) "$(HINTS)"
 endef
 $(foreach name,$(LESSONS),$(foreach goal,$(sort $(call number,$(name)) $(call short,$(name))),\
 	$(eval $(call goals_of_a_lesson,$(goal),$(name)))))
 
-## make clinic-03     build and run case 03 of the book's clinic, a broken program
+## make clinic-03     build and run case 03 of the book's clinic, a broken program, or FILE=mine.c
+## make check-clinic-03   judge your repair of case 03: FILE=mine.c
 ## make repaired-03   the same program, repaired
 define goals_of_a_case
-.PHONY: clinic-$(1) repaired-$(1)
-clinic-$(1): build/$(DEVICE)/docs/clinic/$(2)_wrong
-	@$$<
+.PHONY: clinic-$(1) check-clinic-$(1) repaired-$(1)
+clinic-$(1): build/$(DEVICE)/$(or $(OWN),docs/clinic/$(2)_wrong)
+	@$$< $(ARGS)
+check-clinic-$(1): $(LIBRARY)
+	@tests/tools/check.sh clinic/$(2) "$(FILE)"
 repaired-$(1): build/$(DEVICE)/docs/clinic/$(2)_right
-	@$$<
+	@$$< $(ARGS)
 endef
-$(foreach name,$(CASES),$(eval $(call goals_of_a_case,$(call number,$(name)),$(name))))
+$(foreach name,$(CASES),$(foreach goal,$(sort $(call number,$(name)) $(call short,$(name))),\
+	$(eval $(call goals_of_a_case,$(goal),$(name)))))
 
 ## make watch         check the lesson at work each time that it is saved, and say what is next
 ## make grade         points and a sentence for each miss, in build/grade; STUDENT=FOLDER ONLY="1 7"
@@ -127,10 +146,13 @@ new-lesson:
 format:
 	@tests/tools/format.sh
 
-## make docs          the book, in build/docs/html
-.PHONY: docs
-docs: build/venv/docs $(LIBRARY)
-	build/venv/bin/sphinx-build -q -E -W -n -c . docs build/docs/html
+## make book          build the book and open it; OPEN= opens nothing, OPEN=firefox with that
+## make docs          build the book, in build/docs/html
+.PHONY: book docs
+book docs: build/venv/docs $(LIBRARY)
+	@echo "Building the book: every program on its pages is compiled and run."
+	@build/venv/bin/sphinx-build -q -E -W -n -c . docs build/docs/html
+	@$(if $(filter docs,$@),OPEN= )tests/tools/open.sh index
 
 ## make simulator     the simulated device alone: build/simulator/libcudart.so.13
 ## make bench         what one call costs on the simulated device

@@ -12,8 +12,15 @@ SANITIZER := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all)
 SANITIZER += $(if $(SANITIZE),-fno-omit-frame-pointer)
 LIBRARY_FLAGS := $(if $(SANITIZE),-O1 -g1,-O3) $(if $(LTO),$(LTO) -ffat-lto-objects) -fPIC \
 	-fvisibility=hidden -pthread -ftls-model=initial-exec -Isimulator -I$(SIMULATOR)
-LINKER_FLAGS := -shared -pthread -Wl,-soname,libcudart.so.13 \
+# nodelete: its threads, its signal handlers and what it does at the end of the process outlive a
+# dlclose, so the library stays loaded.
+LINKER_FLAGS := -shared -pthread -Wl,-soname,libcudart.so.13 -Wl,-z,nodelete \
 	-Wl,--version-script=simulator/libcudart.map $(if $(SANITIZE),,-Wl,-z,defs)
+
+# Said once, before the first of its files is compiled.
+$(SIMULATOR)/objects:
+	@echo "Compiling the simulated device into $(SIMULATOR)." && mkdir -p $@
+$(OBJECTS): | $(SIMULATOR)/objects
 
 $(LIBRARY): $(OBJECTS) simulator/libcudart.map
 	@$(CC) -O3 $(LTO) $(SANITIZER) $(LINKER_FLAGS) $(OBJECTS) -ldl -o $@.$$$$ && mv $@.$$$$ $@

@@ -356,7 +356,7 @@ class CheckRun(BookDirective):
         tests = subprocess.run(
             ["tests/tools/first_miss.sh", lesson],
             cwd=ROOT,
-            env={**ENVIRONMENT, "LESSON": f"lessons/{lesson}.c", "TAP": "1"},
+            env={**ENVIRONMENT, "LESSON": f"lessons/{lesson}.c", "TAP": "1", "CHECK_PAGE": "none"},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             stdin=subprocess.DEVNULL,

@@ -8,6 +8,7 @@
 #include "base/fatal.h"
 #include "base/settings.h"
 #include "check/checker.h"
+#include "check/conflict.h"
 #include "check/page_guard.h"
 #include "graph/capture.h"
 #include "mem/device.h"
@@ -88,6 +89,8 @@ static void begin(struct call *call, const char *name, time_ns cost, void *site,
         engine_catch_up_unlocking();
     if (page_guard_paused)
         page_guard_resume();
+    if (conflicts_postponed)
+        checker_judge_postponed();
     if (engine_status.function_ended) {
         engine_status.function_ended = false;
         pools_synchronized();
@@ -222,6 +225,8 @@ struct stream *call_stream(struct call *call, cudaStream_t handle)
         s = stream_per_thread(device_current());
     else
         s = handle_object(HANDLE_STREAM, handle);
+    if (handle == (cudaStream_t)-1)
+        return NULL;
     if (!s)
         call_bad_handle(call, "a stream", HANDLE_STREAM, handle, "cudaStreamDestroy",
                         "cudaStreamCreate");

@@ -17,6 +17,8 @@ cudaError_t do_cudaStreamBeginCapture(struct call *call, cudaStream_t stream,
                                       enum cudaStreamCaptureMode mode)
 {
     struct stream *s = call_stream(call, stream);
+    if (!s)
+        return cudaErrorInvalidResourceHandle;
     if (!is_mode(mode))
         return cudaErrorInvalidValue;
     return capture_begin(call, s, mode);
@@ -25,6 +27,8 @@ cudaError_t do_cudaStreamBeginCapture(struct call *call, cudaStream_t stream,
 cudaError_t do_cudaStreamEndCapture(struct call *call, cudaStream_t stream, cudaGraph_t *graph)
 {
     struct stream *s = call_stream(call, stream);
+    if (!s)
+        return cudaErrorInvalidResourceHandle;
     struct graph *g;
     cudaError_t e = capture_end(call, s, &g);
     if (g)
@@ -44,6 +48,8 @@ cudaError_t do_cudaStreamIsCapturing(struct call *call, cudaStream_t stream,
                                      enum cudaStreamCaptureStatus *status)
 {
     struct stream *s = call_stream(call, stream);
+    if (!s)
+        return cudaErrorInvalidResourceHandle;
     if (!status)
         return cudaErrorInvalidValue;
     cudaError_t e = capture_implicit(s);
@@ -60,6 +66,8 @@ cudaError_t do_cudaStreamGetCaptureInfo(struct call *call, cudaStream_t stream,
                                         const cudaGraphEdgeData **data, size_t *count)
 {
     struct stream *s = call_stream(call, stream);
+    if (!s)
+        return cudaErrorInvalidResourceHandle;
     /* Documented: edge data only together with the dependencies. */
     if (!status || (data && !dependencies))
         return cudaErrorInvalidValue;
@@ -91,6 +99,8 @@ cudaError_t do_cudaStreamUpdateCaptureDependencies(struct call *call, cudaStream
                                                    unsigned int flags)
 {
     struct stream *s = call_stream(call, stream);
+    if (!s)
+        return cudaErrorInvalidResourceHandle;
     struct node **nodes;
     if (flags > cudaStreamSetCaptureDependencies)
         return cudaErrorInvalidValue;

@@ -1,4 +1,8 @@
 /* Errors, versions, devices and peers. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "api/call.h"
 #include "check/checker.h"
 #include "mem/device.h"
@@ -39,6 +43,23 @@ cudaError_t do_cudaRuntimeGetVersion(struct call *call, int *version)
 }
 
 /* ---- devices ---- */
+
+/* A device's number on the PCI bus. */
+struct bus_id {
+    unsigned domain, bus, device, function;
+};
+/* The bytes of one as text, with the end. */
+#define BUS_ID_LENGTH 13
+
+/* Device 0 has that of the recorded one; assumed: the others follow it. */
+static struct bus_id bus_id_of(int device)
+{
+    int domain = 0, bus = 0, first = 0;
+    device_attribute(cudaDevAttrPciDomainId, &domain);
+    device_attribute(cudaDevAttrPciBusId, &bus);
+    device_attribute(cudaDevAttrPciDeviceId, &first);
+    return (struct bus_id){(unsigned)domain, (unsigned)bus, (unsigned)(first + device), 0};
+}
 
 cudaError_t do_cudaGetDeviceCount(struct call *call, int *count)
 {
@@ -84,6 +105,10 @@ cudaError_t do_cudaGetDeviceProperties(struct call *call, struct cudaDeviceProp 
     if (!device_exists(device))
         return cudaErrorInvalidDevice;
     device_properties(properties);
+    struct bus_id id = bus_id_of(device);
+    properties->pciDomainID = (int)id.domain;
+    properties->pciBusID = (int)id.bus;
+    properties->pciDeviceID = (int)id.device;
     return cudaSuccess;
 }
 
@@ -97,8 +122,75 @@ cudaError_t do_cudaDeviceGetAttribute(struct call *call, int *value, enum cudaDe
         return cudaErrorInvalidDevice;
     if (!device_attribute((int)attribute, value))
         return cudaErrorInvalidValue;
+    if (attribute == cudaDevAttrPciDeviceId)
+        *value = (int)bus_id_of(device).device;
     line_signed(&call->line, "value", *value);
     return cudaSuccess;
+}
+
+cudaError_t do_cudaDeviceGetPCIBusId(struct call *call, char *text, int length, int device)
+{
+    line_signed(&call->line, "device", device);
+    /* Assumed: the end of a text that does not fit is not returned. */
+    if (!text || length < BUS_ID_LENGTH)
+        return cudaErrorInvalidValue;
+    if (!device_exists(device))
+        return cudaErrorInvalidDevice;
+    struct bus_id id = bus_id_of(device);
+    snprintf(text, (size_t)length, "%04X:%02X:%02X.%X", id.domain, id.bus, id.device, id.function);
+    return cudaSuccess;
+}
+
+/* Reads hexadecimal numbers with these characters between them, up to the end of the text. */
+static bool read_numbers(const char *text, const char *between, unsigned *n)
+{
+    for (;; n++) {
+        size_t digits = strspn(text, "0123456789abcdefABCDEF");
+        if (!digits || digits > 8)
+            return false;
+        *n = (unsigned)strtoul(text, NULL, 16);
+        text += digits;
+        if (*text != *between)
+            return false;
+        if (!*text)
+            break;
+        text++;
+        between++;
+    }
+    n[1] = 0;
+    return true;
+}
+
+/* Reads one of the three ways to write a number of a device: all of it, without its function, or
+ * without its domain (documented). */
+static bool read_bus_id(const char *text, struct bus_id *id)
+{
+    unsigned n[4] = {0};
+    if (read_numbers(text, "::.", n) || read_numbers(text, "::", n)) {
+        *id = (struct bus_id){n[0], n[1], n[2], n[3]};
+        return true;
+    }
+    if (!read_numbers(text, ":.", n))
+        return false;
+    *id = (struct bus_id){0, n[0], n[1], n[2]};
+    return true;
+}
+
+cudaError_t do_cudaDeviceGetByPCIBusId(struct call *call, int *device, const char *text)
+{
+    struct bus_id wanted;
+    /* Assumed: which error stands for which mistake; the documentation lists both. */
+    if (!device || !text || !read_bus_id(text, &wanted))
+        return cudaErrorInvalidValue;
+    for (int d = 0; device_exists(d); d++) {
+        struct bus_id id = bus_id_of(d);
+        if (memcmp(&id, &wanted, sizeof id))
+            continue;
+        line_signed(&call->line, "device", d);
+        *device = d;
+        return cudaSuccess;
+    }
+    return cudaErrorInvalidDevice;
 }
 
 /* The range is that of an H200 (measured). */

@@ -2,6 +2,7 @@
  * enters, has the work done, leaves. */
 #include "api/call.h"
 #include "base/settings.h"
+#include "graph/kernel_node.h"
 #include "sched/cost.h"
 
 #define EXPORT __attribute__((visibility("default")))
@@ -63,6 +64,10 @@ static time_ns copy_cost(enum cudaMemcpyKind kind)
 
 const char *cudaGetErrorName(cudaError_t error) { return error_name(error); }
 const char *cudaGetErrorString(cudaError_t error) { return error_string(error); }
+
+void *kernel_fill(void) { return kernel_function(TASK_FILL); }
+void *kernel_add(void) { return kernel_function(TASK_ADD); }
+void *kernel_hold(void) { return kernel_function(TASK_HOLD); }
 
 struct cudaChannelFormatDesc cudaCreateChannelDesc(int x, int y, int z, int w,
                                                    enum cudaChannelFormatKind f)

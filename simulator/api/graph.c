@@ -6,6 +6,7 @@
 #include "check/checker.h"
 #include "graph/dispatch.h"
 #include "graph/graph_memory.h"
+#include "graph/kernel_node.h"
 #include "mem/device.h"
 #include "os/os.h"
 
@@ -167,9 +168,21 @@ cudaError_t do_cudaGraphAddMemcpyNode1D(struct call *call, cudaGraphNode_t *node
     a.task.kind = TASK_COPY;
     a.task.to = to;
     a.task.from = from;
-    a.task.count = bytes;
+    a.task.rows = rows_of(bytes);
     a.task.direction = kind;
     e = bytes ? dispatch_check_copy(&a.task) : cudaErrorInvalidValue;
+    return end_add_node(call, &a, e, node);
+}
+
+cudaError_t do_cudaGraphAddKernelNode(struct call *call, cudaGraphNode_t *node, cudaGraph_t graph,
+                                      const cudaGraphNode_t *dependencies, size_t count,
+                                      const struct cudaKernelNodeParams *p)
+{
+    struct new_node a;
+    cudaError_t e = begin_add_node(call, &a, node, graph, dependencies, count);
+    if (e)
+        return e;
+    e = p ? kernel_node_task(&a.task, p) : cudaErrorInvalidValue;
     return end_add_node(call, &a, e, node);
 }
 
@@ -297,6 +310,20 @@ cudaError_t do_cudaGraphNodeGetType(struct call *call, cudaGraphNode_t node,
         return cudaErrorInvalidValue;
     *type = task_type(&n->task);
     return cudaSuccess;
+}
+
+cudaError_t do_cudaGraphKernelNodeGetParams(struct call *call, cudaGraphNode_t node,
+                                            struct cudaKernelNodeParams *p)
+{
+    struct node *n = node_of(call, node);
+    return n && p ? kernel_node_params(n, p) : cudaErrorInvalidValue;
+}
+
+cudaError_t do_cudaGraphKernelNodeSetParams(struct call *call, cudaGraphNode_t node,
+                                            const struct cudaKernelNodeParams *p)
+{
+    struct node *n = node_of(call, node);
+    return n && p ? kernel_node_change(call, &n->task, p) : cudaErrorInvalidValue;
 }
 
 cudaError_t do_cudaGraphMemAllocNodeGetParams(struct call *call, cudaGraphNode_t node,

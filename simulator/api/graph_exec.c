@@ -5,6 +5,7 @@
 #include "api/graph_handle.h"
 #include "graph/capture.h"
 #include "graph/graph_memory.h"
+#include "graph/kernel_node.h"
 #include "mem/device.h"
 #include "os/os.h"
 
@@ -58,6 +59,17 @@ cudaError_t do_cudaGraphExecDestroy(struct call *call, cudaGraphExec_t exec)
     return cudaSuccess;
 }
 
+cudaError_t do_cudaGraphExecKernelNodeSetParams(struct call *call, cudaGraphExec_t exec,
+                                                cudaGraphNode_t node,
+                                                const struct cudaKernelNodeParams *p)
+{
+    struct graph_exec *x = graph_exec_of(call, exec);
+    struct node *n = node_of(call, node);
+    struct exec_node *found = x && n ? graph_exec_find(x, n) : NULL;
+    /* Documented: the node is one of the graph that was instantiated. */
+    return found && p ? kernel_node_change(call, &found->task, p) : cudaErrorInvalidValue;
+}
+
 /* ---- launch ---- */
 
 static void line_figures(struct journal_line *line, int device)
@@ -72,6 +84,8 @@ static cudaError_t launch_or_upload(struct call *call, cudaGraphExec_t exec, cud
                                                        struct stream *))
 {
     struct stream *s = call_stream(call, stream);
+    if (!s)
+        return cudaErrorInvalidResourceHandle;
     struct graph_exec *x = graph_exec_of(call, exec);
     if (!x)
         return cudaErrorInvalidValue;

@@ -1,6 +1,8 @@
-/* The device code of the lessons, for the CPU: the same functions as lessons/kernels.cu. */
+/* Calls: the device code of the lessons, for the CPU, with the same functions as
+ * lessons/kernels.cu; and a program's own kernels. */
 #include "api/call.h"
 #include "graph/dispatch.h"
+#include "os/os.h"
 
 /* The allocation that a kernel uses goes into the call's line. A captured kernel's does not (its
  * line names a node), nor does that of one that a capture of another stream forbids. */
@@ -16,6 +18,8 @@ cudaError_t do_launch_fill(struct call *call, int *data, int value, size_t count
     if (call->line.used)
         line_number(&call->line, "bytes", count * sizeof *data);
     struct stream *s = call_stream(call, stream);
+    if (!s)
+        return cudaErrorInvalidResourceHandle;
     if (call->line.used && count)
         line_operand(call, data, s);
     return dispatch_fill(call, data, value, count, s);
@@ -27,6 +31,8 @@ cudaError_t do_launch_add(struct call *call, int *data, int value, size_t count,
     if (call->line.used)
         line_number(&call->line, "bytes", count * sizeof *data);
     struct stream *s = call_stream(call, stream);
+    if (!s)
+        return cudaErrorInvalidResourceHandle;
     if (call->line.used && count)
         line_operand(call, data, s);
     return dispatch_add(call, data, value, count, s);
@@ -35,7 +41,30 @@ cudaError_t do_launch_add(struct call *call, int *data, int value, size_t count,
 cudaError_t do_launch_hold(struct call *call, const volatile int *open, cudaStream_t stream)
 {
     struct stream *s = call_stream(call, stream);
+    if (!s)
+        return cudaErrorInvalidResourceHandle;
     if (call->line.used)
         line_operand(call, open, s);
     return dispatch_hold(call, open, s);
+}
+
+cudaError_t do_sim_launch_kernel(struct call *call, cudaStream_t stream, const char *name,
+                                 sim_function function, const void *argument, size_t argument_bytes,
+                                 const struct sim_range *ranges, size_t count,
+                                 unsigned long long nanoseconds)
+{
+    struct stream *s = call_stream(call, stream);
+    struct user_kernel *k =
+        user_kernel_new(name, function, argument, argument_bytes, ranges, count, nanoseconds);
+    if (!k)
+        return cudaErrorInvalidValue;
+    line_text(&call->line, "kernel", k->name);
+    line_number(&call->line, "bytes", user_kernel_bytes(k));
+    if (call->line.used && count)
+        line_operand(call, ranges[0].address, s);
+    /* Reports and nodes name the kernel. */
+    call->origin.call = k->name;
+    cudaError_t e = dispatch_user_kernel(call, k, s);
+    os_free(k);
+    return e;
 }

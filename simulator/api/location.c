@@ -1,10 +1,11 @@
-/* Pools by location, managed memory, prefetches and advice. Source:
+/* Pools by location, managed memory, prefetches, advice and what is known of them. Source:
  * tests/hardware/facts/probe-pools.txt, and, where it has nothing, the comments of the CUDA 13.0
  * header. */
 #include "api/call.h"
 #include "check/checker.h"
 #include "graph/capture.h"
 #include "mem/device.h"
+#include "mem/managed_advice.h"
 #include "mem/memory.h"
 #include "mem/pool.h"
 
@@ -130,6 +131,35 @@ static cudaError_t check_location(const struct cudaMemLocation *l)
     }
 }
 
+static void set_prefetched(struct managed_advice *advice, const void *location)
+{
+    advice->prefetched = *(const struct cudaMemLocation *)location;
+}
+
+/* What a call advises. */
+struct advised {
+    enum cudaMemoryAdvise advice;
+    struct cudaMemLocation location;
+};
+
+/* Assumed: to be accessed by a node of the host is to be accessed by the host. */
+static void set_advice(struct managed_advice *advice, const void *value)
+{
+    const struct advised *new = value;
+    bool on_device = new->location.type == cudaMemLocationTypeDevice;
+    uint32_t bit = 1u << (on_device ? new->location.id : MAX_DEVICES);
+    switch (new->advice) {
+    case cudaMemAdviseSetReadMostly: advice->read_mostly = true; break;
+    case cudaMemAdviseUnsetReadMostly: advice->read_mostly = false; break;
+    case cudaMemAdviseSetPreferredLocation: advice->preferred = new->location; break;
+    case cudaMemAdviseUnsetPreferredLocation:
+        advice->preferred = (struct cudaMemLocation){0};
+        break;
+    case cudaMemAdviseSetAccessedBy: advice->accessed_by |= bit; break;
+    case cudaMemAdviseUnsetAccessedBy: advice->accessed_by &= ~bit; break;
+    }
+}
+
 /* Assumed: accepted, and nothing moves; where a page lies is not modelled. The prefetch has a
  * position in the stream's order. */
 cudaError_t do_cudaMemPrefetchAsync(struct call *call, const void *pointer, size_t bytes,
@@ -143,17 +173,20 @@ cudaError_t do_cudaMemPrefetchAsync(struct call *call, const void *pointer, size
     if (e)
         return e;
     struct stream *s = call_stream(call, stream);
+    if (!s)
+        return cudaErrorInvalidResourceHandle;
     /* Assumed: no node of a graph prefetches. */
     if ((e = capture_forbid(s)))
         return e;
     struct address_info a = memory_find(pointer);
     checker_used(call, memory_shadow(&a), s, stream_enqueue_marker(s), a.inner_offset,
                  a.inner_offset, false);
+    managed_advice_change(a.range->id, pointer, bytes, set_prefetched, &location);
     return cudaSuccess;
 }
 
-/* Assumed: accepted, without effect. Measured: the location must exist, also when the advice needs
- * none; else cudaErrorInvalidValue. */
+/* Assumed: what is advised is kept for cudaMemRangeGetAttribute, and has no other effect. Measured:
+ * the location must exist, also when the advice needs none; else cudaErrorInvalidValue. */
 cudaError_t do_cudaMemAdvise(struct call *call, const void *pointer, size_t bytes,
                              enum cudaMemoryAdvise advice, struct cudaMemLocation location)
 {
@@ -161,5 +194,103 @@ cudaError_t do_cudaMemAdvise(struct call *call, const void *pointer, size_t byte
     if (!bytes || advice < cudaMemAdviseSetReadMostly || advice > cudaMemAdviseUnsetAccessedBy
         || !is_managed(call, pointer, bytes))
         return cudaErrorInvalidValue;
-    return check_location(&location) ? cudaErrorInvalidValue : cudaSuccess;
+    if (check_location(&location))
+        return cudaErrorInvalidValue;
+    struct address_info a = memory_find(pointer);
+    managed_advice_change(a.range->id, pointer, bytes, set_advice,
+                          &(struct advised){advice, location});
+    return cudaSuccess;
+}
+
+/* ---- what is known of a range ---- */
+
+/* The number of a location, as the older attributes return it: a device, or the host. Assumed: a
+ * node of the host is none. */
+static int location_number(struct cudaMemLocation l)
+{
+    return l.type == cudaMemLocationTypeDevice ? l.id
+         : l.type == cudaMemLocationTypeHost   ? cudaCpuDeviceId
+                                               : cudaInvalidDeviceId;
+}
+
+static int location_id(struct cudaMemLocation l)
+{
+    return l.type == cudaMemLocationTypeDevice || l.type == cudaMemLocationTypeHostNuma ? l.id : 0;
+}
+
+/* Fills a list of `room` numbers with those that have a bit; -2 is in the rest (documented).
+ * Assumed: the host comes last. */
+static void list_accessors(uint32_t accessed_by, int *list, size_t room)
+{
+    size_t count = 0;
+    for (int d = 0; d <= MAX_DEVICES && count < room; d++)
+        if (accessed_by >> d & 1)
+            list[count++] = d < MAX_DEVICES ? d : cudaCpuDeviceId;
+    while (count < room)
+        list[count++] = cudaInvalidDeviceId;
+}
+
+/* Is it an attribute, and does its result have so many bytes? */
+static bool is_attribute(enum cudaMemRangeAttribute attribute, size_t bytes)
+{
+    if (attribute == cudaMemRangeAttributeAccessedBy)
+        return bytes && bytes % sizeof(int) == 0;
+    return attribute >= cudaMemRangeAttributeReadMostly
+        && attribute <= cudaMemRangeAttributeLastPrefetchLocationId && bytes == sizeof(int);
+}
+
+/* Writes what is_attribute has allowed. */
+static void write_attribute(void *data, size_t bytes, enum cudaMemRangeAttribute attribute,
+                            const struct managed_advice *a)
+{
+    int value = 0;
+    switch (attribute) {
+    case cudaMemRangeAttributeReadMostly: value = a->read_mostly; break;
+    case cudaMemRangeAttributePreferredLocation: value = location_number(a->preferred); break;
+    case cudaMemRangeAttributeAccessedBy:
+        list_accessors(a->accessed_by, data, bytes / sizeof(int));
+        return;
+    case cudaMemRangeAttributeLastPrefetchLocation: value = location_number(a->prefetched); break;
+    case cudaMemRangeAttributePreferredLocationType: value = (int)a->preferred.type; break;
+    case cudaMemRangeAttributePreferredLocationId: value = location_id(a->preferred); break;
+    case cudaMemRangeAttributeLastPrefetchLocationType: value = (int)a->prefetched.type; break;
+    case cudaMemRangeAttributeLastPrefetchLocationId: value = location_id(a->prefetched); break;
+    }
+    *(int *)data = value;
+}
+
+static struct managed_advice advice_of(const void *pointer, size_t bytes)
+{
+    struct address_info a = memory_find(pointer);
+    return managed_advice_of(a.range->id, pointer, bytes);
+}
+
+cudaError_t do_cudaMemRangeGetAttribute(struct call *call, void *data, size_t dataSize,
+                                        enum cudaMemRangeAttribute attribute, const void *pointer,
+                                        size_t bytes)
+{
+    line_number(&call->line, "bytes", bytes);
+    line_signed(&call->line, "attribute", (int64_t)attribute);
+    if (!data || !is_attribute(attribute, dataSize) || !bytes || !is_managed(call, pointer, bytes))
+        return cudaErrorInvalidValue;
+    struct managed_advice a = advice_of(pointer, bytes);
+    write_attribute(data, dataSize, attribute, &a);
+    return cudaSuccess;
+}
+
+/* Assumed: nothing is written when one of the attributes is refused. */
+cudaError_t do_cudaMemRangeGetAttributes(struct call *call, void **data, size_t *dataSizes,
+                                         enum cudaMemRangeAttribute *attributes, size_t count,
+                                         const void *pointer, size_t bytes)
+{
+    line_number(&call->line, "bytes", bytes);
+    if (!data || !dataSizes || !attributes || !count || !bytes || !is_managed(call, pointer, bytes))
+        return cudaErrorInvalidValue;
+    for (size_t i = 0; i < count; i++)
+        if (!data[i] || !is_attribute(attributes[i], dataSizes[i]))
+            return cudaErrorInvalidValue;
+    struct managed_advice a = advice_of(pointer, bytes);
+    for (size_t i = 0; i < count; i++)
+        write_attribute(data[i], dataSizes[i], attributes[i], &a);
+    return cudaSuccess;
 }

@@ -9,6 +9,11 @@
 #include "sched/happens_before.h"
 #include "sched/virtual_time.h"
 
+/* Attribute cudaDevAttrMaxPitch of an H200 (measured); a copy's pitch must not exceed it
+ * (documented). */
+#define MAX_PITCH       ((size_t)INT32_MAX)
+#define PITCH_ALIGNMENT ((size_t)512)
+
 /* What frees memory waits until the memory's device is idle, whichever is current: pinned memory is
  * of the device that was current when it was made. It does not wait for the work of other devices,
  * also when that uses the memory (measured: two H200s). The pools do not count it as a
@@ -42,11 +47,9 @@ static struct range *allocate_on_device(int device, size_t bytes)
 }
 
 /* 0 bytes: success and a null pointer (measured). */
-cudaError_t do_cudaMalloc(struct call *call, void **pointer, size_t bytes)
+static cudaError_t allocate(struct call *call, void **pointer, size_t bytes)
 {
     line_number(&call->line, "bytes", bytes);
-    if (!pointer)
-        return cudaErrorInvalidValue;
     if (!bytes) {
         *pointer = NULL;
         return cudaSuccess;
@@ -60,6 +63,47 @@ cudaError_t do_cudaMalloc(struct call *call, void **pointer, size_t bytes)
                       ALLOCATION_AT_CALL, NULL, 0);
     line_number(&call->line, "allocation", r->id);
     *pointer = address;
+    return cudaSuccess;
+}
+
+cudaError_t do_cudaMalloc(struct call *call, void **pointer, size_t bytes)
+{
+    return pointer ? allocate(call, pointer, bytes) : cudaErrorInvalidValue;
+}
+
+/* Allocates `count` rows. Assumed: each begins at a multiple of 512 bytes. */
+static cudaError_t allocate_rows(struct call *call, void **pointer, size_t *pitch, size_t width,
+                                 size_t count)
+{
+    size_t bytes, each = round_up(width, PITCH_ALIGNMENT);
+    if (each < width || __builtin_mul_overflow(each, count, &bytes))
+        return cudaErrorMemoryAllocation;
+    cudaError_t e = allocate(call, pointer, bytes);
+    if (!e)
+        *pitch = each;
+    return e;
+}
+
+cudaError_t do_cudaMallocPitch(struct call *call, void **pointer, size_t *pitch, size_t width,
+                               size_t height)
+{
+    return pointer && pitch ? allocate_rows(call, pointer, pitch, width, height)
+                            : cudaErrorInvalidValue;
+}
+
+cudaError_t do_cudaMalloc3D(struct call *call, struct cudaPitchedPtr *pitched,
+                            struct cudaExtent extent)
+{
+    size_t count;
+    if (!pitched)
+        return cudaErrorInvalidValue;
+    if (__builtin_mul_overflow(extent.height, extent.depth, &count))
+        return cudaErrorMemoryAllocation;
+    cudaError_t e = allocate_rows(call, &pitched->ptr, &pitched->pitch, extent.width, count);
+    if (e)
+        return e;
+    pitched->xsize = extent.width;
+    pitched->ysize = extent.height;
     return cudaSuccess;
 }
 
@@ -143,7 +187,7 @@ static cudaError_t allocate_pinned(struct call *call, void **pointer, size_t byt
         return cudaSuccess;
     }
     /* cudaHostGetFlags says mapped in any case (measured). */
-    struct pinned *p = memory_pin_new(bytes, flags | cudaHostAllocMapped);
+    struct pinned *p = pinned_new(bytes, flags | cudaHostAllocMapped);
     if (!p)
         return cudaErrorMemoryAllocation;
     checker_allocated(call, pinned_shadow(p), ALLOCATION_PINNED, NULL, 0);
@@ -178,14 +222,14 @@ cudaError_t do_cudaFreeHost(struct call *call, void *pointer)
         return cudaSuccess;
     struct pinned *p = pinned_at(pointer, false);
     if (!p)
-        return os_has_memory(pointer, 1) ? cudaErrorInvalidValue : refuse_free(call, pointer);
+        return memory_host_has(pointer, 1) ? cudaErrorInvalidValue : refuse_free(call, pointer);
     uint32_t id = p->id;
     line_number(&call->line, "allocation", id);
     virtual_now += (time_ns)((double)p->bytes / (double)MiB * 86e3);
     if (!is_same_allocation(wait_for_device_unlocking(call, memory_find(pointer), pointer), id))
         return refuse_free(call, pointer);
     checker_freed(call, pinned_shadow(p), NULL, 0);
-    memory_unpin(p);
+    pinned_end(p);
     return cudaSuccess;
 }
 
@@ -195,12 +239,12 @@ cudaError_t do_cudaHostRegister(struct call *call, void *pointer, size_t bytes, 
 {
     if (!pointer || !bytes || flags & ~15u || bytes > UINTPTR_MAX - (uintptr_t)pointer)
         return cudaErrorInvalidValue;
-    struct pinned *pinned = memory_pinned_within(pointer, bytes);
+    struct pinned *pinned = pinned_within(pointer, bytes);
     if (pinned && pinned->registered)
         return cudaErrorHostMemoryAlreadyRegistered;
-    if (pinned || memory_find(pointer).kind != ADDRESS_PAGEABLE || !os_has_memory(pointer, bytes))
+    if (pinned || memory_find(pointer).kind != ADDRESS_PAGEABLE || !memory_host_has(pointer, bytes))
         return cudaErrorInvalidValue;
-    struct pinned *p = memory_pin(pointer, bytes, flags | cudaHostRegisterMapped);
+    struct pinned *p = pinned_register(pointer, bytes, flags | cudaHostRegisterMapped);
     checker_allocated(call, pinned_shadow(p), ALLOCATION_PINNED, NULL, 0);
     line_number(&call->line, "allocation", p->id);
     return cudaSuccess;
@@ -217,7 +261,7 @@ cudaError_t do_cudaHostUnregister(struct call *call, void *pointer)
     if (!is_same_allocation(wait_for_device_unlocking(call, memory_find(pointer), pointer), id))
         return cudaErrorHostMemoryNotRegistered;
     checker_unregistered(call, pinned_shadow(p));
-    memory_unpin(p);
+    pinned_end(p);
     return cudaSuccess;
 }
 
@@ -273,29 +317,43 @@ static cudaError_t wait_for_copy_unlocking(const struct call *call, struct strea
     return device_sticky_error;
 }
 
-static cudaError_t queue_memset(struct call *call, void *to, int value, size_t bytes,
+/* Puts the bytes of the rows into the call's line. Several rows have their number, too. */
+static void line_rows(struct journal_line *line, struct rows r)
+{
+    line_number(line, "bytes", r.width * r.height);
+    if (r.height != 1)
+        line_number(line, "rows", r.height);
+}
+
+static cudaError_t queue_memset(struct call *call, void *to, int value, struct rows r,
                                 struct stream *s)
 {
-    if (bytes && names_allocations(call, s))
+    if (r.width && names_allocations(call, s))
         line_allocation(&call->line, to);
-    return dispatch_memset(call, to, value, bytes, s);
+    return dispatch_memset(call, to, value, r, s);
+}
+
+static cudaError_t memset_now(struct call *call, void *to, int value, struct rows r)
+{
+    struct stream *s = call_stream(call, 0);
+    cudaError_t e = queue_memset(call, to, value, r, s);
+    if (e || !r.width || !command_memset_blocks(to))
+        return e;
+    return wait_for_copy_unlocking(call, s, COPY_DONE, true);
 }
 
 cudaError_t do_cudaMemset(struct call *call, void *to, int value, size_t bytes)
 {
     line_number(&call->line, "bytes", bytes);
-    struct stream *s = call_stream(call, 0);
-    cudaError_t e = queue_memset(call, to, value, bytes, s);
-    if (e || !bytes || !command_memset_blocks(to))
-        return e;
-    return wait_for_copy_unlocking(call, s, COPY_DONE, true);
+    return memset_now(call, to, value, rows_of(bytes));
 }
 
 cudaError_t do_cudaMemsetAsync(struct call *call, void *to, int value, size_t bytes,
                                cudaStream_t stream)
 {
     line_number(&call->line, "bytes", bytes);
-    return queue_memset(call, to, value, bytes, call_stream(call, stream));
+    struct stream *s = call_stream(call, stream);
+    return s ? queue_memset(call, to, value, rows_of(bytes), s) : cudaErrorInvalidResourceHandle;
 }
 
 /* The call's line of a copy: its direction, and the allocation that it is about (the source's when
@@ -309,22 +367,24 @@ static void line_copy(struct call *call, const void *to, const void *from)
         line_number(&call->line, "source_allocation", memory_allocation_id(&f));
 }
 
-static cudaError_t queue_copy(struct call *call, void *to, const void *from, size_t bytes,
+static cudaError_t queue_copy(struct call *call, void *to, const void *from, struct rows r,
                               enum cudaMemcpyKind kind, struct stream *s, bool peer,
                               enum copy_wait *wait)
 {
-    bool plausible = (unsigned)kind <= cudaMemcpyDefault && bytes && to && from;
+    bool plausible = (unsigned)kind <= cudaMemcpyDefault && r.width && to && from;
     if (plausible && names_allocations(call, s))
         line_copy(call, to, from);
-    return dispatch_copy(call, to, from, bytes, kind, s, peer, wait);
+    return dispatch_copy(call, to, from, r, kind, s, peer, wait);
 }
 
-static cudaError_t copy_async(struct call *call, void *to, const void *from, size_t bytes,
+static cudaError_t copy_async(struct call *call, void *to, const void *from, struct rows r,
                               enum cudaMemcpyKind kind, cudaStream_t stream, bool peer)
 {
     enum copy_wait wait;
     struct stream *s = call_stream(call, stream);
-    cudaError_t e = queue_copy(call, to, from, bytes, kind, s, peer, &wait);
+    if (!s)
+        return cudaErrorInvalidResourceHandle;
+    cudaError_t e = queue_copy(call, to, from, r, kind, s, peer, &wait);
     return e ? e : wait_for_copy_unlocking(call, s, wait, false);
 }
 
@@ -332,21 +392,99 @@ cudaError_t do_cudaMemcpyAsync(struct call *call, void *to, const void *from, si
                                enum cudaMemcpyKind kind, cudaStream_t stream)
 {
     line_number(&call->line, "bytes", bytes);
-    return copy_async(call, to, from, bytes, kind, stream, false);
+    return copy_async(call, to, from, rows_of(bytes), kind, stream, false);
+}
+
+static cudaError_t copy_now(struct call *call, void *to, const void *from, struct rows r,
+                            enum cudaMemcpyKind kind)
+{
+    enum copy_wait wait;
+    call->origin.returns_early = true;
+    struct stream *s = call_stream(call, 0);
+    cudaError_t e = queue_copy(call, to, from, r, kind, s, false, &wait);
+    if (e || !r.width)
+        return e;
+    return wait_for_copy_unlocking(call, s, command_blocking_copy_wait(to, from), true);
 }
 
 cudaError_t do_cudaMemcpy(struct call *call, void *to, const void *from, size_t bytes,
                           enum cudaMemcpyKind kind)
 {
-    enum copy_wait wait;
     line_number(&call->line, "bytes", bytes);
-    call->origin.returns_early = true;
-    struct stream *s = call_stream(call, 0);
-    cudaError_t e = queue_copy(call, to, from, bytes, kind, s, false, &wait);
-    if (e || !bytes)
-        return e;
-    return wait_for_copy_unlocking(call, s, command_blocking_copy_wait(to, from), true);
+    return copy_now(call, to, from, rows_of(bytes), kind);
 }
+
+/* ---- rows ---- */
+
+/* Measured nowhere yet: the codes are those that the documentation lists, and what has no bytes
+ * succeeds when its pitches are valid (assumed). */
+static cudaError_t copy_rows(size_t to_pitch, size_t from_pitch, size_t width, size_t height,
+                             struct rows *r)
+{
+    if (width > to_pitch || width > from_pitch || to_pitch > MAX_PITCH || from_pitch > MAX_PITCH)
+        return cudaErrorInvalidPitchValue;
+    *r = width && height ? (struct rows){width, height, to_pitch, from_pitch} : rows_of(0);
+    return cudaSuccess;
+}
+
+/* Documented: the pitch of one row does not matter. */
+static cudaError_t memset_rows(size_t pitch, size_t width, size_t height, struct rows *r)
+{
+    if (height > 1 && width > pitch)
+        return cudaErrorInvalidValue;
+    *r = width && height ? (struct rows){width, height, pitch, 0} : rows_of(0);
+    return cudaSuccess;
+}
+
+cudaError_t do_cudaMemcpy2D(struct call *call, void *to, size_t toPitch, const void *from,
+                            size_t fromPitch, size_t width, size_t height, enum cudaMemcpyKind kind)
+{
+    struct rows r;
+    cudaError_t e = copy_rows(toPitch, fromPitch, width, height, &r);
+    if (e)
+        return e;
+    line_rows(&call->line, r);
+    return copy_now(call, to, from, r, kind);
+}
+
+cudaError_t do_cudaMemcpy2DAsync(struct call *call, void *to, size_t toPitch, const void *from,
+                                 size_t fromPitch, size_t width, size_t height,
+                                 enum cudaMemcpyKind kind, cudaStream_t stream)
+{
+    struct rows r;
+    cudaError_t e = copy_rows(toPitch, fromPitch, width, height, &r);
+    if (e)
+        return e;
+    line_rows(&call->line, r);
+    return copy_async(call, to, from, r, kind, stream, false);
+}
+
+cudaError_t do_cudaMemset2D(struct call *call, void *to, size_t pitch, int value, size_t width,
+                            size_t height)
+{
+    struct rows r;
+    cudaError_t e = memset_rows(pitch, width, height, &r);
+    if (e)
+        return e;
+    line_rows(&call->line, r);
+    return memset_now(call, to, value, r);
+}
+
+cudaError_t do_cudaMemset2DAsync(struct call *call, void *to, size_t pitch, int value, size_t width,
+                                 size_t height, cudaStream_t stream)
+{
+    struct rows r;
+    struct stream *s = call_stream(call, stream);
+    if (!s)
+        return cudaErrorInvalidResourceHandle;
+    cudaError_t e = memset_rows(pitch, width, height, &r);
+    if (e)
+        return e;
+    line_rows(&call->line, r);
+    return queue_memset(call, to, value, r, s);
+}
+
+/* ---- peers ---- */
 
 /* The device that is named for an end of a peer copy must have access to it, when that is a pool's
  * allocation. With other memory the number plays no part, and ordinary memory of the host is
@@ -378,28 +516,12 @@ cudaError_t do_cudaMemcpyPeerAsync(struct call *call, void *to, int toDevice, co
 {
     line_number(&call->line, "bytes", bytes);
     cudaError_t e = check_peer_devices(to, toDevice, from, fromDevice, bytes);
-    return e ? e : copy_async(call, to, from, bytes, cudaMemcpyDefault, stream, true);
-}
-
-/* Orders `s` with every stream of its device and of the two: behind what they have, or before what
- * they get. */
-static void serialize_with_all(struct stream *s, int to_device, int from_device, bool before)
-{
-    for (struct stream *t = stream_first(); t; t = t->next) {
-        if (t == s || t->destroyed
-            || (t->device != s->device && t->device != to_device && t->device != from_device))
-            continue;
-        if (before)
-            stream_follow(s, t);
-        else
-            stream_follow(t, s);
-    }
+    return e ? e : copy_async(call, to, from, rows_of(bytes), cudaMemcpyDefault, stream, true);
 }
 
 /* It is asynchronous for the host, and serialized with all work, pending and future, of the current
- * device and both named ones, so also with that of non-blocking streams (documented). Assumed: it
- * is not serialized with a stream that is created later, and its errors are those of
- * cudaMemcpyPeerAsync. */
+ * device and both named ones (documented): so also with that of non-blocking streams, of destroyed
+ * ones, and of those that are made later. Assumed: its errors are those of cudaMemcpyPeerAsync. */
 cudaError_t do_cudaMemcpyPeer(struct call *call, void *to, int toDevice, const void *from,
                               int fromDevice, size_t bytes)
 {
@@ -409,11 +531,12 @@ cudaError_t do_cudaMemcpyPeer(struct call *call, void *to, int toDevice, const v
     cudaError_t e = check_peer_devices(to, toDevice, from, fromDevice, bytes);
     if (e)
         return e;
-    serialize_with_all(s, toDevice, fromDevice, true);
-    e = queue_copy(call, to, from, bytes, cudaMemcpyDefault, s, true, &wait);
+    unsigned devices = 1u << s->device | 1u << toDevice | 1u << fromDevice;
+    stream_follow_devices(s, devices);
+    e = queue_copy(call, to, from, rows_of(bytes), cudaMemcpyDefault, s, true, &wait);
     if (e)
         return e;
-    serialize_with_all(s, toDevice, fromDevice, false);
+    stream_precede_devices(s, devices);
     return wait_for_copy_unlocking(call, s, wait, false);
 }
 

@@ -72,6 +72,8 @@ static cudaError_t allocate_in_stream(struct call *call, void **pointer, size_t 
 cudaError_t do_cudaMallocAsync(struct call *call, void **pointer, size_t bytes, cudaStream_t stream)
 {
     struct stream *s = call_stream(call, stream);
+    if (!s)
+        return cudaErrorInvalidResourceHandle;
     if (!pointer)
         return cudaErrorInvalidValue;
     cudaError_t e = capture_count ? capture_check_memory(s) : cudaSuccess;
@@ -85,6 +87,8 @@ cudaError_t do_cudaMallocFromPoolAsync(struct call *call, void **pointer, size_t
                                        cudaMemPool_t pool, cudaStream_t stream)
 {
     struct stream *s = call_stream(call, stream);
+    if (!s)
+        return cudaErrorInvalidResourceHandle;
     struct pool *p = pool_from_handle_owned(pool);
     if (!pointer || !p)
         return cudaErrorInvalidValue;
@@ -134,6 +138,8 @@ static void free_pooled(struct call *call, struct address_info *a, struct stream
 cudaError_t do_cudaFreeAsync(struct call *call, void *pointer, cudaStream_t stream)
 {
     struct stream *s = call_stream(call, stream);
+    if (!s)
+        return cudaErrorInvalidResourceHandle;
     cudaError_t e = capture_count ? capture_check_memory(s) : cudaSuccess;
     if (e || !pointer)
         return e;

@@ -8,11 +8,13 @@
 #include "base/fatal.h"
 #include "base/settings.h"
 #include "check/checker.h"
+#include "check/conflict.h"
 #include "check/page_guard.h"
 #include "check/report.h"
 #include "mem/device.h"
 #include "mem/memory.h"
 #include "os/os.h"
+#include "run/user_kernel.h"
 #include "sched/engine.h"
 #include "sched/host_idle.h"
 #include "sched/virtual_time.h"
@@ -30,6 +32,10 @@ static void diag_touch(const struct address_info *a, const void *address, bool i
     if (!a->heap && in_call)
         diag("the device was to touch %p for the program, where the host has no memory: was it "
              "freed?",
+             address);
+    else if (!a->heap && pinned_has_free_pages(address, 1))
+        diag("the host touched %p, which is an address of pinned memory where nothing is "
+             "allocated: was it freed?",
              address);
     else if (a->heap && a->heap->host_visible)
         diag("the host touched %p, which is an address of a host or managed pool, or of "
@@ -54,8 +60,10 @@ static bool on_bad_address(const void *address, void *site)
     bool in_call = lock_is_held();
     if (!in_call)
         lock_acquire();
-    bool resume = page_guard_touched(address, in_call ? NULL : site);
     struct address_info a = memory_find(address);
+    if (in_call && (a.heap || a.kind == ADDRESS_PINNED))
+        user_kernel_touched(address);
+    bool resume = page_guard_touched(address, in_call ? NULL : site);
     /* Another thread was faster. */
     resume |= a.kind == ADDRESS_PINNED && !a.pinned->registered;
     if (!resume)
@@ -90,6 +98,8 @@ __attribute__((destructor)) static void at_end(void)
         return;
     host_idle_finish_others_unlocking();
     engine_run_all_unlocking();
+    if (conflicts_postponed)
+        checker_judge_postponed();
     void (*visit_live)(struct shadow_ref) =
         exit_status || device_sticky_error ? ignore_leak : checker_leaked;
     size_t live = memory_for_each_live(visit_live);

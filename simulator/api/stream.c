@@ -52,6 +52,8 @@ cudaError_t do_cudaStreamDestroy(struct call *call, cudaStream_t stream)
     if (!stream || stream == cudaStreamLegacy || stream == cudaStreamPerThread)
         return cudaErrorInvalidResourceHandle;
     struct stream *s = call_stream(call, stream);
+    if (!s)
+        return cudaErrorInvalidResourceHandle;
     capture_stream_destroyed(s);
     pools_stream_destroyed(s);
     stream_destroy(s);
@@ -76,6 +78,8 @@ static struct stream *next_covered(struct stream *requested, struct stream *afte
 cudaError_t do_cudaStreamSynchronize(struct call *call, cudaStream_t stream)
 {
     struct stream *s = call_stream(call, stream);
+    if (!s)
+        return cudaErrorInvalidResourceHandle;
     cudaError_t e = capture_count ? capture_forbid_wait(s) : cudaSuccess;
     if (e)
         return e;
@@ -90,6 +94,8 @@ cudaError_t do_cudaStreamSynchronize(struct call *call, cudaStream_t stream)
 cudaError_t do_cudaStreamQuery(struct call *call, cudaStream_t stream)
 {
     struct stream *s = call_stream(call, stream);
+    if (!s)
+        return cudaErrorInvalidResourceHandle;
     cudaError_t e = capture_count ? capture_forbid_wait(s) : cudaSuccess;
     if (e)
         return e;
@@ -129,6 +135,8 @@ cudaError_t do_cudaStreamWaitEvent(struct call *call, cudaStream_t stream, cudaE
     if (flags & ~(unsigned)cudaEventWaitExternal)
         return cudaErrorInvalidValue;
     struct stream *s = call_stream(call, stream);
+    if (!s)
+        return cudaErrorInvalidResourceHandle;
     struct event *v = event_of(call, event);
     if (!v)
         return cudaErrorInvalidResourceHandle;
@@ -144,8 +152,10 @@ cudaError_t do_cudaStreamGetFlags(struct call *call, cudaStream_t stream, unsign
 {
     if (!flags)
         return cudaErrorInvalidValue;
-    *flags = call_stream(call, stream)->kind == STREAM_NON_BLOCKING ? cudaStreamNonBlocking
-                                                                    : cudaStreamDefault;
+    struct stream *s = call_stream(call, stream);
+    if (!s)
+        return cudaErrorInvalidResourceHandle;
+    *flags = s->kind == STREAM_NON_BLOCKING ? cudaStreamNonBlocking : cudaStreamDefault;
     return cudaSuccess;
 }
 
@@ -153,7 +163,10 @@ cudaError_t do_cudaStreamGetPriority(struct call *call, cudaStream_t stream, int
 {
     if (!priority)
         return cudaErrorInvalidValue;
-    *priority = call_stream(call, stream)->priority;
+    struct stream *s = call_stream(call, stream);
+    if (!s)
+        return cudaErrorInvalidResourceHandle;
+    *priority = s->priority;
     return cudaSuccess;
 }
 
@@ -161,7 +174,10 @@ cudaError_t do_cudaStreamGetId(struct call *call, cudaStream_t stream, unsigned 
 {
     if (!id)
         return cudaErrorInvalidValue;
-    *id = call_stream(call, stream)->api_id;
+    struct stream *s = call_stream(call, stream);
+    if (!s)
+        return cudaErrorInvalidResourceHandle;
+    *id = s->api_id;
     return cudaSuccess;
 }
 
@@ -169,7 +185,10 @@ cudaError_t do_cudaStreamGetDevice(struct call *call, cudaStream_t stream, int *
 {
     if (!device)
         return cudaErrorInvalidValue;
-    *device = call_stream(call, stream)->device;
+    struct stream *s = call_stream(call, stream);
+    if (!s)
+        return cudaErrorInvalidResourceHandle;
+    *device = s->device;
     return cudaSuccess;
 }
 
@@ -224,6 +243,8 @@ cudaError_t do_cudaEventRecordWithFlags(struct call *call, cudaEvent_t event, cu
     if (!v)
         return cudaErrorInvalidResourceHandle;
     struct stream *s = call_stream(call, stream);
+    if (!s)
+        return cudaErrorInvalidResourceHandle;
     /* Documented: event and stream must be of one device. */
     if (s->device != v->device)
         return cudaErrorInvalidResourceHandle;
@@ -300,7 +321,10 @@ cudaError_t do_cudaLaunchHostFunc(struct call *call, cudaStream_t stream, cudaHo
 {
     if (!function)
         return cudaErrorInvalidValue;
-    return dispatch_host_function(call, function, data, call_stream(call, stream));
+    struct stream *s = call_stream(call, stream);
+    if (!s)
+        return cudaErrorInvalidResourceHandle;
+    return dispatch_host_function(call, function, data, s);
 }
 
 /* The older form: a callback gets the stream and its error, too. */
@@ -323,6 +347,8 @@ cudaError_t do_cudaStreamAddCallback(struct call *call, cudaStream_t stream,
     if (!callback || flags)
         return cudaErrorInvalidValue;
     struct stream *s = call_stream(call, stream);
+    if (!s)
+        return cudaErrorInvalidResourceHandle;
     /* Documented: not supported in a capture; measured: the code. */
     cudaError_t e = capture_forbid(s);
     if (e)

@@ -64,6 +64,17 @@ static bool read_yes_or_no(const char *name, bool fallback, const char *no, cons
     os_fatal("%s is \"%s\"; expected %s or %s.", name, text, yes, no);
 }
 
+static void read_check(void)
+{
+    const char *text = os_environment("SIM_CHECK");
+    settings.check = !text || strcmp(text, "off");
+    settings.leaks = !text || !strcmp(text, "on");
+    if (!settings.leaks && settings.check && strcmp(text, "noleaks"))
+        os_fatal("SIM_CHECK is \"%s\"; expected on, noleaks or off: all is checked and reported, "
+                 "all but leaks at the program's end, or nothing.",
+                 text);
+}
+
 static void read_schedule(void)
 {
     const char *text = os_environment("SIM_SCHEDULE");
@@ -141,7 +152,7 @@ void settings_read(void)
     /* Measured: 1 (file descriptor) + 8 (fabric). */
     settings.handle_types = (int)read_number("SIM_HANDLE_TYPES", 9, 0, 15, "1");
     settings.peers = read_yes_or_no("SIM_PEERS", true, "off", "on");
-    settings.check = read_yes_or_no("SIM_CHECK", true, "off", "on");
+    read_check();
     settings.explain = read_yes_or_no("SIM_EXPLAIN", false, "0", "1");
     settings.journal = os_environment("SIM_JOURNAL");
     read_schedule();

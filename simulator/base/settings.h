@@ -23,6 +23,7 @@ struct settings {
     enum schedule schedule;
     uint64_t seed;
     bool check;          /* SIM_CHECK: off turns the checker off */
+    bool leaks;          /* ... and noleaks only its reports of what was not freed at the end */
     bool explain;        /* SIM_EXPLAIN: 1 prints the vector clocks that a report goes by */
     const char *journal; /* SIM_JOURNAL: the file to write, or NULL */
     /* SIM_FAIL=CALL:N: the N-th CALL fails with cudaErrorMemoryAllocation; "" for none. */

@@ -13,6 +13,7 @@
 
 #include "base/settings.h"
 #include "check/access_tree.h"
+#include "check/conflict.h"
 #include "check/page_guard.h"
 #include "sched/happens_before.h"
 #include "check/report.h"
@@ -94,16 +95,18 @@ static void drop_acquired(struct shadow *shadow)
 }
 
 /* Removes what the new access covers, of those that checker.near found: what it overwrites, and
- * reads that come before it. */
-static void drop_covered(struct shadow *shadow, const struct access *new, const struct stream *s)
+ * reads that come before it. While a conflict with one of them is postponed, what does not come
+ * before it stays. */
+static void drop_covered(struct shadow *shadow, const struct access *new, const struct stream *s,
+                         bool postponed)
 {
     for (size_t i = 0; i < checker.near.count; i++) {
         struct access *a = checker.near.items[i];
         if (a->from < new->from || a->to > new->to)
             continue;
-        bool is_empty = a->from == a->to;
-        if ((new->write && !is_empty)
-            || (!a->write && happens_before(&a->origin, s, new->origin.seq)))
+        bool overwritten = new->write && a->from != a->to;
+        if ((overwritten && !postponed)
+            || ((overwritten || !a->write) && happens_before(&a->origin, s, new->origin.seq)))
             access_tree_remove(shadow, a);
     }
 }
@@ -144,26 +147,6 @@ void checker_allocated(const struct call *call, struct shadow_ref ref, enum allo
         page_guard_allocated(ref);
 }
 
-void checker_allocated_again(const struct call *call, struct shadow_ref ref, const struct stream *s,
-                             uint64_t seq, const struct origin *freed_by)
-{
-    struct origin origin = checker_origin(call, s, seq);
-    if (!settings.check || happens_before(freed_by, s, seq)
-        || !report_begin("allocation before the free", freed_by, &origin))
-        return;
-    report_text(
-        "%s (%s) makes allocation %u, and nothing orders it after the free of the allocation "
-        "that has the same address.",
-        origin.call, report_stream(&origin).text, ref.id);
-    report_allocation(ref.id, ref.bytes, &origin);
-    report_origin("freed", freed_by);
-    report_missing_edge(freed_by, &origin, s);
-    report_note("what a node allocates has the same address in each launch. A launch waits for "
-                "earlier launches of its graph. For a free outside of it a driver may make it wait, "
-                "and nothing promises that.");
-    report_end(ref.id);
-}
-
 /* ---- use and free ---- */
 
 /* Adds a note when the address was another allocation's before: the call may be meant for that
@@ -202,10 +185,26 @@ static const char *unordered_kind(const struct access *earlier, const struct acc
     return earlier->write ? "unordered writes" : "write not ordered after a read";
 }
 
-/* Reports that nothing orders the new access, an operation of `s`, after the earlier one. */
-static void hazard_unordered(struct shadow_ref ref, const struct access *earlier,
-                             const struct access *new, const struct stream *s)
+/* A conflict that was postponed may have been ordered by what the host does, too. */
+static void note_held(const struct conflict *c)
 {
+    const struct origin *held = &c->later.origin, *other = &c->earlier.origin;
+    if (c->held == CONFLICT_NOT_HELD)
+        return;
+    if (c->held == CONFLICT_EARLIER_HELD) {
+        held = &c->earlier.origin;
+        other = &c->later.origin;
+    }
+    report_note("%s (%s) was behind a closed gate or a host function. It would also be ordered if "
+                "the host waited for %s (%s) before it opens the gate, or lets the function go on.",
+                held->call, report_stream(held).text, other->call, report_stream(other).text);
+}
+
+/* Reports that nothing orders an access after the earlier one. */
+static void hazard_unordered(const struct conflict *c)
+{
+    const struct shadow_ref ref = c->ref;
+    const struct access *earlier = &c->earlier, *new = &c->later;
     const struct origin *first = &earlier->origin, *origin = &new->origin;
     if (first->slot == origin->slot && first->seq == origin->seq) {
         hazard_overlap(ref, origin);
@@ -219,40 +218,43 @@ static void hazard_unordered(struct shadow_ref ref, const struct access *earlier
     report_allocation(ref.id, ref.bytes, &ref.shadow->allocated_by);
     report_origin(earlier->write ? "written" : "read", first);
     report_origin(new->write ? "written" : "read", origin);
-    report_missing_edge(first, origin, new->at_call ? NULL : s);
-    if (!happens_before(&ref.shadow->allocated_by, s, origin->seq))
+    report_missing_edge(first, origin, new->at_call ? NULL : c->s);
+    if (!happens_before(&ref.shadow->allocated_by, c->s, origin->seq))
         note_stale_pointer(ref, new->from);
+    note_held(c);
     report_end(ref.id);
 }
 
 /* Reports that nothing orders the free after the earlier access. */
-static void hazard_early_free(struct shadow_ref ref, const struct access *earlier,
-                              const struct origin *origin, const struct stream *s)
+static void hazard_early_free(const struct conflict *c)
 {
-    const struct origin *first = &earlier->origin;
+    const struct shadow_ref ref = c->ref;
+    const struct origin *first = &c->earlier.origin, *origin = &c->later.origin;
     if (!report_begin("free before the use ends", first, origin))
         return;
     report_text("%s (%s) frees allocation %u while %s (%s) may still be using it.", origin->call,
                 report_stream(origin).text, ref.id, first->call, report_stream(first).text);
     report_allocation(ref.id, ref.bytes, &ref.shadow->allocated_by);
-    report_origin(earlier->write ? "written" : "read", first);
+    report_origin(c->earlier.write ? "written" : "read", first);
     report_origin("freed", origin);
-    report_missing_edge(first, origin, s);
-    if (!s && ref.shadow->kind != ALLOCATION_IN_STREAM)
+    report_missing_edge(first, origin, c->s);
+    if (!c->s && ref.shadow->kind != ALLOCATION_IN_STREAM)
         report_note("a call that frees waits for the GPU that the memory is of, and for no other "
                     "GPU that uses it.");
-    else if (!s)
+    else if (!c->s)
         report_note(
             "for an allocation of a pool, cudaFree waits for nothing. cudaFreeAsync frees it in "
             "the order of a stream.");
+    note_held(c);
     report_end(ref.id);
 }
 
 /* Reports that nothing orders the use or the free after the allocation. */
-static void hazard_before_allocation(struct shadow_ref ref, const struct origin *origin,
-                                     size_t offset, const struct stream *s, bool free)
+static void hazard_before_allocation(const struct conflict *c)
 {
-    const struct origin *allocated_by = &ref.shadow->allocated_by;
+    const struct shadow_ref ref = c->ref;
+    const struct origin *allocated_by = &c->earlier.origin, *origin = &c->later.origin;
+    bool free = c->kind == CONFLICT_ALLOCATION_FREE;
     if (!report_begin(free ? "free before allocation" : "use before allocation", allocated_by,
                       origin))
         return;
@@ -262,45 +264,138 @@ static void hazard_before_allocation(struct shadow_ref ref, const struct origin 
         report_stream(allocated_by).text);
     report_allocation(ref.id, ref.bytes, allocated_by);
     report_origin(free ? "freed" : "used", origin);
-    report_missing_edge(allocated_by, origin, s);
-    note_stale_pointer(ref, offset);
+    report_missing_edge(allocated_by, origin, c->later.at_call ? NULL : c->s);
+    note_stale_pointer(ref, c->later.from);
+    note_held(c);
     report_end(ref.id);
 }
 
-/* Reports each access in checker.near that conflicts with the new one and does not come before it.
- * Returns whether there is one. */
-static bool check_conflicts(struct shadow_ref ref, const struct access *new, const struct stream *s)
+/* Reports that a graph's node allocates before another launch's allocation, which has the same
+ * address, is freed. */
+static void hazard_second_allocation(const struct conflict *c)
 {
-    uint32_t reported_slot = HOST_SLOT;
-    for (size_t i = 0; i < checker.near.count; i++) {
-        const struct access *a = checker.near.items[i];
-        if (a->from >= new->to || new->from >= a->to || !(new->write || a->write))
-            continue;
-        if (happens_before(&a->origin, s, new->origin.seq))
-            continue;
-        if (a->origin.slot != reported_slot)
-            hazard_unordered(ref, a, new, s);
-        reported_slot = a->origin.slot;
-    }
-    return reported_slot != HOST_SLOT;
+    const struct origin *freed_by = &c->earlier.origin, *origin = &c->later.origin;
+    if (!report_begin("allocation before the free", freed_by, origin))
+        return;
+    report_text(
+        "%s (%s) makes allocation %u, and nothing orders it after the free of the allocation "
+        "that has the same address.",
+        origin->call, report_stream(origin).text, c->ref.id);
+    report_allocation(c->ref.id, c->ref.bytes, origin);
+    report_origin("freed", freed_by);
+    report_missing_edge(freed_by, origin, c->s);
+    report_note(
+        "what a node allocates has the same address in each launch. A launch waits for "
+        "earlier launches of its graph. For a free outside of it a driver may make it wait, "
+        "and nothing promises that.");
+    note_held(c);
+    report_end(c->ref.id);
 }
 
-/* Reports each access that does not come before the free, operation `origin->seq` of `s`; one of no
- * bytes concerns it, too. Returns whether there is one. */
-static bool check_uses_ended(struct shadow_ref ref, const struct origin *origin,
-                             const struct stream *s)
+static void report_conflict(const struct conflict *c)
 {
+    switch (c->kind) {
+    case CONFLICT_SECOND_ALLOCATION: hazard_second_allocation(c); break;
+    case CONFLICT_ACCESSES: hazard_unordered(c); break;
+    case CONFLICT_FREE: hazard_early_free(c); break;
+    case CONFLICT_ALLOCATION:
+    case CONFLICT_ALLOCATION_FREE: hazard_before_allocation(c); break;
+    }
+}
+
+void checker_judge_postponed(void) { conflict_judge_postponed(report_conflict); }
+
+static void postpone(const struct conflict *c)
+{
+    host_on_acquire(checker_judge_postponed);
+    conflict_postpone(c);
+}
+
+void checker_allocated_again(const struct call *call, struct shadow_ref ref, const struct stream *s,
+                             uint64_t seq, const struct origin *freed_by)
+{
+    struct conflict c = {.kind = CONFLICT_SECOND_ALLOCATION,
+                         .ref = ref,
+                         .earlier.origin = *freed_by,
+                         .later = {.origin = checker_origin(call, s, seq),
+                                   .obstacle = stream_find_host_bound(s, seq)},
+                         .s = s};
+    if (!settings.check || happens_before(freed_by, s, seq))
+        return;
+    c.held = conflict_held(&c);
+    if (c.held)
+        postpone(&c);
+    else
+        report_conflict(&c);
+}
+
+/* ---- comparing ---- */
+
+/* Do the two share a byte that one of them writes? */
+static bool is_conflict(const struct access *a, const struct access *b)
+{
+    bool overlap = a->from < b->to && b->from < a->to && a->from != a->to && b->from != b->to;
+    return overlap && (a->write || b->write);
+}
+
+/* What became of the conflicts of one operation: both is possible. */
+enum { FOUND_NOTHING = 0, FOUND_HELD = 1, FOUND_HAZARD = 2 };
+
+/* Compares the later operation of `c` with the accesses in checker.near. Of those that conflict and
+ * do not come before it, it reports the newest of each stream, or (`keep`) postpones those that
+ * are held. */
+static unsigned check_near(struct conflict *c, bool keep)
+{
+    unsigned found = FOUND_NOTHING;
     uint32_t reported_slot = HOST_SLOT;
-    access_tree_find(ref.shadow, 0, SIZE_MAX, &checker.near);
+    const struct access *new = &c->later;
     for (size_t i = 0; i < checker.near.count; i++) {
         const struct access *a = checker.near.items[i];
-        if (happens_before(&a->origin, s, origin->seq))
+        if (c->kind == CONFLICT_ACCESSES && !is_conflict(a, new))
+            continue;
+        if (happens_before(&a->origin, c->s, new->origin.seq))
+            continue;
+        c->earlier = *a;
+        c->held = conflict_held(c);
+        /* It was over before the host could let the other begin. */
+        if (c->held == CONFLICT_EARLIER_HELD && new->at_call)
+            continue;
+        found |= c->held ? FOUND_HELD : FOUND_HAZARD;
+        if (c->held && keep)
+            postpone(c);
+        if (c->held || keep)
             continue;
         if (a->origin.slot != reported_slot)
-            hazard_early_free(ref, a, origin, s);
+            report_conflict(c);
         reported_slot = a->origin.slot;
     }
-    return reported_slot != HOST_SLOT;
+    return found;
+}
+
+/* Reports the conflicts of a use or a free with the accesses in checker.near and, if there is none
+ * with these, with the allocation. Returns whether some are postponed. */
+static bool check_order(struct shadow_ref ref, const struct access *new, const struct stream *s,
+                        bool free)
+{
+    struct conflict c = {
+        .kind = free ? CONFLICT_FREE : CONFLICT_ACCESSES, .ref = ref, .later = *new, .s = s};
+    unsigned found = checker.near.count ? check_near(&c, false) : FOUND_NOTHING;
+    bool early =
+        !(found & FOUND_HAZARD) && !happens_before(&ref.shadow->allocated_by, s, new->origin.seq);
+    if (!early && !(found & FOUND_HELD))
+        return false;
+    struct conflict of_allocation = c;
+    of_allocation.kind = free ? CONFLICT_ALLOCATION_FREE : CONFLICT_ALLOCATION;
+    of_allocation.earlier = (struct access){.origin = ref.shadow->allocated_by};
+    of_allocation.held = conflict_held(&of_allocation);
+    if (early && !of_allocation.held) {
+        report_conflict(&of_allocation);
+        return false;
+    }
+    check_near(&c, true);
+    if (early)
+        postpone(&of_allocation);
+    return true;
 }
 
 static void describe_late_use(const struct freed *old, const struct origin *origin, bool write)
@@ -350,21 +445,17 @@ static void hazard_outside(struct shadow_ref ref, const struct access *new)
 }
 
 /* Reports what is incorrect about the new access, an operation of `s`. Leaves in checker.near the
- * accesses that it meets. */
-static void check_access(struct shadow_ref ref, const struct access *new, const struct stream *s)
+ * accesses that it meets. Returns whether a conflict with one of these is postponed. */
+static bool check_access(struct shadow_ref ref, const struct access *new, const struct stream *s)
 {
     if (new->to > ref.bytes)
         hazard_outside(ref, new);
     checker.near.count = 0;
     if (ref.shadow->accesses.root)
         access_tree_find(ref.shadow, new->from, new->to, &checker.near);
-    bool reported = false;
-    if (new->origin.launch)
-        reported = check_stale_node(ref, &new->origin, new->from, new->write);
-    if (!reported && checker.near.count)
-        reported = check_conflicts(ref, new, s);
-    if (!reported && !happens_before(&ref.shadow->allocated_by, s, new->origin.seq))
-        hazard_before_allocation(ref, &new->origin, new->from, new->at_call ? NULL : s, false);
+    if (new->origin.launch && check_stale_node(ref, &new->origin, new->from, new->write))
+        return false;
+    return check_order(ref, new, s, false);
 }
 
 void checker_used(const struct call *call, struct shadow_ref ref, struct stream *s, uint64_t seq,
@@ -373,11 +464,14 @@ void checker_used(const struct call *call, struct shadow_ref ref, struct stream 
     if (!settings.check)
         return;
     struct shadow *shadow = ref.shadow;
-    struct access new = {
-        .origin = checker_origin(call, s, seq), .from = from, .to = to, .write = write};
-    check_access(ref, &new, s);
+    struct access new = {.origin = checker_origin(call, s, seq),
+                         .from = from,
+                         .to = to,
+                         .write = write,
+                         .obstacle = stream_find_host_bound(s, seq)};
+    bool postponed = check_access(ref, &new, s);
     if (checker.near.count)
-        drop_covered(shadow, &new, s);
+        drop_covered(shadow, &new, s, postponed);
     access_tree_add(shadow, new);
     /* At each power of two of accesses. */
     if (shadow->access_count >= 32 && !(shadow->access_count & (shadow->access_count - 1)))
@@ -446,9 +540,13 @@ void checker_used_unallocated(const struct call *call, const void *address, size
 
 static void check_free(struct shadow_ref ref, struct origin origin, const struct stream *s)
 {
-    bool reported = ref.shadow->accesses.root && check_uses_ended(ref, &origin, s);
-    if (!reported && !happens_before(&ref.shadow->allocated_by, s, origin.seq))
-        hazard_before_allocation(ref, &origin, 0, s, true);
+    struct access free_access = {.origin = origin};
+    if (s)
+        free_access.obstacle = stream_find_host_bound(s, origin.seq);
+    checker.near.count = 0;
+    if (ref.shadow->accesses.root)
+        access_tree_find(ref.shadow, 0, SIZE_MAX, &checker.near);
+    check_order(ref, &free_access, s, true);
     if (ref.shadow->ipc_ref)
         checker_ipc->freed(ref, origin, s);
     freed_add(ref, origin);
@@ -470,8 +568,9 @@ void checker_unregistered(const struct call *call, struct shadow_ref ref)
 {
     if (!settings.check)
         return;
-    struct origin origin = checker_origin(call, NULL, 0);
-    check_uses_ended(ref, &origin, NULL);
+    struct access end = {.origin = checker_origin(call, NULL, 0)};
+    access_tree_find(ref.shadow, 0, SIZE_MAX, &checker.near);
+    check_order(ref, &end, NULL, true);
     access_tree_clear(ref.shadow);
 }
 
@@ -509,7 +608,7 @@ static const char *leak_advice(enum allocation_kind kind)
 void checker_leaked(struct shadow_ref ref)
 {
     const struct origin *allocated_by = &ref.shadow->allocated_by;
-    if (!settings.check || !report_begin("leak", allocated_by, allocated_by))
+    if (!settings.leaks || !report_begin("leak", allocated_by, allocated_by))
         return;
     report_text("allocation %u is still alive at the end of the program.", ref.id);
     report_allocation(ref.id, ref.bytes, allocated_by);

@@ -12,12 +12,16 @@
  * - When a host function begins, the host acquires what comes before it in its stream, whether or
  *   not the host looks at what it did. So a program that does not look is reported only where the
  *   function begins late (SIM_SCHEDULE=late).
+ * - Work behind a closed gate or a host function is judged when that is over, by what the host has
+ *   acquired until then (check/conflict.h), whether or not the function has waited for it.
  * - By a query that returns cudaSuccess the host acquires as much as by waiting, whether or not the
  *   program reads the result.
  * What it does not see at all: loads and stores of the host, except in whole pages of memory that
  * the device sees too (check/page_guard.h); use by an old pointer that the stream orders after the
- * new owner's allocation, unless a graph has kept it. What it does not take for an edge: the gate
- * of a launch_hold, and what a kernel writes for the host to poll.
+ * new owner's allocation, unless a graph has kept it. What it does not take for an edge: what a
+ * kernel writes for the host to poll. Without a fence, nobody knows in which order a kernel's
+ * writes are seen elsewhere (documented: CUDA C++ Programming Guide, memory fence functions), and
+ * the kernels here have none.
  *
  * All of these need the lock. The shadows stay their owners'; origins and references are copied. */
 #ifndef SIM_CHECK_CHECKER_H
@@ -54,6 +58,9 @@ void checker_freed_unallocated(const struct call *call, const void *address, con
     "would have lost its allocation."
 /* Returns whether an allocation at this address is among those freed last (8,192). */
 bool checker_was_freed(const void *address);
+/* Judges conflicts that were postponed (check/conflict.h); to be called where conflicts_postponed
+ * is set. */
+void checker_judge_postponed(void);
 /* The program ends with this allocation alive. */
 void checker_leaked(struct shadow_ref ref);
 

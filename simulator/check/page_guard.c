@@ -3,33 +3,48 @@
 #include "check/page_guard.h"
 
 #include "sched/happens_before.h"
+#include "base/ordered_tree.h"
 #include "check/report.h"
 #include "os/os.h"
 #include "sched/stream.h"
 
-/* Assumed: so many protected ranges at a time; each may split a mapping of the process, which may
- * have 65530. */
-#define PROTECTIONS_MAX 1024
+/* Each protected range may split a mapping of the process in three. After so many new ranges the
+ * guard looks how many mappings Linux still allows. */
+#define RANGES_PER_LOOK 4096
+#define SLAB_RANGES     64
 
 enum reason { NOT_ALLOCATED, WRITTEN, READ, FREED };
 
 /* A range of pages that the host may not touch (READ: not write) before it has acquired `origin`;
  * FREED: at all. */
 struct protection {
+    /* In guard.pages: the key is `to`, the value `from`. */
+    struct tree_node by_page;
+    /* In guard.pending, but for FREED: the key is the slot of `origin`, the value its epoch. */
+    struct tree_node by_origin;
     const char *from, *to;
     enum reason reason;
     /* The host may touch it up to its next call. */
     bool paused;
     struct origin origin, allocated_by;
     struct shadow_ref allocation;
+    /* Paused: in that list. Released, or recycled: `next` alone. */
+    struct protection *next, *previous;
 };
 
 /* Law: a page is as open as the strictest of the ranges that it lies in allows, but for the paused
- * ones. When PROTECTIONS_MAX ranges are protected, another one is not, without a word. Needs the
- * lock. */
+ * ones; and but for the ranges that came while `full`: those are not kept. A touch allocates
+ * nothing: what is removed is recycled. Needs the lock. */
 static struct {
-    struct protection ranges[PROTECTIONS_MAX];
-    size_t count;
+    /* All of them, by their pages; and those that the host may yet acquire, by what it would. */
+    struct ordered_tree pages, pending;
+    struct protection *paused, *recycled;
+    /* How many were ever added: the age of the next. */
+    uint64_t insertions;
+    /* How often a new one was wanted; how many were removed since it was full. */
+    uint64_t requests, removals;
+    /* Linux allows few more mappings, which are the program's. */
+    bool full, reported_full;
     /* release_acquired is called when the host acquires something. */
     bool listening;
 } guard;
@@ -37,16 +52,140 @@ static struct {
 bool page_guard_paused;
 const struct host_memory *page_guard_memory;
 
+/* ---- the ranges ---- */
+
+static struct protection *of_page_node(struct tree_node *n)
+{
+    return n ? (struct protection *)((char *)n - offsetof(struct protection, by_page)) : NULL;
+}
+
+static struct protection *of_origin_node(struct tree_node *n)
+{
+    return n ? (struct protection *)((char *)n - offsetof(struct protection, by_origin)) : NULL;
+}
+
+/* The ranges that have a page of [from, to), in order of their ends. */
+static struct protection *first_overlapping(const char *from, const char *to)
+{
+    return of_page_node(tree_first(&guard.pages, (uintptr_t)from + 1, (uintptr_t)to - 1));
+}
+
+static struct protection *next_overlapping(const struct protection *p, const char *to)
+{
+    return of_page_node(tree_next(&p->by_page, (uintptr_t)to - 1));
+}
+
+static void recycle(struct protection *p)
+{
+    p->next = guard.recycled;
+    guard.recycled = p;
+}
+
+static struct protection *new_protection(void)
+{
+    if (!guard.recycled) {
+        struct protection *slab = os_allocate(SLAB_RANGES * sizeof *slab);
+        for (size_t i = SLAB_RANGES; i--;)
+            recycle(&slab[i]);
+    }
+    struct protection *p = guard.recycled;
+    guard.recycled = p->next;
+    return p;
+}
+
+static void insert_by_origin(struct protection *p)
+{
+    if (p->reason == FREED)
+        return;
+    p->by_origin.key = p->origin.slot;
+    p->by_origin.value = p->origin.seq;
+    p->by_origin.age = p->by_page.age;
+    tree_insert(&guard.pending, &p->by_origin);
+}
+
+static void add_protection(const struct protection *new)
+{
+    struct protection *p = new_protection();
+    *p = *new;
+    p->by_page.key = (uintptr_t)p->to;
+    p->by_page.value = (uintptr_t)p->from;
+    p->by_page.age = guard.insertions++;
+    tree_insert(&guard.pages, &p->by_page);
+    insert_by_origin(p);
+}
+
+static void pause_protection(struct protection *p)
+{
+    p->paused = page_guard_paused = true;
+    p->previous = NULL;
+    p->next = guard.paused;
+    if (p->next)
+        p->next->previous = p;
+    guard.paused = p;
+}
+
+static void end_pause(struct protection *p)
+{
+    if (p->previous)
+        p->previous->next = p->next;
+    else
+        guard.paused = p->next;
+    if (p->next)
+        p->next->previous = p->previous;
+    p->paused = false;
+}
+
+/* Takes it out of all lists; the caller recycles it. */
+static void unlink_protection(struct protection *p)
+{
+    guard.removals++;
+    tree_remove(&guard.pages, &p->by_page);
+    if (p->reason != FREED)
+        tree_remove(&guard.pending, &p->by_origin);
+    if (p->paused)
+        end_pause(p);
+}
+
+static void remove_protection(struct protection *p)
+{
+    unlink_protection(p);
+    recycle(p);
+}
+
+/* ---- the pages ---- */
+
 static bool find_host_view(const void *address, struct host_view *view)
 {
     return page_guard_memory && page_guard_memory->find(address, view);
 }
 
-static void apply_protection(const struct protection *p)
+static void set_full(void)
 {
-    if (!p->paused)
-        os_protect((char *)(uintptr_t)p->from, (size_t)(p->to - p->from),
-                   p->reason == READ ? OS_PROT_READ : OS_PROT_NONE);
+    guard.full = true;
+    guard.removals = 0;
+    if (!guard.reported_full)
+        diag("Linux lets a process have a limited number of mappings (vm.max_map_count), and most "
+             "of them are in use. From here on some touches of the host are not reported, until "
+             "the host has waited for work that is pending.");
+    guard.reported_full = true;
+}
+
+/* Returns whether another range may be protected. */
+static bool has_room(void)
+{
+    bool looks = ++guard.requests % RANGES_PER_LOOK == 0;
+    if (looks || guard.removals > RANGES_PER_LOOK)
+        guard.full = false;
+    if (looks && !os_has_mappings_left())
+        set_full();
+    return !guard.full;
+}
+
+static void open_pages(const char *from, const char *to)
+{
+    if (!os_protect((char *)(uintptr_t)from, (size_t)(to - from), OS_PROT_READ_WRITE))
+        os_fatal("this process has as many mappings as Linux allows (vm.max_map_count): memory "
+                 "that the host may touch again cannot be opened.");
 }
 
 /* Opens [from, to). Segments that a pool has released stay as they are. */
@@ -54,7 +193,7 @@ static void unprotect_pages(const char *from, const char *to)
 {
     struct host_view view;
     if (!find_host_view(from, &view)) {
-        os_protect((char *)(uintptr_t)from, (size_t)(to - from), OS_PROT_READ_WRITE);
+        open_pages(from, to);
         return;
     }
     for (const char *at = from, *end; at < to; at = end) {
@@ -62,18 +201,29 @@ static void unprotect_pages(const char *from, const char *to)
         if (end > to)
             end = to;
         if (page_guard_memory->is_mapped(&view, at, (size_t)(end - at)))
-            os_protect((char *)(uintptr_t)at, (size_t)(end - at), OS_PROT_READ_WRITE);
+            open_pages(at, end);
     }
 }
 
 /* Protects what the ranges require of [from, to); what allows nothing comes last. */
 static void protect_overlapping(const char *from, const char *to)
 {
-    for (int strict = 0; strict < 2; strict++)
-        for (size_t i = 0; i < guard.count; i++)
-            if (guard.ranges[i].from < to && from < guard.ranges[i].to
-                && (guard.ranges[i].reason != READ) == strict)
-                apply_protection(&guard.ranges[i]);
+    for (int strict = 0; strict < 2; strict++) {
+        /* What the last of them has protected: many may be the same. */
+        const char *done_from = to, *done_to = to;
+        struct protection *p = first_overlapping(from, to);
+        for (; p; p = next_overlapping(p, to)) {
+            const char *first = p->from > from ? p->from : from, *last = p->to < to ? p->to : to;
+            if (p->paused || (p->reason != READ) != strict
+                || (first >= done_from && last <= done_to))
+                continue;
+            if (!os_protect((char *)(uintptr_t)first, (size_t)(last - first),
+                            strict ? OS_PROT_NONE : OS_PROT_READ))
+                set_full();
+            done_from = first;
+            done_to = last;
+        }
+    }
 }
 
 /* Opens [from, to), but for what is protected for another reason too. */
@@ -83,7 +233,7 @@ static void release_pages(const char *from, const char *to)
     protect_overlapping(from, to);
 }
 
-static void remove_protection(size_t i) { guard.ranges[i] = guard.ranges[--guard.count]; }
+/* ---- what the host has acquired ---- */
 
 /* Returns whether the host did it, or has acquired it. */
 static bool is_acquired(const struct origin *origin)
@@ -91,17 +241,35 @@ static bool is_acquired(const struct origin *origin)
     return origin->slot == HOST_SLOT || vc_includes(host_vector_clock(), origin->slot, origin->seq);
 }
 
-/* Opens what the host has acquired. */
+/* Takes one range of this slot out that the host has acquired; NULL: there is none. */
+static struct protection *take_acquired(uint64_t slot)
+{
+    struct protection *p = of_origin_node(
+        tree_first(&guard.pending, slot, vc_epoch(host_vector_clock(), (uint32_t)slot)));
+    if (!p || p->by_origin.key != slot)
+        return NULL;
+    unlink_protection(p);
+    return p;
+}
+
+/* Opens what the host has acquired, all of it at once: of a thousand ranges with the same pages
+ * each would be protected anew for each other. */
 static void release_acquired(void)
 {
-    for (size_t i = 0; i < guard.count;) {
-        struct protection p = guard.ranges[i];
-        if (p.reason == FREED || !is_acquired(&p.origin)) {
-            i++;
-            continue;
+    struct protection *released = NULL, *p;
+    const struct tree_node *n = tree_first(&guard.pending, 0, UINT64_MAX);
+    while (n) {
+        uint64_t slot = n->key;
+        while ((p = take_acquired(slot))) {
+            p->next = released;
+            released = p;
         }
-        remove_protection(i);
-        release_pages(p.from, p.to);
+        n = tree_first(&guard.pending, slot + 1, UINT64_MAX);
+    }
+    for (; released; released = p) {
+        p = released->next;
+        release_pages(released->from, released->to);
+        recycle(released);
     }
 }
 
@@ -115,16 +283,32 @@ static bool waits_for_host(const struct protection *p)
     return s && stream_waits_for_host(s, p->origin.seq);
 }
 
+/* ---- protecting ---- */
+
 /* Returns what protects the same pages for earlier work of the same stream, or NULL. */
 static struct protection *find_same_protection(const struct protection *new)
 {
-    for (size_t i = 0; i < guard.count; i++) {
-        struct protection *p = &guard.ranges[i];
-        if (p->from == new->from && p->to == new->to && p->reason == new->reason
-            && p->origin.slot == new->origin.slot && !p->paused)
+    uint64_t from = (uintptr_t) new->from, to = (uintptr_t) new->to;
+    for (struct tree_node *n = tree_first(&guard.pages, to, from); n && n->key == to;
+         n = tree_next(n, from)) {
+        struct protection *p = of_page_node(n);
+        if (p->from == new->from && p->reason == new->reason && p->origin.slot == new->origin.slot
+            && !p->paused)
             return p;
     }
     return NULL;
+}
+
+/* Whoever has waited for the stream's later work has waited for its earlier work too: one range
+ * stands for both. */
+static void renew_protection(struct protection *p, const struct protection *new)
+{
+    if (p->reason != FREED)
+        tree_remove(&guard.pending, &p->by_origin);
+    p->origin = new->origin;
+    p->allocated_by = new->allocated_by;
+    p->allocation = new->allocation;
+    insert_by_origin(p);
 }
 
 /* Protects the pages of [first, last) because of `origin`, unless the host has acquired that. */
@@ -144,15 +328,17 @@ static void protect_pages(struct shadow_ref ref, struct origin origin, const cha
                              .allocation = ref};
     struct protection *same = waits_for_host(&new) ? NULL : find_same_protection(&new);
     if (same) {
-        /* Whoever has waited for the stream's later work has waited for its earlier work too. */
-        *same = new;
+        renew_protection(same, &new);
         return;
     }
-    if (guard.count == PROTECTIONS_MAX)
+    if (!has_room())
         return;
     os_expect_faults();
-    guard.ranges[guard.count++] = new;
-    protect_overlapping(first, last);
+    add_protection(&new);
+    if (reason == READ)
+        protect_overlapping(first, last);
+    else if (!os_protect((char *)(uintptr_t)first, (size_t)(last - first), OS_PROT_NONE))
+        set_full();
 }
 
 /* The same for the whole pages of bytes [from, to) of an allocation. In its first and last page a
@@ -171,39 +357,37 @@ static void protect_whole_pages(struct shadow_ref ref, struct origin origin, siz
 /* Forgets what protects a part of [from, to); the pages stay as they are. */
 static void remove_protections_in(const char *from, const char *to)
 {
-    for (size_t i = 0; i < guard.count;)
-        if (guard.ranges[i].from < to && from < guard.ranges[i].to)
-            remove_protection(i);
-        else
-            i++;
+    for (struct protection *p = first_overlapping(from, to), *next; p; p = next) {
+        next = next_overlapping(p, to);
+        remove_protection(p);
+    }
 }
 
 /* Adds [from, to) of `p`, if it is not empty; its pages are protected already. */
 static void add_part(struct protection p, const char *from, const char *to)
 {
-    if (from >= to || guard.count == PROTECTIONS_MAX)
+    if (from >= to)
         return;
     p.from = from;
     p.to = to;
-    guard.ranges[guard.count++] = p;
+    add_protection(&p);
 }
 
 /* Of what was freed in [from, to), only what lies outside stays protected. */
 static void cut_freed(const char *from, const char *to)
 {
-    for (size_t i = 0; i < guard.count;) {
-        struct protection p = guard.ranges[i];
-        if (p.reason != FREED || p.from >= to || from >= p.to) {
-            i++;
+    for (struct protection *p = first_overlapping(from, to), *next; p; p = next) {
+        next = next_overlapping(p, to);
+        if (p->reason != FREED)
             continue;
-        }
-        remove_protection(i);
-        add_part(p, p.from, from);
-        add_part(p, to, p.to);
-        if (p.from < from || p.to > to)
-            i = 0;
+        struct protection cut = *p;
+        remove_protection(p);
+        add_part(cut, cut.from, from);
+        add_part(cut, to, cut.to);
     }
 }
+
+/* ---- what the checker is called for ---- */
 
 void page_guard_allocated(struct shadow_ref ref)
 {
@@ -308,14 +492,16 @@ static void hazard_touch(const struct protection *p, const void *address, void *
     report_end(p->allocation.id);
 }
 
-/* Returns the strictest protection of the page, or NULL. */
+/* Returns the strictest protection of the page, the oldest of several; or NULL. */
 static struct protection *find_protection(const char *page)
 {
-    struct protection *found = NULL;
-    for (size_t i = 0; i < guard.count; i++) {
-        struct protection *p = &guard.ranges[i];
-        if (page >= p->from && page < p->to && !p->paused
-            && (!found || (p->reason != READ && found->reason == READ)))
+    struct protection *found = NULL, *p = first_overlapping(page, page + PAGE);
+    for (; p; p = next_overlapping(p, page + PAGE)) {
+        if (p->paused)
+            continue;
+        bool is_stricter = found && found->reason == READ && p->reason != READ,
+             is_looser = found && found->reason != READ && p->reason == READ;
+        if (!found || is_stricter || (!is_looser && p->by_page.age < found->by_page.age))
             found = p;
     }
     return found;
@@ -337,11 +523,11 @@ bool page_guard_touched(const void *address, void *site)
     }
     struct protection p = *found;
     if (waits_for_host(&p)) {
-        found->paused = page_guard_paused = true;
+        pause_protection(found);
     } else {
         if (site)
             hazard_touch(&p, address, site);
-        remove_protection((size_t)(found - guard.ranges));
+        remove_protection(found);
     }
     release_pages(p.from, p.to);
     return true;
@@ -350,10 +536,9 @@ bool page_guard_touched(const void *address, void *site)
 void page_guard_resume(void)
 {
     page_guard_paused = false;
-    for (size_t i = 0; i < guard.count; i++) {
-        if (!guard.ranges[i].paused)
-            continue;
-        guard.ranges[i].paused = false;
-        release_pages(guard.ranges[i].from, guard.ranges[i].to);
+    while (guard.paused) {
+        struct protection *p = guard.paused;
+        end_pause(p);
+        release_pages(p->from, p->to);
     }
 }

@@ -21,8 +21,9 @@
  *   it answers EFAULT.
  * - In pinned memory only copies and memsets protect pages: a program may poll what a kernel writes
  *   there.
- * - 1,024 ranges can be protected at a time. A range beyond them is not protected, and touches of
- *   it are not reported; nothing is said about that.
+ * - Each protected range may cost the process two mappings, of which Linux allows a limited number
+ *   (vm.max_map_count). When three quarters of them are in use, no more ranges are protected, and a
+ *   sentence says once that some touches are not reported.
  *
  * All of these need the lock. */
 #ifndef SIM_CHECK_PAGE_GUARD_H

@@ -258,7 +258,7 @@ static void describe_gap(const struct origin *earlier, const struct origin *late
     if (earlier->stream == -1 && later->stream == -1 && earlier->device == later->device)
         append("\n  Missing:   nothing orders the two: cudaStreamPerThread is another stream in "
                "each thread.");
-    else if (event_epoch > host_epoch)
+    else if (event_epoch > host_epoch && event_epoch < earlier->seq)
         append("\n  Missing:   %s waits for %s, but only up to a place before %s:\n             "
                "the event was recorded too early, or the wait came before it was recorded anew.",
                second.text, first.text, call_in_words(earlier).text);
@@ -307,11 +307,16 @@ static struct phrase slot_name(uint32_t slot)
 }
 
 /* Prints the epoch of the earlier access, and the vector clock of the later one: first its entry
- * for the same slot, then the others that are not 0. */
+ * for the same slot, then the others that are not 0. A postponed conflict is judged by the host's
+ * clock, while the stream's may have grown. */
 static void explain(const struct origin *earlier, const struct origin *later,
                     const struct stream *s)
 {
-    const struct vector_clock *vc = s ? &s->ordering.happens_before : host_vector_clock();
+    const struct vector_clock *vc = host_vector_clock();
+    if (s && vc_includes(&s->ordering.happens_before, earlier->slot, earlier->seq))
+        s = NULL;
+    if (s)
+        vc = &s->ordering.happens_before;
     append("\n  Epoch:     %s is operation %llu of %s.", earlier->call,
            (unsigned long long)earlier->seq, slot_name(earlier->slot).text);
     append("\n  Acquired:  before %s, %s has acquired %s up to %llu", later->call,

@@ -6,6 +6,7 @@
 #include "base/call.h"
 #include "base/ordered_tree.h"
 #include "base/types.h"
+#include "sched/stream.h"
 
 /* From when on an allocation exists, and how the program frees it. */
 enum allocation_kind {
@@ -26,6 +27,8 @@ struct access {
     bool write;
     /* It happened during its call: only the host can wait before it. */
     bool at_call;
+    /* What held it up when it was queued and only the host ends; op NULL: nothing. */
+    struct host_bound obstacle;
     /* The rest is the tree's (check/access_tree.c). */
     struct tree_node node;
 };

@@ -25,16 +25,16 @@ static bool allows_copy(const void *address, size_t bytes, const struct task *t)
 
 static cudaError_t check_memset(const struct task *t)
 {
-    return allows(t->to, t->count * t->element_bytes, t, false) ? cudaSuccess
-                                                                : cudaErrorInvalidValue;
+    size_t span = rows_span(&t->rows, t->rows.to_pitch);
+    return allows(t->to, span, t, false) ? cudaSuccess : cudaErrorInvalidValue;
 }
 
 cudaError_t dispatch_check_copy(const struct task *t)
 {
     if ((unsigned)t->direction > cudaMemcpyDefault)
         return cudaErrorInvalidMemcpyDirection;
-    if (!t->to || !t->from || !allows_copy(t->to, t->count, t)
-        || !allows_copy(t->from, t->count, t))
+    if (!t->to || !t->from || !allows_copy(t->to, rows_span(&t->rows, t->rows.to_pitch), t)
+        || !allows_copy(t->from, rows_span(&t->rows, t->rows.from_pitch), t))
         return cudaErrorInvalidValue;
     return command_kind_allows(t->direction, t->to, t->from) ? cudaSuccess : cudaErrorInvalidValue;
 }
@@ -44,29 +44,25 @@ cudaError_t dispatch_memset_task(struct task *t, void *to, size_t pitch, unsigne
 {
     if (!to || !width || !height || (element != 1 && element != 2 && element != 4))
         return cudaErrorInvalidValue;
-    if (width > SIZE_MAX / element / height)
+    /* Assumed: rows that overlap are refused, as by cudaMemset2D. */
+    if (width > SIZE_MAX / element / height || (height > 1 && pitch < width * element))
         return cudaErrorInvalidValue;
-    if (height > 1 && pitch != width * element) {
-        diag("memset nodes with gaps between rows are not simulated: the call returns "
-             "cudaErrorNotSupported.");
-        return cudaErrorNotSupported;
-    }
     *t = (struct task){.kind = TASK_MEMSET,
                        .device = t->device,
                        .to = to,
                        .value = (int)value,
                        .element_bytes = element,
-                       .count = width * height};
+                       .rows = {width * element, height, pitch, 0}};
     return check_memset(t);
 }
 
-cudaError_t dispatch_memset(struct call *call, void *to, int value, size_t bytes, struct stream *s)
+cudaError_t dispatch_memset(struct call *call, void *to, int value, struct rows r, struct stream *s)
 {
     cudaError_t e = capture_count ? capture_check(s) : cudaSuccess;
-    if (e || !bytes)
+    if (e || !r.width)
         return e;
     if (!s->capturing)
-        return command_memset(call, to, value, bytes, s);
+        return command_memset(call, to, value, r, s);
     /* Measured: a capture does not check the range, instantiating does. */
     capture_add(call, s,
                 &(struct task){.kind = TASK_MEMSET,
@@ -74,27 +70,27 @@ cudaError_t dispatch_memset(struct call *call, void *to, int value, size_t bytes
                                .to = to,
                                .value = value,
                                .element_bytes = 1,
-                               .count = bytes});
+                               .rows = r});
     return cudaSuccess;
 }
 
-cudaError_t dispatch_copy(struct call *call, void *to, const void *from, size_t bytes,
+cudaError_t dispatch_copy(struct call *call, void *to, const void *from, struct rows r,
                           enum cudaMemcpyKind kind, struct stream *s, bool peer,
                           enum copy_wait *wait)
 {
     cudaError_t e = capture_count ? capture_check(s) : cudaSuccess;
     *wait = COPY_QUEUED;
-    if (e || !bytes)
+    if (e || !r.width)
         return e;
     if (!s->capturing)
-        return command_copy(call, to, from, bytes, kind, s, peer, wait);
+        return command_copy(call, to, from, r, kind, s, peer, wait);
     struct task t = {.kind = TASK_COPY,
                      .device = s->device,
                      .to = to,
                      .from = from,
                      .direction = kind,
                      .peer = peer,
-                     .count = bytes};
+                     .rows = r};
     e = dispatch_check_copy(&t);
     if (!e)
         capture_add(call, s, &t);
@@ -139,6 +135,17 @@ cudaError_t dispatch_hold(struct call *call, const volatile int *gate, struct st
     if (!s->capturing)
         return command_hold(call, gate, s);
     capture_add(call, s, &(struct task){.kind = TASK_HOLD, .gate = gate});
+    return cudaSuccess;
+}
+
+cudaError_t dispatch_user_kernel(struct call *call, struct user_kernel *kernel, struct stream *s)
+{
+    cudaError_t e = capture_count ? capture_check(s) : cudaSuccess;
+    if (e)
+        return e;
+    if (!s->capturing)
+        return command_user_kernel(call, kernel, s);
+    capture_add(call, s, &(struct task){.kind = TASK_USER_KERNEL, .user_kernel = kernel});
     return cudaSuccess;
 }
 

@@ -9,13 +9,15 @@
 #include "run/commands.h"
 
 /* These return the error of capture_check, or else that of run/commands.h, or cudaSuccess. */
-cudaError_t dispatch_memset(struct call *call, void *to, int value, size_t bytes, struct stream *s);
-cudaError_t dispatch_copy(struct call *call, void *to, const void *from, size_t bytes,
+cudaError_t dispatch_memset(struct call *call, void *to, int value, struct rows r,
+                            struct stream *s);
+cudaError_t dispatch_copy(struct call *call, void *to, const void *from, struct rows r,
                           enum cudaMemcpyKind kind, struct stream *s, bool peer,
                           enum copy_wait *wait);
 cudaError_t dispatch_fill(struct call *call, int *data, int value, size_t count, struct stream *s);
 cudaError_t dispatch_add(struct call *call, int *data, int value, size_t count, struct stream *s);
 cudaError_t dispatch_hold(struct call *call, const volatile int *gate, struct stream *s);
+cudaError_t dispatch_user_kernel(struct call *call, struct user_kernel *kernel, struct stream *s);
 cudaError_t dispatch_host_function(struct call *call, void (*function)(void *), void *argument,
                                    struct stream *s);
 

@@ -30,6 +30,8 @@ void graph_destroy(struct graph *g)
         handle_retire(HANDLE_GRAPH_NODE, n->handle);
         if (n->task.allocation)
             graph_allocation_remove_node(n);
+        task_release(&n->task);
+        os_free(n->arguments);
         os_free(n->dependencies);
         os_free(n);
     }
@@ -44,7 +46,7 @@ struct node *graph_add_node(struct graph *g, const struct task *task,
     n->graph = g;
     n->id = (uint32_t)++g->count;
     n->handle = handle_new(HANDLE_GRAPH_NODE, n);
-    n->task = *task;
+    n->task = task_copy(task);
     for (size_t i = 0; i < count; i++)
         graph_add_edge(dependencies[i], n);
     if (g->last)
@@ -120,6 +122,16 @@ bool graph_toposort(struct graph *g, struct node **sorted)
     return sorted_count == g->count;
 }
 
+struct task task_copy(const struct task *t)
+{
+    struct task copy = *t;
+    if (t->user_kernel)
+        copy.user_kernel = user_kernel_copy(t->user_kernel);
+    return copy;
+}
+
+void task_release(struct task *t) { os_free(t->user_kernel); }
+
 enum cudaGraphNodeType task_type(const struct task *t)
 {
     switch (t->kind) {
@@ -127,7 +139,8 @@ enum cudaGraphNodeType task_type(const struct task *t)
     case TASK_COPY: return cudaGraphNodeTypeMemcpy;
     case TASK_FILL:
     case TASK_ADD:
-    case TASK_HOLD: return cudaGraphNodeTypeKernel;
+    case TASK_HOLD:
+    case TASK_USER_KERNEL: return cudaGraphNodeTypeKernel;
     case TASK_HOST: return cudaGraphNodeTypeHost;
     case TASK_RECORD: return cudaGraphNodeTypeEventRecord;
     case TASK_WAIT: return cudaGraphNodeTypeWaitEvent;

@@ -8,6 +8,8 @@
 #include <driver_types.h>
 
 #include "check/shadow.h"
+#include "run/commands.h"
+#include "run/user_kernel.h"
 
 struct graph_allocation;
 struct graph_memory;
@@ -19,6 +21,7 @@ enum task_kind {
     TASK_FILL,
     TASK_ADD,
     TASK_HOLD,
+    TASK_USER_KERNEL,
     TASK_HOST,
     TASK_RECORD,
     TASK_WAIT,
@@ -39,7 +42,9 @@ struct task {
     char *to;
     /* The source of a copy. */
     const char *from;
-    /* Elements of a memset, bytes of a copy, ints of a kernel. */
+    /* What a memset or copy touches. */
+    struct rows rows;
+    /* The ints of a kernel. */
     size_t count;
     /* The bytes of one element of a memset. */
     unsigned element_bytes;
@@ -50,6 +55,14 @@ struct task {
     bool peer;
     /* What a hold waits for. */
     const volatile int *gate;
+    /* How a kernel is launched, where the program says it: all 0 in a captured one. */
+    struct {
+        dim3 grid, block;
+        unsigned shared_bytes;
+    } shape;
+    /* The launch of a program's own kernel. A task in a node, or in an executable graph's, owns
+     * it. */
+    struct user_kernel *user_kernel;
     /* A host function and its argument. */
     void (*function)(void *);
     void *argument;
@@ -67,6 +80,8 @@ struct node {
     uint32_t id;
     void *handle;
     struct task task;
+    /* What its kernel's parameters were last returned in (graph/kernel_node.c), or NULL. */
+    struct kernel_arguments *arguments;
     /* The nodes that it depends on. */
     struct node **dependencies;
     size_t dependency_count;
@@ -96,7 +111,8 @@ struct graph *graph_new(void);
 /* Frees the graph with its nodes. Its executable graphs stay. */
 void graph_destroy(struct graph *g);
 
-/* Adds a node with a copy of `task`, which depends on `count` nodes. Returns the node. */
+/* Adds a node with a copy of `task`, and of what that owns, which depends on `count` nodes. Returns
+ * the node. */
 struct node *graph_add_node(struct graph *g, const struct task *task,
                             struct node *const *dependencies, size_t count);
 /* Makes `to` depend on `from`. Returns false when it does already. */
@@ -109,6 +125,9 @@ bool graph_is_visited(const struct node *n);
  * which they came. Returns false when the edges form a cycle. */
 bool graph_toposort(struct graph *g, struct node **sorted);
 
+/* Returns a copy of the task, with a copy of what it owns; task_release frees that. */
+struct task task_copy(const struct task *t);
+void task_release(struct task *t);
 /* The type that cudaGraphNodeGetType returns. */
 enum cudaGraphNodeType task_type(const struct task *t);
 

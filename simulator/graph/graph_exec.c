@@ -76,8 +76,8 @@ static void assign_branch(struct graph_exec *x, struct node *const *sorted, stru
  * graph has addresses in; of other memory, one allocation. */
 static bool memset_fits(const struct task *t)
 {
-    size_t bytes = t->count * t->element_bytes, room = graph_memory_bytes_left(t->to);
-    return room ? bytes <= room : command_allows(t->to, bytes, t->device, false, t->peer);
+    size_t span = rows_span(&t->rows, t->rows.to_pitch), room = graph_memory_bytes_left(t->to);
+    return room ? span <= room : command_allows(t->to, span, t->device, false, t->peer);
 }
 
 static bool memsets_fit(const struct graph *g)
@@ -99,7 +99,8 @@ static struct graph_exec *instantiate(struct graph *g, struct node *const *sorte
     x->nodes = os_allocate(g->count * sizeof *x->nodes);
     x->allocations = os_allocate(g->count * sizeof(struct graph_allocation *));
     for (size_t i = 0; i < g->count; i++) {
-        x->nodes[i] = (struct exec_node){.task = sorted[i]->task, .is_last = true};
+        x->nodes[i] = (struct exec_node){
+            .task = task_copy(&sorted[i]->task), .node_handle = sorted[i]->handle, .is_last = true};
         if (sorted[i]->task.kind == TASK_ALLOCATE)
             x->allocations[x->allocation_count++] = sorted[i]->task.allocation;
         if (sorted[i]->task.allocation)
@@ -134,6 +135,7 @@ void graph_exec_destroy(struct graph_exec *x)
     for (size_t i = 0; i < x->count; i++) {
         if (x->nodes[i].task.allocation)
             graph_allocation_remove_exec(x->nodes[i].task.allocation);
+        task_release(&x->nodes[i].task);
         os_free(x->nodes[i].waits_for);
     }
     if (x->last_record)
@@ -143,6 +145,18 @@ void graph_exec_destroy(struct graph_exec *x)
     os_free(x);
 }
 
+/* A node is where it was in the order of the last instantiation, unless that was of another form of
+ * the graph. */
+struct exec_node *graph_exec_find(struct graph_exec *x, const struct node *n)
+{
+    if (n->position < x->count && x->nodes[n->position].node_handle == n->handle)
+        return &x->nodes[n->position];
+    for (size_t i = 0; i < x->count; i++)
+        if (x->nodes[i].node_handle == n->handle)
+            return &x->nodes[i];
+    return NULL;
+}
+
 /* ---- one node ---- */
 
 static cudaError_t run_task(struct call *call, const struct task *t, struct stream *s)
@@ -150,13 +164,14 @@ static cudaError_t run_task(struct call *call, const struct task *t, struct stre
     struct event *event = t->event ? handle_object(HANDLE_EVENT, t->event) : NULL;
     switch (t->kind) {
     case TASK_MEMSET:
-        command_memset_node(call, t->to, t->value, t->element_bytes, t->count, s);
+        command_memset_node(call, t->to, t->value, t->element_bytes, t->rows, s);
         break;
     case TASK_COPY:
-        return command_copy(call, t->to, t->from, t->count, t->direction, s, t->peer, NULL);
+        return command_copy(call, t->to, t->from, t->rows, t->direction, s, t->peer, NULL);
     case TASK_FILL: return command_fill(call, (int *)t->to, t->value, t->count, s);
     case TASK_ADD: return command_add(call, (int *)t->to, t->value, t->count, s);
     case TASK_HOLD: return command_hold(call, t->gate, s);
+    case TASK_USER_KERNEL: return command_user_kernel(call, t->user_kernel, s);
     case TASK_HOST: return command_host_function(t->function, t->argument, s);
     case TASK_ALLOCATE: graph_allocation_alloc(call, t->allocation, s); break;
     case TASK_FREE: graph_allocation_free(call, t->allocation, s); break;

@@ -11,6 +11,8 @@
 /* A node of an executable graph. */
 struct exec_node {
     struct task task;
+    /* The handle of the node that it was made of. */
+    void *node_handle;
     size_t branch;
     /* The nodes of other branches that it waits for, as indices. */
     size_t *waits_for;
@@ -48,6 +50,8 @@ struct graph_exec {
  * graph already (documented; the codes are measured). */
 cudaError_t graph_exec_new(struct graph *g, unsigned long long flags, struct graph_exec **made);
 void graph_exec_destroy(struct graph_exec *x);
+/* Returns what the executable graph has of this node, or NULL. */
+struct exec_node *graph_exec_find(struct graph_exec *x, const struct node *n);
 /* Backs the graph's memory for launches in `s`, behind the launches before; and nothing else. */
 cudaError_t graph_exec_upload_unlocking(struct call *call, struct graph_exec *x, struct stream *s);
 /* Puts all its work into the order of `s`. Both give the lock up when they have to wait until the

@@ -152,12 +152,16 @@ struct graph_allocation *graph_allocation_new(struct graph *g, int device, size_
                                               struct node *const *dependencies, size_t count)
 {
     struct graph_memory *m = memory_of(g, device);
-    if (!m || bytes > m->pool->heap.limit - ALIGNMENT)
+    if (!m)
         return NULL;
+    size_t offset = SIZE_MAX, limit = m->pool->heap.limit;
     graph_visit_ancestors(dependencies, count);
-    size_t offset = graph_va_take(&m->va, round_up(bytes, ALIGNMENT), m->pool->heap.limit);
-    if (offset == SIZE_MAX)
+    if (bytes <= limit - ALIGNMENT)
+        offset = graph_va_take(&m->va, round_up(bytes, ALIGNMENT), limit);
+    if (offset == SIZE_MAX) {
+        pool_diag_no_addresses(m->pool, bytes);
         return NULL;
+    }
     struct graph_allocation *a = os_allocate(sizeof *a);
     *a = (struct graph_allocation){.next = m->allocations,
                                    .memory = m,
@@ -224,9 +228,10 @@ struct graph_allocation *graph_allocation_to_free(struct graph *g, const void *a
     struct graph_memory *m = memory_at(address, &offset);
     for (struct graph_allocation *a = m ? m->allocations : NULL; a; a = a->next) {
         bool same_graph = a->allocated_by && a->allocated_by->graph == g;
-        /* Documented: once, and in the owning graph or in others, not in both. */
-        if (a->offset == offset && !a->freed_by
-            && (same_graph ? !a->freed_elsewhere : a->allocated_by || a->range))
+        /* Documented: once, and in the owning graph or in others, not in both. Measured: whether
+         * the graph that allocates it is destroyed, and whether it is allocated now, does not
+         * matter (probe-strangers.txt, "free node after the graph"). */
+        if (a->offset == offset && !a->freed_by && !(same_graph && a->freed_elsewhere))
             return a;
     }
     return NULL;

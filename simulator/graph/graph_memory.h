@@ -49,7 +49,8 @@ struct graph_allocation *graph_allocation_new(struct graph *g, int device, size_
                                               uint32_t peer_rights,
                                               struct node *const *dependencies, size_t count);
 /* Returns the allocation that an address means for a free node: one of `g` itself, or one that
- * another graph leaves allocated. Returns NULL when there is none that may be freed. */
+ * another graph leaves allocated, which may be destroyed. Returns NULL when there is none that may
+ * be freed. */
 struct graph_allocation *graph_allocation_to_free(struct graph *g, const void *address);
 /* Returns the bytes from the address to the end of the allocation that a node of a graph makes
  * there, or 0 when there is none. */

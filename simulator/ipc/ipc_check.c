@@ -46,6 +46,12 @@ static bool remote_happens_before(uint32_t ipc_ref, const struct ipc_access *ear
     return ipc_table_access_is_over(ipc_ref, earlier);
 }
 
+/* A process may import what it has exported itself; then both are in one process. */
+static bool is_in_this_process(const struct ipc_access *access)
+{
+    return access->process == os_process();
+}
+
 /* Returns "process 4711 (launch_fill, its stream 1)". */
 static struct phrase describe_access(const struct ipc_access *access)
 {
@@ -57,8 +63,10 @@ static struct phrase describe_access(const struct ipc_access *access)
         snprintf(stream, sizeof stream, "a per-thread stream");
     else if (access->stream > 0)
         snprintf(stream, sizeof stream, "its stream %d", access->stream);
-    snprintf(p.text, sizeof p.text, "process %d (%.26s, %s)", os_process_pid(access->process),
-             access->call, stream);
+    char process[32] = "this process";
+    if (!is_in_this_process(access))
+        snprintf(process, sizeof process, "process %d", os_process_pid(access->process));
+    snprintf(p.text, sizeof p.text, "%s (%.26s, %s)", process, access->call, stream);
     return p;
 }
 
@@ -78,12 +86,16 @@ static bool is_own_access(const struct ipc_access *access, enum ipc_role role)
 
 static const char *unordered_kind(const struct ipc_access *earlier, bool write)
 {
+    bool here = is_in_this_process(earlier);
     if (earlier->allocation)
-        return "use before another process's allocation";
+        return here ? "use before allocation" : "use before another process's allocation";
     if (!write)
-        return "read not ordered after another process's write";
-    return earlier->write ? "unordered writes of two processes"
-                          : "write not ordered after another process's read";
+        return here ? "read not ordered after a write"
+                    : "read not ordered after another process's write";
+    if (earlier->write)
+        return here ? "unordered writes" : "unordered writes of two processes";
+    return here ? "write not ordered after a read"
+                : "write not ordered after another process's read";
 }
 
 static void report_unordered(struct shadow_ref ref, const struct ipc_access *earlier,
@@ -102,25 +114,38 @@ static void report_unordered(struct shadow_ref ref, const struct ipc_access *ear
     report_allocation(ref.id, ref.bytes, &ref.shadow->allocated_by);
     report_origin(write ? "written" : "read", origin);
     report_advice(
-        "in the other process, cudaEventRecord of an event made with cudaEventInterprocess after "
-        "that call; send its handle (cudaIpcGetEventHandle); here "
-        "cudaIpcOpenEventHandle and cudaStreamWaitEvent before this one. Or let the other process "
-        "synchronize before it sends word that the memory is ready.");
+        is_in_this_process(earlier)
+            ? "cudaEventRecord after that call, in its stream, and cudaStreamWaitEvent before this "
+              "one; that the pointers differ orders nothing."
+            : "in the other process, cudaEventRecord of an event made with cudaEventInterprocess "
+              "after that call; send its handle (cudaIpcGetEventHandle); here "
+              "cudaIpcOpenEventHandle and cudaStreamWaitEvent before this one. Or let the other "
+              "process synchronize before it sends word that the memory is ready.");
     report_end(ref.id);
 }
 
 static void report_use_after_free(struct shadow_ref ref, const struct ipc_access *freed_by,
                                   const struct origin *origin)
 {
-    if (!begin_report("use after another process's free", origin))
+    bool here = is_in_this_process(freed_by);
+    if (!begin_report(here ? "use after free" : "use after another process's free", origin))
         return;
     report_text("%s (%s) uses allocation %u, which %s has freed.", origin->call,
                 report_stream(origin).text, ref.id, describe_access(freed_by).text);
     report_allocation(ref.id, ref.bytes, &ref.shadow->allocated_by);
     report_origin("used", origin);
-    report_advice("free an imported allocation first here, then signal the other process (by an "
-                  "interprocess event that it waits for), and only then free it there.");
+    report_advice(here ? "free the imported pointer first, and only then, ordered after that, the "
+                         "exported one."
+                       : "free an imported allocation first here, then signal the other process "
+                         "(by an interprocess event that it waits for), and only then free it "
+                         "there.");
     report_end(ref.id);
+}
+
+/* Of no bytes (a prefetch, a gate) nothing overlaps. */
+static bool overlaps(const struct ipc_access *a, size_t from, size_t to)
+{
+    return a->from < to && from < a->to && a->from != a->to && from != to;
 }
 
 static void ipc_check_used(struct shadow_ref ref, struct origin origin, const struct stream *s,
@@ -135,7 +160,7 @@ static void ipc_check_used(struct shadow_ref ref, struct origin origin, const st
         report_use_after_free(ref, &allocation.freed_by, &origin);
     for (int i = 0; i < IPC_TABLE_ACCESSES; i++) {
         const struct ipc_access *a = &allocation.accesses[i];
-        if (is_own_access(a, role) || (!write && !a->write) || a->from >= to || from >= a->to)
+        if (is_own_access(a, role) || (!write && !a->write) || !overlaps(a, from, to))
             continue;
         if (!remote_happens_before(ipc_ref, a, s, origin.seq))
             report_unordered(ref, a, &origin, write);
@@ -143,23 +168,39 @@ static void ipc_check_used(struct shadow_ref ref, struct origin origin, const st
     ipc_table_add_access(ipc_ref, make_access(&origin, from, to, write, role));
 }
 
-/* The exporter frees. Documented: each importer must have freed before. */
+/* Reports that the exporter's allocation is freed while a process has it imported. */
+static void report_held_free(struct shadow_ref ref, uint64_t importer, const struct origin *origin)
+{
+    bool here = importer == os_process();
+    if (!begin_report(here ? "free while this process holds an import of the allocation"
+                           : "free while another process holds the allocation",
+                      origin))
+        return;
+    report_text("%s (%s) frees allocation %u, which ", origin->call, report_stream(origin).text,
+                ref.id);
+    if (here)
+        report_text("this process itself has imported and not freed.");
+    else
+        report_text("process %d has imported and not freed.", os_process_pid(importer));
+    report_allocation(ref.id, ref.bytes, &ref.shadow->allocated_by);
+    report_origin("freed", origin);
+    report_advice(here
+                      ? "free the pointer that cudaMemPoolImportPointer returned first, in this "
+                        "stream or in one that it waits for."
+                      : "let the other process call cudaFreeAsync and record an interprocess event "
+                        "after it; make this stream wait for that event before it frees.");
+    report_end(ref.id);
+}
+
+/* The exporter frees. Documented: each importer must have freed before. One that has not is
+ * reported. */
 static void check_importers(struct shadow_ref ref, const struct ipc_allocation *allocation,
                             const struct origin *origin)
 {
     for (int i = 0; i < IPC_TABLE_IMPORTERS; i++) {
-        if (!allocation->importers[i] || !os_process_alive(allocation->importers[i])
-            || !begin_report("free while another process holds the allocation", origin))
-            continue;
-        report_text("%s (%s) frees allocation %u, which process %d has imported and not freed.",
-                    origin->call, report_stream(origin).text, ref.id,
-                    os_process_pid(allocation->importers[i]));
-        report_allocation(ref.id, ref.bytes, &ref.shadow->allocated_by);
-        report_origin("freed", origin);
-        report_advice("let the other process call cudaFreeAsync and record an interprocess event "
-                      "after it; make this stream wait for that event before it frees.");
-        report_end(ref.id);
-        return;
+        uint64_t importer = allocation->importers[i];
+        if (importer && os_process_alive(importer))
+            report_held_free(ref, importer, origin);
     }
 }
 
@@ -167,7 +208,9 @@ static void check_importers(struct shadow_ref ref, const struct ipc_allocation *
 static void report_early_free(struct shadow_ref ref, const struct ipc_access *earlier,
                               const struct origin *origin)
 {
-    if (!begin_report("free before another process's use ends", origin))
+    bool here = is_in_this_process(earlier);
+    if (!begin_report(here ? "free before the use ends" : "free before another process's use ends",
+                      origin))
         return;
     struct phrase other = describe_access(earlier);
     if (earlier->importer_free)
@@ -178,8 +221,10 @@ static void report_early_free(struct shadow_ref ref, const struct ipc_access *ea
                     report_stream(origin).text, ref.id, other.text);
     report_allocation(ref.id, ref.bytes, &ref.shadow->allocated_by);
     report_origin("freed", origin);
-    report_advice("let the other process record an interprocess event after its cudaFreeAsync, "
-                  "and make this stream wait for it before it frees.");
+    report_advice(here ? "cudaEventRecord after that call, in its stream, and cudaStreamWaitEvent "
+                         "before this one."
+                       : "let the other process record an interprocess event after its "
+                         "cudaFreeAsync, and make this stream wait for it before it frees.");
     report_end(ref.id);
 }
 
@@ -244,7 +289,10 @@ void ipc_check_imported_freed(const struct call *call, uint32_t ipc_ref)
     struct origin origin = call->origin;
     struct ipc_allocation allocation = ipc_table_read_ref(ipc_ref);
     if (!settings.check || allocation.freed_by.behind_host_func
-        || !begin_report("import after another process's free", &origin))
+        || !begin_report(is_in_this_process(&allocation.freed_by)
+                             ? "import after the free"
+                             : "import after another process's free",
+                         &origin))
         return;
     report_text("%s imports an allocation that %s has freed.", origin.call,
                 describe_access(&allocation.freed_by).text);

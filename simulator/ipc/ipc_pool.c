@@ -38,7 +38,7 @@ static void share(struct pool *p, struct ipc_table *table, int file)
 
 bool ipc_pool_make_shareable(struct pool *p)
 {
-    if (!(p->props.handleTypes & cudaMemHandleTypePosixFileDescriptor) || p->heap.host_visible)
+    if (!(p->props.handleTypes & cudaMemHandleTypePosixFileDescriptor))
         return true;
     int file = os_memfd_new();
     if (file < 0) {
@@ -46,7 +46,7 @@ bool ipc_pool_make_shareable(struct pool *p)
              "many files open (ulimit -n).");
         return false;
     }
-    struct ipc_table *table = ipc_table_new(file, p->device, p->heap.limit);
+    struct ipc_table *table = ipc_table_new(file, p->location, p->heap.limit);
     if (table)
         share(p, table, file);
     else
@@ -87,6 +87,13 @@ static struct pool *find_imported(uint64_t id)
     return NULL;
 }
 
+/* Does a pool there come with a descriptor? Assumed: in another process a pool of the host's memory
+ * is one, too. */
+static bool is_location(int location)
+{
+    return location == LOCATION_HOST_NUMA || device_exists(location);
+}
+
 /* Returns the pool in a file that another process exported; NULL: there is none. The file belongs
  * to a new pool then, else it is closed. Measured: a pool that was imported before is the same
  * again. */
@@ -99,11 +106,11 @@ static struct pool *import_file(int file)
     }
     struct ipc_pool_info info = ipc_table_pool_info(table);
     struct pool *p = find_imported(info.id);
-    if (p || !device_exists(info.device)) {
+    if (p || !is_location(info.location)) {
         ipc_table_close(table);
         os_fd_close(file);
     } else {
-        p = pool_new_imported(info.device, info.limit);
+        p = pool_new_imported(info.location, info.limit);
         share(p, table, file);
     }
     if (p)

@@ -156,13 +156,13 @@ static struct ipc_table *add_table(struct table_header *header)
     return t;
 }
 
-struct ipc_table *ipc_table_new(int file, int device, size_t limit)
+struct ipc_table *ipc_table_new(int file, int location, size_t limit)
 {
     struct table_header *header =
         os_fd_grow(file, HEAP_FILE_HEADER) ? os_fd_map(file, HEAP_FILE_HEADER) : NULL;
     if (!header)
         return NULL;
-    header->pool = (struct ipc_pool_info){os_random(), os_process(), limit, device};
+    header->pool = (struct ipc_pool_info){os_random(), os_process(), limit, location};
     header->magic = MAGIC;
     return add_table(header);
 }

@@ -72,11 +72,11 @@ struct ipc_table;
 struct ipc_pool_info {
     uint64_t id, exporter;
     uint64_t limit;
-    int32_t device;
+    int32_t location; /* mem/pool.h */
 };
 
 /* Makes the header of a new pool's file. Returns NULL when the file cannot be that long. */
-struct ipc_table *ipc_table_new(int file, int device, size_t limit);
+struct ipc_table *ipc_table_new(int file, int location, size_t limit);
 /* Opens the header of an exported pool's file. Returns NULL when the file is not a pool's. */
 struct ipc_table *ipc_table_open(int file);
 void ipc_table_close(struct ipc_table *t);

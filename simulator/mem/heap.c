@@ -2,6 +2,8 @@
  * merged. The laws are in mem/heap.h. */
 #include "mem/heap.h"
 
+#include <string.h>
+
 #include "mem/address_map.h"
 #include "os/os.h"
 #include "os/process.h"
@@ -41,21 +43,18 @@ void heap_init(struct heap *h, int device, size_t segment_size, size_t limit)
 {
     *h = (struct heap){.device = device, .segment_size = segment_size, .limit = limit};
     h->shared.slot = h->shared_partial.slot = SHARED_LIST;
-    size_t segments = limit / segment_size, words = segments / 64 + 1;
-    h->mapped = os_allocate(segments * sizeof *h->mapped);
-    h->idle_owner = os_allocate(segments * sizeof *h->idle_owner);
-    h->idle = os_allocate(words * sizeof *h->idle);
 }
 
 /* A heap is far larger than what is allocated in it, so a process that may have few addresses has
  * none for a single allocation. */
 static void diag_no_addresses(const struct heap *h)
 {
+    bool is_large = 2 * h->limit >= 10 * GiB;
     if (!heaps.reported_no_addresses)
-        diag("this process has no %zu GiB of addresses left for a pool or for cudaMalloc: they are "
-             "limited (ulimit -v, valgrind), or used up by others. "
-             "A device with less memory needs fewer: SIM_MEMORY=1G.",
-             2 * h->limit / GiB);
+        diag("this process has no %zu %s of addresses left for a pool or for cudaMalloc: they, or "
+             "its mappings, are limited (ulimit -v, valgrind, vm.max_map_count), or used up by "
+             "others. A device with less memory needs fewer: SIM_MEMORY=1G.",
+             2 * h->limit / (is_large ? GiB : MiB), is_large ? "GiB" : "MiB");
     heaps.reported_no_addresses = true;
 }
 
@@ -70,11 +69,11 @@ static void list_insert(struct heap *h, struct free_list *list, struct range *r,
 
 static char *reserve(const struct heap *h)
 {
-    if (h->host_visible)
-        return os_reserve_host_visible(h->limit);
+    if (h->file && h->host_visible)
+        return os_reserve_host_visible_in_file(h->file, HEAP_FILE_HEADER, h->limit);
     if (h->file)
         return os_reserve_in_file(h->file, HEAP_FILE_HEADER, h->limit);
-    return os_reserve(h->limit);
+    return h->host_visible ? os_reserve_host_visible(h->limit) : os_reserve(h->limit);
 }
 
 bool heap_open(struct heap *h)
@@ -169,9 +168,30 @@ bool heap_grow_file(struct heap *h, size_t end)
         || os_fd_grow(h->file, HEAP_FILE_HEADER + round_up(end, h->segment_size));
 }
 
+static void *grow_table(void *old, size_t bytes, size_t wanted)
+{
+    char *table = os_grow(old, wanted);
+    memset(table + bytes, 0, wanted - bytes);
+    return table;
+}
+
+/* Makes room in the tables for at least so many segments. */
+static void grow_tables(struct heap *h, size_t segments)
+{
+    size_t old = h->table_segments, wanted = old ? 2 * old : 64;
+    wanted = round_up(wanted < segments ? segments : wanted, 64);
+    h->mapped = grow_table(h->mapped, old * sizeof *h->mapped, wanted * sizeof *h->mapped);
+    h->idle_owner =
+        grow_table(h->idle_owner, old * sizeof *h->idle_owner, wanted * sizeof *h->idle_owner);
+    h->idle = grow_table(h->idle, old / 64 * sizeof *h->idle, wanted / 64 * sizeof *h->idle);
+    h->table_segments = wanted;
+}
+
 void heap_map(struct heap *h, size_t offset, size_t bytes)
 {
     size_t last = (offset + bytes - 1) / h->segment_size;
+    if (last >= h->table_segments)
+        grow_tables(h, last + 1);
     for (size_t x = offset / h->segment_size; x <= last; x++) {
         if (h->mapped[x])
             continue;
@@ -211,7 +231,7 @@ static void discard_storage(struct heap *h, size_t offset)
 {
     if (h->file && !h->imported)
         os_fd_discard(h->file, HEAP_FILE_HEADER + offset, h->segment_size);
-    else if (h->host_visible)
+    else if (!h->file && h->host_visible)
         os_discard_host_visible(heap_storage(h, offset), h->segment_size);
     else if (!h->file)
         os_discard(heap_storage(h, offset), h->segment_size);

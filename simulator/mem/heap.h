@@ -84,7 +84,9 @@ struct heap {
     uint32_t slot_count;
     uint64_t insertions;
     size_t top_segment; /* No segment from here on was ever mapped. */
-    bool *mapped;       /* Of each segment. */
+    /* How many segments the three tables below have room for; those beyond were never mapped. */
+    size_t table_segments;
+    bool *mapped; /* Of each segment. */
     size_t mapped_count;
     struct range **idle_owner;
     uint64_t *idle; /* A bit for each segment that has an owner. */

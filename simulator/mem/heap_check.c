@@ -24,7 +24,7 @@ static size_t count_listed(const struct heap *h)
 static const char *check_segments(const struct heap *h)
 {
     size_t mapped = 0, idle = 0;
-    for (size_t x = 0; x < h->limit / h->segment_size; x++) {
+    for (size_t x = 0; x < h->table_segments; x++) {
         bool is_idle = h->idle[x / 64] >> x % 64 & 1;
         if (h->mapped[x] && x >= h->top_segment)
             return "a mapped segment lies beyond the top";

@@ -6,7 +6,6 @@
 #include "sched/virtual_time.h"
 #include "mem/device.h"
 #include "sched/cost.h"
-#include "check/page_guard.h"
 #include "os/os.h"
 #include "base/settings.h"
 #include "mem/address_map.h"
@@ -14,11 +13,10 @@
 #define GRANULARITY (2 * MiB)
 #define SMALL_MAX   (1 * MiB) /* Allocations up to this share granules. */
 
-/* Law: pinned memory does not overlap, unless the program registered it twice. Needs the lock. */
+/* Needs the lock. */
 static struct {
     struct heap device_heaps[MAX_DEVICES], managed_heaps[MAX_DEVICES]; /* limit 0: never used. */
     struct peer_use *peer_uses[MAX_DEVICES];
-    struct pinned *pins;
     uint32_t last_id;
 } memory;
 
@@ -26,18 +24,10 @@ uint32_t memory_new_id(void) { return ++memory.last_id; }
 
 /* ---- finding ---- */
 
-static struct pinned *find_pin(const char *address)
-{
-    for (struct pinned *p = memory.pins; p; p = p->next)
-        if (address >= p->base && address < p->base + p->bytes)
-            return p;
-    return NULL;
-}
-
 /* Completes what is known of an address that is in no heap. */
 static struct address_info find_in_host(struct address_info info, const char *address)
 {
-    info.pinned = address ? find_pin(address) : NULL;
+    info.pinned = pinned_find(address);
     if (!info.pinned)
         return info;
     info.kind = ADDRESS_PINNED;
@@ -65,13 +55,9 @@ struct address_info memory_find(const void *address)
     return info;
 }
 
-struct pinned *memory_pinned_within(const void *address, size_t bytes)
+bool memory_host_has(const void *address, size_t bytes)
 {
-    const char *from = address, *to = from + bytes;
-    struct pinned *p = memory.pins;
-    while (p && (p->base >= to || from >= p->base + p->bytes))
-        p = p->next;
-    return p;
+    return !pinned_has_free_pages(address, bytes) && os_has_memory(address, bytes);
 }
 
 uint32_t memory_allocation_id(const struct address_info *a)
@@ -200,48 +186,6 @@ void memory_free(struct address_info *a)
         virtual_now += COST_GRANULE + COST_GRANULE_MIB * (segments * GRANULARITY / MiB);
 }
 
-/* ---- pinned host memory ---- */
-
-static struct pinned *add_pin(char *base, char *storage, size_t bytes, unsigned flags,
-                              bool registered)
-{
-    struct pinned *p = os_allocate(sizeof *p);
-    *p = (struct pinned){.base = base,
-                         .storage = storage,
-                         .bytes = bytes,
-                         .flags = flags,
-                         .registered = registered,
-                         .id = memory_new_id(),
-                         .device = device_current(),
-                         .next = memory.pins};
-    memory.pins = p;
-    return p;
-}
-
-struct pinned *memory_pin_new(size_t bytes, unsigned flags)
-{
-    char *storage, *base = os_allocate_pages(bytes, &storage);
-    return base ? add_pin(base, storage, bytes, flags, false) : NULL;
-}
-
-struct pinned *memory_pin(void *base, size_t bytes, unsigned flags)
-{
-    return add_pin(base, base, bytes, flags, true);
-}
-
-void memory_unpin(struct pinned *p)
-{
-    for (struct pinned **at = &memory.pins; *at; at = &(*at)->next)
-        if (*at == p) {
-            *at = p->next;
-            break;
-        }
-    page_guard_forget(p->base, p->bytes);
-    if (!p->registered)
-        os_free_pages(p->base, p->storage, p->bytes);
-    os_free(p);
-}
-
 /* ---- what is left ---- */
 
 /* A reset ends no allocation of a pool (documented). */
@@ -265,7 +209,7 @@ size_t memory_for_each_live(void (*visit)(struct shadow_ref))
               + for_each_live_in(&memory.managed_heaps[d], visit);
     for (struct pool *p = pool_first(); p; p = p->next)
         live += for_each_live_in(&p->heap, visit);
-    for (struct pinned *p = memory.pins; p; p = p->next) {
+    for (struct pinned *p = pinned_newest(); p; p = p->next) {
         if (p->registered || p->id <= device_last_reset_id(NO_DEVICE))
             continue;
         live++;

@@ -1,27 +1,13 @@
 /* All memory that a program can name: allocations of pools and of cudaMalloc, pinned host memory,
  * and the rest of the host's.
  *
- * All of these need the lock. Ranges belong to their heaps and pinned memory to this file; both
- * live until they are freed. */
+ * All of these need the lock. Ranges belong to their heaps; they live until they are freed. */
 #ifndef SIM_MEM_MEMORY_H
 #define SIM_MEM_MEMORY_H
 
 #include "check/checker.h"
+#include "mem/pinned.h"
 #include "mem/pool.h"
-
-/* Pinned host memory: from cudaMallocHost / cudaHostAlloc, or registered. */
-struct pinned {
-    char *base;
-    /* The same bytes, where no page guard protects them (check/page_guard.h); registered: base. */
-    char *storage;
-    size_t bytes;
-    unsigned flags;
-    bool registered;
-    uint32_t id; /* The journal's number of the allocation. */
-    int device;  /* The current one when it was made. */
-    struct shadow shadow;
-    struct pinned *next;
-};
 
 enum address_kind { ADDRESS_PAGEABLE, ADDRESS_PINNED, ADDRESS_ALLOCATED, ADDRESS_UNALLOCATED };
 
@@ -39,8 +25,9 @@ struct address_info {
 };
 
 struct address_info memory_find(const void *address);
-/* Returns what is pinned in part of [address, address + bytes), or NULL. */
-struct pinned *memory_pinned_within(const void *address, size_t bytes);
+/* Does the host have memory in the whole of [address, address + bytes), of whatever kind? Not where
+ * something was freed. */
+bool memory_host_has(const void *address, size_t bytes);
 /* Returns the journal's number of the allocation that the address is in; 0 for none. */
 uint32_t memory_allocation_id(const struct address_info *a);
 /* Returns the allocation that the address is in (it is in one) as the checker names it. */
@@ -79,12 +66,6 @@ struct heap *memory_heap(int device);
 void memory_free(struct address_info *a);
 /* Returns where a range begins. */
 void *memory_address(const struct heap *h, const struct range *r);
-
-/* Allocates pinned memory; returns NULL when there is none. */
-struct pinned *memory_pin_new(size_t bytes, unsigned flags);
-/* Registers what is there. */
-struct pinned *memory_pin(void *base, size_t bytes, unsigned flags);
-void memory_unpin(struct pinned *p);
 
 /* Visits everything that the program has allocated and not freed; returns how many. */
 size_t memory_for_each_live(void (*visit)(struct shadow_ref b));

@@ -26,7 +26,16 @@ static struct {
     struct pool *defaults[LOCATIONS], *current[LOCATIONS];
     void *destroyed_current[LOCATIONS]; /* A destroyed pool that is current; else NULL. */
     int made;                           /* Those that are no device's default pool. */
+    size_t count;                       /* From `first` to `last`. */
+    bool reported_no_addresses;
 } pools;
+
+/* A process has 128 TiB of addresses. A pool gets twice its device's memory of them, so that it
+ * never lacks any, and as many for its storage, while the pools have less than the first of these
+ * sums; each further one gets the second sum over the number of pools. So 65 pools of an H200 have
+ * all that they can use, and the last of 10,000 has 640 MiB. */
+#define ADDRESSES_AT_FIRST (18 * 1024 * GiB)
+#define ADDRESSES_TO_SHARE (6 * 1024 * GiB)
 
 /* ---- locations (measured: probe-pools.txt, "kinds") ---- */
 
@@ -99,17 +108,24 @@ static struct pool *pool_add(const struct cudaMemPoolProps *props, size_t limit)
     heap_init(&p->heap, managed ? NO_DEVICE : p->device, SEGMENT, limit);
     p->heap.host_visible = managed || !on_device;
     p->heap.pool = p;
+    p->previous = pools.last;
     if (pools.last)
         pools.last->next = p;
     else
         pools.first = p;
     pools.last = p;
+    pools.count++;
     return p;
 }
 
 static struct pool *pool_new(const struct cudaMemPoolProps *props)
 {
-    return pool_add(props, 2 * round_up(settings.memory, SEGMENT));
+    size_t limit = 2 * round_up(settings.memory, SEGMENT), share = limit;
+    if (pools.count >= ADDRESSES_AT_FIRST / limit)
+        share = round_up(ADDRESSES_TO_SHARE / pools.count, SEGMENT);
+    struct pool *p = pool_add(props, share < limit ? share : limit);
+    p->has_few_addresses = share < limit;
+    return p;
 }
 
 struct pool *pool_default(int location)
@@ -149,9 +165,9 @@ void *pool_current_handle(int location)
                                              : pool_current(location)->handle;
 }
 
-struct pool *pool_new_imported(int device, size_t limit)
+struct pool *pool_new_imported(int location, size_t limit)
 {
-    struct cudaMemPoolProps props = default_props(device);
+    struct cudaMemPoolProps props = default_props(location);
     props.handleTypes = cudaMemHandleTypePosixFileDescriptor;
     struct pool *p = pool_add(&props, limit);
     p->heap.imported = p->imported = true;
@@ -195,12 +211,33 @@ size_t pool_reserved(const struct pool *p) { return p->heap.mapped_count * SEGME
 
 /* ---- allocating ---- */
 
-struct reuse_result pool_allocate(struct pool *p, size_t bytes, struct stream *s)
+void pool_diag_no_addresses(const struct pool *p, size_t bytes)
+{
+    bool has_range =
+        bytes <= p->heap.limit - ALIGNMENT && (!p->heap.base || heap_best_shared(&p->heap, bytes));
+    if (pools.reported_no_addresses || !p->has_few_addresses || has_range
+        || (p->device != NO_DEVICE && bytes > device_free_memory(p->device)))
+        return;
+    diag(
+        "a pool has %zu MiB of addresses, and none for %zu more bytes: it was made when there were "
+        "many pools. A device with less memory needs fewer: SIM_MEMORY=1G.",
+        p->heap.limit / MiB, bytes);
+    pools.reported_no_addresses = true;
+}
+
+static struct reuse_result take_range(struct pool *p, size_t bytes, struct stream *s)
 {
     struct reuse_result result = {.rung = REUSE_FAILED};
-    if (bytes > p->heap.limit - ALIGNMENT || (!p->heap.base && !heap_open(&p->heap)))
-        return result;
-    result = reuse_take(&p->heap, &p->policy, s, round_up(bytes, ALIGNMENT));
+    if (bytes <= p->heap.limit - ALIGNMENT && (p->heap.base || heap_open(&p->heap)))
+        result = reuse_take(&p->heap, &p->policy, s, round_up(bytes, ALIGNMENT));
+    if (!result.range)
+        pool_diag_no_addresses(p, bytes);
+    return result;
+}
+
+struct reuse_result pool_allocate(struct pool *p, size_t bytes, struct stream *s)
+{
+    struct reuse_result result = take_range(p, bytes, s);
     size_t changed = result.grown + result.remapped;
     if (changed) {
         virtual_now += COST_GROW + COST_GROW_SEGMENT * changed;
@@ -321,16 +358,15 @@ static void close_if_unused(struct pool *p)
         return;
     release_segments(p, 0, 0, "destroy");
     close_storage(p);
-    struct pool **at = &pools.first;
-    pools.last = NULL;
-    while (*at) {
-        if (*at == p)
-            *at = p->next;
-        else {
-            pools.last = *at;
-            at = &(*at)->next;
-        }
-    }
+    if (p->previous)
+        p->previous->next = p->next;
+    else
+        pools.first = p->next;
+    if (p->next)
+        p->next->previous = p->previous;
+    else
+        pools.last = p->previous;
+    pools.count--;
     checker_peer_uses_free(&p->peer_uses);
     os_free(p);
 }

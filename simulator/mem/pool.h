@@ -44,6 +44,7 @@ struct pool {
     /* What needs access that a device was given (check/checker.h). */
     struct peer_use *peer_uses;
     struct heap heap;
+    bool has_few_addresses; /* Fewer than twice its device's memory: there were many pools. */
     /* What processes share of it, when its handle types let others have it or it is another's; else
      * NULL. */
     struct ipc_table *ipc_table;
@@ -56,7 +57,7 @@ struct pool {
     uint32_t import_count;
     /* The graph whose memory nodes allocate here; NULL: a pool of the program's. */
     struct graph_memory *graph;
-    struct pool *next;
+    struct pool *next, *previous;
 };
 
 static inline bool pool_is_managed(const struct pool *p)
@@ -86,8 +87,8 @@ void *pool_current_handle(int location);
 
 /* Creates a pool as the properties require; they have been checked. */
 struct pool *pool_create(const struct cudaMemPoolProps *props);
-/* Creates a pool on `device` whose storage is another process's, of `limit` bytes. */
-struct pool *pool_new_imported(int device, size_t limit);
+/* Creates a pool at this location whose storage is another process's, of `limit` bytes. */
+struct pool *pool_new_imported(int location, size_t limit);
 /* Creates a pool without a handle, for the memory nodes of a graph: nothing of it ever goes back by
  * itself. */
 struct pool *pool_create_for_graph(int device, struct graph_memory *owner);
@@ -112,6 +113,8 @@ struct pool *pool_from_handle_owned(cudaMemPool_t handle);
 
 /* Allocates `bytes` (> 0) in the order of stream `s`. The range stays the pool's. */
 struct reuse_result pool_allocate(struct pool *p, size_t bytes, struct stream *s);
+/* Says once that a pool has memory for `bytes`, but no addresses; if that is so. */
+void pool_diag_no_addresses(const struct pool *p, size_t bytes);
 /* Frees an allocation in the order of stream `s`, where the free has this epoch. */
 void pool_free(struct pool *p, struct range *r, struct stream *s, uint64_t seq);
 /* Frees an allocation as cudaFree does: the memory is shared at once, and `used` stays (measured:

@@ -50,17 +50,23 @@ static bool run_addr2line(const char *file, const uintptr_t *offsets, size_t n, 
     return !failed;
 }
 
-/* Writes the last folder and the file: lessons/03_stream_order.c:41. Returns false when the line of
- * an answer says nothing. */
+/* Writes the file and the line so that an editor opens it from here: the path below the current
+ * directory, the relative path that the compiler was given (-fdebug-prefix-map), or else the last
+ * folder and the file. Returns false when the line of an answer says nothing. */
 static bool shorten(char *line, char *text, size_t size)
 {
-    char *more = strstr(line, " (discriminator ");
+    char *more = strstr(line, " (discriminator "), here[1024];
     if (more)
         *more = '\0';
     if (!*line || *line == '?' || strstr(line, ":?") || !strcmp(line, ":0"))
         return false;
-    char *slash = strrchr(line, '/'), *start = line;
-    if (slash) {
+    size_t length = getcwd(here, sizeof here) ? strlen(here) : 0;
+    char *start = line, *slash = strrchr(line, '/');
+    while (!strncmp(start, "./", 2))
+        start += 2;
+    if (length > 1 && !strncmp(line, here, length) && line[length] == '/')
+        start = line + length + 1;
+    else if (*line == '/') {
         *slash = '\0';
         char *folder = strrchr(line, '/');
         *slash = '/';

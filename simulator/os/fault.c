@@ -6,7 +6,6 @@
 #include <execinfo.h>
 #include <signal.h>
 #include <sys/auxv.h>
-#include <sys/mman.h>
 #include <ucontext.h>
 
 /* Set before the first fault, and at a thread's first call with the lock; read in signal handlers
@@ -17,17 +16,6 @@ static struct {
     /* What was there at first, and what the program has put there since. */
     struct sigaction first[2], program[2];
 } faults;
-
-bool os_has_memory(const void *address, size_t bytes)
-{
-    unsigned char there[1024];
-    const size_t most = sizeof there * 4096;
-    uintptr_t from = (uintptr_t)address & ~(uintptr_t)4095, to = (uintptr_t)address + bytes;
-    for (; from < to; from += most)
-        if (mincore((void *)from, to - from < most ? to - from : most, there))
-            return false;
-    return true;
-}
 
 static bool is_of_program(const void *code)
 {

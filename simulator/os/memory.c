@@ -4,7 +4,9 @@
 #define _GNU_SOURCE
 #include "os/os.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -13,19 +15,133 @@
 /* Where a range of addresses begins: at an odd multiple of this. Measured: so does a process's
  * first pool; a larger alignment would be luck. */
 #define RANGE_ALIGNMENT (32 * MiB)
+/* Ranges take whole multiples of this, so that a part of one begins where a range may. */
+#define RANGE_UNIT (2 * RANGE_ALIGNMENT)
+
+struct span {
+    char *from, *to;
+};
+
+/* The ranges that were given back: nobody can touch them, and only a new range comes to lie there,
+ * neither memory of the program nor of the simulation. So a late use finds nothing. Law: they rise
+ * and neither overlap nor touch. Needs the lock. */
+static struct {
+    struct span *free;
+    size_t count, capacity;
+    /* The base of the newest range that is not a part of those; NULL: there is none. */
+    char *newest;
+} ranges;
+
+/* Returns how many free spans begin at or below the address. */
+static size_t count_up_to(const char *address)
+{
+    size_t low = 0, high = ranges.count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (ranges.free[middle].from <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static void remove_span(size_t at)
+{
+    ranges.count--;
+    memmove(ranges.free + at, ranges.free + at + 1, (ranges.count - at) * sizeof *ranges.free);
+}
+
+static void add_span(struct span new)
+{
+    size_t at = count_up_to(new.from);
+    if (at < ranges.count && ranges.free[at].from == new.to) {
+        new.to = ranges.free[at].to;
+        remove_span(at);
+    }
+    if (at && ranges.free[at - 1].to == new.from) {
+        ranges.free[at - 1].to = new.to;
+        return;
+    }
+    if (ranges.count == ranges.capacity) {
+        ranges.capacity = ranges.capacity ? 2 * ranges.capacity : 16;
+        ranges.free = os_grow(ranges.free, ranges.capacity * sizeof *ranges.free);
+    }
+    memmove(ranges.free + at + 1, ranges.free + at, (ranges.count++ - at) * sizeof *ranges.free);
+    ranges.free[at] = new;
+}
+
+/* Returns a part of the first free span that is large enough, or NULL. */
+static char *take_span(size_t bytes)
+{
+    for (size_t i = 0; i < ranges.count; i++) {
+        struct span *span = &ranges.free[i];
+        char *base = span->from;
+        if ((size_t)(span->to - base) < bytes)
+            continue;
+        span->from += bytes;
+        if (span->from == span->to)
+            remove_span(i);
+        return base;
+    }
+    return NULL;
+}
+
+/* Maps what nobody can touch, at `at` or (NULL) where Linux likes. */
+static char *map_closed(char *at, size_t bytes, int fixed)
+{
+    char *all =
+        mmap(at, bytes, PROT_NONE, fixed | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return all == MAP_FAILED ? NULL : all;
+}
+
+/* Returns a new range, below the newest one where that is possible: neighbors that are given back
+ * are one span. */
+static char *reserve_new(size_t bytes)
+{
+    char *wanted = ranges.newest ? ranges.newest - bytes : NULL;
+    char *base = wanted ? map_closed(wanted, bytes, 0) : NULL;
+    if (base && base == wanted)
+        return ranges.newest = base;
+    if (base)
+        munmap(base, bytes);
+    char *all = map_closed(NULL, bytes + RANGE_UNIT, 0);
+    if (!all)
+        return NULL;
+    base = (char *)(round_up((uintptr_t)all, RANGE_ALIGNMENT) | RANGE_ALIGNMENT);
+    if (base > all)
+        munmap(all, (size_t)(base - all));
+    if (all + RANGE_UNIT > base)
+        munmap(base + bytes, (size_t)(all + RANGE_UNIT - base));
+    return ranges.newest = base;
+}
 
 static char *reserve(size_t bytes)
 {
-    char *all = mmap(NULL, bytes + 2 * RANGE_ALIGNMENT, PROT_NONE,
-                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (all == MAP_FAILED)
-        return NULL;
-    char *base = (char *)(round_up((uintptr_t)all, RANGE_ALIGNMENT) | RANGE_ALIGNMENT);
-    if (base > all)
-        munmap(all, (size_t)(base - all));
-    if (all + 2 * RANGE_ALIGNMENT > base)
-        munmap(base + bytes, (size_t)(all + 2 * RANGE_ALIGNMENT - base));
-    return base;
+    char *base = take_span(round_up(bytes, RANGE_UNIT));
+    return base ? base : reserve_new(round_up(bytes, RANGE_UNIT));
+}
+
+/* Closes a range, also one of which a part has never been mapped, and keeps its addresses. */
+static void give_back(char *base, size_t bytes)
+{
+    size_t whole = round_up(bytes, RANGE_UNIT);
+    if (map_closed(base, whole, MAP_FIXED))
+        add_span((struct span){base, base + whole});
+}
+
+bool os_has_memory(const void *address, size_t bytes)
+{
+    unsigned char there[1024];
+    const size_t most = sizeof there * PAGE;
+    uintptr_t from = (uintptr_t)address & ~(uintptr_t)(PAGE - 1), to = (uintptr_t)address + bytes;
+    size_t spans = count_up_to((const char *)to - 1);
+    if (spans && ranges.free[spans - 1].to > (const char *)address)
+        return false;
+    for (; from < to; from += most)
+        if (mincore((void *)from, to - from < most ? to - from : most, there))
+            return false;
+    return true;
 }
 
 char *os_reserve(size_t bytes)
@@ -36,14 +152,14 @@ char *os_reserve(size_t bytes)
     if (mmap(base + bytes, bytes, PROT_READ | PROT_WRITE,
              MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
         == MAP_FAILED) {
-        munmap(base, 2 * bytes);
+        give_back(base, 2 * bytes);
         return NULL;
     }
     madvise(base, 2 * bytes, MADV_DONTDUMP);
     return base;
 }
 
-void os_unreserve(char *base, size_t bytes) { munmap(base, 2 * bytes); }
+void os_unreserve(char *base, size_t bytes) { give_back(base, 2 * bytes); }
 
 /* Maps the file from its start; NULL when that fails. */
 static char *map_file(char *at, size_t bytes, int fixed, int file)
@@ -81,19 +197,47 @@ char *os_reserve_host_visible(size_t bytes)
              MAP_FIXED | MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
             == MAP_FAILED
         || !map_second_view(base + bytes, bytes, base) || mprotect(base, bytes, PROT_NONE)) {
-        munmap(base, 2 * bytes);
+        give_back(base, 2 * bytes);
         return NULL;
     }
     madvise(base, 2 * bytes, MADV_DONTDUMP);
     return base;
 }
 
-void os_protect(char *address, size_t bytes, enum os_protection protection)
+bool os_protect(char *address, size_t bytes, enum os_protection protection)
 {
     static const int flags[] = {[OS_PROT_NONE] = PROT_NONE,
                                 [OS_PROT_READ] = PROT_READ,
                                 [OS_PROT_READ_WRITE] = PROT_READ | PROT_WRITE};
-    mprotect(address, bytes, flags[protection]);
+    return !mprotect(address, bytes, flags[protection]);
+}
+
+/* The number that a file holds; `otherwise`: it cannot be read. */
+static size_t read_number(const char *path, size_t otherwise)
+{
+    char text[32];
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t length = file < 0 ? -1 : read(file, text, sizeof text - 1);
+    if (file >= 0)
+        close(file);
+    if (length <= 0)
+        return otherwise;
+    text[length] = '\0';
+    return strtoul(text, NULL, 10);
+}
+
+bool os_has_mappings_left(void)
+{
+    static char text[1 << 16];
+    size_t allowed = read_number("/proc/sys/vm/max_map_count", 65530), used = 0;
+    int file = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+    if (file < 0)
+        return true;
+    for (ssize_t length; (length = read(file, text, sizeof text)) > 0;)
+        for (ssize_t i = 0; i < length; i++)
+            used += text[i] == '\n';
+    close(file);
+    return used < allowed / 4 * 3;
 }
 
 void os_hint_hugepages(char *address, size_t bytes)
@@ -139,14 +283,10 @@ void *os_allocate_pages(size_t bytes, char **storage)
     if (p == MAP_FAILED)
         return NULL;
     *storage = map_second_view(p, bytes, NULL);
-    if (*storage)
+    if (*storage && !mprotect(p, bytes, PROT_NONE))
         return p;
+    if (*storage)
+        munmap(*storage, bytes);
     munmap(p, bytes);
     return NULL;
-}
-
-void os_free_pages(void *p, char *storage, size_t bytes)
-{
-    munmap(p, bytes);
-    munmap(storage, bytes);
 }

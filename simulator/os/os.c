@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,17 +22,46 @@ const char *os_environment_entry(size_t at) { return environ ? environ[at] : NUL
 
 /* ---- messages ---- */
 
+/* Linux sends SIGXFSZ to the thread that writes behind the end that a file may have (ulimit -f),
+ * and it kills. The signal is blocked meanwhile and taken away, unless it was pending before. */
+struct blocked_signal {
+    sigset_t before;
+    bool was_pending;
+};
+
+static void block_file_signal(const sigset_t *signal, struct blocked_signal *state)
+{
+    sigset_t pending;
+    state->was_pending = !sigpending(&pending) && sigismember(&pending, SIGXFSZ) == 1;
+    pthread_sigmask(SIG_BLOCK, signal, &state->before);
+}
+
+static void unblock_file_signal(const sigset_t *signal, const struct blocked_signal *state)
+{
+    int error = errno;
+    if (!state->was_pending && error == EFBIG)
+        sigtimedwait(signal, NULL, &(struct timespec){0});
+    pthread_sigmask(SIG_SETMASK, &state->before, NULL);
+    errno = error;
+}
+
 bool write_all(int descriptor, const char *text, size_t length)
 {
-    for (size_t done = 0; done < length;) {
+    sigset_t signal;
+    struct blocked_signal state;
+    size_t done = 0;
+    sigemptyset(&signal);
+    sigaddset(&signal, SIGXFSZ);
+    block_file_signal(&signal, &state);
+    while (done < length) {
         ssize_t n = write(descriptor, text + done, length - done);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return false;
-        done += (size_t)n;
+        if (n <= 0 && (n == 0 || errno != EINTR))
+            break;
+        if (n > 0)
+            done += (size_t)n;
     }
-    return true;
+    unblock_file_signal(&signal, &state);
+    return done == length;
 }
 
 static void print_line(const char *prefix, const char *format, va_list arguments)

@@ -34,15 +34,19 @@ void os_after_fork(void (*handler)(void));
  * The first half holds the addresses that the program gets: nobody can touch them. The second half
  * is the storage behind them, at the same distance everywhere; it takes room only where it has been
  * written. The base is a multiple of 32 MiB. NULL when there are no addresses left. The caller owns
- * it until os_unreserve. */
+ * it until os_unreserve; then nothing but another such range comes to lie there. These need the
+ * lock. */
 char *os_reserve(size_t bytes);
 void os_unreserve(char *base, size_t bytes);
 /* The same for memory that host and device share: the addresses are a second view of the storage,
  * which nobody can touch until os_protect opens it. */
 char *os_reserve_host_visible(size_t bytes);
-/* Sets what the host may do with [address, address + bytes). */
+/* Sets what the host may do with [address, address + bytes). Returns false when Linux refuses: the
+ * process has as many mappings as it may. */
 enum os_protection { OS_PROT_NONE, OS_PROT_READ, OS_PROT_READ_WRITE };
-void os_protect(char *address, size_t bytes, enum os_protection protection);
+bool os_protect(char *address, size_t bytes, enum os_protection protection);
+/* Has the process a quarter of the mappings left that Linux allows? Slow: it counts them. */
+bool os_has_mappings_left(void);
 /* Something is about to write the whole range. Large pages then cost far fewer faults; where only a
  * little is touched they would cost far more. */
 void os_hint_hugepages(char *address, size_t bytes);
@@ -50,12 +54,12 @@ void os_hint_hugepages(char *address, size_t bytes);
  * in storage. The second is for what os_reserve_host_visible returned. */
 void os_discard(char *address, size_t bytes);
 void os_discard_host_visible(char *address, size_t bytes);
-/* Returns page-aligned memory for the program (pinned host memory); `*storage` is the same bytes at
- * a second address, which is always open. NULL when there is none. The caller owns both until
- * os_free_pages. */
+/* Returns page-aligned memory for the program, which nobody can touch until os_protect opens it;
+ * `*storage` is the same bytes at a second address, which is always open. NULL when there is none.
+ * It stays for good. */
 void *os_allocate_pages(size_t bytes, char **storage);
-void os_free_pages(void *p, char *storage, size_t bytes);
-/* Is there memory in the whole range, of whatever kind? The range does not wrap. */
+/* Is there memory in the whole range, of whatever kind? Not in a range that was given back. The
+ * range does not wrap. Needs the lock. */
 bool os_has_memory(const void *address, size_t bytes);
 
 /* ---- records of the simulation ---- */
@@ -76,6 +80,10 @@ void lock_acquire(void);
 bool lock_try_acquire(void);
 /* Does the calling thread have it? */
 bool lock_is_held(void);
+/* Code of the program runs with the lock held, and may not call CUDA; NULL: none any more. When it
+ * calls all the same, the sentence of lock_acquire begins with these words, which the caller keeps.
+ * Needs the lock. */
+void lock_set_owner(const char *program_code);
 void lock_release(void);
 /* Gives the lock up, sleeps about this long in real time (or until lock_wake), and takes it again.
  * Needs the lock. */

@@ -194,6 +194,20 @@ char *os_reserve_in_file(int fd, size_t skip, size_t bytes)
     return base;
 }
 
+char *os_reserve_host_visible_in_file(int fd, size_t skip, size_t bytes)
+{
+    char *base = os_reserve_in_file(fd, skip, bytes);
+    if (!base)
+        return NULL;
+    if (mmap(base, bytes, PROT_NONE, MAP_FIXED | MAP_SHARED | MAP_NORESERVE, fd, (off_t)skip)
+        == MAP_FAILED) {
+        os_unreserve(base, bytes);
+        return NULL;
+    }
+    madvise(base, bytes, MADV_DONTDUMP);
+    return base;
+}
+
 int os_fd_dup(int fd) { return dup(fd); }
 bool os_fd_is_open(int fd) { return fcntl(fd, F_GETFD) >= 0; }
 void os_fd_close(int fd) { close(fd); }

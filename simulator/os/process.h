@@ -33,6 +33,8 @@ void os_fd_unmap(void *at, size_t bytes);
 /* Reserves like os_reserve (os/os.h) with storage in the file, behind its first `skip` bytes. It
  * may reach beyond the file's end, but must not be touched there. */
 char *os_reserve_in_file(int fd, size_t skip, size_t bytes);
+/* The same like os_reserve_host_visible. */
+char *os_reserve_host_visible_in_file(int fd, size_t skip, size_t bytes);
 /* Return another number for the same file: for the program (the lowest free one), or for us. -1:
  * the number is closed, or there are none left. */
 int os_fd_dup(int fd);

@@ -20,7 +20,9 @@ static struct {
     pthread_mutex_t mutex;
     /* For lock_wait and lock_wake. */
     pthread_cond_t changed;
-} lock = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER};
+    /* The program's own code that runs with it, in words, or NULL. */
+    const char *owner;
+} lock = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, NULL};
 
 /* The calling thread has the lock, or is in lock_wait. */
 static _Thread_local bool has_lock;
@@ -35,10 +37,13 @@ void lock_acquire(void)
         pthread_mutex_lock(&lock.mutex);
         pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancelling);
         has_lock = true;
-    } else if (pthread_mutex_trylock(&lock.mutex))
+    } else if (pthread_mutex_trylock(&lock.mutex)) {
+        if (lock.owner)
+            os_fatal("%s calls CUDA, and there it may not.", lock.owner);
         os_fatal("a signal handler of the program calls CUDA in the midst of a CUDA call of the "
                  "same thread. A real driver may hang here. "
                  "Let the handler set a flag, and call CUDA where the program looks at it.");
+    }
 }
 
 /* A call that is in lock_wait has given the lock up: then a signal handler of its thread gets
@@ -59,6 +64,7 @@ void lock_release(void)
 }
 
 bool lock_is_held(void) { return has_lock; }
+void lock_set_owner(const char *program_code) { lock.owner = program_code; }
 void lock_wake(void) { pthread_cond_broadcast(&lock.changed); }
 
 void lock_wait(unsigned microseconds)

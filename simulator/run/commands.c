@@ -16,6 +16,38 @@
  * call wait for the stream, and so does any when the copy goes to the host. */
 #define STAGED_MAX (2 * MiB)
 
+size_t rows_span(const struct rows *r, size_t pitch)
+{
+    size_t before;
+    if (r->height == 1)
+        return r->width;
+    if (__builtin_mul_overflow(pitch, r->height - 1, &before) || before > SIZE_MAX - r->width)
+        return SIZE_MAX;
+    return before + r->width;
+}
+
+/* What an op touches at its destination, or (a copy) at its source. */
+static struct rows op_rows(const struct op *op)
+{
+    size_t height = op->height ? op->height : 1;
+    return (struct rows){op->bytes / height, height, op->to_pitch, op->from_pitch};
+}
+static size_t op_span(const struct op *op, bool write)
+{
+    struct rows r = op_rows(op);
+    return rows_span(&r, write ? r.to_pitch : r.from_pitch);
+}
+
+static void set_rows(struct op *op, const struct rows *r)
+{
+    op->bytes = r->width * r->height;
+    if (r->height == 1)
+        return;
+    op->height = r->height;
+    op->to_pitch = r->to_pitch;
+    op->from_pitch = r->from_pitch;
+}
+
 /* Returns the bytes behind an address that was checked before. */
 static char *storage_of(const void *address)
 {
@@ -36,7 +68,7 @@ static char *storage_when_run(struct op *op, const void *address)
     bool write = address == op->to, copy = op->from;
     if (op->operands[write].pinned && a.kind != ADDRESS_PINNED)
         why = "is pinned memory no more";
-    else if (a.heap && !heap_is_mapped(a.heap, a.offset, op->bytes))
+    else if (a.heap && !heap_is_mapped(a.heap, a.offset, op_span(op, write)))
         why = "has no physical memory: it was freed and has gone back";
     else if (op->operands[write].accessible && (a.pool || !copy)
              && !memory_peer_accessible(&a, op->stream->device))
@@ -82,21 +114,21 @@ static bool is_allowed(const struct address_info *a, size_t bytes, int device, b
             && (!copy || memory_peer_accessible(a, device_current())));
 }
 
-/* Was the address freed, or never allocated? Freed pinned memory is an address of the host where
- * nothing is. */
-static bool is_unallocated(const struct address_info *a, const void *address)
+/* Was the address freed, or never allocated? Freed pinned memory is an address of the host, where
+ * something else may be by now. No kernel and no memset is correct on that either; a copy is. */
+static bool is_unallocated(const struct address_info *a, const void *address, bool copy)
 {
     if (a->kind == ADDRESS_PAGEABLE)
-        return !os_has_memory(address, 1) && checker_was_freed(address);
+        return checker_was_freed(address) && !(copy && memory_host_has(address, 1));
     return a->kind == ADDRESS_UNALLOCATED
         || (a->kind == ADDRESS_ALLOCATED && a->range->free_pending);
 }
 
-/* Reports to the checker what an op does with its memory. */
+/* Reports to the checker what an op does with its memory. `copy`: it is a copy. */
 static void check_use(const struct call *call, struct address_info *a, const void *address,
-                      size_t bytes, const struct op *op, bool write)
+                      size_t bytes, const struct op *op, bool write, bool copy)
 {
-    if (is_unallocated(a, address)) {
+    if (is_unallocated(a, address, copy)) {
         checker_used_unallocated(call, address, bytes, op->stream, op->seq, write,
                                  memory_allocation_before(a), a->pool && a->pool->graph);
         return;
@@ -112,9 +144,15 @@ static void check_use(const struct call *call, struct address_info *a, const voi
         checker_peer_used(call, &a->pool->peer_uses, ref, op->stream, op->seq);
 }
 
+void command_check_use(const struct call *call, struct address_info *a, const void *address,
+                       size_t bytes, const struct op *op, bool write)
+{
+    check_use(call, a, address, bytes, op, write, false);
+}
+
 /* What only fails when it runs: a kernel, a node, a memset whose access is taken meanwhile. A copy
  * or a memset that may not touch the memory has been refused. */
-static void check_peer_access(const struct call *call, struct address_info *a, const struct op *op)
+void command_check_peer_access(const struct call *call, struct address_info *a, const struct op *op)
 {
     int device = op->stream->device;
     if (a->kind != ADDRESS_ALLOCATED || a->range->free_pending)
@@ -128,16 +166,31 @@ static void check_peer_access(const struct call *call, struct address_info *a, c
 
 /* The same for a copy or a memset, which the host must wait for before it touches its side. */
 static void check_guarded_use(const struct call *call, struct address_info *a, const void *address,
-                              size_t bytes, struct op *op, bool write)
+                              size_t bytes, struct op *op, bool write, bool copy)
 {
     op->operands[write].pinned = a->kind == ADDRESS_PINNED;
     op->operands[write].accessible = a->heap && memory_peer_accessible(a, op->stream->device);
-    check_use(call, a, address, bytes, op, write);
+    check_use(call, a, address, bytes, op, write, copy);
     if (a->kind != ADDRESS_PINNED || a->pinned->registered)
         return;
     struct shadow_ref ref = memory_shadow(a);
     size_t offset = a->inner_offset;
     checker_copied(call, ref, op->stream, op->seq, offset, offset + bytes, write);
+}
+
+/* The same for rows, each of which is an access: what lies between them is not touched. */
+static void check_guarded_rows(const struct call *call, struct address_info *a, const void *address,
+                               struct rows r, struct op *op, bool write, bool copy)
+{
+    size_t pitch = write ? r.to_pitch : r.from_pitch;
+    if (pitch == r.width)
+        r = rows_of(r.width * r.height);
+    check_guarded_use(call, a, address, r.width, op, write, copy);
+    for (size_t i = 1; i < r.height; i++) {
+        const char *row = (const char *)address + i * pitch;
+        struct address_info at_row = memory_find(row);
+        check_guarded_use(call, &at_row, row, r.width, op, write, copy);
+    }
 }
 
 /* The same for a copy's source that is taken aside at the call: only an allocation of a host pool
@@ -151,12 +204,22 @@ static void check_staged_use(const struct call *call, struct address_info *a, si
     size_t offset = a->inner_offset;
     checker_staged(call, ref, op->stream, op->seq, offset, offset + bytes);
 }
+static void check_staged_rows(const struct call *call, struct address_info *a, const void *address,
+                              struct rows r, const struct op *op)
+{
+    check_staged_use(call, a, r.width, op);
+    for (size_t i = 1; i < r.height; i++) {
+        struct address_info at_row = memory_find((const char *)address + i * r.from_pitch);
+        check_staged_use(call, &at_row, r.width, op);
+    }
+}
 
 /* A call that is refused because its memory was freed is an error of the program all the same. */
 static cudaError_t refuse(const struct call *call, const struct address_info *a,
-                          const void *address, size_t bytes, struct stream *s, bool write)
+                          const void *address, size_t bytes, struct stream *s, bool write,
+                          bool copy)
 {
-    if (is_unallocated(a, address))
+    if (is_unallocated(a, address, copy))
         checker_used_unallocated(call, address, bytes, s, s->last_seq + 1, write,
                                  memory_allocation_before(a), a->pool && a->pool->graph);
     return cudaErrorInvalidValue;
@@ -166,38 +229,42 @@ static cudaError_t refuse(const struct call *call, const struct address_info *a,
 
 static void effect_memset(struct op *op)
 {
+    struct rows r = op_rows(op);
     char *to = storage_when_run(op, op->to);
     if (!to)
         return;
-    os_hint_hugepages(to, op->bytes);
-    memset(to, op->value, op->bytes);
+    os_hint_hugepages(to, r.width);
+    for (size_t i = 0; i < r.height; i++)
+        memset(to + i * r.to_pitch, op->value, r.width);
 }
 
+/* Assumed: rows take as long as the same bytes in one. */
 static void queue_memset(const struct call *call, struct address_info *a, void *to, int value,
-                         size_t bytes, void (*effect)(struct op *), struct stream *s)
+                         struct rows r, void (*effect)(struct op *), struct stream *s)
 {
-    struct op *op = stream_enqueue(
-        s, OP_COMMAND,
-        time_under_schedule(command_duration(DURATION_MEMSET, DURATION_MEMSET_GIB, bytes)));
-    check_guarded_use(call, a, to, bytes, op, true);
+    struct op *op = stream_enqueue(s, OP_COMMAND,
+                                   time_under_schedule(command_duration(
+                                       DURATION_MEMSET, DURATION_MEMSET_GIB, r.width * r.height)));
+    check_guarded_rows(call, a, to, r, op, true, false);
     op->name = "memset";
     op->effect = effect;
     op->to = to;
     op->value = value;
-    op->bytes = bytes;
+    set_rows(op, &r);
     op->allocation_id = memory_allocation_id(a);
-    check_peer_access(call, a, op);
+    command_check_peer_access(call, a, op);
 }
 
-cudaError_t command_memset(const struct call *call, void *to, int value, size_t bytes,
+cudaError_t command_memset(const struct call *call, void *to, int value, struct rows r,
                            struct stream *s)
 {
-    if (!bytes)
+    if (!r.width)
         return cudaSuccess;
     struct address_info a = memory_find(to);
-    if (a.kind == ADDRESS_PAGEABLE || !is_allowed(&a, bytes, s->device, false, false))
-        return refuse(call, &a, to, bytes, s, true);
-    queue_memset(call, &a, to, value, bytes, effect_memset, s);
+    size_t span = rows_span(&r, r.to_pitch);
+    if (a.kind == ADDRESS_PAGEABLE || !is_allowed(&a, span, s->device, false, false))
+        return refuse(call, &a, to, span, s, true, false);
+    queue_memset(call, &a, to, value, r, effect_memset, s);
     return cudaSuccess;
 }
 
@@ -205,12 +272,23 @@ cudaError_t command_memset(const struct call *call, void *to, int value, size_t 
 
 static void effect_copy(struct op *op)
 {
+    struct rows r = op_rows(op);
     char *to = storage_when_run(op, op->to);
     const char *from = op->staged ? op->staged : storage_when_run(op, op->from);
     if (!to || !from)
         return;
-    os_hint_hugepages(to, op->bytes);
-    memmove(to, from, op->bytes);
+    os_hint_hugepages(to, r.width);
+    for (size_t i = 0; i < r.height; i++)
+        memmove(to + i * r.to_pitch, from + i * (op->staged ? r.width : r.from_pitch), r.width);
+}
+
+/* Takes the bytes of a pageable source aside, row behind row. */
+static char *stage(const void *from, const struct rows *r)
+{
+    char *staged = os_allocate(r->width * r->height);
+    for (size_t i = 0; i < r->height; i++)
+        memcpy(staged + i * r->width, storage_of((const char *)from + i * r->from_pitch), r->width);
+    return staged;
 }
 
 /* The kind only says what pageable memory and a host pool's is not allowed for; where the bytes are
@@ -269,7 +347,8 @@ static void order_with_device(struct stream *s, const struct address_info *one,
         stream_follow(legacy, s);
 }
 
-cudaError_t command_copy(const struct call *call, void *to, const void *from, size_t bytes,
+/* Assumed: rows take as long as the same bytes in one. */
+cudaError_t command_copy(const struct call *call, void *to, const void *from, struct rows r,
                          enum cudaMemcpyKind kind, struct stream *s, bool peer,
                          enum copy_wait *wait)
 {
@@ -277,18 +356,21 @@ cudaError_t command_copy(const struct call *call, void *to, const void *from, si
         *wait = COPY_QUEUED;
     if ((unsigned)kind > cudaMemcpyDefault)
         return cudaErrorInvalidMemcpyDirection;
-    if (!bytes)
+    if (!r.width)
         return cudaSuccess;
     if (!to || !from)
         return cudaErrorInvalidValue;
+    size_t bytes = r.width * r.height, to_span = rows_span(&r, r.to_pitch),
+           from_span = rows_span(&r, r.from_pitch);
     struct address_info t = memory_find(to), f = memory_find(from);
     bool to_pageable = is_pageable(&t, s->device), from_pageable = is_pageable(&f, s->device);
     /* Assumed: freed pinned memory is refused; a real driver dies of SIGSEGV here (measured). */
-    if (!is_allowed(&t, bytes, s->device, true, peer) || (to_pageable && is_unallocated(&t, to)))
-        return refuse(call, &t, to, bytes, s, true);
-    if (!is_allowed(&f, bytes, s->device, true, peer)
-        || (from_pageable && is_unallocated(&f, from)))
-        return refuse(call, &f, from, bytes, s, false);
+    if (!is_allowed(&t, to_span, s->device, true, peer)
+        || (to_pageable && is_unallocated(&t, to, true)))
+        return refuse(call, &t, to, to_span, s, true, true);
+    if (!is_allowed(&f, from_span, s->device, true, peer)
+        || (from_pageable && is_unallocated(&f, from, true)))
+        return refuse(call, &f, from, from_span, s, false, true);
     if (!kind_allows(kind, &t, &f))
         return cudaErrorInvalidValue;
     bool staged = wait && from_pageable && is_on_device(&t) && bytes <= STAGED_MAX;
@@ -298,15 +380,15 @@ cudaError_t command_copy(const struct call *call, void *to, const void *from, si
     order_with_device(s, &t, &f, false);
     order_with_device(s, &f, &t, false);
     if (staged)
-        check_staged_use(call, &f, bytes, op);
+        check_staged_rows(call, &f, from, r, op);
     else
-        check_guarded_use(call, &f, from, bytes, op, false);
-    check_guarded_use(call, &t, to, bytes, op, true);
+        check_guarded_rows(call, &f, from, r, op, false, true);
+    check_guarded_rows(call, &t, to, r, op, true, true);
     op->name = "copy";
     op->effect = effect_copy;
     op->to = to;
     op->from = from;
-    op->bytes = bytes;
+    set_rows(op, &r);
     op->allocation_id = t.heap || !f.heap ? memory_allocation_id(&t) : memory_allocation_id(&f);
     if (!wait)
         return cudaSuccess;
@@ -315,8 +397,7 @@ cudaError_t command_copy(const struct call *call, void *to, const void *from, si
          * managed (measured). */
         *wait = COPY_DONE;
     } else if (staged) {
-        op->staged = os_allocate(bytes);
-        memcpy(op->staged, storage_of(from), bytes);
+        op->staged = stage(from, &r);
     } else if (to_pageable || from_pageable) {
         *wait = to_pageable ? COPY_DONE : COPY_STAGED;
     }
@@ -351,13 +432,13 @@ bool command_kind_allows(enum cudaMemcpyKind kind, const void *to, const void *f
 
 /* ---- kernels and memset nodes ---- */
 
-/* The bytes that running work touches, which nobody has checked before; NULL after a fault. */
-static char *resolve_bytes(struct op *op, const char *what)
+char *command_resolve(const struct op *op, const void *address, size_t bytes, const char *what,
+                      bool is_whole)
 {
-    struct address_info a = memory_find(op->to);
+    struct address_info a = memory_find(address);
     const char *why = NULL;
-    if (a.kind == ADDRESS_PINNED && op->bytes <= a.bytes_left)
-        return storage_of(op->to);
+    if (a.kind == ADDRESS_PINNED && bytes <= a.bytes_left)
+        return storage_of(address);
     if (a.kind == ADDRESS_PINNED)
         why = "is pinned memory of the host, but ends before the range does";
     else if (a.kind == ADDRESS_PAGEABLE)
@@ -366,18 +447,24 @@ static char *resolve_bytes(struct op *op, const char *what)
         why = a.heap->host_visible ? "is in a pool of the host that this device has no access to "
                                      "(cudaMemPoolSetAccess)"
                                    : "is memory of a device that this one has no access to";
-    else if (!heap_is_mapped(a.heap, a.offset, op->bytes))
+    else if (!heap_is_mapped(a.heap, a.offset, bytes))
         why = "has no physical memory: it was never allocated, or it was freed and has gone back";
     if (!why) {
         char *storage = heap_storage(a.heap, a.offset);
-        os_hint_hugepages(storage, op->bytes);
+        if (is_whole)
+            os_hint_hugepages(storage, bytes);
         return storage;
     }
     diag("illegal address: a %s (%s, stream %d) touched %p, which %s. Every further call returns "
          "cudaErrorIllegalAddress.",
-         what, op->name, op->stream->id, (void *)op->to, why);
+         what, op->name, op->stream->id, address, why);
     device_fault(cudaErrorIllegalAddress);
     return NULL;
+}
+
+static char *resolve_bytes(struct op *op, const char *what)
+{
+    return command_resolve(op, op->to, op_span(op, true), what, true);
 }
 
 /* The ints that a running kernel touches, or NULL after a fault. */
@@ -389,13 +476,6 @@ static int *resolve_ints(struct op *op)
          sizeof(int));
     device_fault(cudaErrorMisalignedAddress);
     return NULL;
-}
-
-static void effect_node_1(struct op *op)
-{
-    char *to = resolve_bytes(op, "node");
-    if (to)
-        memset(to, op->value, op->bytes);
 }
 
 /* Writes a value again and again: what is written already is copied, in pieces that stay in the
@@ -414,22 +494,31 @@ static void fill_pattern(void *to, const void *value, size_t size, size_t bytes)
     }
 }
 
+static void fill_node(struct op *op, const void *value, size_t size)
+{
+    struct rows r = op_rows(op);
+    char *to = resolve_bytes(op, "node");
+    for (size_t i = 0; to && i < r.height; i++)
+        fill_pattern(to + i * r.to_pitch, value, size, r.width);
+}
+
+static void effect_node_1(struct op *op)
+{
+    uint8_t value = (uint8_t)op->value;
+    fill_node(op, &value, sizeof value);
+}
 static void effect_node_2(struct op *op)
 {
     uint16_t value = (uint16_t)op->value;
-    fill_pattern(resolve_bytes(op, "node"), &value, sizeof value, op->bytes);
+    fill_node(op, &value, sizeof value);
 }
-
-static void effect_node_4(struct op *op)
-{
-    fill_pattern(resolve_bytes(op, "node"), &op->value, sizeof op->value, op->bytes);
-}
+static void effect_node_4(struct op *op) { fill_node(op, &op->value, sizeof op->value); }
 
 void command_memset_node(const struct call *call, void *to, int value, unsigned element,
-                         size_t count, struct stream *s)
+                         struct rows r, struct stream *s)
 {
     struct address_info a = memory_find(to);
-    queue_memset(call, &a, to, value, element * count,
+    queue_memset(call, &a, to, value, r,
                  element == 1   ? effect_node_1
                  : element == 2 ? effect_node_2
                                 : effect_node_4,
@@ -458,14 +547,14 @@ static cudaError_t queue_kernel(const struct call *call, const char *name,
     size_t bytes = count > SIZE_MAX / sizeof *data ? SIZE_MAX - sizeof *data : count * sizeof *data;
     struct op *op = stream_enqueue(
         s, OP_COMMAND, time_under_schedule(command_duration(DURATION_FILL, each_gib, bytes)));
-    check_use(call, &a, data, bytes, op, true);
+    check_use(call, &a, data, bytes, op, true, false);
     op->name = name;
     op->effect = effect;
     op->to = (char *)data;
     op->value = value;
     op->bytes = bytes;
     op->allocation_id = memory_allocation_id(&a);
-    check_peer_access(call, &a, op);
+    command_check_peer_access(call, &a, op);
     return cudaSuccess;
 }
 
@@ -486,6 +575,7 @@ cudaError_t command_hold(const struct call *call, const volatile int *gate, stru
     if (a.kind != ADDRESS_PINNED
         && !(a.kind == ADDRESS_ALLOCATED && a.heap->host_visible
              && memory_peer_accessible(&a, s->device))) {
+        (void)refuse(call, &a, (const void *)gate, sizeof *gate, s, false, false);
         /* A GPU returns success here and faults when the kernel runs; the reason is known now. */
         diag("illegal address: launch_hold was given %p, which is no pinned host memory and no "
              "allocation of a host or managed pool that the device has access to, so the device "
@@ -500,7 +590,7 @@ cudaError_t command_hold(const struct call *call, const volatile int *gate, stru
     op->gate = (const volatile int *)storage_of((const void *)gate);
     op->from = (const char *)gate;
     /* The gate must be there; who opens it need not be ordered after the hold. */
-    check_use(call, &a, op->from, 0, op, false);
+    check_use(call, &a, op->from, 0, op, false, false);
     op->allocation_id = memory_allocation_id(&a);
     return cudaSuccess;
 }

@@ -8,14 +8,28 @@
 #include "mem/memory.h"
 #include "sched/stream.h"
 
-/* Sets `bytes` bytes in the order of stream `s`. Measured: what leaves its allocation, or is memory
+/* What a copy or memset touches: `height` rows of `width` bytes, each `pitch` bytes behind the one
+ * before it. What lies between two rows is not touched. Law: height > 0, and width <= pitch where
+ * there are several. */
+struct rows {
+    size_t width, height;
+    /* Of what is written, and of a copy's source. */
+    size_t to_pitch, from_pitch;
+};
+/* Returns all bytes in one row. */
+static inline struct rows rows_of(size_t bytes) { return (struct rows){bytes, 1, bytes, bytes}; }
+/* Returns the bytes from the start of the first row to the end of the last; SIZE_MAX when they are
+ * more than there are addresses. */
+size_t rows_span(const struct rows *r, size_t pitch);
+
+/* Sets these rows in the order of stream `s`. Measured: what leaves its allocation, or is memory
  * that the stream's device may not touch, is refused here with cudaErrorInvalidValue. */
-cudaError_t command_memset(const struct call *call, void *to, int value, size_t bytes,
+cudaError_t command_memset(const struct call *call, void *to, int value, struct rows r,
                            struct stream *s);
 /* A memset node, with elements of 1, 2 or 4 bytes. Nothing is checked here (measured: a launch
  * notices nothing inside the same segment): a bad address is a fault when it runs. */
 void command_memset_node(const struct call *call, void *to, int value, unsigned element,
-                         size_t count, struct stream *s);
+                         struct rows r, struct stream *s);
 
 /* What has happened of a copy when its call returns. Documented (CUDA Runtime API, "API
  * synchronization behavior"); measured: which calls wait (tests/hardware/facts/probe-waits.txt,
@@ -30,7 +44,7 @@ enum copy_wait {
 
 /* Copies. `peer`: cudaMemcpyPeerAsync, which needs no access rights. `wait`: what an asynchronous
  * call must wait for; NULL: nobody can wait, and pageable memory is read when the copy runs. */
-cudaError_t command_copy(const struct call *call, void *to, const void *from, size_t bytes,
+cudaError_t command_copy(const struct call *call, void *to, const void *from, struct rows r,
                          enum cudaMemcpyKind kind, struct stream *s, bool peer,
                          enum copy_wait *wait);
 /* "HostToDevice" and so on, as the memory at both ends has it. */
@@ -47,6 +61,17 @@ cudaError_t command_add(const struct call *call, int *data, int value, size_t co
                         struct stream *s);
 cudaError_t command_hold(const struct call *call, const volatile int *gate, struct stream *s);
 cudaError_t command_host_function(void (*function)(void *), void *argument, struct stream *s);
+
+/* What the work of kernels has in common. The first two report to the checker: op's use of `bytes`
+ * bytes, and the access to them that its device lacks or was given. The third returns where running
+ * work finds bytes that nobody has checked before, or NULL after a fault; `what`: "kernel";
+ * `is_whole`: it is going to write them all. */
+void command_check_use(const struct call *call, struct address_info *a, const void *address,
+                       size_t bytes, const struct op *op, bool write);
+void command_check_peer_access(const struct call *call, struct address_info *a,
+                               const struct op *op);
+char *command_resolve(const struct op *op, const void *address, size_t bytes, const char *what,
+                      bool is_whole);
 
 /* Would a memset (or a copy) by a stream of `device` be refused for this address? Would a copy be,
  * for its kind? For work that is described now and runs later. */

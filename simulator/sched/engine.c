@@ -258,11 +258,27 @@ void engine_finish_unlocking(struct stream *s, bool synchronized, const char *ca
     record_release(end);
 }
 
+/* Waits for all that the stream has now, and gathers it. */
+static void gather_unlocking(struct vector_clock *gathered, struct stream *s, bool synchronized,
+                             const char *call)
+{
+    if (s->done_seq == s->last_seq) {
+        host_gather_stream(gathered, s, synchronized);
+        return;
+    }
+    struct record *end = stream_snapshot(s, s->last_seq);
+    engine_wait_unlocking(s, end->seq, call);
+    host_gather_record(gathered, end, synchronized);
+    record_release(end);
+}
+
 void engine_finish_device_unlocking(int device, bool synchronized, const char *call)
 {
+    struct vector_clock gathered = {0, NULL};
     for (struct stream *s = stream_first(); s; s = s->next)
         if (device < 0 || s->device == device)
-            engine_finish_unlocking(s, synchronized, call);
+            gather_unlocking(&gathered, s, synchronized, call);
+    host_acquire_gathered(&gathered);
 }
 
 bool engine_run_all_unlocking(void)

@@ -10,8 +10,8 @@
 
 struct host_acquired host_acquired;
 
-/* Needs the lock. The first `count` are set, and all are different: the ipc table, the page
- * guard. */
+/* Needs the lock. The first `count` are set, and all are different: the ipc table, the page guard,
+ * the checker. */
 static struct {
     void (*all[MAX_LISTENERS])(void);
     unsigned count;
@@ -121,6 +121,38 @@ void host_acquire_record(struct record *r, bool synchronized)
         set_synchronized(r->stream, r->seq, &r->ordering.device_order);
     if (!vc_includes(&host_acquired.clock, r->stream->slot, r->seq))
         acquire(&r->ordering.happens_before, r->stream->slot, r->seq);
+}
+
+static void gather(struct vector_clock *gathered, const struct vector_clock *from, uint32_t slot,
+                   uint64_t seq)
+{
+    if (vc_includes(&host_acquired.clock, slot, seq))
+        return;
+    vc_join(gathered, from);
+    vc_set(gathered, slot, seq);
+}
+
+void host_gather_stream(struct vector_clock *gathered, struct stream *s, bool synchronized)
+{
+    if (synchronized)
+        set_synchronized(s, s->last_seq, &s->ordering.device_order);
+    gather(gathered, &s->ordering.happens_before, s->slot, s->last_seq);
+}
+
+void host_gather_record(struct vector_clock *gathered, struct record *r, bool synchronized)
+{
+    if (synchronized)
+        set_synchronized(r->stream, r->seq, &r->ordering.device_order);
+    gather(gathered, &r->ordering.happens_before, r->stream->slot, r->seq);
+}
+
+void host_acquire_gathered(struct vector_clock *gathered)
+{
+    if (!gathered->slots)
+        return;
+    vc_join(&host_acquired.clock, gathered);
+    vc_clear(gathered);
+    notify_listeners();
 }
 
 /* Also when the host has acquired work `r->seq`: what the legacy stream puts before the next one

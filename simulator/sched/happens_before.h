@@ -21,6 +21,13 @@ const struct vector_clock *host_vector_clock(void);
 void host_acquire_stream(struct stream *s, uint64_t seq, bool synchronized);
 /* The same for a record, with all that came before it. */
 void host_acquire_record(struct record *r, bool synchronized);
+/* The host waits for several streams, and does nothing before all of them are over. `gathered`,
+ * which begins empty, gets what it acquires then: all that the stream has, which is over; or a
+ * record. */
+void host_gather_stream(struct vector_clock *gathered, struct stream *s, bool synchronized);
+void host_gather_record(struct vector_clock *gathered, struct record *r, bool synchronized);
+/* The host acquires what was gathered, and frees that. */
+void host_acquire_gathered(struct vector_clock *gathered);
 /* The host acquires what comes before work `r->seq` + 1 of its stream, where the record was made
  * when that work was queued. */
 void host_acquire_before_record(struct record *r);

@@ -15,6 +15,9 @@ static struct {
     struct stream *all;
     /* The legacy stream of each device; NULL until it is required. */
     struct stream *legacy[MAX_DEVICES];
+    /* What each device's streams that are made from now on wait for, as the older ones do; NULL:
+     * nothing, or nothing that the host has not acquired. */
+    struct record *precedes[MAX_DEVICES];
     /* The stream of each slot, NULL for a slot of another process; `slots` of them. */
     struct stream **by_slot;
     uint32_t slots;
@@ -30,8 +33,8 @@ static struct {
     struct op *free;
     /* The number of the newest op of all streams. */
     uint64_t last_turn;
-    /* Queued ops that the host can hold up: most programs have none. */
-    uint64_t host_bound;
+    /* The queued ops that the host can hold up, the newest first: most programs have none. */
+    struct op *host_bound;
 } ops;
 
 /* The calling thread's own default stream of each device; NULL until it is required. */
@@ -85,6 +88,20 @@ static struct stream *take_stream(enum stream_kind kind, int device, int priorit
     return s;
 }
 
+/* Puts before a new stream's work what precedes all later work of its device. */
+static void follow_preceding(struct stream *s)
+{
+    struct record *r = streams.precedes[s->device];
+    if (r && vc_includes(&host_acquired.clock, r->stream->slot, r->seq)) {
+        record_release(r);
+        streams.precedes[s->device] = r = NULL;
+    }
+    if (!r)
+        return;
+    stream_wait_internal(s, r->stream, r->seq);
+    ordering_join(&s->ordering, &r->ordering);
+}
+
 struct stream *stream_new(enum stream_kind kind, int device, int priority)
 {
     struct stream *s = take_stream(kind, device, priority);
@@ -92,6 +109,7 @@ struct stream *stream_new(enum stream_kind kind, int device, int priority)
     s->id = is_default ? 0 : ++streams.last_id;
     s->api_id = ++streams.last_api_id;
     s->handle = handle_new(HANDLE_STREAM, s);
+    follow_preceding(s);
     return s;
 }
 
@@ -191,30 +209,52 @@ static bool comes_before(const struct op *op, const struct stream *s, uint64_t s
     return vc_includes(&s->ordering.device_order, op->stream->slot, op->seq);
 }
 
-bool stream_waits_for_host(const struct stream *s, uint64_t seq)
+struct host_bound stream_find_host_bound(const struct stream *s, uint64_t seq)
 {
-    if (s->done_seq >= seq || !ops.host_bound)
-        return false;
-    for (const struct stream *t = streams.all; t; t = t->next)
-        for (const struct op *op = t->head; op; op = op->next)
-            if (needs_host(op) && comes_before(op, s, seq))
-                return true;
-    return false;
+    if (s->done_seq >= seq)
+        return (struct host_bound){NULL, 0};
+    for (const struct op *op = ops.host_bound; op; op = op->next_host_bound)
+        if (needs_host(op) && comes_before(op, s, seq))
+            return (struct host_bound){op, op->turn};
+    return (struct host_bound){NULL, 0};
+}
+
+bool host_bound_is_pending(struct host_bound bound)
+{
+    return bound.op && bound.op->turn == bound.turn && needs_host(bound.op);
 }
 
 bool stream_is_behind_function(const struct stream *s)
 {
-    if (!ops.host_bound)
-        return false;
-    for (const struct stream *t = streams.all; t; t = t->next)
-        for (const struct op *op = t->head; op; op = op->next)
-            if (op->kind == OP_HOST && !op->returned
-                && (t == s || vc_includes(&s->ordering.happens_before, t->slot, op->seq)))
-                return true;
+    for (const struct op *op = ops.host_bound; op; op = op->next_host_bound)
+        if (op->kind == OP_HOST && !op->returned
+            && (op->stream == s
+                || vc_includes(&s->ordering.happens_before, op->stream->slot, op->seq)))
+            return true;
     return false;
 }
 
 /* ---- the queue ---- */
+
+static void add_host_bound(struct op *op)
+{
+    op->next_host_bound = ops.host_bound;
+    if (ops.host_bound)
+        ops.host_bound->previous_host_bound = op;
+    ops.host_bound = op;
+}
+
+/* The op is over: nobody finds it pending any more (host_bound_is_pending). */
+static void remove_host_bound(struct op *op)
+{
+    if (op->previous_host_bound)
+        op->previous_host_bound->next_host_bound = op->next_host_bound;
+    else
+        ops.host_bound = op->next_host_bound;
+    if (op->next_host_bound)
+        op->next_host_bound->previous_host_bound = op->previous_host_bound;
+    op->turn = 0;
+}
 
 static struct op *append(struct stream *s, enum op_kind kind, time_ns duration)
 {
@@ -232,7 +272,7 @@ static struct op *append(struct stream *s, enum op_kind kind, time_ns duration)
                       .finish = TIME_UNKNOWN,
                       .duration = duration};
     if (kind == OP_HOST || kind == OP_HOLD)
-        ops.host_bound++;
+        add_host_bound(op);
     if (s->tail)
         s->tail->next = op;
     else {
@@ -247,7 +287,7 @@ void stream_drop_head(struct stream *s)
 {
     struct op *op = s->head;
     if (op->kind == OP_HOST || op->kind == OP_HOLD)
-        ops.host_bound--;
+        remove_host_bound(op);
     s->done_seq = op->seq;
     s->idle_at = op->finish;
     s->head = op->next;
@@ -334,10 +374,32 @@ uint64_t stream_enqueue_marker(struct stream *s)
 void stream_follow(struct stream *s, struct stream *other)
 {
     order_next_op(s);
-    order_next_op(other);
+    if (!other->destroyed)
+        order_next_op(other);
     wait_for_stream(s, other);
     /* Also of a legacy stream that has had no work of its own. */
     ordering_join(&s->ordering, &other->ordering);
+}
+
+void stream_follow_devices(struct stream *s, unsigned devices)
+{
+    for (struct stream *t = streams.all; t; t = t->next)
+        if (t != s && devices >> t->device & 1)
+            stream_follow(s, t);
+}
+
+void stream_precede_devices(struct stream *s, unsigned devices)
+{
+    for (struct stream *t = streams.all; t; t = t->next)
+        if (t != s && !t->destroyed && devices >> t->device & 1)
+            stream_follow(t, s);
+    for (int d = 0; d < MAX_DEVICES; d++) {
+        if (!(devices >> d & 1))
+            continue;
+        if (streams.precedes[d])
+            record_release(streams.precedes[d]);
+        streams.precedes[d] = stream_snapshot(s, s->last_seq);
+    }
 }
 
 void stream_wait(struct stream *s, struct record *r)

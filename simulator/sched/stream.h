@@ -109,13 +109,16 @@ struct op {
     const char *name;
     /* The journal's number of the allocation; 0: none. */
     uint32_t allocation_id;
-    /* The addresses that it touches, each of `bytes`; NULL: none. An OP_HOLD's `from` is its gate
+    /* The addresses that it touches, `bytes` behind each; NULL: none. An OP_HOLD's `from` is its gate
      * as the program sees it. */
     char *to;
     const char *from;
     size_t bytes;
 
-    /* Freed with the op: the bytes of a pageable source, taken at the call (OP_COMMAND). */
+    /* OP_HOST, OP_HOLD: its neighbors among all of these that are queued. */
+    struct op *previous_host_bound, *next_host_bound;
+    /* Freed with the op: what it took at the call (OP_COMMAND), the bytes of a pageable source or
+     * the launch of a program's own kernel. */
     void *staged;
     /* Freed with the op: a ticket of an event of several processes (OP_RECORD, OP_REMOTE_WAIT; see
      * ipc/ipc_event.c). */
@@ -123,6 +126,17 @@ struct op {
 
     /* What one kind needs alone. The largest stands first: an initializer sets that to 0. */
     union {
+        /* OP_COMMAND: what a fill or memset writes; and of a copy's source, [0], and of what a copy
+         * or memset writes, [1], what held when it was queued: it was pinned, and it was a pool's
+         * that the device has access to. Of a copy or memset in rows: how many rows the bytes are
+         * in, and how many bytes are from one row to the next; height 0: one row. */
+        struct {
+            size_t height, to_pitch, from_pitch;
+            int value;
+            struct {
+                bool pinned, accessible;
+            } operands[2];
+        };
         /* OP_HOST: the function, and how far its thread has come. */
         struct {
             void (*function)(void *);
@@ -138,16 +152,15 @@ struct op {
         const volatile int *gate;
         /* OP_REMOTE_WAIT: is it over? */
         bool (*remote_is_done)(struct op *op);
-        /* OP_COMMAND: what a fill or memset writes; and of a copy's source, [0], and of what a copy
-         * or memset writes, [1], what held when it was queued: it was pinned, and it was a pool's
-         * that the device has access to. */
-        struct {
-            int value;
-            struct {
-                bool pinned, accessible;
-            } operands[2];
-        };
     };
+};
+
+/* An op that only the host ends: a hold behind a closed gate, or a host function that has not
+ * returned. It is good for ever; op NULL: there is none. */
+struct host_bound {
+    const struct op *op;
+    /* The op serves again when it is over, under another turn. */
+    uint64_t turn;
 };
 
 /* ---- making streams ---- */
@@ -191,9 +204,16 @@ struct stream *stream_first(void);
 struct stream *stream_of_slot(uint32_t slot);
 /* A stream with work to come that names an address in [from, to), or NULL. */
 struct stream *stream_using(const char *from, const char *to);
+/* Returns what work `seq` of this stream comes after and only the host ends, if there is such. */
+struct host_bound stream_find_host_bound(const struct stream *s, uint64_t seq);
+/* Is it still so? */
+bool host_bound_is_pending(struct host_bound bound);
 /* Can work `seq` of this stream not begin before the host does something: open a gate, or end a
  * host function? */
-bool stream_waits_for_host(const struct stream *s, uint64_t seq);
+static inline bool stream_waits_for_host(const struct stream *s, uint64_t seq)
+{
+    return stream_find_host_bound(s, seq).op;
+}
 /* Does the next op of this stream come after a host function that has not returned? What that waits
  * for is not known here. */
 bool stream_is_behind_function(const struct stream *s);
@@ -211,6 +231,11 @@ struct op *stream_enqueue_function(struct stream *s, time_ns duration);
 uint64_t stream_enqueue_marker(struct stream *s);
 /* What `s` gets from now on waits for what `other` has so far. */
 void stream_follow(struct stream *s, struct stream *other);
+/* `s` waits for all that the streams of these devices (bits) have so far, destroyed ones and
+ * non-blocking ones included. */
+void stream_follow_devices(struct stream *s, unsigned devices);
+/* What they get from now on waits for what `s` has so far, also in streams that are made later. */
+void stream_precede_devices(struct stream *s, unsigned devices);
 /* The stream waits for this work of another, but nothing is released to it: the allocator's own
  * doing never orders a program (measured: such a wait does not count as an event dependency
  * either). */

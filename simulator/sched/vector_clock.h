@@ -13,6 +13,12 @@ struct vector_clock {
     uint64_t *epochs;
 };
 
+/* Returns the epoch of a slot. */
+static inline uint64_t vc_epoch(const struct vector_clock *vc, uint32_t slot)
+{
+    return slot < vc->slots ? vc->epochs[slot] : 0;
+}
+
 /* Does this epoch of the slot come before? */
 static inline bool vc_includes(const struct vector_clock *vc, uint32_t slot, uint64_t epoch)
 {

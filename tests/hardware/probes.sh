@@ -105,7 +105,7 @@ row() { # row PROGRAM: one line of the table
 
 first_gpu=${CUDA_VISIBLE_DEVICES:-0} first_gpu=${first_gpu%%,*} known=''
 programs=(answers waits times gone dying ipc pools graphs graph_nodes host threads owner)
-programs+=(reuse stalls full reset graph_again costs driver pitch handles)
+programs+=(reuse stalls full reset graph_again costs driver pitch handles strangers)
 of_two_gpus=(ipc_peers misuse peer_copies peer_calls importer)
 programs+=("${of_two_gpus[@]}")
 mutants=(lessons/14_ipc_allocation tests/lessons/mutants/14_*/*.patch)

@@ -159,7 +159,7 @@ kinds() {
         kind=${heading[$program Kind]} also=${heading[$program Also]} says=${heading[$program Says]}
         wanted=()
         while IFS=: read -r one number; do
-            [ -z "$one" ] || wanted+=(" $one, .* at litmus/$name.c:$number([^0-9]|$)")
+            [ -z "$one" ] || wanted+=(" $one, .* at tests/litmus/$name.c:$number([^0-9]|$)")
         done <<<"${marks[$name]}"
         statuses_of "$program"
         schedules_of "$program"

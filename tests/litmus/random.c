@@ -486,7 +486,10 @@ static int run(const struct program *p, int *stopped)
         int missing = -1;
         unsigned hazards = judge(&p->ops[i], &missing);
         off_t before = lseek(stderr_file, 0, SEEK_END);
-        bool ready = perform_somewhere(&p->ops[i]), acquired = acquire_functions();
+        bool ready = perform_somewhere(&p->ops[i]), unsure = false;
+        /* At the start of a call, what has been held up until then is judged. */
+        (void)cudaGetLastError();
+        bool acquired = acquire_functions();
         bool was_reported =
             pread(stderr_file, text, sizeof text - 1, before) > 0 && !strncmp(text, "hazard: ", 8);
         *stopped = i;
@@ -495,6 +498,10 @@ static int run(const struct program *p, int *stopped)
             return UNSURE;
         if (acquired && hazards && !was_reported)
             hazards = judge(&p->ops[i], &missing);
+        advance(&p->ops[i], ready);
+        hazards |= judge_held(&unsure);
+        if (unsure)
+            return UNSURE;
         if (was_reported != (hazards != 0))
             return hazards ? MISSED : FALSELY;
         for (int k = 0; was_reported && k < 8; k++)
@@ -502,7 +509,6 @@ static int run(const struct program *p, int *stopped)
                 return REPORTED;
         if (was_reported)
             return OTHER_KIND;
-        advance(&p->ops[i], ready);
     }
     /* Because cudaFreeHost waits for one device only. */
     for (int d = 0; d < 2; d++) {

@@ -14,11 +14,12 @@ enum {
     ALLOCATIONS = 10,
     PINNED = 2,
     OPS = 600,
-    NODES = 1024,
+    NODES = 2048,
     WORDS = NODES / 64,
     INSTANCES = 128,
     ACCESSES = 512,
     FUNCTIONS = 64,
+    HELD = 4096,
     COPIES = 4
 };
 
@@ -137,6 +138,8 @@ static struct graph {
     int record[2][EVENTS];
     struct {
         bool alive, capped;
+        /* -1: the host's. */
+        int device;
         int allocated, count;
         size_t ints;
         struct {
@@ -170,6 +173,7 @@ static void graph_start(void)
         new_instance(s);
     for (int b = 0; b < PINNED; b++) {
         g.allocations[b].alive = true;
+        g.allocations[b].device = -1;
         g.allocations[b].allocated = -1;
         g.allocations[b].ints = 1024;
     }
@@ -195,6 +199,28 @@ static struct set before_next(int slot)
             (mine == LEGACY && other != NON_BLOCKING) || (other == LEGACY && mine != NON_BLOCKING);
         if (ordered && slots[slot].device == slots[g.instances[l].slot].device)
             with_node(&s, g.instances[l].last);
+    }
+    return s;
+}
+
+/* The legacy stream of the other device, when the op is a copy between the memories of both in a
+ * legacy stream: each waits for the other (documented: CUDA programming guide, peer-to-peer memory
+ * copy). Else -1. */
+static int second_legacy(const struct op *op)
+{
+    int to = g.allocations[op->allocation].device, from = g.allocations[op->source].device;
+    bool both = op->kind == COPY && slots[op->stream].sort == LEGACY && to >= 0 && from >= 0;
+    return both && to != from ? legacy_of(1 - slots[op->stream].device) : -1;
+}
+
+/* What happens before the op's work. */
+static struct set before_op(const struct op *op)
+{
+    struct set s = before_next(op->stream);
+    int second = second_legacy(op);
+    if (second >= 0) {
+        struct set other = before_next(second);
+        unite(&s, &other);
     }
     return s;
 }
@@ -230,9 +256,79 @@ static const char *const hazard_names[] = {"unordered writes",
                                            "host access not ordered after a write",
                                            "host write not ordered after a read"};
 
-/* The hazards of a use. `missing`: a node that should happen before it and does not. */
+/* Conflicts of work behind a host function that has not begun: the host may yet acquire the one
+ * operation while the other waits. The first `old` were there before the present op. */
+static struct {
+    struct {
+        /* Nodes. */
+        int earlier, later;
+        unsigned hazard;
+        /* They waited after the last op. */
+        bool earlier_waits, later_waits;
+    } conflicts[HELD];
+    int old, count;
+} held;
+
+/* Whether a host function in the set has not begun: that may wait for the host. */
+static bool has_waiting(const struct set *before)
+{
+    for (int f = 0; is_running && f < g.function_count; f++)
+        if (!begun[f] && has(before, g.functions[f]))
+            return true;
+    return false;
+}
+
+static bool waits_for_host(int node) { return has_waiting(&g.nodes[node].before); }
+
+/* Keeps the conflict if node `later`, which comes after `before`, waits, or `earlier` does in a
+ * conflict of accesses. Returns whether it does. */
+static bool hold(const struct set *before, int earlier, int later, unsigned hazard)
+{
+    bool accesses = hazard <= READ_WRITE;
+    bool later_waits = has_waiting(before), earlier_waits = accesses && waits_for_host(earlier);
+    if (!later_waits && !earlier_waits)
+        return false;
+    if (held.count == HELD)
+        abort();
+    held.conflicts[held.count].earlier = earlier;
+    held.conflicts[held.count].later = later;
+    held.conflicts[held.count].hazard = hazard;
+    held.conflicts[held.count].earlier_waits = earlier_waits;
+    held.conflicts[held.count++].later_waits = later_waits;
+    return true;
+}
+
+/* After the op: which hazards are due of conflicts that were held, as nothing waits any more.
+ * `unsure`: what waited began in the same call in which the host acquired the other. */
+static unsigned judge_held(bool *unsure)
+{
+    unsigned hazards = 0;
+    int kept = 0;
+    for (int i = 0; i < held.count; i++) {
+        int earlier = held.conflicts[i].earlier, later = held.conflicts[i].later;
+        bool was_later = held.conflicts[i].later_waits,
+             was_earlier = held.conflicts[i].earlier_waits;
+        bool is_later = was_later && waits_for_host(later);
+        bool is_earlier = was_earlier && waits_for_host(earlier);
+        bool ordered = (is_later && has(&g.host, earlier)) || (is_earlier && has(&g.host, later));
+        bool both = (was_later && has(&g.host, earlier)) || (was_earlier && has(&g.host, later));
+        *unsure |= both && !ordered;
+        if (!both && !is_later && !is_earlier)
+            hazards |= held.conflicts[i].hazard;
+        if (both || !(is_later || is_earlier))
+            continue;
+        held.conflicts[kept] = held.conflicts[i];
+        held.conflicts[kept].later_waits = is_later;
+        held.conflicts[kept++].earlier_waits = is_earlier;
+    }
+    held.old = held.count = kept;
+    return hazards;
+}
+
+/* The hazards of a use, node `later`. `missing`: a node that should happen before it and does
+ * not. */
 static unsigned judge_use(const struct set *before, int allocation, size_t from, size_t to,
-                          bool write, int *missing)
+                          bool write, int later, int *missing)
 {
     unsigned hazards = 0;
     for (int i = 0; i < g.allocations[allocation].count; i++) {
@@ -241,11 +337,16 @@ static unsigned judge_use(const struct set *before, int allocation, size_t from,
              wrote = g.allocations[allocation].uses[i].write;
         if (!overlap || !(write || wrote) || has(before, g.allocations[allocation].uses[i].node))
             continue;
-        hazards |= !write ? READ_WRITE : wrote ? WRITES : WRITE_READ;
-        *missing = g.allocations[allocation].uses[i].node;
+        int node = g.allocations[allocation].uses[i].node;
+        unsigned hazard = !write ? READ_WRITE : wrote ? WRITES : WRITE_READ;
+        if (hold(before, node, later, hazard))
+            continue;
+        hazards |= hazard;
+        *missing = node;
     }
     int allocated = g.allocations[allocation].allocated;
-    if (!hazards && allocated >= 0 && !has(before, allocated)) {
+    if (!hazards && allocated >= 0 && !has(before, allocated)
+        && !hold(before, allocated, later, USE_ALLOCATION)) {
         hazards = USE_ALLOCATION;
         *missing = allocated;
     }
@@ -256,24 +357,17 @@ static unsigned judge_free(const struct set *before, int allocation, int *missin
 {
     unsigned hazards = 0;
     for (int i = 0; i < g.allocations[allocation].count; i++)
-        if (!has(before, g.allocations[allocation].uses[i].node)) {
+        if (!has(before, g.allocations[allocation].uses[i].node)
+            && !hold(before, g.allocations[allocation].uses[i].node, g.node_count, FREE_USE)) {
             hazards = FREE_USE;
             *missing = g.allocations[allocation].uses[i].node;
         }
-    if (!hazards && !has(before, g.allocations[allocation].allocated)) {
+    if (!hazards && !has(before, g.allocations[allocation].allocated)
+        && !hold(before, g.allocations[allocation].allocated, g.node_count, FREE_ALLOCATION)) {
         hazards = FREE_ALLOCATION;
         *missing = g.allocations[allocation].allocated;
     }
     return hazards;
-}
-
-/* Whether the node comes after a host function that has not begun: that may wait for the host. */
-static bool waits_for_host(int node)
-{
-    for (int f = 0; is_running && f < g.function_count; f++)
-        if (!begun[f] && has(&g.nodes[node].before, g.functions[f]))
-            return true;
-    return false;
 }
 
 /* The hazards of a load or store of the host. Only a copy or memset that covers all of a pinned
@@ -303,25 +397,30 @@ static bool overlaps_itself(const struct op *op)
 
 static unsigned judge(const struct op *op, int *missing)
 {
-    struct set before = op->kind == FREE_BY_HOST ? g.host : before_next(op->stream);
+    struct set before = op->kind == FREE_BY_HOST ? g.host : before_op(op);
     unsigned hazards;
+    int node = g.node_count;
+    held.count = held.old;
     switch (op->kind) {
     case LOAD:
     case STORE: return judge_host(op->allocation, op->kind == STORE, missing);
     case GRAPH:
-        hazards = judge_use(&before, op->allocation, op->from, op->to, true, missing);
+        hazards = judge_use(&before, op->allocation, op->from, op->to, true, node, missing);
         hazards |= judge_use(&before, op->source, op->source_from,
-                             op->source_from + op->to - op->from, true, missing);
-        return hazards | (!op->edge && overlaps_itself(op) ? WRITES : 0);
-    case COPY_DOWN: return judge_use(&before, op->allocation, op->from, op->to, false, missing);
+                             op->source_from + op->to - op->from, true, node + 1, missing);
+        if (op->edge || !overlaps_itself(op) || hold(&before, node, node + 1, WRITES))
+            return hazards;
+        return hazards | WRITES;
+    case COPY_DOWN:
+        return judge_use(&before, op->allocation, op->from, op->to, false, node, missing);
     case COPY:
         hazards = judge_use(&before, op->source, op->source_from,
-                            op->source_from + op->to - op->from, false, missing);
-        return hazards | judge_use(&before, op->allocation, op->from, op->to, true, missing);
+                            op->source_from + op->to - op->from, false, node, missing);
+        return hazards | judge_use(&before, op->allocation, op->from, op->to, true, node, missing);
     case COPY_UP:
     case FILL:
     case ADD:
-    case SET: return judge_use(&before, op->allocation, op->from, op->to, true, missing);
+    case SET: return judge_use(&before, op->allocation, op->from, op->to, true, node, missing);
     case FREE:
     case FREE_BY_HOST: return judge_free(&before, op->allocation, missing);
     default: return 0;
@@ -359,17 +458,24 @@ static void advance(const struct op *op, bool ready)
         g.allocations[op->allocation].alive = true;
         g.allocations[op->allocation].capped = op->kind == ALLOCATE_CAPPED;
         g.allocations[op->allocation].count = 0;
+        g.allocations[op->allocation].device =
+            op->kind == ALLOCATE_CAPPED ? 0 : slots[op->stream].device;
         g.allocations[op->allocation].ints = op->to;
         g.allocations[op->allocation].allocated = new_node(op->stream);
         break;
-    case COPY:
+    case COPY: {
+        struct set before = before_op(op);
         n = new_node(op->stream);
+        unite(&g.nodes[n].before, &before);
+        if (second_legacy(op) >= 0)
+            with_node(&g.nodes[new_node(second_legacy(op))].before, n);
         add_use(op->source, n, op->source_from, op->source_from + op->to - op->from, false, false);
         add_use(op->allocation, n, op->from, op->to, true, false);
         /* Documented: from the host to the host, it is over when the call returns. */
         if (op->source < PINNED && op->allocation < PINNED)
             with_node(&g.host, n);
         break;
+    }
     case COPY_UP:
     case COPY_DOWN:
         n = new_node(op->stream);

@@ -520,6 +520,116 @@ static int unordered(int argc, char **argv)
     return cudaStreamSynchronize(s);
 }
 
+/* Enough calls for a journal of more than a MiB. */
+static int long_journal(int argc, char **argv)
+{
+    (void)argc, (void)argv;
+    int device;
+    for (int i = 0; i < 10000; i++)
+        cudaGetDevice(&device);
+    printf("10000 calls\n");
+    return 0;
+}
+
+/* COUNT copies, each into a page of its own with an open page behind it: the host may not touch
+ * them yet. That twice, with a wait and a touch behind each; then a touch without a wait. */
+static int many_copies(int argc, char **argv)
+{
+    size_t count = argc ? strtoul(argv[0], NULL, 10) : 0, bytes = 4096;
+    char *pinned, *data;
+    two_streams();
+    cudaMallocHost((void **)&pinned, count * 2 * bytes);
+    cudaMalloc((void **)&data, bytes);
+    for (int round = 0; round < 2; round++) {
+        for (size_t i = 0; i < count; i++)
+            cudaMemcpyAsync(pinned + i * 2 * bytes, data, bytes, cudaMemcpyDefault, s);
+        cudaStreamSynchronize(s);
+        pinned[0] = pinned[(count - 1) * 2 * bytes] = 1;
+    }
+    cudaMemcpyAsync(pinned, data, bytes, cudaMemcpyDefault, s);
+    pinned[0] = 1;
+    cudaStreamSynchronize(s);
+    cudaFreeHost(pinned);
+    cudaFree(data);
+    printf("%zu copies, twice\n", count);
+    return 0;
+}
+
+/* COUNT allocations of pinned memory, of one to three pages, at a time; what is allocated where
+ * another was freed reads as zero. */
+static int many_pinned(int argc, char **argv)
+{
+    size_t count = argc ? strtoul(argv[0], NULL, 10) : 0, other = 0;
+    char **p = calloc(count, sizeof *p);
+    for (int round = 0; round < 2; round++) {
+        for (size_t i = 0; i < count; i++)
+            if (!p[i] && cudaMallocHost((void **)&p[i], 1 + i % 3 * 4096)) {
+                printf("%zu of them\n", i);
+                return 1;
+            }
+        for (size_t i = 0; i < count; i++)
+            other += p[i][0] != (round && i % 2 ? 0 : round);
+        /* From the other end, and every other one first. */
+        for (size_t i = count; i--;) {
+            p[i][0] = 1;
+            if (i % 2 || round) {
+                cudaFreeHost(p[i]);
+                p[i] = NULL;
+            }
+        }
+    }
+    printf("%zu allocations of pinned memory, %zu of them not as they should be\n", count, other);
+    free(p);
+    return 0;
+}
+
+/* COUNT pools at a time, on two devices, with an allocation in each; then BYTES from the last. */
+static int many_pools(int argc, char **argv)
+{
+    size_t count = argc ? strtoul(argv[0], NULL, 10) : 0;
+    cudaMemPool_t *pools = calloc(count + 1, sizeof *pools);
+    void **p = calloc(count + 1, sizeof *p), *more = NULL;
+    two_streams();
+    for (size_t i = 0; i < count; i++) {
+        struct cudaMemPoolProps props;
+        memset(&props, 0, sizeof props);
+        props.allocType = cudaMemAllocationTypePinned;
+        props.location.type = cudaMemLocationTypeDevice;
+        props.location.id = i % 2;
+        if (cudaMemPoolCreate(&pools[i], &props)
+            || cudaMallocFromPoolAsync(&p[i], 4096, pools[i], s)) {
+            printf("%zu of them\n", i);
+            return 1;
+        }
+    }
+    if (argc > 1)
+        printf("more from the last: %s\n",
+               cudaGetErrorName(cudaMallocFromPoolAsync(&more, strtoul(argv[1], NULL, 10),
+                                                        pools[count - 1], s)));
+    for (size_t i = 0; i < count; i++)
+        cudaFreeAsync(p[i], s);
+    cudaStreamSynchronize(s);
+    for (size_t i = 0; i < count; i++)
+        cudaMemPoolDestroy(pools[i]);
+    printf("%zu pools\n", count);
+    free(p);
+    free(pools);
+    return 0;
+}
+
+/* One allocation of each kind stays at the end. */
+static int leaks(int argc, char **argv)
+{
+    (void)argc, (void)argv;
+    void *p;
+    two_streams();
+    cudaMalloc(&p, MiB);
+    cudaMallocHost(&p, MiB);
+    cudaMallocManaged(&p, MiB, cudaMemAttachGlobal);
+    cudaMallocAsync(&p, MiB, s);
+    return cudaStreamSynchronize(s);
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -542,6 +652,11 @@ int main(int argc, char **argv)
         {"computing", computing},
         {"reset", reset},
         {"unordered", unordered},
+        {"long-journal", long_journal},
+        {"many-copies", many_copies},
+        {"many-pinned", many_pinned},
+        {"many-pools", many_pools},
+        {"leaks", leaks},
     };
     setvbuf(stdout, NULL, _IOLBF, 0);
     for (size_t i = 0; argc > 1 && i < sizeof cases / sizeof *cases; i++)

@@ -81,7 +81,7 @@ case_ends() {
     local schedule one
     for schedule in measured instant late random:1 random:2; do
         for one in read_by_event read_after_synchronise free_after_event free_after_message \
-            import_living; do
+            import_living host_pool; do
             SIM_SCHEDULE=$schedule case_ends "$one" 0 || return
             [ "$output" = "" ] || miss "ipc_cases $one says something under $schedule:" "$output" ||
                 return

@@ -304,6 +304,44 @@ static void exporter_goes_on(int importer)
     pthread_exit(NULL);
 }
 
+/* ---- memory of the host ---- */
+
+static cudaMemPool_t shared_host_pool(void)
+{
+    struct cudaMemPoolProps props = {.allocType = cudaMemAllocationTypePinned,
+                                     .handleTypes = cudaMemHandleTypePosixFileDescriptor,
+                                     .location = {.type = cudaMemLocationTypeHostNuma, .id = 0}};
+    cudaMemPool_t pool;
+    OK(cudaMemPoolCreate(&pool, &props));
+    return pool;
+}
+
+/* Each host reads what the other one has written. */
+static void host_pool(int importer)
+{
+    cudaMemPool_t pool;
+    if (importer) {
+        block = receive_block(&pool);
+        if (block[0] != 7)
+            _exit(6);
+        block[count - 1] = 8;
+    } else {
+        pool = shared_host_pool();
+        OK(cudaMallocFromPoolAsync((void **)&block, MiB, pool, s));
+        OK(cudaStreamSynchronize(s));
+        block[0] = 7;
+        send_block(pool, block);
+        wait_for_go();
+        if (block[count - 1] != 8)
+            _exit(7);
+    }
+    OK(cudaFreeAsync(block, s));
+    OK(cudaStreamSynchronize(s));
+    OK(cudaMemPoolDestroy(pool));
+    if (importer)
+        go();
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -324,6 +362,7 @@ int main(int argc, char **argv)
         {"exporter_goes_on", exporter_goes_on},
         {"importer_dies_holding", importer_dies_holding},
         {"importer_dies_recorded", importer_dies_recorded},
+        {"host_pool", host_pool},
     };
     for (size_t i = 0; argc > 1 && i < sizeof cases / sizeof *cases; i++) {
         if (strcmp(argv[1], cases[i].name))

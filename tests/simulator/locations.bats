@@ -4,7 +4,7 @@
 load ../tools/helpers
 
 setup_file() {
-    make -s BACKEND=simulator build/simulator/tests/simulator/{location_rules,host_access}
+    make -s BACKEND=simulator build/simulator/tests/simulator/{location_rules,host_access,behaviour}
 }
 
 setup() {
@@ -112,6 +112,18 @@ END
     SIM_CHECK=off run timeout 20 "$at/host_access" while_written
     assert_success
     assert_output ''
+}
+
+# bats test_tags=long
+@test "more protected pages than Linux allows mappings: a sentence; after a wait they are back" {
+    [ "$(cat /proc/sys/vm/max_map_count)" -lt 100000 ] || skip "Linux allows more mappings here"
+    export SIM_SCHEDULE=late    # the copies end at the wait
+    run timeout 60 "$at/behaviour" many-copies 30000
+    [ "$status" = 3 ] || miss "Exit status $status, not 3." "$output"
+    assert_output --partial "30000 copies, twice"
+    [ "$(grep -c "limited number of mappings (vm.max_map_count)" <<<"$output")" = 1 ]
+    [ "$(grep -c "^hazard: host access not ordered after a write" <<<"$output")" = 1 ]
+    [ "$(grep -c "simulated device\|^hazard" <<<"$output")" = 2 ] || miss "It said:" "$output"
 }
 
 # bats test_tags=long

@@ -47,9 +47,10 @@ names_of() {
 
 # ---- the library ----
 
-@test "the library has every function of libcudart.so.13, the three kernels, and nothing else" {
+@test "the library has every function of libcudart.so.13, the kernels, sim_launch, and no more" {
     cd "$ROOT"
-    run diff <({ cat simulator/api/libcudart-symbols.txt; printf 'launch_%s\n' add fill hold; } |
+    run diff <({ cat simulator/api/libcudart-symbols.txt
+        printf '%s\n' {kernel,launch}_{add,fill,hold} sim_launch_kernel{,_ptsz}; } |
         LC_ALL=C sort) <(names_of "$library")
     assert_output ""
 }
@@ -68,7 +69,7 @@ names_of() {
 @test "a program linked with the real library needs the same, and runs on the simulated one" {
     local real
     real=$(cd "$ROOT" &&
-        find -H build/cuda /usr/local/cuda/lib64 -name libcudart.so.13 2>/dev/null | head -n 1)
+        find -H build/cuda /usr/local/cuda/lib{64,} -name libcudart.so.13 2>/dev/null | head -n 1)
     [ -n "$real" ] || skip "no real libcudart.so.13 is here"
     cd "$ROOT"
     cat >"$BATS_TEST_TMPDIR/small.c" <<'END'
@@ -127,10 +128,57 @@ END
     finish
 }
 
+@test "SIM_CHECK=noleaks: what is not freed at the end is not reported, and all else is" {
+    SIM_CHECK=on program behaviour leaks
+    [ "$status" = 3 ]
+    [ "$(grep -c '^hazard: leak' <<<"$errors")" = 4 ] || complain "Not four leaks:" "$errors"
+    SIM_CHECK=noleaks SIM_JOURNAL=journal program behaviour leaks
+    [ "$status$errors" = 0 ] || complain "Exit status $status, and it says:" "$errors"
+    [ "$(jq -r 'select(.did == "exit").live' journal)" = 4 ] ||
+        complain "The journal does not say that four are alive."
+    SIM_CHECK=noleaks program behaviour unordered
+    [ "$status" = 3 ]
+    [[ $errors == *"hazard: unordered writes"* ]] || complain "It says:" "$errors"
+    finish
+}
+
 @test "a journal whose file takes no more: one sentence says so" {
     SIM_JOURNAL=/dev/full program behaviour first
     [ "$status" = 0 ]
     [[ "$errors" == *"the journal (SIM_JOURNAL) is not whole"* ]] || miss "It said: $errors"
+}
+
+@test "a journal at the length that files may have (ulimit -f): the same sentence, no signal" {
+    run bash -c 'ulimit -f 64; SIM_JOURNAL=long timeout 20 "$1/behaviour" long-journal' - "$at"
+    assert_success
+    assert_output --partial "10000 calls"
+    assert_output --partial "the journal (SIM_JOURNAL) is not whole: its file can take no more (F"
+    [ "$(grep -c "simulated device" <<<"$output")" = 1 ] || miss "It said:" "$output"
+    [ "$(stat -c %s long)" = 65536 ]
+}
+
+@test "opened by dlopen and closed again, once or in a loop: the program goes on and ends well" {
+    # It is not linked with the library.
+    "${CC:-gcc}" -std=c11 -isystem "$ROOT/build/cuda/include" "$ROOT/tests/simulator/opened.c" \
+        -o opened -ldl
+    opened() { # opened CASE STATUS OUTPUT
+        status=0
+        output=$(timeout --kill-after=1 20 ./opened "$ROOT/$library" "$1" 2>errors) || status=$?
+        errors=$(cat errors)
+        [ "$status" = "$2" ] && [ "$output" = "$3" ] ||
+            complain "$1: exit status $status, not $2; it printed:" "$output" "$errors"
+    }
+    local schedule
+    for schedule in measured instant late random:1; do
+        export SIM_SCHEDULE=$schedule
+        opened count 0 "2 devices"
+        opened loop 0 "40 host functions"
+        opened pending 0 "2 devices"$'\n'"it ran"
+    done
+    SIM_SCHEDULE=late opened touch 3 "2 devices"
+    [[ $errors == *"hazard: host access not ordered after a write"* ]] ||
+        complain "touch: the touch is not reported:" "$errors"
+    finish
 }
 
 @test "a SIM_ variable that does not exist: one sentence that names it and those that do" {
@@ -316,6 +364,26 @@ END
     refute_output --partial "simulated device"
 }
 
+@test "40000 allocations of pinned memory are live at a time, more than half of the mappings" {
+    SIM_SCHEDULE=instant program behaviour many-pinned 40000
+    [ "$status" = 0 ]
+    printed "40000 allocations of pinned memory, 0 of them not as they should be"
+    [ -z "$errors" ] || miss "It said: $errors"
+}
+
+@test "10000 pools are live at a time; where the last one lacks addresses, a sentence says so" {
+    export SIM_MEMORY=512G    # each pool takes 32 MiB
+    program behaviour many-pools 10000
+    [ "$status" = 0 ]
+    printed "10000 pools"
+    [ -z "$errors" ] || miss "It said: $errors"
+    program behaviour many-pools 1000 $((10 << 30))
+    printed "more from the last: cudaErrorMemoryAllocation" "1000 pools"
+    [[ "$errors" == *"a pool has 6304 MiB of addresses, and none for 10737418240 more bytes"* ]] ||
+        miss "It said: $errors"
+    [ "$(grep -c "simulated device" <<<"$errors")" = 1 ] || miss "It said: $errors"
+}
+
 @test "a program under strace, which stops it at each system call, comes to its end" {
     SIM_SCHEDULE=late program traced "$at/behaviour" kept
     [ "$status" != 77 ] || skip "$output"
@@ -333,6 +401,19 @@ END
     assert_failure 3
     assert_line --regexp '^  written +launch_fill, stream 1, at a folder/a file\.c:19$'
     assert_line --regexp '^  written +launch_fill, stream 2, at a folder/a file\.c:24$'
+    # A relative path, which the compiler was told to write, stays.
+    cp "a folder/a file.c" top.c
+    "${CC:-gcc}" -g -fdebug-prefix-map="$PWD=." -DWRONG -I"$ROOT/tests/litmus" -I"$ROOT/lessons" \
+        -isystem "$ROOT/build/cuda/include" top.c -o top "$ROOT/$library"
+    run ./top
+    assert_line --regexp '^  written +launch_fill, stream 1, at top\.c:19$'
+    # From elsewhere: the last folder and the file. As make compiles, a path from the top.
+    cd /
+    run "$OLDPWD/a folder/a program"
+    assert_line --regexp '^  written +launch_fill, stream 1, at a folder/a file\.c:19$'
+    make -s -C "$ROOT" BACKEND=simulator build/simulator/docs/clinic/01_handed_over_wrong
+    run "$ROOT/build/simulator/docs/clinic/01_handed_over_wrong"
+    assert_line --regexp ', stream 2, at docs/clinic/01_handed_over_wrong\.c:[0-9]+$'
 }
 
 # ---- what a program may and may not do ----

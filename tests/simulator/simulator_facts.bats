@@ -5,7 +5,7 @@
 load ../tools/helpers
 
 PROGRAMS=(replay facts danger)
-PROBES=(answers waits ipc ipc_peers misuse pools graphs graph_nodes host threads)
+PROBES=(answers waits ipc ipc_peers misuse pools graphs graph_nodes host threads strangers)
 PROBES+=(reuse stalls full reset graph_again peer_copies peer_calls importer)
 
 setup_file() {
@@ -147,6 +147,19 @@ END
     [ "$(grep -c 'where the host has no memory' "$BATS_TEST_TMPDIR/stderr")" = \
         "$(grep -c '^rc 139' "$BATS_TEST_TMPDIR/recorded")" ] ||
         complain "Not every death is reported:" "$(cat "$BATS_TEST_TMPDIR/stderr")"
+    finish
+}
+
+@test "probe: what other people's programs rely on" {
+    SIM_CHECK=off "$probes/strangers" >"$BATS_TEST_TMPDIR/strangers" \
+        2>"$BATS_TEST_TMPDIR/stderr"
+    # where a driver dies, the simulated device ends with 3 and a sentence; the last case is not
+    # recorded
+    sed '/^== refused_allocation/,$d; s/^exit status 3$/signal 11/' \
+        "$BATS_TEST_TMPDIR/strangers" >"$BATS_TEST_TMPDIR/asked"
+    compare probe-strangers "$BATS_TEST_TMPDIR/asked"
+    grep -q 'cudaMallocAsync was given a stream that is destroyed' "$BATS_TEST_TMPDIR/stderr" ||
+        complain "A destroyed stream is not named:" "$(cat "$BATS_TEST_TMPDIR/stderr")"
     finish
 }
 

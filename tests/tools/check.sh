@@ -1,6 +1,20 @@
 #!/usr/bin/env bash
-# What the check of one lesson says to a person: check.sh NN_name [FILE.c]
+# What a check says to a person: check.sh NN_name [FILE.c] for a lesson, or check.sh clinic/NN_name
+# FILE.c for a repair of a case. ALL=1 shows every miss in full. A lesson that passes begins again
+# with its first hint (tests/tools/hint.sh).
 set -o pipefail
+name=$1 number=${1#*/}
+number=${number%%_*}
 export SEED=${SEED:-$RANDOM}
-export LESSON=${2:-lessons/$1.c}
-bats --tap "tests/lessons/$1.bats" 2>&1 | awk -v lesson="$1" -f tests/tools/report.awk
+export LESSON=${2:-lessons/$name.c}
+if [[ $name == clinic/* && -z ${2:-} ]]; then
+    echo "Which program is your repair? Copy the broken one, repair the copy, and name it:"
+    echo "    cp docs/${name}_wrong.c mine.c"
+    echo "    make check-clinic-$number FILE=mine.c"
+    exit 2
+fi
+bats --tap "tests/lessons/$name.bats" 2>&1 |
+    awk -v lesson="$name" -v all="${ALL:-}" -f tests/tools/report.awk || exit
+[[ $name != clinic/* ]] ||
+    echo "Case $number is repaired. make repaired-$number runs the book's repair."
+rm -f "build/hints/$name"

@@ -8,8 +8,10 @@ def clean: explode
         or (. >= 57344 and . < 65534) or . >= 65536))
     | implode;
 
-# A line without what differs from one grading to the next: the folder of this one.
-def lasting($work): gsub($work + "/"; "") | sub(" Its files: [^ ]*\\."; "") | clean;
+# A line without what differs from one grading to the next: the folder of this one. Whole lines say
+# where something is on this machine.
+def lasting($work): gsub($work + "/"; "") | clean;
+def of_this_machine: test("^# (Its files|The page|A hint): ");
 
 # ---- one lesson ----
 
@@ -29,6 +31,7 @@ def tap($work): reduce .[] as $line ({plan: null, place: false, tests: []};
       elif $line | test("^# \\((from function|in test file)") then .place = true
       elif .place then
         .place = ($line | test("' failed( with status [0-9]+)?$|' failed with") | not)
+      elif $line | of_this_machine then .
       elif (.tests[-1].lines | length) < 60 then .tests[-1].lines += [$line[2:] | lasting($work)]
       else . end) | del(.place);
 
@@ -40,7 +43,7 @@ def sentence: if any(.[]; test("does not compile")) then
     else (map(test("^(On stderr it printed:|The whole expected output:|See it yourself:)"))
             | index(true)) as $stop
         | .[:$stop // length] | join(" ") end
-    | .[:400];
+    | if length > 400 then .[:397] | sub(" [^ ]*$"; "...") else . end;
 
 # $row: {tests, given} of tests/lessons/baseline.txt, or null. Points: the tests that pass, less
 # those that the starter passes.
@@ -75,11 +78,22 @@ def grade($workbook; $own_user): {workbook: $workbook, own_user: $own_user,
 def right($width): tostring | (" " * ([$width - length, 0] | max) // "") + .;
 def left($width): . + (" " * ([$width - length, 0] | max) // "");
 
+# Lines of at most so many columns, where words allow it.
+def fold($width): reduce (gsub("[\n\t]"; " ") | split(" "))[] as $word ([""];
+    if .[-1] == "" then .[-1] = $word
+    elif (.[-1] + $word | length) < $width then .[-1] += " " + $word
+    else . + [$word] end);
+
+# A row for each lesson, and beside it what is to be done first: what was expected. What happened
+# is in the check's own words.
 def table($width): ([.lessons[].lesson | length] + [10] | max) as $name
-    | (.lessons[] | (.lesson | left($name)) + (.points | right(4))
-        + " of" + (.possible | right(3)) + (if .sentence then "   " + .sentence else "" end)),
-      ("points" | left($name)) + (.points | right(4)) + " of" + (.possible | right(3))
-    | gsub("[\n\t]"; " ") | if length > $width then .[:$width - 3] + "..." else . end;
+    | (.lessons[]
+        | ((.lesson | left($name)) + (.points | right(4)) + " of" + (.possible | right(3))) as $row
+        | if .sentence == null then $row
+          else [.sentence | split(" Happened: ")[0]
+                | fold([$width - 3 - ($row | length), 30] | max)[]] as $lines
+            | $row + "   " + $lines[0], ($lines[1:][] | (" " * (($row | length) + 3)) + .) end),
+      ("points" | left($name)) + (.points | right(4)) + " of" + (.possible | right(3));
 
 # All that there is to say of one lesson, as text.
 def story: {failed: "MISS  ", skipped: "skip  "} as $words

@@ -308,7 +308,7 @@ mkdir "$work/gradescope" "$work/prairielearn"
     done
 ) 9<"$out" || fail "The grade could not be written to $out."
 
-width=150
+width=100
 [ ! -t 1 ] || width=$(tput cols 2>/dev/null || echo 80)
 question 'table($width)' -r --argjson width "$width" "$work/grade.json"
 echo "The whole grade: ${out#"$PWD/"}/grade.json"

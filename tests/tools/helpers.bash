@@ -90,6 +90,9 @@ lesson_setup() {
     local name=$1 file=${LESSON:-solutions/$1.c} library=build/simulator folder
     [ -z "${SANITIZE:-}" ] || library=build/simulator-${SANITIZE//,/-}
     export CHECK_NAME=$name CHECK_LESSON=$file CHECK_LIBRARY=$ROOT/$library
+    export CHECK_GOAL=${name%%_*}
+    CHECK_GOAL=${CHECK_GOAL/\//-}   # clinic/03: make clinic-03
+    [[ $file == */lessons/$name.c ]] || [ "$file" = "lessons/$name.c" ] || CHECK_GOAL+=" FILE=$file"
     # The student's runs are found in build/check/NN_name; others, which may run at the same time,
     # elsewhere.
     if [ -z "${CHECK_FOLDER:-}" ]; then
@@ -171,7 +174,7 @@ run_lesson() {
     folder=$CHECK_FOLDER/run${words[*]/#/-}
     folder=${folder// /}
     output='' errors=''
-    CHECK_RUN=$folder CHECK_COMMAND="${SIM_ENV[*]}${SIM_ENV[*]:+ }make ${CHECK_NAME%%_*}"
+    CHECK_RUN=$folder CHECK_COMMAND="${SIM_ENV[*]}${SIM_ENV[*]:+ }make $CHECK_GOAL"
     CHECK_COMMAND+="${1:+ ARGS=\"$*\"}${SIM_ENV[*]:+ BACKEND=simulator}"
     journal=$folder/journal.jsonl journals=()
     # The simulated device does the same again when it is given the same: one run is enough for all
@@ -273,16 +276,18 @@ printed() { # the first lines of stderr
     fi
 }
 
+# CHECK_PAGE: the page's file, for a check that is no lesson's. The book, which shows what a check
+# prints, gives a name that is not there: what it shows is the same before and after it is built.
 page() {
-    local file
-    for file in "docs/$CHECK_NAME.md" "docs/$CHECK_NAME.rst"; do
-        if [ -e "$file" ]; then echo "$file"; return; fi
-    done
-    echo "docs/$CHECK_NAME"
+    local html=build/docs/html/${CHECK_PAGE:-$CHECK_NAME.html}
+    if [ -e "${html%%#*}" ]; then echo "$html"; else echo "make book builds and opens it"; fi
 }
 
 try_it() {
-    echo "See it yourself: $CHECK_COMMAND. Its files: $CHECK_RUN. The page: $(page)."
+    echo "See it yourself: $CHECK_COMMAND"
+    echo "Its files: $CHECK_RUN"
+    echo "The page: $(page)"
+    [[ $CHECK_NAME == */* ]] || echo "A hint: make hint-${CHECK_NAME%%_*}"
 }
 
 # A sentence too long for a line of its check goes on in the next one, indented. It is told in one
@@ -514,7 +519,7 @@ judge() {
 check() {
     local folder
     folder_for "$1" -
-    run as_typed CHECK_FOLDER="$folder" make "check-${2%%_*}" LESSON="$1"
+    run as_typed CHECK_FOLDER="$folder" make "check-${2%%_*}" FILE="$1"
 }
 
 # complain collects sentences; finish fails with all of them.

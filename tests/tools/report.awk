@@ -1,13 +1,20 @@
-# Reads what bats --tap prints and reports it to a person. With lesson=NN_name it speaks to the
-# student who checks that lesson: the places in the test files are left out. Without it, what failed
-# is printed once more at the end, where the end of a log shows it.
-# The last line is "N passed, N failed"; the exit status is 0 only when tests ran and none failed.
+# Reads what bats --tap prints and reports it to a person.
+#
+#   lesson=NN_name   speaks to the student who checks that lesson: the first miss is shown in full
+#                    and of the others their names (all=1: all in full), in lines of 100 columns;
+#                    the places in the test files are left out; the points are those of make grade;
+#                    brief=1 leaves out the skipped tests and the last lines
+#   without it       what failed is printed once more at the end, where the end of a log shows it
+#
+# The last line begins "N passed, N failed"; the exit status is 0 only when tests ran and none
+# failed.
 
 /^1\.\.[0-9]+$/ { plan = substr($0, 4) + 0; next }
 
 /^(not )?ok [0-9]+ / {
     name = $0
     sub(/^(not )?ok [0-9]+ /, "", name)
+    release()
     if ($1 == "not") { failed++; report("MISS", name) }
     else if (match(name, / # skip/)) {
         skipped++
@@ -22,6 +29,9 @@
     next
 }
 
+# Of the misses behind the first a student sees the names.
+lesson != "" && !all && failed > 1 { next }
+
 # "(in test file ..., line N)" and "`command' failed": where a test stopped, for those who work on
 # the tests.
 lesson != "" && /^# \((from function|in test file)/ { place = 1 }
@@ -29,46 +39,90 @@ lesson != "" && place { if (/' failed( with status [0-9]+)?$/ || /' failed with/
 
 # What a run wrote to stderr is shown once, though each of its tests has it. Numbers of processes
 # and addresses may differ.
-lesson != "" && /^# On stderr it printed:$/ { held = 1; heading = $0; block = key = ""; next }
+lesson != "" && /^# On stderr it printed:$/ { held = 1; heading = $0; text = key = ""; next }
 held && /^#     / {
-    block = block "        " substr($0, 3) "\n"
+    text = text "        " substr($0, 3) "\n"
     line = $0
     gsub(/process [0-9]+|0x[0-9a-f]+/, "", line)
     key = key line "\n"
     next
 }
-held {
-    held = 0
-    if (key in shown) print "        On stderr it printed the same as above."
-    else printf "        %s\n%s", substr(heading, 3), block
-    shown[key] = 1
-}
+held { release() }
 
 /^# / { put("        " substr($0, 3)); next }
 /^#$/ { put(""); next }
 { put($0) }
 
+# What was held back of stderr.
+function release(    lines, n, i) {
+    if (!held) return
+    held = 0
+    if (key in shown) put("        On stderr it printed the same as above.")
+    else {
+        put("        " substr(heading, 3))
+        n = split(text, lines, "\n")
+        for (i = 1; i < n; i++) put(lines[i])
+    }
+    shown[key] = 1
+}
+
 function report(word, text) {
     missed = word == "MISS"
-    put(sprintf("  %-4s  %s", word, text))
+    if (word != "skip" || !brief) put(sprintf("  %-4s  %s", word, text))
     fflush()
 }
 
 function put(line) {
-    print line
+    if (lesson == "") print line
+    else wrap(line)
     if (missed) misses = misses line "\n"
 }
 
+# A line in lines of 100 columns. They hang below the text behind its label ("  MISS  ",
+# "  read       "), else two columns in. A compiler's excerpt ("   12 |     call();") stays whole.
+function wrap(line,    hang, cut) {
+    if (length(line) <= 100 || line ~ /^ *[0-9]* +\|/) { print line; return }
+    match(line, /^ */)
+    hang = RLENGTH + 2
+    if (match(line, /^ *[A-Za-z]+( [A-Za-z]+)*:?  +/) && RLENGTH < 40) hang = RLENGTH
+    while (length(line) > 100) {
+        for (cut = 101; cut > hang && substr(line, cut, 1) != " "; cut--);
+        if (cut <= hang) {   # one long word
+            cut = index(substr(line, 102), " ")
+            if (!cut) break
+            cut += 101
+        }
+        print substr(line, 1, cut - 1)
+        line = sprintf("%" hang "s", "") substr(line, cut + 1)
+    }
+    print line
+}
+
+# The points of make grade: the tests that pass, less those that the starter passes.
+function points(    row, file, given, tests, of) {
+    for (file = "tests/lessons/baseline.txt"; (getline row < file) > 0;) {
+        split(row, of, " ")
+        if (of[1] == lesson) { tests = of[2]; given = of[3] }
+    }
+    if (tests == "" || tests != plan || ran != plan) return ""
+    return ". Points: " (passed > given ? passed - given : 0) " of " (tests - given) \
+        (given ? "; " given " passed at the start and " (given > 1 ? "give" : "gives") " none" : "")
+}
+
 END {
+    release()
     ran = passed + failed + skipped
-    if (held) printf "        %s\n%s", substr(heading, 3), block
     if (plan + 0 == 0 || ran == 0) { print "No test ran."; failed++ }
     else if (ran != plan) {
         printf "%d of %d tests ran.\n", ran, plan
         failed += ran < plan ? plan - ran : 1
     }
+    if (brief) exit failed > 0
     if (lesson == "" && misses != "") printf "\nWhat failed, once more:\n%s", misses
     print ""
-    print (passed + 0) " passed, " (failed + 0) " failed" (skipped ? ", " skipped " skipped" : "")
+    if (lesson != "" && !all && failed > 1 && ran == plan)
+        print "Begin with the first miss. ALL=1 shows the other " failed - 1 " in full, too."
+    print (passed + 0) " passed, " (failed + 0) " failed" \
+        (skipped ? ", " skipped " skipped" : "") (lesson != "" ? points() : "")
     exit failed > 0
 }

@@ -260,6 +260,7 @@ test) build suite mutants ;;
 gpu) install_missing compile; gpu ;;
 docs)
     install_missing venv mutants
+    say "Fetching Sphinx and its theme from PyPI into build/venv."
     venv
     build/venv/bin/python3 -m pip install --quiet --disable-pip-version-check \
         --requirement docs/requirements.txt && touch build/venv/docs ;;

@@ -3,13 +3,23 @@
 # when it passes. It begins with the first lesson that does not pass. Ctrl-C ends it; it ends by
 # itself when every lesson passes.
 #
-# It writes plain lines, so that any terminal will do. Where inotifywait is installed it wakes at
-# once, else it looks each second.
+# At a terminal keys work, too: h one more hint, n the next lesson, p the page, q the end. It writes
+# plain lines, so that any terminal will do, and looks each second; without a terminal it wakes at
+# once where inotifywait is installed.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
-unset MAKEFLAGS MAKELEVEL MFLAGS LESSON
+unset MAKEFLAGS MAKELEVEL MFLAGS LESSON FILE
 mapfile -t lessons < <(make -s list)
 declare -A passes=()
+current=    # the lesson at work
+waiting="Waiting for a file in lessons/ to be saved."
+keys=
+if [ -t 0 ]; then
+    keys=1
+    waiting+=" Keys: h hint, n next lesson, p its page, q quit."
+else
+    waiting+=" Ctrl-C ends."
+fi
 
 # Ends what it waits with, and waits for its end: nothing of it is left. A signal may come before a
 # variable could name that child; jobs knows it.
@@ -32,7 +42,9 @@ pause() { "$@" >/dev/null 2>&1 & wait; }
 wait_for_change() {
     while [ "$(state)" = "$1" ]; do
         [ -d "$PWD/lessons" ] || { echo "lessons/ is gone: nothing is left to watch." >&2; exit 1; }
-        if type -P inotifywait >/dev/null; then
+        if [ -n "$keys" ]; then
+            ! await_key || act
+        elif type -P inotifywait >/dev/null; then
             pause inotifywait -qq -t 2 -e close_write,moved_to,create,delete lessons
         else
             pause sleep 1
@@ -45,36 +57,77 @@ wait_for_change() {
     done
 }
 
+# Waits a second for a key, into $key. A terminal that was closed has no more.
+await_key() {
+    local status=0
+    IFS= read -rsn 1 -t 1 key || status=$?
+    if [ "$status" != 0 ]; then
+        [ "$status" -gt 128 ] || keys=
+        return 1
+    fi
+}
+
+act() {
+    case $key in
+    h) tests/tools/hint.sh "$current" ;;
+    n) go_on "$current" ;;
+    p) tests/tools/open.sh "$current" ;;
+    q) stop ;;
+    *) ;;
+    esac
+    echo "$waiting"
+}
+
 # Checks a lesson up to its first miss; what it says is in $said.
 check() {
     said=$(LESSON=lessons/$1.c CHECK_FIRST_MISS=1 bats --tap "tests/lessons/$1.bats" \
-        2>&1 </dev/null | awk -v lesson="$1" -f tests/tools/report.awk)
-    case $? in 0) passes[$1]=1 ;; *) unset "passes[$1]"; return 1 ;; esac
+        2>&1 </dev/null | awk -v lesson="$1" -v brief=1 -f tests/tools/report.awk)
+    case $? in
+    0)
+        passes[$1]=1
+        rm -f "build/hints/$1" ;;
+    *)
+        unset "passes[$1]"
+        return 1 ;;
+    esac
 }
 
 show() { # show NAME: what the last check of that lesson said
-    printf '\n== %s\n' "$1"
-    grep -vE '^  skip  |^[0-9]+ passed, |^$' <<<"$said"
+    printf '\n== %s\n%s\n' "$1" "$said"
 }
 
-# Goes on to the first lesson that does not pass, and says what it lacks.
+passed() { printf '%s passes. (%d of %d)\n' "$1" "${#passes[@]}" "${#lessons[@]}"; }
+
+next() { # next NAME: that lesson is at work now
+    local page=build/docs/html/$1.html
+    current=$1
+    [ -e "$page" ] || page=docs/$1.rst
+    printf '\nNext: lessons/%s.c   its page: %s   run it: make %s   (%d of %d pass)\n' \
+        "$1" "$page" "${1%%_*}" "${#passes[@]}" "${#lessons[@]}"
+}
+
+# Goes on to the first lesson that does not pass, and says what it lacks; go_on NAME: to the first
+# one behind that lesson, and from the beginning again.
 go_on() {
-    local name
-    for name in "${lessons[@]}"; do
+    local name i order=("${lessons[@]}")
+    for i in "${!lessons[@]}"; do
+        [ "${lessons[i]}" != "${1:-}" ] || order=("${lessons[@]:i+1}" "${lessons[@]:0:i+1}")
+    done
+    for name in "${order[@]}"; do
         [ -z "${passes[$name]:-}" ] || continue
-        if check "$name"; then printf '%s passes.\n' "$name"; continue; fi
+        if check "$name"; then passed "$name"; continue; fi
         show "$name"
-        printf '\nNext: lessons/%s.c   its page: docs/%s.rst   run it: make %s\n' \
-            "$name" "$name" "${name%%_*}"
+        next "$name"
         return
     done
     printf '\nEvery lesson passes.\n'
+    printf 'What is left is the clinic, ten broken programs in the shape of real bug reports: '
+    printf 'make clinic-01\nIts page: docs/clinic.rst, in the book (make book) Clinic.\n'
     exit 0
 }
 
 before=$(state)
 go_on
-waiting="Waiting for a file in lessons/ to be saved. Ctrl-C ends."
 while echo "$waiting" && wait_for_change "$before"; do
     after=$(state)
     changed=$(diff <(echo "$before") <(echo "$after") |
@@ -88,10 +141,12 @@ while echo "$waiting" && wait_for_change "$before"; do
     for name in "${lessons[@]}"; do
         [[ " ${changed//$'\n'/ } " == *" $name.c "* ]] || continue
         if check "$name"; then
-            printf '\n%s passes.\n' "$name"
+            printf '\n'
+            passed "$name"
             go_on
         else
             show "$name"
+            next "$name"
         fi
     done
 done

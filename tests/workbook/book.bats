@@ -54,8 +54,8 @@ descriptions() { grep -o '<desc[^>]*>[^<]*' "$BOOK/$1.html"; }
         page=$(sed -n 's|.*page *docs/\([0-9a-z_]*\).*|\1|p' "lessons/$lesson.c")
         [ "$page" = "$lesson" ] || complain "lessons/$lesson.c names the page \"$page\"."
     done
-    for page in index getting_started simulator driver_notes real_devices teaching contributing \
-        glossary; do
+    for page in index getting_started simulator your_program driver_notes real_devices teaching \
+        contributing glossary; do
         [ -s "$BOOK/$page.html" ] || complain "$page.html was not built."
     done
     finish
@@ -108,6 +108,19 @@ descriptions() { grep -o '<desc[^>]*>[^<]*' "$BOOK/$1.html"; }
         complain "The picture of 08_statistics lacks 257 MiB used, 288 reserved."
     grep -q 'cudaStreamQuery: cudaErrorNotReady' <<<"$(descriptions 01_first_allocation)" ||
         complain "The picture of 01_first_allocation lacks the query's result."
+    finish
+}
+
+@test "the page about one's own program shows the report that its program gives" {
+    local line page run
+    page=$(sed 's/<[^>]*>//g; s/&quot;/"/g; s/&gt;/>/g; s/&lt;/</g; s/&amp;/\&/g' \
+        "$BOOK/your_program.html")
+    run=$(LD_LIBRARY_PATH=build/simulator build/simulator/docs/programs/your_program_wrong 2>&1) ||
+        true
+    [ "$(grep -c '^hazard: ' <<<"$run")" = 2 ] || complain "It is not reported twice:" "$run"
+    while IFS= read -r line; do
+        grep -qxF -- "$line" <<<"$page" || complain "The page lacks: $line"
+    done <<<"$run"
     finish
 }
 

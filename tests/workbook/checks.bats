@@ -36,7 +36,45 @@ load ../tools/helpers
     finish
 }
 
+@test "a check shows the first miss in full, of the others their names, in 100 columns" {
+    local whole
+    CHECK_FIRST_MISS='' check lessons/03_stream_order.c 03_stream_order
+    assert_failure
+    assert_equal "$(grep -c '^  MISS  ' <<<"$output")" 5
+    assert_equal "$(grep -c '^        Expected: ' <<<"$output")" 1
+    assert_equal "$(grep -c '^ *hazard: ' <<<"$output")" 1
+    assert_line "Begin with the first miss. ALL=1 shows the other 4 in full, too."
+    assert_line "        A hint: make hint-03"
+    assert_line --regexp '^        The page: (build/docs/html/03_stream_order.html|make book .*)$'
+    assert_line "2 passed, 5 failed. Points: 0 of 5; 2 passed at the start and give none"
+    ALL=1 CHECK_FIRST_MISS='' check lessons/03_stream_order.c 03_stream_order
+    assert_equal "$(grep -c '^        Expected: ' <<<"$output")" 5
+    refute_line --partial "ALL=1"
+    local some=(lessons/{03,14,20}_*.c)
+    [ -z "${TEST_LONG:-}" ] || some=(lessons/*.c)
+    for whole in "${some[@]}"; do
+        ALL=1 CHECK_FIRST_MISS='' check "$whole" "$(basename "$whole" .c)"
+        grep -qE '.{101}' <<<"$output" &&
+            complain "$whole:" "$(grep -E '.{101}' <<<"$output")"
+    done
+    finish
+}
+
+@test "the report folds a long line below the text behind its label, and breaks no word" {
+    local report
+    report=$(awk -v lesson=x -f tests/tools/report.awk <<<"1..1
+not ok 1 $(printf 'word %.0s' {1..30})
+#   read       $(printf 'ab %.0s' {1..40})
+# $(printf 'x%.0s' {1..120}) end
+#    12 | $(printf 'y %.0s' {1..60})") || true
+    assert_equal "$(sed -n 2p <<<"$report" | cut -c 1-14)" "        word w"
+    assert_equal "$(sed -n 4p <<<"$report" | cut -c 1-24)" "                     ab "
+    grep -qx " *x\{120\}" <<<"$report" || miss "$report"
+    grep -qE '^ +12 \| .{110}' <<<"$report" || miss "$report"
+}
+
 @test "a check shows what a run wrote to stderr once, and whole reports" {
+    export ALL=1
     CHECK_FIRST_MISS='' check lessons/14_ipc_allocation.c 14_ipc_allocation
     [ "$(grep -c 'On stderr it printed:' <<<"$output")" = 1 ] || complain "$output"
     [ "$(grep -c 'On stderr it printed the same as above' <<<"$output")" = 3 ] || complain "$output"
@@ -46,7 +84,7 @@ load ../tools/helpers
     same() { sed -E 's/process [0-9]+/process N/g; s/^make.*Error.*//' <<<"$1"; }
     said=$(LESSON=lessons/14_ipc_allocation.c CHECK_FOLDER=build/check/lessons-14_ipc_allocation \
         TAP=1 as_typed tests/tools/first_miss.sh 14_ipc_allocation |
-        awk -v lesson=14 -f tests/tools/report.awk) || true
+        awk -v lesson=14_ipc_allocation -v all=1 -f tests/tools/report.awk) || true
     [ "$(same "$output")" = "$(same "$said")" ] ||
         complain "With Bats (<) and without (>) the check does not print the same:" \
             "$(diff <(same "$output") <(same "$said"))"

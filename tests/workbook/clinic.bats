@@ -187,7 +187,78 @@ LINES
     finish
 }
 
-@test "make clinic-03 and make repaired-03" {
+# judge_repair CASE FILE: what its check says of it, in $output, and $status
+judge_repair() {
+    local folder=build/check/clinic-check/$1-${2##*/}
+    run as_typed LESSON="$2" CHECK_FOLDER="${folder%.*}" CHECK_TEST="${3:-}" \
+        "$BASH" tests/tools/first_miss.sh "clinic/$1"
+}
+
+# bats test_tags=long
+@test "the checks of the cases: the repaired program passes, the broken one does not" {
+    local name
+    for name in $(cases); do
+        judge_repair "$name" "docs/clinic/${name}_right.c"
+        [ "$status" = 0 ] || complain "$name: its repaired program does not pass." "$output"
+        judge_repair "$name" "docs/clinic/${name}_wrong.c"
+        [ "$status" = 1 ] || complain "$name: its broken program passes." "$output"
+    done
+    finish
+}
+
+@test "the checks of the cases: each incorrect repair fails as its patch says, others pass" {
+    local name patch fails says file
+    for name in $(cases); do
+        ! [ "$(grep -L '^Fails: nothing' tests/lessons/clinic/"$name"/*.patch)" = "" ] ||
+            complain "tests/lessons/clinic/$name has no incorrect repair."
+    done
+    for patch in tests/lessons/clinic/*/*.patch; do
+        name=$(basename "$(dirname "$patch")")
+        fails=$(sed -n 's/^Fails: //p' "$patch")
+        says=$(sed -n 's/^Says:  //p' "$patch")
+        file=$BATS_TEST_TMPDIR/${patch##*/}.c
+        patch --quiet --fuzz=0 --reject-file=- --output="$file" "docs/clinic/${name}_wrong.c" \
+            "$patch" || { complain "$patch does not apply."; continue; }
+        if [ -n "${TEST_LONG:-}" ]; then   # no general test sees it
+            judge_repair "$name" "$file" "no hazard"
+            [ "$status" = 0 ] || complain "$patch: it is reported before the case's own test." \
+                "$output"
+        fi
+        if [ "$fails" != nothing ]; then
+            judge_repair "$name" "$file" "$fails"
+            [[ $output == "  MISS  $fails"*"$says"* ]] ||
+                complain "$patch: expected a miss of '$fails' that says: $says" "$output"
+        elif [ -n "${TEST_LONG:-}" ]; then
+            judge_repair "$name" "$file"
+            [ "$status" = 0 ] || complain "$patch does not pass." "$output"
+        fi
+    done
+    finish
+}
+
+@test "make check-clinic-03: which file, a repair, and a case that is not there" {
+    run as_typed make check-clinic-3
+    assert_failure
+    assert_line "    make check-clinic-03 FILE=mine.c"
+    cp docs/clinic/03_barrier_right.c "$BATS_TEST_TMPDIR/mine.c"
+    run as_typed make check-clinic-03 FILE="$BATS_TEST_TMPDIR/mine.c"
+    assert_success
+    assert_line --partial "Case 03 is repaired."
+    run as_typed make clinic-03 FILE="$BATS_TEST_TMPDIR/mine.c" BACKEND=simulator
+    assert_success
+    assert_line --partial "found at the barrier: 40 1 1"
+    for goal in clinic-99 check-clinic-99 repaired-99; do
+        run as_typed make "$goal"
+        assert_failure
+        assert_line "make $goal: there is no such case."
+        assert_line "    03_barrier"
+        refute_output --partial 03_stream_order
+    done
+}
+
+@test "make clinic-03, make clinic-3 and make repaired-03" {
+    run as_typed make BACKEND=simulator clinic-3
+    assert_output --partial "hazard: read not ordered after a write."
     run as_typed make BACKEND=simulator clinic-03
     assert_failure
     assert_output --partial "hazard: read not ordered after a write."

@@ -6,7 +6,7 @@ load ../tools/helpers
 
 # Data that a machine wrote, or that was recorded, keeps its form.
 RECORDED='^tests/(lessons/expected|lessons/mutants|hardware/facts)/|^docs/recorded/|\.(svg|csv)$'
-RECORDED+='|requirements\.txt$|^tests/tools/(cuda-headers.*|format)\.txt$'
+RECORDED+='|\.patch$|requirements\.txt$|^tests/tools/(cuda-headers.*|format)\.txt$'
 text_files() { git ls-files | grep -vE "$RECORDED"; }
 
 # tool NAME: sets $program, or skips the test with the reason

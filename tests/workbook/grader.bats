@@ -70,6 +70,35 @@ of_lesson() {
     finish
 }
 
+@test "the table has 100 columns, and no sentence is cut: its rows go on below it" {
+    local sentence
+    run grep -E '.{101}|\.\.\.$' "$GRADES/starters.out"
+    assert_output ""
+    sentence=$(jq -r '.lessons[] | select(.lesson == "03_stream_order").sentence
+        | split(" Happened: ")[0]' "$STARTERS/grade.json")
+    assert_equal "$(awk '/^[^ ]/ { on = /^03_/; sub(/^.* of +[0-9]+/, "") } on' \
+        "$GRADES/starters.out" | tr -s ' \n' ' ')" " $sentence "
+    # A longer one in the file ends with a whole word.
+    run jq -n -r -L tests/tools 'include "grade"; [range(90) | "word\(.)"] | [join(" ")] | sentence'
+    assert [ "${#output}" -le 400 ]
+    assert_regex "$output" ' word[0-9]+\.\.\.$'
+}
+
+@test "a check and its grade count the same points" {
+    local lesson
+    lesson=$(first)
+    for file in lessons solutions; do
+        run as_typed make "check-${lesson%%_*}" FILE="$file/$lesson.c"
+        points=$(sed -n 's/.*Points: \([0-9]* of [0-9]*\).*/\1/p' <<<"$output")
+        case $file in
+        lessons) json=$STARTERS/grade.json ;;
+        solutions) json=$GRADES/mixed/grade.json ;;
+        esac
+        assert_equal "$points" "$(jq -r --arg name "$lesson" '.lessons[]
+            | select(.lesson == $name) | "\(.points) of \(.possible)"' "$json")"
+    done
+}
+
 @test "a solution gets all points, a mutant some, who only prints or hands in no program, none" {
     needs_open_workbook
     local lesson
@@ -390,14 +419,16 @@ END
     wait_for_words "Waiting for a file"
     wait_for_words "== $lesson"
     wait_for_words "Next: lessons/$lesson.c"
+    wait_for_words "(0 of 20 pass)"
     grep -q MISS "$log"
     : >"$log"
     echo 'int main(void) { return absent; }' >"lessons/$second.c"
     wait_for_words "lessons/$second.c does not compile"
+    wait_for_words "Next: lessons/$second.c"
     wait_for_words "Waiting for a file"
     : >"$log"
     cp "solutions/$lesson.c" new && mv new "lessons/$lesson.c"   # as editors save
-    wait_for_words "$lesson passes."
+    wait_for_words "$lesson passes. (1 of 20)"
     wait_for_words "Next: lessons/$second.c"
     wait_for_words "Waiting for a file"
     run grep -c $'\e' "$log"
@@ -407,4 +438,44 @@ END
     wait_for_words "Stopped."
     cd "$ROOT" || return 1
     assert_equal "$(find /proc/[0-9]*/cwd -maxdepth 0 -lname "$copy" 2>/dev/null)" ""
+}
+
+@test "make watch at a terminal: h, n, p and q; at the end it names the clinic" {
+    local name second third copy=$BATS_TEST_TMPDIR/copy log=$BATS_TEST_TMPDIR/log
+    type -P script >/dev/null || skip "script (util-linux) is not installed"
+    second=$(lessons | sed -n 2p)
+    third=$(lessons | sed -n 3p)
+    workbook_copy "$copy"
+    cp -a docs "$copy"
+    cd "$copy" || return 1
+    for name in $(lessons | sed -n '4,$p'); do   # three are enough
+        rm "lessons/$name.c" "solutions/$name.c" "tests/lessons/$name.bats"
+    done
+    cp "solutions/$(first).c" lessons
+    wait_for_words() {
+        for _ in $(seq 600); do ! grep -qF "$1" "$log" || return 0; sleep 0.1; done
+        miss "make watch did not print: $1" "$(cat "$log")"
+    }
+    # says WORDS KEY: when the words are there, the key is pressed
+    says() { wait_for_words "$1" >&2 && : >"$log" && printf '%s' "$2"; }
+    at_terminal() {
+        as_typed TERM=dumb SHELL=/bin/sh timeout 120 script -qefc "make watch" -a "$log" \
+            >/dev/null 2>&1 3>&-
+    }
+    : >"$log"
+    {
+        says "Keys: h hint, n next lesson, p its page, q quit." h
+        says "Hint 1 of" n
+        says "Next: lessons/$third.c" p
+        says "The book is not built. make book builds and opens it." q
+        wait_for_words "Stopped." >&2
+    } | at_terminal
+    : >"$log"
+    {
+        says "Keys: h" ""
+        cp "solutions/$second.c" "solutions/$third.c" lessons
+        wait_for_words "Every lesson passes." >&2
+    } | at_terminal
+    grep -q "(3 of 3)" "$log" || miss "$(cat "$log")"
+    grep -q "make clinic-01" "$log" || miss "$(cat "$log")"
 }

@@ -26,8 +26,9 @@ no_gpu() { as_typed PATH="$BATS_TEST_TMPDIR/bin:$PATH" "$@"; }
 @test "make help names every command of the Makefile" {
     run as_typed make help
     assert_success
-    for command in run test test-all 06 solution-06 check-06 clinic-03 repaired-03 watch grade \
-        grade-class list new-lesson format docs simulator headers bench clean help; do
+    for command in run test test-all 06 solution-06 check-06 hint-06 clinic-03 check-clinic-03 \
+        repaired-03 watch grade grade-class book list new-lesson format docs simulator headers \
+        bench clean help; do
         assert_line --regexp "^make $command +[a-z]"
     done
     assert_output --partial BACKEND
@@ -42,7 +43,7 @@ no_gpu() { as_typed PATH="$BATS_TEST_TMPDIR/bin:$PATH" "$@"; }
 }
 
 @test "a lesson that does not exist: the list of lessons" {
-    for goal in 99 check-99 solution-99 nonsense; do
+    for goal in 99 check-99 solution-99 hint-99 nonsense; do
         run as_typed make "$goal"
         assert_failure
         assert_line --partial "make $goal: there is no such command"
@@ -79,6 +80,128 @@ no_gpu() { as_typed PATH="$BATS_TEST_TMPDIR/bin:$PATH" "$@"; }
     assert_line --partial "Backend: simulator"
     assert_equal "$(no_gpu make "${number#0}" 2>&1 | sed 's/\[.*//')" \
         "$(sed 's/\[.*//' <<<"$output")"
+}
+
+@test "FILE=mine.c takes the place of a lesson's file, wherever it lies" {
+    local lesson number mine=$BATS_TEST_TMPDIR/mine.c
+    lesson=$(first)
+    number=${lesson%%_*}
+    printf '#include <stdio.h>\nint main(void) { puts("my own"); }\n' >"$mine"
+    run no_gpu make "$number" FILE="$mine"
+    assert_success
+    assert_line "my own"
+    run as_typed make "check-$number" FILE="$mine"
+    assert_failure
+    assert_line "        See it yourself: make $number FILE=$mine"
+    cp "solutions/$lesson.c" build/mine.c
+    run no_gpu make "$number" FILE=build/mine.c BACKEND=simulator
+    assert_equal "$(tail -n +2 <<<"$output")" "$(cat "tests/lessons/expected/$lesson.txt")"
+    run as_typed make "${number#0}" FILE=nowhere.c
+    assert_failure
+    assert_output --partial "FILE=nowhere.c: there is no such C file"
+}
+
+@test "make hint-03: one more a call, HINTS=0 begins again, and so does a lesson that passes" {
+    local copy=$BATS_TEST_TMPDIR/copy
+    workbook_copy "$copy"
+    mkdir "$copy/docs"
+    cd "$copy" || return 1
+    printf '%s\n' Title ===== '' '.. dropdown:: Hint 1' '   :color: primary' '' \
+        '   :path:`lessons/kernels.h` has ``launch_add``, for the :term:`order <stream>`,' \
+        '   and see `a page <https://example.org>`_.' '' '   - one' '   - *two*' '' \
+        '.. dropdown:: Hint 2' '' '   .. code-block:: c' '' '      if (a)' '          b();' '' \
+        'Check' ----- >docs/03_stream_order.rst
+    run as_typed make hint-03
+    assert_success
+    assert_output "Hint 1 of 2 for lesson 03:
+    lessons/kernels.h has \`launch_add\`, for the order, and see a page
+    (https://example.org).
+
+    - one
+    - two
+One more is left: make hint-03"
+    run as_typed make hint-3
+    assert_output "Hint 2 of 2 for lesson 03:
+       if (a)
+           b();
+That was the last one."
+    run as_typed make hint-3
+    assert_success
+    assert_output --partial "you have had all of them. make hint-03 HINTS=0 begins again."
+    run as_typed make hint-03 HINTS=0
+    assert_line "Hint 1 of 2 for lesson 03:"
+    run as_typed make hint-03 HINTS=all
+    assert_failure
+    assert_output --partial "HINTS=all: give the number"
+    run as_typed make check-03 FILE=solutions/03_stream_order.c
+    assert_success
+    run as_typed make hint-03
+    assert_line "Hint 1 of 2 for lesson 03:"
+}
+
+@test "every hint of the book is plain text in 84 columns" {
+    local lesson number count output copy=$BATS_TEST_TMPDIR/copy
+    mkdir -p "$copy/tests/tools"
+    cp tests/tools/hint.sh "$copy/tests/tools"
+    ln -s "$ROOT/docs" "$copy"
+    for lesson in $(lessons); do
+        count=$(grep -c '^\.\. dropdown:: Hint ' "docs/$lesson.rst")
+        for ((number = 0; number < count; number++)); do
+            output=$("$copy/tests/tools/hint.sh" "$lesson" "$number")
+            [ "$(wc -l <<<"$output")" -ge 3 ] || complain "$lesson, hint $((number + 1)): $output"
+            ! grep -nE '``|:[a-z]+:`|_`|\*\*|^ *\.\. |.{85}' <<<"$output" ||
+                complain "$lesson, hint $((number + 1)) is not plain."
+        done
+    done
+    finish
+}
+
+@test "open.sh: names the page, opens it with OPEN or where a display is" {
+    local copy=$BATS_TEST_TMPDIR/copy page
+    mkdir -p "$copy/tests/tools" "$copy/bin"
+    cp tests/tools/open.sh "$copy/tests/tools"
+    page=$copy/build/docs/html/index.html
+    cd "$copy" || return 1
+    run env -u DISPLAY tests/tools/open.sh index
+    assert_failure
+    assert_output "The book is not built. make book builds and opens it."
+    mkdir -p "${page%/*}"
+    : >"$page"
+    printf '%s\n' '#!/bin/sh' 'echo "$0 $1" >>opened' >bin/browser
+    chmod +x bin/browser
+    cp bin/browser bin/xdg-open
+    opened() {
+        for _ in {1..50}; do [ ! -s opened ] || break; sleep 0.1; done
+        cat opened
+        : >opened
+    }
+    run env -u DISPLAY -u WAYLAND_DISPLAY PATH="$copy/bin:$PATH" tests/tools/open.sh index
+    assert_success
+    assert_output "Open: $page"
+    run env DISPLAY=:0 OPEN= PATH="$copy/bin:$PATH" tests/tools/open.sh index
+    assert_output "Open: $page"
+    assert_file_not_exists opened
+    DISPLAY=:0 PATH="$copy/bin:$PATH" tests/tools/open.sh index 3>&-
+    assert_equal "$(opened)" "$copy/bin/xdg-open $page"
+    OPEN=browser PATH="$copy/bin:$PATH" tests/tools/open.sh index 3>&-
+    assert_equal "$(opened)" "$copy/bin/browser $page"
+    run env OPEN=nothing-of-the-kind tests/tools/open.sh index
+    assert_failure
+    assert_output --partial "OPEN=nothing-of-the-kind: there is no such program."
+}
+
+@test "the first build says what it does, the next one nothing" {
+    local copy=$BATS_TEST_TMPDIR/copy
+    workbook_copy "$copy"
+    rm -r "$copy/build/simulator"
+    cd "$copy" || return 1
+    # A compiler that writes empty files: what make says is judged.
+    printf '%s\n' '#!/bin/sh' 'while [ "$1" != -o ]; do shift; done' ': >"$2"' >compiler
+    chmod +x compiler
+    run as_typed make CC=./compiler simulator
+    assert_output "Compiling the simulated device into build/simulator."
+    run as_typed make CC=./compiler simulator
+    assert_output ""
 }
 
 @test "BACKEND=gpu without a GPU, or a backend that is unknown, is an error" {
@@ -146,7 +269,7 @@ no_gpu() { as_typed PATH="$BATS_TEST_TMPDIR/bin:$PATH" "$@"; }
     run as_typed PATH="$BATS_TEST_TMPDIR/bin:$PATH" make run
     assert_success
     run as_typed PATH="$BATS_TEST_TMPDIR/bin:$PATH" make "check-$(first | cut -c 1-2)" \
-        LESSON="solutions/$(first).c" CHECK_FOLDER=build/check/quiet
+        FILE="solutions/$(first).c" CHECK_FOLDER=build/check/quiet
     assert_success
     assert_file_not_exists "$BATS_TEST_TMPDIR/calls"
 }

@@ -1,0 +1,149 @@
+/* Postponed conflicts. */
+#include "check/conflict.h"
+
+#include "os/os.h"
+#include "sched/happens_before.h"
+
+struct postponed {
+    struct postponed *next;
+    struct conflict conflict;
+    /* What the conflict's `ref` points to: only who allocated it, and how. */
+    struct shadow shadow;
+};
+
+/* Law: of each conflict in the list, the earlier or the later operation had an obstacle at the last
+ * look, and then the host had not acquired the other operation. The oldest comes first. Conflicts of the same two
+ * places in the program, the same two streams and the same two obstacles are one, where one of them
+ * decides for all: so a loop adds nothing to the list. Needs the lock. */
+static struct {
+    struct postponed *first, **end;
+} postponed = {NULL, &postponed.first};
+
+bool conflicts_postponed;
+
+/* Is the operation still held up? When its obstacle is over there may be another; then what its
+ * stream came to wait for later counts too (assumed: it is seldom, and decides for the program). */
+static bool is_held(struct access *a)
+{
+    if (a->obstacle.op && !host_bound_is_pending(a->obstacle))
+        a->obstacle = stream_find_host_bound(stream_of_slot(a->origin.slot), a->origin.seq);
+    return a->obstacle.op;
+}
+
+enum conflict_held conflict_held(struct conflict *c)
+{
+    bool earlier_held = c->kind == CONFLICT_ACCESSES && is_held(&c->earlier);
+    if (!earlier_held)
+        c->earlier.obstacle = (struct host_bound){NULL, 0};
+    if (is_held(&c->later))
+        return CONFLICT_LATER_HELD;
+    return earlier_held ? CONFLICT_EARLIER_HELD : CONFLICT_NOT_HELD;
+}
+
+/* ---- one of many ---- */
+
+static bool is_same_operation(const struct origin *a, const struct origin *b)
+{
+    return a->site == b->site && a->slot == b->slot;
+}
+
+static bool is_same_obstacle(struct host_bound a, struct host_bound b)
+{
+    return a.op == b.op && a.turn == b.turn;
+}
+
+/* Do the two differ only in what is compared by comes_last? */
+static bool is_alike(const struct postponed *p, const struct postponed *new)
+{
+    const struct conflict *a = &p->conflict, *b = &new->conflict;
+    return a->kind == b->kind && is_same_operation(&a->earlier.origin, &b->earlier.origin)
+        && is_same_operation(&a->later.origin, &b->later.origin)
+        && is_same_obstacle(a->earlier.obstacle, b->earlier.obstacle)
+        && is_same_obstacle(a->later.obstacle, b->later.obstacle);
+}
+
+/* Of two that are alike: is the host to acquire more for `new` than for `p`? It has to acquire the
+ * earlier operation while the later one is held up, or the other way round. */
+static bool requires_all_of(const struct conflict *new, const struct conflict *c)
+{
+    bool earlier = new->earlier.origin.seq >= c->earlier.origin.seq;
+    bool later = new->later.origin.seq >= c->later.origin.seq;
+    return (!new->later.obstacle.op || earlier) && (!new->earlier.obstacle.op || later);
+}
+
+static void set(struct postponed *p, const struct postponed *new)
+{
+    struct postponed *next = p->next;
+    *p = *new;
+    p->next = next;
+    p->conflict.ref.shadow = &p->shadow;
+}
+
+static void add(const struct postponed *new)
+{
+    for (struct postponed *p = postponed.first; p; p = p->next) {
+        if (!is_alike(p, new))
+            continue;
+        if (requires_all_of(&new->conflict, &p->conflict)) {
+            set(p, new);
+            return;
+        }
+        if (requires_all_of(&p->conflict, &new->conflict))
+            return;
+    }
+    struct postponed *p = os_allocate(sizeof *p);
+    set(p, new);
+    *postponed.end = p;
+    postponed.end = &p->next;
+    conflicts_postponed = true;
+}
+
+void conflict_postpone(const struct conflict *c)
+{
+    struct postponed new = {
+        .conflict = *c,
+        .shadow = {.allocated_by = c->ref.shadow->allocated_by, .kind = c->ref.shadow->kind},
+    };
+    add(&new);
+}
+
+/* ---- judging ---- */
+
+static bool is_acquired(const struct origin *origin)
+{
+    return vc_includes(host_vector_clock(), origin->slot, origin->seq);
+}
+
+static bool is_ordered(struct conflict *c)
+{
+    bool earlier_held = is_held(&c->earlier), later_held = is_held(&c->later);
+    return (later_held && is_acquired(&c->earlier.origin))
+        || (earlier_held && is_acquired(&c->later.origin));
+}
+
+void conflict_judge_postponed(void (*report)(const struct conflict *c))
+{
+    struct postponed **at = &postponed.first;
+    /* Of an operation that was reported: the conflict with the allocation is reported only where
+     * that with an access is not. */
+    struct origin reported = {.slot = HOST_SLOT};
+    for (struct postponed *p; (p = *at);) {
+        const struct origin *later = &p->conflict.later.origin;
+        bool ordered = is_ordered(&p->conflict);
+        if (!ordered && (p->conflict.later.obstacle.op || p->conflict.earlier.obstacle.op)) {
+            at = &p->next;
+            continue;
+        }
+        bool of_allocation =
+            p->conflict.kind == CONFLICT_ALLOCATION || p->conflict.kind == CONFLICT_ALLOCATION_FREE;
+        bool again = of_allocation && later->slot == reported.slot && later->seq == reported.seq;
+        if (!ordered && !again) {
+            report(&p->conflict);
+            reported = *later;
+        }
+        *at = p->next;
+        os_free(p);
+    }
+    postponed.end = at;
+    conflicts_postponed = postponed.first;
+}

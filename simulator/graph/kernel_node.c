@@ -1,0 +1,127 @@
+/* Kernel nodes. The codes are documented where the documentation names them (CUDA Runtime API,
+ * cudaGraphAddKernelNode), else assumed; no device was asked. */
+#include "graph/kernel_node.h"
+
+#include "check/checker.h"
+#include "os/os.h"
+
+/* The values of a kernel's arguments, and where they are. */
+struct kernel_arguments {
+    int *data;
+    int value;
+    size_t count;
+    const volatile int *gate;
+    void *pointers[3];
+};
+
+void *kernel_function(enum task_kind kind)
+{
+    static char functions[TASK_USER_KERNEL];
+    return &functions[kind];
+}
+
+static bool is_empty(dim3 d) { return !d.x || !d.y || !d.z; }
+
+static cudaError_t check_params(const struct cudaKernelNodeParams *p)
+{
+    /* Documented: arguments come in one of two ways, not in both. Assumed: all kernels here have
+     * arguments, so none at all is an error too. */
+    if (!p->kernelParams == !p->extra)
+        return cudaErrorInvalidValue;
+    if (p->extra) {
+        diag("kernel nodes with arguments in `extra` are not simulated: the call returns "
+             "cudaErrorNotSupported.");
+        return cudaErrorNotSupported;
+    }
+    /* Assumed: as documented for cudaLaunchKernel's driver counterpart. Whatever its size, the
+     * kernels of kernels.cu do the same. */
+    return is_empty(p->gridDim) || is_empty(p->blockDim) ? cudaErrorInvalidValue : cudaSuccess;
+}
+
+cudaError_t kernel_node_task(struct task *t, const struct cudaKernelNodeParams *p)
+{
+    enum task_kind kind = p->func == kernel_function(TASK_FILL) ? TASK_FILL
+                        : p->func == kernel_function(TASK_ADD)  ? TASK_ADD
+                        : p->func == kernel_function(TASK_HOLD) ? TASK_HOLD
+                                                                : TASK_EMPTY;
+    /* Documented for a function that is none; assumed for NULL. */
+    if (kind == TASK_EMPTY)
+        return cudaErrorInvalidDeviceFunction;
+    cudaError_t e = check_params(p);
+    if (e)
+        return e;
+    t->kind = kind;
+    t->shape.grid = p->gridDim;
+    t->shape.block = p->blockDim;
+    t->shape.shared_bytes = p->sharedMemBytes;
+    if (kind == TASK_HOLD) {
+        t->gate = *(const volatile int *const *)p->kernelParams[0];
+        return cudaSuccess;
+    }
+    t->to = *(char *const *)p->kernelParams[0];
+    t->value = *(const int *)p->kernelParams[1];
+    t->count = *(const size_t *)p->kernelParams[2];
+    return cudaSuccess;
+}
+
+/* Is the node a kernel of kernels.h? */
+static cudaError_t check_kind(const struct task *t)
+{
+    if (t->kind == TASK_FILL || t->kind == TASK_ADD || t->kind == TASK_HOLD)
+        return cudaSuccess;
+    /* Documented. */
+    if (t->kind != TASK_USER_KERNEL)
+        return cudaErrorInvalidValue;
+    diag("the node of a program's own kernel (\"%s\", sim_launch) has no parameters to get or set: "
+         "the "
+         "call returns cudaErrorNotSupported.",
+         t->user_kernel->name);
+    return cudaErrorNotSupported;
+}
+
+cudaError_t kernel_node_params(struct node *n, struct cudaKernelNodeParams *p)
+{
+    const struct task *t = &n->task;
+    cudaError_t e = check_kind(t);
+    if (e)
+        return e;
+    if (!n->arguments)
+        n->arguments = os_allocate(sizeof *n->arguments);
+    struct kernel_arguments *a = n->arguments;
+    *a = (struct kernel_arguments){
+        .data = (int *)t->to, .value = t->value, .count = t->count, .gate = t->gate};
+    a->pointers[0] = t->kind == TASK_HOLD ? (void *)&a->gate : (void *)&a->data;
+    a->pointers[1] = &a->value;
+    a->pointers[2] = &a->count;
+    *p = (struct cudaKernelNodeParams){.func = kernel_function(t->kind),
+                                       .gridDim = t->shape.grid,
+                                       .blockDim = t->shape.block,
+                                       .sharedMemBytes = t->shape.shared_bytes,
+                                       .kernelParams = a->pointers};
+    if (!is_empty(p->gridDim))
+        return cudaSuccess;
+    /* Captured: as kernels.cu launches it. */
+    size_t blocks = (t->count + 255) / 256;
+    p->gridDim = (dim3){blocks < 1024 ? (unsigned)blocks : 1024, 1, 1};
+    p->blockDim = (dim3){256, 1, 1};
+    if (t->kind == TASK_HOLD)
+        p->gridDim = p->blockDim = (dim3){1, 1, 1};
+    return cudaSuccess;
+}
+
+cudaError_t kernel_node_change(const struct call *call, struct task *t,
+                               const struct cudaKernelNodeParams *p)
+{
+    cudaError_t e = check_kind(t);
+    if (e)
+        return e;
+    struct task changed = *t;
+    e = kernel_node_task(&changed, p);
+    if (e)
+        return e;
+    changed.call = call->origin.call;
+    changed.site = call->origin.site;
+    changed.newest_allocation = checker_newest_allocation();
+    *t = changed;
+    return cudaSuccess;
+}

@@ -1,0 +1,418 @@
+/* A program's own kernels. A launch is one access for each byte that it declares, whatever the
+ * function does; the rest of this file compares the function with the declaration, as far as that
+ * can be seen. */
+#include "run/user_kernel.h"
+
+#include <string.h>
+
+#include "base/fatal.h"
+#include "base/settings.h"
+#include "check/report.h"
+#include "os/os.h"
+#include "run/commands.h"
+#include "sched/cost.h"
+#include "sched/virtual_time.h"
+
+#define NAME_MAX_LENGTH 63
+/* Assumed: so many bytes beside a range are enough to find a loop that goes one too far. */
+#define EDGE_MAX ((size_t)64)
+/* Assumed: of a range that is read, so many bytes at both ends are compared. */
+#define DIGEST_MAX (8 * MiB)
+
+struct name {
+    struct name *next;
+    char text[NAME_MAX_LENGTH + 1];
+};
+
+/* Law: each name is in the list of its hash, once, and is never freed: origins point to it.
+ * `running` is the launch whose function is called just now, or NULL. Needs the lock. */
+static struct {
+    struct name *names[64];
+    const struct user_kernel *running;
+} kernels;
+
+/* ---- launches ---- */
+
+static const char *intern(const char *text)
+{
+    uint32_t hash = 2166136261u;
+    for (const char *c = text; *c; c++)
+        hash = (hash ^ (unsigned char)*c) * 16777619u;
+    struct name **list = &kernels.names[hash % 64];
+    for (struct name *n = *list; n; n = n->next)
+        if (!strcmp(n->text, text))
+            return n->text;
+    struct name *n = os_allocate(sizeof *n);
+    strcpy(n->text, text);
+    n->next = *list;
+    *list = n;
+    return n->text;
+}
+
+static bool is_name(const char *text)
+{
+    size_t length = 0;
+    for (; text && text[length]; length++)
+        if (length == NAME_MAX_LENGTH || text[length] < ' ' || text[length] > '~'
+            || text[length] == '"' || text[length] == '\\')
+            return false;
+    return length > 0;
+}
+
+#define REFUSED "The call returns cudaErrorInvalidValue."
+
+static bool is_range(const char *name, const struct sim_range *r, size_t i)
+{
+    const char *why = NULL;
+    if (!r->address && r->bytes)
+        why = "begins at NULL";
+    else if ((uintptr_t)r->address > UINTPTR_MAX - r->bytes)
+        why = "goes beyond the last address";
+    else if (r->access < SIM_READ || r->access > SIM_READ_WRITE)
+        why = "has an access that is none of SIM_READ, SIM_WRITE and SIM_READ_WRITE";
+    if (why)
+        diag("sim_launch: range %zu of the kernel \"%s\" (%zu bytes) %s. " REFUSED, i, name,
+             r->bytes, why);
+    return !why;
+}
+
+static bool is_launch(const char *name, sim_function function, const void *argument,
+                      size_t argument_bytes, const struct sim_range *ranges, size_t count)
+{
+    if (!is_name(name))
+        diag("sim_launch: the name of a kernel is 1 to %d printable characters, no quotation mark "
+             "and no backslash. " REFUSED,
+             NAME_MAX_LENGTH);
+    else if (!function)
+        diag("sim_launch: the kernel \"%s\" has no function (NULL). " REFUSED, name);
+    else if (argument_bytes > SIM_ARGUMENT_MAX)
+        diag("sim_launch: the argument of the kernel \"%s\" has %zu bytes; at most %d are "
+             "possible. " REFUSED,
+             name, argument_bytes, SIM_ARGUMENT_MAX);
+    else if (!argument && argument_bytes)
+        diag("sim_launch: the argument of the kernel \"%s\" is NULL, with %zu bytes. " REFUSED,
+             name, argument_bytes);
+    else if (count > SIM_RANGES_MAX)
+        diag("sim_launch: the kernel \"%s\" has %zu ranges; at most %d are possible. " REFUSED,
+             name, count, SIM_RANGES_MAX);
+    else if (!ranges && count)
+        diag("sim_launch: the ranges of the kernel \"%s\" are NULL; %zu were announced. " REFUSED,
+             name, count);
+    else
+        return true;
+    return false;
+}
+
+/* Where the argument stands: aligned for any type. */
+static size_t argument_offset(size_t count)
+{
+    size_t align = _Alignof(max_align_t);
+    size_t end = sizeof(struct user_kernel) + count * sizeof(struct sim_range);
+    return (end + align - 1) / align * align;
+}
+
+struct user_kernel *user_kernel_new(const char *name, sim_function function, const void *argument,
+                                    size_t argument_bytes, const struct sim_range *ranges,
+                                    size_t count, time_ns duration)
+{
+    if (!is_launch(name, function, argument, argument_bytes, ranges, count))
+        return NULL;
+    for (size_t i = 0; i < count; i++)
+        if (!is_range(name, &ranges[i], i))
+            return NULL;
+    size_t offset = argument_offset(count);
+    struct user_kernel *k = os_allocate(offset + argument_bytes);
+    k->size = offset + argument_bytes;
+    k->name = intern(name);
+    k->function = function;
+    k->duration = duration;
+    k->argument_bytes = argument_bytes;
+    k->count = count;
+    if (count)
+        memcpy(k->ranges, ranges, count * sizeof *ranges);
+    if (argument_bytes)
+        memcpy((char *)k + offset, argument, argument_bytes);
+    return k;
+}
+
+struct user_kernel *user_kernel_copy(const struct user_kernel *kernel)
+{
+    struct user_kernel *copy = os_allocate(kernel->size);
+    memcpy(copy, kernel, kernel->size);
+    return copy;
+}
+
+size_t user_kernel_bytes(const struct user_kernel *kernel)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < kernel->count; i++)
+        bytes += kernel->ranges[i].bytes;
+    return bytes;
+}
+
+/* ---- what the function does ---- */
+
+/* A range, for the CPU. */
+struct memory {
+    char *bytes;
+    size_t count;
+    bool write;
+    /* Nobody else writes there or beside it meanwhile: changes are the function's. */
+    bool is_ours;
+    uint32_t allocation_id;
+    /* As it was before the function: what lies beside the range, and what it holds if it is only
+     * read. */
+    size_t before_count, behind_count;
+    char before[EDGE_MAX], behind[EDGE_MAX];
+    bool has_digest;
+    uint64_t digest;
+};
+
+static uint64_t mix(uint64_t digest, const char *bytes, size_t count)
+{
+    size_t i = 0;
+    uint64_t word, other = ~digest;
+    for (; i + 16 <= count; i += 16) {
+        memcpy(&word, bytes + i, 8);
+        digest = (digest ^ word) * 0x9E3779B97F4A7C15u;
+        memcpy(&word, bytes + i + 8, 8);
+        other = (other ^ word) * 0xC2B2AE3D27D4EB4Fu;
+    }
+    for (; i < count; i++)
+        digest = (digest ^ (unsigned char)bytes[i]) * 0x9E3779B97F4A7C15u;
+    return digest ^ (other >> 29) ^ other;
+}
+
+static uint64_t digest_of(const struct memory *m)
+{
+    if (m->count <= 2 * DIGEST_MAX)
+        return mix(1, m->bytes, m->count);
+    return mix(mix(1, m->bytes, DIGEST_MAX), m->bytes + m->count - DIGEST_MAX, DIGEST_MAX);
+}
+
+/* May the launch write this byte? */
+static bool is_writable(const struct memory *all, size_t count, const char *byte)
+{
+    for (size_t i = 0; i < count; i++)
+        if (all[i].write && byte >= all[i].bytes && byte < all[i].bytes + all[i].count)
+            return true;
+    return false;
+}
+
+static bool overlaps_writable(const struct memory *all, size_t count, const struct memory *m)
+{
+    for (size_t i = 0; i < count; i++)
+        if (all[i].write && m->bytes < all[i].bytes + all[i].count
+            && all[i].bytes < m->bytes + m->count)
+            return true;
+    return false;
+}
+
+/* Prepares for range `i` of the launch, which is there; in a heap that only this process and this
+ * device write to, its edges are remembered. */
+static void begin_range(struct memory *m, const struct sim_range *r, char *storage)
+{
+    struct address_info a = memory_find(r->address);
+    *m = (struct memory){.bytes = storage, .count = r->bytes, .write = r->access & SIM_WRITE};
+    if (!settings.check || !storage || !a.heap || a.heap->host_visible || a.heap->file)
+        return;
+    size_t behind = a.heap->limit - a.offset - r->bytes;
+    m->is_ours = true;
+    m->allocation_id = memory_allocation_id(&a);
+    m->before_count = a.offset < EDGE_MAX ? a.offset : EDGE_MAX;
+    m->behind_count = behind < EDGE_MAX ? behind : EDGE_MAX;
+    memcpy(m->before, storage - m->before_count, m->before_count);
+    memcpy(m->behind, storage + r->bytes, m->behind_count);
+}
+
+static void begin_digests(struct memory *all, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        all[i].has_digest =
+            all[i].is_ours && !all[i].write && !overlaps_writable(all, count, &all[i]);
+        if (all[i].has_digest)
+            all[i].digest = digest_of(&all[i]);
+    }
+}
+
+static void hazard_undeclared(const struct user_kernel *k, size_t i, uint32_t allocation_id,
+                              const char *what)
+{
+    if (!report_begin("undeclared access", &k->origin, &k->origin))
+        return;
+    report_text("%s (%s) writes %s memory[%zu], and its launch does not declare that.", k->name,
+                report_stream(&k->origin).text, what, i);
+    report_origin("launched", &k->origin);
+    report_advice("declare all that the kernel writes, with sim_write or sim_read_write, or let "
+                  "the function write less: what is not declared is not checked.");
+    report_end(allocation_id);
+}
+
+/* Has the function changed bytes at `now` that it may not? */
+static bool is_changed(const struct memory *all, size_t count, const char *now, const char *then,
+                       size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++)
+        if (now[i] != then[i] && !is_writable(all, count, now + i))
+            return true;
+    return false;
+}
+
+static void check_writes(const struct user_kernel *k, const struct memory *all)
+{
+    for (size_t i = 0; i < k->count; i++) {
+        const struct memory *m = &all[i];
+        if (m->has_digest && digest_of(m) != m->digest)
+            hazard_undeclared(k, i, m->allocation_id, "into");
+        else if (is_changed(all, k->count, m->bytes + m->count, m->behind, m->behind_count))
+            hazard_undeclared(k, i, m->allocation_id, "behind the end of");
+        else if (is_changed(all, k->count, m->bytes - m->before_count, m->before, m->before_count))
+            hazard_undeclared(k, i, m->allocation_id, "before the beginning of");
+    }
+}
+
+void user_kernel_touched(const void *address)
+{
+    const struct user_kernel *k = kernels.running;
+    if (!k)
+        return;
+    if (report_begin("undeclared access", &k->origin, &k->origin)) {
+        report_text("%s (%s) touches %p, by the address that the memory has for the program.",
+                    k->name, report_stream(&k->origin).text, address);
+        report_origin("launched", &k->origin);
+        report_advice("declare the range, and let the function use memory[0], memory[1]...: there "
+                      "it finds the ranges, in their order.");
+        report_end(0);
+    }
+    journal_close();
+    os_exit(3);
+}
+
+/* ---- the work ---- */
+
+static void effect_user_kernel(struct op *op)
+{
+    const struct user_kernel *k = op->staged;
+    struct memory all[SIM_RANGES_MAX];
+    void *memory[SIM_RANGES_MAX];
+    for (size_t i = 0; i < k->count; i++) {
+        const struct sim_range *r = &k->ranges[i];
+        char *storage = NULL;
+        if (r->bytes && !(storage = command_resolve(op, r->address, r->bytes, "kernel", false)))
+            return;
+        begin_range(&all[i], r, storage);
+        memory[i] = storage;
+    }
+    begin_digests(all, k->count);
+    kernels.running = k;
+    lock_set_owner("the function of a kernel (sim_launch)");
+    k->function(memory, (const char *)k + argument_offset(k->count));
+    lock_set_owner(NULL);
+    kernels.running = NULL;
+    check_writes(k, all);
+}
+
+/* What the kernels of kernels.h take: fill writes, add reads and writes. */
+static time_ns duration_of(const struct user_kernel *k)
+{
+    if (k->duration)
+        return k->duration;
+    time_ns sum = DURATION_FILL;
+    for (size_t i = 0; i < k->count; i++) {
+        const struct sim_range *r = &k->ranges[i];
+        time_ns each_gib = r->access == SIM_READ  ? DURATION_ADD_GIB - DURATION_FILL_GIB
+                         : r->access == SIM_WRITE ? DURATION_FILL_GIB
+                                                  : DURATION_ADD_GIB;
+        sum += command_duration(0, each_gib, r->bytes);
+    }
+    return sum;
+}
+
+/* Where the ranges are, for the checker. */
+struct operand {
+    struct address_info address;
+    const struct sim_range *range;
+    size_t from, to; /* In its allocation; another one's when they are of no same shadow. */
+    const void *shadow;
+    bool write;
+};
+
+/* Does operand `j` of the launch account for what it has in common with operand `i`? Ranges of one
+ * launch may overlap, and each byte is one access: a write if any of them writes it. */
+static bool takes_precedence(const struct operand *all, size_t j, size_t i)
+{
+    if (i == j || !all[i].shadow || all[j].shadow != all[i].shadow)
+        return false;
+    return all[j].write != all[i].write ? all[j].write : j < i;
+}
+
+/* Reports bytes [from, to) of operand `i`'s allocation to the checker. */
+static void check_piece(const struct call *call, const struct operand *o, size_t from, size_t to,
+                        const struct op *op)
+{
+    struct address_info piece = o->address;
+    piece.inner_offset += from - o->from;
+    command_check_use(call, &piece, (const char *)o->range->address + (from - o->from), to - from,
+                      op, o->write);
+}
+
+static void check_operand(const struct call *call, const struct operand *all, size_t count,
+                          size_t i, const struct op *op)
+{
+    for (size_t at = all[i].from; at < all[i].to;) {
+        size_t end = all[i].to, skip = at;
+        for (size_t j = 0; j < count; j++) {
+            if (!takes_precedence(all, j, i))
+                continue;
+            if (all[j].from <= at && all[j].to > skip)
+                skip = all[j].to;
+            else if (all[j].from > at && all[j].from < end)
+                end = all[j].from;
+        }
+        if (skip == at)
+            check_piece(call, &all[i], at, end, op);
+        at = skip == at ? end : skip;
+    }
+}
+
+static void check_operands(const struct call *call, const struct user_kernel *k, struct op *op)
+{
+    struct operand all[SIM_RANGES_MAX];
+    size_t count = 0;
+    for (size_t i = 0; i < k->count; i++) {
+        if (!k->ranges[i].bytes)
+            continue;
+        struct operand *o = &all[count++];
+        *o = (struct operand){.address = memory_find(k->ranges[i].address),
+                              .range = &k->ranges[i],
+                              .write = k->ranges[i].access & SIM_WRITE};
+        if (o->address.kind == ADDRESS_ALLOCATED || o->address.kind == ADDRESS_PINNED)
+            o->shadow = memory_shadow(&o->address).shadow;
+        o->from = o->address.inner_offset;
+        o->to = o->from + k->ranges[i].bytes;
+    }
+    for (size_t i = 0; i < count; i++) {
+        check_operand(call, all, count, i, op);
+        command_check_peer_access(call, &all[i].address, op);
+    }
+    if (count)
+        op->allocation_id = memory_allocation_id(&all[0].address);
+}
+
+cudaError_t command_user_kernel(const struct call *call, const struct user_kernel *kernel,
+                                struct stream *s)
+{
+    struct op *op = stream_enqueue(s, OP_COMMAND, time_under_schedule(duration_of(kernel)));
+    struct user_kernel *copy = user_kernel_copy(kernel);
+    copy->origin = checker_origin(call, s, op->seq);
+    op->name = copy->name;
+    op->effect = effect_user_kernel;
+    op->staged = copy;
+    op->bytes = user_kernel_bytes(copy);
+    /* The first two, for who looks for work that touches an address; a third is not found (assumed:
+     * that concerns incorrect programs alone). */
+    op->to = copy->count > 0 ? (char *)copy->ranges[0].address : NULL;
+    op->from = copy->count > 1 ? copy->ranges[1].address : NULL;
+    check_operands(call, copy, op);
+    return cudaSuccess;
+}

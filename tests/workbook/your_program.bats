@@ -1,0 +1,107 @@
+#!/usr/bin/env bats
+# The page "Run your own program on it": its commands, its program in both forms, and its words.
+
+load ../tools/helpers
+
+setup_file() {
+    local form folder
+    unset "${!SIM_@}"
+    make -s simulator
+    for form in wrong right; do
+        folder=$BATS_FILE_TMPDIR/$form
+        mkdir "$folder"
+        cp "docs/programs/your_program_$form.c" "$folder/your_program.c"
+        (cd "$folder" && WORKBOOK=$ROOT eval "$(command_of_page '^   \$ gcc')")
+    done
+}
+
+setup() {
+    unset "${!SIM_@}"
+    export WORKBOOK=$ROOT
+    cd "$BATS_FILE_TMPDIR" || return 1
+}
+
+# command_of_page PATTERN: the command of the page that begins so, without its prompt
+command_of_page() {
+    awk -v pattern="$1" '$0 ~ pattern { on = 1 } on { print } on && !/\\$/ { exit }' \
+        "$ROOT/docs/your_program.rst" | sed 's/^   \$ //'
+}
+
+schedules=(measured instant late random:1 random:5)
+
+# run_form FORM: as the page says to run it
+run_form() {
+    cd "$BATS_FILE_TMPDIR/$1" || return 1
+    run eval "$(command_of_page '^   \$ LD_LIBRARY_PATH')"
+}
+
+# line_of FORM TEXT: the number of the first such line of the program
+line_of() { grep -nF "$2" "$ROOT/docs/programs/your_program_$1.c" | head -n 1 | cut -d : -f 1; }
+
+@test "the broken form is reported under every schedule, with its kernels and their lines" {
+    local schedule first second
+    first=$(line_of wrong 'sim_launch(stream, "squares"')
+    second=$(line_of wrong 'sim_launch(stream, "total"')
+    for schedule in "${schedules[@]}"; do
+        SIM_SCHEDULE=$schedule run_form wrong
+        assert_failure 3
+        assert_line --index 0 "hazard: read not ordered after a write. total (stream 2) and \
+squares (stream 1) touch the same bytes of allocation 2, and nothing orders them."
+        assert_line --partial "written    squares, stream 1, at wrong/your_program.c:$first"
+        assert_line --partial "read       total, stream 2, at wrong/your_program.c:$second"
+        assert_line "  Missing:   nothing makes stream 2 wait for stream 1."
+        assert_equal "$(grep -c '^hazard: ' <<<"$output")" 2
+    done
+}
+
+@test "its numbers are as the page says: right under the first schedule, incorrect under another" {
+    run_form wrong
+    assert_line "the sum is 3074455146595352576, expected 3074455146595352576"
+    SIM_CHECK=off SIM_SCHEDULE=random:5 run_form wrong
+    assert_failure 1
+    assert_output --regexp '^the sum is [0-9]+, expected 3074455146595352576$'
+}
+
+@test "the repaired form is correct under every schedule, and adds the event of the report" {
+    local schedule
+    run ldd right/your_program
+    assert_output --partial "libcudart.so.13"
+    for schedule in "${schedules[@]}"; do
+        SIM_SCHEDULE=$schedule run_form right
+        assert_success
+        assert_output "the sum is 3074455146595352576, expected 3074455146595352576"
+    done
+    run diff "$ROOT"/docs/programs/your_program_{wrong,right}.c
+    assert_equal "$(grep -c '^<' <<<"$output")" 0
+    assert_line --partial "cudaEventRecord(made, making)"
+    assert_line --partial "cudaStreamWaitEvent(adding, made, 0)"
+}
+
+@test "the program is C++ as well" {
+    type -P g++ >/dev/null || skip "g++ is not installed"
+    g++ -std=c++11 -Wall -Wextra -Werror -x c++ -fsyntax-only -I"$ROOT/simulator" \
+        -isystem "$ROOT/build/cuda/include" "$ROOT/docs/programs/your_program_right.c"
+}
+
+@test "CMake builds it as the page shows" {
+    type -P cmake >/dev/null || skip "cmake is not installed"
+    cmake -S "$ROOT/docs/programs" -B cmake -D WORKBOOK="$ROOT" \
+        -D CMAKE_C_COMPILER="$(type -P gcc)" >log
+    cmake --build cmake >>log
+    run cmake/your_program
+    assert_failure 3
+    assert_output --partial "hazard: read not ordered after a write. total"
+}
+
+@test "the table's rows add up" {
+    run awk '
+        /^   \* - / { name = $0; n = 0 }
+        /^     - [0-9]+$/ { number[++n] = $2 }
+        n == 4 && /^     - [0-9]+$/ {
+            rows++
+            if (number[1] != number[2] + number[3] + number[4])
+                print name ": the columns do not add up"
+        }
+        END { if (rows != 11) print rows " rows" }' "$ROOT/docs/your_program.rst"
+    assert_output ""
+}
