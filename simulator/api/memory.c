@@ -521,7 +521,9 @@ cudaError_t do_cudaMemcpyPeerAsync(struct call *call, void *to, int toDevice, co
 
 /* It is asynchronous for the host, and serialized with all work, pending and future, of the current
  * device and both named ones (documented): so also with that of non-blocking streams, of destroyed
- * ones, and of those that are made later. Assumed: its errors are those of cudaMemcpyPeerAsync. */
+ * ones, and of those that are made later. The recorded driver leaves non-blocking streams out
+ * (probe-peer-copies.txt, "memcpy_peer_current_0"). Its errors are those of cudaMemcpyPeerAsync
+ * (measured: the same, "peer_devices" to "peer_from_freed"). */
 cudaError_t do_cudaMemcpyPeer(struct call *call, void *to, int toDevice, const void *from,
                               int fromDevice, size_t bytes)
 {
