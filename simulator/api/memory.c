@@ -34,8 +34,8 @@ static bool is_same_allocation(struct address_info a, uint32_t id)
 
 /* ---- device memory ---- */
 
-/* Measured (probe-full.txt): before the device is out of memory it gets back what its pools keep, and
- * what it keeps for graphs. */
+/* Measured (probe-full.txt): before the device is out of memory it gets back what its pools keep,
+ * and what it keeps for graphs. */
 static struct range *allocate_on_device(int device, size_t bytes)
 {
     struct range *r = memory_allocate(device, bytes);
