@@ -288,8 +288,10 @@ static void hazard_second_allocation(const struct conflict *c)
     report_allocation(c->ref.id, c->ref.bytes, origin);
     report_origin("freed", freed_by);
     report_missing_edge(freed_by, origin, c->s);
-    report_note("what a node allocates has the same address in each launch. A launch waits for "
-                "earlier launches of its graph, and for no free outside of it.");
+    report_note(
+        "what a node allocates has the same address in each launch. A launch waits for "
+        "earlier launches of its graph. For a free outside of it a driver may make it wait, "
+        "and nothing promises that.");
     note_held(c);
     report_end(c->ref.id);
 }

@@ -298,6 +298,18 @@ void pool_trim(struct pool *p, size_t keep)
                      COST_RELEASE_SEGMENT, "trim");
 }
 
+/* Measured (probe-full.txt): for another pool, and for cudaMalloc, before either is out of memory;
+ * all that is idle, also when less would do. What was freed and not synchronized is not idle; an
+ * allocation in managed memory and a graph's launch get nothing. */
+bool pools_make_room(int device, const struct heap *wanting)
+{
+    size_t before = device_free_memory(device);
+    for (struct pool *p = pools.first; p; p = p->next)
+        if (p->heap.device == device && !p->graph && &p->heap != wanting)
+            release_segments(p, 0, COST_RELEASE_SEGMENT, "device full");
+    return device_free_memory(device) > before;
+}
+
 /* Ends the addresses, the storage and what other processes share; nothing is live. */
 static void close_storage(struct pool *p)
 {
@@ -400,18 +412,6 @@ void pool_destroy(struct pool *p)
         reuse_reclaim(&p->heap, list, stream_of_slot(list->slot)->done_seq);
     release_segments(p, 0, COST_RELEASE_SEGMENT, "destroy");
     close_if_unused(p);
-}
-
-void pools_reset(int device)
-{
-    const int locations[] = {device, LOCATION_MANAGED + device};
-    for (size_t i = 0; i < 2; i++) {
-        struct pool **first = &pools.defaults[locations[i]];
-        if (*first)
-            pool_destroy(*first);
-        *first = pools.current[locations[i]] = NULL;
-        pools.destroyed_current[locations[i]] = NULL;
-    }
 }
 
 void pool_discard(struct pool *p)

@@ -99,8 +99,9 @@ void pool_destroy(struct pool *p);
 bool pool_destroy_imported(struct pool *p);
 /* Ends a graph's pool; nothing of it is live and no segment mapped. */
 void pool_discard(struct pool *p);
-/* Ends the default pools of a device; at their next use there are new ones. */
-void pools_reset(int device);
+/* A device has no more memory: every pool of it but those of graphs, and but the one of `wanting`
+ * (NULL: none), gives back what is idle, whatever its threshold. Returns whether any did. */
+bool pools_make_room(int device, const struct heap *wanting);
 
 /* Returns the first of all pools; the others follow by `next`. */
 struct pool *pool_first(void);

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "mem/device.h"
+#include "mem/pool.h"
 #include "os/os.h"
 
 static struct range *same_stream(struct heap *h, struct stream *s, size_t bytes)
@@ -60,6 +61,13 @@ static struct range *opportunistic(struct heap *h, size_t bytes)
     return any ? synchronized(h, bytes) : NULL;
 }
 
+static bool take_from_device(const struct heap *h, size_t bytes)
+{
+    return device_take(h->device, bytes)
+        || (h->device != NO_DEVICE && pools_make_room(h->device, h)
+            && device_take(h->device, bytes));
+}
+
 static struct range *grow(struct heap *h, size_t max_segments, size_t bytes,
                           struct reuse_result *result)
 {
@@ -81,8 +89,7 @@ static struct range *grow(struct heap *h, size_t max_segments, size_t bytes,
         result->capped = true;
         return NULL;
     }
-    if (!heap_grow_file(h, r->offset + bytes)
-        || !device_take(h->device, unmapped * h->segment_size))
+    if (!heap_grow_file(h, r->offset + bytes) || !take_from_device(h, unmapped * h->segment_size))
         return NULL;
     result->grown = unmapped - result->remapped;
     heap_map(h, r->offset, bytes);
