@@ -53,7 +53,7 @@ CHARACTER = 7.3
 
 
 class Piece:
-    """What is in a stream's column: a run, or the point of an allocation, a free, a record, a wait."""
+    """What is in a stream's column: a run, or the point of an allocation, free, record or wait."""
 
     def __init__(self, kind, words, start, finish, call):
         self.kind, self.words, self.start, self.finish, self.call = kind, words, start, finish, call

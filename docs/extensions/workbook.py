@@ -27,6 +27,10 @@
         docs/pictures/ladder.svg, which no journal can draw
     .. recorded-tables:: docs/recorded/lessons.md
         the tables of a Markdown file that a script printed, and its other lines
+    .. call-table:: pools
+        the calls of that group of docs/calls.txt: what was recorded of each, and its lessons
+    .. call-index::
+        every CUDA call, and the pages that show it
     :path:`tests/hardware/facts`
         a path of the repository, which must be there
 
@@ -45,6 +49,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+import calls
 import memory_picture
 import order_picture
 from docutils import nodes
@@ -506,6 +511,35 @@ class RecordedTables(BookDirective):
         return nodes.table("", group)
 
 
+class CallTable(BookDirective):
+    """A group of docs/calls.txt, with what was recorded of its calls."""
+
+    def run(self):
+        self.depend("docs/calls.txt", *(f"{path}" for path in self.sources()))
+        return self.lines(self.table())
+
+    def sources(self):
+        return sorted(
+            file.relative_to(ROOT)
+            for pattern in ("tests/hardware/facts/*.txt", "solutions/*.c")
+            for file in ROOT.glob(pattern)
+        )
+
+    def table(self):
+        group = self.arguments[0]
+        return calls.attribute_table(group) if group == "attributes" else calls.call_table(group)
+
+
+class CallIndex(CallTable):
+    """Every CUDA call, and the pages that show it."""
+
+    required_arguments = 0
+
+    def table(self):
+        self.depend(*(f"docs/{file.name}" for file in sorted((ROOT / "docs").glob("*.rst"))))
+        return calls.call_index()
+
+
 class Picture(BookDirective):
     """The content is the caption. The SVG's title and description say in words what it shows."""
 
@@ -595,6 +629,8 @@ def setup(app):
     app.add_directive("recorded-tables", RecordedTables)
     app.add_directive("lessons-table", LessonsTable)
     app.add_directive("solution-difference", SolutionDifference)
+    app.add_directive("call-table", CallTable)
+    app.add_directive("call-index", CallIndex)
     app.add_directive("memory-picture", MemoryPicture)
     app.add_directive("order-picture", OrderPicture)
     app.add_directive("drawn-picture", DrawnPicture)

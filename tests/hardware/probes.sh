@@ -3,15 +3,16 @@
 # probes.sh [FILE.md [NAME...]], by default build/probes.md and everything. NAME is a file
 # of facts/ without .txt.
 #
-# For a machine with a GPU, a CUDA toolkit, gcc and make. A program may take SECONDS_EACH (120)
+# For a machine with a GPU, a CUDA toolkit, gcc and make. A program may take SECONDS_EACH (300)
 # seconds; what is about one GPU sees one. FILE.md receives the table; FILE.d each file under the
 # name that it has in facts/, and NAME.diff where a line differs. Exit status 0: no line differs,
-# but for what is chance (see comparable). Another device or driver may well print other lines.
+# but for what is chance (see comparable), and nothing is new. Another device or driver may well
+# print other lines. What needs two GPUs is skipped where there is one.
 set -u
 file=$(realpath -m "${1:-build/probes.md}")
 cd "$(dirname "$0")/../.." || exit 1
 . tests/hardware/record.sh
-folder=${file%.md}.d wanted=${*:2} each=${SECONDS_EACH:-120} different=0
+folder=${file%.md}.d wanted=${*:2} each=${SECONDS_EACH:-300} different=0
 facts=tests/hardware/facts probes=tests/hardware/probes
 rm -rf "$folder"
 mkdir -p "$folder" || exit 1
@@ -55,7 +56,9 @@ mutants() {
 # lies
 comparable() {
     case $1 in
-    probe-times) sed -E 's/[0-9]+(\.[0-9]+)?/N/g; s/ +/ /g' "$2" ;;
+    probe-times | probe-costs)
+        grep -v '^condition ' "$2" | sed -E 's/[0-9]+(\.[0-9]+)?/N/g; s/ +/ /g'
+        ;;
     probe-dying) grep ' rc 0: ' "$2" | sort -u ;;
     *) sed -E 's/alignment [0-9]+/alignment N/' "$2" ;;
     esac
@@ -65,8 +68,13 @@ run() { # run PROGRAM OUT: with one GPU in sight, or two where it is about two
     case $1 in
     mutants) mutants >"$2.out" ;;
     dying) dying >"$2.out" ;;
-    misuse | ipc_peers) bounded "$each" "$2" "build/gpu/$probes/$1" ;;
-    *) CUDA_VISIBLE_DEVICES=$first_gpu bounded "$each" "$2" "build/gpu/$probes/$1" ;;
+    *)
+        if [[ " ${of_two_gpus[*]} " == *" $1 "* ]]; then
+            bounded "$each" "$2" "build/gpu/$probes/$1"
+        else
+            CUDA_VISIBLE_DEVICES=$first_gpu bounded "$each" "$2" "build/gpu/$probes/$1"
+        fi
+        ;;
     esac
 }
 
@@ -75,7 +83,7 @@ row() { # row PROGRAM: one line of the table
     [ "$program" != mutants ] || name=ipc-mutants
     known+=" $name"
     [ -z "$wanted" ] || [[ " $wanted " == *" $name "* ]] || return
-    if [[ $program == misuse || $program == ipc_peers ]] && [ "$GPUS" -lt 2 ]; then
+    if [[ " ${of_two_gpus[*]} " == *" $program "* ]] && [ "$GPUS" -lt 2 ]; then
         echo "| $name | skipped: needs 2 GPUs | |"
         return
     fi
@@ -83,6 +91,11 @@ row() { # row PROGRAM: one line of the table
     mv "$folder/$name.out" "$folder/$name.txt"
     status=$(cat "$folder/$name.status" 2>/dev/null || echo 0)
     ! was_stopped "$status" || status="stopped after $each s"
+    if [ ! -f "$facts/$name.txt" ]; then
+        different=1
+        echo "| $name | $status | new: $(wc -l <"$folder/$name.txt") lines |"
+        return
+    fi
     diff <(comparable "$name" "$facts/$name.txt") <(comparable "$name" "$folder/$name.txt") \
         >"$folder/$name.diff" || different=1
     count=$(grep -c '^<' "$folder/$name.diff")
@@ -92,7 +105,9 @@ row() { # row PROGRAM: one line of the table
 
 first_gpu=${CUDA_VISIBLE_DEVICES:-0} first_gpu=${first_gpu%%,*} known=''
 programs=(answers waits times gone dying ipc pools graphs graph_nodes host threads owner)
-programs+=(ipc_peers misuse)
+programs+=(reuse stalls full reset graph_again costs driver pitch handles)
+of_two_gpus=(ipc_peers misuse peer_copies peer_calls importer)
+programs+=("${of_two_gpus[@]}")
 mutants=(lessons/14_ipc_allocation tests/lessons/mutants/14_*/*.patch)
 mutants=("${mutants[@]#tests/lessons/}")
 mutants=("${mutants[@]%.patch}")

@@ -65,6 +65,44 @@ same_words() { cmp -s "$1" "$2" || cmp -s <(words "$1") <(words "$2"); }
     finish
 }
 
+@test "lesson 20 reads a trace of any sizes; a line that is wrong is named with its number" {
+    local file=$BATS_TEST_TMPDIR/t.csv program kind line text said status
+    make -s BACKEND=simulator build/simulator/lessons/20_capstone
+    for program in build/simulator/{lessons,solutions}/20_capstone; do
+        printf 'op,id,bytes,stream\na,0,1,0\na,1,2,1\r\n\nf,0,1,0\na,2,3,0\nf,2,3,0' >"$file"
+        said=$(SIM_CHECK=off timeout 10 "$program" "$file" 2>&1) ||
+            complain "$program: refused sizes of 1 to 3 bytes:" "$said"
+        [[ "$said" == *"pairs 3, streams 2,"* ]] || complain "$program: read otherwise:" "$said"
+        while IFS='|' read -r kind line text; do
+            # shellcheck disable=SC2059  # the lines of a trace
+            printf "$kind" >"$file"
+            status=0
+            said=$(timeout 10 "$program" "$file" 2>&1 >"$BATS_TEST_TMPDIR/stdout") || status=$?
+            [ "$status" = 2 ] || complain "$program, $kind: exit status $status, not 2."
+            [[ "$said" == "$file:$line: "*"$text"* ]] ||
+                complain "$program, $kind: not \"$file:$line: ... $text\", but:" "$said"
+            [ ! -s "$BATS_TEST_TMPDIR/stdout" ] || complain "$program, $kind: it went on."
+        done <<'END'
+|1|begins with
+a,0,4,0\n|1|begins with
+op,id,bytes,stream\n|2|without an allocation
+op,id,bytes,stream\na,0,4\n|2|"a,0,4" is no
+op,id,bytes,stream\na,0,4,0,\n|2|is no
+op,id,bytes,stream\nx,0,4,0\n|2|is no
+op,id,bytes,stream\na,0,-4,0\n|2|is no
+op,id,bytes,stream\na,0,99999999999999999999,0\n|2|is no
+op,id,bytes,stream\na,0,0,0\n|2|0 bytes
+op,id,bytes,stream\na,0,4,8\n|2|0 to 7
+op,id,bytes,stream\na,0,4,0\n\na,0,4,0\n|4|allocation 1, and not 0
+op,id,bytes,stream\na,0,4,0\nf,1,4,0\n|3|allocation 1 is freed
+op,id,bytes,stream\na,0,4,0\nf,0,4,0\nf,0,4,0\n|4|is not live
+op,id,bytes,stream\na,0,4,0\nf,0,8,0\n|3|other bytes
+op,id,bytes,stream\na,0,4,0\nf,0,4,1\n|3|another stream
+END
+    done
+    finish
+}
+
 @test "every solution prints the same under every schedule" {
     local lesson schedule folder expected
     for lesson in $(lessons); do

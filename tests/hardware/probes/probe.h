@@ -118,6 +118,18 @@ static inline cudaError_t load_kernels(int *memory)
     return cudaDeviceSynchronize();
 }
 
+/* Is the work over that was put into the stream? It is asked for 100 ms: then it waits for
+ * something that has not come. */
+static inline int soon_over(cudaStream_t stream)
+{
+    for (int look = 0; look < 40; look++) {
+        if (cudaStreamQuery(stream) != cudaErrorNotReady)
+            return 1;
+        usleep(2500);
+    }
+    return 0;
+}
+
 /* Types and locations of pools, short, where no recorded line shows the header's names. */
 #define PINNED  cudaMemAllocationTypePinned
 #define MANAGED cudaMemAllocationTypeManaged
@@ -147,6 +159,18 @@ static inline cudaMemPool_t make_pool(int type, int location, int id)
     printf("pool type %d location %d id %d: %s\n", type, location, id, cudaGetErrorName(error));
     cudaGetLastError();
     return error ? NULL : pool;
+}
+
+static inline unsigned long long pool_figure(cudaMemPool_t pool, enum cudaMemPoolAttr attribute)
+{
+    uint64_t value = UINT64_MAX;
+    cudaMemPoolGetAttribute(pool, attribute, &value);
+    return value;
+}
+
+static inline unsigned long long mib_reserved(cudaMemPool_t pool)
+{
+    return pool_figure(pool, cudaMemPoolAttrReservedMemCurrent) / MiB;
 }
 
 /* ---- one process ---- */

@@ -1,0 +1,192 @@
+/* Records what the driver API tells about memory by its address: what libraries ask that pass
+ * memory to other processes and to network cards. It needs a GPU: the simulated device has no
+ * driver API. */
+#include "probe.h"
+
+#include <cuda.h>
+#include <dlfcn.h>
+
+static CUresult (*get_attribute)(void *value, CUpointer_attribute attribute, CUdeviceptr address);
+static CUresult (*get_range_handle)(void *handle, CUdeviceptr address, size_t bytes,
+                                    CUmemRangeHandleType type, unsigned long long flags);
+static CUresult (*get_range)(CUdeviceptr *start, size_t *bytes, CUdeviceptr address);
+static CUresult (*get_memory_handle)(CUipcMemHandle *handle, CUdeviceptr address);
+static CUresult (*get_context)(CUcontext *context);
+
+static void find_driver(void)
+{
+    void *driver = dlopen("libcuda.so.1", RTLD_NOW);
+    if (!driver) {
+        puts("There is no libcuda.so.1 here: this program needs a GPU and its driver.");
+        exit(77);
+    }
+    *(void **)&get_attribute = dlsym(driver, "cuPointerGetAttribute");
+    *(void **)&get_range_handle = dlsym(driver, "cuMemGetHandleForAddressRange");
+    *(void **)&get_range = dlsym(driver, "cuMemGetAddressRange_v2");
+    *(void **)&get_memory_handle = dlsym(driver, "cuIpcGetMemHandle");
+    *(void **)&get_context = dlsym(driver, "cuCtxGetCurrent");
+}
+
+/* ---- one address ---- */
+
+/* An attribute that is a number of 4 bytes or fewer, or one of 8. */
+static void print_number(const char *name, CUpointer_attribute attribute, const void *address)
+{
+    uint64_t value = 0;
+    CUresult result = get_attribute(&value, attribute, (CUdeviceptr)address);
+    printf("  %-28s result %d", name, (int)result);
+    if (!result)
+        printf(" value %llu", (unsigned long long)value);
+    puts("");
+}
+
+static void print_context(const void *address)
+{
+    CUcontext context = NULL, current = NULL;
+    CUresult result = get_attribute(&context, CU_POINTER_ATTRIBUTE_CONTEXT, (CUdeviceptr)address);
+    get_context(&current);
+    const char *which = !context ? "null" : context == current ? "the current one" : "another";
+    printf("  %-28s result %d %s\n", "context", (int)result, result ? "" : which);
+}
+
+static void print_range(const void *address)
+{
+    CUdeviceptr start = 0;
+    size_t bytes = 0;
+    CUresult result = get_range(&start, &bytes, (CUdeviceptr)address);
+    printf("  %-28s result %d", "cuMemGetAddressRange", (int)result);
+    if (!result)
+        printf(" starts %lld before, %zu bytes", (long long)((CUdeviceptr)address - start), bytes);
+    puts("");
+}
+
+/* A DMA-BUF descriptor and a handle for another process. */
+static void print_handles(const void *address)
+{
+    int fd = -1;
+    CUipcMemHandle handle;
+    CUresult dma_buf = get_range_handle(&fd, (CUdeviceptr)address, 2 * MiB,
+                                        CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD, 0);
+    printf("  %-28s result %d\n", "DMA-BUF descriptor", (int)dma_buf);
+    if (fd >= 0)
+        close(fd);
+    printf("  %-28s result %d\n", "cuIpcGetMemHandle",
+           (int)get_memory_handle(&handle, (CUdeviceptr)address));
+}
+
+static void print_all(const char *what, const void *address)
+{
+    printf("%s\n", what);
+    print_context(address);
+    print_number("memory type", CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address);
+    print_number("managed", CU_POINTER_ATTRIBUTE_IS_MANAGED, address);
+    print_number("device", CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, address);
+    print_number("mapped", CU_POINTER_ATTRIBUTE_MAPPED, address);
+    print_number("legacy IPC capable", CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE, address);
+    print_number("allowed handle types", CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES, address);
+    print_number("GPUDirect RDMA capable", CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE,
+                 address);
+    print_number("access flags", CU_POINTER_ATTRIBUTE_ACCESS_FLAGS, address);
+    print_number("range size", CU_POINTER_ATTRIBUTE_RANGE_SIZE, address);
+    print_range(address);
+    fflush(stdout);
+}
+
+/* ---- the kinds of memory ---- */
+
+static cudaMemPool_t pool;
+
+static void *of_pool(int type, int location, enum cudaMemAllocationHandleType handles)
+{
+    struct cudaMemPoolProps props = pool_props(type, location, 0);
+    void *p = NULL;
+    props.handleTypes = handles;
+    if (!cudaMemPoolCreate(&pool, &props))
+        cudaMallocFromPoolAsync(&p, 4 * MiB, pool, s);
+    cudaStreamSynchronize(s);
+    return p;
+}
+
+static void all_of(const char *what, const void *address)
+{
+    find_driver();
+    print_all(what, address);
+    print_handles(address);
+}
+
+static void of_cuda_malloc(void)
+{
+    void *p;
+    cudaMalloc(&p, 4 * MiB);
+    all_of("cudaMalloc", p);
+}
+
+static void of_cuda_malloc_async(void)
+{
+    void *p, *behind;
+    cudaMallocAsync(&p, 4 * MiB, s);
+    cudaMallocAsync(&behind, 4 * MiB, s);
+    cudaStreamSynchronize(s);
+    all_of("cudaMallocAsync", p);
+    print_all("cudaMallocAsync, an address inside", (char *)p + MiB);
+    cudaFreeAsync(p, s);
+    print_all("freed, before a synchronization", p);
+    cudaStreamSynchronize(s);
+    print_all("freed, synchronized", p);
+}
+
+static void of_own_pool(void)
+{
+    all_of("a pool without a handle type", of_pool(PINNED, DEVICE, cudaMemHandleTypeNone));
+}
+
+static void of_shared_pool(void)
+{
+    all_of("a pool for descriptors", of_pool(PINNED, DEVICE, cudaMemHandleTypePosixFileDescriptor));
+}
+
+static void of_host_pool(void)
+{
+    all_of("a pool of the host", of_pool(PINNED, HOST, cudaMemHandleTypeNone));
+}
+
+static void of_managed_pool(void)
+{
+    all_of("a managed pool", of_pool(MANAGED, DEVICE, cudaMemHandleTypeNone));
+}
+
+static void of_managed_memory(void)
+{
+    void *p;
+    cudaMallocManaged(&p, 4 * MiB, cudaMemAttachGlobal);
+    all_of("cudaMallocManaged", p);
+}
+
+static void of_pinned_memory(void)
+{
+    void *p;
+    cudaMallocHost(&p, 4 * MiB);
+    all_of("cudaMallocHost", p);
+}
+
+/* Is a pool's handle the same in both APIs? */
+static void handles_of_pools(void)
+{
+    CUmemoryPool owner = NULL;
+    void *p = of_pool(PINNED, DEVICE, cudaMemHandleTypeNone);
+    find_driver();
+    CUresult result = get_attribute(&owner, CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, (CUdeviceptr)p);
+    printf("the driver's handle: result %d, the same as cudaMemPool_t %d\n", (int)result,
+           (void *)owner == (void *)pool);
+}
+
+static const struct probe_case cases[] = {
+    CASE(of_cuda_malloc),    CASE(of_cuda_malloc_async), CASE(of_own_pool),
+    CASE(of_shared_pool),    CASE(of_host_pool),         CASE(of_managed_pool),
+    CASE(of_managed_memory), CASE(of_pinned_memory),     CASE(handles_of_pools),
+};
+
+int main(int argc, char **argv)
+{
+    return run_cases(argc, argv, cases, sizeof cases / sizeof *cases);
+}

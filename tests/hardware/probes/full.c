@@ -1,0 +1,271 @@
+/* Records what happens when a device is full of memory that a pool keeps: whether another pool, a
+ * graph or cudaMalloc gets it, whether a pool's own freed memory can be had again, and which of
+ * those calls wait. Each case fills the device. */
+#include "probe.h"
+
+static const size_t GiB = 1024 * MiB;
+enum { MOST = 1024 };
+
+static cudaMemPool_t a, other;
+static void *pieces[MOST];
+static int count;
+static const uint64_t all = UINT64_MAX;
+
+static size_t free_now(void)
+{
+    size_t free_bytes = 0, total = 0;
+    cudaMemGetInfo(&free_bytes, &total);
+    return free_bytes;
+}
+
+static cudaMemPool_t new_pool(void)
+{
+    struct cudaMemPoolProps props = device_props();
+    cudaMemPool_t pool = NULL;
+    uint64_t threshold = all;
+    cudaMemPoolCreate(&pool, &props);
+    cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &threshold);
+    return pool;
+}
+
+/* How much a device has differs: so what is printed is how much pool A has less than when it filled
+ * the device, or more. */
+static unsigned long long filled;
+
+static void print_reserved(const char *what)
+{
+    unsigned long long now = pool_figure(a, cudaMemPoolAttrReservedMemCurrent);
+    if (now == filled)
+        NOTE("%s: pool A has all that it had", what);
+    else if (!now)
+        NOTE("%s: pool A has nothing", what);
+    else
+        NOTE("%s: pool A has %lld MiB less", what,
+             ((long long)filled - (long long)now) / (1 << 20));
+}
+
+static void fill_with(size_t bytes, size_t leave)
+{
+    while (count < MOST && free_now() > leave + bytes)
+        if (cudaMallocFromPoolAsync(&pieces[count++], bytes, a, s))
+            break;
+}
+
+/* Pool A has the whole device but for about 512 MiB. */
+static void fill(void)
+{
+    a = new_pool();
+    other = new_pool();
+    fill_with(GiB, 512 * MiB);
+    fill_with(64 * MiB, 512 * MiB);
+    cudaStreamSynchronize(s);
+    cudaGetLastError();
+    filled = pool_figure(a, cudaMemPoolAttrReservedMemCurrent);
+    NOTE("pool A fills the device: %d", filled > 16 * GiB && free_now() < GiB);
+}
+
+static void free_all(void)
+{
+    for (int i = 0; i < count; i++)
+        cudaFreeAsync(pieces[i], s);
+}
+
+static void *p;
+
+static void from_other_pool(void)
+{
+    cudaStream_t stream = t;
+    RECORD(cudaMallocFromPoolAsync(&p, 8 * GiB, other, stream));
+    print_reserved("after it");
+    RECORD(cudaMallocFromPoolAsync(&p, 8 * GiB, other, stream));
+    print_reserved("after it");
+    RECORD(cudaStreamSynchronize(stream));
+}
+
+static void from_cuda_malloc(void)
+{
+    RECORD(cudaMalloc(&p, 8 * GiB));
+    print_reserved("after it");
+    RECORD(cudaMalloc(&p, 8 * GiB));
+    print_reserved("after it");
+}
+
+/* ---- live ---- */
+
+static void live(void)
+{
+    fill();
+    from_other_pool();
+    from_cuda_malloc();
+    RECORD(cudaMallocFromPoolAsync(&p, 8 * GiB, a, s));
+}
+
+/* ---- kept: freed, synchronized, and below the threshold ---- */
+
+static void kept_other_pool(void)
+{
+    fill();
+    free_all();
+    cudaStreamSynchronize(s);
+    print_reserved("freed and synchronized");
+    from_other_pool();
+}
+
+static void kept_cuda_malloc(void)
+{
+    fill();
+    free_all();
+    cudaStreamSynchronize(s);
+    from_cuda_malloc();
+}
+
+static void kept_default_pool(void)
+{
+    fill();
+    free_all();
+    cudaStreamSynchronize(s);
+    RECORD(cudaMallocAsync(&p, 8 * GiB, t));
+    print_reserved("after it");
+}
+
+static void kept_managed(void)
+{
+    fill();
+    free_all();
+    cudaStreamSynchronize(s);
+    RECORD(cudaMallocManaged(&p, 8 * GiB, cudaMemAttachGlobal));
+    print_reserved("after it");
+}
+
+/* A graph with memory, whose first launch needs it. */
+static cudaGraphExec_t graph_of(size_t bytes)
+{
+    struct cudaMemAllocNodeParams params;
+    cudaGraph_t graph;
+    cudaGraphNode_t allocation, end;
+    cudaGraphExec_t executable = NULL;
+    memset(&params, 0, sizeof params);
+    params.poolProps = device_props();
+    params.bytesize = bytes;
+    cudaGraphCreate(&graph, 0);
+    RECORD(cudaGraphAddMemAllocNode(&allocation, graph, NULL, 0, &params));
+    RECORD(cudaGraphAddMemFreeNode(&end, graph, &allocation, 1, params.dptr));
+    RECORD(cudaGraphInstantiate(&executable, graph, 0));
+    return executable;
+}
+
+static void kept_graph(void)
+{
+    fill();
+    free_all();
+    cudaStreamSynchronize(s);
+    cudaGraphExec_t x = graph_of(8 * GiB);
+    RECORD(cudaGraphLaunch(x, t));
+    RECORD(cudaStreamSynchronize(t));
+    print_reserved("after it");
+}
+
+/* ---- freed, and nothing has waited for it ---- */
+
+static void finished_other_pool(void)
+{
+    fill();
+    free_all();
+    soon_over(s);
+    from_other_pool();
+}
+
+static void finished_cuda_malloc(void)
+{
+    fill();
+    free_all();
+    soon_over(s);
+    from_cuda_malloc();
+}
+
+/* ---- freed behind work that is pending ---- */
+
+/* Makes a call while s holds, with what was freed behind it. */
+#define PENDING(call)                                                                   \
+    do {                                                                                \
+        fill();                                                                         \
+        *gate = 0;                                                                      \
+        __sync_synchronize();                                                           \
+        launch_hold(gate, s);                                                           \
+        free_all();                                                                     \
+        observe();                                                                      \
+        cudaError_t result_ = (call);                                                   \
+        int waited_ = call_waited(), busy_ = cudaStreamQuery(t) == cudaErrorNotReady;   \
+        print_reserved("after it");                                                     \
+        end_observation();                                                              \
+        printf("%-60s %-14s %s, t is %s\n", #call, waited_ ? "waits" : "does not wait", \
+               cudaGetErrorName(result_), busy_ ? "pending" : "idle");                  \
+        cudaGetLastError();                                                             \
+        RECORD(cudaDeviceSynchronize());                                                \
+    } while (0)
+
+static void pending_other_pool(void) { PENDING(cudaMallocFromPoolAsync(&p, 8 * GiB, other, t)); }
+static void pending_cuda_malloc(void) { PENDING(cudaMalloc(&p, 8 * GiB)); }
+static void pending_same_stream(void) { PENDING(cudaMallocFromPoolAsync(&p, 8 * GiB, a, s)); }
+static void pending_same_pool(void) { PENDING(cudaMallocFromPoolAsync(&p, GiB, a, t)); }
+static void pending_same_pool_larger(void) { PENDING(cudaMallocFromPoolAsync(&p, 8 * GiB, a, t)); }
+
+static cudaError_t allocate_without_internal(size_t bytes)
+{
+    int off = 0;
+    cudaMemPoolSetAttribute(a, cudaMemPoolReuseAllowInternalDependencies, &off);
+    return cudaMallocFromPoolAsync(&p, bytes, a, t);
+}
+
+static void pending_without_internal(void) { PENDING(allocate_without_internal(8 * GiB)); }
+
+/* ---- memory that graphs keep ---- */
+
+static void graph_kept_cuda_malloc(void)
+{
+    a = new_pool();
+    other = new_pool();
+    size_t most = free_now() - GiB;
+    cudaGraphExec_t x = graph_of(most);
+    RECORD(cudaGraphLaunch(x, s));
+    RECORD(cudaStreamSynchronize(s));
+    RECORD(cudaMallocFromPoolAsync(&p, 8 * GiB, other, t));
+    RECORD(cudaMalloc(&p, 8 * GiB));
+}
+
+/* ---- nothing but cudaMalloc's: what does a pool return that cannot grow? ---- */
+
+static void full_of_cuda_malloc(void)
+{
+    void *q;
+    other = new_pool();
+    RECORD(cudaMalloc(&q, free_now() - GiB));
+    RECORD(cudaMallocFromPoolAsync(&p, 8 * GiB, other, t));
+    RECORD(cudaMallocFromPoolAsync(&p, MiB, other, t));
+    RECORD(cudaFree(q));
+    RECORD(cudaMallocFromPoolAsync(&p, 8 * GiB, other, t));
+}
+
+static const struct probe_case cases[] = {
+    CASE(live),
+    CASE(kept_other_pool),
+    CASE(kept_cuda_malloc),
+    CASE(kept_default_pool),
+    CASE(kept_managed),
+    CASE(kept_graph),
+    CASE(finished_other_pool),
+    CASE(finished_cuda_malloc),
+    CASE(pending_other_pool),
+    CASE(pending_cuda_malloc),
+    CASE(pending_same_stream),
+    CASE(pending_same_pool),
+    CASE(pending_same_pool_larger),
+    CASE(pending_without_internal),
+    CASE(graph_kept_cuda_malloc),
+    CASE(full_of_cuda_malloc),
+};
+
+int main(int argc, char **argv)
+{
+    return run_cases(argc, argv, cases, sizeof cases / sizeof *cases);
+}

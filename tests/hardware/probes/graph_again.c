@@ -1,0 +1,447 @@
+/* Records what a second launch of a graph returns when its memory was freed in another stream, or
+ * was not; memset nodes on a pool's memory; conditional nodes with memory; records and waits with
+ * the flag "external". */
+#include "graphs.h"
+
+/* ---- the second launch ---- */
+
+static cudaGraphExec_t x;
+static cudaGraph_t g;
+static void *a;
+
+static void first_launch(unsigned flags)
+{
+    x = small_graph(64 * MiB, 0, flags, &a, &g);
+    RECORD(cudaGraphLaunch(x, s));
+    RECORD(cudaStreamSynchronize(s));
+}
+
+static void second_launch(cudaStream_t stream)
+{
+    RECORD(cudaGraphLaunch(x, stream));
+    NOTE("its stream is over soon: %d", soon_over(stream));
+    open_gate();
+    RECORD(cudaStreamSynchronize(s));
+    RECORD(cudaStreamSynchronize(t));
+    print_graph_figures("after it");
+    RECORD(cudaMemsetAsync(a, 1, 4, s));
+    RECORD(cudaFreeAsync(a, s));
+    RECORD(cudaStreamSynchronize(s));
+}
+
+static void not_freed(void)
+{
+    first_launch(0);
+    second_launch(s);
+}
+
+static void not_freed_auto_free(void)
+{
+    first_launch(cudaGraphInstantiateFlagAutoFreeOnLaunch);
+    second_launch(s);
+}
+
+static void not_freed_auto_free_other_stream(void)
+{
+    first_launch(cudaGraphInstantiateFlagAutoFreeOnLaunch);
+    hold(s);
+    second_launch(t);
+}
+
+static void freed_in_t_synchronized(void)
+{
+    first_launch(0);
+    RECORD(cudaFreeAsync(a, t));
+    RECORD(cudaStreamSynchronize(t));
+    second_launch(s);
+}
+
+static void freed_in_t_finished(void)
+{
+    first_launch(0);
+    RECORD(cudaFreeAsync(a, t));
+    NOTE("over %d", soon_over(t));
+    second_launch(s);
+}
+
+static void freed_in_t_pending(void)
+{
+    first_launch(0);
+    hold(t);
+    RECORD(cudaFreeAsync(a, t));
+    second_launch(s);
+}
+
+static void freed_in_t_pending_launched_in_t(void)
+{
+    first_launch(0);
+    hold(t);
+    RECORD(cudaFreeAsync(a, t));
+    second_launch(t);
+}
+
+static void freed_in_t_pending_event(void)
+{
+    first_launch(0);
+    hold(t);
+    RECORD(cudaFreeAsync(a, t));
+    RECORD(cudaEventRecord(ev, t));
+    RECORD(cudaStreamWaitEvent(s, ev, 0));
+    second_launch(s);
+}
+
+static void freed_in_s_pending(void)
+{
+    first_launch(0);
+    hold(s);
+    RECORD(cudaFreeAsync(a, s));
+    second_launch(s);
+}
+
+static void freed_in_s_pending_launched_in_t(void)
+{
+    first_launch(0);
+    hold(s);
+    RECORD(cudaFreeAsync(a, s));
+    second_launch(t);
+}
+
+static void freed_by_cuda_free(void)
+{
+    first_launch(0);
+    RECORD(cudaFree(a));
+    second_launch(s);
+}
+
+/* And when the first launch itself is pending? */
+static void launched_pending(void)
+{
+    x = small_graph(64 * MiB, 0, 0, &a, &g);
+    hold(s);
+    RECORD(cudaGraphLaunch(x, s));
+    RECORD(cudaFreeAsync(a, t));
+    second_launch(s);
+}
+
+/* ---- nodes on a pool's memory ---- */
+
+/* A graph that sets the memory to fives, and copies it to the host. */
+static cudaGraph_t setting_graph(void *memory)
+{
+    cudaGraphNode_t set, get;
+    cudaGraph_t graph = new_graph();
+    struct cudaMemsetParams params = memset_params(memory, 5, MiB);
+    RECORD(cudaGraphAddMemsetNode(&set, graph, NULL, 0, &params));
+    RECORD(cudaGraphAddMemcpyNode1D(&get, graph, &set, 1, host, memory, 4, cudaMemcpyDeviceToHost));
+    return graph;
+}
+
+static void nodes_on(void *memory)
+{
+    cudaStreamSynchronize(s);
+    g = setting_graph(memory);
+    RECORD(cudaGraphInstantiate(&x, g, 0));
+    for (int round = 0; round < 2; round++) {
+        *host = 0;
+        RECORD(cudaGraphLaunch(x, s));
+        RECORD(cudaStreamSynchronize(s));
+        NOTE("value %x", (unsigned)*host);
+    }
+}
+
+/* Do memset and copy nodes work on memory of cudaMallocAsync? */
+static void nodes_on_default_pool(void)
+{
+    cudaMallocAsync(&a, MiB, s);
+    nodes_on(a);
+    RECORD(cudaGraphLaunch(x, t));
+    RECORD(cudaStreamSynchronize(t));
+}
+
+static void nodes_on_own_pool(void)
+{
+    cudaMemPool_t pool = make_pool(PINNED, DEVICE, 0);
+    cudaMallocFromPoolAsync(&a, MiB, pool, s);
+    nodes_on(a);
+}
+
+static void nodes_on_cuda_malloc(void) { nodes_on(m); }
+
+/* Is a node made for memory whose allocation is pending? */
+static void nodes_on_pending(void)
+{
+    hold(s);
+    cudaMallocAsync(&a, MiB, s);
+    g = setting_graph(a);
+    RECORD(cudaGraphInstantiate(&x, g, 0));
+    RECORD(cudaGraphLaunch(x, s));
+    open_gate();
+    RECORD(cudaStreamSynchronize(s));
+}
+
+/* And for memory that was freed: before it is made, before the instantiation, before the launch? */
+static void nodes_on_freed(void)
+{
+    cudaMallocAsync(&a, MiB, s);
+    cudaFreeAsync(a, s);
+    cudaStreamSynchronize(s);
+    g = setting_graph(a);
+}
+
+static void nodes_freed_before_instantiation(void)
+{
+    cudaMallocAsync(&a, MiB, s);
+    cudaStreamSynchronize(s);
+    g = setting_graph(a);
+    cudaFreeAsync(a, s);
+    cudaStreamSynchronize(s);
+    RECORD(cudaGraphInstantiate(&x, g, 0));
+}
+
+static void nodes_freed_before_launch(void)
+{
+    cudaMallocAsync(&a, MiB, s);
+    cudaStreamSynchronize(s);
+    g = setting_graph(a);
+    RECORD(cudaGraphInstantiate(&x, g, 0));
+    cudaFreeAsync(a, s);
+    cudaStreamSynchronize(s);
+    RECORD(cudaGraphLaunch(x, s));
+    RECORD(cudaStreamSynchronize(s));
+}
+
+/* ---- cudaIpcGetMemHandle ---- */
+
+static void memory_handles(void)
+{
+    cudaIpcMemHandle_t handle;
+    cudaMemPool_t pool = NULL;
+    struct cudaMemPoolProps props = device_props();
+    props.handleTypes = cudaMemHandleTypePosixFileDescriptor;
+    RECORD(cudaIpcGetMemHandle(&handle, m));
+    cudaMallocAsync(&a, MiB, s);
+    RECORD(cudaIpcGetMemHandle(&handle, a));
+    cudaMemPoolCreate(&pool, &props);
+    cudaMallocFromPoolAsync(&a, MiB, pool, s);
+    RECORD(cudaIpcGetMemHandle(&handle, a));
+    x = small_graph(MiB, 0, 0, &a, &g);
+    RECORD(cudaGraphLaunch(x, s));
+    RECORD(cudaIpcGetMemHandle(&handle, a));
+}
+
+/* ---- conditional nodes ---- */
+
+/* The body of a node that is run when a condition, which is 1, is not 0. */
+static cudaGraph_t body_of_if(void)
+{
+    cudaGraphConditionalHandle handle = 0;
+    cudaGraphNode_t node;
+    struct cudaGraphNodeParams params;
+    memset(&params, 0, sizeof params);
+    g = new_graph();
+    RECORD(cudaGraphConditionalHandleCreate(&handle, g, 1, cudaGraphCondAssignDefault));
+    params.type = cudaGraphNodeTypeConditional;
+    params.conditional.handle = handle;
+    params.conditional.type = cudaGraphCondTypeIf;
+    params.conditional.size = 1;
+    RECORD(cudaGraphAddNode(&node, g, NULL, NULL, 0, &params));
+    return params.conditional.phGraph_out ? params.conditional.phGraph_out[0] : NULL;
+}
+
+static void launch_conditional(void)
+{
+    RECORD(cudaGraphInstantiate(&x, g, 0));
+    if (!x)
+        return;
+    RECORD(cudaGraphLaunch(x, s));
+    RECORD(cudaStreamSynchronize(s));
+}
+
+/* With a memset of cudaMalloc's memory in the body? */
+static void conditional_memset(void)
+{
+    cudaGraphNode_t node;
+    cudaGraph_t body = body_of_if();
+    struct cudaMemsetParams params = memset_params(m, 5, MiB);
+    if (!body)
+        return;
+    cudaMemset(m, 0, MiB);
+    RECORD(cudaGraphAddMemsetNode(&node, body, NULL, 0, &params));
+    launch_conditional();
+    cudaMemcpy(host, m, 4, cudaMemcpyDeviceToHost);
+    NOTE("value %x", (unsigned)*host);
+}
+
+/* And of a pool's? */
+static void conditional_memset_of_pool(void)
+{
+    cudaGraphNode_t node;
+    cudaGraph_t body = body_of_if();
+    if (!body)
+        return;
+    cudaMallocAsync(&a, MiB, s);
+    cudaStreamSynchronize(s);
+    struct cudaMemsetParams params = memset_params(a, 5, MiB);
+    RECORD(cudaGraphAddMemsetNode(&node, body, NULL, 0, &params));
+    launch_conditional();
+    cudaMemcpy(host, a, 4, cudaMemcpyDeviceToHost);
+    NOTE("value %x", (unsigned)*host);
+}
+
+static struct cudaMemAllocNodeParams allocation_of(size_t bytes)
+{
+    struct cudaMemAllocNodeParams params;
+    memset(&params, 0, sizeof params);
+    params.poolProps = device_props();
+    params.bytesize = bytes;
+    return params;
+}
+
+/* With an allocation and a free? */
+static void conditional_allocation(int with_free)
+{
+    cudaGraphNode_t allocation, end;
+    cudaGraph_t body = body_of_if();
+    struct cudaMemAllocNodeParams params = allocation_of(MiB);
+    if (!body)
+        return;
+    RECORD(cudaGraphAddMemAllocNode(&allocation, body, NULL, 0, &params));
+    if (with_free)
+        RECORD(cudaGraphAddMemFreeNode(&end, body, &allocation, 1, params.dptr));
+    launch_conditional();
+}
+
+static void conditional_allocation_and_free(void) { conditional_allocation(1); }
+static void conditional_allocation_alone(void) { conditional_allocation(0); }
+
+/* With a free of memory that a node before it allocates? */
+static void conditional_free(void)
+{
+    cudaGraphNode_t allocation, end;
+    cudaGraph_t body = body_of_if();
+    struct cudaMemAllocNodeParams params = allocation_of(MiB);
+    if (!body)
+        return;
+    RECORD(cudaGraphAddMemAllocNode(&allocation, g, NULL, 0, &params));
+    RECORD(cudaGraphAddMemFreeNode(&end, body, NULL, 0, params.dptr));
+    launch_conditional();
+}
+
+/* Beside memory nodes in the graph itself? */
+static void conditional_beside_allocation(void)
+{
+    cudaGraphNode_t allocation, end, node;
+    cudaGraph_t body = body_of_if();
+    struct cudaMemAllocNodeParams params = allocation_of(MiB);
+    struct cudaMemsetParams set = memset_params(m, 5, MiB);
+    if (!body)
+        return;
+    RECORD(cudaGraphAddMemsetNode(&node, body, NULL, 0, &set));
+    RECORD(cudaGraphAddMemAllocNode(&allocation, g, NULL, 0, &params));
+    RECORD(cudaGraphAddMemFreeNode(&end, g, &allocation, 1, params.dptr));
+    launch_conditional();
+}
+
+/* With a capture of cudaMallocAsync into the body? */
+static void conditional_capture(void)
+{
+    cudaGraph_t body = body_of_if(), captured = NULL;
+    if (!body)
+        return;
+    RECORD(cudaStreamBeginCaptureToGraph(s, body, NULL, NULL, 0, cudaStreamCaptureModeRelaxed));
+    RECORD(cudaMallocAsync(&a, MiB, s));
+    RECORD(cudaMemsetAsync(a, 1, MiB, s));
+    RECORD(cudaFreeAsync(a, s));
+    RECORD(cudaStreamEndCapture(s, &captured));
+    launch_conditional();
+}
+
+/* ---- the flag "external" ---- */
+
+/* What do records and waits with the flag return outside a capture, and do they order? */
+static void external_outside(void)
+{
+    RECORD(cudaStreamWaitEvent(t, ev, cudaEventWaitExternal));
+    RECORD(cudaEventRecordWithFlags(ev, s, cudaEventRecordDefault));
+    RECORD(cudaEventRecordWithFlags(ev, s, cudaEventRecordExternal));
+    RECORD(cudaStreamWaitEvent(t, ev, cudaEventWaitExternal));
+    RECORD(cudaStreamWaitEvent(t, ev, cudaEventWaitDefault));
+    RECORD(cudaEventRecordWithFlags(ev, 0, cudaEventRecordExternal));
+    RECORD(cudaStreamWaitEvent(0, ev, cudaEventWaitExternal));
+    RECORD(cudaEventRecordWithFlags(NULL, s, cudaEventRecordExternal));
+    RECORD(cudaStreamWaitEvent(t, NULL, cudaEventWaitExternal));
+    RECORD(cudaEventRecordWithFlags(ev, s, 2));
+    RECORD(cudaStreamWaitEvent(t, ev, 2));
+    hold(s);
+    RECORD(cudaEventRecordWithFlags(ev, s, cudaEventRecordExternal));
+    RECORD(cudaEventQuery(ev));
+    RECORD(cudaStreamWaitEvent(t, ev, cudaEventWaitExternal));
+    NOTE("t is over soon: %d", soon_over(t));
+    open_gate();
+    RECORD(cudaStreamSynchronize(t));
+    RECORD(cudaEventQuery(ev));
+}
+
+/* Inside a capture: which nodes, and is a wait one for what was recorded outside? */
+static void external_inside(void)
+{
+    cudaGraphNode_t nodes[8];
+    size_t count = 8;
+    begin_capture(s, GLOBAL);
+    RECORD(cudaEventRecordWithFlags(ev, s, cudaEventRecordExternal));
+    RECORD(cudaStreamWaitEvent(s, ev2, cudaEventWaitExternal));
+    RECORD(cudaMemsetAsync(m, 1, MiB, s));
+    RECORD(cudaStreamEndCapture(s, &g));
+    RECORD(cudaGraphGetNodes(g, nodes, &count));
+    for (size_t i = 0; i < count; i++) {
+        enum cudaGraphNodeType type = (enum cudaGraphNodeType)77;
+        cudaGraphNodeGetType(nodes[i], &type);
+        NOTE("node of type %d", (int)type);
+    }
+    RECORD(cudaGraphInstantiate(&x, g, 0));
+    hold(t);
+    cudaEventRecord(ev2, t);
+    RECORD(cudaGraphLaunch(x, s));
+    NOTE("the launch is over soon: %d", soon_over(s));
+    RECORD(cudaEventQuery(ev));
+    open_gate();
+    RECORD(cudaStreamSynchronize(s));
+    RECORD(cudaEventQuery(ev));
+}
+
+static const struct probe_case cases[] = {
+    CASE(not_freed),
+    CASE(not_freed_auto_free),
+    CASE(not_freed_auto_free_other_stream),
+    CASE(freed_in_t_synchronized),
+    CASE(freed_in_t_finished),
+    CASE(freed_in_t_pending),
+    CASE(freed_in_t_pending_launched_in_t),
+    CASE(freed_in_t_pending_event),
+    CASE(freed_in_s_pending),
+    CASE(freed_in_s_pending_launched_in_t),
+    CASE(freed_by_cuda_free),
+    CASE(launched_pending),
+    CASE(nodes_on_default_pool),
+    CASE(nodes_on_own_pool),
+    CASE(nodes_on_cuda_malloc),
+    CASE(nodes_on_pending),
+    CASE(nodes_on_freed),
+    CASE(nodes_freed_before_instantiation),
+    CASE(nodes_freed_before_launch),
+    CASE(memory_handles),
+    CASE(conditional_memset),
+    CASE(conditional_memset_of_pool),
+    CASE(conditional_allocation_and_free),
+    CASE(conditional_allocation_alone),
+    CASE(conditional_free),
+    CASE(conditional_beside_allocation),
+    CASE(conditional_capture),
+    CASE(external_outside),
+    CASE(external_inside),
+};
+
+int main(int argc, char **argv)
+{
+    return run_cases(argc, argv, cases, sizeof cases / sizeof *cases);
+}

@@ -1,0 +1,222 @@
+/* Records, with two GPUs, what else an importing process may do: free by cudaFree, ask for
+ * attributes, import a pool of a GPU that it does not see. */
+#define CALL_COLUMNS 96
+#include "pairs.h"
+
+static cudaMemPool_t p, im;
+static void *a, *q; /* the exporter's allocation; its address in the importer */
+static struct cudaMemPoolPtrExportData x;
+
+static void send_shared(void)
+{
+    struct cudaMemPoolProps props = device_props();
+    uint64_t all = UINT64_MAX;
+    props.handleTypes = cudaMemHandleTypePosixFileDescriptor;
+    cudaMemPoolCreate(&p, &props);
+    cudaMemPoolSetAttribute(p, cudaMemPoolAttrReleaseThreshold, &all);
+    cudaMemPoolExportToShareableHandle(&fd, p, cudaMemHandleTypePosixFileDescriptor, 0);
+    cudaMallocFromPoolAsync(&a, 4 * MiB, p, s);
+    launch_fill(a, 7, MiB, s);
+    cudaStreamSynchronize(s);
+    cudaMemPoolExportPointer(&x, a);
+    send_descriptor();
+    send_bytes(&x, sizeof x);
+}
+
+static void receive_shared(void)
+{
+    receive_descriptor();
+    receive_bytes(&x, sizeof x);
+}
+
+static void import_shared(void)
+{
+    receive_shared();
+    RECORD(cudaMemPoolImportFromShareableHandle(&im, FD(fd), 0));
+    RECORD(cudaMemPoolImportPointer(&q, im, &x));
+}
+
+static void note_pool(const char *when)
+{
+    NOTE("%s: used %llu reserved %llu", when, pool_figure(p, cudaMemPoolAttrUsedMemCurrent),
+         pool_figure(p, cudaMemPoolAttrReservedMemCurrent));
+}
+
+static int first_value(const void *memory)
+{
+    int value = 0;
+    cudaMemcpy(&value, memory, sizeof value, cudaMemcpyDeviceToHost);
+    return value;
+}
+
+/* ---- cudaFree ---- */
+
+static void export_until_turn(void)
+{
+    send_shared();
+    await_turn();
+    note_pool("the importer has freed");
+    NOTE("value %d", first_value(a));
+    RECORD(cudaFree(a));
+    RECORD(cudaDeviceSynchronize());
+    note_pool("freed here as well");
+    RECORD(cudaMemPoolTrimTo(p, 0));
+    note_pool("trimmed");
+}
+
+/* May both processes free by cudaFree, the importer first? */
+static void free_in_importer(void)
+{
+    import_shared();
+    NOTE("value %d", first_value(q));
+    RECORD(cudaFree(q));
+    RECORD(cudaDeviceSynchronize());
+    RECORD(cudaMemset(q, 0, 4));
+    RECORD(cudaFree(q));
+    pass_turn();
+}
+
+/* Does it wait in the importer, for work that is pending there? */
+static void free_in_importer_waits(void)
+{
+    import_shared();
+    cudaHostAlloc((void **)&gate, sizeof *gate, cudaHostAllocMapped);
+    open_gate();
+    launch_hold(gate, s);
+    cudaStreamSynchronize(s);
+    RECORD_WAIT(launch_hold(gate, s), cudaFree(q), "cudaFree(q)");
+    pass_turn();
+}
+
+/* The exporter first, by cudaFree? */
+static void export_and_free(void)
+{
+    send_shared();
+    await_turn();
+    RECORD(cudaFree(a));
+    RECORD(cudaDeviceSynchronize());
+    note_pool("freed here first");
+    pass_turn();
+    await_turn();
+    note_pool("freed there");
+}
+
+static void import_and_free_second(void)
+{
+    import_shared();
+    pass_turn();
+    await_turn();
+    NOTE("value %d", first_value(q));
+    RECORD(cudaFree(q));
+    RECORD(cudaDeviceSynchronize());
+    pass_turn();
+}
+
+/* ---- attributes of an imported pool ---- */
+
+static void export_until_end(void)
+{
+    send_shared();
+    await_turn();
+}
+
+static void attributes_of_imported(void)
+{
+    import_shared();
+    for (int i = 1; i <= 16; i++) {
+        uint64_t value = 77;
+        cudaError_t error = cudaMemPoolGetAttribute(im, (enum cudaMemPoolAttr)i, &value);
+        NOTE("attribute %d: %s %llu", i, cudaGetErrorName(error), (unsigned long long)value);
+    }
+    cudaGetLastError();
+    RECORD(cudaFreeAsync(q, s));
+    RECORD(cudaStreamSynchronize(s));
+    pass_turn();
+}
+
+/* ---- a GPU that the importer does not see ---- */
+
+/* The process is started anew by exec, with the variable in its environment: nothing of CUDA is
+ * there before. run_pair has made a stream, which ends with the process that was. */
+static char *self;
+
+static void see_only(const char *gpus, const char *part)
+{
+    char number[16];
+    snprintf(number, sizeof number, "%d", to_other);
+    setenv("CUDA_VISIBLE_DEVICES", gpus, 1);
+    setenv("PROBE_PART", part, 1);
+    setenv("PROBE_SOCKET", number, 1);
+    execl("/proc/self/exe", self, (char *)NULL);
+    _exit(127);
+}
+
+static void import_with_gpu_1(void) { see_only("1", "import"); }
+static void import_with_gpu_1_first(void) { see_only("1,0", "import"); }
+static void import_with_none(void) { see_only("-1", "import"); }
+
+/* What does the import of a pool return, and its use, where its GPU is not to be seen, is another
+ * number, or there is none? */
+static void import_elsewhere(void)
+{
+    int count = -1;
+    struct cudaPointerAttributes attributes;
+    RECORD(cudaGetDeviceCount(&count));
+    NOTE("%d", count);
+    receive_shared();
+    RECORD(cudaMemPoolImportFromShareableHandle(&im, FD(fd), 0));
+    if (!im)
+        return;
+    for (int device = 0; device < count; device++) {
+        struct cudaMemLocation where = {DEVICE, device};
+        enum cudaMemAccessFlags flags = (enum cudaMemAccessFlags)77;
+        RECORD(cudaMemPoolGetAccess(&flags, im, &where));
+        NOTE("access of %d: %d", device, (int)flags);
+    }
+    RECORD(cudaMemPoolImportPointer(&q, im, &x));
+    if (!q)
+        return;
+    memset(&attributes, 0, sizeof attributes);
+    RECORD(cudaPointerGetAttributes(&attributes, q));
+    NOTE("type %d device %d", (int)attributes.type, attributes.device);
+    cudaStreamCreate(&s);
+    RECORD(cudaMemsetAsync(q, 1, 4, s));
+    RECORD(cudaMemcpy(&count, q, sizeof count, cudaMemcpyDeviceToHost));
+    struct cudaMemAccessDesc desc = {{DEVICE, 0}, cudaMemAccessFlagsProtReadWrite};
+    RECORD(cudaMemPoolSetAccess(im, &desc, 1));
+    RECORD(cudaMemsetAsync(q, 1, 4, s));
+    RECORD(launch_add(q, 1, 16, s));
+    RECORD(cudaStreamSynchronize(s));
+    RECORD(cudaFreeAsync(q, s));
+    RECORD(cudaStreamSynchronize(s));
+}
+
+static int in_part(void)
+{
+    to_other = atoi(getenv("PROBE_SOCKET"));
+    shows_last_error = 0;
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    alarm(12);
+    import_elsewhere();
+    puts("end");
+    pass_turn();
+    return 0;
+}
+
+static const struct pair cases[] = {
+    {"freed_by_cuda_free", export_until_turn, free_in_importer},
+    {"freed_by_cuda_free_behind_work", export_until_turn, free_in_importer_waits},
+    {"freed_by_cuda_free_exporter_first", export_and_free, import_and_free_second},
+    {"attributes", export_until_end, attributes_of_imported},
+    {"importer_sees_gpu_1_only", export_until_end, import_with_gpu_1},
+    {"importer_sees_gpu_1_first", export_until_end, import_with_gpu_1_first},
+    {"importer_sees_none", export_until_end, import_with_none},
+};
+
+int main(int argc, char **argv)
+{
+    self = argv[0];
+    if (getenv("PROBE_PART"))
+        return in_part();
+    return run_pairs(argc, argv, cases, sizeof cases / sizeof *cases);
+}

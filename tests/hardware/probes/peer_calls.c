@@ -1,0 +1,284 @@
+/* Records, with two GPUs: whether opening and closing access between them waits for work, and what
+ * it returns; which calls wait for work that is pending on the other GPU; a reset of one of the
+ * two; what a new pool has of a destroyed one's access. */
+#include "probe.h"
+
+static cudaStream_t far, far_blocking; /* of GPU 1 */
+static int *near_memory, *far_memory;
+
+static void prepare(void)
+{
+    cudaMalloc((void **)&near_memory, MiB);
+    cudaSetDevice(1);
+    cudaStreamCreateWithFlags(&far, cudaStreamNonBlocking);
+    cudaStreamCreate(&far_blocking);
+    cudaMalloc((void **)&far_memory, MiB);
+    launch_hold(gate, far);
+    cudaDeviceSynchronize();
+    cudaSetDevice(0);
+    cudaDeviceSynchronize();
+}
+
+static void synchronize_far(void)
+{
+    cudaSetDevice(1);
+    cudaDeviceSynchronize();
+    cudaSetDevice(0);
+}
+
+/* ---- access ---- */
+
+/* The stream that has the pending work; that of a GPU which is not current must not be the legacy
+ * one. */
+static cudaStream_t busy;
+
+static void hold_busy(void)
+{
+    if (busy == far_blocking || busy == far)
+        cudaSetDevice(1);
+    launch_hold(gate, busy);
+    cudaSetDevice(0);
+}
+
+#define WAITS(call)                            \
+    do {                                       \
+        RECORD_WAIT(hold_busy(), call, #call); \
+        synchronize_far();                     \
+    } while (0)
+
+static void access_behind(cudaStream_t stream, const char *what)
+{
+    busy = stream;
+    printf("work is pending in %s\n", what);
+    WAITS(cudaDeviceEnablePeerAccess(1, 0));
+    WAITS(cudaDeviceDisablePeerAccess(1));
+}
+
+/* Do the two calls wait for work of either GPU? The memory of the other one is 1 MiB, and then 1
+ * GiB more. */
+static void access_waits(void)
+{
+    void *more = NULL;
+    prepare();
+    for (int round = 0; round < 2; round++) {
+        access_behind(s, "a non-blocking stream of GPU 0, which is current");
+        access_behind(b, "a blocking stream of GPU 0");
+        access_behind(0, "the legacy stream of GPU 0");
+        access_behind(far, "a non-blocking stream of GPU 1");
+        access_behind(far_blocking, "a blocking stream of GPU 1");
+        cudaSetDevice(1);
+        cudaMalloc(&more, 1024 * MiB);
+        cudaSetDevice(0);
+        if (!round)
+            puts("1 GiB more on GPU 1");
+    }
+}
+
+/* What becomes of pending work that uses the other GPU's memory when access to it is closed? */
+static void access_closed(int with_memset)
+{
+    prepare();
+    RECORD(cudaDeviceEnablePeerAccess(1, 0));
+    *gate = 0;
+    __sync_synchronize();
+    launch_hold(gate, s);
+    if (with_memset)
+        RECORD(cudaMemsetAsync(far_memory, 1, MiB, s));
+    else
+        RECORD(launch_fill(far_memory, 1, 16, s));
+    observe();
+    cudaError_t result = cudaDeviceDisablePeerAccess(1);
+    int waited = call_waited();
+    end_observation();
+    NOTE("to close it: %s, %s", waited ? "waits" : "does not wait", cudaGetErrorName(result));
+    RECORD(cudaStreamSynchronize(s));
+    RECORD(cudaDeviceEnablePeerAccess(1, 0));
+}
+
+static void access_closed_kernel(void) { access_closed(0); }
+static void access_closed_memset(void) { access_closed(1); }
+
+/* Which codes do the calls about access return? */
+static void access_codes(void)
+{
+    int can = 7;
+    prepare();
+    RECORD(cudaDeviceCanAccessPeer(&can, 0, 1));
+    NOTE("%d", can);
+    RECORD(cudaDeviceCanAccessPeer(&can, 0, 0));
+    NOTE("%d", can);
+    RECORD(cudaDeviceCanAccessPeer(&can, 0, 99));
+    RECORD(cudaDeviceCanAccessPeer(&can, -1, 0));
+    RECORD(cudaDeviceCanAccessPeer(NULL, 0, 1));
+    RECORD(cudaDeviceDisablePeerAccess(1));
+    RECORD(cudaDeviceEnablePeerAccess(1, 1));
+    RECORD(cudaDeviceEnablePeerAccess(0, 0));
+    RECORD(cudaDeviceEnablePeerAccess(99, 0));
+    RECORD(cudaDeviceEnablePeerAccess(-1, 0));
+    RECORD(cudaDeviceEnablePeerAccess(1, 0));
+    RECORD(cudaDeviceEnablePeerAccess(1, 0));
+    RECORD(cudaDeviceDisablePeerAccess(0));
+    RECORD(cudaDeviceDisablePeerAccess(99));
+    RECORD(cudaDeviceDisablePeerAccess(1));
+    RECORD(cudaDeviceDisablePeerAccess(1));
+}
+
+/* ---- which calls wait for work of the other GPU? ---- */
+
+static void allocations(void)
+{
+    void *p = NULL, *h = NULL;
+    WAITS(cudaMalloc(&p, MiB));
+    WAITS(cudaFree(p));
+    WAITS(cudaMalloc(&p, 64 * MiB));
+    WAITS(cudaFree(p));
+    WAITS(cudaMallocHost(&h, MiB));
+    WAITS(cudaFreeHost(h));
+    WAITS(cudaMallocManaged(&p, MiB, cudaMemAttachGlobal));
+    WAITS(cudaFree(p));
+    WAITS(cudaMallocAsync(&p, MiB, s));
+    WAITS(cudaFreeAsync(p, s));
+    WAITS(cudaMallocAsync(&p, MiB, 0));
+    WAITS(cudaFreeAsync(p, 0));
+    WAITS(cudaMallocAsync(&p, MiB, far));
+    WAITS(cudaFreeAsync(p, far));
+}
+
+static void pools(void)
+{
+    cudaMemPool_t pool = NULL;
+    struct cudaMemPoolProps props = device_props();
+    struct cudaMemAccessDesc desc = {{cudaMemLocationTypeDevice, 1},
+                                     cudaMemAccessFlagsProtReadWrite};
+    void *p = NULL;
+    WAITS(cudaMemPoolCreate(&pool, &props));
+    WAITS(cudaMallocFromPoolAsync(&p, MiB, pool, s));
+    WAITS(cudaMemPoolSetAccess(pool, &desc, 1));
+    desc.flags = cudaMemAccessFlagsProtNone;
+    WAITS(cudaMemPoolSetAccess(pool, &desc, 1));
+    WAITS(cudaFreeAsync(p, s));
+    WAITS(cudaMemPoolTrimTo(pool, 0));
+    WAITS(cudaMemPoolDestroy(pool));
+}
+
+static void other_calls(void)
+{
+    static char pageable[4096];
+    cudaStream_t u;
+    cudaEvent_t e;
+    size_t free_bytes, total;
+    WAITS(cudaStreamCreate(&u));
+    WAITS(cudaStreamDestroy(u));
+    WAITS(cudaEventCreate(&e));
+    WAITS(cudaEventDestroy(e));
+    WAITS(cudaMemGetInfo(&free_bytes, &total));
+    WAITS(cudaMemset(m, 0, 4096));
+    WAITS(cudaMemcpy(m, pageable, 4096, cudaMemcpyHostToDevice));
+    WAITS(cudaMemcpy(pageable, m, 4096, cudaMemcpyDeviceToHost));
+    WAITS(cudaMemcpy(host, m, 4096, cudaMemcpyDeviceToHost));
+    WAITS(cudaMemcpyAsync(pageable, m, 4096, cudaMemcpyDeviceToHost, s));
+    WAITS(cudaStreamSynchronize(0));
+    WAITS(cudaDeviceSynchronize());
+    WAITS(cudaMemcpy(host, far_memory, 4096, cudaMemcpyDeviceToHost));
+    WAITS(cudaMemset(far_memory, 0, 4096));
+}
+
+static void stalls(cudaStream_t stream, const char *what)
+{
+    busy = stream;
+    printf("GPU 0 is current, and work is pending in %s stream of GPU 1\n", what);
+    allocations();
+    pools();
+    other_calls();
+}
+
+static void stalls_non_blocking(void)
+{
+    prepare();
+    stalls(far, "a non-blocking");
+}
+
+static void stalls_blocking(void)
+{
+    prepare();
+    stalls(far_blocking, "a blocking");
+}
+
+/* ---- a reset of one GPU ---- */
+
+/* Does a reset of GPU 0 wait for work of GPU 1, and does it leave that GPU alone? The gate would go
+ * with GPU 0: so the work is host functions. */
+static volatile int function_over;
+
+static void sleep_300ms(void *unused)
+{
+    (void)unused;
+    usleep(300000);
+    function_over = 1;
+}
+
+static void reset_of_one(void)
+{
+    prepare();
+    cudaSetDevice(1);
+    RECORD(cudaLaunchHostFunc(far, sleep_300ms, NULL));
+    cudaSetDevice(0);
+    RECORD(cudaDeviceReset());
+    NOTE("the work of GPU 1 is over: %d", function_over);
+    cudaSetDevice(1);
+    RECORD(cudaStreamSynchronize(far));
+    NOTE("and now: %d", function_over);
+    RECORD(launch_fill(far_memory, 1, 16, far));
+    RECORD(cudaMemset(far_memory, 0, MiB));
+    RECORD(cudaStreamSynchronize(far));
+    RECORD(cudaFree(far_memory));
+    RECORD(cudaMemset(near_memory, 0, MiB));
+}
+
+/* ---- the access of a destroyed pool ---- */
+
+static int access_of_1(cudaMemPool_t pool)
+{
+    enum cudaMemAccessFlags flags = (enum cudaMemAccessFlags)77;
+    struct cudaMemLocation where = {cudaMemLocationTypeDevice, 1};
+    cudaMemPoolGetAccess(&flags, pool, &where);
+    return (int)flags;
+}
+
+/* Does a new pool have the access that a destroyed one was given, when its handle is the same? */
+static void access_of_new_pool(void)
+{
+    cudaMemPool_t pool = NULL, before = NULL;
+    struct cudaMemPoolProps props = device_props();
+    struct cudaMemAccessDesc desc = {{cudaMemLocationTypeDevice, 1},
+                                     cudaMemAccessFlagsProtReadWrite};
+    void *p = NULL;
+    prepare();
+    for (int round = 0; round < 4; round++) {
+        cudaMemPoolCreate(&pool, &props);
+        printf("pool %d: the handle of the one before %d, access of GPU 1 %d", round,
+               pool == before, access_of_1(pool));
+        cudaMallocFromPoolAsync(&p, MiB, pool, s);
+        cudaStreamSynchronize(s);
+        cudaError_t error = cudaMemsetAsync(p, 0, MiB, far);
+        printf(", a memset by GPU 1: %s\n", cudaGetErrorName(error));
+        cudaStreamSynchronize(far);
+        cudaGetLastError();
+        cudaMemPoolSetAccess(pool, &desc, 1);
+        cudaFreeAsync(p, s);
+        cudaStreamSynchronize(s);
+        cudaMemPoolDestroy(pool);
+        before = pool;
+    }
+}
+
+static const struct probe_case cases[] = {
+    CASE(access_waits), CASE(access_closed_kernel), CASE(access_closed_memset),
+    CASE(access_codes), CASE(stalls_non_blocking),  CASE(stalls_blocking),
+    CASE(reset_of_one), CASE(access_of_new_pool),
+};
+
+int main(int argc, char **argv)
+{
+    return run_cases(argc, argv, cases, sizeof cases / sizeof *cases);
+}

@@ -1,0 +1,383 @@
+/* Records, with two GPUs, what copies between them wait for and what waits for them, and which
+ * arguments cudaMemcpyPeer and cudaMemcpyPeerAsync take. */
+#include "probe.h"
+
+enum { BYTES = 4096, SEVENS = 0x07070707 };
+
+/* ---- what waits for what? ---- */
+
+enum { LEGACY, BLOCKING, NON_BLOCKING, KINDS };
+static const char *const kinds[] = {"legacy", "blocking", "non-blocking"};
+static cudaStream_t streams[2][KINDS]; /* the legacy stream is that of the current GPU */
+static cudaStream_t reader;            /* a non-blocking stream of GPU 1 for nothing else */
+static int *from, *to;                 /* memory of GPU 0, and of GPU 1 */
+static int *scratch[2];                /* memory of each GPU that no copy uses */
+
+enum copy { COPY, COPY_ASYNC, COPY_PEER, COPY_PEER_ASYNC };
+
+/* The copy from GPU 0 to GPU 1; those that take a stream are given the legacy one. */
+static cudaError_t copy(enum copy how)
+{
+    switch (how) {
+    case COPY: return cudaMemcpy(to, from, BYTES, cudaMemcpyDefault);
+    case COPY_ASYNC: return cudaMemcpyAsync(to, from, BYTES, cudaMemcpyDefault, 0);
+    case COPY_PEER: return cudaMemcpyPeer(to, 1, from, 0, BYTES);
+    default: return cudaMemcpyPeerAsync(to, 1, from, 0, BYTES, 0);
+    }
+}
+
+static void synchronize_both(void)
+{
+    for (int device = 1; device >= 0; device--) {
+        cudaSetDevice(device);
+        cudaDeviceSynchronize();
+    }
+}
+
+static void prepare(void)
+{
+    for (int device = 1; device >= 0; device--) {
+        cudaSetDevice(device);
+        cudaStreamCreate(&streams[device][BLOCKING]);
+        cudaStreamCreateWithFlags(&streams[device][NON_BLOCKING], cudaStreamNonBlocking);
+        cudaMalloc((void **)&scratch[device], BYTES);
+        cudaMalloc((void **)(device ? &to : &from), BYTES);
+        if (device)
+            cudaStreamCreateWithFlags(&reader, cudaStreamNonBlocking);
+        launch_hold(gate, streams[device][NON_BLOCKING]);
+    }
+    synchronize_both();
+    copy(COPY);
+    copy(COPY_PEER);
+    synchronize_both();
+}
+
+/* Nothing is pending, the source has sevens and the target zeros, and the gate is closed. */
+static void start_anew(void)
+{
+    synchronize_both();
+    cudaMemset(from, 7, BYTES);
+    cudaSetDevice(1);
+    cudaMemset(to, 0, BYTES);
+    *host = 0;
+    synchronize_both();
+    *gate = 0;
+    __sync_synchronize();
+}
+
+static void hold_in(int device, int kind)
+{
+    cudaSetDevice(device);
+    launch_hold(gate, streams[device][kind]);
+}
+
+/* Makes the copy; did the call wait for the work behind the gate? */
+static int copy_waits(enum copy how, int current, cudaError_t *result)
+{
+    cudaSetDevice(current);
+    observe();
+    *result = copy(how);
+    int waited = call_waited();
+    end_observation();
+    synchronize_both();
+    return waited;
+}
+
+/* What a stream that nothing holds sees of the copy within 100 ms. */
+static const char *state_of_copy(void)
+{
+    for (int look = 0; look < 40; look++) {
+        cudaMemcpyAsync(host, to, sizeof *host, cudaMemcpyDeviceToHost, reader);
+        if (!soon_over(reader))
+            return "a stream that nothing holds waits as well";
+        if (*host == SEVENS)
+            return "the copy does not wait";
+        usleep(2500);
+    }
+    return "the copy waits";
+}
+
+/* Work is pending in one stream of one GPU: do the call and the copy wait for it? */
+static void behind(enum copy how, int current, int device, int kind)
+{
+    cudaError_t result;
+    start_anew();
+    hold_in(device, kind);
+    int waited = copy_waits(how, current, &result);
+    const char *state = "the call waits";
+    if (!waited) {
+        start_anew();
+        hold_in(device, kind);
+        cudaSetDevice(current);
+        copy(how);
+        state = state_of_copy();
+        open_gate();
+    }
+    synchronize_both();
+    printf("behind work in GPU %d's %-12s stream: %s, %s\n", device, kinds[kind], state,
+           cudaGetErrorName(result));
+}
+
+/* The copy is pending behind work in the legacy stream of the current GPU: does what is put into
+ * another stream wait for it? */
+static void before(enum copy how, int current, int device, int kind)
+{
+    cudaError_t result;
+    start_anew();
+    hold_in(current, LEGACY);
+    const char *state = "no answer, since the call waits";
+    if (!copy_waits(how, current, &result)) {
+        start_anew();
+        hold_in(current, LEGACY);
+        copy(how);
+        cudaSetDevice(device);
+        cudaMemsetAsync(scratch[device], 0, BYTES, streams[device][kind]);
+        state = soon_over(streams[device][kind]) ? "does not wait" : "waits";
+        open_gate();
+    }
+    synchronize_both();
+    printf("work after it in GPU %d's %-12s stream: %s\n", device, kinds[kind], state);
+}
+
+static void order(enum copy how, int current)
+{
+    prepare();
+    printf("GPU %d current\n", current);
+    for (int device = 0; device < 2; device++)
+        for (int kind = 0; kind < KINDS; kind++)
+            behind(how, current, device, kind);
+    for (int kind = 0; kind < KINDS; kind++)
+        before(how, current, !current, kind);
+    before(how, current, current, NON_BLOCKING);
+}
+
+static void memcpy_current_0(void) { order(COPY, 0); }
+static void memcpy_current_1(void) { order(COPY, 1); }
+static void memcpy_async_current_0(void) { order(COPY_ASYNC, 0); }
+static void memcpy_async_current_1(void) { order(COPY_ASYNC, 1); }
+static void memcpy_peer_current_0(void) { order(COPY_PEER, 0); }
+static void memcpy_peer_current_1(void) { order(COPY_PEER, 1); }
+static void memcpy_peer_async_current_0(void) { order(COPY_PEER_ASYNC, 0); }
+static void memcpy_peer_async_current_1(void) { order(COPY_PEER_ASYNC, 1); }
+
+/* The same with access between the two, which lets a copy go without a detour. */
+static void with_access(enum copy how)
+{
+    for (int device = 1; device >= 0; device--) {
+        cudaSetDevice(device);
+        RECORD(cudaDeviceEnablePeerAccess(!device, 0));
+    }
+    order(how, 0);
+}
+
+static void memcpy_with_access(void) { with_access(COPY); }
+static void memcpy_async_with_access(void) { with_access(COPY_ASYNC); }
+static void memcpy_peer_with_access(void) { with_access(COPY_PEER); }
+static void memcpy_peer_async_with_access(void) { with_access(COPY_PEER_ASYNC); }
+
+/* Does a copy in a stream of its own, of this GPU or of the other one, wait for any other? */
+static void copies_in_streams(void)
+{
+    prepare();
+    for (int of = 0; of < 2; of++)
+        for (int device = 0; device < 2; device++)
+            for (int kind = 0; kind < KINDS; kind++) {
+                start_anew();
+                hold_in(device, kind);
+                cudaSetDevice(of);
+                cudaStream_t stream = streams[of][NON_BLOCKING];
+                cudaError_t result = cudaMemcpyPeerAsync(to, 1, from, 0, BYTES, stream);
+                const char *state = state_of_copy();
+                open_gate();
+                synchronize_both();
+                printf("in GPU %d's non-blocking stream, behind work in GPU %d's %-12s: %s, %s\n",
+                       of, device, kinds[kind], state, cudaGetErrorName(result));
+            }
+}
+
+/* ---- which arguments are taken? ---- */
+
+static void end_codes(void)
+{
+    RECORD(cudaDeviceSynchronize());
+    cudaSetDevice(1);
+    RECORD(cudaDeviceSynchronize());
+}
+
+/* Which numbers of GPUs does the blocking call take? */
+static void peer_devices(void)
+{
+    prepare();
+    RECORD(cudaMemcpyPeer(to, 1, from, 0, BYTES));
+    RECORD(cudaMemcpyPeer(to, 0, from, 1, BYTES));
+    RECORD(cudaMemcpyPeer(to, 0, from, 0, BYTES));
+    RECORD(cudaMemcpyPeer(to, 1, from, 1, BYTES));
+    RECORD(cudaMemcpyPeer(to, 2, from, 0, BYTES));
+    RECORD(cudaMemcpyPeer(to, 1, from, 99, BYTES));
+    RECORD(cudaMemcpyPeer(to, -1, from, 0, BYTES));
+    RECORD(cudaMemcpyPeer(to, 1, from, -1, BYTES));
+    RECORD(cudaMemcpyPeer(from, 0, (char *)from + BYTES / 2, 0, BYTES / 2));
+    RECORD(cudaMemcpyPeer(from, 0, from, 0, BYTES));
+    RECORD(cudaMemcpyPeer(from, 0, (char *)from + BYTES / 4, 0, BYTES / 2));
+    end_codes();
+}
+
+/* And which sizes? */
+static void peer_sizes(void)
+{
+    prepare();
+    RECORD(cudaMemcpyPeer(to, 1, from, 0, 0));
+    RECORD(cudaMemcpyPeer(NULL, 1, NULL, 0, 0));
+    RECORD(cudaMemcpyPeer(NULL, 99, NULL, 99, 0));
+    RECORD(cudaMemcpyPeer(to, 99, from, 0, 0));
+    RECORD(cudaMemcpyPeer(to, 1, from, 0, BYTES + 1));
+    RECORD(cudaMemcpyPeer(to, 1, from, 0, SIZE_MAX));
+    end_codes();
+}
+
+/* The same of the call that takes a stream. */
+static void peer_async_devices(void)
+{
+    prepare();
+    RECORD(cudaMemcpyPeerAsync(to, 1, from, 0, BYTES, s));
+    RECORD(cudaMemcpyPeerAsync(to, 0, from, 1, BYTES, s));
+    RECORD(cudaMemcpyPeerAsync(to, 2, from, 0, BYTES, s));
+    RECORD(cudaMemcpyPeerAsync(to, 1, from, 99, BYTES, s));
+    RECORD(cudaMemcpyPeerAsync(to, -1, from, 0, BYTES, s));
+    RECORD(cudaMemcpyPeerAsync(from, 0, (char *)from + BYTES / 2, 0, BYTES / 2, s));
+    RECORD(cudaMemcpyPeerAsync(to, 1, from, 0, BYTES, streams[1][NON_BLOCKING]));
+    end_codes();
+}
+
+static void peer_async_sizes(void)
+{
+    prepare();
+    RECORD(cudaMemcpyPeerAsync(to, 1, from, 0, 0, s));
+    RECORD(cudaMemcpyPeerAsync(NULL, 1, NULL, 0, 0, s));
+    RECORD(cudaMemcpyPeerAsync(NULL, 99, NULL, 99, 0, s));
+    RECORD(cudaMemcpyPeerAsync(to, 1, from, 0, BYTES + 1, s));
+    end_codes();
+}
+
+/* Which pointers? Each kind that may end the process has a case of its own. */
+static void peer_pointers(void)
+{
+    void *pool_of_0 = NULL, *pool_of_1 = NULL;
+    prepare();
+    RECORD(cudaMemcpyPeer(host, 1, from, 0, BYTES));
+    RECORD(cudaMemcpyPeer(to, 1, host, 0, BYTES));
+    cudaMallocAsync(&pool_of_0, BYTES, s);
+    cudaStreamSynchronize(s);
+    RECORD(cudaMemcpyPeer(to, 1, pool_of_0, 0, BYTES));
+    cudaMallocAsync(&pool_of_1, BYTES, streams[1][NON_BLOCKING]);
+    cudaStreamSynchronize(streams[1][NON_BLOCKING]);
+    RECORD(cudaMemcpyPeer(pool_of_1, 1, pool_of_0, 0, BYTES));
+    cudaSetDevice(1);
+    RECORD(cudaMemcpyPeer(pool_of_1, 1, pool_of_0, 0, BYTES));
+    cudaSetDevice(0);
+    hold(s);
+    cudaFreeAsync(pool_of_0, s);
+    RECORD(cudaMemcpyPeer(to, 1, pool_of_0, 0, BYTES));
+    RECORD(cudaMemcpyPeerAsync(to, 1, pool_of_0, 0, BYTES, s));
+    open_gate();
+    cudaStreamSynchronize(s);
+    RECORD(cudaMemcpyPeer(to, 1, pool_of_0, 0, BYTES));
+    end_codes();
+}
+
+static void peer_from_null(void)
+{
+    prepare();
+    RECORD(cudaMemcpyPeer(to, 1, NULL, 0, BYTES));
+    end_codes();
+}
+
+static void peer_to_null(void)
+{
+    prepare();
+    RECORD(cudaMemcpyPeer(NULL, 1, from, 0, BYTES));
+    end_codes();
+}
+
+static void peer_async_from_null(void)
+{
+    prepare();
+    RECORD(cudaMemcpyPeerAsync(to, 1, NULL, 0, BYTES, s));
+    end_codes();
+}
+
+static void peer_from_stack(void)
+{
+    char memory[BYTES] = "";
+    prepare();
+    RECORD(cudaMemcpyPeer(to, 1, memory, 0, BYTES));
+    end_codes();
+}
+
+static void peer_to_stack(void)
+{
+    char memory[BYTES] = "";
+    prepare();
+    RECORD(cudaMemcpyPeer(memory, 1, from, 0, BYTES));
+    end_codes();
+}
+
+static void peer_async_from_stack(void)
+{
+    char memory[BYTES] = "";
+    prepare();
+    RECORD(cudaMemcpyPeerAsync(to, 1, memory, 0, BYTES, s));
+    end_codes();
+}
+
+static void peer_from_freed(void)
+{
+    prepare();
+    cudaFree(from);
+    RECORD(cudaMemcpyPeer(to, 1, from, 0, BYTES));
+    end_codes();
+}
+
+static void peer_async_to_freed(void)
+{
+    prepare();
+    cudaSetDevice(1);
+    cudaFree(to);
+    cudaSetDevice(0);
+    RECORD(cudaMemcpyPeerAsync(to, 1, from, 0, BYTES, s));
+    end_codes();
+}
+
+static const struct probe_case cases[] = {
+    CASE(memcpy_current_0),
+    CASE(memcpy_current_1),
+    CASE(memcpy_async_current_0),
+    CASE(memcpy_async_current_1),
+    CASE(memcpy_peer_current_0),
+    CASE(memcpy_peer_current_1),
+    CASE(memcpy_peer_async_current_0),
+    CASE(memcpy_peer_async_current_1),
+    CASE(memcpy_with_access),
+    CASE(memcpy_async_with_access),
+    CASE(memcpy_peer_with_access),
+    CASE(memcpy_peer_async_with_access),
+    CASE(copies_in_streams),
+    CASE(peer_devices),
+    CASE(peer_sizes),
+    CASE(peer_async_devices),
+    CASE(peer_async_sizes),
+    CASE(peer_pointers),
+    CASE(peer_from_null),
+    CASE(peer_to_null),
+    CASE(peer_async_from_null),
+    CASE(peer_from_stack),
+    CASE(peer_to_stack),
+    CASE(peer_async_from_stack),
+    CASE(peer_from_freed),
+    CASE(peer_async_to_freed),
+};
+
+int main(int argc, char **argv)
+{
+    return run_cases(argc, argv, cases, sizeof cases / sizeof *cases);
+}

@@ -1,0 +1,626 @@
+/* Records memory in rows (cudaMallocPitch, copies and memsets of two dimensions), what is known of
+ * a range of managed memory, and the numbers of devices on the PCI bus, digits masked. */
+#include "probe.h"
+
+#include <ctype.h>
+#include <sys/mman.h>
+
+/* ---- allocations ---- */
+
+/* An allocation of rows; a pointer or a pitch that a refused call leaves alone is "as before". */
+static void allocate_rows(size_t width, size_t height)
+{
+    void *p = (void *)0x1234;
+    size_t pitch = 7, free_before, free_after, total;
+    cudaMemGetInfo(&free_before, &total);
+    cudaError_t error = cudaMallocPitch(&p, &pitch, width, height);
+    cudaMemGetInfo(&free_after, &total);
+    printf("cudaMallocPitch %zu x %zu: %s", width, height, cudaGetErrorName(error));
+    if (pitch == 7)
+        printf(" pitch as before");
+    else
+        printf(" pitch %zu", pitch);
+    if (!p)
+        printf(" pointer null");
+    else if (p == (void *)0x1234)
+        printf(" pointer as before");
+    else
+        printf(" device memory fell by %zu", free_before - free_after);
+    puts("");
+    cudaGetLastError();
+    if (!error)
+        cudaFree(p);
+}
+
+/* Which pitch comes back for which width? */
+static void widths(void)
+{
+    static const size_t all[] = {1,     2,       31,   32,      33,           63,      64,    127,
+                                 128,   255,     256,  257,     511,          512,     513,   1000,
+                                 1024,  1025,    4000, 4096,    4097,         10000,   65535, 65536,
+                                 65537, MiB - 1, MiB,  MiB + 1, 10 * MiB + 3, 33 * MiB};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        allocate_rows(all[i], 3);
+}
+
+/* Does the height matter, and what of sizes that cannot be? */
+static void heights(void)
+{
+    allocate_rows(100, 1);
+    allocate_rows(100, 2);
+    allocate_rows(100, 1000);
+    allocate_rows(100, 100000);
+    allocate_rows(4, 1 << 20);
+    allocate_rows(0, 4);
+    allocate_rows(4, 0);
+    allocate_rows(0, 0);
+    allocate_rows((size_t)1 << 31, 1);
+    allocate_rows((size_t)1 << 50, 1);
+    allocate_rows(1, (size_t)1 << 50);
+    allocate_rows(SIZE_MAX, 1);
+    allocate_rows(SIZE_MAX, 2);
+    allocate_rows(1, SIZE_MAX);
+    allocate_rows((size_t)1 << 32, (size_t)1 << 32);
+}
+
+/* Where a row of an allocation begins, and where the allocation ends. */
+static void rows_of_an_allocation(void)
+{
+    char *p;
+    size_t pitch;
+    void *null = NULL;
+    RECORD(cudaMallocPitch((void **)&p, &pitch, 1000, 3));
+    printf("  pitch %zu, first address a multiple of 512: %d\n", pitch, (uintptr_t)p % 512 == 0);
+    print_pointer(p, "first row");
+    print_pointer(p + 1000, "first row's padding");
+    print_pointer(p + 3 * pitch - 1, "last row's padding");
+    RECORD(cudaMemset(p, 1, 2 * pitch + 1000));
+    RECORD(cudaMemset(p, 1, 3 * pitch));
+    RECORD(cudaMemset(p, 1, 3 * pitch + 1));
+    RECORD(cudaFree(p));
+    RECORD(cudaMallocPitch(NULL, &pitch, 100, 2));
+    RECORD(cudaMallocPitch(&null, NULL, 100, 2));
+    printf("  pointer %s\n", null ? "set" : "null");
+}
+
+static void three_dimensions(void)
+{
+    static const struct cudaExtent all[] = {{100, 3, 2},
+                                            {513, 2, 2},
+                                            {100, 3, 1},
+                                            {0, 3, 2},
+                                            {100, 0, 2},
+                                            {100, 3, 0},
+                                            {1, 1, (size_t)1 << 50}};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        struct cudaPitchedPtr p = {(void *)0x1234, 7, 8, 9};
+        cudaError_t error = cudaMalloc3D(&p, all[i]);
+        printf("cudaMalloc3D %zu x %zu x %zu: %s pitch %zu xsize %zu ysize %zu pointer %s\n",
+               all[i].width, all[i].height, all[i].depth, cudaGetErrorName(error), p.pitch, p.xsize,
+               p.ysize,
+               !p.ptr                    ? "null"
+               : p.ptr == (void *)0x1234 ? "as before"
+                                         : "set");
+        cudaGetLastError();
+        if (!error)
+            cudaFree(p.ptr);
+    }
+    RECORD(cudaMalloc3D(NULL, all[0]));
+}
+
+/* ---- copies and memsets ---- */
+
+#define H2D  cudaMemcpyHostToDevice
+#define D2H  cudaMemcpyDeviceToHost
+#define D2D  cudaMemcpyDeviceToDevice
+#define H2H  cudaMemcpyHostToHost
+#define AUTO cudaMemcpyDefault
+
+static char *row_memory, *other_rows; /* 1 MiB of a device each */
+static char *pinned_rows;             /* 1 MiB of pinned memory */
+static char *pageable_rows;           /* 1 MiB of mmap's, and nothing behind it */
+
+static void set_up_rows(void)
+{
+    cudaMalloc((void **)&row_memory, MiB);
+    cudaMalloc((void **)&other_rows, MiB);
+    cudaMallocHost((void **)&pinned_rows, MiB);
+    pageable_rows = mmap(NULL, 2 * MiB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    munmap(pageable_rows + MiB, MiB);
+    memset(pageable_rows, 1, MiB);
+    memset(pinned_rows, 1, MiB);
+}
+
+/* Which pitches, widths and heights are refused? */
+static void copy_sizes(void)
+{
+    char *d, *e, *h;
+    set_up_rows();
+    d = row_memory, e = other_rows, h = pinned_rows;
+    RECORD(cudaMemcpy2D(d, 512, h, 512, 100, 4, H2D));
+    RECORD(cudaMemcpy2D(d, 100, h, 100, 100, 4, H2D));
+    RECORD(cudaMemcpy2D(d, 101, h, 103, 100, 4, H2D));
+    RECORD(cudaMemcpy2D(d, 99, h, 512, 100, 4, H2D));
+    RECORD(cudaMemcpy2D(d, 512, h, 99, 100, 4, H2D));
+    RECORD(cudaMemcpy2D(d, 99, h, 99, 100, 1, H2D));
+    RECORD(cudaMemcpy2D(d, 0, h, 0, 100, 1, H2D));
+    RECORD(cudaMemcpy2D(d, 0, h, 0, 100, 4, H2D));
+    RECORD(cudaMemcpy2D(d, 512, h, 512, 0, 4, H2D));
+    RECORD(cudaMemcpy2D(d, 512, h, 512, 100, 0, H2D));
+    RECORD(cudaMemcpy2D(d, 0, h, 0, 0, 4, H2D));
+    RECORD(cudaMemcpy2D(d, 99, h, 99, 100, 0, H2D));
+    RECORD(cudaMemcpy2D(d, 99, h, 99, 0, 0, H2D));
+    RECORD(cudaMemcpy2D(NULL, 512, h, 512, 0, 4, H2D));
+    RECORD(cudaMemcpy2D(NULL, 512, h, 512, 100, 4, H2D));
+    RECORD(cudaMemcpy2D(d, 512, NULL, 512, 100, 4, H2D));
+    RECORD(cudaMemcpy2D(d, 512, NULL, 512, 100, 0, H2D));
+    RECORD(cudaMemcpy2D(d, (size_t)INT32_MAX, h, 512, 100, 1, H2D));
+    RECORD(cudaMemcpy2D(d, (size_t)INT32_MAX + 1, h, 512, 100, 1, H2D));
+    RECORD(cudaMemcpy2D(d, 512, h, (size_t)1 << 40, 100, 1, H2D));
+    RECORD(cudaMemcpy2D(d, SIZE_MAX, h, SIZE_MAX, 100, 2, H2D));
+    RECORD(cudaMemcpy2D(d, 512, h, 512, 100, SIZE_MAX, H2D));
+    RECORD(cudaMemcpy2DAsync(d, 99, h, 512, 100, 4, H2D, s));
+    RECORD(cudaMemcpy2DAsync(d, 512, h, 99, 100, 4, H2D, s));
+    RECORD(cudaMemcpy2DAsync(d, 512, h, 512, 0, 4, H2D, s));
+    RECORD(cudaMemcpy2DAsync(d, 512, h, 512, 100, 4, H2D, s));
+    RECORD(cudaMemcpy2DAsync(d, 512, e, 512, 100, 4, D2D, s));
+    RECORD(cudaStreamSynchronize(s));
+}
+
+/* Which ends and directions are refused? The last row has no padding behind it. */
+static void copy_ends(void)
+{
+    char *d, *e, *h, *p;
+    set_up_rows();
+    d = row_memory, e = other_rows, h = pinned_rows, p = pageable_rows;
+    RECORD(cudaMemcpy2D(d, MiB / 4, h, MiB / 4, MiB / 4, 4, H2D));
+    RECORD(cudaMemcpy2D(d + 100, MiB / 4, h, MiB / 4, MiB / 4 - 100, 4, H2D));
+    RECORD(cudaMemcpy2D(d + 101, MiB / 4, h, MiB / 4, MiB / 4 - 100, 4, H2D));
+    RECORD(cudaMemcpy2D(d, MiB / 4, h + 100, MiB / 4, MiB / 4 - 100, 4, H2D));
+    RECORD(cudaMemcpy2D(d, MiB / 4, h + 101, MiB / 4, MiB / 4 - 100, 4, H2D));
+    RECORD(cudaMemcpy2D(d, MiB / 4, h, MiB / 4, 100, 5, H2D));
+    RECORD(cudaMemcpy2D(d, MiB / 4, p + 100, MiB / 4, MiB / 4 - 100, 4, H2D));
+    RECORD(cudaMemcpy2D(p + 100, MiB / 4, d, MiB / 4, MiB / 4 - 100, 4, D2H));
+    RECORD(cudaMemcpy2D(d, 512, d, 512, 100, 4, D2D));
+    RECORD(cudaMemcpy2D(d, 512, d + 256, 512, 100, 4, D2D));
+    RECORD(cudaMemcpy2D(d, 512, d + 50, 512, 100, 4, D2D));
+    RECORD(cudaMemcpy2D(p, 512, p + 50, 512, 100, 4, H2H));
+    RECORD(cudaMemcpy2D(p, 512, h, 512, 100, 4, AUTO));
+    RECORD(cudaMemcpy2D(p, 512, d, 512, 100, 4, AUTO));
+    RECORD(cudaMemcpy2D(d, 512, e, 512, 100, 4, AUTO));
+    RECORD(cudaMemcpy2D(d, 512, e, 512, 100, 4, H2D));
+    RECORD(cudaMemcpy2D(d, 512, e, 512, 100, 4, D2H));
+    RECORD(cudaMemcpy2D(d, 512, e, 512, 100, 4, H2H));
+    RECORD(cudaMemcpy2D(d, 512, p, 512, 100, 4, D2D));
+    RECORD(cudaMemcpy2D(d, 512, p, 512, 100, 4, D2H));
+    RECORD(cudaMemcpy2D(p, 512, d, 512, 100, 4, H2D));
+    RECORD(cudaMemcpy2D(p, 512, d, 512, 100, 4, H2H));
+    RECORD(cudaMemcpy2D(p, 512, d, 512, 100, 4, (enum cudaMemcpyKind)5));
+    RECORD(cudaMemcpy2D(p, 512, d, 512, 100, 4, (enum cudaMemcpyKind)77));
+    RECORD(cudaMemcpy2D(p, 512, d, 512, 100, 0, (enum cudaMemcpyKind)77));
+    RECORD(cudaMemcpy2D(p, 512, d, 99, 100, 4, (enum cudaMemcpyKind)77));
+    RECORD(cudaFree(e));
+    RECORD(cudaMemcpy2D(d, 512, e, 512, 100, 4, D2D));
+}
+
+static void copy_beyond_pageable(void)
+{
+    set_up_rows();
+    RECORD(cudaMemcpy2D(row_memory, MiB / 4, pageable_rows + 101, MiB / 4, MiB / 4 - 100, 4, H2D));
+}
+
+/* Does a copy or a memset touch what lies between its rows? */
+static void padding(void)
+{
+    int inside = 0, between = 0;
+    char *d, *h;
+    set_up_rows();
+    d = row_memory, h = pinned_rows;
+    RECORD(cudaMemset(d, 7, MiB));
+    RECORD(cudaMemset2D(d, 512, 3, 100, 4));
+    RECORD(cudaMemcpy2D(d + 200, 512, h, 100, 100, 4, H2D));
+    RECORD(cudaMemcpy(h, d, MiB, D2H));
+    for (int i = 0; i < 4 * 512; i++) {
+        int column = i % 512, expected = column < 100 ? 3 : column >= 200 && column < 300 ? 1 : 7;
+        inside += expected != 7 && h[i] == expected;
+        between += expected == 7 && h[i] == expected;
+    }
+    printf("  as expected: %d inside, %d between\n", inside, between);
+}
+
+/* Which memsets are refused? */
+static void set_sizes(void)
+{
+    char *d, *h, *p;
+    set_up_rows();
+    d = row_memory, h = pinned_rows, p = pageable_rows;
+    RECORD(cudaMemset2D(d, 512, 1, 100, 4));
+    RECORD(cudaMemset2D(d, 100, 1, 100, 4));
+    RECORD(cudaMemset2D(d, 101, 1, 100, 4));
+    RECORD(cudaMemset2D(d, 99, 1, 100, 4));
+    RECORD(cudaMemset2D(d, 99, 1, 100, 1));
+    RECORD(cudaMemset2D(d, 0, 1, 100, 1));
+    RECORD(cudaMemset2D(d, 0, 1, 100, 2));
+    RECORD(cudaMemset2D(d, 512, 1, 0, 4));
+    RECORD(cudaMemset2D(d, 512, 1, 100, 0));
+    RECORD(cudaMemset2D(d, 99, 1, 100, 0));
+    RECORD(cudaMemset2D(d, 0, 1, 0, 4));
+    RECORD(cudaMemset2D(NULL, 512, 1, 0, 4));
+    RECORD(cudaMemset2D(NULL, 512, 1, 100, 4));
+    RECORD(cudaMemset2D(p, 512, 1, 100, 4));
+    RECORD(cudaMemset2D(p, 512, 1, 0, 4));
+    RECORD(cudaMemset2D(h, 512, 1, 100, 4));
+    RECORD(cudaMemset2D(d, (size_t)1 << 40, 1, 100, 1));
+    RECORD(cudaMemset2D(d, (size_t)1 << 40, 1, 100, 2));
+    RECORD(cudaMemset2D(d, 512, 1, 100, SIZE_MAX));
+    RECORD(cudaMemset2D(d, MiB / 4, 1, MiB / 4, 4));
+    RECORD(cudaMemset2D(d + 100, MiB / 4, 1, MiB / 4 - 100, 4));
+    RECORD(cudaMemset2D(d + 101, MiB / 4, 1, MiB / 4 - 100, 4));
+    RECORD(cudaMemset2D(d, MiB / 4, 1, 100, 5));
+    RECORD(cudaMemset2DAsync(d, 512, 1, 100, 4, s));
+    RECORD(cudaMemset2DAsync(d, 99, 1, 100, 4, s));
+    RECORD(cudaMemset2DAsync(d, 99, 1, 100, 1, s));
+    RECORD(cudaMemset2DAsync(d, 512, 1, 0, 4, s));
+    RECORD(cudaMemset2DAsync(p, 512, 1, 100, 4, s));
+    RECORD(cudaDeviceSynchronize());
+}
+
+/* Which calls wait for what is pending? */
+static void waits(void)
+{
+    char *d, *e, *h, *p;
+    set_up_rows();
+    d = row_memory, e = other_rows, h = pinned_rows, p = pageable_rows;
+#define IN_S(call) RECORD_WAIT(hold(s), call, #call)
+#define IN_B(call) RECORD_WAIT(hold(b), call, #call)
+    cudaMemcpy2D(d, 512, e, 512, 100, 4, D2D); /* the first one may load something */
+    cudaMemcpy2D(d, 512, p, 512, 100, 4, H2D);
+    cudaMemcpy2D(p, 512, d, 512, 100, 4, D2H);
+    cudaMemset2D(d, 512, 1, 100, 4);
+    puts("pending on s, non-blocking");
+    IN_S(cudaMemcpy2DAsync(d, 512, e, 512, 100, 4, D2D, s));
+    IN_S(cudaMemcpy2DAsync(d, 512, h, 512, 100, 4, H2D, s));
+    IN_S(cudaMemcpy2DAsync(h, 512, d, 512, 100, 4, D2H, s));
+    IN_S(cudaMemcpy2DAsync(d, 512, p, 512, 100, 4, H2D, s));
+    IN_S(cudaMemcpy2DAsync(d, 1024, p, 1024, 1000, 1000, H2D, s));
+    IN_S(cudaMemcpy2DAsync(p, 512, d, 512, 100, 4, D2H, s));
+    IN_S(cudaMemcpy2DAsync(p, 512, h, 512, 100, 4, H2H, s));
+    IN_S(cudaMemcpy2DAsync(d, 512, e, 512, 0, 4, D2D, s));
+    IN_S(cudaMemset2DAsync(d, 512, 1, 100, 4, s));
+    IN_S(cudaMemset2DAsync(h, 512, 1, 100, 4, s));
+    puts("pending on b, blocking");
+    IN_B(cudaMemcpy2D(d, 512, e, 512, 100, 4, D2D));
+    IN_B(cudaMemcpy2D(d, 512, h, 512, 100, 4, H2D));
+    IN_B(cudaMemcpy2D(d, 512, p, 512, 100, 4, H2D));
+    IN_B(cudaMemcpy2D(p, 512, d, 512, 100, 4, D2H));
+    IN_B(cudaMemcpy2D(p, 512, h, 512, 100, 4, H2H));
+    IN_B(cudaMemcpy2D(d, 512, e, 512, 0, 4, D2D));
+    IN_B(cudaMemset2D(d, 512, 1, 100, 4));
+    IN_B(cudaMemset2D(h, 512, 1, 100, 4));
+    IN_B(cudaMemset2D(d, 512, 1, 0, 4));
+}
+
+/* ---- captures ---- */
+
+static void print_nodes(cudaGraph_t g)
+{
+    cudaGraphNode_t nodes[8];
+    size_t count = 8;
+    if (!g || cudaGraphGetNodes(g, nodes, &count))
+        return;
+    printf("  nodes %zu, types", count);
+    for (size_t i = 0; i < count; i++) {
+        enum cudaGraphNodeType type;
+        cudaGraphNodeGetType(nodes[i], &type);
+        printf(" %d", (int)type);
+    }
+    puts("");
+}
+
+/* What becomes of each call in a capture? */
+static void captured_async(void)
+{
+    cudaGraph_t g = NULL;
+    char *d, *e, *h, *p;
+    set_up_rows();
+    d = row_memory, e = other_rows, h = pinned_rows, p = pageable_rows;
+    RECORD(cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal));
+    RECORD(cudaMemcpy2DAsync(d, 512, e, 512, 100, 4, D2D, s));
+    RECORD(cudaMemcpy2DAsync(d, 512, h, 512, 100, 1, H2D, s));
+    RECORD(cudaMemcpy2DAsync(p, 512, d, 512, 100, 4, D2H, s));
+    RECORD(cudaMemset2DAsync(d, 512, 1, 100, 4, s));
+    RECORD(cudaMemset2DAsync(d, 512, 1, 100, 1, s));
+    RECORD(cudaMemset2DAsync(d, 512, 1, 0, 4, s));
+    RECORD(cudaMemcpy2DAsync(d, 512, e, 512, 0, 4, D2D, s));
+    RECORD(cudaMemcpy2DAsync(d, 99, e, 512, 100, 4, D2D, s));
+    RECORD(cudaStreamEndCapture(s, &g));
+    print_nodes(g);
+}
+
+static void captured(cudaError_t (*call)(void), const char *text)
+{
+    cudaGraph_t g = NULL;
+    RECORD(cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal));
+    record(text, call());
+    RECORD(cudaStreamEndCapture(s, &g));
+    print_nodes(g);
+    if (g)
+        cudaGraphDestroy(g);
+}
+
+static cudaError_t copy(void)
+{
+    return cudaMemcpy2D(row_memory, 512, other_rows, 512, 100, 4, D2D);
+}
+static cudaError_t copy_nothing(void)
+{
+    return cudaMemcpy2D(row_memory, 512, other_rows, 512, 0, 4, D2D);
+}
+static cudaError_t set(void) { return cudaMemset2D(row_memory, 512, 1, 100, 4); }
+static cudaError_t allocate(void)
+{
+    void *p;
+    size_t pitch;
+    return cudaMallocPitch(&p, &pitch, 100, 4);
+}
+static cudaError_t allocate_three(void)
+{
+    struct cudaPitchedPtr p;
+    return cudaMalloc3D(&p, (struct cudaExtent){100, 4, 2});
+}
+static cudaError_t ask_range(void)
+{
+    int x;
+    static void *managed;
+    return cudaMemRangeGetAttribute(&x, 4, cudaMemRangeAttributeReadMostly, managed, 4);
+}
+static cudaError_t ask_number(void)
+{
+    char x[32];
+    return cudaDeviceGetPCIBusId(x, sizeof x, 0);
+}
+
+static void captured_others(void)
+{
+    set_up_rows();
+    captured(copy, "cudaMemcpy2D");
+    captured(copy_nothing, "cudaMemcpy2D of nothing");
+    captured(set, "cudaMemset2D");
+    captured(allocate, "cudaMallocPitch");
+    captured(allocate_three, "cudaMalloc3D");
+    captured(ask_range, "cudaMemRangeGetAttribute of NULL");
+    captured(ask_number, "cudaDeviceGetPCIBusId");
+}
+
+/* ---- ranges of managed memory ---- */
+
+/* One number for each attribute, 1 to 8; AccessedBy has three. */
+static void print_range(const char *when, const void *p, size_t bytes)
+{
+    printf("  %-36s", when);
+    for (int a = 1; a <= 8; a++) {
+        int x[3] = {77, 77, 77};
+        size_t size = a == cudaMemRangeAttributeAccessedBy ? 12 : 4;
+        cudaError_t e = cudaMemRangeGetAttribute(x, size, (enum cudaMemRangeAttribute)a, p, bytes);
+        if (e)
+            printf(" %d: %s", a, cudaGetErrorName(e));
+        else if (size == 12)
+            printf(" %d: %d %d %d", a, x[0], x[1], x[2]);
+        else
+            printf(" %d: %d", a, x[0]);
+    }
+    puts("");
+    cudaGetLastError();
+}
+
+static struct cudaMemLocation at(int type, int id)
+{
+    return (struct cudaMemLocation){.type = (enum cudaMemLocationType)type, .id = id};
+}
+
+/* What do advice and prefetches change? */
+static void ranges(void)
+{
+    char *p;
+    cudaMallocManaged((void **)&p, 8 * MiB, cudaMemAttachGlobal);
+    print_range("new", p, 8 * MiB);
+#define ADVISE(bytes, advice, where) RECORD(cudaMemAdvise(p, bytes, cudaMemAdvise##advice, where))
+#define PREFETCH(bytes, where)       RECORD(cudaMemPrefetchAsync(p, bytes, where, 0, s))
+    ADVISE(8 * MiB, SetReadMostly, at(DEVICE, 0));
+    print_range("all read mostly", p, 8 * MiB);
+    ADVISE(2 * MiB, UnsetReadMostly, at(DEVICE, 0));
+    print_range("not the first 2 MiB: all", p, 8 * MiB);
+    print_range("the first 2 MiB", p, 2 * MiB);
+    print_range("the others", p + 2 * MiB, 6 * MiB);
+    ADVISE(8 * MiB, SetPreferredLocation, at(DEVICE, 0));
+    print_range("device 0 preferred", p, 8 * MiB);
+    ADVISE(2 * MiB, SetPreferredLocation, at(HOST, 0));
+    print_range("the host by the first 2 MiB: all", p, 8 * MiB);
+    print_range("the first 2 MiB", p, 2 * MiB);
+    ADVISE(8 * MiB, SetPreferredLocation, at(NUMA, 0));
+    print_range("NUMA node 0 preferred", p, 8 * MiB);
+    ADVISE(8 * MiB, UnsetPreferredLocation, at(DEVICE, 0));
+    print_range("unset", p, 8 * MiB);
+    ADVISE(8 * MiB, SetAccessedBy, at(DEVICE, 0));
+    print_range("accessed by device 0", p, 8 * MiB);
+    ADVISE(8 * MiB, SetAccessedBy, at(HOST, 0));
+    print_range("and by the host", p, 8 * MiB);
+    ADVISE(2 * MiB, UnsetAccessedBy, at(DEVICE, 0));
+    print_range("not the first 2 MiB: all", p, 8 * MiB);
+    PREFETCH(8 * MiB, at(DEVICE, 0));
+    print_range("prefetched to device 0", p, 8 * MiB);
+    PREFETCH(2 * MiB, at(HOST, 0));
+    print_range("the first 2 MiB to the host: all", p, 8 * MiB);
+    print_range("the first 2 MiB", p, 2 * MiB);
+    PREFETCH(8 * MiB, at(NUMA, 0));
+    print_range("to NUMA node 0", p, 8 * MiB);
+    ADVISE(1, SetReadMostly, at(DEVICE, 0));
+    print_range("the first byte read mostly", p, 1);
+    print_range("the second byte", p + 1, 1);
+    print_range("byte 4096", p + 4096, 1);
+    print_range("byte 65536", p + 65536, 1);
+    print_range("byte 2 MiB", p + 2 * MiB, 1);
+}
+
+/* Which questions are refused? */
+static void range_errors(void)
+{
+    char *p;
+    int x[4] = {0};
+    cudaMallocManaged((void **)&p, 8 * MiB, cudaMemAttachGlobal);
+#define ASK(data, size, attribute, pointer, bytes)                                                \
+    RECORD(cudaMemRangeGetAttribute(data, size, (enum cudaMemRangeAttribute)(attribute), pointer, \
+                                    bytes))
+    ASK(x, 4, 1, p, 8 * MiB);
+    ASK(x, 8, 1, p, 8 * MiB);
+    ASK(x, 2, 1, p, 8 * MiB);
+    ASK(x, 0, 1, p, 8 * MiB);
+    ASK(x, 0, 3, p, 8 * MiB);
+    ASK(x, 6, 3, p, 8 * MiB);
+    ASK(x, 8, 5, p, 8 * MiB);
+    ASK(NULL, 4, 1, p, 8 * MiB);
+    ASK(x, 4, 0, p, 8 * MiB);
+    ASK(x, 4, 9, p, 8 * MiB);
+    ASK(x, 4, 1, p, 0);
+    ASK(x, 4, 1, p, 8 * MiB + 1);
+    ASK(x, 4, 1, p + 100, 8 * MiB);
+    ASK(x, 4, 1, p + 100, 8 * MiB - 100);
+    ASK(x, 4, 1, NULL, 4);
+    ASK(x, 4, 1, m, 4);
+    ASK(x, 4, 1, host, 4);
+    ASK(x, 4, 1, &x, 4);
+    ASK(x, 4, 2, &x, 4);
+    RECORD(cudaFree(p));
+    ASK(x, 4, 1, p, 4);
+}
+
+/* Several attributes at once. */
+static void several_attributes(void)
+{
+    char *p;
+    int x = 77, y[3] = {77, 77, 77};
+    void *data[] = {&x, y};
+    size_t sizes[] = {4, 12};
+    enum cudaMemRangeAttribute which[] = {cudaMemRangeAttributeReadMostly,
+                                          cudaMemRangeAttributeAccessedBy};
+    cudaMallocManaged((void **)&p, MiB, cudaMemAttachGlobal);
+    RECORD(cudaMemRangeGetAttributes(data, sizes, which, 2, p, MiB));
+    printf("  %d, %d %d %d\n", x, y[0], y[1], y[2]);
+    x = 77;
+    sizes[1] = 6;
+    RECORD(cudaMemRangeGetAttributes(data, sizes, which, 2, p, MiB));
+    printf("  the first %d\n", x);
+    RECORD(cudaMemRangeGetAttributes(data, sizes, which, 0, p, MiB));
+    RECORD(cudaMemRangeGetAttributes(NULL, sizes, which, 1, p, MiB));
+    RECORD(cudaMemRangeGetAttributes(data, NULL, which, 1, p, MiB));
+    RECORD(cudaMemRangeGetAttributes(data, sizes, NULL, 1, p, MiB));
+    RECORD(cudaMemRangeGetAttributes(data, sizes, which, 1, m, MiB));
+    RECORD(cudaMemRangeGetAttributes(data, sizes, which, 1, p, 2 * MiB));
+}
+
+/* ---- the PCI bus ---- */
+
+/* A string with each digit as 9, each small letter as a, each capital as A. */
+static const char *masked(const char *s)
+{
+    static char text[64];
+    size_t i = 0;
+    for (; s[i] && i < sizeof text - 1; i++)
+        text[i] = isdigit((unsigned char)s[i]) ? '9'
+                : islower((unsigned char)s[i]) ? 'a'
+                : isupper((unsigned char)s[i]) ? 'A'
+                                               : s[i];
+    text[i] = 0;
+    return text;
+}
+
+/* How is a device's number written, and into how much room? */
+static void numbers(void)
+{
+    struct cudaDeviceProp properties;
+    char expected[32];
+    for (int length = 16; length >= -1; length--) {
+        char text[33];
+        memset(text, '?', sizeof text);
+        text[32] = 0;
+        cudaError_t error = cudaDeviceGetPCIBusId(text, length, 0);
+        printf("length %d: %s \"%s\"\n", length, cudaGetErrorName(error), masked(text));
+        cudaGetLastError();
+    }
+    char text[32] = "?";
+    cudaDeviceGetPCIBusId(text, sizeof text, 0);
+    cudaGetDeviceProperties(&properties, 0);
+    snprintf(expected, sizeof expected, "%04x:%02x:%02x.0", properties.pciDomainID,
+             properties.pciBusID, properties.pciDeviceID);
+    printf("as in the properties, in small letters: %d\n", !strcmp(text, expected));
+    for (char *c = expected; *c; c++)
+        *c = (char)toupper((unsigned char)*c);
+    printf("in capitals: %d\n", !strcmp(text, expected));
+    RECORD(cudaDeviceGetPCIBusId(NULL, 32, 0));
+    RECORD(cudaDeviceGetPCIBusId(text, 32, -1));
+    RECORD(cudaDeviceGetPCIBusId(text, 32, 99));
+    RECORD(cudaDeviceGetPCIBusId(text, 0, 99));
+}
+
+static void find(const char *what, const char *text)
+{
+    int device = 77;
+    cudaError_t error = cudaDeviceGetByPCIBusId(&device, text);
+    printf("%-32s %-28s device %d\n", what, cudaGetErrorName(error), device);
+    cudaGetLastError();
+}
+
+/* Which ways to write a device's number are understood? */
+static void found_by_number(void)
+{
+    struct cudaDeviceProp p;
+    char text[32], other[64];
+    int device;
+    cudaDeviceGetPCIBusId(text, sizeof text, 0);
+    cudaGetDeviceProperties(&p, 0);
+    find("as it was returned", text);
+    for (size_t i = 0; i <= strlen(text); i++)
+        other[i] = (char)tolower((unsigned char)text[i]);
+    find("small letters", other);
+    for (size_t i = 0; i <= strlen(text); i++)
+        other[i] = (char)toupper((unsigned char)text[i]);
+    find("capitals", other);
+#define FIND(what, ...)                             \
+    do {                                            \
+        snprintf(other, sizeof other, __VA_ARGS__); \
+        find(what, other);                          \
+    } while (0)
+    FIND("no function", "%04x:%02x:%02x", p.pciDomainID, p.pciBusID, p.pciDeviceID);
+    FIND("no domain", "%02x:%02x.0", p.pciBusID, p.pciDeviceID);
+    FIND("no domain, no function", "%02x:%02x", p.pciBusID, p.pciDeviceID);
+    FIND("no leading zeros", "%x:%x:%x.0", p.pciDomainID, p.pciBusID, p.pciDeviceID);
+    FIND("a domain of eight digits", "%08x:%02x:%02x.0", p.pciDomainID, p.pciBusID, p.pciDeviceID);
+    FIND("function 1", "%04x:%02x:%02x.1", p.pciDomainID, p.pciBusID, p.pciDeviceID);
+    FIND("another bus", "%04x:ff:%02x.0", p.pciDomainID, p.pciDeviceID);
+    FIND("another domain", "ffff:%02x:%02x.0", p.pciBusID, p.pciDeviceID);
+    FIND("a space in front", " %s", text);
+    FIND("a space behind", "%s ", text);
+    FIND("a letter behind", "%sx", text);
+    FIND("a dot at the end", "%04x:%02x:%02x.", p.pciDomainID, p.pciBusID, p.pciDeviceID);
+    find("empty", "");
+    find("hello", "hello");
+    find("0", "0");
+    find(":", ":");
+    find("::.", "::.");
+    find("NULL", NULL);
+    RECORD(cudaDeviceGetByPCIBusId(NULL, text));
+    RECORD(cudaDeviceGetByPCIBusId(&device, NULL));
+}
+
+static const struct probe_case cases[] = {
+    CASE(widths),          CASE(heights),      CASE(rows_of_an_allocation), CASE(three_dimensions),
+    CASE(copy_sizes),      CASE(copy_ends),    CASE(copy_beyond_pageable),  CASE(padding),
+    CASE(set_sizes),       CASE(waits),        CASE(captured_async),        CASE(captured_others),
+    CASE(ranges),          CASE(range_errors), CASE(several_attributes),    CASE(numbers),
+    CASE(found_by_number),
+};
+
+int main(int argc, char **argv)
+{
+    return run_cases(argc, argv, cases, sizeof cases / sizeof *cases);
+}

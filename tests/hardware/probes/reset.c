@@ -1,0 +1,300 @@
+/* Records what cudaDeviceReset waits for and returns, with work pending and after a fault, and what
+ * the handles and the memory from before are good for. */
+#include "probe.h"
+
+#include <sys/mman.h>
+
+static cudaMemPool_t pool, default_pool;
+static void *a; /* 32 MiB of the pool */
+
+/* The gate of the other probes goes with the device, and with it the thread that opens it. */
+static void own_gate(void)
+{
+    volatile int *page =
+        mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    cudaHostRegister((void *)page, 4096, cudaHostRegisterMapped);
+    gate = page;
+    open_gate();
+}
+
+static void prepare(void)
+{
+    struct cudaMemPoolProps props = device_props();
+    own_gate();
+    cudaMemPoolCreate(&pool, &props);
+    cudaDeviceGetDefaultMemPool(&default_pool, 0);
+    cudaMallocFromPoolAsync(&a, 32 * MiB, pool, s);
+    cudaDeviceSynchronize();
+    cudaGetLastError();
+}
+
+static unsigned long long free_mib(void)
+{
+    size_t free_bytes = 0, total = 0;
+    cudaMemGetInfo(&free_bytes, &total);
+    return free_bytes / MiB;
+}
+
+/* Is the device as good as new? */
+static void next_calls(void)
+{
+    void *p = NULL, *q = NULL;
+    int value = 0;
+    RECORD(cudaGetLastError());
+    RECORD(cudaMalloc(&p, MiB));
+    RECORD(cudaMemset(p, 1, MiB));
+    RECORD(cudaMemcpy(&value, p, sizeof value, cudaMemcpyDeviceToHost));
+    NOTE("value %x", (unsigned)value);
+    RECORD(cudaMallocAsync(&q, MiB, 0));
+    RECORD(launch_fill(q, 1, 16, 0));
+    RECORD(cudaFreeAsync(q, 0));
+    RECORD(cudaDeviceSynchronize());
+    RECORD(cudaFree(p));
+}
+
+static void observed_reset(void)
+{
+    observe();
+    cudaError_t result = cudaDeviceReset();
+    int waited = call_waited();
+    end_observation();
+    printf("%-72s %-14s %s\n", "cudaDeviceReset()", waited ? "waits" : "does not wait",
+           cudaGetErrorName(result));
+}
+
+/* Does a reset of an idle device give all of its memory back, and can there be two? */
+static void idle(void)
+{
+    int device = 7;
+    prepare();
+    unsigned long long before = free_mib();
+    RECORD(cudaDeviceReset());
+    RECORD(cudaGetDevice(&device));
+    NOTE("device %d; free rose by %lld MiB", device, (long long)(free_mib() - before));
+    next_calls();
+    RECORD(cudaDeviceReset());
+    RECORD(cudaDeviceReset());
+    next_calls();
+}
+
+/* Does it wait for a kernel that is running, and for work behind it? */
+static void pending_kernel(void)
+{
+    prepare();
+    hold(s);
+    observed_reset();
+    next_calls();
+}
+
+static void pending_work(void)
+{
+    prepare();
+    hold(s);
+    launch_fill(m, 1, 16, s);
+    cudaFreeAsync(a, s);
+    observed_reset();
+    next_calls();
+}
+
+static void pending_in_legacy(void)
+{
+    prepare();
+    hold(0);
+    observed_reset();
+    next_calls();
+}
+
+static volatile int function_over;
+
+static void sleep_300ms(void *unused)
+{
+    (void)unused;
+    usleep(300000);
+    function_over = 1;
+}
+
+/* Does it wait for a host function? */
+static void pending_host_function(void)
+{
+    prepare();
+    cudaLaunchHostFunc(s, sleep_300ms, NULL);
+    usleep(50000);
+    RECORD(cudaDeviceReset());
+    NOTE("the host function is over: %d", function_over);
+    usleep(500000);
+    NOTE("half a second later: %d", function_over);
+    next_calls();
+}
+
+/* Memory that went back to the device is touched by a kernel. */
+static void fault(void)
+{
+    cudaFreeAsync(a, s);
+    cudaStreamSynchronize(s);
+    RECORD(launch_fill(a, 1, 16, s));
+}
+
+/* What do calls return between a fault and the reset, and after it? */
+static void after_fault(void)
+{
+    void *p;
+    prepare();
+    fault();
+    RECORD(cudaStreamSynchronize(s));
+    RECORD(cudaMalloc(&p, MiB));
+    RECORD(cudaDeviceReset());
+    next_calls();
+    RECORD(cudaDeviceReset());
+    next_calls();
+}
+
+/* And when nothing has returned the fault before? */
+static void after_unseen_fault(void)
+{
+    prepare();
+    fault();
+    usleep(100000);
+    RECORD(cudaDeviceReset());
+    next_calls();
+}
+
+static void while_capturing(void)
+{
+    cudaGraph_t graph = NULL;
+    prepare();
+    RECORD(cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal));
+    RECORD(cudaDeviceReset());
+    RECORD(cudaStreamEndCapture(s, &graph));
+}
+
+/* Are the default pool and its attributes new, and is it current? */
+static void default_pools(void)
+{
+    uint64_t threshold = 64 * MiB;
+    cudaMemPool_t after = NULL, current = NULL;
+    prepare();
+    cudaMemPoolSetAttribute(default_pool, cudaMemPoolAttrReleaseThreshold, &threshold);
+    cudaDeviceSetMemPool(0, pool);
+    RECORD(cudaDeviceReset());
+    RECORD(cudaDeviceGetDefaultMemPool(&after, 0));
+    RECORD(cudaDeviceGetMemPool(&current, 0));
+    NOTE("the same handle %d, current %d, threshold %llu", after == default_pool, current == after,
+         pool_figure(after, cudaMemPoolAttrReleaseThreshold));
+}
+
+/* ---- handles and memory from before: each may end the process ---- */
+
+static void reset_first(void)
+{
+    prepare();
+    RECORD(cudaDeviceReset());
+}
+
+static void old_memory(void)
+{
+    reset_first();
+    RECORD(cudaMemset(m, 0, 4));
+    RECORD(cudaFree(m));
+    print_pointer(m, "of cudaMalloc");
+}
+
+static void old_memory_in_kernel(void)
+{
+    reset_first();
+    RECORD(launch_fill(m, 1, 16, 0));
+    RECORD(cudaDeviceSynchronize());
+}
+
+static void old_pool_memory(void)
+{
+    reset_first();
+    RECORD(cudaMemset(a, 0, 4));
+    RECORD(cudaFreeAsync(a, 0));
+    RECORD(cudaFree(a));
+}
+
+static void old_pinned_memory(void)
+{
+    reset_first();
+    print_pointer(host, "of cudaMallocHost");
+    RECORD(cudaFreeHost(host));
+}
+
+static void old_pinned_memory_read(void)
+{
+    reset_first();
+    NOTE("the host can read it: %d", *(volatile int *)host || 1);
+}
+
+static void old_registered_memory(void)
+{
+    reset_first();
+    RECORD(cudaHostUnregister((void *)gate));
+}
+
+static void old_stream(void)
+{
+    reset_first();
+    RECORD(cudaStreamQuery(s));
+    RECORD(cudaStreamDestroy(s));
+}
+
+static void old_stream_used(void)
+{
+    reset_first();
+    RECORD(cudaMallocAsync(&a, MiB, s));
+}
+
+static void old_event(void)
+{
+    reset_first();
+    RECORD(cudaEventQuery(ev));
+    RECORD(cudaEventRecord(ev, 0));
+    RECORD(cudaEventDestroy(ev));
+}
+
+static void old_pool(void)
+{
+    uint64_t value;
+    reset_first();
+    RECORD(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &value));
+    RECORD(cudaMemPoolTrimTo(pool, 0));
+    RECORD(cudaMallocFromPoolAsync(&a, MiB, pool, 0));
+    RECORD(cudaMemPoolDestroy(pool));
+}
+
+static void old_default_pool(void)
+{
+    uint64_t value;
+    reset_first();
+    RECORD(cudaMemPoolGetAttribute(default_pool, cudaMemPoolAttrUsedMemCurrent, &value));
+    RECORD(cudaMallocFromPoolAsync(&a, MiB, default_pool, 0));
+}
+
+static const struct probe_case cases[] = {
+    CASE(idle),
+    CASE(pending_kernel),
+    CASE(pending_work),
+    CASE(pending_in_legacy),
+    CASE(pending_host_function),
+    CASE(after_fault),
+    CASE(after_unseen_fault),
+    CASE(while_capturing),
+    CASE(default_pools),
+    CASE(old_memory),
+    CASE(old_memory_in_kernel),
+    CASE(old_pool_memory),
+    CASE(old_pinned_memory),
+    CASE(old_pinned_memory_read),
+    CASE(old_registered_memory),
+    CASE(old_stream),
+    CASE(old_stream_used),
+    CASE(old_event),
+    CASE(old_pool),
+    CASE(old_default_pool),
+};
+
+int main(int argc, char **argv)
+{
+    return run_cases(argc, argv, cases, sizeof cases / sizeof *cases);
+}
