@@ -92,7 +92,7 @@ static void drop_acquired(struct shadow *shadow)
         if (vc_includes(host_vector_clock(), all->items[i]->origin.slot, all->items[i]->origin.seq))
             access_tree_remove(shadow, all->items[i]);
     /* So each access pays for two that are looked at. */
-    shadow->next_drop = 2 * shadow->access_count;
+    shadow->accesses->next_drop = 2 * shadow->accesses->count;
 }
 
 /* Removes what the new access covers: of those that checker.near found for a write, what it
@@ -359,7 +359,7 @@ static void check_access(struct shadow_ref ref, const struct access *new, const 
     if (new->to > ref.bytes)
         hazard_outside(ref, new);
     checker.near.count = 0;
-    if (ref.shadow->access_count)
+    if (ref.shadow->accesses)
         access_tree_find(ref.shadow, new->from, new->to, new->write, &checker.near);
     bool reported = false;
     if (new->origin.launch)
@@ -379,10 +379,10 @@ void checker_used(const struct call *call, struct shadow_ref ref, struct stream 
     struct access new = {
         .origin = checker_origin(call, s, seq), .from = from, .to = to, .write = write};
     check_access(ref, &new, s);
-    if (checker.near.count || shadow->reads.root)
+    if (checker.near.count || (shadow->accesses && !write))
         drop_covered(shadow, &new, s);
     access_tree_add(shadow, new);
-    if (shadow->access_count >= 32 && shadow->access_count >= shadow->next_drop)
+    if (shadow->accesses->count >= 32 && shadow->accesses->count >= shadow->accesses->next_drop)
         drop_acquired(shadow);
     if (page_guard_memory)
         page_guard_used(ref, new.origin, from, to, write);
@@ -448,7 +448,7 @@ void checker_used_unallocated(const struct call *call, const void *address, size
 
 static void check_free(struct shadow_ref ref, struct origin origin, const struct stream *s)
 {
-    bool reported = ref.shadow->access_count && check_uses_ended(ref, &origin, s);
+    bool reported = ref.shadow->accesses && check_uses_ended(ref, &origin, s);
     if (!reported && !happens_before(&ref.shadow->allocated_by, s, origin.seq))
         hazard_before_allocation(ref, &origin, 0, s, true);
     if (ref.shadow->ipc_ref)
@@ -462,7 +462,7 @@ void checker_freed(const struct call *call, struct shadow_ref ref, struct stream
 {
     if (settings.check)
         check_free(ref, checker_origin(call, s, seq), s);
-    if (ref.shadow->access_count)
+    if (ref.shadow->accesses)
         access_tree_clear(ref.shadow);
     if (ref.shadow->ipc_ref)
         checker_ipc->ended(call, ref.shadow, s, seq);
