@@ -47,7 +47,7 @@ struct shadow {
     enum allocation_kind kind;
     /* The allocation's name in the ipc table (ipc/ipc_table.h); 0: it has none. */
     uint32_t ipc_ref;
-    /* NULL until the first access: most shadows are of allocations that are not used, or no more. */
+    /* NULL until the first access: most shadows are of what is not used, or no more. */
     struct access_trees *accesses;
 };
 
