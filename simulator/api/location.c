@@ -142,7 +142,8 @@ struct advised {
     struct cudaMemLocation location;
 };
 
-/* Assumed: to be accessed by a node of the host is to be accessed by the host. */
+/* Measured (probe-pitch.txt, "ranges"): to prefer a node of the host is to prefer no location.
+ * Assumed: to be accessed by one is to be accessed by the host. */
 static void set_advice(struct managed_advice *advice, const void *value)
 {
     const struct advised *new = value;
@@ -151,7 +152,11 @@ static void set_advice(struct managed_advice *advice, const void *value)
     switch (new->advice) {
     case cudaMemAdviseSetReadMostly: advice->read_mostly = true; break;
     case cudaMemAdviseUnsetReadMostly: advice->read_mostly = false; break;
-    case cudaMemAdviseSetPreferredLocation: advice->preferred = new->location; break;
+    case cudaMemAdviseSetPreferredLocation:
+        advice->preferred = new->location;
+        if (new->location.type == cudaMemLocationTypeHostNuma)
+            advice->preferred = (struct cudaMemLocation){0};
+        break;
     case cudaMemAdviseUnsetPreferredLocation:
         advice->preferred = (struct cudaMemLocation){0};
         break;
@@ -204,18 +209,21 @@ cudaError_t do_cudaMemAdvise(struct call *call, const void *pointer, size_t byte
 
 /* ---- what is known of a range ---- */
 
-/* The number of a location, as the older attributes return it: a device, or the host. Assumed: a
- * node of the host is none. */
+/* The number of a location, as the older attributes return it: a device, or the host, also for a
+ * node of it; -2 for none (measured: probe-pitch.txt, "ranges"). */
 static int location_number(struct cudaMemLocation l)
 {
-    return l.type == cudaMemLocationTypeDevice ? l.id
-         : l.type == cudaMemLocationTypeHost   ? cudaCpuDeviceId
-                                               : cudaInvalidDeviceId;
+    switch (l.type) {
+    case cudaMemLocationTypeDevice: return l.id;
+    case cudaMemLocationTypeHost:
+    case cudaMemLocationTypeHostNuma: return cudaCpuDeviceId;
+    default: return cudaInvalidDeviceId;
+    }
 }
 
 static int location_id(struct cudaMemLocation l)
 {
-    return l.type == cudaMemLocationTypeDevice || l.type == cudaMemLocationTypeHostNuma ? l.id : 0;
+    return l.type == cudaMemLocationTypeHostNuma ? l.id : location_number(l);
 }
 
 /* Fills a list of `room` numbers with those that have a bit; -2 is in the rest (documented).

@@ -71,17 +71,21 @@ cudaError_t do_cudaMalloc(struct call *call, void **pointer, size_t bytes)
     return pointer ? allocate(call, pointer, bytes) : cudaErrorInvalidValue;
 }
 
-/* Allocates `count` rows. Assumed: each begins at a multiple of 512 bytes. */
+/* Allocates `count` rows. Measured (probe-pitch.txt): each begins at a multiple of 512 bytes; pitch
+ * and pointer are written also when the call fails. */
 static cudaError_t allocate_rows(struct call *call, void **pointer, size_t *pitch, size_t width,
                                  size_t count)
 {
-    size_t bytes, each = round_up(width, PITCH_ALIGNMENT);
-    if (each < width || __builtin_mul_overflow(each, count, &bytes))
+    size_t bytes, least;
+    *pointer = NULL;
+    *pitch = width && count ? round_up(width, PITCH_ALIGNMENT) : 0;
+    if (*pitch < width && count)
+        return cudaErrorInvalidValue;
+    if (__builtin_mul_overflow(width, count, &least))
+        return cudaErrorInvalidValue;
+    if (__builtin_mul_overflow(*pitch, count, &bytes))
         return cudaErrorMemoryAllocation;
-    cudaError_t e = allocate(call, pointer, bytes);
-    if (!e)
-        *pitch = each;
-    return e;
+    return allocate(call, pointer, bytes);
 }
 
 cudaError_t do_cudaMallocPitch(struct call *call, void **pointer, size_t *pitch, size_t width,
@@ -348,12 +352,20 @@ cudaError_t do_cudaMemset(struct call *call, void *to, int value, size_t bytes)
     return memset_now(call, to, value, rows_of(bytes));
 }
 
+/* Without bytes no stream is looked at (measured: probe-handles.txt). */
+static cudaError_t refuse_stream(size_t bytes)
+{
+    return bytes ? cudaErrorInvalidResourceHandle : cudaSuccess;
+}
+
 cudaError_t do_cudaMemsetAsync(struct call *call, void *to, int value, size_t bytes,
                                cudaStream_t stream)
 {
     line_number(&call->line, "bytes", bytes);
     struct stream *s = call_stream(call, stream);
-    return s ? queue_memset(call, to, value, rows_of(bytes), s) : cudaErrorInvalidResourceHandle;
+    if (!s)
+        return refuse_stream(bytes);
+    return queue_memset(call, to, value, rows_of(bytes), s);
 }
 
 /* The call's line of a copy: its direction, and the allocation that it is about (the source's when
@@ -383,7 +395,7 @@ static cudaError_t copy_async(struct call *call, void *to, const void *from, str
     enum copy_wait wait;
     struct stream *s = call_stream(call, stream);
     if (!s)
-        return cudaErrorInvalidResourceHandle;
+        return refuse_stream(r.width);
     cudaError_t e = queue_copy(call, to, from, r, kind, s, peer, &wait);
     return e ? e : wait_for_copy_unlocking(call, s, wait, false);
 }
@@ -416,14 +428,22 @@ cudaError_t do_cudaMemcpy(struct call *call, void *to, const void *from, size_t 
 
 /* ---- rows ---- */
 
-/* Measured nowhere yet: the codes are those that the documentation lists, and what has no bytes
- * succeeds when its pitches are valid (assumed). */
+/* Documented: a pitch may be neither smaller than the width nor too large. Measured
+ * (probe-pitch.txt, "copy_sizes"): when there are no bytes, no pitch is looked at; that of one row
+ * may be 0 or anything large. Assumed: two pitches of one row are each looked at. */
 static cudaError_t copy_rows(size_t to_pitch, size_t from_pitch, size_t width, size_t height,
                              struct rows *r)
 {
+    *r = rows_of(width && height ? width : 0);
+    if (!width || !height)
+        return cudaSuccess;
+    if (height == 1) {
+        bool narrow = (to_pitch && width > to_pitch) || (from_pitch && width > from_pitch);
+        return narrow ? cudaErrorInvalidValue : cudaSuccess;
+    }
     if (width > to_pitch || width > from_pitch || to_pitch > MAX_PITCH || from_pitch > MAX_PITCH)
         return cudaErrorInvalidPitchValue;
-    *r = width && height ? (struct rows){width, height, to_pitch, from_pitch} : rows_of(0);
+    *r = (struct rows){width, height, to_pitch, from_pitch};
     return cudaSuccess;
 }
 

@@ -72,10 +72,10 @@ static cudaError_t allocate_in_stream(struct call *call, void **pointer, size_t 
 cudaError_t do_cudaMallocAsync(struct call *call, void **pointer, size_t bytes, cudaStream_t stream)
 {
     struct stream *s = call_stream(call, stream);
-    if (!s)
-        return cudaErrorInvalidResourceHandle;
     if (!pointer)
         return cudaErrorInvalidValue;
+    if (!s)
+        return cudaErrorInvalidResourceHandle;
     cudaError_t e = capture_count ? capture_check_memory(s) : cudaSuccess;
     if (e)
         return e;

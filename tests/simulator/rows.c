@@ -50,9 +50,9 @@ static void allocations(void)
     IS(cudaErrorInvalidValue, cudaMallocPitch(NULL, &pitch, 100, 7));
     IS(cudaErrorInvalidValue, cudaMallocPitch(&p, NULL, 100, 7));
     IS(cudaErrorInvalidValue, cudaMalloc3D(NULL, (struct cudaExtent){1, 1, 1}));
-    IS(cudaErrorMemoryAllocation, cudaMallocPitch(&p, &pitch, SIZE_MAX, 1));
+    IS(cudaErrorInvalidValue, cudaMallocPitch(&p, &pitch, SIZE_MAX, 1));
     IS(cudaErrorMemoryAllocation, cudaMallocPitch(&p, &pitch, 1, SIZE_MAX));
-    IS(cudaErrorMemoryAllocation, cudaMallocPitch(&p, &pitch, (size_t)1 << 32, (size_t)1 << 32));
+    IS(cudaErrorInvalidValue, cudaMallocPitch(&p, &pitch, (size_t)1 << 32, (size_t)1 << 32));
 }
 
 enum { PITCH = 300, HEIGHT = 50, BYTES = PITCH * HEIGHT };

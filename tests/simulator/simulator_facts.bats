@@ -6,7 +6,7 @@ load ../tools/helpers
 
 PROGRAMS=(replay facts danger)
 PROBES=(answers waits ipc ipc_peers misuse pools graphs graph_nodes host threads strangers)
-PROBES+=(reuse stalls full reset graph_again peer_copies peer_calls importer)
+PROBES+=(reuse stalls full reset graph_again peer_copies peer_calls importer pitch handles)
 
 setup_file() {
     make -s BACKEND=simulator "${PROGRAMS[@]/#/build/simulator/tests/simulator/}" \
@@ -186,7 +186,7 @@ END
     finish
 }
 
-# ask PROBE [SED]: the probe's answers, without the cases that SED deletes, are the recorded ones.
+# ask PROBE [SED]: the probe's answers are the recorded ones, both after SED.
 ask() {
     local name=probe-${1//_/-} without=${2:-}
     SIM_CHECK=off timeout 100 "$probes/$1" 2>"$BATS_TEST_TMPDIR/stderr" |
@@ -225,6 +225,14 @@ ask() {
 @test "probe: imported memory that cudaFree frees, an imported pool's attributes" {
     SIM_DEVICES=2 ask importer '/^== importer_sees_/,$d'
 }
+
+# Where the recorded driver hung, its case ended.
+@test "probe: copies and memsets in rows, advice for managed memory, numbers on the bus" {
+    ask pitch '/^== set_sizes/,/^rc/{/100, SIZE_MAX)/,/^rc/d; /^rc 124/d}'
+}
+
+# Where a driver dies, the simulated device ends with 3.
+@test "probe: handles that are no stream" { ask handles 's/exit status 3$/signal 11/'; }
 
 # What a real device returned in a case of danger.txt.
 recorded_case() { awk -v n="$1" '/^== /{ on = $2 == n; next } on' tests/hardware/facts/danger.txt; }
