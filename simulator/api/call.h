@@ -83,9 +83,10 @@ void call_read_fail(void);
 cudaError_t call_last_error(bool clear);
 
 /* Returns the stream of a handle, also of the three special ones, and puts it into the call's line.
- * Returns NULL for the handle -1, to which the calls return cudaErrorInvalidResourceHandle
- * (measured: probe-strangers.txt, "invalid stream handle"). Any other handle that is no stream ends
- * the process with a sentence (a real driver dies of SIGSEGV there: danger.txt 12, 13). */
+ * Returns NULL for the handle -1, to which the calls return cudaErrorInvalidResourceHandle, but
+ * cudaSuccess where there is nothing to do (measured: probe-handles.txt). Any other handle that is
+ * no stream ends the process with a sentence (a real driver dies of SIGSEGV there: danger.txt 12,
+ * 13). */
 struct stream *call_stream(struct call *call, cudaStream_t handle);
 /* Ends the process with that sentence: `what` ("an event"), and the calls that destroy and make
  * one. */

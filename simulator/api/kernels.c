@@ -54,6 +54,8 @@ cudaError_t do_sim_launch_kernel(struct call *call, cudaStream_t stream, const c
                                  unsigned long long nanoseconds)
 {
     struct stream *s = call_stream(call, stream);
+    if (!s)
+        return cudaErrorInvalidResourceHandle;
     struct user_kernel *k =
         user_kernel_new(name, function, argument, argument_bytes, ranges, count, nanoseconds);
     if (!k)

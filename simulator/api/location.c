@@ -142,8 +142,7 @@ struct advised {
     struct cudaMemLocation location;
 };
 
-/* Measured (probe-pitch.txt, "ranges"): to prefer a node of the host is to prefer no location.
- * Assumed: to be accessed by one is to be accessed by the host. */
+/* Assumed: to be accessed by a node of the host is to be accessed by the host. */
 static void set_advice(struct managed_advice *advice, const void *value)
 {
     const struct advised *new = value;
@@ -153,12 +152,12 @@ static void set_advice(struct managed_advice *advice, const void *value)
     case cudaMemAdviseSetReadMostly: advice->read_mostly = true; break;
     case cudaMemAdviseUnsetReadMostly: advice->read_mostly = false; break;
     case cudaMemAdviseSetPreferredLocation:
-        advice->preferred = new->location;
-        if (new->location.type == cudaMemLocationTypeHostNuma)
-            advice->preferred = (struct cudaMemLocation){0};
-        break;
     case cudaMemAdviseUnsetPreferredLocation:
-        advice->preferred = (struct cudaMemLocation){0};
+        /* Measured: to prefer a node of the host is to prefer nothing. */
+        advice->preferred = new->advice == cudaMemAdviseUnsetPreferredLocation
+                                 || new->location.type == cudaMemLocationTypeHostNuma
+                              ? (struct cudaMemLocation){0}
+                              : new->location;
         break;
     case cudaMemAdviseSetAccessedBy: advice->accessed_by |= bit; break;
     case cudaMemAdviseUnsetAccessedBy: advice->accessed_by &= ~bit; break;
@@ -209,16 +208,13 @@ cudaError_t do_cudaMemAdvise(struct call *call, const void *pointer, size_t byte
 
 /* ---- what is known of a range ---- */
 
-/* The number of a location, as the older attributes return it: a device, or the host, also for a
- * node of it; -2 for none (measured: probe-pitch.txt, "ranges"). */
+/* The number of a location: a device, or the host, of which the older attributes do not name the
+ * node (measured). */
 static int location_number(struct cudaMemLocation l)
 {
-    switch (l.type) {
-    case cudaMemLocationTypeDevice: return l.id;
-    case cudaMemLocationTypeHost:
-    case cudaMemLocationTypeHostNuma: return cudaCpuDeviceId;
-    default: return cudaInvalidDeviceId;
-    }
+    return l.type == cudaMemLocationTypeDevice  ? l.id
+         : l.type == cudaMemLocationTypeInvalid ? cudaInvalidDeviceId
+                                                : cudaCpuDeviceId;
 }
 
 static int location_id(struct cudaMemLocation l)
@@ -227,7 +223,7 @@ static int location_id(struct cudaMemLocation l)
 }
 
 /* Fills a list of `room` numbers with those that have a bit; -2 is in the rest (documented).
- * Assumed: the host comes last. */
+ * The host comes last (measured). */
 static void list_accessors(uint32_t accessed_by, int *list, size_t room)
 {
     size_t count = 0;
@@ -286,7 +282,7 @@ cudaError_t do_cudaMemRangeGetAttribute(struct call *call, void *data, size_t da
     return cudaSuccess;
 }
 
-/* Assumed: nothing is written when one of the attributes is refused. */
+/* Measured: nothing is written when one of the attributes is refused. */
 cudaError_t do_cudaMemRangeGetAttributes(struct call *call, void **data, size_t *dataSizes,
                                          enum cudaMemRangeAttribute *attributes, size_t count,
                                          const void *pointer, size_t bytes)

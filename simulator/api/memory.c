@@ -9,9 +9,7 @@
 #include "sched/happens_before.h"
 #include "sched/virtual_time.h"
 
-/* Attribute cudaDevAttrMaxPitch of an H200 (measured); a copy's pitch must not exceed it
- * (documented). */
-#define MAX_PITCH       ((size_t)INT32_MAX)
+/* Of an H200 (measured). */
 #define PITCH_ALIGNMENT ((size_t)512)
 
 /* What frees memory waits until the memory's device is idle, whichever is current: pinned memory is
@@ -71,21 +69,20 @@ cudaError_t do_cudaMalloc(struct call *call, void **pointer, size_t bytes)
     return pointer ? allocate(call, pointer, bytes) : cudaErrorInvalidValue;
 }
 
-/* Allocates `count` rows. Measured (probe-pitch.txt): each begins at a multiple of 512 bytes; pitch
- * and pointer are written also when the call fails. */
+/* Allocates `count` rows. Measured: each begins at a multiple of 512 bytes; nothing has a pitch of
+ * 0; what is refused has a pitch and a null pointer; a size that wraps to 0 has a code of its
+ * own. */
 static cudaError_t allocate_rows(struct call *call, void **pointer, size_t *pitch, size_t width,
                                  size_t count)
 {
-    size_t bytes, least;
+    size_t bytes, each = round_up(width, PITCH_ALIGNMENT);
+    bool wraps = __builtin_mul_overflow(each, count, &bytes);
+    *pitch = width && count ? each : 0;
     *pointer = NULL;
-    *pitch = width && count ? round_up(width, PITCH_ALIGNMENT) : 0;
-    if (*pitch < width && count)
+    if (width && count && !bytes)
         return cudaErrorInvalidValue;
-    if (__builtin_mul_overflow(width, count, &least))
-        return cudaErrorInvalidValue;
-    if (__builtin_mul_overflow(*pitch, count, &bytes))
-        return cudaErrorMemoryAllocation;
-    return allocate(call, pointer, bytes);
+    /* Assumed: so is what wraps to something else. */
+    return wraps ? cudaErrorMemoryAllocation : allocate(call, pointer, bytes);
 }
 
 cudaError_t do_cudaMallocPitch(struct call *call, void **pointer, size_t *pitch, size_t width,
@@ -352,19 +349,13 @@ cudaError_t do_cudaMemset(struct call *call, void *to, int value, size_t bytes)
     return memset_now(call, to, value, rows_of(bytes));
 }
 
-/* Without bytes no stream is looked at (measured: probe-handles.txt). */
-static cudaError_t refuse_stream(size_t bytes)
-{
-    return bytes ? cudaErrorInvalidResourceHandle : cudaSuccess;
-}
-
 cudaError_t do_cudaMemsetAsync(struct call *call, void *to, int value, size_t bytes,
                                cudaStream_t stream)
 {
     line_number(&call->line, "bytes", bytes);
     struct stream *s = call_stream(call, stream);
     if (!s)
-        return refuse_stream(bytes);
+        return bytes ? cudaErrorInvalidResourceHandle : cudaSuccess;
     return queue_memset(call, to, value, rows_of(bytes), s);
 }
 
@@ -395,7 +386,7 @@ static cudaError_t copy_async(struct call *call, void *to, const void *from, str
     enum copy_wait wait;
     struct stream *s = call_stream(call, stream);
     if (!s)
-        return refuse_stream(r.width);
+        return r.width ? cudaErrorInvalidResourceHandle : cudaSuccess;
     cudaError_t e = queue_copy(call, to, from, r, kind, s, peer, &wait);
     return e ? e : wait_for_copy_unlocking(call, s, wait, false);
 }
@@ -428,31 +419,36 @@ cudaError_t do_cudaMemcpy(struct call *call, void *to, const void *from, size_t 
 
 /* ---- rows ---- */
 
-/* Documented: a pitch may be neither smaller than the width nor too large. Measured
- * (probe-pitch.txt, "copy_sizes"): when there are no bytes, no pitch is looked at; that of one row
- * may be 0 or anything large. Assumed: two pitches of one row are each looked at. */
+/* Measured: what has no bytes succeeds whatever its pitches are; the pitch of one row may be 0, and
+ * has a code of its own where it is too small. */
 static cudaError_t copy_rows(size_t to_pitch, size_t from_pitch, size_t width, size_t height,
                              struct rows *r)
 {
-    *r = rows_of(width && height ? width : 0);
+    *r = rows_of(0);
     if (!width || !height)
         return cudaSuccess;
-    if (height == 1) {
-        bool narrow = (to_pitch && width > to_pitch) || (from_pitch && width > from_pitch);
-        return narrow ? cudaErrorInvalidValue : cudaSuccess;
-    }
-    if (width > to_pitch || width > from_pitch || to_pitch > MAX_PITCH || from_pitch > MAX_PITCH)
-        return cudaErrorInvalidPitchValue;
+    bool one = height == 1;
+    if ((width > to_pitch && !(one && !to_pitch)) || (width > from_pitch && !(one && !from_pitch)))
+        return one ? cudaErrorInvalidValue : cudaErrorInvalidPitchValue;
     *r = (struct rows){width, height, to_pitch, from_pitch};
     return cudaSuccess;
 }
 
-/* Documented: the pitch of one row does not matter. */
-static cudaError_t memset_rows(size_t pitch, size_t width, size_t height, struct rows *r)
+/* Documented: the pitch of one row does not matter. Measured: a driver hangs where the rows reach
+ * round the end of all addresses. */
+static cudaError_t memset_rows(const struct call *call, size_t pitch, size_t width, size_t height,
+                               struct rows *r)
 {
+    *r = rows_of(0);
+    if (!width || !height)
+        return cudaSuccess;
     if (height > 1 && width > pitch)
         return cudaErrorInvalidValue;
-    *r = width && height ? (struct rows){width, height, pitch, 0} : rows_of(0);
+    *r = (struct rows){width, height, pitch, 0};
+    if (rows_span(r, pitch) == SIZE_MAX)
+        call_stop(call, "rows without end",
+                  "the rows of a memset reach beyond the last address there is. A real driver "
+                  "hangs here.");
     return cudaSuccess;
 }
 
@@ -483,7 +479,7 @@ cudaError_t do_cudaMemset2D(struct call *call, void *to, size_t pitch, int value
                             size_t height)
 {
     struct rows r;
-    cudaError_t e = memset_rows(pitch, width, height, &r);
+    cudaError_t e = memset_rows(call, pitch, width, height, &r);
     if (e)
         return e;
     line_rows(&call->line, r);
@@ -497,7 +493,7 @@ cudaError_t do_cudaMemset2DAsync(struct call *call, void *to, size_t pitch, int 
     struct stream *s = call_stream(call, stream);
     if (!s)
         return cudaErrorInvalidResourceHandle;
-    cudaError_t e = memset_rows(pitch, width, height, &r);
+    cudaError_t e = memset_rows(call, pitch, width, height, &r);
     if (e)
         return e;
     line_rows(&call->line, r);

@@ -83,7 +83,7 @@ cudaError_t do_cudaStreamSynchronize(struct call *call, cudaStream_t stream)
     cudaError_t e = capture_count ? capture_forbid_wait(s) : cudaSuccess;
     if (e)
         return e;
-    if (s->memory_seq && s->memory_seq == s->last_seq && s->synchronized_seq < s->last_seq)
+    if (s->memory_seq && s->memory_seq == s->last_seq && host_synchronized_seq(s) < s->last_seq)
         virtual_now += COST_SYNC_FREE;
     for (struct stream *each = NULL; (each = next_covered(s, each));)
         engine_finish_unlocking(each, true, call->origin.call);

@@ -12,9 +12,9 @@ struct postponed {
 };
 
 /* Law: of each conflict in the list, the earlier or the later operation had an obstacle at the last
- * look, and then the host had not acquired the other operation. The oldest comes first. Conflicts of the same two
- * places in the program, the same two streams and the same two obstacles are one, where one of them
- * decides for all: so a loop adds nothing to the list. Needs the lock. */
+ * look, and then the host had not acquired the other operation. The oldest comes first. Conflicts
+ * of the same two calls of the program, the same two streams and the same two obstacles are one,
+ * where one of them decides for all: so a loop adds nothing to the list. Needs the lock. */
 static struct {
     struct postponed *first, **end;
 } postponed = {NULL, &postponed.first};

@@ -18,6 +18,7 @@
 #include "base/settings.h"
 #include "mem/address_map.h"
 #include "sched/engine.h"
+#include "sched/happens_before.h"
 
 /* Law: `first` to `last` are all pools that have not ended, in order of creation. A location has a
  * current pool if and only if it has a default one. Needs the lock. */
@@ -225,19 +226,14 @@ void pool_diag_no_addresses(const struct pool *p, size_t bytes)
     pools.reported_no_addresses = true;
 }
 
-static struct reuse_result take_range(struct pool *p, size_t bytes, struct stream *s)
-{
-    struct reuse_result result = {.rung = REUSE_FAILED};
-    if (bytes <= p->heap.limit - ALIGNMENT && (p->heap.base || heap_open(&p->heap)))
-        result = reuse_take(&p->heap, &p->policy, s, round_up(bytes, ALIGNMENT));
-    if (!result.range)
-        pool_diag_no_addresses(p, bytes);
-    return result;
-}
-
 struct reuse_result pool_allocate(struct pool *p, size_t bytes, struct stream *s)
 {
-    struct reuse_result result = take_range(p, bytes, s);
+    struct reuse_result result = {.rung = REUSE_FAILED};
+    if (bytes > p->heap.limit - ALIGNMENT || (!p->heap.base && !heap_open(&p->heap))) {
+        pool_diag_no_addresses(p, bytes);
+        return result;
+    }
+    result = reuse_take(&p->heap, &p->policy, s, round_up(bytes, ALIGNMENT));
     size_t changed = result.grown + result.remapped;
     if (changed) {
         virtual_now += COST_GROW + COST_GROW_SEGMENT * changed;
@@ -248,8 +244,10 @@ struct reuse_result pool_allocate(struct pool *p, size_t bytes, struct stream *s
     size_t high = result.capped ? p->policy.max_segments * SEGMENT : pool_reserved(p);
     if (p->reserved_high < high)
         p->reserved_high = high;
-    if (!result.range)
+    if (!result.range) {
+        pool_diag_no_addresses(p, bytes);
         return result;
+    }
     p->used += bytes;
     if (p->used_high < p->used)
         p->used_high = p->used;
@@ -377,8 +375,8 @@ void pools_synchronized(void)
         next = p->next;
         for (struct free_list *list = p->heap.stream_lists; list; list = list->next)
             if (list->ranges.root)
-                p->release_due |=
-                    reuse_reclaim(&p->heap, list, stream_of_slot(list->slot)->synchronized_seq);
+                p->release_due |= reuse_reclaim(&p->heap, list,
+                                                host_synchronized_seq(stream_of_slot(list->slot)));
         if (p->release_due)
             release_segments(p, p->threshold, COST_SYNC_RELEASE, "synchronization");
         p->release_due = false;

@@ -39,9 +39,11 @@ static struct range *after_event(struct heap *h, struct stream *s, size_t bytes)
     const struct vector_clock *order = &s->ordering.device_order;
     struct range *best = NULL;
     for (struct free_list *list = h->stream_lists; list; list = list->next) {
-        if (list->slot == s->slot || list->slot >= order->slots || !order->epochs[list->slot])
+        if (!list->ranges.root || list->slot == s->slot)
             continue;
-        best = heap_better_fit(best, heap_best_fit(list, bytes, order->epochs[list->slot]));
+        uint64_t epoch = vc_epoch(order, list->slot);
+        if (epoch)
+            best = heap_better_fit(best, heap_best_fit(list, bytes, epoch));
     }
     return best;
 }

@@ -107,8 +107,9 @@ END
 
 @test "what the host touches by itself: a report names both places; SIM_CHECK=off says nothing" {
     run timeout 20 "$at/host_access" while_written
-    assert_output --regexp 'written +launch_fill, stream 1, at simulator/host_access.c:[0-9]+'
-    assert_output --regexp 'touched +a load or store, the host, at simulator/host_access.c:[0-9]+'
+    assert_output --regexp 'written +launch_fill, stream 1, at tests/simulator/host_access.c:[0-9]+'
+    assert_output --regexp \
+        'touched +a load or store, the host, at tests/simulator/host_access.c:[0-9]+'
     SIM_CHECK=off run timeout 20 "$at/host_access" while_written
     assert_success
     assert_output ''

@@ -17,7 +17,7 @@ as_expected() {
     local schedule
     for schedule in measured instant late random:1; do
         SIM_SCHEDULE=$schedule run timeout 20 "$rows" "$1"
-        [ "$status" = 0 ] && [ "$output" = "all as expected" ] ||
+        [ "$status $output" = "0 all as expected" ] ||
             complain "rows $1 under $schedule, exit status $status:" "$output"
     done
     finish
@@ -30,6 +30,11 @@ as_expected() {
     as_expected bytes
 }
 @test "the last row may end where the memory ends, and no byte later" { as_expected ends; }
+@test "a memset in rows that reaches round the end of the addresses: a sentence and status 3" {
+    run timeout 20 "$rows" endless
+    [ "$status" = 3 ]
+    assert_output --partial "reach beyond the last address there is. A real driver hangs here."
+}
 @test "copies and memsets in rows: what is refused, and what is nothing to do" {
     as_expected refused
 }

@@ -169,6 +169,8 @@ static void edges_of_the_interface(void)
     calls = 0;
     OK(sim_launch_kernel(s, "nothing", nothing, NULL, 0, ranges, SIM_RANGES_MAX, 0));
     OK(sim_launch_kernel(s, "nothing", nothing, NULL, 0, NULL, 0, 0));
+    IS(cudaErrorInvalidResourceHandle,
+       sim_launch_kernel((cudaStream_t)-1, "nothing", nothing, NULL, 0, NULL, 0, 0));
     OK(sim_launch(s, "checks_null", checks_null, a, sim_read(NULL, 0), sim_read(p, 1)));
     OK(cudaStreamSynchronize(s));
     SAME(3, calls);

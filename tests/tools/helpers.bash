@@ -38,9 +38,9 @@
 #   expect_clean              exit status 0, no hazard, nothing left allocated, nothing that the
 #                             simulated device does not know
 #   expect_status N SENTENCE  the exit status is N
-#   draw NAME LEAST MOST      sets NAME to a whole number from LEAST to MOST. It depends on NAME, the
-#                             lesson and SEED, which make check-NN draws and the suite sets to 1: a
-#                             table of known answers does not pass
+#   draw NAME LEAST MOST      sets NAME to a whole number from LEAST to MOST. It depends on NAME,
+#                             the lesson and SEED, which make check-NN draws and the suite sets to
+#                             1: a table of known answers does not pass
 #   ask_lesson HARNESS SENTENCE [ARGUMENT...]
 #                             compiles tests/lessons/HARNESS.h behind the lesson, whose main has
 #                             another name, and runs it: HARNESS calls the student's functions with

@@ -252,7 +252,14 @@ static void set_sizes(void)
     RECORD(cudaMemset2D(h, 512, 1, 100, 4));
     RECORD(cudaMemset2D(d, (size_t)1 << 40, 1, 100, 1));
     RECORD(cudaMemset2D(d, (size_t)1 << 40, 1, 100, 2));
-    RECORD(cudaMemset2D(d, 512, 1, 100, SIZE_MAX));
+    RECORD(cudaMemset2D(d, 512, 1, 100, SIZE_MAX)); /* it never returns */
+}
+
+static void set_ends(void)
+{
+    char *d, *p;
+    set_up_rows();
+    d = row_memory, p = pageable_rows;
     RECORD(cudaMemset2D(d, MiB / 4, 1, MiB / 4, 4));
     RECORD(cudaMemset2D(d + 100, MiB / 4, 1, MiB / 4 - 100, 4));
     RECORD(cudaMemset2D(d + 101, MiB / 4, 1, MiB / 4 - 100, 4));
@@ -617,7 +624,7 @@ static const struct probe_case cases[] = {
     CASE(copy_sizes),      CASE(copy_ends),    CASE(copy_beyond_pageable),  CASE(padding),
     CASE(set_sizes),       CASE(waits),        CASE(captured_async),        CASE(captured_others),
     CASE(ranges),          CASE(range_errors), CASE(several_attributes),    CASE(numbers),
-    CASE(found_by_number),
+    CASE(found_by_number), CASE(set_ends),
 };
 
 int main(int argc, char **argv)
