@@ -52,8 +52,8 @@ predictions_hold() {
                 then "before the byte was allocated, and " else "" end)
             + "not between its allocation and its free."' \
         -- "$QUESTIONS"' own[0].n as $own | ([reserved[] | select(.n < $own)] | last.value) == 0' \
-        'the pool is empty again before the program allocates anything else: the pool gives its
-            segment back when the stream that freed the byte is synchronized.' \
+        'the pool is empty again before the program allocates anything else: the pool returns its
+            segment when the stream that freed the byte is synchronized.' \
         "$QUESTIONS"' own[0].n as $own | "the pool still reserved \([reserved[]
             | select(.n < $own)] | last.value / '$MIB') MiB."'
 }
