@@ -36,7 +36,11 @@ setup() {
     local files
     tool proselint
     mapfile -t files < <(pages)
-    run "$program" --config tests/workbook/proselint.json --output-format full check "${files[@]}"
+    # Version 0.16.0 does not read the file that --config names.
+    mkdir "$BATS_TEST_TMPDIR/proselint"
+    cp tests/workbook/proselint.json "$BATS_TEST_TMPDIR/proselint/config.json"
+    export XDG_CONFIG_HOME=$BATS_TEST_TMPDIR
+    run "$program" --output-format full check "${files[@]}"
     assert_output ""
 }
 
