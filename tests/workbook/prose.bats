@@ -28,7 +28,9 @@ setup() {
     tool codespell
     mapfile -t files < <(texts)
     run "$program" --builtin clear,rare,en-GB_to_en-US \
-        --ignore-words-list "bloc,siz,nam,fo,ans,te" "${files[@]}"
+        --ignore-words-list "bloc,siz,nam,fo,ans,te" \
+        --ignore-regex '^ *:(start|end)-.*|^\.\. _note.*|note-(second-)?synchronise|.*an unknown.*' \
+        "${files[@]}"
     assert_output ""
 }
 
@@ -46,12 +48,14 @@ setup() {
 
 @test "no text has a word that words.txt replaces" {
     local line pattern instead found files
-    mapfile -t files < <(texts)
+    mapfile -t files < <(texts | grep -v '^simulator/.*[ch]$')
     while IFS= read -r line; do
         [[ -n $line && $line != '#'* ]] || continue
         pattern=${line%" | "*} instead=${line##*" | "}
-        found=$(git grep -nIiE "$pattern" -- "${files[@]}" | cut -c 1-160) || continue
-        complain "Write \"$instead\":" "$found"
+        # What a page looks for in a recording is as it was recorded.
+        found=$(git grep -nIiE "$pattern" -- "${files[@]}" |
+            grep -vE ':[0-9]+: *:(start|end)-|not used' | cut -c 1-160)
+        [ -z "$found" ] || complain "Write \"$instead\":" "$found"
     done <tests/workbook/words.txt
     finish
 }
