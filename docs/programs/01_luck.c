@@ -1,4 +1,4 @@
-/* A program that is wrong and mostly right: it reads the result of a copy without waiting for it.
+/* A program that is incorrect and usually prints the right number: it reads the result of a copy without waiting for it.
  *
  * Between the copy and the reading the host does something else, here a few calls. Usually the
  * device is done by then. */
@@ -20,7 +20,7 @@ int main(void)
     CHECK(cudaFreeAsync(data, stream));
     for (int i = 0; i < 5; i++)
         CHECK(cudaMemGetInfo(&free_bytes, &total_bytes));
-    int read = *result; /* no synchronise came before this */
+    int read = *result; /* no synchronization came before this */
     printf("read %d\n", read);
 
     CHECK(cudaStreamSynchronize(stream));

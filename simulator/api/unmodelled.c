@@ -1,4 +1,4 @@
-/* Every function of libcudart.so.13 that is not modelled: it returns cudaErrorNotSupported, and
+/* Every function of libcudart.so.13 that is not modeled: it returns cudaErrorNotSupported, and
  * reports so once on standard error. The list is made when the library is built: the symbols of
  * libcudart.so.13 (api/libcudart-symbols.txt) less those of api/calls.def. */
 #include "api/call.h"
