@@ -200,8 +200,8 @@ cudaError_t do_cudaDeviceSynchronize(struct call *call) { return synchronize(cal
 
 /* Documented: what the device has in this process ends with the call, so it is no leak, and what
  * the program uses of it later is undefined; but allocations of pools stay. Measured
- * (probe-reset.txt): the call waits for the device's work; pools stay, with their attributes, and so
- * does which one is current; after a fault the call succeeds and forgets the error, and no other
+ * (probe-reset.txt): the call waits for the device's work; pools stay, with their attributes, and
+ * so does which one is current; after a fault the call succeeds and forgets the error, and no other
  * call gets a device any more. Assumed: streams, events and memory that the program has not freed
  * stay as they are. */
 cudaError_t do_cudaDeviceReset(struct call *call)

@@ -1,19 +1,20 @@
 /* The accesses of one allocation, found by the bytes that they touch: ordered trees by the first
- * byte, then by age. In the trees of writes and of reads the value of each is how far before the end
- * of all memory it ends, so that a search leaves out the branches that end before the bytes that are
- * asked for. Reads do not conflict with each other, and there may be many of them: a new read looks
- * only for writes, and for the reads that it covers. In the tree of these the value is the end, so
- * that a search leaves out the branches that end behind the bytes. */
+ * byte, then by age. In the trees of writes and of reads the value of each is how far before the
+ * end of all memory it ends, so that a search leaves out the branches that end before the bytes
+ * that are asked for. Reads do not conflict with each other, and there may be many of them: a new
+ * read looks only for writes, and for the reads that it covers. In the tree of these the value is
+ * the end, so that a search leaves out the branches that end behind the bytes. */
 #include "check/access_tree.h"
 
 #include <stdlib.h>
 
 #include "os/os.h"
 
-/* Law: what is recycled is in no tree. Needs the lock. */
+/* Law: what is recycled is in no tree, and no shadow's. Needs the lock. */
 static struct {
     struct tree_node *recycled; /* Linked by `left`. */
-    uint64_t insertions;        /* How many accesses were ever added: the age of the next. */
+    struct access_trees *recycled_trees;
+    uint64_t insertions; /* How many accesses were ever added: the age of the next. */
 } accesses;
 
 static struct access *access_of(struct tree_node *n)
@@ -41,31 +42,46 @@ static void recycle(struct tree_node *n)
     accesses.recycled = n;
 }
 
+/* Returns empty trees. */
+static struct access_trees *trees_new(void)
+{
+    struct access_trees *trees = accesses.recycled_trees;
+    if (!trees)
+        return os_allocate(sizeof *trees);
+    accesses.recycled_trees = trees->next;
+    *trees = (struct access_trees){.count = 0};
+    return trees;
+}
+
 void access_tree_add(struct shadow *shadow, struct access a)
 {
+    if (!shadow->accesses)
+        shadow->accesses = trees_new();
+    struct access_trees *trees = shadow->accesses;
     struct access *new = access_new();
     *new = a;
     new->node.key = a.from;
     new->node.age = accesses.insertions++;
     new->node.value = UINT64_MAX - a.to;
-    shadow->access_count++;
+    trees->count++;
     if (a.write) {
-        tree_insert(&shadow->writes, &new->node);
+        tree_insert(&trees->writes, &new->node);
         return;
     }
     new->covered_node.key = a.from;
     new->covered_node.age = new->node.age;
     new->covered_node.value = a.to;
-    tree_insert(&shadow->reads, &new->node);
-    tree_insert(&shadow->covered_reads, &new->covered_node);
+    tree_insert(&trees->reads, &new->node);
+    tree_insert(&trees->covered_reads, &new->covered_node);
 }
 
 void access_tree_remove(struct shadow *shadow, struct access *a)
 {
-    shadow->access_count--;
-    tree_remove(a->write ? &shadow->writes : &shadow->reads, &a->node);
+    struct access_trees *trees = shadow->accesses;
+    trees->count--;
+    tree_remove(a->write ? &trees->writes : &trees->reads, &a->node);
     if (!a->write)
-        tree_remove(&shadow->covered_reads, &a->covered_node);
+        tree_remove(&trees->covered_reads, &a->covered_node);
     recycle(&a->node);
 }
 
@@ -82,12 +98,16 @@ static void recycle_all(struct tree_node *n)
 
 void access_tree_clear(struct shadow *shadow)
 {
-    if (shadow->writes.root)
-        recycle_all(shadow->writes.root);
-    if (shadow->reads.root)
-        recycle_all(shadow->reads.root);
-    shadow->writes.root = shadow->reads.root = shadow->covered_reads.root = NULL;
-    shadow->access_count = shadow->next_drop = 0;
+    struct access_trees *trees = shadow->accesses;
+    if (!trees)
+        return;
+    if (trees->writes.root)
+        recycle_all(trees->writes.root);
+    if (trees->reads.root)
+        recycle_all(trees->reads.root);
+    trees->next = accesses.recycled_trees;
+    accesses.recycled_trees = trees;
+    shadow->accesses = NULL;
 }
 
 static void list_add(struct access_list *list, struct access *a)
@@ -119,9 +139,11 @@ void access_tree_find(const struct shadow *shadow, size_t from, size_t to, bool 
                       struct access_list *list)
 {
     list->count = 0;
-    find_in(&shadow->writes, from, to, list);
+    if (!shadow->accesses)
+        return;
+    find_in(&shadow->accesses->writes, from, to, list);
     if (reads)
-        find_in(&shadow->reads, from, to, list);
+        find_in(&shadow->accesses->reads, from, to, list);
     if (list->count > 1)
         qsort(list->items, list->count, sizeof *list->items, newer);
 }
@@ -129,8 +151,10 @@ void access_tree_find(const struct shadow *shadow, size_t from, size_t to, bool 
 void access_tree_find_covered_reads(const struct shadow *shadow, size_t from, size_t to,
                                     struct access_list *list)
 {
-    struct tree_node *n = tree_first(&shadow->covered_reads, from, to);
     list->count = 0;
+    if (!shadow->accesses)
+        return;
+    struct tree_node *n = tree_first(&shadow->accesses->covered_reads, from, to);
     for (; n && n->key <= to; n = tree_next(n, to))
         list_add(list, access_of_covered(n));
 }

@@ -93,7 +93,7 @@ static void drop_acquired(struct shadow *shadow)
         if (vc_includes(host_vector_clock(), all->items[i]->origin.slot, all->items[i]->origin.seq))
             access_tree_remove(shadow, all->items[i]);
     /* So each access pays for two that are looked at. */
-    shadow->next_drop = 2 * shadow->access_count;
+    shadow->accesses->next_drop = 2 * shadow->accesses->count;
 }
 
 /* Removes what the new access covers: of those that checker.near found for a write, what it
@@ -456,7 +456,7 @@ static bool check_access(struct shadow_ref ref, const struct access *new, const 
     if (new->to > ref.bytes)
         hazard_outside(ref, new);
     checker.near.count = 0;
-    if (ref.shadow->access_count)
+    if (ref.shadow->accesses)
         access_tree_find(ref.shadow, new->from, new->to, new->write, &checker.near);
     if (new->origin.launch && check_stale_node(ref, &new->origin, new->from, new->write))
         return false;
@@ -475,10 +475,10 @@ void checker_used(const struct call *call, struct shadow_ref ref, struct stream 
                          .write = write,
                          .obstacle = stream_find_host_bound(s, seq)};
     bool postponed = check_access(ref, &new, s);
-    if (checker.near.count || shadow->reads.root)
+    if (checker.near.count || (shadow->accesses && !write))
         drop_covered(shadow, &new, s, postponed);
     access_tree_add(shadow, new);
-    if (shadow->access_count >= 32 && shadow->access_count >= shadow->next_drop)
+    if (shadow->accesses->count >= 32 && shadow->accesses->count >= shadow->accesses->next_drop)
         drop_acquired(shadow);
     if (page_guard_memory)
         page_guard_used(ref, new.origin, from, to, write);
@@ -548,7 +548,7 @@ static void check_free(struct shadow_ref ref, struct origin origin, const struct
     if (s)
         free_access.obstacle = stream_find_host_bound(s, origin.seq);
     checker.near.count = 0;
-    if (ref.shadow->access_count)
+    if (ref.shadow->accesses)
         access_tree_find(ref.shadow, 0, SIZE_MAX, true, &checker.near);
     check_order(ref, &free_access, s, true);
     if (ref.shadow->ipc_ref)
@@ -562,7 +562,7 @@ void checker_freed(const struct call *call, struct shadow_ref ref, struct stream
 {
     if (settings.check)
         check_free(ref, checker_origin(call, s, seq), s);
-    if (ref.shadow->access_count)
+    if (ref.shadow->accesses)
         access_tree_clear(ref.shadow);
     if (ref.shadow->ipc_ref)
         checker_ipc->ended(call, ref.shadow, s, seq);

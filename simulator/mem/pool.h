@@ -36,6 +36,9 @@ struct pool {
     uint64_t threshold;
     /* Memory has become idle, or the threshold was set: the next synchronization gives back. */
     bool release_due;
+    /* Its place among the pools that the next synchronization looks at, and whether it has one. */
+    struct tree_node due_node;
+    bool is_due;
     size_t used, used_high, reserved_high;
     uint32_t peer_rights; /* Bit d: device d may touch its allocations. */
     /* The same as cudaMemPoolGetAccess reports it (measured: of managed memory only what was set,
@@ -121,6 +124,8 @@ void pool_free(struct pool *p, struct range *r, struct stream *s, uint64_t seq);
  * driver 580.159.04 leaves it, so used may exceed reserved). */
 void pool_free_now(struct pool *p, struct range *r);
 
+/* The threshold was set: the next synchronization gives back what is above it. */
+void pool_threshold_set(struct pool *p, uint64_t threshold);
 /* The host has waited: shares what is known to be over, and gives back what is above each
  * threshold. */
 void pools_synchronized(void);

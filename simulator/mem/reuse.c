@@ -13,6 +13,13 @@
 #include "mem/pool.h"
 #include "os/os.h"
 
+static bool take_from_device(const struct heap *h, size_t bytes)
+{
+    return device_take(h->device, bytes)
+        || (h->device != NO_DEVICE && pools_make_room(h->device, h)
+            && device_take(h->device, bytes));
+}
+
 static struct range *same_stream(struct heap *h, struct stream *s, size_t bytes)
 {
     /* What this stream freed: its order makes the free come first, pending or not. */
@@ -59,13 +66,6 @@ static struct range *opportunistic(struct heap *h, size_t bytes)
         if (list->ranges.root)
             any |= reuse_reclaim(h, list, stream_of_slot(list->slot)->done_seq);
     return any ? synchronized(h, bytes) : NULL;
-}
-
-static bool take_from_device(const struct heap *h, size_t bytes)
-{
-    return device_take(h->device, bytes)
-        || (h->device != NO_DEVICE && pools_make_room(h->device, h)
-            && device_take(h->device, bytes));
 }
 
 static struct range *grow(struct heap *h, size_t max_segments, size_t bytes,

@@ -431,22 +431,28 @@ static void wait_for_stream(struct stream *s, struct stream *other)
     ordering_set(&s->ordering, other->slot, other->last_seq);
 }
 
+/* The legacy stream waits for what the blocking streams have got since it last did. */
+static void wait_for_blocking(struct stream *legacy)
+{
+    const struct ordered_tree *before = &streams.before_legacy[legacy->device];
+    for (struct tree_node *n; (n = tree_first(before, 0, UINT64_MAX));) {
+        struct stream *other = streams.by_slot[UINT32_MAX - n->key];
+        clear_before_legacy(other);
+        wait_for_stream(legacy, other);
+    }
+}
+
 /* Puts what the rules say before the next op of the stream: what the host has acquired; and, as is
  * documented, the legacy stream waits for all blocking streams of its device, and they wait for
  * it. */
 static void order_next_op(struct stream *s)
 {
-    const struct ordered_tree *before = &streams.before_legacy[s->device];
     if (s->host_version != host_acquired.version) {
         vc_join(&s->ordering.happens_before, &host_acquired.clock);
         s->host_version = host_acquired.version;
     }
     if (s->kind == STREAM_LEGACY) {
-        for (struct tree_node *n; (n = tree_first(before, 0, UINT64_MAX));) {
-            struct stream *other = streams.by_slot[UINT32_MAX - n->key];
-            clear_before_legacy(other);
-            wait_for_stream(s, other);
-        }
+        wait_for_blocking(s);
     } else if (streams.legacy[s->device] && stream_is_blocking(s)) {
         wait_for_stream(s, streams.legacy[s->device]);
     }

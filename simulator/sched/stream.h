@@ -35,6 +35,8 @@ struct stream {
     void *handle;
     /* By the program; its work still runs to the end. */
     bool destroyed;
+    /* It is a blocking stream whose newest work the legacy stream has not waited for. */
+    bool is_before_legacy;
     /* STREAM_BRANCH: the stream in which the program launched the graph; else NULL. */
     struct stream *trunk;
     /* The branches of earlier launches in this stream, which serve again in its next. */
@@ -69,8 +71,7 @@ struct stream {
     struct stream *next_unused;
     /* When it is known that its slot can serve another. */
     struct tree_node reusable_node;
-    /* It is a blocking stream whose newest work the legacy stream has not waited for. */
-    bool is_before_legacy;
+    /* When is_before_legacy. */
     struct tree_node before_legacy_node;
 };
 
@@ -84,8 +85,8 @@ struct record {
     time_ns finish;
     /* The engine's: the streams whose heads wait for it. */
     struct stream *waiting;
-    /* What comes before it. Its own epoch is added when that pays: many records have one wait, which
-     * is cheaper without. */
+    /* What comes before it. Its own epoch is added when that pays: many records have one wait,
+     * which is cheaper without. */
     struct ordering ordering;
     bool waited;
     /* vc_version() when it was made. */

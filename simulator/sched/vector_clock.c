@@ -173,8 +173,8 @@ static bool is_of_record_before(const struct clock_node *n, const struct vector_
 }
 
 /* These return the join of two nodes, of the clock `vc` and of the clock `from`: `a`, which is
- * changed in place when its clock alone uses it (`alone`: all above it, too); or `b`; or a new node,
- * of one user. */
+ * changed in place when its clock alone uses it (`alone`: all above it, too); or `b`; or a new
+ * node, of one user. */
 static struct clock_node *join_nodes(struct vector_clock *vc, const struct vector_clock *from,
                                      struct clock_node *a, struct clock_node *b, bool alone);
 
