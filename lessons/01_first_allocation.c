@@ -1,7 +1,7 @@
 /* 01 First allocation
  *
- * Asks   What is known when cudaMallocAsync returns? From when on, and up to when, may the memory
- *        be used? Which memory does the next allocation of the same size get?
+ * Asks   What does the host have when cudaMallocAsync returns? From when on, and up to when, may
+ *        the memory be used? Which memory does the next allocation of the same size get?
  * Yours  fill: two gaps, marked YOUR WORK: four calls in a stream, and one call in which the host
  *        waits.
  * Run    make 01          check   make check-01          page   docs/01_first_allocation
@@ -32,8 +32,8 @@ static void use_stream(int *result, size_t count, int first, int more, cudaStrea
      * to `first`, add `more` to every element, copy all of them to `result` (cudaMemcpyAsync), free
      * `data` (cudaFreeAsync). */
 
-    /* `result` is read while the copy to it is pending. That is safe here, and only here: behind
-     * the closed gate the copy cannot have begun. */
+    /* `result` is read while the copy to it is pending. That is safe here, and only here: the
+     * gate is closed, so the copy cannot have begun. */
     printf("used and freed   %d in %zu of %zu elements   stream %s\n", first + more,
            count_of(first + more, result, count), count, cudaGetErrorName(cudaStreamQuery(stream)));
 
@@ -63,12 +63,12 @@ int main(int argc, char **argv)
 
     /* YOUR WORK, 2 of 2. One call: the host waits until the stream has done all its work. */
 
-    size_t right = count_of(42, result, count);
-    printf("synchronized     42 in %zu of %zu elements   stream %s\n", right, count,
+    size_t correct = count_of(42, result, count);
+    printf("synchronized     42 in %zu of %zu elements   stream %s\n", correct, count,
            cudaGetErrorName(cudaStreamQuery(stream)));
 
     CHECK(cudaStreamDestroy(stream));
     CHECK(cudaFreeHost(result));
     gate_destroy(gate);
-    return right == count ? 0 : 1;
+    return correct == count ? 0 : 1;
 }

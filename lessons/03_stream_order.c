@@ -76,8 +76,8 @@ int main(int argc, char **argv)
     /* "The allocator knows who uses the memory, and makes the free wait." */
     CHECK(cudaFreeAsync(data, worker));
     CHECK(cudaStreamSynchronize(reader));
-    size_t right = count_of(42, result, count);
-    printf("three streams, cudaFreeAsync:  42 in %zu of %zu elements\n", right, count);
+    size_t correct = count_of(42, result, count);
+    printf("three streams, cudaFreeAsync:  42 in %zu of %zu elements\n", correct, count);
 
     /* Another allocation, one stream, and cudaFree. */
     CHECK(cudaMallocAsync((void **)&scratch, bytes, worker));
@@ -86,7 +86,7 @@ int main(int argc, char **argv)
     /* "cudaFree waits for the device, as it always has." */
     CHECK(cudaFree(scratch));
     CHECK(cudaStreamSynchronize(worker));
-    right += count_of(7, result, count);
+    correct += count_of(7, result, count);
     printf("one stream, cudaFree:          7 in %zu of %zu elements\n", count_of(7, result, count),
            count);
 
@@ -96,5 +96,5 @@ int main(int argc, char **argv)
     CHECK(cudaStreamDestroy(reader));
     CHECK(cudaStreamDestroy(worker));
     CHECK(cudaFreeHost(result));
-    return right == 2 * count ? 0 : 1;
+    return correct == 2 * count ? 0 : 1;
 }

@@ -179,7 +179,7 @@ static inline float stopwatch_stop(struct stopwatch watch, cudaStream_t stream)
     return milliseconds * 1000;
 }
 
-/* Whether a device is the simulated one: its name says so. */
+/* Whether a device is the simulated one, by its name. */
 static inline int is_simulated(const struct cudaDeviceProp *device)
 {
     return strncmp(device->name, "Simulated device", strlen("Simulated device")) == 0;

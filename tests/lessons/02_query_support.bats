@@ -84,11 +84,11 @@ prints() {
     prints 'last element +42' 'the work is done there, too: the last element is 42.'
 }
 
-@test "drivers 11.2 and 11.3: an attribute that is not known yet is not queried" {
+@test "drivers 11.2 and 11.3: an attribute that the driver lacks is not queried" {
     on SIM_DRIVER_VERSION=11020
     expect_journal "$QUESTIONS"' queried(119) | not' \
         'on a driver older than 11.3 the program does not query
-            cudaDevAttrMemoryPoolSupportedHandleTypes: the driver does not know that attribute
+            cudaDevAttrMemoryPoolSupportedHandleTypes: the driver lacks that attribute
             (SIM_DRIVER_VERSION=11020).' \
         "$QUESTIONS history" \
         -- "$QUESTIONS"' queried(115) and (ok("cudaMallocAsync") | length == 1)' \
@@ -100,7 +100,7 @@ prints() {
         'with driver 11.2 nothing is promised, and the export succeeds: so a pool can be shared.'
     on SIM_DRIVER_VERSION=11030
     expect_journal "$QUESTIONS"' queried(115) and queried(119)' \
-        'driver 11.3 knows both attributes, so both are queried (SIM_DRIVER_VERSION=11030).' \
+        'driver 11.3 has both attributes, so both are queried (SIM_DRIVER_VERSION=11030).' \
         "$QUESTIONS history"
     prints 'cudaMallocAsync, sharing through a file descriptor' \
         'with driver 11.3 pools can be shared through a file descriptor.'

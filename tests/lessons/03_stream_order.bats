@@ -102,7 +102,7 @@ not_reported() {
     run_lesson
     not_reported cudaFreeAsync 'an event recorded in the reader after the copy, for which the worker
         waits before cudaFreeAsync. The free is ordered only in the stream that it is given; the
-        allocator does not know who else uses the memory.'
+        allocator has no record of other uses.'
 }
 
 @test "cudaFree comes after the host's wait for the worker" {
