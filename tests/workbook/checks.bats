@@ -60,6 +60,20 @@ load ../tools/helpers
     finish
 }
 
+@test "lesson 03 holds its advice back until its check misses a second time" {
+    export CHECK_TRIES=$BATS_TEST_TMPDIR/tries
+    CHECK_FIRST_MISS='' check lessons/03_stream_order.c 03_stream_order
+    assert_line --regexp '^ *hazard: '
+    refute_line --partial "To do:"
+    assert_line "        What to do about it is shown when the check misses again."
+    CHECK_FIRST_MISS='' check lessons/03_stream_order.c 03_stream_order
+    assert_line --regexp '^ *To do: '
+    refute_line --partial "What to do about it"
+    check solutions/03_stream_order.c 03_stream_order
+    assert_success
+    assert_file_not_exist "$CHECK_TRIES/03_stream_order"
+}
+
 @test "the report folds a long line below the text behind its label, and breaks no word" {
     local report
     report=$(awk -v lesson=x -f tests/tools/report.awk <<<"1..1
