@@ -32,6 +32,10 @@ static bool is_held(struct access *a)
 
 enum conflict_held conflict_held(struct conflict *c)
 {
+    const struct origin *earlier = &c->earlier.origin, *later = &c->later.origin;
+    /* One copy that reads what it writes: nothing orders it with itself. */
+    if (earlier->slot == later->slot && earlier->seq == later->seq)
+        return CONFLICT_NOT_HELD;
     bool earlier_held = c->kind == CONFLICT_ACCESSES && is_held(&c->earlier);
     if (!earlier_held)
         c->earlier.obstacle = (struct host_bound){NULL, 0};
