@@ -2,7 +2,8 @@
  * call with accesses, allocations and frees that came earlier in the program.
  *
  * Law: an access is dropped only when every operation still to come is ordered after it, or when a
- * later access that stays covers it and comes after it or has been reported together with it. So
+ * later access that stays covers it, is behind no other closed gate, and comes after it or has been
+ * reported together with it. So
  * memory grows with the live allocations and with what is not yet synchronized, and with nothing
  * else.
  *
@@ -96,9 +97,22 @@ static void drop_acquired(struct shadow *shadow)
     shadow->next_drop = 2 * shadow->access_count;
 }
 
+/* Is the new access behind a closed gate that the earlier one is not behind? Then what is still to
+ * come may be ordered with the new access, because the host waits for it before it opens the gate,
+ * and not with the earlier one. Of a host function it is not known what it waits for: there the
+ * earlier one is forgotten (assumed). */
+static bool is_behind_another_gate(const struct access *new, const struct access *a)
+{
+    const struct op *gate = new->obstacle.op;
+    if (!gate || gate->kind != OP_HOLD)
+        return false;
+    return !host_bound_is_pending(a->obstacle) || a->obstacle.op->kind != OP_HOLD
+        || a->obstacle.op->gate != gate->gate;
+}
+
 /* Removes what the new access covers: of those that checker.near found for a write, what it
  * overwrites; and reads that come before it. While a conflict with one of them is postponed, what
- * does not come before it stays. */
+ * does not come before it stays; and so does what is not behind the same closed gate. */
 static void drop_covered(struct shadow *shadow, const struct access *new, const struct stream *s,
                          bool postponed)
 {
@@ -106,7 +120,7 @@ static void drop_covered(struct shadow *shadow, const struct access *new, const 
         access_tree_find_covered_reads(shadow, new->from, new->to, &checker.near);
     for (size_t i = 0; i < checker.near.count; i++) {
         struct access *a = checker.near.items[i];
-        if (a->from < new->from || a->to > new->to)
+        if (a->from < new->from || a->to > new->to || is_behind_another_gate(new, a))
             continue;
         bool overwritten = new->write && a->from != a->to;
         if ((overwritten && !postponed)
