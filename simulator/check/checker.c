@@ -465,13 +465,13 @@ static void hazard_outside(struct shadow_ref ref, const struct access *new)
  * these is postponed. */
 static bool check_access(struct shadow_ref ref, const struct access *new, const struct stream *s)
 {
-    if (new->to > ref.bytes)
-        hazard_outside(ref, new);
     checker.near.count = 0;
     if (ref.shadow->access_count)
         access_tree_find(ref.shadow, new->from, new->to, new->write, &checker.near);
     if (new->origin.launch && check_stale_node(ref, &new->origin, new->from, new->write))
         return false;
+    if (new->to > ref.bytes)
+        hazard_outside(ref, new);
     return check_order(ref, new, s, false);
 }
 
@@ -506,6 +506,14 @@ void checker_staged(const struct call *call, struct shadow_ref ref, struct strea
     struct access new = {
         .origin = checker_origin(call, s, seq), .from = from, .to = to, .at_call = true};
     check_access(ref, &new, s);
+}
+
+void checker_node_refused(const struct call *call, struct shadow_ref ref, const struct stream *s,
+                          size_t from, bool write)
+{
+    struct origin origin = checker_origin(call, s, s->last_seq + 1);
+    if (settings.check)
+        check_stale_node(ref, &origin, from, write);
 }
 
 void checker_copied(const struct call *call, struct shadow_ref ref, const struct stream *s,

@@ -85,6 +85,11 @@ void checker_used_unallocated(const struct call *call, const void *address, size
                               struct stream *s, uint64_t seq, bool write, struct shadow_ref before,
                               bool of_graph);
 
+/* A graph's node, whose call this is, may not touch the bytes from `from` on of this allocation and
+ * is not queued in `s`: they may be meant for an allocation that was freed. */
+void checker_node_refused(const struct call *call, struct shadow_ref ref, const struct stream *s,
+                          size_t from, bool write);
+
 /* ---- access of other devices (check/peer_rights.c) ---- */
 
 /* Operation `seq` of stream `s`, which checker_used was called for, needs the access to the

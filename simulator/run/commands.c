@@ -222,6 +222,8 @@ static cudaError_t refuse(const struct call *call, const struct address_info *a,
     if (is_unallocated(a, address, copy))
         checker_used_unallocated(call, address, bytes, s, s->last_seq + 1, write,
                                  memory_allocation_before(a), a->pool && a->pool->graph);
+    else if (call->origin.launch && a->kind != ADDRESS_PAGEABLE)
+        checker_node_refused(call, memory_shadow(a), s, a->inner_offset, write);
     return cudaErrorInvalidValue;
 }
 
