@@ -334,7 +334,7 @@ void checker_allocated_again(const struct call *call, struct shadow_ref ref, con
                          .ref = ref,
                          .earlier.origin = *freed_by,
                          .later = {.origin = checker_origin(call, s, seq),
-                                   .obstacle = stream_find_host_bound(s, seq)},
+                                   .obstacle = stream_find_host_bound(s, seq, UINT64_MAX)},
                          .s = s};
     if (!settings.check || happens_before(freed_by, s, seq))
         return;
@@ -485,7 +485,7 @@ void checker_used(const struct call *call, struct shadow_ref ref, struct stream 
                          .from = from,
                          .to = to,
                          .write = write,
-                         .obstacle = stream_find_host_bound(s, seq)};
+                         .obstacle = stream_find_host_bound(s, seq, UINT64_MAX)};
     bool postponed = check_access(ref, &new, s);
     if (checker.near.count || shadow->reads.root)
         drop_covered(shadow, &new, s, postponed);
@@ -566,7 +566,7 @@ static void check_free(struct shadow_ref ref, struct origin origin, const struct
 {
     struct access free_access = {.origin = origin};
     if (s)
-        free_access.obstacle = stream_find_host_bound(s, origin.seq);
+        free_access.obstacle = stream_find_host_bound(s, origin.seq, UINT64_MAX);
     checker.near.count = 0;
     if (ref.shadow->access_count)
         access_tree_find(ref.shadow, 0, SIZE_MAX, true, &checker.near);

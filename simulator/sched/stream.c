@@ -309,12 +309,12 @@ static bool comes_before(const struct op *op, const struct stream *s, uint64_t s
     return vc_includes(&s->ordering.device_order, op->stream->slot, op->seq);
 }
 
-struct host_bound stream_find_host_bound(const struct stream *s, uint64_t seq)
+struct host_bound stream_find_host_bound(const struct stream *s, uint64_t seq, uint64_t turn)
 {
     if (s->done_seq >= seq)
         return (struct host_bound){NULL, 0};
     for (const struct op *op = ops.host_bound; op; op = op->next_host_bound)
-        if (needs_host(op) && comes_before(op, s, seq))
+        if (op->turn < turn && needs_host(op) && comes_before(op, s, seq))
             return (struct host_bound){op, op->turn};
     return (struct host_bound){NULL, 0};
 }
