@@ -401,19 +401,22 @@ static void describe_gap(const struct origin *earlier, const struct origin *late
                   second = with_variable(stream_name(later), later);
     void *site = NULL;
     enum event_wait_fault fault = event_waits_find(earlier, later, &site);
-    bool is_older = fault == EVENT_WAIT_RECORD_TOO_EARLY || fault == EVENT_WAIT_BEFORE_NEW_RECORD;
     uint64_t event_epoch = vc_epoch(&s->ordering.device_order, earlier->slot);
     uint64_t host_epoch = vc_epoch(host_vector_clock(), earlier->slot);
+    bool waits_for_part = event_epoch > host_epoch && event_epoch < earlier->seq;
+    /* Elsewhere it may be there for something else. */
+    if (fault == EVENT_WAIT_RECORD_TOO_EARLY && !waits_for_part)
+        fault = EVENT_WAIT_UNKNOWN;
     if (earlier->stream == -1 && later->stream == -1 && earlier->device == later->device)
         append("\n  Missing:   nothing orders the two: cudaStreamPerThread is another stream in "
                "each thread.");
-    else if (event_epoch > host_epoch && event_epoch < earlier->seq && is_older)
-        append("\n  Missing:   %s waits for %s, but only for what comes before %s.", second.text,
-               first.text, call_in_words(earlier).text);
-    else if (event_epoch > host_epoch && event_epoch < earlier->seq)
-        append("\n  Missing:   %s waits for %s, but only for what comes before %s.\n             "
-               "The event was recorded too early, or the wait came before the newest record.",
-               second.text, first.text, call_in_words(earlier).text);
+    else if (waits_for_part)
+        append("\n  Missing:   %s waits for %s, but only for what comes before %s.%s", second.text,
+               first.text, call_in_words(earlier).text,
+               fault != EVENT_WAIT_UNKNOWN
+                   ? ""
+                   : "\n             The event was recorded too early, or the wait came before the "
+                     "newest record.");
     else if (host_epoch && !earlier->returns_early)
         append("\n  Missing:   nothing makes %s wait for %s. The host has waited for %s, but "
                "before that call.",
@@ -439,7 +442,7 @@ static void missing_stream_wait(const struct origin *earlier, const struct origi
                     "for each other.");
     /* Documented: CUDA Runtime API, "API synchronization behavior". */
     if (earlier->returns_early)
-        report_note("from pageable memory, cudaMemcpy may be back before the bytes have arrived; "
+        report_note("from pageable memory, cudaMemcpy may return before the bytes have arrived; "
                     "from device to device, it does not wait at all.");
 }
 

@@ -4,7 +4,8 @@
 
 #include <string.h>
 
-/* The calls whose last argument is the stream, with how many arguments they have. */
+/* The calls whose last argument is the stream, with how many arguments they have. Any other name is
+ * a program's own kernel's: sim_launch has the stream first. */
 static const struct {
     const char *name;
     unsigned count;
@@ -49,9 +50,9 @@ static const char *find_call(const char *source, const char *call)
     return found;
 }
 
-/* Returns the last of `count` arguments, which begin at the parenthesis, and its length; NULL: there
- * are not so many, or something in them is not plain. */
-static const char *last_argument(const char *c, unsigned count, size_t *length)
+/* Returns the last of `count` arguments, which begin at the parenthesis, or with count 0 the first of
+ * several; and its length. NULL: there are not so many, or something in them is not plain. */
+static const char *argument(const char *c, unsigned count, size_t *length)
 {
     const char *start = c + 1;
     unsigned depth = 0, commas = 0;
@@ -64,10 +65,12 @@ static const char *last_argument(const char *c, unsigned count, size_t *length)
             break;
         if (*c != ',' || depth != 1)
             continue;
+        if (!count)
+            break;
         commas++;
         start = c + 1;
     }
-    if (*c != ')' || commas + 1 != count)
+    if (count ? *c != ')' || commas + 1 != count : *c != ',')
         return NULL;
     while (start < c && strchr(" \t\r\n", *start))
         start++;
@@ -99,12 +102,12 @@ static bool is_variable(const char *text, size_t length)
 bool stream_variable_find(const char *source, const char *call, char *name, size_t size)
 {
     unsigned count = argument_count(call);
-    const char *c = count ? find_call(source, call) : NULL;
+    const char *c = find_call(source, count ? call : "sim_launch");
     size_t length = 0;
     name[0] = '\0';
     while (c && (*c == ' ' || *c == '\t'))
         c++;
-    const char *text = c && *c == '(' ? last_argument(c, count, &length) : NULL;
+    const char *text = c && *c == '(' ? argument(c, count, &length) : NULL;
     if (!text || length >= size || !is_variable(text, length))
         return false;
     memcpy(name, text, length);
