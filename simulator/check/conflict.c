@@ -21,9 +21,9 @@ static struct {
 
 bool conflicts_postponed;
 
-/* Is the operation still held up? When its obstacle is over there may be another, which is older: the
- * newest was found first. Of these, one that its stream came to wait for later counts too (assumed:
- * it is seldom, and decides for the program). */
+/* Is the operation still held up? When its obstacle is over there may be another, which is older:
+ * the newest was found first. Of these, one that its stream came to wait for later counts too
+ * (assumed: it is seldom, and decides for the program). */
 static bool is_held(struct access *a)
 {
     if (a->obstacle.op && !host_bound_is_pending(a->obstacle))

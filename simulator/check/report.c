@@ -40,10 +40,10 @@ struct named {
 };
 
 /* Law: `text` holds the first `length` characters of the report that was begun and not ended, and
- * has room for a NUL behind them; `named` has the variables of its calls. `reported` holds the first
- * REPORTS_MAX hazards; `count` may be larger. `seen` holds the pairs of sites that were found to be
- * one of these, so that their lines are not looked up again. A location found stays good until
- * LOCATIONS_SIZE other sites have been looked up. Needs the lock. */
+ * has room for a NUL behind them; `named` has the variables of its calls. `reported` holds the
+ * first REPORTS_MAX hazards; `count` may be larger. `seen` holds the pairs of sites that were found
+ * to be one of these, so that their lines are not looked up again. A location found stays good
+ * until LOCATIONS_SIZE other sites have been looked up. Needs the lock. */
 static struct {
     char text[4096];
     size_t length;

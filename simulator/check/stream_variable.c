@@ -50,8 +50,8 @@ static const char *find_call(const char *source, const char *call)
     return found;
 }
 
-/* Returns the last of `count` arguments, which begin at the parenthesis, or with count 0 the first of
- * several; and its length. NULL: there are not so many, or something in them is not plain. */
+/* Returns the last of `count` arguments, which begin at the parenthesis, or with count 0 the first
+ * of several; and its length. NULL: there are not so many, or something in them is not plain. */
 static const char *argument(const char *c, unsigned count, size_t *length)
 {
     const char *start = c + 1;

@@ -157,8 +157,9 @@ struct os_source_loc {
 };
 /* Writes the text of up to OS_SOURCE_LOC_MAX locations whose text is empty. */
 void os_source_lines(struct os_source_loc **locs, size_t n);
-/* Reads the source from the line of this location on, at most size - 1 characters and a NUL. Returns
- * false when it cannot be read, or is newer than the program: it may say something else by now. */
+/* Reads the source from the line of this location on, at most size - 1 characters and a NUL.
+ * Returns false when it cannot be read, or is newer than the program: it may say something else by
+ * now. */
 bool os_source_read(const struct os_source_loc *loc, char *source, size_t size);
 
 /* ---- files ---- */

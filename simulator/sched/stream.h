@@ -84,8 +84,8 @@ struct record {
     time_ns finish;
     /* The engine's: the streams whose heads wait for it. */
     struct stream *waiting;
-    /* What comes before it. Its own epoch is added when that pays: many records have one wait, which
-     * is cheaper without. */
+    /* What comes before it. Its own epoch is added when that pays: many records have one wait,
+     * which is cheaper without. */
     struct ordering ordering;
     bool waited;
     /* vc_version() when it was made. */

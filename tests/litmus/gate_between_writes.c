@@ -1,5 +1,5 @@
-/* Stream b waits for a's fill, and adds to it behind a closed gate. Stream c waits for the fill, too;
- * the host waits for c before it opens the gate, which orders c's memset and the add.
+/* Stream b waits for a's fill, and adds to it behind a closed gate. Stream c waits for the fill,
+ * too; the host waits for c before it opens the gate, which orders c's memset and the add.
  *
  * WRONG: c does not wait. The gate orders its memset before the add, and leaves it unordered with
  * the fill, which the gate does not hold up.

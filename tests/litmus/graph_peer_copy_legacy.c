@@ -1,7 +1,7 @@
 /* A graph copies between two devices and is launched in the legacy stream. Assumed: its copy is no
- * copy in the default stream, which would come after all work of either device: it does not wait for
- * the gate on the other device, and the host can wait for the launch before it opens that. An event
- * orders the copy after what the other device writes.
+ * copy in the default stream, which would come after all work of either device: it does not wait
+ * for the gate on the other device, and the host can wait for the launch before it opens that. An
+ * event orders the copy after what the other device writes.
  * Devices: 2
  *
  * WRONG: nothing orders the copy after that write.

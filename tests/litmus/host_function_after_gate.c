@@ -1,5 +1,5 @@
-/* Streams a and b are behind one gate. Stream b waits for a's memset before it fills, and after that
- * for a host function of a.
+/* Streams a and b are behind one gate. Stream b waits for a's memset before it fills, and after
+ * that for a host function of a.
  *
  * WRONG: the first wait is missing. When the gate is open nothing holds the fill up any more: the
  * host function that b came to wait for later does not, so the host cannot order the two by waiting

@@ -1,5 +1,5 @@
-/* A copy behind a closed gate moves the first half of an allocation to the second; the two ranges do
- * not overlap.
+/* A copy behind a closed gate moves the first half of an allocation to the second; the two ranges
+ * do not overlap.
  *
  * WRONG: the copy moves the bytes by four. The ranges overlap. No wait of the host makes that
  * correct, so the report does not wait for the gate, which never opens.
