@@ -877,7 +877,7 @@ static bool is_taken(const struct op *op)
 /* Was the allocation freed that a graph has the address of? */
 static bool is_stale(int plan, int allocation)
 {
-    return allocation < ALLOCATIONS
+    return allocation >= 0 && allocation < ALLOCATIONS
         && (!is_alive(allocation)
             || g.allocations[allocation].generation != g.graphs[plan].generations[allocation]);
 }
