@@ -257,8 +257,8 @@ static void hazard_early_free(const struct conflict *c)
     report_origin("freed", origin);
     report_missing_edge(first, origin, c->s);
     if (!c->s && ref.shadow->kind != ALLOCATION_IN_STREAM)
-        report_note("a call that frees waits for the GPU that the memory is of, and for no other "
-                    "GPU that uses it.");
+        report_note("a call that frees waits for the GPU that the memory belongs to, and for no "
+                    "other GPU that uses it.");
     else if (!c->s)
         report_note(
             "for an allocation of a pool, cudaFree waits for nothing. cudaFreeAsync frees it in "
@@ -303,7 +303,7 @@ static void hazard_second_allocation(const struct conflict *c)
     report_origin("freed", freed_by);
     report_missing_edge(freed_by, origin, c->s);
     report_note("what a node allocates has the same address in each launch. A launch waits for "
-                "earlier launches of its graph, and for no free outside of it.");
+                "earlier launches of its graph, and for no free outside it.");
     note_held(c);
     report_end(c->ref.id);
 }
@@ -438,7 +438,7 @@ static bool check_stale_node(struct shadow_ref ref, const struct origin *origin,
         return old != NULL;
     describe_late_use(old, origin, write);
     report_note(
-        "the node keeps the pointer with which it was made. That address is allocation %u's now.",
+        "the node keeps the pointer it was made with. That address belongs to allocation %u now.",
         ref.id);
     report_end(old->id);
     return true;
@@ -454,8 +454,9 @@ static void hazard_outside(struct shadow_ref ref, const struct access *new)
                 report_stream(origin).text, new->from, new->to - 1, ref.id, ref.bytes);
     report_allocation(ref.id, ref.bytes, allocated_by);
     report_origin("used", origin);
-    report_advice("allocate as many bytes as are used, or use fewer. A device often does not "
-                  "notice: what lies behind an allocation is another's, or nobody's.");
+    report_advice("allocate as many bytes as are used, or use fewer. A real device "
+                  "often reports nothing: the bytes behind an allocation belong to another, or to "
+                  "none.");
     note_stale_pointer(ref, new->from);
     report_end(ref.id);
 }
@@ -536,9 +537,9 @@ static void describe_unallocated(const void *address, size_t bytes, const struct
                     "counted twice, in ints and in bytes?",
                     before.id, (size_t)((const char *)address - before.address));
     if (of_graph)
-        report_advice("the address belongs to an allocation node of a graph: use it behind "
-                      "cudaGraphLaunch, in its stream or one that waits for it, and before it is "
-                      "freed.");
+        report_advice("the address belongs to an allocation node of a graph: use it after "
+                      "cudaGraphLaunch, in the stream of the launch or one that waits for it, and "
+                      "before it is freed.");
     else
         report_advice("use only what cudaMallocAsync or cudaMalloc returned.");
 }
@@ -622,11 +623,11 @@ void checker_freed_unallocated(const struct call *call, const void *address, con
 static const char *leak_advice(enum allocation_kind kind)
 {
     switch (kind) {
-    case ALLOCATION_PINNED: return "cudaFreeHost, when no copy uses it any more.";
-    case ALLOCATION_AT_CALL: return "cudaFree.";
+    case ALLOCATION_PINNED: return "call cudaFreeHost when no copy uses it anymore.";
+    case ALLOCATION_AT_CALL: return "call cudaFree.";
     case ALLOCATION_IN_STREAM: break;
     }
-    return "cudaFreeAsync, after its last use, in the same stream or in one that waits for it.";
+    return "call cudaFreeAsync after its last use, in the same stream or in one that waits for it.";
 }
 
 void checker_leaked(struct shadow_ref ref)

@@ -53,9 +53,9 @@ void checker_unregistered(const struct call *call, struct shadow_ref ref);
  * `note`: what a device makes of that. */
 void checker_freed_unallocated(const struct call *call, const void *address, const struct stream *s,
                                const char *note);
-#define FREE_REFUSED_NOTE                                                                 \
-    "the call returns cudaErrorInvalidValue. Had the address been reused, the new owner " \
-    "would have lost its allocation."
+#define FREE_REFUSED_NOTE                                                              \
+    "the call returns cudaErrorInvalidValue. If the address had been reused, the new " \
+    "owner would have lost its allocation."
 /* Returns whether an allocation at this address is among those freed last (8,192). */
 bool checker_was_freed(const void *address);
 /* Judges conflicts that were postponed (check/conflict.h); to be called where conflicts_postponed

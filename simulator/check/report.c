@@ -350,7 +350,7 @@ static struct phrase wait_context(const struct origin *origin)
         return phrase("%s", "");
     if (origin->stream == -1 && !stream_is_of_this_thread(stream_of_slot(origin->slot)))
         return phrase(
-            ", in the thread of the first: cudaStreamPerThread is another stream in each");
+            ", in the thread of the first: cudaStreamPerThread is another stream in each thread");
     if (origin->device == device_current())
         return phrase("%s", "");
     return phrase(", while device %d is current (cudaSetDevice)", origin->device);
@@ -366,7 +366,7 @@ static void missing_host_wait(const struct origin *earlier, const struct origin 
 
 static void missing_graph_edge(void)
 {
-    append("\n  Missing:   no path of edges leads from the one node of the graph to the other.\n  "
+    append("\n  Missing:   no path of edges leads from one node of the graph to the other.\n  "
            "To do:     while capturing, record an event after the first call and make the stream\n"
            "             of the second wait for it; in a graph built by hand, "
            "cudaGraphAddDependencies.");

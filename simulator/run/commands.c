@@ -67,12 +67,12 @@ static char *storage_when_run(struct op *op, const void *address)
     const char *why = NULL;
     bool write = address == op->to, copy = op->from;
     if (op->operands[write].pinned && a.kind != ADDRESS_PINNED)
-        why = "is pinned memory no more";
+        why = "is no longer pinned memory";
     else if (a.heap && !heap_is_mapped(a.heap, a.offset, op_span(op, write)))
         why = "has no physical memory: it was freed and has gone back";
     else if (op->operands[write].accessible && (a.pool || !copy)
              && !memory_peer_accessible(&a, op->stream->device))
-        why = "is memory of a device that this one has no access to any more";
+        why = "is memory of a device that this one no longer has access to";
     if (!why)
         return storage_of(address);
     bool launch_failure = (copy && !(a.heap && a.heap->host_visible)) || op->operands[write].pinned;

@@ -656,7 +656,7 @@ unordered writes, launch_add at again.c:7."
     [ "$status" = 5 ] || miss "exit: exit status $status, not 5." "$errors"
     program interrupted call
     [ "$status" = 1 ] || miss "call: exit status $status, not 1." "$errors"
-    [[ "$errors" == *"a signal handler of the program calls CUDA in the midst of a CUDA call"* ]] ||
+    [[ "$errors" == *"a signal handler of the program calls CUDA in the middle of a CUDA call"* ]] ||
         miss "It said: $errors"
 }
 
