@@ -19,6 +19,8 @@
         what it changes in 03_barrier_wrong.c
     .. memory-picture:: solutions/06_release_threshold
         memory over calls (memory_picture.py)
+       :pool: 2                        that pool alone
+       :watermarks:                    a column for each watermark
     .. order-picture:: solutions/01_first_allocation
         calls and device work over time (order_picture.py)
        :skip: 3                        without the first three calls
@@ -554,7 +556,11 @@ class Picture(BookDirective):
     draw = None
 
     def more(self):
-        return {name: self.options[name] for name in self.options if name == "skip"}
+        return {
+            name: name == "watermarks" or self.options[name]
+            for name in self.options
+            if name in ("skip", "pool", "watermarks")
+        }
 
     def run(self):
         program, arguments = (
@@ -585,6 +591,11 @@ class Picture(BookDirective):
 
 
 class MemoryPicture(Picture):
+    option_spec = {
+        **Picture.option_spec,
+        "pool": directives.nonnegative_int,
+        "watermarks": directives.flag,
+    }
     draw = staticmethod(memory_picture.draw)
 
 
