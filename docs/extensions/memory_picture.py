@@ -91,7 +91,7 @@ def mapped_segments(pool):
 
 
 def threshold_words(threshold):
-    return "the maximum" if threshold >= 1 << 62 else f"{mib(threshold)} MiB"
+    return "UINT64_MAX" if threshold >= 1 << 62 else f"{mib(threshold)} MiB"
 
 
 def label_of(line):
@@ -312,7 +312,7 @@ def draw(journal, identity, title, calls=(), rows=None, pool=None, watermarks=Fa
     words = {
         "used": "used",
         "segment": "reserved, in segments of 32 MiB",
-        "gone": "given back by this call",
+        "gone": "returned by this call",
         "threshold": "release threshold",
         "limit": "maxSize",
     }
