@@ -156,9 +156,10 @@ book docs: build/venv/docs $(LIBRARY)
 
 ## make simulator     the simulated device alone: build/simulator/libcudart.so.13
 ## make bench         what one call costs on the simulated device
-.PHONY: simulator bench
+## make scale         what a call costs there when a program grows
+.PHONY: simulator bench scale
 simulator: $(LIBRARY)
-bench: $(SIMULATOR)/tests/simulator/bench
+bench scale: %: $(SIMULATOR)/tests/simulator/%
 	@$< $(ARGS)
 
 ## make headers       compile every lesson against CUDA 12.2, or against CUDA_HEADERS="FOLDER..."

@@ -169,3 +169,65 @@ def call_index():
 def exported():
     file = ROOT / "simulator" / "api" / "libcudart-symbols.txt"
     return frozenset(file.read_text().split())
+
+
+# The rows of the book's first table: the words, and how their lines in probe-costs.txt begin, for
+# 1 MiB and for 1 GiB.
+COSTS = (
+    (
+        "from a pool that keeps its memory",
+        "pool, keeps its memory: 1 MiB allocated and freed",
+        "pool, keeps its memory: 1 GiB allocated and freed",
+    ),
+    (
+        "the same, and a synchronization each time",
+        "pool, keeps its memory: 1 MiB, a synchronization",
+        "pool, keeps its memory: 1 GiB, a synchronization",
+    ),
+    (
+        "``cudaMalloc`` and ``cudaFree``",
+        "cudaMalloc and cudaFree of 1 MiB",
+        "cudaMalloc and cudaFree of 1 GiB",
+    ),
+    (
+        "from a pool with the default threshold, and a synchronization each time",
+        "pool, threshold 0: 1 MiB, a synchronization",
+        "pool, threshold 0: 1 GiB, a synchronization",
+    ),
+)
+STALLS = (
+    ("``cudaFree``, while a kernel of 10 ms runs in another stream", "cudaFree of 1 MiB"),
+    ("``cudaFreeAsync`` then", "cudaFreeAsync of 1 MiB"),
+)
+
+
+def figure(microseconds):
+    value = float(microseconds)
+    return f"{value:.1f} µs" if value < 100 else f"{value:,.0f} µs"
+
+
+def cost(lines, beginning):
+    """Median and 90th percentile of the one line that begins so."""
+    found = [line for line in lines if line.startswith(beginning)]
+    if len(found) != 1:
+        raise ValueError(f"probe-costs.txt has {len(found)} lines that begin with {beginning}")
+    median, high = re.search(r"median +([0-9.]+) us.*percentile +([0-9.]+)", found[0]).groups()
+    return f"{figure(median)} ({figure(high)})"
+
+
+def costs():
+    """The rows of the table: what, for 1 MiB, for 1 GiB."""
+    lines = (FACTS / "probe-costs.txt").read_text().splitlines()
+    busy = next(n for n, line in enumerate(lines) if line.startswith("a kernel in another stream"))
+    rows = [[words, cost(lines[:busy], one), cost(lines[:busy], two)] for words, one, two in COSTS]
+    return rows + [
+        [words, cost(lines[busy:], one), cost(lines[busy:], one.replace("MiB", "GiB"))]
+        if "cudaFree of" in one
+        else [words, cost(lines[busy:], one), ""]
+        for words, one in STALLS
+    ]
+
+
+def cost_table():
+    head = ["allocate and free once", "1 MiB", "1 GiB"]
+    return table(head, "60 20 20", [[cell or "not recorded" for cell in row] for row in costs()])

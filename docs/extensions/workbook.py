@@ -31,6 +31,8 @@
         the tables of a Markdown file that a script printed, and its other lines
     .. call-table:: pools
         the calls of that group of docs/calls.txt: what was recorded of each, and its lessons
+    .. cost-table::
+        what an allocation and its free cost on the recorded device
     .. call-index::
         every CUDA call, and the pages that show it
     :path:`tests/hardware/facts`
@@ -532,6 +534,15 @@ class CallTable(BookDirective):
         return calls.attribute_table(group) if group == "attributes" else calls.call_table(group)
 
 
+class CostTable(CallTable):
+    """What an allocation and its free cost, as it was recorded."""
+
+    required_arguments = 0
+
+    def table(self):
+        return calls.cost_table()
+
+
 class CallIndex(CallTable):
     """Every CUDA call, and the pages that show it."""
 
@@ -642,6 +653,7 @@ def setup(app):
     app.add_directive("solution-difference", SolutionDifference)
     app.add_directive("call-table", CallTable)
     app.add_directive("call-index", CallIndex)
+    app.add_directive("cost-table", CostTable)
     app.add_directive("memory-picture", MemoryPicture)
     app.add_directive("order-picture", OrderPicture)
     app.add_directive("drawn-picture", DrawnPicture)

@@ -177,7 +177,9 @@ cudaError_t call_leave(struct call *call, cudaError_t e)
 
 cudaError_t call_last_error(bool clear)
 {
-    cudaError_t e = device_sticky_error ? device_sticky_error : last_error;
+    /* A device that is lost is an error of each call, and a reset forgets it (measured). */
+    bool faulted = device_sticky_error && device_sticky_error != cudaErrorDevicesUnavailable;
+    cudaError_t e = faulted ? device_sticky_error : last_error;
     if (clear)
         last_error = cudaSuccess;
     return e;

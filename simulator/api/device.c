@@ -198,17 +198,20 @@ static cudaError_t synchronize(struct call *call)
 
 cudaError_t do_cudaDeviceSynchronize(struct call *call) { return synchronize(call); }
 
-/* What the device has in this process ends with the call, so nothing of it is a leak, and what the
- * program uses of it later is undefined (documented). Assumed: the call waits for the device's
- * work; streams, events, pools that the program has created and memory that it has not freed stay
- * as they are. */
+/* Documented: what the device has in this process ends with the call, so it is no leak, and what
+ * the program uses of it later is undefined; but allocations of pools stay. Measured
+ * (probe-reset.txt): the call waits for the device's work; pools stay, with their attributes, and
+ * so does which one is current; after a fault the call succeeds and forgets the error, and no other
+ * call gets a device any more. Assumed: streams, events and memory that the program has not freed
+ * stay as they are. */
 cudaError_t do_cudaDeviceReset(struct call *call)
 {
     int device = device_current();
-    cudaError_t e = synchronize(call);
-    if (e)
-        return e;
-    pools_reset(device);
+    if (device_sticky_error || synchronize(call)) {
+        device_lost();
+        call_last_error(true);
+        return cudaSuccess;
+    }
     device_reset(device, checker_newest_allocation());
     return cudaSuccess;
 }
@@ -263,10 +266,11 @@ cudaError_t do_cudaDeviceEnablePeerAccess(struct call *call, int peerDevice, uns
     }
     if (flags)
         return cudaErrorInvalidValue;
-    if (!device_exists(peerDevice) || peerDevice == device)
+    if (!device_exists(peerDevice))
         return cudaErrorInvalidDevice;
-    /* Documented for this call; disabling says only that the access is not enabled. */
-    if (!settings.peers)
+    /* Documented for this call; disabling says only that the access is not enabled. A device is no
+     * peer of its own, for either call (measured: probe-peer-calls.txt, "access_codes"). */
+    if (!settings.peers || peerDevice == device)
         return cudaErrorPeerAccessUnsupported;
     if (device_peer_accessible(device, peerDevice))
         return cudaErrorPeerAccessAlreadyEnabled;
@@ -275,16 +279,16 @@ cudaError_t do_cudaDeviceEnablePeerAccess(struct call *call, int peerDevice, uns
     return cudaSuccess;
 }
 
-/* Assumed: the call does not wait for work that needs the access, as with a pool; the documentation
- * does not say that it does. */
+/* It does not wait for work that needs the access, which then faults (measured:
+ * probe-peer-calls.txt, "access_waits" and "access_closed_kernel"). */
 cudaError_t do_cudaDeviceDisablePeerAccess(struct call *call, int peerDevice)
 {
     int device = device_current();
     line_signed(&call->line, "device", device);
     line_signed(&call->line, "peer", peerDevice);
-    if (!device_exists(peerDevice) || peerDevice == device)
+    if (!device_exists(peerDevice))
         return cudaErrorInvalidDevice;
-    if (!device_peer_accessible(device, peerDevice))
+    if (peerDevice == device || !device_peer_accessible(device, peerDevice))
         return cudaErrorPeerAccessNotEnabled;
     checker_access_revoked(call, *memory_peer_uses(peerDevice), device);
     device_set_peer_access(device, peerDevice, false);

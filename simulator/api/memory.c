@@ -32,6 +32,18 @@ static bool is_same_allocation(struct address_info a, uint32_t id)
 
 /* ---- device memory ---- */
 
+/* Measured (probe-full.txt): before the device is out of memory it gets back what its pools keep,
+ * and what it keeps for graphs. */
+static struct range *allocate_on_device(int device, size_t bytes)
+{
+    struct range *r = memory_allocate(device, bytes);
+    if (r)
+        return r;
+    pools_make_room(device, NULL);
+    graph_memory_trim(device);
+    return memory_allocate(device, bytes);
+}
+
 /* 0 bytes: success and a null pointer (measured). */
 static cudaError_t allocate(struct call *call, void **pointer, size_t bytes)
 {
@@ -40,7 +52,7 @@ static cudaError_t allocate(struct call *call, void **pointer, size_t bytes)
         *pointer = NULL;
         return cudaSuccess;
     }
-    struct range *r = memory_allocate(device_current(), bytes);
+    struct range *r = allocate_on_device(device_current(), bytes);
     if (!r)
         return cudaErrorMemoryAllocation;
     void *address = memory_address(memory_heap(device_current()), r);
@@ -502,9 +514,12 @@ static bool peer_device_allowed(int device, const void *address)
     return a.kind != ADDRESS_PAGEABLE;
 }
 
+/* Of a copy of 0 bytes no argument is looked at (measured: probe-peer-copies.txt, "peer_sizes"). */
 static cudaError_t check_peer_devices(const void *to, int toDevice, const void *from,
-                                      int fromDevice)
+                                      int fromDevice, size_t bytes)
 {
+    if (!bytes)
+        return cudaSuccess;
     if (!device_exists(toDevice) || !device_exists(fromDevice))
         return cudaErrorInvalidDevice;
     return peer_device_allowed(toDevice, to) && peer_device_allowed(fromDevice, from)
@@ -516,20 +531,22 @@ cudaError_t do_cudaMemcpyPeerAsync(struct call *call, void *to, int toDevice, co
                                    int fromDevice, size_t bytes, cudaStream_t stream)
 {
     line_number(&call->line, "bytes", bytes);
-    cudaError_t e = check_peer_devices(to, toDevice, from, fromDevice);
+    cudaError_t e = check_peer_devices(to, toDevice, from, fromDevice, bytes);
     return e ? e : copy_async(call, to, from, rows_of(bytes), cudaMemcpyDefault, stream, true);
 }
 
 /* It is asynchronous for the host, and serialized with all work, pending and future, of the current
  * device and both named ones (documented): so also with that of non-blocking streams, of destroyed
- * ones, and of those that are made later. Assumed: its errors are those of cudaMemcpyPeerAsync. */
+ * ones, and of those that are made later. The recorded driver leaves non-blocking streams out
+ * (probe-peer-copies.txt, "memcpy_peer_current_0"). Its errors are those of cudaMemcpyPeerAsync
+ * (measured: the same, "peer_devices" to "peer_from_freed"). */
 cudaError_t do_cudaMemcpyPeer(struct call *call, void *to, int toDevice, const void *from,
                               int fromDevice, size_t bytes)
 {
     enum copy_wait wait;
     line_number(&call->line, "bytes", bytes);
     struct stream *s = call_stream(call, cudaStreamLegacy);
-    cudaError_t e = check_peer_devices(to, toDevice, from, fromDevice);
+    cudaError_t e = check_peer_devices(to, toDevice, from, fromDevice, bytes);
     if (e)
         return e;
     unsigned devices = 1u << s->device | 1u << toDevice | 1u << fromDevice;

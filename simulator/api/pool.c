@@ -356,8 +356,7 @@ static cudaError_t set_attribute(struct call *call, struct pool *p, enum cudaMem
     line_number(&call->line, "value", wanted);
     switch (attribute) {
     case cudaMemPoolAttrReleaseThreshold:
-        p->threshold = wanted;
-        p->release_due = true;
+        pool_threshold_set(p, wanted);
         return cudaSuccess;
     /* Measured: 0 sets a watermark to the current value, anything else is refused. */
     case cudaMemPoolAttrReservedMemHigh:

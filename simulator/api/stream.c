@@ -83,7 +83,7 @@ cudaError_t do_cudaStreamSynchronize(struct call *call, cudaStream_t stream)
     cudaError_t e = capture_count ? capture_forbid_wait(s) : cudaSuccess;
     if (e)
         return e;
-    if (s->memory_seq && s->memory_seq == s->last_seq && s->synchronized_seq < s->last_seq)
+    if (s->memory_seq && s->memory_seq == s->last_seq && host_synchronized_seq(s) < s->last_seq)
         virtual_now += COST_SYNC_FREE;
     for (struct stream *each = NULL; (each = next_covered(s, each));)
         engine_finish_unlocking(each, true, call->origin.call);
@@ -121,6 +121,14 @@ static struct event *event_of(struct call *call, cudaEvent_t handle)
     return e;
 }
 
+/* The flag "external" is invalid outside of a capture (documented: CUevent_record_flags,
+ * CUevent_wait_flags); the code and that the event stays as it was are measured
+ * (probe-graph-again.txt, "external_outside"). */
+static bool is_external_outside(const struct stream *s, unsigned flags)
+{
+    return flags && !s->capturing;
+}
+
 cudaError_t do_cudaStreamWaitEvent(struct call *call, cudaStream_t stream, cudaEvent_t event,
                                    unsigned int flags)
 {
@@ -132,6 +140,8 @@ cudaError_t do_cudaStreamWaitEvent(struct call *call, cudaStream_t stream, cudaE
     struct event *v = event_of(call, event);
     if (!v)
         return cudaErrorInvalidResourceHandle;
+    if (is_external_outside(s, flags))
+        return cudaErrorIllegalState;
     /* Measured: an event that was never recorded makes nothing wait. */
     return capture_or_wait(call, s, v, flags & cudaEventWaitExternal);
 }
@@ -238,6 +248,8 @@ cudaError_t do_cudaEventRecordWithFlags(struct call *call, cudaEvent_t event, cu
     /* Documented: event and stream must be of one device. */
     if (s->device != v->device)
         return cudaErrorInvalidResourceHandle;
+    if (is_external_outside(s, flags))
+        return cudaErrorIllegalState;
     return capture_or_record(call, v, s, flags & cudaEventRecordExternal);
 }
 

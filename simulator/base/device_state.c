@@ -13,3 +13,5 @@ void device_fault(cudaError_t error)
     if (!device_sticky_error)
         device_sticky_error = error;
 }
+
+void device_lost(void) { device_sticky_error = cudaErrorDevicesUnavailable; }

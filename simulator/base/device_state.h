@@ -17,7 +17,11 @@ static inline bool device_exists(int device) { return device >= 0 && device < se
  * cudaErrorIllegalAddress at every call after it, on all devices of the process). A second fault
  * changes nothing. Needs the lock. */
 void device_fault(cudaError_t error);
-/* The error of the fault; cudaSuccess before. Needs the lock; only device_fault writes it. */
+/* The devices were reset after a fault: from now on every call returns cudaErrorDevicesUnavailable
+ * (measured: probe-reset.txt, "after_fault"). Needs the lock. */
+void device_lost(void);
+/* The error of the fault, or that of device_lost; cudaSuccess before. Needs the lock; only these
+ * two write it. */
 extern cudaError_t device_sticky_error;
 
 #endif

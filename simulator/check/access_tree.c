@@ -1,21 +1,30 @@
-/* The accesses of one allocation, found by the bytes that they touch: an ordered tree by the first
- * byte, then by age. The value of each is how far before the end of all memory it ends, so that a
- * search leaves out the branches that end before the bytes that are asked for. */
+/* The accesses of one allocation, found by the bytes that they touch: ordered trees by the first
+ * byte, then by age. In the trees of writes and of reads the value of each is how far before the
+ * end of all memory it ends, so that a search leaves out the branches that end before the bytes
+ * that are asked for. Reads do not conflict with each other, and there may be many of them: a new
+ * read looks only for writes, and for the reads that it covers. In the tree of these the value is
+ * the end, so that a search leaves out the branches that end behind the bytes. */
 #include "check/access_tree.h"
 
 #include <stdlib.h>
 
 #include "os/os.h"
 
-/* Law: what is recycled is in no tree. Needs the lock. */
+/* Law: what is recycled is in no tree, and no shadow's. Needs the lock. */
 static struct {
     struct tree_node *recycled; /* Linked by `left`. */
-    uint64_t insertions;        /* How many accesses were ever added: the age of the next. */
+    struct access_trees *recycled_trees;
+    uint64_t insertions; /* How many accesses were ever added: the age of the next. */
 } accesses;
 
 static struct access *access_of(struct tree_node *n)
 {
     return (struct access *)((char *)n - offsetof(struct access, node));
+}
+
+static struct access *access_of_covered(struct tree_node *n)
+{
+    return (struct access *)((char *)n - offsetof(struct access, covered_node));
 }
 
 static struct access *access_new(void)
@@ -33,21 +42,46 @@ static void recycle(struct tree_node *n)
     accesses.recycled = n;
 }
 
+/* Returns empty trees. */
+static struct access_trees *trees_new(void)
+{
+    struct access_trees *trees = accesses.recycled_trees;
+    if (!trees)
+        return os_allocate(sizeof *trees);
+    accesses.recycled_trees = trees->next;
+    *trees = (struct access_trees){.count = 0};
+    return trees;
+}
+
 void access_tree_add(struct shadow *shadow, struct access a)
 {
+    if (!shadow->accesses)
+        shadow->accesses = trees_new();
+    struct access_trees *trees = shadow->accesses;
     struct access *new = access_new();
     *new = a;
     new->node.key = a.from;
     new->node.age = accesses.insertions++;
     new->node.value = UINT64_MAX - a.to;
-    tree_insert(&shadow->accesses, &new->node);
-    shadow->access_count++;
+    trees->count++;
+    if (a.write) {
+        tree_insert(&trees->writes, &new->node);
+        return;
+    }
+    new->covered_node.key = a.from;
+    new->covered_node.age = new->node.age;
+    new->covered_node.value = a.to;
+    tree_insert(&trees->reads, &new->node);
+    tree_insert(&trees->covered_reads, &new->covered_node);
 }
 
 void access_tree_remove(struct shadow *shadow, struct access *a)
 {
-    tree_remove(&shadow->accesses, &a->node);
-    shadow->access_count--;
+    struct access_trees *trees = shadow->accesses;
+    trees->count--;
+    tree_remove(a->write ? &trees->writes : &trees->reads, &a->node);
+    if (!a->write)
+        tree_remove(&trees->covered_reads, &a->covered_node);
     recycle(&a->node);
 }
 
@@ -64,10 +98,16 @@ static void recycle_all(struct tree_node *n)
 
 void access_tree_clear(struct shadow *shadow)
 {
-    if (shadow->accesses.root)
-        recycle_all(shadow->accesses.root);
-    shadow->accesses.root = NULL;
-    shadow->access_count = 0;
+    struct access_trees *trees = shadow->accesses;
+    if (!trees)
+        return;
+    if (trees->writes.root)
+        recycle_all(trees->writes.root);
+    if (trees->reads.root)
+        recycle_all(trees->reads.root);
+    trees->next = accesses.recycled_trees;
+    accesses.recycled_trees = trees;
+    shadow->accesses = NULL;
 }
 
 static void list_add(struct access_list *list, struct access *a)
@@ -86,15 +126,37 @@ static int newer(const void *left, const void *right)
     return a->node.age < b->node.age ? 1 : -1;
 }
 
-void access_tree_find(const struct shadow *shadow, size_t from, size_t to, struct access_list *list)
+static void find_in(const struct ordered_tree *tree, size_t from, size_t to,
+                    struct access_list *list)
 {
     uint64_t max_value = UINT64_MAX - from;
-    struct tree_node *n = tree_first(&shadow->accesses, 0, max_value);
-    list->count = 0;
+    struct tree_node *n = tree_first(tree, 0, max_value);
     for (; n && n->key <= to; n = tree_next(n, max_value))
         list_add(list, access_of(n));
+}
+
+void access_tree_find(const struct shadow *shadow, size_t from, size_t to, bool reads,
+                      struct access_list *list)
+{
+    list->count = 0;
+    if (!shadow->accesses)
+        return;
+    find_in(&shadow->accesses->writes, from, to, list);
+    if (reads)
+        find_in(&shadow->accesses->reads, from, to, list);
     if (list->count > 1)
         qsort(list->items, list->count, sizeof *list->items, newer);
+}
+
+void access_tree_find_covered_reads(const struct shadow *shadow, size_t from, size_t to,
+                                    struct access_list *list)
+{
+    list->count = 0;
+    if (!shadow->accesses)
+        return;
+    struct tree_node *n = tree_first(&shadow->accesses->covered_reads, from, to);
+    for (; n && n->key <= to; n = tree_next(n, to))
+        list_add(list, access_of_covered(n));
 }
 
 void access_list_clear(struct access_list *list)

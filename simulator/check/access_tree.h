@@ -22,9 +22,13 @@ void access_tree_remove(struct shadow *shadow, struct access *a);
 /* Removes all accesses. */
 void access_tree_clear(struct shadow *shadow);
 /* Replaces what is in the list by the accesses that share a byte with [from, to), or touch one of
- * its ends, the newest first. Removing one of them from the tree leaves the others as they are. */
-void access_tree_find(const struct shadow *shadow, size_t from, size_t to,
+ * its ends, the newest first; with `reads` false by those of them that write. Removing one of them
+ * from the tree leaves the others as they are. */
+void access_tree_find(const struct shadow *shadow, size_t from, size_t to, bool reads,
                       struct access_list *list);
+/* The same for the reads that lie in [from, to], in any order. */
+void access_tree_find_covered_reads(const struct shadow *shadow, size_t from, size_t to,
+                                    struct access_list *list);
 /* Gives the list's memory back. */
 void access_list_clear(struct access_list *list);
 

@@ -88,18 +88,22 @@ static bool happens_before(const struct origin *earlier, const struct stream *s,
 static void drop_acquired(struct shadow *shadow)
 {
     struct access_list *all = &checker.near;
-    access_tree_find(shadow, 0, SIZE_MAX, all);
+    access_tree_find(shadow, 0, SIZE_MAX, true, all);
     for (size_t i = 0; i < all->count; i++)
         if (vc_includes(host_vector_clock(), all->items[i]->origin.slot, all->items[i]->origin.seq))
             access_tree_remove(shadow, all->items[i]);
+    /* So each access pays for two that are looked at. */
+    shadow->accesses->next_drop = 2 * shadow->accesses->count;
 }
 
-/* Removes what the new access covers, of those that checker.near found: what it overwrites, and
- * reads that come before it. While a conflict with one of them is postponed, what does not come
- * before it stays. */
+/* Removes what the new access covers: of those that checker.near found for a write, what it
+ * overwrites; and reads that come before it. While a conflict with one of them is postponed, what
+ * does not come before it stays. */
 static void drop_covered(struct shadow *shadow, const struct access *new, const struct stream *s,
                          bool postponed)
 {
+    if (!new->write)
+        access_tree_find_covered_reads(shadow, new->from, new->to, &checker.near);
     for (size_t i = 0; i < checker.near.count; i++) {
         struct access *a = checker.near.items[i];
         if (a->from < new->from || a->to > new->to)
@@ -284,8 +288,10 @@ static void hazard_second_allocation(const struct conflict *c)
     report_allocation(c->ref.id, c->ref.bytes, origin);
     report_origin("freed", freed_by);
     report_missing_edge(freed_by, origin, c->s);
-    report_note("what a node allocates has the same address in each launch. A launch waits for "
-                "earlier launches of its graph, and for no free outside of it.");
+    report_note(
+        "what a node allocates has the same address in each launch. A launch waits for "
+        "earlier launches of its graph. For a free outside of it a driver may make it wait, "
+        "and nothing promises that.");
     note_held(c);
     report_end(c->ref.id);
 }
@@ -443,14 +449,15 @@ static void hazard_outside(struct shadow_ref ref, const struct access *new)
 }
 
 /* Reports what is incorrect about the new access, an operation of `s`. Leaves in checker.near the
- * accesses that it meets. Returns whether a conflict with one of these is postponed. */
+ * accesses that it meets: those that it can conflict with. Returns whether a conflict with one of
+ * these is postponed. */
 static bool check_access(struct shadow_ref ref, const struct access *new, const struct stream *s)
 {
     if (new->to > ref.bytes)
         hazard_outside(ref, new);
     checker.near.count = 0;
-    if (ref.shadow->accesses.root)
-        access_tree_find(ref.shadow, new->from, new->to, &checker.near);
+    if (ref.shadow->accesses)
+        access_tree_find(ref.shadow, new->from, new->to, new->write, &checker.near);
     if (new->origin.launch && check_stale_node(ref, &new->origin, new->from, new->write))
         return false;
     return check_order(ref, new, s, false);
@@ -468,11 +475,10 @@ void checker_used(const struct call *call, struct shadow_ref ref, struct stream 
                          .write = write,
                          .obstacle = stream_find_host_bound(s, seq)};
     bool postponed = check_access(ref, &new, s);
-    if (checker.near.count)
+    if (checker.near.count || (shadow->accesses && !write))
         drop_covered(shadow, &new, s, postponed);
     access_tree_add(shadow, new);
-    /* At each power of two of accesses. */
-    if (shadow->access_count >= 32 && !(shadow->access_count & (shadow->access_count - 1)))
+    if (shadow->accesses->count >= 32 && shadow->accesses->count >= shadow->accesses->next_drop)
         drop_acquired(shadow);
     if (page_guard_memory)
         page_guard_used(ref, new.origin, from, to, write);
@@ -542,8 +548,8 @@ static void check_free(struct shadow_ref ref, struct origin origin, const struct
     if (s)
         free_access.obstacle = stream_find_host_bound(s, origin.seq);
     checker.near.count = 0;
-    if (ref.shadow->accesses.root)
-        access_tree_find(ref.shadow, 0, SIZE_MAX, &checker.near);
+    if (ref.shadow->accesses)
+        access_tree_find(ref.shadow, 0, SIZE_MAX, true, &checker.near);
     check_order(ref, &free_access, s, true);
     if (ref.shadow->ipc_ref)
         checker_ipc->freed(ref, origin, s);
@@ -556,7 +562,7 @@ void checker_freed(const struct call *call, struct shadow_ref ref, struct stream
 {
     if (settings.check)
         check_free(ref, checker_origin(call, s, seq), s);
-    if (ref.shadow->accesses.root)
+    if (ref.shadow->accesses)
         access_tree_clear(ref.shadow);
     if (ref.shadow->ipc_ref)
         checker_ipc->ended(call, ref.shadow, s, seq);
@@ -567,7 +573,7 @@ void checker_unregistered(const struct call *call, struct shadow_ref ref)
     if (!settings.check)
         return;
     struct access end = {.origin = checker_origin(call, NULL, 0)};
-    access_tree_find(ref.shadow, 0, SIZE_MAX, &checker.near);
+    access_tree_find(ref.shadow, 0, SIZE_MAX, true, &checker.near);
     check_order(ref, &end, NULL, true);
     access_tree_clear(ref.shadow);
 }

@@ -243,18 +243,13 @@ static void missing_graph_edge(void)
            "cudaGraphAddDependencies.");
 }
 
-static uint64_t epoch_in(const struct vector_clock *vc, uint32_t slot)
-{
-    return slot < vc->slots ? vc->epochs[slot] : 0;
-}
-
 /* Says why `s`, the later stream, does not wait for the earlier call. */
 static void describe_gap(const struct origin *earlier, const struct origin *later,
                          const struct stream *s)
 {
     struct phrase first = stream_name(earlier), second = stream_name(later);
-    uint64_t event_epoch = epoch_in(&s->ordering.device_order, earlier->slot);
-    uint64_t host_epoch = epoch_in(host_vector_clock(), earlier->slot);
+    uint64_t event_epoch = vc_epoch(&s->ordering.device_order, earlier->slot);
+    uint64_t host_epoch = vc_epoch(host_vector_clock(), earlier->slot);
     if (earlier->stream == -1 && later->stream == -1 && earlier->device == later->device)
         append("\n  Missing:   nothing orders the two: cudaStreamPerThread is another stream in "
                "each thread.");
@@ -321,14 +316,11 @@ static void explain(const struct origin *earlier, const struct origin *later,
            (unsigned long long)earlier->seq, slot_name(earlier->slot).text);
     append("\n  Acquired:  before %s, %s has acquired %s up to %llu", later->call,
            s ? slot_name(s->slot).text : "the host", slot_name(earlier->slot).text,
-           (unsigned long long)epoch_in(vc, earlier->slot));
+           (unsigned long long)vc_epoch(vc, earlier->slot));
     unsigned others = 0;
-    for (uint32_t slot = 0; slot < vc->slots; slot++) {
-        if (!vc->epochs[slot] || slot == earlier->slot)
-            continue;
-        if (++others < SLOTS_SHOWN)
-            append(", %s up to %llu", slot_name(slot).text, (unsigned long long)vc->epochs[slot]);
-    }
+    for (uint32_t slot = vc_next(vc, 0); slot != CLOCK_END; slot = vc_next(vc, slot + 1))
+        if (slot != earlier->slot && ++others < SLOTS_SHOWN)
+            append(", %s up to %llu", slot_name(slot).text, (unsigned long long)vc_epoch(vc, slot));
     if (others >= SLOTS_SHOWN)
         append(", and %u more", others - SLOTS_SHOWN + 1);
     append(".");

@@ -29,18 +29,29 @@ struct access {
     bool at_call;
     /* What held it up when it was queued and only the host ends; op NULL: nothing. */
     struct host_bound obstacle;
-    /* The rest is the tree's (check/access_tree.c). */
-    struct tree_node node;
+    /* The rest is the trees' (check/access_tree.c). */
+    struct tree_node node, covered_node;
+};
+
+/* The accesses of one allocation that something still to come could be unordered with, and how many
+ * there are: what wrote, what read, and what read in an order in which what lies in a range is
+ * found. */
+struct access_trees {
+    struct ordered_tree writes, reads, covered_reads;
+    uint32_t count;
+    /* So many are there when the next search for what the host has acquired is due. */
+    uint32_t next_drop;
+    /* When no shadow has it (check/access_tree.c). */
+    struct access_trees *next;
 };
 
 struct shadow {
     struct origin allocated_by;
     enum allocation_kind kind;
-    uint32_t access_count;
-    /* Those accesses that something still to come could be unordered with. */
-    struct ordered_tree accesses;
     /* The allocation's name in the ipc table (ipc/ipc_table.h); 0: it has none. */
     uint32_t ipc_ref;
+    /* NULL until the first access: most shadows are of what is not used, or no more. */
+    struct access_trees *accesses;
 };
 
 /* An operation that needs the access given to its stream's device (cudaMemPoolSetAccess,

@@ -321,7 +321,8 @@ static void run_nodes(const struct call *launch, struct graph_exec *x, struct st
             p->record = stream_record(s);
     }
     join_branches(x, trunk);
-    for (size_t i = 0; i < x->branch_count; i++)
+    /* The first is the next launch's first again. */
+    for (size_t i = x->branch_count; i-- > 0;)
         if (branches[i] != trunk)
             stream_release_branch(branches[i]);
     if (entry)

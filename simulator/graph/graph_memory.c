@@ -353,7 +353,7 @@ static void free_now(const struct call *call, struct graph_allocation *a, struct
     for (size_t x = first_segment(a); x <= last_segment(a); x++) {
         graph_segments_hold(&a->memory->segments, x, false);
         if (s)
-            graph_segments_used(&a->memory->segments, x, s, seq);
+            graph_segments_freed(&a->memory->segments, x, s, seq);
     }
     heap_put(&a->memory->pool->heap, a->range, SHARED_LIST, 0);
     a->range = NULL;

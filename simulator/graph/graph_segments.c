@@ -17,6 +17,8 @@ struct graph_segment {
     /* The epoch of its last use. */
     uint32_t slot;
     uint64_t seq;
+    /* When that was a free in a stream: the graph whose allocation it was; else NULL. */
+    const struct graph_segments *freed_by;
     /* How many allocations lie on it. */
     uint32_t allocations;
     /* How many segments of graphs' addresses it backs. */
@@ -92,7 +94,15 @@ static struct graph_segment *find_segment(int device, const struct stream *s, si
     return *end;
 }
 
-bool graph_segments_take(struct graph_segments *b, size_t x, const struct stream *s, size_t *grown,
+/* Does the launch only have to wait for the free of what its own graph allocated there? Measured
+ * (probe-graph-again.txt, "freed_in_t_pending"): it does so on the device, and keeps its memory. */
+static bool can_keep_after_free(const struct graph_segment *segment, const struct graph_segments *b)
+{
+    return segment->freed_by == b && !segment->allocations
+        && segment->launch != physical.current_launch;
+}
+
+bool graph_segments_take(struct graph_segments *b, size_t x, struct stream *s, size_t *grown,
                          bool *moved)
 {
     if (x >= b->count) {
@@ -106,7 +116,9 @@ bool graph_segments_take(struct graph_segments *b, size_t x, const struct stream
     if (segment && segment->launch == physical.current_launch)
         return true;
     b->previous[x] = segment;
-    if (!segment || !can_keep(segment, s)) {
+    if (segment && !can_keep(segment, s) && can_keep_after_free(segment, b)) {
+        stream_wait_internal(s, stream_of_slot(segment->slot), segment->seq);
+    } else if (!segment || !can_keep(segment, s)) {
         struct graph_segment *replacement = find_segment(b->device, s, grown);
         if (!replacement)
             return false;
@@ -134,6 +146,13 @@ void graph_segments_used(struct graph_segments *b, size_t x, const struct stream
 {
     b->segments[x]->slot = s->slot;
     b->segments[x]->seq = seq;
+    b->segments[x]->freed_by = NULL;
+}
+
+void graph_segments_freed(struct graph_segments *b, size_t x, const struct stream *s, uint64_t seq)
+{
+    graph_segments_used(b, x, s, seq);
+    b->segments[x]->freed_by = b;
 }
 
 void graph_segments_hold(struct graph_segments *b, size_t x, bool on)

@@ -24,16 +24,18 @@ struct graph_segments {
 /* Begins a launch. A physical segment that the launch takes backs one segment of its addresses. */
 void graph_segments_begin_launch(void);
 /* Takes a physical segment for segment `x` of the addresses, for a launch in `s`: the one that
- * backs it, if happens-before allows, else one that nothing can be using, else a new one, and then
- * it adds 1 to `grown`. Sets `moved` when it is another than before. Returns false when the device
- * has no more. */
-bool graph_segments_take(struct graph_segments *b, size_t x, const struct stream *s, size_t *grown,
+ * backs it, if happens-before allows or the stream has only to be made to wait for a free; else one
+ * that nothing can be using; else a new one, and then it adds 1 to `grown`. Sets `moved` when it is
+ * another than before. Returns false when the device has no more. */
+bool graph_segments_take(struct graph_segments *b, size_t x, struct stream *s, size_t *grown,
                          bool *moved);
 /* Puts back what backed segment `x` before this launch, which fails: pending launches of the graph
  * use it. */
 void graph_segments_undo(struct graph_segments *b, size_t x);
 /* Remembers work `seq` of `s` as the last use of segment `x`. */
 void graph_segments_used(struct graph_segments *b, size_t x, const struct stream *s, uint64_t seq);
+/* The same for a free of what this graph allocated there. */
+void graph_segments_freed(struct graph_segments *b, size_t x, const struct stream *s, uint64_t seq);
 /* Counts an allocation that lies on segment `x` (`on`), or one that does so no more. */
 void graph_segments_hold(struct graph_segments *b, size_t x, bool on);
 /* Unmaps the segments of `h` that no allocation lies on. What pending work uses stays. */

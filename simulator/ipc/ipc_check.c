@@ -253,7 +253,7 @@ void ipc_check_exported(struct shadow_ref ref)
     if (allocation.seq)
         ipc_table_add_access(ipc_ref, allocation);
     struct access_list all = {NULL, 0, 0};
-    access_tree_find(ref.shadow, 0, SIZE_MAX, &all);
+    access_tree_find(ref.shadow, 0, SIZE_MAX, true, &all);
     /* The newest comes last, so that it stays. */
     for (size_t i = all.count; i-- > 0;) {
         const struct access *a = all.items[i];

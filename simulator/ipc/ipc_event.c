@@ -164,6 +164,7 @@ static void event_record_remote(struct remote_event *remote, struct op *op)
 {
     struct ipc_event *event = ipc_event_of(remote);
     struct ticket_wait *w = os_allocate(sizeof *w);
+    record_complete(op->record);
     event->own_ticket = take_ticket(event->state, &op->record->ordering.happens_before);
     event->own_record = op->record;
     event->users++;
@@ -233,7 +234,7 @@ static void event_wait_remote(struct remote_event *remote, struct stream *s)
 {
     struct ipc_event *event = ipc_event_of(remote);
     struct ticket_wait *w = os_allocate(sizeof *w);
-    struct vector_clock vc = {0, NULL};
+    struct vector_clock vc = {NULL, 0};
     *w = (struct ticket_wait){.event = event, .ticket = read_newest_ticket(event, &vc)};
     struct op *op = stream_enqueue(s, OP_REMOTE_WAIT, 0);
     op->ticket = w;
@@ -248,7 +249,7 @@ static void event_wait_remote(struct remote_event *remote, struct stream *s)
 static bool event_query_remote(struct remote_event *remote)
 {
     struct ipc_event *event = ipc_event_of(remote);
-    struct vector_clock vc = {0, NULL};
+    struct vector_clock vc = {NULL, 0};
     struct ticket_wait w = {.event = event, .ticket = read_newest_ticket(event, &vc)};
     bool completed = ticket_is_completed(&w);
     if (completed && !device_sticky_error)
@@ -262,7 +263,7 @@ static bool wait_is_completed_arg(void *argument) { return ticket_is_completed(a
 static void event_synchronize_remote_unlocking(struct remote_event *remote)
 {
     struct ipc_event *event = ipc_event_of(remote);
-    struct vector_clock vc = {0, NULL};
+    struct vector_clock vc = {NULL, 0};
     struct ticket_wait w = {.event = event, .ticket = read_newest_ticket(event, &vc)};
     /* Another thread may destroy the event meanwhile. */
     event->users++;

@@ -71,9 +71,9 @@ static void publish(struct ipc_table *t)
         return;
     const struct vector_clock *host = host_vector_clock();
     for (struct stream *s = stream_first(); s; s = s->next) {
-        uint64_t epoch = s->slot < host->slots ? host->epochs[s->slot] : 0;
         if (s->slot < SLOTS)
-            __atomic_store_n(&t->own_clock->epoch[s->slot], epoch, __ATOMIC_RELEASE);
+            __atomic_store_n(&t->own_clock->epoch[s->slot], vc_epoch(host, s->slot),
+                             __ATOMIC_RELEASE);
     }
 }
 

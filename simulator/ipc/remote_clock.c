@@ -54,12 +54,10 @@ uint32_t remote_clock_export(const struct vector_clock *vc, struct remote_epoch 
                              uint32_t capacity)
 {
     uint32_t entries = 0;
-    for (uint32_t slot = 0; slot < vc->slots; slot++) {
-        if (!vc->epochs[slot])
-            continue;
+    for (uint32_t slot = vc_next(vc, 0); slot != CLOCK_END; slot = vc_next(vc, slot + 1)) {
         if (entries < capacity) {
             epochs[entries] = slot_owner(slot);
-            epochs[entries].epoch = vc->epochs[slot];
+            epochs[entries].epoch = vc_epoch(vc, slot);
         }
         entries++;
     }
@@ -68,6 +66,8 @@ uint32_t remote_clock_export(const struct vector_clock *vc, struct remote_epoch 
 
 void remote_clock_import(struct vector_clock *vc, const struct remote_epoch *epochs, uint32_t count)
 {
+    /* What was sent may have been too much for one event, and is not whole then. */
+    vc_forget_records();
     for (uint32_t i = 0; i < count; i++)
         vc_set(vc, remote_clock_slot(epochs[i].process, epochs[i].slot), epochs[i].epoch);
 }

@@ -21,7 +21,7 @@ bool device_peer_accessible(int device, int owner);
 void device_set_peer_access(int device, int owner, bool enabled);
 
 /* Resets a device: it reaches no other's memory any more, and of the allocations numbered up to
- * `newest` those on it are nobody's leak. */
+ * `newest` those on it are nobody's leak, but for those of pools. */
 void device_reset(int device, uint32_t newest);
 /* Returns the number of the newest allocation at the last reset of the device; NO_DEVICE (the
  * host's memory): of any device. */

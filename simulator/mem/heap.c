@@ -382,7 +382,7 @@ struct range *heap_take(struct heap *h, struct range *r, size_t offset, size_t b
     taken->requested = 0;
     taken->id = 0;
     taken->free_pending = false;
-    taken->shadow = (struct shadow){.access_count = 0};
+    taken->shadow = (struct shadow){.accesses = NULL};
     allocation_index_insert(&h->allocations, taken);
     return taken;
 }

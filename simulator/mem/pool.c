@@ -18,6 +18,7 @@
 #include "base/settings.h"
 #include "mem/address_map.h"
 #include "sched/engine.h"
+#include "sched/happens_before.h"
 
 /* Law: `first` to `last` are all pools that have not ended, in order of creation. A location has a
  * current pool if and only if it has a default one. Needs the lock. */
@@ -27,6 +28,10 @@ static struct {
     void *destroyed_current[LOCATIONS]; /* A destroyed pool that is current; else NULL. */
     int made;                           /* Those that are no device's default pool. */
     size_t count;                       /* From `first` to `last`. */
+    uint64_t added;                     /* All that ever were. */
+    /* In order of creation, those that a synchronization may change: they have something freed that
+     * is not shared, a release is due, or they are imported or destroyed. */
+    struct ordered_tree due;
     bool reported_no_addresses;
 } pools;
 
@@ -74,6 +79,22 @@ static struct cudaMemPoolProps default_props(int location)
     return props;
 }
 
+static void set_due(struct pool *p, bool due)
+{
+    if (due == p->is_due)
+        return;
+    p->is_due = due;
+    if (due)
+        tree_insert(&pools.due, &p->due_node);
+    else
+        tree_remove(&pools.due, &p->due_node);
+}
+
+static struct pool *pool_of_due_node(struct tree_node *n)
+{
+    return n ? (struct pool *)((char *)n - offsetof(struct pool, due_node)) : NULL;
+}
+
 /* The pool's list of what this stream freed, or NULL when the stream never came here. */
 static struct free_list *list_of(const struct pool *p, const struct stream *s)
 {
@@ -108,6 +129,7 @@ static struct pool *pool_add(const struct cudaMemPoolProps *props, size_t limit)
     heap_init(&p->heap, managed ? NO_DEVICE : p->device, SEGMENT, limit);
     p->heap.host_visible = managed || !on_device;
     p->heap.pool = p;
+    p->due_node.key = pools.added++;
     p->previous = pools.last;
     if (pools.last)
         pools.last->next = p;
@@ -171,6 +193,7 @@ struct pool *pool_new_imported(int location, size_t limit)
     props.handleTypes = cudaMemHandleTypePosixFileDescriptor;
     struct pool *p = pool_add(&props, limit);
     p->heap.imported = p->imported = true;
+    set_due(p, true);
     p->handle = handle_new(HANDLE_POOL, p);
     p->id = settings.devices + pools.made++;
     return p;
@@ -281,6 +304,7 @@ void pool_free(struct pool *p, struct range *r, struct stream *s, uint64_t seq)
     }
     p->used -= r->requested;
     heap_put(&p->heap, r, s->slot, seq);
+    set_due(p, true);
 }
 
 void pool_free_now(struct pool *p, struct range *r)
@@ -295,6 +319,18 @@ void pool_trim(struct pool *p, size_t keep)
     /* Measured: a threshold keeps at most its bytes (48 MiB: 32), a trim at least (48 MiB: 64). */
     release_segments(p, keep > SIZE_MAX - SEGMENT ? SIZE_MAX : round_up(keep, SEGMENT),
                      COST_RELEASE_SEGMENT, "trim");
+}
+
+/* Measured (probe-full.txt): for another pool, and for cudaMalloc, before either is out of memory;
+ * all that is idle, also when less would do. What was freed and not synchronized is not idle; an
+ * allocation in managed memory and a graph's launch get nothing. */
+bool pools_make_room(int device, const struct heap *wanting)
+{
+    size_t before = device_free_memory(device);
+    for (struct pool *p = pools.first; p; p = p->next)
+        if (p->heap.device == device && !p->graph && &p->heap != wanting)
+            release_segments(p, 0, COST_RELEASE_SEGMENT, "device full");
+    return device_free_memory(device) > before;
 }
 
 /* Ends the addresses, the storage and what other processes share; nothing is live. */
@@ -352,21 +388,34 @@ static void close_if_unused(struct pool *p)
     else
         pools.last = p->previous;
     pools.count--;
+    set_due(p, false);
     checker_peer_uses_free(&p->peer_uses);
     os_free(p);
 }
 
+void pool_threshold_set(struct pool *p, uint64_t threshold)
+{
+    p->threshold = threshold;
+    p->release_due = true;
+    set_due(p, true);
+}
+
 void pools_synchronized(void)
 {
-    for (struct pool *p = pools.first, *next; p; p = next) {
-        next = p->next;
+    struct pool *p = pool_of_due_node(tree_first(&pools.due, 0, UINT64_MAX));
+    for (struct pool *next; p; p = next) {
+        next = pool_of_due_node(tree_next(&p->due_node, UINT64_MAX));
+        bool is_left = false;
         for (struct free_list *list = p->heap.stream_lists; list; list = list->next)
-            if (list->ranges.root)
-                p->release_due |=
-                    reuse_reclaim(&p->heap, list, stream_of_slot(list->slot)->synchronized_seq);
+            if (list->ranges.root) {
+                p->release_due |= reuse_reclaim(&p->heap, list,
+                                                host_synchronized_seq(stream_of_slot(list->slot)));
+                is_left |= list->ranges.root != NULL;
+            }
         if (p->release_due)
             release_segments(p, p->threshold, COST_SYNC_RELEASE, "synchronization");
         p->release_due = false;
+        set_due(p, is_left || p->imported || p->destroyed);
         if (p->imported)
             close_import(p);
         else if (p->destroyed)
@@ -393,6 +442,7 @@ void pool_destroy(struct pool *p)
     if (pools.current[p->location] == p)
         pools.current[p->location] = pools.defaults[p->location];
     p->destroyed = true;
+    set_due(p, true);
     /* Measured: what is idle or finished goes back now, the rest when it is shared. */
     p->threshold = 0;
     for (struct free_list *list = p->heap.stream_lists; list; list = list->next)
@@ -401,21 +451,10 @@ void pool_destroy(struct pool *p)
     close_if_unused(p);
 }
 
-void pools_reset(int device)
-{
-    const int locations[] = {device, LOCATION_MANAGED + device};
-    for (size_t i = 0; i < 2; i++) {
-        struct pool **first = &pools.defaults[locations[i]];
-        if (*first)
-            pool_destroy(*first);
-        *first = pools.current[locations[i]] = NULL;
-        pools.destroyed_current[locations[i]] = NULL;
-    }
-}
-
 void pool_discard(struct pool *p)
 {
     p->destroyed = true;
+    set_due(p, true);
     /* That is over, also when the pool stays for a while. */
     p->graph = NULL;
     close_if_unused(p);

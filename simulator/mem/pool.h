@@ -36,6 +36,9 @@ struct pool {
     uint64_t threshold;
     /* Memory has become idle, or the threshold was set: the next synchronization gives back. */
     bool release_due;
+    /* Its place among the pools that the next synchronization looks at, and whether it has one. */
+    struct tree_node due_node;
+    bool is_due;
     size_t used, used_high, reserved_high;
     uint32_t peer_rights; /* Bit d: device d may touch its allocations. */
     /* The same as cudaMemPoolGetAccess reports it (measured: of managed memory only what was set,
@@ -99,8 +102,9 @@ void pool_destroy(struct pool *p);
 bool pool_destroy_imported(struct pool *p);
 /* Ends a graph's pool; nothing of it is live and no segment mapped. */
 void pool_discard(struct pool *p);
-/* Ends the default pools of a device; at their next use there are new ones. */
-void pools_reset(int device);
+/* A device has no more memory: every pool of it but those of graphs, and but the one of `wanting`
+ * (NULL: none), gives back what is idle, whatever its threshold. Returns whether any did. */
+bool pools_make_room(int device, const struct heap *wanting);
 
 /* Returns the first of all pools; the others follow by `next`. */
 struct pool *pool_first(void);
@@ -120,6 +124,8 @@ void pool_free(struct pool *p, struct range *r, struct stream *s, uint64_t seq);
  * driver 580.159.04 leaves it, so used may exceed reserved). */
 void pool_free_now(struct pool *p, struct range *r);
 
+/* The threshold was set: the next synchronization gives back what is above it. */
+void pool_threshold_set(struct pool *p, uint64_t threshold);
 /* The host has waited: shares what is known to be over, and gives back what is above each
  * threshold. */
 void pools_synchronized(void);

@@ -10,7 +10,15 @@
 #include <stdlib.h>
 
 #include "mem/device.h"
+#include "mem/pool.h"
 #include "os/os.h"
+
+static bool take_from_device(const struct heap *h, size_t bytes)
+{
+    return device_take(h->device, bytes)
+        || (h->device != NO_DEVICE && pools_make_room(h->device, h)
+            && device_take(h->device, bytes));
+}
 
 static struct range *same_stream(struct heap *h, struct stream *s, size_t bytes)
 {
@@ -31,9 +39,11 @@ static struct range *after_event(struct heap *h, struct stream *s, size_t bytes)
     const struct vector_clock *order = &s->ordering.device_order;
     struct range *best = NULL;
     for (struct free_list *list = h->stream_lists; list; list = list->next) {
-        if (list->slot == s->slot || list->slot >= order->slots || !order->epochs[list->slot])
+        if (!list->ranges.root || list->slot == s->slot)
             continue;
-        best = heap_better_fit(best, heap_best_fit(list, bytes, order->epochs[list->slot]));
+        uint64_t epoch = vc_epoch(order, list->slot);
+        if (epoch)
+            best = heap_better_fit(best, heap_best_fit(list, bytes, epoch));
     }
     return best;
 }
@@ -79,8 +89,7 @@ static struct range *grow(struct heap *h, size_t max_segments, size_t bytes,
         result->capped = true;
         return NULL;
     }
-    if (!heap_grow_file(h, r->offset + bytes)
-        || !device_take(h->device, unmapped * h->segment_size))
+    if (!heap_grow_file(h, r->offset + bytes) || !take_from_device(h, unmapped * h->segment_size))
         return NULL;
     result->grown = unmapped - result->remapped;
     heap_map(h, r->offset, bytes);

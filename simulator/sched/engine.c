@@ -26,25 +26,60 @@
 
 struct engine_status engine_status;
 
+/* A head whose end is known. */
+struct ending {
+    time_ns finish;
+    uint64_t turn;
+    struct stream *stream;
+};
+
 /* Needs the lock. The first engine_status.busy_streams of `streams` are those with work, in any
- * order: streams[s->active_index - 1] == s. */
+ * order: streams[s->active_index - 1] == s.
+ *
+ * Law: between two calls of find_next each of them is in one of these, so that an op costs no more
+ * when many streams have work: in `unseen`, a list by next_in_list, when its head has not been
+ * looked at since it became the head, or since what it waits for was over; in the list of the
+ * record or the stream that its head waits for; in `undecided` when its head has started and others
+ * decide when it ends; in `endings` when that is known. `endings` is a heap: none ends before the
+ * one at half its index. */
 static struct {
     /* When what ended last ended. */
     time_ns now;
     struct stream **streams;
     uint32_t capacity;
+    struct stream *unseen;
+    struct stream **undecided;
+    uint32_t undecided_count, undecided_capacity;
+    struct ending *endings;
+    uint32_t ending_count, ending_capacity;
     /* How often the present wait has found nothing but closed gates. */
     unsigned gate_checks;
 } engine;
 
+/* ---- where a stream with work is ---- */
+
+static void *grow_by_one(void *list, uint32_t count, uint32_t *capacity, size_t item_bytes)
+{
+    if (count < *capacity)
+        return list;
+    *capacity = *capacity ? 2 * *capacity : 16;
+    return os_grow(list, *capacity * item_bytes);
+}
+
+/* Puts the stream before the others of a list. */
+static void list_push(struct stream **list, struct stream *s)
+{
+    s->next_in_list = *list;
+    *list = s;
+}
+
 void engine_add_stream(struct stream *s)
 {
-    if (engine_status.busy_streams == engine.capacity) {
-        engine.capacity = engine.capacity ? 2 * engine.capacity : 16;
-        engine.streams = os_grow(engine.streams, engine.capacity * sizeof *engine.streams);
-    }
+    engine.streams = grow_by_one(engine.streams, engine_status.busy_streams, &engine.capacity,
+                                 sizeof *engine.streams);
     engine.streams[engine_status.busy_streams++] = s;
     s->active_index = engine_status.busy_streams;
+    list_push(&engine.unseen, s);
 }
 
 static void remove_stream(struct stream *s)
@@ -53,6 +88,79 @@ static void remove_stream(struct stream *s)
     engine.streams[s->active_index - 1] = last;
     last->active_index = s->active_index;
     s->active_index = 0;
+}
+
+static bool ends_before(const struct ending *a, const struct ending *b)
+{
+    return a->finish < b->finish || (a->finish == b->finish && a->turn < b->turn);
+}
+
+/* The end of the stream's head is known now. */
+static void add_ending(struct stream *s)
+{
+    struct ending new = {s->head->finish, s->head->turn, s};
+    engine.endings = grow_by_one(engine.endings, engine.ending_count + 1, &engine.ending_capacity,
+                                 sizeof *engine.endings);
+    uint32_t at = ++engine.ending_count;
+    for (; at > 1 && ends_before(&new, &engine.endings[at / 2]); at /= 2)
+        engine.endings[at] = engine.endings[at / 2];
+    engine.endings[at] = new;
+}
+
+/* Removes what ends first, endings[1]. */
+static void remove_first_ending(void)
+{
+    struct ending last = engine.endings[engine.ending_count--];
+    uint32_t at = 1, below;
+    for (; (below = 2 * at) <= engine.ending_count; at = below) {
+        if (below < engine.ending_count
+            && ends_before(&engine.endings[below + 1], &engine.endings[below]))
+            below++;
+        if (!ends_before(&engine.endings[below], &last))
+            break;
+        engine.endings[at] = engine.endings[below];
+    }
+    engine.endings[at] = last;
+}
+
+static void add_undecided(struct stream *s)
+{
+    engine.undecided = grow_by_one(engine.undecided, engine.undecided_count,
+                                   &engine.undecided_capacity, sizeof *engine.undecided);
+    engine.undecided[engine.undecided_count++] = s;
+}
+
+/* The stream's head waits for work of another. Most come in the order of that work. */
+static void add_waiting_for_stream(struct stream *s)
+{
+    struct stream *awaited = s->head->awaited_stream, **at = &awaited->waiting;
+    if (*at && awaited->last_waiting->head->awaited_seq <= s->head->awaited_seq)
+        at = &awaited->last_waiting->next_in_list;
+    while (*at && (*at)->head->awaited_seq <= s->head->awaited_seq)
+        at = &(*at)->next_in_list;
+    list_push(at, s);
+    if (!s->next_in_list)
+        awaited->last_waiting = s;
+}
+
+/* The record is reached: nothing waits for it any more. */
+static void wake_waiting_for_record(struct record *r)
+{
+    while (r->waiting) {
+        struct stream *s = r->waiting;
+        r->waiting = s->next_in_list;
+        list_push(&engine.unseen, s);
+    }
+}
+
+/* The stream has done more of its work. */
+static void wake_waiting_for_stream(struct stream *awaited)
+{
+    while (awaited->waiting && awaited->waiting->head->awaited_seq <= awaited->done_seq) {
+        struct stream *s = awaited->waiting;
+        awaited->waiting = s->next_in_list;
+        list_push(&engine.unseen, s);
+    }
 }
 
 /* ---- one head ---- */
@@ -101,10 +209,11 @@ static void finish_head(struct op *op)
     }
 }
 
-/* Ends the head of its stream. */
+/* Ends the head of its stream, the first of `endings`. */
 static void retire(struct op *op)
 {
     struct stream *s = op->stream;
+    remove_first_ending();
     if (op->kind == OP_RECORD) {
         op->record->done = true;
         op->record->finish = op->finish;
@@ -112,8 +221,7 @@ static void retire(struct op *op)
     if (op->kind == OP_HOST) {
         /* Measured: to the pools, a host function that has run is a synchronization of its stream
          * (probe-answers.txt). */
-        if (s->synchronized_seq < op->seq)
-            s->synchronized_seq = op->seq;
+        s->function_seq = op->seq;
         engine_status.function_ended = true;
     }
     /* Documented (cudaErrorIllegalAddress): the process must end before more work is done. */
@@ -121,8 +229,13 @@ static void retire(struct op *op)
         op->effect(op);
     if (op->name && observer.op_done)
         observer.op_done(op);
+    if (op->kind == OP_RECORD)
+        wake_waiting_for_record(op->record);
     stream_drop_head(s);
-    if (!s->head)
+    wake_waiting_for_stream(s);
+    if (s->head)
+        list_push(&engine.unseen, s);
+    else
         remove_stream(s);
 }
 
@@ -134,26 +247,51 @@ struct next {
     struct op *function;
 };
 
-static bool ends_before(const struct op *a, const struct op *b)
+/* Looks at the heads that are new, or whose wait is over. */
+static void look_at_unseen(void)
 {
-    return a->finish < b->finish || (a->finish == b->finish && a->turn < b->turn);
+    while (engine.unseen) {
+        struct stream *s = engine.unseen;
+        engine.unseen = s->next_in_list;
+        start_head(s->head);
+        if (s->head->start == TIME_UNKNOWN && s->head->record)
+            list_push(&s->head->record->waiting, s);
+        else if (s->head->start == TIME_UNKNOWN)
+            add_waiting_for_stream(s);
+        else if (s->head->finish != TIME_UNKNOWN)
+            add_ending(s);
+        else
+            add_undecided(s);
+    }
+}
+
+/* Does the one function start before the other? Among equals, the one whose stream comes first in
+ * the list of all that have work. */
+static bool starts_before(const struct op *a, const struct op *b)
+{
+    return a->start < b->start
+        || (a->start == b->start && a->stream->active_index < b->stream->active_index);
 }
 
 static struct next find_next(time_ns until)
 {
     struct next next = {NULL, NULL};
-    for (uint32_t i = 0; i < engine_status.busy_streams; i++) {
-        struct op *op = engine.streams[i]->head;
-        if (op->start == TIME_UNKNOWN)
-            start_head(op);
-        if (op->finish == TIME_UNKNOWN && op->kind >= OP_HOLD)
-            finish_head(op);
+    look_at_unseen();
+    for (uint32_t i = 0; i < engine.undecided_count;) {
+        struct op *op = engine.undecided[i]->head;
+        finish_head(op);
+        if (op->finish != TIME_UNKNOWN) {
+            engine.undecided[i] = engine.undecided[--engine.undecided_count];
+            add_ending(op->stream);
+            continue;
+        }
         if (op->kind == OP_HOST && !op->started && op->start <= until
-            && (!next.function || op->start < next.function->start))
+            && (!next.function || starts_before(op, next.function)))
             next.function = op;
-        if (op->finish != TIME_UNKNOWN && (!next.op || ends_before(op, next.op)))
-            next.op = op;
+        i++;
     }
+    if (engine.ending_count)
+        next.op = engine.endings[1].stream->head;
     return next;
 }
 
@@ -274,7 +412,7 @@ static void gather_unlocking(struct vector_clock *gathered, struct stream *s, bo
 
 void engine_finish_device_unlocking(int device, bool synchronized, const char *call)
 {
-    struct vector_clock gathered = {0, NULL};
+    struct vector_clock gathered = {NULL, 0};
     for (struct stream *s = stream_first(); s; s = s->next)
         if (device < 0 || s->device == device)
             gather_unlocking(&gathered, s, synchronized, call);

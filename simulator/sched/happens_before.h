@@ -16,6 +16,9 @@ extern struct host_acquired {
 /* The host's vector clock, which lives as long as the process. */
 const struct vector_clock *host_vector_clock(void);
 
+/* Returns up to where, to the pools, the host has waited for the stream's work. */
+uint64_t host_synchronized_seq(const struct stream *s);
+
 /* The host has found that all work of the stream up to `seq` is over: by waiting (synchronized), or
  * by a query. */
 void host_acquire_stream(struct stream *s, uint64_t seq, bool synchronized);

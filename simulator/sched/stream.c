@@ -9,18 +9,28 @@
 #include "sched/happens_before.h"
 #include "sched/virtual_time.h"
 
+/* How many retired streams a new stream looks at (assumed: enough to find what can serve again). */
+#define RETIRED_SEEN 64
+
 /* Needs the lock. */
 static struct {
     /* All that ever were, linked by `next`. */
     struct stream *all;
+    /* Those that were given up and not taken again: of `reusable` it is known that they can be.
+     * `retired` is a ring, linked by `next_unused`, whose last is named. */
+    struct stream *retired;
+    struct ordered_tree reusable;
     /* The legacy stream of each device; NULL until it is required. */
     struct stream *legacy[MAX_DEVICES];
     /* What each device's streams that are made from now on wait for, as the older ones do; NULL:
      * nothing, or nothing that the host has not acquired. */
     struct record *precedes[MAX_DEVICES];
+    /* What its next op waits for: the blocking streams of the device with work that it has not
+     * waited for, the newest stream first. */
+    struct ordered_tree before_legacy[MAX_DEVICES];
     /* The stream of each slot, NULL for a slot of another process; `slots` of them. */
     struct stream **by_slot;
-    uint32_t slots;
+    uint32_t slots, capacity;
     void (*slot_reuse_listener)(struct stream *s);
     /* The numbers that were given out last. */
     int last_id;
@@ -44,7 +54,10 @@ static _Thread_local struct stream *thread_streams[MAX_DEVICES];
 
 uint32_t stream_new_slot(void)
 {
-    streams.by_slot = os_grow(streams.by_slot, (streams.slots + 1) * sizeof(struct stream *));
+    if (streams.slots == streams.capacity) {
+        streams.capacity = streams.capacity ? 2 * streams.capacity : 16;
+        streams.by_slot = os_grow(streams.by_slot, streams.capacity * sizeof(struct stream *));
+    }
     streams.by_slot[streams.slots] = NULL;
     return streams.slots++;
 }
@@ -52,6 +65,23 @@ uint32_t stream_new_slot(void)
 void stream_on_slot_reuse(void (*listener)(struct stream *s))
 {
     streams.slot_reuse_listener = listener;
+}
+
+/* The legacy stream has not waited for the stream's newest work. */
+static void set_before_legacy(struct stream *s)
+{
+    if (s->is_before_legacy || s->kind == STREAM_LEGACY || !stream_is_blocking(s))
+        return;
+    s->is_before_legacy = true;
+    s->before_legacy_node = (struct tree_node){.key = UINT32_MAX - s->slot};
+    tree_insert(&streams.before_legacy[s->device], &s->before_legacy_node);
+}
+
+static void clear_before_legacy(struct stream *s)
+{
+    if (s->is_before_legacy)
+        tree_remove(&streams.before_legacy[s->device], &s->before_legacy_node);
+    s->is_before_legacy = false;
 }
 
 /* Can this stream's slot serve another? Its work is over, and nobody could call what comes next
@@ -62,14 +92,58 @@ static bool is_slot_reusable(const struct stream *s)
         && vc_includes(&host_acquired.clock, s->slot, s->last_seq);
 }
 
+/* Nobody gives the stream work any more. */
+static void add_retired(struct stream *s)
+{
+    s->destroyed = true;
+    s->next_unused = s;
+    if (streams.retired) {
+        s->next_unused = streams.retired->next_unused;
+        streams.retired->next_unused = s;
+    }
+    streams.retired = s;
+}
+
+/* Looks at some of the retired streams, those first that were not looked at for longest, so that a
+ * new stream costs the same however many there are. */
+static void find_reusable(void)
+{
+    for (unsigned i = 0; i < RETIRED_SEEN && streams.retired; i++) {
+        struct stream *s = streams.retired->next_unused;
+        if (!is_slot_reusable(s)) {
+            streams.retired = s;
+            continue;
+        }
+        if (s == streams.retired)
+            streams.retired = NULL;
+        else
+            streams.retired->next_unused = s->next_unused;
+        s->reusable_node = (struct tree_node){.key = s->slot};
+        tree_insert(&streams.reusable, &s->reusable_node);
+    }
+}
+
+/* Returns the reusable stream of the highest slot, or NULL. */
+static struct stream *take_reusable(void)
+{
+    find_reusable();
+    struct tree_node *n = tree_last(&streams.reusable, UINT64_MAX);
+    if (!n)
+        return NULL;
+    tree_remove(&streams.reusable, n);
+    struct stream *s = streams.by_slot[n->key];
+    clear_before_legacy(s);
+    if (streams.slot_reuse_listener)
+        streams.slot_reuse_listener(s);
+    /* The slot's next stream has not what comes before this one's work on the device. */
+    vc_forget_records();
+    return s;
+}
+
 /* Returns a stream that nobody uses, without a handle. */
 static struct stream *take_stream(enum stream_kind kind, int device, int priority)
 {
-    struct stream *s = streams.all;
-    while (s && !is_slot_reusable(s))
-        s = s->next;
-    if (s && streams.slot_reuse_listener)
-        streams.slot_reuse_listener(s);
+    struct stream *s = take_reusable();
     if (!s) {
         s = os_allocate(sizeof *s);
         s->slot = stream_new_slot();
@@ -85,6 +159,8 @@ static struct stream *take_stream(enum stream_kind kind, int device, int priorit
     s->trunk = NULL;
     s->host_version = 0;
     ordering_clear(&s->ordering);
+    if (s->last_seq)
+        set_before_legacy(s);
     return s;
 }
 
@@ -115,16 +191,40 @@ struct stream *stream_new(enum stream_kind kind, int device, int priority)
 
 struct stream *stream_new_branch(struct stream *trunk, int device)
 {
-    struct stream *s = take_stream(STREAM_BRANCH, device, trunk->priority);
+    struct stream **at = &trunk->branches, *s;
+    while (*at && (*at)->device != device)
+        at = &(*at)->next_unused;
+    s = *at;
+    if (s) {
+        *at = s->next_unused;
+        s->destroyed = false;
+        ordering_clear(&s->ordering);
+    } else {
+        s = take_stream(STREAM_BRANCH, device, trunk->priority);
+    }
     s->id = trunk->id;
     s->trunk = trunk;
+    /* That has what the host has acquired. */
+    s->host_version = host_acquired.version;
     return s;
+}
+
+void stream_release_branch(struct stream *branch)
+{
+    branch->destroyed = true;
+    branch->next_unused = branch->trunk->branches;
+    branch->trunk->branches = branch;
 }
 
 void stream_destroy(struct stream *s)
 {
     handle_retire(HANDLE_STREAM, s->handle);
-    s->destroyed = true;
+    while (s->branches) {
+        struct stream *branch = s->branches;
+        s->branches = branch->next_unused;
+        add_retired(branch);
+    }
+    add_retired(s);
 }
 
 struct stream *stream_legacy(int device)
@@ -139,7 +239,7 @@ struct stream *stream_legacy(int device)
  * and the work goes on. */
 static void check_thread_end(const struct stream *s)
 {
-    if (!s->head || s->memory_seq <= s->synchronized_seq)
+    if (!s->head || s->memory_seq <= host_synchronized_seq(s))
         return;
     fatal_hazard(
         "a thread that cannot end", NULL,
@@ -273,6 +373,7 @@ static struct op *append(struct stream *s, enum op_kind kind, time_ns duration)
                       .duration = duration};
     if (kind == OP_HOST || kind == OP_HOLD)
         add_host_bound(op);
+    set_before_legacy(s);
     if (s->tail)
         s->tail->next = op;
     else {
@@ -308,6 +409,7 @@ static void advance_idle(struct stream *s, time_ns when)
 {
     s->done_seq = ++s->last_seq;
     s->idle_at = when;
+    set_before_legacy(s);
 }
 
 void stream_wait_internal(struct stream *s, struct stream *other, uint64_t seq)
@@ -329,6 +431,17 @@ static void wait_for_stream(struct stream *s, struct stream *other)
     ordering_set(&s->ordering, other->slot, other->last_seq);
 }
 
+/* The legacy stream waits for what the blocking streams have got since it last did. */
+static void wait_for_blocking(struct stream *legacy)
+{
+    const struct ordered_tree *before = &streams.before_legacy[legacy->device];
+    for (struct tree_node *n; (n = tree_first(before, 0, UINT64_MAX));) {
+        struct stream *other = streams.by_slot[UINT32_MAX - n->key];
+        clear_before_legacy(other);
+        wait_for_stream(legacy, other);
+    }
+}
+
 /* Puts what the rules say before the next op of the stream: what the host has acquired; and, as is
  * documented, the legacy stream waits for all blocking streams of its device, and they wait for
  * it. */
@@ -339,9 +452,7 @@ static void order_next_op(struct stream *s)
         s->host_version = host_acquired.version;
     }
     if (s->kind == STREAM_LEGACY) {
-        for (struct stream *other = streams.all; other; other = other->next)
-            if (other != s && other->device == s->device && stream_is_blocking(other))
-                wait_for_stream(s, other);
+        wait_for_blocking(s);
     } else if (streams.legacy[s->device] && stream_is_blocking(s)) {
         wait_for_stream(s, streams.legacy[s->device]);
     }
@@ -414,7 +525,13 @@ void stream_wait(struct stream *s, struct record *r)
     } else {
         advance_idle(s, time_max(s->idle_at, r->finish));
     }
-    ordering_join(&s->ordering, &r->ordering);
+    if (r->waited)
+        record_complete(r);
+    r->waited = true;
+    struct ordering *into = &s->ordering, *from = &r->ordering;
+    vc_join_record(&into->device_order, &from->device_order, r->stream->slot, r->seq, r->version);
+    vc_join_record(&into->happens_before, &from->happens_before, r->stream->slot, r->seq,
+                   r->version);
 }
 
 /* ---- records ---- */
@@ -435,9 +552,15 @@ struct record *stream_snapshot(struct stream *s, uint64_t seq)
     r->users = 1;
     r->stream = s;
     r->seq = seq;
+    r->version = vc_version();
     ordering_join(&r->ordering, &s->ordering);
-    ordering_set(&r->ordering, s->slot, seq);
     return r;
+}
+
+void record_complete(struct record *r)
+{
+    vc_complete(&r->ordering.device_order, r->stream->slot, r->seq, r->version);
+    vc_complete(&r->ordering.happens_before, r->stream->slot, r->seq, r->version);
 }
 
 void record_release(struct record *r)

@@ -5,11 +5,12 @@
  *
  * Law: done_seq <= last_seq; the ops in the queue are exactly done_seq + 1 .. last_seq, in order.
  * All of these need the lock. Streams are never freed: a destroyed one serves again when its work
- * is over and the host has acquired that. */
+ * is over and the host has acquired that, a branch in the next launch of its trunk. */
 #ifndef SIM_SCHED_STREAM_H
 #define SIM_SCHED_STREAM_H
 
 #include "sched/vector_clock.h"
+#include "base/ordered_tree.h"
 #include "base/types.h"
 
 enum stream_kind {
@@ -34,8 +35,12 @@ struct stream {
     void *handle;
     /* By the program; its work still runs to the end. */
     bool destroyed;
+    /* It is a blocking stream whose newest work the legacy stream has not waited for. */
+    bool is_before_legacy;
     /* STREAM_BRANCH: the stream in which the program launched the graph; else NULL. */
     struct stream *trunk;
+    /* The branches of earlier launches in this stream, which serve again in its next. */
+    struct stream *branches;
     /* What the capture that this stream takes part in holds for it; NULL: none. */
     struct capture_member *capturing;
 
@@ -43,8 +48,8 @@ struct stream {
     uint32_t slot;
     /* The newest work and the newest finished work. */
     uint64_t last_seq, done_seq;
-    /* The host has waited for work up to here. */
-    uint64_t synchronized_seq;
+    /* The newest host function that has run. */
+    uint64_t function_seq;
     /* The newest allocation or free. */
     uint64_t memory_seq;
     /* When work done_seq finished. */
@@ -52,6 +57,9 @@ struct stream {
     struct op *head, *tail;
     /* Its position in the engine's list of streams with work, plus 1; 0: it has none. */
     uint32_t active_index;
+    /* The engine's: the first and the last of the streams whose heads wait for work of this one, in
+     * the order of that work; and the next of the list that this stream is in. */
+    struct stream *waiting, *last_waiting, *next_in_list;
     /* What comes before the next op. It grows only together with last_seq, but for what the host
      * has acquired: a clock that includes last_seq includes all the rest. */
     struct ordering ordering;
@@ -59,6 +67,12 @@ struct stream {
     uint64_t host_version;
     /* The next of all streams. */
     struct stream *next;
+    /* When nobody gives it work: the next branch of its trunk, or the next retired stream. */
+    struct stream *next_unused;
+    /* When it is known that its slot can serve another. */
+    struct tree_node reusable_node;
+    /* When is_before_legacy. */
+    struct tree_node before_legacy_node;
 };
 
 /* What cudaEventRecord leaves: a position in a stream, when it was reached, and what came before
@@ -69,8 +83,14 @@ struct record {
     uint64_t seq;
     bool done;
     time_ns finish;
-    /* Includes the record itself. */
+    /* The engine's: the streams whose heads wait for it. */
+    struct stream *waiting;
+    /* What comes before it. Its own epoch is added when that pays: many records have one wait,
+     * which is cheaper without. */
     struct ordering ordering;
+    bool waited;
+    /* vc_version() when it was made. */
+    uint64_t version;
 };
 
 enum op_kind {
@@ -172,10 +192,13 @@ void stream_on_slot_reuse(void (*listener)(struct stream *s));
  * over and acquired, if there is one. */
 struct stream *stream_new(enum stream_kind kind, int device, int priority);
 /* Returns a stream that the program does not see: one of the branches of work that a graph launched
- * in `trunk` splits into. It is given back, like a destroyed stream, by stream_release_branch when
- * all its work is queued. */
+ * in `trunk` splits into. Its first op must wait for one that `trunk` gets in this launch. It is
+ * given back by stream_release_branch when all its work is queued and `trunk` waits for that. Then
+ * it goes on as a branch of the trunk's next launch, whether its work is over or not: what it gets
+ * there comes after all that it had, so one slot stands for both, as it does for a stream that goes
+ * on. */
 struct stream *stream_new_branch(struct stream *trunk, int device);
-static inline void stream_release_branch(struct stream *branch) { branch->destroyed = true; }
+void stream_release_branch(struct stream *branch);
 /* The program gives the stream up. */
 void stream_destroy(struct stream *s);
 /* The device's legacy stream, and the calling thread's own; made when first required. */
@@ -253,6 +276,8 @@ struct record *stream_record(struct stream *s);
  * itself: what the host waits for, which must not grow when another thread gives the stream more
  * meanwhile. The caller owns it. */
 struct record *stream_snapshot(struct stream *s, uint64_t seq);
+/* Adds the record's own epoch to its ordering. */
+void record_complete(struct record *r);
 /* One user less. */
 void record_release(struct record *r);
 

@@ -1,35 +1,107 @@
 /* Vector clocks: what happens before what. Each stream has a slot; each op of it has an epoch
  * there, from 1 up. A vector clock holds, for each slot, the epoch up to which all of that slot's
- * work comes before. The caller owns the memory of a clock until vc_clear. The functions are in
- * sched/happens_before.c, beside the clock of the host. */
+ * work comes before.
+ *
+ * Most clocks of a program differ in few slots: a branch's from its trunk's, a record's from its
+ * stream's. So a clock is a tree of nodes that others may share, and what is changed is copied
+ * first, with the path that leads there. A copy of a clock costs nothing, and a join passes over
+ * what both have in common.
+ *
+ *      clock of the trunk        clock of a branch
+ *              |                        |
+ *           [ | | ]                  [ | | ]         each inner node: 16 nodes below it
+ *            / | \____  ____________/ /  |
+ *           /  |      \/            _/   |
+ *          /   |      /\           /     |
+ *       [..]  [..]  [..] [..] ____/     (its own)    each leaf: the epochs of 16 slots
+ *
+ * Laws: a node with more than one user does not change. A clock's owner is a number that no other
+ * clock ever has, and until vc_clear a clock only grows; so of two nodes of one owner, for the same
+ * slots, the one of the later version includes the other. And who has acquired an op has acquired
+ * what comes before it; so a clock that includes the epoch of a record includes the record's whole
+ * clock, unless the record is older than the last vc_forget_records.
+ *
+ * All of these need the lock. A clock of zeros is empty. The caller owns what a clock holds until
+ * vc_clear, and does not copy the struct. */
 #ifndef SIM_SCHED_VECTOR_CLOCK_H
 #define SIM_SCHED_VECTOR_CLOCK_H
 
 #include "base/types.h"
 
-struct vector_clock {
-    /* How many slots `epochs` has; those beyond are at 0. */
-    uint32_t slots;
-    uint64_t *epochs;
+/* The slots of a leaf, and the nodes below an inner node, as a power of two. */
+#define CLOCK_BITS 4u
+#define CLOCK_FAN  (1u << CLOCK_BITS)
+/* What vc_next returns behind the last slot. */
+#define CLOCK_END UINT32_MAX
+
+struct clock_node {
+    /* How many clocks and nodes point to it. */
+    uint32_t users;
+    /* How many levels of nodes are below it; 0: it is a leaf. */
+    uint32_t level;
+    /* The clock that changed it last, and when. */
+    uint64_t owner, version;
+    /* It is a record's, of this epoch of this slot; 0: of none. */
+    uint64_t record_epoch;
+    uint32_t record_slot;
+    union {
+        /* Of a leaf. */
+        uint64_t epochs[CLOCK_FAN];
+        /* Of an inner node; NULL: all 0. */
+        struct clock_node *below[CLOCK_FAN];
+    };
 };
+
+struct vector_clock {
+    /* NULL: all 0. */
+    struct clock_node *root;
+    /* 0 until it owns a node. */
+    uint64_t owner;
+};
+
+/* Which of the CLOCK_FAN parts of a node of this level has the slot. */
+static inline uint32_t clock_index(uint32_t slot, uint32_t level)
+{
+    return slot >> level * CLOCK_BITS & (CLOCK_FAN - 1);
+}
 
 /* Returns the epoch of a slot. */
 static inline uint64_t vc_epoch(const struct vector_clock *vc, uint32_t slot)
 {
-    return slot < vc->slots ? vc->epochs[slot] : 0;
+    const struct clock_node *n = vc->root;
+    if (!n || (uint64_t)slot >> (n->level + 1) * CLOCK_BITS)
+        return 0;
+    while (n->level) {
+        n = n->below[clock_index(slot, n->level)];
+        if (!n)
+            return 0;
+    }
+    return n->epochs[slot & (CLOCK_FAN - 1)];
 }
 
 /* Does this epoch of the slot come before? */
 static inline bool vc_includes(const struct vector_clock *vc, uint32_t slot, uint64_t epoch)
 {
-    return epoch == 0 || (slot < vc->slots && vc->epochs[slot] >= epoch);
+    return vc_epoch(vc, slot) >= epoch;
 }
 
+/* Returns the first slot from `slot` on whose epoch is not 0, or CLOCK_END. */
+uint32_t vc_next(const struct vector_clock *vc, uint32_t slot);
 /* Raises one slot to this epoch; never lowers it. */
 void vc_set(struct vector_clock *vc, uint32_t slot, uint64_t epoch);
+/* The same for what comes before a record, which has this epoch and was made at `version`. */
+void vc_complete(struct vector_clock *vc, uint32_t slot, uint64_t epoch, uint64_t version);
+/* Returns the version of the clock that was changed last. */
+uint64_t vc_version(void);
+/* From here on a clock may include the epoch of a record of earlier without its clock. */
+void vc_forget_records(void);
 /* Raises each slot of `into` to that of `from`. */
 void vc_join(struct vector_clock *into, const struct vector_clock *from);
-/* Sets every slot to 0 again, and frees the memory. */
+/* The same for what comes before a record, with the record's epoch. Completes `from` where `into`
+ * becomes the same: then both share it. */
+void vc_join_record(struct vector_clock *into, struct vector_clock *from, uint32_t slot,
+                    uint64_t epoch, uint64_t version);
+/* Sets every slot to 0 again. */
 void vc_clear(struct vector_clock *vc);
 
 /* Two clocks that grow together. `device_order` is what the device is given: stream order, events,

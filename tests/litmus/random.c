@@ -1,30 +1,37 @@
-/* Random programs against the checker: random [FIRST [COUNT]] runs COUNT (200) seeds from FIRST (1)
- * on.
+/* Random programs against the checker.
  *
- * Each seed makes a program that is correct by construction: wherever two pieces of work must be
- * ordered, it adds an event, a synchronization, a poll, or a host function for which the host
- * waits. The checker must be silent. Then some copies of it lose one of these, query instead of
- * waiting, record earlier, wait later, or lose a graph's edge. A copy must be reported at the first
- * call that is then unordered, and for that hazard; or, when there is another path, not at all.
+ *   random [FIRST [COUNT [LISTED]]]    runs COUNT (1,000) seeds from FIRST (1) on, and lists the
+ *                                      first LISTED (10) that do not end as they should
  *
- * What is unordered is decided by a graph (random_model.h): a node for each piece of work, with the
- * set of all nodes that happen before it. From the simulated device comes only whether "hazard:"
- * was written on stderr after each call. Each program runs in a process of its own.
+ * Each seed makes a program of 6 to 600 calls. Where two pieces of work must be ordered, it adds an
+ * event, a synchronization, a poll, or a host function for which the host waits; in some programs
+ * one such edge is left out, or a call is made that no order repairs. What is incorrect is decided
+ * by a graph (random_model.h), while the program runs: the checker must report the first call that
+ * is incorrect, for that hazard, and be silent before. It must be silent to the end, and name each
+ * leak there, where nothing is incorrect. From the simulated device come only the answers of
+ * queries, whether a host function has begun, and what was written on stderr.
+ *
+ * A call that would be incorrect in a way that the book says is not seen is left out of the run: a
+ * touch of the host where it is not seen (page_guard.h), and a use by an old pointer whose address
+ * is another allocation's now. Each program runs in a process of its own, under one of the
+ * schedules.
  *
  * Exit status 0: each program was reported, or not, as the graph says. The others are listed with
- * their seeds. */
+ * their seeds, without the calls that can be left out. */
 #define _GNU_SOURCE
 #include "kernels.h"
 #include "random_model.h"
+#include "workbook.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <stdarg.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* ---- making a correct program ---- */
+/* ---- making a program ---- */
 
 static uint64_t dice;
 static unsigned roll(unsigned sides)
@@ -35,13 +42,24 @@ static unsigned roll(unsigned sides)
     return (unsigned)(dice * 0x2545F4914F6CDD1Du >> 33) % sides;
 }
 
+/* One of the kinds listed, each as often as it is there. */
+#define ONE_OF(...) \
+    ((const int[]){__VA_ARGS__})[roll(sizeof(const int[]){__VA_ARGS__} / sizeof(int))]
+
+static bool has_room(const struct program *p)
+{
+    return p->count < OPS - 60 && g.node_count < NODES - 200 && g.access_count < ACCESSES - 200
+        && g.postponed_count < POSTPONED - 200 && g.instance_count < INSTANCES - 4;
+}
+
 static void emit(struct program *p, struct op op)
 {
     if (p->count == OPS)
         abort();
+    if (!is_possible(p, &op))
+        return;
     p->ops[p->count++] = op;
-    /* A query may find that it is not ready. */
-    advance(&op, op.kind != QUERY_STREAM && op.kind != QUERY_EVENT);
+    advance(p, &op);
 }
 
 static int emit_record(struct program *p, int stream)
@@ -52,30 +70,48 @@ static int emit_record(struct program *p, int stream)
     return event;
 }
 
+/* The slot of the stream that has the node, or of one whose newest work comes after it; -1: there
+ * is none. */
+static int stream_behind(int n)
+{
+    int start = (int)roll(STREAMS);
+    for (int i = 0; i < STREAMS; i++) {
+        int slot = (start + i) % STREAMS, last = *newest_of(slot);
+        if (last >= 0 && (last == n || has(&nodes[last].before, n)))
+            return slot;
+    }
+    return -1;
+}
+
 /* One way to make node `n` happen before what the stream does next; stream -1: before what the host
  * does next. */
 static void order_before(struct program *p, int n, int stream)
 {
-    int from = g.instances[g.nodes[n].instance].slot, device = slots[from].device, event;
-    /* Its stream was destroyed: only the device can be waited for. */
-    bool gone = g.instance_of[from] != g.nodes[n].instance;
-    switch (gone ? 0 : stream < 0 ? roll(6) : roll(14)) {
-    case 0: emit(p, (struct op){.kind = SYNC_DEVICE, .device = device}); break;
+    int from = stream_behind(n), device = from < 0 ? 0 : slots[from].device, event;
+    for (int gate = 0; stream < 0 && gate < GATES; gate++)
+        emit(p, (struct op){.kind = OPEN, .gate = gate});
+    switch (from < 0 ? 0 : stream < 0 ? roll(6) : roll(14)) {
+    case 0:
+        /* Its stream may be destroyed: only the devices can be waited for. */
+        emit(p, (struct op){.kind = SYNC_DEVICE, .device = device});
+        if (from < 0)
+            emit(p, (struct op){.kind = SYNC_DEVICE, .device = 1});
+        break;
     case 1: emit(p, (struct op){.kind = SYNC_STREAM, .stream = from}); break;
     case 2: emit(p, (struct op){.kind = POLL_STREAM, .stream = from}); break;
     case 3:
     case 4:
         event = emit_record(p, from);
-        emit(p, (struct op){.kind = (enum kind[]){SYNC_EVENT, POLL_EVENT, POLL_TIME}[roll(3)],
+        emit(p, (struct op){.kind = ONE_OF(SYNC_EVENT, POLL_EVENT, POLL_TIME),
                             .device = device,
                             .event = event});
         break;
     case 5:
-        /* With no function left, the next roll finds another way. */
-        if (g.function_count == FUNCTIONS)
+        if (roll(4))
             break;
         emit(p, (struct op){.kind = FUNCTION, .stream = from});
-        emit(p, (struct op){.kind = AWAIT, .event = g.function_count - 1});
+        if (g.function_count < FUNCTIONS)
+            emit(p, (struct op){.kind = AWAIT, .event = g.function_count - 1});
         break;
     case 6:
     case 7: {
@@ -94,204 +130,379 @@ static void order_before(struct program *p, int n, int stream)
     }
 }
 
+/* Is the op incorrect, or could it be by what is decided only later? g.first and g.second are the
+ * two nodes. */
+static bool is_risky(const struct program *p, const struct op *op)
+{
+    static struct state before;
+    before = g;
+    advance(p, op);
+    bool risky = g.hazards || g.postponed_count > before.postponed_count;
+    int first = g.first, second = g.second;
+    g = before;
+    g.first = first;
+    g.second = second;
+    return risky;
+}
+
+/* How many of 100 edges are left out; the first one ends the program. */
+static unsigned careless;
+static bool is_over;
+
 static void emit_ordered(struct program *p, struct op op)
 {
-    int missing = -1;
-    if (op.kind == GRAPH)
-        op.edge = overlaps_itself(&op) || roll(2);
-    while (judge(&op, &missing))
-        order_before(p, missing,
-                     op.kind == FREE_BY_HOST || op.kind == LOAD || op.kind == STORE ? -1
-                                                                                    : op.stream);
+    if (!is_possible(p, &op))
+        return;
+    for (int tries = 0; is_risky(p, &op); tries++) {
+        bool is_lost = g.first < 0 || tries == 8;
+        if (roll(100) < careless) {
+            emit(p, op);
+            is_over = g.hazards;
+            return;
+        }
+        if (is_lost)
+            return;
+        bool host = g.second < 0 || op.kind == LOAD || op.kind == STORE;
+        order_before(p, g.first, host ? -1 : op.stream);
+        if (!is_possible(p, &op))
+            return;
+    }
     emit(p, op);
 }
 
-/* An allocation that is alive, or not; -1 when there is none. */
-static int pick_allocation(bool alive, int first)
+/* An allocation in this state; -1 when none was found. */
+static int pick_allocation(int state, int count)
 {
     for (int tries = 0; tries < 20; tries++) {
-        int b = first + (int)roll((unsigned)(ALLOCATIONS - first));
-        if (g.allocations[b].alive == alive)
+        int b = (int)roll((unsigned)count);
+        if ((int)g.allocations[b].state == state
+            || (state == FREED && g.allocations[b].state == NEVER))
             return b;
     }
     return -1;
 }
 
-static void pick_range(int allocation, size_t *from, size_t *to)
+/* At most 16 KiB of it; whole ints or any bytes. */
+static void pick_range(size_t bytes, bool ints, size_t *from, size_t *to)
 {
-    size_t ints = g.allocations[allocation].ints < 4096 ? g.allocations[allocation].ints : 4096;
-    *from = roll(3) ? 0 : roll((unsigned)ints);
-    *to = roll(3) ? ints : *from + 1 + roll((unsigned)(ints - *from));
+    size_t unit = ints ? sizeof(int) : 1, count = bytes / unit;
+    if (count > 16384 / unit)
+        count = 16384 / unit;
+    *from = roll(3) ? 0 : roll((unsigned)count);
+    *to = roll(3) ? count : *from + 1 + roll(roll(3) ? (unsigned)(count - *from) : 1);
+    *from *= unit;
+    *to *= unit;
+    if (roll(3) == 0 && bytes <= 16384)
+        *to = ints ? bytes / unit * unit : bytes;
 }
 
-static void add_use_of(struct program *p, int stream)
+static size_t some_size(void)
 {
-    struct op op = {.kind = (enum kind[]){FILL, ADD, SET, COPY, COPY, GRAPH, COPY_UP, COPY_DOWN,
-                                          LOAD, STORE}[roll(10)],
-                    .stream = stream,
-                    .allocation = pick_allocation(true, 0)};
-    if (op.kind == LOAD || op.kind == STORE)
-        op.allocation = (int)roll(PINNED);
-    if (op.kind == COPY_UP || op.kind == COPY_DOWN)
-        op.stream = legacy_of(op.device = slots[stream].device);
-    if (op.allocation < 0)
-        return;
-    pick_range(op.allocation, &op.from, &op.to);
-    if (op.kind == COPY || op.kind == GRAPH) {
-        op.source = pick_allocation(true, 0);
-        if (op.source < 0 || (op.source == op.allocation && op.kind == COPY))
-            return;
-        size_t ints = op.to - op.from;
-        if (ints > g.allocations[op.source].ints)
-            return;
-        op.source_from = roll((unsigned)(g.allocations[op.source].ints < 4096
-                                             ? g.allocations[op.source].ints - ints + 1
-                                             : 1));
-    }
-    emit_ordered(p, op);
+    size_t bytes = (size_t)256 << roll(9);
+    return roll(4) ? bytes : bytes - 4 * roll(60);
 }
 
 static void add_allocation(struct program *p, int stream)
 {
-    int b = pick_allocation(false, PINNED), capped = 0;
-    if (b < 0)
+    struct op op = {.kind = ONE_OF(ALLOCATE, ALLOCATE, ALLOCATE, ALLOCATE, ALLOCATE_DEVICE,
+                                   ALLOCATE_MANAGED, ALLOCATE_PINNED, REGISTER),
+                    .stream = stream,
+                    .device = (int)roll(DEVICES),
+                    .allocation = pick_allocation(FREED, ALLOCATIONS),
+                    .pool = (int)roll(POOLS),
+                    .to = some_size()};
+    if (op.allocation < 0)
         return;
-    for (int i = 0; i < ALLOCATIONS; i++)
-        capped += g.allocations[i].alive && g.allocations[i].capped;
-    if (capped < 2 && roll(4) == 0)
-        emit(p, (struct op){.kind = ALLOCATE_CAPPED,
-                            .stream = stream,
-                            .allocation = b,
-                            .to = 12 * MiB / sizeof(int)});
-    else
-        emit(p, (struct op){
-                    .kind = ALLOCATE, .stream = stream, .allocation = b, .to = 64u << roll(9)});
+    if (op.kind == ALLOCATE && roll(2))
+        op.pool = slots[stream].device;
+    if (op.kind == ALLOCATE && op.pool == CAPPED)
+        op.to = 12 * MiB;
+    emit(p, op);
+}
+
+/* Can ordinary memory be an end of it? */
+static bool takes_ordinary(enum kind kind) { return kind == COPY || kind == COPY_AT_ONCE; }
+
+static void add_use(struct program *p, int stream)
+{
+    struct op op = {.kind = ONE_OF(FILL, FILL, ADD, SET, SET, SET_AT_ONCE, COPY, COPY, COPY,
+                                   COPY_AT_ONCE, COPY_AT_ONCE, COPY_PEER, COPY_PEER_AT_ONCE,
+                                   PREFETCH, LOAD, STORE),
+                    .stream = stream,
+                    .device = (int)roll(DEVICES),
+                    .allocation = pick_allocation(ALIVE, ALL_ALLOCATIONS)};
+    if (op.allocation < 0)
+        return;
+    const struct allocation *a = &g.allocations[op.allocation];
+    if (a->memory == CUDA_MANAGED && roll(6) == 0)
+        op.kind = PREFETCH;
+    else if ((a->memory == PINNED || is_host_visible(a)) && roll(3) == 0)
+        op.kind = roll(2) ? LOAD : STORE;
+    if (op.kind == SET_AT_ONCE || op.kind == COPY_AT_ONCE || op.kind == COPY_PEER_AT_ONCE)
+        op.stream = op.device;
+    pick_range(g.allocations[op.allocation].bytes, op.kind == FILL || op.kind == ADD, &op.from,
+               &op.to);
+    if (op.kind >= COPY && op.kind <= COPY_PEER_AT_ONCE) {
+        size_t bytes = op.to - op.from;
+        op.source = takes_ordinary(op.kind) && roll(4) == 0
+                      ? ORDINARY
+                      : pick_allocation(ALIVE, ALL_ALLOCATIONS);
+        if (op.source >= 0 && bytes < g.allocations[op.source].bytes)
+            op.source_from = roll(2) ? 0 : roll((unsigned)(g.allocations[op.source].bytes - bytes));
+        else if (op.source == ORDINARY && !takes_ordinary(op.kind))
+            return;
+        if (op.source >= 0 && takes_ordinary(op.kind) && roll(4) == 0) {
+            op.allocation = ORDINARY;
+            op.from = 0;
+            op.to = bytes;
+        }
+    }
+    emit_ordered(p, op);
+}
+
+static void add_free(struct program *p, int stream, int allocation)
+{
+    const struct allocation *a = &g.allocations[allocation];
+    bool by_host =
+        a->memory == CUDA_MANAGED || a->memory == PINNED || a->memory == REGISTERED || roll(6) == 0;
+    emit_ordered(p, (struct op){.kind = by_host ? FREE_BY_HOST : FREE,
+                                .stream = stream,
+                                .allocation = allocation});
+}
+
+/* A call that no order makes correct. */
+static void add_mistake(struct program *p, int stream)
+{
+    struct op op = {.kind =
+                        ONE_OF(FILL_BEYOND, FILL_FREED, SET_FREED, FREE_FREED, FREE_FREED_BY_HOST),
+                    .stream = stream};
+    op.allocation = pick_allocation(op.kind == FILL_BEYOND ? ALIVE : FREED, ALLOCATIONS);
+    if (op.allocation < 0)
+        return;
+    const struct allocation *a = &g.allocations[op.allocation];
+    if (a->state == NEVER || (a->state == FREED && a->memory == REGISTERED)
+        || (op.kind == FREE_FREED && a->memory != POOL && a->memory != DEVICE))
+        return;
+    pick_range(a->bytes, true, &op.from, &op.to);
+    if (op.kind == FILL_BEYOND)
+        op.to = a->bytes / sizeof(int) * sizeof(int) + sizeof(int) * (1 + roll(100));
+    if (!is_possible(p, &op))
+        return;
+    emit(p, op);
+    is_over = g.hazards;
+}
+
+/* ---- graphs ---- */
+
+/* The tasks that happen before the next one of the branch, as bits. */
+struct shape {
+    unsigned before[PLAN_TASKS], branch[BRANCHES];
+};
+
+static void add_task(struct plan *plan, struct shape *shape, struct task t)
+{
+    int i = plan->count;
+    if (i == PLAN_TASKS)
+        return;
+    shape->before[i] = shape->branch[t.branch];
+    if (t.kind == TASK_EDGE)
+        shape->before[i] |= shape->branch[t.other];
+    shape->branch[t.branch] = shape->before[i] | 1u << i;
+    plan->tasks[plan->count++] = t;
+}
+
+static bool overlap(int a, size_t from, size_t to, int b, size_t other_from, size_t other_to)
+{
+    return a == b && from < other_to && other_from < to;
+}
+
+/* Do two tasks touch the same bytes, or is one the life of what the other uses? */
+static bool meet(const struct task *a, const struct task *b, int own)
+{
+    size_t n = a->to - a->from, m = b->to - b->from;
+    if (a->kind == TASK_EDGE || b->kind == TASK_EDGE)
+        return false;
+    if (a->kind >= TASK_ALLOCATE)
+        return b->allocation == own || (b->kind == TASK_COPY && b->source == own);
+    if (b->kind >= TASK_ALLOCATE)
+        return meet(b, a, own);
+    return overlap(a->allocation, a->from, a->to, b->allocation, b->from, b->to)
+        || (b->kind == TASK_COPY
+            && overlap(a->allocation, a->from, a->to, b->source, b->source_from,
+                       b->source_from + m))
+        || (a->kind == TASK_COPY
+            && overlap(b->allocation, b->from, b->to, a->source, a->source_from,
+                       a->source_from + n));
+}
+
+/* With the edges that it must have, unless one is left out. */
+static void add_ordered_task(struct plan *plan, struct shape *shape, struct task t, int own)
+{
+    for (int i = 0; i < plan->count; i++) {
+        if (!meet(&plan->tasks[i], &t, own) || shape->branch[t.branch] >> i & 1)
+            continue;
+        if (roll(100) >= careless)
+            add_task(plan, shape,
+                     (struct task){
+                         .kind = TASK_EDGE, .branch = t.branch, .other = plan->tasks[i].branch});
+    }
+    add_task(plan, shape, t);
+}
+
+static void add_graph(struct program *p)
+{
+    struct shape shape = {{0}, {0}};
+    int number = p->plan_count, own = ALLOCATIONS + number;
+    struct plan *plan = &p->plans[number];
+    if (number == PLANS)
+        return;
+    *plan = (struct plan){.device = (int)roll(DEVICES), .branches = 1 + (int)roll(BRANCHES)};
+    if (roll(2)) {
+        plan->bytes = some_size();
+        add_task(plan, &shape, (struct task){.kind = TASK_ALLOCATE, .allocation = own});
+    }
+    for (int tasks = 1 + (int)roll(6); tasks; tasks--) {
+        struct task t = {.kind = ONE_OF(TASK_FILL, TASK_SET, TASK_COPY, TASK_EDGE),
+                         .branch = (int)roll((unsigned)plan->branches),
+                         .other = (int)roll((unsigned)plan->branches),
+                         .allocation =
+                             plan->bytes && roll(2) ? own : pick_allocation(ALIVE, ALLOCATIONS)};
+        t.source = plan->bytes && roll(3) == 0 ? own : pick_allocation(ALIVE, ALLOCATIONS);
+        if (t.kind == TASK_EDGE) {
+            add_task(plan, &shape, t);
+            continue;
+        }
+        if (t.allocation < 0 || t.source < 0)
+            continue;
+        size_t bytes = t.allocation == own ? plan->bytes : g.allocations[t.allocation].bytes,
+               source = t.source == own ? plan->bytes : g.allocations[t.source].bytes;
+        pick_range(t.kind == TASK_COPY && source < bytes ? source : bytes, t.kind == TASK_FILL,
+                   &t.from, &t.to);
+        if (t.kind != TASK_COPY || (t.allocation != t.source && t.to - t.from <= source))
+            add_ordered_task(plan, &shape, t, own);
+    }
+    if (plan->bytes && roll(2))
+        add_ordered_task(plan, &shape, (struct task){.kind = TASK_FREE, .allocation = own}, own);
+    p->plan_count++;
+    emit(p, (struct op){.kind = MAKE_GRAPH, .plan = number});
+}
+
+static void add_launch(struct program *p)
+{
+    if (!p->plan_count)
+        return;
+    struct op op = {.kind = LAUNCH, .plan = (int)roll((unsigned)p->plan_count)};
+    do
+        op.stream = (int)roll(STREAMS);
+    while (slots[op.stream].device != p->plans[op.plan].device);
+    if (roll(12) == 0)
+        op.kind = DESTROY_GRAPH;
+    emit_ordered(p, op);
+}
+
+/* Before a gate is opened, the host waits for what must come before the work behind it. */
+static void add_opening(struct program *p, int gate)
+{
+    for (int i = 0; i < g.postponed_count; i++) {
+        const struct postponed *c = &g.postponed[i];
+        if (!c->settled && !c->by_function && !has(&g.host, c->first) && roll(100) >= careless)
+            for (int slot = 0; slot < STREAMS; slot++)
+                if (*newest_of(slot) >= 0
+                    && (*newest_of(slot) == c->first
+                        || has(&nodes[*newest_of(slot)].before, c->first))) {
+                    emit(p, (struct op){.kind = SYNC_STREAM, .stream = slot});
+                    if (has(&g.host, c->first))
+                        break;
+                }
+    }
+    emit(p, (struct op){.kind = OPEN, .gate = gate});
+    is_over = judge_postponed();
 }
 
 static void add_something(struct program *p)
 {
     int stream = (int)roll(STREAMS), device = slots[stream].device, event = (int)roll(EVENTS), b;
-    switch (roll(24)) {
-    case 0:
-    case 1:
-    case 2:
-    case 3: add_allocation(p, stream); break;
-    case 4:
-    case 5:
-    case 6:
-        if ((b = pick_allocation(true, PINNED)) >= 0)
-            emit_ordered(p, (struct op){.kind = roll(8) ? FREE : FREE_BY_HOST,
-                                        .stream = stream,
-                                        .allocation = b});
-        break;
-    case 7:
-    case 8:
-        emit(p, (struct op){.kind = RECORD, .stream = stream, .device = device, .event = event});
-        break;
-    case 9:
-    case 10:
-        emit(p,
-             (struct op){.kind = WAIT, .stream = stream, .device = (int)roll(2), .event = event});
-        break;
-    case 11:
-        emit(p, (struct op){.kind = SYNC_STREAM + roll(3),
-                            .stream = stream,
-                            .device = device,
-                            .event = event});
-        break;
-    case 12:
-        emit(p, (struct op){.kind = QUERY_STREAM + roll(2),
-                            .stream = stream,
-                            .device = device,
-                            .event = event});
-        break;
-    case 13:
-        if (slots[stream].sort >= BLOCKING)
-            emit(p, (struct op){.kind = RENEW, .stream = stream});
-        break;
-    default: add_use_of(p, stream);
-    }
+    struct op op = {.stream = stream, .device = device, .event = event, .gate = (int)roll(GATES)};
+    unsigned what = roll(60);
+    if (what < 10)
+        add_allocation(p, stream);
+    else if (what < 16) {
+        if ((b = pick_allocation(ALIVE, ALL_ALLOCATIONS)) >= 0)
+            add_free(p, stream, b);
+    } else if (what < 20) {
+        op.kind = RECORD;
+        emit(p, op);
+    } else if (what < 24) {
+        op.kind = WAIT;
+        op.device = (int)roll(DEVICES);
+        emit(p, op);
+    } else if (what < 27) {
+        op.kind = ONE_OF(SYNC_STREAM, SYNC_EVENT, SYNC_DEVICE, POLL_STREAM, POLL_EVENT, POLL_TIME);
+        emit(p, op);
+    } else if (what < 29) {
+        op.kind = ONE_OF(QUERY_STREAM, QUERY_EVENT);
+        emit(p, op);
+    } else if (what < 31) {
+        op.kind = slots[stream].sort >= BLOCKING && roll(2) ? RENEW_STREAM : RENEW_EVENT;
+        emit(p, op);
+    } else if (what < 32) {
+        op.kind = FUNCTION;
+        if (roll(3) == 0)
+            emit(p, op);
+    } else if (what < 34) {
+        op.kind = HOLD;
+        if (!g.is_open[op.gate])
+            emit(p, op);
+    } else if (what < 35)
+        add_opening(p, op.gate);
+    else if (what < 36)
+        add_graph(p);
+    else if (what < 39)
+        add_launch(p);
+    else if (what < 40) {
+        op.kind = TRIM;
+        op.pool = (int)roll(POOLS);
+        emit(p, op);
+    } else if (what < 41 && careless && roll(3) == 0)
+        add_mistake(p, stream);
+    else
+        add_use(p, stream);
 }
 
-static void make_correct(struct program *p, unsigned seed)
+static void make_program(struct program *p, unsigned seed)
 {
     dice = seed * 0x9E3779B97F4A7C15u + 0x632BE59BD9B4E019u;
-    p->count = 0;
-    graph_start();
-    for (int steps = 10 + (int)roll(50); steps; steps--)
+    roll(2);
+    p->count = p->plan_count = 0;
+    is_over = false;
+    careless = roll(5) < 3 ? 8 : 0;
+    model_start();
+    unsigned calls = roll(50) ? 6 + roll(60) : 60 + roll(540);
+    for (unsigned i = 0; i < 2 * calls && p->count < (int)calls && !is_over && has_room(p); i++)
         add_something(p);
-    for (int b = PINNED; b < ALLOCATIONS; b++)
-        if (g.allocations[b].alive)
-            emit_ordered(p,
-                         (struct op){.kind = FREE, .stream = (int)roll(STREAMS), .allocation = b});
-    for (int d = 0; d < 2; d++)
-        emit(p, (struct op){.kind = SYNC_DEVICE, .device = d});
-}
-
-/* ---- making it incorrect ---- */
-
-/* A copy that lacks one op, or has one elsewhere; `at` and `to` for the listing. False: nothing to
- * change. */
-static bool make_incorrect(struct program *w, const struct program *p, int *at, int *to)
-{
-    for (int tries = 0; tries < 100; tries++) {
-        int i = (int)roll((unsigned)p->count), j = i;
-        struct op op = p->ops[i];
-        /* A graph loses its edge. */
-        if (op.kind == GRAPH && op.edge) {
-            *w = *p;
-            *at = *to = i;
-            w->ops[i].edge = false;
-            return true;
-        }
-        if (op.kind < RECORD || op.kind > AWAIT)
-            continue;
-        unsigned way = roll(4);
-        /* A wait becomes a query, whatever the answer. */
-        if (way == 3 && op.kind >= SYNC_STREAM && op.kind != SYNC_DEVICE && op.kind != AWAIT) {
-            *w = *p;
-            *at = i;
-            *to = i;
-            w->ops[i].kind =
-                op.kind == SYNC_STREAM || op.kind == POLL_STREAM ? QUERY_STREAM : QUERY_EVENT;
-            return true;
-        }
-        /* A record comes before the last op of its stream; a wait after the next. */
-        if (way == 0 && op.kind == RECORD) {
-            while (--j >= 0 && (p->ops[j].kind > FREE || p->ops[j].stream != op.stream))
-                ;
-        } else if (way == 1 && op.kind == WAIT) {
-            while (++j < p->count && (p->ops[j].kind > FREE || p->ops[j].stream != op.stream))
-                ;
-        }
-        if (j < 0 || j >= p->count)
-            continue;
-        *w = *p;
-        *at = i;
-        *to = j == i ? -1 : j;
-        if (j == i)
-            memmove(&w->ops[i], &w->ops[i + 1], (size_t)(--w->count - i) * sizeof op);
-        else if (j < i)
-            memmove(&w->ops[j + 1], &w->ops[j], (size_t)(i - j) * sizeof op);
-        else
-            memmove(&w->ops[i], &w->ops[i + 1], (size_t)(j - i) * sizeof op);
-        if (j != i)
-            w->ops[j] = op;
-        return true;
-    }
-    return false;
+    for (int gate = 0; gate < GATES && !is_over; gate++)
+        if (any_gate_is_closed())
+            add_opening(p, gate);
+    for (int b = 0; b < ALL_ALLOCATIONS && !is_over; b++)
+        if (is_alive(b) && (!careless || roll(40)))
+            for (int tries = 0; tries < 5 && is_alive(b) && !is_over; tries++)
+                add_free(p, (int)roll(STREAMS), b);
 }
 
 /* ---- running ---- */
 
 static cudaStream_t streams[STREAMS];
-static cudaEvent_t events[2][EVENTS];
-static int *allocations[ALLOCATIONS];
-static cudaMemPool_t capped;
+static cudaEvent_t events[DEVICES][EVENTS];
+static char *addresses[ALL_ALLOCATIONS];
+static cudaMemPool_t pool_handles[POOLS];
+static cudaGraphExec_t execs[PLANS];
+static cudaGraph_t graphs[PLANS];
+static volatile int *gates;
+static volatile int begun[FUNCTIONS];
+static int function_count;
 
 static void make_stream(int s)
 {
-    CHECK(cudaSetDevice(slots[s].device));
     if (slots[s].sort == LEGACY)
         streams[s] = cudaStreamLegacy;
     else if (slots[s].sort == PER_THREAD)
@@ -301,309 +512,799 @@ static void make_stream(int s)
             &streams[s], slots[s].sort == BLOCKING ? cudaStreamDefault : cudaStreamNonBlocking));
 }
 
-static void set_up(void)
+static void make_pool(int pool)
 {
-    struct cudaMemPoolProps props = {.allocType = cudaMemAllocationTypePinned,
-                                     .location = {.type = cudaMemLocationTypeDevice, .id = 0},
-                                     .maxSize = 32 * MiB};
-    CHECK(cudaMemPoolCreate(&capped, &props));
-    for (int d = 0; d < 2; d++) {
-        cudaMemPool_t pool;
-        struct cudaMemAccessDesc other = {
-            .location = {.type = cudaMemLocationTypeDevice, .id = 1 - d},
-            .flags = cudaMemAccessFlagsProtReadWrite};
-        CHECK(cudaDeviceGetDefaultMemPool(&pool, d));
-        CHECK(cudaMemPoolSetAccess(pool, &other, 1));
-        if (d == 0)
-            CHECK(cudaMemPoolSetAccess(capped, &other, 1));
+    struct cudaMemPoolProps props = {
+        .allocType = pool == MANAGED ? cudaMemAllocationTypeManaged : cudaMemAllocationTypePinned,
+        .location = {.type = pool == HOST ? cudaMemLocationTypeHost : cudaMemLocationTypeDevice},
+        .maxSize = pool == CAPPED ? 32 * MiB : 0};
+    CHECK(cudaMemPoolCreate(&pool_handles[pool], &props));
+    for (int a = cudaMemPoolReuseFollowEventDependencies;
+         pool == NO_REUSE && a <= cudaMemPoolReuseAllowInternalDependencies; a++) {
+        int off = 0;
+        CHECK(cudaMemPoolSetAttribute(pool_handles[pool], (enum cudaMemPoolAttr)a, &off));
+    }
+}
+
+static void give_access(int pool)
+{
+    struct cudaMemAccessDesc both[DEVICES];
+    for (int d = 0; d < DEVICES; d++)
+        both[d] =
+            (struct cudaMemAccessDesc){.location = {.type = cudaMemLocationTypeDevice, .id = d},
+                                       .flags = cudaMemAccessFlagsProtReadWrite};
+    if (pool != MANAGED)
+        CHECK(cudaMemPoolSetAccess(pool_handles[pool], both, DEVICES));
+}
+
+/* What a program does not use is not made. */
+static void set_up(const struct program *p)
+{
+    bool used[POOLS] = {false};
+    for (int i = 0; i < p->count; i++)
+        if (p->ops[i].kind == ALLOCATE || p->ops[i].kind == TRIM)
+            used[p->ops[i].pool] = true;
+    for (int i = 0; i < POOLS; i++) {
+        if (i <= DEFAULT_1)
+            CHECK(cudaDeviceGetDefaultMemPool(&pool_handles[i], i));
+        else if (used[i])
+            make_pool(i);
+        if (i <= DEFAULT_1 || used[i])
+            give_access(i);
+    }
+    for (int d = 0; d < DEVICES; d++) {
         CHECK(cudaSetDevice(d));
+        CHECK(cudaDeviceEnablePeerAccess(1 - d, 0));
         for (int e = 0; e < EVENTS; e++)
             CHECK(cudaEventCreate(&events[d][e]));
     }
-    for (int s = 0; s < STREAMS; s++)
+    for (int s = 0; s < STREAMS; s++) {
+        CHECK(cudaSetDevice(slots[s].device));
         make_stream(s);
-    for (int b = 0; b < PINNED; b++)
-        CHECK(cudaMallocHost((void **)&allocations[b], 4096));
+    }
+    CHECK(cudaMallocHost((void **)&gates, GATES * sizeof *gates));
+    memset((void *)gates, 0, GATES * sizeof *gates);
 }
 
 static void begin(void *flag) { *(volatile int *)flag = 1; }
 
-static void launch_graph(const struct op *op)
+/* Captures the plan in streams of its own. */
+static cudaError_t make_exec(const struct program *p, int number)
 {
-    cudaGraph_t graph;
-    cudaGraphExec_t exec;
-    cudaGraphNode_t first, second;
-    struct cudaMemsetParams set = {.dst = allocations[op->allocation] + op->from,
-                                   .elementSize = sizeof(int),
-                                   .width = op->to - op->from,
-                                   .height = 1};
-    CHECK(cudaGraphCreate(&graph, 0));
-    CHECK(cudaGraphAddMemsetNode(&first, graph, NULL, 0, &set));
-    set.dst = allocations[op->source] + op->source_from;
-    CHECK(cudaGraphAddMemsetNode(&second, graph, &first, op->edge, &set));
-    CHECK(cudaGraphInstantiate(&exec, graph, 0));
-    CHECK(cudaGraphLaunch(exec, streams[op->stream]));
-    CHECK(cudaGraphExecDestroy(exec));
-    CHECK(cudaGraphDestroy(graph));
+    const struct plan *plan = &p->plans[number];
+    cudaStream_t s[BRANCHES];
+    cudaEvent_t e;
+    CHECK(cudaSetDevice(plan->device));
+    CHECK(cudaEventCreateWithFlags(&e, cudaEventDisableTiming));
+    for (int b = 0; b < plan->branches; b++)
+        CHECK(cudaStreamCreateWithFlags(&s[b], cudaStreamNonBlocking));
+    CHECK(cudaStreamBeginCapture(s[0], cudaStreamCaptureModeRelaxed));
+    for (int b = 1; b < plan->branches; b++) {
+        CHECK(cudaEventRecord(e, s[0]));
+        CHECK(cudaStreamWaitEvent(s[b], e, 0));
+    }
+    for (int i = 0; i < plan->count; i++) {
+        const struct task *t = &plan->tasks[i];
+        char *to = addresses[t->allocation] + t->from, *from = addresses[t->source];
+        size_t bytes = t->to - t->from;
+        cudaStream_t branch = s[t->branch];
+        switch (t->kind) {
+        case TASK_FILL: CHECK(launch_fill((int *)to, 1, bytes / sizeof(int), branch)); break;
+        case TASK_SET: CHECK(cudaMemsetAsync(to, 1, bytes, branch)); break;
+        case TASK_COPY:
+            CHECK(cudaMemcpyAsync(to, from + t->source_from, bytes, cudaMemcpyDefault, branch));
+            break;
+        case TASK_EDGE:
+            if (t->other == t->branch)
+                break;
+            CHECK(cudaEventRecord(e, s[t->other]));
+            CHECK(cudaStreamWaitEvent(branch, e, 0));
+            break;
+        case TASK_ALLOCATE:
+            CHECK(cudaMallocAsync((void **)&addresses[t->allocation], plan->bytes, branch));
+            break;
+        case TASK_FREE: CHECK(cudaFreeAsync(to, branch)); break;
+        }
+    }
+    for (int b = 1; b < plan->branches; b++) {
+        CHECK(cudaEventRecord(e, s[b]));
+        CHECK(cudaStreamWaitEvent(s[0], e, 0));
+    }
+    cudaError_t error = cudaStreamEndCapture(s[0], &graphs[number]);
+    if (!error)
+        error = cudaGraphInstantiate(&execs[number], graphs[number], 0);
+    for (int b = 0; b < plan->branches; b++)
+        CHECK(cudaStreamDestroy(s[b]));
+    CHECK(cudaEventDestroy(e));
+    return error;
 }
 
-/* Makes the op's call. Returns whether a query was answered with cudaSuccess. */
-static bool perform(const struct op *op)
+static char *ordinary_memory(int allocation)
 {
-    static int ordinary[12 * MiB / sizeof(int)];
-    static int functions;
-    cudaStream_t s = streams[op->stream];
-    int *data = allocations[op->allocation] + op->from;
-    size_t ints = op->to - op->from;
-    float ms;
-    bool of_device = (op->kind >= SYNC_EVENT && op->kind <= SYNC_DEVICE) || op->kind == POLL_EVENT
-                  || op->kind == POLL_TIME || op->kind == QUERY_EVENT;
-    cudaError_t answer = cudaSuccess;
-    CHECK(cudaSetDevice(of_device ? op->device : slots[op->stream].device));
+    static char buffers[ALLOCATIONS + 1][65536] __attribute__((aligned(4096)));
+    return buffers[allocation + 1];
+}
+
+static cudaError_t allocate(const struct op *op)
+{
+    void **address = (void **)&addresses[op->allocation];
     switch (op->kind) {
     case ALLOCATE:
-        CHECK(cudaMallocAsync((void **)&allocations[op->allocation], op->to * sizeof(int), s));
-        break;
-    case ALLOCATE_CAPPED:
-        CHECK(cudaMallocFromPoolAsync((void **)&allocations[op->allocation], op->to * sizeof(int),
-                                      capped, s));
-        break;
-    case FILL: CHECK(launch_fill(data, 1, ints, s)); break;
-    case ADD: CHECK(launch_add(data, 1, ints, s)); break;
-    case SET: CHECK(cudaMemsetAsync(data, 0, ints * sizeof(int), s)); break;
+        if (op->pool == slots[op->stream].device)
+            return cudaMallocAsync(address, op->to, streams[op->stream]);
+        return cudaMallocFromPoolAsync(address, op->to, pool_handles[op->pool],
+                                       streams[op->stream]);
+    case ALLOCATE_DEVICE: return cudaMalloc(address, op->to);
+    case ALLOCATE_MANAGED: return cudaMallocManaged(address, op->to, cudaMemAttachGlobal);
+    case ALLOCATE_PINNED: return cudaMallocHost(address, op->to);
+    default:
+        *address = ordinary_memory(op->allocation);
+        return cudaHostRegister(*address, op->to, 0);
+    }
+}
+
+static cudaError_t copy_now(const struct op *op, cudaStream_t s)
+{
+    char *to = op->allocation < 0 ? ordinary_memory(-1) : addresses[op->allocation] + op->from;
+    char *from = op->source < 0 ? ordinary_memory(-1) : addresses[op->source] + op->source_from;
+    size_t bytes = op->to - op->from;
+    int to_device = op->allocation < 0 ? 0 : g.allocations[op->allocation].device,
+        from_device = op->source < 0 ? 0 : g.allocations[op->source].device;
+    switch (op->kind) {
+    case COPY: return cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, s);
+    case COPY_AT_ONCE: return cudaMemcpy(to, from, bytes, cudaMemcpyDefault);
+    case COPY_PEER: return cudaMemcpyPeerAsync(to, to_device, from, from_device, bytes, s);
+    default: return cudaMemcpyPeer(to, to_device, from, from_device, bytes);
+    }
+}
+
+static cudaError_t free_by_host(const struct op *op)
+{
+    char *p = addresses[op->allocation];
+    switch (g.allocations[op->allocation].memory) {
+    case PINNED: return cudaFreeHost(p);
+    case REGISTERED: return cudaHostUnregister(p);
+    default: return cudaFree(p);
+    }
+}
+
+/* Does the op name a stream, of whose device it is? */
+static bool is_of_stream(const struct op *op)
+{
+    switch (op->kind) {
+    case ALLOCATE_DEVICE:
+    case ALLOCATE_MANAGED:
+    case ALLOCATE_PINNED:
+    case REGISTER:
+    case SYNC_EVENT:
+    case SYNC_DEVICE:
+    case POLL_EVENT:
+    case POLL_TIME:
+    case QUERY_EVENT:
+    case RENEW_EVENT: return false;
+    default: return true;
+    }
+}
+
+/* So long that all work is over that can be. */
+static void be_idle(void) { usleep(600); }
+
+/* Makes the op's call. */
+static cudaError_t perform(const struct program *p, const struct op *op)
+{
+    cudaStream_t s = streams[op->stream];
+    cudaEvent_t *e = &events[op->device][op->event];
+    char *data = op->allocation < 0 ? NULL : addresses[op->allocation] + op->from;
+    size_t bytes = op->to - op->from, ints = bytes / sizeof(int);
+    struct cudaMemLocation here = {.type = cudaMemLocationTypeDevice, .id = op->device};
+    cudaError_t answer;
+    float ms;
+    CHECK(cudaSetDevice(is_of_stream(op) ? slots[op->stream].device : op->device));
+    switch (op->kind) {
+    case ALLOCATE:
+    case ALLOCATE_DEVICE:
+    case ALLOCATE_MANAGED:
+    case ALLOCATE_PINNED:
+    case REGISTER: return allocate(op);
+    case FILL:
+    case FILL_BEYOND:
+    case FILL_FREED: return launch_fill((int *)data, 1, ints, s);
+    case ADD: return launch_add((int *)data, 1, ints, s);
+    case SET:
+    case SET_FREED: return cudaMemsetAsync(data, 1, bytes, s);
+    case SET_AT_ONCE: return cudaMemset(data, 1, bytes);
     case COPY:
-        CHECK(cudaMemcpyAsync(data, allocations[op->source] + op->source_from, ints * sizeof(int),
-                              cudaMemcpyDefault, s));
-        break;
-    case COPY_UP: CHECK(cudaMemcpy(data, ordinary, ints * sizeof(int), cudaMemcpyDefault)); break;
-    case COPY_DOWN: CHECK(cudaMemcpy(ordinary, data, ints * sizeof(int), cudaMemcpyDefault)); break;
-    case GRAPH: launch_graph(op); break;
-    case FUNCTION: CHECK(cudaLaunchHostFunc(s, begin, (void *)&begun[functions++])); break;
-    case LOAD: answer = *(volatile int *)data == -1; break;
-    case STORE: *(volatile int *)data = 1; break;
-    case AWAIT:
-        while (!begun[op->event])
-            usleep(20);
-        break;
-    case FREE: CHECK(cudaFreeAsync(allocations[op->allocation], s)); break;
-    case FREE_BY_HOST: CHECK(cudaFree(allocations[op->allocation])); break;
-    case RENEW:
+    case COPY_AT_ONCE:
+    case COPY_PEER:
+    case COPY_PEER_AT_ONCE: return copy_now(op, s);
+    case PREFETCH: return cudaMemPrefetchAsync(data, bytes, here, 0, s);
+    case LOAD: (void)*(volatile char *)data; return cudaGetLastError();
+    case STORE: *(volatile char *)data = 1; return cudaGetLastError();
+    case FUNCTION: return cudaLaunchHostFunc(s, begin, (void *)&begun[function_count++]);
+    case HOLD: return launch_hold((const int *)&gates[op->gate], s);
+    case LAUNCH: return cudaGraphLaunch(execs[op->plan], s);
+    case FREE:
+    case FREE_FREED: return cudaFreeAsync(addresses[op->allocation], s);
+    case FREE_BY_HOST:
+    case FREE_FREED_BY_HOST: return free_by_host(op);
+    case MAKE_GRAPH: return make_exec(p, op->plan);
+    case DESTROY_GRAPH:
+        CHECK(cudaGraphExecDestroy(execs[op->plan]));
+        return cudaGraphDestroy(graphs[op->plan]);
+    case TRIM: return cudaMemPoolTrimTo(pool_handles[op->pool], 0);
+    case RENEW_STREAM:
         CHECK(cudaStreamDestroy(s));
         make_stream(op->stream);
-        break;
-    case RECORD: CHECK(cudaEventRecord(events[op->device][op->event], s)); break;
-    case WAIT: CHECK(cudaStreamWaitEvent(s, events[op->device][op->event], 0)); break;
-    case SYNC_STREAM: CHECK(cudaStreamSynchronize(s)); break;
-    case SYNC_EVENT: CHECK(cudaEventSynchronize(events[op->device][op->event])); break;
-    case SYNC_DEVICE: CHECK(cudaDeviceSynchronize()); break;
+        return cudaSuccess;
+    case RENEW_EVENT: CHECK(cudaEventDestroy(*e)); return cudaEventCreate(e);
+    case RECORD: return cudaEventRecord(*e, s);
+    case WAIT: return cudaStreamWaitEvent(s, *e, 0);
+    case OPEN: gates[op->gate] = 1; return cudaGetLastError();
+    case SYNC_STREAM: return cudaStreamSynchronize(s);
+    case SYNC_EVENT: return cudaEventSynchronize(*e);
+    case SYNC_DEVICE: return cudaDeviceSynchronize();
     case POLL_STREAM:
         while ((answer = cudaStreamQuery(s)) == cudaErrorNotReady)
-            ;
-        break;
+            be_idle();
+        return answer;
     case POLL_EVENT:
-        while ((answer = cudaEventQuery(events[op->device][op->event])) == cudaErrorNotReady)
-            ;
-        break;
+        while ((answer = cudaEventQuery(*e)) == cudaErrorNotReady)
+            be_idle();
+        return answer;
     case POLL_TIME:
-        while (g.record[op->device][op->event] >= 0
-               && (answer = cudaEventElapsedTime(&ms, events[op->device][op->event],
-                                                 events[op->device][op->event]))
-                      == cudaErrorNotReady)
-            ;
-        break;
-    case QUERY_STREAM: answer = cudaStreamQuery(s); break;
-    case QUERY_EVENT: answer = cudaEventQuery(events[op->device][op->event]); break;
+        while ((answer = cudaEventElapsedTime(&ms, *e, *e)) == cudaErrorNotReady)
+            be_idle();
+        return answer;
+    case AWAIT:
+        while (!begun[op->event])
+            be_idle();
+        return cudaSuccess;
+    case QUERY_STREAM: return cudaStreamQuery(s);
+    case QUERY_EVENT: return cudaEventQuery(*e);
     }
-    if (answer != cudaErrorNotReady)
-        CHECK(answer);
-    return answer == cudaSuccess;
+    return cudaErrorUnknown;
 }
 
 /* A thread that makes the calls for the slots that are elsewhere. */
 static struct {
     pthread_t thread;
+    bool is_there;
     sem_t requested, done;
+    const struct program *program;
     const struct op *op;
-    bool ready;
+    cudaError_t answer;
 } helper;
 
 static void *help(void *unused)
 {
     for (;;) {
         sem_wait(&helper.requested);
-        helper.ready = perform(helper.op);
+        helper.answer = perform(helper.program, helper.op);
         sem_post(&helper.done);
     }
     return unused;
 }
 
-static bool perform_somewhere(const struct op *op)
+static cudaError_t perform_somewhere(const struct program *p, const struct op *op)
 {
-    if (!slots[op->stream].elsewhere)
-        return perform(op);
+    if (!slots[op->stream].elsewhere || !is_of_stream(op))
+        return perform(p, op);
+    if (!helper.is_there) {
+        sem_init(&helper.requested, 0, 0);
+        sem_init(&helper.done, 0, 0);
+        pthread_create(&helper.thread, NULL, help, NULL);
+        helper.is_there = true;
+    }
+    helper.program = p;
     helper.op = op;
     sem_post(&helper.requested);
     sem_wait(&helper.done);
-    return helper.ready;
+    return helper.answer;
 }
 
-/* The host acquires what happens before each host function that has begun. Returns whether there
- * was one that had not begun before. */
-static bool acquire_functions(void)
-{
-    static bool known[FUNCTIONS];
-    bool acquired = false;
-    for (int f = 0; f < g.function_count; f++) {
-        if (known[f] || !begun[f])
-            continue;
-        known[f] = acquired = true;
-        unite(&g.host, &g.nodes[g.functions[f]].before);
-    }
-    return acquired;
-}
+/* ---- a run beside the model ---- */
 
 /* How a run ended. UNSURE: nobody can say whether a host function began before or after the work
  * that a call queued. */
-enum { SILENT, REPORTED = 40, MISSED, FALSELY, OTHER_KIND, UNSURE };
-static const char *const ends[] = {"reported, as the graph says",
+enum end { UNKNOWN, SILENT, REPORTED, MISSED, FALSELY, OTHER_KIND, UNSURE, REFUSED, CRASHED };
+static const char *const ends[] = {"it did not end well",
+                                   "silent, as the graph says",
+                                   "reported, as the graph says",
                                    "not reported, but it is incorrect",
-                                   "reported, but it is correct", "reported for another hazard"};
+                                   "reported, but it is correct",
+                                   "reported for another hazard",
+                                   "nobody can say",
+                                   "a call returned an error",
+                                   "it did not end well"};
+
+/* What a run's process leaves for the one that started it. */
+static struct outcome {
+    enum end end;
+    /* The op at which it ended; the number of ops: at the exit. What is expected of it. */
+    int stopped;
+    unsigned hazards;
+    cudaError_t answer;
+    int performed, left_out;
+} * outcome;
 
 /* A file in memory: the run's stderr. */
 static int stderr_file;
 
-/* Runs the program up to the first call that is incorrect, or reported. */
-static int run(const struct program *p, int *stopped)
+/* What the model has to go through again, when a function turns out to have begun before an op. */
+static struct {
+    bool was_left_out, has_succeeded;
+    /* Bits of the functions that have begun. */
+    uint64_t begun_before, begun_after;
+} history[OPS];
+
+static void begin_functions(uint64_t bits)
 {
-    is_running = true;
-    graph_start();
-    set_up();
-    sem_init(&helper.requested, 0, 0);
-    sem_init(&helper.done, 0, 0);
-    pthread_create(&helper.thread, NULL, help, NULL);
-    for (int i = 0; i < p->count; i++) {
-        char text[256] = "";
-        int missing = -1;
-        unsigned hazards = judge(&p->ops[i], &missing);
-        off_t before = lseek(stderr_file, 0, SEEK_END);
-        bool ready = perform_somewhere(&p->ops[i]), unsure = false;
-        /* At the start of a call, what has been held up until then is judged. */
-        (void)cudaGetLastError();
-        bool acquired = acquire_functions();
-        bool was_reported =
-            pread(stderr_file, text, sizeof text - 1, before) > 0 && !strncmp(text, "hazard: ", 8);
-        *stopped = i;
-        /* A copy waits for its own work, before which the function may have begun. */
-        if (acquired && p->ops[i].kind >= COPY && p->ops[i].kind <= COPY_DOWN)
-            return UNSURE;
-        if (acquired && hazards && !was_reported)
-            hazards = judge(&p->ops[i], &missing);
-        advance(&p->ops[i], ready);
-        hazards |= judge_held(&unsure);
-        if (unsure)
-            return UNSURE;
-        if (was_reported != (hazards != 0))
-            return hazards ? MISSED : FALSELY;
-        for (int k = 0; was_reported && k < 8; k++)
-            if (hazards >> k & 1 && !strncmp(text + 8, hazard_names[k], strlen(hazard_names[k])))
-                return REPORTED;
-        if (was_reported)
-            return OTHER_KIND;
+    for (int f = 0; f < g.function_count; f++)
+        if (bits >> f & 1)
+            function_has_begun(f);
+}
+
+static void model_op(const struct program *p, int i)
+{
+    begin_functions(history[i].begun_before);
+    if (!history[i].was_left_out)
+        advance(p, &p->ops[i]);
+    if (history[i].has_succeeded)
+        query_succeeded(&p->ops[i]);
+    begin_functions(history[i].begun_after);
+}
+
+static uint64_t new_functions(void)
+{
+    uint64_t bits = 0;
+    for (int f = 0; f < g.function_count; f++)
+        if (begun[f] && !g.functions[f].begun)
+            bits |= (uint64_t)1 << f;
+    return bits;
+}
+
+/* Is the address of what was freed another allocation's now? */
+static bool is_taken(const struct op *op)
+{
+    const char *from = addresses[op->allocation] + op->from,
+               *to = addresses[op->allocation] + op->to;
+    for (int i = 0; i < ALL_ALLOCATIONS; i++)
+        if (is_alive(i) && addresses[i] < to && from < addresses[i] + g.allocations[i].bytes)
+            return true;
+    return false;
+}
+
+/* Was the allocation freed that a graph has the address of? */
+static bool is_stale(int plan, int allocation)
+{
+    return allocation < ALLOCATIONS
+        && (!is_alive(allocation)
+            || g.allocations[allocation].generation != g.graphs[plan].generations[allocation]);
+}
+
+/* Does a graph use memory of the host that the device has no more? The address may be good again
+ * for a copy, and of registered memory the bytes are there. */
+static bool uses_hosts_memory_that_was_freed(const struct program *p, int number)
+{
+    const struct plan *plan = &p->plans[number];
+    for (int i = 0; i < plan->count; i++) {
+        const struct task *t = &plan->tasks[i];
+        if (t->kind > TASK_COPY)
+            continue;
+        if (is_stale(number, t->allocation) && is_hosts(t->allocation)
+            && (t->kind == TASK_COPY || g.allocations[t->allocation].memory == REGISTERED))
+            return true;
+        if (t->kind == TASK_COPY && is_stale(number, t->source) && is_hosts(t->source))
+            return true;
     }
-    /* Because cudaFreeHost waits for one device only. */
-    for (int d = 0; d < 2; d++) {
+    return false;
+}
+
+/* Is it incorrect in a way that the book says is not seen? */
+static bool is_excused(const struct program *p, const struct op *op)
+{
+    switch (op->kind) {
+    case LOAD:
+    case STORE: return !judge_touch(op, true) && judge_touch(op, false);
+    case FILL_FREED:
+    case SET_FREED:
+    case FREE_FREED:
+    case FREE_FREED_BY_HOST: return is_taken(op);
+    case LAUNCH: return uses_hosts_memory_that_was_freed(p, op->plan);
+    default: return false;
+    }
+}
+
+static bool waits_and_queues(const struct program *p, const struct op *op)
+{
+    struct set s;
+    return (op->kind < TRIM && awaited(op, &s)) || (op->kind == LAUNCH && p->plans[op->plan].bytes);
+}
+
+/* What the checker wrote since `before`, as far as a report's first line. */
+static bool was_reported(off_t before, char *text, size_t size)
+{
+    ssize_t n = pread(stderr_file, text, size - 1, before);
+    text[n > 0 ? n : 0] = '\0';
+    return strstr(text, "hazard: ");
+}
+
+static bool is_named(const char *text, unsigned hazards)
+{
+    const char *report = strstr(text, "hazard: ") + strlen("hazard: ");
+    for (int k = 0; k < HAZARDS; k++)
+        if (hazards >> k & 1 && !strncmp(report, hazard_names[k], strlen(hazard_names[k])))
+            return true;
+    return false;
+}
+
+static _Noreturn void end_run(enum end end)
+{
+    outcome->end = end;
+    _exit(0);
+}
+
+/* The checker may need the work to be over before it judges what was postponed. */
+static void finish_all(void)
+{
+    for (int gate = 0; gate < GATES; gate++)
+        gates[gate] = 1;
+    for (int d = 0; d < DEVICES; d++) {
         CHECK(cudaSetDevice(d));
         CHECK(cudaDeviceSynchronize());
     }
-    for (int b = 0; b < PINNED; b++)
-        CHECK(cudaFreeHost(allocations[b]));
-    return SILENT;
 }
 
-/* The same in a process of its own, under one of the schedules. */
-static int run_in_process(const struct program *p, const char *schedule, int *stopped)
+/* A report that the present op does not explain must be of something postponed. Whether that is
+ * incorrect shows when nothing holds the work up. The same is then not reported again. */
+static bool early_report;
+
+static bool may_be_incorrect_later(void)
 {
-    int *shared =
-        mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    for (int i = 0; i < g.postponed_count; i++)
+        if (!g.postponed[i].settled || g.postponed[i].by_function)
+            return true;
+    return false;
+}
+
+/* What the checker wrote, against what the graph says after op number `i`. */
+static void compare(const struct program *p, int i, off_t before, int postponed)
+{
+    char text[4096];
+    bool reported = was_reported(before, text, sizeof text), owed = judge_postponed();
+    bool query = p->ops[i].kind == QUERY_STREAM || p->ops[i].kind == QUERY_EVENT;
+    if (outcome->hazards && early_report)
+        end_run(UNSURE);
+    if (outcome->hazards && !reported)
+        end_run(MISSED);
+    if (outcome->hazards)
+        end_run(is_named(text, outcome->hazards) || g.postponed_count > postponed ? REPORTED
+                                                                                  : OTHER_KIND);
+    if (owed && !reported && !early_report) {
+        finish_all();
+        reported = was_reported(before, text, sizeof text);
+    }
+    if (owed)
+        end_run(reported || early_report ? REPORTED : MISSED);
+    if (reported && !may_be_incorrect_later())
+        end_run(FALSELY);
+    early_report |= reported;
+    if (outcome->answer && !query)
+        end_run(REFUSED);
+}
+
+/* Functions that have begun during a call that queues work and waits for nothing began before
+ * that. */
+static void model_again(const struct program *p, int i, uint64_t functions)
+{
+    history[i].begun_before |= functions;
+    model_start();
+    for (int k = 0; k <= i; k++)
+        model_op(p, k);
+}
+
+static void run_op(const struct program *p, int i)
+{
+    const struct op *op = &p->ops[i];
+    outcome->stopped = i;
+    history[i].begun_before = new_functions();
+    begin_functions(history[i].begun_before);
+    history[i].was_left_out = !is_possible(p, op) || is_excused(p, op);
+    if (history[i].was_left_out) {
+        outcome->left_out++;
+        return;
+    }
+    outcome->performed++;
+    int postponed = g.postponed_count;
+    bool both = waits_and_queues(p, op);
+    advance(p, op);
+    outcome->hazards = g.hazards;
+    off_t before = lseek(stderr_file, 0, SEEK_END);
+    outcome->answer = perform_somewhere(p, op);
+    history[i].has_succeeded =
+        (op->kind == QUERY_STREAM || op->kind == QUERY_EVENT) && !outcome->answer;
+    if (history[i].has_succeeded)
+        query_succeeded(op);
+    uint64_t functions = new_functions();
+    if (functions && both)
+        end_run(UNSURE);
+    if (functions && op->kind < TRIM) {
+        model_again(p, i, functions);
+        outcome->hazards = g.hazards;
+    } else {
+        history[i].begun_after = functions;
+        begin_functions(functions);
+    }
+    compare(p, i, before, postponed);
+}
+
+/* All is over, but for what the checker says at the exit. */
+static void end_program(void)
+{
+    char text[4096];
+    off_t before = lseek(stderr_file, 0, SEEK_END);
+    for (int gate = 0; gate < GATES; gate++)
+        advance(NULL, &(struct op){.kind = OPEN, .gate = gate});
+    bool may_be = may_be_incorrect_later();
+    finish_all();
+    for (int f = 0; f < g.function_count; f++)
+        g.functions[f].begun = true;
+    bool owed = judge_postponed(),
+         reported = early_report || was_reported(before, text, sizeof text);
+    if (owed)
+        end_run(reported ? REPORTED : MISSED);
+    for (int i = 0; reported && may_be && i < g.postponed_count; i++)
+        if (g.postponed[i].by_function)
+            end_run(UNSURE);
+    if (reported)
+        end_run(FALSELY);
+    for (int b = 0; b < ALL_ALLOCATIONS; b++)
+        if (is_alive(b) && g.allocations[b].memory != REGISTERED)
+            outcome->hazards = LEAK;
+        else if (is_alive(b))
+            CHECK(cudaHostUnregister(addresses[b]));
+    CHECK(cudaFreeHost((void *)gates));
+}
+
+/* Runs the program up to the first call that is incorrect, or reported. */
+static void run(const struct program *p)
+{
+    model_start();
+    set_up(p);
+    model_addresses = addresses;
+    for (int i = 0; i < p->count; i++)
+        run_op(p, i);
+    outcome->stopped = p->count;
+    end_program();
+}
+
+static struct outcome run_in_process(const struct program *p, const char *schedule)
+{
     int status;
-    if (ftruncate(stderr_file, 0))
+    *outcome = (struct outcome){.end = UNKNOWN};
+    if (ftruncate(stderr_file, 0) || lseek(stderr_file, 0, SEEK_SET))
         abort();
     fflush(stdout);
     pid_t child = fork();
     if (child == 0) {
         setenv("SIM_SCHEDULE", schedule, 1);
+        /* A report's lines of the source take an addr2line each, and would name this file. */
+        setenv("PATH", "", 1);
         dup2(stderr_file, STDERR_FILENO);
-        int end = run(p, shared);
-        if (end != SILENT)
-            _exit(end);
+        alarm(20);
+        run(p);
         /* With what the simulated device reports at the end. */
-        exit(end);
+        exit(0);
     }
     waitpid(child, &status, 0);
-    *stopped = *shared;
-    munmap(shared, sizeof *shared);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    if (outcome->end == UNKNOWN) {
+        char text[4096];
+        bool reported = was_reported(0, text, sizeof text), expected = outcome->hazards,
+             ended = WIFEXITED(status)
+                  && (WEXITSTATUS(status) == 3 || (!WEXITSTATUS(status) && !reported));
+        outcome->end = !ended                           ? CRASHED
+                     : reported != expected             ? (expected ? MISSED : FALSELY)
+                     : !reported                        ? SILENT
+                     : is_named(text, outcome->hazards) ? REPORTED
+                                                        : OTHER_KIND;
+    }
+    return *outcome;
+}
+
+/* ---- listing ---- */
+
+static char *name_of(int allocation)
+{
+    static char names[4][16];
+    static int next;
+    char *name = names[next++ % 4];
+    if (allocation == ORDINARY)
+        strcpy(name, "ordinary");
+    else if (allocation >= ALLOCATIONS)
+        snprintf(name, sizeof names[0], "g%d", allocation - ALLOCATIONS);
+    else
+        snprintf(name, sizeof names[0], "%c", 'a' + allocation);
+    return name;
+}
+
+static void list_plan(const struct plan *plan)
+{
+    for (int i = 0; i < plan->count; i++) {
+        const struct task *t = &plan->tasks[i];
+        char *to = name_of(t->allocation);
+        size_t bytes = t->to - t->from;
+        printf("         branch %d: ", t->branch);
+        switch (t->kind) {
+        case TASK_FILL: printf("launch_fill(%s + %zu, %zu bytes)\n", to, t->from, bytes); break;
+        case TASK_SET: printf("cudaMemsetAsync(%s + %zu, %zu)\n", to, t->from, bytes); break;
+        case TASK_COPY:
+            printf("cudaMemcpyAsync(%s + %zu, %s + %zu, %zu)\n", to, t->from, name_of(t->source),
+                   t->source_from, bytes);
+            break;
+        case TASK_EDGE: printf("waits for branch %d\n", t->other); break;
+        case TASK_ALLOCATE: printf("cudaMallocAsync(&%s, %zu)\n", to, plan->bytes); break;
+        case TASK_FREE: printf("cudaFreeAsync(%s)\n", to); break;
+        }
+    }
+}
+
+static void list_op(const struct program *p, const struct op *op)
+{
+    const char *s = slots[op->stream].name, *a = name_of(op->allocation), *b = name_of(op->source);
+    size_t bytes = op->to - op->from, from = op->from;
+    int d = op->device, e = op->event;
+    switch (op->kind) {
+    case ALLOCATE:
+        printf("cudaMallocFromPoolAsync(&%s, %zu, %s, %s)\n", a, op->to, pools[op->pool].name, s);
+        break;
+    case ALLOCATE_DEVICE: printf("device %d: cudaMalloc(&%s, %zu)\n", d, a, op->to); break;
+    case ALLOCATE_MANAGED: printf("device %d: cudaMallocManaged(&%s, %zu)\n", d, a, op->to); break;
+    case ALLOCATE_PINNED: printf("device %d: cudaMallocHost(&%s, %zu)\n", d, a, op->to); break;
+    case REGISTER: printf("device %d: cudaHostRegister(%s, %zu)\n", d, a, op->to); break;
+    case FILL:
+    case FILL_BEYOND:
+    case FILL_FREED: printf("launch_fill(%s + %zu, %zu bytes, %s)\n", a, from, bytes, s); break;
+    case ADD: printf("launch_add(%s + %zu, %zu bytes, %s)\n", a, from, bytes, s); break;
+    case SET:
+    case SET_FREED: printf("cudaMemsetAsync(%s + %zu, %zu, %s)\n", a, from, bytes, s); break;
+    case SET_AT_ONCE:
+        printf("device %d: cudaMemset(%s + %zu, %zu)\n", slots[op->stream].device, a, from, bytes);
+        break;
+    case COPY:
+    case COPY_PEER:
+        printf("cudaMemcpy%sAsync(%s + %zu, %s + %zu, %zu, %s)\n", op->kind == COPY ? "" : "Peer",
+               a, from, b, op->source_from, bytes, s);
+        break;
+    case COPY_AT_ONCE:
+    case COPY_PEER_AT_ONCE:
+        printf("device %d: cudaMemcpy%s(%s + %zu, %s + %zu, %zu)\n", slots[op->stream].device,
+               op->kind == COPY_AT_ONCE ? "" : "Peer", a, from, b, op->source_from, bytes);
+        break;
+    case PREFETCH: printf("cudaMemPrefetchAsync(%s + %zu, %zu, %s)\n", a, from, bytes, s); break;
+    case LOAD: printf("the host reads %s[%zu]\n", a, from); break;
+    case STORE: printf("the host writes %s[%zu]\n", a, from); break;
+    case FUNCTION: printf("cudaLaunchHostFunc(%s)\n", s); break;
+    case HOLD: printf("launch_hold(gate %d, %s)\n", op->gate, s); break;
+    case LAUNCH: printf("cudaGraphLaunch(graph %d, %s)\n", op->plan, s); break;
+    case FREE:
+    case FREE_FREED: printf("cudaFreeAsync(%s, %s)\n", a, s); break;
+    case FREE_BY_HOST:
+    case FREE_FREED_BY_HOST: printf("cudaFree, cudaFreeHost or cudaHostUnregister(%s)\n", a); break;
+    case MAKE_GRAPH:
+        printf("graph %d, of device %d:\n", op->plan, p->plans[op->plan].device);
+        list_plan(&p->plans[op->plan]);
+        break;
+    case DESTROY_GRAPH:
+        printf("cudaGraphExecDestroy, cudaGraphDestroy(graph %d)\n", op->plan);
+        break;
+    case TRIM: printf("cudaMemPoolTrimTo(%s, 0)\n", pools[op->pool].name); break;
+    case RENEW_STREAM: printf("cudaStreamDestroy, cudaStreamCreate(%s)\n", s); break;
+    case RENEW_EVENT: printf("cudaEventDestroy, cudaEventCreate(event %d.%d)\n", d, e); break;
+    case RECORD: printf("cudaEventRecord(event %d.%d, %s)\n", d, e, s); break;
+    case WAIT: printf("cudaStreamWaitEvent(%s, event %d.%d)\n", s, d, e); break;
+    case OPEN: printf("gate %d is opened\n", op->gate); break;
+    case SYNC_STREAM: printf("cudaStreamSynchronize(%s)\n", s); break;
+    case SYNC_EVENT: printf("cudaEventSynchronize(event %d.%d)\n", d, e); break;
+    case SYNC_DEVICE: printf("device %d: cudaDeviceSynchronize()\n", d); break;
+    case POLL_STREAM: printf("cudaStreamQuery(%s) until it is ready\n", s); break;
+    case POLL_EVENT: printf("cudaEventQuery(event %d.%d) until it is ready\n", d, e); break;
+    case POLL_TIME: printf("cudaEventElapsedTime(event %d.%d) until it is ready\n", d, e); break;
+    case AWAIT: printf("the host waits until host function %d has begun\n", e); break;
+    case QUERY_STREAM: printf("cudaStreamQuery(%s)\n", s); break;
+    case QUERY_EVENT: printf("cudaEventQuery(event %d.%d)\n", d, e); break;
+    }
 }
 
 static void list(const struct program *p, int stopped)
 {
-    for (int i = 0; i <= stopped; i++) {
-        const struct op *op = &p->ops[i];
-        printf("  %3d %-22s stream %d  device %d  event %d  allocation %d  source %d  ints %zu to "
-               "%zu\n",
-               i, kind_names[op->kind], op->stream, op->device, op->event, op->allocation,
-               op->source, op->from, op->to);
+    for (int i = 0; i < p->count; i++) {
+        printf("  %c %3d  ", i == stopped ? '>' : ' ', i);
+        list_op(p, &p->ops[i]);
     }
+    if (stopped == p->count)
+        puts("  > the program ends");
     char text[2048];
     ssize_t n = pread(stderr_file, text, sizeof text - 1, 0);
     text[n > 0 ? n : 0] = '\0';
     printf("%s\n", text);
 }
 
-static unsigned silent, reported, failures;
-
-static void account(const struct program *p, const char *schedule, unsigned seed, const char *what,
-                    bool may_be_incorrect)
+/* The last op that can be left out. */
+static int last_to_leave_out(const struct program *p, const struct outcome *o)
 {
-    int stopped, end = run_in_process(p, schedule, &stopped);
-    silent += end == SILENT;
-    reported += end == REPORTED;
-    if (end == SILENT || end == UNSURE || (end == REPORTED && may_be_incorrect))
+    return o->stopped == p->count ? p->count - 1 : p->count - 2;
+}
+
+/* Leaves out what can be left out, from halves down to single ops, as long as the run ends in the
+ * same way, at the same op. */
+static void minimize(struct program *p, struct outcome *found, const char *schedule)
+{
+    static struct program smaller;
+    if (found->stopped < p->count)
+        p->count = found->stopped + 1;
+    for (int size = p->count / 2; size; size = size == 1 ? 0 : size / 2)
+        for (int i = last_to_leave_out(p, found); i >= 0;) {
+            int from = i - size + 1 < 0 ? 0 : i - size + 1;
+            smaller = *p;
+            memmove(&smaller.ops[from], &smaller.ops[i + 1],
+                    (size_t)(p->count - i - 1) * sizeof *p->ops);
+            smaller.count -= i + 1 - from;
+            struct outcome o = run_in_process(&smaller, schedule);
+            if (o.end == found->end && o.hazards == found->hazards
+                && o.stopped == found->stopped - (p->count - smaller.count)) {
+                *p = smaller;
+                *found = o;
+            }
+            i = from - 1 < last_to_leave_out(p, found) ? from - 1 : last_to_leave_out(p, found);
+        }
+    *found = run_in_process(p, schedule);
+}
+
+static unsigned total[CRASHED + 1], performed, left_out, mismatches, listed;
+
+static void account(struct program *p, const char *schedule, unsigned seed)
+{
+    struct outcome o = run_in_process(p, schedule);
+    total[o.end]++;
+    performed += (unsigned)o.performed;
+    left_out += (unsigned)o.left_out;
+    if (o.end == SILENT || o.end == REPORTED || o.end == UNSURE)
         return;
-    failures++;
-    printf("seed %u (%s), SIM_SCHEDULE=%s: %s (status %d), at op %d\n", seed, what, schedule,
-           end >= REPORTED && end <= OTHER_KIND ? ends[end - REPORTED] : "it did not end well", end,
-           stopped);
-    if (failures <= 3)
-        list(p, stopped);
+    mismatches++;
+    printf("seed %u, SIM_SCHEDULE=%s: %s", seed, schedule, ends[o.end]);
+    if (o.end == REFUSED)
+        printf(" (%s)", cudaGetErrorName(o.answer));
+    for (int k = 0; k < HAZARDS; k++)
+        if (o.hazards >> k & 1)
+            printf(", %s", hazard_names[k]);
+    puts("");
+    if (mismatches > listed)
+        return;
+    minimize(p, &o, schedule);
+    list(p, o.stopped);
 }
 
 int main(int argc, char **argv)
 {
-    static struct program correct, incorrect;
+    static struct program program;
     unsigned first = argc > 1 ? (unsigned)strtoul(argv[1], NULL, 10) : 1,
-             count = argc > 2 ? (unsigned)strtoul(argv[2], NULL, 10) : 200;
+             count = argc > 2 ? (unsigned)strtoul(argv[2], NULL, 10) : 1000;
+    listed = argc > 3 ? (unsigned)strtoul(argv[3], NULL, 10) : 10;
     stderr_file = memfd_create("stderr", 0);
+    fcntl(stderr_file, F_SETFL, O_APPEND);
+    outcome =
+        mmap(NULL, sizeof *outcome, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     for (unsigned seed = first; seed < first + count; seed++) {
         static const char *const schedules[] = {"measured", "instant", "late"};
-        char schedule[32], what[64];
-        int at, to;
+        char schedule[32];
         snprintf(schedule, sizeof schedule, "random:%u", seed);
         if (seed % 4)
             snprintf(schedule, sizeof schedule, "%s", schedules[seed % 4 - 1]);
-        make_correct(&correct, seed);
-        account(&correct, schedule, seed, "correct", false);
-        for (int i = 0; i < COPIES && make_incorrect(&incorrect, &correct, &at, &to); i++) {
-            snprintf(what, sizeof what,
-                     to < 0     ? "without op %d"
-                     : to == at ? "op %d only queries"
-                                : "op %d put at %d",
-                     at, to);
-            account(&incorrect, schedule, seed, what, true);
-        }
+        make_program(&program, seed);
+        account(&program, schedule, seed);
     }
-    printf("%u correct programs and their copies: "
-           "%u silent and %u reported, as the graph says; %u others\n",
-           count, silent, reported, failures);
-    return failures || !silent || !reported;
+    printf("%u programs of %u calls (%u left out): %u silent and %u reported, as the graph says; "
+           "%u where nobody can say; %u others\n",
+           count, performed, left_out, total[SILENT], total[REPORTED], total[UNSURE], mismatches);
+    return mismatches || !total[SILENT] || !total[REPORTED];
 }

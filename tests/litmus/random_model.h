@@ -1,98 +1,119 @@
-/* The model behind random.c: what a program is, and a graph of what happens before what, from which
- * its hazards follow. It does not use the simulated device. */
+/* The model behind random.c: what a program is, and an explicit graph of its work, from which its
+ * hazards follow. It does not use the simulated device.
+ *
+ * A node stands for one piece of work, and has the set of all nodes that happen before it: those of
+ * the nodes that an edge leads from, and these. An edge comes from a stream's order, an event, the
+ * legacy stream, a copy that is serialized with a device, a graph, or the host. What follows from
+ * the program's calls alone is decided here; only what a query answered, and that a host function
+ * has begun, comes from the run. */
 #ifndef RANDOM_MODEL_H
 #define RANDOM_MODEL_H
 
-#include "workbook.h"
-
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
-    STREAMS = 10,
-    EVENTS = 5,
-    ALLOCATIONS = 10,
-    PINNED = 2,
-    OPS = 600,
-    NODES = 2048,
+    DEVICES = 2,
+    STREAMS = 13,
+    EVENTS = 3,
+    /* What the program allocates by calls; behind them what each graph allocates. */
+    ALLOCATIONS = 14,
+    PLANS = 4,
+    ALL_ALLOCATIONS = ALLOCATIONS + PLANS,
+    PLAN_TASKS = 12,
+    BRANCHES = 4,
+    GATES = 4,
+    OPS = 700,
+    NODES = 4096,
     WORDS = NODES / 64,
     INSTANCES = 128,
-    ACCESSES = 512,
+    ACCESSES = 8192,
+    HOLDS = 64,
     FUNCTIONS = 64,
-    HELD = 4096,
-    COPIES = 4
+    POSTPONED = 512,
+    ORDINARY = -1
 };
 
 /* ---- programs ---- */
 
-/* Those up to FREE are work of a stream; those from RECORD to AWAIT order something.
- * COPY_UP and COPY_DOWN: cudaMemcpy from and to ordinary memory. GRAPH: a launch of two memsets, of
- * the range of `allocation` and of that of `source`, with an edge between them or not. AWAIT: the
- * host waits until host function number `event` has begun. */
+/* `allocation` and `source` ORDINARY: memory of the host that CUDA does not know. */
 enum kind {
-    ALLOCATE,
-    ALLOCATE_CAPPED,
+    ALLOCATE,        /* cudaMallocAsync or cudaMallocFromPoolAsync, from `pool` */
+    ALLOCATE_DEVICE, /* cudaMalloc */
+    ALLOCATE_MANAGED,
+    ALLOCATE_PINNED,
+    REGISTER,
     FILL,
     ADD,
     SET,
+    SET_AT_ONCE, /* cudaMemset */
     COPY,
-    COPY_UP,
-    COPY_DOWN,
-    GRAPH,
-    FUNCTION,
-    FREE,
-    FREE_BY_HOST,
+    COPY_AT_ONCE, /* cudaMemcpy */
+    COPY_PEER,
+    COPY_PEER_AT_ONCE,
+    PREFETCH,
     LOAD,
     STORE,
-    RENEW,
+    FUNCTION,
+    HOLD,
+    LAUNCH,
+    FREE,
+    FREE_BY_HOST, /* cudaFree, cudaFreeHost, cudaHostUnregister */
+    /* Mistakes that no order repairs. */
+    FILL_BEYOND,
+    FILL_FREED,
+    SET_FREED,
+    FREE_FREED,
+    FREE_FREED_BY_HOST,
+    /* What orders, or nothing. */
+    MAKE_GRAPH,
+    DESTROY_GRAPH,
+    TRIM,
+    RENEW_STREAM,
+    RENEW_EVENT,
     RECORD,
     WAIT,
+    OPEN,
     SYNC_STREAM,
     SYNC_EVENT,
     SYNC_DEVICE,
     POLL_STREAM,
     POLL_EVENT,
     POLL_TIME,
-    AWAIT,
+    AWAIT, /* of host function number `event` */
     QUERY_STREAM,
     QUERY_EVENT
 };
-static const char *const kind_names[] = {"allocate",
-                                         "allocate (capped pool)",
-                                         "fill",
-                                         "add",
-                                         "memset",
-                                         "copy",
-                                         "cudaMemcpy up",
-                                         "cudaMemcpy down",
-                                         "graph",
-                                         "host function",
-                                         "free",
-                                         "cudaFree",
-                                         "host load",
-                                         "host store",
-                                         "destroy and create",
-                                         "record",
-                                         "wait",
-                                         "synchronize stream",
-                                         "synchronize event",
-                                         "synchronize device",
-                                         "poll stream",
-                                         "poll event",
-                                         "poll elapsed time",
-                                         "await host function",
-                                         "query stream",
-                                         "query event"};
 
 struct op {
     enum kind kind;
-    int stream, device, event, allocation, source;
+    /* A slot for a stream; the device that is current where no stream is named, and an event's. */
+    int stream, device, event, pool, gate, plan;
+    int allocation, source;
     size_t from, to, source_from;
-    bool edge;
 };
+
+/* What a graph is captured from. A task on a branch; EDGE: the branch waits for what branch `other`
+ * has so far. */
+struct task {
+    enum { TASK_FILL, TASK_SET, TASK_COPY, TASK_EDGE, TASK_ALLOCATE, TASK_FREE } kind;
+    int branch, other, allocation, source;
+    size_t from, to, source_from;
+};
+struct plan {
+    int device, branches, count;
+    /* What it allocates; 0: nothing. */
+    size_t bytes;
+    struct task tasks[PLAN_TASKS];
+};
+
 struct program {
     struct op ops[OPS];
-    int count;
+    struct plan plans[PLANS];
+    int count, plan_count;
 };
 
 /* What each slot for a stream holds. The default streams stay; the others may be destroyed and
@@ -102,59 +123,116 @@ static const struct {
     enum sort sort;
     int device;
     bool elsewhere;
-} slots[STREAMS] = {{LEGACY, 0, false},      {PER_THREAD, 0, false},   {BLOCKING, 0, false},
-                    {BLOCKING, 0, true},     {NON_BLOCKING, 0, false}, {NON_BLOCKING, 0, false},
-                    {NON_BLOCKING, 1, true}, {BLOCKING, 1, false},     {LEGACY, 1, false},
-                    {PER_THREAD, 0, true}};
-static int legacy_of(int device) { return device ? 8 : 0; }
+    const char *name;
+} slots[STREAMS] = {{LEGACY, 0, false, "legacy0"},          {LEGACY, 1, false, "legacy1"},
+                    {PER_THREAD, 0, false, "thread0"},      {PER_THREAD, 1, false, "thread1"},
+                    {PER_THREAD, 0, true, "other_thread0"}, {BLOCKING, 0, false, "blocking0"},
+                    {BLOCKING, 0, true, "blocking0b"},      {BLOCKING, 1, false, "blocking1"},
+                    {NON_BLOCKING, 0, false, "s0"},         {NON_BLOCKING, 0, false, "t0"},
+                    {NON_BLOCKING, 0, false, "u0"},         {NON_BLOCKING, 1, true, "s1"},
+                    {NON_BLOCKING, 1, false, "t1"}};
+
+/* The pools: their device, and whether the host sees their memory. */
+enum { DEFAULT_0, DEFAULT_1, CAPPED, NO_REUSE, HOST, MANAGED, POOLS };
+static const struct {
+    int device;
+    bool host_visible;
+    const char *name;
+} pools[POOLS] = {{0, false, "default0"}, {1, false, "default1"}, {0, false, "capped"},
+                  {0, false, "no_reuse"}, {0, true, "host"},      {0, true, "managed"}};
 
 /* ---- the graph ---- */
 
 struct set {
     uint64_t bits[WORDS];
 };
-static bool has(const struct set *s, int n) { return s->bits[n / 64] >> n % 64 & 1; }
-static void put(struct set *s, int n) { s->bits[n / 64] |= (uint64_t)1 << n % 64; }
-static void unite(struct set *into, const struct set *s)
-{
-    for (int i = 0; i < WORDS; i++)
-        into->bits[i] |= s->bits[i];
-}
 
-static struct graph {
-    struct {
-        struct set before;
-        int instance;
-    } nodes[NODES];
-    int node_count;
+enum memory { POOL, DEVICE, CUDA_MANAGED, PINNED, REGISTERED, OF_GRAPH };
+
+/* Work on an allocation. EMPTY: it needs the allocation, and none of its bytes. */
+struct access {
+    int node, next;
+    size_t from, to;
+    enum { KERNEL, COPIED, EMPTY } sort;
+    bool write;
+};
+
+struct allocation {
+    enum { NEVER, ALIVE, FREED } state;
+    enum memory memory;
+    int pool, device;
+    size_t bytes;
+    /* How many the slot has held. */
+    int generation;
+    /* The node that allocates, or frees; -1: the host did it. */
+    int allocated, freed;
+    /* The newest access, or -1. */
+    int accesses;
+};
+
+/* Two nodes, of which the first must happen before the second, or `either` before the other. They
+ * cannot be judged yet: one of them cannot begin before the host does something. */
+struct postponed {
+    int first, second;
+    bool either, settled;
+    /* It is a host function that holds it up, and nobody knows what that waits for: a report and
+     * none are both as the book says, where the host has acquired one of them meanwhile. */
+    bool by_function;
+};
+
+/* What a trial can undo; the nodes and accesses behind `node_count` and `access_count` are not. */
+struct state {
+    int node_count, access_count, instance_count, function_count, hold_count, postponed_count;
     /* One for each stream that ever was. `last` is its newest node, or -1. */
     struct {
         int last, slot;
     } instances[INSTANCES];
-    int instance_count, instance_of[STREAMS];
+    int instance_of[STREAMS];
     /* What happens before the next thing that the host does. */
     struct set host;
+    /* The node with which all further work of the device is serialized, or -1. */
+    int serialized[DEVICES];
     /* The node of each event's record, or -1. */
-    int record[2][EVENTS];
+    int record[DEVICES][EVENTS];
+    struct allocation allocations[ALL_ALLOCATIONS];
     struct {
-        bool alive, capped;
-        /* -1: the host's. */
-        int device;
-        int allocated, count;
-        size_t ints;
-        struct {
-            int node;
-            size_t from, to;
-            bool write, kernel;
-        } uses[ACCESSES];
-    } allocations[ALLOCATIONS];
-    /* The nodes of the host functions. */
-    int functions[FUNCTIONS], function_count;
-} g;
+        bool made;
+        int last;
+        int generations[ALLOCATIONS];
+    } graphs[PLANS];
+    struct {
+        int node, gate;
+    } holds[HOLDS];
+    bool is_open[GATES];
+    struct {
+        int node;
+        bool begun;
+    } functions[FUNCTIONS];
+    struct postponed postponed[POSTPONED];
+    /* Of the present op: its hazards, and the two nodes of one; second -1: the host. */
+    unsigned hazards;
+    int first, second;
+};
+static struct state g;
+static struct {
+    struct set before;
+} nodes[NODES];
+static struct access accesses[ACCESSES];
 
-/* Set by the host functions of a run. */
-static volatile int begun[FUNCTIONS];
-static bool is_running;
+static bool has(const struct set *s, int n) { return s->bits[n / 64] >> n % 64 & 1; }
+static void put(struct set *s, int n) { s->bits[n / 64] |= (uint64_t)1 << n % 64; }
+static void unite(struct set *into, const struct set *s)
+{
+    for (int i = 0; i <= g.node_count / 64; i++)
+        into->bits[i] |= s->bits[i];
+}
+static void with_node(struct set *s, int n)
+{
+    if (n < 0 || has(s, n))
+        return;
+    unite(s, &nodes[n].before);
+    put(s, n);
+}
 
 static void new_instance(int slot)
 {
@@ -165,385 +243,670 @@ static void new_instance(int slot)
     g.instance_of[slot] = g.instance_count++;
 }
 
-static void graph_start(void)
+static void model_start(void)
 {
     memset(&g, 0, sizeof g);
     memset(g.record, -1, sizeof g.record);
+    memset(g.serialized, -1, sizeof g.serialized);
     for (int s = 0; s < STREAMS; s++)
         new_instance(s);
-    for (int b = 0; b < PINNED; b++) {
-        g.allocations[b].alive = true;
-        g.allocations[b].device = -1;
-        g.allocations[b].allocated = -1;
-        g.allocations[b].ints = 1024;
-    }
 }
 
-static void with_node(struct set *s, int n)
-{
-    if (n < 0)
-        return;
-    unite(s, &g.nodes[n].before);
-    put(s, n);
-}
+static int *newest_of(int slot) { return &g.instances[g.instance_of[slot]].last; }
 
 /* What happens before the next work in the slot's stream: its own work, what the host has acquired,
- * and what the rule of the legacy stream adds. */
+ * and what the legacy stream's rule and a serialized copy add. */
 static struct set before_next(int slot)
 {
     struct set s = g.host;
-    with_node(&s, g.instances[g.instance_of[slot]].last);
-    for (int l = 0; l < g.instance_count; l++) {
-        enum sort mine = slots[slot].sort, other = slots[g.instances[l].slot].sort;
+    with_node(&s, *newest_of(slot));
+    with_node(&s, g.serialized[slots[slot].device]);
+    for (int i = 0; i < g.instance_count; i++) {
+        enum sort mine = slots[slot].sort, other = slots[g.instances[i].slot].sort;
         bool ordered =
             (mine == LEGACY && other != NON_BLOCKING) || (other == LEGACY && mine != NON_BLOCKING);
-        if (ordered && slots[slot].device == slots[g.instances[l].slot].device)
-            with_node(&s, g.instances[l].last);
+        if (ordered && slots[slot].device == slots[g.instances[i].slot].device)
+            with_node(&s, g.instances[i].last);
     }
     return s;
 }
 
-/* The legacy stream of the other device, when the op is a copy between the memories of both in a
- * legacy stream: each waits for the other (documented: CUDA programming guide, peer-to-peer memory
- * copy). Else -1. */
-static int second_legacy(const struct op *op)
+static struct set all_of_device(int device)
 {
-    int to = g.allocations[op->allocation].device, from = g.allocations[op->source].device;
-    bool both = op->kind == COPY && slots[op->stream].sort == LEGACY && to >= 0 && from >= 0;
-    return both && to != from ? legacy_of(1 - slots[op->stream].device) : -1;
-}
-
-/* What happens before the op's work. */
-static struct set before_op(const struct op *op)
-{
-    struct set s = before_next(op->stream);
-    int second = second_legacy(op);
-    if (second >= 0) {
-        struct set other = before_next(second);
-        unite(&s, &other);
-    }
+    struct set s = {{0}};
+    with_node(&s, g.serialized[device]);
+    for (int i = 0; i < g.instance_count; i++)
+        if (slots[g.instances[i].slot].device == device)
+            with_node(&s, g.instances[i].last);
     return s;
 }
 
-static int new_node(int slot)
+static int add_node(const struct set *before)
 {
     if (g.node_count == NODES)
         abort();
     int n = g.node_count++;
-    g.nodes[n].before = before_next(slot);
-    g.nodes[n].instance = g.instance_of[slot];
-    g.instances[g.instance_of[slot]].last = n;
+    memset(&nodes[n].before, 0, sizeof nodes[n].before);
+    unite(&nodes[n].before, before);
     return n;
 }
 
-/* Hazards, as a set, in the order of their names. */
-enum {
-    WRITES = 1,
-    WRITE_READ = 2,
-    READ_WRITE = 4,
-    USE_ALLOCATION = 8,
-    FREE_USE = 16,
-    FREE_ALLOCATION = 32,
-    HOST_AFTER_WRITE = 64,
-    HOST_AFTER_READ = 128
-};
-static const char *const hazard_names[] = {"unordered writes",
-                                           "write not ordered after a read",
-                                           "read not ordered after a write",
-                                           "use before allocation",
-                                           "free before the use ends",
-                                           "free before allocation",
-                                           "host access not ordered after a write",
-                                           "host write not ordered after a read"};
-
-/* Conflicts of work behind a host function that has not begun: the host may yet acquire the one
- * operation while the other waits. The first `old` were there before the present op. */
-static struct {
-    struct {
-        /* Nodes. */
-        int earlier, later;
-        unsigned hazard;
-        /* They waited after the last op. */
-        bool earlier_waits, later_waits;
-    } conflicts[HELD];
-    int old, count;
-} held;
-
-/* Whether a host function in the set has not begun: that may wait for the host. */
-static bool has_waiting(const struct set *before)
+static int new_node(int slot)
 {
-    for (int f = 0; is_running && f < g.function_count; f++)
-        if (!begun[f] && has(before, g.functions[f]))
+    struct set before = before_next(slot);
+    return *newest_of(slot) = add_node(&before);
+}
+
+/* ---- what cannot begin ---- */
+
+static bool has_closed_gate(const struct set *s)
+{
+    for (int i = 0; i < g.hold_count; i++)
+        if (!g.is_open[g.holds[i].gate] && has(s, g.holds[i].node))
+            return true;
+    return false;
+}
+static bool has_function_to_begin(const struct set *s)
+{
+    for (int i = 0; i < g.function_count; i++)
+        if (!g.functions[i].begun && has(s, g.functions[i].node))
+            return true;
+    return false;
+}
+static bool is_held(int node)
+{
+    return has_closed_gate(&nodes[node].before) || has_function_to_begin(&nodes[node].before);
+}
+static bool any_gate_is_closed(void)
+{
+    for (int i = 0; i < g.hold_count; i++)
+        if (!g.is_open[g.holds[i].gate])
             return true;
     return false;
 }
 
-static bool waits_for_host(int node) { return has_waiting(&g.nodes[node].before); }
+/* ---- hazards ---- */
 
-/* Keeps the conflict if node `later`, which comes after `before`, waits, or `earlier` does in a
- * conflict of accesses. Returns whether it does. */
-static bool hold(const struct set *before, int earlier, int later, unsigned hazard)
+/* As a set, in the order of their names. */
+enum {
+    WRITES = 1,
+    WRITE_READ = 1 << 1,
+    READ_WRITE = 1 << 2,
+    USE_ALLOCATION = 1 << 3,
+    FREE_USE = 1 << 4,
+    FREE_ALLOCATION = 1 << 5,
+    HOST_AFTER_WRITE = 1 << 6,
+    HOST_AFTER_READ = 1 << 7,
+    HOST_ALLOCATION = 1 << 8,
+    OVERLAP = 1 << 9,
+    OUTSIDE = 1 << 10,
+    USE_FREED = 1 << 11,
+    DOUBLE_FREE = 1 << 12,
+    ALLOCATION_FREE = 1 << 13,
+    LEAK = 1 << 14,
+    HAZARDS = 15
+};
+static const char *const hazard_names[HAZARDS] = {"unordered writes",
+                                                  "write not ordered after a read",
+                                                  "read not ordered after a write",
+                                                  "use before allocation",
+                                                  "free before the use ends",
+                                                  "free before allocation",
+                                                  "host access not ordered after a write",
+                                                  "host write not ordered after a read",
+                                                  "host access before allocation",
+                                                  "overlapping copy",
+                                                  "access outside the allocation",
+                                                  "use after free",
+                                                  "double free",
+                                                  "allocation before the free",
+                                                  "leak"};
+
+/* Whether the missing edge is a hazard of this op, or will be judged later. */
+static void missing_edge(unsigned hazard, int first, int second, bool either)
 {
-    bool accesses = hazard <= READ_WRITE;
-    bool later_waits = has_waiting(before), earlier_waits = accesses && waits_for_host(earlier);
-    if (!later_waits && !earlier_waits)
-        return false;
-    if (held.count == HELD)
+    g.first = first;
+    g.second = second;
+    if (!is_held(second) && !(either && is_held(first))) {
+        g.hazards |= hazard;
+        return;
+    }
+    if (g.postponed_count == POSTPONED)
         abort();
-    held.conflicts[held.count].earlier = earlier;
-    held.conflicts[held.count].later = later;
-    held.conflicts[held.count].hazard = hazard;
-    held.conflicts[held.count].earlier_waits = earlier_waits;
-    held.conflicts[held.count++].later_waits = later_waits;
+    bool by_function =
+        has_function_to_begin(&nodes[second].before) || has_function_to_begin(&nodes[first].before);
+    g.postponed[g.postponed_count++] =
+        (struct postponed){first, second, either, false, by_function};
+}
+
+/* Node `n` uses bytes [from, to) of the allocation. */
+static void use(int n, int allocation, size_t from, size_t to, bool write, int sort)
+{
+    struct allocation *a = &g.allocations[allocation];
+    if (sort != EMPTY && to > a->bytes)
+        g.hazards |= OUTSIDE;
+    for (int i = a->accesses; i >= 0; i = accesses[i].next) {
+        const struct access *x = &accesses[i];
+        if (sort == EMPTY || x->sort == EMPTY || from >= x->to || x->from >= to
+            || !(write || x->write))
+            continue;
+        if (x->node == n)
+            g.hazards |= OVERLAP;
+        else if (!has(&nodes[n].before, x->node))
+            missing_edge(!write ? READ_WRITE : x->write ? WRITES : WRITE_READ, x->node, n, true);
+    }
+    if (a->allocated >= 0 && !has(&nodes[n].before, a->allocated))
+        missing_edge(USE_ALLOCATION, a->allocated, n, false);
+    if (g.access_count == ACCESSES)
+        abort();
+    accesses[g.access_count] = (struct access){n, a->accesses, from, to, sort, write};
+    a->accesses = g.access_count++;
+}
+
+/* Node `n`, or the host (-1), ends the life of what another node used or allocated. */
+static void must_end(unsigned hazard, int first, int n)
+{
+    if (has(n < 0 ? &g.host : &nodes[n].before, first))
+        return;
+    if (n >= 0) {
+        missing_edge(hazard, first, n, false);
+        return;
+    }
+    g.hazards |= hazard;
+    g.first = first;
+    g.second = -1;
+}
+
+/* Node `n`, or the host (-1), frees the allocation. */
+static void end_life(int n, int allocation)
+{
+    struct allocation *a = &g.allocations[allocation];
+    if (a->allocated >= 0)
+        must_end(FREE_ALLOCATION, a->allocated, n);
+    for (int i = a->accesses; i >= 0; i = accesses[i].next)
+        must_end(FREE_USE, accesses[i].node, n);
+    a->state = FREED;
+    a->freed = n;
+}
+
+static void begin_life(int allocation, enum memory memory, int device, size_t bytes, int node)
+{
+    struct allocation *a = &g.allocations[allocation];
+    *a = (struct allocation){.state = ALIVE,
+                             .memory = memory,
+                             .device = device,
+                             .bytes = bytes,
+                             .generation = a->generation + 1,
+                             .allocated = node,
+                             .freed = -1,
+                             .accesses = -1};
+}
+
+/* ---- memory ---- */
+
+static bool is_alive(int allocation) { return g.allocations[allocation].state == ALIVE; }
+static bool is_host_visible(const struct allocation *a)
+{
+    return a->memory == CUDA_MANAGED || (a->memory == POOL && pools[a->pool].host_visible);
+}
+/* Is it the host's for a copy: pinned, registered or ordinary? */
+static bool is_hosts(int allocation)
+{
+    return allocation == ORDINARY || g.allocations[allocation].memory == PINNED
+        || g.allocations[allocation].memory == REGISTERED;
+}
+/* Is it memory of one device? */
+static bool is_of_device(int allocation)
+{
+    return !is_hosts(allocation) && !is_host_visible(&g.allocations[allocation]);
+}
+
+/* Which bytes can a copy use: an end is alive and long enough, or ordinary. */
+static bool end_is_usable(int allocation, size_t from, size_t bytes)
+{
+    return allocation == ORDINARY
+        || (is_alive(allocation) && from + bytes <= g.allocations[allocation].bytes);
+}
+
+/* ---- the host's own loads and stores ---- */
+
+/* Where the allocations are, in a run; NULL: it does not matter. */
+static char **model_addresses;
+
+/* Is the page of the byte one that can be closed while work uses [from, to)? Those whole in it, and
+ * the last one where an allocation has its pages for itself. */
+static bool is_whole_page(const struct allocation *a, int allocation, size_t byte, size_t from,
+                          size_t to)
+{
+    uintptr_t base = model_addresses ? (uintptr_t)model_addresses[allocation] : 0;
+    uintptr_t page = (base + byte) / 4096 * 4096;
+    bool own_end = (a->memory == CUDA_MANAGED || a->memory == PINNED) && to == a->bytes;
+    return page >= base + from && (own_end || page + 4096 <= base + to);
+}
+
+/* What the host's touch of a byte is. `seen`: as far as the book says that it is seen. */
+static unsigned judge_touch(const struct op *op, bool seen)
+{
+    const struct allocation *a = &g.allocations[op->allocation];
+    unsigned hazards = 0;
+    for (int i = a->accesses; i >= 0; i = accesses[i].next) {
+        const struct access *x = &accesses[i];
+        bool conflicts = x->sort != EMPTY && op->from >= x->from && op->from < x->to
+                      && (op->kind == STORE || x->write);
+        if (!conflicts || has(&g.host, x->node) || has_closed_gate(&nodes[x->node].before))
+            continue;
+        if (seen
+            && (!is_whole_page(a, op->allocation, op->from, x->from, x->to)
+                || (a->memory == PINNED && x->sort == KERNEL)
+                || has_function_to_begin(&nodes[x->node].before)))
+            continue;
+        hazards |= x->write ? HOST_AFTER_WRITE : HOST_AFTER_READ;
+        g.first = x->node;
+        g.second = -1;
+    }
+    if (a->allocated >= 0 && !has(&g.host, a->allocated)
+        && (!seen || is_whole_page(a, op->allocation, op->from, 0, a->bytes))) {
+        hazards |= HOST_ALLOCATION;
+        g.first = a->allocated;
+        g.second = -1;
+    }
+    return hazards;
+}
+
+/* ---- ops ---- */
+
+/* What a call waits for while the host stands; returns whether it does so. */
+static bool awaited(const struct op *op, struct set *s)
+{
+    const struct allocation *a = op->allocation < 0 ? NULL : &g.allocations[op->allocation];
+    memset(s, 0, sizeof *s);
+    switch (op->kind) {
+    case SET_AT_ONCE:
+        *s = before_next(op->stream);
+        return is_hosts(op->allocation) || !is_of_device(op->allocation);
+    case COPY:
+        *s = before_next(op->stream);
+        return op->allocation == ORDINARY || op->source == ORDINARY
+            || (is_hosts(op->allocation) && is_hosts(op->source));
+    case COPY_AT_ONCE:
+        *s = before_next(op->stream);
+        unite(s, &g.host);
+        return true;
+    case FREE_BY_HOST:
+    case FREE_FREED_BY_HOST:
+        *s = all_of_device(a->device);
+        return a->memory != POOL && a->memory != OF_GRAPH;
+    case SYNC_STREAM:
+    case POLL_STREAM:
+        if (slots[op->stream].sort == LEGACY)
+            *s = before_next(op->stream);
+        else
+            with_node(s, *newest_of(op->stream));
+        with_node(s, g.serialized[slots[op->stream].device]);
+        return true;
+    case SYNC_EVENT:
+    case POLL_EVENT:
+    case POLL_TIME: with_node(s, g.record[op->device][op->event]); return true;
+    case SYNC_DEVICE: *s = all_of_device(op->device); return true;
+    case AWAIT: with_node(s, g.functions[op->event].node); return true;
+    default: return false;
+    }
+}
+
+static bool tasks_are_usable(const struct plan *plan)
+{
+    for (int i = 0; i < plan->count; i++) {
+        const struct task *t = &plan->tasks[i];
+        size_t bytes = t->to - t->from;
+        if (t->kind > TASK_COPY)
+            continue;
+        if (t->allocation < ALLOCATIONS && !end_is_usable(t->allocation, t->from, bytes))
+            return false;
+        if (t->kind == TASK_COPY && t->source < ALLOCATIONS
+            && !end_is_usable(t->source, t->source_from, bytes))
+            return false;
+    }
     return true;
 }
 
-/* After the op: which hazards are due of conflicts that were held, as nothing waits any more.
- * `unsure`: what waited began in the same call in which the host acquired the other. */
-static unsigned judge_held(bool *unsure)
+/* Does the program have what the op needs? A program of which ops were dropped may lack it. A call
+ * that would wait for ever, behind a closed gate, cannot be made either. */
+static bool is_possible(const struct program *p, const struct op *op)
 {
-    unsigned hazards = 0;
-    int kept = 0;
-    for (int i = 0; i < held.count; i++) {
-        int earlier = held.conflicts[i].earlier, later = held.conflicts[i].later;
-        bool was_later = held.conflicts[i].later_waits,
-             was_earlier = held.conflicts[i].earlier_waits;
-        bool is_later = was_later && waits_for_host(later);
-        bool is_earlier = was_earlier && waits_for_host(earlier);
-        bool ordered = (is_later && has(&g.host, earlier)) || (is_earlier && has(&g.host, later));
-        bool both = (was_later && has(&g.host, earlier)) || (was_earlier && has(&g.host, later));
-        *unsure |= both && !ordered;
-        if (!both && !is_later && !is_earlier)
-            hazards |= held.conflicts[i].hazard;
-        if (both || !(is_later || is_earlier))
-            continue;
-        held.conflicts[kept] = held.conflicts[i];
-        held.conflicts[kept].later_waits = is_later;
-        held.conflicts[kept++].earlier_waits = is_earlier;
-    }
-    held.old = held.count = kept;
-    return hazards;
-}
-
-/* The hazards of a use, node `later`. `missing`: a node that should happen before it and does
- * not. */
-static unsigned judge_use(const struct set *before, int allocation, size_t from, size_t to,
-                          bool write, int later, int *missing)
-{
-    unsigned hazards = 0;
-    for (int i = 0; i < g.allocations[allocation].count; i++) {
-        bool overlap = from < g.allocations[allocation].uses[i].to
-                    && g.allocations[allocation].uses[i].from < to,
-             wrote = g.allocations[allocation].uses[i].write;
-        if (!overlap || !(write || wrote) || has(before, g.allocations[allocation].uses[i].node))
-            continue;
-        int node = g.allocations[allocation].uses[i].node;
-        unsigned hazard = !write ? READ_WRITE : wrote ? WRITES : WRITE_READ;
-        if (hold(before, node, later, hazard))
-            continue;
-        hazards |= hazard;
-        *missing = node;
-    }
-    int allocated = g.allocations[allocation].allocated;
-    if (!hazards && allocated >= 0 && !has(before, allocated)
-        && !hold(before, allocated, later, USE_ALLOCATION)) {
-        hazards = USE_ALLOCATION;
-        *missing = allocated;
-    }
-    return hazards;
-}
-
-static unsigned judge_free(const struct set *before, int allocation, int *missing)
-{
-    unsigned hazards = 0;
-    for (int i = 0; i < g.allocations[allocation].count; i++)
-        if (!has(before, g.allocations[allocation].uses[i].node)
-            && !hold(before, g.allocations[allocation].uses[i].node, g.node_count, FREE_USE)) {
-            hazards = FREE_USE;
-            *missing = g.allocations[allocation].uses[i].node;
-        }
-    if (!hazards && !has(before, g.allocations[allocation].allocated)
-        && !hold(before, g.allocations[allocation].allocated, g.node_count, FREE_ALLOCATION)) {
-        hazards = FREE_ALLOCATION;
-        *missing = g.allocations[allocation].allocated;
-    }
-    return hazards;
-}
-
-/* The hazards of a load or store of the host. Only a copy or memset that covers all of a pinned
- * allocation makes the simulated device watch the host there. */
-static unsigned judge_host(int allocation, bool store, int *missing)
-{
-    unsigned hazards = 0;
-    for (int i = 0; i < g.allocations[allocation].count; i++) {
-        bool watched = !g.allocations[allocation].uses[i].kernel
-                    && g.allocations[allocation].uses[i].from == 0
-                    && g.allocations[allocation].uses[i].to == g.allocations[allocation].ints;
-        if (!watched || !(store || g.allocations[allocation].uses[i].write)
-            || has(&g.host, g.allocations[allocation].uses[i].node)
-            || waits_for_host(g.allocations[allocation].uses[i].node))
-            continue;
-        hazards |= g.allocations[allocation].uses[i].write ? HOST_AFTER_WRITE : HOST_AFTER_READ;
-        *missing = g.allocations[allocation].uses[i].node;
-    }
-    return hazards;
-}
-
-static bool overlaps_itself(const struct op *op)
-{
-    return op->allocation == op->source && op->from < op->source_from + op->to - op->from
-        && op->source_from < op->to;
-}
-
-static unsigned judge(const struct op *op, int *missing)
-{
-    struct set before = op->kind == FREE_BY_HOST ? g.host : before_op(op);
-    unsigned hazards;
-    int node = g.node_count;
-    held.count = held.old;
+    const struct allocation *a = op->allocation < 0 ? NULL : &g.allocations[op->allocation];
+    size_t bytes = op->to - op->from;
+    struct set s;
+    bool waits;
     switch (op->kind) {
-    case LOAD:
-    case STORE: return judge_host(op->allocation, op->kind == STORE, missing);
-    case GRAPH:
-        hazards = judge_use(&before, op->allocation, op->from, op->to, true, node, missing);
-        hazards |= judge_use(&before, op->source, op->source_from,
-                             op->source_from + op->to - op->from, true, node + 1, missing);
-        if (op->edge || !overlaps_itself(op) || hold(&before, node, node + 1, WRITES))
-            return hazards;
-        return hazards | WRITES;
-    case COPY_DOWN:
-        return judge_use(&before, op->allocation, op->from, op->to, false, node, missing);
-    case COPY:
-        hazards = judge_use(&before, op->source, op->source_from,
-                            op->source_from + op->to - op->from, false, node, missing);
-        return hazards | judge_use(&before, op->allocation, op->from, op->to, true, node, missing);
-    case COPY_UP:
-    case FILL:
-    case ADD:
-    case SET: return judge_use(&before, op->allocation, op->from, op->to, true, node, missing);
-    case FREE:
-    case FREE_BY_HOST: return judge_free(&before, op->allocation, missing);
-    default: return 0;
+    case ALLOCATE: {
+        int capped = 0;
+        for (int i = 0; i < ALLOCATIONS; i++)
+            capped +=
+                is_alive(i) && g.allocations[i].memory == POOL && g.allocations[i].pool == CAPPED;
+        /* The allocator may wait for any earlier free. */
+        return !is_alive(op->allocation)
+            && (op->pool != CAPPED || (capped < 2 && !any_gate_is_closed()));
     }
-}
-
-static void add_use(int allocation, int node, size_t from, size_t to, bool write, bool kernel)
-{
-    int i = g.allocations[allocation].count++;
-    if (i == ACCESSES)
-        abort();
-    g.allocations[allocation].uses[i].node = node;
-    g.allocations[allocation].uses[i].from = from;
-    g.allocations[allocation].uses[i].to = to;
-    g.allocations[allocation].uses[i].write = write;
-    g.allocations[allocation].uses[i].kernel = kernel;
-}
-
-/* The host acquires all of the slot's stream. */
-static void acquire_stream(int slot)
-{
-    if (slots[slot].sort == LEGACY)
-        g.host = before_next(slot);
-    else
-        with_node(&g.host, g.instances[g.instance_of[slot]].last);
-}
-
-/* The graph after the op. `ready`: the answer to a query. */
-static void advance(const struct op *op, bool ready)
-{
-    int n;
-    switch (op->kind) {
-    case ALLOCATE:
-    case ALLOCATE_CAPPED:
-        g.allocations[op->allocation].alive = true;
-        g.allocations[op->allocation].capped = op->kind == ALLOCATE_CAPPED;
-        g.allocations[op->allocation].count = 0;
-        g.allocations[op->allocation].device =
-            op->kind == ALLOCATE_CAPPED ? 0 : slots[op->stream].device;
-        g.allocations[op->allocation].ints = op->to;
-        g.allocations[op->allocation].allocated = new_node(op->stream);
-        break;
-    case COPY: {
-        struct set before = before_op(op);
-        n = new_node(op->stream);
-        unite(&g.nodes[n].before, &before);
-        if (second_legacy(op) >= 0)
-            with_node(&g.nodes[new_node(second_legacy(op))].before, n);
-        add_use(op->source, n, op->source_from, op->source_from + op->to - op->from, false, false);
-        add_use(op->allocation, n, op->from, op->to, true, false);
-        /* Documented: from the host to the host, it is over when the call returns. */
-        if (op->source < PINNED && op->allocation < PINNED)
-            with_node(&g.host, n);
-        break;
-    }
-    case COPY_UP:
-    case COPY_DOWN:
-        n = new_node(op->stream);
-        add_use(op->allocation, n, op->from, op->to, op->kind == COPY_UP, false);
-        unite(&g.host, &g.nodes[n].before);
-        /* Documented: the bytes for a device may arrive later. */
-        if (op->kind == COPY_DOWN || op->allocation < PINNED)
-            put(&g.host, n);
-        break;
-    case GRAPH: {
-        struct set start = before_next(op->stream);
-        n = new_node(op->stream);
-        add_use(op->allocation, n, op->from, op->to, true, false);
-        int second = new_node(op->stream);
-        add_use(op->source, second, op->source_from, op->source_from + op->to - op->from, true,
-                false);
-        g.nodes[second].before = start;
-        if (op->edge)
-            with_node(&g.nodes[second].before, n);
-        /* The end of the launch. */
-        with_node(&g.nodes[new_node(op->stream)].before, n);
-        break;
-    }
-    case FUNCTION:
-        if (g.function_count == FUNCTIONS)
-            abort();
-        g.functions[g.function_count++] = new_node(op->stream);
-        break;
-    case LOAD:
-    case STORE: break;
-    case AWAIT: unite(&g.host, &g.nodes[g.functions[op->event]].before); break;
+    case ALLOCATE_DEVICE:
+    case ALLOCATE_MANAGED:
+    case ALLOCATE_PINNED:
+    case REGISTER: return !is_alive(op->allocation);
     case FILL:
     case ADD:
     case SET:
-        add_use(op->allocation, new_node(op->stream), op->from, op->to, true, op->kind != SET);
+    case FREE: return a->state == ALIVE && op->to <= a->bytes;
+    case FILL_BEYOND: return a->state == ALIVE && op->to > a->bytes && op->from < a->bytes;
+    case FILL_FREED:
+    case SET_FREED:
+    case FREE_FREED: return a->state == FREED && op->to <= a->bytes;
+    case PREFETCH: return a->state == ALIVE && op->to <= a->bytes && a->memory == CUDA_MANAGED;
+    case LOAD:
+    case STORE:
+        return a->state == ALIVE && op->from < a->bytes
+            && (a->memory == PINNED || is_host_visible(a));
+    case COPY_PEER:
+    case COPY_PEER_AT_ONCE:
+        return op->allocation >= 0 && op->source >= 0 && is_of_device(op->allocation)
+            && is_of_device(op->source) && end_is_usable(op->allocation, op->from, bytes)
+            && end_is_usable(op->source, op->source_from, bytes);
+    case COPY:
+    case COPY_AT_ONCE:
+        if (!end_is_usable(op->allocation, op->from, bytes)
+            || !end_is_usable(op->source, op->source_from, bytes)
+            || (op->allocation == ORDINARY && op->source == ORDINARY))
+            return false;
         break;
-    case FREE:
-        new_node(op->stream);
-        g.allocations[op->allocation].alive = false;
+    case SET_AT_ONCE:
+        if (a->state != ALIVE || op->to > a->bytes)
+            return false;
         break;
-    case FREE_BY_HOST: g.allocations[op->allocation].alive = false; break;
-    case RENEW: new_instance(op->stream); break;
+    case FREE_BY_HOST:
+        if (a->state != ALIVE)
+            return false;
+        break;
+    case FREE_FREED_BY_HOST:
+        if (a->state != FREED)
+            return false;
+        break;
+    case HOLD: return g.hold_count < HOLDS;
+    case FUNCTION: return g.function_count < FUNCTIONS;
+    case MAKE_GRAPH:
+        return !g.graphs[op->plan].made && !is_alive(ALLOCATIONS + op->plan)
+            && tasks_are_usable(&p->plans[op->plan]);
+    case DESTROY_GRAPH: return g.graphs[op->plan].made && !is_alive(ALLOCATIONS + op->plan);
+    case LAUNCH:
+        /* Its memory may have to be moved, for which the call waits. */
+        return g.graphs[op->plan].made && !is_alive(ALLOCATIONS + op->plan)
+            && !(p->plans[op->plan].bytes && any_gate_is_closed());
+    case POLL_TIME:
+        if (g.record[op->device][op->event] < 0)
+            return false;
+        break;
+    case AWAIT:
+        if (op->event >= g.function_count)
+            return false;
+        break;
+    default: break;
+    }
+    waits = awaited(op, &s);
+    return !waits || !has_closed_gate(&s);
+}
+
+/* A copy node behind what its stream, and in a legacy stream another device's, puts before it. */
+static int copy_node(const struct op *op)
+{
+    struct set before = before_next(op->stream);
+    int device = slots[op->stream].device, other = 1 - device;
+    bool both = slots[op->stream].sort == LEGACY && op->allocation >= 0 && op->source >= 0
+             && is_of_device(op->allocation) && is_of_device(op->source)
+             && g.allocations[op->allocation].device != g.allocations[op->source].device;
+    if (op->kind == COPY_PEER_AT_ONCE) {
+        struct set all = all_of_device(device);
+        unite(&before, &all);
+        all = all_of_device(g.allocations[op->allocation].device);
+        unite(&before, &all);
+        all = all_of_device(g.allocations[op->source].device);
+        unite(&before, &all);
+    }
+    if (both) {
+        struct set legacy = before_next(other);
+        unite(&before, &legacy);
+    }
+    int n = *newest_of(op->stream) = add_node(&before);
+    if (op->kind == COPY_PEER_AT_ONCE)
+        g.serialized[device] = g.serialized[g.allocations[op->allocation].device] =
+            g.serialized[g.allocations[op->source].device] = n;
+    if (both)
+        with_node(&nodes[new_node(other)].before, n);
+    return n;
+}
+
+/* What the host has acquired when a copy returns. */
+static void acquire_copy(const struct op *op, int n)
+{
+    bool to_hosts = is_hosts(op->allocation), from_hosts = is_hosts(op->source);
+    if (op->kind == COPY) {
+        if ((to_hosts && from_hosts) || op->allocation == ORDINARY)
+            with_node(&g.host, n);
+    } else if (op->kind == COPY_AT_ONCE) {
+        if (op->allocation != ORDINARY && op->source != ORDINARY && is_of_device(op->allocation)
+            && is_of_device(op->source))
+            return;
+        unite(&g.host, &nodes[n].before);
+        if (op->source != ORDINARY || op->allocation == ORDINARY || !is_of_device(op->allocation))
+            put(&g.host, n);
+    }
+}
+
+static void copy(const struct op *op)
+{
+    int n = copy_node(op);
+    size_t bytes = op->to - op->from;
+    if (op->source != ORDINARY)
+        use(n, op->source, op->source_from, op->source_from + bytes, false, COPIED);
+    if (op->allocation != ORDINARY)
+        use(n, op->allocation, op->from, op->to, true, COPIED);
+    acquire_copy(op, n);
+}
+
+/* A task of a launch that uses memory. */
+static void use_in_graph(int n, int plan, int allocation, size_t from, size_t to, bool write,
+                         int sort)
+{
+    bool stale =
+        allocation < ALLOCATIONS
+        && (!is_alive(allocation)
+            || g.allocations[allocation].generation != g.graphs[plan].generations[allocation]);
+    if (stale)
+        g.hazards |= USE_FREED;
+    else if (!is_alive(allocation))
+        g.hazards |= USE_FREED;
+    else
+        use(n, allocation, from, to, write, sort);
+}
+
+static void launch(const struct program *p, const struct op *op)
+{
+    const struct plan *plan = &p->plans[op->plan];
+    int own = ALLOCATIONS + op->plan, entry = new_node(op->stream), tails[BRANCHES];
+    with_node(&nodes[entry].before, g.graphs[op->plan].last);
+    for (int b = 0; b < BRANCHES; b++)
+        tails[b] = entry;
+    for (int i = 0; i < plan->count; i++) {
+        const struct task *t = &plan->tasks[i];
+        size_t bytes = t->to - t->from;
+        struct set before = {{0}};
+        with_node(&before, tails[t->branch]);
+        if (t->kind == TASK_EDGE)
+            with_node(&before, tails[t->other]);
+        int n = tails[t->branch] = add_node(&before);
+        switch (t->kind) {
+        case TASK_COPY:
+            use_in_graph(n, op->plan, t->source, t->source_from, t->source_from + bytes, false,
+                         COPIED);
+            use_in_graph(n, op->plan, t->allocation, t->from, t->to, true, COPIED);
+            break;
+        case TASK_FILL:
+        case TASK_SET:
+            use_in_graph(n, op->plan, t->allocation, t->from, t->to, true,
+                         t->kind == TASK_FILL ? KERNEL : COPIED);
+            break;
+        case TASK_EDGE: break;
+        case TASK_ALLOCATE: {
+            int freed = g.allocations[own].state == FREED ? g.allocations[own].freed : -1;
+            begin_life(own, OF_GRAPH, plan->device, plan->bytes, n);
+            if (freed >= 0 && !has(&nodes[n].before, freed))
+                missing_edge(ALLOCATION_FREE, freed, n, false);
+            break;
+        }
+        case TASK_FREE: end_life(n, own); break;
+        }
+    }
+    int end = new_node(op->stream);
+    for (int b = 0; b < plan->branches; b++)
+        with_node(&nodes[end].before, tails[b]);
+    g.graphs[op->plan].last = end;
+}
+
+static void make_graph(const struct op *op)
+{
+    g.graphs[op->plan].made = true;
+    g.graphs[op->plan].last = -1;
+    for (int i = 0; i < ALLOCATIONS; i++)
+        g.graphs[op->plan].generations[i] = g.allocations[i].generation;
+    g.allocations[ALLOCATIONS + op->plan].state = NEVER;
+}
+
+/* The host has done what a node was held up for. What it had acquired happens before that node and
+ * all behind it. */
+static void release(int node)
+{
+    for (int n = 0; n < g.node_count; n++)
+        if (n == node || has(&nodes[n].before, node))
+            unite(&nodes[n].before, &g.host);
+}
+
+/* Judges what nothing holds up any more. Returns whether there is a hazard. */
+static bool judge_postponed(void)
+{
+    bool hazard = false;
+    for (int i = 0; i < g.postponed_count; i++) {
+        struct postponed *c = &g.postponed[i];
+        if (c->settled || is_held(c->second) || (c->either && is_held(c->first)))
+            continue;
+        c->settled = true;
+        if (!has(&nodes[c->second].before, c->first)
+            && !(c->either && has(&nodes[c->first].before, c->second))
+            && !(c->by_function
+                 && (has(&g.host, c->first) || (c->either && has(&g.host, c->second)))))
+            hazard = true;
+    }
+    return hazard;
+}
+
+static void function_has_begun(int function)
+{
+    g.functions[function].begun = true;
+    with_node(&g.host, g.functions[function].node);
+}
+
+/* A query has found it ready. */
+static void query_succeeded(const struct op *op)
+{
+    struct op wait = *op;
+    struct set s;
+    wait.kind = op->kind == QUERY_STREAM ? SYNC_STREAM : SYNC_EVENT;
+    awaited(&wait, &s);
+    unite(&g.host, &s);
+}
+
+/* The op: g.hazards are its hazards. Of queries and host functions nothing is known yet. */
+static void advance(const struct program *p, const struct op *op)
+{
+    struct set s;
+    g.hazards = 0;
+    g.first = g.second = -1;
+    switch (op->kind) {
+    case ALLOCATE:
+        begin_life(op->allocation, POOL, pools[op->pool].device, op->to, new_node(op->stream));
+        g.allocations[op->allocation].pool = op->pool;
+        break;
+    case ALLOCATE_DEVICE:
+    case ALLOCATE_MANAGED:
+    case ALLOCATE_PINNED:
+    case REGISTER:
+        begin_life(op->allocation, DEVICE + (op->kind - ALLOCATE_DEVICE), op->device, op->to, -1);
+        break;
+    case FILL:
+    case ADD:
+    case FILL_BEYOND:
+        use(new_node(op->stream), op->allocation, op->from, op->to, true, KERNEL);
+        break;
+    case SET: use(new_node(op->stream), op->allocation, op->from, op->to, true, COPIED); break;
+    case SET_AT_ONCE: {
+        int n = new_node(op->stream);
+        use(n, op->allocation, op->from, op->to, true, COPIED);
+        if (!is_of_device(op->allocation))
+            with_node(&g.host, n);
+        break;
+    }
+    case COPY:
+    case COPY_AT_ONCE:
+    case COPY_PEER:
+    case COPY_PEER_AT_ONCE: copy(op); break;
+    case PREFETCH:
+        use(new_node(op->stream), op->allocation, op->from, op->from, false, EMPTY);
+        break;
+    case LOAD:
+    case STORE: g.hazards = judge_touch(op, model_addresses); break;
+    case FUNCTION:
+        g.functions[g.function_count].begun = false;
+        g.functions[g.function_count++].node = new_node(op->stream);
+        break;
+    case HOLD:
+        g.holds[g.hold_count].gate = op->gate;
+        g.holds[g.hold_count++].node = new_node(op->stream);
+        break;
+    case LAUNCH: launch(p, op); break;
+    case FREE: end_life(new_node(op->stream), op->allocation); break;
+    case FREE_BY_HOST:
+        if (awaited(op, &s))
+            unite(&g.host, &s);
+        end_life(-1, op->allocation);
+        break;
+    case FILL_FREED:
+    case SET_FREED: g.hazards = USE_FREED; break;
+    case FREE_FREED:
+    case FREE_FREED_BY_HOST: g.hazards = DOUBLE_FREE; break;
+    case MAKE_GRAPH: make_graph(op); break;
+    case DESTROY_GRAPH: g.graphs[op->plan].made = false; break;
+    case RENEW_STREAM: new_instance(op->stream); break;
+    case RENEW_EVENT: g.record[op->device][op->event] = -1; break;
     case RECORD: g.record[op->device][op->event] = new_node(op->stream); break;
     case WAIT:
         /* A wait for an event that was never recorded is nothing. */
-        if (g.record[op->device][op->event] < 0)
-            break;
-        n = new_node(op->stream);
-        with_node(&g.nodes[n].before, g.record[op->device][op->event]);
+        if (g.record[op->device][op->event] >= 0)
+            with_node(&nodes[new_node(op->stream)].before, g.record[op->device][op->event]);
         break;
-    case SYNC_DEVICE:
-        for (int l = 0; l < g.instance_count; l++)
-            if (slots[g.instances[l].slot].device == op->device)
-                with_node(&g.host, g.instances[l].last);
+    case OPEN:
+        for (int i = 0; i < g.hold_count; i++)
+            if (g.holds[i].gate == op->gate && !g.is_open[op->gate])
+                release(g.holds[i].node);
+        g.is_open[op->gate] = true;
         break;
     case SYNC_STREAM:
-    case POLL_STREAM:
-    case QUERY_STREAM:
-        if (ready)
-            acquire_stream(op->stream);
-        break;
     case SYNC_EVENT:
+    case SYNC_DEVICE:
+    case POLL_STREAM:
     case POLL_EVENT:
     case POLL_TIME:
-    case QUERY_EVENT:
-        if (ready)
-            with_node(&g.host, g.record[op->device][op->event]);
+        awaited(op, &s);
+        unite(&g.host, &s);
         break;
+    case AWAIT: function_has_begun(op->event); break;
+    case TRIM:
+    case QUERY_STREAM:
+    case QUERY_EVENT: break;
     }
 }
 

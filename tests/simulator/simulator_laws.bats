@@ -6,7 +6,8 @@ load ../tools/helpers
 
 setup_file() {
     make -s BACKEND=simulator \
-        build/simulator/tests/simulator/{inside_fit,inside_walk,inside_fuzz,behaviour,flat}
+        build/simulator/tests/simulator/{inside_fit,inside_clocks,inside_walk,inside_fuzz} \
+        build/simulator/tests/simulator/{behaviour,flat}
 }
 
 setup() { unset "${!SIM_@}"; }
@@ -24,6 +25,16 @@ in_build() {
     for sizes in 2 10 300; do
         run in_build simulator inside_fit 30000 "$sizes"
         [ "$status" = 0 ] || complain "inside_fit 30000 $sizes:" "$output"
+    done
+    finish
+}
+
+@test "a vector clock holds what an array would, in trees of one level and of several" {
+    local walk
+    for walk in "200000 40" "30000 640" "10000 40000"; do
+        # shellcheck disable=SC2086 # two arguments
+        run in_build simulator inside_clocks $walk
+        [ "$status" = 0 ] || complain "inside_clocks $walk:" "$output"
     done
     finish
 }

@@ -38,6 +38,10 @@ $(LITMUS)/%: tests/litmus/%.c $(LITMUS)/litmus.h.gch | $(LIBRARY)
 $(LITMUS)/%_wrong: tests/litmus/%.c $(LITMUS)/litmus.h.gch | $(LIBRARY)
 	@$(CC) -DWRONG $(LITMUS_COMPILED)
 
+# The random programs' model works on large sets.
+$(LITMUS)/random: LITMUS_FLAGS += -O2
+$(LITMUS)/random: tests/litmus/random_model.h
+
 # Test programs include the headers beside them, and those of tests/simulator.
 TEST_SOURCES := $(wildcard tests/simulator/*.c tests/litmus/ipc_*.c)
 TEST_HEADERS := $(wildcard tests/simulator/*.h tests/litmus/*.h)

@@ -147,3 +147,14 @@ descriptions() { grep -o '<desc[^>]*>[^<]*' "$BOOK/$1.html"; }
     assert_output --partial \
         "-synchronised    42 in 2097152 of 2097152 elements   stream cudaErrorNotReady"
 }
+
+@test "README's table of costs has the recorded figures" {
+    local row
+    while IFS= read -r row; do
+        grep -qxF "$row" README.md || complain "README.md lacks the recorded row: $row"
+    done < <(PYTHONPATH=docs/extensions build/venv/bin/python -B -c '
+import calls
+for cells in calls.costs():
+    print("| " + " | ".join(cells).replace("``", "`") + " |")')
+    finish
+}

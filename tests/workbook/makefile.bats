@@ -28,7 +28,7 @@ no_gpu() { as_typed PATH="$BATS_TEST_TMPDIR/bin:$PATH" "$@"; }
     assert_success
     for command in run test test-all 06 solution-06 check-06 hint-06 clinic-03 check-clinic-03 \
         repaired-03 watch grade grade-class book list new-lesson format docs simulator headers \
-        bench clean help; do
+        bench scale clean help; do
         assert_line --regexp "^make $command +[a-z]"
     done
     assert_output --partial BACKEND
@@ -213,6 +213,16 @@ That was the last one."
         assert_failure
         assert_output --partial "BACKEND=cpu is not known"
     done
+}
+
+@test "make scale: a row with its figures, and one in which a call fails" {
+    run as_typed make scale ARGS="20 events"
+    assert_success
+    assert_line --regexp '^[ *] events: make, record, wait +1000( +[0-9.]+){8}$'
+    refute_line --regexp '^[ *] loop'
+    run as_typed SIM_FAIL=cudaEventCreateWithFlags:2000 make scale ARGS="20 events"
+    assert_success
+    assert_line --regexp '^\* events: .* 1000 +[0-9.]+ +- +- .* cudaErrorMemoryAllocation in line'
 }
 
 @test "a CUDA_HOME without headers is an error of make" {

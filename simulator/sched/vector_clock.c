@@ -1,0 +1,305 @@
+/* Vector clocks: trees of which the parts that are alike are shared. */
+#include "sched/vector_clock.h"
+
+#include "os/os.h"
+
+/* Law: what is recycled has no users. Needs the lock. */
+static struct {
+    struct clock_node *recycled; /* Linked by below[0]. */
+    /* The numbers that were given out last. */
+    uint64_t last_owner, last_version;
+    /* The version at the last vc_forget_records. */
+    uint64_t records_since;
+} clocks;
+
+/* ---- nodes ---- */
+
+/* Returns a node of one user, as it was left. */
+static struct clock_node *new_node(uint32_t level)
+{
+    struct clock_node *n = clocks.recycled;
+    if (n)
+        clocks.recycled = n->below[0];
+    else
+        n = os_allocate(sizeof *n);
+    n->users = 1;
+    n->level = level;
+    return n;
+}
+
+static struct clock_node *new_empty_node(uint32_t level)
+{
+    struct clock_node *n = new_node(level);
+    for (uint32_t i = 0; i < CLOCK_FAN; i++)
+        if (level)
+            n->below[i] = NULL;
+        else
+            n->epochs[i] = 0;
+    return n;
+}
+
+/* Takes a user more; `n` may be NULL. */
+static struct clock_node *use(struct clock_node *n)
+{
+    if (n)
+        n->users++;
+    return n;
+}
+
+/* Takes a user away; `n` may be NULL. */
+static void release(struct clock_node *n)
+{
+    if (!n || --n->users)
+        return;
+    for (uint32_t i = 0; n->level && i < CLOCK_FAN; i++)
+        release(n->below[i]);
+    n->below[0] = clocks.recycled;
+    clocks.recycled = n;
+}
+
+static struct clock_node *copy_node(const struct clock_node *from)
+{
+    struct clock_node *n = new_node(from->level);
+    for (uint32_t i = 0; i < CLOCK_FAN; i++)
+        if (from->level)
+            n->below[i] = use(from->below[i]);
+        else
+            n->epochs[i] = from->epochs[i];
+    return n;
+}
+
+/* Says that the clock changes the node, which it alone uses. */
+static void own(struct vector_clock *vc, struct clock_node *n)
+{
+    if (!vc->owner)
+        vc->owner = ++clocks.last_owner;
+    n->owner = vc->owner;
+    n->version = ++clocks.last_version;
+    n->record_epoch = 0;
+}
+
+/* Makes what `at` points to the clock's own, at this level, so that it can be changed; all above it
+ * is. */
+static struct clock_node *make_own(struct vector_clock *vc, struct clock_node **at, uint32_t level)
+{
+    struct clock_node *n = *at;
+    if (!n) {
+        *at = new_empty_node(level);
+    } else if (n->users > 1) {
+        *at = copy_node(n);
+        release(n);
+    }
+    own(vc, *at);
+    return *at;
+}
+
+/* Makes the tree of a clock so high that its root has this level. */
+static void raise_root(struct vector_clock *vc, uint32_t level)
+{
+    while (vc->root && vc->root->level < level) {
+        struct clock_node *root = new_empty_node(vc->root->level + 1);
+        root->below[0] = vc->root;
+        vc->root = root;
+        own(vc, root);
+    }
+}
+
+/* ---- one slot ---- */
+
+uint32_t vc_next(const struct vector_clock *vc, uint32_t slot)
+{
+    const struct clock_node *root = vc->root;
+    uint64_t at = slot, end = root ? (uint64_t)CLOCK_FAN << root->level * CLOCK_BITS : 0;
+    while (at < end) {
+        const struct clock_node *n = root;
+        while (n->level && n->below[clock_index((uint32_t)at, n->level)])
+            n = n->below[clock_index((uint32_t)at, n->level)];
+        if (!n->level && n->epochs[at & (CLOCK_FAN - 1)])
+            return (uint32_t)at;
+        /* Nothing is below this part of the node, or the leaf's slot is 0. */
+        uint64_t width = (uint64_t)1 << n->level * CLOCK_BITS;
+        at = (at | (width - 1)) + 1;
+    }
+    return CLOCK_END;
+}
+
+/* Raises the slot, whose epoch is less. */
+static void raise_slot(struct vector_clock *vc, uint32_t slot, uint64_t epoch)
+{
+    uint32_t level = 0;
+    while ((uint64_t)slot >> (level + 1) * CLOCK_BITS)
+        level++;
+    raise_root(vc, level);
+    if (vc->root)
+        level = vc->root->level;
+    struct clock_node **at = &vc->root;
+    for (; level; level--)
+        at = &make_own(vc, at, level)->below[clock_index(slot, level)];
+    make_own(vc, at, 0)->epochs[slot & (CLOCK_FAN - 1)] = epoch;
+}
+
+void vc_set(struct vector_clock *vc, uint32_t slot, uint64_t epoch)
+{
+    if (!vc_includes(vc, slot, epoch))
+        raise_slot(vc, slot, epoch);
+}
+
+void vc_complete(struct vector_clock *vc, uint32_t slot, uint64_t epoch, uint64_t version)
+{
+    if (vc_includes(vc, slot, epoch))
+        return;
+    raise_slot(vc, slot, epoch);
+    if (version < clocks.records_since)
+        return;
+    for (struct clock_node *n = vc->root;; n = n->below[clock_index(slot, n->level)]) {
+        n->record_slot = slot;
+        n->record_epoch = epoch;
+        if (!n->level)
+            return;
+    }
+}
+
+uint64_t vc_version(void) { return clocks.last_version; }
+
+void vc_forget_records(void) { clocks.records_since = ++clocks.last_version; }
+
+/* ---- joins ---- */
+
+/* Is the node a record's that comes before `vc`? */
+static bool is_of_record_before(const struct clock_node *n, const struct vector_clock *vc)
+{
+    return n->record_epoch && n->version > clocks.records_since
+        && vc_includes(vc, n->record_slot, n->record_epoch);
+}
+
+/* These return the join of two nodes, of the clock `vc` and of the clock `from`: `a`, which is
+ * changed in place when its clock alone uses it (`alone`: all above it, too); or `b`; or a new
+ * node, of one user. */
+static struct clock_node *join_nodes(struct vector_clock *vc, const struct vector_clock *from,
+                                     struct clock_node *a, struct clock_node *b, bool alone);
+
+static struct clock_node *join_leaves(struct vector_clock *vc, struct clock_node *a,
+                                      struct clock_node *b, bool alone)
+{
+    bool a_lacks = false, b_lacks = false;
+    for (uint32_t i = 0; i < CLOCK_FAN; i++) {
+        a_lacks |= a->epochs[i] < b->epochs[i];
+        b_lacks |= b->epochs[i] < a->epochs[i];
+    }
+    if (!a_lacks)
+        return a;
+    if (!b_lacks)
+        return b;
+    struct clock_node *joined = alone ? a : copy_node(a);
+    for (uint32_t i = 0; i < CLOCK_FAN; i++)
+        if (joined->epochs[i] < b->epochs[i])
+            joined->epochs[i] = b->epochs[i];
+    own(vc, joined);
+    return joined;
+}
+
+/* Returns what `n` has at this index of a node of this level. A node of a lower level counts as
+ * below[0] of one that has nothing else. */
+static struct clock_node *part_of(struct clock_node *n, uint32_t level, uint32_t index)
+{
+    if (n->level == level)
+        return n->below[index];
+    return index ? NULL : n;
+}
+
+static struct clock_node *join_inner(struct vector_clock *vc, const struct vector_clock *from,
+                                     struct clock_node *a, struct clock_node *b, bool alone)
+{
+    struct clock_node *joined[CLOCK_FAN];
+    bool is_a = true, is_b = a->level == b->level;
+    for (uint32_t i = 0; i < CLOCK_FAN; i++) {
+        struct clock_node *of_a = a->below[i], *of_b = part_of(b, a->level, i);
+        uint64_t version = of_a ? of_a->version : 0;
+        joined[i] = join_nodes(vc, from, of_a, of_b, alone);
+        is_a &= joined[i] == of_a && (!of_a || of_a->version == version);
+        is_b &= joined[i] == of_b;
+    }
+    if (is_a || is_b)
+        return is_a ? a : b;
+    struct clock_node *result = alone ? a : new_node(a->level);
+    for (uint32_t i = 0; i < CLOCK_FAN; i++) {
+        struct clock_node *of_a = a->below[i];
+        if (alone && joined[i] == of_a)
+            continue;
+        bool is_new = joined[i] != of_a && joined[i] != part_of(b, a->level, i);
+        result->below[i] = is_new ? joined[i] : use(joined[i]);
+        if (alone)
+            release(of_a);
+    }
+    own(vc, result);
+    return result;
+}
+
+static struct clock_node *join_nodes(struct vector_clock *vc, const struct vector_clock *from,
+                                     struct clock_node *a, struct clock_node *b, bool alone)
+{
+    if (a == b || !b)
+        return a;
+    if (!a)
+        return b;
+    if (a->owner == b->owner && a->version >= b->version)
+        return a;
+    if (a->level == b->level && (a->owner == b->owner || is_of_record_before(a, from)))
+        return b;
+    alone &= a->users == 1;
+    return a->level ? join_inner(vc, from, a, b, alone) : join_leaves(vc, a, b, alone);
+}
+
+void vc_join(struct vector_clock *into, const struct vector_clock *from)
+{
+    struct clock_node *b = from->root;
+    if (!b || into->root == b || is_of_record_before(b, into))
+        return;
+    raise_root(into, b->level);
+    struct clock_node *a = into->root, *joined = join_nodes(into, from, a, b, true);
+    if (joined == a)
+        return;
+    into->root = joined == b ? use(b) : joined;
+    release(a);
+}
+
+void vc_join_record(struct vector_clock *into, struct vector_clock *from, uint32_t slot,
+                    uint64_t epoch, uint64_t version)
+{
+    vc_join(into, from);
+    if (into->root != from->root) {
+        vc_set(into, slot, epoch);
+        return;
+    }
+    vc_complete(from, slot, epoch, version);
+    if (into->root == from->root)
+        return;
+    release(into->root);
+    into->root = use(from->root);
+}
+
+void vc_clear(struct vector_clock *vc)
+{
+    release(vc->root);
+    *vc = (struct vector_clock){NULL, 0};
+}
+
+/* ---- two clocks ---- */
+
+void ordering_join(struct ordering *into, const struct ordering *from)
+{
+    vc_join(&into->device_order, &from->device_order);
+    vc_join(&into->happens_before, &from->happens_before);
+}
+
+void ordering_set(struct ordering *o, uint32_t slot, uint64_t epoch)
+{
+    vc_set(&o->device_order, slot, epoch);
+    vc_set(&o->happens_before, slot, epoch);
+}
+
+void ordering_clear(struct ordering *o)
+{
+    vc_clear(&o->device_order);
+    vc_clear(&o->happens_before);
+}

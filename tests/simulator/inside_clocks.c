@@ -1,0 +1,157 @@
+/* Vector clocks against plain arrays, some after each of a great number of random steps of streams
+ * that record, wait, are synchronized with and give their slots to others.
+ *
+ *   inside_clocks STEPS SLOTS [SEED]        the slots lie 1, 16 or more apart */
+#define _GNU_SOURCE
+#include "sched/vector_clock.h"
+#include <string.h>
+#include "walk.h"
+
+#define STREAMS 40
+#define RECORDS 60
+
+static uint32_t slots;
+
+/* A clock, and what it must hold: one epoch for each stream. */
+struct pair {
+    struct vector_clock clock;
+    uint64_t epochs[STREAMS];
+};
+
+static struct {
+    struct pair before;
+    uint64_t last_seq;
+} streams[STREAMS];
+static struct {
+    struct pair before;
+    uint32_t stream;
+    uint64_t seq, version;
+    bool waited;
+} records[RECORDS];
+static struct pair host;
+
+static uint32_t slot_of(uint32_t stream) { return stream * (slots / STREAMS); }
+
+static void join_array(struct pair *into, const struct pair *from)
+{
+    for (int i = 0; i < STREAMS; i++)
+        if (into->epochs[i] < from->epochs[i])
+            into->epochs[i] = from->epochs[i];
+}
+
+static void join(struct pair *into, const struct pair *from)
+{
+    vc_join(&into->clock, &from->clock);
+    join_array(into, from);
+}
+
+static void set(struct pair *p, uint32_t stream, uint64_t epoch)
+{
+    vc_set(&p->clock, slot_of(stream), epoch);
+    if (p->epochs[stream] < epoch)
+        p->epochs[stream] = epoch;
+}
+
+static void clear(struct pair *p)
+{
+    vc_clear(&p->clock);
+    memset(p->epochs, 0, sizeof p->epochs);
+}
+
+static void record(uint32_t stream, uint32_t r)
+{
+    clear(&records[r].before);
+    records[r].stream = stream;
+    records[r].seq = ++streams[stream].last_seq;
+    records[r].version = vc_version();
+    records[r].waited = false;
+    join(&records[r].before, &streams[stream].before);
+}
+
+static void wait_for(uint32_t stream, uint32_t r)
+{
+    uint32_t slot = slot_of(records[r].stream);
+    struct pair *into = &streams[stream].before, *from = &records[r].before;
+    if (!records[r].seq)
+        return;
+    streams[stream].last_seq++;
+    if (records[r].waited)
+        vc_complete(&from->clock, slot, records[r].seq, records[r].version);
+    records[r].waited = true;
+    vc_join_record(&into->clock, &from->clock, slot, records[r].seq, records[r].version);
+    join_array(into, from);
+    if (into->epochs[records[r].stream] < records[r].seq)
+        into->epochs[records[r].stream] = records[r].seq;
+}
+
+static void synchronize(uint32_t stream)
+{
+    join(&host, &streams[stream].before);
+    set(&host, stream, streams[stream].last_seq);
+}
+
+/* The stream's slot is another's: that has nothing yet, as the allocator counts. */
+static void give_slot(uint32_t stream)
+{
+    clear(&streams[stream].before);
+    vc_forget_records();
+}
+
+static void go_on(void)
+{
+    uint32_t stream = pick(STREAMS), r = pick(RECORDS);
+    switch (pick(20)) {
+    case 0: synchronize(stream); break;
+    case 1: join(&streams[stream].before, &host); break;
+    case 2:
+        if (pick(8) == 0)
+            give_slot(stream);
+        break;
+    case 3:
+    case 4:
+    case 5:
+    case 6:
+    case 7:
+    case 8: record(stream, r); break;
+    default: wait_for(stream, r); break;
+    }
+}
+
+/* Do the two agree? A record's clock may have its own epoch or not. */
+static bool agrees(const struct pair *p, uint32_t own, uint64_t own_epoch)
+{
+    uint32_t count = 0, found = 0;
+    for (uint32_t i = 0; i < STREAMS; i++) {
+        uint64_t epoch = vc_epoch(&p->clock, slot_of(i));
+        if (epoch != p->epochs[i] && !(i == own && epoch == own_epoch))
+            return false;
+        count += epoch != 0;
+    }
+    for (uint32_t at = vc_next(&p->clock, 0); at != CLOCK_END; at = vc_next(&p->clock, at + 1))
+        found++;
+    return found == count;
+}
+
+static void check_some(void)
+{
+    uint32_t stream = pick(STREAMS), r = pick(RECORDS);
+    if (!agrees(&host, STREAMS, 0) || !agrees(&streams[stream].before, STREAMS, 0)
+        || !agrees(&records[r].before, records[r].stream, records[r].seq))
+        wrong("a clock is not what the arrays say");
+}
+
+int main(int argc, char **argv)
+{
+    unsigned long steps = argc > 2 ? strtoul(argv[1], NULL, 10) : 0;
+    slots = argc > 2 ? (uint32_t)strtoul(argv[2], NULL, 10) : 0;
+    if (!steps || slots < STREAMS) {
+        fprintf(stderr, "inside_clocks STEPS SLOTS [SEED]\n");
+        return 2;
+    }
+    state = 88172645463325252u + (argc > 3 ? strtoul(argv[3], NULL, 10) : 0);
+    for (step = 1; step <= steps; step++) {
+        go_on();
+        check_some();
+    }
+    return 0;
+}

@@ -1,0 +1,623 @@
+/* What a call costs on the simulated device when a program grows: each row at three sizes, a factor
+ * of ten apart. It prints microseconds of processor time for one call, the most memory that was
+ * resident, and the factors by which they grow.
+ *
+ *   scale                    every row; a size may take 20 seconds of processor time
+ *   scale SECONDS            the same with another limit
+ *   scale SECONDS TEXT       only the rows with this text in their names
+ *
+ * Each size runs in a process of its own, and small ones in several, the least of them. One that
+ * takes longer than its limit is ended, and the row says so; so does one in which a call fails.
+ * SIM_SCHEDULE and SIM_CHECK hold as for any program. Exit status 0, whatever was measured. */
+#define _GNU_SOURCE
+#include <cuda_runtime_api.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include "kernels.h"
+
+#define MiB ((size_t)1 << 20)
+enum { MOST = 100000, SIZES = 3, CALLS = 20000, BRANCHES = 8, READERS = 32, CHAINED = 16 };
+
+/* What a process of one size found. */
+struct result {
+    double us, mib;
+    char failure[64];
+};
+static struct result result;
+static int result_pipe;
+
+static void finish(void)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    result.mib = (double)usage.ru_maxrss / 1024;
+    _exit(write(result_pipe, &result, sizeof result) == (ssize_t)sizeof result ? 0 : 1);
+}
+
+static void need_at(cudaError_t e, int line)
+{
+    if (!e)
+        return;
+    snprintf(result.failure, sizeof result.failure, "%s in line %d", cudaGetErrorName(e), line);
+    finish();
+}
+#define need(call) need_at(call, __LINE__)
+
+static double now_us(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return 1e6 * (double)t.tv_sec + 1e-3 * (double)t.tv_nsec;
+}
+
+static double started;
+static void begin(void) { started = now_us(); }
+/* So many calls were made since `begin`. */
+static void end(int calls)
+{
+    result.us = (now_us() - started) / calls;
+    finish();
+}
+
+static uint64_t state = 88172645463325252u;
+static int pick(int n)
+{
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    return (int)((state >> 32) % (uint64_t)n);
+}
+
+static cudaStream_t s, many[MOST];
+static cudaEvent_t events[MOST];
+static cudaMemPool_t pools[MOST];
+static int *data[MOST];
+
+static int *device_memory(size_t bytes)
+{
+    void *p;
+    need(cudaMalloc(&p, bytes));
+    return p;
+}
+
+static void make_streams(int n, unsigned flags)
+{
+    for (int i = 0; i < n; i++)
+        need(cudaStreamCreateWithFlags(&many[i], flags));
+}
+
+static cudaEvent_t make_event(void)
+{
+    cudaEvent_t e;
+    need(cudaEventCreateWithFlags(&e, cudaEventDisableTiming));
+    return e;
+}
+
+/* ---- allocations ---- */
+
+static size_t some_size(void)
+{
+    static const size_t classes[] = {1, 512, 4096, 10000, 65536, 100000, 1 * MiB, 2 * MiB + 1};
+    return classes[pick(8)];
+}
+
+static void live(int n)
+{
+    for (int i = 0; i < n; i++)
+        need(cudaMallocAsync((void **)&data[i], some_size(), s));
+    begin();
+    for (int i = 0; i < CALLS; i++) {
+        int victim = pick(n);
+        need(cudaFreeAsync(data[victim], s));
+        need(cudaMallocAsync((void **)&data[victim], some_size(), s));
+    }
+    end(CALLS);
+}
+
+static void frees_synchronized(int n)
+{
+    for (int i = 0; i < n; i++)
+        need(cudaMallocAsync((void **)&data[i], some_size(), s));
+    for (int i = 0; i < n; i += 2)
+        need(cudaFreeAsync(data[i], s));
+    begin();
+    need(cudaStreamSynchronize(s));
+    end(n / 2);
+}
+
+static void frees_pending(int n)
+{
+    make_streams(BRANCHES, cudaStreamNonBlocking);
+    for (int i = 0; i < n; i++)
+        need(cudaMallocAsync((void **)&data[i], 4096, many[i % BRANCHES]));
+    for (int i = 0; i < n; i++)
+        need(cudaFreeAsync(data[i], many[i % BRANCHES]));
+    begin();
+    for (int i = 0; i < CALLS; i++) {
+        need(cudaMallocAsync((void **)&data[0], 1024, s));
+        need(cudaFreeAsync(data[0], s));
+    }
+    end(CALLS);
+}
+
+static void cuda_malloc(int n)
+{
+    for (int i = 0; i < n; i++)
+        data[i] = device_memory(1024);
+    begin();
+    for (int i = 0; i < CALLS; i++) {
+        int victim = pick(n);
+        need(cudaFree(data[victim]));
+        data[victim] = device_memory(1024);
+    }
+    end(CALLS);
+}
+
+static void make_pinned(int n)
+{
+    for (int i = 0; i < n; i++)
+        need(cudaMallocHost((void **)&data[i], 4096));
+}
+
+static void pinned_copy(int n)
+{
+    int *to = device_memory(4096);
+    make_pinned(n);
+    begin();
+    for (int i = 0; i < 2000; i++)
+        need(cudaMemcpyAsync(to, data[pick(n)], 4096, cudaMemcpyDefault, s));
+    end(2000);
+}
+
+static void pinned_free(int n)
+{
+    make_pinned(n);
+    begin();
+    for (int i = 0; i < n; i++)
+        need(cudaFreeHost(data[i]));
+    end(n);
+}
+
+static void make_pools(int n)
+{
+    struct cudaMemPoolProps props = {.allocType = cudaMemAllocationTypePinned,
+                                     .location.type = cudaMemLocationTypeDevice};
+    for (int i = 0; i < n; i++)
+        need(cudaMemPoolCreate(&pools[i], &props));
+}
+
+static void pools_made(int n)
+{
+    begin();
+    make_pools(n);
+    end(n);
+}
+
+static void pools_synchronized(int n)
+{
+    make_pools(n);
+    for (int i = 0; i < n; i++)
+        need(cudaMallocFromPoolAsync((void **)&data[i], 4096, pools[i], s));
+    /* The first touch of a page costs the operating system something. */
+    for (int i = 0; i < n; i++)
+        need(launch_fill(data[i], 1, 16, s));
+    need(cudaStreamSynchronize(s));
+    begin();
+    for (int i = 0; i < 1000; i++) {
+        need(launch_fill(data[i % n], 1, 16, s));
+        need(cudaStreamSynchronize(s));
+    }
+    end(1000);
+}
+
+/* ---- streams and events ---- */
+
+static void streams_made(int n)
+{
+    begin();
+    make_streams(n, cudaStreamDefault);
+    end(n);
+}
+
+/* Fills apart from each other, one in each stream. */
+static void fill_in_each(int n)
+{
+    int *p = device_memory((size_t)n * 64);
+    make_streams(n, cudaStreamDefault);
+    begin();
+    for (int i = 0; i < n; i++)
+        need(launch_fill(p + 16 * i, 1, 16, many[i]));
+}
+
+static void streams_filled(int n)
+{
+    fill_in_each(n);
+    end(n);
+}
+
+static void streams_legacy(int n)
+{
+    int *p = device_memory(64);
+    fill_in_each(n);
+    begin();
+    for (int i = 0; i < 100; i++) {
+        need(launch_fill(p, 1, 16, cudaStreamLegacy));
+        need(launch_fill(p, 1, 16, many[pick(n)]));
+    }
+    end(200);
+}
+
+static void streams_joined(int n)
+{
+    cudaEvent_t e = make_event();
+    fill_in_each(n);
+    begin();
+    for (int i = 0; i < n; i++) {
+        need(cudaEventRecord(e, many[i]));
+        need(cudaStreamWaitEvent(s, e, 0));
+    }
+    end(n);
+}
+
+static void streams_waited_for(int n)
+{
+    fill_in_each(n);
+    begin();
+    need(cudaDeviceSynchronize());
+    end(n);
+}
+
+/* Nothing is waited for: each stream is made, used, joined by an event and destroyed. */
+static void stream_churn(int n)
+{
+    cudaEvent_t e = make_event();
+    int *p = device_memory(64);
+    begin();
+    for (int i = 0; i < n; i++) {
+        need(cudaStreamCreateWithFlags(&many[0], cudaStreamNonBlocking));
+        need(cudaEventRecord(e, s));
+        need(cudaStreamWaitEvent(many[0], e, 0));
+        need(launch_fill(p, 1, 16, many[0]));
+        need(cudaEventRecord(e, many[0]));
+        need(cudaStreamWaitEvent(s, e, 0));
+        need(cudaStreamDestroy(many[0]));
+    }
+    end(n);
+}
+
+static void events_used(int n)
+{
+    make_streams(1, cudaStreamNonBlocking);
+    begin();
+    for (int i = 0; i < n; i++)
+        events[i] = make_event();
+    for (int i = 0; i < n; i++)
+        need(cudaEventRecord(events[i], s));
+    for (int i = 0; i < n; i++)
+        need(cudaStreamWaitEvent(many[0], events[i], 0));
+    end(n);
+}
+
+static void event_chain(int n)
+{
+    int *p = device_memory(64);
+    make_streams(CHAINED, cudaStreamNonBlocking);
+    for (int i = 0; i < CHAINED; i++)
+        events[i] = make_event();
+    begin();
+    for (int i = 0; i < n; i++) {
+        int from = i % CHAINED, to = (i + 1) % CHAINED;
+        need(launch_add(p, 1, 16, many[from]));
+        need(cudaEventRecord(events[from], many[from]));
+        need(cudaStreamWaitEvent(many[to], events[from], 0));
+    }
+    end(n);
+}
+
+/* ---- accesses ---- */
+
+/* `n` fills of one stream, each `apart` ints on and `ints` long, and the free. */
+static void fills(int n, int apart, int ints)
+{
+    void *p;
+    need(cudaMallocAsync(&p, ((size_t)n * (size_t)apart + (size_t)ints) * sizeof(int), s));
+    begin();
+    for (int i = 0; i < n; i++)
+        need(launch_fill((int *)p + (size_t)i * (size_t)apart, 1, (size_t)ints, s));
+    need(cudaFreeAsync(p, s));
+    end(n);
+}
+static void accesses_apart(int n) { fills(n, 16, 8); }
+static void accesses_same(int n) { fills(n, 0, 8); }
+static void accesses_overlapping(int n) { fills(n, 4, 8); }
+
+/* `n` reads in turn by 32 streams, `bytes` long: at one of 512 addresses, or each 4 bytes on. */
+static void reads(int n, size_t bytes, int addresses)
+{
+    char *p = (char *)device_memory((size_t)MOST * 4 + bytes), *to[READERS];
+    make_streams(READERS, cudaStreamNonBlocking);
+    for (int i = 0; i < READERS; i++)
+        to[i] = (char *)device_memory(bytes);
+    begin();
+    for (int i = 0; i < n; i++)
+        need(cudaMemcpyAsync(to[i % READERS], p + 4 * (addresses ? pick(addresses) : i), bytes,
+                             cudaMemcpyDefault, many[i % READERS]));
+    end(n);
+}
+static void reads_moving(int n) { reads(n, 256, 0); }
+static void reads_of_512(int n) { reads(n, 64, 512); }
+
+/* ---- host threads, and a loop ---- */
+
+static int pairs_of_each;
+static void *pairs(void *unused)
+{
+    cudaStream_t mine;
+    void *p;
+    need(cudaStreamCreateWithFlags(&mine, cudaStreamNonBlocking));
+    for (int i = 0; i < pairs_of_each; i++) {
+        need(cudaMallocAsync(&p, 1024, mine));
+        need(cudaFreeAsync(p, mine));
+    }
+    return unused;
+}
+
+static void host_threads(int n)
+{
+    static pthread_t threads[MOST];
+    pairs_of_each = 50 * CALLS / n;
+    begin();
+    for (int i = 0; i < n; i++)
+        if (pthread_create(&threads[i], NULL, pairs, NULL))
+            need(cudaErrorUnknown);
+    for (int i = 0; i < n; i++)
+        pthread_join(threads[i], NULL);
+    end(n * pairs_of_each);
+}
+
+static void loop(int n)
+{
+    cudaEvent_t e = make_event();
+    void *p;
+    make_streams(1, cudaStreamNonBlocking);
+    begin();
+    for (int i = 0; i < n; i++) {
+        need(cudaMallocAsync(&p, 4096, s));
+        need(launch_fill(p, 1, 1024, s));
+        need(cudaEventRecord(e, s));
+        need(cudaStreamWaitEvent(many[0], e, 0));
+        need(launch_add(p, 1, 1024, many[0]));
+        need(cudaEventRecord(e, many[0]));
+        need(cudaStreamWaitEvent(s, e, 0));
+        need(cudaFreeAsync(p, s));
+    }
+    end(8 * n);
+}
+
+/* ---- graphs ---- */
+
+/* A graph of `n` memsets of one allocation: one after the other, or apart and beside each other. */
+static cudaGraph_t make_graph(int n, bool is_chain)
+{
+    int *p = device_memory((size_t)n * 64);
+    cudaGraphNode_t node = NULL, before;
+    cudaGraph_t graph;
+    need(cudaGraphCreate(&graph, 0));
+    for (int i = 0; i < n; i++) {
+        struct cudaMemsetParams set = {.dst = p + (is_chain ? 0 : 16 * i),
+                                       .elementSize = sizeof(int),
+                                       .width = 16,
+                                       .height = 1};
+        before = node;
+        need(cudaGraphAddMemsetNode(&node, graph, &before, is_chain && i, &set));
+    }
+    return graph;
+}
+
+static cudaGraphExec_t instantiate(cudaGraph_t graph)
+{
+    cudaGraphExec_t exec;
+    need(cudaGraphInstantiate(&exec, graph, 0));
+    return exec;
+}
+
+static void graph_made(int n)
+{
+    begin();
+    instantiate(make_graph(n, true));
+    end(n);
+}
+
+static void launch_graph(int n, bool is_chain)
+{
+    cudaGraphExec_t exec = instantiate(make_graph(n, is_chain));
+    begin();
+    need(cudaGraphLaunch(exec, s));
+    need(cudaStreamSynchronize(s));
+    end(n);
+}
+static void graph_chain(int n) { launch_graph(n, true); }
+static void graph_wide(int n) { launch_graph(n, false); }
+
+static void graph_relaunched(int n)
+{
+    cudaGraphExec_t exec = instantiate(make_graph(BRANCHES, false));
+    begin();
+    for (int i = 0; i < n; i++)
+        need(cudaGraphLaunch(exec, s));
+    end(n);
+}
+
+/* ---- the table ---- */
+
+/* What is measured, and the smallest size; the others are 10 and 100 times as large. */
+static const struct row {
+    const char *name;
+    void (*measure)(int n);
+    int size;
+} rows[] = {
+    {"live allocations: free, allocate", live, 1000},
+    {"pending frees: allocate, free", frees_pending, 1000},
+    {"frees: synchronize, a free", frees_synchronized, 1000},
+    {"live cudaMalloc: cudaFree, again", cuda_malloc, 1000},
+    {"live pinned: copy", pinned_copy, 300},
+    {"live pinned: cudaFreeHost", pinned_free, 300},
+    {"pools: make", pools_made, 10},
+    {"pools: fill, synchronize", pools_synchronized, 10},
+    {"streams: make", streams_made, 40},
+    {"streams: fill in each", streams_filled, 40},
+    {"streams: fill in legacy, in one", streams_legacy, 40},
+    {"streams: record, wait", streams_joined, 40},
+    {"streams: synchronize, a stream", streams_waited_for, 40},
+    {"streams made, joined, destroyed", stream_churn, 100},
+    {"events: make, record, wait", events_used, 1000},
+    {"event chain of 16 streams: a link", event_chain, 1000},
+    {"fills apart, and the free", accesses_apart, 1000},
+    {"fills of one range", accesses_same, 1000},
+    {"fills half overlapping", accesses_overlapping, 1000},
+    {"reads of 32 streams, moving on", reads_moving, 300},
+    {"reads of 32 streams, 512 ranges", reads_of_512, 300},
+    {"host threads: allocate, free", host_threads, 4},
+    {"loop without a wait: a call", loop, 1000},
+    {"graph chain: make, a node", graph_made, 100},
+    {"graph chain: launch, a node", graph_chain, 100},
+    {"graph wide: launch, a node", graph_wide, 100},
+    {"graph of 8 branches: launch", graph_relaunched, 10},
+};
+#define ROWS (sizeof rows / sizeof *rows)
+
+/* The process of one size: it ends in `finish`. */
+static _Noreturn void run(void (*measure)(int n), int n)
+{
+    /* The first calls of a process cost more than others. */
+    int *p = device_memory(64);
+    need(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking));
+    need(launch_fill(p, 1, 16, s));
+    need(cudaDeviceSynchronize());
+    measure(n);
+    abort();
+}
+
+/* Waits for the child to write or to end. Returns false when it has taken more processor time, or
+ * hangs. It has no RLIMIT_CPU: that makes its clock a coarse one. */
+static bool await(pid_t child, int from, int seconds)
+{
+    struct pollfd result = {.fd = from, .events = POLLIN};
+    struct timespec used = {0};
+    clockid_t clock;
+    if (clock_getcpuclockid(child, &clock))
+        return false;
+    for (int tenths = 0; tenths < 60 * seconds && used.tv_sec < seconds; tenths++) {
+        if (poll(&result, 1, 100))
+            return true;
+        clock_gettime(clock, &used);
+    }
+    return false;
+}
+
+static struct result measure_once(void (*measure)(int n), int n, int seconds)
+{
+    struct result r = {.failure = ""};
+    int ends[2], status = 0;
+    if (pipe(ends))
+        exit(1);
+    fflush(stdout);
+    pid_t child = fork();
+    if (child < 0)
+        exit(1);
+    if (!child) {
+        result_pipe = ends[1];
+        run(measure, n);
+    }
+    close(ends[1]);
+    bool in_time = await(child, ends[0], seconds);
+    if (!in_time)
+        kill(child, SIGKILL);
+    ssize_t got = in_time ? read(ends[0], &r, sizeof r) : 0;
+    close(ends[0]);
+    waitpid(child, &status, 0);
+    if (!in_time)
+        snprintf(r.failure, sizeof r.failure, "over %d s", seconds);
+    else if (got != (ssize_t)sizeof r)
+        snprintf(r.failure, sizeof r.failure, "ended with status %d", status);
+    return r;
+}
+
+static struct result measure_least(void (*measure)(int n), int n, int seconds)
+{
+    struct result least = measure_once(measure, n, seconds);
+    /* A small size is over in no time, and a busy moment of the machine would be all of it. */
+    for (int i = 0; i < 4 && !*least.failure && least.us * n < 1e5; i++) {
+        struct result r = measure_once(measure, n, seconds);
+        if (!*r.failure && r.us < least.us)
+            least = r;
+    }
+    return least;
+}
+
+static double larger(double a, double b) { return a > b ? a : b; }
+
+static void nothing(int n) { end(n); }
+
+static void print_row(const struct row *row, int seconds, double empty)
+{
+    struct result r[SIZES] = {0};
+    double time = 0, memory = 0;
+    int done = 0;
+    for (int n = row->size; done < SIZES; done++, n *= 10) {
+        r[done] = measure_least(row->measure, n, seconds);
+        if (*r[done].failure)
+            break;
+        if (done == 0)
+            continue;
+        time = larger(time, r[done].us / r[done - 1].us);
+        /* Of a few MiB more or less nothing follows. */
+        if (r[done].mib > empty + 16)
+            memory =
+                larger(memory, (r[done].mib - empty) / (10 * larger(r[done - 1].mib - empty, 1)));
+    }
+    printf("%c %-33s %5d", time > 2 || memory > 2 || done < SIZES ? '*' : ' ', row->name,
+           row->size);
+    for (int i = 0; i < SIZES; i++)
+        if (i < done)
+            printf(" %8.2f", r[i].us);
+        else
+            printf(" %8s", "-");
+    printf(" %5.1f ", time);
+    for (int i = 0; i < done; i++)
+        printf(" %5.0f", r[i].mib);
+    if (done < SIZES)
+        printf(" %s", r[done].failure);
+    else
+        printf(" %5.1f", memory);
+    puts("");
+}
+
+int main(int argc, char **argv)
+{
+    int seconds = argc > 1 ? atoi(argv[1]) : 20;
+    if (seconds < 1 || seconds > 3600) {
+        fprintf(stderr, "scale: expected seconds from 1 to 3600, not \"%s\"\n", argv[1]);
+        return 2;
+    }
+    double empty = measure_once(nothing, 1, seconds).mib;
+    printf("%-35s %5s %26s %6s %17s\n", "", "", "processor us per call, of", "", "MiB, of");
+    printf("  %-33s %5s %8s %8s %8s %6s %5s %5s %5s %5s\n", "", "n", "n", "10 n", "100 n", "grow ",
+           "n", "10 n", "100 n", "grow");
+    for (size_t i = 0; i < ROWS; i++)
+        if (argc < 3 || strstr(rows[i].name, argv[2]))
+            print_row(&rows[i], seconds, empty);
+    puts("\ngrow: the larger factor for ten times n; of memory, for each of the n.\n"
+         "*: it is more than 2, or the row did not come to its end.");
+    return 0;
+}
