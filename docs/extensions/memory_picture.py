@@ -7,9 +7,9 @@
 
 The figures are the journal's. It does not say which segments are mapped, only how many: drawn are
 those that allocations lie on, and then the lowest. Rows that only repeat the one before are one
-row, with a count. What a device keeps for graphs is drawn as one more pool, a launch with all that
-it allocates, also what it frees. The journal has no watermarks: each is the most that its figure
-has been since the call that reset it.
+row, with a count, unless they are to stay apart. What a device keeps for graphs is drawn as one
+more pool, a launch with all that it allocates, also what it frees. The journal has no watermarks:
+each is the most that its figure has been since the call that reset it.
 """
 
 from dataclasses import dataclass, field
@@ -111,7 +111,7 @@ def label_of(line):
     return call
 
 
-def add_row(pool, line):
+def add_row(pool, line, apart):
     mapped = mapped_segments(pool)
     row = Row(
         line["call"],
@@ -128,6 +128,7 @@ def add_row(pool, line):
     last = pool.rows[-1] if pool.rows else None
     if (
         last
+        and not apart
         and (last.label, last.result, last.reserved) == (row.label, row.result, row.reserved)
         and not row.given_back
         and not last.given_back
@@ -143,7 +144,7 @@ def raise_watermarks(pool):
         pool.high[attribute] = max(pool.high[attribute], figure)
 
 
-def read(journal, calls):
+def read(journal, calls, apart=False):
     """The pools in order of their first row, each with its rows."""
     pools, shown = {}, calls or SHOWN
     for line in journal:
@@ -190,7 +191,7 @@ def read(journal, calls):
             touched = [one for one in pools.values() if one.rows and not one.over]
         for one in touched:
             if call in shown:
-                add_row(one, line)
+                add_row(one, line, apart)
             one.over = one.destroyed and one.used == one.reserved == 0
             one.launch = {}
     found = [pool for pool in pools.values() if pool.rows]
@@ -226,12 +227,11 @@ def describe(pools, watermarks):
     return "In MiB. " + " ".join(parts)
 
 
-def draw(journal, identity, title, calls=(), rows=None, pool=None, watermarks=False):
-    """`calls`: the calls that have a row; `rows`: how many rows of each pool; `pool`: the number of
-    the only one that is drawn; `watermarks`: a column for each of the two."""
-    pools = [one for one in read(journal, calls) if pool in (None, one.number)]
-    if not pools:
-        raise ValueError(f"it has no pool {pool}")
+def draw(journal, identity, title, calls=(), rows=None, apart=False, pools=(), watermarks=False):
+    """`calls`: the calls that have a row; `rows`: how many rows of each pool; `apart`: no row has a
+    count; `pools`: the numbers of the pools that are drawn, all if empty; `watermarks`: a column
+    for each of the two."""
+    pools = [pool for pool in read(journal, calls, apart) if not pools or pool.number in pools]
     for pool in pools:
         del pool.rows[rows or len(pool.rows) :]
     segments = max(

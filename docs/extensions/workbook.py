@@ -19,7 +19,8 @@
         what it changes in 03_barrier_wrong.c
     .. memory-picture:: solutions/06_release_threshold
         memory over calls (memory_picture.py)
-       :pool: 2                        that pool alone
+       :apart:                         a row for each call, also when it repeats the one before
+       :pools: 3 6                     these pools alone
        :watermarks:                    a column for each watermark
     .. order-picture:: solutions/01_first_allocation
         calls and device work over time (order_picture.py)
@@ -567,11 +568,7 @@ class Picture(BookDirective):
     draw = None
 
     def more(self):
-        return {
-            name: name == "watermarks" or self.options[name]
-            for name in self.options
-            if name in ("skip", "pool", "watermarks")
-        }
+        return {name: self.options[name] for name in self.options if name == "skip"}
 
     def run(self):
         program, arguments = (
@@ -604,10 +601,18 @@ class Picture(BookDirective):
 class MemoryPicture(Picture):
     option_spec = {
         **Picture.option_spec,
-        "pool": directives.nonnegative_int,
+        "apart": directives.flag,
+        "pools": lambda words: [int(word) for word in words.split()],
         "watermarks": directives.flag,
     }
     draw = staticmethod(memory_picture.draw)
+
+    def more(self):
+        return {
+            "apart": "apart" in self.options,
+            "pools": self.options.get("pools", ()),
+            "watermarks": "watermarks" in self.options,
+        }
 
 
 class OrderPicture(Picture):
