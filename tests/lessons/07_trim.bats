@@ -71,8 +71,8 @@ draw_phases() {
         -- "$QUESTIONS"' phases[1].reserved == '"$need" \
         'the trim keeps what phase 2 needs, and no segment more, whatever the argument of the
             program is.' \
-        "$QUESTIONS"' "phase 2 needs \(phases[1].bytes | mib), and the pool held
-            \(phases[1].reserved | mib). " + (between | .[:1] | ascii_upcase) + (between | .[1:])'
+        "$QUESTIONS"' "phase 2 needs \(phases[1].bytes | mib), and the pool held"
+            + " \(phases[1].reserved | mib). " + (between | .[:1] | ascii_upcase) + (between | .[1:])'
 }
 
 @test "the threshold stays at its maximum" {
