@@ -25,6 +25,7 @@ QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSucce
             then "the threshold set to \(.value | mib)"
         else empty end] | if . == [] then "neither a synchronization nor a trim"
             else .[:8] | join(", then ") end;
+    def capital: (.[:1] | ascii_upcase) + .[1:];
     def between: phases as $phase | if ($phase | length) == 2 then
         "between the phases: " + history($phase[0].freed; $phase[1].taken) + "." else
         "the first pool had \($phase | length) allocations that were freed." end;
@@ -36,6 +37,7 @@ QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSucce
 # draw_phases: an argument that the file does not name, into $size, and what phase 2 needs, in
 # segments of the simulated device, into $need
 draw_phases() {
+    size=
     draw size 201 600
     need=$((((size + 1) / 2 + 31) / 32 * 32 * MIB))
 }
@@ -66,13 +68,13 @@ draw_phases() {
             and .pool == $pool and .n > $phase[0].freed)] | length == 0' \
         'phase 2 finds its memory in the pool: the trim keeps what phase 2 needs, in bytes, whatever
             the argument of the program is.' \
-        "$QUESTIONS"' "phase 2 needs \(phases[1].bytes | mib), and the pool grew. " + (between
-            | .[:1] | ascii_upcase) + (between | .[1:])' \
+        "$QUESTIONS"' "phase 2 needs \(phases[1].bytes | mib), and the pool grew. "
+            + (between | capital)' \
         -- "$QUESTIONS"' phases[1].reserved == '"$need" \
         'the trim keeps what phase 2 needs, and no segment more, whatever the argument of the
             program is.' \
         "$QUESTIONS"' "phase 2 needs \(phases[1].bytes | mib), and the pool held"
-            + " \(phases[1].reserved | mib). " + (between | .[:1] | ascii_upcase) + (between | .[1:])'
+            + " \(phases[1].reserved | mib). " + (between | capital)'
 }
 
 @test "the threshold stays at its maximum" {

@@ -23,6 +23,7 @@ asked() {
 }
 
 @test "phase_need does not count what the pool used before" {
+    local before size
     draw before 300 900
     draw size 40 200
     run_lesson
@@ -35,12 +36,14 @@ asked() {
 }
 
 @test "phase_need does not count what is live already" {
+    local live size
     draw live 5 90
     draw size 40 200
     asked live "$live" 0 "$size"
 }
 
 @test "reserve gives the pool memory that is not in use" {
+    local live size
     draw live 5 90
     draw size 100 700
     asked reserve "$live" 0 "$size"

@@ -42,7 +42,8 @@ QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSucce
 @test "the loops do what their names say" {
     run_lesson
     expect_journal "$QUESTIONS"' (ok("cudaMallocHost")[0].n // 0) as $loops | [.[]
-        | select(.n < $loops and .result == "cudaSuccess")] | (ok("cudaMallocAsync") | length) == 4509
+        | select(.n < $loops and .result == "cudaSuccess")]
+            | (ok("cudaMallocAsync") | length) == 4509
             and (ok("cudaFreeAsync") | length) == 4509 and (ok("cudaFree") | length) == 1503' \
         'print_costs makes 501 pairs of each size in each of its four ways. That part was there at
             the start: put it back.' \
