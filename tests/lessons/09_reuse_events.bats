@@ -41,7 +41,8 @@ QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSucce
         else ([ok("cudaStreamWaitEvent")[] | select(.event == $record.event and .n > $record.n
             and .n < $new.n) | .stream] | unique) as $waited
         | "and an event was recorded there after the free. Waiting for that record before the
-                allocation: " + (if $waited == [] then "no stream" else [$waited[] as $w | $all | named($w)] | join(", ") end) + "." end
+                allocation: " + (if $waited == [] then "no stream"
+                else [$waited[] as $w | $all | named($w)] | join(", ") end) + "." end
         end | gsub("\n *"; " ");
     def spread: [line.allocations[].stream] | group_by(.) | map(length);'
 

@@ -5,7 +5,8 @@ load ../tools/helpers
 setup_file() { lesson_setup 10_reuse_opportunistic; }
 
 # cases: for each of the first six pools, and for the two of the server at the end, its two
-# allocations and the free between them. phases: the allocations of the batch, from the pool between.
+# allocations and the free between them. phases: the allocations of the batch, from the pool
+# between these.
 QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSuccess")];
     def case_of($pool): ([ok("cudaMallocFromPoolAsync")[] | select(.pool == $pool)]) as $a
         | select($a | length >= 2)
@@ -36,7 +37,7 @@ QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSucce
         | ([ok("cudaFreeAsync")[] | select(.allocation == $p[$i - 1].allocation) | .n] | first)
             as $freed
         | "phase \($i + 1) took new memory. "
-        + if $freed == null or $freed > $p[$i].n then "Phase \($i) had not freed its memory by then."
+        + if $freed == null or $freed > $p[$i].n then "Phase \($i) had not freed its memory."
         else "Opportunistic reuse was \(policy($p[0].pool)); between the free of phase \($i) and
                 this allocation: \(history($freed; $p[$i].n))." end | gsub("\n *"; " ");'
 
@@ -95,7 +96,8 @@ batch_holds() {
             and (.[0] as $c | ($all | opened($c)) as $o | $o != null and $o > $c.second)' \
         'the server gets memory while the earlier request is pending: the gate is still closed, so a
             host that waits for the earlier stream waits forever.' \
-        "$QUESTIONS"' "the server got \(server | length) of 2 allocations, and the program ended."' \
+        "$QUESTIONS"' "the server got \(server | length) of 2 allocations, and then the program
+            ended." | gsub("\n *"; " ")' \
         -- "$QUESTIONS"' server[0].from == "new"' \
         'while the earlier request is pending, the server gets new memory: with memory of the
             earlier request its stream would have to wait.' \
