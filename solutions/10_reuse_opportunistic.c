@@ -5,8 +5,8 @@
  *        synchronized? And what does the policy change? The first part of the program tries six
  *        cases. Then it runs a batch of four phases, and a server twice.
  * Yours  fix: two functions expect reuse where there is none. `batch` runs its phases in the memory
- *        of one phase, in every run. `serve` takes memory that the device has finished with, and the
- *        host never waits for a stream there. For each, decide between a call and the policy.
+ *        of one phase, in every run. `serve` takes memory that the device has finished with, and
+ *        the host never waits for a stream there. For each, decide between a call and the policy.
  * Run    make 10          check   make check-10          page   docs/10_reuse_opportunistic
  */
 #include "kernels.h"
