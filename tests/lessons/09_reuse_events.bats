@@ -109,14 +109,14 @@ asked() {
 
 @test "other rounds and another size need no more memory than one round" {
     local rounds mib
-    draw rounds 3 30
-    draw mib 1 90
+    draw rounds 3 12
+    draw mib 1 40
     asked rounds "$rounds" "$mib"
 }
 
 @test "the load of a round does not wait for the store of the round before" {
     local mib
-    draw mib 1 90
+    draw mib 1 40
     asked held "$mib"
     # The same again, with a journal.
     CHECK_RUN=$CHECK_FOLDER/held journal=$CHECK_FOLDER/held/journal.jsonl
