@@ -75,12 +75,13 @@ KERNELS='def kernels: [.[] | select(.process)] | group_by(.process) | map(
         'the peer copy is ordered with the work before it and after it: all that the program does
             with gpu1_data is in stream[1].' \
         '"cudaMemcpyPeerAsync was made in stream \([.[] | select(.call == "cudaMemcpyPeerAsync"
-            and .result == null) | .stream] | first), and the simulated device reported a hazard."' \
+            and .result == null) | .stream] | first). The simulated device reported a hazard."' \
         -- "$QUESTIONS"' ([grants[].n] | first) as $grant | ok("cudaMemcpyPeerAsync")
         | length > 0 and all(.[]; .n < ($grant // infinite))' \
         'fetch copies while GPU 1 has no access: with cudaMemcpyPeerAsync, which needs none (YOUR
             WORK, 2 of 3). The first access is given after that.' \
-        "$QUESTIONS"' "\(ok("cudaMemcpyPeerAsync") | length) calls of cudaMemcpyPeerAsync. " + listed' \
+        "$QUESTIONS"' "\(ok("cudaMemcpyPeerAsync") | length) calls of cudaMemcpyPeerAsync. "
+            + listed' \
         -- "$QUESTIONS"' [grants[].n] | length <= 1' \
         'access is given once, by try_all. The fetch needs none.' \
         "$QUESTIONS listed" \
