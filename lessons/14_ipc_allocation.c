@@ -1,7 +1,7 @@
 /* 14 An allocation across processes
  *
- * Asks   Two processes use one allocation. A message from the other process has arrived: is the work
- *        done that it stands for? Which process frees first, and what makes sure of it?
+ * Asks   Two processes use one allocation. A message from the other process has arrived: is the
+ *        work done that it stands for? Which process frees first, and what makes sure of it?
  * Yours  fix: three places, marked YOUR WORK, trust a message. A GPU usually prints the correct
  *        number; the simulated device reports what is missing. Use the two events that are there.
  * Run    make 14          check   make check-14          page   docs/14_ipc_allocation
@@ -49,7 +49,7 @@ static int exporter(int argc, char **argv)
     tell_event(ready); /* recorded before it is sent */
 
     cudaEvent_t finished = hear_event();
-    /* YOUR WORK, 3 of 3. The author believed: "the message has arrived, so the importer is done". */
+    /* YOUR WORK, 3 of 3. The author believed: "the message is here, so the importer is done". */
     CHECK(cudaMemcpyAsync(&value, data + count - 1, sizeof value, cudaMemcpyDeviceToHost, stream));
     CHECK(cudaFreeAsync(data, stream));
     CHECK(cudaStreamSynchronize(stream));
@@ -79,7 +79,7 @@ static int importer(void)
     CHECK(cudaMemPoolImportPointer((void **)&data, pool, &place));
 
     cudaEvent_t ready = hear_event();
-    /* YOUR WORK, 1 of 3. The author believed: "the message has arrived, so the data is filled". */
+    /* YOUR WORK, 1 of 3. The author believed: "the message is here, so the data is filled". */
     CHECK(launch_add(data, 1, count, stream));
     /* YOUR WORK, 2 of 3. The author believed: "the last use is what the exporter waits for". */
     CHECK(cudaEventRecord(finished, stream));

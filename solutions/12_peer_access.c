@@ -109,6 +109,7 @@ static int try_all(const char *program)
     try_use("kernel", 1, add);
     try_use("cudaMemcpyAsync to GPU 1", 1, copy);
     int copied = last_of(gpu1_data, COUNT, stream[1]);
+    try_use("cudaMemcpyAsync to the host", 1, copy_to_host);
     try_use("cudaMemsetAsync", 1, clear);
     set_access(gpu0_pool, 0, 1, 0);
     try_use("cudaMemsetAsync", 1, clear);

@@ -1,7 +1,7 @@
 /* 14 An allocation across processes
  *
- * Asks   Two processes use one allocation. A message from the other process has arrived: is the work
- *        done that it stands for? Which process frees first, and what makes sure of it?
+ * Asks   Two processes use one allocation. A message from the other process has arrived: is the
+ *        work done that it stands for? Which process frees first, and what makes sure of it?
  * Yours  fix: three places, marked YOUR WORK, trust a message. A GPU usually prints the correct
  *        number; the simulated device reports what is missing. Use the two events that are there.
  * Run    make 14          check   make check-14          page   docs/14_ipc_allocation
