@@ -78,7 +78,7 @@ static inline void pool_set_flag(cudaMemPool_t pool, enum cudaMemPoolAttr attrib
     CHECK(cudaMemPoolSetAttribute(pool, attribute, &value));
 }
 
-/* What GPU `device` may do with the memory of a pool. Lesson 12 does this by hand. */
+/* What GPU `device` may do with the memory of a pool. */
 static inline enum cudaMemAccessFlags pool_get_access(cudaMemPool_t pool, int device)
 {
     struct cudaMemLocation location = {.type = cudaMemLocationTypeDevice, .id = device};
