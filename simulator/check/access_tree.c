@@ -1,9 +1,9 @@
 /* The accesses of one allocation, found by the bytes that they touch: ordered trees by the first
- * byte, then by age. In the trees of writes and of reads the value of each is how far before the end
- * of all memory it ends, so that a search leaves out the branches that end before the bytes that are
- * asked for. Reads do not conflict with each other, and there may be many of them: a new read looks
- * only for writes, and for the reads that it covers. In the tree of these the value is the end, so
- * that a search leaves out the branches that end behind the bytes. */
+ * byte, then by age. In the trees of writes and of reads the value of each is how far before the
+ * end of all memory it ends, so that a search leaves out the branches that end before the bytes
+ * that are asked for. Reads do not conflict with each other, and there may be many of them: a new
+ * read looks only for writes, and for the reads that it covers. In the tree of these the value is
+ * the end, so that a search leaves out the branches that end behind the bytes. */
 #include "check/access_tree.h"
 
 #include <stdlib.h>
