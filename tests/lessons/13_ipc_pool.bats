@@ -69,10 +69,10 @@ got_there() {
     wrote 'cudaErrorInitializationError' \
         'the second process is made before the first CUDA call. After one, no CUDA call works in a
             child; an inherited descriptor does not help.'
-    wrote 'more than one descriptor' \
+    wrote 'more (descriptors )?than one' \
         'one descriptor: cmsg_len is CMSG_LEN(sizeof(int)), the header and the int. CMSG_SPACE also
             counts the padding after the int, and the kernel reads a second descriptor there.'
-    wrote 'another message than the one expected' \
+    wrote 'sent another message' \
         'the descriptor and the parcel in one message: the importer waits for no other. The parcel
             is the bytes of the message, the descriptor its control message; tell_with_control sends
             both.'

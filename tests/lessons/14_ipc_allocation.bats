@@ -10,8 +10,8 @@ QUESTIONS='def ok($of; $call): [.[] | select(.of == $of and .call == $call
     and .result == "cudaSuccess")];
     def opened($of): [ok($of; "cudaIpcOpenEventHandle")[].event];
     def sent($of): [ok($of; "cudaIpcGetEventHandle")[]];
-    def records($of): [sent($of)[].event] as $sent | [ok($of; "cudaEventRecord")[]
-        | select(.event | IN($sent[]))];
+    def records($of): [sent($of)[].event] as $sent | [(ok($of; "cudaEventRecord")[],
+        ok($of; "cudaEventRecordWithFlags")[]) | select(.event | IN($sent[]))] | sort_by(.n);
     def final($of): sent($of) as $sent | records($of) | (map(select(.n < ($sent[0].n // 0))) | last)
         // last;
     def waits($of): opened($of) as $event | [ok($of; "cudaStreamWaitEvent")[]
@@ -23,8 +23,8 @@ QUESTIONS='def ok($of; $call): [.[] | select(.of == $of and .call == $call
         | join(", ");
     def history($of): "the \($of) called, in this order: " + in_order($of;
         ["launch_fill", "launch_add", "cudaMemcpyAsync", "cudaFreeAsync", "cudaEventRecord",
-        "cudaStreamWaitEvent", "cudaStreamSynchronize", "cudaEventSynchronize",
-        "cudaDeviceSynchronize", "cudaMemcpy", "cudaIpcGetEventHandle",
+        "cudaEventRecordWithFlags", "cudaStreamWaitEvent", "cudaStreamSynchronize",
+        "cudaEventSynchronize", "cudaDeviceSynchronize", "cudaMemcpy", "cudaIpcGetEventHandle",
         "cudaIpcOpenEventHandle"]) + ".";'
 
 # shellcheck disable=SC2154  # run_lesson sets errors
