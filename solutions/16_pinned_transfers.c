@@ -81,8 +81,8 @@ int main(int argc, char **argv)
     CHECK(launch_fill(device, 40, count, stream[0]));
     CHECK(cudaStreamSynchronize(stream[0]));
 
-    /* The first stream holds at the gate, and then has a copy to pinned memory. The other stream has
-     * a copy that runs beside the hold. */
+    /* The first stream holds at the gate, then has a copy to pinned memory. The other stream has a
+     * copy that runs beside the hold. */
     volatile int *gate = gate_create();
     CHECK(launch_hold(gate, stream[0]));
     CHECK(cudaMemcpyAsync(pinned, device, bytes / 2, cudaMemcpyDeviceToHost, stream[0]));

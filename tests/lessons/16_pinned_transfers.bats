@@ -68,7 +68,7 @@ QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSucce
 
 @test "the host waits at the end, for the work of both streams" {
     run_lesson
-    expect_journal "$QUESTIONS"' last_copy as $last | [waits[] | select(.n < $last)] | length == 0' \
+    expect_journal "$QUESTIONS"' last_copy as $last | [waits[] | select(.n < $last)] == []' \
         'the host waits for nothing while it puts the pieces into the streams: a stream keeps its
             own order.' \
         "$QUESTIONS shown" \
