@@ -1,9 +1,8 @@
 /* 16 Pinned transfers
  *
- * Shows  a copy of pinned (page-locked) memory runs by itself, beside other streams, at nearly the
- *        speed of the link. One of ordinary, pageable memory is slower, and the host waits. Pinning
- *        takes more time than one copy saves.
- * Yours  fill: process and copies_to_pay, marked YOUR WORK.
+ * Asks   which copies run beside the host and beside each other, and when does pinning pay?
+ * Yours  fill: process decides the streams of its work and where the host waits; copies_to_pay
+ *        returns when pinning has paid. The check calls it with times of its own.
  * Run    make 16          check   make check-16          page   docs/16_pinned_transfers
  */
 #include "kernels.h"
@@ -11,29 +10,30 @@
 
 enum { PIECES = 4 };
 
-/* YOUR WORK, 1 of 2. Adds 2 to every element of `host`, in four pieces: each is copied up, added to
- * and copied down. Pieces take turns in the two streams, so that one runs beside the other, and the
- * host waits only at the end. */
+/* YOUR WORK, 1 of 2. Adds 2 to every element of `host`, in four pieces. Each piece is copied up (to
+ * the device), added to there, and copied down (to the host). Let the pieces take turns in the two
+ * streams, so that one runs beside the other, and make the host wait only at the end: when process
+ * returns, all of `host` is ready. */
 static void process(int *host, int *device, size_t count, cudaStream_t stream[2])
 {
     for (size_t piece = 0; piece < PIECES; piece++) {
         size_t first = count / PIECES * piece, bytes = count / PIECES * sizeof(int);
-        CHECK(cudaMemcpyAsync(device + first, host + first, bytes, cudaMemcpyHostToDevice,
-                              stream[0]));
-        CHECK(launch_add(device + first, 2, count / PIECES, stream[0]));
-        CHECK(cudaMemcpyAsync(host + first, device + first, bytes, cudaMemcpyDeviceToHost,
-                              stream[0]));
-        /* The next piece needs a stream that is free. */
-        CHECK(cudaStreamSynchronize(stream[0]));
+        cudaStream_t own = stream[0];
+        CHECK(cudaMemcpyAsync(device + first, host + first, bytes, cudaMemcpyHostToDevice, own));
+        CHECK(launch_add(device + first, 2, count / PIECES, own));
+        CHECK(cudaMemcpyAsync(host + first, device + first, bytes, cudaMemcpyDeviceToHost, own));
+        /* The next piece needs a stream that has finished. */
+        CHECK(cudaStreamSynchronize(own));
     }
 }
 
-/* YOUR WORK, 2 of 2. Pinning takes `pinning` microseconds, a copy `pageable` or `pinned`. After how
- * many copies has pinning paid? 0: never. */
+/* YOUR WORK, 2 of 2. Pinning takes `pinning` microseconds, a copy takes `pageable` from pageable
+ * memory and `pinned` from pinned memory. What is the least number of copies that together save as
+ * much time as pinning takes? 0: no number does. */
 static int copies_to_pay(float pinning, float pageable, float pinned)
 {
     (void)pinning, (void)pageable, (void)pinned;
-    return 1; /* pinned is always better, so say many people */
+    return 1; /* pinned is always better, as many people believe */
 }
 
 static float time_copy(const char *name, const int *host, int *device, size_t bytes,
@@ -51,15 +51,15 @@ static float time_copy(const char *name, const int *host, int *device, size_t by
 static size_t time_process(const char *name, int *host, int *device, size_t count,
                            cudaStream_t stream[2])
 {
-    size_t right = 0;
+    size_t correct = 0;
     struct stopwatch watch = stopwatch_start(stream[0]);
     process(host, device, count, stream);
     float us = stopwatch_stop(watch, stream[0]);
     for (size_t i = 0; i < count; i++)
-        right += host[i] == 42;
-    printf("process, %-9s 42 in %zu of %zu elements\n~ process, %-9s %8.1f us\n", name, right,
+        correct += host[i] == 42;
+    printf("process, %-9s 42 in %zu of %zu elements\n~ process, %-9s %8.1f us\n", name, correct,
            count, name, us);
-    return right;
+    return correct;
 }
 
 int main(int argc, char **argv)
@@ -78,8 +78,8 @@ int main(int argc, char **argv)
     CHECK(launch_fill(device, 40, count, stream[0]));
     CHECK(cudaStreamSynchronize(stream[0]));
 
-    /* Stream 0 holds at the gate: a copy behind it is left to the device. A copy in stream 1 runs
-     * beside the hold. */
+    /* The first stream holds at the gate, then has a copy to pinned memory. The other stream has a
+     * copy that runs beside the hold. */
     volatile int *gate = gate_create();
     CHECK(launch_hold(gate, stream[0]));
     CHECK(cudaMemcpyAsync(pinned, device, bytes / 2, cudaMemcpyDeviceToHost, stream[0]));
@@ -101,8 +101,8 @@ int main(int argc, char **argv)
     float fast = time_copy("pinned", pinned, device, bytes, stream[0], limit);
     printf("~ pinning takes      %10.1f us, paid after %d copies\n", pinning,
            copies_to_pay(pinning, slow, fast));
-    size_t right = time_process("pageable", pageable, device, count, stream);
-    right += time_process("pinned", pinned, device, count, stream);
+    size_t correct = time_process("pageable", pageable, device, count, stream);
+    correct += time_process("pinned", pinned, device, count, stream);
 
     CHECK(cudaFreeAsync(device, stream[0]));
     for (int i = 0; i < 2; i++)
@@ -110,5 +110,5 @@ int main(int argc, char **argv)
     CHECK(cudaFreeHost(pinned));
     gate_destroy(gate);
     free(pageable);
-    return right == 2 * count ? 0 : 1;
+    return correct == 2 * count ? 0 : 1;
 }

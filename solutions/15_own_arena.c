@@ -1,21 +1,20 @@
-/* 15 An arena of one's own
+/* 15 An arena of your own
  *
- * Shows  one allocation for many blocks: requests are collected (want), placed at once (commit) and
- *        dropped at once (reset). A block begins at a multiple of 256 bytes, as those of cudaMalloc
- *        do. A refusal changes nothing.
- * Yours  fill: arena_want, marked YOUR WORK: it places every request, and places it anywhere.
+ * Asks   where in one large allocation may the parts begin, and when is a request refused?
+ * Yours  fill: arena_want, which places requests and refuses what it cannot place, and the call in
+ *        arena_commit that allocates. The check calls both with sizes and alignments of its own.
  * Run    make 15          check   make check-15          page   docs/15_own_arena
  */
 #include "kernels.h"
 #include "workbook.h"
 
 enum { REQUESTS = 16 };
-enum answer { ARENA_OK, ARENA_COMMITTED, ARENA_FULL };
-static const char *const said[] = {"ok", "refused: committed", "refused: does not fit"};
+enum result { ARENA_OK, ARENA_COMMITTED, ARENA_FULL };
+static const char *const result_name[] = {"ok", "refused: committed", "refused: does not fit"};
 
 struct arena {
-    int pinned, count, committed;    /* pinned: host memory, otherwise the device's */
-    size_t limit, alignment, needed; /* in bytes; needed: up to the end of the last request */
+    int pinned, count, committed;    /* pinned: page-locked host memory, otherwise the device's */
+    size_t limit, alignment, needed; /* in bytes; needed: the end of the last request */
     void *base;
     struct {
         void **pointer;
@@ -23,10 +22,11 @@ struct arena {
     } request[REQUESTS];
 };
 
-/* YOUR WORK. Phase 1: `*pointer` is to get `bytes` bytes when the arena is committed, from the next
- * multiple of the alignment on. Refused: after the commit; when there are REQUESTS already; past
- * the limit, however large it is. */
-static enum answer arena_want(struct arena *arena, void **pointer, size_t bytes)
+/* YOUR WORK, 1 of 2. Phase 1 of the arena: a request. At the commit `*pointer` will get `bytes`
+ * bytes, which begin at the next multiple of the alignment. ARENA_COMMITTED: the arena is
+ * committed. ARENA_FULL: there are REQUESTS requests already, or the bytes would end after the
+ * limit, however large `bytes` is. A refused request changes nothing in the arena. */
+static enum result arena_want(struct arena *arena, void **pointer, size_t bytes)
 {
     size_t offset = (arena->needed + arena->alignment - 1) / arena->alignment * arena->alignment;
     if (arena->committed)
@@ -40,11 +40,13 @@ static enum answer arena_want(struct arena *arena, void **pointer, size_t bytes)
     return ARENA_OK;
 }
 
-/* Phase 2: one allocation, and every pointer gets its place in it. */
-static enum answer arena_commit(struct arena *arena, cudaStream_t stream)
+/* Phase 2: one allocation for all requests, and each pointer gets its part of it. */
+static enum result arena_commit(struct arena *arena, cudaStream_t stream)
 {
     if (arena->committed)
         return ARENA_COMMITTED;
+    /* YOUR WORK, 2 of 2. Decide the call for each kind of memory, so that arena_reset can free it,
+     * and the bytes: as few as the requests need. */
     CHECK(arena->pinned ? cudaMallocHost(&arena->base, arena->needed)
                         : cudaMallocAsync(&arena->base, arena->needed, stream));
     arena->committed = 1;
@@ -53,8 +55,8 @@ static enum answer arena_commit(struct arena *arena, cudaStream_t stream)
     return ARENA_OK;
 }
 
-/* Everything goes at once, and no pointer is left that could be used. The arena takes requests
- * again. */
+/* One free for all. It sets each pointer to NULL, so no use of freed memory goes unnoticed. Then
+ * the arena takes requests again. */
 static void arena_reset(struct arena *arena, cudaStream_t stream)
 {
     if (arena->committed)
@@ -66,12 +68,12 @@ static void arena_reset(struct arena *arena, cudaStream_t stream)
 
 static void want(struct arena *arena, void **pointer, size_t bytes)
 {
-    enum answer answer = arena_want(arena, pointer, bytes);
-    printf("    want %20zu bytes   %-21s needed %zu\n", bytes, said[answer], arena->needed);
+    enum result result = arena_want(arena, pointer, bytes);
+    printf("    want %20zu bytes   %-21s needed %zu\n", bytes, result_name[result], arena->needed);
 }
 
-/* Three blocks that fit, the last one exactly, requests that must be refused, and a kernel that
- * uses a block. */
+/* Three requests that fit, the last one exactly, three that must be refused, and a kernel that
+ * writes what the second request got. */
 static int use_arena(const char *name, int pinned, size_t bytes, cudaStream_t stream)
 {
     struct arena arena = {.pinned = pinned, .limit = 2 * bytes + 508, .alignment = 256};
@@ -83,7 +85,7 @@ static int use_arena(const char *name, int pinned, size_t bytes, cudaStream_t st
     want(&arena, &refused, arena.limit);
     want(&arena, &refused, SIZE_MAX);
     want(&arena, &more, bytes);
-    printf("    commit %s\n", said[arena_commit(&arena, stream)]);
+    printf("    commit %s\n", result_name[arena_commit(&arena, stream)]);
     want(&arena, &refused, 1);
     printf("    begin at");
     for (int i = 0; i < arena.count; i++)
@@ -104,8 +106,8 @@ int main(int argc, char **argv)
     size_t bytes = mib_argument(argc, argv, 1) * MiB + sizeof(int);
     cudaStream_t stream;
     CHECK(cudaStreamCreate(&stream));
-    int right =
+    int correct =
         use_arena("device memory", 0, bytes, stream) + use_arena("pinned memory", 1, bytes, stream);
     CHECK(cudaStreamDestroy(stream));
-    return right == 2 ? 0 : 1;
+    return correct == 2 ? 0 : 1;
 }

@@ -1,10 +1,7 @@
 /* 18 Other locations
  *
- * Shows  a pool need not lie in a device's memory: it may lie in the host's, or be managed, with
- *        the same calls, steps and figures. The place decides who may touch a block: of a host pool
- *        the host, and a device only when it was given access; of a managed pool both. The order of
- *        a stream holds for all of them, also for the host.
- * Yours  fill: one function, in which host and device share a block.
+ * Asks   what changes when a pool's memory is not a device's: who may touch it, and when?
+ * Yours  fill: one function, in which host and device work on the same allocation.
  * Run    make 18          check   make check-18          page   docs/18_other_locations
  */
 #include "kernels.h"
@@ -18,56 +15,74 @@ int main(void)
     return 77;
 }
 #else
-struct place {
+struct memory {
     const char *name;
     struct cudaMemLocation location;
     enum cudaMemAllocationType type;
 };
 
-/* YOUR WORK. The host writes 40 into each int of the block, the device adds 2, and the host counts
- * how many are 42. The block has just been asked for in `stream`. Nothing is copied: both sides
- * work on the block itself. */
-static size_t work_together(cudaMemPool_t pool, int *block, size_t count, cudaStream_t stream)
+/* YOUR WORK. The host writes 40 into each int, the device adds 2, and the host counts how many are
+ * 42. `data` was just allocated from `pool`, a host pool, in `stream`. Nothing is copied: host and
+ * device work on the same memory. */
+static size_t work_together(cudaMemPool_t pool, int *data, size_t count, cudaStream_t stream)
 {
-    size_t right = 0;
+    size_t correct = 0;
     struct cudaMemAccessDesc device = {{cudaMemLocationTypeDevice, 0},
                                        cudaMemAccessFlagsProtReadWrite};
     CHECK(cudaMemPoolSetAccess(pool, &device, 1));
-    CHECK(cudaStreamSynchronize(stream)); /* the block is there */
+    CHECK(cudaStreamSynchronize(stream)); /* for the allocation */
     for (size_t i = 0; i < count; i++)
-        block[i] = 40;
-    CHECK(launch_add(block, 2, count, stream));
-    CHECK(cudaStreamSynchronize(stream)); /* the device is done with it */
+        data[i] = 40;
+    CHECK(launch_add(data, 2, count, stream));
+    CHECK(cudaStreamSynchronize(stream)); /* for the device's writes */
     for (size_t i = 0; i < count; i++)
-        right += block[i] == 42;
-    return right;
+        correct += data[i] == 42;
+    return correct;
 }
 
-static const char *memory_of(const void *block)
+/* Not every machine has pools outside of a device's memory. Query before you create one. */
+static void need_pools(void)
+{
+    int host = 0, devices, managed = 1, concurrent;
+    if (cudaDeviceGetAttribute(&host, cudaDevAttrHostMemoryPoolsSupported, 0) != cudaSuccess)
+        host = 0; /* the driver is older than the attribute */
+    CHECK(cudaGetDeviceCount(&devices));
+    for (int device = 0; device < devices; device++) {
+        CHECK(cudaDeviceGetAttribute(&concurrent, cudaDevAttrConcurrentManagedAccess, device));
+        managed = managed && concurrent;
+    }
+    if (host && managed)
+        return;
+    printf("skipped: host pools %s, managed pools %s\n", host ? "supported" : "not supported",
+           managed ? "supported" : "not supported");
+    exit(77);
+}
+
+static const char *type_of(const void *data)
 {
     static const char *const names[] = {"unknown", "host", "device", "managed"};
     struct cudaPointerAttributes attributes;
-    CHECK(cudaPointerGetAttributes(&attributes, block));
+    CHECK(cudaPointerGetAttributes(&attributes, data));
     return names[attributes.type];
 }
 
-/* A block of a place's default pool: what the device may do with it, and what happens when it
- * tries. */
-static void show(struct place place, size_t mib, cudaStream_t stream)
+/* An allocation of a default pool: what is it, may the device touch it, and what happens when the
+ * device tries? */
+static void show(struct memory memory, size_t mib, cudaStream_t stream)
 {
     struct cudaMemLocation device = {cudaMemLocationTypeDevice, 0};
     enum cudaMemAccessFlags access;
     cudaMemPool_t pool, of_device;
-    int *block;
-    CHECK(cudaMemGetDefaultMemPool(&pool, &place.location, place.type));
+    int *data;
+    CHECK(cudaMemGetDefaultMemPool(&pool, &memory.location, memory.type));
     CHECK(cudaDeviceGetDefaultMemPool(&of_device, 0));
-    CHECK(cudaMallocFromPoolAsync((void **)&block, mib * MiB, pool, stream));
+    CHECK(cudaMallocFromPoolAsync((void **)&data, mib * MiB, pool, stream));
     CHECK(cudaMemPoolGetAccess(&access, pool, &device));
-    printf("%-8s %-10s %-8s %7zu %5zu   %-11s", place.name,
-           pool == of_device ? "the same" : "another", memory_of(block), reserved_mib(pool),
+    printf("%-8s %-16s %-8s %8zu %5zu   %-13s", memory.name,
+           pool == of_device ? "the device's" : "one of its own", type_of(data), reserved_mib(pool),
            used_mib(pool), access ? "read, write" : "none");
-    printf("  %s\n", cudaGetErrorName(cudaMemsetAsync(block, 0, mib * MiB, stream)));
-    CHECK(cudaFreeAsync(block, stream));
+    printf("  %s\n", cudaGetErrorName(cudaMemsetAsync(data, 0, mib * MiB, stream)));
+    CHECK(cudaFreeAsync(data, stream));
     CHECK(cudaStreamSynchronize(stream));
 }
 
@@ -75,41 +90,44 @@ int main(int argc, char **argv)
 {
     size_t mib = mib_argument(argc, argv, 33), count = mib * MiB / sizeof(int), free_before,
            free_after, total;
-    struct place device = {"device", {cudaMemLocationTypeDevice, 0}, cudaMemAllocationTypePinned},
-                 host = {"host", {cudaMemLocationTypeHost, 0}, cudaMemAllocationTypePinned},
-                 managed = {
-                     "managed", {cudaMemLocationTypeDevice, 0}, cudaMemAllocationTypeManaged};
+    struct memory device = {"device", {cudaMemLocationTypeDevice, 0}, cudaMemAllocationTypePinned},
+                  host = {"host", {cudaMemLocationTypeHost, 0}, cudaMemAllocationTypePinned},
+                  managed = {
+                      "managed", {cudaMemLocationTypeDevice, 0}, cudaMemAllocationTypeManaged};
     struct cudaMemPoolProps props = {.allocType = host.type, .location = host.location};
     cudaMemPool_t pool;
-    int *block, *other;
+    int *data, *other;
     cudaStream_t stream;
+    need_pools();
     CHECK(cudaStreamCreate(&stream));
-    printf("place    its pool   memory   reserved used  MiB  device may   memset by the device\n");
+    printf("%zu MiB from each default pool; reserved and used in MiB:\n", mib);
+    printf("memory   default pool     type     reserved  used   device access  memset by the "
+           "device\n");
     show(device, mib, stream);
     show(host, mib, stream);
     show(managed, mib, stream);
 
     CHECK(cudaMemPoolCreate(&pool, &props));
     CHECK(cudaMemGetInfo(&free_before, &total));
-    CHECK(cudaMallocFromPoolAsync((void **)&block, mib * MiB, pool, stream));
+    CHECK(cudaMallocFromPoolAsync((void **)&data, mib * MiB, pool, stream));
     CHECK(cudaMemGetInfo(&free_after, &total));
-    printf("a block of a host pool takes %zu MiB from the device\n",
+    printf("an allocation of a host pool takes %zu MiB from the device\n",
            (free_before - free_after) / MiB);
-    size_t right = work_together(pool, block, count, stream);
-    printf("host and device worked on one block: %s\n",
-           right == count ? "every int is 42" : "not every int is 42");
+    size_t correct = work_together(pool, data, count, stream);
+    printf("host and device worked on one allocation: %s\n",
+           correct == count ? "every int is 42" : "not every int is 42");
 
     CHECK(cudaMemSetMemPool(&host.location, host.type, pool));
     CHECK(cudaMallocAsync((void **)&other, mib * MiB, stream));
-    printf("the host pool is current, and cudaMallocAsync gives %s memory\n", memory_of(other));
+    printf("the host pool is current, and cudaMallocAsync returns %s memory\n", type_of(other));
     printf("cudaDeviceSetMemPool with the host pool: %s\n",
            cudaGetErrorName(cudaDeviceSetMemPool(0, pool)));
 
     CHECK(cudaFreeAsync(other, stream));
-    CHECK(cudaFreeAsync(block, stream));
+    CHECK(cudaFreeAsync(data, stream));
     CHECK(cudaStreamSynchronize(stream));
     CHECK(cudaMemPoolDestroy(pool));
     CHECK(cudaStreamDestroy(stream));
-    return right == count ? 0 : 1;
+    return correct == count ? 0 : 1;
 }
 #endif
