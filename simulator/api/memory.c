@@ -532,6 +532,10 @@ cudaError_t do_cudaMemcpyPeerAsync(struct call *call, void *to, int toDevice, co
 {
     line_number(&call->line, "bytes", bytes);
     cudaError_t e = check_peer_devices(to, toDevice, from, fromDevice, bytes);
+    struct stream *s = call_stream(call, stream);
+    /* Measured (driver 580.159.04): a capture takes cudaMemcpyAsync between devices, not this. */
+    if (!e && s && s->capturing)
+        e = capture_forbid(s);
     return e ? e : copy_async(call, to, from, rows_of(bytes), cudaMemcpyDefault, stream, true);
 }
 

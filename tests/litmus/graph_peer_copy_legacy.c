@@ -28,7 +28,7 @@ int main(void)
     CHECK(launch_hold(gate, other));
     CHECK(cudaSetDevice(0));
     CHECK(cudaStreamBeginCapture(capturing, cudaStreamCaptureModeThreadLocal));
-    CHECK(cudaMemcpyPeerAsync(to, 1, from, 0, MiB, capturing)); /* access */
+    CHECK(cudaMemcpyAsync(to, from, MiB, cudaMemcpyDefault, capturing)); /* access */
     CHECK(cudaStreamEndCapture(capturing, &graph));
     CHECK(cudaGraphInstantiate(&exec, graph, 0));
 #ifndef WRONG
