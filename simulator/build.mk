@@ -30,7 +30,7 @@ $(SIMULATOR)/objects/%.o: simulator/%.c build/cuda/found simulator/build.mk
 	@$(CC) $(FLAGS) $(LIBRARY_FLAGS) $(SANITIZER) -isystem build/cuda/include -MMD -MP -c $< -o $@
 -include $(wildcard $(OBJECTS:.o=.d))
 
-# The functions of the real library that are not modelled: its symbols less the list of calls.
+# The functions of the real library that are not modeled: its symbols less the list of calls.
 $(SIMULATOR)/objects/api/unmodelled.o: $(SIMULATOR)/unmodelled.inc
 $(SIMULATOR)/unmodelled.inc: simulator/api/calls.def simulator/api/libcudart-symbols.txt
 	@mkdir -p $(@D)

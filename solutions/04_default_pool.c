@@ -1,29 +1,39 @@
-/* 04 The default pool
+/* 04 Default pool
  *
- * Shows  every device has a default pool, and cudaMallocAsync takes from the device's current pool,
- *        which is the default one until a program sets another. The pool has no fixed size: it
- *        starts empty, grows when its free memory does not suffice, and gives back what nobody
- *        uses.
- * Yours  predict: in what steps does it grow? Write predict_reserved as a rule; the check tries it
- *        on other sizes.
+ * Asks   from which pool does cudaMallocAsync allocate when the program names none? How large is
+ *        that pool at the start, and by how much does it grow?
+ * Yours  predict: measure a segment of the pool, then write predict_reserved as a rule. The check
+ *        calls it with other segments and sizes.
  * Run    make 04          check   make check-04          page   docs/04_default_pool
  */
 #include "workbook.h"
 
-enum { BLOCKS = 4 };
+enum { ALLOCATIONS = 4 };
 
-/* YOUR WORK. Live blocks of `used` MiB in all were taken from an empty pool: how many MiB does the
- * pool hold? */
-static size_t predict_reserved(size_t used)
+/* YOUR WORK, 1 of 2. Returns the size of a segment in MiB: what the empty `pool` reserves for an
+ * allocation of 1 byte. Leaves the pool empty. */
+static size_t measure_segment(cudaMemPool_t pool, cudaStream_t stream)
 {
-    return (used + 31) / 32 * 32; /* whole steps of 32 MiB */
+    void *byte;
+    CHECK(cudaMallocAsync(&byte, 1, stream));
+    size_t segment = reserved_mib(pool);
+    CHECK(cudaFreeAsync(byte, stream));
+    CHECK(cudaStreamSynchronize(stream));
+    return segment;
+}
+
+/* YOUR WORK, 2 of 2. An empty pool grew for allocations of `used` MiB in all: how many MiB does it
+ * reserve? */
+static size_t predict_reserved(size_t segment, size_t used)
+{
+    return (used + segment - 1) / segment * segment; /* whole segments */
 }
 
 int main(int argc, char **argv)
 {
     size_t mib = mib_argument(argc, argv, 20);
-    int right = 0;
-    void *block[BLOCKS];
+    int correct = 0;
+    void *data[ALLOCATIONS];
     cudaStream_t stream;
     cudaMemPool_t pool, current;
     CHECK(cudaStreamCreate(&stream));
@@ -40,25 +50,31 @@ int main(int argc, char **argv)
            pool_get_flag(pool, cudaMemPoolReuseAllowOpportunistic));
     printf("reuse: internal            %d\n",
            pool_get_flag(pool, cudaMemPoolReuseAllowInternalDependencies));
-    printf("at the start               used %4zu MiB   reserved %4zu MiB\n", used_mib(pool),
+
+    size_t segment = measure_segment(pool, stream);
+    printf("segment                    %zu MiB\n", segment);
+    printf("before the allocations     used %4zu MiB   reserved %4zu MiB\n", used_mib(pool),
            reserved_mib(pool));
 
-    for (int i = 0; i < BLOCKS; i++) {
-        CHECK(cudaMallocAsync(&block[i], mib * MiB, stream));
-        size_t predicted = predict_reserved(used_mib(pool)), measured = reserved_mib(pool);
-        right += predicted == measured;
+    for (int i = 0; i < ALLOCATIONS; i++) {
+        CHECK(cudaMallocAsync(&data[i], mib * MiB, stream));
+        size_t predicted = predict_reserved(segment, used_mib(pool));
+        size_t measured = reserved_mib(pool);
+        correct += predicted == measured;
         printf(
-            "block %d, of %4zu MiB       used %4zu MiB   predicted %4zu MiB, measured %4zu MiB\n",
+            "allocation %d, of %4zu MiB  used %4zu MiB   predicted %4zu MiB, measured %4zu MiB\n",
             i + 1, mib, used_mib(pool), predicted, measured);
     }
 
-    for (int i = 0; i < BLOCKS; i++)
-        CHECK(cudaFreeAsync(block[i], stream));
-    CHECK(cudaStreamSynchronize(stream));
-    printf("freed and synchronised     used %4zu MiB   reserved %4zu MiB\n", used_mib(pool),
+    for (int i = 0; i < ALLOCATIONS; i++)
+        CHECK(cudaFreeAsync(data[i], stream));
+    printf("freed                      used %4zu MiB   reserved %4zu MiB\n", used_mib(pool),
            reserved_mib(pool));
-    printf("right predictions          %d of %d\n", right, BLOCKS);
+    CHECK(cudaStreamSynchronize(stream));
+    printf("synchronized               used %4zu MiB   reserved %4zu MiB\n", used_mib(pool),
+           reserved_mib(pool));
+    printf("correct predictions        %d of %d\n", correct, ALLOCATIONS);
 
     CHECK(cudaStreamDestroy(stream));
-    return right == BLOCKS ? 0 : 1;
+    return correct == ALLOCATIONS ? 0 : 1;
 }

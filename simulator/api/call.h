@@ -70,7 +70,7 @@ enum call_id {
  * failure that SIM_FAIL requires, or a stream capture that forbids it. */
 cudaError_t call_enter(struct call *call, enum call_id id, time_ns cost, void *site,
                        bool per_thread);
-/* The same for a function that is not modelled, which has a name alone. */
+/* The same for a function that is not modeled, which has a name alone. */
 cudaError_t call_enter_unmodelled(struct call *call, const char *name, void *site);
 /* Remembers the error (unless the call is ALWAYS), writes the call's line, gives the lock back.
  * Returns the error. */

@@ -164,7 +164,7 @@ static void set_advice(struct managed_advice *advice, const void *value)
     }
 }
 
-/* Assumed: accepted, and nothing moves; where a page lies is not modelled. The prefetch has a
+/* Assumed: accepted, and nothing moves; where a page lies is not modeled. The prefetch has a
  * position in the stream's order. */
 cudaError_t do_cudaMemPrefetchAsync(struct call *call, const void *pointer, size_t bytes,
                                     struct cudaMemLocation location, unsigned int flags,

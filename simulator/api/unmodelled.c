@@ -1,4 +1,4 @@
-/* Every function of libcudart.so.13 that is not modelled: it returns cudaErrorNotSupported, and
+/* Every function of libcudart.so.13 that is not modeled: it returns cudaErrorNotSupported, and
  * reports so once on standard error. The list is made when the library is built: the symbols of
  * libcudart.so.13 (api/libcudart-symbols.txt) less those of api/calls.def. */
 #include "api/call.h"
@@ -14,7 +14,7 @@ static int unmodelled(const char *name, void *site, bool *reported)
     cudaError_t e = call_enter_unmodelled(&call, name, site);
     if (!*reported)
         diag("%s is not simulated: it returns cudaErrorNotSupported. The page \"simulator\" of "
-             "the book says what is.",
+             "the book lists what is.",
              name);
     *reported = true;
     line_close(&call.line);

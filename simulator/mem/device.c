@@ -237,7 +237,7 @@ bool device_attribute(int attribute, int *value)
 void device_properties(struct cudaDeviceProp *p)
 {
     memset(p, 0, sizeof *p);
-    snprintf(p->name, sizeof p->name, "Simulated device (modelled on an NVIDIA H200)");
+    snprintf(p->name, sizeof p->name, "Simulated device (modeled on an NVIDIA H200)");
     p->totalGlobalMem = settings.memory;
     p->major = attributes[cudaDevAttrComputeCapabilityMajor];
     p->minor = attributes[cudaDevAttrComputeCapabilityMinor];

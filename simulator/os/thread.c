@@ -26,21 +26,21 @@ static struct {
 
 /* The calling thread has the lock, or is in lock_wait. */
 static _Thread_local bool has_lock;
-/* Whether it could be cancelled before. */
-static _Thread_local int cancelling;
+/* Whether it could be canceled before. */
+static _Thread_local int canceling;
 
-/* A thread that is cancelled (pthread_cancel) ends behind its call: with the lock it would take it
+/* A thread that is canceled (pthread_cancel) ends behind its call: with the lock it would take it
  * along. */
 void lock_acquire(void)
 {
     if (!has_lock) {
         pthread_mutex_lock(&lock.mutex);
-        pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancelling);
+        pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &canceling);
         has_lock = true;
     } else if (pthread_mutex_trylock(&lock.mutex)) {
         if (lock.owner)
-            os_fatal("%s calls CUDA, and there it may not.", lock.owner);
-        os_fatal("a signal handler of the program calls CUDA in the midst of a CUDA call of the "
+            os_fatal("%s calls CUDA, which it may not.", lock.owner);
+        os_fatal("a signal handler of the program calls CUDA in the middle of a CUDA call of the "
                  "same thread. A real driver may hang here. "
                  "Let the handler set a flag, and call CUDA where the program looks at it.");
     }
@@ -60,7 +60,7 @@ void lock_release(void)
 {
     has_lock = false;
     pthread_mutex_unlock(&lock.mutex);
-    pthread_setcancelstate(cancelling, NULL);
+    pthread_setcancelstate(canceling, NULL);
 }
 
 bool lock_is_held(void) { return has_lock; }

@@ -1,73 +1,107 @@
-# Lesson 04: the default pool grows in whole steps. Judges $LESSON.
+# Lesson 04: the default pool grows in whole segments, whose size is measured. Judges $LESSON.
 load ../tools/helpers
 
 setup_file() { lesson_setup 04_default_pool; }
 
 MIB=1048576
-QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSuccess")];'
+# Allocations, from the pool that is given or from the current one; `small`: those of less than 1
+# MiB before the first of the lesson's own.
+QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSuccess")];
+    def allocations: [.[] | select(.call == ("cudaMallocAsync", "cudaMallocFromPoolAsync")
+        and .result == "cudaSuccess")];
+    def own: [allocations[] | select(.bytes >= '$MIB')];
+    def small: own[0].n as $own | [allocations[] | select(.bytes < '$MIB' and .n < $own)];
+    def freed: small[0] as $small
+        | [ok("cudaFreeAsync", "cudaFree")[] | select(.allocation == $small.allocation) | .n][0];
+    def reserved: [ok("cudaMemPoolGetAttribute")[] | select(.pool == 0
+        and (.attribute | startswith("cudaMemPoolAttrReservedMem")))];'
 
-# Every line that the program printed with a prediction: is it what was measured?
+# Every line that the program printed with a prediction: is it what the journal has?
 predictions_hold() {
-    local wrong number='\([0-9]*\) MiB'
-    wrong=$(sed -n "s/^.*used *$number.*predicted *$number, measured *$number.*/\1 \2 \3/p" \
-        <<<"$output" |
-        awk '$2 != $3 {
-            print "with " $1 " MiB in live blocks you predicted " $2 " MiB, " \
-                "the pool held " $3 " MiB"
-            exit
-        }')
-    [ -z "$wrong" ] || missed "Expected: predict_reserved is the rule for any size: whole steps,
-        never less than is used, never a step more." \
+    local wrong reserved number='\([0-9]*\) MiB'
+    reserved=$(in_journal "$QUESTIONS own[] | .reserved / $MIB")
+    wrong=$(sed -n "s/^allocation.*used *$number.*predicted *$number.*/\1 \2/p" <<<"$output" |
+        paste -d ' ' - <(echo "$reserved") |
+        awk 'NF == 3 && $2 == $3 { next }
+            NF == 3 { print "with " $1 " MiB used you predicted " $2 " MiB, the pool reserved " \
+                $3 " MiB" }
+            NF != 3 { print "the output does not have one prediction for each allocation" }
+            { exit }')
+    [ -z "$wrong" ] || missed "Expected: the predictions hold for allocations of ${1:-20} MiB, which
+        follow each other without gaps." \
         "Happened: $wrong."
 }
 
-@test "four blocks of the given size come from the default pool" {
+@test "the segment is measured: 1 byte is allocated, reserved is read, and the byte is freed" {
     run_lesson
-    expect_journal "$QUESTIONS"' [ok("cudaMallocAsync")[] | select(.pool == 0
-        and .bytes == '$((20 * MIB))')] | length == 4' \
-        'four cudaMallocAsync of 20 MiB each, from the default pool of device 0. That part was there
-            at the start: put it back.' \
-        "$QUESTIONS"' "the blocks came from pools " + ([ok("cudaMallocAsync")[].pool] | tostring)
-            + "."'
+    expect_journal "$QUESTIONS"' own[0].n as $own | $own != null and (small | length) > 0
+        and all(small[]; .pool == 0)' \
+        'measure_segment allocates 1 byte from the default pool before the program allocates
+            anything else.' \
+        "$QUESTIONS"' "the first allocation was of \(allocations[0].bytes // 0) bytes, from "
+            + if allocations[0].pool == 0 then "the default pool." else "another pool." end' \
+        -- "$QUESTIONS"' freed != null and freed < own[0].n' \
+        'measure_segment frees its byte before the program allocates anything else.' \
+        '"the byte was still allocated then."' \
+        -- "$QUESTIONS"' small[0].n as $small | freed as $freed
+            | any(reserved[]; .n > $small and .n < $freed)' \
+        'measure_segment reads what the pool reserves while its byte is allocated. At that time the
+            pool consists of one segment.' \
+        "$QUESTIONS"' small[0].n as $small
+            | "what the pool reserves was read " + (if any(reserved[]; .n < $small)
+                then "before the byte was allocated, and " else "" end)
+            + "not between its allocation and its free."' \
+        -- "$QUESTIONS"' own[0].n as $own | ([reserved[] | select(.n < $own)] | last.value) == 0' \
+        'the pool is empty again before the program allocates anything else: the pool returns its
+            segment when the stream that freed the byte is synchronized.' \
+        "$QUESTIONS"' own[0].n as $own | "the pool still reserved \([reserved[]
+            | select(.n < $own)] | last.value / '$MIB') MiB."'
 }
 
-@test "the pool is measured after every block, and left as it was found" {
+@test "predict_reserved holds for other segments and sizes" {
+    local segment used
+    draw segment 3 70
+    draw used 71 9000
+    ask_lesson asked_segments "predict_reserved takes the size of a segment and what is used, and
+        returns what the pool reserves, all in MiB." "$segment" "$used"
+}
+
+@test "four allocations of the given size come from the default pool, which is not changed" {
     run_lesson
-    expect_journal "$QUESTIONS"' ([ok("cudaMallocAsync")[].n] + [ok("cudaFreeAsync")[0].n]) as $at
-        | ($at | length) > 1
-        and ([range(($at | length) - 1) as $i | [ok("cudaMemPoolGetAttribute")[]
-            | select(.pool == 0 and .attribute == "cudaMemPoolAttrReservedMemCurrent"
-                and .n > $at[$i]
-                and .n < $at[$i + 1])] | length] | all(. == 1))' \
-        'after every allocation the program asks the default pool once for
-            cudaMemPoolAttrReservedMemCurrent, in main. predict_reserved calculates: it makes no
-            CUDA call.' \
-        "$QUESTIONS"' "it asked \([ok("cudaMemPoolGetAttribute")[]
-            | select(.attribute == "cudaMemPoolAttrReservedMemCurrent")]
-            | length) times in all, and main asks 6 times."' \
+    expect_journal "$QUESTIONS"' [own[] | select(.call == "cudaMallocAsync" and .pool == 0
+        and .bytes == '$((20 * MIB))')] | length == 4' \
+        'four cudaMallocAsync of 20 MiB each, from the default pool of device 0. The program had
+            them at the start: restore them.' \
+        "$QUESTIONS"' "the allocations were of " + ([own[].bytes | . / '$MIB' | tostring]
+            | join(", ")) + " MiB."' \
         -- "$QUESTIONS"' ok("cudaMemPoolSetAttribute") + ok("cudaDeviceSetMemPool")
             + ok("cudaMemPoolTrimTo")
         + ok("cudaMemPoolCreate") | length == 0' \
-        'the program changes nothing about the default pool: only predict_reserved is yours to
-            write.' \
+        'the program changes nothing about the default pool: only measure_segment and
+            predict_reserved are yours to write.' \
         '"it called " + ([.[] | select(.call == ("cudaMemPoolSetAttribute", "cudaDeviceSetMemPool",
             "cudaMemPoolTrimTo", "cudaMemPoolCreate")) | .call] | unique | join(", ")) + "."'
 }
 
-@test "the prediction holds for the size that the lesson uses" {
+@test "the predictions hold for 20 MiB, and for a size that is drawn" {
+    local size
     run_lesson
     predictions_hold
     expect_right 04_default_pool
+    draw size 21 400
+    run_lesson "$size"
+    predictions_hold "$size"
+    expect_clean
 }
 
-@test "the prediction holds for blocks that fill their steps, of 32 MiB" {
+@test "the predictions hold for allocations that fill their segments, of 32 MiB" {
     run_lesson 32
-    predictions_hold
+    predictions_hold 32
     expect_right 04_default_pool.32
 }
 
-@test "the prediction holds for blocks a little larger, of 33 MiB" {
+@test "the predictions hold for allocations a little larger, of 33 MiB" {
     run_lesson 33
-    predictions_hold
+    predictions_hold 33
     expect_right 04_default_pool.33
 }

@@ -1,70 +1,83 @@
-# Lesson 05: a pool of one's own, current, limited by maxSize, destroyed with live blocks. Judges
-# $LESSON.
+# Lesson 05: a pool of the program's own, allocated from, limited by maxSize, destroyed with live
+# allocations. Judges $LESSON.
 load ../tools/helpers
 
 setup_file() { lesson_setup 05_custom_pool; }
 
 MIB=1048576
+# allocations: from the pool that is given, or from the current one
 QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSuccess")];
-    def last_blocks: (ok("cudaMemPoolCreate") | last | .n) as $second
-        | [ok("cudaMallocAsync")[] | select(.n > $second)];'
+    def made: .[] | select(.call == ("cudaMallocAsync", "cudaMallocFromPoolAsync"));
+    def allocations: [made | select(.result == "cudaSuccess")];
+    def frees: [ok("cudaFreeAsync")[], ok("cudaFree")[]];
+    def second: ok("cudaMemPoolCreate")[1].n;
+    def destroyed: ok("cudaMemPoolDestroy")[1].n;
+    def refused: second as $second
+        | [made | select(.result == "cudaErrorMemoryAllocation" and .n > $second)];
+    def last_allocations: second as $second | [allocations[] | select(.n > $second)];
+    def max_sizes: [ok("cudaMemPoolCreate")[].max_size];'
 
-@test "cudaMallocAsync takes from the program's own pools" {
+@test "every allocation comes from the program's own pools" {
     run_lesson
     expect_journal "$QUESTIONS"' ok("cudaMemPoolCreate") | length == 2' \
-        'the program creates two pools, one after the other. That part was there at the start: put
-            it back.' \
+        'the program creates two pools, one after the other. It did so at the start: restore it.' \
         "$QUESTIONS"' "it created \(ok("cudaMemPoolCreate") | length)."' \
-        -- "$QUESTIONS"' [ok("cudaMallocAsync")[] as $block
-        | [ok("cudaMemPoolCreate")[] | select(.pool == $block.pool)] | length == 1] | length > 0
-            and all' \
-        'every block comes from a pool that the program created: cudaDeviceSetMemPool makes it the
-            one that cudaMallocAsync takes from.' \
-        "$QUESTIONS"' "cudaMallocAsync gave \(ok("cudaMallocAsync")
-            | length) blocks, \([ok("cudaMallocAsync")[] | select(.pool == 0)]
-            | length) of them from the default pool."'
+        -- "$QUESTIONS"' [ok("cudaMemPoolCreate")[].pool] as $own | allocations
+            | length > 0 and all(.[]; .pool as $pool | $own | index($pool) != null)' \
+        'every allocation comes from a pool that the program created. cudaMallocAsync allocates from
+            the current pool, which is the default pool until the program makes another one
+            current.' \
+        "$QUESTIONS"' "of \(allocations | length) allocations \([allocations[] | select(.pool == 0)]
+            | length) came from the default pool."'
 }
 
-@test "maxSize limits the second pool" {
-    run_lesson
-    expect_journal "$QUESTIONS"' [ok("cudaMemPoolCreate")[].max_size] as $max
-        | ($max | length) == 2 and $max[0] == 0 and $max[1] == '$((40 * MIB))'' \
-        'the first pool is created with maxSize 0, the second with maxSize 40 MiB, in bytes
-            (41943040). A release threshold limits nothing.' \
+# limited MIB: the second pool has that maxSize, or what it is rounded up to
+limited() {
+    local least=$(($1 * MIB)) most=$((($1 + 31) / 32 * 32 * MIB))
+    expect_journal "$QUESTIONS max_sizes as \$max | (\$max | length) == 2 and \$max[0] == 0
+            and \$max[1] >= $least and \$max[1] <= $most" \
+        "the first pool is created with maxSize 0, the second with maxSize $1 MiB, in bytes
+            ($least). A release threshold limits nothing." \
         "$QUESTIONS"' "the pools were created with maxSize "
-            + ([ok("cudaMemPoolCreate")[].max_size | tostring] | join(" and ")) + "."' \
-        -- "$QUESTIONS"' (ok("cudaMemPoolCreate") | last | .n) as $second
-        | [.[] | select(.call == ("cudaMallocAsync", "cudaMallocFromPoolAsync")
-            and .result == "cudaErrorMemoryAllocation" and .n > $second)] | length == 1' \
-        'the second pool refuses one block, with cudaErrorMemoryAllocation, when its maxSize in
-            whole steps of 32 MiB is full.' \
-        '"\([.[] | select(.call == ("cudaMallocAsync", "cudaMallocFromPoolAsync")
-            and .result == "cudaErrorMemoryAllocation")] | length) blocks were refused."'
+            + (max_sizes | map(tostring) | join(" and ")) + "."' \
+        -- "$QUESTIONS refused | length == 1" \
+        'the second pool refuses one allocation, with cudaErrorMemoryAllocation, when it has no room
+            left.' \
+        "$QUESTIONS"' "\(refused | length) allocations were refused."'
 }
 
-@test "the second pool is destroyed with live blocks, which are used and freed afterwards" {
+@test "maxSize limits the second pool, to any size" {
+    local size
+    run_lesson
+    limited 40
+    draw size 41 900
+    run_lesson "$size"
+    limited "$size"
+}
+
+@test "the second pool is destroyed with live allocations, which are used and freed afterwards" {
     run_lesson
     expect_journal "$QUESTIONS"' ok("cudaMemPoolDestroy") | length == 2' \
         'each of the two pools is destroyed once, with cudaMemPoolDestroy.' \
         "$QUESTIONS"' "\(ok("cudaMemPoolDestroy") | length) were destroyed."' \
-        -- "$QUESTIONS"' last_blocks as $blocks | (ok("cudaMemPoolDestroy") | last | .n) as $close
-        | [ok("cudaFreeAsync")[], ok("cudaFree")[] | select(.allocation == $blocks[].allocation
-            and .n < $close)] | length == 0' \
-        'the second pool is destroyed while its blocks are live: none of them is freed before
+        -- "$QUESTIONS"' destroyed as $destroyed | frees as $frees
+            | all(last_allocations[]; .allocation as $it
+                | all($frees[]; .allocation != $it or .n > $destroyed))' \
+        'the second pool is destroyed while its allocations are live: none of them is freed before
             cudaMemPoolDestroy.' \
-        '"blocks were freed before that."' \
-        -- "$QUESTIONS"' [ok("cudaMallocAsync")[] as $block
-        | ([ok("cudaFreeAsync")[] | select(.allocation == $block.allocation)] | length == 1)]
-            | all' \
-        'every block is freed with cudaFreeAsync, also after its pool was destroyed: a pool does not
-            take its live blocks with it.' \
-        "$QUESTIONS"' "\(ok("cudaMallocAsync") | length) blocks were taken and \(ok("cudaFreeAsync")
-            | length) were freed with cudaFreeAsync."' \
-        -- "$QUESTIONS"' (ok("cudaMemPoolDestroy") | last | .n) as $close | [last_blocks[] as $block
-        | [ok("launch_add")[] | select(.allocation == $block.allocation and .n > $close)]
-            | length > 0] | all' \
-        'every block of the second pool is used (launch_add) after the pool was destroyed. That part
-            was there at the start: put it back.'
+        "$QUESTIONS"' destroyed as $destroyed | [last_allocations[].allocation] as $last
+            | "\([frees[] | select(.n < $destroyed and (.allocation as $it | $last
+                | index($it) != null))] | length) of \($last | length) were freed before it."' \
+        -- "$QUESTIONS"' [frees[].allocation] as $freed
+            | all(allocations[]; .allocation as $it | $freed | index($it) != null)' \
+        'every allocation is freed, also after its pool was destroyed: a pool that is destroyed does
+            not free its live allocations.' \
+        "$QUESTIONS"' "of \(allocations | length) allocations \(frees | length) were freed."' \
+        -- "$QUESTIONS"' destroyed as $destroyed
+            | [ok("launch_add")[] | select(.n > $destroyed) | .allocation] as $used
+            | all(last_allocations[]; .allocation as $it | $used | index($it) != null)' \
+        'every allocation of the second pool is used (launch_add) after the pool was destroyed. The
+            program did so at the start: restore it.'
 }
 
 @test "it prints what a real device prints, also for 100 MiB" {

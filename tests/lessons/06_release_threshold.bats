@@ -1,94 +1,134 @@
-# Lesson 06: the threshold decides what a synchronise gives back. Judges $LESSON.
+# Lesson 06: the threshold decides how much a synchronization returns. Judges $LESSON.
 load ../tools/helpers
 
 setup_file() { lesson_setup 06_release_threshold; }
 
 MIB=1048576
+# The rows of the table are the first six pools with a threshold, `phase` is the seventh.
 QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSuccess")];
     def thresholds: [ok("cudaMemPoolSetAttribute")[]
-        | select(.attribute == "cudaMemPoolAttrReleaseThreshold")];'
+        | select(.attribute == "cudaMemPoolAttrReleaseThreshold")];
+    def rows: . as $all | thresholds[:6][] | .pool as $pool
+        | [$all | ok("cudaFreeAsync")[] | select(.pool == $pool)][0] as $free
+        | ([$all | ok("cudaFreeAsync")[1:][], ok("cudaMemPoolDestroy")[]
+            | select(.pool == $pool and .n > $free.n) | .n] | min) as $until
+        | {pool: $pool, free: $free, until: $until};
+    def syncs: . as $all | rows as $row | [$all | ok("cudaStreamSynchronize")[]
+        | select(.n > $row.free.n and .n < $row.until) | .stream == $row.free.stream];
+    def released: . as $all | rows as $row | [$all[]
+        | select(.why == "synchronization" and .pool == $row.pool and .n < $row.until)]
+        | (last.reserved // $row.free.reserved) / '$MIB';
+    def phase: thresholds[6].pool as $pool | [.[] | select(.pool == $pool)];
+    def after_peak: phase as $phase | [$phase[] | select(.call == "cudaFreeAsync") | .n][0] as $free
+        | [$phase[] | select(.attribute == "cudaMemPoolAttrReservedMemCurrent" and .n > $free)
+            | .value][0];'
 
-# Both predictions, line by line of the output: are they what was measured?
+ask() { # ask free|synchronization
+    local segment live freed threshold
+    draw segment 3 70
+    draw live 71 900
+    draw freed 901 3000
+    draw threshold 901 2000
+    ask_lesson asked_threshold "predict_freed and predict_synchronized take and return sizes in MiB,
+        as they did at the start." "$1" "$segment" "$live" "$freed" "$threshold"
+}
+
+# Each prediction of the table: is it what the journal has?
 predictions_hold() {
     local wrong
-    wrong=$(awk '/^threshold/ { threshold = $2 }
-        match($0, /predicted +[0-9]+ MiB, measured +[0-9]+ MiB/) {
-            split(substr($0, RSTART, RLENGTH), word, " +")
-            if (word[2] == word[5]) next
-            print (/ freed /) ? "after the free" : "after the synchronise", \
-                "with a threshold of", threshold, "MiB you predicted", word[2], \
-                "MiB, the pool held", word[5], "MiB"
-            exit
-        }' <<<"$output")
-    case $wrong in
-    '') return 0 ;;
-    "after the free"*) missed "Expected: predict_freed says what the pool holds after a free alone.
-        A free gives nothing back to the device: the pool holds the same whole steps as before." \
-            "Happened: $wrong." ;;
-    *) missed "Expected: predict_synchronised says what the pool holds after the synchronise: what
-        the threshold allows in whole steps of 32 MiB, and never more than it held." \
-            "Happened: $wrong." ;;
-    esac
+    wrong=$(awk '/^ +[0-9]/ { print $1, $2, $5, $8 }' <<<"$output" |
+        paste -d ' ' - <(in_journal "$QUESTIONS"' [[rows.free.reserved / '$MIB'], [released]]
+            | transpose[] | "\(.[0]) \(.[1])"') |
+        awk 'NF != 6 { print "the table does not have one row for each pool"; exit }
+            $3 != $5 { print "after the free with a threshold of", $1, "MiB and", $2, \
+                "MiB live you predicted", $3, "MiB, the pool reserved", $5; exit }
+            $4 != $6 { print "after the synchronization with a threshold of", $1, "MiB and", $2, \
+                "MiB live you predicted", $4, "MiB, the pool reserved", $6; exit }')
+    [ -z "$wrong" ] || missed "Expected: both predictions of each row of the table hold, for an
+        allocation of $1 MiB." \
+        "Happened: $wrong."
 }
 
-@test "each threshold is set in bytes, on the pool that the block comes from, before the free" {
+@test "predict_freed holds: what is reserved right after a free" { ask free; }
+
+@test "predict_synchronized holds for other segments, sizes and thresholds" {
+    ask synchronization
+}
+
+# keeps MIB: the seventh pool keeps what the phase needs
+keeps() {
+    local needed=$(((2 * $1 + 31) / 32 * 32))
+    expect_journal "$QUESTIONS"' (thresholds | length) == 7' \
+        'try_phase sets the threshold of its pool, once.' \
+        "$QUESTIONS"' "\(thresholds | length) thresholds were set, six of them in the table."' \
+        -- "$QUESTIONS after_peak / $MIB == $needed" \
+        "after the peak the pool keeps what the phase needs, and no more: $1 MiB that are live and
+            $1 MiB that it allocates next, in whole segments. A threshold is in bytes." \
+        "$QUESTIONS"' thresholds[6].value as $value | "with " + (if $value > 1e18
+                then "the maximum as its threshold" else "a threshold of \($value) bytes" end)
+            + " the pool kept \(after_peak / '$MIB') MiB."' \
+        -- "$QUESTIONS"' [phase[] | select(.call == "cudaMallocFromPoolAsync") | .bytes / '$MIB"]
+            == [$1, 4 * $1, $1]" \
+        'the phase allocates as it did at the start: restore it.'
+}
+
+@test "the third threshold keeps what the phase needs, and nothing else of the peak" {
+    local sixteenths
     run_lesson
-    expect_journal "$QUESTIONS"' [thresholds[].value] == [0,
-        '"$((48 * MIB)), $((64 * MIB)), $((256 * MIB))"']' \
-        'the four thresholds 0, 48, 64 and 256 MiB, in bytes, each set once and in this order.' \
+    keeps 128
+    draw sixteenths 9 50
+    # Two of this size do not fill their segments.
+    run_lesson "$((16 * sixteenths + 1))"
+    keeps "$((16 * sixteenths + 1))"
+}
+
+@test "each threshold is set in bytes, on the pool of the allocation, before the free" {
+    run_lesson
+    expect_journal "$QUESTIONS"' [thresholds[:6][].value] == [0, 48, 64, 256, 64, 160
+        | . * '"$MIB"']' \
+        'the table sets the thresholds 0, 48, 64, 256, 64 and 160 MiB, in bytes, in this order.' \
         "$QUESTIONS"' "the thresholds were set to " + ([thresholds[].value | tostring] | join(", "))
             + " bytes."' \
-        -- "$QUESTIONS"' [thresholds[] as $set | [ok("cudaFreeAsync")[]
-            | select(.pool == $set.pool and .n > $set.n)] | length == 1]
-        | length == 4 and all' \
-        'after each threshold is set, one block of that same pool is freed: the threshold of one
-            pool says nothing about another.' \
+        -- "$QUESTIONS"' [thresholds[:6][].n] as $set | [rows.free.n] as $free
+        | ($free | length) == 6 and all(range(6); $free[.] != null and $free[.] > $set[.])' \
+        'after each threshold is set, an allocation of that same pool is freed: the threshold of one
+            pool has no effect on another.' \
         "$QUESTIONS"' "thresholds were set on pools " + ([thresholds[].pool] | tostring)
-            + ", blocks freed in pools " + ([ok("cudaFreeAsync")[].pool] | tostring) + "."'
-}
-
-@test "after each free another stream is synchronised, then the stream that freed" {
-    run_lesson
-    expect_journal "$QUESTIONS"' [ok("cudaFreeAsync")[] as $free
-        | (ok("cudaMemPoolDestroy")[] | select(.pool == $free.pool)) as $close
-        | [ok("cudaStreamSynchronize")[] | select(.n > $free.n and .n < $close.n)
-            | .stream == $free.stream] | . == [false, true]]
-        | length == 4 and all' \
-        'between each free and the destroy of its pool: a synchronise of the other stream, then one
-            of the stream that freed.' \
-        "$QUESTIONS"' "streams synchronised, in order: " + ([ok("cudaStreamSynchronize")[].stream]
-            | tostring) + "."' \
-        -- "$QUESTIONS"' [ok("cudaFreeAsync")[] as $free
-        | ([ok("cudaStreamSynchronize")[] | select(.n > $free.n and .stream == $free.stream) | .n]
-            | first) as $wait
-        | [ok("cudaMemPoolGetAttribute")[] | select(.pool == $free.pool
-            and .attribute == "cudaMemPoolAttrReservedMemCurrent"
-            and $wait != null and .n > $wait)] | length > 0] | length == 4 and all' \
-        'the program asks each pool what it holds after the synchronise. That part was there at the
-            start: put it back.' \
-        -- "$QUESTIONS"' ok("cudaMemPoolTrimTo") | length == 0' \
-        'the program trims nothing: what a synchronise gives back is to be seen alone.' \
-        "$QUESTIONS"' "\(ok("cudaMemPoolTrimTo") | length) trims."' \
-        -- '[.[] | select(.did == "release" and .why == "synchronization")] | length == 3' \
-        'memory goes back three times of four, each time at the synchronise.' \
-        '"memory went back " + ([.[] | select(.did == "release") | "at a " + .why] | join(", "))
+            + ", allocations freed in pools " + ([ok("cudaFreeAsync")[].pool] | unique | tostring)
             + "."'
 }
 
-@test "the predictions hold for the size that the lesson uses" {
+@test "after each free another stream is synchronized, then the stream of the free" {
     run_lesson
-    predictions_hold
+    expect_journal "$QUESTIONS"' [syncs] == [range(6) | [false, true]]' \
+        'each row of the table synchronizes the other stream after the free, and then the stream of
+            the free.' \
+        "$QUESTIONS"' "after the free the rows synchronized "
+            + ([syncs | if . == [] then "nothing" else map(if . then "the stream of the free"
+                else "the other stream" end) | join(" and ") end] | unique | join("; ")) + "."' \
+        -- "$QUESTIONS"' ok("cudaMemPoolTrimTo") | length == 0' \
+        'the program trims nothing: it shows what a synchronization alone returns.' \
+        "$QUESTIONS"' "\(ok("cudaMemPoolTrimTo") | length) trims."'
+}
+
+@test "the predictions hold for 128 MiB" {
+    run_lesson
+    predictions_hold 128
     expect_right 06_release_threshold
 }
 
-@test "the predictions hold for 40 MiB, less than some thresholds" {
+@test "the predictions hold for 40 MiB, and for a size that is drawn" {
+    local size
     run_lesson 40
-    predictions_hold
+    predictions_hold 40
     expect_right 06_release_threshold.40
+    draw size 41 299
+    run_lesson "$size"
+    predictions_hold "$size"
 }
 
 @test "the predictions hold for 300 MiB, more than every threshold" {
     run_lesson 300
-    predictions_hold
+    predictions_hold 300
     expect_right 06_release_threshold.300
 }

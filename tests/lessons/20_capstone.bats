@@ -163,8 +163,8 @@ expect_peak() {
             cudaMallocAsync needs." "no piece ever had two parts in use; $happened"
     elif [ "${figure[peak]}" -ge "$bound" ] && [ "$bound" -gt "$bar" ]; then
         fail "a part has few bytes more than the trace requests: at most $bar MiB reserved, 1.15
-            times what cudaMallocAsync needs. Sizes rounded up to powers of two need $bound MiB, however
-            well they are packed." "$happened"
+            times what cudaMallocAsync needs. Sizes rounded up to powers of two need $bound MiB,
+            however well they are packed." "$happened"
     else
         fail "idle memory is found again: at most $bar MiB reserved, 1.15 times what cudaMallocAsync
             needs. Join neighbors, take the smallest part that fits, and return idle pieces before

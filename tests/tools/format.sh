@@ -2,21 +2,25 @@
 # The workbook's form: format.sh applies .clang-format to all C and ruff.toml to all Python.
 #
 #   format.sh                 make format
-#   format.sh where TOOL      prints the program that serves as clang-format, ruff or shellcheck
+#   format.sh where TOOL      prints the program that serves as clang-format, ruff, shellcheck,
+#                             codespell or proselint
 #
 # clang-format gives another form in each version, so it must be the one named here. A tool that is
-# on the machine in that version is used, else the one from PyPI in build/venv (format.txt).
+# on the machine in that version is used, else the one from PyPI in build/venv (format.txt,
+# prose.txt).
 set -eu
 cd "$(dirname "$0")/../.."
 
 where() {
-    local version='' program
+    local version='' asked=--version program
     case $1 in
     clang-format) version=14.0.6 ;;
     ruff) version=0.12.12 ;;
+    codespell) version=2.4.3 ;;
+    proselint) version=0.16.0 asked=version ;;
     esac
     for program in "$(type -P "$1")" "build/venv/bin/$1"; do
-        if [ -x "$program" ] && [[ $("$program" --version) == *"$version"* ]]; then
+        if [ -x "$program" ] && [[ $("$program" "$asked") == *"$version"* ]]; then
             echo "$program"
             return
         fi
@@ -25,7 +29,8 @@ where() {
 }
 
 if [ "${1:-}" = where ]; then
-    where "$2" || { tests/tools/setup.sh format >&2 && where "$2"; }
+    case $2 in codespell | proselint) tools=prose ;; *) tools=format ;; esac
+    where "$2" || { tests/tools/setup.sh "$tools" >&2 && where "$2"; }
     exit
 fi
 

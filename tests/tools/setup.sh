@@ -264,11 +264,11 @@ docs)
     venv
     build/venv/bin/python3 -m pip install --quiet --disable-pip-version-check \
         --requirement docs/requirements.txt && touch build/venv/docs ;;
-format)
+format | prose)
     install_missing venv
     venv
     build/venv/bin/python3 -m pip install --quiet --disable-pip-version-check --require-hashes \
-        --requirement tests/tools/format.txt ;;
+        --requirement "tests/tools/$1.txt" ;;
 backend) backend "${2:-}" ;;
-*) fail "setup.sh: say build, test, docs, format, gpu or backend." ;;
+*) fail "setup.sh: say build, test, docs, format, prose, gpu or backend." ;;
 esac

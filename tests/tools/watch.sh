@@ -121,7 +121,7 @@ go_on() {
         return
     done
     printf '\nEvery lesson passes.\n'
-    printf 'What is left is the clinic, ten broken programs in the shape of real bug reports: '
+    printf 'What is left is the clinic, eleven broken programs in the shape of real bug reports: '
     printf 'make clinic-01\nIts page: docs/clinic.rst, in the book (make book) Clinic.\n'
     exit 0
 }

@@ -1,0 +1,85 @@
+#!/usr/bin/env bats
+# The workbook's English: American spelling (codespell), a prose linter (proselint), the words that
+# words.txt replaces, and at most 900 words shown on a lesson's page.
+
+load ../tools/helpers
+
+# What a reader or a student reads: the book, the lessons with their comments, what the checks and
+# the simulated device print.
+TEXTS='^(README\.md|docs/.*\.(rst|txt)|docs/(programs|clinic)/.*|(lessons|solutions)/.*|'
+TEXTS+='tests/lessons/.*\.(bats|patch|h)|tests/tools/.*\.(sh|bash|awk|jq)|simulator/.*\.(md|[ch])|'
+TEXTS+='Makefile)$'
+texts() { git ls-files | grep -E "$TEXTS" | grep -v '^docs/requirements'; }
+pages() { git ls-files 'docs/*.rst' README.md simulator/README.md; }
+
+# tool NAME: sets $program, or skips the test with the reason
+tool() {
+    program=$(tests/tools/format.sh where "$1" 2>"$BATS_TEST_TMPDIR/why") ||
+        skip "$1 could not be had: $(tail -n 1 "$BATS_TEST_TMPDIR/why")"
+}
+
+setup() {
+    git rev-parse --git-dir >/dev/null 2>&1 ||
+        skip "this copy is no git clone: its files are unknown"
+}
+
+@test "words are spelled as in American English" {
+    local files
+    tool codespell
+    mapfile -t files < <(texts)
+    run "$program" --builtin clear,rare,en-GB_to_en-US \
+        --ignore-words-list "bloc,siz,nam,fo,ans,te" \
+        --ignore-regex '^ *:(start|end)-.*|^\.\. _note.*|note-(second-)?synchronise|.*an unknown.*' \
+        "${files[@]}"
+    assert_output ""
+}
+
+@test "proselint finds nothing on the book's pages" {
+    local files
+    tool proselint
+    mapfile -t files < <(pages)
+    # Version 0.16.0 does not read the file that --config names.
+    mkdir "$BATS_TEST_TMPDIR/proselint"
+    cp tests/workbook/proselint.json "$BATS_TEST_TMPDIR/proselint/config.json"
+    export XDG_CONFIG_HOME=$BATS_TEST_TMPDIR
+    run "$program" --output-format full check "${files[@]}"
+    assert_output ""
+}
+
+@test "no text has a word that words.txt replaces" {
+    local line pattern instead found files
+    mapfile -t files < <(texts | grep -v '^simulator/.*[ch]$')
+    while IFS= read -r line; do
+        [[ -n $line && $line != '#'* ]] || continue
+        pattern=${line%" | "*} instead=${line##*" | "}
+        # What a page looks for in a recording is as it was recorded.
+        found=$(git grep -nIiE "$pattern" -- "${files[@]}" |
+            grep -vE ':[0-9]+: *:(start|end)-|not used' | cut -c 1-160)
+        [ -z "$found" ] || complain "Write \"$instead\":" "$found"
+    done <tests/workbook/words.txt
+    finish
+}
+
+# What is folded (dropdown), what a program printed, code and options do not count.
+shown_words() { # shown_words PAGE
+    awk '
+        function indent(line) { match(line, /^ */); return RLENGTH }
+        hidden && $0 !~ /^ *$/ && indent($0) <= depth { hidden = 0 }
+        !hidden && /^ *\.\. (dropdown|code-block|literalinclude|program-run|check-run|toctree)::/ {
+            hidden = 1
+            depth = indent($0)
+            next
+        }
+        hidden || /^ *:[a-z-]+:/ || /^ *\.\. / || /^[-=^~]+$/ { next }
+        { words += NF }
+        END { print words }' "$1"
+}
+
+@test "a lesson's page shows at most 900 words" {
+    local page count
+    for page in docs/[0-9][0-9]_*.rst; do
+        count=$(shown_words "$page")
+        [ "$count" -le 900 ] || complain "$page shows $count words."
+    done
+    finish
+}
