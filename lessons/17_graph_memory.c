@@ -1,12 +1,10 @@
 /* 17 Graph memory
  *
- * Shows  while a stream is captured, cudaMallocAsync and cudaFreeAsync only add nodes to a graph.
- *        Each launch of it allocates and frees; the address stays. The memory is no pool's: the
- *        device keeps it apart for all graphs, launches in one stream share it, and
- *        cudaDeviceGraphMemTrim gives it back.
- * Yours  fix: two comments say what the author believed, about the end of a launch and about
- *        trimming. Both are wrong. The built graph must run twice, and at the end nothing may be
- *        reserved, neither for graphs nor in the pool.
+ * Asks   a graph is captured from a stream, another one is built node by node, and both allocate.
+ *        When does a launch take memory from the device, who frees it, and which call returns it?
+ * Yours  fix: two places, marked YOUR WORK. The author was wrong about both. A
+ *        node frees what the built graph allocates, so that it can be launched twice. At the end
+ *        nothing is reserved, neither for graphs nor in the pool.
  * Run    make 17          check   make check-17          page   docs/17_graph_memory
  */
 #include "kernels.h"
@@ -21,7 +19,7 @@ static size_t report(const char *what, cudaMemPool_t pool)
     return (size_t)graphs / MiB + reserved_mib(pool);
 }
 
-/* Captured: six nodes. Nothing is allocated yet, but the addresses are known. */
+/* Six nodes, in the order of the calls. Nothing is allocated yet, but the addresses are known. */
 static cudaGraphExec_t capture(int *counter, size_t mib, cudaStream_t stream)
 {
     int *first, *second;
@@ -32,34 +30,34 @@ static cudaGraphExec_t capture(int *counter, size_t mib, cudaStream_t stream)
     CHECK(launch_fill(first, 1, mib * MiB / sizeof(int), stream));
     CHECK(cudaFreeAsync(first, stream));
     CHECK(cudaMallocAsync((void **)&second, mib * MiB, stream));
-    /* The pool's block: there before and after each launch. */
+    /* Memory of the pool, allocated before the launches and freed after them. */
     CHECK(launch_add(counter, 1, 1, stream));
     CHECK(cudaFreeAsync(second, stream));
     CHECK(cudaStreamEndCapture(stream, &graph));
-    printf("captured: the second block lies at %s address\n",
-           first == second ? "the first one's" : "another");
+    printf("captured: the second allocation has %s address\n",
+           first == second ? "the same" : "another");
     CHECK(cudaGraphInstantiate(&exec, graph, 0));
-    CHECK(cudaGraphDestroy(graph)); /* the executable graph lives on */
+    CHECK(cudaGraphDestroy(graph)); /* the executable graph stays */
     return exec;
 }
 
-/* By hand: each node is told which one it comes after. */
+/* By hand: each call names the nodes that the new node comes after. */
 static cudaGraphExec_t build(size_t mib)
 {
-    struct cudaMemAllocNodeParams block = {0};
-    block.poolProps.allocType = cudaMemAllocationTypePinned;
-    block.poolProps.location.type = cudaMemLocationTypeDevice;
-    block.poolProps.location.id = 0;
-    block.bytesize = mib * MiB;
+    struct cudaMemAllocNodeParams memory = {0};
+    memory.poolProps.allocType = cudaMemAllocationTypePinned;
+    memory.poolProps.location.type = cudaMemLocationTypeDevice;
+    memory.poolProps.location.id = 0;
+    memory.bytesize = mib * MiB;
     cudaGraph_t graph;
     cudaGraphNode_t allocated, set;
     cudaGraphExec_t exec;
     CHECK(cudaGraphCreate(&graph, 0));
-    CHECK(cudaGraphAddMemAllocNode(&allocated, graph, NULL, 0, &block));
+    CHECK(cudaGraphAddMemAllocNode(&allocated, graph, NULL, 0, &memory));
     struct cudaMemsetParams zero = {
-        .dst = block.dptr, .elementSize = 1, .width = mib * MiB, .height = 1};
+        .dst = memory.dptr, .elementSize = 1, .width = mib * MiB, .height = 1};
     CHECK(cudaGraphAddMemsetNode(&set, graph, &allocated, 1, &zero));
-    /* What a launch allocates is freed when the launch ends. */
+    /* YOUR WORK. The author believed: what a launch allocates is freed when the launch ends. */
     CHECK(cudaGraphInstantiate(&exec, graph, 0));
     CHECK(cudaGraphDestroy(graph));
     return exec;
@@ -73,7 +71,7 @@ int main(int argc, char **argv)
     cudaMemPool_t pool;
     CHECK(cudaDeviceGetDefaultMemPool(&pool, 0));
     CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-    /* No synchronise gives anything back. */
+    /* A synchronization returns nothing of the pool. */
     pool_set(pool, cudaMemPoolAttrReleaseThreshold, UINT64_MAX);
     CHECK(cudaMallocAsync((void **)&counter, sizeof *counter, stream));
     CHECK(cudaMemsetAsync(counter, 0, sizeof *counter, stream));
@@ -90,8 +88,9 @@ int main(int argc, char **argv)
     cudaError_t again = cudaGraphLaunch(built, stream);
     printf("built graph launched again: %s\n", cudaGetErrorName(again));
 
-    /* One trim is for all memory that the device has reserved, and it needs no wait: it takes what
-     * is free. */
+    /* YOUR WORK. The author believed: one trim returns all memory that the device reserves, and
+     * takes what is free without a synchronization. The line "pool trimmed" is to show what the
+     * trim of the pool leaves. */
     CHECK(cudaMemPoolTrimTo(pool, 0));
     report("pool trimmed", pool);
     CHECK(cudaStreamSynchronize(stream));

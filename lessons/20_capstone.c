@@ -1,13 +1,12 @@
 /* 20 Capstone: a caching allocator on top of one pool
  *
- * Shows  what a caching allocator is made of. It takes large pieces from a pool and hands out parts
- *        of them. A block that comes back is joined with its idle neighbours and given out again:
- *        in its own stream at once, in another stream after that one waits for an event. Two
- *        recorded programs say what it needs in memory and in time.
+ * Asks   what does a cache need, that takes large pieces from a pool and hands out parts of them,
+ *        so that it reserves little, calls CUDA rarely, and hands a part to another stream only in
+ *        order? Recorded programs measure it.
  * Yours  fill: the cache, between YOUR WORK and END OF YOUR WORK. What follows replays a trace
  *        through it: leave it.
  * Run    make 20          check   make check-20          page   docs/20_capstone
- *        make 20 ARGS=resnet50-train and make 20 ARGS=four-streams replay the other traces.
+ *        make 20 ARGS=resnet50-train replays another trace: also four-streams, tangle and trim.
  */
 #include <string.h>
 #include <time.h>
@@ -17,68 +16,68 @@
 enum { STREAMS = 8, GRAIN = 512, ROUNDS = 4, TOUCHED = 1024 };
 
 static cudaStream_t streams[STREAMS];
-static cudaEvent_t events[STREAMS]; /* for the cache to use as it likes */
+static cudaEvent_t events[STREAMS]; /* for the cache, as it likes */
 /* The cache takes its pieces from here. */
 static cudaMemPool_t pool;
-/* Pieces taken, pieces given back, events waited for. */
+/* Pieces taken from the pool, pieces returned to it, waits for an event. */
 static struct {
     size_t taken, returned, waits;
 } count;
 
 /* ---- YOUR WORK ---- */
 
-/* What the cache gives out: where it lies, and what the cache wants to know of it. */
-struct block {
+/* What the cache hands out: its address, and what the cache needs to know of it. */
+struct part {
     char *data;
     size_t bytes;
     int stream;
-    struct block *next; /* while it is idle */
+    struct part *next; /* while it is idle */
 };
 
-static struct block *idle;
+static struct part *idle;
 
-/* A block of at least `bytes` for work in `stream`: an idle one of this size, or else a new piece
- * of this size. */
-static struct block *cache_take(size_t bytes, int stream)
+/* At least `bytes` for work in `stream`: an idle part of this size, or else a new piece of this
+ * size. */
+static struct part *cache_take(size_t bytes, int stream)
 {
-    struct block *block;
+    struct part *part;
     bytes = (bytes + GRAIN - 1) / GRAIN * GRAIN;
-    for (struct block **link = &idle; (block = *link) != NULL; link = &block->next)
-        if (block->bytes == bytes) {
-            *link = block->next;
-            block->stream = stream;
-            return block;
+    for (struct part **link = &idle; (part = *link) != NULL; link = &part->next)
+        if (part->bytes == bytes) {
+            *link = part->next;
+            part->stream = stream;
+            return part;
         }
-    if ((block = malloc(sizeof *block)) == NULL)
+    if ((part = malloc(sizeof *part)) == NULL)
         abort();
-    *block = (struct block){.bytes = bytes, .stream = stream};
-    CHECK(cudaMallocFromPoolAsync((void **)&block->data, bytes, pool, streams[stream]));
+    *part = (struct part){.bytes = bytes, .stream = stream};
+    CHECK(cudaMallocFromPoolAsync((void **)&part->data, bytes, pool, streams[stream]));
     count.taken++;
-    return block;
+    return part;
 }
 
-/* The block returns. Its last use is in its stream already. */
-static void cache_give(struct block *block)
+/* The part returns. Its last use is in its stream already. */
+static void cache_give(struct part *part)
 {
-    block->next = idle;
-    idle = block;
+    part->next = idle;
+    idle = part;
 }
 
-/* Gives what is idle back to the pool. */
+/* Returns what is idle to the pool. */
 static void cache_trim(void)
 {
-    for (struct block *block; (block = idle) != NULL;) {
-        idle = block->next;
-        CHECK(cudaFreeAsync(block->data, streams[block->stream]));
-        CHECK(cudaStreamSynchronize(streams[block->stream]));
-        free(block);
+    for (struct part *part; (part = idle) != NULL;) {
+        idle = part->next;
+        CHECK(cudaFreeAsync(part->data, streams[part->stream]));
+        CHECK(cudaStreamSynchronize(streams[part->stream]));
+        free(part);
         count.returned++;
     }
 }
 
 /* ---- END OF YOUR WORK ---- */
 
-/* The trace: 'a' takes, 'f' returns. */
+/* The trace: 'a' allocates, 'f' frees. */
 static struct op {
     char what;
     int id, stream;
@@ -88,12 +87,12 @@ static struct op {
 static struct live {
     const struct op *op;
     char *data;
-    struct block *block;
+    struct part *part;
 } * live;
 static int op_count, id_count, stream_count;
 static size_t live_peak;
 
-/* Where the reader is. */
+/* The line that is being read. */
 static char trace_path[4096];
 static int trace_line;
 
@@ -120,7 +119,7 @@ static FILE *trace_open(const char *name)
     }
     if (file == NULL) {
         fprintf(stderr,
-                "\"%s\" is no trace: name one of tests/simulator/traces, or a file of that kind\n",
+                "\"%s\" is not a trace: name one of tests/simulator/traces, or a file like them\n",
                 name);
         exit(2);
     }
@@ -136,7 +135,7 @@ static char *trace_next(FILE *file)
         if (fgets(line, sizeof line, file) == NULL)
             return NULL;
         if (strchr(line, '\n') == NULL && !feof(file))
-            REFUSE("a line as long as this is none of a trace.\n");
+            REFUSE("this line is too long for a trace.\n");
         line[strcspn(line, "\r\n")] = '\0';
     } while (*line == '\0');
     return line;
@@ -151,11 +150,11 @@ static struct op op_read(const char *line)
     if (line[strspn(line, "af,0123456789")] != '\0'
         || sscanf(line, "%c,%9d,%15zu,%9d%n", &op.what, &op.id, &op.bytes, &op.stream, &end) != 4
         || line[end] != '\0' || (op.what != 'a' && op.what != 'f'))
-        REFUSE("\"%s\" is no \"op,id,bytes,stream\", such as a,0,512,0 or f,0,512,0.\n", line);
+        REFUSE("\"%s\" is not \"op,id,bytes,stream\", such as a,0,512,0 or f,0,512,0.\n", line);
     if (op.stream >= STREAMS)
         REFUSE("stream %d: the streams of a trace are 0 to %d.\n", op.stream, STREAMS - 1);
     if (op.bytes == 0)
-        REFUSE("allocation %d is of 0 bytes: the least is 1.\n", op.id);
+        REFUSE("allocation %d has 0 bytes: the least is 1.\n", op.id);
     if (op.bytes < sizeof(int))
         op.bytes = sizeof(int);
     return op;
@@ -205,67 +204,66 @@ static void trace_read(const char *name)
     fclose(file);
 }
 
-/* No two live blocks share a byte. */
-static void expect_apart(const struct live *block)
+/* No two live allocations share a byte. */
+static void expect_apart(const struct live *one)
 {
     for (const struct live *other = live; other < live + id_count; other++)
-        if (other != block && other->data != NULL && block->data < other->data + other->op->bytes
-            && other->data < block->data + block->op->bytes) {
-            fprintf(stderr, "block %d lies over block %d, which is live\n", block->op->id,
+        if (other != one && other->data != NULL && one->data < other->data + other->op->bytes
+            && other->data < one->data + one->op->bytes) {
+            fprintf(stderr, "allocation %d overlaps allocation %d, which is live\n", one->op->id,
                     other->op->id);
             exit(1);
         }
 }
 
-/* A new block is used at its start; before its return, at its start and at its end. */
-static void use(const struct live *block, int last)
+/* A new allocation is used at its start; before its return, at its start and at its end. */
+static void use(const struct live *one, int last)
 {
-    size_t ints = block->op->bytes / sizeof(int), some = ints < TOUCHED ? ints : TOUCHED;
-    cudaStream_t stream = streams[block->op->stream];
+    size_t ints = one->op->bytes / sizeof(int), some = ints < TOUCHED ? ints : TOUCHED;
+    cudaStream_t stream = streams[one->op->stream];
     if (!last) {
-        expect_apart(block);
-        CHECK(launch_fill((int *)block->data, 1, some, stream));
+        expect_apart(one);
+        CHECK(launch_fill((int *)one->data, 1, some, stream));
     } else {
-        CHECK(launch_add((int *)block->data, 1, some, stream));
-        CHECK(launch_add((int *)block->data + ints - 1, 1, 1, stream));
+        CHECK(launch_add((int *)one->data, 1, some, stream));
+        CHECK(launch_add((int *)one->data + ints - 1, 1, 1, stream));
     }
 }
 
-static void take(struct live *block, const struct op *op, cudaMemPool_t plain)
+static void take(struct live *one, const struct op *op, cudaMemPool_t plain)
 {
-    block->op = op;
+    one->op = op;
     if (plain == NULL) {
-        block->block = cache_take(op->bytes, op->stream);
-        block->data = block->block->data;
+        one->part = cache_take(op->bytes, op->stream);
+        one->data = one->part->data;
     } else {
-        CHECK(
-            cudaMallocFromPoolAsync((void **)&block->data, op->bytes, plain, streams[op->stream]));
+        CHECK(cudaMallocFromPoolAsync((void **)&one->data, op->bytes, plain, streams[op->stream]));
     }
 }
 
-static void give(struct live *block, cudaMemPool_t plain)
+static void give(struct live *one, cudaMemPool_t plain)
 {
     if (plain == NULL)
-        cache_give(block->block);
+        cache_give(one->part);
     else
-        CHECK(cudaFreeAsync(block->data, streams[block->op->stream]));
-    block->data = NULL;
+        CHECK(cudaFreeAsync(one->data, streams[one->op->stream]));
+    one->data = NULL;
 }
 
 /* One round of the trace, through the pool `plain` or through the cache, with kernels or without.
- * What the trace leaves live is given back at the end. */
+ * What the trace leaves live is freed at the end. */
 static void replay(cudaMemPool_t plain, int used)
 {
     for (int i = 0; i < op_count + id_count; i++) {
-        struct live *block = i < op_count ? &live[ops[i].id] : &live[i - op_count];
+        struct live *one = i < op_count ? &live[ops[i].id] : &live[i - op_count];
         if (i < op_count && ops[i].what == 'a') {
-            take(block, &ops[i], plain);
+            take(one, &ops[i], plain);
             if (used)
-                use(block, 0);
-        } else if (block->data != NULL) {
+                use(one, 0);
+        } else if (one->data != NULL) {
             if (used)
-                use(block, 1);
-            give(block, plain);
+                use(one, 1);
+            give(one, plain);
         }
     }
 }

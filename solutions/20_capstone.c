@@ -1,13 +1,12 @@
 /* 20 Capstone: a caching allocator on top of one pool
  *
- * Shows  what a caching allocator is made of. It takes large pieces from a pool and hands out parts
- *        of them. A block that comes back is joined with its idle neighbours and given out again:
- *        in its own stream at once, in another stream after that one waits for an event. Two
- *        recorded programs say what it needs in memory and in time.
+ * Asks   what does a cache need, that takes large pieces from a pool and hands out parts of them,
+ *        so that it reserves little, calls CUDA rarely, and hands a part to another stream only in
+ *        order? Recorded programs measure it.
  * Yours  fill: the cache, between YOUR WORK and END OF YOUR WORK. What follows replays a trace
  *        through it: leave it.
  * Run    make 20          check   make check-20          page   docs/20_capstone
- *        make 20 ARGS=resnet50-train and make 20 ARGS=four-streams replay the other traces.
+ *        make 20 ARGS=resnet50-train replays another trace: also four-streams, tangle and trim.
  */
 #include <string.h>
 #include <time.h>
@@ -17,43 +16,43 @@
 enum { STREAMS = 8, GRAIN = 512, ROUNDS = 4, TOUCHED = 1024 };
 
 static cudaStream_t streams[STREAMS];
-static cudaEvent_t events[STREAMS]; /* for the cache to use as it likes */
+static cudaEvent_t events[STREAMS]; /* for the cache, as it likes */
 /* The cache takes its pieces from here. */
 static cudaMemPool_t pool;
-/* Pieces taken, pieces given back, events waited for. */
+/* Pieces taken from the pool, pieces returned to it, waits for an event. */
 static struct {
     size_t taken, returned, waits;
 } count;
 
 /* ---- YOUR WORK ---- */
 
-/* A part of a piece: given out, or idle and in a list of its stream. A block without neighbours is
- * a whole piece.
- * Law: two neighbours that are idle in one stream are joined at once. */
-struct block {
+/* A part of a piece: in use, or idle and in a list of its stream. A part without neighbors is a
+ * whole piece.
+ * Law: two neighbors that are idle in one stream are joined at once. */
+struct part {
     char *data;
     size_t bytes;
-    struct block *left, *right; /* the neighbours in the piece */
+    struct part *left, *right; /* the neighbors in the piece */
     /* In the list, while idle; link points to what points here. */
-    struct block *next, **link;
-    struct block *next_piece; /* of the first block of a piece */
-    /* Of its return to the stream, or of its coming from another one. */
+    struct part *next, **link;
+    struct part *next_piece; /* of the first part of a piece */
+    /* Of its return in the stream, or of the hand-over to this stream. */
     uint64_t number;
     int stream, idle;
 };
 
-/* Pieces are whole steps of the pool. Idle blocks are in classes by size, two for each power of
- * two. */
-enum { STEP = 32 << 20, PIECE = 4 * STEP, CLASSES = 64 };
+/* Pieces are whole segments of the recorded driver's pools. Idle parts are in classes by size, two
+ * for each power of two. */
+enum { SEGMENT = 32 << 20, PIECE = 4 * SEGMENT, CLASSES = 64 };
 
-static struct lane { /* what the cache knows of one stream */
-    struct block *idle[CLASSES];
+static struct state { /* what the cache keeps for one stream */
+    struct part *idle[CLASSES];
     uint64_t filled; /* bit c: class c is not empty */
-    uint64_t number; /* of the last return to it */
-    /* It is ordered after the returns to another stream up to this number. */
+    uint64_t number; /* of the last return in it */
+    /* It is ordered after the returns in another stream up to this number. */
     uint64_t known[STREAMS];
-} lanes[STREAMS];
-static struct block *pieces; /* the first block of each */
+} states[STREAMS];
+static struct part *pieces; /* the first part of each */
 
 static int class_of(size_t bytes)
 {
@@ -61,71 +60,71 @@ static int class_of(size_t bytes)
     return 2 * log + (log > 0 && (bytes / GRAIN >> (log - 1) & 1));
 }
 
-static void list_put(struct block *block)
+static void list_put(struct part *part)
 {
-    struct lane *lane = &lanes[block->stream];
-    int class = class_of(block->bytes);
-    block->idle = 1;
-    block->link = &lane->idle[class];
-    block->next = lane->idle[class];
-    if (block->next != NULL)
-        block->next->link = &block->next;
-    lane->idle[class] = block;
-    lane->filled |= (uint64_t)1 << class;
+    struct state *state = &states[part->stream];
+    int class = class_of(part->bytes);
+    part->idle = 1;
+    part->link = &state->idle[class];
+    part->next = state->idle[class];
+    if (part->next != NULL)
+        part->next->link = &part->next;
+    state->idle[class] = part;
+    state->filled |= (uint64_t)1 << class;
 }
 
-static void list_remove(struct block *block)
+static void list_remove(struct part *part)
 {
-    struct lane *lane = &lanes[block->stream];
-    int class = class_of(block->bytes);
-    block->idle = 0;
-    *block->link = block->next;
-    if (block->next != NULL)
-        block->next->link = block->link;
-    if (lane->idle[class] == NULL)
-        lane->filled &= ~((uint64_t)1 << class);
+    struct state *state = &states[part->stream];
+    int class = class_of(part->bytes);
+    part->idle = 0;
+    *part->link = part->next;
+    if (part->next != NULL)
+        part->next->link = part->link;
+    if (state->idle[class] == NULL)
+        state->filled &= ~((uint64_t)1 << class);
 }
 
-/* The smallest that is large enough, in the class of `bytes` or in the next one that has any. */
-static struct block *list_find(const struct lane *lane, size_t bytes)
+/* The smallest that is large enough, in the class of `bytes` or in the next class that has one. */
+static struct part *list_find(const struct state *state, size_t bytes)
 {
     int class = class_of(bytes);
-    struct block *best = NULL;
-    for (uint64_t left = lane->filled >> class << class; left != 0 && best == NULL;
+    struct part *best = NULL;
+    for (uint64_t left = state->filled >> class << class; left != 0 && best == NULL;
          left &= left - 1)
-        for (struct block *b = lane->idle[__builtin_ctzll(left)]; b != NULL; b = b->next)
+        for (struct part *b = state->idle[__builtin_ctzll(left)]; b != NULL; b = b->next)
             if (b->bytes >= bytes && (best == NULL || b->bytes < best->bytes))
                 best = b;
     return best;
 }
 
-static struct block *block_new(struct block like)
+static struct part *part_new(struct part like)
 {
-    struct block *block = malloc(sizeof *block);
-    if (block == NULL)
+    struct part *part = malloc(sizeof *part);
+    if (part == NULL)
         abort();
-    *block = like;
-    return block;
+    *part = like;
+    return part;
 }
 
-/* Cuts a block that is in no list. The rest is idle and stays with its stream. */
-static void block_split(struct block *block, size_t bytes)
+/* Cuts a part that is in no list. The rest is idle in the same stream. */
+static void part_split(struct part *part, size_t bytes)
 {
-    if (block->bytes == bytes)
+    if (part->bytes == bytes)
         return;
-    struct block *rest = block_new(*block);
+    struct part *rest = part_new(*part);
     rest->data += bytes;
     rest->bytes -= bytes;
-    rest->left = block;
+    rest->left = part;
     if (rest->right != NULL)
         rest->right->left = rest;
-    block->right = rest;
-    block->bytes = bytes;
+    part->right = rest;
+    part->bytes = bytes;
     list_put(rest);
 }
 
-/* Joins two neighbours of one stream that are in no list. */
-static struct block *block_join(struct block *left, struct block *right)
+/* Joins two neighbors of one stream that are in no list. */
+static struct part *part_join(struct part *left, struct part *right)
 {
     left->bytes += right->bytes;
     left->right = right->right;
@@ -136,33 +135,33 @@ static struct block *block_join(struct block *left, struct block *right)
     return left;
 }
 
-/* Makes `stream` wait for the owner's work up to the block's return, unless it waited for that
- * before. To a third stream the block is as good as returned now: it must wait for this wait,
- * too. */
-static void hand_over(struct block *block, int stream)
+/* Makes `stream` wait for the work of the part's stream up to its return, unless it waited for that
+ * before. The hand-over counts as a return in `stream`: a third stream that takes the part from
+ * there must wait for an event after this wait. */
+static void hand_over(struct part *part, int stream)
 {
-    uint64_t *known = &lanes[stream].known[block->stream];
-    if (block->stream == stream)
+    uint64_t *known = &states[stream].known[part->stream];
+    if (part->stream == stream)
         return;
-    if (block->number > *known) {
-        CHECK(cudaEventRecord(events[block->stream], streams[block->stream]));
-        CHECK(cudaStreamWaitEvent(streams[stream], events[block->stream], 0));
-        *known = lanes[block->stream].number;
+    if (part->number > *known) {
+        CHECK(cudaEventRecord(events[part->stream], streams[part->stream]));
+        CHECK(cudaStreamWaitEvent(streams[stream], events[part->stream], 0));
+        *known = states[part->stream].number;
         count.waits++;
     }
-    block->stream = stream;
-    block->number = ++lanes[stream].number;
+    part->stream = stream;
+    part->number = ++states[stream].number;
 }
 
-/* Gives every piece of idle blocks back to the pool. After the synchronise the pool may use its
- * memory anywhere. */
+/* Returns every piece without a part in use to the pool. The stream of the free must be after the
+ * last use of every part. After the synchronization the pool may use the memory anywhere. */
 static void cache_trim(void)
 {
-    for (struct block **link = &pieces, *piece; (piece = *link) != NULL;) {
-        struct block *part = piece;
+    for (struct part **link = &pieces, *piece; (piece = *link) != NULL;) {
+        struct part *part = piece;
         while (part != NULL && part->idle)
             part = part->right;
-        if (part != NULL) { /* a live one */
+        if (part != NULL) { /* one is in use */
             link = &piece->next_piece;
             continue;
         }
@@ -171,7 +170,7 @@ static void cache_trim(void)
         while ((part = piece->right) != NULL) {
             list_remove(part);
             hand_over(part, piece->stream);
-            block_join(piece, part);
+            part_join(piece, part);
         }
         CHECK(cudaFreeAsync(piece->data, streams[piece->stream]));
         CHECK(cudaStreamSynchronize(streams[piece->stream]));
@@ -180,59 +179,59 @@ static void cache_trim(void)
     }
 }
 
-/* A new piece, idle. Others that are idle go back first: the pool can put their memory under the
- * new addresses. */
-static struct block *piece_new(size_t bytes, int stream)
+/* A new piece, idle. Idle pieces are returned first: the recorded driver can map their memory under
+ * the new addresses. */
+static struct part *piece_new(size_t bytes, int stream)
 {
     void *data;
     cache_trim();
-    bytes = bytes < PIECE ? PIECE : (bytes + STEP - 1) / STEP * STEP;
+    bytes = bytes < PIECE ? PIECE : (bytes + SEGMENT - 1) / SEGMENT * SEGMENT;
     CHECK(cudaMallocFromPoolAsync(&data, bytes, pool, streams[stream]));
     count.taken++;
-    pieces = block_new((struct block){.data = data,
-                                      .bytes = bytes,
-                                      .next_piece = pieces,
-                                      .stream = stream,
-                                      .number = ++lanes[stream].number});
+    pieces = part_new((struct part){.data = data,
+                                    .bytes = bytes,
+                                    .next_piece = pieces,
+                                    .stream = stream,
+                                    .number = ++states[stream].number});
     list_put(pieces);
     return pieces;
 }
 
-/* A block for work in `stream`: what this stream returned, or else what another did, or else of a
- * new piece. */
-static struct block *cache_take(size_t bytes, int stream)
+/* A part for work in `stream`: one that this stream returned, or else another stream, or else a
+ * part of a new piece. */
+static struct part *cache_take(size_t bytes, int stream)
 {
     bytes = (bytes + GRAIN - 1) / GRAIN * GRAIN;
-    struct block *block = list_find(&lanes[stream], bytes);
-    for (int other = 0; block == NULL && other < STREAMS; other++)
-        block = list_find(&lanes[other], bytes);
-    if (block == NULL)
-        block = piece_new(bytes, stream);
-    list_remove(block);
-    hand_over(block, stream);
-    block_split(block, bytes);
-    return block;
+    struct part *part = list_find(&states[stream], bytes);
+    for (int other = 0; part == NULL && other < STREAMS; other++)
+        part = list_find(&states[other], bytes);
+    if (part == NULL)
+        part = piece_new(bytes, stream);
+    list_remove(part);
+    hand_over(part, stream);
+    part_split(part, bytes);
+    return part;
 }
 
-/* The block returns. Its last use is in its stream already. */
-static void cache_give(struct block *block)
+/* The part returns. Its last use is in its stream already. */
+static void cache_give(struct part *part)
 {
-    struct block *left = block->left, *right = block->right;
-    block->number = ++lanes[block->stream].number;
-    if (left != NULL && left->idle && left->stream == block->stream) {
+    struct part *left = part->left, *right = part->right;
+    part->number = ++states[part->stream].number;
+    if (left != NULL && left->idle && left->stream == part->stream) {
         list_remove(left);
-        block = block_join(left, block);
+        part = part_join(left, part);
     }
-    if (right != NULL && right->idle && right->stream == block->stream) {
+    if (right != NULL && right->idle && right->stream == part->stream) {
         list_remove(right);
-        block = block_join(block, right);
+        part = part_join(part, right);
     }
-    list_put(block);
+    list_put(part);
 }
 
 /* ---- END OF YOUR WORK ---- */
 
-/* The trace: 'a' takes, 'f' returns. */
+/* The trace: 'a' allocates, 'f' frees. */
 static struct op {
     char what;
     int id, stream;
@@ -242,12 +241,12 @@ static struct op {
 static struct live {
     const struct op *op;
     char *data;
-    struct block *block;
+    struct part *part;
 } * live;
 static int op_count, id_count, stream_count;
 static size_t live_peak;
 
-/* Where the reader is. */
+/* The line that is being read. */
 static char trace_path[4096];
 static int trace_line;
 
@@ -274,7 +273,7 @@ static FILE *trace_open(const char *name)
     }
     if (file == NULL) {
         fprintf(stderr,
-                "\"%s\" is no trace: name one of tests/simulator/traces, or a file of that kind\n",
+                "\"%s\" is not a trace: name one of tests/simulator/traces, or a file like them\n",
                 name);
         exit(2);
     }
@@ -290,7 +289,7 @@ static char *trace_next(FILE *file)
         if (fgets(line, sizeof line, file) == NULL)
             return NULL;
         if (strchr(line, '\n') == NULL && !feof(file))
-            REFUSE("a line as long as this is none of a trace.\n");
+            REFUSE("this line is too long for a trace.\n");
         line[strcspn(line, "\r\n")] = '\0';
     } while (*line == '\0');
     return line;
@@ -305,11 +304,11 @@ static struct op op_read(const char *line)
     if (line[strspn(line, "af,0123456789")] != '\0'
         || sscanf(line, "%c,%9d,%15zu,%9d%n", &op.what, &op.id, &op.bytes, &op.stream, &end) != 4
         || line[end] != '\0' || (op.what != 'a' && op.what != 'f'))
-        REFUSE("\"%s\" is no \"op,id,bytes,stream\", such as a,0,512,0 or f,0,512,0.\n", line);
+        REFUSE("\"%s\" is not \"op,id,bytes,stream\", such as a,0,512,0 or f,0,512,0.\n", line);
     if (op.stream >= STREAMS)
         REFUSE("stream %d: the streams of a trace are 0 to %d.\n", op.stream, STREAMS - 1);
     if (op.bytes == 0)
-        REFUSE("allocation %d is of 0 bytes: the least is 1.\n", op.id);
+        REFUSE("allocation %d has 0 bytes: the least is 1.\n", op.id);
     if (op.bytes < sizeof(int))
         op.bytes = sizeof(int);
     return op;
@@ -359,67 +358,66 @@ static void trace_read(const char *name)
     fclose(file);
 }
 
-/* No two live blocks share a byte. */
-static void expect_apart(const struct live *block)
+/* No two live allocations share a byte. */
+static void expect_apart(const struct live *one)
 {
     for (const struct live *other = live; other < live + id_count; other++)
-        if (other != block && other->data != NULL && block->data < other->data + other->op->bytes
-            && other->data < block->data + block->op->bytes) {
-            fprintf(stderr, "block %d lies over block %d, which is live\n", block->op->id,
+        if (other != one && other->data != NULL && one->data < other->data + other->op->bytes
+            && other->data < one->data + one->op->bytes) {
+            fprintf(stderr, "allocation %d overlaps allocation %d, which is live\n", one->op->id,
                     other->op->id);
             exit(1);
         }
 }
 
-/* A new block is used at its start; before its return, at its start and at its end. */
-static void use(const struct live *block, int last)
+/* A new allocation is used at its start; before its return, at its start and at its end. */
+static void use(const struct live *one, int last)
 {
-    size_t ints = block->op->bytes / sizeof(int), some = ints < TOUCHED ? ints : TOUCHED;
-    cudaStream_t stream = streams[block->op->stream];
+    size_t ints = one->op->bytes / sizeof(int), some = ints < TOUCHED ? ints : TOUCHED;
+    cudaStream_t stream = streams[one->op->stream];
     if (!last) {
-        expect_apart(block);
-        CHECK(launch_fill((int *)block->data, 1, some, stream));
+        expect_apart(one);
+        CHECK(launch_fill((int *)one->data, 1, some, stream));
     } else {
-        CHECK(launch_add((int *)block->data, 1, some, stream));
-        CHECK(launch_add((int *)block->data + ints - 1, 1, 1, stream));
+        CHECK(launch_add((int *)one->data, 1, some, stream));
+        CHECK(launch_add((int *)one->data + ints - 1, 1, 1, stream));
     }
 }
 
-static void take(struct live *block, const struct op *op, cudaMemPool_t plain)
+static void take(struct live *one, const struct op *op, cudaMemPool_t plain)
 {
-    block->op = op;
+    one->op = op;
     if (plain == NULL) {
-        block->block = cache_take(op->bytes, op->stream);
-        block->data = block->block->data;
+        one->part = cache_take(op->bytes, op->stream);
+        one->data = one->part->data;
     } else {
-        CHECK(
-            cudaMallocFromPoolAsync((void **)&block->data, op->bytes, plain, streams[op->stream]));
+        CHECK(cudaMallocFromPoolAsync((void **)&one->data, op->bytes, plain, streams[op->stream]));
     }
 }
 
-static void give(struct live *block, cudaMemPool_t plain)
+static void give(struct live *one, cudaMemPool_t plain)
 {
     if (plain == NULL)
-        cache_give(block->block);
+        cache_give(one->part);
     else
-        CHECK(cudaFreeAsync(block->data, streams[block->op->stream]));
-    block->data = NULL;
+        CHECK(cudaFreeAsync(one->data, streams[one->op->stream]));
+    one->data = NULL;
 }
 
 /* One round of the trace, through the pool `plain` or through the cache, with kernels or without.
- * What the trace leaves live is given back at the end. */
+ * What the trace leaves live is freed at the end. */
 static void replay(cudaMemPool_t plain, int used)
 {
     for (int i = 0; i < op_count + id_count; i++) {
-        struct live *block = i < op_count ? &live[ops[i].id] : &live[i - op_count];
+        struct live *one = i < op_count ? &live[ops[i].id] : &live[i - op_count];
         if (i < op_count && ops[i].what == 'a') {
-            take(block, &ops[i], plain);
+            take(one, &ops[i], plain);
             if (used)
-                use(block, 0);
-        } else if (block->data != NULL) {
+                use(one, 0);
+        } else if (one->data != NULL) {
             if (used)
-                use(block, 1);
-            give(block, plain);
+                use(one, 1);
+            give(one, plain);
         }
     }
 }

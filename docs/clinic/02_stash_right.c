@@ -1,9 +1,9 @@
 /* Clinic, case 2. The shape of https://github.com/meta-pytorch/torchrec/pull/4218 (TorchRec on
  * PyTorch's allocator).
  *
- * An allocator of the program's own keeps the blocks that come back and gives them to the next who
- * asks, all in one stream. To save memory, weights that are not needed for a while are copied to
- * the host on a second stream, and their block is given back. */
+ * An allocator of the program's own keeps the buffers that return and hands them out again, all in
+ * one stream. To save memory, weights that are not needed for a while are copied to the host in a
+ * second stream, and their buffer is returned. */
 #include "kernels.h"
 #include "workbook.h"
 
@@ -12,7 +12,7 @@
 
 static cudaStream_t compute, stashing;
 static cudaEvent_t order;
-static int *kept;        /* a block that came back */
+static int *kept;        /* a buffer that returned */
 static cudaEvent_t used; /* the end of its use in the second stream */
 
 static int *block_take(void)

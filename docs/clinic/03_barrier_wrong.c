@@ -1,7 +1,7 @@
 /* Clinic, case 3. The shape of https://github.com/torch/cutorch/pull/222 (Torch 7).
  *
- * Several streams work on parts of one block. A barrier makes one stream wait for all of them; that
- * stream then copies the result and frees the block. */
+ * Several streams work on parts of one allocation. A barrier makes one stream wait for all of
+ * them; that stream then copies the result and frees the memory. */
 #include "kernels.h"
 #include "workbook.h"
 
@@ -11,7 +11,7 @@
 
 static cudaEvent_t event;
 
-/* `waiting` goes on when all of `workers` have come here. */
+/* Makes `waiting` wait for what is in all of `workers`. */
 static void barrier(cudaStream_t waiting, const cudaStream_t *workers, int count)
 {
     for (int i = 0; i < count; i++)

@@ -1,8 +1,8 @@
 /* Clinic, case 4. The shape of https://github.com/NVIDIA/cccl/issues/878 (CUB's caching allocator).
  *
- * An allocator keeps the blocks that come back, each with the stream that used it and an event. The
- * same stream gets a block at once; any other stream waits for the event first. Two threads of the
- * host use it, each with cudaStreamPerThread. */
+ * An allocator keeps a buffer that returns, with the stream that used it and an event. The same
+ * stream gets it at once; any other stream waits for the event first. Two threads of the host use
+ * the allocator, each with cudaStreamPerThread. */
 #include "kernels.h"
 #include "workbook.h"
 
@@ -12,8 +12,8 @@
 #define COUNT (BYTES / sizeof(int))
 
 static struct {
-    int *data;           /* NULL: no block is kept */
-    cudaStream_t stream; /* the last user's */
+    int *data;           /* NULL: no buffer is kept */
+    cudaStream_t stream; /* that used it last */
     cudaEvent_t ready;
 } kept;
 

@@ -1,8 +1,8 @@
 /* Clinic, case 5. The shape of https://github.com/NVIDIA/cudf/issues/22284 (cuDF).
  *
  * Descriptions of columns are put together on the host and copied to the device. The buffer for
- * that comes from a small pool of page-locked memory and goes back when the function returns. Two
- * columns are described, or as many as the argument says. */
+ * that comes from a small pool of page-locked memory, and is returned at the end of the function.
+ * Two columns are described, or as many as the argument has. */
 #include "kernels.h"
 #include "workbook.h"
 

@@ -17,7 +17,7 @@ static void follow(cudaStream_t waiting, cudaStream_t stream)
     CHECK(cudaStreamWaitEvent(waiting, event, 0));
 }
 
-/* Adds a node that frees `data`, behind what has been captured so far. */
+/* Adds a node that frees `data`, after what has been captured so far. */
 static void capture_free(int *data)
 {
     enum cudaStreamCaptureStatus status;

@@ -1,8 +1,8 @@
 /* Clinic, case 8. The shape of https://github.com/pytorch/pytorch/issues/193402 (PyTorch).
  *
- * Kernels of a library need a workspace. There is one for a stream, made when it is first asked
- * for. Graphs are captured on that stream; when one is destroyed, the workspace goes too, so that
- * no memory stays behind. */
+ * Kernels of a library need a workspace. A stream has one, allocated at its first use. Graphs are
+ * captured in that stream; when one is destroyed, the workspace is freed, too, so that no memory
+ * stays allocated. */
 #include "kernels.h"
 #include "workbook.h"
 
@@ -17,7 +17,7 @@ struct program {
     cudaGraphExec_t exec;
 };
 
-/* Captures a step of a library that writes into the workspace. */
+/* Captures a call of a library that writes into the workspace. */
 static struct program program_capture(int value)
 {
     struct program made;

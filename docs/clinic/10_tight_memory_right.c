@@ -1,7 +1,7 @@
 /* Clinic, case 10. The shape of https://github.com/tensorflow/tensorflow/pull/50699 (TensorFlow).
  *
- * Memory is tight: the pool may hold 128 MiB. Two streams each free a block of 64 MiB, and a third
- * needs one of 128 MiB. */
+ * Memory is tight: the pool may hold 128 MiB. Two streams each free 64 MiB, and a third stream
+ * needs 128 MiB. */
 #include "kernels.h"
 #include "workbook.h"
 
@@ -10,14 +10,14 @@
 
 static cudaMemPool_t pool;
 
-/* Memory from the pool, or NULL when there is none. */
+/* Memory from the pool, or NULL if the pool has none. */
 static int *allocate(size_t bytes, cudaStream_t stream)
 {
     int *data = NULL;
     cudaError_t answer = cudaMallocFromPoolAsync((void **)&data, bytes, pool, stream);
     printf("%3zu MiB: %s\n", bytes / MiB, cudaGetErrorName(answer));
     if (answer == cudaErrorMemoryAllocation) {
-        /* What was freed is free when the device has come to it. */
+        /* After this all that was freed is free for every stream, and joined. */
         CHECK(cudaDeviceSynchronize());
         answer = cudaMallocFromPoolAsync((void **)&data, bytes, pool, stream);
         printf("%3zu MiB, asked for again: %s\n", bytes / MiB, cudaGetErrorName(answer));

@@ -188,7 +188,12 @@ def read(journal, calls, apart=False):
             raise_watermarks(pool)
         touched = [pool] if pool else []
         if not pool and call in WAITS:
-            touched = [one for one in pools.values() if one.rows and not one.over]
+            touched = [
+                one
+                for one in pools.values()
+                # A synchronization changes nothing of what is kept for graphs.
+                if one.rows and not one.over and one.number != KEPT_FOR_GRAPHS
+            ]
         for one in touched:
             if call in shown:
                 add_row(one, line, apart)

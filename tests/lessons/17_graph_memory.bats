@@ -3,13 +3,13 @@ load ../tools/helpers
 
 setup_file() { lesson_setup 17_graph_memory; }
 
-# launches: those that were tried. blocks: what launches allocated, each with the launch that freed
-# it (null: none did).
+# launches: the calls, also those that were refused. allocations: what launches allocated, each with
+# the launch that freed it (0: a call of the program; null: nothing).
 QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSuccess")];
     def launches: [.[] | select(.call == "cudaGraphLaunch")];
-    def blocks: [.[] | select(.did == "free")] as $frees | [.[]
-        | select(.did == "allocate" and .launch) as $block
-        | $block + {freed: ([$frees[] | select(.allocation == $block.allocation) | .launch // 0]
+    def allocations: [.[] | select(.did == "free")] as $frees | [.[]
+        | select(.did == "allocate" and .launch) as $one
+        | $one + {freed: ([$frees[] | select(.allocation == $one.allocation) | .launch // 0]
             | first)}];
     def late: [ok("cudaGraphInstantiate")[] as $made | .[] | select(.n > $made.n
         and .graph == $made.graph and (.call // "" | test("^cudaGraphAdd")))];
@@ -36,58 +36,59 @@ QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSucce
         'each of the two graphs is launched twice.' \
         "$QUESTIONS"' "the graphs launched were, in order: \([launches[].graph])."' \
         -- "$QUESTIONS"' late | length == 0' \
-        'the free node is in the graph before cudaGraphInstantiate: what is launched has the nodes
-            that the graph had then.' \
+        'the free node is in the graph before cudaGraphInstantiate: a launch runs the nodes that the
+            graph had then.' \
         "$QUESTIONS"' "cudaGraphInstantiate came first, and then "
             + (late | map(.call) | unique | join(", ")) + "."' \
         -- "$QUESTIONS"' all(launches[]; .result == "cudaSuccess")' \
-        'the built graph can be launched twice. A graph whose block of the launch before is still
-            allocated cannot be launched: nothing has freed it.' \
+        'the built graph can be launched twice. A graph cannot be launched while what its last
+            launch allocated is not freed.' \
         "$QUESTIONS"' [launches[] | select(.result != "cudaSuccess")][0]
-            | "a launch of graph \(.graph) answered \(.result)."'
+            | "a launch of graph \(.graph) returned \(.result)."'
 }
 
 @test "each launch frees what it allocates" {
     run_lesson
-    expect_journal "$QUESTIONS"' (blocks | length == 6) and all(blocks[]; .freed == .launch)' \
+    expect_journal "$QUESTIONS"' (allocations | length == 6)
+            and all(allocations[]; .freed == .launch)' \
         'each launch frees what it allocates: by a node of the same graph (cudaGraphAddMemFreeNode),
             not later and not by the next launch.' \
-        "$QUESTIONS"' [blocks[] | select(.freed != .launch)] as $other | if $other == []
-            then "\(blocks | length) blocks were allocated." else ($other | last)
-            | "block \(.allocation) of launch \(.launch) was freed "
+        "$QUESTIONS"' [allocations[] | select(.freed != .launch)] as $other | if $other == []
+            then "\(allocations | length) allocations were made." else ($other | last)
+            | "allocation \(.allocation) of launch \(.launch) was freed "
                 + (if .freed == null then "by nothing." elif .freed == 0
                 then "by a call of the program." else "in launch \(.freed)." end) end'
     [ "$status" != 3 ] || expect_status 0 \
-        'the free node comes after the last use of the block: an edge leads from the memset node to
-            it.'
+        'the free node comes after the last use of the memory: an edge leads from the memset node to
+            the free node.'
 }
 
-@test "at the end: synchronised, then the pool and the graphs are trimmed, each by its own call" {
+@test "at the end: a synchronization, then a trim of the pool, then a trim for the graphs" {
     run_lesson
     expect_journal "$QUESTIONS"' last_launch as $n | any(ok("cudaDeviceGraphMemTrim")[];
         .n > $n and .device == 0)' \
-        'at the end cudaDeviceGraphMemTrim, which is for the memory of graphs. No trim of a pool
-            knows of it, and destroying a graph gives nothing back.' \
+        'at the end cudaDeviceGraphMemTrim, which returns the memory of graphs. No trim of a pool
+            returns it, and destroying a graph returns nothing.' \
         "$QUESTIONS history" \
         -- "$QUESTIONS"' last_launch as $n | any(ok("cudaMemPoolTrimTo")[];
             .n > $n and .pool == 0 and .keep == 0)' \
         'at the end cudaMemPoolTrimTo for the default pool, to 0: its threshold keeps the memory at
-            every synchronise.' \
+            every synchronization.' \
         "$QUESTIONS history" \
         -- "$QUESTIONS"' last_launch as $n | ([waits[] | select(.n > $n) | .n] | min) as $wait
             | $wait != null and all(trims[]; .n > $wait)' \
-        'after the last launch first a synchronise, then the trims: a trim leaves what a launch may
-            still be using, and what the host has not waited for.' \
+        'after the last launch first a synchronization, then the trims: a trim of a pool leaves what
+            was freed and not synchronized, and a trim for graphs leaves what a launch is using.' \
         "$QUESTIONS history" \
         -- "$QUESTIONS"' last_launch as $n | [trims[] | select(.n > $n) | .call] as $calls
             | ($calls | index("cudaMemPoolTrimTo")) < ($calls | index("cudaDeviceGraphMemTrim"))' \
-        'the trim for graphs comes behind the report "pool trimmed": that line is to show what the
-            pool'\''s trim leaves.' \
+        'the trim for graphs comes after the report "pool trimmed": that line shows what the trim of
+            the pool leaves.' \
         "$QUESTIONS history" \
         -- "$QUESTIONS"' [.[] | select(.did == "release" and .why == "trim" and .reserved == 0)]
             | length == 2' \
-        'both trims give everything back.' \
-        '"memory went back " + ([.[] | select(.did == "release")
+        'each trim returns all that was reserved.' \
+        '"memory was returned " + ([.[] | select(.did == "release")
             | (if .pool then "from the pool" else "from the graphs" end)
             + " at a \(.why), \(.reserved / 1048576) MiB stayed"] | join("; ")) + "."'
 }
@@ -97,4 +98,18 @@ QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSucce
     expect_right 17_graph_memory
     run_lesson 100
     expect_right 17_graph_memory.100
+}
+
+# What each line prints is what the device reserved when it was printed.
+@test "each line prints what is reserved, for any size" {
+    local MIB printed reserved
+    draw MIB 129 400
+    run_lesson "$MIB"
+    expect_clean
+    printed=$(sed -nE 's/.* for graphs +([0-9]+) MiB .*/\1/p' <<<"$output" | paste -sd ' ')
+    reserved=$(in_journal '[.[] | select(.call == "cudaDeviceGetGraphMemAttribute").value
+        / 1048576 | tostring] | join(" ")')
+    [ "$printed" = "$reserved" ] ||
+        missed "Expected: for graphs, with $MIB MiB: $reserved MiB, one figure for each report." \
+            "Happened: printed were $printed."
 }

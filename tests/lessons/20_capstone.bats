@@ -1,10 +1,10 @@
-# Lesson 20: a caching allocator on top of one pool. Judges $LESSON with four traces: what is asked
-# for comes from the journal.
+# Lesson 20: a caching allocator on top of one pool. Judges $LESSON with five traces, and with a
+# random walk: the figures come from the journal.
 load ../tools/helpers
 
 setup_file() { lesson_setup 20_capstone; }
 
-# Replays a trace and reads the figures of the run. The first pool that is made is the plain one,
+# Replays a trace and reads the figures of the run. The first pool that is created is the plain one,
 # the second the cache's.
 declare -gA figure
 replay() {
@@ -19,12 +19,12 @@ replay() {
         figures "$journal_whole" >"$CHECK_RUN/figures"
     fi
     while IFS='=' read -r name value; do figure[$name]=$value; done <"$CHECK_RUN/figures"
-    figure[pairs]=$(grep -c '^a' "tests/simulator/traces/$1.csv")
+    figure[pairs]=$(grep -c '^a' "${2:-tests/simulator/traces/$1.csv}")
     figure[allocations]=$((5 * figure[pairs]))
     figure[lines]=tests/lessons/expected/20_capstone$([ "$1" = small ] || echo ".$1").txt
 }
 
-# a block of the journal is a piece; its uses tell how many of the trace's blocks lie on it
+# An allocation of the journal is a piece. Its uses say how many parts of it are in use.
 figures() {
     awk '
         function text(key) {
@@ -94,49 +94,58 @@ fail() { # fail EXPECTED HAPPENED; hazards are shown where the order is asked fo
     return 1
 }
 
-# What the program below END OF YOUR WORK does: read the trace, replay it through a plain pool and
-# through the cache, use every block.
-expect_replay() {
-    [ -e "${figure[lines]}" ] || {
-        miss "${figure[lines]} is not there: nothing to compare with."
-        return
-    }
+# What the program below END OF YOUR WORK does: it reads the trace, replays it through a plain pool
+# and through the cache, and uses every part.
+expect_uses() {
     [ "${figure[fills]} ${figure[adds]}" = "${figure[pairs]} $((2 * figure[pairs]))" ] ||
-        fail "the cache's blocks come from its pool and are used by a kernel when they are taken and
-            by two before they return: ${figure[pairs]} blocks. What does that stands below END OF
-            YOUR WORK: leave it as it is." \
+        fail "the cache's parts come from its pool and are used by a kernel when they are taken and
+            by two before they return: ${figure[pairs]} parts. The code below END OF YOUR WORK does
+            that: leave it as it is." \
             "${figure[fills]} first and ${figure[adds]} last uses."
     [ "${figure[elsewhere]}" = 0 ] ||
         fail "all memory comes from the cache's one pool." \
             "${figure[elsewhere]} allocations came from elsewhere."
+}
+
+expect_replay() {
+    expect_uses
+    [ -e "${figure[lines]}" ] || {
+        miss "${figure[lines]} is not there: nothing to compare with."
+        return
+    }
     cmp -s <(head -n 2 "${figure[lines]}") <(head -n 2 <<<"$output") ||
-        fail "the first two lines say what the trace holds and what a plain pool needs, as recorded
+        fail "the first two lines print what the trace has and what a plain pool needs, as recorded
             on a real device: $(head -n 2 "${figure[lines]}" | tr -s ' ' | paste -sd ';')." \
                 "$(head -n 2 <<<"$output" | tr -s ' ' | paste -sd ';')."
 }
 
 expect_order() { # expect_order TRACE SCHEDULE
     [ "${figure[hazards]}" = 0 ] || if [ "$1" = tangle ] && [ "${figure[waits]}" -gt 0 ]; then
-        fail "order is handed on: what one stream took from a second and gives to a third has the
-            second one's uses behind it, too. The third waits for an event that comes after the
-            first one's wait." \
-            "under the schedule $2 events were waited for (${figure[waits]} times), and still uses
-                of the same memory have no order."
+        fail "order is handed on: when a part goes from one stream to a second and on to a third,
+            the third waits for an event that is recorded in the second after the second's own
+            wait." \
+            "under the schedule $2 events were waited for (${figure[waits]} times), and uses of the
+                same memory are not ordered."
+    elif [ "$1" = trim ]; then
+        fail "before a piece is returned to the pool in one stream, that stream waits for every
+            other stream that used a part of it." \
+            "under the schedule $2 a piece was freed in one stream, and another stream could still
+                be using a part of it."
     elif [ "${figure[waits]}" = 0 ]; then
-        fail "memory that one stream returned goes to another only after that one waits for an
-            event: the last use may still be under way." \
+        fail "memory that one stream returned goes to another only after the other waits for an
+            event: the last use may be running." \
             "under the schedule $2 memory went from stream to stream, and no event was waited for."
     else
-        fail "the event that is waited for was recorded after the block's last use, so after its
-            return: an event stands for what came before it." \
-            "under the schedule $2 events were waited for (${figure[waits]} times), and still uses
-                of the same memory have no order."
+        fail "the event that is waited for was recorded after the part's last use, so after its
+            return: an event has the position at which it was recorded." \
+            "under the schedule $2 events were waited for (${figure[waits]} times), and uses of the
+                same memory are not ordered."
     fi
 }
 
 expect_nothing_left() {
-    [ "${figure[left]}" = 0 ] || fail "at the end every block was returned, and cache_trim gives
-        every piece back to the pool; also a piece whose parts were idle in several streams." \
+    [ "${figure[left]}" = 0 ] || fail "at the end every part is idle, and cache_trim returns every
+        piece to the pool; also a piece whose parts are idle in several streams." \
         "pieces left: ${figure[left]} of ${figure[taken]}."
 }
 
@@ -150,23 +159,23 @@ expect_peak() {
         /^f/ { now -= power }
         END { print int(most / 1048576) }' "tests/simulator/traces/$1.csv")
     if [ "${figure[most]}" -le 1 ]; then
-        fail "large pieces are cut into blocks: at most $bar MiB reserved, 1.15 times what
-            cudaMallocAsync needs." "no piece ever held two blocks at once; $happened"
+        fail "large pieces are cut into parts: at most $bar MiB reserved, 1.15 times what
+            cudaMallocAsync needs." "no piece ever had two parts in use; $happened"
     elif [ "${figure[peak]}" -ge "$bound" ] && [ "$bound" -gt "$bar" ]; then
-        fail "a block gets little more than it asks for: at most $bar MiB reserved, 1.15 times what
-            cudaMallocAsync needs. Blocks rounded up to powers of two need $bound MiB, however well
-            they are packed." "$happened"
+        fail "a part has few bytes more than the trace requests: at most $bar MiB reserved, 1.15
+            times what cudaMallocAsync needs. Sizes rounded up to powers of two need $bound MiB,
+            however well they are packed." "$happened"
     else
         fail "idle memory is found again: at most $bar MiB reserved, 1.15 times what cudaMallocAsync
-            needs. Join neighbours, take the smallest block that fits, and give idle pieces back
-            before a new one is taken." "$happened"
+            needs. Join neighbors, take the smallest part that fits, and return idle pieces before
+            a new one is taken." "$happened"
     fi
 }
 
 expect_few_calls() {
     local most=$((figure[pairs] / 10))
     [ "${figure[taken]}" -le "$most" ] ||
-        fail "a piece serves many blocks, and is kept: at most $most pieces for the
+        fail "a piece serves many allocations, and is kept: at most $most pieces for the
             ${figure[allocations]} allocations of all rounds." "${figure[taken]} pieces were taken."
 }
 
@@ -175,15 +184,15 @@ expect_counted() {
     line+='events waited for ([0-9]+); then reserved ([0-9]+) MiB$'
     counted=$(sed -nE "s/$line/\1 \2 \3 \4/p" <<<"$output")
     [ "$counted" = "${figure[taken]} ${figure[returned]} ${figure[waits]} ${figure[end]}" ] ||
-        fail "count says what the cache did: ${figure[taken]} pieces taken, ${figure[returned]}
+        fail "count has what the cache did: ${figure[taken]} pieces taken, ${figure[returned]}
             given back, ${figure[waits]} events waited for; at the end ${figure[end]} MiB
             reserved." \
-            "it says: ${counted:-nothing}."
+            "the line has: ${counted:-nothing}."
     [ "${figure[end]}" = 0 ] || fail "the last trim of the pool leaves nothing in it." \
         "${figure[end]} MiB are still reserved."
 }
 
-@test "small: the blocks are used in order, nothing is left, and little is reserved" {
+@test "small: the parts are used in order, nothing is left, and little is reserved" {
     replay small
     expect_replay
     expect_order small measured
@@ -205,8 +214,8 @@ expect_counted() {
     expect_replay
     expect_few_calls
     [ "${figure[records]}" -le $((figure[pairs] / 10)) ] ||
-        fail "one stream needs no events. An event at each return costs more time than all the rest:
-            record one when memory changes its stream." \
+        fail "one stream needs no events. An event at each return costs more time than the rest of
+            the cache: record one when memory changes its stream." \
         "${figure[records]} events were recorded for ${figure[allocations]} allocations."
 }
 
@@ -232,21 +241,76 @@ expect_counted() {
     expect_replay
 }
 
+# A walk of 60 allocations of ten sizes in five streams, with more than any piece of the walk holds
+# now and then: a cache that returns idle pieces must then return pieces of several streams.
+random_walk() {
+    local seed
+    draw seed 1 1000000
+    awk -v seed="$seed" '
+        function below(n) { seed = (seed * 1103 + 12345) % 1048576; return int(seed / 7) % n }
+        function end(i) {
+            print "f," ids[i] "," size[ids[i]] "," stream[ids[i]]
+            ids[i] = ids[live--]
+        }
+        BEGIN {
+            print "op,id,bytes,stream"
+            id = live = 0
+            for (i = 0; i < 10; i++) some[i] = (1 + below(48)) * 1048576 - 512 * below(9)
+            while (id < 60) {
+                if (id % 12 == 11) {
+                    while (live) end(1 + below(live))
+                    size[id] = 600 * 1048576 + 4096 * id
+                } else
+                    size[id] = some[below(10)]
+                stream[id] = below(5)
+                print "a," id "," size[id] "," stream[id]
+                ids[++live] = id++
+                while (live > 6 || live && below(3) == 0) end(1 + below(live))
+            }
+        }'
+}
+
+@test "trim: a piece is returned after every use of its parts" {
+    local schedule walk=$CHECK_FOLDER/tests/simulator/traces/walk.csv
+    for schedule in measured late; do
+        # shellcheck disable=SC2034  # run_lesson reads it
+        SIM_ENV=(SIM_SCHEDULE="$schedule")
+        replay trim
+        expect_uses
+        expect_order trim "$schedule"
+        expect_nothing_left
+    done
+    # Where the program looks for traces, from the folder of its run upward.
+    mkdir -p "${walk%/*}"
+    random_walk >"$walk"
+    for schedule in measured late; do
+        # shellcheck disable=SC2034
+        SIM_ENV=(SIM_SCHEDULE="$schedule")
+        replay walk "$walk"
+        expect_uses
+        # What a person types has no such folder above it.
+        # shellcheck disable=SC2034  # try_it reads it
+        CHECK_COMMAND=${CHECK_COMMAND/ARGS=\"walk\"/ARGS=\"$walk\"}
+        expect_order walk "$schedule"
+        expect_nothing_left
+    done
+}
+
 @test "four-streams: memory goes from stream to stream, so that four need little more than one" {
     replay four-streams
     [ "${figure[moved]}" -gt 0 ] ||
-        fail "what one stream returned serves another one too, once that waits for an event: the
-            streams of this trace need their memory in turn." \
+        fail "memory that one stream returned serves another stream, too, which waits for an event
+            first: the streams of this trace need their memory in turn." \
         "no memory ever went to another stream; ${figure[peak]} MiB reserved."
     [ "${figure[waits]}" -gt 0 ] || [ "${figure[hazards]}" -gt 0 ] ||
-        fail "a stream waits for another one's event; the host goes on." \
+        fail "a stream waits for an event of the other stream; the host goes on." \
             "memory went to another stream ${figure[moved]} times, and no event was waited for: does
                 the host wait for streams?"
     expect_peak four-streams
     expect_few_calls
 }
 
-@test "four-streams: what the cache counts is what it did, and all goes back at the end" {
+@test "four-streams: what the cache counts is what it did, and nothing is left at the end" {
     replay four-streams
     expect_nothing_left
     expect_counted

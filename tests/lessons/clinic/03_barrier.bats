@@ -14,9 +14,9 @@ setup_file() { case_setup 03_barrier; }
         | ([ok("cudaMemcpyAsync")[], ok("cudaMemcpy")[]] | map(.n) | min) as $copy
         | [host_waits[] | select(.n > $work and .n < $copy)] == []' \
         'between the last addition and the first copy no call in which the host waits: a barrier
-            lets one stream wait.' \
+            makes one stream wait.' \
         "$QUESTIONS"' (ok("launch_add") | last.n) as $work
-        | "behind the additions came " + ([.[] | select(.n > $work and .call != null) | .call][:6]
+        | "after the additions came " + ([.[] | select(.n > $work and .call != null) | .call][:6]
             | join(", ")) + "."'
 }
 

@@ -1,4 +1,4 @@
-# Clinic, case 4: the second thread waits for the first, and gets what the first gave back. Judges
+# Clinic, case 4: the second thread waits for the first, and gets what the first returned. Judges
 # $LESSON.
 load ../../tools/helpers
 load case
@@ -9,13 +9,13 @@ setup_file() { case_setup 04_two_threads; }
     ends_well
 }
 
-@test "the second worker gets the memory that the first gave back" {
+@test "the second worker gets the memory that the first returned" {
     run_lesson
     expect_journal "$QUESTIONS"' (allocations | length) == 1
         and ([ok("launch_fill")[] | .allocation] | unique | length) == 1
         and all(ok("launch_fill")[]; .stream == "per-thread")' \
         'one cudaMallocAsync, and both workers fill that memory in cudaStreamPerThread: the
-            allocator keeps what comes back and hands it out again.' \
+            allocator keeps what returns and hands it out again.' \
         "$QUESTIONS"' "\(allocations | length) allocations; fills in the streams "
             + ([ok("launch_fill")[] | .stream | tostring] | unique | join(", ")) + "."'
 }

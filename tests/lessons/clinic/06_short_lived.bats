@@ -13,8 +13,8 @@ setup_file() { case_setup 06_short_lived; }
     expect_journal '[.[] | select(.result == "cudaSuccess") | .call] as $calls
         | [$calls[] | select(. // "" | startswith("cudaStreamCreate"))] | length as $made
         | $made > 0 and $made == ([$calls[] | select(. == "cudaStreamDestroy")] | length)' \
-        'each stream that is created is destroyed: a stream left behind for each array is no
-            repair.' \
+        'each stream that is created is destroyed: a program that leaves a stream for each
+            array is not repaired.' \
         '[.[] | .call // empty]
             | "streams created: \([.[] | select(startswith("cudaStreamCreate"))] | length), "
             + "destroyed: \([.[] | select(. == "cudaStreamDestroy")] | length)."'

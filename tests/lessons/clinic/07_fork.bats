@@ -1,4 +1,4 @@
-# Clinic, case 7: the graph frees its scratch memory, behind the forked stream. Judges $LESSON.
+# Clinic, case 7: the graph frees its scratch memory, after the forked stream. Judges $LESSON.
 load ../../tools/helpers
 load case
 
@@ -13,8 +13,8 @@ setup_file() { case_setup 07_fork; }
     expect_journal '[.[] | select(.launch != null and .did == "allocate")] as $taken
         | [.[] | select(.launch != null and .did == "free")] as $freed
         | ($taken | length) == 2 and ($freed | length) == 2' \
-        'a graph with two allocation nodes, and a free node for each: a graph that leaves an
-            allocation behind cannot be launched again before somebody frees it.' \
+        'a graph with two allocation nodes, and a free node for each: a graph that leaves
+            memory allocated cannot be launched again before that is freed.' \
         '[.[] | select(.launch != null) | .did]
             | "in its launch the graph allocated \(map(select(. == "allocate")) | length) times "
             + "and freed \(map(select(. == "free")) | length) times."'
