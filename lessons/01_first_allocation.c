@@ -1,10 +1,9 @@
 /* 01 First allocation
  *
- * Shows  cudaMallocAsync puts an allocation into a stream, like a kernel launch. When it returns,
- *        the host knows the address, but the device need not have reached the allocation. Work that
- *        is put into the same stream after it may use the block, up to the free, with no wait in
- *        between. The host sees results only after a synchronise.
- * Yours  fill: two gaps, marked YOUR WORK.
+ * Asks   What does the host have when cudaMallocAsync returns? From when on, and up to when, may
+ *        the memory be used? Which memory does the next allocation of the same size get?
+ * Yours  fill: two gaps, marked YOUR WORK: four calls in a stream, and one call in which the host
+ *        waits.
  * Run    make 01          check   make check-01          page   docs/01_first_allocation
  */
 #include "kernels.h"
@@ -20,40 +19,56 @@ static size_t count_of(int wanted, const int *values, size_t count)
     return found;
 }
 
+/* Allocates, uses and frees memory in `stream`, and then allocates as much again. */
+static void use_stream(int *result, size_t count, int first, int more, cudaStream_t stream)
+{
+    size_t bytes = count * sizeof *result;
+    int *data, *again;
+    CHECK(cudaMallocAsync((void **)&data, bytes, stream));
+    printf("allocated        pointer %s   stream %s\n", data != NULL ? "known" : "null",
+           cudaGetErrorName(cudaStreamQuery(stream)));
+
+    /* YOUR WORK, 1 of 2. Four calls in `stream`, none of which waits: set every element of `data`
+     * to `first`, add `more` to every element, copy all of them to `result` (cudaMemcpyAsync), free
+     * `data` (cudaFreeAsync). */
+
+    /* `result` is read while the copy to it is pending. That is safe here, and only here: the
+     * gate is closed, so the copy cannot have begun. */
+    printf("used and freed   %d in %zu of %zu elements   stream %s\n", first + more,
+           count_of(first + more, result, count), count, cudaGetErrorName(cudaStreamQuery(stream)));
+
+    CHECK(cudaMallocAsync((void **)&again, bytes, stream));
+    printf("allocated again  %s address   stream %s\n", again == data ? "same" : "other",
+           cudaGetErrorName(cudaStreamQuery(stream)));
+    CHECK(cudaFreeAsync(again, stream));
+}
+
 int main(int argc, char **argv)
 {
     size_t bytes = mib_argument(argc, argv, 8) * MiB, count = bytes / sizeof(int);
-    int *data, *result;
+    int *result;
     cudaStream_t stream;
+    /* Every CUDA call returns an error code. CHECK (workbook.h) ends the program at an error. */
     CHECK(cudaStreamCreate(&stream));
-    /* page-locked: a copy to it does not stop the host. */
+    /* Page-locked memory: a copy to it does not make the host wait. */
     CHECK(cudaMallocHost((void **)&result, bytes));
     memset(result, 0, bytes);
     volatile int *gate = gate_create();
 
-    /* The stream holds at the gate. What is put into it from here on stays pending until the gate
+    /* The stream holds at the gate: what is put into it from here on is pending until the gate
      * opens. */
     CHECK(launch_hold(gate, stream));
-    CHECK(cudaMallocAsync((void **)&data, bytes, stream));
-    printf("allocated       pointer %s   stream %s\n", data != NULL ? "known" : "null",
-           cudaGetErrorName(cudaStreamQuery(stream)));
-
-    /* YOUR WORK, 1 of 2. Four calls on this stream, none of which waits: set every element of the
-     * block to 40, add 2 to every element, copy the block to `result` (cudaMemcpyAsync), free the
-     * block (cudaFreeAsync). */
-
-    printf("used and freed  42 in %zu of %zu elements   stream %s\n", count_of(42, result, count),
-           count, cudaGetErrorName(cudaStreamQuery(stream)));
+    use_stream(result, count, 40, 2, stream);
     gate_open(gate);
 
-    /* YOUR WORK, 2 of 2. One call: the host waits until the stream has done all of it. */
+    /* YOUR WORK, 2 of 2. One call: the host waits until the stream has done all its work. */
 
-    size_t right = count_of(42, result, count);
-    printf("synchronised    42 in %zu of %zu elements   stream %s\n", right, count,
+    size_t correct = count_of(42, result, count);
+    printf("synchronized     42 in %zu of %zu elements   stream %s\n", correct, count,
            cudaGetErrorName(cudaStreamQuery(stream)));
 
     CHECK(cudaStreamDestroy(stream));
     CHECK(cudaFreeHost(result));
     gate_destroy(gate);
-    return right == count ? 0 : 1;
+    return correct == count ? 0 : 1;
 }

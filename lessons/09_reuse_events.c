@@ -1,88 +1,142 @@
 /* 09 Reuse: events
  *
- * Shows  a pool may give memory that one stream freed to another stream that comes later by an
- *        event: that is the policy "follow event dependencies". Not any event will do. A wait
- *        stands for one record, the newest at the time of the wait, and a record for what was in
- *        its stream by then. The free must be in front of it.
- * Yours  predict: does the second block lie where the first was? Write a rule; the check tries more
- *        orders.
+ * Asks   One stream frees memory, another one allocates, and the device has not reached the free.
+ *        After which event may the allocation take the freed memory? The first part of the program
+ *        tries nine cases. The second part is a pipeline of three streams.
+ * Yours  fix: the pool of the pipeline grows with every round. Move calls of `pipeline`, or change
+ *        their streams, until all rounds run in the memory of the first. The host waits nowhere in
+ *        the pipeline, the policies of the pool stay, and the load of a round does not wait for the
+ *        store of the round before.
  * Run    make 09          check   make check-09          page   docs/09_reuse_events
  */
 #include "kernels.h"
 #include "workbook.h"
 
-/* YOUR WORK. `calls` are the calls between the first block's last use and the second allocation, in
- * order: 'F' the giver frees the first block, 'R' an event is recorded in the giver, 'W' the taker
- * waits for the event. `follow` says whether the policy is on. Answer 1 when the second block lies
- * at the first one's address. */
-static int predict_same(int follow, const char *calls)
-{
-    int waited = 0;
-    for (; *calls != '\0'; calls++)
-        waited |= *calls == 'W';
-    return follow && waited; /* any event will do, so say many people */
-}
+#define ROUNDS 8
 
-/* A new pool for each line. The giver holds, so the free is pending all the time; the two other
- * policies are off. Nothing but an event can then let the taker have the memory. */
-static int try_calls(int follow, const char *calls, size_t mib, cudaStream_t giver,
-                     cudaStream_t taker)
+/* The three stages of the pipeline. */
+static cudaStream_t load, work, store;
+
+/* A pool that follows event dependencies or does not; the two other policies are off. */
+static cudaMemPool_t pool_following(int follow)
 {
-    int *first, *second, value = -1;
-    size_t count = mib * MiB / sizeof(int);
-    cudaEvent_t event;
-    CHECK(cudaEventCreate(&event));
-    volatile int *gate = gate_create();
     cudaMemPool_t pool = pool_create();
     pool_set(pool, cudaMemPoolAttrReleaseThreshold, UINT64_MAX);
     pool_set_flag(pool, cudaMemPoolReuseFollowEventDependencies, follow);
     pool_set_flag(pool, cudaMemPoolReuseAllowOpportunistic, 0);
     pool_set_flag(pool, cudaMemPoolReuseAllowInternalDependencies, 0);
+    return pool;
+}
 
-    CHECK(cudaMallocFromPoolAsync((void **)&first, mib * MiB, pool, giver));
-    CHECK(launch_hold(gate, giver));
-    CHECK(launch_fill(first, 1, count, giver));
+/* One case. `calls` are the calls between the last use of the first allocation and the second
+ * allocation: F frees the first one, R records an event in the freeing stream, W makes the
+ * allocating stream wait for the event. The freeing stream is held, so the free is pending. */
+static void try_case(const char *calls, int follow, size_t mib, cudaStream_t freeing,
+                     cudaStream_t allocating)
+{
+    int *first, *second;
+    size_t count = mib * MiB / sizeof(int);
+    cudaEvent_t event;
+    CHECK(cudaEventCreate(&event));
+    volatile int *gate = gate_create();
+    cudaMemPool_t pool = pool_following(follow);
+
+    CHECK(cudaMallocFromPoolAsync((void **)&first, mib * MiB, pool, freeing));
+    CHECK(launch_hold(gate, freeing));
+    CHECK(launch_fill(first, 1, count, freeing));
     for (const char *call = calls; *call != '\0'; call++) {
         if (*call == 'F')
-            CHECK(cudaFreeAsync(first, giver));
+            CHECK(cudaFreeAsync(first, freeing));
         else if (*call == 'R')
-            CHECK(cudaEventRecord(event, giver));
+            CHECK(cudaEventRecord(event, freeing));
         else
-            CHECK(cudaStreamWaitEvent(taker, event, 0));
+            CHECK(cudaStreamWaitEvent(allocating, event, 0));
     }
-    CHECK(cudaMallocFromPoolAsync((void **)&second, mib * MiB, pool, taker));
-    int same = second == first, predicted = predict_same(follow, calls);
-    printf("%-6s policy %-3s   predicted %-7s happened %-7s reserved %4zu MiB\n", calls,
-           follow ? "on" : "off", predicted ? "same" : "another", same ? "same" : "another",
-           reserved_mib(pool));
+    CHECK(cudaMallocFromPoolAsync((void **)&second, mib * MiB, pool, allocating));
+    printf("%-4s  %-20s  policy %-3s  %s address  reserved %4zu MiB\n", calls,
+           allocating == cudaStreamLegacy ? "in the legacy stream" : "in another stream",
+           follow ? "on" : "off", second == first ? "same " : "other", reserved_mib(pool));
 
     gate_open(gate);
-    CHECK(launch_fill(second, 2, count, taker));
-    CHECK(cudaMemcpyAsync(&value, second + count - 1, sizeof value, cudaMemcpyDeviceToHost, taker));
-    CHECK(cudaFreeAsync(second, taker));
-    CHECK(cudaStreamSynchronize(giver));
-    CHECK(cudaStreamSynchronize(taker));
+    CHECK(launch_fill(second, 2, count, allocating));
+    CHECK(cudaFreeAsync(second, allocating));
+    CHECK(cudaDeviceSynchronize());
     CHECK(cudaMemPoolDestroy(pool));
     CHECK(cudaEventDestroy(event));
     gate_destroy(gate);
-    return value == 2 && predicted == same;
+}
+
+/* YOUR WORK. Each round loads an input, works out a result from it and stores the last number of
+ * the result in results[round]. reserved[round] is what the pool has reserved by then, in MiB. */
+static void pipeline(int rounds, size_t mib, cudaMemPool_t pool, int *results, size_t *reserved)
+{
+    size_t bytes = mib * MiB, count = bytes / sizeof(int);
+    cudaEvent_t loaded, worked, stored;
+    CHECK(cudaEventCreate(&loaded));
+    CHECK(cudaEventCreate(&worked));
+    CHECK(cudaEventCreate(&stored));
+
+    for (int round = 0; round < rounds; round++) {
+        int *input, *result;
+        CHECK(cudaMallocFromPoolAsync((void **)&input, bytes, pool, load));
+        CHECK(launch_fill(input, round, count, load));
+        CHECK(cudaEventRecord(loaded, load));
+
+        CHECK(cudaStreamWaitEvent(work, loaded, 0));
+        CHECK(cudaMallocFromPoolAsync((void **)&result, bytes, pool, work));
+        CHECK(cudaMemcpyAsync(result, input, bytes, cudaMemcpyDeviceToDevice, work));
+        CHECK(launch_add(result, 1, count, work));
+        CHECK(cudaEventRecord(worked, work));
+        CHECK(cudaFreeAsync(input, work)); /* the event is at the last use: that is what matters */
+
+        CHECK(cudaStreamWaitEvent(store, worked, 0));
+        CHECK(cudaMemcpyAsync(results + round, result + count - 1, sizeof *results,
+                              cudaMemcpyDeviceToHost, store));
+        CHECK(cudaFreeAsync(result, store));
+        CHECK(cudaEventRecord(stored, store));
+
+        /* An event for the input, an event for the result, and a wait for each: any will do. */
+        CHECK(cudaStreamWaitEvent(load, worked, 0));
+        CHECK(cudaStreamWaitEvent(store, stored, 0));
+        reserved[round] = reserved_mib(pool);
+    }
+    CHECK(cudaEventDestroy(loaded));
+    CHECK(cudaEventDestroy(worked));
+    CHECK(cudaEventDestroy(stored));
 }
 
 int main(int argc, char **argv)
 {
-    size_t mib = mib_argument(argc, argv, 64);
-    const char *orders[] = {"F", "FRW", "RFW", "RFRW", "FWR", "RWFR"};
-    int right = 0, count = sizeof orders / sizeof *orders;
-    cudaStream_t giver, taker;
-    CHECK(cudaStreamCreateWithFlags(&giver, cudaStreamNonBlocking));
-    CHECK(cudaStreamCreateWithFlags(&taker, cudaStreamNonBlocking));
+    size_t mib = mib_argument(argc, argv, 64), reserved[ROUNDS];
+    const char *cases[] = {"F", "FRW", "RFW", "RFRW", "FWR", "RWFR"};
+    int *results, correct = 0;
+    cudaStream_t blocking;
+    CHECK(cudaStreamCreateWithFlags(&load, cudaStreamNonBlocking));
+    CHECK(cudaStreamCreateWithFlags(&work, cudaStreamNonBlocking));
+    CHECK(cudaStreamCreateWithFlags(&store, cudaStreamNonBlocking));
+    CHECK(cudaStreamCreate(&blocking));
 
-    for (int i = 0; i < count; i++)
-        right += try_calls(1, orders[i], mib, giver, taker);
-    right += try_calls(0, "FRW", mib, giver, taker);
-    printf("right predictions    %d of %d\n", right, count + 1);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        try_case(cases[i], 1, mib, load, work);
+    try_case("FRW", 0, mib, load, work);
+    try_case("F", 1, mib, blocking, cudaStreamLegacy);
+    try_case("F", 0, mib, blocking, cudaStreamLegacy);
 
-    CHECK(cudaStreamDestroy(taker));
-    CHECK(cudaStreamDestroy(giver));
-    return right == count + 1 ? 0 : 1;
+    CHECK(cudaMallocHost((void **)&results, ROUNDS * sizeof *results));
+    cudaMemPool_t pool = pool_following(1);
+    pipeline(ROUNDS, mib, pool, results, reserved);
+    CHECK(cudaDeviceSynchronize());
+    for (int round = 0; round < ROUNDS; round++)
+        correct += results[round] == round + 1;
+    printf("pipeline: correct results %d of %d\n", correct, ROUNDS);
+    printf("pipeline: reserved %4zu MiB after round 1, %4zu MiB after round %d\n", reserved[0],
+           reserved[ROUNDS - 1], ROUNDS);
+
+    CHECK(cudaMemPoolDestroy(pool));
+    CHECK(cudaFreeHost(results));
+    CHECK(cudaStreamDestroy(store));
+    CHECK(cudaStreamDestroy(work));
+    CHECK(cudaStreamDestroy(load));
+    CHECK(cudaStreamDestroy(blocking));
+    return correct == ROUNDS && reserved[ROUNDS - 1] == reserved[0] ? 0 : 1;
 }

@@ -1,85 +1,133 @@
 /* 10 Reuse: opportunistic
  *
- * Shows  a pool may give memory that one stream freed to another stream if the device happens to
- *        have got to the free: the opportunistic policy. Whether it has is a matter of time, so the
- *        same calls give different addresses. With the policy off it does not matter. What the host
- *        has synchronised may go to every stream, policy or not; that the host has only asked
- *        counts for nothing.
- * Yours  predict: does the second block lie where the first was? Write it as a rule.
+ * Asks   One stream frees memory, another one allocates. When may the allocation take the freed
+ *        memory: while the free is pending, when the device has finished, or when the host has
+ *        synchronized? And what does the policy change? The first part of the program tries six
+ *        cases. Then it runs a batch of four phases, and a server twice.
+ * Yours  fix: two functions expect reuse where there is none. `batch` runs its phases in the memory
+ *        of one phase, in every run. `serve` takes memory that the device has finished with, and
+ *        the host never waits for a stream there. For each, decide between a call and the policy.
  * Run    make 10          check   make check-10          page   docs/10_reuse_opportunistic
  */
 #include "kernels.h"
 #include "workbook.h"
 
-/* How far the free has got when the other stream allocates: the device has not reached it; it has,
- * and a query said so; the host has waited for it. */
-enum state { PENDING, FINISHED, SYNCHRONISED };
+#define PHASES 4
 
-/* YOUR WORK. Answer 1 when the second block lies at the first one's address. */
-static int predict_same(int opportunistic, enum state state)
-{
-    (void)opportunistic;
-    (void)state;
-    return 1; /* same program, same addresses, so say many people */
-}
+enum state { PENDING, FINISHED, SYNCHRONIZED };
 
-/* A new pool for each line; the two other policies are off. Up to the second allocation the calls
- * are the same: only when the gate opens differs, and how the host learns of it. */
-static int try_state(int opportunistic, enum state state, size_t mib, cudaStream_t giver,
-                     cudaStream_t taker)
+static const char *const names[] = {"pending", "finished", "synchronized"};
+
+static cudaStream_t streams[PHASES];
+
+/* A pool with opportunistic reuse on or off; the two other policies are off. */
+static cudaMemPool_t pool_for(int opportunistic)
 {
-    static const char *const names[] = {"pending", "finished", "synchronised"};
-    int *first, *second, value = -1;
-    size_t count = mib * MiB / sizeof(int);
-    volatile int *gate = gate_create();
     cudaMemPool_t pool = pool_create();
-    /* A synchronise gives nothing back. */
+    /* A synchronization returns no memory to the device. */
     pool_set(pool, cudaMemPoolAttrReleaseThreshold, UINT64_MAX);
     pool_set_flag(pool, cudaMemPoolReuseFollowEventDependencies, 0);
     pool_set_flag(pool, cudaMemPoolReuseAllowOpportunistic, opportunistic);
     pool_set_flag(pool, cudaMemPoolReuseAllowInternalDependencies, 0);
+    return pool;
+}
 
-    CHECK(cudaMallocFromPoolAsync((void **)&first, mib * MiB, pool, giver));
-    CHECK(launch_hold(gate, giver));
-    CHECK(launch_fill(first, 1, count, giver));
-    CHECK(cudaFreeAsync(first, giver));
+static int *allocate(cudaMemPool_t pool, size_t bytes, cudaStream_t stream)
+{
+    int *memory;
+    CHECK(cudaMallocFromPoolAsync((void **)&memory, bytes, pool, stream));
+    return memory;
+}
+
+/* Frees in streams[0] and brings the free into `state`. */
+static void free_in_state(int *memory, enum state state, volatile int *gate)
+{
+    CHECK(cudaFreeAsync(memory, streams[0]));
     if (state != PENDING)
         gate_open(gate);
-    while (state == FINISHED && cudaStreamQuery(giver) == cudaErrorNotReady)
-        continue; /* ask until it is done: a sleep proves nothing */
-    if (state == SYNCHRONISED)
-        CHECK(cudaStreamSynchronize(giver));
-    CHECK(cudaMallocFromPoolAsync((void **)&second, mib * MiB, pool, taker));
-    int same = second == first, predicted = predict_same(opportunistic, state);
-    printf("policy %-3s  free %-12s   predicted %-7s happened %-7s reserved %4zu MiB\n",
-           opportunistic ? "on" : "off", names[state], predicted ? "same" : "another",
-           same ? "same" : "another", reserved_mib(pool));
+    while (state == FINISHED && cudaStreamQuery(streams[0]) == cudaErrorNotReady)
+        continue;
+    if (state == SYNCHRONIZED)
+        CHECK(cudaStreamSynchronize(streams[0]));
+}
+
+/* YOUR WORK, first place. Four phases, each in a stream of its own; the host reads the result of
+ * each before it begins the next. reserved[phase] is what the pool has reserved by then, in MiB. */
+static int batch(size_t bytes, int *result, size_t *reserved)
+{
+    int sum = 0;
+    cudaMemPool_t pool = pool_for(0); /* no luck: each run takes the same memory */
+    for (int phase = 0; phase < PHASES; phase++) {
+        int *memory = allocate(pool, bytes, streams[phase]);
+        CHECK(launch_fill(memory, phase, bytes / sizeof(int), streams[phase]));
+        CHECK(cudaMemcpyAsync(result, memory, sizeof(int), cudaMemcpyDeviceToHost, streams[phase]));
+        CHECK(cudaFreeAsync(memory, streams[phase]));
+        while (cudaStreamQuery(streams[phase]) == cudaErrorNotReady)
+            continue; /* cudaSuccess: the phase is over, so its memory is free for the next */
+        sum += *result;
+        reserved[phase] = reserved_mib(pool);
+    }
+    CHECK(cudaMemPoolDestroy(pool));
+    return sum;
+}
+
+/* YOUR WORK, second place. A pool for a server. */
+static cudaMemPool_t server_pool(void)
+{
+    return pool_for(0); /* certain reuse only: serve() looks whether there is any */
+}
+
+/* Memory for a request in `stream`, after an earlier request in `earlier` has freed its own. The
+ * host may not wait for a stream here. */
+static int *serve(cudaMemPool_t pool, size_t bytes, cudaStream_t earlier, cudaStream_t stream)
+{
+    (void)cudaStreamQuery(earlier); /* if it has finished, the pool has its memory back */
+    return allocate(pool, bytes, stream);
+}
+
+/* One case: streams[0] frees, streams[1] allocates. Returns whether the address is the same. */
+static int try_case(const char *name, cudaMemPool_t pool, enum state state, size_t mib, int serving)
+{
+    volatile int *gate = gate_create();
+    int *first = allocate(pool, mib * MiB, streams[0]);
+    CHECK(launch_hold(gate, streams[0]));
+    CHECK(launch_fill(first, 1, mib * MiB / sizeof(int), streams[0]));
+    free_in_state(first, state, gate);
+    int *second = serving ? serve(pool, mib * MiB, streams[0], streams[1])
+                          : allocate(pool, mib * MiB, streams[1]);
+    printf("%-11s %-13s %s address  reserved %4zu MiB\n", name, names[state],
+           second == first ? "same " : "other", reserved_mib(pool));
 
     gate_open(gate);
-    CHECK(launch_fill(second, 2, count, taker));
-    CHECK(cudaMemcpyAsync(&value, second + count - 1, sizeof value, cudaMemcpyDeviceToHost, taker));
-    CHECK(cudaFreeAsync(second, taker));
-    CHECK(cudaStreamSynchronize(giver));
-    CHECK(cudaStreamSynchronize(taker));
+    CHECK(launch_fill(second, 2, mib * MiB / sizeof(int), streams[1]));
+    CHECK(cudaFreeAsync(second, streams[1]));
+    CHECK(cudaDeviceSynchronize());
     CHECK(cudaMemPoolDestroy(pool));
     gate_destroy(gate);
-    return value == 2 && predicted == same;
+    return second == first;
 }
 
 int main(int argc, char **argv)
 {
-    size_t mib = mib_argument(argc, argv, 64);
-    int right = 0;
-    cudaStream_t giver, taker;
-    CHECK(cudaStreamCreateWithFlags(&giver, cudaStreamNonBlocking));
-    CHECK(cudaStreamCreateWithFlags(&taker, cudaStreamNonBlocking));
+    size_t mib = mib_argument(argc, argv, 64), reserved[PHASES];
+    int *result;
+    for (int i = 0; i < PHASES; i++)
+        CHECK(cudaStreamCreateWithFlags(&streams[i], cudaStreamNonBlocking));
+    CHECK(cudaMallocHost((void **)&result, sizeof *result));
 
-    for (int opportunistic = 1; opportunistic >= 0; opportunistic--)
-        for (enum state state = PENDING; state <= SYNCHRONISED; state++)
-            right += try_state(opportunistic, state, mib, giver, taker);
-    printf("right predictions    %d of 6\n", right);
+    for (enum state state = PENDING; state <= SYNCHRONIZED; state++)
+        try_case("policy on", pool_for(1), state, mib, 0);
+    for (enum state state = PENDING; state <= SYNCHRONIZED; state++)
+        try_case("policy off", pool_for(0), state, mib, 0);
 
-    CHECK(cudaStreamDestroy(taker));
-    CHECK(cudaStreamDestroy(giver));
-    return right == 6 ? 0 : 1;
+    int sum = batch(mib * MiB, result, reserved);
+    printf("batch: sum %d, reserved %4zu MiB after phase 1, %4zu MiB after phase %d\n", sum,
+           reserved[0], reserved[PHASES - 1], PHASES);
+    int pending = try_case("server", server_pool(), PENDING, mib, 1);
+    int finished = try_case("server", server_pool(), FINISHED, mib, 1);
+
+    CHECK(cudaFreeHost(result));
+    for (int i = 0; i < PHASES; i++)
+        CHECK(cudaStreamDestroy(streams[i]));
+    return sum == 6 && reserved[PHASES - 1] == reserved[0] && !pending && finished ? 0 : 1;
 }

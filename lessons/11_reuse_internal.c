@@ -1,20 +1,22 @@
 /* 11 Reuse: internal dependencies
  *
- * Shows  a pool that cannot grow may give a stream the memory that another stream is not done with:
- *        it lets the one wait for the other, and tells nobody. So reuse can cost parallelism. With
- *        that policy off the allocation fails instead, and the program decides. With opportunistic
- *        reuse off as well, it goes the same way each time.
- * Yours  fix: the last two lines: the quick stream is to be done while the slow one holds, and to
- *        get its block in the same way when the slow one has finished. The program is wrong in two
- *        places: its comments say what its author believed. Repair it; the limit of the pool stays.
+ * Asks   A pool may not grow, and a slow stream has not finished with its memory. What does an
+ *        allocation for a fast stream return, and what does the fast stream wait for? The first
+ *        part of the program tries three pools. Then a function `take` allocates for the fast
+ *        stream twice.
+ * Yours  fix: the fast stream does not wait for the slow one while there is other memory. Decide
+ *        the policy of `shared_pool`, and what `take` does when the pool has no memory: the spare
+ *        pool, a synchronization, or both. The limit of the pool stays.
  * Run    make 11          check   make check-11          page   docs/11_reuse_internal
  */
 #include "kernels.h"
 #include "workbook.h"
 
-/* A pool that holds `mib` MiB at most, or any amount for 0, with opportunistic reuse and internal
- * waits on or off. */
-static cudaMemPool_t pool_limited(size_t mib, int opportunistic, int internal)
+static cudaStream_t slow, fast;
+
+/* A pool that holds `mib` MiB at most; with 0 the driver sets the limit. Internal dependencies are
+ * on or off, the two other policies are off. */
+static cudaMemPool_t pool_limited(size_t mib, int internal)
 {
     struct cudaMemPoolProps props = {0};
     props.allocType = cudaMemAllocationTypePinned;
@@ -24,87 +26,102 @@ static cudaMemPool_t pool_limited(size_t mib, int opportunistic, int internal)
     CHECK(cudaMemPoolCreate(&pool, &props));
     pool_set(pool, cudaMemPoolAttrReleaseThreshold, UINT64_MAX);
     pool_set_flag(pool, cudaMemPoolReuseFollowEventDependencies, 0);
-    pool_set_flag(pool, cudaMemPoolReuseAllowOpportunistic, opportunistic);
+    pool_set_flag(pool, cudaMemPoolReuseAllowOpportunistic, 0);
     pool_set_flag(pool, cudaMemPoolReuseAllowInternalDependencies, internal);
     return pool;
 }
 
-/* A block for `stream` from `pool`, or from `spare`, where there is one, if the pool refuses. */
-static cudaError_t block_take(int **block, size_t bytes, cudaMemPool_t pool, cudaMemPool_t spare,
-                              cudaStream_t stream)
+/* YOUR WORK, first place. The pool that both streams share. */
+static cudaMemPool_t shared_pool(size_t mib)
 {
-    /* Never needed: a pool that may reuse its memory refuses nothing. */
-    (void)spare;
-    return cudaMallocFromPoolAsync((void **)block, bytes, pool, stream);
+    return pool_limited(mib, 1); /* the more reuse the better: it costs nothing */
 }
 
-/* The slow stream frees a block that fills the pool, and holds or has finished. The quick stream
- * has nothing to do with it; it takes a block and uses it. Answers whether it was done, with a
- * block that is not the slow stream's. */
-static int try_pool(const char *name, cudaMemPool_t pool, cudaMemPool_t spare, size_t bytes,
-                    int holds)
+/* YOUR WORK, second place. Memory for the fast stream, from `pool` if it has any. The host may wait
+ * for the slow stream only if `spare` has none either. Returns cudaErrorMemoryAllocation if there
+ * is no memory at all. */
+static cudaError_t take(int **memory, size_t bytes, cudaMemPool_t pool, cudaMemPool_t spare)
+{
+    (void)spare; /* a pool that may reuse its memory always has some */
+    return cudaMallocFromPoolAsync((void **)memory, bytes, pool, fast);
+}
+
+/* The slow stream fills the pool and frees; it is held or not. The fast stream allocates as much,
+ * from the pool alone or with `take`, and uses it. Returns whether it has finished with its own
+ * work while the slow stream may still be held. */
+static int try_pool(const char *name, cudaMemPool_t pool, cudaMemPool_t spare, size_t mib, int held)
 {
     int *first, *second = NULL, value = 0;
-    size_t count = bytes / sizeof(int);
-    cudaStream_t slow, quick;
-    CHECK(cudaStreamCreateWithFlags(&slow, cudaStreamNonBlocking));
-    CHECK(cudaStreamCreateWithFlags(&quick, cudaStreamNonBlocking));
+    size_t bytes = mib * MiB, count = bytes / sizeof(int);
     volatile int *gate = gate_create();
-
     CHECK(cudaMallocFromPoolAsync((void **)&first, bytes, pool, slow));
-    CHECK(launch_hold(gate, slow));
+    if (held)
+        CHECK(launch_hold(gate, slow));
     CHECK(launch_fill(first, 1, count, slow));
     CHECK(cudaFreeAsync(first, slow));
-    if (!holds)
-        gate_open(gate);
-    while (!holds && cudaStreamQuery(slow) == cudaErrorNotReady)
-        continue;
 
-    cudaError_t answer = block_take(&second, bytes, pool, spare, quick);
-    if (answer == cudaSuccess)
-        CHECK(cudaMemsetAsync(second, 2, bytes, quick));
-    cudaError_t state = cudaStreamQuery(quick);
-    while (state == cudaErrorNotReady && !(holds && second == first))
-        state = cudaStreamQuery(
-            quick); /* its own work comes to an end; a wait for the slow stream does not */
-    printf("%-28s %-25s  block %-7s  quick stream %s\n", name, cudaGetErrorName(answer),
-           answer != cudaSuccess ? "none"
-           : second == first     ? "same"
-                                 : "another",
+    cudaError_t result = spare == NULL
+                           ? cudaMallocFromPoolAsync((void **)&second, bytes, pool, fast)
+                           : take(&second, bytes, pool, spare);
+    if (result == cudaSuccess)
+        CHECK(launch_fill(second, 2, count, fast));
+    cudaError_t state = cudaStreamQuery(fast);
+    /* Its own work comes to an end. A wait for a stream that is held does not. */
+    while (state == cudaErrorNotReady && !(held && second == first))
+        state = cudaStreamQuery(fast);
+    printf("%-28s %-25s %-13s  fast stream: %s\n", name, cudaGetErrorName(result),
+           result != cudaSuccess ? "no memory"
+           : second == first     ? "same address"
+                                 : "other address",
            cudaGetErrorName(state));
 
     gate_open(gate);
-    if (answer == cudaSuccess) {
-        CHECK(cudaMemcpyAsync(&value, second + count - 1, sizeof value, cudaMemcpyDeviceToHost,
-                              quick));
-        CHECK(cudaFreeAsync(second, quick));
+    if (result == cudaSuccess) {
+        value = last_of(second, count, fast);
+        CHECK(cudaFreeAsync(second, fast));
     }
-    CHECK(cudaStreamSynchronize(slow));
-    CHECK(cudaStreamSynchronize(quick));
+    CHECK(cudaDeviceSynchronize());
     CHECK(cudaMemPoolDestroy(pool));
-    CHECK(cudaStreamDestroy(quick));
-    CHECK(cudaStreamDestroy(slow));
     gate_destroy(gate);
-    return value == 0x02020202 && state == cudaSuccess && second != first;
+    return value == 2 && state == cudaSuccess;
+}
+
+/* What a pool reserves for one byte: such multiples fill a pool to its limit. */
+static size_t segment_mib(void)
+{
+    void *byte;
+    cudaMemPool_t pool = pool_limited(0, 0);
+    CHECK(cudaMallocFromPoolAsync(&byte, 1, pool, slow));
+    size_t mib = reserved_mib(pool);
+    CHECK(cudaFreeAsync(byte, slow));
+    CHECK(cudaStreamSynchronize(slow));
+    CHECK(cudaMemPoolDestroy(pool));
+    return mib;
 }
 
 int main(int argc, char **argv)
 {
-    /* Whole steps: such a block fills the pool. */
-    size_t mib = (mib_argument(argc, argv, 64) + 31) / 32 * 32;
-    cudaMemPool_t spare = pool_limited(0, 0, 0);
+    size_t mib = mib_argument(argc, argv, 64);
+    void *others;
+    CHECK(cudaStreamCreateWithFlags(&slow, cudaStreamNonBlocking));
+    CHECK(cudaStreamCreateWithFlags(&fast, cudaStreamNonBlocking));
+    size_t segment = segment_mib();
+    mib = (mib + segment - 1) / segment * segment;
 
-    try_pool("limit, internal waits on", pool_limited(mib, 0, 1), NULL, mib * MiB, 1);
-    try_pool("limit, internal waits off", pool_limited(mib, 0, 0), NULL, mib * MiB, 1);
-    try_pool("no limit, internal waits on", pool_limited(0, 0, 1), NULL, mib * MiB, 1);
+    try_pool("limit, policy on", pool_limited(mib, 1), NULL, mib, 1);
+    try_pool("limit, policy off", pool_limited(mib, 0), NULL, mib, 1);
+    try_pool("no limit, policy on", pool_limited(0, 1), NULL, mib, 1);
 
-    int opportunistic = 1, internal = 1; /* the more reuse the better: it costs nothing */
-    int done = try_pool("yours, slow stream holds", pool_limited(mib, opportunistic, internal),
-                        spare, mib * MiB, 1)
-             + try_pool("yours, slow stream finished", pool_limited(mib, opportunistic, internal),
-                        spare, mib * MiB, 0);
-    printf("done with another block      %d of 2\n", done);
+    cudaMemPool_t spare = pool_limited(mib, 0);
+    int done = try_pool("take, slow held", shared_pool(mib), spare, mib, 1);
+    CHECK(cudaMallocFromPoolAsync(&others, mib * MiB, spare, fast));
+    done += try_pool("take, slow ends, spare full", shared_pool(mib), spare, mib, 0);
+    printf("fast stream finished        %d of 2\n", done);
 
+    CHECK(cudaFreeAsync(others, fast));
+    CHECK(cudaStreamSynchronize(fast));
     CHECK(cudaMemPoolDestroy(spare));
+    CHECK(cudaStreamDestroy(fast));
+    CHECK(cudaStreamDestroy(slow));
     return done == 2 ? 0 : 1;
 }

@@ -1,9 +1,9 @@
 /* 13 A pool across processes
  *
- * Shows  a pool crosses to another process as a file descriptor, in a message with SCM_RIGHTS: the
- *        number alone means nothing there. What arrives is a pool through which blocks are
- *        imported, and no more.
- * Yours  fix: send_parcel sends the descriptor's number. Make it send the descriptor, too.
+ * Asks   One process has a pool, another process is to use memory of it. What must be decided
+ *        when the pool is created, what must cross between the processes, and which of the two
+ *        gives a second GPU access? What can the pool do in the second process?
+ * Yours  fix: three places, marked YOUR WORK, do what their author believed. Repair them.
  * Run    make 13          check   make check-13          page   docs/13_ipc_pool
  */
 #define _GNU_SOURCE
@@ -11,41 +11,72 @@
 #include "processes.h"
 #include "workbook.h"
 
-/* What the importer is told, in one message. */
+/* What the exporter sends, in one message. */
 struct parcel {
-    int descriptor; /* the number that the exporter has for it */
-    /* Where the block lies: no handle, it may travel as bytes. */
-    struct cudaMemPoolPtrExportData place;
+    int descriptor;                        /* the number that the exporter has for the pool */
+    struct cudaMemPoolPtrExportData place; /* where the data is: bytes, and no handle */
     size_t count;
 };
 
-/* YOUR WORK. Sends the parcel to the other process. */
+/* YOUR WORK, 1 of 3. A pool on GPU 0 that another process can import. */
+static cudaMemPool_t create_pool(void)
+{
+    struct cudaMemPoolProps props = {.allocType = cudaMemAllocationTypePinned,
+                                     .location = {cudaMemLocationTypeDevice, 0}};
+    cudaMemPool_t pool; /* any pool will do: the handle type is an argument of the export */
+    cudaError_t created = cudaMemPoolCreate(&pool, &props);
+    if (created != cudaSuccess)
+        skip("no pool can be made for file descriptors here (cudaMemPoolCreate)", created);
+    return pool;
+}
+
+/* YOUR WORK, 2 of 3. Sends the parcel to the importer. */
 static void send_parcel(const struct parcel *parcel)
 {
-    /* With the descriptor: an int is four bytes wherever it is. */
+    /* With the descriptor: an int is four bytes in every process. */
     tell(parcel, sizeof *parcel);
+}
+
+/* The GPU that adds in the importer: GPU 1 where it reaches the memory of GPU 0, else GPU 0. */
+static int adding_gpu(void)
+{
+    int gpus, reachable = 0;
+    CHECK(cudaGetDeviceCount(&gpus));
+    if (gpus > 1)
+        CHECK(cudaDeviceCanAccessPeer(&reachable, 1, 0));
+    return reachable;
+}
+
+/* Gives a GPU access to a pool of GPU 0, as in lesson 12. GPU 0 has it without a call. */
+static void give_access(cudaMemPool_t pool, int gpu)
+{
+    struct cudaMemAccessDesc access = {{cudaMemLocationTypeDevice, gpu},
+                                       cudaMemAccessFlagsProtReadWrite};
+    if (gpu != 0)
+        CHECK(cudaMemPoolSetAccess(pool, &access, 1));
 }
 
 static int exporter(int argc, char **argv)
 {
     struct parcel parcel = {.count = mib_argument(argc, argv, 40) * MiB / sizeof(int)};
-    cudaMemPool_t pool = pool_to_share();
+    cudaMemPool_t pool = create_pool();
     cudaStream_t stream;
-    int *block;
+    int *data;
     pool_set(pool, cudaMemPoolAttrReleaseThreshold, UINT64_MAX);
+    give_access(pool, adding_gpu()); /* the access is the pool's, in every process */
     CHECK(cudaMemPoolExportToShareableHandle(&parcel.descriptor, pool, BY_DESCRIPTOR, 0));
     CHECK(cudaStreamCreate(&stream));
-    CHECK(cudaMallocFromPoolAsync((void **)&block, parcel.count * sizeof(int), pool, stream));
-    CHECK(launch_fill(block, 7, parcel.count, stream));
+    CHECK(cudaMallocFromPoolAsync((void **)&data, parcel.count * sizeof(int), pool, stream));
+    CHECK(launch_fill(data, 7, parcel.count, stream));
     CHECK(cudaStreamSynchronize(stream));
-    CHECK(cudaMemPoolExportPointer(&parcel.place, block));
+    CHECK(cudaMemPoolExportPointer(&parcel.place, data));
     send_parcel(&parcel);
-    close(parcel.descriptor); /* what is on its way stays open */
+    close(parcel.descriptor); /* a descriptor that is on its way stays open */
 
-    hear_done(); /* the importer has freed the block */
-    int value = last_of(block, parcel.count, stream);
-    printf("exporter  the block holds                      %d\n", value);
-    CHECK(cudaFreeAsync(block, stream));
+    hear_done(); /* the importer has freed its import */
+    int value = last_of(data, parcel.count, stream);
+    printf("exporter  the data is                          %d\n", value);
+    CHECK(cudaFreeAsync(data, stream));
     CHECK(cudaStreamSynchronize(stream));
     printf("exporter  reserved                             %zu MiB", reserved_mib(pool));
     CHECK(cudaMemPoolTrimTo(pool, 0));
@@ -55,33 +86,40 @@ static int exporter(int argc, char **argv)
     return value == 8 ? join() : 1;
 }
 
-/* Makes a call and prints what it answers. */
+/* Makes a call and prints what it returns. */
 #define TRY(call, ...) printf("importer  %-36s %s\n", #call, cudaGetErrorName(call(__VA_ARGS__)))
 
 static int importer(void)
 {
     struct parcel parcel;
     cudaMemPool_t pool, again;
-    cudaStream_t stream;
-    int *block, *another;
+    cudaStream_t stream, adding;
+    int *data, *another;
     uint64_t figure = 0;
-    int came = hear_with_descriptor(&parcel, sizeof parcel),
-        descriptor = came < 0 ? parcel.descriptor : came;
-    printf("importer  came with the message                %s\n",
-           came < 0 ? "nothing but a number" : "a descriptor");
+    int received = hear_with_descriptor(&parcel, sizeof parcel),
+        descriptor = received < 0 ? parcel.descriptor : received;
+    printf("importer  received                             %s\n",
+           received < 0 ? "a number, no descriptor" : "a descriptor");
     CHECK(cudaMemPoolImportFromShareableHandle(&pool, (void *)(uintptr_t)descriptor, BY_DESCRIPTOR,
                                                0));
-    close(descriptor); /* the pool is here and needs it no more */
-    printf("importer  GPU 0, without being let in          %s\n",
-           pool_get_access(pool, 0) == cudaMemAccessFlagsProtReadWrite ? "may read and write"
-                                                                       : "may not");
-
+    close(descriptor); /* the imported pool does not need it any more */
+    printf("importer  GPU 0                                %s\n",
+           pool_get_access(pool, 0) == cudaMemAccessFlagsProtReadWrite ? "has access"
+                                                                       : "has no access");
+    CHECK(cudaMemPoolImportPointer((void **)&data, pool, &parcel.place));
     CHECK(cudaStreamCreate(&stream));
-    CHECK(cudaMemPoolImportPointer((void **)&block, pool, &parcel.place));
-    printf("importer  the block holds                      %d",
-           last_of(block, parcel.count, stream));
-    CHECK(launch_add(block, 1, parcel.count, stream));
-    printf(", now %d\n", last_of(block, parcel.count, stream));
+    printf("importer  the data is                          %d",
+           last_of(data, parcel.count, stream));
+
+    int gpu = adding_gpu();
+    /* YOUR WORK, 3 of 3. GPU `gpu` needs access to the data. */
+    CHECK(cudaSetDevice(gpu));
+    CHECK(cudaStreamCreate(&adding));
+    CHECK(launch_add(data, 1, parcel.count, adding));
+    CHECK(cudaStreamSynchronize(adding));
+    CHECK(cudaSetDevice(0));
+    printf(", then %d\n~ importer  the add ran on                     GPU %d\n",
+           last_of(data, parcel.count, stream), gpu);
 
     cudaError_t closed = cudaMemPoolImportFromShareableHandle(&again, (void *)(uintptr_t)descriptor,
                                                               BY_DESCRIPTOR, 0);
@@ -92,8 +130,9 @@ static int importer(void)
     TRY(cudaMemPoolTrimTo, pool, 0);
     TRY(cudaMemPoolGetAttribute, pool, cudaMemPoolAttrUsedMemCurrent, &figure);
     TRY(cudaMemPoolSetAttribute, pool, cudaMemPoolAttrReleaseThreshold, &figure);
-    CHECK(cudaFreeAsync(block, stream));
+    CHECK(cudaFreeAsync(data, stream));
     CHECK(cudaStreamSynchronize(stream));
+    CHECK(cudaStreamDestroy(adding));
     CHECK(cudaStreamDestroy(stream));
     CHECK(cudaMemPoolDestroy(pool));
     tell_done();

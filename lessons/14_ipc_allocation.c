@@ -1,12 +1,9 @@
 /* 14 An allocation across processes
  *
- * Shows  a block crosses to another process as 64 bytes, and so does an event. A message says that
- *        something was put into a stream, not that it is done: one process's stream waits for the
- *        other's by an event of both. The importer frees first, and an event behind its free lets
- *        the exporter's free come after it.
- * Yours  fix: the program is wrong in three places, each of which trusts a message. A GPU prints
- *        the right numbers all the same; the simulated device does not accept it. Repair it with
- *        the two events that are there.
+ * Asks   Two processes use one allocation. A message from the other process has arrived: is the
+ *        work done that it stands for? Which process frees first, and what makes sure of it?
+ * Yours  fix: three places, marked YOUR WORK, trust a message. A GPU usually prints the correct
+ *        number; the simulated device reports what is missing. Use the two events that are there.
  * Run    make 14          check   make check-14          page   docs/14_ipc_allocation
  */
 #define _GNU_SOURCE
@@ -14,6 +11,7 @@
 #include "processes.h"
 #include "workbook.h"
 
+/* Sends the 64 bytes by which another process can open the event. */
 static void tell_event(cudaEvent_t event)
 {
     cudaIpcEventHandle_t handle;
@@ -21,6 +19,7 @@ static void tell_event(cudaEvent_t event)
     tell(&handle, sizeof handle);
 }
 
+/* Waits for those bytes, and opens the event. */
 static cudaEvent_t hear_event(void)
 {
     cudaIpcEventHandle_t handle;
@@ -37,27 +36,26 @@ static int exporter(int argc, char **argv)
     cudaMemPool_t pool = pool_to_share();
     cudaStream_t stream;
     cudaEvent_t ready;
-    int *block, value = 0;
+    int *data, value = 0;
     tell_pool(pool);
     CHECK(cudaStreamCreate(&stream));
     CHECK(cudaEventCreateWithFlags(&ready, cudaEventInterprocess | cudaEventDisableTiming));
-    CHECK(cudaMallocFromPoolAsync((void **)&block, bytes, pool, stream));
-    CHECK(launch_fill(block, 7, count, stream));
+    CHECK(cudaMallocFromPoolAsync((void **)&data, bytes, pool, stream));
+    CHECK(launch_fill(data, 7, count, stream));
     CHECK(cudaEventRecord(ready, stream));
-    CHECK(cudaMemPoolExportPointer(&place, block));
+    CHECK(cudaMemPoolExportPointer(&place, data));
     tell(&place, sizeof place);
     tell(&count, sizeof count);
-    /* Recorded before it is told: who hears of it can wait for it. */
-    tell_event(ready);
+    tell_event(ready); /* recorded before it is sent */
 
-    /* YOUR WORK: the message has come, so the importer is finished. */
     cudaEvent_t finished = hear_event();
-    CHECK(cudaMemcpyAsync(&value, block + count - 1, sizeof value, cudaMemcpyDeviceToHost, stream));
-    CHECK(cudaFreeAsync(block, stream));
+    /* YOUR WORK, 3 of 3. The author believed: "the message is here, so the importer is done". */
+    CHECK(cudaMemcpyAsync(&value, data + count - 1, sizeof value, cudaMemcpyDeviceToHost, stream));
+    CHECK(cudaFreeAsync(data, stream));
     CHECK(cudaStreamSynchronize(stream));
-    printf("exporter  the block holds %d\n", value);
-    printf("exporter  has freed it: used %zu MiB\n", used_mib(pool));
-    tell_done(); /* now nobody needs the two events any more */
+    printf("exporter  the data is %d\n", value);
+    printf("exporter  used after its free: %zu MiB\n", used_mib(pool));
+    tell_done(); /* the importer may destroy its event */
     int status = join();
     CHECK(cudaEventDestroy(finished));
     CHECK(cudaEventDestroy(ready));
@@ -72,25 +70,24 @@ static int importer(void)
     cudaMemPool_t pool = hear_pool();
     cudaStream_t stream;
     cudaEvent_t finished;
-    int *block;
+    int *data;
     size_t count;
     hear(&place, sizeof place);
     hear(&count, sizeof count);
     CHECK(cudaStreamCreate(&stream));
-    CHECK(cudaMemPoolImportPointer((void **)&block, pool, &place));
-
     CHECK(cudaEventCreateWithFlags(&finished, cudaEventInterprocess | cudaEventDisableTiming));
+    CHECK(cudaMemPoolImportPointer((void **)&data, pool, &place));
+
     cudaEvent_t ready = hear_event();
-    /* YOUR WORK: the message has come, so the block is
-                                         * filled */
-    CHECK(launch_add(block, 1, count, stream));
+    /* YOUR WORK, 1 of 3. The author believed: "the message is here, so the data is filled". */
+    CHECK(launch_add(data, 1, count, stream));
+    /* YOUR WORK, 2 of 3. The author believed: "the last use is what the exporter waits for". */
     CHECK(cudaEventRecord(finished, stream));
-    /* YOUR WORK: the exporter's free counts, not this one. */
-    CHECK(cudaFreeAsync(block, stream));
+    CHECK(cudaFreeAsync(data, stream));
     printf("importer  has put its add and its free into its stream\n");
     tell_event(finished);
 
-    hear_done(); /* the exporter has waited for the event */
+    hear_done(); /* the exporter's stream has passed its wait for `finished` */
     CHECK(cudaStreamSynchronize(stream));
     CHECK(cudaEventDestroy(ready));
     CHECK(cudaEventDestroy(finished));

@@ -1,10 +1,10 @@
 /* The device code of the lessons, for a GPU.
  *
- * A launch answers with its own error only: cudaLaunchKernel's, not whatever an earlier call left
- * behind, so that a lesson may provoke an error and go on. A kernel's code is loaded when the
- * kernel is first launched, and loading may wait for the device. While a stream holds, the device
- * would then wait for the host and the host for the device, for ever. So launch_hold loads every
- * kernel of this file first. A kernel that is added here is added to its list. */
+ * A launch returns its own error only: cudaLaunchKernel's, and not one that an earlier call left
+ * behind, so a lesson may provoke an error and go on. A kernel's code is loaded when the kernel is
+ * first launched, and loading may wait for the device. While a stream holds, the device would then
+ * wait for the host and the host for the device, forever. So launch_hold first loads every kernel
+ * of this file. Add a new kernel to its list. */
 #include "kernels.h"
 
 static __global__ void fill(int *data, int value, size_t count)
@@ -27,8 +27,8 @@ static __global__ void hold(const volatile int *open)
         __nanosleep(1000);
 }
 
-/* fill and add take the same arguments, so they are launched alike: 256 threads a block, at most
- * 1024 blocks. */
+/* fill and add take the same arguments, so one function launches both: 256 threads in a thread
+ * block, at most 1024 thread blocks. */
 static cudaError_t launch(const void *kernel, int *data, int value, size_t count,
                           cudaStream_t stream)
 {
@@ -55,9 +55,9 @@ cudaError_t launch_hold(const volatile int *open, cudaStream_t stream)
     const void *kernels[] = {(const void *)fill, (const void *)add, (const void *)hold};
     for (const void *kernel : kernels) {
         cudaFuncAttributes unused;
-        cudaError_t answer = cudaFuncGetAttributes(&unused, kernel);
-        if (answer != cudaSuccess)
-            return answer;
+        cudaError_t result = cudaFuncGetAttributes(&unused, kernel);
+        if (result != cudaSuccess)
+            return result;
     }
     void *arguments[] = {&open};
     return cudaLaunchKernel((const void *)hold, dim3(1), dim3(1), arguments, 0, stream);

@@ -1,11 +1,11 @@
 /* A second process, for lessons 13 and 14.
  *
- * split() makes it, and a socket between the two. tell() sends bytes, hear() waits for them: who
- * hears does nothing else, so what the two print has one order. When one of them ends early, or has
- * not been heard of for SILENCE seconds, the other says so and ends with status 1. The first does
- * not exit before the second, and the second dies with the first.
+ * split() makes it, and a socket between the two. tell() sends bytes; hear() waits until they have
+ * arrived. A process that waits prints nothing, so what the two print has one order. When one of
+ * them ends early, or sends nothing for SILENCE seconds, the other prints that and ends with status
+ * 1. The first does not exit before the second, and the second ends when the first has died.
  *
- * A lesson defines _GNU_SOURCE before its first include: C alone knows no processes. */
+ * A lesson defines _GNU_SOURCE before its first include: the C standard has no processes. */
 #ifndef PROCESSES_H
 #define PROCESSES_H
 
@@ -40,14 +40,14 @@ static inline void say_of_other(const char *what)
 static inline void on_signal(int number)
 {
     say_of_other(number == SIGHUP ? "has died.\n"
-                                  : "has not been heard of for too long. Does each wait for the "
-                                    "other, or the device for ever?\n");
+                                  : "has sent nothing for too long. Does each wait for the other, "
+                                    "or does the device wait forever?\n");
     _exit(1);
 }
 
 static inline void lost(void)
 {
-    say_of_other("has ended before it said what was waited for.\n");
+    say_of_other("has ended before it sent what was expected.\n");
     exit(1);
 }
 
@@ -77,7 +77,7 @@ static inline void hear(void *data, size_t bytes)
         lost();
 }
 
-/* A message of one byte, for where it matters only that it came. */
+/* A message of one byte, whose arrival is all that matters. */
 static inline void tell_done(void) { tell("d", 1); }
 
 static inline void hear_done(void)
@@ -86,7 +86,7 @@ static inline void hear_done(void)
     hear(&byte, sizeof byte);
 }
 
-/* What travels beside the bytes of a message: room for a head, and for one int behind it. */
+/* What a message carries beside its bytes: a header, and room for one int after it. */
 union control_message {
     struct cmsghdr head;
     char room[CMSG_SPACE(sizeof(int))];
@@ -109,8 +109,8 @@ static inline void tell_with_control(const void *data, size_t bytes, union contr
     exit(1);
 }
 
-/* Waits for one message of so many bytes. The descriptor that came beside them, under this
- * process's own number; -1 when none came. */
+/* Waits for one message of `bytes` bytes. Returns the descriptor that came with it, which has a
+ * number of this process; -1 when the message carried none. */
 static inline int hear_with_descriptor(void *data, size_t bytes)
 {
     union control_message control;
@@ -134,8 +134,8 @@ static inline int hear_with_descriptor(void *data, size_t bytes)
     return descriptor;
 }
 
-/* For the first process: waits until the second has ended; its exit status, or 1 when a signal
- * killed it. */
+/* For the first process: waits until the second has ended. Returns its exit status, or 1 when a
+ * signal killed it. */
 static inline int join(void)
 {
     int status = 0;
@@ -143,7 +143,7 @@ static inline int join(void)
         close(other);
     other = -1;
     if (waitpid(second, &status, 0) != second)
-        return 0; /* it was waited for before */
+        return 0; /* it was joined before */
     if (WIFSIGNALED(status))
         fprintf(stderr, "first process: the second one died of signal %d (%s)\n", WTERMSIG(status),
                 strsignal(WTERMSIG(status)));
@@ -152,8 +152,8 @@ static inline int join(void)
 
 static inline void join_at_exit(void) { join(); }
 
-/* Two processes from here on; 1 in the second. It comes before the first CUDA call: after one, no
- * call works in a child. */
+/* Makes the second process; returns 1 there, and 0 in the first. Call it before the first CUDA
+ * call: after one, no CUDA call works in a child process. */
 static inline int split(void)
 {
     int ends[2];
@@ -171,27 +171,26 @@ static inline int split(void)
     } else {
         prctl(PR_SET_PDEATHSIG, SIGHUP);
         if (getppid() != first)
-            raise(SIGHUP); /* it died before it was watched */
+            raise(SIGHUP); /* the first process died before prctl took effect */
     }
     other = ends[second == 0];
     close(ends[second != 0]);
     return second == 0;
 }
 
-/* For the first process, before the second was told anything: this machine has not what the lesson
- * needs. */
-static inline void skip(const char *what, cudaError_t answer)
+/* For the first process, before it has sent anything: this machine lacks what the lesson needs. */
+static inline void skip(const char *what, cudaError_t result)
 {
     if (second > 0 && kill(second, SIGKILL) == 0)
         waitpid(second, NULL, 0);
-    printf("skipped: %s: %s\n", what, cudaGetErrorName(answer));
+    printf("skipped: %s: %s\n", what, cudaGetErrorName(result));
     exit(77);
 }
 
 #define BY_DESCRIPTOR cudaMemHandleTypePosixFileDescriptor
 
-/* For the first process: a pool on device 0 that another process can get by a file descriptor. A
- * pool that is made for no handle type, as lesson 05 makes it, cannot be shared. */
+/* For the first process: a pool on device 0 that can be shared through a file descriptor. A pool
+ * that is made for no handle type, as in lesson 05, cannot be shared. */
 static inline cudaMemPool_t pool_to_share(void)
 {
     struct cudaMemPoolProps props = {0};
@@ -206,7 +205,7 @@ static inline cudaMemPool_t pool_to_share(void)
     return pool;
 }
 
-/* The pool crosses, and no descriptor stays open. Lesson 13 does this by hand. */
+/* Sends the pool, and leaves no descriptor open. Lesson 13 does this by hand. */
 static inline void tell_pool(cudaMemPool_t pool)
 {
     union control_message control = {.head = {.cmsg_level = SOL_SOCKET,

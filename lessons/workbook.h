@@ -3,8 +3,8 @@
  *
  * Exit statuses of every lesson: 0 all is well; 1 a CUDA call failed or the program found something
  * wrong; 2 a bad argument; 3 (simulated device only) a hazard: an access that the stream order does
- * not allow; 77 skipped: this machine has not what the lesson needs, and a line says what. Lines
- * printed with a "~" in front depend on the machine. */
+ * not allow; 77 skipped: this machine lacks what the lesson needs, and a line names it. Lines that
+ * begin with "~" depend on the machine. */
 #ifndef WORKBOOK_H
 #define WORKBOOK_H
 
@@ -17,17 +17,17 @@
 
 #define MiB ((size_t)1 << 20)
 
-/* CHECK(call): every CUDA call answers with an error code. Anything but cudaSuccess ends the
- * program here. */
+/* CHECK(call): every CUDA call returns an error code. Any code but cudaSuccess ends the program,
+ * with a line that names the call. */
 #define CHECK(call) check((call), #call, __FILE__, __LINE__)
 
-static inline void check(cudaError_t answer, const char *call, const char *file, int line)
+static inline void check(cudaError_t result, const char *call, const char *file, int line)
 {
-    if (answer == cudaSuccess)
+    if (result == cudaSuccess)
         return;
     fflush(stdout);
-    fprintf(stderr, "%s:%d: %s: %s (%s)\n", file, line, call, cudaGetErrorName(answer),
-            cudaGetErrorString(answer));
+    fprintf(stderr, "%s:%d: %s: %s (%s)\n", file, line, call, cudaGetErrorName(result),
+            cudaGetErrorString(result));
     exit(1);
 }
 
@@ -45,10 +45,8 @@ static inline size_t mib_argument(int argc, char **argv, size_t fallback)
         mib = mib * 10 + (size_t)(*digit++ - '0');
     if (argc > 2 || *digit != '\0' || mib < 1 || mib > most) {
         fprintf(stderr,
-                "%s: \"%s\" is not the one size that it takes: give a whole number of MiB from 1 "
-                "to %zu, "
-                "or nothing for %zu\n",
-                argv[0], argv[argc > 2 ? 2 : 1], most, fallback);
+                "%s: expected one whole number of MiB from 1 to %zu (default %zu), got \"%s\"\n",
+                argv[0], most, fallback, argv[argc > 2 ? 2 : 1]);
         exit(2);
     }
     return mib;
@@ -80,7 +78,7 @@ static inline void pool_set_flag(cudaMemPool_t pool, enum cudaMemPoolAttr attrib
     CHECK(cudaMemPoolSetAttribute(pool, attribute, &value));
 }
 
-/* What GPU `device` may do with the blocks of a pool. Lesson 12 does this by hand. */
+/* What GPU `device` may do with the memory of a pool. */
 static inline enum cudaMemAccessFlags pool_get_access(cudaMemPool_t pool, int device)
 {
     struct cudaMemLocation location = {.type = cudaMemLocationTypeDevice, .id = device};
@@ -89,8 +87,8 @@ static inline enum cudaMemAccessFlags pool_get_access(cudaMemPool_t pool, int de
     return access;
 }
 
-/* Reserved: physical memory that the pool holds. Used: what its live blocks asked for. Both in
- * MiB. */
+/* Reserved: the physical memory that the pool holds. Used: the bytes of its live allocations. Both
+ * in MiB. */
 static inline size_t reserved_mib(cudaMemPool_t pool)
 {
     return (size_t)pool_get(pool, cudaMemPoolAttrReservedMemCurrent) / MiB;
@@ -113,16 +111,17 @@ static inline cudaMemPool_t pool_create(void)
     return pool;
 }
 
-/* The last int of a block, once the stream has got so far. */
-static inline int last_of(const int *block, size_t count, cudaStream_t stream)
+/* The last int of an allocation. The host waits until the stream has copied it. */
+static inline int last_of(const int *data, size_t count, cudaStream_t stream)
 {
     int value = 0;
-    CHECK(cudaMemcpyAsync(&value, block + count - 1, sizeof value, cudaMemcpyDeviceToHost, stream));
+    CHECK(cudaMemcpyAsync(&value, data + count - 1, sizeof value, cudaMemcpyDeviceToHost, stream));
     CHECK(cudaStreamSynchronize(stream));
     return value;
 }
 
-/* For two GPUs that use each other's memory: where there are none, the program ends as skipped. */
+/* For lessons about two GPUs that use each other's memory. On a machine without them the program
+ * ends here, as skipped. */
 static inline void need_two_gpus(void)
 {
     int devices, reachable = 0;
@@ -136,8 +135,8 @@ static inline void need_two_gpus(void)
 }
 
 /* A gate for launch_hold: a stream that holds at it does nothing more until the host opens it.
- * Create it before the first hold; destroy it after the streams that held at it were
- * synchronised. */
+ * Create it before the first hold; destroy it after the streams that held at it have been
+ * synchronized. */
 static inline volatile int *gate_create(void)
 {
     void *gate;
@@ -151,13 +150,13 @@ static inline void gate_open(volatile int *gate) { *gate = 1; }
 static inline void gate_destroy(volatile int *gate) { CHECK(cudaFreeHost((void *)gate)); }
 
 /* A stopwatch: two events around what is timed. In a stream that has nothing else to do, the time
- * of an event is the time at which the host put it there: so the host's own work can be timed,
- * too. */
+ * of an event is the time at which the host recorded it. So a stopwatch can also time the host's
+ * own work. */
 struct stopwatch {
     cudaEvent_t begin, end;
 };
 
-/* Returns when the stream has got so far, and then the time begins. */
+/* Waits until the stream has done its work so far. Then the time begins. */
 static inline struct stopwatch stopwatch_start(cudaStream_t stream)
 {
     struct stopwatch watch;
@@ -168,7 +167,7 @@ static inline struct stopwatch stopwatch_start(cudaStream_t stream)
     return watch;
 }
 
-/* The microseconds since then, when the stream has got so far. */
+/* Waits again, and returns the microseconds between the two. */
 static inline float stopwatch_stop(struct stopwatch watch, cudaStream_t stream)
 {
     float milliseconds;
@@ -180,24 +179,23 @@ static inline float stopwatch_stop(struct stopwatch watch, cudaStream_t stream)
     return milliseconds * 1000;
 }
 
-/* Whether a device is the simulated one: its name says so. */
+/* Whether a device is the simulated one, by its name. */
 static inline int is_simulated(const struct cudaDeviceProp *device)
 {
     return strncmp(device->name, "Simulated device", strlen("Simulated device")) == 0;
 }
 
-/* A line that names device 0 and says whether the figures of the program are measured or
- * modelled. */
+/* Prints a line that names device 0, and whether the program's figures are measured or modeled. */
 static inline void say_device(void)
 {
     struct cudaDeviceProp device;
     CHECK(cudaGetDeviceProperties(&device, 0));
     printf("~ device \"%s\": its figures are \"%s\"\n", device.name,
-           is_simulated(&device) ? "modelled" : "measured");
+           is_simulated(&device) ? "modeled" : "measured");
 }
 
-/* "speed" (in GT/s) or "width" (in lanes) of the PCI Express link of a device, as it is now. 0:
- * Linux does not tell. */
+/* "speed" (in GT/s) or "width" (in lanes) of the PCI Express link of a device, as it is now. 0 if
+ * Linux does not report it. */
 static inline double link_figure(const struct cudaDeviceProp *device, const char *name)
 {
     char path[96];
@@ -214,17 +212,18 @@ static inline double link_figure(const struct cudaDeviceProp *device, const char
     return figure;
 }
 
-/* What the link carries each way at most, in GB/s, and a line that says where the figure is from.
- * Ask after a copy: an idle link may be slower. Of 130 bits 128 are data, from PCI Express 3 on. */
+/* The most that the link carries each way, in GB/s; it also prints a line with the figure's source.
+ * Call it after a copy: an idle link may be slower. From PCI Express 3 on, 128 of 130 bits are
+ * data. */
 static inline double say_link_limit(void)
 {
     struct cudaDeviceProp device;
     CHECK(cudaGetDeviceProperties(&device, 0));
     double speed = link_figure(&device, "speed"), width = link_figure(&device, "width");
-    const char *source = "as Linux says";
+    const char *source = "as Linux reports";
     if (speed <= 0 || width <= 0) {
-        source = is_simulated(&device) ? "modelled: PCI Express 5"
-                                       : "Linux does not say: taken for PCI Express 5";
+        source = is_simulated(&device) ? "modeled: PCI Express 5"
+                                       : "Linux does not report it: assumed PCI Express 5";
         speed = 32;
         width = 16;
     }

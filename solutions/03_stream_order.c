@@ -1,13 +1,11 @@
 /* 03 Stream order
  *
- * Shows  a block may be used and freed in other streams than its own, if events put each use after
- *        the allocation and before the free. Nothing else does it, short of a wait of the host. The
- *        legacy stream and the blocking streams wait for each other; non-blocking streams wait only
- *        for events. cudaFree of a pool's block waits for nothing.
- * Yours  fix: the program is wrong in four places: its comments say what its author believed. It
- *        may print the right numbers all the same; the simulated device names each place. Repair
- *        them with events and by moving a line. The streams stay what they are, and the host waits
- *        no more often.
+ * Asks   Which streams wait for each other, and what must a program add where they do not? When may
+ *        memory be freed in another stream than the one that used it?
+ * Yours  fix: the program is incorrect in four places: its comments say what its author believed.
+ *        It may print the correct numbers, but the simulated device reports each place. Repair them
+ *        with events and by moving a line. The streams stay what they are, and the host waits no
+ *        more often.
  * Run    make 03          check   make check-03          page   docs/03_stream_order
  */
 #include "kernels.h"
@@ -21,23 +19,22 @@ static size_t count_of(int wanted, const int *values, size_t count)
     return found;
 }
 
-/* One stream holds. Who waits for it? A call that waited, too, would not return before the gate
- * opens: never. */
+/* One stream holds at a closed gate. Any call that waits for that stream would never return. */
 static void hold_one(const char *kind, unsigned flags, cudaStream_t other)
 {
-    int *block;
+    int *data;
     cudaStream_t held;
     volatile int *gate = gate_create();
     CHECK(cudaStreamCreateWithFlags(&held, flags));
-    CHECK(cudaMallocAsync((void **)&block, MiB, other));
+    CHECK(cudaMallocAsync((void **)&data, MiB, other));
 
     CHECK(launch_hold(gate, held));
-    printf("%-12s stream holds:  legacy stream %-17s", kind,
+    printf("%-12s held:  legacy stream %-17s", kind,
            cudaGetErrorName(cudaStreamQuery(cudaStreamLegacy)));
-    CHECK(cudaMemsetAsync(block, 1, MiB, other));
+    CHECK(cudaMemsetAsync(data, 1, MiB, other));
     CHECK(cudaStreamSynchronize(other));
-    printf("  non-blocking stream %s", cudaGetErrorName(cudaStreamQuery(other)));
-    CHECK(cudaFree(block));
+    printf("  worker %s", cudaGetErrorName(cudaStreamQuery(other)));
+    CHECK(cudaFree(data));
     printf("  cudaFree returned\n");
     gate_open(gate);
 
@@ -58,16 +55,17 @@ int main(int argc, char **argv)
     CHECK(cudaEventCreate(&filled));
     CHECK(cudaEventCreate(&added));
     CHECK(cudaEventCreate(&copied));
-    cudaMemPool_t pool = pool_create();
-    /* Freed memory stays: a late use is no fault. */
+    /* The default pool keeps freed memory, so a late use prints a wrong number and is no fault. */
+    cudaMemPool_t pool;
+    CHECK(cudaDeviceGetDefaultMemPool(&pool, 0));
     pool_set(pool, cudaMemPoolAttrReleaseThreshold, UINT64_MAX);
+    CHECK(cudaMallocAsync((void **)&data, bytes, cudaStreamLegacy));
 
     hold_one("blocking", cudaStreamDefault, worker);
     hold_one("non-blocking", cudaStreamNonBlocking, worker);
 
-    /* One block, three streams: filled in the legacy stream, added to in the worker, copied in the
-     * reader. */
-    CHECK(cudaMallocFromPoolAsync((void **)&data, bytes, pool, cudaStreamLegacy));
+    /* One allocation, three streams: allocated and filled in the legacy stream, added to in the
+     * worker, copied in the reader, freed in the worker. */
     CHECK(launch_fill(data, 40, count, cudaStreamLegacy));
     CHECK(cudaEventRecord(filled, cudaStreamLegacy));
     CHECK(cudaStreamWaitEvent(worker, filled, 0));
@@ -79,16 +77,16 @@ int main(int argc, char **argv)
     CHECK(cudaStreamWaitEvent(worker, copied, 0));
     CHECK(cudaFreeAsync(data, worker));
     CHECK(cudaStreamSynchronize(reader));
-    size_t right = count_of(42, result, count);
-    printf("three streams, cudaFreeAsync:  42 in %zu of %zu elements\n", right, count);
+    size_t correct = count_of(42, result, count);
+    printf("three streams, cudaFreeAsync:  42 in %zu of %zu elements\n", correct, count);
 
-    /* Another block, one stream, and cudaFree. */
-    CHECK(cudaMallocFromPoolAsync((void **)&scratch, bytes, pool, worker));
+    /* Another allocation, one stream, and cudaFree. */
+    CHECK(cudaMallocAsync((void **)&scratch, bytes, worker));
     CHECK(launch_fill(scratch, 7, count, worker));
     CHECK(cudaMemcpyAsync(result, scratch, bytes, cudaMemcpyDeviceToHost, worker));
-    CHECK(cudaStreamSynchronize(worker)); /* cudaFree will not wait */
+    CHECK(cudaStreamSynchronize(worker)); /* cudaFree does not wait */
     CHECK(cudaFree(scratch));
-    right += count_of(7, result, count);
+    correct += count_of(7, result, count);
     printf("one stream, cudaFree:          7 in %zu of %zu elements\n", count_of(7, result, count),
            count);
 
@@ -97,7 +95,6 @@ int main(int argc, char **argv)
     CHECK(cudaEventDestroy(filled));
     CHECK(cudaStreamDestroy(reader));
     CHECK(cudaStreamDestroy(worker));
-    CHECK(cudaMemPoolDestroy(pool));
     CHECK(cudaFreeHost(result));
-    return right == 2 * count ? 0 : 1;
+    return correct == 2 * count ? 0 : 1;
 }

@@ -1,115 +1,155 @@
 /* 12 Peer access
  *
- * Shows  a block lies on one GPU, which the current device does not choose: cudaMallocAsync takes
- *        the stream's GPU, cudaMallocFromPoolAsync the pool's. Another GPU may use it while its
- *        pool allows it (cudaMemPoolSetAccess). Without access a kernel faults, a memset or a copy
- *        is refused, and only cudaMemcpyPeerAsync works.
- * Yours  fix: three places, marked YOUR WORK: they do what their author believed. Repair them.
+ * Asks   Data is in the memory of GPU 0, work is in a stream of GPU 1. On which GPU is an
+ *        allocation? What do a kernel, a memset and a copy return while the other GPU has no
+ *        access to it? Which GPU must be current for a copy?
+ * Yours  fix: three places, marked YOUR WORK, do what their author believed. Repair them.
  * Run    make 12          check   make check-12          page   docs/12_peer_access
  */
 #include "kernels.h"
 #include "workbook.h"
 
 enum { COUNT = 1 << 18, BYTES = COUNT * sizeof(int) };
-enum use { KERNEL, PEERS, MEMSET, COPY, TO_HOST, FETCH };
 
-static cudaStream_t stream[2]; /* one of each GPU */
-static cudaMemPool_t pool;     /* the default pool of GPU 0 */
-/* A block on GPU 0, full of 7; one on GPU 1; an int of the host. */
-static int *block, *local, value;
+static cudaStream_t stream[2];  /* one of each GPU */
+static cudaMemPool_t gpu0_pool; /* the default pool of GPU 0 */
+/* An allocation on each GPU, the first one full of 7, and an int of the host. */
+static int *gpu0_data, *gpu1_data, on_host;
 
-/* YOUR WORK, 1 of 3. From now on GPU 1 may use all blocks of `pool`, or none (allowed is 0). */
-static void set_access(int allowed)
+/* YOUR WORK, 1 of 3. Gives GPU `gpu` access to all memory of `pool`, a pool of GPU `owner`, or
+ * takes it away (allowed is 0). Returns 1; but 0 where GPU `gpu` cannot reach the memory of GPU
+ * `owner`, and then no access is changed. */
+static int set_access(cudaMemPool_t pool, int owner, int gpu, int allowed)
 {
-    struct cudaMemAccessDesc access = {{cudaMemLocationTypeDevice, 1},
+    struct cudaMemAccessDesc access = {{cudaMemLocationTypeDevice, gpu},
                                        allowed ? cudaMemAccessFlagsProtReadWrite
                                                : cudaMemAccessFlagsProtNone};
-    CHECK(cudaMemPoolSetAccess(pool, &access, 1));
+    int reachable;
+    CHECK(cudaDeviceCanAccessPeer(&reachable, gpu, owner));
+    if (reachable)
+        CHECK(cudaMemPoolSetAccess(pool, &access, 1));
+    return reachable;
 }
 
-/* Uses `block` while GPU 1 is current. A line: may GPU 1? What do the call, the stream of GPU 1 and
- * GPU 0 answer? */
-static cudaError_t use_block(enum use use)
+/* ---- uses of gpu0_data; each returns what its call returns ---- */
+
+static cudaError_t add(void) { return launch_add(gpu0_data, 1, COUNT, stream[1]); }
+
+static cudaError_t enable_and_add(void)
 {
-    static const char *const names[] = {
-        "kernel",          "kernel, peers enabled",        "cudaMemsetAsync",
-        "cudaMemcpyAsync", "to the host, stream of GPU 0", "fetch"};
-    enum cudaMemAccessFlags access;
-    CHECK(cudaMemPoolGetAccess(&access, pool,
-                               &(struct cudaMemLocation){cudaMemLocationTypeDevice, 1}));
-    /* For cudaMalloc's memory, not for pools. */
-    CHECK(use == PEERS ? cudaDeviceEnablePeerAccess(0, 0) : cudaSuccess);
-    /* YOUR WORK, 2 of 3. The fetch copies `block` to `local` in the stream of GPU 1, which has no
-     * access to `block`. */
-    cudaError_t call =
-        use == FETCH  ? cudaMemcpyPeerAsync(local, 1, block, 0, BYTES, stream[1])
-        : use == COPY ? cudaMemcpyAsync(local, block, BYTES, cudaMemcpyDeviceToDevice, stream[1])
-        : use == TO_HOST
-            ? cudaMemcpyAsync(&value, block, sizeof value, cudaMemcpyDeviceToHost, stream[0])
-        : use == MEMSET ? cudaMemsetAsync(block, 0, BYTES, stream[1])
-                        : launch_add(block, 1, COUNT, stream[1]);
-    cudaError_t one = cudaStreamSynchronize(stream[1]), zero = cudaStreamSynchronize(stream[0]);
-    printf("%-6s  %-28s  %-21s  %-23s  %s\n", access == cudaMemAccessFlagsProtNone ? "none" : "all",
-           names[use], cudaGetErrorName(call), cudaGetErrorName(one), cudaGetErrorName(zero));
+    cudaError_t enabled = cudaDeviceEnablePeerAccess(0, 0);
+    return enabled == cudaSuccess ? add() : enabled;
+}
+
+static cudaError_t clear(void) { return cudaMemsetAsync(gpu0_data, 0, BYTES, stream[1]); }
+
+static cudaError_t copy(void)
+{
+    return cudaMemcpyAsync(gpu1_data, gpu0_data, BYTES, cudaMemcpyDeviceToDevice, stream[1]);
+}
+
+static cudaError_t copy_to_host(void)
+{
+    return cudaMemcpyAsync(&on_host, gpu0_data, sizeof on_host, cudaMemcpyDeviceToHost, stream[0]);
+}
+
+/* YOUR WORK, 2 of 3. Copies gpu0_data to gpu1_data. GPU 1 has no access to gpu0_data. */
+static cudaError_t fetch(void)
+{
+    return cudaMemcpyPeerAsync(gpu1_data, 1, gpu0_data, 0, BYTES, stream[1]);
+}
+
+/* Makes GPU `current` current, tries one use, synchronizes both streams and prints a row. Returns
+ * what the second synchronization returns: an error if the use was a fault. */
+static cudaError_t try_use(const char *name, int current, cudaError_t (*use)(void))
+{
+    CHECK(cudaSetDevice(current));
+    int allowed = pool_get_access(gpu0_pool, 1) == cudaMemAccessFlagsProtReadWrite;
+    cudaError_t call = use(), one = cudaStreamSynchronize(stream[1]),
+                zero = cudaStreamSynchronize(stream[0]);
+    printf("%-6s  GPU %d    %-27s  %-21s  %-23s  %s\n", allowed ? "all" : "none", current, name,
+           cudaGetErrorName(call), cudaGetErrorName(one), cudaGetErrorName(zero));
     return zero;
+}
+
+static int gpu_of(const void *data)
+{
+    struct cudaPointerAttributes attributes;
+    CHECK(cudaPointerGetAttributes(&attributes, data));
+    return attributes.device;
+}
+
+/* The lines of the first process. Returns its exit status. */
+static int try_all(const char *program)
+{
+    int *from_pool;
+    char command[4096];
+    CHECK(cudaMallocFromPoolAsync((void **)&from_pool, BYTES, gpu0_pool, stream[1]));
+    printf("cudaMallocAsync, stream of GPU 0: memory of GPU %d\n", gpu_of(gpu0_data));
+    printf("cudaMallocAsync, stream of GPU 1: memory of GPU %d\n", gpu_of(gpu1_data));
+    printf("from the pool of GPU 0, stream of GPU 1: memory of GPU %d\n", gpu_of(from_pool));
+    CHECK(cudaFreeAsync(from_pool, stream[1]));
+    printf("access  current  use                          the call returns       stream of GPU 1   "
+           "       stream of GPU 0\n");
+    fflush(stdout);
+    /* Each kernel in a process of its own: this program again, with an argument. */
+    for (int peers = 0; peers < 2; peers++) {
+        snprintf(command, sizeof command, "'%s' %s", program, peers ? "peers" : "kernel");
+        if (system(command) != 0)
+            return 1;
+    }
+    try_use("cudaMemsetAsync", 1, clear);
+    try_use("cudaMemcpyAsync to GPU 1", 1, copy);
+    try_use("cudaMemcpyAsync to the host", 1, copy_to_host);
+    try_use("cudaMemcpyAsync to the host", 0, copy_to_host);
+    try_use("fetch", 1, fetch);
+    int fetched = last_of(gpu1_data, COUNT, stream[1]);
+    if (!set_access(gpu0_pool, 0, 1, 1))
+        return printf("skipped: GPU 1 cannot reach the memory of GPU 0\n"), 77;
+    try_use("kernel", 1, add);
+    try_use("cudaMemcpyAsync to GPU 1", 1, copy);
+    int copied = last_of(gpu1_data, COUNT, stream[1]);
+    try_use("cudaMemcpyAsync to the host", 1, copy_to_host);
+    try_use("cudaMemsetAsync", 1, clear);
+    set_access(gpu0_pool, 0, 1, 0);
+    try_use("cudaMemsetAsync", 1, clear);
+    printf("the fetch copied %d, the copy with access %d\n", fetched, copied);
+    return fetched == 7 && copied == 8 ? 0 : 1;
 }
 
 int main(int argc, char **argv)
 {
-    int *third, right = 1;
-    if (argc > 1 && (argv[1][0] < '0' + KERNEL || argv[1][0] > '0' + TO_HOST))
-        return fprintf(stderr, "%s: \"%s\" is no use without access: give 0 to 4, or nothing\n",
-                       argv[0], argv[1]),
+    int gpus, status = 0, peers = argc > 1 && strcmp(argv[1], "peers") == 0;
+    if (argc > 1 && !peers && strcmp(argv[1], "kernel") != 0)
+        return fprintf(stderr, "%s: expected kernel, peers or nothing, got \"%s\"\n", argv[0],
+                       argv[1]),
                2;
-    need_two_gpus();
+    CHECK(cudaGetDeviceCount(&gpus));
+    if (gpus < 2)
+        return printf("skipped: needs two GPUs; GPUs here: %d\n", gpus), 77;
     for (int gpu = 1; gpu >= 0; gpu--) {
         CHECK(cudaSetDevice(gpu));
         CHECK(cudaStreamCreate(&stream[gpu]));
     }
-    CHECK(cudaDeviceGetDefaultMemPool(&pool, 0));
-    /* YOUR WORK, 3 of 3. A block on each GPU, with cudaMallocAsync. */
-    /* On the stream's GPU, whatever is current. */
-    CHECK(cudaMallocAsync((void **)&local, BYTES, stream[1]));
-    CHECK(cudaMallocAsync((void **)&block, BYTES, stream[0]));
-    CHECK(launch_fill(block, 7, COUNT, stream[0]));
+    CHECK(cudaDeviceGetDefaultMemPool(&gpu0_pool, 0));
+    CHECK(cudaMallocAsync((void **)&gpu0_data, BYTES, stream[0]));
+    CHECK(launch_fill(gpu0_data, 7, COUNT, stream[0]));
+    /* YOUR WORK, 3 of 3. An allocation on GPU 1. */
+    CHECK(cudaMallocAsync((void **)&gpu1_data, BYTES, stream[1]));
     CHECK(cudaStreamSynchronize(stream[0]));
-    CHECK(cudaSetDevice(1));
-    if (argc > 1 && use_block((enum use)(argv[1][0] - '0')) != cudaSuccess)
-        return 0; /* a fault: nothing works in this process any more, not even a free */
-    if (argc == 1) {
-        struct cudaPointerAttributes of[3];
-        CHECK(cudaMallocFromPoolAsync((void **)&third, BYTES, pool, stream[1]));
-        CHECK(cudaPointerGetAttributes(&of[0], block));
-        CHECK(cudaPointerGetAttributes(&of[1], local));
-        CHECK(cudaPointerGetAttributes(&of[2], third));
-        CHECK(cudaFreeAsync(third, stream[1]));
-        printf("cudaMallocAsync in a stream of GPU 0: a block on GPU %d\n", of[0].device);
-        printf("cudaMallocAsync in a stream of GPU 1: a block on GPU %d\n", of[1].device);
-        printf("from the pool of GPU 0, in a stream of GPU 1: a block on GPU %d\n", of[2].device);
-        puts("access  GPU 1 current                 the call answers       stream of GPU 1         "
-             " GPU 0 afterwards");
-        fflush(stdout);
-        for (int use = KERNEL; use <= TO_HOST; use++) {
-            /* Each in a process of its own: this program, started once more. */
-            char command[4096];
-            snprintf(command, sizeof command, "'%s' %d", argv[0], use);
-            right &= system(command) == 0;
-        }
-        use_block(FETCH);
-        int fetched = last_of(local, COUNT, stream[1]);
-        set_access(1);
-        use_block(KERNEL);
-        use_block(COPY);
-        int copied = last_of(local, COUNT, stream[1]);
-        use_block(MEMSET);
-        set_access(0);
-        use_block(MEMSET);
-        printf("the fetch brought %d, the copy with access %d\n", fetched, copied);
-        right &= fetched == 7 && copied == 8;
+    CHECK(cudaStreamSynchronize(stream[1]));
+
+    if (argc > 1) {
+        /* One kernel without access. After a fault not even a free works. */
+        if (try_use(peers ? "kernel, peers enabled" : "kernel", 1, peers ? enable_and_add : add)
+            != cudaSuccess)
+            return 0;
+    } else {
+        status = try_all(argv[0]);
     }
-    CHECK(cudaFreeAsync(local, stream[1]));
-    CHECK(cudaFreeAsync(block, stream[0]));
+    CHECK(cudaFreeAsync(gpu1_data, stream[1]));
+    CHECK(cudaFreeAsync(gpu0_data, stream[0]));
     CHECK(cudaStreamDestroy(stream[1]));
     CHECK(cudaStreamDestroy(stream[0]));
-    return right ? 0 : 1;
+    return status;
 }

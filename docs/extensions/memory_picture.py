@@ -8,7 +8,8 @@
 The figures are the journal's. It does not say which segments are mapped, only how many: drawn are
 those that allocations lie on, and then the lowest. Rows that only repeat the one before are one
 row, with a count, unless they are to stay apart. What a device keeps for graphs is drawn as one
-more pool, a launch with all that it allocates, also what it frees.
+more pool, a launch with all that it allocates, also what it frees. The journal has no watermarks:
+each is the most that its figure has been since the call that reset it.
 """
 
 from dataclasses import dataclass, field
@@ -21,7 +22,12 @@ ALLOCATIONS = ("cudaMallocAsync", "cudaMallocFromPoolAsync")
 FREES = ("cudaFreeAsync", "cudaFree")
 WAITS = ("cudaStreamSynchronize", "cudaDeviceSynchronize", "cudaEventSynchronize")
 # Has no row unless the page lists it.
-THRESHOLD_SET = "cudaMemPoolSetAttribute"
+ATTRIBUTE_SET = "cudaMemPoolSetAttribute"
+THRESHOLD = "cudaMemPoolAttrReleaseThreshold"
+RESETS = {
+    "cudaMemPoolAttrUsedMemHigh": "watermark of used reset",
+    "cudaMemPoolAttrReservedMemHigh": "watermark of reserved reset",
+}
 GRAPHS = ("cudaGraphLaunch", "cudaDeviceGraphMemTrim")
 SHOWN = ALLOCATIONS + FREES + WAITS + GRAPHS + ("cudaMemPoolTrimTo", "cudaMemPoolDestroy")
 # Stands where other pools have their number.
@@ -41,6 +47,7 @@ class Row:
     used: int
     reserved: int
     result: str
+    high: tuple  # the watermarks of used and reserved
     times: int = 1
 
 
@@ -53,6 +60,7 @@ class Pool:
     mapped: frozenset = frozenset()
     used: int = 0
     reserved: int = 0
+    high: dict = field(default_factory=lambda: dict.fromkeys(RESETS, 0))
     rows: list = field(default_factory=list)
     destroyed: bool = False
     over: bool = False  # destroyed, and nothing of it is left
@@ -83,7 +91,7 @@ def mapped_segments(pool):
 
 
 def threshold_words(threshold):
-    return "the maximum" if threshold >= 1 << 62 else f"{mib(threshold)} MiB"
+    return "UINT64_MAX" if threshold >= 1 << 62 else f"{mib(threshold)} MiB"
 
 
 def label_of(line):
@@ -96,8 +104,10 @@ def label_of(line):
         return f"{call}, graph {line['graph']}"
     if call == "cudaMemPoolTrimTo":
         return f"{call}, keep {mib(line['keep'])} MiB"
-    if call == THRESHOLD_SET:
-        return f"release threshold: {threshold_words(line['value'])}"
+    if call == ATTRIBUTE_SET:
+        if line["attribute"] == THRESHOLD:
+            return f"release threshold: {threshold_words(line['value'])}"
+        return RESETS.get(line["attribute"], call) if line["value"] == 0 else call
     return call
 
 
@@ -112,6 +122,7 @@ def add_row(pool, line, apart):
         pool.used,
         pool.reserved,
         line["result"],
+        tuple(pool.high.values()),
     )
     pool.mapped = mapped
     last = pool.rows[-1] if pool.rows else None
@@ -128,6 +139,11 @@ def add_row(pool, line, apart):
         pool.rows.append(row)
 
 
+def raise_watermarks(pool):
+    for attribute, figure in zip(RESETS, (pool.used, pool.reserved), strict=True):
+        pool.high[attribute] = max(pool.high[attribute], figure)
+
+
 def read(journal, calls, apart=False):
     """The pools in order of their first row, each with its rows."""
     pools, shown = {}, calls or SHOWN
@@ -137,6 +153,7 @@ def read(journal, calls, apart=False):
         if "did" in line:
             if pool and "reserved" in line:
                 pool.reserved = line["reserved"]
+                raise_watermarks(pool)
             elif line["did"] == "allocate":
                 graphs = pools.setdefault(
                     KEPT_FOR_GRAPHS, Pool(KEPT_FOR_GRAPHS, threshold=UINT64_MAX)
@@ -155,12 +172,10 @@ def read(journal, calls, apart=False):
             pool = pools[KEPT_FOR_GRAPHS]
         if call == "cudaMemPoolCreate" and succeeded:
             pool.limit = line["max_size"]
-        elif (
-            call == THRESHOLD_SET
-            and succeeded
-            and line["attribute"] == "cudaMemPoolAttrReleaseThreshold"
-        ):
+        elif call == ATTRIBUTE_SET and succeeded and line["attribute"] == THRESHOLD:
             pool.threshold = line["value"]
+        elif call == ATTRIBUTE_SET and succeeded and line["attribute"] in RESETS:
+            pool.high[line["attribute"]] = 0
         elif call in ALLOCATIONS and succeeded and "allocation" in line:
             pool.live[line["allocation"]] = (line["offset"], line["bytes"])
         elif call in FREES and succeeded and pool:
@@ -170,6 +185,7 @@ def read(journal, calls, apart=False):
         if pool:
             pool.used = line.get("used", pool.used)
             pool.reserved = line.get("reserved", pool.reserved)
+            raise_watermarks(pool)
         touched = [pool] if pool else []
         if not pool and call in WAITS:
             touched = [one for one in pools.values() if one.rows and not one.over]
@@ -188,7 +204,7 @@ def heading(pool):
     if pool.number == KEPT_FOR_GRAPHS:
         return "what device 0 keeps for graphs"
     name = f"the default pool of device {pool.number}" if pool.number < 2 else f"pool {pool.number}"
-    if any(row.call == THRESHOLD_SET for row in pool.rows):  # the rows say it
+    if any(row.label.startswith("release threshold") for row in pool.rows):  # the rows show it
         return name
     text = f"{name}: release threshold {threshold_words(pool.threshold)}"
     if pool.limit:
@@ -196,23 +212,25 @@ def heading(pool):
     return text
 
 
-def describe(pools):
+def describe(pools, watermarks):
     parts = []
     for pool in pools:
         rows = "; ".join(
             row.label
             + (f", {row.times} times" if row.times > 1 else "")
             + ("" if row.result == "cudaSuccess" else f", {row.result}")
-            + f": used {mib(row.used)}, reserved {mib(row.reserved)}"
+            + (": watermarks {} and {},".format(*map(mib, row.high)) if watermarks else ":")
+            + f" used {mib(row.used)}, reserved {mib(row.reserved)}"
             for row in pool.rows
         )
         parts.append(f"{heading(pool)}. {rows}.")
     return "In MiB. " + " ".join(parts)
 
 
-def draw(journal, identity, title, calls=(), rows=None, apart=False, pools=()):
+def draw(journal, identity, title, calls=(), rows=None, apart=False, pools=(), watermarks=False):
     """`calls`: the calls that have a row; `rows`: how many rows of each pool; `apart`: no row has a
-    count; `pools`: the numbers of the pools that are drawn, all if empty."""
+    count; `pools`: the numbers of the pools that are drawn, all if empty; `watermarks`: a column
+    for each of the two."""
     pools = [pool for pool in read(journal, calls, apart) if not pools or pool.number in pools]
     for pool in pools:
         del pool.rows[rows or len(pool.rows) :]
@@ -236,10 +254,12 @@ def draw(journal, identity, title, calls=(), rows=None, apart=False, pools=()):
         for row in pool.rows
     )
     left = round(labels * CHARACTER) + 16
-    segment = max(18, min(44, (736 - left - 130) // segments))
+    segment = max(18, min(44, (736 - left - (266 if watermarks else 130)) // segments))
     right = left + segments * segment + 16
     longest_heading = max(len(heading(pool)) for pool in pools)
-    width = max(right + 116, round(longest_heading * 8.6))
+    columns = ("used", "high", "reserved", "high") if watermarks else ("used", "reserved")
+    edges_of_columns = [right + 44 + 68 * number for number in range(len(columns))]
+    width = max(edges_of_columns[-1] + 4, round(longest_heading * 8.6))
     y, out = 18, []
 
     def x_of(offset):
@@ -253,8 +273,8 @@ def draw(journal, identity, title, calls=(), rows=None, apart=False, pools=()):
     def text(kind, x, base, words):
         out.append(f'<text class="{kind}" x="{x:.1f}" y="{base}">{escape(words)}</text>')
 
-    text("figure", right + 44, y, "used")
-    text("figure", right + 112, y, "reserved")
+    for edge, words in zip(edges_of_columns, columns, strict=True):
+        text("figure", edge, y, words)
     for pool in pools:
         y += 6
         text("heading", 0, y + 14, heading(pool))
@@ -275,8 +295,11 @@ def draw(journal, identity, title, calls=(), rows=None, apart=False, pools=()):
                 )
             for number in row.given_back:
                 rectangle("gone", left + number * segment, y, segment, HEIGHT)
-            text("figure", right + 44, y + 13, mib(row.used))
-            text("figure", right + 112, y + 13, mib(row.reserved))
+            figures = (row.used, row.reserved)
+            if watermarks:
+                figures = (row.used, row.high[0], row.reserved, row.high[1])
+            for edge, figure in zip(edges_of_columns, figures, strict=True):
+                text("figure", edge, y + 13, mib(figure))
             y += ROW
         for kind, edge in ("threshold", pool.threshold), ("limit", pool.limit):
             if (kind == "threshold" or edge) and edge <= segments * SEGMENT:
@@ -289,7 +312,7 @@ def draw(journal, identity, title, calls=(), rows=None, apart=False, pools=()):
     words = {
         "used": "used",
         "segment": "reserved, in segments of 32 MiB",
-        "gone": "given back by this call",
+        "gone": "returned by this call",
         "threshold": "release threshold",
         "limit": "maxSize",
     }
@@ -308,10 +331,11 @@ def draw(journal, identity, title, calls=(), rows=None, apart=False, pools=()):
         text("key", x + 26, y + 12, words)
         x += 26 + round(len(words) * 6.6) + 16
     y += 22
+    description = escape(describe(pools, watermarks))
     return (
         '<svg xmlns="http://www.w3.org/2000/svg" class="memory-picture" role="img" '
         f'width="{width}" height="{y}" viewBox="0 0 {width} {y}" '
         f'aria-labelledby="{identity}-title {identity}-text">'
         f'<title id="{identity}-title">{escape(title)}: memory over calls</title>'
-        f'<desc id="{identity}-text">{escape(describe(pools))}</desc>{"".join(out)}</svg>'
+        f'<desc id="{identity}-text">{description}</desc>{"".join(out)}</svg>'
     )

@@ -9,13 +9,15 @@
 Not to scale: every call and every piece of work gets room for its name, so the times stand at the
 side. An allocation and a free take no time on the device, and the journal has no line for when
 their turn came: it is when what was put into the stream before them had ended, and what the stream
-had to wait for before them.
+had to wait for before them. An edge that the allocator inserted, an internal dependency, is dashed.
 """
 
 from collections import defaultdict
 from html import escape
 
-IN_STREAM = ("cudaMallocAsync", "cudaMallocFromPoolAsync", "cudaFreeAsync")
+MIB = 1 << 20
+ALLOCATIONS = ("cudaMallocAsync", "cudaMallocFromPoolAsync")
+IN_STREAM = (*ALLOCATIONS, "cudaFreeAsync")
 RUNS = {
     "launch_fill": "fill",
     "launch_add": "add",
@@ -57,11 +59,13 @@ class Piece:
 
     def __init__(self, kind, words, start, finish, call):
         self.kind, self.words, self.start, self.finish, self.call = kind, words, start, finish, call
-        self.source = None  # of a wait: the record that it waits for
+        self.source = None  # of a wait: the record; of an internal dependency: the free
+        self.reused = None  # of an allocation: the one that had its address before
 
 
 def read(journal, calls, rows, skip):
-    shown = [line for line in journal if line.get("call") in (calls or SHOWN)][skip:rows]
+    shown = [line for line in journal if line.get("call") in (calls or SHOWN)]
+    shown = queries_merged(shown)[skip:rows]
     if not shown:
         raise ValueError("none of the calls to be shown was made")
     pieces = pieces_of(journal)
@@ -79,6 +83,24 @@ def read(journal, calls, rows, skip):
     return shown, {stream: pieces for stream, pieces in columns.items() if pieces}
 
 
+def queries_merged(shown):
+    """A loop of queries is one row, with the number of those that were not ready."""
+    merged = []
+    for line in shown:
+        same = merged and all(
+            line.get(key) == merged[-1].get(key) for key in ("call", "stream", "event", "result")
+        )
+        if same and line["call"] in ("cudaStreamQuery", "cudaEventQuery"):
+            merged[-1] = {
+                **merged[-1],
+                "end": line["end"],
+                "times": merged[-1].get("times", 1) + 1,
+            }
+        else:
+            merged.append(line)
+    return merged
+
+
 def name_allocations(points):
     """Numbers the allocations and the events of the picture alone, not all; one needs none."""
     for kind in ("allocation", "event"):
@@ -91,6 +113,10 @@ def name_allocations(points):
                 verb = "freed"
             number = numbers.index(point.call[kind]) + 1
             point.words = f"{verb} {number}" if len(numbers) > 1 else verb
+            if point.reused in numbers:
+                point.words += f", where {numbers.index(point.reused) + 1} was"
+            elif number > 1 and point.call.get("from") == "new":
+                point.words += ", new memory"
 
 
 def pieces_of(journal):
@@ -99,6 +125,7 @@ def pieces_of(journal):
     A time is (nanoseconds, turn among what happens at that time).
     """
     runs, pieces, recorded = defaultdict(list), defaultdict(list), {}
+    at, freed = {}, {}  # of an allocation: its pool and offset; of these: the free
     now = defaultdict(lambda: (0, 0))  # of each stream: when what it was given so far has ended
     for line in journal:
         if line.get("did") == "run":
@@ -133,9 +160,20 @@ def pieces_of(journal):
                 Piece("hold" if run["op"] == "hold" else "work", words, start, now[stream], call)
             )
         elif name in IN_STREAM:
-            start = max((call["end"], 0), now[stream])
+            start, free = max((call["end"], 0), now[stream]), None
+            if "offset" in call:
+                at[call["allocation"]] = call["pool"], call["offset"]
+                free = freed.get(at[call["allocation"]])
+            if free and call["from"] == "internal":
+                start = max(start, free.finish)
             now[stream] = (start[0], start[1] + 1)
-            pieces[stream].append(Piece("point", "", start, now[stream], call))
+            point = Piece("point", "", start, now[stream], call)
+            if name == "cudaFreeAsync":
+                freed[at.get(call.get("allocation"))] = point
+            elif free:
+                point.reused = free.call["allocation"]
+                point.source = free if call["from"] == "internal" else None
+            pieces[stream].append(point)
     return pieces
 
 
@@ -157,9 +195,10 @@ def heights(intervals):
 
 
 def words_of(line):
-    if line["call"] in ("cudaStreamQuery", "cudaEventQuery") or line["result"] != "cudaSuccess":
-        return f"{line['call']}: {line['result']}"
-    return line["call"]
+    words = line["call"]
+    if words in ("cudaStreamQuery", "cudaEventQuery") or line["result"] != "cudaSuccess":
+        words += f": {line['result']}"
+    return f"{words} × {line['times']}" if "times" in line else words
 
 
 def describe(shown, columns):
@@ -168,7 +207,12 @@ def describe(shown, columns):
         f"Stream {stream}: " + ", ".join(piece.words for piece in pieces) + "."
         for stream, pieces in columns.items()
     )
-    return f"The host called, in order: {calls}. {work}"
+    reserved = "".join(
+        f" Pool {line['pool']} then had reserved {line['reserved'] // MIB}."
+        for line in shown
+        if line["call"] in ALLOCATIONS and "reserved" in line
+    )
+    return f"The host called, in order: {calls}. {work}{reserved}"
 
 
 def host_waited(line, columns):
@@ -198,10 +242,9 @@ def draw(journal, identity, title, calls=(), rows=None, skip=0):
     column = max(
         [COLUMN]
         + [
-            round(len(piece.words) * CHARACTER) + 12
+            round(len(piece.words) * CHARACTER) + (26 - BETWEEN if piece.kind == "point" else 12)
             for pieces in columns.values()
             for piece in pieces
-            if piece.kind != "point"
         ]
     )
     rightmost = list(columns.values())[-1] if columns else []
@@ -258,8 +301,9 @@ def draw(journal, identity, title, calls=(), rows=None, skip=0):
         (from_x, from_y), (to_x, to_y) = places[id(piece.source)], places[id(piece)]
         if from_x != to_x:
             side = 1 if to_x > from_x else -1
+            kind = "edge dashed" if piece.words.startswith("allocated") else "edge"
             arrows.append(
-                f'<path class="edge" d="M{from_x},{from_y} L{to_x - 6 * side},{to_y}"/>'
+                f'<path class="{kind}" d="M{from_x},{from_y} L{to_x - 6 * side},{to_y}"/>'
                 f'<path class="edge-tip" d="M{to_x},{to_y} l{-9 * side},-4 v8 z"/>'
             )
     below = 0

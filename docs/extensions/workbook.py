@@ -21,6 +21,7 @@
         memory over calls (memory_picture.py)
        :apart:                         a row for each call, also when it repeats the one before
        :pools: 3 6                     these pools alone
+       :watermarks:                    a column for each watermark
     .. order-picture:: solutions/01_first_allocation
         calls and device work over time (order_picture.py)
        :skip: 3                        without the first three calls
@@ -602,11 +603,16 @@ class MemoryPicture(Picture):
         **Picture.option_spec,
         "apart": directives.flag,
         "pools": lambda words: [int(word) for word in words.split()],
+        "watermarks": directives.flag,
     }
     draw = staticmethod(memory_picture.draw)
 
     def more(self):
-        return {"apart": "apart" in self.options, "pools": self.options.get("pools", ())}
+        return {
+            "apart": "apart" in self.options,
+            "pools": self.options.get("pools", ()),
+            "watermarks": "watermarks" in self.options,
+        }
 
 
 class OrderPicture(Picture):

@@ -1,7 +1,8 @@
-/* A program that is incorrect and usually prints the right number: it reads the result of a copy without waiting for it.
+/* An incorrect program that usually prints the correct value: it reads the result of a copy without
+ * waiting for it.
  *
- * Between the copy and the reading the host does something else, here a few calls. Usually the
- * device is done by then. */
+ * Between the copy and the read the host does something else, here a few calls. Usually the copy is
+ * over by that time. */
 #include "kernels.h"
 #include "workbook.h"
 
@@ -20,7 +21,7 @@ int main(void)
     CHECK(cudaFreeAsync(data, stream));
     for (int i = 0; i < 5; i++)
         CHECK(cudaMemGetInfo(&free_bytes, &total_bytes));
-    int read = *result; /* no synchronization came before this */
+    int read = *result; /* no synchronization before this */
     printf("read %d\n", read);
 
     CHECK(cudaStreamSynchronize(stream));

@@ -178,8 +178,8 @@ cudaError_t do_cudaIpcOpenEventHandle(struct call *call, cudaEvent_t *event,
     if (!ipc) {
         /* A real device also opens the event of a process that has ended. Here it is gone, and the
          * code is the same as above (assumed). */
-        diag("cudaIpcOpenEventHandle: process %d has no such event any more, or may not be "
-             "looked into.",
+        diag("cudaIpcOpenEventHandle: process %d no longer has this event, or may not be "
+             "read.",
              os_process_pid(address.process));
         return cudaErrorMapBufferObjectFailed;
     }

@@ -103,6 +103,7 @@ __attribute__((destructor)) static void at_end(void)
     void (*visit_live)(struct shadow_ref) =
         exit_status || device_sticky_error ? ignore_leak : checker_leaked;
     size_t live = memory_for_each_live(visit_live);
+    report_repeats();
     struct journal_line line;
     line_begin(&line, "did", "exit");
     line_number(&line, "live", live);

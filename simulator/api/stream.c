@@ -1,5 +1,6 @@
 /* Streams, events, host functions. */
 #include "api/call.h"
+#include "check/event_waits.h"
 #include "graph/dispatch.h"
 #include "ipc/ipc_event.h"
 #include "mem/device.h"
@@ -143,7 +144,10 @@ cudaError_t do_cudaStreamWaitEvent(struct call *call, cudaStream_t stream, cudaE
     if (is_external_outside(s, flags))
         return cudaErrorIllegalState;
     /* Measured: an event that was never recorded makes nothing wait. */
-    return capture_or_wait(call, s, v, flags & cudaEventWaitExternal);
+    cudaError_t e = capture_or_wait(call, s, v, flags & cudaEventWaitExternal);
+    if (!e && !s->capturing)
+        event_waits_add(call, s, v);
+    return e;
 }
 
 /* ---- properties of a stream ---- */

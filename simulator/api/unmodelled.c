@@ -14,7 +14,7 @@ static int unmodelled(const char *name, void *site, bool *reported)
     cudaError_t e = call_enter_unmodelled(&call, name, site);
     if (!*reported)
         diag("%s is not simulated: it returns cudaErrorNotSupported. The page \"simulator\" of "
-             "the book says what is.",
+             "the book lists what is.",
              name);
     *reported = true;
     line_close(&call.line);

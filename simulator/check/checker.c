@@ -2,7 +2,8 @@
  * call with accesses, allocations and frees that came earlier in the program.
  *
  * Law: an access is dropped only when every operation still to come is ordered after it, or when a
- * later access that stays covers it and comes after it or has been reported together with it. So
+ * later access that stays covers it, is behind no other closed gate, and comes after it or has been
+ * reported together with it. So
  * memory grows with the live allocations and with what is not yet synchronized, and with nothing
  * else.
  *
@@ -96,9 +97,22 @@ static void drop_acquired(struct shadow *shadow)
     shadow->accesses->next_drop = 2 * shadow->accesses->count;
 }
 
+/* Is the new access behind a closed gate that the earlier one is not behind? Then what is still to
+ * come may be ordered with the new access, because the host waits for it before it opens the gate,
+ * and not with the earlier one. Of a host function it is not known what it waits for: there the
+ * earlier one is forgotten (assumed). */
+static bool is_behind_another_gate(const struct access *new, const struct access *a)
+{
+    const struct op *gate = new->obstacle.op;
+    if (!gate || gate->kind != OP_HOLD)
+        return false;
+    return !host_bound_is_pending(a->obstacle) || a->obstacle.op->kind != OP_HOLD
+        || a->obstacle.op->gate != gate->gate;
+}
+
 /* Removes what the new access covers: of those that checker.near found for a write, what it
  * overwrites; and reads that come before it. While a conflict with one of them is postponed, what
- * does not come before it stays. */
+ * does not come before it stays; and so does what is not behind the same closed gate. */
 static void drop_covered(struct shadow *shadow, const struct access *new, const struct stream *s,
                          bool postponed)
 {
@@ -106,7 +120,7 @@ static void drop_covered(struct shadow *shadow, const struct access *new, const 
         access_tree_find_covered_reads(shadow, new->from, new->to, &checker.near);
     for (size_t i = 0; i < checker.near.count; i++) {
         struct access *a = checker.near.items[i];
-        if (a->from < new->from || a->to > new->to)
+        if (a->from < new->from || a->to > new->to || is_behind_another_gate(new, a))
             continue;
         bool overwritten = new->write && a->from != a->to;
         if ((overwritten && !postponed)
@@ -243,8 +257,8 @@ static void hazard_early_free(const struct conflict *c)
     report_origin("freed", origin);
     report_missing_edge(first, origin, c->s);
     if (!c->s && ref.shadow->kind != ALLOCATION_IN_STREAM)
-        report_note("a call that frees waits for the GPU that the memory is of, and for no other "
-                    "GPU that uses it.");
+        report_note("a call that frees waits for the GPU that the memory belongs to, and for no "
+                    "other GPU that uses it.");
     else if (!c->s)
         report_note(
             "for an allocation of a pool, cudaFree waits for nothing. cudaFreeAsync frees it in "
@@ -288,10 +302,9 @@ static void hazard_second_allocation(const struct conflict *c)
     report_allocation(c->ref.id, c->ref.bytes, origin);
     report_origin("freed", freed_by);
     report_missing_edge(freed_by, origin, c->s);
-    report_note(
-        "what a node allocates has the same address in each launch. A launch waits for "
-        "earlier launches of its graph. For a free outside of it a driver may make it wait, "
-        "and nothing promises that.");
+    report_note("what a node allocates has the same address in each launch. A launch waits for "
+                "earlier launches of its graph. For a free outside it a driver may make it wait, "
+                "and nothing promises that.");
     note_held(c);
     report_end(c->ref.id);
 }
@@ -322,7 +335,7 @@ void checker_allocated_again(const struct call *call, struct shadow_ref ref, con
                          .ref = ref,
                          .earlier.origin = *freed_by,
                          .later = {.origin = checker_origin(call, s, seq),
-                                   .obstacle = stream_find_host_bound(s, seq)},
+                                   .obstacle = stream_find_host_bound(s, seq, UINT64_MAX)},
                          .s = s};
     if (!settings.check || happens_before(freed_by, s, seq))
         return;
@@ -426,7 +439,7 @@ static bool check_stale_node(struct shadow_ref ref, const struct origin *origin,
         return old != NULL;
     describe_late_use(old, origin, write);
     report_note(
-        "the node keeps the pointer with which it was made. That address is allocation %u's now.",
+        "the node keeps the pointer it was made with. That address belongs to allocation %u now.",
         ref.id);
     report_end(old->id);
     return true;
@@ -442,8 +455,9 @@ static void hazard_outside(struct shadow_ref ref, const struct access *new)
                 report_stream(origin).text, new->from, new->to - 1, ref.id, ref.bytes);
     report_allocation(ref.id, ref.bytes, allocated_by);
     report_origin("used", origin);
-    report_advice("allocate as many bytes as are used, or use fewer. A device often does not "
-                  "notice: what lies behind an allocation is another's, or nobody's.");
+    report_advice("allocate as many bytes as are used, or use fewer. A real device "
+                  "often reports nothing: the bytes behind an allocation belong to another, or to "
+                  "none.");
     note_stale_pointer(ref, new->from);
     report_end(ref.id);
 }
@@ -453,13 +467,13 @@ static void hazard_outside(struct shadow_ref ref, const struct access *new)
  * these is postponed. */
 static bool check_access(struct shadow_ref ref, const struct access *new, const struct stream *s)
 {
-    if (new->to > ref.bytes)
-        hazard_outside(ref, new);
     checker.near.count = 0;
     if (ref.shadow->accesses)
         access_tree_find(ref.shadow, new->from, new->to, new->write, &checker.near);
     if (new->origin.launch && check_stale_node(ref, &new->origin, new->from, new->write))
         return false;
+    if (new->to > ref.bytes)
+        hazard_outside(ref, new);
     return check_order(ref, new, s, false);
 }
 
@@ -473,7 +487,7 @@ void checker_used(const struct call *call, struct shadow_ref ref, struct stream 
                          .from = from,
                          .to = to,
                          .write = write,
-                         .obstacle = stream_find_host_bound(s, seq)};
+                         .obstacle = stream_find_host_bound(s, seq, UINT64_MAX)};
     bool postponed = check_access(ref, &new, s);
     if (checker.near.count || (shadow->accesses && !write))
         drop_covered(shadow, &new, s, postponed);
@@ -496,6 +510,14 @@ void checker_staged(const struct call *call, struct shadow_ref ref, struct strea
     check_access(ref, &new, s);
 }
 
+void checker_node_refused(const struct call *call, struct shadow_ref ref, const struct stream *s,
+                          size_t from, bool write)
+{
+    struct origin origin = checker_origin(call, s, s->last_seq + 1);
+    if (settings.check)
+        check_stale_node(ref, &origin, from, write);
+}
+
 void checker_copied(const struct call *call, struct shadow_ref ref, const struct stream *s,
                     uint64_t seq, size_t from, size_t to, bool write)
 {
@@ -516,9 +538,9 @@ static void describe_unallocated(const void *address, size_t bytes, const struct
                     "counted twice, in ints and in bytes?",
                     before.id, (size_t)((const char *)address - before.address));
     if (of_graph)
-        report_advice("the address belongs to an allocation node of a graph: use it behind "
-                      "cudaGraphLaunch, in its stream or one that waits for it, and before it is "
-                      "freed.");
+        report_advice("the address belongs to an allocation node of a graph: use it after "
+                      "cudaGraphLaunch, in the stream of the launch or one that waits for it, and "
+                      "before it is freed.");
     else
         report_advice("use only what cudaMallocAsync or cudaMalloc returned.");
 }
@@ -546,7 +568,7 @@ static void check_free(struct shadow_ref ref, struct origin origin, const struct
 {
     struct access free_access = {.origin = origin};
     if (s)
-        free_access.obstacle = stream_find_host_bound(s, origin.seq);
+        free_access.obstacle = stream_find_host_bound(s, origin.seq, UINT64_MAX);
     checker.near.count = 0;
     if (ref.shadow->accesses)
         access_tree_find(ref.shadow, 0, SIZE_MAX, true, &checker.near);
@@ -602,11 +624,11 @@ void checker_freed_unallocated(const struct call *call, const void *address, con
 static const char *leak_advice(enum allocation_kind kind)
 {
     switch (kind) {
-    case ALLOCATION_PINNED: return "cudaFreeHost, when no copy uses it any more.";
-    case ALLOCATION_AT_CALL: return "cudaFree.";
+    case ALLOCATION_PINNED: return "call cudaFreeHost when no copy uses it anymore.";
+    case ALLOCATION_AT_CALL: return "call cudaFree.";
     case ALLOCATION_IN_STREAM: break;
     }
-    return "cudaFreeAsync, after its last use, in the same stream or in one that waits for it.";
+    return "call cudaFreeAsync after its last use, in the same stream or in one that waits for it.";
 }
 
 void checker_leaked(struct shadow_ref ref)

@@ -53,9 +53,9 @@ void checker_unregistered(const struct call *call, struct shadow_ref ref);
  * `note`: what a device makes of that. */
 void checker_freed_unallocated(const struct call *call, const void *address, const struct stream *s,
                                const char *note);
-#define FREE_REFUSED_NOTE                                                                 \
-    "the call returns cudaErrorInvalidValue. Had the address been reused, the new owner " \
-    "would have lost its allocation."
+#define FREE_REFUSED_NOTE                                                              \
+    "the call returns cudaErrorInvalidValue. If the address had been reused, the new " \
+    "owner would have lost its allocation."
 /* Returns whether an allocation at this address is among those freed last (8,192). */
 bool checker_was_freed(const void *address);
 /* Judges conflicts that were postponed (check/conflict.h); to be called where conflicts_postponed
@@ -84,6 +84,11 @@ void checker_copied(const struct call *call, struct shadow_ref ref, const struct
 void checker_used_unallocated(const struct call *call, const void *address, size_t bytes,
                               struct stream *s, uint64_t seq, bool write, struct shadow_ref before,
                               bool of_graph);
+
+/* A graph's node, whose call this is, may not touch the bytes from `from` on of this allocation and
+ * is not queued in `s`: they may be meant for an allocation that was freed. */
+void checker_node_refused(const struct call *call, struct shadow_ref ref, const struct stream *s,
+                          size_t from, bool write);
 
 /* ---- access of other devices (check/peer_rights.c) ---- */
 

@@ -21,17 +21,23 @@ static struct {
 
 bool conflicts_postponed;
 
-/* Is the operation still held up? When its obstacle is over there may be another; then what its
- * stream came to wait for later counts too (assumed: it is seldom, and decides for the program). */
+/* Is the operation still held up? When its obstacle is over there may be another, which is older:
+ * the newest was found first. Of these, one that its stream came to wait for later counts too
+ * (assumed: it is seldom, and decides for the program). */
 static bool is_held(struct access *a)
 {
     if (a->obstacle.op && !host_bound_is_pending(a->obstacle))
-        a->obstacle = stream_find_host_bound(stream_of_slot(a->origin.slot), a->origin.seq);
+        a->obstacle =
+            stream_find_host_bound(stream_of_slot(a->origin.slot), a->origin.seq, a->obstacle.turn);
     return a->obstacle.op;
 }
 
 enum conflict_held conflict_held(struct conflict *c)
 {
+    const struct origin *earlier = &c->earlier.origin, *later = &c->later.origin;
+    /* One copy that reads what it writes: nothing orders it with itself. */
+    if (earlier->slot == later->slot && earlier->seq == later->seq)
+        return CONFLICT_NOT_HELD;
     bool earlier_held = c->kind == CONFLICT_ACCESSES && is_held(&c->earlier);
     if (!earlier_held)
         c->earlier.obstacle = (struct host_bound){NULL, 0};

@@ -54,16 +54,16 @@ static void hazard_early_revoke(const struct peer_use *use, const struct origin 
 {
     if (!report_begin("access taken before the use ends", &use->origin, origin))
         return;
-    report_text("%s (%s) takes a device's access away while %s (%s) may still be using allocation "
-                "%u by it.",
+    report_text("%s (%s) takes a device's access away while %s (%s) may still need it for "
+                "allocation %u.",
                 origin->call, report_stream(origin).text, use->origin.call,
                 report_stream(&use->origin).text, use->id);
     report_allocation(use->id, use->bytes, &use->allocated_by);
     report_origin("used", &use->origin);
     report_origin("taken", origin);
     report_missing_edge(&use->origin, origin, NULL);
-    report_note("the call does not wait for it. What comes later on that device fails, and the "
-                "device with it.");
+    report_note("the call does not wait for it. Later work on that device fails, and the device "
+                "with it.");
     report_end(use->id);
 }
 
@@ -98,7 +98,7 @@ static void hazard_late_grant(const struct peer_use *use, const struct origin *o
         return;
     report_text(
         "%s (%s) uses allocation %u, which its device has no access to; %s (%s) gives it only "
-        "afterwards.",
+        "later.",
         use->origin.call, report_stream(&use->origin).text, use->id, origin->call,
         report_stream(origin).text);
     report_allocation(use->id, use->bytes, &use->allocated_by);

@@ -10,27 +10,56 @@
 #include "base/device_state.h"
 #include "base/observer.h"
 #include "base/settings.h"
+#include "check/event_waits.h"
+#include "check/stream_variable.h"
 #include "os/os.h"
 
 #define REPORTS_MAX    20 /* Assumed: more than these are only counted. */
+#define SEEN_MAX       64 /* Assumed: a few pairs of sites for each pair of lines. */
 #define LOCATIONS_SIZE 16 /* At least four: a report has two origins and two launches. */
 #define SLOTS_SHOWN    12 /* Assumed: enough of a vector clock to read. */
 
+/* A place in the source, and what the call there names its stream; empty: nothing that is sure. */
+struct location {
+    struct os_source_loc source;
+    bool was_read;
+    char variable[32];
+};
+
+/* What was reported: two calls and their lines. */
+struct reported {
+    const char *kind, *earlier_call, *later_call;
+    char earlier[256], later[256];
+    unsigned repeats;
+};
+
+/* The variable that the present report names a stream by; 0: it is that of several streams. */
+struct named {
+    char variable[32];
+    int stream;
+};
+
 /* Law: `text` holds the first `length` characters of the report that was begun and not ended, and
- * has room for a NUL behind them. `seen` holds the first REPORTS_MAX pairs of sites that were
- * reported; `count` may be larger. A location found stays good until LOCATIONS_SIZE other sites
- * have been looked up. Needs the lock. */
+ * has room for a NUL behind them; `named` has the variables of its calls. `reported` holds the
+ * first REPORTS_MAX hazards; `count` may be larger. `seen` holds the pairs of sites that were found
+ * to be one of these, so that their lines are not looked up again. A location found stays good
+ * until LOCATIONS_SIZE other sites have been looked up. Needs the lock. */
 static struct {
     char text[4096];
     size_t length;
     unsigned count;
     const char *kind;
     struct origin later;
+    struct reported reported[REPORTS_MAX];
     struct {
         const char *kind;
         void *earlier, *later;
-    } seen[REPORTS_MAX];
-    struct os_source_loc locations[LOCATIONS_SIZE];
+        struct reported *as;
+    } seen[SEEN_MAX];
+    unsigned seen_count;
+    struct named named[4];
+    unsigned named_count;
+    struct location locations[LOCATIONS_SIZE];
     unsigned locations_found;
 } report;
 
@@ -68,10 +97,10 @@ static struct phrase phrase(const char *format, ...)
 
 /* ---- where calls stand in the source ---- */
 
-static struct os_source_loc *known_location(void *site)
+static struct location *known_location(void *site)
 {
     for (unsigned i = 0; i < report.locations_found && i < LOCATIONS_SIZE; i++)
-        if (report.locations[i].site == site)
+        if (report.locations[i].source.site == site)
             return &report.locations[i];
     return NULL;
 }
@@ -84,53 +113,143 @@ static void find_locations(void *const *sites, size_t n)
     for (size_t i = 0; i < n; i++) {
         if (known_location(sites[i]))
             continue;
-        struct os_source_loc *new = &report.locations[report.locations_found++ % LOCATIONS_SIZE];
-        *new = (struct os_source_loc){.site = sites[i]};
-        missing[missing_count++] = new;
+        struct location *new = &report.locations[report.locations_found++ % LOCATIONS_SIZE];
+        *new = (struct location){.source.site = sites[i]};
+        missing[missing_count++] = &new->source;
     }
     os_source_lines(missing, missing_count);
 }
 
-/* The text stays good for the report (report's law). */
-static const char *source_line(void *site)
+static struct location *location_of(void *site)
 {
     if (!known_location(site))
         find_locations(&site, 1);
-    return known_location(site)->text;
+    return known_location(site);
+}
+
+/* The text stays good for the report (report's law). */
+static const char *source_line(void *site) { return location_of(site)->source.text; }
+
+/* ---- streams as the program names them ---- */
+
+/* Returns how the source of the call names its stream; empty: that is not sure. */
+static const char *variable_in_source(const struct origin *origin)
+{
+    char source[1024];
+    struct location *l = location_of(origin->launch ? origin->launch_site : origin->site);
+    const char *call = origin->launch ? "cudaGraphLaunch" : origin->call;
+    if (origin->stream <= 0)
+        return "";
+    if (!l->was_read && os_source_read(&l->source, source, sizeof source))
+        stream_variable_find(source, call, l->variable, sizeof l->variable);
+    l->was_read = true;
+    return l->variable;
+}
+
+/* The same for the present report, where two streams never have one name: a parameter of a function
+ * may be many streams. */
+static const char *variable_of(const struct origin *origin)
+{
+    const char *variable = variable_in_source(origin);
+    if (!*variable)
+        return variable;
+    for (unsigned i = 0; i < report.named_count; i++)
+        if (!strcmp(report.named[i].variable, variable))
+            return report.named[i].stream == origin->stream ? variable : "";
+    if (report.named_count == sizeof report.named / sizeof *report.named)
+        return "";
+    struct named *new = &report.named[report.named_count++];
+    memcpy(new->variable, variable, sizeof new->variable);
+    new->stream = origin->stream;
+    return variable;
+}
+
+static void name_streams(const struct origin *earlier, const struct origin *later)
+{
+    report.named_count = 0;
+    if (*variable_of(earlier) && !*variable_of(later)
+        && !strcmp(variable_in_source(later), report.named[0].variable))
+        report.named[0].stream = 0;
 }
 
 /* ---- the parts of a report ---- */
 
-static bool was_reported(const char *kind, const void *earlier, const void *later)
+static struct reported *find_seen(const char *kind, const void *earlier, const void *later)
 {
-    for (unsigned i = 0; i < report.count && i < REPORTS_MAX; i++)
+    for (unsigned i = 0; i < report.seen_count; i++)
         if (!strcmp(report.seen[i].kind, kind) && report.seen[i].earlier == earlier
             && report.seen[i].later == later)
-            return true;
-    return false;
+            return report.seen[i].as;
+    return NULL;
+}
+
+static void add_seen(const char *kind, void *earlier, void *later, struct reported *as)
+{
+    if (report.seen_count == SEEN_MAX)
+        return;
+    report.seen[report.seen_count].kind = kind;
+    report.seen[report.seen_count].earlier = earlier;
+    report.seen[report.seen_count].later = later;
+    report.seen[report.seen_count++].as = as;
+}
+
+/* Returns the hazard that is the same in the source: one line may be compiled to several calls. */
+static struct reported *find_reported(const struct reported *new)
+{
+    for (unsigned i = 0; i < report.count; i++) {
+        struct reported *r = &report.reported[i];
+        if (!strcmp(r->kind, new->kind) && !strcmp(r->earlier_call, new->earlier_call)
+            && !strcmp(r->later_call, new->later_call) && !strcmp(r->earlier, new->earlier)
+            && !strcmp(r->later, new->later))
+            return r;
+    }
+    return NULL;
 }
 
 bool report_begin(const char *kind, const struct origin *earlier, const struct origin *later)
 {
-    if (was_reported(kind, earlier->site, later->site))
+    struct reported *same = find_seen(kind, earlier->site, later->site);
+    if (same) {
+        same->repeats++;
         return false;
-    unsigned number = report.count++;
-    if (number == REPORTS_MAX)
-        diag("more than %d hazards: the others are only counted.", REPORTS_MAX);
-    if (number >= REPORTS_MAX)
+    }
+    if (report.count >= REPORTS_MAX) {
+        if (report.count++ == REPORTS_MAX)
+            diag("more than %d hazards: the others are only counted.", REPORTS_MAX);
         return false;
-    report.seen[number].kind = kind;
-    report.seen[number].earlier = earlier->site;
-    report.seen[number].later = later->site;
+    }
     void *const sites[] = {earlier->site, later->site,
                            earlier->launch ? earlier->launch_site : earlier->site,
                            later->launch ? later->launch_site : later->site};
     find_locations(sites, sizeof sites / sizeof *sites);
+    struct reported new = {.kind = kind, .earlier_call = earlier->call, .later_call = later->call};
+    snprintf(new.earlier, sizeof new.earlier, "%s", source_line(earlier->site));
+    snprintf(new.later, sizeof new.later, "%s", source_line(later->site));
+    same = find_reported(&new);
+    if (same) {
+        same->repeats++;
+        add_seen(kind, earlier->site, later->site, same);
+        return false;
+    }
+    report.reported[report.count] = new;
+    add_seen(kind, earlier->site, later->site, &report.reported[report.count++]);
     report.kind = kind;
     report.later = *later;
     report.length = 0;
+    name_streams(earlier, later);
     append("hazard: %s. ", kind);
     return true;
+}
+
+void report_repeats(void)
+{
+    for (unsigned i = 0; i < report.count && i < REPORTS_MAX; i++) {
+        const struct reported *r = &report.reported[i];
+        struct phrase place = phrase("%s at %s", r->later_call, r->later);
+        if (r->repeats)
+            diag("found %u more time%s: %s, %s.", r->repeats, r->repeats == 1 ? "" : "s", r->kind,
+                 place.text);
+    }
 }
 
 void report_text(const char *format, ...)
@@ -161,10 +280,17 @@ struct phrase report_stream(const struct origin *origin)
     return phrase("graph launch %u in %s", origin->launch, stream_name(origin).text);
 }
 
+/* Adds the program's variable to a stream's name. */
+static struct phrase with_variable(struct phrase stream, const struct origin *origin)
+{
+    const char *variable = variable_of(origin);
+    return *variable ? phrase("%.200s (%s)", stream.text, variable) : stream;
+}
+
 void report_origin(const char *what, const struct origin *origin)
 {
-    append("\n  %-10s %s, %s, at %s", what, origin->call, report_stream(origin).text,
-           source_line(origin->site));
+    append("\n  %-10s %s, %s, at %s", what, origin->call,
+           with_variable(report_stream(origin), origin).text, source_line(origin->site));
     if (origin->launch)
         append(", launched at %s", source_line(origin->launch_site));
 }
@@ -199,9 +325,12 @@ void report_end(uint32_t id)
 /* Returns how the program writes the stream, as far as can be known. */
 static struct phrase stream_in_code(const struct origin *origin)
 {
+    const char *variable = variable_of(origin);
     if (origin->stream == 0)
         return phrase("cudaStreamLegacy");
-    return origin->stream == -1 ? phrase("cudaStreamPerThread") : stream_name(origin);
+    if (origin->stream == -1)
+        return phrase("cudaStreamPerThread");
+    return *variable ? phrase("%s", variable) : stream_name(origin);
 }
 
 /* Returns what the program called to have it done, and where. */
@@ -221,7 +350,7 @@ static struct phrase wait_context(const struct origin *origin)
         return phrase("%s", "");
     if (origin->stream == -1 && !stream_is_of_this_thread(stream_of_slot(origin->slot)))
         return phrase(
-            ", in the thread of the first: cudaStreamPerThread is another stream in each");
+            ", in the thread of the first: cudaStreamPerThread is another stream in each thread");
     if (origin->device == device_current())
         return phrase("%s", "");
     return phrase(", while device %d is current (cudaSetDevice)", origin->device);
@@ -237,32 +366,64 @@ static void missing_host_wait(const struct origin *earlier, const struct origin 
 
 static void missing_graph_edge(void)
 {
-    append("\n  Missing:   no path of edges leads from the one node of the graph to the other.\n  "
+    append("\n  Missing:   no path of edges leads from one node of the graph to the other.\n  "
            "To do:     while capturing, record an event after the first call and make the stream\n"
            "             of the second wait for it; in a graph built by hand, "
            "cudaGraphAddDependencies.");
+}
+
+/* Says what is wrong with a wait that stands in the program. */
+static void describe_wait(enum event_wait_fault fault, void *site)
+{
+    switch (fault) {
+    case EVENT_WAIT_UNKNOWN: return;
+    case EVENT_WAIT_NOT_RECORDED:
+        append("\n             The event had not been recorded: the wait waits for nothing");
+        break;
+    case EVENT_WAIT_BEFORE_RECORD:
+        append("\n             The wait came before the record: it waits for nothing");
+        break;
+    case EVENT_WAIT_RECORD_TOO_EARLY:
+        append("\n             The event was recorded too early");
+        break;
+    case EVENT_WAIT_BEFORE_NEW_RECORD:
+        append("\n             The wait came before the newest record: it waits for an older one");
+        break;
+    }
+    append(" (cudaStreamWaitEvent at %s).", source_line(site));
 }
 
 /* Says why `s`, the later stream, does not wait for the earlier call. */
 static void describe_gap(const struct origin *earlier, const struct origin *later,
                          const struct stream *s)
 {
-    struct phrase first = stream_name(earlier), second = stream_name(later);
+    struct phrase first = with_variable(stream_name(earlier), earlier),
+                  second = with_variable(stream_name(later), later);
+    void *site = NULL;
+    enum event_wait_fault fault = event_waits_find(earlier, later, &site);
     uint64_t event_epoch = vc_epoch(&s->ordering.device_order, earlier->slot);
     uint64_t host_epoch = vc_epoch(host_vector_clock(), earlier->slot);
+    bool waits_for_part = event_epoch > host_epoch && event_epoch < earlier->seq;
+    /* Elsewhere it may be there for something else. */
+    if (fault == EVENT_WAIT_RECORD_TOO_EARLY && !waits_for_part)
+        fault = EVENT_WAIT_UNKNOWN;
     if (earlier->stream == -1 && later->stream == -1 && earlier->device == later->device)
         append("\n  Missing:   nothing orders the two: cudaStreamPerThread is another stream in "
                "each thread.");
-    else if (event_epoch > host_epoch && event_epoch < earlier->seq)
-        append("\n  Missing:   %s waits for %s, but only up to a place before %s:\n             "
-               "the event was recorded too early, or the wait came before it was recorded anew.",
-               second.text, first.text, call_in_words(earlier).text);
+    else if (waits_for_part)
+        append("\n  Missing:   %s waits for %s, but only for what comes before %s.%s", second.text,
+               first.text, call_in_words(earlier).text,
+               fault != EVENT_WAIT_UNKNOWN
+                   ? ""
+                   : "\n             The event was recorded too early, or the wait came before the "
+                     "newest record.");
     else if (host_epoch && !earlier->returns_early)
         append("\n  Missing:   nothing makes %s wait for %s. The host has waited for %s, but "
                "before that call.",
                second.text, earlier->call, first.text);
     else
         append("\n  Missing:   nothing makes %s wait for %s.", second.text, first.text);
+    describe_wait(fault, site);
 }
 
 static void missing_stream_wait(const struct origin *earlier, const struct origin *later,
@@ -281,7 +442,7 @@ static void missing_stream_wait(const struct origin *earlier, const struct origi
                     "for each other.");
     /* Documented: CUDA Runtime API, "API synchronization behavior". */
     if (earlier->returns_early)
-        report_note("from pageable memory, cudaMemcpy may be back before the bytes have arrived; "
+        report_note("from pageable memory, cudaMemcpy may return before the bytes have arrived; "
                     "from device to device, it does not wait at all.");
 }
 
@@ -351,12 +512,13 @@ void report_late_use(const struct origin *freed_by, const struct origin *used_by
         append("\n  To do:     call %s after %s", call_in_words(freed_by).text,
                call_in_words(used_by).text);
     if (freed_by->slot == HOST_SLOT)
-        append(", when the host has waited for %s.", report_stream(used_by).text);
+        append(", when the host has waited for %s.",
+               with_variable(report_stream(used_by), used_by).text);
     else if (freed_by->slot == used_by->slot)
         append(".");
     else
         append(", and make %s wait for %s first:\n             cudaEventRecord(event, %s), then "
                "cudaStreamWaitEvent(%s, event, 0).",
-               report_stream(freed_by).text, used_by->call, stream_in_code(used_by).text,
-               stream_in_code(freed_by).text);
+               with_variable(report_stream(freed_by), freed_by).text, used_by->call,
+               stream_in_code(used_by).text, stream_in_code(freed_by).text);
 }

@@ -15,7 +15,8 @@ struct phrase {
 };
 
 /* Starts a report about two accesses. Returns false, and nothing more is to be said, when the same
- * pair of sites has been reported under this kind, or when there have been too many reports. */
+ * calls on the same two lines have been reported under this kind, which is counted, or when there
+ * have been too many reports. */
 bool report_begin(const char *kind, const struct origin *earlier, const struct origin *later);
 /* Adds to the first line. */
 void report_text(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -35,6 +36,9 @@ void report_end(uint32_t id);
 
 /* Returns "stream 2", "the legacy stream", "the host", "graph launch 1 in stream 2". */
 struct phrase report_stream(const struct origin *origin);
+
+/* The program ends: prints how many more times each hazard was found. */
+void report_repeats(void);
 
 /* Returns how many reports there were so far. */
 unsigned report_count(void);

@@ -116,11 +116,11 @@ static void report_unordered(struct shadow_ref ref, const struct ipc_access *ear
     report_advice(
         is_in_this_process(earlier)
             ? "cudaEventRecord after that call, in its stream, and cudaStreamWaitEvent before this "
-              "one; that the pointers differ orders nothing."
+              "one; two pointers to one allocation order nothing."
             : "in the other process, cudaEventRecord of an event made with cudaEventInterprocess "
               "after that call; send its handle (cudaIpcGetEventHandle); here "
               "cudaIpcOpenEventHandle and cudaStreamWaitEvent before this one. Or let the other "
-              "process synchronize before it sends word that the memory is ready.");
+              "process synchronize before it signals that the memory is ready.");
     report_end(ref.id);
 }
 
@@ -134,11 +134,12 @@ static void report_use_after_free(struct shadow_ref ref, const struct ipc_access
                 report_stream(origin).text, ref.id, describe_access(freed_by).text);
     report_allocation(ref.id, ref.bytes, &ref.shadow->allocated_by);
     report_origin("used", origin);
-    report_advice(here ? "free the imported pointer first, and only then, ordered after that, the "
-                         "exported one."
-                       : "free an imported allocation first here, then signal the other process "
-                         "(by an interprocess event that it waits for), and only then free it "
-                         "there.");
+    report_advice(
+        here ? "free the imported pointer first; then, ordered after that, free the exported "
+               "one."
+             : "free an imported allocation first here, then signal the other process "
+               "(by an interprocess event that it waits for), and only then free it "
+               "there.");
     report_end(ref.id);
 }
 

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -77,6 +78,29 @@ static bool shorten(char *line, char *text, size_t size)
     return true;
 }
 
+/* Keeps file and line of an answer that shorten has taken. */
+static void keep_place(const char *line, struct os_source_loc *loc)
+{
+    const char *colon = strrchr(line, ':');
+    size_t length = colon ? (size_t)(colon - line) : 0;
+    if (!length || length >= sizeof loc->file)
+        return;
+    memcpy(loc->file, line, length);
+    loc->file[length] = '\0';
+    loc->line = (unsigned)strtoul(colon + 1, NULL, 10);
+}
+
+/* Returns the path of the file that dladdr has found. The program's name as it was called may not
+ * lead there from this folder. */
+static const char *path_of(const Dl_info *found, char *self, size_t size)
+{
+    if (!access(found->dli_fname, R_OK))
+        return found->dli_fname;
+    ssize_t length = readlink("/proc/self/exe", self, size - 1);
+    self[length > 0 ? length : 0] = '\0';
+    return self;
+}
+
 /* Writes the text of some locations in one file, which dladdr has found. */
 static void look_up(const Dl_info *found, struct os_source_loc **locs, size_t n)
 {
@@ -84,20 +108,16 @@ static void look_up(const Dl_info *found, struct os_source_loc **locs, size_t n)
     uintptr_t base = header->e_type == ET_EXEC ? 0 : (uintptr_t)header, offsets[OS_SOURCE_LOC_MAX];
     for (size_t i = 0; i < n; i++)
         offsets[i] = (uintptr_t)locs[i]->site - 1 - base;
-    const char *from = found->dli_fname, *last = strrchr(from, '/');
     char self[1024], answer[OS_SOURCE_LOC_MAX * 1024];
-    /* The program's name as it was called may not lead there from this folder. */
-    if (access(from, R_OK)) {
-        ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
-        self[length > 0 ? length : 0] = '\0';
-        from = self;
-    }
+    const char *last = strrchr(found->dli_fname, '/'), *from = path_of(found, self, sizeof self);
     if (!run_addr2line(from, offsets, n, answer, sizeof answer))
         answer[0] = '\0';
     char *next = answer;
     for (size_t i = 0; i < n; i++) {
         char *line = strsep(&next, "\n"), nothing[1] = "";
-        if (!shorten(line ? line : nothing, locs[i]->text, sizeof locs[i]->text))
+        if (shorten(line ? line : nothing, locs[i]->text, sizeof locs[i]->text))
+            keep_place(line, locs[i]);
+        else
             snprintf(locs[i]->text, sizeof locs[i]->text,
                      "%.180s+%#lx (compile with -g to see the line)", last ? last + 1 : from,
                      (unsigned long)offsets[i]);
@@ -122,4 +142,37 @@ void os_source_lines(struct os_source_loc **locs, size_t n)
                 together[same++] = locs[k];
         look_up(&first, together, same);
     }
+}
+
+/* Returns whether the file may be what the code at `site` was compiled from. */
+static bool is_source_of(int file, void *site)
+{
+    Dl_info found;
+    struct stat source, program;
+    char self[1024];
+    if (!dladdr(site, &found) || !found.dli_fname || fstat(file, &source)
+        || stat(path_of(&found, self, sizeof self), &program) || !S_ISREG(source.st_mode))
+        return false;
+    const struct timespec *a = &source.st_mtim, *b = &program.st_mtim;
+    return a->tv_sec < b->tv_sec || (a->tv_sec == b->tv_sec && a->tv_nsec <= b->tv_nsec);
+}
+
+bool os_source_read(const struct os_source_loc *loc, char *source, size_t size)
+{
+    char piece[4096];
+    unsigned line = 1;
+    size_t used = 0;
+    int file = loc->file[0] ? open(loc->file, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+    if (file < 0)
+        return false;
+    bool is_there = is_source_of(file, loc->site);
+    for (ssize_t got; is_there && used < size - 1 && (got = read(file, piece, sizeof piece)) > 0;)
+        for (ssize_t i = 0; i < got && used < size - 1; i++) {
+            if (line >= loc->line)
+                source[used++] = piece[i];
+            line += piece[i] == '\n';
+        }
+    close(file);
+    source[used] = '\0';
+    return used;
 }

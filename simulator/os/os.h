@@ -151,9 +151,16 @@ void os_expect_faults(void);
 struct os_source_loc {
     void *site;
     char text[256];
+    /* The file as the debug information has it, and the line; empty: not known. */
+    char file[512];
+    unsigned line;
 };
 /* Writes the text of up to OS_SOURCE_LOC_MAX locations whose text is empty. */
 void os_source_lines(struct os_source_loc **locs, size_t n);
+/* Reads the source from the line of this location on, at most size - 1 characters and a NUL.
+ * Returns false when it cannot be read, or is newer than the program: it may say something else by
+ * now. */
+bool os_source_read(const struct os_source_loc *loc, char *source, size_t size);
 
 /* ---- files ---- */
 

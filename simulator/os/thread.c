@@ -39,8 +39,8 @@ void lock_acquire(void)
         has_lock = true;
     } else if (pthread_mutex_trylock(&lock.mutex)) {
         if (lock.owner)
-            os_fatal("%s calls CUDA, and there it may not.", lock.owner);
-        os_fatal("a signal handler of the program calls CUDA in the midst of a CUDA call of the "
+            os_fatal("%s calls CUDA, which it may not.", lock.owner);
+        os_fatal("a signal handler of the program calls CUDA in the middle of a CUDA call of the "
                  "same thread. A real driver may hang here. "
                  "Let the handler set a flag, and call CUDA where the program looks at it.");
     }

@@ -67,12 +67,12 @@ static char *storage_when_run(struct op *op, const void *address)
     const char *why = NULL;
     bool write = address == op->to, copy = op->from;
     if (op->operands[write].pinned && a.kind != ADDRESS_PINNED)
-        why = "is pinned memory no more";
+        why = "is no longer pinned memory";
     else if (a.heap && !heap_is_mapped(a.heap, a.offset, op_span(op, write)))
         why = "has no physical memory: it was freed and has gone back";
     else if (op->operands[write].accessible && (a.pool || !copy)
              && !memory_peer_accessible(&a, op->stream->device))
-        why = "is memory of a device that this one has no access to any more";
+        why = "is memory of a device that this one no longer has access to";
     if (!why)
         return storage_of(address);
     bool launch_failure = (copy && !(a.heap && a.heap->host_visible)) || op->operands[write].pinned;
@@ -222,6 +222,8 @@ static cudaError_t refuse(const struct call *call, const struct address_info *a,
     if (is_unallocated(a, address, copy))
         checker_used_unallocated(call, address, bytes, s, s->last_seq + 1, write,
                                  memory_allocation_before(a), a->pool && a->pool->graph);
+    else if (call->origin.launch && a->kind != ADDRESS_PAGEABLE)
+        checker_node_refused(call, memory_shadow(a), s, a->inner_offset, write);
     return cudaErrorInvalidValue;
 }
 
@@ -332,12 +334,14 @@ const char *command_copy_direction(const struct address_info *to, const struct a
 /* Documented (CUDA Programming Guide, peer-to-peer memory copy): in the legacy stream, a copy
  * between the memories of two devices comes after all that either device was given before, and
  * before all that it is given later. Assumed: as always in a legacy stream, without the
- * non-blocking ones. */
-static void order_with_device(struct stream *s, const struct address_info *one,
-                              const struct address_info *other, bool is_before)
+ * non-blocking ones; and not a graph's node, wherever the graph is launched: the rule is about
+ * copies in the default stream, and a node is in none. */
+static void order_with_device(const struct call *call, struct stream *s,
+                              const struct address_info *one, const struct address_info *other,
+                              bool is_before)
 {
-    bool both = s->kind == STREAM_LEGACY && is_on_device(one) && is_on_device(other)
-             && !one->heap->host_visible && !other->heap->host_visible;
+    bool both = s->kind == STREAM_LEGACY && !call->origin.launch && is_on_device(one)
+             && is_on_device(other) && !one->heap->host_visible && !other->heap->host_visible;
     if (!both || one->heap->device == other->heap->device || one->heap->device == s->device)
         return;
     struct stream *legacy = stream_legacy(one->heap->device);
@@ -374,11 +378,11 @@ cudaError_t command_copy(const struct call *call, void *to, const void *from, st
     if (!kind_allows(kind, &t, &f))
         return cudaErrorInvalidValue;
     bool staged = wait && from_pageable && is_on_device(&t) && bytes <= STAGED_MAX;
-    order_with_device(s, &t, &f, true);
-    order_with_device(s, &f, &t, true);
+    order_with_device(call, s, &t, &f, true);
+    order_with_device(call, s, &f, &t, true);
     struct op *op = stream_enqueue(s, OP_COMMAND, time_under_schedule(copy_time(&t, &f, bytes)));
-    order_with_device(s, &t, &f, false);
-    order_with_device(s, &f, &t, false);
+    order_with_device(call, s, &t, &f, false);
+    order_with_device(call, s, &f, &t, false);
     if (staged)
         check_staged_rows(call, &f, from, r, op);
     else

@@ -96,7 +96,7 @@ static bool is_launch(const char *name, sim_function function, const void *argum
         diag("sim_launch: the kernel \"%s\" has %zu ranges; at most %d are possible. " REFUSED,
              name, count, SIM_RANGES_MAX);
     else if (!ranges && count)
-        diag("sim_launch: the ranges of the kernel \"%s\" are NULL; %zu were announced. " REFUSED,
+        diag("sim_launch: the ranges of the kernel \"%s\" are NULL; %zu were passed. " REFUSED,
              name, count);
     else
         return true;

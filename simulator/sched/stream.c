@@ -164,6 +164,8 @@ static struct stream *take_stream(enum stream_kind kind, int device, int priorit
     return s;
 }
 
+static void add_position(struct stream *s);
+
 /* Puts before a new stream's work what precedes all later work of its device. */
 static void follow_preceding(struct stream *s)
 {
@@ -174,8 +176,12 @@ static void follow_preceding(struct stream *s)
     }
     if (!r)
         return;
+    uint64_t last_seq = s->last_seq;
     stream_wait_internal(s, r->stream, r->seq);
     ordering_join(&s->ordering, &r->ordering);
+    ordering_set(&s->ordering, r->stream->slot, r->seq);
+    if (s->last_seq == last_seq)
+        add_position(s);
 }
 
 struct stream *stream_new(enum stream_kind kind, int device, int priority)
@@ -309,12 +315,12 @@ static bool comes_before(const struct op *op, const struct stream *s, uint64_t s
     return vc_includes(&s->ordering.device_order, op->stream->slot, op->seq);
 }
 
-struct host_bound stream_find_host_bound(const struct stream *s, uint64_t seq)
+struct host_bound stream_find_host_bound(const struct stream *s, uint64_t seq, uint64_t turn)
 {
     if (s->done_seq >= seq)
         return (struct host_bound){NULL, 0};
     for (const struct op *op = ops.host_bound; op; op = op->next_host_bound)
-        if (needs_host(op) && comes_before(op, s, seq))
+        if (op->turn < turn && needs_host(op) && comes_before(op, s, seq))
             return (struct host_bound){op, op->turn};
     return (struct host_bound){NULL, 0};
 }
@@ -412,6 +418,15 @@ static void advance_idle(struct stream *s, time_ns when)
     set_before_legacy(s);
 }
 
+/* A position in the order without work: an order may not grow without one (stream.h). */
+static void add_position(struct stream *s)
+{
+    if (s->head)
+        append(s, OP_MARKER, 0);
+    else
+        advance_idle(s, virtual_now);
+}
+
 void stream_wait_internal(struct stream *s, struct stream *other, uint64_t seq)
 {
     if (other->done_seq >= seq)
@@ -421,41 +436,47 @@ void stream_wait_internal(struct stream *s, struct stream *other, uint64_t seq)
     op->awaited_seq = seq;
 }
 
-/* `s` waits for what `other` has so far, and acquires it. */
-static void wait_for_stream(struct stream *s, struct stream *other)
+/* `s` waits for what `other` has so far, and acquires it. Returns false when it had that. */
+static bool wait_for_stream(struct stream *s, struct stream *other)
 {
     if (vc_includes(&s->ordering.device_order, other->slot, other->last_seq))
-        return;
+        return false;
     stream_wait_internal(s, other, other->last_seq);
     ordering_join(&s->ordering, &other->ordering);
     ordering_set(&s->ordering, other->slot, other->last_seq);
+    return true;
 }
 
-/* The legacy stream waits for what the blocking streams have got since it last did. */
-static void wait_for_blocking(struct stream *legacy)
+/* The legacy stream waits for what the blocking streams have got since it last did. Returns whether
+ * it has acquired something of one. */
+static bool wait_for_blocking(struct stream *legacy)
 {
+    bool acquired = false;
     const struct ordered_tree *before = &streams.before_legacy[legacy->device];
     for (struct tree_node *n; (n = tree_first(before, 0, UINT64_MAX));) {
         struct stream *other = streams.by_slot[UINT32_MAX - n->key];
         clear_before_legacy(other);
-        wait_for_stream(legacy, other);
+        acquired |= wait_for_stream(legacy, other);
     }
+    return acquired;
 }
 
 /* Puts what the rules say before the next op of the stream: what the host has acquired; and, as is
- * documented, the legacy stream waits for all blocking streams of its device, and they wait for
- * it. */
-static void order_next_op(struct stream *s)
+ * documented, the legacy stream waits for all blocking streams of its device, and they wait for it.
+ * Returns whether it has acquired something of a stream. */
+static bool order_next_op(struct stream *s)
 {
+    bool acquired = false;
     if (s->host_version != host_acquired.version) {
         vc_join(&s->ordering.happens_before, &host_acquired.clock);
         s->host_version = host_acquired.version;
     }
     if (s->kind == STREAM_LEGACY) {
-        wait_for_blocking(s);
+        acquired = wait_for_blocking(s);
     } else if (streams.legacy[s->device] && stream_is_blocking(s)) {
-        wait_for_stream(s, streams.legacy[s->device]);
+        acquired = wait_for_stream(s, streams.legacy[s->device]);
     }
+    return acquired;
 }
 
 struct op *stream_enqueue(struct stream *s, enum op_kind kind, time_ns duration)
@@ -475,21 +496,20 @@ uint64_t stream_enqueue_marker(struct stream *s)
 {
     order_next_op(s);
     s->memory_seq = s->last_seq + 1;
-    if (s->head)
-        append(s, OP_MARKER, 0);
-    else
-        advance_idle(s, virtual_now);
+    add_position(s);
     return s->last_seq;
 }
 
 void stream_follow(struct stream *s, struct stream *other)
 {
-    order_next_op(s);
-    if (!other->destroyed)
-        order_next_op(other);
-    wait_for_stream(s, other);
-    /* Also of a legacy stream that has had no work of its own. */
-    ordering_join(&s->ordering, &other->ordering);
+    uint64_t last_seq = other->last_seq;
+    if (!other->destroyed && order_next_op(other) && other->last_seq == last_seq)
+        add_position(other);
+    last_seq = s->last_seq;
+    bool acquired = order_next_op(s);
+    acquired |= wait_for_stream(s, other);
+    if (acquired && s->last_seq == last_seq)
+        add_position(s);
 }
 
 void stream_follow_devices(struct stream *s, unsigned devices)

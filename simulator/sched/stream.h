@@ -227,15 +227,17 @@ struct stream *stream_first(void);
 struct stream *stream_of_slot(uint32_t slot);
 /* A stream with work to come that names an address in [from, to), or NULL. */
 struct stream *stream_using(const char *from, const char *to);
-/* Returns what work `seq` of this stream comes after and only the host ends, if there is such. */
-struct host_bound stream_find_host_bound(const struct stream *s, uint64_t seq);
+/* Returns the newest that work `seq` of this stream comes after and only the host ends, if there is
+ * such, among the ops before this turn. UINT64_MAX: among all. What the stream waits for counts,
+ * also when it has come to wait only after that work. */
+struct host_bound stream_find_host_bound(const struct stream *s, uint64_t seq, uint64_t turn);
 /* Is it still so? */
 bool host_bound_is_pending(struct host_bound bound);
 /* Can work `seq` of this stream not begin before the host does something: open a gate, or end a
  * host function? */
 static inline bool stream_waits_for_host(const struct stream *s, uint64_t seq)
 {
-    return stream_find_host_bound(s, seq).op;
+    return stream_find_host_bound(s, seq, UINT64_MAX).op;
 }
 /* Does the next op of this stream come after a host function that has not returned? What that waits
  * for is not known here. */

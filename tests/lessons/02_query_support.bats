@@ -1,5 +1,5 @@
-# Lesson 02: the version before the attribute, the attempt after it, and another way to go. Judges
-# $LESSON on several devices.
+# Lesson 02: the version before the attribute, then a pool that is created and exported, and another
+# way to allocate. Judges $LESSON on several devices.
 load ../tools/helpers
 
 setup_file() { lesson_setup 02_query_support; }
@@ -9,10 +9,11 @@ MIB=1048576
 QUESTIONS='def name: if . == 115 then "MemoryPoolsSupported" elif . == 119
     then "MemoryPoolSupportedHandleTypes" else tostring end;
     def ok($call): [.[] | select(.call == $call and .result == "cudaSuccess")];
-    def asked($attribute): [.[] | select(.call == "cudaDeviceGetAttribute"
+    def queried($attribute): [.[] | select(.call == "cudaDeviceGetAttribute"
         and .attribute == $attribute)] | length > 0;
     def for_pools: [.[] | select(.call != null
         and (.call | test("MemPool|FromPool|cudaMallocAsync|cudaFreeAsync")))];
+    def results($call): [.[] | select(.call == $call) | .result];
     def made: ok("cudaMemPoolCreate") | length;
     def history: [.[] | select(.did == null and .call != null
         and (.call | test("Attribute|Version|Pool|Malloc|Free"))) | .call
@@ -20,85 +21,113 @@ QUESTIONS='def name: if . == 115 then "MemoryPoolsSupported" elif . == 119
             + (if .result == "cudaSuccess" then "" else ": \(.result)" end)]
         | "the calls were, in order: " + (.[:20] | join(", ")) + ".";'
 
-# on SETTING...: the lesson as it runs on such a device
+# on SETTING... [-- ARGUMENT]: the lesson as it runs on such a device
 # shellcheck disable=SC2034  # SIM_ENV is for run_lesson
 on() {
-    SIM_ENV=("$@")
-    run_lesson
+    SIM_ENV=()
+    while [ $# != 0 ] && [ "$1" != -- ]; do
+        SIM_ENV+=("$1")
+        shift
+    done
+    run_lesson "${@:2}"
     SIM_ENV=()
 }
 
-# says WORDS SENTENCE: a line of the output ends with these words
-says() {
+# prints WORDS SENTENCE: a line of the output ends with these words
+prints() {
     if grep -qE -- "$1\$" <<<"$output"; then return 0; fi
     missed "Expected: $2" "Happened: it printed \"$(grep '^so ' <<<"$output" | tr -s ' ')\" and
         \"$(tail -n 1 <<<"$output" | tr -s ' ')\"."
 }
 
-@test "on a device of today: a pool is made for each handle type, and destroyed again" {
+@test "today: a pool for each handle type is created, exported if it was, and destroyed" {
     run_lesson
-    expect_journal "$QUESTIONS"' [.[] | select(.call == "cudaMemPoolCreate")
-        | .result] == ["cudaSuccess", "cudaErrorInvalidValue"]' \
-        'one pool is tried for file descriptors, which works, and one for Win32 handles, which Linux
-            refuses: the type goes into props.handleTypes.' \
+    expect_journal "$QUESTIONS"' results("cudaMemPoolCreate")
+            == ["cudaSuccess", "cudaErrorInvalidValue", "cudaSuccess"]' \
+        'one pool is created for file descriptors, one for Win32 handles, which Linux refuses, and
+            one for fabric handles. That part was there at the start: put it back.' \
+        "$QUESTIONS history" \
+        -- "$QUESTIONS"' results("cudaMemPoolExportToShareableHandle")
+            == ["cudaSuccess", "cudaErrorNotPermitted"]' \
+        'each pool that could be created is exported (cudaMemPoolExportToShareableHandle), with the
+            handle type that it was created for.' \
         "$QUESTIONS history" \
         -- "$QUESTIONS"' made == (ok("cudaMemPoolDestroy") | length)' \
-        'a pool that was only made to see whether it can be made is destroyed at once.' \
-        "$QUESTIONS"' "\(made) made, \(ok("cudaMemPoolDestroy") | length) destroyed."' \
+        'a pool that was created only to see whether it can be shared is destroyed.' \
+        "$QUESTIONS"' "\(made) created, \(ok("cudaMemPoolDestroy") | length) destroyed."' \
         -- "$QUESTIONS"' [ok("cudaMallocAsync")[] | select(.bytes == '$((8 * MIB))')]
             | length == 1' \
-        'the block of 8 MiB comes from cudaMallocAsync: this device has pools.' \
+        'the 8 MiB come from cudaMallocAsync: this device has pools.' \
         "$QUESTIONS history"
 }
 
-@test "before 11.2 (SIM_DRIVER_VERSION=11010): no unknown attribute, no pool, the other way" {
-    on SIM_DRIVER_VERSION=11010
-    expect_journal "$QUESTIONS"' (asked(115) or asked(119)) | not' \
-        'a driver older than 11.2 is not asked about pools, it would answer cudaErrorInvalidValue.
-            cudaDriverGetVersion says how old it is: 11.2 is 11020.' \
+@test "a driver before 11.2 (SIM_DRIVER_VERSION=11010): no unknown attribute, no pool, cudaMalloc" {
+    local mib
+    draw mib 1 40
+    on SIM_DRIVER_VERSION=11010 -- "$mib"
+    expect_journal "$QUESTIONS"' (queried(115) or queried(119)) | not' \
+        'on a driver older than 11.2 the program does not query the attributes about pools: the
+            query returns cudaErrorInvalidValue. cudaDriverGetVersion returns how old the driver is:
+            11.2 is 11020.' \
         "$QUESTIONS history" \
         -- "$QUESTIONS"' for_pools | length == 0' \
-        'on a device without pools, no call that needs them: they answer cudaErrorNotSupported.' \
+        'on a device without pools no call that needs them: such calls return
+            cudaErrorNotSupported.' \
         "$QUESTIONS history" \
-        -- "$QUESTIONS"' ok("cudaMalloc") as $block | ($block | length == 1)
-            and $block[0].bytes == '$((8 * MIB))'
-        and ([ok("cudaFree")[] | select(.allocation == $block[0].allocation)] | length == 1)' \
-        'the block then comes from cudaMalloc, and goes with cudaFree.' \
+        -- "$QUESTIONS"' ok("cudaMalloc") as $data | ($data | length == 1)
+            and $data[0].bytes == '$((mib * MIB))'
+        and ([ok("cudaFree")[] | select(.allocation == $data[0].allocation)] | length == 1)' \
+        "the $mib MiB then come from cudaMalloc, and are freed with cudaFree." \
         "$QUESTIONS history"
     expect_clean
-    says 'cudaMalloc, sharing not possible' 'the program says that it goes the way of cudaMalloc.'
-    says 'last element +42' 'the work is done all the same: the last element is 42.'
+    prints 'cudaMalloc, sharing not possible' 'the program reports that it uses cudaMalloc.'
+    prints 'last element +42' 'the work is done there, too: the last element is 42.'
 }
 
-@test "from 11.2 on (SIM_DRIVER_VERSION=11020): pools, but no question about handle types" {
+@test "drivers 11.2 and 11.3: an attribute that the driver lacks is not queried" {
     on SIM_DRIVER_VERSION=11020
-    expect_journal "$QUESTIONS"' asked(119) | not' \
-        'a driver older than 11.3 is not asked for cudaDevAttrMemoryPoolSupportedHandleTypes: it
-            does not know that attribute.' \
+    expect_journal "$QUESTIONS"' queried(119) | not' \
+        'on a driver older than 11.3 the program does not query
+            cudaDevAttrMemoryPoolSupportedHandleTypes: the driver lacks that attribute
+            (SIM_DRIVER_VERSION=11020).' \
         "$QUESTIONS history" \
-        -- "$QUESTIONS"' asked(115) and (ok("cudaMallocAsync") | length == 1)' \
-        'driver 11.2 has pools: it is asked for cudaDevAttrMemoryPoolsSupported, and the block comes
-            from cudaMallocAsync.' \
+        -- "$QUESTIONS"' queried(115) and (ok("cudaMallocAsync") | length == 1)' \
+        'driver 11.2 has pools: the program queries cudaDevAttrMemoryPoolsSupported, and the memory
+            comes from cudaMallocAsync.' \
         "$QUESTIONS history"
     expect_clean
+    prints 'cudaMallocAsync, sharing through a file descriptor' \
+        'with driver 11.2 nothing is promised, and the export succeeds: so a pool can be shared.'
     on SIM_DRIVER_VERSION=11030
-    expect_journal "$QUESTIONS"' asked(115) and asked(119)' \
-        'driver 11.3 knows both attributes, so both are asked (SIM_DRIVER_VERSION=11030).' \
+    expect_journal "$QUESTIONS"' queried(115) and queried(119)' \
+        'driver 11.3 has both attributes, so both are queried (SIM_DRIVER_VERSION=11030).' \
         "$QUESTIONS history"
-    says 'cudaMallocAsync, sharing through a file descriptor' \
+    prints 'cudaMallocAsync, sharing through a file descriptor' \
         'with driver 11.3 pools can be shared through a file descriptor.'
 }
 
-@test "where the attribute promises too much (SIM_HANDLE_TYPES=0, as in WSL2): pools, no sharing" {
+@test "the attribute promises too much (SIM_HANDLE_TYPES=0): pools, and no sharing" {
     on SIM_HANDLE_TYPES=0
-    expect_journal "$QUESTIONS"' asked(119) and made == 0' \
-        'the attribute promises file descriptors and no pool can be made for them: the attempt is
-            made with that handle type and is refused.' \
+    expect_journal "$QUESTIONS"' queried(119) and made == 0' \
+        'the attribute promises file descriptors and no pool can be created for them: the program
+            tries with that handle type.' \
         "$QUESTIONS history"
-    says 'sharing not possible' 'what the attempt said counts, not what the attribute promised:
-        sharing is not possible.'
+    prints 'sharing not possible' 'no pool could be created for file descriptors, so sharing is not
+        possible, whatever the attribute promised.'
     expect_journal "$QUESTIONS"' ok("cudaMallocAsync") | length == 1' \
-        'a device that cannot share pools has pools all the same: the block comes from
+        'a device whose pools cannot be shared still has pools: the memory comes from
+            cudaMallocAsync.' \
+        "$QUESTIONS history"
+    expect_clean
+}
+
+@test "the pool is created and its export fails (SIM_FAIL=...): pools, and no sharing" {
+    on SIM_FAIL=cudaMemPoolExportToShareableHandle:1
+    prints 'sharing not possible' 'a pool was created for file descriptors and its export failed, so
+        sharing is not possible.'
+    expect_journal "$QUESTIONS"' (ok("cudaMallocAsync") | length == 1)
+            and made == (ok("cudaMemPoolDestroy") | length)' \
+        'each pool is destroyed after a failed export, too, and the memory comes from
             cudaMallocAsync.' \
         "$QUESTIONS history"
     expect_clean

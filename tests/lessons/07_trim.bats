@@ -1,63 +1,80 @@
-# Lesson 07: trim after the free has happened, keep what the next phase needs. Judges $LESSON.
+# Lesson 07: trim after the free has finished, keep what the next phase needs, put together what
+# stays. Judges $LESSON.
 load ../tools/helpers
 
 setup_file() { lesson_setup 07_trim; }
 
 MIB=1048576
-# phases: the two blocks in order, each with its free. waits($stream): what makes the host wait for
-# that stream.
+# phases: the two allocations of the first pool, in order, each with its free. history($from; $to):
+# what was done to that pool between two lines of the journal.
 QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSuccess")];
-    def waits($stream): ok("cudaDeviceSynchronize") + ok("cudaEventSynchronize")
-        + [ok("cudaStreamSynchronize")[] | select(.stream == $stream)];
-    def phases: [ok("cudaMallocFromPoolAsync")[] as $block | ok("cudaFreeAsync")[]
-        | select(.allocation == $block.allocation)
-        | {taken: $block.n, pool: $block.pool, bytes: $block.bytes, freed: .n, stream: .stream}];
-    def history: [.[] | if .did != null then empty elif .call == "cudaMemPoolTrimTo"
-        then "TrimTo(\(.keep))"
-        elif .call == ("cudaMallocFromPoolAsync", "cudaFreeAsync", "cudaStreamSynchronize",
-            "cudaDeviceSynchronize") then .call
-        else empty end] | "the calls were, in order: " + (.[:16] | join(", ")) + ".";'
+    def mib: if . % '$MIB' == 0 then "\(. / '$MIB') MiB" elif . < '$MIB' then "\(.) bytes"
+        else "\(. * 100 / '$MIB' | floor / 100) MiB" end;
+    def first_pool: ok("cudaMallocFromPoolAsync") | first.pool;
+    def phases: first_pool as $pool | [(ok("cudaMallocFromPoolAsync")[] | select(.pool == $pool))
+        as $taken | ok("cudaFreeAsync")[] | select(.allocation == $taken.allocation)
+        | {taken: $taken.n, bytes: $taken.bytes, reserved: $taken.reserved, freed: .n}];
+    def trims($from; $to): first_pool as $pool | [ok("cudaMemPoolTrimTo")[]
+        | select(.pool == $pool and .n > $from and .n < $to)];
+    def history($from; $to): first_pool as $pool | [.[] | select(.n > $from and .n < $to)
+        | if .call == "cudaMemPoolTrimTo" and .pool == $pool
+            then "cudaMemPoolTrimTo to \(.keep | mib), which left \(.reserved | mib)"
+        elif .call | IN("cudaStreamSynchronize", "cudaDeviceSynchronize", "cudaEventSynchronize")
+            then .call
+        elif .call == "cudaMemPoolSetAttribute" and .value < 18446744073709551615
+            then "the threshold set to \(.value | mib)"
+        else empty end] | if . == [] then "neither a synchronization nor a trim"
+            else .[:8] | join(", then ") end;
+    def capital: (.[:1] | ascii_upcase) + .[1:];
+    def between: phases as $phase | if ($phase | length) == 2 then
+        "between the phases: " + history($phase[0].freed; $phase[1].taken) + "." else
+        "the first pool had \($phase | length) allocations that were freed." end;
+    def third: phases[1].freed as $freed | [ok("cudaMallocFromPoolAsync")[].n | select(. > $freed)]
+        | first // infinite;
+    def pieces: first_pool as $pool | [ok("cudaMallocFromPoolAsync")[]
+        | select(.pool != $pool and .bytes == '$((16 * MIB))')];'
 
-@test "two phases: a block of 96 MiB, then one of 48 MiB from the same pool" {
-    run_lesson
-    expect_journal "$QUESTIONS"' phases | length == 2 and .[0].pool == .[1].pool
-        and .[0].bytes == '$((96 * MIB))' and .[1].bytes == '$((48 * MIB))'' \
-        'phase 1 takes 96 MiB and phase 2 takes 48 MiB, both from the program'"'"'s one pool and
-            both freed with cudaFreeAsync.' \
-        "$QUESTIONS history" \
-        -- "$QUESTIONS"' phases as $phase | ($phase | length) == 2 and (([ok("cudaMemPoolTrimTo")[]
-        | select(.keep == 0 and .n > $phase[0].freed)] | first) as $pending | $pending != null
-        and ([waits($phase[0].stream)[] | select(.n < $pending.n)] | length == 0))' \
-        'the first TrimTo(0), while the free is pending, stays as it was: it shows that trim does
-            nothing for a pending free.' \
-        "$QUESTIONS history"
+# draw_phases: an argument that the file does not name, into $size, and what phase 2 needs, in
+# segments of the simulated device, into $need
+draw_phases() {
+    size=
+    draw size 201 600
+    need=$((((size + 1) / 2 + 31) / 32 * 32 * MIB))
 }
 
-@test "between the phases: the stream is synchronised, then the pool is trimmed" {
+@test "phases 1 and 2 take one pool, and the trim of the pending free returns nothing" {
     run_lesson
-    expect_journal "$QUESTIONS"' phases as $phase | ($phase | length) == 2
-        and ([waits($phase[0].stream)[]
-        | select(.n > $phase[0].freed and .n < $phase[1].taken)] as $wait
-        | ([ok("cudaMemPoolTrimTo")[] | select(.n > $phase[0].freed and .n < $phase[1].taken)]
-            | last) as $trim
-        | any($wait[]; $trim != null and .n < $trim.n))' \
-        'after phase 1, first a synchronise of the stream, then the trim: a trim does nothing for a
-            free that is still pending.' \
-        "$QUESTIONS history"
+    expect_journal "$QUESTIONS"' phases | map(.bytes) == ['$((96 * MIB))', '$((48 * MIB))']' \
+        'phase 1 allocates 96 MiB and phase 2 allocates 48 MiB, both from the first pool of the
+            program, and both are freed with cudaFreeAsync.' \
+        "$QUESTIONS between" \
+        -- "$QUESTIONS"' phases as $phase | trims($phase[0].freed; $phase[1].taken)[0]
+            | .keep == 0 and .reserved == '$((96 * MIB)) \
+        'the first trim, to 0 while the free is pending, stays where it was: it shows that a trim
+            returns nothing for a pending free.' \
+        "$QUESTIONS between"
 }
 
-@test "the trim between the phases keeps what phase 2 needs" {
-    run_lesson
+@test "the trim between the phases returns all but what phase 2 needs" {
+    draw_phases
+    run_lesson "$size"
     expect_journal "$QUESTIONS"' phases as $phase | ($phase | length) == 2
-        and ([ok("cudaMemPoolTrimTo")[] | select(.n > $phase[0].freed and .n < $phase[1].taken)
-            | .keep] | .[1:] | unique) == ['$((48 * MIB))']' \
-        'cudaMemPoolTrimTo with what phase 2 needs: 48 MiB, in bytes (50331648). What trim may take
-            does not depend on the threshold.' \
-        "$QUESTIONS history" \
-        -- "$QUESTIONS"' phases as $phase | ($phase | length) == 2
-        and ([.[] | select(.did == "grow" and .n > $phase[0].freed)] | length == 0)' \
-        'phase 2 finds its memory in the pool: the pool does not grow again.' \
-        '"the pool grew \([.[] | select(.did == "grow")] | length) times."'
+            and ([.[] | select(.did == "release" and .n > $phase[0].freed
+            and .n < $phase[1].taken)] | length > 0)' \
+        'after phase 1, a trim returns memory. It does nothing for a free that is still pending for
+            the host.' \
+        "$QUESTIONS between" \
+        -- "$QUESTIONS"' first_pool as $pool | phases as $phase | [.[] | select(.did == "grow"
+            and .pool == $pool and .n > $phase[0].freed)] | length == 0' \
+        'phase 2 finds its memory in the pool: the trim keeps what phase 2 needs, in bytes, whatever
+            the argument of the program is.' \
+        "$QUESTIONS"' "phase 2 needs \(phases[1].bytes | mib), and the pool grew. "
+            + (between | capital)' \
+        -- "$QUESTIONS"' phases[1].reserved == '"$need" \
+        'the trim keeps what phase 2 needs, and no segment more, whatever the argument of the
+            program is.' \
+        "$QUESTIONS"' "phase 2 needs \(phases[1].bytes | mib), and the pool held"
+            + " \(phases[1].reserved | mib). " + (between | capital)'
 }
 
 @test "the threshold stays at its maximum" {
@@ -65,30 +82,47 @@ QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSucce
     expect_journal "$QUESTIONS"' [ok("cudaMemPoolSetAttribute")[]
         | select(.attribute == "cudaMemPoolAttrReleaseThreshold") | .value >= 18446744073709551615]
         | length > 0 and all' \
-        'the release threshold is set to its maximum (UINT64_MAX) and left there: nothing but trim
-            gives memory back in this program.' \
+        'the release threshold is set to its maximum (UINT64_MAX) and left there: only a trim
+            returns memory of these pools.' \
         "$QUESTIONS"' "the threshold was set to "
             + ([ok("cudaMemPoolSetAttribute")[]
             | select(.attribute == "cudaMemPoolAttrReleaseThreshold")
-            | if .value >= 18446744073709551615 then "its maximum" else "\(.value) bytes" end]
-            | join(", then ")) + "."' \
-        -- '[.[] | select(.did == "release") | .why] | length > 0 and all(.[];
-            . == "trim" or . == "destroy")' \
-        'memory goes back at a trim, at no synchronise.' \
-        '"memory went back " + ([.[] | select(.did == "release") | "at a " + .why] | join(", "))
-            + "."'
+            | if .value >= 18446744073709551615 then "its maximum" else .value | mib end]
+            | join(", then to ")) + "."' \
+        -- "$QUESTIONS"' first_pool as $pool | [.[] | select(.did == "release" and .pool == $pool)
+            | .why] | all(.[]; . == "trim" or . == "destroy")' \
+        'a trim returns the memory, not a synchronization.' \
+        '"memory was returned by a synchronization."'
 }
 
-@test "at the end: synchronised, then trimmed to nothing" {
+@test "at the end of phase 2 the pool keeps nothing" {
+    draw_phases
+    run_lesson "$size"
+    expect_journal "$QUESTIONS"' first_pool as $pool | phases[1].freed as $freed | third as $third
+        | [.[] | select(.pool == $pool and .n > $freed and .n < $third) | .reserved // empty]
+        | last == 0' \
+        'after phase 2 a trim returns everything. The last free must not be pending then: the copy
+            came before it, so nothing has waited for it yet.' \
+        "$QUESTIONS"' "after the free of phase 2: " + history(phases[1].freed; third) + "."'
+}
+
+@test "in phase 3 the scratch memory leaves the pool" {
     run_lesson
-    expect_journal "$QUESTIONS"' phases as $phase | ($phase | length) == 2
-        and ([waits($phase[1].stream)[] | select(.n > $phase[1].freed)] as $wait
-        | ([ok("cudaMemPoolTrimTo")[] | select(.n > $phase[1].freed)] | last) as $trim
-        | $trim != null and $trim.keep == 0 and $trim.reserved == 0 and any($wait[];
-            .n < $trim.n))' \
-        'after phase 2, a synchronise of the stream and then TrimTo(0), which leaves the pool with
-            nothing.' \
-        "$QUESTIONS history"
+    expect_journal "$QUESTIONS"' pieces | length == 8' \
+        'phase 3 makes eight allocations of half a segment from its own pool, four results and four
+            pieces of scratch memory. Only their order is yours.' \
+        "$QUESTIONS"' "it made \(pieces | length) allocations of half a segment."' \
+        -- "$QUESTIONS"' pieces[0].pool as $pool | [ok("cudaMallocFromPoolAsync")[]
+            | select(.pool == $pool)] | last | .from != "new"' \
+        'after the scratch memory is freed, one allocation finds room that is 1 MiB larger than each
+            piece: free memory that has live allocations between is not contiguous.' \
+        '"the pool grew for it, although half of its memory was free."' \
+        -- "$QUESTIONS"' pieces[0].pool as $pool | [ok("cudaMemPoolTrimTo")[]
+            | select(.pool == $pool)] | last | .reserved == '$((64 * MIB)) \
+        'the last trim returns the scratch memory. A segment with a live allocation stays.' \
+        "$QUESTIONS"' pieces[0].pool as $pool | [ok("cudaMemPoolTrimTo")[] | select(.pool == $pool)]
+            | last | if . == null then "the pool of phase 3 was not trimmed."
+            else "\(.used | mib) were used, and the trim left \(.reserved | mib)." end'
 }
 
 @test "it prints what a real device prints, also for 160 MiB" {

@@ -1,89 +1,52 @@
-# Lesson 08: the four figures, the reset of the marks, what cannot be set. Judges $LESSON.
+# Lesson 08: what one phase needed, from a watermark, and memory in advance. Judges $LESSON.
 load ../tools/helpers
 
 setup_file() { lesson_setup 08_statistics; }
 
-MIB=1048576
-QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSuccess")];
-    def own: ok("cudaMemPoolCreate") | map(.pool) | first;
-    def freed: ([ok("cudaMallocFromPoolAsync")[] | select(.bytes == '$((256 * MIB))') | .allocation]
-        | first) as $block
-        | [ok("cudaFreeAsync")[] | select(.allocation == $block) | .n] | first;
-    def resets($mark): [ok("cudaMemPoolSetAttribute")[] | select(.attribute == $mark
-        and .value == 0)];
-    def reads($figure): own as $own | [ok("cudaMemPoolGetAttribute")[]
-        | select(.attribute == $figure and .pool == $own)];
-    def trim: ([.[] | select(.call == "cudaMemPoolTrimTo") | .n] | first) // length;
-    def written: trim as $trim | [.[] | select(.call == "cudaMemPoolSetAttribute"
-        and .attribute != "cudaMemPoolAttrReleaseThreshold"
-        and .n < $trim) | "\(.attribute[15:]) = \(.value) (\(.result))"] | if . == [] then "nothing"
-            else join(", ") end
-        | "before the trim the program wrote: " + . + ".";
-    def figures: "cudaMemPoolAttrReservedMemCurrent", "cudaMemPoolAttrReservedMemHigh",
-        "cudaMemPoolAttrUsedMemCurrent", "cudaMemPoolAttrUsedMemHigh";'
+# refused: the attributes whose writing was refused, in order
+QUESTIONS='def refused: [.[] | select(.call == "cudaMemPoolSetAttribute"
+        and .result != "cudaSuccess") | .attribute[15:]];'
 
-@test "stats_read asks the pool for all four figures, each time" {
-    run_lesson
-    expect_journal "$QUESTIONS"' ([reads(figures) | length] | min) as $least | $least > 0
-            and ($least >= 5 or ok("cudaMemPoolTrimTo") == [])' \
-        'stats_read reads four attributes of the pool: ReservedMemCurrent, ReservedMemHigh,
-            UsedMemCurrent and UsedMemHigh (YOUR WORK, 1 of 2).' \
-        "$QUESTIONS"' "reads of the pool: "
-            + ([figures as $figure | "\($figure[15:]) \(reads($figure) | length)"] | join(", "))
-            + "."'
+# asked before|live|reserve LIVE BEFORE SIZE: tests/lessons/asked_statistics.h calls the student's
+# functions with sizes in MiB.
+asked() {
+    ask_lesson asked_statistics "phase_need and reserve as the rest of the lesson calls them, and
+        CUDA calls in them that succeed." "$@"
 }
 
-@test "marks_reset writes 0 to both high-water marks" {
+@test "the figures are shown, and two of them cannot be set" {
     run_lesson
-    expect_journal "$QUESTIONS"' trim as $trim
-        | [.[] | select(.call == "cudaMemPoolSetAttribute" and .value != 0 and .n < $trim
-            and (.attribute == ("cudaMemPoolAttrReservedMemHigh", "cudaMemPoolAttrUsedMemHigh")))]
-                | length == 0' \
-        'a mark is reset by writing 0, as a uint64_t, whatever the current figure is. Any other
-            value: cudaErrorInvalidValue.' \
-        "$QUESTIONS"' written' \
-        -- "$QUESTIONS"' own as $own | [resets("cudaMemPoolAttrReservedMemHigh")[]
-            | select(.pool == $own)] | length == 1' \
-        'marks_reset writes 0 to ReservedMemHigh of the pool, once (YOUR WORK, 2 of 2).' \
-        "$QUESTIONS"' written' \
-        -- "$QUESTIONS"' own as $own | [resets("cudaMemPoolAttrUsedMemHigh")[]
-            | select(.pool == $own)] | length == 1' \
-        'marks_reset writes 0 to UsedMemHigh of the pool, once (YOUR WORK, 2 of 2).' \
-        "$QUESTIONS"' written'
+    expect_journal "$QUESTIONS"' refused | .[:2] == ["ReservedMemCurrent", "UsedMemHigh"]' \
+        'the program tries to set ReservedMemCurrent, and a watermark to another value than 0. Both
+            are refused. That part was there at the start: put it back.' \
+        "$QUESTIONS"' "refused: " + (refused | join(", ")) + "."'
 }
 
-@test "the marks are reset after the large block's free and before the trim" {
+@test "phase_need does not count what the pool used before" {
+    local before size
+    draw before 300 900
+    draw size 40 200
     run_lesson
-    expect_journal "$QUESTIONS"' freed as $freed | ([ok("cudaMemPoolTrimTo")[].n] | first) as $trim
-        | $freed != null and $trim != null
-            and ([resets("cudaMemPoolAttrReservedMemHigh")[], resets("cudaMemPoolAttrUsedMemHigh")[]
-            | .n > $freed and .n < $trim] | length > 0 and all)' \
-        'the marks are reset after the free of the large block and before the trim, where main calls
-            marks_reset.' \
-        "$QUESTIONS"' if resets("cudaMemPoolAttrReservedMemHigh")
-            + resets("cudaMemPoolAttrUsedMemHigh") == [] then "no mark was reset."
-            elif ok("cudaMemPoolTrimTo") == [] then "the program ended before the trim."
-                else "a mark was reset before that free, or after the trim." end' \
-        -- "$QUESTIONS"' ok("cudaMemPoolCreate") | length == 1' \
-        'one pool for the whole program: a new pool also starts with fresh marks, but that is no
-            reset.' \
-        "$QUESTIONS"' "\(ok("cudaMemPoolCreate") | length) pools were created."'
+    expect_journal "$QUESTIONS"' refused | map(select(. == "UsedMemHigh")) | length == 1' \
+        'a watermark is reset by writing 0, as a uint64_t. Any other value is refused, also that of
+            the current figure.' \
+        "$QUESTIONS"' "writing UsedMemHigh was refused \(refused
+            | map(select(. == "UsedMemHigh")) | length - 1) times in phase_need."'
+    asked before 0 "$before" "$size"
 }
 
-@test "what cannot be set is tried, and the block is asked for its device before the free" {
-    run_lesson
-    expect_journal '[.[] | select(.call == "cudaMemPoolSetAttribute"
-        and .result == "cudaErrorInvalidValue") | .attribute]
-        == ["cudaMemPoolAttrReservedMemCurrent", "cudaMemPoolAttrUsedMemHigh"]' \
-        'the program tries to set ReservedMemCurrent and a mark that is not 0; both are refused.
-            That part was there at the start: put it back.' \
-        '(if any(.[]; .call == "cudaMemPoolTrimTo") then "" else
-            "the program ended before it got there. " end)
-            + "refused: " + ([.[] | select(.call == "cudaMemPoolSetAttribute"
-                and .result == "cudaErrorInvalidValue") | .attribute] | join(", ")) + "."' \
-        -- "$QUESTIONS"' freed as $freed | [ok("cudaPointerGetAttributes")[].n] | length > 0
-            and all(.[]; . < $freed)' \
-        'cudaPointerGetAttributes is asked before the free: after it the pointer means nothing.'
+@test "phase_need does not count what is live already" {
+    local live size
+    draw live 5 90
+    draw size 40 200
+    asked live "$live" 0 "$size"
+}
+
+@test "reserve gives the pool memory that is not in use" {
+    local live size
+    draw live 5 90
+    draw size 100 700
+    asked reserve "$live" 0 "$size"
 }
 
 @test "it prints what a real device prints, also for 100 MiB" {

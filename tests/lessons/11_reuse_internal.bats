@@ -1,89 +1,103 @@
-# Lesson 11: a hidden wait, or an error and a way of one's own. Judges $LESSON.
+# Lesson 11: a wait that the driver inserts, or an error to act on. Judges $LESSON.
 load ../tools/helpers
 
 setup_file() { lesson_setup 11_reuse_internal; }
 
 MIB=1048576
-# trials: one for each hold, with its pool and what the quick stream was given there. own: the last
-# two, which are the student's.
+# The first pool measures the segment; then the three of the table, the spare one, and the two
+# shared ones. taken: the allocations for the fast stream after the slow stream had filled a shared
+# pool.
 QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSuccess")];
-    def trials: . as $all | [ok("launch_hold")[] as $hold
-        | ([ok("cudaMallocFromPoolAsync")[] | select(.n < $hold.n)] | last) as $first
-        | ([ok("cudaMemPoolDestroy")[] | select(.n > $hold.n) | .n] | first // 1000000) as $over
-        | {pool: $first.pool, first: $first.n, slow: $hold.stream, hold: $hold.n, over: $over,
-            takes: [$all[] | select(.call == "cudaMallocFromPoolAsync" and .n > $hold.n
-                and .n < $over) | {pool, from, result, stream}]}];
-    def own: trials[3:5];
-    def flags($name): [own[] as $t | [ok("cudaMemPoolSetAttribute")[]
-        | select(.pool == $t.pool and .attribute == $name and .n < $t.first) | .value] | last];
-    def told($name): flags($name) | map(. // "nothing" | tostring) | join(" and ");
-    def runs($t; $op): [.[] | select(.did == "run" and .op == $op and .n > $t.hold
-        and .n < $t.over)];
-    def history: [own[] as $t | [$t.takes[] | if .pool == $t.pool then "its pool"
-        else "another pool" end + " answered \(.result)" + (if .from != null then " (\(.from))"
-        else "" end)]
-        | join(", then ") | if . == "" then "no block was asked for" else . end]
-        | "slow stream holding: \(.[0] // "not tried"); slow stream finished: \(.[1] //
-            "not tried").";'
+    def pools: [ok("cudaMemPoolCreate")[] | {pool, max_size, n}];
+    def spare: pools[4];
+    def shared($i): pools[5 + $i];
+    def asked($pool): [.[] | select(.call == "cudaMallocFromPoolAsync" and .pool == $pool)];
+    def first($pool): asked($pool)[0];
+    def ended($pool): [ok("cudaMemPoolDestroy")[] | select(.pool == $pool) | .n] | first // 1e9;
+    def taken($i): shared($i).pool as $pool | first($pool) as $first | ended($pool) as $over
+        | [.[] | select((.call == "cudaMallocFromPoolAsync" or .call == "cudaMallocAsync")
+            and $first != null and .n > $first.n and .n < $over)];
+    def synchronized($i): taken($i) as $t | first(shared($i).pool) as $first
+        | [.[] | select((.call == "cudaStreamSynchronize" or .call == "cudaDeviceSynchronize"
+            or .call == "cudaEventSynchronize") and $first != null and .n > $first.n
+            and .n < ($t | last.n // 1e9)
+            and .result == "cudaSuccess")];
+    def words: if .result != "cudaSuccess" then .result else {new: "new memory",
+            internal: "the memory of the slow stream, and the fast one waits for it",
+            synchronized: "memory that the host had synchronized",
+            opportunistic: "memory that the device had finished with",
+            event: "memory that an event had ordered"}[.from] // "its own memory" end;
+    def history($i): {(spare.pool | tostring): "the spare pool", (shared($i).pool | tostring):
+            "the shared pool"} as $names
+        | [taken($i)[] | ($names[.pool | tostring] // "another pool") + " returned \(words)"]
+        | join(", then ")
+        | if . == "" then "not reached" else . end;
+    def opened($i): first(shared($i).pool) as $first
+        | [.[] | select(.did == "run" and .op == "hold" and .n > $first.n) | .n] | first;'
 
-@test "the first three lines show the hidden wait, the error without it, and growth" {
+@test "the first three lines show the inserted wait, the error without it, and growth" {
     run_lesson
-    expect_journal "$QUESTIONS"' [trials[:3][].takes
-        | map("\(.result) \(.from)")] == [["cudaSuccess internal"],
-        ["cudaErrorMemoryAllocation null"], ["cudaSuccess new"]]' \
-        'the first three trials stay as they were: with internal waits the slow stream'"'"'s block,
-            without them cudaErrorMemoryAllocation, with no limit new memory.' \
-        "$QUESTIONS"' "the quick stream was given: "
-            + ([trials[:3][].takes[] | "\(.result) (\(.from // "nothing"))"] | join(", ")) + "."'
+    expect_journal "$QUESTIONS"' . as $all | [pools[1:4][].pool as $p | $all | asked($p)[1]
+            | "\(.result) \(.from)"] == ["cudaSuccess internal", "cudaErrorMemoryAllocation null",
+            "cudaSuccess new"]' \
+        'the first three lines stay as they were: with a limit and the policy on the memory of the
+            slow stream, with the policy off cudaErrorMemoryAllocation, without a limit new
+            memory.' \
+        "$QUESTIONS"' . as $all | "the three pools returned "
+            + ([pools[1:4][].pool as $p | $all | asked($p)[1] | words] | join("; ")) + "."'
 }
 
-@test "your pool keeps its limit, and lets neither hidden waits nor luck decide" {
+@test "the shared pool keeps its limit, and inserts no wait" {
     run_lesson
-    expect_journal "$QUESTIONS"' [own[] as $t | ok("cudaMemPoolCreate")[] | select(.pool == $t.pool)
-        | .max_size] | unique == ['$((64 * MIB))']' \
-        'the pool of the last two trials may hold 64 MiB at most: its maxSize stays.' \
-        "$QUESTIONS"' "its maxSize was "
-            + ([own[] as $t | ok("cudaMemPoolCreate")[] | select(.pool == $t.pool) | .max_size
-            | tostring] | join(" and ")) + "."' \
-        -- "$QUESTIONS"' flags("cudaMemPoolReuseAllowInternalDependencies") | unique == [0]' \
-        'internal dependencies are off on the limited pool itself, before its first block: with them
-            the quick stream gets the slow one'"'"'s block and waits for it.' \
-        "$QUESTIONS"' "on the pools of the last two lines it was set to "
-            + told("cudaMemPoolReuseAllowInternalDependencies") + "; " + history' \
-        -- "$QUESTIONS"' flags("cudaMemPoolReuseAllowOpportunistic") | unique == [0]' \
-        'opportunistic reuse is off, too: with it the quick stream'"'"'s block comes from one pool
-            or the other, depending on how fast the slow stream was.' \
-        "$QUESTIONS"' "on the pools of the last two lines it was set to "
-            + told("cudaMemPoolReuseAllowOpportunistic") + "; " + history'
+    expect_journal "$QUESTIONS"' [shared(0), shared(1)] | map(select(. != null).max_size) | unique
+            == ['$((64 * MIB))']' \
+        'the shared pool holds 64 MiB at most: its limit stays.' \
+        "$QUESTIONS"' "its maxSize was \([shared(0), shared(1)] | map(select(. != null).max_size
+            | tostring) | join(" and "))." | gsub("\n *"; " ")' \
+        -- "$QUESTIONS"' [taken(0)[], taken(1)[]] | all(.from != "internal")' \
+        'the shared pool inserts no wait: with internal dependencies on it gives the fast stream the
+            memory of the slow one, and the fast stream waits without a call of the program.' \
+        "$QUESTIONS"' "slow stream held: \(history(0)). Slow stream not held, spare pool full:
+            \(history(1))." | gsub("\n *"; " ")'
 }
 
-@test "when the pool refuses, the spare pool is asked" {
+@test "the fast stream finishes its work while the slow stream is held" {
     run_lesson
-    expect_journal "$QUESTIONS"' own | length > 0 and all(.[]; .takes[0].pool == .pool)' \
-        'block_take asks the limited pool first. The spare one is for the case that it refuses.' \
-        "$QUESTIONS history" \
-        -- "$QUESTIONS"' own | length == 2 and all(.[]; . as $t | $t.takes
-            | map(.result) == ["cudaErrorMemoryAllocation", "cudaSuccess"]
-            and .[1].pool != $t.pool)' \
-        'block_take gets cudaErrorMemoryAllocation from the limited pool, and then a block from the
-            spare one: an error is an answer to act on, not a reason to wait.' \
-        "$QUESTIONS history"
+    expect_journal "$QUESTIONS"' opened(0) as $opened | (taken(0) | last) as $last
+            | $opened != null and $last.result == "cudaSuccess" and any(.[]; .did == "run"
+                and .op == "fill" and .allocation == $last.allocation and .n < $opened)' \
+        'in the fourth line take returns memory at once, and the fast stream fills it before the
+            gate opens.' \
+        "$QUESTIONS"' "\(history(0))." + (if opened(0) == null then " The gate did not open: with
+            the slow stream held, a synchronization with it never returns." else "" end)
+            | gsub("\n *"; " ")'
 }
 
-@test "the quick stream is done while the slow one holds" {
+@test "without other memory the host synchronizes, and then allocates" {
     run_lesson
-    expect_journal "$QUESTIONS"' own[0] as $t
-        | ([runs($t; "memset")[] | select(.stream != $t.slow) | .n] | first) as $filled
-        | ([runs($t; "hold")[] | .n] | first) as $opened | $filled != null
-            and ($opened == null or $filled < $opened)' \
-        'in the fourth trial the quick stream sets its block (cudaMemsetAsync) before the gate
-            opens.' \
-        "$QUESTIONS history"
+    expect_journal "$QUESTIONS"' taken(1) | last
+            | .result == "cudaSuccess" and .from != "internal"' \
+        'in the fifth line both pools are full, and the slow stream is not held: take synchronizes
+            with it, and allocates again from the shared pool.' \
+        "$QUESTIONS"' "\(history(1)). Synchronizations of the host before the last of these:
+            \(synchronized(1) | length)." | gsub("\n *"; " ")'
 }
 
-@test "it prints what a real device prints, also for 100 MiB" {
+@test "take does so in other situations, with another size" {
+    local segments
+    draw segments 1 6
+    ask_lesson asked_take "take returns in every situation, also when no pool has memory.
+        take(memory, bytes, pool, spare), shared_pool(mib), pool_limited and the streams slow and
+        fast are as they were at the start." \
+        $((32 * segments))
+}
+
+@test "it prints what a real device prints" {
     run_lesson
     expect_right 11_reuse_internal
+}
+
+@test "the same with 100 MiB" {
     run_lesson 100
     expect_right 11_reuse_internal.100
 }

@@ -1,5 +1,5 @@
-# Lesson 13: a pool crosses to another process as a file descriptor, and has fewer rights there.
-# Judges $LESSON.
+# Lesson 13: a pool crosses to another process as a file descriptor. The student chooses the handle
+# type, sends the descriptor and gives access in the importer. Judges $LESSON.
 load ../tools/helpers
 
 setup_file() { lesson_setup 13_ipc_pool; }
@@ -8,14 +8,19 @@ QUESTIONS='def of($of; $call): [.[] | select(.of == $of and .call == $call)];
     def ok($of; $call): [of($of; $call)[] | select(.result == "cudaSuccess")];
     def imports: of("importer"; "cudaMemPoolImportFromShareableHandle");
     def pool: [imports[] | select(.result == "cudaSuccess") | .pool] | first;
-    def told: if imports == [] then "the importer imported no pool."
-        else "the descriptor of its first import: \(imports[0].descriptor //
-        "none"). The answer: \(imports[0].result)." end;'
+    def grants($of): [ok($of; "cudaMemPoolSetAccess")[] | select(.value == 3)];
+    def imported: if imports == [] then "The importer imported no pool."
+        else "The first import was by " + ({closed: "a closed descriptor",
+            "a pool": "the descriptor of a pool", "another file": "the descriptor of another file"}
+            [imports[0].descriptor // ""] // "no descriptor")
+            + ", and returned \(imports[0].result)." end;
+    def granted: "Calls that gave access: \(grants("exporter") | length) in the exporter, "
+        + "\(grants("importer") | length) in the importer.";'
 
-# What the program said on its way, where a sentence of its own helps more than the question that it
+# What a program wrote on its way, where a sentence of its own helps more than the question that it
 # leaves open.
 # shellcheck disable=SC2154  # run_lesson sets errors
-said() { # said REGEXP SENTENCE
+wrote() { # wrote REGEXP SENTENCE
     ! grep -qE -- "$1" <<<"$output$errors" || {
         tell_sentences "Expected: $2" \
             "Happened: $(grep -hE -- "$1" <<<"$output"$'\n'"$errors" | head -n 1 | cut -c 1-200)"
@@ -24,80 +29,99 @@ said() { # said REGEXP SENTENCE
     }
 }
 
-# tell_pool and hear_pool, with which lesson 14 shares its pool, do all that is to be done here. A
+# tell_pool and hear_pool, with which lesson 14 shares its pool, do what is to be done here. A
 # program that calls them has their names.
 by_hand() {
     ! grep -qaE 'tell_pool|hear_pool' "$CHECK_FOLDER/program" ||
-        missed "Expected: the message is written by hand, in send_parcel: that is what this lesson
-            is about." "Happened: the program calls tell_pool or hear_pool, which
-            lessons/processes.h has for lesson 14."
+        missed "Expected: send_parcel writes the message itself: that is part of this lesson." \
+            "Happened: the program calls tell_pool or hear_pool, which lessons/processes.h has for
+            lesson 14."
 }
 
-# What comes after the import is there, and the program did not get so far.
+# What comes after the import is there, and the program got so far.
 got_there() {
     expect_journal "$QUESTIONS pool != null" \
-        'the importer has imported the pool. All that this test looks at comes after that.' \
-        "$QUESTIONS"' "it did not come to that. First repair what is missed above; " + told'
+        'the importer imports the pool. All that this test looks at comes after that.' \
+        "$QUESTIONS"' "not reached; repair the MISS above first. " + imported'
+}
+
+@test "the pool is created for a file descriptor" {
+    run_both
+    expect_journal "$QUESTIONS"' of("exporter"; "cudaMemPoolExportToShareableHandle")
+        + of("importer"; "cudaMemPoolExportToShareableHandle") | .[0].result == "cudaSuccess"' \
+        'the pool can be exported: the field handleTypes of cudaMemPoolProps names the handle type
+            at creation. Later it cannot be added (YOUR WORK, 1 of 3).' \
+        "$QUESTIONS"' of("exporter"; "cudaMemPoolExportToShareableHandle")
+            + of("importer"; "cudaMemPoolExportToShareableHandle")
+            | if . == [] then "cudaMemPoolExportToShareableHandle was not called."
+                else "cudaMemPoolExportToShareableHandle returned \(.[0].result)." end'
 }
 
 @test "the descriptor arrives as a descriptor" {
     run_both
     by_hand
-    said 'sendmsg: Bad file descriptor' \
+    wrote 'sendmsg: Bad file descriptor' \
         'the descriptor is open when it is sent, and it is the only one: cmsg_len is
-            CMSG_LEN(sizeof(int)). Close it after that: what is on its way stays open by itself.'
-    said 'sendmsg: Invalid argument' \
+            CMSG_LEN(sizeof(int)). Close it after that: a descriptor that is on its way stays open.'
+    wrote 'sendmsg: Invalid argument' \
         'a control message that the kernel understands: type SCM_RIGHTS, and cmsg_len is
-            CMSG_LEN(sizeof(int)), its head and the int.'
-    said 'cudaErrorInitializationError' \
+            CMSG_LEN(sizeof(int)), its header and the int.'
+    wrote 'cudaErrorInitializationError' \
         'the second process is made before the first CUDA call. After one, no CUDA call works in a
-            child; an inherited number does not help.'
-    said 'more descriptors than one' \
-        'one descriptor: cmsg_len is CMSG_LEN(sizeof(int)), the head and the int. CMSG_SPACE is the
-            room that the two take, with padding behind the int, and the kernel reads a second
-            descriptor there.'
-    said 'another message than was waited for' \
+            child; an inherited descriptor does not help.'
+    wrote 'more than one descriptor' \
+        'one descriptor: cmsg_len is CMSG_LEN(sizeof(int)), the header and the int. CMSG_SPACE also
+            counts the padding after the int, and the kernel reads a second descriptor there.'
+    wrote 'another message than the one expected' \
         'the descriptor and the parcel in one message: the importer waits for no other. The parcel
             is the bytes of the message, the descriptor its control message; tell_with_control sends
             both.'
-    said 'nothing but a number' 'a control message of level SOL_SOCKET and type SCM_RIGHTS, with the
-        descriptor as its data. The number alone says nothing: each process has a table of open
-        files of its own. (A control message of another level than SOL_SOCKET is overlooked.
-        tell_with_control sends it beside the parcel.)'
+    wrote 'a number, no descriptor' 'a control message of level SOL_SOCKET and type SCM_RIGHTS, with
+        the descriptor as its data (YOUR WORK, 2 of 3). The number alone means nothing: each process
+        has a table of open files of its own. A control message of another level than SOL_SOCKET is
+        ignored.'
     expect_journal "$QUESTIONS"' imports | length == 0 or .[0].descriptor != "closed"' \
-        'the importer keeps the descriptor open until the import is done. Then the pool needs it no
-            more.' \
-        "$QUESTIONS told" \
+        'the importer keeps the descriptor open until the import is done. The pool does not need it
+            after that.' \
+        "$QUESTIONS imported" \
         -- "$QUESTIONS"' imports | length == 0 or .[0].descriptor == "a pool"' \
-        'what is sent is the descriptor that cudaMemPoolExportToShareableHandle gave. This one is
-            open, and is not the pool'\''s.' \
-        "$QUESTIONS told" \
+        'the descriptor that is sent is the one from cudaMemPoolExportToShareableHandle.' \
+        "$QUESTIONS imported" \
         -- "$QUESTIONS"' (ok("exporter"; "cudaMemPoolExportToShareableHandle") | length > 0)
             and pool != null' \
         'one process exports the pool, another process imports it.' \
-        "$QUESTIONS"' "\(ok("exporter"; "cudaMemPoolExportToShareableHandle") | length) exports; "
-            + told'
+        "$QUESTIONS"' "exports: \(ok("exporter"; "cudaMemPoolExportToShareableHandle") | length). "
+            + imported'
 }
 
-@test "the importer works on the exporter's block" {
+@test "GPU 1 has access in the importer" {
     run_both
     got_there
     expect_journal "$QUESTIONS"' ok("importer"; "cudaMemPoolImportPointer") | length == 1
         and .[0].process != null' \
-        'the importer imports one block of the imported pool (cudaMemPoolImportPointer).' \
+        'the importer imports one allocation of the imported pool (cudaMemPoolImportPointer).' \
         "$QUESTIONS"' "it imported \(ok("importer"; "cudaMemPoolImportPointer") | length)."' \
-        -- "$QUESTIONS"' ok("importer"; "cudaMemPoolImportPointer")[0] as $block | ok("importer";
-            "launch_add") | length == 1 and .[0].allocation == $block.allocation' \
-        'the importer adds 1 to that block.' \
+        -- "$QUESTIONS"' pool as $pool | any(grants("importer")[]; .device == 1
+            and .pool == $pool)' \
+        'the importer gives GPU 1 access to the imported pool (cudaMemPoolSetAccess), before GPU 1
+            adds. Access that the exporter gives does not cross to another process (YOUR WORK, 3 of
+            3).' \
+        "$QUESTIONS granted" \
+        -- "$QUESTIONS"' ok("importer"; "cudaMemPoolImportPointer")[0] as $data | ok("importer";
+            "launch_add") | length == 1 and .[0].allocation == $data.allocation' \
+        'the importer adds 1 to that allocation.' \
         "$QUESTIONS"' "\(ok("importer"; "launch_add") | length) launches of add in the importer."' \
+        -- "$QUESTIONS"' grants("importer")[0].n < ok("importer"; "launch_add")[0].n' \
+        'the importer gives GPU 1 access before GPU 1 adds.' \
+        '"cudaMemPoolSetAccess came after launch_add."' \
         -- "$QUESTIONS"' (ok("importer"; "cudaFreeAsync") | length == 1)
             and (ok("exporter"; "cudaFreeAsync") | length == 1)' \
-        'each of the two frees the block: the importer its import, the exporter the block.' \
+        'each of the two frees: the importer its import, the exporter its allocation.' \
         "$QUESTIONS"' "frees in the importer: \(ok("importer"; "cudaFreeAsync")
             | length), in the exporter: \(ok("exporter"; "cudaFreeAsync") | length)."'
 }
 
-@test "the imported pool is asked for what it cannot do, the exporter trims its own" {
+@test "the importer tries what an imported pool cannot do, the exporter trims its own" {
     run_both
     got_there
     expect_journal "$QUESTIONS"' . as $all | ["cudaMallocFromPoolAsync", "cudaDeviceSetMemPool",
@@ -108,22 +132,28 @@ got_there() {
         'the importer tries six calls on its pool, and each is refused: put back what was there.' \
         "$QUESTIONS"' "calls of the importer that were refused: "
             + ([.[] | select(.of == "importer" and .result == "cudaErrorInvalidValue") | .call]
-            | join(", ")) + "."' \
+            | if . == [] then "none" else join(", ") end) + "."' \
         -- "$QUESTIONS"' imports | length == 2 and .[1].descriptor == "closed"' \
-        'the importer closes the descriptor after the import, and shows that it cannot be imported
-            any more.' \
-        "$QUESTIONS"' "imports: " + ([imports[] | .descriptor // "nothing"] | join(", ")) + "."' \
+        'the importer closes the descriptor after the import, and tries to import by it once
+            more.' \
+        "$QUESTIONS"' "imports by: " + ([imports[] | .descriptor // "nothing"] | join(", "))
+            + "."' \
         -- "$QUESTIONS"' ok("exporter"; "cudaMemPoolTrimTo") | length == 1 and .[0].reserved == 0' \
-        'the exporter trims its pool after its free, and the pool gives everything back.' \
-        "$QUESTIONS"' "trims: " + ([ok("exporter"; "cudaMemPoolTrimTo")[]
-            | "\(.reserved) bytes kept"] | join(", ")) + "."'
+        'the exporter trims its pool after its free, and the pool then reserves nothing.' \
+        "$QUESTIONS"' "bytes reserved after each trim: " + ([ok("exporter"; "cudaMemPoolTrimTo")[]
+            | "\(.reserved)"] | if . == [] then "no trim" else join(", ") end) + "."'
 }
 
-@test "it prints what a real device prints, also for 24 MiB" {
+@test "it prints what a real device prints, for three sizes" {
+    local ONE_SEGMENT TWO_SEGMENTS
+    draw ONE_SEGMENT 1 31
+    draw TWO_SEGMENTS 33 63
     run_both
     expect_right 13_ipc_pool
-    run_both 24
+    run_both "$ONE_SEGMENT"
     expect_right 13_ipc_pool.24
+    run_both "$TWO_SEGMENTS"
+    expect_right 13_ipc_pool
 }
 
 @test "where no pool can be shared (SIM_HANDLE_TYPES=0) it says so, and ends with status 77" {

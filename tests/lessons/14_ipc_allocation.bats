@@ -1,17 +1,18 @@
-# Lesson 14: two processes on one block, ordered by two events; who frees first. Judges $LESSON.
+# Lesson 14: two processes use one allocation, ordered by two events; who frees first. Judges
+# $LESSON.
 load ../tools/helpers
 
 setup_file() { lesson_setup 14_ipc_allocation; }
 
-# opened: the event here that is the other process's; own: the one of this process whose handle was
-# asked for.
+# opened: the event of the other process that this one opened. sent: the event of this process whose
+# handle it got and sent.
 QUESTIONS='def ok($of; $call): [.[] | select(.of == $of and .call == $call
     and .result == "cudaSuccess")];
     def opened($of): [ok($of; "cudaIpcOpenEventHandle")[].event];
-    def told($of): [ok($of; "cudaIpcGetEventHandle")[]];
-    def records($of): [told($of)[].event] as $own | [ok($of; "cudaEventRecord")[]
-        | select(.event | IN($own[]))];
-    def final($of): told($of) as $told | records($of) | (map(select(.n < ($told[0].n // 0))) | last)
+    def sent($of): [ok($of; "cudaIpcGetEventHandle")[]];
+    def records($of): [sent($of)[].event] as $sent | [ok($of; "cudaEventRecord")[]
+        | select(.event | IN($sent[]))];
+    def final($of): sent($of) as $sent | records($of) | (map(select(.n < ($sent[0].n // 0))) | last)
         // last;
     def waits($of): opened($of) as $event | [ok($of; "cudaStreamWaitEvent")[]
         | select(.event | IN($event[]))];
@@ -24,18 +25,18 @@ QUESTIONS='def ok($of; $call): [.[] | select(.of == $of and .call == $call
         ["launch_fill", "launch_add", "cudaMemcpyAsync", "cudaFreeAsync", "cudaEventRecord",
         "cudaStreamWaitEvent", "cudaStreamSynchronize", "cudaEventSynchronize",
         "cudaDeviceSynchronize", "cudaMemcpy", "cudaIpcGetEventHandle",
-                "cudaIpcOpenEventHandle"]) + ".";'
+        "cudaIpcOpenEventHandle"]) + ".";'
 
 # shellcheck disable=SC2154  # run_lesson sets errors
-@test "two processes share a block and two events" {
+@test "two processes share an allocation and two events" {
     run_both
     ! grep -q 'cudaIpcGetEventHandle.*cudaErrorInvalidResourceHandle' <<<"$errors" ||
         missed "Expected: an event that another process can open: cudaEventCreateWithFlags with
-            cudaEventInterprocess and cudaEventDisableTiming." \
-            "Happened: cudaIpcGetEventHandle has refused the event."
+            cudaEventInterprocess, which requires cudaEventDisableTiming." \
+            "Happened: cudaIpcGetEventHandle refused the event."
     expect_journal "$QUESTIONS"' (ok("exporter"; "cudaMemPoolExportPointer") | length == 1)
         and (ok("importer"; "cudaMemPoolImportPointer") | length == 1)' \
-        'one process exports a block, the other imports it: put back what was there.' \
+        'one process exports an allocation, the other imports it: put back what was there.' \
         "$QUESTIONS"' "exports: \(ok("exporter"; "cudaMemPoolExportPointer")
             | length), imports: \(ok("importer"; "cudaMemPoolImportPointer") | length)."' \
         -- "$QUESTIONS"' (opened("exporter") | length == 1) and (opened("importer")
@@ -45,33 +46,41 @@ QUESTIONS='def ok($of; $call): [.[] | select(.of == $of and .call == $call
             | length), in the importer: \(opened("importer") | length)."'
 }
 
-@test "an event is recorded before it is told" {
+@test "an event is recorded before it is sent" {
     run_both
     expect_journal "$QUESTIONS"' before(ok("exporter"; "launch_fill"); records("exporter"))
-        and before(records("exporter"); told("exporter"))' \
-        'the exporter records its event behind the fill, and tells it then. A wait for an event that
-            was not recorded yet waits for nothing.' \
+        and before(records("exporter"); sent("exporter"))' \
+        'the exporter records its event after the fill, and sends it after that. A wait for an event
+            that is not recorded yet waits for nothing.' \
         "$QUESTIONS"' history("exporter")' \
-        -- "$QUESTIONS"' before(records("importer"); told("importer"))' \
-        'the importer records its event, and tells it then: recorded before it is told. The exporter
-            waits as soon as it hears of it, and a wait for an event that was not recorded yet waits
-            for nothing.' \
+        -- "$QUESTIONS"' before(records("importer"); sent("importer"))' \
+        'the importer records its event before it sends it. The exporter waits as soon as it
+            receives the event, and a wait for an event that is not recorded yet waits for
+            nothing.' \
         "$QUESTIONS"' history("importer")'
 }
 
-@test "events order the work, not the waiting of a host" {
+@test "streams wait for events, and no host waits in between" {
     run_both
-    expect_journal "$QUESTIONS"' told("exporter") as $told | [.[]
+    expect_journal "$QUESTIONS"' sent("exporter") as $sent | [.[]
         | select(.of == "exporter" and (.call // "" | test("Synchronize$|^cudaMemcpy$"))
-        and .n < ($told[0].n // 0))] | length == 0' \
-        'the exporter'\''s host does not wait for its fill: the event is there for that.' \
+        and .n < ($sent[0].n // 0))] | length == 0' \
+        'the exporter'\''s host does not wait for its fill: the event orders the work without
+            that.' \
         "$QUESTIONS"' history("exporter")' \
-        -- "$QUESTIONS"' told("importer") as $told
+        -- "$QUESTIONS"' sent("importer") as $sent
             | [.[] | select(.of == "importer" and (.call // "" | test("Synchronize$|^cudaMemcpy$"))
-            and .n < ($told[0].n // 0))] | length == 0' \
-        'the importer'\''s host does not wait, not for the fill and not for its add: let streams
-            wait, for the events (cudaStreamWaitEvent).' \
-        "$QUESTIONS"' history("importer")'
+            and .n < ($sent[0].n // 0))] | length == 0' \
+        'the importer'\''s host waits neither for the fill nor for its add. A host wait orders the
+            work as well, but the host can do nothing else meanwhile: make the stream wait for the
+            event (cudaStreamWaitEvent).' \
+        "$QUESTIONS"' history("importer")' \
+        -- "$QUESTIONS"' opened("exporter") as $event | [.[] | select(.of == "exporter"
+            and .call == "cudaEventSynchronize" and (.event | IN($event[])))] | length == 0' \
+        'the exporter'\''s host does not wait for the importer'\''s event. cudaEventSynchronize
+            orders the work as well, but the host can do nothing else meanwhile: make the stream
+            wait (cudaStreamWaitEvent).' \
+        "$QUESTIONS"' history("exporter")'
 }
 
 @test "the importer's stream waits for the fill" {
@@ -79,42 +88,47 @@ QUESTIONS='def ok($of; $call): [.[] | select(.of == $of and .call == $call
     expect_journal "$QUESTIONS"' waits("importer") as $waits | ok("importer"; "launch_add") as $adds
         | before($waits; $adds) and $waits[0].stream == $adds[0].stream' \
         'the stream that adds waits for the exporter'\''s event first (cudaStreamWaitEvent). The
-            message says that the fill was put into a stream: it may still run.' \
+            message only means that the fill is in a stream: it may still run (YOUR WORK, 1 of
+            3).' \
         "$QUESTIONS"' history("importer")'
 }
 
-@test "the importer frees, and records its event behind the free" {
+@test "the importer frees, and records its event after the free" {
     run_both
     expect_journal "$QUESTIONS"' ok("importer"; "cudaFreeAsync") | length == 1' \
-        'each process that imports a block frees it, too: cudaFreeAsync in the importer.' \
+        'each process that imports an allocation frees its import: cudaFreeAsync in the importer.' \
         "$QUESTIONS"' history("importer")' \
         -- "$QUESTIONS"' ok("importer"; "cudaFreeAsync") as $frees | before($frees;
-            told("importer"))' \
-        'the importer frees first: its free is in its stream before the exporter hears of it.' \
+            sent("importer"))' \
+        'the importer frees first: its free is in its stream before it sends its event.' \
         "$QUESTIONS"' history("importer")' \
         -- "$QUESTIONS"' ok("importer"; "cudaFreeAsync") as $frees | final("importer") as $record
             | $frees[0].n < $record.n and $frees[0].stream == $record.stream' \
-        'the importer'\''s event stands for its free, too: the record comes behind it, in the same
-            stream. The exporter may free only after that.' \
+        'the importer'\''s event covers its free, too: the record comes after the free, in the same
+            stream. The exporter may free only after that (YOUR WORK, 2 of 3).' \
         "$QUESTIONS"' history("importer")'
 }
 
-@test "the exporter's stream waits for the importer's event, then uses and frees the block" {
+@test "the exporter's stream waits for the importer's event, then uses and frees the data" {
     run_both
     expect_journal "$QUESTIONS"' waits("exporter") | length > 0' \
         'the exporter'\''s stream waits for the importer'\''s event (cudaStreamWaitEvent). The
-            message says that the add was put into a stream, not that it is done.' \
+            message only means that the add is in a stream (YOUR WORK, 3 of 3).' \
+        "$QUESTIONS"' history("exporter")' \
+        -- "$QUESTIONS"' ok("exporter"; "cudaMemcpyAsync") | length > 0' \
+        'the exporter reads the data with cudaMemcpyAsync: put back what was there.' \
         "$QUESTIONS"' history("exporter")' \
         -- "$QUESTIONS"' waits("exporter") as $waits | ok("exporter"; "cudaFreeAsync") as $frees
         | before($waits; ok("exporter"; "cudaMemcpyAsync")) and before($waits; $frees)
             and $waits[0].stream == $frees[0].stream' \
-        'the stream that copies and frees the block is the one that waits for the importer'\''s
+        'the stream that copies and frees the data is the one that waits for the importer'\''s
             event, and it waits first.' \
         "$QUESTIONS"' history("exporter")'
 }
 
-@test "it prints what a real device prints, also for 96 MiB and under other schedules" {
-    local schedule
+@test "it prints what a real device prints, also for other sizes and under other schedules" {
+    local schedule SIZE
+    draw SIZE 1 200
     run_both
     expect_right 14_ipc_allocation
     for schedule in late random:1; do
@@ -124,8 +138,8 @@ QUESTIONS='def ok($of; $call): [.[] | select(.of == $of and .call == $call
         expect_right 14_ipc_allocation
     done
     SIM_ENV=()
-    run_both 96
-    expect_right 14_ipc_allocation.96
+    run_both "$SIZE"
+    expect_right 14_ipc_allocation
 }
 
 @test "where no pool can be shared (SIM_HANDLE_TYPES=0) it says so, and ends with status 77" {

@@ -113,7 +113,7 @@ copies_hold() {
 @test "it prints what a real device prints, also for 8 MiB" {
     run_lesson
     expect_right 16_pinned_transfers
-    grep -q '^~ device "Simulated.*": its figures are "modelled"$' <<<"$output" ||
+    grep -q '^~ device "Simulated.*": its figures are "modeled"$' <<<"$output" ||
         miss "$(tell_sentences 'Expected: on the simulated device the program says that its figures
             are modelled. That part was there at the start: put it back.')"
     run_lesson 8

@@ -1,7 +1,8 @@
 /* Stream b waits for an event that is recorded after a's write.
  *
  * WRONG: the event is recorded before the write: no edge from a's write to b's.
- * Kind: unordered writes */
+ * Kind: unordered writes
+ * Says: The event was recorded too early (cudaStreamWaitEvent at */
 #include "litmus.h"
 
 int main(void)

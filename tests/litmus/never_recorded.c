@@ -2,7 +2,8 @@
  *
  * WRONG: the event is recorded after the wait, which therefore waits for nothing: no edge from a's
  * write to b's.
- * Kind: unordered writes */
+ * Kind: unordered writes
+ * Says: The wait came before the record: it waits for nothing */
 #include "litmus.h"
 
 int main(void)

@@ -1,7 +1,8 @@
 /* Stream b waits after the event was recorded again: it waits for the newer record.
  *
  * WRONG: b waits before that, for the older record: no edge from a's write to b's.
- * Kind: unordered writes */
+ * Kind: unordered writes
+ * Says: The wait came before the newest record: it waits for an older one */
 #include "litmus.h"
 
 int main(void)

@@ -877,24 +877,28 @@ static bool is_taken(const struct op *op)
 /* Was the allocation freed that a graph has the address of? */
 static bool is_stale(int plan, int allocation)
 {
-    return allocation < ALLOCATIONS
+    return allocation >= 0 && allocation < ALLOCATIONS
         && (!is_alive(allocation)
             || g.allocations[allocation].generation != g.graphs[plan].generations[allocation]);
 }
 
 /* Does a graph use memory of the host that the device has no more? The address may be good again
- * for a copy, and of registered memory the bytes are there. */
+ * for a copy, and of registered memory the bytes are there. What counts is the memory that the
+ * graph was made for: by now the allocation may be other memory. */
 static bool uses_hosts_memory_that_was_freed(const struct program *p, int number)
 {
     const struct plan *plan = &p->plans[number];
+    const enum memory *memories = g.graphs[number].memories;
     for (int i = 0; i < plan->count; i++) {
         const struct task *t = &plan->tasks[i];
         if (t->kind > TASK_COPY)
             continue;
-        if (is_stale(number, t->allocation) && is_hosts(t->allocation)
-            && (t->kind == TASK_COPY || g.allocations[t->allocation].memory == REGISTERED))
+        if (is_stale(number, t->allocation)
+            && (memories[t->allocation] == REGISTERED
+                || (memories[t->allocation] == PINNED && t->kind == TASK_COPY)))
             return true;
-        if (t->kind == TASK_COPY && is_stale(number, t->source) && is_hosts(t->source))
+        if (t->kind == TASK_COPY && is_stale(number, t->source)
+            && (memories[t->source] == REGISTERED || memories[t->source] == PINNED))
             return true;
     }
     return false;

@@ -199,6 +199,7 @@ struct state {
         bool made;
         int last;
         int generations[ALLOCATIONS];
+        enum memory memories[ALLOCATIONS];
     } graphs[PLANS];
     struct {
         int node, gate;
@@ -772,8 +773,10 @@ static void make_graph(const struct op *op)
 {
     g.graphs[op->plan].made = true;
     g.graphs[op->plan].last = -1;
-    for (int i = 0; i < ALLOCATIONS; i++)
+    for (int i = 0; i < ALLOCATIONS; i++) {
         g.graphs[op->plan].generations[i] = g.allocations[i].generation;
+        g.graphs[op->plan].memories[i] = g.allocations[i].memory;
+    }
     g.allocations[ALLOCATIONS + op->plan].state = NEVER;
 }
 

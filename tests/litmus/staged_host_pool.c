@@ -5,7 +5,7 @@
  *
  * WRONG: the host does not wait before the call: no edge from a's write to the copy's read.
  * Kind: read not ordered after a write
- * Says: cudaStreamSynchronize(stream 1) between launch_fill */
+ * Says: cudaStreamSynchronize(a) between launch_fill */
 #include "litmus.h"
 
 int main(void)

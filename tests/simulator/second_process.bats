@@ -27,11 +27,11 @@ ends() {
 
 @test "one ends in the middle: the other says so" {
     ends second_ends 1
-    assert_line "first process: the second one has ended before it said what was waited for."
+    assert_line "first process: the second one has ended before it sent what was expected."
     ends first_ends 2
-    assert_line "second process: the first one has ended before it said what was waited for."
+    assert_line "second process: the first one has ended before it sent what was expected."
     ends told_too_late 1
-    assert_line "first process: the second one has ended before it said what was waited for."
+    assert_line "first process: the second one has ended before it sent what was expected."
 }
 
 @test "one is killed: the other says so" {
@@ -53,7 +53,7 @@ ends() {
 
 @test "each waits for the other: that ends, too" {
     ends both_hear 1
-    assert_line --partial "has not been heard of for too long."
+    assert_line --partial "has sent nothing for too long."
 }
 
 @test "a descriptor crosses beside bytes; bytes alone, or in a message of their own, are reported" {

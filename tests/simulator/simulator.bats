@@ -399,21 +399,143 @@ END
         "$ROOT/$library"
     run "./a folder/a program"
     assert_failure 3
-    assert_line --regexp '^  written +launch_fill, stream 1, at a folder/a file\.c:19$'
-    assert_line --regexp '^  written +launch_fill, stream 2, at a folder/a file\.c:24$'
+    assert_line --regexp '^  written +launch_fill, stream 1 \(a\), at a folder/a file\.c:19$'
+    assert_line --regexp '^  written +launch_fill, stream 2 \(b\), at a folder/a file\.c:24$'
     # A relative path, which the compiler was told to write, stays.
     cp "a folder/a file.c" top.c
     "${CC:-gcc}" -g -fdebug-prefix-map="$PWD=." -DWRONG -I"$ROOT/tests/litmus" -I"$ROOT/lessons" \
         -isystem "$ROOT/build/cuda/include" top.c -o top "$ROOT/$library"
     run ./top
-    assert_line --regexp '^  written +launch_fill, stream 1, at top\.c:19$'
+    assert_line --regexp '^  written +launch_fill, stream 1 \(a\), at top\.c:19$'
     # From elsewhere: the last folder and the file. As make compiles, a path from the top.
     cd /
     run "$OLDPWD/a folder/a program"
-    assert_line --regexp '^  written +launch_fill, stream 1, at a folder/a file\.c:19$'
+    assert_line --regexp '^  written +launch_fill, stream 1 \(a\), at a folder/a file\.c:19$'
     make -s -C "$ROOT" BACKEND=simulator build/simulator/docs/clinic/01_handed_over_wrong
     run "$ROOT/build/simulator/docs/clinic/01_handed_over_wrong"
     assert_line --regexp ', stream 2, at docs/clinic/01_handed_over_wrong\.c:[0-9]+$'
+}
+
+@test "a report names a stream by the program's variable where that is sure, and nowhere else" {
+    cat >named.c <<'END'
+#include "litmus.h"
+#define ADD(data, stream) launch_add(data, 1, 4, stream)
+static void add(int *data, cudaStream_t given) { (void)launch_add(data, 1, 4, given); }
+static int *filled(cudaStream_t first)
+{
+    int *data;
+    CHECK(cudaMalloc((void **)&data, 16));
+    CHECK(launch_fill(data, 1, 4, first));
+    return data;
+}
+int main(void)
+{
+    cudaStream_t first, streams[2], *pointer = streams;
+    CHECK(cudaStreamCreate(&first));
+    CHECK(cudaStreamCreate(&streams[1]));
+    CHECK(launch_add(filled(first), 1, 4, streams[1])); /* element */
+    CHECK(launch_add(filled(first), 1, 4, pointer[1])); /* other name */
+    CHECK(launch_add(filled(first), 1, /* multi-line */
+                     4, streams[1]));
+    CHECK(launch_add(filled(first), 1, 4, *(pointer + 1))); /* expression */
+    /* launch_add(NULL, 1, 4, first) */ CHECK(launch_add(filled(first), 1, 4, streams[1])); /* two */
+    ADD(filled(first), streams[1]); /* macro */
+    add(filled(first), streams[1]);
+    return cudaDeviceSynchronize();
+}
+END
+    "${CC:-gcc}" -g -O0 -I"$ROOT/tests/litmus" -I"$ROOT/lessons" -Wno-comment \
+        -isystem "$ROOT/build/cuda/include" named.c -o named "$ROOT/$library"
+    SIM_CHECK=noleaks run ./named
+    assert_failure 3
+    local words line name
+    while IFS='|' read -r words name; do
+        line=$(grep -n "/\* $words \*/" named.c | cut -d : -f 1)
+        assert_line --partial "written    launch_add, stream 2$name, at named.c:$line"
+    done <<'END'
+element| (streams[1])
+other name| (pointer[1])
+expression|
+two|
+macro|
+END
+    assert_line --partial "cudaStreamWaitEvent(streams[1], event, 0) before launch_add"
+    assert_line --partial "Missing:   nothing makes stream 2 (given) wait for stream 1 (first)."
+    # The source has been changed since.
+    touch -d '1 hour' named.c
+    SIM_CHECK=noleaks run ./named
+    assert_failure 3
+    refute_output --regexp 'stream [12] \(.*\), at'
+    assert_line --partial "Missing:   nothing makes stream 2 wait for stream 1."
+}
+
+@test "two streams in one variable are not named by it in a report" {
+    cat >parameter.c <<'END'
+#include "litmus.h"
+static void add(int *data, cudaStream_t given) { CHECK(launch_add(data, 1, 4, given)); }
+int main(void)
+{
+    int *data;
+    cudaStream_t a, b;
+    CHECK(cudaStreamCreate(&a));
+    CHECK(cudaStreamCreate(&b));
+    CHECK(cudaMalloc((void **)&data, 16));
+    add(data, a);
+    add(data, b);
+    CHECK(cudaDeviceSynchronize());
+    return cudaFree(data);
+}
+END
+    "${CC:-gcc}" -g -I"$ROOT/tests/litmus" -I"$ROOT/lessons" \
+        -isystem "$ROOT/build/cuda/include" parameter.c -o parameter "$ROOT/$library"
+    run ./parameter
+    assert_failure 3
+    assert_line --partial "cudaEventRecord(event, stream 1) after launch_add"
+    refute_output --partial "(given)"
+}
+
+@test "a hazard on the same two lines is reported once, and counted at the end" {
+    cat >again.c <<'END'
+#include "litmus.h"
+static inline __attribute__((always_inline)) void use(cudaStream_t a, cudaStream_t b)
+{
+    int *data;
+    CHECK(cudaMalloc((void **)&data, 16));
+    CHECK(launch_fill(data, 1, 4, a));
+    CHECK(launch_add(data, 1, 4, b));
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaFree(data));
+}
+int main(int count, char **arguments)
+{
+    cudaStream_t a, b;
+    (void)arguments;
+    CHECK(cudaStreamCreate(&a));
+    CHECK(cudaStreamCreate(&b));
+    for (int i = 0; i < count; i++) {
+        use(a, b);
+#ifdef TWICE
+        use(a, b);
+#endif
+    }
+    return 0;
+}
+END
+    local flags repeats
+    # One line, two calls: the second time the function stands inside of main twice.
+    for flags in "-O0:2" "-O2 -DTWICE:5"; do
+        repeats=${flags#*:}
+        # shellcheck disable=SC2086
+        "${CC:-gcc}" -g ${flags%:*} -I"$ROOT/tests/litmus" -I"$ROOT/lessons" \
+            -isystem "$ROOT/build/cuda/include" again.c -o again "$ROOT/$library"
+        run ./again two three
+        assert_failure 3
+        assert_equal "$(grep -c '^hazard: ' <<<"$output")" 1
+        assert_line --index $((${#lines[@]} - 1)) "simulated device: found $repeats more times: \
+unordered writes, launch_add at again.c:7."
+    done
+    run ./again
+    assert_line "simulated device: found 1 more time: unordered writes, launch_add at again.c:7."
 }
 
 # ---- what a program may and may not do ----
@@ -534,7 +656,7 @@ END
     [ "$status" = 5 ] || miss "exit: exit status $status, not 5." "$errors"
     program interrupted call
     [ "$status" = 1 ] || miss "call: exit status $status, not 1." "$errors"
-    [[ "$errors" == *"a signal handler of the program calls CUDA in the midst of a CUDA call"* ]] ||
+    [[ "$errors" == *"a signal handler of the program calls CUDA in the middle of a CUDA call"* ]] ||
         miss "It said: $errors"
 }
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # What a check says to a person: check.sh NN_name [FILE.c] for a lesson, or check.sh clinic/NN_name
 # FILE.c for a repair of a case. ALL=1 shows every miss in full. A lesson that passes begins again
-# with its first hint (tests/tools/hint.sh).
+# with its first hint (tests/tools/hint.sh). build/tries/NN_name remembers how often the check has
+# missed in a row: a check may hold back advice from the first run ($CHECK_TRY is 1).
 set -o pipefail
 name=$1 number=${1#*/}
 number=${number%%_*}
@@ -13,8 +14,18 @@ if [[ $name == clinic/* && -z ${2:-} ]]; then
     echo "    make check-clinic-$number FILE=mine.c"
     exit 2
 fi
+tries=${CHECK_TRIES:-build/tries}/$name
+CHECK_TRY=$(cat "$tries" 2>/dev/null)
+[[ $CHECK_TRY =~ ^[0-9]{1,6}$ ]] || CHECK_TRY=0
+export CHECK_TRY=$((10#$CHECK_TRY + 1))
 bats --tap "tests/lessons/$name.bats" 2>&1 |
-    awk -v lesson="$name" -v all="${ALL:-}" -f tests/tools/report.awk || exit
+    awk -v lesson="$name" -v all="${ALL:-}" -f tests/tools/report.awk || {
+    status=$?
+    mkdir -p "${tries%/*}"
+    echo "$CHECK_TRY" >"$tries"
+    exit $status
+}
+rm -f "$tries"
 [[ $name != clinic/* ]] ||
     echo "Case $number is repaired. make repaired-$number runs the book's repair."
 rm -f "build/hints/$name"

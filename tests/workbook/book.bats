@@ -140,12 +140,12 @@ descriptions() { grep -o '<desc[^>]*>[^<]*' "$BOOK/$1.html"; }
     rm docs/[0-9][0-9]_[!f]*.rst                 # one page is enough
     printf '%s\n' Book ==== '' '.. toctree::' '' '   01_first_allocation' >docs/index.rst
     rm docs/simulator.rst docs/driver_notes.rst docs/getting_started.rst docs/clinic.rst
-    sed -i '3s/cudaSuccess/cudaErrorNotReady/' tests/lessons/expected/01_first_allocation.txt
+    sed -i '4s/cudaSuccess/cudaErrorNotReady/' tests/lessons/expected/01_first_allocation.txt
     run as_typed "$ROOT/build/venv/bin/sphinx-build" -q -W -n -c . docs html
     assert_failure
     assert_output --partial "tests/lessons/expected/01_first_allocation.txt"
     assert_output --partial \
-        "-synchronised    42 in 2097152 of 2097152 elements   stream cudaErrorNotReady"
+        "-synchronized     42 in 2097152 of 2097152 elements   stream cudaErrorNotReady"
 }
 
 @test "README's table of costs has the recorded figures" {

@@ -1,0 +1,116 @@
+/* How the program's source names a stream. It is read by its characters, with no knowledge of
+ * macros; so whatever is not plain is left out. */
+#include "check/stream_variable.h"
+
+#include <string.h>
+
+/* The calls whose last argument is the stream, with how many arguments they have. Any other name is
+ * a program's own kernel's: sim_launch has the stream first. */
+static const struct {
+    const char *name;
+    unsigned count;
+} calls[] = {{"cudaFreeAsync", 2},        {"cudaGraphLaunch", 2},
+             {"cudaMallocAsync", 3},      {"cudaMallocFromPoolAsync", 4},
+             {"cudaMemPrefetchAsync", 5}, {"cudaMemcpy2DAsync", 8},
+             {"cudaMemcpyAsync", 5},      {"cudaMemcpyPeerAsync", 6},
+             {"cudaMemset2DAsync", 6},    {"cudaMemsetAsync", 4},
+             {"launch_add", 4},           {"launch_fill", 4},
+             {"launch_hold", 2}};
+
+static unsigned argument_count(const char *call)
+{
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
+        if (!strcmp(calls[i].name, call))
+            return calls[i].count;
+    return 0;
+}
+
+static bool is_word(char c)
+{
+    return c == '_' || (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
+}
+
+/* Returns what follows the call's name in the first line; NULL: it is not there, more than once, or
+ * behind something that may be a comment or a string. */
+static const char *find_call(const char *source, const char *call)
+{
+    size_t length = strlen(call), line = strcspn(source, "\n");
+    const char *found = NULL;
+    for (size_t i = 0; i + length < line; i++) {
+        if (strncmp(source + i, call, length) != 0 || (i && is_word(source[i - 1]))
+            || is_word(source[i + length]))
+            continue;
+        if (found)
+            return NULL;
+        found = source + i + length;
+    }
+    for (const char *c = source; found && c < found; c++)
+        if (*c == '"' || (c[0] == '/' && (c[1] == '/' || c[1] == '*')))
+            return NULL;
+    return found;
+}
+
+/* Returns the last of `count` arguments, which begin at the parenthesis, or with count 0 the first
+ * of several; and its length. NULL: there are not so many, or something in them is not plain. */
+static const char *argument(const char *c, unsigned count, size_t *length)
+{
+    const char *start = c + 1;
+    unsigned depth = 0, commas = 0;
+    for (; *c; c++) {
+        if (strchr("\"'#\\;", *c) || (c[0] == '/' && (c[1] == '/' || c[1] == '*')))
+            return NULL;
+        if (strchr("([{", *c))
+            depth++;
+        else if (strchr(")]}", *c) && --depth == 0)
+            break;
+        if (*c != ',' || depth != 1)
+            continue;
+        if (!count)
+            break;
+        commas++;
+        start = c + 1;
+    }
+    if (count ? *c != ')' || commas + 1 != count : *c != ',')
+        return NULL;
+    while (start < c && strchr(" \t\r\n", *start))
+        start++;
+    while (c > start && strchr(" \t\r\n", c[-1]))
+        c--;
+    *length = (size_t)(c - start);
+    return start;
+}
+
+/* Is it `name`, `name[i]`, `name[i][2]`? */
+static bool is_variable(const char *text, size_t length)
+{
+    size_t i = 0;
+    if (!length || (text[0] >= '0' && text[0] <= '9'))
+        return false;
+    while (i < length && is_word(text[i]))
+        i++;
+    bool is_plain = i > 0;
+    while (is_plain && i < length) {
+        size_t from = i + 1, to = from;
+        while (to < length && is_word(text[to]))
+            to++;
+        is_plain = text[i] == '[' && to > from && to < length && text[to] == ']';
+        i = to + 1;
+    }
+    return is_plain;
+}
+
+bool stream_variable_find(const char *source, const char *call, char *name, size_t size)
+{
+    unsigned count = argument_count(call);
+    const char *c = find_call(source, count ? call : "sim_launch");
+    size_t length = 0;
+    name[0] = '\0';
+    while (c && (*c == ' ' || *c == '\t'))
+        c++;
+    const char *text = c && *c == '(' ? argument(c, count, &length) : NULL;
+    if (!text || length >= size || !is_variable(text, length))
+        return false;
+    memcpy(name, text, length);
+    name[length] = '\0';
+    return true;
+}
