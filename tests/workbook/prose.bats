@@ -29,7 +29,8 @@ setup() {
     mapfile -t files < <(texts)
     run "$program" --builtin clear,rare,en-GB_to_en-US \
         --ignore-words-list "bloc,siz,nam,fo,ans,te" \
-        --ignore-regex '^ *:(start|end)-.*|^\.\. _note.*|note-(second-)?synchronise|.*an unknown.*' \
+        --ignore-regex \
+        '^ *:(start|end)-.*|^\.\. _note.*|note-(second-)?synchronise|.*an unknown.*' \
         "${files[@]}"
     assert_output ""
 }
