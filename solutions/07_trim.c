@@ -61,7 +61,7 @@ static int share_segments(cudaStream_t stream)
         CHECK(cudaFreeAsync(scratch[i], stream));
     CHECK(cudaStreamSynchronize(stream));
     void *larger = allocate(bytes + MiB, pool, stream);
-    report("scratch freed, 1 MiB more", pool);
+    report("scratch freed, one larger", pool);
     CHECK(cudaFreeAsync(larger, stream));
     CHECK(cudaStreamSynchronize(stream));
     CHECK(cudaMemPoolTrimTo(pool, 0));

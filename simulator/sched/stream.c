@@ -164,7 +164,7 @@ static struct stream *take_stream(enum stream_kind kind, int device, int priorit
     return s;
 }
 
-static void add_position(struct stream *s);
+static inline void add_position(struct stream *s);
 
 /* Puts before a new stream's work what precedes all later work of its device. */
 static void follow_preceding(struct stream *s)
@@ -419,7 +419,7 @@ static void advance_idle(struct stream *s, time_ns when)
 }
 
 /* A position in the order without work: an order may not grow without one (stream.h). */
-static void add_position(struct stream *s)
+static inline void add_position(struct stream *s)
 {
     if (s->head)
         append(s, OP_MARKER, 0);
@@ -464,7 +464,7 @@ static bool wait_for_blocking(struct stream *legacy)
 /* Puts what the rules say before the next op of the stream: what the host has acquired; and, as is
  * documented, the legacy stream waits for all blocking streams of its device, and they wait for it.
  * Returns whether it has acquired something of a stream. */
-static bool order_next_op(struct stream *s)
+static inline bool order_next_op(struct stream *s)
 {
     bool acquired = false;
     if (s->host_version != host_acquired.version) {

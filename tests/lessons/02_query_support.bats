@@ -48,9 +48,9 @@ prints() {
             one for fabric handles. That part was there at the start: put it back.' \
         "$QUESTIONS history" \
         -- "$QUESTIONS"' results("cudaMemPoolExportToShareableHandle")
-            == ["cudaSuccess", "cudaErrorNotPermitted"]' \
-        'each pool that could be created is exported (cudaMemPoolExportToShareableHandle), with the
-            handle type that it was created for.' \
+            | . != [] and .[0] == "cudaSuccess"' \
+        'the pool for file descriptors is exported (cudaMemPoolExportToShareableHandle), as a file
+            descriptor.' \
         "$QUESTIONS history" \
         -- "$QUESTIONS"' made == (ok("cudaMemPoolDestroy") | length)' \
         'a pool that was created only to see whether it can be shared is destroyed.' \
