@@ -53,13 +53,13 @@ static inline void lost(void)
 
 static inline void unexpected(void)
 {
-    say_of_other("has sent another message than was waited for.\n");
+    say_of_other("has sent another message than the one expected.\n");
     exit(1);
 }
 
 static inline void too_many(void)
 {
-    say_of_other("has sent more descriptors than one.\n");
+    say_of_other("has sent more than one descriptor.\n");
     exit(1);
 }
 

@@ -22,8 +22,10 @@ $(SIMULATOR)/objects:
 	@echo "Compiling the simulated device into $(SIMULATOR)." && mkdir -p $@
 $(OBJECTS): | $(SIMULATOR)/objects
 
+# A compiler without its link-time optimizer links the same objects without it.
 $(LIBRARY): $(OBJECTS) simulator/libcudart.map
-	@$(CC) -O3 $(LTO) $(SANITIZER) $(LINKER_FLAGS) $(OBJECTS) -ldl -o $@.$$$$ && mv $@.$$$$ $@
+	@link() { $(CC) -O3 "$$@" $(SANITIZER) $(LINKER_FLAGS) $(OBJECTS) -ldl -o $@.$$$$; }; \
+	{ link $(LTO) 2>/dev/null || link -fno-lto; } && mv $@.$$$$ $@
 
 $(SIMULATOR)/objects/%.o: simulator/%.c build/cuda/found simulator/build.mk
 	@mkdir -p $(@D)

@@ -60,9 +60,9 @@ ends() {
     ends descriptor_crosses 0
     assert_output hello
     ends no_descriptor 1
-    assert_line "second process: the first one has sent another message than was waited for."
+    assert_line "second process: the first one has sent another message than the one expected."
     ends two_messages 1
-    assert_line "second process: the first one has sent another message than was waited for."
+    assert_line "second process: the first one has sent another message than the one expected."
 }
 
 @test "a lesson that this machine cannot run: one line, status 77" {
