@@ -281,8 +281,8 @@ END
     assert is_shut "$copy"
     grade STUDENT="$ROOT/solutions" OUT="$BATS_TEST_TMPDIR/out" ONLY=1 tests/tools/grade.sh
     assert_equal "$status" 2
-    assert_output --partial "Move the workbook to a folder that all may enter, and build it with \
-umask 022."
+    assert_output --partial "Move the workbook to a folder that every user may enter, and build it \
+with umask 022."
     assert_file_not_exists "$BATS_TEST_TMPDIR/out/grade.json"
 }
 
