@@ -78,6 +78,6 @@ judge_mutant() {
     refute_output --partial 02_query_support
     run make -s BACKEND=simulator solution-07 MUTANT=nothing
     assert_failure
-    assert_output --partial "$folder/07_trim/nothing.patch is not there."
+    assert_output --partial "$folder/07_trim/nothing.patch does not exist."
     assert_output --partial "The mutants of 07_trim are: keep_in_mib "
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What a check says to a person: check.sh NN_name [FILE.c] for a lesson, or check.sh clinic/NN_name
-# FILE.c for a repair of a case. ALL=1 shows every miss in full. A lesson that passes begins again
+# The report of a check: check.sh NN_name [FILE.c] for a lesson, or check.sh clinic/NN_name FILE.c
+# for a repair of a case. ALL=1 shows every miss in full. A lesson that passes begins again
 # with its first hint (tests/tools/hint.sh). build/tries/NN_name remembers how often the check has
 # missed in a row: a check may hold back advice from the first run ($CHECK_TRY is 1).
 set -o pipefail
@@ -9,7 +9,7 @@ number=${number%%_*}
 export SEED=${SEED:-$RANDOM}
 export LESSON=${2:-lessons/$name.c}
 if [[ $name == clinic/* && -z ${2:-} ]]; then
-    echo "Which program is your repair? Copy the broken one, repair the copy, and name it:"
+    echo "Copy the broken program, repair the copy, and name it:"
     echo "    cp docs/${name}_wrong.c mine.c"
     echo "    make check-clinic-$number FILE=mine.c"
     exit 2

@@ -1,5 +1,5 @@
-# What a grade says, in each of its forms. tests/tools/grade.sh calls these; docs/teaching.rst
-# describes the files that come of it.
+# The texts of a grade, in each of its forms. tests/tools/grade.sh calls these; docs/teaching.rst
+# describes the files that result.
 
 # Text that every format can carry: no control characters but tab and line end, nothing that XML
 # forbids.
@@ -8,8 +8,8 @@ def clean: explode
         or (. >= 57344 and . < 65534) or . >= 65536))
     | implode;
 
-# A line without what differs from one grading to the next: the folder of this one. Whole lines say
-# where something is on this machine.
+# A line without what differs from one grading to the next: the folder of this one. Whole lines name
+# places on this machine.
 def lasting($work): gsub($work + "/"; "") | clean;
 def of_this_machine: test("^# (Its files|The page|A hint): ");
 
@@ -45,7 +45,7 @@ def sentence: if any(.[]; test("does not compile")) then
         | .[:$stop // length] | join(" ") end
     | if length > 400 then .[:397] | sub(" [^ ]*$"; "...") else . end;
 
-# $row: {tests, given} of tests/lessons/baseline.txt, or null. Points: the tests that pass, less
+# $row: {tests, given} of tests/lessons/baseline.txt, or null. Points: the tests that pass, minus
 # those that the starter passes.
 def lesson($name; $row; $file): {lesson: $name, points: 0,
     possible: (if $row then $row.tests - $row.given else 0 end),
@@ -63,7 +63,7 @@ def ran($row; $work; $lines): ($lines | tap($work)) as $run
       elif ($run.tests | length) != $run.plan then
         not_run("ungraded"; "\($check) ran \($run.tests | length) of its \($run.plan) tests.")
       elif $run.plan != $row.tests then
-        not_run("ungraded"; "\($check) has \($run.plan) tests, but tests/lessons/baseline.txt says "
+        not_run("ungraded"; "\($check) has \($run.plan) tests, but tests/lessons/baseline.txt has "
             + "\($row.tests). After a change of a check: tests/tools/grade.sh baseline")
       else .points = ([$passed - $row.given, 0] | max)
         | .sentence = (first(.tests[] | select(.result == "failed") | .lines | sentence)
@@ -95,7 +95,7 @@ def table($width): ([.lessons[].lesson | length] + [10] | max) as $name
             | $row + "   " + $lines[0], ($lines[1:][] | (" " * (($row | length) + 3)) + .) end),
       ("points" | left($name)) + (.points | right(4)) + " of" + (.possible | right(3));
 
-# All that there is to say of one lesson, as text.
+# The whole report of one lesson, as text.
 def story: {failed: "MISS  ", skipped: "skip  "} as $words
     | ([.sentence // empty] + [.tests[] | ($words[.result] // "ok    ") + .name,
         (select(.result == "failed") | .lines[] | "        " + .)]) | join("\n");

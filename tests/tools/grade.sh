@@ -12,12 +12,12 @@
 #   grade.sh baseline    writes tests/lessons/baseline.txt: how many tests each check has, and how
 #                        many of them the starter passes
 #
-# Exit status: 0 the grade is written, whatever it says; 2 something could not be graded, and a
-# sentence on stderr says what.
+# Exit status: 0 the grade is written, with any number of points; 2 something could not be graded,
+# and a sentence on stderr names it.
 #
 # The student's files are only read: each is copied to a folder of this grading, compiled and run
-# there (tests/tools/run.sh). The results come from what the checks say on their own pipe, and are
-# written when all that the student's programs started is dead.
+# there (tests/tools/run.sh). The results come from what the checks print on their own pipe, and are
+# written when every process that the student's programs started is dead.
 # shellcheck disable=SC2016  # questions to jq
 set -u
 caller=$PWD
@@ -41,31 +41,31 @@ largest=1048576
 forging='SIM_JOURNAL|SIM_CHECK|journal\.jsonl|CHECK_(MARK|FOLDER|LESSON|LIBRARY|NAME)'
 forging+='|LD_PRELOAD|LD_LIBRARY_PATH'
 
-# Copies the student's file. In words on stdout: why there is nothing to check.
+# Copies the student's file. Prints why there is nothing to check.
 hand_in() { # hand_in NAME
     local file=$GRADE_SOURCE/$1.c copy=$GRADE_WORK/lessons/$1.c words
     if [ -L "$file" ]; then echo "refused lessons/$1.c is a symbolic link. Hand in the file itself."
-    elif [ ! -e "$file" ]; then echo "missing lessons/$1.c is not there."
+    elif [ ! -e "$file" ]; then echo "missing lessons/$1.c does not exist."
     elif [ -d "$file" ]; then echo "refused lessons/$1.c is a folder, not a C file."
-    elif [ ! -f "$file" ]; then echo "refused lessons/$1.c is no plain file."
+    elif [ ! -f "$file" ]; then echo "refused lessons/$1.c is not a regular file."
     elif ! head -c $((largest + 1)) "$file" >"$copy" 2>/dev/null; then
         echo "refused lessons/$1.c cannot be read."
     elif [ "$(stat -c %s "$copy")" -gt $largest ]; then
-        echo "refused lessons/$1.c is larger than 1 MiB. No lesson is."
+        echo "refused lessons/$1.c is larger than 1 MiB. No lesson needs that much."
     elif words=$(grep -aoEm 1 "$forging" "$copy"); then
-        echo "refused lessons/$1.c names ${words%%$'\n'*}." \
-            "What the check reads is not the program's to touch."
+        echo "refused lessons/$1.c contains ${words%%$'\n'*}." \
+            "A program must not change what its check reads."
     fi
 }
 
 # As root each lesson runs as a user of its own, from the range that systemd gives to transient
-# users. A lock says whose it is.
+# users. A lock marks the one in use.
 own_user() {
     local number
     mkdir -p /run/lock
     for ((number = 61200; number < 61456; number++)); do
         exec {user_lock}>"/run/lock/check-user-$number"
-        # Where nobody buries the dead, they still count as processes of their user.
+        # Where no process reaps the dead, they still count as processes of their user.
         if flock -n "$user_lock" &&
             [ -z "$(find /proc -maxdepth 1 -uid "$number" 2>/dev/null)" ]; then
             CHECK_USER=$number
@@ -145,7 +145,7 @@ baseline=false
 case ${1:-} in
 '') ;;
 baseline) baseline=true; unset STUDENT ONLY RESUME ;;
-*) fail "grade.sh: say nothing, or baseline." ;;
+*) fail "grade.sh: the argument must be baseline, or none." ;;
 esac
 out=$(from_caller "${OUT:-$PWD/build/grade}")
 source=lessons
@@ -158,7 +158,7 @@ if [ -n "${STUDENT:-}" ]; then
     [ ! -d "$source/lessons" ] || source=$source/lessons
 fi
 for tool in jq flock; do
-    type -P $tool >/dev/null || fail "$tool is not installed. make grade installs what is missing."
+    type -P $tool >/dev/null || fail "$tool is not installed. make grade installs it."
 done
 [ -e build/simulator/libcudart.so.13 ] ||
     fail "The simulated device is not built. Type: make simulator"
@@ -208,7 +208,7 @@ if [ -n "${RESUME:-}" ] && [ -e "$out/grade.json" ]; then
     fi
 fi
 
-(umask "$mask" && mkdir -p "$out") || fail "OUT=$out cannot be made."
+(umask "$mask" && mkdir -p "$out") || fail "OUT=$out cannot be created."
 rm -rf "$out/grade.json" "$out/junit.xml" "$out/gradescope" "$out/prairielearn"
 mkdir -p build/check
 work=$(mktemp -d build/check/grade.XXXXXX) || exit 2
@@ -265,8 +265,8 @@ graded:" "$(head -n 10 "$work/canary/compiler")" \
         "$(head -n 10 "$work/canary/run/stderr" 2>/dev/null)"
 if [ "$(id -u)" = 0 ] && [ "$GRADE_OWN_USER" = false ]; then
     [ -z "${STUDENT:-}" ] || fail "Nothing was graded: the student's programs would run as root,\
- because no other user can read what was built in $PWD. Move the workbook to a folder that all may\
- enter, and build it with umask 022."
+ because no other user can read what was built in $PWD. Move the workbook to a folder that every\
+ user may enter, and build it with umask 022."
     say "The programs run as root, because no other user can read what was built in $PWD."
 fi
 

@@ -4,8 +4,8 @@
 #
 # It writes OUT/class.csv and OUT/class.json, a row for each student, and OUT/students/NAME/ with
 # the student's grade. A second call grades only what has changed: a student's files, a check, or
-# what an interruption has left out. A student who cannot be graded has a row that says why, and
-# stops nobody. Exit status: 0 every student has a grade; 2 somebody has none.
+# what an interruption has left out. A student who cannot be graded has a row with the reason,
+# and does not stop the others. Exit status: 0 every student has a grade; 2 a student has none.
 # shellcheck disable=SC2016  # questions to jq
 set -u
 caller=$PWD
@@ -24,19 +24,20 @@ if [ "${1:-}" = student ]; then   # student FOLDER, called below
 fi
 
 [ -n "${CLASS:-}" ] ||
-    fail "Which class? make grade-class CLASS=FOLDER, where FOLDER holds a folder for each student."
+    fail "Name the class: make grade-class CLASS=FOLDER, where FOLDER has a folder for each\
+ student."
 class=$(from_caller "$CLASS")
 [ -d "$class" ] || fail "CLASS=$CLASS: there is no such folder."
 OUT=$(from_caller "${OUT:-$PWD/build/class}")
 export OUT
-mkdir -p "$OUT/students" || fail "OUT=$OUT cannot be made."
+mkdir -p "$OUT/students" || fail "OUT=$OUT cannot be created."
 
 students=() others=()
 while IFS= read -r -d '' entry; do
     if [ -d "$entry" ]; then students+=("$entry"); else others+=("${entry##*/}"); fi
 done < <(find "$class/" -mindepth 1 -maxdepth 1 ! -name '.*' -print0 | LC_ALL=C sort -z)
-[ "${#students[@]}" != 0 ] || fail "CLASS=$CLASS: there is no folder in it, so there is no student."
-[ "${#others[@]}" = 0 ] || printf 'Left out, because it is no folder: %q\n' "${others[@]}" >&2
+[ "${#students[@]}" != 0 ] || fail "CLASS=$CLASS: it has no folders, so there are no students."
+[ "${#others[@]}" = 0 ] || printf 'Ignored, because it is not a folder: %q\n' "${others[@]}" >&2
 
 rm -f "$OUT/class.csv" "$OUT/class.json"
 set -m   # a process group for all of them: one signal ends them

@@ -3,9 +3,9 @@
 #
 # INCLUDE is a folder with cuda_runtime_api.h, version 12.2 or later. Without one, the headers of
 # CUDA 12.2 are fetched once from PyPI (1 MB) into build/cuda12. Only the runtime's own headers are
-# in that wheel: crt/host_defines.h, which they include, lies in another wheel of 20 MB. It names
-# attributes for compilers and no part of CUDA; where a folder lacks it, that of build/cuda serves.
-# A word of the compiler is a failure. Exit status 0: it said none.
+# in that wheel: crt/host_defines.h, which they include, is in another wheel of 20 MB. It names
+# attributes for compilers and no part of CUDA; if a folder lacks it, that of build/cuda is used.
+# Any message of the compiler is a failure. Exit status 0: there was none.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 wheel=build/cuda12/wheel/nvidia/cuda_runtime/include
@@ -21,7 +21,7 @@ fetch() {
         --platform manylinux1_x86_64 --require-hashes --target build/cuda12/arriving \
         --requirement tests/tools/cuda-headers-12.txt >build/cuda12/pip.log 2>&1 || {
         rm -rf build/cuda12/arriving
-        echo "PyPI did not give them (the whole log: build/cuda12/pip.log)." \
+        echo "They could not be fetched from PyPI (the whole log: build/cuda12/pip.log)." \
             "Name a folder instead: make headers CUDA_HEADERS=/usr/local/cuda-12/include" >&2
         exit 1
     }
@@ -29,13 +29,13 @@ fetch() {
     mv build/cuda12/arriving build/cuda12/wheel
 }
 
-# against INCLUDE: how many programs compile without a word
+# against INCLUDE: how many programs compile without a message
 against() {
     local version program said words=0 programs=(lessons/[0-9]*.c solutions/[0-9]*.c)
     version=$(sed -n 's/^#define CUDART_VERSION *\([0-9][0-9]*\).*/\1/p' \
         "$1/cuda_runtime_api.h" 2>/dev/null)
     [ "${version:-0}" -ge 12020 ] || {
-        echo "$1: CUDART_VERSION is ${version:-not there};" \
+        echo "$1: CUDART_VERSION is ${version:-missing};" \
             "give a folder with cuda_runtime_api.h of CUDA 12.2 or later." >&2
         return 1
     }

@@ -113,7 +113,7 @@ lesson_setup() {
     else
         compile_lesson "$file" >"$CHECK_FOLDER/compiler" 2>&1 || case $? in
         124 | 137)
-            echo "The compiler did not come to an end with $file, within 30 seconds and 4 GiB," \
+            echo "The compiler did not finish $file within 30 seconds and 4 GiB," \
                 "and was stopped." >"$CHECK_FOLDER/refused" ;;
         *)
             grep -av '^make' "$CHECK_FOLDER/compiler" | cut -c 1-300 |
@@ -192,10 +192,10 @@ run_lesson() {
     [ ! -s "$folder/ended" ] || read -r ended <"$folder/ended"
     case $ended in
     time)
-        tell "The program did not end within ${CHECK_SECONDS:-5} seconds and was stopped: does a \
-loop, or a wait, never come to its end?" ;;
+        tell "The program did not end within ${CHECK_SECONDS:-5} seconds and was stopped: is there \
+a loop or a wait that never ends?" ;;
     flood)
-        tell "The program wrote without end and was stopped: does a loop never come to its end?" ;;
+        tell "The program printed too much and was stopped: is there a loop that never ends?" ;;
     *)
         if [ "$number" -le 0 ] || ! kill -l "$number" >/dev/null 2>&1; then return 0; fi
         tell "The program died of signal SIG$(kill -l "$number"): $(signal_sentence "$number")" ;;
@@ -232,7 +232,7 @@ ask_lesson() {
     text_of words "$folder/stdout"
     [ "$(<"$folder/status")" = 0 ] ||
         words=$(tell "Expected: $sentence" \
-            "Happened: called by the check, it did not come to an end or died.")
+            "Happened: called by the check, it did not end, or it died.")
     [ -z "$words" ] || missed "$words"
 }
 
@@ -456,7 +456,7 @@ expect_clean() {
                 "Happened: allocations left: $(in_journal \
                     '[.[] | select(.did == "exit").live] | add')." ;;
         unsupported)
-            tell "Expected: calls that the simulated device knows." "Happened: $(in_journal \
+            tell "Expected: only calls that the simulated device models." "Happened: $(in_journal \
                 '[.[] | select(.did == "unsupported").call] | unique | join(", ")')." ;;
         *)
             tell "Expected: a program that returns from main or calls exit." \

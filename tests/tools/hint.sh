@@ -5,9 +5,9 @@
 set -u
 cd "${0%/*}/../.." || exit 1
 name=$1 page=docs/$1.rst remembered=build/hints/$1
-[ -e "$page" ] || { echo "$page is not there, and the hints are in it." >&2; exit 1; }
+[ -e "$page" ] || { echo "$page does not exist, so there are no hints." >&2; exit 1; }
 [[ ${2:-0} =~ ^[0-9]{1,3}$ ]] ||
-    { echo "HINTS=$2: give the number of hints that you have had, such as HINTS=0." >&2; exit 1; }
+    { echo "HINTS=$2: give the number of hints that you have seen, such as HINTS=0." >&2; exit 1; }
 
 # hint N: the text below ".. dropdown:: Hint N", in one line for each paragraph
 hint() {
@@ -41,7 +41,7 @@ count=$(grep -c '^\.\. dropdown:: Hint [0-9]' "$page")
 given=${2:-$(cat "$remembered" 2>/dev/null)}
 [[ $given =~ ^[0-9]+$ ]] || given=0
 if [ "$given" -ge "$count" ]; then
-    echo "Lesson ${name%%_*} has $count hints, and you have had all of them." \
+    echo "Lesson ${name%%_*} has $count hints, and you have seen all of them." \
         "make hint-${name%%_*} HINTS=0 begins again."
     echo "The solution: solutions/$name.c"
     exit 0
@@ -53,7 +53,7 @@ echo "Hint $given of $count for lesson ${name%%_*}:"
 hint "$given" | plain
 left=$((count - given))
 case $left in
-0) echo "That was the last one." ;;
-1) echo "One more is left: make hint-${name%%_*}" ;;
-*) echo "$left more are left: make hint-${name%%_*}" ;;
+0) echo "This was the last hint." ;;
+1) echo "One hint is left: make hint-${name%%_*}" ;;
+*) echo "$left hints are left: make hint-${name%%_*}" ;;
 esac

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # Makes a mutant, which is a solution with one mistake: mutant.sh PATCH C-FILE. Without a C file it
-# says that there is no such patch.
+# reports that there is no such patch.
 set -u
 lesson=$(basename "$(dirname "$1")")
 solution=solutions/$lesson.c
 
 if [ ! -e "$1" ]; then
-    echo "$1 is not there. The mutants of $lesson are:" \
+    echo "$1 does not exist. The mutants of $lesson are:" \
         "$(basename -as .patch tests/lessons/mutants/"$lesson"/*.patch | xargs)" >&2
     exit 1
 fi

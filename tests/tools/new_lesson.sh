@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # Makes the files of a lesson that begins here: new_lesson.sh my_topic
 #
-# They compile, and the check of the starter misses. What is still to be written is said at the end;
-# make test says what is missing, too.
+# They compile, and the check of the starter misses. The last lines list what is still to be
+# written; make test also reports it.
 set -eu
 cd "$(dirname "$0")/../.."
 
 [[ ${1:-} =~ ^[a-z][a-z0-9_]*$ ]] || {
-    echo "make new-lesson: say NAME=my_topic, in small letters, digits and underscores." >&2
+    echo "make new-lesson: give NAME=my_topic, in small letters, digits and underscores." >&2
     exit 1
 }
 last=$(basename -a solutions/[0-9][0-9]_*.c | sort | tail -n 1)
@@ -24,7 +24,7 @@ program() {
     cat <<END
 /* $title
  *
- * Shows  what it is about, in a sentence or two.
+ * Asks   a question, in a sentence or two, without its answer.
  * Yours  fill: what the student has to do.
  * Run    make $number          check   make check-$number          page   docs/$name
  */
@@ -67,16 +67,18 @@ mkdir -p "tests/lessons/mutants/$name"
 
 {
     printf '%s\n%s\n\n' "$title" "${title//?/=}"
-    printf '%s\n\n' "What it is about." "The program: :path:\`lessons/$name.c\`."
+    printf '%s\n\n' '*Many believe: "something false".* About 20 minutes; uses 01.' \
+        "The program :path:\`lessons/$name.c\` does this, and prints that."
     for part in Predict Run Look 'Your work' Check Solution Traps \
         'The documentation and the driver' Make; do
         printf '%s\n%s\n\n' "$part" "${part//?/-}"
         case $part in
         Run) printf '%s\n\n' ".. program-run:: lessons/$name" ".. program-run:: solutions/$name" ;;
         Look) printf '%s\n\n' ".. order-picture:: solutions/$name" ;;
-        'Your work') printf '.. dropdown:: Hint %s\n\n   What helps.\n\n' 1 2 ;;
+        'Your work') printf '.. dropdown:: Hint %s\n\n   A hint.\n\n' 1 2 3 ;;
+        Make) printf '%s\n\n' 'Copy the file first.' '.. dropdown:: Answer' '   An answer.' ;;
         Check)
-            echo ".. dropdown:: What \`\`make check-$number\`\` said of the file as it stood"
+            echo ".. dropdown:: What \`\`make check-$number\`\` reports of the starter"
             printf '\n   .. check-run:: %s\n\n' "$name" ;;
         Solution)
             printf '.. dropdown:: What the solution changes\n\n'
@@ -86,13 +88,13 @@ mkdir -p "tests/lessons/mutants/$name"
 } | sed -e :a -e '/^\n*$/{$d;N;ba' -e '}' >"docs/$name.rst"
 
 cat <<END
-These files are there, and compile:
+These files were created, and compile:
     lessons/$name.c  solutions/$name.c  docs/$name.rst
     tests/lessons/$name.bats  tests/lessons/expected/$name.txt
-To be written by hand:
+Still to write:
     a row each in README.md and docs/index.rst, and $name in the latter's toctree
     a mutant: tests/lessons/mutants/$name/MISTAKE.patch, as docs/teaching.rst describes it
     a line of points, when the check has its tests: tests/tools/grade.sh baseline
     the expected output as a GPU prints it: make gpu
-make test names what is still missing.
+make test reports what is still missing.
 END

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Names a page of the built book, and opens it where a browser is: open.sh index, open.sh NN_name.
+# Names a page of the built book, and opens it if there is a browser: open.sh index, or
+# open.sh NN_name.
 #
 # OPEN=PROGRAM opens it with that program, OPEN= with none. Left out: xdg-open where a display is,
 # or open on a Mac. Exit status 1: the page is not built.
@@ -15,5 +16,5 @@ if [ -z "${OPEN+set}" ]; then
 fi
 [ -n "$OPEN" ] || exit 0
 type -P "$OPEN" >/dev/null || { echo "OPEN=$OPEN: there is no such program." >&2; exit 1; }
-# A browser may live as long as its window: nobody waits for it.
+# A browser may live as long as its window, so this script does not wait for it.
 setsid "$OPEN" "$page" </dev/null >/dev/null 2>&1 &

@@ -1,10 +1,10 @@
 # Reads what bats --tap prints and reports it to a person.
 #
-#   lesson=NN_name   speaks to the student who checks that lesson: the first miss is shown in full
-#                    and of the others their names (all=1: all in full), in lines of 100 columns;
+#   lesson=NN_name   reports to the student who checks that lesson: the first miss in full, and the
+#                    names of the others (all=1: all in full), in lines of 100 columns;
 #                    the places in the test files are left out; the points are those of make grade;
 #                    brief=1 leaves out the skipped tests and the last lines
-#   without it       what failed is printed once more at the end, where the end of a log shows it
+#   without it       the failures are printed again at the end, so that the end of a log has them
 #
 # The last line begins "N passed, N failed"; the exit status is 0 only when tests ran and none
 # failed.
@@ -29,7 +29,7 @@
     next
 }
 
-# Of the misses behind the first a student sees the names.
+# Of the misses after the first a student sees the names.
 lesson != "" && !all && failed > 1 { next }
 
 # "(in test file ..., line N)" and "`command' failed": where a test stopped, for those who work on
@@ -98,15 +98,15 @@ function wrap(line,    hang, cut) {
     print line
 }
 
-# The points of make grade: the tests that pass, less those that the starter passes.
+# The points of make grade: the tests that pass, minus those that the starter passes.
 function points(    row, file, given, tests, of) {
     for (file = "tests/lessons/baseline.txt"; (getline row < file) > 0;) {
         split(row, of, " ")
         if (of[1] == lesson) { tests = of[2]; given = of[3] }
     }
     if (tests == "" || tests != plan || ran != plan) return ""
-    return ". Points: " (passed > given ? passed - given : 0) " of " (tests - given) \
-        (given ? "; " given " passed at the start and " (given > 1 ? "give" : "gives") " none" : "")
+    return ". Points: " (passed > given ? passed - given : 0) " of " (tests - given) (given ? "; " \
+        given " passed at the start and " (given > 1 ? "give" : "gives") " no point" : "")
 }
 
 END {
@@ -118,10 +118,10 @@ END {
         failed += ran < plan ? plan - ran : 1
     }
     if (brief) exit failed > 0
-    if (lesson == "" && misses != "") printf "\nWhat failed, once more:\n%s", misses
+    if (lesson == "" && misses != "") printf "\nThe failures again:\n%s", misses
     print ""
     if (lesson != "" && !all && failed > 1 && ran == plan)
-        print "Begin with the first miss. ALL=1 shows the other " failed - 1 " in full, too."
+        print "Begin with the first miss. ALL=1 also shows the other " failed - 1 " in full."
     print (passed + 0) " passed, " (failed + 0) " failed" \
         (skipped ? ", " skipped " skipped" : "") (lesson != "" ? points() : "")
     exit failed > 0

@@ -11,9 +11,9 @@
 # reads files.
 #
 # For a grader: CHECK_PROCESSES=N limits how many processes and threads the program's user may have.
-# CHECK_USER=N, for root, runs the program as the user with that number, who is nobody else: it can
-# write in FOLDER and in no file of others, cannot replace stdout, stderr, status and ended, and at
-# the end all that runs as that user is killed.
+# CHECK_USER=N, for root, runs the program as the user with that number, which is no person's: it
+# can write in FOLDER and in no file of others, cannot replace stdout, stderr, status and ended, and
+# at the end all that runs as that user is killed.
 set -u
 seconds=${CHECK_SECONDS:-5} kilobytes=${CHECK_KILOBYTES:-65536}
 folder=$1
@@ -47,7 +47,7 @@ user=()
 if [ -n "${CHECK_USER:-}" ]; then
     [[ $CHECK_USER =~ ^61[2-9][0-9][0-9]$ ]] || {
         echo "CHECK_USER is $CHECK_USER;" \
-            "expected a number from 61200 to 61999, which no person has." >&2
+            "expected a number from 61200 to 61999, which belongs to no person." >&2
         exit 1
     }
     user=(setpriv --reuid="$CHECK_USER" --regid="$CHECK_USER" --clear-groups --no-new-privs)

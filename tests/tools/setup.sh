@@ -10,9 +10,9 @@
 #                            build/gpu/lib, build/gpu/nvcc)
 #   setup.sh backend [NAME]  prints "simulator (why)" or "gpu (why)"
 #
-# Rules: quick and silent when nothing is missing; nothing is installed twice; what cannot be had is
-# named in one sentence with what to type, and the exit status is 1. All files it makes are in
-# build/.
+# Rules: quick and silent when nothing is missing; nothing is installed twice; one sentence names
+# what could not be installed, and what to type, and the exit status is 1. All files that it creates
+# are in build/.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 
@@ -76,8 +76,8 @@ again."
         "${administrator[@]}" apt-get update && DEBIAN_FRONTEND=noninteractive "${line[@]}"
     } >build/apt.log 2>&1 </dev/null ||
         fail "$(grep -E '^[EW]:' build/apt.log | head -n 3)" \
-            "The packages could not be installed (the whole log: build/apt.log). When the network \
-is there, run make again, or type:" "    ${line[*]}"
+            "The packages could not be installed (the whole log: build/apt.log). When there is \
+a network connection, run make again, or type:" "    ${line[*]}"
     mapfile -t packages < <(missing_packages "$@")
     [ "${#packages[@]}" = 0 ] || fail "apt-get ran, but this is still missing: ${packages[*]}."
 }
@@ -107,14 +107,14 @@ toolkit_includes() { # where a toolkit's headers may be, best first
 
 check_cuda_home() {
     [ -z "${CUDA_HOME:-}" ] || [ -e "$CUDA_HOME/include/cuda_runtime_api.h" ] ||
-        fail "CUDA_HOME is $CUDA_HOME, but $CUDA_HOME/include/cuda_runtime_api.h is not there." \
+        fail "CUDA_HOME is $CUDA_HOME, but $CUDA_HOME/include/cuda_runtime_api.h does not exist." \
             "Set CUDA_HOME to the folder of a CUDA toolkit, or unset it: the headers are then \
 searched, or fetched."
 }
 
 venv() {
     [ -e build/venv/bin/pip ] || python3 -m venv build/venv ||
-        fail "python3 -m venv build/venv did not work; its message stands above."
+        fail "python3 -m venv build/venv failed; its message is above."
 }
 
 fetch_headers() {
@@ -131,15 +131,15 @@ fetch_headers() {
         --requirement tests/tools/cuda-headers.txt >build/cuda/pip.log 2>&1; then
         rm -rf build/cuda/arriving
         fail "$(grep '^ERROR' build/cuda/pip.log | head -n 3)" \
-            "There are no CUDA 13 headers on this machine, and PyPI did not give them (the whole \
-log: build/cuda/pip.log)." \
-            "When the network is there, run make again; or install a CUDA 13 toolkit and set \
-CUDA_HOME to its folder."
+            "There are no CUDA 13 headers on this machine, and they could not be fetched from PyPI \
+(the whole log: build/cuda/pip.log)." \
+            "When there is a network connection, run make again; or install a CUDA 13 toolkit and \
+set CUDA_HOME to its folder."
     fi
     mv build/cuda/arriving build/cuda/wheel
     chosen=$(realpath build/cuda/wheel/nvidia/cu13/include)
     headers_serve "$chosen" ||
-        fail "The headers that were fetched to build/cuda/wheel are not whole. Remove build/cuda \
+        fail "The headers that were fetched to build/cuda/wheel are incomplete. Remove build/cuda \
 and run make again."
 }
 
@@ -159,8 +159,8 @@ search_headers() { # sets chosen, to nothing when they must be fetched
         if [ -z "$older" ] && [ -e "$include/cuda_runtime_api.h" ]; then older=$include; fi
     done < <(toolkit_includes; say build/cuda/wheel/nvidia/cu13/include)
     [ -z "$older" ] ||
-        say "The CUDA headers in $older (CUDART_VERSION $(header_version "$older")) do not serve" \
-            "the simulated device: it needs a whole set of version 13."
+        say "The CUDA headers in $older (CUDART_VERSION $(header_version "$older")) cannot be" \
+            "used for the simulated device, which needs a complete set of version 13."
 }
 
 use_headers() {
@@ -215,12 +215,12 @@ backend() {
                 "or leave BACKEND out."
             exit 1
         elif ! gpu_there; then
-            say "BACKEND=gpu, but $no_gpu; leave BACKEND out, or say BACKEND=simulator."
+            say "BACKEND=gpu, but $no_gpu; leave BACKEND out, or use BACKEND=simulator."
             exit 1
         fi
         say "gpu (BACKEND=gpu)" ;;
     *)
-        say "BACKEND=$1 is not known; say BACKEND=simulator or BACKEND=gpu, or leave it out."
+        say "BACKEND=$1 is not valid; use BACKEND=simulator or BACKEND=gpu, or leave it out."
         exit 1 ;;
     esac
 }
@@ -240,13 +240,13 @@ gpu() {
     version=$(header_version "$include")
     [ "${version:-0}" -ge 12020 ] ||
         fail "The toolkit of $nvcc has CUDART_VERSION ${version:-unknown}; the lessons need 12.2 \
-or later (a pool's maxSize). Say BACKEND=simulator."
+or later (a pool's maxSize). Use BACKEND=simulator."
     for library in "$toolkit"/lib64 "$toolkit"/lib "$toolkit"/targets/*/lib \
         "/usr/lib/$("$compiler" -dumpmachine)"; do
         [ ! -e "$library/libcudart.so" ] || break
     done
     [ -e "$library/libcudart.so" ] ||
-        fail "libcudart.so was not found beside $nvcc. Install the whole toolkit, or say \
+        fail "libcudart.so was not found beside $nvcc. Install the whole toolkit, or use \
 BACKEND=simulator."
     mkdir -p build/gpu
     ln -sfn "$include" build/gpu/include
@@ -270,5 +270,5 @@ format | prose)
     build/venv/bin/python3 -m pip install --quiet --disable-pip-version-check --require-hashes \
         --requirement "tests/tools/$1.txt" ;;
 backend) backend "${2:-}" ;;
-*) fail "setup.sh: say build, test, docs, format, prose, gpu or backend." ;;
+*) fail "setup.sh: the argument must be build, test, docs, format, prose, gpu or backend." ;;
 esac

@@ -7,6 +7,6 @@ for program; do
     "$program" || [ $? = 77 ] || failed="$failed $program"
 done
 [ -z "$failed" ] || {
-    echo "These ended with another exit status than 0:$failed" >&2
+    echo "These programs did not end with exit status 0:$failed" >&2
     exit 1
 }

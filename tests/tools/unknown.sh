@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What make says of a goal that it knows no rule for: unknown.sh GOAL "LESSON..." "CASE..."
+# What make prints for a goal without a rule: unknown.sh GOAL "LESSON..." "CASE..."
 goal=$1
 read -ra lessons <<<"${2:-}"
 read -ra cases <<<"${3:-}"
@@ -7,7 +7,7 @@ list_lessons() { echo "The lessons are:"; printf '    %s\n' "${lessons[@]}"; }
 list_cases() { echo "The cases of the clinic are:"; printf '    %s\n' "${cases[@]}"; }
 case $goal in
 lessons/[0-9]*.c | solutions/[0-9]*.c)
-    echo "$goal is not there. If it was renamed or deleted:" \
+    echo "$goal does not exist. If it was renamed or deleted:" \
         "git checkout -- $goal brings it back." ;;
 clinic-* | check-clinic-* | repaired-*)
     echo "make $goal: there is no such case."

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Watches lessons/: checks the lesson that was saved, says what is missing, and names the next one
+# Watches lessons/: checks the lesson that was saved, prints its first miss, and names the next one
 # when it passes. It begins with the first lesson that does not pass. Ctrl-C ends it; it ends by
 # itself when every lesson passes.
 #
@@ -28,7 +28,7 @@ stop() {
     # shellcheck disable=SC2046  # one word for each process
     kill $(jobs -p) 2>/dev/null
     wait
-    printf '\nStopped. make watch goes on where you are.\n'
+    printf '\nStopped. make watch continues at the first lesson that does not pass.\n'
     exit 0
 }
 trap stop INT TERM HUP
@@ -41,7 +41,7 @@ state() { stat -c '%n %s %.Y %i' lessons/*.c lessons/*.h 2>/dev/null; }
 pause() { "$@" >/dev/null 2>&1 & wait; }
 wait_for_change() {
     while [ "$(state)" = "$1" ]; do
-        [ -d "$PWD/lessons" ] || { echo "lessons/ is gone: nothing is left to watch." >&2; exit 1; }
+        [ -d "$PWD/lessons" ] || { echo "The folder lessons/ no longer exists." >&2; exit 1; }
         if [ -n "$keys" ]; then
             ! await_key || act
         elif type -P inotifywait >/dev/null; then
@@ -78,7 +78,7 @@ act() {
     echo "$waiting"
 }
 
-# Checks a lesson up to its first miss; what it says is in $said.
+# Checks a lesson up to its first miss; its report is in $said.
 check() {
     said=$(LESSON=lessons/$1.c CHECK_FIRST_MISS=1 bats --tap "tests/lessons/$1.bats" \
         2>&1 </dev/null | awk -v lesson="$1" -v brief=1 -f tests/tools/report.awk)
@@ -92,7 +92,7 @@ check() {
     esac
 }
 
-show() { # show NAME: what the last check of that lesson said
+show() { # show NAME: the report of the last check of that lesson
     printf '\n== %s\n%s\n' "$1" "$said"
 }
 
@@ -102,12 +102,12 @@ next() { # next NAME: that lesson is at work now
     local page=build/docs/html/$1.html
     current=$1
     [ -e "$page" ] || page=docs/$1.rst
-    printf '\nNext: lessons/%s.c   its page: %s   run it: make %s   (%d of %d pass)\n' \
+    printf '\nNext: lessons/%s.c   page: %s   run: make %s   (%d of %d pass)\n' \
         "$1" "$page" "${1%%_*}" "${#passes[@]}" "${#lessons[@]}"
 }
 
-# Goes on to the first lesson that does not pass, and says what it lacks; go_on NAME: to the first
-# one behind that lesson, and from the beginning again.
+# Goes on to the first lesson that does not pass, and shows its first miss; go_on NAME: to the first
+# one after that lesson, and from the beginning again.
 go_on() {
     local name i order=("${lessons[@]}")
     for i in "${!lessons[@]}"; do
@@ -121,8 +121,8 @@ go_on() {
         return
     done
     printf '\nEvery lesson passes.\n'
-    printf 'What is left is the clinic, eleven broken programs in the shape of real bug reports: '
-    printf 'make clinic-01\nIts page: docs/clinic.rst, in the book (make book) Clinic.\n'
+    printf 'Next: the clinic, eleven broken programs that follow real bug reports. Begin with '
+    printf 'make clinic-01.\nIts page: docs/clinic.rst, or "Clinic" in the book (make book).\n'
     exit 0
 }
 

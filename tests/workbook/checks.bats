@@ -43,10 +43,10 @@ load ../tools/helpers
     assert_equal "$(grep -c '^  MISS  ' <<<"$output")" 5
     assert_equal "$(grep -c '^        Expected: ' <<<"$output")" 1
     assert_equal "$(grep -c '^ *hazard: ' <<<"$output")" 1
-    assert_line "Begin with the first miss. ALL=1 shows the other 4 in full, too."
+    assert_line "Begin with the first miss. ALL=1 also shows the other 4 in full."
     assert_line "        A hint: make hint-03"
     assert_line --regexp '^        The page: (build/docs/html/03_stream_order.html|make book .*)$'
-    assert_line "2 passed, 5 failed. Points: 0 of 5; 2 passed at the start and give none"
+    assert_line "2 passed, 5 failed. Points: 0 of 5; 2 passed at the start and give no point"
     ALL=1 CHECK_FIRST_MISS='' check lessons/03_stream_order.c 03_stream_order
     assert_equal "$(grep -c '^        Expected: ' <<<"$output")" 5
     refute_line --partial "ALL=1"

@@ -113,14 +113,14 @@ of_lesson() {
         assert_output "$lesson: true true"
     done
     run of_lesson 03_stream_order '.status, .sentence'
-    assert_output $'missing\nlessons/03_stream_order.c is not there.'
+    assert_output $'missing\nlessons/03_stream_order.c does not exist.'
     run of_lesson 05_custom_pool .sentence
     assert_output "lessons/05_custom_pool.c:1:25: error: ‘absent’ undeclared \
 (first use in this function)"
     [[ "$(of_lesson 06_release_threshold .sentence)" == *"NUL byte"* ]]
     [[ "$(of_lesson 07_trim .sentence)" == *"the program made no CUDA call at all"* ]]
     [[ "$(of_lesson 08_statistics '.status + .sentence')" == "refused"*"symbolic link"* ]]
-    [[ "$(of_lesson 09_reuse_events '.status + .sentence')" == "refused"*"names SIM_JOURNAL"* ]]
+    [[ "$(of_lesson 09_reuse_events '.status + .sentence')" == "refused"*"contains SIM_JOURNAL"* ]]
 }
 
 @test "the student's folder and the workbook are as they were, and nothing is left in build/check" {
@@ -238,7 +238,7 @@ END
     grade ONLY="${lesson%%_*} 04 05 06 07" tests/tools/grade.sh
     assert_equal "$status" 2
     assert_line --partial "The check of $lesson ran no test"
-    assert_line --partial "The check of 07_trim has 5 tests, but tests/lessons/baseline.txt says 6."
+    assert_line --partial "The check of 07_trim has 5 tests, but tests/lessons/baseline.txt has 6."
     assert_line --partial "tests/lessons/baseline.txt has no line for 05_custom_pool"
     assert_line --regexp "^06_release_threshold +0 of +[1-9]"
     run jq -r '.lessons[] | select(.status == "ungraded") | .lesson' build/grade/grade.json
@@ -281,8 +281,8 @@ END
     assert is_shut "$copy"
     grade STUDENT="$ROOT/solutions" OUT="$BATS_TEST_TMPDIR/out" ONLY=1 tests/tools/grade.sh
     assert_equal "$status" 2
-    assert_output --partial "Move the workbook to a folder that all may enter, and build it with \
-umask 022."
+    assert_output --partial "Move the workbook to a folder that every user may enter, and build it \
+with umask 022."
     assert_file_not_exists "$BATS_TEST_TMPDIR/out/grade.json"
 }
 
@@ -382,7 +382,7 @@ END
     touch "$class/notes.txt"
     run as_typed make grade-class
     assert_failure
-    assert_line "Left out, because it is no folder: notes.txt"
+    assert_line "Ignored, because it is not a folder: notes.txt"
     run jq -r '.[] | "\(.student) \(.points)"' "$OUT/class.json"
     assert_output "$(printf '%s\n' "$name $full" "empty 0" "endless 0" "linked null" "starter 0")"
     run head -n 3 "$OUT/class.csv"

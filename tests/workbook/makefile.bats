@@ -119,15 +119,15 @@ no_gpu() { as_typed PATH="$BATS_TEST_TMPDIR/bin:$PATH" "$@"; }
 
     - one
     - two
-One more is left: make hint-03"
+One hint is left: make hint-03"
     run as_typed make hint-3
     assert_output "Hint 2 of 2 for lesson 03:
        if (a)
            b();
-That was the last one."
+This was the last hint."
     run as_typed make hint-3
     assert_success
-    assert_output --partial "you have had all of them. make hint-03 HINTS=0 begins again."
+    assert_output --partial "you have seen all of them. make hint-03 HINTS=0 begins again."
     run as_typed make hint-03 HINTS=0
     assert_line "Hint 1 of 2 for lesson 03:"
     run as_typed make hint-03 HINTS=all
@@ -211,7 +211,7 @@ That was the last one."
     for command in run test check-01 01; do
         run no_gpu make "$command" BACKEND=cpu
         assert_failure
-        assert_output --partial "BACKEND=cpu is not known"
+        assert_output --partial "BACKEND=cpu is not valid"
     done
 }
 
@@ -294,7 +294,7 @@ That was the last one."
     assert_line "        why"
     assert_line "  skip  three: no GPU"
     assert_equal "$(printf '%s\n' "${lines[@]: -4}")" \
-        $'What failed, once more:\n  MISS  two\n        why\n1 passed, 1 failed, 1 skipped'
+        $'The failures again:\n  MISS  two\n        why\n1 passed, 1 failed, 1 skipped'
     assert_equal "${lines[-1]}" "1 passed, 1 failed, 1 skipped"
     report '1..0'
     assert_failure

@@ -200,14 +200,14 @@ bats-support bats-assert bats-file jq parallel patch python3-venv"
     set_up build
     assert_success
     assert_output --partial \
-        "The CUDA headers in $machine/root/usr/include (CUDART_VERSION 11080) do not serve"
+        "The CUDA headers in $machine/root/usr/include (CUDART_VERSION 11080) cannot be"
     assert_output --partial "Fetching"
     rm -r "$machine/copy/build" "$machine/root/usr/include"
     toolkit "$machine/root/opt/cuda" 13000
     rm -r "$machine/root/opt/cuda/include/crt"
     set_up build
     assert_success
-    assert_output --partial "$machine/root/opt/cuda/include (CUDART_VERSION 13000) do not serve"
+    assert_output --partial "$machine/root/opt/cuda/include (CUDART_VERSION 13000) cannot be"
     assert_output --partial "Fetching"
 }
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# The page "Run your own program on it": its commands, its program in both forms, and its words.
+# The page "Run your own program": its commands, its program in both forms, and its words.
 
 load ../tools/helpers
 
