@@ -64,7 +64,7 @@ static int try_pool(const char *name, cudaMemPool_t pool, cudaMemPool_t spare, s
                            ? cudaMallocFromPoolAsync((void **)&second, bytes, pool, fast)
                            : take(&second, bytes, pool, spare);
     if (result == cudaSuccess)
-        CHECK(launch_fill(second, 2, count, fast));
+        CHECK(cudaMemsetAsync(second, 2, bytes, fast));
     cudaError_t state = cudaStreamQuery(fast);
     /* Its own work comes to an end. A wait for a stream that is held does not. */
     while (state == cudaErrorNotReady && !(held && second == first))
@@ -83,7 +83,7 @@ static int try_pool(const char *name, cudaMemPool_t pool, cudaMemPool_t spare, s
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaMemPoolDestroy(pool));
     gate_destroy(gate);
-    return value == 2 && state == cudaSuccess;
+    return value == 0x02020202 && state == cudaSuccess;
 }
 
 /* What a pool reserves for one byte: such multiples fill a pool to its limit. */

@@ -124,7 +124,7 @@ def run_program(program, arguments=(), environment=()):
     try:
         done = subprocess.run(
             [ROOT / "build" / "simulator" / program, *arguments],
-            cwd=folder,
+            cwd=ROOT,  # reports read the program's source, for the names of its streams
             timeout=10,
             text=True,
             errors="replace",

@@ -355,9 +355,7 @@ static cudaError_t set_attribute(struct call *call, struct pool *p, enum cudaMem
     uint64_t wanted = *(const uint64_t *)value;
     line_number(&call->line, "value", wanted);
     switch (attribute) {
-    case cudaMemPoolAttrReleaseThreshold:
-        pool_threshold_set(p, wanted);
-        return cudaSuccess;
+    case cudaMemPoolAttrReleaseThreshold: pool_threshold_set(p, wanted); return cudaSuccess;
     /* Measured: 0 sets a watermark to the current value, anything else is refused. */
     case cudaMemPoolAttrReservedMemHigh:
         if (wanted)

@@ -1,4 +1,4 @@
-# Lesson 09: which event lets another stream have freed memory. Judges $LESSON.
+# Lesson 09: which event gives freed memory to another stream. Judges $LESSON.
 load ../tools/helpers
 
 setup_file() { lesson_setup 09_reuse_events; }

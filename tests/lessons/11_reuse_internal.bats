@@ -65,7 +65,7 @@ QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSucce
     run_lesson
     expect_journal "$QUESTIONS"' opened(0) as $opened | (taken(0) | last) as $last
             | $opened != null and $last.result == "cudaSuccess" and any(.[]; .did == "run"
-                and .op == "fill" and .allocation == $last.allocation and .n < $opened)' \
+                and .op == "memset" and .allocation == $last.allocation and .n < $opened)' \
         'in the fourth line take returns memory at once, and the fast stream fills it before the
             gate opens.' \
         "$QUESTIONS"' "\(history(0))." + (if opened(0) == null then " The gate did not open: with

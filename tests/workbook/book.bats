@@ -47,14 +47,15 @@ descriptions() { grep -o '<desc[^>]*>[^<]*' "$BOOK/$1.html"; }
             complain "The index does not name $lesson."
         grep -qE "^\| ${lesson%%_*} \| \[.*\]\(lessons/$lesson.c\) \| .* \|$" README.md ||
             complain "README.md lacks the row of lessons/$lesson.c in its table of lessons."
-        grep -qx "     - :doc:.$lesson." docs/index.rst ||
+        grep -qx "   \* - :doc:.$lesson." docs/index.rst ||
             complain "docs/index.rst lacks the row of $lesson in its table of lessons."
         grep -qx "   $lesson" docs/index.rst ||
             complain "docs/index.rst lacks $lesson in its toctree."
         page=$(sed -n 's|.*page *docs/\([0-9a-z_]*\).*|\1|p' "lessons/$lesson.c")
         [ "$page" = "$lesson" ] || complain "lessons/$lesson.c names the page \"$page\"."
     done
-    for page in index getting_started simulator your_program driver_notes real_devices teaching \
+    for page in index model getting_started api production platforms your_program sources \
+        simulator driver_notes real_devices teaching \
         contributing glossary; do
         [ -s "$BOOK/$page.html" ] || complain "$page.html was not built."
     done
