@@ -121,7 +121,7 @@ reported() {
     reported before_the_launch "unordered writes"
     reported outlives "free before the use ends"
     reported freed_before_launch "use after free"
-    reported taken_over "use after free" "That address is allocation" \
+    reported taken_over "use after free" "That address belongs to allocation" \
         "after the cudaGraphLaunch that runs launch_fill"
     reported launched_twice "unordered writes"
     reported leak "leak"
