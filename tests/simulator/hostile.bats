@@ -14,7 +14,7 @@ hostile() { # hostile NAME STATEMENTS
     printf '%s\n' '#define _GNU_SOURCE' '#include <stdio.h>' '#include <stdlib.h>' \
         '#include <signal.h>' '#include <unistd.h>' '#include <cuda_runtime_api.h>' \
         'int main(void) {' '    cudaDeviceSynchronize();' "$2" '    return 0;' '}' >"$file"
-    check "$file" "$(first)"
+    ALL=1 check "$file" "$(first)"
     [ "$status" != 0 ] || miss "The check passes a program that does: $2" "$output"
     [[ "$output" == *MISS* ]] || miss "There is no miss in words:" "$output"
 }
