@@ -26,6 +26,27 @@ static void not_while_capturing(void)
     ends_invalid(s);
 }
 
+/* Measured (driver 580.159.04): a copy between two devices is captured as cudaMemcpyAsync, and
+ * refused as cudaMemcpyPeerAsync. */
+static void peer_copies(void)
+{
+    char *near, *far;
+    cudaGraph_t graph;
+    OK(cudaMalloc((void **)&near, 64));
+    OK(cudaSetDevice(1));
+    OK(cudaMalloc((void **)&far, 64));
+    OK(cudaSetDevice(0));
+    begin(s, cudaStreamCaptureModeThreadLocal);
+    IS(cudaErrorStreamCaptureUnsupported, cudaMemcpyPeerAsync(far, 1, near, 0, 64, s));
+    ends_invalid(s);
+    begin(s, cudaStreamCaptureModeThreadLocal);
+    IS(cudaSuccess, cudaMemcpyAsync(far, near, 64, cudaMemcpyDefault, s));
+    IS(cudaSuccess, cudaStreamEndCapture(s, &graph));
+    OK(cudaGraphDestroy(graph));
+    OK(cudaFree(near));
+    OK(cudaFree(far));
+}
+
 /* A wait is unsafe, also for a stream that nobody captures. */
 static void waits(void)
 {
@@ -187,7 +208,7 @@ static void legacy_stream(void)
 
 int main(void)
 {
-    void (*const rules[])(void) = {not_while_capturing, waits, unsafe_calls, threads,
-                                   legacy_stream};
+    void (*const rules[])(void) = {not_while_capturing, peer_copies, waits,
+                                   unsafe_calls,        threads,     legacy_stream};
     return RUN_ALL(rules);
 }
