@@ -34,7 +34,7 @@ static cudaMemPool_t create_pool(void)
 static void send_parcel(const struct parcel *parcel)
 {
     /* With the descriptor: an int is four bytes in every process. */
-    tell(parcel, sizeof *parcel);
+    send_bytes(parcel, sizeof *parcel);
 }
 
 /* The GPU that adds in the importer: GPU 1 where it reaches the memory of GPU 0, else GPU 0. */
@@ -73,7 +73,7 @@ static int exporter(int argc, char **argv)
     send_parcel(&parcel);
     close(parcel.descriptor); /* a descriptor that is on its way stays open */
 
-    hear_done(); /* the importer has freed its import */
+    receive_done(); /* the importer has freed its import */
     int value = last_of(data, parcel.count, stream);
     printf("exporter  the data is                          %d\n", value);
     CHECK(cudaFreeAsync(data, stream));
@@ -96,7 +96,7 @@ static int importer(void)
     cudaStream_t stream, adding;
     int *data, *another;
     uint64_t figure = 0;
-    int received = hear_with_descriptor(&parcel, sizeof parcel),
+    int received = receive_with_descriptor(&parcel, sizeof parcel),
         descriptor = received < 0 ? parcel.descriptor : received;
     printf("importer  received                             %s\n",
            received < 0 ? "a number, no descriptor" : "a descriptor");
@@ -135,7 +135,7 @@ static int importer(void)
     CHECK(cudaStreamDestroy(adding));
     CHECK(cudaStreamDestroy(stream));
     CHECK(cudaMemPoolDestroy(pool));
-    tell_done();
+    send_done();
     return 0;
 }
 

@@ -1,9 +1,10 @@
 /* A second process, for lessons 13 and 14.
  *
- * split() makes it, and a socket between the two. tell() sends bytes; hear() waits until they have
- * arrived. A process that waits prints nothing, so what the two print has one order. When one of
- * them ends early, or sends nothing for SILENCE seconds, the other prints that and ends with status
- * 1. The first does not exit before the second, and the second ends when the first has died.
+ * split() makes it, and a socket between the two. send_bytes() sends bytes; receive_bytes() waits
+ * until they have arrived. A process that waits prints nothing, so what the two print has one
+ * order. When one of them ends early, or sends nothing for SILENCE seconds, the other prints that
+ * and ends with status 1. The first does not exit before the second, and the second ends when the
+ * first has died.
  *
  * A lesson defines _GNU_SOURCE before its first include: the C standard has no processes. */
 #ifndef PROCESSES_H
@@ -63,14 +64,14 @@ static inline void too_many(void)
     exit(1);
 }
 
-static inline void tell(const void *data, size_t bytes)
+static inline void send_bytes(const void *data, size_t bytes)
 {
     alarm(SILENCE);
     if (send(other, data, bytes, MSG_NOSIGNAL) != (ssize_t)bytes)
         lost();
 }
 
-static inline void hear(void *data, size_t bytes)
+static inline void receive_bytes(void *data, size_t bytes)
 {
     alarm(SILENCE);
     if (recv(other, data, bytes, MSG_WAITALL) != (ssize_t)bytes)
@@ -78,12 +79,12 @@ static inline void hear(void *data, size_t bytes)
 }
 
 /* A message of one byte, whose arrival is all that matters. */
-static inline void tell_done(void) { tell("d", 1); }
+static inline void send_done(void) { send_bytes("d", 1); }
 
-static inline void hear_done(void)
+static inline void receive_done(void)
 {
     char byte;
-    hear(&byte, sizeof byte);
+    receive_bytes(&byte, sizeof byte);
 }
 
 /* What a message carries beside its bytes: a header, and room for one int after it. */
@@ -93,7 +94,7 @@ union control_message {
 };
 
 /* Sends bytes, at least one, and the control message beside them. */
-static inline void tell_with_control(const void *data, size_t bytes, union control_message *control)
+static inline void send_with_control(const void *data, size_t bytes, union control_message *control)
 {
     struct iovec part = {(void *)data, bytes};
     struct msghdr message = {.msg_iov = &part,
@@ -111,7 +112,7 @@ static inline void tell_with_control(const void *data, size_t bytes, union contr
 
 /* Waits for one message of `bytes` bytes. Returns the descriptor that came with it, which has a
  * number of this process; -1 when the message carried none. */
-static inline int hear_with_descriptor(void *data, size_t bytes)
+static inline int receive_with_descriptor(void *data, size_t bytes)
 {
     union control_message control;
     struct iovec part = {data, bytes};
@@ -206,7 +207,7 @@ static inline cudaMemPool_t pool_to_share(void)
 }
 
 /* Sends the pool, and leaves no descriptor open. Lesson 13 does this by hand. */
-static inline void tell_pool(cudaMemPool_t pool)
+static inline void send_pool(cudaMemPool_t pool)
 {
     union control_message control = {.head = {.cmsg_level = SOL_SOCKET,
                                               .cmsg_type = SCM_RIGHTS,
@@ -214,15 +215,15 @@ static inline void tell_pool(cudaMemPool_t pool)
     int descriptor;
     CHECK(cudaMemPoolExportToShareableHandle(&descriptor, pool, BY_DESCRIPTOR, 0));
     memcpy(CMSG_DATA(&control.head), &descriptor, sizeof descriptor);
-    tell_with_control("p", 1, &control);
+    send_with_control("p", 1, &control);
     close(descriptor);
 }
 
-static inline cudaMemPool_t hear_pool(void)
+static inline cudaMemPool_t receive_pool(void)
 {
     char byte;
     cudaMemPool_t pool;
-    int descriptor = hear_with_descriptor(&byte, sizeof byte);
+    int descriptor = receive_with_descriptor(&byte, sizeof byte);
     if (descriptor < 0)
         unexpected();
     CHECK(cudaMemPoolImportFromShareableHandle(&pool, (void *)(uintptr_t)descriptor, BY_DESCRIPTOR,

@@ -38,7 +38,7 @@ static void send_parcel(const struct parcel *parcel)
                                               .cmsg_type = SCM_RIGHTS,
                                               .cmsg_len = CMSG_LEN(sizeof(int))}};
     memcpy(CMSG_DATA(&control.head), &parcel->descriptor, sizeof(int));
-    tell_with_control(parcel, sizeof *parcel, &control);
+    send_with_control(parcel, sizeof *parcel, &control);
 }
 
 /* The GPU that adds in the importer: GPU 1 where it reaches the memory of GPU 0, else GPU 0. */
@@ -76,7 +76,7 @@ static int exporter(int argc, char **argv)
     send_parcel(&parcel);
     close(parcel.descriptor); /* a descriptor that is on its way stays open */
 
-    hear_done(); /* the importer has freed its import */
+    receive_done(); /* the importer has freed its import */
     int value = last_of(data, parcel.count, stream);
     printf("exporter  the data is                          %d\n", value);
     CHECK(cudaFreeAsync(data, stream));
@@ -99,7 +99,7 @@ static int importer(void)
     cudaStream_t stream, adding;
     int *data, *another;
     uint64_t figure = 0;
-    int received = hear_with_descriptor(&parcel, sizeof parcel),
+    int received = receive_with_descriptor(&parcel, sizeof parcel),
         descriptor = received < 0 ? parcel.descriptor : received;
     printf("importer  received                             %s\n",
            received < 0 ? "a number, no descriptor" : "a descriptor");
@@ -139,7 +139,7 @@ static int importer(void)
     CHECK(cudaStreamDestroy(adding));
     CHECK(cudaStreamDestroy(stream));
     CHECK(cudaMemPoolDestroy(pool));
-    tell_done();
+    send_done();
     return 0;
 }
 

@@ -12,19 +12,19 @@
 #include "workbook.h"
 
 /* Sends the 64 bytes by which another process can open the event. */
-static void tell_event(cudaEvent_t event)
+static void send_event(cudaEvent_t event)
 {
     cudaIpcEventHandle_t handle;
     CHECK(cudaIpcGetEventHandle(&handle, event));
-    tell(&handle, sizeof handle);
+    send_bytes(&handle, sizeof handle);
 }
 
 /* Waits for those bytes, and opens the event. */
-static cudaEvent_t hear_event(void)
+static cudaEvent_t receive_event(void)
 {
     cudaIpcEventHandle_t handle;
     cudaEvent_t event;
-    hear(&handle, sizeof handle);
+    receive_bytes(&handle, sizeof handle);
     CHECK(cudaIpcOpenEventHandle(&event, handle));
     return event;
 }
@@ -37,18 +37,18 @@ static int exporter(int argc, char **argv)
     cudaStream_t stream;
     cudaEvent_t ready;
     int *data, value = 0;
-    tell_pool(pool);
+    send_pool(pool);
     CHECK(cudaStreamCreate(&stream));
     CHECK(cudaEventCreateWithFlags(&ready, cudaEventInterprocess | cudaEventDisableTiming));
     CHECK(cudaMallocFromPoolAsync((void **)&data, bytes, pool, stream));
     CHECK(launch_fill(data, 7, count, stream));
     CHECK(cudaEventRecord(ready, stream));
     CHECK(cudaMemPoolExportPointer(&place, data));
-    tell(&place, sizeof place);
-    tell(&count, sizeof count);
-    tell_event(ready); /* recorded before it is sent */
+    send_bytes(&place, sizeof place);
+    send_bytes(&count, sizeof count);
+    send_event(ready); /* recorded before it is sent */
 
-    cudaEvent_t finished = hear_event();
+    cudaEvent_t finished = receive_event();
     /* YOUR WORK, 3 of 3. */
     CHECK(cudaStreamWaitEvent(stream, finished, 0));
     CHECK(cudaMemcpyAsync(&value, data + count - 1, sizeof value, cudaMemcpyDeviceToHost, stream));
@@ -56,7 +56,7 @@ static int exporter(int argc, char **argv)
     CHECK(cudaStreamSynchronize(stream));
     printf("exporter  the data is %d\n", value);
     printf("exporter  used after its free: %zu MiB\n", used_mib(pool));
-    tell_done(); /* the importer may destroy its event */
+    send_done(); /* the importer may destroy its event */
     int status = join();
     CHECK(cudaEventDestroy(finished));
     CHECK(cudaEventDestroy(ready));
@@ -68,18 +68,18 @@ static int exporter(int argc, char **argv)
 static int importer(void)
 {
     struct cudaMemPoolPtrExportData place;
-    cudaMemPool_t pool = hear_pool();
+    cudaMemPool_t pool = receive_pool();
     cudaStream_t stream;
     cudaEvent_t finished;
     int *data;
     size_t count;
-    hear(&place, sizeof place);
-    hear(&count, sizeof count);
+    receive_bytes(&place, sizeof place);
+    receive_bytes(&count, sizeof count);
     CHECK(cudaStreamCreate(&stream));
     CHECK(cudaEventCreateWithFlags(&finished, cudaEventInterprocess | cudaEventDisableTiming));
     CHECK(cudaMemPoolImportPointer((void **)&data, pool, &place));
 
-    cudaEvent_t ready = hear_event();
+    cudaEvent_t ready = receive_event();
     /* YOUR WORK, 1 of 3. */
     CHECK(cudaStreamWaitEvent(stream, ready, 0));
     CHECK(launch_add(data, 1, count, stream));
@@ -87,9 +87,9 @@ static int importer(void)
     CHECK(cudaFreeAsync(data, stream));
     CHECK(cudaEventRecord(finished, stream));
     printf("importer  has put its add and its free into its stream\n");
-    tell_event(finished);
+    send_event(finished);
 
-    hear_done(); /* the exporter's stream has passed its wait for `finished` */
+    receive_done(); /* the exporter's stream has passed its wait for `finished` */
     CHECK(cudaStreamSynchronize(stream));
     CHECK(cudaEventDestroy(ready));
     CHECK(cudaEventDestroy(finished));

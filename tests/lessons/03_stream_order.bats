@@ -51,7 +51,7 @@ not_reported() {
         | first | select(. != null) | .stream as $stream
         | "\($all | who($stream)) waits for event \(.event) before that event is recorded. Such a" +
             " wait succeeds, and waits for nothing."' | head -n 1)
-    tell_sentences "Expected: $2"
+    print_sentences "Expected: $2"
     if [ -n "$early" ]; then
         echo "Happened: $early"
     else

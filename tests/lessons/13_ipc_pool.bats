@@ -22,20 +22,20 @@ QUESTIONS='def of($of; $call): [.[] | select(.of == $of and .call == $call)];
 # shellcheck disable=SC2154  # run_lesson sets errors
 wrote() { # wrote REGEXP SENTENCE
     ! grep -qE -- "$1" <<<"$output$errors" || {
-        tell_sentences "Expected: $2" \
+        print_sentences "Expected: $2" \
             "Happened: $(grep -hE -- "$1" <<<"$output"$'\n'"$errors" | head -n 1 | cut -c 1-200)"
         try_it
         return 1
     }
 }
 
-# tell_pool and hear_pool, with which lesson 14 shares its pool, do what is to be done here. A
+# send_pool and receive_pool, with which lesson 14 shares its pool, do what is to be done here. A
 # program that calls them has their names.
 by_hand() {
-    ! grep -qaE 'tell_pool|hear_pool' "$CHECK_FOLDER/program" ||
+    ! grep -qaE 'send_pool|receive_pool' "$CHECK_FOLDER/program" ||
         missed "Expected: send_parcel writes the message itself: that is part of this lesson." \
-            "Happened: the program calls tell_pool or hear_pool, which lessons/processes.h has for
-            lesson 14."
+            "Happened: the program calls send_pool or receive_pool, which lessons/processes.h has
+            for lesson 14."
 }
 
 # What comes after the import is there, and the program got so far.
@@ -74,7 +74,7 @@ got_there() {
             counts the padding after the int, and the kernel reads a second descriptor there.'
     wrote 'sent another message' \
         'the descriptor and the parcel in one message: the importer waits for no other. The parcel
-            is the bytes of the message, the descriptor its control message; tell_with_control sends
+            is the bytes of the message, the descriptor its control message; send_with_control sends
             both.'
     wrote 'a number, no descriptor' 'a control message of level SOL_SOCKET and type SCM_RIGHTS, with
         the descriptor as its data (YOUR WORK, 2 of 3). The number alone means nothing: each process

@@ -111,7 +111,7 @@ QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSucce
     run_lesson
     expect_right 16_pinned_transfers
     grep -q '^~ device "Simulated.*": its figures are "modeled"$' <<<"$output" ||
-        miss "$(tell_sentences 'Expected: on the simulated device the program prints that its
+        miss "$(print_sentences 'Expected: on the simulated device the program prints that its
             figures are modeled. That part was there at the start: put it back.')"
     run_lesson 8
     expect_right 16_pinned_transfers.8

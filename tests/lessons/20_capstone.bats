@@ -87,7 +87,7 @@ figures() {
 }
 
 fail() { # fail EXPECTED HAPPENED; hazards are shown where the order is asked for, and nowhere else
-    tell_sentences "Expected: $1" "Happened: $2"
+    print_sentences "Expected: $1" "Happened: $2"
     # shellcheck disable=SC2154  # run_lesson sets errors
     [[ "${FUNCNAME[1]}" != expect_order && "$errors" == hazard:* ]] || printed
     try_it

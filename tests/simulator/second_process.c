@@ -13,17 +13,17 @@ static void second_ends(int is_second)
         fprintf(stderr, "second process: something went wrong\n");
         exit(1);
     }
-    hear_done();
+    receive_done();
 }
 
-/* The first ends in the middle: the second is hearing. */
+/* The first ends in the middle: the second is receiving. */
 static void first_ends(int is_second)
 {
     if (!is_second) {
         fprintf(stderr, "first process: something went wrong\n");
         exit(2);
     }
-    hear_done();
+    receive_done();
 }
 
 /* It is killed, which leaves it no time for anything. */
@@ -45,7 +45,7 @@ static void first_killed(int is_second)
 static void both_hear(int is_second)
 {
     (void)is_second;
-    hear_done();
+    receive_done();
 }
 
 /* A message to one that is gone. */
@@ -54,7 +54,7 @@ static void told_too_late(int is_second)
     if (is_second)
         exit(0);
     waitpid(second, NULL, 0);
-    tell_done();
+    send_done();
 }
 
 /* One records an event that is never reached, and dies while the other's stream waits for it. */
@@ -64,11 +64,11 @@ static void killed_while_waited_for(int dies)
     cudaIpcEventHandle_t handle;
     cudaStream_t stream;
     if (!dies) {
-        hear(&handle, sizeof handle);
+        receive_bytes(&handle, sizeof handle);
         CHECK(cudaStreamCreate(&stream));
         CHECK(cudaIpcOpenEventHandle(&event, handle));
         CHECK(cudaStreamWaitEvent(stream, event, 0));
-        tell_done();
+        send_done();
         CHECK(cudaStreamSynchronize(stream));
         printf("the wait ended\n");
         exit(0);
@@ -79,8 +79,8 @@ static void killed_while_waited_for(int dies)
     CHECK(launch_hold((const volatile int *)gate, stream));
     CHECK(cudaEventRecord(event, stream));
     CHECK(cudaIpcGetEventHandle(&handle, event));
-    tell(&handle, sizeof handle);
-    hear_done();
+    send_bytes(&handle, sizeof handle);
+    receive_done();
     kill(getpid(), SIGKILL);
 }
 
@@ -98,14 +98,14 @@ static void descriptor_crosses(int is_second)
     int ends[2];
     char text[6] = "hello";
     if (is_second) {
-        char heard[6];
-        int descriptor = hear_with_descriptor(heard, sizeof heard);
-        exit(write(descriptor, heard, 5) != 5);
+        char received[6];
+        int descriptor = receive_with_descriptor(received, sizeof received);
+        exit(write(descriptor, received, 5) != 5);
     }
     if (pipe(ends) != 0)
         exit(4);
     memcpy(CMSG_DATA(&control.head), &ends[1], sizeof(int));
-    tell_with_control(text, sizeof text, &control);
+    send_with_control(text, sizeof text, &control);
     close(ends[1]);
     int status = join();
     memset(text, 0, sizeof text);
@@ -119,8 +119,8 @@ static void descriptor_crosses(int is_second)
 static void no_descriptor(int is_second)
 {
     if (is_second)
-        hear_pool();
-    tell_done();
+        receive_pool();
+    send_done();
     exit(join());
 }
 
@@ -132,17 +132,17 @@ static void two_messages(int is_second)
                                               .cmsg_len = CMSG_LEN(sizeof(int))}};
     char text[6] = "hello";
     if (is_second)
-        hear_with_descriptor(text, sizeof text);
+        receive_with_descriptor(text, sizeof text);
     memcpy(CMSG_DATA(&control.head), &(int){STDERR_FILENO}, sizeof(int));
-    tell_with_control("d", 1, &control);
-    tell(text, sizeof text);
+    send_with_control("d", 1, &control);
+    send_bytes(text, sizeof text);
     exit(join());
 }
 
 static void not_here(int is_second)
 {
     if (is_second)
-        hear_done();
+        receive_done();
     skip("this needs a time machine", cudaErrorNotSupported);
 }
 

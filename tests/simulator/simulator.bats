@@ -217,7 +217,7 @@ END
 @test "events time the device: 64 MiB take what an H200 took, and what the schedule makes of it" {
     program behaviour seconds
     local us start
-    start=$(tell "cudaEventElapsedTime(&ms, a, b): cudaErrorNotReady" \
+    start=$(lines "cudaEventElapsedTime(&ms, a, b): cudaErrorNotReady" \
         "cudaEventElapsedTime(&ms, a, b): cudaSuccess" "microseconds ")
     [[ $output == "$start"* ]] || miss "It printed:" "$output"
     us=$(sed -n 's/^microseconds //p' <<<"$output")

@@ -72,10 +72,11 @@ load_libraries() {
 }
 [[ "${BATS_TEST_FILENAME##*/}" == [0-9][0-9]_* ]] || load_libraries
 
-tell() { printf '%s\n' "$@"; }
+# lines WORDS...: each on a line
+lines() { printf '%s\n' "$@"; }
 
 miss() {
-    tell "$@"
+    lines "$@"
     return 1
 }
 
@@ -192,13 +193,13 @@ run_lesson() {
     [ ! -s "$folder/ended" ] || read -r ended <"$folder/ended"
     case $ended in
     time)
-        tell "The program did not end within ${CHECK_SECONDS:-5} seconds and was stopped: is there \
-a loop or a wait that never ends?" ;;
+        lines "The program did not end within ${CHECK_SECONDS:-5} seconds and was stopped: is \
+there a loop or a wait that never ends?" ;;
     flood)
-        tell "The program printed too much and was stopped: is there a loop that never ends?" ;;
+        lines "The program printed too much and was stopped: is there a loop that never ends?" ;;
     *)
         if [ "$number" -le 0 ] || ! kill -l "$number" >/dev/null 2>&1; then return 0; fi
-        tell "The program died of signal SIG$(kill -l "$number"): $(signal_sentence "$number")" ;;
+        lines "The program died of signal SIG$(kill -l "$number"): $(signal_sentence "$number")" ;;
     esac >"$folder/refused"
     mv "$folder/refused" "$CHECK_FOLDER/refused"
     { printed; try_it; } >>"$CHECK_FOLDER/refused"
@@ -231,7 +232,7 @@ ask_lesson() {
         "$ROOT/$CHECK_FOLDER/$program" "$@"
     text_of words "$folder/stdout"
     [ "$(<"$folder/status")" = 0 ] ||
-        words=$(tell "Expected: $sentence" \
+        words=$(lines "Expected: $sentence" \
             "Happened: called by the check, it did not end, or it died.")
     [ -z "$words" ] || missed "$words"
 }
@@ -290,18 +291,18 @@ try_it() {
     [[ $CHECK_NAME == */* ]] || echo "A hint: make hint-${CHECK_NAME%%_*}"
 }
 
-# A sentence too long for a line of its check goes on in the next one, indented. It is told in one
-# line.
-tell_sentences() {
+# A sentence too long for a line of its check goes on in the next one, indented. It is printed as
+# one line.
+print_sentences() {
     local text line_end=$'\n +'
     for text; do
         while [[ $text =~ $line_end ]]; do text=${text/"${BASH_REMATCH[0]}"/ }; done
-        tell "$text"
+        lines "$text"
     done
 }
 
 missed() {
-    tell_sentences "$@"
+    print_sentences "$@"
     printed
     try_it
     return 1
@@ -324,7 +325,7 @@ expect_status() {
 expect_output() {
     local expected=tests/lessons/expected/$1.txt number=0 wanted difference lines=() words=()
     [ -e "$expected" ] || {
-        tell "$expected is not there: nothing to compare with."
+        lines "$expected is not there: nothing to compare with."
         return 1
     }
     if cmp -s "$expected" "$CHECK_RUN/stdout" ||
@@ -340,12 +341,12 @@ expect_output() {
     mapfile -t words < <(words <<<"$output")
     while IFS= read -r wanted; do
         if [ "$number" -ge "${#lines[@]}" ]; then
-            tell "The output ends after line $number." "Expected next: $(visible "$wanted")"
+            lines "The output ends after line $number." "Expected next: $(visible "$wanted")"
             break
         elif [ "$(words <<<"$wanted")" != "${words[number]}" ]; then
             difference="differs"
             [[ $wanted != "~"* ]] || difference+=" in its words (its numbers are the machine's)"
-            tell "Line $((number + 1)) of the output $difference." \
+            lines "Line $((number + 1)) of the output $difference." \
                 "Expected: $(visible "$wanted")" "Happened: $(visible "${lines[number]}")"
             break
         fi
@@ -353,7 +354,7 @@ expect_output() {
     done <"$expected"
     if [ "$number" = "$(wc -l <"$expected")" ]; then
         wanted=${lines[number]:-a missing line end, a NUL byte or an empty line}
-        tell "The output goes on after its last expected line (line $number)." \
+        lines "The output goes on after its last expected line (line $number)." \
             "Happened: $(visible "$wanted")"
     fi
     printed
@@ -406,12 +407,14 @@ journal of the simulated device is empty."
     [ "${result[*]}" != met ] || return 0
     number=${result[0]} value=${result[1]:-}
     if [[ $number == [0-9]* ]]; then
-        tell_sentences "Expected: ${sentences[number]}"
-        if [ "${happened[number]}" != empty ]; then echo "Happened: $(tell "${result[@]:2}")"; fi
+        print_sentences "Expected: ${sentences[number]}"
+        if [ "${happened[number]}" != empty ]; then
+            echo "Happened: $(lines "${result[@]:2}")"
+        fi
         [ "$value" = false ] || echo "(The check's question gave $value, neither true nor false.)"
     else
-        tell_sentences "Expected: ${sentences[0]}"
-        tell "Happened: the journal could not be read: ${result[*]}"
+        print_sentences "Expected: ${sentences[0]}"
+        lines "Happened: the journal could not be read: ${result[*]}"
     fi
     printed
     try_it
@@ -438,28 +441,29 @@ in_journal() { jq -r -s "$1" "$journal"; }
 
 expect_clean() {
     if [[ $'\n'$errors == *$'\n'hazard:* ]]; then
-        tell "Expected: a program whose every access is ordered." \
+        lines "Expected: a program whose every access is ordered." \
             "Happened: the simulated device found a hazard."
     elif [ "$status" != 0 ]; then
-        tell "Expected: exit status 0." "Happened: exit status $status."
+        lines "Expected: exit status 0." "Happened: exit status $status."
     elif [ ! -s "$journal" ]; then
-        tell "Expected: CUDA calls." \
+        lines "Expected: CUDA calls." \
             "Happened: the program made none: the journal of the simulated device is empty."
     else
         case $(how_it_ended) in
         clean) return 0 ;;
         hazard)
-            tell "Expected: a program whose every access is ordered." \
+            lines "Expected: a program whose every access is ordered." \
                 "Happened: the simulated device found a hazard." ;;
         live)
-            tell "Expected: everything that was allocated is freed at the end." \
+            lines "Expected: everything that was allocated is freed at the end." \
                 "Happened: allocations left: $(in_journal \
                     '[.[] | select(.did == "exit").live] | add')." ;;
         unsupported)
-            tell "Expected: only calls that the simulated device models." "Happened: $(in_journal \
+            lines "Expected: only calls that the simulated device models." \
+                "Happened: $(in_journal \
                 '[.[] | select(.did == "unsupported").call] | unique | join(", ")')." ;;
         *)
-            tell "Expected: a program that returns from main or calls exit." \
+            lines "Expected: a program that returns from main or calls exit." \
                 "Happened: it left in another way: its journal has no last line." ;;
         esac
     fi
@@ -469,6 +473,19 @@ expect_clean() {
 }
 
 # ---- for the tests of the workbook itself ----
+
+# tool NAME: sets $program to clang-format, ruff, shellcheck, codespell or proselint, or skips the
+# test with the reason
+tool() {
+    program=$("$ROOT/tests/tools/format.sh" where "$1" 2>"$BATS_TEST_TMPDIR/why") ||
+        skip "$1 could not be had: $(tail -n 1 "$BATS_TEST_TMPDIR/why")"
+}
+
+# Skips a test that reads the list of the repository's files.
+need_git_clone() {
+    git rev-parse --git-dir >/dev/null 2>&1 ||
+        skip "this copy is no git clone: its files are unknown"
+}
 
 # Runs a command as a person would type it: what Bats put into the environment would reach a make or
 # a bats inside the command.

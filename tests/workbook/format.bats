@@ -9,18 +9,10 @@ RECORDED='^tests/(lessons/expected|lessons/mutants|hardware/facts)/|^docs/record
 RECORDED+='|\.patch$|requirements\.txt$|^tests/tools/(cuda-headers.*|format)\.txt$'
 text_files() { git ls-files | grep -vE "$RECORDED"; }
 
-# tool NAME: sets $program, or skips the test with the reason
-tool() {
-    program=$(tests/tools/format.sh where "$1" 2>"$BATS_TEST_TMPDIR/why") ||
-        skip "$1 could not be had: $(tail -n 1 "$BATS_TEST_TMPDIR/why")"
-}
-
-setup() {
-    git rev-parse --git-dir >/dev/null 2>&1 ||
-        skip "this copy is no git clone: its files are unknown"
-}
+setup() { need_git_clone; }
 
 @test "C is formatted as .clang-format says" {
+    local program
     tool clang-format
     git ls-files -z '*.c' '*.h' | xargs -0 "$program" --dry-run >"$BATS_TEST_TMPDIR/said" 2>&1
     run sed -n 's/^\([^ ]*\): warning: .*/\1 (make format repairs it)/p' "$BATS_TEST_TMPDIR/said"
@@ -29,6 +21,7 @@ setup() {
 
 @test "Python is formatted as ruff.toml says, and ruff finds nothing" {
     [ -e ruff.toml ] || skip "ruff.toml is not there"
+    local program
     tool ruff
     run "$program" format --quiet --check .
     assert_success
@@ -37,6 +30,7 @@ setup() {
 }
 
 @test "shellcheck finds nothing in the scripts" {
+    local program
     tool shellcheck
     git ls-files -z '*.sh' '*.bash' .ci/run | xargs -0 "$program" -x -P SCRIPTDIR
     git ls-files -z '*.bats' | xargs -0 "$program" -s bats -S warning

@@ -12,20 +12,12 @@ TEXTS+='Makefile)$'
 texts() { git ls-files | grep -E "$TEXTS" | grep -v '^docs/requirements'; }
 pages() { git ls-files 'docs/*.rst' README.md simulator/README.md; }
 
-# tool NAME: sets $program, or skips the test with the reason
-tool() {
-    program=$(tests/tools/format.sh where "$1" 2>"$BATS_TEST_TMPDIR/why") ||
-        skip "$1 could not be had: $(tail -n 1 "$BATS_TEST_TMPDIR/why")"
-}
-
-setup() {
-    git rev-parse --git-dir >/dev/null 2>&1 ||
-        skip "this copy is no git clone: its files are unknown"
-}
+setup() { need_git_clone; }
 
 @test "words are spelled as in American English" {
     local files ignored='^ *:(start|end)-.*|^\.\. _note.*|note-(second-)?synchronise|^@@.*'
     ignored+='|async error has occured'
+    local program
     tool codespell
     mapfile -t files < <(texts)
     run "$program" --builtin clear,rare,en-GB_to_en-US \
@@ -37,6 +29,7 @@ setup() {
 
 @test "proselint finds nothing on the book's pages" {
     local files
+    local program
     tool proselint
     mapfile -t files < <(pages)
     # Version 0.16.0 does not read the file that --config names.
