@@ -93,10 +93,9 @@ cudaError_t do_cudaMallocManaged(struct call *call, void **pointer, size_t bytes
     line_number(&call->line, "bytes", bytes);
     if (!pointer || (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost))
         return cudaErrorInvalidValue;
-    if (!bytes) {
-        *pointer = NULL;
+    *pointer = NULL;
+    if (!bytes)
         return cudaSuccess;
-    }
     struct range *r = memory_allocate_managed(device_current(), bytes);
     if (!r)
         return cudaErrorMemoryAllocation;

@@ -44,14 +44,14 @@ static struct range *allocate_on_device(int device, size_t bytes)
     return memory_allocate(device, bytes);
 }
 
-/* 0 bytes: success and a null pointer (measured). */
+/* 0 bytes: success and a null pointer; out of memory: a null pointer. Both are measured
+ * (probe-strangers.txt), here and for every other allocation. */
 static cudaError_t allocate(struct call *call, void **pointer, size_t bytes)
 {
     line_number(&call->line, "bytes", bytes);
-    if (!bytes) {
-        *pointer = NULL;
+    *pointer = NULL;
+    if (!bytes)
         return cudaSuccess;
-    }
     struct range *r = allocate_on_device(device_current(), bytes);
     if (!r)
         return cudaErrorMemoryAllocation;
@@ -183,10 +183,9 @@ static cudaError_t allocate_pinned(struct call *call, void **pointer, size_t byt
     line_number(&call->line, "bytes", bytes);
     if (!pointer || flags & ~valid_flags)
         return cudaErrorInvalidValue;
-    if (!bytes) {
-        *pointer = NULL;
+    *pointer = NULL;
+    if (!bytes)
         return cudaSuccess;
-    }
     /* cudaHostGetFlags says mapped in any case (measured). */
     struct pinned *p = pinned_new(bytes, flags | cudaHostAllocMapped);
     if (!p)

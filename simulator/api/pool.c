@@ -48,10 +48,9 @@ static cudaError_t allocate_in_stream(struct call *call, void **pointer, size_t 
         line_pool(&call->line, p);
         line_number(&call->line, "bytes", bytes);
     }
-    if (!bytes) {
-        *pointer = NULL;
+    *pointer = NULL;
+    if (!bytes)
         return cudaSuccess;
-    }
     if (s->capturing)
         return dispatch_allocation(call, s, p, bytes, pointer);
     /* The marker comes first: what the legacy stream orders counts for the reuse (measured). */
