@@ -118,8 +118,6 @@ QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSucce
     local mib count
     run_lesson
     expect_right 01_first_allocation
-    run_lesson 24
-    expect_right 01_first_allocation.24
     draw mib 1 31
     run_lesson "$mib"
     expect_clean

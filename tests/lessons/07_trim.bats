@@ -38,7 +38,7 @@ QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSucce
 # segments of the simulated device, into $need
 draw_phases() {
     size=
-    draw size 201 600
+    draw size 161 255
     need=$((((size + 1) / 2 + 31) / 32 * 32 * MIB))
 }
 

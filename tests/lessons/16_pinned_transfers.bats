@@ -113,8 +113,6 @@ QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSucce
     grep -q '^~ device "Simulated.*": its figures are "modeled"$' <<<"$output" ||
         miss "$(print_sentences 'Expected: on the simulated device the program prints that its
             figures are modeled. That part was there at the start: put it back.')"
-    run_lesson 8
-    expect_right 16_pinned_transfers.8
     draw mib 9 40
     run_lesson "$mib"
     expect_clean

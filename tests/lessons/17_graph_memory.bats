@@ -103,7 +103,7 @@ QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSucce
 # What each line prints is what the device reserved when it was printed.
 @test "each line prints what is reserved, for any size" {
     local MIB printed reserved
-    draw MIB 129 400
+    draw MIB 129 190
     run_lesson "$MIB"
     expect_clean
     printed=$(sed -nE 's/.* for graphs +([0-9]+) MiB .*/\1/p' <<<"$output" | paste -sd ' ')

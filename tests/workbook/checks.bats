@@ -114,6 +114,21 @@ not ok 1 $(printf 'word %.0s' {1..30})
     finish
 }
 
+@test "lesson 02 accepts a query whose error is cleared, and not one whose error is left" {
+    local own=$BATS_TEST_TMPDIR/02_query_support.c
+    # An attribute without a value: there are no pools, and nothing is known of their handle types.
+    sed -E -e 's/^    CHECK\((cudaDeviceGetAttribute.*)\);/    if (\1)\n        cudaGetLastError();/' \
+        -e '/^    if \(driver >= 11020\)/d' -e 's/^    if \(driver >= 11030\)/    if (found.pools)/' \
+        -e 's/^( +promised = .*);/\1 - (driver < 11030);/' solutions/02_query_support.c >"$own"
+    judge "$own" 02_query_support
+    assert_success
+    sed -i 's/^ *cudaGetLastError();/;/' "$own"
+    judge "$own" 02_query_support
+    assert_failure
+    assert_output --partial "MISS  a driver before 11.2"
+    assert_output --partial "clears the error at once with cudaGetLastError"
+}
+
 @test "a program that only prints the expected lines fails every check" {
     local lesson fake
     for lesson in $(lessons); do
