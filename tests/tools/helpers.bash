@@ -72,6 +72,14 @@ load_libraries() {
 }
 [[ "${BATS_TEST_FILENAME##*/}" == [0-9][0-9]_* ]] || load_libraries
 
+# What answers questions about a journal. Where gojq is installed it does: it answers as jq does, and
+# begins in a tenth of the time of jq 1.6, which is a sixth of what a check takes.
+if [ -z "${CHECK_JQ:-}" ]; then
+    CHECK_JQ=jq
+    if type -P gojq >/dev/null; then CHECK_JQ=gojq; fi
+    export CHECK_JQ
+fi
+
 # lines WORDS...: each on a line
 lines() { printf '%s\n' "$@"; }
 
@@ -250,7 +258,7 @@ run_both() {
     for file in "${journals[@]}"; do
         of=importer
         [ "$file" != "${exporter:-${journals[0]}}" ] || of=exporter
-        jq -c --arg of "$of" '. + {of: $of}' "$file"
+        sed 's/}$/,"of":"'$of'"}/' "$file"
     done >"$journal"
 }
 
@@ -403,7 +411,7 @@ journal of the simulated device is empty."
     judge='def outcome(condition): try [condition] catch {error: .};
         def shown: if type == "object" then "the error \(.error)"
             else map(tojson) | join(" and ") end;'" $judge"
-    mapfile -t result < <(jq -r -s "$judge" "$journal" 2>&1)
+    mapfile -t result < <("$CHECK_JQ" -r -s "$judge" "$journal" 2>&1)
     [ "${result[*]}" != met ] || return 0
     number=${result[0]} value=${result[1]:-}
     if [[ $number == [0-9]* ]]; then
@@ -437,7 +445,7 @@ how_it_ended() {
         END { if (!word) judge(); print word ? word : "clean" }' "${journals[@]:-$journal}"
 }
 
-in_journal() { jq -r -s "$1" "$journal"; }
+in_journal() { "$CHECK_JQ" -r -s "$1" "$journal"; }
 
 expect_clean() {
     if [[ $'\n'$errors == *$'\n'hazard:* ]]; then

@@ -105,6 +105,24 @@ not ok 1 $(printf 'word %.0s' {1..30})
     finish
 }
 
+# bats test_tags=long
+@test "a check says the same with jq and with gojq" {
+    local starter name query words
+    type -P gojq >/dev/null || skip "gojq is not installed"
+    for starter in lessons/{02,06,09,12,13,16,19}_*.c; do
+        name=$(basename "$starter" .c)
+        for query in jq gojq; do
+            words[${#query}]=$(LESSON=$starter CHECK_JQ=$query TAP=1 \
+                CHECK_FOLDER=build/check/as-jq-$name as_typed tests/tools/first_miss.sh "$name" |
+                sed -E 's/process [0-9]+|0x[0-9a-f]+/.../g') || true
+        done
+        [[ ${words[2]} == *"not ok"* && ${words[2]} == "${words[4]}" ]] ||
+            complain "$starter, with jq (<) and gojq (>):" \
+                "$(diff <(echo "${words[2]}") <(echo "${words[4]}"))"
+    done
+    finish
+}
+
 @test "every starter compiles without a warning" {   # that it fails its check is in grader.bats
     local lesson
     for lesson in $(lessons); do
