@@ -116,6 +116,7 @@ QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSucce
 
 @test "it prints what a real device prints, also for other sizes" {
     local mib count
+    after_the_rest
     run_lesson
     expect_right 01_first_allocation
     draw mib 1 31

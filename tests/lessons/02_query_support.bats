@@ -139,6 +139,7 @@ prints() {
 }
 
 @test "it prints what a real device prints, also for 24 MiB" {
+    after_the_rest
     run_lesson
     expect_right 02_query_support
     run_lesson 24

@@ -126,6 +126,7 @@ draw_phases() {
 }
 
 @test "it prints what a real device prints, also for 160 MiB" {
+    after_the_rest
     run_lesson
     expect_right 07_trim
     run_lesson 160

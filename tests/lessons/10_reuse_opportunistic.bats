@@ -118,11 +118,13 @@ batch_holds() {
 }
 
 @test "it prints what a real device prints" {
+    after_the_rest
     run_lesson
     expect_right 10_reuse_opportunistic
 }
 
 @test "the same with 40 MiB and another schedule" {
+    after_the_rest
     # shellcheck disable=SC2034  # for run_lesson
     SIM_ENV=(SIM_SCHEDULE=late)
     run_lesson 40

@@ -93,11 +93,13 @@ QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSucce
 }
 
 @test "it prints what a real device prints" {
+    after_the_rest
     run_lesson
     expect_right 11_reuse_internal
 }
 
 @test "the same with 100 MiB" {
+    after_the_rest
     run_lesson 100
     expect_right 11_reuse_internal.100
 }

@@ -107,6 +107,7 @@ only() { # only NAME PROGRAM-OF-SED
 # The figures are the device's own: with another size the words are the same.
 @test "it prints what a real device prints, also for other sizes" {
     local size
+    after_the_rest
     draw size 1100 1900
     run_lesson
     expect_right 19_cost

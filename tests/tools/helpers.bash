@@ -46,6 +46,8 @@
 #                             another name, and runs it: HARNESS calls the student's functions with
 #                             arguments of the check's own. What it prints is a miss; SENTENCE is
 #                             what is expected of a file with which it does not compile or end
+#   after_the_rest            for the last tests, which judge what is printed: skips the test when one
+#                             before it has missed. Who only prints does not get a point
 #   missed LINE...            a test fails with these words, with what stderr had, and with where to
 #                             read
 #   miss LINE...              a test fails with these words alone
@@ -147,9 +149,15 @@ compile_lesson() { # compile_lesson FILE [NAME OF THE PROGRAM]
     [ -z "${CHECK_USER:-}" ] || chmod 755 "$CHECK_FOLDER"
 }
 
-# With CHECK_FIRST_MISS=1 (make watch) the tests after the first that misses are skipped.
-[ -z "${CHECK_FIRST_MISS:-}" ] || teardown() {
-    [ -n "${BATS_TEST_COMPLETED:-}" ] || touch "$CHECK_FOLDER/missed"
+# A check remembers that a test has missed. With CHECK_FIRST_MISS=1 (make watch) the tests after the
+# first that misses are skipped.
+[ -z "${CHECK_NAME:-}" ] || teardown() {
+    [ -n "${BATS_TEST_COMPLETED:-}" ] || : >"$CHECK_FOLDER/missed"
+}
+
+# For a test that judges what is printed: it is skipped when a test before it has missed.
+after_the_rest() {
+    [ ! -e "$CHECK_FOLDER/missed" ] || skip "first repair what is missed above"
 }
 
 # Ends the test with the words of $CHECK_FOLDER/refused: the first test fails, the others are
@@ -179,7 +187,8 @@ run_lesson() {
         refuse
         return
     fi
-    [ ! -e "$CHECK_FOLDER/missed" ] || skip "a test before this one has missed"
+    [ -z "${CHECK_FIRST_MISS:-}" ] || [ ! -e "$CHECK_FOLDER/missed" ] ||
+        skip "a test before this one has missed"
     folder=$CHECK_FOLDER/run${words[*]/#/-}
     folder=${folder// /}
     output='' errors=''

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# The checks checked: a program that only prints must fail. (lessons/mutants.bats: solutions with
+# The checks checked: a program that only prints earns nothing. (lessons/mutants.bats: solutions with
 # one mistake; grader.bats: the starters.)
 
 load ../tools/helpers
@@ -40,15 +40,16 @@ load ../tools/helpers
     local whole
     CHECK_FIRST_MISS='' check lessons/03_stream_order.c 03_stream_order
     assert_failure
-    assert_equal "$(grep -c '^  MISS  ' <<<"$output")" 5
+    assert_equal "$(grep -c '^  MISS  ' <<<"$output")" 4
     assert_equal "$(grep -c '^        Expected: ' <<<"$output")" 1
     assert_equal "$(grep -c '^ *hazard: ' <<<"$output")" 1
-    assert_line "Begin with the first miss. ALL=1 also shows the other 4 in full."
+    assert_line "Begin with the first miss. ALL=1 also shows the other 3 in full."
     assert_line "        A hint: make hint-03"
     assert_line --regexp '^        The page: (build/docs/html/03_stream_order.html|make book .*)$'
-    assert_line "2 passed, 5 failed. Points: 0 of 5; 2 passed at the start and give no point"
+    assert_line "2 passed, 4 failed, 1 skipped. Points: 0 of 5; 2 passed at the start and give no \
+point"
     ALL=1 CHECK_FIRST_MISS='' check lessons/03_stream_order.c 03_stream_order
-    assert_equal "$(grep -c '^        Expected: ' <<<"$output")" 5
+    assert_equal "$(grep -c '^        Expected: ' <<<"$output")" 4
     refute_line --partial "ALL=1"
     local some=(lessons/{03,14,20}_*.c)
     [ -z "${TEST_LONG:-}" ] || some=(lessons/*.c)
@@ -91,7 +92,7 @@ not ok 1 $(printf 'word %.0s' {1..30})
     export ALL=1
     CHECK_FIRST_MISS='' check lessons/14_ipc_allocation.c 14_ipc_allocation
     [ "$(grep -c 'On stderr it printed:' <<<"$output")" = 1 ] || complain "$output"
-    [ "$(grep -c 'On stderr it printed the same as above' <<<"$output")" = 3 ] || complain "$output"
+    [ "$(grep -c 'On stderr it printed the same as above' <<<"$output")" = 2 ] || complain "$output"
     [ "$(grep -c '^ *hazard: ' <<<"$output")" = "$(grep -c '^ *To do: ' <<<"$output")" ] ||
         complain "A report has lost its advice:" "$output"
     # The book shows what the check's tests print without Bats: the same.
@@ -147,22 +148,53 @@ not ok 1 $(printf 'word %.0s' {1..30})
     assert_output --partial "clears the error at once with cudaGetLastError"
 }
 
-@test "a program that only prints the expected lines fails every check" {
-    local lesson fake
+# no_point LESSON: $fake, which prints, passes no more tests than the starter does
+no_point() {
+    local said
+    said=$(LESSON=$fake TAP=1 CHECK_FOLDER=build/check/fake-$1 as_typed \
+        tests/tools/first_miss.sh "$1") || true
+    [[ $said != *"does not compile"* && $said == *$'\nnot ok '* ]] || complain "$1:" "$said"
+    [ "$(grep '^ok ' <<<"$said" | grep -vc ' # skip ')" -le \
+        "$(awk -v name="$1" '$1 == name { print $3 }' tests/lessons/baseline.txt)" ] ||
+        complain "$1: printing the lines earns a point:" "$(grep '^ok ' <<<"$said")"
+}
+
+# prints LESSON: statements that print what is expected
+prints() { sed 's/[\\"]/\\&/g; s/.*/    puts("&");/' "tests/lessons/expected/$1.txt"; }
+
+@test "a program that prints the expected lines, and allocates a little, earns no point" {
+    local lesson fake=$BATS_TEST_TMPDIR/fake.c
     for lesson in $(lessons); do
-        fake=$BATS_TEST_TMPDIR/fake/$lesson.c
-        mkdir -p "${fake%/*}"
         {
-            echo '#include <stdio.h>'
+            echo '#include "workbook.h"'
             echo 'int main(void) {'
-            sed 's/[\\"]/\\&/g; s/.*/    puts("&");/' "tests/lessons/expected/$lesson.txt"
+            echo '    void *p; CHECK(cudaMallocAsync(&p, 1 << 20, 0)); CHECK(cudaFreeAsync(p, 0));'
+            echo '    CHECK(cudaDeviceSynchronize());'
+            prints "$lesson"
             echo '    return 0; }'
         } >"$fake"
-        judge "$fake" "$lesson"
-        [[ "$status" != 0 && "$output" == *MISS* ]] ||
-            complain "$lesson: printing the lines is enough." "$output"
-        [[ "$output" != *"does not compile"* ]] ||
-            complain "$lesson: the fake does not compile." "$output"
+        no_point "$lesson"
+    done
+    finish
+}
+
+# bats test_tags=long
+@test "a starter that also prints the expected lines earns no point" {
+    local lesson fake=$BATS_TEST_TMPDIR/fake.c
+    for lesson in $(lessons); do
+        {
+            echo '#define main starter'
+            echo "#include \"$ROOT/lessons/$lesson.c\""
+            echo '#undef main'
+            # What the starter prints goes to a file, and then begins anew.
+            echo '#include <unistd.h>'
+            echo 'int main(int argc, char **argv) {'
+            echo '    int out = dup(1); freopen("mine", "w", stdout); starter(argc, argv);'
+            echo '    fflush(stdout); dup2(out, 1);'
+            prints "$lesson"
+            echo '    return 0; }'
+        } >"$fake"
+        no_point "$lesson"
     done
     finish
 }
