@@ -227,25 +227,30 @@ size_t heap_idle_segment(const struct heap *h, bool highest, size_t from, size_t
 
 char *heap_storage(const struct heap *h, size_t offset) { return h->base + h->limit + offset; }
 
-static void discard_storage(struct heap *h, size_t offset)
+/* The storage of the segments from `first` up to `end`, in one go: a release of a thousand segments
+ * would else be as many system calls. */
+static void discard_storage(struct heap *h, size_t first, size_t end)
 {
+    size_t offset = first * h->segment_size, bytes = (end - first) * h->segment_size;
+    if (bytes == 0)
+        return;
     if (h->file && !h->imported)
-        os_fd_discard(h->file, HEAP_FILE_HEADER + offset, h->segment_size);
+        os_fd_discard(h->file, HEAP_FILE_HEADER + offset, bytes);
     else if (!h->file && h->host_visible)
-        os_discard_host_visible(heap_storage(h, offset), h->segment_size);
+        os_discard_host_visible(heap_storage(h, offset), bytes);
     else if (!h->file)
-        os_discard(heap_storage(h, offset), h->segment_size);
+        os_discard(heap_storage(h, offset), bytes);
     if (h->host_visible)
-        os_protect(h->base + offset, h->segment_size, OS_PROT_NONE);
+        os_protect(h->base + offset, bytes, OS_PROT_NONE);
 }
 
-void heap_unmap(struct heap *h, size_t segment)
+/* The segment is unmapped, but for its storage. */
+static void forget_segment(struct heap *h, size_t segment)
 {
     struct range *r = h->idle_owner[segment];
     h->mapped[segment] = false;
     h->mapped_count--;
     set_idle_owner(h, segment, NULL);
-    discard_storage(h, segment * h->segment_size);
     if (r->list == &h->shared_partial)
         return;
     /* Its age stays. */
@@ -254,13 +259,26 @@ void heap_unmap(struct heap *h, size_t segment)
     tree_insert(&h->shared_partial.ranges, &r->free_node);
 }
 
+void heap_unmap(struct heap *h, size_t segment)
+{
+    forget_segment(h, segment);
+    discard_storage(h, segment, segment + 1);
+}
+
 size_t heap_release(struct heap *h, size_t keep)
 {
-    size_t segments = 0;
+    size_t segments = 0, first = 0, end = 0;
     while (h->idle_count && h->mapped_count * h->segment_size > keep) {
-        heap_unmap(h, heap_idle_segment(h, true, 0, 0));
+        size_t segment = heap_idle_segment(h, true, 0, 0);
+        if (segment + 1 != first) {
+            discard_storage(h, first, end);
+            end = segment + 1;
+        }
+        first = segment;
+        forget_segment(h, segment);
         segments++;
     }
+    discard_storage(h, first, end);
     return segments;
 }
 

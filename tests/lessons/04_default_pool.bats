@@ -19,6 +19,7 @@ QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSucce
 # Every line that the program printed with a prediction: is it what the journal has?
 predictions_hold() {
     local wrong reserved number='\([0-9]*\) MiB'
+    after_the_rest
     reserved=$(in_journal "$QUESTIONS own[] | .reserved / $MIB")
     wrong=$(sed -n "s/^allocation.*used *$number.*predicted *$number.*/\1 \2/p" <<<"$output" |
         paste -d ' ' - <(echo "$reserved") |

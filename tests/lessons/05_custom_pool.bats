@@ -81,6 +81,7 @@ limited() {
 }
 
 @test "it prints what a real device prints, also for 100 MiB" {
+    after_the_rest
     run_lesson
     expect_right 05_custom_pool
     run_lesson 100

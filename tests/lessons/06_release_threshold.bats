@@ -36,6 +36,7 @@ ask() { # ask free|synchronization
 # Each prediction of the table: is it what the journal has?
 predictions_hold() {
     local wrong
+    after_the_rest
     wrong=$(awk '/^ +[0-9]/ { print $1, $2, $5, $8 }' <<<"$output" |
         paste -d ' ' - <(in_journal "$QUESTIONS"' [[rows.free.reserved / '$MIB'], [released]]
             | transpose[] | "\(.[0]) \(.[1])"') |

@@ -38,7 +38,7 @@ QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSucce
 # segments of the simulated device, into $need
 draw_phases() {
     size=
-    draw size 201 600
+    draw size 161 255
     need=$((((size + 1) / 2 + 31) / 32 * 32 * MIB))
 }
 
@@ -126,6 +126,7 @@ draw_phases() {
 }
 
 @test "it prints what a real device prints, also for 160 MiB" {
+    after_the_rest
     run_lesson
     expect_right 07_trim
     run_lesson 160

@@ -50,6 +50,7 @@ asked() {
 }
 
 @test "it prints what a real device prints, also for 100 MiB" {
+    after_the_rest
     run_lesson
     expect_right 08_statistics
     run_lesson 100

@@ -90,7 +90,9 @@ QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSucce
 
 @test "from the second round on no stage takes new memory" {
     run_lesson
-    expect_journal "$QUESTIONS"' stages.load as $s | grown($s) == []' \
+    expect_journal "$QUESTIONS"' spread == [8, 8]' \
+        'eight rounds, each with its input in one stream and its result in another.' \
+        -- "$QUESTIONS"' stages.load as $s | grown($s) == []' \
         'from round 2 on the load stream allocates its input in memory that was freed. The free must
             come before the most recent record that the load stream waited for.' \
         "$QUESTIONS"' stages.load as $s | why($s)' \
@@ -135,11 +137,13 @@ asked() {
 }
 
 @test "it prints what a real device prints" {
+    after_the_rest
     run_lesson
     expect_right 09_reuse_events
 }
 
 @test "the same with 20 MiB" {
+    after_the_rest
     run_lesson 20
     expect_right 09_reuse_events.20
 }

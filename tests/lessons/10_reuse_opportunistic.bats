@@ -79,11 +79,12 @@ batch_holds() {
     batch_holds
 }
 
+# Under a random schedule a kernel may take two thousand times as long, and the journal of a program
+# that queries meanwhile fills the folder of its run: a correct program would be stopped.
 @test "so it does with a faster and with a slower device, and with other sizes" {
-    local mib number
-    draw mib 1 100
-    draw number 1 1000
-    for schedule in instant late "random:$number"; do
+    local mib schedule
+    draw mib 1 31
+    for schedule in instant late; do
         # shellcheck disable=SC2034  # for run_lesson
         SIM_ENV=("SIM_SCHEDULE=$schedule")
         run_lesson "$mib"
@@ -117,11 +118,13 @@ batch_holds() {
 }
 
 @test "it prints what a real device prints" {
+    after_the_rest
     run_lesson
     expect_right 10_reuse_opportunistic
 }
 
 @test "the same with 40 MiB and another schedule" {
+    after_the_rest
     # shellcheck disable=SC2034  # for run_lesson
     SIM_ENV=(SIM_SCHEDULE=late)
     run_lesson 40

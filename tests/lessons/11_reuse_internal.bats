@@ -85,7 +85,7 @@ QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSucce
 
 @test "take does so in other situations, with another size" {
     local segments
-    draw segments 1 6
+    draw segments 1 3
     ask_lesson asked_take "take returns in every situation, also when no pool has memory.
         take(memory, bytes, pool, spare), shared_pool(mib), pool_limited and the streams slow and
         fast are as they were at the start." \
@@ -93,11 +93,13 @@ QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSucce
 }
 
 @test "it prints what a real device prints" {
+    after_the_rest
     run_lesson
     expect_right 11_reuse_internal
 }
 
 @test "the same with 100 MiB" {
+    after_the_rest
     run_lesson 100
     expect_right 11_reuse_internal.100
 }

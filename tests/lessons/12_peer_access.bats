@@ -146,6 +146,7 @@ KERNELS='def kernels: [.[] | select(.process)] | group_by(.process) | map(
 }
 
 @test "it prints what two real GPUs print" {
+    after_the_rest
     run_program
     expect_right 12_peer_access
 }

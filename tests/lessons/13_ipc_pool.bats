@@ -146,6 +146,7 @@ got_there() {
 
 @test "it prints what a real device prints, for three sizes" {
     local ONE_SEGMENT TWO_SEGMENTS
+    after_the_rest
     draw ONE_SEGMENT 1 31
     draw TWO_SEGMENTS 33 63
     run_both
@@ -157,6 +158,7 @@ got_there() {
 }
 
 @test "where no pool can be shared (SIM_HANDLE_TYPES=0) it says so, and ends with status 77" {
+    after_the_rest
     # shellcheck disable=SC2034  # run_lesson reads it
     SIM_ENV=(SIM_HANDLE_TYPES=0)
     run_lesson

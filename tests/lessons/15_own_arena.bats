@@ -81,6 +81,7 @@ asked() {
             print "after the commit a request returned \"" result "\""
         }' \
         'after the commit there is no room to place anything: ARENA_COMMITTED, until the reset.'
+    asked fit
 }
 
 @test "a refused request leaves the arena as it was" {
@@ -95,6 +96,7 @@ asked() {
             print "the pointer of a refused request was set at the commit"
         }' \
         'the pointer of a refused request keeps its value.'
+    asked fit
 }
 
 @test "each arena is one allocation of its kind, of what its requests need" {
@@ -115,6 +117,7 @@ asked() {
 }
 
 @test "it prints what a real device prints, also for 3 MiB" {
+    after_the_rest
     run_lesson
     expect_right 15_own_arena
     run_lesson 3

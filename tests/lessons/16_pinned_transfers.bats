@@ -96,6 +96,7 @@ QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSucce
 }
 
 @test "when pinned copies are no faster, pinning never pays" {
+    after_the_rest
     # shellcheck disable=SC2034  # run_lesson reads it
     SIM_ENV=(SIM_SCHEDULE=instant)
     run_lesson
@@ -108,13 +109,12 @@ QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSucce
 
 @test "it prints what a real device prints, also for other sizes" {
     local mib count
+    after_the_rest
     run_lesson
     expect_right 16_pinned_transfers
     grep -q '^~ device "Simulated.*": its figures are "modeled"$' <<<"$output" ||
         miss "$(print_sentences 'Expected: on the simulated device the program prints that its
             figures are modeled. That part was there at the start: put it back.')"
-    run_lesson 8
-    expect_right 16_pinned_transfers.8
     draw mib 9 40
     run_lesson "$mib"
     expect_clean

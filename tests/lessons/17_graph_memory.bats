@@ -94,6 +94,7 @@ QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSucce
 }
 
 @test "it prints what a real device prints, also for 100 MiB" {
+    after_the_rest
     run_lesson
     expect_right 17_graph_memory
     run_lesson 100
@@ -103,7 +104,7 @@ QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSucce
 # What each line prints is what the device reserved when it was printed.
 @test "each line prints what is reserved, for any size" {
     local MIB printed reserved
-    draw MIB 129 400
+    draw MIB 65 95
     run_lesson "$MIB"
     expect_clean
     printed=$(sed -nE 's/.* for graphs +([0-9]+) MiB .*/\1/p' <<<"$output" | paste -sd ' ')

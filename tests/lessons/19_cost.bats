@@ -28,10 +28,19 @@ QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSucce
     def waits: [served[] | select(.call | IN("cudaStreamSynchronize", "cudaDeviceSynchronize",
         "cudaEventSynchronize"))] | length - 2;'
 
+# The journal of the loops has 18,000 lines; jq gets those that a question is about. What is made of
+# a journal lies beside the folder of the run, where the program does not write.
+only() { # only NAME PROGRAM-OF-SED
+    [ -s "$journal" ] || return 0
+    sed -nE "1p; $2" "$journal" >"$CHECK_RUN.$1"
+    journal=$CHECK_RUN.$1
+}
+
 @test "after keep_memory no synchronization takes memory from the pool" {
     local size
     draw size 1100 1900
     run_lesson "$size"
+    only kept '/"cudaMallocAsync"|"did":"release"|"cudaMemPoolAttrReleaseThreshold"/p'
     expect_journal "$QUESTIONS"' (ok("cudaMallocAsync") | length) > 1503 and returned == []' \
         'after keep_memory the default pool keeps all its memory at each synchronization, whatever
             the size of its allocations (YOUR WORK, 1 of 2). The threshold is in bytes.' \
@@ -40,23 +49,33 @@ QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSucce
 }
 
 @test "the loops do what their names say" {
+    local pairs returned
     run_lesson
-    expect_journal "$QUESTIONS"' (ok("cudaMallocHost")[0].n // 0) as $loops | [.[]
-        | select(.n < $loops and .result == "cudaSuccess")]
-            | (ok("cudaMallocAsync") | length) == 4509
-            and (ok("cudaFreeAsync") | length) == 4509 and (ok("cudaFree") | length) == 1503' \
-        'print_costs makes 501 pairs of each size in each of its four ways. That part was there at
-            the start: put it back.' \
-        '"its loops made another number of allocations or frees."' \
-        -- '[.[] | select(.did == "release" and .why == "synchronization")] | length >= 1503' \
-        'in the way "pool, default, synchronized each time" the host synchronizes after each free,
-            and the pool returns its memory. That part was there at the start: put it back.' \
-        '"memory was returned at \([.[] | select(.did == "release" and .why == "synchronization")]
-            | length) synchronizations, and the way has 1503 frees."'
+    read -r pairs returned < <(awk '
+        /"call":"cudaMallocHost".*"cudaSuccess"/ { behind = 1 }
+        /"did":"release".*"why":"synchronization"/ { returned++ }
+        !behind && /"cudaSuccess"/ && match($0, /"call":"[A-Za-z]*/) {
+            calls[substr($0, RSTART + 8, RLENGTH - 8)]++
+        }
+        END {
+            print behind * calls["cudaMallocAsync"] "-" behind * calls["cudaFreeAsync"] "-" \
+                behind * calls["cudaFree"], returned + 0
+        }' "$journal" 2>/dev/null) || true
+    [ "$pairs" = 4509-4509-1503 ] ||
+        missed "Expected: print_costs makes 501 pairs of each size in each of its four ways. That
+            part was there at the start: put it back." \
+            "Happened: its loops made another number of allocations or frees."
+    [ "${returned:-0}" -ge 1503 ] ||
+        missed 'Expected: in the way "pool, default, synchronized each time" the host synchronizes
+            after each free, and the pool returns its memory. That part was there at the start: put
+            it back.' \
+            "Happened: memory was returned at $returned synchronizations, and the way has 1503
+            frees."
 }
 
 @test "serve waits for no other stream" {
     run_lesson
+    only served '/"call":"cudaMallocHost"/,$p'
     expect_journal "$QUESTIONS"' queried | .result == "cudaErrorNotReady"' \
         'when serve returns, the copies in the other stream are still pending: no call of serve
             waits for them (YOUR WORK, 2 of 2).' \
@@ -70,6 +89,7 @@ QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSucce
 
 @test "serve synchronizes once, for all requests" {
     run_lesson
+    only served '/"call":"cudaMallocHost"/,$p'
     expect_journal "$QUESTIONS"' served != [] and waits <= 1' \
         'the host synchronizes once, after the last request: memory of the pool may be used and
             freed in the stream before that.' \
@@ -84,9 +104,13 @@ QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSucce
         succeed.' "$requests" $((kib * 1024))
 }
 
-@test "it prints what a real device prints, also for 256 MiB" {
+# The figures are the device's own: with another size the words are the same.
+@test "it prints what a real device prints, also for other sizes" {
+    local size
+    after_the_rest
+    draw size 1100 1900
     run_lesson
     expect_right 19_cost
-    run_lesson 256
-    expect_right 19_cost.256
+    run_lesson "$size"
+    expect_right 19_cost
 }

@@ -44,6 +44,7 @@ for number in "${!names[@]}"; do
         tap ok "$name # skip ${words##*"# skip "}"
     else
         missed=1
+        : >"$CHECK_FOLDER/missed"
         if [ -n "${TAP:-}" ]; then tap "not ok" "$name"; else printf '  MISS  %s\n' "$name"; fi
         [ -z "$words" ] || printf '%s\n' "${TAP:+# }${words//$'\n'/$'\n'${TAP:+# }}"
         [ -n "${TAP:-}" ] || break

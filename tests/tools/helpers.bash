@@ -46,6 +46,8 @@
 #                             another name, and runs it: HARNESS calls the student's functions with
 #                             arguments of the check's own. What it prints is a miss; SENTENCE is
 #                             what is expected of a file with which it does not compile or end
+#   after_the_rest            for the last tests, which judge what is printed: skips the test when one
+#                             before it has missed. Who only prints does not get a point
 #   missed LINE...            a test fails with these words, with what stderr had, and with where to
 #                             read
 #   miss LINE...              a test fails with these words alone
@@ -71,6 +73,14 @@ load_libraries() {
     done
 }
 [[ "${BATS_TEST_FILENAME##*/}" == [0-9][0-9]_* ]] || load_libraries
+
+# What answers questions about a journal. Where gojq is installed it does: it answers as jq does, and
+# begins in a tenth of the time of jq 1.6, which is a sixth of what a check takes.
+if [ -z "${CHECK_JQ:-}" ]; then
+    CHECK_JQ=jq
+    if type -P gojq >/dev/null; then CHECK_JQ=gojq; fi
+    export CHECK_JQ
+fi
 
 # lines WORDS...: each on a line
 lines() { printf '%s\n' "$@"; }
@@ -139,9 +149,15 @@ compile_lesson() { # compile_lesson FILE [NAME OF THE PROGRAM]
     [ -z "${CHECK_USER:-}" ] || chmod 755 "$CHECK_FOLDER"
 }
 
-# With CHECK_FIRST_MISS=1 (make watch) the tests after the first that misses are skipped.
-[ -z "${CHECK_FIRST_MISS:-}" ] || teardown() {
-    [ -n "${BATS_TEST_COMPLETED:-}" ] || touch "$CHECK_FOLDER/missed"
+# A check remembers that a test has missed. With CHECK_FIRST_MISS=1 (make watch) the tests after the
+# first that misses are skipped.
+[ -z "${CHECK_NAME:-}" ] || teardown() {
+    [ -n "${BATS_TEST_COMPLETED:-}" ] || : >"$CHECK_FOLDER/missed"
+}
+
+# For a test that judges what is printed: it is skipped when a test before it has missed.
+after_the_rest() {
+    [ ! -e "$CHECK_FOLDER/missed" ] || skip "first repair what is missed above"
 }
 
 # Ends the test with the words of $CHECK_FOLDER/refused: the first test fails, the others are
@@ -171,7 +187,8 @@ run_lesson() {
         refuse
         return
     fi
-    [ ! -e "$CHECK_FOLDER/missed" ] || skip "a test before this one has missed"
+    [ -z "${CHECK_FIRST_MISS:-}" ] || [ ! -e "$CHECK_FOLDER/missed" ] ||
+        skip "a test before this one has missed"
     folder=$CHECK_FOLDER/run${words[*]/#/-}
     folder=${folder// /}
     output='' errors=''
@@ -250,7 +267,7 @@ run_both() {
     for file in "${journals[@]}"; do
         of=importer
         [ "$file" != "${exporter:-${journals[0]}}" ] || of=exporter
-        jq -c --arg of "$of" '. + {of: $of}' "$file"
+        sed 's/}$/,"of":"'$of'"}/' "$file"
     done >"$journal"
 }
 
@@ -403,7 +420,7 @@ journal of the simulated device is empty."
     judge='def outcome(condition): try [condition] catch {error: .};
         def shown: if type == "object" then "the error \(.error)"
             else map(tojson) | join(" and ") end;'" $judge"
-    mapfile -t result < <(jq -r -s "$judge" "$journal" 2>&1)
+    mapfile -t result < <("$CHECK_JQ" -r -s "$judge" "$journal" 2>&1)
     [ "${result[*]}" != met ] || return 0
     number=${result[0]} value=${result[1]:-}
     if [[ $number == [0-9]* ]]; then
@@ -437,7 +454,7 @@ how_it_ended() {
         END { if (!word) judge(); print word ? word : "clean" }' "${journals[@]:-$journal}"
 }
 
-in_journal() { jq -r -s "$1" "$journal"; }
+in_journal() { "$CHECK_JQ" -r -s "$1" "$journal"; }
 
 expect_clean() {
     if [[ $'\n'$errors == *$'\n'hazard:* ]]; then

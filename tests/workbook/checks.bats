@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# The checks checked: a program that only prints must fail. (lessons/mutants.bats: solutions with
+# The checks checked: a program that only prints earns nothing. (lessons/mutants.bats: solutions with
 # one mistake; grader.bats: the starters.)
 
 load ../tools/helpers
@@ -40,15 +40,16 @@ load ../tools/helpers
     local whole
     CHECK_FIRST_MISS='' check lessons/03_stream_order.c 03_stream_order
     assert_failure
-    assert_equal "$(grep -c '^  MISS  ' <<<"$output")" 5
+    assert_equal "$(grep -c '^  MISS  ' <<<"$output")" 4
     assert_equal "$(grep -c '^        Expected: ' <<<"$output")" 1
     assert_equal "$(grep -c '^ *hazard: ' <<<"$output")" 1
-    assert_line "Begin with the first miss. ALL=1 also shows the other 4 in full."
+    assert_line "Begin with the first miss. ALL=1 also shows the other 3 in full."
     assert_line "        A hint: make hint-03"
     assert_line --regexp '^        The page: (build/docs/html/03_stream_order.html|make book .*)$'
-    assert_line "2 passed, 5 failed. Points: 0 of 5; 2 passed at the start and give no point"
+    assert_line "2 passed, 4 failed, 1 skipped. Points: 0 of 5; 2 passed at the start and give no \
+point"
     ALL=1 CHECK_FIRST_MISS='' check lessons/03_stream_order.c 03_stream_order
-    assert_equal "$(grep -c '^        Expected: ' <<<"$output")" 5
+    assert_equal "$(grep -c '^        Expected: ' <<<"$output")" 4
     refute_line --partial "ALL=1"
     local some=(lessons/{03,14,20}_*.c)
     [ -z "${TEST_LONG:-}" ] || some=(lessons/*.c)
@@ -91,7 +92,7 @@ not ok 1 $(printf 'word %.0s' {1..30})
     export ALL=1
     CHECK_FIRST_MISS='' check lessons/14_ipc_allocation.c 14_ipc_allocation
     [ "$(grep -c 'On stderr it printed:' <<<"$output")" = 1 ] || complain "$output"
-    [ "$(grep -c 'On stderr it printed the same as above' <<<"$output")" = 3 ] || complain "$output"
+    [ "$(grep -c 'On stderr it printed the same as above' <<<"$output")" = 2 ] || complain "$output"
     [ "$(grep -c '^ *hazard: ' <<<"$output")" = "$(grep -c '^ *To do: ' <<<"$output")" ] ||
         complain "A report has lost its advice:" "$output"
     # The book shows what the check's tests print without Bats: the same.
@@ -105,6 +106,24 @@ not ok 1 $(printf 'word %.0s' {1..30})
     finish
 }
 
+# bats test_tags=long
+@test "a check says the same with jq and with gojq" {
+    local starter name query words
+    type -P gojq >/dev/null || skip "gojq is not installed"
+    for starter in lessons/{02,06,09,12,13,16,19}_*.c; do
+        name=$(basename "$starter" .c)
+        for query in jq gojq; do
+            words[${#query}]=$(LESSON=$starter CHECK_JQ=$query TAP=1 \
+                CHECK_FOLDER=build/check/as-jq-$name as_typed tests/tools/first_miss.sh "$name" |
+                sed -E 's/process [0-9]+|0x[0-9a-f]+/.../g') || true
+        done
+        [[ ${words[2]} == *"not ok"* && ${words[2]} == "${words[4]}" ]] ||
+            complain "$starter, with jq (<) and gojq (>):" \
+                "$(diff <(echo "${words[2]}") <(echo "${words[4]}"))"
+    done
+    finish
+}
+
 @test "every starter compiles without a warning" {   # that it fails its check is in grader.bats
     local lesson
     for lesson in $(lessons); do
@@ -114,22 +133,68 @@ not ok 1 $(printf 'word %.0s' {1..30})
     finish
 }
 
-@test "a program that only prints the expected lines fails every check" {
-    local lesson fake
+@test "lesson 02 accepts a query whose error is cleared, and not one whose error is left" {
+    local own=$BATS_TEST_TMPDIR/02_query_support.c
+    # An attribute without a value: there are no pools, and nothing is known of their handle types.
+    sed -E -e 's/^    CHECK\((cudaDeviceGetAttribute.*)\);/    if (\1)\n        cudaGetLastError();/' \
+        -e '/^    if \(driver >= 11020\)/d' -e 's/^    if \(driver >= 11030\)/    if (found.pools)/' \
+        -e 's/^( +promised = .*);/\1 - (driver < 11030);/' solutions/02_query_support.c >"$own"
+    judge "$own" 02_query_support
+    assert_success
+    sed -i 's/^ *cudaGetLastError();/;/' "$own"
+    judge "$own" 02_query_support
+    assert_failure
+    assert_output --partial "MISS  a driver before 11.2"
+    assert_output --partial "clears the error at once with cudaGetLastError"
+}
+
+# no_point LESSON: $fake, which prints, passes no more tests than the starter does
+no_point() {
+    local said
+    said=$(LESSON=$fake TAP=1 CHECK_FOLDER=build/check/fake-$1 as_typed \
+        tests/tools/first_miss.sh "$1") || true
+    [[ $said != *"does not compile"* && $said == *$'\nnot ok '* ]] || complain "$1:" "$said"
+    [ "$(grep '^ok ' <<<"$said" | grep -vc ' # skip ')" -le \
+        "$(awk -v name="$1" '$1 == name { print $3 }' tests/lessons/baseline.txt)" ] ||
+        complain "$1: printing the lines earns a point:" "$(grep '^ok ' <<<"$said")"
+}
+
+# prints LESSON: statements that print what is expected
+prints() { sed 's/[\\"]/\\&/g; s/.*/    puts("&");/' "tests/lessons/expected/$1.txt"; }
+
+@test "a program that prints the expected lines, and allocates a little, earns no point" {
+    local lesson fake=$BATS_TEST_TMPDIR/fake.c
     for lesson in $(lessons); do
-        fake=$BATS_TEST_TMPDIR/fake/$lesson.c
-        mkdir -p "${fake%/*}"
         {
-            echo '#include <stdio.h>'
+            echo '#include "workbook.h"'
             echo 'int main(void) {'
-            sed 's/[\\"]/\\&/g; s/.*/    puts("&");/' "tests/lessons/expected/$lesson.txt"
+            echo '    void *p; CHECK(cudaMallocAsync(&p, 1 << 20, 0)); CHECK(cudaFreeAsync(p, 0));'
+            echo '    CHECK(cudaDeviceSynchronize());'
+            prints "$lesson"
             echo '    return 0; }'
         } >"$fake"
-        judge "$fake" "$lesson"
-        [[ "$status" != 0 && "$output" == *MISS* ]] ||
-            complain "$lesson: printing the lines is enough." "$output"
-        [[ "$output" != *"does not compile"* ]] ||
-            complain "$lesson: the fake does not compile." "$output"
+        no_point "$lesson"
+    done
+    finish
+}
+
+# bats test_tags=long
+@test "a starter that also prints the expected lines earns no point" {
+    local lesson fake=$BATS_TEST_TMPDIR/fake.c
+    for lesson in $(lessons); do
+        {
+            echo '#define main starter'
+            echo "#include \"$ROOT/lessons/$lesson.c\""
+            echo '#undef main'
+            # What the starter prints goes to a file, and then begins anew.
+            echo '#include <unistd.h>'
+            echo 'int main(int argc, char **argv) {'
+            echo '    int out = dup(1); freopen("mine", "w", stdout); starter(argc, argv);'
+            echo '    fflush(stdout); dup2(out, 1);'
+            prints "$lesson"
+            echo '    return 0; }'
+        } >"$fake"
+        no_point "$lesson"
     done
     finish
 }
