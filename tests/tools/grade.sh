@@ -211,7 +211,7 @@ fi
 (umask "$mask" && mkdir -p "$out") || fail "OUT=$out cannot be created."
 rm -rf "$out/grade.json" "$out/junit.xml" "$out/gradescope" "$out/prairielearn"
 mkdir -p build/check
-work=$(mktemp -d build/check/grade.XXXXXX) || exit 2
+work=$(mktemp -d "${GRADE_FOLDER:-build/check}/grade.XXXXXX") || exit 2
 chmod 755 "$work"
 export GRADE_WORK=$work GRADE_SOURCE=$source GRADE_BASELINE=$baseline
 export GRADE_OWN_USER=false GRADE_LIMIT=false
@@ -303,7 +303,8 @@ mkdir "$work/gradescope" "$work/prairielearn"
     umask "$mask"
     flock 9   # two gradings into one folder: each leaves all of its files
     mkdir -p "$out/gradescope" "$out/prairielearn"
-    for file in grade.json junit.xml gradescope/results.json prairielearn/results.json; do
+    # The grade last: where it is, the others are.
+    for file in junit.xml gradescope/results.json prairielearn/results.json grade.json; do
         { cp "$work/$file" "$out/$file.new" && mv "$out/$file.new" "$out/$file"; } || exit
     done
 ) 9<"$out" || fail "The grade could not be written to $out."
