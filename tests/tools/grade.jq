@@ -138,18 +138,3 @@ def junit: "<?xml version=\"1.0\" encoding=\"UTF-8\"?>",
         | "  <testsuite\({name: $lesson} + (cases | counts) | attributes)>",
           (cases[] | case_xml($lesson)), "  </testsuite>"),
     "</testsuites>";
-
-# ---- a class ----
-
-def class_row($student): {student: ($student | clean), points, possible,
-    lessons: (.lessons | map({(.lesson): .points}) | add),
-    note: (if ungraded == [] then null else ungraded | join(" ") end)};
-def class_gap($student; $errors): {student: ($student | clean), points: null, possible: null,
-    lessons: {}, note: ($errors | clean | split("\n") | map(select(. != "")) | .[0]
-        // "The grading was interrupted.")};
-def class_csv: (map(.lessons | keys) | add | unique) as $lessons
-    | (["student", "points", "possible"] + $lessons + ["note"]),
-      (.[] | [.student, .points, .possible] + [.lessons[$lessons[]]] + [.note]) | @csv;
-def class_table: ([.[].student | length] | max) as $name
-    | .[] | (.student | gsub("[\n\t]"; " ") | left($name)) + (.points // "-" | right(5))
-        + " of" + (.possible // "-" | right(4)) + (if .note then "   " + .note else "" end);

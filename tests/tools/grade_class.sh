@@ -6,6 +6,7 @@
 #   grade_class.sh batch I N  grades each N-th student, beginning with number I (from 0), and writes
 #                             no table: one task of a job array
 #   grade_class.sh collect    writes the tables of what is graded
+#   grade_class.sh similar    writes which students share unusual code (class/similar.py)
 #
 #   CLASS=FOLDER, OUT=FOLDER (build/class), ONLY="01 07", JOBS=N
 #   SEED=N             what the checks draw their numbers from; left out: one is drawn for the class
@@ -59,12 +60,12 @@ esac
 
 first=0 every=1
 case "$# ${1:-}" in
-'0 ' | '1 collect') ;;
+'0 ' | '1 collect' | '1 similar') ;;
 '3 batch')
     first=$2 every=$3
     [[ $first =~ ^[0-9]+$ && $every =~ ^[1-9][0-9]*$ && $first -lt $every ]] ||
         fail "grade_class.sh batch $2 $3: the first number must be less than the second." ;;
-*) fail "grade_class.sh: the arguments must be batch I N, or collect, or none." ;;
+*) fail "grade_class.sh: the arguments must be batch I N, collect, similar, or none." ;;
 esac
 [ -n "${CLASS:-}" ] ||
     fail "Name the class: make grade-class CLASS=FOLDER, where FOLDER has a folder for each\
@@ -104,7 +105,15 @@ report() {
     printf '%s\0' "${students[@]##*/}" |
         python3 -B -X utf8 tests/tools/class/report.py "$1" "$class" "$OUT" "${files[@]}"
 }
-if [ "${1:-}" = collect ]; then report write; exit; fi
+case ${1:-} in
+collect) report write; exit ;;
+similar)
+    python=build/venv/bin/python3
+    "$python" -c 'import copydetect' 2>/dev/null || tests/tools/setup.sh similar || exit 2
+    printf '%s\0' "${students[@]##*/}" |
+        PYTHONHASHSEED=0 "$python" -B -X utf8 tests/tools/class/similar.py "$class" "$OUT"
+    exit ;;
+esac
 report check || exit 2   # before hours of grading
 
 # One grading at a time: of this class, or of this part of it.

@@ -70,8 +70,10 @@ def why_zero(lesson):
         return None
     if lesson["status"] == "missing":
         return "missing"
-    sentence = (lesson["sentence"] or "").split(" Happened: ")
-    return ("" if lesson["status"] == "graded" else lesson["status"] + ": ") + sentence[-1]
+    reason = (lesson["sentence"] or "").split(" Happened: ")[-1]
+    if len(reason) > 100:
+        reason = reason[:100].rsplit(" ", 1)[0] + "..."
+    return ("" if lesson["status"] == "graded" else lesson["status"] + ": ") + reason
 
 
 class Student:
