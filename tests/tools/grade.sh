@@ -30,7 +30,6 @@ unset CHECK_FOLDER CHECK_PROGRAM CHECK_TEST CHECK_FIRST_MISS CHECK_KILOBYTES
 
 say() { printf '%s\n' "$@" >&2; }
 fail() { say "$@"; exit 2; }
-from_caller() { case $1 in /*) printf '%s' "$1" ;; *) printf '%s' "$caller/$1" ;; esac; }
 # question JQ [OPTION OR FILE...]
 question() { jq -L tests/tools "include \"grade\"; $1" "${@:2}"; }
 
@@ -147,10 +146,12 @@ case ${1:-} in
 baseline) baseline=true; unset STUDENT ONLY RESUME ;;
 *) fail "grade.sh: the argument must be baseline, or none." ;;
 esac
-out=$(from_caller "${OUT:-$PWD/build/grade}")
+out=${OUT:-$PWD/build/grade}
+[[ $out == /* ]] || out=$caller/$out
 source=lessons
 if [ -n "${STUDENT:-}" ]; then
-    source=$(from_caller "$STUDENT")
+    source=$STUDENT
+    [[ $source == /* ]] || source=$caller/$source
     [ -d "$source" ] || fail "STUDENT=$STUDENT: there is no such folder."
     if [ -L "$source/lessons" ]; then
         fail "STUDENT=$STUDENT: its folder lessons is a symbolic link."

@@ -27,7 +27,6 @@ caller=$PWD
 cd "$(dirname "$0")/../.." || exit 2
 say() { printf '%s\n' "$@" >&2; }
 fail() { say "$@"; exit 2; }
-from_caller() { case $1 in /*) printf '%s' "$1" ;; *) printf '%s' "$caller/$1" ;; esac; }
 
 leash=(bwrap --die-with-parent --unshare-pid --dev-bind / / --proc /proc)
 "${leash[@]}" true 2>/dev/null || leash=()
@@ -70,7 +69,8 @@ esac
 [ -n "${CLASS:-}" ] ||
     fail "Name the class: make grade-class CLASS=FOLDER, where FOLDER has a folder for each\
  student."
-class=$(from_caller "$CLASS")
+class=$CLASS
+[[ $class == /* ]] || class=$caller/$class
 [ -d "$class" ] || fail "CLASS=$CLASS: there is no such folder."
 [[ "${JOBS:-1}" =~ ^[1-9][0-9]*$ ]] || fail "JOBS=$JOBS: expected a number from 1 on."
 [[ "${SEED:-1}" =~ ^[1-9][0-9]*$ ]] || fail "SEED=$SEED: expected a number from 1 on."
@@ -79,11 +79,15 @@ tools=(parallel jq python3)
 for tool in "${tools[@]}"; do
     type -P "$tool" >/dev/null || fail "$tool is not installed. make grade-class installs it."
 done
-OUT=$(from_caller "${OUT:-$PWD/build/class}")
+OUT=${OUT:-$PWD/build/class}
+[[ $OUT == /* ]] || OUT=$caller/$OUT
 mkdir -p "$OUT/students" || fail "OUT=$OUT cannot be created."
 files=()
 for name in COURSE ROSTER; do
-    [ -z "${!name:-}" ] || files+=("--${name,,}" "$(from_caller "${!name}")")
+    [ -n "${!name:-}" ] || continue
+    file=${!name}
+    [[ $file == /* ]] || file=$caller/$file
+    files+=("--${name,,}" "$file")
 done
 
 students=() others=() hidden=()

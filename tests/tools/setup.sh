@@ -273,6 +273,6 @@ format | prose | similar | examples)
     build/venv/bin/python3 -m pip install --quiet --disable-pip-version-check --require-hashes \
         --requirement "tests/tools/$1.txt" ;;
 backend) backend "${2:-}" ;;
-*) fail "setup.sh: the argument must be build, test, docs, format, prose, similar, examples, gpu or \
-backend." ;;
+*) fail "setup.sh: the argument must be build, test, docs, format, prose, similar, examples, gpu \
+or backend." ;;
 esac

@@ -359,7 +359,7 @@ END
 }
 
 # The processes that grade into OUT.
-gradings() { grep -lzs "^OUT=$OUT" /proc/[0-9]*/environ | grep -v "^/proc/$$/" || true; }
+gradings() { env -u OUT grep -lzs "^OUT=$OUT" /proc/[0-9]*/environ || true; }
 # six: a class of six solutions of two lessons
 six() {
     local student
@@ -378,8 +378,10 @@ begun() {
     miss "There are no $1 grades."
 }
 start_class() {
+    rm -f "$OUT.pid"
     as_typed bash -c 'echo $$ >"$OUT.pid"; exec tests/tools/grade_class.sh' >"$OUT.log" 2>&1 3>&- &
     queue=$!
+    for _ in $(seq 600); do [ ! -s "$OUT.pid" ] || return 0; sleep 0.05; done
 }
 
 # bats test_tags=long
