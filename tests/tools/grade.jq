@@ -108,12 +108,18 @@ def gradescope: {score: .points, visibility: "visible",
         status: (if .points == .possible then "passed" else "failed" end),
         visibility: "visible", output: story}]};
 
-def prairielearn: if ungraded == [] then
+# A file that is no program yet costs no attempt.
+def no_program: .status == "missing" or .status == "refused"
+    or any(.tests[]; .result == "failed" and any(.lines[]; test("does not compile")));
+
+def prairielearn: if ungraded != [] then {gradable: false, format_errors: ungraded}
+    elif .lessons != [] and all(.lessons[]; no_program) then
+      {gradable: false, format_errors: [.lessons[].sentence]}
+    else
       {gradable: true, score: (if .possible == 0 then 0 else .points / .possible end),
         message: "\(.points) of \(.possible) points",
         tests: [.lessons[] | {name: .lesson, points: .points, max_points: .possible,
-            message: (.sentence // ""), output: story}]}
-    else {gradable: false, format_errors: ungraded} end;
+            message: (.sentence // ""), output: story}]} end;
 
 def attribute: " \(.key)=\"\(.value | tostring | gsub("[\n\t]"; " ") | @html)\"";
 def attributes: to_entries | map(attribute) | add // "";
