@@ -411,7 +411,7 @@ class CommandRun(BookDirective):
             env=ENVIRONMENT,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=300,  # a class takes a while on a busy machine
         )
         if done.returncode != 0:
             raise BookError(
