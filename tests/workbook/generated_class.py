@@ -23,11 +23,16 @@ def disguised(text, words):
     types = r"(?:int|char|size_t|unsigned|double|float|void|long|cuda[A-Za-z]+_t|struct \w+)"
     names = set(re.findall(types + r"[ *]+([a-z_][a-z0-9_]*)\b(?! *\()", text)) - set(KEYWORDS)
     names -= set(re.findall(r"(?:\.|->)([a-z_][a-z0-9_]*)", text))  # members keep theirs
-    new = {name: f"{words.choice(['my', 'the', 'x'])}_{number}" for number, name in enumerate(sorted(names))}
+    new = {
+        name: f"{words.choice(['my', 'the', 'x'])}_{number}"
+        for number, name in enumerate(sorted(names))
+    }
     parts = re.split(r'("(?:[^"\\\n]|\\.)*")', text)
     for index in range(0, len(parts), 2):
         parts[index] = re.sub(
-            r"(?<![.>\w])[a-z_][a-z0-9_]*\b(?!\")", lambda word: new.get(word[0], word[0]), parts[index]
+            r"(?<![.>\w])[a-z_][a-z0-9_]*\b(?!\")",
+            lambda word: new.get(word[0], word[0]),
+            parts[index],
         )
     return re.sub(r"\n\s*\n+", "\n", "".join(parts)).replace("    ", "\t")
 

@@ -1,6 +1,7 @@
 """The pages of a class: feedback for a student, and how the class did. A page is a list of blocks,
 
     ("title", TEXT)   ("heading", TEXT, ANCHOR)   ("line", TEXT or [(TEXT, LINK or None)...])
+    ("test", TEXT)    the name of what was missed
     ("report", TEXT)  in the check's own lines
     ("table", [HEADER, ROW...])   a cell is text, a number, (TEXT, LINK), or a Bar
 
@@ -18,12 +19,13 @@ STYLE = """
 :root { color-scheme: light dark; }
 body { font: 1rem/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
 h1 { font-size: 1.5rem; } h2 { font-size: 1.15rem; margin-top: 2rem; }
-div { overflow-x: auto; } table { border-collapse: collapse; }
+h3 { font-size: 1rem; margin: 1.5rem 0 .5rem; } p { margin: .3rem 0; }
+div { overflow-x: auto; margin: 1rem 0; } table { border-collapse: collapse; }
 th, td { padding: .2rem .6rem; text-align: left; vertical-align: top; }
 tr { border-bottom: 1px solid #8888; } td.number { text-align: right; white-space: nowrap; }
 pre { white-space: pre-wrap; overflow-wrap: anywhere; }
 pre { padding: .6rem; border-left: 3px solid #8888; }
-meter { width: 8rem; } p { overflow-wrap: anywhere; }
+td.bar { white-space: nowrap; } meter { width: 6rem; } p { overflow-wrap: anywhere; }
 """
 
 
@@ -35,7 +37,7 @@ class Bar(NamedTuple):
 def html_cell(value, tag="td"):
     if isinstance(value, Bar):
         inner = f'<meter max="{value.most}" value="{value.value}">{value.value}</meter>'
-        return f"<{tag}>{inner} {value.value}</{tag}>"
+        return f'<{tag} class="bar">{inner} {value.value}</{tag}>'
     if isinstance(value, tuple):
         return f'<{tag}><a href="{escape(value[1])}">{escape(value[0])}</a></{tag}>'
     if isinstance(value, (int, float)):
@@ -63,6 +65,8 @@ def html(page):
             lines.append(f"<h1>{escape(content)}</h1>")
         elif kind == "heading":
             lines.append(f'<h2 id="{escape(more[0])}">{escape(content)}</h2>')
+        elif kind == "test":
+            lines.append(f"<h3>{escape(content)}</h3>")
         elif kind == "line":
             lines.append(f"<p>{html_line(content)}</p>")
         elif kind == "report":
@@ -89,7 +93,7 @@ def text(page):
             lines += [content, "=" * len(content)]
         elif kind == "heading":
             lines += [content, "-" * len(content)]
-        elif kind == "line":
+        elif kind in ("line", "test"):
             lines.append(
                 content
                 if isinstance(content, str)
@@ -176,7 +180,7 @@ def feedback(student, course, with_course):
         if not found:
             page.append(("line", line["sentence"] or ""))
         for test, sentences, report in found:
-            page.append(("line", f"Missed: {test}."))
+            page.append(("test", f"Missed: {test}."))
             page += [("line", words) for words in sentences]
             if report:
                 page.append(("report", report))
