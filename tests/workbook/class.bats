@@ -34,7 +34,7 @@ three() {
         '{"lesson": "07_trim", "points": 0, "possible": 5,
             "sentence": "The program did not end within 5 seconds and was stopped."}'
 }
-collect() { run as_typed "$@" tests/tools/grade_class.sh collect; }
+collect() { run as_typed tests/tools/grade_class.sh collect; }
 # handed_in STUDENT LESSON TIME
 handed_in() {
     cp "lessons/$2.c" "$CLASS/$1/"
@@ -331,7 +331,7 @@ END
     lesson=$(first)
     export ONLY=$lesson SEED=7
     full=$(awk -v l="$lesson" '$1 == l { print $2 - $3 }' tests/lessons/baseline.txt)
-    mkdir -p "$CLASS/$name" "$CLASS"/{empty,linked,starter,$'\xff\n'}
+    mkdir -p "$CLASS/$name" "$CLASS"/{empty,linked,starter} "$CLASS/"$'\xff\n'
     cp "solutions/$lesson.c" "$CLASS/$name"
     cp "solutions/$lesson.c" "$CLASS/"$'\xff\n'
     ln -s ../starter "$CLASS/linked/lessons"

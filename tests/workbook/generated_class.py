@@ -12,16 +12,14 @@ import subprocess
 import sys
 from pathlib import Path
 
-KEYWORDS = """auto break case char const continue default do double else enum extern float for goto if
-inline int long register restrict return short signed sizeof static struct switch typedef union
-unsigned void volatile while main""".split()
+KEYWORDS = {"const", "int", "char", "long", "short", "signed", "unsigned", "main", "void"}
 
 
 def disguised(text, words):
     """The same program with other names for its variables and without comments."""
     text = re.sub(r"/\*.*?\*/|//[^\n]*", "", text, flags=re.S)
     types = r"(?:int|char|size_t|unsigned|double|float|void|long|cuda[A-Za-z]+_t|struct \w+)"
-    names = set(re.findall(types + r"[ *]+([a-z_][a-z0-9_]*)\b(?! *\()", text)) - set(KEYWORDS)
+    names = set(re.findall(types + r"[ *]+([a-z_][a-z0-9_]*)\b(?! *\()", text)) - KEYWORDS
     names -= set(re.findall(r"(?:\.|->)([a-z_][a-z0-9_]*)", text))  # members keep theirs
     new = {
         name: f"{words.choice(['my', 'the', 'x'])}_{number}"
