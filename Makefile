@@ -129,9 +129,12 @@ $(foreach name,$(CASES),$(foreach goal,$(sort $(call number,$(name)) $(call shor
 ## make watch         check the lesson at work each time that it is saved, and say what is next
 ## make grade         points and a sentence for each miss, in build/grade; STUDENT=FOLDER ONLY="1 7"
 ## make grade-class   the same for each folder in CLASS=FOLDER, with one table, in build/class
-.PHONY: watch grade grade-class
+## make similar       which students of CLASS=FOLDER share unusual code, in build/class
+.PHONY: watch grade grade-class similar
 watch grade grade-class: $(LIBRARY)
 	@tests/tools/$(subst -,_,$@).sh
+similar:
+	@tests/tools/grade_class.sh similar
 
 ## make list          the lessons
 .PHONY: list

@@ -9,7 +9,7 @@
     .. check-run:: 06_release_threshold
         what the lesson's check says of lessons/06_release_threshold.c
     .. command-run:: make help
-        a command and what it prints
+        a command, which may go on in the next lines, and what it prints
     .. journal-run:: solutions/07_trim
         lines of the run's journal
        :lines: start grow cudaFreeAsync exit    the first line of each of these kinds
@@ -411,13 +411,14 @@ class CommandRun(BookDirective):
             env=ENVIRONMENT,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=300,  # a class takes a while on a busy machine
         )
         if done.returncode != 0:
             raise BookError(
                 f"{self.arguments[0]} ended with status {done.returncode}: {done.stderr}"
             )
-        return self.lines([*block("$ " + self.arguments[0]), *block(done.stdout)])
+        command = self.arguments[0].replace("\n", " \\\n    ")
+        return self.lines([*block("$ " + command), *block(done.stdout)])
 
 
 class LessonsTable(BookDirective):

@@ -3,11 +3,11 @@
 #
 #   format.sh                 make format
 #   format.sh where TOOL      prints the program that serves as clang-format, ruff, shellcheck,
-#                             codespell or proselint
+#                             codespell, proselint, check-jsonschema or hadolint
 #
 # clang-format gives another form in each version, so it must be the one named here. A tool that is
 # on the machine in that version is used, else the one from PyPI in build/venv (format.txt,
-# prose.txt).
+# prose.txt, examples.txt).
 set -eu
 cd "$(dirname "$0")/../.."
 
@@ -18,6 +18,8 @@ where() {
     ruff) version=0.12.12 ;;
     codespell) version=2.4.3 ;;
     proselint) version=0.16.0 asked=version ;;
+    check-jsonschema) version=0.39.0 ;;
+    hadolint) version=2.15.1 ;;
     esac
     for program in "$(type -P "$1")" "build/venv/bin/$1"; do
         if [ -x "$program" ] && [[ $("$program" "$asked") == *"$version"* ]]; then
@@ -29,7 +31,11 @@ where() {
 }
 
 if [ "${1:-}" = where ]; then
-    case $2 in codespell | proselint) tools=prose ;; *) tools=format ;; esac
+    case $2 in
+    codespell | proselint) tools=prose ;;
+    check-jsonschema | hadolint) tools=examples ;;
+    *) tools=format ;;
+    esac
     where "$2" || { tests/tools/setup.sh "$tools" >&2 && where "$2"; }
     exit
 fi

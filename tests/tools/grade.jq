@@ -108,12 +108,18 @@ def gradescope: {score: .points, visibility: "visible",
         status: (if .points == .possible then "passed" else "failed" end),
         visibility: "visible", output: story}]};
 
-def prairielearn: if ungraded == [] then
+# A file that is no program yet costs no attempt.
+def no_program: .status == "missing" or .status == "refused"
+    or any(.tests[]; .result == "failed" and any(.lines[]; test("does not compile")));
+
+def prairielearn: if ungraded != [] then {gradable: false, format_errors: ungraded}
+    elif .lessons != [] and all(.lessons[]; no_program) then
+      {gradable: false, format_errors: [.lessons[].sentence]}
+    else
       {gradable: true, score: (if .possible == 0 then 0 else .points / .possible end),
         message: "\(.points) of \(.possible) points",
         tests: [.lessons[] | {name: .lesson, points: .points, max_points: .possible,
-            message: (.sentence // ""), output: story}]}
-    else {gradable: false, format_errors: ungraded} end;
+            message: (.sentence // ""), output: story}]} end;
 
 def attribute: " \(.key)=\"\(.value | tostring | gsub("[\n\t]"; " ") | @html)\"";
 def attributes: to_entries | map(attribute) | add // "";
@@ -138,18 +144,3 @@ def junit: "<?xml version=\"1.0\" encoding=\"UTF-8\"?>",
         | "  <testsuite\({name: $lesson} + (cases | counts) | attributes)>",
           (cases[] | case_xml($lesson)), "  </testsuite>"),
     "</testsuites>";
-
-# ---- a class ----
-
-def class_row($student): {student: ($student | clean), points, possible,
-    lessons: (.lessons | map({(.lesson): .points}) | add),
-    note: (if ungraded == [] then null else ungraded | join(" ") end)};
-def class_gap($student; $errors): {student: ($student | clean), points: null, possible: null,
-    lessons: {}, note: ($errors | clean | split("\n") | map(select(. != "")) | .[0]
-        // "The grading was interrupted.")};
-def class_csv: (map(.lessons | keys) | add | unique) as $lessons
-    | (["student", "points", "possible"] + $lessons + ["note"]),
-      (.[] | [.student, .points, .possible] + [.lessons[$lessons[]]] + [.note]) | @csv;
-def class_table: ([.[].student | length] | max) as $name
-    | .[] | (.student | gsub("[\n\t]"; " ") | left($name)) + (.points // "-" | right(5))
-        + " of" + (.possible // "-" | right(4)) + (if .note then "   " + .note else "" end);

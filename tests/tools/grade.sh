@@ -30,7 +30,6 @@ unset CHECK_FOLDER CHECK_PROGRAM CHECK_TEST CHECK_FIRST_MISS CHECK_KILOBYTES
 
 say() { printf '%s\n' "$@" >&2; }
 fail() { say "$@"; exit 2; }
-from_caller() { case $1 in /*) printf '%s' "$1" ;; *) printf '%s' "$caller/$1" ;; esac; }
 # question JQ [OPTION OR FILE...]
 question() { jq -L tests/tools "include \"grade\"; $1" "${@:2}"; }
 
@@ -147,10 +146,12 @@ case ${1:-} in
 baseline) baseline=true; unset STUDENT ONLY RESUME ;;
 *) fail "grade.sh: the argument must be baseline, or none." ;;
 esac
-out=$(from_caller "${OUT:-$PWD/build/grade}")
+out=${OUT:-$PWD/build/grade}
+[[ $out == /* ]] || out=$caller/$out
 source=lessons
 if [ -n "${STUDENT:-}" ]; then
-    source=$(from_caller "$STUDENT")
+    source=$STUDENT
+    [[ $source == /* ]] || source=$caller/$source
     [ -d "$source" ] || fail "STUDENT=$STUDENT: there is no such folder."
     if [ -L "$source/lessons" ]; then
         fail "STUDENT=$STUDENT: its folder lessons is a symbolic link."
@@ -211,7 +212,7 @@ fi
 (umask "$mask" && mkdir -p "$out") || fail "OUT=$out cannot be created."
 rm -rf "$out/grade.json" "$out/junit.xml" "$out/gradescope" "$out/prairielearn"
 mkdir -p build/check
-work=$(mktemp -d build/check/grade.XXXXXX) || exit 2
+work=$(mktemp -d "${GRADE_FOLDER:-build/check}/grade.XXXXXX") || exit 2
 chmod 755 "$work"
 export GRADE_WORK=$work GRADE_SOURCE=$source GRADE_BASELINE=$baseline
 export GRADE_OWN_USER=false GRADE_LIMIT=false
@@ -303,7 +304,8 @@ mkdir "$work/gradescope" "$work/prairielearn"
     umask "$mask"
     flock 9   # two gradings into one folder: each leaves all of its files
     mkdir -p "$out/gradescope" "$out/prairielearn"
-    for file in grade.json junit.xml gradescope/results.json prairielearn/results.json; do
+    # The grade last: where it is, the others are.
+    for file in junit.xml gradescope/results.json prairielearn/results.json grade.json; do
         { cp "$work/$file" "$out/$file.new" && mv "$out/$file.new" "$out/$file"; } || exit
     done
 ) 9<"$out" || fail "The grade could not be written to $out."

@@ -1,65 +1,180 @@
 #!/usr/bin/env bash
-# Grades a class: every folder in CLASS is a student, graded by tests/tools/grade.sh. CLASS=FOLDER,
-# OUT=FOLDER (build/class), ONLY, JOBS.
+# Grades a class: every folder in CLASS is a student, graded by tests/tools/grade.sh. GNU parallel
+# grades several at a time, and class/report.py writes the tables and pages.
 #
-# It writes OUT/class.csv and OUT/class.json, a row for each student, and OUT/students/NAME/ with
-# the student's grade. A second call grades only what has changed: a student's files, a check, or
-# what an interruption has left out. A student who cannot be graded has a row with the reason,
-# and does not stop the others. Exit status: 0 every student has a grade; 2 a student has none.
-# shellcheck disable=SC2016  # questions to jq
+#   grade_class.sh            grades every student, then writes the tables
+#   grade_class.sh batch I N  grades each N-th student, beginning with number I (from 0), and writes
+#                             no table: one task of a job array
+#   grade_class.sh collect    writes the tables of what is graded
+#   grade_class.sh similar    writes which students share unusual code (class/similar.py)
+#
+#   CLASS=FOLDER, OUT=FOLDER (build/class), ONLY="01 07", JOBS=N
+#   SEED=N             what the checks draw their numbers from; left out: one is drawn for the class
+#                      by its first grading, and kept in OUT/seed
+#   SSHLOGIN=HOST,...  grades on these machines; ":" is this one. Each has the workbook, CLASS and
+#                      OUT at the same paths
+#   COURSE=FILE ROSTER=FILE   see class/course.py
+#
+# A second call grades only what has changed: a student's files, a check, the seed, what an
+# interruption has left out, or what could not be graded. A student who cannot be graded has a row
+# with the reason, and does not stop the others. Exit status: 0 every student has a grade; 2 a
+# student has none.
+#
+# The queue runs in a process namespace of its own, which ends with this script, whatever ends it:
+# nothing goes on grading.
 set -u
 caller=$PWD
 cd "$(dirname "$0")/../.." || exit 2
-fail() { printf '%s\n' "$@" >&2; exit 2; }
-from_caller() { case $1 in /*) printf '%s' "$1" ;; *) printf '%s' "$caller/$1" ;; esac; }
+say() { printf '%s\n' "$@" >&2; }
+fail() { say "$@"; exit 2; }
 
-if [ "${1:-}" = student ]; then   # student FOLDER, called below
-    name=${2##*/}
-    folder=$OUT/students/$name
-    mkdir -p "$folder" || exit
-    STUDENT=$2 OUT=$folder JOBS=1 RESUME=1 tests/tools/grade.sh \
-        >"$folder/table.txt" 2>"$folder/errors.txt" ||
-        echo "Not graded: $(printf '%q' "$name"): $(head -n 1 "$folder/errors.txt")" >&2
-    exit 0
-fi
+leash=(bwrap --die-with-parent --unshare-pid --dev-bind / / --proc /proc)
+"${leash[@]}" true 2>/dev/null || leash=()
 
+# ---- one student: student FOLDER and student-there FOLDER (on another machine), called below ----
+
+# What this leaves in the student's folder does not depend on how often it is called: grade.json and
+# what is derived from it, or errors.txt. The file begun marks a grading that has not ended.
+student() { # student FOLDER
+    local folder=$OUT/students/${1##*/} status=0
+    mkdir -p "$folder" && : >"$folder/begun" || return
+    STUDENT=$1 OUT=$folder JOBS=1 RESUME=1 tests/tools/grade.sh >/dev/null \
+        2>"$folder/errors.txt" || status=$?
+    if [ "$status" = 0 ]; then
+        rm -f "$folder/errors.txt"
+    else
+        # An older grade is not this one's.
+        [ "$folder/grade.json" -nt "$folder/begun" ] || rm -f "$folder/grade.json"
+        say "Not graded: $(printf '%q' "${1##*/}"): $(head -n 1 "$folder/errors.txt")"
+    fi
+    rm -f "$folder/begun"
+    return "$status"
+}
+case ${1:-} in
+student) student "$2"; exit ;;
+student-there) exec "${leash[@]}" tests/tools/grade_class.sh student "$2" ;;
+esac
+
+# ---- what is asked for ----
+
+first=0 every=1
+case "$# ${1:-}" in
+'0 ' | '1 collect' | '1 similar') ;;
+'3 batch')
+    first=$2 every=$3
+    [[ $first =~ ^[0-9]+$ && $every =~ ^[1-9][0-9]*$ && $first -lt $every ]] ||
+        fail "grade_class.sh batch $2 $3: the first number must be less than the second." ;;
+*) fail "grade_class.sh: the arguments must be batch I N, collect, similar, or none." ;;
+esac
 [ -n "${CLASS:-}" ] ||
     fail "Name the class: make grade-class CLASS=FOLDER, where FOLDER has a folder for each\
  student."
-class=$(from_caller "$CLASS")
+class=$CLASS
+[[ $class == /* ]] || class=$caller/$class
 [ -d "$class" ] || fail "CLASS=$CLASS: there is no such folder."
-OUT=$(from_caller "${OUT:-$PWD/build/class}")
-export OUT
+[[ "${JOBS:-1}" =~ ^[1-9][0-9]*$ ]] || fail "JOBS=$JOBS: expected a number from 1 on."
+[[ "${SEED:-1}" =~ ^[1-9][0-9]*$ ]] || fail "SEED=$SEED: expected a number from 1 on."
+tools=(parallel jq python3)
+[ -z "${SSHLOGIN:-}" ] || tools+=(ssh)
+for tool in "${tools[@]}"; do
+    type -P "$tool" >/dev/null || fail "$tool is not installed. make grade-class installs it."
+done
+OUT=${OUT:-$PWD/build/class}
+[[ $OUT == /* ]] || OUT=$caller/$OUT
 mkdir -p "$OUT/students" || fail "OUT=$OUT cannot be created."
+files=()
+for name in COURSE ROSTER; do
+    [ -n "${!name:-}" ] || continue
+    file=${!name}
+    [[ $file == /* ]] || file=$caller/$file
+    files+=("--${name,,}" "$file")
+done
 
-students=() others=()
+students=() others=() hidden=()
 while IFS= read -r -d '' entry; do
-    if [ -d "$entry" ]; then students+=("$entry"); else others+=("${entry##*/}"); fi
-done < <(find "$class/" -mindepth 1 -maxdepth 1 ! -name '.*' -print0 | LC_ALL=C sort -z)
+    if [ ! -d "$entry" ]; then others+=("${entry##*/}")
+    elif [[ ${entry##*/} == .* ]]; then hidden+=("${entry##*/}")
+    else students+=("$entry"); fi
+done < <(find "$class/" -mindepth 1 -maxdepth 1 -print0 | LC_ALL=C sort -z)
 [ "${#students[@]}" != 0 ] || fail "CLASS=$CLASS: it has no folders, so there are no students."
-[ "${#others[@]}" = 0 ] || printf 'Ignored, because it is not a folder: %q\n' "${others[@]}" >&2
+for name in "${others[@]}"; do
+    printf 'Ignored, because it is not a folder: %q\n' "$name" >&2
+done
+for name in "${hidden[@]}"; do
+    printf 'Not graded, because its name begins with a dot: %q\n' "$name" >&2
+done
 
-rm -f "$OUT/class.csv" "$OUT/class.json"
-set -m   # a process group for all of them: one signal ends them
-xargs -0 -P "${JOBS:-$(nproc)}" -n 1 tests/tools/grade_class.sh student \
-    < <(printf '%s\0' "${students[@]}") &
-all=$!
-stop() { exec 2>/dev/null; kill -TERM -- "-$all"; wait; exit "$1"; }
+# report ACTION: check reads COURSE and ROSTER, write writes the tables.
+report() {
+    printf '%s\0' "${students[@]##*/}" |
+        python3 -B -X utf8 tests/tools/class/report.py "$1" "$class" "$OUT" "${files[@]}"
+}
+case ${1:-} in
+collect) report write; exit ;;
+similar)
+    python=build/venv/bin/python3
+    "$python" -c 'import copydetect' 2>/dev/null || tests/tools/setup.sh similar || exit 2
+    printf '%s\0' "${students[@]##*/}" |
+        PYTHONHASHSEED=0 "$python" -B -X utf8 tests/tools/class/similar.py "$class" "$OUT"
+    exit ;;
+esac
+report check || exit 2   # before hours of grading
+
+# One grading at a time: of this class, or of this part of it.
+part=$first.$every
+exec {lock}>"$OUT/lock.$part"
+flock -n "$lock" || fail "OUT=$OUT: another grading writes there. Wait for its end, or stop it."
+
+# ---- the seed of the class ----
+
+if [ -n "${SEED:-}" ]; then
+    echo "$SEED" >"$OUT/seed"
+else
+    # The tasks of a job array draw at the same time; the link of the first one counts.
+    shuf -i 1-1000000 -n 1 >"$OUT/seed.$part"
+    ln "$OUT/seed.$part" "$OUT/seed" 2>/dev/null
+    rm "$OUT/seed.$part"
+    SEED=$(cat "$OUT/seed")
+fi
+
+# ---- the queue ----
+
+# What a killed grading has left is found by its name.
+work=build/check/class.$(printf '%s' "$OUT" | sha256sum | cut -c 1-12).$part
+rm -rf "$work"
+mkdir -p "$work" || exit 2
+export OUT SEED GRADE_FOLDER=$work PARALLEL_SHELL=$BASH
+
+mine=()
+for ((i = first; i < ${#students[@]}; i += every)); do mine+=("${students[i]}"); done
+
+command=(tests/tools/grade_class.sh student)
+options=(--null --ungroup --joblog "$OUT/joblog.$part")
+if [ -n "${SSHLOGIN:-}" ]; then
+    settings=$(printf ' %s' "OUT=${OUT@Q}" "SEED=$SEED" "GRADE_FOLDER=$work" "ONLY='${ONLY:-}'")
+    command=("cd ${PWD@Q} &&$settings tests/tools/grade_class.sh student-there")
+    options+=(--sshlogin "$SSHLOGIN" --filter-hosts --jobs "${JOBS:-100%}")
+else
+    options+=(--jobs "${JOBS:-$(nproc)}")
+fi
+[ ! -t 2 ] || options+=(--bar)
+if [ "${#leash[@]}" = 0 ]; then
+    say "bubblewrap does not work here. If a signal 9 ends this script, the checks that it has\
+ started run to their end."
+fi
+
+set -m   # a process group: one signal ends the queue
+"${leash[@]}" parallel "${options[@]}" "${command[@]}" {} \
+    < <(printf '%s\0' "${mine[@]}") {lock}>&- &
+queue=$!
+stop() { exec 2>/dev/null; kill -KILL -- "-$queue"; wait; rm -rf "$work"; exit "$1"; }
 trap 'stop 130' INT
 trap 'stop 143' TERM HUP
-wait "$all"
-
-for entry in "${students[@]}"; do
-    name=${entry##*/}
-    folder=$OUT/students/$name
-    jq -c --arg student "$name" -L tests/tools 'include "grade"; class_row($student)' \
-        "$folder/grade.json" 2>/dev/null ||
-        jq -n -c --arg student "$name" --rawfile errors "$folder/errors.txt" -L tests/tools \
-            'include "grade"; class_gap($student; $errors)'
-done >"$OUT/class.rows" || fail "The table could not be written."
-jq -s . "$OUT/class.rows" >"$OUT/class.json"
-jq -r -L tests/tools 'include "grade"; class_csv' "$OUT/class.json" >"$OUT/class.csv"
-rm "$OUT/class.rows"
-jq -r -L tests/tools 'include "grade"; class_table' "$OUT/class.json"
-echo "The table: ${OUT#"$PWD/"}/class.csv"
-jq -e 'all(.[]; .note == null)' "$OUT/class.json" >/dev/null || exit 2
+# GNU parallel returns how many students have no grade, at most 101. More is its own failure.
+ended=0
+wait "$queue" || ended=$?
+rm -rf "$work"
+[ "$ended" -le 101 ] || fail "GNU parallel ended with status $ended: not every student was graded.\
+ Run the same command again."
+[ "$every" = 1 ] || exit $((ended == 0 ? 0 : 2))
+report write

@@ -6,6 +6,8 @@
 #   setup.sh test            the same, and what the test suite needs
 #   setup.sh docs            a Python environment for building the book (build/venv)
 #   setup.sh format          clang-format, ruff and shellcheck of the right version (build/venv)
+#   setup.sh prose | similar | examples   what checks the English, compares the files of a class,
+#                            and checks the examples of docs/course (build/venv)
 #   setup.sh gpu             gcc, and the toolkit of nvcc for the GPU (build/gpu/include,
 #                            build/gpu/lib, build/gpu/nvcc)
 #   setup.sh backend [NAME]  prints "simulator (why)" or "gpu (why)"
@@ -50,7 +52,8 @@ missing_packages() {
                 bats_library $library || say $library
             done
             found jq || say jq
-            gnu_parallel || say parallel ;;
+            gnu_parallel || say parallel
+            found python3 || say python3 ;;
         mutants) found patch || say patch ;;
         fetch) python3 -m pip --version >/dev/null 2>&1 || missing_packages venv ;;
         venv) python3 -c 'import ensurepip, venv' 2>/dev/null || say python3-venv ;;
@@ -264,11 +267,12 @@ docs)
     venv
     build/venv/bin/python3 -m pip install --quiet --disable-pip-version-check \
         --requirement docs/requirements.txt && touch build/venv/docs ;;
-format | prose)
+format | prose | similar | examples)
     install_missing venv
     venv
     build/venv/bin/python3 -m pip install --quiet --disable-pip-version-check --require-hashes \
         --requirement "tests/tools/$1.txt" ;;
 backend) backend "${2:-}" ;;
-*) fail "setup.sh: the argument must be build, test, docs, format, prose, gpu or backend." ;;
+*) fail "setup.sh: the argument must be build, test, docs, format, prose, similar, examples, gpu \
+or backend." ;;
 esac

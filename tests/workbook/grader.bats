@@ -368,41 +368,6 @@ END
     assert_output ""
 }
 
-@test "a class: a row for each student, whatever the name and files; a second call grades changes" {
-    needs_open_workbook
-    local lesson class=$BATS_TEST_TMPDIR/class full name="-o'clock \"\$HOME\""
-    lesson=$(first)
-    export OUT=$BATS_TEST_TMPDIR/out ONLY=$lesson CLASS=$class CHECK_SECONDS=4
-    full=$(awk -v l="$lesson" '$1 == l { print $2 - $3 }' tests/lessons/baseline.txt)
-    mkdir -p "$class/$name" "$class"/{empty,endless,linked,starter}
-    cp "solutions/$lesson.c" "$class/$name"
-    printf '#include <unistd.h>\nint main(void) { for (;;) pause(); }\n' >"$class/endless/$lesson.c"
-    ln -s ../starter "$class/linked/lessons"
-    cp "lessons/$lesson.c" "$class/starter"
-    touch "$class/notes.txt"
-    run as_typed make grade-class
-    assert_failure
-    assert_line "Ignored, because it is not a folder: notes.txt"
-    run jq -r '.[] | "\(.student) \(.points)"' "$OUT/class.json"
-    assert_output "$(printf '%s\n' "$name $full" "empty 0" "endless 0" "linked null" "starter 0")"
-    run head -n 3 "$OUT/class.csv"
-    assert_line --index 0 '"student","points","possible","'"$lesson"'","note"'
-    assert_line --index 1 "\"-o'clock \"\"\$HOME\"\"\",$full,$full,$full,"
-    assert_line --index 2 "\"empty\",0,$full,0,"
-    [[ "$(jq -r '.[3].note' "$OUT/class.json")" == *"symbolic link"* ]]
-    run jq -r '.lessons[0].sentence' "$OUT/students/endless/grade.json"
-    assert_output --partial "did not end within 4 seconds"
-    touch "$BATS_TEST_TMPDIR/mark"
-    rm "$class/linked/lessons"
-    cp "solutions/$lesson.c" "$class/starter"
-    run as_typed make grade-class
-    assert_success
-    run find "$OUT/students" -name grade.json -newer "$BATS_TEST_TMPDIR/mark"
-    assert_equal "$(sort <<<"$output")" \
-        "$OUT/students/linked/grade.json"$'\n'"$OUT/students/starter/grade.json"
-    assert_equal "$(jq -c 'map(.points)' "$OUT/class.json")" "[$full,0,0,0,$full]"
-}
-
 @test "make watch: what is missing, what passes after a save, what is next; it ends by a signal" {
     local lesson second copy=$BATS_TEST_TMPDIR/copy log=$BATS_TEST_TMPDIR/log watch
     lesson=$(first)

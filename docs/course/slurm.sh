@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+#SBATCH --job-name=grade
+#SBATCH --array=0-19
+#SBATCH --cpus-per-task=2
+#SBATCH --time=02:00:00
+#SBATCH --output=grade-%A-%a.log
+# Grades a class as a Slurm job array: each task grades every 20th student. The workbook, CLASS and
+# OUT are on a file system that all nodes share. In the workbook's folder:
+#
+#   make simulator
+#   export CLASS=/home/prof/handed-in OUT=/home/prof/grades SEED=4711
+#   job=$(sbatch --parsable docs/course/slurm.sh)
+#   sbatch --dependency=afterany:"$job" --wrap "tests/tools/grade_class.sh collect"
+#
+# A task that was canceled is repeated by the same commands: what is graded is not graded again.
+JOBS=${SLURM_CPUS_PER_TASK:-1} exec tests/tools/grade_class.sh batch \
+    "$((SLURM_ARRAY_TASK_ID - SLURM_ARRAY_TASK_MIN))" "$SLURM_ARRAY_TASK_COUNT"

@@ -1,0 +1,462 @@
+#!/usr/bin/env bats
+# A class: its queue, its tables and pages, the result with weights and dates, files for a
+# gradebook, and similar files. The tests of what is derived use grades that they write themselves.
+
+load ../tools/helpers
+
+setup() {
+    CLASS=$BATS_TEST_TMPDIR/class OUT=$BATS_TEST_TMPDIR/out
+    mkdir -p "$CLASS" "$OUT/students"
+    export CLASS OUT
+}
+
+# a_grade NAME JSON...: the student's folder, and a grade with these lessons:
+# {lesson, points, possible}, and what else differs from a lesson without a miss.
+a_grade() {
+    mkdir -p "$CLASS/$1" "$OUT/students/$1"
+    printf '%s\n' "${@:2}" | jq -s '{workbook: {commit: "unknown", checks: "0"},
+        points: (map(.points) | add), possible: (map(.possible) | add),
+        lessons: map({status: "graded", sentence: null, file: null, tests: []} + .)}' \
+        >"$OUT/students/$1/grade.json"
+}
+three() {
+    a_grade ada '{"lesson": "06_release_threshold", "points": 6, "possible": 6}' \
+        '{"lesson": "07_trim", "points": 5, "possible": 5}'
+    a_grade ben '{"lesson": "06_release_threshold", "points": 3, "possible": 6,
+            "sentence": "Expected: <b>a</b> & b. Happened: c.",
+            "tests": [{"name": "holds", "result": "passed", "lines": []},
+                {"name": "is <i>set</i>", "result": "failed",
+                    "lines": ["Expected: <b>a</b> & b.", "Happened: c.", "Read \"this\"."]}]}' \
+        '{"lesson": "07_trim", "points": 0, "possible": 5, "status": "missing",
+            "sentence": "lessons/07_trim.c does not exist."}'
+    a_grade cleo '{"lesson": "06_release_threshold", "points": 0, "possible": 6,
+            "status": "refused", "sentence": "It is a symbolic link."}' \
+        '{"lesson": "07_trim", "points": 0, "possible": 5,
+            "sentence": "The program did not end within 5 seconds and was stopped."}'
+}
+collect() { run as_typed tests/tools/grade_class.sh collect; }
+# handed_in STUDENT LESSON TIME
+handed_in() {
+    cp "lessons/$2.c" "$CLASS/$1/"
+    touch -d "$3" "$CLASS/$1/$2.c"
+}
+
+# ---- tables ----
+
+@test "the table names the reason for each 0, and class.json has the same rows" {
+    three
+    collect
+    assert_success
+    run cat "$OUT/class.csv"
+    assert_output "student,points,possible,06_release_threshold,07_trim,note
+ada,11,11,6,5,
+ben,3,11,3,0,07 missing
+cleo,0,11,0,0,06 refused: It is a symbolic link. | 07 The program did not end within 5 seconds and\
+ was stopped."
+    run jq -c '.[1] | [.student, .points, .lessons, .graded]' "$OUT/class.json"
+    assert_output '["ben",3,{"06_release_threshold":3,"07_trim":0},true]'
+}
+
+@test "a student without a grade has a row with the reason, and the exit status is 2" {
+    three
+    rm "$OUT/students/ada/grade.json"
+    echo "STUDENT=x: its folder lessons is a symbolic link." >"$OUT/students/ada/errors.txt"
+    touch "$OUT/students/ben/begun"
+    collect
+    assert_equal "$status" 2
+    run jq -c '.[] | [.student, .points, .graded, .note]' "$OUT/class.json"
+    assert_line --index 0 '["ada",null,false,"STUDENT=x: its folder lessons is a symbolic link."]'
+    assert_line --index 1 --partial '["ben",null,false,"The grading was interrupted.'
+}
+
+@test "no cell of a CSV file begins a formula, whatever the folder's name" {
+    local name sign
+    for sign in '=1+1' '+1' '-rf' '@SUM(A1)'; do
+        a_grade "$sign" '{"lesson": "07_trim", "points": 0, "possible": 5, "status": "refused",
+            "sentence": "=HYPERLINK()"}'
+    done
+    a_grade $'\ttab, "quoted"' '{"lesson": "07_trim", "points": 5, "possible": 5}'
+    collect
+    assert_success
+    run python3 - "$OUT/class.csv" <<'END'
+import csv, sys
+for row in csv.reader(open(sys.argv[1], newline="")):
+    print(row[0], len(row))
+    assert not any(cell.startswith(("=", "+", "-", "@", "\t", "\r")) for cell in row), row
+END
+    assert_output "student 5
+\\x09tab, \"quoted\" 5
+'+1 5
+'-rf 5
+'=1+1 5
+'@SUM(A1) 5"
+}
+
+@test "odd names have rows, and a name that begins with a dot is named" {
+    a_grade $'two\nlines' '{"lesson": "07_trim", "points": 5, "possible": 5}'
+    a_grade $'\xff\xfe' '{"lesson": "07_trim", "points": 5, "possible": 5}'
+    a_grade 'a,b;c "d" $(e)' '{"lesson": "07_trim", "points": 5, "possible": 5}'
+    mkdir "$CLASS/..." "$CLASS/.git"
+    collect
+    assert_success
+    assert_line "Not graded, because its name begins with a dot: ..."
+    assert_line "Not graded, because its name begins with a dot: .git"
+    run jq -c '.[].student' "$OUT/class.json"
+    assert_output '"a,b;c \"d\" $(e)"
+"two\\x0alines"
+"\\xff\\xfe"'
+    # A page of each, and a link to it that leads there.
+    run python3 - "$OUT" <<'END'
+import pathlib, re, sys, urllib.parse
+out = sys.argv[1]
+links = re.findall('href="(students/[^"]*)"', pathlib.Path(out, "class.html").read_text())
+for link in links:
+    assert pathlib.Path(out, urllib.parse.unquote(link, errors="surrogateescape")).is_file(), link
+print(len(links))
+END
+    assert_output 3
+}
+
+# ---- the result ----
+
+@test "weights, days late, grace, limit, extensions and adjustments make the result" {
+    three
+    handed_in ada 06_release_threshold "2026-09-14 23:59:00Z"
+    handed_in ada 07_trim "2026-09-22 00:10:00Z"       # 2 days begun
+    handed_in ben 06_release_threshold "2026-09-15 00:10:00Z"   # in the grace
+    handed_in cleo 07_trim "2026-10-22 00:10:00Z"
+    cat >"$BATS_TEST_TMPDIR/course" <<'END'
+# A course.
+[course]
+title = Pools
+maximum = 50
+submitted = file
+late = 10
+grace = 15
+days = 5
+zone = UTC
+[weights]
+06 = 3
+[due]
+6 = 2026-09-14 23:59
+07_trim = 2026-09-20 23:59
+[adjustments]
+ben/06 = +1.5 The file of Monday.
+cleo = +0.255
+END
+    COURSE=$BATS_TEST_TMPDIR/course collect
+    assert_success
+    # ada: (3 * 6/6 + 1 * 5*0.8/5) / 4 * 50; ben: 3 * 4.5/6 / 4 * 50; cleo: rounded halves go up
+    run jq -c '.[] | [.student, .result, .counted, .days_late]' "$OUT/class.json"
+    assert_output '["ada",47.5,{"06_release_threshold":6,"07_trim":4},{"07_trim":2}]
+["ben",28.13,{"06_release_threshold":4.5,"07_trim":0},{}]
+["cleo",0.26,{"06_release_threshold":0,"07_trim":0},{"07_trim":32}]'
+    run head -n 2 "$OUT/class.csv"
+    assert_output "student,result,points,possible,06_release_threshold,07_trim,days late,note
+ada,47.5,11,11,6,5,07:2,"
+    run grep -E "Result|late|Monday" "$OUT"/students/{ada,ben}/feedback.txt -h
+    assert_output --partial "Result: 47.5 of 50."
+    assert_output --partial "2 days late"
+    assert_output --partial "+1.5 The file of Monday."
+    # The grade knows nothing of it.
+    run grep -l 2026 "$OUT/students/ada/grade.json"
+    assert_output ""
+    # An extension, and a limit.
+    printf '[extensions]\nada/07 = 2026-09-23T00:00Z\n' >>"$BATS_TEST_TMPDIR/course"
+    COURSE=$BATS_TEST_TMPDIR/course collect
+    assert_equal "$(jq -c '.[0] | [.result, .days_late]' "$OUT/class.json")" '[50,{}]'
+    sed -i 's/^days = 5/days = 1/; /extensions/,$d' "$BATS_TEST_TMPDIR/course"
+    COURSE=$BATS_TEST_TMPDIR/course collect
+    assert_equal "$(jq -c '.[0].result' "$OUT/class.json")" 37.5
+}
+
+@test "every bad line of the course has a sentence with its number, and nothing is written" {
+    three
+    cat >"$BATS_TEST_TMPDIR/course" <<'END'
+early = 1
+[course]
+maximum = many
+late = 110
+zone = Nowhere/City
+color = red
+submitted = yesterday
+late = 1
+just words
+[wieghts]
+[weights]
+99 = 1
+06 = -1
+[due]
+07 = 14.9.2026
+07_trim = 2026-09-31 23:59
+[extensions]
+ada = 2026-09-14 23:59
+adam/07 = 2026-09-14 23:59
+[adjustments]
+ada/07 = 2
+nobody = +2
+END
+    COURSE=$BATS_TEST_TMPDIR/course collect
+    assert_equal "$status" 2
+    assert_equal "$(sed -E "s,^$BATS_TEST_TMPDIR/course:,," <<<"$output" | cut -d : -f 1)" \
+        "$(printf '%s\n' 1 3 4 5 6 7 8 9 10 12 13 15 16 18 19 21 22)"
+    assert_line --partial '1: a section, such as [course], must come first.'
+    assert_line --partial '3: "many" is not a number from 0 on.'
+    assert_line --partial '5: the time zone "Nowhere/City" is not known here'
+    assert_line --partial '8: late is also in line 4.'
+    assert_line --partial '9: expected "name = value"'
+    assert_line --partial '12: there is no lesson 99.'
+    assert_line --partial '15: "14.9.2026" is not a date and time; write it as 2026-09-14 23:59.'
+    assert_line --partial '19: the class has no student adam.'
+    assert_line --partial '21: "2" must begin with + or -.'
+    assert_file_not_exists "$OUT/class.csv"
+    printf '[due]\n07 = 2026-09-14 23:59\n' >"$BATS_TEST_TMPDIR/course"
+    COURSE=$BATS_TEST_TMPDIR/course collect
+    assert_equal "$status" 2
+    assert_output --partial 'must have a line that names the time of a submission'
+    COURSE=/not/there collect
+    assert_equal "$status" 2
+    assert_output "/not/there cannot be read: No such file or directory."
+    # A class is not graded for hours before its course is read.
+    run as_typed COURSE="$BATS_TEST_TMPDIR/course" tests/tools/grade_class.sh
+    assert_equal "$status" 2
+    assert_file_not_exists "$OUT/joblog.0.1"
+}
+
+@test "the roster gives the files for Canvas and Moodle, and the time of a submission" {
+    three
+    cat >"$BATS_TEST_TMPDIR/roster.csv" <<'END'
+folder,Student,ID,SIS Login ID,Section,Email address,submitted,submitted 07
+ada,"Lovelace, Ada",11,ada,1,ada@example.org,2026-09-14 10:00,2026-09-15 10:00
+ben,"=Ben",12,ben,1,ben@example.org,2026-09-14 10:00,
+dora,"Dora",13,dora,1,dora@example.org,,
+END
+    cat >"$BATS_TEST_TMPDIR/course" <<'END'
+[course]
+submitted = roster
+late = 50
+[due]
+07 = 2026-09-14 23:59
+[columns]
+result = Workbook (99)
+07 = Trim, lesson
+END
+    COURSE=$BATS_TEST_TMPDIR/course ROSTER=$BATS_TEST_TMPDIR/roster.csv collect
+    assert_success
+    assert_line "Not in the roster, so not in the gradebook's file: cleo"
+    assert_line "In the roster, but without a folder in the class: dora"
+    run cat "$OUT/canvas.csv"
+    assert_output 'Student,ID,SIS User ID,SIS Login ID,Section,Workbook (99),"Trim, lesson"
+    Points Possible,,,,,100,5
+"Lovelace, Ada",11,,ada,1,75,2.5
+'"'=Ben,12,,ben,1,25,0"
+    run cat "$OUT/moodle.csv"
+    assert_output 'Email address,Workbook (99),"Trim, lesson"
+ada@example.org,75,2.5
+ben@example.org,25,0'
+    sed -i 's/2026-09-15 10:00/soon/; s/^ben.*/ada/' "$BATS_TEST_TMPDIR/roster.csv"
+    COURSE=$BATS_TEST_TMPDIR/course ROSTER=$BATS_TEST_TMPDIR/roster.csv collect
+    assert_equal "$status" 2
+    assert_line --partial 'roster.csv:2: "soon" is not a date and time'
+    assert_line --partial 'roster.csv:3: it has 1 columns, the first line has 8.'
+    COURSE=$BATS_TEST_TMPDIR/course collect
+    assert_line --partial 'there is no ROSTER=FILE'
+}
+
+# ---- pages ----
+
+@test "a student's page has what was expected, what happened and where to read, all escaped" {
+    local page=$OUT/students/ben/feedback
+    three
+    printf '[course]\nbook = https://example.org/book/\ntitle = P & "Q"\n' \
+        >"$BATS_TEST_TMPDIR/course"
+    COURSE=$BATS_TEST_TMPDIR/course collect
+    assert_success
+    run grep -ciE '<script|<b>|<i>' "$page.html"
+    assert_output 0
+    grep -qF '<p>Expected: &lt;b&gt;a&lt;/b&gt; &amp; b.</p>' "$page.html"
+    grep -qF '<a href="https://example.org/book/07_trim.html">' "$page.html"
+    run python3 - "$page.html" "$OUT/class.html" <<'END'
+import html.parser, sys
+class Strict(html.parser.HTMLParser):
+    open = []
+    def handle_starttag(self, tag, _):
+        if tag not in ("meta", "link"):
+            self.open.append(tag)
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag, tag
+for name in sys.argv[1:]:
+    reader = Strict()
+    reader.feed(open(name, encoding="utf-8").read())
+    assert reader.open == []
+    print("closed")
+END
+    assert_output $'closed\nclosed'
+    run cat "$page.txt"
+    assert_line "Missed: is <i>set</i>."
+    assert_line "Expected: <b>a</b> & b."
+    assert_line "Happened: c."
+    assert_line '    Read "this".'
+    assert_line "lessons/07_trim.c does not exist."
+}
+
+@test "the statistics count statuses, points and misses" {
+    three
+    collect
+    run jq -c '.[0] | del(.tests), .tests' "$OUT/statistics.json"
+    assert_output '{"lesson":"06_release_threshold","students":3,"possible":6,"mean":3,"median":3,'\
+'"distribution":[1,0,0,1,0,0,1],"status":{"graded":2,"refused":1}}
+[{"name":"holds","missed":0,"judged":1},{"name":"is <i>set</i>","missed":1,"judged":1}]'
+    grep -qF 'is &lt;i&gt;set&lt;/i&gt;' "$OUT/class.html"
+}
+
+@test "bad arguments have a sentence and status 2" {
+    three
+    run as_typed tests/tools/grade_class.sh batch 3 3
+    assert_equal "$status" 2
+    assert_output --partial "the first number must be less than the second"
+    run as_typed JOBS=none tests/tools/grade_class.sh
+    assert_output "JOBS=none: expected a number from 1 on."
+    run as_typed SEED=x tests/tools/grade_class.sh
+    assert_output "SEED=x: expected a number from 1 on."
+    run as_typed CLASS="$CLASS/not" tests/tools/grade_class.sh
+    assert_output "CLASS=$CLASS/not: there is no such folder."
+}
+
+# ---- the queue ----
+
+# bats test_tags=long
+@test "a class: a row for each student, whatever the name; a second call grades changes" {
+    local lesson full name="-o'clock \"\$HOME\"" before
+    lesson=$(first)
+    export ONLY=$lesson SEED=7
+    full=$(awk -v l="$lesson" '$1 == l { print $2 - $3 }' tests/lessons/baseline.txt)
+    mkdir -p "$CLASS/$name" "$CLASS"/{empty,linked,starter} "$CLASS/"$'\xff\n'
+    cp "solutions/$lesson.c" "$CLASS/$name"
+    cp "solutions/$lesson.c" "$CLASS/"$'\xff\n'
+    ln -s ../starter "$CLASS/linked/lessons"
+    cp "lessons/$lesson.c" "$CLASS/starter"
+    touch "$CLASS/notes.txt"
+    run as_typed make grade-class
+    assert_failure
+    assert_line "Ignored, because it is not a folder: notes.txt"
+    run jq -r '.[] | "\(.student) \(.points)"' "$OUT/class.json"
+    assert_output "$(printf '%s\n' "$name $full" "empty 0" "linked null" "starter 0" \
+        "\\xff\\x0a $full")"
+    [[ "$(jq -r '.[2].note' "$OUT/class.json")" == *"symbolic link"* ]]
+    before=$(find "$OUT/students/$name" -type f -exec sha256sum {} + | sort)
+    touch "$BATS_TEST_TMPDIR/mark"
+    rm "$CLASS/linked/lessons"
+    cp "solutions/$lesson.c" "$CLASS/starter"
+    run as_typed make grade-class
+    assert_success
+    run find "$OUT/students" -name grade.json -newer "$BATS_TEST_TMPDIR/mark"
+    assert_equal "$(sort <<<"$output")" \
+        "$OUT/students/linked/grade.json"$'\n'"$OUT/students/starter/grade.json"
+    assert_equal "$(jq -c 'map(.points)' "$OUT/class.json")" "[$full,0,0,$full,$full]"
+    assert_equal "$(find "$OUT/students/$name" -type f -exec sha256sum {} + | sort)" "$before"
+    assert_equal "$(cat "$OUT/seed")" 7
+}
+
+# The processes that grade into OUT.
+gradings() { env -u OUT grep -lzs "^OUT=$OUT" /proc/[0-9]*/environ || true; }
+# six: a class of six solutions of two lessons
+six() {
+    local student
+    export ONLY="1 6" SEED=7
+    for student in a b c d e f; do
+        mkdir "$CLASS/$student"
+        cp solutions/0[16]_*.c "$CLASS/$student"
+    done
+}
+# begun N: waits for N grades
+begun() {
+    for _ in $(seq 1200); do
+        [ "$(find "$OUT/students" -name grade.json | wc -l)" -lt "$1" ] || return 0
+        sleep 0.05
+    done
+    miss "There are no $1 grades."
+}
+start_class() {
+    rm -f "$OUT.pid"
+    as_typed bash -c 'echo $$ >"$OUT.pid"; exec tests/tools/grade_class.sh' >"$OUT.log" 2>&1 3>&- &
+    queue=$!
+    for _ in $(seq 600); do [ ! -s "$OUT.pid" ] || return 0; sleep 0.05; done
+}
+
+# bats test_tags=long
+@test "kill -9 at any point: nothing goes on grading, and the next call gives the same bytes" {
+    local queue grades whole
+    bwrap --die-with-parent --unshare-pid --dev-bind / / --proc /proc true 2>/dev/null ||
+        skip "bubblewrap does not work here, so a process may outlive its class"
+    six
+    whole=$BATS_TEST_TMPDIR/whole
+    run as_typed OUT="$whole" tests/tools/grade_class.sh
+    assert_success
+    for grades in 0 1 3; do
+        start_class
+        begun "$grades"
+        kill -KILL "$(cat "$OUT.pid")"
+        wait "$queue" || true
+        for _ in $(seq 100); do [ -n "$(gradings)" ] || break; sleep 0.05; done
+        assert_equal "$(gradings)" ""
+    done
+    assert [ "$(find "$OUT/students" -name grade.json | wc -l)" -lt 6 ]
+    run as_typed tests/tools/grade_class.sh
+    assert_success
+    run diff -r -x 'joblog*' "$whole" "$OUT"
+    assert_output ""
+    run compgen -G "build/check/class.$(printf '%s' "$OUT" | sha256sum | cut -c 1-12).*"
+    assert_output ""
+}
+
+# bats test_tags=long
+@test "an interrupt ends all and leaves nothing in build/check; two gradings do not mix" {
+    local queue
+    six
+    start_class
+    begun 1
+    run as_typed tests/tools/grade_class.sh
+    assert_equal "$status" 2
+    assert_output --partial "another grading writes there"
+    kill -TERM "$(cat "$OUT.pid")"
+    wait "$queue" && miss "The exit status is 0."
+    for _ in $(seq 100); do [ -n "$(gradings)" ] || break; sleep 0.05; done
+    assert_equal "$(gradings)" ""
+    run compgen -G "build/check/class.$(printf '%s' "$OUT" | sha256sum | cut -c 1-12).*"
+    assert_output ""
+    assert_file_not_exists "$OUT/class.csv"
+}
+
+# bats test_tags=long
+@test "a job array: two batches and a collecting step give what one call gives" {
+    local whole=$BATS_TEST_TMPDIR/whole
+    six
+    run as_typed OUT="$whole" tests/tools/grade_class.sh
+    assert_success
+    for part in 0 1; do
+        run as_typed tests/tools/grade_class.sh batch "$part" 2
+        assert_success
+        assert_file_not_exists "$OUT/class.csv"
+    done
+    collect
+    assert_success
+    run diff -r -x 'joblog*' -x 'lock*' "$whole" "$OUT"
+    assert_output ""
+}
+
+# bats test_tags=long
+@test "make similar finds renamed copies in a generated class, and no honest pair" {
+    build/venv/bin/python3 -c 'import copydetect' 2>/dev/null || tests/tools/setup.sh similar ||
+        skip "copydetect could not be installed"
+    rm -r "$CLASS"
+    run python3 -B tests/workbook/generated_class.py "$CLASS" 40 6
+    assert_success
+    run as_typed make similar
+    assert_success
+    run jq -r '.[] | select(.share >= 0.8).students | join(" ")' "$OUT/similar.json"
+    assert_equal "$(sort <<<"$output")" "$(sort "$CLASS/copies.txt")"
+    # The last six are the copies. Their disguises resemble one another.
+    run jq -r '.[].students | select(all(.[]; . < "s034")) | join(" ")' "$OUT/similar.json"
+    assert_output ""
+}

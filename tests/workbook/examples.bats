@@ -1,0 +1,114 @@
+#!/usr/bin/env bats
+# The example files of docs/course: their form, and those that can run here run. No Docker engine,
+# no service and no Slurm controller is asked for.
+
+load ../tools/helpers
+
+@test "the workflows of GitHub and GitLab follow the published schemas" {
+    local program
+    tool check-jsonschema
+    run "$program" --builtin-schema vendor.github-workflows docs/course/github.yml
+    assert_success
+    run "$program" --builtin-schema vendor.gitlab-ci docs/course/gitlab.yml
+    assert_success
+}
+
+@test "hadolint finds nothing in the Dockerfile" {
+    local program
+    tool hadolint
+    run "$program" docs/course/Dockerfile
+    assert_output ""
+}
+
+@test "shellcheck finds nothing in the scripts, which Git marks as executable" {
+    local program files
+    files=(docs/course/*.sh docs/course/*/*.sh docs/course/gradescope/run_autograder)
+    for file in "${files[@]}"; do assert [ -x "$file" ]; done
+    tool shellcheck
+    run "$program" "${files[@]}"
+    assert_output ""
+}
+
+@test "info.json of PrairieLearn has what the documentation requires, and a time limit" {
+    run jq -e '(.uuid | test("^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"))
+        and .type == "v3" and .gradingMethod == "External"
+        and ([.title, .topic] | all(type == "string"))
+        and (.externalGradingOptions | .enabled == true and (.image | type == "string")
+            and (.timeout | . >= 60 and . <= 600)
+            and .entrypoint[0] == "/workbook/docs/course/prairielearn/grade.sh")' \
+        docs/course/prairielearn/info.json
+    assert_output true
+    grep -q 'file-names="07_trim.c"' docs/course/prairielearn/question.html
+}
+
+# mounted FOLDER PATH...: the command prefix under which the folder's entries are found at / too
+mounted() {
+    local entry
+    prefix=(bwrap --die-with-parent --proc /proc)
+    for entry in /*; do
+        if [ -L "$entry" ]; then prefix+=(--symlink "$(readlink "$entry")" "$entry")
+        elif [ "$entry" != /proc ]; then prefix+=(--dev-bind "$entry" "$entry"); fi
+    done
+    for entry in "$1"/*; do prefix+=(--bind "$entry" "/${entry##*/}"); done
+    "${prefix[@]}" true 2>/dev/null || skip "bubblewrap does not work here"
+}
+copy_with_course() {
+    workbook_copy "$1"
+    mkdir -p "$1/docs"
+    cp -a docs/course "$1/docs"
+}
+
+# bats test_tags=long
+@test "Gradescope: run_autograder turns a submission into results.json" {
+    local root=$BATS_TEST_TMPDIR/root prefix
+    mkdir -p "$root/autograder/source" "$root/autograder/submission"
+    copy_with_course "$root/autograder/source/workbook"
+    cp docs/course/gradescope/run_autograder "$root/autograder"
+    # An assignment of one lesson, as the file's heading says.
+    sed -i 's/grade STUDENT=/grade ONLY=07 STUDENT=/' "$root/autograder/run_autograder"
+    cp solutions/07_trim.c "$root/autograder/submission"
+    mounted "$root"
+    run as_typed "${prefix[@]}" --chdir /autograder ./run_autograder
+    assert_success
+    run jq -c '[.score, .tests[0].max_score, .tests[0].name]' \
+        "$root/autograder/results/results.json"
+    assert_output '[5,5,"07_trim"]'
+}
+
+# bats test_tags=long
+@test "PrairieLearn: grade.sh grades one lesson; a file that does not compile costs no attempt" {
+    local root=$BATS_TEST_TMPDIR/root prefix
+    mkdir -p "$root/grade/student"
+    copy_with_course "$root/workbook"
+    cp solutions/07_trim.c "$root/grade/student"
+    mounted "$root"
+    run as_typed "${prefix[@]}" /workbook/docs/course/prairielearn/grade.sh 07
+    assert_success
+    run jq -c '[.gradable, .score]' "$root/grade/results/results.json"
+    assert_output '[true,1]'
+    echo 'int main(void) { return absent; }' >"$root/grade/student/07_trim.c"
+    run as_typed "${prefix[@]}" /workbook/docs/course/prairielearn/grade.sh 07
+    assert_success
+    run jq -c '[.gradable, (.format_errors[0] | test("absent")), has("score")]' \
+        "$root/grade/results/results.json"
+    assert_output '[false,true,false]'
+}
+
+# bats test_tags=long
+@test "Slurm: two tasks of the array and the collecting step grade the class of three" {
+    local task
+    export CLASS=$BATS_TEST_TMPDIR/class OUT=$BATS_TEST_TMPDIR/out ONLY=07 SEED=1
+    docs/course/three_students.sh "$CLASS"
+    for task in 3 4; do
+        run as_typed SLURM_ARRAY_TASK_ID=$task SLURM_ARRAY_TASK_MIN=3 SLURM_ARRAY_TASK_COUNT=2 \
+            SLURM_CPUS_PER_TASK=1 docs/course/slurm.sh
+        assert_success
+    done
+    run as_typed COURSE=docs/course/course.ini ROSTER=docs/course/roster.csv \
+        tests/tools/grade_class.sh collect
+    assert_success
+    run jq -c '.[] | [.student, .points, .result]' "$OUT/class.json"
+    assert_output '["ada",5,80]
+["ben",0,0]
+["cleo",0,20]'
+}
