@@ -104,8 +104,13 @@
                 reply.append(...answer);
             } else {
                 for (const [command, lines] of printed) {
+                    const long = lines.some((line) => line.length > 100);
                     reply.append(element("p", {}, element("code", { textContent: command }),
-                        " prints:"), element("pre", { textContent: lines.join("\n") }));
+                        lines.length ? " prints:" : " prints nothing of that."));
+                    if (lines.length) {
+                        reply.append(element("pre", { className: long ? "wrapped" : "",
+                            tabIndex: 0, textContent: lines.join("\n") }));
+                    }
                 }
             }
             return true;
@@ -140,13 +145,13 @@
     const parts = asked.length
         ? ["run", "look"].map((id) => document.getElementById(id)).filter(Boolean) : [];
     const folds = [];
-    let notice = null;
+    const notices = [];
 
     function show() {
         kept.shown = true;
         keep();
         folds.forEach((fold) => fold.removeAttribute("hidden"));
-        if (notice) notice.remove();
+        notices.forEach((notice) => notice.remove());
     }
 
     function showWhenChecked() {
@@ -155,26 +160,25 @@
 
     function fold() {
         for (const part of parts) {
+            const nodes = [...part.childNodes];
+            const heading = part.querySelector("h2");
             const content = element("div", { className: "predict-fold" },
-                ...[...part.childNodes].slice([...part.childNodes].findIndex(
-                    (node) => node.nodeName === "H2") + 1));
+                ...nodes.slice(nodes.indexOf(heading) + 1));
+            const button = element("button", { type: "button", textContent: "Show the run" });
+            const notice = element("div", { className: "predict-notice" },
+                element("p", { textContent: "It is here when the questions above are answered." }),
+                button);
             content.setAttribute("hidden", "until-found");
             content.addEventListener("beforematch", show);
-            part.append(content);
+            button.addEventListener("click", () => {
+                show();
+                heading.tabIndex = -1;
+                heading.focus();
+            });
+            part.append(notice, content);
             folds.push(content);
+            notices.push(notice);
         }
-        if (!parts.length) return;
-        const button = element("button", { type: "button", textContent: "Show the run" });
-        button.addEventListener("click", () => {
-            const heading = parts[0];
-            show();
-            heading.tabIndex = -1;
-            heading.focus();
-        });
-        notice = element("div", { className: "predict-notice" },
-            element("p", { textContent: "The run is here when the questions above are answered." }),
-            button);
-        parts[0].querySelector("h2").after(notice);
     }
 
     // A link to a place within a folded part shows it.

@@ -20,16 +20,6 @@
     if (!table) return;
 
     const rows = [...table.tBodies[0].rows].map((row) => ({ row, lesson: lessonOf(row) }));
-    for (const head of table.tHead ? table.tHead.rows : []) {
-        const cell = document.createElement("th");
-        cell.className = "head progress";
-        cell.textContent = "done";
-        head.append(cell);
-    }
-    for (const group of table.querySelectorAll("colgroup")) {
-        group.append(document.createElement("col"));
-    }
-
     const words = (result) => {
         if (!result) return "";
         if (result.points !== null) return `${result.points} of ${result.of} points`;
@@ -39,14 +29,14 @@
     for (const entry of rows) {
         const { row, lesson } = entry;
         const result = found[lesson];
-        const cell = row.insertCell();
+        const cell = row.cells[0];
         const box = document.createElement("input");
         const note = document.createElement("span");
-        cell.className = "progress";
+        box.className = "progress";
         box.type = "checkbox";
         box.checked = Boolean(done[lesson] || (result && result.passed));
         box.disabled = Boolean(result && result.passed);
-        box.setAttribute("aria-label", `${row.cells[0].textContent.trim()}: done`);
+        box.setAttribute("aria-label", `${cell.textContent.trim()}: done`);
         box.addEventListener("change", () => {
             if (box.checked) done[lesson] = true;
             else delete done[lesson];
@@ -56,7 +46,8 @@
             markNext();
         });
         note.className = "progress-note";
-        cell.append(box, " ", note);
+        cell.querySelector("a").before(box);
+        cell.append(note);
         Object.assign(entry, { box, note, result });
     }
 

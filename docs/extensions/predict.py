@@ -82,14 +82,20 @@ def find(where, printed, journal):
     if not matches:
         return None, []
     if matches[0].re.groups == 0:
-        return str(len(matches)), [line_at(printed, match) for match in matches[:4]]
-    return matches[0][1], [line_at(printed, matches[0])]
+        lines = [line for match in matches[:4] for line in lines_of(printed, match)]
+        return str(len(matches)), lines
+    return matches[0][1], lines_of(printed, matches[0])
 
 
-def line_at(printed, match):
-    """The line in which a match begins, or in which its group does."""
+def lines_of(printed, match):
+    """The line in which a match begins, or its group does. Of a row of numbers the heading, too."""
     at = match.start(1 if match.re.groups else 0)
-    return printed[printed.rfind("\n", 0, at) + 1 :].split("\n", 1)[0]
+    above = printed[: printed.rfind("\n", 0, at) + 1]
+    line = printed[len(above) :].split("\n", 1)[0]
+    if re.search("[A-Za-z]", line):
+        return [line]
+    headings = [each for each in above.splitlines() if re.search("[A-Za-z]", each)]
+    return [*headings[-1:], line]
 
 
 # ---- one field ----
