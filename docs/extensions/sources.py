@@ -68,8 +68,8 @@ def highlighted(text):
 def numbered(lines, first, href=""):
     """Lines of HTML with their numbers, which link to the line itself: here, or on HREF."""
     return "".join(
-        f'<span class="line" id="L{number}"><a class="linenos" href="{href}#L{number}">{number}'
-        f"</a>{line}\n</span>"
+        f'<span class="line" id="L{number}">'
+        f'<a class="linenos" href="{href}#L{number}" tabindex="-1">{number}</a>{line}\n</span>'
         for number, line in enumerate(lines, first)
     )
 
@@ -205,7 +205,14 @@ def has_listings(builder):
 
 def link_lines(app, page, template, context, doctree):
     """In the blocks of a page, "lessons/03_stream_order.c:46" becomes a link to that line."""
-    if not has_listings(app.builder) or page.startswith("listings/") or "body" not in context:
+    if page.startswith("listings/") or "body" not in context:
+        return
+    if not has_listings(app.builder):  # an EPUB: what links to a listing is text
+        context["body"] = re.sub(
+            r'<a class="(linenos|left-out)"[^>]*>(.*?)</a>',
+            r'<span class="\1">\2</span>',
+            context["body"],
+        )
         return
     known = listed()
 
