@@ -14,6 +14,7 @@ The page of lessons/NN_name.c is listings/lessons/NN_name.html, with an anchor f
 
 import difflib
 import re
+from functools import cache
 from html import escape
 from posixpath import dirname, relpath
 
@@ -36,22 +37,23 @@ PROGRAMS = (
     "docs/programs/*.c",
 )
 NAMED_LINE = re.compile(r"(?<![\w/])((?:build/mutants|lessons|solutions|docs)/[\w/]+\.[ch]):(\d+)")
-MUTANT_SHOWN = re.compile(r"(?:program-run|program-source):: (mutants/\S+)")
+MUTANT = re.compile(r"\b(mutants/\d\d_\w+/\w+)")
 
 
-def shown_mutants():
-    """The mutants whose runs a page shows, as files."""
+def named_mutants():
+    """The mutants that a page names, as files: reports of their runs name their lines."""
     return {
         f"build/{name}.c"
         for page in (ROOT / "docs").rglob("*.rst")
-        for name in MUTANT_SHOWN.findall(page.read_text(encoding="utf-8"))
+        for name in MUTANT.findall(page.read_text(encoding="utf-8"))
     }
 
 
+@cache
 def listed():
     """The files that have a listing."""
     files = {file.relative_to(ROOT).as_posix() for each in PROGRAMS for file in ROOT.glob(each)}
-    return files | shown_mutants()
+    return files | named_mutants()
 
 
 def listing(file):
