@@ -55,7 +55,7 @@ descriptions() { grep -o '<desc[^>]*>[^<]*' "$BOOK/$1.html"; }
         [ "$page" = "$lesson" ] || complain "lessons/$lesson.c names the page \"$page\"."
     done
     for page in index model getting_started api production platforms your_program sources \
-        simulator driver_notes real_devices teaching \
+        simulator driver_notes real_devices course teaching \
         contributing glossary; do
         [ -s "$BOOK/$page.html" ] || complain "$page.html was not built."
     done
