@@ -190,7 +190,6 @@ sanitized() {
 # A sanitizer observes every byte that a kernel writes: 64 MiB take seconds. What threads share does
 # not depend on the size, so 2 MiB will do for the thread sanitizer; the other one sees allocations
 # of several segments, too.
-# several steps, too.
 size_under() { # size_under BUILD LESSON: the argument, or nothing
     case $1:$2 in
     simulator-thread:*) ! grep -q mib_argument "solutions/$2.c" || echo 2 ;;
