@@ -67,7 +67,7 @@ prints() {
 
 @test "a driver before 11.2 (SIM_DRIVER_VERSION=11010): no error is left, no pool, cudaMalloc" {
     local mib
-    draw mib 1 40
+    draw mib 9 40
     on SIM_DRIVER_VERSION=11010 -- "$mib"
     expect_journal "$QUESTIONS"' left(115) + left(119) == []' \
         'on a driver older than 11.2 the program does not query the attributes about pools: the
