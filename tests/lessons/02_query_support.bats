@@ -67,12 +67,12 @@ prints() {
 
 @test "a driver before 11.2 (SIM_DRIVER_VERSION=11010): no error is left, no pool, cudaMalloc" {
     local mib
-    draw mib 1 40
+    draw mib 9 40
     on SIM_DRIVER_VERSION=11010 -- "$mib"
     expect_journal "$QUESTIONS"' left(115) + left(119) == []' \
         'on a driver older than 11.2 the program does not query the attributes about pools: the
             query returns cudaErrorInvalidValue. cudaDriverGetVersion returns how old the driver is:
-            11.2 is 11020. (A program that queries all the same clears the error at once with
+            11.2 is 11020. (A program that queries in any case clears the error at once with
             cudaGetLastError.)' \
         "$QUESTIONS history" \
         -- "$QUESTIONS"' for_pools | length == 0' \

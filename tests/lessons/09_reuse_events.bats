@@ -111,8 +111,9 @@ asked() {
 
 @test "other rounds and another size need no more memory than one round" {
     local rounds mib
-    draw rounds 3 12
-    draw mib 1 40
+    # More than main has; of a size of which no second round fits into the segments of the first.
+    draw rounds 9 14
+    draw mib 17 31
     asked rounds "$rounds" "$mib"
 }
 

@@ -83,7 +83,7 @@ batch_holds() {
 # that queries meanwhile fills the folder of its run: a correct program would be stopped.
 @test "so it does with a faster and with a slower device, and with other sizes" {
     local mib schedule
-    draw mib 1 31
+    draw mib 17 31
     for schedule in instant late; do
         # shellcheck disable=SC2034  # for run_lesson
         SIM_ENV=("SIM_SCHEDULE=$schedule")

@@ -129,7 +129,7 @@ QUESTIONS='def ok($of; $call): [.[] | select(.of == $of and .call == $call
 @test "it prints what a real device prints, also for other sizes and under other schedules" {
     local schedule SIZE
     after_the_rest
-    draw SIZE 1 200
+    draw SIZE 9 200
     run_both
     expect_right 14_ipc_allocation
     for schedule in late random:1; do

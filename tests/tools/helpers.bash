@@ -46,8 +46,8 @@
 #                             another name, and runs it: HARNESS calls the student's functions with
 #                             arguments of the check's own. What it prints is a miss; SENTENCE is
 #                             what is expected of a file with which it does not compile or end
-#   after_the_rest            for the last tests, which judge what is printed: skips the test when one
-#                             before it has missed. Who only prints does not get a point
+#   after_the_rest            for the last tests, which judge what is printed: skips the test when
+#                             one before it has missed. Who only prints does not get a point
 #   missed LINE...            a test fails with these words, with what stderr had, and with where to
 #                             read
 #   miss LINE...              a test fails with these words alone
@@ -75,8 +75,8 @@ load_libraries() {
 }
 [[ "${BATS_TEST_FILENAME##*/}" == [0-9][0-9]_* ]] || load_libraries
 
-# What answers questions about a journal. Where gojq is installed it does: it answers as jq does, and
-# begins in a tenth of the time of jq 1.6, which is a sixth of what a check takes.
+# What answers questions about a journal. Where gojq is installed it does: it answers as jq does,
+# and begins in a tenth of the time of jq 1.6, which is a sixth of what a check takes.
 if [ -z "${CHECK_JQ:-}" ]; then
     CHECK_JQ=jq
     if type -P gojq >/dev/null; then CHECK_JQ=gojq; fi
@@ -235,8 +235,10 @@ ask_lesson() {
     shift 2
     run_lesson   # a file that cannot be judged is reported once
     if [ ! -e "$CHECK_FOLDER/$program" ]; then
-        printf '#define main lesson_main\n#include "%s"\n#undef main\n#include "%s"\n' \
-            "$(realpath "$CHECK_LESSON")" "$ROOT/tests/lessons/$harness.h" >"$file"
+        # It runs once, so it is not optimized: that would be a quarter of the compiler's time.
+        printf '#pragma GCC optimize 0\n#define main lesson_main\n#include "%s"\n#undef main\n' \
+            "$(realpath "$CHECK_LESSON")" >"$file"
+        printf '#include "%s"\n' "$ROOT/tests/lessons/$harness.h" >>"$file"
         compile_lesson "$file" "$program" >"$CHECK_FOLDER/compiler" 2>&1 || {
             missed "Expected: $sentence" \
                 "Happened: $(grep -am 1 'error' "$CHECK_FOLDER/compiler" | cut -c 1-300)"

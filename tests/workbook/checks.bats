@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# The checks checked: a program that only prints earns nothing. (lessons/mutants.bats: solutions with
-# one mistake; grader.bats: the starters.)
+# The checks checked: a program that only prints earns nothing. (lessons/mutants.bats: solutions
+# with one mistake; grader.bats: the starters.)
 
 load ../tools/helpers
 
@@ -136,9 +136,10 @@ not ok 1 $(printf 'word %.0s' {1..30})
 @test "lesson 02 accepts a query whose error is cleared, and not one whose error is left" {
     local own=$BATS_TEST_TMPDIR/02_query_support.c
     # An attribute without a value: there are no pools, and nothing is known of their handle types.
-    sed -E -e 's/^    CHECK\((cudaDeviceGetAttribute.*)\);/    if (\1)\n        cudaGetLastError();/' \
-        -e '/^    if \(driver >= 11020\)/d' -e 's/^    if \(driver >= 11030\)/    if (found.pools)/' \
-        -e 's/^( +promised = .*);/\1 - (driver < 11030);/' solutions/02_query_support.c >"$own"
+    sed -E 's/^    CHECK\((cudaDeviceGetAttribute.*)\);/    if (\1)\n        cudaGetLastError();/
+        /^    if \(driver >= 11020\)/d
+        s/^    if \(driver >= 11030\)/    if (found.pools)/
+        s/^( +promised = .*);/\1 - (driver < 11030);/' solutions/02_query_support.c >"$own"
     judge "$own" 02_query_support
     assert_success
     sed -i 's/^ *cudaGetLastError();/;/' "$own"

@@ -122,6 +122,19 @@ END
     finish
 }
 
+@test "every solution prints what was recorded with another size or trace" {
+    local expected name lesson folder
+    for expected in tests/lessons/expected/[0-9]*.*.txt; do
+        name=$(basename "$expected" .txt)
+        lesson=${name%%.*} folder=build/check/recorded/$name
+        execute "$folder" build/simulator -- \
+            "$ROOT/build/simulator/solutions/$lesson" "${name#*.}"
+        [ "$(cat "$folder/status")" = 0 ] && same_words "$expected" "$folder/stdout" ||
+            complain "$expected:" "$(diff "$expected" "$folder/stdout" 2>&1 | head -n 6)"
+    done
+    finish
+}
+
 # calls_of FOLDER: what the journals of a run's processes record but for the clocks, a line each,
 # one process after the other; sorted by what they record, for the numbers of processes begin again
 # after the largest.
@@ -190,7 +203,6 @@ sanitized() {
 # A sanitizer observes every byte that a kernel writes: 64 MiB take seconds. What threads share does
 # not depend on the size, so 2 MiB will do for the thread sanitizer; the other one sees allocations
 # of several segments, too.
-# several steps, too.
 size_under() { # size_under BUILD LESSON: the argument, or nothing
     case $1:$2 in
     simulator-thread:*) ! grep -q mib_argument "solutions/$2.c" || echo 2 ;;
