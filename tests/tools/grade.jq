@@ -8,9 +8,9 @@ def clean: explode
         or (. >= 57344 and . < 65534) or . >= 65536))
     | implode;
 
-# A line without what differs from one grading to the next: the folder of this one, and the
-# compiler's own files. Whole lines name places on this machine.
-def lasting($work): gsub($work + "/"; "") | gsub("/tmp/cc[A-Za-z0-9]{6}"; "/tmp/cc") | clean;
+# A line without what differs from one grading to the next: the folder of this one, that of the
+# workbook, and the compiler's own files. Whole lines name places on this machine.
+def lasting($work): split($ENV.PWD + "/") | join("") | gsub($work + "/"; "") | gsub("/tmp/cc[A-Za-z0-9]{6}"; "/tmp/cc") | clean;
 def of_this_machine: test("^# (Its files|The page|A hint): ");
 
 # ---- one lesson ----
@@ -38,7 +38,7 @@ def tap($work): reduce .[] as $line ({plan: null, place: false, tests: []};
 # The lines of a miss as one sentence: what was expected and what happened. Of a compiler's words,
 # the first error.
 def sentence: if any(.[]; test("does not compile")) then
-        first(.[] | select(test(": (fatal )?error: |undefined reference to")))
+        first(.[] | select(test(": (fatal )?[eE]rror: |undefined reference to")))
             // first(.[] | select(. != ""))
     else (map(test("^(On stderr it printed:|The whole expected output:|See it yourself:)"))
             | index(true)) as $stop
@@ -104,7 +104,7 @@ def judged($work; $baseline): if $baseline then .row = {tests: (.names | length)
 
 def grade($workbook; $sandbox; $promised; $seed; $work; $baseline; $lines):
     ($lines | records | map(judged($work; $baseline)))
-    | {workbook: $workbook, sandbox: $sandbox, not_promised: $promised, seed: $seed,
+    | {workbook: $workbook, sandbox: $sandbox, not_promised: ($promised | split("\n") | map(select(. != ""))), seed: $seed,
         points: (map(.points) | add // 0), possible: (map(.possible) | add // 0), lessons: .};
 
 def right($width): tostring | (" " * ([$width - length, 0] | max) // "") + .;

@@ -34,6 +34,8 @@ unset CHECK_CGROUP
 say() { printf '%s\n' "$@" >&2; }
 fail() { say "$@"; exit 2; }
 from_caller() { case $1 in /*) printf '%s' "$1" ;; *) printf '%s' "$caller/$1" ;; esac; }
+# shellcheck source=tests/tools/protect.sh
+source tests/tools/protect.sh
 # question JQ [OPTION OR FILE...]
 question() { jq -L tests/tools "include \"grade\"; $1" "${@:2}"; }
 
@@ -61,25 +63,6 @@ hand_in() { # hand_in NAME
     fi
 }
 
-# The memory of a student's programs, and of the compiler.
-memory=2147483648
-# Makes a cgroup below the folder that limits it: CHECK_CGROUP.
-own_cgroup() { # own_cgroup FOLDER
-    local new=$1/workbook.$BASHPID
-    mkdir "$new" 2>/dev/null || return
-    if echo $memory >"$new/memory.max"; then
-        echo 0 >"$new/memory.swap.max"
-        CHECK_CGROUP_EVENTS=$new/memory.events
-    elif echo $memory >"$new/memory.limit_in_bytes"; then
-        echo $memory >"$new/memory.memsw.limit_in_bytes"
-        CHECK_CGROUP_EVENTS=$new/memory.oom_control
-    else
-        rmdir "$new"
-        return 1
-    fi 2>/dev/null
-    export CHECK_CGROUP=$new CHECK_CGROUP_EVENTS
-}
-
 # The record of one lesson in GRADE_WORK/NAME.record, for "lessons" in grade.jq: a word and a text on
 # each line.
 lesson() { # lesson NAME
@@ -97,16 +80,15 @@ lesson() { # lesson NAME
         : >"$base.done"
         return
     fi
-    [ -z "$GRADE_CGROUP" ] || own_cgroup "$GRADE_CGROUP"
-    [ -z "$GRADE_USER" ] || export CHECK_USER=$((61200 + $$ % 800))
-    TAP=1 CHECK_FOLDER=$base LESSON=$file CHECK_UNGRADED=$base.ungraded setpriv --pdeathsig TERM \
+    protect_lesson
+    TAP=1 CHECK_FOLDER=$base LESSON=$file CHECK_UNGRADED=$PWD/$base.ungraded setpriv --pdeathsig TERM \
         timeout --kill-after=2 "$limit" tests/tools/first_miss.sh "$name" \
         >"$base.tap" 2>&1 </dev/null &
     check=$!
     trap 'kill "$check"; exit 143' TERM
     wait "$check" || ended=$?
     trap - TERM
-    [ -z "${CHECK_CGROUP:-}" ] || rmdir "$CHECK_CGROUP"
+    end_lesson
     {
         if [ -s "$base.ungraded" ]; then
             sed 's/^/ungraded /' "$base.ungraded"
@@ -220,95 +202,23 @@ trap 'exit 130' INT
 trap 'exit 143' TERM HUP
 mkdir "$work/lessons"
 
-# ---- what protects from a student's program on this machine ----
-
-# One program that is known to be correct, compiled and run as the student's will be.
-cat >"$work/canary.c" <<'PROGRAM'
-#define _GNU_SOURCE
-#include "workbook.h"
-#include <unistd.h>
-int main(void)
-{
-    CHECK(cudaDeviceSynchronize());
-    pid_t second = fork();
-    if (second == 0)
-        _exit(0);
-    return second < 0;
-}
-PROGRAM
-
-# The tools inside of a sandbox, with the shell of system(), and the libraries that they and a
-# lesson's program need.
-seen() {
-    local tools
-    mapfile -t tools < <(type -P prlimit setpriv addr2line; echo /bin/sh)
-    printf '%s\n' "$PWD/build/simulator/libcudart.so.13" "${tools[@]}"
-    ldd "$work/canary/program" build/simulator/libcudart.so.13 "${tools[@]}" |
-        grep -oE '(=> )?/[^ ]+ \(0x' | grep -oE '/[^ ]+' | grep -v '/libcudart\.so'
-}
-
-canary() { # canary HOW [NUMBER]: with that sandbox, as the user with that number
-    export CHECK_SANDBOX=$1
-    [ -z "${2:-}" ] || export CHECK_USER=$2
-    rm -rf "$work/canary" && mkdir -p "$work/canary/run" &&
-        tests/tools/program.sh "$work/canary.c" "$work/canary/program" \
-            >"$work/canary/compiler" &&
-        CHECK_SEEN=$(seen | sort -u) && export CHECK_SEEN &&
-        tests/tools/run.sh "$work/canary/run" LD_LIBRARY_PATH="$PWD/build/simulator" -- \
-            "$PWD/$work/canary/program" &&
-        [ "$(<"$work/canary/run/status")" = 0 ]
-}
-
-CHECK_COMPILER=$(make -s compiler) || exit 2
-export CHECK_COMPILER CHECK_LIMITS=1 CHECK_ALONE=$PWD/build/check/alone
-export GRADE_USER='' GRADE_CGROUP='' CHECK_SCOPE=''
-works=''
-if [ "$(id -u)" = 0 ]; then
-    for how in number root ''; do
-        if canary "$how" 61200; then works=1 GRADE_USER=1; break; fi
-    done
-    unset CHECK_USER
-elif canary user; then works=1
-fi
-[ -n "$works" ] || canary '' ||
+# What a student's program may do.
+protect "$work"
+[ -z "$not_protected" ] ||
     fail "A program that is known to be correct could not be compiled and run here, so nothing was \
-graded:" "$(head -n 10 "$work/canary/compiler")" \
-        "$(head -n 10 "$work/canary/run/stderr" 2>/dev/null)"
-if [ "$(id -u)" = 0 ] && [ -z "$GRADE_USER" ]; then
-    [ -z "${STUDENT:-}" ] || fail "Nothing was graded: the student's programs would run as root,\
- because no other user can read what was built in $PWD. Move the workbook to a folder that every\
- user may enter, and build it with umask 022."
-fi
-
-group=$(sed -nE 's/^([0-9]+:memory|0:):(.*)/\2/p' /proc/self/cgroup | head -n 1)
-for folder in "/sys/fs/cgroup/memory$group" /sys/fs/cgroup/memory "/sys/fs/cgroup$group" \
-    /sys/fs/cgroup; do
-    if own_cgroup "$folder"; then
-        GRADE_CGROUP=$folder
-        rmdir "$CHECK_CGROUP"
-        break
+graded:" "$not_protected"
+[ "$(id -u)" != 0 ] || [ -n "$PROTECT_USER" ] || [ -z "${STUDENT:-}" ] ||
+    fail "Nothing was graded: the student's programs would run as root, because no other user can \
+read what was built in $PWD. Move the workbook to a folder that every user may enter, and build it \
+with umask 022."
+{
+    printf 'Sandbox: %s.' "$sandbox"
+    if [ "${#not_promised[@]}" != 0 ]; then
+        printf ' Not promised here:'
+        printf ' %s,' "${not_promised[@]}" | sed 's/,$/./'
     fi
-done
-unset CHECK_CGROUP
-if [ -z "$GRADE_CGROUP" ] && [ "$(id -u)" != 0 ] && systemd-run --user --scope --quiet \
-    -p MemoryMax=$memory true >/dev/null 2>&1; then
-    CHECK_SCOPE=$memory
-fi
-
-sandbox=bubblewrap promised=()
-if [ -z "$CHECK_SANDBOX" ]; then
-    sandbox=none
-    promised=("hidden files" "a closed network" "a private /tmp" "an end of every process")
-    [ -n "$GRADE_USER" ] || promised+=("another user than $(id -un)" "a limit of processes")
-fi
-[ -n "$GRADE_CGROUP$CHECK_SCOPE" ] || promised+=("a limit of memory")
-printf 'Sandbox: %s.' $sandbox
-[ "${#promised[@]}" = 0 ] || {
-    printf ' Not promised to this grading: %s' "${promised[0]}"
-    [ "${#promised[@]}" = 1 ] || printf ', %s' "${promised[@]:1}"
-    printf '.'
+    echo
 }
-echo
 
 # ---- the checks ----
 
@@ -325,10 +235,9 @@ done
 {
     for name in "${lessons[@]}"; do cat "$work/$name.record"; done |
         question 'grade($workbook; $sandbox; $promised; $seed; $work; $baseline; [inputs])' -n -R \
-            --argjson workbook "$workbook" --arg sandbox $sandbox --argjson seed "$SEED" \
+            --argjson workbook "$workbook" --arg sandbox "$sandbox" --argjson seed "$SEED" \
             --arg work "$work" --argjson baseline $baseline \
-            --argjson promised "$(printf '%s\n' "${promised[@]}" | jq -R -n '[inputs | select(. != "")]')" \
-            >"$work/grade.json"
+            --arg promised "$(printf '%s\n' "${not_promised[@]}")" >"$work/grade.json"
 } || fail "The grade could not be written."
 
 if [ "$baseline" = true ]; then

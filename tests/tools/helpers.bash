@@ -114,8 +114,8 @@ lesson_setup() {
     else
         compile_lesson "$file" >"$CHECK_FOLDER/compiler" 2>&1 || case $? in
         124)
-            echo "The compiler did not finish $file within 10 seconds and 2 GiB," \
-                "and was stopped." >"$CHECK_FOLDER/refused" ;;
+            echo "The compiler did not finish $file within $((2 * ${CHECK_SECONDS:-5}))" \
+                "seconds and 2 GiB, and was stopped." >"$CHECK_FOLDER/refused" ;;
         *)
             grep -av '^make' "$CHECK_FOLDER/compiler" | cut -c 1-300 |
                 awk 'NR <= 40 { print } { last = $0 } END { if (NR > 40) print "...\n" last }' \

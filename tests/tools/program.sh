@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Compiles a student's program: program.sh FILE.c PROGRAM [FILE THAT IT INCLUDES...]
 #
-# The compiler reads a file that is not trusted to behave: it gets 10 seconds of a processor, 2 GiB
-# and files of 128 MiB. What it printed comes on stdout. Exit status: 0; 1 the file does not
+# The compiler reads a file that is not trusted to behave: it gets 10 seconds of a processor (twice
+# CHECK_SECONDS), 2 GiB and files of 128 MiB. What it printed comes on stdout. Exit status: 0; 1 the file does not
 # compile; 124 the compiler was stopped.
 #
 # For a grader (tests/tools/run.sh describes CHECK_SANDBOX, CHECK_USER, CHECK_CGROUP and
@@ -14,7 +14,7 @@ root=$PWD file=$1 program=$2 status=0
 shift 2
 seconds=30
 [ -z "${CHECK_SANDBOX:-}" ] || seconds=60
-limits=(prlimit --cpu=10 --as=2147483648 --fsize=134217728 --core=0)
+limits=(prlimit --cpu=$((2 * ${CHECK_SECONDS:-5})) --as=2147483648 --fsize=134217728 --core=0)
 
 in_sandbox() { # in_sandbox FILE THAT IT INCLUDES...
     local out=$root/${program%/*}/compiled seen compiler library=build/simulator/libcudart.so.13

@@ -17,7 +17,9 @@
 #                       FOLDER. What it leaves there is removed, but for the journals, which come
 #                       to FOLDER
 #   CHECK_USER=N        for root: the program runs as the user with that number
-#   CHECK_CGROUP=DIR    its memory is limited by that cgroup; ended is then "memory"
+#   CHECK_CGROUP=DIR    its memory is limited by that cgroup, whose CHECK_CGROUP_EVENTS counts what
+#                       the kernel ended for it; or CHECK_SCOPE=BYTES by one that systemd makes.
+#                       ended is then "memory"
 #   CHECK_ALONE=FILE    a program that used little of its time slept, or the machine was busy. It
 #                       runs again while nobody else does who holds this lock, and then the lesson's
 #                       solution. If that is slow as well, ended is "machine", and CHECK_UNGRADED is
@@ -62,11 +64,14 @@ begin() { # begin PROGRAM [ARGUMENT...]
         exec setsid "${user[@]}" "${limits[@]}" env -i PATH=/usr/bin:/bin HOME="$here" LC_ALL=C \
             "${given[@]}" "$@"
     fi
-    local pair environment=()
+    local pair environment=() scope=()
+    [ -z "${CHECK_SCOPE:-}" ] ||
+        scope=(systemd-run --user --scope --quiet --collect -p MemoryMax="$CHECK_SCOPE"
+            -p MemorySwapMax=0 --)
     for pair in PATH=/usr/bin:/bin HOME="$here" LC_ALL=C "${given[@]}"; do
         environment+=(--setenv "${pair%%=*}" "${pair#*=}")
     done
-    exec "$root/tests/tools/sandbox.sh" run --ro-bind "$1" "$1" --ro-bind-try "$lesson" "$lesson" \
+    exec "${scope[@]}" "$root/tests/tools/sandbox.sh" run --ro-bind "$1" "$1" --ro-bind-try "$lesson" "$lesson" \
         --ro-bind-try "$root/tests/simulator/traces" "$root/tests/simulator/traces" \
         --ro-bind-try "${here%/*}/tests" "${here%/*}/tests" --bind "$own" "$here" \
         --chdir "$here" "${environment[@]}" -- "${limits[@]}" "$@"
@@ -155,7 +160,9 @@ attempt() { # attempt PROGRAM [ARGUMENT...]
     if [ "$killed" != "$before" ]; then ended=memory
     elif [ "$status" = 153 ] || has_large_file; then ended=flood   # SIGXFSZ
     elif [ -z "${CHECK_LIMITS:-}" ]; then ended=${ended/asleep/time}
-    elif [ "$ended" = asleep ] || [ "$status" = 152 ] || [ "$status" = 137 ]; then   # SIGXCPU
+    elif [ "$status" = 152 ]; then ended="time"   # SIGXCPU
+    elif [ -n "${CHECK_SCOPE:-}" ] && [ "$status" = 137 ] && [ -z "$ended" ]; then ended=memory
+    elif [ "$ended" = asleep ]; then
         count_time
         [ "$((used - spent))" -lt $((950 * seconds)) ] || ended="time"
         spent=$used

@@ -4,6 +4,8 @@
 #   setup.sh build           gcc, the C headers, CUDA headers for the simulated device
 #                            (build/cuda/include)
 #   setup.sh test            the same, and what the test suite needs
+#   setup.sh grade           the same, and bubblewrap, where it can be installed: a grader works
+#                            without it too, and says what it then cannot promise
 #   setup.sh docs            a Python environment for building the book (build/venv)
 #   setup.sh format          clang-format, ruff and shellcheck of the right version (build/venv)
 #   setup.sh gpu             gcc, and the toolkit of nvcc for the GPU (build/gpu/include,
@@ -51,11 +53,16 @@ missing_packages() {
             done
             found jq || say jq
             gnu_parallel || say parallel ;;
+        sandbox) found bwrap || ! can_install || say bubblewrap ;;
         mutants) found patch || say patch ;;
         fetch) python3 -m pip --version >/dev/null 2>&1 || missing_packages venv ;;
         venv) python3 -c 'import ensurepip, venv' 2>/dev/null || say python3-venv ;;
         esac
     done
+}
+
+can_install() {
+    found apt-get && { [ "$(id -u)" = 0 ] || sudo -n true 2>/dev/null; }
 }
 
 install_missing() {
@@ -257,6 +264,7 @@ BACKEND=simulator."
 case ${1:-} in
 build) build ;;
 test) build suite mutants ;;
+grade) build suite mutants sandbox ;;
 gpu) install_missing compile; gpu ;;
 docs)
     install_missing venv mutants
@@ -270,5 +278,5 @@ format | prose)
     build/venv/bin/python3 -m pip install --quiet --disable-pip-version-check --require-hashes \
         --requirement "tests/tools/$1.txt" ;;
 backend) backend "${2:-}" ;;
-*) fail "setup.sh: the argument must be build, test, docs, format, prose, gpu or backend." ;;
+*) fail "setup.sh: the argument must be build, test, grade, docs, format, prose, gpu or backend." ;;
 esac
