@@ -72,7 +72,8 @@ build/gpu/kernels.o: lessons/kernels.cu lessons/kernels.h build/gpu/nvcc Makefil
 
 # These scripts look each time, take milliseconds, and touch their file only when something changed.
 build/cuda/found: FORCE
-	@tests/tools/setup.sh $(if $(filter test% check-% watch grade%,$(MAKECMDGOALS)),test,build)
+	@tests/tools/setup.sh $(if $(filter test% grade%,$(MAKECMDGOALS)),grade,$(if \
+		$(filter check-% watch,$(MAKECMDGOALS)),test,build))
 build/gpu/nvcc: FORCE
 	@tests/tools/setup.sh gpu
 build/venv/docs: docs/requirements.txt

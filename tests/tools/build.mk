@@ -60,6 +60,11 @@ $(PROBES:%=$(SIMULATOR)/%) $(PROBES:%=build/gpu/%): $(wildcard tests/hardware/pr
 program:
 	@tests/tools/compile.sh $(CC) $(FOR_SIMULATOR) "$(LESSON)" -o "$(PROGRAM)" $(LIBRARY) -lm
 
+# The same command without its files, a word on each line, for tests/tools/program.sh.
+.PHONY: compiler
+compiler:
+	@printf '%s\n' $(CC) $(FOR_SIMULATOR)
+
 # On a GPU.
 build/gpu/mutants/%: build/mutants/%.c $(SHARED) build/gpu/kernels.o
 	@tests/tools/compile.sh $(CC) $(FLAGS) -isystem build/gpu/include $< -o $@ \

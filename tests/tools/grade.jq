@@ -8,9 +8,9 @@ def clean: explode
         or (. >= 57344 and . < 65534) or . >= 65536))
     | implode;
 
-# A line without what differs from one grading to the next: the folder of this one. Whole lines name
-# places on this machine.
-def lasting($work): gsub($work + "/"; "") | clean;
+# A line without what differs from one grading to the next: the folder of this one, that of the
+# workbook, and the compiler's own files. Whole lines name places on this machine.
+def lasting($work): split($ENV.PWD + "/") | join("") | gsub($work + "/"; "") | gsub("/tmp/cc[A-Za-z0-9]{6}"; "/tmp/cc") | clean;
 def of_this_machine: test("^# (Its files|The page|A hint): ");
 
 # ---- one lesson ----
@@ -38,12 +38,18 @@ def tap($work): reduce .[] as $line ({plan: null, place: false, tests: []};
 # The lines of a miss as one sentence: what was expected and what happened. Of a compiler's words,
 # the first error.
 def sentence: if any(.[]; test("does not compile")) then
-        first(.[] | select(test(": (fatal )?error: |undefined reference to")))
+        first(.[] | select(test(": (fatal )?[eE]rror: |undefined reference to")))
             // first(.[] | select(. != ""))
     else (map(test("^(On stderr it printed:|The whole expected output:|See it yourself:)"))
             | index(true)) as $stop
         | .[:$stop // length] | join(" ") end
     | if length > 400 then .[:397] | sub(" [^ ]*$"; "...") else . end;
+
+# Numbers of processes differ from one grading to the next: they are counted in their order.
+def counted: ([.tests[].lines[] | scan("\\bprocess ([0-9]+)")[0]]
+        | reduce .[] as $number ([]; if index($number) then . else . + [$number] end)) as $numbers
+    | .tests[].lines[] |= gsub("\\bprocess (?<number>[0-9]+)";
+        "process \(.number as $number | ($numbers | index($number)) + 1)");
 
 # $row: {tests, given} of tests/lessons/baseline.txt, or null. Points: the tests that pass, minus
 # those that the starter passes.
@@ -53,7 +59,8 @@ def lesson($name; $row; $file): {lesson: $name, points: 0,
 
 def not_run($status; $why): .status = $status | .sentence = ($why | clean);
 
-def ran($row; $work; $lines): ($lines | tap($work)) as $run
+# $names: of the check's own tests.
+def ran($row; $work; $names; $lines): ($lines | tap($work) | counted) as $run
     | .tests = $run.tests
     | ([.tests[] | select(.result == "passed")] | length) as $passed
     | ($lines | map(select(. != "1..0" and . != "")) | .[0] // "it has none" | lasting($work))
@@ -62,6 +69,8 @@ def ran($row; $work; $lines): ($lines | tap($work)) as $run
     | if ($run.plan // 0) == 0 then not_run("ungraded"; "\($check) ran no test: \($why).")
       elif ($run.tests | length) != $run.plan then
         not_run("ungraded"; "\($check) ran \($run.tests | length) of its \($run.plan) tests.")
+      elif ($run.tests | map(.name)) != $names then
+        not_run("ungraded"; "\($check) ran other tests than its file has.")
       elif $run.plan != $row.tests then
         not_run("ungraded"; "\($check) has \($run.plan) tests, but tests/lessons/baseline.txt has "
             + "\($row.tests). After a change of a check: tests/tools/grade.sh baseline")
@@ -70,10 +79,33 @@ def ran($row; $work; $lines): ($lines | tap($work)) as $run
             // first(.tests[] | select(.result == "skipped") | "Skipped: " + .lines[0]) // null)
       end;
 
+# The records that tests/tools/grade.sh writes, a word and a text on each line, as objects.
+def records: reduce .[] as $line ([];
+    ($line | index(" ")) as $at
+    | $line[:$at] as $key | $line[$at + 1:] as $text
+    | if $key == "lesson" then . + [{name: $text, names: [], tap: []}]
+      elif $key == "row" then
+        .[-1].row = ($text | split(" ") | {tests: (.[0] | tonumber), given: (.[1] | tonumber)})
+      elif $key == "name" then .[-1].names += [$text]
+      elif $key == "tap" then .[-1].tap += [$text]
+      elif $key == "file" then .[-1].file = $text[:64]
+      else .[-1] += {status: $key, why: $text} end);
+
+def judged($work; $baseline): if $baseline then .row = {tests: (.names | length), given: 0} else . end
+    | . as $record
+    | lesson(.name; .row; .file)
+    | if $record.status then not_run($record.status; $record.why)
+      elif $record.row == null then
+        not_run("ungraded"; "tests/lessons/baseline.txt has no line for \(.lesson). "
+            + "Type: tests/tools/grade.sh baseline")
+      else ran($record.row; $work; $record.names; $record.tap) end;
+
 # ---- one grade ----
 
-def grade($workbook; $own_user): {workbook: $workbook, own_user: $own_user,
-    points: (map(.points) | add // 0), possible: (map(.possible) | add // 0), lessons: .};
+def grade($workbook; $sandbox; $promised; $seed; $work; $baseline; $lines):
+    ($lines | records | map(judged($work; $baseline)))
+    | {workbook: $workbook, sandbox: $sandbox, not_promised: ($promised | split("\n") | map(select(. != ""))), seed: $seed,
+        points: (map(.points) | add // 0), possible: (map(.possible) | add // 0), lessons: .};
 
 def right($width): tostring | (" " * ([$width - length, 0] | max) // "") + .;
 def left($width): . + (" " * ([$width - length, 0] | max) // "");

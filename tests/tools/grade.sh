@@ -7,6 +7,7 @@
 #                        OUT=FOLDER      where the grade is written; left out: build/grade
 #                        ONLY="01 07"    these lessons only
 #                        JOBS=N          so many checks at a time; left out: one for each processor
+#                        SEED=N          the checks draw their sizes and orders from it; left out: 1
 #                        RESUME=1        nothing is done when OUT/grade.json already grades these
 #                                        very files with these very checks
 #   grade.sh baseline    writes tests/lessons/baseline.txt: how many tests each check has, and how
@@ -16,8 +17,9 @@
 # and a sentence on stderr names it.
 #
 # The student's files are only read: each is copied to a folder of this grading, compiled and run
-# there (tests/tools/run.sh). The results come from what the checks print on their own pipe, and are
-# written when every process that the student's programs started is dead.
+# there in a sandbox (tests/tools/sandbox.sh). The first line says which sandbox this machine
+# allows, and what cannot be promised without one. The results come from what the checks print, which
+# no program of a student can reach, and are written when all of those have ended.
 # shellcheck disable=SC2016  # questions to jq
 set -u
 caller=$PWD
@@ -26,10 +28,13 @@ mask=$(umask)
 export LC_ALL=C.UTF-8   # the compiler's words, and what counts as a letter, are the same everywhere
 umask 022   # the user of the programs reads the copies
 unset MAKEFLAGS MAKELEVEL MFLAGS LESSON SANITIZE BACKEND
-unset CHECK_FOLDER CHECK_PROGRAM CHECK_TEST CHECK_FIRST_MISS CHECK_KILOBYTES
+unset CHECK_FOLDER CHECK_PROGRAM CHECK_TEST CHECK_FIRST_MISS CHECK_KILOBYTES CHECK_USER
+unset CHECK_CGROUP
 
 say() { printf '%s\n' "$@" >&2; }
 fail() { say "$@"; exit 2; }
+# shellcheck source=tests/tools/protect.sh
+source tests/tools/protect.sh
 # question JQ [OPTION OR FILE...]
 question() { jq -L tests/tools "include \"grade\"; $1" "${@:2}"; }
 
@@ -57,84 +62,45 @@ hand_in() { # hand_in NAME
     fi
 }
 
-# As root each lesson runs as a user of its own, from the range that systemd gives to transient
-# users. A lock marks the one in use.
-own_user() {
-    local number
-    mkdir -p /run/lock
-    for ((number = 61200; number < 61456; number++)); do
-        exec {user_lock}>"/run/lock/check-user-$number"
-        # Where no process reaps the dead, they still count as processes of their user.
-        if flock -n "$user_lock" &&
-            [ -z "$(find /proc -maxdepth 1 -uid "$number" 2>/dev/null)" ]; then
-            CHECK_USER=$number
-            return
-        fi
-        exec {user_lock}>&-
-    done
-    return 1
-}
-
-# How many processes and threads the user of the programs has: the limit is counted on top of them.
-processes() {
-    cat /proc/[0-9]*/status 2>/dev/null | awk -v uid="${CHECK_USER:-$(id -u)}" '
-        $1 == "Uid:" { mine = $2 == uid }
-        $1 == "Threads:" && mine { n += $2 }
-        END { print n + 256 }'
-}
-
-protect() {
-    unset CHECK_USER CHECK_PROCESSES
-    [ "$GRADE_OWN_USER" = false ] || { own_user && export CHECK_USER; }
-    [ "$GRADE_LIMIT" = false ] || { CHECK_PROCESSES=$(processes) && export CHECK_PROCESSES; }
-}
-
-end_runs() { # end_runs FOLDER: kills every process that names the folder in its environment
-    local stray
-    for _ in 1 2 3 4 5; do
-        stray=$(grep -lszF "$1" /proc/[0-9]*/environ | cut -d / -f 3)
-        [ -n "$stray" ] || return 0
-        # shellcheck disable=SC2086  # one word for each process
-        kill -KILL $stray 2>/dev/null
-    done
-}
-
+# The record of one lesson in GRADE_WORK/NAME.record, for "lessons" in grade.jq: a word and a text on
+# each line.
 lesson() { # lesson NAME
-    local name=$1 base=$GRADE_WORK/$1 file=$GRADE_WORK/lessons/$1.c sum=null row refusal
-    local limit=${CHECK_LESSON_SECONDS:-120} ended=0
-    row=$(awk -v name="$name" '$1 == name { printf "{\"tests\": %d, \"given\": %d}", $2, $3 }' \
-        tests/lessons/baseline.txt)
-    [ "$GRADE_BASELINE" = false ] ||
-        row="{\"tests\": $(grep -c '^@test "' "tests/lessons/$name.bats"), \"given\": 0}"
+    local name=$1 base=$GRADE_WORK/$1 file=$GRADE_WORK/lessons/$1.c check ended=0 refusal
+    local limit=${CHECK_LESSON_SECONDS:-600}
     refusal=$(hand_in "$name")
-    [ ! -e "$file" ] || sum=\"$(sha256sum <"$file" | cut -c 1-64)\"
-    if [ -z "$refusal" ]; then
-        protect
-        TAP=1 CHECK_FOLDER=$base LESSON=$file timeout --kill-after=2 "$limit" \
-            tests/tools/first_miss.sh "$name" >"$base.tap" 2>&1 </dev/null || ended=$?
-        chmod -R u+rwX "$base" 2>/dev/null
-        if [ "$ended" = 124 ] || [ "$ended" = 137 ]; then
-            refusal="refused The check did not end within $limit seconds and was stopped:"
-            refusal+=" is one of its runs slow?"
-            end_runs "$base"
-        fi
-    fi
-    : >>"$base.tap"
+    {
+        echo "lesson $name"
+        awk -v name="$name" '$1 == name { print "row", $2, $3 }' tests/lessons/baseline.txt
+        sed -nE 's/^@test "(.*)" \{.*/name \1/p' "tests/lessons/$name.bats"
+        [ ! -e "$file" ] || sha256sum <"$file" | sed 's/^/file /'
+        [ -z "$refusal" ] || echo "$refusal"
+    } >"$base.record"
     if [ -n "$refusal" ]; then
-        question 'lesson($name; $row; $file) | not_run($status; $why)' -n --arg name "$name" \
-            --argjson row "${row:-null}" --argjson file "$sum" \
-            --arg status "${refusal%% *}" --arg why "${refusal#* }"
-    elif [ -n "$row" ]; then
-        tr -d '\000' <"$base.tap" |
-            question 'lesson($name; $row; $file) | ran($row; $work; [inputs])' -n -R \
-                --arg name "$name" --argjson row "$row" --argjson file "$sum" \
-                --arg work "$GRADE_WORK"
-    else
-        question 'lesson($name; null; $file) | not_run("ungraded"; "tests/lessons/baseline.txt has "
-                + "no line for \($name). Type: tests/tools/grade.sh baseline")' \
-            -n --arg name "$name" --argjson file "$sum"
-    fi >"$base.json"
+        : >"$base.done"
+        return
+    fi
+    protect_lesson
+    TAP=1 CHECK_FOLDER=$base LESSON=$file CHECK_UNGRADED=$PWD/$base.ungraded setpriv --pdeathsig TERM \
+        timeout --kill-after=2 "$limit" tests/tools/first_miss.sh "$name" \
+        >"$base.tap" 2>&1 </dev/null &
+    check=$!
+    trap 'kill "$check"; exit 143' TERM
+    { wait "$check"; } 2>/dev/null || ended=$?
+    trap - TERM
+    end_lesson
+    {
+        if [ -s "$base.ungraded" ]; then
+            sed 's/^/ungraded /' "$base.ungraded"
+        elif [ "$ended" = 124 ]; then
+            echo "ungraded The check of $name did not end within $limit seconds."
+        elif [ "$ended" -gt 2 ]; then
+            echo "ungraded The check of $name was ended by a signal, or failed (status $ended)."
+        fi
+        tr -d '\000' <"$base.tap" | sed 's/^/tap /'
+    } >>"$base.record"
+    chmod -R u+rwX "$base" 2>/dev/null
     rm -rf "$base"
+    : >"$base.done"
 }
 if [ "${1:-}" = lesson ]; then lesson "$2"; exit; fi
 
@@ -158,6 +124,8 @@ if [ -n "${STUDENT:-}" ]; then
     fi
     [ ! -d "$source/lessons" ] || source=$source/lessons
 fi
+export SEED=${SEED:-1}
+[[ $SEED =~ ^[0-9]{1,9}$ ]] || fail "SEED=$SEED: give a whole number with at most nine digits."
 for tool in jq flock; do
     type -P $tool >/dev/null || fail "$tool is not installed. make grade installs it."
 done
@@ -192,7 +160,7 @@ if [ "$(git rev-parse --show-toplevel 2>/dev/null)" = "$(pwd -P)" ]; then
 fi
 checks=$(find Makefile tests simulator lessons/*.h -type f -print0 |
     LC_ALL=C sort -z | xargs -0 sha256sum | sha256sum | cut -c 1-64)
-workbook=$(jq -n -c --arg commit "$commit" --arg checks "$checks" '$ARGS.named')
+workbook=$(printf '{"commit": "%s", "checks": "%s"}' "$commit" "$checks")
 
 if [ -n "${RESUME:-}" ] && [ -e "$out/grade.json" ]; then
     sums=$(for name in "${lessons[@]}"; do
@@ -202,8 +170,8 @@ if [ -n "${RESUME:-}" ] && [ -e "$out/grade.json" ]; then
         fi
         printf '{"lesson": "%s", "file": %s}' "$name" "$sum"
     done | jq -s -c .)
-    if jq -e --argjson workbook "$workbook" --argjson sums "$sums" '
-        .workbook == $workbook and (.lessons | map({lesson, file})) == $sums
+    if jq -e --argjson workbook "$workbook" --argjson sums "$sums" --argjson seed "$SEED" '
+        .workbook == $workbook and .seed == $seed and (.lessons | map({lesson, file})) == $sums
         and all(.lessons[]; .status != "ungraded")' "$out/grade.json" >/dev/null 2>&1; then
         exit 0
     fi
@@ -214,79 +182,71 @@ rm -rf "$out/grade.json" "$out/junit.xml" "$out/gradescope" "$out/prairielearn"
 mkdir -p build/check
 work=$(mktemp -d "${GRADE_FOLDER:-build/check}/grade.XXXXXX") || exit 2
 chmod 755 "$work"
-export GRADE_WORK=$work GRADE_SOURCE=$source GRADE_BASELINE=$baseline
-export GRADE_OWN_USER=false GRADE_LIMIT=false
+export GRADE_WORK=$work GRADE_SOURCE=$source
+# Every process of this grading but the students' own has this folder open.
+exec 8<"$work"
+flock -s 8
 # shellcheck disable=SC2317  # called by the trap
 finish() {
-    export -n GRADE_WORK
-    end_runs "$work"
-    chmod -R u+rwX "$work" 2>/dev/null
-    rm -rf "$work"
+    # With it end the lessons, and with each of them its check and what that runs.
+    [ -z "${all:-}" ] || kill "$all" 2>/dev/null
+    exec 8<&-
+    flock -w 10 "$work" true
+    for _ in {1..50}; do
+        chmod -R u+rwX "$work" 2>/dev/null
+        rm -rf "$work" 2>/dev/null && break
+        sleep 0.1
+    done
 }
 trap finish EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM HUP
 mkdir "$work/lessons"
 
-# One program that is known to be correct, compiled and run as the student's will be: with all
-# protection that this machine allows.
-cat >"$work/canary.c" <<'PROGRAM'
-#define _GNU_SOURCE
-#include "workbook.h"
-#include <unistd.h>
-int main(void)
-{
-    CHECK(cudaDeviceSynchronize());
-    pid_t second = fork();
-    if (second == 0)
-        _exit(0);
-    return second < 0;
-}
-PROGRAM
-canary() (
-    protect
-    rm -rf "$work/canary" && mkdir -p "$work/canary/run" || return
-    # shellcheck source=/dev/null
-    BATS_TEST_FILENAME=00_canary source tests/tools/helpers.bash
-    export CHECK_FOLDER=$work/canary
-    compile_lesson "$work/canary.c" >"$work/canary/compiler" 2>&1 &&
-        tests/tools/run.sh "$work/canary/run" LD_LIBRARY_PATH="$PWD/build/simulator" -- \
-            "$PWD/$work/canary/program" &&
-        [ "$(cat "$work/canary/run/status")" = 0 ]
-)
-works=
-for GRADE_OWN_USER in $([ "$(id -u)" != 0 ] || echo true) false; do
-    for GRADE_LIMIT in true false; do
-        if canary; then works=1; break 2; fi
-    done
-done
-[ -n "$works" ] ||
+# What a student's program may do.
+protect "$work"
+[ -z "$not_protected" ] ||
     fail "A program that is known to be correct could not be compiled and run here, so nothing was \
-graded:" "$(head -n 10 "$work/canary/compiler")" \
-        "$(head -n 10 "$work/canary/run/stderr" 2>/dev/null)"
-if [ "$(id -u)" = 0 ] && [ "$GRADE_OWN_USER" = false ]; then
-    [ -z "${STUDENT:-}" ] || fail "Nothing was graded: the student's programs would run as root,\
- because no other user can read what was built in $PWD. Move the workbook to a folder that every\
- user may enter, and build it with umask 022."
-    say "The programs run as root, because no other user can read what was built in $PWD."
-fi
+graded:" "$not_protected"
+[ "$(id -u)" != 0 ] || [ -n "$PROTECT_USER" ] || [ -z "${STUDENT:-}" ] ||
+    fail "Nothing was graded: the student's programs would run as root, because no other user can \
+read what was built in $PWD. Move the workbook to a folder that every user may enter, and build it \
+with umask 022."
+{
+    printf 'Sandbox: %s.' "$sandbox"
+    if [ "${#not_promised[@]}" != 0 ]; then
+        printf ' Not promised here:'
+        printf ' %s,' "${not_promised[@]}" | sed 's/,$/./'
+    fi
+    echo
+}
 
-printf '%s\n' "${lessons[@]}" | xargs -P "${JOBS:-$(nproc)}" -I{} tests/tools/grade.sh lesson {} &
-wait $!
+# ---- the checks ----
 
-files=("${lessons[@]/#/$work/}")
-files=("${files[@]/%/.json}")
-for file in "${files[@]}"; do
-    [ -s "$file" ] ||
-        fail "The check of $(basename "$file" .json) was interrupted: nothing was graded."
+printf '%s\n' "${lessons[@]}" | setpriv --pdeathsig TERM xargs -P "${JOBS:-$(nproc)}" -I{} \
+    setpriv --pdeathsig TERM tests/tools/grade.sh lesson {} &
+all=$!
+wait $all
+all=
+
+for name in "${lessons[@]}"; do
+    [ -e "$work/$name.done" ] ||
+        fail "The check of $name was interrupted: nothing was graded."
 done
+{
+    for name in "${lessons[@]}"; do cat "$work/$name.record"; done |
+        question 'grade($workbook; $sandbox; $promised; $seed; $work; $baseline; [inputs])' -n -R \
+            --argjson workbook "$workbook" --arg sandbox "$sandbox" --argjson seed "$SEED" \
+            --arg work "$work" --argjson baseline $baseline \
+            --arg promised "$(printf '%s\n' "${not_promised[@]}")" >"$work/grade.json"
+} || fail "The grade could not be written."
 
 if [ "$baseline" = true ]; then
     {
         echo "# For each lesson: the tests of its check, and how many of them the starter passes."
         echo "# Written by tests/tools/grade.sh baseline."
-        jq -r '([.tests[] | select(.result == "passed")] | length) as $given
-            | "\(.lesson) \(.tests | length) \($given)"' "${files[@]}"
+        jq -r '.lessons[] | ([.tests[] | select(.result == "passed")] | length) as $given
+            | "\(.lesson) \(.tests | length) \($given)"' "$work/grade.json"
     } >"$work/baseline.txt"
     mv "$work/baseline.txt" tests/lessons/baseline.txt
     exit
@@ -294,9 +254,7 @@ fi
 
 mkdir "$work/gradescope" "$work/prairielearn"
 {
-    question 'grade($workbook; $own_user)' -s --argjson workbook "$workbook" \
-        --argjson own_user "$GRADE_OWN_USER" "${files[@]}" >"$work/grade.json" &&
-        question junit -r "$work/grade.json" >"$work/junit.xml" &&
+    question junit -r "$work/grade.json" >"$work/junit.xml" &&
         question gradescope "$work/grade.json" >"$work/gradescope/results.json" &&
         question prairielearn "$work/grade.json" >"$work/prairielearn/results.json"
 } || fail "The grade could not be written."

@@ -124,9 +124,9 @@ lesson_setup() {
         cp "$CHECK_PROGRAM" "$CHECK_FOLDER/program"
     else
         compile_lesson "$file" >"$CHECK_FOLDER/compiler" 2>&1 || case $? in
-        124 | 137)
-            echo "The compiler did not finish $file within 30 seconds and 4 GiB," \
-                "and was stopped." >"$CHECK_FOLDER/refused" ;;
+        124)
+            echo "The compiler did not finish $file within $((2 * ${CHECK_SECONDS:-5}))" \
+                "seconds and 2 GiB, and was stopped." >"$CHECK_FOLDER/refused" ;;
         *)
             grep -av '^make' "$CHECK_FOLDER/compiler" | cut -c 1-300 |
                 awk 'NR <= 40 { print } { last = $0 } END { if (NR > 40) print "...\n" last }' \
@@ -135,19 +135,10 @@ lesson_setup() {
     fi
 }
 
-# The compiler reads a file that is not trusted to behave either: limits, and for a grader the same
-# user as the program (tests/tools/run.sh).
 compile_lesson() { # compile_lesson FILE [NAME OF THE PROGRAM]
-    local user=()
-    if [ -n "${CHECK_USER:-}" ]; then
-        user=(setpriv --reuid="$CHECK_USER" --regid="$CHECK_USER" --clear-groups --no-new-privs)
-        user+=(env HOME=/nonexistent)
-        chmod 1777 "$CHECK_FOLDER"
-    fi
-    timeout --signal=KILL 30 prlimit --as=4294967296 --fsize=134217728 --core=0 "${user[@]}" \
-        make program LESSON="$1" PROGRAM="$CHECK_FOLDER/${2:-program}" \
-        BACKEND= SANITIZE="${SANITIZE:-}" </dev/null || return
-    [ -z "${CHECK_USER:-}" ] || chmod 755 "$CHECK_FOLDER"
+    local included=()
+    [ "$1" = "$CHECK_LESSON" ] || included=("$CHECK_LESSON" tests/lessons/asked_*.h)
+    tests/tools/program.sh "$1" "$CHECK_FOLDER/${2:-program}" "${included[@]}"
 }
 
 # A check remembers that a test has missed. With CHECK_FIRST_MISS=1 (make watch) the tests after the
@@ -215,6 +206,10 @@ run_lesson() {
 there a loop or a wait that never ends?" ;;
     flood)
         lines "The program printed too much and was stopped: is there a loop that never ends?" ;;
+    memory)
+        lines "The program needed more than 2 GiB of memory and was stopped: is there a loop that \
+allocates host memory?" ;;
+    machine) lines "This machine is too busy to judge the program." ;;
     *)
         if [ "$number" -le 0 ] || ! kill -l "$number" >/dev/null 2>&1; then return 0; fi
         lines "The program died of signal SIG$(kill -l "$number"): $(signal_sentence "$number")" ;;

@@ -4,6 +4,8 @@
 #   setup.sh build           gcc, the C headers, CUDA headers for the simulated device
 #                            (build/cuda/include)
 #   setup.sh test            the same, and what the test suite needs
+#   setup.sh grade           the same, and where they can be installed bubblewrap, without which
+#                            a grader reports what it cannot promise, and gojq, a quicker jq
 #   setup.sh docs            a Python environment for building the book (build/venv)
 #   setup.sh format          clang-format, ruff and shellcheck of the right version (build/venv)
 #   setup.sh prose | similar | examples   what checks the English, compares the files of a class,
@@ -54,11 +56,18 @@ missing_packages() {
             found jq || say jq
             gnu_parallel || say parallel
             found python3 || say python3 ;;
+        sandbox)
+            found bwrap || ! can_install || say bubblewrap
+            found gojq || ! can_install || say gojq ;;
         mutants) found patch || say patch ;;
         fetch) python3 -m pip --version >/dev/null 2>&1 || missing_packages venv ;;
         venv) python3 -c 'import ensurepip, venv' 2>/dev/null || say python3-venv ;;
         esac
     done
+}
+
+can_install() {
+    found apt-get && { [ "$(id -u)" = 0 ] || sudo -n true 2>/dev/null; }
 }
 
 install_missing() {
@@ -260,6 +269,7 @@ BACKEND=simulator."
 case ${1:-} in
 build) build ;;
 test) build suite mutants ;;
+grade) build suite mutants sandbox ;;
 gpu) install_missing compile; gpu ;;
 docs)
     install_missing venv mutants
@@ -273,6 +283,6 @@ format | prose | similar | examples)
     build/venv/bin/python3 -m pip install --quiet --disable-pip-version-check --require-hashes \
         --requirement "tests/tools/$1.txt" ;;
 backend) backend "${2:-}" ;;
-*) fail "setup.sh: the argument must be build, test, docs, format, prose, similar, examples, gpu \
-or backend." ;;
+*) fail "setup.sh: the argument must be build, test, grade, docs, format, prose, similar, \
+examples, gpu or backend." ;;
 esac

@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# Compiles a student's program: program.sh FILE.c PROGRAM [FILE THAT IT INCLUDES...]
+#
+# The compiler reads a file that is not trusted to behave: it gets 10 seconds of a processor (twice
+# CHECK_SECONDS), 2 GiB and files of 128 MiB. What it printed comes on stdout. Exit status: 0; 1 the file does not
+# compile; 124 the compiler was stopped.
+#
+# For a grader (tests/tools/run.sh describes CHECK_SANDBOX, CHECK_USER, CHECK_CGROUP and
+# CHECK_UNGRADED): it works in a sandbox, where of the workbook it sees the headers in lessons, the
+# simulated device and the files that are named. CHECK_COMPILER is the compiler's command, a word
+# on each line.
+set -u
+root=$PWD file=$1 program=$2 status=0
+shift 2
+seconds=30
+[ -z "${CHECK_SANDBOX:-}" ] || seconds=60
+limits=(prlimit --cpu=$((2 * ${CHECK_SECONDS:-5})) --as=2147483648 --fsize=134217728 --core=0)
+
+in_sandbox() { # in_sandbox FILE THAT IT INCLUDES...
+    local out=$root/${program%/*}/compiled seen compiler library=build/simulator/libcudart.so.13
+    local arguments=()
+    [ -z "${CHECK_CGROUP:-}" ] || echo "$BASHPID" >"$CHECK_CGROUP/cgroup.procs"
+    install -d ${CHECK_USER:+-o "$CHECK_USER" -g "$CHECK_USER"} "$out"
+    # Only the files that are named are seen of a workbook in a folder of the system.
+    [[ $root != /usr/* ]] || arguments=(--tmpfs "$root")
+    for seen in lessons/*.h simulator/user_kernels.h "$library" "$file" "$@"; do
+        [[ $seen == /* ]] || seen=$root/$seen
+        arguments+=(--ro-bind "$seen" "$seen")
+    done
+    arguments+=(--ro-bind "$(realpath build/cuda/include)" "$root/build/cuda/include"
+        --bind "$out" "$out" --chdir "$root" --setenv PATH "$PATH" --setenv LC_ALL C.UTF-8)
+    mapfile -t compiler <<<"$CHECK_COMPILER"
+    tests/tools/compile.sh timeout --signal=KILL "$seconds" tests/tools/sandbox.sh compile \
+        "${arguments[@]}" -- "${limits[@]}" --nproc="${CHECK_PROCESSES:-64}" "${compiler[@]}" \
+        "$file" -o "${out#"$root"/}/program" "$library" -lm || return
+    { [ ! -L "$out/program" ] && [ -f "$out/program" ]; } || return
+    mv "$out/program" "$program" && rm -rf "$out"
+}
+
+if [ -n "${CHECK_SANDBOX:-}" ]; then
+    in_sandbox "$@"
+else
+    timeout --signal=KILL "$seconds" "${limits[@]}" make program LESSON="$file" \
+        PROGRAM="$program" BACKEND= SANITIZE="${SANITIZE:-}"
+fi </dev/null >"$program.words" 2>&1 || status=$?
+head -c 1000000 "$program.words"
+[ "$status" != 0 ] || exit 0
+# What the tools say of their own end differs from one time to the next.
+ends='signal terminated program|terminated with signal|out of memory|memory exhausted'
+! grep -qE "^([^ ]*[/-])?(gcc|cc|clang|cc1|as|ld|collect2)[^ :]*: .*($ends)|^virtual memory" \
+    "$program.words" || status=124
+[ "$status" = 124 ] || [ "$status" = 137 ] || exit 1
+[ "$SECONDS" -lt "$seconds" ] || [ -z "${CHECK_UNGRADED:-}" ] ||
+    echo "The compiler did not end: this machine was too busy." >"$CHECK_UNGRADED"
+exit 124

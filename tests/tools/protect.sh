@@ -1,0 +1,124 @@
+# shellcheck shell=bash
+# What this machine allows a grader to protect itself with. Sourced in the workbook's folder.
+#
+#   protect FOLDER    tries it with a program that is known to be correct, and exports what
+#                     tests/tools/program.sh, run.sh and sandbox.sh read. sandbox is "bubblewrap" or
+#                     "none"; not_promised lists what students' programs can do here all the same;
+#                     not_protected says why no program runs at all
+#   protect_lesson    the part of one lesson: its user and its cgroup
+#   end_lesson        ends it
+
+# The memory of a student's programs, and of the compiler.
+memory=2147483648
+
+# Makes a cgroup below the folder that limits it: CHECK_CGROUP.
+own_cgroup() { # own_cgroup FOLDER
+    local new=$1/workbook.$BASHPID
+    mkdir "$new" 2>/dev/null || return
+    if { echo $memory >"$new/memory.max"; } 2>/dev/null; then
+        { echo 0 >"$new/memory.swap.max"; } 2>/dev/null
+        CHECK_CGROUP_EVENTS=$new/memory.events
+    elif { echo $memory >"$new/memory.limit_in_bytes"; } 2>/dev/null; then
+        { echo $memory >"$new/memory.memsw.limit_in_bytes"; } 2>/dev/null
+        CHECK_CGROUP_EVENTS=$new/memory.oom_control
+    else
+        rmdir "$new"
+        return 1
+    fi
+    export CHECK_CGROUP=$new CHECK_CGROUP_EVENTS
+}
+
+protect_lesson() {
+    [ -z "$PROTECT_CGROUP" ] || own_cgroup "$PROTECT_CGROUP"
+    [ -z "$PROTECT_USER" ] || export CHECK_USER=$((61200 + BASHPID % 800))
+}
+
+end_lesson() {
+    [ -n "${CHECK_CGROUP:-}" ] || return 0
+    for _ in {1..100}; do   # the last of its processes may be about to end
+        ! rmdir "$CHECK_CGROUP" 2>/dev/null || return 0
+        sleep 0.02
+    done
+}
+
+# The tools inside of a sandbox, with the shell of system(), and the libraries that they and a
+# lesson's program need.
+seen_by() { # seen_by PROGRAM
+    local tools
+    mapfile -t tools < <(type -P prlimit setpriv addr2line; echo /bin/sh)
+    printf '%s\n' "$PWD/build/simulator/libcudart.so.13" "${tools[@]}"
+    ldd "$1" build/simulator/libcudart.so.13 "${tools[@]}" |
+        grep -oE '(=> )?/[^ ]+ \(0x' | grep -oE '/[^ ]+' | grep -v '/libcudart\.so'
+}
+
+canary() { # canary FOLDER HOW [NUMBER]: in that sandbox, as the user with that number
+    export CHECK_SANDBOX=$2
+    [ -z "${3:-}" ] || export CHECK_USER=$3
+    rm -rf "$1/canary" && mkdir -p "$1/canary/run" &&
+        tests/tools/program.sh "$1/canary.c" "$1/canary/program" >"$1/canary/compiler" &&
+        CHECK_SEEN=$(seen_by "$1/canary/program" | sort -u) && export CHECK_SEEN &&
+        tests/tools/run.sh "$1/canary/run" LD_LIBRARY_PATH="$PWD/build/simulator" -- \
+            "$PWD/$1/canary/program" &&
+        [ "$(<"$1/canary/run/status")" = 0 ]
+}
+
+# As root a program of a student runs as a user who is no person.
+choose_sandbox() { # choose_sandbox FOLDER
+    local how
+    if [ "$(id -u)" != 0 ]; then canary "$1" user || canary "$1" ''; return; fi
+    for how in number root ''; do
+        if canary "$1" "$how" 61200; then PROTECT_USER=1; break; fi
+    done
+    unset CHECK_USER
+    [ -n "$PROTECT_USER" ] || canary "$1" ''
+}
+
+choose_memory_limit() {
+    local group folder
+    group=$(sed -nE 's/^([0-9]+:memory|0:):(.*)/\2/p' /proc/self/cgroup | head -n 1)
+    for folder in "/sys/fs/cgroup/memory$group" /sys/fs/cgroup/memory "/sys/fs/cgroup$group" \
+        /sys/fs/cgroup; do
+        if own_cgroup "$folder"; then
+            PROTECT_CGROUP=$folder
+            rmdir "$CHECK_CGROUP"
+            unset CHECK_CGROUP
+            return
+        fi
+    done
+    # A person's own systemd makes one for each run.
+    if [ "$(id -u)" != 0 ] && systemd-run --user --scope --quiet -p MemoryMax=$memory true \
+        >/dev/null 2>&1; then
+        CHECK_SCOPE=$memory
+    fi
+}
+
+# shellcheck disable=SC2034  # sandbox, not_promised and not_protected are for the caller
+protect() { # protect FOLDER
+    sandbox=bubblewrap not_promised=() not_protected=
+    CHECK_COMPILER=$(make -s compiler)
+    export CHECK_COMPILER CHECK_LIMITS=1 CHECK_ALONE=$PWD/build/check/alone
+    export PROTECT_USER='' PROTECT_CGROUP='' CHECK_SCOPE=''
+    cat >"$1/canary.c" <<'PROGRAM'
+#define _GNU_SOURCE
+#include "workbook.h"
+#include <unistd.h>
+int main(void)
+{
+    CHECK(cudaDeviceSynchronize());
+    pid_t second = fork();
+    if (second == 0)
+        _exit(0);
+    return second < 0;
+}
+PROGRAM
+    choose_sandbox "$1" ||
+        not_protected=$(head -qn 10 "$1/canary/compiler" "$1/canary/run/stderr" 2>/dev/null)
+    choose_memory_limit
+    if [ -z "$CHECK_SANDBOX" ]; then
+        sandbox=none
+        not_promised=("hidden files" "a closed network" "a private /tmp"
+            "an end of all that a program starts")
+        [ -n "$PROTECT_USER" ] || not_promised+=("a limit of processes")
+    fi
+    [ -n "$PROTECT_CGROUP$CHECK_SCOPE" ] || not_promised+=("a limit of memory")
+}

@@ -1,0 +1,70 @@
+#!/usr/bin/env bash
+# Runs one command that is not trusted where it sees only what it needs, by bubblewrap:
+#     sandbox.sh run|compile [ARGUMENT OF BWRAP...] -- COMMAND [ARGUMENT...]
+#
+# The command has namespaces of its own: no process but its own, no network, no capability, an empty
+# /tmp and /dev/shm in memory with a limit, and of /dev only null. When it ends, or whoever called
+# this, every process in there ends. It has no environment; --setenv gives it one.
+#   compile  sees the machine's programs, libraries and headers (/usr)
+#   run      sees the files that CHECK_SEEN names, one on each line
+# The arguments of bwrap add what else it sees, such as --ro-bind FILE FILE.
+#
+# CHECK_SANDBOX is how the namespaces are made, which depends on what the machine allows:
+#   user    by the user who calls this, with a user namespace
+#   number  by the user with the number CHECK_USER, who is no person, for root
+#   root    by root; the command then runs as that user
+# No other way is needed to find out which are possible than to try them (tests/tools/grade.sh).
+set -u
+purpose=$1
+shift
+temporary=67108864 own=() inside=()
+as_number=(setpriv --reuid="${CHECK_USER:-}" --regid="${CHECK_USER:-}" --clear-groups)
+before=()
+case $CHECK_SANDBOX in
+user) own=(--unshare-user --disable-userns) ;;
+number) own=(--unshare-user --disable-userns) before=("${as_number[@]}") ;;
+root)
+    # What it may do as root it needs to become another user, and then has no more.
+    own=(--cap-add CAP_SETUID --cap-add CAP_SETGID --cap-add CAP_SETPCAP)
+    inside=("${as_number[@]}" --inh-caps=-all --bounding-set=-all --no-new-privs) ;;
+esac
+
+seen=()
+# The folders above what is seen: bwrap would make them for the user alone who calls it.
+declare -A made
+above() {
+    local folder=${1%/*}
+    if [ -n "$folder" ] && [ -z "${made[$folder]:-}" ]; then
+        made[$folder]=1
+        above "$folder"
+        seen+=(--perms 0755 --dir "$folder")
+    fi
+}
+
+if [ "$purpose" = compile ]; then
+    temporary=268435456   # the compiler's own files
+    seen=(--ro-bind /usr /usr)
+    made[/usr]=1
+    for folder in /bin /sbin /lib*; do
+        if [ -L "$folder" ]; then seen+=(--symlink "$(readlink "$folder")" "$folder")
+        else seen+=(--ro-bind "$folder" "$folder"); fi
+    done
+    seen+=(--ro-bind-try /etc/alternatives /etc/alternatives)
+else
+    while IFS= read -r file; do
+        above "$file"
+        seen+=(--ro-bind "$file" "$file")
+    done <<<"$CHECK_SEEN"
+fi
+while [ "$1" != -- ]; do
+    case $1 in --bind | --ro-bind | --ro-bind-try) above "$3" ;; esac
+    seen+=("$1")
+    shift
+done
+shift
+
+exec "${before[@]}" bwrap --unshare-pid --unshare-net --unshare-ipc --unshare-uts \
+    --unshare-cgroup-try --die-with-parent --new-session --cap-drop ALL "${own[@]}" --clearenv \
+    --proc /proc --perms 0755 --dir /dev --dev-bind /dev/null /dev/null \
+    --perms 1777 --size 67108864 --tmpfs /dev/shm --perms 1777 --size "$temporary" --tmpfs /tmp \
+    "${seen[@]}" --remount-ro / -- "${inside[@]}" "$@"
