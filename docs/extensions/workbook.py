@@ -66,6 +66,7 @@ from runs import (
     ROOT,
     BookError,
     command_of,
+    compile_named,
     compile_program,
     expect_recorded,
     recording_of,
@@ -468,6 +469,7 @@ def setup(app):
     app.add_directive("memory-picture", MemoryPicture)
     app.add_directive("order-picture", OrderPicture)
     app.add_directive("drawn-picture", DrawnPicture)
+    app.connect("env-before-read-docs", compile_named)
     for part in (sources, predict, clinic, progress):
         part.setup(app)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
