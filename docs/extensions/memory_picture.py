@@ -176,6 +176,14 @@ def raise_watermarks(pool):
         pool.high[attribute] = max(pool.high[attribute], figure)
 
 
+def below_others(offset, count, live):
+    """Two graphs may use one address for different memory: the second is drawn below the first."""
+    for other, others, _ in sorted(live.values()):
+        if offset < other + others and other < offset + count:
+            offset = raised(other + others)
+    return offset
+
+
 def read(journal, calls=()):
     """The pools in the order of their first call, each with its moments."""
     pools, shown = {}, calls or SHOWN
@@ -188,7 +196,8 @@ def read(journal, calls=()):
                 pool.reserved = line["reserved"]
                 raise_watermarks(pool)
             elif line["did"] == "allocate":
-                graphs.live[line["allocation"]] = line["offset"], line["bytes"], line["stream"]
+                offset = below_others(line["offset"], line["bytes"], graphs.live)
+                graphs.live[line["allocation"]] = offset, line["bytes"], line["stream"]
                 graphs.launch.append(dict(graphs.live))
             elif line["did"] == "free":
                 del graphs.live[line["allocation"]]
@@ -207,7 +216,7 @@ def read(journal, calls=()):
         elif call in ALLOCATIONS and succeeded and "allocation" in line:
             pool.live[line["allocation"]] = line["offset"], line["bytes"], line["stream"]
         elif call in FREES and succeeded and pool:
-            del pool.live[line["allocation"]]
+            pool.live.pop(line["allocation"], None)  # an imported one was never allocated here
         elif call == "cudaMemPoolDestroy" and succeeded:
             pool.destroyed = True
         if pool:
@@ -363,7 +372,7 @@ class Panel:
         if upright:
             above = max(len(words) for words in headings) * svg.LINE
         else:
-            above = max(svg.text_width(" ".join(words)) for words in headings) + 4
+            above = max(svg.text_width(" ".join(words), "bold") for words in headings) + 4
         top, columns, x = y + above + 6, [], left
         for (group, width), words in zip(strip, headings, strict=True):
             kind = "bad" if group[0].refused else ""
@@ -452,14 +461,15 @@ class Panel:
         if self.threshold is not None:
             y = top + self.height_of(self.threshold)
             self.canvas.line("threshold", (left - 5, y), (right, y))
-            self.label(f"release threshold {with_unit(self.threshold)}", "threshold", right, y)
+            words = f"release threshold {with_unit(self.threshold)}"
+            self.label(words, "threshold", left, right, y)
         if self.limit is not None:
             y = top + self.height_of(self.limit)
             self.canvas.line("limit", (left - 5, y + 2), (right, y + 2))
             words = f"maxSize {with_unit(self.pool.limit)}"
             if self.limit != self.pool.limit:
                 words += f", rounded up to {with_unit(self.limit)}"
-            self.label(words, "limit", right, y)
+            self.label(words, "limit", left, right, y)
         if not self.watermarks:
             return
         for which, name in enumerate(RESETS.values()):
@@ -469,16 +479,16 @@ class Panel:
                 points += [(x, y), (x + width, y)]
             self.canvas.line(f"watermark-{name}", *points)
 
-    def label(self, words, kind, right, y):
-        """At the line's right end, above it, or below where there is no room above."""
+    def label(self, words, kind, left, right, y):
+        """At an end of the line, above it or below; the heading has it, too, if there is no room."""
         width = svg.text_width(words, "bold")
-        for base in (y - 5, y + 14):
-            box = (right - width - 8, base - svg.RISE - 1, right - 2, base + svg.FALL + 1)
-            if self.canvas.free(box):
-                self.canvas.plate(box[0], box[1], box[2] - box[0], box[3] - box[1])
-                self.canvas.text(right - 5, base, words, f"bold {kind}-words", "end")
-                return
-        raise ValueError(f'no room for "{words}"')
+        for x in (right - width - 5, left + 5):
+            for base in (y - 5, y + 14):
+                box = (x - 3, base - svg.RISE - 1, x + width + 3, base + svg.FALL + 1)
+                if self.canvas.free(box):
+                    self.canvas.plate(box[0], box[1], box[2] - box[0], box[3] - box[1])
+                    self.canvas.text(x, base, words, f"bold {kind}-words")
+                    return
 
     def figures(self, strip, y, left):
         canvas = self.canvas

@@ -65,7 +65,9 @@ REPEATS = 3  # so many equal calls in a row are one
 
 # The least height of a row, the width of the times, and of a lane in a narrow picture.
 ROW, TIMES, LANE = 24, 60, 28
-NARROW = 500  # below this width, words stand beside the lanes
+NARROW, LEAST = 500, 110  # below this width, or this for each lane, words stand beside the lanes
+# The room that words need beside lanes.
+WORDS = 190
 
 
 @dataclass
@@ -80,6 +82,7 @@ class Item:
     call: dict
     edges: list = field(default_factory=list)  # of (kind, the item that this one comes after)
     unordered: bool = False  # the report names it
+    fault: str = ""  # and says this of it and the one before
     top: float = 0
     bottom: float = 0
     left: float = 0
@@ -191,7 +194,7 @@ def pieces_of(journal):
 
 
 # A line of a report that names an access: the call and the stream.
-ACCESS = re.compile(r"^  [a-z]+ +(\w[\w ]*), (?:graph launch \d+ in )?([^,(]+?)(?: \(|,)")
+ACCESS = re.compile(r"^  [a-z]+ +(\w[\w ]*), ([^,(]+?)(?: \(|,)")
 BY_HOST = "a load or store"
 
 
@@ -204,38 +207,44 @@ def with_host_accesses(journal):
         yield line
 
 
-def unordered(journal, report):
-    """Pairs of line numbers: of each missing edge that the report names, the earlier and the later.
+def unordered(journal, reports):
+    """What the reports found: (line of the earlier call, line of the later one, words).
 
     The journal has the later call: it is the one that the line of the hazard comes before. The
-    earlier one is the last call before it with the report's name and stream.
+    earlier one is the last call before it with the report's name and stream. A report that no two
+    calls of the journal belong to, such as one about nodes of a graph, is left out.
     """
-    pairs, reports = [], report.split("hazard: ")[1:]
-    hazards = [line for line in journal if line.get("did") == "hazard"]
-    for hazard, text in zip(hazards, reports, strict=False):
-        if "  Missing: " not in text:
+    found, texts = [], reports.split("hazard: ")[1:]
+    calls = [line for line in with_host_accesses(journal) if "did" not in line and "t" in line]
+    for hazard in (line for line in journal if line.get("did") == "hazard"):
+        text = next((one for one in texts if one.startswith(hazard["kind"])), None)
+        later = next((line for line in calls if line["n"] >= hazard["n"]), None)
+        if not text or not later:
             continue
-        calls = [line for line in with_host_accesses(journal) if "did" not in line]
-        later = next(line for line in calls if line["n"] >= hazard["n"])
-        accesses = [found.groups() for found in map(ACCESS.match, text.splitlines()) if found]
+        texts.remove(text)
+        accesses = [match.groups() for match in map(ACCESS.match, text.splitlines()) if match]
+        after_free = hazard["kind"] == "use after free"
+        if len(accesses) < 2 or not ("  Missing: " in text or after_free):
+            continue
         name, stream = accesses[-2]
         earlier = [
             line
             for line in calls
             if line["n"] < hazard["n"]
             and line["call"] == name
-            and str(line.get("stream", "")) in stream
+            and stream.endswith(str(line.get("stream", stream)).replace("legacy", "legacy stream"))
+            and not stream.startswith("graph ")
         ]
-        if not earlier:
-            raise ValueError(f"the journal has no {name} in {stream} before the hazard")
         # A copy's line names the device's allocation, and not always the host's.
         named = [
             line
             for line in earlier
             if hazard.get("allocation") in (line.get("allocation"), line.get("source_allocation"))
         ]
-        pairs.append(((named or earlier)[-1]["n"], later["n"]))
-    return pairs
+        if earlier:
+            words = "✗ after the free" if after_free else "✗ no order"
+            found.append(((named or earlier)[-1]["n"], later["n"], words))
+    return found
 
 
 def name_points(points):
@@ -265,6 +274,13 @@ def microseconds(nanoseconds):
 
 def duration(item):
     return f"{microseconds(item.finish[0] - item.start[0])} µs"
+
+
+def clock(nanoseconds):
+    """A time that fits beside its row."""
+    if nanoseconds >= 1_000_000_000:
+        return f"{nanoseconds / 1e9:.2f} s"
+    return f"{nanoseconds / 1000:.{1 if nanoseconds < 10_000_000 else 0}f}"
 
 
 def waited(line, pieces):
@@ -301,8 +317,7 @@ def lane_of_host(line):
 
 def read(journal, calls=(), skip=0, rows=None, names=(), most=None, missing=()):
     """`calls`: the calls of the host that are shown, from `skip` to `rows`; `names`: of the
-    streams, in their order; `most`: at most so many; `missing`: pairs of line numbers of calls that
-    nothing orders."""
+    streams, in their order; `most`: at most so many; `missing`: what unordered() found."""
     chosen = (*(calls or SHOWN), BY_HOST)
     shown = merged(
         [
@@ -343,9 +358,10 @@ def read(journal, calls=(), skip=0, rows=None, names=(), most=None, missing=()):
         if item.kind in ("work", "hold"):
             item.words += f"  {duration(item)}"
         item.edges = [(kind, one) for kind, one in item.edges if any(one is two for two in items)]
-    for earlier, later in missing:
+    for earlier, later, words in missing:
         if earlier in by_number and later in by_number:
             by_number[later].edges.append(("missing", by_number[earlier]))
+            by_number[later].fault = words
             by_number[later].unordered = by_number[earlier].unordered = True
     lanes = [*hosts, *streams]
     labels = {lane: str(lane) for lane in hosts}
@@ -374,10 +390,11 @@ def moments(items, lanes):
 class Drawing:
     def __init__(self, order, width):
         self.order, self.canvas = order, svg.Canvas(width)
-        self.narrow = width < NARROW
         self.streams = [lane for lane in order.lanes if not str(lane).startswith(HOST)]
         self.hosts = [lane for lane in order.lanes if lane not in self.streams]
         self.slots = self.lives()
+        # So does a picture whose streams would have no room for words.
+        self.narrow = width < NARROW or width / (len(order.lanes) + 1) < LEAST
         self.place()
         self.rows()
         self.headings()
@@ -422,9 +439,13 @@ class Drawing:
         canvas, self.x, self.room = self.canvas, {}, {}
         if self.narrow:
             x = TIMES - 8
+            room = (canvas.width - x - WORDS) / len(self.order.lanes)
+            if room < LANE:  # many streams: no bars, and thinner lanes
+                self.slots, self.width_of_slots = {}, 8
             for lane in self.order.lanes:
                 self.x[lane] = x
-                x += LANE + (self.width_of_slots - 8 if lane in self.streams else 0)
+                x += min(LANE, max(room, 14))
+                x += self.width_of_slots - 8 if lane in self.streams else 0
             self.words_x = x
             self.room = dict.fromkeys(self.order.lanes, canvas.width - self.words_x)
             return
@@ -443,6 +464,13 @@ class Drawing:
             x += room
         self.host_width, self.last = host, x
 
+    def width_of(self, lane):
+        """The room for a lane's heading."""
+        return self.room[lane] + (self.width_of_slots + 20 if lane in self.streams else 18)
+
+    def heading_of(self, lane):
+        return svg.wrapped(self.order.names[lane], self.width_of(lane), "heading")
+
     def lines_of(self, item):
         kind = "code" if item.lane in self.hosts else "bold" if item.unordered else ""
         lines = svg.wrapped(item.words.replace("  ", " "), self.room[item.lane], kind)
@@ -450,7 +478,11 @@ class Drawing:
 
     def rows(self):
         longest = max(svg.text_width(self.order.names[lane], "bold") for lane in self.order.lanes)
-        self.above = longest + 10 if self.narrow else 22
+        self.above = (
+            longest + 10
+            if self.narrow
+            else 6 + svg.LINE * max(len(self.heading_of(lane)) for lane in self.order.lanes)
+        )
         y = self.above + 8
         for _, begins, _, _, item in moments(self.order.items, self.order.lanes):
             if begins:
@@ -471,7 +503,7 @@ class Drawing:
             if self.narrow:
                 self.canvas.text(x + 4, self.above - 4, words, "bold", turned=True)
             else:
-                self.canvas.text(x, 14, words, "heading")
+                self.canvas.paragraph(x, 14, words, "heading", self.width_of(lane))
             if lane in self.streams:
                 self.canvas.line("stream", (x, self.above), (x, self.bottom), behind=True)
         self.canvas.text(TIMES - 18, self.above - 8, "µs", "key", "end")
@@ -513,7 +545,7 @@ class Drawing:
             if line == "waits" and number == len(lines) - 1 and item.kind == "waits":
                 kind = "waits"
             canvas.text(words_x, item.top + 14 + number * svg.LINE, line, kind.strip())
-        time = microseconds(item.start[0] - self.order.zero)
+        time = clock(item.start[0] - self.order.zero)
         if host or self.narrow:
             canvas.text(TIMES - 14, item.top + 14, time, "time", "end")
         else:
@@ -561,7 +593,7 @@ class Drawing:
                 (item.left - 2 if forth else item.right + 2, item.middle),
             ]
         canvas.arrow(kind, *points)
-        words = {"missing": "✗ no order", "inserted": "the driver's wait"}.get(kind)
+        words = {"missing": item.fault, "inserted": "the driver's wait"}.get(kind)
         if words:
             self.word_on(points, words, "bad")
 
@@ -597,7 +629,7 @@ class Drawing:
         if "inserted" in edges:
             entries.append(("inserted arrow", "a wait that the driver inserted"))
         if "missing" in edges:
-            entries.append(("missing arrow", "nothing orders these two"))
+            entries.append(("missing arrow", "what the checker reported: the two accesses"))
         self.canvas.key(entries)
 
 
@@ -617,7 +649,7 @@ def table(order):
                 note = {
                     "event": "after the record in",
                     "inserted": "after the free in",
-                    "missing": f"not ordered after {source.words.replace('  ', ' ')} in",
+                    "missing": f"{item.fault}: {source.words.replace('  ', ' ')} in",
                 }[kind]
                 words += f", {note} {order.names[source.lane]}"
         rows.append([microseconds(item.start[0] - order.zero), order.names[item.lane], words])

@@ -56,7 +56,9 @@ def stream_class(stream, streams):
 
 
 def stream_name(stream):
-    return f"{stream} stream" if isinstance(stream, str) else f"stream {stream}"
+    if isinstance(stream, str):
+        return stream if stream.startswith("per-thread") else f"{stream} stream"
+    return f"stream {stream}"
 
 
 def short(number):
