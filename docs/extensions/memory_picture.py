@@ -480,7 +480,7 @@ class Panel:
             self.canvas.line(f"watermark-{name}", *points)
 
     def label(self, words, kind, left, right, y):
-        """At an end of the line, above it or below; the heading has it, too, if there is no room."""
+        """At an end of the line, above or below it. Without room, the heading has it alone."""
         width = svg.text_width(words, "bold")
         for x in (right - width - 5, left + 5):
             for base in (y - 5, y + 14):
