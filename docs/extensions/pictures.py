@@ -34,9 +34,10 @@ import case_picture
 import drawings
 import memory_picture
 import order_picture
+from book import BookDirective
 from docutils import nodes
 from docutils.parsers.rst import directives
-from workbook import BookDirective, BookError, run_program
+from runs import BookError, run_program
 
 # The width of a page's text, and of a phone's screen without its margins.
 WIDE, NARROW = 728, 356
