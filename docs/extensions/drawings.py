@@ -877,3 +877,122 @@ def piece(canvas):
             ("event arrow", "next in the list"),
         ]
     )
+
+
+# ---- the clinic ----
+
+FORK = ("allocate scratch", "fill scratch", "free scratch", "allocate table")
+
+
+@drawing(
+    "fork",
+    "The node that frees has no edge from the fills of the other branch",
+    ["from", "to", "edge"],
+    [
+        ["allocate", "fill, in the fork", "yes"],
+        ["allocate", "free", "yes"],
+        ["fill, in the fork", "free", "missing"],
+        ["free", "allocate again, same address", "yes"],
+    ],
+)
+def fork(canvas):
+    narrow = canvas.width < NARROW
+    wide = 108 if narrow else 150
+    left, right = (30, 218) if narrow else (120, 440)
+    canvas.text(left + wide / 2, 14, "capturing", "bold", "middle")
+    canvas.text(right + wide / 2, 14, "forked", "bold", "middle")
+
+    def place(x, y, words, kind):
+        node(canvas, x, y, wide, words, kind, high=42)
+        return x + wide / 2, y, y + 42
+
+    allocate = place(left, 26, "allocate", "work s-1")
+    free = place(left, 160, "free", "work s-1")
+    again = place(left, 230, "allocate, at the same address", "work s-1")
+    fills = place(right, 80, "fills of the memory", "work s-2")
+    canvas.arrow("event", (allocate[0], allocate[2]), (free[0], free[1]))
+    canvas.arrow("event", (free[0], free[2]), (again[0], again[1]))
+    canvas.arrow("event", (left + wide, 50), (right, 94))
+    canvas.arrow("missing", (right, 118), (left + wide + 2, 180))
+    canvas.plate((left + wide + right) / 2 - 44, 138, 88, 17)
+    canvas.text((left + wide + right) / 2, 151, "✗ no edge", "bad", "middle")
+    assert fills
+    canvas.key(
+        [
+            ("work s-1", "node of the first branch"),
+            ("work s-2", "node of the forked branch"),
+            ("event arrow", "an edge"),
+            ("missing arrow", "the edge that is missing"),
+        ]
+    )
+
+
+@drawing(
+    "short_lived",
+    "The array outlives the stream in which it will be freed",
+    ["in order", "stream", "array"],
+    [
+        ["1", "created", ""],
+        ["2", "", "allocated in it"],
+        ["3", "destroyed", ""],
+        ["4", "is gone", "freed in it"],
+    ],
+)
+def short_lived(canvas):
+    steps = ("create", "allocate", "destroy", "free")
+    left = 64
+    room = (canvas.width - left) / 4
+    for number, words in enumerate(steps):
+        x = left + room * (number + 0.5)
+        canvas.text(x, 14, words, "bold", "middle")
+        canvas.line("tick", (x, 22), (x, 100), behind=True)
+
+    def at(number):
+        return left + room * (number + 0.5)
+
+    canvas.text(0, 46, "stream")
+    canvas.box("work s-1", at(0), 32, at(2) - at(0), 22, 3)
+    canvas.text(0, 84, "array")
+    canvas.box("used s-1", at(1), 70, at(3) - at(1), 22, 3)
+    canvas.box("refused", at(2), 32, at(3) - at(2), 22)
+    canvas.text((at(2) + at(3)) / 2, 47, "✗ gone" if room < 110 else "✗ no stream", "bad", "middle")
+    canvas.reach(100)
+    canvas.key(
+        [
+            ("work s-1", "the stream"),
+            ("used s-1", "the array"),
+            ("refused", "the free needs a stream that is gone"),
+        ]
+    )
+
+
+@drawing(
+    "no_access",
+    "Device 1 writes memory of device 0's pool, which gives it no access",
+    ["memory", "used by", "access"],
+    [
+        ["pool of device 0", "a kernel of device 1", "none"],
+        ["pool of device 1", "a kernel of device 1", "its own"],
+    ],
+)
+def no_access(canvas):
+    half = 150 if canvas.width < NARROW else 260
+    right = canvas.width - half
+    for x, name in ((0, "device 0"), (right, "device 1")):
+        canvas.box("place", x, 2, half, 150, 6)
+        canvas.text(x + 10, 20, name, "heading")
+        node(canvas, x + 10, 96, half - 20, f"pool of {name}", "segment", high=44)
+    node(canvas, right + 10, 32, half - 20, "kernel", "work s-2", high=30)
+    canvas.arrow("event", (right + half / 2, 62), (right + half / 2, 96))
+    canvas.text(right + half / 2 + 8, 84, "✓ its own", "good")
+    canvas.arrow("missing", (right + 10, 54), (half - 8, 110))
+    canvas.plate((half + right) / 2 - 40, 68, 80, 17)
+    canvas.text((half + right) / 2, 81, "✗ denied" if half > 200 else "✗", "bad", "middle")
+    canvas.reach(156)
+    canvas.key(
+        [
+            ("segment", "memory"),
+            ("work s-2", "work of device 1"),
+            ("missing arrow", "cudaMemPoolSetAccess is missing"),
+        ]
+    )

@@ -232,7 +232,7 @@ def unordered(journal, reports):
             for line in calls
             if line["n"] < hazard["n"]
             and line["call"] == name
-            and stream.endswith(str(line.get("stream", stream)).replace("legacy", "legacy stream"))
+            and re.search(rf"\b{line.get('stream', '')}\b", stream)
             and not stream.startswith("graph ")
         ]
         # A copy's line names the device's allocation, and not always the host's.
