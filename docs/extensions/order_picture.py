@@ -62,6 +62,7 @@ SHOWN = (
 )
 HOST = "host"
 REPEATS = 3  # so many equal calls in a row are one
+MOST_BARS = 4  # so many allocations that live at one time have bars
 
 # The least height of a row, the width of the times, and of a lane in a narrow picture.
 ROW, TIMES, LANE = 24, 60, 28
@@ -105,7 +106,7 @@ class Order:
 def stream_of(line):
     stream = line.get("stream")
     if stream == "per-thread":
-        return f"per-thread {line.get('thread', 1)}"
+        return f"stream of thread {line.get('thread', 0)}"
     return stream
 
 
@@ -131,6 +132,16 @@ def merged(shown):
     return apart
 
 
+def next_first(queue, time):
+    """The lines of work in per-thread streams do not name the thread. Calls take theirs in order,
+    so what is next in a stream is the first work that begins when its last one ends, or later."""
+    after = [run for run in queue if run["start"] >= time]
+    if after:
+        run = min(after, key=lambda one: one["start"])
+        queue.remove(run)
+        queue.insert(0, run)
+
+
 def pieces_of(journal):
     """What the calls put into the streams, by the number of the call's line."""
     runs, pieces, recorded = defaultdict(list), {}, {}
@@ -139,7 +150,7 @@ def pieces_of(journal):
     now = defaultdict(lambda: (0, 0))  # of each stream: when what it was given so far has ended
     for line in journal:
         if line.get("did") == "run":
-            runs[stream_of(line)].append(line)
+            runs[line["stream"]].append(line)
     for call in journal:
         name, stream = call.get("call"), stream_of(call)
         if call.get("result") != "cudaSuccess" or "t" not in call or "did" in call:
@@ -147,7 +158,7 @@ def pieces_of(journal):
         if "node" in call:  # captured: its turn is in a launch
             work_of_graph[call["graph"]] += name in RUNS or name in WORK_NODES
             continue
-        queue = runs[stream]
+        queue = runs[call.get("stream")]
         if name in EVENTS:
             start = max((call["end"], 0), now[stream])
             source = recorded.get(call["event"]) if name == "cudaStreamWaitEvent" else None
@@ -163,6 +174,8 @@ def pieces_of(journal):
         elif name in (*RUNS, KERNEL, LAUNCH):
             count = work_of_graph[call["graph"]] if name == LAUNCH else 1
             operation = call.get("kernel") or RUNS.get(name)
+            if call["stream"] == "per-thread":
+                next_first(queue, max(now[stream][0], call["t"]))
             if not count or len(queue) < count or (operation and queue[0]["op"] != operation):
                 continue
             run, last = queue[0], queue[count - 1]
@@ -431,8 +444,9 @@ class Drawing:
                     lane[slot : slot + 1] = [end]
                     slots[number] = (begin, free, slot)
                     break
-        self.width_of_slots = 8 * max([1, *(len(one) for one in taken.values())])
-        return slots
+        most = max([1, *(len(one) for one in taken.values())])
+        self.width_of_slots = 8 * most if most <= MOST_BARS else 8
+        return slots if most <= MOST_BARS else {}
 
     def place(self):
         """The x of each lane, and the room for its words."""
