@@ -23,6 +23,8 @@ ground of a call is what the pool reserves after it; "given back" is what it res
 """
 
 from dataclasses import dataclass, field
+from itertools import groupby
+from operator import attrgetter
 
 import svg
 
@@ -554,7 +556,9 @@ def table(pools, watermarks=False):
     heads += ["reserved", *(["high"] if watermarks else [])]
     rows = []
     for pool in pools:
-        for group in groups_of(pool.moments):
+        same = attrgetter("words", "result", "reserved")
+        for _, repeated in groupby(pool.moments, same):
+            group = list(repeated)
             moment = group[-1]
             figures = [mib(moment.used), mib(moment.reserved)]
             if watermarks:
