@@ -6,6 +6,7 @@ load ../tools/helpers
 
 setup_file() {
     local program
+    type -P python3 >/dev/null || return 0
     export JOURNALS=$BATS_FILE_TMPDIR/journals
     mkdir "$JOURNALS"
     # Of 19_cost it is known that it makes ten thousand calls.
@@ -16,6 +17,8 @@ setup_file() {
             "build/simulator/$program" >/dev/null
     done
 }
+
+setup() { type -P python3 >/dev/null || skip "python3 is not here: apt-get install python3"; }
 
 # Python with the picture's modules: draws NAME of drawings.py, or runs what stdin has.
 python() { PYTHONPATH=docs/extensions python3 -B "$@"; }
@@ -137,7 +140,8 @@ print(drawings.DRAWINGS["devices"].table())'
         | need("no list of events"; ($all | type) == "array" and ($all | length) > 100),
           ($all[] | need("an unknown phase: \(.ph)"; .ph | IN("X", "i", "C", "M", "s", "f"))),
           ($all[] | need("no process: \(.)"; (.pid | type) == "number")),
-          ($all[] | select(.ph != "M") | need("no time: \(.)"; (.ts | type) == "number" and .ts >= 0)),
+          ($all[] | select(.ph != "M")
+           | need("no time: \(.)"; (.ts | type) == "number" and .ts >= 0)),
           ($all[] | select(.ph == "X") | need("no duration: \(.)"; .dur >= 0 and (.tid > 0))),
           ($all[] | select(.ph == "i") | need("no scope: \(.)"; .s | IN("t", "p", "g"))),
           ($all[] | select(.ph == "C") | need("no counter: \(.)"; .args | length > 0)),
@@ -161,7 +165,7 @@ print(drawings.DRAWINGS["devices"].table())'
     assert_line "stream 1"
     assert_line "legacy stream"
     assert_equal \
-        "$(jq -c '[.traceEvents[] | select(.name == "pool 2, MiB") | .args.reserved] | max' "$trace")" \
+        "$(jq '[.traceEvents[] | select(.name == "pool 2, MiB").args.reserved] | max' "$trace")" \
         "$(jq -s 'map(select(.pool == 2) | .reserved // 0) | max / 1048576' "$journal")"
 }
 
