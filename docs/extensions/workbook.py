@@ -52,6 +52,7 @@ from runs import (
     ROOT,
     BookError,
     command_of,
+    compile_named,
     compile_program,
     expect_recorded,
     recording_of,
@@ -366,6 +367,7 @@ def setup(app):
     app.add_directive("call-table", CallTable)
     app.add_directive("call-index", CallIndex)
     app.add_directive("cost-table", CostTable)
+    app.connect("env-before-read-docs", compile_named)
     for part in (sources, predict, clinic, progress):
         part.setup(app)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
