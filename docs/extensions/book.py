@@ -43,8 +43,6 @@ class BookDirective(SphinxDirective):
             LIBRARY,
             "docs/extensions/runs.py",
             "docs/extensions/workbook.py",
-            "docs/extensions/memory_picture.py",
-            "docs/extensions/order_picture.py",
         )
 
     def lines(self, lines):

@@ -1,4 +1,4 @@
-"""What the book needs beyond Sphinx: programs that run while it is built, and their pictures.
+"""What the book needs beyond Sphinx: programs that run while it is built (pictures.py draws).
 
     .. program-run:: solutions/06_release_threshold
         runs the program; a solution's output must be the recorded one
@@ -17,17 +17,6 @@
         what the solution changes in the student's file
     .. solution-difference:: docs/clinic/03_barrier_right
         what it changes in 03_barrier_wrong.c
-    .. memory-picture:: solutions/06_release_threshold
-        memory over calls (memory_picture.py)
-       :apart:                         a row for each call, also when it repeats the one before
-       :pools: 3 6                     these pools alone
-       :watermarks:                    a column for each watermark
-    .. order-picture:: solutions/01_first_allocation
-        calls and device work over time (order_picture.py)
-       :skip: 3                        without the first three calls
-       :process: 2                     of a program of two processes: the second one's
-    .. drawn-picture:: ladder
-        docs/pictures/ladder.svg, which no journal can draw
     .. recorded-tables:: docs/recorded/lessons.md
         the tables of a Markdown file that a script printed, and its other lines
     .. call-table:: pools
@@ -45,15 +34,12 @@ it should be ends the build.
 """
 
 import json
-import re
 import shlex
 import shutil
 import subprocess
 
 import calls
 import clinic
-import memory_picture
-import order_picture
 import predict
 import progress
 import sources
@@ -283,9 +269,6 @@ class LessonsTable(BookDirective):
         return self.lines(lines)
 
 
-# ---- pictures ----
-
-
 class RecordedTables(BookDirective):
     """A file of Markdown from one of our scripts: its blocks are one line each, or tables."""
 
@@ -372,87 +355,6 @@ class CallIndex(CallTable):
         return calls.call_index()
 
 
-class Picture(BookDirective):
-    """The content is the caption. The SVG's title and description say in words what it shows."""
-
-    has_content = True
-    option_spec = {
-        "arguments": directives.unchanged,
-        "calls": directives.unchanged,
-        "title": directives.unchanged,
-        "rows": directives.positive_int,
-        "process": directives.positive_int,
-    }
-    draw = None
-
-    def more(self):
-        return {name: self.options[name] for name in self.options if name == "skip"}
-
-    def run(self):
-        program, arguments = (
-            self.arguments[0],
-            tuple(shlex.split(self.options.get("arguments", ""))),
-        )
-        self.depend_on_program(program)
-        run = run_program(program, arguments)
-        name = " ".join([program.split("/")[1], *arguments])
-        number = self.env.new_serialno("picture")
-        try:
-            svg = type(self).draw(
-                run.second if self.options.get("process") == 2 else run.journal,
-                identity=f"{self.env.docname}-{number}".replace("/", "-"),
-                title=self.options.get("title", name),
-                calls=self.options.get("calls", "").split(),
-                rows=self.options.get("rows"),
-                **self.more(),
-            )
-        except (KeyError, ValueError) as error:
-            raise BookError(
-                f"{self.env.docname}: no picture can be drawn from the journal of {name}: {error!r}"
-            ) from error
-        frame = nodes.raw("", f'<div class="picture" tabindex="0">{svg}</div>', format="html")
-        caption = nodes.container(classes=["picture-caption"])
-        self.state.nested_parse(self.content, self.content_offset, caption)
-        return [frame, caption] if self.content else [frame]
-
-
-class MemoryPicture(Picture):
-    option_spec = {
-        **Picture.option_spec,
-        "apart": directives.flag,
-        "pools": lambda words: [int(word) for word in words.split()],
-        "watermarks": directives.flag,
-    }
-    draw = staticmethod(memory_picture.draw)
-
-    def more(self):
-        return {
-            "apart": "apart" in self.options,
-            "pools": self.options.get("pools", ()),
-            "watermarks": "watermarks" in self.options,
-        }
-
-
-class OrderPicture(Picture):
-    option_spec = {**Picture.option_spec, "skip": directives.positive_int}
-    draw = staticmethod(order_picture.draw)
-
-
-class DrawnPicture(BookDirective):
-    """docs/pictures/NAME.svg, in the colors of the page: the file's own style is left out."""
-
-    has_content = True
-
-    def run(self):
-        file = f"docs/pictures/{self.arguments[0]}.svg"
-        self.depend(file)
-        svg = re.sub("<style>.*?</style>", "", (ROOT / file).read_text(), flags=re.S)
-        frame = nodes.raw("", f'<div class="picture drawn" tabindex="0">{svg}</div>', format="html")
-        caption = nodes.container(classes=["picture-caption"])
-        self.state.nested_parse(self.content, self.content_offset, caption)
-        return [frame, caption] if self.content else [frame]
-
-
 def setup(app):
     if not (ROOT / LIBRARY).exists():
         raise BookError(f"{LIBRARY} is not there. Type: make docs")
@@ -466,9 +368,6 @@ def setup(app):
     app.add_directive("call-table", CallTable)
     app.add_directive("call-index", CallIndex)
     app.add_directive("cost-table", CostTable)
-    app.add_directive("memory-picture", MemoryPicture)
-    app.add_directive("order-picture", OrderPicture)
-    app.add_directive("drawn-picture", DrawnPicture)
     app.connect("env-before-read-docs", compile_named)
     for part in (sources, predict, clinic, progress):
         part.setup(app)

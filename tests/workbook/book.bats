@@ -26,8 +26,11 @@ setup() {
         skip "Sphinx could not be installed: $BOOK_LACKS"
 }
 
-# The pictures' own words: the description of each on a page.
-descriptions() { grep -o '<desc[^>]*>[^<]*' "$BOOK/$1.html"; }
+# What the pictures of a page show, as the tables below them: a row a line, a bar between its cells.
+picture_rows() {
+    grep -o '<details class="picture-rows">.*</details>' "$BOOK/$1.html" |
+        sed 's|</tr>|\n|g; s|</t[dh]>|\||g; s|<[^>]*>||g'
+}
 
 @test "make docs builds the book without a warning" {
     [ ! -e "$BATS_FILE_TMPDIR/failed" ] ||
@@ -172,23 +175,30 @@ except ValueError as error:
     finish
 }
 
-@test "every picture has a title and a description, with the figures of the run" {
-    local lesson figure words pictures
+@test "every picture has its point as title, two forms, and a table with the run's figures" {
+    local lesson figure rows page part pictures
     for lesson in $(lessons); do
-        words=$(descriptions "$lesson")
-        [ -n "$words" ] || complain "$lesson has no picture."
-        pictures=$(grep -o '<svg[^>]*role="img"' "$BOOK/$lesson.html" | wc -l)
-        [ "$pictures" = "$(grep -o '<title id=' "$BOOK/$lesson.html" | wc -l)" ] ||
-            complain "A picture of $lesson has no title."
+        rows=$(picture_rows "$lesson")
+        [ -n "$rows" ] || complain "$lesson has no picture."
+        page=$(grep -o '<div class="picture.*' "$BOOK/$lesson.html")
+        pictures=$(grep -c '<div class="picture' <<<"$page")
+        for part in 'class="wide"' 'class="narrow"' 'class="picture-rows"'; do
+            [ "$(grep -o "$part" <<<"$page" | wc -l)" = "$pictures" ] ||
+                complain "$lesson has $pictures pictures, and not as many times $part."
+        done
+        for part in '<title id=' '<desc id=' 'aria-labelledby=' 'aria-describedby='; do
+            [ "$(grep -o "$part" <<<"$page" | wc -l)" = $((2 * pictures)) ] ||
+                complain "$lesson: a form of a picture lacks $part."
+        done
         while read -r figure; do
-            grep -q "reserved ${figure}[;.]" <<<"$words" ||
+            grep -qE "\|${figure}\|([^|]+\|)?$" <<<"$rows" ||
                 complain "No picture of $lesson shows $figure MiB reserved, as it printed."
         done < <(grep -oE '(reserved|measured) +[0-9]+ MiB' "tests/lessons/expected/$lesson.txt" |
             awk '$2 { print $2 }' | sort -un)
     done
-    grep -q 'used 257, reserved 288;' <<<"$(descriptions 08_statistics)" ||
+    grep -qF '|257|257|288|288|' <<<"$(picture_rows 08_statistics)" ||
         complain "The picture of 08_statistics lacks 257 MiB used, 288 reserved."
-    grep -q 'cudaStreamQuery: cudaErrorNotReady' <<<"$(descriptions 01_first_allocation)" ||
+    grep -q 'cudaStreamQuery: cudaErrorNotReady' <<<"$(picture_rows 01_first_allocation)" ||
         complain "The picture of 01_first_allocation lacks the query's result."
     finish
 }
