@@ -37,7 +37,8 @@ import drawings, memory_picture, order_picture
 def check(name, draw):
     for width in (720, 356):
         svg = draw(width).svg("x", "the point", "the form")
-        for part in ("<title", "<desc", 'class="key"', 'role="img"', "aria-labelledby"):
+        sign = 'width="22" height="14"'  # of the key
+        for part in ("<title", "<desc", sign, 'role="img"', "aria-labelledby"):
             if part not in svg:
                 print(f"{name}, {width} wide, has no {part}")
 for name, drawing in drawings.DRAWINGS.items():
