@@ -35,9 +35,10 @@ import json, sys
 from pathlib import Path
 import drawings, memory_picture, order_picture
 def check(name, draw):
-    for width in (728, 356):
+    for width in (720, 356):
         svg = draw(width).svg("x", "the point", "the form")
-        for part in ("<title", "<desc", 'class="key"', 'role="img"', "aria-labelledby"):
+        sign = 'width="22" height="14"'  # of the key
+        for part in ("<title", "<desc", sign, 'role="img"', "aria-labelledby"):
             if part not in svg:
                 print(f"{name}, {width} wide, has no {part}")
 for name, drawing in drawings.DRAWINGS.items():
@@ -181,7 +182,7 @@ print("<!DOCTYPE html><meta charset=utf-8><style>body { margin: 16px }")
 print(Path("docs/_static/pictures.css").read_text() + "</style>")
 def show(name, draw):
     print('<div class="picture">')
-    for form, width in (("wide", 728), ("narrow", 356)):
+    for form, width in (("wide", 720), ("narrow", 356)):
         print(f'<div class="{form}">{draw(width).svg(name + form, name, name)}</div>')
     print("</div>")
 for name, drawing in drawings.DRAWINGS.items():
