@@ -5,6 +5,7 @@
 #                            (build/cuda/include)
 #   setup.sh test            the same, and what the test suite needs
 #   setup.sh docs            a Python environment for building the book (build/venv)
+#   setup.sh live            emcc, which compiles for the browser (build/live/emcc)
 #   setup.sh format          clang-format, ruff and shellcheck of the right version (build/venv)
 #   setup.sh gpu             gcc, and the toolkit of nvcc for the GPU (build/gpu/include,
 #                            build/gpu/lib, build/gpu/nvcc)
@@ -36,7 +37,7 @@ bats_library() {
 gnu_parallel() { found parallel && grep -q 'GNU Parallel' "$(type -P parallel)"; }
 c_headers() { echo '#include <stdio.h>' | "$compiler" -E - >/dev/null 2>&1; }
 
-# The Debian packages that are missing for: compile, suite, mutants, fetch, venv.
+# The Debian packages that are missing for: compile, suite, mutants, fetch, emcc, venv.
 missing_packages() {
     local purpose library
     for purpose in "$@"; do
@@ -53,6 +54,7 @@ missing_packages() {
             gnu_parallel || say parallel ;;
         mutants) found patch || say patch ;;
         fetch) python3 -m pip --version >/dev/null 2>&1 || missing_packages venv ;;
+        emcc) found emcc || say emscripten ;;
         venv) python3 -c 'import ensurepip, venv' 2>/dev/null || say python3-venv ;;
         esac
     done
@@ -256,6 +258,10 @@ BACKEND=simulator."
 
 case ${1:-} in
 build) build ;;
+live)
+    install_missing compile emcc
+    mkdir -p build/live
+    [ "$(cat build/live/emcc 2>/dev/null)" = "$(type -P emcc)" ] || type -P emcc >build/live/emcc ;;
 test) build suite mutants ;;
 gpu) install_missing compile; gpu ;;
 docs)
@@ -270,5 +276,6 @@ format | prose)
     build/venv/bin/python3 -m pip install --quiet --disable-pip-version-check --require-hashes \
         --requirement "tests/tools/$1.txt" ;;
 backend) backend "${2:-}" ;;
-*) fail "setup.sh: the argument must be build, test, docs, format, prose, gpu or backend." ;;
+*) fail "setup.sh: the argument must be build, test, live, docs, format,
+prose, gpu or backend." ;;
 esac
