@@ -30,7 +30,7 @@ const benchPictures = (() => {
   // The lines of the script that have run, each with its line of the journal (`call`), what the
   // pool had before and after, and the work of streams (`run`).
   function stepsOf(script, journal, lines) {
-    const calls = journal.filter((line) => line.call && !CREATION.has(line.call));
+    const calls = journal.filter((line) => !line.did && !CREATION.has(line.call));
     const runs = {};
     for (const line of journal)
       if (line.did === "run") (runs[line.stream] = runs[line.stream] || []).push(line);
@@ -120,6 +120,11 @@ const benchPictures = (() => {
 
   // ---- memory over calls ----
 
+  const POLICIES = {
+    ReuseFollowEventDependencies: "events",
+    ReuseAllowOpportunistic: "opport.",
+    ReuseAllowInternalDependencies: "internal",
+  };
   const MEMORY_CALLS = {
     cudaMallocAsync: (step) => ["allocate", step.words[0]],
     cudaFreeAsync: (step) => ["free", step.words[0]],
@@ -131,7 +136,9 @@ const benchPictures = (() => {
     cudaEventQuery: (step) => ["query", step.words[0]],
     cudaMemPoolTrimTo: (step) => ["trim to", step.words[0]],
     cudaMemPoolSetAttribute: (step) =>
-      step.words[0] === "ReleaseThreshold" ? ["threshold", step.words[1]] : ["policy", ""],
+      step.words[0] === "ReleaseThreshold"
+        ? ["threshold", step.words[1]]
+        : [POLICIES[step.words[0]], step.words[1] === "0" ? "off" : "on"],
   };
 
   // Which segments are mapped: those that allocations lie on, and then the lowest.
@@ -153,8 +160,8 @@ const benchPictures = (() => {
       .filter((step) => MEMORY_CALLS[step.name])
       .map((step, index) => {
         const { call } = step;
-        const succeeded = call.result === "cudaSuccess";
-        if (step.name === "cudaMallocAsync" && succeeded && call.allocation) {
+        const succeeded = ["cudaSuccess", "cudaErrorNotReady"].includes(call.result);
+        if (step.name === "cudaMallocAsync" && call.allocation) {
           const block = {
             name: step.words[0],
             stream: call.stream,
@@ -344,12 +351,13 @@ const benchPictures = (() => {
       if (row.host) {
         const { step } = row;
         const { call } = step;
-        const failed = call && call.result !== "cudaSuccess";
+        const failed = call && !["cudaSuccess", "cudaErrorNotReady"].includes(call.result);
         const waits = call && WAITS.test(step.name) && call.end - call.t > 2000;
         const until = waits ? rows.findIndex((one) => one.index > row.index && one.time >= call.end) : -1;
         const end = !waits ? row.index + 1 : until < 0 ? rows.length : Math.max(until, row.index + 1);
         back.rectangle(waits ? "waits" : "call", 2, y + 1, host - 8, (end - row.index) * high - 3);
-        const text = narrow ? step.name.replace(/^cuda/, "") : step.text;
+        const attribute = step.name === "cudaMemPoolSetAttribute";
+        const text = attribute ? step.words.join(" ") : narrow ? step.name.replace(/^cuda/, "") : step.text;
         const room = Math.floor((host - 20) / 7);
         const words = text.length > room ? `${text.slice(0, room - 1)}…` : text;
         draw.text(failed ? "code bad" : "code", 8, y + 17, words);
@@ -370,7 +378,7 @@ const benchPictures = (() => {
           back.rectangle(kind, x - 5, y + 2, room, (end - row.index) * high - 4);
           const open = piece.finish === FAR;
           const words = piece.kind === "hold" && open ? "held" : piece.words;
-          draw.text("", x + 4, y + 17, words);
+          draw.text("halo", x + 4, y + 17, words);
         }
       }
     }
@@ -383,11 +391,11 @@ const benchPictures = (() => {
         const kind = piece.inserted ? "inserted" : "event";
         sources.add(kind);
         const side = piece.stream > piece.source.stream ? 1 : -1;
-        draw.arrow(
+        back.arrow(
           kind,
           xOf(piece.source.stream) + 6 * side,
           yOf(piece.source.row.index) + 12,
-          xOf(piece.stream) - 8 * side,
+          side > 0 ? xOf(piece.stream) - 8 : xOf(piece.stream) + 16 + 7 * piece.words.length,
           to,
         );
       }
