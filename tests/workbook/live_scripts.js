@@ -66,8 +66,24 @@ function randomScript(seed) {
     const policy = `Reuse${one(policies)}, ${below(2)}`;
     lines.push(`cudaMemPoolSetAttribute(${one([threshold, policy])})`);
   };
+  // A stream that is held frees, and another one allocates as much: behind an event, or not.
+  const handOver = () => {
+    const [from, to] = below(2) ? ["s1", "s2"] : ["s2", "s3"];
+    const [first, second] = [`a${all.length + 1}`, `a${all.length + 2}`];
+    const size = one(sizes);
+    lines.push(`cudaMallocAsync(${first}, ${size}, ${from})`);
+    if (!held.has(from)) lines.push(`launch_hold(${from})`);
+    held.add(from);
+    lines.push(`launch_fill(${first}, ${from})`, `cudaFreeAsync(${first}, ${from})`);
+    if (below(2)) lines.push(`cudaEventRecord(e1, ${from})`, `cudaStreamWaitEvent(${to}, e1)`);
+    lines.push(`cudaMallocAsync(${second}, ${size}, ${to})`);
+    if (!events.includes("e1")) events.push("e1");
+    all.push(first, second);
+    live.push(second);
+  };
   const steps = [
-    allocate, allocate, allocate, allocate, free, free, free, hold, record, record, synchronize,
+    handOver, handOver,
+    allocate, allocate, allocate, free, free, hold, record, synchronize,
     () => lines.push(`launch_fill(${allocation()}, ${stream()})`),
     () => lines.push(`launch_fill(${allocation()}, ${stream()})`),
     () => events.length && lines.push(`cudaStreamWaitEvent(${stream()}, ${one(events)})`),
