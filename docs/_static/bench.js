@@ -1,13 +1,12 @@
 // The pool bench (docs/bench.rst): a script of CUDA calls, buttons that write into it, and the
-// pictures of its run so far. Every step runs the script again from its first line, on the project's
-// own C in the browser (simulated_device.js), so a step back is a run with a line less.
+// pictures of its run so far. Every step runs the script again from its first line, on the
+// project's own C in the browser (simulated_device.js), so a step back is a run with a line less.
 "use strict";
 
 (() => {
   const root = document.getElementById("pool-bench");
   if (!root) return;
   const ready = JSON.parse(root.dataset.scripts);
-  const MAX_STREAMS = 4;
 
   // ---- what is on the page ----
 
@@ -26,7 +25,11 @@
     return make("span", { className: "bench-field" }, label, control);
   };
   const choice = (values) =>
-    make("select", {}, ...values.map(([value, words]) => make("option", { value }, words || value)));
+    make(
+      "select",
+      {},
+      ...values.map(([value, words]) => make("option", { value }, words || value)),
+    );
   const button = (words, action, title = "") => {
     const node = make("button", { type: "button", title }, words);
     node.addEventListener("click", action);
@@ -46,13 +49,17 @@
   const streams = choice([["s1"], ["s2"], ["s3"], ["s4"]]);
   const allocations = choice([["a"]]);
   const events = choice([["e"]]);
-  const scripts = choice([["", "choose a script"], ...ready.map((one, at) => [String(at), one.title])]);
+  const titles = ready.map((one, at) => [String(at), one.title]);
+  const scripts = choice([["", "choose a script"], ...titles]);
   const schedules = choice([["measured"], ["instant"], ["late"], ["random:1"], ["random:2"]]);
   const limits = choice([["", "none"], ["32 MiB"], ["64 MiB"], ["128 MiB"], ["256 MiB"]]);
-  const thresholds = choice([["0 MiB"], ["32 MiB"], ["48 MiB"], ["64 MiB"], ["128 MiB"], ["UINT64_MAX"]]);
-  const policies = ["FollowEventDependencies", "AllowOpportunistic", "AllowInternalDependencies"].map(
-    (name) => ({ name: `Reuse${name}`, box: make("input", { type: "checkbox", checked: true }) }),
-  );
+  const sizes = ["0 MiB", "32 MiB", "48 MiB", "64 MiB", "128 MiB", "UINT64_MAX"];
+  const thresholds = choice(sizes.map((one) => [one]));
+  const policies = [
+    "ReuseFollowEventDependencies",
+    "ReuseAllowOpportunistic",
+    "ReuseAllowInternalDependencies",
+  ].map((name) => ({ name, box: make("input", { type: "checkbox", checked: true }) }));
 
   // ---- the state ----
 
@@ -145,7 +152,8 @@
   // The controls show what the script has set so far.
   function showControls() {
     setOptions(allocations, names("cudaMallocAsync", 0), "a");
-    setOptions(events, [...new Set([...names("cudaEventRecord", 0), ...names("cudaStreamWaitEvent", 1)])], "e");
+    const waited = names("cudaStreamWaitEvent", 1);
+    setOptions(events, [...new Set([...names("cudaEventRecord", 0), ...waited])], "e");
     const set = {};
     let limit = "";
     for (const command of benchPictures.commandsOf(script.value)) {
@@ -165,7 +173,12 @@
   // ---- a run, and what it shows ----
 
   const message = (kind, heading, text) =>
-    make("div", { className: `bench-message ${kind}` }, make("strong", {}, heading), make("pre", {}, text));
+    make(
+      "div",
+      { className: `bench-message ${kind}` },
+      make("strong", {}, heading),
+      make("pre", {}, text),
+    );
 
   // The pairs of lines that a report names: two accesses that nothing orders.
   const unorderedOf = (errors) =>
@@ -179,7 +192,7 @@
   function showRun(result, text) {
     const journal = result.journal.split("\n").filter(Boolean).map((line) => JSON.parse(line));
     const steps = benchPictures.stepsOf(text, journal, lines);
-    const streamsUsed = Math.max(1, ...[...text.matchAll(/\bs([1-4])\b/g)].map((one) => Number(one[1])));
+    const named = [...text.matchAll(/\bs([1-4])\b/g)].map((one) => Number(one[1]));
     const limit = journal.find((line) => line.call === "cudaMemPoolCreate");
     const width = Math.max(300, Math.floor(memory.clientWidth) || 700);
     memory.innerHTML = benchPictures.memory(steps, limit ? limit.max_size : 0, width);
@@ -187,7 +200,7 @@
       steps,
       unorderedOf(result.errors),
       width,
-      Math.min(streamsUsed, MAX_STREAMS),
+      Math.max(1, ...named),
     );
     const last = steps[steps.length - 1];
     const from = last && last.call && last.call.from;
@@ -324,7 +337,12 @@
     messages,
     make("h2", {}, "Memory"), memory,
     make("h2", {}, "Order"), order,
-    make("details", {}, make("summary", {}, "As a C program"), make("pre", { tabIndex: 0 }, program)),
+    make(
+      "details",
+      {},
+      make("summary", {}, "As a C program"),
+      make("pre", { tabIndex: 0 }, program),
+    ),
   );
   open();
 })();

@@ -74,7 +74,8 @@ const benchPictures = (() => {
         parts.push(`<line class="${kind}" x1="${x1}" y1="${y1}" x2="${x2}" y2="${y2}"/>`),
       text: (kind, x, y, words, anchor = "start") =>
         parts.push(
-          `<text class="${kind}" x="${x}" y="${y}" text-anchor="${anchor}">${escaped(words)}</text>`,
+          `<text class="${kind}" x="${x}" y="${y}" text-anchor="${anchor}">` +
+            `${escaped(words)}</text>`,
         ),
       arrow: (kind, x1, y1, x2, y2) => {
         const length = Math.hypot(x2 - x1, y2 - y1) || 1;
@@ -195,8 +196,10 @@ const benchPictures = (() => {
       ...columns.map((one) => Math.max(0, ...one.now, ...one.gone) + 1),
       ...blocks.map((block) => Math.ceil((block.offset + block.bytes) / SEGMENT)),
     );
-    const most = Math.max(0, ...steps.map((step) => (step.threshold < 64 * SEGMENT ? step.threshold : 0)));
-    const segments = Math.max(top, Math.ceil(most / SEGMENT), limit ? Math.ceil(limit / SEGMENT) : 0);
+    // A threshold that is far beyond what the pool has is not drawn.
+    const isDrawn = (threshold) => threshold > 0 && threshold < 64 * SEGMENT;
+    const most = Math.max(0, ...steps.map((step) => step.threshold).filter(isDrawn));
+    const segments = Math.max(top, Math.ceil(most / SEGMENT), Math.ceil(limit / SEGMENT));
     const high = Math.max(12, Math.min(30, Math.floor(260 / segments)));
     const draw = canvas();
     let y = 4;
@@ -221,14 +224,15 @@ const benchPictures = (() => {
         if (from >= to) continue;
         const height = Math.max(4, (block.bytes / SEGMENT) * high - 2);
         const kind = `used s-${block.stream}`;
-        draw.rectangle(kind, xOf(from) + 2, yOf(block.offset) + 1, (to - from) * column - 4, height);
+        const wide = (to - from) * column - 4;
+        draw.rectangle(kind, xOf(from) + 2, yOf(block.offset) + 1, wide, height);
         if (height < 12) continue;
         draw.text("on", xOf(from) + 8, yOf(block.offset) + height / 2 + 5, block.name);
       }
       strip.forEach((one, at) => {
         const { threshold } = one.step;
         const x = xOf(first + at);
-        if (threshold && threshold < 64 * SEGMENT)
+        if (isDrawn(threshold))
           draw.line("threshold", x, yOf(threshold), x + column, yOf(threshold));
         draw.text("figure", x + 3, yOf(segments * SEGMENT) + 18, `${mib(one.step.used)} used`);
         draw.text("figure", x + 3, yOf(segments * SEGMENT) + 34, `${mib(one.step.reserved)} res.`);
@@ -306,14 +310,13 @@ const benchPictures = (() => {
   // Rows from top to bottom: the beginning of each call and of each piece, in order of time; what
   // never ends comes last.
   function rowsOf(steps, pieces) {
-    const rows = steps.map((step, index) => ({
-      step,
-      time: step.call ? step.call.t : index ? steps[index - 1].call && steps[index - 1].call.end : 0,
-      host: true,
-      order: index,
-    }));
-    let last = 0;
-    for (const row of rows) last = row.time = Math.max(row.time || 0, last);
+    // To open a gate is no call: it comes when the call before it has ended.
+    let ended = 0;
+    const rows = steps.map((step, index) => {
+      const time = step.call ? step.call.t : ended;
+      if (step.call) ended = step.call.end;
+      return { step, time, host: true, order: index };
+    });
     pieces.forEach((piece, index) => {
       rows.push({ piece, time: piece.start, host: false, order: steps.length + index });
     });
@@ -353,11 +356,12 @@ const benchPictures = (() => {
         const { call } = step;
         const failed = call && !["cudaSuccess", "cudaErrorNotReady"].includes(call.result);
         const waits = call && WAITS.test(step.name) && call.end - call.t > 2000;
-        const until = waits ? rows.findIndex((one) => one.index > row.index && one.time >= call.end) : -1;
-        const end = !waits ? row.index + 1 : until < 0 ? rows.length : Math.max(until, row.index + 1);
+        let end = row.index + 1;
+        while (waits && end < rows.length && rows[end].time < call.end) end++;
         back.rectangle(waits ? "waits" : "call", 2, y + 1, host - 8, (end - row.index) * high - 3);
         const attribute = step.name === "cudaMemPoolSetAttribute";
-        const text = attribute ? step.words.join(" ") : narrow ? step.name.replace(/^cuda/, "") : step.text;
+        const short = attribute ? step.words.join(" ") : step.name.replace(/^cuda/, "");
+        const text = narrow || attribute ? short : step.text;
         const room = Math.floor((host - 20) / 7);
         const words = text.length > room ? `${text.slice(0, room - 1)}…` : text;
         draw.text(failed ? "code bad" : "code", 8, y + 17, words);

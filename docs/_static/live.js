@@ -19,10 +19,11 @@
 
   const start = (box) => {
     const [program, argument, schedule] = box.querySelectorAll("select, input");
-    const output = box.querySelector("pre");
+    const [output, errors] = box.querySelectorAll("pre");
     box.querySelector("form").addEventListener("submit", async (event) => {
       event.preventDefault();
       output.textContent = "It runs.";
+      errors.textContent = "";
       try {
         await loadDevice();
         // What is on the page is shown first: the run takes the page's only thread.
@@ -30,10 +31,11 @@
         const words = argument.value.trim() ? argument.value.trim().split(/\s+/) : [];
         const environment = { SIM_SCHEDULE: schedule.value };
         const result = await simulatedDevice.run(program.value, words, environment);
-        output.textContent =
-          `${result.output}${result.errors}Its exit status: ${result.status}.`;
+        output.textContent = result.output;
+        errors.textContent = `${result.errors}Its exit status: ${result.status}.`;
       } catch (reason) {
-        output.textContent = `The program could not run: ${reason}.`;
+        output.textContent = "";
+        errors.textContent = `The program could not run: ${reason}.`;
       }
     });
     box.hidden = false;

@@ -55,7 +55,7 @@ def form(lesson):
     schedules = "".join(f"<option>{schedule}</option>" for schedule in SCHEDULES)
     return (
         '<div class="live" hidden><form class="bench-row">'
-        f'<span class="bench-field"><label for="live-program">Run here</label>'
+        '<span class="bench-field"><label for="live-program">Run here</label>'
         '<select id="live-program">'
         f'<option value="solutions/{lesson}">the solution</option>'
         f'<option value="lessons/{lesson}">the starter</option></select></span>'
@@ -64,7 +64,8 @@ def form(lesson):
         '<span class="bench-field"><label for="live-schedule">SIM_SCHEDULE</label>'
         f'<select id="live-schedule">{schedules}</select></span>'
         '<button type="submit">Run</button></form>'
-        '<pre aria-live="polite" tabindex="0" aria-label="What it prints"></pre></div>'
+        '<pre class="live-output" tabindex="0" role="region" aria-label="What it prints"></pre>'
+        '<pre aria-live="polite"></pre></div>'
     )
 
 

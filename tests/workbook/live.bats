@@ -1,8 +1,7 @@
 #!/usr/bin/env bats
-# What runs in the reader's browser (docs/live, simulator/os/web): the pool bench and the lessons. It
-# is run here by node, and compared with what runs outside.
+# What runs in the reader's browser (docs/live, simulator/os/web): the pool bench and the lessons.
+# It is run here by node, and compared with what runs outside.
 
-bats_require_minimum_version 1.5.0
 load ../tools/helpers
 
 BENCH=$ROOT/build/simulator/docs/live/bench
@@ -12,7 +11,8 @@ setup_file() { as_typed make build/simulator/docs/live/bench; }
 # Skips where make live cannot run.
 need_live() {
     type -P emcc >/dev/null || skip "emcc is not installed (apt-get install emscripten)"
-    as_typed make live >"$BATS_TEST_TMPDIR/live" 2>&1 || miss "make live:" "$(<"$BATS_TEST_TMPDIR/live")"
+    as_typed make live >"$BATS_TEST_TMPDIR/live" 2>&1 ||
+        miss "make live:" "$(<"$BATS_TEST_TMPDIR/live")"
 }
 
 # Runs a script as the page does, outside of the page. journal_of FILE JOURNAL
@@ -42,33 +42,44 @@ programs_of() {
     as_typed make -s program LESSON="$program.c" PROGRAM="$program"
 }
 
+# refuses SCRIPT SENTENCE: a ; in the script begins a line.
+refuses() {
+    run "$BENCH" run 9 "${1//;/$'\n'}"
+    assert_failure 2
+    assert_output "$2"
+}
+
 @test "a mistake in a script is a sentence that names its line" {
-    local script words
-    while IFS='|' read -r script words; do
-        run "$BENCH" run 9 "${script//;/$'\n'}"
-        assert_failure 2
-        assert_output "$words"
-    done <<'END'
-cudaFoo(a)|line 1: the bench has no call "cudaFoo"; its buttons list those that it has.
-hello|line 1: a line is a call, such as cudaMallocAsync(a, 64 MiB, s1).
-// ok;cudaFreeAsync(a, s1)|line 2: no line above allocates a.
-cudaMallocAsync(a, 64, s1)|line 1: "64" is no size; a size is a whole number with its unit, such as 64 MiB.
-cudaMallocAsync(a, 0 MiB, s1)|line 1: an allocation has at least 1 KiB.
-cudaMallocAsync(a, 1 MiB, s5)|line 1: "s5" is no stream; the streams are s1 to s4.
-cudaMallocAsync(s1, 1 MiB, s1)|line 1: "s1" is no name for an allocation; a name is letters and digits, such as a.
-cudaMallocAsync(a, 1 MiB)|line 1: expected the form cudaMallocAsync(a, 64 MiB, s1).
-gate_open(s1)|line 1: no line above holds s1.
-cudaDeviceSynchronize();cudaMemPoolCreate(maxSize, 1 MiB)|line 2: the pool is created before everything else: make this the first line.
-cudaMemPoolSetAttribute(ReuseAllowOpportunistic, 2)|line 1: ReuseAllowOpportunistic is 0 or 1, not "2".
-cudaEventRecord(a, s1);cudaMallocAsync(a, 1 MiB, s1)|line 2: a is an event in another line; use another name.
-END
+    refuses 'cudaFoo(a)' \
+        'line 1: the bench has no call "cudaFoo"; its buttons list those that it has.'
+    refuses 'hello' 'line 1: a line is a call, such as cudaMallocAsync(a, 64 MiB, s1).'
+    refuses '// ok;cudaFreeAsync(a, s1)' 'line 2: no line above allocates a.'
+    refuses 'cudaMallocAsync(a, 64, s1)' \
+        'line 1: "64" is no size; a size is a whole number with its unit, such as 64 MiB.'
+    refuses 'cudaMallocAsync(a, 0 MiB, s1)' 'line 1: an allocation has at least 1 KiB.'
+    refuses 'cudaMallocAsync(a, 1 MiB, s5)' \
+        'line 1: "s5" is no stream; the streams are s1 to s4.'
+    refuses 'cudaMallocAsync(s1, 1 MiB, s1)' \
+        'line 1: "s1" is no name for an allocation; a name is letters and digits, such as a.'
+    refuses 'cudaMallocAsync(a, 1 MiB)' \
+        'line 1: expected the form cudaMallocAsync(a, 64 MiB, s1).'
+    refuses 'gate_open(s1)' 'line 1: no line above holds s1.'
+    refuses 'cudaDeviceSynchronize();cudaMemPoolCreate(maxSize, 1 MiB)' \
+        'line 2: the pool is created before everything else: make this the first line.'
+    refuses 'cudaMemPoolSetAttribute(ReuseAllowOpportunistic, 2)' \
+        'line 1: ReuseAllowOpportunistic is 0 or 1, not "2".'
+    refuses 'cudaEventRecord(a, s1);cudaMallocAsync(a, 1 MiB, s1)' \
+        'line 2: a is an event in another line; use another name.'
 }
 
 @test "a script runs as far as its line, and a call that fails ends it" {
-    run "$BENCH" run 2 $'cudaMemPoolCreate(maxSize, 32 MiB)\ncudaStreamQuery(s1)\ncudaMallocAsync(a, 64 MiB, s1)'
+    local script
+    script=$(lines 'cudaMemPoolCreate(maxSize, 32 MiB)' 'cudaStreamQuery(s1)' \
+        'cudaMallocAsync(a, 64 MiB, s1)')
+    run "$BENCH" run 2 "$script"
     assert_success
     assert_output "s1: cudaSuccess"
-    run "$BENCH" run 3 $'cudaMemPoolCreate(maxSize, 32 MiB)\ncudaStreamQuery(s1)\ncudaMallocAsync(a, 64 MiB, s1)'
+    run "$BENCH" run 3 "$script"
     assert_failure 1
     assert_line "line 3: cudaMallocAsync returned cudaErrorMemoryAllocation (out of memory)"
 }
@@ -98,15 +109,18 @@ END
     programs_of "$folder/programs" "${scripts[@]}"
     for ((number = 1; number <= 100; number++)); do
         SIM_CHECK=off journal_of "$folder/$number.txt" "$folder/native" >/dev/null 2>&1 || true
-        cmp -s "$folder/$number.unchecked" "$folder/native" || complain "script $number: another run outside."
+        cmp -s "$folder/$number.unchecked" "$folder/native" ||
+            complain "script $number: another run outside."
         LD_LIBRARY_PATH=build/simulator SIM_CHECK=noleaks SIM_JOURNAL=$folder/program \
             "$folder/programs" $number >/dev/null 2>&1 || true
-        cmp -s "$folder/$number.journal" "$folder/program" || complain "script $number: another C program."
+        cmp -s "$folder/$number.journal" "$folder/program" ||
+            complain "script $number: another C program."
     done
     finish
     # They are worth comparing: pools reuse, wait and refuse, and the checker reports.
-    run jq -rn '[inputs | .from // .kind // (select(.result == "cudaErrorMemoryAllocation") | .result)
-        // empty] | unique[]' "$folder"/*.journal
+    run jq -rn '[inputs | .from // .kind
+        // (select(.result == "cudaErrorMemoryAllocation") | .result)] | unique[]' \
+        "$folder"/*.journal
     for word in "same stream" synchronized event opportunistic internal new \
         cudaErrorMemoryAllocation "unordered writes"; do assert_line "$word"; done
 }
@@ -123,10 +137,12 @@ END
     done < <(sed -n 's|.*"solutions/\(.*\)".*|\1|p' build/live/programs.inc)
     assert_equal $lessons 12
     # A report names the same lines and streams.
-    run --separate-stderr node tests/workbook/live_run.js lessons/03_stream_order
-    assert_failure 3
-    as_typed make -s build/simulator/lessons/03_stream_order
-    assert_equal "$stderr" "$(build/simulator/lessons/03_stream_order 2>&1 >/dev/null)"
+    local lesson_03=lessons/03_stream_order
+    as_typed make -s "build/simulator/$lesson_03"
+    local errors ended=0
+    errors=$(node tests/workbook/live_run.js "$lesson_03" 2>&1 >/dev/null) || ended=$?
+    assert_equal "$ended" 3
+    assert_equal "$errors" "$("build/simulator/$lesson_03" 2>&1 >/dev/null)"
     finish
 }
 

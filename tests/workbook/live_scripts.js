@@ -103,7 +103,8 @@ function randomScript(seed) {
 (async () => {
   for (let seed = 1; seed <= Number(count); seed++) {
     const script = randomScript(seed);
-    const run = (check) => device.run("docs/live/bench", ["run", "200", script], { SIM_CHECK: check });
+    const words = ["run", "200", script];
+    const run = (check) => device.run("docs/live/bench", words, { SIM_CHECK: check });
     const checked = await run("noleaks");
     const name = path.join(folder, String(seed));
     fs.writeFileSync(`${name}.txt`, script);

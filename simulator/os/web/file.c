@@ -1,5 +1,5 @@
-/* Files in memory in a page of a browser. Nobody shares them: they are for programs that make a pool
- * which other processes could import, and export it. */
+/* Files in memory in a page of a browser. Nobody shares them: they are for programs that make a
+ * pool which other processes could import, and export it. */
 #include "os/process.h"
 
 #include "os/os.h"
