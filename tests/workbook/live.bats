@@ -162,3 +162,34 @@ refuses() {
         docs/_static/bench.css | gzip -9 | wc -c)
     [ "$bytes" -le 153600 ] || miss "The bench has $bytes bytes compressed; 153,600 are allowed."
 }
+
+# bats test_tags=long
+@test "a browser shows the simulated device's figures, and no error" {
+    need_live
+    local browser script folder=$BATS_TEST_TMPDIR
+    browser=$(type -P chromium chromium-browser google-chrome | head -n 1)
+    [ -n "$browser" ] || skip "Chromium is not installed (apt-get install chromium)"
+    cp docs/_static/bench* build/live/live.js "$folder"
+    {
+        echo '<!doctype html><meta charset="utf-8"><link rel="stylesheet" href="bench.css">'
+        echo "<div class='bench' id='pool-bench' data-scripts='[]'></div>"
+        for script in live bench_pictures bench; do echo "<script src='$script.js'></script>"; done
+    } >"$folder/page.html"
+    for script in 01_same_stream 03_missing_edge 06_threshold 11_internal; do
+        script=docs/live/scripts/$script.txt
+        SIM_CHECK=noleaks SIM_JOURNAL=$folder/journal \
+            "$BENCH" run 200 "$(<"$script")" >/dev/null 2>&1 || true
+        HOME=$folder timeout 60 "$browser" --headless=new --no-sandbox --disable-gpu \
+            --virtual-time-budget=20000 --enable-logging=stderr --dump-dom \
+            "file://$folder/page.html#$(jq -rR --slurp '"lines=200&script=" + @uri' "$script")" \
+            >"$folder/dom" 2>"$folder/errors"
+        run grep -o 'data-reserved="[0-9]*"' "$folder/dom"
+        # The last that a call or a release before the program's end has left.
+        assert_output "data-reserved=\"$(jq -s 'map(select(.reserved)) | last.reserved' \
+            "$folder/journal")\""
+        run grep CONSOLE "$folder/errors"
+        assert_output ""
+        assert_equal "$(grep -c 'nothing orders these' "$folder/dom")" \
+            "$(grep -c '"did":"hazard"' "$folder/journal")"
+    done
+}
