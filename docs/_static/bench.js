@@ -237,10 +237,10 @@
     try {
       const bench = (...words) => simulatedDevice.run("docs/live/bench", words, environment);
       const result = await bench("run", String(lines), text);
-      const source = await bench("c", text);
       if (mine !== running) return;
-      program.textContent = source.output || source.errors;
       showRun(result, text);
+      const source = await bench("c", text);
+      program.textContent = source.output || source.errors;
     } catch (reason) {
       messages.replaceChildren(message("bad", "The simulated device failed", String(reason)));
     }

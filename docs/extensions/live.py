@@ -13,6 +13,7 @@ from html import escape
 from pathlib import Path
 
 from docutils import nodes
+from sphinx import addnodes
 from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
 
@@ -31,6 +32,11 @@ def ready_scripts():
     ]
 
 
+def in_html(text):
+    """For the HTML pages alone: a book in one file has no scripts."""
+    return addnodes.only("", nodes.raw("", text, format="html"), expr="builder_html")
+
+
 class PoolBench(SphinxDirective):
     has_content = True
 
@@ -41,14 +47,12 @@ class PoolBench(SphinxDirective):
         if not DEVICE.exists():
             return self.parse_content_to_nodes()
         scripts = escape(json.dumps(ready_scripts()))
-        return [
-            nodes.raw(
-                "",
-                f'<div class="bench" id="pool-bench" data-scripts="{scripts}">'
-                "<p>The bench needs JavaScript.</p></div>",
-                format="html",
-            )
-        ]
+        otherwise = addnodes.only("", *self.parse_content_to_nodes(), expr="not builder_html")
+        bench = in_html(
+            f'<div class="bench" id="pool-bench" data-scripts="{scripts}">'
+            "<p>The bench needs JavaScript.</p></div>"
+        )
+        return [bench, otherwise]
 
 
 def form(lesson):
@@ -75,7 +79,7 @@ def add_form(app, doctree):
         return
     for section in doctree.findall(nodes.section):
         if section[0].astext() == "Run":
-            section += nodes.raw("", form(lesson), format="html")
+            section += in_html(form(lesson))
             return
     raise ExtensionError(f'docs/{lesson}.rst has no section "Run", below which it could run')
 
@@ -92,7 +96,7 @@ def add_scripts(app, pagename, templatename, context, doctree):
 
 
 def copy_device(app, error):
-    if error is None and DEVICE.exists() and app.builder.format == "html":
+    if error is None and DEVICE.exists() and app.builder.name == "html":
         shutil.copyfile(DEVICE, Path(app.outdir) / "_static" / "simulated_device.js")
 
 
