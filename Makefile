@@ -53,7 +53,7 @@ endif
 FLAGS := -std=c11 -g -Og -Wall -Wextra -Wpedantic -Werror=implicit-function-declaration -Ilessons
 FLAGS += -Isimulator -fdebug-prefix-map='$(CURDIR)=.'
 SHARED := lessons/workbook.h lessons/processes.h lessons/kernels.h Makefile
-include simulator/build.mk tests/tools/build.mk
+include simulator/build.mk simulator/web.mk tests/tools/build.mk
 
 # For the simulated device, and for a GPU. compile.sh runs the command that follows it, and says in
 # a sentence what is odd about a file that cannot be compiled.

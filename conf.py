@@ -8,7 +8,7 @@ sys.path.insert(0, str(Path(__file__).parent / "docs" / "extensions"))
 
 project = "CUDA memory pools"
 author = "the workbook's authors"
-extensions = ["sphinx_copybutton", "sphinx_design", "workbook"]
+extensions = ["sphinx_copybutton", "sphinx_design", "workbook", "live"]
 exclude_patterns = ["extensions", "recorded"]
 highlight_language = "c"
 nitpicky = True

@@ -3,6 +3,7 @@
 #include "api/call.h"
 #include "base/settings.h"
 #include "graph/kernel_node.h"
+#include "os/os.h"
 #include "sched/cost.h"
 
 #define EXPORT __attribute__((visibility("default")))
@@ -29,7 +30,7 @@ static time_ns copy_cost(enum cudaMemcpyKind kind)
 
 /* ---- the functions ---- */
 
-#define SITE __builtin_return_address(0)
+#define SITE OS_CALL_SITE
 
 #define ENTRY(symbol, name, cost, flags, parameters, arguments, per_thread)                \
     EXPORT cudaError_t symbol parameters;                                                  \

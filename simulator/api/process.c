@@ -1,8 +1,5 @@
 /* The process as a whole: its first call, its end, a fork, and why an address faulted. */
-#define _GNU_SOURCE
 #include "api/process.h"
-
-#include <stdlib.h>
 
 #include "api/call.h"
 #include "base/fatal.h"
@@ -75,11 +72,7 @@ static bool on_bad_address(const void *address, void *site)
 
 static void in_child(void) { process.forked = process.started; }
 
-static void remember_status(int status, void *unused)
-{
-    (void)unused;
-    exit_status = status;
-}
+static void remember_status(int status) { exit_status = status; }
 
 static void ignore_leak(struct shadow_ref ref) { (void)ref; }
 
@@ -134,6 +127,6 @@ void process_start(void)
     line_write(&line, 0);
     os_on_bad_address(on_bad_address);
     os_after_fork(in_child);
-    on_exit(remember_status, NULL);
+    os_at_exit(remember_status);
     process.started = true;
 }

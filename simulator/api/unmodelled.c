@@ -26,11 +26,11 @@ static int unmodelled(const char *name, void *site, bool *reported)
 
 /* The arguments do not matter, and every one of these returns cudaError_t. The header's own
  * prototypes stand in the way of the name, so the symbol gets it from the assembler. */
-#define UNMODELLED(name)                                                  \
-    EXPORT int unmodelled_##name(void) __asm__(#name);                    \
-    int unmodelled_##name(void)                                           \
-    {                                                                     \
-        static bool reported;                                             \
-        return unmodelled(#name, __builtin_return_address(0), &reported); \
+#define UNMODELLED(name)                                   \
+    EXPORT int unmodelled_##name(void) __asm__(#name);     \
+    int unmodelled_##name(void)                            \
+    {                                                      \
+        static bool reported;                              \
+        return unmodelled(#name, OS_CALL_SITE, &reported); \
     }
 #include "unmodelled.inc"

@@ -196,6 +196,7 @@ void heap_map(struct heap *h, size_t offset, size_t bytes)
         if (h->mapped[x])
             continue;
         h->mapped[x] = true;
+        os_commit(heap_storage(h, x * h->segment_size), h->segment_size);
         if (h->host_visible)
             os_protect(h->base + x * h->segment_size, h->segment_size, OS_PROT_READ_WRITE);
         h->mapped_count++;
@@ -225,7 +226,10 @@ size_t heap_idle_segment(const struct heap *h, bool highest, size_t from, size_t
     return SIZE_MAX;
 }
 
-char *heap_storage(const struct heap *h, size_t offset) { return h->base + h->limit + offset; }
+char *heap_storage(const struct heap *h, size_t offset)
+{
+    return os_storage(h->base, h->limit) + offset;
+}
 
 /* The storage of the segments from `first` up to `end`, in one go: a release of a thousand segments
  * would else be as many system calls. */

@@ -159,6 +159,15 @@ char *os_reserve(size_t bytes)
     return base;
 }
 
+/* Right behind the addresses. */
+char *os_storage(char *base, size_t bytes) { return base + bytes; }
+
+void os_commit(char *storage, size_t bytes)
+{
+    (void)storage;
+    (void)bytes;
+}
+
 void os_unreserve(char *base, size_t bytes) { give_back(base, 2 * bytes); }
 
 /* Maps the file from its start; NULL when that fails. */

@@ -108,6 +108,21 @@ void os_exit(int status)
     _exit(status);
 }
 
+/* Set once. */
+static void (*exit_handler)(int status);
+
+static void program_exits(int status, void *unused)
+{
+    (void)unused;
+    exit_handler(status);
+}
+
+void os_at_exit(void (*handler)(int status))
+{
+    exit_handler = handler;
+    on_exit(program_exits, NULL);
+}
+
 /* ---- forks ---- */
 
 /* Needs the lock, which is held over the whole fork. */

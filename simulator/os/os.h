@@ -6,6 +6,15 @@
 
 #include "os/units.h"
 
+/* Where a call of the program stands: the return address of the function that this is in. A page
+ * has none; there the program leaves it in a variable before each call (os/web/site.h). */
+#ifdef __EMSCRIPTEN__
+extern void *os_web_site;
+#define OS_CALL_SITE os_web_site
+#else
+#define OS_CALL_SITE __builtin_return_address(0)
+#endif
+
 /* ---- the environment ---- */
 
 /* Returns the value of an environment variable, or NULL when it is unset or empty. */
@@ -27,20 +36,26 @@ void os_exit(int status) __attribute__((noreturn));
 /* Calls `handler` in the child after each fork, with the lock held: whoever had it in the parent is
  * not there to release it. */
 void os_after_fork(void (*handler)(void));
+/* Calls `handler` when the program calls exit or returns from main, with its exit status. */
+void os_at_exit(void (*handler)(int status));
 
 /* ---- ranges of addresses ---- */
 
-/* Returns memory that the device owns: `bytes` (a multiple of 4096) twice, one behind the other.
- * The first half holds the addresses that the program gets: nobody can touch them. The second half
- * is the storage behind them, at the same distance everywhere; it takes room only where it has been
- * written. The base is a multiple of 32 MiB. NULL when there are no addresses left. The caller owns
- * it until os_unreserve; then nothing but another such range comes to lie there. These need the
- * lock. */
+/* Returns memory that the device owns: `bytes` (a multiple of 4096) of addresses for the program,
+ * which nobody can touch, and as many of storage behind them (os_storage), which takes room only
+ * where it has been written. The base is a multiple of 32 MiB. NULL when there are no addresses
+ * left. The caller owns it until os_unreserve; then nothing but another such range comes to lie
+ * there. These need the lock. */
 char *os_reserve(size_t bytes);
 void os_unreserve(char *base, size_t bytes);
 /* The same for memory that host and device share: the addresses are a second view of the storage,
  * which nobody can touch until os_protect opens it. */
 char *os_reserve_host_visible(size_t bytes);
+/* Returns the storage of a range that begins at `base` and has `bytes`. */
+char *os_storage(char *base, size_t bytes);
+/* The program comes to own these bytes of storage. Ends the process with a sentence where there is
+ * no room for them; where the system gives room at the first touch it does nothing. */
+void os_commit(char *storage, size_t bytes);
 /* Sets what the host may do with [address, address + bytes). Returns false when Linux refuses: the
  * process has as many mappings as it may. */
 enum os_protection { OS_PROT_NONE, OS_PROT_READ, OS_PROT_READ_WRITE };

@@ -7,6 +7,7 @@
 #   setup.sh grade           the same, and where they can be installed bubblewrap, without which
 #                            a grader reports what it cannot promise, and gojq, a quicker jq
 #   setup.sh docs            a Python environment for building the book (build/venv)
+#   setup.sh live            emcc, which compiles for the browser (build/live/emcc)
 #   setup.sh format          clang-format, ruff and shellcheck of the right version (build/venv)
 #   setup.sh prose | similar | examples   what checks the English, compares the files of a class,
 #                            and checks the examples of docs/course (build/venv)
@@ -40,7 +41,7 @@ bats_library() {
 gnu_parallel() { found parallel && grep -q 'GNU Parallel' "$(type -P parallel)"; }
 c_headers() { echo '#include <stdio.h>' | "$compiler" -E - >/dev/null 2>&1; }
 
-# The Debian packages that are missing for: compile, suite, mutants, fetch, venv.
+# The Debian packages that are missing for: compile, suite, mutants, fetch, emcc, venv.
 missing_packages() {
     local purpose library
     for purpose in "$@"; do
@@ -61,6 +62,7 @@ missing_packages() {
             found gojq || ! can_install || say gojq ;;
         mutants) found patch || say patch ;;
         fetch) python3 -m pip --version >/dev/null 2>&1 || missing_packages venv ;;
+        emcc) found emcc || say emscripten ;;
         venv) python3 -c 'import ensurepip, venv' 2>/dev/null || say python3-venv ;;
         esac
     done
@@ -268,6 +270,10 @@ BACKEND=simulator."
 
 case ${1:-} in
 build) build ;;
+live)
+    install_missing compile emcc
+    mkdir -p build/live
+    [ "$(cat build/live/emcc 2>/dev/null)" = "$(type -P emcc)" ] || type -P emcc >build/live/emcc ;;
 test) build suite mutants ;;
 grade) build suite mutants sandbox ;;
 gpu) install_missing compile; gpu ;;
@@ -283,6 +289,6 @@ format | prose | similar | examples)
     build/venv/bin/python3 -m pip install --quiet --disable-pip-version-check --require-hashes \
         --requirement "tests/tools/$1.txt" ;;
 backend) backend "${2:-}" ;;
-*) fail "setup.sh: the argument must be build, test, grade, docs, format, prose, similar, \
+*) fail "setup.sh: the argument must be build, test, grade, docs, live, format, prose, similar, \
 examples, gpu or backend." ;;
 esac

@@ -1,0 +1,108 @@
+"""What runs in the reader's browser: the pool bench, and some lessons on their pages.
+
+    .. pool-bench::
+        the bench; without build/live/live.js (make live) its content instead
+
+A lesson that build/live/live.js has gets a form at the end of its page's section "Run". Without
+that file the pages have none. The file is copied to _static/simulated_device.js.
+"""
+
+import json
+import shutil
+from html import escape
+from pathlib import Path
+
+from docutils import nodes
+from sphinx import addnodes
+from sphinx.errors import ExtensionError
+from sphinx.util.docutils import SphinxDirective
+
+ROOT = Path(__file__).resolve().parents[2]
+DEVICE = ROOT / "build/live/live.js"
+PROGRAMS = ROOT / "build/live/programs.inc"
+SCRIPTS = ROOT / "docs/live/scripts"
+SCHEDULES = ("measured", "instant", "late", "random:1", "random:2")
+
+
+def ready_scripts():
+    """Each with the title that its first line has behind "//"."""
+    return [
+        {"title": text.splitlines()[0].removeprefix("//").strip(), "text": text}
+        for text in (file.read_text(encoding="utf-8") for file in sorted(SCRIPTS.glob("*.txt")))
+    ]
+
+
+def in_html(text):
+    """For the HTML pages alone: a book in one file has no scripts."""
+    return addnodes.only("", nodes.raw("", text, format="html"), expr="builder_html")
+
+
+class PoolBench(SphinxDirective):
+    has_content = True
+
+    def run(self):
+        for file in SCRIPTS.glob("*.txt"):
+            self.env.note_dependency(str(file))
+        self.env.note_dependency(str(DEVICE))
+        if not DEVICE.exists():
+            return self.parse_content_to_nodes()
+        scripts = escape(json.dumps(ready_scripts()))
+        otherwise = addnodes.only("", *self.parse_content_to_nodes(), expr="not builder_html")
+        bench = in_html(
+            f'<div class="bench" id="pool-bench" data-scripts="{scripts}">'
+            "<p>The bench needs JavaScript.</p></div>"
+        )
+        return [bench, otherwise]
+
+
+def form(lesson):
+    schedules = "".join(f"<option>{schedule}</option>" for schedule in SCHEDULES)
+    return (
+        '<div class="live" hidden><form class="bench-row">'
+        '<span class="bench-field"><label for="live-program">Run here</label>'
+        '<select id="live-program">'
+        f'<option value="solutions/{lesson}">the solution</option>'
+        f'<option value="lessons/{lesson}">the starter</option></select></span>'
+        '<span class="bench-field"><label for="live-argument">argument</label>'
+        '<input id="live-argument" inputmode="numeric"></span>'
+        '<span class="bench-field"><label for="live-schedule">SIM_SCHEDULE</label>'
+        f'<select id="live-schedule">{schedules}</select></span>'
+        '<button type="submit">Run</button></form>'
+        '<pre class="live-output" tabindex="0" role="region" aria-label="What it prints"></pre>'
+        '<pre aria-live="polite"></pre></div>'
+    )
+
+
+def add_form(app, doctree):
+    lesson = app.env.docname
+    if not DEVICE.exists() or f'"solutions/{lesson}"' not in PROGRAMS.read_text():
+        return
+    for section in doctree.findall(nodes.section):
+        if section[0].astext() == "Run":
+            section += in_html(form(lesson))
+            return
+    raise ExtensionError(f'docs/{lesson}.rst has no section "Run", below which it could run')
+
+
+def add_scripts(app, pagename, templatename, context, doctree):
+    body = context.get("body", "")
+    if 'id="pool-bench"' in body:
+        app.add_css_file("bench.css")
+        for script in ("simulated_device.js", "bench_pictures.js", "bench.js"):
+            app.add_js_file(script, loading_method="defer")
+    elif 'class="live"' in body:
+        app.add_css_file("bench.css")
+        app.add_js_file("live.js", loading_method="defer")
+
+
+def copy_device(app, error):
+    if error is None and DEVICE.exists() and app.builder.name == "html":
+        shutil.copyfile(DEVICE, Path(app.outdir) / "_static" / "simulated_device.js")
+
+
+def setup(app):
+    app.add_directive("pool-bench", PoolBench)
+    app.connect("doctree-read", add_form)
+    app.connect("html-page-context", add_scripts)
+    app.connect("build-finished", copy_device)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

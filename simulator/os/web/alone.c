@@ -1,0 +1,109 @@
+/* The lock, threads, faults and other processes in a page of a browser: one thread in one process,
+ * so a lock is a flag, and what waits for another thread or process never goes on. What processes
+ * would share is in os/web/file.c. */
+#include "os/os.h"
+#include "os/process.h"
+
+/* A wait looks this often before it is taken to last forever. It is more than any wait for a gate
+ * looks (sched/engine.c). */
+#define WAITS_MAX 100000
+
+/* The words of lock_set_owner are those of the program's code that runs with it. */
+static struct {
+    bool held;
+    const char *owner;
+    unsigned waits;
+} lock;
+
+/* ---- the lock ---- */
+
+void lock_acquire(void)
+{
+    if (lock.held)
+        os_fatal("%s calls CUDA, which it may not.", lock.owner ? lock.owner : "a CUDA call");
+    lock.held = true;
+    lock.waits = 0;
+}
+
+bool lock_try_acquire(void)
+{
+    bool is_free = !lock.held;
+    lock.held = true;
+    return is_free;
+}
+
+bool lock_is_held(void) { return lock.held; }
+void lock_set_owner(const char *program_code) { lock.owner = program_code; }
+void lock_release(void) { lock.held = false; }
+void lock_wake(void) {}
+
+void lock_wait(unsigned microseconds)
+{
+    (void)microseconds;
+    if (++lock.waits == WAITS_MAX)
+        os_fatal("this program waits for a host function, another thread or another process. A "
+                 "page has none of them. Run it outside of the browser.");
+}
+
+/* ---- threads ---- */
+
+int os_thread_index(void) { return 0; }
+
+/* None starts. The watchdog is not missed: it acts when the program sleeps, and here it cannot.
+ * Who waits for a host function is stopped by lock_wait. */
+void os_thread_start(void (*body)(void *), void *argument)
+{
+    (void)body;
+    (void)argument;
+}
+
+void os_at_thread_end(void (*handler)(void)) { (void)handler; }
+int os_count_other_threads(void) { return 0; }
+bool os_program_threads_ended(void) { return false; }
+int os_thread_id(void) { return 1; }
+
+bool os_thread_is_asleep(int id)
+{
+    (void)id;
+    return false;
+}
+
+bool os_thread_in_nanosleep(int id)
+{
+    (void)id;
+    return false;
+}
+
+uint64_t os_thread_cpu_us(int id)
+{
+    (void)id;
+    return 0;
+}
+
+/* Real time stands still: no run depends on it. */
+uint64_t os_clock_us(void) { return 0; }
+struct os_rest os_rest(void) { return (struct os_rest){0, 0}; }
+uint64_t os_waits(void) { return 0; }
+void os_rest_exclude_begin(void) {}
+void os_rest_exclude_end(void) {}
+
+/* ---- faults: no address is closed ---- */
+
+void os_on_bad_address(bool (*handler)(const void *address, void *site)) { (void)handler; }
+void os_expect_faults(void) {}
+
+/* ---- other processes: there are none ---- */
+
+void os_after_fork(void (*handler)(void)) { (void)handler; }
+uint64_t os_process(void) { return 1; }
+bool os_process_alive(uint64_t process) { return process == os_process(); }
+uint64_t os_random(void) { return 1; }
+void os_shm_lock(uint64_t *shared_lock) { *shared_lock = os_process(); }
+void os_shm_unlock(uint64_t *shared_lock) { *shared_lock = 0; }
+
+int os_fd_of_process(uint64_t process, int fd)
+{
+    (void)process;
+    (void)fd;
+    return -1;
+}

@@ -1,0 +1,84 @@
+/* Files in memory in a page of a browser. Nobody shares them: they are for programs that make a
+ * pool which other processes could import, and export it. */
+#include "os/process.h"
+
+#include "os/os.h"
+
+#define FILES_MAX 64
+
+/* By descriptor, less OS_FIRST_FD. A second descriptor of a file has its entry's values. */
+static struct file {
+    bool is_open;
+    size_t size;
+    /* Of its first bytes, once they are mapped. */
+    void *start;
+    /* Of the rest, once addresses are reserved for it: where in the file it begins, and where it is
+     * stored. */
+    size_t skip;
+    char *storage;
+} files[FILES_MAX];
+
+static struct file *file_of(int fd)
+{
+    bool is_ours = fd >= OS_FIRST_FD && fd < OS_FIRST_FD + FILES_MAX;
+    return is_ours && files[fd - OS_FIRST_FD].is_open ? &files[fd - OS_FIRST_FD] : NULL;
+}
+
+static int open_as(struct file file)
+{
+    for (int i = 0; i < FILES_MAX; i++)
+        if (!files[i].is_open) {
+            files[i] = file;
+            return OS_FIRST_FD + i;
+        }
+    return -1;
+}
+
+int os_memfd_new(void) { return open_as((struct file){.is_open = true}); }
+int os_fd_dup(int fd) { return file_of(fd) ? open_as(*file_of(fd)) : -1; }
+int os_fd_dup_high(int fd) { return os_fd_dup(fd); }
+bool os_fd_is_open(int fd) { return file_of(fd); }
+bool os_fd_is_memfd(int fd) { return file_of(fd); }
+void os_fd_close(int fd) { file_of(fd)->is_open = false; }
+size_t os_fd_size(int fd) { return file_of(fd)->size; }
+
+bool os_fd_grow(int fd, size_t bytes)
+{
+    if (file_of(fd)->size < bytes)
+        file_of(fd)->size = bytes;
+    return true;
+}
+
+void os_fd_discard(int fd, size_t from, size_t bytes)
+{
+    os_discard(file_of(fd)->storage + from - file_of(fd)->skip, bytes);
+}
+
+void *os_fd_map(int fd, size_t bytes)
+{
+    if (!file_of(fd)->start)
+        file_of(fd)->start = os_allocate(bytes);
+    return file_of(fd)->start;
+}
+
+/* The file still has it. */
+void os_fd_unmap(void *at, size_t bytes)
+{
+    (void)at;
+    (void)bytes;
+}
+
+char *os_reserve_in_file(int fd, size_t skip, size_t bytes)
+{
+    char *base = os_reserve(bytes);
+    file_of(fd)->skip = skip;
+    file_of(fd)->storage = os_storage(base, bytes);
+    return base;
+}
+
+char *os_reserve_host_visible_in_file(int fd, size_t skip, size_t bytes)
+{
+    (void)fd;
+    (void)skip;
+    return os_reserve_host_visible(bytes);
+}

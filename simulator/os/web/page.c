@@ -1,0 +1,123 @@
+/* What joins the simulation to a page of a browser: environment, messages, the end of the program,
+ * the journal, and where a call stands in the source. */
+#include "os/os.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "os/web/site.h"
+
+/* ---- the environment ---- */
+
+extern char **environ;
+
+const char *os_environment(const char *name)
+{
+    const char *value = getenv(name);
+    return value && *value ? value : NULL;
+}
+
+const char *os_environment_entry(size_t at) { return environ ? environ[at] : NULL; }
+
+/* ---- messages, and the end of the program ---- */
+
+static void print_line(const char *prefix, const char *format, va_list arguments)
+{
+    char line[4608];
+    vsnprintf(line, sizeof line, format, arguments);
+    fprintf(stderr, "%s%s\n", prefix, line);
+}
+
+void diag(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    print_line("simulated device: ", format, arguments);
+    va_end(arguments);
+}
+
+void diag_report(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    print_line("", format, arguments);
+    va_end(arguments);
+}
+
+void os_exit(int status)
+{
+    fflush(NULL);
+    _exit(status);
+}
+
+void os_fatal(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    print_line("simulated device: ", format, arguments);
+    va_end(arguments);
+    os_exit(1);
+}
+
+static void (*exit_handler)(int status);
+
+void os_at_exit(void (*handler)(int status)) { exit_handler = handler; }
+
+void os_web_exits(int status)
+{
+    if (exit_handler)
+        exit_handler(status);
+}
+
+/* ---- the journal ---- */
+
+/* There is one file, and it is always open: this descriptor, which the page keeps as a text. */
+#define JOURNAL_FD 3
+
+struct os_file {
+    int unused;
+};
+
+os_file *os_open(const char *path)
+{
+    static os_file journal;
+    (void)path;
+    return &journal;
+}
+
+const char *os_open_error(void) { return ""; }
+
+void os_write(os_file *file, const char *text, size_t bytes)
+{
+    (void)file;
+    (void)!write(JOURNAL_FD, text, bytes);
+}
+
+void os_close(os_file *file) { (void)file; }
+
+/* ---- where a call stands ---- */
+
+void *os_web_site;
+
+void os_source_lines(struct os_source_loc **locs, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const struct os_web_site *site = locs[i]->site;
+        if (site)
+            snprintf(locs[i]->text, sizeof locs[i]->text, "%s:%u", site->file, site->line);
+        else
+            snprintf(locs[i]->text, sizeof locs[i]->text, "an unknown place");
+    }
+}
+
+/* The call is all of the source that a page has. */
+bool os_source_read(const struct os_source_loc *loc, char *source, size_t size)
+{
+    const struct os_web_site *site = loc->site;
+    if (site && site->call)
+        snprintf(source, size, "%s", site->call);
+    return site && site->call;
+}

@@ -1,0 +1,56 @@
+# How the simulated device is built for a page of a browser: build/live/live.js, one file with the
+# WebAssembly in it, so that a page in a folder can load it too. Part of the Makefile. It holds the
+# rooms of simulator/ with os/web/ in the place of os/, the pool bench (docs/live/bench.c), and the
+# lessons that need no second device, process or thread, each as it is and solved.
+LIVE_LESSONS := $(filter $(addsuffix _%,01 02 03 04 05 06 07 08 09 10 11 17),$(LESSONS))
+LIVE_PROGRAMS := docs/live/bench $(LIVE_LESSONS:%=lessons/%) $(LIVE_LESSONS:%=solutions/%)
+LIVE_SOURCES := $(filter-out simulator/os/%,$(wildcard simulator/*/*.c)) \
+	$(wildcard simulator/os/web/*.c) docs/live/main.c
+LIVE_OBJECTS := $(LIVE_SOURCES:%.c=build/live/objects/%.o)
+LIVE_PROGRAM_OBJECTS := $(LIVE_PROGRAMS:%=build/live/programs/%.o)
+EMCC := tests/tools/emcc.sh
+
+# Addresses have 64 bits, as outside of a browser; they are lowered to the 32 that browsers have.
+# There is one thread.
+LIVE_FLAGS := -sMEMORY64=2 -Os -mbulk-memory -D_Thread_local=
+LIVE_COMPILE = @mkdir -p $(@D) && $(EMCC) $(LIVE_FLAGS) -std=gnu11 -Wall -Wextra -Isimulator \
+	-Ilessons -Ibuild/live -I$(SIMULATOR) -isystem build/cuda/include -MMD -MP -c $< -o $@
+LIVE_LINK := -sSTANDALONE_WASM=1 -sWASM_BIGINT=1 -sALLOW_MEMORY_GROWTH=1 -sMAXIMUM_MEMORY=4GB \
+	-sAUTO_NATIVE_LIBRARIES=0 -sDEFAULT_TO_CXX=0
+
+## make live          the lessons and the pool bench for the book's pages, run in the browser
+.PHONY: live
+live: build/live/live.js
+build/live/live.wasm: $(LIVE_OBJECTS) $(LIVE_PROGRAM_OBJECTS)
+	@$(EMCC) $(LIVE_FLAGS) $(LIVE_LINK) $^ -o $@
+build/live/live.js: simulator/os/web/device.js build/live/live.wasm
+	@{ cat $<; printf 'simulatedDevice.wasm = "%s";\n' "$$(base64 -w 0 build/live/live.wasm)"; } >$@
+	@printf '%s: %d bytes, %d compressed\n' $@ "$$(wc -c <$@)" "$$(gzip -9 <$@ | wc -c)"
+
+build/live/objects/%.o: %.c simulator/web.mk build/live/emcc build/cuda/found
+	$(LIVE_COMPILE)
+build/live/objects/simulator/api/unmodelled.o: $(SIMULATOR)/unmodelled.inc
+build/live/objects/docs/live/main.o: build/live/programs.inc
+
+# A program's main has a name of its own, and its exit first ends the simulation.
+live_symbol = live_$(subst /,_,$(1))
+build/live/programs/%.o: %.c simulator/web.mk build/live/sites.h build/live/emcc build/cuda/found
+	$(LIVE_COMPILE) -Dmain=$(call live_symbol,$*) -Dexit=live_exit \
+		$(if $(filter docs/%,$<),,-include build/live/sites.h)
+
+build/live/programs.inc: Makefile simulator/web.mk
+	@mkdir -p $(@D)
+	@printf 'PROGRAM(%s)\n' $(foreach p,$(LIVE_PROGRAMS),'$(call live_symbol,$p), "$p"') >$@
+
+# Every call of a lesson leaves where it stands (simulator/os/web/site.h).
+build/live/sites.h: simulator/api/calls.def simulator/web.mk
+	@mkdir -p $(@D)
+	@{ echo '#include "kernels.h"'; echo '#include "os/os.h"'; \
+	echo '#include "os/web/site.h"'; \
+	sed -nE 's/^CALL[0_A-Z]*\((cuda\w+|launch_\w+),.*/\1/p' $< | awk '{ \
+		print "#define " $$1 "(...) (OS_WEB_STANDS_HERE(\"" $$1 "(\" #__VA_ARGS__ \")\"), \\"; \
+		print "    " $$1 "(__VA_ARGS__))" }'; } >$@
+
+build/live/emcc: FORCE
+	@tests/tools/setup.sh live
+-include $(wildcard $(LIVE_OBJECTS:.o=.d) $(LIVE_PROGRAM_OBJECTS:.o=.d))
