@@ -8,6 +8,8 @@ import os
 import sys
 from pathlib import Path
 
+from sphinx.errors import ConfigError
+
 sys.dont_write_bytecode = True  # nothing is made outside build/
 sys.path.insert(0, str(Path(__file__).parent / "docs" / "extensions"))
 
@@ -15,7 +17,9 @@ address = os.environ.get("BOOK_ADDRESS", "")
 repository = os.environ.get("BOOK_REPOSITORY", "")
 for name, value in (("BOOK_ADDRESS", address), ("BOOK_REPOSITORY", repository)):
     if value and not value.startswith(("https://", "http://")):
-        sys.exit(f'{name} is "{value}"; it must begin with https:// or http://, or be unset.')
+        raise ConfigError(
+            f'{name} is "{value}"; it must begin with https:// or http://, or be unset.'
+        )
 
 project = "CUDA memory pools"
 author = "the workbook's authors"

@@ -5,6 +5,7 @@
 #                            (build/cuda/include)
 #   setup.sh test            the same, and what the test suite needs
 #   setup.sh docs            a Python environment for building the book (build/venv)
+#   setup.sh book            what looks at the finished book: a browser, epubcheck (build/venv)
 #   setup.sh format          clang-format, ruff and shellcheck of the right version (build/venv)
 #   setup.sh gpu             gcc, and the toolkit of nvcc for the GPU (build/gpu/include,
 #                            build/gpu/lib, build/gpu/nvcc)
@@ -36,7 +37,7 @@ bats_library() {
 gnu_parallel() { found parallel && grep -q 'GNU Parallel' "$(type -P parallel)"; }
 c_headers() { echo '#include <stdio.h>' | "$compiler" -E - >/dev/null 2>&1; }
 
-# The Debian packages that are missing for: compile, suite, mutants, fetch, venv.
+# The Debian packages that are missing for: compile, suite, mutants, fetch, venv, book.
 missing_packages() {
     local purpose library
     for purpose in "$@"; do
@@ -53,6 +54,9 @@ missing_packages() {
             gnu_parallel || say parallel ;;
         mutants) found patch || say patch ;;
         fetch) python3 -m pip --version >/dev/null 2>&1 || missing_packages venv ;;
+        book)
+            found chromium || found google-chrome || say chromium
+            found epubcheck || say epubcheck ;;
         venv) python3 -c 'import ensurepip, venv' 2>/dev/null || say python3-venv ;;
         esac
     done
@@ -264,11 +268,11 @@ docs)
     venv
     build/venv/bin/python3 -m pip install --quiet --disable-pip-version-check \
         --requirement docs/requirements.txt && touch build/venv/docs ;;
-format | prose)
-    install_missing venv
+format | prose | book)
+    if [ "$1" = book ]; then install_missing venv book; else install_missing venv; fi
     venv
     build/venv/bin/python3 -m pip install --quiet --disable-pip-version-check --require-hashes \
         --requirement "tests/tools/$1.txt" ;;
 backend) backend "${2:-}" ;;
-*) fail "setup.sh: the argument must be build, test, docs, format, prose, gpu or backend." ;;
+*) fail "setup.sh: the argument must be build, test, docs, format, prose, book, gpu or backend." ;;
 esac

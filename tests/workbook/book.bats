@@ -4,36 +4,16 @@
 
 load ../tools/helpers
 
-setup_file() {
-    export BOOK=$ROOT/build/docs/html
-    rm -rf "$BOOK"
-    if ! as_typed make build/venv/docs >"$BATS_FILE_TMPDIR/venv" 2>&1; then
-        BOOK_LACKS=$(grep -v '^make' "$BATS_FILE_TMPDIR/venv" |
-            tail -n 2 | cut -c 1-300 | tr '\n' ' ')
-        export BOOK_LACKS=${BOOK_LACKS:-no reason was given}
-        # An index that has other versions, or another file of that name: then the list is at fault,
-        # and not the network.
-        ! grep -qE 'from versions: [0-9]|HASHES' "$BATS_FILE_TMPDIR/venv" ||
-            echo "docs/requirements.txt does not serve this Python." >"$BATS_FILE_TMPDIR/failed"
-        return
-    fi
-    as_typed make docs >"$BATS_FILE_TMPDIR/output" 2>&1 ||
-        echo "make docs ended with status $?." >>"$BATS_FILE_TMPDIR/failed"
-}
-
-setup() {
-    [ -z "${BOOK_LACKS:-}" ] || [ -e "$BATS_FILE_TMPDIR/failed" ] ||
-        skip "Sphinx could not be installed: $BOOK_LACKS"
-}
+setup_file() { build_book; }
+setup() { need_book; }
 
 # The pictures' own words: the description of each on a page.
 descriptions() { grep -o '<desc[^>]*>[^<]*' "$BOOK/$1.html"; }
 
 @test "make docs builds the book without a warning" {
-    [ ! -e "$BATS_FILE_TMPDIR/failed" ] ||
-        miss "$(cat "$BATS_FILE_TMPDIR/failed")" \
-            "${BOOK_LACKS:-$(tail -n 20 "$BATS_FILE_TMPDIR/output")}"
-    run grep -i warning "$BATS_FILE_TMPDIR/output"
+    [ ! -e "$BOOK_FAILED" ] ||
+        miss "$(cat "$BOOK_FAILED")" "${BOOK_LACKS:-$(tail -n 20 "$BOOK_OUTPUT")}"
+    run grep -i warning "$BOOK_OUTPUT"
     assert_output ""
     assert_file_exists "$BOOK/index.html"
 }
@@ -142,7 +122,7 @@ descriptions() { grep -o '<desc[^>]*>[^<]*' "$BOOK/$1.html"; }
     printf '%s\n' Book ==== '' '.. toctree::' '' '   01_first_allocation' >docs/index.rst
     rm docs/simulator.rst docs/driver_notes.rst docs/getting_started.rst docs/clinic.rst
     sed -i '4s/cudaSuccess/cudaErrorNotReady/' tests/lessons/expected/01_first_allocation.txt
-    run as_typed "$ROOT/build/venv/bin/sphinx-build" -q -W -n -c . docs html
+    run as_typed "$ROOT/build/venv/bin/python3" -B -m sphinx -q -W -n -c . docs html
     assert_failure
     assert_output --partial "tests/lessons/expected/01_first_allocation.txt"
     assert_output --partial \
