@@ -120,7 +120,8 @@ descriptions() { grep -o '<desc[^>]*>[^<]*' "$BOOK/$1.html"; }
     cd "$copy" || return 1
     rm docs/[0-9][0-9]_[!f]*.rst                 # one page is enough
     printf '%s\n' Book ==== '' '.. toctree::' '' '   01_first_allocation' >docs/index.rst
-    rm docs/simulator.rst docs/driver_notes.rst docs/getting_started.rst docs/clinic.rst
+    rm -r docs/simulator.rst docs/driver_notes.rst docs/notes docs/getting_started.rst
+    rm docs/clinic.rst
     sed -i '4s/cudaSuccess/cudaErrorNotReady/' tests/lessons/expected/01_first_allocation.txt
     run as_typed "$ROOT/build/venv/bin/python3" -B -m sphinx -q -W -n -c . docs html
     assert_failure
