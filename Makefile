@@ -96,9 +96,11 @@ test test-all: $(LIBRARY)
 ## make solution-06   the same for its solution; MUTANT=threshold_in_mib puts one mistake into it
 ## make check-06      check lesson 06: what to do first, where to read; ALL=1 shows every miss
 ## make hint-06       one more hint for lesson 06; HINTS=0 begins again
+## make picture-06    draw the run of lesson 06: memory over time, stream order; into build/pictures
+## make trace-06      the same run as a trace for https://ui.perfetto.dev, into build/pictures
 ## FILE=mine.c        in the place of lessons/06_*.c: make 06 FILE=mine.c, make check-06 FILE=mine.c
 define goals_of_a_lesson
-.PHONY: $(1) solution-$(1) check-$(1) hint-$(1)
+.PHONY: $(1) solution-$(1) check-$(1) hint-$(1) picture-$(1) trace-$(1)
 $(1): build/$(DEVICE)/$(or $(OWN),lessons/$(2))
 	@$$< $(ARGS)
 solution-$(1): build/$(DEVICE)/$(if $(MUTANT),mutants/$(2)/$(MUTANT),solutions/$(2))
@@ -107,6 +109,8 @@ check-$(1): $(LIBRARY)
 	@tests/tools/check.sh $(2) "$(FILE)"
 hint-$(1):
 	@tests/tools/hint.sh $(2) "$(HINTS)"
+picture-$(1) trace-$(1): %-$(1): $(SIMULATOR)/$(or $(OWN),lessons/$(2))
+	@tests/tools/picture.sh $$* $(notdir $(or $(OWN),$(2))) $$< $(ARGS)
 endef
 $(foreach name,$(LESSONS),$(foreach goal,$(sort $(call number,$(name)) $(call short,$(name))),\
 	$(eval $(call goals_of_a_lesson,$(goal),$(name)))))

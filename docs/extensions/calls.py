@@ -143,16 +143,17 @@ def attribute_table(group):
 def mentions():
     """Of each CUDA call: the pages of the book, by text or by the program that they run."""
     found = defaultdict(list)
-    for page in sorted((ROOT / "docs").glob("*.rst")):
-        text = page.read_text()
-        if page.stem in ("api", "index"):
+    for file in sorted((ROOT / "docs").rglob("*.rst")):
+        text = file.read_text()
+        page = file.relative_to(ROOT / "docs").with_suffix("").as_posix()
+        if page in ("api", "index"):
             continue
         for program in re.findall(r"^\s*\.\. program-run:: (\S+)", text, flags=re.M):
-            file = ROOT / f"{program}.c"
-            text += file.read_text() if file.exists() else ""
+            source = ROOT / f"{program}.c"
+            text += source.read_text() if source.exists() else ""
         for name in re.findall(r"\bcuda[A-Z]\w*(?=[`(\s:])", text):
-            if page.stem not in found[name]:
-                found[name].append(page.stem)
+            if page not in found[name]:
+                found[name].append(page)
     return found
 
 

@@ -1,19 +1,30 @@
-"""Memory over calls: a row for each call that may change a pool, a column for each segment.
+"""Memory over time: calls across, addresses down.
 
-    pool 2: release threshold 48 MiB          MiB   used  reserved
-    cudaMallocFromPoolAsync 128 MiB   [####][####][####][####]  128  128
-    cudaFreeAsync                     [    ][    ][    ][    ]    0  128
-    cudaStreamSynchronize, stream 1   [    ] :    : :    :        0   32
+    MiB  allocate   free   synchronize
+         128 MiB
+      0 +--------+
+        |  128   |        |            |      an allocation: from its call to the call that frees it
+     32 |        |        |            |      the ground: segments, until they are given back
+        +--------+- - - - - - threshold
 
-The figures are the journal's. It does not say which segments are mapped, only how many: drawn are
-those that allocations lie on, and then the lowest. Rows that only repeat the one before are one
-row, with a count, unless they are to stay apart. What a device keeps for graphs is drawn as one
-more pool, a launch with all that it allocates, also what it frees. The journal has no watermarks:
-each is the most that its figure has been since the call that reset it.
+     used    128        0       0
+     reserved 128     128      32
+
+Each call has a column, so time is not to scale. Calls that repeat have one heading with their
+number. A picture that is wider than its page goes on below. The figures are the journal's. It does
+not say which segments are mapped, only how many: drawn are those that allocations lie on, and then
+the lowest. What a device keeps for graphs is drawn as one more pool; a launch has a column for each
+allocation that it makes. The journal has no watermarks: each is the most that its figure has been
+since the call that reset it.
+
+The rules for a picture like this one, which the pool bench draws from the same journals, too:
+an allocation begins with the column of its call and ends where the column of its free begins; the
+ground of a call is what the pool reserves after it; "given back" is what it reserved before.
 """
 
 from dataclasses import dataclass, field
-from html import escape
+
+import svg
 
 MIB = 1 << 20
 SEGMENT = 32 * MIB
@@ -21,34 +32,46 @@ UINT64_MAX = (1 << 64) - 1
 ALLOCATIONS = ("cudaMallocAsync", "cudaMallocFromPoolAsync")
 FREES = ("cudaFreeAsync", "cudaFree")
 WAITS = ("cudaStreamSynchronize", "cudaDeviceSynchronize", "cudaEventSynchronize")
-# Has no row unless the page lists it.
+# Has no column unless the page lists it.
 ATTRIBUTE_SET = "cudaMemPoolSetAttribute"
 THRESHOLD = "cudaMemPoolAttrReleaseThreshold"
 RESETS = {
-    "cudaMemPoolAttrUsedMemHigh": "watermark of used reset",
-    "cudaMemPoolAttrReservedMemHigh": "watermark of reserved reset",
+    "cudaMemPoolAttrUsedMemHigh": "used",
+    "cudaMemPoolAttrReservedMemHigh": "reserved",
 }
 GRAPHS = ("cudaGraphLaunch", "cudaDeviceGraphMemTrim")
 SHOWN = ALLOCATIONS + FREES + WAITS + GRAPHS + ("cudaMemPoolTrimTo", "cudaMemPoolDestroy")
 # Stands where other pools have their number.
 KEPT_FOR_GRAPHS = "graphs"
 
-# The width of a character (12 px monospace), the heights of a row and of a segment.
-CHARACTER, ROW, HEIGHT = 7.3, 24, 16
+# The width of the axis; the least of a call's column, of one that repeats, and the most of one.
+AXIS, COLUMN, REPEATED, WIDEST = 58, 28, 5, 116
+# The height of the ground, and the least and most of a segment.
+GROUND, LOWEST, HIGHEST = 190, 9, 26
 
 
 @dataclass
-class Row:
-    call: str
-    label: str
+class Moment:
+    """What a call left behind."""
+
+    call: int  # the journal's number of its line
+    words: tuple  # one or two lines
+    result: str
+    bytes: int
+    live: dict  # of an allocation's number: (offset, bytes, stream)
     mapped: frozenset
     given_back: frozenset
-    live: tuple  # of (offset, bytes)
     used: int
     reserved: int
-    result: str
     high: tuple  # the watermarks of used and reserved
-    times: int = 1
+
+    @property
+    def refused(self):
+        return self.result != "cudaSuccess"
+
+    @property
+    def heading(self):
+        return (*self.words, "refused") if self.refused else self.words
 
 
 @dataclass
@@ -61,22 +84,28 @@ class Pool:
     used: int = 0
     reserved: int = 0
     high: dict = field(default_factory=lambda: dict.fromkeys(RESETS, 0))
-    rows: list = field(default_factory=list)
+    moments: list = field(default_factory=list)
     destroyed: bool = False
     over: bool = False  # destroyed, and nothing of it is left
-    launch: dict = field(default_factory=dict)  # what the launch on its way has allocated
+    launch: list = field(default_factory=list)  # what is live after each allocation of a launch
 
 
 def mib(count):
-    if 0 < count < MIB // 100:
-        return "<0.01"
-    return f"{count // MIB}" if count % MIB == 0 else f"{count / MIB:.2f}".rstrip("0")
+    if 0 < count < 1024:
+        return f"{count} B"
+    if 0 < count < MIB:
+        return f"{count / 1024:.3g} KiB"
+    return f"{count // MIB}" if count % MIB == 0 else f"{count / MIB:.4g}"
 
 
-def mapped_segments(pool):
+def with_unit(count):
+    return mib(count) if 0 < count < MIB else f"{mib(count)} MiB"
+
+
+def mapped_segments(pool, live):
     needed = {
         segment
-        for offset, count in {**pool.live, **pool.launch}.values()
+        for offset, count, _ in live.values()
         for segment in range(offset // SEGMENT, (offset + count - 1) // SEGMENT + 1)
     }
     count = pool.reserved // SEGMENT
@@ -91,52 +120,55 @@ def mapped_segments(pool):
 
 
 def threshold_words(threshold):
-    return "UINT64_MAX" if threshold >= 1 << 62 else f"{mib(threshold)} MiB"
+    if threshold >= 1 << 62:
+        return "the maximum"
+    return with_unit(threshold) if threshold else "0"
 
 
-def label_of(line):
+def words_of(line):
     call = line["call"]
     if call in ALLOCATIONS:
-        return f"{call} {mib(line['bytes'])} MiB"
-    if call in WAITS and "stream" in line:
-        return f"{call}, stream {line['stream']}"
+        return ("allocate", with_unit(line["bytes"]))
+    if call in FREES:
+        return ("free",)
+    if call in WAITS:
+        return ("synchronize",) + ((svg.stream_name(line["stream"]),) if "stream" in line else ())
     if call == "cudaGraphLaunch":
-        return f"{call}, graph {line['graph']}"
+        return ("launch", f"graph {line['graph']}")
+    if call == "cudaDeviceGraphMemTrim":
+        return ("trim", "graph memory")
     if call == "cudaMemPoolTrimTo":
-        return f"{call}, keep {mib(line['keep'])} MiB"
+        return ("trim", f"keep {with_unit(line['keep'])}")
+    if call == "cudaMemPoolDestroy":
+        return ("destroy", "the pool")
+    if call == ATTRIBUTE_SET and line["attribute"] == THRESHOLD:
+        return ("threshold", threshold_words(line["value"]))
+    if call == ATTRIBUTE_SET and line["attribute"] in RESETS:
+        return (f"reset {RESETS[line['attribute']]}", "high")
     if call == ATTRIBUTE_SET:
-        if line["attribute"] == THRESHOLD:
-            return f"release threshold: {threshold_words(line['value'])}"
-        return RESETS.get(line["attribute"], call) if line["value"] == 0 else call
-    return call
+        return ("set", line["attribute"].removeprefix("cudaMemPoolAttr"))
+    return (call,)
 
 
-def add_row(pool, line, apart):
-    mapped = mapped_segments(pool)
-    row = Row(
-        line["call"],
-        label_of(line),
-        mapped,
-        pool.mapped - mapped,
-        tuple(sorted({*pool.live.values(), *pool.launch.values()})),
-        pool.used,
-        pool.reserved,
-        line["result"],
-        tuple(pool.high.values()),
-    )
-    pool.mapped = mapped
-    last = pool.rows[-1] if pool.rows else None
-    if (
-        last
-        and not apart
-        and (last.label, last.result, last.reserved) == (row.label, row.result, row.reserved)
-        and not row.given_back
-        and not last.given_back
-    ):
-        row.times = last.times + 1
-        pool.rows[-1] = row
-    else:
-        pool.rows.append(row)
+def add_moments(pool, line):
+    for live in pool.launch or [pool.live]:
+        mapped = mapped_segments(pool, live)
+        used = sum(count for _, count, _ in live.values()) if pool.launch else pool.used
+        pool.moments.append(
+            Moment(
+                line["n"],
+                words_of(line),
+                line["result"],
+                line.get("bytes", 0),
+                dict(live),
+                mapped,
+                pool.mapped - mapped,
+                used,
+                pool.reserved,
+                tuple(pool.high.values()),
+            )
+        )
+        pool.mapped = mapped
 
 
 def raise_watermarks(pool):
@@ -144,26 +176,31 @@ def raise_watermarks(pool):
         pool.high[attribute] = max(pool.high[attribute], figure)
 
 
-def read(journal, calls, apart=False):
-    """The pools in order of their first row, each with its rows."""
+def below_others(offset, count, live):
+    """Two graphs may use one address for different memory: the second is drawn below the first."""
+    for other, others, _ in sorted(live.values()):
+        if offset < other + others and other < offset + count:
+            offset = raised(other + others)
+    return offset
+
+
+def read(journal, calls=()):
+    """The pools in the order of their first call, each with its moments."""
     pools, shown = {}, calls or SHOWN
     for line in journal:
         number = line.get("pool")
         pool = pools.setdefault(number, Pool(number)) if number is not None else None
         if "did" in line:
+            graphs = pools.setdefault(KEPT_FOR_GRAPHS, Pool(KEPT_FOR_GRAPHS, threshold=UINT64_MAX))
             if pool and "reserved" in line:
                 pool.reserved = line["reserved"]
                 raise_watermarks(pool)
             elif line["did"] == "allocate":
-                graphs = pools.setdefault(
-                    KEPT_FOR_GRAPHS, Pool(KEPT_FOR_GRAPHS, threshold=UINT64_MAX)
-                )
-                graphs.live[line["allocation"]] = graphs.launch[line["allocation"]] = (
-                    line["offset"],
-                    line["bytes"],
-                )
+                offset = below_others(line["offset"], line["bytes"], graphs.live)
+                graphs.live[line["allocation"]] = offset, line["bytes"], line["stream"]
+                graphs.launch.append(dict(graphs.live))
             elif line["did"] == "free":
-                del pools[KEPT_FOR_GRAPHS].live[line["allocation"]]
+                del graphs.live[line["allocation"]]
             continue
         call, succeeded = line["call"], line["result"] == "cudaSuccess"
         if "node" in line:  # captured: nothing of it happens before a launch
@@ -177,9 +214,9 @@ def read(journal, calls, apart=False):
         elif call == ATTRIBUTE_SET and succeeded and line["attribute"] in RESETS:
             pool.high[line["attribute"]] = 0
         elif call in ALLOCATIONS and succeeded and "allocation" in line:
-            pool.live[line["allocation"]] = (line["offset"], line["bytes"])
+            pool.live[line["allocation"]] = line["offset"], line["bytes"], line["stream"]
         elif call in FREES and succeeded and pool:
-            del pool.live[line["allocation"]]
+            pool.live.pop(line["allocation"], None)  # an imported one was never allocated here
         elif call == "cudaMemPoolDestroy" and succeeded:
             pool.destroyed = True
         if pool:
@@ -192,14 +229,20 @@ def read(journal, calls, apart=False):
                 one
                 for one in pools.values()
                 # A synchronization changes nothing of what is kept for graphs.
-                if one.rows and not one.over and one.number != KEPT_FOR_GRAPHS
+                if one.moments and not one.over and one.number != KEPT_FOR_GRAPHS
             ]
         for one in touched:
             if call in shown:
-                add_row(one, line, apart)
+                add_moments(one, line)
             one.over = one.destroyed and one.used == one.reserved == 0
-            one.launch = {}
-    found = [pool for pool in pools.values() if pool.rows]
+            one.launch = []
+    found = sorted(
+        (pool for pool in pools.values() if pool.moments),
+        key=lambda pool: (
+            pool.number == KEPT_FOR_GRAPHS,
+            0 if pool.number == KEPT_FOR_GRAPHS else pool.number,
+        ),
+    )
     if not found:
         raise ValueError("no call of it touches a pool")
     return found
@@ -207,140 +250,314 @@ def read(journal, calls, apart=False):
 
 def heading(pool):
     if pool.number == KEPT_FOR_GRAPHS:
-        return "what device 0 keeps for graphs"
-    name = f"the default pool of device {pool.number}" if pool.number < 2 else f"pool {pool.number}"
-    if any(row.label.startswith("release threshold") for row in pool.rows):  # the rows show it
+        return "What device 0 keeps for graphs"
+    name = f"The default pool of device {pool.number}" if pool.number < 2 else "A pool"
+    if any(moment.words[0] == "threshold" for moment in pool.moments):  # the columns show it
         return name
-    text = f"{name}: release threshold {threshold_words(pool.threshold)}"
-    if pool.limit:
-        text += f", maxSize {mib(pool.limit)} MiB"
-    return text
+    text = f"{name}, release threshold {threshold_words(pool.threshold)}"
+    return text + (f", maxSize {with_unit(pool.limit)}" if pool.limit else "")
 
 
-def describe(pools, watermarks):
-    parts = []
-    for pool in pools:
-        rows = "; ".join(
-            row.label
-            + (f", {row.times} times" if row.times > 1 else "")
-            + ("" if row.result == "cudaSuccess" else f", {row.result}")
-            + (": watermarks {} and {},".format(*map(mib, row.high)) if watermarks else ":")
-            + f" used {mib(row.used)}, reserved {mib(row.reserved)}"
-            for row in pool.rows
-        )
-        parts.append(f"{heading(pool)}. {rows}.")
-    return "In MiB. " + " ".join(parts)
+def chosen(journal, calls=(), pools=(), names=(), most=None):
+    """The pools with those numbers, all if there is none, each with its name and `most` moments."""
+    found = [pool for pool in read(journal, calls) if not pools or pool.number in pools]
+    if names and len(names) != len(found):
+        raise ValueError(f"{len(names)} names for {len(found)} pools")
+    for number, pool in enumerate(found):
+        del pool.moments[most or len(pool.moments) :]
+        pool.name = names[number] if names else heading(pool)
+    return found
 
 
-def draw(journal, identity, title, calls=(), rows=None, apart=False, pools=(), watermarks=False):
-    """`calls`: the calls that have a row; `rows`: how many rows of each pool; `apart`: no row has a
-    count; `pools`: the numbers of the pools that are drawn, all if empty; `watermarks`: a column
-    for each of the two."""
-    pools = [pool for pool in read(journal, calls, apart) if not pools or pool.number in pools]
-    for pool in pools:
-        del pool.rows[rows or len(pool.rows) :]
-    segments = max(
-        max((segment + 1 for segment in row.mapped), default=1)
-        for pool in pools
-        for row in pool.rows
-    )
-    edges = [
-        edge
-        for pool in pools
-        for edge in (pool.threshold, pool.limit)
-        if edge <= (segments + 4) * SEGMENT
-    ]
-    segments = max([segments] + [-(-edge // SEGMENT) for edge in edges])
-    labels = max(
-        len(row.label)
-        + (len(f" × {row.times}") if row.times > 1 else 0)
-        + (2 + len(row.result) if row.result != "cudaSuccess" else 0)
-        for pool in pools
-        for row in pool.rows
-    )
-    left = round(labels * CHARACTER) + 16
-    segment = max(18, min(44, (736 - left - (266 if watermarks else 130)) // segments))
-    right = left + segments * segment + 16
-    longest_heading = max(len(heading(pool)) for pool in pools)
-    columns = ("used", "high", "reserved", "high") if watermarks else ("used", "reserved")
-    edges_of_columns = [right + 44 + 68 * number for number in range(len(columns))]
-    width = max(edges_of_columns[-1] + 4, round(longest_heading * 8.6))
-    y, out = 18, []
-
-    def x_of(offset):
-        return left + offset * segment / SEGMENT
-
-    def rectangle(kind, x, top, wide, high):
-        out.append(
-            f'<rect class="{kind}" x="{x:.1f}" y="{top}" width="{wide:.1f}" height="{high}"/>'
-        )
-
-    def text(kind, x, base, words):
-        out.append(f'<text class="{kind}" x="{x:.1f}" y="{base}">{escape(words)}</text>')
-
-    for edge, words in zip(edges_of_columns, columns, strict=True):
-        text("figure", edge, y, words)
-    for pool in pools:
-        y += 6
-        text("heading", 0, y + 14, heading(pool))
-        y += ROW
-        top = y
-        for row in pool.rows:
-            words = (
-                row.label
-                + (f" × {row.times}" if row.times > 1 else "")
-                + ("" if row.result == "cudaSuccess" else f": {row.result}")
-            )
-            text("call" if row.result == "cudaSuccess" else "call refused", 0, y + 13, words)
-            for number in row.mapped:
-                rectangle("segment", left + number * segment, y, segment, HEIGHT)
-            for offset, count in row.live:
-                rectangle(
-                    "used", x_of(offset), y + 2, max(3.0, count * segment / SEGMENT), HEIGHT - 4
-                )
-            for number in row.given_back:
-                rectangle("gone", left + number * segment, y, segment, HEIGHT)
-            figures = (row.used, row.reserved)
-            if watermarks:
-                figures = (row.used, row.high[0], row.reserved, row.high[1])
-            for edge, figure in zip(edges_of_columns, figures, strict=True):
-                text("figure", edge, y + 13, mib(figure))
-            y += ROW
-        for kind, edge in ("threshold", pool.threshold), ("limit", pool.limit):
-            if (kind == "threshold" or edge) and edge <= segments * SEGMENT:
-                x = x_of(edge) + (4 if kind == "limit" and pool.limit == pool.threshold else 0)
-                out.append(
-                    f'<line class="{kind}" x1="{x:.1f}" y1="{top - 4}" x2="{x:.1f}" y2="{y - 4}"/>'
-                )
-    y += 10
-    x = 0
-    words = {
-        "used": "used",
-        "segment": "reserved, in segments of 32 MiB",
-        "gone": "returned by this call",
-        "threshold": "release threshold",
-        "limit": "maxSize",
-    }
-    keys = [
-        (kind, words[kind])
-        for kind in words
-        if any(f'class="{kind}"' in element for element in out)
-    ]
-    for kind, words in keys:
-        if x + 30 + len(words) * 6.6 > width:
-            x, y = 0, y + 20
-        if kind in ("threshold", "limit"):
-            out.append(f'<line class="{kind}" x1="{x + 10}" y1="{y}" x2="{x + 10}" y2="{y + 14}"/>')
+def groups_of(moments):
+    """Calls that repeat are one group, up to one that gave something back."""
+    groups = []
+    for moment in moments:
+        last = groups[-1][-1] if groups else None
+        same = last and (last.words, last.result) == (moment.words, moment.result)
+        launch = last and last.call != moment.call and moment.words[0] == "launch"
+        if same and not launch and not moment.given_back and not last.given_back:
+            groups[-1].append(moment)
         else:
-            rectangle(kind, x, y, 20, 14)
-        text("key", x + 26, y + 12, words)
-        x += 26 + round(len(words) * 6.6) + 16
-    y += 22
-    description = escape(describe(pools, watermarks))
-    return (
-        '<svg xmlns="http://www.w3.org/2000/svg" class="memory-picture" role="img" '
-        f'width="{width}" height="{y}" viewBox="0 0 {width} {y}" '
-        f'aria-labelledby="{identity}-title {identity}-text">'
-        f'<title id="{identity}-title">{escape(title)}: memory over calls</title>'
-        f'<desc id="{identity}-text">{description}</desc>{"".join(out)}</svg>'
+            groups.append([moment])
+    return groups
+
+
+def group_words(group):
+    first, calls = group[0].heading, len({moment.call for moment in group})
+    return (f"{calls} × {first[0]}", *first[1:]) if calls > 1 else first
+
+
+def strips_of(groups, room):
+    """Groups with their widths, in strips that fit: upright headings where one strip is enough."""
+
+    def least(group, upright):
+        words = max(svg.text_width(line) for line in group_words(group)) + 12 if upright else COLUMN
+        return max(words, len(group) * REPEATED, COLUMN)
+
+    upright = sum(least(group, True) for group in groups) <= room
+    strips, filled = [[]], 0
+    for group in groups:
+        width = least(group, upright)
+        if filled + width > room and strips[-1]:
+            strips.append([])
+            filled = 0
+        strips[-1].append((group, min(width, room)))
+        filled += width
+    spread = []
+    for strip in strips:
+        left = (room - sum(width for _, width in strip)) / len(strip)
+        spread.append(
+            [
+                (group, max(width, min(width + left, WIDEST * max(1, len(group) / 4))))
+                for group, width in strip
+            ]
+        )
+    return upright, spread
+
+
+def raised(limit):
+    return -(-limit // SEGMENT) * SEGMENT
+
+
+def neighbors(numbers):
+    """Numbers that follow each other, as (first, count)."""
+    found = []
+    for number in sorted(numbers):
+        if found and number == sum(found[-1]):
+            found[-1] = (found[-1][0], found[-1][1] + 1)
+        else:
+            found.append((number, 1))
+    return found
+
+
+class Panel:
+    """One pool on the canvas."""
+
+    def __init__(self, canvas, pool, top, streams, watermarks):
+        self.canvas, self.pool, self.streams = canvas, pool, streams
+        self.watermarks = watermarks
+        ends = [1]  # of what is reserved, and of what was refused, in segments
+        for moment in pool.moments:
+            ends += [segment + 1 for segment in moment.mapped]
+            if moment.refused and moment.bytes:
+                last = max([0, *(offset + count for offset, count, _ in moment.live.values())])
+                ends.append(raised(last + moment.bytes) // SEGMENT)
+        highest = max(ends)
+        # A line that is far below what is reserved is named in the heading alone.
+        self.threshold = pool.threshold if 0 < pool.threshold <= (highest + 3) * SEGMENT else None
+        if any(moment.words[0] == "threshold" for moment in pool.moments):
+            self.threshold = None
+        self.limit = raised(pool.limit) if 0 < pool.limit <= (highest + 3) * SEGMENT else None
+        self.segments = max(
+            [highest]
+            + [-(-edge // SEGMENT) for edge in (self.threshold, self.limit) if edge is not None]
+        )
+        self.unit = max(LOWEST, min(HIGHEST, GROUND / self.segments))
+        upright, strips = strips_of(groups_of(pool.moments), canvas.width - AXIS)
+        y = canvas.paragraph(0, top + 14, pool.name, "heading") - 4
+        before = {}
+        for strip in strips:
+            y, before = self.strip(strip, y, upright, before)
+            y += 14
+        self.bottom = y
+
+    def height_of(self, count):
+        return count * self.unit / SEGMENT
+
+    def strip(self, strip, y, upright, before):
+        """Draws a line of groups; returns what is below it, and what is live at its end."""
+        canvas, left = self.canvas, AXIS
+        headings = [group_words(group) for group, _ in strip]
+        if upright:
+            above = max(len(words) for words in headings) * svg.LINE
+        else:
+            above = max(svg.text_width(" ".join(words), "bold") for words in headings) + 4
+        top, columns, x = y + above + 6, [], left
+        for (group, width), words in zip(strip, headings, strict=True):
+            kind = "bad" if group[0].refused else ""
+            if upright:
+                for number, line in enumerate(words):
+                    base = top - 8 - svg.LINE * (len(words) - 1 - number)
+                    canvas.text(x + width / 2, base, line, kind, "middle")
+            else:
+                canvas.text(x + width / 2 + 4, top - 6, " ".join(words), kind, turned=True)
+            columns += [
+                (moment, x + number * width / len(group), width / len(group))
+                for number, moment in enumerate(group)
+            ]
+            x += width
+            canvas.line("tick", (x, top - 4), (x, top + self.segments * self.unit + 4), behind=True)
+        right = x
+        self.ground(columns, top)
+        self.axis(top)
+        self.lines(left, right, top, columns)
+        live = self.allocations(columns, top, right, before)
+        bottom = top + self.segments * self.unit + 10
+        self.figures(strip, bottom, left)
+        return bottom + 2 * svg.LINE + 6, live
+
+    def axis(self, top):
+        every = max(1, -(-14 // int(self.unit)))
+        while every & (every - 1):
+            every += 1
+        for segment in range(0, self.segments + 1, every):
+            y = top + segment * self.unit
+            self.canvas.line("tick", (AXIS - 5, y), (AXIS, y))
+            words = f"{segment * 32}" if segment else "0 MiB"
+            self.canvas.text(AXIS - 8, y + 4, words, "figure", "end")
+
+    def ground(self, columns, top):
+        runs = {}  # of a segment that is mapped: where its run begins
+        for moment, x, width in [*columns, (None, columns[-1][1] + columns[-1][2], 0)]:
+            mapped = moment.mapped if moment else frozenset()
+            for segment in sorted(set(runs) - mapped):
+                begin = runs.pop(segment)
+                y = top + segment * self.unit
+                self.canvas.box("segment", begin, y, x - begin, self.unit, behind=True)
+            for segment in mapped - set(runs):
+                runs[segment] = x
+            for first, count in neighbors(moment.given_back if moment else ()):
+                y, high = top + first * self.unit, count * self.unit
+                self.canvas.box("gone", x + 1, y + 1, width - 2, high - 2, behind=True)
+
+    def allocations(self, columns, top, right, before):
+        begins = {}
+        gone = {}
+        for number in before:
+            begins[number] = columns[0][1], before[number]
+        for moment, x, _ in columns:
+            for number in [one for one in begins if one not in moment.live]:
+                self.allocation(number, *begins.pop(number), x, top, gone)
+            for number, place in moment.live.items():
+                begins.setdefault(number, (x, place))
+            if moment.refused and moment.bytes:
+                self.refusal(moment, x, columns, top)
+        for number, (x, place) in begins.items():
+            self.allocation(number, x, place, right, top, gone)
+        return dict(columns[-1][0].live)
+
+    def allocation(self, number, x, place, end, top, gone):
+        offset, count, stream = place
+        y, high = top + self.height_of(offset), max(3, self.height_of(count))
+        kind = svg.stream_class(stream, self.streams)
+        self.canvas.box(f"used {kind}", x + 1, y + 0.5, max(2, end - x - 2), high - 1, 2)
+        if high < svg.LINE:
+            return
+        for words in (with_unit(count), mib(count)):
+            if svg.text_width(words) + 6 <= end - x and self.canvas.text(
+                (x + end) / 2, y + high / 2 + 4, words, f"on {kind}", "middle", optional=True
+            ):
+                return
+
+    def refusal(self, moment, x, columns, top):
+        width = next(width for one, left, width in columns if left == x)
+        offset = max([0, *(offset + count for offset, count, _ in moment.live.values())])
+        y, high = top + self.height_of(offset), max(16, self.height_of(moment.bytes))
+        self.canvas.box("refused", x + 2, y + 1, width - 4, high - 2)
+        self.canvas.text(x + width / 2, y + high / 2 + 4, "✗", "bad", "middle")
+
+    def lines(self, left, right, top, columns):
+        if self.threshold is not None:
+            y = top + self.height_of(self.threshold)
+            self.canvas.line("threshold", (left - 5, y), (right, y))
+            words = f"release threshold {with_unit(self.threshold)}"
+            self.label(words, "threshold", left, right, y)
+        if self.limit is not None:
+            y = top + self.height_of(self.limit)
+            self.canvas.line("limit", (left - 5, y + 2), (right, y + 2))
+            words = f"maxSize {with_unit(self.pool.limit)}"
+            if self.limit != self.pool.limit:
+                words += f", rounded up to {with_unit(self.limit)}"
+            self.label(words, "limit", left, right, y)
+        if not self.watermarks:
+            return
+        for which, name in enumerate(RESETS.values()):
+            points = []
+            for moment, x, width in columns:
+                y = top + self.height_of(moment.high[which])
+                points += [(x, y), (x + width, y)]
+            self.canvas.line(f"watermark-{name}", *points)
+
+    def label(self, words, kind, left, right, y):
+        """At an end of the line, above or below it. Without room, the heading has it alone."""
+        width = svg.text_width(words, "bold")
+        for x in (right - width - 5, left + 5):
+            for base in (y - 5, y + 14):
+                box = (x - 3, base - svg.RISE - 1, x + width + 3, base + svg.FALL + 1)
+                if self.canvas.free(box):
+                    self.canvas.plate(box[0], box[1], box[2] - box[0], box[3] - box[1])
+                    self.canvas.text(x, base, words, f"bold {kind}-words")
+                    return
+
+    def figures(self, strip, y, left):
+        canvas = self.canvas
+        canvas.text(0, y + 12, "used")
+        canvas.text(0, y + 12 + svg.LINE, "reserved")
+        x = left
+        for group, width in strip:
+            moment = group[-1]
+            # Of calls that repeat, the figures after the last.
+            at, anchor = (x + width - 4, "end") if len(group) > 1 else (x + width / 2, "middle")
+            for number, figure in enumerate((moment.used, moment.reserved)):
+                words = mib(figure)
+                base = y + 12 + number * svg.LINE
+                high = "bold" if self.watermarks and figure == moment.high[number] else ""
+                canvas.text(at, base, words, f"figure {high}".strip(), anchor, optional=True)
+            x += width
+
+
+def streams_of(pools):
+    return sorted(
+        {place[2] for pool in pools for moment in pool.moments for place in moment.live.values()},
+        key=str,
     )
+
+
+def key_of(canvas, pools, watermarks):
+    streams = streams_of(pools)
+    entries = [
+        (
+            f"used {svg.stream_class(stream, streams)}",
+            "allocation, until it is freed"
+            + (f"; {svg.stream_name(stream)}" if len(streams) > 1 else ""),
+        )
+        for stream in streams
+    ]
+    words = {
+        "segment": "reserved: a segment of 32 MiB",
+        "gone": "returned to the device by this call",
+        "refused": "refused",
+    }
+    entries += [(kind, words[kind]) for kind in words if kind in canvas.kinds]
+    if watermarks:
+        entries += [
+            ("watermark-used line", "watermark of used"),
+            ("watermark-reserved line", "watermark of reserved"),
+        ]
+    canvas.key(entries)
+
+
+def draw(pools, width, watermarks=False):
+    canvas = svg.Canvas(width)
+    streams, top = streams_of(pools), 0
+    for pool in pools:
+        top = Panel(canvas, pool, top, streams, watermarks).bottom
+    canvas.paragraph(0, top + 6, "Columns are calls, not to scale in time. Figures in MiB.", "key")
+    key_of(canvas, pools, watermarks)
+    return canvas
+
+
+def table(pools, watermarks=False):
+    """The same as rows: (heads, rows)."""
+    heads = ["pool", "call", "used", *(["high"] if watermarks else [])]
+    heads += ["reserved", *(["high"] if watermarks else [])]
+    rows = []
+    for pool in pools:
+        for group in groups_of(pool.moments):
+            moment = group[-1]
+            figures = [mib(moment.used), mib(moment.reserved)]
+            if watermarks:
+                figures = [figures[0], mib(moment.high[0]), figures[1], mib(moment.high[1])]
+            rows.append([pool.name, " ".join(group_words(group)), *figures])
+    return heads, rows

@@ -1,21 +1,32 @@
-"""Stream order: the host's calls and the device's work over virtual time, which runs down the page.
+"""Stream order: what the host calls and what the device does, each in its turn, down the page.
 
-     µs   host                                 stream 1
-    0.0   launch_hold  ------------------.
-    3.4   cudaMallocAsync                 '->  hold
-   56.8   cudaStreamQuery: NotReady             |
-    ...
+     µs   host                        stream 1            stream 2        µs
+    0.0   launch_fill ------------->
+    1.9                               fill 1.9 µs                        1.9
+    3.4   cudaEventRecord --------->  recorded ------.
+    3.6   cudaStreamWaitEvent -------------------------> wait is over    3.7
 
-Not to scale: every call and every piece of work gets room for its name, so the times stand at the
-side. An allocation and a free take no time on the device, and the journal has no line for when
-their turn came: it is when what was put into the stream before them had ended, and what the stream
-had to wait for before them. An edge that the allocator inserted, an internal dependency, is dashed.
+Each row is the beginning of a call or of work, in the order of virtual time, and not to scale. A
+call or work lasts until what stands below its box begins. Times of the host are on its side, times
+of the device on the other. A narrow picture has lanes as thin bars and its words beside them.
+
+An allocation and a free take no time on the device, and the journal has no line for when their turn
+came: it is when what was put into the stream before them had ended, and what the stream had to wait
+for before them.
+
+The rules for a picture like this one, which the pool bench draws from the same journals, too: a
+thin arrow leads from a call to its work; a thick one from a record to the wait for it in another
+stream; a dashed red one from a free to the allocation that the driver makes wait for it; a red one
+with a cross joins two accesses that nothing orders. A call waited when work that it is about ended
+within it. A bar beside a stream's line is an allocation, from its turn to the free's.
 """
 
+import re
 from collections import defaultdict
-from html import escape
+from dataclasses import dataclass, field
 
-MIB = 1 << 20
+import svg
+
 ALLOCATIONS = ("cudaMallocAsync", "cudaMallocFromPoolAsync")
 IN_STREAM = (*ALLOCATIONS, "cudaFreeAsync")
 RUNS = {
@@ -29,136 +40,153 @@ RUNS = {
     "cudaMemset": "memset",
     "cudaLaunchHostFunc": "host function",
 }
+KERNEL, LAUNCH = "sim_launch_kernel", "cudaGraphLaunch"
+WORK_NODES = ("cudaGraphAddMemsetNode", "cudaGraphAddMemcpyNode", "cudaGraphAddKernelNode")
 WAITS = ("cudaStreamSynchronize", "cudaDeviceSynchronize", "cudaEventSynchronize")
-# In these the host waits for work that is on its way.
-MAY_WAIT = ("cudaFree", "cudaFreeHost", "cudaMemcpy")
-EVENTS = {"cudaEventRecord": "record", "cudaStreamWaitEvent": "wait"}
+# In these the host waits for whatever is on its way.
+MAY_WAIT = ("cudaFree", "cudaFreeHost")
+EVENTS = {"cudaEventRecord": "recorded", "cudaStreamWaitEvent": "wait is over"}
+QUERIES = ("cudaStreamQuery", "cudaEventQuery")
 SHOWN = (
     *IN_STREAM,
     *RUNS,
     *WAITS,
+    KERNEL,
+    LAUNCH,
     "cudaMalloc",
     "cudaFree",
-    "cudaStreamQuery",
-    "cudaEventQuery",
+    *QUERIES,
     "cudaEventRecord",
     "cudaStreamWaitEvent",
     "cudaMemPoolTrimTo",
 )
+HOST = "host"
+REPEATS = 3  # so many equal calls in a row are one
+MOST_BARS = 4  # so many allocations that live at one time have bars
 
-# The least heights of a call or piece of work, of a point, and between two times.
-CALL, POINT, GAP = 26, 22, 3
-# The width for the times, the least of a stream's column, and between two columns.
-GUTTER, COLUMN, BETWEEN = 60, 120, 34
-# The width of a character of 12 px monospace.
-CHARACTER = 7.3
-
-
-class Piece:
-    """What is in a stream's column: a run, or the point of an allocation, free, record or wait."""
-
-    def __init__(self, kind, words, start, finish, call):
-        self.kind, self.words, self.start, self.finish, self.call = kind, words, start, finish, call
-        self.source = None  # of a wait: the record; of an internal dependency: the free
-        self.reused = None  # of an allocation: the one that had its address before
+# The least height of a row, the width of the times, and of a lane in a narrow picture.
+ROW, TIMES, LANE = 24, 60, 28
+NARROW, LEAST = 500, 110  # below this width, or this for each lane, words stand beside the lanes
+# The room that words need beside lanes.
+WORDS = 190
 
 
-def read(journal, calls, rows, skip):
-    shown = [line for line in journal if line.get("call") in (calls or SHOWN)]
-    shown = queries_merged(shown)[skip:rows]
-    if not shown:
-        raise ValueError("none of the calls to be shown was made")
-    pieces = pieces_of(journal)
-    columns = {stream: pieces[stream] for stream in sorted(pieces, key=str)}
-    first, last = shown[0]["t"], shown[-1]["end"]
-    for stream, pieces in columns.items():
-        columns[stream] = [
-            piece
-            for piece in pieces
-            if piece.call in shown and first <= piece.start[0] and piece.finish[0] <= last
-        ]
-    name_allocations(
-        [piece for pieces in columns.values() for piece in pieces if piece.kind == "point"]
-    )
-    return shown, {stream: pieces for stream, pieces in columns.items() if pieces}
+@dataclass
+class Item:
+    """A call, a piece of work, or a point in a stream."""
+
+    lane: object
+    kind: str  # call, waits, work, hold, point
+    words: str
+    start: tuple  # (nanoseconds, turn among what happens at that time)
+    finish: tuple
+    call: dict
+    edges: list = field(default_factory=list)  # of (kind, the item that this one comes after)
+    unordered: bool = False  # the report names it
+    fault: str = ""  # and says this of it and the one before
+    top: float = 0
+    bottom: float = 0
+    left: float = 0
+    right: float = 0
+
+    @property
+    def middle(self):
+        return self.top + 10
 
 
-def queries_merged(shown):
-    """A loop of queries is one row, with the number of those that were not ready."""
-    merged = []
+@dataclass
+class Order:
+    items: list  # in the order of their rows
+    lanes: list  # the host's threads and the streams
+    names: dict  # of a lane that the page names
+    zero: int
+    cut: int = 0  # calls that are left out below
+
+
+def stream_of(line):
+    stream = line.get("stream")
+    if stream == "per-thread":
+        return f"stream of thread {line.get('thread', 0)}"
+    return stream
+
+
+def merged(shown):
+    """A loop of queries is one call, and so is work that repeats in one stream."""
+    found = []
     for line in shown:
-        same = merged and all(
-            line.get(key) == merged[-1].get(key) for key in ("call", "stream", "event", "result")
+        last = found[-1] if found else {}
+        same = all(
+            line.get(key) == last.get(key)
+            for key in ("call", "stream", "event", "result", "allocation", "thread")
         )
-        if same and line["call"] in ("cudaStreamQuery", "cudaEventQuery"):
-            merged[-1] = {
-                **merged[-1],
-                "end": line["end"],
-                "times": merged[-1].get("times", 1) + 1,
-            }
+        if same and (line["call"] in QUERIES or line["call"] in RUNS):
+            last["merged"].append(line)
         else:
-            merged.append(line)
-    return merged
+            found.append({**line, "merged": [line]})
+    apart = []
+    for line in found:
+        if line["call"] in QUERIES or len(line["merged"]) >= REPEATS:
+            apart.append({**line, "end": line["merged"][-1]["end"]})
+        else:
+            apart += [{**one, "merged": [one]} for one in line["merged"]]
+    return apart
 
 
-def name_allocations(points):
-    """Numbers the allocations and the events of the picture alone, not all; one needs none."""
-    for kind in ("allocation", "event"):
-        numbers = sorted({point.call[kind] for point in points if kind in point.call})
-        for point in points:
-            if kind not in point.call:
-                continue
-            verb = EVENTS.get(point.call["call"], "allocated")
-            if point.call["call"] == "cudaFreeAsync":
-                verb = "freed"
-            number = numbers.index(point.call[kind]) + 1
-            point.words = f"{verb} {number}" if len(numbers) > 1 else verb
-            if point.reused in numbers:
-                point.words += f", where {numbers.index(point.reused) + 1} was"
-            elif number > 1 and point.call.get("from") == "new":
-                point.words += ", new memory"
+def next_first(queue, time):
+    """The lines of work in per-thread streams do not name the thread. Calls take theirs in order,
+    so what is next in a stream is the first work that begins when its last one ends, or later."""
+    after = [run for run in queue if run["start"] >= time]
+    if after:
+        run = min(after, key=lambda one: one["start"])
+        queue.remove(run)
+        queue.insert(0, run)
 
 
 def pieces_of(journal):
-    """Pairs calls with runs, which a stream makes in the same order.
-
-    A time is (nanoseconds, turn among what happens at that time).
-    """
-    runs, pieces, recorded = defaultdict(list), defaultdict(list), {}
+    """What the calls put into the streams, by the number of the call's line."""
+    runs, pieces, recorded = defaultdict(list), {}, {}
     at, freed = {}, {}  # of an allocation: its pool and offset; of these: the free
+    work_of_graph = defaultdict(int)
     now = defaultdict(lambda: (0, 0))  # of each stream: when what it was given so far has ended
     for line in journal:
         if line.get("did") == "run":
             runs[line["stream"]].append(line)
     for call in journal:
-        name, stream = call.get("call"), call.get("stream")
-        if call.get("result") != "cudaSuccess":
+        name, stream = call.get("call"), stream_of(call)
+        if call.get("result") != "cudaSuccess" or "t" not in call or "did" in call:
             continue
+        if "node" in call:  # captured: its turn is in a launch
+            work_of_graph[call["graph"]] += name in RUNS or name in WORK_NODES
+            continue
+        queue = runs[call.get("stream")]
         if name in EVENTS:
             start = max((call["end"], 0), now[stream])
             source = recorded.get(call["event"]) if name == "cudaStreamWaitEvent" else None
             if source:
                 start = max(start, source.finish)
             now[stream] = (start[0], start[1] + 1)
-            point = Piece("point", "", start, now[stream], call)
-            point.source = source
-            pieces[stream].append(point)
+            point = Item(stream, "point", EVENTS[name], start, now[stream], call)
+            if source and source.lane != stream:
+                point.edges.append(("event", source))
+            pieces[call["n"]] = point
             if name == "cudaEventRecord":
                 recorded[call["event"]] = point
-        elif name in RUNS:
-            run = runs[stream].pop(0) if runs[stream] else None
-            if run is None or run["op"] != RUNS[name]:
-                raise ValueError(
-                    f"line {call['n']} of the journal, {name}: its work is not in its stream"
-                )
+        elif name in (*RUNS, KERNEL, LAUNCH):
+            count = work_of_graph[call["graph"]] if name == LAUNCH else 1
+            operation = call.get("kernel") or RUNS.get(name)
+            if call["stream"] == "per-thread":
+                next_first(queue, max(now[stream][0], call["t"]))
+            if not count or len(queue) < count or (operation and queue[0]["op"] != operation):
+                continue
+            run, last = queue[0], queue[count - 1]
+            del queue[:count]
             start = max((run["start"], 0), now[stream])
             now[stream] = (
-                (run["finish"], 0) if run["finish"] > start[0] else (start[0], start[1] + 1)
+                (last["finish"], 0) if last["finish"] > start[0] else (start[0], start[1] + 1)
             )
-            words = f"{run['op']}  {microseconds(run['finish'] - run['start'])} µs"
-            pieces[stream].append(
-                Piece("hold" if run["op"] == "hold" else "work", words, start, now[stream], call)
-            )
+            words = operation or f"graph {call['graph']}"
+            kind = "hold" if operation == "hold" else "work"
+            pieces[call["n"]] = Item(stream, kind, words, start, now[stream], call)
         elif name in IN_STREAM:
             start, free = max((call["end"], 0), now[stream]), None
             if "offset" in call:
@@ -167,155 +195,476 @@ def pieces_of(journal):
             if free and call["from"] == "internal":
                 start = max(start, free.finish)
             now[stream] = (start[0], start[1] + 1)
-            point = Piece("point", "", start, now[stream], call)
+            point = Item(stream, "point", "", start, now[stream], call)
             if name == "cudaFreeAsync":
                 freed[at.get(call.get("allocation"))] = point
             elif free:
-                point.reused = free.call["allocation"]
-                point.source = free if call["from"] == "internal" else None
-            pieces[stream].append(point)
+                call["reused"] = free.call["allocation"]
+                if call["from"] == "internal":
+                    point.edges.append(("inserted", free))
+            pieces[call["n"]] = point
     return pieces
+
+
+# A line of a report that names an access: the call and the stream.
+ACCESS = re.compile(r"^  [a-z]+ +(\w[\w ]*), ([^,(]+?)(?: \(|,)")
+BY_HOST = "a load or store"
+
+
+def with_host_accesses(journal):
+    """The journal, in which an access of the host that was reported has a line like a call's."""
+    for line in journal:
+        if line.get("did") == "hazard" and line["call"] == BY_HOST:
+            line = {**line, "end": line["t"], "result": "cudaSuccess"}
+            del line["did"]
+        yield line
+
+
+def unordered(journal, reports):
+    """What the reports found: (line of the earlier call, line of the later one, words).
+
+    The journal has the later call: it is the one that the line of the hazard comes before. The
+    earlier one is the last call before it with the report's name and stream. A report that no two
+    calls of the journal belong to, such as one about nodes of a graph, is left out.
+    """
+    found, texts = [], reports.split("hazard: ")[1:]
+    calls = [line for line in with_host_accesses(journal) if "did" not in line and "t" in line]
+    for hazard in (line for line in journal if line.get("did") == "hazard"):
+        text = next((one for one in texts if one.startswith(hazard["kind"])), None)
+        later = next((line for line in calls if line["n"] >= hazard["n"]), None)
+        if not text or not later:
+            continue
+        texts.remove(text)
+        accesses = [match.groups() for match in map(ACCESS.match, text.splitlines()) if match]
+        after_free = hazard["kind"] == "use after free"
+        if len(accesses) < 2 or not ("  Missing: " in text or after_free):
+            continue
+        name, stream = accesses[-2]
+        earlier = [
+            line
+            for line in calls
+            if line["n"] < hazard["n"]
+            and line["call"] == name
+            and re.search(rf"\b{line.get('stream', '')}\b", stream)
+            and not stream.startswith("graph ")
+        ]
+        # A copy's line names the device's allocation, and not always the host's.
+        named = [
+            line
+            for line in earlier
+            if hazard.get("allocation") in (line.get("allocation"), line.get("source_allocation"))
+        ]
+        if earlier:
+            words = "✗ after the free" if after_free else "✗ no order"
+            found.append(((named or earlier)[-1]["n"], later["n"], words))
+    return found
+
+
+def name_points(points):
+    """Numbers the allocations of the picture alone, not all; one alone needs no number."""
+    numbers = sorted(
+        {
+            point.call["allocation"]
+            for point in points
+            if point.call["call"] in IN_STREAM and "allocation" in point.call
+        }
+    )
+    for point in points:
+        if point.call["call"] not in IN_STREAM or "allocation" not in point.call:
+            continue
+        verb = "freed" if point.call["call"] == "cudaFreeAsync" else "allocated"
+        number = numbers.index(point.call["allocation"]) + 1
+        point.words = f"{verb} {number}" if len(numbers) > 1 else verb
+        if point.call.get("reused") in numbers:
+            point.words += f", where {numbers.index(point.call['reused']) + 1} was"
+        elif number > 1 and point.call.get("from") == "new":
+            point.words += ", new memory"
 
 
 def microseconds(nanoseconds):
     return f"{nanoseconds / 1000:.1f}"
 
 
-def heights(intervals):
-    """For each time its height on the page: in order, each interval as high as it needs."""
-    ends, y = defaultdict(list), {}
-    for start, finish, least in intervals:
-        ends[finish].append((start, least))
-        ends.setdefault(start, [])
-    below = 0
-    for moment in sorted(ends):
-        y[moment] = max([below] + [y[start] + least for start, least in ends[moment]])
-        below = y[moment] + GAP
-    return y
+def duration(item):
+    return f"{microseconds(item.finish[0] - item.start[0])} µs"
+
+
+def clock(nanoseconds):
+    """A time that fits beside its row."""
+    if nanoseconds >= 1_000_000_000:
+        return f"{nanoseconds / 1e9:.2f} s"
+    return f"{nanoseconds / 1000:.{1 if nanoseconds < 10_000_000 else 0}f}"
+
+
+def waited(line, pieces):
+    """Did work that the call is about end within it?"""
+    own = pieces.get(line["n"])
+    if line["call"] in RUNS or line["call"] in (KERNEL, LAUNCH):
+        return bool(own) and own.finish[0] <= line["end"]
+    if line["call"] not in WAITS + MAY_WAIT:
+        return False
+    return any(
+        line["t"] < piece.finish[0] <= line["end"]
+        and piece.kind in ("work", "hold")
+        and ("stream" not in line or piece.lane == stream_of(line))
+        for piece in pieces.values()
+    )
 
 
 def words_of(line):
     words = line["call"]
-    if words in ("cudaStreamQuery", "cudaEventQuery") or line["result"] != "cudaSuccess":
+    if line["call"] == KERNEL:
+        words = f"kernel {line['kernel']}"
+    if line["call"] == BY_HOST:
+        words = "the host reads or writes"
+    if words in QUERIES or line["result"] != "cudaSuccess":
         words += f": {line['result']}"
-    return f"{words} × {line['times']}" if "times" in line else words
+    if "node" in line:
+        words += " (captured)"
+    return f"{words} × {len(line['merged'])}" if len(line["merged"]) > 1 else words
 
 
-def describe(shown, columns):
-    calls = ", ".join(words_of(line) for line in shown)
-    work = " ".join(
-        f"Stream {stream}: " + ", ".join(piece.words for piece in pieces) + "."
-        for stream, pieces in columns.items()
-    )
-    reserved = "".join(
-        f" Pool {line['pool']} then had reserved {line['reserved'] // MIB}."
-        for line in shown
-        if line["call"] in ALLOCATIONS and "reserved" in line
-    )
-    return f"The host called, in order: {calls}. {work}{reserved}"
+def lane_of_host(line):
+    return f"{HOST}, thread {line['thread']}" if "thread" in line else HOST
 
 
-def host_waited(line, columns):
-    """Did work that was on its way at the call's begin end within it?"""
-    return line["call"] in WAITS or (
-        line["call"] in MAY_WAIT
-        and any(
-            piece.start[0] <= line["t"] < piece.finish[0] <= line["end"]
-            for pieces in columns.values()
-            for piece in pieces
-        )
-    )
-
-
-def draw(journal, identity, title, calls=(), rows=None, skip=0):
-    """`calls`: the calls of the host that are shown, from `skip` to `rows` of them."""
-    shown, columns = read(journal, calls, rows, skip)
-    zero = shown[0]["t"]
-    intervals = [((line["t"], 0), (line["end"], 0), CALL) for line in shown]
-    intervals += [
-        (piece.start, piece.finish, POINT if piece.kind == "point" else CALL)
-        for pieces in columns.values()
-        for piece in pieces
-    ]
-    y = {moment: 34 + height for moment, height in heights(intervals).items()}
-    host = max(150, round(max(len(words_of(line)) for line in shown) * CHARACTER) + 18)
-    column = max(
-        [COLUMN]
-        + [
-            round(len(piece.words) * CHARACTER) + (26 - BETWEEN if piece.kind == "point" else 12)
-            for pieces in columns.values()
-            for piece in pieces
+def read(journal, calls=(), skip=0, rows=None, names=(), most=None, missing=()):
+    """`calls`: the calls of the host that are shown, from `skip` to `rows`; `names`: of the
+    streams, in their order; `most`: at most so many; `missing`: what unordered() found."""
+    chosen = (*(calls or SHOWN), BY_HOST)
+    shown = merged(
+        [
+            dict(line)
+            for line in with_host_accesses(journal)
+            if "did" not in line and line.get("call") in chosen
         ]
-    )
-    rightmost = list(columns.values())[-1] if columns else []
-    points = [piece for piece in rightmost if piece.kind == "point"]
-    last = max(
-        column if columns else 0, *(round(len(point.words) * CHARACTER) + 18 for point in points), 0
-    )
-    width = GUTTER + host + len(columns) * (column + BETWEEN) - column + last + 4
-    height = max(y.values()) + 18
-    out, arrows, places = [], [], {}
-
-    def text(kind, x, base, words):
-        out.append(f'<text class="{kind}" x="{x}" y="{base}">{escape(words)}</text>')
-
-    text("time", GUTTER - 8, 18, "µs")
-    text("heading", GUTTER, 18, "host")
-    for number, stream in enumerate(columns):
-        x = GUTTER + host + BETWEEN + number * (column + BETWEEN)
-        text("heading", x, 18, f"stream {stream}")
-        out.append(f'<line class="stream" x1="{x}" y1="26" x2="{x}" y2="{height - 4}"/>')
+    )[skip:rows]
+    cut = max(0, len(shown) - most) if most else 0
+    shown = shown[:most] if most else shown
+    if not shown:
+        raise ValueError("none of the calls to be shown was made")
+    pieces = pieces_of(journal)
+    items, by_number = [], {}
     for line in shown:
-        top, bottom = y[line["t"], 0], y[line["end"], 0]
-        kind = "call waits" if host_waited(line, columns) else "call"
-        out.append(
-            f'<rect class="{kind}" x="{GUTTER}" y="{top}" '
-            f'width="{host}" height="{bottom - top - 2}" rx="3"/>'
+        kind = "waits" if any(waited(one, pieces) for one in line["merged"]) else "call"
+        call = Item(
+            lane_of_host(line), kind, words_of(line), (line["t"], 0), (line["end"], 0), line
         )
-        text("name", GUTTER + 8, top + 16, words_of(line))
-    for number, pieces in enumerate(columns.values()):
-        x = GUTTER + host + BETWEEN + number * (column + BETWEEN)
-        for piece in pieces:
-            top, bottom = y[piece.start], y[piece.finish]
-            if piece.kind == "point":
-                out.append(
-                    f'<line class="point" x1="{x}" y1="{top + 10}" x2="{x + 12}" y2="{top + 10}"/>'
-                )
-                text("name", x + 18, top + 14, piece.words)
-            else:
-                out.append(
-                    f'<rect class="{piece.kind}" x="{x}" y="{top}" '
-                    f'width="{column}" height="{bottom - top - 2}" rx="3"/>'
-                )
-                text("name", x + 8, top + 16, piece.words)
-            places[id(piece)] = x, top + 10
-            from_y = y[piece.call["t"], 0] + 12
-            to_y = top + (10 if piece.kind == "point" else 12)
-            arrows.append(
-                f'<path class="arrow" d="M{GUTTER + host},{from_y} L{x - 5},{to_y}"/>'
-                f'<path class="tip" d="M{x},{to_y} l-8,-4 v8 z"/>'
-            )
-    for piece in (piece for pieces in columns.values() for piece in pieces):
-        if piece.source is None or id(piece.source) not in places:
-            continue
-        (from_x, from_y), (to_x, to_y) = places[id(piece.source)], places[id(piece)]
-        if from_x != to_x:
-            side = 1 if to_x > from_x else -1
-            kind = "edge dashed" if piece.words.startswith("allocated") else "edge"
-            arrows.append(
-                f'<path class="{kind}" d="M{from_x},{from_y} L{to_x - 6 * side},{to_y}"/>'
-                f'<path class="edge-tip" d="M{to_x},{to_y} l{-9 * side},-4 v8 z"/>'
-            )
-    below = 0
-    for moment in sorted(y):
-        if y[moment] >= below and moment[1] == 0:
-            text("time", GUTTER - 8, y[moment] + 12, microseconds(moment[0] - zero))
-            below = y[moment] + 15
-    return (
-        '<svg xmlns="http://www.w3.org/2000/svg" class="order-picture" role="img" '
-        f'width="{width}" height="{height}" viewBox="0 0 {width} {height}" '
-        f'aria-labelledby="{identity}-title {identity}-text">'
-        f'<title id="{identity}-title">{escape(title)}: stream order</title>'
-        f'<desc id="{identity}-text">{escape(describe(shown, columns))}</desc>'
-        f"{''.join(arrows)}{''.join(out)}</svg>"
+        items.append(call)
+        own = [pieces[one["n"]] for one in line["merged"] if one["n"] in pieces]
+        for one in line["merged"]:
+            by_number[one["n"]] = own[-1] if own else call
+        if own:
+            piece = own[0]
+            piece.finish = own[-1].finish
+            if len(own) > 1:
+                piece.words += f" × {len(own)}"
+            for one in line["merged"]:
+                by_number[one["n"]] = piece
+            piece.edges.insert(0, ("own", call))
+            items.append(piece)
+    streams = {item.lane for item in items if not str(item.lane).startswith(HOST)}
+    streams = sorted(streams, key=lambda one: (isinstance(one, str), str(one)))
+    hosts = list(dict.fromkeys(item.lane for item in items if str(item.lane).startswith(HOST)))
+    name_points([item for item in items if item.kind == "point"])
+    for item in items:
+        if item.kind in ("work", "hold"):
+            item.words += f"  {duration(item)}"
+        item.edges = [(kind, one) for kind, one in item.edges if any(one is two for two in items)]
+    for earlier, later, words in missing:
+        if earlier in by_number and later in by_number:
+            by_number[later].edges.append(("missing", by_number[earlier]))
+            by_number[later].fault = words
+            by_number[later].unordered = by_number[earlier].unordered = True
+    lanes = [*hosts, *streams]
+    labels = {lane: str(lane) for lane in hosts}
+    labels.update({stream: svg.stream_name(stream) for stream in streams})
+    labels.update(zip(streams, names, strict=False))
+    return Order(
+        sorted(items, key=lambda item: (item.start, lanes.index(item.lane))),
+        lanes,
+        labels,
+        shown[0]["t"],
+        cut,
     )
+
+
+def moments(items, lanes):
+    """Beginnings and ends in the order of time; an end comes before what begins then."""
+    found = []
+    for item in items:
+        place = lanes.index(item.lane)
+        found.append((item.start, 1, place, id(item), item))
+        if item.kind != "point":
+            found.append((item.finish, 0, place, id(item), item))
+    return sorted(found, key=lambda one: one[:4])
+
+
+class Drawing:
+    def __init__(self, order, width):
+        self.order, self.canvas = order, svg.Canvas(width)
+        self.streams = [lane for lane in order.lanes if not str(lane).startswith(HOST)]
+        self.hosts = [lane for lane in order.lanes if lane not in self.streams]
+        self.slots = self.lives()
+        # So does a picture whose streams would have no room for words.
+        self.narrow = width < NARROW or width / (len(order.lanes) + 1) < LEAST
+        self.place()
+        self.rows()
+        self.headings()
+        for item in order.items:
+            self.item(item)
+        self.bars()
+        for item in order.items:
+            for kind, source in item.edges:
+                self.edge(kind, source, item)
+        y = self.canvas.height + 16
+        note = "Time runs down, not to scale."
+        if order.cut:
+            note += f" {order.cut} more calls are not shown."
+        self.canvas.paragraph(0, y, note, "key")
+        self.key()
+
+    # ---- where everything is ----
+
+    def lives(self):
+        """Of each allocation with its turn in the picture: its free, if any, and its slot."""
+        found, slots = {}, {}
+        for item in self.order.items:
+            number = item.call.get("allocation")
+            if item.kind == "point" and item.call["call"] in ALLOCATIONS:
+                found[number] = [item, None]
+            elif item.call["call"] == "cudaFreeAsync" and item.kind == "point" and number in found:
+                found[number][1] = item
+        taken = defaultdict(list)
+        for number, (begin, free) in found.items():
+            lane = taken[begin.lane]
+            end = free.start if free else (1 << 62, 0)
+            for slot, until in enumerate([*lane, (0, 0)]):
+                if until <= begin.start:
+                    lane[slot : slot + 1] = [end]
+                    slots[number] = (begin, free, slot)
+                    break
+        most = max([1, *(len(one) for one in taken.values())])
+        self.width_of_slots = 8 * most if most <= MOST_BARS else 8
+        return slots if most <= MOST_BARS else {}
+
+    def place(self):
+        """The x of each lane, and the room for its words."""
+        canvas, self.x, self.room = self.canvas, {}, {}
+        if self.narrow:
+            x = TIMES - 8
+            room = (canvas.width - x - WORDS) / len(self.order.lanes)
+            if room < LANE:  # many streams: no bars, and thinner lanes
+                self.slots, self.width_of_slots = {}, 8
+            for lane in self.order.lanes:
+                self.x[lane] = x
+                x += min(LANE, max(room, 14))
+                x += self.width_of_slots - 8 if lane in self.streams else 0
+            self.words_x = x
+            self.room = dict.fromkeys(self.order.lanes, canvas.width - self.words_x)
+            return
+        calls = [item for item in self.order.items if item.lane in self.hosts]
+        longest = max(svg.text_width(word, "code") for one in calls for word in one.words.split())
+        host = max(130, longest + 18)
+        x = TIMES
+        for lane in self.hosts:
+            self.x[lane], self.room[lane] = x, host - 18
+            x += host + 34
+        room = (canvas.width - TIMES - x) / max(1, len(self.streams))
+        room = min(room, 300)
+        for stream in self.streams:
+            self.x[stream] = x
+            self.room[stream] = room - self.width_of_slots - 30
+            x += room
+        self.host_width, self.last = host, x
+
+    def width_of(self, lane):
+        """The room for a lane's heading."""
+        return self.room[lane] + (self.width_of_slots + 20 if lane in self.streams else 18)
+
+    def heading_of(self, lane):
+        return svg.wrapped(self.order.names[lane], self.width_of(lane), "heading")
+
+    def lines_of(self, item):
+        kind = "code" if item.lane in self.hosts else "bold" if item.unordered else ""
+        lines = svg.wrapped(item.words.replace("  ", " "), self.room[item.lane], kind)
+        return [*lines, "waits"] if item.kind == "waits" else lines
+
+    def rows(self):
+        longest = max(svg.text_width(self.order.names[lane], "bold") for lane in self.order.lanes)
+        self.above = (
+            longest + 10
+            if self.narrow
+            else 6 + svg.LINE * max(len(self.heading_of(lane)) for lane in self.order.lanes)
+        )
+        y = self.above + 8
+        for _, begins, _, _, item in moments(self.order.items, self.order.lanes):
+            if begins:
+                item.top = y
+                y += ROW + (len(self.lines_of(item)) - 1) * svg.LINE
+                if self.narrow:
+                    y -= 3
+                item.bottom = y - 4
+            else:
+                item.bottom = max(item.bottom, y - 4)
+        self.bottom = y
+
+    # ---- drawing ----
+
+    def headings(self):
+        for lane in self.order.lanes:
+            x, words = self.x[lane], self.order.names[lane]
+            if self.narrow:
+                self.canvas.text(x + 4, self.above - 4, words, "bold", turned=True)
+            else:
+                self.canvas.paragraph(x, 14, words, "heading", self.width_of(lane))
+            if lane in self.streams:
+                self.canvas.line("stream", (x, self.above), (x, self.bottom), behind=True)
+        self.canvas.text(TIMES - 18, self.above - 8, "µs", "key", "end")
+        if not self.narrow and self.streams:
+            self.canvas.text(self.canvas.width, self.above - 8, "µs", "key", "end")
+
+    def item(self, item):
+        canvas, host = self.canvas, item.lane in self.hosts
+        x, lines = self.x[item.lane], self.lines_of(item)
+        high = item.bottom - item.top
+        shift = 0 if host else self.width_of_slots + 4
+        if self.narrow:
+            words_x = self.words_x
+            if host:
+                canvas.box(item.kind, x - 6, item.top, 12, high, 2)
+                item.left, item.right = x - 6, x + 6
+            elif item.kind == "point":
+                canvas.line("point", (x - 6, item.middle), (x + 6, item.middle))
+                item.left, item.right = x - 6, x + 6
+            else:
+                canvas.box(f"{item.kind} {self.color(item)}", x - 5, item.top, 10, high, 2)
+                item.left, item.right = x - 5, x + 5
+        elif host:
+            canvas.box(item.kind, x, item.top, self.host_width, high, 3)
+            item.left, item.right, words_x = x, x + self.host_width, x + 8
+        elif item.kind == "point":
+            canvas.line("point", (x - 5, item.middle), (x + shift - 2, item.middle))
+            words_x = x + shift + 2
+            item.left = x
+            item.right = words_x + max(svg.text_width(line) for line in lines) + 4
+        else:
+            wide = self.room[item.lane] + 12
+            canvas.box(f"{item.kind} {self.color(item)}", x + shift, item.top, wide, high, 3)
+            item.left, item.right, words_x = x + shift, x + shift + wide, x + shift + 6
+        for number, line in enumerate(lines):
+            kind = "code" if host else "halo" if item.kind == "point" else ""
+            if item.unordered:
+                kind += " bad"
+            if line == "waits" and number == len(lines) - 1 and item.kind == "waits":
+                kind = "waits"
+            canvas.text(words_x, item.top + 14 + number * svg.LINE, line, kind.strip())
+        time = clock(item.start[0] - self.order.zero)
+        if host or self.narrow:
+            canvas.text(TIMES - 14, item.top + 14, time, "time", "end")
+        else:
+            canvas.text(canvas.width, item.top + 14, time, "time", "end")
+
+    def color(self, item):
+        color = svg.stream_class(item.lane, self.streams)
+        return f"{color} unordered" if item.unordered else color
+
+    def bars(self):
+        for begin, free, slot in self.slots.values():
+            x = self.x[begin.lane] + 2 + slot * 8
+            if self.narrow:
+                x += 5
+            end = free.middle if free else self.bottom
+            kind = f"used {svg.stream_class(begin.lane, self.streams)}"
+            self.canvas.box(kind, x, begin.middle, 6, max(3, end - begin.middle), 2, behind=True)
+
+    def edge(self, kind, source, item):
+        canvas = self.canvas
+        if kind == "own":
+            if item.kind == "point" and not self.narrow:
+                to = self.x[item.lane] - 6
+            else:
+                to = item.left - 1
+            canvas.arrow("own", (source.right, source.middle), (to, item.middle), behind=True)
+            return
+        forth = self.x[item.lane] > self.x[source.lane]
+        same = item.lane == source.lane
+        begin = (
+            source.middle
+            if source.kind == "point" or kind != "missing"
+            else min(source.bottom, item.middle if same else source.bottom) - 4
+        )
+        if same:
+            points = [
+                (source.right, begin),
+                (max(source.right, item.right) + 14, begin),
+                (max(source.right, item.right) + 14, item.middle),
+                (item.right + 2, item.middle),
+            ]
+        else:
+            points = [
+                (source.right if forth else source.left - 2, begin),
+                (item.left - 2 if forth else item.right + 2, item.middle),
+            ]
+        canvas.arrow(kind, *points)
+        words = {"missing": item.fault, "inserted": "the driver's wait"}.get(kind)
+        if words:
+            self.word_on(points, words, "bad")
+
+    def word_on(self, points, words, kind):
+        (a, b), (c, d) = points[0], points[-1]
+        wide = svg.text_width(words, kind)
+        for part in (0.5, 0.4, 0.6, 0.3, 0.7, 0.2, 0.8):
+            for shift in (0, 12, -12, 24, -24):
+                x = min(max(2, a + (c - a) * part - wide / 2), self.canvas.width - wide - 2)
+                y = b + (d - b) * part + 4 + shift
+                box = (x - 3, y - svg.RISE - 1, x + wide + 3, y + svg.FALL + 1)
+                if self.canvas.free(box):
+                    self.canvas.plate(box[0], box[1], box[2] - box[0], box[3] - box[1])
+                    self.canvas.text(x, y, words, kind)
+                    return
+
+    def key(self):
+        kinds = {item.kind for item in self.order.items}
+        edges = {kind for item in self.order.items for kind, _ in item.edges}
+        entries = [("call", "call of the host")] if "call" in kinds else []
+        if "waits" in kinds:
+            entries.append(("waits", "call in which the host waits for the device"))
+        if "work" in kinds:
+            entries.append(("work s-1", "work of the device"))
+        if "hold" in kinds:
+            entries.append(("hold", "stream held by a closed gate"))
+        if self.slots:
+            entries.append(("used s-1", "bar at a stream: an allocation, until its free"))
+        if "own" in edges:
+            entries.append(("own arrow", "call to its work"))
+        if "event" in edges:
+            entries.append(("event arrow", "event: from the record to the wait"))
+        if "inserted" in edges:
+            entries.append(("inserted arrow", "a wait that the driver inserted"))
+        if "missing" in edges:
+            entries.append(("missing arrow", "what the checker reported: the two accesses"))
+        self.canvas.key(entries)
+
+
+def draw(order, width):
+    return Drawing(order, width).canvas
+
+
+def table(order):
+    """The same as rows: (heads, rows)."""
+    rows = []
+    for item in order.items:
+        words = item.words.replace("  ", " ")
+        if item.kind == "waits":
+            words += ", waits"
+        for kind, source in item.edges:
+            if kind != "own":
+                note = {
+                    "event": "after the record in",
+                    "inserted": "after the free in",
+                    "missing": f"{item.fault}: {source.words.replace('  ', ' ')} in",
+                }[kind]
+                words += f", {note} {order.names[source.lane]}"
+        rows.append([microseconds(item.start[0] - order.zero), order.names[item.lane], words])
+    return ["µs", "where", "what"], rows

@@ -1,4 +1,4 @@
-"""What the book needs beyond Sphinx: programs that run while it is built, and their pictures.
+"""What the book needs beyond Sphinx: programs that run while it is built (pictures.py draws).
 
     .. program-run:: solutions/06_release_threshold
         runs the program; a solution's output must be the recorded one
@@ -17,17 +17,6 @@
         what the solution changes in the student's file
     .. solution-difference:: docs/clinic/03_barrier_right
         what it changes in 03_barrier_wrong.c
-    .. memory-picture:: solutions/06_release_threshold
-        memory over calls (memory_picture.py)
-       :apart:                         a row for each call, also when it repeats the one before
-       :pools: 3 6                     these pools alone
-       :watermarks:                    a column for each watermark
-    .. order-picture:: solutions/01_first_allocation
-        calls and device work over time (order_picture.py)
-       :skip: 3                        without the first three calls
-       :process: 2                     of a program of two processes: the second one's
-    .. drawn-picture:: ladder
-        docs/pictures/ladder.svg, which no journal can draw
     .. recorded-tables:: docs/recorded/lessons.md
         the tables of a Markdown file that a script printed, and its other lines
     .. call-table:: pools
@@ -36,226 +25,39 @@
         what an allocation and its free cost on the recorded device
     .. call-index::
         every CUDA call, and the pages that show it
-    :path:`tests/hardware/facts`
-        a path of the repository, which must be there
+    program-source, the role path       sources.py
+    predict, predict-answers            predict.py
+    clinic-case, clinic-table           clinic.py
 
 Rules: everything is run on the simulated device, in build/docs; nothing is pasted; what is not as
 it should be ends the build.
 """
 
-import difflib
 import json
-import os
-import re
 import shlex
 import shutil
 import subprocess
-from functools import cache
-from pathlib import Path
-from typing import NamedTuple
 
 import calls
-import memory_picture
-import order_picture
+import clinic
+import predict
+import progress
+import sources
+from book import BookDirective, block, indent
 from docutils import nodes
 from docutils.parsers.rst import directives
+from runs import (
+    ENVIRONMENT,
+    LIBRARY,
+    ROOT,
+    BookError,
+    command_of,
+    compile_program,
+    expect_recorded,
+    recording_of,
+    run_program,
+)
 from sphinx.directives.code import LiteralInclude
-from sphinx.util import logging
-from sphinx.util.docutils import SphinxDirective, SphinxRole
-
-ROOT = Path(__file__).resolve().parents[2]
-LIBRARY = "build/simulator/libcudart.so.13"
-ENVIRONMENT = {
-    name: value
-    for name, value in os.environ.items()
-    if not name.startswith(("SIM_", "BATS_", "MAKE"))
-    and name not in ("MFLAGS", "LESSON", "LD_LIBRARY_PATH")
-}
-
-
-class BookError(SystemExit):
-    """Ends the build with a sentence and exit status 1, without Sphinx's report about itself."""
-
-
-class Run(NamedTuple):
-    status: int
-    output: str
-    errors: str
-    journal: list  # of the process that made the first CUDA call
-    second: list  # of the one that lived beside it, if any
-
-
-# ---- programs ----
-
-
-@cache
-def compile_program(program):
-    """Builds build/simulator/PROGRAM; returns "" or what make said."""
-    done = subprocess.run(
-        ["make", "-s", "BACKEND=simulator", f"build/simulator/{program}"],
-        cwd=ROOT,
-        env=ENVIRONMENT,
-        capture_output=True,
-        text=True,
-    )
-    return "" if done.returncode == 0 else done.stdout + done.stderr
-
-
-@cache
-def run_program(program, arguments=(), environment=()):
-    """Runs it in a folder of its own.
-
-    A program that cannot be compiled or does not end is no Run but an error of the build.
-    """
-    trouble = compile_program(program)
-    if trouble:
-        raise BookError(f"{program}.c does not compile:\n{trouble}")
-    folder = (
-        ROOT
-        / "build"
-        / "docs"
-        / "runs"
-        / "-".join([program, *arguments, *environment]).replace("/", "-")
-    )
-    folder.mkdir(parents=True, exist_ok=True)
-    journal = folder / "journal.jsonl"
-    for old in folder.glob("journal.jsonl*"):
-        old.unlink()
-    try:
-        done = subprocess.run(
-            [ROOT / "build" / "simulator" / program, *arguments],
-            cwd=ROOT,  # reports read the program's source, for the names of its streams
-            timeout=10,
-            text=True,
-            errors="replace",
-            capture_output=True,
-            stdin=subprocess.DEVNULL,
-            env={
-                "PATH": "/usr/bin:/bin",
-                "LC_ALL": "C",
-                "LD_LIBRARY_PATH": str(ROOT / "build" / "simulator"),
-                "SIM_JOURNAL": str(journal),
-                **dict(pair.split("=", 1) for pair in environment),
-            },
-        )
-    except subprocess.TimeoutExpired:
-        raise BookError(f"{program} did not end within 10 seconds.") from None
-    journals = [
-        [json.loads(line) for line in file.read_text().splitlines()]
-        for file in sorted(folder.glob("journal.jsonl*"))
-    ]
-    return Run(done.returncode, done.stdout, done.stderr, *(journals + [[], []])[:2])
-
-
-def words(output):
-    """Lines that begin with "~" without what depends on the machine, as machine.sed leaves them."""
-    return re.sub(
-        "^~.*",
-        lambda line: re.sub(
-            " +", " ", re.sub(r"-?[0-9]+(\.[0-9]+)?", "N", re.sub('"[^"]*"', '"..."', line[0]))
-        ),
-        output,
-        flags=re.M,
-    )
-
-
-def recording_of(program, arguments):
-    name = ".".join([Path(program).name, *arguments])
-    return f"tests/lessons/expected/{name}.txt"
-
-
-def expect_recorded(program, arguments, run):
-    """A solution prints, line for line, what a real device printed.
-
-    Returns the file of the recording.
-    """
-    file = recording_of(program, arguments)
-    if not (ROOT / file).exists():
-        raise BookError(
-            f"{file} is not there: {program} cannot be shown without a recording beside it."
-        )
-    recorded = (ROOT / file).read_text()
-    errors = re.sub(
-        "^simulated device:.* a kernel \\(.*\n", "", run.errors, flags=re.M
-    )  # a fault that the lesson provokes
-    if run.status != 0 or errors:
-        raise BookError(f"{program} ended with status {run.status}: {errors}")
-    if words(run.output) != words(recorded):
-        difference = difflib.unified_diff(
-            recorded.splitlines(),
-            run.output.splitlines(),
-            file,
-            f"{program} on the simulated device",
-            lineterm="",
-        )
-        raise BookError(
-            "The simulated device and the recorded H200 differ.\n" + "\n".join(difference)
-        )
-    return file
-
-
-def block(text, language="text", kind=""):
-    return [
-        f".. code-block:: {language}",
-        *([f"   :class: {kind}"] if kind else []),
-        "",
-        *("   " + line for line in text.rstrip("\n").splitlines()),
-        "",
-    ]
-
-
-def indent(lines, by=3):
-    return [" " * by + line if line else line for line in lines]
-
-
-class BookDirective(SphinxDirective):
-    """A directive that depends on files: the page is read again when one of them changes."""
-
-    required_arguments = 1
-    final_argument_whitespace = True
-
-    def depend(self, *files):
-        for file in files:
-            self.env.note_dependency(str(ROOT / file))
-
-    def depend_on_program(self, program):
-        sources = [f"{program}.c"]
-        if program.startswith("mutants/"):
-            sources = [f"solutions/{program.split('/')[1]}.c", f"tests/lessons/{program}.patch"]
-        for source in sources:
-            if not (ROOT / source).exists():
-                raise BookError(f"{self.env.docname}: {source} is not there.")
-        self.depend(
-            *sources,
-            "lessons/workbook.h",
-            "lessons/processes.h",
-            "lessons/kernels.h",
-            LIBRARY,
-            "docs/extensions/workbook.py",
-            "docs/extensions/memory_picture.py",
-            "docs/extensions/order_picture.py",
-        )
-
-    def lines(self, lines):
-        return self.parse_text_to_nodes("\n".join(lines))
-
-
-def command_of(program, arguments, environment):
-    folder, name = program.rsplit("/", 1)
-    before, after = (
-        "".join(f"{pair} " for pair in environment),
-        f' ARGS="{" ".join(arguments)}"' if arguments else "",
-    )
-    if folder in ("lessons", "solutions"):
-        return f"$ {before}make {'solution-' if folder == 'solutions' else ''}{name[:2]}{after}"
-    if folder.startswith("mutants/"):
-        return f"$ {before}make solution-{folder[8:10]} MUTANT={name}{after}"
-    if folder == "docs/clinic":
-        return f"$ {before}make {'clinic' if name.endswith('_wrong') else 'repaired'}-{name[:2]}"
-    return (
-        f"$ make program LESSON={program}.c PROGRAM=build/wrong\n"
-        f"$ {before}LD_LIBRARY_PATH=build/simulator build/wrong {' '.join(arguments)}"
-    )
 
 
 class ProgramRun(BookDirective):
@@ -465,9 +267,6 @@ class LessonsTable(BookDirective):
         return self.lines(lines)
 
 
-# ---- pictures ----
-
-
 class RecordedTables(BookDirective):
     """A file of Markdown from one of our scripts: its blocks are one line each, or tables."""
 
@@ -550,100 +349,8 @@ class CallIndex(CallTable):
     required_arguments = 0
 
     def table(self):
-        self.depend(*(f"docs/{file.name}" for file in sorted((ROOT / "docs").glob("*.rst"))))
+        self.depend(*(file.relative_to(ROOT) for file in sorted((ROOT / "docs").rglob("*.rst"))))
         return calls.call_index()
-
-
-class Picture(BookDirective):
-    """The content is the caption. The SVG's title and description say in words what it shows."""
-
-    has_content = True
-    option_spec = {
-        "arguments": directives.unchanged,
-        "calls": directives.unchanged,
-        "title": directives.unchanged,
-        "rows": directives.positive_int,
-        "process": directives.positive_int,
-    }
-    draw = None
-
-    def more(self):
-        return {name: self.options[name] for name in self.options if name == "skip"}
-
-    def run(self):
-        program, arguments = (
-            self.arguments[0],
-            tuple(shlex.split(self.options.get("arguments", ""))),
-        )
-        self.depend_on_program(program)
-        run = run_program(program, arguments)
-        name = " ".join([program.split("/")[1], *arguments])
-        number = self.env.new_serialno("picture")
-        try:
-            svg = type(self).draw(
-                run.second if self.options.get("process") == 2 else run.journal,
-                identity=f"{self.env.docname}-{number}".replace("/", "-"),
-                title=self.options.get("title", name),
-                calls=self.options.get("calls", "").split(),
-                rows=self.options.get("rows"),
-                **self.more(),
-            )
-        except (KeyError, ValueError) as error:
-            raise BookError(
-                f"{self.env.docname}: no picture can be drawn from the journal of {name}: {error!r}"
-            ) from error
-        frame = nodes.raw("", f'<div class="picture" tabindex="0">{svg}</div>', format="html")
-        caption = nodes.container(classes=["picture-caption"])
-        self.state.nested_parse(self.content, self.content_offset, caption)
-        return [frame, caption] if self.content else [frame]
-
-
-class MemoryPicture(Picture):
-    option_spec = {
-        **Picture.option_spec,
-        "apart": directives.flag,
-        "pools": lambda words: [int(word) for word in words.split()],
-        "watermarks": directives.flag,
-    }
-    draw = staticmethod(memory_picture.draw)
-
-    def more(self):
-        return {
-            "apart": "apart" in self.options,
-            "pools": self.options.get("pools", ()),
-            "watermarks": "watermarks" in self.options,
-        }
-
-
-class OrderPicture(Picture):
-    option_spec = {**Picture.option_spec, "skip": directives.positive_int}
-    draw = staticmethod(order_picture.draw)
-
-
-class DrawnPicture(BookDirective):
-    """docs/pictures/NAME.svg, in the colors of the page: the file's own style is left out."""
-
-    has_content = True
-
-    def run(self):
-        file = f"docs/pictures/{self.arguments[0]}.svg"
-        self.depend(file)
-        svg = re.sub("<style>.*?</style>", "", (ROOT / file).read_text(), flags=re.S)
-        frame = nodes.raw("", f'<div class="picture drawn" tabindex="0">{svg}</div>', format="html")
-        caption = nodes.container(classes=["picture-caption"])
-        self.state.nested_parse(self.content, self.content_offset, caption)
-        return [frame, caption] if self.content else [frame]
-
-
-class PathRole(SphinxRole):
-    """A path from the top of the repository. One that is not there is a warning, so an error."""
-
-    def run(self):
-        if not (ROOT / self.text).exists():
-            logging.getLogger(__name__).warning(
-                "%s is not there", self.text, location=self.get_location()
-            )
-        return [nodes.literal(self.rawtext, self.text, classes=["file"])], []
 
 
 def setup(app):
@@ -659,8 +366,6 @@ def setup(app):
     app.add_directive("call-table", CallTable)
     app.add_directive("call-index", CallIndex)
     app.add_directive("cost-table", CostTable)
-    app.add_directive("memory-picture", MemoryPicture)
-    app.add_directive("order-picture", OrderPicture)
-    app.add_directive("drawn-picture", DrawnPicture)
-    app.add_role("path", PathRole())
+    for part in (sources, predict, clinic, progress):
+        part.setup(app)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

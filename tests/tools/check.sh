@@ -18,14 +18,18 @@ tries=${CHECK_TRIES:-build/tries}/$name
 CHECK_TRY=$(cat "$tries" 2>/dev/null)
 [[ $CHECK_TRY =~ ^[0-9]{1,6}$ ]] || CHECK_TRY=0
 export CHECK_TRY=$((10#$CHECK_TRY + 1))
+# What the book's table of lessons shows is about lessons/, not about another file.
+progress() { [ "$LESSON" != "lessons/$name.c" ] || tests/tools/progress.sh "$name" "$1"; }
 bats --tap "tests/lessons/$name.bats" 2>&1 |
     awk -v lesson="$name" -v all="${ALL:-}" -f tests/tools/report.awk || {
     status=$?
+    progress begun
     mkdir -p "${tries%/*}"
     echo "$CHECK_TRY" >"$tries"
     exit $status
 }
 rm -f "$tries"
+progress passed
 [[ $name != clinic/* ]] ||
     echo "Case $number is repaired. make repaired-$number runs the book's repair."
 rm -f "build/hints/$name"

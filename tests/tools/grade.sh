@@ -312,5 +312,6 @@ width=100
 [ ! -t 1 ] || width=$(tput cols 2>/dev/null || echo 80)
 question 'table($width)' -r --argjson width "$width" "$work/grade.json"
 echo "The whole grade: ${out#"$PWD/"}/grade.json"
+[ -n "${STUDENT:-}${OUT:-}" ] || tests/tools/progress.sh grade "$work/grade.json"
 mapfile -t ungraded < <(question 'ungraded[]' -r "$work/grade.json")
 [ "${#ungraded[@]}" = 0 ] || fail "${ungraded[@]}"

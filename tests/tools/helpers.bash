@@ -56,6 +56,7 @@
 cd "${BASH_SOURCE[0]%/*}/../.." || exit 1
 ROOT=$PWD
 unset MAKEFLAGS MAKELEVEL MFLAGS   # a make that runs the suite gives nothing to the makes inside it
+export WORKBOOK_PROGRESS=none      # what tests check is no progress of the reader's
 
 # The Bats libraries, where Debian, Ubuntu or a hand put them. The checks of lessons do without.
 # What their load.bash does is done here: it starts a process for each file.

@@ -68,11 +68,22 @@ mkdir -p "tests/lessons/mutants/$name"
 {
     printf '%s\n%s\n\n' "$title" "${title//?/=}"
     printf '%s\n\n' '*Many believe: "something false".* About 20 minutes; uses 01.' \
-        "The program :path:\`lessons/$name.c\` does this, and prints that."
-    for part in Predict Run Look 'Your work' Check Solution Traps \
-        'The documentation and the driver' Make; do
+        "The program does this, and prints that."
+    for part in 'The program' Predict Run Look 'Your work' Check Solution Traps \
+        'The documentation and the driver' Make 'Three questions before you go on'; do
         printf '%s\n%s\n\n' "$part" "${part//?/-}"
         case $part in
+        'The program') printf '.. program-source:: lessons/%s\n\n' "$name" ;;
+        Predict)
+            printf '.. predict:: What is the first element?\n   :run: solutions/%s\n' "$name"
+            printf '   :kind: of 42\n   :fields:\n      | first element is (\\d+)\n\n' ;;
+        Three*)
+            for question in 1 2 3; do
+                printf '.. predict:: Question %s, about another case?\n' $question
+                printf '   :run: solutions/%s\n   :kind: of 42\n   :fields:\n' "$name"
+                printf '      | first element is (\\d+)\n\n   Why.\n\n'
+            done
+            echo '.. predict-answers::' ;;
         Run) printf '%s\n\n' ".. program-run:: lessons/$name" ".. program-run:: solutions/$name" ;;
         Look) printf '%s\n\n' ".. order-picture:: solutions/$name" ;;
         'Your work') printf '.. dropdown:: Hint %s\n\n   A hint.\n\n' 1 2 3 ;;

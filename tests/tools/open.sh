@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # Names a page of the built book, and opens it if there is a browser: open.sh index, or
-# open.sh NN_name.
+# open.sh NN_name. A name with a slash is that file.
 #
 # OPEN=PROGRAM opens it with that program, OPEN= with none. Left out: xdg-open where a display is,
 # or open on a Mac. Exit status 1: the page is not built.
 set -u
 cd "${0%/*}/../.." || exit 1
-page=$PWD/build/docs/html/$1.html
+case $1 in */*) page=$PWD/$1 ;; *) page=$PWD/build/docs/html/$1.html ;; esac
 [ -e "$page" ] || { echo "The book is not built. make book builds and opens it."; exit 1; }
 echo "Open: $page"
 if [ -z "${OPEN+set}" ]; then

@@ -85,9 +85,11 @@ check() {
     case $? in
     0)
         passes[$1]=1
+        tests/tools/progress.sh "$1" passed
         rm -f "build/hints/$1" ;;
     *)
         unset "passes[$1]"
+        tests/tools/progress.sh "$1" begun
         return 1 ;;
     esac
 }
@@ -122,7 +124,7 @@ go_on() {
     done
     printf '\nEvery lesson passes.\n'
     printf 'Next: the clinic, eleven broken programs that follow real bug reports. Begin with '
-    printf 'make clinic-01.\nIts page: docs/clinic.rst, or "Clinic" in the book (make book).\n'
+    printf 'make clinic-01.\nIts pages: docs/clinic, or "Clinic" in the book (make book).\n'
     exit 0
 }
 

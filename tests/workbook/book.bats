@@ -44,8 +44,8 @@ descriptions() { grep -o '<desc[^>]*>[^<]*' "$BOOK/$1.html"; }
 
 @test "every page of a lesson has all its parts" {
     local lesson part parts
-    parts=(Predict Run Look 'Your work' Check Solution Traps)
-    parts+=('The documentation and the driver' Make)
+    parts=('The program' Predict Run Look 'Your work' Check Solution Traps)
+    parts+=('The documentation and the driver' Make 'Three questions before you go on')
     for lesson in $(lessons); do
         for part in "${parts[@]}"; do
             grep -q "^<h2>$part<a" "$BOOK/$lesson.html" || complain "$lesson has no part \"$part\"."
@@ -57,8 +57,86 @@ descriptions() { grep -o '<desc[^>]*>[^<]*' "$BOOK/$1.html"; }
             complain "$lesson does not show its solution as a difference."
         grep -q 'href="https://github.com' "$BOOK/$lesson.html" ||
             complain "No trap of $lesson has a source."
+        [ "$(grep -c 'data-name="predict-' "$BOOK/$lesson.html")" -ge 2 ] ||
+            complain "$lesson asks fewer than two questions before its run."
+        [ "$(grep -c 'data-name="closing-' "$BOOK/$lesson.html")" = 3 ] ||
+            complain "$lesson does not end with three questions."
+        [ "$(grep -c '^\.\. predict-answers::' "docs/$lesson.rst")" = 1 ] ||
+            complain "$lesson does not answer its closing questions."
     done
     finish
+}
+
+# The text of a page of HTML, without its tags.
+text_of() {
+    sed 's/<[^>]*>//g; s/&quot;/"/g; s/&#39;/'"'"'/g; s/&gt;/>/g; s/&lt;/</g; s/&amp;/\&/g' "$@"
+}
+
+@test "a lesson's page shows every place of its program that the solution changes" {
+    local lesson number page
+    for lesson in $(lessons); do
+        page=$(grep -o 'id="L[0-9]*"' "$BOOK/$lesson.html")
+        grep -qx 'id="L1"' <<<"$page" || complain "$lesson does not show the heading."
+        while read -r number; do
+            grep -qx "id=\"L$number\"" <<<"$page" ||
+                complain "$lesson does not show line $number of its program."
+        done < <(diff "lessons/$lesson.c" "solutions/$lesson.c" |
+            sed -nE 's/^([0-9]+)(,[0-9]+)?[acd].*/\1/p')
+    done
+    finish
+}
+
+@test "a line that a report names is a link to that line of the program's listing" {
+    local page file line href shown links=0
+    while IFS=: read -r page href; do
+        href=${href#*href=\"}
+        href=${href%%\"*}
+        file=$(dirname "$page")/${href%%#*}
+        line=${href##*#L}
+        [ -e "$file" ] || { complain "$page links $href, which was not built."; continue; }
+        shown=$(grep -m 1 "id=\"L$line\"" "$file" | sed 's/.*id="L/<span id="L/' | text_of)
+        source=$(readlink -m "$file")
+        source=${source#"$BOOK/listings/"}
+        source=${source%.html}.c
+        [ -e "$source" ] || source=build/$source
+        [ "$shown" = "$line$(sed -n "${line}p" "$source")" ] ||
+            complain "$file: line $line is not that of $source:" "$shown"
+        links=$((links + 1))
+    done < <(cd "$BOOK" && grep -oE 'class="line-link" href="[^"]*"' [0-9]*.html clinic/*.html |
+        sort -u | sed "s|^|$BOOK/|")
+    [ "$links" -gt 50 ] || complain "Only $links lines are links."
+    # Reports name no other lines.
+    ! grep -hoE "[^/a-z>](lessons|solutions|docs/[a-z]+)/[0-9a-z_]+\.c:[0-9]+" "$BOOK"/[0-9]*.html ||
+        complain "This names a line and is no link."
+    finish
+}
+
+# field LABEL KIND EXPRESSION RUN...: the answer of a field, or why there is none.
+field() {
+    PYTHONPATH=docs/extensions build/venv/bin/python -B -c '
+import sys, predict
+try:
+    print(predict.read_field(*sys.argv[1:4], sys.argv[4:])[0]["answer"])
+except ValueError as error:
+    print("no answer:", str(error).splitlines()[0])' "$@"
+}
+
+@test "the answer of a field is what its run printed, and a field without one ends the build" {
+    local run=solutions/06_release_threshold
+    assert_equal "$(field '' MiB '^ +48 +0 .* (\d+) +\d+$' $run)" 32
+    assert_equal "$(field '' MiB '^ +256 +0 .* (\d+) +\d+$' $run 40)" 64
+    assert_equal "$(field '' 'all=12 of 12 / some' 'predictions +(.*)' $run)" all
+    assert_equal "$(field '' 'a hazard=hazard / nothing=' '^(hazard)' $run)" nothing
+    assert_equal "$(field '' rows '^ +\d+ +128 ' $run)" 2
+    assert_equal "$(field '' calls 'journal call=cudaMemPoolDestroy' $run)" 8
+    assert_equal "$(field '' status '^exit status (\d+)' $run)" 0
+    assert_equal "$(field '' copies 'after (\d+) copies' \
+        tests/lessons/expected/16_pinned_transfers.8.txt)" 4
+    assert_equal "$(field '' MiB '^ +49 +0 .* (\d+)$' $run)" \
+        "no answer: make solution-06 printed nothing that is an answer:"
+    assert_equal "$(field '' 'all / some' 'predictions +(.*)' $run)" \
+        'no answer: "12 of 12" is none of the choices'
+    assert_equal "$(field '' MiB 'predictions +(.*)' $run)" 'no answer: "12 of 12" is no number'
 }
 
 @test "every file that a page names is there" {
@@ -66,8 +144,9 @@ descriptions() { grep -o '<desc[^>]*>[^<]*' "$BOOK/$1.html"; }
     named+='[A-Za-z0-9_./-]*[A-Za-z0-9_]'
     while read -r path; do
         [ -e "$path" ] || [ -e "$path.c" ] ||
-            complain "$path is not there: $(grep -l "$path" docs/*.rst | tr '\n' ' ')names it."
-    done < <(grep -ohE "$named" docs/*.rst | sed -E 's/^[^a-z]//' | sort -u)
+            complain "$path is not there: $(grep -lr --include='*.rst' "$path" docs |
+                tr '\n' ' ')names it."
+    done < <(grep -ohrE --include='*.rst' "$named" docs | sed -E 's/^[^a-z]//' | sort -u)
     finish
 }
 
@@ -94,8 +173,7 @@ descriptions() { grep -o '<desc[^>]*>[^<]*' "$BOOK/$1.html"; }
 
 @test "the page about one's own program shows the report that its program gives" {
     local line page run
-    page=$(sed 's/<[^>]*>//g; s/&quot;/"/g; s/&gt;/>/g; s/&lt;/</g; s/&amp;/\&/g' \
-        "$BOOK/your_program.html")
+    page=$(text_of "$BOOK/your_program.html")
     run=$(LD_LIBRARY_PATH=build/simulator build/simulator/docs/programs/your_program_wrong 2>&1) ||
         true
     [ "$(grep -c '^hazard: ' <<<"$run")" = 2 ] || complain "It is not reported twice:" "$run"
@@ -120,8 +198,7 @@ descriptions() { grep -o '<desc[^>]*>[^<]*' "$BOOK/$1.html"; }
     cd "$copy" || return 1
     rm docs/[0-9][0-9]_[!f]*.rst                 # one page is enough
     printf '%s\n' Book ==== '' '.. toctree::' '' '   01_first_allocation' >docs/index.rst
-    rm -r docs/simulator.rst docs/driver_notes.rst docs/notes docs/getting_started.rst
-    rm docs/clinic.rst
+    rm docs/{simulator,driver_notes,getting_started,clinic}.rst docs/{clinic,notes}/*.rst
     sed -i '4s/cudaSuccess/cudaErrorNotReady/' tests/lessons/expected/01_first_allocation.txt
     run as_typed "$ROOT/build/venv/bin/python3" -B -m sphinx -q -W -n -c . docs html
     assert_failure

@@ -26,7 +26,8 @@ no_gpu() { as_typed PATH="$BATS_TEST_TMPDIR/bin:$PATH" "$@"; }
 @test "make help names every command of the Makefile" {
     run as_typed make help
     assert_success
-    for command in run test test-all 06 solution-06 check-06 hint-06 clinic-03 check-clinic-03 \
+    for command in run test test-all 06 solution-06 check-06 hint-06 picture-06 trace-06 \
+        clinic-03 check-clinic-03 \
         repaired-03 watch grade grade-class book list new-lesson format docs simulator headers \
         bench scale clean help; do
         assert_line --regexp "^make $command +[a-z]"

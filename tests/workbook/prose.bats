@@ -54,12 +54,20 @@ setup() { need_git_clone; }
     finish
 }
 
-# What is folded (dropdown), what a program printed, code and options do not count.
+# What is folded (dropdown), what a program printed, code and options do not count. A question
+# counts with the labels of its fields; the sentence that explains its answer is folded.
 shown_words() { # shown_words PAGE
-    awk '
+    local folded='dropdown|code-block|literalinclude|program-run|program-source|check-run|toctree'
+    awk -v folded="$folded" '
         function indent(line) { match(line, /^ */); return RLENGTH }
+        /^\.\. predict::/ { part = "question"; words += NF - 2; next }
+        part && /^ *$/ { part = ""; hidden = 1; depth = 0; next }
+        part && /^   :/ { part = /:fields:/ ? "fields" : "options"; next }
+        part == "question" { words += NF; next }
+        part == "fields" { split($0, column, "|"); words += split(column[1], label, " "); next }
+        part { next }
         hidden && $0 !~ /^ *$/ && indent($0) <= depth { hidden = 0 }
-        !hidden && /^ *\.\. (dropdown|code-block|literalinclude|program-run|check-run|toctree)::/ {
+        !hidden && $0 ~ "^ *\\.\\. (" folded ")::" {
             hidden = 1
             depth = indent($0)
             next

@@ -17,7 +17,7 @@
 SCHEDULES=(measured instant late random:1 random:3)
 
 case_setup() {
-    export LESSON=${LESSON:-docs/clinic/$1_right.c} CHECK_PAGE=clinic.html
+    export LESSON=${LESSON:-docs/clinic/$1_right.c} CHECK_PAGE=clinic/$1.html
     lesson_setup "clinic/$1"
 }
 

@@ -1,0 +1,195 @@
+"""The book's pictures: from the journals of runs, and drawn where no journal can.
+
+    .. memory-picture:: solutions/06_release_threshold
+        memory over time (memory_picture.py)
+       :title: what it shows, in one sentence: the first that a screen reader reads
+       :calls: cudaFreeAsync           the calls that have a column
+       :pools: 3 6                     these pools alone
+       :names: first | second          what they are called
+       :rows: 9                        so many columns of each pool
+       :watermarks:                    with the watermarks of both figures
+    .. order-picture:: solutions/01_first_allocation
+        calls and device work in their order (order_picture.py)
+       :skip: 3                        without the first three calls
+       :rows: 12                       up to the twelfth
+       :streams: worker | reader       what the streams are called, in the order of their columns
+       :report:                        with what the checker found missing, in red
+       :process: 2                     of a program of two processes: the second one's
+    .. case-picture:: solutions/09_reuse_events
+        a row for each pool in which one allocation followed another (case_picture.py)
+       :names: ^(.*?)  (same|other)    finds the names in what the program printed
+    .. drawn-picture:: ladder
+        one of drawings.py
+
+The content is the caption. Each picture has a form for wide pages and one for narrow ones, which
+docs/_static/pictures.css switches, and its rows as a folded table. A picture whose words do not fit
+ends the build.
+"""
+
+import re
+import shlex
+from html import escape
+
+import case_picture
+import drawings
+import memory_picture
+import order_picture
+from book import BookDirective
+from docutils import nodes
+from docutils.parsers.rst import directives
+from runs import BookError, run_program
+
+# The width of a page's text, and of a phone's screen without its margins.
+WIDE, NARROW = 728, 356
+MODULES = ("svg", "pictures", "case_picture", "memory_picture", "order_picture", "drawings")
+
+
+def barred(words):
+    return [word.strip() for word in words.split("|")]
+
+
+def html_table(heads, rows):
+    def line(cells, tag):
+        return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells) + "</tr>"
+
+    return (
+        '<details class="picture-rows"><summary>The picture as a table</summary>'
+        f"<table><thead>{line(heads, 'th')}</thead><tbody>"
+        f"{''.join(line(row, 'td') for row in rows)}</tbody></table></details>"
+    )
+
+
+def frame(identity, title, description, draw, kind=""):
+    """Both forms of a picture; `draw` takes a width and returns a canvas."""
+    forms = "".join(
+        f'<div class="{name}">{draw(width).svg(f"{identity}-{name}", title, description)}</div>'
+        for name, width in (("wide", WIDE), ("narrow", NARROW))
+    )
+    return f'<div class="picture {kind}">{forms}</div>'
+
+
+class Picture(BookDirective):
+    has_content = True
+    option_spec = {
+        "arguments": directives.unchanged,
+        "calls": directives.unchanged,
+        "title": directives.unchanged_required,
+        "rows": directives.positive_int,
+        "process": directives.positive_int,
+    }
+    kind = ""
+
+    def picture(self, journal, run):
+        """Returns what draws it in a width, and its (heads, rows)."""
+        raise NotImplementedError
+
+    def run(self):
+        program = self.arguments[0]
+        arguments = tuple(shlex.split(self.options.get("arguments", "")))
+        self.depend_on_program(program)
+        self.depend(*(f"docs/extensions/{module}.py" for module in MODULES))
+        run = run_program(program, arguments)
+        name = " ".join([program.split("/")[1], *arguments])
+        try:
+            draw, table = self.picture(
+                run.second if self.options.get("process") == 2 else run.journal, run
+            )
+            return self.framed(self.options.get("title", name), self.kind, draw, table)
+        except (KeyError, IndexError, ValueError) as error:
+            raise BookError(
+                f"{self.env.docname}: no picture can be drawn from the journal of {name}: {error!r}"
+            ) from error
+
+    def framed(self, title, kind, draw, table):
+        number = self.env.new_serialno("picture")
+        identity = f"{self.env.docname}-{number}".replace("/", "-")
+        description = f"{kind} The table below the picture has its rows."
+        html = frame(identity, title, description, draw) + html_table(*table)
+        caption = nodes.container(classes=["picture-caption"])
+        self.state.nested_parse(self.content, self.content_offset, caption)
+        found = [nodes.raw("", html, format="html")]
+        return [*found, caption] if self.content else found
+
+
+class MemoryPicture(Picture):
+    option_spec = {
+        **Picture.option_spec,
+        "pools": lambda words: [int(word) for word in words.split()],
+        "names": barred,
+        "watermarks": directives.flag,
+    }
+    kind = "Memory over time: calls from left to right, addresses downward."
+
+    def picture(self, journal, run):
+        marks = "watermarks" in self.options
+        pools = memory_picture.chosen(
+            journal,
+            self.options.get("calls", "").split(),
+            self.options.get("pools", ()),
+            self.options.get("names", ()),
+            self.options.get("rows"),
+        )
+        return (
+            lambda width: memory_picture.draw(pools, width, marks),
+            memory_picture.table(pools, marks),
+        )
+
+
+class OrderPicture(Picture):
+    option_spec = {
+        **Picture.option_spec,
+        "skip": directives.positive_int,
+        "streams": barred,
+        "report": directives.flag,
+    }
+    kind = "Stream order: time from top to bottom, the host on the left, streams beside it."
+
+    def picture(self, journal, run):
+        missing = order_picture.unordered(journal, run.errors) if "report" in self.options else ()
+        order = order_picture.read(
+            journal,
+            self.options.get("calls", "").split(),
+            self.options.get("skip", 0),
+            self.options.get("rows"),
+            self.options.get("streams", ()),
+            missing=missing,
+        )
+        drawn = sum(kind == "missing" for item in order.items for kind, _ in item.edges)
+        if "report" in self.options and not 0 < drawn == len(missing):
+            raise ValueError("not all that the checker reported is in the picture")
+        return lambda width: order_picture.draw(order, width), order_picture.table(order)
+
+
+class CasePicture(Picture):
+    option_spec = {**Picture.option_spec, "names": directives.unchanged_required}
+    kind = "One row for each case: addresses from left to right."
+
+    def picture(self, journal, run):
+        names = [
+            " ".join(found[1].split())
+            for found in re.finditer(self.options["names"], run.output, re.M)
+        ]
+        cases = case_picture.read(journal, names)
+        return lambda width: case_picture.draw(cases, width), case_picture.table(cases)
+
+
+class DrawnPicture(Picture):
+    def run(self):
+        name = self.arguments[0]
+        if name not in drawings.DRAWINGS:
+            raise BookError(f"{self.env.docname}: drawings.py has no drawing {name}.")
+        drawing = drawings.DRAWINGS[name]
+        self.depend(*(f"docs/extensions/{module}.py" for module in MODULES), *drawing.sources)
+        try:
+            return self.framed(drawing.title, "A drawing.", drawing.draw, drawing.table())
+        except (KeyError, IndexError, ValueError) as error:
+            raise BookError(f"The drawing {name} cannot be drawn: {error}") from error
+
+
+def setup(app):
+    app.add_directive("memory-picture", MemoryPicture)
+    app.add_directive("order-picture", OrderPicture)
+    app.add_directive("case-picture", CasePicture)
+    app.add_directive("drawn-picture", DrawnPicture)
+    app.add_css_file("pictures.css")
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

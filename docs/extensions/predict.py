@@ -1,0 +1,237 @@
+"""Questions whose answers are in a run, which is made while the book is built.
+
+    .. predict:: How many MiB does the pool reserve after the free?
+       :run: solutions/06_release_threshold 40
+       :kind: MiB
+       :fields:
+          threshold 0  | ^ +0 +0 +\\d+ +(\\d+)
+          threshold 48 | ^ +48 +0 +\\d+ +(\\d+)
+
+       The closing questions of a page have one sentence here: why.
+    .. predict-answers::
+        the answers of the closing questions above, folded
+
+A run is a program with its arguments and settings (SIM_SCHEDULE=late), or a file of a recording.
+Each field has a label, which may be empty, and the regular expression that finds its answer in what
+the run printed on stdout and stderr, followed by "exit status N". The group of the expression is
+the answer; without a group the number of lines that match is. "journal call=cudaFreeAsync stream=2"
+counts lines of the journal. A field with another run names it before the expression:
+[solutions/06_release_threshold 64], or only what is added to the question's run: [SIM_DEVICES=1].
+
+The kind is the unit of a number ("us within 5": a number that is off by 5 is correct, too), or a
+list of choices ("cudaSuccess / cudaErrorNotReady"). A choice may differ from what is printed, as in
+"the same address=same"; "nothing=" is the answer where the expression finds nothing. Without :kind:
+each field has a kind of its own: label | kind | expression.
+
+A question whose answer is not found ends the build. docs/_static/predict.js makes the blanks
+fields; without it, in print and in an EPUB, they stay blanks.
+"""
+
+import json
+import re
+from html import escape
+
+from book import BookDirective, block, indent
+from docutils import nodes
+from docutils.parsers.rst import directives
+from runs import ROOT, BookError, command_of, expect_recorded, recording_of, run_program
+
+
+def parse_run(words):
+    """(program or recording, arguments, environment) of the words that name a run."""
+    programs = [word for word in words if "/" in word and "=" not in word]
+    if len(programs) != 1:
+        raise ValueError(f"a run has one program, and not {len(programs)}: {' '.join(words)}")
+    rest = [word for word in words if word not in programs]
+    environment = tuple(word for word in rest if re.match("[A-Z_]+=", word))
+    arguments = tuple(word for word in rest if word not in environment)
+    return programs[0], arguments, environment
+
+
+def read_run(words):
+    """(what it printed, its journal, the words that name it)."""
+    program, arguments, environment = parse_run(words)
+    if program.endswith(".txt"):
+        return (ROOT / program).read_text(encoding="utf-8"), [], program
+    run = run_program(program, arguments, environment)
+    if (
+        program.startswith("solutions/")
+        and not environment
+        and (ROOT / recording_of(program, arguments)).exists()
+    ):
+        expect_recorded(program, arguments, run)
+    printed = f"{run.output}{run.errors}exit status {run.status}\n"
+    if program.startswith("tests/"):
+        return printed, run.journal, program
+    command = command_of(program, arguments, environment).removeprefix("$ ")
+    return printed, run.journal, command
+
+
+def find(where, printed, journal):
+    """(the answer, the lines that have it); the answer is None where there is none."""
+    if where.startswith("journal "):
+        wanted = dict(pair.split("=", 1) for pair in where.split()[1:])
+        found = [
+            line
+            for line in journal
+            if all(str(line.get(key)) == value for key, value in wanted.items())
+        ]
+        lines = [json.dumps(line, separators=(",", ":")) for line in found]
+        return str(len(found)) if found else None, lines[:1]
+    matches = list(re.finditer(where, printed, re.M))
+    if not matches:
+        return None, []
+    if matches[0].re.groups == 0:
+        lines = [line for match in matches[:4] for line in lines_of(printed, match)]
+        return str(len(matches)), lines
+    return matches[0][1], lines_of(printed, matches[0])
+
+
+def lines_of(printed, match):
+    """The line in which a match begins, or its group does. Of a row of numbers the heading, too."""
+    at = match.start(1 if match.re.groups else 0)
+    above = printed[: printed.rfind("\n", 0, at) + 1]
+    line = printed[len(above) :].split("\n", 1)[0]
+    if re.search("[A-Za-z]", line):
+        return [line]
+    headings = [each for each in above.splitlines() if re.search("[A-Za-z]", each)]
+    return [*headings[-1:], line]
+
+
+# ---- one field ----
+
+OTHER_RUN = re.compile(r"\[([^]]+)\] ")
+
+
+def parts_of(line, kind=None):
+    """(label, kind, expression) of a line of :fields:."""
+    parts = [part.strip() for part in line.split("|", 1 if kind else 2)]
+    if len(parts) != (2 if kind else 3):
+        raise ValueError(f'expected "label | {"" if kind else "kind | "}expression"')
+    return [parts[0], kind or parts[1], parts[-1]]
+
+
+def run_of(where, words):
+    """The words that name the run of a field: those of the question, or its own."""
+    other = OTHER_RUN.match(where)
+    if not other:
+        return words
+    return other[1].split() if "/" in other[1] else [*words, *other[1].split()]
+
+
+def read_field(label, kind, where, words):
+    """({label, unit or choices, answer}, the command of the run, the lines with the answer)."""
+    printed, journal, command = read_run(words)
+    answer, lines = find(OTHER_RUN.sub("", where, count=1), printed, journal)
+    field = {"label": label}
+    if " / " in kind:
+        choices = [choice.strip().partition("=") for choice in kind.split(" / ")]
+        field["choices"] = [words for words, _, _ in choices]
+        prints = {(after if equals else words): words for words, equals, after in choices}
+        found, answer = answer, prints.get(answer or "")
+        if found and answer is None:
+            raise ValueError(f'"{found}" is none of the choices')
+    else:
+        field["unit"], _, within = kind.partition(" within ")
+        if within:
+            field["within"] = float(within)
+        if answer is not None and not re.fullmatch(r"-?\d+(\.\d+)?", answer):
+            raise ValueError(f'"{answer}" is no number')
+    if answer is None:
+        raise ValueError(f"{command} printed nothing that is an answer:\n{printed}")
+    return {**field, "answer": answer}, command, lines
+
+
+# ---- the directives ----
+
+
+class Predict(BookDirective):
+    has_content = True
+    option_spec = {
+        "run": directives.unchanged_required,
+        "kind": directives.unchanged_required,
+        "fields": directives.unchanged_required,
+    }
+
+    def run(self):
+        lacking = {"run", "fields"} - set(self.options)
+        if lacking:
+            raise self.error(f"predict needs the option {', '.join(sorted(lacking))}")
+        group = "closing" if self.content else "predict"
+        asked = self.env.temp_data.setdefault(f"{group} questions", [])
+        self.shown = []  # [command, lines]: what the reply shows
+        fields = [self.field(line) for line in self.options["fields"].splitlines() if line.strip()]
+        number = len(asked) + 1
+        asked.append((self.shown, list(self.content)))
+
+        name = f"{group}-{number}"
+        question = nodes.paragraph(classes=["predict-question"], ids=[f"{name}-question"])
+        found, messages = self.parse_inline(f"{number}. {' '.join(self.arguments[0].split())}")
+        question += found
+        data = escape(json.dumps({"fields": fields, "printed": self.shown}))
+        rows = "".join(f"<li>{row}</li>" for row in (self.blank(field) for field in fields))
+        box = nodes.container(classes=["predict"], ids=[name])
+        box += question
+        box += nodes.raw(
+            "",
+            f'<ul class="predict-fields" data-page="{self.env.docname}" data-name="{name}"'
+            f' data-question="{data}">{rows}</ul>',
+            format="html",
+        )
+        return [box, *messages]
+
+    def field(self, line):
+        """A line of :fields:, as read_field returns it. The lines that were printed are kept."""
+        try:
+            label, kind, where = parts_of(line, self.options.get("kind"))
+            words = run_of(where, self.options["run"].split())
+            self.depend_on_run(words)
+            field, command, lines = read_field(label, kind, where, words)
+        except (ValueError, re.error) as error:
+            raise BookError(f'{self.env.docname}: the field "{line.strip()}": {error}') from error
+        for shown in self.shown:
+            if shown[0] == command:
+                shown[1] += [each for each in lines if each not in shown[1]]
+                break
+        else:
+            self.shown.append([command, lines])
+        return field
+
+    def depend_on_run(self, words):
+        program = parse_run(words)[0]
+        self.depend("docs/extensions/predict.py")
+        if program.endswith(".txt"):
+            self.depend(program)
+        elif program.startswith("tests/"):
+            self.depend(f"{program.removesuffix('_wrong')}.c")
+        else:
+            self.depend_on_program(program)
+
+    @staticmethod
+    def blank(field):
+        label = f"{escape(field['label'])}: " if field["label"] else ""
+        line = '<span class="predict-blank"></span>'
+        if "unit" in field:
+            return f"{label}{line} {escape(field['unit'])}"
+        return f"{label}{line} ({escape(', '.join(field['choices']))})"
+
+
+class PredictAnswers(BookDirective):
+    required_arguments = 0
+
+    def run(self):
+        lines = [".. dropdown:: The answers", "   :class-container: predict-answers", ""]
+        for shown, why in self.env.temp_data.get("closing questions", []):
+            item = []
+            for command, printed in shown:
+                item += [f"``{command}`` prints:", ""]
+                item += block("\n".join(printed) or "(nothing)", kind="wrapped")
+            item += why
+            lines += indent(["#. " + item[0], *indent(item[1:]), ""])
+        return self.lines(lines)
+
+
+def setup(app):
+    app.add_directive("predict", Predict)
+    app.add_directive("predict-answers", PredictAnswers)
+    app.add_js_file("predict.js", loading_method="defer")

@@ -1,0 +1,159 @@
+"""Builds and runs the workbook's programs on the simulated device, while the book is built.
+
+Each program runs once for given arguments and environment, in build/docs; every directive that asks
+again gets the same Run.
+"""
+
+import difflib
+import json
+import os
+import re
+import subprocess
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parents[2]
+LIBRARY = "build/simulator/libcudart.so.13"
+ENVIRONMENT = {
+    name: value
+    for name, value in os.environ.items()
+    if not name.startswith(("SIM_", "BATS_", "MAKE"))
+    and name not in ("MFLAGS", "LESSON", "LD_LIBRARY_PATH")
+}
+
+
+class BookError(SystemExit):
+    """Ends the build with a sentence and exit status 1, without Sphinx's report about itself."""
+
+
+class Run(NamedTuple):
+    status: int
+    output: str
+    errors: str
+    journal: list  # of the process that made the first CUDA call
+    second: list  # of the one that lived beside it, if any
+
+
+@cache
+def compile_program(program):
+    """Builds build/simulator/PROGRAM; returns "" or what make said."""
+    done = subprocess.run(
+        ["make", "-s", "BACKEND=simulator", f"build/simulator/{program}"],
+        cwd=ROOT,
+        env=ENVIRONMENT,
+        capture_output=True,
+        text=True,
+    )
+    return "" if done.returncode == 0 else done.stdout + done.stderr
+
+
+@cache
+def run_program(program, arguments=(), environment=()):
+    """Runs it in a folder of its own.
+
+    A program that cannot be compiled or does not end is no Run but an error of the build.
+    """
+    trouble = compile_program(program)
+    if trouble:
+        raise BookError(f"{program}.c does not compile:\n{trouble}")
+    folder = (
+        ROOT
+        / "build"
+        / "docs"
+        / "runs"
+        / "-".join([program, *arguments, *environment]).replace("/", "-")
+    )
+    folder.mkdir(parents=True, exist_ok=True)
+    journal = folder / "journal.jsonl"
+    for old in folder.glob("journal.jsonl*"):
+        old.unlink()
+    try:
+        done = subprocess.run(
+            [ROOT / "build" / "simulator" / program, *arguments],
+            cwd=ROOT,  # reports read the program's source, for the names of its streams
+            timeout=10,
+            text=True,
+            errors="replace",
+            capture_output=True,
+            stdin=subprocess.DEVNULL,
+            env={
+                "PATH": "/usr/bin:/bin",
+                "LC_ALL": "C",
+                "LD_LIBRARY_PATH": str(ROOT / "build" / "simulator"),
+                "SIM_JOURNAL": str(journal),
+                **dict(pair.split("=", 1) for pair in environment),
+            },
+        )
+    except subprocess.TimeoutExpired:
+        raise BookError(f"{program} did not end within 10 seconds.") from None
+    journals = [
+        [json.loads(line) for line in file.read_text().splitlines()]
+        for file in sorted(folder.glob("journal.jsonl*"))
+    ]
+    return Run(done.returncode, done.stdout, done.stderr, *(journals + [[], []])[:2])
+
+
+def words(output):
+    """Lines that begin with "~" without what depends on the machine, as machine.sed leaves them."""
+    return re.sub(
+        "^~.*",
+        lambda line: re.sub(
+            " +", " ", re.sub(r"-?[0-9]+(\.[0-9]+)?", "N", re.sub('"[^"]*"', '"..."', line[0]))
+        ),
+        output,
+        flags=re.M,
+    )
+
+
+def recording_of(program, arguments):
+    name = ".".join([Path(program).name, *arguments])
+    return f"tests/lessons/expected/{name}.txt"
+
+
+def expect_recorded(program, arguments, run):
+    """A solution prints, line for line, what a real device printed.
+
+    Returns the file of the recording.
+    """
+    file = recording_of(program, arguments)
+    if not (ROOT / file).exists():
+        raise BookError(
+            f"{file} is not there: {program} cannot be shown without a recording beside it."
+        )
+    recorded = (ROOT / file).read_text()
+    errors = re.sub(
+        "^simulated device:.* a kernel \\(.*\n", "", run.errors, flags=re.M
+    )  # a fault that the lesson provokes
+    if run.status != 0 or errors:
+        raise BookError(f"{program} ended with status {run.status}: {errors}")
+    if words(run.output) != words(recorded):
+        difference = difflib.unified_diff(
+            recorded.splitlines(),
+            run.output.splitlines(),
+            file,
+            f"{program} on the simulated device",
+            lineterm="",
+        )
+        raise BookError(
+            "The simulated device and the recorded H200 differ.\n" + "\n".join(difference)
+        )
+    return file
+
+
+def command_of(program, arguments, environment):
+    folder, name = program.rsplit("/", 1)
+    before, after = (
+        "".join(f"{pair} " for pair in environment),
+        f' ARGS="{" ".join(arguments)}"' if arguments else "",
+    )
+    if folder in ("lessons", "solutions"):
+        return f"$ {before}make {'solution-' if folder == 'solutions' else ''}{name[:2]}{after}"
+    if folder.startswith("mutants/"):
+        return f"$ {before}make solution-{folder[8:10]} MUTANT={name}{after}"
+    if folder == "docs/clinic":
+        return f"$ {before}make {'clinic' if name.endswith('_wrong') else 'repaired'}-{name[:2]}"
+    return (
+        f"$ make program LESSON={program}.c PROGRAM=build/wrong\n"
+        f"$ {before}LD_LIBRARY_PATH=build/simulator build/wrong {' '.join(arguments)}"
+    )

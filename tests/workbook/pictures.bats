@@ -1,0 +1,202 @@
+#!/usr/bin/env bats
+# The pictures: what they show is what the journal has, their words can be read, and make picture-06
+# and make trace-06 serve a reader's own run. What the book does with them is in book.bats.
+
+load ../tools/helpers
+
+setup_file() {
+    local program
+    export JOURNALS=$BATS_FILE_TMPDIR/journals
+    mkdir "$JOURNALS"
+    # Of 19_cost it is known that it makes ten thousand calls.
+    for program in $(lessons | grep -v 19_cost | sed 's|^|solutions/|') docs/programs/pool \
+        docs/programs/model_return docs/programs/why; do
+        make -s BACKEND=simulator "build/simulator/$program" || return 1
+        SIM_JOURNAL=$JOURNALS/${program##*/} LD_LIBRARY_PATH=build/simulator \
+            "build/simulator/$program" >/dev/null
+    done
+}
+
+# Python with the picture's modules: draws NAME of drawings.py, or runs what stdin has.
+python() { PYTHONPATH=docs/extensions python3 -B "$@"; }
+
+@test "pictures show what the journal has: allocations, figures, work, waits" {
+    run python tests/tools/picture_facts.py "$JOURNALS"/*
+    assert_success
+    assert_output ""
+}
+
+@test "every picture has a key, a title and a description, in both widths" {
+    run python - "$JOURNALS" <<'PYTHON'
+import json, sys
+from pathlib import Path
+import drawings, memory_picture, order_picture
+def check(name, draw):
+    for width in (728, 356):
+        svg = draw(width).svg("x", "the point", "the form")
+        for part in ("<title", "<desc", 'class="key"', 'role="img"', "aria-labelledby"):
+            if part not in svg:
+                print(f"{name}, {width} wide, has no {part}")
+for name, drawing in drawings.DRAWINGS.items():
+    check(name, drawing.draw)
+    heads, rows = drawing.table()
+    if not rows or any(len(row) != len(heads) for row in rows):
+        print(f"{name} has no table")
+for file in sorted(Path(sys.argv[1]).iterdir()):
+    journal = [json.loads(line) for line in file.read_text().splitlines()]
+    if any(line.get("pool") is not None for line in journal):
+        pools = memory_picture.chosen(journal, most=60)[:6]
+        check(f"memory of {file.name}", lambda width: memory_picture.draw(pools, width))
+    order = order_picture.read(journal, most=60)
+    check(f"order of {file.name}", lambda width: order_picture.draw(order, width))
+PYTHON
+    assert_success
+    assert_output ""
+}
+
+@test "a text that lies on another one, or leaves its picture, is an error" {
+    run python - <<'PYTHON'
+import svg
+def attempt(*texts):
+    canvas = svg.Canvas(200)
+    try:
+        for x, base, words in texts:
+            canvas.text(x, base, words)
+        print("drawn")
+    except ValueError as error:
+        print(error)
+attempt((0, 20, "one"), (0, 40, "two"))
+attempt((0, 20, "one"), (10, 24, "two"))
+attempt((0, 20, "one"), (190, 20, "two"))
+PYTHON
+    assert_line --index 0 "drawn"
+    assert_line --index 1 '"two" lies on "one"'
+    assert_line --index 2 '"two" leaves the picture'
+}
+
+@test "the drawing of costs has every recorded figure, and the one of access every recorded row" {
+    local figure
+    run python -c '
+import drawings
+print(drawings.DRAWINGS["costs"].table())
+print(drawings.DRAWINGS["devices"].table())'
+    assert_success
+    for figure in $(grep -oE '^~ +[0-9].*  (cuda|pool)' tests/lessons/expected/19_cost.txt |
+        grep -oE '[0-9]+\.[0-9]+'); do
+        assert_output --partial "'$figure'"
+    done
+    assert_equal "$(grep -oE "'(none|all)', 'GPU [01]'" <<<"$output" | wc -l)" \
+        "$(grep -cE '^(none|all) ' tests/lessons/expected/12_peer_access.txt)"
+}
+
+@test "make picture-03 draws a program that is reported, with the missing edges in red" {
+    run as_typed OPEN= make picture-03
+    assert_success
+    assert_line --regexp '^hazard: '
+    assert_line "Open: $PWD/build/pictures/03_stream_order.html"
+    run cat build/pictures/03_stream_order.html
+    assert_output --partial "Memory over time"
+    assert_output --partial "Stream order"
+    assert_output --partial 'class="missing"'
+    assert_output --partial "✗ no order"
+    refute_output --partial "$PWD"
+    refute_output --partial 'src="http'
+}
+
+@test "make picture-03 FILE=solutions/03_stream_order.c: the events' arrows, and nothing red" {
+    run as_typed OPEN= make picture-03 FILE=solutions/03_stream_order.c
+    assert_success
+    run cat build/pictures/03_stream_order.html
+    assert_output --partial 'class="event"'
+    refute_output --partial 'class="missing"'
+}
+
+@test "make picture-13 draws both processes" {
+    run as_typed OPEN= make picture-13 FILE=solutions/13_ipc_pool.c
+    assert_success
+    run cat build/pictures/13_ipc_pool.html
+    assert_output --partial "Stream order, process 1"
+    assert_output --partial "Stream order, process 2"
+}
+
+@test "make picture-01 of a program without a CUDA call says that there is nothing to draw" {
+    echo 'int main(void) { return 0; }' >"$BATS_TEST_TMPDIR/none.c"
+    run as_typed OPEN= make picture-01 "FILE=$BATS_TEST_TMPDIR/none.c"
+    assert_failure
+    assert_output --partial "none made no CUDA call, so there is nothing to draw."
+}
+
+@test "make trace-09 writes what Chrome's trace format requires" {
+    local trace=build/pictures/09_reuse_events.json journal=build/pictures/09_reuse_events.jsonl
+    run as_typed make trace-09 FILE=solutions/09_reuse_events.c
+    assert_success
+    assert_output --partial "$PWD/$trace"
+    run jq -r '
+        def need(what; test): if test then empty else what end;
+        .traceEvents as $all
+        | need("no list of events"; ($all | type) == "array" and ($all | length) > 100),
+          ($all[] | need("an unknown phase: \(.ph)"; .ph | IN("X", "i", "C", "M", "s", "f"))),
+          ($all[] | need("no process: \(.)"; (.pid | type) == "number")),
+          ($all[] | select(.ph != "M") | need("no time: \(.)"; (.ts | type) == "number" and .ts >= 0)),
+          ($all[] | select(.ph == "X") | need("no duration: \(.)"; .dur >= 0 and (.tid > 0))),
+          ($all[] | select(.ph == "i") | need("no scope: \(.)"; .s | IN("t", "p", "g"))),
+          ($all[] | select(.ph == "C") | need("no counter: \(.)"; .args | length > 0)),
+          ($all | map(select(.ph == "s") | .id)) as $from
+        | ($all | map(select(.ph == "f") | .id)) as $to
+        | need("arrows without an end"; ($from | sort) == ($to | sort)
+              and ($from | unique | length) == ($from | length)),
+          ($all | map(select(.ph == "X")) | group_by(.tid)[] | sort_by(.ts) as $row
+           | range(1; $row | length)
+           | need("slices of a thread overlap: \($row[.])";
+                  $row[. - 1].ts + $row[. - 1].dur <= $row[.].ts + 0.001))' "$trace"
+    assert_success
+    assert_output ""
+    # What it has is what the journal has.
+    assert_equal "$(jq '[.traceEvents[] | select(.cat == "call")] | length' "$trace")" \
+        "$(jq -s 'map(select(.call and (.did | not))) | length' "$journal")"
+    assert_equal "$(jq '[.traceEvents[] | select(.cat == "work")] | length' "$trace")" \
+        "$(jq -s 'map(select(.did == "run")) | length' "$journal")"
+    run jq -r '.traceEvents[] | select(.name == "thread_name") | .args.name' "$trace"
+    assert_line "host"
+    assert_line "stream 1"
+    assert_line "legacy stream"
+    assert_equal \
+        "$(jq -c '[.traceEvents[] | select(.name == "pool 2, MiB") | .args.reserved] | max' "$trace")" \
+        "$(jq -s 'map(select(.pool == 2) | .reserved // 0) | max / 1048576' "$journal")"
+}
+
+# bats test_tags=long
+@test "in a browser no text of a picture leaves it, lies on another one, or is small" {
+    local width page=$BATS_TEST_TMPDIR/pictures.html
+    type -P chromium >/dev/null || skip "chromium is not here: apt-get install chromium"
+    python - "$JOURNALS" >"$page" <<'PYTHON'
+import json, sys
+from pathlib import Path
+import drawings, memory_picture, order_picture
+print("<!DOCTYPE html><meta charset=utf-8><style>body { margin: 16px }")
+print(Path("docs/_static/pictures.css").read_text() + "</style>")
+def show(name, draw):
+    print('<div class="picture">')
+    for form, width in (("wide", 728), ("narrow", 356)):
+        print(f'<div class="{form}">{draw(width).svg(name + form, name, name)}</div>')
+    print("</div>")
+for name, drawing in drawings.DRAWINGS.items():
+    show(name, drawing.draw)
+for file in sorted(Path(sys.argv[1]).iterdir()):
+    journal = [json.loads(line) for line in file.read_text().splitlines()]
+    if any(line.get("pool") is not None for line in journal):
+        pools = memory_picture.chosen(journal, most=40)[:6]
+        show(f"memory-{file.name}", lambda width: memory_picture.draw(pools, width))
+    order = order_picture.read(journal, most=50)
+    show(f"order-{file.name}", lambda width: order_picture.draw(order, width))
+print("<script>" + Path("tests/tools/picture_boxes.js").read_text() + "</script>")
+PYTHON
+    for width in 390 1400; do
+        run timeout 120 chromium --headless=new --no-sandbox --disable-gpu \
+            "--user-data-dir=$BATS_TEST_TMPDIR/profile" "--window-size=$width,900" --dump-dom \
+            "file://$page"
+        assert_success
+        run grep -o '<title>measured.*</title>' <<<"$output"
+        assert_output --regexp '<title>measured [0-9]{4,}: nothing wrong</title>'
+    done
+}

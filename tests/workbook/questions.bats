@@ -1,0 +1,183 @@
+#!/usr/bin/env bats
+# The questions of a lesson in a browser, and the ticks in the table of lessons: Chromium loads the
+# page from a file, with a script that answers as a reader would.
+
+load ../tools/helpers
+
+PAGE=06_release_threshold
+
+setup_file() {
+    export FOLDER=$BATS_FILE_TMPDIR/book
+    CHROMIUM=$(type -P chromium chromium-browser google-chrome | head -n 1)
+    export CHROMIUM
+    [ -n "$CHROMIUM" ] || return 0
+    if ! as_typed make build/venv/docs >"$BATS_FILE_TMPDIR/venv" 2>&1; then
+        export BOOK_LACKS="Sphinx could not be installed"
+        return
+    fi
+    as_typed make BACKEND=simulator build/simulator/libcudart.so.13
+    # A book of one lesson: other pages it names are missing, which is no matter here.
+    mkdir -p "$FOLDER"
+    WORKBOOK_PROGRESS='' build/venv/bin/sphinx-build -Q -E -c . -d "$BATS_FILE_TMPDIR/trees" \
+        -D exclude_patterns="$(cd docs && printf '%s,' extensions recorded clinic \
+            "$(printf '%s,' [!0i]*.rst 0[!6]*.rst 1*.rst 20*.rst)")" docs "$FOLDER"
+}
+
+setup() {
+    [ -n "$CHROMIUM" ] || skip "no chromium here: apt-get install chromium"
+    [ -z "${BOOK_LACKS:-}" ] || skip "$BOOK_LACKS"
+}
+
+# in_browser PAGE BEFORE AFTER: what the page's script AFTER wrote with say(); BEFORE runs before the
+# page's own scripts.
+in_browser() {
+    local page=$FOLDER/tried.html
+    {
+        echo "<script>$2
+            const said = [];
+            const say = (...words) => said.push(words.join(' '));
+            const at = (query) => document.querySelector(query);
+            const answer = (id, value) => {
+                at('#' + id).value = value;
+                at('#' + id).dispatchEvent(new Event('input'));
+            };
+            const check = (name) => at('#' + name + ' button[type=submit]').click();
+            addEventListener('error', (event) => say('error:', event.message));
+            addEventListener('load', () => {
+                $3
+                document.body.innerHTML = '<pre id=said></pre>';
+                at('#said').textContent = said.join('\\n');
+            });</script>"
+        cat "$FOLDER/$1.html"
+    } >"$page"
+    "$CHROMIUM" --headless=new --no-sandbox --disable-gpu --user-data-dir="$BATS_TEST_TMPDIR/user" \
+        --virtual-time-budget=5000 --dump-dom "file://$page" 2>/dev/null |
+        sed -n '/<pre id="said">/,/<\/pre>/p' |
+        sed '1s/^ *//; s/<[^>]*>//g; s/&lt;/</g; s/&gt;/>/g'
+}
+
+# bats test_tags=long
+@test "a reader answers: the reply names what the run printed, and the run is shown at the end" {
+    run in_browser $PAGE '' "
+        const folded = () => at('#run .predict-fold').hasAttribute('hidden');
+        say('folded', folded());
+        check('predict-1');
+        say(at('#predict-1 .predict-reply').textContent);
+        answer('predict-1-field-1', '128');
+        check('predict-1');
+        say(at('#predict-1 .predict-mark').textContent);
+        say(at('#predict-1 .predict-reply pre').textContent);
+        answer('predict-2-field-1', '0 MiB');
+        check('predict-2');
+        say(at('#predict-2 .predict-mark').textContent);
+        answer('predict-3-field-2', '32');
+        check('predict-3');
+        say(at('#predict-3 .predict-reply strong').textContent);
+        say('folded', folded());
+        answer('predict-4-field-1', '1');
+        check('predict-4');
+        say('folded', folded());
+        say(Object.keys(localStorage).join());
+        say(JSON.parse(localStorage['workbook:predict:$PAGE']).values['predict-3-field-2']);"
+    assert_line --index 0 "folded true"
+    assert_line --index 1 --partial "Answer first"
+    assert_line --index 2 --partial "correct"
+    assert_line --index 3 --partial "threshold  live  allocated"
+    assert_line --index 4 --regexp '^ +0 +0 +128 +128 '
+    assert_line --index 5 --partial "not what it printed"
+    assert_line --index 6 --partial "1 of 4."
+    assert_line --index 7 "folded true"
+    assert_line --index 8 "folded false"
+    assert_line --index 9 "workbook:predict:$PAGE"
+    assert_line --index 10 "32"
+    refute_output --partial "error:"
+}
+
+# bats test_tags=long
+@test "the browser keeps the answers, and the closing questions reply with their reason" {
+    run in_browser $PAGE "localStorage['workbook:predict:$PAGE'] = JSON.stringify(
+            {values: {'predict-2-field-1': '128'}, checked: {'predict-2': true}, shown: true});" "
+        say(at('#predict-2-field-1').value, at('#predict-2 .predict-mark').textContent);
+        say('folded', !!at('#run .predict-fold'));
+        say(document.querySelectorAll('[aria-labelledby=\"predict-2-question\"]').length);
+        answer('closing-2-field-1', '0');
+        check('closing-2');
+        say(at('#closing-2 .predict-reply').textContent.replace(/\\s+/g, ' '));
+        say(at('.predict-forget button').textContent);"
+    assert_line --index 0 --partial "128 ✓ correct"
+    assert_line --index 1 "folded false"
+    assert_line --index 2 "2"
+    assert_line --index 3 --partial "Correct."
+    assert_line --index 3 --partial "The attribute is in bytes"
+    assert_line --index 4 "Forget my answers"
+    refute_output --partial "error:"
+}
+
+# bats test_tags=long
+@test "without scripts and in print the questions are blanks, and nothing is folded" {
+    run sed -n '/id="predict-1"/,/<\/ul>/p' "$FOLDER/$PAGE.html"
+    assert_output --partial '<span class="predict-blank"></span> MiB'
+    refute_output --partial '<input'
+    run grep -c 'hidden' <(sed -n '/<section id="run"/,/<section id="look"/p' "$FOLDER/$PAGE.html")
+    assert_output 0
+}
+
+# bats test_tags=long
+@test "the table of lessons shows what passes, what is next, and the reader's own ticks" {
+    local name look='
+        const row = (name) => at("a[href^=\"" + name + "\"]").closest("tr");
+        const box = (name) => row(name).querySelector("input");
+        const note = (name) => row(name).querySelector(".progress-note").textContent;'
+    {
+        echo '<body><table><tbody>'
+        for name in 06_release_threshold 07_trim 08_statistics; do
+            echo "<tr><td><p><a href=\"$name.html\">$name</a></p></td><td>20 min</td></tr>"
+        done
+        echo '</tbody></table><script src="_static/passed.js"></script>'
+        echo '<script src="_static/progress.js"></script></body>'
+    } >"$FOLDER/table.html"
+    echo 'window.workbookProgress = {"06_release_threshold":
+        {"passed": true, "points": 6, "of": 6}};' >"$FOLDER/_static/passed.js"
+    run in_browser table '' "$look
+        say(box('06').checked, box('06').disabled, note('06'));
+        say(box('07').checked, note('07'));
+        say(box('08').checked, note('08'));
+        box('07').click();
+        say(note('07'), note('08'), localStorage['workbook:done']);"
+    assert_line --index 0 "true true 6 of 6 points"
+    assert_line --index 1 "false next"
+    assert_line --index 2 "false "
+    assert_line --index 3 ' next {"07_trim":true}'
+    echo >"$FOLDER/_static/passed.js"
+    run in_browser table "localStorage['workbook:done'] = '{\"06_release_threshold\": true}';" \
+        "$look
+        say(box('06').checked, box('06').disabled, note('07'));"
+    assert_line --index 0 "true false next"
+}
+
+# bats test_tags=long
+@test "a check and a grade leave what passes for the book" {
+    local copy=$BATS_TEST_TMPDIR/copy passed
+    command -v jq >/dev/null || skip "no jq here"
+    workbook_copy "$copy"
+    mkdir -p "$copy/build/docs/html/_static"
+    passed=$copy/build/docs/html/_static/passed.js
+    cd "$copy" || return 1
+    export WORKBOOK_PROGRESS=
+    run as_typed tests/tools/check.sh 06_release_threshold
+    assert_failure
+    run cat "$passed"
+    assert_line '  "06_release_threshold": {"passed": false, "points": null, "of": null},'
+    cp solutions/06_release_threshold.c lessons
+    as_typed tests/tools/check.sh 07_trim solutions/07_trim.c   # another file is no progress
+    run as_typed env ONLY="06 07" tests/tools/grade.sh
+    assert_line --partial "The whole grade"
+    run cat "$passed"
+    assert_line '  "06_release_threshold": {"passed": true, "points": 6, "of": 6},'
+    assert_line '  "07_trim": {"passed": false, "points": 0, "of": 5},'
+    rm "$passed" -r build/progress
+    run as_typed tests/tools/check.sh 06_release_threshold
+    run cat "$passed"
+    assert_line '  "06_release_threshold": {"passed": true, "points": null, "of": null},'
+    refute_line --partial 07_trim
+}
