@@ -154,13 +154,30 @@ new-lesson:
 format:
 	@tests/tools/format.sh
 
-## make book          build the book and open it; OPEN= opens nothing, OPEN=firefox with that
-## make docs          build the book, in build/docs/html
-.PHONY: book docs
-book docs: build/venv/docs $(LIBRARY)
+## make book          build the book and open it; OPEN= opens nothing, OPEN=firefox with that; then
+##                    the same as one EPUB and, if Chromium is there, one PDF, in build/docs
+## make docs          the pages alone, in build/docs/html
+## make epub          the EPUB alone; make pdf: the PDF alone
+SPHINX := build/venv/bin/python3 -B -m sphinx -q -W -n -c . -d build/docs/doctrees
+EPUB := $(SPHINX) -b epub docs build/docs/epub && \
+	mv build/docs/epub/cuda-memory-pools.epub build/docs && \
+	echo "EPUB: build/docs/cuda-memory-pools.epub"
+PDF := build/venv/bin/python3 -B docs/extensions/pdf.py build/docs/html \
+	build/docs/cuda-memory-pools.pdf
+.PHONY: pages book docs epub pdf
+pages: build/venv/docs $(LIBRARY)
 	@echo "Building the book: every program on its pages is compiled and run."
-	@build/venv/bin/sphinx-build -q -E -W -n -c . docs build/docs/html
-	@$(if $(filter docs,$@),OPEN= )tests/tools/open.sh index
+	@$(SPHINX) -E docs build/docs/html
+docs: pages
+	@OPEN= tests/tools/open.sh index
+book: pages
+	@tests/tools/open.sh index
+	@$(EPUB)
+	@$(PDF) || true # it printed why; the pages are complete
+epub: pages
+	@$(EPUB)
+pdf: pages
+	@$(PDF)
 
 ## make simulator     the simulated device alone: build/simulator/libcudart.so.13
 ## make bench         what one call costs on the simulated device

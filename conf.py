@@ -1,25 +1,64 @@
 # The book's settings. Its sources are in docs/, what it needs is in docs/requirements.txt, and
 # `make docs` builds it.
+#
+# A book that is published has two addresses, which the environment gives: BOOK_ADDRESS, where its
+# pages will be, and BOOK_REPOSITORY, where its sources are (BOOK_BRANCH, else main). Without them
+# the pages have no links to sources, no preview card and no list for search engines.
+import os
 import sys
 from pathlib import Path
+
+from sphinx.errors import ConfigError
 
 sys.dont_write_bytecode = True  # nothing is made outside build/
 sys.path.insert(0, str(Path(__file__).parent / "docs" / "extensions"))
 
+address = os.environ.get("BOOK_ADDRESS", "")
+repository = os.environ.get("BOOK_REPOSITORY", "")
+for name, value in (("BOOK_ADDRESS", address), ("BOOK_REPOSITORY", repository)):
+    if value and not value.startswith(("https://", "http://")):
+        raise ConfigError(
+            f'{name} is "{value}"; it must begin with https:// or http://, or be unset.'
+        )
+
 project = "CUDA memory pools"
 author = "the workbook's authors"
-extensions = ["sphinx_copybutton", "sphinx_design", "workbook", "live"]
-exclude_patterns = ["extensions", "recorded"]
+version = "1"
+language = "en"
+extensions = ["sphinx_copybutton", "sphinx_design"]
+extensions += ["workbook", "pictures", "recording", "minutes", "live", "every_page"]
+exclude_patterns = ["extensions", "recorded", "_templates"]
+templates_path = ["docs/_templates"]
 highlight_language = "c"
 nitpicky = True
 smartquotes = False
 
 html_theme = "furo"
 html_title = "CUDA memory pools, a workbook in C"
+html_baseurl = f"{address.rstrip('/')}/" if address else ""
 html_static_path = ["docs/_static"]
 html_css_files = ["workbook.css"]
+html_js_files = ["site.js"]
+html_favicon = "docs/_static/icon.svg"
+html_additional_pages = {"404": "404.html"}
 html_copy_source = False
 html_show_copyright = False
-html_theme_options = {"navigation_with_keys": True}
+html_theme_options = {"navigation_with_keys": False}
+if repository:
+    html_theme_options["source_repository"] = repository
+    html_theme_options["source_branch"] = os.environ.get("BOOK_BRANCH") or "main"
+    html_theme_options["source_directory"] = "docs/"
 copybutton_prompt_text = "$ "
 copybutton_only_copy_prompt_lines = True
+
+epub_title = html_title
+epub_author = author
+epub_publisher = author
+epub_copyright = author
+epub_identifier = "cuda-memory-pools"
+epub_scheme = "name"
+epub_uid = epub_identifier
+epub_show_urls = "no"
+epub_basename = "cuda-memory-pools"
+epub_css_files = ["workbook.css"]
+epub_exclude_files = ["404.xhtml"]

@@ -502,6 +502,44 @@ need_git_clone() {
         skip "this copy is no git clone: its files are unknown"
 }
 
+# The book, built once in a run of the suite by the first test file that needs it, in $BOOK. What
+# make docs printed is in $BOOK_OUTPUT, and why it failed in $BOOK_FAILED. BOOK_LACKS is set when
+# Sphinx could not be installed.
+build_book() {
+    export BOOK=$ROOT/build/docs/html BOOK_OUTPUT=$BATS_RUN_TMPDIR/book
+    export BOOK_FAILED=$BOOK_OUTPUT.failed
+    {
+        flock 9
+        [ -e "$BOOK_OUTPUT" ] || make_book
+    } 9>"$BATS_RUN_TMPDIR/book.lock"
+    if [ -e "$BOOK_OUTPUT.lacks" ]; then
+        BOOK_LACKS=$(<"$BOOK_OUTPUT.lacks")
+        export BOOK_LACKS
+    fi
+}
+
+make_book() {
+    local lacks
+    rm -rf "$BOOK"
+    if as_typed make build/venv/docs >"$BOOK_OUTPUT" 2>&1 9>&-; then
+        as_typed make docs >"$BOOK_OUTPUT" 2>&1 9>&- ||
+            echo "make docs ended with status $?." >"$BOOK_FAILED"
+        return
+    fi
+    lacks=$(grep -v '^make' "$BOOK_OUTPUT" | tail -n 2 | cut -c 1-300 | tr '\n' ' ')
+    echo "${lacks:-no reason was given}" >"$BOOK_OUTPUT.lacks"
+    # An index that has other versions, or another file of that name: then the list is at fault, and
+    # not the network.
+    ! grep -qE 'from versions: [0-9]|HASHES' "$BOOK_OUTPUT" ||
+        echo "docs/requirements.txt does not serve this Python." >"$BOOK_FAILED"
+}
+
+# For setup: skips the tests of a book that cannot be built here.
+need_book() {
+    [ -z "${BOOK_LACKS:-}" ] || [ -e "$BOOK_FAILED" ] ||
+        skip "Sphinx could not be installed: $BOOK_LACKS"
+}
+
 # Runs a command as a person would type it: what Bats put into the environment would reach a make or
 # a bats inside the command.
 as_typed() {

@@ -8,6 +8,7 @@
 #                            a grader reports what it cannot promise, and gojq, a quicker jq
 #   setup.sh docs            a Python environment for building the book (build/venv)
 #   setup.sh live            emcc, which compiles for the browser (build/live/emcc)
+#   setup.sh book            what looks at the finished book: a browser, epubcheck (build/venv)
 #   setup.sh format          clang-format, ruff and shellcheck of the right version (build/venv)
 #   setup.sh prose | similar | examples   what checks the English, compares the files of a class,
 #                            and checks the examples of docs/course (build/venv)
@@ -41,7 +42,8 @@ bats_library() {
 gnu_parallel() { found parallel && grep -q 'GNU Parallel' "$(type -P parallel)"; }
 c_headers() { echo '#include <stdio.h>' | "$compiler" -E - >/dev/null 2>&1; }
 
-# The Debian packages that are missing for: compile, suite, mutants, fetch, emcc, venv.
+# The Debian packages that are missing for: compile, suite, sandbox, mutants, fetch, emcc, book,
+# venv.
 missing_packages() {
     local purpose library
     for purpose in "$@"; do
@@ -63,6 +65,9 @@ missing_packages() {
         mutants) found patch || say patch ;;
         fetch) python3 -m pip --version >/dev/null 2>&1 || missing_packages venv ;;
         emcc) found emcc || say emscripten ;;
+        book)
+            found chromium || found google-chrome || say chromium
+            found epubcheck || say epubcheck ;;
         venv) python3 -c 'import ensurepip, venv' 2>/dev/null || say python3-venv ;;
         esac
     done
@@ -283,12 +288,12 @@ docs)
     venv
     build/venv/bin/python3 -m pip install --quiet --disable-pip-version-check \
         --requirement docs/requirements.txt && touch build/venv/docs ;;
-format | prose | similar | examples)
-    install_missing venv
+format | prose | similar | examples | book)
+    if [ "$1" = book ]; then install_missing venv book; else install_missing venv; fi
     venv
     build/venv/bin/python3 -m pip install --quiet --disable-pip-version-check --require-hashes \
         --requirement "tests/tools/$1.txt" ;;
 backend) backend "${2:-}" ;;
-*) fail "setup.sh: the argument must be build, test, grade, docs, live, format, prose, similar, \
-examples, gpu or backend." ;;
+*) fail "setup.sh: the argument must be build, test, grade, docs, live, book, format, prose, \
+similar, examples, gpu or backend." ;;
 esac

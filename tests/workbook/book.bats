@@ -4,27 +4,8 @@
 
 load ../tools/helpers
 
-setup_file() {
-    export BOOK=$ROOT/build/docs/html
-    rm -rf "$BOOK"
-    if ! as_typed make build/venv/docs >"$BATS_FILE_TMPDIR/venv" 2>&1; then
-        BOOK_LACKS=$(grep -v '^make' "$BATS_FILE_TMPDIR/venv" |
-            tail -n 2 | cut -c 1-300 | tr '\n' ' ')
-        export BOOK_LACKS=${BOOK_LACKS:-no reason was given}
-        # An index that has other versions, or another file of that name: then the list is at fault,
-        # and not the network.
-        ! grep -qE 'from versions: [0-9]|HASHES' "$BATS_FILE_TMPDIR/venv" ||
-            echo "docs/requirements.txt does not serve this Python." >"$BATS_FILE_TMPDIR/failed"
-        return
-    fi
-    as_typed make docs >"$BATS_FILE_TMPDIR/output" 2>&1 ||
-        echo "make docs ended with status $?." >>"$BATS_FILE_TMPDIR/failed"
-}
-
-setup() {
-    [ -z "${BOOK_LACKS:-}" ] || [ -e "$BATS_FILE_TMPDIR/failed" ] ||
-        skip "Sphinx could not be installed: $BOOK_LACKS"
-}
+setup_file() { build_book; }
+setup() { need_book; }
 
 # What the pictures of a page show, as the tables below them: a row a line, a bar between its cells.
 picture_rows() {
@@ -33,10 +14,9 @@ picture_rows() {
 }
 
 @test "make docs builds the book without a warning" {
-    [ ! -e "$BATS_FILE_TMPDIR/failed" ] ||
-        miss "$(cat "$BATS_FILE_TMPDIR/failed")" \
-            "${BOOK_LACKS:-$(tail -n 20 "$BATS_FILE_TMPDIR/output")}"
-    run grep -i warning "$BATS_FILE_TMPDIR/output"
+    [ ! -e "$BOOK_FAILED" ] ||
+        miss "$(cat "$BOOK_FAILED")" "${BOOK_LACKS:-$(tail -n 20 "$BOOK_OUTPUT")}"
+    run grep -i warning "$BOOK_OUTPUT"
     assert_output ""
     assert_file_exists "$BOOK/index.html"
 }
@@ -230,9 +210,9 @@ except ValueError as error:
     cd "$copy" || return 1
     rm docs/[0-9][0-9]_[!f]*.rst                 # one page is enough
     printf '%s\n' Book ==== '' '.. toctree::' '' '   01_first_allocation' >docs/index.rst
-    rm docs/{simulator,driver_notes,getting_started,clinic}.rst docs/clinic/*.rst
+    rm docs/{simulator,driver_notes,getting_started,clinic}.rst docs/{clinic,notes}/*.rst
     sed -i '4s/cudaSuccess/cudaErrorNotReady/' tests/lessons/expected/01_first_allocation.txt
-    run as_typed "$ROOT/build/venv/bin/sphinx-build" -q -W -n -c . docs html
+    run as_typed "$ROOT/build/venv/bin/python3" -B -m sphinx -q -W -n -c . docs html
     assert_failure
     assert_output --partial "tests/lessons/expected/01_first_allocation.txt"
     assert_output --partial \

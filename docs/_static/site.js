@@ -1,0 +1,82 @@
+// What every page does beyond being read: the Tab key reaches what scrolls sideways, and a word of
+// the glossary shows its meaning while it is pointed at or has the focus.
+"use strict";
+
+(() => {
+    // ---- what scrolls ----
+
+    const SCROLLING = [
+        ["article pre", "Text"],
+        ["article .picture", "Picture"],
+        ["article .table-wrapper", "Table"],
+    ];
+
+    // Only what scrolls now is a stop of the Tab key: on a wide screen most blocks do not.
+    function markScrolling() {
+        for (const [selector, name] of SCROLLING) {
+            for (const block of document.querySelectorAll(selector)) {
+                if (block.scrollWidth > block.clientWidth + 1) {
+                    block.tabIndex = 0;
+                    block.setAttribute("role", "group");
+                    block.setAttribute("aria-label", `${name}, scrolls sideways`);
+                } else {
+                    for (const attribute of ["tabindex", "role", "aria-label"]) {
+                        block.removeAttribute(attribute);
+                    }
+                }
+            }
+        }
+    }
+
+    addEventListener("load", markScrolling);
+    addEventListener("resize", markScrolling);
+    document.addEventListener("toggle", markScrolling, true); // a fold has opened
+    document.addEventListener("change", markScrolling); // another tab is shown
+
+    // ---- what a word means ----
+
+    const tip = { shown: null, word: null };
+
+    function hideTip() {
+        if (tip.shown) tip.shown.hidden = true;
+        tip.shown = tip.word = null;
+    }
+
+    function showTip(word) {
+        const meaning = document.getElementById(word.getAttribute("aria-describedby"));
+        if (!meaning || tip.word === word) return;
+        hideTip();
+        meaning.hidden = false;
+        const place = word.getBoundingClientRect();
+        const room = document.documentElement.clientWidth - meaning.offsetWidth - 8;
+        const below = place.bottom + meaning.offsetHeight < innerHeight;
+        const top = below ? place.bottom : place.top - meaning.offsetHeight;
+        meaning.style.left = `${Math.max(Math.min(place.left, room), 8) + scrollX}px`;
+        meaning.style.top = `${top + scrollY}px`;
+        tip.shown = meaning;
+        tip.word = word;
+    }
+
+    // The pointer may go on from the word to its meaning, which then stays.
+    function belongs(element) {
+        return element instanceof Element && element.closest(".tip, a[aria-describedby^='tip-']");
+    }
+
+    document.addEventListener("pointerover", (event) => {
+        const part = belongs(event.target);
+        if (!part) {
+            if (tip.word !== document.activeElement) hideTip();
+        } else if (!part.classList.contains("tip")) {
+            showTip(part);
+        }
+    });
+    document.addEventListener("focusin", (event) => {
+        const part = belongs(event.target);
+        if (part) showTip(part);
+        else hideTip();
+    });
+    document.addEventListener("focusout", hideTip);
+    document.addEventListener("keydown", (event) => {
+        if (event.key === "Escape") hideTip();
+    });
+})();

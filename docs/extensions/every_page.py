@@ -1,0 +1,198 @@
+"""What every page of the book has besides its text.
+
+- a description, an icon and, where the book has a public address, a canonical address and a preview
+  card for other sites; the list of all pages (sitemap.xml);
+- for each word of the glossary that the page uses, its meaning, which _static/site.js shows;
+- what the theme leaves out: the level of the sidebar's captions, and one meta "viewport" instead of
+  two;
+- in the EPUB, what its format requires;
+- a block of code whose first line has the prompt "$ " is shown as what a person types.
+
+A public address is html_baseurl; conf.py takes it from the environment.
+"""
+
+import re
+from html import escape
+
+import chromium
+from docutils import nodes
+from sphinx.builders.epub3 import Epub3Builder
+from sphinx.errors import ExtensionError
+
+CARD = "_static/card.png"
+TERM = re.compile(r'<a class="reference internal" (href="[^"]*glossary\.html#term-([^"]+)")')
+DESCRIPTION_LENGTH = 155  # more is cut off by what shows it
+
+
+def show_commands(app, doctree):
+    """Gives what a person types the language of a terminal, whatever directive made the block."""
+    for block in doctree.findall(nodes.literal_block):
+        if block.astext().startswith("$ ") and block.get("language", "text") == "text":
+            block["language"] = "console"
+
+
+def meanings(app):
+    """What each word of the glossary means: from the end of its anchor to its first paragraph."""
+    if not hasattr(app, "glossary_meanings"):
+        app.glossary_meanings = {
+            name.removeprefix("term-"): " ".join(item[-1][0].astext().split())
+            for item in app.env.get_doctree("glossary").findall(nodes.definition_list_item)
+            for term in item.findall(nodes.term)
+            for name in term["ids"]
+        }
+    return app.glossary_meanings
+
+
+def add_tips(app, context):
+    """Connects each word of the glossary with its meaning, which stands once on the page."""
+    used = {}
+
+    def connect(match):
+        used[match[2]] = meanings(app)[match[2]]
+        return f'<a class="reference internal" aria-describedby="tip-{match[2]}" {match[1]}'
+
+    body = TERM.sub(connect, context["body"])
+    tips = (
+        f'<p class="tip" role="tooltip" id="tip-{name}" hidden>{escape(text)}</p>'
+        for name, text in sorted(used.items())
+    )
+    context["body"] = body + "\n".join(tips)
+
+
+def description(doctree):
+    """The first sentences of a page, as much as other sites show."""
+    first = next(iter(doctree.findall(nodes.paragraph)), None)
+    words = " ".join(first.astext().split()) if first else ""
+    if len(words) <= DESCRIPTION_LENGTH:
+        return words
+    return words[:DESCRIPTION_LENGTH].rsplit(" ", 1)[0] + " ..."
+
+
+def head(app, page, context, doctree):
+    """The page's meta elements, but for those that the theme writes."""
+    about = (doctree and description(doctree)) or app.config.html_title
+    written = [f'<meta name="description" content="{escape(about)}">']
+    base = app.config.html_baseurl
+    if base:
+        card = {
+            "og:type": "article",
+            "og:site_name": app.config.project,
+            "og:title": context.get("title") or app.config.html_title,
+            "og:description": about,
+            "og:url": context.get("pageurl") or base,
+            "og:image": base + CARD,
+            "og:image:alt": "A pool of memory: segments, allocations, and the release threshold",
+        }
+        written += [
+            f'<meta property="{name}" content="{escape(re.sub("<[^>]*>", "", value))}">'
+            for name, value in card.items()
+        ]
+        written.append('<meta name="twitter:card" content="summary_large_image">')
+        if page == "404":  # it is shown at any address
+            written.append(f'<base href="{escape(base)}">')
+    return "\n".join(written)
+
+
+def finish_page(app, page, template, context, doctree):
+    if app.builder.name == "epub":
+        context["body"] = xhtml(context.get("body", ""))
+    if app.builder.name != "html":
+        return
+    tree = context.get("furo_navigation_tree")
+    if tree:  # the captions beside the page (sphinx issue 14030)
+        context["furo_navigation_tree"] = tree.replace(
+            'role="heading"', 'role="heading" aria-level="2"'
+        )
+    kept = re.sub(r'<meta [^>]*name="viewport"[^>]*>', "", context.get("metatags", ""))
+    context["metatags"] = kept + head(app, page, context, doctree)
+    if doctree and page != "glossary":
+        add_tips(app, context)
+
+
+MARKER = re.compile(r'<span class="sd-summary-(?:state-marker|icon)[^>]*>.*?</svg></span>', re.S)
+
+
+TAB = re.compile(r'<input [^>]*name="sd-tab-set[^>]*>\s*<label [^>]*>(.*?)</label>', re.S)
+
+
+def xhtml(body):
+    """In an EPUB a page is XML, and nothing on it is folded: tabs stand one below the other."""
+    body = TAB.sub(r"<p><strong>\1</strong></p>", MARKER.sub("", body))
+    body = re.sub(r"<(br|hr|img|input)\b([^>]*?)\s*/?>", r"<\1\2 />", body)
+    body = body.replace("<details ", '<details open="open" ')
+    return re.sub(r"<svg (?![^>]*xmlns=)", '<svg xmlns="http://www.w3.org/2000/svg" ', body)
+
+
+class Epub(Epub3Builder):
+    """Sphinx's builder, which does not declare the pages that have drawings."""
+
+    def build_content(self):
+        super().build_content()
+        package = self.outdir / "content.opf"
+
+        def declare(item):
+            page = self.outdir / item[1]
+            drawn = page.suffix == ".xhtml" and "<svg" in page.read_text(encoding="utf-8")
+            return item[0] + ('properties="svg" ' if drawn else "")
+
+        text = package.read_text(encoding="utf-8")
+        package.write_text(
+            re.sub(r'<item id="epub-[^"]*" href="([^"]*)" media-type="[^"]*" ', declare, text),
+            encoding="utf-8",
+        )
+
+
+CARD_PAGE = """<!doctype html><meta charset="utf-8"><style>
+body {{ margin: 0; padding: 48px 64px; font: 44px system-ui, "DejaVu Sans", sans-serif;
+    width: 1072px; height: 534px; background: white; overflow: hidden; }}
+h1 {{ font-size: 64px; margin: 0 0 32px; }}
+svg {{ width: 1000px; height: auto; }}
+</style><h1>{title}</h1>{picture}"""
+
+
+def write_card(app):
+    """The picture that other sites show beside a link to the book."""
+    picture = (app.srcdir / "pictures" / "pool.svg").read_text()
+    page = app.outdir / "card.html"
+    page.write_text(CARD_PAGE.format(title=escape(app.config.html_title), picture=picture))
+    try:
+        with chromium.Browser() as browser:
+            (app.outdir / CARD).write_bytes(browser.screenshot(page, 1200, 630))
+    except chromium.Missing as missing:
+        raise ExtensionError(
+            f"A book with a public address has a preview card. {missing}"
+        ) from None
+    finally:
+        page.unlink()
+
+
+def write_sitemap(app):
+    lines = (
+        f"  <url><loc>{escape(app.config.html_baseurl + page)}.html</loc></url>"
+        for page in sorted(app.env.found_docs)
+    )
+    (app.outdir / "sitemap.xml").write_text(
+        '<?xml version="1.0" encoding="utf-8"?>\n'
+        '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">\n'
+        + "\n".join(lines)
+        + "\n</urlset>\n"
+    )
+
+
+def publish(app, error):
+    if error or app.builder.name != "html":
+        return
+    (
+        app.outdir / ".nojekyll"
+    ).touch()  # GitHub Pages then also serves the folders with an underscore
+    if app.config.html_baseurl:
+        write_card(app)
+        write_sitemap(app)
+
+
+def setup(app):
+    app.add_builder(Epub, override=True)
+    app.connect("doctree-read", show_commands)
+    app.connect("html-page-context", finish_page, priority=900)
+    app.connect("build-finished", publish)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
