@@ -252,9 +252,8 @@ static void add_rules(struct filter *f, bool exec)
 
     rule = begin_rule(f, SYS_clone);
     load(f, LOW(0));
-    if_bits(f,
-            CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER
-                | CLONE_NEWPID | CLONE_NEWNET);
+    if_bits(f, CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER
+                   | CLONE_NEWPID | CLONE_NEWNET);
     refuse(f);
     allow(f);
     end_rule(f, rule);
@@ -373,8 +372,7 @@ static void read_receipts_file(const char *setting, bool exec)
     ssize_t length = pread(seal.receipts, seal.secrets, sizeof seal.secrets, 0);
     if (length != sizeof seal.secrets || fstat(seal.receipts, &status) || !S_ISREG(status.st_mode)
         || fcntl(seal.receipts, F_SETFL, O_APPEND)
-        || (!exec
-            && (ftruncate(seal.receipts, 0) || fcntl(seal.receipts, F_SETFD, FD_CLOEXEC))))
+        || (!exec && (ftruncate(seal.receipts, 0) || fcntl(seal.receipts, F_SETFD, FD_CLOEXEC))))
         os_fatal("SIM_SEAL is \"%s\"; expected the number of a descriptor that is open for reading "
                  "and writing on a file with %d secrets of %d characters, one a line.",
                  setting, SEAL_PROCESSES, SECRET);
