@@ -22,7 +22,12 @@
 #                       runs again while nobody else does who holds this lock, and then the lesson's
 #                       solution. If that is slow as well, ended is "machine", and CHECK_UNGRADED is
 #                       the file that is to have a sentence about it
+#   CHECK_SEAL=1        tests/tools/seal.sh: a program that writes a journal can do nothing that no
+#                       lesson needs, =exec: but start programs. ended is "journal" when a journal is
+#                       not the one that the simulated device wrote
 set -u
+# shellcheck source=/dev/null
+source "${0%/*}/seal.sh"
 seconds=${CHECK_SECONDS:-5} kilobytes=${CHECK_KILOBYTES:-65536} root=$PWD
 folder=$1
 shift
@@ -40,7 +45,7 @@ for descriptor in "/proc/$$/fd"/*; do
 done
 
 cd "$folder" || exit 1
-here=$PWD own=$PWD wall=$seconds limits=() queue=
+here=$PWD own=$PWD wall=$seconds limits=() queue= sealed=()
 lesson=${CHECK_LESSON:-none}
 [[ $lesson == /* ]] || lesson=$root/$lesson
 if [ -n "${CHECK_LIMITS:-}" ]; then
@@ -60,10 +65,10 @@ begin() { # begin PROGRAM [ARGUMENT...]
         [ -z "${CHECK_USER:-}" ] ||
             user=(setpriv --reuid="$CHECK_USER" --regid="$CHECK_USER" --clear-groups --no-new-privs)
         exec setsid "${user[@]}" "${limits[@]}" env -i PATH=/usr/bin:/bin HOME="$here" LC_ALL=C \
-            "${given[@]}" "$@"
+            "${given[@]}" "${sealed[@]}" "$@"
     fi
     local pair environment=()
-    for pair in PATH=/usr/bin:/bin HOME="$here" LC_ALL=C "${given[@]}"; do
+    for pair in PATH=/usr/bin:/bin HOME="$here" LC_ALL=C "${given[@]}" "${sealed[@]}"; do
         environment+=(--setenv "${pair%%=*}" "${pair#*=}")
     done
     exec "$root/tests/tools/sandbox.sh" run --ro-bind "$1" "$1" --ro-bind-try "$lesson" "$lesson" \
@@ -125,6 +130,11 @@ attempt() { # attempt PROGRAM [ARGUMENT...]
         install -d ${CHECK_USER:+-o "$CHECK_USER" -g "$CHECK_USER"} own
     elif [ -n "${CHECK_USER:-}" ]; then
         chmod 1777 .
+    fi
+    if [ -n "${CHECK_SEAL:-}" ] && [[ " ${given[*]}" == *" SIM_JOURNAL="* ]]; then
+        seal_run "$here.receipts"
+        sealed=(SIM_SEAL="$seal")
+        [ "$CHECK_SEAL" != exec ] || sealed[0]+=:exec
     fi
     count_killed
     before=$killed
@@ -197,7 +207,7 @@ solution was slow too." >"$CHECK_UNGRADED"
     fi
 fi
 
-# Who reads the results reads files.
+# Who reads the results reads files, and journals that hold.
 if [ "$own" != "$here" ]; then
     shopt -s nullglob
     for file in own/journal.jsonl*; do
@@ -208,7 +218,11 @@ if [ "$own" != "$here" ]; then
     done
     chmod -R u+rwX own 2>/dev/null
     rm -rf own
-else
+fi
+if [ -n "${sealed[*]}" ] && [ -z "$ended" ] && [ "$status" -lt 128 ] && ! seal_holds; then
+    ended=journal
+fi
+if [ "$own" = "$here" ]; then
     # A folder with plain files alone, which most runs leave, needs no search.
     shopt -s dotglob
     for file in *; do
