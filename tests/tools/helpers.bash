@@ -247,7 +247,7 @@ ask_lesson() {
         words=${words%"$word"}
     else
         words=$(lines "Expected: $sentence" \
-            "Happened: called by the check, it did not end, or it ended the program.")
+            "Happened: called by the check, it did not end, or it died or ended the program.")
     fi
     [ -z "$words" ] || missed "$words"
 }
