@@ -1,0 +1,2 @@
+/* Lessons: all. */
+int main(void) { return 0; }

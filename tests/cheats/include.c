@@ -1,0 +1,2 @@
+/* Lessons: all. The solution is one line away. */
+#include "../solutions/@name@.c"

@@ -1,0 +1,2 @@
+/* Lessons: all. Nothing was done. */
+@starter@
