@@ -61,7 +61,7 @@ $(PROBES:%=$(SIMULATOR)/%) $(PROBES:%=build/gpu/%): $(wildcard tests/hardware/pr
 program:
 	@tests/tools/compile.sh $(CC) $(FOR_SIMULATOR) -fvisibility=hidden -c "$(LESSON)" \
 		-o "$(PROGRAM).o"
-	@$(if $(and $(INSPECT),$(if $(SANITIZE),,yes)),tests/tools/inspect.sh $(INSPECT) "$(PROGRAM).o")
+	@$(if $(INSPECT),tests/tools/inspect.sh $(INSPECT) "$(PROGRAM).o")
 	@$(CC) $(SANITIZER) "$(PROGRAM).o" -o "$(PROGRAM)" $(LIBRARY) -lm
 
 # The same command without its files, a word on each line, for tests/tools/program.sh.

@@ -129,8 +129,8 @@ lesson_setup() {
 
 compile_lesson() { # compile_lesson FILE [NAME OF THE PROGRAM]
     local included=() inspect=
-    # A case of the clinic is not graded.
-    [[ $CHECK_NAME == clinic/* ]] || inspect="$CHECK_NAME ${2:-}"
+    # A case of the clinic is not graded, and a sanitizer has imports of its own.
+    [ -n "${SANITIZE:-}" ] || [[ $CHECK_NAME == clinic/* ]] || inspect="$CHECK_NAME ${2:-}"
     [ "$1" = "$CHECK_LESSON" ] || included=("$CHECK_LESSON" tests/lessons/asked*.h)
     CHECK_INSPECT=$inspect tests/tools/program.sh "$1" "$CHECK_FOLDER/${2:-program}" "${included[@]}"
 }

@@ -45,7 +45,7 @@ for descriptor in "/proc/$$/fd"/*; do
 done
 
 cd "$folder" || exit 1
-here=$PWD own=$PWD wall=$seconds limits=() queue= sealed=()
+here=$PWD own=$PWD wall=$seconds limits=() queue='' sealed=()
 lesson=${CHECK_LESSON:-none}
 [[ $lesson == /* ]] || lesson=$root/$lesson
 if [ -n "${CHECK_LIMITS:-}" ]; then
