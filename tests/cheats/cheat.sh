@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Prints a cheat as a student's file: cheat.sh CHEAT NN_name [CLASS]
 #
-# CHEAT.c beside this script is the cheat. Its first comment names the lessons that it is for. What
+# CHEAT.in beside this script is the cheat. Its first comment names the lessons that it is for. What
 # stands between two @ is put in:
 #   @name@      the lesson            @root@      the workbook's folder
 #   @starter@   the lesson's starter  @solution@  its solution
@@ -11,7 +11,7 @@
 #   @class@     the folder CLASS
 set -eu
 cd "${0%/*}/../.."
-name=$2 text=$(<"tests/cheats/$1.c") library=$PWD/build/simulator/libcudart.so.13
+name=$2 text=$(<"tests/cheats/$1.in") library=$PWD/build/simulator/libcudart.so.13
 escaped() { sed 's/[\\"]/\\&/g' "$@"; }
 put() { # put WORD COMMAND...
     [[ $text != *"@$1@"* ]] || text=${text//"@$1@"/"$("${@:2}")"}
