@@ -7,7 +7,7 @@
 #   @starter@   the lesson's starter  @solution@  its solution
 #   @print@     a call of puts for each expected line
 #   @journal@   the journal of its solution, as it stands in a C string
-#   @settings@  how far the library's settings are from cudaMalloc, in bytes
+#   @settings@  how far the library's settings are from cudaMalloc, in bytes; @lines@: its journal
 #   @class@     the folder CLASS
 set -eu
 cd "${0%/*}/../.."
@@ -24,8 +24,9 @@ journal() {
     escaped "$folder/journal" | awk '{ printf "%s\\n", $0 }'
     rm -rf "$folder"
 }
-settings() {
-    nm "$library" | awk '$3 ~ /^cudaMalloc(@|$)/ { from = $1 } $3 == "settings" { to = $1 }
+distance() {
+    nm "$library" | awk -v name="$1" '$3 ~ /^cudaMalloc(@|$)/ { from = $1 }
+        $3 ~ "^" name "([.]lto_priv.*)?$" { to = $1 }
         END { print "0x" to "L - 0x" from "L" }'
 }
 prints() { escaped "tests/lessons/expected/$name.txt" | sed 's/.*/    puts("&");/'; }
@@ -33,7 +34,8 @@ put starter cat "lessons/$name.c"
 put solution cat "solutions/$name.c"
 put print prints
 put journal journal
-put settings settings
+put settings distance settings
+put lines distance journal
 put name echo "$name"
 put root echo "$PWD"
 put class echo "${3:-}"

@@ -22,7 +22,7 @@ hand_in() {
     local lesson
     mkdir -p "$2"
     for lesson in $(lessons_of "$1"); do
-        tests/cheats/cheat.sh "$1" "$lesson" "$CLASS" >"$2/$lesson.c"
+        tests/cheats/cheat.sh "$1" "$lesson" "${CLASS:-}" >"$2/$lesson.c"
     done
 }
 
@@ -143,8 +143,18 @@ o the libraries"
     local file others=()
     for file in tests/cheats/*.in; do
         file=$(basename "$file" .in)
-        [[ $file =~ ^(starter|empty|print_only|print_and_call|include.*|steal_class|incbin)$ ]] ||
+        [[ $file =~ ^(starter|empty|print_only|print_and_call|include.*|steal_class|incbin|rewrite_journal)$ ]] ||
             others+=("$file")
     done
     cheats "${others[@]}"
+}
+
+# bats test_tags=long
+@test "what the book calls possible is possible: the journal rewritten in memory" {
+    local student=$BATS_TEST_TMPDIR/student
+    hand_in rewrite_journal "$student"
+    as_typed STUDENT="$student" OUT="$BATS_TEST_TMPDIR/grade" ONLY="5 17" tests/tools/grade.sh
+    run jq -r '.lessons[] | "\(.lesson) \(.points) of \(.possible)"' \
+        "$BATS_TEST_TMPDIR/grade/grade.json"
+    assert_output "$(lines "05_custom_pool 2 of 4" "17_graph_memory 4 of 5")"
 }
