@@ -55,8 +55,9 @@ $(SIMULATOR)/tests/simulator/inside_%: tests/simulator/inside_%.c $(SHARED) $(OB
 PROBES := $(basename $(wildcard tests/hardware/probes/*.c))
 $(PROBES:%=$(SIMULATOR)/%) $(PROBES:%=build/gpu/%): $(wildcard tests/hardware/probes/*.h)
 
-# One program for the checks, wherever its source lies: LESSON=FILE.c PROGRAM=FILE. INSPECT="NN_name NAME":
-# its object must be what that lesson needs. Nothing in it takes the place of a library's function.
+# One program for the checks, wherever its source lies: LESSON=FILE.c PROGRAM=FILE. With
+# INSPECT="NN_name..." its object must be what that lesson needs. Nothing in it takes the place of a
+# library's function.
 .PHONY: program
 program:
 	@tests/tools/compile.sh $(CC) $(FOR_SIMULATOR) -fvisibility=hidden -c "$(LESSON)" \

@@ -132,7 +132,8 @@ compile_lesson() { # compile_lesson FILE [NAME OF THE PROGRAM]
     # A case of the clinic is not graded, and a sanitizer has imports of its own.
     [ -n "${SANITIZE:-}" ] || [[ $CHECK_NAME == clinic/* ]] || inspect="$CHECK_NAME ${2:-}"
     [ "$1" = "$CHECK_LESSON" ] || included=("$CHECK_LESSON" tests/lessons/asked*.h)
-    CHECK_INSPECT=$inspect tests/tools/program.sh "$1" "$CHECK_FOLDER/${2:-program}" "${included[@]}"
+    CHECK_INSPECT=$inspect \
+        tests/tools/program.sh "$1" "$CHECK_FOLDER/${2:-program}" "${included[@]}"
 }
 
 # With CHECK_FIRST_MISS=1 (make watch) the tests after the first that misses are skipped.

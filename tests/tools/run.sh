@@ -23,8 +23,8 @@
 #                       solution. If that is slow as well, ended is "machine", and CHECK_UNGRADED is
 #                       the file that is to have a sentence about it
 #   CHECK_SEAL=1        tests/tools/seal.sh: a program that writes a journal can do nothing that no
-#                       lesson needs, =exec: but start programs. ended is "journal" when a journal is
-#                       not the one that the simulated device wrote
+#                       lesson needs, =exec: but start programs. ended is "journal" when a journal
+#                       is not the one that the simulated device wrote
 set -u
 # shellcheck source=/dev/null
 source "${0%/*}/seal.sh"
