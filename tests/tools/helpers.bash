@@ -226,8 +226,8 @@ ask_lesson() {
         # that file behind it. It runs once, so it is not optimized: that would be a quarter of the
         # compiler's time.
         {
-            lines '#pragma GCC optimize 0' '#define _GNU_SOURCE' '#include "workbook.h"' '#define main lesson_main' \
-                "#include \"$(realpath "$CHECK_LESSON")\""
+            lines '#pragma GCC optimize 0' '#define _GNU_SOURCE' '#include "workbook.h"' \
+                '#define main lesson_main' "#include \"$(realpath "$CHECK_LESSON")\""
             grep -ohE '\b[A-Za-z]\w*' tests/lessons/{asked,"$harness"}.h | sort -u |
                 sed 's/^/#undef /'
             lines "#include \"$ROOT/tests/lessons/asked.h\"" \
