@@ -13,8 +13,9 @@ SANITIZER += $(if $(SANITIZE),-fno-omit-frame-pointer)
 LIBRARY_FLAGS := $(if $(SANITIZE),-O1 -g1,-O3) $(if $(LTO),$(LTO) -ffat-lto-objects) -fPIC \
 	-fvisibility=hidden -pthread -ftls-model=initial-exec -Isimulator -I$(SIMULATOR)
 # nodelete: its threads, its signal handlers and what it does at the end of the process outlive a
-# dlclose, so the library stays loaded.
-LINKER_FLAGS := -shared -pthread -Wl,-soname,libcudart.so.13 -Wl,-z,nodelete \
+# dlclose, so the library stays loaded. relro and now: its table of functions is read-only, so a
+# program cannot put one of its own there.
+LINKER_FLAGS := -shared -pthread -Wl,-soname,libcudart.so.13 -Wl,-z,nodelete,-z,relro,-z,now \
 	-Wl,--version-script=simulator/libcudart.map $(if $(SANITIZE),,-Wl,-z,defs)
 
 # Said once, before the first of its files is compiled.

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "os/os.h"
+#include "os/seal.h"
 
 struct settings settings;
 
@@ -124,9 +125,10 @@ static void read_fail(void)
 /* A name that is misspelled would change nothing, and nobody would notice. */
 static void refuse_unknown(void)
 {
-    static const char *const names[] = {
-        "SIM_DEVICES", "SIM_MEMORY",  "SIM_DRIVER_VERSION", "SIM_HANDLE_TYPES", "SIM_PEERS",
-        "SIM_CHECK",   "SIM_EXPLAIN", "SIM_JOURNAL",        "SIM_SCHEDULE",     "SIM_FAIL"};
+    static const char *const names[] = {"SIM_DEVICES",      "SIM_MEMORY",  "SIM_DRIVER_VERSION",
+                                        "SIM_HANDLE_TYPES", "SIM_PEERS",   "SIM_CHECK",
+                                        "SIM_EXPLAIN",      "SIM_JOURNAL", "SIM_SCHEDULE",
+                                        "SIM_FAIL",         "SIM_SEAL"};
     const char *entry;
     for (size_t at = 0; (entry = os_environment_entry(at)); at++) {
         size_t length = strcspn(entry, "="), known = 0;
@@ -144,6 +146,8 @@ static void refuse_unknown(void)
 
 void settings_read(void)
 {
+    if (settings.devices)
+        return;
     refuse_unknown();
     settings.devices = (int)read_number("SIM_DEVICES", 2, 1, MAX_DEVICES, "2");
     /* Measured: totalGlobalMem of an H200. */
@@ -157,4 +161,13 @@ void settings_read(void)
     settings.journal = os_environment("SIM_JOURNAL");
     read_schedule();
     read_fail();
+}
+
+void settings_seal(void)
+{
+    const char *seal = os_environment("SIM_SEAL");
+    if (!seal)
+        return;
+    settings_read();
+    seal_close(seal, &settings, sizeof settings);
 }

@@ -7,7 +7,7 @@
 
 enum schedule { SCHEDULE_MEASURED, SCHEDULE_INSTANT, SCHEDULE_LATE, SCHEDULE_RANDOM };
 
-struct settings {
+struct __attribute__((aligned(4096))) settings {
     /* SIM_DEVICES: 1 to 16; default 2. */
     int devices;
     /* SIM_MEMORY: bytes of each device; default what an H200 reports. */
@@ -31,11 +31,15 @@ struct settings {
     unsigned fail_at;
 };
 
-/* Constant after settings_read. */
+/* Constant after settings_read. In a graded run (SIM_SEAL) nothing can change it then: it has pages
+ * of its own. */
 extern struct settings settings;
 
-/* Reads the environment. Ends the process with a sentence that names the variable, what was
- * expected and an example. */
+/* Reads the environment, the first time that it is called. Ends the process with a sentence that
+ * names the variable, what was expected and an example. */
 void settings_read(void);
+
+/* In a graded run, before main: reads the settings, and closes them and what no lesson needs. */
+void settings_seal(void);
 
 #endif

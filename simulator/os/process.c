@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "os/os.h"
+#include "os/seal.h"
 
 #define NAME "simulated-device"
 
@@ -229,8 +230,8 @@ bool os_fd_is_memfd(int fd)
 
 int os_fd_of_process(uint64_t process, int fd)
 {
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%d/fd/%d", os_process_pid(process), fd);
+    char *path = seal_path();
+    snprintf(path, PAGE, "/proc/%d/fd/%d", os_process_pid(process), fd);
     if (!os_process_alive(process) || !is_memfd_link(path))
         return -1;
     int low = open(path, O_RDWR | O_CLOEXEC);

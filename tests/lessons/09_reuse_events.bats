@@ -121,13 +121,13 @@ asked() {
     local mib
     draw mib 1 40
     asked held "$mib"
-    # The same again, with a journal.
+    # The same again, with a journal. The last argument is the word of tests/lessons/asked.h.
     CHECK_RUN=$CHECK_FOLDER/held journal=$CHECK_FOLDER/held/journal.jsonl
     [ -e "$CHECK_RUN" ] || {
         mkdir "$CHECK_RUN"
         "$BASH" tests/tools/run.sh "$CHECK_RUN" LD_LIBRARY_PATH="$CHECK_LIBRARY" \
             SIM_JOURNAL="$ROOT/$journal" -- \
-            "$ROOT/$CHECK_FOLDER/asked_pipeline_program" held "$mib"
+            "$ROOT/$CHECK_FOLDER/asked_pipeline_program" held "$mib" word
     }
     expect_journal '([.[] | select(.did == "run" and .op == "hold").n] | first) as $opened
             | [.[] | select(.did == "run" and .op == "fill" and .n < $opened)] | length >= 2' \

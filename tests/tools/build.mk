@@ -55,10 +55,15 @@ $(SIMULATOR)/tests/simulator/inside_%: tests/simulator/inside_%.c $(SHARED) $(OB
 PROBES := $(basename $(wildcard tests/hardware/probes/*.c))
 $(PROBES:%=$(SIMULATOR)/%) $(PROBES:%=build/gpu/%): $(wildcard tests/hardware/probes/*.h)
 
-# One program for the checks, wherever its source lies: LESSON=FILE.c PROGRAM=FILE
+# One program for the checks, wherever its source lies: LESSON=FILE.c PROGRAM=FILE. With
+# INSPECT="NN_name..." its object must be what that lesson needs. Nothing in it takes the place of a
+# library's function.
 .PHONY: program
 program:
-	@tests/tools/compile.sh $(CC) $(FOR_SIMULATOR) "$(LESSON)" -o "$(PROGRAM)" $(LIBRARY) -lm
+	@tests/tools/compile.sh $(CC) $(FOR_SIMULATOR) -fvisibility=hidden -c "$(LESSON)" \
+		-o "$(PROGRAM).o"
+	@$(if $(INSPECT),tests/tools/inspect.sh $(INSPECT) "$(PROGRAM).o")
+	@$(CC) $(SANITIZER) "$(PROGRAM).o" -o "$(PROGRAM)" $(LIBRARY) -lm
 
 # The same command without its files, a word on each line, for tests/tools/program.sh.
 .PHONY: compiler

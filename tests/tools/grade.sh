@@ -182,7 +182,7 @@ rm -rf "$out/grade.json" "$out/junit.xml" "$out/gradescope" "$out/prairielearn"
 mkdir -p build/check
 work=$(mktemp -d "${GRADE_FOLDER:-build/check}/grade.XXXXXX") || exit 2
 chmod 755 "$work"
-export GRADE_WORK=$work GRADE_SOURCE=$source
+export GRADE_WORK=$work GRADE_SOURCE=$source CHECK_SEAL=1
 # Every process of this grading but the students' own has this folder open.
 exec 8<"$work"
 flock -s 8

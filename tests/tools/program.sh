@@ -1,6 +1,9 @@
 #!/usr/bin/env bash
 # Compiles a student's program: program.sh FILE.c PROGRAM [FILE THAT IT INCLUDES...]
 #
+# With CHECK_INSPECT="NN_name..." the object is inspected for that lesson before it is linked
+# (tests/tools/inspect.sh).
+#
 # The compiler reads a file that is not trusted to behave: it gets 10 seconds of a processor (twice
 # CHECK_SECONDS), 2 GiB and files of 128 MiB. What it printed comes on stdout. Exit status: 0; 1 the
 # file does not compile; 124 the compiler was stopped.
@@ -32,16 +35,19 @@ in_sandbox() { # in_sandbox FILE THAT IT INCLUDES...
     mapfile -t compiler <<<"$CHECK_COMPILER"
     tests/tools/compile.sh timeout --signal=KILL "$seconds" tests/tools/sandbox.sh compile \
         "${arguments[@]}" -- "${limits[@]}" --nproc="${CHECK_PROCESSES:-64}" "${compiler[@]}" \
-        "$file" -o "${out#"$root"/}/program" "$library" -lm || return
-    { [ ! -L "$out/program" ] && [ -f "$out/program" ]; } || return
-    mv "$out/program" "$program" && rm -rf "$out"
+        -fvisibility=hidden -c "$file" -o "${out#"$root"/}/program.o" || return
+    { [ ! -L "$out/program.o" ] && [ -f "$out/program.o" ]; } || return
+    mv "$out/program.o" "$program.o" && rm -rf "$out"
+    # shellcheck disable=SC2086  # names
+    [ -z "${CHECK_INSPECT:-}" ] || tests/tools/inspect.sh $CHECK_INSPECT "$program.o" || return
+    "${limits[@]}" "${compiler[@]}" "$program.o" -o "$program" "$library" -lm
 }
 
 if [ -n "${CHECK_SANDBOX:-}" ]; then
     in_sandbox "$@"
 else
     timeout --signal=KILL "$seconds" "${limits[@]}" make program LESSON="$file" \
-        PROGRAM="$program" BACKEND= SANITIZE="${SANITIZE:-}"
+        PROGRAM="$program" BACKEND= SANITIZE="${SANITIZE:-}" INSPECT="${CHECK_INSPECT:-}"
 fi </dev/null >"$program.words" 2>&1 || status=$?
 head -c 1000000 "$program.words"
 [ "$status" != 0 ] || exit 0

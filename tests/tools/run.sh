@@ -24,7 +24,12 @@
 #                       runs again while no other run has this lock, and then the lesson's
 #                       solution. If that is slow as well, ended is "machine", and CHECK_UNGRADED is
 #                       the file that is to have a sentence about it
+#   CHECK_SEAL=1        tests/tools/seal.sh: a program that writes a journal can do nothing that no
+#                       lesson needs, =exec: but start programs. ended is "journal" when a journal
+#                       is not the one that the simulated device wrote
 set -u
+# shellcheck source=/dev/null
+source "${0%/*}/seal.sh"
 seconds=${CHECK_SECONDS:-5} kilobytes=${CHECK_KILOBYTES:-65536} root=$PWD
 folder=$1
 shift
@@ -42,7 +47,7 @@ for descriptor in "/proc/$$/fd"/*; do
 done
 
 cd "$folder" || exit 1
-here=$PWD own=$PWD wall=$seconds limits=() queue=
+here=$PWD own=$PWD wall=$seconds limits=() queue='' sealed=()
 lesson=${CHECK_LESSON:-none}
 [[ $lesson == /* ]] || lesson=$root/$lesson
 if [ -n "${CHECK_LIMITS:-}" ]; then
@@ -62,13 +67,13 @@ begin() { # begin PROGRAM [ARGUMENT...]
         [ -z "${CHECK_USER:-}" ] ||
             user=(setpriv --reuid="$CHECK_USER" --regid="$CHECK_USER" --clear-groups --no-new-privs)
         exec setsid "${user[@]}" "${limits[@]}" env -i PATH=/usr/bin:/bin HOME="$here" LC_ALL=C \
-            "${given[@]}" "$@"
+            "${given[@]}" "${sealed[@]}" "$@"
     fi
     local pair environment=() scope=()
     [ -z "${CHECK_SCOPE:-}" ] ||
         scope=(systemd-run --user --scope --quiet --collect -p MemoryMax="$CHECK_SCOPE"
             -p MemorySwapMax=0 --)
-    for pair in PATH=/usr/bin:/bin HOME="$here" LC_ALL=C "${given[@]}"; do
+    for pair in PATH=/usr/bin:/bin HOME="$here" LC_ALL=C "${given[@]}" "${sealed[@]}"; do
         environment+=(--setenv "${pair%%=*}" "${pair#*=}")
     done
     exec "${scope[@]}" "$root/tests/tools/sandbox.sh" run \
@@ -149,6 +154,11 @@ attempt() { # attempt PROGRAM [ARGUMENT...]
     elif [ -n "${CHECK_USER:-}" ]; then
         chmod 1777 .
     fi
+    if [ -n "${CHECK_SEAL:-}" ] && [[ " ${given[*]}" == *" SIM_JOURNAL="* ]]; then
+        seal_run "$here.receipts"
+        sealed=(SIM_SEAL="$seal")
+        [ "$CHECK_SEAL" != exec ] || sealed[0]+=:exec
+    fi
     count_killed
     before=$killed
     begin "$@" </dev/null >stdout 2>stderr &
@@ -221,7 +231,7 @@ solution was slow too." >"$CHECK_UNGRADED"
     fi
 fi
 
-# Who reads the results reads files.
+# Who reads the results reads files, and journals that hold.
 if [ "$own" != "$here" ]; then
     shopt -s nullglob
     for file in own/journal.jsonl*; do
@@ -231,7 +241,11 @@ if [ "$own" != "$here" ]; then
         fi
     done
     rm -rf own 2>/dev/null || { chmod -R u+rwX own; rm -rf own; }
-else
+fi
+if [ -n "${sealed[*]}" ] && [ -z "$ended" ] && [ "$status" -lt 128 ] && ! seal_holds; then
+    ended=journal
+fi
+if [ "$own" = "$here" ]; then
     # A folder with plain files alone, which most runs leave, needs no search.
     shopt -s dotglob
     for file in *; do

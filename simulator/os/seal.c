@@ -1,0 +1,399 @@
+/* What a graded run may not do, as a seccomp filter, and the receipts of its journals.
+ *
+ * SIM_SEAL=FD, or FD:exec. FD is a file that the program cannot name, with a secret of 16
+ * characters for each journal, one a line. The file is read and emptied before main. A receipt
+ * repeats its secret, so a program that finds the descriptor still cannot write one. With ":exec"
+ * the program's own exec stays allowed, and the file stays as it is for the processes that come. */
+#define _GNU_SOURCE
+#include "os/seal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "os/os.h"
+#include "os/write.h"
+
+#define SECRET 16
+
+/* Set before main, constant then. */
+static struct {
+    bool closed;
+    int receipts;
+    char secrets[SEAL_PROCESSES * (SECRET + 1)];
+} seal;
+
+/* A page whose address is the same in each process, so that the filter, which an exec inherits,
+ * allows the paths in it everywhere. A filter sees the address of a path, never its text. */
+#define PATH_PAGE ((char *)0x2000000000)
+static char path_of_others[PAGE];
+
+bool seal_is_closed(void) { return seal.closed; }
+char *seal_path(void) { return seal.closed ? PATH_PAGE : path_of_others; }
+
+/* ---- the filter ---- */
+
+/* What is closed altogether, and what the sentence calls it. */
+static const struct {
+    long number;
+    const char *words;
+} closed[] = {
+    {SYS_execveat, "starts another program"},
+    {SYS_renameat2, "renames a file"},
+    {SYS_linkat, "makes a link"},
+    {SYS_symlinkat, "makes a link"},
+    {SYS_unlinkat, "removes a file"},
+    {SYS_mkdirat, "makes a folder"},
+    {SYS_mknodat, "makes a device or a pipe in a folder"},
+    {SYS_truncate, "changes a file"},
+    {SYS_fchmod, "changes who may use a file"},
+    {SYS_fchmodat, "changes who may use a file"},
+    {SYS_fchown, "changes who may use a file"},
+    {SYS_fchownat, "changes who may use a file"},
+    {SYS_utimensat, "changes a file"},
+    {SYS_ptrace, "looks into another process"},
+    {SYS_process_vm_readv, "looks into another process"},
+    {SYS_process_vm_writev, "writes into another process"},
+    {SYS_pidfd_getfd, "takes a descriptor of another process"},
+    {SYS_pidfd_send_signal, "signals another process"},
+    {SYS_mount, "changes what is mounted"},
+    {SYS_umount2, "changes what is mounted"},
+    {SYS_pivot_root, "changes what is mounted"},
+    {SYS_chroot, "changes what is mounted"},
+    {SYS_unshare, "makes a namespace"},
+    {SYS_setns, "enters a namespace"},
+    {SYS_bpf, "loads code into Linux"},
+    {SYS_init_module, "loads code into Linux"},
+    {SYS_finit_module, "loads code into Linux"},
+    {SYS_perf_event_open, "measures other processes"},
+    {SYS_userfaultfd, "handles page faults by itself"},
+    {SYS_io_uring_setup, "makes system calls through a ring"},
+    {SYS_keyctl, "uses the keys of Linux"},
+    {SYS_add_key, "uses the keys of Linux"},
+    {SYS_shmget, "leaves memory behind"},
+    {SYS_msgget, "leaves a queue behind"},
+    {SYS_semget, "leaves a semaphore behind"},
+    {SYS_mq_open, "leaves a queue behind"},
+#ifdef SYS_rename
+    {SYS_creat, "opens a file for writing"},
+    {SYS_rename, "renames a file"},
+    {SYS_renameat, "renames a file"},
+    {SYS_link, "makes a link"},
+    {SYS_symlink, "makes a link"},
+    {SYS_unlink, "removes a file"},
+    {SYS_rmdir, "removes a folder"},
+    {SYS_mkdir, "makes a folder"},
+    {SYS_mknod, "makes a device or a pipe in a folder"},
+    {SYS_chmod, "changes who may use a file"},
+    {SYS_chown, "changes who may use a file"},
+    {SYS_lchown, "changes who may use a file"},
+    {SYS_utime, "changes a file"},
+    {SYS_utimes, "changes a file"},
+    {SYS_futimesat, "changes a file"},
+    {SYS_open, "opens a file for writing"}, /* glibc uses openat */
+#endif
+};
+
+/* What is closed in a part of its uses, which the rules below define. */
+static const struct {
+    long number;
+    const char *words;
+} limited[] = {
+    {SYS_openat, "opens a file for writing"},
+    {SYS_execve, "starts another program"},
+    {SYS_mmap, "makes memory that can be executed"},
+    {SYS_mprotect, "makes memory executable, or opens the settings"},
+    {SYS_pkey_mprotect, "makes memory executable, or opens the settings"},
+    {SYS_clone, "makes a namespace"},
+    {SYS_kill, "signals a group of processes"},
+    {SYS_socket, "opens a connection to a network"},
+    {SYS_prctl, "filters system calls"},
+    {SYS_seccomp, "filters system calls"},
+};
+
+#if defined __x86_64__
+#define OUR_ARCHITECTURE AUDIT_ARCH_X86_64
+#elif defined __aarch64__
+#define OUR_ARCHITECTURE AUDIT_ARCH_AARCH64
+#else
+#define OUR_ARCHITECTURE 0
+#endif
+
+/* The filter as it grows. */
+struct filter {
+    struct sock_filter code[512];
+    unsigned short used;
+};
+
+static void add(struct filter *f, uint16_t operation, uint32_t value, uint8_t yes, uint8_t no)
+{
+    f->code[f->used++] = (struct sock_filter){operation, yes, no, value};
+}
+
+static void load(struct filter *f, size_t offset)
+{
+    add(f, BPF_LD | BPF_W | BPF_ABS, (uint32_t)offset, 0, 0);
+}
+
+#define ARGUMENT(i) offsetof(struct seccomp_data, args[i])
+#define LOW(i)      (ARGUMENT(i) + (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? 4 : 0))
+#define HIGH(i)     (ARGUMENT(i) + (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? 0 : 4))
+
+static void allow(struct filter *f) { add(f, BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0, 0); }
+static void refuse(struct filter *f) { add(f, BPF_RET | BPF_K, SECCOMP_RET_TRAP, 0, 0); }
+
+/* glibc does the same by an older call when Linux does not know this one. */
+static void unknown(struct filter *f, long number)
+{
+    add(f, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)number, 0, 1);
+    add(f, BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS, 0, 0);
+}
+
+/* Begins the rule of one call, which ends it by allow or refuse on each way; returns where. */
+static unsigned begin_rule(struct filter *f, long number)
+{
+    add(f, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)number, 0, 0);
+    return f->used - 1;
+}
+
+static void end_rule(struct filter *f, unsigned begin)
+{
+    f->code[begin].jf = (uint8_t)(f->used - begin - 1);
+}
+
+/* Goes on behind the next instruction unless the loaded word has one of the bits. */
+static void if_bits(struct filter *f, uint32_t bits)
+{
+    add(f, BPF_JMP | BPF_JSET | BPF_K, bits, 0, 1);
+}
+
+static void if_equal(struct filter *f, uint32_t value)
+{
+    add(f, BPF_JMP | BPF_JEQ | BPF_K, value, 0, 1);
+}
+
+/* Allows the call when argument i is an address in the page, and goes on otherwise. */
+static void allow_in_page(struct filter *f, int i, uintptr_t page)
+{
+    load(f, HIGH(i));
+    add(f, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)((uint64_t)page >> 32), 0, 4);
+    load(f, LOW(i));
+    add(f, BPF_ALU | BPF_AND | BPF_K, ~(uint32_t)(PAGE - 1), 0, 0);
+    if_equal(f, (uint32_t)page);
+    allow(f);
+}
+
+/* Memory stays either writable or executable, and the settings stay as they are. */
+static void add_memory_rules(struct filter *f, uintptr_t memory, size_t bytes)
+{
+    static const long protecting[] = {SYS_mprotect, SYS_pkey_mprotect};
+    unsigned rule = begin_rule(f, SYS_mmap);
+    load(f, LOW(2));
+    add(f, BPF_JMP | BPF_JSET | BPF_K, PROT_EXEC, 1, 0);
+    allow(f);
+    if_bits(f, PROT_WRITE);
+    refuse(f);
+    load(f, LOW(3));
+    if_bits(f, MAP_ANONYMOUS);
+    refuse(f);
+    allow(f);
+    end_rule(f, rule);
+    for (size_t i = 0; i < sizeof protecting / sizeof *protecting; i++) {
+        rule = begin_rule(f, protecting[i]);
+        load(f, LOW(2));
+        if_bits(f, PROT_EXEC);
+        refuse(f);
+        add(f, BPF_JMP | BPF_JSET | BPF_K, PROT_WRITE, 1, 0);
+        allow(f);
+        load(f, HIGH(0));
+        add(f, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)((uint64_t)memory >> 32), 1, 0);
+        allow(f);
+        load(f, LOW(0));
+        add(f, BPF_JMP | BPF_JGE | BPF_K, (uint32_t)memory, 1, 0);
+        allow(f);
+        add(f, BPF_JMP | BPF_JGE | BPF_K, (uint32_t)(memory + bytes), 1, 0);
+        refuse(f);
+        allow(f);
+        end_rule(f, rule);
+    }
+}
+
+static void add_rules(struct filter *f, bool exec)
+{
+    unsigned rule = begin_rule(f, SYS_openat);
+    load(f, LOW(2));
+    add(f, BPF_JMP | BPF_JSET | BPF_K, O_ACCMODE | O_CREAT | O_TRUNC, 1, 0);
+    allow(f);
+    allow_in_page(f, 1, (uintptr_t)PATH_PAGE);
+    refuse(f);
+    end_rule(f, rule);
+
+    /* addr2line, which finds the line of the program for a report. */
+    rule = begin_rule(f, SYS_execve);
+    if (!exec) {
+        allow_in_page(f, 0, (uintptr_t)PATH_PAGE);
+        refuse(f);
+    } else
+        allow(f);
+    end_rule(f, rule);
+
+    rule = begin_rule(f, SYS_clone);
+    load(f, LOW(0));
+    if_bits(f, CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER
+                   | CLONE_NEWPID | CLONE_NEWNET);
+    refuse(f);
+    allow(f);
+    end_rule(f, rule);
+
+    rule = begin_rule(f, SYS_kill);
+    load(f, LOW(0));
+    if_equal(f, 0);
+    refuse(f);
+    if_bits(f, 1u << 31);
+    refuse(f);
+    allow(f);
+    end_rule(f, rule);
+
+    rule = begin_rule(f, SYS_socket);
+    load(f, LOW(0));
+    if_equal(f, AF_UNIX);
+    allow(f);
+    refuse(f);
+    end_rule(f, rule);
+
+    /* A process that comes by exec puts its own filter on top. */
+    if (exec)
+        return;
+    rule = begin_rule(f, SYS_prctl);
+    load(f, LOW(0));
+    if_equal(f, PR_SET_SECCOMP);
+    refuse(f);
+    allow(f);
+    end_rule(f, rule);
+    rule = begin_rule(f, SYS_seccomp);
+    refuse(f);
+    end_rule(f, rule);
+}
+
+static void install_filter(bool exec, uintptr_t memory, size_t bytes)
+{
+    static struct filter f;
+    load(&f, offsetof(struct seccomp_data, arch));
+    add(&f, BPF_JMP | BPF_JEQ | BPF_K, OUR_ARCHITECTURE, 1, 0);
+    refuse(&f);
+    load(&f, offsetof(struct seccomp_data, nr));
+#if defined __x86_64__
+    /* The calls of x32 have other numbers. */
+    add(&f, BPF_JMP | BPF_JGE | BPF_K, 0x40000000, 0, 1);
+    refuse(&f);
+#endif
+    for (size_t i = 0; i < sizeof closed / sizeof *closed; i++) {
+        if_equal(&f, (uint32_t)closed[i].number);
+        refuse(&f);
+    }
+    unknown(&f, SYS_clone3);
+    unknown(&f, SYS_openat2);
+    add_memory_rules(&f, memory, bytes);
+    add_rules(&f, exec);
+    allow(&f);
+    struct sock_fprog program = {f.used, f.code};
+    if (!OUR_ARCHITECTURE || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+        || syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program))
+        os_fatal("SIM_SEAL is set, and this machine has no filters of system calls (seccomp): %s.",
+                 strerror(errno));
+}
+
+static void on_refused(int signo, siginfo_t *information, void *context)
+{
+    const char *words = "makes a system call that no lesson needs";
+    (void)signo;
+    (void)context;
+    for (size_t i = 0; i < sizeof closed / sizeof *closed; i++)
+        if (closed[i].number == information->si_syscall)
+            words = closed[i].words;
+    for (size_t i = 0; i < sizeof limited / sizeof *limited; i++)
+        if (limited[i].number == information->si_syscall)
+            words = limited[i].words;
+    diag("the program %s, which it may not while it is graded (system call %d). A lesson prints "
+         "with printf, and calls CUDA.",
+         words, information->si_syscall);
+    _exit(1);
+}
+
+/* ---- the receipts ---- */
+
+void seal_add(struct seal_sum *sum, const char *text, size_t bytes)
+{
+    static uint32_t table[256];
+    if (!table[1])
+        for (uint32_t i = 0; i < 256; i++) {
+            uint32_t remainder = i << 24;
+            for (int bit = 0; bit < 8; bit++)
+                remainder = remainder << 1 ^ (remainder >> 31 ? 0x04C11DB7u : 0);
+            table[i] = remainder;
+        }
+    uint32_t crc = sum->crc;
+    for (size_t i = 0; i < bytes; i++)
+        crc = crc << 8 ^ table[crc >> 24 ^ (unsigned char)text[i]];
+    sum->crc = crc;
+    sum->bytes += bytes;
+}
+
+void seal_receipt(unsigned number, const struct seal_sum *sum)
+{
+    struct seal_sum whole = *sum;
+    char line[128];
+    for (uint64_t length = sum->bytes; length; length >>= 8)
+        seal_add(&whole, &(char){(char)length}, 1);
+    int used = snprintf(line, sizeof line, "%u %lu %llu %.*s\n", number,
+                        (unsigned long)(uint32_t)~whole.crc, (unsigned long long)sum->bytes, SECRET,
+                        seal.secrets + number * (SECRET + 1));
+    /* Without room for it, it is missing, and that is found. */
+    (void)write_all(seal.receipts, line, (size_t)used);
+}
+
+/* Reads the secrets. What is written from now on goes behind what others wrote. */
+static void read_receipts_file(const char *setting, bool exec)
+{
+    struct stat status;
+    ssize_t length = pread(seal.receipts, seal.secrets, sizeof seal.secrets, 0);
+    if (length != sizeof seal.secrets || fstat(seal.receipts, &status) || !S_ISREG(status.st_mode)
+        || fcntl(seal.receipts, F_SETFL, O_APPEND)
+        || (!exec && (ftruncate(seal.receipts, 0) || fcntl(seal.receipts, F_SETFD, FD_CLOEXEC))))
+        os_fatal("SIM_SEAL is \"%s\"; expected the number of a descriptor that is open for reading "
+                 "and writing on a file with %d secrets of %d characters, one a line.",
+                 setting, SEAL_PROCESSES, SECRET);
+}
+
+void seal_close(const char *setting, void *memory, size_t bytes)
+{
+    char *end;
+    bool exec;
+    struct sigaction action = {.sa_sigaction = on_refused, .sa_flags = SA_SIGINFO};
+    seal.receipts = (int)strtol(setting, &end, 10);
+    exec = !strcmp(end, ":exec");
+    if (end == setting || (*end && !exec))
+        seal.receipts = -1;
+    read_receipts_file(setting, exec);
+    if (mmap(PATH_PAGE, PAGE, PROT_READ | PROT_WRITE,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0)
+            != PATH_PAGE
+        || mprotect(memory, bytes, PROT_READ) || sigaction(SIGSYS, &action, NULL))
+        os_fatal("SIM_SEAL is set, and the simulation cannot protect its own memory (%s).",
+                 strerror(errno));
+    seal.closed = true;
+    install_filter(exec, (uintptr_t)memory, bytes);
+}

@@ -1,0 +1,125 @@
+/* What a graded run may not do, one at a time: the first argument names it. A second argument makes
+ * a CUDA call before. It prints "went on" behind what should have ended it. */
+#define _GNU_SOURCE
+#include <cuda_runtime_api.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/shm.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define PAGE 4096
+
+static char pages[2 * PAGE];
+static char *page(void) { return pages + PAGE - (size_t)pages % PAGE; }
+
+static void *nothing(void *unused) { return unused; }
+
+/* Two processes, and each calls CUDA: with a journal for each. */
+static int two_processes(void)
+{
+    int status = 0;
+    pid_t second = fork();
+    if (second == 0)
+        exit(cudaDeviceSynchronize() != cudaSuccess);
+    waitpid(second, &status, 0);
+    return status || cudaDeviceSynchronize() != cudaSuccess;
+}
+
+/* What stays allowed. Returns the exit status, or -1: it is no such name. */
+static int allowed(const char *what)
+{
+    pthread_t thread;
+    if (!strcmp(what, "nothing"))
+        return cudaDeviceSynchronize() != cudaSuccess;
+    if (!strcmp(what, "read"))
+        return open("/proc/self/status", O_RDONLY) < 0;
+    if (!strcmp(what, "thread"))
+        return pthread_create(&thread, NULL, nothing, NULL) || pthread_join(thread, NULL);
+    if (!strcmp(what, "two"))
+        return two_processes();
+    if (!strcmp(what, "end-early")) {
+        cudaDeviceSynchronize();
+        _exit(0);
+    }
+    if (!strcmp(what, "write-journal")) {
+        cudaDeviceSynchronize();
+        for (int i = 3; i < 1024; i++)
+            if (write(i, "{}\n", 3) == 3)
+                continue;
+        return 0;
+    }
+    return -1;
+}
+
+static void refused(const char *what)
+{
+    if (!strcmp(what, "create"))
+        open("made", O_WRONLY | O_CREAT, 0666);
+    if (!strcmp(what, "fopen"))
+        fopen("made", "w");
+    if (!strcmp(what, "open-both-ways"))
+        open("/proc/self/exe", O_RDWR);
+    if (!strcmp(what, "truncate"))
+        open("journal.jsonl", O_RDONLY | O_TRUNC);
+    if (!strcmp(what, "exec"))
+        execl("/bin/true", "true", (char *)NULL);
+    if (!strcmp(what, "system"))
+        exit(system("exit 0") == 0 ? 0 : 1);
+    if (!strcmp(what, "unlink"))
+        unlink("journal.jsonl");
+    if (!strcmp(what, "rename"))
+        rename("journal.jsonl", "made");
+    if (!strcmp(what, "ptrace"))
+        ptrace(PTRACE_TRACEME, 0, NULL, NULL);
+    if (!strcmp(what, "other-memory"))
+        process_vm_writev(getppid(), NULL, 0, NULL, 0, 0);
+    if (!strcmp(what, "executable"))
+        mprotect(page(), PAGE, PROT_READ | PROT_EXEC);
+    if (!strcmp(what, "executable-map"))
+        mmap(NULL, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (!strcmp(what, "kill-all"))
+        kill(-1, 0);
+    if (!strcmp(what, "network"))
+        socket(AF_INET, SOCK_STREAM, 0);
+    if (!strcmp(what, "namespace"))
+        unshare(CLONE_NEWUSER);
+    if (!strcmp(what, "namespace-clone"))
+        syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, NULL, NULL, NULL, NULL);
+    if (!strcmp(what, "filter"))
+        prctl(PR_SET_SECCOMP, 2, NULL);
+    if (!strcmp(what, "shared-memory"))
+        shmget(IPC_PRIVATE, PAGE, IPC_CREAT);
+#ifdef __x86_64__
+    long result = 5;
+    if (!strcmp(what, "32-bit"))
+        __asm__ volatile("int $0x80" : "+a"(result) : "b"("made"), "c"(65), "d"(0666) : "memory");
+    if (!strcmp(what, "x32"))
+        syscall(0x40000000 | SYS_getpid);
+#endif
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2)
+        return 2;
+    if (argc > 2)
+        cudaDeviceSynchronize();
+    int status = allowed(argv[1]);
+    if (status >= 0)
+        return status;
+    refused(argv[1]);
+    puts("went on");
+    return 0;
+}
