@@ -48,7 +48,7 @@ for name, drawing in drawings.DRAWINGS.items():
         print(f"{name} has no table")
 for file in sorted(Path(sys.argv[1]).iterdir()):
     journal = [json.loads(line) for line in file.read_text().splitlines()]
-    if any(line.get("pool") is not None for line in journal):
+    if any(line.get("reserved") and "pool" in line for line in journal):
         pools = memory_picture.chosen(journal, most=60)[:6]
         check(f"memory of {file.name}", lambda width: memory_picture.draw(pools, width))
     order = order_picture.read(journal, most=60)
@@ -189,7 +189,7 @@ for name, drawing in drawings.DRAWINGS.items():
     show(name, drawing.draw)
 for file in sorted(Path(sys.argv[1]).iterdir()):
     journal = [json.loads(line) for line in file.read_text().splitlines()]
-    if any(line.get("pool") is not None for line in journal):
+    if any(line.get("reserved") and "pool" in line for line in journal):
         pools = memory_picture.chosen(journal, most=40)[:6]
         show(f"memory-{file.name}", lambda width: memory_picture.draw(pools, width))
     order = order_picture.read(journal, most=50)
