@@ -90,6 +90,19 @@ bats-support bats-assert bats-file jq parallel patch python3-venv"
     assert_output ""
 }
 
+@test "make live without emcc, no rights: the line to type; with it, its place is noted" {
+    compiler
+    stub apt-get ''
+    set_up live
+    assert_failure
+    assert_line "    sudo apt-get install -y --no-install-recommends emscripten"
+    stub emcc ''
+    set_up live
+    assert_success
+    assert_output ""
+    assert_equal "$(<"$machine/copy/build/live/emcc")" "$bin/emcc"
+}
+
 @test "as root, what is missing is installed, once" {
     stub apt-get "case \$1 in install) ln -s $(type -P gcc) $bin/gcc ;; esac"
     toolkit "$machine/root/usr/local/cuda" 13000
