@@ -66,10 +66,13 @@ def highlighted(text):
 
 
 def numbered(lines, first, href=""):
-    """Lines of HTML with their numbers, which link to the line itself: here, or on HREF."""
+    """Lines of HTML with their numbers, which link to the line itself: here, or on HREF.
+
+    The Tab key passes over them: a page has a hundred.
+    """
     return "".join(
-        f'<span class="line" id="L{number}"><a class="linenos" href="{href}#L{number}">{number}'
-        f"</a>{line}\n</span>"
+        f'<span class="line" id="L{number}"><a class="linenos" tabindex="-1" '
+        f'href="{href}#L{number}">{number}</a>{line}\n</span>'
         for number, line in enumerate(lines, first)
     )
 
