@@ -7,7 +7,8 @@ window.checks = (() => {
     const describe = (element) => {
         const text = (element.innerText || element.getAttribute("aria-label") || "").trim();
         const kind = element.className.baseVal ?? element.className;
-        return `<${element.localName}${kind ? ` class="${kind}"` : ""}> ${text.slice(0, 40).replace(/\s+/g, " ")}`;
+        const words = text.slice(0, 40).replace(/\s+/g, " ");
+        return `<${element.localName}${kind ? ` class="${kind}"` : ""}> ${words}`;
     };
     const shown = (element) =>
         element.checkVisibility({ contentVisibilityAuto: true, visibilityProperty: true });
