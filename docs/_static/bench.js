@@ -61,6 +61,16 @@
     "ReuseAllowInternalDependencies",
   ].map((name) => ({ name, box: make("input", { type: "checkbox", checked: true }) }));
 
+  // Where an allocation's memory comes from, by the word of the journal.
+  const origins = {
+    new: "The pool grows for it.",
+    synchronized: "It takes free memory that every stream may have.",
+    "same stream": "It reuses what its own stream freed.",
+    event: "It reuses what another stream freed, behind an event.",
+    opportunistic: "It reuses what another stream freed, because that free is over.",
+    internal: "It reuses what another stream freed, and its stream waits for that free.",
+  };
+
   // ---- the state ----
 
   let lines = 0; // how many lines of the script have run
@@ -204,9 +214,8 @@
     );
     const last = steps[steps.length - 1];
     const from = last && last.call && last.call.from;
-    const told = from ? ` It took memory from: ${from}.` : "";
     place.textContent = last
-      ? `Line ${last.line} of ${textLines().length}: ${last.text}.${told}`
+      ? `Line ${last.line} of ${textLines().length}: ${last.text}. ${origins[from] || ""}`
       : "No line has run.";
     const shown = [];
     const errors = result.errors.replace(/\bline:(\d+)/g, "line $1");

@@ -3,14 +3,16 @@
     .. pool-bench::
         the bench; without build/live/live.js (make live) its content instead
 
-A lesson that build/live/live.js has gets a form at the end of its page's section "Run". Without
-that file the pages have none. The file is copied to _static/simulated_device.js.
+A lesson that build/live/live.js has gets a form at the end of its page's section "Run". It links to
+the script of the bench that has the lesson's number. Without
+that file the pages have neither. It is copied to _static/simulated_device.js.
 """
 
 import json
 import shutil
 from html import escape
 from pathlib import Path
+from urllib.parse import urlencode
 
 from docutils import nodes
 from sphinx import addnodes
@@ -55,6 +57,14 @@ class PoolBench(SphinxDirective):
         return [bench, otherwise]
 
 
+def bench_link(lesson):
+    """The bench with the lesson's script, if it has one; none has run yet."""
+    for file in SCRIPTS.glob(f"{lesson[:2]}_*.txt"):
+        state = urlencode({"script": file.read_text(encoding="utf-8"), "lines": 0})
+        return f'<p><a href="bench.html#{escape(state)}">Its calls on the pool bench</a></p>'
+    return ""
+
+
 def form(lesson):
     schedules = "".join(f"<option>{schedule}</option>" for schedule in SCHEDULES)
     return (
@@ -69,7 +79,7 @@ def form(lesson):
         f'<select id="live-schedule">{schedules}</select></span>'
         '<button type="submit">Run</button></form>'
         '<pre class="live-output" tabindex="0" role="region" aria-label="What it prints"></pre>'
-        '<pre aria-live="polite"></pre></div>'
+        f'<pre aria-live="polite"></pre>{bench_link(lesson)}</div>'
     )
 
 
