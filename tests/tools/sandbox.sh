@@ -67,5 +67,6 @@ shift
 exec env -i PATH="$PATH" "${before[@]}" bwrap --unshare-pid --unshare-net --unshare-ipc \
     --unshare-uts --unshare-cgroup-try --die-with-parent --new-session --cap-drop ALL "${own[@]}" \
     --clearenv --proc /proc --perms 0755 --dir /dev --dev-bind /dev/null /dev/null \
-    --perms 1777 --size 67108864 --tmpfs /dev/shm --perms 1777 --size "$temporary" --tmpfs /tmp \
+    --perms 1777 --size 67108864 --tmpfs /dev/shm \
+    --perms 1777 --size "$temporary" --tmpfs /tmp \
     "${seen[@]}" --remount-ro / -- "${inside[@]}" "$@"
