@@ -40,6 +40,9 @@ NAMED_PROGRAM = re.compile(
 )
 
 
+COMPILED = set()  # what compile_named has built
+
+
 def source_of(program):
     """The file whose change changes the program: of a mutant, its patch."""
     if program.startswith("mutants/"):
@@ -62,7 +65,7 @@ def compile_named(app, env, pages):
     }
     if not named:
         return
-    subprocess.run(
+    done = subprocess.run(
         ["make", "-s", "-k", f"-j{os.cpu_count()}", "BACKEND=simulator"]
         + [f"build/simulator/{program}" for program in sorted(named)],
         cwd=ROOT,
@@ -70,11 +73,15 @@ def compile_named(app, env, pages):
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
+    if done.returncode == 0:
+        COMPILED.update(named)
 
 
 @cache
 def compile_program(program):
     """Builds build/simulator/PROGRAM; returns "" or what make said."""
+    if program in COMPILED:
+        return ""
     done = subprocess.run(
         ["make", "-s", "BACKEND=simulator", f"build/simulator/{program}"],
         cwd=ROOT,
