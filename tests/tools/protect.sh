@@ -33,7 +33,13 @@ protect_lesson() {
     [ -z "$PROTECT_USER" ] || export CHECK_USER=$((61200 + BASHPID % 800))
 }
 
-end_lesson() { [ -z "${CHECK_CGROUP:-}" ] || rmdir "$CHECK_CGROUP"; }
+end_lesson() {
+    [ -n "${CHECK_CGROUP:-}" ] || return 0
+    for _ in {1..100}; do   # the last of its processes may be about to end
+        ! rmdir "$CHECK_CGROUP" 2>/dev/null || return 0
+        sleep 0.02
+    done
+}
 
 # The tools inside of a sandbox, with the shell of system(), and the libraries that they and a
 # lesson's program need.

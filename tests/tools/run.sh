@@ -74,7 +74,7 @@ begin() { # begin PROGRAM [ARGUMENT...]
     exec "${scope[@]}" "$root/tests/tools/sandbox.sh" run --ro-bind "$1" "$1" --ro-bind-try "$lesson" "$lesson" \
         --ro-bind-try "$root/tests/simulator/traces" "$root/tests/simulator/traces" \
         --ro-bind-try "${here%/*}/tests" "${here%/*}/tests" --bind "$own" "$here" \
-        --chdir "$here" "${environment[@]}" -- "${limits[@]}" "$@"
+        --chdir "$here" --info-fd "$info" "${environment[@]}" -- "${limits[@]}" "$@"
 }
 
 # A sandbox ends with its first process, the only child of the program's process here. When that is
@@ -87,6 +87,21 @@ stop() {
     else
         kill -KILL -- "-$program" || kill -KILL "$program"
     fi
+}
+
+# Bubblewrap ends when it knows the status; this is when all in the sandbox has ended.
+wait_for_end() {
+    local first='' line
+    while read -r -t 0.1 -u "$info" line; do
+        [[ $line != *'"child-pid": '* ]] || first=${line##*: }
+        [[ $line != *"}"* ]] || break
+    done
+    first=${first%,}
+    # A dead one may stay in the list until somebody looks.
+    while [ -n "$first" ] && read -r line 2>/dev/null <"/proc/$first/stat" &&
+        [[ $line != *") "[ZX]* ]]; do
+        read -r -t 0.01 -u "$info" _
+    done
 }
 
 # The sizes of files count, not their blocks: a file with holes has few.
@@ -124,8 +139,9 @@ count_time() {
 
 # Sets status, and ended to nothing, or flood, memory, time, or asleep: it used little of its time.
 attempt() { # attempt PROGRAM [ARGUMENT...]
-    local program watcher before=0 used
+    local program watcher before=0 used info
     ended='' status=0
+    exec {info}<> <(:)
     if [ -n "${CHECK_SANDBOX:-}" ]; then
         install -d ${CHECK_USER:+-o "$CHECK_USER" -g "$CHECK_USER"} own
     elif [ -n "${CHECK_USER:-}" ]; then
@@ -156,6 +172,8 @@ attempt() { # attempt PROGRAM [ARGUMENT...]
     125) ended=flood ;;
     esac
     kill -KILL -- "-$program" 2>/dev/null
+    [ -z "${CHECK_SANDBOX:-}" ] || wait_for_end
+    exec {info}>&-
     count_killed
     if [ "$killed" != "$before" ]; then ended=memory
     elif [ "$status" = 153 ] || has_large_file; then ended=flood   # SIGXFSZ

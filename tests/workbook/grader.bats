@@ -366,7 +366,8 @@ END
         bash -c 'echo $$ >"$OUT.pid"; exec tests/tools/grade.sh' >"$BATS_TEST_TMPDIR/log" 2>&1 &
     grading=$!
     for _ in $(seq 600); do
-        find build/check/grade.*/"$lesson" -name runs >"$BATS_TEST_TMPDIR/runs" 2>/dev/null
+        find build/check/grade.*/"$lesson" -name runs >"$BATS_TEST_TMPDIR/runs" \
+            2>/dev/null || true
         [ ! -s "$BATS_TEST_TMPDIR/runs" ] || break
         sleep 0.1
     done

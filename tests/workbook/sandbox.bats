@@ -1,0 +1,250 @@
+#!/usr/bin/env bats
+# What a student's program and its compiler can see, write and use up while they are graded, and
+# what another student's program changes in a grade: nothing. tests/hostile has the programs.
+
+load ../tools/helpers
+
+setup_file() {
+    # shellcheck source=tests/tools/protect.sh
+    source tests/tools/protect.sh
+    mkdir -p build/check
+    export WORK SANDBOX CHECK_SECONDS=1
+    WORK=$(mktemp -d build/check/sandbox.XXXXXX)
+    chmod 755 "$WORK"
+    protect "$WORK"
+    SANDBOX=$sandbox
+    [ -z "$not_protected" ] || miss "$not_protected"
+}
+
+teardown_file() { rm -rf "$WORK"; }
+
+setup() {
+    # shellcheck source=tests/tools/protect.sh
+    source tests/tools/protect.sh
+}
+
+need_sandbox() {
+    [ "$SANDBOX" = bubblewrap ] || skip "bubblewrap is not installed, or may not work here: neither \
+root nor an ordinary user can make namespaces"
+}
+
+# attack NAME [ARGUMENT...]: compiles tests/hostile/NAME.c or $WORK/NAME.c and runs it as a grader
+# does, in $FOLDER. Sets status and ended.
+attack() {
+    local file=tests/hostile/$1.c
+    [ -e "$file" ] || file=$WORK/$1.c
+    FOLDER=$WORK/$1.run
+    mkdir "$FOLDER"
+    protect_lesson
+    tests/tools/program.sh "$file" "$WORK/$1" >"$FOLDER.words" || miss "$(cat "$FOLDER.words")"
+    CHECK_UNGRADED=$ROOT/$FOLDER.ungraded CHECK_NAME=$(first) tests/tools/run.sh "$FOLDER" LD_LIBRARY_PATH="$ROOT/build/simulator" \
+        SIM_JOURNAL="$ROOT/$FOLDER/journal.jsonl" -- "$ROOT/$WORK/$1" "${@:2}"
+    end_lesson
+    read -r status <"$FOLDER/status"
+    ended=
+    [ ! -e "$FOLDER/ended" ] || read -r ended <"$FOLDER/ended"
+}
+
+# No process of a program of this test is left, and no cgroup.
+nothing_left() {
+    run grep -ls "sandbox[.]${WORK##*.}/" /proc/[0-9]*/cmdline
+    assert_output ""
+    [ -z "${CHECK_USER:-}" ] || assert_equal "$(find /proc -maxdepth 1 -user "$CHECK_USER")" ""
+    [ -z "$PROTECT_CGROUP" ] || assert_equal \
+        "$(find "$PROTECT_CGROUP" -maxdepth 1 -name "workbook.$BASHPID")" ""
+}
+
+# A copy of the workbook that an ordinary user may read and write.
+users_copy() {
+    copy=$(mktemp -d /tmp/workbook.XXXXXX)
+    chmod 755 "$copy"
+    workbook_copy "$copy"
+    rm -rf "$copy/build/cuda/include" "$copy/build/cuda/wheel"
+    cp -rL build/cuda/include "$copy/build/cuda/include"
+    [ "$(id -u)" != 0 ] || chown -R 1000:1000 "$copy"
+}
+as_user() {
+    local user=()
+    [ "$(id -u)" != 0 ] || user=(setpriv --reuid=1000 --regid=1000 --clear-groups)
+    "${user[@]}" env HOME=/nonexistent "$@"
+}
+
+@test "a program sees its libraries, itself and an empty folder, and no other process" {
+    need_sandbox
+    cat >"$WORK/look.c" <<'END'
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+int main(int count, char **files)
+{
+    int processes = 0;
+    DIR *folder = opendir("/proc");
+    for (struct dirent *entry; folder && (entry = readdir(folder));)
+        processes += atoi(entry->d_name) > 0;
+    printf("processes: %d\n", processes);
+    for (int i = 1; i < count; i++)
+        if (!access(files[i], F_OK))
+            printf("seen: %s\n", files[i]);
+    return 0;
+}
+END
+    attack look "$ROOT"/{Makefile,README.md,solutions,docs,.git,lessons,tests/lessons} \
+        "$ROOT/tests/tools" "$ROOT/$WORK/look.c" "$ROOT/$WORK/canary" /etc/passwd /home /root \
+        /usr/bin/gcc /usr/include /sys /dev/zero /dev/tty /run /var "$BATS_FILE_TMPDIR" \
+        "$ROOT/$WORK/look"
+    assert_equal "$(cat "$FOLDER/stdout")" "processes: 2"$'\n'"seen: $ROOT/$WORK/look"
+    assert_equal "$status $ended" "0 "
+}
+
+@test "the compiler sees no solution, no check and no neighbor, however the file names them" {
+    need_sandbox
+    local name file
+    name=$(first)
+    cp "solutions/$name.c" "$WORK/neighbor.c"
+    for file in "../solutions/$name.c" "$ROOT/solutions/$name.c" "$ROOT/$WORK/neighbor.c" \
+        "$ROOT/tests/lessons/$name.bats" "$ROOT/docs/index.rst" /etc/passwd /proc/1/environ; do
+        echo "#include \"$file\"" >"$WORK/steal.c"
+        run tests/tools/program.sh "$WORK/steal.c" "$WORK/steal"
+        assert_equal "$status" 1
+        assert_output --partial "No such file"
+    done
+    # Without the sandbox it is seen: the test would notice.
+    echo "#include \"../solutions/$name.c\"" >"$WORK/steal.c"
+    CHECK_SANDBOX='' tests/tools/program.sh "$WORK/steal.c" "$WORK/steal"
+}
+
+@test "there is no network" {
+    need_sandbox
+    cat >"$WORK/connect.c" <<'END'
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+int main(int count, char **words)
+{
+    struct sockaddr_in there = {.sin_family = AF_INET,
+                                .sin_port = htons(atoi(words[count - 1])),
+                                .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    puts(connect(socket(AF_INET, SOCK_STREAM, 0), (void *)&there, sizeof there) ? "no" : "yes");
+    return 0;
+}
+END
+    local port server
+    python3 -c 'import socket, time
+s = socket.create_server(("127.0.0.1", 0))
+print(s.getsockname()[1], flush=True)
+time.sleep(60)' >"$WORK/port" 3>&- &
+    server=$!
+    until [ -s "$WORK/port" ]; do sleep 0.05; done
+    port=$(cat "$WORK/port")
+    attack connect "$port"
+    assert_equal "$(cat "$FOLDER/stdout")" no
+    run "$WORK/connect" "$port"
+    kill "$server"
+    assert_output yes
+}
+
+@test "what a program leaves is gone, but for its journal; its results are files that it did not write" {
+    need_sandbox
+    ls -A /tmp /dev/shm >"$WORK/before"
+    attack odd_files
+    assert_equal "$(ls -A "$FOLDER")" $'status\nstderr\nstdout'
+    assert_equal "$status $ended" "0 "
+    attack fill_tmp
+    assert_equal "$(ls "$FOLDER")" $'journal.jsonl\nstatus\nstderr\nstdout'
+    run find /tmp /dev/shm -maxdepth 1 -name filler
+    assert_output ""
+    attack journal_pipe
+    assert_file_not_exists "$FOLDER/journal.jsonl"
+    attack journal_link
+    assert_file_not_exists "$FOLDER/journal.jsonl"
+    nothing_left
+}
+
+@test "memory, output, files and processes are bounded, and all that a program starts ends" {
+    need_sandbox
+    local name
+    for name in flood_stdout fill_folder stdout_sparse journal_sparse; do
+        attack $name
+        assert_equal "$name: $ended" "$name: flood"
+    done
+    for name in fork_bomb spinning_sessions threads; do
+        attack $name
+        assert_equal "$name: $ended" "$name: time"
+    done
+    for name in left_behind left_forking namespaces kill_all stop_all; do attack $name; done
+    nothing_left
+    [ -n "$PROTECT_CGROUP" ] || skip "memory: this machine allows this user no cgroup"
+    export CHECK_SECONDS=10   # memory is what ends them
+    attack touch_3_gib
+    assert_equal "$ended" memory
+    attack touch_3_gib_shared
+    assert_equal "$ended" memory
+}
+
+@test "a program that sleeps runs again alone, and its time is up; the compiler's end has one sentence" {
+    local before=$SECONDS
+    attack reserve_100_gib
+    assert_equal "$ended" "time"
+    assert [ $((SECONDS - before)) -ge 8 ]   # twice four times a second
+    for name in large_array macro_chain; do
+        run tests/tools/program.sh "tests/hostile/$name.c" "$WORK/$name"
+        assert_equal "$name: $status" "$name: 124"
+    done
+}
+
+@test "where the solution is slow too, a lesson is ungraded, and the next call repeats it" {
+    local lesson copy=$BATS_TEST_TMPDIR/copy
+    lesson=$(first)
+    workbook_copy "$copy"
+    cd "$copy" || return 1
+    printf '#include <unistd.h>\nint main(void) { return pause(); }\n' >"solutions/$lesson.c"
+    export ONLY=$lesson STUDENT=solutions
+    run as_typed tests/tools/grade.sh
+    assert_equal "$status" 2
+    assert_output --partial "this machine was so busy that the solution was slow too"
+    assert_equal "$(jq -r '.lessons[].status' build/grade/grade.json)" ungraded
+    cp "$ROOT/solutions/$lesson.c" solutions
+    run as_typed RESUME=1 tests/tools/grade.sh
+    assert_success
+    assert_equal "$(jq '.points == .possible' build/grade/grade.json)" true
+}
+
+@test "a check that a signal ends is ungraded, and so is one whose tests are not its file's" {
+    local lesson copy=$BATS_TEST_TMPDIR/copy
+    lesson=$(first)
+    workbook_copy "$copy"
+    cd "$copy" || return 1
+    sed -i '1,/^@test/s/^@test/kill -9 $$\n&/' "tests/lessons/$lesson.bats"
+    run as_typed ONLY="$lesson" tests/tools/grade.sh
+    assert_equal "$status" 2
+    assert_output --partial "The check of $lesson was ended by a signal"
+    cd "$ROOT" || return 1
+    printf '%s\n' 'lesson x' 'row 1 0' 'name own' 'tap 1..1' 'tap ok 1 own' >"$WORK/records"
+    judge_records() {
+        jq -L tests/tools 'include "grade"; [inputs] | records[0] | judged("w"; false)
+            | "\(.status) \(.points)"' -n -R -r "$WORK/records"
+    }
+    assert_equal "$(judge_records)" "graded 1"
+    sed -i 's/ok 1 own/ok 1 forged/' "$WORK/records"
+    assert_equal "$(judge_records)" "ungraded 0"
+}
+
+@test "without bubblewrap the first line and grade.json name what cannot be promised" {
+    local lesson
+    lesson=$(first)
+    users_copy
+    cd "$copy" || return 1
+    mkdir bin
+    ln -s /usr/bin/* bin
+    rm -f bin/bwrap
+    run as_user PATH="$copy/bin" STUDENT=solutions ONLY="$lesson" tests/tools/grade.sh
+    cp build/grade/grade.json "$BATS_TEST_TMPDIR" || true
+    rm -rf "$copy"
+    assert_success
+    assert_line --index 0 --partial "Sandbox: none. Not promised here: hidden files, a closed network"
+    assert_equal "$(jq -r '.sandbox, .not_promised[0]' "$BATS_TEST_TMPDIR/grade.json")" \
+        $'none\nhidden files'
+    assert_equal "$(jq '.points == .possible' "$BATS_TEST_TMPDIR/grade.json")" true
+}
