@@ -77,16 +77,32 @@ begin() { # begin PROGRAM [ARGUMENT...]
         --chdir "$here" --info-fd "$info" "${environment[@]}" -- "${limits[@]}" "$@"
 }
 
-# A sandbox ends with its first process, the only child of the program's process here. When that is
-# killed, the times of all its processes are known.
+# Sets first: the first process of the sandbox, the only child of bubblewrap. All end with it.
+find_first() {
+    first=
+    [ -z "${CHECK_SANDBOX:-}" ] || read -r first <"/proc/$program/task/$program/children"
+    first=${first%% *}
+}
+
+# Did the program, and what it started, use the processor for about as long as it may?
+is_busy() {
+    local process line word used=0
+    for process in /proc/[0-9]*; do
+        read -r line <"$process/stat" || continue
+        read -ra word <<<"${line##*) }"   # from its state, the third field of proc(5)
+        if [ -n "$first" ]; then
+            [ "$process/ns/pid" -ef "/proc/$first/ns/pid" ] || continue
+        else
+            [ "${word[3]}" = "$program" ] || continue
+        fi
+        used=$((used + word[11] + word[12] + word[13] + word[14]))
+    done 2>/dev/null
+    [ "$used" -ge $((95 * seconds)) ]   # hundredths of a second
+}
+
 stop() {
-    local first
-    if [ -n "${CHECK_SANDBOX:-}" ] &&
-        read -r first <"/proc/$program/task/$program/children" && [ -n "$first" ]; then
-        kill -KILL "${first%% *}"
-    else
-        kill -KILL -- "-$program" || kill -KILL "$program"
-    fi
+    if [ -n "$first" ]; then kill -KILL "$first"
+    else kill -KILL -- "-$program" || kill -KILL "$program"; fi
 }
 
 # Bubblewrap ends when it knows the status; this is when all in the sandbox has ended.
@@ -122,21 +138,6 @@ count_killed() {
     done <"$CHECK_CGROUP_EVENTS"
 }
 
-# Sets used: the milliseconds of a processor that the children of this script have had.
-count_time() {
-    local pipe user system part
-    exec {pipe}<> <(:)
-    times >&"$pipe"
-    { read -r _; read -r user system; } <&"$pipe"
-    exec {pipe}>&-
-    used=0
-    for part in "${user%s}" "${system%s}"; do
-        used=$((used + 60000 * ${part%m*}))
-        part=${part#*m}
-        used=$((used + 10#${part/./}))
-    done
-}
-
 # Sets status, and ended to nothing, or flood, memory, time, or asleep: it used little of its time.
 attempt() { # attempt PROGRAM [ARGUMENT...]
     local program watcher before=0 used info
@@ -152,12 +153,13 @@ attempt() { # attempt PROGRAM [ARGUMENT...]
     begin "$@" </dev/null >stdout 2>stderr &
     program=$!
     (
-        end=$((SECONDS + wall + 1))
+        end=$((SECONDS + wall + 1)) why=124
         exec {never}<> <(:)   # nothing is ever to be read from it: a wait without a process
         while ! read -r -t 0.1 -u "$never" && kill -0 "$program"; do
-            if [ "$SECONDS" -ge "$end" ]; then why=124
-            elif too_many_bytes; then why=125
-            else continue; fi
+            if too_many_bytes; then why=125
+            elif [ "$SECONDS" -lt "$end" ]; then continue; fi
+            find_first
+            if [ "$why" = 124 ] && [ -n "${CHECK_LIMITS:-}" ] && ! is_busy; then why=123; fi
             trap '' TERM   # who waits for the program does not end this before it says why
             stop
             exit "$why"
@@ -168,7 +170,8 @@ attempt() { # attempt PROGRAM [ARGUMENT...]
     kill "$watcher" 2>/dev/null
     wait "$watcher" 2>/dev/null
     case $? in
-    124) ended=asleep ;;
+    123) ended=asleep ;;
+    124) ended="time" ;;
     125) ended=flood ;;
     esac
     kill -KILL -- "-$program" 2>/dev/null
@@ -177,13 +180,8 @@ attempt() { # attempt PROGRAM [ARGUMENT...]
     count_killed
     if [ "$killed" != "$before" ]; then ended=memory
     elif [ "$status" = 153 ] || has_large_file; then ended=flood   # SIGXFSZ
-    elif [ -z "${CHECK_LIMITS:-}" ]; then ended=${ended/asleep/time}
     elif [ "$status" = 152 ]; then ended="time"   # SIGXCPU
     elif [ -n "${CHECK_SCOPE:-}" ] && [ "$status" = 137 ] && [ -z "$ended" ]; then ended=memory
-    elif [ "$ended" = asleep ]; then
-        count_time
-        [ "$((used - spent))" -lt $((950 * seconds)) ] || ended="time"
-        spent=$used
     fi
 }
 
@@ -196,15 +194,14 @@ clear() {
 machine_is_slow() { # machine_is_slow [ARGUMENT...]
     local solution=solutions/$CHECK_NAME.c start=${EPOCHREALTIME/./}
     [ -e "$root/$solution" ] || solution=lessons/$CHECK_NAME.c
-    mkdir canary && make -s -C "$root" program LESSON="$solution" PROGRAM="$here/canary/program" \
+    mkdir -p canary/run && make -s -C "$root" program LESSON="$solution" PROGRAM="$here/canary/program" \
         BACKEND= >/dev/null 2>&1 &&
-        (cd "$root" && CHECK_ALONE='' "$BASH" tests/tools/run.sh "$here/canary" \
-            "${given[@]//"$here"/"$here/canary"}" -- "$here/canary/program" "$@")
+        (cd "$root" && CHECK_ALONE='' "$BASH" tests/tools/run.sh "$here/canary/run" \
+            "${given[@]//"$here"/"$here/canary/run"}" -- "$here/canary/program" "$@")
     rm -rf canary
     [ $((${EPOCHREALTIME/./} - start)) -ge $((wall * 250000)) ]
 }
 
-spent=0
 attempt "$@"
 if [ "$ended" = asleep ] && [ -z "${CHECK_ALONE:-}" ]; then ended="time"; fi
 if [ "$ended" = asleep ]; then
