@@ -302,8 +302,8 @@ beside_hostile() { # beside_hostile FOLDER COMMAND...: in the workbook in FOLDER
 @test "the same files get the same bytes, however busy the machine is" {
     local busy=() i student=$BATS_TEST_TMPDIR/student
     mkdir "$student"
-    make -s build/mutants/14_ipc_allocation/free_before_importer.c
-    cp build/mutants/14_ipc_allocation/free_before_importer.c "$student/14_ipc_allocation.c"
+    make -s build/mutants/14_ipc_allocation/exporter_frees_first.c
+    cp build/mutants/14_ipc_allocation/exporter_frees_first.c "$student/14_ipc_allocation.c"
     cp solutions/01_first_allocation.c lessons/07_trim.c "$student"
     export CHECK_SECONDS=5 ONLY="1 7 14" STUDENT=$student
     for i in 1 2 3 4 5; do
