@@ -10,7 +10,8 @@ def clean: explode
 
 # A line without what differs from one grading to the next: the folder of this one, that of the
 # workbook, and the compiler's own files. Whole lines name places on this machine.
-def lasting($work): split($ENV.PWD + "/") | join("") | gsub($work + "/"; "") | gsub("/tmp/cc[A-Za-z0-9]{6}"; "/tmp/cc") | clean;
+def lasting($work): split($ENV.PWD + "/") | join("") | gsub($work + "/"; "")
+    | gsub("/tmp/cc[A-Za-z0-9]{6}"; "/tmp/cc") | clean;
 def of_this_machine: test("^# (Its files|The page|A hint): ");
 
 # ---- one lesson ----
@@ -91,7 +92,8 @@ def records: reduce .[] as $line ([];
       elif $key == "file" then .[-1].file = $text[:64]
       else .[-1] += {status: $key, why: $text} end);
 
-def judged($work; $baseline): if $baseline then .row = {tests: (.names | length), given: 0} else . end
+def judged($work; $baseline):
+    if $baseline then .row = {tests: (.names | length), given: 0} else . end
     | . as $record
     | lesson(.name; .row; .file)
     | if $record.status then not_run($record.status; $record.why)
@@ -104,7 +106,8 @@ def judged($work; $baseline): if $baseline then .row = {tests: (.names | length)
 
 def grade($workbook; $sandbox; $promised; $seed; $work; $baseline; $lines):
     ($lines | records | map(judged($work; $baseline)))
-    | {workbook: $workbook, sandbox: $sandbox, not_promised: ($promised | split("\n") | map(select(. != ""))), seed: $seed,
+    | {workbook: $workbook, sandbox: $sandbox,
+        not_promised: ($promised | split("\n") | map(select(. != ""))), seed: $seed,
         points: (map(.points) | add // 0), possible: (map(.possible) | add // 0), lessons: .};
 
 def right($width): tostring | (" " * ([$width - length, 0] | max) // "") + .;

@@ -18,8 +18,8 @@
 #
 # The student's files are only read: each is copied to a folder of this grading, compiled and run
 # there in a sandbox (tests/tools/sandbox.sh). The first line says which sandbox this machine
-# allows, and what cannot be promised without one. The results come from what the checks print, which
-# no program of a student can reach, and are written when all of those have ended.
+# allows, and what cannot be promised without one. The results come from what the checks print,
+# which no program of a student can reach, and are written when all of those have ended.
 # shellcheck disable=SC2016  # questions to jq
 set -u
 caller=$PWD
@@ -63,8 +63,8 @@ hand_in() { # hand_in NAME
     fi
 }
 
-# The record of one lesson in GRADE_WORK/NAME.record, for "lessons" in grade.jq: a word and a text on
-# each line.
+# The record of one lesson in GRADE_WORK/NAME.record, for "records" in grade.jq: a word and a text
+# on each line.
 lesson() { # lesson NAME
     local name=$1 base=$GRADE_WORK/$1 file=$GRADE_WORK/lessons/$1.c check ended=0 refusal
     local limit=${CHECK_LESSON_SECONDS:-600}
@@ -81,8 +81,8 @@ lesson() { # lesson NAME
         return
     fi
     protect_lesson
-    TAP=1 CHECK_FOLDER=$base LESSON=$file CHECK_UNGRADED=$PWD/$base.ungraded setpriv --pdeathsig TERM \
-        timeout --kill-after=2 "$limit" tests/tools/first_miss.sh "$name" \
+    TAP=1 CHECK_FOLDER=$base LESSON=$file CHECK_UNGRADED=$PWD/$base.ungraded \
+        setpriv --pdeathsig TERM timeout --kill-after=2 "$limit" tests/tools/first_miss.sh "$name" \
         >"$base.tap" 2>&1 </dev/null &
     check=$!
     trap 'kill "$check"; exit 143' TERM

@@ -2,8 +2,8 @@
 # Compiles a student's program: program.sh FILE.c PROGRAM [FILE THAT IT INCLUDES...]
 #
 # The compiler reads a file that is not trusted to behave: it gets 10 seconds of a processor (twice
-# CHECK_SECONDS), 2 GiB and files of 128 MiB. What it printed comes on stdout. Exit status: 0; 1 the file does not
-# compile; 124 the compiler was stopped.
+# CHECK_SECONDS), 2 GiB and files of 128 MiB. What it printed comes on stdout. Exit status: 0; 1 the
+# file does not compile; 124 the compiler was stopped.
 #
 # For a grader (tests/tools/run.sh describes CHECK_SANDBOX, CHECK_USER, CHECK_CGROUP and
 # CHECK_UNGRADED): it works in a sandbox, where of the workbook it sees the headers in lessons, the

@@ -3,7 +3,7 @@
 #
 #   protect FOLDER    tries it with a program that is known to be correct, and exports what
 #                     tests/tools/program.sh, run.sh and sandbox.sh read. sandbox is "bubblewrap" or
-#                     "none"; not_promised lists what students' programs can do here all the same;
+#                     "none"; not_promised lists what students' programs can still do here;
 #                     not_protected says why no program runs at all
 #   protect_lesson    the part of one lesson: its user and its cgroup
 #   end_lesson        ends it

@@ -21,7 +21,7 @@
 #                       the kernel ended for it; or CHECK_SCOPE=BYTES by one that systemd makes.
 #                       ended is then "memory"
 #   CHECK_ALONE=FILE    a program that used little of its time slept, or the machine was busy. It
-#                       runs again while nobody else does who holds this lock, and then the lesson's
+#                       runs again while no other run has this lock, and then the lesson's
 #                       solution. If that is slow as well, ended is "machine", and CHECK_UNGRADED is
 #                       the file that is to have a sentence about it
 set -u
@@ -71,7 +71,8 @@ begin() { # begin PROGRAM [ARGUMENT...]
     for pair in PATH=/usr/bin:/bin HOME="$here" LC_ALL=C "${given[@]}"; do
         environment+=(--setenv "${pair%%=*}" "${pair#*=}")
     done
-    exec "${scope[@]}" "$root/tests/tools/sandbox.sh" run --ro-bind "$1" "$1" --ro-bind-try "$lesson" "$lesson" \
+    exec "${scope[@]}" "$root/tests/tools/sandbox.sh" run \
+        --ro-bind "$1" "$1" --ro-bind-try "$lesson" "$lesson" \
         --ro-bind-try "$root/tests/simulator/traces" "$root/tests/simulator/traces" \
         --ro-bind-try "${here%/*}/tests" "${here%/*}/tests" --bind "$own" "$here" \
         --chdir "$here" --info-fd "$info" "${environment[@]}" -- "${limits[@]}" "$@"
@@ -194,8 +195,9 @@ clear() {
 machine_is_slow() { # machine_is_slow [ARGUMENT...]
     local solution=solutions/$CHECK_NAME.c start=${EPOCHREALTIME/./}
     [ -e "$root/$solution" ] || solution=lessons/$CHECK_NAME.c
-    mkdir -p canary/run && make -s -C "$root" program LESSON="$solution" PROGRAM="$here/canary/program" \
-        BACKEND= >/dev/null 2>&1 &&
+    mkdir -p canary/run &&
+        make -s -C "$root" program LESSON="$solution" PROGRAM="$here/canary/program" \
+            BACKEND= >/dev/null 2>&1 &&
         (cd "$root" && CHECK_ALONE='' "$BASH" tests/tools/run.sh "$here/canary/run" \
             "${given[@]//"$here"/"$here/canary/run"}" -- "$here/canary/program" "$@")
     rm -rf canary

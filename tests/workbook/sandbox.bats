@@ -12,6 +12,7 @@ setup_file() {
     WORK=$(mktemp -d build/check/sandbox.XXXXXX)
     chmod 755 "$WORK"
     protect "$WORK"
+    # shellcheck disable=SC2154   # protect sets it
     SANDBOX=$sandbox
     [ -z "$not_protected" ] || miss "$not_protected"
 }
@@ -24,7 +25,7 @@ setup() {
 }
 
 need_sandbox() {
-    [ "$SANDBOX" = bubblewrap ] || skip "bubblewrap is not installed, or may not work here: neither \
+    [ "$SANDBOX" = bubblewrap ] || skip "bubblewrap is not installed or may not work here: neither \
 root nor an ordinary user can make namespaces"
 }
 
@@ -37,8 +38,8 @@ attack() {
     mkdir "$FOLDER"
     protect_lesson
     tests/tools/program.sh "$file" "$WORK/$1" >"$FOLDER.words" || miss "$(cat "$FOLDER.words")"
-    CHECK_UNGRADED=$ROOT/$FOLDER.ungraded CHECK_NAME=$(first) tests/tools/run.sh "$FOLDER" LD_LIBRARY_PATH="$ROOT/build/simulator" \
-        SIM_JOURNAL="$ROOT/$FOLDER/journal.jsonl" -- "$ROOT/$WORK/$1" "${@:2}"
+    CHECK_UNGRADED=$ROOT/$FOLDER.ungraded CHECK_NAME=$(first) tests/tools/run.sh "$FOLDER" \
+        LD_LIBRARY_PATH="$ROOT/build/simulator" SIM_JOURNAL="$ROOT/$FOLDER/journal.jsonl" -- "$ROOT/$WORK/$1" "${@:2}"
     end_lesson
     read -r status <"$FOLDER/status"
     ended=
@@ -144,7 +145,7 @@ time.sleep(60)' >"$WORK/port" 3>&- &
     assert_output yes
 }
 
-@test "what a program leaves is gone, but for its journal; its results are files that it did not write" {
+@test "what a program leaves is gone but for its journal, and it does not write its results" {
     need_sandbox
     ls -A /tmp /dev/shm >"$WORK/before"
     attack odd_files
@@ -182,7 +183,7 @@ time.sleep(60)' >"$WORK/port" 3>&- &
     assert_equal "$ended" memory
 }
 
-@test "a program that sleeps runs again alone, and its time is up; the compiler's end has one sentence" {
+@test "a program that sleeps runs again alone; a compiler that is stopped has status 124" {
     local before=$SECONDS
     attack reserve_100_gib
     assert_equal "$ended" "time"
@@ -242,14 +243,14 @@ time.sleep(60)' >"$WORK/port" 3>&- &
     cp build/grade/grade.json "$BATS_TEST_TMPDIR" || true
     rm -rf "$copy"
     assert_success
-    assert_line --index 0 --partial "Sandbox: none. Not promised here: hidden files, a closed network"
+    assert_line --index 0 --partial "Sandbox: none. Not promised here: hidden files, a cl"
     assert_equal "$(jq -r '.sandbox, .not_promised[0]' "$BATS_TEST_TMPDIR/grade.json")" \
         $'none\nhidden files'
     assert_equal "$(jq '.points == .possible' "$BATS_TEST_TMPDIR/grade.json")" true
 }
 
 # The hostile files as the lessons of some students, 20 each, graded beside an honest one.
-beside_hostile() { # beside_hostile FOLDER COMMAND...: in the workbook in FOLDER, COMMAND before each
+beside_hostile() { # beside_hostile WORKBOOK COMMAND...: COMMAND stands before each command
     local folder=$1 names files i hostile
     shift
     mapfile -t names < <(lessons)
