@@ -230,8 +230,7 @@ if [ "$own" != "$here" ]; then
             mv "$file" .
         fi
     done
-    chmod -R u+rwX own 2>/dev/null
-    rm -rf own
+    rm -rf own 2>/dev/null || { chmod -R u+rwX own; rm -rf own; }
 else
     # A folder with plain files alone, which most runs leave, needs no search.
     shopt -s dotglob

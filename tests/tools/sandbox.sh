@@ -63,7 +63,8 @@ while [ "$1" != -- ]; do
 done
 shift
 
-exec "${before[@]}" bwrap --unshare-pid --unshare-net --unshare-ipc --unshare-uts \
+# Its first process, which the command can read, has no environment either.
+exec env -i PATH="$PATH" "${before[@]}" bwrap --unshare-pid --unshare-net --unshare-ipc --unshare-uts \
     --unshare-cgroup-try --die-with-parent --new-session --cap-drop ALL "${own[@]}" --clearenv \
     --proc /proc --perms 0755 --dir /dev --dev-bind /dev/null /dev/null \
     --perms 1777 --size 67108864 --tmpfs /dev/shm --perms 1777 --size "$temporary" --tmpfs /tmp \
