@@ -8,7 +8,7 @@
 # descriptor but 0, 1 and 2, and the environment given here only. Its session ends with it. Links,
 # pipes and sockets that it left in FOLDER are removed: who reads its files reads files.
 #
-# For a grader (tests/tools/grade.sh sets these):
+# For a grader (tests/tools/protect.sh sets these):
 #   CHECK_LIMITS=1      the seconds are those of a processor, and the program has four times as
 #                       many in all; CHECK_PROCESSES (64) processes and threads, and no file of more
 #                       than 1 GiB

@@ -13,7 +13,7 @@
 #   user    by the user who calls this, with a user namespace
 #   number  by the user with the number CHECK_USER, who is no person, for root
 #   root    by root; the command then runs as that user
-# No other way is needed to find out which are possible than to try them (tests/tools/grade.sh).
+# tests/tools/protect.sh tries which of them work.
 set -u
 purpose=$1
 shift
@@ -64,8 +64,8 @@ done
 shift
 
 # Its first process, which the command can read, has no environment either.
-exec env -i PATH="$PATH" "${before[@]}" bwrap --unshare-pid --unshare-net --unshare-ipc --unshare-uts \
-    --unshare-cgroup-try --die-with-parent --new-session --cap-drop ALL "${own[@]}" --clearenv \
-    --proc /proc --perms 0755 --dir /dev --dev-bind /dev/null /dev/null \
+exec env -i PATH="$PATH" "${before[@]}" bwrap --unshare-pid --unshare-net --unshare-ipc \
+    --unshare-uts --unshare-cgroup-try --die-with-parent --new-session --cap-drop ALL "${own[@]}" \
+    --clearenv --proc /proc --perms 0755 --dir /dev --dev-bind /dev/null /dev/null \
     --perms 1777 --size 67108864 --tmpfs /dev/shm --perms 1777 --size "$temporary" --tmpfs /tmp \
     "${seen[@]}" --remount-ro / -- "${inside[@]}" "$@"
