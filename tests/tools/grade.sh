@@ -84,7 +84,7 @@ lesson() { # lesson NAME
         setpriv --pdeathsig TERM timeout --kill-after=2 "$limit" tests/tools/first_miss.sh "$name" \
         >"$base.tap" 2>&1 </dev/null &
     check=$!
-    trap 'kill "$check"; exit 143' TERM
+    trap 'kill "$check"; wait "$check"; end_lesson; exit 143' TERM
     { wait "$check"; } 2>/dev/null || ended=$?
     trap - TERM
     end_lesson
