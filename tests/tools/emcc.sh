@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs Debian's emcc with these arguments. Addresses of 64 bits need a C library that Debian does
-# not ship compiled: it is compiled once, in build/live/cache, which takes a minute.
+# not ship compiled: it is compiled once, in build/live/cache, which takes some minutes.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 mkdir -p build/live/cache
