@@ -116,7 +116,7 @@ def run_program(program, arguments=(), environment=()):
         done = subprocess.run(
             [ROOT / "build" / "simulator" / program, *arguments],
             cwd=ROOT,  # reports read the program's source, for the names of its streams
-            timeout=10,
+            timeout=60,
             text=True,
             errors="replace",
             capture_output=True,
@@ -130,7 +130,7 @@ def run_program(program, arguments=(), environment=()):
             },
         )
     except subprocess.TimeoutExpired:
-        raise BookError(f"{program} did not end within 10 seconds.") from None
+        raise BookError(f"{program} did not end within 60 seconds.") from None
     journals = [
         [json.loads(line) for line in file.read_text().splitlines()]
         for file in sorted(folder.glob("journal.jsonl*"))

@@ -67,7 +67,7 @@ judge_mutant() {
     local copy=$BATS_TEST_TMPDIR/copy folder=tests/lessons/mutants
     mkdir -p "$copy/$folder" "$copy/simulator"
     cp -a Makefile solutions "$copy"
-    cp -a simulator/build.mk "$copy/simulator"
+    cp -a simulator/*.mk "$copy/simulator"
     cp -a tests/tools "$copy/tests"
     cp -a $folder/0[12]_* "$copy/$folder"
     sed -i '/launch_add/d' "$copy/solutions/01_first_allocation.c"
