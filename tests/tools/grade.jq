@@ -123,12 +123,12 @@ def fold($width): reduce (gsub("[\n\t]"; " ") | split(" "))[] as $word ([""];
 # is in the check's own words.
 def table($width): ([.lessons[].lesson | length] + [10] | max) as $name
     | (.lessons[]
-        | ((.lesson | left($name)) + (.points | right(4)) + " of" + (.possible | right(3))) as $row
+        | ((.lesson | left($name)) + (.points | right(4)) + " of" + (.possible | right(4))) as $row
         | if .sentence == null then $row
           else [.sentence | split(" Happened: ")[0]
                 | fold([$width - 3 - ($row | length), 30] | max)[]] as $lines
             | $row + "   " + $lines[0], ($lines[1:][] | (" " * (($row | length) + 3)) + .) end),
-      ("points" | left($name)) + (.points | right(4)) + " of" + (.possible | right(3));
+      ("points" | left($name)) + (.points | right(4)) + " of" + (.possible | right(4));
 
 # The whole report of one lesson, as text.
 def story: {failed: "MISS  ", skipped: "skip  "} as $words

@@ -121,7 +121,7 @@ of_lesson() {
     [[ "$(of_lesson 06_release_threshold .sentence)" == *"NUL byte"* ]]
     [[ "$(of_lesson 07_trim .sentence)" == *"the program made no CUDA call at all"* ]]
     [[ "$(of_lesson 08_statistics '.status + .sentence')" == "refused"*"symbolic link"* ]]
-    [[ "$(of_lesson 09_reuse_events '.status + .sentence')" == "refused"*"contains SIM_JOURNAL"* ]]
+    [[ "$(of_lesson 09_reuse_events .sentence)" == *getenv* ]]
 }
 
 @test "the student's folder and the workbook are as they were, and nothing is left in build/check" {
@@ -357,7 +357,8 @@ END
 int main(void)
 {
     cudaDeviceSynchronize();
-    fclose(fopen("runs", "w"));
+    puts("runs");
+    fflush(stdout);
     for (;;)
         sleep(1);
 }
@@ -366,8 +367,8 @@ END
         bash -c 'echo $$ >"$OUT.pid"; exec tests/tools/grade.sh' >"$BATS_TEST_TMPDIR/log" 2>&1 &
     grading=$!
     for _ in $(seq 600); do
-        find build/check/grade.*/"$lesson" -name runs >"$BATS_TEST_TMPDIR/runs" \
-            2>/dev/null || true
+        find build/check/grade.*/"$lesson" -name stdout -size +0 \
+            >"$BATS_TEST_TMPDIR/runs" 2>/dev/null || true
         [ ! -s "$BATS_TEST_TMPDIR/runs" ] || break
         sleep 0.1
     done
