@@ -94,6 +94,11 @@ window.checks = (() => {
 
     // ---- layout, pictures, head, paper ----
 
+    function unfold() {
+        for (const fold of all("article details")) fold.open = true;
+        for (const part of all("article [hidden='until-found']")) part.hidden = false;
+    }
+
     function layout() {
         const root = document.documentElement;
         if (root.scrollWidth <= root.clientWidth) return [];
@@ -226,5 +231,5 @@ window.checks = (() => {
         return Boolean(block);
     }
 
-    return { layout, pictures, head, paper, startKeyboard, endKeyboard, focusScrolling };
+    return { unfold, layout, pictures, head, paper, startKeyboard, endKeyboard, focusScrolling };
 })();
