@@ -78,18 +78,22 @@ window.checks = (() => {
         return contrast(over([r, g, b, a * opacity(text, svg)], back), back);
     }
 
-    // Of what is drawn with a stroke alone, in its middle. Infinity: nothing is drawn.
+    // Of what is drawn with a stroke alone: the median along the line, which may cross much. Infinity:
+    // nothing is drawn.
     function lineContrast(svg, line) {
         const style = getComputedStyle(line);
         const length = line.getTotalLength();
         const invisible = style.stroke === "none" || !length;
         if (invisible || line.closest("defs, [data-quiet]")) return Infinity;
-        const middle = line.getPointAtLength(length / 2);
-        const point = new DOMPoint(middle.x, middle.y).matrixTransform(line.getScreenCTM());
-        const back = below(svg, line, point.x, point.y);
         const [r, g, b, a] = rgba(style.stroke);
         const alpha = a * Number(style.strokeOpacity) * opacity(line, svg);
-        return contrast(over([r, g, b, alpha], back), back);
+        const ratios = [0.1, 0.3, 0.5, 0.7, 0.9].map((part) => {
+            const { x, y } = line.getPointAtLength(length * part);
+            const point = new DOMPoint(x, y).matrixTransform(line.getScreenCTM());
+            const back = below(svg, line, point.x, point.y);
+            return contrast(over([r, g, b, alpha], back), back);
+        });
+        return ratios.sort((one, other) => one - other)[2];
     }
 
     // ---- layout, pictures, head, paper ----
