@@ -953,7 +953,8 @@ def short_lived(canvas):
     canvas.text(0, 84, "array")
     canvas.box("used s-1", at(1), 70, at(3) - at(1), 22, 3)
     canvas.box("refused", at(2), 32, at(3) - at(2), 22)
-    canvas.text((at(2) + at(3)) / 2, 47, "✗ gone" if room < 110 else "✗ no stream", "bad", "middle")
+    words = "✗ gone" if room < 110 else "✗ no stream"
+    canvas.text((at(2) + at(3)) / 2, 47, words, "bad", "middle")
     canvas.reach(100)
     canvas.key(
         [

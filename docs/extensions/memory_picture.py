@@ -23,6 +23,8 @@ ground of a call is what the pool reserves after it; "given back" is what it res
 """
 
 from dataclasses import dataclass, field
+from itertools import groupby
+from operator import attrgetter
 
 import svg
 
@@ -236,15 +238,15 @@ def read(journal, calls=()):
                 add_moments(one, line)
             one.over = one.destroyed and one.used == one.reserved == 0
             one.launch = []
-    found = sorted(
-        (pool for pool in pools.values() if pool.moments),
-        key=lambda pool: (
-            pool.number == KEPT_FOR_GRAPHS,
-            0 if pool.number == KEPT_FOR_GRAPHS else pool.number,
-        ),
-    )
+    # A pool that was imported never has memory of its own here.
+    found = [
+        pool
+        for pool in pools.values()
+        if any(moment.reserved or moment.live or moment.refused for moment in pool.moments)
+    ]
     if not found:
-        raise ValueError("no call of it touches a pool")
+        raise ValueError("no call of it takes memory from a pool")
+    found.sort(key=lambda pool: float("inf") if pool.number == KEPT_FOR_GRAPHS else pool.number)
     return found
 
 
@@ -554,7 +556,9 @@ def table(pools, watermarks=False):
     heads += ["reserved", *(["high"] if watermarks else [])]
     rows = []
     for pool in pools:
-        for group in groups_of(pool.moments):
+        same = attrgetter("words", "result", "reserved")
+        for _, repeated in groupby(pool.moments, same):
+            group = list(repeated)
             moment = group[-1]
             figures = [mib(moment.used), mib(moment.reserved)]
             if watermarks:

@@ -452,7 +452,7 @@ class Drawing:
         """The x of each lane, and the room for its words."""
         canvas, self.x, self.room = self.canvas, {}, {}
         if self.narrow:
-            x = TIMES - 8
+            x = TIMES - 4
             room = (canvas.width - x - WORDS) / len(self.order.lanes)
             if room < LANE:  # many streams: no bars, and thinner lanes
                 self.slots, self.width_of_slots = {}, 8
@@ -561,7 +561,7 @@ class Drawing:
             canvas.text(words_x, item.top + 14 + number * svg.LINE, line, kind.strip())
         time = clock(item.start[0] - self.order.zero)
         if host or self.narrow:
-            canvas.text(TIMES - 14, item.top + 14, time, "time", "end")
+            canvas.text(TIMES - 15, item.top + 14, time, "time", "end")
         else:
             canvas.text(canvas.width, item.top + 14, time, "time", "end")
 

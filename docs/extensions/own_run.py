@@ -17,7 +17,7 @@ import memory_picture
 import order_picture
 import run_trace
 
-WIDE, NARROW = 728, 356
+WIDE, NARROW = 720, 356
 # More than so many columns of a pool or calls of the host are a trace's business.
 MOST_MOMENTS, MOST_CALLS, MOST_POOLS = 120, 120, 12
 STYLE = Path(__file__).resolve().parents[1] / "_static" / "pictures.css"
@@ -25,7 +25,7 @@ PAGE = """<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{title}</title><style>
-body {{ font: 16px system-ui, sans-serif; max-width: 728px; margin: 16px auto; padding: 0 16px; }}
+body {{ font: 16px system-ui, sans-serif; max-width: 720px; margin: 16px auto; padding: 0 16px; }}
 @media (prefers-color-scheme: dark) {{ body {{ background: #131416; color: #e6e9ed; }} }}
 {style}</style></head><body><h1>{title}</h1>
 {body}</body></html>

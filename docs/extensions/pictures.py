@@ -40,7 +40,7 @@ from docutils.parsers.rst import directives
 from runs import BookError, run_program
 
 # The width of a page's text, and of a phone's screen without its margins.
-WIDE, NARROW = 728, 356
+WIDE, NARROW = 720, 356
 MODULES = ("svg", "pictures", "case_picture", "memory_picture", "order_picture", "drawings")
 
 

@@ -21,7 +21,7 @@ counts lines of the journal. A field with another run names it before the expres
 The kind is the unit of a number ("us within 5": a number that is off by 5 is correct, too), or a
 list of choices ("cudaSuccess / cudaErrorNotReady"). A choice may differ from what is printed, as in
 "the same address=same"; "nothing=" is the answer where the expression finds nothing. Without :kind:
-each field has a kind of its own: label | kind | expression.
+each field has a kind of its own: label | kind | expression. An indented line continues a field.
 
 A question whose answer is not found ends the build. docs/_static/predict.js makes the blanks
 fields; without it, in print and in an EPUB, they stay blanks.
@@ -103,6 +103,11 @@ def lines_of(printed, match):
 OTHER_RUN = re.compile(r"\[([^]]+)\] ")
 
 
+def whole_lines(text):
+    """The lines of :fields:. One that is indented continues the one before."""
+    return [line for line in re.sub(r"\n +", " ", text).splitlines() if line.strip()]
+
+
 def parts_of(line, kind=None):
     """(label, kind, expression) of a line of :fields:."""
     parts = [part.strip() for part in line.split("|", 1 if kind else 2)]
@@ -160,7 +165,7 @@ class Predict(BookDirective):
         group = "closing" if self.content else "predict"
         asked = self.env.temp_data.setdefault(f"{group} questions", [])
         self.shown = []  # [command, lines]: what the reply shows
-        fields = [self.field(line) for line in self.options["fields"].splitlines() if line.strip()]
+        fields = [self.field(line) for line in whole_lines(self.options["fields"])]
         number = len(asked) + 1
         asked.append((self.shown, list(self.content)))
 

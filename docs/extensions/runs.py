@@ -35,6 +35,43 @@ class Run(NamedTuple):
     second: list  # of the one that lived beside it, if any
 
 
+NAMED_PROGRAM = re.compile(
+    r"\b((?:mutants/\d\d_\w+|lessons|solutions|docs/clinic|docs/programs|tests/litmus)/\w+)\b"
+)
+
+
+def source_of(program):
+    """The file whose change changes the program: of a mutant, its patch."""
+    if program.startswith("mutants/"):
+        return f"tests/lessons/{program}.patch"
+    if program.startswith("tests/litmus/"):
+        return f"{program.removesuffix('_wrong')}.c"
+    return f"{program}.c"
+
+
+def compile_named(app, env, pages):
+    """Builds what the pages name that Sphinx is about to read, on all processors.
+
+    One that cannot be compiled is reported where a page runs it.
+    """
+    named = {
+        program
+        for page in pages
+        for program in NAMED_PROGRAM.findall(env.doc2path(page).read_text(encoding="utf-8"))
+        if (ROOT / source_of(program)).exists()
+    }
+    if not named:
+        return
+    subprocess.run(
+        ["make", "-s", "-k", f"-j{os.cpu_count()}", "BACKEND=simulator"]
+        + [f"build/simulator/{program}" for program in sorted(named)],
+        cwd=ROOT,
+        env=ENVIRONMENT,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+
+
 @cache
 def compile_program(program):
     """Builds build/simulator/PROGRAM; returns "" or what make said."""

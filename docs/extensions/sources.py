@@ -14,6 +14,7 @@ The page of lessons/NN_name.c is listings/lessons/NN_name.html, with an anchor f
 
 import difflib
 import re
+from functools import cache
 from html import escape
 from posixpath import dirname, relpath
 
@@ -36,22 +37,23 @@ PROGRAMS = (
     "docs/programs/*.c",
 )
 NAMED_LINE = re.compile(r"(?<![\w/])((?:build/mutants|lessons|solutions|docs)/[\w/]+\.[ch]):(\d+)")
-MUTANT_SHOWN = re.compile(r"(?:program-run|program-source):: (mutants/\S+)")
+MUTANT = re.compile(r"\b(mutants/\d\d_\w+/\w+)")
 
 
-def shown_mutants():
-    """The mutants whose runs a page shows, as files."""
+def named_mutants():
+    """The mutants that a page names, as files: reports of their runs name their lines."""
     return {
         f"build/{name}.c"
         for page in (ROOT / "docs").rglob("*.rst")
-        for name in MUTANT_SHOWN.findall(page.read_text(encoding="utf-8"))
+        for name in MUTANT.findall(page.read_text(encoding="utf-8"))
     }
 
 
+@cache
 def listed():
     """The files that have a listing."""
     files = {file.relative_to(ROOT).as_posix() for each in PROGRAMS for file in ROOT.glob(each)}
-    return files | shown_mutants()
+    return files | named_mutants()
 
 
 def listing(file):
@@ -66,13 +68,10 @@ def highlighted(text):
 
 
 def numbered(lines, first, href=""):
-    """Lines of HTML with their numbers, which link to the line itself: here, or on HREF.
-
-    The Tab key passes over them: a page has a hundred.
-    """
+    """Lines of HTML with their numbers, which link to the line itself: here, or on HREF."""
     return "".join(
-        f'<span class="line" id="L{number}"><a class="linenos" tabindex="-1" '
-        f'href="{href}#L{number}">{number}</a>{line}\n</span>'
+        f'<span class="line" id="L{number}">'
+        f'<a class="linenos" href="{href}#L{number}" tabindex="-1">{number}</a>{line}\n</span>'
         for number, line in enumerate(lines, first)
     )
 
@@ -208,7 +207,14 @@ def has_listings(builder):
 
 def link_lines(app, page, template, context, doctree):
     """In the blocks of a page, "lessons/03_stream_order.c:46" becomes a link to that line."""
-    if not has_listings(app.builder) or page.startswith("listings/") or "body" not in context:
+    if page.startswith("listings/") or "body" not in context:
+        return
+    if not has_listings(app.builder):  # an EPUB: what links to a listing is text
+        context["body"] = re.sub(
+            r'<a class="(linenos|left-out)"[^>]*>(.*?)</a>',
+            r'<span class="\1">\2</span>',
+            context["body"],
+        )
         return
     known = listed()
 

@@ -1,4 +1,4 @@
-"""What the book needs beyond Sphinx: programs that run while it is built (pictures.py draws).
+"""What the book needs beyond Sphinx: programs that run while it is built, and their pictures.
 
     .. program-run:: solutions/06_release_threshold
         runs the program; a solution's output must be the recorded one
@@ -28,6 +28,7 @@
     program-source, the role path       sources.py
     predict, predict-answers            predict.py
     clinic-case, clinic-table           clinic.py
+    the pictures                        pictures.py
 
 Rules: everything is run on the simulated device, in build/docs; nothing is pasted; what is not as
 it should be ends the build.
@@ -40,6 +41,7 @@ import subprocess
 
 import calls
 import clinic
+import pictures
 import predict
 import progress
 import sources
@@ -52,6 +54,7 @@ from runs import (
     ROOT,
     BookError,
     command_of,
+    compile_named,
     compile_program,
     expect_recorded,
     recording_of,
@@ -366,6 +369,7 @@ def setup(app):
     app.add_directive("call-table", CallTable)
     app.add_directive("call-index", CallIndex)
     app.add_directive("cost-table", CostTable)
-    for part in (sources, predict, clinic, progress):
+    app.connect("env-before-read-docs", compile_named)
+    for part in (sources, predict, clinic, progress, pictures):
         part.setup(app)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -76,12 +76,12 @@ mkdir -p "tests/lessons/mutants/$name"
         'The program') printf '.. program-source:: lessons/%s\n\n' "$name" ;;
         Predict)
             printf '.. predict:: What is the first element?\n   :run: solutions/%s\n' "$name"
-            printf '   :kind: of 42\n   :fields:\n      | first element is (\\d+)\n\n' ;;
+            printf '   :fields:\n      | | first element is (\\d+)\n\n' ;;
         Three*)
             for question in 1 2 3; do
                 printf '.. predict:: Question %s, about another case?\n' $question
-                printf '   :run: solutions/%s\n   :kind: of 42\n   :fields:\n' "$name"
-                printf '      | first element is (\\d+)\n\n   Why.\n\n'
+                printf '   :run: solutions/%s\n   :fields:\n' "$name"
+                printf '      | | first element is (\\d+)\n\n   Why.\n\n'
             done
             echo '.. predict-answers::' ;;
         Run) printf '%s\n\n' ".. program-run:: lessons/$name" ".. program-run:: solutions/$name" ;;

@@ -3,8 +3,8 @@
 #
 #   picture.sh picture|trace NAME PROGRAM [ARGUMENT...]
 #
-# It writes build/pictures/NAME.html, or NAME.json for a trace viewer, and prints which. A picture is
-# opened as OPEN says (open.sh). The program's own output and exit status are shown, and do not
+# It writes build/pictures/NAME.html, or NAME.json for a trace viewer, and prints which. A picture
+# is opened as OPEN says (open.sh). The program's own output and exit status are shown, and do not
 # matter: a program that is reported has a picture, too. Exit status 1: nothing could be drawn.
 set -u
 cd "${0%/*}/../.." || exit 1

@@ -1,5 +1,5 @@
-// Measures every text of the pictures on a page in a real browser, and writes what is wrong into the
-// page's title: a text that leaves its picture, lies on another one, or is smaller than 12 pixels.
+// Measures every text of the pictures on a page in a real browser, and writes what is wrong into
+// the page's title: a text that leaves its picture, lies on another, or is smaller than 12 pixels.
 // tests/workbook/pictures.bats puts it at the end of a page.
 (() => {
     const wrong = [];

@@ -119,8 +119,7 @@ def order(journal):
 def main(files):
     for file in files:
         journal = [json.loads(line) for line in Path(file).read_text().splitlines()]
-        imported = any(line.get("call", "").startswith("cudaMemPoolImport") for line in journal)
-        if not imported:
+        if any(line.get("reserved") and "pool" in line for line in journal):
             for words in memory(journal):
                 print(f"{Path(file).name}: {words}")
         for words in order(journal):

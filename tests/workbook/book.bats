@@ -7,8 +7,11 @@ load ../tools/helpers
 setup_file() { build_book; }
 setup() { need_book; }
 
-# The pictures' own words: the description of each on a page.
-descriptions() { grep -o '<desc[^>]*>[^<]*' "$BOOK/$1.html"; }
+# What the pictures of a page show, as the tables below them: a row a line, a bar between its cells.
+picture_rows() {
+    grep -o '<details class="picture-rows">.*</details>' "$BOOK/$1.html" |
+        sed 's|</tr>|\n|g; s|</t[dh]>|\||g; s|<[^>]*>||g'
+}
 
 @test "make docs builds the book without a warning" {
     [ ! -e "$BOOK_FAILED" ] ||
@@ -87,7 +90,7 @@ text_of() {
 }
 
 @test "a line that a report names is a link to that line of the program's listing" {
-    local page file line href shown links=0
+    local page file line href shown source links=0
     while IFS=: read -r page href; do
         href=${href#*href=\"}
         href=${href%%\"*}
@@ -97,7 +100,8 @@ text_of() {
         shown=$(grep -m 1 "id=\"L$line\"" "$file" | sed 's/.*id="L/<span id="L/' | text_of)
         source=$(readlink -m "$file")
         source=${source#"$BOOK/listings/"}
-        source=${source%.html}.c
+        source=${source%.html}
+        [ -e "$source" ] || source=$source.c
         [ -e "$source" ] || source=build/$source
         [ "$shown" = "$line$(sed -n "${line}p" "$source")" ] ||
             complain "$file: line $line is not that of $source:" "$shown"
@@ -106,7 +110,8 @@ text_of() {
         sort -u | sed "s|^|$BOOK/|")
     [ "$links" -gt 50 ] || complain "Only $links lines are links."
     # Reports name no other lines.
-    ! grep -hoE "[^/a-z>](lessons|solutions|docs/[a-z]+)/[0-9a-z_]+\.c:[0-9]+" "$BOOK"/[0-9]*.html ||
+    ! grep -hv 'data-question=' "$BOOK"/[0-9]*.html |
+        grep -oE '[^/a-z>](lessons|solutions|docs/[a-z]+)/[0-9a-z_]+\.c:[0-9]+' ||
         complain "This names a line and is no link."
     finish
 }
@@ -150,23 +155,30 @@ except ValueError as error:
     finish
 }
 
-@test "every picture has a title and a description, with the figures of the run" {
-    local lesson figure words pictures
+@test "every picture has its point as title, two forms, and a table with the run's figures" {
+    local lesson figure rows page part pictures
     for lesson in $(lessons); do
-        words=$(descriptions "$lesson")
-        [ -n "$words" ] || complain "$lesson has no picture."
-        pictures=$(grep -o '<svg[^>]*role="img"' "$BOOK/$lesson.html" | wc -l)
-        [ "$pictures" = "$(grep -o '<title id=' "$BOOK/$lesson.html" | wc -l)" ] ||
-            complain "A picture of $lesson has no title."
+        rows=$(picture_rows "$lesson")
+        [ -n "$rows" ] || complain "$lesson has no picture."
+        page=$(grep -o '<div class="picture.*' "$BOOK/$lesson.html")
+        pictures=$(grep -c '<div class="picture' <<<"$page")
+        for part in 'class="wide"' 'class="narrow"' 'class="picture-rows"'; do
+            [ "$(grep -o "$part" <<<"$page" | wc -l)" = "$pictures" ] ||
+                complain "$lesson has $pictures pictures, and not as many times $part."
+        done
+        for part in '<title id=' '<desc id=' 'aria-labelledby=' 'aria-describedby='; do
+            [ "$(grep -o "$part" <<<"$page" | wc -l)" = $((2 * pictures)) ] ||
+                complain "$lesson: a form of a picture lacks $part."
+        done
         while read -r figure; do
-            grep -q "reserved ${figure}[;.]" <<<"$words" ||
+            grep -qE "\|${figure}\|([^|]+\|)?$" <<<"$rows" ||
                 complain "No picture of $lesson shows $figure MiB reserved, as it printed."
         done < <(grep -oE '(reserved|measured) +[0-9]+ MiB' "tests/lessons/expected/$lesson.txt" |
             awk '$2 { print $2 }' | sort -un)
     done
-    grep -q 'used 257, reserved 288;' <<<"$(descriptions 08_statistics)" ||
+    grep -qF '|257|257|288|288|' <<<"$(picture_rows 08_statistics)" ||
         complain "The picture of 08_statistics lacks 257 MiB used, 288 reserved."
-    grep -q 'cudaStreamQuery: cudaErrorNotReady' <<<"$(descriptions 01_first_allocation)" ||
+    grep -q 'cudaStreamQuery: cudaErrorNotReady' <<<"$(picture_rows 01_first_allocation)" ||
         complain "The picture of 01_first_allocation lacks the query's result."
     finish
 }

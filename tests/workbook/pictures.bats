@@ -6,6 +6,7 @@ load ../tools/helpers
 
 setup_file() {
     local program
+    type -P python3 >/dev/null || return 0
     export JOURNALS=$BATS_FILE_TMPDIR/journals
     mkdir "$JOURNALS"
     # Of 19_cost it is known that it makes ten thousand calls.
@@ -16,6 +17,8 @@ setup_file() {
             "build/simulator/$program" >/dev/null
     done
 }
+
+setup() { type -P python3 >/dev/null || skip "python3 is not here: apt-get install python3"; }
 
 # Python with the picture's modules: draws NAME of drawings.py, or runs what stdin has.
 python() { PYTHONPATH=docs/extensions python3 -B "$@"; }
@@ -32,9 +35,10 @@ import json, sys
 from pathlib import Path
 import drawings, memory_picture, order_picture
 def check(name, draw):
-    for width in (728, 356):
+    for width in (720, 356):
         svg = draw(width).svg("x", "the point", "the form")
-        for part in ("<title", "<desc", 'class="key"', 'role="img"', "aria-labelledby"):
+        sign = 'width="22" height="14"'  # of the key
+        for part in ("<title", "<desc", sign, 'role="img"', "aria-labelledby"):
             if part not in svg:
                 print(f"{name}, {width} wide, has no {part}")
 for name, drawing in drawings.DRAWINGS.items():
@@ -44,7 +48,7 @@ for name, drawing in drawings.DRAWINGS.items():
         print(f"{name} has no table")
 for file in sorted(Path(sys.argv[1]).iterdir()):
     journal = [json.loads(line) for line in file.read_text().splitlines()]
-    if any(line.get("pool") is not None for line in journal):
+    if any(line.get("reserved") and "pool" in line for line in journal):
         pools = memory_picture.chosen(journal, most=60)[:6]
         check(f"memory of {file.name}", lambda width: memory_picture.draw(pools, width))
     order = order_picture.read(journal, most=60)
@@ -137,7 +141,8 @@ print(drawings.DRAWINGS["devices"].table())'
         | need("no list of events"; ($all | type) == "array" and ($all | length) > 100),
           ($all[] | need("an unknown phase: \(.ph)"; .ph | IN("X", "i", "C", "M", "s", "f"))),
           ($all[] | need("no process: \(.)"; (.pid | type) == "number")),
-          ($all[] | select(.ph != "M") | need("no time: \(.)"; (.ts | type) == "number" and .ts >= 0)),
+          ($all[] | select(.ph != "M")
+           | need("no time: \(.)"; (.ts | type) == "number" and .ts >= 0)),
           ($all[] | select(.ph == "X") | need("no duration: \(.)"; .dur >= 0 and (.tid > 0))),
           ($all[] | select(.ph == "i") | need("no scope: \(.)"; .s | IN("t", "p", "g"))),
           ($all[] | select(.ph == "C") | need("no counter: \(.)"; .args | length > 0)),
@@ -161,7 +166,7 @@ print(drawings.DRAWINGS["devices"].table())'
     assert_line "stream 1"
     assert_line "legacy stream"
     assert_equal \
-        "$(jq -c '[.traceEvents[] | select(.name == "pool 2, MiB") | .args.reserved] | max' "$trace")" \
+        "$(jq '[.traceEvents[] | select(.name == "pool 2, MiB").args.reserved] | max' "$trace")" \
         "$(jq -s 'map(select(.pool == 2) | .reserved // 0) | max / 1048576' "$journal")"
 }
 
@@ -177,14 +182,14 @@ print("<!DOCTYPE html><meta charset=utf-8><style>body { margin: 16px }")
 print(Path("docs/_static/pictures.css").read_text() + "</style>")
 def show(name, draw):
     print('<div class="picture">')
-    for form, width in (("wide", 728), ("narrow", 356)):
+    for form, width in (("wide", 720), ("narrow", 356)):
         print(f'<div class="{form}">{draw(width).svg(name + form, name, name)}</div>')
     print("</div>")
 for name, drawing in drawings.DRAWINGS.items():
     show(name, drawing.draw)
 for file in sorted(Path(sys.argv[1]).iterdir()):
     journal = [json.loads(line) for line in file.read_text().splitlines()]
-    if any(line.get("pool") is not None for line in journal):
+    if any(line.get("reserved") and "pool" in line for line in journal):
         pools = memory_picture.chosen(journal, most=40)[:6]
         show(f"memory-{file.name}", lambda width: memory_picture.draw(pools, width))
     order = order_picture.read(journal, most=50)

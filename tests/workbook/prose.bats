@@ -64,6 +64,7 @@ shown_words() { # shown_words PAGE
         part && /^ *$/ { part = ""; hidden = 1; depth = 0; next }
         part && /^   :/ { part = /:fields:/ ? "fields" : "options"; next }
         part == "question" { words += NF; next }
+        part == "fields" && /^       / { next }
         part == "fields" { split($0, column, "|"); words += split(column[1], label, " "); next }
         part { next }
         hidden && $0 !~ /^ *$/ && indent($0) <= depth { hidden = 0 }

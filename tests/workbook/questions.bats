@@ -28,8 +28,8 @@ setup() {
     [ -z "${BOOK_LACKS:-}" ] || skip "$BOOK_LACKS"
 }
 
-# in_browser PAGE BEFORE AFTER: what the page's script AFTER wrote with say(); BEFORE runs before the
-# page's own scripts.
+# in_browser PAGE BEFORE AFTER: what the script AFTER wrote with say() when the page was loaded;
+# BEFORE runs before the page's own scripts.
 in_browser() {
     local page=$FOLDER/tried.html
     {
