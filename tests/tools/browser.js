@@ -78,22 +78,23 @@ window.checks = (() => {
         return contrast(over([r, g, b, a * opacity(text, svg)], back), back);
     }
 
-    // Of what is drawn with a stroke alone: the median along the line, which may cross much. Infinity:
-    // nothing is drawn.
+    // Of what is drawn with a stroke alone. A line may cross what hides a part of it: it must be
+    // seen at a third of nine points. A tick only guides the eye to a value that its label has.
+    // Infinity: there is nothing to see.
     function lineContrast(svg, line) {
         const style = getComputedStyle(line);
         const length = line.getTotalLength();
         const invisible = style.stroke === "none" || !length;
-        if (invisible || line.closest("defs, [data-quiet]")) return Infinity;
+        if (invisible || line.closest("defs, .tick")) return Infinity;
         const [r, g, b, a] = rgba(style.stroke);
         const alpha = a * Number(style.strokeOpacity) * opacity(line, svg);
-        const ratios = [0.1, 0.3, 0.5, 0.7, 0.9].map((part) => {
-            const { x, y } = line.getPointAtLength(length * part);
+        const ratios = [1, 2, 3, 4, 5, 6, 7, 8, 9].map((part) => {
+            const { x, y } = line.getPointAtLength(length * part / 10);
             const point = new DOMPoint(x, y).matrixTransform(line.getScreenCTM());
             const back = below(svg, line, point.x, point.y);
             return contrast(over([r, g, b, alpha], back), back);
         });
-        return ratios.sort((one, other) => one - other)[2];
+        return ratios.sort((one, other) => other - one)[2];
     }
 
     // ---- layout, pictures, head, paper ----
