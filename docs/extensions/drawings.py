@@ -844,8 +844,8 @@ def piece(canvas):
         x += wide
     for number in range(len(PARTS) - 1):
         edge = sum(size for size, _, _ in PARTS[: number + 1]) * scale
-        canvas.arrow("own", (edge - 12, y + 9), (edge + 12, y + 9))
-        canvas.arrow("own", (edge + 12, y + 33), (edge - 12, y + 33))
+        canvas.arrow("own", (edge - 12, y - 7), (edge + 12, y - 7))
+        canvas.arrow("own", (edge + 12, y + 48), (edge - 12, y + 48))
     y += 64
     for stream in (1, 2):
         canvas.text(

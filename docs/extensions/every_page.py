@@ -105,6 +105,9 @@ def finish_page(app, page, template, context, doctree):
         )
     kept = re.sub(r'<meta [^>]*name="viewport"[^>]*>', "", context.get("metatags", ""))
     context["metatags"] = kept + head(app, page, context, doctree)
+    if "sd-" not in context.get("body", ""):  # no fold and no tabs: their 60 KB are not loaded
+        for kind in ("css_files", "script_files"):
+            context[kind] = [file for file in context[kind] if "design" not in str(file.filename)]
     if doctree and page != "glossary":
         add_tips(app, context)
 

@@ -68,10 +68,7 @@ def highlighted(text):
 
 
 def numbered(lines, first, href=""):
-    """Lines of HTML with their numbers, which link to the line itself: here, or on HREF.
-
-    The Tab key passes over them: a page has a hundred.
-    """
+    """Lines of HTML with their numbers, which link to the line itself: here, or on HREF."""
     return "".join(
         f'<span class="line" id="L{number}">'
         f'<a class="linenos" href="{href}#L{number}" tabindex="-1">{number}</a>{line}\n</span>'
