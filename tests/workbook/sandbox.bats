@@ -206,7 +206,8 @@ time.sleep(60)' >"$WORK/port" 3>&- &
     lesson=$(first)
     workbook_copy "$copy"
     cd "$copy" || return 1
-    printf '#include <unistd.h>\nint main(void) { return (int)sleep(3600); }\n' >"solutions/$lesson.c"
+    printf '#include <unistd.h>\nint main(void) { return (int)sleep(3600); }\n' \
+        >"solutions/$lesson.c"
     export ONLY=$lesson STUDENT=solutions
     run as_typed tests/tools/grade.sh
     assert_equal "$status" 2
