@@ -56,8 +56,9 @@ window.checks = (() => {
     // What is painted below a point (of the window) of a drawing by the shapes before an element.
     function below(svg, element, x, y) {
         let color = pageColor(svg);
-        for (const shape of all("rect, path, circle, ellipse, polygon", svg)) {
-            if (shape === element) break;
+        for (const shape of all("rect, path, circle, ellipse, polygon:not(.tip)", svg)) {
+            const order = shape.compareDocumentPosition(element);
+            if (shape === element || order & Node.DOCUMENT_POSITION_PRECEDING) break;
             const fill = getComputedStyle(shape).fill;
             if (fill === "none" || fill.startsWith("url") || !shown(shape)) continue;
             const matrix = shape.getScreenCTM();
@@ -230,10 +231,9 @@ window.checks = (() => {
         return [...new Set([...missed, ...hidden, ...unreachable])];
     }
 
+    // Puts the focus on a block that scrolls, if there is one.
     function focusScrolling() {
-        const block = all("article [tabindex='0']").find(shown);
-        block?.focus();
-        return Boolean(block);
+        all("article [tabindex='0']").find(shown)?.focus();
     }
 
     return { unfold, layout, pictures, head, paper, startKeyboard, endKeyboard, focusScrolling };
