@@ -63,7 +63,8 @@ program:
 	@tests/tools/compile.sh $(CC) $(FOR_SIMULATOR) -fvisibility=hidden -c "$(LESSON)" \
 		-o "$(PROGRAM).o"
 	@$(if $(INSPECT),tests/tools/inspect.sh $(INSPECT) "$(PROGRAM).o")
-	@$(CC) $(SANITIZER) "$(PROGRAM).o" -o "$(PROGRAM)" $(LIBRARY) -lm
+	@$(CC) $(SANITIZER) "$(PROGRAM).o" -o "$(PROGRAM)" $(LIBRARY) -lm || \
+		{ echo '$(LESSON) does not compile: it lacks what the lines above refer to.'; exit 1; }
 
 # The same command without its files, a word on each line, for tests/tools/program.sh.
 .PHONY: compiler

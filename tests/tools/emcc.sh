@@ -10,5 +10,8 @@ export NODE_PATH=/usr/share/nodejs:/usr/lib/nodejs EM_NODE_JS=$PWD/tests/tools/e
 export EM_CACHE=$PWD/build/live/cache EM_FROZEN_CACHE=
 # That library compares numbers of 128 bits with functions of two shapes, and the linker warns.
 # Nothing calls them: a double is the longest number that is printed.
-emcc "$@" 2>&1 | sed -E '/^cache:INFO/d; /signature mismatch: __[a-z]+tf2/,/^$/d' >&2
+emcc "$@" 2>&1 | awk '/^cache:INFO/ { next }
+    /signature mismatch: __[a-z]+tf2/ { mismatch = 1; next }
+    mismatch && (/^>>>/ || !NF) { next }
+    { mismatch = 0; print }' >&2
 exit "${PIPESTATUS[0]}"

@@ -40,7 +40,10 @@ in_sandbox() { # in_sandbox FILE THAT IT INCLUDES...
     mv "$out/program.o" "$program.o" && rm -rf "$out"
     # shellcheck disable=SC2086  # names
     [ -z "${CHECK_INSPECT:-}" ] || tests/tools/inspect.sh $CHECK_INSPECT "$program.o" || return
-    "${limits[@]}" "${compiler[@]}" "$program.o" -o "$program" "$library" -lm
+    "${limits[@]}" "${compiler[@]}" "$program.o" -o "$program" "$library" -lm || {
+        echo "$file does not compile: it lacks what the lines above refer to."
+        return 1
+    }
 }
 
 if [ -n "${CHECK_SANDBOX:-}" ]; then

@@ -454,9 +454,10 @@ start_class() {
     assert_success
     run as_typed make similar
     assert_success
-    run jq -r '.[] | select(.share >= 0.8).students | join(" ")' "$OUT/similar.json"
-    assert_equal "$(sort <<<"$output")" "$(sort "$CLASS/copies.txt")"
     # The last six are the copies. Their disguises resemble one another.
+    run jq -r '.[] | select(.share >= 0.8).students | select(any(.[]; . < "s034")) | join(" ")' \
+        "$OUT/similar.json"
+    assert_equal "$(sort <<<"$output")" "$(sort "$CLASS/copies.txt")"
     run jq -r '.[].students | select(all(.[]; . < "s034")) | join(" ")' "$OUT/similar.json"
     assert_output ""
 }

@@ -63,7 +63,7 @@ set_up() { # set_up [NAME=VALUE...] COMMAND
     assert_line "    sudo apt-get install -y --no-install-recommends gcc libc6-dev python3-venv"
     set_up test
     assert_line "    sudo apt-get install -y --no-install-recommends gcc libc6-dev bats \
-bats-support bats-assert bats-file jq parallel patch python3-venv"
+bats-support bats-assert bats-file jq parallel python3 patch python3-venv"
 }
 
 @test "no compiler, no rights: the line to type, and nothing is tried" {
@@ -84,7 +84,7 @@ bats-support bats-assert bats-file jq parallel patch python3-venv"
     set_up test
     assert_failure
     assert_line "    sudo apt-get install -y --no-install-recommends bats bats-support bats-assert\
- bats-file jq parallel patch"
+ bats-file jq parallel python3 patch"
     set_up build
     assert_success
     assert_output ""

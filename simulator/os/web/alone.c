@@ -3,6 +3,7 @@
  * would share is in os/web/file.c. */
 #include "os/os.h"
 #include "os/process.h"
+#include "os/seal.h"
 
 /* A wait looks this often before it is taken to last forever. It is more than any wait for a gate
  * looks (sched/engine.c). */
@@ -43,6 +44,16 @@ void lock_wait(unsigned microseconds)
     if (++lock.waits == WAITS_MAX)
         os_fatal("this program waits for a host function, another thread or another process. A "
                  "page has none of them. Run it outside of the browser.");
+}
+
+/* ---- a graded run ---- */
+
+void seal_close(const char *setting, void *memory, size_t bytes)
+{
+    (void)setting;
+    (void)memory;
+    (void)bytes;
+    os_fatal("SIM_SEAL is set: it is for a graded run, and a page has none.");
 }
 
 /* ---- threads ---- */
