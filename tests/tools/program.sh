@@ -11,8 +11,12 @@
 # For a grader (tests/tools/run.sh describes CHECK_SANDBOX, CHECK_USER, CHECK_CGROUP and
 # CHECK_UNGRADED): it works in a sandbox, where of the workbook it sees the headers in lessons, the
 # simulated device and the files that are named. CHECK_COMPILER is the compiler's command, a word
-# on each line.
+# on each line; CHECK_HEADERS is the folder of the toolkit's headers.
 set -u
+# shellcheck source=tests/tools/c_file.sh
+source "${0%/*}/c_file.sh"
+# shellcheck source=tests/tools/sandbox.sh
+source "${0%/*}/sandbox.sh"
 root=$PWD file=$1 program=$2 status=0
 shift 2
 seconds=30
@@ -20,27 +24,32 @@ seconds=30
 limits=(prlimit --cpu=$((2 * ${CHECK_SECONDS:-5})) --as=2147483648 --fsize=134217728 --core=0)
 
 in_sandbox() { # in_sandbox FILE THAT IT INCLUDES...
-    local out=$root/${program%/*}/compiled seen compiler library=build/simulator/libcudart.so.13
-    local arguments=()
+    local out=$root/${program%/*}/compiled seen box compiler library=build/simulator/libcudart.so.13
+    local arguments=() object
+    expect_c_file "$file" || return
     [ -z "${CHECK_CGROUP:-}" ] || echo "$BASHPID" >"$CHECK_CGROUP/cgroup.procs"
-    install -d ${CHECK_USER:+-o "$CHECK_USER" -g "$CHECK_USER"} "$out"
+    [ -d "$out" ] || install -d ${CHECK_USER:+-o "$CHECK_USER" -g "$CHECK_USER"} "$out"
     # Only the files that are named are seen of a workbook in a folder of the system.
     [[ $root != /usr/* ]] || arguments=(--tmpfs "$root")
     for seen in lessons/*.h simulator/user_kernels.h "$library" "$file" "$@"; do
         [[ $seen == /* ]] || seen=$root/$seen
         arguments+=(--ro-bind "$seen" "$seen")
     done
-    arguments+=(--ro-bind "$(realpath build/cuda/include)" "$root/build/cuda/include"
+    object=$out/${program##*/}.o
+    arguments+=(--ro-bind "$CHECK_HEADERS" "$root/build/cuda/include"
         --bind "$out" "$out" --chdir "$root" --setenv PATH "$PATH" --setenv LC_ALL C.UTF-8)
     mapfile -t compiler <<<"$CHECK_COMPILER"
-    tests/tools/compile.sh timeout --signal=KILL "$seconds" tests/tools/sandbox.sh compile \
-        "${arguments[@]}" -- "${limits[@]}" --nproc="${CHECK_PROCESSES:-64}" "${compiler[@]}" \
-        -fvisibility=hidden -c "$file" -o "${out#"$root"/}/program.o" || return
-    { [ ! -L "$out/program.o" ] && [ -f "$out/program.o" ]; } || return
-    mv "$out/program.o" "$program.o" && rm -rf "$out"
+    sandbox compile "${arguments[@]}" -- "${limits[@]}" --nproc="${CHECK_PROCESSES:-64}" \
+        "${compiler[@]}" -fvisibility=hidden -c "$file" -o "$object"
+    timeout --signal=KILL "$seconds" env -i "${box[@]}" || {
+        status=$?
+        does_not_compile "$file"
+        return "$status"
+    }
+    { [ ! -L "$object" ] && [ -f "$object" ]; } || return
     # shellcheck disable=SC2086  # names
-    [ -z "${CHECK_INSPECT:-}" ] || tests/tools/inspect.sh $CHECK_INSPECT "$program.o" || return
-    "${limits[@]}" "${compiler[@]}" "$program.o" -o "$program" "$library" -lm || {
+    [ -z "${CHECK_INSPECT:-}" ] || tests/tools/inspect.sh $CHECK_INSPECT "$object" || return
+    "${limits[@]}" "${compiler[@]}" "$object" -o "$program" "$library" -lm || {
         echo "$file does not compile: it lacks what the lines above refer to."
         return 1
     }

@@ -103,8 +103,8 @@ choose_memory_limit() {
 # shellcheck disable=SC2034  # sandbox, not_promised and not_protected are for the caller
 protect() { # protect FOLDER
     sandbox=bubblewrap not_promised=() not_protected=
-    CHECK_COMPILER=$(make -s compiler)
-    export CHECK_COMPILER CHECK_LIMITS=1 CHECK_ALONE=$PWD/build/check/alone
+    CHECK_COMPILER=$(make -s compiler) CHECK_HEADERS=$(realpath build/cuda/include)
+    export CHECK_COMPILER CHECK_HEADERS CHECK_LIMITS=1 CHECK_ALONE=$PWD/build/check/alone
     export PROTECT_USER='' PROTECT_CGROUP='' CHECK_SCOPE=''
     cat >"$1/canary.c" <<'PROGRAM'
 #define _GNU_SOURCE

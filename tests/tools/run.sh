@@ -13,9 +13,9 @@
 #                       many in all; CHECK_PROCESSES (64) processes and threads, and no file of more
 #                       than 1 GiB
 #   CHECK_SANDBOX=HOW   tests/tools/sandbox.sh: all that it starts ends with it. It sees its
-#                       libraries, itself, CHECK_LESSON and a folder of its own in the place of
-#                       FOLDER. What it leaves there is removed, but for the journals, which come
-#                       to FOLDER
+#                       libraries, itself, CHECK_LESSON and an empty folder in the place of FOLDER:
+#                       the folder own beside FOLDER, which one run after the other has. What it
+#                       leaves there is removed, but for the journals, which come to FOLDER
 #   CHECK_USER=N        for root: the program runs as the user with that number
 #   CHECK_CGROUP=DIR    its memory is limited by that cgroup, whose CHECK_CGROUP_EVENTS counts what
 #                       the kernel ended for it; or CHECK_SCOPE=BYTES by one that systemd makes.
@@ -28,8 +28,10 @@
 #                       lesson needs, =exec: but start programs. ended is "journal" when a journal
 #                       is not the one that the simulated device wrote
 set -u
-# shellcheck source=/dev/null
+# shellcheck source=tests/tools/seal.sh
 source "${0%/*}/seal.sh"
+# shellcheck source=tests/tools/sandbox.sh
+source "${0%/*}/sandbox.sh"
 seconds=${CHECK_SECONDS:-5} kilobytes=${CHECK_KILOBYTES:-65536} root=$PWD
 folder=$1
 shift
@@ -56,38 +58,39 @@ if [ -n "${CHECK_LIMITS:-}" ]; then
     # They count for the user of a sandbox alone, and for a number that is no person's.
     [ -z "${CHECK_SANDBOX:-}${CHECK_USER:-}" ] || limits+=(--nproc="${CHECK_PROCESSES:-64}")
 fi
-[ -z "${CHECK_SANDBOX:-}" ] || own=$here/own
+[ -z "${CHECK_SANDBOX:-}" ] || own=${here%/*}/own
 
-# Becomes the program.
+# Runs the program. What holds its stdout open, the pipe that attempt reads, ends with the run. It
+# prints the number of the program's process, or what bubblewrap does, which has the number of the
+# first process of the sandbox.
 begin() { # begin PROGRAM [ARGUMENT...]
+    local pair box pipe info environment=() user=()
     [ -z "$queue" ] || exec {queue}>&-
     [ -z "${CHECK_CGROUP:-}" ] || echo "$BASHPID" >"$CHECK_CGROUP/cgroup.procs"
     if [ -z "${CHECK_SANDBOX:-}" ]; then
-        local user=()
         [ -z "${CHECK_USER:-}" ] ||
-            user=(setpriv --reuid="$CHECK_USER" --regid="$CHECK_USER" --clear-groups --no-new-privs)
-        exec setsid "${user[@]}" "${limits[@]}" env -i PATH=/usr/bin:/bin HOME="$here" LC_ALL=C \
-            "${given[@]}" "${sealed[@]}" "$@"
+            user=(setpriv --reuid="$CHECK_USER" --regid="$CHECK_USER" --clear-groups
+                --no-new-privs)
+        # The limit ends it when nobody waits any more.
+        setsid timeout --signal=KILL $((wall + 5)) "${user[@]}" "${limits[@]}" \
+            env -i PATH=/usr/bin:/bin HOME="$here" LC_ALL=C "${given[@]}" "${sealed[@]}" \
+            "$@" >stdout 2>stderr &
+        echo $!
+        wait $! 2>/dev/null
+        exit
     fi
-    local pair environment=() scope=()
-    [ -z "${CHECK_SCOPE:-}" ] ||
-        scope=(systemd-run --user --scope --quiet --collect -p MemoryMax="$CHECK_SCOPE"
-            -p MemorySwapMax=0 --)
     for pair in PATH=/usr/bin:/bin HOME="$here" LC_ALL=C "${given[@]}" "${sealed[@]}"; do
         environment+=(--setenv "${pair%%=*}" "${pair#*=}")
     done
-    exec "${scope[@]}" "$root/tests/tools/sandbox.sh" run \
+    exec {pipe}>&1 {info}>&1 >stdout 2>stderr
+    sandbox run --sync-fd "$pipe" --info-fd "$info" \
         --ro-bind "$1" "$1" --ro-bind-try "$lesson" "$lesson" \
         --ro-bind-try "$root/tests/simulator/traces" "$root/tests/simulator/traces" \
         --ro-bind-try "${here%/*}/tests" "${here%/*}/tests" --bind "$own" "$here" \
-        --chdir "$here" --info-fd "$info" "${environment[@]}" -- "${limits[@]}" "$@"
-}
-
-# Sets first: the first process of the sandbox, the only child of bubblewrap. All end with it.
-find_first() {
-    first=
-    [ -z "${CHECK_SANDBOX:-}" ] || read -r first <"/proc/$program/task/$program/children"
-    first=${first%% *}
+        --chdir "$here" "${environment[@]}" -- "${limits[@]}" "$@"
+    [ -n "${CHECK_SCOPE:-}" ] || exec -c "${box[@]}"
+    exec systemd-run --user --scope --quiet --collect -p MemoryMax="$CHECK_SCOPE" \
+        -p MemorySwapMax=0 -- env -i "${box[@]}"
 }
 
 # Did the program, and what it started, use the processor for about as long as it may?
@@ -96,10 +99,10 @@ is_busy() {
     for process in /proc/[0-9]*; do
         read -r line <"$process/stat" || continue
         read -ra word <<<"${line##*) }"   # from its state, the third field of proc(5)
-        if [ -n "$first" ]; then
+        if [ -n "${CHECK_SANDBOX:-}" ]; then
             [ "$process/ns/pid" -ef "/proc/$first/ns/pid" ] || continue
         else
-            [ "${word[3]}" = "$program" ] || continue
+            [ "${word[3]}" = "$first" ] || continue   # its session
         fi
         used=$((used + word[11] + word[12] + word[13] + word[14]))
     done 2>/dev/null
@@ -107,22 +110,16 @@ is_busy() {
 }
 
 stop() {
-    if [ -n "$first" ]; then kill -KILL "$first"
-    else kill -KILL -- "-$program" || kill -KILL "$program"; fi
+    if [ -n "${CHECK_SANDBOX:-}" ]; then kill -KILL ${first:+"$first"} "$program"
+    else kill -KILL -- "-$first"; fi 2>/dev/null
 }
 
-# Bubblewrap ends when it knows the status; this is when all in the sandbox has ended.
-wait_for_end() {
-    local first='' line
-    while read -r -t 0.1 -u "$info" line; do
-        [[ $line != *'"child-pid": '* ]] || first=${line##*: }
-        [[ $line != *"}"* ]] || break
-    done
-    first=${first%,}
-    # A dead one may stay in the list until somebody looks.
+# When the first process of a sandbox is dead, all in it are. It closes its files before.
+wait_for_sandbox() {
+    local line
     while [ -n "$first" ] && read -r line 2>/dev/null <"/proc/$first/stat" &&
         [[ $line != *") "[ZX]* ]]; do
-        read -r -t 0.01 -u "$info" _
+        sleep 0.01
     done
 }
 
@@ -130,8 +127,10 @@ wait_for_end() {
 files=("$own")
 [ "$own" = "$here" ] || files+=(stdout stderr)
 too_many_bytes() {
-    find "${files[@]}" -type f -printf '%s\n' |
-        awk -v most="$kilobytes" '{ all += $1 } END { exit all <= 1024 * most }'
+    local size all=0
+    while read -r size; do all=$((all + size)); done \
+        < <(find "${files[@]}" -type f -printf '%s\n' 2>/dev/null)
+    [ "$all" -gt $((1024 * kilobytes)) ]
 }
 has_large_file() { [ -n "$(find "${files[@]}" -size +"$kilobytes"k -print -quit 2>/dev/null)" ]; }
 
@@ -146,11 +145,10 @@ count_killed() {
 
 # Sets status, and ended to nothing, or flood, memory, time, or asleep: it used little of its time.
 attempt() { # attempt PROGRAM [ARGUMENT...]
-    local program watcher before=0 used info
+    local program first='' before end got pipe line
     ended='' status=0
-    exec {info}<> <(:)
-    if [ -n "${CHECK_SANDBOX:-}" ]; then
-        install -d ${CHECK_USER:+-o "$CHECK_USER" -g "$CHECK_USER"} own
+    if [ "$own" != "$here" ]; then
+        [ -d "$own" ] || install -d ${CHECK_USER:+-o "$CHECK_USER" -g "$CHECK_USER"} "$own"
     elif [ -n "${CHECK_USER:-}" ]; then
         chmod 1777 .
     fi
@@ -160,34 +158,31 @@ attempt() { # attempt PROGRAM [ARGUMENT...]
         [ "$CHECK_SEAL" != exec ] || sealed[0]+=:exec
     fi
     count_killed
-    before=$killed
-    begin "$@" </dev/null >stdout 2>stderr &
+    before=$killed end=$((SECONDS + wall + 1))
+    exec {pipe}< <(begin "$@" </dev/null)
     program=$!
-    (
-        end=$((SECONDS + wall + 1)) why=124
-        exec {never}<> <(:)   # nothing is ever to be read from it: a wait without a process
-        while ! read -r -t 0.1 -u "$never" && kill -0 "$program"; do
-            if too_many_bytes; then why=125
-            elif [ "$SECONDS" -lt "$end" ]; then continue; fi
-            find_first
-            if [ "$why" = 124 ] && [ -n "${CHECK_LIMITS:-}" ] && ! is_busy; then why=123; fi
-            trap '' TERM   # who waits for the program does not end this before it says why
+    while true; do
+        got=0
+        read -r -t 0.2 line <&"$pipe" || got=$?
+        case $got in
+        0)
+            case $line in
+            *'"child-pid": '*) first=${line##*: } first=${first%,} ;;
+            [0-9]*) first=$line ;;
+            esac ;;
+        1) break ;;   # nobody holds the pipe
+        *)
+            if too_many_bytes; then ended=flood
+            elif [ "$SECONDS" -lt "$end" ]; then continue
+            elif [ -n "${CHECK_LIMITS:-}" ] && ! is_busy; then ended=asleep
+            else ended="time"; fi
             stop
-            exit "$why"
-        done
-    ) >/dev/null 2>&1 </dev/null &
-    watcher=$!
+            break ;;
+        esac
+    done
     wait "$program" 2>/dev/null || status=$?
-    kill "$watcher" 2>/dev/null
-    wait "$watcher" 2>/dev/null
-    case $? in
-    123) ended=asleep ;;
-    124) ended="time" ;;
-    125) ended=flood ;;
-    esac
-    kill -KILL -- "-$program" 2>/dev/null
-    [ -z "${CHECK_SANDBOX:-}" ] || wait_for_end
-    exec {info}>&-
+    if [ -n "${CHECK_SANDBOX:-}" ]; then wait_for_sandbox; else stop; fi
+    exec {pipe}<&-
     count_killed
     if [ "$killed" != "$before" ]; then ended=memory
     elif [ "$status" = 153 ] || has_large_file; then ended=flood   # SIGXFSZ
@@ -232,22 +227,24 @@ solution was slow too." >"$CHECK_UNGRADED"
 fi
 
 # Who reads the results reads files, and journals that hold.
+shopt -s nullglob dotglob
 if [ "$own" != "$here" ]; then
-    shopt -s nullglob
-    for file in own/journal.jsonl*; do
+    journals=()
+    for file in "$own"/journal.jsonl*; do
         if [ ! -L "$file" ] && [ -f "$file" ]; then
             [ -r "$file" ] || chmod 600 "$file"
-            mv "$file" .
+            journals+=("$file")
         fi
     done
-    rm -rf own 2>/dev/null || { chmod -R u+rwX own; rm -rf own; }
+    [ "${#journals[@]}" = 0 ] || mv -- "${journals[@]}" .
+    left=("$own"/*)
+    [ "${#left[@]}" = 0 ] || clear
 fi
 if [ -n "${sealed[*]}" ] && [ -z "$ended" ] && [ "$status" -lt 128 ] && ! seal_holds; then
     ended=journal
 fi
 if [ "$own" = "$here" ]; then
     # A folder with plain files alone, which most runs leave, needs no search.
-    shopt -s dotglob
     for file in *; do
         if [ -L "$file" ] || [ ! -f "$file" ]; then
             find . ! -type f ! -type d -delete 2>/dev/null

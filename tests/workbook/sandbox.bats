@@ -19,9 +19,13 @@ setup_file() {
 
 teardown_file() { rm -rf "$WORK"; }
 
+# Each test has a folder of its own there, as each lesson of a grading has, for its user.
 setup() {
     # shellcheck source=tests/tools/protect.sh
     source tests/tools/protect.sh
+    ALL=$WORK
+    WORK+=/$BATS_TEST_NUMBER
+    mkdir "$WORK"
 }
 
 need_sandbox() {
@@ -49,7 +53,7 @@ attack() {
 
 # No process of a program of this test is left. A cgroup with one could not be removed.
 nothing_left() {
-    run grep -ls "sandbox[.]${WORK##*.}/" /proc/[0-9]*/cmdline
+    run grep -ls "sandbox[.]${WORK##*sandbox.}/" /proc/[0-9]*/cmdline
     assert_output ""
     [ -z "$PROTECT_CGROUP" ] || assert_equal \
         "$(find "$PROTECT_CGROUP" -maxdepth 1 -name "workbook.$BASHPID")" ""
@@ -94,7 +98,7 @@ int main(int count, char **files)
 }
 END
     attack look "$ROOT"/{Makefile,README.md,solutions,docs,.git,lessons,tests/lessons} \
-        "$ROOT/tests/tools" "$ROOT/$WORK/look.c" "$ROOT/$WORK/canary" /etc/passwd /home /root \
+        "$ROOT/tests/tools" "$ROOT/$WORK/look.c" "$ROOT/$ALL/canary" /etc/passwd /home /root \
         /usr/bin/gcc /usr/include /sys /dev/zero /dev/tty /run /var "$BATS_FILE_TMPDIR" \
         "$ROOT/$WORK/look"
     # Where root made the sandbox its first process shows nothing at all.
