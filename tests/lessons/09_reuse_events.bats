@@ -127,7 +127,7 @@ asked() {
         mkdir "$CHECK_RUN"
         "$BASH" tests/tools/run.sh "$CHECK_RUN" LD_LIBRARY_PATH="$CHECK_LIBRARY" \
             SIM_JOURNAL="$ROOT/$journal" -- \
-            "$ROOT/$CHECK_FOLDER/asked_pipeline_program" held "$mib" word
+            "$ROOT/$CHECK_FOLDER/asked_pipeline_program" held "$mib" asked-word
     }
     expect_journal '([.[] | select(.did == "run" and .op == "hold").n] | first) as $opened
             | [.[] | select(.did == "run" and .op == "fill" and .n < $opened)] | length >= 2' \

@@ -4,7 +4,7 @@
  *
  * A student's function may end the process, and nothing printed means that all is as it should be.
  * So the last argument is a word that the check has drawn, and the last line printed is that word.
- */
+ * With ASKED_OR_RUN the program is also the lesson's own, which has no such argument. */
 #define CHECK(call)           check((call), #call, "the check", 0)
 #define MiB                   ((size_t)1 << 20)
 #define NULL                  ((void *)0)
@@ -26,6 +26,10 @@ static inline void asked_leave(void)
 
 int main(int argc, char **argv)
 {
+#ifdef ASKED_OR_RUN
+    if (strncmp(argv[argc - 1], "asked-", 6) != 0)
+        return lesson_main(argc, argv);
+#endif
     asked_word = argv[argc - 1];
     argv[argc - 1] = NULL;
     int status = asked_main(argc - 1, argv);

@@ -9,9 +9,9 @@ def clean: explode
     | implode;
 
 # A line without what differs from one grading to the next: the folder of this one, that of the
-# workbook, and the compiler's own files. Whole lines name places on this machine.
+# workbook, the compiler's own files, and addresses. Whole lines name places on this machine.
 def lasting($work): split($ENV.PWD + "/") | join("") | gsub($work + "/"; "")
-    | gsub("/tmp/cc[A-Za-z0-9]{6}"; "/tmp/cc") | clean;
+    | gsub("/tmp/cc[A-Za-z0-9]{6}"; "/tmp/cc") | gsub("\\b0x[0-9a-f]{9,}"; "0x...") | clean;
 def of_this_machine: test("^# (Its files|The page|A hint): ");
 
 # ---- one lesson ----

@@ -125,6 +125,8 @@ lesson_setup() {
         echo "The simulated device is not built. Type: make simulator" >"$CHECK_FOLDER/refused"
     elif [ -n "${CHECK_PROGRAM:-}" ]; then   # compiled already
         cp "$CHECK_PROGRAM" "$CHECK_FOLDER/program"
+    elif compile_joined; then
+        :
     else
         compile_lesson "$file" >"$CHECK_FOLDER/compiler" 2>&1 || case $? in
         124)
@@ -138,13 +140,40 @@ lesson_setup() {
     fi
 }
 
-compile_lesson() { # compile_lesson FILE [NAME OF THE PROGRAM]
+compile_lesson() { # compile_lesson FILE [NAME OF THE PROGRAM [NAME FOR ITS INSPECTION]]
     local included=() inspect=
     # A case of the clinic is not graded, and a sanitizer has imports of its own.
-    [ -n "${SANITIZE:-}" ] || [[ $CHECK_NAME == clinic/* ]] || inspect="$CHECK_NAME ${2:-}"
+    [ -n "${SANITIZE:-}" ] || [[ $CHECK_NAME == clinic/* ]] || inspect="$CHECK_NAME ${3:-}"
     [ "$1" = "$CHECK_LESSON" ] || included=("$CHECK_LESSON" tests/lessons/asked*.h)
     CHECK_INSPECT=$inspect \
         tests/tools/program.sh "$1" "$CHECK_FOLDER/${2:-program}" "${included[@]}"
+}
+
+# The check's own code behind the lesson, for ask_lesson. No macro of the student's file changes it.
+asked_code() { # asked_code HARNESS [LINE]
+    grep -ohE '\b[A-Za-z]\w*' tests/lessons/{asked,"$1"}.h | sort -u | sed 's/^/#undef /'
+    # It runs once, so it is not optimized: that would be a quarter of the compiler's time.
+    lines "${2:-}" '#pragma GCC optimize 0' '#include "workbook.h"' \
+        "#include \"$ROOT/tests/lessons/asked.h\"" "#include \"$ROOT/tests/lessons/$1.h\""
+}
+
+# One program for the lesson and for ask_lesson takes half the time of two. Not every student's file
+# can be joined with the check's code, which may need what the lesson may not import: then, and when
+# the file itself does not compile, they are compiled one by one.
+compile_joined() {
+    local harness joined=$CHECK_FOLDER/joined.c text
+    text=$(<"$BATS_TEST_FILENAME")
+    [[ $text =~ ask_lesson\ (asked_[a-z]+) ]] || return
+    harness=${BASH_REMATCH[1]}
+    # The reports name the lines of the student's file.
+    {
+        lines '#define main lesson_main' "#line 1 \"$CHECK_LESSON\""
+        cat "$CHECK_LESSON"
+        lines '' "#line 1 \"$harness\""
+        asked_code "$harness" '#define ASKED_OR_RUN'
+    } >"$joined" 2>/dev/null
+    compile_lesson "$joined" >/dev/null 2>&1 && ln "$CHECK_FOLDER/program" \
+        "$CHECK_FOLDER/${harness}_program"
 }
 
 # A check remembers that a test has missed. With CHECK_FIRST_MISS=1 (make watch) the tests after the
@@ -240,18 +269,13 @@ ask_lesson() {
     shift 2
     run_lesson   # a file that cannot be judged is reported once
     if [ ! -e "$CHECK_FOLDER/$program" ]; then
-        # What the check's own code uses is declared before the student's file, and is no macro of
-        # that file behind it. It runs once, so it is not optimized: that would be a quarter of the
-        # compiler's time.
+        # What the check's own code uses is declared before the student's file.
         {
-            lines '#pragma GCC optimize 0' '#define _GNU_SOURCE' '#include "workbook.h"' \
-                '#define main lesson_main' "#include \"$(realpath "$CHECK_LESSON")\""
-            grep -ohE '\b[A-Za-z]\w*' tests/lessons/{asked,"$harness"}.h | sort -u |
-                sed 's/^/#undef /'
-            lines "#include \"$ROOT/tests/lessons/asked.h\"" \
-                "#include \"$ROOT/tests/lessons/$harness.h\""
+            lines '#define _GNU_SOURCE' '#include "workbook.h"' '#define main lesson_main' \
+                "#include \"$(realpath "$CHECK_LESSON")\""
+            asked_code "$harness"
         } >"$file"
-        compile_lesson "$file" "$program" >"$CHECK_FOLDER/compiler" 2>&1 || {
+        compile_lesson "$file" "$program" "$program" >"$CHECK_FOLDER/compiler" 2>&1 || {
             missed "Expected: $sentence" \
                 "Happened: $(grep -am 1 'error' "$CHECK_FOLDER/compiler" | cut -c 1-300)"
             return

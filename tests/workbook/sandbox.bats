@@ -317,8 +317,9 @@ beside_hostile() { # beside_hostile WORKBOOK COMMAND...: COMMAND stands before e
     mkdir "$student"
     make -s build/mutants/14_ipc_allocation/exporter_frees_first.c
     cp build/mutants/14_ipc_allocation/exporter_frees_first.c "$student/14_ipc_allocation.c"
-    cp solutions/01_first_allocation.c lessons/07_trim.c "$student"
-    export CHECK_SECONDS=5 ONLY="1 7 14" STUDENT=$student
+    # The starter of 15 is reported with an address.
+    cp solutions/01_first_allocation.c lessons/{07_trim,15_own_arena}.c "$student"
+    export CHECK_SECONDS=5 ONLY="1 7 14 15" STUDENT=$student
     for i in 1 2 3 4 5; do
         if [ $i = 3 ]; then
             for _ in {1..8}; do
@@ -333,4 +334,6 @@ beside_hostile() { # beside_hostile WORKBOOK COMMAND...: COMMAND stands before e
     finish
     run jq -r '.lessons[2].tests[].lines[]' "$BATS_TEST_TMPDIR/1/grade.json"
     assert_output --partial "process 1"
+    run jq -r '.lessons[3].tests[].lines[]' "$BATS_TEST_TMPDIR/1/grade.json"
+    assert_output --partial "used 0x..., which is no multiple of 4"
 }
