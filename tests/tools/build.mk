@@ -66,10 +66,12 @@ program:
 	@$(CC) $(SANITIZER) "$(PROGRAM).o" -o "$(PROGRAM)" $(LIBRARY) -lm || \
 		{ echo '$(LESSON) does not compile: it lacks what the lines above refer to.'; exit 1; }
 
-# The same command without its files, a word on each line, for tests/tools/program.sh.
-.PHONY: compiler
-compiler:
-	@printf '%s\n' $(CC) $(FOR_SIMULATOR)
+# What a grader needs to know, a line each: the lessons, and the words of the command above without
+# its files.
+.PHONY: grader
+grader:
+	@printf 'lesson %s\n' $(LESSONS)
+	@printf 'compiler %s\n' $(CC) $(FOR_SIMULATOR)
 
 # On a GPU.
 build/gpu/mutants/%: build/mutants/%.c $(SHARED) build/gpu/kernels.o

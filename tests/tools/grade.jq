@@ -40,7 +40,7 @@ def tap($work): reduce .[] as $line ({plan: null, place: false, tests: []};
 # the first error.
 def sentence: if any(.[]; test("does not compile")) then
         first(.[] | select(test(": (fatal )?[eE]rror: |undefined reference to")))
-            // first(.[] | select(. != ""))
+            // first(.[] | select(. != "")) // ""
     else (map(test("^(On stderr it printed:|The whole expected output:|See it yourself:)"))
             | index(true)) as $stop
         | .[:$stop // length] | join(" ") end
@@ -179,3 +179,12 @@ def junit: "<?xml version=\"1.0\" encoding=\"UTF-8\"?>",
         | "  <testsuite\({name: $lesson} + (cases | counts) | attributes)>",
           (cases[] | case_xml($lesson)), "  </testsuite>"),
     "</testsuites>";
+
+# All files of a grade: behind a line that begins with a control character, which no text here has,
+# and names the file, its lines.
+def files($width): "\u0001grade.json", .,
+    "\u0001gradescope/results.json", gradescope,
+    "\u0001prairielearn/results.json", prairielearn,
+    "\u0001junit.xml", junit,
+    "\u0001table", table($width),
+    "\u0001ungraded", ungraded[];

@@ -23,7 +23,7 @@
 # shellcheck disable=SC2016  # questions to jq
 set -u
 caller=$PWD
-cd "$(dirname "$0")/../.." || exit 2
+cd "${0%/*}/../.." || exit 2
 mask=$(umask)
 export LC_ALL=C.UTF-8   # the compiler's words, and what counts as a letter, are the same everywhere
 umask 022   # the user of the programs reads the copies
@@ -35,8 +35,6 @@ say() { printf '%s\n' "$@" >&2; }
 fail() { say "$@"; exit 2; }
 # shellcheck source=tests/tools/protect.sh
 source tests/tools/protect.sh
-# question JQ [OPTION OR FILE...]
-question() { jq -L tests/tools "include \"grade\"; $1" "${@:2}"; }
 
 # ---- one lesson: grade.sh lesson NAME, called below with GRADE_WORK set ----
 
@@ -60,13 +58,15 @@ hand_in() { # hand_in NAME
 # on each line.
 lesson() { # lesson NAME
     local name=$1 base=$GRADE_WORK/$1 file=$GRADE_WORK/lessons/$1.c check ended=0 refusal
-    local limit=${CHECK_LESSON_SECONDS:-600}
+    local limit=${CHECK_LESSON_SECONDS:-600} row
     refusal=$(hand_in "$name")
     {
         echo "lesson $name"
-        awk -v name="$name" '$1 == name { print "row", $2, $3 }' tests/lessons/baseline.txt
+        while read -r row; do
+            [[ $row != "$name "* ]] || echo "row ${row#* }"
+        done <tests/lessons/baseline.txt
         sed -nE 's/^@test "(.*)" \{.*/name \1/p' "tests/lessons/$name.bats"
-        [ ! -e "$file" ] || sha256sum <"$file" | sed 's/^/file /'
+        [ ! -e "$file" ] || { printf 'file ' && sha256sum <"$file"; }
         [ -z "$refusal" ] || echo "$refusal"
     } >"$base.record"
     if [ -n "$refusal" ]; then
@@ -90,10 +90,9 @@ lesson() { # lesson NAME
         elif [ "$ended" -gt 2 ]; then
             echo "ungraded The check of $name was ended by a signal, or failed (status $ended)."
         fi
-        tr -d '\000' <"$base.tap" | sed 's/^/tap /'
+        sed 's/\x00//g; s/^/tap /' "$base.tap"
     } >>"$base.record"
-    chmod -R u+rwX "$base" 2>/dev/null
-    rm -rf "$base"
+    rm -rf "$base" 2>/dev/null || { chmod -R u+rwX "$base" && rm -rf "$base"; }
     : >"$base.done"
 }
 if [ "${1:-}" = lesson ]; then lesson "$2"; exit; fi
@@ -126,7 +125,13 @@ done
 [ -e build/simulator/libcudart.so.13 ] ||
     fail "The simulated device is not built. Type: make simulator"
 
-mapfile -t lessons < <(make -s list)
+lessons=() CHECK_COMPILER=
+while read -r key value; do
+    case $key in
+    lesson) lessons+=("$value") ;;
+    compiler) CHECK_COMPILER+=${CHECK_COMPILER:+$'\n'}$value ;;
+    esac
+done < <(make -s grader)
 if [ -n "${ONLY:-}" ]; then
     chosen=()
     for word in $ONLY; do
@@ -197,8 +202,13 @@ trap 'exit 130' INT
 trap 'exit 143' TERM HUP
 mkdir "$work/lessons"
 
-# What a student's program may do.
-protect "$work"
+# What a student's program may do. grade_class.sh has tried it, for all students of a class.
+if [ -n "${GRADE_PROTECTED:-}" ]; then
+    # shellcheck source=/dev/null
+    source "$GRADE_PROTECTED"
+else
+    protect "$work"
+fi
 [ -z "$not_protected" ] ||
     fail "A program that is known to be correct could not be compiled and run here, so nothing was \
 graded:" "$not_protected"
@@ -223,17 +233,27 @@ all=$!
 wait $all
 all=
 
+records=("${lessons[@]/#/"$work/"}")
+records=("${records[@]/%/.record}")
 for name in "${lessons[@]}"; do
     [ -e "$work/$name.done" ] ||
         fail "The check of $name was interrupted: nothing was graded."
 done
-{
-    for name in "${lessons[@]}"; do cat "$work/$name.record"; done |
-        question 'grade($workbook; $sandbox; $promised; $seed; $work; $baseline; [inputs])' -n -R \
-            --argjson workbook "$workbook" --arg sandbox "$sandbox" --argjson seed "$SEED" \
-            --arg work "$work" --argjson baseline $baseline \
-            --arg promised "$(printf '%s\n' "${not_promised[@]}")" >"$work/grade.json"
-} || fail "The grade could not be written."
+mkdir "$work/gradescope" "$work/prairielearn"
+width=100
+[ ! -t 1 ] || width=$(tput cols 2>/dev/null || echo 80)
+(
+    set -o pipefail
+    cat "${records[@]}" |
+        jq -L tests/tools 'include "grade";
+            grade($workbook; $sandbox; $promised; $seed; $work; $baseline; [inputs])
+                | files($width)' -n -R -r --argjson workbook "$workbook" \
+            --arg sandbox "$sandbox" --argjson seed "$SEED" --arg work "$work" \
+            --argjson baseline $baseline --argjson width "$width" \
+            --arg promised "$(printf '%s\n' "${not_promised[@]}")" |
+        awk -v folder="$work" \
+            '/^\001/ { file = folder "/" substr($0, 2); printf "" >file; next } { print >file }'
+) || fail "The grade could not be written."
 
 if [ "$baseline" = true ]; then
     {
@@ -246,12 +266,6 @@ if [ "$baseline" = true ]; then
     exit
 fi
 
-mkdir "$work/gradescope" "$work/prairielearn"
-{
-    question junit -r "$work/grade.json" >"$work/junit.xml" &&
-        question gradescope "$work/grade.json" >"$work/gradescope/results.json" &&
-        question prairielearn "$work/grade.json" >"$work/prairielearn/results.json"
-} || fail "The grade could not be written."
 (
     umask "$mask"
     flock 9   # two gradings into one folder: each leaves all of its files
@@ -262,10 +276,7 @@ mkdir "$work/gradescope" "$work/prairielearn"
     done
 ) 9<"$out" || fail "The grade could not be written to $out."
 
-width=100
-[ ! -t 1 ] || width=$(tput cols 2>/dev/null || echo 80)
-question 'table($width)' -r --argjson width "$width" "$work/grade.json"
+cat "$work/table"
 echo "The whole grade: ${out#"$PWD/"}/grade.json"
 [ -n "${STUDENT:-}${OUT:-}" ] || tests/tools/progress.sh grade "$work/grade.json"
-mapfile -t ungraded < <(question 'ungraded[]' -r "$work/grade.json")
-[ "${#ungraded[@]}" = 0 ] || fail "${ungraded[@]}"
+[ ! -s "$work/ungraded" ] || fail "$(<"$work/ungraded")"

@@ -23,6 +23,8 @@ seconds=30
 [ -z "${CHECK_SANDBOX:-}" ] || seconds=60
 limits=(prlimit --cpu=$((2 * ${CHECK_SECONDS:-5})) --as=2147483648 --fsize=134217728 --core=0)
 
+ungraded() { [ -z "${CHECK_UNGRADED:-}" ] || echo "$1" >"$CHECK_UNGRADED"; }
+
 in_sandbox() { # in_sandbox FILE THAT IT INCLUDES...
     local out=$root/${program%/*}/compiled seen box compiler library=build/simulator/libcudart.so.13
     local arguments=() object
@@ -39,10 +41,14 @@ in_sandbox() { # in_sandbox FILE THAT IT INCLUDES...
     arguments+=(--ro-bind "$CHECK_HEADERS" "$root/build/cuda/include"
         --bind "$out" "$out" --chdir "$root" --setenv PATH "$PATH" --setenv LC_ALL C.UTF-8)
     mapfile -t compiler <<<"$CHECK_COMPILER"
-    sandbox compile "${arguments[@]}" -- "${limits[@]}" --nproc="${CHECK_PROCESSES:-64}" \
+    sandbox compile --json-status-fd 3 "${arguments[@]}" -- "${limits[@]}" --nproc="${CHECK_PROCESSES:-64}" \
         "${compiler[@]}" -fvisibility=hidden -c "$file" -o "$object"
-    timeout --signal=KILL "$seconds" env -i "${box[@]}" || {
+    timeout --signal=KILL "$seconds" env -i "${box[@]}" 3>"$program.began" || {
         status=$?
+        # Bubblewrap reports a status when the compiler has begun.
+        if [ "$status" != 137 ] && [[ $(<"$program.began") != *'"exit-code"'* ]]; then
+            ungraded "The sandbox could not be made: $(head -n 1 "$program.words")"
+        fi
         does_not_compile "$file"
         return "$status"
     }
@@ -68,6 +74,6 @@ ends='signal terminated program|terminated with signal|out of memory|memory exha
 ! grep -qE "^([^ ]*[/-])?(gcc|cc|clang|cc1|as|ld|collect2)[^ :]*: .*($ends)|^virtual memory" \
     "$program.words" || status=124
 [ "$status" = 124 ] || [ "$status" = 137 ] || exit 1
-[ "$SECONDS" -lt "$seconds" ] || [ -z "${CHECK_UNGRADED:-}" ] ||
-    echo "The compiler did not end: this machine was too busy." >"$CHECK_UNGRADED"
+[ "$SECONDS" -lt "$seconds" ] ||
+    ungraded "The compiler did not end: this machine was too busy."
 exit 124

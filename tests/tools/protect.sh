@@ -5,6 +5,7 @@
 #                     tests/tools/program.sh, run.sh and sandbox.sh read. sandbox is "bubblewrap" or
 #                     "none"; not_promised lists what students' programs can still do here;
 #                     not_protected says why no program runs at all
+#   protected         prints what protect has set and exported, for another shell to source
 #   protect_lesson    the part of one lesson: its user and its cgroup
 #   end_lesson        ends it
 
@@ -44,11 +45,14 @@ end_lesson() {
 # The tools inside of a sandbox, with the shell of system(), and the libraries that they and a
 # lesson's program need.
 seen_by() { # seen_by PROGRAM
-    local tools
+    local tools tool
     mapfile -t tools < <(type -P prlimit setpriv addr2line; echo /bin/sh)
     printf '%s\n' "$PWD/build/simulator/libcudart.so.13" "${tools[@]}"
-    ldd "$1" build/simulator/libcudart.so.13 "${tools[@]}" |
-        grep -oE '(=> )?/[^ ]+ \(0x' | grep -oE '/[^ ]+' | grep -v '/libcudart\.so'
+    # What ldd does, which begins each program three times.
+    for tool in "$1" "${tools[@]}"; do
+        LD_TRACE_LOADED_OBJECTS=1 "$tool" </dev/null
+    done 2>/dev/null | awk '/\(0x[0-9a-f]+\)$/ && !/\/libcudart\.so/ && match($0, /\/[^ ]+/) {
+        print substr($0, RSTART, RLENGTH) }'
 }
 
 canary() { # canary FOLDER HOW [NUMBER]: in that sandbox, as the user with that number
@@ -103,7 +107,8 @@ choose_memory_limit() {
 # shellcheck disable=SC2034  # sandbox, not_promised and not_protected are for the caller
 protect() { # protect FOLDER
     sandbox=bubblewrap not_promised=() not_protected=
-    CHECK_COMPILER=$(make -s compiler) CHECK_HEADERS=$(realpath build/cuda/include)
+    : "${CHECK_COMPILER:=$(make -s grader | sed -n 's/^compiler //p')}"
+    CHECK_HEADERS=$(realpath build/cuda/include)
     export CHECK_COMPILER CHECK_HEADERS CHECK_LIMITS=1 CHECK_ALONE=$PWD/build/check/alone
     export PROTECT_USER='' PROTECT_CGROUP='' CHECK_SCOPE=''
     cat >"$1/canary.c" <<'PROGRAM'
@@ -129,4 +134,8 @@ PROGRAM
         [ -n "$PROTECT_USER" ] || not_promised+=("a limit of processes")
     fi
     [ -n "$PROTECT_CGROUP$CHECK_SCOPE" ] || not_promised+=("a limit of memory")
+}
+
+protected() {
+    declare -p sandbox not_promised not_protected "${!CHECK_@}" "${!PROTECT_@}"
 }

@@ -20,10 +20,11 @@
 #   CHECK_CGROUP=DIR    its memory is limited by that cgroup, whose CHECK_CGROUP_EVENTS counts what
 #                       the kernel ended for it; or CHECK_SCOPE=BYTES by one that systemd makes.
 #                       ended is then "memory"
+#                       CHECK_UNGRADED is the file that is to have a sentence when the machine is at
+#                       fault; ended is then "machine": the sandbox could not be made
 #   CHECK_ALONE=FILE    a program that used little of its time slept, or the machine was busy. It
 #                       runs again while no other run has this lock, and then the lesson's
-#                       solution. If that is slow as well, ended is "machine", and CHECK_UNGRADED is
-#                       the file that is to have a sentence about it
+#                       solution. If that is slow as well, ended is "machine"
 #   CHECK_SEAL=1        tests/tools/seal.sh: a program that writes a journal can do nothing that no
 #                       lesson needs, =exec: but start programs. ended is "journal" when a journal
 #                       is not the one that the simulated device wrote
@@ -61,8 +62,8 @@ fi
 [ -z "${CHECK_SANDBOX:-}" ] || own=${here%/*}/own
 
 # Runs the program. What holds its stdout open, the pipe that attempt reads, ends with the run. It
-# prints the number of the program's process, or what bubblewrap does, which has the number of the
-# first process of the sandbox.
+# prints the number of the program's process, or what bubblewrap does: the number of the first
+# process of the sandbox, and, when the program has begun and ended there, an exit code.
 begin() { # begin PROGRAM [ARGUMENT...]
     local pair box pipe info environment=() user=()
     [ -z "$queue" ] || exec {queue}>&-
@@ -83,7 +84,7 @@ begin() { # begin PROGRAM [ARGUMENT...]
         environment+=(--setenv "${pair%%=*}" "${pair#*=}")
     done
     exec {pipe}>&1 {info}>&1 >stdout 2>stderr
-    sandbox run --sync-fd "$pipe" --info-fd "$info" \
+    sandbox run --sync-fd "$pipe" --json-status-fd "$info" \
         --ro-bind "$1" "$1" --ro-bind-try "$lesson" "$lesson" \
         --ro-bind-try "$root/tests/simulator/traces" "$root/tests/simulator/traces" \
         --ro-bind-try "${here%/*}/tests" "${here%/*}/tests" --bind "$own" "$here" \
@@ -145,7 +146,7 @@ count_killed() {
 
 # Sets status, and ended to nothing, or flood, memory, time, or asleep: it used little of its time.
 attempt() { # attempt PROGRAM [ARGUMENT...]
-    local program first='' before end got pipe line
+    local program first='' sandboxed='' before end got pipe line
     ended='' status=0
     if [ "$own" != "$here" ]; then
         [ -d "$own" ] || install -d ${CHECK_USER:+-o "$CHECK_USER" -g "$CHECK_USER"} "$own"
@@ -167,7 +168,8 @@ attempt() { # attempt PROGRAM [ARGUMENT...]
         case $got in
         0)
             case $line in
-            *'"child-pid": '*) first=${line##*: } first=${first%,} ;;
+            *'"child-pid": '*) first=${line#*'"child-pid": '} first=${first%%[!0-9]*} ;;
+            *'"exit-code": '*) sandboxed=1 ;;
             [0-9]*) first=$line ;;
             esac ;;
         1) break ;;   # nobody holds the pipe
@@ -181,7 +183,12 @@ attempt() { # attempt PROGRAM [ARGUMENT...]
         esac
     done
     wait "$program" 2>/dev/null || status=$?
-    if [ -n "${CHECK_SANDBOX:-}" ]; then wait_for_sandbox; else stop; fi
+    if [ -z "${CHECK_SANDBOX:-}" ]; then
+        stop
+    else
+        wait_for_sandbox
+        [ -n "$ended$sandboxed" ] || ended=machine
+    fi
     exec {pipe}<&-
     count_killed
     if [ "$killed" != "$before" ]; then ended=memory
@@ -209,7 +216,10 @@ machine_is_slow() { # machine_is_slow [ARGUMENT...]
     [ $((${EPOCHREALTIME/./} - start)) -ge $((wall * 250000)) ]
 }
 
+ungraded() { [ -z "${CHECK_UNGRADED:-}" ] || echo "$1" >"$CHECK_UNGRADED"; }
+
 attempt "$@"
+if [ "$ended" = machine ]; then ungraded "The sandbox could not be made: $(head -n 1 stderr)"; fi
 if [ "$ended" = asleep ] && [ -z "${CHECK_ALONE:-}" ]; then ended="time"; fi
 if [ "$ended" = asleep ]; then
     exec {queue}>>"$CHECK_ALONE"
@@ -220,8 +230,8 @@ if [ "$ended" = asleep ]; then
         ended="time"
         if machine_is_slow "${@:2}"; then
             ended=machine
-            echo "A run of its program did not end, and this machine was so busy that the \
-solution was slow too." >"$CHECK_UNGRADED"
+            ungraded "A run of its program did not end, and this machine was so busy that the \
+solution was slow too."
         fi
     fi
 fi

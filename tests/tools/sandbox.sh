@@ -23,6 +23,7 @@ sandbox() {
     local as_number=(setpriv --reuid="${CHECK_USER:-}" --regid="${CHECK_USER:-}" --clear-groups)
     local -A made=()
     shift
+    hash bwrap   # where it is: the environment will be empty
     case $CHECK_SANDBOX in
     user) own=(--unshare-user --disable-userns) ;;
     number) own=(--unshare-user --disable-userns) before=("${as_number[@]}") ;;
@@ -54,7 +55,7 @@ sandbox() {
     done
     shift
     # shellcheck disable=SC2034  # for the caller
-    box=("${before[@]}" bwrap --unshare-pid --unshare-net --unshare-ipc
+    box=("${before[@]}" "${BASH_CMDS[bwrap]}" --unshare-pid --unshare-net --unshare-ipc
         --unshare-uts --unshare-cgroup-try --die-with-parent --new-session --cap-drop ALL
         "${own[@]}" --clearenv --proc /proc --perms 0755 --dir /dev --dev-bind /dev/null /dev/null
         --perms 1777 --size 67108864 --tmpfs /dev/shm

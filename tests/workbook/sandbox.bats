@@ -223,6 +223,34 @@ time.sleep(60)' >"$WORK/port" 3>&- &
     assert_equal "$(jq '.points == .possible' build/grade/grade.json)" true
 }
 
+@test "where a sandbox cannot be made a lesson is ungraded, for the compiler and for a run" {
+    need_sandbox
+    local lesson call
+    lesson=$(first)
+    mkdir "$WORK/bin"
+    # The first two calls try the machine, the third is for the compiler.
+    for call in 3 4; do
+        echo 0 >"$WORK/calls"
+        chmod 666 "$WORK/calls"
+        cat >"$WORK/bin/bwrap" <<END
+#!/bin/bash
+read -r calls <"$ROOT/$WORK/calls"
+echo \$((++calls)) >"$ROOT/$WORK/calls"
+if [ \$calls = $call ]; then
+    echo "bwrap: No room for a namespace" >&2
+    exit 1
+fi
+exec $(type -P bwrap) "\$@"
+END
+        chmod 755 "$WORK/bin/bwrap"
+        run as_typed PATH="$ROOT/$WORK/bin:$PATH" OUT="$BATS_TEST_TMPDIR" STUDENT=solutions \
+            ONLY="$lesson" tests/tools/grade.sh
+        assert_equal "$call: $status" "$call: 2"
+        assert_output --partial "The sandbox could not be made: bwrap: No room for a namespace"
+        assert_equal "$(jq -r '.lessons[].status' "$BATS_TEST_TMPDIR/grade.json")" ungraded
+    done
+}
+
 @test "a check that a signal ends is ungraded, and so is one whose tests are not its file's" {
     local lesson copy=$BATS_TEST_TMPDIR/copy
     lesson=$(first)
