@@ -67,7 +67,7 @@ else
     timeout --signal=KILL "$seconds" "${limits[@]}" make program LESSON="$file" \
         PROGRAM="$program" BACKEND= SANITIZE="${SANITIZE:-}" INSPECT="${CHECK_INSPECT:-}"
 fi </dev/null >"$program.words" 2>&1 || status=$?
-head -c 1000000 "$program.words"
+[ ! -s "$program.words" ] || head -c 1000000 "$program.words"
 [ "$status" != 0 ] || exit 0
 # What the tools say of their own end differs from one time to the next.
 ends='signal terminated program|terminated with signal|out of memory|memory exhausted'
