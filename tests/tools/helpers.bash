@@ -116,7 +116,7 @@ lesson_setup() {
         esac
     fi
     # Lesson 12 starts itself again.
-    [ -z "${CHECK_SEAL:-}" ] || ! grep -q "^$name:.* system " tests/lessons/imports.txt ||
+    [ -z "${CHECK_SEAL:-}" ] || ! grep -q "^$name:.* execl " tests/lessons/imports.txt ||
         export CHECK_SEAL=exec
     export CHECK_FOLDER BATS_NO_PARALLELIZE_WITHIN_FILE=true   # the tests of a check share its runs
     [ ! -e "$CHECK_FOLDER" ] || rm -rf "$CHECK_FOLDER"
