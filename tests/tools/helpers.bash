@@ -260,7 +260,7 @@ ask_lesson() {
     folder=$CHECK_FOLDER/$harness-$*
     folder=${folder// /-}
     mkdir -p "$folder"
-    "$BASH" tests/tools/run.sh "$folder" LD_LIBRARY_PATH="$CHECK_LIBRARY" -- \
+    "$BASH" tests/tools/run.sh "$folder" LD_LIBRARY_PATH="$CHECK_LIBRARY" "${SIM_ENV[@]}" -- \
         "$ROOT/$CHECK_FOLDER/$program" "$@" "$word"
     text_of words "$folder/stdout"
     if [ "$(<"$folder/status")" = 0 ] && [[ $words == *"$word" ]]; then
