@@ -20,10 +20,9 @@
 /* Returns the path of a program in the folders of `search`, or NULL. */
 static const char *find_program(const char *name, const char *search)
 {
-    char *path = seal_path();
     for (const char *from = search; *from; from += *from == ':') {
         size_t length = strcspn(from, ":");
-        snprintf(path, PAGE, "%.*s/%s", (int)length, from, name);
+        const char *path = seal_path("%.*s/%s", (int)length, from, name);
         if (length && !access(path, X_OK))
             return path;
         from += length;

@@ -79,8 +79,8 @@ static int open_new(const char *path, unsigned *number)
 {
     int descriptor = -1;
     for (*number = 0; *number < SEAL_PROCESSES; ++*number) {
-        snprintf(seal_path(), PAGE, *number ? "%s.%u" : "%s", path, *number);
-        descriptor = open_high(seal_path(), O_EXCL);
+        descriptor =
+            open_high(*number ? seal_path("%s.%u", path, *number) : seal_path("%s", path), O_EXCL);
         if (descriptor >= 0 || errno != EEXIST)
             break;
     }

@@ -230,8 +230,7 @@ bool os_fd_is_memfd(int fd)
 
 int os_fd_of_process(uint64_t process, int fd)
 {
-    char *path = seal_path();
-    snprintf(path, PAGE, "/proc/%d/fd/%d", os_process_pid(process), fd);
+    const char *path = seal_path("/proc/%d/fd/%d", os_process_pid(process), fd);
     if (!os_process_alive(process) || !is_memfd_link(path))
         return -1;
     int low = open(path, O_RDWR | O_CLOEXEC);

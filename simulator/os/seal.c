@@ -3,17 +3,20 @@
  * SIM_SEAL=FD, or FD:exec. FD is a file that the program cannot name, with a secret of 16
  * characters for each journal, one a line. The file is read and emptied before main. A receipt
  * repeats its secret, so a program that finds the descriptor still cannot write one. With ":exec"
- * the program's own exec stays allowed, and the file stays as it is for the processes that come. */
+ * the program may start itself again, and nothing else. What comes has the environment of the first
+ * process, whatever the program did to its own, and the file stays as it is for it. */
 #define _GNU_SOURCE
 #include "os/seal.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +25,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include "os/os.h"
@@ -34,15 +38,33 @@ static struct {
     bool closed;
     int receipts;
     char secrets[SEAL_PROCESSES * (SECRET + 1)];
+    /* With ":exec": what a process that comes by exec gets; otherwise NULL. */
+    char **environment;
+    /* The program's own code, from its first byte to behind its last. */
+    uintptr_t code, code_end;
 } seal;
 
 /* A page whose address is the same in each process, so that the filter, which an exec inherits,
- * allows the paths in it everywhere. A filter sees the address of a path, never its text. */
+ * allows the paths in it everywhere. A filter sees the address of a path, never its text. The
+ * program knows the address, so the page can be written in seal_path alone. */
 #define PATH_PAGE ((char *)0x2000000000)
 static char path_of_others[PAGE];
 
 bool seal_is_closed(void) { return seal.closed; }
-char *seal_path(void) { return seal.closed ? PATH_PAGE : path_of_others; }
+
+const char *seal_path(const char *format, ...)
+{
+    char *path = seal.closed ? PATH_PAGE : path_of_others;
+    va_list values;
+    if (seal.closed && mprotect(path, PAGE, PROT_READ | PROT_WRITE))
+        os_fatal("a path cannot be written (%s).", strerror(errno));
+    va_start(values, format);
+    vsnprintf(path, PAGE, format, values);
+    va_end(values);
+    if (seal.closed)
+        mprotect(path, PAGE, PROT_READ);
+    return path;
+}
 
 /* ---- the filter ---- */
 
@@ -231,6 +253,19 @@ static void add_memory_rules(struct filter *f, uintptr_t memory, size_t bytes)
     }
 }
 
+/* The program's own code makes no system call: the C library does. */
+static void add_code_rule(struct filter *f)
+{
+    size_t ip = offsetof(struct seccomp_data, instruction_pointer);
+    bool big = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
+    load(f, ip + (big ? 0 : 4));
+    add(f, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)((uint64_t)seal.code >> 32), 0, 4);
+    load(f, ip + (big ? 4 : 0));
+    add(f, BPF_JMP | BPF_JGE | BPF_K, (uint32_t)seal.code, 0, 2);
+    add(f, BPF_JMP | BPF_JGT | BPF_K, (uint32_t)seal.code_end, 1, 0);
+    refuse(f);
+}
+
 static void add_rules(struct filter *f, bool exec)
 {
     unsigned rule = begin_rule(f, SYS_openat);
@@ -241,13 +276,10 @@ static void add_rules(struct filter *f, bool exec)
     refuse(f);
     end_rule(f, rule);
 
-    /* addr2line, which finds the line of the program for a report. */
+    /* addr2line, which finds the line of the program for a report; and start_again. */
     rule = begin_rule(f, SYS_execve);
-    if (!exec) {
-        allow_in_page(f, 0, (uintptr_t)PATH_PAGE);
-        refuse(f);
-    } else
-        allow(f);
+    allow_in_page(f, 0, (uintptr_t)PATH_PAGE);
+    refuse(f);
     end_rule(f, rule);
 
     rule = begin_rule(f, SYS_clone);
@@ -294,6 +326,7 @@ static void install_filter(bool exec, uintptr_t memory, size_t bytes)
     load(&f, offsetof(struct seccomp_data, arch));
     add(&f, BPF_JMP | BPF_JEQ | BPF_K, OUR_ARCHITECTURE, 1, 0);
     refuse(&f);
+    add_code_rule(&f);
     load(&f, offsetof(struct seccomp_data, nr));
 #if defined __x86_64__
     /* The calls of x32 have other numbers. */
@@ -316,17 +349,42 @@ static void install_filter(bool exec, uintptr_t memory, size_t bytes)
                  strerror(errno));
 }
 
+/* The program has called exec. Does it for the program itself; returns for any other file. */
+static void start_again(const ucontext_t *context)
+{
+    static const char self[] = "/proc/self/exe";
+#if defined __x86_64__
+    const char *path = (const char *)context->uc_mcontext.gregs[REG_RDI];
+    char **arguments = (char **)context->uc_mcontext.gregs[REG_RSI];
+#elif defined __aarch64__
+    const char *path = (const char *)context->uc_mcontext.regs[0];
+    char **arguments = (char **)context->uc_mcontext.regs[1];
+#else
+    const char *path = "";
+    char **arguments = NULL;
+#endif
+    struct stat wanted, own;
+    if (stat(path, &wanted) || stat(self, &own) || wanted.st_dev != own.st_dev
+        || wanted.st_ino != own.st_ino)
+        return;
+    execve(seal_path("%s", self), arguments, seal.environment);
+}
+
 static void on_refused(int signo, siginfo_t *information, void *context)
 {
     const char *words = "makes a system call that no lesson needs";
     (void)signo;
-    (void)context;
+    if (information->si_syscall == SYS_execve && seal.environment)
+        start_again(context);
     for (size_t i = 0; i < sizeof closed / sizeof *closed; i++)
         if (closed[i].number == information->si_syscall)
             words = closed[i].words;
     for (size_t i = 0; i < sizeof limited / sizeof *limited; i++)
         if (limited[i].number == information->si_syscall)
             words = limited[i].words;
+    uintptr_t from = (uintptr_t)information->si_call_addr;
+    if (from >= seal.code && from <= seal.code_end)
+        words = "makes a system call by itself";
     diag("the program %s, which it may not while it is graded (system call %d). A lesson prints "
          "with printf, and calls CUDA.",
          words, information->si_syscall);
@@ -378,18 +436,44 @@ static void read_receipts_file(const char *setting, bool exec)
                  setting, SEAL_PROCESSES, SECRET);
 }
 
+/* For dl_iterate_phdr, whose first object is the program. */
+static int find_code(struct dl_phdr_info *object, size_t size, void *unused)
+{
+    (void)size;
+    (void)unused;
+    for (unsigned i = 0; i < object->dlpi_phnum; i++)
+        if (object->dlpi_phdr[i].p_type == PT_LOAD && object->dlpi_phdr[i].p_flags & PF_X) {
+            seal.code = object->dlpi_addr + object->dlpi_phdr[i].p_vaddr;
+            seal.code_end = seal.code + object->dlpi_phdr[i].p_memsz;
+        }
+    return 1;
+}
+
+static void keep_environment(void)
+{
+    size_t entries = 0;
+    while (environ[entries])
+        entries++;
+    seal.environment = os_allocate((entries + 1) * sizeof *seal.environment);
+    while (entries--)
+        seal.environment[entries] = strdup(environ[entries]);
+}
+
 void seal_close(const char *setting, void *memory, size_t bytes)
 {
     char *end;
     bool exec;
-    struct sigaction action = {.sa_sigaction = on_refused, .sa_flags = SA_SIGINFO};
+    /* A process that comes by exec inherits what is blocked: not this signal. */
+    struct sigaction action = {.sa_sigaction = on_refused, .sa_flags = SA_SIGINFO | SA_NODEFER};
     seal.receipts = (int)strtol(setting, &end, 10);
     exec = !strcmp(end, ":exec");
     if (end == setting || (*end && !exec))
         seal.receipts = -1;
     read_receipts_file(setting, exec);
-    if (mmap(PATH_PAGE, PAGE, PROT_READ | PROT_WRITE,
-             MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0)
+    if (exec)
+        keep_environment();
+    dl_iterate_phdr(find_code, NULL);
+    if (mmap(PATH_PAGE, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0)
             != PATH_PAGE
         || mprotect(memory, bytes, PROT_READ) || sigaction(SIGSYS, &action, NULL))
         os_fatal("SIM_SEAL is set, and the simulation cannot protect its own memory (%s).",

@@ -14,9 +14,9 @@ void seal_close(const char *setting, void *memory, size_t bytes);
 /* Is this a graded run? */
 bool seal_is_closed(void);
 
-/* The path of a file that the simulation is about to open for writing, or to execute, PATH_MAX
- * bytes: only a path in this memory is allowed. Needs the lock. */
-char *seal_path(void);
+/* Puts together the path of a file that the simulation is about to open for writing, or to execute:
+ * only a path from here is allowed. It holds until the next one. Needs the lock. */
+const char *seal_path(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Of how many processes of a run the journals count. */
 #define SEAL_PROCESSES 8

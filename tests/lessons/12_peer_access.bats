@@ -140,6 +140,8 @@ KERNELS='def kernels: [.[] | select(.process)] | group_by(.process) | map(
     local OWNER GPU
     draw OWNER 0 3
     draw GPU 1 3
+    # shellcheck disable=SC2034
+    SIM_ENV=(SIM_DEVICES=4)
     run_program
     ask_lesson asked_access 'set_access(pool, owner, gpu, allowed) works for the GPUs that it is
         given.' "$OWNER" $(((OWNER + GPU) % 4))

@@ -1,7 +1,7 @@
 /* Calls lesson 12's set_access for GPUs that its main does not use: arguments OWNER and GPU, two of
- * four. The check puts the lesson in front of this file, its main renamed. It prints what was
- * expected and what happened, of the first that is wrong; nothing when all is correct. */
-int setenv(const char *name, const char *value, int overwrite);
+ * the four that the check gives it. The check puts the lesson in front of this file, its main
+ * renamed. It prints what was expected and what happened, of the first that is wrong; nothing when
+ * all is correct. */
 
 /* Which of the four GPUs has access, as a number with a bit for each. */
 static int asked_rights(cudaMemPool_t pool)
@@ -29,7 +29,6 @@ int main(int argc, char **argv)
 {
     int owner = argc > 2 ? atoi(argv[1]) : 2, gpu = argc > 2 ? atoi(argv[2]) : 3;
     cudaMemPool_t pool;
-    setenv("SIM_DEVICES", "4", 1);
     CHECK(cudaDeviceGetDefaultMemPool(&pool, owner));
     int returned = set_access(pool, owner, gpu, 1), rights = asked_rights(pool);
     if (returned != 1 || rights != (1 << owner | 1 << gpu))

@@ -16,12 +16,12 @@ int main(int argc, char **argv)
     memset(result, 0, count * sizeof *result);
     volatile int *gate = gate_create();
     CHECK(launch_hold(gate, stream));
-    if (freopen("/dev/null", "w", stdout) == NULL)
-        return 2;
+    /* Standard input is a file that cannot be written. */
+    setvbuf(stdout, NULL, _IONBF, 0);
+    dup2(0, 1);
     use_stream(result, count, first, more, stream);
     gate_open(gate);
     CHECK(cudaStreamSynchronize(stream));
-    fflush(stdout);
     dup2(out, 1);
     while (i < count && result[i] == first + more)
         i++;

@@ -37,6 +37,28 @@ static int two_processes(void)
     return status || cudaDeviceSynchronize() != cudaSuccess;
 }
 
+/* Itself again, in an environment of its own making. */
+static int start_again(void)
+{
+    int status = 1;
+    pid_t second = fork();
+    if (second == 0) {
+        setenv("SIM_DEVICES", "5", 1);
+        execl("/proc/self/exe", "sealed", "devices", (char *)NULL);
+        _exit(1);
+    }
+    waitpid(second, &status, 0);
+    return status != 0;
+}
+
+static int print_devices(void)
+{
+    int devices;
+    cudaError_t result = cudaGetDeviceCount(&devices);
+    printf("%d devices\n", devices);
+    return result != cudaSuccess;
+}
+
 /* What stays allowed. Returns the exit status, or -1: it is no such name. */
 static int allowed(const char *what)
 {
@@ -49,6 +71,10 @@ static int allowed(const char *what)
         return pthread_create(&thread, NULL, nothing, NULL) || pthread_join(thread, NULL);
     if (!strcmp(what, "two"))
         return two_processes();
+    if (!strcmp(what, "again"))
+        return start_again();
+    if (!strcmp(what, "devices"))
+        return print_devices();
     if (!strcmp(what, "end-early")) {
         cudaDeviceSynchronize();
         _exit(0);
@@ -99,6 +125,8 @@ static void refused(const char *what)
         syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, NULL, NULL, NULL, NULL);
     if (!strcmp(what, "filter"))
         prctl(PR_SET_SECCOMP, 2, NULL);
+    if (!strcmp(what, "own-path"))
+        open(strcpy((char *)0x2000000000, "made"), O_WRONLY | O_CREAT, 0666);
     if (!strcmp(what, "shared-memory"))
         shmget(IPC_PRIVATE, PAGE, IPC_CREAT);
 #ifdef __x86_64__
@@ -107,6 +135,8 @@ static void refused(const char *what)
         __asm__ volatile("int $0x80" : "+a"(result) : "b"("made"), "c"(65), "d"(0666) : "memory");
     if (!strcmp(what, "x32"))
         syscall(0x40000000 | SYS_getpid);
+    if (!strcmp(what, "instruction"))
+        __asm__ volatile("syscall" : : "a"(SYS_exit_group), "D"(0) : "rcx", "r11");
 #endif
 }
 

@@ -116,7 +116,7 @@ lesson_setup() {
         esac
     fi
     # Lesson 12 starts itself again.
-    local starts=$'\n'"$name:[^"$'\n'"]* system[ "$'\n'"]"
+    local starts=$'\n'"$name:[^"$'\n'"]* execl[ "$'\n'"]"
     if [ -n "${CHECK_SEAL:-}" ] && [[ $(<tests/lessons/imports.txt) =~ $starts ]]; then
         export CHECK_SEAL="exec"
     fi
@@ -289,7 +289,7 @@ ask_lesson() {
     folder=$CHECK_FOLDER/$harness-$*
     folder=${folder// /-}
     mkdir -p "$folder"
-    "$BASH" tests/tools/run.sh "$folder" LD_LIBRARY_PATH="$CHECK_LIBRARY" -- \
+    "$BASH" tests/tools/run.sh "$folder" LD_LIBRARY_PATH="$CHECK_LIBRARY" "${SIM_ENV[@]}" -- \
         "$ROOT/$CHECK_FOLDER/$program" "$@" "$word"
     text_of words "$folder/stdout"
     if [ "$(<"$folder/status")" = 0 ] && [[ $words == *"$word" ]]; then

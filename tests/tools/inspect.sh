@@ -8,7 +8,7 @@
 # something else. Exit status: 0 nothing was found, 1 something was, 2 the object cannot be read.
 #
 # It reads what the tools report: one readelf and one objdump. An instruction that hides inside
-# another one, to be jumped at, is not found; docs/teaching.rst says what that leaves.
+# another one, to be jumped at, is not found: the seal of the run refuses its system call.
 set -u
 names="${*:1:$#-1}" object=${!#}
 export LC_ALL=C

@@ -42,11 +42,10 @@ end_lesson() {
     done
 }
 
-# The tools inside of a sandbox, with the shell of system(), and the libraries that they and a
-# lesson's program need.
+# The tools inside of a sandbox, and the libraries that they and a lesson's program need.
 seen_by() { # seen_by PROGRAM
     local tools tool
-    mapfile -t tools < <(type -P prlimit setpriv addr2line; echo /bin/sh)
+    mapfile -t tools < <(type -P prlimit setpriv addr2line)
     printf '%s\n' "$PWD/build/simulator/libcudart.so.13" "${tools[@]}"
     # What ldd does, which begins each program three times.
     for tool in "$1" "${tools[@]}"; do

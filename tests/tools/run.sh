@@ -15,19 +15,19 @@
 #   CHECK_SANDBOX=HOW   tests/tools/sandbox.sh: all that it starts ends with it. It sees its
 #                       libraries, itself, CHECK_LESSON and an empty folder in the place of FOLDER:
 #                       the folder own beside FOLDER, which one run after the other has. What it
-#                       leaves there is removed, but for the journals, which come to FOLDER
+#                       leaves there is removed, but for the journals, which come to FOLDER.
+#                       ended is "machine" when the sandbox could not be made
 #   CHECK_USER=N        for root: the program runs as the user with that number
 #   CHECK_CGROUP=DIR    its memory is limited by that cgroup, whose CHECK_CGROUP_EVENTS counts what
 #                       the kernel ended for it; or CHECK_SCOPE=BYTES by one that systemd makes.
 #                       ended is then "memory"
-#                       CHECK_UNGRADED is the file that is to have a sentence when the machine is at
-#                       fault; ended is then "machine": the sandbox could not be made
 #   CHECK_ALONE=FILE    a program that used little of its time slept, or the machine was busy. It
 #                       runs again while no other run has this lock, and then the lesson's
 #                       solution. If that is slow as well, ended is "machine"
-#   CHECK_SEAL=1        tests/tools/seal.sh: a program that writes a journal can do nothing that no
-#                       lesson needs, =exec: but start programs. ended is "journal" when a journal
-#                       is not the one that the simulated device wrote
+#   CHECK_UNGRADED=FILE gets a sentence when ended is "machine"
+#   CHECK_SEAL=1        tests/tools/seal.sh: the program can do nothing that no lesson needs, =exec:
+#                       but start itself again. ended is "journal" when a journal is not the one
+#                       that the simulated device wrote
 set -u
 # shellcheck source=tests/tools/seal.sh
 source "${0%/*}/seal.sh"
@@ -153,7 +153,7 @@ attempt() { # attempt PROGRAM [ARGUMENT...]
     elif [ -n "${CHECK_USER:-}" ]; then
         chmod 1777 .
     fi
-    if [ -n "${CHECK_SEAL:-}" ] && [[ " ${given[*]}" == *" SIM_JOURNAL="* ]]; then
+    if [ -n "${CHECK_SEAL:-}" ]; then
         seal_run "$here.receipts"
         sealed=(SIM_SEAL="$seal")
         [ "$CHECK_SEAL" != exec ] || sealed[0]+=:exec
