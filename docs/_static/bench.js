@@ -40,10 +40,8 @@
   const gutter = make("pre", { className: "bench-gutter", "aria-hidden": "true" });
   const place = make("p", { className: "bench-place", "aria-live": "polite" });
   const messages = make("div", { className: "bench-messages", "aria-live": "polite" });
-  const memory = make("div", { className: "bench-picture", tabIndex: 0, role: "group" });
-  const order = make("div", { className: "bench-picture", tabIndex: 0, role: "group" });
-  memory.setAttribute("aria-label", "Picture of the pool's memory");
-  order.setAttribute("aria-label", "Picture of the order");
+  const memory = make("div", { className: "picture" });
+  const order = make("div", { className: "picture" });
   const program = make("code");
   const size = make("input", { type: "number", min: 1, max: 960, value: 64 });
   const streams = choice([["s1"], ["s2"], ["s3"], ["s4"]]);

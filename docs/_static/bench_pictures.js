@@ -1,6 +1,6 @@
 // Draws the pool bench's two pictures from a journal: memory over calls, and the order of host and
 // streams. The form is that of the book's pictures (docs/extensions/memory_picture.py and
-// order_picture.py); the colors are bench.css's.
+// order_picture.py), and so are its classes (pictures.css).
 "use strict";
 
 const benchPictures = (() => {

@@ -221,7 +221,7 @@ class Pass:
         # The index of all words is the page of results' alone, and grows with the book. The
         # simulated device has a limit of its own (live.bats).
         files = [self.folder / unquote(path).lstrip("/") for path in loaded]
-        apart = ("searchindex.js", "live.js")
+        apart = ("searchindex.js", "simulated_device.js")
         files = [file for file in files if file.is_file() and file.name not in apart]
         weight = sum(file.stat().st_size for file in files)
         if weight > HEAVIEST:
