@@ -1,6 +1,6 @@
 // What every page does beyond being read: the Tab key reaches what scrolls sideways, and a word of
-// the glossary shows its meaning while it is pointed at or has the focus. The page of search results
-// receives the heading that the theme leaves out.
+// the glossary shows its meaning while it is pointed at or has the focus. The page of search
+// results has a heading, which the theme leaves out.
 "use strict";
 
 (() => {
