@@ -822,8 +822,8 @@ PARTS = [
 
 @drawing(
     "piece",
-    "A piece is cut into parts that know their neighbors, and each idle part is in the list of the "
-    "stream that used it last",
+    "A piece is cut into parts that are linked with their neighbors, and each idle part is in the "
+    "list of the stream that used it last",
     ["part", "MiB", "state"],
     [[str(number), str(size), state] for number, (size, state, _) in enumerate(PARTS, 1)],
 )
