@@ -1,10 +1,11 @@
 # How the simulated device is built for a page of a browser: build/live/live.js, one file with the
 # WebAssembly in it, so that a page in a folder can load it too. Part of the Makefile. It holds the
-# rooms of simulator/ with os/web/ in the place of os/, the pool bench (docs/live/bench.c), and the
-# lessons that need no second device, process or thread, each as it is and solved.
+# rooms of simulator/ with os/web/ in the place of os/ (but for os/common.c), the pool bench
+# (docs/live/bench.c), and the lessons that need no second device, process or thread, each as it is
+# and solved.
 LIVE_LESSONS := $(filter $(addsuffix _%,01 02 03 04 05 06 07 08 09 10 11 17),$(LESSONS))
 LIVE_PROGRAMS := docs/live/bench $(LIVE_LESSONS:%=lessons/%) $(LIVE_LESSONS:%=solutions/%)
-LIVE_SOURCES := $(filter-out simulator/os/%,$(wildcard simulator/*/*.c)) \
+LIVE_SOURCES := $(filter-out simulator/os/%,$(wildcard simulator/*/*.c)) simulator/os/common.c \
 	$(wildcard simulator/os/web/*.c) docs/live/main.c
 LIVE_OBJECTS := $(LIVE_SOURCES:%.c=build/live/objects/%.o)
 LIVE_PROGRAM_OBJECTS := $(LIVE_PROGRAMS:%=build/live/programs/%.o)

@@ -40,10 +40,8 @@
   const gutter = make("pre", { className: "bench-gutter", "aria-hidden": "true" });
   const place = make("p", { className: "bench-place", "aria-live": "polite" });
   const messages = make("div", { className: "bench-messages", "aria-live": "polite" });
-  const memory = make("div", { className: "bench-picture", tabIndex: 0, role: "group" });
-  const order = make("div", { className: "bench-picture", tabIndex: 0, role: "group" });
-  memory.setAttribute("aria-label", "Picture of the pool's memory");
-  order.setAttribute("aria-label", "Picture of the order");
+  const memory = make("div", { className: "picture" });
+  const order = make("div", { className: "picture" });
   const program = make("code");
   const size = make("input", { type: "number", min: 1, max: 960, value: 64 });
   const streams = choice([["s1"], ["s2"], ["s3"], ["s4"]]);
@@ -76,6 +74,7 @@
   let lines = 0; // how many lines of the script have run
   let past = []; // scripts and lines before each change by a button
   let running = null; // the last run that was started
+  let drawnFor = 0; // the width of the pictures' place when they were drawn
 
   const textLines = () => script.value.replace(/\n+$/, "").split("\n");
   const stops = () => benchPictures.commandsOf(script.value).map((command) => command.line);
@@ -204,7 +203,8 @@
     const steps = benchPictures.stepsOf(text, journal, lines);
     const named = [...text.matchAll(/\bs([1-4])\b/g)].map((one) => Number(one[1]));
     const limit = journal.find((line) => line.call === "cudaMemPoolCreate");
-    const width = Math.max(300, Math.floor(memory.clientWidth) || 700);
+    drawnFor = memory.clientWidth;
+    const width = Math.max(300, drawnFor);
     memory.innerHTML = benchPictures.memory(steps, limit ? limit.max_size : 0, width);
     order.innerHTML = benchPictures.order(
       steps,
@@ -306,10 +306,8 @@
   for (const { name, box } of policies)
     box.addEventListener("change", () =>
       add(`cudaMemPoolSetAttribute(${name}, ${box.checked ? 1 : 0})`));
-  let width = 0;
   new ResizeObserver(() => {
-    if (width && Math.abs(memory.clientWidth - width) > 8) show();
-    width = memory.clientWidth;
+    if (drawnFor && Math.abs(memory.clientWidth - drawnFor) > 8) show();
   }).observe(root);
 
   const group = (name, ...nodes) =>

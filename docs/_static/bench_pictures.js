@@ -1,6 +1,6 @@
 // Draws the pool bench's two pictures from a journal: memory over calls, and the order of host and
 // streams. The form is that of the book's pictures (docs/extensions/memory_picture.py and
-// order_picture.py); the colors are bench.css's.
+// order_picture.py), and so are its classes (pictures.css).
 "use strict";
 
 const benchPictures = (() => {
@@ -155,7 +155,7 @@ const benchPictures = (() => {
   // The columns: a step of MEMORY_CALLS each, with what is live and mapped after it.
   function columnsOf(steps) {
     const live = new Map();
-    const blocks = [];
+    const allocations = [];
     let before = new Set();
     const columns = steps
       .filter((step) => MEMORY_CALLS[step.name])
@@ -163,7 +163,7 @@ const benchPictures = (() => {
         const { call } = step;
         const succeeded = ["cudaSuccess", "cudaErrorNotReady"].includes(call.result);
         if (step.name === "cudaMallocAsync" && call.allocation) {
-          const block = {
+          const allocation = {
             name: step.words[0],
             stream: call.stream,
             offset: call.offset,
@@ -171,8 +171,8 @@ const benchPictures = (() => {
             from: index,
             to: null,
           };
-          live.set(call.allocation, block);
-          blocks.push(block);
+          live.set(call.allocation, allocation);
+          allocations.push(allocation);
         } else if (/^cudaFree/.test(step.name) && live.has(call.allocation)) {
           live.get(call.allocation).to = index;
           live.delete(call.allocation);
@@ -182,11 +182,11 @@ const benchPictures = (() => {
         before = now;
         return { step, words: MEMORY_CALLS[step.name](step), now, gone, succeeded };
       });
-    return { columns, blocks };
+    return { columns, allocations };
   }
 
   function memory(steps, limit, width) {
-    const { columns, blocks } = columnsOf(steps);
+    const { columns, allocations } = columnsOf(steps);
     if (!columns.length) return "";
     const axis = 44;
     const column = 66;
@@ -194,7 +194,7 @@ const benchPictures = (() => {
     const top = Math.max(
       2,
       ...columns.map((one) => Math.max(0, ...one.now, ...one.gone) + 1),
-      ...blocks.map((block) => Math.ceil((block.offset + block.bytes) / SEGMENT)),
+      ...allocations.map((one) => Math.ceil((one.offset + one.bytes) / SEGMENT)),
     );
     // A threshold that is far beyond what the pool has is not drawn.
     const isDrawn = (threshold) => threshold > 0 && threshold < 64 * SEGMENT;
@@ -218,16 +218,17 @@ const benchPictures = (() => {
         for (const s of one.now) draw.rectangle("segment", x, yOf(s * SEGMENT), column, high);
         for (const s of one.gone) draw.rectangle("gone", x + 2, yOf(s * SEGMENT), column - 4, high);
       });
-      for (const block of blocks) {
-        const from = Math.max(block.from, first);
-        const to = Math.min(block.to === null ? columns.length : block.to, first + strip.length);
+      for (const allocation of allocations) {
+        const from = Math.max(allocation.from, first);
+        const end = allocation.to === null ? columns.length : allocation.to;
+        const to = Math.min(end, first + strip.length);
         if (from >= to) continue;
-        const height = Math.max(4, (block.bytes / SEGMENT) * high - 2);
-        const kind = `used s-${block.stream}`;
+        const height = Math.max(4, (allocation.bytes / SEGMENT) * high - 2);
+        const kind = `used s-${allocation.stream}`;
         const wide = (to - from) * column - 4;
-        draw.rectangle(kind, xOf(from) + 2, yOf(block.offset) + 1, wide, height);
+        draw.rectangle(kind, xOf(from) + 2, yOf(allocation.offset) + 1, wide, height);
         if (height < 12) continue;
-        draw.text("on", xOf(from) + 8, yOf(block.offset) + height / 2 + 5, block.name);
+        draw.text("on", xOf(from) + 8, yOf(allocation.offset) + height / 2 + 5, allocation.name);
       }
       strip.forEach((one, at) => {
         const { threshold } = one.step;
@@ -243,7 +244,7 @@ const benchPictures = (() => {
       y = yOf(segments * SEGMENT) + 48;
     }
     const entries = [["segment", "reserved, in segments of 32 MiB"]];
-    for (const stream of new Set(blocks.map((block) => block.stream)))
+    for (const stream of new Set(allocations.map((one) => one.stream)))
       entries.push([`used s-${stream}`, `allocated in s${stream}`]);
     if (columns.some((one) => one.gone.length)) entries.push(["gone", "returned by this call"]);
     if (most) entries.push(["threshold", "release threshold"]);
@@ -337,12 +338,12 @@ const benchPictures = (() => {
     const high = 26;
     const head = 30;
     const host = Math.min(narrow ? 128 : 270, Math.round(width * 0.4));
-    const lane = (width - host - 12) / streams;
+    const apart = (width - host - 12) / streams;
     const yOf = (index) => head + index * high;
     const bottom = yOf(rows.length);
     const draw = canvas();
     const back = canvas();
-    const xOf = (stream) => host + 12 + (stream - 1) * lane + 10;
+    const xOf = (stream) => host + 12 + (stream - 1) * apart + 10;
     draw.text("heading", 4, 18, "host");
     for (let stream = 1; stream <= streams; stream++) {
       draw.text("heading", xOf(stream), 18, `s${stream}`);
@@ -378,7 +379,7 @@ const benchPictures = (() => {
           const after = rows.find((one) => one.index > row.index && one.time >= piece.finish);
           const end = after ? Math.max(after.index, row.index + 1) : rows.length;
           const kind = piece.kind === "hold" ? "hold" : `work s-${piece.stream}`;
-          const room = Math.min(lane - 18, 150);
+          const room = Math.min(apart - 18, 150);
           back.rectangle(kind, x - 5, y + 2, room, (end - row.index) * high - 4);
           const open = piece.finish === FAR;
           const words = piece.kind === "hold" && open ? "held" : piece.words;

@@ -1,5 +1,6 @@
 // What every page does beyond being read: the Tab key reaches what scrolls sideways, and a word of
-// the glossary shows its meaning while it is pointed at or has the focus.
+// the glossary shows its meaning while it is pointed at or has the focus. The page of search
+// results has a heading, which the theme leaves out.
 "use strict";
 
 (() => {
@@ -79,4 +80,13 @@
     document.addEventListener("keydown", (event) => {
         if (event.key === "Escape") hideTip();
     });
+
+    // ---- the page of search results ----
+
+    const results = document.getElementById("search-results");
+    if (results) {
+        const heading = document.createElement("h1");
+        heading.textContent = "Search";
+        results.before(heading);
+    }
 })();

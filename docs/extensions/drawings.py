@@ -215,23 +215,23 @@ def edges(canvas):
     for number, (name, steps, kind) in enumerate(EDGES):
         x, y = number % columns * room, tops
         canvas.text(x + 4, y + 14, name, "heading")
-        lanes = [x + 38, x + 126] if kind else [x + 60]
+        streams = [x + 38, x + 126] if kind else [x + 60]
         heads = {"legacy": ("blocking", "legacy")}.get(kind, ("stream 1", "stream 2"))
         places = []
-        for lane, words in zip(lanes, heads, strict=False):
-            canvas.text(lane, y + 36, words, "", "middle")
-            canvas.line("stream", (lane, y + 42), (lane, y + 46 + 5 * 32), behind=True)
+        for center, words in zip(streams, heads, strict=False):
+            canvas.text(center, y + 36, words, "", "middle")
+            canvas.line("stream", (center, y + 42), (center, y + 46 + 5 * 32), behind=True)
         for row, step in enumerate(steps):
             second, host = step.startswith(">"), step.startswith("!")
-            lane = lanes[1] if second else lanes[0]
+            center = streams[1] if second else streams[0]
             top = y + 50 + row * 32
             if host:
                 canvas.box("waits", x + 4, top, room - 16, 22, 3)
                 canvas.text(x + 4 + (room - 16) / 2, top + 15, "host waits", "waits", "middle")
             else:
-                canvas.box(f"work s-{2 if second else 1}", lane - 33, top, 66, 22, 3)
-                canvas.text(lane, top + 15, step.lstrip("> "), "", "middle")
-            places.append((lane, top))
+                canvas.box(f"work s-{2 if second else 1}", center - 33, top, 66, 22, 3)
+                canvas.text(center, top + 15, step.lstrip("> "), "", "middle")
+            places.append((center, top))
         if kind == "event":
             canvas.arrow(
                 "event", (places[1][0] + 20, places[1][1] + 22), (places[2][0] - 20, places[2][1])
@@ -390,7 +390,7 @@ def ipc_pool(canvas):
 
 
 STEPS = [
-    # (lane, words); lanes: 0 exporter's host, 1 its stream, 2 importer's stream, 3 its host
+    # (column, words); columns: 0 exporter's host, 1 its stream, 2 importer's stream, 3 its host
     (1, "allocate"),
     (1, "fill"),
     (1, "record ready"),
@@ -406,7 +406,7 @@ STEPS = [
     (1, "copy"),
     (1, "free"),
 ]
-LANES = ("exporter's host", "exporter's stream", "importer's stream", "importer's host")
+COLUMNS = ("exporter's host", "exporter's stream", "importer's stream", "importer's host")
 
 
 @drawing(
@@ -414,7 +414,7 @@ LANES = ("exporter's host", "exporter's stream", "importer's stream", "importer'
     "Messages order the two hosts; only the events ready and finished order the two streams, so "
     "the importer's free comes before the exporter's",
     ["where", "what"],
-    [[LANES[lane], words] for lane, words in STEPS],
+    [[COLUMNS[column], words] for column, words in STEPS],
 )
 def ipc_allocation(canvas):
     narrow = canvas.width < NARROW
@@ -434,15 +434,15 @@ def ipc_allocation(canvas):
     canvas.text(canvas.width / 4, 18, "exporter", "heading", "middle")
     canvas.text(canvas.width * 3 / 4, 18, "importer", "heading", "middle")
     at = {}
-    for lane, words in enumerate(("host", "stream", "stream", "host")):
-        x = room * (lane + 0.5)
+    for column, words in enumerate(("host", "stream", "stream", "host")):
+        x = room * (column + 0.5)
         canvas.text(x, 38, words, "bold", "middle")
         canvas.line("stream", (x, 46), (x, 56 + len(STEPS) * height), behind=True)
-    for row, (lane, words) in enumerate(STEPS):
-        x, y = room * (lane + 0.5), 50 + row * height
-        kind = {0: "call", 1: "work s-1", 2: "work s-2", 3: "call"}[lane]
+    for row, (column, words) in enumerate(STEPS):
+        x, y = room * (column + 0.5), 50 + row * height
+        kind = {0: "call", 1: "work s-1", 2: "work s-2", 3: "call"}[column]
         node(canvas, x - wide / 2, y, wide, words, kind, high=height - 8)
-        at[lane, words] = (x - wide / 2, x + wide / 2, y + (height - 8) / 2)
+        at[column, words] = (x - wide / 2, x + wide / 2, y + (height - 8) / 2)
 
     def join(kind, source, target):
         (a, b, y), (c, d, to_y) = at[source], at[target]
@@ -822,8 +822,8 @@ PARTS = [
 
 @drawing(
     "piece",
-    "A piece is cut into parts that know their neighbors, and each idle part is in the list of the "
-    "stream that used it last",
+    "A piece is cut into parts that are linked with their neighbors, and each idle part is in the "
+    "list of the stream that used it last",
     ["part", "MiB", "state"],
     [[str(number), str(size), state] for number, (size, state, _) in enumerate(PARTS, 1)],
 )

@@ -20,6 +20,7 @@ from sphinx.builders.epub3 import Epub3Builder
 from sphinx.errors import ExtensionError
 
 CARD = "_static/card.png"
+NO_SUCH_PAGE = "404"  # a server shows it for any address that is none of the book's
 TERM = re.compile(r'<a class="reference internal" (href="[^"]*glossary\.html#term-([^"]+)")')
 DESCRIPTION_LENGTH = 155  # more is cut off by what shows it
 
@@ -88,7 +89,7 @@ def head(app, page, context, doctree):
             for name, value in card.items()
         ]
         written.append('<meta name="twitter:card" content="summary_large_image">')
-        if page == "404":  # it is shown at any address
+        if page == NO_SUCH_PAGE:
             written.append(f'<base href="{escape(base)}">')
     return "\n".join(written)
 
@@ -172,7 +173,7 @@ def write_card(app):
 def write_sitemap(app):
     lines = (
         f"  <url><loc>{escape(app.config.html_baseurl + page)}.html</loc></url>"
-        for page in sorted(app.env.found_docs)
+        for page in sorted(app.env.found_docs - {NO_SUCH_PAGE})
     )
     (app.outdir / "sitemap.xml").write_text(
         '<?xml version="1.0" encoding="utf-8"?>\n'

@@ -4,8 +4,8 @@
         the bench; without build/live/live.js (make live) its content instead
 
 A lesson that build/live/live.js has gets a form at the end of its page's section "Run". It links to
-the script of the bench that has the lesson's number. Without
-that file the pages have neither. It is copied to _static/simulated_device.js.
+the script of the bench that has the lesson's number. Without that file the pages have neither. It
+is copied to _static/simulated_device.js.
 """
 
 import json

@@ -8,7 +8,7 @@
 
 Each row is the beginning of a call or of work, in the order of virtual time, and not to scale. A
 call or work lasts until what stands below its box begins. Times of the host are on its side, times
-of the device on the other. A narrow picture has lanes as thin bars and its words beside them.
+of the device on the other. A narrow picture has columns as thin bars and its words beside them.
 
 An allocation and a free take no time on the device, and the journal has no line for when their turn
 came: it is when what was put into the stream before them had ended, and what the stream had to wait
@@ -64,18 +64,32 @@ HOST = "host"
 REPEATS = 3  # so many equal calls in a row are one
 MOST_BARS = 4  # so many allocations that live at one time have bars
 
-# The least height of a row, the width of the times, and of a lane in a narrow picture.
-ROW, TIMES, LANE = 24, 60, 28
-NARROW, LEAST = 500, 110  # below this width, or this for each lane, words stand beside the lanes
-# The room that words need beside lanes.
+# The least height of a row, the width of the times, and of a column in a narrow picture.
+ROW, TIMES, COLUMN = 24, 60, 28
+NARROW, LEAST = (
+    500,
+    110,
+)  # below this width, or this for each column, words stand beside the columns
+# The room that words need beside columns.
 WORDS = 190
+KEY = (
+    ("call", "call of the host"),
+    ("waits", "call in which the host waits for the device"),
+    ("work s-1", "work of the device"),
+    ("hold", "stream held by a closed gate"),
+    ("used s-1", "bar at a stream: an allocation, until its free"),
+    ("own arrow", "call to its work"),
+    ("event arrow", "event: from the record to the wait"),
+    ("inserted arrow", "a wait that the driver inserted"),
+    ("missing arrow", "what the checker reported: the two accesses"),
+)
 
 
 @dataclass
 class Item:
     """A call, a piece of work, or a point in a stream."""
 
-    lane: object
+    column: object
     kind: str  # call, waits, work, hold, point
     words: str
     start: tuple  # (nanoseconds, turn among what happens at that time)
@@ -97,8 +111,8 @@ class Item:
 @dataclass
 class Order:
     items: list  # in the order of their rows
-    lanes: list  # the host's threads and the streams
-    names: dict  # of a lane that the page names
+    columns: list  # the host's threads and the streams
+    names: dict  # of a column that the page names
     zero: int
     cut: int = 0  # calls that are left out below
 
@@ -166,7 +180,7 @@ def pieces_of(journal):
                 start = max(start, source.finish)
             now[stream] = (start[0], start[1] + 1)
             point = Item(stream, "point", EVENTS[name], start, now[stream], call)
-            if source and source.lane != stream:
+            if source and source.column != stream:
                 point.edges.append(("event", source))
             pieces[call["n"]] = point
             if name == "cudaEventRecord":
@@ -306,7 +320,7 @@ def waited(line, pieces):
     return any(
         line["t"] < piece.finish[0] <= line["end"]
         and piece.kind in ("work", "hold")
-        and ("stream" not in line or piece.lane == stream_of(line))
+        and ("stream" not in line or piece.column == stream_of(line))
         for piece in pieces.values()
     )
 
@@ -363,9 +377,9 @@ def read(journal, calls=(), skip=0, rows=None, names=(), most=None, missing=()):
                 by_number[one["n"]] = piece
             piece.edges.insert(0, ("own", call))
             items.append(piece)
-    streams = {item.lane for item in items if not str(item.lane).startswith(HOST)}
+    streams = {item.column for item in items if not str(item.column).startswith(HOST)}
     streams = sorted(streams, key=lambda one: (isinstance(one, str), str(one)))
-    hosts = list(dict.fromkeys(item.lane for item in items if str(item.lane).startswith(HOST)))
+    hosts = list(dict.fromkeys(item.column for item in items if str(item.column).startswith(HOST)))
     name_points([item for item in items if item.kind == "point"])
     for item in items:
         if item.kind in ("work", "hold"):
@@ -376,24 +390,24 @@ def read(journal, calls=(), skip=0, rows=None, names=(), most=None, missing=()):
             by_number[later].edges.append(("missing", by_number[earlier]))
             by_number[later].fault = words
             by_number[later].unordered = by_number[earlier].unordered = True
-    lanes = [*hosts, *streams]
-    labels = {lane: str(lane) for lane in hosts}
+    columns = [*hosts, *streams]
+    labels = {column: str(column) for column in hosts}
     labels.update({stream: svg.stream_name(stream) for stream in streams})
     labels.update(zip(streams, names, strict=False))
     return Order(
-        sorted(items, key=lambda item: (item.start, lanes.index(item.lane))),
-        lanes,
+        sorted(items, key=lambda item: (item.start, columns.index(item.column))),
+        columns,
         labels,
         shown[0]["t"],
         cut,
     )
 
 
-def moments(items, lanes):
+def moments(items, columns):
     """Beginnings and ends in the order of time; an end comes before what begins then."""
     found = []
     for item in items:
-        place = lanes.index(item.lane)
+        place = columns.index(item.column)
         found.append((item.start, 1, place, id(item), item))
         if item.kind != "point":
             found.append((item.finish, 0, place, id(item), item))
@@ -403,11 +417,11 @@ def moments(items, lanes):
 class Drawing:
     def __init__(self, order, width):
         self.order, self.canvas = order, svg.Canvas(width)
-        self.streams = [lane for lane in order.lanes if not str(lane).startswith(HOST)]
-        self.hosts = [lane for lane in order.lanes if lane not in self.streams]
+        self.streams = [column for column in order.columns if not str(column).startswith(HOST)]
+        self.hosts = [column for column in order.columns if column not in self.streams]
         self.slots = self.lives()
         # So does a picture whose streams would have no room for words.
-        self.narrow = width < NARROW or width / (len(order.lanes) + 1) < LEAST
+        self.narrow = width < NARROW or width / (len(order.columns) + 1) < LEAST
         self.place()
         self.rows()
         self.headings()
@@ -437,11 +451,11 @@ class Drawing:
                 found[number][1] = item
         taken = defaultdict(list)
         for number, (begin, free) in found.items():
-            lane = taken[begin.lane]
+            ends = taken[begin.column]
             end = free.start if free else (1 << 62, 0)
-            for slot, until in enumerate([*lane, (0, 0)]):
+            for slot, until in enumerate([*ends, (0, 0)]):
                 if until <= begin.start:
-                    lane[slot : slot + 1] = [end]
+                    ends[slot : slot + 1] = [end]
                     slots[number] = (begin, free, slot)
                     break
         most = max([1, *(len(one) for one in taken.values())])
@@ -449,26 +463,26 @@ class Drawing:
         return slots if most <= MOST_BARS else {}
 
     def place(self):
-        """The x of each lane, and the room for its words."""
+        """The x of each column, and the room for its words."""
         canvas, self.x, self.room = self.canvas, {}, {}
         if self.narrow:
             x = TIMES - 4
-            room = (canvas.width - x - WORDS) / len(self.order.lanes)
-            if room < LANE:  # many streams: no bars, and thinner lanes
+            room = (canvas.width - x - WORDS) / len(self.order.columns)
+            if room < COLUMN:  # many streams: no bars, and thinner columns
                 self.slots, self.width_of_slots = {}, 8
-            for lane in self.order.lanes:
-                self.x[lane] = x
-                x += min(LANE, max(room, 14))
-                x += self.width_of_slots - 8 if lane in self.streams else 0
+            for column in self.order.columns:
+                self.x[column] = x
+                x += min(COLUMN, max(room, 14))
+                x += self.width_of_slots - 8 if column in self.streams else 0
             self.words_x = x
-            self.room = dict.fromkeys(self.order.lanes, canvas.width - self.words_x)
+            self.room = dict.fromkeys(self.order.columns, canvas.width - self.words_x)
             return
-        calls = [item for item in self.order.items if item.lane in self.hosts]
+        calls = [item for item in self.order.items if item.column in self.hosts]
         longest = max(svg.text_width(word, "code") for one in calls for word in one.words.split())
         host = max(130, longest + 18)
         x = TIMES
-        for lane in self.hosts:
-            self.x[lane], self.room[lane] = x, host - 18
+        for column in self.hosts:
+            self.x[column], self.room[column] = x, host - 18
             x += host + 34
         room = (canvas.width - TIMES - x) / max(1, len(self.streams))
         room = min(room, 300)
@@ -478,27 +492,29 @@ class Drawing:
             x += room
         self.host_width, self.last = host, x
 
-    def width_of(self, lane):
-        """The room for a lane's heading."""
-        return self.room[lane] + (self.width_of_slots + 20 if lane in self.streams else 18)
+    def width_of(self, column):
+        """The room for a column's heading."""
+        return self.room[column] + (self.width_of_slots + 20 if column in self.streams else 18)
 
-    def heading_of(self, lane):
-        return svg.wrapped(self.order.names[lane], self.width_of(lane), "heading")
+    def heading_of(self, column):
+        return svg.wrapped(self.order.names[column], self.width_of(column), "heading")
 
     def lines_of(self, item):
-        kind = "code" if item.lane in self.hosts else "bold" if item.unordered else ""
-        lines = svg.wrapped(item.words.replace("  ", " "), self.room[item.lane], kind)
+        kind = "code" if item.column in self.hosts else "bold" if item.unordered else ""
+        lines = svg.wrapped(item.words.replace("  ", " "), self.room[item.column], kind)
         return [*lines, "waits"] if item.kind == "waits" else lines
 
     def rows(self):
-        longest = max(svg.text_width(self.order.names[lane], "bold") for lane in self.order.lanes)
+        longest = max(
+            svg.text_width(self.order.names[column], "bold") for column in self.order.columns
+        )
         self.above = (
             longest + 10
             if self.narrow
-            else 6 + svg.LINE * max(len(self.heading_of(lane)) for lane in self.order.lanes)
+            else 6 + svg.LINE * max(len(self.heading_of(column)) for column in self.order.columns)
         )
         y = self.above + 8
-        for _, begins, _, _, item in moments(self.order.items, self.order.lanes):
+        for _, begins, _, _, item in moments(self.order.items, self.order.columns):
             if begins:
                 item.top = y
                 y += ROW + (len(self.lines_of(item)) - 1) * svg.LINE
@@ -512,21 +528,21 @@ class Drawing:
     # ---- drawing ----
 
     def headings(self):
-        for lane in self.order.lanes:
-            x, words = self.x[lane], self.order.names[lane]
+        for column in self.order.columns:
+            x, words = self.x[column], self.order.names[column]
             if self.narrow:
                 self.canvas.text(x + 4, self.above - 4, words, "bold", turned=True)
             else:
-                self.canvas.paragraph(x, 14, words, "heading", self.width_of(lane))
-            if lane in self.streams:
+                self.canvas.paragraph(x, 14, words, "heading", self.width_of(column))
+            if column in self.streams:
                 self.canvas.line("stream", (x, self.above), (x, self.bottom), behind=True)
         self.canvas.text(TIMES - 18, self.above - 8, "µs", "key", "end")
         if not self.narrow and self.streams:
             self.canvas.text(self.canvas.width, self.above - 8, "µs", "key", "end")
 
     def item(self, item):
-        canvas, host = self.canvas, item.lane in self.hosts
-        x, lines = self.x[item.lane], self.lines_of(item)
+        canvas, host = self.canvas, item.column in self.hosts
+        x, lines = self.x[item.column], self.lines_of(item)
         high = item.bottom - item.top
         shift = 0 if host else self.width_of_slots + 4
         if self.narrow:
@@ -549,7 +565,7 @@ class Drawing:
             item.left = x
             item.right = words_x + max(svg.text_width(line) for line in lines) + 4
         else:
-            wide = self.room[item.lane] + 12
+            wide = self.room[item.column] + 12
             canvas.box(f"{item.kind} {self.color(item)}", x + shift, item.top, wide, high, 3)
             item.left, item.right, words_x = x + shift, x + shift + wide, x + shift + 6
         for number, line in enumerate(lines):
@@ -566,29 +582,29 @@ class Drawing:
             canvas.text(canvas.width, item.top + 14, time, "time", "end")
 
     def color(self, item):
-        color = svg.stream_class(item.lane, self.streams)
+        color = svg.stream_class(item.column, self.streams)
         return f"{color} unordered" if item.unordered else color
 
     def bars(self):
         for begin, free, slot in self.slots.values():
-            x = self.x[begin.lane] + 2 + slot * 8
+            x = self.x[begin.column] + 2 + slot * 8
             if self.narrow:
                 x += 5
             end = free.middle if free else self.bottom
-            kind = f"used {svg.stream_class(begin.lane, self.streams)}"
+            kind = f"used {svg.stream_class(begin.column, self.streams)}"
             self.canvas.box(kind, x, begin.middle, 6, max(3, end - begin.middle), 2, behind=True)
 
     def edge(self, kind, source, item):
         canvas = self.canvas
         if kind == "own":
             if item.kind == "point" and not self.narrow:
-                to = self.x[item.lane] - 6
+                to = self.x[item.column] - 6
             else:
                 to = item.left - 1
             canvas.arrow("own", (source.right, source.middle), (to, item.middle), behind=True)
             return
-        forth = self.x[item.lane] > self.x[source.lane]
-        same = item.lane == source.lane
+        forth = self.x[item.column] > self.x[source.column]
+        same = item.column == source.column
         begin = (
             source.middle
             if source.kind == "point" or kind != "missing"
@@ -625,26 +641,11 @@ class Drawing:
                     return
 
     def key(self):
-        kinds = {item.kind for item in self.order.items}
-        edges = {kind for item in self.order.items for kind, _ in item.edges}
-        entries = [("call", "call of the host")] if "call" in kinds else []
-        if "waits" in kinds:
-            entries.append(("waits", "call in which the host waits for the device"))
-        if "work" in kinds:
-            entries.append(("work s-1", "work of the device"))
-        if "hold" in kinds:
-            entries.append(("hold", "stream held by a closed gate"))
+        shown = {item.kind for item in self.order.items}
+        shown.update(f"{kind} arrow" for item in self.order.items for kind, _ in item.edges)
         if self.slots:
-            entries.append(("used s-1", "bar at a stream: an allocation, until its free"))
-        if "own" in edges:
-            entries.append(("own arrow", "call to its work"))
-        if "event" in edges:
-            entries.append(("event arrow", "event: from the record to the wait"))
-        if "inserted" in edges:
-            entries.append(("inserted arrow", "a wait that the driver inserted"))
-        if "missing" in edges:
-            entries.append(("missing arrow", "what the checker reported: the two accesses"))
-        self.canvas.key(entries)
+            shown.add("used")
+        self.canvas.key([row for row in KEY if row[0].removesuffix(" s-1") in shown])
 
 
 def draw(order, width):
@@ -665,6 +666,6 @@ def table(order):
                     "inserted": "after the free in",
                     "missing": f"{item.fault}: {source.words.replace('  ', ' ')} in",
                 }[kind]
-                words += f", {note} {order.names[source.lane]}"
-        rows.append([microseconds(item.start[0] - order.zero), order.names[item.lane], words])
+                words += f", {note} {order.names[source.column]}"
+        rows.append([microseconds(item.start[0] - order.zero), order.names[item.column], words])
     return ["µs", "where", "what"], rows

@@ -54,7 +54,7 @@ def events_of(journal, process):
             time = line.get("end", line["t"])
             event("C", f"pool {line['pool']}, MiB", time, HOST, args=figures)
     for number, piece in sorted(pieces.items()):
-        thread, call = thread_of(piece.lane), piece.call
+        thread, call = thread_of(piece.column), piece.call
         name = piece.words or call["call"]
         time, took = piece.start[0], piece.finish[0] - piece.start[0]
         if piece.kind == "point":
@@ -64,7 +64,7 @@ def events_of(journal, process):
         if piece.kind != "point":
             flow(number, (call["t"], HOST + call.get("thread", 0)), (time, thread))
         for kind, source in piece.edges:
-            flow(f"{number}.{kind}", (source.start[0], thread_of(source.lane)), (time, thread))
+            flow(f"{number}.{kind}", (source.start[0], thread_of(source.column)), (time, thread))
     names = [(thread, f"host, thread {one}" if one else "host") for thread, one in hosts.items()]
     for stream in streams:
         names.append((thread_of(stream), order_picture.svg.stream_name(stream)))

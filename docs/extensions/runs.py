@@ -79,7 +79,7 @@ def compile_named(app, env, pages):
 
 @cache
 def compile_program(program):
-    """Builds build/simulator/PROGRAM; returns "" or what make said."""
+    """Builds build/simulator/PROGRAM; returns "" or what make printed."""
     if program in COMPILED:
         return ""
     done = subprocess.run(

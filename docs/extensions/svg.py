@@ -1,4 +1,4 @@
-"""A picture that knows where its words are: shapes and text on a canvas, written as SVG.
+"""A picture with a box for each of its texts: shapes and text on a canvas, written as SVG.
 
 The width of a picture is given, and its height is what it needs. Each text has a box, measured with
 the widths of DejaVu Sans, which is wider than the fonts that most readers have. A text that would

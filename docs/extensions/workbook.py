@@ -1,4 +1,4 @@
-"""What the book needs beyond Sphinx: programs that run while it is built, and their pictures.
+"""What the book needs beyond Sphinx: programs that run while it is built, and tables.
 
     .. program-run:: solutions/06_release_threshold
         runs the program; a solution's output must be the recorded one
@@ -7,7 +7,7 @@
        :arguments: 40                  its arguments
        :environment: SIM_SCHEDULE=late a what-if; the output is the simulated device's alone
     .. check-run:: 06_release_threshold
-        what the lesson's check says of lessons/06_release_threshold.c
+        what the lesson's check prints for lessons/06_release_threshold.c
     .. command-run:: make help
         a command, which may go on in the next lines, and what it prints
     .. journal-run:: solutions/07_trim
@@ -17,6 +17,8 @@
         what the solution changes in the student's file
     .. solution-difference:: docs/clinic/03_barrier_right
         what it changes in 03_barrier_wrong.c
+    .. lessons-table::
+        every lesson: its kind, what its heading leaves to the student, and its points
     .. recorded-tables:: docs/recorded/lessons.md
         the tables of a Markdown file that a script printed, and its other lines
     .. call-table:: pools
@@ -102,7 +104,7 @@ class ProgramRun(BookDirective):
                     ),
                 ]
             )
-        # A student's file may be in any state: what it says now is shown, whatever it is.
+        # A student's file may be in any state: what it prints now is shown, whatever it is.
         trouble = compile_program(program)
         if trouble:
             return self.lines([*command, *block(trouble)])
@@ -111,12 +113,12 @@ class ProgramRun(BookDirective):
         except BookError as endless:
             return self.lines([*command, *block(str(endless))])
         # What it printed keeps its columns; reports are sentences, and wrap.
-        said = [
+        printed = [
             *(block(run.output) if run.output else []),
             *(block(run.errors, kind="wrapped") if run.errors else []),
         ]
         return self.lines(
-            [*command, *(said or block("(nothing)")), f"Its exit status: {run.status}."]
+            [*command, *(printed or block("(nothing)")), f"Its exit status: {run.status}."]
         )
 
 
@@ -159,7 +161,7 @@ class CheckRun(BookDirective):
         if lacking:
             return self.lines(
                 [
-                    "(What it says was not captured: "
+                    "(What it prints was not captured: "
                     f"{', '.join(lacking)} is not on the machine that built this page.)"
                 ]
             )

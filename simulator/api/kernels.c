@@ -12,30 +12,31 @@ static void line_operand(struct call *call, const volatile void *address, const 
         line_allocation(&call->line, (const void *)address);
 }
 
-cudaError_t do_launch_fill(struct call *call, int *data, int value, size_t count,
-                           cudaStream_t stream)
+/* The stream of a kernel that writes numbers; the line gets their size and allocation. NULL: there
+ * is no such stream. */
+static struct stream *stream_of_writer(struct call *call, const int *data, size_t count,
+                                       cudaStream_t stream)
 {
     if (call->line.used)
         line_number(&call->line, "bytes", count * sizeof *data);
     struct stream *s = call_stream(call, stream);
-    if (!s)
-        return cudaErrorInvalidResourceHandle;
-    if (call->line.used && count)
+    if (s && call->line.used && count)
         line_operand(call, data, s);
-    return dispatch_fill(call, data, value, count, s);
+    return s;
+}
+
+cudaError_t do_launch_fill(struct call *call, int *data, int value, size_t count,
+                           cudaStream_t stream)
+{
+    struct stream *s = stream_of_writer(call, data, count, stream);
+    return s ? dispatch_fill(call, data, value, count, s) : cudaErrorInvalidResourceHandle;
 }
 
 cudaError_t do_launch_add(struct call *call, int *data, int value, size_t count,
                           cudaStream_t stream)
 {
-    if (call->line.used)
-        line_number(&call->line, "bytes", count * sizeof *data);
-    struct stream *s = call_stream(call, stream);
-    if (!s)
-        return cudaErrorInvalidResourceHandle;
-    if (call->line.used && count)
-        line_operand(call, data, s);
-    return dispatch_add(call, data, value, count, s);
+    struct stream *s = stream_of_writer(call, data, count, stream);
+    return s ? dispatch_add(call, data, value, count, s) : cudaErrorInvalidResourceHandle;
 }
 
 cudaError_t do_launch_hold(struct call *call, const volatile int *open, cudaStream_t stream)

@@ -71,7 +71,7 @@ static bool run_addr2line(const char *file, const uintptr_t *offsets, size_t n, 
 
 /* Writes the file and the line so that an editor opens it from here: the path below the current
  * directory, the relative path that the compiler was given (-fdebug-prefix-map), or else the last
- * folder and the file. Returns false when the line of an answer says nothing. */
+ * folder and the file. Returns false when the answer names no place. */
 static bool shorten(char *line, char *text, size_t size)
 {
     char *more = strstr(line, " (discriminator "), here[1024];

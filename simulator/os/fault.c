@@ -1,4 +1,4 @@
-/* Addresses that the process may not touch: the signal that says so, and what becomes of it. */
+/* Addresses that the process may not touch: the signal at a touch, and what becomes of it. */
 #define _GNU_SOURCE
 #include "os/os.h"
 

@@ -1,26 +1,16 @@
-/* The environment, messages, the end of the process, forks. */
+/* Writing to a descriptor, the end of the program, forks. */
 #define _GNU_SOURCE
 #include "os/os.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "os/write.h"
 
-const char *os_environment(const char *name)
-{
-    const char *value = getenv(name);
-    return value && *value ? value : NULL;
-}
-
-const char *os_environment_entry(size_t at) { return environ ? environ[at] : NULL; }
-
-/* ---- messages ---- */
+/* ---- writing ---- */
 
 /* Linux sends SIGXFSZ to the thread that writes behind the end that a file may have (ulimit -f),
  * and it kills. The signal is blocked meanwhile and taken away, unless it was pending before. */
@@ -64,49 +54,7 @@ bool write_all(int descriptor, const char *text, size_t length)
     return done == length;
 }
 
-static void print_line(const char *prefix, const char *format, va_list arguments)
-{
-    char line[4608];
-    int used = snprintf(line, sizeof line - 1, "%s", prefix);
-    int more = vsnprintf(line + used, sizeof line - 1 - (size_t)used, format, arguments);
-    size_t length = (size_t)used + (more > 0 ? (size_t)more : 0);
-    if (length > sizeof line - 2)
-        length = sizeof line - 2;
-    line[length++] = '\n';
-    write_all(STDERR_FILENO, line, length);
-}
-
-void diag(const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    print_line("simulated device: ", format, arguments);
-    va_end(arguments);
-}
-
-void diag_report(const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    print_line("", format, arguments);
-    va_end(arguments);
-}
-
-void os_fatal(const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    print_line("simulated device: ", format, arguments);
-    va_end(arguments);
-    fflush(NULL);
-    _exit(1);
-}
-
-void os_exit(int status)
-{
-    fflush(NULL);
-    _exit(status);
-}
+/* ---- the end of the program ---- */
 
 /* Set once. */
 static void (*exit_handler)(int status);

@@ -124,9 +124,9 @@ int os_count_other_threads(void);
 bool os_program_threads_ended(void);
 /* The calling thread's id, for the next three. */
 int os_thread_id(void);
-/* Does the thread neither run nor want to? It sleeps or waits for something outside. */
+/* Does the thread sleep, or wait for something else than a processor? */
 bool os_thread_is_asleep(int id);
-/* Does it sleep for a time of its own choice (nanosleep)? False when Linux does not say. */
+/* Does it sleep for a time of its own choice (nanosleep)? False when Linux does not report it. */
 bool os_thread_in_nanosleep(int id);
 /* Processor time that the thread has used, in microseconds; 0 when it is gone. */
 uint64_t os_thread_cpu_us(int id);
@@ -161,7 +161,7 @@ void os_expect_faults(void);
 /* ---- debug information ---- */
 
 /* Where a call stands in the program's source: "06_release_threshold.c:41", or the program's file
- * and an offset when nobody can tell. */
+ * and an offset when the line is not known. */
 #define OS_SOURCE_LOC_MAX 4
 struct os_source_loc {
     void *site;
@@ -173,8 +173,7 @@ struct os_source_loc {
 /* Writes the text of up to OS_SOURCE_LOC_MAX locations whose text is empty. */
 void os_source_lines(struct os_source_loc **locs, size_t n);
 /* Reads the source from the line of this location on, at most size - 1 characters and a NUL.
- * Returns false when it cannot be read, or is newer than the program: it may say something else by
- * now. */
+ * Returns false when it cannot be read, or is newer than the program: it may have changed. */
 bool os_source_read(const struct os_source_loc *loc, char *source, size_t size);
 
 /* ---- files ---- */

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "os/os.h"
+#include "os/proc.h"
 #include "os/seal.h"
 
 #define NAME "simulated-device"
@@ -27,23 +28,14 @@ static struct {
 
 /* ---- processes ---- */
 
-/* State, threads and starting time of a process (proc(5), fields 3, 20 and 22); the name before
- * them may hold spaces. */
+/* State, threads and starting time of a process: fields 3, 20 and 22. */
 static bool process_stat(int pid, char *state, int *threads, unsigned long long *started)
 {
     char path[64], line[1024];
     snprintf(path, sizeof path, "/proc/%d/stat", pid);
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    if (file < 0)
-        return false;
-    ssize_t length = read(file, line, sizeof line - 1);
-    close(file);
-    if (length <= 0)
-        return false;
-    line[length] = '\0';
-    char *rest = strrchr(line, ')');
-    return rest
-        && sscanf(rest + 2,
+    const char *fields = proc_read_stat(path, line, sizeof line);
+    return fields
+        && sscanf(fields,
                   "%c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %d %*d %llu",
                   state, threads, started)
                == 3;
@@ -128,17 +120,17 @@ int os_fd_dup_high(int fd)
     return high >= 0 ? high : fcntl(fd, F_DUPFD_CLOEXEC, 0);
 }
 
-int os_memfd_new(void)
+/* Moves a descriptor up; it stays where it is when there is no room above. -1 stays -1. */
+static int moved_high(int low)
 {
-    int low = memfd_create(NAME, MFD_CLOEXEC);
-    if (low < 0)
-        return -1;
-    int file = os_fd_dup_high(low);
-    if (file < 0)
+    int high = low < 0 ? -1 : os_fd_dup_high(low);
+    if (high < 0)
         return low;
     close(low);
-    return file;
+    return high;
 }
+
+int os_memfd_new(void) { return moved_high(memfd_create(NAME, MFD_CLOEXEC)); }
 
 size_t os_fd_size(int fd)
 {
@@ -233,12 +225,5 @@ int os_fd_of_process(uint64_t process, int fd)
     const char *path = seal_path("/proc/%d/fd/%d", os_process_pid(process), fd);
     if (!os_process_alive(process) || !is_memfd_link(path))
         return -1;
-    int low = open(path, O_RDWR | O_CLOEXEC);
-    if (low < 0)
-        return -1;
-    int file = os_fd_dup_high(low);
-    if (file < 0)
-        return low;
-    close(low);
-    return file;
+    return moved_high(open(path, O_RDWR | O_CLOEXEC));
 }

@@ -14,6 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "os/proc.h"
+
 /* ---- the lock ---- */
 
 static struct {
@@ -169,23 +171,15 @@ void os_thread_start(void (*body)(void *), void *argument)
 
 int os_thread_id(void) { return (int)syscall(SYS_gettid); }
 
-/* The fields of a line of /proc/.../stat that follow the name in parentheses; the name may hold
- * spaces. */
+/* State and processor time of a thread: fields 3, and 14 and 15 together. */
 static bool thread_stat(int id, char *state, unsigned long *ticks)
 {
     char path[64], line[512];
     snprintf(path, sizeof path, "/proc/self/task/%d/stat", id);
-    /* No stream: to map memory for it could make the program wait. */
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    if (file < 0)
-        return false;
-    ssize_t length = read(file, line, sizeof line - 1);
-    close(file);
-    line[length > 0 ? length : 0] = 0;
-    char *rest = strrchr(line, ')');
+    const char *fields = proc_read_stat(path, line, sizeof line);
     unsigned long user = 0, system = 0;
-    if (!rest
-        || sscanf(rest + 2, "%c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", state, &user,
+    if (!fields
+        || sscanf(fields, "%c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", state, &user,
                   &system)
                != 3)
         return false;
@@ -202,15 +196,12 @@ bool os_thread_is_asleep(int id)
 
 bool os_thread_in_nanosleep(int id)
 {
-    char path[64], line[16] = "";
+    char path[64], line[16];
     snprintf(path, sizeof path, "/proc/self/task/%d/syscall", id);
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    if (file < 0)
+    if (!proc_read(path, line, sizeof line))
         return false;
-    ssize_t length = read(file, line, sizeof line - 1);
-    close(file);
     /* Of a thread that runs there stands a word, which counts as 0: read. */
-    long syscall_number = length > 0 ? strtol(line, NULL, 10) : -1;
+    long syscall_number = strtol(line, NULL, 10);
     return syscall_number == SYS_clock_nanosleep || syscall_number == SYS_nanosleep;
 }
 

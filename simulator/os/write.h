@@ -1,4 +1,4 @@
-/* What os.c and file.c share: writing to a descriptor. */
+/* Writing to a descriptor, for the files of os/. */
 #ifndef SIM_OS_WRITE_H
 #define SIM_OS_WRITE_H
 

@@ -1,23 +1,17 @@
 #!/usr/bin/env bats
-# Pools, blocks and events of several real processes, on the simulated device.
+# Pools, allocations and events of several real processes, on the simulated device.
 
 load ../tools/helpers
+load programs
 
 setup_file() {
     make -s BACKEND=simulator build/simulator/tests/simulator/{ipc_facts,ipc_cases,ipc_rules}
 }
 
-setup() {
-    unset "${!SIM_@}"
-    export LD_LIBRARY_PATH=$ROOT/build/simulator
-    at=$ROOT/build/simulator/tests/simulator
-    cd "$BATS_TEST_TMPDIR" || return 1
-}
-
 # case NAME STATUS: one case of ipc_cases, within its time, ends so; $output is both processes'
 # stdout and stderr
 case_ends() {
-    run timeout 10 "$at/ipc_cases" "$1"
+    run timeout 10 "$PROGRAMS/ipc_cases" "$1"
     [ "$status" = "$2" ] ||
         miss "ipc_cases $1: exit status $status, expected $2." \
             "(SIM_SCHEDULE=${SIM_SCHEDULE:-measured})" "$output"
@@ -26,8 +20,8 @@ case_ends() {
 # ---- recorded ----
 
 @test "two processes on one GPU: the recorded lines" {
-    # it also frees while the other side holds the block, which the checker reports: next test
-    SIM_CHECK=off timeout 10 "$at/ipc_facts" >out 2>err
+    # it also frees while the other side holds the allocation, which the checker reports: next test
+    SIM_CHECK=off timeout 10 "$PROGRAMS/ipc_facts" >out 2>err
     run diff "$ROOT/tests/hardware/facts/ipc.txt" out
     assert_output ""
     run cat err
@@ -35,7 +29,7 @@ case_ends() {
 }
 
 @test "the checker reports what the recorded script does wrong, in both processes" {
-    run timeout 10 "$at/ipc_facts"
+    run timeout 10 "$PROGRAMS/ipc_facts"
     report="hazard: free while another process holds the allocation\. cudaFreeAsync \(stream"
     report+=" 1\) frees allocation 2, which process [0-9]+ has imported and not freed"
     assert_output --regexp "$report"
@@ -46,7 +40,7 @@ case_ends() {
 }
 
 @test "exporting: the lines that were recorded on one GPU" {
-    SIM_CHECK=off timeout 10 "$at/ipc_rules" export >out
+    SIM_CHECK=off timeout 10 "$PROGRAMS/ipc_rules" export >out
     # spaces aside: a call is printed as its program writes it
     run diff <(sed -n '/^## export/,/^$/p' "$ROOT/tests/hardware/facts/one-gpu.txt" | sed '/^$/d' |
         tr -d ' ') <(tr -d ' ' <out)
@@ -56,7 +50,7 @@ case_ends() {
 @test "every other rule of sharing" {
     local schedule
     for schedule in measured late; do      # late: work is pending when its pool is destroyed
-        SIM_SCHEDULE=$schedule run timeout 10 "$at/ipc_rules" rules
+        SIM_SCHEDULE=$schedule run timeout 10 "$PROGRAMS/ipc_rules" rules
         [ "$status" = 0 ]
         assert_output --partial "all as expected"
         refute_output --partial "hazard"
@@ -64,12 +58,12 @@ case_ends() {
 }
 
 @test "no descriptor is left open" {
-    run timeout 10 "$at/ipc_rules" descriptors
+    run timeout 10 "$PROGRAMS/ipc_rules" descriptors
     assert_line "0 more"
 }
 
 @test "where files may not grow (ulimit -f), an allocation fails with a sentence, not a signal" {
-    run timeout 10 "$at/ipc_rules" limited
+    run timeout 10 "$PROGRAMS/ipc_rules" limited
     [ "$status" = 0 ]
     assert_output --partial "all as expected"
     assert_output --partial "this process may write files of at most 83886080 (ulimit -f)"
@@ -100,7 +94,7 @@ case_ends() {
     done
 }
 
-@test "a free while the importer holds the block, or while its last use may still run" {
+@test "a free while the importer holds the allocation, or while its last use may still run" {
     case_ends free_first 3
     assert_output --partial "hazard: free while another process holds the allocation."
     assert_output --partial "hazard: use after another process's free."
@@ -130,7 +124,7 @@ case_ends() {
 @test "the exporter dies before the event is reached: the importer waits no longer" {
     local one
     for one in exporter_dies_stream exporter_dies_host; do
-        run timeout 10 "$at/ipc_cases" "$one"
+        run timeout 10 "$PROGRAMS/ipc_cases" "$one"
         [ "$status" = 137 ]
         assert_line "the wait ended"
         report="simulated device: process [0-9]+ has ended before the work in front of its"
@@ -175,8 +169,8 @@ case_ends() {
 }
 
 @test "one after the other, two processes use the same name" {
-    SIM_JOURNAL=journal "$at/ipc_rules" rules >/dev/null 2>&1
-    SIM_JOURNAL=journal "$at/ipc_rules" limited >/dev/null 2>&1
+    SIM_JOURNAL=journal "$PROGRAMS/ipc_rules" rules >/dev/null 2>&1
+    SIM_JOURNAL=journal "$PROGRAMS/ipc_rules" limited >/dev/null 2>&1
     run ls
     assert_output journal
     [ "$(jq -s 'map(select(.did == "start")) | length' journal)" = 1 ]
@@ -189,13 +183,13 @@ case_ends() {
     make_sanitized address,undefined tests/simulator/{ipc_cases,ipc_rules}
     local one
     export LD_LIBRARY_PATH=$ROOT/build/simulator-address-undefined ASAN_OPTIONS=detect_leaks=0
-    export at=$LD_LIBRARY_PATH/tests/simulator
+    export PROGRAMS=$LD_LIBRARY_PATH/tests/simulator
     for one in read_by_event free_after_event import_living importer_dies_recorded; do
         case_ends "$one" 0 || return
         refute_output --regexp "ERROR: AddressSanitizer|runtime error"
     done
     case_ends free_first 3
-    run timeout 20 "$at/ipc_rules" rules
+    run timeout 20 "$PROGRAMS/ipc_rules" rules
     [ "$status" = 0 ]
     assert_output --partial "all as expected"
 }

@@ -3,45 +3,10 @@
 # and nodes of graphs for the kernels of lessons/kernels.h.
 
 load ../tools/helpers
+load programs
 
 setup_file() {
     make -s BACKEND=simulator build/simulator/tests/simulator/{user_kernels,kernel_nodes}
-}
-
-setup() {
-    unset "${!SIM_@}"
-    export LD_LIBRARY_PATH=$ROOT/build/simulator
-    at=$ROOT/build/simulator/tests/simulator
-    cd "$BATS_TEST_TMPDIR" || return 1
-}
-
-schedules=(measured instant late random:3)
-
-# as_expected PROGRAM [ARGUMENT...]: under every schedule it prints that, and nothing else
-as_expected() {
-    local schedule
-    for schedule in "${schedules[@]}"; do
-        SIM_SCHEDULE=$schedule run timeout 20 "$at/$1" "${@:2}"
-        [ "$status" = 0 ] && [ "$output" = "all as expected" ] ||
-            miss "$* under SIM_SCHEDULE=$schedule, status $status:" "$output" || return
-    done
-}
-
-# reported PROGRAM CASE KIND WORDS...: of the correct case nothing is reported; of the incorrect one
-# this is the first hazard, under every schedule
-reported() {
-    local schedule words first
-    for schedule in "${schedules[@]}"; do
-        SIM_SCHEDULE=$schedule run timeout 20 "$at/$1" $2 correct
-        [ "$status" = 0 ] && [ -z "$output" ] ||
-            miss "$2, correct, under SIM_SCHEDULE=$schedule, status $status:" "$output" || return
-        SIM_SCHEDULE=$schedule run timeout 20 "$at/$1" $2 incorrect
-        first=$(grep -m 1 '^hazard: ' <<<"$output") || true
-        [ "$status" = 3 ] && [[ $first == "hazard: $3."* ]] ||
-            miss "$2, incorrect, under SIM_SCHEDULE=$schedule, status $status." \
-                "Expected \"hazard: $3\":" "$output" || return
-    done
-    for words in "${@:4}"; do assert_output --partial "$words"; done
 }
 
 # ---- a program's own kernels ----
@@ -70,27 +35,27 @@ reported() {
     reported user_kernels behind "undeclared access" "behind the end of memory[0]"
     reported user_kernels before "undeclared access" "before the beginning of memory[0]"
     reported user_kernels neighbor "undeclared access" "behind the end of memory[0]"
-    SIM_CHECK=off run "$at/user_kernels" behind incorrect
+    SIM_CHECK=off run "$PROGRAMS/user_kernels" behind incorrect
     assert_success
     assert_output ""
 }
 
 @test "a kernel's function that calls CUDA ends the program with a sentence" {
-    run "$at/user_kernels" calls_cuda correct
+    run "$PROGRAMS/user_kernels" calls_cuda correct
     assert_success
-    run timeout 20 "$at/user_kernels" calls_cuda incorrect
+    run timeout 20 "$PROGRAMS/user_kernels" calls_cuda incorrect
     assert_failure
     assert_output --partial "the function of a kernel (sim_launch) calls CUDA"
 }
 
 @test "a range that no device can touch is a fault when the kernel runs" {
-    run "$at/user_kernels" fault
+    run "$PROGRAMS/user_kernels" fault
     assert_success
     assert_output --partial "illegal address: a kernel (multiply, stream 1)"
 }
 
 @test "a launch that makes no sense is refused with a sentence" {
-    run "$at/user_kernels" refused
+    run "$PROGRAMS/user_kernels" refused
     assert_success
     assert_line "all as expected"
     assert_equal "$(grep -c '^simulated device: sim_launch: .*returns cudaErrorInvalidValue.$' \
@@ -98,24 +63,24 @@ reported() {
     assert_line --partial 'the kernel "none" has no function (NULL)'
     assert_line --partial 'range 0 of the kernel "range at NULL" (16 bytes) begins at NULL'
     assert_line --partial 'the kernel "too many ranges" has 33 ranges; at most 32 are possible'
-    run "$at/user_kernels" parameters
+    run "$PROGRAMS/user_kernels" parameters
     assert_success
     assert_line --partial 'own kernel ("multiply", sim_launch) has no parameters to get or set'
 }
 
 @test "the journal has a kernel's name, bytes, stream and work" {
-    SIM_JOURNAL=journal "$at/user_kernels" halves correct
+    SIM_JOURNAL=journal "$PROGRAMS/user_kernels" halves correct
     run jq -c 'select(.kernel == "multiply other") | [.call, .stream, .allocation, .bytes,
         .result]' journal
     assert_output '["sim_launch_kernel",2,1,2048,"cudaSuccess"]'
     run jq -c 'select(.op == "multiply other") | [.did, .stream, .allocation, .bytes]' journal
     assert_output '["run",2,1,2048]'
     # A launch keeps the name that it was given.
-    SIM_JOURNAL=journal "$at/user_kernels" values
+    SIM_JOURNAL=journal "$PROGRAMS/user_kernels" values
     run jq -r 'select(.op) | .op' journal
     assert_line multiply
     refute_output --partial '?'
-    SIM_FAIL=sim_launch_kernel:2 run "$at/user_kernels" halves correct
+    SIM_FAIL=sim_launch_kernel:2 run "$PROGRAMS/user_kernels" halves correct
     assert_failure 1
     assert_output --partial cudaErrorMemoryAllocation
 }

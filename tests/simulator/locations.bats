@@ -2,25 +2,14 @@
 # Pools in the host's memory, managed pools and memory, pools by location, on the simulated device.
 
 load ../tools/helpers
+load programs
 
 setup_file() {
     make -s BACKEND=simulator build/simulator/tests/simulator/{location_rules,host_access,behaviour}
 }
 
-setup() {
-    unset "${!SIM_@}"
-    export LD_LIBRARY_PATH=$ROOT/build/simulator
-    at=$ROOT/build/simulator/tests/simulator
-    cd "$BATS_TEST_TMPDIR" || return 1
-}
-
 @test "every rule and every error code, under every schedule" {
-    local schedule
-    for schedule in measured instant late random:3; do
-        SIM_SCHEDULE=$schedule run timeout 20 "$at/location_rules"
-        [ "$status" = 0 ] && [ "$output" = "all as expected" ] ||
-            miss "location_rules under SIM_SCHEDULE=$schedule, status $status:" "$output" || return
-    done
+    as_expected location_rules
 }
 
 @test "the same where memory gets no second view by mremap, as under valgrind" {
@@ -34,34 +23,34 @@ void *mremap(void *from, size_t old, size_t new, int flags, ...)
     return (void *)-1;
 }
 END
-    LD_PRELOAD=./without.so run timeout 20 "$at/location_rules"
+    LD_PRELOAD=./without.so run timeout 20 "$PROGRAMS/location_rules"
     assert_output "all as expected"
-    LD_PRELOAD=./without.so run timeout 20 "$at/host_access" while_written
+    LD_PRELOAD=./without.so run timeout 20 "$PROGRAMS/host_access" while_written
     assert_output --partial \
         "hazard: host access not ordered after a write. The host touches allocation 1"
 }
 
-@test "the host may touch a host pool's block, but not after it has gone back" {
-    run timeout 20 "$at/location_rules" touch_freed
+@test "the host may touch a host pool's allocation, but not after it has gone back" {
+    run timeout 20 "$PROGRAMS/location_rules" touch_freed
     [ "$status" = 139 ]
     assert_output --partial "simulated device: the host touched"
     assert_output --partial "where nothing is allocated"
 }
 
-@test "the host may not touch a device's block" {
-    run timeout 20 "$at/location_rules" touch_device
+@test "the host may not touch a device's allocation" {
+    run timeout 20 "$PROGRAMS/location_rules" touch_device
     [ "$status" = 139 ]
     assert_output --partial "which is memory of device 0"
 }
 
 @test "a kernel faults on a host pool that its device has no access to" {
-    run timeout 20 "$at/location_rules" no_access
+    run timeout 20 "$PROGRAMS/location_rules" no_access
     [ "$status" = 4 ]
     assert_output --partial "is in a pool of the host that this device has no access to"
 }
 
 @test "a destroyed pool is not made current for a device" {
-    run timeout 20 "$at/location_rules" destroyed
+    run timeout 20 "$PROGRAMS/location_rules" destroyed
     [ "$status" = 3 ]
     assert_output --partial "hazard: cudaMemSetMemPool was given a pool that is destroyed"
 }
@@ -70,7 +59,7 @@ END
     local schedule name
     for schedule in measured instant late random:3; do
         for name in waits beside host_function other_thread again managed answer_into_it; do
-            SIM_SCHEDULE=$schedule run timeout 20 "$at/host_access" "$name"
+            SIM_SCHEDULE=$schedule run timeout 20 "$PROGRAMS/host_access" "$name"
             [ "$status" = 0 ] && [ -z "$output" ] ||
                 complain "host_access $name under SIM_SCHEDULE=$schedule, status $status:" "$output"
         done
@@ -82,7 +71,7 @@ END
     local schedule name words what
     for schedule in measured instant late random:3; do
         while read -r name words; do
-            SIM_SCHEDULE=$schedule run timeout 20 "$at/host_access" "$name"
+            SIM_SCHEDULE=$schedule run timeout 20 "$PROGRAMS/host_access" "$name"
             what="host_access $name under SIM_SCHEDULE=$schedule"
             [ "$status" = 3 ] || complain "$what: status $status, not 3." "$output"
             [[ $output == "hazard: $words"* ]] || complain "$what: not \"$words\":" "$output"
@@ -106,11 +95,11 @@ END
 }
 
 @test "what the host touches by itself: a report names both places; SIM_CHECK=off says nothing" {
-    run timeout 20 "$at/host_access" while_written
+    run timeout 20 "$PROGRAMS/host_access" while_written
     assert_output --regexp 'written +launch_fill, stream 1, at tests/simulator/host_access.c:[0-9]+'
     assert_output --regexp \
         'touched +a load or store, the host, at tests/simulator/host_access.c:[0-9]+'
-    SIM_CHECK=off run timeout 20 "$at/host_access" while_written
+    SIM_CHECK=off run timeout 20 "$PROGRAMS/host_access" while_written
     assert_success
     assert_output ''
 }
@@ -119,7 +108,7 @@ END
 @test "more protected pages than Linux allows mappings: a sentence; after a wait they are back" {
     [ "$(cat /proc/sys/vm/max_map_count)" -lt 100000 ] || skip "Linux allows more mappings here"
     export SIM_SCHEDULE=late    # the copies end at the wait
-    run timeout 60 "$at/behaviour" many-copies 30000
+    run timeout 60 "$PROGRAMS/behaviour" many-copies 30000
     [ "$status" = 3 ] || miss "Exit status $status, not 3." "$output"
     assert_output --partial "30000 copies, twice"
     [ "$(grep -c "limited number of mappings (vm.max_map_count)" <<<"$output")" = 1 ]

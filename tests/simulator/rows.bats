@@ -2,47 +2,30 @@
 # Memory in rows, what is known of managed ranges, and numbers on the PCI bus.
 
 load ../tools/helpers
+load programs
 
 setup_file() { make -s BACKEND=simulator build/simulator/tests/simulator/rows; }
 
-setup() {
-    unset "${!SIM_@}"
-    export LD_LIBRARY_PATH=$ROOT/build/simulator
-    rows=$ROOT/build/simulator/tests/simulator/rows
-    cd "$BATS_TEST_TMPDIR" || return 1
-}
-
-# as_expected CASE: under every schedule, and nothing is reported
-as_expected() {
-    local schedule
-    for schedule in measured instant late random:1; do
-        SIM_SCHEDULE=$schedule run timeout 20 "$rows" "$1"
-        [ "$status $output" = "0 all as expected" ] ||
-            complain "rows $1 under $schedule, exit status $status:" "$output"
-    done
-    finish
-}
-
 @test "cudaMallocPitch, cudaMalloc3D: rows with room behind them, and what is refused" {
-    as_expected allocations
+    as_expected rows allocations
 }
 @test "copies and memsets in rows: the bytes arrive, and what lies between the rows stays" {
-    as_expected bytes
+    as_expected rows bytes
 }
-@test "the last row may end where the memory ends, and no byte later" { as_expected ends; }
+@test "the last row may end where the memory ends, and no byte later" { as_expected rows ends; }
 @test "a memset in rows that reaches round the end of the addresses: a sentence and status 3" {
-    run timeout 20 "$rows" endless
+    run timeout 20 "$PROGRAMS/rows" endless
     [ "$status" = 3 ]
     assert_output --partial "reach beyond the last address there is. A real driver hangs here."
 }
 @test "copies and memsets in rows: what is refused, and what is nothing to do" {
-    as_expected refused
+    as_expected rows refused
 }
-@test "captured copies and memsets, and memset nodes, keep their rows" { as_expected nodes; }
+@test "captured copies and memsets, and memset nodes, keep their rows" { as_expected rows nodes; }
 @test "cudaMemRangeGetAttribute: advice and prefetches of a range, page by page" {
-    as_expected ranges
+    as_expected rows ranges
 }
-@test "numbers on the PCI bus: of each device, and the device of each" { as_expected numbers; }
+@test "numbers on the PCI bus: of each device, and the device of each" { as_expected rows numbers; }
 
 @test "rows: the twins of per-thread streams, SIM_FAIL and the journal know the calls" {
     local name line case
@@ -53,11 +36,11 @@ as_expected() {
     for name in cudaMallocPitch cudaMalloc3D cudaMemcpy2D cudaMemcpy2DAsync cudaMemset2D; do
         case=bytes
         [[ $name != cudaMalloc* ]] || case=allocations
-        SIM_FAIL=$name:1 run "$rows" "$case"
+        SIM_FAIL=$name:1 run "$PROGRAMS/rows" "$case"
         [ "$status" = 1 ] && [[ $output == *"$name("*": cudaErrorMemoryAllocation"* ]] ||
             complain "SIM_FAIL=$name:1, exit status $status:" "$output"
     done
-    SIM_JOURNAL=journal "$rows" bytes >/dev/null
+    SIM_JOURNAL=journal "$PROGRAMS/rows" bytes >/dev/null
     line=$(jq -c 'select(.call == "cudaMemcpy2DAsync") | [.bytes, .rows, .kind]' journal |
         head -n 1)
     [ "$line" = '[5000,50,"DeviceToDevice"]' ] || complain "The journal has of a copy: $line"

@@ -18,7 +18,6 @@ import order_picture
 
 SEGMENT = 32 << 20
 ALLOCATIONS = ("cudaMallocAsync", "cudaMallocFromPoolAsync")
-WORK = ("launch_", "cudaMemcpy", "cudaMemset")
 
 
 def rectangles(svg, kind):

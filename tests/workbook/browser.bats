@@ -171,7 +171,7 @@ END
     workbook_copy "$copy"
     cp -a conf.py "$copy"
     mkdir "$copy/docs"
-    cp -a docs/{_static,_templates,extensions,glossary.rst,pictures} "$copy/docs"
+    cp -a docs/{404.rst,_static,extensions,glossary.rst,pictures} "$copy/docs"
     cd "$copy" || return 1
     sed -i '/:doc:/d' docs/glossary.rst
     printf '%s\n' Book ==== '' 'A :term:`pool`.' '' '.. toctree::' '' '   glossary' >docs/index.rst
@@ -187,6 +187,7 @@ END
         complain "No link to change the page."
     grep -q '<loc>https://book.example/pools/glossary.html</loc>' html/sitemap.xml ||
         complain "The sitemap lacks a page."
+    ! grep -q 404 html/sitemap.xml || complain "The sitemap has the page of a wrong address."
     grep -q '<base href="https://book.example/pools/">' html/404.html ||
         complain "The page of a wrong address does not name the book's."
     file html/_static/card.png | grep -q '1200 x 630' || complain "The card is no such picture."

@@ -149,9 +149,15 @@ not ok 1 $(printf 'word %.0s' {1..30})
     assert_output --partial "clears the error at once with cudaGetLastError"
 }
 
-# no_point LESSON: $fake, which prints, passes no more tests than the starter does
-no_point() {
-    local said
+# earns_nothing LESSON LINE...: a program that begins with these lines, and then prints what is
+# expected, passes no more tests than the starter does
+earns_nothing() {
+    local said fake=$BATS_TEST_TMPDIR/fake.c
+    {
+        printf '%s\n' "${@:2}"
+        sed 's/[\\"]/\\&/g; s/.*/    puts("&");/' "tests/lessons/expected/$1.txt"
+        echo '    return 0; }'
+    } >"$fake"
     said=$(LESSON=$fake TAP=1 CHECK_FOLDER=build/check/fake-$1 as_typed \
         tests/tools/first_miss.sh "$1") || true
     [[ $said != *"does not compile"* && $said == *$'\nnot ok '* ]] || complain "$1:" "$said"
@@ -160,42 +166,25 @@ no_point() {
         complain "$1: printing the lines earns a point:" "$(grep '^ok ' <<<"$said")"
 }
 
-# prints LESSON: statements that print what is expected
-prints() { sed 's/[\\"]/\\&/g; s/.*/    puts("&");/' "tests/lessons/expected/$1.txt"; }
-
 @test "a program that prints the expected lines, and allocates a little, earns no point" {
-    local lesson fake=$BATS_TEST_TMPDIR/fake.c
+    local lesson
     for lesson in $(lessons); do
-        {
-            echo '#include "workbook.h"'
-            echo 'int main(void) {'
-            echo '    void *p; CHECK(cudaMallocAsync(&p, 1 << 20, 0)); CHECK(cudaFreeAsync(p, 0));'
-            echo '    CHECK(cudaDeviceSynchronize());'
-            prints "$lesson"
-            echo '    return 0; }'
-        } >"$fake"
-        no_point "$lesson"
+        earns_nothing "$lesson" '#include "workbook.h"' 'int main(void) {' \
+            '    void *p; CHECK(cudaMallocAsync(&p, 1 << 20, 0)); CHECK(cudaFreeAsync(p, 0));' \
+            '    CHECK(cudaDeviceSynchronize());'
     done
     finish
 }
 
 # bats test_tags=long
 @test "a starter that also prints the expected lines earns no point" {
-    local lesson fake=$BATS_TEST_TMPDIR/fake.c
+    local lesson
     for lesson in $(lessons); do
-        {
-            echo '#define main starter'
-            echo "#include \"$ROOT/lessons/$lesson.c\""
-            echo '#undef main'
-            # What the starter prints goes to a file, and then begins anew.
-            echo '#include <unistd.h>'
-            echo 'int main(int argc, char **argv) {'
-            echo '    int out = dup(1); freopen("mine", "w", stdout); starter(argc, argv);'
-            echo '    fflush(stdout); dup2(out, 1);'
-            prints "$lesson"
-            echo '    return 0; }'
-        } >"$fake"
-        no_point "$lesson"
+        # What the starter prints goes to a file, and then begins anew.
+        earns_nothing "$lesson" '#define main starter' "#include \"$ROOT/lessons/$lesson.c\"" \
+            '#undef main' '#include <unistd.h>' 'int main(int argc, char **argv) {' \
+            '    int out = dup(1); freopen("mine", "w", stdout); starter(argc, argv);' \
+            '    fflush(stdout); dup2(out, 1);'
     done
     finish
 }

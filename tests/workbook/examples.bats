@@ -29,16 +29,45 @@ load ../tools/helpers
     assert_output ""
 }
 
-@test "info.json of PrairieLearn has what the documentation requires, and a time limit" {
-    run jq -e '(.uuid | test("^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"))
-        and .type == "v3" and .gradingMethod == "External"
-        and ([.title, .topic] | all(type == "string"))
-        and (.externalGradingOptions | .enabled == true and (.image | type == "string")
-            and (.timeout | . >= 60 and . <= 600)
-            and .entrypoint[0] == "/workbook/docs/course/prairielearn/grade.sh")' \
-        docs/course/prairielearn/info.json
-    assert_output true
-    grep -q 'file-names="07_trim.c"' docs/course/prairielearn/question.html
+@test "question.sh of PrairieLearn writes for each lesson what the documentation requires" {
+    local name folder ids=()
+    for name in $(lessons); do
+        folder=$BATS_TEST_TMPDIR/$name
+        docs/course/prairielearn/question.sh "${name%%_*}" "$folder"
+        jq -e --arg number "${name%%_*}" '(.uuid |
+                test("^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-8[0-9a-f]{3}-[0-9a-f]{12}$"))
+            and .type == "v3" and .gradingMethod == "External"
+            and (.title | startswith("Lesson \($number): ")) and (.topic | type == "string")
+            and (.externalGradingOptions | .enabled == true and (.image | type == "string")
+                and (.timeout | . >= 60 and . <= 600)
+                and .entrypoint == ["/workbook/docs/course/prairielearn/grade.sh", $number])' \
+            "$folder/info.json" >/dev/null || complain "$name:" "$(<"$folder/info.json")"
+        grep -q "<pl-file-upload file-names=\"$name.c\">" "$folder/question.html" ||
+            complain "$name:" "$(<"$folder/question.html")"
+        ids+=("$(jq -r .uuid "$folder/info.json")")
+    done
+    finish
+    assert_equal "$(printf '%s\n' "${ids[@]}" | sort -u | wc -l)" "$(lessons | wc -w)"
+}
+
+@test "question.sh: bad input is a sentence and exit status 2" {
+    local question=docs/course/prairielearn/question.sh lesson
+    for lesson in 99 7 '*' ''; do
+        run $question "$lesson" "$BATS_TEST_TMPDIR/new"
+        assert_failure 2
+        assert_output --partial "There is no lesson \"$lesson\" in lessons/."
+        assert_file_not_exists "$BATS_TEST_TMPDIR/new"
+    done
+    run $question 07
+    assert_failure 2
+    assert_output "Type: question.sh LESSON FOLDER, for example question.sh 07 questions/lesson-07."
+    touch "$BATS_TEST_TMPDIR/info.json"
+    run $question 07 "$BATS_TEST_TMPDIR"
+    assert_failure 2
+    assert_output "$BATS_TEST_TMPDIR/info.json exists. Remove it, or name another folder."
+    run $question 07 "$BATS_TEST_TMPDIR/info.json/folder"
+    assert_failure 2
+    assert_line "Nothing can be written to $BATS_TEST_TMPDIR/info.json/folder."
 }
 
 # mounted FOLDER PATH...: the command prefix under which the folder's entries are found at / too

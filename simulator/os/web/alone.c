@@ -1,6 +1,6 @@
 /* The lock, threads, faults and other processes in a page of a browser: one thread in one process,
- * so a lock is a flag, and what waits for another thread or process never goes on. What processes
- * would share is in os/web/file.c. */
+ * so a lock is a flag, and what waits for another thread or process never goes on. No run there is
+ * a graded one. What processes would share is in os/web/file.c. */
 #include "os/os.h"
 #include "os/process.h"
 #include "os/seal.h"

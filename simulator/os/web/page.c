@@ -1,66 +1,20 @@
-/* What joins the simulation to a page of a browser: environment, messages, the end of the program,
- * the journal, and where a call stands in the source. */
+/* What joins the simulation to a page of a browser: what it writes, the end of the program, the
+ * journal, and where a call stands in the source. */
 #include "os/os.h"
 
-#include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "os/web/site.h"
+#include "os/write.h"
 
-/* ---- the environment ---- */
-
-extern char **environ;
-
-const char *os_environment(const char *name)
+/* A page takes all of a text at once. */
+bool write_all(int descriptor, const char *text, size_t length)
 {
-    const char *value = getenv(name);
-    return value && *value ? value : NULL;
+    return write(descriptor, text, length) == (ssize_t)length;
 }
 
-const char *os_environment_entry(size_t at) { return environ ? environ[at] : NULL; }
-
-/* ---- messages, and the end of the program ---- */
-
-static void print_line(const char *prefix, const char *format, va_list arguments)
-{
-    char line[4608];
-    vsnprintf(line, sizeof line, format, arguments);
-    fprintf(stderr, "%s%s\n", prefix, line);
-}
-
-void diag(const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    print_line("simulated device: ", format, arguments);
-    va_end(arguments);
-}
-
-void diag_report(const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    print_line("", format, arguments);
-    va_end(arguments);
-}
-
-void os_exit(int status)
-{
-    fflush(NULL);
-    _exit(status);
-}
-
-void os_fatal(const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    print_line("simulated device: ", format, arguments);
-    va_end(arguments);
-    os_exit(1);
-}
+/* ---- the end of the program ---- */
 
 static void (*exit_handler)(int status);
 
@@ -93,7 +47,7 @@ const char *os_open_error(void) { return ""; }
 void os_write(os_file *file, const char *text, size_t bytes)
 {
     (void)file;
-    (void)!write(JOURNAL_FD, text, bytes);
+    (void)write_all(JOURNAL_FD, text, bytes);
 }
 
 void os_close(os_file *file) { (void)file; }

@@ -112,7 +112,6 @@ class Student:
             self.name,
             {line["lesson"]: (line["counted"], line["possible"]) for line in self.lessons},
         )
-        self.ungraded = [line for line in self.lessons if line["status"] == "ungraded"]
 
     def note(self):
         if self.problem:
