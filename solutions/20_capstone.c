@@ -1,6 +1,6 @@
 /* 20 Capstone: a caching allocator on top of one pool
  *
- * Asks   what does a cache need, that takes large pieces from a pool and hands out parts of them,
+ * Asks   What does a cache need, that takes large pieces from a pool and hands out parts of them,
  *        so that it reserves little, calls CUDA rarely, and hands a part to another stream only in
  *        order? Recorded programs measure it.
  * Yours  fill: the cache, between YOUR WORK and END OF YOUR WORK. What follows replays a trace
