@@ -73,7 +73,7 @@ static int try_phase(size_t mib, size_t segment, cudaStream_t stream)
     cudaMemPool_t pool = pool_create();
     /* YOUR WORK, 3 of 3. Decide the threshold with which the pool keeps what the phase needs, and
      * nothing else of the peak. */
-    pool_set(pool, cudaMemPoolAttrReleaseThreshold, mib * MiB); /* "What is to be kept." */
+    pool_set(pool, cudaMemPoolAttrReleaseThreshold, mib * MiB); /* "The phase needs that." */
 
     CHECK(cudaMallocFromPoolAsync(&kept, mib * MiB, pool, stream));
     CHECK(cudaMallocFromPoolAsync(&data, 4 * mib * MiB, pool, stream));

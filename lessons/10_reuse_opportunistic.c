@@ -56,7 +56,7 @@ static void free_in_state(int *memory, enum state state, volatile int *gate)
 static int batch(size_t bytes, int *result, size_t *reserved)
 {
     int sum = 0;
-    cudaMemPool_t pool = pool_for(0); /* no luck: each run takes the same memory */
+    cudaMemPool_t pool = pool_for(0); /* no reuse by luck: each run takes the same memory */
     for (int phase = 0; phase < PHASES; phase++) {
         int *memory = allocate(pool, bytes, streams[phase]);
         CHECK(launch_fill(memory, phase, bytes / sizeof(int), streams[phase]));

@@ -16,7 +16,7 @@
 enum { STREAMS = 8, GRAIN = 512, ROUNDS = 4, TOUCHED = 1024 };
 
 static cudaStream_t streams[STREAMS];
-static cudaEvent_t events[STREAMS]; /* for the cache, as it likes */
+static cudaEvent_t events[STREAMS]; /* for the cache to use */
 /* The cache takes its pieces from here. */
 static cudaMemPool_t pool;
 /* Pieces taken from the pool, pieces returned to it, waits for an event. */
@@ -26,7 +26,7 @@ static struct {
 
 /* ---- YOUR WORK ---- */
 
-/* What the cache hands out: its address, and what the cache needs to know of it. */
+/* What the cache hands out: its address, and what the cache keeps about it. */
 struct part {
     char *data;
     size_t bytes;
