@@ -1,6 +1,6 @@
 /* 04 Default pool
  *
- * Asks   from which pool does cudaMallocAsync allocate when the program names none? How large is
+ * Asks   From which pool does cudaMallocAsync allocate when the program names none? How large is
  *        that pool at the start, and by how much does it grow?
  * Yours  predict: measure a segment of the pool, then write predict_reserved as a rule. The check
  *        calls it with other segments and sizes.
@@ -16,7 +16,7 @@ static size_t measure_segment(cudaMemPool_t pool, cudaStream_t stream)
 {
     (void)pool;
     (void)stream;
-    return 64; /* the default pool has a fixed size, as many people believe */
+    return 64; /* "The default pool has a fixed size." */
 }
 
 /* YOUR WORK, 2 of 2. An empty pool grew for allocations of `used` MiB in all: how many MiB does it

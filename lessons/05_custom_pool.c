@@ -1,9 +1,9 @@
 /* 05 Custom pool
  *
- * Asks   how does cudaMallocAsync allocate from a pool that the program created? What limits such a
+ * Asks   How does cudaMallocAsync allocate from a pool that the program created? What limits such a
  *        pool? What becomes of its allocations when it is destroyed?
- * Yours  fix: the program is incorrect in three places. A comment there states what its author
- *        believed.
+ * Yours  fix: the program is incorrect in three places. A comment there, in quotation marks, is
+ *        what its author believed.
  * Run    make 05          check   make check-05          page   docs/05_custom_pool
  */
 #include "kernels.h"
@@ -23,7 +23,7 @@ static cudaMemPool_t fill_pool(const char *name, const struct cudaMemPoolProps *
     cudaMemPool_t pool;
     CHECK(cudaMemPoolCreate(&pool, props));
     pool_set(pool, cudaMemPoolAttrReleaseThreshold, mib * MiB);
-    /* cudaMallocAsync has no parameter for a pool, so it finds the newest one */
+    /* "cudaMallocAsync has no parameter for a pool, so it finds the newest one." */
 
     count = 0;
     while (count < TRIES && result == cudaSuccess) {
@@ -47,7 +47,7 @@ static int empty_pool(cudaStream_t stream)
         int value = -1;
         CHECK(launch_add(data[i], 1000, 1, stream));
         CHECK(cudaMemcpyAsync(&value, data[i], sizeof value, cudaMemcpyDeviceToHost, stream));
-        /* the allocations go with their pool: there is nothing to free */
+        /* "The allocations go with their pool: there is nothing to free." */
         CHECK(cudaStreamSynchronize(stream));
         usable += value == 1000 + i;
     }
@@ -71,7 +71,7 @@ int main(int argc, char **argv)
     empty_pool(stream);
     CHECK(cudaMemPoolDestroy(pool));
 
-    /* this pool must not exceed `mib`: its release threshold limits it */
+    /* This pool must not exceed `mib`. "Its release threshold limits it." */
     pool = fill_pool("maxSize", &props, mib, stream);
     CHECK(cudaMemPoolDestroy(pool)); /* while its allocations are live */
     CHECK(cudaDeviceGetMemPool(&current, 0));

@@ -1,6 +1,6 @@
 /* 06 Release threshold
  *
- * Asks   when does a pool return freed memory to the device, and how much does it keep?
+ * Asks   When does a pool return freed memory to the device, and how much does it keep?
  * Yours  predict: write what a pool reserves after a free and after a synchronization, and decide
  *        the threshold of a pool. The check calls your rules with other segments and sizes.
  * Run    make 06          check   make check-06          page   docs/06_release_threshold
@@ -19,7 +19,7 @@ static size_t rounded_up(size_t size, size_t segment)
  * reserve? */
 static size_t predict_freed(size_t reserved, size_t freed)
 {
-    return reserved - freed; /* a free returns memory to the device, as many people believe */
+    return reserved - freed; /* "A free returns memory to the device." */
 }
 
 /* YOUR WORK, 2 of 3. Then the stream was synchronized: what does the pool reserve now? It reserved
@@ -28,7 +28,7 @@ static size_t predict_synchronized(size_t segment, size_t reserved, size_t live,
 {
     (void)segment;
     (void)reserved;
-    return live + threshold; /* the threshold is the free memory that a pool keeps */
+    return live + threshold; /* "The threshold is the free memory that a pool keeps." */
 }
 
 /* A row of the table, with a pool of its own. Returns the number of correct predictions. */
@@ -73,7 +73,7 @@ static int try_phase(size_t mib, size_t segment, cudaStream_t stream)
     cudaMemPool_t pool = pool_create();
     /* YOUR WORK, 3 of 3. Decide the threshold with which the pool keeps what the phase needs, and
      * nothing else of the peak. */
-    pool_set(pool, cudaMemPoolAttrReleaseThreshold, mib * MiB); /* what is to be kept */
+    pool_set(pool, cudaMemPoolAttrReleaseThreshold, mib * MiB); /* "The phase needs that." */
 
     CHECK(cudaMallocFromPoolAsync(&kept, mib * MiB, pool, stream));
     CHECK(cudaMallocFromPoolAsync(&data, 4 * mib * MiB, pool, stream));

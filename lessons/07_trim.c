@@ -1,6 +1,6 @@
 /* 07 Trim
  *
- * Asks   a program works in phases, and each phase needs less memory than the one before. What does
+ * Asks   A program works in phases, and each phase needs less memory than the one before. What does
  *        cudaMemPoolTrimTo(pool, keep) return to the device, and what prevents it?
  * Yours  fix: three places, marked YOUR WORK. Decide where the host synchronizes, what a trim
  *        keeps, and in which order phase 3 allocates. The threshold stays at its maximum.
@@ -52,7 +52,7 @@ static int share_segments(cudaStream_t stream)
     cudaMemPool_t pool = keeping_pool();
     void *result[PIECES], *scratch[PIECES];
     /* YOUR WORK, 3 of 3. After the scratch memory is freed, a trim returns all of it. */
-    /* The order does not matter: half of the pool is free, so a trim returns half. */
+    /* "The order does not matter: half of the pool is free, so a trim returns half." */
     for (int i = 0; i < PIECES; i++) {
         result[i] = allocate(bytes, pool, stream);
         scratch[i] = allocate(bytes, pool, stream);
@@ -95,7 +95,7 @@ int main(int argc, char **argv)
     gate_open(gate);
 
     /* YOUR WORK, 1 of 3. The pool keeps what phase 2 needs, and no segment more. */
-    /* A trim releases down to the threshold, so the threshold names what stays. */
+    /* "A trim releases down to the threshold, so the threshold names what stays." */
     pool_set(pool, cudaMemPoolAttrReleaseThreshold, second);
     CHECK(cudaStreamSynchronize(stream));
     CHECK(cudaMemPoolTrimTo(pool, 0));
@@ -108,7 +108,7 @@ int main(int argc, char **argv)
     CHECK(cudaFreeAsync(data, stream));
 
     /* YOUR WORK, 2 of 3. After phase 2 the pool keeps nothing. */
-    /* The memory is freed, so a trim returns it. */
+    /* "The memory is freed, so a trim returns it." */
     CHECK(cudaMemPoolTrimTo(pool, 0));
     size_t left = report("trimmed after phase 2", pool);
     int shared = share_segments(stream);

@@ -1,6 +1,6 @@
 /* 08 Statistics
  *
- * Asks   which figures of a pool show what one phase of a program needed, and which of them can a
+ * Asks   Which figures of a pool show what one phase of a program needed, and which of them can a
  *        program set?
  * Yours  fix: phase_need and reserve, marked YOUR WORK: their comments say what their author
  *        believed. Decide where a watermark is reset, and how a pool gets memory in advance.
@@ -17,7 +17,7 @@ typedef void phase(cudaMemPool_t pool, cudaStream_t stream, size_t mib);
 static uint64_t phase_need(phase *run, cudaMemPool_t pool, cudaStream_t stream, size_t mib)
 {
     run(pool, stream, mib);
-    /* The watermark is the most that the phase used. */
+    /* "The watermark is the most that the phase used." */
     return pool_get(pool, cudaMemPoolAttrUsedMemHigh);
 }
 
@@ -25,7 +25,7 @@ static uint64_t phase_need(phase *run, cudaMemPool_t pool, cudaStream_t stream, 
  * an allocation of that size in this stream need not make it grow. Its threshold is the maximum. */
 static void reserve(cudaMemPool_t pool, cudaStream_t stream, size_t bytes)
 {
-    /* How much is reserved is an attribute of the pool, so a program can set it. */
+    /* "How much is reserved is an attribute of the pool, so a program can set it." */
     uint64_t value = pool_get(pool, cudaMemPoolAttrReservedMemCurrent) + bytes;
     (void)stream;
     cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReservedMemCurrent, &value);

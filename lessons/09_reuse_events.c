@@ -87,7 +87,7 @@ static void pipeline(int rounds, size_t mib, cudaMemPool_t pool, int *results, s
         CHECK(cudaMemcpyAsync(result, input, bytes, cudaMemcpyDeviceToDevice, work));
         CHECK(launch_add(result, 1, count, work));
         CHECK(cudaEventRecord(worked, work));
-        CHECK(cudaFreeAsync(input, work)); /* the event is at the last use: that is what matters */
+        CHECK(cudaFreeAsync(input, work)); /* "The event is at the last use: that is enough." */
 
         CHECK(cudaStreamWaitEvent(store, worked, 0));
         CHECK(cudaMemcpyAsync(results + round, result + count - 1, sizeof *results,
@@ -95,7 +95,7 @@ static void pipeline(int rounds, size_t mib, cudaMemPool_t pool, int *results, s
         CHECK(cudaFreeAsync(result, store));
         CHECK(cudaEventRecord(stored, store));
 
-        /* An event for the input, an event for the result, and a wait for each: any will do. */
+        /* "An event for the input, one for the result, and a wait for each: any will do." */
         CHECK(cudaStreamWaitEvent(load, worked, 0));
         CHECK(cudaStreamWaitEvent(store, stored, 0));
         reserved[round] = reserved_mib(pool);

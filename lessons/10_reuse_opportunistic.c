@@ -51,19 +51,19 @@ static void free_in_state(int *memory, enum state state, volatile int *gate)
         CHECK(cudaStreamSynchronize(streams[0]));
 }
 
-/* YOUR WORK, first place. Four phases, each in a stream of its own; the host reads the result of
+/* YOUR WORK, 1 of 2. Four phases, each in a stream of its own; the host reads the result of
  * each before it begins the next. reserved[phase] is what the pool has reserved by then, in MiB. */
 static int batch(size_t bytes, int *result, size_t *reserved)
 {
     int sum = 0;
-    cudaMemPool_t pool = pool_for(0); /* no luck: each run takes the same memory */
+    cudaMemPool_t pool = pool_for(0); /* no reuse by luck: each run takes the same memory */
     for (int phase = 0; phase < PHASES; phase++) {
         int *memory = allocate(pool, bytes, streams[phase]);
         CHECK(launch_fill(memory, phase, bytes / sizeof(int), streams[phase]));
         CHECK(cudaMemcpyAsync(result, memory, sizeof(int), cudaMemcpyDeviceToHost, streams[phase]));
         CHECK(cudaFreeAsync(memory, streams[phase]));
         while (cudaStreamQuery(streams[phase]) == cudaErrorNotReady)
-            continue; /* cudaSuccess: the phase is over, so its memory is free for the next */
+            continue; /* "cudaSuccess: the phase is over, so its memory is free for the next." */
         sum += *result;
         reserved[phase] = reserved_mib(pool);
     }
@@ -71,17 +71,17 @@ static int batch(size_t bytes, int *result, size_t *reserved)
     return sum;
 }
 
-/* YOUR WORK, second place. A pool for a server. */
+/* YOUR WORK, 2 of 2. A pool for a server. */
 static cudaMemPool_t server_pool(void)
 {
-    return pool_for(0); /* certain reuse only: serve() looks whether there is any */
+    return pool_for(0); /* "Certain reuse only: serve() looks whether there is any." */
 }
 
 /* Memory for a request in `stream`, after an earlier request in `earlier` has freed its own. The
  * host may not wait for a stream here. */
 static int *serve(cudaMemPool_t pool, size_t bytes, cudaStream_t earlier, cudaStream_t stream)
 {
-    (void)cudaStreamQuery(earlier); /* if it has finished, the pool has its memory back */
+    (void)cudaStreamQuery(earlier); /* "If it has finished, the pool has its memory back." */
     return allocate(pool, bytes, stream);
 }
 

@@ -31,18 +31,18 @@ static cudaMemPool_t pool_limited(size_t mib, int internal)
     return pool;
 }
 
-/* YOUR WORK, first place. The pool that both streams share. */
+/* YOUR WORK, 1 of 2. The pool that both streams share. */
 static cudaMemPool_t shared_pool(size_t mib)
 {
-    return pool_limited(mib, 1); /* the more reuse the better: it costs nothing */
+    return pool_limited(mib, 1); /* "The more reuse the better: it costs nothing." */
 }
 
-/* YOUR WORK, second place. Memory for the fast stream, from `pool` if it has any. The host may wait
+/* YOUR WORK, 2 of 2. Memory for the fast stream, from `pool` if it has any. The host may wait
  * for the slow stream only if `spare` has none either. Returns cudaErrorMemoryAllocation if there
  * is no memory at all. */
 static cudaError_t take(int **memory, size_t bytes, cudaMemPool_t pool, cudaMemPool_t spare)
 {
-    (void)spare; /* a pool that may reuse its memory always has some */
+    (void)spare; /* "A pool that may reuse its memory always has some." */
     return cudaMallocFromPoolAsync((void **)memory, bytes, pool, fast);
 }
 

@@ -24,7 +24,7 @@ static int *gpu0_data, *gpu1_data, on_host;
  * `owner`, and then no access is changed. */
 static int set_access(cudaMemPool_t pool, int owner, int gpu, int allowed)
 {
-    (void)pool; /* access is a matter of the two GPUs */
+    (void)pool; /* "Access is a matter of the two GPUs." */
     CHECK(cudaSetDevice(gpu));
     CHECK(allowed ? cudaDeviceEnablePeerAccess(owner, 0) : cudaDeviceDisablePeerAccess(owner));
     return 1;
@@ -143,7 +143,7 @@ int main(int argc, char **argv)
     CHECK(cudaMallocAsync((void **)&gpu0_data, BYTES, stream[0]));
     CHECK(launch_fill(gpu0_data, 7, COUNT, stream[0]));
     /* YOUR WORK, 3 of 3. An allocation on GPU 1. */
-    CHECK(cudaSetDevice(1)); /* an allocation is on the current GPU, whatever the stream */
+    CHECK(cudaSetDevice(1)); /* "An allocation is on the current GPU, whatever the stream." */
     CHECK(cudaMallocAsync((void **)&gpu1_data, BYTES, stream[0]));
     CHECK(cudaStreamSynchronize(stream[0]));
     CHECK(cudaStreamSynchronize(stream[1]));

@@ -23,7 +23,7 @@ static cudaMemPool_t create_pool(void)
 {
     struct cudaMemPoolProps props = {.allocType = cudaMemAllocationTypePinned,
                                      .location = {cudaMemLocationTypeDevice, 0}};
-    cudaMemPool_t pool; /* any pool will do: the handle type is an argument of the export */
+    cudaMemPool_t pool; /* "Any pool will do: the handle type is an argument of the export." */
     cudaError_t created = cudaMemPoolCreate(&pool, &props);
     if (created != cudaSuccess)
         skip("no pool can be made for file descriptors here (cudaMemPoolCreate)", created);
@@ -33,7 +33,7 @@ static cudaMemPool_t create_pool(void)
 /* YOUR WORK, 2 of 3. Sends the parcel to the importer. */
 static void send_parcel(const struct parcel *parcel)
 {
-    /* With the descriptor: an int is four bytes in every process. */
+    /* "With the descriptor: an int is four bytes in every process." */
     send_bytes(parcel, sizeof *parcel);
 }
 
@@ -63,7 +63,7 @@ static int exporter(int argc, char **argv)
     cudaStream_t stream;
     int *data;
     pool_set(pool, cudaMemPoolAttrReleaseThreshold, UINT64_MAX);
-    give_access(pool, adding_gpu()); /* the access is the pool's, in every process */
+    give_access(pool, adding_gpu()); /* "The access is the pool's, in every process." */
     CHECK(cudaMemPoolExportToShareableHandle(&parcel.descriptor, pool, BY_DESCRIPTOR, 0));
     CHECK(cudaStreamCreate(&stream));
     CHECK(cudaMallocFromPoolAsync((void **)&data, parcel.count * sizeof(int), pool, stream));

@@ -49,7 +49,7 @@ static int exporter(int argc, char **argv)
     send_event(ready); /* recorded before it is sent */
 
     cudaEvent_t finished = receive_event();
-    /* YOUR WORK, 3 of 3. The author believed: "the message is here, so the importer is done". */
+    /* YOUR WORK, 3 of 3. "The message is here, so the importer is done." */
     CHECK(cudaMemcpyAsync(&value, data + count - 1, sizeof value, cudaMemcpyDeviceToHost, stream));
     CHECK(cudaFreeAsync(data, stream));
     CHECK(cudaStreamSynchronize(stream));
@@ -79,9 +79,9 @@ static int importer(void)
     CHECK(cudaMemPoolImportPointer((void **)&data, pool, &place));
 
     cudaEvent_t ready = receive_event();
-    /* YOUR WORK, 1 of 3. The author believed: "the message is here, so the data is filled". */
+    /* YOUR WORK, 1 of 3. "The message is here, so the data is filled." */
     CHECK(launch_add(data, 1, count, stream));
-    /* YOUR WORK, 2 of 3. The author believed: "the last use is what the exporter waits for". */
+    /* YOUR WORK, 2 of 3. "The last use is what the exporter waits for." */
     CHECK(cudaEventRecord(finished, stream));
     CHECK(cudaFreeAsync(data, stream));
     printf("importer  has put its add and its free into its stream\n");

@@ -1,6 +1,6 @@
 /* 15 An arena of your own
  *
- * Asks   where in one large allocation may the parts begin, and when is a request refused?
+ * Asks   Where in one large allocation may the parts begin, and when is a request refused?
  * Yours  fill: arena_want, which places requests and refuses what it cannot place, and the call in
  *        arena_commit that allocates. The check calls both with sizes and alignments of its own.
  * Run    make 15          check   make check-15          page   docs/15_own_arena
@@ -28,7 +28,7 @@ struct arena {
  * limit, however large `bytes` is. A refused request changes nothing in the arena. */
 static enum result arena_want(struct arena *arena, void **pointer, size_t bytes)
 {
-    /* Right after the last request: alignment does not matter. */
+    /* "Right after the last request: alignment does not matter." */
     size_t offset = arena->needed;
     arena->request[arena->count].pointer = pointer;
     arena->request[arena->count++].offset = offset;
@@ -43,7 +43,7 @@ static enum result arena_commit(struct arena *arena, cudaStream_t stream)
         return ARENA_COMMITTED;
     /* YOUR WORK, 2 of 2. Decide the call for each kind of memory, so that arena_reset can free it,
      * and the bytes: as few as the requests need. */
-    CHECK(cudaMallocAsync(&arena->base, arena->limit, stream)); /* memory is memory */
+    CHECK(cudaMallocAsync(&arena->base, arena->limit, stream)); /* "Memory is memory." */
     arena->committed = 1;
     for (int i = 0; i < arena->count; i++)
         *arena->request[i].pointer = (char *)arena->base + arena->request[i].offset;

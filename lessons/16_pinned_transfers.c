@@ -1,6 +1,6 @@
 /* 16 Pinned transfers
  *
- * Asks   which copies run beside the host and beside each other, and when does pinning pay?
+ * Asks   Which copies run beside the host and beside each other, and when does pinning pay?
  * Yours  fill: process decides the streams of its work and where the host waits; copies_to_pay
  *        returns when pinning has paid. The check calls it with times of its own.
  * Run    make 16          check   make check-16          page   docs/16_pinned_transfers
@@ -22,7 +22,7 @@ static void process(int *host, int *device, size_t count, cudaStream_t stream[2]
         CHECK(cudaMemcpyAsync(device + first, host + first, bytes, cudaMemcpyHostToDevice, own));
         CHECK(launch_add(device + first, 2, count / PIECES, own));
         CHECK(cudaMemcpyAsync(host + first, device + first, bytes, cudaMemcpyDeviceToHost, own));
-        /* The next piece needs a stream that has finished. */
+        /* "The next piece needs a stream that has finished." */
         CHECK(cudaStreamSynchronize(own));
     }
 }
@@ -33,7 +33,7 @@ static void process(int *host, int *device, size_t count, cudaStream_t stream[2]
 static int copies_to_pay(float pinning, float pageable, float pinned)
 {
     (void)pinning, (void)pageable, (void)pinned;
-    return 1; /* pinned is always better, as many people believe */
+    return 1; /* "Pinned is always better." */
 }
 
 static float time_copy(const char *name, const int *host, int *device, size_t bytes,

@@ -1,10 +1,10 @@
 /* 17 Graph memory
  *
- * Asks   a graph is captured from a stream, another one is built node by node, and both allocate.
+ * Asks   A graph is captured from a stream, another one is built node by node, and both allocate.
  *        When does a launch take memory from the device, who frees it, and which call returns it?
- * Yours  fix: two places, marked YOUR WORK. The author was wrong about both. A
- *        node frees what the built graph allocates, so that it can be launched twice. At the end
- *        nothing is reserved, neither for graphs nor in the pool.
+ * Yours  fix: two places, marked YOUR WORK. A node frees what the built graph allocates, so that it
+ *        can be launched twice. At the end nothing is reserved, neither for graphs nor in the pool.
+ *        The comments in quotation marks are what the author believed.
  * Run    make 17          check   make check-17          page   docs/17_graph_memory
  */
 #include "kernels.h"
@@ -57,7 +57,7 @@ static cudaGraphExec_t build(size_t mib)
     struct cudaMemsetParams zero = {
         .dst = memory.dptr, .elementSize = 1, .width = mib * MiB, .height = 1};
     CHECK(cudaGraphAddMemsetNode(&set, graph, &allocated, 1, &zero));
-    /* YOUR WORK. The author believed: what a launch allocates is freed when the launch ends. */
+    /* YOUR WORK, 1 of 2. "What a launch allocates is freed when the launch ends." */
     CHECK(cudaGraphInstantiate(&exec, graph, 0));
     CHECK(cudaGraphDestroy(graph));
     return exec;
@@ -88,9 +88,9 @@ int main(int argc, char **argv)
     cudaError_t again = cudaGraphLaunch(built, stream);
     printf("built graph launched again: %s\n", cudaGetErrorName(again));
 
-    /* YOUR WORK. The author believed: one trim returns all memory that the device reserves, and
-     * takes what is free without a synchronization. The line "pool trimmed" is to show what the
-     * trim of the pool leaves. */
+    /* YOUR WORK, 2 of 2. "One trim returns all memory that the device reserves, and takes what is
+     * free without a synchronization." The line of "pool trimmed" is to show what the trim of the
+     * pool leaves. */
     CHECK(cudaMemPoolTrimTo(pool, 0));
     report("pool trimmed", pool);
     CHECK(cudaStreamSynchronize(stream));

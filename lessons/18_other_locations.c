@@ -1,6 +1,6 @@
 /* 18 Other locations
  *
- * Asks   what changes when a pool's memory is not a device's: who may touch it, and when?
+ * Asks   What changes when a pool's memory is not a device's: who may touch it, and when?
  * Yours  fill: one function, in which host and device work on the same allocation.
  * Run    make 18          check   make check-18          page   docs/18_other_locations
  */
@@ -27,7 +27,7 @@ struct memory {
 static size_t work_together(cudaMemPool_t pool, int *data, size_t count, cudaStream_t stream)
 {
     size_t correct = 0;
-    (void)pool; /* host memory of CUDA is ready at once, and open to the device */
+    (void)pool; /* "Host memory of CUDA is ready at once, and open to the device." */
     for (size_t i = 0; i < count; i++)
         data[i] = 40;
     CHECK(launch_add(data, 2, count, stream));

@@ -1,6 +1,6 @@
 /* 19 Cost
  *
- * Asks   what do an allocation and its free cost the host, in four ways, and which calls wait for
+ * Asks   What do an allocation and its free cost the host, in four ways, and which calls wait for
  *        work that has nothing to do with them?
  * Yours  fix: keep_memory and serve, marked YOUR WORK: they do what their author believed. Decide
  *        what the pool keeps, which calls serve uses, and where it synchronizes.
@@ -20,7 +20,7 @@ static cudaStream_t stream, busy, idle;
  * of its allocations. */
 static void keep_memory(cudaMemPool_t pool)
 {
-    (void)pool; /* A pool keeps its memory anyway: that is what it is for. */
+    (void)pool; /* "A pool keeps its memory anyway: that is what it is for." */
 }
 
 /* YOUR WORK, 2 of 2. Request i fills `bytes` bytes with i; its last number goes to answers[i], in
@@ -31,7 +31,7 @@ static void serve(int *answers, int requests, size_t bytes)
     size_t count = bytes / sizeof(int);
     for (int i = 0; i < requests; i++) {
         int *data;
-        /* A free waits only for the work that uses the memory. */
+        /* "A free waits only for the work that uses the memory." */
         CHECK(cudaMalloc((void **)&data, bytes));
         CHECK(launch_fill(data, i, count, stream));
         CHECK(cudaMemcpyAsync(&answers[i], data + count - 1, sizeof *answers,

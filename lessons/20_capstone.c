@@ -1,6 +1,6 @@
 /* 20 Capstone: a caching allocator on top of one pool
  *
- * Asks   what does a cache need, that takes large pieces from a pool and hands out parts of them,
+ * Asks   What does a cache need, that takes large pieces from a pool and hands out parts of them,
  *        so that it reserves little, calls CUDA rarely, and hands a part to another stream only in
  *        order? Recorded programs measure it.
  * Yours  fill: the cache, between YOUR WORK and END OF YOUR WORK. What follows replays a trace
@@ -16,7 +16,7 @@
 enum { STREAMS = 8, GRAIN = 512, ROUNDS = 4, TOUCHED = 1024 };
 
 static cudaStream_t streams[STREAMS];
-static cudaEvent_t events[STREAMS]; /* for the cache, as it likes */
+static cudaEvent_t events[STREAMS]; /* for the cache to use */
 /* The cache takes its pieces from here. */
 static cudaMemPool_t pool;
 /* Pieces taken from the pool, pieces returned to it, waits for an event. */
@@ -26,7 +26,7 @@ static struct {
 
 /* ---- YOUR WORK ---- */
 
-/* What the cache hands out: its address, and what the cache needs to know of it. */
+/* What the cache hands out: its address, and what the cache keeps about it. */
 struct part {
     char *data;
     size_t bytes;

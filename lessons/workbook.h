@@ -1,9 +1,9 @@
 /* What the lessons share: CHECK, an argument in MiB, the figures of a pool, two GPUs, a gate for
  * launch_hold, times.
  *
- * Exit statuses of every lesson: 0 all is well; 1 a CUDA call failed or the program found something
- * wrong; 2 a bad argument; 3 (simulated device only) a hazard: an access that the stream order does
- * not allow; 77 skipped: this machine lacks what the lesson needs, and a line names it. Lines that
+ * Exit statuses of every lesson: 0 no error; 1 a CUDA call failed or the program detected an error;
+ * 2 an invalid argument; 3 (simulated device only) a hazard: an access that the stream order does
+ * not permit; 77 skipped: this machine lacks what the lesson needs, and a line names it. Lines that
  * begin with "~" depend on the machine. */
 #ifndef WORKBOOK_H
 #define WORKBOOK_H

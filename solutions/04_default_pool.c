@@ -1,6 +1,6 @@
 /* 04 Default pool
  *
- * Asks   from which pool does cudaMallocAsync allocate when the program names none? How large is
+ * Asks   From which pool does cudaMallocAsync allocate when the program names none? How large is
  *        that pool at the start, and by how much does it grow?
  * Yours  predict: measure a segment of the pool, then write predict_reserved as a rule. The check
  *        calls it with other segments and sizes.

@@ -1,6 +1,6 @@
 /* 06 Release threshold
  *
- * Asks   when does a pool return freed memory to the device, and how much does it keep?
+ * Asks   When does a pool return freed memory to the device, and how much does it keep?
  * Yours  predict: write what a pool reserves after a free and after a synchronization, and decide
  *        the threshold of a pool. The check calls your rules with other segments and sizes.
  * Run    make 06          check   make check-06          page   docs/06_release_threshold

@@ -1,6 +1,6 @@
 /* 08 Statistics
  *
- * Asks   which figures of a pool show what one phase of a program needed, and which of them can a
+ * Asks   Which figures of a pool show what one phase of a program needed, and which of them can a
  *        program set?
  * Yours  fix: phase_need and reserve, marked YOUR WORK: their comments say what their author
  *        believed. Decide where a watermark is reset, and how a pool gets memory in advance.

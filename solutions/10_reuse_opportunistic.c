@@ -51,12 +51,12 @@ static void free_in_state(int *memory, enum state state, volatile int *gate)
         CHECK(cudaStreamSynchronize(streams[0]));
 }
 
-/* YOUR WORK, first place. Four phases, each in a stream of its own; the host reads the result of
+/* YOUR WORK, 1 of 2. Four phases, each in a stream of its own; the host reads the result of
  * each before it begins the next. reserved[phase] is what the pool has reserved by then, in MiB. */
 static int batch(size_t bytes, int *result, size_t *reserved)
 {
     int sum = 0;
-    cudaMemPool_t pool = pool_for(0); /* no luck: each run takes the same memory */
+    cudaMemPool_t pool = pool_for(0); /* no reuse by luck: each run takes the same memory */
     for (int phase = 0; phase < PHASES; phase++) {
         int *memory = allocate(pool, bytes, streams[phase]);
         CHECK(launch_fill(memory, phase, bytes / sizeof(int), streams[phase]));
@@ -70,7 +70,7 @@ static int batch(size_t bytes, int *result, size_t *reserved)
     return sum;
 }
 
-/* YOUR WORK, second place. A pool for a server. */
+/* YOUR WORK, 2 of 2. A pool for a server. */
 static cudaMemPool_t server_pool(void)
 {
     return pool_for(1); /* what has finished is reused, without a call of the host */

@@ -31,13 +31,13 @@ static cudaMemPool_t pool_limited(size_t mib, int internal)
     return pool;
 }
 
-/* YOUR WORK, first place. The pool that both streams share. */
+/* YOUR WORK, 1 of 2. The pool that both streams share. */
 static cudaMemPool_t shared_pool(size_t mib)
 {
     return pool_limited(mib, 0); /* an error that take() can act on, and no hidden wait */
 }
 
-/* YOUR WORK, second place. Memory for the fast stream, from `pool` if it has any. The host may wait
+/* YOUR WORK, 2 of 2. Memory for the fast stream, from `pool` if it has any. The host may wait
  * for the slow stream only if `spare` has none either. Returns cudaErrorMemoryAllocation if there
  * is no memory at all. */
 static cudaError_t take(int **memory, size_t bytes, cudaMemPool_t pool, cudaMemPool_t spare)

@@ -1,6 +1,6 @@
 /* 15 An arena of your own
  *
- * Asks   where in one large allocation may the parts begin, and when is a request refused?
+ * Asks   Where in one large allocation may the parts begin, and when is a request refused?
  * Yours  fill: arena_want, which places requests and refuses what it cannot place, and the call in
  *        arena_commit that allocates. The check calls both with sizes and alignments of its own.
  * Run    make 15          check   make check-15          page   docs/15_own_arena

@@ -1,6 +1,6 @@
 /* 16 Pinned transfers
  *
- * Asks   which copies run beside the host and beside each other, and when does pinning pay?
+ * Asks   Which copies run beside the host and beside each other, and when does pinning pay?
  * Yours  fill: process decides the streams of its work and where the host waits; copies_to_pay
  *        returns when pinning has paid. The check calls it with times of its own.
  * Run    make 16          check   make check-16          page   docs/16_pinned_transfers

@@ -1,10 +1,10 @@
 /* 17 Graph memory
  *
- * Asks   a graph is captured from a stream, another one is built node by node, and both allocate.
+ * Asks   A graph is captured from a stream, another one is built node by node, and both allocate.
  *        When does a launch take memory from the device, who frees it, and which call returns it?
- * Yours  fix: two places, marked YOUR WORK. The author was wrong about both. A
- *        node frees what the built graph allocates, so that it can be launched twice. At the end
- *        nothing is reserved, neither for graphs nor in the pool.
+ * Yours  fix: two places, marked YOUR WORK. A node frees what the built graph allocates, so that it
+ *        can be launched twice. At the end nothing is reserved, neither for graphs nor in the pool.
+ *        The comments in quotation marks are what the author believed.
  * Run    make 17          check   make check-17          page   docs/17_graph_memory
  */
 #include "kernels.h"

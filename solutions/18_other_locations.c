@@ -1,6 +1,6 @@
 /* 18 Other locations
  *
- * Asks   what changes when a pool's memory is not a device's: who may touch it, and when?
+ * Asks   What changes when a pool's memory is not a device's: who may touch it, and when?
  * Yours  fill: one function, in which host and device work on the same allocation.
  * Run    make 18          check   make check-18          page   docs/18_other_locations
  */

@@ -1,6 +1,6 @@
 /* 19 Cost
  *
- * Asks   what do an allocation and its free cost the host, in four ways, and which calls wait for
+ * Asks   What do an allocation and its free cost the host, in four ways, and which calls wait for
  *        work that has nothing to do with them?
  * Yours  fix: keep_memory and serve, marked YOUR WORK: they do what their author believed. Decide
  *        what the pool keeps, which calls serve uses, and where it synchronizes.

@@ -198,6 +198,6 @@ def command_of(program, arguments, environment):
     if folder == "docs/clinic":
         return f"$ {before}make {'clinic' if name.endswith('_wrong') else 'repaired'}-{name[:2]}"
     return (
-        f"$ make program LESSON={program}.c PROGRAM=build/wrong\n"
-        f"$ {before}LD_LIBRARY_PATH=build/simulator build/wrong {' '.join(arguments)}"
+        f"$ make program LESSON={program}.c PROGRAM=build/program\n"
+        f"$ {before}LD_LIBRARY_PATH=build/simulator build/program {' '.join(arguments)}"
     )

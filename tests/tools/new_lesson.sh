@@ -24,7 +24,7 @@ program() {
     cat <<END
 /* $title
  *
- * Asks   a question, in a sentence or two, without its answer.
+ * Asks   A question, in a sentence or two, without its answer.
  * Yours  fill: what the student has to do.
  * Run    make $number          check   make check-$number          page   docs/$name
  */
@@ -67,7 +67,7 @@ mkdir -p "tests/lessons/mutants/$name"
 
 {
     printf '%s\n%s\n\n' "$title" "${title//?/=}"
-    printf '%s\n\n' '*Many believe: "something false".* About 20 minutes; uses 01.' \
+    printf '%s\n\n' '*Many believe: "something false".* About 20 minutes; uses :doc:'"\`model\`." \
         "The program does this, and prints that."
     for part in 'The program' Predict Run Look 'Your work' Check Solution Traps \
         'The documentation and the driver' Make 'Three questions before you go on'; do
@@ -87,9 +87,13 @@ mkdir -p "tests/lessons/mutants/$name"
         Run) printf '%s\n\n' ".. program-run:: lessons/$name" ".. program-run:: solutions/$name" ;;
         Look) printf '%s\n\n' ".. order-picture:: solutions/$name" ;;
         'Your work') printf '.. dropdown:: Hint %s\n\n   A hint.\n\n' 1 2 3 ;;
-        Make) printf '%s\n\n' 'Copy the file first.' '.. dropdown:: Answer' '   An answer.' ;;
+        Make)
+            echo "Copy the file first: \`\`cp solutions/$name.c mine.c\`\`," \
+                "then \`\`make $number FILE=mine.c\`\`."
+            printf '\n%s\n\n' '.. dropdown:: Answer' '   An answer.' ;;
         Check)
-            echo ".. dropdown:: What \`\`make check-$number\`\` reports of the starter"
+            echo ".. dropdown:: What \`\`make check-$number\`\` reports for the file as it was" \
+                "when this page was built"
             printf '\n   .. check-run:: %s\n\n' "$name" ;;
         Solution)
             printf '.. dropdown:: What the solution changes\n\n'
