@@ -56,6 +56,13 @@ predictions_hold() {
     ask synchronization
 }
 
+# draw_size: an argument into $size. Two of that size do not fill their segments.
+draw_size() {
+    size=
+    draw size 9 50
+    size=$((16 * size + 1))
+}
+
 # keeps MIB: the seventh pool keeps what the phase needs
 keeps() {
     local needed=$(((2 * $1 + 31) / 32 * 32))
@@ -74,13 +81,11 @@ keeps() {
 }
 
 @test "the third threshold keeps what the phase needs, and nothing else of the peak" {
-    local sixteenths
     run_lesson
     keeps 128
-    draw sixteenths 9 50
-    # Two of this size do not fill their segments.
-    run_lesson "$((16 * sixteenths + 1))"
-    keeps "$((16 * sixteenths + 1))"
+    draw_size
+    run_lesson "$size"
+    keeps "$size"
 }
 
 @test "each threshold is set in bytes, on the pool of the allocation, before the free" {
@@ -119,11 +124,10 @@ keeps() {
 }
 
 @test "the predictions hold for 40 MiB, and for a size that is drawn" {
-    local size
     run_lesson 40
     predictions_hold 40
     expect_right 06_release_threshold.40
-    draw size 41 299
+    draw_size
     run_lesson "$size"
     predictions_hold "$size"
 }

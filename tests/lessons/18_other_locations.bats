@@ -130,10 +130,8 @@ after_work_together() {
         'and then cudaMallocAsync is called. That part was there at the start: put it back.'
 }
 
-@test "it prints what a real device prints, also for 96 MiB" {
+@test "it prints what a real device prints" {
     run_lesson
     after_work_together
     expect_right 18_other_locations
-    run_lesson 96
-    expect_right 18_other_locations.96
 }
