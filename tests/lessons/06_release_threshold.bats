@@ -1,5 +1,6 @@
 # Lesson 06: the threshold decides how much a synchronization returns. Judges $LESSON.
 load ../tools/helpers
+load asked
 
 setup_file() { lesson_setup 06_release_threshold; }
 
@@ -29,8 +30,8 @@ ask() { # ask free|synchronization
     draw live 71 900
     draw freed 901 3000
     draw threshold 901 2000
-    ask_lesson asked_threshold "predict_freed and predict_synchronized take and return sizes in MiB,
-        as they did at the start." "$1" "$segment" "$live" "$freed" "$threshold"
+    ask_part "$1" asked_threshold "predict_freed and predict_synchronized take and return sizes in
+        MiB, as they did at the start." "$segment" "$live" "$freed" "$threshold"
 }
 
 # Each prediction of the table: is it what the journal has?

@@ -104,10 +104,9 @@ QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSucce
 }
 
 # asked WHAT...: the pipeline, called by the check (tests/lessons/asked_pipeline.h)
-asked() {
-    ask_lesson asked_pipeline "pipeline(rounds, mib, pool, results, reserved) and the streams load,
-        work and store as they were at the start, and a pipeline that ends without an error." "$@"
-}
+PIPELINE='pipeline(rounds, mib, pool, results, reserved) and the streams load, work and store as
+    they were at the start, and a pipeline that ends without an error.'
+asked() { ask_lesson asked_pipeline "$PIPELINE" "$@"; }
 
 @test "other rounds and another size need no more memory than one round" {
     local rounds mib
@@ -130,6 +129,9 @@ asked() {
             SIM_JOURNAL="$ROOT/$journal" -- \
             "$ROOT/$CHECK_FOLDER/asked_pipeline_program" held "$mib" word
     }
+    [ "$(<"$CHECK_RUN/status")" = 0 ] || missed "Expected: $PIPELINE" \
+        "Happened: called by the check for 2 rounds, it did not end, or it died or ended the
+            program."
     expect_journal '([.[] | select(.did == "run" and .op == "hold").n] | first) as $opened
             | [.[] | select(.did == "run" and .op == "fill" and .n < $opened)] | length >= 2' \
         'the load of round 2 runs while the store of round 1 is still busy. The load stream needs

@@ -85,7 +85,7 @@ QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSucce
 
 @test "take does so in other situations, with another size" {
     local segments
-    draw segments 1 3
+    draw segments 1 300
     ask_lesson asked_take "take returns in every situation, also when no pool has memory.
         take(memory, bytes, pool, spare), shared_pool(mib), pool_limited and the streams slow and
         fast are as they were at the start." \

@@ -102,7 +102,7 @@ QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSucce
 # What each line prints is what the device reserved when it was printed.
 @test "each line prints what is reserved, for any size" {
     local MIB printed reserved
-    draw MIB 2 15
+    draw MIB 65 72
     run_lesson "$MIB"
     expect_clean
     printed=$(sed -nE 's/.* for graphs +([0-9]+) MiB .*/\1/p' <<<"$output" | paste -sd ' ')

@@ -36,16 +36,23 @@ only() { # only NAME PROGRAM-OF-SED
     journal=$CHECK_RUN.$1
 }
 
+# asked keep MIB, asked serve REQUESTS BYTES: tests/lessons/asked_cost.h calls keep_memory or serve
+asked() {
+    ask_lesson asked_cost 'keep_memory and serve as the rest of the lesson calls them, and CUDA
+        calls in them that succeed.' "$@"
+}
+
 @test "after keep_memory no synchronization takes memory from the pool" {
-    local size
-    draw size 1100 1900
-    run_lesson "$size"
+    local mib
+    run_lesson
     only kept '/"cudaMallocAsync"|"did":"release"|"cudaMemPoolAttrReleaseThreshold"/p'
     expect_journal "$QUESTIONS"' (ok("cudaMallocAsync") | length) > 1503 and returned == []' \
         'after keep_memory the default pool keeps all its memory at each synchronization, whatever
             the size of its allocations (YOUR WORK, 1 of 2). The threshold is in bytes.' \
-        "$QUESTIONS"' "after keep_memory, with allocations of up to '"$size"' MiB, the default"
+        "$QUESTIONS"' "after keep_memory, with allocations of up to 1024 MiB, the default"
             + " pool returned memory at \(returned | length) synchronizations: \(threshold)."'
+    draw mib 1100 1900
+    asked keep "$mib"
 }
 
 @test "the loops do what their names say" {
@@ -100,17 +107,11 @@ only() { # only NAME PROGRAM-OF-SED
     local requests kib
     draw requests 17 60
     draw kib 5 900
-    ask_lesson asked_cost 'serve as the rest of the lesson calls it, and CUDA calls in it that
-        succeed.' "$requests" $((kib * 1024))
+    asked serve "$requests" $((kib * 1024))
 }
 
-# The figures are the device's own: with another size the words are the same.
-@test "it prints what a real device prints, also for other sizes" {
-    local size
+@test "it prints what a real device prints" {
     after_the_rest
-    draw size 1100 1900
     run_lesson
-    expect_right 19_cost
-    run_lesson "$size"
     expect_right 19_cost
 }
