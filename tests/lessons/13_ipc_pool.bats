@@ -114,6 +114,12 @@ got_there() {
         -- "$QUESTIONS"' grants("importer")[0].n < ok("importer"; "launch_add")[0].n' \
         'the importer gives GPU 1 access before GPU 1 adds.' \
         '"cudaMemPoolSetAccess came after launch_add."' \
+        -- "$QUESTIONS"' ok("importer"; "launch_add")[0] as $add | [ok("importer";
+            "cudaStreamCreate")[] | select(.stream == $add.stream)][0] as $made
+            | [ok("importer"; "cudaSetDevice")[] | select(.n < $made.n)] | last.device == 1' \
+        'GPU 1 adds: cudaSetDevice makes it current before the stream of the add is created. That
+            part was there at the start: put it back.' \
+        '"another GPU was current when the stream of launch_add was created."' \
         -- "$QUESTIONS"' (ok("importer"; "cudaFreeAsync") | length == 1)
             and (ok("exporter"; "cudaFreeAsync") | length == 1)' \
         'each of the two frees: the importer its import, the exporter its allocation.' \
