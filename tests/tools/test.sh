@@ -13,7 +13,7 @@ else
 fi
 
 # The longest first, so that no processor is idle at the end.
-first=(lessons/mutants litmus/litmus workbook/book workbook/browser workbook/sandbox
+first=(lessons/mutants workbook/decisions litmus/litmus workbook/book workbook/browser workbook/sandbox
     workbook/class workbook/cheats workbook/grader workbook/solutions simulator/simulator_laws
     workbook/checks workbook/clinic simulator/hostile)
 first=("${first[@]/#/tests/}")
