@@ -21,7 +21,7 @@ QUESTIONS='def of($of; $call): [.[] | select(.of == $of and .call == $call)];
 # leaves open.
 # shellcheck disable=SC2154  # run_lesson sets errors
 wrote() { # wrote REGEXP SENTENCE
-    ! grep -qE -- "$1" <<<"$output$errors" || {
+    [[ ! $output$errors =~ $1 ]] || {
         print_sentences "Expected: $2" \
             "Happened: $(grep -hE -- "$1" <<<"$output"$'\n'"$errors" | head -n 1 | cut -c 1-200)"
         try_it
@@ -39,11 +39,9 @@ by_hand() {
 }
 
 # What comes after the import is there, and the program got so far.
-got_there() {
-    expect_journal "$QUESTIONS pool != null" \
-        'the importer imports the pool. All that this test looks at comes after that.' \
-        "$QUESTIONS"' "not reached; repair the MISS above first. " + imported'
-}
+GOT_THERE=("$QUESTIONS pool != null"
+    'the importer imports the pool. All that this test looks at comes after that.'
+    "$QUESTIONS"' "not reached; repair the MISS above first. " + imported')
 
 @test "the pool is created for a file descriptor" {
     run_both
@@ -96,8 +94,8 @@ got_there() {
 
 @test "GPU 1 has access in the importer" {
     run_both
-    got_there
-    expect_journal "$QUESTIONS"' ok("importer"; "cudaMemPoolImportPointer") | length == 1
+    expect_journal "${GOT_THERE[@]}" \
+        -- "$QUESTIONS"' ok("importer"; "cudaMemPoolImportPointer") | length == 1
         and .[0].process != null' \
         'the importer imports one allocation of the imported pool (cudaMemPoolImportPointer).' \
         "$QUESTIONS"' "it imported \(ok("importer"; "cudaMemPoolImportPointer") | length)."' \
@@ -129,8 +127,8 @@ got_there() {
 
 @test "the importer tries what an imported pool cannot do, the exporter trims its own" {
     run_both
-    got_there
-    expect_journal "$QUESTIONS"' . as $all | ["cudaMallocFromPoolAsync", "cudaDeviceSetMemPool",
+    expect_journal "${GOT_THERE[@]}" \
+        -- "$QUESTIONS"' . as $all | ["cudaMallocFromPoolAsync", "cudaDeviceSetMemPool",
         "cudaMemPoolExportToShareableHandle", "cudaMemPoolTrimTo", "cudaMemPoolGetAttribute",
         "cudaMemPoolSetAttribute"]
         | all(.[]; . as $call | $all | of("importer"; $call) | length == 1
