@@ -46,7 +46,7 @@ not_reported() {
     [ "$1" != cudaFree ] || memory=scratch
     [ -z "$errors" ] || report=$(reports 'line && !seen && index(line, ". '"$1"' (") && ++seen')
     if [ -z "$report" ]; then
-        questions=("$QUESTIONS"' use("'"$1"'"; '$memory') != null'
+        questions=("$QUESTIONS"' use("'"$1"'"; '"$memory"') != null'
             "$1 of $memory is there, as at the start: put it back.")
         [[ $errors == *hazard:* ]] ||
             questions+=(-- 'all(.[] | select(.did == "exit"); .hazards == 0)'
@@ -147,6 +147,7 @@ not_reported() {
         run_lesson
         expect_right 03_stream_order
     done
+    # shellcheck disable=SC2034  # for run_lesson
     SIM_ENV=(SIM_SCHEDULE=random:1)
     draw mib 2 9
     run_lesson "$mib"

@@ -20,6 +20,7 @@ QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSucce
 
 # Runs the lesson. The two kernels without access fault, and each fault is a line on stderr. These
 # two are expected, so no miss shows them.
+# shellcheck disable=SC2154  # run_lesson sets errors
 run_program() {
     run_lesson
     [[ $errors == *"simulated device: illegal address: a kernel (add, "* ]] || return 0

@@ -42,7 +42,7 @@ asked() {
 @test "after keep_memory no synchronization takes memory from the pool" {
     local mib
     run_lesson
-    # The pool is to keep its memory from the first allocation after the 3 x 501 of the default pool.
+    # The pool is to keep its memory from the first allocation after the 3 x 501 before keep_memory.
     only kept '/"call":"cudaMallocAsync".*"cudaSuccess"/ && ++made == 1504
         /"cudaMemPoolAttrReleaseThreshold"/ || made > 1503 && /"did":"release"/'
     expect_journal "$QUESTIONS"' (ok("cudaMallocAsync") | length) == 1 and returned == []' \

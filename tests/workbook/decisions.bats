@@ -9,7 +9,7 @@ load ../tools/helpers
 PAGEABLE='The copy before it goes to pageable memory, and has ended when it returns.'
 NOT_NEEDED="02_query_support|cudaStreamSynchronize(stream)|$PAGEABLE
 05_custom_pool|cudaStreamSynchronize(stream)|$PAGEABLE
-05_custom_pool|pool_set(pool, cudaMemPoolAttrReleaseThreshold, mib * MiB)|A threshold limits nothing."
+05_custom_pool|pool_set(pool, cudaMemPoolAttrReleaseThreshold, mib * MiB)|It limits nothing."
 
 # judge_without NAME LINE: LINE.miss is what the check says of the solution without the call
 judge_without() {
@@ -43,7 +43,7 @@ judge_without() {
             needed[$name]=1
         fi
     done <"$calls"
-    for call in "${!excused[@]}"; do complain "Its check needs this call, or it is gone: $call"; done
+    for call in "${!excused[@]}"; do complain "Its check needs it, or it is gone: $call"; done
     for name in $(lessons); do
         [ -n "${needed[$name]:-}" ] || complain "$name: no call is the student's."
     done
