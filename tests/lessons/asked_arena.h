@@ -20,7 +20,7 @@ static void start(size_t limit, size_t alignment, int pinned)
 
 static int asked_wrong(const char *expected, size_t before, size_t bytes, enum result result)
 {
-    printf("%s:\n"
+    printf("\n%s:\n"
            "Expected: %s\n"
            "Happened: with a limit of %zu bytes, an alignment of %zu and %zu bytes needed, a "
            "request of %zu bytes returned \"%s\", and then %zu bytes were needed.\n",

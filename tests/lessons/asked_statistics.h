@@ -26,13 +26,12 @@ static void asked_need(const char *part, const char *expected, cudaMemPool_t poo
     asked_runs = 0;
     uint64_t need = phase_need(asked_phase, pool, stream, size);
     if (asked_runs != 1)
-        printf("%s:\nExpected: phase_need runs the phase once.\nHappened: it ran it %d times.\n",
+        printf("\n%s:\nExpected: phase_need runs the phase once.\nHappened: it ran it %d times.\n",
                part, asked_runs);
     else if (need != (size + 3) * MiB)
-        printf(
-            "%s:\nExpected: %s\nHappened: the pool had used up to %zu MiB, %zu MiB were live, and "
-            "the phase needed %zu MiB: phase_need returned %.6g MiB.\n",
-            part, expected, live + before, live, size + 3, (double)need / (double)MiB);
+        printf("\n%s:\nExpected: %s\nHappened: the pool had used up to %zu MiB, %zu MiB were live, "
+               "and the phase needed %zu MiB: phase_need returned %.6g MiB.\n",
+               part, expected, live + before, live, size + 3, (double)need / (double)MiB);
 }
 
 static void asked_reserve(cudaMemPool_t pool, cudaStream_t stream, size_t live, size_t size)

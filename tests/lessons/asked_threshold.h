@@ -14,7 +14,7 @@ static void asked_free(size_t reserved, size_t freed)
     size_t predicted = predict_freed(reserved, freed);
     if (predicted == reserved)
         return;
-    printf("free:\n"
+    printf("\nfree:\n"
            "Expected: predict_freed returns what the pool reserves right after a free. A free "
            "returns memory to the pool, not to the device.\n"
            "Happened: of %zu MiB reserved %zu were freed, and you predicted %zu MiB; the pool "
@@ -31,7 +31,7 @@ static int asked_synchronization(size_t segment, size_t reserved, size_t live, s
     size_t predicted = predict_synchronized(segment, reserved, live, threshold);
     if (predicted == kept)
         return 0;
-    printf("synchronization:\n"
+    printf("\nsynchronization:\n"
            "Expected: predict_synchronized returns what the pool reserves after the "
            "synchronization, for segments of any size. The threshold is for all that the pool "
            "reserves, also under live allocations; it adds nothing, and a live allocation keeps "
