@@ -119,7 +119,7 @@ QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSucce
     after_the_rest
     run_lesson
     expect_right 01_first_allocation
-    draw mib 9 31
+    draw mib 2 7
     run_lesson "$mib"
     expect_clean
     count=$((mib * 262144))

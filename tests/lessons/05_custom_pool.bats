@@ -80,10 +80,8 @@ limited() {
             program did so at the start: restore it.'
 }
 
-@test "it prints what a real device prints, also for 100 MiB" {
+@test "it prints what a real device prints" {
     after_the_rest
     run_lesson
     expect_right 05_custom_pool
-    run_lesson 100
-    expect_right 05_custom_pool.100
 }

@@ -20,8 +20,10 @@ QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSucce
 
 # Runs the lesson. The two kernels without access fault, and each fault is a line on stderr. These
 # two are expected, so no miss shows them.
+# shellcheck disable=SC2154  # run_lesson sets errors
 run_program() {
     run_lesson
+    [[ $errors == *"simulated device: illegal address: a kernel (add, "* ]] || return 0
     sed -i '/^simulated device: illegal address: a kernel (add, /d' "$CHECK_RUN/stderr"
     text_of errors "$CHECK_RUN/stderr"
 }
@@ -34,7 +36,7 @@ run_kernels() {
     others=("$journal".*)
     journal=$CHECK_RUN/kernels.jsonl
     [ -e "$journal" ] || { [ ! -e "${others[0]}" ] ||
-        jq -c '. + {process: input_filename}' "${others[@]}"; echo '{}'; } >"$journal"
+        "$CHECK_JQ" -c '. + {process: input_filename}' "${others[@]}"; echo '{}'; } >"$journal"
 }
 
 KERNELS='def kernels: [.[] | select(.process)] | group_by(.process) | map(

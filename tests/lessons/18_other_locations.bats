@@ -36,8 +36,10 @@ QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSucce
 # What comes after work_together is not judged before the device has access and the host waits: the
 # program ends early then, and the miss above has the reason.
 after_work_together() {
-    [ "$(in_journal "$QUESTIONS"' given and waits(data; kernel.n) != []
-        and waits(kernel; current) != []' 2>/dev/null)" = true ] ||
+    local worked=$CHECK_FOLDER/worked
+    [ -e "$worked" ] || in_journal "$QUESTIONS"' given and waits(data; kernel.n) != []
+        and waits(kernel; current) != []' >"$worked" 2>/dev/null || true
+    [ "$(<"$worked")" = true ] ||
         skip "first repair what is missed above"
 }
 
@@ -130,10 +132,8 @@ after_work_together() {
         'and then cudaMallocAsync is called. That part was there at the start: put it back.'
 }
 
-@test "it prints what a real device prints, also for 96 MiB" {
+@test "it prints what a real device prints" {
     run_lesson
     after_work_together
     expect_right 18_other_locations
-    run_lesson 96
-    expect_right 18_other_locations.96
 }

@@ -5,13 +5,10 @@ load ../tools/helpers
 setup_file() { lesson_setup 19_cost; }
 
 MIB=1048576
-# kept: the line from which on the pool is to keep its memory: the first allocation after the
-# 3 x 501 of the default pool. served: the calls of serve, with those of the stopwatch around it:
-# from the last copy of the other stream to the query of that stream.
+# served: the calls of serve, with those of the stopwatch around it: from the last copy of the other
+# stream to the query of that stream.
 QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSuccess")];
-    def kept: ok("cudaMallocAsync")[1503].n // infinite;
-    def returned: kept as $kept | [.[] | select(.did == "release" and .why == "synchronization"
-        and .n > $kept)];
+    def returned: [.[] | select(.did == "release" and .why == "synchronization")];
     def threshold: [ok("cudaMemPoolSetAttribute")[]
         | select(.attribute == "cudaMemPoolAttrReleaseThreshold")] | last
         | if . == null then "it set no threshold" else "it set the threshold of "
@@ -30,22 +27,31 @@ QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSucce
 
 # The journal of the loops has 18,000 lines; jq gets those that a question is about. What is made of
 # a journal lies beside the folder of the run, where the program does not write.
-only() { # only NAME PROGRAM-OF-SED
+only() { # only NAME PROGRAM-OF-AWK
     [ -s "$journal" ] || return 0
-    sed -nE "1p; $2" "$journal" >"$CHECK_RUN.$1"
+    [ -e "$CHECK_RUN.$1" ] || awk "NR == 1; $2" "$journal" >"$CHECK_RUN.$1"
     journal=$CHECK_RUN.$1
 }
 
+# asked keep MIB, asked serve REQUESTS BYTES: tests/lessons/asked_cost.h calls keep_memory or serve
+asked() {
+    ask_lesson asked_cost 'keep_memory and serve as the rest of the lesson calls them, and CUDA
+        calls in them that succeed.' "$@"
+}
+
 @test "after keep_memory no synchronization takes memory from the pool" {
-    local size
-    draw size 1100 1900
-    run_lesson "$size"
-    only kept '/"cudaMallocAsync"|"did":"release"|"cudaMemPoolAttrReleaseThreshold"/p'
-    expect_journal "$QUESTIONS"' (ok("cudaMallocAsync") | length) > 1503 and returned == []' \
+    local mib
+    run_lesson
+    # The pool is to keep its memory from the first allocation after the 3 x 501 before keep_memory.
+    only kept '/"call":"cudaMallocAsync".*"cudaSuccess"/ && ++made == 1504
+        /"cudaMemPoolAttrReleaseThreshold"/ || made > 1503 && /"did":"release"/'
+    expect_journal "$QUESTIONS"' (ok("cudaMallocAsync") | length) == 1 and returned == []' \
         'after keep_memory the default pool keeps all its memory at each synchronization, whatever
             the size of its allocations (YOUR WORK, 1 of 2). The threshold is in bytes.' \
-        "$QUESTIONS"' "after keep_memory, with allocations of up to '"$size"' MiB, the default"
+        "$QUESTIONS"' "after keep_memory, with allocations of up to 1024 MiB, the default"
             + " pool returned memory at \(returned | length) synchronizations: \(threshold)."'
+    draw mib 1100 1900
+    asked keep "$mib"
 }
 
 @test "the loops do what their names say" {
@@ -73,9 +79,11 @@ only() { # only NAME PROGRAM-OF-SED
             frees."
 }
 
+SERVED='/"call":"cudaMallocHost"/ { behind = 1 } behind'
+
 @test "serve waits for no other stream" {
     run_lesson
-    only served '/"call":"cudaMallocHost"/,$p'
+    only served "$SERVED"
     expect_journal "$QUESTIONS"' queried | .result == "cudaErrorNotReady"' \
         'when serve returns, the copies in the other stream are still pending: no call of serve
             waits for them (YOUR WORK, 2 of 2).' \
@@ -89,7 +97,7 @@ only() { # only NAME PROGRAM-OF-SED
 
 @test "serve synchronizes once, for all requests" {
     run_lesson
-    only served '/"call":"cudaMallocHost"/,$p'
+    only served "$SERVED"
     expect_journal "$QUESTIONS"' served != [] and waits <= 1' \
         'the host synchronizes once, after the last request: memory of the pool may be used and
             freed in the stream before that.' \
@@ -100,17 +108,11 @@ only() { # only NAME PROGRAM-OF-SED
     local requests kib
     draw requests 17 60
     draw kib 5 900
-    ask_lesson asked_cost 'serve as the rest of the lesson calls it, and CUDA calls in it that
-        succeed.' "$requests" $((kib * 1024))
+    asked serve "$requests" $((kib * 1024))
 }
 
-# The figures are the device's own: with another size the words are the same.
-@test "it prints what a real device prints, also for other sizes" {
-    local size
+@test "it prints what a real device prints" {
     after_the_rest
-    draw size 1100 1900
     run_lesson
-    expect_right 19_cost
-    run_lesson "$size"
     expect_right 19_cost
 }

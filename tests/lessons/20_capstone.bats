@@ -24,6 +24,13 @@ replay() {
     figure[lines]=tests/lessons/expected/20_capstone$([ "$1" = small ] || echo ".$1").txt
 }
 
+# under SCHEDULE: for the runs that follow. A run without a word has the measured one.
+# shellcheck disable=SC2034  # run_lesson reads it
+under() {
+    SIM_ENV=()
+    [ "$1" = measured ] || SIM_ENV=(SIM_SCHEDULE="$1")
+}
+
 # An allocation of the journal is a piece. Its uses say how many parts of it are in use.
 figures() {
     awk '
@@ -222,8 +229,7 @@ expect_counted() {
 @test "four-streams: every use is ordered, under every schedule" {
     local schedule
     for schedule in measured late random:1; do
-        # shellcheck disable=SC2034  # run_lesson reads it
-        SIM_ENV=(SIM_SCHEDULE="$schedule")
+        under "$schedule"
         replay four-streams
         expect_order four-streams "$schedule"
     done
@@ -231,13 +237,9 @@ expect_counted() {
 }
 
 @test "tangle: the order holds across three streams" {
-    local schedule
-    for schedule in measured late; do
-        # shellcheck disable=SC2034  # run_lesson reads it
-        SIM_ENV=(SIM_SCHEDULE="$schedule")
-        replay tangle
-        expect_order tangle "$schedule"
-    done
+    under late
+    replay tangle
+    expect_order tangle late
     expect_replay
 }
 
@@ -272,20 +274,16 @@ random_walk() {
 
 @test "trim: a piece is returned after every use of its parts" {
     local schedule walk=$CHECK_FOLDER/tests/simulator/traces/walk.csv
-    for schedule in measured late; do
-        # shellcheck disable=SC2034  # run_lesson reads it
-        SIM_ENV=(SIM_SCHEDULE="$schedule")
-        replay trim
-        expect_uses
-        expect_order trim "$schedule"
-        expect_nothing_left
-    done
+    under late
+    replay trim
+    expect_uses
+    expect_order trim late
+    expect_nothing_left
     # Where the program looks for traces, from the folder of its run upward.
     mkdir -p "${walk%/*}"
     random_walk >"$walk"
     for schedule in measured late; do
-        # shellcheck disable=SC2034
-        SIM_ENV=(SIM_SCHEDULE="$schedule")
+        under "$schedule"
         replay walk "$walk"
         expect_uses
         # What a person types has no such folder above it.

@@ -1,7 +1,8 @@
-/* Calls lesson 15's functions with numbers of the check's own. The arguments: "begin", "fit" or
- * "commit"; then two alignments, a limit and a size, all in bytes. The check puts the lesson in
- * front of this file, its main renamed. It prints what was expected and what happened, of the first
- * that is wrong; nothing when all is right. */
+/* Calls lesson 15's functions with numbers of the check's own. The arguments: "want" or "commit";
+ * then two alignments, a limit and a size, all in bytes. The check puts the lesson in front of this
+ * file, its main renamed. It prints what was expected and what happened, of the first that is
+ * wrong; nothing when all is right. "want" has two parts, "begin" and "fit"
+ * (tests/lessons/asked.bash). */
 
 /* Room for requests that arena_want should have refused. */
 static union {
@@ -10,6 +11,7 @@ static union {
 } asked;
 static struct arena *const arena = &asked.arena;
 static void *pointers[REQUESTS + 1];
+static const char *part;
 
 static void start(size_t limit, size_t alignment, int pinned)
 {
@@ -18,10 +20,11 @@ static void start(size_t limit, size_t alignment, int pinned)
 
 static int asked_wrong(const char *expected, size_t before, size_t bytes, enum result result)
 {
-    printf("Expected: %s\n"
+    printf("\n%s:\n"
+           "Expected: %s\n"
            "Happened: with a limit of %zu bytes, an alignment of %zu and %zu bytes needed, a "
            "request of %zu bytes returned \"%s\", and then %zu bytes were needed.\n",
-           expected, arena->limit, arena->alignment, before, bytes, result_name[result],
+           part, expected, arena->limit, arena->alignment, before, bytes, result_name[result],
            arena->needed);
     return 1;
 }
@@ -29,6 +32,7 @@ static int asked_wrong(const char *expected, size_t before, size_t bytes, enum r
 /* Requests of 1 byte up to more than the alignment, as many as an arena takes. */
 static int asked_begin(size_t alignment, size_t size)
 {
+    part = "begin";
     start(SIZE_MAX / 2, alignment, 0);
     for (size_t i = 0; i < REQUESTS; i++) {
         size_t before = arena->needed, bytes = 1 + i * size % (3 * alignment);
@@ -61,6 +65,7 @@ static int asked_fit(size_t alignment, size_t limit, size_t size)
     static const char past[] =
         "a request that would begin past the limit does not fit. Compare the offset with the limit "
         "first: else limit - offset begins again at SIZE_MAX.";
+    part = "fit";
     start(limit, alignment, 0);
     if (judge("a request that ends exactly at the limit fits.", 0, limit, ARENA_OK)
         || judge(past, limit - 1, size, ARENA_FULL) || judge(past, limit, 1, ARENA_FULL))
@@ -154,10 +159,9 @@ int main(int argc, char **argv)
     for (int i = 0; i < 4; i++)
         given[i] = strtoul(argv[2 + i], NULL, 10);
     size_t small = given[0], large = given[1], limit = given[2], size = given[3];
-    if (strcmp(argv[1], "begin") == 0) {
+    if (strcmp(argv[1], "want") == 0) {
         if (!asked_begin(small, size))
             asked_begin(large, size);
-    } else if (strcmp(argv[1], "fit") == 0) {
         if (!asked_fit(small, limit, size))
             asked_fit(large, limit, size);
     } else if (!asked_commit(0, large, limit, size)) {

@@ -1,15 +1,33 @@
-/* Calls lesson 19's serve with another number of requests and another size: the arguments. The
- * check puts the lesson in front of this file, its main renamed. It prints what was expected and
- * what happened; nothing when all is as it should be. */
+/* Calls lesson 19's functions with arguments of the check's own: "keep" and the MiB of an
+ * allocation for keep_memory; "serve", a number of requests and their bytes for serve. The check
+ * puts the lesson in front of this file, its main renamed. It prints what was expected and what
+ * happened; nothing when all is as it should be. */
 
 enum { ASKED_MOST = 64 };
 
-int main(int argc, char **argv)
+static void asked_keep(size_t mib)
 {
-    int *answers, requests = argc > 1 ? atoi(argv[1]) : 1, wrong = -1;
-    size_t bytes = argc > 2 ? strtoul(argv[2], NULL, 10) : MiB;
-    CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-    CHECK(cudaStreamCreateWithFlags(&busy, cudaStreamNonBlocking));
+    void *data;
+    cudaMemPool_t pool;
+    CHECK(cudaDeviceGetDefaultMemPool(&pool, 0));
+    keep_memory(pool);
+    CHECK(cudaMallocAsync(&data, mib * MiB, stream));
+    size_t reserved = reserved_mib(pool);
+    CHECK(cudaFreeAsync(data, stream));
+    CHECK(cudaStreamSynchronize(stream));
+    size_t kept = reserved_mib(pool);
+    if (kept < reserved)
+        printf(
+            "Expected: after keep_memory the default pool keeps all its memory at each "
+            "synchronization, whatever the size of its allocations (YOUR WORK, 1 of 2). The "
+            "threshold is in bytes.\nHappened: after keep_memory, with an allocation of %zu MiB, "
+            "a synchronization left %zu of %zu MiB.\n",
+            mib, kept, reserved);
+}
+
+static void asked_serve(int requests, size_t bytes)
+{
+    int *answers, wrong = -1;
     CHECK(cudaMallocHost((void **)&answers, ASKED_MOST * sizeof *answers));
     memset(answers, -1, ASKED_MOST * sizeof *answers);
     serve(answers, requests, bytes);
@@ -23,6 +41,18 @@ int main(int argc, char **argv)
                requests, bytes, wrong, answers[wrong]);
     CHECK(cudaFreeHost(answers));
     CHECK(cudaDeviceSynchronize());
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 3)
+        return 2;
+    CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    CHECK(cudaStreamCreateWithFlags(&busy, cudaStreamNonBlocking));
+    if (strcmp(argv[1], "keep") == 0)
+        asked_keep(strtoul(argv[2], NULL, 10));
+    else if (argc > 3)
+        asked_serve(atoi(argv[2]), strtoul(argv[3], NULL, 10));
     CHECK(cudaStreamDestroy(busy));
     CHECK(cudaStreamDestroy(stream));
     return 0;

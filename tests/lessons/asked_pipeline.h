@@ -56,7 +56,7 @@ static void asked_held(size_t mib, int *results, size_t *reserved)
     volatile int *gate = gate_create();
     CHECK(launch_hold(gate, store));
     pipeline(2, mib, pool, results, reserved);
-    for (int i = 0; i < 20000 && cudaStreamQuery(load) == cudaErrorNotReady; i++)
+    for (int i = 0; i < 2000 && cudaStreamQuery(load) == cudaErrorNotReady; i++)
         continue;
     gate_open(gate);
     CHECK(cudaDeviceSynchronize());

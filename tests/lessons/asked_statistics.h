@@ -1,8 +1,9 @@
 /* Asks lesson 08's phase_need and reserve what the lesson's own run leaves open: another phase,
- * other sizes, what was used before and what is live. Arguments: "before", "live" or "reserve",
- * then three sizes in MiB: what is live, what the pool used before, and the phase or the memory in
- * advance. The check puts the lesson in front of this file, its main renamed. It prints what was
- * expected and what happened; nothing when all is as it should be. */
+ * other sizes, what was used before and what is live. Arguments: "need" or "reserve", then three
+ * sizes in MiB: what is live, what the pool used before, and the phase or the memory in advance.
+ * The check puts the lesson in front of this file, its main renamed. It prints what was expected
+ * and what happened; nothing when all is as it should be. "need" has two parts, with a pool each:
+ * "before", with nothing live, and "live" (tests/lessons/asked.bash). */
 
 static int asked_runs;
 
@@ -19,17 +20,18 @@ static void asked_phase(cudaMemPool_t pool, cudaStream_t stream, size_t mib)
     CHECK(cudaFreeAsync(second, stream));
 }
 
-static void asked_need(cudaMemPool_t pool, cudaStream_t stream, const char *expected, size_t live,
-                       size_t before, size_t size)
+static void asked_need(const char *part, const char *expected, cudaMemPool_t pool,
+                       cudaStream_t stream, size_t live, size_t before, size_t size)
 {
+    asked_runs = 0;
     uint64_t need = phase_need(asked_phase, pool, stream, size);
     if (asked_runs != 1)
-        printf("Expected: phase_need runs the phase once.\nHappened: it ran it %d times.\n",
-               asked_runs);
+        printf("\n%s:\nExpected: phase_need runs the phase once.\nHappened: it ran it %d times.\n",
+               part, asked_runs);
     else if (need != (size + 3) * MiB)
-        printf("Expected: %s\nHappened: the pool had used up to %zu MiB, %zu MiB were live, and "
-               "the phase needed %zu MiB: phase_need returned %.6g MiB.\n",
-               expected, live + before, live, size + 3, (double)need / (double)MiB);
+        printf("\n%s:\nExpected: %s\nHappened: the pool had used up to %zu MiB, %zu MiB were live, "
+               "and the phase needed %zu MiB: phase_need returned %.6g MiB.\n",
+               part, expected, live + before, live, size + 3, (double)need / (double)MiB);
 }
 
 static void asked_reserve(cudaMemPool_t pool, cudaStream_t stream, size_t live, size_t size)
@@ -53,15 +55,10 @@ static void asked_reserve(cudaMemPool_t pool, cudaStream_t stream, size_t live, 
     CHECK(cudaFreeAsync(data, stream));
 }
 
-int main(int argc, char **argv)
+/* One part, with a pool of its own. */
+static void asked(const char *part, cudaStream_t stream, size_t live, size_t before, size_t size)
 {
-    if (argc < 5)
-        return 2;
-    size_t live = strtoul(argv[2], NULL, 10), before = strtoul(argv[3], NULL, 10),
-           size = strtoul(argv[4], NULL, 10);
     void *other = NULL, *earlier;
-    cudaStream_t stream;
-    CHECK(cudaStreamCreate(&stream));
     cudaMemPool_t pool = pool_create();
     pool_set(pool, cudaMemPoolAttrReleaseThreshold, UINT64_MAX);
     if (live > 0)
@@ -70,22 +67,38 @@ int main(int argc, char **argv)
         CHECK(cudaMallocFromPoolAsync(&earlier, before * MiB, pool, stream));
         CHECK(cudaFreeAsync(earlier, stream));
     }
-    if (strcmp(argv[1], "reserve") == 0)
+    if (strcmp(part, "reserve") == 0)
         asked_reserve(pool, stream, live, size);
-    else if (strcmp(argv[1], "before") == 0)
-        asked_need(pool, stream,
+    else if (strcmp(part, "before") == 0)
+        asked_need(part,
                    "phase_need returns what the phase needed: what the pool used before does not "
                    "count, so the watermark is reset before the phase.",
-                   live, before, size);
+                   pool, stream, live, before, size);
     else
-        asked_need(pool, stream,
+        asked_need(part,
                    "phase_need returns what the phase needed itself: a watermark that is reset "
                    "takes the current figure, which counts what is live already.",
-                   live, before, size);
+                   pool, stream, live, before, size);
     if (live > 0)
         CHECK(cudaFreeAsync(other, stream));
     CHECK(cudaStreamSynchronize(stream));
     CHECK(cudaMemPoolDestroy(pool));
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 5)
+        return 2;
+    size_t live = strtoul(argv[2], NULL, 10), before = strtoul(argv[3], NULL, 10),
+           size = strtoul(argv[4], NULL, 10);
+    cudaStream_t stream;
+    CHECK(cudaStreamCreate(&stream));
+    if (strcmp(argv[1], "reserve") == 0) {
+        asked("reserve", stream, live, 0, size);
+    } else {
+        asked("before", stream, 0, before, size);
+        asked("live", stream, live, 0, size);
+    }
     CHECK(cudaStreamDestroy(stream));
     return 0;
 }

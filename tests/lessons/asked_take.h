@@ -1,8 +1,8 @@
 /* Calls lesson 11's take in situations that its main does not try, each with `mib` MiB (the
- * argument): the shared pool has room; the shared pool is full, the spare one is free, the slow
- * stream is held; both are full, and the slow stream ends; there is no memory at all. The check
- * puts the lesson in front of this file, its main renamed. It prints what was expected and what
- * happened, of the first that is wrong; nothing when all is correct. */
+ * argument), of which a stream fills 1 KiB: the shared pool has room; the shared pool is full, the
+ * spare one is free, the slow stream is held; both are full, and the slow stream ends; there is no
+ * memory at all. The check puts the lesson in front of this file, its main renamed. It prints what
+ * was expected and what happened, of the first that is wrong; nothing when all is correct. */
 
 struct asked {
     cudaMemPool_t shared, spare;
@@ -24,7 +24,7 @@ static struct asked asked_begin(size_t mib, size_t limit, int spare_is_full, int
     CHECK(cudaMallocFromPoolAsync((void **)&memory, mib * MiB, asked.shared, slow));
     if (held)
         CHECK(launch_hold(asked.gate, slow));
-    CHECK(launch_fill(memory, 1, mib * MiB / sizeof(int), slow));
+    CHECK(launch_fill(memory, 1, 1024 / sizeof(int), slow));
     CHECK(cudaFreeAsync(memory, slow));
     return asked;
 }
@@ -72,7 +72,7 @@ static int asked_held(size_t mib)
     struct asked asked = asked_begin(mib, 1, 0, 1);
     cudaError_t result = take(&memory, mib * MiB, asked.shared, asked.spare), state;
     if (result == cudaSuccess)
-        CHECK(launch_fill(memory, 2, mib * MiB / sizeof(int), fast));
+        CHECK(launch_fill(memory, 2, 1024 / sizeof(int), fast));
     state = cudaErrorNotReady;
     for (int i = 0; i < 20000 && state == cudaErrorNotReady; i++)
         state = cudaStreamQuery(fast);

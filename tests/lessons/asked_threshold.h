@@ -1,24 +1,25 @@
-/* Asks lesson 06's rules for sizes of the check's own. The arguments: "free" or "synchronization",
- * then in MiB a segment, what is live, what is freed, and a threshold. The check puts the lesson in
- * front of this file, its main renamed. It prints what was expected and what happened, of the first
- * that is wrong; nothing when all is right. */
+/* Asks lesson 06's rules for sizes of the check's own. The arguments, in MiB: a segment, what is
+ * live, what is freed, and a threshold. The check puts the lesson in front of this file, its main
+ * renamed. For each of the two functions it prints what was expected and what happened, of the
+ * first that is wrong; nothing when all is right. The parts are "free" and "synchronization"
+ * (tests/lessons/asked.bash). */
 
 static size_t whole_segments(size_t size, size_t segment)
 {
     return (size / segment + (size % segment != 0)) * segment;
 }
 
-static int asked_free(size_t reserved, size_t freed)
+static void asked_free(size_t reserved, size_t freed)
 {
     size_t predicted = predict_freed(reserved, freed);
     if (predicted == reserved)
-        return 0;
-    printf("Expected: predict_freed returns what the pool reserves right after a free. A free "
+        return;
+    printf("\nfree:\n"
+           "Expected: predict_freed returns what the pool reserves right after a free. A free "
            "returns memory to the pool, not to the device.\n"
            "Happened: of %zu MiB reserved %zu were freed, and you predicted %zu MiB; the pool "
            "still reserves %zu.\n",
            reserved, freed, predicted, reserved);
-    return 1;
 }
 
 static int asked_synchronization(size_t segment, size_t reserved, size_t live, size_t threshold)
@@ -30,7 +31,8 @@ static int asked_synchronization(size_t segment, size_t reserved, size_t live, s
     size_t predicted = predict_synchronized(segment, reserved, live, threshold);
     if (predicted == kept)
         return 0;
-    printf("Expected: predict_synchronized returns what the pool reserves after the "
+    printf("\nsynchronization:\n"
+           "Expected: predict_synchronized returns what the pool reserves after the "
            "synchronization, for segments of any size. The threshold is for all that the pool "
            "reserves, also under live allocations; it adds nothing, and a live allocation keeps "
            "its segments.\n"
@@ -43,16 +45,13 @@ static int asked_synchronization(size_t segment, size_t reserved, size_t live, s
 int main(int argc, char **argv)
 {
     size_t given[4];
-    if (argc != 6)
+    if (argc != 5)
         return 1;
     for (int i = 0; i < 4; i++)
-        given[i] = strtoul(argv[2 + i], NULL, 10);
+        given[i] = strtoul(argv[1 + i], NULL, 10);
     size_t segment = given[0], live = given[1], freed = given[2], threshold = given[3];
     size_t reserved = whole_segments(live + freed, segment);
-    if (strcmp(argv[1], "free") == 0) {
-        asked_free(reserved, freed);
-        return 0;
-    }
+    asked_free(reserved, freed);
     const size_t asked[][2] = {{0, 0},
                                {0, 3 * segment},
                                {0, 3 * segment - 1},

@@ -149,6 +149,17 @@ not ok 1 $(printf 'word %.0s' {1..30})
     assert_output --partial "clears the error at once with cudaGetLastError"
 }
 
+@test "what a student's function prints hides no miss of a part" {   # tests/lessons/asked.bash
+    local file=$BATS_TEST_TMPDIR/06_release_threshold.c
+    sed 's/    (void)freed;/    puts(freed > 0 ? "free:" : "");/
+        s/    return kept < reserved ? kept : reserved;/    printf("x");\n    return kept;/' \
+        solutions/06_release_threshold.c >"$file"
+    CHECK_TEST="predict_synchronized holds" judge "$file" 06_release_threshold
+    assert_output --partial "you predicted"
+    CHECK_TEST="predict_freed holds" judge "$file" 06_release_threshold
+    assert_failure
+}
+
 # earns_nothing LESSON LINE...: a program that begins with these lines, and then prints what is
 # expected, passes no more tests than the starter does
 earns_nothing() {
