@@ -159,14 +159,15 @@ asked_code() { # asked_code HARNESS [LINE]
         "#include \"$ROOT/tests/lessons/asked.h\"" "#include \"$ROOT/tests/lessons/$1.h\""
 }
 
-# One program for the lesson and for ask_lesson takes half the time of two. Not every student's file
-# can be joined with the check's code, which may need what the lesson may not import: then, and when
-# the file itself does not compile, they are compiled one by one.
+# One program for the lesson and for ask_lesson takes half the time of two. Not when the check's code
+# needs what the lesson may not import, and not every student's file can be joined with it: then, and
+# when the file itself does not compile, they are compiled one by one.
 compile_joined() {
     local harness joined=$CHECK_FOLDER/joined.c text
     text=$(<"$BATS_TEST_FILENAME")
-    [[ $text =~ ask_lesson\ (asked_[a-z]+) ]] || return
-    harness=${BASH_REMATCH[1]}
+    [[ $text =~ (asked_[a-z]+) ]] || return
+    harness=${BASH_REMATCH[1]} text=$(<tests/lessons/imports.txt)
+    [[ -e tests/lessons/$harness.h && $text != *$'\n'"${harness}_program:"* ]] || return
     # The reports name the lines of the student's file.
     {
         lines '#define main lesson_main' "#line 1 \"$CHECK_LESSON\""
