@@ -27,7 +27,7 @@ static void asked_keep(size_t mib)
 
 static void asked_serve(int requests, size_t bytes)
 {
-    int *answers, wrong = -1;
+    int *answers, wrong = -1, answer = -1;
     CHECK(cudaMallocHost((void **)&answers, ASKED_MOST * sizeof *answers));
     memset(answers, -1, ASKED_MOST * sizeof *answers);
     serve(answers, requests, bytes);
@@ -35,12 +35,15 @@ static void asked_serve(int requests, size_t bytes)
         if (answers[i] != (i < requests ? i : -1))
             wrong = i;
     if (wrong >= 0)
+        answer = answers[wrong];
+    CHECK(cudaDeviceSynchronize());
+    if (wrong >= 0)
         printf("Expected: serve returns with answers[i] == i for each request, whatever their "
                "number and size, and no other answer is written.\nHappened: of %d requests of %zu "
-               "bytes, answers[%d] was %d (-1: not written).\n",
-               requests, bytes, wrong, answers[wrong]);
+               "bytes, answers[%d] was %d (-1: not written) when serve returned, and %d after the "
+               "next synchronization.\n",
+               requests, bytes, wrong, answer, answers[wrong]);
     CHECK(cudaFreeHost(answers));
-    CHECK(cudaDeviceSynchronize());
 }
 
 int main(int argc, char **argv)

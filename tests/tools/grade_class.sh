@@ -147,6 +147,7 @@ export OUT SEED GRADE_FOLDER=$work PARALLEL_SHELL=$BASH
 # What this machine allows is the same for each student. Other machines try it for each.
 unset GRADE_PROTECTED
 if [ -z "${SSHLOGIN:-}" ]; then
+    # shellcheck disable=SC2016  # for the shell that it begins
     "${leash[@]}" "$BASH" -c 'source tests/tools/protect.sh && protect "$1" && protected' \
         protect "$work" >"$work/protected" && export GRADE_PROTECTED=$PWD/$work/protected
 fi

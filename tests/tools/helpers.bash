@@ -159,9 +159,9 @@ asked_code() { # asked_code HARNESS [LINE]
         "#include \"$ROOT/tests/lessons/asked.h\"" "#include \"$ROOT/tests/lessons/$1.h\""
 }
 
-# One program for the lesson and for ask_lesson takes half the time of two. Not when the check's code
-# needs what the lesson may not import, and not every student's file can be joined with it: then, and
-# when the file itself does not compile, they are compiled one by one.
+# One program for the lesson and for ask_lesson takes half the time of two. Where the check's code
+# needs what the lesson may not import, where it cannot be joined with the student's file, and where
+# that does not compile, they are compiled one by one.
 compile_joined() {
     local harness joined=$CHECK_FOLDER/joined.c text
     text=$(<"$BATS_TEST_FILENAME")

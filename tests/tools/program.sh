@@ -26,8 +26,8 @@ limits=(prlimit --cpu=$((2 * ${CHECK_SECONDS:-5})) --as=2147483648 --fsize=13421
 ungraded() { [ -z "${CHECK_UNGRADED:-}" ] || echo "$1" >"$CHECK_UNGRADED"; }
 
 in_sandbox() { # in_sandbox FILE THAT IT INCLUDES...
-    local out=$root/${program%/*}/compiled seen box compiler library=build/simulator/libcudart.so.13
-    local arguments=() object
+    local out=$root/${program%/*}/compiled library=build/simulator/libcudart.so.13
+    local box compiler arguments=() seen object
     expect_c_file "$file" || return
     [ -z "${CHECK_CGROUP:-}" ] || echo "$BASHPID" >"$CHECK_CGROUP/cgroup.procs"
     [ -d "$out" ] || install -d ${CHECK_USER:+-o "$CHECK_USER" -g "$CHECK_USER"} "$out"
@@ -41,8 +41,9 @@ in_sandbox() { # in_sandbox FILE THAT IT INCLUDES...
     arguments+=(--ro-bind "$CHECK_HEADERS" "$root/build/cuda/include"
         --bind "$out" "$out" --chdir "$root" --setenv PATH "$PATH" --setenv LC_ALL C.UTF-8)
     mapfile -t compiler <<<"$CHECK_COMPILER"
-    sandbox compile --json-status-fd 3 "${arguments[@]}" -- "${limits[@]}" --nproc="${CHECK_PROCESSES:-64}" \
-        "${compiler[@]}" -fvisibility=hidden -c "$file" -o "$object"
+    sandbox compile --json-status-fd 3 "${arguments[@]}" -- \
+        "${limits[@]}" --nproc="${CHECK_PROCESSES:-64}" "${compiler[@]}" -fvisibility=hidden \
+        -c "$file" -o "$object"
     timeout --signal=KILL "$seconds" env -i "${box[@]}" 3>"$program.began" || {
         status=$?
         # Bubblewrap reports a status when the compiler has begun.

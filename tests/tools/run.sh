@@ -50,7 +50,7 @@ for descriptor in "/proc/$$/fd"/*; do
 done
 
 cd "$folder" || exit 1
-here=$PWD own=$PWD wall=$seconds limits=() queue='' sealed=()
+here=$PWD place=$PWD wall=$seconds limits=() queue='' sealed=()
 lesson=${CHECK_LESSON:-none}
 [[ $lesson == /* ]] || lesson=$root/$lesson
 if [ -n "${CHECK_LIMITS:-}" ]; then
@@ -59,7 +59,7 @@ if [ -n "${CHECK_LIMITS:-}" ]; then
     # They count for the user of a sandbox alone, and for a number that is no person's.
     [ -z "${CHECK_SANDBOX:-}${CHECK_USER:-}" ] || limits+=(--nproc="${CHECK_PROCESSES:-64}")
 fi
-[ -z "${CHECK_SANDBOX:-}" ] || own=${here%/*}/own
+[ -z "${CHECK_SANDBOX:-}" ] || place=${here%/*}/own
 
 # Runs the program. What holds its stdout open, the pipe that attempt reads, ends with the run. It
 # prints the number of the program's process, or what bubblewrap does: the number of the first
@@ -72,7 +72,7 @@ begin() { # begin PROGRAM [ARGUMENT...]
         [ -z "${CHECK_USER:-}" ] ||
             user=(setpriv --reuid="$CHECK_USER" --regid="$CHECK_USER" --clear-groups
                 --no-new-privs)
-        # The limit ends it when nobody waits any more.
+        # The limit ends it when this script was ended before.
         setsid timeout --signal=KILL $((wall + 5)) "${user[@]}" "${limits[@]}" \
             env -i PATH=/usr/bin:/bin HOME="$here" LC_ALL=C "${given[@]}" "${sealed[@]}" \
             "$@" >stdout 2>stderr &
@@ -87,7 +87,7 @@ begin() { # begin PROGRAM [ARGUMENT...]
     sandbox run --sync-fd "$pipe" --json-status-fd "$info" \
         --ro-bind "$1" "$1" --ro-bind-try "$lesson" "$lesson" \
         --ro-bind-try "$root/tests/simulator/traces" "$root/tests/simulator/traces" \
-        --ro-bind-try "${here%/*}/tests" "${here%/*}/tests" --bind "$own" "$here" \
+        --ro-bind-try "${here%/*}/tests" "${here%/*}/tests" --bind "$place" "$here" \
         --chdir "$here" "${environment[@]}" -- "${limits[@]}" "$@"
     [ -n "${CHECK_SCOPE:-}" ] || exec -c "${box[@]}"
     exec systemd-run --user --scope --quiet --collect -p MemoryMax="$CHECK_SCOPE" \
@@ -125,8 +125,8 @@ wait_for_sandbox() {
 }
 
 # The sizes of files count, not their blocks: a file with holes has few.
-files=("$own")
-[ "$own" = "$here" ] || files+=(stdout stderr)
+files=("$place")
+[ "$place" = "$here" ] || files+=(stdout stderr)
 too_many_bytes() {
     local size all=0
     while read -r size; do all=$((all + size)); done \
@@ -148,8 +148,8 @@ count_killed() {
 attempt() { # attempt PROGRAM [ARGUMENT...]
     local program first='' sandboxed='' before end got pipe line
     ended='' status=0
-    if [ "$own" != "$here" ]; then
-        [ -d "$own" ] || install -d ${CHECK_USER:+-o "$CHECK_USER" -g "$CHECK_USER"} "$own"
+    if [ "$place" != "$here" ]; then
+        [ -d "$place" ] || install -d ${CHECK_USER:+-o "$CHECK_USER" -g "$CHECK_USER"} "$place"
     elif [ -n "${CHECK_USER:-}" ]; then
         chmod 1777 .
     fi
@@ -172,7 +172,7 @@ attempt() { # attempt PROGRAM [ARGUMENT...]
             *'"exit-code": '*) sandboxed=1 ;;
             [0-9]*) first=$line ;;
             esac ;;
-        1) break ;;   # nobody holds the pipe
+        1) break ;;   # its end: what held it has ended
         *)
             if too_many_bytes; then ended=flood
             elif [ "$SECONDS" -lt "$end" ]; then continue
@@ -200,7 +200,7 @@ attempt() { # attempt PROGRAM [ARGUMENT...]
 
 clear() {
     chmod -R u+rwX "${files[0]}" 2>/dev/null
-    find "$own" -mindepth 1 -delete
+    find "$place" -mindepth 1 -delete
 }
 
 # Is the lesson's solution slow too?
@@ -238,22 +238,22 @@ fi
 
 # Who reads the results reads files, and journals that hold.
 shopt -s nullglob dotglob
-if [ "$own" != "$here" ]; then
+if [ "$place" != "$here" ]; then
     journals=()
-    for file in "$own"/journal.jsonl*; do
+    for file in "$place"/journal.jsonl*; do
         if [ ! -L "$file" ] && [ -f "$file" ]; then
             [ -r "$file" ] || chmod 600 "$file"
             journals+=("$file")
         fi
     done
     [ "${#journals[@]}" = 0 ] || mv -- "${journals[@]}" .
-    left=("$own"/*)
+    left=("$place"/*)
     [ "${#left[@]}" = 0 ] || clear
 fi
 if [ -n "${sealed[*]}" ] && [ -z "$ended" ] && [ "$status" -lt 128 ] && ! seal_holds; then
     ended=journal
 fi
-if [ "$own" = "$here" ]; then
+if [ "$place" = "$here" ]; then
     # A folder with plain files alone, which most runs leave, needs no search.
     for file in *; do
         if [ -L "$file" ] || [ ! -f "$file" ]; then
