@@ -2,13 +2,31 @@
 # The checks checked: each mutant, a solution with one of the mistakes that students make, must fail
 # its check in words that fit the mistake. tests/lessons/mutants/NN_name/MISTAKE.patch makes the
 # mistake. Three lines above the patch say what is wrong, how the name of the test begins that fails
-# (Fails:), and a part of what that test then says (Says:).
+# (Fails:), and a part of what that test then says (Says:). make test judges the first mutant of
+# each lesson, make test-all every one.
 
 load ../tools/helpers
 
+# Sets patches to those that are judged.
+choose() {
+    local folder all
+    patches=()
+    for folder in tests/lessons/mutants/*/; do
+        all=("$folder"*.patch)
+        [ -n "${TEST_LONG:-}" ] || all=("${all[0]}")
+        patches+=("${all[@]}")
+    done
+}
+
 setup_file() {
-    make -s --keep-going mutants >"$BATS_FILE_TMPDIR/make" 2>&1 ||
-        echo "make ended with status $?." >>"$BATS_FILE_TMPDIR/make"
+    local patches
+    choose
+    patches=("${patches[@]%.patch}")
+    {
+        make -s --keep-going mutant-sources || echo "make ended with status $?."
+        make -s --keep-going -j"$(nproc)" \
+            "${patches[@]/#tests\/lessons/build/simulator}" || echo "make ended with status $?."
+    } >"$BATS_FILE_TMPDIR/make" 2>&1
 }
 
 @test "every mutant's patch applies to its solution, and it compiles without a warning" {
@@ -41,9 +59,10 @@ judge_mutant() {
 }
 
 @test "every mutant fails in the test and with the words that its patch names, no two alike" {
-    local patch mutant fails says output words
+    local patch patches mutant fails says output words
     local -A seen=()
-    for patch in tests/lessons/mutants/*/*.patch; do
+    choose
+    for patch in "${patches[@]}"; do
         heading "$patch" || continue
         mutant=${patch#tests/lessons/mutants/}
         mutant=${mutant%.patch}

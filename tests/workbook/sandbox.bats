@@ -173,18 +173,25 @@ time.sleep(60)' >"$WORK/port" 3>&- &
     nothing_left
 }
 
-@test "memory, output, files and processes are bounded, and all that a program starts ends" {
+@test "output and files are bounded, and all that a program starts ends" {
     need_sandbox
     local name
     for name in flood_stdout fill_folder stdout_sparse journal_sparse; do
         attack $name
         assert_equal "$name: $ended" "$name: flood"
     done
+    for name in left_behind left_forking namespaces kill_all stop_all; do attack $name; done
+    nothing_left
+}
+
+# bats test_tags=long
+@test "processes, time and memory are bounded" {
+    need_sandbox
+    local name
     for name in fork_bomb spinning_sessions threads; do
         attack $name
         assert_equal "$name: $ended" "$name: time"
     done
-    for name in left_behind left_forking namespaces kill_all stop_all; do attack $name; done
     nothing_left
     [ -n "$PROTECT_CGROUP" ] || skip "memory: this machine allows this user no cgroup"
     export CHECK_SECONDS=10   # memory is what ends them
@@ -194,6 +201,7 @@ time.sleep(60)' >"$WORK/port" 3>&- &
     assert_equal "$ended" memory
 }
 
+# bats test_tags=long
 @test "a program that sleeps runs again alone; a compiler that is stopped has status 124" {
     local before=$SECONDS
     attack reserve_100_gib
@@ -205,6 +213,7 @@ time.sleep(60)' >"$WORK/port" 3>&- &
     done
 }
 
+# bats test_tags=long
 @test "where the solution is slow too, a lesson is ungraded, and the next call repeats it" {
     local lesson copy=$BATS_TEST_TMPDIR/copy
     lesson=$(first)
