@@ -13,9 +13,9 @@ else
 fi
 
 # The longest first, so that no processor is idle at the end.
-first=(lessons/mutants workbook/decisions litmus/litmus workbook/book workbook/browser
-    workbook/sandbox workbook/class workbook/cheats workbook/grader workbook/solutions
-    simulator/simulator_laws workbook/checks workbook/clinic simulator/hostile)
+first=(workbook/book simulator/simulator_facts lessons/mutants litmus/litmus workbook/decisions
+    workbook/browser workbook/sandbox workbook/class workbook/cheats workbook/grader
+    workbook/solutions simulator/simulator_laws workbook/checks workbook/clinic simulator/hostile)
 first=("${first[@]/#/tests/}")
 first=("${first[@]/%/.bats}")
 rest=()

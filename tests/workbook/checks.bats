@@ -124,15 +124,6 @@ not ok 1 $(printf 'word %.0s' {1..30})
     finish
 }
 
-@test "every starter compiles without a warning" {   # that it fails its check is in grader.bats
-    local lesson
-    for lesson in $(lessons); do
-        run make -s program LESSON="lessons/$lesson.c" PROGRAM="$BATS_TEST_TMPDIR/program"
-        [ "$status$output" = 0 ] || complain "lessons/$lesson.c: the compiler says: $output"
-    done
-    finish
-}
-
 @test "lesson 02 accepts a query whose error is cleared, and not one whose error is left" {
     local own=$BATS_TEST_TMPDIR/02_query_support.c
     # An attribute without a value: there are no pools, and nothing is known of their handle types.

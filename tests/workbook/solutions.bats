@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# What holds for every solution, whatever it is about: warnings, bad arguments, every schedule,
-# sanitizers, the same journal twice.
+# What holds for every solution, whatever it is about: bad arguments, every schedule, sanitizers, the
+# same journal twice.
 
 load ../tools/helpers
 
@@ -35,15 +35,6 @@ execute() {
 
 # same_words FILE FILE: what was printed is what is expected, but for the machine's own numbers
 same_words() { cmp -s "$1" "$2" || cmp -s <(words "$1") <(words "$2"); }
-
-@test "every solution compiles without a warning" {
-    local lesson
-    for lesson in $(lessons); do
-        run make -s program LESSON="solutions/$lesson.c" PROGRAM="$BATS_TEST_TMPDIR/program"
-        [ "$status$output" = 0 ] || complain "solutions/$lesson.c: the compiler says: $output"
-    done
-    finish
-}
 
 @test "a size that is no size: a sentence on stderr and exit status 2" {
     local lesson argument status said stdout=$BATS_TEST_TMPDIR/stdout
