@@ -105,6 +105,10 @@ QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSucce
     draw MIB 65 72
     run_lesson "$MIB"
     expect_clean
+    expect_journal '[.[] | select(.did == "allocate").bytes] | . != [] and all(.[];
+            . == '$((MIB << 20))')' \
+        "with $MIB MiB each allocation in a graph is of that size." \
+        '"a launch allocated \([.[] | select(.did == "allocate").bytes][0] // 0) bytes."'
     printed=$(sed -nE 's/.* for graphs +([0-9]+) MiB .*/\1/p' <<<"$output" | paste -sd ' ')
     reserved=$(in_journal '[.[] | select(.call == "cudaDeviceGetGraphMemAttribute").value
         / 1048576 | tostring] | join(" ")')

@@ -152,8 +152,9 @@ o the libraries"
 @test "what the book calls possible is possible: the journal rewritten in memory" {
     local student=$BATS_TEST_TMPDIR/student
     hand_in rewrite_journal "$student"
-    as_typed STUDENT="$student" OUT="$BATS_TEST_TMPDIR/grade" ONLY="5 17" tests/tools/grade.sh
-    run jq -r '.lessons[] | "\(.lesson) \(.points) of \(.possible)"' \
+    as_typed STUDENT="$student" OUT="$BATS_TEST_TMPDIR/grade" tests/tools/grade.sh
+    # Of no lesson all, and of all lessons a third.
+    run jq -r '(.lessons[] | select(.points >= .possible).lesson), .points > 20, .points < 40' \
         "$BATS_TEST_TMPDIR/grade/grade.json"
-    assert_output "$(lines "05_custom_pool 2 of 4" "17_graph_memory 4 of 5")"
+    assert_output $'true\ntrue'
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# What holds for every solution, whatever it is about: bad arguments, every schedule, sanitizers, the
-# same journal twice.
+# What holds for every solution, whatever it is about: bad arguments, every schedule, sanitizers,
+# the same journal twice.
 
 load ../tools/helpers
 
