@@ -158,7 +158,7 @@ GOT_THERE=("$QUESTIONS pool != null"
     expect_right 13_ipc_pool.24
 }
 
-@test "where no pool can be shared (SIM_HANDLE_TYPES=0) it says so, and ends with status 77" {
+@test "where no pool can be shared (SIM_HANDLE_TYPES=0) it prints why, and ends with status 77" {
     after_the_rest
     # shellcheck disable=SC2034  # run_lesson reads it
     SIM_ENV=(SIM_HANDLE_TYPES=0)

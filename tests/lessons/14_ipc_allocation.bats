@@ -142,7 +142,7 @@ QUESTIONS='def ok($of; $call): [.[] | select(.of == $of and .call == $call
     expect_right 14_ipc_allocation
 }
 
-@test "where no pool can be shared (SIM_HANDLE_TYPES=0) it says so, and ends with status 77" {
+@test "where no pool can be shared (SIM_HANDLE_TYPES=0) it prints why, and ends with status 77" {
     # shellcheck disable=SC2034
     SIM_ENV=(SIM_HANDLE_TYPES=0)
     run_lesson

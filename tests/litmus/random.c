@@ -804,8 +804,8 @@ static cudaError_t perform_somewhere(const struct program *p, const struct op *o
 
 /* ---- a run beside the model ---- */
 
-/* How a run ended. UNSURE: nobody can say whether a host function began before or after the work
- * that a call queued. */
+/* How a run ended. UNSURE: the graph leaves open whether a host function began before or after the
+ * work that a call queued. */
 enum end { UNKNOWN, SILENT, REPORTED, MISSED, FALSELY, OTHER_KIND, UNSURE, REFUSED, CRASHED };
 static const char *const ends[] = {"it did not end well",
                                    "silent, as the graph says",
@@ -813,7 +813,7 @@ static const char *const ends[] = {"it did not end well",
                                    "not reported, but it is incorrect",
                                    "reported, but it is correct",
                                    "reported for another hazard",
-                                   "nobody can say",
+                                   "undecided",
                                    "a call returned an error",
                                    "it did not end well"};
 
@@ -1308,7 +1308,8 @@ int main(int argc, char **argv)
         account(&program, schedule, seed);
     }
     printf("%u programs of %u calls (%u left out): %u silent and %u reported, as the graph says; "
-           "%u where nobody can say; %u others\n",
+           "%u undecided; %u others\n",
            count, performed, left_out, total[SILENT], total[REPORTED], total[UNSURE], mismatches);
-    return mismatches || !total[SILENT] || !total[REPORTED];
+    /* Of many programs some are correct and some are not, or this compares nothing. */
+    return mismatches || (count >= 100 && (!total[SILENT] || !total[REPORTED]));
 }

@@ -121,7 +121,8 @@ END {
     if (lesson == "" && misses != "") printf "\nThe failures again:\n%s", misses
     print ""
     if (lesson != "" && !all && failed > 1 && ran == plan)
-        print "Begin with the first miss. ALL=1 also shows the other " failed - 1 " in full."
+        print "Begin with the first miss. ALL=1 shows " (failed == 2 ? "both" : "all " failed) \
+            " in full."
     print (passed + 0) " passed, " (failed + 0) " failed" \
         (skipped ? ", " skipped " skipped" : "") (lesson != "" ? points() : "")
     exit failed > 0

@@ -43,7 +43,7 @@ load ../tools/helpers
     assert_equal "$(grep -c '^  MISS  ' <<<"$output")" 4
     assert_equal "$(grep -c '^        Expected: ' <<<"$output")" 1
     assert_equal "$(grep -c '^ *hazard: ' <<<"$output")" 1
-    assert_line "Begin with the first miss. ALL=1 also shows the other 3 in full."
+    assert_line "Begin with the first miss. ALL=1 shows all 4 in full."
     assert_line "        A hint: make hint-03"
     assert_line --regexp '^        The page: (build/docs/html/03_stream_order.html|make book .*)$'
     assert_line "2 passed, 4 failed, 1 skipped. Points: 0 of 5; 2 passed at the start and give no \
