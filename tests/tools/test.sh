@@ -13,8 +13,8 @@ else
 fi
 
 # The longest first, so that no processor is idle at the end.
-first=(workbook/book simulator/simulator_facts lessons/mutants litmus/litmus workbook/decisions
-    workbook/browser workbook/sandbox workbook/class workbook/cheats workbook/grader
+first=(workbook/book workbook/browser simulator/simulator_facts lessons/mutants litmus/litmus
+    workbook/cheats workbook/class workbook/sandbox workbook/decisions workbook/grader
     workbook/solutions simulator/simulator_laws workbook/checks workbook/clinic simulator/hostile)
 first=("${first[@]/#/tests/}")
 first=("${first[@]/%/.bats}")
@@ -23,6 +23,8 @@ for file in tests/*/*.bats; do
     [[ " ${first[*]} " == *" $file "* ]] || rest+=("$file")
 done
 
-# Two files for each processor: what sleeps, or waits for a process, leaves it to another.
-bats --tap --jobs "$((2 * $(nproc)))" --no-parallelize-within-files "${filter[@]}" \
+# Two files for each processor: what sleeps, or waits for a process, leaves it to another. The long
+# tests wait more: three.
+files=$(((${#filter[@]} ? 2 : 3) * $(nproc)))
+bats --tap --jobs "$files" --no-parallelize-within-files "${filter[@]}" \
     "${first[@]}" "${rest[@]}" 2>&1 | awk -f tests/tools/report.awk
