@@ -2,8 +2,7 @@
 # A place for one command that is not trusted, where it sees only what it needs, by bubblewrap.
 # Sourced.
 #     sandbox run|compile [ARGUMENT OF BWRAP...] -- COMMAND
-# sets box to the words of the command to execute, for whom the environment is empty: exec -c or
-# env -i.
+# sets box to the words of a command, to be run with an empty environment (exec -c, or env -i).
 #
 # The command has namespaces of its own: no process but its own, no network, no capability, an empty
 # /tmp and /dev/shm in memory with a limit, and of /dev only null. When it ends, or whoever called
