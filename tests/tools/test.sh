@@ -23,8 +23,6 @@ for file in tests/*/*.bats; do
     [[ " ${first[*]} " == *" $file "* ]] || rest+=("$file")
 done
 
-# Two files for each processor: what sleeps, or waits for a process, leaves it to another. The long
-# tests wait more: three.
-files=$(((${#filter[@]} ? 2 : 3) * $(nproc)))
-bats --tap --jobs "$files" --no-parallelize-within-files "${filter[@]}" \
+# Two files for each processor: what sleeps, or waits for a process, leaves it to another.
+bats --tap --jobs "$((2 * $(nproc)))" --no-parallelize-within-files "${filter[@]}" \
     "${first[@]}" "${rest[@]}" 2>&1 | awk -f tests/tools/report.awk

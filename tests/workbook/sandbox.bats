@@ -8,7 +8,8 @@ setup_file() {
     # shellcheck source=tests/tools/protect.sh
     source tests/tools/protect.sh
     mkdir -p build/check
-    export WORK SANDBOX CHECK_SECONDS=1
+    # Few processes for a fork bomb: 64 that spin would leave the other tests no processor.
+    export WORK SANDBOX CHECK_SECONDS=1 CHECK_PROCESSES=12
     WORK=$(mktemp -d build/check/sandbox.XXXXXX)
     chmod 755 "$WORK"
     protect "$WORK"
