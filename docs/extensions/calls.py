@@ -231,4 +231,8 @@ def costs():
 
 def cost_table():
     head = ["allocate and free once", "1 MiB", "1 GiB"]
-    return table(head, "60 20 20", [[cell or "not recorded" for cell in row] for row in costs()])
+    # On a narrow page no unit stands below its number.
+    rows = [
+        [(cell or "not recorded").replace(" µs", "\u00a0µs") for cell in row] for row in costs()
+    ]
+    return table(head, "60 20 20", rows)
