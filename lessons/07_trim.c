@@ -1,6 +1,6 @@
 /* 07 Trim
  *
- * Asks   A program works in phases, and each phase needs less memory than the one before. What does
+ * Asks   A program works in phases, which need different amounts of memory. What does
  *        cudaMemPoolTrimTo(pool, keep) return to the device, and what prevents it?
  * Yours  fix: three places, marked YOUR WORK. Decide where the host synchronizes, what a trim
  *        keeps, and in which order phase 3 allocates. The threshold stays at its maximum.

@@ -6,7 +6,8 @@
  * Yours  fix: the pool of the pipeline grows with every round. Move calls of `pipeline`, or change
  *        their streams, until all rounds run in the memory of the first. The host waits nowhere in
  *        the pipeline, the policies of the pool stay, and the load of a round does not wait for the
- *        store of the round before.
+ *        store of the round before. Neighbors that one stream frees become one free range, which
+ *        counts as freed with the last of them.
  * Run    make 09          check   make check-09          page   docs/09_reuse_events
  */
 #include "kernels.h"

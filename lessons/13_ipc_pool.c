@@ -30,10 +30,11 @@ static cudaMemPool_t create_pool(void)
     return pool;
 }
 
-/* YOUR WORK, 2 of 3. Sends the parcel to the importer. */
+/* YOUR WORK, 2 of 3. Sends the importer the parcel, and what it needs to import the pool. This
+ * process then closes its descriptor. */
 static void send_parcel(const struct parcel *parcel)
 {
-    /* "With the descriptor: an int is four bytes in every process." */
+    close(parcel->descriptor); /* "It is exported: from now on the number stands for the pool." */
     send_bytes(parcel, sizeof *parcel);
 }
 
@@ -71,7 +72,6 @@ static int exporter(int argc, char **argv)
     CHECK(cudaStreamSynchronize(stream));
     CHECK(cudaMemPoolExportPointer(&parcel.place, data));
     send_parcel(&parcel);
-    close(parcel.descriptor); /* a descriptor that is on its way stays open */
 
     receive_done(); /* the importer has freed its import */
     int value = last_of(data, parcel.count, stream);

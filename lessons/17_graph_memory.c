@@ -90,7 +90,7 @@ int main(int argc, char **argv)
 
     /* YOUR WORK, 2 of 2. "One trim returns all memory that the device reserves, and takes what is
      * free without a synchronization." The line of "pool trimmed" is to show what the trim of the
-     * pool leaves. */
+     * pool leaves. No call is made twice. */
     CHECK(cudaMemPoolTrimTo(pool, 0));
     report("pool trimmed", pool);
     CHECK(cudaStreamSynchronize(stream));

@@ -6,7 +6,7 @@
  * Yours  fill: the cache, between YOUR WORK and END OF YOUR WORK. What follows replays a trace
  *        through it: leave it.
  * Run    make 20          check   make check-20          page   docs/20_capstone
- *        make 20 ARGS=resnet50-train replays another trace: also four-streams, tangle and trim.
+ *        make 20 ARGS=resnet50-train replays another trace: four-streams, tangle, relay or trim.
  */
 #include <string.h>
 #include <time.h>

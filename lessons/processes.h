@@ -58,12 +58,6 @@ static inline void unexpected(void)
     exit(1);
 }
 
-static inline void too_many(void)
-{
-    say_of_other("has sent more than one descriptor.\n");
-    exit(1);
-}
-
 static inline void send_bytes(const void *data, size_t bytes)
 {
     alarm(SILENCE);
@@ -87,20 +81,25 @@ static inline void receive_done(void)
     receive_bytes(&byte, sizeof byte);
 }
 
-/* What a message carries beside its bytes: a header, and room for one int after it. */
+/* What a message carries beside its bytes: a header, and room for a descriptor after it. */
 union control_message {
     struct cmsghdr head;
     char room[CMSG_SPACE(sizeof(int))];
 };
 
-/* Sends bytes, at least one, and the control message beside them. */
-static inline void send_with_control(const void *data, size_t bytes, union control_message *control)
+/* Sends bytes, at least one, and a descriptor beside them, in one message. The descriptor stays
+ * open here; once it is sent it may be closed. */
+static inline void send_with_descriptor(const void *data, size_t bytes, int descriptor)
 {
+    union control_message control = {.head = {.cmsg_level = SOL_SOCKET,
+                                              .cmsg_type = SCM_RIGHTS,
+                                              .cmsg_len = CMSG_LEN(sizeof descriptor)}};
     struct iovec part = {(void *)data, bytes};
     struct msghdr message = {.msg_iov = &part,
                              .msg_iovlen = 1,
-                             .msg_control = control,
-                             .msg_controllen = sizeof *control};
+                             .msg_control = &control,
+                             .msg_controllen = sizeof control};
+    memcpy(CMSG_DATA(&control.head), &descriptor, sizeof descriptor);
     alarm(SILENCE);
     if (sendmsg(other, &message, MSG_NOSIGNAL) == (ssize_t)bytes)
         return;
@@ -127,9 +126,6 @@ static inline int receive_with_descriptor(void *data, size_t bytes)
         lost();
     if (came != (ssize_t)bytes)
         unexpected();
-    if (CMSG_FIRSTHDR(&message) != NULL
-        && CMSG_FIRSTHDR(&message)->cmsg_len > CMSG_LEN(sizeof descriptor))
-        too_many();
     if (CMSG_FIRSTHDR(&message) != NULL)
         memcpy(&descriptor, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof descriptor);
     return descriptor;
@@ -188,48 +184,7 @@ static inline void skip(const char *what, cudaError_t result)
     exit(77);
 }
 
+/* The handle type of the lessons. */
 #define BY_DESCRIPTOR cudaMemHandleTypePosixFileDescriptor
-
-/* For the first process: a pool on device 0 that can be shared through a file descriptor. A pool
- * that is made for no handle type, as in lesson 05, cannot be shared. */
-static inline cudaMemPool_t pool_to_share(void)
-{
-    struct cudaMemPoolProps props = {0};
-    props.allocType = cudaMemAllocationTypePinned;
-    props.handleTypes = BY_DESCRIPTOR;
-    props.location.type = cudaMemLocationTypeDevice;
-    props.location.id = 0;
-    cudaMemPool_t pool;
-    cudaError_t made = cudaMemPoolCreate(&pool, &props);
-    if (made != cudaSuccess)
-        skip("no pool can be made for file descriptors here (cudaMemPoolCreate)", made);
-    return pool;
-}
-
-/* Sends the pool, and leaves no descriptor open. Lesson 13 does this by hand. */
-static inline void send_pool(cudaMemPool_t pool)
-{
-    union control_message control = {.head = {.cmsg_level = SOL_SOCKET,
-                                              .cmsg_type = SCM_RIGHTS,
-                                              .cmsg_len = CMSG_LEN(sizeof(int))}};
-    int descriptor;
-    CHECK(cudaMemPoolExportToShareableHandle(&descriptor, pool, BY_DESCRIPTOR, 0));
-    memcpy(CMSG_DATA(&control.head), &descriptor, sizeof descriptor);
-    send_with_control("p", 1, &control);
-    close(descriptor);
-}
-
-static inline cudaMemPool_t receive_pool(void)
-{
-    char byte;
-    cudaMemPool_t pool;
-    int descriptor = receive_with_descriptor(&byte, sizeof byte);
-    if (descriptor < 0)
-        unexpected();
-    CHECK(cudaMemPoolImportFromShareableHandle(&pool, (void *)(uintptr_t)descriptor, BY_DESCRIPTOR,
-                                               0));
-    close(descriptor);
-    return pool;
-}
 
 #endif

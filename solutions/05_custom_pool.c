@@ -3,7 +3,7 @@
  * Asks   How does cudaMallocAsync allocate from a pool that the program created? What limits such a
  *        pool? What becomes of its allocations when it is destroyed?
  * Yours  fix: the program is incorrect in three places. A comment there, in quotation marks, is
- *        what its author believed.
+ *        what its author believed. The program goes on allocating with cudaMallocAsync alone.
  * Run    make 05          check   make check-05          page   docs/05_custom_pool
  */
 #include "kernels.h"

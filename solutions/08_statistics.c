@@ -12,8 +12,9 @@
 /* A phase allocates in a stream, and frees in that stream what it has allocated. */
 typedef void phase(cudaMemPool_t pool, cudaStream_t stream, size_t mib);
 
-/* YOUR WORK, 1 of 2. Runs the phase and returns what it needed, in bytes: the most that its own
- * allocations used at one time. The pool has been used before, and other allocations are live. */
+/* YOUR WORK, 1 of 2. Runs the phase in `pool`, once, and returns what it needed, in bytes: the most
+ * that its own allocations used at one time. The pool has been used before, and other allocations
+ * are live. */
 static uint64_t phase_need(phase *run, cudaMemPool_t pool, cudaStream_t stream, size_t mib)
 {
     pool_set(pool, cudaMemPoolAttrUsedMemHigh, 0);

@@ -5,8 +5,9 @@
  *        synchronized? And what does the policy change? The first part of the program tries six
  *        cases. Then it runs a batch of four phases, and a server twice.
  * Yours  fix: two functions expect reuse where there is none. `batch` runs its phases in the memory
- *        of one phase, in every run. `serve` takes memory that the device has finished with, and
- *        the host never waits for a stream there. For each, decide between a call and the policy.
+ *        of one phase, by reuse that is certain, however fast the device is. `serve` takes memory
+ *        that the device has finished with, and the host synchronizes no stream there, not even one
+ *        that has finished. For each, decide between a call and the policy.
  * Run    make 10          check   make check-10          page   docs/10_reuse_opportunistic
  */
 #include "kernels.h"
@@ -77,7 +78,7 @@ static cudaMemPool_t server_pool(void)
 }
 
 /* Memory for a request in `stream`, after an earlier request in `earlier` has freed its own. The
- * host may not wait for a stream here. */
+ * host synchronizes no stream here. */
 static int *serve(cudaMemPool_t pool, size_t bytes, cudaStream_t earlier, cudaStream_t stream)
 {
     (void)earlier;

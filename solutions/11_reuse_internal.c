@@ -39,7 +39,7 @@ static cudaMemPool_t shared_pool(size_t mib)
 
 /* YOUR WORK, 2 of 2. Memory for the fast stream, from `pool` if it has any. The host may wait
  * for the slow stream only if `spare` has none either. Returns cudaErrorMemoryAllocation if there
- * is no memory at all. */
+ * is no memory at all. An error that it has handled is not left for cudaGetLastError. */
 static cudaError_t take(int **memory, size_t bytes, cudaMemPool_t pool, cudaMemPool_t spare)
 {
     cudaError_t result = cudaMallocFromPoolAsync((void **)memory, bytes, pool, fast);
@@ -49,6 +49,7 @@ static cudaError_t take(int **memory, size_t bytes, cudaMemPool_t pool, cudaMemP
         CHECK(cudaStreamSynchronize(slow)); /* the last resort: a wait that the program decides */
         result = cudaMallocFromPoolAsync((void **)memory, bytes, pool, fast);
     }
+    cudaGetLastError(); /* handled here, or returned: no later check finds it */
     return result;
 }
 

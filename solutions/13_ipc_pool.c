@@ -31,14 +31,12 @@ static cudaMemPool_t create_pool(void)
     return pool;
 }
 
-/* YOUR WORK, 2 of 3. Sends the parcel to the importer. */
+/* YOUR WORK, 2 of 3. Sends the importer the parcel, and what it needs to import the pool. This
+ * process then closes its descriptor. */
 static void send_parcel(const struct parcel *parcel)
 {
-    union control_message control = {.head = {.cmsg_level = SOL_SOCKET,
-                                              .cmsg_type = SCM_RIGHTS,
-                                              .cmsg_len = CMSG_LEN(sizeof(int))}};
-    memcpy(CMSG_DATA(&control.head), &parcel->descriptor, sizeof(int));
-    send_with_control(parcel, sizeof *parcel, &control);
+    send_with_descriptor(parcel, sizeof *parcel, parcel->descriptor);
+    close(parcel->descriptor); /* a descriptor that is on its way stays open */
 }
 
 /* The GPU that adds in the importer: GPU 1 where it reaches the memory of GPU 0, else GPU 0. */
@@ -74,7 +72,6 @@ static int exporter(int argc, char **argv)
     CHECK(cudaStreamSynchronize(stream));
     CHECK(cudaMemPoolExportPointer(&parcel.place, data));
     send_parcel(&parcel);
-    close(parcel.descriptor); /* a descriptor that is on its way stays open */
 
     receive_done(); /* the importer has freed its import */
     int value = last_of(data, parcel.count, stream);

@@ -11,6 +11,38 @@
 #include "processes.h"
 #include "workbook.h"
 
+/* A pool that another process can import, as in lesson 13. */
+static cudaMemPool_t pool_to_share(void)
+{
+    struct cudaMemPoolProps props = {.allocType = cudaMemAllocationTypePinned,
+                                     .handleTypes = BY_DESCRIPTOR,
+                                     .location = {cudaMemLocationTypeDevice, 0}};
+    cudaMemPool_t pool;
+    cudaError_t created = cudaMemPoolCreate(&pool, &props);
+    if (created != cudaSuccess)
+        skip("no pool can be made for file descriptors here (cudaMemPoolCreate)", created);
+    return pool;
+}
+
+static void send_pool(cudaMemPool_t pool)
+{
+    int descriptor;
+    CHECK(cudaMemPoolExportToShareableHandle(&descriptor, pool, BY_DESCRIPTOR, 0));
+    send_with_descriptor("p", 1, descriptor);
+    close(descriptor);
+}
+
+static cudaMemPool_t receive_pool(void)
+{
+    char byte;
+    cudaMemPool_t pool;
+    int descriptor = receive_with_descriptor(&byte, sizeof byte);
+    CHECK(cudaMemPoolImportFromShareableHandle(&pool, (void *)(uintptr_t)descriptor, BY_DESCRIPTOR,
+                                               0));
+    close(descriptor);
+    return pool;
+}
+
 /* Sends the 64 bytes by which another process can open the event. */
 static void send_event(cudaEvent_t event)
 {

@@ -6,7 +6,7 @@
  * Yours  fill: the cache, between YOUR WORK and END OF YOUR WORK. What follows replays a trace
  *        through it: leave it.
  * Run    make 20          check   make check-20          page   docs/20_capstone
- *        make 20 ARGS=resnet50-train replays another trace: also four-streams, tangle and trim.
+ *        make 20 ARGS=resnet50-train replays another trace: four-streams, tangle, relay or trim.
  */
 #include <string.h>
 #include <time.h>
@@ -43,7 +43,7 @@ struct part {
 
 /* Pieces are whole segments of the recorded driver's pools. Idle parts are in classes by size, two
  * for each power of two. */
-enum { SEGMENT = 32 << 20, PIECE = 4 * SEGMENT, CLASSES = 64 };
+enum { SEGMENT = 32 << 20, LARGEST = 4 * SEGMENT, CLASSES = 64 };
 
 static struct state { /* what the cache keeps for one stream */
     struct part *idle[CLASSES];
@@ -53,6 +53,7 @@ static struct state { /* what the cache keeps for one stream */
     uint64_t known[STREAMS];
 } states[STREAMS];
 static struct part *pieces; /* the first part of each */
+static size_t held;         /* the bytes of all pieces */
 
 static int class_of(size_t bytes)
 {
@@ -153,40 +154,76 @@ static void hand_over(struct part *part, int stream)
     part->number = ++states[stream].number;
 }
 
-/* Returns every piece without a part in use to the pool. The stream of the free must be after the
- * last use of every part. After the synchronization the pool may use the memory anywhere. */
+/* The bytes of a piece without a part in use; 0 if one is in use. */
+static size_t idle_bytes(const struct part *piece)
+{
+    size_t bytes = 0;
+    for (const struct part *part = piece; part != NULL; part = part->right) {
+        if (!part->idle)
+            return 0;
+        bytes += part->bytes;
+    }
+    return bytes;
+}
+
+/* Makes a piece without a part in use one part of `stream`, in no list. The stream is then after
+ * the last use of every part. */
+static void piece_join(struct part *piece, int stream)
+{
+    struct part *part;
+    list_remove(piece);
+    hand_over(piece, stream);
+    while ((part = piece->right) != NULL) {
+        list_remove(part);
+        hand_over(part, stream);
+        part_join(piece, part);
+    }
+}
+
+/* Returns every piece without a part in use to the pool. After the synchronization the pool may use
+ * the memory anywhere. */
 static void cache_trim(void)
 {
     for (struct part **link = &pieces, *piece; (piece = *link) != NULL;) {
-        struct part *part = piece;
-        while (part != NULL && part->idle)
-            part = part->right;
-        if (part != NULL) { /* one is in use */
+        if (idle_bytes(piece) == 0) {
             link = &piece->next_piece;
             continue;
         }
         *link = piece->next_piece;
-        list_remove(piece);
-        while ((part = piece->right) != NULL) {
-            list_remove(part);
-            hand_over(part, piece->stream);
-            part_join(piece, part);
-        }
+        piece_join(piece, piece->stream);
         CHECK(cudaFreeAsync(piece->data, streams[piece->stream]));
         CHECK(cudaStreamSynchronize(streams[piece->stream]));
+        held -= piece->bytes;
         free(piece);
         count.returned++;
     }
 }
 
-/* A new piece, idle. Idle pieces are returned first: the recorded driver can map their memory under
- * the new addresses. */
+/* A piece without a part in use whose parts, idle in several streams, are large enough together;
+ * NULL: there is none. */
+static struct part *piece_find(size_t bytes, int stream)
+{
+    for (struct part *piece = pieces; piece != NULL; piece = piece->next_piece)
+        if (idle_bytes(piece) >= bytes) {
+            piece_join(piece, stream);
+            list_put(piece);
+            return piece;
+        }
+    return NULL;
+}
+
+/* A new piece, idle: a third of what the cache holds, so that a small program reserves little and a
+ * large one takes few. Idle pieces are returned first: the recorded driver can map their memory
+ * under the new addresses. */
 static struct part *piece_new(size_t bytes, int stream)
 {
     void *data;
     cache_trim();
-    bytes = bytes < PIECE ? PIECE : (bytes + SEGMENT - 1) / SEGMENT * SEGMENT;
+    size_t third = held / 3 < LARGEST ? held / 3 / SEGMENT * SEGMENT : LARGEST;
+    bytes = (bytes + SEGMENT - 1) / SEGMENT * SEGMENT;
+    bytes = bytes < third ? third : bytes;
     CHECK(cudaMallocFromPoolAsync(&data, bytes, pool, streams[stream]));
+    held += bytes;
     count.taken++;
     pieces = part_new((struct part){.data = data,
                                     .bytes = bytes,
@@ -197,14 +234,16 @@ static struct part *piece_new(size_t bytes, int stream)
     return pieces;
 }
 
-/* A part for work in `stream`: one that this stream returned, or else another stream, or else a
- * part of a new piece. */
+/* A part for work in `stream`: one that this stream returned, or else another stream, or else
+ * several together, or else a part of a new piece. */
 static struct part *cache_take(size_t bytes, int stream)
 {
     bytes = (bytes + GRAIN - 1) / GRAIN * GRAIN;
     struct part *part = list_find(&states[stream], bytes);
     for (int other = 0; part == NULL && other < STREAMS; other++)
         part = list_find(&states[other], bytes);
+    if (part == NULL)
+        part = piece_find(bytes, stream);
     if (part == NULL)
         part = piece_new(bytes, stream);
     list_remove(part);
