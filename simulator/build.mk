@@ -1,5 +1,8 @@
 # How the simulated device is built: build/simulator/libcudart.so.13. Part of the Makefile.
 # SANITIZE=address,undefined or SANITIZE=thread builds it in a folder of its own.
+#
+# Every file is written under another name and moved: a make that runs at the same time, or after
+# one that was killed, finds whole files.
 comma := ,
 SIMULATOR := build/simulator$(if $(SANITIZE),-$(subst $(comma),-,$(SANITIZE)))
 LIBRARY := $(SIMULATOR)/libcudart.so.13
@@ -9,17 +12,18 @@ OBJECTS := $(patsubst simulator/%.c,$(SIMULATOR)/objects/%.o,$(wildcard simulato
 # linked with them.
 LTO := $(if $(SANITIZE)$(findstring clang,$(CC)),,-flto=auto)
 SANITIZER := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all)
-SANITIZER += $(if $(SANITIZE),-fno-omit-frame-pointer)
+SANITIZER += $(if $(SANITIZE),-fno-omit-frame-pointer -DASSERT_LOCK)
 LIBRARY_FLAGS := $(if $(SANITIZE),-O1 -g1,-O3) $(if $(LTO),$(LTO) -ffat-lto-objects) -fPIC \
 	-fvisibility=hidden -pthread -ftls-model=initial-exec -Isimulator -I$(SIMULATOR)
 # nodelete: its threads, its signal handlers and what it does at the end of the process outlive a
 # dlclose, so the library stays loaded. relro and now: its table of functions is read-only, so a
 # program cannot put one of its own there.
-LINKER_FLAGS := -shared -pthread -Wl,-soname,libcudart.so.13 -Wl,-z,nodelete,-z,relro,-z,now \
+LINKER_FLAGS := -shared -pthread -Wl,-soname,libcudart.so.13 -Wl,-Bsymbolic \
+	-Wl,-z,nodelete,-z,relro,-z,now \
 	-Wl,--version-script=simulator/libcudart.map $(if $(SANITIZE),,-Wl,-z,defs)
 
 # Said once, before the first of its files is compiled.
-$(SIMULATOR)/objects:
+$(SIMULATOR)/objects: | build/cuda/found
 	@echo "Compiling the simulated device into $(SIMULATOR)." && mkdir -p $@
 $(OBJECTS): | $(SIMULATOR)/objects
 
@@ -30,13 +34,17 @@ $(LIBRARY): $(OBJECTS) simulator/libcudart.map
 
 $(SIMULATOR)/objects/%.o: simulator/%.c build/cuda/found simulator/build.mk
 	@mkdir -p $(@D)
-	@$(CC) $(FLAGS) $(LIBRARY_FLAGS) $(SANITIZER) -isystem build/cuda/include -MMD -MP -c $< -o $@
+	@$(CC) $(FLAGS) $(LIBRARY_FLAGS) $(SANITIZER) -isystem build/cuda/include \
+		-MMD -MP -MT $@ -MF $@.$$$$.d -c $< -o $@.$$$$ && \
+		mv $@.$$$$.d $(@:.o=.d) && mv $@.$$$$ $@
 -include $(wildcard $(OBJECTS:.o=.d))
 
 # The functions of the real library that are not modeled: its symbols less the list of calls.
 $(SIMULATOR)/objects/api/unmodelled.o: $(SIMULATOR)/unmodelled.inc
-$(SIMULATOR)/unmodelled.inc: simulator/api/calls.def simulator/api/libcudart-symbols.txt
+$(SIMULATOR)/unmodelled.inc: simulator/api/calls.def simulator/api/libcudart-symbols.txt | \
+		build/cuda/found
 	@mkdir -p $(@D)
 	@awk -F '[(,)]' 'FNR == NR { if (/^[A-Z]/) { known[$$2]; known[$$2 twin[$$1]] } } \
 		FNR != NR && !($$1 in known) { print "UNMODELLED(" $$1 ")" } \
-		BEGIN { twin["CALL_PTSZ"] = "_ptsz"; twin["CALL_PTDS"] = "_ptds" }' $^ >$@
+		BEGIN { twin["CALL_PTSZ"] = "_ptsz"; twin["CALL_PTDS"] = "_ptds" }' $^ \
+		>$@.$$$$ && mv $@.$$$$ $@

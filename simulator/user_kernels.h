@@ -93,6 +93,15 @@ cudaError_t sim_launch_kernel(cudaStream_t stream, const char *name, sim_functio
                               const struct sim_range *ranges, size_t count,
                               unsigned long long nanoseconds);
 
+/* Adds the kernel to a graph, as a node that comes after `dependency_count` others, in the place of
+ * cudaGraphAddKernelNode. The rest is that of sim_launch_kernel, and so are the errors for it; else
+ * it returns what cudaGraphAddEmptyNode returns. The parameters of the node cannot be changed. */
+cudaError_t sim_graph_add_kernel_node(cudaGraphNode_t *node, cudaGraph_t graph,
+                                      const cudaGraphNode_t *dependencies, size_t dependency_count,
+                                      const char *name, sim_function function, const void *argument,
+                                      size_t argument_bytes, const struct sim_range *ranges,
+                                      size_t count, unsigned long long nanoseconds);
+
 /* The legacy default stream, or with -DCUDA_API_PER_THREAD_DEFAULT_STREAM the thread's own, is
  * stream 0: as in CUDA's functions. */
 #ifdef CUDA_API_PER_THREAD_DEFAULT_STREAM

@@ -1,32 +1,35 @@
-# How the simulated device is built for a page of a browser: build/live/live.js, one file with the
-# WebAssembly in it, so that a page in a folder can load it too. Part of the Makefile. It holds the
+# How the simulated device is built for a page of a browser: docs/live/live.wasm, which the
+# repository keeps, so that `make live` alone needs the compiler. Part of the Makefile. It holds the
 # rooms of simulator/ with os/web/ in the place of os/ (but for os/common.c), the pool bench
 # (docs/live/bench.c), and the lessons that need no second device, process or thread, each as it is
 # and solved.
+LIVE := docs/live/live.wasm
 LIVE_LESSONS := $(filter $(addsuffix _%,01 02 03 04 05 06 07 08 09 10 11 17),$(LESSONS))
 LIVE_PROGRAMS := docs/live/bench $(LIVE_LESSONS:%=lessons/%) $(LIVE_LESSONS:%=solutions/%)
 LIVE_SOURCES := $(filter-out simulator/os/%,$(wildcard simulator/*/*.c)) simulator/os/common.c \
 	$(wildcard simulator/os/web/*.c) docs/live/main.c
 LIVE_OBJECTS := $(LIVE_SOURCES:%.c=build/live/objects/%.o)
 LIVE_PROGRAM_OBJECTS := $(LIVE_PROGRAMS:%=build/live/programs/%.o)
-EMCC := tests/tools/emcc.sh
+EMCC := tests/commands/emcc.sh
 
 # Addresses have 64 bits, as outside of a browser; they are lowered to the 32 that browsers have.
-# There is one thread.
+# There is one thread. The simulated device is compiled for size: the bench may have 150 KB.
 LIVE_FLAGS := -sMEMORY64=2 -Os -mbulk-memory -D_Thread_local=
-LIVE_COMPILE = @mkdir -p $(@D) && $(EMCC) $(LIVE_FLAGS) -std=gnu11 -Wall -Wextra -Isimulator \
+LIVE_COMPILE = @mkdir -p $(@D) && $(EMCC) $(LIVE_FLAGS) -Oz -std=gnu11 -Wall -Wextra -Isimulator \
 	-Ilessons -Ibuild/live -I$(SIMULATOR) -isystem build/cuda/include -MMD -MP -c $< -o $@
 LIVE_LINK := -sSTANDALONE_WASM=1 -sWASM_BIGINT=1 -sALLOW_MEMORY_GROWTH=1 -sMAXIMUM_MEMORY=4GB \
 	-sAUTO_NATIVE_LIBRARIES=0 -sDEFAULT_TO_CXX=0
 
-## make live          the lessons and the pool bench for the book's pages, run in the browser
 .PHONY: live
-live: build/live/live.js
+live: build/live/live.wasm
+	@if cmp -s $< $(LIVE); then \
+		echo "$(LIVE) is as it was."; \
+	else \
+		install -m 644 $< $(LIVE).new && mv $(LIVE).new $(LIVE) && \
+		echo "$(LIVE) is new: $$(wc -c <$<) bytes, $$(gzip -9 <$< | wc -c) compressed."; \
+	fi
 build/live/live.wasm: $(LIVE_OBJECTS) $(LIVE_PROGRAM_OBJECTS)
 	@$(EMCC) $(LIVE_FLAGS) $(LIVE_LINK) $^ -o $@
-build/live/live.js: simulator/os/web/device.js build/live/live.wasm
-	@{ cat $<; printf 'simulatedDevice.wasm = "%s";\n' "$$(base64 -w 0 build/live/live.wasm)"; } >$@
-	@printf '%s: %d bytes, %d compressed\n' $@ "$$(wc -c <$@)" "$$(gzip -9 <$@ | wc -c)"
 
 build/live/objects/%.o: %.c simulator/web.mk build/live/emcc build/cuda/found
 	$(LIVE_COMPILE)
@@ -53,5 +56,5 @@ build/live/sites.h: simulator/api/calls.def simulator/web.mk
 		print "    " $$1 "(__VA_ARGS__))" }'; } >$@
 
 build/live/emcc: FORCE
-	@tests/tools/setup.sh live
+	@tests/commands/setup.sh live
 -include $(wildcard $(LIVE_OBJECTS:.o=.d) $(LIVE_PROGRAM_OBJECTS:.o=.d))

@@ -4,8 +4,9 @@
 
 #include <string.h>
 
-#include "api/process.h"
+#include "api/own_process.h"
 #include "base/fatal.h"
+#include "base/hazards.h"
 #include "base/settings.h"
 #include "check/checker.h"
 #include "check/conflict.h"
@@ -16,6 +17,7 @@
 #include "os/os.h"
 #include "sched/cost.h"
 #include "sched/engine.h"
+#include "sched/happens_before.h"
 #include "sched/host_function.h"
 #include "sched/host_idle.h"
 #include "sched/virtual_time.h"
@@ -42,6 +44,9 @@ static struct {
 
 static _Thread_local cudaError_t last_error;
 
+/* The number of the newest call. Needs the lock. */
+static uint32_t last_number;
+
 void call_read_fail(void)
 {
     if (!settings.fail_at)
@@ -57,6 +62,8 @@ void call_read_fail(void)
 static void begin_line(struct call *call)
 {
     line_begin(&call->line, "call", call->origin.call);
+    line_site(&call->line, call->origin.site, call->origin.call);
+    line_number(&call->line, "number", call->origin.number);
     int thread = os_thread_index();
     if (thread)
         line_number(&call->line, "thread", (uint64_t)thread);
@@ -64,7 +71,8 @@ static void begin_line(struct call *call)
 
 /* Takes the lock and brings the device up to date. A call of a host function, which is on a thread
  * of ours, or of a forked child, which has no other, says nothing of whether the host is idle. */
-static void begin(struct call *call, const char *name, time_ns cost, void *site, bool per_thread)
+static void begin(struct call *call, const char *name, time_ns cost, void *address,
+                  void *const *frame, bool per_thread)
 {
     if (host_idle_left_busy && !process.forked)
         host_idle_call_arrives();
@@ -73,11 +81,14 @@ static void begin(struct call *call, const char *name, time_ns cost, void *site,
         process_start();
     if (!in_host_function && !process.forked)
         host_idle_call_begins_unlocking();
-    call->origin = (struct origin){.call = name, .site = site};
+    call->origin = (struct origin){
+        .call = name, .site = os_call_site(address, frame), .number = ++last_number};
+    fatal_site = call->origin.site;
     call->per_thread = per_thread;
     call->made.graph = 0;
     call->made.node = call->made.launch = 0;
     call->start = virtual_now;
+    call->acquired = host_acquired.version;
     call->line.used = 0;
     if (journal_on)
         begin_line(call);
@@ -116,19 +127,19 @@ static cudaError_t check_capture(unsigned flags)
     return flags & UNSAFE ? capture_check_unsafe() : cudaSuccess;
 }
 
-cudaError_t call_enter(struct call *call, enum call_id id, time_ns cost, void *site,
-                       bool per_thread)
+cudaError_t call_enter(struct call *call, enum call_id id, time_ns cost, void *address,
+                       void *const *frame, bool per_thread)
 {
     unsigned flags = calls[id].flags;
     call->forgets_error = flags & ALWAYS;
     if (in_host_function && !(flags & ALWAYS))
         return begin_in_host_function(call);
-    begin(call, calls[id].name, cost, site, per_thread);
+    begin(call, calls[id].name, cost, address, frame, per_thread);
     if (flags & ALWAYS)
         return cudaSuccess;
     if (process.forked)
         return cudaErrorInitializationError;
-    if (flags & POOL && settings.driver_version < 11020)
+    if (flags & POOL && !settings.pools)
         return cudaErrorNotSupported;
     if (id == fail.id && ++fail.count == settings.fail_at)
         return cudaErrorMemoryAllocation;
@@ -137,12 +148,13 @@ cudaError_t call_enter(struct call *call, enum call_id id, time_ns cost, void *s
     return capture_count ? check_capture(flags) : cudaSuccess;
 }
 
-cudaError_t call_enter_unmodelled(struct call *call, const char *name, void *site)
+cudaError_t call_enter_unmodelled(struct call *call, const char *name, void *address,
+                                  void *const *frame)
 {
     call->forgets_error = false;
     if (in_host_function)
         return begin_in_host_function(call);
-    begin(call, name, 0, site, false);
+    begin(call, name, 0, address, frame, false);
     if (process.forked)
         return cudaErrorInitializationError;
     return device_sticky_error;
@@ -157,6 +169,8 @@ static void end_line(struct call *call, cudaError_t e)
         line_number(&call->line, "node", call->made.node);
     if (call->made.launch)
         line_number(&call->line, "launch", call->made.launch);
+    if (host_acquired.version != call->acquired)
+        line_number(&call->line, "acquired", 1);
     line_number(&call->line, "end", virtual_now);
     line_text(&call->line, "result", error_name(e));
     line_write(&call->line, call->start);
@@ -191,8 +205,9 @@ void call_stop(const struct call *call, const char *kind, const char *sentence)
 {
     if (!settings.check)
         fatal_hazard(kind, call->origin.call, "%s. %s", kind, sentence);
-    diag("the program ends here: %s", sentence);
+    hazards_diag("the program ends here: %s", sentence);
     journal_close();
+    hazards_close();
     os_exit(3);
 }
 

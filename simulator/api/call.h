@@ -19,14 +19,15 @@
 #include "user_kernels.h"
 #pragma GCC visibility pop
 
-#include "base/call.h"
+#include "base/origin.h"
 #include "base/handle.h"
+#include "sched/event.h"
 #include "sched/stream.h"
 
 /* What holds for a call before its own checks. */
 enum call_flags {
     NO_FLAGS = 0,
-    /* A driver without pools answers with cudaErrorNotSupported, which the documentation of
+    /* A device without pools answers with cudaErrorNotSupported, which the documentation of
      * cudaMallocAsync lists (assumed for the others). */
     POOL = 1,
     /* "Potentially unsafe" in a stream capture (measured; the documentation names cudaMalloc). */
@@ -67,11 +68,13 @@ enum call_id {
 
 /* Takes the lock, begins the call's line and brings the device up to date. Returns an error that
  * the call must return at once: a fault, a call from inside a host function, a forked child, the
- * failure that SIM_FAIL requires, or a stream capture that forbids it. */
-cudaError_t call_enter(struct call *call, enum call_id id, time_ns cost, void *site,
-                       bool per_thread);
+ * failure that SIM_FAIL requires, or a stream capture that forbids it. `address` and `frame`: the
+ * entry point's OS_CALL_ADDRESS and OS_CALL_FRAME. */
+cudaError_t call_enter(struct call *call, enum call_id id, time_ns cost, void *address,
+                       void *const *frame, bool per_thread);
 /* The same for a function that is not modeled, which has a name alone. */
-cudaError_t call_enter_unmodelled(struct call *call, const char *name, void *site);
+cudaError_t call_enter_unmodelled(struct call *call, const char *name, void *address,
+                                  void *const *frame);
 /* Remembers the error (unless the call is ALWAYS), writes the call's line, gives the lock back.
  * Returns the error. */
 cudaError_t call_leave(struct call *call, cudaError_t e);
@@ -88,6 +91,9 @@ cudaError_t call_last_error(bool clear);
  * no stream ends the process with a sentence (a real driver dies of SIGSEGV there: danger.txt 12,
  * 13). */
 struct stream *call_stream(struct call *call, cudaStream_t handle);
+/* The event of a handle. NULL for a null handle, which the calls refuse (measured); a handle that
+ * is no event ends the process with a sentence. */
+struct event *call_event(struct call *call, cudaEvent_t handle);
 /* Ends the process with that sentence: `what` ("an event"), and the calls that destroy and make
  * one. */
 void call_bad_handle(const struct call *call, const char *what, enum handle_kind kind,
@@ -102,9 +108,14 @@ void call_stop(const struct call *call, const char *kind, const char *sentence)
 
 /* Makes the journal's lines of what happens below (base/observer.h). */
 void journal_observe(void);
-/* Fields of a call's line: a stream, and the allocation (0: none) that an address is in. */
+/* Fields of a call's line: a stream; the allocation (0: none) that an address is in, and how far
+ * behind its beginning. */
 void line_stream(struct journal_line *line, const struct stream *s);
 void line_allocation(struct journal_line *line, const void *address);
+/* When the turn of the call's work, which takes no time, comes in its stream: a field of the call's
+ * line when that is now, else a line of its own. `before`: the stream's last_seq before the work
+ * was queued; when that is still its last, there is none. */
+void line_turn(struct call *call, struct stream *s, uint64_t before);
 
 /* What cudaGetErrorName and cudaGetErrorString return. They need no lock. */
 const char *error_name(cudaError_t e);

@@ -1,6 +1,7 @@
 /* The functions that a program calls, one for each line of calls.def: each makes a struct call,
  * enters, has the work done, leaves. */
 #include "api/call.h"
+#include "api/laws.h"
 #include "base/settings.h"
 #include "graph/kernel_node.h"
 #include "os/os.h"
@@ -30,7 +31,7 @@ static time_ns copy_cost(enum cudaMemcpyKind kind)
 
 /* ---- the functions ---- */
 
-#define SITE OS_CALL_SITE
+#define SITE OS_CALL_ADDRESS, OS_CALL_FRAME
 
 #define ENTRY(symbol, name, cost, flags, parameters, arguments, per_thread)                \
     EXPORT cudaError_t symbol parameters;                                                  \
@@ -38,7 +39,8 @@ static time_ns copy_cost(enum cudaMemcpyKind kind)
     {                                                                                      \
         struct call call;                                                                  \
         cudaError_t e = call_enter(&call, CALL_##name, (time_ns)(cost), SITE, per_thread); \
-        return call_leave(&call, e ? e : do_##name(&call, EACH arguments));                \
+        e = e ? e : do_##name(&call, EACH arguments);                                      \
+        return call_leave(&call, laws_checked(#name, e));                                  \
     }
 
 #define CALL(name, cost, flags, parameters, arguments) \
@@ -55,7 +57,8 @@ static time_ns copy_cost(enum cudaMemcpyKind kind)
     {                                                                                 \
         struct call call;                                                             \
         cudaError_t e = call_enter(&call, CALL_##name, (time_ns)(cost), SITE, false); \
-        return call_leave(&call, e ? e : do_##name(&call));                           \
+        e = e ? e : do_##name(&call);                                                 \
+        return call_leave(&call, laws_checked(#name, e));                             \
     }
 #define OTHER(name)
 #define NVCC(name)           \

@@ -4,7 +4,7 @@
 
 #include <driver_types.h>
 
-#include "base/call.h"
+#include "base/origin.h"
 #include "graph/graph.h"
 
 struct graph_exec;

@@ -23,14 +23,32 @@ void line_allocation(struct journal_line *line, const void *address)
     if (!line->used)
         return;
     struct address_info a = memory_find(address);
-    line_number(line, "allocation", memory_allocation_id(&a));
+    uint32_t id = memory_allocation_id(&a);
+    line_number(line, "allocation", id);
+    if (id && a.inner_offset)
+        line_number(line, "inner_offset", a.inner_offset);
+}
+
+void line_turn(struct call *call, struct stream *s, uint64_t before)
+{
+    if (!call->line.used || s->last_seq == before)
+        return;
+    if (s->head)
+        s->tail->call = call->origin.number;
+    else
+        line_number(&call->line, "turn", virtual_now);
 }
 
 static void op_done(const struct op *op)
 {
     struct journal_line line;
-    line_begin(&line, "did", "run");
+    line_begin(&line, "did", op->name ? "run" : "turn");
+    line_number(&line, "of", op->call);
     line_stream(&line, op->stream);
+    if (!op->name) {
+        line_write(&line, op->finish);
+        return;
+    }
     line_text(&line, "op", op->name);
     if (op->allocation_id)
         line_number(&line, "allocation", op->allocation_id);
@@ -77,13 +95,14 @@ static void graph_memory_changed(int device, const char *what, size_t segments, 
     line_write(&line, virtual_now);
 }
 
-static void graph_memory_used(const char *what, uint32_t launch, int stream,
+static void graph_memory_used(const char *what, const struct origin *origin, int stream,
                               struct observed_range range)
 {
     struct journal_line line;
     line_begin(&line, "did", what);
-    if (launch)
-        line_number(&line, "launch", launch);
+    line_number(&line, "of", origin->number);
+    if (origin->launch)
+        line_number(&line, "launch", origin->launch);
     if (stream)
         line_number(&line, "stream", (uint64_t)stream);
     line_number(&line, "allocation", range.id);
@@ -92,17 +111,32 @@ static void graph_memory_used(const char *what, uint32_t launch, int stream,
     line_write(&line, virtual_now);
 }
 
-static void hazard(const char *kind, uint32_t allocation, const char *call, int stream)
+/* What of an access a hazard's line has: its call, and the number of that. */
+static void line_access(struct journal_line *line, const struct origin *origin, const char *call,
+                        const char *number, const char *launch)
+{
+    if (origin->call)
+        line_text(line, call, origin->call);
+    if (origin->number)
+        line_number(line, number, origin->number);
+    if (origin->launch)
+        line_number(line, launch, origin->launch);
+}
+
+static void hazard(const struct observed_hazard *h)
 {
     struct journal_line line;
     line_begin(&line, "did", "hazard");
-    line_text(&line, "kind", kind);
-    if (allocation)
-        line_number(&line, "allocation", allocation);
-    if (call)
-        line_text(&line, "call", call);
-    if (stream > 0)
-        line_number(&line, "stream", (uint64_t)stream);
+    line_text(&line, "kind", h->kind);
+    if (h->allocation)
+        line_number(&line, "allocation", h->allocation);
+    line_access(&line, h->later, "call", "later", "launch");
+    if (h->later->stream > 0)
+        line_number(&line, "stream", (uint64_t)h->later->stream);
+    if (h->earlier->number)
+        line_access(&line, h->earlier, "earlier_call", "earlier", "earlier_launch");
+    if (h->unordered)
+        line_number(&line, "unordered", 1);
     line_write(&line, virtual_now);
 }
 

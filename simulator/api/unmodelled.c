@@ -7,11 +7,11 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-static int unmodelled(const char *name, void *site, bool *reported)
+static int unmodelled(const char *name, void *address, void *const *frame, bool *reported)
 {
     struct call call;
     struct journal_line line;
-    cudaError_t e = call_enter_unmodelled(&call, name, site);
+    cudaError_t e = call_enter_unmodelled(&call, name, address, frame);
     if (!*reported)
         diag("%s is not simulated: it returns cudaErrorNotSupported. The page \"simulator\" of "
              "the book lists what is.",
@@ -26,11 +26,11 @@ static int unmodelled(const char *name, void *site, bool *reported)
 
 /* The arguments do not matter, and every one of these returns cudaError_t. The header's own
  * prototypes stand in the way of the name, so the symbol gets it from the assembler. */
-#define UNMODELLED(name)                                   \
-    EXPORT int unmodelled_##name(void) __asm__(#name);     \
-    int unmodelled_##name(void)                            \
-    {                                                      \
-        static bool reported;                              \
-        return unmodelled(#name, OS_CALL_SITE, &reported); \
+#define UNMODELLED(name)                                                     \
+    EXPORT int unmodelled_##name(void) __asm__(#name);                       \
+    int unmodelled_##name(void)                                              \
+    {                                                                        \
+        static bool reported;                                                \
+        return unmodelled(#name, OS_CALL_ADDRESS, OS_CALL_FRAME, &reported); \
     }
 #include "unmodelled.inc"

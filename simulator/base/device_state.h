@@ -17,6 +17,9 @@ static inline bool device_exists(int device) { return device >= 0 && device < se
  * cudaErrorIllegalAddress at every call after it, on all devices of the process). A second fault
  * changes nothing. Needs the lock. */
 void device_fault(cudaError_t error);
+/* Calls `listener` at the first fault. There is one listener; it may be set again. Needs the
+ * lock. */
+void device_on_fault(void (*listener)(void));
 /* The devices were reset after a fault: from now on every call returns cudaErrorDevicesUnavailable
  * (measured: probe-reset.txt, "after_fault"). Needs the lock. */
 void device_lost(void);

@@ -3,21 +3,40 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
+#include "os/needs_lock.h"
 #include "os/os.h"
+#include "base/hazards.h"
 #include "base/journal.h"
 #include "base/observer.h"
+#include "base/origin.h"
+
+_Thread_local void *fatal_site;
 
 void fatal_hazard(const char *kind, const char *call, const char *format, ...)
 {
-    char text[1024];
+    NEEDS_LOCK();
+    char text[1024] = "hazard: ";
+    size_t length = strlen(text);
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
+    vsnprintf(text + length, sizeof text - length, format, arguments);
     va_end(arguments);
-    diag_report("hazard: %s", text);
+    struct os_source_loc place = {.site = fatal_site, .call = call}, *places[] = {&place};
+    char report[1536];
+    size_t first_line = strcspn(text, "\n");
+    report[0] = '\0';
+    if (call && fatal_site) {
+        os_source_lines(places, 1);
+        snprintf(report, sizeof report, "%.*s\n  called     at %s%s", (int)first_line, text,
+                 place.text, text + first_line);
+    }
+    hazards_print(report[0] ? report : text);
+    struct origin nothing = {0}, origin = {.call = call};
     if (observer.hazard)
-        observer.hazard(kind, 0, call, 0);
+        observer.hazard(&(struct observed_hazard){kind, 0, &nothing, &origin, false});
     journal_close();
+    hazards_close();
     os_exit(3);
 }

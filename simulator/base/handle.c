@@ -7,6 +7,7 @@
  * A slot serves again when its object is gone, with the next generation. */
 #include "base/handle.h"
 
+#include "os/needs_lock.h"
 #include "os/os.h"
 
 #define GENERATION_MASK 0x3ffffffu
@@ -55,6 +56,7 @@ static uint32_t take_slot(void)
 
 void *handle_new(enum handle_kind kind, void *object)
 {
+    NEEDS_LOCK();
     uint32_t slot = take_slot();
     struct slot *s = &table.slots[slot];
     s->object = object;
@@ -64,6 +66,7 @@ void *handle_new(enum handle_kind kind, void *object)
 
 void *handle_object(enum handle_kind kind, const void *handle)
 {
+    NEEDS_LOCK();
     uintptr_t h = (uintptr_t)handle;
     uint32_t slot = (uint32_t)(h >> 4 & SLOT_MASK);
     if (slot >= table.used || h >> 54 != (1u << 8 | kind) || table.slots[slot].handle != h)
@@ -73,6 +76,7 @@ void *handle_object(enum handle_kind kind, const void *handle)
 
 enum handle_state handle_state(enum handle_kind kind, const void *handle)
 {
+    NEEDS_LOCK();
     uintptr_t h = (uintptr_t)handle;
     uint32_t slot = (uint32_t)(h >> 4 & SLOT_MASK);
     uint32_t generation = (uint32_t)(h >> 28 & GENERATION_MASK);
@@ -86,6 +90,7 @@ enum handle_state handle_state(enum handle_kind kind, const void *handle)
 
 void handle_retire(enum handle_kind kind, const void *handle)
 {
+    NEEDS_LOCK();
     if (!handle_object(kind, handle))
         return;
     uint32_t slot = (uint32_t)((uintptr_t)handle >> 4 & SLOT_MASK);

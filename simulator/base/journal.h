@@ -1,7 +1,10 @@
 /* The journal (SIM_JOURNAL=FILE): JSON Lines. A line with "call" is a call of the program, written
  * when it returns; a line with "did" is something that the device or the allocator did. All times
  * are virtual, so a run under one schedule writes the same bytes each time. What touches a line
- * alone needs no lock; journal_open, journal_close and line_write do. */
+ * alone needs no lock; journal_open, journal_close and line_write do.
+ *
+ * Where a call stands in the source is looked up once for each site, and for many sites at a time,
+ * because that takes milliseconds: when lines go to the file (base/journal_sites.h). */
 #ifndef SIM_BASE_JOURNAL_H
 #define SIM_BASE_JOURNAL_H
 
@@ -16,6 +19,8 @@
 /* A line that is being made. `used` is 0 while it is closed: then fields are dropped. */
 struct journal_line {
     size_t used;
+    /* Where its call stands; NULL: it is no call's. */
+    struct journal_site *site;
     /* Its last bytes are for what ends a line that was cut. */
     char text[JOURNAL_HEAD + JOURNAL_FIELDS + 16];
 };
@@ -30,6 +35,8 @@ void journal_close(void);
 
 /* Begins a line with its first field: "call" or "did". Without a journal the line stays closed. */
 void line_begin(struct journal_line *line, const char *key, const char *value);
+/* The line is a call's: it gets the file and the line where that stands. `site`: os_call_site. */
+void line_site(struct journal_line *line, void *site, const char *call);
 static inline void line_close(struct journal_line *line) { line->used = 0; }
 /* Ends the line, writes it with this time, and closes it. The number of a line is given here, so
  * that numbers follow the file's order. */

@@ -17,8 +17,18 @@ struct observed_range {
     size_t bytes, offset;
 };
 
+/* A report. The earlier origin's number is 0 where no call of this process did that. */
+struct observed_hazard {
+    const char *kind;
+    /* 0: none. */
+    uint32_t allocation;
+    const struct origin *earlier, *later;
+    /* Nothing orders the two. */
+    bool unordered;
+};
+
 struct observer {
-    /* An op of a stream has ended. */
+    /* An op that has a name, or a call's number, has ended. */
     void (*op_done)(const struct op *op);
     /* A pool has mapped segments for an allocation; `remapped`: of those, taken from elsewhere. */
     void (*pool_grew)(const struct pool *p, size_t segments, size_t remapped);
@@ -28,10 +38,10 @@ struct observer {
     void (*graph_memory_changed)(int device, const char *what, size_t segments, size_t reserved,
                                  const char *why);
     /* A graph's node, or a free outside of it; what: "allocate" or "free"; stream 0: none. */
-    void (*graph_memory_used)(const char *what, uint32_t launch, int stream,
+    void (*graph_memory_used)(const char *what, const struct origin *origin, int stream,
                               struct observed_range range);
-    /* The checker has reported a hazard; allocation 0: none; call NULL: none. */
-    void (*hazard)(const char *kind, uint32_t allocation, const char *call, int stream);
+    /* The checker has reported a hazard. */
+    void (*hazard)(const struct observed_hazard *hazard);
 };
 
 extern struct observer observer;

@@ -1,6 +1,8 @@
 /* The ordered tree: a treap with the least value of each branch. */
 #include "base/ordered_tree.h"
 
+#include "os/needs_lock.h"
+
 /* Law: never 0. Needs the lock. */
 static struct {
     uint32_t random; /* xorshift32: the priorities need no secret, only to be spread. */
@@ -69,6 +71,7 @@ static void link_node(struct ordered_tree *tree, struct tree_node *n, struct tre
 
 void tree_insert(struct ordered_tree *tree, struct tree_node *n)
 {
+    NEEDS_LOCK();
     struct tree_node *parent = NULL, **at = &tree->root;
     while (*at) {
         parent = *at;
@@ -80,6 +83,7 @@ void tree_insert(struct ordered_tree *tree, struct tree_node *n)
 
 void tree_insert_before(struct ordered_tree *tree, struct tree_node *n, struct tree_node *after)
 {
+    NEEDS_LOCK();
     struct tree_node *last = after->left;
     if (!last) {
         link_node(tree, n, after, &after->left);
@@ -92,6 +96,7 @@ void tree_insert_before(struct ordered_tree *tree, struct tree_node *n, struct t
 
 void tree_remove(struct ordered_tree *tree, struct tree_node *n)
 {
+    NEEDS_LOCK();
     while (n->left && n->right)
         rotate_up(tree, n->left->priority > n->right->priority ? n->left : n->right);
     replace(tree, n, n->left ? n->left : n->right);
@@ -124,6 +129,7 @@ static struct tree_node *first_within(struct tree_node *n, uint64_t max_value)
 
 struct tree_node *tree_next(const struct tree_node *n, uint64_t max_value)
 {
+    NEEDS_LOCK();
     for (;;) {
         if (has_within(n->right, max_value))
             return first_within(n->right, max_value);
@@ -137,6 +143,7 @@ struct tree_node *tree_next(const struct tree_node *n, uint64_t max_value)
 
 struct tree_node *tree_first(const struct ordered_tree *tree, uint64_t key, uint64_t max_value)
 {
+    NEEDS_LOCK();
     if (!tree->root || tree->root->min_value > max_value)
         return NULL;
     struct tree_node *first = NULL;
@@ -153,6 +160,7 @@ struct tree_node *tree_first(const struct ordered_tree *tree, uint64_t key, uint
 
 struct tree_node *tree_last(const struct ordered_tree *tree, uint64_t key)
 {
+    NEEDS_LOCK();
     struct tree_node *last = NULL;
     for (struct tree_node *n = tree->root; n;) {
         if (n->key <= key) {
@@ -180,6 +188,7 @@ static size_t count_valid(const struct tree_node *n, const struct tree_node *par
 
 size_t tree_count_valid(const struct ordered_tree *tree)
 {
+    NEEDS_LOCK();
     const struct tree_node *n = tree->root;
     while (n && n->left)
         n = n->left;

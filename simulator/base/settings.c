@@ -2,6 +2,7 @@
 #include "base/settings.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,9 +70,11 @@ static void read_check(void)
 {
     const char *text = os_environment("SIM_CHECK");
     settings.check = !text || strcmp(text, "off");
-    settings.leaks = !text || !strcmp(text, "on");
+    settings.strict = text && !strcmp(text, "strict");
+    settings.leaks = !text || !strcmp(text, "on") || settings.strict;
     if (!settings.leaks && settings.check && strcmp(text, "noleaks"))
-        os_fatal("SIM_CHECK is \"%s\"; expected on, noleaks or off: all is checked and reported, "
+        os_fatal("SIM_CHECK is \"%s\"; expected on, strict, noleaks or off: all is checked and "
+                 "reported, the same where asynchronous copies of ordinary memory order nothing, "
                  "all but leaks at the program's end, or nothing.",
                  text);
 }
@@ -122,13 +125,16 @@ static void read_fail(void)
     settings.fail_at = (unsigned)at;
 }
 
+/* The first four change nothing that is simulated. */
+static const char *const names[] = {
+    "SIM_JOURNAL", "SIM_REPORT",       "SIM_SEAL",     "SIM_CHECK_LAWS",     "SIM_CHECK",
+    "SIM_DEVICES", "SIM_EXPLAIN",      "SIM_FAIL",     "SIM_DRIVER_VERSION", "SIM_MEMORY",
+    "SIM_PEERS",   "SIM_HANDLE_TYPES", "SIM_SCHEDULE", "SIM_SEGMENT",        "SIM_POOLS"};
+#define FIRST_SIMULATED 4
+
 /* A name that is misspelled would change nothing, and nobody would notice. */
 static void refuse_unknown(void)
 {
-    static const char *const names[] = {"SIM_DEVICES",      "SIM_MEMORY",  "SIM_DRIVER_VERSION",
-                                        "SIM_HANDLE_TYPES", "SIM_PEERS",   "SIM_CHECK",
-                                        "SIM_EXPLAIN",      "SIM_JOURNAL", "SIM_SCHEDULE",
-                                        "SIM_FAIL",         "SIM_SEAL"};
     const char *entry;
     for (size_t at = 0; (entry = os_environment_entry(at)); at++) {
         size_t length = strcspn(entry, "="), known = 0;
@@ -138,9 +144,24 @@ static void refuse_unknown(void)
             known += strlen(names[i]) == length && !strncmp(entry, names[i], length);
         if (!known)
             os_fatal("there is no variable %.*s; expected SIM_SCHEDULE, SIM_DEVICES, SIM_MEMORY, "
-                     "SIM_FAIL, SIM_DRIVER_VERSION, SIM_HANDLE_TYPES, "
-                     "SIM_PEERS, SIM_CHECK, SIM_EXPLAIN or SIM_JOURNAL. To remove it: unset %.*s",
+                     "SIM_SEGMENT, SIM_FAIL, SIM_DRIVER_VERSION, SIM_POOLS, SIM_HANDLE_TYPES, "
+                     "SIM_PEERS, SIM_CHECK, SIM_CHECK_LAWS, SIM_EXPLAIN, SIM_REPORT or "
+                     "SIM_JOURNAL. To remove it: unset %.*s",
                      (int)length, entry, (int)length, entry);
+    }
+}
+
+/* Each value has been read by now, so none is longer than it may be. */
+static void keep_given(void)
+{
+    size_t used = 0;
+    for (size_t i = FIRST_SIMULATED; i < sizeof names / sizeof *names; i++) {
+        const char *value = os_environment(names[i]);
+        if (value)
+            used += (size_t)snprintf(settings.given + used, sizeof settings.given - used, "%s%s=%s",
+                                     used ? " " : "", names[i], value);
+        if (used >= sizeof settings.given)
+            os_fatal("%s is \"%s\", which is too long.", names[i], value);
     }
 }
 
@@ -152,15 +173,22 @@ void settings_read(void)
     settings.devices = (int)read_number("SIM_DEVICES", 2, 1, MAX_DEVICES, "2");
     /* Measured: totalGlobalMem of an H200. */
     settings.memory = read_bytes("SIM_MEMORY", 150109880320u, 64 * MiB, 1024 * GiB, "8G");
+    settings.segment = read_number("SIM_SEGMENT", 32, 2, 1024, "64") * MiB;
     settings.driver_version = (int)read_number("SIM_DRIVER_VERSION", 13000, 5000, 99990, "12040");
+    /* Documented: pools are there since 11.2. */
+    settings.pools =
+        read_yes_or_no("SIM_POOLS", true, "off", "on") && settings.driver_version >= 11020;
     /* Measured: 1 (file descriptor) + 8 (fabric). */
     settings.handle_types = (int)read_number("SIM_HANDLE_TYPES", 9, 0, 15, "1");
     settings.peers = read_yes_or_no("SIM_PEERS", true, "off", "on");
     read_check();
+    settings.check_laws = read_yes_or_no("SIM_CHECK_LAWS", false, "0", "1");
     settings.explain = read_yes_or_no("SIM_EXPLAIN", false, "0", "1");
     settings.journal = os_environment("SIM_JOURNAL");
+    settings.report = os_environment("SIM_REPORT");
     read_schedule();
     read_fail();
+    keep_given();
 }
 
 void settings_seal(void)
@@ -169,5 +197,9 @@ void settings_seal(void)
     if (!seal)
         return;
     settings_read();
-    seal_close(seal, &settings, sizeof settings);
+    if (settings.report)
+        os_fatal("SIM_REPORT is \"%s\"; a graded run has no file of reports. To remove it: unset "
+                 "SIM_REPORT",
+                 settings.report);
+    seal_close(seal, &settings, sizeof settings, settings.given);
 }

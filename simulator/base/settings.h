@@ -12,8 +12,13 @@ struct __attribute__((aligned(4096))) settings {
     int devices;
     /* SIM_MEMORY: bytes of each device; default what an H200 reports. */
     size_t memory;
+    /* SIM_SEGMENT, in MiB: the bytes of a segment, in which the physical memory of a pool comes;
+     * default 32 MiB (measured: H200, driver 580.159.04). */
+    size_t segment;
     /* SIM_DRIVER_VERSION: as cudaDriverGetVersion returns it; default 13000. */
     int driver_version;
+    /* SIM_POOLS: has the device pools? Default on, and off with a driver before 11.2. */
+    bool pools;
     /* SIM_HANDLE_TYPES: bits of enum cudaMemAllocationHandleType that pools can be made with;
      * default 9, as an H200. */
     int handle_types;
@@ -22,13 +27,22 @@ struct __attribute__((aligned(4096))) settings {
     /* SIM_SCHEDULE: measured, instant, late, or random with a seed. */
     enum schedule schedule;
     uint64_t seed;
-    bool check;          /* SIM_CHECK: off turns the checker off */
-    bool leaks;          /* ... and noleaks only its reports of what was not freed at the end */
+    /* SIM_CHECK_LAWS: 1 walks the laws of memory after each call (api/laws.h). */
+    bool check_laws;
+    bool check; /* SIM_CHECK: off turns the checker off */
+    bool leaks; /* ... and noleaks only its reports of what was not freed at the end */
+    /* ... and with strict an asynchronous copy to or from ordinary memory orders nothing. */
+    bool strict;
     bool explain;        /* SIM_EXPLAIN: 1 prints the vector clocks that a report goes by */
     const char *journal; /* SIM_JOURNAL: the file to write, or NULL */
+    const char *report;  /* SIM_REPORT: the file that gets the reports, too, or NULL */
     /* SIM_FAIL=CALL:N: the N-th CALL fails with cudaErrorMemoryAllocation; "" for none. */
     char fail_call[64];
     unsigned fail_at;
+    /* The variables that are set, "SIM_CHECK=noleaks SIM_DEVICES=4", for the journal's first line;
+     * without SIM_JOURNAL, SIM_REPORT, SIM_SEAL and SIM_CHECK_LAWS, which change nothing that is
+     * simulated. */
+    char given[512];
 };
 
 /* Constant after settings_read. In a graded run (SIM_SEAL) nothing can change it then: it has pages

@@ -9,9 +9,7 @@ typedef uint64_t time_ns;
 /* An end that is not known yet: of a hold, of a host function. */
 #define TIME_UNKNOWN UINT64_MAX
 
-/* The physical memory of a pool comes in segments (measured: H200, driver 580.159.04). */
-#define SEGMENT (32 * MiB)
-/* An allocation starts at a multiple of this (measured, same). */
+/* An allocation starts at a multiple of this (measured: H200, driver 580.159.04). */
 #define ALIGNMENT ((size_t)512)
 
 /* Memory of the host: it is on no device. */

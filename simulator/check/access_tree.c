@@ -8,6 +8,7 @@
 
 #include <stdlib.h>
 
+#include "os/needs_lock.h"
 #include "os/os.h"
 
 /* Law: what is recycled is in no tree, and no shadow's. Needs the lock. */
@@ -98,6 +99,7 @@ static void recycle_all(struct tree_node *n)
 
 void access_tree_clear(struct shadow *shadow)
 {
+    NEEDS_LOCK();
     struct access_trees *trees = shadow->accesses;
     if (!trees)
         return;
@@ -138,6 +140,7 @@ static void find_in(const struct ordered_tree *tree, size_t from, size_t to,
 void access_tree_find(const struct shadow *shadow, size_t from, size_t to, bool reads,
                       struct access_list *list)
 {
+    NEEDS_LOCK();
     list->count = 0;
     if (!shadow->accesses)
         return;
@@ -161,6 +164,7 @@ void access_tree_find_covered_reads(const struct shadow *shadow, size_t from, si
 
 void access_list_clear(struct access_list *list)
 {
+    NEEDS_LOCK();
     os_free(list->items);
     *list = (struct access_list){NULL, 0, 0};
 }

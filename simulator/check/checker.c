@@ -2,10 +2,9 @@
  * call with accesses, allocations and frees that came earlier in the program.
  *
  * Law: an access is dropped only when every operation still to come is ordered after it, or when a
- * later access that stays covers it, is behind no other closed gate, and comes after it or has been
- * reported together with it. So
- * memory grows with the live allocations and with what is not yet synchronized, and with nothing
- * else.
+ * later access that stays covers it, is behind no other closed gate or host function, and comes
+ * after it or has been reported together with it. So memory grows with the live allocations and
+ * with what is not yet synchronized, and with nothing else.
  *
  * One missing edge is reported once: of one stream's accesses the newest is named (who waits for it
  * waits for all), and what is not ordered after the allocation only because it is not ordered after
@@ -16,10 +15,15 @@
 #include "check/access_tree.h"
 #include "check/conflict.h"
 #include "check/page_guard.h"
+#include "os/needs_lock.h"
 #include "sched/happens_before.h"
 #include "check/report.h"
 
-#define FREED_SIZE 8192 /* Assumed: so many of the newest frees are enough to name in reports. */
+/* Assumed: enough. A program may queue a write and a host function a thousand times and never wait:
+ * from here on, a write behind one host function covers a write behind another one. */
+#define KEPT_BEHIND_FUNCTIONS 64
+/* Assumed: so many of the newest frees are enough to name in reports. */
+#define FREED_SIZE 8192
 
 const struct checker_ipc *checker_ipc;
 
@@ -47,10 +51,15 @@ static struct {
     struct access_list near;
 } checker;
 
-uint32_t checker_newest_allocation(void) { return checker.newest_allocation; }
+uint32_t checker_newest_allocation(void)
+{
+    NEEDS_LOCK();
+    return checker.newest_allocation;
+}
 
 struct origin checker_origin(const struct call *call, const struct stream *s, uint64_t seq)
 {
+    NEEDS_LOCK();
     struct origin origin = call->origin;
     origin.seq = seq;
     if (!s) {
@@ -65,7 +74,7 @@ struct origin checker_origin(const struct call *call, const struct stream *s, ui
     else
         origin.stream = kind == STREAM_PER_THREAD ? -1 : s->id;
     origin.slot = s->slot;
-    origin.device = s->device;
+    origin.device = (int16_t)s->device;
     return origin;
 }
 
@@ -77,10 +86,11 @@ static bool happens_before(const struct origin *earlier, const struct stream *s,
     if (earlier->slot == HOST_SLOT)
         return true;
     if (!s)
-        return vc_includes(host_vector_clock(), earlier->slot, earlier->seq);
+        return host_has_acquired(earlier->slot, earlier->seq);
     if (earlier->slot == s->slot)
         return earlier->seq < seq;
-    return vc_includes(&s->ordering.happens_before, earlier->slot, earlier->seq);
+    return vc_includes(&s->ordering.happens_before, earlier->slot, earlier->seq)
+        || (host_acquired_elsewhere && host_acquired_elsewhere(earlier->slot, earlier->seq));
 }
 
 /* ---- accesses ---- */
@@ -97,22 +107,27 @@ static void drop_acquired(struct shadow *shadow)
     shadow->accesses->next_drop = 2 * shadow->accesses->count;
 }
 
-/* Is the new access behind a closed gate that the earlier one is not behind? Then what is still to
- * come may be ordered with the new access, because the host waits for it before it opens the gate,
- * and not with the earlier one. Of a host function it is not known what it waits for: there the
- * earlier one is forgotten (assumed). */
-static bool is_behind_another_gate(const struct access *new, const struct access *a)
+/* Is the new access behind a closed gate, or a host function that has not returned, that the
+ * earlier one is not behind? Then what is still to come may be ordered with the new access, because
+ * the host waits for it before it opens the gate, and not with the earlier one. Holds at one gate
+ * end together. */
+static bool is_behind_another_obstacle(const struct shadow *shadow, const struct access *new,
+                                       const struct access *a)
 {
-    const struct op *gate = new->obstacle.op;
-    if (!gate || gate->kind != OP_HOLD)
+    const struct op *obstacle = new->obstacle.op;
+    if (!obstacle)
         return false;
-    return !host_bound_is_pending(a->obstacle) || a->obstacle.op->kind != OP_HOLD
-        || a->obstacle.op->gate != gate->gate;
+    if (!host_bound_is_pending(a->obstacle) || a->obstacle.op->kind != obstacle->kind)
+        return true;
+    if (obstacle->kind == OP_HOLD)
+        return a->obstacle.op->gate != obstacle->gate;
+    return a->obstacle.op != obstacle && shadow->accesses->count < KEPT_BEHIND_FUNCTIONS;
 }
 
 /* Removes what the new access covers: of those that checker.near found for a write, what it
  * overwrites; and reads that come before it. While a conflict with one of them is postponed, what
- * does not come before it stays; and so does what is not behind the same closed gate. */
+ * does not come before it stays; and so does what is not behind the same closed gate or host
+ * function. */
 static void drop_covered(struct shadow *shadow, const struct access *new, const struct stream *s,
                          bool postponed)
 {
@@ -120,7 +135,7 @@ static void drop_covered(struct shadow *shadow, const struct access *new, const 
         access_tree_find_covered_reads(shadow, new->from, new->to, &checker.near);
     for (size_t i = 0; i < checker.near.count; i++) {
         struct access *a = checker.near.items[i];
-        if (a->from < new->from || a->to > new->to || is_behind_another_gate(new, a))
+        if (a->from < new->from || a->to > new->to || is_behind_another_obstacle(shadow, new, a))
             continue;
         bool overwritten = new->write && a->from != a->to;
         if ((overwritten && !postponed)
@@ -150,13 +165,18 @@ static const struct freed *freed_find(const char *address, uint32_t newest)
     return NULL;
 }
 
-bool checker_was_freed(const void *address) { return freed_find(address, UINT32_MAX); }
+bool checker_was_freed(const void *address)
+{
+    NEEDS_LOCK();
+    return freed_find(address, UINT32_MAX);
+}
 
 /* ---- allocation ---- */
 
 void checker_allocated(const struct call *call, struct shadow_ref ref, enum allocation_kind kind,
                        struct stream *s, uint64_t seq)
 {
+    NEEDS_LOCK();
     ref.shadow->allocated_by = checker_origin(call, s, seq);
     ref.shadow->kind = kind;
     if (ref.id > checker.newest_allocation)
@@ -320,7 +340,11 @@ static void report_conflict(const struct conflict *c)
     }
 }
 
-void checker_judge_postponed(void) { conflict_judge_postponed(report_conflict); }
+void checker_judge_postponed(void)
+{
+    NEEDS_LOCK();
+    conflict_judge_postponed(report_conflict);
+}
 
 static void postpone(const struct conflict *c)
 {
@@ -331,6 +355,7 @@ static void postpone(const struct conflict *c)
 void checker_allocated_again(const struct call *call, struct shadow_ref ref, const struct stream *s,
                              uint64_t seq, const struct origin *freed_by)
 {
+    NEEDS_LOCK();
     struct conflict c = {.kind = CONFLICT_SECOND_ALLOCATION,
                          .ref = ref,
                          .earlier.origin = *freed_by,
@@ -480,6 +505,7 @@ static bool check_access(struct shadow_ref ref, const struct access *new, const 
 void checker_used(const struct call *call, struct shadow_ref ref, struct stream *s, uint64_t seq,
                   size_t from, size_t to, bool write)
 {
+    NEEDS_LOCK();
     if (!settings.check)
         return;
     struct shadow *shadow = ref.shadow;
@@ -503,6 +529,7 @@ void checker_used(const struct call *call, struct shadow_ref ref, struct stream 
 void checker_staged(const struct call *call, struct shadow_ref ref, struct stream *s, uint64_t seq,
                     size_t from, size_t to)
 {
+    NEEDS_LOCK();
     if (!settings.check)
         return;
     struct access new = {
@@ -513,6 +540,7 @@ void checker_staged(const struct call *call, struct shadow_ref ref, struct strea
 void checker_node_refused(const struct call *call, struct shadow_ref ref, const struct stream *s,
                           size_t from, bool write)
 {
+    NEEDS_LOCK();
     struct origin origin = checker_origin(call, s, s->last_seq + 1);
     if (settings.check)
         check_stale_node(ref, &origin, from, write);
@@ -521,6 +549,7 @@ void checker_node_refused(const struct call *call, struct shadow_ref ref, const 
 void checker_copied(const struct call *call, struct shadow_ref ref, const struct stream *s,
                     uint64_t seq, size_t from, size_t to, bool write)
 {
+    NEEDS_LOCK();
     if (settings.check)
         page_guard_copied(ref, checker_origin(call, s, seq), from, to, write);
 }
@@ -549,6 +578,7 @@ void checker_used_unallocated(const struct call *call, const void *address, size
                               struct stream *s, uint64_t seq, bool write, struct shadow_ref before,
                               bool of_graph)
 {
+    NEEDS_LOCK();
     if (!settings.check)
         return;
     struct origin origin = checker_origin(call, s, seq);
@@ -582,16 +612,18 @@ static void check_free(struct shadow_ref ref, struct origin origin, const struct
 
 void checker_freed(const struct call *call, struct shadow_ref ref, struct stream *s, uint64_t seq)
 {
+    NEEDS_LOCK();
     if (settings.check)
         check_free(ref, checker_origin(call, s, seq), s);
     if (ref.shadow->accesses)
         access_tree_clear(ref.shadow);
     if (ref.shadow->ipc_ref)
-        checker_ipc->ended(call, ref.shadow, s, seq);
+        checker_ipc->ended(call, ref, s, seq);
 }
 
 void checker_unregistered(const struct call *call, struct shadow_ref ref)
 {
+    NEEDS_LOCK();
     if (!settings.check)
         return;
     struct access end = {.origin = checker_origin(call, NULL, 0)};
@@ -603,6 +635,7 @@ void checker_unregistered(const struct call *call, struct shadow_ref ref)
 void checker_freed_unallocated(const struct call *call, const void *address, const struct stream *s,
                                const char *note)
 {
+    NEEDS_LOCK();
     if (!settings.check)
         return;
     const struct freed *old = freed_find(address, UINT32_MAX);
@@ -633,6 +666,7 @@ static const char *leak_advice(enum allocation_kind kind)
 
 void checker_leaked(struct shadow_ref ref)
 {
+    NEEDS_LOCK();
     const struct origin *allocated_by = &ref.shadow->allocated_by;
     if (!settings.leaks || !report_begin("leak", allocated_by, allocated_by))
         return;

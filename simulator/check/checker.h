@@ -117,7 +117,7 @@ struct checker_ipc {
                  size_t to, bool write);
     void (*freed)(struct shadow_ref ref, struct origin origin, const struct stream *s);
     /* The life of its address here is over; also with SIM_CHECK=off. */
-    void (*ended)(const struct call *call, struct shadow *shadow, const struct stream *s,
+    void (*ended)(const struct call *call, struct shadow_ref ref, const struct stream *s,
                   uint64_t seq);
 };
 extern const struct checker_ipc *checker_ipc;

@@ -2,6 +2,7 @@
 #include "check/event_waits.h"
 
 #include "base/handle.h"
+#include "os/needs_lock.h"
 
 #define WAITS_SIZE 256 /* Assumed: a wait that does not work stands near what it should order. */
 
@@ -26,6 +27,7 @@ static struct {
 
 void event_waits_add(const struct call *call, const struct stream *s, const struct event *e)
 {
+    NEEDS_LOCK();
     const struct record *r = e->record;
     /* Another process may have recorded it. */
     if (e->remote)

@@ -3,7 +3,7 @@
 #ifndef SIM_CHECK_EVENT_WAITS_H
 #define SIM_CHECK_EVENT_WAITS_H
 
-#include "base/call.h"
+#include "base/origin.h"
 #include "sched/event.h"
 
 enum event_wait_fault {

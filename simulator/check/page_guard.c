@@ -2,6 +2,7 @@
  * incorrect. */
 #include "check/page_guard.h"
 
+#include "os/needs_lock.h"
 #include "sched/happens_before.h"
 #include "base/ordered_tree.h"
 #include "check/report.h"
@@ -238,7 +239,7 @@ static void release_pages(const char *from, const char *to)
 /* Returns whether the host did it, or has acquired it. */
 static bool is_acquired(const struct origin *origin)
 {
-    return origin->slot == HOST_SLOT || vc_includes(host_vector_clock(), origin->slot, origin->seq);
+    return origin->slot == HOST_SLOT || host_has_acquired(origin->slot, origin->seq);
 }
 
 /* Takes one range of this slot out that the host has acquired; NULL: there is none. */
@@ -431,6 +432,7 @@ void page_guard_copied(struct shadow_ref ref, struct origin origin, size_t from,
 
 void page_guard_forget(const char *address, size_t bytes)
 {
+    NEEDS_LOCK();
     remove_protections_in(address, address + bytes);
 }
 
@@ -509,6 +511,7 @@ static struct protection *find_protection(const char *page)
 
 bool page_guard_touched(const void *address, void *site)
 {
+    NEEDS_LOCK();
     struct host_view view;
     bool is_host_visible = find_host_view(address, &view);
     const char *page = (const char *)address - (uintptr_t)address % PAGE;
@@ -525,7 +528,8 @@ bool page_guard_touched(const void *address, void *site)
     if (waits_for_host(&p)) {
         pause_protection(found);
     } else {
-        if (site)
+        /* Another process may have acquired it, and passed that on. */
+        if (site && (p.reason == FREED || !is_acquired(&p.origin)))
             hazard_touch(&p, address, site);
         remove_protection(found);
     }
@@ -535,6 +539,7 @@ bool page_guard_touched(const void *address, void *site)
 
 void page_guard_resume(void)
 {
+    NEEDS_LOCK();
     page_guard_paused = false;
     while (guard.paused) {
         struct protection *p = guard.paused;

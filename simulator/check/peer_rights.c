@@ -8,6 +8,7 @@
 #include "check/checker.h"
 
 #include "base/settings.h"
+#include "os/needs_lock.h"
 #include "sched/happens_before.h"
 #include "check/report.h"
 #include "os/os.h"
@@ -35,6 +36,7 @@ static struct peer_use make_use(const struct call *call, struct shadow_ref ref,
 void checker_peer_used(const struct call *call, struct peer_use **list, struct shadow_ref ref,
                        const struct stream *s, uint64_t seq)
 {
+    NEEDS_LOCK();
     if (!settings.check)
         return;
     struct peer_use *use = *list;
@@ -69,12 +71,13 @@ static void hazard_early_revoke(const struct peer_use *use, const struct origin 
 
 void checker_access_revoked(const struct call *call, const struct peer_use *list, int device)
 {
+    NEEDS_LOCK();
     if (!settings.check)
         return;
     struct origin origin = checker_origin(call, NULL, 0);
     for (const struct peer_use *use = list; use; use = use->next)
         if (stream_of_slot(use->origin.slot)->device == device
-            && !vc_includes(host_vector_clock(), use->origin.slot, use->origin.seq))
+            && !host_has_acquired(use->origin.slot, use->origin.seq))
             hazard_early_revoke(use, &origin);
 }
 
@@ -83,6 +86,7 @@ void checker_access_revoked(const struct call *call, const struct peer_use *list
 void checker_peer_use_pending(const struct call *call, const void *owner, struct shadow_ref ref,
                               const struct stream *s, uint64_t seq)
 {
+    NEEDS_LOCK();
     if (!settings.check)
         return;
     struct pending_use *pending = os_allocate(sizeof *pending);
@@ -114,11 +118,12 @@ static void hazard_late_grant(const struct peer_use *use, const struct origin *o
  * said so. */
 static bool may_run_before(const struct stream *s, uint64_t seq)
 {
-    return !vc_includes(host_vector_clock(), s->slot, seq) && !stream_waits_for_host(s, seq);
+    return !host_has_acquired(s->slot, seq) && !stream_waits_for_host(s, seq);
 }
 
 void checker_access_granted(const struct call *call, const void *owner, int device)
 {
+    NEEDS_LOCK();
     struct origin origin = checker_origin(call, NULL, 0);
     struct pending_use **at = &pending_uses.first;
     while (*at) {
@@ -137,6 +142,7 @@ void checker_access_granted(const struct call *call, const void *owner, int devi
 
 void checker_peer_uses_free(struct peer_use **list)
 {
+    NEEDS_LOCK();
     while (*list) {
         struct peer_use *use = *list;
         *list = use->next;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/device_state.h"
+#include "base/hazards.h"
 #include "base/observer.h"
 #include "base/settings.h"
 #include "check/event_waits.h"
@@ -18,6 +19,12 @@
 #define SEEN_MAX       64 /* Assumed: a few pairs of sites for each pair of lines. */
 #define LOCATIONS_SIZE 16 /* At least four: a report has two origins and two launches. */
 #define SLOTS_SHOWN    12 /* Assumed: enough of a vector clock to read. */
+
+/* A call, and where it is made. */
+struct call_place {
+    const char *call;
+    void *site;
+};
 
 /* A place in the source, and what the call there names its stream; empty: nothing that is sure. */
 struct location {
@@ -47,13 +54,21 @@ struct named {
 static struct {
     char text[4096];
     size_t length;
+    /* It has named a place whose line is not known. */
+    bool lacks_lines;
+    /* Its calls are in streams of two devices, so each stream is named with its device. */
+    bool has_two_devices;
     unsigned count;
     const char *kind;
-    struct origin later;
+    struct origin earlier, later;
+    bool unordered;
     struct reported reported[REPORTS_MAX];
     struct {
         const char *kind;
-        void *earlier, *later;
+        struct seen_site {
+            void *site;
+            bool depends_on_callers;
+        } earlier, later;
         struct reported *as;
     } seen[SEEN_MAX];
     unsigned seen_count;
@@ -97,38 +112,68 @@ static struct phrase phrase(const char *format, ...)
 
 /* ---- where calls stand in the source ---- */
 
-static struct location *known_location(void *site)
+/* Is what was found for `known` right for this site, too? */
+static bool is_at(void *known, bool depends_on_callers, void *site)
 {
-    for (unsigned i = 0; i < report.locations_found && i < LOCATIONS_SIZE; i++)
-        if (report.locations[i].source.site == site)
+    return known == site || (!depends_on_callers && os_call_sites_same_address(known, site));
+}
+
+static struct location *known_location(const struct call_place *place)
+{
+    for (unsigned i = 0; i < report.locations_found && i < LOCATIONS_SIZE; i++) {
+        const struct os_source_loc *loc = &report.locations[i].source;
+        if (loc->call == place->call && is_at(loc->site, loc->depends_on_callers, place->site))
             return &report.locations[i];
+    }
     return NULL;
 }
 
-/* Looks up those of these sites that are not known yet, all at once: it takes long. */
-static void find_locations(void *const *sites, size_t n)
+/* Looks up those of these places that are not known yet, all at once: it takes long. */
+static void find_locations(const struct call_place *places, size_t n)
 {
     struct os_source_loc *missing[OS_SOURCE_LOC_MAX];
     size_t missing_count = 0;
     for (size_t i = 0; i < n; i++) {
-        if (known_location(sites[i]))
+        if (known_location(&places[i]))
             continue;
         struct location *new = &report.locations[report.locations_found++ % LOCATIONS_SIZE];
-        *new = (struct location){.source.site = sites[i]};
+        *new = (struct location){
+            .source = {.site = places[i].site, .call = places[i].call, .depends_on_callers = true}};
         missing[missing_count++] = &new->source;
     }
     os_source_lines(missing, missing_count);
 }
 
-static struct location *location_of(void *site)
+static struct location *location_of(const struct call_place *place)
 {
-    if (!known_location(site))
-        find_locations(&site, 1);
-    return known_location(site);
+    if (!known_location(place))
+        find_locations(place, 1);
+    return known_location(place);
+}
+
+static struct call_place place_of(const struct origin *origin)
+{
+    return (struct call_place){origin->call, origin->site};
+}
+
+static struct call_place launch_place_of(const struct origin *origin)
+{
+    return (struct call_place){"cudaGraphLaunch", origin->launch_site};
 }
 
 /* The text stays good for the report (report's law). */
-static const char *source_line(void *site) { return location_of(site)->source.text; }
+static const char *text_of(struct call_place place)
+{
+    const struct location *l = location_of(&place);
+    report.lacks_lines |= place.site && !l->source.file[0];
+    return l->source.text;
+}
+
+static const char *source_line(const struct origin *origin) { return text_of(place_of(origin)); }
+static const char *launch_line(const struct origin *origin)
+{
+    return text_of(launch_place_of(origin));
+}
 
 /* ---- streams as the program names them ---- */
 
@@ -136,12 +181,12 @@ static const char *source_line(void *site) { return location_of(site)->source.te
 static const char *variable_in_source(const struct origin *origin)
 {
     char source[1024];
-    struct location *l = location_of(origin->launch ? origin->launch_site : origin->site);
-    const char *call = origin->launch ? "cudaGraphLaunch" : origin->call;
+    struct call_place place = origin->launch ? launch_place_of(origin) : place_of(origin);
+    struct location *l = location_of(&place);
     if (origin->stream <= 0)
         return "";
     if (!l->was_read && os_source_read(&l->source, source, sizeof source))
-        stream_variable_find(source, call, l->variable, sizeof l->variable);
+        stream_variable_find(source, place.call, l->variable, sizeof l->variable);
     l->was_read = true;
     return l->variable;
 }
@@ -174,22 +219,35 @@ static void name_streams(const struct origin *earlier, const struct origin *late
 
 /* ---- the parts of a report ---- */
 
-static struct reported *find_seen(const char *kind, const void *earlier, const void *later)
+static bool was_seen_at(const struct seen_site *seen, const struct origin *origin)
+{
+    return is_at(seen->site, seen->depends_on_callers, origin->site);
+}
+
+static struct reported *find_seen(const char *kind, const struct origin *earlier,
+                                  const struct origin *later)
 {
     for (unsigned i = 0; i < report.seen_count; i++)
-        if (!strcmp(report.seen[i].kind, kind) && report.seen[i].earlier == earlier
-            && report.seen[i].later == later)
+        if (!strcmp(report.seen[i].kind, kind) && was_seen_at(&report.seen[i].earlier, earlier)
+            && was_seen_at(&report.seen[i].later, later))
             return report.seen[i].as;
     return NULL;
 }
 
-static void add_seen(const char *kind, void *earlier, void *later, struct reported *as)
+static struct seen_site seen_site_of(const struct origin *origin)
+{
+    const struct call_place place = place_of(origin);
+    return (struct seen_site){origin->site, location_of(&place)->source.depends_on_callers};
+}
+
+static void add_seen(const char *kind, const struct origin *earlier, const struct origin *later,
+                     struct reported *as)
 {
     if (report.seen_count == SEEN_MAX)
         return;
     report.seen[report.seen_count].kind = kind;
-    report.seen[report.seen_count].earlier = earlier;
-    report.seen[report.seen_count].later = later;
+    report.seen[report.seen_count].earlier = seen_site_of(earlier);
+    report.seen[report.seen_count].later = seen_site_of(later);
     report.seen[report.seen_count++].as = as;
 }
 
@@ -208,34 +266,40 @@ static struct reported *find_reported(const struct reported *new)
 
 bool report_begin(const char *kind, const struct origin *earlier, const struct origin *later)
 {
-    struct reported *same = find_seen(kind, earlier->site, later->site);
+    struct reported *same = find_seen(kind, earlier, later);
     if (same) {
         same->repeats++;
         return false;
     }
     if (report.count >= REPORTS_MAX) {
         if (report.count++ == REPORTS_MAX)
-            diag("more than %d hazards: the others are only counted.", REPORTS_MAX);
+            hazards_diag("more than %d hazards: the others are only counted.", REPORTS_MAX);
         return false;
     }
-    void *const sites[] = {earlier->site, later->site,
-                           earlier->launch ? earlier->launch_site : earlier->site,
-                           later->launch ? later->launch_site : later->site};
-    find_locations(sites, sizeof sites / sizeof *sites);
+    const struct call_place places[] = {place_of(earlier), place_of(later),
+                                        launch_place_of(earlier), launch_place_of(later)};
+    find_locations(places, earlier->launch || later->launch ? 4 : 2);
     struct reported new = {.kind = kind, .earlier_call = earlier->call, .later_call = later->call};
-    snprintf(new.earlier, sizeof new.earlier, "%s", source_line(earlier->site));
-    snprintf(new.later, sizeof new.later, "%s", source_line(later->site));
+    snprintf(new.earlier, sizeof new.earlier, "%s", source_line(earlier));
+    snprintf(new.later, sizeof new.later, "%s", source_line(later));
     same = find_reported(&new);
     if (same) {
         same->repeats++;
-        add_seen(kind, earlier->site, later->site, same);
+        add_seen(kind, earlier, later, same);
         return false;
     }
     report.reported[report.count] = new;
-    add_seen(kind, earlier->site, later->site, &report.reported[report.count++]);
+    add_seen(kind, earlier, later, &report.reported[report.count++]);
     report.kind = kind;
     report.later = *later;
+    report.earlier = *earlier;
+    if (earlier == later)
+        report.earlier.number = 0;
+    report.unordered = false;
     report.length = 0;
+    report.lacks_lines = false;
+    report.has_two_devices =
+        earlier->stream != -2 && later->stream != -2 && earlier->device != later->device;
     name_streams(earlier, later);
     append("hazard: %s. ", kind);
     return true;
@@ -247,8 +311,8 @@ void report_repeats(void)
         const struct reported *r = &report.reported[i];
         struct phrase place = phrase("%s at %s", r->later_call, r->later);
         if (r->repeats)
-            diag("found %u more time%s: %s, %s.", r->repeats, r->repeats == 1 ? "" : "s", r->kind,
-                 place.text);
+            hazards_diag("found %u more time%s: %s, %s.", r->repeats, r->repeats == 1 ? "" : "s",
+                         r->kind, place.text);
     }
 }
 
@@ -260,17 +324,19 @@ void report_text(const char *format, ...)
     va_end(arguments);
 }
 
-/* Each device has default streams of its own; those of device 0 go without saying. */
+/* Each device has default streams of its own; those of device 0 go without saying where the report
+ * is about one device. */
 static struct phrase stream_name(const struct origin *origin)
 {
+    bool is_default = origin->stream == 0 || origin->stream == -1;
+    struct phrase name = phrase("stream %d", origin->stream);
     if (origin->stream == -2)
         return phrase("the host");
-    if (origin->stream > 0)
-        return phrase("stream %d", origin->stream);
-    const char *kind = origin->stream ? "per-thread" : "legacy";
-    if (origin->device)
-        return phrase("the %s stream of device %d", kind, origin->device);
-    return phrase("the %s stream", kind);
+    if (is_default)
+        name = phrase("the %s stream", origin->stream ? "per-thread" : "legacy");
+    if (report.has_two_devices || (is_default && origin->device))
+        return phrase("%.100s of device %d", name.text, origin->device);
+    return name;
 }
 
 struct phrase report_stream(const struct origin *origin)
@@ -290,9 +356,9 @@ static struct phrase with_variable(struct phrase stream, const struct origin *or
 void report_origin(const char *what, const struct origin *origin)
 {
     append("\n  %-10s %s, %s, at %s", what, origin->call,
-           with_variable(report_stream(origin), origin).text, source_line(origin->site));
+           with_variable(report_stream(origin), origin).text, source_line(origin));
     if (origin->launch)
-        append(", launched at %s", source_line(origin->launch_site));
+        append(", launched at %s", launch_line(origin));
 }
 
 void report_allocation(uint32_t id, size_t bytes, const struct origin *allocated_by)
@@ -314,10 +380,14 @@ void report_note(const char *format, ...)
 
 void report_end(uint32_t id)
 {
+    if (report.lacks_lines)
+        report_note("compile with -g to see the lines.");
     report.text[report.length] = '\0';
-    diag_report("%s", report.text);
+    report.has_two_devices = false;
+    hazards_print(report.text);
     if (observer.hazard)
-        observer.hazard(report.kind, id, report.later.call, report.later.stream);
+        observer.hazard(&(struct observed_hazard){report.kind, id, &report.earlier, &report.later,
+                                                  report.unordered});
 }
 
 /* ---- the missing edge ---- */
@@ -337,9 +407,8 @@ static struct phrase stream_in_code(const struct origin *origin)
 static struct phrase call_in_words(const struct origin *origin)
 {
     if (origin->launch)
-        return phrase("the cudaGraphLaunch that runs %s (%s)", origin->call,
-                      source_line(origin->launch_site));
-    return phrase("%s (%s)", origin->call, source_line(origin->site));
+        return phrase("the cudaGraphLaunch that runs %s (%s)", origin->call, launch_line(origin));
+    return phrase("%s (%s)", origin->call, source_line(origin));
 }
 
 /* A default stream's handle means another stream in another thread, or while another device is
@@ -354,6 +423,30 @@ static struct phrase wait_context(const struct origin *origin)
     if (origin->device == device_current())
         return phrase("%s", "");
     return phrase(", while device %d is current (cudaSetDevice)", origin->device);
+}
+
+/* Between two devices, returns which of them is to be current where a default stream is named;
+ * `end`: the comma that follows. */
+static struct phrase with_device(const struct origin *origin, const char *end)
+{
+    if (!report.has_two_devices || origin->stream > 0)
+        return phrase("%s", "");
+    return phrase(", with device %d current%s", origin->device, end);
+}
+
+/* Documented (CUDA Runtime API): an event is one of the device that was current when it was made,
+ * and is recorded in streams of that device alone; a stream of any device may wait for it. */
+static void note_two_devices(const struct origin *earlier, const struct origin *later)
+{
+    if (!report.has_two_devices)
+        return;
+    report_note("cudaSetDevice(%d) makes device %d current. The event is to be made there, too: it "
+                "can be\n             recorded in streams of its own device alone.",
+                earlier->device, earlier->device);
+    if (earlier->stream == later->stream && earlier->stream <= 0)
+        report_note("%s is another stream while another device is current. If one stream is meant, "
+                    "make device %d\n             current for %s, too.",
+                    stream_in_code(earlier).text, earlier->device, call_in_words(later).text);
 }
 
 static void missing_host_wait(const struct origin *earlier, const struct origin *later)
@@ -390,7 +483,8 @@ static void describe_wait(enum event_wait_fault fault, void *site)
         append("\n             The wait came before the newest record: it waits for an older one");
         break;
     }
-    append(" (cudaStreamWaitEvent at %s).", source_line(site));
+    append(" (cudaStreamWaitEvent at %s).",
+           text_of((struct call_place){"cudaStreamWaitEvent", site}));
 }
 
 /* Says why `s`, the later stream, does not wait for the earlier call. */
@@ -418,8 +512,8 @@ static void describe_gap(const struct origin *earlier, const struct origin *late
                    : "\n             The event was recorded too early, or the wait came before the "
                      "newest record.");
     else if (host_epoch && !earlier->returns_early)
-        append("\n  Missing:   nothing makes %s wait for %s. The host has waited for %s, but "
-               "before that call.",
+        append("\n  Missing:   nothing makes %s wait for %s. A wait or a query of the host covers "
+               "earlier work of %s, but not that call.",
                second.text, earlier->call, first.text);
     else
         append("\n  Missing:   nothing makes %s wait for %s.", second.text, first.text);
@@ -430,10 +524,12 @@ static void missing_stream_wait(const struct origin *earlier, const struct origi
                                 const struct stream *s)
 {
     describe_gap(earlier, later, s);
-    append("\n  To do:     cudaEventRecord(event, %s) after %s, then\n             "
-           "cudaStreamWaitEvent(%s, event, 0) before %s.",
-           stream_in_code(earlier).text, call_in_words(earlier).text, stream_in_code(later).text,
+    append("\n  To do:     cudaEventRecord(event, %s)%s after %s, then\n             "
+           "cudaStreamWaitEvent(%s, event, 0)%s before %s.",
+           stream_in_code(earlier).text, with_device(earlier, ",").text,
+           call_in_words(earlier).text, stream_in_code(later).text, with_device(later, ",").text,
            call_in_words(later).text);
+    note_two_devices(earlier, later);
     bool legacy = earlier->stream == 0 || later->stream == 0;
     if (legacy
         && (s->kind == STREAM_NON_BLOCKING
@@ -458,7 +554,8 @@ static struct phrase slot_name(uint32_t slot)
         return phrase("slot %u, a branch of a graph,", slot);
     if (s->kind == STREAM_PER_THREAD)
         return phrase("slot %u, a per-thread stream,", slot);
-    struct origin origin = {.stream = s->kind == STREAM_LEGACY ? 0 : s->id, .device = s->device};
+    struct origin origin = {.stream = s->kind == STREAM_LEGACY ? 0 : s->id,
+                            .device = (int16_t)s->device};
     return stream_name(&origin);
 }
 
@@ -490,6 +587,7 @@ static void explain(const struct origin *earlier, const struct origin *later,
 void report_missing_edge(const struct origin *earlier, const struct origin *later,
                          const struct stream *s)
 {
+    report.unordered = true;
     if (!s)
         missing_host_wait(earlier, later);
     else if (earlier->launch && earlier->launch == later->launch)
@@ -506,8 +604,8 @@ void report_late_use(const struct origin *freed_by, const struct origin *used_by
 {
     bool one_launch = freed_by->launch && freed_by->launch == used_by->launch;
     if (one_launch)
-        append("\n  To do:     call %s (%s) after %s (%s)", freed_by->call,
-               source_line(freed_by->site), used_by->call, source_line(used_by->site));
+        append("\n  To do:     call %s (%s) after %s (%s)", freed_by->call, source_line(freed_by),
+               used_by->call, source_line(used_by));
     else
         append("\n  To do:     call %s after %s", call_in_words(freed_by).text,
                call_in_words(used_by).text);
@@ -517,8 +615,9 @@ void report_late_use(const struct origin *freed_by, const struct origin *used_by
     else if (freed_by->slot == used_by->slot)
         append(".");
     else
-        append(", and make %s wait for %s first:\n             cudaEventRecord(event, %s), then "
-               "cudaStreamWaitEvent(%s, event, 0).",
+        append(", and make %s wait for %s first:\n             cudaEventRecord(event, %s)%s, then "
+               "cudaStreamWaitEvent(%s, event, 0)%s.",
                with_variable(report_stream(freed_by), freed_by).text, used_by->call,
-               stream_in_code(used_by).text, stream_in_code(freed_by).text);
+               stream_in_code(used_by).text, with_device(used_by, "").text,
+               stream_in_code(freed_by).text, with_device(freed_by, "").text);
 }

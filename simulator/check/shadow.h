@@ -3,7 +3,7 @@
 #ifndef SIM_CHECK_SHADOW_H
 #define SIM_CHECK_SHADOW_H
 
-#include "base/call.h"
+#include "base/origin.h"
 #include "base/ordered_tree.h"
 #include "base/types.h"
 #include "sched/stream.h"

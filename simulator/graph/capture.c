@@ -14,12 +14,15 @@
 #include "mem/device.h"
 #include "graph/graph_memory.h"
 #include "base/handle.h"
+#include "os/needs_lock.h"
 #include "os/os.h"
 
 struct capture {
     struct capture *next;
     unsigned long long id;
     struct graph *graph;
+    /* The program made the graph, and keeps it. */
+    bool is_program_graph;
     bool invalid;
     struct stream *origin_stream;
     enum cudaStreamCaptureMode mode;
@@ -104,6 +107,7 @@ static bool forbids_unsafe(const struct capture *c)
 
 cudaError_t capture_check_unsafe(void)
 {
+    NEEDS_LOCK();
     bool forbidden = false;
     for (struct capture *c = captures.first; c; c = c->next) {
         if (!forbids_unsafe(c))
@@ -115,18 +119,21 @@ cudaError_t capture_check_unsafe(void)
 
 cudaError_t capture_check_device_wait(void)
 {
+    NEEDS_LOCK();
     return is_encompassed(device_current(), false, true) ? cudaErrorStreamCaptureUnsupported
                                                          : cudaSuccess;
 }
 
 cudaError_t capture_check_legacy_copy(void)
 {
+    NEEDS_LOCK();
     return is_encompassed(device_current(), true, true) ? cudaErrorStreamCaptureImplicit
                                                         : cudaSuccess;
 }
 
 cudaError_t capture_implicit(const struct stream *s)
 {
+    NEEDS_LOCK();
     return s->kind == STREAM_LEGACY && is_encompassed(s->device, true, false)
              ? cudaErrorStreamCaptureImplicit
              : cudaSuccess;
@@ -134,6 +141,7 @@ cudaError_t capture_implicit(const struct stream *s)
 
 cudaError_t capture_check(const struct stream *s)
 {
+    NEEDS_LOCK();
     if (!capture_count)
         return cudaSuccess;
     if (s->kind == STREAM_LEGACY && is_encompassed(s->device, true, true))
@@ -144,6 +152,7 @@ cudaError_t capture_check(const struct stream *s)
 
 cudaError_t capture_forbid(struct stream *s)
 {
+    NEEDS_LOCK();
     if (!s->capturing)
         return capture_check(s);
     s->capturing->capture->invalid = true;
@@ -152,18 +161,21 @@ cudaError_t capture_forbid(struct stream *s)
 
 cudaError_t capture_forbid_wait(struct stream *s)
 {
+    NEEDS_LOCK();
     cudaError_t e = capture_forbid(s);
     return e || !capture_count ? e : capture_check_unsafe();
 }
 
 cudaError_t capture_check_memory(const struct stream *s)
 {
+    NEEDS_LOCK();
     cudaError_t e = capture_check(s);
     return e || !capture_count || s->capturing ? e : capture_check_unsafe();
 }
 
 cudaError_t capture_event_error(const struct event *e)
 {
+    NEEDS_LOCK();
     if (!e->captured)
         return cudaSuccess;
     return capture_of_event(e) ? cudaErrorCapturedEvent : cudaErrorInvalidValue;
@@ -171,6 +183,7 @@ cudaError_t capture_event_error(const struct event *e)
 
 cudaError_t capture_forbid_event(const struct event *e)
 {
+    NEEDS_LOCK();
     struct capture *c = capture_of_event(e);
     if (c)
         c->invalid = true;
@@ -226,6 +239,14 @@ void capture_add(struct call *call, struct stream *s, struct task *t)
 
 cudaError_t capture_begin(struct call *call, struct stream *s, enum cudaStreamCaptureMode mode)
 {
+    NEEDS_LOCK();
+    return capture_begin_in(call, s, mode, NULL, NULL, 0);
+}
+
+cudaError_t capture_begin_in(struct call *call, struct stream *s, enum cudaStreamCaptureMode mode,
+                             struct graph *g, struct node *const *tips, size_t count)
+{
+    NEEDS_LOCK();
     if (s->kind == STREAM_LEGACY)
         return cudaErrorStreamCaptureUnsupported;
     if (s->capturing)
@@ -233,16 +254,23 @@ cudaError_t capture_begin(struct call *call, struct stream *s, enum cudaStreamCa
     struct capture *c = os_allocate(sizeof *c);
     *c = (struct capture){.next = captures.first,
                           .id = ++captures.last_id,
-                          .graph = graph_new(),
+                          .graph = g ? g : graph_new(),
+                          .is_program_graph = g,
                           .origin_stream = s,
                           .mode = mode,
                           .thread = os_thread_index()};
     captures.first = c;
     capture_count++;
     c->graph->capturing = true;
-    add_member(c, s, NULL, 0);
+    add_member(c, s, tips, count);
     call->made.graph = c->graph->id;
     return cudaSuccess;
+}
+
+bool capture_is_in_graph_of_program(const struct stream *s)
+{
+    NEEDS_LOCK();
+    return s->capturing && s->capturing->capture->is_program_graph;
 }
 
 /* Does the origin stream come after all that the other streams were given? */
@@ -286,6 +314,7 @@ static cudaError_t end_error(const struct capture *c)
 
 cudaError_t capture_end(struct call *call, struct stream *s, struct graph **g)
 {
+    NEEDS_LOCK();
     *g = NULL;
     if (!s->capturing)
         return capture_implicit(s) ? cudaErrorStreamCaptureImplicit : cudaErrorIllegalState;
@@ -297,16 +326,17 @@ cudaError_t capture_end(struct call *call, struct stream *s, struct graph **g)
     cudaError_t e = end_error(c);
     call->made.graph = c->graph->id;
     c->graph->capturing = false;
-    if (e)
-        graph_destroy(c->graph);
-    else
+    if (!e)
         *g = c->graph;
+    else if (!c->is_program_graph)
+        graph_destroy(c->graph);
     free_capture(c);
     return e;
 }
 
 void capture_stream_destroyed(struct stream *s)
 {
+    NEEDS_LOCK();
     if (!s->capturing)
         return;
     struct capture *c = s->capturing->capture;
@@ -315,12 +345,14 @@ void capture_stream_destroyed(struct stream *s)
     if (c->origin_stream != s)
         return;
     c->graph->capturing = false;
-    graph_destroy(c->graph);
+    if (!c->is_program_graph)
+        graph_destroy(c->graph);
     free_capture(c);
 }
 
 enum cudaStreamCaptureMode capture_exchange_mode(enum cudaStreamCaptureMode mode)
 {
+    NEEDS_LOCK();
     enum cudaStreamCaptureMode old = thread_mode;
     thread_mode = mode;
     return old;
@@ -328,6 +360,7 @@ enum cudaStreamCaptureMode capture_exchange_mode(enum cudaStreamCaptureMode mode
 
 struct capture_state capture_state(const struct stream *s)
 {
+    NEEDS_LOCK();
     struct capture_member *m = s->capturing;
     if (!m)
         return (struct capture_state){.status = cudaStreamCaptureStatusNone};
@@ -349,6 +382,7 @@ struct capture_state capture_state(const struct stream *s)
 
 void capture_depend(struct stream *s, struct node *const *nodes, size_t count, bool replace)
 {
+    NEEDS_LOCK();
     if (replace)
         s->capturing->count = 0;
     add_tips(s->capturing, nodes, count);
@@ -358,6 +392,7 @@ void capture_depend(struct stream *s, struct node *const *nodes, size_t count, b
 
 cudaError_t capture_or_record(struct call *call, struct event *e, struct stream *s, bool external)
 {
+    NEEDS_LOCK();
     cudaError_t error = capture_check(s);
     struct capture_member *m = s->capturing;
     if (error)
@@ -406,6 +441,7 @@ static cudaError_t join_capture(struct call *call, struct capture *from, struct 
 
 cudaError_t capture_or_wait(struct call *call, struct stream *s, struct event *e, bool external)
 {
+    NEEDS_LOCK();
     cudaError_t error = capture_check(s);
     if (error)
         return error;

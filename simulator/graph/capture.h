@@ -45,6 +45,12 @@ cudaError_t capture_implicit(const struct stream *s);
 /* ---- captures ---- */
 
 cudaError_t capture_begin(struct call *call, struct stream *s, enum cudaStreamCaptureMode mode);
+/* The same into a graph of the program, whose nodes `tips` come before the first that is captured.
+ * The program keeps the graph, also after an error. */
+cudaError_t capture_begin_in(struct call *call, struct stream *s, enum cudaStreamCaptureMode mode,
+                             struct graph *g, struct node *const *tips, size_t count);
+/* Is what the stream captures added to a graph of the program? */
+bool capture_is_in_graph_of_program(const struct stream *s);
 /* Ends the capture in any case, unless the stream is not the one that began it. Sets `g` to the
  * graph, which the caller then owns, or to NULL when it returns an error. */
 cudaError_t capture_end(struct call *call, struct stream *s, struct graph **g);

@@ -3,6 +3,7 @@
 #include "graph/dispatch.h"
 
 #include "graph/graph_memory.h"
+#include "os/needs_lock.h"
 #include "os/os.h"
 
 /* May a node use these bytes? In the memory of a graph they must lie in what a node allocates. */
@@ -31,6 +32,7 @@ static cudaError_t check_memset(const struct task *t)
 
 cudaError_t dispatch_check_copy(const struct task *t)
 {
+    NEEDS_LOCK();
     if ((unsigned)t->direction > cudaMemcpyDefault)
         return cudaErrorInvalidMemcpyDirection;
     if (!t->to || !t->from || !allows_copy(t->to, rows_span(&t->rows, t->rows.to_pitch), t)
@@ -42,6 +44,7 @@ cudaError_t dispatch_check_copy(const struct task *t)
 cudaError_t dispatch_memset_task(struct task *t, void *to, size_t pitch, unsigned value,
                                  unsigned element, size_t width, size_t height)
 {
+    NEEDS_LOCK();
     if (!to || !width || !height || (element != 1 && element != 2 && element != 4))
         return cudaErrorInvalidValue;
     /* Assumed: rows that overlap are refused, as by cudaMemset2D. */
@@ -58,6 +61,7 @@ cudaError_t dispatch_memset_task(struct task *t, void *to, size_t pitch, unsigne
 
 cudaError_t dispatch_memset(struct call *call, void *to, int value, struct rows r, struct stream *s)
 {
+    NEEDS_LOCK();
     cudaError_t e = capture_count ? capture_check(s) : cudaSuccess;
     if (e || !r.width)
         return e;
@@ -78,6 +82,7 @@ cudaError_t dispatch_copy(struct call *call, void *to, const void *from, struct 
                           enum cudaMemcpyKind kind, struct stream *s, bool peer,
                           enum copy_wait *wait)
 {
+    NEEDS_LOCK();
     cudaError_t e = capture_count ? capture_check(s) : cudaSuccess;
     *wait = COPY_QUEUED;
     if (e || !r.width)
@@ -109,6 +114,7 @@ static cudaError_t capture_kernel(struct call *call, struct stream *s, enum task
 
 cudaError_t dispatch_fill(struct call *call, int *data, int value, size_t count, struct stream *s)
 {
+    NEEDS_LOCK();
     cudaError_t e = capture_count ? capture_check(s) : cudaSuccess;
     if (e)
         return e;
@@ -119,6 +125,7 @@ cudaError_t dispatch_fill(struct call *call, int *data, int value, size_t count,
 
 cudaError_t dispatch_add(struct call *call, int *data, int value, size_t count, struct stream *s)
 {
+    NEEDS_LOCK();
     cudaError_t e = capture_count ? capture_check(s) : cudaSuccess;
     if (e)
         return e;
@@ -129,6 +136,7 @@ cudaError_t dispatch_add(struct call *call, int *data, int value, size_t count, 
 
 cudaError_t dispatch_hold(struct call *call, const volatile int *gate, struct stream *s)
 {
+    NEEDS_LOCK();
     cudaError_t e = capture_count ? capture_check(s) : cudaSuccess;
     if (e)
         return e;
@@ -140,6 +148,7 @@ cudaError_t dispatch_hold(struct call *call, const volatile int *gate, struct st
 
 cudaError_t dispatch_user_kernel(struct call *call, struct user_kernel *kernel, struct stream *s)
 {
+    NEEDS_LOCK();
     cudaError_t e = capture_count ? capture_check(s) : cudaSuccess;
     if (e)
         return e;
@@ -152,11 +161,12 @@ cudaError_t dispatch_user_kernel(struct call *call, struct user_kernel *kernel, 
 cudaError_t dispatch_host_function(struct call *call, void (*function)(void *), void *argument,
                                    struct stream *s)
 {
+    NEEDS_LOCK();
     cudaError_t e = capture_count ? capture_check(s) : cudaSuccess;
     if (e)
         return e;
     if (!s->capturing)
-        return command_host_function(function, argument, s);
+        return command_host_function(call, function, argument, s);
     capture_add(call, s,
                 &(struct task){.kind = TASK_HOST, .function = function, .argument = argument});
     return cudaSuccess;
@@ -167,6 +177,7 @@ cudaError_t dispatch_host_function(struct call *call, void (*function)(void *), 
 cudaError_t dispatch_allocation(struct call *call, struct stream *s, const struct pool *like,
                                 size_t bytes, void **pointer)
 {
+    NEEDS_LOCK();
     const struct capture_state state = capture_state(s);
     /* Measured: nodes allocate on devices only, also where it is called managed memory. */
     if (like->device == NO_DEVICE)
@@ -183,6 +194,7 @@ cudaError_t dispatch_allocation(struct call *call, struct stream *s, const struc
 
 cudaError_t dispatch_free(struct call *call, struct stream *s, void *pointer)
 {
+    NEEDS_LOCK();
     struct graph_allocation *a = graph_allocation_to_free(capture_state(s).graph, pointer);
     /* Documented: only what an allocation node returned, and once. */
     if (!a)

@@ -3,6 +3,7 @@
 
 #include "graph/graph_memory.h"
 #include "base/handle.h"
+#include "os/needs_lock.h"
 #include "os/os.h"
 
 /* Needs the lock. A node is visited exactly when its `visited` is `walk`; the stack is empty
@@ -16,6 +17,7 @@ static struct {
 
 struct graph *graph_new(void)
 {
+    NEEDS_LOCK();
     struct graph *g = os_allocate(sizeof *g);
     g->id = ++graphs.last_id;
     g->handle = handle_new(HANDLE_GRAPH, g);
@@ -24,6 +26,7 @@ struct graph *graph_new(void)
 
 void graph_destroy(struct graph *g)
 {
+    NEEDS_LOCK();
     handle_retire(HANDLE_GRAPH, g->handle);
     for (struct node *n = g->first, *next; n; n = next) {
         next = n->next;
@@ -42,6 +45,7 @@ void graph_destroy(struct graph *g)
 struct node *graph_add_node(struct graph *g, const struct task *task,
                             struct node *const *dependencies, size_t count)
 {
+    NEEDS_LOCK();
     struct node *n = os_allocate(sizeof *n);
     n->graph = g;
     n->id = (uint32_t)++g->count;
@@ -61,6 +65,7 @@ struct node *graph_add_node(struct graph *g, const struct task *task,
 
 bool graph_add_edge(struct node *from, struct node *to)
 {
+    NEEDS_LOCK();
     for (size_t i = 0; i < to->dependency_count; i++)
         if (to->dependencies[i] == from)
             return false;
@@ -68,6 +73,20 @@ bool graph_add_edge(struct node *from, struct node *to)
         os_grow(to->dependencies, (to->dependency_count + 1) * sizeof(struct node *));
     to->dependencies[to->dependency_count++] = from;
     return true;
+}
+
+struct graph *graph_clone(const struct graph *g)
+{
+    NEEDS_LOCK();
+    struct graph *clone = graph_new();
+    struct node **nodes = os_allocate(g->count * sizeof(struct node *));
+    for (const struct node *n = g->first; n; n = n->next)
+        nodes[n->id - 1] = graph_add_node(clone, &n->task, NULL, 0);
+    for (const struct node *n = g->first; n; n = n->next)
+        for (size_t k = 0; k < n->dependency_count; k++)
+            graph_add_edge(nodes[n->dependencies[k]->id - 1], nodes[n->id - 1]);
+    os_free(nodes);
+    return clone;
 }
 
 static void ensure_capacity(size_t count)
@@ -134,6 +153,7 @@ void task_release(struct task *t) { os_free(t->user_kernel); }
 
 enum cudaGraphNodeType task_type(const struct task *t)
 {
+    NEEDS_LOCK();
     switch (t->kind) {
     case TASK_MEMSET: return cudaGraphNodeTypeMemset;
     case TASK_COPY: return cudaGraphNodeTypeMemcpy;

@@ -108,6 +108,8 @@ struct graph {
 };
 
 struct graph *graph_new(void);
+/* Returns a graph with the same nodes and edges, which has no memory nodes. */
+struct graph *graph_clone(const struct graph *g);
 /* Frees the graph with its nodes. Its executable graphs stay. */
 void graph_destroy(struct graph *g);
 

@@ -16,6 +16,7 @@
  * had made the calls then. */
 #include "graph/graph_exec.h"
 
+#include "os/needs_lock.h"
 #include "sched/virtual_time.h"
 #include "mem/device.h"
 #include "sched/cost.h"
@@ -116,6 +117,7 @@ static struct graph_exec *instantiate(struct graph *g, struct node *const *sorte
 
 cudaError_t graph_exec_new(struct graph *g, unsigned long long flags, struct graph_exec **made)
 {
+    NEEDS_LOCK();
     if (g->has_memory_nodes && g->instantiated)
         return cudaErrorNotSupported;
     struct node **sorted = os_allocate(g->count * sizeof(struct node *));
@@ -128,6 +130,7 @@ cudaError_t graph_exec_new(struct graph *g, unsigned long long flags, struct gra
 
 void graph_exec_destroy(struct graph_exec *x)
 {
+    NEEDS_LOCK();
     struct graph *g = handle_object(HANDLE_GRAPH, x->graph_handle);
     if (g)
         g->instantiated = false;
@@ -149,6 +152,7 @@ void graph_exec_destroy(struct graph_exec *x)
  * the graph. */
 struct exec_node *graph_exec_find(struct graph_exec *x, const struct node *n)
 {
+    NEEDS_LOCK();
     if (n->position < x->count && x->nodes[n->position].node_handle == n->handle)
         return &x->nodes[n->position];
     for (size_t i = 0; i < x->count; i++)
@@ -172,7 +176,7 @@ static cudaError_t run_task(struct call *call, const struct task *t, struct stre
     case TASK_ADD: return command_add(call, (int *)t->to, t->value, t->count, s);
     case TASK_HOLD: return command_hold(call, t->gate, s);
     case TASK_USER_KERNEL: return command_user_kernel(call, t->user_kernel, s);
-    case TASK_HOST: return command_host_function(t->function, t->argument, s);
+    case TASK_HOST: return command_host_function(call, t->function, t->argument, s);
     case TASK_ALLOCATE: graph_allocation_alloc(call, t->allocation, s); break;
     case TASK_FREE: graph_allocation_free(call, t->allocation, s); break;
     case TASK_RECORD:
@@ -193,6 +197,7 @@ static void run_node(const struct call *launch, struct exec_node *p, struct stre
     struct call call;
     call.origin = (struct origin){.call = p->task.call,
                                   .site = p->task.site,
+                                  .number = launch->origin.number,
                                   .launch = last_launch_id,
                                   .launch_site = launch->origin.site,
                                   .newest_allocation = p->task.newest_allocation};
@@ -234,34 +239,50 @@ static cudaError_t check_launch(const struct graph_exec *x)
     return cudaSuccess;
 }
 
+/* The work of this launch or upload ends with what the stream has now. */
+static void set_last_record(struct graph_exec *x, struct stream *s)
+{
+    if (x->last_record)
+        record_release(x->last_record);
+    x->last_record = stream_record(s);
+}
+
 /* Backs the memory for a launch or an upload in `s`, which comes after the last one (documented,
- * for both). Measured (probe-graph-nodes.txt, "uploads"): where addresses have to get other memory
- * than they have, the call waits until that one is over. Returns false when there is no more. */
+ * for both), and makes the stream wait for that. Measured (probe-graph-nodes.txt, "uploads"): where
+ * addresses have to get other memory than they have, the call waits until that one is over. Returns
+ * false when there is no more; then nothing is queued (assumed, as a failed allocation queues
+ * nothing). */
 static bool back_allocations_unlocking(struct call *call, struct graph_exec *x, struct stream *s)
 {
-    bool moved = false, backed = graph_memory_back(x->allocations, x->allocation_count, s, &moved);
-    if (!x->last_record)
-        return backed;
-    if (backed && moved)
-        engine_wait_unlocking(x->last_record->stream, x->last_record->seq, call->origin.call);
-    record_release(x->last_record);
-    x->last_record = NULL;
+    struct vector_clock before = VC_EMPTY;
+    struct record *last = x->last_record;
+    bool moved = false;
+    stream_gather_order(s, &before);
+    if (last) {
+        vc_join(&before, &last->ordering.device_order);
+        vc_set(&before, last->stream->slot, last->seq);
+    }
+    bool backed = graph_memory_back(x->allocations, x->allocation_count, s, &before, &moved);
+    vc_clear(&before);
+    if (backed && last)
+        stream_wait(s, last);
+    if (backed && last && moved)
+        engine_wait_unlocking(last->stream, last->seq, call->origin.call);
     return backed;
 }
 
 cudaError_t graph_exec_upload_unlocking(struct call *call, struct graph_exec *x, struct stream *s)
 {
+    NEEDS_LOCK();
     for (size_t i = 0; i < x->allocation_count; i++)
         /* It is one of an earlier launch, so all is mapped. */
         if (x->allocations[i]->range)
             return cudaSuccess;
-    if (x->last_record)
-        stream_wait(s, x->last_record);
-    bool backed = back_allocations_unlocking(call, x, s);
-    x->last_record = stream_record(s);
-    if (backed)
-        graph_memory_launched(x->allocations, x->allocation_count, s);
-    return backed ? cudaSuccess : cudaErrorMemoryAllocation;
+    if (!back_allocations_unlocking(call, x, s))
+        return cudaErrorMemoryAllocation;
+    set_last_record(x, s);
+    graph_memory_launched(x->allocations, x->allocation_count, s);
+    return cudaSuccess;
 }
 
 /* Returns the record of what comes before the launch, when a first node is not on the launch's
@@ -330,25 +351,37 @@ static void run_nodes(const struct call *launch, struct graph_exec *x, struct st
     os_free(branches);
 }
 
+/* Documented: as if cudaFreeAsync were called for each allocation of the last launch that is left,
+ * behind that launch. Assumed: also when this launch fails then. Returns whether any was left. */
+static bool free_what_is_left(struct call *call, struct graph_exec *x, struct stream *s)
+{
+    bool any = false;
+    for (size_t i = 0; i < x->allocation_count; i++) {
+        if (!x->allocations[i]->range)
+            continue;
+        if (!any && x->last_record)
+            stream_wait(s, x->last_record);
+        any = true;
+        graph_allocation_free(call, x->allocations[i], s);
+    }
+    return any;
+}
+
 cudaError_t graph_exec_launch_unlocking(struct call *call, struct graph_exec *x, struct stream *s)
 {
+    NEEDS_LOCK();
     cudaError_t e = check_launch(x);
     if (e)
         return e;
     call->made.launch = ++last_launch_id;
-    if (x->last_record)
-        stream_wait(s, x->last_record);
-    /* Documented: as if cudaFreeAsync were called for each that is left. */
-    for (size_t i = 0; i < x->allocation_count; i++)
-        if (x->allocations[i]->range)
-            graph_allocation_free(call, x->allocations[i], s);
-    bool backed = back_allocations_unlocking(call, x, s);
-    if (backed)
-        run_nodes(call, x, s);
-    x->last_record = stream_record(s);
-    if (backed)
-        graph_memory_launched(x->allocations, x->allocation_count, s);
-    else
-        e = cudaErrorMemoryAllocation;
-    return e;
+    bool freed = free_what_is_left(call, x, s);
+    if (!back_allocations_unlocking(call, x, s)) {
+        if (freed)
+            set_last_record(x, s);
+        return cudaErrorMemoryAllocation;
+    }
+    run_nodes(call, x, s);
+    set_last_record(x, s);
+    graph_memory_launched(x->allocations, x->allocation_count, s);
+    return cudaSuccess;
 }

@@ -10,6 +10,7 @@
  * and of all executable graphs with its allocations, and what is allocated. */
 #include "graph/graph_memory.h"
 
+#include "os/needs_lock.h"
 #include "sched/virtual_time.h"
 #include "mem/device.h"
 #include "sched/cost.h"
@@ -34,13 +35,20 @@ struct graph_memory {
 static struct graph_memory *memories;
 
 /* The first and the last segment of the heap that the allocation lies on. */
-static size_t first_segment(const struct graph_allocation *a) { return a->offset / SEGMENT; }
+static size_t first_segment(const struct graph_allocation *a)
+{
+    return a->offset / settings.segment;
+}
 static size_t last_segment(const struct graph_allocation *a)
 {
-    return (a->offset + a->bytes - 1) / SEGMENT;
+    return (a->offset + a->bytes - 1) / settings.segment;
 }
 
-struct graph_figures *graph_memory_figures(int device) { return graph_segments_figures(device); }
+struct graph_figures *graph_memory_figures(int device)
+{
+    NEEDS_LOCK();
+    return graph_segments_figures(device);
+}
 
 static void observe_segments(const char *what, int device, size_t segments, const char *why)
 {
@@ -112,6 +120,7 @@ void graph_allocation_remove_exec(struct graph_allocation *a)
 
 void graph_memory_trim(int device)
 {
+    NEEDS_LOCK();
     for (struct graph_memory *m = memories; m; m = m->next)
         if (m->pool->device == device)
             graph_segments_unmap(&m->segments, &m->pool->heap);
@@ -151,6 +160,7 @@ struct graph_allocation *graph_allocation_new(struct graph *g, int device, size_
                                               uint32_t peer_rights,
                                               struct node *const *dependencies, size_t count)
 {
+    NEEDS_LOCK();
     struct graph_memory *m = memory_of(g, device);
     if (!m)
         return NULL;
@@ -182,6 +192,7 @@ static void free_in_graph(struct graph_allocation *a, struct node *n)
 
 void graph_allocation_add_node(struct node *n)
 {
+    NEEDS_LOCK();
     n->task.allocation->memory->users++;
     if (n->task.kind == TASK_ALLOCATE)
         n->task.allocation->allocated_by = n;
@@ -194,11 +205,13 @@ void graph_allocation_add_node(struct node *n)
 
 void *graph_allocation_address(const struct graph_allocation *a)
 {
+    NEEDS_LOCK();
     return a->memory->pool->heap.base + a->offset;
 }
 
 void graph_allocation_params(struct graph_allocation *a, struct cudaMemAllocNodeParams *p)
 {
+    NEEDS_LOCK();
     size_t count = 0;
     a->access_list = os_grow(a->access_list, MAX_DEVICES * sizeof *a->access_list);
     for (int d = 0; d < MAX_DEVICES; d++)
@@ -224,6 +237,7 @@ static struct graph_memory *memory_at(const void *address, size_t *offset)
 
 struct graph_allocation *graph_allocation_to_free(struct graph *g, const void *address)
 {
+    NEEDS_LOCK();
     size_t offset;
     struct graph_memory *m = memory_at(address, &offset);
     for (struct graph_allocation *a = m ? m->allocations : NULL; a; a = a->next) {
@@ -254,7 +268,7 @@ size_t graph_memory_bytes_left(const void *address)
     struct graph_memory *m = memory_at(address, &offset);
     if (!m)
         return 0;
-    end = round_up(m->va.top, SEGMENT);
+    end = round_up(m->va.top, settings.segment);
     return offset < end ? end - offset : 0;
 }
 
@@ -262,12 +276,13 @@ size_t graph_memory_bytes_left(const void *address)
 
 /* Backs one allocation. Returns false when the device has no more memory; some of the allocation's
  * segments may be backed then. */
-static bool back_allocation(struct graph_allocation *a, struct stream *s, bool *moved)
+static bool back_allocation(struct graph_allocation *a, const struct stream *s,
+                            const struct vector_clock *before, bool *moved)
 {
     size_t grown = 0;
     bool enough = true;
     for (size_t x = first_segment(a); enough && x <= last_segment(a); x++)
-        enough = graph_segments_take(&a->memory->segments, x, s, &grown, moved);
+        enough = graph_segments_take(&a->memory->segments, x, s, before, &grown, moved);
     if (grown)
         virtual_now += COST_GROW + COST_GROW_SEGMENT * grown;
     observe_segments("grow", a->memory->pool->device, grown, NULL);
@@ -284,15 +299,18 @@ static void undo_back(struct graph_allocation *const *allocations, size_t count,
 }
 
 bool graph_memory_back(struct graph_allocation *const *allocations, size_t count, struct stream *s,
-                       bool *moved)
+                       const struct vector_clock *before, bool *moved)
 {
     graph_segments_begin_launch();
     for (size_t i = 0; i < count; i++) {
-        if (back_allocation(allocations[i], s, moved))
+        if (back_allocation(allocations[i], s, before, moved))
             continue;
         undo_back(allocations, i + 1, allocations[i]->memory->pool->device);
         return false;
     }
+    for (size_t i = 0; i < count; i++)
+        for (size_t x = first_segment(allocations[i]); x <= last_segment(allocations[i]); x++)
+            graph_segments_wait(&allocations[i]->memory->segments, x, s);
     return true;
 }
 
@@ -318,7 +336,7 @@ static void observe_use(const struct call *call, const char *what, const struct 
                         const struct stream *s)
 {
     if (observer.graph_memory_used)
-        observer.graph_memory_used(what, call->origin.launch, s ? s->id : 0,
+        observer.graph_memory_used(what, &call->origin, s ? s->id : 0,
                                    (struct observed_range){a->range->id, a->bytes, a->offset});
 }
 
@@ -362,6 +380,7 @@ static void free_now(const struct call *call, struct graph_allocation *a, struct
 
 void graph_allocation_free(const struct call *call, struct graph_allocation *a, struct stream *s)
 {
+    NEEDS_LOCK();
     uint64_t seq = s ? stream_enqueue_marker(s) : 0;
     if (a->range) {
         free_now(call, a, s, seq);
@@ -386,6 +405,7 @@ void graph_allocation_alloc(const struct call *call, struct graph_allocation *a,
 
 struct graph_allocation *graph_allocation_at(const struct address_info *info)
 {
+    NEEDS_LOCK();
     struct graph_allocation *a = info->pool->graph->allocations;
     while (a->range != info->range)
         a = a->next;
@@ -411,6 +431,7 @@ static bool va_is_valid(const struct graph_memory *m)
 
 const char *graph_memory_is_valid(void)
 {
+    NEEDS_LOCK();
     graph_segments_count_begin();
     for (const struct graph_memory *m = memories; m; m = m->next) {
         const char *broken = heap_is_valid(&m->pool->heap);

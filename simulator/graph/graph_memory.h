@@ -72,11 +72,11 @@ void graph_memory_graph_destroyed(struct graph *g);
 void graph_allocation_add_exec(struct graph_allocation *a);
 void graph_allocation_remove_exec(struct graph_allocation *a);
 
-/* Backs these allocations with physical memory for a launch in stream `s`. Sets `moved` when some
- * of their addresses have other memory than before. Returns false when the device has no more, and
- * then all is as it was. */
+/* Backs these allocations with physical memory for a launch in stream `s`, which comes after what
+ * is in `before`. Sets `moved` when some of their addresses have other memory than before. Returns
+ * false when the device has no more, and then all is as it was: the stream waits for nothing. */
 bool graph_memory_back(struct graph_allocation *const *allocations, size_t count, struct stream *s,
-                       bool *moved);
+                       const struct vector_clock *before, bool *moved);
 /* All work of that launch is in `s`: its last use of the memory is the newest work there. */
 void graph_memory_launched(struct graph_allocation *const *allocations, size_t count,
                            const struct stream *s);

@@ -23,8 +23,9 @@ struct graph_segment {
     uint32_t allocations;
     /* How many segments of graphs' addresses it backs. */
     uint32_t graphs;
-    /* The number of the launch that took it last. */
+    /* The number of the launch that took it last, and whether that has to wait for its last use. */
     uint64_t launch;
+    bool is_awaited;
     /* What graph_segments_count has counted. */
     uint32_t counted_allocations, counted_graphs;
 };
@@ -53,7 +54,7 @@ struct graph_figures *graph_segments_figures(int device)
     f->reserved = 0;
     for (struct graph_segment *segment = physical.devices[device].segments; segment;
          segment = segment->next)
-        f->reserved += SEGMENT;
+        f->reserved += settings.segment;
     f->used = f->reserved;
     if (f->used_high < f->used)
         f->used_high = f->used;
@@ -73,12 +74,13 @@ static bool is_available(const struct graph_segment *segment, const struct strea
         && (segment->slot == s->slot || last_use_is_over(segment));
 }
 
-/* May it keep one that backs its graph already? */
-static bool can_keep(const struct graph_segment *segment, const struct stream *s)
+/* May it keep one that backs its graph already? `before`: what comes before the launch. */
+static bool can_keep(const struct graph_segment *segment, const struct stream *s,
+                     const struct vector_clock *before)
 {
     return is_available(segment, s)
         || (!segment->allocations && segment->launch != physical.current_launch
-            && vc_includes(&s->ordering.device_order, segment->slot, segment->seq));
+            && vc_includes(before, segment->slot, segment->seq));
 }
 
 static struct graph_segment *find_segment(int device, const struct stream *s, size_t *grown)
@@ -87,7 +89,7 @@ static struct graph_segment *find_segment(int device, const struct stream *s, si
     for (; *end; end = &(*end)->next)
         if (is_available(*end, s))
             return *end;
-    if (!device_take(device, SEGMENT))
+    if (!device_take(device, settings.segment))
         return NULL;
     *end = os_allocate(sizeof **end);
     ++*grown;
@@ -102,8 +104,8 @@ static bool can_keep_after_free(const struct graph_segment *segment, const struc
         && segment->launch != physical.current_launch;
 }
 
-bool graph_segments_take(struct graph_segments *b, size_t x, struct stream *s, size_t *grown,
-                         bool *moved)
+bool graph_segments_take(struct graph_segments *b, size_t x, const struct stream *s,
+                         const struct vector_clock *before, size_t *grown, bool *moved)
 {
     if (x >= b->count) {
         b->segments = os_grow(b->segments, (x + 1) * sizeof(struct graph_segment *));
@@ -116,9 +118,10 @@ bool graph_segments_take(struct graph_segments *b, size_t x, struct stream *s, s
     if (segment && segment->launch == physical.current_launch)
         return true;
     b->previous[x] = segment;
-    if (segment && !can_keep(segment, s) && can_keep_after_free(segment, b)) {
-        stream_wait_internal(s, stream_of_slot(segment->slot), segment->seq);
-    } else if (!segment || !can_keep(segment, s)) {
+    bool awaited = false;
+    if (segment && !can_keep(segment, s, before) && can_keep_after_free(segment, b)) {
+        awaited = true;
+    } else if (!segment || !can_keep(segment, s, before)) {
         struct graph_segment *replacement = find_segment(b->device, s, grown);
         if (!replacement)
             return false;
@@ -129,7 +132,16 @@ bool graph_segments_take(struct graph_segments *b, size_t x, struct stream *s, s
         b->segments[x] = segment = replacement;
     }
     segment->launch = physical.current_launch;
+    segment->is_awaited = awaited;
     return true;
+}
+
+void graph_segments_wait(struct graph_segments *b, size_t x, struct stream *s)
+{
+    struct graph_segment *segment = b->segments[x];
+    if (segment->is_awaited)
+        stream_wait_internal(s, stream_of_slot(segment->slot), segment->seq);
+    segment->is_awaited = false;
 }
 
 void graph_segments_undo(struct graph_segments *b, size_t x)
@@ -171,7 +183,7 @@ void graph_segments_unmap(struct graph_segments *b, struct heap *h)
         struct graph_segment *segment = b->segments[x];
         /* One that is not mapped was taken by an upload or by a launch that failed, and no work of
          * this graph uses it. */
-        bool mapped = segment && heap_is_mapped(h, x * SEGMENT, SEGMENT);
+        bool mapped = segment && heap_is_mapped(h, x * settings.segment, settings.segment);
         if (!segment || (mapped && (!h->idle_owner[x] || !last_use_is_over(segment))))
             continue;
         if (mapped)
@@ -192,7 +204,7 @@ size_t graph_segments_release(int device)
         }
         *at = segment->next;
         os_free(segment);
-        device_give(device, SEGMENT);
+        device_give(device, settings.segment);
         released++;
     }
     return released;

@@ -23,12 +23,15 @@ struct graph_segments {
 
 /* Begins a launch. A physical segment that the launch takes backs one segment of its addresses. */
 void graph_segments_begin_launch(void);
-/* Takes a physical segment for segment `x` of the addresses, for a launch in `s`: the one that
- * backs it, if happens-before allows or the stream has only to be made to wait for a free; else one
- * that nothing can be using; else a new one, and then it adds 1 to `grown`. Sets `moved` when it is
- * another than before. Returns false when the device has no more. */
-bool graph_segments_take(struct graph_segments *b, size_t x, struct stream *s, size_t *grown,
-                         bool *moved);
+/* Takes a physical segment for segment `x` of the addresses, for a launch in `s`, which comes after
+ * what is in `before`: the one that backs it, if that order allows or the stream has only to be
+ * made to wait for a free; else one that nothing can be using; else a new one, and then it adds 1
+ * to `grown`. Sets `moved` when it is another than before. Returns false when the device has no
+ * more. */
+bool graph_segments_take(struct graph_segments *b, size_t x, const struct stream *s,
+                         const struct vector_clock *before, size_t *grown, bool *moved);
+/* Makes the stream wait for the free for which the launch that took segment `x` has to. */
+void graph_segments_wait(struct graph_segments *b, size_t x, struct stream *s);
 /* Puts back what backed segment `x` before this launch, which fails: pending launches of the graph
  * use it. */
 void graph_segments_undo(struct graph_segments *b, size_t x);

@@ -3,6 +3,7 @@
 #include "graph/kernel_node.h"
 
 #include "check/checker.h"
+#include "os/needs_lock.h"
 #include "os/os.h"
 
 /* The values of a kernel's arguments, and where they are. */
@@ -40,6 +41,7 @@ static cudaError_t check_params(const struct cudaKernelNodeParams *p)
 
 cudaError_t kernel_node_task(struct task *t, const struct cudaKernelNodeParams *p)
 {
+    NEEDS_LOCK();
     enum task_kind kind = p->func == kernel_function(TASK_FILL) ? TASK_FILL
                         : p->func == kernel_function(TASK_ADD)  ? TASK_ADD
                         : p->func == kernel_function(TASK_HOLD) ? TASK_HOLD
@@ -81,6 +83,7 @@ static cudaError_t check_kind(const struct task *t)
 
 cudaError_t kernel_node_params(struct node *n, struct cudaKernelNodeParams *p)
 {
+    NEEDS_LOCK();
     const struct task *t = &n->task;
     cudaError_t e = check_kind(t);
     if (e)
@@ -112,6 +115,7 @@ cudaError_t kernel_node_params(struct node *n, struct cudaKernelNodeParams *p)
 cudaError_t kernel_node_change(const struct call *call, struct task *t,
                                const struct cudaKernelNodeParams *p)
 {
+    NEEDS_LOCK();
     cudaError_t e = check_kind(t);
     if (e)
         return e;

@@ -1,5 +1,5 @@
 /* The checker across processes. An access of another process comes before one of ours when an
- * interprocess event puts it there, or when that process's host has acquired it: a program that
+ * interprocess event puts it there, or when the host of any process has acquired it: a program that
  * waits there, or sends a message from a host function, is correct. How messages travel is not
  * seen, so more than that is not required (assumed: no correct program is reported). For the same
  * reason an access that is queued behind a host function which has not returned is neither reported
@@ -17,39 +17,53 @@
 #include "ipc/remote_clock.h"
 #include "os/process.h"
 
+/* `id`: of the allocation in this process. */
 static struct ipc_access make_access(const struct origin *origin, size_t from, size_t to,
-                                     bool write, enum ipc_role role)
+                                     bool write, enum ipc_role role, uint32_t id)
 {
-    struct ipc_access access = {.process = os_process(),
+    struct ipc_access access = {.process = process_clock_name(process_clock_own()),
                                 .seq = origin->slot == HOST_SLOT ? 0 : origin->seq,
                                 .from = from,
                                 .to = to,
                                 .slot = origin->slot == HOST_SLOT ? 0 : origin->slot,
                                 .stream = origin->stream,
+                                .import = role == IPC_IMPORTER ? id : 0,
                                 .write = write,
                                 .role = (uint8_t)role};
     snprintf(access.call, sizeof access.call, "%s", origin->call);
     return access;
 }
 
-/* Returns whether the other process's access comes before operation `seq` of `s`; NULL: before what
- * the host does now. */
-static bool remote_happens_before(uint32_t ipc_ref, const struct ipc_access *earlier,
-                                  const struct stream *s, uint64_t seq)
+/* Operation `seq` of a stream; NULL: what the host does now. */
+struct operation {
+    const struct stream *s;
+    uint64_t seq;
+};
+
+/* Returns up to where the work of another process's slot, or of one here, comes before an
+ * operation. */
+static uint64_t ordered_before(struct process_clock *clock, uint32_t slot, const void *context)
 {
-    uint32_t slot = remote_clock_slot(earlier->process, earlier->slot);
+    const struct operation *later = context;
+    const struct stream *s = later->s;
+    if (s && clock == process_clock_own() && slot == s->slot)
+        return later->seq - 1;
     const struct vector_clock *vc = s ? &s->ordering.happens_before : host_vector_clock();
-    if (!earlier->seq || vc_includes(vc, slot, earlier->seq))
-        return true;
-    if (s && slot == s->slot)
-        return earlier->seq < seq;
-    return ipc_table_access_is_over(ipc_ref, earlier);
+    uint64_t by_order = remote_clock_epoch(vc, clock, slot),
+             by_host = process_clock_acquired(clock, slot);
+    return by_order > by_host ? by_order : by_host;
+}
+
+/* Did a process do it that has ended since? */
+static bool is_of_ended(const struct ipc_access *access)
+{
+    return process_clock_is_over(process_clock_of(access->process));
 }
 
 /* A process may import what it has exported itself; then both are in one process. */
 static bool is_in_this_process(const struct ipc_access *access)
 {
-    return access->process == os_process();
+    return access->process.process == os_process();
 }
 
 /* Returns "process 4711 (launch_fill, its stream 1)". */
@@ -65,7 +79,7 @@ static struct phrase describe_access(const struct ipc_access *access)
         snprintf(stream, sizeof stream, "its stream %d", access->stream);
     char process[32] = "this process";
     if (!is_in_this_process(access))
-        snprintf(process, sizeof process, "process %d", os_process_pid(access->process));
+        snprintf(process, sizeof process, "process %d", os_process_pid(access->process.process));
     snprintf(p.text, sizeof p.text, "%s (%.26s, %s)", process, access->call, stream);
     return p;
 }
@@ -77,17 +91,10 @@ static bool begin_report(const char *kind, const struct origin *origin)
     return report_begin(kind, &other, origin);
 }
 
-/* Returns whether it is an access of this process through this pointer, which is check/'s
- * business. */
-static bool is_own_access(const struct ipc_access *access, enum ipc_role role)
-{
-    return !access->process || (access->process == os_process() && access->role == role);
-}
-
 static const char *unordered_kind(const struct ipc_access *earlier, bool write)
 {
     bool here = is_in_this_process(earlier);
-    if (earlier->allocation)
+    if (earlier->kind == IPC_ALLOCATION)
         return here ? "use before allocation" : "use before another process's allocation";
     if (!write)
         return here ? "read not ordered after a write"
@@ -104,7 +111,7 @@ static void report_unordered(struct shadow_ref ref, const struct ipc_access *ear
     if (!begin_report(unordered_kind(earlier, write), origin))
         return;
     struct phrase other = describe_access(earlier);
-    if (earlier->allocation)
+    if (earlier->kind == IPC_ALLOCATION)
         report_text("%s (%s) uses allocation %u, and nothing orders it after the allocation by %s.",
                     origin->call, report_stream(origin).text, ref.id, other.text);
     else
@@ -143,12 +150,6 @@ static void report_use_after_free(struct shadow_ref ref, const struct ipc_access
     report_end(ref.id);
 }
 
-/* Of no bytes (a prefetch, a gate) nothing overlaps. */
-static bool overlaps(const struct ipc_access *a, size_t from, size_t to)
-{
-    return a->from < to && from < a->to && a->from != a->to && from != to;
-}
-
 static void ipc_check_used(struct shadow_ref ref, struct origin origin, const struct stream *s,
                            size_t from, size_t to, bool write)
 {
@@ -159,14 +160,14 @@ static void ipc_check_used(struct shadow_ref ref, struct origin origin, const st
     struct ipc_allocation allocation = ipc_table_read_ref(ipc_ref);
     if (allocation.freed && !allocation.freed_by.behind_host_func && role == IPC_IMPORTER)
         report_use_after_free(ref, &allocation.freed_by, &origin);
-    for (int i = 0; i < IPC_TABLE_ACCESSES; i++) {
-        const struct ipc_access *a = &allocation.accesses[i];
-        if (is_own_access(a, role) || (!write && !a->write) || !overlaps(a, from, to))
-            continue;
-        if (!remote_happens_before(ipc_ref, a, s, origin.seq))
-            report_unordered(ref, a, &origin, write);
-    }
-    ipc_table_add_access(ipc_ref, make_access(&origin, from, to, write, role));
+    struct ipc_access new = make_access(&origin, from, to, write, role, ref.id);
+    struct operation later = {s, origin.seq};
+    struct ipc_accesses earlier = ipc_table_unordered(ipc_ref, &new, ordered_before, &later);
+    for (uint32_t i = 0; i < earlier.count; i++)
+        if (!is_of_ended(&earlier.list[i]))
+            report_unordered(ref, &earlier.list[i], &origin, write);
+    if (new.seq)
+        ipc_table_add_access(ipc_ref, &new);
 }
 
 /* Reports that the exporter's allocation is freed while a process has it imported. */
@@ -195,14 +196,12 @@ static void report_held_free(struct shadow_ref ref, uint64_t importer, const str
 
 /* The exporter frees. Documented: each importer must have freed before. One that has not is
  * reported. */
-static void check_importers(struct shadow_ref ref, const struct ipc_allocation *allocation,
-                            const struct origin *origin)
+static void check_importers(struct shadow_ref ref, const struct origin *origin)
 {
-    for (int i = 0; i < IPC_TABLE_IMPORTERS; i++) {
-        uint64_t importer = allocation->importers[i];
-        if (importer && os_process_alive(importer))
-            report_held_free(ref, importer, origin);
-    }
+    struct ipc_processes importers = ipc_table_importers(ref.shadow->ipc_ref);
+    for (uint32_t i = 0; i < importers.count; i++)
+        if (os_process_alive(importers.list[i]))
+            report_held_free(ref, importers.list[i], origin);
 }
 
 /* Reports that nothing orders the exporter's free after another process's use or free. */
@@ -214,7 +213,7 @@ static void report_early_free(struct shadow_ref ref, const struct ipc_access *ea
                       origin))
         return;
     struct phrase other = describe_access(earlier);
-    if (earlier->importer_free)
+    if (earlier->kind == IPC_FREE)
         report_text("%s (%s) frees allocation %u, and nothing orders it after the free by %s.",
                     origin->call, report_stream(origin).text, ref.id, other.text);
     else
@@ -234,13 +233,15 @@ static void ipc_check_freed(struct shadow_ref ref, struct origin origin, const s
     uint32_t ipc_ref = ref.shadow->ipc_ref;
     if (ipc_table_role(ipc_ref) == IPC_IMPORTER || (s && stream_is_behind_function(s)))
         return;
-    struct ipc_allocation allocation = ipc_table_read_ref(ipc_ref);
-    check_importers(ref, &allocation, &origin);
-    for (int i = 0; i < IPC_TABLE_ACCESSES; i++) {
-        const struct ipc_access *a = &allocation.accesses[i];
-        if (!is_own_access(a, IPC_EXPORTER) && !remote_happens_before(ipc_ref, a, s, origin.seq))
-            report_early_free(ref, a, &origin);
-    }
+    check_importers(ref, &origin);
+    struct ipc_access free_access = make_access(&origin, 0, 0, true, IPC_EXPORTER, ref.id);
+    free_access.kind = IPC_FREE;
+    struct operation later = {s, origin.seq};
+    struct ipc_accesses earlier =
+        ipc_table_unordered(ipc_ref, &free_access, ordered_before, &later);
+    for (uint32_t i = 0; i < earlier.count; i++)
+        if (!is_of_ended(&earlier.list[i]))
+            report_early_free(ref, &earlier.list[i], &origin);
 }
 
 void ipc_check_exported(struct shadow_ref ref)
@@ -249,35 +250,37 @@ void ipc_check_exported(struct shadow_ref ref)
         return;
     uint32_t ipc_ref = ref.shadow->ipc_ref;
     struct ipc_access allocation =
-        make_access(&ref.shadow->allocated_by, 0, ref.bytes, true, IPC_EXPORTER);
-    allocation.allocation = true;
+        make_access(&ref.shadow->allocated_by, 0, ref.bytes, true, IPC_EXPORTER, ref.id);
+    allocation.kind = IPC_ALLOCATION;
     if (allocation.seq)
-        ipc_table_add_access(ipc_ref, allocation);
+        ipc_table_add_access(ipc_ref, &allocation);
     struct access_list all = {NULL, 0, 0};
     access_tree_find(ref.shadow, 0, SIZE_MAX, true, &all);
-    /* The newest comes last, so that it stays. */
     for (size_t i = all.count; i-- > 0;) {
         const struct access *a = all.items[i];
-        ipc_table_add_access(ipc_ref,
-                             make_access(&a->origin, a->from, a->to, a->write, IPC_EXPORTER));
+        struct ipc_access access =
+            make_access(&a->origin, a->from, a->to, a->write, IPC_EXPORTER, ref.id);
+        if (access.seq)
+            ipc_table_add_access(ipc_ref, &access);
     }
     access_list_clear(&all);
 }
 
-void ipc_check_ended(const struct call *call, struct shadow *shadow, const struct stream *s,
+void ipc_check_ended(const struct call *call, struct shadow_ref ref, const struct stream *s,
                      uint64_t seq)
 {
+    struct shadow *shadow = ref.shadow;
     if (!shadow->ipc_ref)
         return;
     struct origin origin = checker_origin(call, s, seq);
     struct ipc_access free_access =
-        make_access(&origin, 0, 0, true, ipc_table_role(shadow->ipc_ref));
+        make_access(&origin, 0, 0, true, ipc_table_role(shadow->ipc_ref), ref.id);
+    free_access.kind = IPC_FREE;
     free_access.behind_host_func = s && stream_is_behind_function(s);
     if (ipc_table_role(shadow->ipc_ref) == IPC_IMPORTER) {
         /* Documented: the importer's free must be over before the exporter's. */
-        free_access.importer_free = true;
         if (settings.check && free_access.seq && !free_access.behind_host_func)
-            ipc_table_add_access(shadow->ipc_ref, free_access);
+            ipc_table_add_access(shadow->ipc_ref, &free_access);
         ipc_table_set_importing(shadow->ipc_ref, false);
     } else {
         ipc_table_set_freed(shadow->ipc_ref, free_access);

@@ -14,7 +14,7 @@ void ipc_check_start(void);
 void ipc_check_exported(struct shadow_ref ref);
 /* The life of the allocation's address here is over: publishes that in the ipc table, and ends the
  * shadow's ipc_ref. `s` NULL: by the host. */
-void ipc_check_ended(const struct call *call, struct shadow *shadow, const struct stream *s,
+void ipc_check_ended(const struct call *call, struct shadow_ref ref, const struct stream *s,
                      uint64_t seq);
 /* This process imports an allocation that its exporter has freed. */
 void ipc_check_imported_freed(const struct call *call, uint32_t ipc_ref);

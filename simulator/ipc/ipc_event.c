@@ -1,82 +1,119 @@
 /* Events of several processes. */
 #include "ipc/ipc_event.h"
 
+#include <string.h>
+
 #include "base/device_state.h"
 #include "ipc/remote_clock.h"
+#include "os/needs_lock.h"
 #include "os/os.h"
 #include "os/process.h"
 #include "sched/engine.h"
 #include "sched/happens_before.h"
 
-#define MAGIC   IPC_EVENT_MAGIC
-#define TICKETS 256 /* Assumed: enough records of one event that are not reached yet. */
-#define EPOCHS  1024
+#define MAGIC IPC_EVENT_MAGIC
+/* Assumed: enough for most records. A file grows when a record has more. */
+#define FIRST_EPOCHS 32
 /* Microseconds between two looks whether the other process is alive. */
 #define LIVENESS_INTERVAL_US 20000
 
-/* One record of the event, and the process that made it. */
-struct ticket {
-    uint64_t number, process, completed;
+/* A record of the event: its number, from 1 up, and its epoch in the process that made it. */
+struct event_record {
+    uint64_t number, seq;
+    struct clock_name recorder;
+    uint32_t slot;
 };
 
-/* The file, which all processes map. Law: `newest_ticket` is the number of the newest record, 0
- * before the first; tickets[t % TICKETS] is ticket t, unless a later one has taken its position,
- * and then whoever waits for t waits for that one. `epochs` is the vector clock of the newest
- * record. Tickets and epochs are written with `lock` held; `completed`, `number` and
- * `newest_ticket` are read without it. What another process wrote is never trusted with memory. */
+/* The file, which all processes map. Law: `newest` is the newest record, number 0 before the first,
+ * and `epochs` is its vector clock, but for what some host had acquired. Both are written with
+ * `lock` held; the number is read without it. `reached` is the greatest number of a record that is
+ * reached: who recorded the newest may have ended since, and its clock with it. What another
+ * process wrote is never trusted with memory. */
 struct event_state {
     uint64_t magic, id, lock;
-    uint64_t newest_ticket;
-    struct ticket tickets[TICKETS];
-    uint32_t epoch_count;
-    /* There were more epochs than EPOCHS. */
-    uint32_t truncated;
-    struct remote_epoch epochs[EPOCHS];
+    struct event_record newest;
+    uint64_t reached;
+    uint32_t epoch_count, unused;
+    struct remote_epoch epochs[];
 };
 
 struct ipc_event {
     /* The first member, so that the two have one address. */
     struct remote_event remote;
     struct event_state *state;
+    /* How many epochs are mapped. */
+    uint32_t room;
     int file;
     int device;
     uint32_t users;
     /* It is another process's. */
     bool opened;
-    /* Of this process's last record: its ticket, and the record, which is only compared. */
-    uint64_t own_ticket;
+    /* Of this process's last record: its number, and the record, which is only compared. */
+    uint64_t own_number;
     const struct record *own_record;
     struct ipc_event_address address;
 };
 
-/* A ticket that an operation or the host waits for, or that an operation completes. */
-struct ticket_wait {
+/* A record that an operation or the host waits for, or that an operation reaches. A user of the
+ * event, and where it waits of the clock too. */
+struct record_wait {
     struct ipc_event *event;
-    uint64_t ticket;
+    struct event_record record;
+    struct process_clock *clock;
     /* When the recording process was last seen alive, in microseconds of real time. */
     uint64_t checked_at;
 };
 
 static const struct remote_event_calls remote_event_calls;
 
-struct remote_event *ipc_event_remote(struct ipc_event *event) { return &event->remote; }
-struct ipc_event *ipc_event_of(struct remote_event *remote) { return (struct ipc_event *)remote; }
+struct remote_event *ipc_event_remote(struct ipc_event *event)
+{
+    NEEDS_LOCK();
+    return &event->remote;
+}
+struct ipc_event *ipc_event_of(struct remote_event *remote)
+{
+    NEEDS_LOCK();
+    return (struct ipc_event *)remote;
+}
 
+/* ---- the file ---- */
+
+static size_t state_bytes(uint32_t epochs)
+{
+    return sizeof(struct event_state) + (size_t)epochs * sizeof(struct remote_epoch);
+}
+
+/* Maps the file with at least so many epochs. Returns false when it is shorter. */
+static bool map_state(struct ipc_event *event, uint32_t epochs)
+{
+    size_t bytes = os_fd_size(event->file);
+    size_t room =
+        bytes < state_bytes(0) ? 0 : (bytes - state_bytes(0)) / sizeof(struct remote_epoch);
+    if (room > UINT32_MAX)
+        room = UINT32_MAX;
+    struct event_state *state =
+        room && room >= epochs ? os_fd_map(event->file, state_bytes((uint32_t)room)) : NULL;
+    if (!state)
+        return false;
+    if (event->state)
+        os_fd_unmap(event->state, state_bytes(event->room));
+    event->state = state;
+    event->room = (uint32_t)room;
+    return true;
+}
+
+/* The event owns the file. Returns NULL when it is none. */
 static struct ipc_event *map_event(int file, int device)
 {
-    struct event_state *state =
-        os_fd_size(file) >= sizeof *state ? os_fd_map(file, sizeof *state) : NULL;
-    if (!state) {
-        os_fd_close(file);
-        return NULL;
-    }
     struct ipc_event *event = os_allocate(sizeof *event);
-    *event = (struct ipc_event){.remote = {&remote_event_calls},
-                                .state = state,
-                                .file = file,
-                                .device = device,
-                                .users = 1};
-    return event;
+    *event = (struct ipc_event){
+        .remote = {&remote_event_calls}, .file = file, .device = device, .users = 1};
+    if (map_state(event, 0))
+        return event;
+    os_fd_close(file);
+    os_free(event);
+    return NULL;
 }
 
 /* Removes one user; with the last, the event ends. */
@@ -84,18 +121,21 @@ static void release(struct ipc_event *event)
 {
     if (--event->users)
         return;
-    os_fd_unmap(event->state, sizeof *event->state);
+    os_fd_unmap(event->state, state_bytes(event->room));
     os_fd_close(event->file);
     os_free(event);
 }
 
 struct ipc_event *ipc_event_new(int device)
 {
+    NEEDS_LOCK();
+    if (!remote_clock_start())
+        return NULL;
     int file = os_memfd_new();
     if (file < 0)
         diag("no file in memory could be made for an interprocess event: this process has too many "
              "files open (ulimit -n).");
-    if (file >= 0 && !os_fd_grow(file, sizeof(struct event_state))) {
+    if (file >= 0 && !os_fd_grow(file, state_bytes(FIRST_EPOCHS))) {
         os_fd_close(file);
         file = -1;
     }
@@ -111,7 +151,10 @@ struct ipc_event *ipc_event_new(int device)
 
 struct ipc_event *ipc_event_open(const struct ipc_event_address *address)
 {
-    int file = address->magic == MAGIC ? os_fd_of_process(address->process, address->fd) : -1;
+    NEEDS_LOCK();
+    if (address->magic != MAGIC || !remote_clock_start())
+        return NULL;
+    int file = os_fd_of_process(address->process, address->fd);
     struct ipc_event *event = file < 0 ? NULL : map_event(file, address->device);
     if (!event)
         return NULL;
@@ -124,123 +167,190 @@ struct ipc_event *ipc_event_open(const struct ipc_event_address *address)
     return NULL;
 }
 
-bool ipc_event_is_opened(const struct ipc_event *event) { return event->opened; }
+bool ipc_event_is_opened(const struct ipc_event *event)
+{
+    NEEDS_LOCK();
+    return event->opened;
+}
 struct ipc_event_address ipc_event_address_of(const struct ipc_event *event)
 {
+    NEEDS_LOCK();
     return event->address;
 }
 
 /* ---- recording ---- */
 
-/* A record is reached. The wait is freed with the operation. */
-static void effect_complete(struct op *op)
+static uint64_t newest_number(const struct ipc_event *event)
 {
-    struct ticket_wait *w = op->ticket;
-    struct ticket *t = &w->event->state->tickets[w->ticket % TICKETS];
-    if (__atomic_load_n(&t->number, __ATOMIC_ACQUIRE) == w->ticket)
-        __atomic_store_n(&t->completed, 1, __ATOMIC_RELEASE);
+    return __atomic_load_n(&event->state->newest.number, __ATOMIC_ACQUIRE);
+}
+
+static bool is_number_reached(const struct ipc_event *event, uint64_t number)
+{
+    return __atomic_load_n(&event->state->reached, __ATOMIC_ACQUIRE) == number;
+}
+
+/* A record is reached. The wait is freed with the operation. */
+static void effect_reached(struct op *op)
+{
+    struct record_wait *w = op->remote_record;
+    struct event_state *state = w->event->state;
+    process_clock_reach(w->record.slot, w->record.seq);
+    os_shm_lock(&state->lock);
+    if (state->reached < w->record.number)
+        __atomic_store_n(&state->reached, w->record.number, __ATOMIC_RELEASE);
+    os_shm_unlock(&state->lock);
     release(w->event);
 }
 
-/* Takes the next ticket for a record with this vector clock. */
-static uint64_t take_ticket(struct event_state *state, const struct vector_clock *vc)
+/* Writes a new record with this vector clock, and its number to `record`. */
+static void write_newest(struct ipc_event *event, struct event_record *record,
+                         const struct vector_clock *vc)
 {
+    struct remote_epochs epochs = remote_clock_export(vc);
+    if (epochs.count > event->room
+        && !(os_fd_grow(event->file, state_bytes(2 * epochs.count))
+             && map_state(event, epochs.count)))
+        os_fatal("an event's file cannot grow to %u epochs.", epochs.count);
+    struct event_state *state = event->state;
     os_shm_lock(&state->lock);
-    uint64_t ticket = state->newest_ticket + 1;
-    state->epoch_count = remote_clock_export(vc, state->epochs, EPOCHS);
-    state->truncated = state->epoch_count > EPOCHS;
-    if (state->truncated)
-        state->epoch_count = EPOCHS;
-    struct ticket *t = &state->tickets[ticket % TICKETS];
-    __atomic_store_n(&t->completed, 0, __ATOMIC_RELEASE);
-    t->process = os_process();
-    __atomic_store_n(&t->number, ticket, __ATOMIC_RELEASE);
-    __atomic_store_n(&state->newest_ticket, ticket, __ATOMIC_RELEASE);
+    record->number = state->newest.number + 1;
+    state->newest.seq = record->seq;
+    state->newest.slot = record->slot;
+    state->newest.recorder = record->recorder;
+    state->epoch_count = epochs.count;
+    if (epochs.count)
+        memcpy(state->epochs, epochs.list, epochs.count * sizeof *epochs.list);
+    __atomic_store_n(&state->newest.number, record->number, __ATOMIC_RELEASE);
     os_shm_unlock(&state->lock);
-    return ticket;
 }
 
 static void event_record_remote(struct remote_event *remote, struct op *op)
 {
     struct ipc_event *event = ipc_event_of(remote);
-    struct ticket_wait *w = os_allocate(sizeof *w);
+    struct record_wait *w = os_allocate(sizeof *w);
+    process_clock_add_slot(op->stream->slot);
     record_complete(op->record);
-    event->own_ticket = take_ticket(event->state, &op->record->ordering.happens_before);
+    *w = (struct record_wait){
+        .event = event,
+        .record = {.seq = op->seq,
+                   .slot = op->stream->slot,
+                   .recorder = process_clock_name(process_clock_own())},
+        .clock = process_clock_own(),
+    };
+    write_newest(event, &w->record, &op->record->ordering.happens_before);
+    event->own_number = w->record.number;
     event->own_record = op->record;
     event->users++;
-    *w = (struct ticket_wait){event, event->own_ticket, 0};
-    op->ticket = w;
-    op->effect = effect_complete;
+    op->remote_record = w;
+    op->effect = effect_reached;
 }
 
 /* ---- waiting ---- */
 
-static uint64_t newest_ticket(const struct ipc_event *event)
-{
-    return __atomic_load_n(&event->state->newest_ticket, __ATOMIC_ACQUIRE);
-}
-
 static bool event_is_newer(const struct remote_event *remote, const struct record *r)
 {
     const struct ipc_event *event = (const struct ipc_event *)remote;
-    return newest_ticket(event) != 0
-        && !(r && event->own_record == r && event->own_ticket == newest_ticket(event));
+    uint64_t newest = newest_number(event);
+    return newest && !(r && event->own_record == r && event->own_number == newest);
 }
 
-/* Returns the newest ticket, and joins what comes before it into `vc`. */
-static uint64_t read_newest_ticket(struct ipc_event *event, struct vector_clock *vc)
+/* Returns the newest record, and joins what comes before it into `vc`. */
+static struct event_record read_newest(struct ipc_event *event, struct vector_clock *vc)
 {
-    struct event_state *state = event->state;
-    os_shm_lock(&state->lock);
-    uint64_t ticket = state->newest_ticket;
-    uint32_t count = state->epoch_count <= EPOCHS ? state->epoch_count : EPOCHS;
-    remote_clock_import(vc, state->epochs, count);
-    os_shm_unlock(&state->lock);
-    return ticket;
+    struct event_record newest;
+    struct remote_epoch *epochs = NULL;
+    uint32_t count;
+    do {
+        epochs = os_grow(epochs, event->room * sizeof *epochs);
+        struct event_state *state = event->state;
+        os_shm_lock(&state->lock);
+        newest = state->newest;
+        count = state->epoch_count;
+        if (count <= event->room)
+            memcpy(epochs, state->epochs, count * sizeof *epochs);
+        os_shm_unlock(&state->lock);
+        /* Another process may have made the file longer. */
+    } while (count > event->room && map_state(event, count));
+    if (count <= event->room)
+        remote_clock_import(vc, epochs, count);
+    os_free(epochs);
+    return newest;
 }
 
-/* Ends the wait for a process that is gone, and all further calls of this one. */
-static void fail_wait(const struct ticket *t)
+/* Begins a wait for the newest record, and joins what comes before it into `vc`. */
+static struct record_wait begin_wait(struct ipc_event *event, struct vector_clock *vc)
 {
-    diag("process %d has ended before the work in front of its cudaEventRecord was done; the wait "
-         "for that event ends here. Every further call returns cudaErrorExternalDevice.",
-         os_process_pid(t->process));
+    struct event_record newest = read_newest(event, vc);
+    struct process_clock *clock = process_clock_of(newest.recorder);
+    process_clock_use(clock);
+    event->users++;
+    return (struct record_wait){event, newest, clock, 0};
+}
+
+static void end_wait(struct record_wait *w)
+{
+    process_clock_release(w->clock);
+    release(w->event);
+}
+
+/* Returns whether the record is reached, as far as can be seen. */
+static bool is_reached(const struct record_wait *w)
+{
+    if (is_number_reached(w->event, w->record.number)
+        || process_clock_reached(w->clock, w->record.slot, w->record.seq))
+        return true;
+    /* Without that clock a later record that is reached stands for it (assumed). */
+    return !process_clock_has(w->clock, w->record.slot)
+        && __atomic_load_n(&w->event->state->reached, __ATOMIC_ACQUIRE) >= w->record.number;
+}
+
+/* Ends the wait for a process that comes to no more records, and all further calls of this one. */
+static void fail_wait(const struct record_wait *w, bool device_failed)
+{
+    int pid = os_process_pid(w->record.recorder.process);
+    if (device_failed)
+        diag("the device of process %d has failed before the work in front of its cudaEventRecord "
+             "was done; the wait for that event ends here. Every further call returns "
+             "cudaErrorExternalDevice.",
+             pid);
+    else
+        diag("process %d has ended before the work in front of its cudaEventRecord was done; the "
+             "wait for that event ends here. Every further call returns cudaErrorExternalDevice.",
+             pid);
     device_fault(cudaErrorExternalDevice);
 }
 
-/* Returns whether the ticket's record is reached, or its process has ended before. */
-static bool ticket_is_completed(struct ticket_wait *w)
+/* Returns whether the wait is over: the record is reached, or it never will be. */
+static bool wait_is_over(struct record_wait *w)
 {
-    struct ticket *t = &w->event->state->tickets[w->ticket % TICKETS];
-    if (__atomic_load_n(&t->completed, __ATOMIC_ACQUIRE))
+    if (is_reached(w))
         return true;
-    if (os_clock_us() - w->checked_at < LIVENESS_INTERVAL_US)
+    bool has_failed = process_clock_has_failed(w->clock);
+    if (!has_failed && os_clock_us() - w->checked_at < LIVENESS_INTERVAL_US)
         return false;
     w->checked_at = os_clock_us();
-    bool alive = os_process_alive(t->process);
-    /* The process may have completed it just before it ended. */
-    if (__atomic_load_n(&t->completed, __ATOMIC_ACQUIRE))
-        return true;
-    if (!alive)
-        fail_wait(t);
-    return !alive;
+    if (!has_failed && !process_clock_is_over(w->clock))
+        return false;
+    /* It may have come there just before. */
+    if (!is_reached(w))
+        fail_wait(w, has_failed);
+    return true;
 }
 
-static bool wait_is_completed(struct op *op) { return ticket_is_completed(op->ticket); }
+static bool op_is_over(struct op *op) { return wait_is_over(op->remote_record); }
 
-static void effect_waited(struct op *op) { release(((struct ticket_wait *)op->ticket)->event); }
+static void effect_waited(struct op *op) { end_wait(op->remote_record); }
 
 static void event_wait_remote(struct remote_event *remote, struct stream *s)
 {
-    struct ipc_event *event = ipc_event_of(remote);
-    struct ticket_wait *w = os_allocate(sizeof *w);
-    struct vector_clock vc = {NULL, 0};
-    *w = (struct ticket_wait){.event = event, .ticket = read_newest_ticket(event, &vc)};
+    struct record_wait *w = os_allocate(sizeof *w);
+    struct vector_clock vc = VC_EMPTY;
+    *w = begin_wait(ipc_event_of(remote), &vc);
     struct op *op = stream_enqueue(s, OP_REMOTE_WAIT, 0);
-    op->ticket = w;
-    op->remote_is_done = wait_is_completed;
+    op->remote_record = w;
+    op->remote_is_done = op_is_over;
     op->effect = effect_waited;
-    event->users++;
     vc_join(&s->ordering.device_order, &vc);
     vc_join(&s->ordering.happens_before, &vc);
     vc_clear(&vc);
@@ -248,30 +358,27 @@ static void event_wait_remote(struct remote_event *remote, struct stream *s)
 
 static bool event_query_remote(struct remote_event *remote)
 {
-    struct ipc_event *event = ipc_event_of(remote);
-    struct vector_clock vc = {NULL, 0};
-    struct ticket_wait w = {.event = event, .ticket = read_newest_ticket(event, &vc)};
-    bool completed = ticket_is_completed(&w);
-    if (completed && !device_sticky_error)
+    struct vector_clock vc = VC_EMPTY;
+    struct record_wait w = begin_wait(ipc_event_of(remote), &vc);
+    bool over = wait_is_over(&w);
+    if (over && !device_sticky_error)
         host_acquire_remote(&vc);
     vc_clear(&vc);
-    return completed;
+    end_wait(&w);
+    return over;
 }
 
-static bool wait_is_completed_arg(void *argument) { return ticket_is_completed(argument); }
+static bool wait_is_over_arg(void *argument) { return wait_is_over(argument); }
 
 static void event_synchronize_remote_unlocking(struct remote_event *remote)
 {
-    struct ipc_event *event = ipc_event_of(remote);
-    struct vector_clock vc = {NULL, 0};
-    struct ticket_wait w = {.event = event, .ticket = read_newest_ticket(event, &vc)};
-    /* Another thread may destroy the event meanwhile. */
-    event->users++;
-    engine_wait_remote_unlocking(wait_is_completed_arg, &w);
+    struct vector_clock vc = VC_EMPTY;
+    struct record_wait w = begin_wait(ipc_event_of(remote), &vc);
+    engine_wait_remote_unlocking(wait_is_over_arg, &w);
     if (!device_sticky_error)
         host_acquire_remote(&vc);
     vc_clear(&vc);
-    release(event);
+    end_wait(&w);
 }
 
 static void event_release(struct remote_event *remote) { release(ipc_event_of(remote)); }

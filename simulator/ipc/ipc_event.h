@@ -1,13 +1,13 @@
-/* An event of several processes: a file in memory that each maps holds how often it was recorded
- * and which records have been reached.
+/* An event of several processes: a file in memory that each maps holds its newest record: which
+ * process made it, where in which of its streams, and what comes before it. A wait is for the
+ * newest record at the call (documented: later records do not matter to it), and ends when the
+ * clock of that process (ipc/process_clock.h) has come there; so any number of records may be
+ * pending. With the record travels its vector clock, so that order crosses processes as well.
  *
- * Each record takes a ticket, whichever process makes it. A wait is for the newest ticket at the
- * call (documented: later records do not matter to it). With the newest ticket the file keeps the
- * vector clock of its record, so that order crosses processes as well.
- *
- * When the process that took a ticket ends before its record was reached, the wait for it ends too,
- * and every further call of the waiting process returns cudaErrorExternalDevice (assumed: "an
- * asynchronous error outside of CUDA"; a wait that never ends would help nobody).
+ * When the process ends before its record was reached, the wait for it ends too, and every further
+ * call of the waiting process returns cudaErrorExternalDevice (assumed: "an asynchronous error
+ * outside of CUDA"; a wait that never ends would help nobody). So it does when that process's
+ * device fails (assumed).
  *
  * All of these need the lock. An event lives until the remote_event's last release (sched/event.h);
  * operations that wait for it are users, too. */
@@ -18,7 +18,7 @@
 
 struct ipc_event;
 
-#define IPC_EVENT_MAGIC 0x31746e6576656973u
+#define IPC_EVENT_MAGIC 0x32746e6576656973u
 
 /* What another process needs to open the event; fits into a cudaIpcEventHandle_t. */
 struct ipc_event_address {

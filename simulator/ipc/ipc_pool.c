@@ -4,22 +4,34 @@
 
 #include <string.h>
 
+#include "base/settings.h"
+#include "check/access_tree.h"
 #include "ipc/ipc_check.h"
 #include "ipc/ipc_table.h"
 #include "mem/device.h"
+#include "os/needs_lock.h"
 #include "os/os.h"
 #include "os/process.h"
 
 #define MAGIC 0x31727470656d6973u
 
-/* What cudaMemPoolExportPointer writes. */
+/* What cudaMemPoolExportPointer writes: the same bytes for the same allocation (measured). So it
+ * has no padding, whose bytes would be chance. */
 struct exported_pointer {
     uint64_t magic, pool, generation, offset, bytes;
-    int32_t entry;
+    int32_t entry, unused;
 };
 
+_Static_assert(sizeof(struct exported_pointer) == 5 * sizeof(uint64_t) + 2 * sizeof(int32_t),
+               "an exported pointer has no padding");
 _Static_assert(sizeof(struct exported_pointer) <= sizeof(struct cudaMemPoolPtrExportData),
                "an exported pointer fits");
+
+/* For each descriptor below `top`: has it been an exported pool's? */
+static struct {
+    bool *was;
+    int top;
+} exported;
 
 static void end_sharing(struct pool *p)
 {
@@ -38,6 +50,7 @@ static void share(struct pool *p, struct ipc_table *table, int file)
 
 bool ipc_pool_make_shareable(struct pool *p)
 {
+    NEEDS_LOCK();
     if (!(p->props.handleTypes & cudaMemHandleTypePosixFileDescriptor))
         return true;
     int file = os_memfd_new();
@@ -56,6 +69,7 @@ bool ipc_pool_make_shareable(struct pool *p)
 
 cudaError_t ipc_pool_export(struct pool *p, int *descriptor)
 {
+    NEEDS_LOCK();
     if (!p->ipc_table || p->imported)
         return cudaErrorInvalidValue;
     /* Measured, where no fabric is set up: then neither type can be exported. */
@@ -68,11 +82,27 @@ cudaError_t ipc_pool_export(struct pool *p, int *descriptor)
     }
     *descriptor = fd;
     p->exported = true;
+    for (int top = exported.top; top <= fd; top++) {
+        exported.was = os_grow(exported.was, ((size_t)top + 1) * sizeof *exported.was);
+        exported.was[top] = false;
+        exported.top = top + 1;
+    }
+    exported.was[fd] = true;
     return cudaSuccess;
+}
+
+size_t ipc_pool_count_open(void)
+{
+    NEEDS_LOCK();
+    size_t open = 0;
+    for (int fd = 0; fd < exported.top; fd++)
+        open += exported.was[fd] && os_fd_is_open(fd) && os_fd_is_memfd(fd);
+    return open;
 }
 
 const char *ipc_pool_fd_kind(int descriptor)
 {
+    NEEDS_LOCK();
     if (!os_fd_is_open(descriptor))
         return "closed";
     return os_fd_is_memfd(descriptor) ? "a pool" : "another file";
@@ -120,6 +150,7 @@ static struct pool *import_file(int file)
 
 cudaError_t ipc_pool_import(int descriptor, struct pool **p)
 {
+    NEEDS_LOCK();
     if (!os_fd_is_open(descriptor) || !os_fd_is_memfd(descriptor))
         return cudaErrorUnknown;
     int file = os_fd_dup_high(descriptor);
@@ -127,6 +158,18 @@ cudaError_t ipc_pool_import(int descriptor, struct pool **p)
         return cudaErrorOperatingSystem;
     *p = import_file(file);
     return *p ? cudaSuccess : cudaErrorUnknown;
+}
+
+/* Where the host touches memory that processes share, what the others' devices do there is not
+ * seen: to close pages for it would harm a program that knows from a message that work is over. */
+static void say_what_is_unchecked(const struct pool *p)
+{
+    static bool said;
+    if (said || !p->heap.host_visible || !settings.check)
+        return;
+    said = true;
+    diag("memory of the host is shared between processes. This process's loads and stores there "
+         "are not compared with the work of other processes.");
 }
 
 /* Gives an allocation an entry in its pool's table, unless it has one. Returns whether it has. */
@@ -142,6 +185,7 @@ static bool ensure_entry(struct address_info *a)
              "device keeps no list of more.");
         return false;
     }
+    say_what_is_unchecked(a->pool);
     shadow->ipc_ref = ipc_table_ref(t, entry, IPC_EXPORTER);
     ipc_check_exported(memory_shadow(a));
     return true;
@@ -149,6 +193,7 @@ static bool ensure_entry(struct address_info *a)
 
 cudaError_t ipc_pool_export_pointer(const void *pointer, struct cudaMemPoolPtrExportData *data)
 {
+    NEEDS_LOCK();
     struct address_info a = memory_find(pointer);
     /* Measured: an address inside an allocation is refused, like one outside; so is an allocation
      * whose pool has not been exported before. */
@@ -170,6 +215,11 @@ cudaError_t ipc_pool_export_pointer(const void *pointer, struct cudaMemPoolPtrEx
     return cudaSuccess;
 }
 
+static struct shadow_ref shadow_of(const struct pool *p, struct range *r)
+{
+    return (struct shadow_ref){&r->shadow, r->id, p->heap.base + r->offset, r->requested};
+}
+
 /* Ends the life of imported allocations that lie over a new one: their exporter has freed them and
  * given their addresses out again (assumed). */
 static void free_overlapping(const struct call *call, struct pool *p, size_t offset, size_t bytes)
@@ -180,8 +230,9 @@ static void free_overlapping(const struct call *call, struct pool *p, size_t off
             r = r->next;
             continue;
         }
-        if (r->shadow.ipc_ref)
-            ipc_check_ended(call, &r->shadow, NULL, 0);
+        ipc_check_ended(call, shadow_of(p, r), NULL, 0);
+        if (r->shadow.accesses)
+            access_tree_clear(&r->shadow);
         pool_free_now(p, r);
         /* Freeing may have joined ranges: from the start again. */
         r = p->heap.first;
@@ -212,6 +263,7 @@ static bool take_imported(const struct call *call, struct pool *p, uint32_t ipc_
                           const struct ipc_allocation *allocation)
 {
     size_t size = round_up(allocation->bytes, ALIGNMENT);
+    say_what_is_unchecked(p);
     free_overlapping(call, p, allocation->offset, size);
     struct range *r = heap_free_at(&p->heap, allocation->offset, size);
     if (!r)
@@ -222,9 +274,7 @@ static bool take_imported(const struct call *call, struct pool *p, uint32_t ipc_
     r->id = memory_new_id();
     r->shadow.ipc_ref = ipc_ref;
     ipc_table_set_importing(ipc_ref, true);
-    char *address = p->heap.base + allocation->offset;
-    checker_allocated(call, (struct shadow_ref){&r->shadow, r->id, address, allocation->bytes},
-                      ALLOCATION_AT_CALL, NULL, 0);
+    checker_allocated(call, shadow_of(p, r), ALLOCATION_AT_CALL, NULL, 0);
     return true;
 }
 
@@ -232,6 +282,7 @@ cudaError_t ipc_pool_import_pointer(const struct call *call, struct pool *p,
                                     const struct cudaMemPoolPtrExportData *data,
                                     struct address_info *info)
 {
+    NEEDS_LOCK();
     struct exported_pointer e;
     memcpy(&e, data, sizeof e);
     if (!p->imported || e.magic != MAGIC || e.pool != ipc_table_pool_info(p->ipc_table).id)

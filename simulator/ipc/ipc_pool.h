@@ -18,6 +18,8 @@ bool ipc_pool_make_shareable(struct pool *p);
 /* Writes a new descriptor of the pool, which is the program's. Measured errors: a pool made without
  * this handle type, an imported one, one that is for fabric handles, too. */
 cudaError_t ipc_pool_export(struct pool *p, int *descriptor);
+/* Returns how many of the descriptors that this process exported it has not closed. */
+size_t ipc_pool_count_open(void);
 /* Finds the pool of a descriptor; the same one each time. Measured: cudaErrorUnknown when it is
  * closed, or not a pool's. */
 cudaError_t ipc_pool_import(int descriptor, struct pool **p);

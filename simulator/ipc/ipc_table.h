@@ -2,14 +2,15 @@
  * header of the pool's file, mapped by each.
  *
  *   the file's header
- *   +------------------+--------------------------+---------------------------------------------+
- *   | whose pool,      | for each process:        | for each exported allocation:               |
- *   | which device     | what its host            | which bytes, who has imported it, its last  |
- *   |                  | has acquired             | accesses, who has freed it                  |
- *   +------------------+--------------------------+---------------------------------------------+
+ *   +------------------+------------------------------------+---------------------------------+
+ *   | whose pool,      | for each exported allocation:      | nodes of lists: who has an      |
+ *   | which device     | which bytes, who has freed it, and | allocation imported; its last   |
+ *   |                  | the first node of each of its lists| accesses, by process and stream |
+ *   +------------------+------------------------------------+---------------------------------+
  *
- * A process writes its own entries only, under the header's lock. What a process that has ended
- * left behind is over (assumed).
+ * A process adds its own nodes only, under the header's lock; what some host has acquired is over
+ * (ipc/process_clock.h), and anyone may take it out. What a process that has ended left behind is
+ * over, too (assumed).
  *
  * A shadow (check/shadow.h) names its allocation by one number, `ipc_ref`, which is a table of this
  * process, an entry of it and a role; 0 for none.
@@ -20,50 +21,47 @@
 #define SIM_IPC_IPC_TABLE_H
 
 #include "check/shadow.h"
+#include "ipc/process_clock.h"
 #include "sched/stream.h"
-
-/* Assumed: so many processes have one allocation imported; the checker sees no more of them. */
-#define IPC_TABLE_IMPORTERS 8
-/* Assumed: so many accesses of one allocation are not over; an older one is forgotten. */
-#define IPC_TABLE_ACCESSES 12
 
 /* Through which pointer: the exporter's own, or an imported one. */
 enum ipc_role { IPC_EXPORTER = 1, IPC_IMPORTER = 2 };
 
+enum ipc_access_kind {
+    /* A read or a write. */
+    IPC_USE,
+    /* The exporter's allocation, a write of all bytes. */
+    IPC_ALLOCATION,
+    /* An importer's free, of no bytes: only the exporter's free must come after it. */
+    IPC_FREE
+};
+
 /* Something that a process did to an allocation. */
 struct ipc_access {
-    uint64_t process;
-    /* Its epoch in its stream; 0: the host did it. */
+    /* The process, and its epoch in its stream; seq 0: the host did it. */
+    struct clock_name process;
     uint64_t seq;
     /* Bytes of the allocation: [from, to). */
     uint64_t from, to;
     uint32_t slot;
     int32_t stream;
+    /* Of an importer: the number of the allocation in its process, another one for each import. */
+    uint32_t import;
     bool write;
-    /* It is the exporter's allocation. */
-    bool allocation;
-    /* It is an importer's free, of no bytes: only the exporter's free must come after it. */
-    bool importer_free;
     /* It is a free behind a host function that had not returned: it may wait for anything. */
     bool behind_host_func;
-    /* enum ipc_role. */
-    uint8_t role;
-    char call[27];
+    /* enum ipc_access_kind, enum ipc_role. */
+    uint8_t kind, role;
+    char call[28];
 };
 
 struct ipc_allocation {
     /* Of the entry's use; 0: never used. */
     uint64_t generation;
     uint64_t offset, bytes;
-    /* Processes that have imported it and not freed it; 0: none. */
-    uint64_t importers[IPC_TABLE_IMPORTERS];
     /* The exporter has freed it: freed_by. */
     bool freed;
     struct ipc_access freed_by;
-    /* Those that may not be over; .process 0: none. */
-    struct ipc_access accesses[IPC_TABLE_ACCESSES];
-    /* The access to forget next, when no other is over. */
-    uint32_t evict_next;
 };
 
 struct ipc_table;
@@ -97,10 +95,27 @@ struct ipc_allocation ipc_table_read_ref(uint32_t ipc_ref);
 void ipc_table_set_importing(uint32_t ipc_ref, bool on);
 /* The exporter has freed it by this access. */
 void ipc_table_set_freed(uint32_t ipc_ref, struct ipc_access access);
-/* Adds an access of this process. */
-void ipc_table_add_access(uint32_t ipc_ref, struct ipc_access access);
 
-/* Returns whether the host of the access's process has acquired it, or that process is gone. */
-bool ipc_table_access_is_over(uint32_t ipc_ref, const struct ipc_access *access);
+/* Adds an access of this process. */
+void ipc_table_add_access(uint32_t ipc_ref, const struct ipc_access *access);
+
+/* Copies of what is in a table. */
+struct ipc_accesses {
+    const struct ipc_access *list;
+    uint32_t count;
+};
+struct ipc_processes {
+    const uint64_t *list;
+    uint32_t count;
+};
+/* Returns the accesses that do not come before a new one of this process, but for those through the
+ * same pointer, which are check/'s business. `ordered` returns up to which epoch the work of a slot
+ * of a process comes before. The oldest of a stream comes first. Good until the next call. */
+struct ipc_accesses ipc_table_unordered(uint32_t ipc_ref, const struct ipc_access *new,
+                                        uint64_t (*ordered)(struct process_clock *clock,
+                                                            uint32_t slot, const void *context),
+                                        const void *context);
+/* Returns the processes that have the allocation imported. Good until the next call. */
+struct ipc_processes ipc_table_importers(uint32_t ipc_ref);
 
 #endif

@@ -1,73 +1,154 @@
 /* Vector clocks across processes. */
 #include "ipc/remote_clock.h"
 
+#include <string.h>
+
 #include "os/os.h"
-#include "os/process.h"
+#include "sched/happens_before.h"
 #include "sched/stream.h"
 
-/* A slot of another process, and the slot here that stands for it. */
-struct remote_slot {
-    uint64_t process;
-    uint32_t slot, local_slot;
+/* Whose slot it is. */
+struct owner {
+    struct process_clock *clock;
+    uint32_t slot;
 };
 
-/* Law: each slot of another process that was ever named is in the list once, with a slot of this
- * process that never holds work, only epochs. Nothing is removed. Needs the lock. */
+/* The slots here that stand for those of one process, each plus 1; 0: none yet. */
+struct local_slots {
+    uint32_t *list;
+    uint32_t count;
+};
+
+/* Law: of_clock[process_clock_index(c)].list[slot] - 1 is the slot here for that slot of c, which
+ * never holds work, only epochs; and owners[that] is the two of them. An owner without a clock is a
+ * stream of this process. Nothing is removed. Needs the lock. */
 static struct {
-    struct remote_slot *list;
-    uint32_t count, capacity;
-} remote_slots;
+    struct local_slots *of_clock;
+    uint32_t clock_count;
+    struct owner *owners;
+    uint32_t owner_count;
+    /* What the host had acquired when it was last raised in the clocks. */
+    struct vector_clock raised;
+    struct remote_epoch *exported;
+    uint32_t export_capacity;
+} remote;
 
-static void add_slot(uint64_t process, uint32_t slot, uint32_t local_slot)
+/* ---- slots ---- */
+
+/* Grows a list to hold index `at`; what is new is 0. */
+static void *grow_to(void *list, uint32_t at, uint32_t *count, size_t item_bytes)
 {
-    if (remote_slots.count == remote_slots.capacity) {
-        remote_slots.capacity = remote_slots.capacity ? 2 * remote_slots.capacity : 16;
-        remote_slots.list =
-            os_grow(remote_slots.list, remote_slots.capacity * sizeof *remote_slots.list);
-    }
-    remote_slots.list[remote_slots.count++] = (struct remote_slot){process, slot, local_slot};
+    if (at < *count)
+        return list;
+    uint32_t old = *count;
+    while (*count <= at)
+        *count = *count ? 2 * *count : 16;
+    char *grown = os_grow(list, *count * item_bytes);
+    memset(grown + old * item_bytes, 0, (*count - old) * item_bytes);
+    return grown;
 }
 
-uint32_t remote_clock_slot(uint64_t process, uint32_t slot)
+/* Returns the slot here for a slot that the clock has. */
+static uint32_t local_slot(struct process_clock *clock, uint32_t slot)
 {
-    if (process == os_process())
+    uint32_t index = process_clock_index(clock);
+    if (clock == process_clock_own())
         return slot;
-    for (uint32_t i = 0; i < remote_slots.count; i++)
-        if (remote_slots.list[i].process == process && remote_slots.list[i].slot == slot)
-            return remote_slots.list[i].local_slot;
-    uint32_t local_slot = stream_new_slot();
-    add_slot(process, slot, local_slot);
-    return local_slot;
-}
-
-/* Returns whose slot it is, with epoch 0. */
-static struct remote_epoch slot_owner(uint32_t local_slot)
-{
-    for (uint32_t i = 0; i < remote_slots.count; i++)
-        if (remote_slots.list[i].local_slot == local_slot)
-            return (struct remote_epoch){.process = remote_slots.list[i].process,
-                                         .slot = remote_slots.list[i].slot};
-    return (struct remote_epoch){.process = os_process(), .slot = local_slot};
-}
-
-uint32_t remote_clock_export(const struct vector_clock *vc, struct remote_epoch *epochs,
-                             uint32_t capacity)
-{
-    uint32_t entries = 0;
-    for (uint32_t slot = vc_next(vc, 0); slot != CLOCK_END; slot = vc_next(vc, slot + 1)) {
-        if (entries < capacity) {
-            epochs[entries] = slot_owner(slot);
-            epochs[entries].epoch = vc_epoch(vc, slot);
-        }
-        entries++;
+    remote.of_clock = grow_to(remote.of_clock, index, &remote.clock_count, sizeof *remote.of_clock);
+    struct local_slots *slots = &remote.of_clock[index];
+    slots->list = grow_to(slots->list, slot, &slots->count, sizeof *slots->list);
+    if (!slots->list[slot]) {
+        uint32_t local = stream_new_slot();
+        remote.owners = grow_to(remote.owners, local, &remote.owner_count, sizeof *remote.owners);
+        remote.owners[local] = (struct owner){clock, slot};
+        slots->list[slot] = local + 1;
     }
-    return entries;
+    return slots->list[slot] - 1;
+}
+
+static struct owner owner_of(uint32_t local)
+{
+    if (local < remote.owner_count && remote.owners[local].clock)
+        return remote.owners[local];
+    return (struct owner){process_clock_own(), local};
+}
+
+uint64_t remote_clock_epoch(const struct vector_clock *vc, struct process_clock *clock,
+                            uint32_t slot)
+{
+    if (clock == process_clock_own())
+        return vc_epoch(vc, slot);
+    uint32_t index = process_clock_index(clock);
+    if (index >= remote.clock_count || slot >= remote.of_clock[index].count)
+        return 0;
+    uint32_t local = remote.of_clock[index].list[slot];
+    return local ? vc_epoch(vc, local - 1) : 0;
+}
+
+/* ---- what hosts have acquired ---- */
+
+/* The host has acquired something. */
+static void raise_all(void)
+{
+    const struct vector_clock *host = host_vector_clock();
+    uint32_t local = vc_next_beyond(host, &remote.raised, 0);
+    for (; local != CLOCK_END; local = vc_next_beyond(host, &remote.raised, local + 1)) {
+        struct owner owner = owner_of(local);
+        process_clock_raise(owner.clock, owner.slot, vc_epoch(host, local));
+    }
+    vc_clear(&remote.raised);
+    vc_join(&remote.raised, host);
+}
+
+/* Has any host acquired this epoch of a slot here? */
+static bool is_acquired_elsewhere(uint32_t local, uint64_t epoch)
+{
+    struct owner owner = owner_of(local);
+    return process_clock_acquired(owner.clock, owner.slot) >= epoch
+        || (owner.clock != process_clock_own() && process_clock_is_over(owner.clock));
+}
+
+bool remote_clock_start(void)
+{
+    if (!process_clock_start())
+        return false;
+    host_on_acquire(raise_all);
+    host_acquired_elsewhere = is_acquired_elsewhere;
+    raise_all();
+    return true;
+}
+
+/* ---- sending ---- */
+
+struct remote_epochs remote_clock_export(const struct vector_clock *vc)
+{
+    const struct vector_clock *host = host_vector_clock();
+    uint32_t count = 0, local = vc_next_beyond(vc, host, 0);
+    for (; local != CLOCK_END; local = vc_next_beyond(vc, host, local + 1)) {
+        struct owner owner = owner_of(local);
+        uint64_t epoch = vc_epoch(vc, local);
+        if (process_clock_acquired(owner.clock, owner.slot) >= epoch)
+            continue;
+        if (owner.clock == process_clock_own())
+            process_clock_add_slot(owner.slot);
+        if (count == remote.export_capacity) {
+            remote.export_capacity = count ? 2 * count : 64;
+            remote.exported =
+                os_grow(remote.exported, remote.export_capacity * sizeof *remote.exported);
+        }
+        remote.exported[count++] =
+            (struct remote_epoch){process_clock_name(owner.clock), epoch, owner.slot};
+    }
+    return (struct remote_epochs){remote.exported, count};
 }
 
 void remote_clock_import(struct vector_clock *vc, const struct remote_epoch *epochs, uint32_t count)
 {
-    /* What was sent may have been too much for one event, and is not whole then. */
+    /* What a host has acquired was not sent. */
     vc_forget_records();
-    for (uint32_t i = 0; i < count; i++)
-        vc_set(vc, remote_clock_slot(epochs[i].process, epochs[i].slot), epochs[i].epoch);
+    for (uint32_t i = 0; i < count; i++) {
+        struct process_clock *clock = process_clock_of(epochs[i].of);
+        if (process_clock_has(clock, epochs[i].slot))
+            vc_set(vc, local_slot(clock, epochs[i].slot), epochs[i].epoch);
+    }
 }

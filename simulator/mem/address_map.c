@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "check/page_guard.h"
+#include "os/needs_lock.h"
 #include "os/os.h"
 
 /* Law: the heaps do not overlap, and the bases of the first `count` rise. Needs the lock. */
@@ -65,6 +66,7 @@ void address_map_remove(struct heap *h)
 
 struct heap *address_map_find(const void *address)
 {
+    NEEDS_LOCK();
     size_t at = count_up_to(address);
     if (!at)
         return NULL;

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "os/needs_lock.h"
+
 /* Measured: what an H200's context itself takes (cudaMemGetInfo after one cudaMalloc of 1 MiB,
  * which takes 2: free 149553283072 of 150109880320) */
 #define CONTEXT_BYTES ((size_t)(150109880320u - 149553283072u) - 2 * MiB)
@@ -23,6 +25,7 @@ static size_t usable(void)
 
 bool device_take(int device, size_t bytes)
 {
+    NEEDS_LOCK();
     if (device == NO_DEVICE)
         return true;
     if (bytes > usable() - devices[device].used_bytes)
@@ -33,19 +36,26 @@ bool device_take(int device, size_t bytes)
 
 void device_give(int device, size_t bytes)
 {
+    NEEDS_LOCK();
     if (device != NO_DEVICE)
         devices[device].used_bytes -= bytes;
 }
 
-size_t device_free_memory(int device) { return usable() - devices[device].used_bytes; }
+size_t device_free_memory(int device)
+{
+    NEEDS_LOCK();
+    return usable() - devices[device].used_bytes;
+}
 
 bool device_peer_accessible(int device, int owner)
 {
+    NEEDS_LOCK();
     return device == owner || (devices[device].peer_access >> owner & 1);
 }
 
 void device_set_peer_access(int device, int owner, bool enabled)
 {
+    NEEDS_LOCK();
     if (enabled)
         devices[device].peer_access |= 1u << owner;
     else
@@ -54,6 +64,7 @@ void device_set_peer_access(int device, int owner, bool enabled)
 
 void device_reset(int device, uint32_t newest)
 {
+    NEEDS_LOCK();
     devices[device].peer_access = 0;
     devices[device].last_reset_id = newest;
 }
@@ -222,6 +233,7 @@ static const int attributes[] = {
 
 bool device_attribute(int attribute, int *value)
 {
+    NEEDS_LOCK();
     if (attribute < 1 || attribute >= (int)(sizeof attributes / sizeof *attributes))
         return false;
     /* Documented: a driver refuses to be asked for an attribute that is younger than itself */
@@ -231,11 +243,17 @@ bool device_attribute(int attribute, int *value)
         return false;
     /* SIM_HANDLE_TYPES changes no attribute, only what cudaMemPoolCreate takes: as under WSL2. */
     *value = attributes[attribute];
+    /* Documented: 0 without pools. Assumed: then no handle type is promised either. */
+    if (!settings.pools
+        && (attribute == cudaDevAttrMemoryPoolsSupported
+            || attribute == cudaDevAttrMemoryPoolSupportedHandleTypes))
+        *value = 0;
     return true;
 }
 
 void device_properties(struct cudaDeviceProp *p)
 {
+    NEEDS_LOCK();
     memset(p, 0, sizeof *p);
     snprintf(p->name, sizeof p->name, "Simulated device (modeled on an NVIDIA H200)");
     p->totalGlobalMem = settings.memory;

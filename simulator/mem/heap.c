@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "mem/address_map.h"
+#include "os/needs_lock.h"
 #include "os/os.h"
 #include "os/process.h"
 
@@ -41,7 +42,8 @@ size_t range_end(const struct range *r) { return r->offset + r->bytes; }
 
 void heap_init(struct heap *h, int device, size_t segment_size, size_t limit)
 {
-    *h = (struct heap){.device = device, .segment_size = segment_size, .limit = limit};
+    *h = (struct heap){
+        .device = device, .segment_size = segment_size, .limit = limit, .unreached_at = UINT64_MAX};
     h->shared.slot = h->shared_partial.slot = SHARED_LIST;
 }
 
@@ -78,6 +80,7 @@ static char *reserve(const struct heap *h)
 
 bool heap_open(struct heap *h)
 {
+    NEEDS_LOCK();
     if (h->base)
         return true;
     h->base = reserve(h);
@@ -129,6 +132,7 @@ size_t heap_unmapped_count(const struct heap *h, size_t offset, size_t bytes)
 
 bool heap_is_mapped(const struct heap *h, size_t offset, size_t bytes)
 {
+    NEEDS_LOCK();
     if (!bytes)
         return offset < h->limit;
     return offset < h->limit && bytes <= h->limit - offset
@@ -189,6 +193,7 @@ static void grow_tables(struct heap *h, size_t segments)
 
 void heap_map(struct heap *h, size_t offset, size_t bytes)
 {
+    NEEDS_LOCK();
     size_t last = (offset + bytes - 1) / h->segment_size;
     if (last >= h->table_segments)
         grow_tables(h, last + 1);
@@ -228,6 +233,7 @@ size_t heap_idle_segment(const struct heap *h, bool highest, size_t from, size_t
 
 char *heap_storage(const struct heap *h, size_t offset)
 {
+    NEEDS_LOCK();
     return os_storage(h->base, h->limit) + offset;
 }
 
@@ -265,6 +271,7 @@ static void forget_segment(struct heap *h, size_t segment)
 
 void heap_unmap(struct heap *h, size_t segment)
 {
+    NEEDS_LOCK();
     forget_segment(h, segment);
     discard_storage(h, segment, segment + 1);
 }
@@ -291,7 +298,7 @@ size_t heap_release(struct heap *h, size_t keep)
 static void add_stream_list(struct heap *h, uint32_t slot)
 {
     if (slot >= h->slot_count) {
-        uint32_t wanted = slot + 8;
+        uint32_t wanted = 2 * slot + 8;
         h->list_of_slot = os_grow(h->list_of_slot, wanted * sizeof(struct free_list *));
         for (uint32_t i = h->slot_count; i < wanted; i++)
             h->list_of_slot[i] = NULL;
@@ -299,11 +306,27 @@ static void add_stream_list(struct heap *h, uint32_t slot)
     }
     if (h->list_of_slot[slot])
         return;
-    struct free_list *list = os_allocate(sizeof *list), **end = &h->stream_lists;
-    list->slot = slot;
-    while (*end)
-        end = &(*end)->next;
-    *end = h->list_of_slot[slot] = list;
+    struct free_list *list = os_allocate(sizeof *list), *last = h->last_stream_list;
+    *list = (struct free_list){.slot = slot, .previous = last};
+    if (last)
+        last->next = list;
+    else
+        h->stream_lists = list;
+    h->last_stream_list = h->list_of_slot[slot] = list;
+}
+
+void heap_remove_list(struct heap *h, struct free_list *list)
+{
+    if (list->previous)
+        list->previous->next = list->next;
+    else
+        h->stream_lists = list->next;
+    if (list->next)
+        list->next->previous = list->previous;
+    else
+        h->last_stream_list = list->previous;
+    h->list_of_slot[list->slot] = NULL;
+    os_free(list);
 }
 
 struct free_list *heap_stream_list(struct heap *h, uint32_t slot)
@@ -346,6 +369,7 @@ static struct range *range_at(const struct heap *h, size_t offset)
 
 struct range *heap_find(const struct heap *h, size_t offset)
 {
+    NEEDS_LOCK();
     struct range *r = allocation_index_find(&h->allocations, offset);
     if (r)
         return r;
@@ -382,6 +406,7 @@ static void list_rest(struct heap *h, struct free_list *list, struct range *r, u
 
 struct range *heap_take(struct heap *h, struct range *r, size_t offset, size_t bytes)
 {
+    NEEDS_LOCK();
     struct range *skipped = NULL, *taken = r;
     struct free_list *list = r->list;
     uint64_t free_seq = r->free_node.value;
@@ -411,6 +436,7 @@ struct range *heap_take(struct heap *h, struct range *r, size_t offset, size_t b
 
 struct range *heap_free_at(const struct heap *h, size_t offset, size_t bytes)
 {
+    NEEDS_LOCK();
     struct range *r = range_at(h, offset);
     return r && !r->live && range_end(r) >= offset + bytes ? r : NULL;
 }
@@ -473,6 +499,7 @@ static void insert_free(struct heap *h, struct range *r, uint32_t slot, uint64_t
 
 void heap_put(struct heap *h, struct range *r, uint32_t slot, uint64_t free_seq)
 {
+    NEEDS_LOCK();
     allocation_index_remove(&h->allocations, r);
     r->live = false;
     insert_free(h, r, slot, free_seq);

@@ -36,7 +36,7 @@ struct pool;
 struct free_list {
     struct ordered_tree ranges;
     uint32_t slot; /* Of the stream that freed them, or SHARED_LIST. */
-    struct free_list *next;
+    struct free_list *previous, *next;
 };
 
 struct range {
@@ -79,9 +79,13 @@ struct heap {
     struct ordered_tree ranges;          /* All, live and free, by their offsets. */
     struct allocation_index allocations; /* The live ones; its count is their number. */
     struct free_list shared, shared_partial;
-    struct free_list *stream_lists;  /* In the order in which the streams first came here. */
+    /* In the order in which the streams first came here. */
+    struct free_list *stream_lists, *last_stream_list;
     struct free_list **list_of_slot; /* NULL: the stream never came here. */
     uint32_t slot_count;
+    /* When so many operations of all streams had ended, no stream had reached a free that is in its
+     * list (engine_status.ended); UINT64_MAX: that is not known. */
+    uint64_t unreached_at;
     uint64_t insertions;
     size_t top_segment; /* No segment from here on was ever mapped. */
     /* How many segments the three tables below have room for; those beyond were never mapped. */
@@ -105,6 +109,8 @@ void heap_close(struct heap *h);
 
 /* Returns the stream's list, made when it first comes here. */
 struct free_list *heap_stream_list(struct heap *h, uint32_t slot);
+/* Removes a stream's list, which is empty. */
+void heap_remove_list(struct heap *h, struct free_list *list);
 /* Returns the smallest range with at least `bytes` that was freed at `max_seq` or before, the
  * oldest of those, or NULL. */
 struct range *heap_best_fit(const struct free_list *list, size_t bytes, uint64_t max_seq);

@@ -1,5 +1,7 @@
-/* The laws of a heap, walked. Only tests call this. */
+/* The laws of a heap, walked. Tests call this, and SIM_CHECK_LAWS=1 (api/laws.h). */
 #include "mem/heap.h"
+
+#include "os/needs_lock.h"
 
 /* Returns how many ranges are in lists whose own laws hold; SIZE_MAX when one's do not. */
 static size_t count_listed(const struct heap *h)
@@ -76,6 +78,7 @@ static const char *check_range(const struct heap *h, struct range *r)
 
 const char *heap_is_valid(const struct heap *h)
 {
+    NEEDS_LOCK();
     size_t at = 0, live = 0, ranges = 0;
     if (!h->base)
         return h->first ? "a closed heap has ranges" : NULL;

@@ -1,6 +1,7 @@
 /* What the program has advised for ranges of managed memory: a list of spans of pages. */
 #include "mem/managed_advice.h"
 
+#include "os/needs_lock.h"
 #include "os/os.h"
 
 struct span {
@@ -59,6 +60,7 @@ void managed_advice_change(uint32_t id, const void *address, size_t bytes,
                            void (*change)(struct managed_advice *advice, const void *value),
                            const void *value)
 {
+    NEEDS_LOCK();
     uintptr_t from = page_of(address), to = page_end(address, bytes);
     remove_old(id, from, to);
     split(from);
@@ -94,6 +96,7 @@ static struct managed_advice meet(struct managed_advice a, struct managed_advice
 
 struct managed_advice managed_advice_of(uint32_t id, const void *address, size_t bytes)
 {
+    NEEDS_LOCK();
     uintptr_t from = page_of(address), to = page_end(address, bytes);
     struct managed_advice all = {0};
     for (struct span *s = spans; s && from < to; s = s->next) {

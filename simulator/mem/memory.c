@@ -3,6 +3,7 @@
  * ones take whole granules, a granule goes back with its last allocation). */
 #include "mem/memory.h"
 
+#include "os/needs_lock.h"
 #include "sched/virtual_time.h"
 #include "mem/device.h"
 #include "sched/cost.h"
@@ -20,7 +21,11 @@ static struct {
     uint32_t last_id;
 } memory;
 
-uint32_t memory_new_id(void) { return ++memory.last_id; }
+uint32_t memory_new_id(void)
+{
+    NEEDS_LOCK();
+    return ++memory.last_id;
+}
 
 /* ---- finding ---- */
 
@@ -38,6 +43,7 @@ static struct address_info find_in_host(struct address_info info, const char *ad
 
 struct address_info memory_find(const void *address)
 {
+    NEEDS_LOCK();
     struct address_info info = {.kind = ADDRESS_PAGEABLE, .heap = address_map_find(address)};
     if (!info.heap)
         return find_in_host(info, address);
@@ -57,11 +63,13 @@ struct address_info memory_find(const void *address)
 
 bool memory_host_has(const void *address, size_t bytes)
 {
+    NEEDS_LOCK();
     return !pinned_has_free_pages(address, bytes) && os_has_memory(address, bytes);
 }
 
 uint32_t memory_allocation_id(const struct address_info *a)
 {
+    NEEDS_LOCK();
     return a->kind == ADDRESS_ALLOCATED ? a->range->id
          : a->kind == ADDRESS_PINNED    ? a->pinned->id
                                         : 0;
@@ -69,6 +77,7 @@ uint32_t memory_allocation_id(const struct address_info *a)
 
 struct shadow_ref memory_shadow(const struct address_info *a)
 {
+    NEEDS_LOCK();
     if (a->kind == ADDRESS_ALLOCATED)
         return (struct shadow_ref){&a->range->shadow, a->range->id,
                                    a->heap->base + a->range->offset, a->range->requested};
@@ -78,6 +87,7 @@ struct shadow_ref memory_shadow(const struct address_info *a)
 
 struct shadow_ref memory_allocation_before(const struct address_info *a)
 {
+    NEEDS_LOCK();
     const struct range *found = NULL;
     if (!a->heap)
         return (struct shadow_ref){.shadow = NULL};
@@ -92,6 +102,7 @@ struct shadow_ref memory_allocation_before(const struct address_info *a)
 
 bool memory_peer_accessible(const struct address_info *a, int device)
 {
+    NEEDS_LOCK();
     if (!a->heap)
         return true;
     if (a->pool)
@@ -102,19 +113,29 @@ bool memory_peer_accessible(const struct address_info *a, int device)
 
 const void *memory_owner(const struct address_info *a)
 {
+    NEEDS_LOCK();
     return a->pool ? (const void *)a->pool : &memory.device_heaps[a->heap->device];
 }
 
-struct peer_use **memory_peer_uses(int device) { return &memory.peer_uses[device]; }
+struct peer_use **memory_peer_uses(int device)
+{
+    NEEDS_LOCK();
+    return &memory.peer_uses[device];
+}
 
 int memory_device(const struct address_info *a)
 {
+    NEEDS_LOCK();
     if (a->pool)
         return a->pool->device == NO_DEVICE ? 0 : a->pool->device;
     return a->heap->host_visible ? (int)(a->heap - memory.managed_heaps) : a->heap->device;
 }
 
-void *memory_address(const struct heap *h, const struct range *r) { return h->base + r->offset; }
+void *memory_address(const struct heap *h, const struct range *r)
+{
+    NEEDS_LOCK();
+    return h->base + r->offset;
+}
 
 /* ---- cudaMalloc ---- */
 
@@ -167,17 +188,28 @@ static struct range *allocate(struct heap *h, int device, bool host_visible, siz
 
 struct range *memory_allocate(int device, size_t bytes)
 {
+    NEEDS_LOCK();
     return allocate(&memory.device_heaps[device], device, false, bytes);
 }
 struct range *memory_allocate_managed(int device, size_t bytes)
 {
+    NEEDS_LOCK();
     return allocate(&memory.managed_heaps[device], NO_DEVICE, true, bytes);
 }
-struct heap *memory_heap(int device) { return &memory.device_heaps[device]; }
-struct heap *memory_managed_heap(int device) { return &memory.managed_heaps[device]; }
+struct heap *memory_heap(int device)
+{
+    NEEDS_LOCK();
+    return &memory.device_heaps[device];
+}
+struct heap *memory_managed_heap(int device)
+{
+    NEEDS_LOCK();
+    return &memory.managed_heaps[device];
+}
 
 void memory_free(struct address_info *a)
 {
+    NEEDS_LOCK();
     struct heap *h = a->heap;
     heap_put(h, a->range, SHARED_LIST, 0);
     size_t segments = heap_release(h, 0);
@@ -203,6 +235,7 @@ static size_t for_each_live_in(struct heap *h, void (*visit)(struct shadow_ref))
 
 size_t memory_for_each_live(void (*visit)(struct shadow_ref))
 {
+    NEEDS_LOCK();
     size_t live = 0;
     for (int d = 0; d < settings.devices; d++)
         live += for_each_live_in(&memory.device_heaps[d], visit)

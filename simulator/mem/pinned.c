@@ -4,6 +4,7 @@
 #include "check/page_guard.h"
 #include "mem/device.h"
 #include "mem/memory.h"
+#include "os/needs_lock.h"
 #include "os/os.h"
 
 /* The least arena, and the largest that is made for smaller allocations: each new one is as large
@@ -53,6 +54,7 @@ static struct free_pages *of_address_node(struct tree_node *n)
 
 struct pinned *pinned_within(const void *address, size_t bytes)
 {
+    NEEDS_LOCK();
     struct tree_node *n = tree_last(&pins.all, (uintptr_t)address + bytes - 1);
     return n && of_node(n)->base + of_node(n)->bytes > (const char *)address ? of_node(n) : NULL;
 }
@@ -66,6 +68,7 @@ struct pinned *pinned_newest(void) { return pins.newest; }
 
 bool pinned_has_free_pages(const void *address, size_t bytes)
 {
+    NEEDS_LOCK();
     struct tree_node *n = tree_last(&pins.free_by_address, (uintptr_t)address + bytes - 1);
     return n && of_address_node(n)->from + of_address_node(n)->bytes > (const char *)address;
 }
@@ -171,6 +174,7 @@ static struct pinned *add(struct pinned new)
 
 struct pinned *pinned_new(size_t bytes, unsigned flags)
 {
+    NEEDS_LOCK();
     size_t whole = round_up(bytes, PAGE);
     struct free_pages *f = whole < bytes ? NULL : find_free(whole);
     if (!f)
@@ -197,12 +201,14 @@ struct pinned *pinned_new(size_t bytes, unsigned flags)
 
 struct pinned *pinned_register(void *base, size_t bytes, unsigned flags)
 {
+    NEEDS_LOCK();
     return add((struct pinned){
         .base = base, .storage = base, .bytes = bytes, .flags = flags, .registered = true});
 }
 
 void pinned_end(struct pinned *p)
 {
+    NEEDS_LOCK();
     tree_remove(&pins.all, &p->node);
     if (p->previous)
         p->previous->next = p->next;

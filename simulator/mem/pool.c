@@ -2,12 +2,13 @@
  * tests/hardware/facts/one-gpu.txt, probe-answers.txt and, for other locations than a device's own
  * memory, probe-pools.txt.
  *
- * Law: reserved = 32 MiB x mapped segments; used = the sum of what the live allocations asked for
- * (but see pool_free_now). */
+ * Law: reserved = the mapped segments; used = the sum of what the live allocations asked for (but
+ * see pool_free_now). */
 #include "mem/pool.h"
 
 #include "check/checker.h"
 
+#include "os/needs_lock.h"
 #include "sched/virtual_time.h"
 #include "mem/device.h"
 #include "sched/cost.h"
@@ -46,6 +47,7 @@ static struct {
 
 int pool_location(const struct cudaMemLocation *location, enum cudaMemAllocationType type)
 {
+    NEEDS_LOCK();
     bool managed = type == cudaMemAllocationTypeManaged;
     if (!managed && type != cudaMemAllocationTypePinned)
         return -1;
@@ -121,12 +123,12 @@ static struct pool *pool_add(const struct cudaMemPoolProps *props, size_t limit)
     p->location = pool_location(&props->location, props->allocType);
     p->device = on_device ? props->location.id : NO_DEVICE;
     p->props = *props;
-    p->policy =
-        (struct reuse_policy){true, true, true, round_up(props->maxSize, SEGMENT) / SEGMENT};
+    p->policy = (struct reuse_policy){
+        true, true, true, round_up(props->maxSize, settings.segment) / settings.segment};
     p->peer_rights = managed ? UINT32_MAX : on_device ? 1u << p->device : 0;
     p->peer_rights_reported = managed ? 0 : p->peer_rights;
     /* Assumed: managed memory is counted with the host's, also when it prefers a device. */
-    heap_init(&p->heap, managed ? NO_DEVICE : p->device, SEGMENT, limit);
+    heap_init(&p->heap, managed ? NO_DEVICE : p->device, settings.segment, limit);
     p->heap.host_visible = managed || !on_device;
     p->heap.pool = p;
     p->due_node.key = pools.added++;
@@ -142,9 +144,9 @@ static struct pool *pool_add(const struct cudaMemPoolProps *props, size_t limit)
 
 static struct pool *pool_new(const struct cudaMemPoolProps *props)
 {
-    size_t limit = 2 * round_up(settings.memory, SEGMENT), share = limit;
+    size_t limit = 2 * round_up(settings.memory, settings.segment), share = limit;
     if (pools.count >= ADDRESSES_AT_FIRST / limit)
-        share = round_up(ADDRESSES_TO_SHARE / pools.count, SEGMENT);
+        share = round_up(ADDRESSES_TO_SHARE / pools.count, settings.segment);
     struct pool *p = pool_add(props, share < limit ? share : limit);
     p->has_few_addresses = share < limit;
     return p;
@@ -152,6 +154,7 @@ static struct pool *pool_new(const struct cudaMemPoolProps *props)
 
 struct pool *pool_default(int location)
 {
+    NEEDS_LOCK();
     if (!pools.defaults[location]) {
         struct cudaMemPoolProps props = default_props(location);
         struct pool *p = pool_new(&props);
@@ -165,6 +168,7 @@ struct pool *pool_default(int location)
 
 struct pool *pool_current(int location)
 {
+    NEEDS_LOCK();
     if (!pools.current[location])
         pool_default(location);
     return pools.current[location];
@@ -172,6 +176,7 @@ struct pool *pool_current(int location)
 
 void pool_set_current(int location, struct pool *pool)
 {
+    NEEDS_LOCK();
     pool_default(location);
     pools.current[location] = pool;
     pools.destroyed_current[location] = NULL;
@@ -179,16 +184,19 @@ void pool_set_current(int location, struct pool *pool)
 
 void pool_set_current_destroyed(int location, void *handle)
 {
+    NEEDS_LOCK();
     pools.destroyed_current[location] = handle;
 }
 void *pool_current_handle(int location)
 {
+    NEEDS_LOCK();
     return pools.destroyed_current[location] ? pools.destroyed_current[location]
                                              : pool_current(location)->handle;
 }
 
 struct pool *pool_new_imported(int location, size_t limit)
 {
+    NEEDS_LOCK();
     struct cudaMemPoolProps props = default_props(location);
     props.handleTypes = cudaMemHandleTypePosixFileDescriptor;
     struct pool *p = pool_add(&props, limit);
@@ -201,6 +209,7 @@ struct pool *pool_new_imported(int location, size_t limit)
 
 struct pool *pool_create(const struct cudaMemPoolProps *props)
 {
+    NEEDS_LOCK();
     struct pool *p = pool_new(props);
     p->handle = handle_new(HANDLE_POOL, p);
     p->id = settings.devices + pools.made++;
@@ -209,33 +218,48 @@ struct pool *pool_create(const struct cudaMemPoolProps *props)
 
 struct pool *pool_create_for_graph(int device, struct graph_memory *owner)
 {
+    NEEDS_LOCK();
     struct cudaMemPoolProps props = default_props(device);
     struct pool *p = pool_new(&props);
     /* Addresses for hundreds of graphs (assumed), and yet a node may ask for more than there is
      * memory (measured). */
     if (p->heap.limit > 8 * GiB)
-        p->heap.limit = round_up(p->heap.limit / 8 * 5, SEGMENT);
+        p->heap.limit = round_up(p->heap.limit / 8 * 5, settings.segment);
     p->threshold = UINT64_MAX;
     p->graph = owner;
     return p;
 }
 
-struct pool *pool_from_handle(cudaMemPool_t handle) { return handle_object(HANDLE_POOL, handle); }
+struct pool *pool_from_handle(cudaMemPool_t handle)
+{
+    NEEDS_LOCK();
+    return handle_object(HANDLE_POOL, handle);
+}
 
 struct pool *pool_from_handle_owned(cudaMemPool_t handle)
 {
+    NEEDS_LOCK();
     struct pool *p = pool_from_handle(handle);
     return p && !p->imported ? p : NULL;
 }
 
-struct pool *pool_first(void) { return pools.first; }
+struct pool *pool_first(void)
+{
+    NEEDS_LOCK();
+    return pools.first;
+}
 
-size_t pool_reserved(const struct pool *p) { return p->heap.mapped_count * SEGMENT; }
+size_t pool_reserved(const struct pool *p)
+{
+    NEEDS_LOCK();
+    return p->heap.mapped_count * settings.segment;
+}
 
 /* ---- allocating ---- */
 
 void pool_diag_no_addresses(const struct pool *p, size_t bytes)
 {
+    NEEDS_LOCK();
     bool has_range =
         bytes <= p->heap.limit - ALIGNMENT && (!p->heap.base || heap_best_shared(&p->heap, bytes));
     if (pools.reported_no_addresses || !p->has_few_addresses || has_range
@@ -250,6 +274,7 @@ void pool_diag_no_addresses(const struct pool *p, size_t bytes)
 
 struct reuse_result pool_allocate(struct pool *p, size_t bytes, struct stream *s)
 {
+    NEEDS_LOCK();
     struct reuse_result result = {.rung = REUSE_FAILED};
     if (bytes > p->heap.limit - ALIGNMENT || (!p->heap.base && !heap_open(&p->heap))) {
         pool_diag_no_addresses(p, bytes);
@@ -263,7 +288,7 @@ struct reuse_result pool_allocate(struct pool *p, size_t bytes, struct stream *s
             observer.pool_grew(p, result.grown, result.remapped);
     }
     /* Measured: a growth that the cap stops has raised the watermark to the cap. */
-    size_t high = result.capped ? p->policy.max_segments * SEGMENT : pool_reserved(p);
+    size_t high = result.capped ? p->policy.max_segments * settings.segment : pool_reserved(p);
     if (p->reserved_high < high)
         p->reserved_high = high;
     if (!result.range) {
@@ -288,7 +313,7 @@ static void release_segments(struct pool *p, size_t keep, time_ns segment_cost, 
         return;
     if (p->imported)
         return; /* Only addresses have gone. */
-    device_give(p->heap.device, segments * SEGMENT);
+    device_give(p->heap.device, segments * settings.segment);
     virtual_now += segment_cost * segments;
     if (observer.pool_released)
         observer.pool_released(p, segments, why);
@@ -296,6 +321,7 @@ static void release_segments(struct pool *p, size_t keep, time_ns segment_cost, 
 
 void pool_free(struct pool *p, struct range *r, struct stream *s, uint64_t seq)
 {
+    NEEDS_LOCK();
     /* Assumed: what the stream still does there reaches the memory; the checker reports what comes
      * later. */
     if (p->imported) {
@@ -304,11 +330,14 @@ void pool_free(struct pool *p, struct range *r, struct stream *s, uint64_t seq)
     }
     p->used -= r->requested;
     heap_put(&p->heap, r, s->slot, seq);
+    if (s->done_seq >= seq)
+        p->heap.unreached_at = UINT64_MAX;
     set_due(p, true);
 }
 
 void pool_free_now(struct pool *p, struct range *r)
 {
+    NEEDS_LOCK();
     heap_put(&p->heap, r, SHARED_LIST, 0);
     if (!p->imported)
         release_segments(p, p->threshold, COST_RELEASE_SEGMENT, "free");
@@ -316,9 +345,11 @@ void pool_free_now(struct pool *p, struct range *r)
 
 void pool_trim(struct pool *p, size_t keep)
 {
+    NEEDS_LOCK();
     /* Measured: a threshold keeps at most its bytes (48 MiB: 32), a trim at least (48 MiB: 64). */
-    release_segments(p, keep > SIZE_MAX - SEGMENT ? SIZE_MAX : round_up(keep, SEGMENT),
-                     COST_RELEASE_SEGMENT, "trim");
+    release_segments(
+        p, keep > SIZE_MAX - settings.segment ? SIZE_MAX : round_up(keep, settings.segment),
+        COST_RELEASE_SEGMENT, "trim");
 }
 
 /* Measured (probe-full.txt): for another pool, and for cudaMalloc, before either is out of memory;
@@ -326,6 +357,7 @@ void pool_trim(struct pool *p, size_t keep)
  * allocation in managed memory and a graph's launch get nothing. */
 bool pools_make_room(int device, const struct heap *wanting)
 {
+    NEEDS_LOCK();
     size_t before = device_free_memory(device);
     for (struct pool *p = pools.first; p; p = p->next)
         if (p->heap.device == device && !p->graph && &p->heap != wanting)
@@ -356,6 +388,7 @@ static void close_import(struct pool *p)
 
 bool pool_destroy_imported(struct pool *p)
 {
+    NEEDS_LOCK();
     if (!p->import_count)
         return true;
     if (p->heap.allocations.count)
@@ -395,6 +428,7 @@ static void close_if_unused(struct pool *p)
 
 void pool_threshold_set(struct pool *p, uint64_t threshold)
 {
+    NEEDS_LOCK();
     p->threshold = threshold;
     p->release_due = true;
     set_due(p, true);
@@ -402,6 +436,7 @@ void pool_threshold_set(struct pool *p, uint64_t threshold)
 
 void pools_synchronized(void)
 {
+    NEEDS_LOCK();
     struct pool *p = pool_of_due_node(tree_first(&pools.due, 0, UINT64_MAX));
     for (struct pool *next; p; p = next) {
         next = pool_of_due_node(tree_next(&p->due_node, UINT64_MAX));
@@ -425,11 +460,14 @@ void pools_synchronized(void)
 
 void pools_stream_destroyed(struct stream *s)
 {
+    NEEDS_LOCK();
     for (struct pool *p = pools.first, *next; p; p = next) {
         next = p->next;
         struct free_list *list = list_of(p, s);
         if (list && reuse_reclaim(&p->heap, list, s->done_seq))
             release_segments(p, p->threshold, COST_SYNC_RELEASE, "stream destroyed");
+        if (list && !list->ranges.root)
+            heap_remove_list(&p->heap, list);
         if (p->destroyed)
             close_if_unused(p);
     }
@@ -437,6 +475,7 @@ void pools_stream_destroyed(struct stream *s)
 
 void pool_destroy(struct pool *p)
 {
+    NEEDS_LOCK();
     handle_retire(HANDLE_POOL, p->handle);
     /* Measured. */
     if (pools.current[p->location] == p)
@@ -453,6 +492,7 @@ void pool_destroy(struct pool *p)
 
 void pool_discard(struct pool *p)
 {
+    NEEDS_LOCK();
     p->destroyed = true;
     set_due(p, true);
     /* That is over, also when the pool stays for a while. */

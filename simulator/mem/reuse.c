@@ -11,7 +11,9 @@
 
 #include "mem/device.h"
 #include "mem/pool.h"
+#include "os/needs_lock.h"
 #include "os/os.h"
+#include "sched/engine.h"
 
 static bool take_from_device(const struct heap *h, size_t bytes)
 {
@@ -33,18 +35,33 @@ static struct range *synchronized(struct heap *h, size_t bytes)
     return heap_best_fit(&h->shared, bytes, UINT64_MAX);
 }
 
+/* Returns the first list from `list` on in which something is, or NULL. What a destroyed stream has
+ * freed is gone from its list for good. */
+static struct free_list *used_list(struct heap *h, struct free_list *list)
+{
+    while (list && !list->ranges.root) {
+        struct free_list *next = list->next;
+        if (stream_of_slot(list->slot)->destroyed)
+            heap_remove_list(h, list);
+        list = next;
+    }
+    return list;
+}
+
 static struct range *after_event(struct heap *h, struct stream *s, size_t bytes)
 {
-    /* What another stream freed before an event that this stream waits for. */
-    const struct vector_clock *order = &s->ordering.device_order;
+    /* What another stream freed before an event that this stream waits for, or before what the
+     * legacy stream's rule puts first. */
+    struct vector_clock order = VC_EMPTY;
     struct range *best = NULL;
-    for (struct free_list *list = h->stream_lists; list; list = list->next) {
-        if (!list->ranges.root || list->slot == s->slot)
-            continue;
-        uint64_t epoch = vc_epoch(order, list->slot);
+    stream_gather_order(s, &order);
+    struct free_list *list = !vc_is_empty(&order) ? used_list(h, h->stream_lists) : NULL;
+    for (; list; list = used_list(h, list->next)) {
+        uint64_t epoch = list->slot == s->slot ? 0 : vc_epoch(&order, list->slot);
         if (epoch)
             best = heap_better_fit(best, heap_best_fit(list, bytes, epoch));
     }
+    vc_clear(&order);
     return best;
 }
 
@@ -53,18 +70,19 @@ static struct range *opportunistic(struct heap *h, size_t bytes)
     /* What another stream freed, if the device has happened to get there; the streams in the order
      * in which they came to the pool. */
     bool any = false;
-    for (struct free_list *list = h->stream_lists; list; list = list->next) {
-        if (!list->ranges.root)
-            continue;
+    struct free_list *list = h->stream_lists;
+    if (h->unreached_at == engine_status.ended)
+        return NULL;
+    for (; (list = used_list(h, list)); list = list->next) {
         struct range *r = heap_best_fit(list, bytes, stream_of_slot(list->slot)->done_seq);
         if (r)
             return r;
     }
     /* Else all that the device has got to, of all streams, becomes shared: together it may be large
      * enough. */
-    for (struct free_list *list = h->stream_lists; list; list = list->next)
-        if (list->ranges.root)
-            any |= reuse_reclaim(h, list, stream_of_slot(list->slot)->done_seq);
+    for (list = h->stream_lists; list; list = list->next)
+        any |= reuse_reclaim(h, list, stream_of_slot(list->slot)->done_seq);
+    h->unreached_at = engine_status.ended;
     return any ? synchronized(h, bytes) : NULL;
 }
 
@@ -168,6 +186,7 @@ bool reuse_reclaim(struct heap *h, struct free_list *list, uint64_t max_seq)
 
 const char *reuse_name(enum reuse rung)
 {
+    NEEDS_LOCK();
     static const char *const names[] = {"nothing",       "same stream", "synchronized", "event",
                                         "opportunistic", "new",         "internal"};
     return names[rung];

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "os/needs_lock.h"
 #include "os/os.h"
 #include "os/write.h"
 
@@ -64,3 +65,13 @@ void os_exit(int status)
     fflush(NULL);
     _exit(status);
 }
+
+/* ---- the lock's law ---- */
+
+#ifdef ASSERT_LOCK
+void assert_lock_is_held(const char *function)
+{
+    if (!lock_is_held())
+        os_fatal("%s was called without the lock, which it needs.", function);
+}
+#endif

@@ -15,7 +15,87 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "os/needs_lock.h"
 #include "os/seal.h"
+
+/* ---- sites with callers ---- */
+
+#define CALLERS_MAX 4
+/* How far above a frame that of its caller may begin: a function that only passes a call on has a
+ * small one (assumed). So nothing is read but the thread's stack. */
+#define FRAME_MAX 1024
+#define SITES_MAX 4096 /* Assumed: a program that is compiled without -O has fewer calls. */
+
+/* What a call returns to: in the program, and in the callers there, the nearest first; NULL: not
+ * known. In code without frame pointers, what looks like one leads to callers that are none. */
+struct site {
+    char *address, *callers[CALLERS_MAX];
+};
+
+/* Law: a site is in the table once, at its hash or less than SITE_PROBES behind it. Needs the
+ * lock. */
+#define SITE_PROBES 8
+static struct site sites[SITES_MAX + SITE_PROBES];
+
+static bool is_in_table(const void *site)
+{
+    return (uintptr_t)site - (uintptr_t)sites < sizeof sites;
+}
+
+static struct site site_of(void *site)
+{
+    return is_in_table(site) ? *(struct site *)site : (struct site){.address = site};
+}
+
+static bool is_same(const struct site *a, const struct site *b)
+{
+    return a->address == b->address && !memcmp(a->callers, b->callers, sizeof a->callers);
+}
+
+/* Returns the site's entry in the table; where there is no room, its address. */
+static void *table_entry(const struct site *site)
+{
+    uintptr_t hash = (uintptr_t)site->address;
+    for (size_t i = 0; i < CALLERS_MAX; i++)
+        hash = hash * 31 + (uintptr_t)site->callers[i];
+    struct site *first = &sites[(hash ^ hash >> 12) % SITES_MAX];
+    for (struct site *s = first; s < first + SITE_PROBES; s++) {
+        if (!s->address)
+            *s = *site;
+        if (is_same(s, site))
+            return s;
+    }
+    return site->address;
+}
+
+/* A frame begins with the frame of its caller and the address that it returns to. Returns the
+ * caller's frame, or NULL when what is there cannot be one. */
+static inline void *const *caller_of(void *const *frame)
+{
+    uintptr_t above = (uintptr_t)*frame - (uintptr_t)frame;
+    return above - 16 < FRAME_MAX && above % 16 == 0 ? *frame : NULL;
+}
+
+static __attribute__((noinline, no_sanitize("address", "thread"))) void *site_with_callers(
+    void *address, void *const *frame)
+{
+    struct site site = {.address = address};
+    for (size_t i = 0; i < CALLERS_MAX && (frame = caller_of(frame)); i++)
+        site.callers[i] = frame[1];
+    return table_entry(&site);
+}
+
+void *os_call_site(void *address, void *const *frame)
+{
+    return caller_of(frame) ? site_with_callers(address, frame) : address;
+}
+
+bool os_call_sites_same_address(void *a, void *b)
+{
+    return site_of(a).address == site_of(b).address;
+}
+
+/* ---- addr2line ---- */
 
 /* Returns the path of a program in the folders of `search`, or NULL. */
 static const char *find_program(const char *name, const char *search)
@@ -30,22 +110,26 @@ static const char *find_program(const char *name, const char *search)
     return NULL;
 }
 
-/* Runs addr2line for some locations of one file: a line of the answer for each. Returns false when
- * it is not there. */
+/* Of each location: the call's own address, and its callers'. */
+#define ADDRESSES_MAX (OS_SOURCE_LOC_MAX * (1 + CALLERS_MAX))
+
+/* Runs addr2line for some addresses of one file. Its answer, for each of them: a line with the
+ * address, then for each function that is inlined there, the innermost first, and for the one that
+ * is not, a line with its name and one with the place. Returns false when it is not there. */
 static bool run_addr2line(const char *file, const uintptr_t *offsets, size_t n, char *answer,
                           size_t size)
 {
     int ends[2];
-    char where[OS_SOURCE_LOC_MAX][32], path[512];
+    char where[ADDRESSES_MAX][32], path[512];
     const char *search = getenv("PATH"), *program;
     search = search ? search : "/usr/bin:/bin";
     snprintf(path, sizeof path, "PATH=%s", search);
     program = find_program("addr2line", search);
-    char *arguments[OS_SOURCE_LOC_MAX + 4] = {"addr2line", "-e", (char *)file},
-                                        *environment[] = {path, NULL};
+    char *arguments[ADDRESSES_MAX + 5] = {"addr2line", "-afi", "-e", (char *)file},
+                                    *environment[] = {path, NULL};
     for (size_t i = 0; i < n; i++) {
         snprintf(where[i], sizeof where[i], "%#lx", (unsigned long)offsets[i]);
-        arguments[3 + i] = where[i];
+        arguments[4 + i] = where[i];
     }
     if (!program || pipe2(ends, O_CLOEXEC))
         return false;
@@ -67,6 +151,38 @@ static bool run_addr2line(const char *file, const uintptr_t *offsets, size_t n, 
     if (!failed)
         waitpid(child, NULL, 0);
     return !failed;
+}
+
+/* ---- frames that only pass a call on ---- */
+
+/* Is the place in a header of the system, of C++, of CUDA, or of ours? */
+static bool is_in_header(const char *place)
+{
+    static const char *const folders[] = {"/usr/include/", "/include/c++/", "/lib/gcc/"};
+    static const char *const files[] = {"cuda_runtime.h:", "user_kernels.h:", "cpu_kernels.hpp:"};
+    const char *slash = strrchr(place, '/'), *name = slash ? slash + 1 : place;
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
+        if (strstr(place, folders[i]))
+            return true;
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        if (!strncmp(name, files[i], strlen(files[i])))
+            return true;
+    return false;
+}
+
+/* Is that the function's name? In C++ its symbol has the length of the name before it. */
+static bool is_named(const char *function, const char *prefix, const char *call)
+{
+    char name[128], in_symbol[144];
+    snprintf(name, sizeof name, "%s%s", prefix, call);
+    snprintf(in_symbol, sizeof in_symbol, "%zu%s", strlen(name), name);
+    return !strcmp(function, name) || (!strncmp(function, "_Z", 2) && strstr(function, in_symbol));
+}
+
+static bool passes_on(const char *function, const char *place, const char *call)
+{
+    return is_in_header(place) || is_named(function, "", call)
+        || is_named(function, "launch_", call);
 }
 
 /* Writes the file and the line so that an editor opens it from here: the path below the current
@@ -119,43 +235,89 @@ static const char *path_of(const Dl_info *found, char *self, size_t size)
     return self;
 }
 
-/* Writes the text of some locations in one file, which dladdr has found. */
+static bool is_address(const char *line) { return line && !strncmp(line, "0x", 2); }
+
+/* Takes the frames of one address from addr2line's answer. The location gets the first that does
+ * more than to pass the call on, and until there is one the first of all. Returns whether it has
+ * it. */
+static bool take_frames(char **next, struct os_source_loc *loc, bool has_place)
+{
+    if (is_address(*next))
+        strsep(next, "\n");
+    while (*next && **next && !is_address(*next)) {
+        char *function = strsep(next, "\n"), *place = strsep(next, "\n"), text[sizeof loc->text];
+        if (has_place || !place)
+            continue;
+        bool passes = passes_on(function, place, loc->call);
+        if ((passes && loc->text[0]) || !shorten(place, text, sizeof text))
+            continue;
+        memcpy(loc->text, text, sizeof text);
+        keep_place(place, loc);
+        has_place = !passes;
+    }
+    return has_place;
+}
+
+/* Puts the addresses of a site that are in the file at `base` into `offsets`. Returns how many
+ * there are; the first is always there. */
+static size_t offsets_of(const struct site *site, const void *base, uintptr_t start,
+                         uintptr_t *offsets)
+{
+    Dl_info found;
+    size_t n = 0;
+    offsets[n++] = (uintptr_t)site->address - 1 - start;
+    for (size_t i = 0; i < CALLERS_MAX && site->callers[i]; i++) {
+        if (!dladdr(site->callers[i], &found) || found.dli_fbase != base)
+            break;
+        offsets[n++] = (uintptr_t)site->callers[i] - 1 - start;
+    }
+    return n;
+}
+
+/* Writes the text of some locations in one file, which dladdr has found. Needs the lock. */
 static void look_up(const Dl_info *found, struct os_source_loc **locs, size_t n)
 {
+    static char answer[1 << 16];
     const ElfW(Ehdr) *header = found->dli_fbase;
-    uintptr_t base = header->e_type == ET_EXEC ? 0 : (uintptr_t)header, offsets[OS_SOURCE_LOC_MAX];
-    for (size_t i = 0; i < n; i++)
-        offsets[i] = (uintptr_t)locs[i]->site - 1 - base;
-    char self[1024], answer[OS_SOURCE_LOC_MAX * 1024];
+    uintptr_t start = header->e_type == ET_EXEC ? 0 : (uintptr_t)header, offsets[ADDRESSES_MAX];
+    size_t counts[OS_SOURCE_LOC_MAX], count = 0;
+    for (size_t i = 0; i < n; i++) {
+        struct site site = site_of(locs[i]->site);
+        counts[i] = offsets_of(&site, header, start, offsets + count);
+        count += counts[i];
+    }
+    char self[1024];
     const char *last = strrchr(found->dli_fname, '/'), *from = path_of(found, self, sizeof self);
-    if (!run_addr2line(from, offsets, n, answer, sizeof answer))
+    if (!run_addr2line(from, offsets, count, answer, sizeof answer))
         answer[0] = '\0';
     char *next = answer;
     for (size_t i = 0; i < n; i++) {
-        char *line = strsep(&next, "\n"), nothing[1] = "";
-        if (shorten(line ? line : nothing, locs[i]->text, sizeof locs[i]->text))
-            keep_place(line, locs[i]);
-        else
-            snprintf(locs[i]->text, sizeof locs[i]->text,
-                     "%.180s+%#lx (compile with -g to see the line)", last ? last + 1 : from,
-                     (unsigned long)offsets[i]);
+        bool has_place = take_frames(&next, locs[i], false);
+        locs[i]->depends_on_callers = locs[i]->text[0] && !has_place;
+        for (size_t k = 1; k < counts[i]; k++)
+            has_place = take_frames(&next, locs[i], has_place);
+        if (!locs[i]->text[0])
+            snprintf(locs[i]->text, sizeof locs[i]->text, "%.180s+%#lx", last ? last + 1 : from,
+                     (unsigned long)((uintptr_t)site_of(locs[i]->site).address - 1 - start));
     }
 }
 
 void os_source_lines(struct os_source_loc **locs, size_t n)
 {
+    NEEDS_LOCK();
     for (size_t i = 0; i < n; i++) {
         struct os_source_loc *together[OS_SOURCE_LOC_MAX];
         size_t same = 0;
         Dl_info first, other;
         if (locs[i]->text[0])
             continue;
-        if (!locs[i]->site || !dladdr(locs[i]->site, &first) || !first.dli_fname) {
+        if (!locs[i]->site || !dladdr(site_of(locs[i]->site).address, &first) || !first.dli_fname) {
             snprintf(locs[i]->text, sizeof locs[i]->text, "an unknown place");
+            locs[i]->depends_on_callers = false;
             continue;
         }
         for (size_t k = i; k < n; k++)
-            if (!locs[k]->text[0] && dladdr(locs[k]->site, &other)
+            if (!locs[k]->text[0] && dladdr(site_of(locs[k]->site).address, &other)
                 && other.dli_fbase == first.dli_fbase)
                 together[same++] = locs[k];
         look_up(&first, together, same);
@@ -163,7 +325,7 @@ void os_source_lines(struct os_source_loc **locs, size_t n)
 }
 
 /* Returns whether the file may be what the code at `site` was compiled from. */
-static bool is_source_of(int file, void *site)
+static bool is_source_of(int file, const void *site)
 {
     Dl_info found;
     struct stat source, program;
@@ -183,7 +345,7 @@ bool os_source_read(const struct os_source_loc *loc, char *source, size_t size)
     int file = loc->file[0] ? open(loc->file, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
     if (file < 0)
         return false;
-    bool is_there = is_source_of(file, loc->site);
+    bool is_there = is_source_of(file, site_of(loc->site).address);
     for (ssize_t got; is_there && used < size - 1 && (got = read(file, piece, sizeof piece)) > 0;)
         for (ssize_t i = 0; i < got && used < size - 1; i++) {
             if (line >= loc->line)

@@ -8,6 +8,8 @@
 #include <sys/auxv.h>
 #include <ucontext.h>
 
+#include "os/needs_lock.h"
+
 /* Set before the first fault, and at a thread's first call with the lock; read in signal handlers
  * without it. [0] is SIGSEGV, [1] is SIGBUS. */
 static struct {
@@ -88,6 +90,7 @@ static void bad_address(int signo, siginfo_t *information, void *context)
 
 void os_expect_faults(void)
 {
+    NEEDS_LOCK();
     sigset_t both;
     sigemptyset(&both);
     for (int i = 0; i < 2; i++) {

@@ -1,4 +1,4 @@
-/* Files for the journal. */
+/* Files for the journal and for reports. */
 #define _GNU_SOURCE
 #include "os/os.h"
 
@@ -14,6 +14,7 @@
 /* The buffer is our own, not stdio's: a forked child must not write its parent's lines again. */
 struct os_file {
     int descriptor;
+    const char *what;
     /* The process that opened it. */
     pid_t owner;
     /* In a graded run: which of its journals, and what was written. */
@@ -101,7 +102,7 @@ static int open_own(const char *path)
     return descriptor;
 }
 
-os_file *os_open(const char *path)
+os_file *os_open(const char *path, const char *what)
 {
     unsigned number = 0;
     int descriptor = seal_is_closed() ? open_new(path, &number) : open_own(path);
@@ -116,6 +117,7 @@ os_file *os_open(const char *path)
     }
     os_file *file = os_allocate(sizeof *file);
     file->descriptor = descriptor;
+    file->what = what;
     file->owner = getpid();
     file->number = number;
     return file;
@@ -123,13 +125,12 @@ os_file *os_open(const char *path)
 
 const char *os_open_error(void) { return open_error; }
 
-static void flush(os_file *file)
+void os_flush(os_file *file)
 {
     bool ours = getpid() == file->owner && !file->lost;
     if (ours && !write_all(file->descriptor, file->buffer, file->used)) {
         file->lost = true;
-        diag("the journal (SIM_JOURNAL) is not whole: its file can take no more (%s).",
-             strerror(errno));
+        diag("%s is not whole: its file can take no more (%s).", file->what, strerror(errno));
     }
     file->used = 0;
 }
@@ -137,7 +138,7 @@ static void flush(os_file *file)
 void os_write(os_file *file, const char *text, size_t bytes)
 {
     if (file->used + bytes > sizeof file->buffer)
-        flush(file);
+        os_flush(file);
     memcpy(file->buffer + file->used, text, bytes);
     file->used += bytes;
     if (seal_is_closed())
@@ -146,7 +147,7 @@ void os_write(os_file *file, const char *text, size_t bytes)
 
 void os_close(os_file *file)
 {
-    flush(file);
+    os_flush(file);
     if (seal_is_closed() && getpid() == file->owner && !file->lost)
         seal_receipt(file->number, &file->sum);
     close(file->descriptor);

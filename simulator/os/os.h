@@ -6,14 +6,23 @@
 
 #include "os/units.h"
 
-/* Where a call of the program stands: the return address of the function that this is in. A page
- * has none; there the program leaves it in a variable before each call (os/web/site.h). */
+/* Where a call of the program stands, its site: the address that it returns to. Where the program
+ * keeps frame pointers, which compilers do without -O, that is known of some callers, too, and the
+ * site is one that stands for all these addresses; it lives as long as the process. A page has no
+ * addresses of code; there the program leaves its place in a variable before each call
+ * (os/web/site.h).
+ *
+ * OS_CALL_ADDRESS and OS_CALL_FRAME are of the function that they are in; os_call_site, which needs
+ * the lock, makes the site of them. */
 #ifdef __EMSCRIPTEN__
 extern void *os_web_site;
-#define OS_CALL_SITE os_web_site
+#define OS_CALL_ADDRESS os_web_site
+#define OS_CALL_FRAME   NULL
 #else
-#define OS_CALL_SITE __builtin_return_address(0)
+#define OS_CALL_ADDRESS __builtin_return_address(0)
+#define OS_CALL_FRAME   __builtin_frame_address(0)
 #endif
+void *os_call_site(void *address, void *const *frame);
 
 /* ---- the environment ---- */
 
@@ -133,6 +142,9 @@ uint64_t os_thread_cpu_us(int id);
 /* Real time, microseconds from some fixed moment. */
 uint64_t os_clock_us(void);
 
+/* Does a thread of the program that is not known compute or wait for a processor, and has used less
+ * than so many microseconds? Needs the lock. */
+bool os_new_thread_works(bool (*is_known)(int id), uint64_t cpu_us);
 /* How often the calling thread has given the processor up by itself, to sleep or to wait; and how
  * long that was, in microseconds from some fixed moment: neither computing nor waiting for a
  * processor counts. A virtual machine that is itself kept from its processor does not see that, and
@@ -161,16 +173,23 @@ void os_expect_faults(void);
 /* ---- debug information ---- */
 
 /* Where a call stands in the program's source: "06_release_threshold.c:41", or the program's file
- * and an offset when the line is not known. */
-#define OS_SOURCE_LOC_MAX 4
+ * and an offset when the line is not known. Frames that only pass the call on are left out: those
+ * of the system's headers, of C++ and of CUDA, and those of functions that are named like `call`,
+ * or launch_ and that. So a call of an overload stands where the program calls the overload. */
+#define OS_SOURCE_LOC_MAX 16
 struct os_source_loc {
     void *site;
+    const char *call;
     char text[256];
     /* The file as the debug information has it, and the line; empty: not known. */
     char file[512];
     unsigned line;
+    /* Another site with the same address, but other callers, may stand elsewhere. */
+    bool depends_on_callers;
 };
-/* Writes the text of up to OS_SOURCE_LOC_MAX locations whose text is empty. */
+/* Do the two sites have the same address, whoever called the function that it is in? */
+bool os_call_sites_same_address(void *a, void *b);
+/* Writes the text of up to OS_SOURCE_LOC_MAX locations whose text is empty. Needs the lock. */
 void os_source_lines(struct os_source_loc **locs, size_t n);
 /* Reads the source from the line of this location on, at most size - 1 characters and a NUL.
  * Returns false when it cannot be read, or is newer than the program: it may have changed. */
@@ -178,18 +197,20 @@ bool os_source_read(const struct os_source_loc *loc, char *source, size_t size);
 
 /* ---- files ---- */
 
-/* A file for the journal. What is written after a fork, by the child, goes nowhere. "%p" in the
- * path stands for the pid. While one living process writes a file, another that opens it gets
- * PATH.PID instead (a program and the processes that it starts have one environment). All of these
- * need the lock. */
+/* A file for the journal, or for reports. What is written after a fork, by the child, goes nowhere.
+ * "%p" in the path stands for the pid. While one living process writes a file, another that opens
+ * it gets PATH.PID instead (a program and the processes that it starts have one environment). All
+ * of these need the lock. */
 typedef struct os_file os_file;
 /* The lowest of our own descriptors (assumed: programs count on the numbers below). */
 #define OS_FIRST_FD 200
-/* Creates or empties the file. Returns NULL when that fails; os_open_error has the sentence. The
- * caller owns it until os_close. */
-os_file *os_open(const char *path);
+/* Creates or empties the file. Returns NULL when that fails; os_open_error has the sentence. `what`
+ * is how a sentence calls the file when it can take no more. The caller owns it until os_close. */
+os_file *os_open(const char *path, const char *what);
 const char *os_open_error(void);
 void os_write(os_file *file, const char *text, size_t bytes);
+/* What was written is in the file when this returns. */
+void os_flush(os_file *file);
 void os_close(os_file *file);
 
 #endif

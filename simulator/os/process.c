@@ -3,10 +3,12 @@
 #define _GNU_SOURCE
 #include "os/process.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
@@ -14,6 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "os/needs_lock.h"
 #include "os/os.h"
 #include "os/proc.h"
 #include "os/seal.h"
@@ -28,11 +31,14 @@ static struct {
 
 /* ---- processes ---- */
 
-/* State, threads and starting time of a process: fields 3, 20 and 22. */
+/* State, threads and starting time of a process: fields 3, 20 and 22, from the file of its first
+ * thread. The process's own file has the same there, but qemu-user, which runs programs of another
+ * machine, makes it up for a process that reads its own, with another starting time than the one
+ * that others read. */
 static bool process_stat(int pid, char *state, int *threads, unsigned long long *started)
 {
     char path[64], line[1024];
-    snprintf(path, sizeof path, "/proc/%d/stat", pid);
+    snprintf(path, sizeof path, "/proc/%d/task/%d/stat", pid, pid);
     const char *fields = proc_read_stat(path, line, sizeof line);
     return fields
         && sscanf(fields,
@@ -48,6 +54,7 @@ static uint64_t identity(int pid, unsigned long long started)
 
 uint64_t os_process(void)
 {
+    NEEDS_LOCK();
     char state;
     int threads;
     unsigned long long started = 0;
@@ -62,6 +69,7 @@ uint64_t os_process(void)
 
 bool os_process_alive(uint64_t process)
 {
+    NEEDS_LOCK();
     char state;
     int threads;
     unsigned long long started;
@@ -76,6 +84,7 @@ bool os_process_alive(uint64_t process)
 
 uint64_t os_random(void)
 {
+    NEEDS_LOCK();
     uint64_t value = 0;
     if (getrandom(&value, sizeof value, GRND_NONBLOCK) != sizeof value)
         value = os_process() * 0x9E3779B97F4A7C15u + os_clock_us();
@@ -84,6 +93,7 @@ uint64_t os_random(void)
 
 void os_shm_lock(uint64_t *lock)
 {
+    NEEDS_LOCK();
     uint64_t start = 0;
     for (unsigned tries = 1;; tries++) {
         uint64_t owner = 0;
@@ -108,6 +118,7 @@ void os_shm_lock(uint64_t *lock)
 
 void os_shm_unlock(uint64_t *lock)
 {
+    NEEDS_LOCK();
     uint64_t owner = os_process();
     __atomic_compare_exchange_n(lock, &owner, 0, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
 }
@@ -116,6 +127,7 @@ void os_shm_unlock(uint64_t *lock)
 
 int os_fd_dup_high(int fd)
 {
+    NEEDS_LOCK();
     int high = fcntl(fd, F_DUPFD_CLOEXEC, OS_FIRST_FD);
     return high >= 0 ? high : fcntl(fd, F_DUPFD_CLOEXEC, 0);
 }
@@ -130,16 +142,22 @@ static int moved_high(int low)
     return high;
 }
 
-int os_memfd_new(void) { return moved_high(memfd_create(NAME, MFD_CLOEXEC)); }
+int os_memfd_new(void)
+{
+    NEEDS_LOCK();
+    return moved_high(memfd_create(NAME, MFD_CLOEXEC));
+}
 
 size_t os_fd_size(int fd)
 {
+    NEEDS_LOCK();
     struct stat status;
     return fstat(fd, &status) ? 0 : (size_t)status.st_size;
 }
 
 bool os_fd_grow(int fd, size_t bytes)
 {
+    NEEDS_LOCK();
     struct rlimit limit;
     if (os_fd_size(fd) >= bytes)
         return true;
@@ -161,19 +179,26 @@ bool os_fd_grow(int fd, size_t bytes)
 
 void os_fd_discard(int fd, size_t from, size_t bytes)
 {
+    NEEDS_LOCK();
     (void)!fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)from, (off_t)bytes);
 }
 
 void *os_fd_map(int fd, size_t bytes)
 {
+    NEEDS_LOCK();
     void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     return at == MAP_FAILED ? NULL : at;
 }
 
-void os_fd_unmap(void *at, size_t bytes) { munmap(at, bytes); }
+void os_fd_unmap(void *at, size_t bytes)
+{
+    NEEDS_LOCK();
+    munmap(at, bytes);
+}
 
 char *os_reserve_in_file(int fd, size_t skip, size_t bytes)
 {
+    NEEDS_LOCK();
     char *base = os_reserve(bytes);
     if (!base)
         return NULL;
@@ -189,6 +214,7 @@ char *os_reserve_in_file(int fd, size_t skip, size_t bytes)
 
 char *os_reserve_host_visible_in_file(int fd, size_t skip, size_t bytes)
 {
+    NEEDS_LOCK();
     char *base = os_reserve_in_file(fd, skip, bytes);
     if (!base)
         return NULL;
@@ -201,9 +227,21 @@ char *os_reserve_host_visible_in_file(int fd, size_t skip, size_t bytes)
     return base;
 }
 
-int os_fd_dup(int fd) { return dup(fd); }
-bool os_fd_is_open(int fd) { return fcntl(fd, F_GETFD) >= 0; }
-void os_fd_close(int fd) { close(fd); }
+int os_fd_dup(int fd)
+{
+    NEEDS_LOCK();
+    return dup(fd);
+}
+bool os_fd_is_open(int fd)
+{
+    NEEDS_LOCK();
+    return fcntl(fd, F_GETFD) >= 0;
+}
+void os_fd_close(int fd)
+{
+    NEEDS_LOCK();
+    close(fd);
+}
 
 static bool is_memfd_link(const char *path)
 {
@@ -215,15 +253,37 @@ static bool is_memfd_link(const char *path)
 
 bool os_fd_is_memfd(int fd)
 {
+    NEEDS_LOCK();
     char path[64];
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     return is_memfd_link(path);
 }
 
+/* Opens a file in memory by this path; -1 when it is none. */
+static int open_memfd(const char *path)
+{
+    return is_memfd_link(path) ? moved_high(open(path, O_RDWR | O_CLOEXEC)) : -1;
+}
+
+/* When a process's first thread has ended before the others, only these still show its files. */
+static int fd_of_other_thread(int pid, int fd)
+{
+    DIR *tasks = opendir(seal_path("/proc/%d/task", pid));
+    int file = -1;
+    for (struct dirent *task; tasks && file < 0 && (task = readdir(tasks));)
+        if (atoi(task->d_name) > 0 && atoi(task->d_name) != pid)
+            file = open_memfd(seal_path("/proc/%d/task/%d/fd/%d", pid, atoi(task->d_name), fd));
+    if (tasks)
+        closedir(tasks);
+    return file;
+}
+
 int os_fd_of_process(uint64_t process, int fd)
 {
-    const char *path = seal_path("/proc/%d/fd/%d", os_process_pid(process), fd);
-    if (!os_process_alive(process) || !is_memfd_link(path))
+    NEEDS_LOCK();
+    int pid = os_process_pid(process);
+    if (!os_process_alive(process))
         return -1;
-    return moved_high(open(path, O_RDWR | O_CLOEXEC));
+    int file = open_memfd(seal_path("/proc/%d/fd/%d", pid, fd));
+    return file >= 0 ? file : fd_of_other_thread(pid, fd);
 }

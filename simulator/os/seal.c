@@ -40,9 +40,15 @@ static struct {
     char secrets[SEAL_PROCESSES * (SECRET + 1)];
     /* With ":exec": what a process that comes by exec gets; otherwise NULL. */
     char **environment;
+    /* The grader's settings, for the receipt. */
+    const char *settings;
     /* The program's own code, from its first byte to behind its last. */
     uintptr_t code, code_end;
 } seal;
+
+/* The library in memory: the linker's names for its first byte, and for what is behind its last. */
+extern const char __ehdr_start[] __attribute__((visibility("hidden")));
+extern const char _end[] __attribute__((visibility("hidden")));
 
 /* A page whose address is the same in each process, so that the filter, which an exec inherits,
  * allows the paths in it everywhere. A filter sees the address of a path, never its text. The
@@ -52,17 +58,47 @@ static char path_of_others[PAGE];
 
 bool seal_is_closed(void) { return seal.closed; }
 
+/* A system call by an instruction of the library's own, for which no function of the program can
+ * stand in. The filter knows what is behind the instruction, seal_behind_call. Returns what Linux
+ * does: a negative error. */
+extern const char seal_behind_call[] __attribute__((visibility("hidden")));
+#define BEHIND_CALL "\n.globl seal_behind_call\n.hidden seal_behind_call\nseal_behind_call:"
+
+__attribute__((noinline, noclone)) static long call_linux(long number, long a, long b, long c,
+                                                          long d)
+{
+#if defined __x86_64__
+    register long r10 __asm__("r10") = d, r8 __asm__("r8") = 0;
+    __asm__ volatile("syscall" BEHIND_CALL
+                     : "+a"(number)
+                     : "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8)
+                     : "rcx", "r11", "memory");
+    return number;
+#elif defined __aarch64__
+    register long x8 __asm__("x8") = number, x0 __asm__("x0") = a, x1 __asm__("x1") = b,
+                     x2 __asm__("x2") = c, x3 __asm__("x3") = d, x4 __asm__("x4") = 0;
+    __asm__ volatile("svc 0" BEHIND_CALL
+                     : "+r"(x0)
+                     : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4)
+                     : "memory");
+    return x0;
+#else
+    __asm__ volatile(BEHIND_CALL);
+    return -ENOSYS;
+#endif
+}
+
 const char *seal_path(const char *format, ...)
 {
     char *path = seal.closed ? PATH_PAGE : path_of_others;
     va_list values;
-    if (seal.closed && mprotect(path, PAGE, PROT_READ | PROT_WRITE))
-        os_fatal("a path cannot be written (%s).", strerror(errno));
+    if (seal.closed && call_linux(SYS_mprotect, (long)path, PAGE, PROT_READ | PROT_WRITE, 0))
+        os_fatal("a path cannot be written.");
     va_start(values, format);
     vsnprintf(path, PAGE, format, values);
     va_end(values);
     if (seal.closed)
-        mprotect(path, PAGE, PROT_READ);
+        call_linux(SYS_mprotect, (long)path, PAGE, PROT_READ, 0);
     return path;
 }
 
@@ -106,6 +142,11 @@ static const struct {
     {SYS_keyctl, "uses the keys of Linux"},
     {SYS_add_key, "uses the keys of Linux"},
     {SYS_shmget, "leaves memory behind"},
+    {SYS_shmat, "puts other memory in the place of its own"},
+    {SYS_remap_file_pages, "puts other memory in the place of its own"},
+#ifdef SYS_process_madvise
+    {SYS_process_madvise, "changes the simulated device"},
+#endif
     {SYS_msgget, "leaves a queue behind"},
     {SYS_semget, "leaves a semaphore behind"},
     {SYS_mq_open, "leaves a queue behind"},
@@ -136,9 +177,12 @@ static const struct {
 } limited[] = {
     {SYS_openat, "opens a file for writing"},
     {SYS_execve, "starts another program"},
-    {SYS_mmap, "makes memory that can be executed"},
-    {SYS_mprotect, "makes memory executable, or opens the settings"},
-    {SYS_pkey_mprotect, "makes memory executable, or opens the settings"},
+    {SYS_mmap, "makes memory executable, or changes the simulated device"},
+    {SYS_mprotect, "makes memory executable, or changes the simulated device"},
+    {SYS_pkey_mprotect, "makes memory executable, or changes the simulated device"},
+    {SYS_mremap, "changes the simulated device"},
+    {SYS_munmap, "changes the simulated device"},
+    {SYS_madvise, "changes the simulated device"},
     {SYS_clone, "makes a namespace"},
     {SYS_kill, "signals a group of processes"},
     {SYS_socket, "opens a connection to a network"},
@@ -156,7 +200,7 @@ static const struct {
 
 /* The filter as it grows. */
 struct filter {
-    struct sock_filter code[512];
+    struct sock_filter code[1024];
     unsigned short used;
 };
 
@@ -170,9 +214,13 @@ static void load(struct filter *f, size_t offset)
     add(f, BPF_LD | BPF_W | BPF_ABS, (uint32_t)offset, 0, 0);
 }
 
-#define ARGUMENT(i) offsetof(struct seccomp_data, args[i])
-#define LOW(i)      (ARGUMENT(i) + (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? 4 : 0))
-#define HIGH(i)     (ARGUMENT(i) + (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? 0 : 4))
+#define LOW_OF(place)    (offsetof(struct seccomp_data, place) + (BIG_ENDIAN_WORDS ? 4 : 0))
+#define HIGH_OF(place)   (offsetof(struct seccomp_data, place) + (BIG_ENDIAN_WORDS ? 0 : 4))
+#define BIG_ENDIAN_WORDS (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__)
+#define LOW(i)           LOW_OF(args[i])
+#define HIGH(i)          HIGH_OF(args[i])
+#define IP_LOW           LOW_OF(instruction_pointer)
+#define IP_HIGH          HIGH_OF(instruction_pointer)
 
 static void allow(struct filter *f) { add(f, BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0, 0); }
 static void refuse(struct filter *f) { add(f, BPF_RET | BPF_K, SECCOMP_RET_TRAP, 0, 0); }
@@ -218,11 +266,100 @@ static void allow_in_page(struct filter *f, int i, uintptr_t page)
     allow(f);
 }
 
-/* Memory stays either writable or executable, and the settings stay as they are. */
-static void add_memory_rules(struct filter *f, uintptr_t memory, size_t bytes)
+/* Places in a rule that its jumps name before they are there, and NEXT, the next instruction. */
+enum { NEXT, INSIDE, BELOW, NO_CARRY, SUM, REFUSED, PASSED, PLACES };
+#define NAMED 240 /* a jump so far is a name */
+
+static void jump(struct filter *f, uint16_t condition, uint64_t value, uint8_t yes, uint8_t no)
 {
-    static const long protecting[] = {SYS_mprotect, SYS_pkey_mprotect};
-    unsigned rule = begin_rule(f, SYS_mmap);
+    add(f, BPF_JMP | condition, (uint32_t)value, yes ? NAMED + yes : 0, no ? NAMED + no : 0);
+}
+
+static void give_places(struct filter *f, unsigned begin, const unsigned *places)
+{
+    for (unsigned at = begin; at < f->used; at++) {
+        struct sock_filter *one = &f->code[at];
+        if (BPF_CLASS(one->code) != BPF_JMP)
+            continue;
+        one->jt = one->jt > NAMED ? (uint8_t)(places[one->jt - NAMED] - at - 1) : one->jt;
+        one->jf = one->jf > NAMED ? (uint8_t)(places[one->jf - NAMED] - at - 1) : one->jf;
+    }
+}
+
+/* Refuses the call when [argument a, argument a + argument n) reaches into [from, to), which are
+ * whole pages, and goes on otherwise. An address has two words. */
+static void refuse_range(struct filter *f, int a, int n, uint64_t from, uint64_t to)
+{
+    unsigned places[PLACES], begin = f->used;
+    load(f, HIGH(a));
+    jump(f, BPF_JGT, to >> 32, PASSED, NEXT);
+    jump(f, BPF_JEQ, to >> 32, NEXT, INSIDE);
+    load(f, LOW(a));
+    jump(f, BPF_JGE, to, PASSED, NEXT);
+    places[INSIDE] = f->used; /* or below it */
+    load(f, HIGH(a));
+    jump(f, BPF_JGT, from >> 32, REFUSED, NEXT);
+    jump(f, BPF_JEQ, from >> 32, NEXT, BELOW);
+    load(f, LOW(a));
+    jump(f, BPF_JGE, from, REFUSED, NEXT);
+    places[BELOW] = f->used;
+    load(f, LOW(a));
+    add(f, BPF_MISC | BPF_TAX, 0, 0, 0);
+    load(f, LOW(n));
+    add(f, BPF_ALU | BPF_ADD | BPF_X, 0, 0, 0);
+    add(f, BPF_ST, 0, 0, 0);
+    jump(f, BPF_JGE | BPF_X, 0, NO_CARRY, NEXT);
+    load(f, HIGH(a));
+    add(f, BPF_ALU | BPF_ADD | BPF_K, 1, 0, 0);
+    jump(f, BPF_JEQ, 0, SUM, SUM);
+    places[NO_CARRY] = f->used;
+    load(f, HIGH(a));
+    places[SUM] = f->used;
+    add(f, BPF_MISC | BPF_TAX, 0, 0, 0);
+    load(f, HIGH(n));
+    add(f, BPF_ALU | BPF_ADD | BPF_X, 0, 0, 0);
+    jump(f, BPF_JGT, from >> 32, REFUSED, NEXT);
+    jump(f, BPF_JEQ, from >> 32, NEXT, PASSED);
+    add(f, BPF_LD | BPF_MEM, 0, 0, 0);
+    jump(f, BPF_JGT, from, REFUSED, PASSED);
+    places[REFUSED] = f->used;
+    refuse(f);
+    places[PASSED] = f->used;
+    give_places(f, begin, places);
+}
+
+/* Refuses what would change the library's pages (its code, its table of functions, its settings) or
+ * the page of paths. A process that comes by exec has the library elsewhere, and other memory where
+ * it was, but this filter too: with ":exec" the library's pages are not kept. */
+static void refuse_own(struct filter *f, int a, int n, bool exec)
+{
+    if (!exec)
+        refuse_range(f, a, n, (uintptr_t)__ehdr_start, round_up((uintptr_t)_end, PAGE));
+    refuse_range(f, a, n, (uintptr_t)PATH_PAGE, (uintptr_t)PATH_PAGE + PAGE);
+}
+
+/* Allows what seal_path does, and goes on otherwise. */
+static void allow_own_call(struct filter *f)
+{
+    uint64_t behind = (uintptr_t)seal_behind_call;
+    load(f, IP_HIGH);
+    add(f, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)(behind >> 32), 0, 3);
+    load(f, IP_LOW);
+    if_equal(f, (uint32_t)behind);
+    allow(f);
+}
+
+/* Memory stays either writable or executable, and the library's stays as it is. */
+static void add_memory_rules(struct filter *f, bool exec)
+{
+    static const long protecting[] = {SYS_mprotect, SYS_pkey_mprotect},
+                      clearing[] = {SYS_munmap, SYS_madvise};
+    unsigned rule = begin_rule(f, SYS_mmap), not_fixed;
+    load(f, LOW(3));
+    not_fixed = f->used;
+    add(f, BPF_JMP | BPF_JSET | BPF_K, MAP_FIXED, 0, 0);
+    refuse_own(f, 0, 1, exec);
+    end_rule(f, not_fixed);
     load(f, LOW(2));
     add(f, BPF_JMP | BPF_JSET | BPF_K, PROT_EXEC, 1, 0);
     allow(f);
@@ -233,6 +370,22 @@ static void add_memory_rules(struct filter *f, uintptr_t memory, size_t bytes)
     refuse(f);
     allow(f);
     end_rule(f, rule);
+
+    rule = begin_rule(f, SYS_mremap);
+    refuse_own(f, 0, 1, exec);
+    load(f, LOW(3));
+    add(f, BPF_JMP | BPF_JSET | BPF_K, MREMAP_FIXED, 1, 0);
+    allow(f);
+    refuse_own(f, 4, 2, exec);
+    allow(f);
+    end_rule(f, rule);
+
+    for (size_t i = 0; i < sizeof clearing / sizeof *clearing; i++) {
+        rule = begin_rule(f, clearing[i]);
+        refuse_own(f, 0, 1, exec);
+        allow(f);
+        end_rule(f, rule);
+    }
     for (size_t i = 0; i < sizeof protecting / sizeof *protecting; i++) {
         rule = begin_rule(f, protecting[i]);
         load(f, LOW(2));
@@ -240,14 +393,11 @@ static void add_memory_rules(struct filter *f, uintptr_t memory, size_t bytes)
         refuse(f);
         add(f, BPF_JMP | BPF_JSET | BPF_K, PROT_WRITE, 1, 0);
         allow(f);
-        load(f, HIGH(0));
-        add(f, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)((uint64_t)memory >> 32), 1, 0);
-        allow(f);
-        load(f, LOW(0));
-        add(f, BPF_JMP | BPF_JGE | BPF_K, (uint32_t)memory, 1, 0);
-        allow(f);
-        add(f, BPF_JMP | BPF_JGE | BPF_K, (uint32_t)(memory + bytes), 1, 0);
-        refuse(f);
+        /* seal_path's instruction is elsewhere, too. */
+        if (!exec) {
+            allow_own_call(f);
+            refuse_own(f, 0, 1, exec);
+        }
         allow(f);
         end_rule(f, rule);
     }
@@ -256,11 +406,9 @@ static void add_memory_rules(struct filter *f, uintptr_t memory, size_t bytes)
 /* The program's own code makes no system call: the C library does. */
 static void add_code_rule(struct filter *f)
 {
-    size_t ip = offsetof(struct seccomp_data, instruction_pointer);
-    bool big = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
-    load(f, ip + (big ? 0 : 4));
+    load(f, IP_HIGH);
     add(f, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)((uint64_t)seal.code >> 32), 0, 4);
-    load(f, ip + (big ? 4 : 0));
+    load(f, IP_LOW);
     add(f, BPF_JMP | BPF_JGE | BPF_K, (uint32_t)seal.code, 0, 2);
     add(f, BPF_JMP | BPF_JGT | BPF_K, (uint32_t)seal.code_end, 1, 0);
     refuse(f);
@@ -320,7 +468,7 @@ static void add_rules(struct filter *f, bool exec)
     end_rule(f, rule);
 }
 
-static void install_filter(bool exec, uintptr_t memory, size_t bytes)
+static void install_filter(bool exec)
 {
     static struct filter f;
     load(&f, offsetof(struct seccomp_data, arch));
@@ -339,14 +487,17 @@ static void install_filter(bool exec, uintptr_t memory, size_t bytes)
     }
     unknown(&f, SYS_clone3);
     unknown(&f, SYS_openat2);
-    add_memory_rules(&f, memory, bytes);
+    add_memory_rules(&f, exec);
     add_rules(&f, exec);
     allow(&f);
     struct sock_fprog program = {f.used, f.code};
-    if (!OUR_ARCHITECTURE || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
-        || syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program))
+    long failed = OUR_ARCHITECTURE ? call_linux(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0) : -ENOSYS;
+    if (!failed)
+        failed = call_linux(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC,
+                            (long)&program, 0);
+    if (failed)
         os_fatal("SIM_SEAL is set, and this machine has no filters of system calls (seccomp): %s.",
-                 strerror(errno));
+                 strerror((int)-failed));
 }
 
 /* The program has called exec. Does it for the program itself; returns for any other file. */
@@ -413,12 +564,12 @@ void seal_add(struct seal_sum *sum, const char *text, size_t bytes)
 void seal_receipt(unsigned number, const struct seal_sum *sum)
 {
     struct seal_sum whole = *sum;
-    char line[128];
+    char line[1024];
     for (uint64_t length = sum->bytes; length; length >>= 8)
         seal_add(&whole, &(char){(char)length}, 1);
-    int used = snprintf(line, sizeof line, "%u %lu %llu %.*s\n", number,
+    int used = snprintf(line, sizeof line, "%u %lu %llu %.*s %s\n", number,
                         (unsigned long)(uint32_t)~whole.crc, (unsigned long long)sum->bytes, SECRET,
-                        seal.secrets + number * (SECRET + 1));
+                        seal.secrets + number * (SECRET + 1), seal.settings);
     /* Without room for it, it is missing, and that is found. */
     (void)write_all(seal.receipts, line, (size_t)used);
 }
@@ -459,7 +610,25 @@ static void keep_environment(void)
         seal.environment[entries] = strdup(environ[entries]);
 }
 
-void seal_close(const char *setting, void *memory, size_t bytes)
+/* Puts a copy of these whole pages in their place that nobody can write, not even Linux for
+ * /proc/self/mem: a view of a file in memory that takes no more writes. */
+static bool freeze(void *memory, size_t bytes)
+{
+    char path[64];
+    const int no_more = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
+    int file = memfd_create("settings", MFD_CLOEXEC | MFD_ALLOW_SEALING), view = -1;
+    snprintf(path, sizeof path, "/proc/self/fd/%d", file);
+    bool done = file >= 0 && write_all(file, memory, bytes) && !fcntl(file, F_ADD_SEALS, no_more)
+             && (view = open(path, O_RDONLY | O_CLOEXEC)) >= 0
+             && mmap(memory, bytes, PROT_READ, MAP_SHARED | MAP_FIXED, view, 0) == memory;
+    if (view >= 0)
+        close(view);
+    if (file >= 0)
+        close(file);
+    return done;
+}
+
+void seal_close(const char *setting, void *memory, size_t bytes, const char *settings)
 {
     char *end;
     bool exec;
@@ -472,12 +641,13 @@ void seal_close(const char *setting, void *memory, size_t bytes)
     read_receipts_file(setting, exec);
     if (exec)
         keep_environment();
+    seal.settings = settings;
     dl_iterate_phdr(find_code, NULL);
     if (mmap(PATH_PAGE, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0)
             != PATH_PAGE
-        || mprotect(memory, bytes, PROT_READ) || sigaction(SIGSYS, &action, NULL))
+        || !freeze(memory, bytes) || sigaction(SIGSYS, &action, NULL))
         os_fatal("SIM_SEAL is set, and the simulation cannot protect its own memory (%s).",
                  strerror(errno));
     seal.closed = true;
-    install_filter(exec, (uintptr_t)memory, bytes);
+    install_filter(exec);
 }

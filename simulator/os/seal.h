@@ -8,9 +8,10 @@
 
 /* Closes what no lesson needs (seal.c lists it), in this process and in those that come from it,
  * and makes [memory, memory + bytes), whole pages, read-only for good. `setting` is the value of
- * SIM_SEAL: a descriptor, and ":exec" behind it for a lesson that starts itself again. Ends the
- * process with a sentence when that cannot be done. Called before the program's main. */
-void seal_close(const char *setting, void *memory, size_t bytes);
+ * SIM_SEAL: a descriptor, and ":exec" behind it for a lesson that starts itself again. `settings`,
+ * in that memory, is what each receipt repeats. Ends the process with a sentence when that cannot
+ * be done. Called before the program's main. */
+void seal_close(const char *setting, void *memory, size_t bytes, const char *settings);
 /* Is this a graded run? */
 bool seal_is_closed(void);
 
@@ -27,7 +28,7 @@ struct seal_sum {
     uint64_t bytes;
 };
 void seal_add(struct seal_sum *sum, const char *text, size_t bytes);
-/* Writes the receipt of journal number `number` of this run: "NUMBER CRC BYTES SECRET". */
+/* Writes the receipt of journal number `number` of this run: "NUMBER CRC BYTES SECRET SETTINGS". */
 void seal_receipt(unsigned number, const struct seal_sum *sum);
 
 #endif

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "os/os.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
@@ -14,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "os/needs_lock.h"
 #include "os/proc.h"
 
 /* ---- the lock ---- */
@@ -66,11 +68,16 @@ void lock_release(void)
 }
 
 bool lock_is_held(void) { return has_lock; }
-void lock_set_owner(const char *program_code) { lock.owner = program_code; }
+void lock_set_owner(const char *program_code)
+{
+    NEEDS_LOCK();
+    lock.owner = program_code;
+}
 void lock_wake(void) { pthread_cond_broadcast(&lock.changed); }
 
 void lock_wait(unsigned microseconds)
 {
+    NEEDS_LOCK();
     struct timespec until;
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_nsec += (long)(microseconds % 1000000) * 1000;
@@ -116,6 +123,7 @@ static void thread_ends(void *unused)
 
 void os_at_thread_end(void (*handler)(void))
 {
+    NEEDS_LOCK();
     int i = 0;
     if (!thread_end.process) {
         thread_end.process = getpid();
@@ -132,26 +140,34 @@ void os_at_thread_end(void (*handler)(void))
 
 /* ---- threads of ours ---- */
 
-/* How many were started here; they never end. Needs the lock. */
-static int started_threads;
-
-struct thread_start {
+/* Those that were started here; they never end. */
+struct own_thread {
+    struct own_thread *next;
     void (*body)(void *);
     void *argument;
+    int id; /* atomic; 0: it has not come to write it yet */
 };
+
+/* Needs the lock. */
+static struct own_thread *own_threads;
+static int started_threads;
 
 static void *thread_main(void *p)
 {
-    struct thread_start thread_start = *(struct thread_start *)p;
-    free(p);
-    thread_start.body(thread_start.argument);
+    struct own_thread *own = p;
+    __atomic_store_n(&own->id, os_thread_id(), __ATOMIC_RELAXED);
+    own->body(own->argument);
     return NULL;
 }
 
 void os_thread_start(void (*body)(void *), void *argument)
 {
-    struct thread_start *thread_start = os_allocate(sizeof *thread_start);
-    *thread_start = (struct thread_start){body, argument};
+    NEEDS_LOCK();
+    struct own_thread *own = os_allocate(sizeof *own);
+    own->next = own_threads;
+    own->body = body;
+    own->argument = argument;
+    own_threads = own;
     sigset_t all, before;
     sigfillset(&all);
     /* A host function of the program may touch what it should not. */
@@ -159,7 +175,7 @@ void os_thread_start(void (*body)(void *), void *argument)
     sigdelset(&all, SIGBUS);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     pthread_t thread;
-    int error = pthread_create(&thread, NULL, thread_main, thread_start);
+    int error = pthread_create(&thread, NULL, thread_main, own);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (error)
         os_fatal("no thread could be started (%s).", strerror(error));
@@ -211,6 +227,30 @@ uint64_t os_thread_cpu_us(int id)
     unsigned long ticks;
     return thread_stat(id, &state, &ticks) ? ticks * 1000000 / (unsigned long)sysconf(_SC_CLK_TCK)
                                            : 0;
+}
+
+static bool is_own_thread(int id)
+{
+    for (struct own_thread *own = own_threads; own; own = own->next)
+        if (__atomic_load_n(&own->id, __ATOMIC_RELAXED) == id)
+            return true;
+    return false;
+}
+
+bool os_new_thread_works(bool (*is_known)(int id), uint64_t cpu_us)
+{
+    NEEDS_LOCK();
+    DIR *folder = opendir("/proc/self/task");
+    bool works = false;
+    if (!folder)
+        return false;
+    for (struct dirent *entry; !works && (entry = readdir(folder));) {
+        int id = (int)strtol(entry->d_name, NULL, 10);
+        works = id && !is_own_thread(id) && !is_known(id) && !os_thread_is_asleep(id)
+             && os_thread_cpu_us(id) < cpu_us;
+    }
+    closedir(folder);
+    return works;
 }
 
 /* What the calling thread rested where it does not count; and where it began to. */

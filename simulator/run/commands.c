@@ -6,8 +6,10 @@
 #include <string.h>
 
 #include "check/checker.h"
+#include "os/needs_lock.h"
 #include "sched/virtual_time.h"
 #include "mem/device.h"
+#include "sched/copy_engine.h"
 #include "sched/cost.h"
 #include "os/os.h"
 #include "mem/address_map.h"
@@ -18,6 +20,7 @@
 
 size_t rows_span(const struct rows *r, size_t pitch)
 {
+    NEEDS_LOCK();
     size_t before;
     if (r->height == 1)
         return r->width;
@@ -96,11 +99,34 @@ static bool is_pageable(const struct address_info *a, int device)
         || (is_host_pool_range(a) && !memory_peer_accessible(a, device));
 }
 
-/* Is [address, address + bytes) one allocation that a copy or memset of `device` may touch?
- * Measured (lesson 12 on two H200s): for a copy the current device needs access too, even when the
- * memory and the stream are of another one, and the other side is the host's. */
-static bool is_allowed(const struct address_info *a, size_t bytes, int device, bool copy, bool peer)
+/* Who needs access to what is copied or set? */
+enum access_rule {
+    /* The stream's device. */
+    ACCESS_MEMSET,
+    /* That, and the current device (measured: lesson 12 on two H200s), even where the memory and
+     * the stream are of another one. */
+    ACCESS_COPY,
+    /* The other end is the host's own memory: the current device alone (measured: lesson 12, and
+     * probe-outsiders-peers.txt, "stream_of_other_device"). */
+    ACCESS_HOST_COPY,
+    /* cudaMemcpyPeerAsync: nobody. */
+    ACCESS_PEER_COPY
+};
+
+/* Of a copy with this other end. */
+static enum access_rule copy_rule(const struct address_info *other, bool peer)
 {
+    if (peer)
+        return ACCESS_PEER_COPY;
+    return other->kind == ADDRESS_PAGEABLE || other->kind == ADDRESS_PINNED ? ACCESS_HOST_COPY
+                                                                            : ACCESS_COPY;
+}
+
+/* Is [address, address + bytes) one allocation that a copy or memset of `device` may touch? */
+static bool is_allowed(const struct address_info *a, size_t bytes, int device,
+                       enum access_rule rule)
+{
+    bool copy = rule != ACCESS_MEMSET, peer = rule == ACCESS_PEER_COPY;
     if (a->kind == ADDRESS_UNALLOCATED || (peer && is_host_pool_range(a)))
         return false;
     if (copy && is_host_pool_range(a))
@@ -110,7 +136,7 @@ static bool is_allowed(const struct address_info *a, size_t bytes, int device, b
     /* A copy between devices of cudaMalloc's memory needs no rights: it is staged where they cannot
      * reach each other (documented). */
     return peer || (copy && a->heap && !a->pool)
-        || (memory_peer_accessible(a, device)
+        || ((rule == ACCESS_HOST_COPY || memory_peer_accessible(a, device))
             && (!copy || memory_peer_accessible(a, device_current())));
 }
 
@@ -247,8 +273,11 @@ static void queue_memset(const struct call *call, struct address_info *a, void *
     struct op *op = stream_enqueue(s, OP_COMMAND,
                                    time_under_schedule(command_duration(
                                        DURATION_MEMSET, DURATION_MEMSET_GIB, r.width * r.height)));
+    if (a->heap && !a->heap->host_visible)
+        transfer_new(op, ROUTE_INSIDE, a->heap->device, a->heap->device);
     check_guarded_rows(call, a, to, r, op, true, false);
     op->name = "memset";
+    op->call = call->origin.number;
     op->effect = effect;
     op->to = to;
     op->value = value;
@@ -260,11 +289,12 @@ static void queue_memset(const struct call *call, struct address_info *a, void *
 cudaError_t command_memset(const struct call *call, void *to, int value, struct rows r,
                            struct stream *s)
 {
+    NEEDS_LOCK();
     if (!r.width)
         return cudaSuccess;
     struct address_info a = memory_find(to);
     size_t span = rows_span(&r, r.to_pitch);
-    if (a.kind == ADDRESS_PAGEABLE || !is_allowed(&a, span, s->device, false, false))
+    if (a.kind == ADDRESS_PAGEABLE || !is_allowed(&a, span, s->device, ACCESS_MEMSET))
         return refuse(call, &a, to, span, s, true, false);
     queue_memset(call, &a, to, value, r, effect_memset, s);
     return cudaSuccess;
@@ -310,22 +340,76 @@ static bool is_on_device(const struct address_info *a)
     return a->heap && !memory_is_host_pool(a);
 }
 
-static time_ns copy_time(const struct address_info *to, const struct address_info *from,
-                         size_t bytes)
+/* Memory that no device has for good: its pages may be the host's. */
+static bool is_managed(const struct address_info *a) { return a->heap && a->heap->host_visible; }
+
+/* The device of memory that is on one. Assumed: managed memory is on the stream's. */
+static int device_of(const struct address_info *a, const struct stream *s)
 {
-    if (is_on_device(to) && is_on_device(from))
+    return is_managed(a) ? s->device : a->heap->device;
+}
+
+/* May one of two devices touch the other's memory here? Then a copy between them goes directly
+ * (assumed). */
+static bool is_direct(const struct address_info *to, const struct address_info *from,
+                      const struct stream *s)
+{
+    return memory_peer_accessible(to, device_of(from, s))
+        || memory_peer_accessible(from, device_of(to, s));
+}
+
+static time_ns upload_time(const struct address_info *from, size_t bytes)
+{
+    size_t fast = bytes < PAGEABLE_FAST * MiB ? bytes : PAGEABLE_FAST * MiB;
+    if (from->kind == ADDRESS_PAGEABLE)
+        return command_duration(DURATION_H2D_SMALL, DURATION_H2D_PAGEABLE_FAST_GIB, fast)
+             + command_duration(0, DURATION_H2D_PAGEABLE_GIB, bytes - fast);
+    return command_duration(bytes > H2D_SMALL_MAX ? DURATION_H2D : DURATION_H2D_SMALL,
+                            DURATION_H2D_GIB, bytes);
+}
+
+static time_ns copy_time(const struct address_info *to, const struct address_info *from,
+                         size_t bytes, const struct stream *s)
+{
+    bool up = is_on_device(to), down = is_on_device(from),
+         pageable = from->kind == ADDRESS_PAGEABLE || to->kind == ADDRESS_PAGEABLE;
+    if (up && down && device_of(to, s) == device_of(from, s))
         return command_duration(DURATION_D2D, DURATION_D2D_GIB, bytes);
-    if (is_on_device(to))
-        return command_duration(
-            DURATION_H2D,
-            from->kind == ADDRESS_PAGEABLE ? DURATION_H2D_PAGEABLE_GIB : DURATION_H2D_GIB, bytes);
-    return command_duration(
-        DURATION_D2H, to->kind == ADDRESS_PAGEABLE ? DURATION_D2H_PAGEABLE_GIB : DURATION_D2H_GIB,
-        bytes);
+    if (up && down)
+        return is_direct(to, from, s)
+                 ? command_duration(DURATION_PEER, DURATION_PEER_GIB, bytes)
+                 : command_duration(DURATION_STAGED, DURATION_STAGED_GIB, bytes);
+    if (!pageable && ((up && is_managed(to)) || (down && is_managed(from))))
+        return command_duration(DURATION_D2H, DURATION_MANAGED_GIB, bytes);
+    if (up)
+        return upload_time(from, bytes);
+    return command_duration(DURATION_D2H, pageable ? DURATION_D2H_PAGEABLE_GIB : DURATION_D2H_GIB,
+                            bytes);
+}
+
+/* Gives a copy the engine that it needs. One of pageable memory needs none (assumed: it comes in
+ * small pieces, between which others go), nor does one of the host's own. */
+static void set_route(struct op *op, const struct address_info *to, const struct address_info *from)
+{
+    const struct stream *s = op->stream;
+    if (is_on_device(to) && is_on_device(from)) {
+        int here = device_of(from, s), there = device_of(to, s);
+        enum route route = here == there          ? ROUTE_INSIDE
+                         : is_direct(to, from, s) ? ROUTE_OUT
+                                                  : ROUTE_STAGED;
+        transfer_new(op, route, here, there);
+    } else if (is_on_device(to) && from->kind != ADDRESS_PAGEABLE) {
+        int device = device_of(to, s);
+        transfer_new(op, is_managed(to) ? ROUTE_BOTH : ROUTE_UP, device, device);
+    } else if (is_on_device(from) && to->kind != ADDRESS_PAGEABLE) {
+        int device = device_of(from, s);
+        transfer_new(op, is_managed(from) ? ROUTE_BOTH : ROUTE_DOWN, device, device);
+    }
 }
 
 const char *command_copy_direction(const struct address_info *to, const struct address_info *from)
 {
+    NEEDS_LOCK();
     if (is_on_device(to))
         return is_on_device(from) ? "DeviceToDevice" : "HostToDevice";
     return is_on_device(from) ? "DeviceToHost" : "HostToHost";
@@ -351,11 +435,32 @@ static void order_with_device(const struct call *call, struct stream *s,
         stream_follow(legacy, s);
 }
 
+/* Is the one end of a copy refused? Assumed: freed pinned memory is; a real driver dies of SIGSEGV
+ * here (measured). */
+static bool is_end_refused(const struct address_info *a, const void *address, size_t span,
+                           const struct stream *s, enum access_rule rule)
+{
+    return !is_allowed(a, span, s->device, rule)
+        || (is_pageable(a, s->device) && is_unallocated(a, address, true));
+}
+
+bool command_refuses_copy(const void *to, const void *from, struct rows r, const struct stream *s,
+                          bool peer)
+{
+    NEEDS_LOCK();
+    if (!to || !from)
+        return true;
+    struct address_info t = memory_find(to), f = memory_find(from);
+    return is_end_refused(&t, to, rows_span(&r, r.to_pitch), s, copy_rule(&f, peer))
+        || is_end_refused(&f, from, rows_span(&r, r.from_pitch), s, copy_rule(&t, peer));
+}
+
 /* Assumed: rows take as long as the same bytes in one. */
 cudaError_t command_copy(const struct call *call, void *to, const void *from, struct rows r,
                          enum cudaMemcpyKind kind, struct stream *s, bool peer,
                          enum copy_wait *wait)
 {
+    NEEDS_LOCK();
     if (wait)
         *wait = COPY_QUEUED;
     if ((unsigned)kind > cudaMemcpyDefault)
@@ -368,19 +473,17 @@ cudaError_t command_copy(const struct call *call, void *to, const void *from, st
            from_span = rows_span(&r, r.from_pitch);
     struct address_info t = memory_find(to), f = memory_find(from);
     bool to_pageable = is_pageable(&t, s->device), from_pageable = is_pageable(&f, s->device);
-    /* Assumed: freed pinned memory is refused; a real driver dies of SIGSEGV here (measured). */
-    if (!is_allowed(&t, to_span, s->device, true, peer)
-        || (to_pageable && is_unallocated(&t, to, true)))
+    if (is_end_refused(&t, to, to_span, s, copy_rule(&f, peer)))
         return refuse(call, &t, to, to_span, s, true, true);
-    if (!is_allowed(&f, from_span, s->device, true, peer)
-        || (from_pageable && is_unallocated(&f, from, true)))
+    if (is_end_refused(&f, from, from_span, s, copy_rule(&t, peer)))
         return refuse(call, &f, from, from_span, s, false, true);
     if (!kind_allows(kind, &t, &f))
         return cudaErrorInvalidValue;
     bool staged = wait && from_pageable && is_on_device(&t) && bytes <= STAGED_MAX;
     order_with_device(call, s, &t, &f, true);
     order_with_device(call, s, &f, &t, true);
-    struct op *op = stream_enqueue(s, OP_COMMAND, time_under_schedule(copy_time(&t, &f, bytes)));
+    struct op *op = stream_enqueue(s, OP_COMMAND, time_under_schedule(copy_time(&t, &f, bytes, s)));
+    set_route(op, &t, &f);
     order_with_device(call, s, &t, &f, false);
     order_with_device(call, s, &f, &t, false);
     if (staged)
@@ -389,6 +492,7 @@ cudaError_t command_copy(const struct call *call, void *to, const void *from, st
         check_guarded_rows(call, &f, from, r, op, false, true);
     check_guarded_rows(call, &t, to, r, op, true, true);
     op->name = "copy";
+    op->call = call->origin.number;
     op->effect = effect_copy;
     op->to = to;
     op->from = from;
@@ -410,6 +514,7 @@ cudaError_t command_copy(const struct call *call, void *to, const void *from, st
 
 enum copy_wait command_blocking_copy_wait(const void *to, const void *from)
 {
+    NEEDS_LOCK();
     struct address_info t = memory_find(to), f = memory_find(from);
     if (t.heap && f.heap && !t.heap->host_visible && !f.heap->host_visible)
         return COPY_QUEUED;
@@ -418,18 +523,22 @@ enum copy_wait command_blocking_copy_wait(const void *to, const void *from)
 
 bool command_memset_blocks(const void *to)
 {
+    NEEDS_LOCK();
     struct address_info a = memory_find(to);
     return a.kind == ADDRESS_PINNED || (a.heap && a.heap->host_visible);
 }
 
 bool command_allows(const void *address, size_t bytes, int device, bool copy, bool peer)
 {
+    NEEDS_LOCK();
     struct address_info a = memory_find(address);
-    return (copy || a.kind != ADDRESS_PAGEABLE) && is_allowed(&a, bytes, device, copy, peer);
+    enum access_rule rule = peer ? ACCESS_PEER_COPY : copy ? ACCESS_COPY : ACCESS_MEMSET;
+    return (copy || a.kind != ADDRESS_PAGEABLE) && is_allowed(&a, bytes, device, rule);
 }
 
 bool command_kind_allows(enum cudaMemcpyKind kind, const void *to, const void *from)
 {
+    NEEDS_LOCK();
     struct address_info t = memory_find(to), f = memory_find(from);
     return kind_allows(kind, &t, &f);
 }
@@ -521,6 +630,7 @@ static void effect_node_4(struct op *op) { fill_node(op, &op->value, sizeof op->
 void command_memset_node(const struct call *call, void *to, int value, unsigned element,
                          struct rows r, struct stream *s)
 {
+    NEEDS_LOCK();
     struct address_info a = memory_find(to);
     queue_memset(call, &a, to, value, r,
                  element == 1   ? effect_node_1
@@ -553,6 +663,7 @@ static cudaError_t queue_kernel(const struct call *call, const char *name,
         s, OP_COMMAND, time_under_schedule(command_duration(DURATION_FILL, each_gib, bytes)));
     check_use(call, &a, data, bytes, op, true, false);
     op->name = name;
+    op->call = call->origin.number;
     op->effect = effect;
     op->to = (char *)data;
     op->value = value;
@@ -565,16 +676,19 @@ static cudaError_t queue_kernel(const struct call *call, const char *name,
 cudaError_t command_fill(const struct call *call, int *data, int value, size_t count,
                          struct stream *s)
 {
+    NEEDS_LOCK();
     return queue_kernel(call, "fill", effect_fill, DURATION_FILL_GIB, data, value, count, s);
 }
 cudaError_t command_add(const struct call *call, int *data, int value, size_t count,
                         struct stream *s)
 {
+    NEEDS_LOCK();
     return queue_kernel(call, "add", effect_add, DURATION_ADD_GIB, data, value, count, s);
 }
 
 cudaError_t command_hold(const struct call *call, const volatile int *gate, struct stream *s)
 {
+    NEEDS_LOCK();
     struct address_info a = memory_find((const void *)gate);
     if (a.kind != ADDRESS_PINNED
         && !(a.kind == ADDRESS_ALLOCATED && a.heap->host_visible
@@ -590,6 +704,7 @@ cudaError_t command_hold(const struct call *call, const volatile int *gate, stru
     }
     struct op *op = stream_enqueue(s, OP_HOLD, 0);
     op->name = "hold";
+    op->call = call->origin.number;
     /* What the device sees. */
     op->gate = (const volatile int *)storage_of((const void *)gate);
     op->from = (const char *)gate;
@@ -599,10 +714,13 @@ cudaError_t command_hold(const struct call *call, const volatile int *gate, stru
     return cudaSuccess;
 }
 
-cudaError_t command_host_function(void (*function)(void *), void *argument, struct stream *s)
+cudaError_t command_host_function(const struct call *call, void (*function)(void *), void *argument,
+                                  struct stream *s)
 {
+    NEEDS_LOCK();
     struct op *op = stream_enqueue_function(s, time_under_schedule(DURATION_HOST_FUNCTION));
     op->name = "host function";
+    op->call = call->origin.number;
     op->function = function;
     op->argument = argument;
     return cudaSuccess;

@@ -47,6 +47,9 @@ enum copy_wait {
 cudaError_t command_copy(const struct call *call, void *to, const void *from, struct rows r,
                          enum cudaMemcpyKind kind, struct stream *s, bool peer,
                          enum copy_wait *wait);
+/* Does command_copy refuse to copy that? */
+bool command_refuses_copy(const void *to, const void *from, struct rows r, const struct stream *s,
+                          bool peer);
 /* "HostToDevice" and so on, as the memory at both ends has it. */
 const char *command_copy_direction(const struct address_info *to, const struct address_info *from);
 /* What cudaMemcpy waits for; does cudaMemset wait? Not on a device's own memory (documented). */
@@ -60,7 +63,8 @@ cudaError_t command_fill(const struct call *call, int *data, int value, size_t c
 cudaError_t command_add(const struct call *call, int *data, int value, size_t count,
                         struct stream *s);
 cudaError_t command_hold(const struct call *call, const volatile int *gate, struct stream *s);
-cudaError_t command_host_function(void (*function)(void *), void *argument, struct stream *s);
+cudaError_t command_host_function(const struct call *call, void (*function)(void *), void *argument,
+                                  struct stream *s);
 
 /* What the work of kernels has in common. The first two report to the checker: op's use of `bytes`
  * bytes, and the access to them that its device lacks or was given. The third returns where running

@@ -8,6 +8,7 @@
 #include "base/fatal.h"
 #include "base/settings.h"
 #include "check/report.h"
+#include "os/needs_lock.h"
 #include "os/os.h"
 #include "run/commands.h"
 #include "sched/cost.h"
@@ -115,6 +116,7 @@ struct user_kernel *user_kernel_new(const char *name, sim_function function, con
                                     size_t argument_bytes, const struct sim_range *ranges,
                                     size_t count, time_ns duration)
 {
+    NEEDS_LOCK();
     if (!is_launch(name, function, argument, argument_bytes, ranges, count))
         return NULL;
     for (size_t i = 0; i < count; i++)
@@ -137,6 +139,7 @@ struct user_kernel *user_kernel_new(const char *name, sim_function function, con
 
 struct user_kernel *user_kernel_copy(const struct user_kernel *kernel)
 {
+    NEEDS_LOCK();
     struct user_kernel *copy = os_allocate(kernel->size);
     memcpy(copy, kernel, kernel->size);
     return copy;
@@ -144,6 +147,7 @@ struct user_kernel *user_kernel_copy(const struct user_kernel *kernel)
 
 size_t user_kernel_bytes(const struct user_kernel *kernel)
 {
+    NEEDS_LOCK();
     size_t bytes = 0;
     for (size_t i = 0; i < kernel->count; i++)
         bytes += kernel->ranges[i].bytes;
@@ -273,6 +277,7 @@ static void check_writes(const struct user_kernel *k, const struct memory *all)
 
 void user_kernel_touched(const void *address)
 {
+    NEEDS_LOCK();
     const struct user_kernel *k = kernels.running;
     if (!k)
         return;
@@ -402,10 +407,12 @@ static void check_operands(const struct call *call, const struct user_kernel *k,
 cudaError_t command_user_kernel(const struct call *call, const struct user_kernel *kernel,
                                 struct stream *s)
 {
+    NEEDS_LOCK();
     struct op *op = stream_enqueue(s, OP_COMMAND, time_under_schedule(duration_of(kernel)));
     struct user_kernel *copy = user_kernel_copy(kernel);
     copy->origin = checker_origin(call, s, op->seq);
     op->name = copy->name;
+    op->call = call->origin.number;
     op->effect = effect_user_kernel;
     op->staged = copy;
     op->bytes = user_kernel_bytes(copy);

@@ -10,7 +10,7 @@
 #include "user_kernels.h"
 #pragma GCC visibility pop
 
-#include "base/call.h"
+#include "base/origin.h"
 #include "sched/stream.h"
 
 /* A launch: one piece of memory of `size` bytes, so that a node, an executable graph and an op each

@@ -73,14 +73,29 @@ enum {
 /* Device to device: 258 us for 512 MiB. */
 #define DURATION_D2D     1820u
 #define DURATION_D2D_GIB 513000u
-/* Host to device, pinned: 4.85 ms for 256 MiB; pageable: 6.6 GB/s. */
-#define DURATION_H2D              2200u
-#define DURATION_H2D_GIB          19370000u
-#define DURATION_H2D_PAGEABLE_GIB 160000000u
+/* Host to device, pinned: 4.85 ms for 256 MiB; 2.2 us for 4 B, 7.3 for 4 KiB, 28 for 1 MiB (fitted;
+ * where the small ones end is assumed). */
+#define DURATION_H2D_SMALL 2200u
+#define H2D_SMALL_MAX      1024u
+#define DURATION_H2D       9000u
+#define DURATION_H2D_GIB   19370000u
+/* Pageable: 0.91 ms for 8 MiB, 8.75 ms for 64 MiB (lesson 16), 6.6 GB/s for 1 GiB. The first MiB go
+ * faster: PAGEABLE_FAST of them, where the sums meet (fitted). */
+#define DURATION_H2D_PAGEABLE_GIB      143000000u
+#define DURATION_H2D_PAGEABLE_FAST_GIB 115000000u
+#define PAGEABLE_FAST                  8u
 /* Device to host, pinned: 4.86 ms for 256 MiB; pageable: 11.8 GB/s. */
 #define DURATION_D2H              7100u
 #define DURATION_D2H_GIB          19420000u
 #define DURATION_D2H_PAGEABLE_GIB 91000000u
+/* Between the host and managed memory on the device (probe-engines.txt): 334 us for 16 MiB. */
+#define DURATION_MANAGED_GIB 20600000u
+/* Between devices (probe-peer-engines.txt): 184 us for 64 MiB; through the host, where neither
+ * reaches the other's memory, 1790 us. */
+#define DURATION_PEER       6000u
+#define DURATION_PEER_GIB   2800000u
+#define DURATION_STAGED     9000u
+#define DURATION_STAGED_GIB 28400000u
 /* Two records: 1.3 us. */
 #define DURATION_EVENT         650u
 #define DURATION_HOST_FUNCTION 46500u

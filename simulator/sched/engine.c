@@ -1,12 +1,13 @@
 /* The engine: a discrete-event model. Of all streams' heads, the one that ends first ends next; its
  * effect on memory happens then.
  *
- * Rules (assumed, unless said): streams run side by side and do not slow each other; an idle device
- * gets new work after LATENCY; what the host sees at a time is what has ended by that time. A hold
- * ends when the host's call finds its gate open, a wait for another process when the host's call
- * finds that it is over. A host function runs on a thread of its own; the host's clock stands while
- * it runs, unless it waits for the host or takes long. One that has waited, and need not any more,
- * goes on before the host's next call does: so a run with host functions is reproducible too. */
+ * Rules (assumed, unless said): streams run side by side and do not slow each other, but for their
+ * copies (sched/copy_engine.h); an idle device gets new work after LATENCY; what the host sees at a
+ * time is what has ended by that time. A hold ends when the host's call finds its gate open, a wait
+ * for another process when the host's call finds that it is over. A host function runs on a thread
+ * of its own; the host's clock stands while it runs, unless it waits for the host or takes long.
+ * One that has waited, and need not any more, goes on before the host's next call does: so a run
+ * with host functions is reproducible too. */
 #include "sched/engine.h"
 
 #include <stdio.h>
@@ -15,7 +16,9 @@
 #include "base/fatal.h"
 #include "base/observer.h"
 #include "base/settings.h"
+#include "os/needs_lock.h"
 #include "os/os.h"
+#include "sched/copy_engine.h"
 #include "sched/cost.h"
 #include "sched/happens_before.h"
 #include "sched/host_function.h"
@@ -26,9 +29,9 @@
 
 struct engine_status engine_status;
 
-/* A head whose end is known. */
-struct ending {
-    time_ns finish;
+/* A time that is known: a head ends, or a copy at the head is ready for its engine. */
+struct moment {
+    time_ns at;
     uint64_t turn;
     struct stream *stream;
 };
@@ -40,8 +43,10 @@ struct ending {
  * when many streams have work: in `unseen`, a list by next_in_list, when its head has not been
  * looked at since it became the head, or since what it waits for was over; in the list of the
  * record or the stream that its head waits for; in `undecided` when its head has started and others
- * decide when it ends; in `endings` when that is known. `endings` is a heap: none ends before the
- * one at half its index. */
+ * decide when it ends; in `moments` when that is known, or when it is a copy that gets ready for
+ * its engine; with the copy engine when it waits for that. `moments` is a heap: none comes before
+ * the one at half its index. One that is not valid any more (is_valid) is removed when it is the
+ * first. */
 static struct {
     /* When what ended last ended. */
     time_ns now;
@@ -50,13 +55,19 @@ static struct {
     struct stream *unseen;
     struct stream **undecided;
     uint32_t undecided_count, undecided_capacity;
-    struct ending *endings;
-    uint32_t ending_count, ending_capacity;
+    struct moment *moments;
+    uint32_t moment_count, moment_capacity;
     /* How often the present wait has found nothing but closed gates. */
     unsigned gate_checks;
 } engine;
 
 /* ---- where a stream with work is ---- */
+
+/* Is it a copy that has not asked for its engine? */
+static bool is_ready_later(const struct op *op)
+{
+    return op->transfer && op->transfer->state == TRANSFER_NEW;
+}
 
 static void *grow_by_one(void *list, uint32_t count, uint32_t *capacity, size_t item_bytes)
 {
@@ -90,37 +101,48 @@ static void remove_stream(struct stream *s)
     s->active_index = 0;
 }
 
-static bool ends_before(const struct ending *a, const struct ending *b)
+static bool comes_before(const struct moment *a, const struct moment *b)
 {
-    return a->finish < b->finish || (a->finish == b->finish && a->turn < b->turn);
+    return a->at < b->at || (a->at == b->at && a->turn < b->turn);
 }
 
-/* The end of the stream's head is known now. */
-static void add_ending(struct stream *s)
+/* The stream's head ends then, or is ready then. */
+static void add_moment(struct stream *s, time_ns at)
 {
-    struct ending new = {s->head->finish, s->head->turn, s};
-    engine.endings = grow_by_one(engine.endings, engine.ending_count + 1, &engine.ending_capacity,
-                                 sizeof *engine.endings);
-    uint32_t at = ++engine.ending_count;
-    for (; at > 1 && ends_before(&new, &engine.endings[at / 2]); at /= 2)
-        engine.endings[at] = engine.endings[at / 2];
-    engine.endings[at] = new;
+    struct moment new = {at, s->head->turn, s};
+    engine.moments = grow_by_one(engine.moments, engine.moment_count + 1, &engine.moment_capacity,
+                                 sizeof *engine.moments);
+    uint32_t i = ++engine.moment_count;
+    for (; i > 1 && comes_before(&new, &engine.moments[i / 2]); i /= 2)
+        engine.moments[i] = engine.moments[i / 2];
+    engine.moments[i] = new;
 }
 
-/* Removes what ends first, endings[1]. */
-static void remove_first_ending(void)
+void engine_end_is_known(struct op *op) { add_moment(op->stream, op->finish); }
+
+/* Removes what comes first, moments[1]. */
+static void remove_first_moment(void)
 {
-    struct ending last = engine.endings[engine.ending_count--];
-    uint32_t at = 1, below;
-    for (; (below = 2 * at) <= engine.ending_count; at = below) {
-        if (below < engine.ending_count
-            && ends_before(&engine.endings[below + 1], &engine.endings[below]))
+    struct moment last = engine.moments[engine.moment_count--];
+    uint32_t i = 1, below;
+    for (; (below = 2 * i) <= engine.moment_count; i = below) {
+        if (below < engine.moment_count
+            && comes_before(&engine.moments[below + 1], &engine.moments[below]))
             below++;
-        if (!ends_before(&engine.endings[below], &last))
+        if (!comes_before(&engine.moments[below], &last))
             break;
-        engine.endings[at] = engine.endings[below];
+        engine.moments[i] = engine.moments[below];
     }
-    engine.endings[at] = last;
+    engine.moments[i] = last;
+}
+
+/* Is it still so? The speed of a copy may have changed meanwhile. */
+static bool is_valid(const struct moment *m)
+{
+    const struct op *op = m->stream->head;
+    if (!op || op->turn != m->turn)
+        return false;
+    return !op->transfer || m->at == (is_ready_later(op) ? op->start : op->finish);
 }
 
 static void add_undecided(struct stream *s)
@@ -190,7 +212,7 @@ static void start_head(struct op *op)
     op->start = time_max(arrival, s->idle_at);
     if (op->kind == OP_WAIT)
         op->start = time_max(op->start, op->record ? op->record->finish : engine.now);
-    if (op->kind != OP_HOLD && op->kind != OP_HOST && op->kind != OP_REMOTE_WAIT)
+    if (op->kind != OP_HOLD && op->kind != OP_HOST && op->kind != OP_REMOTE_WAIT && !op->transfer)
         op->finish = op->start + op->duration;
 }
 
@@ -209,11 +231,13 @@ static void finish_head(struct op *op)
     }
 }
 
-/* Ends the head of its stream, the first of `endings`. */
+/* Ends the head of its stream. */
 static void retire(struct op *op)
 {
     struct stream *s = op->stream;
-    remove_first_ending();
+    engine_status.ended++;
+    if (op->transfer)
+        copy_engine_release(op->transfer, engine.now);
     if (op->kind == OP_RECORD) {
         op->record->done = true;
         op->record->finish = op->finish;
@@ -227,7 +251,7 @@ static void retire(struct op *op)
     /* Documented (cudaErrorIllegalAddress): the process must end before more work is done. */
     if (op->effect && !device_sticky_error)
         op->effect(op);
-    if (op->name && observer.op_done)
+    if ((op->name || op->call) && observer.op_done)
         observer.op_done(op);
     if (op->kind == OP_RECORD)
         wake_waiting_for_record(op->record);
@@ -241,8 +265,9 @@ static void retire(struct op *op)
 
 /* What may happen next, of all heads. */
 struct next {
-    /* The head that ends first; NULL: none has an end. */
+    /* The head that ends first, or is a copy that is ready first, and when; NULL: there is none. */
     struct op *op;
+    time_ns at;
     /* The host function that starts first; NULL: none. */
     struct op *function;
 };
@@ -258,8 +283,8 @@ static void look_at_unseen(void)
             list_push(&s->head->record->waiting, s);
         else if (s->head->start == TIME_UNKNOWN)
             add_waiting_for_stream(s);
-        else if (s->head->finish != TIME_UNKNOWN)
-            add_ending(s);
+        else if (s->head->finish != TIME_UNKNOWN || s->head->transfer)
+            add_moment(s, s->head->transfer ? s->head->start : s->head->finish);
         else
             add_undecided(s);
     }
@@ -275,14 +300,14 @@ static bool starts_before(const struct op *a, const struct op *b)
 
 static struct next find_next(time_ns until)
 {
-    struct next next = {NULL, NULL};
+    struct next next = {NULL, 0, NULL};
     look_at_unseen();
     for (uint32_t i = 0; i < engine.undecided_count;) {
         struct op *op = engine.undecided[i]->head;
         finish_head(op);
         if (op->finish != TIME_UNKNOWN) {
             engine.undecided[i] = engine.undecided[--engine.undecided_count];
-            add_ending(op->stream);
+            add_moment(op->stream, op->finish);
             continue;
         }
         if (op->kind == OP_HOST && !op->started && op->start <= until
@@ -290,26 +315,34 @@ static struct next find_next(time_ns until)
             next.function = op;
         i++;
     }
-    if (engine.ending_count)
-        next.op = engine.endings[1].stream->head;
+    while (engine.moment_count && !is_valid(&engine.moments[1]))
+        remove_first_moment();
+    if (engine.moment_count) {
+        next.op = engine.moments[1].stream->head;
+        next.at = engine.moments[1].at;
+    }
     return next;
 }
 
-/* Ends the head that ends first, if it ends by `until`. Starts the host functions whose time has
- * come. Returns whether one has ended. */
+/* Ends the head that ends first, if it ends by `until`. Gives the copies that are ready their
+ * engines, and starts the host functions whose time has come. Returns whether one has ended. */
 static bool retire_next_unlocking(time_ns until)
 {
     for (;;) {
         struct next next = find_next(until);
-        if (next.op && next.op->finish <= until
-            && (!next.function || next.op->finish <= next.function->start)) {
-            engine.now = next.op->finish;
-            retire(next.op);
-            return true;
-        }
-        if (!next.function)
+        if (next.op && next.at <= until && (!next.function || next.at <= next.function->start)) {
+            engine.now = time_max(engine.now, next.at);
+            remove_first_moment();
+            if (!is_ready_later(next.op)) {
+                retire(next.op);
+                return true;
+            }
+            copy_engine_request(next.op->transfer, engine.now);
+        } else if (next.function) {
+            host_function_run_unlocking(next.function);
+        } else {
             return false;
-        host_function_run_unlocking(next.function);
+        }
     }
 }
 
@@ -317,6 +350,7 @@ static bool retire_next_unlocking(time_ns until)
 
 void engine_catch_up_unlocking(void)
 {
+    NEEDS_LOCK();
     while (engine_status.busy_streams && retire_next_unlocking(virtual_now))
         ;
 }
@@ -344,7 +378,7 @@ static void wait_real_time_unlocking(const struct stream *s, const char *call)
         fatal_hazard("waiting forever", call,
                      "waiting forever. %s waits for %s, behind a launch_hold whose gate is "
                      "closed, and the program has no other thread that could open it.\n"
-                     "  To do: open the gate (*open = 1) before this call.",
+                     "  To do: open the gate (*open = 1) before this call, or do not wait here.",
                      call, s->id == 0 ? "the default stream" : stream);
     }
     lock_wait(500);
@@ -361,6 +395,7 @@ static void wake_host_unlocking(void)
 
 void engine_wait_unlocking(struct stream *s, uint64_t seq, const char *call)
 {
+    NEEDS_LOCK();
     if (s->done_seq >= seq)
         return;
     engine.gate_checks = 0;
@@ -375,6 +410,7 @@ void engine_wait_unlocking(struct stream *s, uint64_t seq, const char *call)
 
 void engine_wait_remote_unlocking(bool (*is_done)(void *what), void *argument)
 {
+    NEEDS_LOCK();
     while (!is_done(argument)) {
         if (retire_next_unlocking(TIME_UNKNOWN - 1))
             virtual_now = time_max(virtual_now, engine.now);
@@ -386,6 +422,7 @@ void engine_wait_remote_unlocking(bool (*is_done)(void *what), void *argument)
 
 void engine_finish_unlocking(struct stream *s, bool synchronized, const char *call)
 {
+    NEEDS_LOCK();
     if (s->done_seq == s->last_seq) {
         host_acquire_stream(s, s->last_seq, synchronized);
         return;
@@ -412,7 +449,8 @@ static void gather_unlocking(struct vector_clock *gathered, struct stream *s, bo
 
 void engine_finish_device_unlocking(int device, bool synchronized, const char *call)
 {
-    struct vector_clock gathered = {NULL, 0};
+    NEEDS_LOCK();
+    struct vector_clock gathered = VC_EMPTY;
     for (struct stream *s = stream_first(); s; s = s->next)
         if (device < 0 || s->device == device)
             gather_unlocking(&gathered, s, synchronized, call);
@@ -421,6 +459,7 @@ void engine_finish_device_unlocking(int device, bool synchronized, const char *c
 
 bool engine_run_all_unlocking(void)
 {
+    NEEDS_LOCK();
     bool any = false;
     while (engine_status.busy_streams && retire_next_unlocking(TIME_UNKNOWN - 1))
         any = true;

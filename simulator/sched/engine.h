@@ -10,6 +10,8 @@
 extern struct engine_status {
     /* How many streams have work. */
     uint32_t busy_streams;
+    /* How many operations of all streams have ended in their queues. */
+    uint64_t ended;
     /* A host function has ended. The API clears this when it has reported that to the pools, which
      * take it for a synchronization. */
     bool function_ended;
@@ -17,6 +19,8 @@ extern struct engine_status {
 
 /* The stream has got its first op. */
 void engine_add_stream(struct stream *s);
+/* The copy has begun, or goes faster or slower than before: its `finish` is set. */
+void engine_end_is_known(struct op *op);
 /* Ends everything that ends by the host's present. Called at the start of each call of the program
  * when there is work. */
 void engine_catch_up_unlocking(void);

@@ -2,6 +2,7 @@
 #include "sched/event.h"
 
 #include "base/handle.h"
+#include "os/needs_lock.h"
 #include "os/os.h"
 #include "sched/engine.h"
 #include "sched/happens_before.h"
@@ -14,6 +15,7 @@ static struct {
 
 struct event *event_new(int device, unsigned flags, struct remote_event *remote)
 {
+    NEEDS_LOCK();
     struct event *e = os_allocate(sizeof *e);
     e->id = ++events.last_id;
     e->flags = flags;
@@ -25,6 +27,7 @@ struct event *event_new(int device, unsigned flags, struct remote_event *remote)
 
 void event_destroy(struct event *e)
 {
+    NEEDS_LOCK();
     handle_retire(HANDLE_EVENT, e->handle);
     if (e->record)
         record_release(e->record);
@@ -36,6 +39,7 @@ void event_destroy(struct event *e)
 
 void event_record(struct event *e, struct stream *s)
 {
+    NEEDS_LOCK();
     if (e->record)
         record_release(e->record);
     os_free(e->captured);
@@ -51,10 +55,15 @@ static bool is_recorded_remotely(const struct event *e)
     return e->remote && e->remote->calls->is_newer(e->remote, e->record);
 }
 
-bool event_is_recorded(const struct event *e) { return e->record || is_recorded_remotely(e); }
+bool event_is_recorded(const struct event *e)
+{
+    NEEDS_LOCK();
+    return e->record || is_recorded_remotely(e);
+}
 
 void event_wait(struct event *e, struct stream *s)
 {
+    NEEDS_LOCK();
     if (is_recorded_remotely(e))
         e->remote->calls->wait(e->remote, s);
     else if (e->record)
@@ -63,6 +72,7 @@ void event_wait(struct event *e, struct stream *s)
 
 bool event_query(struct event *e)
 {
+    NEEDS_LOCK();
     if (is_recorded_remotely(e))
         return e->remote->calls->query(e->remote);
     if (e->record && !e->record->done)
@@ -74,6 +84,7 @@ bool event_query(struct event *e)
 
 void event_synchronize_unlocking(struct event *e, const char *call)
 {
+    NEEDS_LOCK();
     struct record *r = e->record;
     if (is_recorded_remotely(e)) {
         e->remote->calls->synchronize_unlocking(e->remote);

@@ -13,6 +13,18 @@ extern struct host_acquired {
     uint64_t version;
 } host_acquired;
 
+/* Returns whether the host of any process that shares memory or events with this one has acquired
+ * the work: a message, which is not seen, may have passed that on. ipc/ sets it; NULL: nothing is
+ * shared. */
+extern bool (*host_acquired_elsewhere)(uint32_t slot, uint64_t seq);
+
+/* Does the work come before what the host does now? */
+static inline bool host_has_acquired(uint32_t slot, uint64_t seq)
+{
+    return vc_includes(&host_acquired.clock, slot, seq)
+        || (host_acquired_elsewhere && host_acquired_elsewhere(slot, seq));
+}
+
 /* The host's vector clock, which lives as long as the process. */
 const struct vector_clock *host_vector_clock(void);
 

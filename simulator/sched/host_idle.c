@@ -3,9 +3,9 @@
  * - when a thread makes a call after it has slept or waited outside for half a millisecond or more
  *   since its last one;
  * - when the watchdog, a thread of ours that looks every 10 ms while there is work, finds twice
- *   that no call was made, and that each thread that makes calls sleeps, or has computed for more
- *   than 100 ms. A thread that waits at the end of the program, or at its own, where no call is
- *   made, for a host function to return is not idle.
+ *   that no call was made, and that each thread that makes calls, or has begun and may come to
+ *   make one, sleeps or has computed for more than 100 ms. A thread that waits at the end of the
+ *   program, or at its own, where no call is made, for a host function to return is not idle.
  * So where time goes does not depend on how long the host was idle. A thread that was only kept
  * from its processor was not idle, and neither was one that waited, it seems, for another to end,
  * which may have been kept from its own.
@@ -17,6 +17,7 @@
 
 #include <stdlib.h>
 
+#include "os/needs_lock.h"
 #include "os/os.h"
 #include "sched/engine.h"
 #include "sched/host_function.h"
@@ -73,12 +74,20 @@ static bool is_idle(const struct caller *c)
     return os_thread_is_asleep(c->thread) || os_thread_cpu_us(c->thread) > c->cpu_time + CPU_LIMIT;
 }
 
+static bool is_caller(int thread)
+{
+    for (struct caller *c = host.callers; c; c = c->next)
+        if (c->thread == thread)
+            return true;
+    return false;
+}
+
 static bool are_all_idle(void)
 {
     for (struct caller *c = host.callers; c; c = c->next)
         if (!is_idle(c))
             return false;
-    return true;
+    return !os_new_thread_works(is_caller, CPU_LIMIT);
 }
 
 static void read_cpu_times(void)
@@ -170,6 +179,7 @@ void host_idle_call_arrives(void)
  * program. */
 void host_idle_finish_others_unlocking(void)
 {
+    NEEDS_LOCK();
     if (in_host_function)
         return;
     while (host.watchdog.runs_work)
@@ -205,6 +215,7 @@ static void read_rest(struct caller *c)
 
 void host_idle_call_ends(void)
 {
+    NEEDS_LOCK();
     struct caller *c = this_caller;
     c->in_call = false;
     if (!engine_status.busy_streams)

@@ -3,7 +3,9 @@
 
 #include "base/fatal.h"
 #include "base/handle.h"
+#include "os/needs_lock.h"
 #include "os/os.h"
+#include "sched/copy_engine.h"
 #include "sched/cost.h"
 #include "sched/engine.h"
 #include "sched/happens_before.h"
@@ -17,8 +19,12 @@ static struct {
     /* All that ever were, linked by `next`. */
     struct stream *all;
     /* Those that were given up and not taken again: of `reusable` it is known that they can be.
-     * `retired` is a ring, linked by `next_unused`, whose last is named. */
+     * `retired` is a ring of `retired_count`, linked by `next_unused`, whose last is named. The
+     * first `unseen` of it were not looked at since the host acquired what it has
+     * (host_acquired.version): the others cannot serve yet. */
     struct stream *retired;
+    uint32_t retired_count, unseen;
+    uint64_t seen_version;
     struct ordered_tree reusable;
     /* The legacy stream of each device; NULL until it is required. */
     struct stream *legacy[MAX_DEVICES];
@@ -54,6 +60,7 @@ static _Thread_local struct stream *thread_streams[MAX_DEVICES];
 
 uint32_t stream_new_slot(void)
 {
+    NEEDS_LOCK();
     if (streams.slots == streams.capacity) {
         streams.capacity = streams.capacity ? 2 * streams.capacity : 16;
         streams.by_slot = os_grow(streams.by_slot, streams.capacity * sizeof(struct stream *));
@@ -64,6 +71,7 @@ uint32_t stream_new_slot(void)
 
 void stream_on_slot_reuse(void (*listener)(struct stream *s))
 {
+    NEEDS_LOCK();
     streams.slot_reuse_listener = listener;
 }
 
@@ -100,20 +108,29 @@ static void add_retired(struct stream *s)
     if (streams.retired) {
         s->next_unused = streams.retired->next_unused;
         streams.retired->next_unused = s;
+    } else {
+        streams.retired = s;
     }
-    streams.retired = s;
+    streams.retired_count++;
+    streams.unseen++;
 }
 
-/* Looks at some of the retired streams, those first that were not looked at for longest, so that a
- * new stream costs the same however many there are. */
+/* Looks at some of the retired streams, so that a new stream costs the same however many there
+ * are. */
 static void find_reusable(void)
 {
-    for (unsigned i = 0; i < RETIRED_SEEN && streams.retired; i++) {
+    if (streams.seen_version != host_acquired.version) {
+        streams.seen_version = host_acquired.version;
+        streams.unseen = streams.retired_count;
+    }
+    for (unsigned i = 0; i < RETIRED_SEEN && streams.unseen; i++) {
         struct stream *s = streams.retired->next_unused;
+        streams.unseen--;
         if (!is_slot_reusable(s)) {
             streams.retired = s;
             continue;
         }
+        streams.retired_count--;
         if (s == streams.retired)
             streams.retired = NULL;
         else
@@ -186,6 +203,7 @@ static void follow_preceding(struct stream *s)
 
 struct stream *stream_new(enum stream_kind kind, int device, int priority)
 {
+    NEEDS_LOCK();
     struct stream *s = take_stream(kind, device, priority);
     bool is_default = kind == STREAM_LEGACY || kind == STREAM_PER_THREAD;
     s->id = is_default ? 0 : ++streams.last_id;
@@ -197,6 +215,7 @@ struct stream *stream_new(enum stream_kind kind, int device, int priority)
 
 struct stream *stream_new_branch(struct stream *trunk, int device)
 {
+    NEEDS_LOCK();
     struct stream **at = &trunk->branches, *s;
     while (*at && (*at)->device != device)
         at = &(*at)->next_unused;
@@ -217,6 +236,7 @@ struct stream *stream_new_branch(struct stream *trunk, int device)
 
 void stream_release_branch(struct stream *branch)
 {
+    NEEDS_LOCK();
     branch->destroyed = true;
     branch->next_unused = branch->trunk->branches;
     branch->trunk->branches = branch;
@@ -224,6 +244,7 @@ void stream_release_branch(struct stream *branch)
 
 void stream_destroy(struct stream *s)
 {
+    NEEDS_LOCK();
     handle_retire(HANDLE_STREAM, s->handle);
     while (s->branches) {
         struct stream *branch = s->branches;
@@ -235,6 +256,7 @@ void stream_destroy(struct stream *s)
 
 struct stream *stream_legacy(int device)
 {
+    NEEDS_LOCK();
     if (!streams.legacy[device])
         streams.legacy[device] = stream_new(STREAM_LEGACY, device, 0);
     return streams.legacy[device];
@@ -272,6 +294,7 @@ static void destroy_thread_streams(void)
 
 struct stream *stream_per_thread(int device)
 {
+    NEEDS_LOCK();
     if (!thread_streams[device]) {
         thread_streams[device] = stream_new(STREAM_PER_THREAD, device, 0);
         os_at_thread_end(destroy_thread_streams);
@@ -283,15 +306,25 @@ struct stream *stream_per_thread(int device)
 
 bool stream_is_of_this_thread(const struct stream *s)
 {
+    NEEDS_LOCK();
     return thread_streams[s->device] == stream_trunk(s);
 }
 
-struct stream *stream_first(void) { return streams.all; }
+struct stream *stream_first(void)
+{
+    NEEDS_LOCK();
+    return streams.all;
+}
 
-struct stream *stream_of_slot(uint32_t slot) { return streams.by_slot[slot]; }
+struct stream *stream_of_slot(uint32_t slot)
+{
+    NEEDS_LOCK();
+    return streams.by_slot[slot];
+}
 
 struct stream *stream_using(const char *from, const char *to)
 {
+    NEEDS_LOCK();
     for (struct stream *s = streams.all; s; s = s->next)
         for (const struct op *op = s->head; op; op = op->next)
             if ((op->to >= from && op->to < to) || (op->from >= from && op->from < to))
@@ -317,6 +350,7 @@ static bool comes_before(const struct op *op, const struct stream *s, uint64_t s
 
 struct host_bound stream_find_host_bound(const struct stream *s, uint64_t seq, uint64_t turn)
 {
+    NEEDS_LOCK();
     if (s->done_seq >= seq)
         return (struct host_bound){NULL, 0};
     for (const struct op *op = ops.host_bound; op; op = op->next_host_bound)
@@ -327,11 +361,13 @@ struct host_bound stream_find_host_bound(const struct stream *s, uint64_t seq, u
 
 bool host_bound_is_pending(struct host_bound bound)
 {
+    NEEDS_LOCK();
     return bound.op && bound.op->turn == bound.turn && needs_host(bound.op);
 }
 
 bool stream_is_behind_function(const struct stream *s)
 {
+    NEEDS_LOCK();
     for (const struct op *op = ops.host_bound; op; op = op->next_host_bound)
         if (op->kind == OP_HOST && !op->returned
             && (op->stream == s
@@ -404,8 +440,10 @@ void stream_drop_head(struct stream *s)
         record_release(op->record);
     if (op->staged)
         os_free(op->staged);
-    if (op->ticket)
-        os_free(op->ticket);
+    if (op->transfer)
+        transfer_free(op->transfer);
+    if (op->remote_record)
+        os_free(op->remote_record);
     op->next = ops.free;
     ops.free = op;
 }
@@ -429,6 +467,7 @@ static inline void add_position(struct stream *s)
 
 void stream_wait_internal(struct stream *s, struct stream *other, uint64_t seq)
 {
+    NEEDS_LOCK();
     if (other->done_seq >= seq)
         return;
     struct op *op = append(s, OP_WAIT, 0);
@@ -479,14 +518,38 @@ static inline bool order_next_op(struct stream *s)
     return acquired;
 }
 
+static void gather_stream(const struct stream *s, struct vector_clock *order)
+{
+    vc_join(order, &s->ordering.device_order);
+    vc_set(order, s->slot, s->last_seq);
+}
+
+void stream_gather_order(const struct stream *s, struct vector_clock *order)
+{
+    NEEDS_LOCK();
+    const struct stream *legacy = streams.legacy[s->device];
+    vc_join(order, &s->ordering.device_order);
+    if (s == legacy) {
+        const struct ordered_tree *before = &streams.before_legacy[s->device];
+        for (struct tree_node *n = tree_first(before, 0, UINT64_MAX); n;
+             n = tree_next(n, UINT64_MAX))
+            gather_stream(streams.by_slot[UINT32_MAX - n->key], order);
+    } else if (legacy && stream_is_blocking(s)
+               && !vc_includes(order, legacy->slot, legacy->last_seq)) {
+        gather_stream(legacy, order);
+    }
+}
+
 struct op *stream_enqueue(struct stream *s, enum op_kind kind, time_ns duration)
 {
+    NEEDS_LOCK();
     order_next_op(s);
     return append(s, kind, duration);
 }
 
 struct op *stream_enqueue_function(struct stream *s, time_ns duration)
 {
+    NEEDS_LOCK();
     struct op *op = stream_enqueue(s, OP_HOST, duration);
     op->record = stream_snapshot(s, op->seq - 1);
     return op;
@@ -494,6 +557,7 @@ struct op *stream_enqueue_function(struct stream *s, time_ns duration)
 
 uint64_t stream_enqueue_marker(struct stream *s)
 {
+    NEEDS_LOCK();
     order_next_op(s);
     s->memory_seq = s->last_seq + 1;
     add_position(s);
@@ -502,6 +566,7 @@ uint64_t stream_enqueue_marker(struct stream *s)
 
 void stream_follow(struct stream *s, struct stream *other)
 {
+    NEEDS_LOCK();
     uint64_t last_seq = other->last_seq;
     if (!other->destroyed && order_next_op(other) && other->last_seq == last_seq)
         add_position(other);
@@ -514,6 +579,7 @@ void stream_follow(struct stream *s, struct stream *other)
 
 void stream_follow_devices(struct stream *s, unsigned devices)
 {
+    NEEDS_LOCK();
     for (struct stream *t = streams.all; t; t = t->next)
         if (t != s && devices >> t->device & 1)
             stream_follow(s, t);
@@ -521,6 +587,7 @@ void stream_follow_devices(struct stream *s, unsigned devices)
 
 void stream_precede_devices(struct stream *s, unsigned devices)
 {
+    NEEDS_LOCK();
     for (struct stream *t = streams.all; t; t = t->next)
         if (t != s && !t->destroyed && devices >> t->device & 1)
             stream_follow(t, s);
@@ -535,6 +602,7 @@ void stream_precede_devices(struct stream *s, unsigned devices)
 
 void stream_wait(struct stream *s, struct record *r)
 {
+    NEEDS_LOCK();
     order_next_op(s);
     if (!r->done) {
         struct op *op = append(s, OP_WAIT, 0);
@@ -558,6 +626,7 @@ void stream_wait(struct stream *s, struct record *r)
 
 struct record *stream_record(struct stream *s)
 {
+    NEEDS_LOCK();
     struct op *op = stream_enqueue(s, OP_RECORD, time_under_schedule(DURATION_EVENT));
     struct record *r = stream_snapshot(s, op->seq);
     /* The caller, and the op. */
@@ -568,6 +637,7 @@ struct record *stream_record(struct stream *s)
 
 struct record *stream_snapshot(struct stream *s, uint64_t seq)
 {
+    NEEDS_LOCK();
     struct record *r = os_allocate(sizeof *r);
     r->users = 1;
     r->stream = s;
@@ -579,12 +649,14 @@ struct record *stream_snapshot(struct stream *s, uint64_t seq)
 
 void record_complete(struct record *r)
 {
+    NEEDS_LOCK();
     vc_complete(&r->ordering.device_order, r->stream->slot, r->seq, r->version);
     vc_complete(&r->ordering.happens_before, r->stream->slot, r->seq, r->version);
 }
 
 void record_release(struct record *r)
 {
+    NEEDS_LOCK();
     if (--r->users)
         return;
     ordering_clear(&r->ordering);

@@ -22,6 +22,7 @@ enum stream_kind {
 };
 
 struct op;
+struct transfer;
 struct capture_member;
 
 struct stream {
@@ -125,10 +126,11 @@ struct op {
     void (*effect)(struct op *op);
 
     /* What the journal and stream_using read of an op of any kind. The name is "fill", "copy"...;
-     * NULL: no line in the journal. */
+     * NULL: an op that
+     * takes no time, or none of a call. */
     const char *name;
-    /* The journal's number of the allocation; 0: none. */
-    uint32_t allocation_id;
+    /* The journal's numbers of the allocation and of the call that queued it; 0: none. */
+    uint32_t allocation_id, call;
     /* The addresses that it touches, of `bytes` bytes each; NULL: none. An OP_HOLD's `from` is its
      * gate as the program sees it. */
     char *to;
@@ -140,9 +142,12 @@ struct op {
     /* Freed with the op: what it took at the call (OP_COMMAND), the bytes of a pageable source or
      * the launch of a program's own kernel. */
     void *staged;
-    /* Freed with the op: a ticket of an event of several processes (OP_RECORD, OP_REMOTE_WAIT; see
-     * ipc/ipc_event.c). */
-    void *ticket;
+    /* Freed with the op: its use of a copy engine (sched/copy_engine.h); NULL: it needs none. Then
+     * `start` is when it is ready, until it begins. */
+    struct transfer *transfer;
+    /* Freed with the op: the record of an event of several processes that it reaches or waits for
+     * (OP_RECORD, OP_REMOTE_WAIT; see ipc/ipc_event.c). */
+    void *remote_record;
 
     /* What one kind needs alone. The largest stands first: an initializer sets that to 0. */
     union {
@@ -254,6 +259,9 @@ struct op *stream_enqueue_function(struct stream *s, time_ns duration);
 /* Queues an allocation or a free, which costs nothing when the stream has no work. Returns its
  * number. */
 uint64_t stream_enqueue_marker(struct stream *s);
+/* Raises `order`, a device's order, to what the stream's next op would come after, with what the
+ * legacy stream's rule adds to that. Nothing is queued: for a call that may still be refused. */
+void stream_gather_order(const struct stream *s, struct vector_clock *order);
 /* What `s` gets from now on waits for what `other` has so far. */
 void stream_follow(struct stream *s, struct stream *other);
 /* `s` waits for all that the streams of these devices (bits) have so far, destroyed ones and

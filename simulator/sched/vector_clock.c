@@ -1,7 +1,35 @@
 /* Vector clocks: trees of which the parts that are alike are shared. */
 #include "sched/vector_clock.h"
 
+#include "os/needs_lock.h"
 #include "os/os.h"
+
+/* The slots of a leaf, and the nodes below an inner node, as a power of two. */
+#define CLOCK_BITS 4u
+#define CLOCK_FAN  (1u << CLOCK_BITS)
+struct clock_node {
+    /* How many clocks and nodes point to it. */
+    uint32_t users;
+    /* How many levels of nodes are below it; 0: it is a leaf. */
+    uint32_t level;
+    /* The clock that changed it last, and when. */
+    uint64_t owner, version;
+    /* It is a record's, of this epoch of this slot; 0: of none. */
+    uint64_t record_epoch;
+    uint32_t record_slot;
+    union {
+        /* Of a leaf. */
+        uint64_t epochs[CLOCK_FAN];
+        /* Of an inner node; NULL: all 0. */
+        struct clock_node *below[CLOCK_FAN];
+    };
+};
+
+/* Which of the CLOCK_FAN parts of a node of this level has the slot. */
+static inline uint32_t clock_index(uint32_t slot, uint32_t level)
+{
+    return slot >> level * CLOCK_BITS & (CLOCK_FAN - 1);
+}
 
 /* Law: what is recycled has no users. Needs the lock. */
 static struct {
@@ -11,6 +39,20 @@ static struct {
     /* The version at the last vc_forget_records. */
     uint64_t records_since;
 } clocks;
+
+uint64_t vc_epoch(const struct vector_clock *vc, uint32_t slot)
+{
+    NEEDS_LOCK();
+    const struct clock_node *n = vc->root;
+    if (!n || (uint64_t)slot >> (n->level + 1) * CLOCK_BITS)
+        return 0;
+    while (n->level) {
+        n = n->below[clock_index(slot, n->level)];
+        if (!n)
+            return 0;
+    }
+    return n->epochs[slot & (CLOCK_FAN - 1)];
+}
 
 /* ---- nodes ---- */
 
@@ -106,19 +148,47 @@ static void raise_root(struct vector_clock *vc, uint32_t level)
 
 /* ---- one slot ---- */
 
+/* Returns what `n` has at this index of a node of this level. A node of a lower level counts as
+ * below[0] of one that has nothing else. */
+static struct clock_node *part_of(struct clock_node *n, uint32_t level, uint32_t index)
+{
+    if (n->level == level)
+        return n->below[index];
+    return index ? NULL : n;
+}
+
 uint32_t vc_next(const struct vector_clock *vc, uint32_t slot)
 {
-    const struct clock_node *root = vc->root;
+    NEEDS_LOCK();
+    return vc_next_beyond(vc, &VC_EMPTY, slot);
+}
+
+uint32_t vc_next_beyond(const struct vector_clock *vc, const struct vector_clock *known,
+                        uint32_t slot)
+{
+    NEEDS_LOCK();
+    struct clock_node *root = vc->root;
     uint64_t at = slot, end = root ? (uint64_t)CLOCK_FAN << root->level * CLOCK_BITS : 0;
     while (at < end) {
-        const struct clock_node *n = root;
-        while (n->level && n->below[clock_index((uint32_t)at, n->level)])
-            n = n->below[clock_index((uint32_t)at, n->level)];
-        if (!n->level && n->epochs[at & (CLOCK_FAN - 1)])
+        struct clock_node *n = root, *k = known->root;
+        uint32_t level = root->level;
+        /* A higher tree has what this one can have at its left edge. */
+        while (k && k->level > level)
+            k = k->below[0];
+        for (; n && n != k && level; level--) {
+            uint32_t index = clock_index((uint32_t)at, level);
+            k = k ? part_of(k, level, index) : NULL;
+            n = n->below[index];
+        }
+        if (!n || n == k) {
+            uint64_t width = (uint64_t)CLOCK_FAN << level * CLOCK_BITS;
+            at = (at | (width - 1)) + 1;
+            continue;
+        }
+        uint32_t index = at & (CLOCK_FAN - 1);
+        if (n->epochs[index] > (k ? k->epochs[index] : 0))
             return (uint32_t)at;
-        /* Nothing is below this part of the node, or the leaf's slot is 0. */
-        uint64_t width = (uint64_t)1 << n->level * CLOCK_BITS;
-        at = (at | (width - 1)) + 1;
+        at++;
     }
     return CLOCK_END;
 }
@@ -140,6 +210,7 @@ static void raise_slot(struct vector_clock *vc, uint32_t slot, uint64_t epoch)
 
 void vc_set(struct vector_clock *vc, uint32_t slot, uint64_t epoch)
 {
+    NEEDS_LOCK();
     if (!vc_includes(vc, slot, epoch))
         raise_slot(vc, slot, epoch);
 }
@@ -161,7 +232,11 @@ void vc_complete(struct vector_clock *vc, uint32_t slot, uint64_t epoch, uint64_
 
 uint64_t vc_version(void) { return clocks.last_version; }
 
-void vc_forget_records(void) { clocks.records_since = ++clocks.last_version; }
+void vc_forget_records(void)
+{
+    NEEDS_LOCK();
+    clocks.records_since = ++clocks.last_version;
+}
 
 /* ---- joins ---- */
 
@@ -198,13 +273,17 @@ static struct clock_node *join_leaves(struct vector_clock *vc, struct clock_node
     return joined;
 }
 
-/* Returns what `n` has at this index of a node of this level. A node of a lower level counts as
- * below[0] of one that has nothing else. */
-static struct clock_node *part_of(struct clock_node *n, uint32_t level, uint32_t index)
+/* Returns a new node of this level, of one user, that has what `n` has, a node of a lower one. */
+static struct clock_node *raised(struct vector_clock *vc, struct clock_node *n, uint32_t level)
 {
-    if (n->level == level)
-        return n->below[index];
-    return index ? NULL : n;
+    n = use(n);
+    while (n->level < level) {
+        struct clock_node *above = new_empty_node(n->level + 1);
+        above->below[0] = n;
+        own(vc, above);
+        n = above;
+    }
+    return n;
 }
 
 static struct clock_node *join_inner(struct vector_clock *vc, const struct vector_clock *from,
@@ -215,7 +294,10 @@ static struct clock_node *join_inner(struct vector_clock *vc, const struct vecto
     for (uint32_t i = 0; i < CLOCK_FAN; i++) {
         struct clock_node *of_a = a->below[i], *of_b = part_of(b, a->level, i);
         uint64_t version = of_a ? of_a->version : 0;
-        joined[i] = join_nodes(vc, from, of_a, of_b, alone);
+        if (!of_a && of_b && of_b->level + 1 < a->level)
+            joined[i] = raised(vc, of_b, a->level - 1);
+        else
+            joined[i] = join_nodes(vc, from, of_a, of_b, alone);
         is_a &= joined[i] == of_a && (!of_a || of_a->version == version);
         is_b &= joined[i] == of_b;
     }
@@ -252,6 +334,7 @@ static struct clock_node *join_nodes(struct vector_clock *vc, const struct vecto
 
 void vc_join(struct vector_clock *into, const struct vector_clock *from)
 {
+    NEEDS_LOCK();
     struct clock_node *b = from->root;
     if (!b || into->root == b || is_of_record_before(b, into))
         return;
@@ -280,8 +363,9 @@ void vc_join_record(struct vector_clock *into, struct vector_clock *from, uint32
 
 void vc_clear(struct vector_clock *vc)
 {
+    NEEDS_LOCK();
     release(vc->root);
-    *vc = (struct vector_clock){NULL, 0};
+    *vc = VC_EMPTY;
 }
 
 /* ---- two clocks ---- */

@@ -15,6 +15,11 @@
  *          /   |      /\           /     |
  *       [..]  [..]  [..] [..] ____/     (its own)    each leaf: the epochs of 16 slots
  *
+ * Who needs trees: a program with thousands of streams, as a server has that makes one for each
+ * request. Measured (make scale): of 10,000 streams that are made, joined and destroyed each takes
+ * 8.6 us and all 26 MiB; with an array for each clock they took 84 us and 791 MiB. Up to about
+ * 1,000 streams arrays would do.
+ *
  * Laws: a node with more than one user does not change. A clock's owner is a number that no other
  * clock ever has, and until vc_clear a clock only grows; so of two nodes of one owner, for the same
  * slots, the one of the later version includes the other. And who has acquired an op has acquired
@@ -28,56 +33,23 @@
 
 #include "base/types.h"
 
-/* The slots of a leaf, and the nodes below an inner node, as a power of two. */
-#define CLOCK_BITS 4u
-#define CLOCK_FAN  (1u << CLOCK_BITS)
 /* What vc_next returns behind the last slot. */
 #define CLOCK_END UINT32_MAX
 
-struct clock_node {
-    /* How many clocks and nodes point to it. */
-    uint32_t users;
-    /* How many levels of nodes are below it; 0: it is a leaf. */
-    uint32_t level;
-    /* The clock that changed it last, and when. */
-    uint64_t owner, version;
-    /* It is a record's, of this epoch of this slot; 0: of none. */
-    uint64_t record_epoch;
-    uint32_t record_slot;
-    union {
-        /* Of a leaf. */
-        uint64_t epochs[CLOCK_FAN];
-        /* Of an inner node; NULL: all 0. */
-        struct clock_node *below[CLOCK_FAN];
-    };
-};
-
+/* For vector_clock.c alone; VC_EMPTY is a clock of zeros. */
 struct vector_clock {
     /* NULL: all 0. */
     struct clock_node *root;
     /* 0 until it owns a node. */
     uint64_t owner;
 };
+#define VC_EMPTY ((struct vector_clock){NULL, 0})
 
-/* Which of the CLOCK_FAN parts of a node of this level has the slot. */
-static inline uint32_t clock_index(uint32_t slot, uint32_t level)
-{
-    return slot >> level * CLOCK_BITS & (CLOCK_FAN - 1);
-}
+/* Is every epoch 0? */
+static inline bool vc_is_empty(const struct vector_clock *vc) { return !vc->root; }
 
 /* Returns the epoch of a slot. */
-static inline uint64_t vc_epoch(const struct vector_clock *vc, uint32_t slot)
-{
-    const struct clock_node *n = vc->root;
-    if (!n || (uint64_t)slot >> (n->level + 1) * CLOCK_BITS)
-        return 0;
-    while (n->level) {
-        n = n->below[clock_index(slot, n->level)];
-        if (!n)
-            return 0;
-    }
-    return n->epochs[slot & (CLOCK_FAN - 1)];
-}
+uint64_t vc_epoch(const struct vector_clock *vc, uint32_t slot);
 
 /* Does this epoch of the slot come before? */
 static inline bool vc_includes(const struct vector_clock *vc, uint32_t slot, uint64_t epoch)
@@ -87,6 +59,10 @@ static inline bool vc_includes(const struct vector_clock *vc, uint32_t slot, uin
 
 /* Returns the first slot from `slot` on whose epoch is not 0, or CLOCK_END. */
 uint32_t vc_next(const struct vector_clock *vc, uint32_t slot);
+/* The same for a slot whose epoch is greater than in `known`. What the two clocks have in common
+ * costs nothing. */
+uint32_t vc_next_beyond(const struct vector_clock *vc, const struct vector_clock *known,
+                        uint32_t slot);
 /* Raises one slot to this epoch; never lowers it. */
 void vc_set(struct vector_clock *vc, uint32_t slot, uint64_t epoch);
 /* The same for what comes before a record, which has this epoch and was made at `version`. */

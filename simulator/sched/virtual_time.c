@@ -2,6 +2,7 @@
 #include "sched/virtual_time.h"
 
 #include "base/settings.h"
+#include "os/needs_lock.h"
 
 time_ns virtual_now;
 
@@ -23,13 +24,17 @@ static uint64_t random_next(void)
     return x * 0x2545F4914F6CDD1Du;
 }
 
+unsigned random_below(unsigned n) { return (unsigned)(random_next() >> 32) % n; }
+
 time_ns command_duration(time_ns fixed, time_ns each_gib, size_t bytes)
 {
+    NEEDS_LOCK();
     return fixed + (time_ns)((double)each_gib * (double)bytes / (double)GiB);
 }
 
 time_ns time_under_schedule(time_ns measured)
 {
+    NEEDS_LOCK();
     switch (settings.schedule) {
     case SCHEDULE_INSTANT: return 0;
     /* A second: later than any host that does not wait. */

@@ -1,15 +1,15 @@
-// Loads the simulated device that was compiled for a page (build/live/live.js is this file, with
-// the WebAssembly behind it as text), and runs a program with it. It is the part of WASI that the
-// programs use: arguments, environment, and what they print. Node can load it too.
+// Loads the simulated device that was compiled for a page (docs/live/live.wasm, which a book has
+// behind this file as text: docs/extensions/simulated_device.py), and runs a program with it. It is
+// the part of WASI that the programs use: arguments, environment, and what they print.
 "use strict";
 
 const simulatedDevice = {
-  wasm: "", // the module, in base64
+  wasm: "", // the module, two hexadecimal digits a byte
   module: null, // the promise of it, compiled
 
   compile() {
     if (!this.module) {
-      const bytes = Uint8Array.from(atob(this.wasm), (letter) => letter.charCodeAt(0));
+      const bytes = Uint8Array.from(this.wasm.match(/../g), (byte) => parseInt(byte, 16));
       this.module = WebAssembly.compile(bytes);
     }
     return this.module;
@@ -21,7 +21,7 @@ const simulatedDevice = {
   async run(program, programArguments, environment) {
     const result = { status: 0, output: "", errors: "", journal: "" };
     const end = {}; // is thrown when the program ends
-    // By descriptor: standard output, standard error, and the journal (os/web/page.c).
+    // By descriptor: standard output, standard error, and the journal (os/web/web_page.c).
     const files = { 1: "output", 2: "errors", 3: "journal" };
     const decoders = { 1: new TextDecoder(), 2: new TextDecoder(), 3: new TextDecoder() };
     const texts = {
@@ -90,5 +90,3 @@ const simulatedDevice = {
     return result;
   },
 };
-
-if (typeof module === "object") module.exports = simulatedDevice;

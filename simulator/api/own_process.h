@@ -1,10 +1,10 @@
 /* The process as a whole: its first call, its end, a fork. */
-#ifndef SIM_API_PROCESS_H
-#define SIM_API_PROCESS_H
+#ifndef SIM_API_OWN_PROCESS_H
+#define SIM_API_OWN_PROCESS_H
 
 #include "base/types.h"
 
-/* Everyone may read it; process.c writes it. */
+/* Everyone may read it; own_process.c writes it. */
 extern struct process {
     /* The first call has been made. Needs the lock. */
     bool started;

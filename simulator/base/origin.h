@@ -1,7 +1,7 @@
 /* One call of the program, passed down through the layers as `struct call *`: who made it, its line
  * of the journal. A node of a launched graph has one of its own. */
-#ifndef SIM_BASE_CALL_H
-#define SIM_BASE_CALL_H
+#ifndef SIM_BASE_ORIGIN_H
+#define SIM_BASE_ORIGIN_H
 
 #include "base/journal.h"
 #include "base/types.h"
@@ -19,14 +19,16 @@ struct origin {
     uint32_t slot;
     uint64_t seq;
     /* The stream's device. */
-    int device;
+    int16_t device;
+    /* A blocking copy, which may return before its bytes have arrived. */
+    bool returns_early;
     /* The number of the graph launch that did it, and where that launch stands; 0: no launch. */
     uint32_t launch;
     void *launch_site;
     /* A node's: the newest allocation that its pointers can be meant for. */
     uint32_t newest_allocation;
-    /* A blocking copy, which may return before its bytes have arrived. */
-    bool returns_early;
+    /* The call's number in the journal; a node's: its launch's. 0: no call has done it. */
+    uint32_t number;
 };
 
 struct call {
@@ -36,8 +38,9 @@ struct call {
     bool per_thread;
     /* Its error is not remembered for cudaGetLastError. */
     bool forgets_error;
-    /* When it began. */
+    /* When it began, and what the host had acquired by then (host_acquired.version). */
     time_ns start;
+    uint64_t acquired;
     /* What the layers below return for the journal beside the error; 0: nothing. */
     struct {
         /* The graph that a capture adds to, and the node in it. */

@@ -108,9 +108,7 @@ cudaError_t do_cudaStreamQuery(struct call *call, cudaStream_t stream)
     return cudaSuccess;
 }
 
-/* The event of a handle. NULL for a null handle, which the calls refuse (measured); a handle that
- * is no event ends the process with a sentence. */
-static struct event *event_of(struct call *call, cudaEvent_t handle)
+struct event *call_event(struct call *call, cudaEvent_t handle)
 {
     if (!handle)
         return NULL;
@@ -138,15 +136,21 @@ cudaError_t do_cudaStreamWaitEvent(struct call *call, cudaStream_t stream, cudaE
     struct stream *s = call_stream(call, stream);
     if (!s)
         return cudaErrorInvalidResourceHandle;
-    struct event *v = event_of(call, event);
+    struct event *v = call_event(call, event);
     if (!v)
         return cudaErrorInvalidResourceHandle;
     if (is_external_outside(s, flags))
         return cudaErrorIllegalState;
     /* Measured: an event that was never recorded makes nothing wait. */
+    uint64_t before = s->last_seq;
     cudaError_t e = capture_or_wait(call, s, v, flags & cudaEventWaitExternal);
-    if (!e && !s->capturing)
-        event_waits_add(call, s, v);
+    line_turn(call, s, before);
+    if (e || s->capturing)
+        return e;
+    /* A wait for nothing is over at once. */
+    if (s->last_seq == before)
+        line_number(&call->line, "turn", virtual_now);
+    event_waits_add(call, s, v);
     return e;
 }
 
@@ -231,7 +235,7 @@ cudaError_t do_cudaEventCreateWithFlags(struct call *call, cudaEvent_t *event, u
 
 cudaError_t do_cudaEventDestroy(struct call *call, cudaEvent_t event)
 {
-    struct event *v = event_of(call, event);
+    struct event *v = call_event(call, event);
     if (!v)
         return cudaErrorInvalidResourceHandle;
     event_destroy(v);
@@ -243,7 +247,7 @@ cudaError_t do_cudaEventRecordWithFlags(struct call *call, cudaEvent_t event, cu
 {
     if (flags & ~(unsigned)cudaEventRecordExternal)
         return cudaErrorInvalidValue;
-    struct event *v = event_of(call, event);
+    struct event *v = call_event(call, event);
     if (!v)
         return cudaErrorInvalidResourceHandle;
     struct stream *s = call_stream(call, stream);
@@ -254,7 +258,10 @@ cudaError_t do_cudaEventRecordWithFlags(struct call *call, cudaEvent_t event, cu
         return cudaErrorInvalidResourceHandle;
     if (is_external_outside(s, flags))
         return cudaErrorIllegalState;
-    return capture_or_record(call, v, s, flags & cudaEventRecordExternal);
+    uint64_t before = s->last_seq;
+    cudaError_t e = capture_or_record(call, v, s, flags & cudaEventRecordExternal);
+    line_turn(call, s, before);
+    return e;
 }
 
 cudaError_t do_cudaEventRecord(struct call *call, cudaEvent_t event, cudaStream_t stream)
@@ -264,7 +271,7 @@ cudaError_t do_cudaEventRecord(struct call *call, cudaEvent_t event, cudaStream_
 
 cudaError_t do_cudaEventQuery(struct call *call, cudaEvent_t event)
 {
-    struct event *v = event_of(call, event);
+    struct event *v = call_event(call, event);
     if (!v)
         return cudaErrorInvalidResourceHandle;
     cudaError_t e = capture_forbid_event(v);
@@ -278,7 +285,7 @@ cudaError_t do_cudaEventQuery(struct call *call, cudaEvent_t event)
 
 cudaError_t do_cudaEventSynchronize(struct call *call, cudaEvent_t event)
 {
-    struct event *v = event_of(call, event);
+    struct event *v = call_event(call, event);
     if (!v)
         return cudaErrorInvalidResourceHandle;
     cudaError_t e = capture_forbid_event(v);
@@ -296,8 +303,8 @@ cudaError_t do_cudaEventElapsedTime(struct call *call, float *ms, cudaEvent_t st
 {
     if (!ms)
         return cudaErrorInvalidValue;
-    struct event *a = event_of(call, start);
-    struct event *b = event_of(call, end);
+    struct event *a = call_event(call, start);
+    struct event *b = call_event(call, end);
     cudaError_t e = a ? capture_event_error(a) : cudaSuccess;
     if (!e && b)
         e = capture_event_error(b);

@@ -1,6 +1,6 @@
 /* The lock, threads, faults and other processes in a page of a browser: one thread in one process,
  * so a lock is a flag, and what waits for another thread or process never goes on. No run there is
- * a graded one. What processes would share is in os/web/file.c. */
+ * a graded one. What processes would share is in os/web/web_file.c. */
 #include "os/os.h"
 #include "os/process.h"
 #include "os/seal.h"
@@ -48,11 +48,14 @@ void lock_wait(unsigned microseconds)
 
 /* ---- a graded run ---- */
 
-void seal_close(const char *setting, void *memory, size_t bytes)
+bool seal_is_closed(void) { return false; }
+
+void seal_close(const char *setting, void *memory, size_t bytes, const char *settings)
 {
     (void)setting;
     (void)memory;
     (void)bytes;
+    (void)settings;
     os_fatal("SIM_SEAL is set: it is for a graded run, and a page has none.");
 }
 
@@ -82,6 +85,12 @@ bool os_thread_is_asleep(int id)
 bool os_thread_in_nanosleep(int id)
 {
     (void)id;
+    return false;
+}
+
+bool os_new_thread_works(bool (*is_known)(int id), uint64_t cpu_us)
+{
+    (void)is_known, (void)cpu_us;
     return false;
 }
 

@@ -32,6 +32,19 @@ cudaError_t do_cudaDriverGetVersion(struct call *call, int *version)
     return cudaSuccess;
 }
 
+/* They mark a part of the run for a tool, and there is none. */
+cudaError_t do_cudaProfilerStart(struct call *call)
+{
+    (void)call;
+    return cudaSuccess;
+}
+
+cudaError_t do_cudaProfilerStop(struct call *call)
+{
+    (void)call;
+    return cudaSuccess;
+}
+
 cudaError_t do_cudaRuntimeGetVersion(struct call *call, int *version)
 {
     (void)call;
@@ -244,12 +257,14 @@ cudaError_t do_cudaGetDeviceFlags(struct call *call, unsigned int *answer)
 cudaError_t do_cudaDeviceCanAccessPeer(struct call *call, int *canAccessPeer, int device,
                                        int peerDevice)
 {
-    (void)call;
+    line_signed(&call->line, "device", device);
+    line_signed(&call->line, "peer", peerDevice);
     if (!canAccessPeer)
         return cudaErrorInvalidValue;
     if (!device_exists(device) || !device_exists(peerDevice))
         return cudaErrorInvalidDevice;
     *canAccessPeer = device != peerDevice && settings.peers;
+    line_signed(&call->line, "value", *canAccessPeer);
     return cudaSuccess;
 }
 

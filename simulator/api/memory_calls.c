@@ -1,5 +1,6 @@
 /* cudaMalloc, pinned memory, memsets, copies, pointer attributes. */
 #include "api/call.h"
+#include "base/settings.h"
 #include "graph/dispatch.h"
 #include "graph/graph_memory.h"
 #include "mem/device.h"
@@ -250,9 +251,12 @@ cudaError_t do_cudaHostRegister(struct call *call, void *pointer, size_t bytes, 
     return cudaSuccess;
 }
 
-/* Both errors of a pointer that is not registered are measured. */
+/* Measured: all errors of a pointer that is not registered; that of a null pointer in
+ * probe-outsiders-peers.txt. */
 cudaError_t do_cudaHostUnregister(struct call *call, void *pointer)
 {
+    if (!pointer)
+        return cudaErrorInvalidValue;
     struct pinned *p = pinned_at(pointer, true);
     if (!p)
         return memory_find(pointer).kind == ADDRESS_PINNED ? cudaErrorInvalidValue
@@ -298,14 +302,17 @@ static bool names_allocations(const struct call *call, const struct stream *s)
 /* The host waits for work that it has just queued. The pools do not count it as a synchronization
  * (measured: a blocking cudaMemcpy). Before a blocking copy out of pageable memory the stream is
  * synchronized; an asynchronous one may do so (documented: API synchronization behavior): here it
- * waits (measured), and orders nothing. */
+ * waits (measured), and orders nothing. One towards such memory waits until it is done, too: with
+ * SIM_CHECK=strict that orders nothing either, as the documentation has it. */
 static cudaError_t wait_for_copy_unlocking(const struct call *call, struct stream *s,
                                            enum copy_wait wait, bool blocking)
 {
     uint64_t copy = s->last_seq;
     if (wait == COPY_QUEUED)
         return cudaSuccess;
-    if (wait == COPY_DONE) {
+    if (wait == COPY_DONE && !blocking && settings.strict) {
+        engine_wait_unlocking(s, copy, call->origin.call);
+    } else if (wait == COPY_DONE) {
         engine_finish_unlocking(s, false, call->origin.call);
     } else {
         struct record *before = stream_snapshot(s, copy - 1);
@@ -364,7 +371,7 @@ static void line_copy(struct call *call, const void *to, const void *from)
 {
     struct address_info t = memory_find(to), f = memory_find(from);
     line_text(&call->line, "kind", command_copy_direction(&t, &f));
-    line_number(&call->line, "allocation", memory_allocation_id(t.heap || !f.heap ? &t : &f));
+    line_allocation(&call->line, t.heap || !f.heap ? to : from);
     if (t.heap && f.heap)
         line_number(&call->line, "source_allocation", memory_allocation_id(&f));
 }
@@ -552,9 +559,13 @@ cudaError_t do_cudaMemcpyPeer(struct call *call, void *to, int toDevice, const v
     cudaError_t e = check_peer_devices(to, toDevice, from, fromDevice, bytes);
     if (e)
         return e;
+    struct rows r = rows_of(bytes);
+    /* Assumed: what is refused, and what has no bytes, queues nothing and orders nothing. */
+    if (!bytes || capture_check(s) || command_refuses_copy(to, from, r, s, true))
+        return queue_copy(call, to, from, r, cudaMemcpyDefault, s, true, &wait);
     unsigned devices = 1u << s->device | 1u << toDevice | 1u << fromDevice;
     stream_follow_devices(s, devices);
-    e = queue_copy(call, to, from, rows_of(bytes), cudaMemcpyDefault, s, true, &wait);
+    e = queue_copy(call, to, from, r, cudaMemcpyDefault, s, true, &wait);
     if (e)
         return e;
     stream_precede_devices(s, devices);

@@ -24,12 +24,37 @@ cudaError_t do_cudaStreamBeginCapture(struct call *call, cudaStream_t stream,
     return capture_begin(call, s, mode);
 }
 
+/* Measured (probe-graph-again.txt, "conditional_capture"): it succeeds for a graph without nodes.
+ * Assumed: a graph that a capture adds to already is refused, and after an error, too, the graph
+ * has the nodes that were captured. */
+cudaError_t do_cudaStreamBeginCaptureToGraph(struct call *call, cudaStream_t stream,
+                                             cudaGraph_t graph, const cudaGraphNode_t *dependencies,
+                                             const cudaGraphEdgeData *data, size_t count,
+                                             enum cudaStreamCaptureMode mode)
+{
+    struct stream *s = call_stream(call, stream);
+    if (!s)
+        return cudaErrorInvalidResourceHandle;
+    struct graph *g = graph_of(call, graph);
+    if (!is_mode(mode) || !g || g->capturing)
+        return cudaErrorInvalidValue;
+    struct node **tips;
+    cudaError_t e = graph_nodes_of(call, g, dependencies, data, count, &tips);
+    if (!e)
+        e = capture_begin_in(call, s, mode, g, tips, count);
+    /* The line has the graph already. */
+    call->made.graph = 0;
+    os_free(tips);
+    return e;
+}
+
 cudaError_t do_cudaStreamEndCapture(struct call *call, cudaStream_t stream, cudaGraph_t *graph)
 {
     struct stream *s = call_stream(call, stream);
     if (!s)
         return cudaErrorInvalidResourceHandle;
     struct graph *g;
+    bool is_kept = capture_is_in_graph_of_program(s);
     cudaError_t e = capture_end(call, s, &g);
     if (g)
         line_number(&call->line, "nodes", g->count);
@@ -37,7 +62,7 @@ cudaError_t do_cudaStreamEndCapture(struct call *call, cudaStream_t stream, cuda
         *graph = g ? g->handle : NULL;
     /* Without an address for the graph the call succeeds (measured). A graph that the program has
      * no handle of is not kept (assumed). */
-    if (g && !graph)
+    if (g && !graph && !is_kept)
         graph_destroy(g);
     return e;
 }

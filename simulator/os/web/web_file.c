@@ -2,6 +2,8 @@
  * pool which other processes could import, and export it. */
 #include "os/process.h"
 
+#include <string.h>
+
 #include "os/os.h"
 
 #define FILES_MAX 64
@@ -10,8 +12,9 @@
 static struct file {
     bool is_open;
     size_t size;
-    /* Of its first bytes, once they are mapped. */
-    void *start;
+    /* Of its first bytes, once they are mapped, and how many. */
+    char *start;
+    size_t mapped;
     /* Of the rest, once addresses are reserved for it: where in the file it begins, and where it is
      * stored. */
     size_t skip;
@@ -54,11 +57,16 @@ void os_fd_discard(int fd, size_t from, size_t bytes)
     os_discard(file_of(fd)->storage + from - file_of(fd)->skip, bytes);
 }
 
+/* Who maps more of a file has no use for what was mapped before. */
 void *os_fd_map(int fd, size_t bytes)
 {
-    if (!file_of(fd)->start)
-        file_of(fd)->start = os_allocate(bytes);
-    return file_of(fd)->start;
+    struct file *file = file_of(fd);
+    if (bytes > file->mapped) {
+        file->start = os_grow(file->start, bytes);
+        memset(file->start + file->mapped, 0, bytes - file->mapped);
+        file->mapped = bytes;
+    }
+    return file->start;
 }
 
 /* The file still has it. */

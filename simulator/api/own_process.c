@@ -1,13 +1,15 @@
 /* The process as a whole: its first call, its end, a fork, and why an address faulted. */
-#include "api/process.h"
+#include "api/own_process.h"
 
 #include "api/call.h"
 #include "base/fatal.h"
+#include "base/hazards.h"
 #include "base/settings.h"
 #include "check/checker.h"
 #include "check/conflict.h"
 #include "check/page_guard.h"
 #include "check/report.h"
+#include "ipc/ipc_pool.h"
 #include "mem/device.h"
 #include "mem/memory.h"
 #include "os/os.h"
@@ -85,8 +87,10 @@ __attribute__((destructor)) static void at_end(void)
     /* Exit in a signal handler, in the midst of a call: nothing is as it should be, and the lock is
      * taken. */
     bool in_call = !lock_try_acquire();
-    if (in_call && report_count())
+    if (in_call && report_count()) {
+        hazards_end(report_count());
         os_exit(3);
+    }
     if (in_call)
         return;
     host_idle_finish_others_unlocking();
@@ -101,8 +105,14 @@ __attribute__((destructor)) static void at_end(void)
     line_begin(&line, "did", "exit");
     line_number(&line, "live", live);
     line_number(&line, "hazards", report_count());
+    size_t descriptors = ipc_pool_count_open();
+    if (descriptors)
+        line_number(&line, "descriptors", descriptors);
     line_write(&line, virtual_now);
     journal_close();
+    if (report_count())
+        hazards_end(report_count());
+    hazards_close();
     if (report_count())
         os_exit(3);
     lock_release();
@@ -118,6 +128,7 @@ void process_start(void)
     call_read_fail();
     os_thread_index();
     journal_open();
+    hazards_open();
     if (journal_on)
         journal_observe();
     struct journal_line line;
@@ -127,6 +138,8 @@ void process_start(void)
     line_number(&line, "memory", settings.memory);
     line_text(&line, "schedule", schedules[settings.schedule]);
     line_number(&line, "driver", (uint64_t)settings.driver_version);
+    if (*settings.given)
+        line_text(&line, "settings", settings.given);
     line_write(&line, 0);
     os_on_bad_address(on_bad_address);
     os_after_fork(in_child);

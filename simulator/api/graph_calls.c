@@ -22,6 +22,18 @@ cudaError_t do_cudaGraphCreate(struct call *call, cudaGraph_t *graph, unsigned i
     return cudaSuccess;
 }
 
+/* Documented, and measured (probe-graphs.txt): a graph with memory nodes cannot be cloned. */
+cudaError_t do_cudaGraphClone(struct call *call, cudaGraph_t *clone, cudaGraph_t graph)
+{
+    struct graph *g = graph_of(call, graph);
+    if (!g || !clone)
+        return cudaErrorInvalidValue;
+    if (g->has_memory_nodes)
+        return cudaErrorNotSupported;
+    *clone = graph_clone(g)->handle;
+    return cudaSuccess;
+}
+
 cudaError_t do_cudaGraphDestroy(struct call *call, cudaGraph_t graph)
 {
     struct graph *g = graph_of(call, graph);
@@ -172,6 +184,118 @@ cudaError_t do_cudaGraphAddMemcpyNode1D(struct call *call, cudaGraphNode_t *node
     a.task.direction = kind;
     e = bytes ? dispatch_check_copy(&a.task) : cudaErrorInvalidValue;
     return end_add_node(call, &a, e, node);
+}
+
+/* A copy of three dimensions as rows. Rows of several slices are rows of one where no row is left
+ * out between them; other slices are not simulated. */
+static cudaError_t copy_3d_task(struct task *t, const struct cudaMemcpy3DParms *p)
+{
+    const struct cudaPitchedPtr *to = &p->dstPtr, *from = &p->srcPtr;
+    const struct cudaExtent *extent = &p->extent;
+    bool is_stacked =
+        extent->depth == 1 || (to->ysize == extent->height && from->ysize == extent->height);
+    if (p->srcArray || p->dstArray || !to->ptr || !from->ptr || !extent->width || !extent->height
+        || !extent->depth || extent->depth > SIZE_MAX / extent->height)
+        return cudaErrorInvalidValue;
+    if (!is_stacked) {
+        diag("cudaGraphAddMemcpyNode: slices with rows between them are not simulated: the call "
+             "returns cudaErrorNotSupported.");
+        return cudaErrorNotSupported;
+    }
+    size_t height = extent->height * extent->depth;
+    /* Assumed: rows that overlap are refused, as by cudaMemcpy2D. */
+    if (height > 1 && (to->pitch < extent->width || from->pitch < extent->width))
+        return cudaErrorInvalidValue;
+    t->kind = TASK_COPY;
+    t->to = (char *)to->ptr + p->dstPos.x + to->pitch * (p->dstPos.y + to->ysize * p->dstPos.z);
+    t->from = (const char *)from->ptr + p->srcPos.x
+            + from->pitch * (p->srcPos.y + from->ysize * p->srcPos.z);
+    t->rows = (struct rows){extent->width, height, to->pitch, from->pitch};
+    t->direction = p->kind;
+    return dispatch_check_copy(t);
+}
+
+cudaError_t do_cudaGraphAddMemcpyNode(struct call *call, cudaGraphNode_t *node, cudaGraph_t graph,
+                                      const cudaGraphNode_t *dependencies, size_t count,
+                                      const struct cudaMemcpy3DParms *p)
+{
+    struct new_node a;
+    cudaError_t e = begin_add_node(call, &a, node, graph, dependencies, count);
+    if (e)
+        return e;
+    e = p ? copy_3d_task(&a.task, p) : cudaErrorInvalidValue;
+    return end_add_node(call, &a, e, node);
+}
+
+cudaError_t do_cudaGraphAddHostNode(struct call *call, cudaGraphNode_t *node, cudaGraph_t graph,
+                                    const cudaGraphNode_t *dependencies, size_t count,
+                                    const struct cudaHostNodeParams *p)
+{
+    struct new_node a;
+    cudaError_t e = begin_add_node(call, &a, node, graph, dependencies, count);
+    if (e)
+        return e;
+    e = p && p->fn ? cudaSuccess : cudaErrorInvalidValue;
+    if (!e) {
+        a.task.kind = TASK_HOST;
+        a.task.function = p->fn;
+        a.task.argument = p->userData;
+    }
+    return end_add_node(call, &a, e, node);
+}
+
+/* Assumed: a null event is refused as by cudaEventRecord. */
+static cudaError_t add_event_node(struct call *call, cudaGraphNode_t *node, cudaGraph_t graph,
+                                  const cudaGraphNode_t *dependencies, size_t count,
+                                  enum task_kind kind, cudaEvent_t event)
+{
+    struct new_node a;
+    cudaError_t e = begin_add_node(call, &a, node, graph, dependencies, count);
+    if (e)
+        return e;
+    struct event *v = call_event(call, event);
+    a.task.kind = kind;
+    a.task.event = event;
+    return end_add_node(call, &a, v ? cudaSuccess : cudaErrorInvalidValue, node);
+}
+
+cudaError_t do_cudaGraphAddEventRecordNode(struct call *call, cudaGraphNode_t *node,
+                                           cudaGraph_t graph, const cudaGraphNode_t *dependencies,
+                                           size_t count, cudaEvent_t event)
+{
+    return add_event_node(call, node, graph, dependencies, count, TASK_RECORD, event);
+}
+
+cudaError_t do_cudaGraphAddEventWaitNode(struct call *call, cudaGraphNode_t *node,
+                                         cudaGraph_t graph, const cudaGraphNode_t *dependencies,
+                                         size_t count, cudaEvent_t event)
+{
+    return add_event_node(call, node, graph, dependencies, count, TASK_WAIT, event);
+}
+
+cudaError_t do_sim_graph_add_kernel_node(struct call *call, cudaGraphNode_t *node,
+                                         cudaGraph_t graph, const cudaGraphNode_t *dependencies,
+                                         size_t dependency_count, const char *name,
+                                         sim_function function, const void *argument,
+                                         size_t argument_bytes, const struct sim_range *ranges,
+                                         size_t count, unsigned long long nanoseconds)
+{
+    struct new_node a;
+    cudaError_t e = begin_add_node(call, &a, node, graph, dependencies, dependency_count);
+    if (e)
+        return e;
+    struct user_kernel *k =
+        user_kernel_new(name, function, argument, argument_bytes, ranges, count, nanoseconds);
+    if (k) {
+        line_text(&call->line, "kernel", k->name);
+        /* Reports name the kernel. */
+        call->origin.call = k->name;
+        a.task.kind = TASK_USER_KERNEL;
+        a.task.user_kernel = k;
+    }
+    e = end_add_node(call, &a, k ? cudaSuccess : cudaErrorInvalidValue, node);
+    os_free(k);
+    return e;
 }
 
 cudaError_t do_cudaGraphAddKernelNode(struct call *call, cudaGraphNode_t *node, cudaGraph_t graph,

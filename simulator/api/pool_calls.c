@@ -53,11 +53,12 @@ static cudaError_t allocate_in_stream(struct call *call, void **pointer, size_t 
         return cudaSuccess;
     if (s->capturing)
         return dispatch_allocation(call, s, p, bytes, pointer);
-    /* The marker comes first: what the legacy stream orders counts for the reuse (measured). */
-    uint64_t seq = stream_enqueue_marker(s);
+    uint64_t before = s->last_seq;
     struct reuse_result result = pool_allocate(p, bytes, s);
     struct range *r = result.range;
     if (r) {
+        /* Measured (probe-outsiders.txt, "failed_allocation"): what fails queues nothing. */
+        uint64_t seq = stream_enqueue_marker(s);
         r->id = memory_new_id();
         *pointer = memory_address(&p->heap, r);
         checker_allocated(call, (struct shadow_ref){&r->shadow, r->id, *pointer, bytes},
@@ -65,6 +66,7 @@ static cudaError_t allocate_in_stream(struct call *call, void **pointer, size_t 
     }
     if (call->line.used)
         line_allocated(&call->line, p, r, result.rung);
+    line_turn(call, s, before);
     return r ? cudaSuccess : cudaErrorMemoryAllocation;
 }
 
@@ -157,12 +159,14 @@ cudaError_t do_cudaFreeAsync(struct call *call, void *pointer, cudaStream_t stre
         return cudaErrorNotSupported;
     if (call->line.used)
         line_number(&call->line, "allocation", a.range->id);
+    uint64_t before = s->last_seq;
     if (a.pool && a.pool->graph)
         graph_allocation_free(call, graph_allocation_at(&a), s);
     else if (a.pool)
         free_pooled(call, &a, s);
     else
         free_plain(call, &a, pointer, s);
+    line_turn(call, s, before);
     return cudaSuccess;
 }
 
@@ -419,12 +423,14 @@ static bool grants_device(const struct cudaMemAccessDesc *d)
         && d->flags == cudaMemAccessFlagsProtReadWrite;
 }
 
-/* Checks one entry of the list (measured: p2p.txt, probe-pools.txt). */
+/* Checks one entry of the list (measured: p2p.txt, probe-pools.txt; in a device's own pool a
+ * location of no type: probe-outsiders-peers.txt, "answers"). */
 static cudaError_t check_access(const struct pool *p, const struct cudaMemAccessDesc *d)
 {
     bool host = is_host(&d->location), grants = d->flags == cudaMemAccessFlagsProtReadWrite;
     if (!host && d->location.type != cudaMemLocationTypeDevice)
-        return cudaErrorInvalidValue;
+        return pool_is_host_memory(p) || pool_is_managed(p) ? cudaErrorInvalidValue
+                                                            : cudaErrorNotSupported;
     if (!host && !device_exists(d->location.id))
         return cudaErrorInvalidDevice;
     if (d->flags == cudaMemAccessFlagsProtRead)

@@ -10,6 +10,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "os/needs_lock.h"
+
 /* ---- ranges of addresses ---- */
 
 /* Where a range of addresses begins: at an odd multiple of this. Measured: so does a process's
@@ -132,6 +134,7 @@ static void give_back(char *base, size_t bytes)
 
 bool os_has_memory(const void *address, size_t bytes)
 {
+    NEEDS_LOCK();
     unsigned char there[1024];
     const size_t most = sizeof there * PAGE;
     uintptr_t from = (uintptr_t)address & ~(uintptr_t)(PAGE - 1), to = (uintptr_t)address + bytes;
@@ -146,6 +149,7 @@ bool os_has_memory(const void *address, size_t bytes)
 
 char *os_reserve(size_t bytes)
 {
+    NEEDS_LOCK();
     char *base = reserve(2 * bytes);
     if (!base)
         return NULL;

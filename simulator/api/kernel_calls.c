@@ -12,13 +12,15 @@ static void line_operand(struct call *call, const volatile void *address, const 
         line_allocation(&call->line, (const void *)address);
 }
 
-/* The stream of a kernel that writes numbers; the line gets their size and allocation. NULL: there
- * is no such stream. */
-static struct stream *stream_of_writer(struct call *call, const int *data, size_t count,
+/* The stream of a kernel that writes numbers; the line gets their size, what is written or added,
+ * and the allocation. NULL: there is no such stream. */
+static struct stream *stream_of_writer(struct call *call, const int *data, int value, size_t count,
                                        cudaStream_t stream)
 {
-    if (call->line.used)
+    if (call->line.used) {
         line_number(&call->line, "bytes", count * sizeof *data);
+        line_signed(&call->line, "value", value);
+    }
     struct stream *s = call_stream(call, stream);
     if (s && call->line.used && count)
         line_operand(call, data, s);
@@ -28,14 +30,14 @@ static struct stream *stream_of_writer(struct call *call, const int *data, size_
 cudaError_t do_launch_fill(struct call *call, int *data, int value, size_t count,
                            cudaStream_t stream)
 {
-    struct stream *s = stream_of_writer(call, data, count, stream);
+    struct stream *s = stream_of_writer(call, data, value, count, stream);
     return s ? dispatch_fill(call, data, value, count, s) : cudaErrorInvalidResourceHandle;
 }
 
 cudaError_t do_launch_add(struct call *call, int *data, int value, size_t count,
                           cudaStream_t stream)
 {
-    struct stream *s = stream_of_writer(call, data, count, stream);
+    struct stream *s = stream_of_writer(call, data, value, count, stream);
     return s ? dispatch_add(call, data, value, count, s) : cudaErrorInvalidResourceHandle;
 }
 

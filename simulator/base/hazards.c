@@ -1,0 +1,78 @@
+/* Reports on their way out. */
+#include "base/hazards.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/settings.h"
+#include "os/needs_lock.h"
+#include "os/os.h"
+
+/* `file` is NULL when there is none. `first` is the first line of the first report, without its
+ * first word; empty: there was none. Needs the lock. */
+static struct {
+    os_file *file;
+    char first[512];
+} hazards;
+
+void hazards_open(void)
+{
+    NEEDS_LOCK();
+    if (!settings.report)
+        return;
+    hazards.file = os_open(settings.report, "the file of reports (SIM_REPORT)");
+    if (!hazards.file)
+        os_fatal("SIM_REPORT is \"%s\"; the file cannot be written (%s).", settings.report,
+                 os_open_error());
+}
+
+/* What comes next may kill the process. */
+static void write_line(const char *text)
+{
+    if (!hazards.file)
+        return;
+    os_write(hazards.file, text, strlen(text));
+    os_write(hazards.file, "\n", 1);
+    os_flush(hazards.file);
+}
+
+void hazards_print(const char *report)
+{
+    NEEDS_LOCK();
+    const char *line = report + strlen("hazard: ");
+    if (!hazards.first[0])
+        snprintf(hazards.first, sizeof hazards.first, "%.*s", (int)strcspn(line, "\n"), line);
+    diag_report("%s", report);
+    write_line(report);
+}
+
+void hazards_diag(const char *format, ...)
+{
+    NEEDS_LOCK();
+    char text[1024] = "simulated device: ";
+    size_t length = strlen(text);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text + length, sizeof text - length, format, arguments);
+    va_end(arguments);
+    diag_report("%s", text);
+    write_line(text);
+}
+
+void hazards_end(unsigned count)
+{
+    if (count == 1)
+        hazards_diag("1 hazard was reported, so the exit status is 3: %s", hazards.first);
+    else
+        hazards_diag("%u hazards were reported, so the exit status is 3. The first: %s", count,
+                     hazards.first);
+}
+
+void hazards_close(void)
+{
+    NEEDS_LOCK();
+    if (hazards.file)
+        os_close(hazards.file);
+    hazards.file = NULL;
+}

@@ -1,0 +1,119 @@
+/* The sites of a journal's calls, and how their texts are made. */
+#include "base/journal_sites.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/types.h"
+#include "os/os.h"
+#include "os/seal.h"
+
+/* Law: `all` has `count` sites, of which the first `found` have a text; `slots`, a power of two
+ * and more than twice `count`, has each at its hash or at the next free slot behind it. */
+static struct {
+    struct journal_site **all, **slots;
+    size_t count, found, slot_count;
+} sites;
+
+static struct journal_site **slot_of(const void *site)
+{
+    uint64_t hash = ((uintptr_t)site >> 4) * 0x9e3779b97f4a7c15u;
+    size_t at = (size_t)(hash >> 32);
+    while (sites.slots[at & (sites.slot_count - 1)]
+           && sites.slots[at & (sites.slot_count - 1)]->site != site)
+        at++;
+    return &sites.slots[at & (sites.slot_count - 1)];
+}
+
+static void grow(void)
+{
+    sites.slot_count = sites.slot_count ? 2 * sites.slot_count : 256;
+    sites.all = os_grow(sites.all, sites.slot_count / 2 * sizeof *sites.all);
+    os_free(sites.slots);
+    sites.slots = os_allocate(sites.slot_count * sizeof *sites.slots);
+    for (size_t i = 0; i < sites.count; i++)
+        *slot_of(sites.all[i]->site) = sites.all[i];
+}
+
+struct journal_site *journal_site(void *site, const char *call)
+{
+    if (2 * (sites.count + 1) >= sites.slot_count)
+        grow();
+    struct journal_site **slot = slot_of(site);
+    if (*slot)
+        return *slot;
+    *slot = os_allocate(sizeof **slot);
+    **slot = (struct journal_site){.site = site, .call = call};
+    return sites.all[sites.count++] = *slot;
+}
+
+/* ---- texts ---- */
+
+/* How many bytes the character of UTF-8 at `text` has; 0: it is none, or one below a blank. */
+static size_t character_bytes(const unsigned char *text)
+{
+    size_t bytes = *text < 0x80 ? 1 : *text < 0xe0 ? 2 : *text < 0xf0 ? 3 : 4;
+    if (*text < 0x20 || (*text >= 0x80 && *text < 0xc2) || *text > 0xf4)
+        return 0;
+    for (size_t i = 1; i < bytes; i++)
+        if ((text[i] & 0xc0) != 0x80)
+            return 0;
+    bool is_long = (*text == 0xe0 && text[1] < 0xa0) || (*text == 0xf0 && text[1] < 0x90),
+         is_surrogate = *text == 0xed && text[1] >= 0xa0,
+         is_beyond = *text == 0xf4 && text[1] >= 0x90;
+    return is_long || is_surrogate || is_beyond ? 0 : bytes;
+}
+
+/* Writes a file's name, which may be any bytes, as JSON has it; what is no character becomes a
+ * question mark. Returns the end. */
+static char *put_escaped(char *to, const char *from, const char *end)
+{
+    while (from < end) {
+        size_t bytes = character_bytes((const unsigned char *)from);
+        if (*from == '"' || *from == '\\')
+            *to++ = '\\';
+        if (bytes)
+            memcpy(to, from, bytes);
+        else
+            *to = '?';
+        to += bytes ? bytes : 1;
+        from += bytes ? bytes : 1;
+    }
+    return to;
+}
+
+/* Makes the site's text of the file and line that reports have for it. */
+static void make_text(struct journal_site *site, const struct os_source_loc *loc)
+{
+    char text[2 * sizeof loc->text + 64], *to = text, *end;
+    const char *colon = strrchr(loc->text, ':');
+    unsigned long line = colon ? strtoul(colon + 1, &end, 10) : 0;
+    if (line && !*end) {
+        to += sprintf(to, ",\"file\":\"");
+        to = put_escaped(to, loc->text, colon);
+        to += sprintf(to, "\",\"line\":%lu", line);
+    }
+    site->length = (size_t)(to - text);
+    site->text = os_allocate(site->length + 1);
+    memcpy(site->text, text, site->length);
+}
+
+void journal_sites_find(void)
+{
+    while (sites.found < sites.count) {
+        /* Not on the stack of a thread of the program, which may be small. */
+        static struct os_source_loc locs[OS_SOURCE_LOC_MAX];
+        struct os_source_loc *each[OS_SOURCE_LOC_MAX];
+        size_t n = 0;
+        for (; n < OS_SOURCE_LOC_MAX && sites.found + n < sites.count; n++) {
+            const struct journal_site *site = sites.all[sites.found + n];
+            locs[n] = (struct os_source_loc){.site = site->site, .call = site->call};
+            each[n] = &locs[n];
+        }
+        if (!seal_is_closed())
+            os_source_lines(each, n);
+        for (size_t i = 0; i < n; i++)
+            make_text(sites.all[sites.found++], &locs[i]);
+    }
+}

@@ -1,0 +1,348 @@
+/* The ipc table: what processes did to an allocation. The accesses of one stream are a chain, the
+ * newest first: who has waited for one has waited for all behind it, so a search ends there. What
+ * some host has acquired, and what a later access of the same stream repeats, is taken out, when a
+ * chain has doubled since the last time. */
+#include "ipc/ipc_table_file.h"
+
+#include <string.h>
+
+#include "os/os.h"
+#include "os/process.h"
+
+/* Assumed: of so few accesses it does not pay to look which are over. */
+#define FEW_ACCESSES 16
+/* Assumed: so many nodes are wanted in vain before all are looked at once more. */
+#define SWEEP_PAUSE 1000
+
+/* Needs the lock. */
+static struct {
+    bool reported_full;
+    /* The different accesses of a chain by their hash, while it is pruned; NULL: none there. */
+    const struct ipc_access **different;
+    uint32_t different_capacity;
+    /* What ipc_table_unordered returns. */
+    struct ipc_access *found;
+    uint32_t found_capacity;
+} accesses;
+
+/* ---- nodes ---- */
+
+void ipc_node_put(struct ipc_table_header *h, uint32_t number)
+{
+    struct ipc_node *n = ipc_node_at(h, number);
+    n->next = h->free_node;
+    h->free_node = number;
+}
+
+/* Frees a list from this node on. */
+static void put_list(struct ipc_table_header *h, uint32_t number)
+{
+    struct ipc_node *n;
+    for (uint32_t i = 0; (n = ipc_node_at(h, number)) && i < IPC_TABLE_NODES; i++) {
+        uint32_t next = n->next;
+        ipc_node_put(h, number);
+        number = next;
+    }
+}
+
+static void put_chain(struct ipc_table_header *h, uint32_t number)
+{
+    struct ipc_chain *chain = &ipc_node_at(h, number)->chain;
+    uint32_t newest = chain->newest;
+    chain->newest = 0;
+    put_list(h, newest);
+    ipc_node_put(h, number);
+}
+
+void ipc_entry_clear(struct ipc_table_header *h, struct ipc_entry *entry)
+{
+    uint32_t chain = entry->first_chain, importer = entry->first_importer;
+    entry->first_chain = entry->first_importer = 0;
+    put_list(h, importer);
+    struct ipc_node *n;
+    for (uint32_t i = 0; (n = ipc_node_at(h, chain)) && i < IPC_TABLE_NODES; i++) {
+        uint32_t next = n->next;
+        put_chain(h, chain);
+        chain = next;
+    }
+}
+
+/* ---- what is over ---- */
+
+static uint64_t acquired_of(const struct ipc_chain *chain)
+{
+    return process_clock_acquired(process_clock_of(chain->process), chain->slot);
+}
+
+/* Ends the chain where the accesses begin that some host has acquired. */
+static void cut_acquired(struct ipc_table_header *h, struct ipc_chain *chain)
+{
+    uint64_t acquired = acquired_of(chain);
+    uint32_t *at = &chain->newest, steps = 0;
+    for (struct ipc_node *n; (n = ipc_node_at(h, *at)) && steps < IPC_TABLE_NODES; steps++) {
+        if (n->access.seq <= acquired) {
+            uint32_t rest = *at;
+            *at = 0;
+            put_list(h, rest);
+            return;
+        }
+        at = &n->next;
+    }
+}
+
+/* Is it the same, done again? */
+static bool is_repeated(const struct ipc_access *a, const struct ipc_access *b)
+{
+    return a->from == b->from && a->to == b->to && a->write == b->write && a->kind == b->kind;
+}
+
+/* Returns whether the access is new to the table of different ones, where it then is. */
+static bool add_different(const struct ipc_access *a, uint32_t capacity)
+{
+    uint64_t hash = (a->from * 31 + a->to) * 0x9E3779B97F4A7C15u + a->write * 4u + a->kind;
+    uint32_t at = (uint32_t)(hash >> 32) & (capacity - 1);
+    while (accesses.different[at] && !is_repeated(accesses.different[at], a))
+        at = (at + 1) & (capacity - 1);
+    bool is_new = !accesses.different[at];
+    if (is_new)
+        accesses.different[at] = a;
+    return is_new;
+}
+
+/* Returns how many nodes the chain has. */
+static uint32_t count_chain(struct ipc_table_header *h, const struct ipc_chain *chain)
+{
+    uint32_t count = 0;
+    const struct ipc_node *n = ipc_node_at(h, chain->newest);
+    for (; n && count < IPC_TABLE_NODES; n = ipc_node_at(h, n->next))
+        count++;
+    return count;
+}
+
+/* Takes out what a later access of the chain repeats. */
+static void drop_repeated(struct ipc_table_header *h, struct ipc_chain *chain)
+{
+    uint32_t capacity = 64, left = count_chain(h, chain), *at = &chain->newest;
+    while (capacity < 2 * left)
+        capacity *= 2;
+    if (capacity > accesses.different_capacity)
+        accesses.different = os_grow(accesses.different, capacity * sizeof *accesses.different);
+    if (capacity > accesses.different_capacity)
+        accesses.different_capacity = capacity;
+    memset(accesses.different, 0, capacity * sizeof *accesses.different);
+    chain->count = 0;
+    for (struct ipc_node *n; left-- && (n = ipc_node_at(h, *at));) {
+        if (add_different(&n->access, capacity)) {
+            chain->count++;
+            chain->oldest_import = n->access.import;
+            at = &n->next;
+        } else {
+            uint32_t repeated = *at;
+            *at = n->next;
+            ipc_node_put(h, repeated);
+        }
+    }
+}
+
+static void prune(struct ipc_table_header *h, struct ipc_chain *chain)
+{
+    cut_acquired(h, chain);
+    drop_repeated(h, chain);
+    chain->next_prune = 2 * chain->count + FEW_ACCESSES;
+}
+
+/* Takes out of an entry what is over. */
+static void sweep_entry(struct ipc_table_header *h, struct ipc_entry *entry)
+{
+    uint32_t *at = &entry->first_chain;
+    struct ipc_node *n;
+    for (uint32_t i = 0; (n = ipc_node_at(h, *at)) && i < IPC_TABLE_NODES; i++) {
+        uint32_t number = *at;
+        if (n->chain.seq > acquired_of(&n->chain)
+            && !process_clock_is_over(process_clock_of(n->chain.process))) {
+            prune(h, &n->chain);
+            at = &n->next;
+            continue;
+        }
+        *at = n->next;
+        put_chain(h, number);
+    }
+}
+
+/* Returns a node that is free, or was never used; 0: there is none. */
+static uint32_t free_node(struct ipc_table_header *h)
+{
+    uint32_t number = h->free_node;
+    struct ipc_node *n = ipc_node_at(h, number);
+    if (n) {
+        h->free_node = n->next;
+        return number;
+    }
+    return h->used_nodes < IPC_TABLE_NODES ? ++h->used_nodes : 0;
+}
+
+uint32_t ipc_node_take(struct ipc_table *t)
+{
+    struct ipc_table_header *h = t->header;
+    uint32_t number = free_node(h);
+    if (number || t->sweep_pause) {
+        t->sweep_pause -= !number;
+        return number;
+    }
+    for (int i = 0; i < IPC_TABLE_ALLOCATIONS; i++)
+        if (ipc_entry_is_unused(h, &h->entries[i]))
+            ipc_entry_clear(h, &h->entries[i]);
+        else
+            sweep_entry(h, &h->entries[i]);
+    number = free_node(h);
+    if (number)
+        return number;
+    t->sweep_pause = SWEEP_PAUSE;
+    if (!accesses.reported_full)
+        diag(
+            "the exported allocations of one pool have %d accesses and imports that no process has "
+            "waited for. Further ones are not checked between processes until some have.",
+            IPC_TABLE_NODES);
+    accesses.reported_full = true;
+    return 0;
+}
+
+/* ---- adding ---- */
+
+/* Returns the chain of the access; NULL: there is no node for it. Chains that are over go. */
+static struct ipc_chain *find_chain(struct ipc_table *t, struct ipc_entry *entry,
+                                    const struct ipc_access *access)
+{
+    struct ipc_table_header *h = t->header;
+    uint32_t *at = &entry->first_chain;
+    struct ipc_node *n;
+    for (uint32_t i = 0; (n = ipc_node_at(h, *at)) && i < IPC_TABLE_NODES; i++) {
+        struct ipc_chain *chain = &n->chain;
+        if (chain->process.process == access->process.process && chain->slot == access->slot
+            && chain->role == access->role)
+            return chain;
+        if (chain->seq <= acquired_of(chain)) {
+            uint32_t over = *at;
+            *at = n->next;
+            put_chain(h, over);
+        } else {
+            at = &n->next;
+        }
+    }
+    uint32_t number = ipc_node_take(t);
+    n = ipc_node_at(h, number);
+    if (!n)
+        return NULL;
+    n->chain = (struct ipc_chain){.process = access->process,
+                                  .slot = access->slot,
+                                  .role = access->role,
+                                  .next_prune = FEW_ACCESSES};
+    n->next = entry->first_chain;
+    entry->first_chain = number;
+    return &n->chain;
+}
+
+static void append_access(struct ipc_table_header *h, struct ipc_chain *chain, uint32_t number,
+                          const struct ipc_access *access)
+{
+    struct ipc_node *n = ipc_node_at(h, number);
+    n->access = *access;
+    n->next = chain->newest;
+    chain->newest = number;
+    chain->seq = access->seq;
+    if (!chain->count++)
+        chain->oldest_import = access->import;
+    if (chain->count >= chain->next_prune)
+        prune(h, chain);
+}
+
+void ipc_table_add_access(uint32_t ipc_ref, const struct ipc_access *access)
+{
+    struct ipc_table *t = ipc_table_of(ipc_ref);
+    struct ipc_table_header *h = t->header;
+    process_clock_add_slot(access->slot);
+    os_shm_lock(&h->lock);
+    /* This comes first: it may end chains. */
+    uint32_t number = ipc_node_take(t);
+    struct ipc_chain *chain = number ? find_chain(t, ipc_table_entry_of(ipc_ref), access) : NULL;
+    if (chain)
+        append_access(h, chain, number, access);
+    else if (number)
+        ipc_node_put(h, number);
+    os_shm_unlock(&h->lock);
+}
+
+/* ---- comparing ---- */
+
+static void add_found(const struct ipc_access *access, uint32_t at)
+{
+    if (at == accesses.found_capacity) {
+        accesses.found_capacity = at ? 2 * at : 16;
+        accesses.found = os_grow(accesses.found, accesses.found_capacity * sizeof *accesses.found);
+    }
+    accesses.found[at] = *access;
+}
+
+/* Must one of the two come before the other? Of no bytes (a prefetch, a gate) nothing overlaps, and
+ * only a free must come after it. */
+static bool is_conflict(const struct ipc_access *a, const struct ipc_access *new)
+{
+    if (new->kind == IPC_FREE)
+        return true;
+    return (a->write || new->write) && a->from < new->to &&new->from < a->to
+        && a->from != a->to &&new->from != new->to;
+}
+
+/* Did this process do it through the same pointer? */
+static bool is_own(const struct ipc_access *a, const struct ipc_access *new)
+{
+    return a->process.process == new->process.process && a->role == new->role
+        && a->import == new->import;
+}
+
+static bool is_own_chain(const struct ipc_chain *chain, const struct ipc_access *new)
+{
+    return chain->process.process == new->process.process && chain->role == new->role
+        && chain->oldest_import == new->import;
+}
+
+/* Adds the chain's accesses that are newer than `ordered` to those found, the oldest first. Returns
+ * how many are found then. */
+static uint32_t find_in_chain(struct ipc_table_header *h, const struct ipc_chain *chain,
+                              const struct ipc_access *new, uint64_t ordered, uint32_t found)
+{
+    uint32_t first = found;
+    const struct ipc_node *n = ipc_node_at(h, chain->newest);
+    for (uint32_t i = 0; n && n->access.seq > ordered && i < IPC_TABLE_NODES; i++) {
+        if (is_conflict(&n->access, new) && !is_own(&n->access, new))
+            add_found(&n->access, found++);
+        n = ipc_node_at(h, n->next);
+    }
+    for (uint32_t last = found; first + 1 < last; first++) {
+        struct ipc_access other = accesses.found[--last];
+        accesses.found[last] = accesses.found[first];
+        accesses.found[first] = other;
+    }
+    return found;
+}
+
+struct ipc_accesses ipc_table_unordered(uint32_t ipc_ref, const struct ipc_access *new,
+                                        uint64_t (*ordered)(struct process_clock *clock,
+                                                            uint32_t slot, const void *context),
+                                        const void *context)
+{
+    struct ipc_table_header *h = ipc_table_of(ipc_ref)->header;
+    uint32_t found = 0;
+    os_shm_lock(&h->lock);
+    const struct ipc_node *n = ipc_node_at(h, ipc_table_entry_of(ipc_ref)->first_chain);
+    for (uint32_t i = 0; n && i < IPC_TABLE_NODES; n = ipc_node_at(h, n->next), i++) {
+        const struct ipc_chain *chain = &n->chain;
+        if (is_own_chain(chain, new))
+            continue;
+        uint64_t up_to = ordered(process_clock_of(chain->process), chain->slot, context);
+        if (chain->seq > up_to)
+            found = find_in_chain(h, chain, new, up_to, found);
+    }
+    os_shm_unlock(&h->lock);
+    return (struct ipc_accesses){accesses.found, found};
+}

@@ -1,0 +1,253 @@
+/* Clocks of processes. What another process wrote is never trusted with memory: a slot is looked up
+ * only inside of the file that was mapped. */
+#include "ipc/process_clock.h"
+
+#include "base/device_state.h"
+#include "os/os.h"
+#include "os/process.h"
+
+#define MAGIC 0x316b636f6c636973u
+/* Assumed: enough for most programs. A file doubles when it is full. */
+#define FIRST_SLOTS 1024
+
+/* Law: epochs are never lowered. */
+struct slot_epochs {
+    uint64_t acquired, reached;
+};
+
+struct clock_file {
+    uint64_t magic, process;
+    /* The process's device has failed. */
+    uint64_t failed, unused;
+    struct slot_epochs slots[];
+};
+
+struct process_clock {
+    struct clock_name name;
+    uint32_t index;
+    /* NULL: it cannot be read. */
+    struct clock_file *file;
+    /* How many slots are mapped. */
+    uint32_t room;
+    uint32_t users;
+    bool is_over;
+};
+
+/* Law: list[i] is the clock with index i; all are of different processes. The own one is among them
+ * once it is started. Needs the lock. */
+static struct {
+    struct process_clock **list;
+    uint32_t count, capacity;
+    struct process_clock *own;
+    /* So many there are when those of processes that have ended are next unmapped. */
+    uint32_t next_sweep;
+    bool reported_unreadable;
+} clocks;
+
+static size_t file_bytes(uint32_t slots)
+{
+    return sizeof(struct clock_file) + (size_t)slots * sizeof(struct slot_epochs);
+}
+
+static struct process_clock *add_clock(struct clock_name name)
+{
+    if (clocks.count == clocks.capacity) {
+        clocks.capacity = clocks.capacity ? 2 * clocks.capacity : 16;
+        clocks.list = os_grow(clocks.list, clocks.capacity * sizeof(struct process_clock *));
+    }
+    struct process_clock *clock = os_allocate(sizeof *clock);
+    *clock = (struct process_clock){.name = name, .index = clocks.count};
+    clocks.list[clocks.count++] = clock;
+    return clock;
+}
+
+static void unmap(struct process_clock *clock)
+{
+    if (clock->file)
+        os_fd_unmap(clock->file, file_bytes(clock->room));
+    clock->file = NULL;
+    clock->room = 0;
+}
+
+/* ---- the own clock ---- */
+
+static void set_failed(void) { __atomic_store_n(&clocks.own->file->failed, 1, __ATOMIC_RELEASE); }
+
+/* Maps the own file with so many slots. Returns false when there is no room for them. */
+static bool map_own(struct process_clock *own, uint32_t slots)
+{
+    int fd = own->name.file;
+    size_t bytes = file_bytes(slots);
+    struct clock_file *file = os_fd_grow(fd, bytes) ? os_fd_map(fd, bytes) : NULL;
+    if (!file)
+        return false;
+    unmap(own);
+    own->file = file;
+    own->room = slots;
+    return true;
+}
+
+bool process_clock_start(void)
+{
+    if (clocks.own)
+        return true;
+    struct process_clock own = {.name = {os_process(), os_memfd_new()}};
+    if (own.name.file < 0)
+        diag("no file in memory could be made for what this process shares with others: it has too "
+             "many files open (ulimit -n).");
+    if (own.name.file < 0 || !map_own(&own, FIRST_SLOTS)) {
+        if (own.name.file >= 0)
+            os_fd_close(own.name.file);
+        return false;
+    }
+    clocks.own = add_clock(own.name);
+    clocks.own->file = own.file;
+    clocks.own->room = own.room;
+    own.file->process = own.name.process;
+    own.file->magic = MAGIC;
+    device_on_fault(set_failed);
+    return true;
+}
+
+struct process_clock *process_clock_own(void) { return clocks.own; }
+struct clock_name process_clock_name(const struct process_clock *clock) { return clock->name; }
+
+/* ---- those of others ---- */
+
+/* Maps what the file has now. Returns false when it cannot be opened, or is another file. */
+static bool map_others(struct process_clock *clock)
+{
+    int fd = os_fd_of_process(clock->name.process, clock->name.file);
+    if (fd < 0)
+        return false;
+    size_t bytes = os_fd_size(fd), room = bytes < file_bytes(0) ? 0 : bytes - file_bytes(0);
+    room /= sizeof(struct slot_epochs);
+    if (room > UINT32_MAX)
+        room = UINT32_MAX;
+    struct clock_file *file = room ? os_fd_map(fd, file_bytes((uint32_t)room)) : NULL;
+    os_fd_close(fd);
+    if (file && (file->magic != MAGIC || file->process != clock->name.process)) {
+        os_fd_unmap(file, file_bytes((uint32_t)room));
+        file = NULL;
+    }
+    if (!file)
+        return false;
+    unmap(clock);
+    clock->file = file;
+    clock->room = (uint32_t)room;
+    return true;
+}
+
+static void open_clock(struct process_clock *clock)
+{
+    if (map_others(clock) || process_clock_is_over(clock) || clocks.reported_unreadable)
+        return;
+    clocks.reported_unreadable = true;
+    diag("what process %d does with memory that it shares is not checked here: its clock cannot be "
+         "opened. It belongs to another user, or has closed descriptors that are not its own.",
+         os_process_pid(clock->name.process));
+}
+
+/* Gives back what processes left that have ended: their epochs are over. */
+static void sweep(void)
+{
+    for (uint32_t i = 0; i < clocks.count; i++)
+        if (!clocks.list[i]->users && clocks.list[i]->file && process_clock_is_over(clocks.list[i]))
+            unmap(clocks.list[i]);
+    clocks.next_sweep = 2 * clocks.count;
+}
+
+struct process_clock *process_clock_of(struct clock_name name)
+{
+    for (uint32_t i = clocks.count; i-- > 0;)
+        if (clocks.list[i]->name.process == name.process)
+            return clocks.list[i];
+    if (clocks.count >= clocks.next_sweep)
+        sweep();
+    struct process_clock *clock = add_clock(name);
+    open_clock(clock);
+    return clock;
+}
+
+uint32_t process_clock_index(const struct process_clock *clock) { return clock->index; }
+
+/* ---- epochs ---- */
+
+/* Returns the epochs of a slot; NULL: the file has none, or cannot be read. */
+static struct slot_epochs *epochs_of(struct process_clock *clock, uint32_t slot)
+{
+    /* Another process's file may be longer by now. */
+    if (slot >= clock->room && clock != clocks.own && clock->file && !clock->is_over)
+        map_others(clock);
+    return slot < clock->room ? &clock->file->slots[slot] : NULL;
+}
+
+void process_clock_add_slot(uint32_t slot)
+{
+    uint32_t slots = clocks.own->room;
+    if (slot < slots)
+        return;
+    while (slots <= slot)
+        slots *= 2;
+    if (!map_own(clocks.own, slots))
+        os_fatal("the clock that this process shares with others cannot grow to %u slots.", slots);
+}
+
+/* Raises the epoch, which others may raise at the same time. */
+static void raise_to(uint64_t *epoch, uint64_t to)
+{
+    uint64_t old = __atomic_load_n(epoch, __ATOMIC_RELAXED);
+    while (
+        old < to
+        && !__atomic_compare_exchange_n(epoch, &old, to, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+        ;
+}
+
+bool process_clock_has(struct process_clock *clock, uint32_t slot)
+{
+    return epochs_of(clock, slot);
+}
+
+void process_clock_raise(struct process_clock *clock, uint32_t slot, uint64_t epoch)
+{
+    if (clock == clocks.own)
+        process_clock_add_slot(slot);
+    struct slot_epochs *epochs = epochs_of(clock, slot);
+    if (epochs)
+        raise_to(&epochs->acquired, epoch);
+}
+
+uint64_t process_clock_acquired(struct process_clock *clock, uint32_t slot)
+{
+    struct slot_epochs *epochs = epochs_of(clock, slot);
+    if (!epochs)
+        return clock == clocks.own ? 0 : UINT64_MAX;
+    return __atomic_load_n(&epochs->acquired, __ATOMIC_ACQUIRE);
+}
+
+void process_clock_reach(uint32_t slot, uint64_t epoch)
+{
+    raise_to(&epochs_of(clocks.own, slot)->reached, epoch);
+}
+
+bool process_clock_reached(struct process_clock *clock, uint32_t slot, uint64_t epoch)
+{
+    struct slot_epochs *epochs = epochs_of(clock, slot);
+    return epochs && __atomic_load_n(&epochs->reached, __ATOMIC_ACQUIRE) >= epoch;
+}
+
+/* ---- the process ---- */
+
+void process_clock_use(struct process_clock *clock) { clock->users++; }
+void process_clock_release(struct process_clock *clock) { clock->users--; }
+
+bool process_clock_is_over(struct process_clock *clock)
+{
+    clock->is_over = clock->is_over || !os_process_alive(clock->name.process);
+    return clock->is_over;
+}
+
+bool process_clock_has_failed(const struct process_clock *clock)
+{
+    return clock->file && __atomic_load_n(&clock->file->failed, __ATOMIC_ACQUIRE);
+}
