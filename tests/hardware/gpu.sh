@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
 # Records and verifies everything on a machine with a GPU: gpu.sh [PART...], by default all parts:
-# lessons probes clinic litmus sanitizer.
+# lessons, probes (what is about one GPU), peers (what is about two), walks, clinic, litmus,
+# sanitizer.
 #
 # It needs gcc, make and a CUDA toolkit, and neither network nor the tools of the test suite. What
-# needs two GPUs is skipped where there is one. Every program runs under timeout. The folder OUT (by
+# needs two GPUs is skipped where there is one. Every program runs under timeout, and a part ends
+# after SECONDS_PART (540), with the table as far as it came. The folder OUT (by
 # default build/gpu-record) receives gpu.md, which says of each part whether it matches what is
 # recorded; the table of each part, PART.md; clinic.txt; and record.tar.gz, all that was printed.
 # Exit status 0: all of it matches.
@@ -12,7 +14,7 @@ out=$(realpath -m "${OUT:-build/gpu-record}")
 cd "$(dirname "$0")/../.." || exit 1
 . tests/hardware/record.sh
 work=build/record different=0
-all="lessons probes clinic litmus sanitizer"
+all="lessons probes peers walks clinic litmus sanitizer"
 read -ra parts <<<"${*:-$all}"
 for part in "${parts[@]}"; do
     [[ " $all " == *" $part "* ]] || { echo "gpu.sh: the parts are $all." >&2; exit 2; }
@@ -30,8 +32,12 @@ litmus_matches() {
 }
 
 row() { # row PART: one line of the table
-    local begun=$SECONDS matches=yes
-    "tests/hardware/$1.sh" "$work/$1.md" >"$work/$1.log" 2>&1 || matches=no
+    local begun=$SECONDS matches=yes command=("tests/hardware/$1.sh" "$work/$1.md")
+    case $1 in
+    probes) command+=(of-one-gpu) ;;
+    peers) command=(tests/hardware/probes.sh "$work/$1.md" of-two-gpus) ;;
+    esac
+    timeout -k 10 "${SECONDS_PART:-540}" "${command[@]}" >"$work/$1.log" 2>&1 || matches=no
     [ "$1" != litmus ] || litmus_matches || matches=no
     [ "$matches" = yes ] || different=1
     cp "$work/$1.md" "$out"

@@ -67,7 +67,7 @@ build_for_gpu() { # build_for_gpu PROGRAM
 
 # bounded; the status is "late" when there is no time left to begin
 in_time() {
-    if [ "$(date +%s)" -ge "$DEADLINE" ]; then
+    if is_late; then
         echo late >"$2.status"
     else
         bounded "$@"

@@ -1,21 +1,68 @@
 #!/usr/bin/env bash
-# Records anew on a GPU what facts/ has from the programs in probes/, and from lesson 14's mutants:
-# probes.sh [FILE.md [NAME...]], by default build/probes.md and everything. NAME is a file
-# of facts/ without .txt.
+# Records anew on a GPU what facts/ has, but for facts/traces (walks.sh): probes.sh [FILE.md
+# [NAME...]], by default build/probes.md and everything. NAME is a file of facts/ without .txt, or
+# of-one-gpu or of-two-gpus: all that is about so many.
 #
-# For a machine with a GPU, a CUDA toolkit, gcc and make. A program may take SECONDS_EACH (300)
-# seconds; what is about one GPU sees one. FILE.md receives the table; FILE.d each file under the
-# name that it has in facts/, and NAME.diff where a line differs. Exit status 0: no line differs,
-# but for what is chance (see comparable), and nothing is new. Another device or driver may well
-# print other lines. What needs two GPUs is skipped where there is one.
+# For a machine with a GPU, a CUDA toolkit, gcc and make. Nothing hangs for long: a program may take
+# SECONDS_EACH (120) seconds, and what has not begun after SECONDS_ALL (480) is not run. What is
+# about one GPU sees one; what needs two is skipped where there is one. FILE.md receives the table;
+# FILE.d each file under the name that it has in facts/, and NAME.diff where a line differs. Exit
+# status 0: no line differs, but for what is chance (see comparable). Another device or driver may
+# well print other lines. What facts/ does not have yet differs from nothing. Exit status 2: there
+# is no such NAME.
 set -u
 file=$(realpath -m "${1:-build/probes.md}")
 cd "$(dirname "$0")/../.." || exit 1
 . tests/hardware/record.sh
-folder=${file%.md}.d wanted=${*:2} each=${SECONDS_EACH:-300} different=0
-facts=tests/hardware/facts probes=tests/hardware/probes
+folder=${file%.md}.d wanted=("${@:2}") each=${SECONDS_EACH:-120} different=0
+DEADLINE=$(($(date +%s) + ${SECONDS_ALL:-480}))
+facts=tests/hardware/facts probes=tests/hardware/probes asked=tests/simulator
+
+# What is printed by a program of its own, probe-NAME.txt by probes/NAME.c; and what is put together
+# below, from programs that the suite also runs on the simulated device.
+of_one_gpu=(probe-{answers,waits,times,gone,dying,ipc,pools,graphs,graph-nodes,host,threads,owner})
+of_one_gpu+=(probe-{reuse,stalls,full,reset,graph-again,costs,driver,pitch,handles,strangers})
+of_one_gpu+=(probe-{engines,outsiders,ipc-fault,locality} one-gpu danger ipc ipc-mutants)
+of_two_gpus=(probe-{ipc-peers,misuse,peer-copies,peer-calls,importer,peer-engines})
+of_two_gpus+=(probe-{outsiders-peers,refused} p2p peer-numbers)
+known=" ${of_one_gpu[*]} ${of_two_gpus[*]} of-one-gpu of-two-gpus "
+[ "${#wanted[@]}" != 0 ] || wanted=(of-one-gpu of-two-gpus)
+for name in "${wanted[@]}"; do
+    [[ $known != *" $name "* ]] || continue
+    echo "probes.sh has no \"$name\". It records:$known" >&2
+    exit 2
+done
 rm -rf "$folder"
 mkdir -p "$folder" || exit 1
+
+# in_time COMMAND...: prints what it prints, for at most so many seconds; its exit status
+in_time() { timeout -k 5 "$each" "$@" 2>>"$folder/$name.err" </dev/null; }
+
+# cases PROGRAM FIRST LAST: a process for each case; 124 is of one that hung
+cases() {
+    local i status printed
+    for ((i = $2; i <= $3; i++)); do
+        status=0
+        echo "== $i"
+        printed=$(timeout -k 5 10 "$1" "$i" 2>>"$folder/$name.err" </dev/null) || status=$?
+        [ -z "$printed" ] || echo "$printed"
+        [ "$status$printed" != 139 ] || echo "(the process died of SIGSEGV)"
+        was_stopped "$status" && status=124
+        echo "rc $status"
+    done
+} 2>/dev/null # the shell's own words about a signal
+
+# one-gpu.txt was printed by one program, and these repeat its sections.
+one_gpu() {
+    in_time "build/gpu/$asked/facts" first
+    in_time "build/gpu/$asked/ipc_rules" export
+    in_time "build/gpu/$asked/facts" second
+    echo
+    in_time "build/gpu/$asked/graph_facts"
+    echo
+    in_time "build/gpu/$probes/pair_times"
+    printf '\nend\n'
+}
 
 # The lines of probe-dying.txt: one for each run, since the process may die.
 dying() {
@@ -53,47 +100,62 @@ mutants() {
 }
 
 # comparable NAME FILE: without what is chance: times; which process dies now and then; where memory
-# lies
+# lies. Nor do spaces count where a program writes a call with others than the recorded one did, nor
+# the default pool's watermarks of the sections before.
 comparable() {
     case $1 in
-    probe-times | probe-costs)
+    probe-times | probe-costs | probe-engines | probe-peer-engines)
         grep -v '^condition ' "$2" | sed -E 's/[0-9]+(\.[0-9]+)?/N/g; s/ +/ /g'
         ;;
     probe-dying) grep ' rc 0: ' "$2" | sort -u ;;
+    one-gpu)
+        sed -E '/^ *default pool /s/ high [0-9]+//g; s/ +//g
+            /^##timing/,${ s/\(median.*//; s/[0-9]+\.[0-9]+/N/g }' "$2"
+        ;;
+    danger | p2p | peer-numbers | ipc) sed 's/ //g' "$2" ;;
     *) sed -E 's/alignment [0-9]+/alignment N/' "$2" ;;
     esac
 }
 
-run() { # run PROGRAM OUT: with one GPU in sight, or two where it is about two
+run() { # run NAME: with one GPU in sight, or two where it is about two
+    local program=${1#probe-}
     case $1 in
-    mutants) mutants >"$2.out" ;;
-    dying) dying >"$2.out" ;;
-    *)
-        if [[ " ${of_two_gpus[*]} " == *" $1 "* ]]; then
-            bounded "$each" "$2" "build/gpu/$probes/$1"
-        else
-            CUDA_VISIBLE_DEVICES=$first_gpu bounded "$each" "$2" "build/gpu/$probes/$1"
-        fi
-        ;;
+    one-gpu) one_gpu ;;
+    danger) cases "build/gpu/$asked/danger" 0 19 ;;
+    p2p) cases "build/gpu/$asked/peers" 0 7 ;;
+    peer-numbers) for i in 0 1; do in_time "build/gpu/$asked/peer_numbers" "$i"; done ;;
+    ipc) in_time "build/gpu/$asked/ipc_facts" ;;
+    ipc-mutants) mutants ;;
+    probe-dying) dying ;;
+    *) in_time "build/gpu/$probes/${program//-/_}" ;;
     esac
 }
 
-row() { # row PROGRAM: one line of the table
-    local program=$1 name=probe-${1//_/-} status count
-    [ "$program" != mutants ] || name=ipc-mutants
-    known+=" $name"
-    [ -z "$wanted" ] || [[ " $wanted " == *" $name "* ]] || return
-    if [[ " ${of_two_gpus[*]} " == *" $program "* ]] && [ "$GPUS" -lt 2 ]; then
+is_wanted() { # is_wanted NAME GROUP
+    [[ " ${wanted[*]} " == *" $1 "* || " ${wanted[*]} " == *" $2 "* ]]
+}
+
+in_sight() { # in_sight NUMBER: programs see the first GPU, or all
+    export CUDA_VISIBLE_DEVICES=$visible
+    [ "$1" != 1 ] || CUDA_VISIBLE_DEVICES=${visible%%,*}
+}
+
+row() { # row NAME NUMBER: one line of the table, about so many GPUs
+    local name=$1 status=0 count
+    if [ "$2" -gt "$GPUS" ]; then
         echo "| $name | skipped: needs 2 GPUs | |"
         return
     fi
-    run "$program" "$folder/$name"
-    mv "$folder/$name.out" "$folder/$name.txt"
-    status=$(cat "$folder/$name.status" 2>/dev/null || echo 0)
+    if is_late; then
+        different=1
+        echo "| $name | not run: no time was left | |"
+        return
+    fi
+    in_sight "$2"
+    { run "$name" >"$folder/$name.txt" || status=$?; } 2>/dev/null
     ! was_stopped "$status" || status="stopped after $each s"
     if [ ! -f "$facts/$name.txt" ]; then
-        different=1
-        echo "| $name | $status | new: $(wc -l <"$folder/$name.txt") lines |"
+        echo "| $name | $status | not recorded yet: $(wc -l <"$folder/$name.txt") lines |"
         return
     fi
     diff <(comparable "$name" "$facts/$name.txt") <(comparable "$name" "$folder/$name.txt") \
@@ -103,15 +165,14 @@ row() { # row PROGRAM: one line of the table
     echo "| $name | $status | $count of $(wc -l <"$facts/$name.txt") |"
 }
 
-first_gpu=${CUDA_VISIBLE_DEVICES:-0} first_gpu=${first_gpu%%,*} known=''
-programs=(answers waits times gone dying ipc pools graphs graph_nodes host threads owner)
-programs+=(reuse stalls full reset graph_again costs driver pitch handles strangers)
-of_two_gpus=(ipc_peers misuse peer_copies peer_calls importer)
-programs+=("${of_two_gpus[@]}")
+visible=${CUDA_VISIBLE_DEVICES:-$(seq -s , 0 $((GPUS - 1)))}
 mutants=(lessons/14_ipc_allocation tests/lessons/mutants/14_*/*.patch)
 mutants=("${mutants[@]#tests/lessons/}")
 mutants=("${mutants[@]%.patch}")
-build gpu "$folder/build" "${programs[@]/#/$probes/}" "${mutants[@]}" || different=1
+programs=("$probes"/*.c)
+programs=("${programs[@]%.c}" "$asked"/{facts,ipc_rules,graph_facts,danger,ipc_facts})
+programs+=("$asked"/{peers,peer_numbers})
+build gpu "$folder/build" "${programs[@]}" "${mutants[@]}" || different=1
 {
     echo "# The probes on a GPU"
     echo
@@ -122,14 +183,12 @@ build gpu "$folder/build" "${programs[@]/#/$probes/}" "${mutants[@]}" || differe
     echo
     echo "| file | exit status | lines that differ |"
     echo "|---|---|---|"
-    for program in "${programs[@]}" mutants; do
-        row "$program"
+    for name in "${of_one_gpu[@]}"; do
+        ! is_wanted "$name" of-one-gpu || row "$name" 1
+    done
+    for name in "${of_two_gpus[@]}"; do
+        ! is_wanted "$name" of-two-gpus || row "$name" 2
     done
 } >"$file"
 cat "$file"
-for name in $wanted; do
-    [[ " $known " != *" $name "* ]] || continue
-    echo "probes.sh has no \"$name\". It records:$known" >&2
-    different=1
-done
 exit "$different"

@@ -28,6 +28,8 @@ bounded() {
 
 was_stopped() { [ "$1" = 124 ] || [ "$1" = 137 ]; } # was_stopped STATUS
 
+is_late() { [ "$(date +%s)" -ge "$DEADLINE" ]; } # nothing is begun any more
+
 # first_error FILE: the first line in which compute-sanitizer names an error
 first_error() {
     local kinds='Invalid|Misaligned|Program hit|Leaked|Race|Warning|Error|Memory|Stream|Potential'
@@ -77,4 +79,4 @@ about_sanitizer() { # about_sanitizer OPTIONS
     [ -z "$SANITIZER" ] || version=$("$SANITIZER" --version | grep -i version | tail -n 1)
     echo "- compute-sanitizer: $version; $1"
 }
-export -f bounded was_stopped first_error sanitized reported_kind
+export -f bounded was_stopped is_late first_error sanitized reported_kind

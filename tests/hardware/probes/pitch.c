@@ -118,7 +118,7 @@ static void three_dimensions(void)
 
 static char *row_memory, *other_rows; /* 1 MiB of a device each */
 static char *pinned_rows;             /* 1 MiB of pinned memory */
-static char *pageable_rows;           /* 1 MiB of mmap's, and nothing behind it */
+static char *pageable_rows;           /* 1 MiB of mmap's, and none to touch behind it */
 
 static void set_up_rows(void)
 {
@@ -126,7 +126,7 @@ static void set_up_rows(void)
     cudaMalloc((void **)&other_rows, MiB);
     cudaMallocHost((void **)&pinned_rows, MiB);
     pageable_rows = mmap(NULL, 2 * MiB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    munmap(pageable_rows + MiB, MiB);
+    mprotect(pageable_rows + MiB, MiB, PROT_NONE); /* and nobody else's later */
     memset(pageable_rows, 1, MiB);
     memset(pinned_rows, 1, MiB);
 }

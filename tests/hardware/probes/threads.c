@@ -1,5 +1,6 @@
 /* Records what becomes of a thread's own stream (cudaStreamPerThread) when the thread ends with
- * work pending in it: threads [MIB]. Each case has a process of its own, which may take 10 s.
+ * work pending in it: threads [MIB [SECONDS]]. Each case has a process of its own, which may take
+ * 10 s, or SECONDS where a busy machine runs it.
  *
  * A thread allocates in its own stream, puts one fill of 256 MiB (or MIB) behind that, or a
  * hundred, and ends; in the cases named "synchronised" it waits for its stream first. "Plain
@@ -8,6 +9,7 @@
 #include "probe.h"
 
 static size_t bytes = 256 * MiB;
+static unsigned seconds = 10;
 static int *memory;
 
 enum memory_is { OF_THE_THREAD, PLAIN, OF_MAIN, FREED_BY_THE_THREAD };
@@ -66,7 +68,7 @@ static void allocate_by_main(enum memory_is memory_is)
 _Noreturn static void run_thread(const struct thread_case *c)
 {
     pthread_t thread;
-    alarm(10);
+    alarm(seconds);
     allocate_by_main(c->memory_is);
     if (pthread_create(&thread, NULL, thread_body, (void *)c))
         exit(1);
@@ -90,7 +92,7 @@ static void run_in_process(const struct thread_case *c)
     if (!WIFSIGNALED(status))
         printf("  ended with %d\n", WEXITSTATUS(status));
     else if (WTERMSIG(status) == SIGALRM)
-        puts("  hung: stopped after 10 s");
+        printf("  hung: stopped after %u s\n", seconds);
     else
         printf("  %s\n", strsignal(WTERMSIG(status)));
 }
@@ -99,6 +101,8 @@ int main(int argc, char **argv)
 {
     if (argc > 1)
         bytes = (size_t)atoi(argv[1]) * MiB;
+    if (argc > 2)
+        seconds = (unsigned)atoi(argv[2]);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         run_in_process(&cases[i]);
     return 0;

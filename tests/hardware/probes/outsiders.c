@@ -1,0 +1,297 @@
+/* Records what programs of outsiders asked about one GPU: what an allocation that fails orders,
+ * which neighbors are joined, what gives memory back, and an allocation that is imported twice, or
+ * never freed. Each question has a process of its own, or two; the lines are those that the
+ * programs printed, so they are made here as they were there. */
+#include "pairs.h"
+#include "workbook.h"
+
+/* ---- what an allocation that fails queues ---- */
+
+/* Blocking stream a is held, and b gets a memset. Does b wait for a? */
+static void memset_beside_hold(int allocates)
+{
+    cudaStream_t held, beside;
+    size_t free_bytes, total_bytes;
+    void *p = NULL;
+    CHECK(cudaStreamCreate(&held));
+    CHECK(cudaStreamCreate(&beside));
+    CHECK(cudaMallocHost((void **)&gate, sizeof *gate));
+    CHECK(cudaMalloc(&m, 4096));
+    CHECK(cudaMemGetInfo(&free_bytes, &total_bytes));
+    hold(held);
+    if (allocates) {
+        cudaError_t result = cudaMallocAsync(&p, 2 * total_bytes, 0);
+        printf("cudaMallocAsync, legacy stream, twice the device: %s\n", cudaGetErrorName(result));
+    }
+    printf("cudaMemsetAsync in b: %s\n", cudaGetErrorName(cudaMemsetAsync(m, 0, 4096, beside)));
+    usleep(100000);
+    printf("b is done while a is held: %s\n",
+           cudaStreamQuery(beside) == cudaSuccess ? "yes" : "no");
+    open_gate();
+    CHECK(cudaDeviceSynchronize());
+}
+
+static void failed_allocation(void) { memset_beside_hold(1); }
+static void no_allocation(void) { memset_beside_hold(0); }
+
+/* ---- neighbors ---- */
+
+/* One stream frees A, records an event, and then frees A's neighbor B, or leaves it. Another stream
+ * waits for the event and allocates as much as A. */
+static void one_merge(int frees_neighbor, cudaStream_t allocating)
+{
+    size_t bytes = 64 * MiB;
+    void *first, *neighbor, *p;
+    cudaMemPool_t pool = pool_create();
+    cudaEvent_t event;
+    pool_set(pool, cudaMemPoolAttrReleaseThreshold, UINT64_MAX);
+    pool_set_flag(pool, cudaMemPoolReuseAllowOpportunistic, 0);
+    pool_set_flag(pool, cudaMemPoolReuseAllowInternalDependencies, 0);
+    gate = gate_create();
+    CHECK(cudaEventCreate(&event));
+    CHECK(cudaMallocFromPoolAsync(&first, bytes, pool, allocating));
+    CHECK(cudaMallocFromPoolAsync(&neighbor, bytes, pool, s));
+    CHECK(cudaDeviceSynchronize());
+    hold(s);
+    CHECK(cudaFreeAsync(first, s));
+    CHECK(cudaEventRecord(event, s));
+    if (frees_neighbor)
+        CHECK(cudaFreeAsync(neighbor, s));
+    CHECK(cudaStreamWaitEvent(t, event, 0));
+    CHECK(cudaMallocFromPoolAsync(&p, bytes, pool, t));
+    printf("B %s: %s, reserved %zu MiB\n", frees_neighbor ? "freed after the record" : "live",
+           p == first      ? "A's address"
+           : p == neighbor ? "B's address"
+                           : "new memory",
+           reserved_mib(pool));
+    open_gate();
+    CHECK(cudaDeviceSynchronize());
+}
+
+static void merged_neighbors(void)
+{
+    CHECK(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking));
+    CHECK(cudaStreamCreateWithFlags(&t, cudaStreamNonBlocking));
+    one_merge(0, s);
+    one_merge(1, s);
+    one_merge(0, t);
+    one_merge(1, t);
+}
+
+/* ---- memory that goes back ---- */
+
+static _Atomic int function_ran;
+static void note_run(void *unused)
+{
+    (void)unused;
+    function_ran = 1;
+}
+
+/* A host function behind the free, and no synchronization. */
+static void host_function_behind_free(void)
+{
+    cudaMemPool_t pool;
+    void *p;
+    CHECK(cudaDeviceGetDefaultMemPool(&pool, 0));
+    CHECK(cudaStreamCreate(&s));
+    CHECK(cudaMallocAsync(&p, 64 * MiB, s));
+    CHECK(cudaFreeAsync(p, s));
+    printf("freed: reserved %zu MiB\n", reserved_mib(pool));
+    CHECK(cudaLaunchHostFunc(s, note_run, NULL));
+    for (int i = 0; i < 500 && !function_ran; i++) {
+        usleep(2000);
+        cudaStreamQuery(s);
+    }
+    usleep(20000);
+    printf("host function ran %d, no synchronization, no trim, device not full: reserved %zu MiB\n",
+           function_ran, reserved_mib(pool));
+}
+
+static unsigned long long mib_kept_for_graphs(void)
+{
+    uint64_t bytes = 0;
+    CHECK(cudaDeviceGetGraphMemAttribute(0, cudaGraphMemAttrReservedMemCurrent, &bytes));
+    return bytes / MiB;
+}
+
+/* cudaMalloc on a device that lacks what it keeps for graphs. */
+static void full_with_graph_memory(void)
+{
+    struct cudaMemAllocNodeParams params = {.poolProps = device_props(), .bytesize = 64 * MiB};
+    size_t free_bytes, total_bytes;
+    cudaGraph_t graph;
+    cudaGraphExec_t executable;
+    cudaGraphNode_t allocation, end;
+    void *p;
+    CHECK(cudaStreamCreate(&s));
+    CHECK(cudaGraphCreate(&graph, 0));
+    CHECK(cudaGraphAddMemAllocNode(&allocation, graph, NULL, 0, &params));
+    CHECK(cudaGraphAddMemFreeNode(&end, graph, &allocation, 1, params.dptr));
+    CHECK(cudaGraphInstantiate(&executable, graph, 0));
+    CHECK(cudaGraphLaunch(executable, s));
+    CHECK(cudaStreamSynchronize(s));
+    printf("after a launch: kept for graphs %llu MiB\n", mib_kept_for_graphs());
+    CHECK(cudaMemGetInfo(&free_bytes, &total_bytes));
+    cudaError_t result = cudaMalloc(&p, free_bytes + 32 * MiB);
+    printf("cudaMalloc of free + 32 MiB: %s, kept for graphs %llu MiB\n", cudaGetErrorName(result),
+           mib_kept_for_graphs());
+}
+
+/* ---- two processes ---- */
+
+static const int ints = 2 << 20;
+
+static cudaMemPool_t send_pool_and_allocation(int **data)
+{
+    struct cudaMemPoolProps props = device_props();
+    struct cudaMemPoolPtrExportData place;
+    cudaMemPool_t pool;
+    props.handleTypes = cudaMemHandleTypePosixFileDescriptor;
+    CHECK(cudaMemPoolCreate(&pool, &props));
+    CHECK(cudaStreamCreate(&s));
+    CHECK(cudaMallocFromPoolAsync((void **)data, ints * sizeof **data, pool, s));
+    CHECK(launch_fill(*data, 7, ints, s));
+    CHECK(cudaStreamSynchronize(s));
+    CHECK(cudaMemPoolExportToShareableHandle(&fd, pool, props.handleTypes, 0));
+    send_descriptor();
+    CHECK(cudaMemPoolExportPointer(&place, *data));
+    send_bytes(&place, sizeof place);
+    return pool;
+}
+
+static cudaMemPool_t receive_pool_and_place(struct cudaMemPoolPtrExportData *place)
+{
+    cudaMemPool_t pool;
+    receive_descriptor();
+    receive_bytes(place, sizeof *place);
+    CHECK(cudaStreamCreate(&s));
+    CHECK(cudaMemPoolImportFromShareableHandle(&pool, FD(fd), 0));
+    return pool;
+}
+
+static void export_to_import_twice(void)
+{
+    int *data;
+    send_pool_and_allocation(&data);
+    await_turn();
+    CHECK(cudaFreeAsync(data, s));
+    CHECK(cudaStreamSynchronize(s));
+}
+
+#define PRINT(call, text) printf("importer  %-52s %s\n", text, cudaGetErrorName(call))
+
+/* One allocation is imported twice; what does the first free leave? */
+static void import_twice(void)
+{
+    struct cudaMemPoolPtrExportData place;
+    int *first = NULL, *again = NULL, value = 0;
+    cudaMemPool_t pool = receive_pool_and_place(&place);
+    PRINT(cudaMemPoolImportPointer((void **)&first, pool, &place),
+          "cudaMemPoolImportPointer((void **)&a, pool, &p.place)");
+    PRINT(cudaMemPoolImportPointer((void **)&again, pool, &place),
+          "cudaMemPoolImportPointer((void **)&b, pool, &p.place)");
+    printf("importer  addresses %s\n", first == again ? "same" : "different");
+    PRINT(cudaMemcpyAsync(&value, again, sizeof value, cudaMemcpyDeviceToHost, s),
+          "cudaMemcpyAsync(&v, b, sizeof v, cudaMemcpyDeviceToHost, s)");
+    PRINT(cudaStreamSynchronize(s), "cudaStreamSynchronize(s)");
+    printf("importer  value %d\n", value);
+    PRINT(cudaFreeAsync(first, s), "cudaFreeAsync(a, s)");
+    PRINT(cudaStreamSynchronize(s), "cudaStreamSynchronize(s)");
+    value = -1;
+    PRINT(cudaMemcpyAsync(&value, again, sizeof value, cudaMemcpyDeviceToHost, s),
+          "cudaMemcpyAsync(&v, b, sizeof v, cudaMemcpyDeviceToHost, s)");
+    PRINT(cudaStreamSynchronize(s), "cudaStreamSynchronize(s)");
+    printf("importer  value %d\n", value);
+    PRINT(cudaFreeAsync(again, s), "cudaFreeAsync(b, s)");
+    PRINT(cudaStreamSynchronize(s), "cudaStreamSynchronize(s)");
+    pass_turn();
+}
+
+/* The importer adds, and frees nothing, whatever its line says. Both destroy the pool at the
+ * end. */
+static void export_to_no_free(void)
+{
+    int *data, value = 0;
+    cudaMemPool_t pool = send_pool_and_allocation(&data);
+    await_turn();
+    CHECK(cudaMemcpyAsync(&value, data + ints - 1, sizeof value, cudaMemcpyDeviceToHost, s));
+    CHECK(cudaFreeAsync(data, s));
+    CHECK(cudaStreamSynchronize(s));
+    printf("exporter  the data is %d\n", value);
+    printf("exporter  used after its free: %zu MiB\n", used_mib(pool));
+    fflush(stdout);
+    pass_turn();
+    await_end();
+    printf("exporter's destroy: %s\n", cudaGetErrorName(cudaMemPoolDestroy(pool)));
+}
+
+static void import_without_free(void)
+{
+    struct cudaMemPoolPtrExportData place;
+    int *data;
+    cudaMemPool_t pool = receive_pool_and_place(&place);
+    CHECK(cudaMemPoolImportPointer((void **)&data, pool, &place));
+    CHECK(launch_add(data, 1, ints, s));
+    CHECK(cudaStreamSynchronize(s));
+    puts("importer  has put its add and its free into its stream");
+    fflush(stdout);
+    pass_turn();
+    await_turn();
+    printf("importer's destroy: %s\n", cudaGetErrorName(cudaMemPoolDestroy(pool)));
+}
+
+/* ---- all ---- */
+
+static const struct pair questions[] = {
+    ALONE(failed_allocation),
+    ALONE(no_allocation),
+    ALONE(merged_neighbors),
+    ALONE(host_function_behind_free),
+    ALONE(full_with_graph_memory),
+    {"imported_twice", export_to_import_twice, import_twice},
+    {"imported_and_not_freed", export_to_no_free, import_without_free},
+};
+
+/* Starts the process of one role: 0 the exporter, 1 the importer. */
+static pid_t start(void (*body)(void), const int ends[2], int role)
+{
+    pid_t process = body ? fork() : -1;
+    if (process)
+        return process;
+    close(ends[!role]);
+    alarm(20);
+    to_other = ends[role];
+    body();
+    exit(0);
+}
+
+static void await_process(pid_t process)
+{
+    int status;
+    if (process < 0)
+        return;
+    waitpid(process, &status, 0);
+    if (WIFSIGNALED(status))
+        printf("signal %d\n", WTERMSIG(status));
+    else if (WEXITSTATUS(status))
+        printf("exit status %d\n", WEXITSTATUS(status));
+}
+
+int main(void)
+{
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    for (size_t i = 0; i < sizeof questions / sizeof *questions; i++) {
+        int ends[2];
+        printf("== %s\n", questions[i].name);
+        fflush(stdout);
+        if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends))
+            return 1;
+        pid_t importer = start(questions[i].importer, ends, 1),
+              exporter = start(questions[i].exporter, ends, 0);
+        close(ends[0]);
+        close(ends[1]);
+        await_process(importer);
+        await_process(exporter);
+    }
+    return 0;
+}
