@@ -1,6 +1,6 @@
 # Lesson 02: the version before the attribute, then a pool that is created and exported, and another
 # way to allocate. Judges $LESSON on several devices.
-load ../tools/helpers
+load ../grading/check
 
 setup_file() { lesson_setup 02_query_support; }
 
@@ -37,11 +37,11 @@ on() {
     SIM_ENV=()
 }
 
-# prints WORDS SENTENCE: a line of the output ends with these words
+# prints LINE WORDS SENTENCE: the line of the output that begins with LINE ends with these words
 prints() {
-    if grep -qE -- "$1\$" <<<"$output"; then return 0; fi
-    missed "Expected: $2" "Happened: it printed \"$(grep '^so ' <<<"$output" | tr -s ' ')\" and
-        \"$(tail -n 1 <<<"$output" | tr -s ' ')\"."
+    local printed
+    printed=$(grep -m 1 "^$1" <<<"$output" | tr -s ' ')
+    [[ $printed == *"$2" ]] || missed "Expected: $3" "Happened: it printed \"$printed\"."
 }
 
 @test "today: a pool for each handle type is created, exported if it was, and destroyed" {
@@ -49,7 +49,7 @@ prints() {
     expect_journal "$QUESTIONS"' results("cudaMemPoolCreate")
             == ["cudaSuccess", "cudaErrorInvalidValue", "cudaSuccess"]' \
         'one pool is created for file descriptors, one for Win32 handles, which Linux refuses, and
-            one for fabric handles. That part was there at the start: put it back.' \
+            one for fabric handles. The program did so at the start.' \
         "$QUESTIONS history" \
         -- "$QUESTIONS"' results("cudaMemPoolExportToShareableHandle")
             | . != [] and .[0] == "cudaSuccess"' \
@@ -59,6 +59,10 @@ prints() {
         -- "$QUESTIONS"' made == (ok("cudaMemPoolDestroy") | length)' \
         'a pool that was created only to see whether it can be shared is destroyed.' \
         "$QUESTIONS"' "\(made) created, \(ok("cudaMemPoolDestroy") | length) destroyed."' \
+        -- 'all(.[]; (.descriptors // 0) == 0)' \
+        'the descriptor that the export returned is closed (close): it is the program'"'"'s own, and
+            stays open when the pool is destroyed.' \
+        '"at the end of the program \(map(.descriptors // empty) | add) was open."' \
         -- "$QUESTIONS"' [ok("cudaMallocAsync")[] | select(.bytes == '$((8 * MIB))')]
             | length == 1' \
         'the 8 MiB come from cudaMallocAsync: this device has pools.' \
@@ -71,9 +75,9 @@ prints() {
     on SIM_DRIVER_VERSION=11010 -- "$mib"
     expect_journal "$QUESTIONS"' left(115) + left(119) == []' \
         'on a driver older than 11.2 the program does not query the attributes about pools: the
-            query returns cudaErrorInvalidValue. cudaDriverGetVersion returns how old the driver is:
-            11.2 is 11020. (A program that queries in any case clears the error at once with
-            cudaGetLastError.)' \
+            query returns cudaErrorInvalidValue. cudaDriverGetVersion returns how old the driver is,
+            cudaRuntimeGetVersion does not: 11.2 is 11020. (A program that queries in any case
+            clears the error at once with cudaGetLastError.)' \
         "$QUESTIONS history" \
         -- "$QUESTIONS"' for_pools | length == 0' \
         'on a device without pools no call that needs them: such calls return
@@ -85,8 +89,18 @@ prints() {
         "the $mib MiB then come from cudaMalloc, and are freed with cudaFree." \
         "$QUESTIONS history"
     expect_clean
-    prints 'cudaMalloc, sharing not possible' 'the program reports that it uses cudaMalloc.'
-    prints 'last element +42' 'the work is done there, too: the last element is 42.'
+    prints so 'cudaMalloc, sharing not possible' 'the program reports that it uses cudaMalloc.'
+    prints 'last element' ' 42' 'the work is done there, too: the last element is 42.'
+}
+
+@test "a new driver and a device without pools (SIM_POOLS=off): the attribute decides" {
+    local sentence='with a new driver on a device without pools the program takes cudaMalloc. The
+        version of the driver decides which attributes can be queried, and the value of
+        cudaDevAttrMemoryPoolsSupported whether this device has pools.'
+    on SIM_POOLS=off
+    expect_journal "$QUESTIONS"' results("cudaMemPoolCreate") == []' "$sentence" \
+        "$QUESTIONS history"
+    prints so 'cudaMalloc, sharing not possible' "$sentence"
 }
 
 @test "drivers 11.2 and 11.3: an attribute that the driver lacks leaves no error" {
@@ -101,13 +115,13 @@ prints() {
             comes from cudaMallocAsync.' \
         "$QUESTIONS history"
     expect_clean
-    prints 'cudaMallocAsync, sharing through a file descriptor' \
+    prints so 'cudaMallocAsync, sharing through a file descriptor' \
         'with driver 11.2 nothing is promised, and the export succeeds: so a pool can be shared.'
     on SIM_DRIVER_VERSION=11030
     expect_journal "$QUESTIONS"' queried(115) and queried(119)' \
         'driver 11.3 has both attributes, so both are queried (SIM_DRIVER_VERSION=11030).' \
         "$QUESTIONS history"
-    prints 'cudaMallocAsync, sharing through a file descriptor' \
+    prints so 'cudaMallocAsync, sharing through a file descriptor' \
         'with driver 11.3 pools can be shared through a file descriptor.'
 }
 
@@ -121,19 +135,20 @@ prints() {
         'a device whose pools cannot be shared still has pools: the memory comes from
             cudaMallocAsync.' \
         "$QUESTIONS history"
-    prints 'sharing not possible' 'no pool could be created for file descriptors, so sharing is not
-        possible, whatever the attribute promised.'
+    prints so 'sharing not possible' 'no pool could be created for file descriptors, so sharing is
+        not possible, whatever the attribute promised.'
     expect_clean
 }
 
 @test "the pool is created and its export fails (SIM_FAIL=...): pools, and no sharing" {
     on SIM_FAIL=cudaMemPoolExportToShareableHandle:1
-    prints 'sharing not possible' 'a pool was created for file descriptors and its export failed, so
-        sharing is not possible.'
-    expect_journal "$QUESTIONS"' (ok("cudaMallocAsync") | length == 1)
-            and made == (ok("cudaMemPoolDestroy") | length)' \
-        'each pool is destroyed after a failed export, too, and the memory comes from
-            cudaMallocAsync.' \
+    prints so 'sharing not possible' 'a pool was created for file descriptors and its export
+        failed, so sharing is not possible.'
+    expect_journal "$QUESTIONS"' made == (ok("cudaMemPoolDestroy") | length)' \
+        'a pool is destroyed after a failed export, too.' \
+        "$QUESTIONS history" \
+        -- "$QUESTIONS"' ok("cudaMallocAsync") | length == 1' \
+        'pools that cannot be shared are pools: the memory comes from cudaMallocAsync.' \
         "$QUESTIONS history"
     expect_clean
 }

@@ -1,5 +1,5 @@
 # Lesson 04: the default pool grows in whole segments, whose size is measured. Judges $LESSON.
-load ../tools/helpers
+load ../grading/check
 
 setup_file() { lesson_setup 04_default_pool; }
 
@@ -33,7 +33,19 @@ predictions_hold() {
         "Happened: $wrong."
 }
 
+# What the student's functions return on a device with segments of $other MiB.
+ask() {
+    draw other 71 120
+    draw segment 3 70
+    draw used 71 9000
+    # shellcheck disable=SC2034  # for ask_lesson
+    SIM_ENV=("SIM_SEGMENT=$other")
+    ask_lesson asked_segments "measure_segment and predict_reserved take what they took at the
+        start, and return a size in MiB." "$segment" "$used"
+}
+
 @test "the segment is measured: 1 byte is allocated, reserved is read, and the byte is freed" {
+    local other segment used
     run_lesson
     expect_journal "$QUESTIONS"' own[0].n as $own | $own != null and (small | length) > 0
         and all(small[]; .pool == 0)' \
@@ -57,14 +69,21 @@ predictions_hold() {
             segment when the stream that freed the byte is synchronized.' \
         "$QUESTIONS"' own[0].n as $own | "the pool still reserved \([reserved[]
             | select(.n < $own)] | last.value / '$MIB') MiB."'
+    ask
+    expect_answers "measure_segment returns what it has measured. On a device with segments of
+        $other MiB (SIM_SEGMENT=$other) that is $other." "measure_segment(pool, stream)" "$other"
 }
 
 @test "predict_reserved holds for other segments and sizes" {
-    local segment used
-    draw segment 3 70
-    draw used 71 9000
-    ask_lesson asked_segments "predict_reserved takes the size of a segment and what is used, and
-        returns what the pool reserves, all in MiB." "$segment" "$used"
+    local other segment used size questions=()
+    ask
+    for size in "$used" 1 "$segment" $((3 * segment - 1)) $((3 * segment)) $((3 * segment + 1)); do
+        questions+=("predict_reserved($segment, $size)"
+            $(((size + segment - 1) / segment * segment)))
+    done
+    expect_answers 'predict_reserved(segment, used) is the rule for any segment and any size, in
+        MiB: as many whole segments as the allocations need, and no more. It makes no CUDA call.' \
+        "${questions[@]}"
 }
 
 @test "four allocations of the given size come from the default pool, which is not changed" {
@@ -72,7 +91,7 @@ predictions_hold() {
     expect_journal "$QUESTIONS"' [own[] | select(.call == "cudaMallocAsync" and .pool == 0
         and .bytes == '$((20 * MIB))')] | length == 4' \
         'four cudaMallocAsync of 20 MiB each, from the default pool of device 0. The program had
-            them at the start: restore them.' \
+            them at the start.' \
         "$QUESTIONS"' "the allocations were of " + ([own[].bytes | . / '$MIB' | tostring]
             | join(", ")) + " MiB."' \
         -- "$QUESTIONS"' ok("cudaMemPoolSetAttribute") + ok("cudaDeviceSetMemPool")

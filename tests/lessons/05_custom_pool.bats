@@ -1,11 +1,11 @@
 # Lesson 05: a pool of the program's own, allocated from, limited by maxSize, destroyed with live
 # allocations. Judges $LESSON.
-load ../tools/helpers
+load ../grading/check
 
 setup_file() { lesson_setup 05_custom_pool; }
 
 MIB=1048576
-# allocations: from the pool that is given, or from the current one
+# allocations: from the current pool, or from one that is given
 QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSuccess")];
     def made: .[] | select(.call == ("cudaMallocAsync", "cudaMallocFromPoolAsync"));
     def allocations: [made | select(.result == "cudaSuccess")];
@@ -15,12 +15,17 @@ QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSucce
     def refused: second as $second
         | [made | select(.result == "cudaErrorMemoryAllocation" and .n > $second)];
     def last_allocations: second as $second | [allocations[] | select(.n > $second)];
+    def read_back: destroyed as $destroyed | . as $all | [ok("launch_add")[]
+        | select(.n > $destroyed) as $add | $all[]
+        | select((.call == "cudaMemcpyAsync" or .call == "cudaMemcpy") and .n > $add.n
+            and .kind != "HostToDevice" and .allocation == $add.allocation) | .allocation]
+        | unique;
     def max_sizes: [ok("cudaMemPoolCreate")[].max_size];'
 
 @test "every allocation comes from the program's own pools" {
     run_lesson
     expect_journal "$QUESTIONS"' ok("cudaMemPoolCreate") | length == 2' \
-        'the program creates two pools, one after the other. It did so at the start: restore it.' \
+        'the program creates two pools, one after the other, as at the start.' \
         "$QUESTIONS"' "it created \(ok("cudaMemPoolCreate") | length)."' \
         -- "$QUESTIONS"' [ok("cudaMemPoolCreate")[].pool] as $own | allocations
             | length > 0 and all(.[]; .pool as $pool | $own | index($pool) != null)' \
@@ -28,7 +33,13 @@ QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSucce
             the current pool, which is the default pool until the program makes another one
             current.' \
         "$QUESTIONS"' "of \(allocations | length) allocations \([allocations[] | select(.pool == 0)]
-            | length) came from the default pool."'
+            | length) came from the default pool."' \
+        -- "$QUESTIONS"' all(made; .call == "cudaMallocAsync")' \
+        'the program allocates with cudaMallocAsync alone, as at the start. That call allocates from
+            the current pool: the program makes each of its pools the current one.' \
+        "$QUESTIONS"' "\([made | select(.call != "cudaMallocAsync")] | length) allocations were"
+            + " made with cudaMallocFromPoolAsync, and cudaDeviceSetMemPool was called"
+            + " \(ok("cudaDeviceSetMemPool") | length) times."'
 }
 
 # limited MIB: the second pool has that maxSize, or what it is rounded up to
@@ -40,7 +51,7 @@ limited() {
             ($least). A release threshold limits nothing." \
         "$QUESTIONS"' "the pools were created with maxSize "
             + (max_sizes | map(tostring) | join(" and ")) + "."' \
-        -- "$QUESTIONS refused | length == 1" \
+        -- "$QUESTIONS (refused | length == 1) or all(last_allocations[]; .pool == 0)" \
         'the second pool refuses one allocation, with cudaErrorMemoryAllocation, when it has no room
             left.' \
         "$QUESTIONS"' "\(refused | length) allocations were refused."'
@@ -76,8 +87,16 @@ limited() {
         -- "$QUESTIONS"' destroyed as $destroyed
             | [ok("launch_add")[] | select(.n > $destroyed) | .allocation] as $used
             | all(last_allocations[]; .allocation as $it | $used | index($it) != null)' \
-        'every allocation of the second pool is used (launch_add) after the pool was destroyed. The
-            program did so at the start: restore it.'
+        'every allocation of the second pool is used (launch_add) after the pool was destroyed, as
+            at the start.' \
+        "$QUESTIONS"' destroyed as $destroyed | "of \(last_allocations | length) allocations"
+            + " \([ok("launch_add")[] | select(.n > $destroyed)] | length) were used then."' \
+        -- "$QUESTIONS read_back as \$read | all(last_allocations[];
+            .allocation as \$it | \$read | index(\$it) != null)" \
+        'every allocation of the second pool is copied to the host after launch_add, as at the
+            start: only a value that came back shows that the allocation is usable.' \
+        "$QUESTIONS"' "of \(last_allocations | length) allocations \(read_back | length) were"
+            + " copied to the host."'
 }
 
 @test "it prints what a real device prints" {

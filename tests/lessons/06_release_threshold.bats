@@ -1,6 +1,5 @@
 # Lesson 06: the threshold decides how much a synchronization returns. Judges $LESSON.
-load ../tools/helpers
-load asked
+load ../grading/check
 
 setup_file() { lesson_setup 06_release_threshold; }
 
@@ -24,13 +23,14 @@ QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSucce
         | [$phase[] | select(.attribute == "cudaMemPoolAttrReservedMemCurrent" and .n > $free)
             | .value][0];'
 
-ask() { # ask free|synchronization
-    local segment live freed threshold
+# What the two rules return for numbers of the check's own, which it draws.
+ask() {
     draw segment 3 70
     draw live 71 900
     draw freed 901 3000
     draw threshold 901 2000
-    ask_part "$1" asked_threshold "predict_freed and predict_synchronized take and return sizes in
+    reserved=$(((live + freed + segment - 1) / segment * segment))
+    ask_lesson asked_threshold "predict_freed and predict_synchronized take and return sizes in
         MiB, as they did at the start." "$segment" "$live" "$freed" "$threshold"
 }
 
@@ -51,10 +51,34 @@ predictions_hold() {
         "Happened: $wrong."
 }
 
-@test "predict_freed holds: what is reserved right after a free" { ask free; }
+@test "predict_freed holds: what is reserved right after a free" {
+    local segment live freed threshold reserved
+    ask
+    expect_answers 'predict_freed(reserved, freed) is what the pool reserves right after a free. A
+        free returns memory to the pool, not to the device.' \
+        "predict_freed($reserved, $freed)" "$reserved"
+}
 
 @test "predict_synchronized holds for other segments, sizes and thresholds" {
-    ask synchronization
+    local segment live freed threshold reserved sizes used limit under kept asked
+    local free=() beside=()
+    ask
+    for sizes in "0 0" "0 $((3 * segment))" "0 $((3 * segment - 1))" "0 $((reserved + segment))" \
+        "0 $threshold" "$live 0" "$live $threshold" "$live $((live + segment))" "$live $live" \
+        "$live $((reserved - 1))" "$live $((reserved + 1000 * segment))"; do
+        read -r used limit <<<"$sizes"
+        under=$(((used + segment - 1) / segment * segment)) kept=$((limit / segment * segment))
+        [ "$kept" -ge "$under" ] || kept=$under
+        [ "$kept" -le "$reserved" ] || kept=$reserved
+        asked="predict_synchronized($segment, $reserved, $used, $limit)"
+        if [ "$used" = 0 ]; then free+=("$asked" "$kept"); else beside+=("$asked" "$kept"); fi
+    done
+    expect_answers 'predict_synchronized(segment, reserved, 0, threshold), with nothing live, is as
+        many whole segments as fit under the threshold, for segments of any size. It is never more
+        than the pool reserved: a threshold takes no memory from the device.' "${free[@]}"
+    expect_answers 'predict_synchronized(segment, reserved, live, threshold): the threshold is for
+        all that the pool reserves, also under live allocations. It adds nothing to them, and a live
+        allocation keeps its segments.' "${beside[@]}"
 }
 
 # draw_size: an argument into $size. Two of that size do not fill their segments.
@@ -78,7 +102,7 @@ keeps() {
             + " the pool kept \(after_peak / '$MIB') MiB."' \
         -- "$QUESTIONS"' [phase[] | select(.call == "cudaMallocFromPoolAsync") | .bytes / '$MIB"]
             == [$1, 4 * $1, $1]" \
-        'the phase allocates as it did at the start: restore it.'
+        "the phase allocates $1, then $((4 * $1)), then $1 MiB, as at the start."
 }
 
 @test "the third threshold keeps what the phase needs, and nothing else of the peak" {
@@ -107,7 +131,8 @@ keeps() {
 
 @test "after each free another stream is synchronized, then the stream of the free" {
     run_lesson
-    expect_journal "$QUESTIONS"' [syncs] == [range(6) | [false, true]]' \
+    expect_journal "$QUESTIONS"' any(rows; .free == null)
+            or [syncs] == [range(6) | [false, true]]' \
         'each row of the table synchronizes the other stream after the free, and then the stream of
             the free.' \
         "$QUESTIONS"' "after the free the rows synchronized "

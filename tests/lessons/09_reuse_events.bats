@@ -1,5 +1,5 @@
 # Lesson 09: which event gives freed memory to another stream. Judges $LESSON.
-load ../tools/helpers
+load ../grading/check
 
 setup_file() { lesson_setup 09_reuse_events; }
 
@@ -20,11 +20,16 @@ QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSucce
         store: stage("cudaMemcpyAsync")};
     def named($stream): . as $all | stages | to_entries | map(select(.value == $stream).key)
         | if . == [] then "stream \($stream)" else "the \(.[0]) stream" end;
-    def waits: line as $l | [.[] | select(.call == ("cudaStreamSynchronize",
-        "cudaDeviceSynchronize", "cudaEventSynchronize")
-        and .n > $l.allocations[0].n and .n < $l.allocations[-1].n)];
+    def waits: line as $l | [.[] | select(.acquired and .n > $l.allocations[0].n
+        and .n < $l.allocations[-1].n)];
     def grown($stream): [line.allocations[] | select(.stream == $stream)][1:]
         | map(select(.from == "new"));
+    # The neighbor of that memory which its stream freed after the record: the two are one range.
+    def joined($memory; $free; $record; $new): ok("cudaFreeAsync") as $frees
+        | [line.allocations[] | select(.offset + .bytes == $memory.offset
+            or .offset == $memory.offset + $memory.bytes) | .allocation] as $neighbors
+        | any($frees[]; .stream == $free.stream and .n > $record.n and .n < $new.n
+            and (.allocation | IN($neighbors[])));
     # Why the first such allocation found nothing: what became of the one before it in its stream.
     def why($stream): . as $all | (grown($stream) | first) as $new
         | ([line.allocations[] | select(.stream == $stream and .n < $new.n)] | last) as $before
@@ -40,9 +45,17 @@ QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSucce
                 the free and this allocation: the newest record came before the free."
         else ([ok("cudaStreamWaitEvent")[] | select(.event == $record.event and .n > $record.n
             and .n < $new.n) | .stream] | unique) as $waited
-        | "and an event was recorded there after the free. Waiting for that record before the
+        | "and an event was recorded there after the free."
+        + if ($waited | index($stream) | not) then " Waiting for that record before the
                 allocation: " + (if $waited == [] then "no stream"
-                else [$waited[] as $w | $all | named($w)] | join(", ") end) + "." end
+                else [$waited[] as $w | $all | named($w)] | join(", ") end) + "."
+        elif joined($before; $free; $record; $new) then " \(named($stream) | sub("^t"; "T")) waited
+                for that record. But after the record \(named($free.stream)) also freed the
+                neighbor of this memory, and neighbors that one stream frees become one range: it
+                counts as freed with the last of them, behind the record."
+        else " \(named($stream) | sub("^t"; "T")) waited for that record, too late or for an older
+                record of its event." end
+        end
         end | gsub("\n *"; " ");
     def spread: [line.allocations[].stream] | group_by(.) | map(length);'
 
@@ -50,15 +63,15 @@ QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSucce
     run_lesson
     expect_journal "$QUESTIONS"' [cases[].from] == ["new", "event", "new", "event", "new", "new",
             "new", "event", "new"]' \
-        'nine cases, each with a pool of its own and two allocations from it. That part was there at
-            the start: put it back.' \
+        'nine cases, each with a pool of its own, whose policies it has, and two allocations from
+            it: the starter makes them in pool_following and try_case.' \
         "$QUESTIONS"' "\(cases | length) pools gave two allocations each, \([cases[]
             | select(.from == "event")] | length) of them by an event or the legacy stream."' \
         -- "$QUESTIONS"' . as $all | cases | length == 9 and all(.[]; . as $c
             | [$all[] | select(.call == "launch_hold" and .n > $c.first and .n < $c.second)]
             | length == 1)' \
-        'in each case the freeing stream holds at a closed gate, so that the free is pending. Put
-            launch_hold back.' \
+        'in each case the freeing stream holds at a closed gate when the second allocation is made,
+            so that the free is pending: try_case of the starter launches launch_hold there.' \
         "$QUESTIONS"' "\(ok("launch_hold") | length) calls of launch_hold."'
 }
 
@@ -99,39 +112,64 @@ QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSucce
         -- "$QUESTIONS"' stages.work as $s | grown($s) == []' \
         'from round 2 on the work stream allocates its result in memory that was freed. The free
             must come before the most recent record that the work stream waited for.' \
-        "$QUESTIONS"' stages.work as $s | why($s)'
+        "$QUESTIONS"' stages.work as $s | why($s)' || {
+        : >"$CHECK_FOLDER/grown"
+        return 1
+    }
     expect_clean
 }
 
-# asked WHAT...: the pipeline, called by the check (tests/lessons/asked_pipeline.h)
-PIPELINE='pipeline(rounds, mib, pool, results, reserved) and the streams load, work and store as
-    they were at the start, and a pipeline that ends without an error.'
-asked() { ask_lesson asked_pipeline "$PIPELINE" "$@"; }
-
-@test "other rounds and another size need no more memory than one round" {
-    local rounds mib
-    # More than main has; of a size of which no second round fits into the segment of the first.
+# asked rounds, asked held: the pipeline, called by the check (tests/lessons/asked_pipeline.h), with
+# more rounds than main has, and of a size of which no second round fits into the segment of the
+# first. Sets rounds and mib.
+asked() {
     draw rounds 9 14
     draw mib 9 15
-    asked rounds "$rounds" "$mib"
+    ask_lesson asked_pipeline 'pipeline(rounds, mib, pool, results, reserved) and the streams load,
+        work and store as they were at the start; a host that waits for none of them; and a pipeline
+        that ends without an error.' "$1" "$rounds" "$mib"
+}
+
+@test "other rounds and another size need no more memory than one round" {
+    local rounds mib round answers=()
+    [ ! -e "$CHECK_FOLDER/grown" ] || after_the_rest   # so it grows here
+    asked rounds
+    for ((round = 0; round < rounds; round++)); do
+        answers+=("pipeline of $rounds rounds of $mib MiB: results[$round]" $((round + 1)))
+    done
+    expect_answers 'pipeline runs the rounds that it is given, and the result of each is its number:
+        1, 2, 3 and so on.' "${answers[@]}"
+    QUESTIONS+='def made: ok("cudaMallocAsync") + ok("cudaMallocFromPoolAsync") | sort_by(.n);
+        def computed($round): . as $all | ok("launch_fill")
+            | [.[] | select(.value == $round and .bytes == '$((mib << 20))').allocation] as $inputs
+            | [$all[] | select(.call == "cudaMemcpyAsync" and .bytes == '$((mib << 20))'
+                and (.source_allocation | IN($inputs[]))).allocation] as $results
+            | any($all[]; .call == "launch_add" and .value == 1 and .bytes == '$((mib << 20))'
+                and (.allocation | IN($results[])))
+            and any($all[]; .call == "cudaMemcpyAsync" and .kind == "DeviceToHost"
+                and (.allocation | IN($results[])));'
+    expect_journal "$QUESTIONS"' made[2:] | length == '$((2 * rounds))'
+            and ([.[].pool] | unique | length) == 1' \
+        'each round allocates its input and its result from the pool that pipeline is given.' \
+        "$QUESTIONS"' "\(made[2:] | length) allocations in '$rounds' rounds, from \(made[2:]
+            | [.[].pool] | unique | length) pools." | gsub("\n *"; " ")' \
+        -- "$QUESTIONS"' ([made[2:][].reserved] | max) <= made[1].reserved' \
+        "$rounds rounds of $mib MiB run in the memory of one input and one result." \
+        "$QUESTIONS"' "for an input and a result a pool reserves \(made[1].reserved / 1048576) MiB,
+            and the pipeline'\''s reserved \([made[2:][].reserved] | max / 1048576)."
+            | gsub("\n *"; " ")' \
+        -- "$QUESTIONS"' . as $all | all(range('$rounds'); . as $round | $all | computed($round))' \
+        'each round computes on the device, as in the starter: the input is filled with the number
+            of the round and copied to the result, 1 is added there, and the last number of the
+            result is copied to the host.' \
+        "$QUESTIONS"' . as $all | [range('$rounds') | select(. as $round | $all | computed($round)
+            | not)] | "in round \(.[0] + 1) one of these calls is missing, or is for other memory or
+            another value." | gsub("\n *"; " ")'
 }
 
 @test "the load of a round does not wait for the store of the round before" {
-    local mib
-    draw mib 1 9
-    # The test above compiles it, unless this one runs alone.
-    [ -e "$CHECK_FOLDER/asked_pipeline_program" ] || asked held "$mib"
-    # With a journal. The last argument is the word of tests/lessons/asked.h.
-    CHECK_RUN=$CHECK_FOLDER/held journal=$CHECK_FOLDER/held/journal.jsonl
-    [ -e "$CHECK_RUN" ] || {
-        mkdir "$CHECK_RUN"
-        "$BASH" tests/tools/run.sh "$CHECK_RUN" LD_LIBRARY_PATH="$CHECK_LIBRARY" \
-            SIM_JOURNAL="$ROOT/$journal" -- \
-            "$ROOT/$CHECK_FOLDER/asked_pipeline_program" held "$mib" asked-word
-    }
-    [ "$(<"$CHECK_RUN/status")" = 0 ] || missed "Expected: $PIPELINE" \
-        "Happened: called by the check for 2 rounds, it did not end, or it died or ended the
-            program."
+    local rounds mib
+    asked held
     expect_journal '([.[] | select(.did == "run" and .op == "hold").n] | first) as $opened
             | [.[] | select(.did == "run" and .op == "fill" and .n < $opened)] | length >= 2' \
         'the load of round 2 runs while the store of round 1 is still busy. The load stream needs

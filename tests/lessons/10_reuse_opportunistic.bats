@@ -1,6 +1,6 @@
 # Lesson 10: finished or not matters if the policy is on; a synchronization matters in any case.
 # Judges $LESSON.
-load ../tools/helpers
+load ../grading/check
 
 setup_file() { lesson_setup 10_reuse_opportunistic; }
 
@@ -19,16 +19,14 @@ QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSucce
     def server: . as $all | [pools[7:][] as $pool | $all | case_of($pool)];
     def phases: pools[6] as $pool | [ok("cudaMallocFromPoolAsync")[] | select(.pool == $pool)];
     def between($from; $to): .[$from:$to] | map(select(.n > $from and .n < $to and .call != null));
-    def waits($from; $to): [between($from; $to)[] | select(.call == ("cudaStreamSynchronize",
-        "cudaDeviceSynchronize", "cudaEventSynchronize"))];
     def opened($c): [.[] | select(.did == "run" and .op == "hold" and .stream == $c.freeing
         and .n > $c.first) | .n] | first;
     def policy($pool): [ok("cudaMemPoolSetAttribute")[] | select(.pool == $pool
         and .attribute == "cudaMemPoolReuseAllowOpportunistic") | .value] | last
         | if . == 0 then "off" else "on" end;
     # What the host called between a free and the allocation after it.
-    def history($from; $to): [between($from; $to)[] | select(.call
-                | test("Synchronize|Query|EventRecord|WaitEvent"))
+    def history($from; $to): [between($from; $to)[] | select(.acquired or (.call
+                | test("Synchronize|Query|EventRecord|WaitEvent")))
             | .call + (if .stream then " of stream \(.stream)" else "" end) + ": \(.result)"]
         | group_by(.) | map("\(length) x \(.[0])") | join(", ")
         | if . == "" then "no synchronization and no query" else . end;
@@ -49,9 +47,10 @@ QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSucce
         "$QUESTIONS"' "\(ok("launch_hold") | length) calls of launch_hold."' \
         -- "$QUESTIONS"' [table[].from] == ["new", "opportunistic", "synchronized", "new",
             "new", "synchronized"]' \
-        'six cases, each with a pool of its own and two allocations. That part was there at the
-            start: put it back.' \
-        "$QUESTIONS"' "\(table | length) pools gave two allocations each."' \
+        'six cases, each with a pool of its own, whose policies it has, and two allocations from
+            it: the starter makes them in pool_for and try_case.' \
+        "$QUESTIONS"' "\(table | length) pools gave two allocations each; the second had its memory
+            from: \([table[].from] | join(", "))." | gsub("\n *"; " ")' \
         -- "$QUESTIONS"' . as $all | [table[1, 4]] | all(.[]; . as $c
             | [$all | between($c.freed; $c.second)[] | select(.call == "cudaStreamQuery"
                 and .stream == $c.freeing and .result == "cudaSuccess")] | length > 0)' \
@@ -80,12 +79,22 @@ draw_size() { draw mib 17 20; }
 @test "each phase of the batch runs in the memory of the first" {
     run_lesson
     batch_holds
+    expect_journal "$QUESTIONS"' phases | all(.[]; .from != "opportunistic")' \
+        'the batch reuses by a rule that is certain. With the policy on, a phase gets the memory if
+            the device happens to be far enough when it allocates; after a synchronization it gets
+            it in any case.' \
+        "$QUESTIONS"' phases as $p | ([range($p | length) | select($p[.].from == "opportunistic")]
+            | first) as $i | ([ok("cudaFreeAsync")[] | select(.allocation == $p[$i - 1].allocation)
+            | .n] | first) as $freed
+            | "phase \($i + 1) got its memory by opportunistic reuse. Between the free of phase
+                \($i) and this allocation: \(history($freed; $p[$i].n))." | gsub("\n *"; " ")'
 }
 
 # Under a random schedule a kernel may take two thousand times as long, and the journal of a program
 # that queries meanwhile fills the folder of its run: a correct program would be stopped.
 @test "so it does with a faster and with a slower device, and with other sizes" {
     local mib schedule
+    after_the_rest
     draw_size
     for schedule in instant late; do
         # shellcheck disable=SC2034  # for run_lesson
@@ -101,8 +110,9 @@ draw_size() { draw mib 17 20; }
             and (.[0] as $c | ($all | opened($c)) as $o | $o != null and $o > $c.second)' \
         'the server gets memory while the earlier request is pending: the gate is still closed, so a
             host that waits for the earlier stream waits forever.' \
-        "$QUESTIONS"' "the server got \(server | length) of 2 allocations, and then the program
-            ended." | gsub("\n *"; " ")' \
+        "$QUESTIONS"' if server | length == 2 then "the gate was open: the starter launches the hold
+            in try_case." else "the server got \(server | length) of 2 allocations, and then the
+            program ended." end | gsub("\n *"; " ")' \
         -- "$QUESTIONS"' server[0].from == "new"' \
         'while the earlier request is pending, the server gets new memory: with memory of the
             earlier request its stream would have to wait.' \
@@ -112,12 +122,19 @@ draw_size() { draw mib 17 20; }
 
 @test "the server takes memory that the device has finished with" {
     run_lesson
+    [[ $errors != *"hazard: waiting forever"* ]] || after_the_rest
     expect_journal "$QUESTIONS"' server[1].from != "new" and server[1] != null' \
         'when the earlier request has finished, the server takes its memory. The pool looks for
             finished frees if opportunistic reuse is on; a query changes nothing in the pool.' \
         "$QUESTIONS"' server[1] as $c | if $c == null then "the server made no second allocation."
             else "it took new memory. Opportunistic reuse was \(policy($c.pool)); between free and
-                allocation: \(history($c.freed; $c.second))." end | gsub("\n *"; " ")'
+                allocation: \(history($c.freed; $c.second))." end | gsub("\n *"; " ")' \
+        -- "$QUESTIONS"' server[1].from != "synchronized"' \
+        'the host synchronizes nothing in serve, not even a stream that has finished: a server
+            leaves it to the pool to see what the device has finished with.' \
+        "$QUESTIONS"' server[1] as $c | "the memory was synchronized. Opportunistic reuse was
+            \(policy($c.pool)); between free and allocation: \(history($c.freed; $c.second))."
+            | gsub("\n *"; " ")'
 }
 
 @test "it prints what a real device prints" {

@@ -1,5 +1,5 @@
 # Lesson 11: a wait that the driver inserts, or an error to act on. Judges $LESSON.
-load ../tools/helpers
+load ../grading/check
 
 setup_file() { lesson_setup 11_reuse_internal; }
 
@@ -35,14 +35,22 @@ QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSucce
     def opened($i): first(shared($i).pool) as $first
         | [.[] | select(.did == "run" and .op == "hold" and .n > $first.n) | .n] | first;'
 
+# For the tests behind that of the policy: a wait that the pool inserts, and one that never returns,
+# are missed there, and all else follows from them. The first line of the program has one as well.
+# shellcheck disable=SC2154  # run_lesson sets errors and journal
+after_the_wait() {
+    [ "$(grep -c '"from":"internal"' "$journal")" -le 1 ] || after_the_rest
+    [[ $errors != *"hazard: waiting forever"* ]] || after_the_rest
+}
+
 @test "the first three lines show the inserted wait, the error without it, and growth" {
     run_lesson
     expect_journal "$QUESTIONS"' . as $all | [pools[1:4][].pool as $p | $all | asked($p)[1]
             | "\(.result) \(.from)"] == ["cudaSuccess internal", "cudaErrorMemoryAllocation null",
             "cudaSuccess new"]' \
-        'the first three lines stay as they were: with a limit and the policy on the memory of the
-            slow stream, with the policy off cudaErrorMemoryAllocation, without a limit new
-            memory.' \
+        'the first three lines try three pools, as in the starter: with a limit and the policy on
+            the allocation gets the memory of the slow stream, with the policy off
+            cudaErrorMemoryAllocation, without a limit new memory.' \
         "$QUESTIONS"' . as $all | "the three pools returned "
             + ([pools[1:4][].pool as $p | $all | asked($p)[1] | words] | join("; ")) + "."'
 }
@@ -63,6 +71,7 @@ QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSucce
 
 @test "the fast stream finishes its work while the slow stream is held" {
     run_lesson
+    after_the_wait
     expect_journal "$QUESTIONS"' opened(0) as $opened | (taken(0) | last) as $last
             | $opened != null and $last.result == "cudaSuccess" and any(.[]; .did == "run"
                 and .op == "memset" and .allocation == $last.allocation and .n < $opened)' \
@@ -75,6 +84,7 @@ QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSucce
 
 @test "without other memory the host synchronizes, and then allocates" {
     run_lesson
+    after_the_wait
     expect_journal "$QUESTIONS"' taken(1) | last
             | .result == "cudaSuccess" and .from != "internal"' \
         'in the fifth line both pools are full, and the slow stream is not held: take synchronizes
@@ -83,13 +93,61 @@ QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSucce
             \(synchronized(1) | length)." | gsub("\n *"; " ")'
 }
 
-@test "take does so in other situations, with another size" {
+# tests/lessons/asked_take.h calls take in four situations.
+ask_take() {
     local segments
     draw segments 1 300
     ask_lesson asked_take "take returns in every situation, also when no pool has memory.
         take(memory, bytes, pool, spare), shared_pool(mib), pool_limited and the streams slow and
         fast are as they were at the start." \
         $((32 * segments))
+}
+
+ASKED='def filled($value): [.[] | select(.call == "launch_fill" and .value == $value)] | first;
+    def made($value): filled($value) as $fill
+        | [.[] | select((.call == "cudaMallocFromPoolAsync" or .call == "cudaMallocAsync")
+            and .result == "cudaSuccess" and .allocation == $fill.allocation)] | first;
+    def in_shared($situation): made($situation).pool as $pool
+        | made(10 + $situation) | . != null and .pool == $pool;'
+
+@test "take does so in other situations, with another size" {
+    after_the_rest
+    ask_take
+    expect_answers 'while the shared pool can grow, take returns its memory.' \
+        "take, the shared pool has room" cudaSuccess
+    expect_answers 'with the slow stream held and the spare pool free, take returns memory of the
+        spare pool.' "take, the slow stream held and the spare pool free" cudaSuccess
+    expect_answers 'with the spare pool full as well, take waits for the slow stream, which comes to
+        an end, and then allocates from the shared pool.' "take, both pools full" cudaSuccess
+    expect_answers 'for more than both pools may hold, take returns cudaErrorMemoryAllocation.' \
+        "take, more than both pools may hold" cudaErrorMemoryAllocation
+    expect_journal "$ASKED"' in_shared(1)' \
+        'while the shared pool can grow, take allocates from it. The spare pool is for the case that
+            the shared one has no memory.' \
+        '"the limit of the shared pool left room, and take allocated from another pool."' \
+        -- "$ASKED"' filled(12).allocation as $taken | in_shared(2) == false
+            and ([.[] | select(.did == "run" and .allocation == $taken) | .n] | first)
+            < ([.[] | select(.did == "run" and .op == "hold") | .n][1])' \
+        'with the slow stream held and the spare pool free, take returns memory that the fast stream
+            can use at once.' \
+        '"the fast stream waited for the slow one."' \
+        -- "$ASKED"' in_shared(3) and made(13).from != "internal"' \
+        'with both pools full take waits for the slow stream, and then allocates from the shared
+            pool.' \
+        "$ASKED"' if in_shared(3) then "the pool inserted a wait into the fast stream."
+            else "it returned memory of another pool." end'
+}
+
+@test "an error that take has handled does not remain the last error" {
+    local situation
+    after_the_rest
+    ask_take
+    for situation in "the slow stream held and the spare pool free" "both pools full"; do
+        expect_answers 'when take has succeeded, cudaGetLastError returns cudaSuccess. A failed
+            allocation stays the last error until someone reads it: a later check behind a correct
+            launch would report it. Who handles an error calls cudaGetLastError once.' \
+            "cudaGetLastError after take, $situation" cudaSuccess
+    done
 }
 
 @test "it prints what a real device prints" {

@@ -1,7 +1,7 @@
 # Lesson 12: which GPU has an allocation, who may use it, how to copy it without access. Judges
 # $LESSON. The journal is that of the first process. The two kernels without access run in processes
 # of their own, each with a journal of its own.
-load ../tools/helpers
+load ../grading/check
 
 setup_file() { lesson_setup 12_peer_access; }
 
@@ -16,7 +16,18 @@ QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSucce
             else "cudaMemPoolSetAccess was called for: " + join("; ") + "." end;
     def peer_copies: [.[] | select(.call | IN("cudaMemcpyPeerAsync", "cudaMemcpyPeer"))];
     def refused: [peer_copies[] | select(.result != "cudaSuccess")];
-    def copied: [peer_copies[] | select(.result == "cudaSuccess")];'
+    def made_on($gpu): [ok("cudaMallocAsync")[] | select(.pool == $gpu).allocation] | first;
+    def copies: made_on(0) as $from | made_on(1) as $to | [.[] | select(.result == "cudaSuccess"
+        and .bytes == 1048576 and (.call // "" | startswith("cudaMemcpy")))
+        | . + {step: (if .source_allocation == $from and .allocation == $to then "direct"
+            elif .kind == "DeviceToHost" and .allocation == $from then "to the host"
+            elif .kind == "HostToDevice" and .allocation == $to then "from the host"
+            else null end)}];
+    # Copies of all of gpu0_data to gpu1_data, directly or in two steps.
+    def fetches: copies as $copies | [$copies[] | select(.step == "direct")]
+        + [$copies[] | select(.step == "from the host") | .n as $n
+            | select(any($copies[]; .step == "to the host" and .n < $n))];
+    def asked_reach: [.[] | select(.call == "cudaDeviceCanAccessPeer")];'
 
 # Runs the lesson. The two kernels without access fault, and each fault is a line on stderr. These
 # two are expected, so no miss shows them.
@@ -28,6 +39,12 @@ run_program() {
     text_of errors "$CHECK_RUN/stderr"
 }
 
+# What follows from a set_access that gives no access is missed in the test of that.
+after_set_access() {
+    grep -q '"cudaMemPoolSetAccess","pool":0,"device":1,"value":3,.*"cudaSuccess"' "$journal" ||
+        after_the_rest
+}
+
 # The journals of the processes that the first one started, in one, each line with its "process".
 run_kernels() {
     local others
@@ -36,7 +53,7 @@ run_kernels() {
     others=("$journal".*)
     journal=$CHECK_RUN/kernels.jsonl
     [ -e "$journal" ] || { [ ! -e "${others[0]}" ] ||
-        "$CHECK_JQ" -c '. + {process: input_filename}' "${others[@]}"; echo '{}'; } >"$journal"
+        jq -c '. + {process: input_filename}' "${others[@]}"; echo '{}'; } >"$journal"
 }
 
 KERNELS='def kernels: [.[] | select(.process)] | group_by(.process) | map(
@@ -79,20 +96,17 @@ KERNELS='def kernels: [.[] | select(.process)] | group_by(.process) | map(
             with gpu1_data is in stream[1].' \
         "$QUESTIONS"' "the simulated device reported a hazard: \(refused[0].call) is in stream "
             + "\(refused[0].stream // 0)."' \
-        -- "$QUESTIONS"' ([grants[].n] | first) as $grant | copied
-        | length > 0 and all(.[]; .n < ($grant // infinite))' \
-        'fetch copies while GPU 1 has no access: with cudaMemcpyPeerAsync, which needs none (YOUR
-            WORK, 2 of 3). The first access is given after that.' \
-        "$QUESTIONS"' "\(copied | length) calls of cudaMemcpyPeerAsync. "
-            + listed' \
+        -- "$QUESTIONS"' ([grants[].n] | first // infinite) as $grant
+            | any(fetches[]; .n < $grant)' \
+        'fetch copies all of gpu0_data to gpu1_data while GPU 1 has no access: with
+            cudaMemcpyPeerAsync, which needs none, or through the host (YOUR WORK, 2 of 3). The
+            first access is given after that.' \
+        "$QUESTIONS"' ([grants[].n] | first // infinite) as $grant | [fetches[] | .n < $grant]
+            | "\(map(select(.)) | length) such copies before the first access,
+            \(map(select(not)) | length) after it. " | gsub("\n *"; " ")' \
         -- "$QUESTIONS"' [grants[].n] | length <= 1' \
         'access is given once, by try_all. The fetch needs none.' \
-        "$QUESTIONS listed" \
-        -- "$QUESTIONS"' [.[] | select(.did == "run" and .op == "copy" and .bytes == 1048576)]
-            | length == 2' \
-        'two copies of the whole MiB run: the fetch, and the copy with access.' \
-        '"\([.[] | select(.did == "run" and .op == "copy" and .bytes == 1048576)]
-            | length) copies of that size ran."'
+        "$QUESTIONS listed"
 }
 
 @test "set_access gives GPU 1 access to the pool of GPU 0" {
@@ -112,11 +126,17 @@ KERNELS='def kernels: [.[] | select(.process)] | group_by(.process) | map(
         -- "$QUESTIONS"' grants | length > 0 and all(.[]; .device == 1)' \
         'the location in cudaMemAccessDesc is the GPU that gets access, GPU 1. GPU 0 has access to
             its own memory without a call.' \
-        "$QUESTIONS listed"
+        "$QUESTIONS listed" \
+        -- "$QUESTIONS"' ([grants[].n] | first // infinite) as $grant
+            | any(fetches[]; .n > $grant)' \
+        'with access, GPU 1 copies the data once more, with cudaMemcpyAsync: try_all of the starter
+            does so.' \
+        '"there was no such copy after cudaMemPoolSetAccess."'
 }
 
 @test "set_access(..., 0) takes the access away" {
     run_program
+    after_set_access
     expect_journal "$QUESTIONS"' ([changes[] | select(.pool == 0 and .device == 1)] | last
         | .value) == 0' \
         'with allowed 0 set_access takes the access away: cudaMemPoolSetAccess for GPU 1 with
@@ -129,24 +149,41 @@ KERNELS='def kernels: [.[] | select(.process)] | group_by(.process) | map(
     SIM_ENV=(SIM_PEERS=off)
     run_program
     expect_journal \
-        'any(.[]; .call == "cudaDeviceCanAccessPeer")' \
+        "$QUESTIONS"' asked_reach != []' \
         'set_access calls cudaDeviceCanAccessPeer: only the device reports what it can reach.' \
         '"cudaDeviceCanAccessPeer was not called."' \
+        -- "$QUESTIONS"' any(asked_reach[]; .device == 1 and .peer == 0)' \
+        'cudaDeviceCanAccessPeer takes the GPU that is to have access first, here GPU 1, and then
+            the one whose memory it is: the answer is about one direction.' \
+        "$QUESTIONS"' asked_reach[0] | "it was called for GPU \(.device) and the memory of GPU
+            \(.peer)." | gsub("\n *"; " ")' \
         -- "$QUESTIONS"' grants == [] and (changes | all(.[]; .result == "cudaSuccess"))' \
         'set_access calls cudaDeviceCanAccessPeer first, and gives no access where it reports 0.' \
-        "$QUESTIONS listed"
+        "$QUESTIONS"' listed + (if asked_reach[0].n < changes[0].n
+            then " cudaDeviceCanAccessPeer had reported 0 before that."
+            else " cudaDeviceCanAccessPeer was called after that." end)'
     expect_status 77 'without access the lesson ends as skipped: exit status 77.'
 }
 
 @test "set_access serves other GPUs, too" {
-    local OWNER GPU
-    draw OWNER 0 3
-    draw GPU 1 3
+    local others=(0 2 3) OWNER GPU   # main has GPU 1
+    run_program
+    after_set_access
+    draw GPU 0 2
+    draw OWNER 1 2
+    OWNER=${others[(GPU + OWNER) % 3]} GPU=${others[GPU]}
     # shellcheck disable=SC2034
     SIM_ENV=(SIM_DEVICES=4)
-    run_program
     ask_lesson asked_access 'set_access(pool, owner, gpu, allowed) works for the GPUs that it is
-        given.' "$OWNER" $(((OWNER + GPU) % 4))
+        given.' "$OWNER" "$GPU"
+    expect_answers 'set_access returns 1 where the GPU can reach the memory of the owner.' \
+        "set_access(pool of GPU $OWNER, $OWNER, $GPU, 1)" 1 \
+        "set_access(pool of GPU $OWNER, $OWNER, $GPU, 0)" 1
+    expect_journal "$QUESTIONS [changes[] | select(.result == \"cudaSuccess\")
+            | [.pool, .device, .value]] == [[$OWNER, $GPU, 3], [$OWNER, $GPU, 0]]" \
+        "set_access(pool of GPU $OWNER, $OWNER, $GPU, 1) gives that GPU access to that pool, and the
+            same with 0 takes it away." \
+        "$QUESTIONS listed"
 }
 
 @test "it prints what two real GPUs print" {

@@ -1,121 +1,139 @@
 # Lesson 15: requests are aligned, refused when they must be, and a refused one changes nothing; one
 # allocation of the right kind serves them all. Judges $LESSON.
-load ../tools/helpers
-load asked
+load ../grading/check
 
 setup_file() { lesson_setup 15_own_arena; }
 
-QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSuccess")];
-    def of_device: ok("cudaMallocAsync", "cudaMallocFromPoolAsync", "cudaMalloc");
-    def of_host: ok("cudaMallocHost", "cudaHostAlloc");
-    def took: "the program allocated " + ([(of_device[], of_host[])
+QUESTIONS='def made($calls): [.[] | select(.call == $calls[] and .result == "cudaSuccess")];
+    def of_device: made(["cudaMallocAsync", "cudaMallocFromPoolAsync", "cudaMalloc"]);
+    def of_host: made(["cudaMallocHost", "cudaHostAlloc"]);
+    def took: "the program allocated " + ([of_device + of_host | sort_by(.n)[]
         | "\(.bytes) bytes with \(.call)"] | join(", ") | if . == "" then "nothing" else . end)
         + ".";'
 
-# arena_shows AWK SENTENCE: the lines of the output, with the variables wanted, result and needed
-# for each request, and before: what was needed before it. The AWK program prints what is wrong with
-# the first that is wrong. full() is what it prints of a request and its result.
-arena_shows() {
-    local wrong
-    wrong=$(awk '
-        function full() {
-            return "with " before " bytes needed and a limit of " limit ", a request of " wanted \
-                " bytes returned \"" result "\""
-        }
-        / memory.* limit [0-9]+$/ { before = 0; committed = 0; limit = $NF }
-        /^    commit ok/ { committed = 1 }
-        /^    want/ {
-            wanted = $2
-            needed = $NF
-            result = $0
-            sub(/.*bytes +/, "", result)
-            sub(/ +needed.*/, "", result)
-        }
-        '"$1"'
-        /^    want/ { before = needed }' <<<"$output" | head -n 1)
-    [ -z "$wrong" ] || missed "Expected: $2" "Happened: $wrong."
-}
-
-# asked want begin, asked want fit, asked commit: the functions themselves, with numbers that the
-# lesson does not have (tests/lessons/asked_arena.h).
-asked() {
-    local small large limit size ask=(ask_lesson)
-    [ $# = 1 ] || ask=(ask_part "$2")
+# ask want, ask commit: the student's functions, with numbers that the lesson does not have
+# (tests/lessons/asked_arena.h). Sets alignments, limit and size; a size that is odd needs padding.
+ask() {
+    local small large
     draw small 3 7
     draw large 9 13
-    draw limit 300 900
+    draw limit 300000 900000
     draw size 5000 90000
-    "${ask[@]}" asked_arena "arena_want and arena_commit return for each arena, and take the struct
-        arena and return the enum result of the start." \
-        "$1" "$((1 << small))" "$((1 << large))" "$((limit * 1000))" "$((size * 2 + 1))"
+    size=$((2 * size + 1)) alignments=($((1 << small)) $((1 << large)))
+    ask_lesson asked_arena 'arena_want and arena_commit return for each arena, and take the struct
+        arena and return the enum result of the starter.' \
+        "$1" "${alignments[@]}" "$limit" "$size"
+}
+
+# request BYTES NEEDED [REQUESTS [COMMITTED]]: sets question, for the alignment of the caller
+request() {
+    printf -v question \
+        'arena_want for %u bytes, with %d of %d needed by %d requests%s, alignment %d' \
+        "$1" "$2" "$limit" "${3:-3}" "${4:-}" "$alignment"
+}
+
+# returned RESULT SENTENCE BYTES NEEDED [REQUESTS [COMMITTED]]
+returned() {
+    local question
+    request "${@:3}"
+    expect_answers "$2" "$question" "$1"
+}
+
+# kept BYTES NEEDED [REQUESTS [COMMITTED]]: the arena is as it was. What should have been refused,
+# and was not, is missed elsewhere.
+kept() {
+    local question
+    request "$@"
+    [[ $'\n'$output != *$'\n'"$question = ARENA_OK"* ]] || after_the_rest
+    expect_answers 'a refused request changes nothing in the arena: make every comparison before the
+        first change.' "reading needed and count after $question" "$2 and ${3:-3}"
 }
 
 @test "every request begins at a multiple of the alignment" {
-    run_lesson
-    arena_shows '/^    begin at/ {
-            for (i = 3; i <= 6; i++)
-                if ($i % 256) { print "request " i - 2 " begins at " $i + 0; next }
-        }' \
-        'every request begins at a multiple of 256 bytes: the offset is rounded up to the alignment
-            of the arena before the request is placed.'
-    asked want begin
+    local alignments limit size alignment needed offset bytes i answers
+    ask want
+    for alignment in "${alignments[@]}"; do
+        needed=0 answers=()
+        for ((i = 0; i < 16; i++)); do
+            bytes=$((1 + i * size % (3 * alignment)))
+            offset=$(((needed + alignment - 1) / alignment * alignment))
+            needed=$((offset + bytes))
+            answers+=("request $((i + 1)), for $bytes bytes, in an arena with an alignment of \
+$alignment" "ARENA_OK at $offset, $needed needed by $((i + 1))")
+        done
+        expect_answers 'a request begins at the next multiple of arena->alignment: the offset is
+            rounded up before the request is placed, and needed is its end. 256 is the alignment of
+            the lesson'\''s own arenas; an arena may have another.' "${answers[@]}"
+    done
 }
 
 @test "what does not fit is refused, whatever its size" {
-    run_lesson
-    arena_shows '/^    want/ && wanted == "18446744073709551615" && result !~ /does not fit/ {
-            print "a request of " wanted " bytes returned \"" result "\""
-        }' \
-        'a request of SIZE_MAX bytes does not fit. Compare without a sum: offset + bytes begins
-            again at 0 past SIZE_MAX.'
-    arena_shows '/^    want/ && wanted != "18446744073709551615" && wanted + before > limit &&
-            !committed && result ~ /^ok/ { print full() }' \
-        'a request that would end past the limit does not fit: ARENA_FULL.'
-    arena_shows '/^    want/ && !committed && result !~ /^ok/ &&
-            int((before + 255) / 256) * 256 + wanted <= limit { print full() }' \
-        'a request that fits is placed, also the one that ends exactly at the limit.'
-    asked want fit
+    local alignments limit size alignment offset past
+    past='a request that would begin past the limit does not fit. Compare the offset with the limit
+        first: else limit - offset begins again at SIZE_MAX.'
+    ask want
+    for alignment in "${alignments[@]}"; do
+        returned ARENA_FULL 'a request that would end past the limit does not fit. What is needed
+            already counts toward the limit, too.' $((limit - 100)) "$size"
+        returned ARENA_OK 'a request that ends exactly at the limit fits.' "$limit" 0 0
+        returned ARENA_FULL "$past" "$size" $((limit - 1))
+        returned ARENA_FULL "$past" 1 "$limit"
+        returned ARENA_FULL 'a request of almost SIZE_MAX bytes does not fit. Compare without a sum:
+            offset + bytes begins again at 0 past SIZE_MAX.' $((-1 - size)) "$size"
+        returned ARENA_FULL 'an arena takes REQUESTS requests. One more is refused with ARENA_FULL,
+            however few bytes it is for.' 1 "$size" 16
+    done
+    after_the_rest   # who aligns in another way has another padding
+    for alignment in "${alignments[@]}"; do
+        offset=$(((size + alignment - 1) / alignment * alignment))
+        returned ARENA_OK 'a request that ends exactly at the limit fits, padding included.' \
+            $((limit - offset)) "$size"
+        returned ARENA_FULL 'the padding in front of a request counts toward the limit, too.' \
+            $((limit - offset + 1)) "$size"
+    done
 }
 
 @test "a request after the commit is refused" {
-    run_lesson
-    arena_shows '/^    want/ && committed && result !~ /committed/ {
-            print "after the commit a request returned \"" result "\""
-        }' \
-        'after the commit there is no room to place anything: ARENA_COMMITTED, until the reset.'
-    asked want fit
+    local alignments limit size alignment
+    ask want
+    for alignment in "${alignments[@]}"; do
+        returned ARENA_COMMITTED 'after the commit there is no room to place anything:
+            ARENA_COMMITTED, until the reset.' 1 "$size" 3 ", committed"
+    done
 }
 
 @test "a refused request leaves the arena as it was" {
-    run_lesson
-    arena_shows '/^    want/ && result ~ /refused/ && needed != before {
-            print "a refused request of " wanted " bytes changed what is needed from " before \
-                " to " needed
-        }' \
-        'a refused request changes nothing in the arena: make every comparison before the first
-            change.'
-    arena_shows '/^    begin at/ && /pointer set/ {
-            print "the pointer of a refused request was set at the commit"
-        }' \
-        'the pointer of a refused request keeps its value.'
-    asked want fit
+    local alignments limit size alignment offset
+    ask want
+    for alignment in "${alignments[@]}"; do
+        offset=$(((size + alignment - 1) / alignment * alignment))
+        kept $((limit - 100)) "$size"
+        kept "$size" $((limit - 1))
+        kept 1 "$limit"
+        kept $((limit - offset + 1)) "$size"
+        kept $((-1 - size)) "$size"
+        kept 1 "$size" 16
+        kept 1 "$size" 3 ", committed"
+    done
 }
 
 @test "each arena is one allocation of its kind, of what its requests need" {
-    local mib
-    draw mib 2 9
-    asked commit
-    run_lesson "$mib"
-    expect_journal "$QUESTIONS"' [of_device[].bytes] == ['$((2 * mib * 1048576 + 516))']
-        and [of_host[].bytes] == ['$((2 * mib * 1048576 + 516))']' \
-        "with $mib MiB, one allocation for each commit: of $((2 * mib * 1048576 + 516)) bytes in
-            device memory, and of as many in pinned memory." \
+    local alignments limit size needed
+    ask commit
+    needed=$((alignments[1] + size))
+    expect_journal "$QUESTIONS"' (of_device | length) == 1 and (of_host | length) == 1' \
+        'an arena of device memory is allocated with the call whose memory cudaFreeAsync frees, one
+            of pinned memory with the call whose memory cudaFreeHost frees: one allocation for each
+            commit (YOUR WORK, 2 of 2).' \
         "$QUESTIONS took" \
-        -- "$QUESTIONS"' (ok("launch_fill") | length) == 2
-            and ([ok("cudaMemcpyAsync")[].bytes] == [4, 4])' \
-        'use_arena fills the numbers of each arena and reads the last one back. That part was there
-            at the start: put it back.'
-    expect_clean
+        -- "$QUESTIONS [(of_device + of_host)[].bytes] == [$needed, $needed]" \
+        "the commit allocates the $needed bytes that the requests need, also where the limit is
+            $limit (YOUR WORK, 2 of 2)." \
+        "$QUESTIONS took" \
+        -- '[.[] | select(.call == "cudaMemsetAsync" and .result == "cudaSuccess")
+            | .inner_offset // 0] == [0, '"${alignments[1]}, 0, ${alignments[1]}"']' \
+        'the commit sets the pointer of each request to base + offset, as in the starter.' \
+        '"a pointer is another address."'
 }
 
 @test "it prints what a real device prints" {

@@ -1,11 +1,11 @@
 # Lesson 18: an allocation of a host pool on which host and device work. Judges $LESSON.
-load ../tools/helpers
+load ../grading/check
 
 setup_file() { lesson_setup 18_other_locations; }
 
 # pool: the host pool that the program creates; data: its allocation; kernel: the launch that works
-# on it. waits($work; $to): what makes the host wait for $work before line $to; the legacy stream
-# waits for the lesson's blocking one, and a query that succeeds is the end of a loop that waits.
+# on it. touched($how): the host touched memory too early. called($from; $to): where the host
+# learned something there, or asked.
 QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSuccess")];
     def pool: [ok("cudaMemPoolCreate")[] | select(.device == -1) | .pool] | first;
     def data: pool as $pool | [ok("cudaMallocFromPoolAsync")[] | select(.pool == $pool)] | first;
@@ -17,43 +17,41 @@ QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSucce
     def given: kernel as $kernel | $kernel != null
         and any(grants[]; .device == 0 and .value == 3 and .n < $kernel.n);
     def current: [ok("cudaMemSetMemPool")[].n] | first;
-    def made($from; $to): [.[] | select(.n > $from and ($to == null or .n < $to)
-        and (.call == ("cudaStreamSynchronize", "cudaDeviceSynchronize", "cudaEventSynchronize")
-            or (.call == ("cudaStreamQuery", "cudaEventQuery") and .result == "cudaSuccess")))];
-    def waits($work; $to): . as $all | [made($work.n; $to)[] | select(
-            def of: .stream == $work.stream or .stream == "legacy";
-            .call == "cudaDeviceSynchronize" or of
-            or (.event != null and (. as $wait | [$all[] | select(.call == "cudaEventRecord"
-                and .event == $wait.event and .n < $wait.n)] | last
-                | . != null and of and .n > $work.n)))];
-    def waited($from; $to): made($from; $to) | if . == [] then "the host waited for nothing"
-        else "the host waited for " + (map(if .stream != null then "stream \(.stream)"
-            elif .event != null then "event \(.event)" else "the device" end) | join(", ")) end;
+    def touched($how): any(.[]; .did == "hazard" and .kind == "host access " + $how);
+    def called($from; $to): [.[] | select(.n > $from and ($to == null or .n < $to)
+            and (.acquired or (.call // "" | test("Synchronize|Query"))))
+            | .call + (if .stream != null then " for stream \(.stream)"
+                elif .event != null then " for event \(.event)" else "" end)]
+        | if . == [] then "the host waited for nothing" else "the host called "
+            + (group_by(.) | map(.[0]) | join(", ")) end;
     def later: data as $data | [.[] | select(.n > $data.n)];
     def copies: [later[] | select((.call // "" | startswith("cudaMemcpy"))
         or (.call == ("cudaMalloc", "cudaMallocHost", "cudaHostAlloc"))) | .call];'
 
-# What comes after work_together is not judged before the device has access and the host waits: the
-# program ends early then, and the miss above has the reason.
-after_work_together() {
-    local worked=$CHECK_FOLDER/worked
-    [ -e "$worked" ] || in_journal "$QUESTIONS"' given and waits(data; kernel.n) != []
-        and waits(kernel; current) != []' >"$worked" 2>/dev/null || true
-    [ "$(<"$worked")" = true ] ||
-        skip "first repair what is missed above"
+# What follows from a missing kernel, and what comes after work_together while the device has no
+# access or the host does not wait, is not judged: the miss above has the reason.
+worked=
+look() {
+    run_lesson
+    local file=$CHECK_FOLDER/worked
+    [ -e "$file" ] || in_journal "$QUESTIONS"' "\(refused != [] or kernel != null)"
+        + " \(given and (touched("before allocation") or touched("not ordered after a write")
+            | not))"' >"$file" 2>/dev/null || true
+    worked=$(<"$file")
 }
+after_kernel() { [[ $worked == true* ]] || after_the_rest; }
+after_work_together() { [[ $worked == *true ]] || skip "first repair what is missed above"; }
 
 @test "three default pools, and a pool of the program's own in the host's memory" {
     run_lesson
     expect_journal "$QUESTIONS"' [ok("cudaMemGetDefaultMemPool")[]
-        | "\(.location) \(.type)"] == ["device pinned", "host pinned", "device managed"]' \
-        'show requests the default pools of device, host and managed memory. That part was there at
-            the start: put it back.' \
+        | "\(.location) \(.type)"][:3] == ["device pinned", "host pinned", "device managed"]' \
+        'show requests the default pools of device, host and managed memory, as in the starter.' \
         "$QUESTIONS"' "it requested: " + ([ok("cudaMemGetDefaultMemPool")[]
             | "\(.location) \(.type)"] | join(", ")) + "."' \
         -- "$QUESTIONS"' data != null' \
-        'main creates a pool with the location cudaMemLocationTypeHost and allocates from it. That
-            part was there at the start: put it back.' \
+        'main creates a pool with the location cudaMemLocationTypeHost and allocates from it, as in
+            the starter.' \
         '"pools were created on: " + ([.[] | select(.call == "cudaMemPoolCreate")
             | if .device == -1 then "the host" else "device \(.device)" end] | join(", ")) + "."'
 }
@@ -67,11 +65,16 @@ after_work_together() {
         -- "$QUESTIONS"' refused != [] or (kernel != null and data.bytes == kernel.bytes)' \
         'the device adds 2 to each int of the allocation: launch_add(data, 2, count, stream).' \
         "$QUESTIONS"' if kernel then "launch_add worked on \(kernel.bytes) of \(data.bytes) bytes."
-            else "launch_add was not called for this allocation." end'
+            else "launch_add was not called for this allocation." end' \
+        -- "$QUESTIONS"' refused != [] or kernel.value == 2' \
+        'the host writes 40, and the device adds 2 to it: both work on the same memory.' \
+        "$QUESTIONS"' "launch_add added \(kernel.value): the host had written what was to come
+            out." | gsub("\n *"; " ")'
 }
 
 @test "the device is given access to the pool, before its kernel" {
-    run_lesson
+    look
+    after_kernel
     expect_journal "$QUESTIONS"' refused == []' \
         'cudaMemPoolSetAccess gets a location of type cudaMemLocationTypeDevice with the number 0,
             and cudaMemAccessFlagsProtReadWrite: the kernel reads and writes.' \
@@ -95,45 +98,66 @@ after_work_together() {
 }
 
 @test "the host waits before it touches the memory" {
-    run_lesson
-    expect_journal "$QUESTIONS"' kernel == null or waits(data; kernel.n) != []' \
+    look
+    after_kernel
+    expect_journal "$QUESTIONS"' touched("before allocation") | not' \
         'the host waits for the allocation before it writes: the pointer is known at once, the
             memory may be touched when the stream has reached the allocation.' \
         "$QUESTIONS"' "the allocation is in stream \(data.stream); between it and launch_add "
-            + waited(data.n; kernel.n) + "."' \
-        -- "$QUESTIONS"' kernel == null or waits(kernel; current) != []' \
+            + called(data.n; kernel.n) + "."' \
+        -- "$QUESTIONS"' touched("not ordered after a write") | not' \
         'the host waits for the device before it reads. A load is no call: no stream orders it, only
             the host can.' \
         "$QUESTIONS"' "launch_add is in stream \(kernel.stream); between it and the end of "
-            + "work_together " + waited(kernel.n; current) + "."'
+            + "work_together " + called(kernel.n; current) + "."'
     after_work_together
     expect_clean
 }
 
 # work_together itself, with other pools and another size (tests/lessons/asked_together.h)
 @test "work_together works with other host pools and sizes" {
-    local count
-    run_lesson
+    local count half
+    look
     after_work_together
+    after_the_rest
     draw count 100000 900000
+    half=$((count / 2 + 1))
+    QUESTIONS+='def filled: [ok("launch_fill")[] | select(.bytes == 4).value];'
     ask_lesson asked_together 'work_together takes a pool, an allocation of it, its number of ints
         and the stream of the allocation, and returns, for every host pool.' "$count"
+    expect_journal "$QUESTIONS"' [ok("launch_add")[] | [.value, .bytes]]
+            == [[2, '$((4 * count))'], [2, '$((4 * half))']]' \
+        'work_together uses the count that it is given: the device adds 2 to so many ints.' \
+        "$QUESTIONS"' "with '"$count and $half"' ints the device added "
+            + ([ok("launch_add")[] | "\(.value) to \(.bytes / 4)"] | join(" and ")
+                | if . == "" then "nothing" else . end) + "."' \
+        -- "$QUESTIONS"' filled == ['"$count, $half"']' \
+        'work_together uses the pool, the stream and the count that it is given: every int is 42
+            afterwards.' \
+        "$QUESTIONS"' "with '"$count and $half"' ints, so many were 42: "
+            + (filled | map(tostring) | join(" and ")) + "."'
+    expect_answers 'work_together returns how many of the ints that it is given are 42.' \
+        "work_together with $count ints of the host" "$count" \
+        "work_together with $half ints of a NUMA node of the host" "$half"
 }
 
 @test "cudaMallocAsync does not use the host pool" {
-    run_lesson
+    look
     after_work_together
     expect_journal "$QUESTIONS"' pool as $pool | [ok("cudaMemSetMemPool")[]
             | select(.pool == $pool and .location == "host")] | length == 1' \
-        'main makes the host pool current for host memory with cudaMemSetMemPool. That part was
-            there at the start: put it back.' \
+        'main makes the host pool current for host memory with cudaMemSetMemPool, as in the
+            starter.' \
+        '"it made none current, or another."' \
         -- "$QUESTIONS"' current as $set
             | [ok("cudaMallocAsync")[] | select(.n > $set and .pool == 0)] | length == 1' \
-        'and then cudaMallocAsync is called. That part was there at the start: put it back.'
+        'and then main calls cudaMallocAsync, as in the starter.' \
+        '"it did not, or that took memory of another pool."'
 }
 
 @test "it prints what a real device prints" {
-    run_lesson
+    look
     after_work_together
+    after_the_rest
     expect_right 18_other_locations
 }

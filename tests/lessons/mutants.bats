@@ -5,7 +5,7 @@
 # (Fails:), and a part of what that test then says (Says:). make test judges the first mutant of
 # each lesson, make test-all every one.
 
-load ../tools/helpers
+load ../suite
 
 # Sets patches to those that are judged.
 choose() {
@@ -54,7 +54,7 @@ judge_mutant() {
     output=$(
         export LESSON=build/mutants/$1.c CHECK_PROGRAM=build/simulator/mutants/$1
         export CHECK_FOLDER=build/check/mutants/$1 CHECK_TEST=$2
-        exec "$BASH" tests/tools/first_miss.sh "${1%/*}" 2>&1 3>&- 4>&-
+        exec "$BASH" tests/grading/first_miss.sh "${1%/*}" 2>&1 3>&- 4>&-
     ) || true
 }
 
@@ -87,7 +87,7 @@ judge_mutant() {
     mkdir -p "$copy/$folder" "$copy/simulator"
     cp -a Makefile solutions "$copy"
     cp -a simulator/*.mk "$copy/simulator"
-    cp -a tests/tools "$copy/tests"
+    cp -a tests/build.mk tests/commands tests/grading "$copy/tests"
     cp -a $folder/0[12]_* "$copy/$folder"
     sed -i '/launch_add/d' "$copy/solutions/01_first_allocation.c"
     run make -s -C "$copy" --keep-going mutant-sources

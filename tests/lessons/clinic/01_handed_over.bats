@@ -1,5 +1,5 @@
 # Clinic, case 1: the packed table is dropped when its last use is queued. Judges $LESSON.
-load ../../tools/helpers
+load ../../grading/check
 load case
 
 setup_file() { case_setup 01_handed_over; }

@@ -1,6 +1,6 @@
 # Clinic, case 2: the activations wait for the stash, and get the memory of the weights. Judges
 # $LESSON.
-load ../../tools/helpers
+load ../../grading/check
 load case
 
 setup_file() { case_setup 02_stash; }

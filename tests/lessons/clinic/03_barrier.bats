@@ -1,5 +1,5 @@
 # Clinic, case 3: one stream waits for all workers, and the host for none. Judges $LESSON.
-load ../../tools/helpers
+load ../../grading/check
 load case
 
 setup_file() { case_setup 03_barrier; }

@@ -1,6 +1,6 @@
 # Clinic, case 4: the second thread waits for the first, and gets what the first returned. Judges
 # $LESSON.
-load ../../tools/helpers
+load ../../grading/check
 load case
 
 setup_file() { case_setup 04_two_threads; }

@@ -1,5 +1,5 @@
 # Clinic, case 5: a staging buffer is written again only after its copy. Judges $LESSON.
-load ../../tools/helpers
+load ../../grading/check
 load case
 
 setup_file() { case_setup 05_staging; }

@@ -1,5 +1,5 @@
 # Clinic, case 6: the array outlives the stream in which it was made. Judges $LESSON.
-load ../../tools/helpers
+load ../../grading/check
 load case
 
 setup_file() { case_setup 06_short_lived; }

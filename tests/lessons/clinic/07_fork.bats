@@ -1,5 +1,5 @@
 # Clinic, case 7: the graph frees its scratch memory, after the forked stream. Judges $LESSON.
-load ../../tools/helpers
+load ../../grading/check
 load case
 
 setup_file() { case_setup 07_fork; }

@@ -1,5 +1,5 @@
 # Clinic, case 8: a workspace lives as long as the graphs that keep its address. Judges $LESSON.
-load ../../tools/helpers
+load ../../grading/check
 load case
 
 setup_file() { case_setup 08_two_graphs; }

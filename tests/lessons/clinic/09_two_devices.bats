@@ -1,5 +1,5 @@
 # Clinic, case 9: device 1 gets access to the pool of device 0. Judges $LESSON.
-load ../../tools/helpers
+load ../../grading/check
 load case
 
 setup_file() { case_setup 09_two_devices; }

@@ -1,6 +1,6 @@
 # Clinic, case 11: stream b waits for the growth before it uses the rest of the piece. Judges
 # $LESSON.
-load ../../tools/helpers
+load ../../grading/check
 load case
 
 setup_file() { case_setup 11_grown; }

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
-# shellcheck disable=SC2016,SC2034,SC2153,SC2154  # questions to jq; variables of the helpers
+# shellcheck disable=SC2016,SC2034,SC2153,SC2154  # questions to jq; variables of check.bash
 # What the checks of the clinic share. A check is tests/lessons/clinic/NN_name.bats; it judges a
-# repair of docs/clinic/NN_name_wrong.c, $LESSON, with what tests/tools/helpers.bash has and
+# repair of docs/clinic/NN_name_wrong.c, $LESSON, with what tests/grading/check.bash has and
 #
 #   case_setup NN_name   compiles it
 #   ends_well [ARG...]   no hazard, status 0 and nothing left, under each of five schedules

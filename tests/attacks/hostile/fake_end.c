@@ -1,0 +1,3 @@
+/* Words of a compiler that was stopped, as the name of a file with a mistake. */
+#line 1 "/as: out of memory"
+int main(void) { return x; }

@@ -1,0 +1,13 @@
+/* Prints to stdout without end. */
+#define _GNU_SOURCE
+#include <cuda_runtime_api.h>
+#include <stdio.h>
+
+int main(void)
+{
+    cudaDeviceSynchronize();
+
+    for (;;)
+        fputs("the same line again and again\n", stdout);
+    return 0;
+}

@@ -1,0 +1,4 @@
+/* Includes /dev/stdin. */
+#include "/dev/stdin"
+
+int main(void) { return 0; }

@@ -1,0 +1,3 @@
+/* Includes itself, twice. */
+#include __FILE__
+#include __FILE__

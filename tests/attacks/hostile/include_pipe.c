@@ -1,0 +1,4 @@
+/* Includes /tmp/pipe. */
+#include "/tmp/pipe"
+
+int main(void) { return 0; }

@@ -1,0 +1,4 @@
+/* Includes /dev/urandom. */
+#include "/dev/urandom"
+
+int main(void) { return 0; }

@@ -1,0 +1,4 @@
+/* Includes /dev/tty. */
+#include "/dev/tty"
+
+int main(void) { return 0; }

@@ -1,0 +1,4 @@
+/* Includes /dev/zero. */
+#include "/dev/zero"
+
+int main(void) { return 0; }

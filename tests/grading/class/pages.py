@@ -1,0 +1,336 @@
+"""The pages of a class: feedback for a student, and how the class did. A page is a list of blocks,
+
+    ("title", TEXT)   ("heading", TEXT, ANCHOR)   ("line", TEXT or [(TEXT, LINK or None)...])
+    ("test", TEXT)    the name of what was missed
+    ("report", TEXT)  in the check's own lines
+    ("table", [HEADER, ROW...])   a cell is text, a number, (TEXT, LINK), or a Bar
+
+that html() and text() write. An HTML page is one file without scripts; every text is escaped.
+"""
+
+import statistics as figures
+from html import escape
+from typing import NamedTuple
+from urllib.parse import quote_from_bytes
+
+from course import rounded
+
+STYLE = """
+:root { color-scheme: light dark; }
+body { font: 1rem/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
+h1 { font-size: 1.5rem; } h2 { font-size: 1.15rem; margin-top: 2rem; }
+h3 { font-size: 1rem; margin: 1.5rem 0 .5rem; } p { margin: .3rem 0; }
+div { overflow-x: auto; margin: 1rem 0; } table { border-collapse: collapse; }
+th, td { padding: .2rem .6rem; text-align: left; vertical-align: top; }
+tr { border-bottom: 1px solid #8888; } td.number { text-align: right; white-space: nowrap; }
+pre { white-space: pre-wrap; overflow-wrap: anywhere; }
+pre { padding: .6rem; border-left: 3px solid #8888; }
+td.bar { white-space: nowrap; } meter { width: 6rem; } p { overflow-wrap: anywhere; }
+"""
+
+
+class Bar(NamedTuple):
+    value: int
+    most: int
+
+
+def html_cell(value, tag="td"):
+    if isinstance(value, Bar):
+        inner = f'<meter max="{value.most}" value="{value.value}">{value.value}</meter>'
+        return f'<{tag} class="bar">{inner} {value.value}</{tag}>'
+    if isinstance(value, tuple):
+        return f'<{tag}><a href="{escape(value[1])}">{escape(value[0])}</a></{tag}>'
+    if isinstance(value, (int, float)):
+        return f'<{tag} class="number">{value}</{tag}>'
+    return f"<{tag}>{escape(value or '')}</{tag}>"
+
+
+def html_line(parts):
+    parts = [(parts, None)] if isinstance(parts, str) else parts
+    return "".join(
+        f'<a href="{escape(link)}">{escape(words)}</a>' if link else escape(words)
+        for words, link in parts
+    )
+
+
+def html(page):
+    title = next(block[1] for block in page if block[0] == "title")
+    lines = [
+        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">',
+        '<meta name="viewport" content="width=device-width">',
+        f"<title>{escape(title)}</title><style>{STYLE}</style></head><body>",
+    ]
+    for kind, content, *more in page:
+        if kind == "title":
+            lines.append(f"<h1>{escape(content)}</h1>")
+        elif kind == "heading":
+            lines.append(f'<h2 id="{escape(more[0])}">{escape(content)}</h2>')
+        elif kind == "test":
+            lines.append(f"<h3>{escape(content)}</h3>")
+        elif kind == "line":
+            lines.append(f"<p>{html_line(content)}</p>")
+        elif kind == "report":
+            lines.append(f"<pre>{escape(content)}</pre>")
+        else:
+            lines.append("<div><table>")
+            for number, row in enumerate(content):
+                cells = "".join(html_cell(value, "td" if number else "th") for value in row)
+                lines.append(f"<tr>{cells}</tr>")
+            lines.append("</table></div>")
+    return "\n".join([*lines, "</body></html>", ""])
+
+
+def plain(value):
+    if isinstance(value, Bar):
+        return str(value.value)
+    return str(value[0] if isinstance(value, tuple) else "" if value is None else value)
+
+
+def text(page):
+    lines = []
+    for kind, content, *_ in page:
+        if kind == "title":
+            lines += [content, "=" * len(content)]
+        elif kind == "heading":
+            lines += [content, "-" * len(content)]
+        elif kind in ("line", "test"):
+            lines.append(
+                content
+                if isinstance(content, str)
+                else "".join(words + (f" ({link})" if link else "") for words, link in content)
+            )
+        elif kind == "report":
+            lines += ["    " + line for line in content.split("\n")]
+        else:
+            rows = [[plain(value) for value in row] for row in content]
+            wide = [max(map(len, column)) for column in zip(*rows)]
+            lines += [
+                "  ".join(value.ljust(size) for value, size in zip(row, wide)).rstrip()
+                for row in rows
+            ]
+        lines.append("")
+    return "\n".join(lines)
+
+
+# ---- what a student receives ----
+
+
+def days(number):
+    return "1 day" if number == 1 else f"{number} days"
+
+
+def changed(adjustment):
+    """A change by the teacher, as words."""
+    change, reason = adjustment
+    return f"{'+' if change >= 0 else ''}{rounded(change)} {reason}".rstrip()
+
+
+def lateness(line):
+    """What became of a lesson's points: words, or nothing."""
+    words = [f"{days(line['late'])} late: -{rounded(line['lost'])}%"] if line["late"] else []
+    words += [changed(line["adjustment"])] if line["adjustment"] else []
+    return ", ".join(words)
+
+
+def time(date, form):
+    return date.strftime(form) if date else ""
+
+
+def rules(course):
+    """What the course makes of lateness, in a sentence for each rule."""
+    settings = course.settings
+    if "late" in settings:
+        yield f"A lesson loses {rounded(settings['late'])}% for each day begun after its due date."
+    if settings.get("grace"):
+        yield f"{rounded(settings['grace'])} minutes later is still in time."
+    if "days" in settings:
+        yield f"More than {days(rounded(settings['days']))} later counts 0."
+
+
+def account(student, course):
+    """How the result is made, as lines and a table."""
+    maximum = rounded(course.settings["maximum"])
+    change = course.result_adjustments.get(student.name)
+    sum_of = f"{maximum} x {rounded(student.total, 4)} / {rounded(student.weight, 4)}"
+    yield "line", f"Result: {student.result} of {maximum}."
+    header = ["lesson", "points", "of", "due", "handed in", "", "counted", "weight"]
+    dated = any(line["due"] for line in student.lessons)
+    rows = [
+        [
+            (line["lesson"], "#" + line["lesson"]),
+            line["points"],
+            line["possible"],
+            time(line["due"], "%Y-%m-%d %H:%M"),
+            time(line["submitted"], "%Y-%m-%d %H:%M:%S") if line["due"] else "",
+            lateness(line),
+            rounded(line["counted"]),
+            rounded(line["weight"], 4),
+        ]
+        for line in student.lessons
+    ]
+    if not dated:
+        header, *rows = [[*row[:3], *row[5:]] for row in [header, *rows]]
+    yield "table", [header, *rows]
+    yield (
+        "line",
+        f"Result = {sum_of}{f', then {changed(change)}' if change else ''}: {maximum} x the sum of "
+        f"weight x counted / of, divided by the sum of the weights.",
+    )
+    if dated:
+        zone = course.settings.get("zone") or next(
+            line["due"].tzname() for line in student.lessons if line["due"]
+        )
+        yield "line", " ".join([*rules(course), f"Times are those of {zone}."])
+
+
+def where_to_read(lesson, course):
+    book = course.settings.get("book")
+    if book:
+        return [("Read: ", None), (f"the page of {lesson}", f"{book.rstrip('/')}/{lesson}.html")]
+    return f"Read: docs/{lesson}.rst"
+
+
+def misses(line):
+    """(name, [sentences], report) of each test that missed."""
+    for test in line["tests"]:
+        if test["result"] != "failed":
+            continue
+        lines = test["lines"]
+        first = [words for words in lines if words.startswith(("Expected: ", "Happened: "))]
+        rest = [words for words in lines if words not in first]
+        yield test["name"], first, "\n".join(rest).strip("\n")
+
+
+def feedback(student, course, with_course):
+    page = [("title", f"{course.settings['title']}: {student.name}")]
+    partial = len(student.lessons) < len(course.lessons)
+    of_all = f", of {len(student.lessons)} of the {len(course.lessons)} lessons" if partial else ""
+    page.append(("line", f"{student.points} of {student.possible} points{of_all}."))
+    if with_course:
+        page += account(student, course)
+    else:
+        rows = [
+            [(line["lesson"], "#" + line["lesson"]), line["points"], line["possible"]]
+            for line in student.lessons
+        ]
+        page.append(("table", [["lesson", "points", "of"], *rows]))
+    page += [("line", f"About the files: {hint}.") for hint in student.hints()]
+    for line in student.lessons:
+        name = line["lesson"]
+        page.append(("heading", f"{name}: {line['points']} of {line['possible']}", name))
+        if line["points"] == line["possible"] and line["sentence"] is None:
+            page.append(("line", "Every test passes."))
+            continue
+        found = list(misses(line))
+        if not found:
+            page.append(("line", line["sentence"] or ""))
+        for test, sentences, report in found:
+            page.append(("test", f"Missed: {test}."))
+            page += [("line", words) for words in sentences]
+            if report:
+                page.append(("report", report))
+        page.append(("line", where_to_read(name, course)))
+    return page
+
+
+# ---- how the class did ----
+
+
+def statistics(students, lessons):
+    """For each lesson: how many of each status and of each number of points, and what missed."""
+    found = []
+    for lesson in lessons:
+        lines = [line for s in students for line in s.lessons if line["lesson"] == lesson]
+        judged = [line for line in lines if line["status"] != "ungraded"]
+        points = [line["points"] for line in judged]
+        possible = max(line["possible"] for line in lines)
+        tests = {}
+        for line in judged:
+            for test in line["tests"]:
+                entry = tests.setdefault(test["name"], {"missed": 0, "judged": 0})
+                entry["judged"] += test["result"] != "skipped"
+                entry["missed"] += test["result"] == "failed"
+        found.append(
+            {
+                "lesson": lesson,
+                "students": len(lines),
+                "possible": possible,
+                "mean": round(figures.mean(points), 2) if points else None,
+                "median": figures.median(points) if points else None,
+                "distribution": [points.count(n) for n in range(possible + 1)],
+                "status": {
+                    status: count
+                    for status in ("graded", "missing", "refused", "ungraded")
+                    if (count := sum(line["status"] == status for line in lines))
+                },
+                "tests": [{"name": name, **counts} for name, counts in tests.items()],
+            }
+        )
+    return found
+
+
+def overview(students, found, course, with_course):
+    page = [("title", f"{course.settings['title']}: the class")]
+    page.append(
+        (
+            "line",
+            f"{sum(s.problem is None for s in students)} of {len(students)} students have a grade.",
+        )
+    )
+    if len(found) < len(course.lessons):
+        page.append(("line", f"The lessons are {len(found)} of {len(course.lessons)}."))
+    header = ["student", *(["result"] if with_course else []), "points", "of", "note"]
+    rows = []
+    for student in students:
+        if student.grade is None:
+            rows.append(
+                [student.name, *([None] if with_course else []), None, None, student.problem]
+            )
+            continue
+        link = "students/" + quote_from_bytes(
+            student.folder.name.encode("utf-8", "surrogateescape")
+        )
+        rows.append(
+            [
+                (student.name, link + "/feedback.html"),
+                *([student.result] if with_course else []),
+                student.points,
+                student.possible,
+                student.note(),
+            ]
+        )
+    lessons = [["lesson", "mean", "median", "of", "all points", "none", "missing", "refused"]]
+    for line in found:
+        lessons.append(
+            [
+                (line["lesson"], "#" + line["lesson"]),
+                line["mean"],
+                line["median"],
+                line["possible"],
+                line["distribution"][-1],
+                line["distribution"][0],
+                line["status"].get("missing", 0),
+                line["status"].get("refused", 0),
+            ]
+        )
+    page += [("heading", "Lessons", "lessons"), ("table", lessons)]
+    page += [("heading", "Students", "students"), ("table", [header, *rows])]
+    for line in found:
+        page.append(("heading", line["lesson"], line["lesson"]))
+        most = line["students"]
+        spread = [
+            [str(points), Bar(count, most)] for points, count in enumerate(line["distribution"])
+        ]
+        page.append(("table", [["points", "students"], *spread]))
+        tests = sorted(line["tests"], key=lambda test: -test["missed"])
+        if tests:
+            page.append(
+                (
+                    "table",
+                    [
+                        ["test", "missed by", "of"],
+                        *([t["name"], Bar(t["missed"], most), t["judged"]] for t in tests),
+                    ],
+                )
+            )
+    return page

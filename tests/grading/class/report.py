@@ -1,0 +1,314 @@
+"""The tables and pages of a class, from the grades in OUT/students.
+
+    report.py check CLASS OUT [--course FILE] [--roster FILE]   reads the two files, writes nothing
+    report.py write CLASS OUT [--course FILE] [--roster FILE]
+
+The names of the students' folders are on stdin, each ended by a NUL byte. It writes
+
+    OUT/class.csv, OUT/class.json            a row for each student
+    OUT/canvas.csv, OUT/moodle.csv           for a gradebook; which of them, the roster decides
+    OUT/class.html, OUT/statistics.json      how the class did (pages.py)
+    OUT/students/NAME/feedback.html, .txt    what a student receives (pages.py)
+
+Everything is derived: a grade has no dates and no weights (course.py has). Exit status: 0 every
+student has a grade, 2 one has none, or a file cannot be used; a sentence on stderr says which.
+"""
+
+import argparse
+import csv
+import json
+import os
+import re
+import subprocess
+import sys
+from datetime import datetime, timezone
+from pathlib import Path
+
+import pages
+from course import Course, Refused, rounded
+
+# A gradebook finds a student by these columns of its own export.
+CANVAS = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
+MOODLE = ("ID number", "Email address", "Username", "First name", "Last name", "Surname")
+
+
+def shown(name):
+    """A folder's name as text: control characters and bytes that are not UTF-8 as \\xNN."""
+    text = os.fsencode(name).decode("utf-8", "backslashreplace")
+    return "".join(
+        c if c.isprintable() else "".join(f"\\x{b:02x}" for b in c.encode()) for c in text
+    )
+
+
+def cell(value):
+    """Text for a CSV file; a spreadsheet does not take it for a formula."""
+    if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")):
+        return "'" + value
+    return value
+
+
+def write_csv(path, rows):
+    with open(path, "w", encoding="utf-8", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows([cell(v) for v in row] for row in rows)
+
+
+def write_text(path, text):
+    path.write_text(text, encoding="utf-8")
+
+
+def file_time(folder, found_in, lesson):
+    """When the student's file was last written. found_in: where the grader found the files."""
+    name = f"{lesson}.c"
+    files = [folder / found_in / name]
+    if not files[0].exists():  # a folder's name that is no text
+        files = folder.rglob(name)
+    times = [file.stat().st_mtime for file in files if file.is_file()]
+    return datetime.fromtimestamp(max(times), timezone.utc) if times else None
+
+
+def why_zero(lesson):
+    """The reason for 0 points, or None. A file that is just missing needs no sentence."""
+    if lesson["points"] or not lesson["possible"]:
+        return None
+    if lesson["sentence"] == f"lessons/{lesson['lesson']}.c does not exist.":
+        return "missing"
+    reason = (lesson["sentence"] or "").split(" Happened: ")[-1]
+    if len(reason) > 100:
+        reason = reason[:100].rsplit(" ", 1)[0] + "..."
+    return ("" if lesson["status"] == "graded" else lesson["status"] + ": ") + reason
+
+
+class Student:
+    def __init__(self, name, class_folder, out, course):
+        self.name, self.folder = shown(name), out / "students" / name
+        self.grade, self.problem, self.lessons = None, None, []
+        try:
+            self.grade = json.loads((self.folder / "grade.json").read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            self.problem = "The grading was interrupted. Run the same command again."
+        errors = self.folder / "errors.txt"
+        if (self.folder / "begun").exists():
+            self.grade, self.problem = (
+                None,
+                "The grading was interrupted. Run the same command again.",
+            )
+        elif errors.exists():
+            said = errors.read_text(encoding="utf-8", errors="replace").strip().split("\n")
+            self.problem = said[0] or "The grader ended without a sentence."
+        if self.grade:
+            self.count(Path(class_folder) / name, course)
+
+    def count(self, folder, course):
+        self.points, self.possible = self.grade["points"], self.grade["possible"]
+        for lesson in self.grade["lessons"]:
+            name = lesson["lesson"]
+            due = course.due_date(self.name, name)
+            there = lesson["status"] != "missing"
+            time = file_time(folder, self.grade.get("folder", "."), name) if there else None
+            submitted = course.submission(self.name, name, time) if there else None
+            late = course.days_late(due, submitted)
+            self.lessons.append(
+                {
+                    **lesson,
+                    "due": due,
+                    "submitted": submitted,
+                    "late": late,
+                    "lost": course.lost(late),
+                    "weight": course.weight(name),
+                    "counted": course.counted(self.name, name, lesson["points"], late),
+                    "adjustment": course.adjustments.get((self.name, name)),
+                }
+            )
+        self.result, self.total, self.weight = course.result(
+            self.name,
+            {line["lesson"]: (line["counted"], line["possible"]) for line in self.lessons},
+        )
+
+    def hints(self):
+        """What the teacher should know of the files, a sentence each."""
+        folder = self.grade.get("folder", ".") if self.grade else "."
+        if folder not in (".", "lessons"):
+            yield f"its files are in {folder}"
+        others = [
+            match[1]
+            for line in self.lessons
+            if (match := re.search(', but (".*") does: name it', line["sentence"] or ""))
+        ]
+        if others:
+            yield f"not under a lesson's name: {', '.join(others)}"
+        if elsewhere := re.search(
+            r"Several folders .*", " ".join(line["sentence"] or "" for line in self.lessons[:1])
+        ):
+            yield elsewhere[0].rstrip(".")
+
+    def note(self):
+        if self.problem:
+            return self.problem
+        reasons = [
+            f"{line['lesson'].split('_')[0]} {reason}"
+            for line in self.lessons
+            if (reason := why_zero(line))
+        ]
+        return " | ".join(reasons) or None
+
+    def row(self, with_course):
+        known = self.grade is not None
+        row = {
+            "student": self.name,
+            "points": self.points if known else None,
+            "possible": self.possible if known else None,
+            "lessons": {line["lesson"]: line["points"] for line in self.lessons},
+            "graded": self.problem is None,
+            "note": self.note(),
+        }
+        if with_course:
+            row["result"] = self.result if known and not self.problem else None
+            row["counted"] = {line["lesson"]: rounded(line["counted"]) for line in self.lessons}
+            row["days_late"] = {
+                line["lesson"]: line["late"] for line in self.lessons if line["late"]
+            }
+        return row
+
+
+def class_csv(rows, lessons, with_course):
+    header = ["student", *(["result"] if with_course else []), "points", "possible", *lessons]
+    header += ["days late"] if with_course else []
+    yield [*header, "note"]
+    for row in rows:
+        line = [row[name] for name in header if name in ("student", "result", "points", "possible")]
+        line += [row["lessons"].get(lesson) for lesson in lessons]
+        if with_course:
+            line.append(
+                " ".join(f"{name.split('_')[0]}:{days}" for name, days in row["days_late"].items())
+            )
+        yield [*line, row["note"]]
+
+
+def gradebook(columns, course, students):
+    """The rows that a gradebook imports: who, then the columns of course.columns."""
+    who = [name for name in columns if name in course.identification]
+    chosen = course.columns
+    canvas = columns is CANVAS
+    # Canvas expects all five columns.
+    header = list(CANVAS) if canvas else who
+    yield [*header, *chosen.values()]
+    graded = [student for student in students if student.grade and not student.problem]
+    if canvas:
+        most = {line["lesson"]: line["possible"] for s in graded for line in s.lessons}
+        yield [
+            "    Points Possible",
+            *[None] * (len(header) - 1),
+            *(
+                rounded(course.settings["maximum"]) if name == "result" else most.get(name)
+                for name in chosen
+            ),
+        ]
+    for student in graded:
+        entry = course.roster.get(student.name)
+        if entry is None:
+            continue
+        counted = {line["lesson"]: rounded(line["counted"]) for line in student.lessons}
+        yield [
+            *(entry.get(name) for name in header),
+            *(student.result if name == "result" else counted.get(name) for name in chosen),
+        ]
+
+
+def write(names, arguments, course):
+    out = Path(arguments.out)
+    students = [Student(name, arguments.class_folder, out, course) for name in names]
+    with_course = arguments.course is not None
+    rows = [student.row(with_course) for student in students]
+    lessons = sorted({lesson for row in rows for lesson in row["lessons"]})
+    write_text(out / "class.json", json.dumps(rows, ensure_ascii=False, indent=1) + "\n")
+    write_csv(out / "class.csv", class_csv(rows, lessons, with_course))
+    for file, columns in (("canvas.csv", CANVAS), ("moodle.csv", MOODLE)):
+        (out / file).unlink(missing_ok=True)
+        if (
+            {"Student", "ID"} <= set(course.identification)
+            if columns is CANVAS
+            else (set(columns[:3]) & set(course.identification))
+        ):
+            write_csv(out / file, gradebook(columns, course, students))
+    for student in students:
+        if student.grade:
+            page = pages.feedback(student, course, with_course)
+            write_text(student.folder / "feedback.html", pages.html(page))
+            write_text(student.folder / "feedback.txt", pages.text(page))
+    statistics = pages.statistics(students, lessons)
+    write_text(out / "statistics.json", json.dumps(statistics, ensure_ascii=False, indent=1) + "\n")
+    write_text(
+        out / "class.html", pages.html(pages.overview(students, statistics, course, with_course))
+    )
+    return students
+
+
+def print_table(students, out, with_course, course):
+    wide = max(len(student.name) for student in students)
+    for student in students:
+        if not student.grade:
+            print(f"{student.name:{wide}}    - of   -   {student.problem}")
+            continue
+        result = f" {student.result:7}" if with_course and not student.problem else ""
+        note = f"   {student.problem}" if student.problem else ""
+        print(f"{student.name:{wide}}{result} {student.points:4} of{student.possible:4}{note}")
+    bare = sorted(
+        {s.grade["sandbox"] for s in students if s.grade and "sandbox" in s.grade} - {"bubblewrap"}
+    )
+    if bare:
+        print(
+            "Programs ran without a sandbox, because bubblewrap does not work here: a program "
+            "could read and change what the grader can."
+        )
+    for student in students:
+        for hint in student.hints():
+            print(f"{student.name}: {hint}.")
+    names = {student.name for student in students}
+    if course.roster and names - set(course.roster):
+        strangers = ", ".join(sorted(names - set(course.roster)))
+        print(f"Not in the roster, so not in the gradebook's file: {strangers}")
+    if set(course.roster) - names:
+        absent = ", ".join(sorted(set(course.roster) - names))
+        print(f"In the roster, but without a folder in the class: {absent}")
+    graded = {line["lesson"] for student in students for line in student.lessons}
+    if graded and len(graded) < len(course.lessons):
+        print(
+            f"Points and results are of {len(graded)} of the {len(course.lessons)} lessons alone."
+        )
+    print(f"The table: {os.path.relpath(out / 'class.csv')}, and as a page: class.html beside it")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("action", choices=("check", "write"))
+    parser.add_argument("class_folder")
+    parser.add_argument("out")
+    parser.add_argument("--course")
+    parser.add_argument("--roster")
+    arguments = parser.parse_args()
+    names = [os.fsdecode(name) for name in sys.stdin.buffer.read().split(b"\0")[:-1]]
+    lessons = subprocess.run(
+        ["make", "-s", "list"], capture_output=True, text=True, check=True
+    ).stdout.split()
+    course = Course(lessons, [shown(name) for name in names])
+    try:
+        if arguments.course:
+            course.read(arguments.course)
+        if arguments.roster:
+            course.read_roster(arguments.roster)
+        elif course.settings.get("submitted") == "roster":
+            raise Refused(
+                [f'{arguments.course}: "submitted = roster", but there is no ROSTER=FILE.']
+            )
+    except Refused as refused:
+        print(refused, file=sys.stderr)
+        return 2
+    if arguments.action == "check":
+        return 0
+    students = write(names, arguments, course)
+    print_table(students, Path(arguments.out), arguments.course is not None, course)
+    return 2 if any(student.problem for student in students) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

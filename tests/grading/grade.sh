@@ -1,0 +1,342 @@
+#!/usr/bin/env bash
+# Grades one student: the check of every lesson, a table, and OUT/grade.json with what is derived
+# from it.
+#
+#   grade.sh             STUDENT=FOLDER  the student's files: FOLDER/lessons/NN_name.c or
+#                                        FOLDER/NN_name.c, or in the one folder below that has such
+#                                        files; left out: lessons/
+#                        OUT=FOLDER      where the grade is written; left out: build/grade
+#                        ONLY="01 07"    these lessons only
+#                        JOBS=N          so many checks at a time; left out: one for each processor
+#                        SEED=N          the checks draw their sizes and orders from it; left out: 1
+#                        SEED=draw       a number that no one knows before; grade.json has it
+#                        RESUME=1        nothing is done when OUT/grade.json already grades these
+#                                        very files with these very checks
+#                        GRADE_OWN=1     the files are the grader's own, as in the book: where root
+#                                        can become no other user, they run as root
+#   grade.sh baseline    writes tests/lessons/baseline.txt: how many tests each check has, and how
+#                        many of them the starter passes
+#
+# Exit status: 0 the grade is written, with any number of points; 2 something could not be graded,
+# and a sentence on stderr names it.
+#
+# The student's files are only read: each is copied to a folder of this grading, compiled and run
+# there in a sandbox (tests/grading/sandbox.sh). The first line says which sandbox this machine
+# allows, and what cannot be promised without one. The results come from what the checks print,
+# which no program of a student can reach, and are written when all of those have ended.
+# shellcheck disable=SC2016  # questions to jq
+set -u
+caller=$PWD
+cd "${0%/*}/../.." || exit 2
+home=$PWD
+mask=$(umask)
+export LC_ALL=C.UTF-8   # the compiler's words, and what counts as a letter, are the same everywhere
+umask 022   # the user of the programs reads the copies
+unset MAKEFLAGS MAKELEVEL MFLAGS LESSON SANITIZE BACKEND
+unset CHECK_FOLDER CHECK_PROGRAM CHECK_TEST CHECK_KILOBYTES CHECK_USER CHECK_CGROUP
+
+say() { printf '%s\n' "$@" >&2; }
+fail() { say "$@"; exit 2; }
+# shellcheck source=tests/grading/protect.sh
+source tests/grading/protect.sh
+
+# ---- one lesson: grade.sh lesson NAME, called below with GRADE_WORK set ----
+
+largest=1048576
+
+# The sentence about a file that is not there. It names one that is likely to be the lesson's, under
+# another name: "07_trim (1).c", 07-Trim.C.
+absent() { # absent NAME
+    local file name other=
+    for file in "$GRADE_SOURCE"/* "$GRADE_SOURCE"/lessons/*; do
+        name=${file##*/} name=${name,,}
+        [[ ${name//[- ]/_} != *"$1"* ]] || [ ! -f "$file" ] || other=${file##*/}
+    done
+    other=${other//[![:print:]]/?}
+    echo "lessons/$1.c does not exist${other:+, but \"$other\" does: name it $1.c}.$GRADE_ELSEWHERE"
+}
+
+# Copies the student's file. Prints why there is nothing to check.
+hand_in() { # hand_in NAME
+    local file=$GRADE_SOURCE/$1.c copy=$GRADE_WORK/lessons/$1.c
+    if [ -L "$file" ]; then echo "refused lessons/$1.c is a symbolic link. Hand in the file itself."
+    elif [ ! -e "$file" ]; then echo "missing $(absent "$1")"
+    elif [ -d "$file" ]; then echo "refused lessons/$1.c is a folder, not a C file."
+    elif [ ! -f "$file" ]; then echo "refused lessons/$1.c is not a regular file."
+    elif ! head -c $((largest + 1)) "$file" >"$copy" 2>/dev/null; then
+        echo "refused lessons/$1.c cannot be read."
+    elif [ "$(stat -c %s "$copy")" -gt $largest ]; then
+        echo "refused lessons/$1.c is larger than 1 MiB. No lesson needs that much."
+    fi
+}
+
+# The record of one lesson in GRADE_WORK/NAME.record, for "records" in grade.jq: a word and a text
+# on each line.
+lesson() { # lesson NAME
+    local name=$1 base=$GRADE_WORK/$1 file=$GRADE_WORK/lessons/$1.c check ended=0 refusal
+    local limit=${CHECK_LESSON_SECONDS:-600}
+    refusal=$(hand_in "$name")
+    {
+        echo "lesson $name"
+        [ ! -e "$file" ] || { printf 'file ' && sha256sum <"$file"; }
+        [ -z "$refusal" ] || {
+            echo "$refusal"
+            TAP=possible tests/grading/first_miss.sh "$name" | sed 's/^/tap /'
+        }
+    } >"$base.record"
+    if [ -n "$refusal" ]; then
+        : >"$base.done"
+        return
+    fi
+    protect_lesson
+    TAP=1 CHECK_FOLDER=$base LESSON=$file CHECK_UNGRADED=$PWD/$base.ungraded \
+        setpriv --pdeathsig TERM timeout --kill-after=2 "$limit" \
+        tests/grading/first_miss.sh "$name" >"$base.tap" 2>&1 </dev/null &
+    check=$!
+    trap 'kill "$check"; wait "$check"; end_lesson; exit 143' TERM
+    { wait "$check"; } 2>/dev/null || ended=$?
+    trap - TERM
+    end_lesson
+    {
+        if [ -s "$base.ungraded" ]; then
+            sed 's/^/ungraded /' "$base.ungraded"
+        elif [ "$ended" = 124 ]; then
+            echo "ungraded The check of $name did not end within $limit seconds."
+        elif [ "$ended" -gt 2 ]; then
+            echo "ungraded The check of $name was ended by a signal, or failed (status $ended)."
+        fi
+        sed 's/\x00//g; s/^/tap /' "$base.tap"
+    } >>"$base.record"
+    rm -rf "$base" 2>/dev/null || { chmod -R u+rwX "$base" && rm -rf "$base"; }
+    : >"$base.done"
+}
+if [ "${1:-}" = lesson ]; then lesson "$2"; exit; fi
+
+# ---- the grading ----
+
+baseline=false
+case ${1:-} in
+'') ;;
+baseline) baseline=true; unset STUDENT ONLY RESUME ;;
+*) fail "grade.sh: the argument must be baseline, or none." ;;
+esac
+out=${OUT:-$home/build/grade}
+[[ $out == /* ]] || out=$caller/$out
+student=
+if [ -n "${STUDENT:-}" ]; then
+    student=$STUDENT
+    [[ $student == /* ]] || student=$caller/$student
+    [ -d "$student" ] || fail "STUDENT=$STUDENT: there is no such folder."
+    if [ -L "$student/lessons" ]; then
+        fail "STUDENT=$STUDENT: its folder lessons is a symbolic link."
+    fi
+fi
+[ "${SEED:-}" != draw ] || SEED=$(shuf -i 1-999999999 -n 1)
+export SEED=${SEED:-1}
+[[ $SEED =~ ^[0-9]{1,9}$ ]] ||
+    fail "SEED=$SEED: give a whole number with at most nine digits, or draw."
+for tool in jq flock; do
+    type -P $tool >/dev/null || fail "$tool is not installed. make grade installs it."
+done
+[ -e build/simulator/libcudart.so.13 ] ||
+    fail "The simulated device is not built. Type: make simulator"
+
+# What grades: a commit, and a sum of the files that decide.
+commit=$(commit_here)
+checks=$(find Makefile tests simulator lessons/*.h -type f -print0 |
+    LC_ALL=C sort -z | xargs -0 sha256sum | sha256sum | cut -c 1-64)
+workbook=$(printf '{"commit": "%s", "checks": "%s"}' "$commit" "$checks")
+reach_workbook || exit 2
+trap leave_workbook EXIT
+
+lessons=() CHECK_COMPILER=
+while read -r key value; do
+    case $key in
+    lesson) lessons+=("$value") ;;
+    compiler) CHECK_COMPILER+=${CHECK_COMPILER:+$'\n'}$value ;;
+    esac
+done < <(make -s grader)
+all_lessons=("${lessons[@]}")
+if [ -n "${ONLY:-}" ]; then
+    chosen=()
+    for word in $ONLY; do
+        found=
+        for name in "${lessons[@]}"; do
+            case $word in
+            "$name" | "${name%%_*}") ;;
+            *) [ "${name%%_*}" = "0$word" ] || continue ;;
+            esac
+            found=$name
+            chosen+=("$name")
+        done
+        [ -n "$found" ] ||
+            fail "ONLY=\"$ONLY\": there is no lesson $word. The lessons are: ${lessons[*]}"
+    done
+    lessons=("${chosen[@]}")
+fi
+[ -n "${lessons[*]}" ] || fail "There is no lesson: nothing was graded."
+
+# About the files of a student. A class has it in its tables.
+note() { [ -n "${GRADE_OF_CLASS:-}" ] || say "STUDENT=$STUDENT: $1"; }
+
+# Sets source to the folder with the student's files: lessons/ below STUDENT, STUDENT, or else the
+# one folder below it that has files with lessons' names, as an unpacked archive has.
+find_source() {
+    local file folder folders=() named=()
+    for source in "$student/lessons" "$student"; do
+        for file in "${all_lessons[@]}"; do
+            [ ! -e "$source/$file.c" ] && [ ! -L "$source/$file.c" ] || return 0
+        done
+    done
+    while IFS= read -r -d '' file; do
+        folder=${file%/*} file=${file##*/}
+        [[ " ${all_lessons[*]} " == *" ${file%.c} "* ]] || continue
+        [ "${folders[*]: -1}" = "$folder" ] || folders+=("$folder")
+    done < <(find "$student" -mindepth 1 -maxdepth 6 \( -name __MACOSX -o -name '.*' \) -prune \
+        -o -name '[0-9][0-9]_*.c' -print0 | LC_ALL=C sort -z)
+    for folder in "${folders[@]}"; do [ "${folder##*/}" != lessons ] || named+=("$folder"); done
+    if [ "${#named[@]}" = 1 ] || [ "${#folders[@]}" = 1 ]; then
+        source=${named[0]:-${folders[0]}}
+        note "its files are in ${source#"$student/"}."
+    elif [ "${#folders[@]}" != 0 ]; then
+        GRADE_ELSEWHERE=" Several folders have files with lessons' names, so none was chosen:"
+        GRADE_ELSEWHERE+=$(printf ' %s,' "${folders[@]#"$student/"}")
+        GRADE_ELSEWHERE=${GRADE_ELSEWHERE//[![:print:]]/?} GRADE_ELSEWHERE=${GRADE_ELSEWHERE%,}.
+        note "${GRADE_ELSEWHERE# }"
+    else
+        note "it has no file with a lesson's name."
+    fi
+}
+source=$home/lessons folder=lessons GRADE_ELSEWHERE=
+if [ -n "$student" ]; then
+    find_source
+    folder=.
+    [ "$source" = "$student" ] || folder=${source#"$student/"}
+fi
+export GRADE_SOURCE=$source GRADE_ELSEWHERE
+
+if [ -n "${RESUME:-}" ] && [ -e "$out/grade.json" ]; then
+    for name in "${lessons[@]}"; do
+        sum=null sentence=
+        if [ -f "$source/$name.c" ] && [ ! -L "$source/$name.c" ]; then
+            sum=$(head -c $((largest + 1)) "$source/$name.c" | sha256sum | cut -c 1-64)
+        elif [ ! -e "$source/$name.c" ] && [ ! -L "$source/$name.c" ]; then
+            sentence=$(absent "$name")
+        fi
+        echo "$name $sum $sentence"
+    done | jq -L tests/grading 'include "grade";
+        [inputs | capture("^(?<lesson>[^ ]+) (?<file>[^ ]+) (?<absent>.*)$") | .absent |= clean]
+            as $files
+        | $old[0] | .workbook == $workbook and .seed == $seed and .folder == ($folder | clean)
+        and all(.lessons[]; .status != "ungraded") and $files == [.lessons[] | {lesson,
+            file: (.file // "null"), absent: (if .status == "missing" then .sentence else "" end)}]
+        ' -n -R -e --argjson workbook "$workbook" --argjson seed "$SEED" --arg folder "$folder" \
+        --slurpfile old "$out/grade.json" >/dev/null 2>&1 && exit 0
+fi
+
+(umask "$mask" && mkdir -p "$out") || fail "OUT=$out cannot be created."
+rm -rf "$out/grade.json" "$out/junit.xml" "$out/gradescope" "$out/prairielearn"
+mkdir -p build/check
+work=$(mktemp -d "${GRADE_FOLDER:-build/check}/grade.XXXXXX") || exit 2
+chmod 755 "$work"
+export GRADE_WORK=$work CHECK_SEAL=1
+# Every process of this grading but the students' own has this folder open.
+exec 8<"$work"
+flock -s 8
+# shellcheck disable=SC2317  # called by the trap
+finish() {
+    # With it end the lessons, and with each of them its check and what that runs.
+    [ -z "${all:-}" ] || kill "$all" 2>/dev/null
+    exec 8<&-
+    flock -w 10 "$work" true
+    for _ in {1..50}; do
+        chmod -R u+rwX "$work" 2>/dev/null
+        rm -rf "$work" 2>/dev/null && break
+        sleep 0.1
+    done
+    leave_workbook
+}
+trap finish EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM HUP
+mkdir "$work/lessons"
+
+# What a student's program may do. grade_class.sh has tried it, for all students of a class.
+if [ -n "${GRADE_PROTECTED:-}" ]; then
+    # shellcheck source=/dev/null
+    source "$GRADE_PROTECTED"
+else
+    protect "$work"
+fi
+[ -z "$not_protected" ] ||
+    fail "A program that is known to be correct could not be compiled and run here, so nothing was \
+graded:" "$not_protected"
+[ "$(id -u)" != 0 ] || [ -n "$PROTECT_USER${GRADE_OWN:-}" ] || [ -z "${STUDENT:-}" ] ||
+    fail "Nothing was graded: the student's programs would run as root, because here root can \
+become no other user who can run what was built in $PWD."
+{
+    printf 'Sandbox: %s.' "$sandbox"
+    if [ "${#not_promised[@]}" != 0 ]; then
+        printf ' Not promised here:'
+        printf ' %s,' "${not_promised[@]}" | sed 's/,$/./'
+    fi
+    echo
+}
+
+# ---- the checks ----
+
+printf '%s\n' "${lessons[@]}" | setpriv --pdeathsig TERM xargs -P "${JOBS:-$(nproc)}" -I{} \
+    setpriv --pdeathsig TERM tests/grading/grade.sh lesson {} &
+all=$!
+wait $all
+all=
+
+records=("${lessons[@]/#/"$work/"}")
+records=("${records[@]/%/.record}")
+for name in "${lessons[@]}"; do
+    [ -e "$work/$name.done" ] ||
+        fail "The check of $name was interrupted: nothing was graded."
+done
+mkdir "$work/gradescope" "$work/prairielearn"
+width=100
+[ ! -t 1 ] || width=$(tput cols 2>/dev/null || echo 80)
+(
+    set -o pipefail
+    cat "${records[@]}" |
+        jq -L tests/grading 'include "grade";
+            grade({workbook: $workbook, sandbox: $sandbox, seed: $seed, folder: $folder,
+                    not_promised: ($promised | split("\n") | map(select(. != "")))};
+                $work; $baseline; [inputs]) | files($width; $all)' -n -R -r \
+            --argjson workbook "$workbook" --arg sandbox "$sandbox" --argjson seed "$SEED" \
+            --arg folder "$folder" --arg promised "$(printf '%s\n' "${not_promised[@]}")" \
+            --arg work "$work" --argjson baseline $baseline --argjson width "$width" \
+            --argjson all "${#all_lessons[@]}" |
+        awk -v folder="$work" \
+            '/^\001/ { file = folder "/" substr($0, 2); printf "" >file; next } { print >file }'
+) || fail "The grade could not be written."
+
+if [ "$baseline" = true ]; then
+    {
+        echo "# For each lesson: the tests of its check, and how many of them the starter passes."
+        echo "# Written by tests/grading/grade.sh baseline."
+        jq -r '.lessons[] | ([.tests[] | select(.result == "passed")] | length) as $given
+            | "\(.lesson) \(.tests | length) \($given)"' "$work/grade.json"
+    } >"$work/baseline.txt"
+    mv "$work/baseline.txt" "$home/tests/lessons/baseline.txt"
+    exit
+fi
+
+(
+    umask "$mask"
+    flock 9   # two gradings into one folder: each leaves all of its files
+    mkdir -p "$out/gradescope" "$out/prairielearn"
+    # The grade last: where it is, the others are.
+    for file in junit.xml gradescope/results.json prairielearn/results.json grade.json; do
+        { cp "$work/$file" "$out/$file.new" && mv "$out/$file.new" "$out/$file"; } || exit
+    done
+) 9<"$out" || fail "The grade could not be written to $out."
+
+cat "$work/table"
+echo "The whole grade: ${out#"$home/"}/grade.json"
+[ -n "${STUDENT:-}${OUT:-}" ] || "$home/tests/commands/progress.sh" grade "$PWD/$work/grade.json"
+[ ! -s "$work/ungraded" ] || fail "$(<"$work/ungraded")"

@@ -1,0 +1,194 @@
+#!/usr/bin/env bash
+# Grades a class: every folder in CLASS is a student, graded by tests/grading/grade.sh. GNU parallel
+# grades several at a time, and class/report.py writes the tables and pages.
+#
+#   grade_class.sh            grades every student, then writes the tables
+#   grade_class.sh batch I N  grades each N-th student, beginning with number I (from 0), and writes
+#                             no table: one task of a job array
+#   grade_class.sh collect    writes the tables of what is graded
+#
+#   CLASS=FOLDER, OUT=FOLDER (build/class), ONLY="01 07", JOBS=N
+#   SEED=N             what the checks draw their numbers from; left out: one is drawn for the class
+#                      by its first grading, and kept in OUT/seed
+#   SSHLOGIN=HOST,...  grades on these machines; ":" is this one. Each has the workbook, CLASS and
+#                      OUT at the same paths
+#   COURSE=FILE ROSTER=FILE   see class/course.py
+#
+# A second call grades only what has changed: a student's files, a check, the seed, what an
+# interruption has left out, or what could not be graded. A student who cannot be graded has a row
+# with the reason, and does not stop the others. Exit status: 0 every student has a grade; 2 a
+# student has none.
+#
+# The queue runs in a process namespace of its own, which ends with this script, whatever ends it:
+# nothing goes on grading.
+set -u
+unset MAKEFLAGS MAKELEVEL MFLAGS   # a make inside this has no jobs of the one that called it
+caller=$PWD
+cd "$(dirname "$0")/../.." || exit 2
+home=$PWD
+unset MAKEFLAGS MAKELEVEL MFLAGS
+say() { printf '%s\n' "$@" >&2; }
+fail() { say "$@"; exit 2; }
+# shellcheck source=tests/grading/protect.sh
+source tests/grading/protect.sh
+
+leash=(bwrap --die-with-parent --unshare-pid --dev-bind / / --proc /proc)
+"${leash[@]}" true 2>/dev/null || leash=()
+
+# ---- one student: student FOLDER and student-there FOLDER (on another machine), called below ----
+
+# What this leaves in the student's folder does not depend on how often it is called: grade.json and
+# what is derived from it, or errors.txt. The file begun marks a grading that has not ended.
+student() { # student FOLDER
+    local folder=$OUT/students/${1##*/} status=0 errors
+    mkdir -p "$folder" && : >"$folder/begun" || return
+    errors=$(STUDENT=$1 OUT=$folder JOBS=1 RESUME=1 GRADE_OF_CLASS=1 tests/grading/grade.sh \
+        2>&1 >/dev/null) || status=$?
+    if [ "$status" = 0 ]; then
+        rm -f "$folder/errors.txt"
+    else
+        # Who it is about is known.
+        printf '%s\n' "${errors//"STUDENT=$1: "/}" >"$folder/errors.txt"
+        # An older grade is not this one's.
+        [ "$folder/grade.json" -nt "$folder/begun" ] || rm -f "$folder/grade.json"
+        say "Not graded: $(printf '%q' "${1##*/}"): $(head -n 1 "$folder/errors.txt")"
+    fi
+    rm -f "$folder/begun"
+    return "$status"
+}
+case ${1:-} in
+student) student "$2"; exit ;;
+student-there) exec "${leash[@]}" tests/grading/grade_class.sh student "$2" ;;
+esac
+
+# ---- what is asked for ----
+
+first=0 every=1
+case "$# ${1:-}" in
+'0 ' | '1 collect') ;;
+'3 batch')
+    first=$2 every=$3
+    [[ $first =~ ^[0-9]+$ && $every =~ ^[1-9][0-9]*$ && $first -lt $every ]] ||
+        fail "grade_class.sh batch $2 $3: the first number must be less than the second." ;;
+*) fail "grade_class.sh: the arguments must be batch I N, collect, or none." ;;
+esac
+[ -n "${CLASS:-}" ] ||
+    fail "Name the class: make grade-class CLASS=FOLDER, where FOLDER has a folder for each\
+ student."
+class=$CLASS
+[[ $class == /* ]] || class=$caller/$class
+[ -d "$class" ] || fail "CLASS=$CLASS: there is no such folder."
+[[ "${JOBS:-1}" =~ ^[1-9][0-9]*$ ]] || fail "JOBS=$JOBS: expected a number from 1 on."
+[[ "${SEED:-1}" =~ ^[1-9][0-9]*$ ]] || fail "SEED=$SEED: expected a number from 1 on."
+tools=(parallel jq python3)
+[ -z "${SSHLOGIN:-}" ] || tools+=(ssh)
+for tool in "${tools[@]}"; do
+    type -P "$tool" >/dev/null || fail "$tool is not installed. make grade-class installs it."
+done
+OUT=${OUT:-$PWD/build/class}
+[[ $OUT == /* ]] || OUT=$caller/$OUT
+mkdir -p "$OUT/students" || fail "OUT=$OUT cannot be created."
+files=()
+for name in COURSE ROSTER; do
+    [ -n "${!name:-}" ] || continue
+    file=${!name}
+    [[ $file == /* ]] || file=$caller/$file
+    files+=("--${name,,}" "$file")
+done
+
+students=() ignored=
+while IFS= read -r -d '' entry; do
+    printf -v name '%q' "${entry##*/}"
+    case ${entry##*/} in
+    __MACOSX) ignored+=", $name (made by an archiver)" ;;
+    *)
+        if [ ! -d "$entry" ]; then ignored+=", $name (no folder)"
+        elif [[ ${entry##*/} == .* ]]; then ignored+=", $name (begins with a dot)"
+        else students+=("$entry"); fi ;;
+    esac
+done < <(find "$class/" -mindepth 1 -maxdepth 1 -print0 | LC_ALL=C sort -z)
+[ "${#students[@]}" != 0 ] || fail "CLASS=$CLASS: it has no folders, so there are no students."
+[ -z "$ignored" ] || say "Not graded: ${ignored#, }."
+
+# report ACTION: check reads COURSE and ROSTER, write writes the tables.
+report() {
+    printf '%s\0' "${students[@]##*/}" | (cd "$home" &&
+        python3 -B -X utf8 tests/grading/class/report.py "$1" "$class" "$OUT" "${files[@]}")
+}
+if [ "${1:-}" = collect ]; then
+    report write
+    exit
+fi
+report check || exit 2   # before hours of grading
+
+# One grading at a time: of this class, or of this part of it.
+part=$first.$every
+exec {lock}>"$OUT/lock.$part"
+flock -n "$lock" || fail "OUT=$OUT: another grading writes there. Wait for its end, or stop it."
+
+# ---- the seed of the class ----
+
+if [ -n "${SEED:-}" ]; then
+    echo "$SEED" >"$OUT/seed"
+else
+    # The tasks of a job array draw at the same time; the link of the first one counts.
+    shuf -i 1-999999999 -n 1 >"$OUT/seed.$part"
+    ln "$OUT/seed.$part" "$OUT/seed" 2>/dev/null
+    rm "$OUT/seed.$part"
+    SEED=$(cat "$OUT/seed")
+fi
+
+# ---- the queue ----
+
+# Once for all students; another machine does it for each.
+if [ -z "${SSHLOGIN:-}" ]; then
+    reach_workbook || exit 2
+    trap leave_workbook EXIT
+fi
+
+# What a killed grading has left is found by its name.
+work=build/check/class.$(printf '%s' "$OUT" | sha256sum | cut -c 1-12).$part
+rm -rf "$work"
+mkdir -p "$work" || exit 2
+export OUT SEED GRADE_FOLDER=$work PARALLEL_SHELL=$BASH PARALLEL_HOME=$PWD/build/parallel
+# What this machine allows is the same for each student. Other machines try it for each.
+unset GRADE_PROTECTED
+if [ -z "${SSHLOGIN:-}" ]; then
+    # shellcheck disable=SC2016  # for the shell that it begins
+    "${leash[@]}" "$BASH" -c 'source tests/grading/protect.sh && protect "$1" && protected' \
+        protect "$work" >"$work/protected" && export GRADE_PROTECTED=$PWD/$work/protected
+fi
+
+mine=()
+for ((i = first; i < ${#students[@]}; i += every)); do mine+=("${students[i]}"); done
+
+command=(tests/grading/grade_class.sh student)
+options=(--null --ungroup --joblog "$OUT/joblog.$part")
+if [ -n "${SSHLOGIN:-}" ]; then
+    settings=$(printf ' %s' "OUT=${OUT@Q}" "SEED=$SEED" "GRADE_FOLDER=$work" "ONLY='${ONLY:-}'")
+    command=("cd ${PWD@Q} &&$settings tests/grading/grade_class.sh student-there")
+    options+=(--sshlogin "$SSHLOGIN" --filter-hosts --jobs "${JOBS:-100%}")
+else
+    options+=(--jobs "${JOBS:-$(nproc)}")
+fi
+[ ! -t 2 ] || options+=(--bar)
+if [ "${#leash[@]}" = 0 ]; then
+    say "bubblewrap does not work here. If a signal 9 ends this script, the checks that it has\
+ started run to their end."
+fi
+
+set -m   # a process group: one signal ends the queue
+"${leash[@]}" parallel "${options[@]}" "${command[@]}" {} \
+    < <(printf '%s\0' "${mine[@]}") {lock}>&- &
+queue=$!
+stop() { exec 2>/dev/null; kill -KILL -- "-$queue"; wait; rm -rf "$work"; exit "$1"; }
+trap 'stop 130' INT
+trap 'stop 143' TERM HUP
+# GNU parallel returns how many students have no grade, at most 101. More is its own failure.
+ended=0
+wait "$queue" || ended=$?
+rm -rf "$work"
+[ "$ended" -le 101 ] || fail "GNU parallel ended with status $ended: not every student was graded.\
+ Run the same command again."
+[ "$every" = 1 ] || exit $((ended == 0 ? 0 : 2))
+report write
