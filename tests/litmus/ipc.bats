@@ -2,14 +2,14 @@
 # Litmus tests of the checker across processes: correct and incorrect ways to order work on one
 # allocation, each run by two or three real processes.
 
-load ../tools/helpers
+load ../suite
 
 CORRECT=(sent_by_host_function free_behind_host_function write_behind_host_function rounds
     one_event free_by_own_event free_after_host_wait free_after_query import_freed_by_cudafree
     imported_twice relay)
 
 setup_file() {
-    make -s BACKEND=simulator build/simulator/tests/litmus/ipc_{correct,incorrect}
+    make -s BACKEND=simulator build/simulator/tests/litmus/ipc_{correct,incorrect,pairs,random}
 }
 
 setup() {
@@ -27,9 +27,10 @@ sanitized() {
     at "build/simulator-${1//,/-}"
 }
 
-# ends PROGRAM CASE STATUS: one case, within its time, ends so
+# ends PROGRAM "CASE..." STATUS: one case, within its time, ends so
 ends() {
-    run timeout 20 "$programs/$1" "$2"
+    # shellcheck disable=SC2086 # a case may have two words
+    run bounded "$programs/$1" $2
     [ "$status" = "$3" ] ||
         miss "$1 $2, ${SIM_SCHEDULE:-measured}: exit status $status, expected $3." "$output"
 }
@@ -88,6 +89,55 @@ reported() {
 
 @test "an imported allocation that is not freed is a leak of the importer" {
     reported never_freed "hazard: leak\..*cudaMemPoolImportPointer.*cudaFree\."
+}
+
+# pair CASE REGEXP: correct, and reported in these words without one wait, under each schedule
+pair() {
+    local schedule
+    for schedule in measured instant late random:1; do
+        SIM_SCHEDULE=$schedule ends ipc_pairs "$1" 0 || return
+        [ "$output" = "" ] || miss "ipc_pairs $1, $schedule: it prints:" "$output" || return
+        SIM_SCHEDULE=$schedule ends ipc_pairs "$1 without" 3 || return
+        assert_output --regexp "$2" || return
+    done
+}
+
+@test "what one host has waited for is over for all, also where nothing else is shared" {
+    pair host_elsewhere "hazard: unordered writes\. launch_fill \(stream 2\) and launch_fill"
+    local words="hazard: read not ordered after another process's write\. cudaMemcpyAsync"
+    pair pipeline "$words \(stream 2\) and process [0-9]+ \(launch_add, its stream 1\)"
+    words="hazard: use before another process's allocation|hazard: unordered writes of two proc"
+    pair second_to_third "$words"
+}
+
+@test "an access outlives the import and the pool that it was made through" {
+    local words="hazard: unordered writes\. launch_add \(stream 2\) and this process"
+    pair imported_again "$words \(launch_fill, its stream 1\)"
+    words="hazard: read not ordered after another process's write\. cudaMemcpyAsync"
+    pair pool_destroyed "$words \(stream 1\) and process [0-9]+ \(launch_add, its stream 1\)"
+}
+
+@test "who frees while the last of twenty-one importers holds the allocation is reported" {
+    pair many_importers "hazard: free while another process holds the allocation\. cudaFreeAsync"
+}
+
+@test "accesses in many streams to many parts of one allocation are all compared" {
+    pair many_parts "hazard: unordered writes of two processes\. launch_fill \(stream 1\)"
+    pair read_often "hazard: read not ordered after another process's write\. cudaMemcpyAsync"
+    pair many_streams "hazard: unordered writes of two processes\. launch_add \(stream 1\)"
+}
+
+@test "random programs: reported at the first incorrect call, or silent to the end" {
+    local part count=10 parts=()
+    [ -z "${TEST_LONG:-}" ] || count=500
+    for part in 0 1 2 3; do
+        "$programs/ipc_random" $((1 + part * count)) $count >"part.$part" 2>&1 &
+        parts+=($!)
+    done
+    for part in 0 1 2 3; do
+        wait "${parts[part]}" || complain "$(cat "part.$part")"
+    done
+    finish
 }
 
 # bats test_tags=long

@@ -21,7 +21,7 @@
 # own load or store.
 #   access, previous access, allocation, free, access given, access taken
 
-load ../tools/helpers
+load ../suite
 
 export FOLDER=build/check/litmus
 export SCHEDULES="measured instant late random:1 random:2${TEST_LONG:+ random:3 random:4 random:5}"

@@ -9,7 +9,12 @@
  * by a graph (random_model.h), while the program runs: the checker must report the first call that
  * is incorrect, for that hazard, and be silent before. It must be silent to the end, and name each
  * leak there, where nothing is incorrect. From the simulated device come only the answers of
- * queries, whether a host function has begun, and what was written on stderr.
+ * queries, whether a host function has begun, whether a device had memory left, and what was
+ * written on stderr.
+ *
+ * Host functions are launched before and behind gates, and captured, as gates are; several threads
+ * of the host make the calls, one at a time; and in some programs the devices have so little memory
+ * that allocations and launches fail.
  *
  * A call that would be incorrect in a way that the book says is not seen is left out of the run: a
  * touch of the host where it is not seen (page_guard.h), and a use by an old pointer whose address
@@ -28,6 +33,7 @@
 #include <semaphore.h>
 #include <stdarg.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -49,7 +55,8 @@ static unsigned roll(unsigned sides)
 static bool has_room(const struct program *p)
 {
     return p->count < OPS - 60 && g.node_count < NODES - 200 && g.access_count < ACCESSES - 200
-        && g.postponed_count < POSTPONED - 200 && g.instance_count < INSTANCES - 4;
+        && g.postponed_count < POSTPONED - 200 && g.instance_count < INSTANCES - 4
+        && p->function_count < FUNCTIONS - 8;
 }
 
 static void emit(struct program *p, struct op op)
@@ -58,6 +65,8 @@ static void emit(struct program *p, struct op op)
         abort();
     if (!is_possible(p, &op))
         return;
+    if (op.kind == FUNCTION)
+        op.event = p->function_count++;
     p->ops[p->count++] = op;
     advance(p, &op);
 }
@@ -110,8 +119,7 @@ static void order_before(struct program *p, int n, int stream)
         if (roll(4))
             break;
         emit(p, (struct op){.kind = FUNCTION, .stream = from});
-        if (g.function_count < FUNCTIONS)
-            emit(p, (struct op){.kind = AWAIT, .event = g.function_count - 1});
+        emit(p, (struct op){.kind = AWAIT, .event = p->function_count - 1});
         break;
     case 6:
     case 7: {
@@ -148,6 +156,8 @@ static bool is_risky(const struct program *p, const struct op *op)
 /* How many of 100 edges are left out; the first one ends the program. */
 static unsigned careless;
 static bool is_over;
+/* The program often has host functions and gates between uses of the same memory. */
+static bool is_held_often;
 
 static void emit_ordered(struct program *p, struct op op)
 {
@@ -217,6 +227,8 @@ static void add_allocation(struct program *p, int stream)
         op.pool = slots[stream].device;
     if (op.kind == ALLOCATE && op.pool == CAPPED)
         op.to = 12 * MiB;
+    else if (p->is_full && (op.kind == ALLOCATE || op.kind == ALLOCATE_DEVICE) && roll(2))
+        op.to = (1 + roll(40)) * MiB;
     emit(p, op);
 }
 
@@ -316,11 +328,13 @@ static bool overlap(int a, size_t from, size_t to, int b, size_t other_from, siz
     return a == b && from < other_to && other_from < to;
 }
 
+static bool touches(const struct task *t) { return t->kind < TASK_EDGE || t->kind > TASK_HOLD; }
+
 /* Do two tasks touch the same bytes, or is one the life of what the other uses? */
 static bool meet(const struct task *a, const struct task *b, int own)
 {
     size_t n = a->to - a->from, m = b->to - b->from;
-    if (a->kind == TASK_EDGE || b->kind == TASK_EDGE)
+    if (!touches(a) || !touches(b))
         return false;
     if (a->kind >= TASK_ALLOCATE)
         return b->allocation == own || (b->kind == TASK_COPY && b->source == own);
@@ -362,14 +376,17 @@ static void add_graph(struct program *p)
         add_task(plan, &shape, (struct task){.kind = TASK_ALLOCATE, .allocation = own});
     }
     for (int tasks = 1 + (int)roll(6); tasks; tasks--) {
-        struct task t = {.kind = ONE_OF(TASK_FILL, TASK_SET, TASK_COPY, TASK_EDGE),
+        struct task t = {.kind = ONE_OF(TASK_FILL, TASK_FILL, TASK_SET, TASK_SET, TASK_COPY,
+                                        TASK_COPY, TASK_EDGE, TASK_EDGE, TASK_FUNCTION, TASK_HOLD),
                          .branch = (int)roll((unsigned)plan->branches),
                          .other = (int)roll((unsigned)plan->branches),
+                         .gate = (int)roll(GATES),
                          .allocation =
                              plan->bytes && roll(2) ? own : pick_allocation(ALIVE, ALLOCATIONS)};
         t.source = plan->bytes && roll(3) == 0 ? own : pick_allocation(ALIVE, ALLOCATIONS);
-        if (t.kind == TASK_EDGE) {
-            add_task(plan, &shape, t);
+        if (!touches(&t)) {
+            if (t.kind != TASK_HOLD || roll(3) == 0)
+                add_task(plan, &shape, t);
             continue;
         }
         if (t.allocation < 0 || t.source < 0)
@@ -419,6 +436,25 @@ static void add_opening(struct program *p, int gate)
     is_over = judge_postponed();
 }
 
+/* Two uses of the same bytes in one stream with something between that holds the second one up: a
+ * host function, a closed gate, or one in front of the other. */
+static void add_held_use(struct program *p, int stream)
+{
+    int first = p->count, gate = (int)roll(GATES);
+    unsigned between = roll(4);
+    add_use(p, stream);
+    if (p->count == first || is_over)
+        return;
+    struct op again = p->ops[p->count - 1];
+    if (between != 1)
+        emit(p, (struct op){.kind = FUNCTION, .stream = again.stream});
+    if (between != 0 && !g.is_open[gate])
+        emit(p, (struct op){.kind = HOLD, .stream = again.stream, .gate = gate});
+    if (between == 3)
+        emit(p, (struct op){.kind = FUNCTION, .stream = again.stream});
+    emit_ordered(p, again);
+}
+
 static void add_something(struct program *p)
 {
     int stream = (int)roll(STREAMS), device = slots[stream].device, event = (int)roll(EVENTS), b;
@@ -449,6 +485,8 @@ static void add_something(struct program *p)
         op.kind = FUNCTION;
         if (roll(3) == 0)
             emit(p, op);
+    } else if (what < 50 && what >= 47 && is_held_often) {
+        add_held_use(p, stream);
     } else if (what < 34) {
         op.kind = HOLD;
         if (!g.is_open[op.gate])
@@ -473,9 +511,13 @@ static void make_program(struct program *p, unsigned seed)
 {
     dice = seed * 0x9E3779B97F4A7C15u + 0x632BE59BD9B4E019u;
     roll(2);
-    p->count = p->plan_count = 0;
+    p->count = p->plan_count = p->function_count = 0;
     is_over = false;
     careless = roll(5) < 3 ? 8 : 0;
+    is_held_often = roll(3) == 0;
+    p->is_full = roll(6) == 0;
+    p->has_half = roll(2);
+    p->may_wait_for_free = roll(2);
     model_start();
     unsigned calls = roll(50) ? 6 + roll(60) : 60 + roll(540);
     for (unsigned i = 0; i < 2 * calls && p->count < (int)calls && !is_over && has_room(p); i++)
@@ -498,8 +540,9 @@ static cudaMemPool_t pool_handles[POOLS];
 static cudaGraphExec_t execs[PLANS];
 static cudaGraph_t graphs[PLANS];
 static volatile int *gates;
-static volatile int begun[FUNCTIONS];
-static int function_count;
+/* Half of the memory of each device; NULL: it has all of it. */
+static void *other_half[DEVICES];
+static volatile int begun[FLAGS];
 
 static void make_stream(int s)
 {
@@ -510,6 +553,13 @@ static void make_stream(int s)
     else
         CHECK(cudaStreamCreateWithFlags(
             &streams[s], slots[s].sort == BLOCKING ? cudaStreamDefault : cudaStreamNonBlocking));
+}
+
+/* Whether a pool may make a stream wait for a free of another one. */
+static void set_internal(int pool, int allowed)
+{
+    CHECK(cudaMemPoolSetAttribute(pool_handles[pool], cudaMemPoolReuseAllowInternalDependencies,
+                                  &allowed));
 }
 
 static void make_pool(int pool)
@@ -551,12 +601,16 @@ static void set_up(const struct program *p)
             make_pool(i);
         if (i <= DEFAULT_1 || used[i])
             give_access(i);
+        if (p->is_full && !p->may_wait_for_free && i != CAPPED && (i <= DEFAULT_1 || used[i]))
+            set_internal(i, 0);
     }
     for (int d = 0; d < DEVICES; d++) {
         CHECK(cudaSetDevice(d));
         CHECK(cudaDeviceEnablePeerAccess(1 - d, 0));
         for (int e = 0; e < EVENTS; e++)
             CHECK(cudaEventCreate(&events[d][e]));
+        if (p->is_full && p->has_half)
+            CHECK(cudaMalloc(&other_half[d], 32 * MiB));
     }
     for (int s = 0; s < STREAMS; s++) {
         CHECK(cudaSetDevice(slots[s].device));
@@ -566,7 +620,7 @@ static void set_up(const struct program *p)
     memset((void *)gates, 0, GATES * sizeof *gates);
 }
 
-static void begin(void *flag) { *(volatile int *)flag = 1; }
+static void begin(void *flag) { ++*(volatile int *)flag; }
 
 /* Captures the plan in streams of its own. */
 static cudaError_t make_exec(const struct program *p, int number)
@@ -600,6 +654,10 @@ static cudaError_t make_exec(const struct program *p, int number)
             CHECK(cudaEventRecord(e, s[t->other]));
             CHECK(cudaStreamWaitEvent(branch, e, 0));
             break;
+        case TASK_FUNCTION:
+            CHECK(cudaLaunchHostFunc(branch, begin, (void *)&begun[flag_of_task(number, i)]));
+            break;
+        case TASK_HOLD: CHECK(launch_hold((const int *)&gates[t->gate], branch)); break;
         case TASK_ALLOCATE:
             CHECK(cudaMallocAsync((void **)&addresses[t->allocation], plan->bytes, branch));
             break;
@@ -623,6 +681,14 @@ static char *ordinary_memory(int allocation)
 {
     static char buffers[ALLOCATIONS + 1][65536] __attribute__((aligned(4096)));
     return buffers[allocation + 1];
+}
+
+/* Forgets the error of a device that has no memory left. */
+static cudaError_t without_last_error(cudaError_t answer)
+{
+    if (answer == cudaErrorMemoryAllocation)
+        (void)cudaGetLastError();
+    return answer;
 }
 
 static cudaError_t allocate(const struct op *op)
@@ -705,7 +771,7 @@ static cudaError_t perform(const struct program *p, const struct op *op)
     case ALLOCATE_DEVICE:
     case ALLOCATE_MANAGED:
     case ALLOCATE_PINNED:
-    case REGISTER: return allocate(op);
+    case REGISTER: return without_last_error(allocate(op));
     case FILL:
     case FILL_BEYOND:
     case FILL_FREED: return launch_fill((int *)data, 1, ints, s);
@@ -720,9 +786,9 @@ static cudaError_t perform(const struct program *p, const struct op *op)
     case PREFETCH: return cudaMemPrefetchAsync(data, bytes, here, 0, s);
     case LOAD: (void)*(volatile char *)data; return cudaGetLastError();
     case STORE: *(volatile char *)data = 1; return cudaGetLastError();
-    case FUNCTION: return cudaLaunchHostFunc(s, begin, (void *)&begun[function_count++]);
+    case FUNCTION: return cudaLaunchHostFunc(s, begin, (void *)&begun[op->event]);
     case HOLD: return launch_hold((const int *)&gates[op->gate], s);
-    case LAUNCH: return cudaGraphLaunch(execs[op->plan], s);
+    case LAUNCH: return without_last_error(cudaGraphLaunch(execs[op->plan], s));
     case FREE:
     case FREE_FREED: return cudaFreeAsync(addresses[op->allocation], s);
     case FREE_BY_HOST:
@@ -765,41 +831,43 @@ static cudaError_t perform(const struct program *p, const struct op *op)
     return cudaErrorUnknown;
 }
 
-/* A thread that makes the calls for the slots that are elsewhere. */
-static struct {
+/* The threads that make the calls of the slots that are not the first one's. */
+static struct helper {
     pthread_t thread;
     bool is_there;
     sem_t requested, done;
     const struct program *program;
     const struct op *op;
     cudaError_t answer;
-} helper;
+} helpers[THREADS];
 
-static void *help(void *unused)
+static void *help(void *argument)
 {
+    struct helper *h = argument;
     for (;;) {
-        sem_wait(&helper.requested);
-        helper.answer = perform(helper.program, helper.op);
-        sem_post(&helper.done);
+        sem_wait(&h->requested);
+        h->answer = perform(h->program, h->op);
+        sem_post(&h->done);
     }
-    return unused;
+    return NULL;
 }
 
 static cudaError_t perform_somewhere(const struct program *p, const struct op *op)
 {
-    if (!slots[op->stream].elsewhere || !is_of_stream(op))
+    struct helper *h = &helpers[slots[op->stream].thread];
+    if (h == helpers || !is_of_stream(op))
         return perform(p, op);
-    if (!helper.is_there) {
-        sem_init(&helper.requested, 0, 0);
-        sem_init(&helper.done, 0, 0);
-        pthread_create(&helper.thread, NULL, help, NULL);
-        helper.is_there = true;
+    if (!h->is_there) {
+        sem_init(&h->requested, 0, 0);
+        sem_init(&h->done, 0, 0);
+        pthread_create(&h->thread, NULL, help, h);
+        h->is_there = true;
     }
-    helper.program = p;
-    helper.op = op;
-    sem_post(&helper.requested);
-    sem_wait(&helper.done);
-    return helper.answer;
+    h->program = p;
+    h->op = op;
+    sem_post(&h->requested);
+    sem_wait(&h->done);
+    return h->answer;
 }
 
 /* ---- a run beside the model ---- */
@@ -824,7 +892,8 @@ static struct outcome {
     int stopped;
     unsigned hazards;
     cudaError_t answer;
-    int performed, left_out;
+    /* Calls that were made; that could not be; and that failed for lack of memory. */
+    int performed, left_out, refused;
 } * outcome;
 
 /* A file in memory: the run's stderr. */
@@ -858,7 +927,7 @@ static uint64_t new_functions(void)
 {
     uint64_t bits = 0;
     for (int f = 0; f < g.function_count; f++)
-        if (begun[f] && !g.functions[f].begun)
+        if (begun[g.functions[f].flag] >= g.functions[f].at && !g.functions[f].begun)
             bits |= (uint64_t)1 << f;
     return bits;
 }
@@ -866,8 +935,9 @@ static uint64_t new_functions(void)
 /* Is the address of what was freed another allocation's now? */
 static bool is_taken(const struct op *op)
 {
-    const char *from = addresses[op->allocation] + op->from,
-               *to = addresses[op->allocation] + op->to;
+    bool frees = op->kind == FREE_FREED || op->kind == FREE_FREED_BY_HOST;
+    const char *start = addresses[op->allocation], *from = frees ? start : start + op->from,
+               *to = frees ? start + 1 : start + op->to;
     for (int i = 0; i < ALL_ALLOCATIONS; i++)
         if (is_alive(i) && addresses[i] < to && from < addresses[i] + g.allocations[i].bytes)
             return true;
@@ -1007,8 +1077,15 @@ static void model_again(const struct program *p, int i, uint64_t functions)
         model_op(p, k);
 }
 
+/* Can the op fail on a full device? Then it has queued nothing, and is none of the graph's. */
+static bool needs_memory(const struct op *op)
+{
+    return op->kind == ALLOCATE || op->kind == ALLOCATE_DEVICE || op->kind == LAUNCH;
+}
+
 static void run_op(const struct program *p, int i)
 {
+    static struct state before_op;
     const struct op *op = &p->ops[i];
     outcome->stopped = i;
     history[i].begun_before = new_functions();
@@ -1021,10 +1098,19 @@ static void run_op(const struct program *p, int i)
     outcome->performed++;
     int postponed = g.postponed_count;
     bool both = waits_and_queues(p, op);
+    if (p->is_full)
+        before_op = g;
     advance(p, op);
     outcome->hazards = g.hazards;
     off_t before = lseek(stderr_file, 0, SEEK_END);
     outcome->answer = perform_somewhere(p, op);
+    if (p->is_full && outcome->answer == cudaErrorMemoryAllocation && needs_memory(op)) {
+        g = before_op;
+        history[i].was_left_out = true;
+        outcome->hazards = 0;
+        outcome->answer = cudaSuccess;
+        outcome->refused++;
+    }
     history[i].has_succeeded =
         (op->kind == QUERY_STREAM || op->kind == QUERY_EVENT) && !outcome->answer;
     if (history[i].has_succeeded)
@@ -1042,6 +1128,21 @@ static void run_op(const struct program *p, int i)
     compare(p, i, before, postponed);
 }
 
+/* What the graph says of finish_all: the host waits for one device after the other. What it has
+ * acquired of the first comes before what a host function of the second still holds up. */
+static bool judge_end(void)
+{
+    bool hazard = false;
+    for (int d = 0; d < DEVICES; d++) {
+        struct set all = all_of_device(d);
+        for (int f = 0; f < g.function_count; f++)
+            g.functions[f].begun |= has(&all, g.functions[f].node);
+        hazard |= judge_postponed();
+        unite(&g.host, &all);
+    }
+    return hazard;
+}
+
 /* All is over, but for what the checker says at the exit. */
 static void end_program(void)
 {
@@ -1051,10 +1152,7 @@ static void end_program(void)
         advance(NULL, &(struct op){.kind = OPEN, .gate = gate});
     bool may_be = may_be_incorrect_later();
     finish_all();
-    for (int f = 0; f < g.function_count; f++)
-        g.functions[f].begun = true;
-    bool owed = judge_postponed(),
-         reported = early_report || was_reported(before, text, sizeof text);
+    bool owed = judge_end(), reported = early_report || was_reported(before, text, sizeof text);
     if (owed)
         end_run(reported ? REPORTED : MISSED);
     for (int i = 0; reported && may_be && i < g.postponed_count; i++)
@@ -1068,6 +1166,8 @@ static void end_program(void)
         else if (is_alive(b))
             CHECK(cudaHostUnregister(addresses[b]));
     CHECK(cudaFreeHost((void *)gates));
+    for (int d = 0; d < DEVICES; d++)
+        CHECK(cudaFree(other_half[d]));
 }
 
 /* Runs the program up to the first call that is incorrect, or reported. */
@@ -1094,8 +1194,12 @@ static struct outcome run_in_process(const struct program *p, const char *schedu
         setenv("SIM_SCHEDULE", schedule, 1);
         /* A report's lines of the source take an addr2line each, and would name this file. */
         setenv("PATH", "", 1);
+        if (p->is_full)
+            setenv("SIM_MEMORY", "64M", 1);
         dup2(stderr_file, STDERR_FILENO);
-        alarm(20);
+        /* One that computes on ends soon, one that sleeps on a busy machine later. */
+        setrlimit(RLIMIT_CPU, &(struct rlimit){20, 20});
+        alarm(600);
         run(p);
         /* With what the simulated device reports at the end. */
         exit(0);
@@ -1131,7 +1235,7 @@ static char *name_of(int allocation)
     return name;
 }
 
-static void list_plan(const struct plan *plan)
+static void list_plan(const struct program *p, const struct plan *plan)
 {
     for (int i = 0; i < plan->count; i++) {
         const struct task *t = &plan->tasks[i];
@@ -1146,6 +1250,10 @@ static void list_plan(const struct plan *plan)
                    t->source_from, bytes);
             break;
         case TASK_EDGE: printf("waits for branch %d\n", t->other); break;
+        case TASK_FUNCTION:
+            printf("cudaLaunchHostFunc(flag %d)\n", flag_of_task((int)(plan - p->plans), i));
+            break;
+        case TASK_HOLD: printf("launch_hold(gate %d)\n", t->gate); break;
         case TASK_ALLOCATE: printf("cudaMallocAsync(&%s, %zu)\n", to, plan->bytes); break;
         case TASK_FREE: printf("cudaFreeAsync(%s)\n", to); break;
         }
@@ -1187,7 +1295,7 @@ static void list_op(const struct program *p, const struct op *op)
     case PREFETCH: printf("cudaMemPrefetchAsync(%s + %zu, %zu, %s)\n", a, from, bytes, s); break;
     case LOAD: printf("the host reads %s[%zu]\n", a, from); break;
     case STORE: printf("the host writes %s[%zu]\n", a, from); break;
-    case FUNCTION: printf("cudaLaunchHostFunc(%s)\n", s); break;
+    case FUNCTION: printf("cudaLaunchHostFunc(flag %d, %s)\n", e, s); break;
     case HOLD: printf("launch_hold(gate %d, %s)\n", op->gate, s); break;
     case LAUNCH: printf("cudaGraphLaunch(graph %d, %s)\n", op->plan, s); break;
     case FREE:
@@ -1196,7 +1304,7 @@ static void list_op(const struct program *p, const struct op *op)
     case FREE_FREED_BY_HOST: printf("cudaFree, cudaFreeHost or cudaHostUnregister(%s)\n", a); break;
     case MAKE_GRAPH:
         printf("graph %d, of device %d:\n", op->plan, p->plans[op->plan].device);
-        list_plan(&p->plans[op->plan]);
+        list_plan(p, &p->plans[op->plan]);
         break;
     case DESTROY_GRAPH:
         printf("cudaGraphExecDestroy, cudaGraphDestroy(graph %d)\n", op->plan);
@@ -1213,7 +1321,7 @@ static void list_op(const struct program *p, const struct op *op)
     case POLL_STREAM: printf("cudaStreamQuery(%s) until it is ready\n", s); break;
     case POLL_EVENT: printf("cudaEventQuery(event %d.%d) until it is ready\n", d, e); break;
     case POLL_TIME: printf("cudaEventElapsedTime(event %d.%d) until it is ready\n", d, e); break;
-    case AWAIT: printf("the host waits until host function %d has begun\n", e); break;
+    case AWAIT: printf("the host waits for flag %d of a host function\n", e); break;
     case QUERY_STREAM: printf("cudaStreamQuery(%s)\n", s); break;
     case QUERY_EVENT: printf("cudaEventQuery(event %d.%d)\n", d, e); break;
     }
@@ -1264,7 +1372,7 @@ static void minimize(struct program *p, struct outcome *found, const char *sched
     *found = run_in_process(p, schedule);
 }
 
-static unsigned total[CRASHED + 1], performed, left_out, mismatches, listed;
+static unsigned total[CRASHED + 1], performed, left_out, refused, mismatches, listed;
 
 static void account(struct program *p, const char *schedule, unsigned seed)
 {
@@ -1272,6 +1380,7 @@ static void account(struct program *p, const char *schedule, unsigned seed)
     total[o.end]++;
     performed += (unsigned)o.performed;
     left_out += (unsigned)o.left_out;
+    refused += (unsigned)o.refused;
     if (o.end == SILENT || o.end == REPORTED || o.end == UNSURE)
         return;
     mismatches++;
@@ -1281,7 +1390,7 @@ static void account(struct program *p, const char *schedule, unsigned seed)
     for (int k = 0; k < HAZARDS; k++)
         if (o.hazards >> k & 1)
             printf(", %s", hazard_names[k]);
-    puts("");
+    puts(p->is_full ? ", on full devices" : "");
     if (mismatches > listed)
         return;
     minimize(p, &o, schedule);
@@ -1307,9 +1416,11 @@ int main(int argc, char **argv)
         make_program(&program, seed);
         account(&program, schedule, seed);
     }
-    printf("%u programs of %u calls (%u left out): %u silent and %u reported, as the graph says; "
+    printf("%u programs of %u calls (%u left out, %u without memory): %u silent and %u reported, "
+           "as the graph says; "
            "%u undecided; %u others\n",
-           count, performed, left_out, total[SILENT], total[REPORTED], total[UNSURE], mismatches);
+           count, performed, left_out, refused, total[SILENT], total[REPORTED], total[UNSURE],
+           mismatches);
     /* Of many programs some are correct and some are not, or this compares nothing. */
     return mismatches || (count >= 100 && (!total[SILENT] || !total[REPORTED]));
 }

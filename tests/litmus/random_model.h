@@ -17,7 +17,7 @@
 
 enum {
     DEVICES = 2,
-    STREAMS = 13,
+    STREAMS = 16,
     EVENTS = 3,
     /* What the program allocates by calls; behind them what each graph allocates. */
     ALLOCATIONS = 14,
@@ -33,6 +33,8 @@ enum {
     ACCESSES = 8192,
     HOLDS = 64,
     FUNCTIONS = 64,
+    /* One for each host function that a program launches, and each that a graph has. */
+    FLAGS = FUNCTIONS + PLANS * PLAN_TASKS,
     POSTPONED = 512,
     ORDINARY = -1
 };
@@ -57,7 +59,7 @@ enum kind {
     PREFETCH,
     LOAD,
     STORE,
-    FUNCTION,
+    FUNCTION, /* with flag `event` */
     HOLD,
     LAUNCH,
     FREE,
@@ -83,7 +85,7 @@ enum kind {
     POLL_STREAM,
     POLL_EVENT,
     POLL_TIME,
-    AWAIT, /* of host function number `event` */
+    AWAIT, /* of the host function with flag `event` */
     QUERY_STREAM,
     QUERY_EVENT
 };
@@ -99,8 +101,17 @@ struct op {
 /* What a graph is captured from. A task on a branch; EDGE: the branch waits for what branch `other`
  * has so far. */
 struct task {
-    enum { TASK_FILL, TASK_SET, TASK_COPY, TASK_EDGE, TASK_ALLOCATE, TASK_FREE } kind;
-    int branch, other, allocation, source;
+    enum {
+        TASK_FILL,
+        TASK_SET,
+        TASK_COPY,
+        TASK_EDGE,
+        TASK_FUNCTION,
+        TASK_HOLD,
+        TASK_ALLOCATE,
+        TASK_FREE
+    } kind;
+    int branch, other, allocation, source, gate;
     size_t from, to, source_from;
 };
 struct plan {
@@ -113,24 +124,27 @@ struct plan {
 struct program {
     struct op ops[OPS];
     struct plan plans[PLANS];
-    int count, plan_count;
+    int count, plan_count, function_count;
+    /* The devices have 64 MiB, or half of that: what allocates, or launches a graph, may fail.
+     * Whether a pool may make a stream wait for a free then. */
+    bool is_full, has_half, may_wait_for_free;
 };
 
 /* What each slot for a stream holds. The default streams stay; the others may be destroyed and
- * created again. One that is elsewhere is used by another thread of the host. */
+ * created again. Each is used by one thread of the host, of which 0 is the first. */
 enum sort { LEGACY, PER_THREAD, BLOCKING, NON_BLOCKING };
 static const struct {
     enum sort sort;
-    int device;
-    bool elsewhere;
+    int device, thread;
     const char *name;
-} slots[STREAMS] = {{LEGACY, 0, false, "legacy0"},          {LEGACY, 1, false, "legacy1"},
-                    {PER_THREAD, 0, false, "thread0"},      {PER_THREAD, 1, false, "thread1"},
-                    {PER_THREAD, 0, true, "other_thread0"}, {BLOCKING, 0, false, "blocking0"},
-                    {BLOCKING, 0, true, "blocking0b"},      {BLOCKING, 1, false, "blocking1"},
-                    {NON_BLOCKING, 0, false, "s0"},         {NON_BLOCKING, 0, false, "t0"},
-                    {NON_BLOCKING, 0, false, "u0"},         {NON_BLOCKING, 1, true, "s1"},
-                    {NON_BLOCKING, 1, false, "t1"}};
+} slots[STREAMS] = {
+    {LEGACY, 0, 0, "legacy0"},      {LEGACY, 1, 0, "legacy1"},      {PER_THREAD, 0, 0, "thread0"},
+    {PER_THREAD, 1, 0, "thread1"},  {PER_THREAD, 0, 1, "thread0b"}, {PER_THREAD, 1, 2, "thread1c"},
+    {BLOCKING, 0, 0, "blocking0"},  {BLOCKING, 0, 1, "blocking0b"}, {BLOCKING, 1, 0, "blocking1"},
+    {BLOCKING, 1, 3, "blocking1d"}, {NON_BLOCKING, 0, 0, "s0"},     {NON_BLOCKING, 0, 0, "t0"},
+    {NON_BLOCKING, 0, 2, "u0"},     {NON_BLOCKING, 0, 3, "v0"},     {NON_BLOCKING, 1, 1, "s1"},
+    {NON_BLOCKING, 1, 0, "t1"}};
+enum { THREADS = 4 };
 
 /* The pools: their device, and whether the host sees their memory. */
 enum { DEFAULT_0, DEFAULT_1, CAPPED, NO_REUSE, HOST, MANAGED, POOLS };
@@ -197,7 +211,7 @@ struct state {
     struct allocation allocations[ALL_ALLOCATIONS];
     struct {
         bool made;
-        int last;
+        int last, launches;
         int generations[ALLOCATIONS];
         enum memory memories[ALLOCATIONS];
     } graphs[PLANS];
@@ -205,8 +219,9 @@ struct state {
         int node, gate;
     } holds[HOLDS];
     bool is_open[GATES];
+    /* `flag` has reached `at` when it has begun. */
     struct {
-        int node;
+        int node, flag, at;
         bool begun;
     } functions[FUNCTIONS];
     struct postponed postponed[POSTPONED];
@@ -516,6 +531,15 @@ static unsigned judge_touch(const struct op *op, bool seen)
 
 /* ---- ops ---- */
 
+/* The host function that was launched with this flag, or -1. */
+static int function_of_flag(int flag)
+{
+    for (int f = 0; f < g.function_count; f++)
+        if (g.functions[f].flag == flag)
+            return f;
+    return -1;
+}
+
 /* What a call waits for while the host stands; returns whether it does so. */
 static bool awaited(const struct op *op, struct set *s)
 {
@@ -549,7 +573,7 @@ static bool awaited(const struct op *op, struct set *s)
     case POLL_EVENT:
     case POLL_TIME: with_node(s, g.record[op->device][op->event]); return true;
     case SYNC_DEVICE: *s = all_of_device(op->device); return true;
-    case AWAIT: with_node(s, g.functions[op->event].node); return true;
+    case AWAIT: with_node(s, g.functions[function_of_flag(op->event)].node); return true;
     default: return false;
     }
 }
@@ -585,8 +609,9 @@ static bool is_possible(const struct program *p, const struct op *op)
             capped +=
                 is_alive(i) && g.allocations[i].memory == POOL && g.allocations[i].pool == CAPPED;
         /* The allocator may wait for any earlier free. */
-        return !is_alive(op->allocation)
-            && (op->pool != CAPPED || (capped < 2 && !any_gate_is_closed()));
+        bool may_wait = op->pool == CAPPED || (p->is_full && p->may_wait_for_free);
+        return !is_alive(op->allocation) && (op->pool != CAPPED || capped < 2)
+            && !(may_wait && any_gate_is_closed());
     }
     case ALLOCATE_DEVICE:
     case ALLOCATE_MANAGED:
@@ -638,13 +663,14 @@ static bool is_possible(const struct program *p, const struct op *op)
     case LAUNCH:
         /* Its memory may have to be moved, for which the call waits. */
         return g.graphs[op->plan].made && !is_alive(ALLOCATIONS + op->plan)
+            && g.function_count + PLAN_TASKS <= FUNCTIONS && g.hold_count + PLAN_TASKS <= HOLDS
             && !(p->plans[op->plan].bytes && any_gate_is_closed());
     case POLL_TIME:
         if (g.record[op->device][op->event] < 0)
             return false;
         break;
     case AWAIT:
-        if (op->event >= g.function_count)
+        if (function_of_flag(op->event) < 0)
             return false;
         break;
     default: break;
@@ -726,11 +752,29 @@ static void use_in_graph(int n, int plan, int allocation, size_t from, size_t to
         use(n, allocation, from, to, write, sort);
 }
 
+static void add_function(int node, int flag, int at)
+{
+    g.functions[g.function_count].flag = flag;
+    g.functions[g.function_count].at = at;
+    g.functions[g.function_count].begun = false;
+    g.functions[g.function_count++].node = node;
+}
+
+static void add_hold(int node, int gate)
+{
+    g.holds[g.hold_count].gate = gate;
+    g.holds[g.hold_count++].node = node;
+}
+
+/* The flag of a graph's host function. */
+static int flag_of_task(int plan, int task) { return FUNCTIONS + plan * PLAN_TASKS + task; }
+
 static void launch(const struct program *p, const struct op *op)
 {
     const struct plan *plan = &p->plans[op->plan];
     int own = ALLOCATIONS + op->plan, entry = new_node(op->stream), tails[BRANCHES];
     with_node(&nodes[entry].before, g.graphs[op->plan].last);
+    g.graphs[op->plan].launches++;
     for (int b = 0; b < BRANCHES; b++)
         tails[b] = entry;
     for (int i = 0; i < plan->count; i++) {
@@ -753,6 +797,10 @@ static void launch(const struct program *p, const struct op *op)
                          t->kind == TASK_FILL ? KERNEL : COPIED);
             break;
         case TASK_EDGE: break;
+        case TASK_FUNCTION:
+            add_function(n, flag_of_task(op->plan, i), g.graphs[op->plan].launches);
+            break;
+        case TASK_HOLD: add_hold(n, t->gate); break;
         case TASK_ALLOCATE: {
             int freed = g.allocations[own].state == FREED ? g.allocations[own].freed : -1;
             begin_life(own, OF_GRAPH, plan->device, plan->bytes, n);
@@ -773,6 +821,7 @@ static void make_graph(const struct op *op)
 {
     g.graphs[op->plan].made = true;
     g.graphs[op->plan].last = -1;
+    g.graphs[op->plan].launches = 0;
     for (int i = 0; i < ALLOCATIONS; i++) {
         g.graphs[op->plan].generations[i] = g.allocations[i].generation;
         g.graphs[op->plan].memories[i] = g.allocations[i].memory;
@@ -862,14 +911,8 @@ static void advance(const struct program *p, const struct op *op)
         break;
     case LOAD:
     case STORE: g.hazards = judge_touch(op, model_addresses); break;
-    case FUNCTION:
-        g.functions[g.function_count].begun = false;
-        g.functions[g.function_count++].node = new_node(op->stream);
-        break;
-    case HOLD:
-        g.holds[g.hold_count].gate = op->gate;
-        g.holds[g.hold_count++].node = new_node(op->stream);
-        break;
+    case FUNCTION: add_function(new_node(op->stream), op->event, 1); break;
+    case HOLD: add_hold(new_node(op->stream), op->gate); break;
     case LAUNCH: launch(p, op); break;
     case FREE: end_life(new_node(op->stream), op->allocation); break;
     case FREE_BY_HOST:
@@ -906,7 +949,7 @@ static void advance(const struct program *p, const struct op *op)
         awaited(op, &s);
         unite(&g.host, &s);
         break;
-    case AWAIT: function_has_begun(op->event); break;
+    case AWAIT: function_has_begun(function_of_flag(op->event)); break;
     case TRIM:
     case QUERY_STREAM:
     case QUERY_EVENT: break;

@@ -45,6 +45,73 @@ static int first(int argc, char **argv)
     return 0;
 }
 
+/* What the default pool reserves for a byte, and for allocations of 40 MiB in all. */
+static int segments(int argc, char **argv)
+{
+    (void)argc, (void)argv;
+    size_t bytes[] = {1, 20 * MiB - 1, 20 * MiB};
+    void *p[3] = {NULL};
+    cudaMemPool_t pool;
+    two_streams();
+    cudaDeviceGetDefaultMemPool(&pool, 0);
+    printf("reserved");
+    for (size_t i = 0; i < sizeof bytes / sizeof *bytes; i++) {
+        uint64_t reserved = 0;
+        cudaMallocAsync(&p[i], bytes[i], s);
+        cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReservedMemCurrent, &reserved);
+        printf(" %d", (int)(reserved / MiB));
+        if (i == 0) {
+            cudaFreeAsync(p[0], s);
+            cudaStreamSynchronize(s);
+        }
+    }
+    printf("\n");
+    cudaFreeAsync(p[1], s);
+    return cudaFreeAsync(p[2], s);
+}
+
+static int support(int argc, char **argv)
+{
+    (void)argc, (void)argv;
+    int driver = 0, pools = -1, types = -1;
+    void *p = NULL;
+    struct cudaDeviceProp device;
+    cudaDriverGetVersion(&driver);
+    SAY(cudaDeviceGetAttribute(&pools, cudaDevAttrMemoryPoolsSupported, 0));
+    SAY(cudaDeviceGetAttribute(&types, cudaDevAttrMemoryPoolSupportedHandleTypes, 0));
+    cudaGetDeviceProperties(&device, 0);
+    printf("driver %d: pools %d, handle types %d; properties: %d, %u\n", driver, pools, types,
+           device.memoryPoolsSupported, device.memoryPoolSupportedHandleTypes);
+    SAY(cudaMallocAsync(&p, MiB, NULL));
+    SAY(cudaMalloc(&p, MiB));
+    return cudaFree(p);
+}
+
+static int closed_gate(int argc, char **argv)
+{
+    (void)argc, (void)argv;
+    two_streams();
+    launch_hold(new_gate(), s);
+    return cudaStreamSynchronize(s); /* the wait */
+}
+
+/* Exports a pool so often, and closes the first descriptors. */
+static int exports(int argc, char **argv)
+{
+    struct cudaMemPoolProps props = {.allocType = cudaMemAllocationTypePinned,
+                                     .handleTypes = cudaMemHandleTypePosixFileDescriptor,
+                                     .location = {.type = cudaMemLocationTypeDevice}};
+    int count = argc > 0 ? atoi(argv[0]) : 0, closed = argc > 1 ? atoi(argv[1]) : 0;
+    cudaMemPool_t pool;
+    cudaMemPoolCreate(&pool, &props);
+    for (int i = 0, fd = -1; i < count; i++) {
+        cudaMemPoolExportToShareableHandle(&fd, pool, cudaMemHandleTypePosixFileDescriptor, 0);
+        if (i < closed)
+            close(fd);
+    }
+    return cudaMemPoolDestroy(pool);
+}
+
 static int fail(int argc, char **argv)
 {
     (void)argc, (void)argv;
@@ -358,11 +425,57 @@ static int computing(int argc, char **argv)
     return 0;
 }
 
+static void *computes_first(void *unused)
+{
+    (void)unused;
+    compute(60);
+    printf("a thread began, %s\n", cudaGetErrorName(cudaStreamQuery(s)));
+    return NULL;
+}
+
+/* A fill is pending. The host waits for a thread that has just begun and is kept from its first
+ * call, as on a machine that is busy. */
+static int begun(int argc, char **argv)
+{
+    (void)argc, (void)argv;
+    void *block;
+    pthread_t thread;
+    two_streams();
+    cudaMalloc(&block, MiB);
+    cudaMemsetAsync(block, 0, MiB, s);
+    pthread_create(&thread, NULL, computes_first, NULL);
+    pthread_join(thread, NULL);
+    SAY(cudaStreamSynchronize(s));
+    cudaFree(block);
+    return 0;
+}
+
 static long microseconds(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+/* How long the thread has neither computed nor waited for a processor. */
+static long slept_so_far(void)
+{
+    struct timespec computed;
+    long ran, waited = 0;
+    FILE *file = fopen("/proc/thread-self/schedstat", "r");
+    if (!file || fscanf(file, "%ld %ld", &ran, &waited) != 2)
+        waited = 0;
+    if (file)
+        fclose(file);
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &computed);
+    return microseconds() - computed.tv_sec * 1000000 - computed.tv_nsec / 1000 - waited / 1000;
+}
+
+/* On a machine that is busy a sleep may be over before the thread has come to sleep at all. */
+static void sleep_for(long us)
+{
+    for (long end = slept_so_far() + us; slept_so_far() < end;)
+        usleep((unsigned)us);
 }
 
 /* A copy is pending. The host rests for less than is noticed, touches what the copy writes, and has
@@ -396,7 +509,7 @@ static int kept(int argc, char **argv)
     SAY(cudaStreamSynchronize(s));
 
     cudaMemcpyAsync(seen, block, MiB, cudaMemcpyDeviceToHost, s);
-    usleep(1000);
+    sleep_for(2000);
     printf("slept, %s\n", cudaGetErrorName(cudaStreamQuery(s)));
     cudaFree(block);
     cudaFree(other);
@@ -520,6 +633,59 @@ static int unordered(int argc, char **argv)
     return cudaStreamSynchronize(s);
 }
 
+/* Ways to learn that work is over, each of them twice: what is over already is no news. */
+static int learns(int argc, char **argv)
+{
+    (void)argc, (void)argv;
+    void *p, *plain;
+    cudaEvent_t event;
+    two_streams();
+    cudaEventCreate(&event);
+    for (int way = 0; way < 5; way++) {
+        cudaMallocAsync(&p, MiB, s);
+        cudaEventRecord(event, s);
+        cudaMalloc(&plain, 1);
+        for (int i = 0; i < 2; i++) {
+            if (way == 0)
+                cudaStreamSynchronize(s);
+            else if (way == 1)
+                cudaEventSynchronize(event);
+            else if (way == 2)
+                while (cudaEventQuery(event) == cudaErrorNotReady)
+                    continue;
+            else if (way == 3)
+                while (cudaStreamQuery(s) == cudaErrorNotReady)
+                    continue;
+            else if (i == 0)
+                cudaFree(plain);
+            cudaStreamQuery(t);
+        }
+        if (way != 4)
+            cudaFree(plain);
+        cudaFreeAsync(p, s);
+    }
+    return cudaDeviceSynchronize();
+}
+
+/* Work on the inside of an allocation, at its start, and on memory of no allocation. */
+static int inside(int argc, char **argv)
+{
+    (void)argc, (void)argv;
+    char *p, *plain;
+    long host;
+    two_streams();
+    cudaMalloc((void **)&plain, 1000);
+    cudaMallocAsync((void **)&p, MiB, s);
+    cudaMallocAsync((void **)&p, MiB, s);
+    launch_fill((int *)(p + 4096), 1, 4, s);
+    launch_add((int *)p, 1, 4, s);
+    cudaMemsetAsync(plain + 500, 0, 500, s);
+    cudaMemcpyAsync(plain + 512, p + 8, 8, cudaMemcpyDeviceToDevice, s);
+    cudaMemcpyAsync(&host, plain + 16, 8, cudaMemcpyDeviceToHost, s);
+    cudaMemsetAsync(p + MiB + 4096, 0, 1, s);
+    return 0;
+}
+
 /* Enough calls for a journal of more than a MiB. */
 static int long_journal(int argc, char **argv)
 {
@@ -637,6 +803,10 @@ int main(int argc, char **argv)
         int (*run)(int, char **);
     } cases[] = {
         {"first", first},
+        {"segments", segments},
+        {"support", support},
+        {"exports", exports},
+        {"closed-gate", closed_gate},
         {"fail", fail},
         {"seconds", seconds},
         {"touch", touch},
@@ -650,8 +820,11 @@ int main(int argc, char **argv)
         {"unsupported", unsupported},
         {"kept", kept},
         {"computing", computing},
+        {"begun", begun},
         {"reset", reset},
         {"unordered", unordered},
+        {"learns", learns},
+        {"inside", inside},
         {"long-journal", long_journal},
         {"many-copies", many_copies},
         {"many-pinned", many_pinned},

@@ -2,12 +2,12 @@
 # Stream capture, graphs and graph memory nodes on the simulated device: measured lines, documented
 # rules and codes, hazards.
 
-load ../tools/helpers
+load ../suite
 load programs
 
 setup_file() {
     local programs=(graph_facts capture_rules capture_forbidden graph_rules graph_memory_rules
-        graph_hazards)
+        graph_hazards graph_nodes_added)
     make -s BACKEND=simulator "${programs[@]/#/build/simulator/tests/simulator/}"
 }
 
@@ -15,7 +15,7 @@ setup_file() {
     local schedule unlike='/default pool/s/ high [0-9]*//g'
     unlike+='; /default pool/s/reserved [0-9]* used/reserved 0 used/'
     for schedule in "${SCHEDULES[@]}"; do
-        SIM_SCHEDULE=$schedule run timeout 20 "$PROGRAMS/graph_facts"
+        SIM_SCHEDULE=$schedule run bounded "$PROGRAMS/graph_facts"
         # spaces aside: a call is printed as its program writes it
         diff -w <(sed -n '/^## graph memory nodes/,/after trim/p' \
             "$ROOT/tests/hardware/facts/one-gpu.txt" |
@@ -30,6 +30,17 @@ setup_file() {
     as_expected capture_forbidden
 }
 
+@test "nodes added by a call: host functions, events, copies, own kernels; clones, captures into" {
+    as_expected graph_nodes_added
+    reported graph_nodes_added "" "unordered writes" "second (graph launch 1 in stream 1)" \
+        "no path of edges leads from one node of the graph to the other"
+    run "$PROGRAMS/graph_nodes_added" refused
+    assert_success
+    assert_line "all as expected"
+    assert_line --partial "slices with rows between them are not simulated"
+    assert_line --partial "the name of a kernel is 1 to 63 printable characters"
+}
+
 @test "graphs and their memory: every rule, what is refused, how much is kept" {
     export SIM_CHECK=off   # it frees twice and uses what is freed, to see the codes
     as_expected graph_rules
@@ -37,7 +48,7 @@ setup_file() {
 }
 
 @test "the journal: nodes at their capture, allocations at each launch, no work in its line" {
-    SIM_JOURNAL=journal run timeout 20 "$PROGRAMS/graph_facts"
+    SIM_JOURNAL=journal run bounded "$PROGRAMS/graph_facts"
     run jq -s -c '[.[] | select(.call == "cudaMallocAsync") | [.graph, .node, .allocation]]' journal
     assert_output '[[1,1,null],[1,4,null]]'
     run jq -s -c '[.[] | select(.did == "allocate" or .did == "free")

@@ -2,7 +2,7 @@
 # The laws of graphs' memory after every step of random walks, and what the sanitizers say of
 # captures, graphs and other locations.
 
-load ../tools/helpers
+load ../suite
 
 setup_file() {
     make -s BACKEND=simulator build/simulator/tests/simulator/{inside_graphs,graph_refused}
@@ -14,7 +14,7 @@ setup() { unset "${!SIM_@}"; }
     local schedule seed=0
     for schedule in measured instant late random:3; do
         seed=$((seed + 1))
-        SIM_SCHEDULE=$schedule LD_LIBRARY_PATH=$ROOT/build/simulator run timeout 20 \
+        SIM_SCHEDULE=$schedule LD_LIBRARY_PATH=$ROOT/build/simulator run bounded \
             "$ROOT/build/simulator/tests/simulator/inside_graphs" 1000 "$seed"
         [ "$status" = 0 ] || miss "inside_graphs, seed $seed, under SIM_SCHEDULE=$schedule:" \
             "$output" || return
@@ -23,7 +23,7 @@ setup() { unset "${!SIM_@}"; }
 }
 
 @test "a launch that finds no memory leaves nothing behind" {
-    SIM_MEMORY=128M LD_LIBRARY_PATH=$ROOT/build/simulator run timeout 20 \
+    SIM_MEMORY=128M LD_LIBRARY_PATH=$ROOT/build/simulator run bounded \
         "$ROOT/build/simulator/tests/simulator/graph_refused"
     assert_success
     assert_output "small: cudaSuccess
@@ -44,7 +44,7 @@ reserved at the end: 0 MiB"
         for program in capture_rules capture_forbidden graph_rules graph_memory_rules \
             location_rules "inside_graphs 300 5"; do
             # shellcheck disable=SC2086  # a program and its arguments
-            LD_LIBRARY_PATH=$ROOT/build/$build run timeout 60 \
+            LD_LIBRARY_PATH=$ROOT/build/$build run bounded \
                 "$ROOT/build/$build/tests/simulator/"$program
             [ "$status" = 0 ] || miss "$build, $program: status $status" "$output" || return
         done

@@ -29,6 +29,8 @@ static struct {
     bool waited;
 } records[RECORDS];
 static struct pair host;
+/* What the host had at some time, as others were shown it. */
+static struct pair shown;
 
 static uint32_t slot_of(uint32_t stream) { return stream * (slots / STREAMS); }
 
@@ -103,6 +105,10 @@ static void go_on(void)
     switch (pick(20)) {
     case 0: synchronize(stream); break;
     case 1: join(&streams[stream].before, &host); break;
+    case 9:
+        clear(&shown);
+        join(&shown, &host);
+        break;
     case 2:
         if (pick(8) == 0)
             give_slot(stream);
@@ -132,12 +138,30 @@ static bool agrees(const struct pair *p, uint32_t own, uint64_t own_epoch)
     return found == count;
 }
 
+/* Does a search for what `known` lacks find the right slots, in their order? */
+static bool differs_as_it_should(const struct pair *p, const struct pair *known)
+{
+    uint32_t at = vc_next_beyond(&p->clock, &known->clock, 0);
+    for (uint32_t i = 0; i < STREAMS; i++) {
+        if (vc_epoch(&p->clock, slot_of(i)) <= vc_epoch(&known->clock, slot_of(i)))
+            continue;
+        if (at != slot_of(i))
+            return false;
+        at = vc_next_beyond(&p->clock, &known->clock, at + 1);
+    }
+    return at == CLOCK_END;
+}
+
 static void check_some(void)
 {
     uint32_t stream = pick(STREAMS), r = pick(RECORDS);
     if (!agrees(&host, STREAMS, 0) || !agrees(&streams[stream].before, STREAMS, 0)
         || !agrees(&records[r].before, records[r].stream, records[r].seq))
         wrong("a clock is not what the arrays say");
+    if (!differs_as_it_should(&host, &shown)
+        || !differs_as_it_should(&streams[stream].before, &host)
+        || !differs_as_it_should(&shown, &records[r].before))
+        wrong("the search for what another clock lacks does not find it");
 }
 
 int main(int argc, char **argv)
@@ -149,9 +173,11 @@ int main(int argc, char **argv)
         return 2;
     }
     state = 88172645463325252u + (argc > 3 ? strtoul(argv[3], NULL, 10) : 0);
+    lock_acquire();
     for (step = 1; step <= steps; step++) {
         go_on();
         check_some();
     }
+    lock_release();
     return 0;
 }

@@ -85,6 +85,7 @@ int main(int argc, char **argv)
     unsigned long steps = strtoul(argv[1], NULL, 10);
     uint32_t keys = (uint32_t)strtoul(argv[2], NULL, 10);
     state = 88172645463325252u + (argc > 3 ? strtoul(argv[3], NULL, 10) : 0);
+    lock_acquire();
     for (step = 1; step <= steps; step++) {
         change((int)pick(NODES), keys);
         size_t key = some_key(keys), count = 0;
@@ -104,5 +105,6 @@ int main(int argc, char **argv)
         if (tree_count_valid(&tree) != count)
             wrong("the tree is out of order, or lacks a node");
     }
+    lock_release();
     return 0;
 }

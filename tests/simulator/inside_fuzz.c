@@ -18,8 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "mem/device.h"
-#include "graph/graph_memory.h"
+#include "api/laws.h"
 #include "os/os.h"
 #include "mem/memory.h"
 #include "mem/pool.h"
@@ -471,30 +470,7 @@ static void one_step(struct world *w)
 
 static void look(const struct world *w)
 {
-    size_t mapped[2] = {0, 0};
-    static size_t all[2];
-    const char *broken = graph_memory_is_valid();
-    for (struct pool *p = pool_first(); p && !broken; p = p->next) {
-        broken = heap_is_valid(&p->heap);
-        if (p->device >= 0 && !p->graph)
-            mapped[p->device] += p->heap.mapped_count * SEGMENT;
-        if (p->policy.max_segments && p->heap.mapped_count > p->policy.max_segments)
-            broken = "a pool has passed its maxSize";
-        if (!p->graph && (p->reserved_high < pool_reserved(p) || p->used_high < p->used))
-            broken = "a high mark is below what it marks";
-    }
-    for (int d = 0; d < 2 && !broken; d++) {
-        struct heap *h = memory_heap(d), *managed = memory_managed_heap(d);
-        if (h->limit)
-            broken = heap_is_valid(h);
-        if (managed->limit && !broken)
-            broken = heap_is_valid(managed);
-        mapped[d] += h->mapped_count * h->segment_size + graph_memory_figures(d)->reserved;
-        if (!all[d])
-            all[d] = device_free_memory(d) + mapped[d];
-        if (all[d] != device_free_memory(d) + mapped[d])
-            broken = "the device's free memory is not what is not mapped";
-    }
+    const char *broken = laws_broken();
     for (int i = 0; i < w->count && !broken; i++) {
         struct address_info first = memory_find(w->blocks[i].at),
                             last = memory_find(w->blocks[i].at + w->blocks[i].bytes - 1);

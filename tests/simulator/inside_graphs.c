@@ -175,6 +175,12 @@ static void look(void)
         wrong("the device has given away another amount than is reserved for graphs");
 }
 
+static void look_at_end(void)
+{
+    if (graph_memory_figures(0)->reserved)
+        wrong("memory is left when all is destroyed and trimmed");
+}
+
 int main(int argc, char **argv)
 {
     unsigned long steps = argc > 1 ? strtoul(argv[1], NULL, 10) : 1000;
@@ -186,7 +192,9 @@ int main(int argc, char **argv)
     WANT(cudaMallocHost((void **)&pinned, MiB));
     for (int i = 0; i < GRAPHS; i++)
         made[i].answer = &pinned[i];
+    lock_acquire();
     free_at_start = device_free_memory(0);
+    lock_release();
     for (step = 1; step <= steps; step++) {
         one_step();
         check(look);
@@ -196,8 +204,7 @@ int main(int argc, char **argv)
             discard(&made[i]);
     WANT(cudaDeviceGraphMemTrim(0));
     check(look);
-    if (graph_memory_figures(0)->reserved)
-        wrong("memory is left when all is destroyed and trimmed");
+    check(look_at_end);
     printf("%lu steps, %lu launches, %lu refused\n", steps, launches, refusals);
     return 0;
 }

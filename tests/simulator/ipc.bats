@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # Pools, allocations and events of several real processes, on the simulated device.
 
-load ../tools/helpers
+load ../suite
 load programs
 
 setup_file() {
@@ -11,7 +11,7 @@ setup_file() {
 # case NAME STATUS: one case of ipc_cases, within its time, ends so; $output is both processes'
 # stdout and stderr
 case_ends() {
-    run timeout 10 "$PROGRAMS/ipc_cases" "$1"
+    run bounded "$PROGRAMS/ipc_cases" "$1"
     [ "$status" = "$2" ] ||
         miss "ipc_cases $1: exit status $status, expected $2." \
             "(SIM_SCHEDULE=${SIM_SCHEDULE:-measured})" "$output"
@@ -21,7 +21,7 @@ case_ends() {
 
 @test "two processes on one GPU: the recorded lines" {
     # it also frees while the other side holds the allocation, which the checker reports: next test
-    SIM_CHECK=off timeout 10 "$PROGRAMS/ipc_facts" >out 2>err
+    SIM_CHECK=off bounded "$PROGRAMS/ipc_facts" >out 2>err
     run diff "$ROOT/tests/hardware/facts/ipc.txt" out
     assert_output ""
     run cat err
@@ -29,7 +29,7 @@ case_ends() {
 }
 
 @test "the checker reports what the recorded script does wrong, in both processes" {
-    run timeout 10 "$PROGRAMS/ipc_facts"
+    run bounded "$PROGRAMS/ipc_facts"
     report="hazard: free while another process holds the allocation\. cudaFreeAsync \(stream"
     report+=" 1\) frees allocation 2, which process [0-9]+ has imported and not freed"
     assert_output --regexp "$report"
@@ -40,7 +40,7 @@ case_ends() {
 }
 
 @test "exporting: the lines that were recorded on one GPU" {
-    SIM_CHECK=off timeout 10 "$PROGRAMS/ipc_rules" export >out
+    SIM_CHECK=off bounded "$PROGRAMS/ipc_rules" export >out
     # spaces aside: a call is printed as its program writes it
     run diff <(sed -n '/^## export/,/^$/p' "$ROOT/tests/hardware/facts/one-gpu.txt" | sed '/^$/d' |
         tr -d ' ') <(tr -d ' ' <out)
@@ -50,7 +50,7 @@ case_ends() {
 @test "every other rule of sharing" {
     local schedule
     for schedule in measured late; do      # late: work is pending when its pool is destroyed
-        SIM_SCHEDULE=$schedule run timeout 10 "$PROGRAMS/ipc_rules" rules
+        SIM_SCHEDULE=$schedule run bounded "$PROGRAMS/ipc_rules" rules
         [ "$status" = 0 ]
         assert_output --partial "all as expected"
         refute_output --partial "hazard"
@@ -58,12 +58,12 @@ case_ends() {
 }
 
 @test "no descriptor is left open" {
-    run timeout 10 "$PROGRAMS/ipc_rules" descriptors
+    run bounded "$PROGRAMS/ipc_rules" descriptors
     assert_line "0 more"
 }
 
 @test "where files may not grow (ulimit -f), an allocation fails with a sentence, not a signal" {
-    run timeout 10 "$PROGRAMS/ipc_rules" limited
+    run bounded "$PROGRAMS/ipc_rules" limited
     [ "$status" = 0 ]
     assert_output --partial "all as expected"
     assert_output --partial "this process may write files of at most 83886080 (ulimit -f)"
@@ -75,12 +75,21 @@ case_ends() {
     local schedule one
     for schedule in measured instant late random:1 random:2; do
         for one in read_by_event read_after_synchronise free_after_event free_after_message \
-            import_living host_pool; do
+            import_living; do
             SIM_SCHEDULE=$schedule case_ends "$one" 0 || return
             [ "$output" = "" ] || miss "ipc_cases $one says something under $schedule:" "$output" ||
                 return
         done
     done
+}
+
+@test "shared memory of the host: each process says once that its touches are not compared" {
+    local said="simulated device: memory of the host is shared between processes. This process's"
+    said+=" loads and stores there are not compared with the work of other processes."
+    case_ends host_pool 0
+    [ "$output" = "$said"$'\n'"$said" ] || miss "It says:" "$output" || return
+    SIM_CHECK=off case_ends host_pool 0
+    [ "$output" = "" ] || miss "Without the checker it says:" "$output"
 }
 
 @test "a read or write that nothing orders after the exporter's write" {
@@ -124,13 +133,21 @@ case_ends() {
 @test "the exporter dies before the event is reached: the importer waits no longer" {
     local one
     for one in exporter_dies_stream exporter_dies_host; do
-        run timeout 10 "$PROGRAMS/ipc_cases" "$one"
+        run bounded "$PROGRAMS/ipc_cases" "$one"
         [ "$status" = 137 ]
         assert_line "the wait ended"
         report="simulated device: process [0-9]+ has ended before the work in front of its"
         report+=" cudaEventRecord was done"
         assert_output --regexp "$report"
     done
+}
+
+@test "the exporter's device fails before the event is reached: the importer waits no longer" {
+    SIM_SCHEDULE=late SIM_CHECK=off case_ends exporter_fails 0
+    assert_line "the wait ended"
+    report="simulated device: the device of process [0-9]+ has failed before the work in front of"
+    report+=" its cudaEventRecord was done"
+    assert_output --regexp "$report"
 }
 
 @test "a process is alive while one of its threads is, also when its first one has ended" {
@@ -189,7 +206,7 @@ case_ends() {
         refute_output --regexp "ERROR: AddressSanitizer|runtime error"
     done
     case_ends free_first 3
-    run timeout 20 "$PROGRAMS/ipc_rules" rules
+    run bounded "$PROGRAMS/ipc_rules" rules
     [ "$status" = 0 ]
     assert_output --partial "all as expected"
 }

@@ -216,6 +216,34 @@ static void exporter_dies(int importer, int synchronize)
 static void exporter_dies_stream(int importer) { exporter_dies(importer, 0); }
 static void exporter_dies_host(int importer) { exporter_dies(importer, 1); }
 
+/* The exporter's device fails in front of its record, and the exporter lives on: it waits for the
+ * importer. */
+static void exporter_fails(int importer)
+{
+    if (importer) {
+        cudaEvent_t ready = receive_event();
+        wait_for_go();
+        OK(cudaStreamWaitEvent(s, ready, 0));
+        IS(cudaErrorExternalDevice, cudaStreamSynchronize(s));
+        puts("the wait ended");
+        go();
+        _exit(0);
+    }
+    cudaMemPool_t pool = shared_pool();
+    uint64_t none = 0;
+    OK(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &none));
+    cudaEvent_t ready = shared_event();
+    allocate(pool);
+    OK(cudaEventRecord(ready, s));
+    send_event(ready);
+    /* The fill finds no memory. */
+    OK(cudaFree(block));
+    IS(cudaErrorIllegalAddress, cudaStreamSynchronize(s));
+    go();
+    wait_for_go();
+    exit(child_status());
+}
+
 /* The importer dies: before it says when it has done, or while it holds the block. The exporter
  * frees, and nothing is reported. */
 static void importer_dies(int importer, int recorded)
@@ -359,6 +387,7 @@ int main(int argc, char **argv)
         {"import_freed", import_freed},
         {"exporter_dies_stream", exporter_dies_stream},
         {"exporter_dies_host", exporter_dies_host},
+        {"exporter_fails", exporter_fails},
         {"exporter_goes_on", exporter_goes_on},
         {"importer_dies_holding", importer_dies_holding},
         {"importer_dies_recorded", importer_dies_recorded},

@@ -291,9 +291,10 @@ static int descriptors(void)
     void *plain;
     OK(cudaStreamCreate(&s));
     OK(cudaMalloc(&plain, 64));
-    /* A thread that has left work keeps one. */
+    /* A thread that has left work keeps one, and a process that has shared something its clock. */
     OK(cudaMemsetAsync(plain, 0, 64, s));
     OK(cudaStreamSynchronize(s));
+    OK(cudaMemPoolDestroy(pool_new(POSIX)));
     int before = open_descriptors();
     rules();
     printf("%d more\n", open_descriptors() - before);

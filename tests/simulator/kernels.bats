@@ -2,7 +2,7 @@
 # Kernels: a program's own, with the function that stands in for each (simulator/user_kernels.h),
 # and nodes of graphs for the kernels of lessons/kernels.h.
 
-load ../tools/helpers
+load ../suite
 load programs
 
 setup_file() {
@@ -43,7 +43,7 @@ setup_file() {
 @test "a kernel's function that calls CUDA ends the program with a sentence" {
     run "$PROGRAMS/user_kernels" calls_cuda correct
     assert_success
-    run timeout 20 "$PROGRAMS/user_kernels" calls_cuda incorrect
+    run bounded "$PROGRAMS/user_kernels" calls_cuda incorrect
     assert_failure
     assert_output --partial "the function of a kernel (sim_launch) calls CUDA"
 }

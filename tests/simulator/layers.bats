@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # The rooms of simulator/ and what each may include. simulator/README.md has the picture.
 
-load ../tools/helpers
+load ../suite
 
 # Prints each include of simulator/ as: FILE NAME, the name in its quotes or angle brackets.
 includes() {
@@ -61,4 +61,45 @@ includes() {
         simulator
     # The table of words in the README names them on purpose.
     assert_equal "$(grep -v '^simulator/README.md:[0-9]*:|' <<<"$output")" ""
+}
+
+# A debugger, a report and a search name a file by its last part: "break memory.c:144".
+@test "no two files of simulator/ have the same name" {
+    run bash -c "find simulator -name '*.[ch]' -printf '%f\n' | sort | uniq -d"
+    assert_output ""
+}
+
+# check/report.c is behind those that call it: they need the lock themselves.
+@test "a function that another room calls, and that needs the lock, begins with NEEDS_LOCK()" {
+    run python3 tests/simulator/needs_lock.py
+    assert_success
+    assert_line --regexp '^[1-9][0-9]{2} functions assert the lock$'
+    run grep -v -e '^simulator/check/report\.c: ' -e 'functions assert the lock$' <<<"$output"
+    assert_output ""
+    # one that lacks it is named
+    cp -r simulator "$BATS_TEST_TMPDIR"
+    sed -i '/^struct pool \*pool_first/,/^}/{/NEEDS_LOCK/d}' \
+        "$BATS_TEST_TMPDIR/simulator/mem/pool.c"
+    run python3 tests/simulator/needs_lock.py "$BATS_TEST_TMPDIR/simulator"
+    assert_line --regexp 'mem/pool\.c: pool_first does not begin with NEEDS_LOCK\(\)$'
+}
+
+# bats test_tags=long
+@test "a sanitizer build ends a call without the lock, in each room, and names the function" {
+    make_sanitized address,undefined tests/simulator/inside_unlocked
+    make -s BACKEND=simulator build/simulator/tests/simulator/inside_unlocked
+    local room program
+    for room in os base sched check mem run graph ipc; do
+        program=build/simulator-address-undefined/tests/simulator/inside_unlocked
+        run bounded "$program" "$room"
+        [[ $status = 1 && $output == *" was called without the lock, which it needs."* ]] ||
+            complain "$room, without the lock: exit status $status" "$output"
+        run bounded "$program" "$room" locked
+        [[ $status = 0 && $output == returned ]] ||
+            complain "$room, with the lock: exit status $status" "$output"
+        run bounded build/simulator/tests/simulator/inside_unlocked "$room"
+        [[ $status = 0 && $output == returned ]] ||
+            complain "$room, in the ordinary build: exit status $status" "$output"
+    done
+    finish
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # Two simulated devices: who may touch the other's pool, as a machine with two GPUs has it.
 
-load ../tools/helpers
+load ../suite
 
 setup_file() {
     make -s BACKEND=simulator build/simulator/tests/simulator/{peers,peer_numbers}
@@ -18,7 +18,7 @@ setup() {
     for n in 0 1 2 3 4 5 6 7; do
         status=0
         echo "== $n"
-        SIM_CHECK=off timeout 10 "$peers" "$n" 2>/dev/null || status=$?
+        SIM_CHECK=off bounded "$peers" "$n" 2>/dev/null || status=$?
         echo "rc $status"
     done >"$BATS_TEST_TMPDIR/returned"
     run diff -w tests/hardware/facts/p2p.txt "$BATS_TEST_TMPDIR/returned"
@@ -28,7 +28,7 @@ setup() {
 @test "the recorded runs are correct programs that leak: no order is reported" {
     local n
     for n in 0 1 2 3 4 5 6 7; do
-        run timeout 10 "$peers" "$n"
+        run bounded "$peers" "$n"
         assert_line end
         ! grep '^hazard: ' <<<"$output" | grep -qv '^hazard: leak' ||
             complain "peers $n: more than leaks is reported:" "$output"
@@ -38,7 +38,7 @@ setup() {
 
 @test "a peer copy is given where its ends lie: the numbers that two GPUs took" {
     local numbers=$ROOT/build/simulator/tests/simulator/peer_numbers from
-    for from in 0 1; do timeout 10 "$numbers" "$from"; done \
+    for from in 0 1; do bounded "$numbers" "$from"; done \
         >"$BATS_TEST_TMPDIR/returned" 2>"$BATS_TEST_TMPDIR/words"
     run diff -w tests/hardware/facts/peer-numbers.txt "$BATS_TEST_TMPDIR/returned"
     assert_output ""
@@ -47,12 +47,12 @@ setup() {
 }
 
 @test "SIM_PEERS=off: no device can reach another, and access is not granted" {
-    SIM_PEERS=off run timeout 10 "$peers" 6
+    SIM_PEERS=off run bounded "$peers" 6
     assert_line "  can 1->0 0"
     assert_line --regexp \
         '^acc\(d0, 1, cudaMemAccessFlagsProtReadWrite\) +-> cudaErrorInvalidDevice$'
     assert_line --regexp '^cudaStreamSynchronize\(s1\) +-> cudaErrorIllegalAddress$'
-    SIM_PEERS=off run timeout 10 "$peers" off
+    SIM_PEERS=off run bounded "$peers" off
     assert_line --regexp '^cudaDeviceEnablePeerAccess\(1, 0\) +-> cudaErrorPeerAccessUnsupported$'
     assert_line --regexp '^cudaDeviceDisablePeerAccess\(1\) +-> cudaErrorPeerAccessNotEnabled$'
 }

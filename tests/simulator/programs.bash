@@ -1,6 +1,6 @@
 # For tests of the simulated device that run C programs of tests/simulator, which are in $PROGRAMS.
-# Each test has a folder of its own and no settings. "load programs" behind "load ../tools/helpers".
-# shellcheck shell=bash disable=SC2034,SC2154  # names here and in helpers.bash are for each other
+# Each test has a folder of its own and no settings. "load programs" behind "load ../suite".
+# shellcheck shell=bash disable=SC2034,SC2154  # names here and in check.bash are for each other
 
 SCHEDULES=(measured instant late random:3)
 
@@ -15,7 +15,7 @@ setup() {
 as_expected() {
     local schedule
     for schedule in "${SCHEDULES[@]}"; do
-        SIM_SCHEDULE=$schedule run timeout 20 "$PROGRAMS/$1" "${@:2}"
+        SIM_SCHEDULE=$schedule run bounded "$PROGRAMS/$1" "${@:2}"
         [ "$status $output" = "0 all as expected" ] ||
             miss "$* under SIM_SCHEDULE=$schedule, status $status:" "$output" || return
     done
@@ -26,10 +26,10 @@ as_expected() {
 reported() {
     local schedule words first
     for schedule in "${SCHEDULES[@]}"; do
-        SIM_SCHEDULE=$schedule run timeout 20 "$PROGRAMS/$1" ${2:+"$2"} correct
+        SIM_SCHEDULE=$schedule run bounded "$PROGRAMS/$1" ${2:+"$2"} correct
         [ "$status" = 0 ] && [ -z "$output" ] ||
             miss "$2, correct, under SIM_SCHEDULE=$schedule, status $status:" "$output" || return
-        SIM_SCHEDULE=$schedule run timeout 20 "$PROGRAMS/$1" ${2:+"$2"} incorrect
+        SIM_SCHEDULE=$schedule run bounded "$PROGRAMS/$1" ${2:+"$2"} incorrect
         first=$(grep -m 1 '^hazard: ' <<<"$output") || true
         [ "$status" = 3 ] && [[ $first == "hazard: $3."* ]] ||
             miss "$2, incorrect, under SIM_SCHEDULE=$schedule, status $status." \

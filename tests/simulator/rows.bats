@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # Memory in rows, what is known of managed ranges, and numbers on the PCI bus.
 
-load ../tools/helpers
+load ../suite
 load programs
 
 setup_file() { make -s BACKEND=simulator build/simulator/tests/simulator/rows; }
@@ -14,7 +14,7 @@ setup_file() { make -s BACKEND=simulator build/simulator/tests/simulator/rows; }
 }
 @test "the last row may end where the memory ends, and no byte later" { as_expected rows ends; }
 @test "a memset in rows that reaches round the end of the addresses: a sentence and status 3" {
-    run timeout 20 "$PROGRAMS/rows" endless
+    run bounded "$PROGRAMS/rows" endless
     [ "$status" = 3 ]
     assert_output --partial "reach beyond the last address there is. A real driver hangs here."
 }

@@ -248,13 +248,13 @@ static void streams_filled(int n)
 static void streams_legacy(int n)
 {
     int *p = device_memory(64);
+    /* These count too: the legacy stream's first fill waits for each of them. */
     fill_in_each(n);
-    begin();
     for (int i = 0; i < 100; i++) {
         need(launch_fill(p, 1, 16, cudaStreamLegacy));
         need(launch_fill(p, 1, 16, many[pick(n)]));
     }
-    end(200);
+    end(n + 200);
 }
 
 static void streams_joined(int n)
@@ -295,6 +295,22 @@ static void stream_churn(int n)
     end(n);
 }
 
+/* Nothing waits for what the destroyed streams have done, and freed. */
+static void stream_churn_unwaited(int n)
+{
+    begin();
+    for (int i = 0; i < n; i++) {
+        cudaStream_t one;
+        void *p;
+        need(cudaStreamCreate(&one));
+        need(cudaMallocAsync(&p, 512, one));
+        need(launch_fill(p, 1, 8, one));
+        need(cudaFreeAsync(p, one));
+        need(cudaStreamDestroy(one));
+    }
+    end(5 * n);
+}
+
 static void events_used(int n)
 {
     make_streams(1, cudaStreamNonBlocking);
@@ -324,6 +340,56 @@ static void event_chain(int n)
     end(n);
 }
 
+/* ---- between processes, of which this one is two ---- */
+
+/* Returns memory of a pool that is exported, and where it is imported. */
+static int *shared_memory(size_t bytes, int **imported)
+{
+    struct cudaMemPoolProps props = {.allocType = cudaMemAllocationTypePinned,
+                                     .handleTypes = cudaMemHandleTypePosixFileDescriptor,
+                                     .location.type = cudaMemLocationTypeDevice};
+    struct cudaMemPoolPtrExportData exported;
+    int *p, descriptor;
+    need(cudaMemPoolCreate(&pools[0], &props));
+    need(cudaMemPoolExportToShareableHandle(&descriptor, pools[0],
+                                            cudaMemHandleTypePosixFileDescriptor, 0));
+    need(cudaMallocFromPoolAsync((void **)&p, bytes, pools[0], s));
+    need(cudaStreamSynchronize(s));
+    need(cudaMemPoolExportPointer(&exported, p));
+    need(cudaMemPoolImportFromShareableHandle(&pools[1], (void *)(uintptr_t)descriptor,
+                                              cudaMemHandleTypePosixFileDescriptor, 0));
+    need(cudaMemPoolImportPointer((void **)imported, pools[1], &exported));
+    return p;
+}
+
+static void shared_parts(int n)
+{
+    int *imported, *p = shared_memory((size_t)n * 64, &imported);
+    cudaEvent_t e = make_event();
+    make_streams(1, cudaStreamNonBlocking);
+    begin();
+    for (int i = 0; i < n; i++)
+        need(launch_fill(p + 16 * i, 1, 16, s));
+    need(cudaEventRecord(e, s));
+    need(cudaStreamWaitEvent(many[0], e, 0));
+    for (int i = 0; i < n; i++)
+        need(launch_add(imported + 16 * i, 1, 16, many[0]));
+    end(2 * n);
+}
+
+static void shared_synchronized(int n)
+{
+    int *imported, *p = shared_memory(64, &imported);
+    fill_in_each(n);
+    need(cudaDeviceSynchronize());
+    begin();
+    for (int i = 0; i < 1000; i++) {
+        need(launch_fill(p, 1, 16, s));
+        need(cudaStreamSynchronize(s));
+    }
+    end(1000);
+}
+
 /* ---- accesses ---- */
 
 /* `n` fills of one stream, each `apart` ints on and `ints` long, and the free. */
@@ -339,6 +405,20 @@ static void fills(int n, int apart, int ints)
 }
 static void accesses_apart(int n) { fills(n, 16, 8); }
 static void accesses_same(int n) { fills(n, 0, 8); }
+static void do_nothing(void *unused) { (void)unused; }
+
+/* The host queues faster than its functions run, and waits for none. */
+static void accesses_behind_functions(int n)
+{
+    int *p = device_memory(4096);
+    begin();
+    for (int i = 0; i < n; i++) {
+        need(launch_fill(p, 1, 1024, s));
+        need(cudaLaunchHostFunc(s, do_nothing, NULL));
+    }
+    end(2 * n);
+}
+
 static void accesses_overlapping(int n) { fills(n, 4, 8); }
 
 /* `n` reads in turn by 32 streams, `bytes` long: at one of 512 addresses, or each 4 bytes on. */
@@ -480,10 +560,14 @@ static const struct row {
     {"streams: record, wait", streams_joined, 40},
     {"streams: synchronize, a stream", streams_waited_for, 40},
     {"streams made, joined, destroyed", stream_churn, 100},
+    {"streams made, used, destroyed: a call", stream_churn_unwaited, 300},
     {"events: make, record, wait", events_used, 1000},
     {"event chain of 16 streams: a link", event_chain, 1000},
+    {"shared: fill parts, add, imported", shared_parts, 80},
+    {"shared: synchronize, of streams", shared_synchronized, 40},
     {"fills apart, and the free", accesses_apart, 1000},
     {"fills of one range", accesses_same, 1000},
+    {"fills of one range, host functions", accesses_behind_functions, 100},
     {"fills half overlapping", accesses_overlapping, 1000},
     {"reads of 32 streams, moving on", reads_moving, 300},
     {"reads of 32 streams, 512 ranges", reads_of_512, 300},
@@ -586,7 +670,7 @@ static void print_row(const struct row *row, int seconds, double empty)
             memory =
                 larger(memory, (r[done].mib - empty) / (10 * larger(r[done - 1].mib - empty, 1)));
     }
-    printf("%c %-33s %5d", time > 2 || memory > 2 || done < SIZES ? '*' : ' ', row->name,
+    printf("%c %-38s %5d", time > 2 || memory > 2 || done < SIZES ? '*' : ' ', row->name,
            row->size);
     for (int i = 0; i < SIZES; i++)
         if (i < done)
@@ -612,7 +696,7 @@ int main(int argc, char **argv)
     }
     double empty = measure_once(nothing, 1, seconds).mib;
     printf("%-35s %5s %26s %6s %17s\n", "", "", "processor us per call, of", "", "MiB, of");
-    printf("  %-33s %5s %8s %8s %8s %6s %5s %5s %5s %5s\n", "", "n", "n", "10 n", "100 n", "grow ",
+    printf("  %-38s %5s %8s %8s %8s %6s %5s %5s %5s %5s\n", "", "n", "n", "10 n", "100 n", "grow ",
            "n", "10 n", "100 n", "grow");
     for (size_t i = 0; i < ROWS; i++)
         if (argc < 3 || strstr(rows[i].name, argv[2]))

@@ -3,9 +3,11 @@
 #define _GNU_SOURCE
 #include <cuda_runtime_api.h>
 #include <fcntl.h>
+#include <link.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +22,7 @@
 #include <unistd.h>
 
 #define PAGE 4096
+#define GiB  ((size_t)1 << 30)
 
 static char pages[2 * PAGE];
 static char *page(void) { return pages + PAGE - (size_t)pages % PAGE; }
@@ -59,6 +62,71 @@ static int print_devices(void)
     return result != cudaSuccess;
 }
 
+/* The library's pages, as the loader describes them. */
+static struct {
+    char *from, *to;
+} library;
+
+static int find_library(struct dl_phdr_info *object, size_t size, void *unused)
+{
+    (void)size;
+    (void)unused;
+    if (!strstr(object->dlpi_name, "libcudart"))
+        return 0;
+    for (unsigned i = 0; i < object->dlpi_phnum; i++)
+        if (object->dlpi_phdr[i].p_type == PT_LOAD)
+            library.to = (char *)object->dlpi_addr
+                       + ((object->dlpi_phdr[i].p_vaddr + object->dlpi_phdr[i].p_memsz + PAGE - 1)
+                          & ~(size_t)(PAGE - 1));
+    library.from = (char *)object->dlpi_addr;
+    return 1;
+}
+
+/* What a C library does with memory, at addresses below and above the library's, and close by. */
+static int use_memory(void)
+{
+    madvise(library.from - PAGE, PAGE, MADV_NORMAL);
+    madvise(library.from - 5 * GiB, 5 * GiB, MADV_NORMAL);
+    madvise(library.to, 5 * GiB, MADV_NORMAL);
+    char *large =
+        mmap(NULL, 6 * GiB, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    char *more = malloc(8 << 20);
+    if (large == MAP_FAILED || !more)
+        return 1;
+    free(more);
+    if (mprotect(large + GiB, PAGE, PROT_READ | PROT_WRITE)
+        || mmap(large + 5 * GiB, GiB, PROT_READ | PROT_WRITE,
+                MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0)
+               == MAP_FAILED
+        || madvise(large + 5 * GiB, GiB, MADV_DONTNEED) || munmap(large, 6 * GiB)
+        || mmap((void *)0x10000000, PAGE, PROT_READ | PROT_WRITE,
+                MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0)
+               == MAP_FAILED)
+        return 1;
+    return cudaDeviceSynchronize() != cudaSuccess;
+}
+
+/* Opens its own memory as a file, by a path where the library has its own, and writes there. */
+static int write_settings(void)
+{
+    char line[512], *path = (char *)0x2000000000;
+    unsigned long settings = 0;
+    FILE *maps = fopen("/proc/self/maps", "r");
+    while (!settings && maps && fgets(line, sizeof line, maps))
+        if (strstr(line, "memfd:settings"))
+            settings = strtoul(line, NULL, 16);
+    if (!settings || mprotect(path, PAGE, PROT_READ | PROT_WRITE))
+        return 1;
+    int before = *(int *)settings, memory = open(strcpy(path, "/proc/self/mem"), O_RDWR);
+    /* The stack can be written so. */
+    if (pwrite(memory, "x", 1, (off_t)line) != 1 || *line != 'x')
+        return 2;
+    if (pwrite(memory, "x", 1, (off_t)settings) == 1)
+        puts("written");
+    puts(*(int *)settings == before ? "as they were" : "changed");
+    return 0;
+}
+
 /* What stays allowed. Returns the exit status, or -1: it is no such name. */
 static int allowed(const char *what)
 {
@@ -67,6 +135,10 @@ static int allowed(const char *what)
         return cudaDeviceSynchronize() != cudaSuccess;
     if (!strcmp(what, "read"))
         return open("/proc/self/status", O_RDONLY) < 0;
+    if (!strcmp(what, "write-settings"))
+        return write_settings();
+    if (!strcmp(what, "memory"))
+        return use_memory();
     if (!strcmp(what, "thread"))
         return pthread_create(&thread, NULL, nothing, NULL) || pthread_join(thread, NULL);
     if (!strcmp(what, "two"))
@@ -89,8 +161,38 @@ static int allowed(const char *what)
     return -1;
 }
 
+/* What would change the library's pages, or that of the paths that it may open. */
+static void change_library(const char *what)
+{
+    static char own[PAGE] __attribute__((aligned(PAGE)));
+    char *page = library.to - PAGE;
+    if (!strcmp(what, "map-over"))
+        mmap(page, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+    if (!strcmp(what, "map-over-from-below"))
+        mmap(page - 16 * GiB, 16 * GiB + PAGE, PROT_READ | PROT_WRITE,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+    if (!strcmp(what, "unmap-first"))
+        munmap(library.from - 5 * GiB, 5 * GiB + PAGE);
+    if (!strcmp(what, "unmap"))
+        munmap(library.from, (size_t)(library.to - library.from));
+    if (!strcmp(what, "move-away"))
+        mremap(page, PAGE, PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, own);
+    if (!strcmp(what, "move-over"))
+        mremap(own, PAGE, PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, page);
+    if (!strcmp(what, "empty"))
+        madvise(page, PAGE, MADV_DONTNEED);
+    if (!strcmp(what, "open-library"))
+        mprotect(page - PAGE, 2 * PAGE, PROT_READ | PROT_WRITE);
+    if (!strcmp(what, "open-paths"))
+        mprotect((void *)0x2000000000, PAGE, PROT_READ | PROT_WRITE);
+    if (!strcmp(what, "map-paths"))
+        mmap((void *)0x2000000000, PAGE, PROT_READ | PROT_WRITE,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+}
+
 static void refused(const char *what)
 {
+    change_library(what);
     if (!strcmp(what, "create"))
         open("made", O_WRONLY | O_CREAT, 0666);
     if (!strcmp(what, "fopen"))
@@ -146,6 +248,7 @@ int main(int argc, char **argv)
         return 2;
     if (argc > 2)
         cudaDeviceSynchronize();
+    dl_iterate_phdr(find_library, NULL);
     int status = allowed(argv[1]);
     if (status >= 0)
         return status;

@@ -2,7 +2,7 @@
 # The simulated device from outside: its symbols, its SIM_ variables, its journal, and what a
 # program may and may not do.
 
-load ../tools/helpers
+load ../suite
 
 setup_file() {
     local programs=(behaviour per_thread facts host_rules traced functions_at_end functions_meet
@@ -30,7 +30,7 @@ program() {
             open=${open##*/}
             [ "$open" -lt 3 ] || exec {open}>&-
         done
-        timeout --kill-after=1 20 "$at/$name" "$@" 2>errors
+        bounded "$at/$name" "$@" 2>errors
     ) || status=$?
     errors=$(cat errors)
 }
@@ -50,7 +50,8 @@ names_of() {
 @test "the library has every function of libcudart.so.13, the kernels, sim_launch, and no more" {
     cd "$ROOT"
     run diff <({ cat simulator/api/libcudart-symbols.txt
-        printf '%s\n' {kernel,launch}_{add,fill,hold} sim_launch_kernel{,_ptsz}; } |
+        printf '%s\n' {kernel,launch}_{add,fill,hold} sim_launch_kernel{,_ptsz} \
+            sim_graph_add_kernel_node; } |
         LC_ALL=C sort) <(names_of "$library")
     assert_output ""
 }
@@ -106,6 +107,17 @@ END
     [ "$named" = "${#names[@]}" ] || miss "The journal does not name them all."
 }
 
+@test "cudaProfilerStart and cudaProfilerStop succeed, and print nothing" {
+    cat >profiled.c <<'END'
+#include <cuda_profiler_api.h>
+int main(void) { return cudaProfilerStart() || cudaProfilerStop(); }
+END
+    "${CC:-gcc}" -isystem "$ROOT/build/cuda/include" profiled.c -o profiled "$ROOT/$library"
+    run ./profiled
+    assert_success
+    assert_output ""
+}
+
 # ---- the SIM_ variables ----
 
 @test "nonsense in a SIM_ variable: one sentence names it, its value and a correct one" {
@@ -116,7 +128,8 @@ END
         SIM_FAIL=cudaMalloc{,:,:0,:x,:-1,': 1'} SIM_FAIL={:1,malloc:1,cudaMallocAsnyc:1} \
         SIM_FAIL={cudaMallocAsync_ptsz:1,cudaGetLastError:1} SIM_EXPLAIN={on,2,true} \
         SIM_CHECK={maybe,1,OFF} SIM_PEERS={yes,0} SIM_JOURNAL={/nonexistent/x,/tmp} \
-        SIM_DRIVER_VERSION={12,x} SIM_HANDLE_TYPES={99,fd}; do
+        SIM_DRIVER_VERSION={12,x} SIM_HANDLE_TYPES={99,fd} \
+        SIM_SEGMENT={0,1,2048,32M,-2} SIM_POOLS={no,0,Off}; do
         status=0
         env "$setting" "$at/behaviour" first >out 2>err || status=$?
         [ "$status" = 1 ] || complain "$setting: exit status $status, not 1."
@@ -149,7 +162,7 @@ END
 }
 
 @test "a journal at the length that files may have (ulimit -f): the same sentence, no signal" {
-    run bash -c 'ulimit -f 64; SIM_JOURNAL=long timeout 20 "$1/behaviour" long-journal' - "$at"
+    run bash -c 'ulimit -f 64; SIM_JOURNAL=long timeout 600 "$1/behaviour" long-journal' - "$at"
     assert_success
     assert_output --partial "10000 calls"
     assert_output --partial "the journal (SIM_JOURNAL) is not whole: its file can take no more (F"
@@ -163,7 +176,7 @@ END
         -o opened -ldl
     opened() { # opened CASE STATUS OUTPUT
         status=0
-        output=$(timeout --kill-after=1 20 ./opened "$ROOT/$library" "$1" 2>errors) || status=$?
+        output=$(bounded ./opened "$ROOT/$library" "$1" 2>errors) || status=$?
         errors=$(cat errors)
         [ "$status" = "$2" ] && [ "$output" = "$3" ] ||
             complain "$1: exit status $status, not $2; it printed:" "$output" "$errors"
@@ -200,6 +213,60 @@ END
     printed "devices 5 memory 3221225472"
     SIM_DEVICES=16 SIM_MEMORY=65536K program behaviour first
     printed "devices 16 memory 67108864"
+}
+
+@test "SIM_SEGMENT is the size of a segment, and 32 MiB when it is not set" {
+    program behaviour segments
+    printed "reserved 32 32 64"
+    SIM_SEGMENT=3 program behaviour segments
+    printed "reserved 3 21 42"
+    SIM_SEGMENT=48 program behaviour segments
+    printed "reserved 48 48 48"
+    SIM_SEGMENT=1024 SIM_MEMORY=64M program behaviour segments
+    printed "reserved 0 0 0"
+}
+
+@test "SIM_POOLS=off: a new driver, a device without pools, and both attributes are 0" {
+    local call='cudaDeviceGetAttribute(&' plain='cudaMalloc(&p, MiB): cudaSuccess'
+    local pools="${call}pools, cudaDevAttrMemoryPoolsSupported, 0)"
+    local types="${call}types, cudaDevAttrMemoryPoolSupportedHandleTypes, 0)"
+    program behaviour support
+    printed "$pools: cudaSuccess" "$types: cudaSuccess" \
+        "driver 13000: pools 1, handle types 9; properties: 1, 9" \
+        "cudaMallocAsync(&p, MiB, NULL): cudaSuccess" "$plain"
+    SIM_POOLS=off program behaviour support
+    printed "$pools: cudaSuccess" "$types: cudaSuccess" \
+        "driver 13000: pools 0, handle types 0; properties: 0, 0" \
+        "cudaMallocAsync(&p, MiB, NULL): cudaErrorNotSupported" "$plain"
+    SIM_DRIVER_VERSION=11010 program behaviour support
+    printed "$pools: cudaErrorInvalidValue" "$types: cudaErrorInvalidValue" \
+        "driver 11010: pools -1, handle types -1; properties: 0, 0" \
+        "cudaMallocAsync(&p, MiB, NULL): cudaErrorNotSupported" "$plain"
+}
+
+@test "a wait behind a closed gate ends the program, and the report has its line" {
+    local line
+    line=$(grep -n '/\* the wait \*/' "$ROOT/tests/simulator/behaviour.c")
+    program behaviour closed-gate
+    [ "$status" = 3 ] || complain "Exit status $status, not 3."
+    [[ $errors == *"hazard: waiting forever. cudaStreamSynchronize waits for stream 1,"* ]] ||
+        complain "The wait is not reported:" "$errors"
+    [[ $errors == *$'\n'"  called     at "*"behaviour.c:${line%%:*}"$'\n'"  To do: "* ]] ||
+        complain "The report lacks its line, ${line%%:*}:" "$errors"
+    finish
+}
+
+@test "the journal has how many exported descriptors were left open" {
+    local case
+    for case in "3 0 3" "3 1 2" "3 3 null" "0 0 null"; do
+        # shellcheck disable=SC2086  # words
+        set -- $case
+        SIM_JOURNAL=journal program behaviour exports "$1" "$2"
+        [ "$(jq -r 'select(.did == "exit").descriptors' journal)" = "$3" ] ||
+            complain "Of $1 descriptors $2 were closed, and the journal ends with" \
+                "$(tail -n 1 journal)"
+    done
+    finish
 }
 
 @test "SIM_FAIL=cudaMallocAsync:2 makes the second one fail, and no other" {
@@ -287,7 +354,7 @@ END
         for run in 1 2 3 4 5 6; do
             SIM_SCHEDULE=random:5 SIM_JOURNAL=journal$run program functions_meet "$way"
             [ "$status" = 0 ] || {
-                complain "$way: exit status $status; 124: it was stopped." "$errors"
+                complain "$way: exit status $status." "$errors"
                 break
             }
             cmp -s journal1 journal$run || {
@@ -330,6 +397,22 @@ END
             else . end) | .ok and .asked > 50' journal
 }
 
+@test "the journal marks the calls in which the host learned that work is over, and no others" {
+    SIM_JOURNAL=journal program behaviour learns
+    [ "$status" = 0 ]
+    run jq -r 'select(.acquired) | .call' journal
+    assert_output "$(lines cudaStreamSynchronize cudaEventSynchronize cudaEventQuery \
+        cudaStreamQuery cudaFree cudaDeviceSynchronize)"
+}
+
+@test "the journal says where in its allocation a kernel, a memset or a copy begins" {
+    SIM_CHECK=off SIM_JOURNAL=journal program behaviour inside
+    run jq -r 'select(.call and (.call | test("launch|Mem(set|cpy)")))
+        | "\(.call) \(.allocation) \(.inner_offset // 0)"' journal
+    assert_output "$(lines "launch_fill 3 4096" "launch_add 3 0" "cudaMemsetAsync 1 500" \
+        "cudaMemcpyAsync 1 512" "cudaMemcpyAsync 1 16" "cudaMemsetAsync 0 0")"
+}
+
 @test "a call that waits keeps its line in the journal while another thread makes calls" {
     SIM_JOURNAL=journal program behaviour meanwhile
     [ "$status" = 0 ]
@@ -350,15 +433,17 @@ END
         miss "The touch is not reported once:" "$errors"
     SIM_SCHEDULE=late program behaviour computing
     printed "computed 60 ms, cudaErrorNotReady" "cudaStreamSynchronize(s): cudaSuccess"
+    SIM_SCHEDULE=late program behaviour begun
+    printed "a thread began, cudaErrorNotReady" "cudaStreamSynchronize(s): cudaSuccess"
 }
 
 @test "where a process has few addresses (ulimit -v), an allocation fails with a sentence" {
     local gib=$((1024 * 1024))
-    run bash -c 'ulimit -v "$1"; timeout 20 "$2/behaviour" fail' - $((4 * gib)) "$at"
+    run bash -c 'ulimit -v "$1"; timeout 600 "$2/behaviour" fail' - $((4 * gib)) "$at"
     assert_output --partial "simulated device: this process has no "
     assert_output --partial "SIM_MEMORY=1G"
     [ "$(grep -c "simulated device" <<<"$output")" = 1 ]
-    SIM_MEMORY=256M run bash -c 'ulimit -v "$1"; timeout 20 "$2/behaviour" fail' - $((4 * gib)) \
+    SIM_MEMORY=256M run bash -c 'ulimit -v "$1"; timeout 600 "$2/behaviour" fail' - $((4 * gib)) \
         "$at"
     assert_success
     refute_output --partial "simulated device"
@@ -387,7 +472,7 @@ END
 @test "a program under strace, which stops it at each system call, comes to its end" {
     SIM_SCHEDULE=late program traced "$at/behaviour" kept
     [ "$status" != 77 ] || skip "$output"
-    [ "$status" = 3 ] || miss "Exit status $status, not 3; 124: it was stopped after 20 s." \
+    [ "$status" = 3 ] || miss "Exit status $status, not 3" \
         "$output" "$errors"
 }
 
@@ -531,7 +616,7 @@ END
         run ./again two three
         assert_failure 3
         assert_equal "$(grep -c '^hazard: ' <<<"$output")" 1
-        assert_line --index $((${#lines[@]} - 1)) "simulated device: found $repeats more times: \
+        assert_line --index $((${#lines[@]} - 2)) "simulated device: found $repeats more times: \
 unordered writes, launch_add at again.c:7."
     done
     run ./again

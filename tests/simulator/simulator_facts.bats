@@ -2,16 +2,17 @@
 # The simulated device returns what a real one returned: every line of tests/hardware/facts that it
 # models is asked again.
 
-load ../tools/helpers
+load ../suite
 
 PROGRAMS=(replay facts danger)
 PROBES=(answers waits ipc ipc_peers misuse pools graphs graph_nodes host threads strangers)
 PROBES+=(reuse stalls full reset graph_again peer_copies peer_calls importer)
-PROBES+=(pitch handles)
+PROBES+=(pitch handles outsiders outsiders_peers refused ipc_fault engines peer_engines)
 
 setup_file() {
     make -s BACKEND=simulator "${PROGRAMS[@]/#/build/simulator/tests/simulator/}" \
-        "${PROBES[@]/#/build/simulator/tests/hardware/probes/}"
+        "${PROBES[@]/#/build/simulator/tests/hardware/probes/}" \
+        build/simulator/solutions/16_pinned_transfers
 }
 
 setup() {
@@ -56,7 +57,7 @@ mixed 95.8 95.8
 one-stream 100.0 100.0
 small 100.0 100.0
 END
-    # shellcheck disable=SC2154  # helpers.bash has it
+    # shellcheck disable=SC2154  # check.bash has it
     [ "${#complaints[@]}" = 0 ] || complain "The table (replay -v shows each mismatch):" "$reached"
     finish
 }
@@ -162,6 +163,22 @@ END
     finish
 }
 
+@test "probe: what outsiders asked: failed allocations, neighbors, memory that goes back, imports" {
+    ask outsiders
+}
+
+@test "probe: what outsiders asked: a stream of the other GPU, lists of access" {
+    SIM_DEVICES=2 ask outsiders_peers
+}
+
+@test "probe: what a call that was refused has queued: nothing" {
+    SIM_DEVICES=2 ask refused
+}
+
+@test "probe: a process whose device fails in front of a record that another one waits for" {
+    ask ipc_fault
+}
+
 @test "probe: memory in rows, ranges of managed memory, numbers on the PCI bus" {
     SIM_CHECK=off "$probes/pitch" 2>"$BATS_TEST_TMPDIR/stderr" |
         sed 's/^rc 3$/rc 124/' >"$BATS_TEST_TMPDIR/pitch"
@@ -180,13 +197,27 @@ END
 
 @test "probe: threads that end with work pending; where a driver hangs, exit status 3" {
     # 64 MiB are as pending as the 256 that the real device filled
-    SIM_CHECK=off "$probes/threads" 64 2>"$BATS_TEST_TMPDIR/stderr" |
+    SIM_CHECK=off bounded "$probes/threads" 64 600 2>"$BATS_TEST_TMPDIR/stderr" |
         sed 's/^  ended with 3$/  hung: stopped after 10 s/' >"$BATS_TEST_TMPDIR/threads"
     compare probe-threads "$BATS_TEST_TMPDIR/threads"
     [ "$(grep -c '^hazard: a thread that cannot end' "$BATS_TEST_TMPDIR/stderr")" = \
         "$(grep -c hung tests/hardware/facts/probe-threads.txt)" ] ||
         complain "Not every hang is reported:" "$(cat "$BATS_TEST_TMPDIR/stderr")"
     finish
+}
+
+# No device has been asked yet; an unknown number is refused (documented, and measured for 99).
+@test "locality domains, which CUDA 13.4 added: refused as what no header knows" {
+    make -s BACKEND=simulator build/simulator/tests/hardware/probes/locality
+    SIM_CHECK=off run "$probes/locality"
+    assert_success
+    refute_output --partial "cudaSuccess"
+    local section='/^  (attribute|location type) /d; s/ +/ /g'
+    diff <(sed -nE "/type 6/,/type 99/{/^cuda/{$section;p}}" <<<"$output") \
+        <(sed -nE "/type 99/,\${/^cuda/{$section;p}}" <<<"$output")
+    assert_line --regexp '^cudaMemPoolGetAttribute\(pool, .* -> cudaErrorInvalidValue$'
+    assert_line --regexp '^cudaMemPoolCreate\(&p, .* -> cudaErrorInvalidValue$'
+    assert_line --regexp '^cudaDeviceGetAttribute\(.* -> cudaErrorInvalidValue$'
 }
 
 @test "probe: which calls wait for pending work" {
@@ -204,7 +235,7 @@ END
 # ask PROBE [SED]: the probe's answers, without the cases that SED deletes, are the recorded ones.
 ask() {
     local name=probe-${1//_/-} without=${2:-}
-    SIM_CHECK=off timeout 100 "$probes/$1" 2>"$BATS_TEST_TMPDIR/stderr" |
+    SIM_CHECK=off bounded "$probes/$1" 2>"$BATS_TEST_TMPDIR/stderr" |
         sed "$without" >"$BATS_TEST_TMPDIR/asked"
     sed "$without" "tests/hardware/facts/$name.txt" >"$BATS_TEST_TMPDIR/recorded"
     compare "$name" "$BATS_TEST_TMPDIR/asked" "$BATS_TEST_TMPDIR/recorded"
@@ -244,6 +275,76 @@ ask() {
 # What a real device returned in a case of danger.txt.
 recorded_case() { awk -v n="$1" '/^== /{ on = $2 == n; next } on' tests/hardware/facts/danger.txt; }
 
+# near RECORDED ASKED: the asked lines, but as recorded where their times differ by 10 % or less, or
+# by 8 us or less, as two recordings of a small copy do. Of several copies that are alike, "N x",
+# the order of the times does not count: which of them goes first was chance.
+near() {
+    awk '
+        function is_near(a, b) { return a - b <= most(b) && b - a <= most(b) }
+        function most(b) { return b * 0.1 > 8 ? b * 0.1 : 8 }
+        function sort(t, n,    i, j, x) {
+            for (i = 2; i <= n; i++) {
+                x = t[i]
+                for (j = i - 1; j > 0 && t[j] > x; j--) t[j + 1] = t[j]
+                t[j + 1] = x
+            }
+        }
+        function times(line, t,    n, i) {
+            sub(/^.* us: */, "", line)
+            n = split(line, t, " ")
+            for (i = 1; i <= n; i++) t[i] += 0
+            if (label ~ / x /) sort(t, n)
+            return n
+        }
+        FNR == NR { recorded[FNR] = $0; next }
+        {
+            label = $0
+            sub(/ +[0-9.]+ us: .*/, "", label)
+            n = times($0, a)
+            same = index(recorded[FNR], label " ") == 1 && n == times(recorded[FNR], b)
+            for (i = 1; i <= n; i++) same = same && is_near(a[i], b[i])
+            print same ? recorded[FNR] : $0
+        }' "$1" "$2"
+}
+
+# how_long PROBE DEVICES
+how_long() {
+    local name=probe-${1//_/-}
+    SIM_CHECK=off SIM_DEVICES=$2 "$probes/$1" 1 >"$BATS_TEST_TMPDIR/times" \
+        2>"$BATS_TEST_TMPDIR/stderr"
+    near "tests/hardware/facts/$name.txt" "$BATS_TEST_TMPDIR/times" >"$BATS_TEST_TMPDIR/near"
+    compare "$name" "$BATS_TEST_TMPDIR/near"
+    finish
+}
+
+@test "probe: how long copies take, alone and beside others" { how_long engines 1; }
+
+@test "probe: how long copies between two GPUs take, alone and beside others" {
+    how_long peer_engines 2
+}
+
+@test "lesson 16 takes as long as on the recorded device, within 10 %" {
+    local mib recorded
+    for mib in 64 8; do
+        recorded=tests/lessons/expected/16_pinned_transfers.txt
+        [ "$mib" = 64 ] || recorded=${recorded%.txt}.$mib.txt
+        build/simulator/solutions/16_pinned_transfers "$mib" >"$BATS_TEST_TMPDIR/modeled"
+        awk '/^~.* us/ { sub(/^.*[^0-9.]+[0-9]* MiB up, /, "~ "); match($0, /[0-9.]+ us/)
+                         print substr($0, 1, RSTART - 1) "|" substr($0, RSTART) + 0 }
+            ' "$recorded" "$BATS_TEST_TMPDIR/modeled" |
+            awk -F '|' -v mib="$mib" '
+                !($1 in recorded) { recorded[$1] = $2; next }
+                { compared++ }
+                $2 > 1.1 * recorded[$1] || $2 < 0.9 * recorded[$1] {
+                    print mib " MiB, " $1 ": " $2 " us; the recorded device took " recorded[$1]
+                }
+                END { if (compared != 5) print mib " MiB: " compared " times were compared" }
+            ' >"$BATS_TEST_TMPDIR/far"
+        [ ! -s "$BATS_TEST_TMPDIR/far" ] || complain "$(cat "$BATS_TEST_TMPDIR/far")"
+    done
+    finish
+}
+
 @test "calls that may crash: the recorded results; where a driver crashed or hung, status 3" {
     local n status wanted folder=$BATS_TEST_TMPDIR aside=-w
     export SIM_CHECK=off                 # what the checker finds is the next test's
@@ -251,7 +352,7 @@ recorded_case() { awk -v n="$1" '/^== /{ on = $2 == n; next } on' tests/hardware
     : >"$folder/actual"
     for n in {0..19}; do
         status=0
-        timeout 10 "$at/simulator/danger" "$n" >"$folder/out" 2>"$folder/err" || status=$?
+        bounded "$at/simulator/danger" "$n" >"$folder/out" 2>"$folder/err" || status=$?
         recorded_case "$n" | grep -v '^(' >"$folder/case"
         if grep -qE '^rc (139|124)$' "$folder/case"; then
             [ "$status" = 3 ] || complain "Case $n: exit status $status, not 3."
@@ -274,7 +375,7 @@ recorded_case() { awk -v n="$1" '/^== /{ on = $2 == n; next } on' tests/hardware
     local n status correct=" 8 9 11 14 15 16 " folder=$BATS_TEST_TMPDIR
     for n in {0..19}; do
         status=0
-        timeout 10 "$at/simulator/danger" "$n" >"$folder/out" 2>"$folder/err" || status=$?
+        bounded "$at/simulator/danger" "$n" >"$folder/out" 2>"$folder/err" || status=$?
         if [[ $correct == *" $n "* ]]; then
             [ "$status" = 0 ] ||
                 complain "Case $n is correct, but: exit status $status: $(head -n 1 "$folder/err")"
@@ -283,7 +384,7 @@ recorded_case() { awk -v n="$1" '/^== /{ on = $2 == n; next } on' tests/hardware
             grep -q '^hazard: ' "$folder/err" ||
                 complain "Case $n: no line of stderr begins with \"hazard:\"."
         fi
-        SIM_CHECK=off timeout 10 "$at/simulator/danger" "$n" 2>/dev/null | cmp -s - "$folder/out" ||
+        SIM_CHECK=off bounded "$at/simulator/danger" "$n" 2>/dev/null | cmp -s - "$folder/out" ||
             complain "Case $n: the checker changes the results."
     done
     finish

@@ -2,7 +2,7 @@
 # The laws of the simulated device's insides, after every step of random walks, and what the
 # sanitizers say.
 
-load ../tools/helpers
+load ../suite
 
 setup_file() {
     make -s BACKEND=simulator \
@@ -16,7 +16,7 @@ setup() { unset "${!SIM_@}"; }
 in_build() {
     local build=$1 program=$2
     shift 2
-    TSAN_OPTIONS=atexit_sleep_ms=0 LD_LIBRARY_PATH="$ROOT/build/$build" timeout 60 \
+    TSAN_OPTIONS=atexit_sleep_ms=0 LD_LIBRARY_PATH="$ROOT/build/$build" bounded \
         "$ROOT/build/$build/tests/simulator/$program" "$@"
 }
 
@@ -31,7 +31,7 @@ in_build() {
 
 @test "a vector clock holds what an array would, in trees of one level and of several" {
     local walk
-    for walk in "200000 40" "30000 640" "10000 40000"; do
+    for walk in "200000 40" "30000 640" "10000 40000" "10000 70000"; do
         # shellcheck disable=SC2086 # two arguments
         run in_build simulator inside_clocks $walk
         [ "$status" = 0 ] || complain "inside_clocks $walk:" "$output"
@@ -62,6 +62,15 @@ in_build() {
     for schedule in measured instant late random:5; do
         SIM_MEMORY=256M SIM_SCHEDULE=$schedule run in_build simulator inside_walk 5000 9
         [ "$status" = 0 ] || complain "inside_walk 5000 9, schedule $schedule:" "$output"
+    done
+    finish
+}
+
+@test "with segments of other sizes the laws hold" {
+    local segment
+    for segment in 2 7 48; do
+        SIM_SEGMENT=$segment run in_build simulator inside_walk 5000 6
+        [ "$status" = 0 ] || complain "inside_walk 5000 6, segments of $segment MiB:" "$output"
     done
     finish
 }
@@ -156,6 +165,32 @@ in_build() {
         SIM_SCHEDULE=$schedule run in_build simulator behaviour threads
         [ "$status" = 0 ] || complain "schedule $schedule: exit status $status:" "$output"
         [[ $output == *"wrong values 0"* ]] || complain "schedule $schedule:" "$output"
+    done
+    finish
+}
+
+@test "SIM_CHECK_LAWS=1: a broken law ends the next call with a sentence; correct programs run" {
+    make -s BACKEND=simulator build/simulator/tests/simulator/inside_laws
+    local law program programs with
+    for law in segments watermark capped ranges account plain_heap; do
+        SIM_CHECK_LAWS=1 run in_build simulator inside_laws "$law"
+        [[ $status = 1 && $output == *"after cudaGetLastError a law of the simulation"* ]] ||
+            complain "inside_laws $law: exit status $status" "$output"
+        run in_build simulator inside_laws "$law"
+        [[ $status = 0 && $output == returned ]] || complain "$law, not walked: $status" "$output"
+    done
+    SIM_CHECK_LAWS=1 run in_build simulator inside_laws nothing
+    [[ $status = 0 && $output == returned ]] || complain "nothing broken: $status" "$output"
+    SIM_CHECK_LAWS=2 run in_build simulator inside_laws nothing
+    [[ $output == *'SIM_CHECK_LAWS is "2"; expected 1 or 0.'* ]] || complain "2: $output"
+    mapfile -t programs < <(lessons)
+    make -s BACKEND=simulator "${programs[@]/#/build/simulator/solutions/}"
+    for program in "${programs[@]}"; do
+        with=$(SIM_CHECK_LAWS=1 bounded "build/simulator/solutions/$program" 2>&1 \
+            >"$BATS_TEST_TMPDIR/out") ||
+            complain "$program with SIM_CHECK_LAWS=1:" "$with"
+        cmp -s <(words "tests/lessons/expected/$program.txt") <(words "$BATS_TEST_TMPDIR/out") ||
+            complain "$program prints something else with SIM_CHECK_LAWS=1."
     done
     finish
 }

@@ -1,0 +1,611 @@
+/* The model behind ipc_random.c: what a program of several processes is, and an explicit graph of
+ * its work, from which its hazards follow. It does not use the simulated device.
+ *
+ * A node stands for one piece of work of a device, or for a call of a host that another host must
+ * know of, and has the set of all nodes that happen before it. An edge comes from a stream's order,
+ * the legacy stream, an event, or a host.
+ *
+ * There are two ways to look at hosts. How messages travel, the checker does not see: for it, what
+ * one host has acquired all hosts have. So `by_messages` false makes them one, and decides what
+ * must be reported where each call is made after the other. With `by_messages` each host has what
+ * it has acquired and what messages brought it: what is correct then is correct however fast each
+ * process runs. */
+#ifndef IPC_RANDOM_MODEL_H
+#define IPC_RANDOM_MODEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    PROCESSES = 3,
+    STREAMS = 5,
+    /* Of each process; and of all together, each made by one process. */
+    LOCAL_EVENTS = 2,
+    SHARED_EVENTS = 3,
+    EVENTS = LOCAL_EVENTS + SHARED_EVENTS,
+    /* Each belongs to one process. */
+    ALLOCATIONS = 6,
+    OPS = 240,
+    NODES = 1024,
+    WORDS = NODES / 64,
+    INSTANCES = 96,
+    MADE_EVENTS = 32,
+    ACCESSES = 1024,
+    MESSAGES = 256
+};
+
+/* ---- programs ---- */
+
+enum kind {
+    ALLOCATE,
+    EXPORT,
+    IMPORT_POOL,
+    DESTROY_POOL,
+    IMPORT,
+    /* Of bytes [from, to). */
+    FILL,
+    ADD,
+    SET,
+    COPY, /* to `allocation`, from `source` */
+    READ, /* to ordinary memory, which waits */
+    READ_AT_ONCE,
+    FREE,
+    FREE_BY_HOST,
+    RENEW_STREAM,
+    /* A shared event: its maker makes it anew; others open it, and destroy what they opened. */
+    RENEW_EVENT,
+    OPEN_EVENT,
+    CLOSE_EVENT,
+    /* What orders. */
+    RECORD,
+    WAIT,
+    SYNC_EVENT,
+    POLL_EVENT,
+    QUERY_EVENT,
+    SYNC_STREAM,
+    POLL_STREAM,
+    QUERY_STREAM,
+    SYNC_DEVICE,
+    SEND,
+    RECEIVE
+};
+
+struct op {
+    enum kind kind;
+    int process;
+    /* To or from which; whose pool. */
+    int other;
+    int stream, event, allocation, source;
+    /* Through which pointer the process uses its own allocation, or the source: an imported one. */
+    bool imported, source_imported;
+    size_t from, to;
+};
+
+struct program {
+    struct op ops[OPS];
+    int count, processes;
+    bool by_messages;
+};
+
+enum sort { LEGACY, BLOCKING, NON_BLOCKING };
+static const struct {
+    enum sort sort;
+    const char *name;
+} slots[STREAMS] = {{LEGACY, "legacy"},
+                    {BLOCKING, "blocking"},
+                    {BLOCKING, "blocking2"},
+                    {NON_BLOCKING, "s"},
+                    {NON_BLOCKING, "t"}};
+
+/* ---- the graph ---- */
+
+struct set {
+    uint64_t bits[WORDS];
+};
+
+struct access {
+    int node, next, process;
+    /* Which import it was made through; 0: the exporter's pointer. */
+    int import;
+    size_t from, to;
+    bool write;
+    /* It is the free of an import, of no bytes: only the exporter's free must come after it. */
+    bool is_free;
+};
+
+struct allocation {
+    enum { NEVER, ALIVE, FREED } state;
+    size_t bytes;
+    /* The node that allocates. */
+    int allocated;
+    /* The call that has exported it; -1: none. */
+    int exported;
+    /* By process: the number of its import, 0: none; and the call of its last free, -1: none. */
+    int imports[PROCESSES], import_free_call[PROCESSES];
+    /* The newest access, or -1. */
+    int accesses;
+};
+
+/* What a trial can undo; the nodes and accesses behind their counts are not. */
+static struct state {
+    bool by_messages;
+    int processes, node_count, access_count, instance_count, event_count, import_count;
+    /* One for each stream that ever was: its newest node, or -1. */
+    struct {
+        int process, slot, last;
+    } instances[INSTANCES];
+    int instance_of[PROCESSES][STREAMS];
+    /* What the next call of each host comes after. */
+    struct set host[PROCESSES];
+    /* The record of each local event, or -1. */
+    int local_record[PROCESSES][LOCAL_EVENTS];
+    /* Each shared event that ever was: its record, and the call that used it last. */
+    struct {
+        int record, last_use;
+    } events[MADE_EVENTS];
+    /* Of these: which one each process has, -1: none; and the newest. */
+    int opened[PROCESSES][SHARED_EVENTS], newest_event[SHARED_EVENTS];
+    struct allocation allocations[ALLOCATIONS];
+    bool has_pool[PROCESSES][PROCESSES];
+    /* What is sent and not received; `sent` is the first free one of messages. */
+    int sent, in_flight[PROCESSES][PROCESSES], first_in_flight[PROCESSES][PROCESSES];
+    /* Of the present op: its hazards, and of one the node that must come before. */
+    unsigned hazards;
+    int first;
+} g;
+static struct {
+    struct set before;
+    /* Whose it is. */
+    int process;
+    bool of_host;
+} nodes[NODES];
+static struct access accesses[ACCESSES];
+static struct {
+    struct set host;
+    int next;
+} messages[MESSAGES];
+
+static int owner_of(int allocation, const struct state *s) { return allocation % s->processes; }
+static int maker_of(int shared) { return shared % g.processes; }
+
+static bool has(const struct set *s, int n) { return s->bits[n / 64] >> n % 64 & 1; }
+static void unite(struct set *into, const struct set *s)
+{
+    for (int i = 0; i <= g.node_count / 64; i++)
+        into->bits[i] |= s->bits[i];
+}
+static void with_node(struct set *s, int n)
+{
+    if (n < 0 || has(s, n))
+        return;
+    unite(s, &nodes[n].before);
+    s->bits[n / 64] |= (uint64_t)1 << n % 64;
+}
+
+static struct set *host_of(int process) { return &g.host[g.by_messages ? process : 0]; }
+
+static int add_node(int process, const struct set *before, bool of_host)
+{
+    if (g.node_count == NODES)
+        abort();
+    int n = g.node_count++;
+    memset(&nodes[n].before, 0, sizeof nodes[n].before);
+    unite(&nodes[n].before, before);
+    nodes[n].process = process;
+    nodes[n].of_host = of_host;
+    return n;
+}
+
+/* A call that another host must know of. */
+static int call_node(int process)
+{
+    int n = add_node(process, host_of(process), true);
+    with_node(host_of(process), n);
+    return n;
+}
+
+static void new_instance(int process, int slot)
+{
+    if (g.instance_count == INSTANCES)
+        abort();
+    g.instances[g.instance_count].process = process;
+    g.instances[g.instance_count].slot = slot;
+    g.instances[g.instance_count].last = -1;
+    g.instance_of[process][slot] = g.instance_count++;
+}
+
+static int *newest_of(int process, int slot)
+{
+    return &g.instances[g.instance_of[process][slot]].last;
+}
+
+/* What happens before the next work in a stream: its own work, what its host has acquired, and what
+ * the rule of the legacy stream adds. */
+static struct set before_next(int process, int slot)
+{
+    struct set before = *host_of(process);
+    with_node(&before, *newest_of(process, slot));
+    for (int i = 0; i < g.instance_count; i++) {
+        enum sort mine = slots[slot].sort, other = slots[g.instances[i].slot].sort;
+        bool ordered =
+            (mine == LEGACY && other != NON_BLOCKING) || (other == LEGACY && mine != NON_BLOCKING);
+        if (ordered && g.instances[i].process == process)
+            with_node(&before, g.instances[i].last);
+    }
+    return before;
+}
+
+static int stream_node(int process, int slot)
+{
+    struct set before = before_next(process, slot);
+    return *newest_of(process, slot) = add_node(process, &before, false);
+}
+
+static void make_event(int shared)
+{
+    if (g.event_count == MADE_EVENTS)
+        abort();
+    int maker = maker_of(shared);
+    g.events[g.event_count].record = -1;
+    g.events[g.event_count].last_use = call_node(maker);
+    g.opened[maker][shared] = g.newest_event[shared] = g.event_count++;
+}
+
+static void model_start(const struct program *p)
+{
+    memset(&g, 0, sizeof g);
+    g.processes = p->processes;
+    g.by_messages = p->by_messages;
+    memset(g.local_record, -1, sizeof g.local_record);
+    memset(g.opened, -1, sizeof g.opened);
+    for (int i = 0; i < p->processes; i++)
+        for (int s = 0; s < STREAMS; s++)
+            new_instance(i, s);
+    for (int e = 0; e < SHARED_EVENTS; e++)
+        make_event(e);
+    /* All begin when all have begun. */
+    struct set all = {{0}};
+    for (int i = 0; i < p->processes; i++)
+        unite(&all, &g.host[i]);
+    for (int i = 0; i < p->processes; i++)
+        g.host[i] = all;
+}
+
+/* ---- hazards ---- */
+
+/* As a set, in the order of their names. NOT_TOLD is none that is reported: a host does not know of
+ * a call of another that it relies on. */
+enum {
+    WRITES = 1,
+    WRITE_READ = 1 << 1,
+    READ_WRITE = 1 << 2,
+    /* The same, where the other one is another process's. */
+    OF_ANOTHER = 3,
+    USE_ALLOCATION = 1 << 6,
+    USE_ANOTHERS_ALLOCATION = 1 << 7,
+    FREE_USE = 1 << 8,
+    FREE_ANOTHERS_USE = 1 << 9,
+    FREE_ALLOCATION = 1 << 10,
+    FREE_HELD = 1 << 11,
+    FREE_HELD_HERE = 1 << 12,
+    IMPORT_FREED = 1 << 13,
+    IMPORT_FREED_HERE = 1 << 14,
+    LEAK = 1 << 15,
+    NOT_TOLD = 1 << 16,
+    HAZARDS = 17
+};
+static const char *const hazard_names[HAZARDS] = {
+    "unordered writes",
+    "write not ordered after a read",
+    "read not ordered after a write",
+    "unordered writes of two processes",
+    "write not ordered after another process's read",
+    "read not ordered after another process's write",
+    "use before allocation",
+    "use before another process's allocation",
+    "free before the use ends",
+    "free before another process's use ends",
+    "free before allocation",
+    "free while another process holds the allocation",
+    "free while this process holds an import of the allocation",
+    "import after another process's free",
+    "import after the free",
+    "leak",
+    "(a host does not know of another's call)",
+};
+
+/* Unless the node is before. */
+static void require(const struct set *before, int first, unsigned hazard)
+{
+    if (first < 0 || has(before, first))
+        return;
+    g.hazards |= hazard;
+    g.first = first;
+}
+
+/* The process relies on a call of another. */
+static void require_told(int process, int call) { require(host_of(process), call, NOT_TOLD); }
+
+static void add_access(struct allocation *a, struct access access)
+{
+    if (g.access_count == ACCESSES)
+        abort();
+    accesses[g.access_count] = access;
+    accesses[g.access_count].next = a->accesses;
+    a->accesses = g.access_count++;
+}
+
+/* Node `n` of the process uses bytes of the allocation. */
+static void use(const struct op *op, int n, int allocation, bool imported, bool write)
+{
+    struct allocation *a = &g.allocations[allocation];
+    bool is_owner = owner_of(allocation, &g) == op->process;
+    int import = imported || !is_owner ? a->imports[op->process] : 0;
+    const struct set *before = &nodes[n].before;
+    for (int i = a->accesses; i >= 0; i = accesses[i].next) {
+        const struct access *x = &accesses[i];
+        unsigned hazard = !write ? READ_WRITE : x->write ? WRITES : WRITE_READ;
+        if (!x->is_free && (write || x->write) && op->from < x->to && x->from < op->to)
+            require(before, x->node, x->process == op->process ? hazard : hazard << OF_ANOTHER);
+    }
+    require(before, a->allocated, is_owner ? USE_ALLOCATION : USE_ANOTHERS_ALLOCATION);
+    add_access(a, (struct access){.node = n,
+                                  .process = op->process,
+                                  .import = import,
+                                  .from = op->from,
+                                  .to = op->to,
+                                  .write = write});
+}
+
+/* The process frees what it has imported, in the order of node `n`, or by the host: -1. Only its
+ * own accesses through this import must come before. */
+static void free_import(const struct op *op, int n, struct allocation *a)
+{
+    const struct set *before = n < 0 ? host_of(op->process) : &nodes[n].before;
+    for (int i = a->accesses; i >= 0; i = accesses[i].next)
+        if (!accesses[i].is_free && accesses[i].process == op->process
+            && accesses[i].import == a->imports[op->process])
+            require(before, accesses[i].node, FREE_USE);
+    a->imports[op->process] = 0;
+    if (n >= 0)
+        add_access(a, (struct access){.node = n, .process = op->process, .is_free = true});
+    a->import_free_call[op->process] = call_node(op->process);
+}
+
+/* The exporter frees. */
+static void free_allocation(const struct op *op, int n, struct allocation *a)
+{
+    const struct set *before = n < 0 ? host_of(op->process) : &nodes[n].before;
+    for (int i = a->accesses; i >= 0; i = accesses[i].next)
+        require(before, accesses[i].node,
+                accesses[i].process == op->process ? FREE_USE : FREE_ANOTHERS_USE);
+    require(before, a->allocated, FREE_ALLOCATION);
+    for (int i = 0; i < g.processes; i++) {
+        bool here = i == op->process;
+        if (a->imports[i]) {
+            g.hazards |= here ? FREE_HELD_HERE : FREE_HELD;
+            g.first = -1;
+        }
+        require_told(op->process, a->import_free_call[i]);
+    }
+    a->state = FREED;
+}
+
+/* ---- what each op does ---- */
+
+static bool is_shared(int event) { return event >= LOCAL_EVENTS; }
+
+static int *record_of(const struct op *op)
+{
+    if (!is_shared(op->event))
+        return &g.local_record[op->process][op->event];
+    return &g.events[g.opened[op->process][op->event - LOCAL_EVENTS]].record;
+}
+
+/* All calls on a shared event are made one after the other: a wait is for its newest record. */
+static void use_event(const struct op *op)
+{
+    if (!is_shared(op->event) || !g.by_messages)
+        return;
+    int event = g.opened[op->process][op->event - LOCAL_EVENTS];
+    require_told(op->process, g.events[event].last_use);
+    g.events[event].last_use = call_node(op->process);
+}
+
+static bool can_use(int process, int allocation, bool imported)
+{
+    const struct allocation *a = &g.allocations[allocation];
+    bool is_owner = owner_of(allocation, &g) == process;
+    return is_owner && !imported ? a->state == ALIVE : a->imports[process] > 0;
+}
+
+static bool holds_of(int process, int owner)
+{
+    for (int b = 0; b < ALLOCATIONS; b++)
+        if (owner_of(b, &g) == owner && g.allocations[b].imports[process])
+            return true;
+    return false;
+}
+
+static bool is_possible(const struct op *op)
+{
+    int p = op->process, shared = op->event - LOCAL_EVENTS, owner = owner_of(op->allocation, &g);
+    const struct allocation *a = &g.allocations[op->allocation];
+    switch (op->kind) {
+    case ALLOCATE: return owner == p && a->state != ALIVE;
+    case EXPORT: return owner == p && a->state == ALIVE;
+    case IMPORT_POOL: return !g.has_pool[p][op->other];
+    case DESTROY_POOL: return g.has_pool[p][op->other] && !holds_of(p, op->other);
+    case IMPORT: return g.has_pool[p][owner] && a->exported >= 0 && !a->imports[p];
+    case COPY:
+        return can_use(p, op->allocation, op->imported)
+            && can_use(p, op->source, op->source_imported) && op->source != op->allocation;
+    case FILL:
+    case ADD:
+    case SET:
+    case READ:
+    case READ_AT_ONCE:
+    case FREE:
+    case FREE_BY_HOST: return can_use(p, op->allocation, op->imported);
+    case RENEW_STREAM: return slots[op->stream].sort != LEGACY && g.instance_count < INSTANCES;
+    case RENEW_EVENT: return maker_of(shared) == p && g.event_count < MADE_EVENTS;
+    case OPEN_EVENT: return maker_of(shared) != p && g.opened[p][shared] < 0;
+    case CLOSE_EVENT: return maker_of(shared) != p && g.opened[p][shared] >= 0;
+    case RECORD:
+    case WAIT:
+    case SYNC_EVENT:
+    case POLL_EVENT:
+    case QUERY_EVENT: return !is_shared(op->event) || g.opened[p][shared] >= 0;
+    case SEND: return g.sent < MESSAGES;
+    case RECEIVE: return g.in_flight[op->other][p] > 0;
+    default: return true;
+    }
+}
+
+static void allocate(const struct op *op)
+{
+    struct allocation *a = &g.allocations[op->allocation];
+    *a = (struct allocation){.state = ALIVE,
+                             .bytes = op->to,
+                             .allocated = stream_node(op->process, op->stream),
+                             .exported = -1,
+                             .accesses = -1};
+    memset(a->import_free_call, -1, sizeof a->import_free_call);
+}
+
+static void import(const struct op *op)
+{
+    struct allocation *a = &g.allocations[op->allocation];
+    require_told(op->process, a->exported);
+    if (a->state == FREED) {
+        bool here = owner_of(op->allocation, &g) == op->process;
+        g.hazards |= here ? IMPORT_FREED_HERE : IMPORT_FREED;
+        g.first = -1;
+    }
+    a->imports[op->process] = ++g.import_count;
+}
+
+static void free_it(const struct op *op)
+{
+    struct allocation *a = &g.allocations[op->allocation];
+    int n = op->kind == FREE ? stream_node(op->process, op->stream) : -1;
+    if (op->imported || owner_of(op->allocation, &g) != op->process)
+        free_import(op, n, a);
+    else
+        free_allocation(op, n, a);
+}
+
+static void send_message(const struct op *op)
+{
+    int *first = &g.first_in_flight[op->process][op->other];
+    if (g.in_flight[op->process][op->other]++) {
+        while (messages[*first].next >= 0)
+            first = &messages[*first].next;
+        first = &messages[*first].next;
+    }
+    *first = g.sent;
+    messages[g.sent].host = *host_of(op->process);
+    messages[g.sent++].next = -1;
+}
+
+static void receive_message(const struct op *op)
+{
+    int *first = &g.first_in_flight[op->other][op->process];
+    unite(host_of(op->process), &messages[*first].host);
+    *first = messages[*first].next;
+    g.in_flight[op->other][op->process]--;
+}
+
+/* The host has waited for what is in a stream: for the legacy one that is what its rule puts before
+ * its next work. */
+static void acquire_stream(const struct op *op)
+{
+    struct set waited = {{0}};
+    if (slots[op->stream].sort == LEGACY)
+        waited = before_next(op->process, op->stream);
+    else
+        with_node(&waited, *newest_of(op->process, op->stream));
+    unite(host_of(op->process), &waited);
+}
+
+/* The query has returned cudaSuccess. */
+static void query_succeeded(const struct op *op)
+{
+    if (op->kind == QUERY_STREAM)
+        acquire_stream(op);
+    else
+        with_node(host_of(op->process), *record_of(op));
+}
+
+/* The program makes the call: what is incorrect about it is in g.hazards. */
+static void advance(const struct op *op)
+{
+    int p = op->process, shared = op->event - LOCAL_EVENTS, n;
+    struct set *host = host_of(p);
+    g.hazards = 0;
+    g.first = -1;
+    switch (op->kind) {
+    case ALLOCATE: allocate(op); break;
+    case EXPORT: g.allocations[op->allocation].exported = call_node(p); break;
+    case IMPORT_POOL: g.has_pool[p][op->other] = true; break;
+    case DESTROY_POOL: g.has_pool[p][op->other] = false; break;
+    case IMPORT: import(op); break;
+    case FILL:
+    case ADD:
+    case SET: use(op, stream_node(p, op->stream), op->allocation, op->imported, true); break;
+    case COPY:
+        n = stream_node(p, op->stream);
+        use(op, n, op->source, op->source_imported, false);
+        use(op, n, op->allocation, op->imported, true);
+        break;
+    case READ:
+    case READ_AT_ONCE:
+        n = stream_node(p, op->kind == READ ? op->stream : 0);
+        use(op, n, op->allocation, op->imported, false);
+        with_node(host, n);
+        break;
+    case FREE:
+    case FREE_BY_HOST: free_it(op); break;
+    case RENEW_STREAM: new_instance(p, op->stream); break;
+    case RENEW_EVENT:
+        use_event(op);
+        make_event(shared);
+        break;
+    case OPEN_EVENT:
+        g.opened[p][shared] = g.newest_event[shared];
+        use_event(op);
+        break;
+    case CLOSE_EVENT: g.opened[p][shared] = -1; break;
+    case RECORD:
+        use_event(op);
+        *record_of(op) = stream_node(p, op->stream);
+        break;
+    case WAIT:
+        use_event(op);
+        /* A wait for an event that was never recorded is nothing. */
+        if (*record_of(op) >= 0)
+            with_node(&nodes[stream_node(p, op->stream)].before, *record_of(op));
+        break;
+    case SYNC_EVENT:
+    case POLL_EVENT:
+        use_event(op);
+        with_node(host, *record_of(op));
+        break;
+    case SYNC_STREAM:
+    case POLL_STREAM: acquire_stream(op); break;
+    case SYNC_DEVICE:
+        for (int i = 0; i < g.instance_count; i++)
+            if (g.instances[i].process == p)
+                with_node(host, g.instances[i].last);
+        break;
+    case SEND: send_message(op); break;
+    case RECEIVE: receive_message(op); break;
+    case QUERY_EVENT:
+    case QUERY_STREAM: break;
+    }
+}
+
+#endif

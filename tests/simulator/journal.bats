@@ -1,0 +1,237 @@
+#!/usr/bin/env bats
+# What the journal says so that its readers infer nothing: which call a line of work belongs to,
+# when the turn of what takes no time came, which two calls a report is about, where a call stands.
+
+load ../suite
+
+setup_file() {
+    make -s BACKEND=simulator simulator
+}
+
+setup() {
+    unset "${!SIM_@}"
+    export LD_LIBRARY_PATH=$ROOT/build/simulator
+    cd "$BATS_TEST_TMPDIR" || return 1
+}
+
+# build FILE.c [OPTION...]: makes ./program
+build() {
+    "${CC:-gcc}" -g "${@:2}" -I"$ROOT/lessons" -isystem "$ROOT/build/cuda/include" "$1" \
+        "$ROOT/build/simulator/libcudart.so.13" -pthread -o program
+}
+
+# journal [STATUS]: runs ./program, which must end with this status (0)
+journal() {
+    status=0
+    SIM_JOURNAL=journal bounded ./program >out 2>err || status=$?
+    [ "$status" = "${1:-0}" ] || miss "Exit status $status, not ${1:-0}." "$(cat out err)"
+}
+
+# said FILTER LINE...: what jq makes of the whole journal, of `calls` (by number) too
+said() {
+    run jq -rs '(map(select(.number)) | INDEX(.number)) as $calls | '"$1" journal
+    shift
+    assert_output "$(lines "$@")"
+}
+
+@test "a line of work names its call: of threads, of a graph, of a call that waits" {
+    cat >work.c <<'C'
+#include <cuda_runtime_api.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include "kernels.h"
+static int *data;
+static void nothing(void *unused) { (void)unused; }
+static void *fills(void *values)
+{
+    for (int *value = values; *value; value++)
+        launch_fill(data + *value, *value, 1, cudaStreamPerThread);
+    cudaStreamSynchronize(cudaStreamPerThread);
+    return NULL;
+}
+int main(void)
+{
+    pthread_t thread;
+    cudaStream_t s;
+    cudaGraph_t graph;
+    cudaGraphExec_t exec;
+    int ours[] = {1, 2, 0}, theirs[] = {3, 4, 0}, host = 0;
+    cudaMalloc((void **)&data, 4096);
+    pthread_create(&thread, NULL, fills, theirs);
+    pthread_join(thread, NULL);
+    fills(ours);
+    cudaStreamCreate(&s);
+    cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal);
+    launch_fill(data, 7, 4, s);
+    launch_add(data, 8, 4, s);
+    cudaStreamEndCapture(s, &graph);
+    cudaGraphInstantiate(&exec, graph, 0);
+    cudaGraphLaunch(exec, s);
+    cudaLaunchHostFunc(s, nothing, NULL);
+    cudaStreamSynchronize(s);
+    cudaMemcpy(&host, data, sizeof host, cudaMemcpyDeviceToHost);
+    cudaMemset(data, 0, 8);
+    cudaGraphExecDestroy(exec);
+    cudaGraphDestroy(graph);
+    cudaFree(data);
+    return cudaDeviceSynchronize();
+}
+C
+    build work.c
+    journal
+    said '[.[] | select(.did == "run") | $calls["\(.of)"] as $call
+        | "\(.op): \($call.call) \($call.thread // 0) \($call.inner_offset // 0)"] | sort[]' \
+        "add: cudaGraphLaunch 0 0" "copy: cudaMemcpy 0 0" "fill: cudaGraphLaunch 0 0" \
+        "fill: launch_fill 0 4" "fill: launch_fill 0 8" "fill: launch_fill 1 12" \
+        "fill: launch_fill 1 16" "host function: cudaLaunchHostFunc 0 0" "memset: cudaMemset 0 0"
+    # A call's number says in which order calls began, and each has another.
+    said 'map(.number // empty) as $all | $all == [range(1; 1 + ($all | length))]' true
+}
+
+@test "an allocation, a free, a record and a wait say when their turn came" {
+    cat >turns.c <<'C'
+#include <cuda_runtime_api.h>
+#include "kernels.h"
+int main(void)
+{
+    cudaStream_t first, second;
+    cudaEvent_t event, never;
+    int *a, *b, *c, *open;
+    cudaStreamCreateWithFlags(&first, cudaStreamNonBlocking);
+    cudaStreamCreateWithFlags(&second, cudaStreamNonBlocking);
+    cudaEventCreateWithFlags(&event, cudaEventDisableTiming);
+    cudaEventCreateWithFlags(&never, cudaEventDisableTiming);
+    cudaHostAlloc((void **)&open, sizeof *open, cudaHostAllocDefault);
+    *(volatile int *)open = 0;
+    cudaMallocAsync((void **)&a, 4096, first);
+    cudaStreamWaitEvent(first, never, 0);
+    launch_hold(open, first);
+    launch_fill(a, 1, 1024, first);
+    cudaFreeAsync(a, first);
+    cudaEventRecord(event, first);
+    cudaMallocAsync((void **)&b, 4096, first);
+    cudaStreamWaitEvent(second, event, 0);
+    cudaMallocAsync((void **)&c, 4096, second);
+    *(volatile int *)open = 1;
+    cudaStreamSynchronize(first);
+    cudaStreamWaitEvent(second, event, 0);
+    cudaStreamSynchronize(second);
+    cudaStreamWaitEvent(second, event, 0);
+    cudaFreeAsync(b, first);
+    cudaFreeAsync(c, second);
+    cudaFreeHost(open);
+    cudaEventDestroy(event);
+    cudaEventDestroy(never);
+    return cudaDeviceSynchronize();
+}
+C
+    build turns.c
+    journal
+    # Behind the gate: the free when the fill has ended, the record later, what waits for it then.
+    said '(map(select(.did == "turn")) | INDEX(.of)) as $turns
+        | (.[] | select(.op == "fill").finish) as $filled
+        | (.[] | select(.call == "cudaEventRecord").number | $turns["\(.)"].t) as $recorded
+        | [.[] | select(.number and (.call | test("Async|Event(Record|$)|WaitEvent")))
+            | select(.call | test("Create|Destroy") | not)
+            | $turns["\(.number)"] as $turn
+            | "\(.call) \(.stream): " + if .turn then
+                if $turn then "twice" elif .turn == .end then "at the call" else "elsewhere" end
+              elif $turn == null then "none"
+              elif $turn.stream != .stream then "in another stream"
+              elif $turn.t == $filled then "after the fill"
+              elif $turn.t == $recorded then "at the record"
+              else "elsewhere" end][]' \
+        "cudaMallocAsync 1: at the call" "cudaStreamWaitEvent 1: at the call" \
+        "cudaFreeAsync 1: after the fill" "cudaEventRecord 1: at the record" \
+        "cudaMallocAsync 1: at the record" "cudaStreamWaitEvent 2: at the record" \
+        "cudaMallocAsync 2: at the record" "cudaStreamWaitEvent 2: at the call" \
+        "cudaStreamWaitEvent 2: at the call" "cudaFreeAsync 1: at the call" \
+        "cudaFreeAsync 2: at the call"
+    said '[.[] | select(.call == "cudaEventRecord").number] as [$record]
+        | (.[] | select(.op == "fill").finish)
+            < (.[] | select(.did == "turn" and .of == $record).t)' true
+}
+
+@test "a hazard names both accesses, and both calls by number" {
+    cat >hazards.c <<'C'
+#include <cuda_runtime_api.h>
+#include "kernels.h"
+int main(void)
+{
+    cudaStream_t first, second;
+    cudaGraph_t graph;
+    cudaGraphExec_t exec;
+    int *a, *b;
+    cudaStreamCreateWithFlags(&first, cudaStreamNonBlocking);
+    cudaStreamCreateWithFlags(&second, cudaStreamNonBlocking);
+    cudaMalloc((void **)&a, 4096);
+    launch_fill(a, 1, 1024, first);
+    launch_fill(a + 512, 2, 16, first);
+    launch_add(a, 2, 4, second);
+    cudaDeviceSynchronize();
+    cudaMallocAsync((void **)&b, 4096, first);
+    cudaFreeAsync(b, first);
+    launch_add(b, 3, 4, first);
+    cudaStreamBeginCapture(second, cudaStreamCaptureModeGlobal);
+    launch_fill(a, 7, 4, second);
+    cudaStreamEndCapture(second, &graph);
+    cudaGraphInstantiate(&exec, graph, 0);
+    cudaGraphLaunch(exec, second);
+    launch_add(a, 9, 4, first);
+    cudaDeviceSynchronize();
+    cudaGraphExecDestroy(exec);
+    cudaGraphDestroy(graph);
+    return 0;
+}
+C
+    build hazards.c
+    journal 3
+    said '.[] | select(.did == "hazard") | $calls["\(.earlier)"] as $earlier
+        | $calls["\(.later)"] as $later
+        | "\(.kind) \(.unordered // 0): \(.earlier_call) \(.earlier_launch // 0) of " +
+            "\($earlier.call) \($earlier.stream), \(.call) \(.launch // 0) of \($later.call) " +
+            "\($later.stream)"' \
+        "unordered writes 1: launch_fill 0 of launch_fill 1, launch_add 0 of launch_add 2" \
+        "use after free 0: cudaFreeAsync 0 of cudaFreeAsync 1, launch_add 0 of launch_add 1" \
+        "unordered writes 1: launch_fill 1 of cudaGraphLaunch 2, launch_add 0 of launch_add 1" \
+        "leak 0: null 0 of null null, cudaMalloc 0 of cudaMalloc null"
+    # Of two calls that could be meant, the one whose access it is.
+    said '.[] | select(.did == "hazard" and .unordered) | $calls["\(.earlier)"]
+        | select(.call == "launch_fill") | "\(.bytes)"' 4096
+}
+
+@test "a call has the file and the line that a report has for it" {
+    mkdir "a folder"
+    cat >"a folder/lines.c" <<'C'
+#include <cuda_runtime_api.h>
+#include "kernels.h"
+int main(void)
+{
+    cudaStream_t first, second;
+    int *a;
+    cudaStreamCreateWithFlags(&first, cudaStreamNonBlocking);
+    cudaStreamCreateWithFlags(&second, cudaStreamNonBlocking);
+    cudaMalloc((void **)&a, 4096);
+    for (int i = 0; i < 3; i++)
+        launch_fill(a, 1, 1024, first);
+#line 70 "quote\".c"
+    launch_fill(a, 1, 1024, second);
+#line 80 "übung.c"
+    cudaFree(a);
+#line 90 "a \351.c"
+    return cudaDeviceSynchronize();
+}
+C
+    build "a folder/lines.c"
+    journal 3
+    run jq -r 'select(.call and .number) | "\(.call) \(.file) \(.line)"' journal
+    assert_output "$(lines "cudaStreamCreateWithFlags a folder/lines.c "{7,8} \
+        "cudaMalloc a folder/lines.c 9" "launch_fill a folder/lines.c "{11,11,11} \
+        'launch_fill quote".c 70' "cudaFree übung.c 80" "cudaDeviceSynchronize a ?.c 90")"
+    grep -q 'written .* at a folder/lines.c:11$' err
+    grep -q 'written .* at quote".c:70$' err
+    # Without debug information there is none.
+    build "a folder/lines.c" -g0
+    journal 3
+    said 'map(select(.file or .line)) | length' 0
+}
