@@ -189,15 +189,6 @@
       make("pre", {}, text),
     );
 
-  // The pairs of lines that a report names: two accesses that nothing orders.
-  const unorderedOf = (errors) =>
-    errors.split(/^(?=hazard:)/m).flatMap((report) => {
-      const accesses = report.split(/^ *To do:/m)[0].replace(/^ *allocated .*$/m, "");
-      const found = [...accesses.matchAll(/line:(\d+)/g)].map((one) => Number(one[1]));
-      const two = [...new Set(found)];
-      return report.startsWith("hazard:") && two.length > 1 ? [[two[0], two[1]]] : [];
-    });
-
   function showRun(result, text) {
     const journal = result.journal.split("\n").filter(Boolean).map((line) => JSON.parse(line));
     const steps = benchPictures.stepsOf(text, journal, lines);
@@ -208,7 +199,7 @@
     memory.innerHTML = benchPictures.memory(steps, limit ? limit.max_size : 0, width);
     order.innerHTML = benchPictures.order(
       steps,
-      unorderedOf(result.errors),
+      benchPictures.unorderedOf(journal),
       width,
       Math.max(1, ...named),
     );
@@ -242,6 +233,7 @@
     showGutter();
     showControls();
     const mine = (running = {});
+    root.dataset.state = "runs";
     const environment = { SIM_CHECK: "noleaks", SIM_SCHEDULE: schedules.value };
     try {
       const bench = (...words) => simulatedDevice.run("docs/live/bench", words, environment);
@@ -252,6 +244,7 @@
       program.textContent = source.output || source.errors;
     } catch (reason) {
       messages.replaceChildren(message("bad", "The simulated device failed", String(reason)));
+      root.dataset.state = "failed";
     }
   }
 

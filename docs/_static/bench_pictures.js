@@ -6,13 +6,6 @@
 const benchPictures = (() => {
   const MIB = 2 ** 20;
   const SEGMENT = 32 * MIB;
-  const CREATION = new Set([
-    "cudaMemPoolCreate",
-    "cudaDeviceSetMemPool",
-    "cudaStreamCreateWithFlags",
-    "cudaHostAlloc",
-    "cudaEventCreateWithFlags",
-  ]);
   const RUNS = { launch_fill: "fill", launch_hold: "hold" };
 
   // ---- the run, line by line ----
@@ -27,34 +20,51 @@ const benchPictures = (() => {
     });
   }
 
+  // The calls that stand in a line of the script, which is what the journal's file and line say.
+  const callsOf = (journal) => journal.filter((line) => line.number && line.file === "line");
+
   // The lines of the script that have run, each with its line of the journal (`call`), what the
-  // pool had before and after, and the work of streams (`run`).
+  // pool had before and after, and what it put into a stream: work (`run`), or when its turn came.
   function stepsOf(script, journal, lines) {
-    const calls = journal.filter((line) => !line.did && !CREATION.has(line.call));
-    const runs = {};
-    for (const line of journal)
-      if (line.did === "run") (runs[line.stream] = runs[line.stream] || []).push(line);
+    // The first of each: what the program does at its end stands in the last line.
+    const calls = new Map(callsOf(journal).reverse().map((call) => [call.line, call]));
+    const runs = new Map();
+    const turns = new Map();
+    for (const line of journal) {
+      if (line.did === "run") runs.set(line.of, line);
+      if (line.did === "turn") turns.set(line.of, line.t);
+      if (line.turn !== undefined) turns.set(line.number, line.turn);
+    }
     const steps = [];
     let reserved = 0;
     let used = 0;
     let threshold = 0;
-    let next = 0;
     for (const command of commandsOf(script)) {
       if (command.line > lines || command.name === "cudaMemPoolCreate") continue;
       const step = { ...command, before: reserved, threshold };
       if (command.name !== "gate_open") {
-        step.call = calls[next++];
+        step.call = calls.get(command.line);
         if (!step.call) break;
         for (const line of journal)
           if (line.n < step.call.n && line.reserved !== undefined) reserved = line.reserved;
         if (step.call.reserved !== undefined) reserved = step.call.reserved;
         if (step.call.used !== undefined) used = step.call.used;
         if (step.call.attribute === "cudaMemPoolAttrReleaseThreshold") threshold = step.call.value;
-        if (RUNS[step.call.call]) step.run = (runs[step.call.stream] || []).shift() || null;
+        step.run = runs.get(step.call.number);
+        step.turn = turns.get(step.call.number);
       }
       steps.push({ ...step, reserved, used, threshold });
     }
     return steps;
+  }
+
+  // What the checker reported of two lines of the script, as pairs of these.
+  function unorderedOf(journal) {
+    const lines = new Map(callsOf(journal).map((call) => [call.number, call.line]));
+    return journal
+      .filter((line) => line.unordered || line.kind === "use after free")
+      .map((line) => [lines.get(line.earlier), lines.get(line.later)])
+      .filter(([earlier, later]) => earlier && later && earlier !== later);
   }
 
   // ---- SVG ----
@@ -77,6 +87,15 @@ const benchPictures = (() => {
           `<text class="${kind}" x="${x}" y="${y}" text-anchor="${anchor}">` +
             `${escaped(words)}</text>`,
         ),
+      // A box with lines that rise from left to right.
+      hatched: (kind, x, y, width, height) => {
+        let path = `M${x} ${y}h${width}v${height}h${-width}z`;
+        for (let along = 7; along < width + height; along += 7) {
+          path += `M${x + Math.max(0, along - height)} ${y + Math.min(along, height)}`;
+          path += `L${x + Math.min(along, width)} ${y + Math.max(0, along - width)}`;
+        }
+        parts.push(`<path class="${kind}" d="${path}"/>`);
+      },
       arrow: (kind, x1, y1, x2, y2) => {
         const length = Math.hypot(x2 - x1, y2 - y1) || 1;
         const [dx, dy] = [(x2 - x1) / length, (y2 - y1) / length];
@@ -110,6 +129,8 @@ const benchPictures = (() => {
       }
       if (/threshold|limit|event|inserted|missing/.test(kind)) {
         draw.line(kind, x, y + 7, x + 22, y + 7);
+      } else if (/^pending/.test(kind)) {
+        draw.hatched(kind, x, y, 22, 14);
       } else {
         draw.rectangle(kind, x, y, 22, 14);
       }
@@ -138,7 +159,7 @@ const benchPictures = (() => {
     cudaMemPoolTrimTo: (step) => ["trim to", step.words[0]],
     cudaMemPoolSetAttribute: (step) =>
       step.words[0] === "ReleaseThreshold"
-        ? ["threshold", step.words[1]]
+        ? ["threshold", step.words[1].replace("UINT64_MAX", "maximum")]
         : [POLICIES[step.words[0]], step.words[1] === "0" ? "off" : "on"],
   };
 
@@ -152,14 +173,63 @@ const benchPictures = (() => {
     return segments;
   }
 
-  // The columns: a step of MEMORY_CALLS each, with what is live and mapped after it.
+  const WAITS = /^cuda(Stream|Event|Device)Synchronize$|^cudaFree$/;
+
+  // Keeps which frees the host has waited for: those before a synchronization in the order of
+  // streams and events. Returns what takes a call and gives the numbers of the allocations.
+  function freesOver() {
+    const streams = {};
+    const events = {};
+    const all = new Set();
+    const of = (stream) => (streams[stream] = streams[stream] || new Set());
+    return (call) => {
+      if (call.result !== "cudaSuccess") return new Set();
+      if (call.call === "cudaFreeAsync" && call.allocation) {
+        of(call.stream).add(call.allocation);
+        all.add(call.allocation);
+      } else if (call.call === "cudaEventRecord") {
+        events[call.event] = new Set(of(call.stream));
+      } else if (call.call === "cudaStreamWaitEvent") {
+        for (const one of events[call.event] || []) of(call.stream).add(one);
+      } else if (WAITS.test(call.call) || call.acquired) {
+        if (call.stream !== undefined) return of(call.stream);
+        return call.event === undefined ? all : events[call.event] || new Set();
+      }
+      return new Set();
+    };
+  }
+
+  // What of the pending frees no live allocation lies on.
+  function withoutTaken(pending, live) {
+    let left = pending;
+    for (const taken of live)
+      left = left.flatMap((freed) => {
+        const end = freed.offset + freed.bytes;
+        const takenEnd = taken.offset + taken.bytes;
+        if (freed.offset >= takenEnd || taken.offset >= end) return [freed];
+        return [
+          { ...freed, bytes: taken.offset - freed.offset },
+          { ...freed, offset: takenEnd, bytes: end - takenEnd },
+        ].filter((rest) => rest.bytes > 0);
+      });
+    return left;
+  }
+
+  // The columns: a step of MEMORY_CALLS each, with what is live, pending and mapped after it.
   function columnsOf(steps) {
     const live = new Map();
     const allocations = [];
+    const over = freesOver();
     let before = new Set();
+    let pending = [];
     const columns = steps
-      .filter((step) => MEMORY_CALLS[step.name])
-      .map((step, index) => {
+      .map((step) => {
+        // Calls that have no column, such as a record, count, too.
+        const waited = step.call ? over(step.call) : new Set();
+        return { step, waited: new Set(waited) };
+      })
+      .filter(({ step }) => MEMORY_CALLS[step.name])
+      .map(({ step, waited }, index) => {
         const { call } = step;
         const succeeded = ["cudaSuccess", "cudaErrorNotReady"].includes(call.result);
         if (step.name === "cudaMallocAsync" && call.allocation) {
@@ -174,13 +244,19 @@ const benchPictures = (() => {
           live.set(call.allocation, allocation);
           allocations.push(allocation);
         } else if (/^cudaFree/.test(step.name) && live.has(call.allocation)) {
-          live.get(call.allocation).to = index;
+          const freed = live.get(call.allocation);
+          freed.to = index;
           live.delete(call.allocation);
+          if (step.name === "cudaFreeAsync")
+            pending.push({ ...freed, number: call.allocation, freedIn: call.stream });
         }
+        pending = pending.filter((freed) => !waited.has(freed.number));
+        pending = withoutTaken(pending, live.values());
         const now = mapped(live.values(), step.reserved);
         const gone = [...before].filter((segment) => !now.has(segment));
         before = now;
-        return { step, words: MEMORY_CALLS[step.name](step), now, gone, succeeded };
+        const words = MEMORY_CALLS[step.name](step);
+        return { step, words, now, gone, pending, succeeded };
       });
     return { columns, allocations };
   }
@@ -189,7 +265,7 @@ const benchPictures = (() => {
     const { columns, allocations } = columnsOf(steps);
     if (!columns.length) return "";
     const axis = 44;
-    const column = 66;
+    const column = 72;
     const perStrip = Math.max(2, Math.floor((width - axis - 4) / column));
     const top = Math.max(
       2,
@@ -205,8 +281,9 @@ const benchPictures = (() => {
     let y = 4;
     for (let first = 0; first < columns.length; first += perStrip) {
       const strip = columns.slice(first, first + perStrip);
-      const ground = y + 36;
-      const yOf = (bytes) => ground + (bytes / SEGMENT) * high;
+      // 0 is at the bottom: more memory is higher.
+      const ground = y + 36 + segments * high;
+      const yOf = (bytes) => ground - (bytes / SEGMENT) * high;
       const xOf = (index) => axis + (index - first) * column;
       const labels = Math.max(1, Math.ceil(16 / high));
       for (let s = 0; s <= segments; s += labels)
@@ -215,8 +292,18 @@ const benchPictures = (() => {
         const x = xOf(first + at);
         draw.text(one.succeeded ? "bold" : "bad", x + 3, y + 12, one.words[0]);
         draw.text("", x + 3, y + 28, one.words[1].slice(0, 9));
-        for (const s of one.now) draw.rectangle("segment", x, yOf(s * SEGMENT), column, high);
-        for (const s of one.gone) draw.rectangle("gone", x + 2, yOf(s * SEGMENT), column - 4, high);
+        for (const s of one.now) {
+          draw.rectangle("segment", x, yOf((s + 1) * SEGMENT), column, high);
+        }
+        for (const s of one.gone) {
+          draw.rectangle("gone", x + 2, yOf((s + 1) * SEGMENT), column - 4, high);
+        }
+        for (const place of one.pending) {
+          const pendingHigh = (place.bytes / SEGMENT) * high - 2;
+          if (pendingHigh < 4) continue;
+          const at = yOf(place.offset + place.bytes) + 1;
+          draw.hatched(`pending s-${place.freedIn}`, x + 2, at, column - 4, pendingHigh);
+        }
       });
       for (const allocation of allocations) {
         const from = Math.max(allocation.from, first);
@@ -226,26 +313,29 @@ const benchPictures = (() => {
         const height = Math.max(4, (allocation.bytes / SEGMENT) * high - 2);
         const kind = `used s-${allocation.stream}`;
         const wide = (to - from) * column - 4;
-        draw.rectangle(kind, xOf(from) + 2, yOf(allocation.offset) + 1, wide, height);
+        const at = yOf(allocation.offset) - 1 - height;
+        draw.rectangle(kind, xOf(from) + 2, at, wide, height);
         if (height < 12) continue;
-        draw.text("on", xOf(from) + 8, yOf(allocation.offset) + height / 2 + 5, allocation.name);
+        draw.text("on", xOf(from) + 8, at + height / 2 + 5, allocation.name);
       }
       strip.forEach((one, at) => {
         const { threshold } = one.step;
         const x = xOf(first + at);
         if (isDrawn(threshold))
           draw.line("threshold", x, yOf(threshold), x + column, yOf(threshold));
-        draw.text("figure", x + 3, yOf(segments * SEGMENT) + 18, `${mib(one.step.used)} used`);
-        draw.text("figure", x + 3, yOf(segments * SEGMENT) + 34, `${mib(one.step.reserved)} res.`);
+        draw.text("figure", x + 3, yOf(0) + 18, `${mib(one.step.used)} used`);
+        draw.text("figure", x + 3, yOf(0) + 34, `${mib(one.step.reserved)} res.`);
       });
       if (limit)
         draw.line("limit", axis, yOf(limit), xOf(first + strip.length), yOf(limit));
-      draw.text("figure", axis - 6, yOf(segments * SEGMENT) + 18, "MiB", "end");
-      y = yOf(segments * SEGMENT) + 48;
+      draw.text("figure", axis - 6, yOf(0) + 18, "MiB", "end");
+      y = yOf(0) + 48;
     }
     const entries = [["segment", "reserved, in segments of 32 MiB"]];
     for (const stream of new Set(allocations.map((one) => one.stream)))
       entries.push([`used s-${stream}`, `allocated in s${stream}`]);
+    const hatched = columns.flatMap((one) => one.pending)[0];
+    if (hatched) entries.push([`pending s-${hatched.freedIn}`, "freed, the free is pending"]);
     if (columns.some((one) => one.gone.length)) entries.push(["gone", "returned by this call"]);
     if (most) entries.push(["threshold", "release threshold"]);
     if (limit) entries.push(["limit", "maxSize"]);
@@ -264,9 +354,8 @@ const benchPictures = (() => {
   const FAR = Number.MAX_SAFE_INTEGER;
 
   // What is in the streams: work with its times, and the points of allocations, frees, records and
-  // waits, which take no time: each when what was put into the stream before it has ended.
+  // waits, which take no time, at their turn. What never came is far away.
   function piecesOf(steps) {
-    const now = {};
     const records = {};
     const freed = {};
     const at = {};
@@ -274,14 +363,11 @@ const benchPictures = (() => {
     for (const step of steps) {
       const { call } = step;
       if (!call || call.stream === undefined || call.result !== "cudaSuccess") continue;
-      const { stream } = call;
-      const ready = Math.max(now[stream] || 0, call.end);
-      const piece = { step, stream, start: ready, finish: ready, source: null, kind: "point" };
+      const { start = FAR, finish = FAR } = step.run || { start: step.turn, finish: step.turn };
+      const piece = { step, stream: call.stream, start, finish, source: null, kind: "point" };
       if (RUNS[call.call]) {
         piece.kind = RUNS[call.call];
         piece.words = piece.kind === "hold" ? "hold" : `fill ${step.words[0]}`;
-        piece.start = step.run ? Math.max(step.run.start, now[stream] || 0) : ready;
-        piece.finish = step.run ? step.run.finish : FAR;
       } else if (call.call === "cudaEventRecord") {
         piece.words = `record ${step.words[0]}`;
         records[call.event] = piece;
@@ -297,16 +383,10 @@ const benchPictures = (() => {
         piece.words = `free ${step.words[0]}`;
         freed[at[call.allocation]] = piece;
       } else continue;
-      if (piece.source && piece.kind === "point") {
-        piece.start = piece.finish = Math.max(piece.start, piece.source.finish);
-      }
-      now[stream] = piece.finish;
       pieces.push(piece);
     }
     return pieces;
   }
-
-  const WAITS = /^cuda(Stream|Event|Device)Synchronize$|^cudaFree$/;
 
   // Rows from top to bottom: the beginning of each call and of each piece, in order of time; what
   // never ends comes last.
@@ -433,7 +513,7 @@ const benchPictures = (() => {
     return svg([...back.parts, ...draw.parts], width, end, title, description);
   }
 
-  return { commandsOf, stepsOf, memory, order };
+  return { commandsOf, stepsOf, unorderedOf, memory, order };
 })();
 
 if (typeof module === "object") module.exports = benchPictures;

@@ -1,21 +1,27 @@
 // Makes the questions of a lesson fields, which compare an answer with what the run printed.
 //
 // docs/extensions/predict.py puts the questions, their answers and the printed lines on the page.
-// The parts "Run" and "Look" stay folded until each question above them has been checked, or the
-// reader chooses "Show the run". The browser keeps the answers, page by page.
+// A question has two tries, then its reply shows the lines that answer it, and why. What another
+// question asks that is still open is a "?" in those lines.
+// The parts "Run" and "Look" stay folded until each question above them has been answered, or the
+// reader chooses "Show the run". The browser keeps the answers, page by page. When the last
+// question of a page is answered, the event workbook:answered lets progress.js tick the lesson.
 "use strict";
 
 (() => {
     const lists = [...document.querySelectorAll(".predict-fields[data-question]")];
     if (!lists.length) return;
-    const key = `workbook:predict:${lists[0].dataset.page}`;
+    const page = lists[0].dataset.page;
+    const key = `workbook:predict:${page}`;
+    const TRIES = 2;
 
-    // {values: {field: text}, checked: {question: true}, shown: true}
+    // {values: {field: text}, tries: {question: [what was tried]}, checked: {question: true},
+    //  shown: true}: checked is a question whose answer is on the page.
     let kept = {};
     try {
         kept = JSON.parse(localStorage.getItem(key)) || {};
     } catch (error) { /* a browser without storage: answers last as long as the page */ }
-    kept = { values: {}, checked: {}, ...kept };
+    kept = { values: {}, tries: {}, checked: {}, ...kept };
     const keep = () => {
         try {
             localStorage.setItem(key, JSON.stringify(kept));
@@ -41,32 +47,127 @@
         return element("select", { id }, ...options);
     }
 
-    function isCorrect(field, value) {
-        if (field.unit === undefined) return value === field.answer;
-        const number = value.replace(/,/g, "").replace(field.unit, "").trim();
-        return number !== "" && Math.abs(Number(number) - field.answer) <= (field.within || 0);
+    // Units as people type them: "128M" and "128 MB" are MiB here, as CUDA's tools print them.
+    const UNITS = [
+        { b: 1, byte: 1, bytes: 1, k: 2 ** 10, m: 2 ** 20, g: 2 ** 30, t: 2 ** 40 },
+        { ns: 1, us: 1e3, "\u00b5s": 1e3, "\u03bcs": 1e3, ms: 1e6, s: 1e9 },
+    ];
+    const sizeOf = (unit, units) => units[unit] || units[unit.replace(/^([kmgt])i?b$/, "$1")];
+
+    // The number that a reader has typed, in the unit of the field; NaN if it is none.
+    function numberOf(text, unit) {
+        const plain = text.trim().toLowerCase().replace(/^[~\u2248]\s*/, "")
+            .replace(/(\d)[,_'\u2019\s](?=\d{3}(?!\d))/g, "$1");
+        const match = /^([-+]?(?:\d+\.?\d*|\.\d+))\s*(.*)$/.exec(plain);
+        if (!match) return NaN;
+        const number = Number(match[1]);
+        const typed = match[2].replace(/\.$/, "");
+        const asked = unit.toLowerCase();
+        if (!typed || typed === asked || typed === asked.replace(/s$/, "")) return number;
+        const units = UNITS.find((each) => sizeOf(typed, each) && sizeOf(asked, each));
+        return units ? number * sizeOf(typed, units) / sizeOf(asked, units) : NaN;
+    }
+
+    // "correct", "incorrect", "empty", or "unreadable" where a number is needed.
+    function judge(field, value) {
+        if (!value.trim()) return "empty";
+        if (field.unit === undefined) return value === field.answer ? "correct" : "incorrect";
+        const number = numberOf(value, field.unit);
+        if (Number.isNaN(number)) return "unreadable";
+        const off = Math.abs(number - field.answer);
+        return off <= (field.within || 0) + 1e-9 ? "correct" : "incorrect";
+    }
+
+    // ---- what the run printed ----
+
+    // A line of the run, in which "?" stands for what open questions ask. "predicted 128" beside
+    // "measured 128" would answer, too: so the same word further on in the line is masked as well.
+    function masked(run, begin, line, own) {
+        if (begin < 0) return line;
+        const here = (name) => questions.filter((each) => name(each.name)).flatMap(
+            ({ fields }) => fields.filter((field) => field.span && field.run === run &&
+                field.span[0] >= begin && field.span[1] <= begin + line.length)
+        ).map(({ span }) => span.map((at) => at - begin));
+        const isOpen = (name) => name !== own && !kept.checked[name];
+        const seen = here((name) => !isOpen(name));
+        let text = line;
+        const hide = (from, to) => {
+            if (seen.some(([first, end]) => first < to && from < end)) return;
+            text = text.slice(0, from) + "?".padStart(to - from) + text.slice(to);
+        };
+        for (const [from, to] of here(isOpen)) {
+            const word = line.slice(from, to);
+            hide(from, to);
+            for (const { index } of line.matchAll(/\S+/g)) {
+                const end = index + word.length;
+                const whole = line.startsWith(word, index) && !/\w/.test(line.charAt(end));
+                if (index > from && whole) hide(index, end);
+            }
+        }
+        return text;
+    }
+
+    function evidence({ name, printed }) {
+        return printed.flatMap(([command, place, lines]) => {
+            const texts = lines.map(([begin, line]) => masked(command, begin, line, name));
+            const verb = command.endsWith(".txt") ? "has" : "prints";
+            const found = [element("p", {}, element("code", { textContent: command }),
+                texts.length ? ` ${verb}${place ? ` in ${place}` : ""}:`
+                    : ` ${verb} nothing of that.`)];
+            if (texts.length) {
+                const long = texts.some((line) => line.length > 100);
+                found.push(element("pre", { className: long ? "wrapped" : "", tabIndex: 0,
+                    textContent: texts.join("\n") }));
+            }
+            return found;
+        });
+    }
+
+    // Copies of the sentence that says why: beside the question, or below the closing questions.
+    function reason(name) {
+        const beside = document.querySelector(`#${name} .predict-why`);
+        if (beside) return [...beside.cloneNode(true).childNodes];
+        const match = /^closing-(\d+)$/.exec(name);
+        const item = match && document.querySelector(
+            `.predict-answers ol > li:nth-child(${match[1]})`);
+        if (!item) return [];
+        const blocks = [...item.children];
+        const last = blocks.findLastIndex((block) => block.matches("div[class*='highlight']"));
+        return blocks.slice(last + 1).map((block) => block.cloneNode(true));
     }
 
     // ---- one question ----
 
-    const questions = lists.map((list) => {
+    const MARKS = {
+        correct: "\u2713 correct",
+        incorrect: "\u2717 not what it printed",
+        unreadable: "\u2717 expected a number",
+        empty: "",
+    };
+
+    function makeQuestion(list) {
         const name = list.dataset.name;
         const { fields, printed } = JSON.parse(list.dataset.question);
         const form = element("form", { className: "predict-form", noValidate: true });
         const rows = element("ul", { className: "predict-fields" });
-        const reply = element("div", { className: "predict-reply" });
-        reply.setAttribute("role", "status");
+        const verdict = element("p", { className: "predict-verdict" });
+        verdict.setAttribute("role", "status");
+        const lines = element("div", { className: "predict-reply" });
+        const submit = element("button", { type: "submit", textContent: "Check" });
+        const giveUp = element("button", { type: "button", textContent: "Show the answer",
+            hidden: true });
         const controls = fields.map((field, i) => {
             const id = `${name}-field-${i + 1}`;
             const control = makeControl(field, id);
-            const mark = element("span", { className: "predict-mark" });
+            const mark = element("span", { className: "predict-mark", id: `${id}-mark` });
             const row = element("li");
             control.value = kept.values[id] || "";
             if (field.label) {
                 row.append(element("label", { htmlFor: id, textContent: `${field.label}: ` }));
-                control.setAttribute("aria-describedby", `${name}-question`);
+                control.setAttribute("aria-describedby", `${name}-question ${mark.id}`);
             } else {
                 control.setAttribute("aria-labelledby", `${name}-question`);
+                control.setAttribute("aria-describedby", mark.id);
             }
             row.append(control);
             if (field.unit) row.append(` ${field.unit}`);
@@ -75,69 +176,103 @@
             control.addEventListener("input", () => {
                 kept.values[id] = control.value;
                 mark.textContent = "";
+                control.removeAttribute("aria-invalid");
                 keep();
             });
             return { field, control, mark };
         });
+        const question = { name, fields, printed, form, draw, drawLines };
 
-        function check() {
-            if (controls.every(({ control }) => !control.value.trim())) {
-                reply.replaceChildren(element("p", {
-                    textContent: "Answer first, or choose \u201cShow the run\u201d." }));
-                if (name.startsWith("closing")) {
-                    reply.firstChild.textContent = "Answer first, or unfold the answers below.";
-                }
-                return false;
-            }
-            let correct = 0;
+        // Marks each field, and returns how many there are of each kind.
+        function mark() {
+            const count = { correct: 0, incorrect: 0, unreadable: 0, empty: 0 };
             for (const { field, control, mark } of controls) {
-                const good = isCorrect(field, control.value);
-                correct += good;
-                mark.textContent = good ? "\u2713 correct" : "\u2717 not what it printed";
-                mark.className = `predict-mark ${good ? "correct" : "incorrect"}`;
-            }
-            const verdict = correct === controls.length ? "Correct. "
-                : controls.length === 1 ? "Not so. " : `${correct} of ${controls.length}. `;
-            reply.replaceChildren(element("p", {}, element("strong", { textContent: verdict })));
-            const answer = answerBelow(name);
-            if (answer) {
-                reply.append(...answer);
-            } else {
-                for (const [command, lines] of printed) {
-                    const long = lines.some((line) => line.length > 100);
-                    reply.append(element("p", {}, element("code", { textContent: command }),
-                        lines.length ? " prints:" : " prints nothing of that."));
-                    if (lines.length) {
-                        reply.append(element("pre", { className: long ? "wrapped" : "",
-                            tabIndex: 0, textContent: lines.join("\n") }));
-                    }
+                const kind = judge(field, control.value);
+                const answer = `the answer is ${field.answer} ${field.unit || ""}`.trim();
+                count[kind] += 1;
+                mark.className = `predict-mark ${kind}`;
+                mark.textContent = kind === "correct" || !kept.checked[name] ? MARKS[kind]
+                    : kind === "empty" ? answer : `\u2717 ${answer}`;
+                if (kind === "incorrect" || kind === "unreadable") {
+                    control.setAttribute("aria-invalid", "true");
+                } else {
+                    control.removeAttribute("aria-invalid");
                 }
             }
-            return true;
+            return count;
         }
 
-        form.append(rows, element("button", { type: "submit", textContent: "Check" }), reply);
+        // The verdict while the answer is not on the page yet.
+        function comment({ correct, incorrect, unreadable, empty }) {
+            if (empty === controls.length) {
+                return name.startsWith("closing") ? "Answer first, or unfold the answers below."
+                    : "Answer first, or choose \u201cShow the run\u201d.";
+            }
+            const rest = empty ? ` ${empty} ${empty === 1 ? "is" : "are"} empty.` : "";
+            if (unreadable) return "Type a number where one is asked for: 128, 128 MiB, 0.5 GiB.";
+            const head = controls.length === 1 ? "Not so."
+                : `${correct} of ${controls.length} correct.${rest}`;
+            return incorrect ? `${head} Look again at the program, and try once more.` : head;
+        }
+
+        // A try counts when each field has an answer, or one of them an incorrect one, and when it
+        // is not the same as the one before.
+        function check() {
+            const count = mark();
+            const tried = kept.tries[name] || [];
+            const values = JSON.stringify(controls.map(({ control }) => control.value.trim()));
+            if (count.incorrect && !count.unreadable && tried[tried.length - 1] !== values) {
+                tried.push(values);
+            }
+            kept.tries[name] = tried;
+            if (kept.checked[name] || count.correct === controls.length || tried.length >= TRIES) {
+                show();
+                return;
+            }
+            verdict.textContent = comment(count);
+            giveUp.hidden = count.empty === controls.length;
+            keep();
+        }
+
+        // Shows the answer: from now on this question is no longer open.
+        function show() {
+            kept.checked[name] = true;
+            keep();
+            draw();
+            for (const each of questions) each.drawLines();
+            showWhenAnswered();
+        }
+
+        function draw() {
+            if (!kept.checked[name]) return;
+            const { correct } = mark();
+            verdict.replaceChildren(element("strong", {
+                textContent: correct === controls.length ? "Correct."
+                    : controls.length === 1 ? "Not so." : `${correct} of ${controls.length}.` }));
+            giveUp.hidden = true;
+            drawLines();
+        }
+
+        function drawLines() {
+            if (!kept.checked[name]) return;
+            lines.replaceChildren(...evidence(question), ...reason(name));
+        }
+
+        giveUp.addEventListener("click", () => {
+            show();
+            submit.focus();
+        });
+        form.append(rows, submit, giveUp, verdict, lines);
         form.setAttribute("role", "group");
         form.setAttribute("aria-labelledby", `${name}-question`);
         form.addEventListener("submit", (event) => {
             event.preventDefault();
-            if (!check()) return;
-            kept.checked[name] = true;
-            keep();
-            showWhenChecked();
+            check();
         });
         list.replaceWith(form);
-        return { name, form, check };
-    });
-
-    // Copies of what the fold below the closing questions has about this one: the line and why.
-    function answerBelow(name) {
-        const match = /^closing-(\d+)$/.exec(name);
-        const item = match && document.querySelector(
-            `.predict-answers ol > li:nth-child(${match[1]})`);
-        return item && [...item.cloneNode(true).childNodes].filter(
-            (node) => !(node.nodeType === Node.ELEMENT_NODE && node.matches("button")));
+        return question;
     }
+    const questions = lists.map(makeQuestion);
 
     // ---- the run ----
 
@@ -147,15 +282,19 @@
     const folds = [];
     const notices = [];
 
-    function show() {
+    function showRun() {
         kept.shown = true;
         keep();
         folds.forEach((fold) => fold.removeAttribute("hidden"));
         notices.forEach((notice) => notice.remove());
     }
 
-    function showWhenChecked() {
-        if (asked.length && asked.every(({ name }) => kept.checked[name])) show();
+    function showWhenAnswered() {
+        const answered = ({ name }) => kept.checked[name];
+        if (asked.length && asked.every(answered)) showRun();
+        if (questions.every(answered)) {
+            document.dispatchEvent(new CustomEvent("workbook:answered", { detail: page }));
+        }
     }
 
     function fold() {
@@ -169,9 +308,9 @@
                 element("p", { textContent: "It is here when the questions above are answered." }),
                 button);
             content.setAttribute("hidden", "until-found");
-            content.addEventListener("beforematch", show);
+            content.addEventListener("beforematch", showRun);
             button.addEventListener("click", () => {
-                show();
+                showRun();
                 heading.tabIndex = -1;
                 heading.focus();
             });
@@ -186,7 +325,7 @@
         const id = decodeURIComponent(location.hash.slice(1));
         const target = id && document.getElementById(id);
         if (target && folds.some((each) => each.contains(target))) {
-            show();
+            showRun();
             target.scrollIntoView();
         }
     }
@@ -203,7 +342,7 @@
     }
 
     if (!kept.shown) fold();
-    for (const { name, check } of questions) if (kept.checked[name]) check();
+    for (const each of questions) each.draw();
     showTarget();
     window.addEventListener("hashchange", showTarget);
     const last = questions[questions.length - 1].form.closest(".predict");

@@ -1,65 +1,129 @@
-// Shows in the table of lessons which of them pass, from passed.js (tests/tools/progress.sh), and
-// lets the reader tick what is done. Ticks are the browser's; points are those of the checks.
+// Shows which lessons are done: in the table of lessons, beside the page's name in the sidebar, and
+// on the lesson's own page. A lesson is done when its check passes, as passed.js knows
+// (tests/commands/progress.sh), when the reader ticks it, or when all questions of its page are
+// answered (predict.js). Ticks are the browser's; points are those of the checks.
 "use strict";
 
 (() => {
     const key = "workbook:done";
     const found = window.workbookProgress || {};
     let done = {};
-    try {
-        done = JSON.parse(localStorage.getItem(key)) || {};
-    } catch (error) { /* a browser without storage: ticks last as long as the page */ }
+    const read = () => {
+        try {
+            done = JSON.parse(localStorage.getItem(key)) || {};
+        } catch (error) { /* a browser without storage: ticks last as long as the page */ }
+    };
+    read();
 
-    const lessonOf = (row) => {
-        const link = row.querySelector("td a[href]");
-        const match = link && /(?:^|\/)(\d\d_\w+)\.html/.exec(link.getAttribute("href"));
+    const passes = (lesson) => Boolean(found[lesson] && found[lesson].passed);
+    const isDone = (lesson) => passes(lesson) || Boolean(done[lesson]);
+    const lessonOf = (link) => {
+        const match = /(?:^|\/)(\d\d_\w+)\.html(?:#|$)/.exec(link.getAttribute("href"));
         return match && match[1];
     };
-    const table = [...document.querySelectorAll("table")].find(
-        (each) => each.tBodies.length && [...each.tBodies[0].rows].every(lessonOf));
-    if (!table) return;
+    const shown = []; // functions that show anew what is done
+    const showAll = () => shown.forEach((show) => show());
 
-    const rows = [...table.tBodies[0].rows].map((row) => ({ row, lesson: lessonOf(row) }));
-    const words = (result) => {
-        if (!result) return "";
-        if (result.points !== null) return `${result.points} of ${result.of} points`;
-        return result.passed ? "passes" : "begun";
-    };
+    function tick(lesson, value) {
+        read(); // another tab may have ticked one meanwhile
+        if (value) done[lesson] = true;
+        else delete done[lesson];
+        try {
+            localStorage.setItem(key, JSON.stringify(done));
+        } catch (error) { /* as above */ }
+        showAll();
+    }
 
-    for (const entry of rows) {
-        const { row, lesson } = entry;
-        const result = found[lesson];
-        const cell = row.cells[0];
+    function makeBox(lesson) {
         const box = document.createElement("input");
-        const note = document.createElement("span");
         box.className = "progress";
         box.type = "checkbox";
-        box.checked = Boolean(done[lesson] || (result && result.passed));
-        box.disabled = Boolean(result && result.passed);
-        box.setAttribute("aria-label", `${cell.textContent.trim()}: done`);
-        box.addEventListener("change", () => {
-            if (box.checked) done[lesson] = true;
-            else delete done[lesson];
-            try {
-                localStorage.setItem(key, JSON.stringify(done));
-            } catch (error) { /* as above */ }
-            markNext();
-        });
-        note.className = "progress-note";
-        cell.querySelector("a").before(box);
-        cell.append(note);
-        Object.assign(entry, { box, note, result });
+        box.disabled = passes(lesson);
+        box.addEventListener("change", () => tick(lesson, box.checked));
+        shown.push(() => { box.checked = isDone(lesson); });
+        return box;
     }
 
-    // The first lesson that is not done is the next one.
-    function markNext() {
-        const next = rows.find(({ box }) => !box.checked);
-        for (const entry of rows) {
-            const points = words(entry.result);
-            entry.row.classList.toggle("next-lesson", entry === next);
-            entry.note.textContent = [points, entry === next ? "next" : ""].filter(Boolean)
-                .join(", ");
-        }
+    // ---- the table of lessons ----
+
+    function showTable(table) {
+        const rows = [...table.tBodies[0].rows].map((row) => {
+            const link = row.querySelector("td a[href]");
+            const lesson = lessonOf(link);
+            const box = makeBox(lesson);
+            const note = document.createElement("span");
+            box.setAttribute("aria-label", `${row.cells[0].textContent.trim()}: done`);
+            note.className = "progress-note";
+            link.before(box);
+            row.cells[0].append(note);
+            return { row, lesson, note };
+        });
+        const words = (result) => {
+            if (!result) return "";
+            if (result.points !== null) return `${result.points} of ${result.of} points`;
+            return result.passed ? "passes" : "begun";
+        };
+        // The first lesson that is not done is the next one.
+        shown.push(() => {
+            const next = rows.find(({ lesson }) => !isDone(lesson));
+            for (const entry of rows) {
+                const points = words(found[entry.lesson]);
+                entry.row.classList.toggle("next-lesson", entry === next);
+                entry.note.textContent = [points, entry === next ? "next" : ""].filter(Boolean)
+                    .join(", ");
+            }
+        });
     }
-    markNext();
+    const table = document.querySelector("table.lessons");
+    if (table) showTable(table);
+
+    // ---- the sidebar ----
+
+    const own = document.querySelector(".lesson-done");
+    const besides = [...document.querySelectorAll(".sidebar-tree a.reference")].map((link) => {
+        const current = link.matches(".current-page > a") && own;
+        return { link, lesson: current ? own.dataset.lesson : lessonOf(link) };
+    }).filter(({ lesson }) => lesson);
+    for (const { link, lesson } of besides) {
+        const mark = document.createElement("span");
+        mark.className = "lesson-tick";
+        link.append(mark);
+        shown.push(() => {
+            mark.replaceChildren();
+            if (isDone(lesson)) {
+                const words = document.createElement("span");
+                words.className = "lesson-tick-words";
+                words.textContent = ", done";
+                mark.append(" \u2713", words);
+            }
+        });
+    }
+
+    for (const group of document.querySelectorAll(".sidebar-tree .lesson-group")) {
+        const within = besides.filter(({ link }) => group.contains(link));
+        shown.push(() => {
+            const count = within.filter(({ lesson }) => isDone(lesson)).length;
+            group.querySelector(".group-ticks").textContent =
+                count ? ` \u2713 ${count} of ${within.length}` : "";
+        });
+    }
+
+    // ---- the lesson's own page ----
+
+    if (own) {
+        const { lesson } = own.dataset;
+        const label = document.createElement("label");
+        label.append(makeBox(lesson), passes(lesson) ? "Done: its check passes"
+            : "I have done this lesson");
+        own.append(label);
+        own.hidden = false;
+        document.addEventListener("workbook:answered", () => tick(lesson, true));
+    }
+
+    addEventListener("storage", (event) => {
+        if (event.key !== key) return;
+        read();
+        showAll();
+    });
+    showAll();
 })();

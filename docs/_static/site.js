@@ -1,15 +1,17 @@
-// What every page does beyond being read: the Tab key reaches what scrolls sideways, and a word of
-// the glossary shows its meaning while it is pointed at or has the focus. The page of search
-// results has a heading, which the theme leaves out.
+// What every page does beyond being read: the Tab key reaches what scrolls sideways, a word of the
+// glossary shows its meaning while it is pointed at or has the focus, and the sidebar shows where
+// one is. The page of search results has a heading, which the theme leaves out.
 "use strict";
 
 (() => {
     // ---- what scrolls ----
 
+    // But for what a program prints here and the stepper's listing: they are stops anyway.
     const SCROLLING = [
-        ["article pre", "Text"],
+        ["article pre:not(.live-output, .stepper pre)", "Text"],
         ["article .picture", "Picture"],
         ["article .table-wrapper", "Table"],
+        ["article .picture-rows", "Table"],
     ];
 
     // Only what scrolls now is a stop of the Tab key: on a wide screen most blocks do not.
@@ -49,10 +51,13 @@
         hideTip();
         meaning.hidden = false;
         const place = word.getBoundingClientRect();
-        const room = document.documentElement.clientWidth - meaning.offsetWidth - 8;
+        const text = document.querySelector(".content")?.getBoundingClientRect();
+        const width = document.documentElement.clientWidth;
+        const left = Math.max(text ? text.left : 0, 8);
+        const room = Math.min(text ? text.right : width, width - 8) - meaning.offsetWidth;
         const below = place.bottom + meaning.offsetHeight < innerHeight;
         const top = below ? place.bottom : place.top - meaning.offsetHeight;
-        meaning.style.left = `${Math.max(Math.min(place.left, room), 8) + scrollX}px`;
+        meaning.style.left = `${Math.max(Math.min(place.left, room), left) + scrollX}px`;
         meaning.style.top = `${top + scrollY}px`;
         tip.shown = meaning;
         tip.word = word;
@@ -81,6 +86,18 @@
         if (event.key === "Escape") hideTip();
     });
 
+    // ---- the sidebar shows where one is ----
+
+    const here = document.querySelector(".sidebar-tree .current-page > a");
+    const list = document.querySelector(".sidebar-scroll");
+    if (here && list) {
+        const [inner, outer] = [here, list].map((each) => each.getBoundingClientRect());
+        if (inner.bottom > outer.bottom || inner.top < outer.top) {
+            const middle = inner.top - outer.top - (outer.height - inner.height) / 2;
+            list.scrollTo({ top: list.scrollTop + middle, behavior: "instant" });
+        }
+    }
+
     // ---- the page of search results ----
 
     const results = document.getElementById("search-results");
@@ -88,5 +105,16 @@
         const heading = document.createElement("h1");
         heading.textContent = "Search";
         results.before(heading);
+        // What a result shows of its page is text, and no program. Search is there from now on.
+        document.addEventListener("DOMContentLoaded", () => {
+            const { htmlToText } = Search;
+            Search.htmlToText = (html, ...more) => {
+                const page = new DOMParser().parseFromString(html, "text/html");
+                for (const program of page.querySelectorAll(".program-source, .no-search")) {
+                    program.remove();
+                }
+                return htmlToText(page.documentElement.outerHTML, ...more);
+            };
+        });
     }
 })();

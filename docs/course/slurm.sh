@@ -8,10 +8,11 @@
 # OUT are on a file system that all nodes share. In the workbook's folder:
 #
 #   make simulator
-#   export CLASS=/home/prof/handed-in OUT=/home/prof/grades SEED=4711
+#   export CLASS=/home/prof/handed-in OUT=/home/prof/grades
 #   job=$(sbatch --parsable docs/course/slurm.sh)
-#   sbatch --dependency=afterany:"$job" --wrap "tests/tools/grade_class.sh collect"
+#   sbatch --dependency=afterany:"$job" --wrap "tests/grading/grade_class.sh collect"
 #
-# A task that was canceled is repeated by the same commands: what is graded is not graded again.
-JOBS=${SLURM_CPUS_PER_TASK:-1} exec tests/tools/grade_class.sh batch \
+# The first task draws the seed of all, OUT/seed. A task that was canceled is repeated by the same
+# commands: what is graded is not graded again.
+JOBS=${SLURM_CPUS_PER_TASK:-1} exec tests/grading/grade_class.sh batch \
     "$((SLURM_ARRAY_TASK_ID - SLURM_ARRAY_TASK_MIN))" "$SLURM_ARRAY_TASK_COUNT"

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Writes a class of three with lessons 06 and 07: three_students.sh FOLDER. Ada hands in solutions,
-# the second one two days late; Ben a program with one mistake, and nothing for lesson 07; Cleo what
-# she was given.
+# Writes a class of three with lessons 06 and 07: three_students.sh FOLDER [FOURTH]. Ada hands in
+# solutions, the second one two days late; Ben a program with one mistake, and nothing for lesson
+# 07; Cleo what she was given. The fourth student, if there is one, has a link to Cleo's files in
+# the place of a folder with files, which is not graded.
 set -eu
 cd "$(dirname "$0")/../.."
 folder=$1
@@ -15,4 +16,9 @@ cp lessons/06_release_threshold.c lessons/07_trim.c "$folder/cleo"
 touch -d "2026-09-14 12:00Z" "$folder"/*/06_*
 touch -d "2026-09-21 12:00Z" "$folder/cleo"/07_*
 touch -d "2026-09-23 12:00Z" "$folder/ada"/07_*
+if [ -n "${2:-}" ]; then
+    mkdir "$folder/$2"
+    ln -s ../cleo "$folder/$2/lessons"
+    printf '%s is a link\n' "$folder/$2/lessons"
+fi
 printf '%s\n' "$folder"/*/*.c

@@ -33,7 +33,7 @@ def groups():
         elif line.startswith("    "):
             group[-1][3] = line.strip()
         elif line and not line.startswith("#"):
-            group.append([*line.split(), "", ""])
+            group.append([*line.split(maxsplit=2), "", ""])
     return result
 
 
@@ -102,8 +102,9 @@ def lessons_of(call):
     return (shown or "none") + (f" and {len(names) - 4} more" if len(names) > 4 else "")
 
 
-def table(head, widths, rows):
-    lines = [".. list-table::", "   :header-rows: 1", f"   :widths: {widths}", ""]
+def table(head, widths, rows, kind=""):
+    lines = [".. list-table::", "   :header-rows: 1", f"   :widths: {widths}"]
+    lines += [f"   :class: {kind}", ""] if kind else [""]
     for row in [head, *rows]:
         for number, cell in enumerate(row):
             lines.append(f"   {'* -' if number == 0 else '  -'} {cell}")
@@ -126,6 +127,7 @@ def call_table(group):
             ]
             for call, driver, since, words, of_captures in groups()[group]
         ],
+        "cards",
     )
 
 
@@ -137,6 +139,7 @@ def attribute_table(group):
             [f"``{name}``, ``{driver}``", since, words, lessons_of(name)]
             for name, driver, since, words, _ in groups()[group]
         ],
+        "cards",
     )
 
 

@@ -115,13 +115,20 @@ class Browser:
             self.events.append(answer.get("method"))
 
     def evaluate(self, expression):
-        result = self.send("Runtime.evaluate", expression=expression, returnByValue=True)
-        return result["result"].get("value")
+        """The value of an expression of JavaScript; of a promise, what it comes to."""
+        answer = self.send(
+            "Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True
+        )
+        if "exceptionDetails" in answer:
+            thrown = answer["exceptionDetails"]
+            raise Failed(thrown.get("exception", thrown).get("description") or thrown["text"])
+        return answer["result"].get("value")
 
-    def open(self, page):
+    def open(self, page, fragment=""):
         """Opens a file and returns when it has loaded."""
         self.events.clear()
-        self.send("Page.navigate", url=Path(page).resolve().as_uri())
+        address = Path(page).resolve().as_uri()
+        self.send("Page.navigate", url=f"{address}#{fragment}" if fragment else address)
         while "Page.loadEventFired" not in self.events:
             self.events.append(self.receive().get("method"))
 

@@ -3,8 +3,9 @@
 - a description, an icon and, where the book has a public address, a canonical address and a preview
   card for other sites; the list of all pages (sitemap.xml);
 - for each word of the glossary that the page uses, its meaning, which _static/site.js shows;
-- what the theme leaves out: the level of the sidebar's captions, and one meta "viewport" instead of
-  two;
+- what the theme leaves out: the level of the sidebar's captions, groups of lessons that fold, and
+  one meta "viewport" instead of two;
+- for the cells of a table of class "cards" the names of their columns;
 - in the EPUB, what its format requires;
 - a block of code whose first line has the prompt "$ " is shown as what a person types.
 
@@ -94,6 +95,47 @@ def head(app, page, context, doctree):
     return "\n".join(written)
 
 
+CARDS = re.compile(r'<table class="[^"]*\bcards\b.*?</table>', re.S)
+
+
+def label_cells(match):
+    """A table whose rows are cards on a narrow screen: each cell has its column's name, and a long
+    name of a call may be broken between its words."""
+    heads = [
+        re.sub(r"<.*?>|\s+$", "", head) for head in re.findall(r"<th\b.*?</th>", match[0], re.S)
+    ]
+
+    def row(found):
+        names = iter(heads)
+        return re.sub("<td", lambda _: f'<td data-label="{escape(next(names))}"', found[0])
+
+    def name(found):
+        return re.sub("(?<!^cu)(?<!^cuda)(?<=[a-z])(?=[A-Z])", "<wbr>", found[0])
+
+    labeled = re.sub(r"<tr\b.*?</tr>", row, match[0], flags=re.S)
+    return re.sub(r'(?<=<span class="pre">)\w+', name, labeled)
+
+
+GROUP = re.compile(
+    r'(<p class="caption"[^>]*><span class="caption-text">[^<]*</span></p>)\s*'
+    r'(<ul(?: class="current")?>.*?</ul>)(?=\s*(?:<p class="caption"|</div>|$))',
+    re.S,
+)
+
+
+def fold_lessons(match):
+    """In the sidebar a group of lessons folds, and is open where one of its pages is shown."""
+    caption, pages = match.groups()
+    if not re.search(r">\d\d ", pages):
+        return match[0]
+    opened = " open" if pages.startswith('<ul class="current"') else ""
+    caption = caption.replace("<p ", "<span ").replace("</p>", "</span>")
+    return (
+        f'<details class="lesson-group"{opened}><summary>{caption}'
+        f'<span class="group-ticks"></span></summary>{pages}</details>'
+    )
+
+
 def finish_page(app, page, template, context, doctree):
     if app.builder.name == "epub":
         context["body"] = xhtml(context.get("body", ""))
@@ -101,14 +143,14 @@ def finish_page(app, page, template, context, doctree):
         return
     tree = context.get("furo_navigation_tree")
     if tree:  # the captions beside the page (sphinx issue 14030)
-        context["furo_navigation_tree"] = tree.replace(
-            'role="heading"', 'role="heading" aria-level="2"'
-        )
+        tree = tree.replace('role="heading"', 'role="heading" aria-level="2"')
+        context["furo_navigation_tree"] = GROUP.sub(fold_lessons, tree)
     kept = re.sub(r'<meta [^>]*name="viewport"[^>]*>', "", context.get("metatags", ""))
     context["metatags"] = kept + head(app, page, context, doctree)
     if "sd-" not in context.get("body", ""):  # no fold and no tabs: their 60 KB are not loaded
         for kind in ("css_files", "script_files"):
             context[kind] = [file for file in context[kind] if "design" not in str(file.filename)]
+    context["body"] = CARDS.sub(label_cells, context.get("body", ""))
     if doctree and page != "glossary":
         add_tips(app, context)
 

@@ -1,27 +1,24 @@
 """What runs in the reader's browser: the pool bench, and some lessons on their pages.
 
     .. pool-bench::
-        the bench; without build/live/live.js (make live) its content instead
+        the bench; in a book in one file, which has no scripts, its content instead
 
-A lesson that build/live/live.js has gets a form at the end of its page's section "Run". It links to
-the script of the bench that has the lesson's number. Without that file the pages have neither. It
-is copied to _static/simulated_device.js.
+A lesson that the simulated device for a page has (simulated_device.py) gets a form at the end of
+its page's section "Run", with a link to the script of the bench that has the lesson's number.
 """
 
 import json
-import shutil
 from html import escape
 from pathlib import Path
 from urllib.parse import urlencode
 
+import simulated_device
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
 
 ROOT = Path(__file__).resolve().parents[2]
-DEVICE = ROOT / "build/live/live.js"
-PROGRAMS = ROOT / "build/live/programs.inc"
 SCRIPTS = ROOT / "docs/live/scripts"
 SCHEDULES = ("measured", "instant", "late", "random:1", "random:2")
 
@@ -45,9 +42,6 @@ class PoolBench(SphinxDirective):
     def run(self):
         for file in SCRIPTS.glob("*.txt"):
             self.env.note_dependency(str(file))
-        self.env.note_dependency(str(DEVICE))
-        if not DEVICE.exists():
-            return self.parse_content_to_nodes()
         scripts = escape(json.dumps(ready_scripts()))
         otherwise = addnodes.only("", *self.parse_content_to_nodes(), expr="not builder_html")
         bench = in_html(
@@ -85,7 +79,7 @@ def form(lesson):
 
 def add_form(app, doctree):
     lesson = app.env.docname
-    if not DEVICE.exists() or f'"solutions/{lesson}"' not in PROGRAMS.read_text():
+    if not simulated_device.has(f"solutions/{lesson}"):
         return
     for section in doctree.findall(nodes.section):
         if section[0].astext() == "Run":
@@ -105,14 +99,18 @@ def add_scripts(app, pagename, templatename, context, doctree):
         app.add_js_file("live.js", loading_method="defer")
 
 
-def copy_device(app, error):
-    if error is None and DEVICE.exists() and app.builder.name == "html":
-        shutil.copyfile(DEVICE, Path(app.outdir) / "_static" / "simulated_device.js")
+def write_device(app):
+    """Before the pages, whose addresses of scripts have their checksums."""
+    if app.builder.name == "html":
+        folder = Path(app.outdir) / "_static"
+        folder.mkdir(parents=True, exist_ok=True)
+        script = simulated_device.script()
+        (folder / "simulated_device.js").write_text(script, encoding="utf-8")
 
 
 def setup(app):
     app.add_directive("pool-bench", PoolBench)
     app.connect("doctree-read", add_form)
     app.connect("html-page-context", add_scripts)
-    app.connect("build-finished", copy_device)
+    app.connect("builder-inited", write_device)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,11 +1,12 @@
-"""Memory over time: calls across, addresses down.
+"""Memory over time: calls across, addresses up, so that more memory is higher.
 
     MiB  allocate   free   synchronize
          128 MiB
-      0 +--------+
-        |  128   |        |            |      an allocation: from its call to the call that frees it
-     32 |        |        |            |      the ground: segments, until they are given back
-        +--------+- - - - - - threshold
+        +--------+--------+            .      an allocation: from its call to the call that frees it
+        |  128   |////////|            .      freed, and the free is pending: hatched
+     32 |        |////////|- - - - - - threshold
+        |        |////////|            |      the ground: segments, until they are given back
+      0 +--------+--------+------------+
 
      used    128        0       0
      reserved 128     128      32
@@ -13,7 +14,8 @@
 Each call has a column, so time is not to scale. Calls that repeat have one heading with their
 number. A picture that is wider than its page goes on below. The figures are the journal's. It does
 not say which segments are mapped, only how many: drawn are those that allocations lie on, and then
-the lowest. What a device keeps for graphs is drawn as one more pool; a launch has a column for each
+the lowest. A free is pending until the host has waited for it, or a later allocation takes its
+memory. What a device keeps for graphs is drawn as one more pool; a launch has a column for each
 allocation that it makes. The journal has no watermarks: each is the most that its figure has been
 since the call that reset it.
 
@@ -22,6 +24,7 @@ an allocation begins with the column of its call and ends where the column of it
 ground of a call is what the pool reserves after it; "given back" is what it reserved before.
 """
 
+from collections import defaultdict
 from dataclasses import dataclass, field
 from itertools import groupby
 from operator import attrgetter
@@ -61,6 +64,7 @@ class Moment:
     result: str
     bytes: int
     live: dict  # of an allocation's number: (offset, bytes, stream)
+    pending: dict  # freed, and nobody has waited for it: the same, with the stream of the free
     mapped: frozenset
     given_back: frozenset
     used: int
@@ -82,12 +86,15 @@ class Pool:
     threshold: int = 0
     limit: int = 0
     live: dict = field(default_factory=dict)
+    pending: dict = field(default_factory=dict)
     mapped: frozenset = frozenset()
     used: int = 0
     reserved: int = 0
     high: dict = field(default_factory=lambda: dict.fromkeys(RESETS, 0))
     moments: list = field(default_factory=list)
     destroyed: bool = False
+    hidden: str = ""  # a call without a column that changed a figure since the last column
+    last: tuple = (0, 0)  # used and reserved after the last call
     over: bool = False  # destroyed, and nothing of it is left
     launch: list = field(default_factory=list)  # what is live after each allocation of a launch
 
@@ -153,6 +160,9 @@ def words_of(line):
 
 
 def add_moments(pool, line):
+    if pool.hidden and pool.moments:
+        raise ValueError(f"{pool.hidden} changes pool {pool.number}, and has no column")
+    pool.hidden = ""
     for live in pool.launch or [pool.live]:
         mapped = mapped_segments(pool, live)
         used = sum(count for _, count, _ in live.values()) if pool.launch else pool.used
@@ -163,6 +173,7 @@ def add_moments(pool, line):
                 line["result"],
                 line.get("bytes", 0),
                 dict(live),
+                {} if pool.launch else dict(pool.pending),
                 mapped,
                 pool.mapped - mapped,
                 used,
@@ -186,9 +197,56 @@ def below_others(offset, count, live):
     return offset
 
 
-def read(journal, calls=()):
-    """The pools in the order of their first call, each with its moments."""
-    pools, shown = {}, calls or SHOWN
+class Frees:
+    """Which frees the host has waited for: those before a synchronization in the order of streams
+    and events."""
+
+    def __init__(self):
+        self.streams, self.events, self.all = defaultdict(set), {}, set()
+
+    def take(self, line):
+        """Returns the allocations whose frees this call of the host waited for."""
+        call, stream = line["call"], line.get("stream")
+        if line["result"] != "cudaSuccess":
+            return set()
+        if call == "cudaFreeAsync" and "allocation" in line:
+            self.streams[stream].add(line["allocation"])
+            self.all.add(line["allocation"])
+        elif call == "cudaEventRecord":
+            self.events[line["event"]] = set(self.streams[stream])
+        elif call == "cudaStreamWaitEvent":
+            self.streams[stream] |= self.events.get(line["event"], set())
+        elif call in WAITS or line.get("acquired"):
+            if "stream" in line:
+                return self.streams[stream]
+            return self.events.get(line["event"], set()) if "event" in line else self.all
+        return set()
+
+
+def overlap(first, second):
+    return first[0] < second[0] + second[1] and second[0] < first[0] + first[1]
+
+
+def without_taken(pending, live):
+    """What of the pending frees no live allocation lies on."""
+    for place in live.values():
+        for key, freed in list(pending.items()):
+            if not overlap(freed, place):
+                continue
+            del pending[key]
+            offset, _, stream = freed
+            end = offset + freed[1]
+            rests = ((offset, place[0] - offset), (place[0] + place[1], end - place[0] - place[1]))
+            for begin, rest in rests:
+                if rest > 0:
+                    pending[(key[0], begin)] = begin, rest, stream
+    return pending
+
+
+def read(journal, calls=(), numbers=None):
+    """The pools in the order of their first call, each with its moments: one for each of those
+    calls, of those numbers. A call between two of them that changes a figure is an error."""
+    pools, shown, frees = {}, calls or SHOWN, Frees()
     for line in journal:
         number = line.get("pool")
         pool = pools.setdefault(number, Pool(number)) if number is not None else None
@@ -218,24 +276,39 @@ def read(journal, calls=()):
         elif call in ALLOCATIONS and succeeded and "allocation" in line:
             pool.live[line["allocation"]] = line["offset"], line["bytes"], line["stream"]
         elif call in FREES and succeeded and pool:
-            pool.live.pop(line["allocation"], None)  # an imported one was never allocated here
+            # An imported one was never allocated here.
+            place = pool.live.pop(line["allocation"], None)
+            if place and call == "cudaFreeAsync":
+                pool.pending[(line["allocation"], place[0])] = *place[:2], line["stream"]
         elif call == "cudaMemPoolDestroy" and succeeded:
             pool.destroyed = True
         if pool:
             pool.used = line.get("used", pool.used)
             pool.reserved = line.get("reserved", pool.reserved)
             raise_watermarks(pool)
+        over = frees.take(line)
+        for one in pools.values():
+            one.pending = {key: place for key, place in one.pending.items() if key[0] not in over}
+            without_taken(one.pending, one.live)
+            if not one.reserved:
+                one.pending = {}
         touched = [pool] if pool else []
-        if not pool and call in WAITS:
+        if not pool:
             touched = [
                 one
                 for one in pools.values()
-                # A synchronization changes nothing of what is kept for graphs.
-                if one.moments and not one.over and one.number != KEPT_FOR_GRAPHS
+                # Nothing of this changes what is kept for graphs.
+                if one.moments
+                and not one.over
+                and one.number != KEPT_FOR_GRAPHS
+                and (call in WAITS or over or (one.used, one.reserved) != one.last)
             ]
         for one in touched:
-            if call in shown:
+            if call in shown and (numbers is None or line["number"] in numbers):
                 add_moments(one, line)
+            elif (one.used, one.reserved) != one.last and one.number != KEPT_FOR_GRAPHS:
+                one.hidden = f"{call} (line {line.get('line', '?')})"
+            one.last = one.used, one.reserved
             one.over = one.destroyed and one.used == one.reserved == 0
             one.launch = []
     # A pool that was imported never has memory of its own here.
@@ -260,9 +333,9 @@ def heading(pool):
     return text + (f", maxSize {with_unit(pool.limit)}" if pool.limit else "")
 
 
-def chosen(journal, calls=(), pools=(), names=(), most=None):
+def chosen(journal, calls=(), pools=(), names=(), most=None, numbers=None):
     """The pools with those numbers, all if there is none, each with its name and `most` moments."""
-    found = [pool for pool in read(journal, calls) if not pools or pool.number in pools]
+    found = [pool for pool in read(journal, calls, numbers) if not pools or pool.number in pools]
     if names and len(names) != len(found):
         raise ValueError(f"{len(names)} names for {len(found)} pools")
     for number, pool in enumerate(found):
@@ -367,6 +440,13 @@ class Panel:
     def height_of(self, count):
         return count * self.unit / SEGMENT
 
+    def place_of(self, top, offset, count):
+        """(y, height) of so many bytes there: 0 is at the bottom."""
+        return top + self.height_of(self.segments * SEGMENT - offset - count), self.height_of(count)
+
+    def y_of(self, top, offset):
+        return self.place_of(top, offset, 0)[0]
+
     def strip(self, strip, y, upright, before):
         """Draws a line of groups; returns what is below it, and what is live at its end."""
         canvas, left = self.canvas, AXIS
@@ -393,6 +473,9 @@ class Panel:
         right = x
         self.ground(columns, top)
         self.axis(top)
+        for moment, x, _ in columns:
+            if moment.refused and moment.bytes:
+                self.refusal(moment, x, columns, top)
         self.lines(left, right, top, columns)
         live = self.allocations(columns, top, right, before)
         bottom = top + self.segments * self.unit + 10
@@ -404,7 +487,7 @@ class Panel:
         while every & (every - 1):
             every += 1
         for segment in range(0, self.segments + 1, every):
-            y = top + segment * self.unit
+            y = self.y_of(top, segment * SEGMENT)
             self.canvas.line("tick", (AXIS - 5, y), (AXIS, y))
             words = f"{segment * 32}" if segment else "0 MiB"
             self.canvas.text(AXIS - 8, y + 4, words, "figure", "end")
@@ -415,33 +498,43 @@ class Panel:
             mapped = moment.mapped if moment else frozenset()
             for segment in sorted(set(runs) - mapped):
                 begin = runs.pop(segment)
-                y = top + segment * self.unit
-                self.canvas.box("segment", begin, y, x - begin, self.unit, behind=True)
+                y, high = self.place_of(top, segment * SEGMENT, SEGMENT)
+                self.canvas.box("segment", begin, y, x - begin, high, behind=True)
             for segment in mapped - set(runs):
                 runs[segment] = x
             for first, count in neighbors(moment.given_back if moment else ()):
-                y, high = top + first * self.unit, count * self.unit
+                y, high = self.place_of(top, first * SEGMENT, count * SEGMENT)
                 self.canvas.box("gone", x + 1, y + 1, width - 2, high - 2, behind=True)
 
     def allocations(self, columns, top, right, before):
-        begins = {}
-        gone = {}
-        for number in before:
-            begins[number] = columns[0][1], before[number]
+        begins = {number: (columns[0][1], place) for number, place in before.items()}
+        pending = {}
+        for moment, x, width in columns:
+            for key, place in moment.pending.items():
+                first, _, _ = pending.get((key, place), (x, 0, 0))
+                pending[(key, place)] = first, x + width, place
+        for first, end, place in pending.values():
+            self.pending(first, end, place, top)
         for moment, x, _ in columns:
             for number in [one for one in begins if one not in moment.live]:
-                self.allocation(number, *begins.pop(number), x, top, gone)
+                self.allocation(*begins.pop(number), x, top)
             for number, place in moment.live.items():
                 begins.setdefault(number, (x, place))
-            if moment.refused and moment.bytes:
-                self.refusal(moment, x, columns, top)
-        for number, (x, place) in begins.items():
-            self.allocation(number, x, place, right, top, gone)
+        for x, place in begins.values():
+            self.allocation(x, place, right, top)
         return dict(columns[-1][0].live)
 
-    def allocation(self, number, x, place, end, top, gone):
+    def pending(self, x, end, place, top):
         offset, count, stream = place
-        y, high = top + self.height_of(offset), max(3, self.height_of(count))
+        y, high = self.place_of(top, offset, count)
+        kind = f"pending {svg.stream_class(stream, self.streams)}"
+        if high >= 5:
+            self.canvas.hatched(kind, x + 1.5, y + 1, end - x - 3, high - 2)
+
+    def allocation(self, x, place, end, top):
+        offset, count, stream = place
+        y, high = self.place_of(top, offset, count)
+        y, high = y - max(0, 3 - high), max(3, high)
         kind = svg.stream_class(stream, self.streams)
         self.canvas.box(f"used {kind}", x + 1, y + 0.5, max(2, end - x - 2), high - 1, 2)
         if high < svg.LINE:
@@ -455,19 +548,20 @@ class Panel:
     def refusal(self, moment, x, columns, top):
         width = next(width for one, left, width in columns if left == x)
         offset = max([0, *(offset + count for offset, count, _ in moment.live.values())])
-        y, high = top + self.height_of(offset), max(16, self.height_of(moment.bytes))
+        high = max(16, self.height_of(moment.bytes))
+        y = self.y_of(top, offset) - high
         self.canvas.box("refused", x + 2, y + 1, width - 4, high - 2)
         self.canvas.text(x + width / 2, y + high / 2 + 4, "✗", "bad", "middle")
 
     def lines(self, left, right, top, columns):
         if self.threshold is not None:
-            y = top + self.height_of(self.threshold)
+            y = self.y_of(top, self.threshold)
             self.canvas.line("threshold", (left - 5, y), (right, y))
             words = f"release threshold {with_unit(self.threshold)}"
             self.label(words, "threshold", left, right, y)
         if self.limit is not None:
-            y = top + self.height_of(self.limit)
-            self.canvas.line("limit", (left - 5, y + 2), (right, y + 2))
+            y = self.y_of(top, self.limit)
+            self.canvas.line("limit", (left - 5, y - 2), (right, y - 2))
             words = f"maxSize {with_unit(self.pool.limit)}"
             if self.limit != self.pool.limit:
                 words += f", rounded up to {with_unit(self.limit)}"
@@ -477,7 +571,7 @@ class Panel:
         for which, name in enumerate(RESETS.values()):
             points = []
             for moment, x, width in columns:
-                y = top + self.height_of(moment.high[which])
+                y = self.y_of(top, moment.high[which])
                 points += [(x, y), (x + width, y)]
             self.canvas.line(f"watermark-{name}", *points)
 
@@ -511,7 +605,12 @@ class Panel:
 
 def streams_of(pools):
     return sorted(
-        {place[2] for pool in pools for moment in pool.moments for place in moment.live.values()},
+        {
+            place[2]
+            for pool in pools
+            for moment in pool.moments
+            for place in (*moment.live.values(), *moment.pending.values())
+        },
         key=str,
     )
 
@@ -525,6 +624,11 @@ def key_of(canvas, pools, watermarks):
             + (f"; {svg.stream_name(stream)}" if len(streams) > 1 else ""),
         )
         for stream in streams
+    ]
+    entries += [
+        (f"pending {svg.stream_class(stream, streams)}", "freed, the free is pending")
+        for stream in streams[:1]
+        if "pending" in canvas.kinds
     ]
     words = {
         "segment": "reserved: a segment of 32 MiB",

@@ -13,8 +13,8 @@ from docutils import nodes
 from sphinx.util.docutils import SphinxRole
 
 DOCS = Path(__file__).resolve().parents[1]
-STATED = re.compile(r"\bAbout (\w+) (minute|hour)s?\b")
-WORDS = {"one": 1, "two": 2, "three": 3, "four": 4}
+STATED = re.compile(r"\bAbout\s+(\w+)\s+(minute|hour)s?\b")
+WORDS = {"one": 1, "two": 2, "three": 3, "four": 4, "five": 5}
 
 
 def minutes(page):

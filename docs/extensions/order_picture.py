@@ -10,9 +10,7 @@ Each row is the beginning of a call or of work, in the order of virtual time, an
 call or work lasts until what stands below its box begins. Times of the host are on its side, times
 of the device on the other. A narrow picture has columns as thin bars and its words beside them.
 
-An allocation and a free take no time on the device, and the journal has no line for when their turn
-came: it is when what was put into the stream before them had ended, and what the stream had to wait
-for before them.
+What takes no time in its stream, such as an allocation or a free, stands where its turn came.
 
 The rules for a picture like this one, which the pool bench draws from the same journals, too: a
 thin arrow leads from a call to its work; a thick one from a record to the wait for it in another
@@ -21,7 +19,6 @@ with a cross joins two accesses that nothing orders. A call waited when work tha
 within it. A bar beside a stream's line is an allocation, from its turn to the free's.
 """
 
-import re
 from collections import defaultdict
 from dataclasses import dataclass, field
 
@@ -29,19 +26,18 @@ import svg
 
 ALLOCATIONS = ("cudaMallocAsync", "cudaMallocFromPoolAsync")
 IN_STREAM = (*ALLOCATIONS, "cudaFreeAsync")
-RUNS = {
-    "launch_fill": "fill",
-    "launch_add": "add",
-    "launch_hold": "hold",
-    "cudaMemcpyAsync": "copy",
-    "cudaMemcpy": "copy",
-    "cudaMemcpyPeerAsync": "copy",
-    "cudaMemsetAsync": "memset",
-    "cudaMemset": "memset",
-    "cudaLaunchHostFunc": "host function",
-}
 KERNEL, LAUNCH = "sim_launch_kernel", "cudaGraphLaunch"
-WORK_NODES = ("cudaGraphAddMemsetNode", "cudaGraphAddMemcpyNode", "cudaGraphAddKernelNode")
+RUNS = (
+    "launch_fill",
+    "launch_add",
+    "launch_hold",
+    "cudaMemcpyAsync",
+    "cudaMemcpy",
+    "cudaMemcpyPeerAsync",
+    "cudaMemsetAsync",
+    "cudaMemset",
+    "cudaLaunchHostFunc",
+)
 WAITS = ("cudaStreamSynchronize", "cudaDeviceSynchronize", "cudaEventSynchronize")
 # In these the host waits for whatever is on its way.
 MAY_WAIT = ("cudaFree", "cudaFreeHost")
@@ -146,131 +142,71 @@ def merged(shown):
     return apart
 
 
-def next_first(queue, time):
-    """The lines of work in per-thread streams do not name the thread. Calls take theirs in order,
-    so what is next in a stream is the first work that begins when its last one ends, or later."""
-    after = [run for run in queue if run["start"] >= time]
-    if after:
-        run = min(after, key=lambda one: one["start"])
-        queue.remove(run)
-        queue.insert(0, run)
-
-
 def pieces_of(journal):
-    """What the calls put into the streams, by the number of the call's line."""
-    runs, pieces, recorded = defaultdict(list), {}, {}
+    """What the calls put into the streams, by the number of the call."""
+    work, turns, pieces = defaultdict(list), {}, {}
+    recorded = {}  # of an event: its newest record
     at, freed = {}, {}  # of an allocation: its pool and offset; of these: the free
-    work_of_graph = defaultdict(int)
-    now = defaultdict(lambda: (0, 0))  # of each stream: when what it was given so far has ended
     for line in journal:
         if line.get("did") == "run":
-            runs[line["stream"]].append(line)
+            work[line["of"]].append(line)
+        elif line.get("did") == "turn":
+            turns[line["of"]] = (line["t"], line["n"])
     for call in journal:
-        name, stream = call.get("call"), stream_of(call)
-        if call.get("result") != "cudaSuccess" or "t" not in call or "did" in call:
-            continue
-        if "node" in call:  # captured: its turn is in a launch
-            work_of_graph[call["graph"]] += name in RUNS or name in WORK_NODES
-            continue
-        queue = runs[call.get("stream")]
-        if name in EVENTS:
-            start = max((call["end"], 0), now[stream])
+        name, number, stream = call.get("call"), call.get("number"), stream_of(call)
+        turn = (call["turn"], call["n"]) if "turn" in call else turns.get(number)
+        if number in work:
+            runs = work[number]
+            first = min(runs, key=lambda one: one["start"])
+            last = max(runs, key=lambda one: one["finish"])
+            words = f"graph {call['graph']}" if name == LAUNCH else first["op"]
+            kind = "hold" if words == "hold" else "work"
+            start, finish = (first["start"], first["n"]), (last["finish"], last["n"])
+            pieces[number] = Item(stream, kind, words, start, finish, call)
+        elif turn:
+            point = Item(stream, "point", EVENTS.get(name, ""), turn, turn, call)
+            pieces[number] = point
             source = recorded.get(call["event"]) if name == "cudaStreamWaitEvent" else None
-            if source:
-                start = max(start, source.finish)
-            now[stream] = (start[0], start[1] + 1)
-            point = Item(stream, "point", EVENTS[name], start, now[stream], call)
             if source and source.column != stream:
                 point.edges.append(("event", source))
-            pieces[call["n"]] = point
             if name == "cudaEventRecord":
                 recorded[call["event"]] = point
-        elif name in (*RUNS, KERNEL, LAUNCH):
-            count = work_of_graph[call["graph"]] if name == LAUNCH else 1
-            operation = call.get("kernel") or RUNS.get(name)
-            if call["stream"] == "per-thread":
-                next_first(queue, max(now[stream][0], call["t"]))
-            if not count or len(queue) < count or (operation and queue[0]["op"] != operation):
-                continue
-            run, last = queue[0], queue[count - 1]
-            del queue[:count]
-            start = max((run["start"], 0), now[stream])
-            now[stream] = (
-                (last["finish"], 0) if last["finish"] > start[0] else (start[0], start[1] + 1)
-            )
-            words = operation or f"graph {call['graph']}"
-            kind = "hold" if operation == "hold" else "work"
-            pieces[call["n"]] = Item(stream, kind, words, start, now[stream], call)
-        elif name in IN_STREAM:
-            start, free = max((call["end"], 0), now[stream]), None
-            if "offset" in call:
+            if name in ALLOCATIONS:
                 at[call["allocation"]] = call["pool"], call["offset"]
-                free = freed.get(at[call["allocation"]])
-            if free and call["from"] == "internal":
-                start = max(start, free.finish)
-            now[stream] = (start[0], start[1] + 1)
-            point = Item(stream, "point", "", start, now[stream], call)
+                if free := freed.get(at[call["allocation"]]):
+                    call["reused"] = free.call["allocation"]
+                    if call["from"] == "internal":
+                        point.edges.append(("inserted", free))
             if name == "cudaFreeAsync":
-                freed[at.get(call.get("allocation"))] = point
-            elif free:
-                call["reused"] = free.call["allocation"]
-                if call["from"] == "internal":
-                    point.edges.append(("inserted", free))
-            pieces[call["n"]] = point
+                freed[at.get(call["allocation"])] = point
     return pieces
 
 
-# A line of a report that names an access: the call and the stream.
-ACCESS = re.compile(r"^  [a-z]+ +(\w[\w ]*), ([^,(]+?)(?: \(|,)")
 BY_HOST = "a load or store"
 
 
 def with_host_accesses(journal):
-    """The journal, in which an access of the host that was reported has a line like a call's."""
+    """The journal, in which an access of the host that was reported has a line like a call's. Its
+    number is its line's, below 0."""
     for line in journal:
         if line.get("did") == "hazard" and line["call"] == BY_HOST:
-            line = {**line, "end": line["t"], "result": "cudaSuccess"}
+            line = {**line, "end": line["t"], "result": "cudaSuccess", "number": -line["n"]}
             del line["did"]
         yield line
 
 
-def unordered(journal, reports):
-    """What the reports found: (line of the earlier call, line of the later one, words).
-
-    The journal has the later call: it is the one that the line of the hazard comes before. The
-    earlier one is the last call before it with the report's name and stream. A report that no two
-    calls of the journal belong to, such as one about nodes of a graph, is left out.
-    """
-    found, texts = [], reports.split("hazard: ")[1:]
-    calls = [line for line in with_host_accesses(journal) if "did" not in line and "t" in line]
-    for hazard in (line for line in journal if line.get("did") == "hazard"):
-        text = next((one for one in texts if one.startswith(hazard["kind"])), None)
-        later = next((line for line in calls if line["n"] >= hazard["n"]), None)
-        if not text or not later:
+def unordered(journal):
+    """What the checker reported: (number of the earlier call, of the later one, words). Without
+    what is between two nodes of one launch."""
+    found = []
+    for line in journal:
+        if line.get("did") != "hazard" or "earlier" not in line:
             continue
-        texts.remove(text)
-        accesses = [match.groups() for match in map(ACCESS.match, text.splitlines()) if match]
-        after_free = hazard["kind"] == "use after free"
-        if len(accesses) < 2 or not ("  Missing: " in text or after_free):
-            continue
-        name, stream = accesses[-2]
-        earlier = [
-            line
-            for line in calls
-            if line["n"] < hazard["n"]
-            and line["call"] == name
-            and re.search(rf"\b{line.get('stream', '')}\b", stream)
-            and not stream.startswith("graph ")
-        ]
-        # A copy's line names the device's allocation, and not always the host's.
-        named = [
-            line
-            for line in earlier
-            if hazard.get("allocation") in (line.get("allocation"), line.get("source_allocation"))
-        ]
-        if earlier:
+        later = line.get("later", -line["n"])
+        after_free = line["kind"] == "use after free"
+        if later != line["earlier"] and ("unordered" in line or after_free):
             words = "✗ after the free" if after_free else "✗ no order"
-            found.append(((named or earlier)[-1]["n"], later["n"], words))
+            found.append((line["earlier"], later, words))
     return found
 
 
@@ -312,9 +248,9 @@ def clock(nanoseconds):
 
 def waited(line, pieces):
     """Did work that the call is about end within it?"""
-    own = pieces.get(line["n"])
-    if line["call"] in RUNS or line["call"] in (KERNEL, LAUNCH):
-        return bool(own) and own.finish[0] <= line["end"]
+    own = pieces.get(line["number"])
+    if own:
+        return own.kind != "point" and own.finish[0] <= line["end"]
     if line["call"] not in WAITS + MAY_WAIT:
         return False
     return any(
@@ -342,17 +278,19 @@ def lane_of_host(line):
     return f"{HOST}, thread {line['thread']}" if "thread" in line else HOST
 
 
-def read(journal, calls=(), skip=0, rows=None, names=(), most=None, missing=()):
-    """`calls`: the calls of the host that are shown, from `skip` to `rows`; `names`: of the
-    streams, in their order; `most`: at most so many; `missing`: what unordered() found."""
+def read(journal, calls=(), numbers=None, names=(), most=None, missing=()):
+    """`calls`: the calls of the host that are shown, of those `numbers`; `names`: of the streams,
+    in the order of their first call; `most`: at most so many; `missing`: what unordered() found."""
     chosen = (*(calls or SHOWN), BY_HOST)
     shown = merged(
         [
             dict(line)
             for line in with_host_accesses(journal)
-            if "did" not in line and line.get("call") in chosen
+            if "did" not in line
+            and line.get("call") in chosen
+            and (numbers is None or line["number"] in numbers or line["call"] == BY_HOST)
         ]
-    )[skip:rows]
+    )
     cut = max(0, len(shown) - most) if most else 0
     shown = shown[:most] if most else shown
     if not shown:
@@ -365,20 +303,21 @@ def read(journal, calls=(), skip=0, rows=None, names=(), most=None, missing=()):
             lane_of_host(line), kind, words_of(line), (line["t"], 0), (line["end"], 0), line
         )
         items.append(call)
-        own = [pieces[one["n"]] for one in line["merged"] if one["n"] in pieces]
+        own = [pieces[one["number"]] for one in line["merged"] if one["number"] in pieces]
         for one in line["merged"]:
-            by_number[one["n"]] = own[-1] if own else call
+            by_number[one["number"]] = own[-1] if own else call
         if own:
             piece = own[0]
             piece.finish = own[-1].finish
             if len(own) > 1:
                 piece.words += f" × {len(own)}"
             for one in line["merged"]:
-                by_number[one["n"]] = piece
+                by_number[one["number"]] = piece
             piece.edges.insert(0, ("own", call))
             items.append(piece)
-    streams = {item.column for item in items if not str(item.column).startswith(HOST)}
-    streams = sorted(streams, key=lambda one: (isinstance(one, str), str(one)))
+    in_streams = [item for item in items if not str(item.column).startswith(HOST)]
+    in_streams.sort(key=lambda item: item.call["t"])
+    streams = list(dict.fromkeys(item.column for item in in_streams))
     hosts = list(dict.fromkeys(item.column for item in items if str(item.column).startswith(HOST)))
     name_points([item for item in items if item.kind == "point"])
     for item in items:
@@ -406,11 +345,11 @@ def read(journal, calls=(), skip=0, rows=None, names=(), most=None, missing=()):
 def moments(items, columns):
     """Beginnings and ends in the order of time; an end comes before what begins then."""
     found = []
-    for item in items:
+    for number, item in enumerate(items):
         place = columns.index(item.column)
-        found.append((item.start, 1, place, id(item), item))
+        found.append((item.start, 1, place, number, item))
         if item.kind != "point":
-            found.append((item.finish, 0, place, id(item), item))
+            found.append((item.finish, 0, place, number, item))
     return sorted(found, key=lambda one: one[:4])
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""The pictures or the trace of one run, for tests/tools/picture.sh: standard library only.
+"""The pictures or the trace of one run, for tests/commands/picture.sh: standard library only.
 
-own_run.py picture|trace TITLE OUTPUT REPORT JOURNAL...
+own_run.py picture|trace TITLE OUTPUT JOURNAL...
 
 A picture is an HTML file that needs nothing else: memory over time, and stream order with what the
 checker reported, of each process. A trace is a JSON file for Perfetto. Exit status 1: a sentence on
@@ -43,7 +43,7 @@ def both_forms(identity, title, draw):
     return f'<h2>{escape(title)}</h2><div class="picture">{forms}</div>\n'
 
 
-def pictures_of(journal, report, number, name):
+def pictures_of(journal, number, name):
     """The pictures of one process; a program may have nothing for one of them."""
     found = []
     try:
@@ -62,7 +62,7 @@ def pictures_of(journal, report, number, name):
     except ValueError as error:
         found.append(f"<p>No picture of memory{escape(name)}: {escape(str(error))}.</p>\n")
     try:
-        missing = order_picture.unordered(journal, report)
+        missing = order_picture.unordered(journal)
         order = order_picture.read(journal, most=MOST_CALLS, missing=missing)
         found.append(
             both_forms(
@@ -76,7 +76,7 @@ def pictures_of(journal, report, number, name):
     return "".join(found)
 
 
-def main(what, title, output, report, *files):
+def main(what, title, output, *files):
     journals = [
         [json.loads(line) for line in Path(file).read_text(encoding="utf-8").splitlines()]
         for file in files
@@ -87,10 +87,9 @@ def main(what, title, output, report, *files):
     if what == "trace":
         text = json.dumps(run_trace.trace(journals))
     else:
-        words = Path(report).read_text(encoding="utf-8", errors="replace")
         several = len(journals) > 1
         body = "".join(
-            pictures_of(journal, words, number, f", process {number}" if several else "")
+            pictures_of(journal, number, f", process {number}" if several else "")
             for number, journal in enumerate(journals, 1)
         )
         style = STYLE.read_text(encoding="utf-8")

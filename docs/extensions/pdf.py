@@ -25,6 +25,13 @@ NUMBERS = """(() => {
     document.head.append(style);
     document.body.dataset.theme = "light";
 })()"""
+# The pool bench runs a script when its page is opened.
+DRAWN = """new Promise((done) => {
+    const bench = document.getElementById("pool-bench");
+    const look = () => !bench || /shown|failed/.test(bench.dataset.state) ? done()
+        : setTimeout(look, 20);
+    look();
+})"""
 
 
 def print_pages(folder):
@@ -33,6 +40,7 @@ def print_pages(folder):
     with chromium.Browser() as browser:
         while page:
             browser.open(page)
+            browser.evaluate(DRAWN)
             browser.evaluate(NUMBERS % before)
             printed = PdfReader(
                 io.BytesIO(

@@ -2,18 +2,18 @@
 
     .. memory-picture:: solutions/06_release_threshold
         memory over time (memory_picture.py)
-       :title: what it shows, in one sentence: the first that a screen reader reads
+       :title: what it shows, in one sentence: its headline
        :calls: cudaFreeAsync           the calls that have a column
        :pools: 3 6                     these pools alone
        :names: first | second          what they are called
-       :rows: 9                        so many columns of each pool
        :watermarks:                    with the watermarks of both figures
     .. order-picture:: solutions/01_first_allocation
         calls and device work in their order (order_picture.py)
-       :skip: 3                        without the first three calls
-       :rows: 12                       up to the twelfth
        :streams: worker | reader       what the streams are called, in the order of their columns
        :report:                        with what the checker found missing, in red
+       :from: main: launch_fill(       from what this line of main calls
+       :to: main 2                     up to the last call of main's second run: chosen.py
+       :case: 3                        from the creation of pool 3 to its destruction
        :process: 2                     of a program of two processes: the second one's
     .. case-picture:: solutions/09_reuse_events
         a row for each pool in which one allocation followed another (case_picture.py)
@@ -31,6 +31,7 @@ import shlex
 from html import escape
 
 import case_picture
+import chosen
 import drawings
 import memory_picture
 import order_picture
@@ -41,7 +42,15 @@ from runs import BookError, run_program
 
 # The width of a page's text, and of a phone's screen without its margins.
 WIDE, NARROW = 720, 356
-MODULES = ("svg", "pictures", "case_picture", "memory_picture", "order_picture", "drawings")
+MODULES = (
+    "svg",
+    "pictures",
+    "chosen",
+    "case_picture",
+    "memory_picture",
+    "order_picture",
+    "drawings",
+)
 
 
 def barred(words):
@@ -65,7 +74,9 @@ def frame(identity, title, description, draw, kind=""):
         f'<div class="{name}">{draw(width).svg(f"{identity}-{name}", title, description)}</div>'
         for name, width in (("wide", WIDE), ("narrow", NARROW))
     )
-    return f'<div class="picture {kind}">{forms}</div>'
+    # The name of a function stays as it is.
+    headline = escape(title if title.startswith("cuda") else title[0].upper() + title[1:])
+    return f'<div class="picture {kind}"><p class="picture-title">{headline}</p>{forms}</div>'
 
 
 class Picture(BookDirective):
@@ -74,10 +85,20 @@ class Picture(BookDirective):
         "arguments": directives.unchanged,
         "calls": directives.unchanged,
         "title": directives.unchanged_required,
-        "rows": directives.positive_int,
+        "from": directives.unchanged_required,
+        "to": directives.unchanged_required,
+        "case": directives.nonnegative_int,
         "process": directives.positive_int,
     }
     kind = ""
+
+    def chosen(self, journal):
+        """The numbers of the calls that the options choose, or None for all."""
+        given = {key: self.options.get(key) for key in ("from", "to", "case")}
+        if all(value is None for value in given.values()):
+            return None
+        from_, to, case = given.values()
+        return chosen.choose(journal, from_ or "", to or "", case)
 
     def picture(self, journal, run):
         """Returns what draws it in a width, and its (heads, rows)."""
@@ -118,7 +139,7 @@ class MemoryPicture(Picture):
         "names": barred,
         "watermarks": directives.flag,
     }
-    kind = "Memory over time: calls from left to right, addresses downward."
+    kind = "Memory over time: calls from left to right, addresses upward."
 
     def picture(self, journal, run):
         marks = "watermarks" in self.options
@@ -127,7 +148,7 @@ class MemoryPicture(Picture):
             self.options.get("calls", "").split(),
             self.options.get("pools", ()),
             self.options.get("names", ()),
-            self.options.get("rows"),
+            numbers=self.chosen(journal),
         )
         return (
             lambda width: memory_picture.draw(pools, width, marks),
@@ -138,19 +159,17 @@ class MemoryPicture(Picture):
 class OrderPicture(Picture):
     option_spec = {
         **Picture.option_spec,
-        "skip": directives.positive_int,
         "streams": barred,
         "report": directives.flag,
     }
     kind = "Stream order: time from top to bottom, the host on the left, streams beside it."
 
     def picture(self, journal, run):
-        missing = order_picture.unordered(journal, run.errors) if "report" in self.options else ()
+        missing = order_picture.unordered(journal) if "report" in self.options else ()
         order = order_picture.read(
             journal,
             self.options.get("calls", "").split(),
-            self.options.get("skip", 0),
-            self.options.get("rows"),
+            self.chosen(journal),
             self.options.get("streams", ()),
             missing=missing,
         )

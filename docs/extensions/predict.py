@@ -6,8 +6,9 @@
        :fields:
           threshold 0  | ^ +0 +0 +\\d+ +(\\d+)
           threshold 48 | ^ +48 +0 +\\d+ +(\\d+)
+       :why: A free returns memory to the pool, and not to the device.
 
-       The closing questions of a page have one sentence here: why.
+       The closing questions of a page have their one sentence here, and no :why:.
     .. predict-answers::
         the answers of the closing questions above, folded
 
@@ -17,6 +18,9 @@ the run printed on stdout and stderr, followed by "exit status N". The group of 
 the answer; without a group the number of lines that match is. "journal call=cudaFreeAsync stream=2"
 counts lines of the journal. A field with another run names it before the expression:
 [solutions/06_release_threshold 64], or only what is added to the question's run: [SIM_DEVICES=1].
+A question about one function names it: "@importer cudaMemPoolDestroy: (.*)" finds only what that
+function printed. The reply names the function and the line that printed an answer, and
+build/docs/answers.txt has all of them, for tests/workbook/answers.txt.
 
 The kind is the unit of a number ("us within 5": a number that is off by 5 is correct, too), or a
 list of choices ("cudaSuccess / cudaErrorNotReady"). A choice may differ from what is printed, as in
@@ -24,16 +28,19 @@ list of choices ("cudaSuccess / cudaErrorNotReady"). A choice may differ from wh
 each field has a kind of its own: label | kind | expression. An indented line continues a field.
 
 A question whose answer is not found ends the build. docs/_static/predict.js makes the blanks
-fields; without it, in print and in an EPUB, they stay blanks.
+fields; without it, in print and in an EPUB, they stay blanks. It gets each printed line with its
+place in the run, and the place of each answer: so a reply can leave out what other questions ask.
 """
 
 import json
 import re
 from html import escape
+from typing import NamedTuple
 
 from book import BookDirective, block, indent
 from docutils import nodes
 from docutils.parsers.rst import directives
+from printed import printed as printed_by
 from runs import ROOT, BookError, command_of, expect_recorded, recording_of, run_program
 
 
@@ -49,7 +56,7 @@ def parse_run(words):
 
 
 def read_run(words):
-    """(what it printed, its journal, the words that name it)."""
+    """(what it printed, its journal, the command that a reader types)."""
     program, arguments, environment = parse_run(words)
     if program.endswith(".txt"):
         return (ROOT / program).read_text(encoding="utf-8"), [], program
@@ -67,8 +74,16 @@ def read_run(words):
     return printed, run.journal, command
 
 
-def find(where, printed, journal):
-    """(the answer, the lines that have it); the answer is None where there is none."""
+class Found(NamedTuple):
+    """An answer, None where there is none, and where it was printed."""
+
+    answer: str | None
+    span: list | None  # of the answer, from the beginning of what the run printed
+    lines: list  # [[begin, text]] of the lines that have it; -1: not of what the run printed
+    place: str
+
+
+def find(where, printed, journal, words):
     if where.startswith("journal "):
         wanted = dict(pair.split("=", 1) for pair in where.split()[1:])
         found = [
@@ -76,25 +91,55 @@ def find(where, printed, journal):
             for line in journal
             if all(str(line.get(key)) == value for key, value in wanted.items())
         ]
-        lines = [json.dumps(line, separators=(",", ":")) for line in found]
-        return str(len(found)) if found else None, lines[:1]
-    matches = list(re.finditer(where, printed, re.M))
+        lines = [[-1, json.dumps(line, separators=(",", ":"))] for line in found[:1]]
+        return Found(str(len(found)) if found else None, None, lines, "the journal")
+    function, _, expression = where[1:].partition(" ") if where[0] == "@" else ("", "", where)
+    matches = []
+    for match in re.finditer(expression, printed, re.M):
+        frames = frames_of(printed, match, words)
+        if not function or function in [frame[0] for frame in frames]:
+            matches.append((match, frames))
     if not matches:
-        return None, []
-    if matches[0].re.groups == 0:
-        lines = [line for match in matches[:4] for line in lines_of(printed, match)]
-        return str(len(matches)), lines
-    return matches[0][1], lines_of(printed, matches[0])
+        return Found(None, None, [], "")
+    match, frames = matches[0]
+    if match.re.groups == 0:
+        lines = [line for each, _ in matches[:4] for line in lines_of(printed, each)]
+        return Found(str(len(matches)), None, lines, place_of(frames))
+    return Found(match[1], list(match.span(1)), lines_of(printed, match), place_of(frames))
+
+
+def frames_of(printed, match, words):
+    """[(function, file, line)] of what printed the answer; [] for a recording or a report."""
+    program, arguments, environment = parse_run(words)
+    if program.endswith(".txt"):
+        return []
+    at = match.start(1 if match.re.groups else 0)
+    begin = printed.rfind("\n", 0, at) + 1
+    line = printed[begin:].split("\n", 1)[0]
+    return printed_by(program, arguments, environment, line, at - begin)
+
+
+def place_of(frames):
+    """The innermost function that is the program's own, not of a header that it includes."""
+    for function, file, line in frames:
+        if file.endswith(".c"):
+            return f"{function}, line {line}"
+    return ""
 
 
 def lines_of(printed, match):
-    """The line in which a match begins, or its group does. Of a row of numbers the heading, too."""
+    """[begin, text] of the line in which a match begins, or its group does. Of a row of numbers the
+    heading, too."""
     at = match.start(1 if match.re.groups else 0)
-    above = printed[: printed.rfind("\n", 0, at) + 1]
-    line = printed[len(above) :].split("\n", 1)[0]
-    if re.search("[A-Za-z]", line):
+    begin = printed.rfind("\n", 0, at) + 1
+    line = [begin, printed[begin:].split("\n", 1)[0]]
+    if re.search("[A-Za-z]", line[1]):
         return [line]
-    headings = [each for each in above.splitlines() if re.search("[A-Za-z]", each)]
+    headings = [
+        [each.start(), each[0]]
+        for each in re.finditer(".+", printed[:begin])
+        if re.search("[A-Za-z]", each[0])
+    ]
     return [*headings[-1:], line]
 
 
@@ -125,10 +170,11 @@ def run_of(where, words):
 
 
 def read_field(label, kind, where, words):
-    """({label, unit or choices, answer}, the command of the run, the lines with the answer)."""
+    """({label, unit or choices, answer, and where it was printed}, the command of the run, the
+    lines with the answer, and the function and line that printed them)."""
     printed, journal, command = read_run(words)
-    answer, lines = find(OTHER_RUN.sub("", where, count=1), printed, journal)
-    field = {"label": label}
+    answer, span, lines, place = find(OTHER_RUN.sub("", where, count=1), printed, journal, words)
+    field = {"label": label, "run": command, "span": span}
     if " / " in kind:
         choices = [choice.strip().partition("=") for choice in kind.split(" / ")]
         field["choices"] = [words for words, _, _ in choices]
@@ -144,7 +190,7 @@ def read_field(label, kind, where, words):
             raise ValueError(f'"{answer}" is no number')
     if answer is None:
         raise ValueError(f"{command} printed nothing that is an answer:\n{printed}")
-    return {**field, "answer": answer}, command, lines
+    return {**field, "answer": answer}, command, lines, place
 
 
 # ---- the directives ----
@@ -156,22 +202,31 @@ class Predict(BookDirective):
         "run": directives.unchanged_required,
         "kind": directives.unchanged_required,
         "fields": directives.unchanged_required,
+        "why": directives.unchanged_required,
     }
 
     def run(self):
+        if self.content and "why" in self.options:
+            raise self.error("a closing question has its reason as content, and no option why")
         lacking = {"run", "fields"} - set(self.options)
         if lacking:
             raise self.error(f"predict needs the option {', '.join(sorted(lacking))}")
         group = "closing" if self.content else "predict"
         asked = self.env.temp_data.setdefault(f"{group} questions", [])
-        self.shown = []  # [command, lines]: what the reply shows
+        self.shown = []  # [command, what printed it, lines]: what the reply shows
+        self.keys = []
         fields = [self.field(line) for line in whole_lines(self.options["fields"])]
         number = len(asked) + 1
-        asked.append((self.shown, list(self.content)))
+        printed = [(*shown[:2], [text for _, text in shown[2]]) for shown in self.shown]
+        asked.append((printed, list(self.content)))
+        text = " ".join(self.arguments[0].split())
+        self.env.answer_keys.setdefault(self.env.docname, []).extend(
+            [f"{self.env.docname}, {group} {number}: {text}", *self.keys]
+        )
 
         name = f"{group}-{number}"
         question = nodes.paragraph(classes=["predict-question"], ids=[f"{name}-question"])
-        found, messages = self.parse_inline(f"{number}. {' '.join(self.arguments[0].split())}")
+        found, messages = self.parse_inline(f"{number}. {text}")
         question += found
         data = escape(json.dumps({"fields": fields, "printed": self.shown}))
         rows = "".join(f"<li>{row}</li>" for row in (self.blank(field) for field in fields))
@@ -183,7 +238,17 @@ class Predict(BookDirective):
             f' data-question="{data}">{rows}</ul>',
             format="html",
         )
-        return [box, *messages]
+        return [box, *messages, *self.reason(box)]
+
+    def reason(self, box):
+        """Puts the sentence of :why: into the box, hidden: the reply has a copy of it."""
+        if "why" not in self.options:
+            return []
+        found, messages = self.parse_inline(" ".join(self.options["why"].split()))
+        box += nodes.raw("", '<div class="predict-why" hidden="hidden">', format="html")
+        box += nodes.paragraph("", "", *found)
+        box += nodes.raw("", "</div>", format="html")
+        return messages
 
     def field(self, line):
         """A line of :fields:, as read_field returns it. The lines that were printed are kept."""
@@ -191,15 +256,19 @@ class Predict(BookDirective):
             label, kind, where = parts_of(line, self.options.get("kind"))
             words = run_of(where, self.options["run"].split())
             self.depend_on_run(words)
-            field, command, lines = read_field(label, kind, where, words)
+            field, command, lines, place = read_field(label, kind, where, words)
         except (ValueError, re.error) as error:
             raise BookError(f'{self.env.docname}: the field "{line.strip()}": {error}') from error
+        self.keys.append(f"  {label or '-'}: {field['answer']}; {command}; {place or 'report'}")
         for shown in self.shown:
-            if shown[0] == command:
-                shown[1] += [each for each in lines if each not in shown[1]]
+            if shown[:2] == [command, place]:
                 break
         else:
-            self.shown.append([command, lines])
+            shown = [command, place, []]
+            self.shown.append(shown)
+        for begin, text in lines:
+            if text not in [each for _, each in shown[2]]:
+                shown[2].append([begin, text])
         return field
 
     def depend_on_run(self, words):
@@ -221,6 +290,15 @@ class Predict(BookDirective):
         return f"{label}{line} ({escape(', '.join(field['choices']))})"
 
 
+def verb_of(command):
+    """A file does not print."""
+    return "has" if command.endswith(".txt") else "prints"
+
+
+def in_place(place):
+    return f" in {place}" if place else ""
+
+
 class PredictAnswers(BookDirective):
     required_arguments = 0
 
@@ -228,15 +306,39 @@ class PredictAnswers(BookDirective):
         lines = [".. dropdown:: The answers", "   :class-container: predict-answers", ""]
         for shown, why in self.env.temp_data.get("closing questions", []):
             item = []
-            for command, printed in shown:
-                item += [f"``{command}`` prints:", ""]
+            for command, place, printed in shown:
+                item += [f"``{command}`` {verb_of(command)}{in_place(place)}:", ""]
                 item += block("\n".join(printed) or "(nothing)", kind="wrapped")
             item += why
             lines += indent(["#. " + item[0], *indent(item[1:]), ""])
         return self.lines(lines)
 
 
+# ---- all answers, in one file ----
+
+
+def start(app):
+    """A dictionary of the environment, which a builder that reads no page again has from before."""
+    if not hasattr(app.env, "answer_keys"):
+        app.env.answer_keys = {}
+
+
+def forget(app, env, page):
+    env.answer_keys.pop(page, None)
+
+
+def write_answers(app, error):
+    if error is None and app.builder.name == "html":
+        lines = [line for page in sorted(app.env.answer_keys) for line in app.env.answer_keys[page]]
+        file = ROOT / "build" / "docs" / "answers.txt"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+
+
 def setup(app):
+    app.connect("builder-inited", start)
+    app.connect("env-purge-doc", forget)
+    app.connect("build-finished", write_answers)
     app.add_directive("predict", Predict)
     app.add_directive("predict-answers", PredictAnswers)
     app.add_js_file("predict.js", loading_method="defer")

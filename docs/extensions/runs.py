@@ -92,6 +92,15 @@ def compile_program(program):
     return "" if done.returncode == 0 else done.stdout + done.stderr
 
 
+def variables_of(environment):
+    return {
+        "PATH": "/usr/bin:/bin",
+        "LC_ALL": "C",
+        "LD_LIBRARY_PATH": str(ROOT / "build" / "simulator"),
+        **dict(pair.split("=", 1) for pair in environment),
+    }
+
+
 @cache
 def run_program(program, arguments=(), environment=()):
     """Runs it in a folder of its own.
@@ -116,21 +125,15 @@ def run_program(program, arguments=(), environment=()):
         done = subprocess.run(
             [ROOT / "build" / "simulator" / program, *arguments],
             cwd=ROOT,  # reports read the program's source, for the names of its streams
-            timeout=60,
+            timeout=600,  # the machine may be busy
             text=True,
             errors="replace",
             capture_output=True,
             stdin=subprocess.DEVNULL,
-            env={
-                "PATH": "/usr/bin:/bin",
-                "LC_ALL": "C",
-                "LD_LIBRARY_PATH": str(ROOT / "build" / "simulator"),
-                "SIM_JOURNAL": str(journal),
-                **dict(pair.split("=", 1) for pair in environment),
-            },
+            env={**variables_of(environment), "SIM_JOURNAL": str(journal)},
         )
     except subprocess.TimeoutExpired:
-        raise BookError(f"{program} did not end within 60 seconds.") from None
+        raise BookError(f"{program} did not end within ten minutes.") from None
     journals = [
         [json.loads(line) for line in file.read_text().splitlines()]
         for file in sorted(folder.glob("journal.jsonl*"))

@@ -10,6 +10,8 @@
 
 The page of lessons/NN_name.c is listings/lessons/NN_name.html, with an anchor for each line
 (#L46). Where a block on a page names a line, as the checker's reports do, the name is a link to it.
+In a report the path of a file that it named before is there for who copies it, and not seen; nor
+is the file's name, if no other was named since.
 """
 
 import difflib
@@ -37,6 +39,9 @@ PROGRAMS = (
     "docs/programs/*.c",
 )
 NAMED_LINE = re.compile(r"(?<![\w/])((?:build/mutants|lessons|solutions|docs)/[\w/]+\.[ch]):(\d+)")
+# What the checker prints begins so in a block of a page; a block in colors has elements instead.
+REPORT = re.compile(r"^(?:<pre>(?:<span></span>)?)?hazard: ", re.M)
+KIND, BOLD = re.compile(r"^(hazard: )([^.<]*\.)"), r"\1<b>\2</b>"
 MUTANT = re.compile(r"\b(mutants/\d\d_\w+/\w+)")
 
 
@@ -145,7 +150,8 @@ class ProgramSource(BookDirective):
             '<div class="highlight-c notranslate program-source"><div class="highlight"><pre>'
             f"{''.join(pieces)}</pre></div></div>"
         )
-        return [head, nodes.raw("", code, format="html")]
+        # The index of all words is the text's: a program is found by its listing.
+        return [head, nodes.raw("", code, format="html", classes=["no-search"])]
 
     def asked_about(self, file, text):
         """The lines of a lesson's program that its page shows."""
@@ -218,19 +224,36 @@ def link_lines(app, page, template, context, doctree):
         return
     known = listed()
 
-    def link(match):
-        file, line = match.groups()
-        if file not in known:
-            return match[0]
-        uri = app.builder.get_relative_uri(page, listing(file))
-        return f'<a class="line-link" href="{uri}#L{line}">{match[0]}</a>'
+    def link_block(block):
+        named, report = [], REPORT.search(block[0])
 
-    context["body"] = re.sub(
-        r"<pre>.*?</pre>",
-        lambda block: NAMED_LINE.sub(link, block[0]),
-        context["body"],
-        flags=re.S,
-    )
+        def link(match):
+            file, line = match.groups()
+            if file not in known:
+                return match[0]
+            uri = app.builder.get_relative_uri(page, listing(file))
+            words = file
+            if report and file in named:
+                again = file if named[-1] == file else f"{dirname(file)}/"
+                words = f'<span class="path-again">{again}</span>{file.removeprefix(again)}'
+            named.append(file)
+            return f'<a class="line-link" href="{uri}#L{line}">{words}:{line}</a>'
+
+        linked = NAMED_LINE.sub(link, block[0])
+        return hanging(linked) if report else linked
+
+    context["body"] = re.sub(r"<pre>.*?</pre>", link_block, context["body"], flags=re.S)
+
+
+def hanging(block):
+    """A block with reports whose lines are elements of their own, and its kinds of hazard bold."""
+
+    def line(text):
+        first = "" if text.startswith("  ") else " first"
+        return f'<span class="report-line{first}">{KIND.sub(BOLD, text)}\n</span>'
+
+    text = block.removeprefix("<pre>").removeprefix("<span></span>").removesuffix("</pre>")
+    return f'<pre class="report">{"".join(map(line, text.rstrip().splitlines()))}</pre>'
 
 
 def page_of(file, docnames):

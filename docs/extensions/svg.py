@@ -109,6 +109,19 @@ class Canvas:
         )
         self.reach(y + height)
 
+    def hatched(self, kind, x, y, width, height, apart=7):
+        """A box with lines that rise from left to right."""
+        strokes = []
+        reach = int((width + height) / apart)
+        for step in range(1, reach + 1):
+            along = step * apart
+            from_x, from_y = x + max(0, along - height), y + min(along, height)
+            to_x, to_y = x + min(along, width), y + max(0, along - width)
+            strokes.append(f"M{short(from_x)} {short(from_y)}L{short(to_x)} {short(to_y)}")
+        border = f"M{short(x)} {short(y)}h{short(width)}v{short(height)}h{short(-width)}z"
+        self.put(f'<path {self.shape(kind)} d="{border}{"".join(strokes)}"/>')
+        self.reach(y + height)
+
     def line(self, kind, *points, behind=False):
         if len(points) == 2:
             (x, y), (to_x, to_y) = points
@@ -215,6 +228,8 @@ class Canvas:
                 self.line(kind.removesuffix(" line"), (x, y + 7), (x + 22, y + 7))
             elif kind.endswith(" arrow"):
                 self.arrow(kind.removesuffix(" arrow"), (x, y + 7), (x + 22, y + 7))
+            elif kind.startswith("pending"):
+                self.hatched(kind, x, y, 22, 14)
             else:
                 self.box(kind, x, y, 22, 14, 2)
             lines = wrapped(words, self.width - x - 30, "key")

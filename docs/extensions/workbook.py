@@ -10,6 +10,7 @@
         what the lesson's check prints for lessons/06_release_threshold.c
     .. command-run:: make help
         a command, which may go on in the next lines, and what it prints
+       :status: 2                      its exit status, unless 0; stderr then comes first
     .. journal-run:: solutions/07_trim
         lines of the run's journal
        :lines: start grow cudaFreeAsync exit    the first line of each of these kinds
@@ -31,6 +32,7 @@
     predict, predict-answers            predict.py
     clinic-case, clinic-table           clinic.py
     the pictures                        pictures.py
+    the finder's places                 finder.py
 
 Rules: everything is run on the simulated device, in build/docs; nothing is pasted; what is not as
 it should be ends the build.
@@ -43,6 +45,7 @@ import subprocess
 
 import calls
 import clinic
+import finder
 import pictures
 import predict
 import progress
@@ -152,10 +155,10 @@ class CheckRun(BookDirective):
         self.depend_on_program(f"lessons/{lesson}")
         self.depend(
             f"tests/lessons/{lesson}.bats",
-            "tests/tools/helpers.bash",
-            "tests/tools/first_miss.sh",
-            "tests/tools/report.awk",
-            "tests/tools/run.sh",
+            "tests/grading/check.bash",
+            "tests/grading/first_miss.sh",
+            "tests/commands/report.awk",
+            "tests/grading/run.sh",
         )
         lacking = [tool for tool in ("jq", "awk") if not shutil.which(tool)]
         if lacking:
@@ -166,7 +169,7 @@ class CheckRun(BookDirective):
                 ]
             )
         tests = subprocess.run(
-            ["tests/tools/first_miss.sh", lesson],
+            ["tests/grading/first_miss.sh", lesson],
             cwd=ROOT,
             env={**ENVIRONMENT, "LESSON": f"lessons/{lesson}.c", "TAP": "1", "CHECK_PAGE": "none"},
             stdout=subprocess.PIPE,
@@ -176,7 +179,7 @@ class CheckRun(BookDirective):
             errors="replace",
         )
         report = subprocess.run(
-            ["awk", "-v", f"lesson={lesson}", "-f", "tests/tools/report.awk"],
+            ["awk", "-v", f"lesson={lesson}", "-f", "tests/commands/report.awk"],
             cwd=ROOT,
             input=tests.stdout,
             capture_output=True,
@@ -206,26 +209,31 @@ class SolutionDifference(LiteralInclude):
                 lines[:2] = [f"--- {before}", f"+++ {after}"] if lines else ["(no difference)"]
                 code.rawsource = "\n".join(lines)
                 code.children = [nodes.Text(code.rawsource)]
+                code["classes"].append("no-search")
         return found
 
 
 class CommandRun(BookDirective):
+    option_spec = {"status": int}
+
     def run(self):
         self.depend("Makefile")
         done = subprocess.run(
             shlex.split(self.arguments[0]),
             cwd=ROOT,
-            env=ENVIRONMENT,
+            env={**ENVIRONMENT, "GRADE_OWN": "1"},  # no student's file is graded here
             capture_output=True,
             text=True,
-            timeout=300,  # a class takes a while on a busy machine
+            timeout=1800,  # a class, on a busy machine
         )
-        if done.returncode != 0:
+        expected = self.options.get("status", 0)
+        if done.returncode != expected:
             raise BookError(
                 f"{self.arguments[0]} ended with status {done.returncode}: {done.stderr}"
             )
         command = self.arguments[0].replace("\n", " \\\n    ")
-        return self.lines([*block("$ " + command), *block(done.stdout)])
+        printed = done.stderr + done.stdout if expected else done.stdout
+        return self.lines([*block("$ " + command), *block(printed)])
 
 
 class LessonsTable(BookDirective):
@@ -326,7 +334,10 @@ class CallTable(BookDirective):
 
     def run(self):
         self.depend("docs/calls.txt", *(f"{path}" for path in self.sources()))
-        return self.lines(self.table())
+        found = self.lines(self.table())
+        if self.name == "call-table":
+            finder.name_calls(self.env, found)
+        return found
 
     def sources(self):
         return sorted(
@@ -373,6 +384,6 @@ def setup(app):
     app.add_directive("call-index", CallIndex)
     app.add_directive("cost-table", CostTable)
     app.connect("env-before-read-docs", compile_named)
-    for part in (sources, predict, clinic, progress, pictures):
+    for part in (sources, predict, clinic, progress, pictures, finder):
         part.setup(app)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
