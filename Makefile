@@ -15,6 +15,11 @@ CC := gcc
 endif
 export CC
 
+# A C file cannot name a file in such a folder.
+ifneq ($(findstring ",$(CURDIR)),)
+$(error The path of this folder has a quotation mark: $(CURDIR). Rename or move it)
+endif
+
 LESSONS := $(sort $(basename $(notdir $(wildcard solutions/[0-9]*.c tests/lessons/[0-9]*.bats))))
 SOLUTIONS := $(basename $(wildcard solutions/[0-9]*.c))
 CASES := $(patsubst docs/clinic/%_wrong.c,%,$(wildcard docs/clinic/*_wrong.c))
@@ -28,7 +33,7 @@ RUNNING += $(CASE_NUMBERS:%=clinic-%) $(CASE_NUMBERS:%=repaired-%)
 # BACKEND=simulator or BACKEND=gpu; left out, the best one there. A command that runs programs says
 # which, and why, in its first line.
 ifneq ($(filter $(RUNNING),$(MAKECMDGOALS))$(BACKEND),)
-BACKEND_AND_WHY := $(shell tests/tools/setup.sh backend "$(BACKEND)")
+BACKEND_AND_WHY := $(shell tests/commands/setup.sh backend "$(BACKEND)")
 ifneq ($(.SHELLSTATUS),0)
 $(error $(patsubst %.,%,$(BACKEND_AND_WHY)))
 endif
@@ -49,35 +54,43 @@ endif
 # ---- How a lesson is compiled ----
 
 # A function that nothing declares is an error, as it is for newer compilers anyway.
-# Reports name the lines of a program by a path from here, whatever folder it runs in.
+# Reports name the lines of a program by a path from here, whatever folder it runs in. The shell
+# gives that folder's name, which may have any character.
+# Since CUDA 13.4 the id of a cudaMemLocation is in a union: {type, id} is correct, but to gcc a
+# pair of braces is missing.
 FLAGS := -std=c11 -g -Og -Wall -Wextra -Wpedantic -Werror=implicit-function-declaration -Ilessons
-FLAGS += -Isimulator -fdebug-prefix-map='$(CURDIR)=.'
+FLAGS += -Wno-missing-braces -Isimulator -fdebug-prefix-map="$$PWD=."
 SHARED := lessons/workbook.h lessons/processes.h lessons/kernels.h Makefile
-include simulator/build.mk simulator/web.mk tests/tools/build.mk
+include simulator/build.mk simulator/web.mk tests/build.mk
 
 # For the simulated device, and for a GPU. compile.sh runs the command that follows it, and says in
 # a sentence what is odd about a file that cannot be compiled.
 $(SIMULATOR)/%: %.c $(SHARED) $(LIBRARY)
-	@tests/tools/compile.sh $(CC) $(FLAGS) $(SANITIZER) -isystem build/cuda/include $< -o $@ \
+	@tests/commands/compile.sh $(CC) $(FLAGS) $(SANITIZER) -isystem build/cuda/include $< -o $@ \
 		$(LIBRARY) -lm -pthread \
-		-Wl,-rpath,'$$ORIGIN/..:$$ORIGIN/../..:$$ORIGIN/../../..:$(CURDIR)/$(SIMULATOR)'
+		-Xlinker -rpath -Xlinker \
+		'$$ORIGIN/..:$$ORIGIN/../..:$$ORIGIN/../../..':"$$PWD/$(SIMULATOR)"
 
 build/gpu/%: %.c $(SHARED) build/gpu/kernels.o
-	@tests/tools/compile.sh $(CC) $(FLAGS) -isystem build/gpu/include $< -o $@ \
+	@tests/commands/compile.sh $(CC) $(FLAGS) -isystem build/gpu/include $< -o $@ \
 		build/gpu/kernels.o -Lbuild/gpu/lib -lcudart -lstdc++ -lm \
-		-Wl,-rpath,'$$ORIGIN/../lib:$$ORIGIN/../../lib:$$ORIGIN/../../../lib:$(CURDIR)/build/gpu/lib'
+		-Xlinker -rpath -Xlinker \
+		'$$ORIGIN/../lib:$$ORIGIN/../../lib:$$ORIGIN/../../../lib':"$$PWD/build/gpu/lib"
 
 build/gpu/kernels.o: lessons/kernels.cu lessons/kernels.h build/gpu/nvcc Makefile
-	@"$$(cat build/gpu/nvcc)" -O2 -arch=native -Ilessons -c $< -o $@
+	@"$$(cat build/gpu/nvcc)" -O2 -arch=native -Ilessons -c $< -o $@.$$$$ && \
+		mv $@.$$$$ $@
 
 # These scripts look each time, take milliseconds, and touch their file only when something changed.
+asks_for = $(filter $(1),$(MAKECMDGOALS))
 build/cuda/found: FORCE
-	@tests/tools/setup.sh $(if $(filter test% grade%,$(MAKECMDGOALS)),grade,$(if \
-		$(filter check-% watch,$(MAKECMDGOALS)),test,build))
+	@tests/commands/setup.sh $(firstword $(if $(call asks_for,test%),suite) \
+		$(if $(call asks_for,book docs epub pdf pages),pages) $(call asks_for,grade-class) \
+		$(call asks_for,grade) $(if $(call asks_for,check-% watch),check) build)
 build/gpu/nvcc: FORCE
-	@tests/tools/setup.sh gpu
-build/venv/docs: docs/requirements.txt
-	@tests/tools/setup.sh docs
+	@tests/commands/setup.sh gpu
+build/venv/docs: FORCE | build/cuda/found
+	@tests/commands/setup.sh docs
 .PHONY: FORCE
 
 # ---- Commands ----
@@ -85,13 +98,13 @@ build/venv/docs: docs/requirements.txt
 ## make run           the tour: every lesson's solution, in order
 .PHONY: run
 run: $(SOLUTIONS:%=build/$(DEVICE)/%)
-	@tests/tools/tour.sh $^
+	@tests/commands/tour.sh $^
 
 ## make test          the test suite
 ## make test-all      the test suite, and what takes long: sanitizers, random and hostile programs
 .PHONY: test test-all
 test test-all: $(LIBRARY)
-	@tests/tools/test.sh $@
+	@tests/commands/test.sh $@
 
 ## make 06            build and run lessons/06_*.c; ARGS="64" gives it an argument
 ## make solution-06   the same for its solution; MUTANT=threshold_in_mib puts one mistake into it
@@ -107,11 +120,11 @@ $(1): build/$(DEVICE)/$(or $(OWN),lessons/$(2))
 solution-$(1): build/$(DEVICE)/$(if $(MUTANT),mutants/$(2)/$(MUTANT),solutions/$(2))
 	@$$< $(ARGS)
 check-$(1): $(LIBRARY)
-	@tests/tools/check.sh $(2) "$(FILE)"
+	@tests/commands/check.sh $(2) "$(FILE)"
 hint-$(1):
-	@tests/tools/hint.sh $(2) "$(HINTS)"
+	@tests/commands/hint.sh $(2) "$(HINTS)"
 picture-$(1) trace-$(1): %-$(1): $(SIMULATOR)/$(or $(OWN),lessons/$(2))
-	@tests/tools/picture.sh $$* $(notdir $(or $(OWN),$(2))) $$< $(ARGS)
+	@tests/commands/picture.sh $$* $(notdir $(or $(OWN),$(2))) $$< $(ARGS)
 endef
 $(foreach name,$(LESSONS),$(foreach goal,$(sort $(call number,$(name)) $(call short,$(name))),\
 	$(eval $(call goals_of_a_lesson,$(goal),$(name)))))
@@ -124,7 +137,7 @@ define goals_of_a_case
 clinic-$(1): build/$(DEVICE)/$(or $(OWN),docs/clinic/$(2)_wrong)
 	@$$< $(ARGS)
 check-clinic-$(1): $(LIBRARY)
-	@tests/tools/check.sh clinic/$(2) "$(FILE)"
+	@tests/commands/check.sh clinic/$(2) "$(FILE)"
 repaired-$(1): build/$(DEVICE)/docs/clinic/$(2)_right
 	@$$< $(ARGS)
 endef
@@ -134,12 +147,11 @@ $(foreach name,$(CASES),$(foreach goal,$(sort $(call number,$(name)) $(call shor
 ## make watch         check the lesson at work each time that it is saved, and say what is next
 ## make grade         points and a sentence for each miss, in build/grade; STUDENT=FOLDER ONLY="1 7"
 ## make grade-class   the same for each folder in CLASS=FOLDER, with one table, in build/class
-## make similar       which students of CLASS=FOLDER share unusual code, in build/class
-.PHONY: watch grade grade-class similar
-watch grade grade-class: $(LIBRARY)
-	@tests/tools/$(subst -,_,$@).sh
-similar:
-	@tests/tools/grade_class.sh similar
+.PHONY: watch grade grade-class
+watch: $(LIBRARY)
+	@tests/commands/watch.sh
+grade grade-class: $(LIBRARY)
+	@tests/grading/$(subst -,_,$@).sh
 
 ## make list          the lessons
 .PHONY: list
@@ -150,28 +162,30 @@ list:
 ## make format        put C and Python into the workbook's form
 .PHONY: new-lesson format
 new-lesson:
-	@tests/tools/new_lesson.sh "$(NAME)"
+	@tests/commands/new_lesson.sh "$(NAME)"
 format:
-	@tests/tools/format.sh
+	@tests/commands/format.sh
 
 ## make book          build the book and open it; OPEN= opens nothing, OPEN=firefox with that; then
 ##                    the same as one EPUB and, if Chromium is there, one PDF, in build/docs
 ## make docs          the pages alone, in build/docs/html
 ## make epub          the EPUB alone; make pdf: the PDF alone
 SPHINX := build/venv/bin/python3 -B -m sphinx -q -W -n -c . -d build/docs/doctrees
-EPUB := $(SPHINX) -b epub docs build/docs/epub && \
+# One make at a time writes the book.
+BOOK_LOCK := exec 9>build/book.lock && flock 9 &&
+EPUB := $(BOOK_LOCK) $(SPHINX) -b epub docs build/docs/epub && \
 	mv build/docs/epub/cuda-memory-pools.epub build/docs && \
 	echo "EPUB: build/docs/cuda-memory-pools.epub"
-PDF := build/venv/bin/python3 -B docs/extensions/pdf.py build/docs/html \
+PDF := $(BOOK_LOCK) build/venv/bin/python3 -B docs/extensions/pdf.py build/docs/html \
 	build/docs/cuda-memory-pools.pdf
 .PHONY: pages book docs epub pdf
 pages: build/venv/docs $(LIBRARY)
 	@echo "Building the book: every program on its pages is compiled and run."
-	@$(SPHINX) -E docs build/docs/html
+	@$(BOOK_LOCK) $(SPHINX) -E docs build/docs/html
 docs: pages
-	@OPEN= tests/tools/open.sh index
+	@OPEN= tests/commands/open.sh index
 book: pages
-	@tests/tools/open.sh index
+	@tests/commands/open.sh index
 	@$(EPUB)
 	@$(PDF) || true # it printed why; the pages are complete
 epub: pages
@@ -179,6 +193,7 @@ epub: pages
 pdf: pages
 	@$(PDF)
 
+## make live          compile docs/live/live.wasm again, which the pages run in your browser
 ## make simulator     the simulated device alone: build/simulator/libcudart.so.13
 ## make bench         what one call costs on the simulated device
 ## make scale         what a call costs there when a program grows
@@ -187,10 +202,10 @@ simulator: $(LIBRARY)
 bench scale: %: $(SIMULATOR)/tests/simulator/%
 	@$< $(ARGS)
 
-## make headers       compile every lesson against CUDA 12.2, or against CUDA_HEADERS="FOLDER..."
+## make headers       compile against CUDA 12.2, 13.0 and 13.5, or CUDA_HEADERS="FOLDER..."
 .PHONY: headers
 headers:
-	@tests/tools/headers.sh $(CUDA_HEADERS)
+	@tests/commands/headers.sh $(CUDA_HEADERS)
 
 ## make gpu           record and verify everything on this machine's GPU, in build/gpu-record
 .PHONY: gpu
@@ -209,4 +224,4 @@ help:
 	@echo 'BACKEND=simulator or BACKEND=gpu chooses where programs run; left out: the GPU, if there.'
 
 $(LESSONS:%=lessons/%.c) $(LESSONS:%=solutions/%.c) .DEFAULT:
-	@tests/tools/unknown.sh $@ "$(LESSONS)" "$(CASES)"
+	@tests/commands/unknown.sh $@ "$(LESSONS)" "$(CASES)"

@@ -2,10 +2,10 @@
 # The book: it builds without a warning, and claims nothing that is not so. The environment that
 # builds it is made first when it is not there.
 
-load ../tools/helpers
+load ../suite
 
 setup_file() { build_book; }
-setup() { need_book; }
+setup() { [[ $BATS_TEST_DESCRIPTION == "make docs builds"* ]] || need_book; }
 
 # What the pictures of a page show, as the tables below them: a row a line, a bar between its cells.
 picture_rows() {
@@ -14,6 +14,7 @@ picture_rows() {
 }
 
 @test "make docs builds the book without a warning" {
+    [ -e "$BOOK_FAILED" ] || need_book
     [ ! -e "$BOOK_FAILED" ] ||
         miss "$(cat "$BOOK_FAILED")" "${BOOK_LACKS:-$(tail -n 20 "$BOOK_OUTPUT")}"
     run grep -i warning "$BOOK_OUTPUT"
@@ -161,7 +162,7 @@ except ValueError as error:
         rows=$(picture_rows "$lesson")
         [ -n "$rows" ] || complain "$lesson has no picture."
         page=$(grep -o '<div class="picture.*' "$BOOK/$lesson.html")
-        pictures=$(grep -c '<div class="picture' <<<"$page")
+        pictures=$(grep -o '<div class="picture[ "]' <<<"$page" | wc -l)
         for part in 'class="wide"' 'class="narrow"' 'class="picture-rows"'; do
             [ "$(grep -o "$part" <<<"$page" | wc -l)" = "$pictures" ] ||
                 complain "$lesson has $pictures pictures, and not as many times $part."
@@ -219,6 +220,31 @@ except ValueError as error:
         "-synchronized     42 in 2097152 of 2097152 elements   stream cudaErrorNotReady"
 }
 
+# expect_evidence PAGE: what the build does with such a page of a lesson.
+expect_evidence() {
+    run env PYTHONPATH=docs/extensions build/venv/bin/python -B -c '
+import sys
+
+import evidence
+
+with open(sys.argv[1], encoding="utf-8") as page:
+    evidence.expect_evidence("01_first_allocation", page.read())' "$1"
+}
+
+@test "a rule without its evidence ends the build" {
+    local page=docs/01_first_allocation.rst changed=$BATS_TEST_TMPDIR/page.rst
+    expect_evidence "$page"
+    assert_success
+    sed 's/^\.\. evidence::/.. note::/' "$page" >"$changed"
+    expect_evidence "$changed"
+    assert_failure
+    assert_output --partial "docs/01_first_allocation.rst has a rule without evidence"
+    sed 's/^\*\*The rule\.\*\*//' "$page" >"$changed"
+    expect_evidence "$changed"
+    assert_failure
+    assert_output --partial "docs/01_first_allocation.rst has no rule"
+}
+
 @test "README's table of costs has the recorded figures" {
     local row
     while IFS= read -r row; do
@@ -228,4 +254,15 @@ import calls
 for cells in calls.costs():
     print("| " + " | ".join(cells).replace("``", "`") + " |")')
     finish
+}
+
+# tests/workbook/answers.txt: each question with its answers, read by a person against the text of
+# the question; the run that gives the answer, and the function whose output it is.
+@test "the answers of the questions are those that were read against their questions" {
+    need_book
+    run diff tests/workbook/answers.txt <(sed 's/, line [0-9]*$//' build/docs/answers.txt)
+    [ "$status" = 0 ] || miss "A question or its answer has changed (<: as it was read; >: now)." \
+        "Read the question again: does its run do what it asks about, and is the line that" \
+        "answers it printed by the function that it names? Then: sed 's/, line [0-9]*\$//'" \
+        "build/docs/answers.txt >tests/workbook/answers.txt" "$output"
 }

@@ -1,13 +1,13 @@
 #!/usr/bin/env bats
-# Every cheat of tests/cheats earns nothing, and what a file may import is what lessons need. What
-# a graded process can do is in tests/simulator/seal.bats.
+# Every cheat of tests/attacks/cheats earns nothing, and what a file may import is what lessons
+# need. What a graded process can do is in tests/simulator/seal.bats.
 
-load ../tools/helpers
+load ../suite
 
 # The lessons of a cheat, by their names.
 lessons_of() {
     local numbers number all
-    numbers=$(sed -nE '1s/.*Lessons: ([0-9 al]+)\..*/\1/p' "tests/cheats/$1.in")
+    numbers=$(sed -nE '1s/.*Lessons: ([0-9 al]+)\..*/\1/p' "tests/attacks/cheats/$1.in")
     all=$(lessons)
     for number in $numbers; do
         if [ "$number" = all ]; then echo "$all"; else grep "^${number}_" <<<"$all"; fi
@@ -15,14 +15,14 @@ lessons_of() {
 }
 
 # Does the cheat do most of the work, so that only the points for the rest are missing?
-has_solution() { grep -q '^@solution@' "tests/cheats/$1.in"; }
+has_solution() { grep -q '^@solution@' "tests/attacks/cheats/$1.in"; }
 
 # hand_in CHEAT FOLDER: the cheat for each of its lessons, as a student's files
 hand_in() {
     local lesson
     mkdir -p "$2"
     for lesson in $(lessons_of "$1"); do
-        tests/cheats/cheat.sh "$1" "$lesson" "${CLASS:-}" >"$2/$lesson.c"
+        tests/attacks/cheats/cheat.sh "$1" "$lesson" "${CLASS:-}" >"$2/$lesson.c"
     done
 }
 
@@ -35,7 +35,7 @@ cheats() {
     for cheat; do
         hand_in "$cheat" "$BATS_TEST_TMPDIR/$cheat"
         as_typed STUDENT="$BATS_TEST_TMPDIR/$cheat" OUT="$grade" \
-            ONLY="$(lessons_of "$cheat" | tr '\n' ' ')" tests/tools/grade.sh \
+            ONLY="$(lessons_of "$cheat" | tr '\n' ' ')" tests/grading/grade.sh \
             >"$BATS_TEST_TMPDIR/log" 2>&1 || complain "$cheat: $(cat "$BATS_TEST_TMPDIR/log")"
         # Without a sandbox the files of others are there to be read; the grader says so.
         if [[ $cheat =~ $hidden ]] && [ "$(jq -r .sandbox "$grade/grade.json")" = none ]; then
@@ -60,12 +60,13 @@ complain_of() { # complain_of CHEAT GRADE
     local case cheat lesson number file
     export CHECK_SEAL=1
     for case in own_getenv_visible/03 patch_settings/03 forge_by_descriptor/13 close_stderr/14 \
-        quiet_check/04 ending_function/04 system_call/03; do
+        quiet_check/04 ending_function/04 system_call/03 many_symbols/03 versioned_getenv/03 \
+        remap_settings/03 loader_list/03 loader_table/03; do
         cheat=${case%/*} number=${case#*/}
         lesson=$(lessons | grep "^$number")
         file=$BATS_TEST_TMPDIR/$cheat/$lesson.c
         mkdir -p "${file%/*}"
-        tests/cheats/cheat.sh "$cheat" "$lesson" >"$file"
+        tests/attacks/cheats/cheat.sh "$cheat" "$lesson" >"$file"
         judge "$file" "$lesson"
         [[ "$status" = 1 && "$output" == *MISS* ]] || complain "$case passes: $output"
         [[ "$output" != *"error:"* ]] || complain "$case does not compile: $output"
@@ -114,18 +115,57 @@ o the libraries"
         int h(void) __attribute__((ifunc("g")));' "be chosen when it is loaded"
     found 'int f(int (*)(int)); int f(int (*g)(int)) { int h(int i) { return g(i); }
         int (*k)(int) = h; return f(k); }' "a stack that can be executed"
+    # However many stand before it in the table of symbols, and however large the object is.
+    found '__asm__(".macro m\nx\\@:\n.endm\n.rept 4500\nm\n.endr\n.globl write\nwrite: ret");' \
+        "It shows write to the libraries"
+    found '__asm__(".macro m\nx\\@:\n.endm\n.rept 100010\nm\n.endr\n.globl write\nwrite: ret");' \
+        "symbols; that of a lesson has at most 5000."
+    found '__asm__(".macro m\n.section .x\\@,\"ax\"\n.endm\n.rept 2000\nm\n.endr\n.text");' \
+        "sections; that of a lesson has at most 1000."
+    found '__asm__(".fill 5000000, 1, 0x90");' "more than 4 MiB"
+    found 'extern void *_GLOBAL_OFFSET_TABLE_[]; void *f(void) { return *_GLOBAL_OFFSET_TABLE_; }' \
+        "the table of the loader"
+    found 'extern char table[] __asm__("_GLOBAL_OFFSET_TABLE_"); char *f = table;' \
+        "the table of the loader"
     if [ "$(uname -m)" = x86_64 ]; then
         for what in syscall sysenter "int \$0x80"; do
             found "static inline void f(void) { __asm__ volatile(\"$what\"); }
                 int g(void) { f(); return 0; }" "a system-call instruction (${what%% *})"
         done
     fi
-    # What an honest student may well write.
+    # What an honest student may well write. The address of a function names the loader's table.
+    found '#include <stdio.h>
+        int (*f(void))(const char *, ...) { return printf; }' ""
     found 'int twice(int i) { return 2 * i; } int many[4];' ""
     found '#include <stdio.h>
         int f(int i) { switch (i) { case 1: return 7; case 2: return 5; case 3: return 1;
         case 4: return 8; case 5: return 9; default: return printf("%d", i); } }' ""
     finish
+}
+
+@test "no library calls a function of the program: main is all that its object shows" {
+    local program=$BATS_TEST_TMPDIR/program
+    printf '%s\n' 'int raise(int number);' 'int raise(int number) { return number; }' \
+        'int main(void) { return raise(0); }' >"$program.c"
+    make -s program LESSON="$program.c" PROGRAM="$program" INSPECT=07_trim
+    run readelf --wide --symbols "$program.o"
+    assert_line --regexp 'LOCAL .* raise$'
+    assert_line --regexp 'GLOBAL .* main$'
+    # Without the inspection it is as the compiler makes it: the test would notice.
+    make -s program LESSON="$program.c" PROGRAM="$program"
+    run readelf --wide --symbols "$program.o"
+    assert_line --regexp 'GLOBAL .* raise$'
+}
+
+@test "the command of the book names what remains possible, and no honest file" {
+    local words
+    words=$(sed -nE "s/^   \\$ grep -lE '(.*)' .*/\1/p" docs/teaching.rst)
+    assert [ -n "$words" ]
+    make -s mutant-sources
+    run grep -lE "$words" lessons/*.c solutions/*.c build/mutants/*/*.c
+    assert_output ""
+    run grep -LE "$words" tests/attacks/cheats/{rewrite_journal,hide_reports,loader_*,remap_*}.in
+    assert_output ""
 }
 
 # bats test_tags=long
@@ -140,8 +180,9 @@ o the libraries"
 
 # bats test_tags=long
 @test "every other cheat earns no point" {
-    local file others=() else='^(starter|empty|print_.*|include.*|steal_class|incbin|rewrite_.*)$'
-    for file in tests/cheats/*.in; do
+    local file others=()
+    local else='^(starter|empty|print_.*|include.*|steal_class|incbin|rewrite_.*|hide_.*|table_.*)$'
+    for file in tests/attacks/cheats/*.in; do
         file=$(basename "$file" .in)
         [[ $file =~ $else ]] || others+=("$file")
     done
@@ -149,12 +190,16 @@ o the libraries"
 }
 
 # bats test_tags=long
-@test "what the book calls possible is possible: the journal rewritten in memory" {
+@test "what the book calls possible is possible: the journal or the reports changed in memory" {
     local student=$BATS_TEST_TMPDIR/student
     hand_in rewrite_journal "$student"
-    as_typed STUDENT="$student" OUT="$BATS_TEST_TMPDIR/grade" tests/tools/grade.sh
+    as_typed STUDENT="$student" OUT="$BATS_TEST_TMPDIR/grade" tests/grading/grade.sh
     # Of no lesson all, and of all lessons a third.
     run jq -r '(.lessons[] | select(.points >= .possible).lesson), .points > 20, .points < 40' \
         "$BATS_TEST_TMPDIR/grade/grade.json"
     assert_output $'true\ntrue'
+    # A hazard that is not reported: all of a lesson.
+    hand_in hide_reports "$student"
+    as_typed STUDENT="$student" OUT="$BATS_TEST_TMPDIR/grade" ONLY=17 tests/grading/grade.sh
+    assert_equal "$(jq '.points == .possible' "$BATS_TEST_TMPDIR/grade/grade.json")" true
 }

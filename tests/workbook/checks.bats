@@ -2,7 +2,7 @@
 # The checks checked: a program that only prints earns nothing. (lessons/mutants.bats: solutions
 # with one mistake; grader.bats: the starters.)
 
-load ../tools/helpers
+load ../suite
 
 @test "every lesson has its starter, solution, check, expected output and mutants" {
     local lesson file
@@ -38,7 +38,7 @@ load ../tools/helpers
 
 @test "a check shows the first miss in full, of the others their names, in 100 columns" {
     local whole
-    CHECK_FIRST_MISS='' check lessons/03_stream_order.c 03_stream_order
+    check lessons/03_stream_order.c 03_stream_order
     assert_failure
     assert_equal "$(grep -c '^  MISS  ' <<<"$output")" 4
     assert_equal "$(grep -c '^        Expected: ' <<<"$output")" 1
@@ -48,13 +48,13 @@ load ../tools/helpers
     assert_line --regexp '^        The page: (build/docs/html/03_stream_order.html|make book .*)$'
     assert_line "2 passed, 4 failed, 1 skipped. Points: 0 of 5; 2 passed at the start and give no \
 point"
-    ALL=1 CHECK_FIRST_MISS='' check lessons/03_stream_order.c 03_stream_order
+    ALL=1 check lessons/03_stream_order.c 03_stream_order
     assert_equal "$(grep -c '^        Expected: ' <<<"$output")" 4
     refute_line --partial "ALL=1"
     local some=(lessons/{03,14,20}_*.c)
     [ -z "${TEST_LONG:-}" ] || some=(lessons/*.c)
     for whole in "${some[@]}"; do
-        ALL=1 CHECK_FIRST_MISS='' check "$whole" "$(basename "$whole" .c)"
+        ALL=1 check "$whole" "$(basename "$whole" .c)"
         grep -qE '.{101}' <<<"$output" &&
             complain "$whole:" "$(grep -E '.{101}' <<<"$output")"
     done
@@ -63,11 +63,11 @@ point"
 
 @test "lesson 03 holds its advice back until its check misses a second time" {
     export CHECK_TRIES=$BATS_TEST_TMPDIR/tries
-    CHECK_FIRST_MISS='' check lessons/03_stream_order.c 03_stream_order
+    check lessons/03_stream_order.c 03_stream_order
     assert_line --regexp '^ *hazard: '
     refute_line --partial "To do:"
     assert_line "        What to do about it is shown when the check misses again."
-    CHECK_FIRST_MISS='' check lessons/03_stream_order.c 03_stream_order
+    check lessons/03_stream_order.c 03_stream_order
     assert_line --regexp '^ *To do: '
     refute_line --partial "What to do about it"
     check solutions/03_stream_order.c 03_stream_order
@@ -75,9 +75,37 @@ point"
     assert_file_not_exist "$CHECK_TRIES/03_stream_order"
 }
 
+@test "a check needs no Bats, and one that is cut off is no pass" {
+    local bin=$BATS_TEST_TMPDIR/bin
+    mkdir "$bin"
+    printf '#!/bin/sh\necho "bats was called" >&2\nexit 1\n' >"$bin/bats"
+    chmod +x "$bin/bats"
+    PATH=$bin:$PATH check solutions/01_first_allocation.c 01_first_allocation
+    assert_success
+    refute_output --partial "bats was called"
+    # What an interrupted check has printed.
+    run awk -v lesson=x -f tests/commands/report.awk <<<$'1..3\nok 1 one'
+    assert_failure
+    assert_line "1 of 3 tests ran."
+}
+
+@test "the first miss alone: the tests behind it are skipped, and the report leaves them out" {
+    local said
+    said=$(LESSON=lessons/06_release_threshold.c CHECK_FOLDER=build/check/first TAP=first as_typed \
+        tests/grading/first_miss.sh 06_release_threshold) && miss "It passes: $said"
+    assert_equal "$(grep -c '^not ok ' <<<"$said")" 1
+    assert_equal "$(sed -n '/^not ok /,$p' <<<"$said" | grep -c '^ok .* # skip a test before')" \
+        "$(sed -n '/^not ok /,$p' <<<"$said" | grep -c '^ok ')"
+    assert_equal "$(grep -cE '^(not )?ok ' <<<"$said")" "$(sed -n 's/^1\.\.//p' <<<"$said")"
+    run awk -v lesson=06_release_threshold -v brief=1 -f tests/commands/report.awk <<<"$said"
+    assert_failure
+    refute_output --partial skip
+    assert_equal "$(grep -c '^  MISS  ' <<<"$output")" 1
+}
+
 @test "the report folds a long line below the text behind its label, and breaks no word" {
     local report
-    report=$(awk -v lesson=x -f tests/tools/report.awk <<<"1..1
+    report=$(awk -v lesson=x -f tests/commands/report.awk <<<"1..1
 not ok 1 $(printf 'word %.0s' {1..30})
 #   read       $(printf 'ab %.0s' {1..40})
 # $(printf 'x%.0s' {1..120}) end
@@ -90,37 +118,11 @@ not ok 1 $(printf 'word %.0s' {1..30})
 
 @test "a check shows what a run wrote to stderr once, and whole reports" {
     export ALL=1
-    CHECK_FIRST_MISS='' check lessons/14_ipc_allocation.c 14_ipc_allocation
+    check lessons/14_ipc_allocation.c 14_ipc_allocation
     [ "$(grep -c 'On stderr it printed:' <<<"$output")" = 1 ] || complain "$output"
     [ "$(grep -c 'On stderr it printed the same as above' <<<"$output")" = 2 ] || complain "$output"
     [ "$(grep -c '^ *hazard: ' <<<"$output")" = "$(grep -c '^ *To do: ' <<<"$output")" ] ||
         complain "A report has lost its advice:" "$output"
-    # The book shows what the check's tests print without Bats: the same.
-    same() { sed -E 's/process [0-9]+/process N/g; s/^make.*Error.*//' <<<"$1"; }
-    said=$(LESSON=lessons/14_ipc_allocation.c CHECK_FOLDER=build/check/lessons-14_ipc_allocation \
-        TAP=1 as_typed tests/tools/first_miss.sh 14_ipc_allocation |
-        awk -v lesson=14_ipc_allocation -v all=1 -f tests/tools/report.awk) || true
-    [ "$(same "$output")" = "$(same "$said")" ] ||
-        complain "With Bats (<) and without (>) the check does not print the same:" \
-            "$(diff <(same "$output") <(same "$said"))"
-    finish
-}
-
-# bats test_tags=long
-@test "a check says the same with jq and with gojq" {
-    local starter name query words
-    type -P gojq >/dev/null || skip "gojq is not installed"
-    for starter in lessons/{02,06,09,12,13,16,19}_*.c; do
-        name=$(basename "$starter" .c)
-        for query in jq gojq; do
-            words[${#query}]=$(LESSON=$starter CHECK_JQ=$query TAP=1 \
-                CHECK_FOLDER=build/check/as-jq-$name as_typed tests/tools/first_miss.sh "$name" |
-                sed -E 's/process [0-9]+|0x[0-9a-f]+/.../g') || true
-        done
-        [[ ${words[2]} == *"not ok"* && ${words[2]} == "${words[4]}" ]] ||
-            complain "$starter, with jq (<) and gojq (>):" \
-                "$(diff <(echo "${words[2]}") <(echo "${words[4]}"))"
-    done
     finish
 }
 
@@ -140,15 +142,16 @@ not ok 1 $(printf 'word %.0s' {1..30})
     assert_output --partial "clears the error at once with cudaGetLastError"
 }
 
-@test "what a student's function prints hides no miss of a part" {   # tests/lessons/asked.bash
+@test "what a student's function prints beside its answer hides no miss, and is none" {
     local file=$BATS_TEST_TMPDIR/06_release_threshold.c
-    sed 's/    (void)freed;/    puts(freed > 0 ? "free:" : "");/
+    sed 's/    (void)freed;/    printf("freed = %zu", freed);/
         s/    return kept < reserved ? kept : reserved;/    printf("x");\n    return kept;/' \
         solutions/06_release_threshold.c >"$file"
     CHECK_TEST="predict_synchronized holds" judge "$file" 06_release_threshold
-    assert_output --partial "you predicted"
-    CHECK_TEST="predict_freed holds" judge "$file" 06_release_threshold
     assert_failure
+    assert_output --partial "a threshold takes no memory from the device"
+    CHECK_TEST="predict_freed holds" judge "$file" 06_release_threshold
+    assert_success
 }
 
 # earns_nothing LESSON LINE...: a program that begins with these lines, and then prints what is
@@ -161,7 +164,7 @@ earns_nothing() {
         echo '    return 0; }'
     } >"$fake"
     said=$(LESSON=$fake TAP=1 CHECK_FOLDER=build/check/fake-$1 as_typed \
-        tests/tools/first_miss.sh "$1") || true
+        tests/grading/first_miss.sh "$1") || true
     [[ $said != *"does not compile"* && $said == *$'\nnot ok '* ]] || complain "$1:" "$said"
     [ "$(grep '^ok ' <<<"$said" | grep -vc ' # skip ')" -le \
         "$(awk -v name="$1" '$1 == name { print $3 }' tests/lessons/baseline.txt)" ] ||
@@ -189,4 +192,33 @@ earns_nothing() {
             '    fflush(stdout); dup2(out, 1);'
     done
     finish
+}
+
+# bats test_tags=long
+@test "a lesson that make new-lesson has made passes these tests from the start" {
+    local copy=$BATS_TEST_TMPDIR/copy
+    workbook_copy "$copy"
+    mkdir "$copy/docs"
+    cd "$copy" || return 1
+    run as_typed make new-lesson NAME=My-topic
+    assert_failure
+    assert_output --partial "give NAME=my_topic, in small letters, digits and underscores."
+    run as_typed make new-lesson NAME=my_topic
+    assert_success
+    assert_line --partial "TEST_LONG=1 bats tests/workbook/{checks,solutions,decisions}.bats"
+    # Alone, for the time that the others take.
+    rm -r {lessons,solutions,tests/lessons}/[01]*_* {lessons,solutions,tests/lessons}/20_* \
+        tests/lessons/mutants/{[01]*,20*}
+    run as_typed make check-21
+    assert_failure
+    assert_line "        Happened: launch_add was not called."
+    run as_typed make check-21 FILE=solutions/21_my_topic.c
+    assert_line "2 passed, 0 failed. Points: 2 of 2"
+    TEST_LONG=1 run as_typed bats tests/workbook/checks.bats -f "every lesson has|prints.* earns no"
+    assert_success
+    assert_line --partial "1..3"
+    TEST_LONG=1 run as_typed bats tests/lessons/mutants.bats -f "every mutant"
+    assert_success
+    TEST_LONG=1 run as_typed bats tests/workbook/solutions.bats -f "no size|every schedule|byte for"
+    assert_success
 }

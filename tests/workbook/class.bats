@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
-# A class: its queue, its tables and pages, the result with weights and dates, files for a
-# gradebook, and similar files. The tests of what is derived use grades that they write themselves.
+# A class: its queue, its tables and pages, the result with weights and dates, and files for a
+# gradebook. The tests of what is derived use grades that they write themselves.
 
-load ../tools/helpers
+load ../suite
 
 setup() {
     CLASS=$BATS_TEST_TMPDIR/class OUT=$BATS_TEST_TMPDIR/out
@@ -34,7 +34,7 @@ three() {
         '{"lesson": "07_trim", "points": 0, "possible": 5,
             "sentence": "The program did not end within 5 seconds and was stopped."}'
 }
-collect() { run as_typed tests/tools/grade_class.sh collect; }
+collect() { run as_typed tests/grading/grade_class.sh collect; }
 # handed_in STUDENT LESSON TIME
 handed_in() {
     cp "lessons/$2.c" "$CLASS/$1/"
@@ -99,8 +99,7 @@ END
     mkdir "$CLASS/..." "$CLASS/.git"
     collect
     assert_success
-    assert_line "Not graded, because its name begins with a dot: ..."
-    assert_line "Not graded, because its name begins with a dot: .git"
+    assert_line "Not graded: ... (begins with a dot), .git (begins with a dot)."
     run jq -c '.[].student' "$OUT/class.json"
     assert_output '"a,b;c \"d\" $(e)"
 "two\\x0alines"
@@ -154,10 +153,20 @@ END
     run head -n 2 "$OUT/class.csv"
     assert_output "student,result,points,possible,06_release_threshold,07_trim,days late,note
 ada,47.5,11,11,6,5,07:2,"
-    run grep -E "Result|late|Monday" "$OUT"/students/{ada,ben}/feedback.txt -h
-    assert_output --partial "Result: 47.5 of 50."
-    assert_output --partial "2 days late"
+    # The page shows all of it: what was due and handed in, what was lost, the weights, the sum.
+    run sed -nE '/^(Result|A lesson|0[67])/s/ +/ /gp' "$OUT/students/ada/feedback.txt"
+    assert_output "Result: 47.5 of 50.
+06_release_threshold 6 6 2026-09-14 23:59 2026-09-14 23:59:00 6 3
+07_trim 5 5 2026-09-20 23:59 2026-09-22 00:10:00 2 days late: -20% 4 1
+Result = 50 x 3.8 / 4: 50 x the sum of weight x counted / of, divided by the sum of the weights.
+A lesson loses 10% for each day begun after its due date. 15 minutes later is still in time. \
+More than 5 days later counts 0. Times are those of UTC.
+06_release_threshold: 6 of 6
+07_trim: 5 of 5"
+    run grep -hE "Result|late|Monday" "$OUT"/students/{ben,cleo}/feedback.txt
     assert_output --partial "+1.5 The file of Monday."
+    assert_output --partial "32 days late: -100%"
+    assert_output --partial "Result = 50 x 0 / 4, then +0.26: 50 x"
     # The grade knows nothing of it.
     run grep -l 2026 "$OUT/students/ada/grade.json"
     assert_output ""
@@ -168,6 +177,50 @@ ada,47.5,11,11,6,5,07:2,"
     sed -i 's/^days = 5/days = 1/; /extensions/,$d' "$BATS_TEST_TMPDIR/course"
     COURSE=$BATS_TEST_TMPDIR/course collect
     assert_equal "$(jq -c '.[0].result' "$OUT/class.json")" 37.5
+}
+
+@test "an adjustment below 0 is shown as it is" {
+    three
+    printf '[course]\nmaximum = 20\n[adjustments]\nada = -1 Copied.\nben/06 = -0.5 Late.\n' \
+        >"$BATS_TEST_TMPDIR/course"
+    COURSE=$BATS_TEST_TMPDIR/course collect
+    assert_equal "$(jq -c '.[0].result' "$OUT/class.json")" 19
+    run grep -h "^Result = " "$OUT/students/ada/feedback.txt"
+    assert_output --partial "Result = 20 x 2 / 2, then -1 Copied.: 20 x"
+    run grep -hF -- "-0.5 Late." "$OUT/students/ben/feedback.txt"
+    assert_output --partial "2.5"
+}
+
+@test "files in an unusual place or under other names are named, and so is a partial table" {
+    a_grade ada '{"lesson": "06_release_threshold", "points": 6, "possible": 6}'
+    jq '.folder = "pools-main/lessons"' "$OUT/students/ada/grade.json" >"$BATS_TEST_TMPDIR/grade"
+    cp "$BATS_TEST_TMPDIR/grade" "$OUT/students/ada/grade.json"
+    a_grade ben '{"lesson": "06_release_threshold", "points": 0, "possible": 6, "status": "missing",
+        "sentence": "lessons/06_release_threshold.c is no file, but \"06 (1).c\" does: name it 0"}'
+    handed_in_folder=$CLASS/ada/pools-main/lessons
+    mkdir -p "$handed_in_folder"
+    touch -d "2026-09-14 12:00Z" "$handed_in_folder/06_release_threshold.c"
+    printf '[course]\nsubmitted = file\nlate = 50\nzone = UTC\n[due]\n06 = 2026-09-13 23:00\n' \
+        >"$BATS_TEST_TMPDIR/course"
+    COURSE=$BATS_TEST_TMPDIR/course collect
+    assert_success
+    assert_line "ada: its files are in pools-main/lessons."
+    assert_line 'ben: not under a lesson'"'"'s name: "06 (1).c".'
+    assert_line "Points and results are of 1 of the 20 lessons alone."
+    run grep -hE "^(About|6 of 6|06_.*late)" "$OUT/students/ada/feedback.txt"
+    assert_line "6 of 6 points, of 1 of the 20 lessons."
+    assert_line "About the files: its files are in pools-main/lessons."
+    assert_line --regexp "^06_.* 2026-09-14 12:00:00 +1 day late: -50% +3 +1$"
+    assert_equal "$(jq -r '.[1].note' "$OUT/class.json")" "06 missing: \
+lessons/06_release_threshold.c is no file, but \"06 (1).c\" does: name it 0"
+}
+
+@test "students without a row in the roster share a line, and so do rows without a student" {
+    three
+    printf 'folder,ID number\ndora,1\nemil,2\n' >"$BATS_TEST_TMPDIR/roster.csv"
+    ROSTER=$BATS_TEST_TMPDIR/roster.csv collect
+    assert_line "Not in the roster, so not in the gradebook's file: ada, ben, cleo"
+    assert_line "In the roster, but without a folder in the class: dora, emil"
 }
 
 @test "every bad line of the course has a sentence with its number, and nothing is written" {
@@ -218,7 +271,7 @@ END
     assert_equal "$status" 2
     assert_output "/not/there cannot be read: No such file or directory."
     # A class is not graded for hours before its course is read.
-    run as_typed COURSE="$BATS_TEST_TMPDIR/course" tests/tools/grade_class.sh
+    run as_typed COURSE="$BATS_TEST_TMPDIR/course" tests/grading/grade_class.sh
     assert_equal "$status" 2
     assert_file_not_exists "$OUT/joblog.0.1"
 }
@@ -312,14 +365,14 @@ END
 
 @test "bad arguments have a sentence and status 2" {
     three
-    run as_typed tests/tools/grade_class.sh batch 3 3
+    run as_typed tests/grading/grade_class.sh batch 3 3
     assert_equal "$status" 2
     assert_output --partial "the first number must be less than the second"
-    run as_typed JOBS=none tests/tools/grade_class.sh
+    run as_typed JOBS=none tests/grading/grade_class.sh
     assert_output "JOBS=none: expected a number from 1 on."
-    run as_typed SEED=x tests/tools/grade_class.sh
+    run as_typed SEED=x tests/grading/grade_class.sh
     assert_output "SEED=x: expected a number from 1 on."
-    run as_typed CLASS="$CLASS/not" tests/tools/grade_class.sh
+    run as_typed CLASS="$CLASS/not" tests/grading/grade_class.sh
     assert_output "CLASS=$CLASS/not: there is no such folder."
 }
 
@@ -337,9 +390,11 @@ END
     ln -s ../starter "$CLASS/linked/lessons"
     cp "lessons/$lesson.c" "$CLASS/starter"
     touch "$CLASS/notes.txt"
-    run as_typed make grade-class
+    mkdir "$CLASS/__MACOSX"
+    run as_typed make -j2 grade-class
     assert_failure
-    assert_line "Ignored, because it is not a folder: notes.txt"
+    assert_line "Not graded: __MACOSX (made by an archiver), notes.txt (no folder)."
+    refute_line --partial jobserver
     run jq -r '.[] | "\(.student) \(.points)"' "$OUT/class.json"
     assert_output "$(printf '%s\n' "$name $full" "empty 0" "linked null" "starter 0" \
         "\\xff\\x0a $full")"
@@ -371,17 +426,16 @@ six() {
 }
 # begun N: waits for N grades
 begun() {
-    for _ in $(seq 1200); do
-        [ "$(find "$OUT/students" -name grade.json | wc -l)" -lt "$1" ] || return 0
-        sleep 0.05
-    done
-    miss "There are no $1 grades."
+    grades_of() { [ "$(find "$OUT/students" -name grade.json | wc -l)" -ge "$1" ]; }
+    within_reason grades_of "$1" || miss "There are no $1 grades."
 }
+nothing_grades() { [ -z "$(gradings)" ]; }
 start_class() {
     rm -f "$OUT.pid"
-    as_typed bash -c 'echo $$ >"$OUT.pid"; exec tests/tools/grade_class.sh' >"$OUT.log" 2>&1 3>&- &
+    as_typed bash -c 'echo $$ >"$OUT.pid"; exec tests/grading/grade_class.sh' \
+        >"$OUT.log" 2>&1 3>&- &
     queue=$!
-    for _ in $(seq 600); do [ ! -s "$OUT.pid" ] || return 0; sleep 0.05; done
+    within_reason test -s "$OUT.pid"
 }
 
 # bats test_tags=long
@@ -391,18 +445,17 @@ start_class() {
         skip "bubblewrap does not work here, so a process may outlive its class"
     six
     whole=$BATS_TEST_TMPDIR/whole
-    run as_typed OUT="$whole" tests/tools/grade_class.sh
+    run as_typed OUT="$whole" tests/grading/grade_class.sh
     assert_success
     for grades in 0 1 3; do
         start_class
         begun "$grades"
         kill -KILL "$(cat "$OUT.pid")"
         wait "$queue" || true
-        for _ in $(seq 100); do [ -n "$(gradings)" ] || break; sleep 0.05; done
-        assert_equal "$(gradings)" ""
+        within_reason nothing_grades || miss "These go on: $(gradings)"
     done
     assert [ "$(find "$OUT/students" -name grade.json | wc -l)" -lt 6 ]
-    run as_typed tests/tools/grade_class.sh
+    run as_typed tests/grading/grade_class.sh
     assert_success
     run diff -r -x 'joblog*' "$whole" "$OUT"
     assert_output ""
@@ -416,13 +469,12 @@ start_class() {
     six
     start_class
     begun 1
-    run as_typed tests/tools/grade_class.sh
+    run as_typed tests/grading/grade_class.sh
     assert_equal "$status" 2
     assert_output --partial "another grading writes there"
     kill -TERM "$(cat "$OUT.pid")"
     wait "$queue" && miss "The exit status is 0."
-    for _ in $(seq 100); do [ -n "$(gradings)" ] || break; sleep 0.05; done
-    assert_equal "$(gradings)" ""
+    within_reason nothing_grades || miss "These go on: $(gradings)"
     run compgen -G "build/check/class.$(printf '%s' "$OUT" | sha256sum | cut -c 1-12).*"
     assert_output ""
     assert_file_not_exists "$OUT/class.csv"
@@ -432,32 +484,15 @@ start_class() {
 @test "a job array: two batches and a collecting step give what one call gives" {
     local whole=$BATS_TEST_TMPDIR/whole
     six
-    run as_typed OUT="$whole" tests/tools/grade_class.sh
+    run as_typed OUT="$whole" tests/grading/grade_class.sh
     assert_success
     for part in 0 1; do
-        run as_typed tests/tools/grade_class.sh batch "$part" 2
+        run as_typed tests/grading/grade_class.sh batch "$part" 2
         assert_success
         assert_file_not_exists "$OUT/class.csv"
     done
     collect
     assert_success
     run diff -r -x 'joblog*' -x 'lock*' "$whole" "$OUT"
-    assert_output ""
-}
-
-# bats test_tags=long
-@test "make similar finds renamed copies in a generated class, and no honest pair" {
-    build/venv/bin/python3 -c 'import copydetect' 2>/dev/null || tests/tools/setup.sh similar ||
-        skip "copydetect could not be installed"
-    rm -r "$CLASS"
-    run python3 -B tests/workbook/generated_class.py "$CLASS" 40 6
-    assert_success
-    run as_typed make similar
-    assert_success
-    # The last six are the copies. Their disguises resemble one another.
-    run jq -r '.[] | select(.share >= 0.8).students | select(any(.[]; . < "s034")) | join(" ")' \
-        "$OUT/similar.json"
-    assert_equal "$(sort <<<"$output")" "$(sort "$CLASS/copies.txt")"
-    run jq -r '.[].students | select(all(.[]; . < "s034")) | join(" ")' "$OUT/similar.json"
     assert_output ""
 }

@@ -2,7 +2,7 @@
 # The clinic: each broken program comes to what the page says, each repaired one is correct under
 # every schedule, and an H200 printed the same.
 
-load ../tools/helpers
+load ../suite
 
 FOLDER=build/check/clinic
 SCHEDULES=(measured instant late random:1)
@@ -37,7 +37,7 @@ setup_file() {
     for name in "${programs[@]##*/}"; do
         for schedule in "${SCHEDULES[@]}"; do
             status=0
-            SIM_SCHEDULE=$schedule timeout 20 "build/simulator/docs/clinic/$name" </dev/null \
+            SIM_SCHEDULE=$schedule bounded "build/simulator/docs/clinic/$name" </dev/null \
                 >"$FOLDER/$name.$schedule.out" 2>"$FOLDER/$name.$schedule.err" || status=$?
             echo "$status" >"$FOLDER/$name.$schedule.status"
         done
@@ -221,7 +221,7 @@ LINES
 judge_repair() {
     local folder=build/check/clinic-check/$1-${2##*/}
     run as_typed LESSON="$2" CHECK_FOLDER="${folder%.*}" CHECK_TEST="${3:-}" \
-        "$BASH" tests/tools/first_miss.sh "clinic/$1"
+        "$BASH" tests/grading/first_miss.sh "clinic/$1"
 }
 
 # bats test_tags=long

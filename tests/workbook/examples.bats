@@ -2,7 +2,7 @@
 # The example files of docs/course: their form, and those that can run here run. No Docker engine,
 # no service and no Slurm controller is asked for.
 
-load ../tools/helpers
+load ../suite
 
 @test "the workflows of GitHub and GitLab follow the published schemas" {
     local program
@@ -13,11 +13,28 @@ load ../tools/helpers
     assert_success
 }
 
+@test "every server draws its seed" {
+    local file
+    for file in docs/course/{github.yml,gitlab.yml,gradescope/run_autograder,prairielearn/grade.sh}
+    do
+        # The command may go on in a second line.
+        sed -z 's/\\\n//g' "$file" | grep 'make -C .* grade .*STUDENT=' | grep -qv 'SEED=draw' &&
+            complain "$file grades without SEED=draw."
+    done
+    refute grep -q 'SEED=' docs/course/slurm.sh docs/course/Dockerfile
+    finish
+}
+
 @test "hadolint finds nothing in the Dockerfile" {
     local program
     tool hadolint
     run "$program" docs/course/Dockerfile
     assert_output ""
+}
+
+@test "the image gets neither build/ nor .git, which belong to another machine" {
+    run cat .dockerignore
+    assert_output $'build\n.git'
 }
 
 @test "shellcheck finds nothing in the scripts, which Git marks as executable" {
@@ -102,6 +119,8 @@ copy_with_course() {
     run jq -c '[.score, .tests[0].max_score, .tests[0].name]' \
         "$root/autograder/results/results.json"
     assert_output '[5,5,"07_trim"]'
+    run jq -r .output "$root/autograder/results/results.json"
+    assert_output --regexp 'SEED=([2-9]|1[0-9])[0-9]*\.$'
 }
 
 # bats test_tags=long
@@ -126,7 +145,7 @@ copy_with_course() {
 # bats test_tags=long
 @test "Slurm: two tasks of the array and the collecting step grade the class of three" {
     local task
-    export CLASS=$BATS_TEST_TMPDIR/class OUT=$BATS_TEST_TMPDIR/out ONLY=07 SEED=1
+    export CLASS=$BATS_TEST_TMPDIR/class OUT=$BATS_TEST_TMPDIR/out ONLY=07
     docs/course/three_students.sh "$CLASS"
     for task in 3 4; do
         run as_typed SLURM_ARRAY_TASK_ID=$task SLURM_ARRAY_TASK_MIN=3 SLURM_ARRAY_TASK_COUNT=2 \
@@ -134,7 +153,7 @@ copy_with_course() {
         assert_success
     done
     run as_typed COURSE=docs/course/course.ini ROSTER=docs/course/roster.csv \
-        tests/tools/grade_class.sh collect
+        tests/grading/grade_class.sh collect
     assert_success
     run jq -c '.[] | [.student, .points, .result]' "$OUT/class.json"
     assert_output '["ada",5,80]

@@ -1,12 +1,12 @@
 #!/usr/bin/env bats
-# The workbook's form: .clang-format, .editorconfig, shellcheck, and ruff.toml. `make format` puts
-# C and Python into it.
+# The workbook's form: .clang-format, .editorconfig, shellcheck, and tests/commands/ruff.toml. `make
+# format` puts C and Python into it.
 
-load ../tools/helpers
+load ../suite
 
 # Data that a machine wrote, or that was recorded, keeps its form.
 RECORDED='^tests/(lessons/expected|lessons/mutants|hardware/facts)/|^docs/recorded/|\.(svg|csv)$'
-RECORDED+='|\.patch$|requirements\.txt$|^tests/tools/(cuda-headers.*|format)\.txt$'
+RECORDED+='|\.(patch|wasm)$|requirements\.txt$|^tests/commands/[a-z0-9-]*\.txt$'
 text_files() { git ls-files | grep -vE "$RECORDED"; }
 
 setup() { need_git_clone; }
@@ -20,12 +20,11 @@ setup() { need_git_clone; }
 }
 
 @test "Python is formatted as ruff.toml says, and ruff finds nothing" {
-    [ -e ruff.toml ] || skip "ruff.toml is not there"
     local program
     tool ruff
-    run "$program" format --quiet --check .
+    run "$program" format --quiet --check --config tests/commands/ruff.toml .
     assert_success
-    run "$program" check --quiet .
+    run "$program" check --quiet --config tests/commands/ruff.toml .
     assert_success
 }
 
@@ -52,11 +51,13 @@ setup() { need_git_clone; }
     finish
 }
 
-# A row of a Markdown table is one line, and so are an address and a line that a page looks for.
+# A row of a Markdown table is one line, and so are an address, a line that a page looks for, and a
+# question of the book with its answers.
 @test "no line is longer than 100 columns" {
     local files
     mapfile -t files < <(text_files)
-    run awk 'length > 100 && !/^\|/ && !/^ *<?https?:[^ ]*$/ && !/:start-at:/ {
+    run awk 'length > 100 && !/^\|/ && !/^ *<?https?:[^ ]*$/ && !/:start-at:/ &&
+            FILENAME != "tests/workbook/answers.txt" {
         print FILENAME ":" FNR ": " length " columns"
     }' "${files[@]}"
     assert_output ""

@@ -4,7 +4,7 @@
 # lesson; the others a few.
 
 # bats file_tags=long
-load ../tools/helpers
+load ../suite
 
 setup_file() {
     local lesson
@@ -16,7 +16,7 @@ setup_file() {
 
     # One student who did one of everything.
     mkdir -p "$MIXED/lessons"
-    cp "solutions/$lesson.c" tests/tools/grade.sh "$MIXED/lessons"
+    cp "solutions/$lesson.c" tests/grading/grade.sh "$MIXED/lessons"
     make -s build/mutants/04_default_pool/extra_segment_on_exact_fit.c
     cp build/mutants/04_default_pool/extra_segment_on_exact_fit.c "$MIXED/lessons/04_default_pool.c"
     echo 'int main(void) { return absent; }' >"$MIXED/lessons/05_custom_pool.c"
@@ -38,16 +38,6 @@ setup_file() {
 
 grade() { run as_typed "$@"; }
 
-# As root without bubblewrap the grader needs another user who can read what was built.
-is_shut() {
-    [ "$(id -u)" = 0 ] && ! bwrap --ro-bind / / true 2>/dev/null &&
-        ! setpriv --reuid=65534 --regid=65534 --clear-groups \
-            test -r "$1/build/simulator/libcudart.so.13"
-}
-needs_open_workbook() {
-    ! is_shut "$ROOT" || skip "root grades nobody's file where no other user can read what was \
-built, as here in $ROOT"
-}
 # of_lesson NAME JQ: about that lesson of the mixed grade
 of_lesson() {
     jq -r --arg name "$1" ".lessons[] | select(.lesson == \$name) | $2" "$GRADES/mixed/grade.json"
@@ -80,7 +70,8 @@ of_lesson() {
     assert_equal "$(awk '/^[^ ]/ { on = /^03_/; sub(/^.* of +[0-9]+/, "") } on' \
         "$GRADES/starters.out" | tr -s ' \n' ' ')" " $sentence "
     # A longer one in the file ends with a whole word.
-    run jq -n -r -L tests/tools 'include "grade"; [range(90) | "word\(.)"] | [join(" ")] | sentence'
+    run jq -n -r -L tests/grading \
+        'include "grade"; [range(90) | "word\(.)"] | [join(" ")] | sentence'
     assert [ "${#output}" -le 400 ]
     assert_regex "$output" ' word[0-9]+\.\.\.$'
 }
@@ -101,7 +92,6 @@ of_lesson() {
 }
 
 @test "a solution gets all points, a mutant some, who only prints or hands in no program, none" {
-    needs_open_workbook
     local lesson
     lesson=$(first)
     refute [ -n "$(grep 'ended with status' "$GRADES/mixed.out")" ]
@@ -133,14 +123,14 @@ of_lesson() {
 }
 
 @test "grade.json is what docs/teaching.rst says it is" {
-    needs_open_workbook
     local file
     for file in "$STARTERS/grade.json" "$GRADES/mixed/grade.json"; do
         run jq -e '
             def text: type == "string";
             def count: type == "number" and . >= 0 and . == floor;
             def sum: type == "string" and test("^[0-9a-f]{64}$");
-            keys == ["lessons", "not_promised", "points", "possible", "sandbox", "seed", "workbook"]
+            keys == ["folder", "lessons", "not_promised", "points", "possible", "sandbox", "seed",
+                "workbook"] and .folder == "lessons"
             and (.workbook | keys == ["checks", "commit"] and (.checks | sum) and (.commit | text))
             and (.sandbox | IN("bubblewrap", "none")) and .seed == 1
             and all(.not_promised[]; text)
@@ -166,7 +156,6 @@ of_lesson() {
 }
 
 @test "Gradescope, PrairieLearn and JUnit agree with grade.json" {
-    needs_open_workbook
     local points possible tests failures
     cd "$GRADES/mixed" || return 1
     points=$(jq .points grade.json)
@@ -197,7 +186,6 @@ END
 }
 
 @test "the same files get the same grade, two at once too; RESUME=1 does nothing twice" {
-    needs_open_workbook
     local lesson one two full before
     lesson=$(first)
     full=$(awk -v l="$lesson" '$1 == l { print $2 - $3 }' tests/lessons/baseline.txt)
@@ -207,7 +195,7 @@ END
     for one in correct incorrect again; do
         as_typed STUDENT="$BATS_TEST_TMPDIR/${one/again/incorrect}" \
             OUT="$BATS_TEST_TMPDIR/$one.out" ONLY="$lesson" JOBS=1 \
-            tests/tools/grade.sh >"$BATS_TEST_TMPDIR/$one.txt" 2>&1 &
+            tests/grading/grade.sh >"$BATS_TEST_TMPDIR/$one.txt" 2>&1 &
     done
     wait
     run jq -c '[.points == .possible, .points]' \
@@ -218,12 +206,12 @@ END
     assert_output ""
     before=$(stat -c '%i %.Y' "$two/grade.json")
     grade STUDENT="$BATS_TEST_TMPDIR/incorrect" OUT="$two" ONLY="$lesson" RESUME=1 \
-        tests/tools/grade.sh
+        tests/grading/grade.sh
     assert_success
     assert_equal "$(stat -c '%i %.Y' "$two/grade.json")" "$before"
     cp "solutions/$lesson.c" "$BATS_TEST_TMPDIR/incorrect"
     grade STUDENT="$BATS_TEST_TMPDIR/incorrect" OUT="$two" ONLY="$lesson" RESUME=1 \
-        tests/tools/grade.sh
+        tests/grading/grade.sh
     assert_success
     assert_equal "$(jq '.points == .possible' "$two/grade.json")" true
 }
@@ -233,11 +221,11 @@ END
     lesson=$(first)
     workbook_copy "$copy"
     cd "$copy" || return 1
-    echo 'load ../helpers' >"tests/lessons/$lesson.bats"
+    echo 'load ../grading/check' >"tests/lessons/$lesson.bats"
     sed -i '/^@test/,/^}/{/^@test.*trim between/,/^}/d}' tests/lessons/07_trim.bats
     sed -i '/^05_/d' tests/lessons/baseline.txt
     rm lessons/04*.c tests/lessons/04*.bats
-    grade ONLY="${lesson%%_*} 04 05 06 07" tests/tools/grade.sh
+    grade ONLY="${lesson%%_*} 04 05 06 07" tests/grading/grade.sh
     assert_equal "$status" 2
     assert_line --partial "The check of $lesson ran no test"
     assert_line --partial "The check of 07_trim has 5 tests, but tests/lessons/baseline.txt has 6."
@@ -256,48 +244,97 @@ END
     ln -s /usr/bin/* "$BATS_TEST_TMPDIR/bin"
     rm "$BATS_TEST_TMPDIR/bin/jq"
     export OUT=$BATS_TEST_TMPDIR/out
-    grade PATH="$BATS_TEST_TMPDIR/bin" tests/tools/grade.sh
+    grade PATH="$BATS_TEST_TMPDIR/bin" tests/grading/grade.sh
     assert_equal "$status" 2
     assert_output --partial "jq is not installed"
     mkdir -p "$OUT" && echo old >"$OUT/grade.json"
-    grade CC=/not/there tests/tools/grade.sh
+    grade CC=/not/there tests/grading/grade.sh
     assert_equal "$status" 2
     assert_output --partial "A program that is known to be correct could not be compiled"
     assert_output --partial "/not/there"
     assert_file_not_exists "$OUT/grade.json"
-    grade ONLY="1 99" tests/tools/grade.sh
+    grade ONLY="1 99" tests/grading/grade.sh
     assert_equal "$status" 2
     assert_output --partial "there is no lesson 99"
-    grade STUDENT=/not/there tests/tools/grade.sh
+    grade STUDENT=/not/there tests/grading/grade.sh
     assert_equal "$status" 2
     assert_output --partial "STUDENT=/not/there: there is no such folder."
 }
 
-@test "root grades in a folder that no other user can enter, in a sandbox or not at all" {
-    local copy=$BATS_TEST_TMPDIR/shut/copy
-    [ "$(id -u)" = 0 ] ||
-        skip "only root could run a student's program as root, and this is $(id -un)"
-    mkdir -m 700 "$BATS_TEST_TMPDIR/shut"
-    workbook_copy "$copy"
-    cd "$copy" || return 1
-    mkdir "$BATS_TEST_TMPDIR/bin"
-    ln -s /usr/bin/* "$BATS_TEST_TMPDIR/bin"
-    rm -f "$BATS_TEST_TMPDIR/bin/bwrap"
-    export STUDENT=$ROOT/solutions OUT=$BATS_TEST_TMPDIR/out ONLY=1
-    grade PATH="$BATS_TEST_TMPDIR/bin" tests/tools/grade.sh
-    assert_equal "$status" 2
-    assert_output --partial "Move the workbook to a folder that every user may enter, and build it \
-with umask 022."
-    assert_file_not_exists "$OUT/grade.json"
-    bwrap --ro-bind / / true || skip "bubblewrap does not work here"
-    grade tests/tools/grade.sh
+@test "files one folder too deep are found, and files under other names are named" {
+    local student=$BATS_TEST_TMPDIR/student deep
+    export ONLY="3 7" STUDENT=$student OUT=$BATS_TEST_TMPDIR/out
+    # handed_in SENTENCE FOLDER: what the table says of lesson 7, and where the files were found
+    handed_in() {
+        grade tests/grading/grade.sh
+        assert_equal "$status" 0
+        [ -z "$3" ] || assert_line "STUDENT=$student: $3"
+        assert_equal "$(jq -r .folder "$OUT/grade.json")" "$2"
+        assert_equal "$(jq -r '.lessons[1].sentence' "$OUT/grade.json")" "$1"
+        assert_equal "$(jq -r '.lessons[0].points' "$OUT/grade.json")" "${4:-5}"
+    }
+    deep=$student/pools-main
+    mkdir -p "$deep"/{lessons,solutions} "$student/__MACOSX/lessons"
+    # An archive of the whole repository has the names twice.
+    cp solutions/03_stream_order.c "$deep/lessons"
+    cp lessons/{03_stream_order,07_trim}.c "$deep/solutions"
+    cp lessons/03_stream_order.c "$student/__MACOSX/lessons"
+    handed_in "lessons/07_trim.c does not exist." pools-main/lessons \
+        "its files are in pools-main/lessons."
+    # An empty lessons/ beside the files.
+    rm -rf "$student" && mkdir -p "$student/lessons"
+    cp solutions/03_stream_order.c "$student"
+    handed_in "lessons/07_trim.c does not exist." . ""
+    before=$(stat -c '%i %.Y' "$OUT/grade.json")
+    RESUME=1 handed_in "lessons/07_trim.c does not exist." . ""
+    assert_equal "$(stat -c '%i %.Y' "$OUT/grade.json")" "$before"
+    # A new name is news, though the file does not count.
+    cp solutions/07_trim.c "$student/lessons/07-Trim (1).C"
+    RESUME=1 handed_in \
+        'lessons/07_trim.c does not exist, but "07-Trim (1).C" does: name it 07_trim.c.' . ""
+    rm "$student/03_stream_order.c"
+    cp solutions/03_stream_order.c "$student/03_stream_order.c.txt"
+    handed_in 'lessons/07_trim.c does not exist, but "07-Trim (1).C" does: name it 07_trim.c.' . \
+        "it has no file with a lesson's name." 0
+    # Nobody knows which of two folders is meant.
+    mkdir "$student"/{one,two}
+    cp solutions/03_stream_order.c "$student/one"
+    cp solutions/03_stream_order.c "$student/two"
+    rm -r "$student/lessons"
+    handed_in "lessons/07_trim.c does not exist. Several folders have files with lessons' names, \
+so none was chosen: one, two." . \
+        "Several folders have files with lessons' names, so none was chosen: one, two." 0
+}
+
+@test "SEED=draw draws, the grade has the number, and that repeats it; ONLY says so" {
+    local seed
+    export STUDENT=solutions ONLY=4
+    OUT=$BATS_TEST_TMPDIR/drawn SEED="draw" grade tests/grading/grade.sh
     assert_success
-    assert_line --index 0 --partial "Sandbox: bubblewrap."
+    assert_line --regexp "^points .*   for 1 of the [0-9]+ lessons$"
+    seed=$(jq .seed "$BATS_TEST_TMPDIR/drawn/grade.json")
+    # One of a thousand million: another grading draws another.
+    OUT=$BATS_TEST_TMPDIR/other SEED="draw" grade tests/grading/grade.sh
+    refute [ "$seed" = "$(jq .seed "$BATS_TEST_TMPDIR/other/grade.json")" ]
+    OUT=$BATS_TEST_TMPDIR/again SEED=$seed grade tests/grading/grade.sh
+    diff -r "$BATS_TEST_TMPDIR/drawn" "$BATS_TEST_TMPDIR/again"
+    OUT=$BATS_TEST_TMPDIR/plain grade tests/grading/grade.sh
+    assert_equal "$(jq .seed "$BATS_TEST_TMPDIR/plain/grade.json")" 1
+    SEED="dice" grade tests/grading/grade.sh
+    assert_equal "$status" 2
+    assert_output "SEED=dice: give a whole number with at most nine digits, or draw."
+    # A table of the numbers of SEED=1 is a solution with that seed alone.
+    mkdir "$BATS_TEST_TMPDIR/table"
+    tests/attacks/cheats/cheat.sh table_of_seed_1 04_default_pool \
+        >"$BATS_TEST_TMPDIR/table/04_default_pool.c"
+    export STUDENT=$BATS_TEST_TMPDIR/table OUT=$BATS_TEST_TMPDIR/table.out
+    grade SEED=1 tests/grading/grade.sh
     assert_equal "$(jq '.points == .possible' "$OUT/grade.json")" true
+    grade SEED=77 tests/grading/grade.sh
+    assert_equal "$(jq '.points < .possible' "$OUT/grade.json")" true
 }
 
 @test "a program that forges results, forks away and writes where it should not gains nothing" {
-    needs_open_workbook
     local lesson student=$BATS_TEST_TMPDIR/student before
     lesson=$(first)
     export OUT=$BATS_TEST_TMPDIR/out
@@ -320,7 +357,7 @@ static void put(const char *name)
 int main(void)
 {
     cudaDeviceSynchronize();
-    fputs("1..1\nok 1 forged\n", stderr);
+    fputs("1..1\nok 1 forged\npoints 9\npossible 9, 0 given\n", stderr);
     for (int i = 3; i < 100; i++) if (write(i, "ok 1 forged\n", 12) < 0) continue;
     unlink("stdout");
     if (symlink("$ROOT/tests/lessons/expected/$lesson.txt", "stdout")) put("status");
@@ -330,12 +367,14 @@ int main(void)
     return 0;
 }
 END
-    grade STUDENT="$student" ONLY="$lesson" tests/tools/grade.sh
+    grade STUDENT="$student" ONLY="$lesson" tests/grading/grade.sh
     assert_success
     assert_line --regexp "^$lesson +0 of"
     before=$(sha256sum <"$OUT/grade.json")
     run jq '[.lessons[].tests[] | select(.name == "forged")] | length' "$OUT/grade.json"
     assert_output 0
+    assert_equal "$(jq .possible "$OUT/grade.json")" \
+        "$(awk -v l="$lesson" '$1 == l { print $2 - $3 }' tests/lessons/baseline.txt)"
     sleep 0.2
     assert_equal "$(sha256sum <"$OUT/grade.json")" "$before"
     if [ "$(jq -r .sandbox "$OUT/grade.json")" = bubblewrap ]; then
@@ -346,7 +385,6 @@ END
 }
 
 @test "a grading that is stopped leaves nothing behind and writes no grade" {
-    needs_open_workbook
     local lesson student=$BATS_TEST_TMPDIR/student grading
     lesson=$(first)
     mkdir -p "$student"
@@ -364,15 +402,14 @@ int main(void)
 }
 END
     as_typed CHECK_SECONDS=60 STUDENT="$student" OUT="$BATS_TEST_TMPDIR/out" ONLY="$lesson" \
-        bash -c 'echo $$ >"$OUT.pid"; exec tests/tools/grade.sh' >"$BATS_TEST_TMPDIR/log" 2>&1 &
+        bash -c 'echo $$ >"$OUT.pid"; exec tests/grading/grade.sh' >"$BATS_TEST_TMPDIR/log" 2>&1 &
     grading=$!
-    for _ in $(seq 600); do
+    runs() {
         find build/check/grade.*/"$lesson" -name stdout -size +0 \
             >"$BATS_TEST_TMPDIR/runs" 2>/dev/null || true
-        [ ! -s "$BATS_TEST_TMPDIR/runs" ] || break
-        sleep 0.1
-    done
-    assert [ -s "$BATS_TEST_TMPDIR/runs" ]
+        [ -s "$BATS_TEST_TMPDIR/runs" ]
+    }
+    within_reason runs
     kill -TERM "$(cat "$BATS_TEST_TMPDIR/out.pid")"
     wait "$grading" || true
     assert_file_not_exists "$BATS_TEST_TMPDIR/out/grade.json"
@@ -388,11 +425,10 @@ END
     workbook_copy "$copy"
     cd "$copy" || return 1
     wait_for_words() {
-        for _ in $(seq 600); do ! grep -qF "$1" "$log" || return 0; sleep 0.1; done
-        miss "make watch did not print: $1" "$(cat "$log")"
+        within_reason grep -qF "$1" "$log" || miss "make watch did not print: $1" "$(cat "$log")"
     }
     as_typed TERM=dumb setsid --fork --wait env --default-signal=INT \
-        bash -c 'echo $$ >pid; exec make watch' >"$log" 2>&1 3>&- &
+        bash -c 'echo $$ >pid; exec timeout 3600 make watch' >"$log" 2>&1 3>&- &
     watch=$!
     wait_for_words "Waiting for a file"
     wait_for_words "== $lesson"
@@ -431,13 +467,12 @@ END
     done
     cp "solutions/$(first).c" lessons
     wait_for_words() {
-        for _ in $(seq 600); do ! grep -qF "$1" "$log" || return 0; sleep 0.1; done
-        miss "make watch did not print: $1" "$(cat "$log")"
+        within_reason grep -qF "$1" "$log" || miss "make watch did not print: $1" "$(cat "$log")"
     }
     # says WORDS KEY: when the words are there, the key is pressed
     says() { wait_for_words "$1" >&2 && : >"$log" && printf '%s' "$2"; }
     at_terminal() {
-        as_typed TERM=dumb SHELL=/bin/sh timeout 120 script -qefc "make watch" -a "$log" \
+        as_typed TERM=dumb SHELL=/bin/sh timeout 600 script -qefc "make watch" -a "$log" \
             >/dev/null 2>&1 3>&-
     }
     : >"$log"

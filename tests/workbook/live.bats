@@ -1,23 +1,48 @@
 #!/usr/bin/env bats
 # What runs in the reader's browser (docs/live, simulator/os/web): the pool bench and the lessons.
-# It is run here by node, and compared with what runs outside.
+# Chromium runs it here, and it is compared with what runs outside.
 
-load ../tools/helpers
+load ../suite
 
 BENCH=$ROOT/build/simulator/docs/live/bench
+LIVE=docs/live/live.wasm
 
 setup_file() { as_typed make build/simulator/docs/live/bench; }
 
-# Skips where make live cannot run.
-need_live() {
-    type -P emcc >/dev/null || skip "emcc is not installed (apt-get install emscripten)"
-    as_typed make live >"$BATS_TEST_TMPDIR/live" 2>&1 ||
-        miss "make live:" "$(<"$BATS_TEST_TMPDIR/live")"
+# in_page MODULE SCRIPT [FRAGMENT]: runs a script in a page, and puts the files that are its value
+# into the test's folder (live_page.py).
+in_page() {
+    PYTHONPATH=docs/extensions run timeout 600 \
+        python3 -B tests/workbook/live_page.py "$1" "$BATS_TEST_TMPDIR" "${@:2}" 3>&-
+    [ "$status" != 77 ] || skip "$output"
+    [ "$status" = 0 ] || miss "In the page:" "$output"
+}
+
+# run_in_page MODULE RUN...: runs programs, each with its argument behind a blank. What the first
+# one printed is in 0.output and 0.errors, its exit status in 0.status, and so on.
+run_in_page() {
+    # shellcheck disable=SC2016
+    in_page "$1" "(async () => {
+        const files = {};
+        for (const [number, words] of $(jq -cn '$ARGS.positional' --args "${@:2}").entries()) {
+            const [program, ...rest] = words.split(' ');
+            const result = await simulatedDevice.run(program, rest, {});
+            for (const part of ['output', 'errors', 'status'])
+                files[number + '.' + part] = String(result[part]);
+        }
+        return files;
+    })()"
 }
 
 # Runs a script as the page does, outside of the page. journal_of FILE JOURNAL
 journal_of() {
-    SIM_CHECK=${SIM_CHECK:-noleaks} SIM_JOURNAL=$2 timeout 20 "$BENCH" run 200 "$(<"$1")"
+    SIM_CHECK=${SIM_CHECK:-noleaks} SIM_JOURNAL=$2 bounded "$BENCH" run 200 "$(<"$1")"
+}
+
+# same_calls JOURNAL JOURNAL: but for where they stand in the source
+same_calls() {
+    local place='s/,"file":"[^"]*","line":[0-9]*//'
+    cmp -s <(sed "$place" "$1") <(sed "$place" "$2")
 }
 
 # Compiles the C programs of scripts into one program, whose first argument is which of them runs.
@@ -92,7 +117,7 @@ refuses() {
         journal_of "$script" "$BATS_TEST_TMPDIR/bench" >/dev/null 2>&1 || true
         LD_LIBRARY_PATH=build/simulator SIM_CHECK=noleaks SIM_JOURNAL=$BATS_TEST_TMPDIR/program \
             "$BATS_TEST_TMPDIR/programs" $number >/dev/null 2>&1 || true
-        cmp -s "$BATS_TEST_TMPDIR/bench" "$BATS_TEST_TMPDIR/program" ||
+        same_calls "$BATS_TEST_TMPDIR/bench" "$BATS_TEST_TMPDIR/program" ||
             complain "$script: its C program makes other calls."
     done
     finish
@@ -100,95 +125,134 @@ refuses() {
         "$("$BENCH" c "$(<docs/live/scripts/01_same_stream.txt)")"
 }
 
-# bats test_tags=long
-@test "the bench in a page writes the journals of the bench and of the C programs" {
-    need_live
-    local folder=$BATS_TEST_TMPDIR number scripts=()
-    node tests/workbook/live_scripts.js "$folder" 100
+# compare_bench MODULE: a hundred random scripts in a page, and outside
+compare_bench() {
+    local folder=$BATS_TEST_TMPDIR number scripts=() word
+    in_page "$1" "$(<tests/workbook/live_scripts.js)"
     for ((number = 1; number <= 100; number++)); do scripts+=("$folder/$number.txt"); done
     programs_of "$folder/programs" "${scripts[@]}"
     for ((number = 1; number <= 100; number++)); do
         SIM_CHECK=off journal_of "$folder/$number.txt" "$folder/native" >/dev/null 2>&1 || true
-        cmp -s "$folder/$number.unchecked" "$folder/native" ||
+        same_calls "$folder/$number.unchecked" "$folder/native" ||
             complain "script $number: another run outside."
         LD_LIBRARY_PATH=build/simulator SIM_CHECK=noleaks SIM_JOURNAL=$folder/program \
             "$folder/programs" $number >/dev/null 2>&1 || true
-        cmp -s "$folder/$number.journal" "$folder/program" ||
+        same_calls "$folder/$number.journal" "$folder/program" ||
             complain "script $number: another C program."
     done
-    finish
     # They are worth comparing: pools reuse, wait and refuse, and the checker reports.
     run jq -rn '[inputs | .from // .kind
         // (select(.result == "cudaErrorMemoryAllocation") | .result)] | unique[]' \
         "$folder"/*.journal
     for word in "same stream" synchronized event opportunistic internal new \
-        cudaErrorMemoryAllocation "unordered writes"; do assert_line "$word"; done
+        cudaErrorMemoryAllocation "unordered writes"; do
+        grep -qx "$word" <<<"$output" || complain "No script has \"$word\"."
+    done
 }
 
-# bats test_tags=long
-@test "the lessons in a page print what an H200 printed" {
-    need_live
-    local lesson lessons=0
-    while read -r lesson; do
-        lessons=$((lessons + 1))
-        node tests/workbook/live_run.js "solutions/$lesson" >"$BATS_TEST_TMPDIR/output"
-        diff "tests/lessons/expected/$lesson.txt" "$BATS_TEST_TMPDIR/output" ||
-            complain "$lesson prints something else in a page."
-    done < <(sed -n 's|.*"solutions/\(.*\)".*|\1|p' build/live/programs.inc)
-    assert_equal $lessons 12
-    # A report names the same lines and streams.
-    local lesson_03=lessons/03_stream_order
-    as_typed make -s "build/simulator/$lesson_03"
-    local errors ended=0
-    errors=$(node tests/workbook/live_run.js "$lesson_03" 2>&1 >/dev/null) || ended=$?
-    assert_equal "$ended" 3
-    assert_equal "$errors" "$("build/simulator/$lesson_03" 2>&1 >/dev/null)"
+# compare_lessons MODULE: a solution prints in a page what was recorded; a starter prints, reports
+# and returns what it does outside.
+compare_lessons() {
+    local folder=$BATS_TEST_TMPDIR lessons lesson number=0 part ended
+    mapfile -t lessons < <(grep -aoE 'solutions/[0-9]{2}_[a-z_]+' "$1" | sort -u)
+    lessons=("${lessons[@]#*/}")
+    [ "${#lessons[@]}" = 12 ] || complain "The module has ${#lessons[@]} lessons, not 12."
+    as_typed make -s "${lessons[@]/#/build/simulator/lessons/}"
+    run_in_page "$1" "${lessons[@]/#/solutions/}" "${lessons[@]/#/lessons/}"
+    for lesson in "${lessons[@]}"; do
+        diff "tests/lessons/expected/$lesson.txt" "$folder/$number.output" ||
+            complain "The solution of $lesson prints something else in a page."
+        ended=0
+        "build/simulator/lessons/$lesson" >"$folder/output" 2>"$folder/errors" || ended=$?
+        printf %s $ended >"$folder/status"
+        for part in output errors status; do
+            diff "$folder/$part" "$folder/$((number + ${#lessons[@]})).$part" ||
+                complain "$lesson: the starter's $part differs in a page."
+        done
+        number=$((number + 1))
+    done
+}
+
+# Fails if the module that is kept did something else than what the sources say now.
+finish_kept() {
+    # shellcheck disable=SC2154  # suite.bash has the list
+    [ "${#complaints[@]}" = 0 ] || complain "If what runs outside is right, make the module for \
+pages again: type make live."
     finish
 }
 
 # bats test_tags=long
-@test "what a page cannot do ends with a sentence" {
-    need_live
-    run node tests/workbook/live_run.js solutions/06_release_threshold 300
-    assert_failure 1
-    assert_output --partial "a page keeps the contents of at most 960 MiB of each pool"
+@test "the bench in a page writes the journals of the bench and of the C programs" {
+    compare_bench "$LIVE"
+    finish_kept
 }
 
 # bats test_tags=long
+@test "the lessons in a page print what an H200 printed" {
+    compare_lessons "$LIVE"
+    finish_kept
+}
+
+# bats test_tags=long
+@test "make live makes the module again, and the new one does the same" {
+    local new=build/live/live.wasm copy=$BATS_TEST_TMPDIR/copy
+    type -P emcc >/dev/null || skip "emcc is not installed (apt-get install emscripten)"
+    run as_typed make "$new"
+    [ "$status" = 0 ] || miss "make $new:" "$output"
+    compare_bench "$new"
+    compare_lessons "$new"
+    finish
+
+    workbook_copy "$copy"
+    mkdir "$copy/docs"
+    cp -a docs/live "$copy/docs"
+    cp -a build/live "$copy/build"
+    cd "$copy" || return 1
+    echo "no module" >"$LIVE"
+    run as_typed make live
+    assert_success
+    assert_output --regexp "^$LIVE is new: [0-9]+ bytes, [0-9]+ compressed\.$"
+    cmp "$LIVE" "$new"
+    run as_typed make live
+    assert_output "$LIVE is as it was."
+}
+
+# bats test_tags=long
+@test "what a page cannot do ends with a sentence" {
+    run_in_page "$LIVE" "solutions/06_release_threshold 300"
+    assert_equal "$(<"$BATS_TEST_TMPDIR/0.status")" 1
+    run cat "$BATS_TEST_TMPDIR/0.errors"
+    assert_output --partial "a page keeps the contents of at most 960 MiB of each pool"
+}
+
 @test "the bench is at most 150 KB compressed" {
-    need_live
     local bytes
-    bytes=$(cat build/live/live.js docs/_static/bench.js docs/_static/bench_pictures.js \
-        docs/_static/bench.css docs/_static/pictures.css | gzip -9 | wc -c)
+    bytes=$({
+        PYTHONPATH=docs/extensions python3 -Bc \
+            'import simulated_device; print(simulated_device.script())'
+        cat docs/_static/{bench.js,bench_pictures.js,bench.css,pictures.css}
+    } | gzip -9 | wc -c)
     [ "$bytes" -le 153600 ] || miss "The bench has $bytes bytes compressed; 153,600 are allowed."
 }
 
 # bats test_tags=long
 @test "a browser shows the simulated device's figures, and no error" {
-    need_live
-    local browser script folder=$BATS_TEST_TMPDIR
-    browser=$(type -P chromium chromium-browser google-chrome | head -n 1)
-    [ -n "$browser" ] || skip "Chromium is not installed (apt-get install chromium)"
-    cp docs/_static/bench* build/live/live.js "$folder"
-    {
-        echo '<!doctype html><meta charset="utf-8"><link rel="stylesheet" href="bench.css">'
-        echo "<div class='bench' id='pool-bench' data-scripts='[]'></div>"
-        for script in live bench_pictures bench; do echo "<script src='$script.js'></script>"; done
-    } >"$folder/page.html"
+    local script folder=$BATS_TEST_TMPDIR shown
+    shown="new Promise((done) => {
+        const bench = document.getElementById('pool-bench');
+        const look = () => bench.dataset.state
+            ? done({ dom: bench.outerHTML, reserved: bench.dataset.reserved + '\\n' })
+            : setTimeout(look, 20);
+        look();
+    })"
     for script in 01_same_stream 03_missing_edge 06_threshold 11_internal; do
         script=docs/live/scripts/$script.txt
         SIM_CHECK=noleaks SIM_JOURNAL=$folder/journal \
             "$BENCH" run 200 "$(<"$script")" >/dev/null 2>&1 || true
-        HOME=$folder timeout 60 "$browser" --headless=new --no-sandbox --disable-gpu \
-            --virtual-time-budget=20000 --enable-logging=stderr --dump-dom \
-            "file://$folder/page.html#$(jq -rR --slurp '"lines=200&script=" + @uri' "$script")" \
-            >"$folder/dom" 2>"$folder/errors"
-        run grep -o 'data-reserved="[0-9]*"' "$folder/dom"
+        in_page "$LIVE" "$shown" "$(jq -rR --slurp '"lines=200&script=" + @uri' "$script")"
         # The last that a call or a release before the program's end has left.
-        assert_output "data-reserved=\"$(jq -s 'map(select(.reserved)) | last.reserved' \
-            "$folder/journal")\""
-        run grep CONSOLE "$folder/errors"
-        assert_output ""
+        assert_equal "$(<"$folder/reserved")" \
+            "$(jq -s 'map(select(.reserved)) | last.reserved' "$folder/journal")"
         assert_equal "$(grep -c 'nothing orders these' "$folder/dom")" \
             "$(grep -c '"did":"hazard"' "$folder/journal")"
     done

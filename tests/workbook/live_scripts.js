@@ -1,13 +1,7 @@
-// Makes random scripts of the pool bench, and runs each with the device that was compiled for a
-// page: node live_scripts.js FOLDER COUNT. For script N it writes N.txt, N.journal, N.output (what
-// it printed, on both streams), and N.unchecked, the journal of a run with SIM_CHECK=off.
+// Makes a hundred random scripts of the pool bench, and runs each in a page that has the simulated
+// device (live_page.py). The value is a promise of files: for script N there are N.txt, N.journal
+// and N.unchecked, the journal of a run with SIM_CHECK=off.
 "use strict";
-
-const fs = require("fs");
-const path = require("path");
-const device = require(path.resolve("build/live/live.js"));
-
-const [folder, count] = process.argv.slice(2);
 
 // A generator of whole numbers below `most`, the same for each seed.
 function generator(seed) {
@@ -101,15 +95,14 @@ function randomScript(seed) {
 }
 
 (async () => {
-  for (let seed = 1; seed <= Number(count); seed++) {
+  const files = {};
+  for (let seed = 1; seed <= 100; seed++) {
     const script = randomScript(seed);
     const words = ["run", "200", script];
-    const run = (check) => device.run("docs/live/bench", words, { SIM_CHECK: check });
-    const checked = await run("noleaks");
-    const name = path.join(folder, String(seed));
-    fs.writeFileSync(`${name}.txt`, script);
-    fs.writeFileSync(`${name}.journal`, checked.journal);
-    fs.writeFileSync(`${name}.output`, checked.output + checked.errors);
-    fs.writeFileSync(`${name}.unchecked`, (await run("off")).journal);
+    const run = (check) => simulatedDevice.run("docs/live/bench", words, { SIM_CHECK: check });
+    files[`${seed}.txt`] = script;
+    files[`${seed}.journal`] = (await run("noleaks")).journal;
+    files[`${seed}.unchecked`] = (await run("off")).journal;
   }
+  return files;
 })();

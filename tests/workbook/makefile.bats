@@ -3,7 +3,7 @@
 # checks judge in checks.bats.
 
 # bats file_tags=long
-load ../tools/helpers
+load ../suite
 
 setup() {
     mkdir "$BATS_TEST_TMPDIR/bin"
@@ -27,14 +27,22 @@ no_gpu() { as_typed PATH="$BATS_TEST_TMPDIR/bin:$PATH" "$@"; }
     run as_typed make help
     assert_success
     for command in run test test-all 06 solution-06 check-06 hint-06 picture-06 trace-06 \
-        clinic-03 check-clinic-03 \
-        repaired-03 watch grade grade-class book list new-lesson format docs simulator headers \
-        bench scale clean help; do
+        clinic-03 check-clinic-03 repaired-03 watch grade grade-class book list new-lesson format \
+        docs live simulator headers bench scale clean help; do
         assert_line --regexp "^make $command +[a-z]"
     done
     assert_output --partial BACKEND
     run as_typed make
     assert_line --partial "make run"
+}
+
+@test "an editor's container has a system and the packages of README, and begins with make book" {
+    local file=.devcontainer/devcontainer.json
+    grep -q 'On Debian 12 or later, .* with git, make and network:' README.md
+    assert_equal "$(jq -r .image $file)" debian:12
+    assert_equal "$(jq -r .onCreateCommand $file)" \
+        "apt-get update && apt-get install -y ca-certificates git make"
+    assert_equal "$(jq -r .postCreateCommand $file)" "make book OPEN="
 }
 
 @test "make list: the solutions, in order" {
@@ -142,13 +150,13 @@ This was the last hint."
 
 @test "every hint of the book is plain text in 84 columns" {
     local lesson number count output copy=$BATS_TEST_TMPDIR/copy
-    mkdir -p "$copy/tests/tools"
-    cp tests/tools/hint.sh "$copy/tests/tools"
+    mkdir -p "$copy/tests/commands"
+    cp tests/commands/hint.sh "$copy/tests/commands"
     ln -s "$ROOT/docs" "$copy"
     for lesson in $(lessons); do
         count=$(grep -c '^\.\. dropdown:: Hint ' "docs/$lesson.rst")
         for ((number = 0; number < count; number++)); do
-            output=$("$copy/tests/tools/hint.sh" "$lesson" "$number")
+            output=$("$copy/tests/commands/hint.sh" "$lesson" "$number")
             [ "$(wc -l <<<"$output")" -ge 3 ] || complain "$lesson, hint $((number + 1)): $output"
             ! grep -nE '``|:[a-z]+:`|_`|\*\*|^ *\.\. |.{85}' <<<"$output" ||
                 complain "$lesson, hint $((number + 1)) is not plain."
@@ -159,11 +167,11 @@ This was the last hint."
 
 @test "open.sh: names the page, opens it with OPEN or where a display is" {
     local copy=$BATS_TEST_TMPDIR/copy page
-    mkdir -p "$copy/tests/tools" "$copy/bin"
-    cp tests/tools/open.sh "$copy/tests/tools"
+    mkdir -p "$copy/tests/commands" "$copy/bin"
+    cp tests/commands/open.sh "$copy/tests/commands"
     page=$copy/build/docs/html/index.html
     cd "$copy" || return 1
-    run env -u DISPLAY tests/tools/open.sh index
+    run env -u DISPLAY tests/commands/open.sh index
     assert_failure
     assert_output "The book is not built. make book builds and opens it."
     mkdir -p "${page%/*}"
@@ -172,23 +180,114 @@ This was the last hint."
     chmod +x bin/browser
     cp bin/browser bin/xdg-open
     opened() {
-        for _ in {1..50}; do [ ! -s opened ] || break; sleep 0.1; done
+        within_reason test -s opened
         cat opened
         : >opened
     }
-    run env -u DISPLAY -u WAYLAND_DISPLAY PATH="$copy/bin:$PATH" tests/tools/open.sh index
+    run env -u DISPLAY -u WAYLAND_DISPLAY PATH="$copy/bin:$PATH" tests/commands/open.sh index
     assert_success
     assert_output "Open: $page"
-    run env DISPLAY=:0 OPEN= PATH="$copy/bin:$PATH" tests/tools/open.sh index
+    run env DISPLAY=:0 OPEN= PATH="$copy/bin:$PATH" tests/commands/open.sh index
     assert_output "Open: $page"
     assert_file_not_exists opened
-    DISPLAY=:0 PATH="$copy/bin:$PATH" tests/tools/open.sh index 3>&-
+    DISPLAY=:0 PATH="$copy/bin:$PATH" tests/commands/open.sh index 3>&-
     assert_equal "$(opened)" "$copy/bin/xdg-open $page"
-    OPEN=browser PATH="$copy/bin:$PATH" tests/tools/open.sh index 3>&-
+    OPEN=browser PATH="$copy/bin:$PATH" tests/commands/open.sh index 3>&-
     assert_equal "$(opened)" "$copy/bin/browser $page"
-    run env OPEN=nothing-of-the-kind tests/tools/open.sh index
+    run env OPEN=nothing-of-the-kind tests/commands/open.sh index
     assert_failure
     assert_output --partial "OPEN=nothing-of-the-kind: there is no such program."
+}
+
+@test "a path with odd letters serves, and one that cannot is named" {
+    local copy="$BATS_TEST_TMPDIR/Jürgen's CUDA, 1"
+    workbook_copy "$copy"
+    cd "$copy" || return 1
+    rm build/simulator/objects/api/call.o
+    run no_gpu make solution-03
+    assert_success
+    run no_gpu make 03
+    assert_failure
+    assert_output --regexp ' \(lessons/03_stream_order\.c:[0-9]+\)'
+    run as_typed make check-12 FILE=solutions/12_peer_access.c
+    assert_success
+    mv "$copy" "$BATS_TEST_TMPDIR/a \"workbook\""
+    cd "$BATS_TEST_TMPDIR/a \"workbook\"" || return 1
+    run no_gpu make 03
+    assert_failure
+    assert_output --partial "The path of this folder has a quotation mark: $PWD. Rename or move it."
+}
+
+@test "a disk that is full is named, and not the file" {
+    local full=$BATS_TEST_TMPDIR/full compile
+    bwrap --dev-bind / / true 2>/dev/null || skip "bubblewrap does not work here"
+    mkdir "$full"
+    compile=(tests/commands/compile.sh gcc -g -Ilessons -isystem build/cuda/include -S
+        solutions/01_first_allocation.c -o)
+    run as_typed bwrap --dev-bind / / --size 8192 --tmpfs "$full" "${compile[@]}" "$full/program"
+    assert_failure
+    assert_line "The disk is full: nothing more can be written to $full. Make room there."
+    refute_output --partial "does not compile"
+    run as_typed bwrap --dev-bind / / --size 8192 --tmpfs "$full" env TMPDIR="$full" \
+        "${compile[@]/-S/-c}" "$BATS_TEST_TMPDIR/program"
+    assert_line "The disk is full: nothing more can be written to $full. Make room there."
+    run as_typed bwrap --dev-bind / / --ro-bind "$full" "$full" "${compile[@]}" "$full/program"
+    assert_failure
+    assert_output "Nothing can be written to $full. Copy the workbook to a folder of your own."
+}
+
+@test "make grade-class writes nothing outside of the workbook" {
+    local home=$BATS_TEST_TMPDIR/home
+    mkdir -p "$home" "$BATS_TEST_TMPDIR/class/ada"
+    cp "solutions/$(first).c" "$BATS_TEST_TMPDIR/class/ada"
+    run as_typed HOME="$home" XDG_CACHE_HOME='' XDG_CONFIG_HOME='' CLASS="$BATS_TEST_TMPDIR/class" \
+        OUT="$BATS_TEST_TMPDIR/out" ONLY="$(first)" make grade-class
+    assert_success
+    run find "$home" -mindepth 1
+    assert_output ""
+}
+
+@test "a book that could not be built is one miss, and its tests are skipped" {
+    local copy=$BATS_TEST_TMPDIR/copy
+    workbook_copy "$copy"
+    cd "$copy" || return 1
+    printf '#!/bin/sh\n' >tests/commands/setup.sh   # it makes no build/venv
+    run as_typed bats --tap tests/workbook/book.bats
+    assert_failure
+    assert_equal "$(grep -c '^not ok' <<<"$output")" 1
+    assert_line "not ok 1 make docs builds the book without a warning"
+    assert_line "# make docs ended with status 2."
+    assert_equal "$(grep -c '^ok .* # skip the book was not built: see' <<<"$output")" \
+        $(($(grep -c '^@test' tests/workbook/book.bats) - 1))
+}
+
+# A compiler in the place of gcc, which is done at once: what make does is judged, and not what it
+# compiles. Every file that it writes is two lines, "half" and "whole"; it links only whole files.
+# With STUCK=FILE its first call writes half of its files, its process group into FILE, and waits
+# for FILE.go.
+false_compiler() {
+    cat >compiler <<'END'
+#!/bin/bash
+case $1 in -dump*) exec gcc "$1" ;; esac
+for word; do
+    case $before in -o | -MF) files+=("$word") ;; esac
+    case $word in *.o) [ "$(tail -n 1 "$word" 2>/dev/null)" = whole ] || partial+=" $word" ;; esac
+    before=$word
+done
+case " $* " in
+*" -c "*) ;;
+*) [ -z "$partial" ] || { echo "not whole:$partial" >&2; exit 1; } ;;
+esac
+for file in "${files[@]}"; do echo half >"$file"; done
+read -r _ _ _ _ group _ </proc/$$/stat
+if [ -n "$STUCK" ] && (set -o noclobber; echo "$group" >"$STUCK") 2>/dev/null; then
+    for i in {1..6000}; do [ ! -e "$STUCK.go" ] || break; sleep 0.05; done
+fi
+for file in "${files[@]}"; do
+    case $file in *.d) : >"$file" ;; *) echo whole >>"$file" ;; esac
+done
+END
+    chmod +x compiler
 }
 
 @test "the first build says what it does, the next one nothing" {
@@ -196,13 +295,46 @@ This was the last hint."
     workbook_copy "$copy"
     rm -r "$copy/build/simulator"
     cd "$copy" || return 1
-    # A compiler that writes empty files: what make says is judged.
-    printf '%s\n' '#!/bin/sh' 'while [ "$1" != -o ]; do shift; done' ': >"$2"' >compiler
-    chmod +x compiler
+    false_compiler
     run as_typed make CC=./compiler simulator
     assert_output "Compiling the simulated device into build/simulator."
     run as_typed make CC=./compiler simulator
     assert_output ""
+}
+
+# A make in the background, in a fresh copy, of which one compiler has written half of its files.
+# In $stuck is its process group, and in $first its own number.
+stuck_make() {
+    local copy=$BATS_TEST_TMPDIR/copy half=$BATS_TEST_TMPDIR/half
+    workbook_copy "$copy"
+    rm -r "$copy/build/simulator"
+    cd "$copy" || return 1
+    false_compiler
+    as_typed STUCK="$half" setsid make CC=./compiler simulator >first 2>&1 &
+    first=$!
+    within_reason test -s "$half"
+    stuck=$(<"$half")
+}
+
+@test "two makes at once in a fresh copy both end well" {
+    local stuck first
+    stuck_make
+    run as_typed make CC=./compiler simulator
+    assert_success
+    touch "$BATS_TEST_TMPDIR/half.go"
+    wait "$first" || miss "The first make failed:" "$(<first)"
+    run as_typed make CC=./compiler simulator
+    assert_success
+    assert_output ""
+}
+
+@test "a make that was killed while it compiled is no hindrance to the next" {
+    local stuck first
+    stuck_make
+    kill -KILL -- "-$stuck"
+    wait "$first" || true
+    run as_typed make CC=./compiler simulator
+    assert_success
 }
 
 @test "BACKEND=gpu without a GPU, or a backend that is unknown, is an error" {
@@ -258,9 +390,8 @@ This was the last hint."
     workbook_copy "$copy"
     cd "$copy" || return 1
     make -s simulator
-    # What make does is asked, not what the compiler does: this one writes empty files, at once.
-    printf '%s\n' '#!/bin/sh' 'while [ "$1" != -o ]; do shift; done' ': >"$2"' >compiler
-    chmod +x compiler
+    false_compiler
+    sed -i '/partial/d' compiler   # the other objects are real
     header=simulator/check/page_guard.h
     users=$(grep -l " $header" build/simulator/objects/*/*.d | wc -l)
     [ "$users" -gt 2 ]
@@ -285,8 +416,47 @@ This was the last hint."
     assert_file_not_exists "$BATS_TEST_TMPDIR/calls"
 }
 
+@test "make test reports a test as it ends, also into a file, and a failed one in one piece" {
+    local copy=$BATS_TEST_TMPDIR/copy
+    mkdir -p "$copy/tests/some"
+    cp -a tests/commands "$copy/tests"
+    cd "$copy" || return 1
+    printf '%s\n' '@test "first" { true; }' \
+        '@test "second" { for i in $(seq 6000); do [ ! -e end ] || break; sleep 0.1; done; }' \
+        >tests/some/one.bats
+    printf '%s\n' '@test "third" { echo why; false; }' '@test "fourth" { true; }' \
+        >tests/some/two.bats
+    echo '@test "fifth" {' >tests/some/three.bats
+    as_typed tests/commands/test.sh test >log 2>&1 &
+    within_reason grep -q first log
+    within_reason grep -q fourth log
+    within_reason grep -q three.bats log
+    run grep -c second log
+    assert_output 0
+    touch end
+    wait $! && miss "It reports success:" "$(<log)"
+    within_reason grep -q second log
+    assert_equal "$(tail -n 1 log)" "3 passed, 2 failed"
+    grep -A 3 'MISS  third' log | grep -q "        why"
+    # Two files at a time: the words of a test stay with its name.
+    run awk -f tests/commands/one_stream.awk <<<$'a\t1..2\nb\t1..1\na\tnot ok 1 x\nb\tok 1 y
+a\t# words\na\tok 2 z\na\t\nb\t'
+    assert_output $'ok 1 y\nnot ok 1 x\n# words\nok 2 z\n1..3'
+}
+
+@test "a loop that a test starts ends with the test, also when that is killed" {
+    local pid=$BATS_TEST_TMPDIR/pid test
+    runs() { grep -q while "/proc/$(<"$pid")/cmdline" 2>/dev/null; }
+    "$BASH" -c "$(declare -f leashed busy)"'; busy & echo $! >"$1"; sleep 600' test "$pid" 3>&- &
+    test=$!
+    within_reason test -s "$pid"
+    within_reason runs
+    kill -KILL "$test"
+    within_reason eval '! runs'
+}
+
 @test "the report: a plan of zero tests, tests that did not run, no plan at all are failures" {
-    report() { run awk -f tests/tools/report.awk <<<"$1"; }
+    report() { run awk -f tests/commands/report.awk <<<"$1"; }
     report $'1..2\nok 1 one\nok 2 two'
     assert_success
     assert_line --index 2 "2 passed, 0 failed"

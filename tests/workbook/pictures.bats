@@ -2,7 +2,7 @@
 # The pictures: what they show is what the journal has, their words can be read, and make picture-06
 # and make trace-06 serve a reader's own run. What the book does with them is in book.bats.
 
-load ../tools/helpers
+load ../suite
 
 setup_file() {
     local program
@@ -24,7 +24,7 @@ setup() { type -P python3 >/dev/null || skip "python3 is not here: apt-get insta
 python() { PYTHONPATH=docs/extensions python3 -B "$@"; }
 
 @test "pictures show what the journal has: allocations, figures, work, waits" {
-    run python tests/tools/picture_facts.py "$JOURNALS"/*
+    run python tests/workbook/picture_facts.py "$JOURNALS"/*
     assert_success
     assert_output ""
 }
@@ -56,6 +56,20 @@ for file in sorted(Path(sys.argv[1]).iterdir()):
 PYTHON
     assert_success
     assert_output ""
+}
+
+@test "calls are chosen by function and line; a hidden call that changes a figure is an error" {
+    run python tests/workbook/chosen_calls.py
+    assert_success
+    assert_line "function: [2, 3, 4, 5, 6]"
+    assert_line "second run: [7, 8, 9]"
+    assert_line "third run: process runs 2 times, and not 3 times"
+    assert_line "line: [3, 4, 5, 6]"
+    assert_line 'two lines: "cudaMemcpyAsync" is on 2 lines of process, and not on one'
+    assert_line "no function: no call stands in no_such"
+    assert_line 'no form: "process, 2" is not FUNCTION, FUNCTION RUN or either with ": TEXT"'
+    assert_line "cudaFreeAsync (line ?) changes pool 2, and has no column"
+    assert_line "2 columns"
 }
 
 @test "a text that lies on another one, or leaves its picture, is an error" {
@@ -194,10 +208,11 @@ for file in sorted(Path(sys.argv[1]).iterdir()):
         show(f"memory-{file.name}", lambda width: memory_picture.draw(pools, width))
     order = order_picture.read(journal, most=50)
     show(f"order-{file.name}", lambda width: order_picture.draw(order, width))
-print("<script>" + Path("tests/tools/picture_boxes.js").read_text() + "</script>")
+boxes = Path("tests/workbook/picture_boxes.js").read_text()
+print(f"<script>document.title =\n{boxes}</script>")
 PYTHON
     for width in 390 1400; do
-        run timeout 120 chromium --headless=new --no-sandbox --disable-gpu \
+        run timeout 600 chromium --headless=new --no-sandbox --disable-gpu \
             "--user-data-dir=$BATS_TEST_TMPDIR/profile" "--window-size=$width,900" --dump-dom \
             "file://$page"
         assert_success

@@ -2,7 +2,7 @@
 # The questions of a lesson in a browser, and the ticks in the table of lessons: Chromium loads the
 # page from a file, with a script that answers as a reader would.
 
-load ../tools/helpers
+load ../suite
 
 PAGE=06_release_threshold
 
@@ -21,6 +21,46 @@ setup_file() {
     WORKBOOK_PROGRESS='' build/venv/bin/sphinx-build -Q -E -c . -d "$BATS_FILE_TMPDIR/trees" \
         -D exclude_patterns="$(cd docs && printf '%s,' extensions recorded clinic \
             "$(printf '%s,' [!0i]*.rst 0[!6]*.rst 1*.rst 20*.rst)")" docs "$FOLDER"
+    small_book
+}
+
+# A page of its own, in which the answers of three questions stand in one line of the run.
+small_book() {
+    local pages=$BATS_FILE_TMPDIR/pages
+    mkdir -p "$pages"
+    cat >"$pages/index.rst" <<'PAGE'
+Small
+=====
+
+.. predict:: How many after the free?
+   :run: solutions/06_release_threshold
+   :kind: MiB
+   :fields:
+      | ^ +0 +0 +\d+ +(\d+)
+
+.. predict:: How many after the other stream is synchronized?
+   :run: solutions/06_release_threshold
+   :kind: MiB
+   :fields:
+      | ^ +0 +0 +\d+ +\d+ +\d+ +(\d+)
+
+.. predict:: How many after the stream of the free is synchronized?
+   :run: solutions/06_release_threshold
+   :kind: MiB
+   :fields:
+      | ^ +0 +0 .* (\d+) +\d+$
+
+.. predict:: And with these thresholds?
+   :run: solutions/06_release_threshold
+   :kind: MiB
+   :fields:
+      48 MiB | ^ +48 +0 .* (\d+) +\d+$
+      64 MiB | ^ +64 +0 .* (\d+) +\d+$
+   :why: Segments are returned *whole*, and the threshold counts.
+PAGE
+    build/venv/bin/sphinx-build -q -E -c . -d "$BATS_FILE_TMPDIR/small-trees" "$pages" \
+        "$BATS_FILE_TMPDIR/small" >"$BATS_FILE_TMPDIR/small.log" 2>&1
+    cp "$BATS_FILE_TMPDIR/small/index.html" "$FOLDER/small.html"
 }
 
 setup() {
@@ -62,20 +102,29 @@ in_browser() {
         const folded = () => at('#run .predict-fold').hasAttribute('hidden');
         say('folded', folded());
         check('predict-1');
-        say(at('#predict-1 .predict-reply').textContent);
+        say(at('#predict-1 .predict-verdict').textContent);
         answer('predict-1-field-1', '128');
         check('predict-1');
         say(at('#predict-1 .predict-mark').textContent);
         say(at('#predict-1 .predict-reply pre').textContent);
         answer('predict-2-field-1', '0 MiB');
         check('predict-2');
-        say(at('#predict-2 .predict-mark').textContent);
-        answer('predict-3-field-2', '32');
-        check('predict-3');
-        say(at('#predict-3 .predict-reply strong').textContent);
+        say(at('#predict-2 .predict-mark').textContent, '/',
+            at('#predict-2 .predict-reply').textContent);
+        answer('predict-2-field-1', '128 MiB');
+        check('predict-2');
         say('folded', folded());
+        for (const field of [1, 2, 3, 4]) answer('predict-3-field-' + field, '32');
+        check('predict-3');
+        say(at('#predict-3 .predict-verdict').textContent);
+        answer('predict-3-field-1', '31');
+        check('predict-3');
+        say(at('#predict-3 .predict-verdict strong').textContent,
+            at('#predict-3-field-1-mark').textContent);
         answer('predict-4-field-1', '1');
         check('predict-4');
+        at('#predict-4 button[type=button]').click();
+        say(at('#predict-4-field-2-mark').textContent);
         say('folded', folded());
         say(Object.keys(localStorage).join());
         say(JSON.parse(localStorage['workbook:predict:$PAGE']).values['predict-3-field-2']);"
@@ -84,12 +133,14 @@ in_browser() {
     assert_line --index 2 --partial "correct"
     assert_line --index 3 --partial "threshold  live  allocated"
     assert_line --index 4 --regexp '^ +0 +0 +128 +128 '
-    assert_line --index 5 --partial "not what it printed"
-    assert_line --index 6 --partial "1 of 4."
-    assert_line --index 7 "folded true"
-    assert_line --index 8 "folded false"
-    assert_line --index 9 "workbook:predict:$PAGE"
-    assert_line --index 10 "32"
+    assert_line --index 5 "✗ not what it printed / "
+    assert_line --index 6 "folded true"
+    assert_line --index 7 --regexp '^[1-3] of 4 correct\. .*try once more'
+    assert_line --index 8 --regexp '^[1-3] of 4\. ✗ the answer is [0-9]+ MiB$'
+    assert_line --index 9 --regexp '^the answer is [0-9]+ MiB$'
+    assert_line --index 10 "folded false"
+    assert_line --index 11 "workbook:predict:$PAGE"
+    assert_line --index 12 "32"
     refute_output --partial "error:"
 }
 
@@ -102,14 +153,118 @@ in_browser() {
         say(document.querySelectorAll('[aria-labelledby=\"predict-2-question\"]').length);
         answer('closing-2-field-1', '0');
         check('closing-2');
+        say(at('#closing-2 .predict-verdict').textContent);
         say(at('#closing-2 .predict-reply').textContent.replace(/\\s+/g, ' '));
         say(at('.predict-forget button').textContent);"
     assert_line --index 0 --partial "128 ✓ correct"
     assert_line --index 1 "folded false"
     assert_line --index 2 "2"
-    assert_line --index 3 --partial "Correct."
-    assert_line --index 3 --partial "The attribute is in bytes"
-    assert_line --index 4 "Forget my answers"
+    assert_line --index 3 "Correct."
+    assert_line --index 4 --partial "The attribute is in bytes"
+    assert_line --index 5 "Forget my answers"
+    refute_output --partial "error:"
+}
+
+# The page "small": questions whose answers stand in the same line of a run, and a reason.
+# bats test_tags=long
+@test "a reply hides what an open question asks, wherever it stands, until that is answered" {
+    run in_browser small '' "
+        const line = (name) =>
+            say(at('#' + name + ' .predict-reply pre').textContent.split('\\n')[1] + '|');
+        answer('predict-1-field-1', '128');
+        check('predict-1');
+        line('predict-1');
+        answer('predict-2-field-1', '128');
+        check('predict-2');
+        line('predict-1');
+        line('predict-2');
+        answer('predict-3-field-1', '0');
+        check('predict-3');
+        line('predict-1');"
+    assert_line --index 0 --regexp '^ +0 +0 +128 +128 +128 +\? +\? +\?\|$'
+    assert_line --index 1 --regexp '^ +0 +0 +128 +128 +128 +128 +\? +\?\|$'
+    assert_line --index 2 --regexp '^ +0 +0 +128 +128 +128 +128 +\? +\?\|$'
+    assert_line --index 3 --regexp '^ +0 +0 +128 +128 +128 +128 +0 +0\|$'
+    refute_output --partial "error:"
+}
+
+# bats test_tags=long
+@test "a second try, an empty field, verdicts bound to their fields, a prediction's reason" {
+    run in_browser small '' "
+        const mark = (id) => at('#' + at('#' + id).getAttribute('aria-describedby')
+            .split(' ').pop()).textContent;
+        const state = (id) => at('#' + id).getAttribute('aria-invalid') + ' ' + mark(id);
+        answer('predict-4-field-1', '5');
+        check('predict-4');
+        say(state('predict-4-field-1'), '/', state('predict-4-field-2'));
+        say(at('#predict-4 .predict-verdict').textContent);
+        check('predict-4');
+        say(at('#predict-4 .predict-reply').textContent + '|');
+        answer('predict-4-field-1', '32');
+        say(state('predict-4-field-1'));
+        check('predict-4');
+        say(at('#predict-4 .predict-verdict').textContent);
+        say(at('#predict-4 .predict-reply').textContent + '|');
+        answer('predict-4-field-2', 'many');
+        check('predict-4');
+        say(state('predict-4-field-2') + at('#predict-4 .predict-reply').textContent + '|');
+        answer('predict-4-field-2', '7');
+        check('predict-4');
+        say(state('predict-4-field-1'), '/', state('predict-4-field-2'));
+        say(at('#predict-4 .predict-reply > p:last-child').textContent);
+        say(at('.predict-why').checkVisibility(), at('.predict-verdict').getAttribute('role'));"
+    assert_line --index 0 "true ✗ not what it printed / null "
+    assert_line --index 1 --regexp '^0 of 2 correct\. 1 is empty\. .*try once more'
+    assert_line --index 2 "|"
+    assert_line --index 3 "null "
+    assert_line --index 4 "1 of 2 correct. 1 is empty."
+    assert_line --index 5 "|"
+    assert_line --index 6 "true ✗ expected a number|"
+    assert_line --index 7 "null ✓ correct / true ✗ the answer is 64 MiB"
+    assert_line --index 8 "Segments are returned whole, and the threshold counts."
+    assert_line --index 9 "false status"
+    refute_output --partial "error:"
+}
+
+# bats test_tags=long
+@test "numbers and units as people type them" {
+    local right=(128 '128 MiB' '128 mib' 128M '128 MB' '0.125 GiB' .125g '131072 KiB' '~128'
+        '134217728 bytes' '134,217,728 B' "134'217'728b") other=('128 GiB' 128k '1,28' 129 '12 8')
+    run in_browser small '' "
+        for (const text of [$(printf '"%s",' "${right[@]}" "${other[@]}")]) {
+            answer('predict-1-field-1', text);
+            check('predict-1');
+            say(text, String(at('#predict-1-field-1').getAttribute('aria-invalid')));
+        }"
+    local text
+    for text in "${right[@]}"; do assert_line "$text null"; done
+    for text in "${other[@]}"; do assert_line "$text true"; done
+}
+
+# bats test_tags=long
+@test "the last answer ticks the lesson, and a reader ticks it on its own page" {
+    local done="localStorage['workbook:done']"
+    run in_browser $PAGE '' "
+        const questions = [...document.querySelectorAll('.predict-form')];
+        const box = at('.lesson-done input');
+        say(box.checked, at('.lesson-done').checkVisibility());
+        for (const form of questions) {
+            say($done || 'not yet');
+            const [field] = form.querySelectorAll('input, select');
+            answer(field.id, field.options ? field.options[1].value : '1');
+            form.requestSubmit();
+            if (!form.querySelector('button[type=button]').hidden) {
+                form.querySelector('button[type=button]').click();
+            }
+        }
+        say($done, box.checked, at('.sidebar-tree .current-page .lesson-tick').textContent);
+        box.click();
+        say($done, box.checked, at('.sidebar-tree .current-page .lesson-tick').textContent + '|');"
+    assert_line --index 0 "false true"
+    assert_line --index 1 "not yet"
+    assert_line --index 7 "not yet"
+    assert_line --index 8 '{"06_release_threshold":true} true  ✓, done'
+    assert_line --index 9 '{} false |'
     refute_output --partial "error:"
 }
 
@@ -131,7 +286,7 @@ in_browser() {
         const box = (name) => row(name).querySelector("input");
         const note = (name) => row(name).querySelector(".progress-note").textContent;'
     {
-        echo '<body><table><tbody>'
+        echo '<body><table class="lessons"><tbody>'
         for name in 06_release_threshold 07_trim 08_statistics; do
             echo "<tr><td><p><a href=\"$name.html\">$name</a></p></td><td>20 min</td></tr>"
         done
@@ -166,19 +321,19 @@ in_browser() {
     passed=$copy/build/docs/html/_static/passed.js
     cd "$copy" || return 1
     export WORKBOOK_PROGRESS=
-    run as_typed tests/tools/check.sh 06_release_threshold
+    run as_typed tests/commands/check.sh 06_release_threshold
     assert_failure
     run cat "$passed"
     assert_line '  "06_release_threshold": {"passed": false, "points": null, "of": null},'
     cp solutions/06_release_threshold.c lessons
-    as_typed tests/tools/check.sh 07_trim solutions/07_trim.c   # another file is no progress
-    run as_typed env ONLY="06 07" tests/tools/grade.sh
+    as_typed tests/commands/check.sh 07_trim solutions/07_trim.c   # another file is no progress
+    run as_typed env ONLY="06 07" tests/grading/grade.sh
     assert_line --partial "The whole grade"
     run cat "$passed"
     assert_line '  "06_release_threshold": {"passed": true, "points": 6, "of": 6},'
     assert_line '  "07_trim": {"passed": false, "points": 0, "of": 5},'
     rm "$passed" -r build/progress
-    run as_typed tests/tools/check.sh 06_release_threshold
+    run as_typed tests/commands/check.sh 06_release_threshold
     run cat "$passed"
     assert_line '  "06_release_threshold": {"passed": true, "points": null, "of": null},'
     refute_line --partial 07_trim

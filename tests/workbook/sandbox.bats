@@ -1,12 +1,13 @@
 #!/usr/bin/env bats
 # What a student's program and its compiler can see, write and use up while they are graded, and
-# what another student's program changes in a grade: nothing. tests/hostile has the programs.
+# what another student's program changes in a grade: nothing. tests/attacks/hostile has the
+# programs.
 
-load ../tools/helpers
+load ../suite
 
 setup_file() {
-    # shellcheck source=tests/tools/protect.sh
-    source tests/tools/protect.sh
+    # shellcheck source=tests/grading/protect.sh
+    source tests/grading/protect.sh
     mkdir -p build/check
     # Few processes for a fork bomb: 64 that spin would leave the other tests no processor.
     export WORK SANDBOX CHECK_SECONDS=1 CHECK_PROCESSES=12
@@ -22,8 +23,8 @@ teardown_file() { rm -rf "$WORK"; }
 
 # Each test has a folder of its own there, as each lesson of a grading has, for its user.
 setup() {
-    # shellcheck source=tests/tools/protect.sh
-    source tests/tools/protect.sh
+    # shellcheck source=tests/grading/protect.sh
+    source tests/grading/protect.sh
     ALL=$WORK
     WORK+=/$BATS_TEST_NUMBER
     mkdir "$WORK"
@@ -34,17 +35,17 @@ need_sandbox() {
 root nor an ordinary user can make namespaces"
 }
 
-# attack NAME [ARGUMENT...]: compiles tests/hostile/NAME.c or $WORK/NAME.c and runs it as a grader
-# does, in $FOLDER. Sets status and ended.
+# attack NAME [ARGUMENT...]: compiles tests/attacks/hostile/NAME.c or $WORK/NAME.c and runs it as a
+# grader does, in $FOLDER. Sets status and ended.
 attack() {
-    local file=tests/hostile/$1.c
+    local file=tests/attacks/hostile/$1.c
     [ -e "$file" ] || file=$WORK/$1.c
     FOLDER=$WORK/$1.run
     mkdir "$FOLDER"
     protect_lesson
-    tests/tools/program.sh "$file" "$WORK/$1" >"$FOLDER.words" || miss "$(cat "$FOLDER.words")"
+    tests/grading/program.sh "$file" "$WORK/$1" >"$FOLDER.words" || miss "$(cat "$FOLDER.words")"
     CHECK_UNGRADED=$ROOT/$FOLDER.ungraded CHECK_NAME=$(first) \
-        tests/tools/run.sh "$FOLDER" LD_LIBRARY_PATH="$ROOT/build/simulator" \
+        tests/grading/run.sh "$FOLDER" LD_LIBRARY_PATH="$ROOT/build/simulator" \
         SIM_JOURNAL="$ROOT/$FOLDER/journal.jsonl" -- "$ROOT/$WORK/$1" "${@:2}"
     end_lesson
     read -r status <"$FOLDER/status"
@@ -98,10 +99,14 @@ int main(int count, char **files)
     return 0;
 }
 END
+    local folder others=()
+    for folder in /home /root /sys /run /var; do
+        # The folders above the workbook are there, with nothing else in them.
+        [[ $ROOT == "$folder"/* ]] || others+=("$folder")
+    done
     attack look "$ROOT"/{Makefile,README.md,solutions,docs,.git,lessons,tests/lessons} \
-        "$ROOT/tests/tools" "$ROOT/$WORK/look.c" "$ROOT/$ALL/canary" /etc/passwd /home /root \
-        /usr/bin/gcc /usr/include /sys /dev/zero /dev/tty /run /var "$BATS_FILE_TMPDIR" \
-        "$ROOT/$WORK/look"
+        "$ROOT/tests/grading" "$ROOT/$WORK/look.c" "$ROOT/$ALL/canary" /etc/passwd "${others[@]}" \
+        /usr/bin/gcc /usr/include /dev/zero /dev/tty "$BATS_FILE_TMPDIR" "$ROOT/$WORK/look"
     # Where root made the sandbox its first process shows nothing at all.
     assert_equal "$(grep -v "^PATH=" "$FOLDER/stdout")" "processes: 2"$'\n'"seen: $ROOT/$WORK/look"
     assert_equal "$status $ended" "0 "
@@ -116,13 +121,13 @@ END
     for file in "../solutions/$name.c" "$ROOT/solutions/$name.c" "$ROOT/$WORK/neighbor.c" \
         "$ROOT/tests/lessons/$name.bats" "$ROOT/docs/index.rst" /etc/passwd; do
         echo "#include \"$file\"" >"$WORK/steal.c"
-        run tests/tools/program.sh "$WORK/steal.c" "$WORK/steal"
+        run tests/grading/program.sh "$WORK/steal.c" "$WORK/steal"
         assert_equal "$status" 1
         assert_output --partial "No such file"
     done
     # Without the sandbox it is seen: the test would notice.
     echo "#include \"../solutions/$name.c\"" >"$WORK/steal.c"
-    CHECK_SANDBOX='' tests/tools/program.sh "$WORK/steal.c" "$WORK/steal"
+    CHECK_SANDBOX='' tests/grading/program.sh "$WORK/steal.c" "$WORK/steal"
     end_lesson
 }
 
@@ -143,10 +148,10 @@ int main(int count, char **words)
 }
 END
     local port server
-    python3 -c 'import socket, time
+    leashed python3 -c 'import socket, time
 s = socket.create_server(("127.0.0.1", 0))
 print(s.getsockname()[1], flush=True)
-time.sleep(60)' >"$WORK/port" 3>&- &
+time.sleep(3600)' >"$WORK/port" &
     server=$!
     until [ -s "$WORK/port" ]; do sleep 0.05; done
     port=$(cat "$WORK/port")
@@ -160,6 +165,10 @@ time.sleep(60)' >"$WORK/port" 3>&- &
 @test "what a program leaves is gone but for its journal, and it does not write its results" {
     need_sandbox
     ls -A /tmp /dev/shm >"$WORK/before"
+    echo '#include <sys/stat.h>' >"$WORK/shut.c"
+    echo 'int main(void) { return chmod(".", 0); }' >>"$WORK/shut.c"
+    attack shut
+    assert_equal "$status $ended" "0 "
     attack odd_files
     assert_equal "$(ls -A "$FOLDER")" $'status\nstderr\nstdout'
     assert_equal "$status $ended" "0 "
@@ -209,7 +218,7 @@ time.sleep(60)' >"$WORK/port" 3>&- &
     assert_equal "$ended" "time"
     assert [ $((SECONDS - before)) -ge 8 ]   # twice four times a second
     for name in large_array macro_chain; do
-        run tests/tools/program.sh "tests/hostile/$name.c" "$WORK/$name"
+        run tests/grading/program.sh "tests/attacks/hostile/$name.c" "$WORK/$name"
         assert_equal "$name: $status" "$name: 124"
     done
 }
@@ -223,12 +232,12 @@ time.sleep(60)' >"$WORK/port" 3>&- &
     printf '#include <unistd.h>\nint main(void) { return (int)sleep(3600); }\n' \
         >"solutions/$lesson.c"
     export ONLY=$lesson STUDENT=solutions
-    run as_typed tests/tools/grade.sh
+    run as_typed tests/grading/grade.sh
     assert_equal "$status" 2
     assert_output --partial "this machine was so busy that the solution was slow too"
     assert_equal "$(jq -r '.lessons[].status' build/grade/grade.json)" ungraded
     cp "$ROOT/solutions/$lesson.c" solutions
-    run as_typed RESUME=1 tests/tools/grade.sh
+    run as_typed RESUME=1 tests/grading/grade.sh
     assert_success
     assert_equal "$(jq '.points == .possible' build/grade/grade.json)" true
 }
@@ -238,15 +247,16 @@ time.sleep(60)' >"$WORK/port" 3>&- &
     local lesson call
     lesson=$(first)
     mkdir "$WORK/bin"
-    # The first two calls try the machine, the third is for the compiler.
-    for call in 3 4; do
+    # The first two calls try the machine, the third is for the compiler. What fails once is done
+    # again.
+    for call in 3:3 4:4 3:4 4:5 5:6; do
         echo 0 >"$WORK/calls"
         chmod 666 "$WORK/calls"
         cat >"$WORK/bin/bwrap" <<END
 #!/bin/bash
 read -r calls <"$ROOT/$WORK/calls"
 echo \$((++calls)) >"$ROOT/$WORK/calls"
-if [ \$calls = $call ]; then
+if [ \$calls -ge ${call%:*} ] && [ \$calls -le ${call#*:} ]; then
     echo "bwrap: No room for a namespace" >&2
     exit 1
 fi
@@ -254,31 +264,86 @@ exec $(type -P bwrap) "\$@"
 END
         chmod 755 "$WORK/bin/bwrap"
         run as_typed PATH="$ROOT/$WORK/bin:$PATH" OUT="$BATS_TEST_TMPDIR" STUDENT=solutions \
-            ONLY="$lesson" tests/tools/grade.sh
+            ONLY="$lesson" tests/grading/grade.sh
+        if [ "${call%:*}" = "${call#*:}" ]; then
+            assert_equal "$call: $status" "$call: 0"
+            assert_equal "$(jq '.points == .possible' "$BATS_TEST_TMPDIR/grade.json")" true
+            continue
+        fi
         assert_equal "$call: $status" "$call: 2"
         assert_output --partial "The sandbox could not be made: bwrap: No room for a namespace"
         assert_equal "$(jq -r '.lessons[].status' "$BATS_TEST_TMPDIR/grade.json")" ungraded
     done
 }
 
-@test "a check that a signal ends is ungraded, and so is one whose tests are not its file's" {
+@test "what bubblewrap reports is read whole, however slowly it comes" {
+    need_sandbox
+    mkdir "$WORK/bin"
+    # Its lines for run.sh, in pieces. A read that waits for their end gives up in between.
+    cat >"$WORK/bin/bwrap" <<END
+#!/bin/bash
+for ((i = 1; i <= \$#; i++)); do [ "\${!i}" != --json-status-fd ] || break; done
+next=\$((i + 1))
+exec {slow}> >(exec {pipe}>&"\${!next}" && while IFS= read -r -n 12 part; do
+    printf '%s' "\$part" >&"\$pipe"; [ \${#part} = 12 ] || echo >&"\$pipe"; sleep 0.25; done)
+exec $(type -P bwrap) "\${@:1:i}" "\$slow" "\${@:next+1}"
+END
+    chmod 755 "$WORK/bin/bwrap"
+    PATH=$ROOT/$WORK/bin:$PATH CHECK_SECONDS=60 attack odd_files
+    assert_equal "$status $ended" "0 "
+    # And where the sandbox says nothing at all, the sentence says so.
+    printf '#!/bin/bash\nexit 1\n' >"$WORK/bin/bwrap"
+    cp tests/attacks/hostile/odd_files.c "$WORK/again.c"
+    tests/grading/program.sh "$WORK/again.c" "$WORK/again"
+    rm -rf "$WORK/again.run" && mkdir "$WORK/again.run"
+    PATH=$ROOT/$WORK/bin:$PATH CHECK_UNGRADED=$ROOT/$WORK/ungraded \
+        tests/grading/run.sh "$WORK/again.run" -- "$ROOT/$WORK/again"
+    assert_equal "$(<"$WORK/again.run/ended")" machine
+    assert_equal "$(<"$WORK/ungraded")" "The sandbox could not be made, and nothing said why: was \
+the machine very busy, or a process of it killed? Grade again."
+}
+
+@test "no file makes its own lesson ungraded, by its size, its journal or its words" {
+    local name student=$BATS_TEST_TMPDIR/student
+    local -A sentence=([big_text]="more than 4 MiB" [sections]="more than 4 MiB"
+        [long_symbol]="more than 4 MiB" [fake_end]="/as: out of memory:1:"
+        [long_journal]="The most frequent is cudaMemGetInfo, ")
+    mkdir "$student"
+    for name in "${!sentence[@]}"; do
+        cp "tests/attacks/hostile/$name.c" "$student/04_default_pool.c"
+        run as_typed CHECK_SECONDS=5 OUT="$BATS_TEST_TMPDIR/$name" STUDENT="$student" ONLY=4 \
+            tests/grading/grade.sh
+        run jq -r '.lessons[0] | "\(.status) \(.points) \(.sentence)"' \
+            "$BATS_TEST_TMPDIR/$name/grade.json"
+        [[ $output == "graded 0 "*"${sentence[$name]}"* ]] || complain "$name: $output"
+    done
+    # A journal that was cut is counted the same each time.
+    cp tests/attacks/hostile/long_journal.c "$student/04_default_pool.c"
+    run as_typed CHECK_SECONDS=5 OUT="$BATS_TEST_TMPDIR/again" STUDENT="$student" ONLY=4 \
+        tests/grading/grade.sh
+    diff "$BATS_TEST_TMPDIR"/{long_journal,again}/grade.json || complain "The count differs."
+    finish
+}
+
+@test "a check that a signal ends is ungraded, and so is one that lacks a test" {
     local lesson copy=$BATS_TEST_TMPDIR/copy
     lesson=$(first)
     workbook_copy "$copy"
     cd "$copy" || return 1
     sed -i '1,/^@test/s/^@test/kill -9 $$\n&/' "tests/lessons/$lesson.bats"
-    run as_typed ONLY="$lesson" tests/tools/grade.sh
+    run as_typed ONLY="$lesson" tests/grading/grade.sh
     assert_equal "$status" 2
     assert_output --partial "The check of $lesson was ended by a signal"
     cd "$ROOT" || return 1
-    printf '%s\n' 'lesson x' 'row 1 0' 'name own' 'tap 1..1' 'tap ok 1 own' >"$WORK/records"
+    printf '%s\n' 'lesson x' 'tap possible 1, 0 given' 'tap 1..1' 'tap ok 1 own' 'tap points 1' \
+        >"$WORK/records"
     judge_records() {
-        jq -L tests/tools 'include "grade"; [inputs] | records[0] | judged("w"; false)
-            | "\(.status) \(.points)"' -n -R -r "$WORK/records"
+        jq -L tests/grading 'include "grade"; [inputs] | records[0] | judged("w"; false)
+            | "\(.status) \(.points) of \(.possible)"' -n -R -r "$WORK/records"
     }
-    assert_equal "$(judge_records)" "graded 1"
-    sed -i 's/ok 1 own/ok 1 forged/' "$WORK/records"
-    assert_equal "$(judge_records)" "ungraded 0"
+    assert_equal "$(judge_records)" "graded 1 of 1"
+    sed -i 's/^tap 1\.\.1/tap 1..2/' "$WORK/records"
+    assert_equal "$(judge_records)" "ungraded 0 of 1"
 }
 
 @test "without bubblewrap the first line and grade.json name what cannot be promised" {
@@ -289,7 +354,7 @@ END
     mkdir bin
     ln -s /usr/bin/* bin
     rm -f bin/bwrap
-    run as_user PATH="$copy/bin" STUDENT=solutions ONLY="$lesson" tests/tools/grade.sh
+    run as_user PATH="$copy/bin" STUDENT=solutions ONLY="$lesson" tests/grading/grade.sh
     cp build/grade/grade.json "$BATS_TEST_TMPDIR" || true
     rm -rf "$copy"
     assert_success
@@ -299,12 +364,84 @@ END
     assert_equal "$(jq '.points == .possible' "$BATS_TEST_TMPDIR/grade.json")" true
 }
 
+@test "root grades in a folder that no other user can enter, with and without a sandbox" {
+    [ "$(id -u)" = 0 ] || skip "this is $(id -un)"
+    local lesson path copy=$BATS_TEST_TMPDIR/copy class=$BATS_TEST_TMPDIR/class temporary
+    lesson=$(first)
+    workbook_copy "$copy"
+    chmod 700 "$copy"
+    mkdir -p "$class/ada"
+    cp "solutions/$lesson.c" "$class/ada"
+    temporary=$(mktemp -d /tmp/workbook.XXXXXX)
+    chmod 755 "$temporary"
+    cd "$copy" || return 1
+    mkdir "$temporary/bin"
+    ln -s /usr/bin/* "$temporary/bin"
+    rm -f "$temporary/bin/bwrap"
+    for path in "$PATH" "$temporary/bin"; do
+        run as_typed PATH="$path" TMPDIR="$temporary" STUDENT="$class/ada" ONLY="$lesson" \
+            tests/grading/grade.sh
+        assert_success
+        assert_line "The whole grade: build/grade/grade.json"
+        assert_equal "$(jq '.points == .possible' build/grade/grade.json)" true
+        # Its programs ran as another user: only then their processes could be counted.
+        run jq -r '.not_promised[]' build/grade/grade.json
+        refute_output --partial "a limit of processes"
+        run as_typed PATH="$path" TMPDIR="$temporary" CLASS="$class" OUT=class ONLY="$lesson" \
+            SEED=1 tests/grading/grade_class.sh
+        assert_success
+        assert_output --partial "The table: class/class.csv, "
+        assert_equal "$(jq '.points == .possible' class/students/ada/grade.json)" true
+        assert_equal "$(ls "$temporary")" bin
+        rm -rf class build/grade solutions   # a student's workbook has no solutions
+    done
+    rm -rf "$temporary"
+}
+
+@test "where root can become no other user, only the grader's own files are graded" {
+    local lesson alone=(unshare --user --map-root-user)
+    "${alone[@]}" true 2>/dev/null || skip "this machine makes no user namespace"
+    lesson=$(first)
+    export OUT=$BATS_TEST_TMPDIR/out ONLY=$lesson
+    run as_typed STUDENT=solutions "${alone[@]}" tests/grading/grade.sh
+    assert_equal "$status" 2
+    assert_output --partial "the student's programs would run as root"
+    run as_typed STUDENT=solutions GRADE_OWN=1 "${alone[@]}" tests/grading/grade.sh
+    assert_success
+    assert_equal "$(jq '.points == .possible' "$OUT/grade.json")" true
+}
+
+@test "a disk that is full ungrades a lesson, and is named" {
+    local lesson full=$BATS_TEST_TMPDIR/full
+    bwrap --dev-bind / / true 2>/dev/null || skip "bubblewrap does not work here"
+    lesson=$(first)
+    users_copy
+    mkdir "$full" "$copy/bin"
+    ln -s /usr/bin/* "$copy/bin"
+    rm -f "$copy/bin/bwrap"
+    # Without a sandbox, whose own folder for temporary files would serve.
+    run as_typed bwrap --dev-bind / / --size 65536 --tmpfs "$full" --chdir "$copy" \
+        env PATH="$copy/bin" TMPDIR="$full" ONLY="$lesson" tests/grading/grade.sh
+    assert_equal "$status" 2
+    assert_output --partial "The disk is full: nothing more can be written to $full."
+    assert_equal "$(jq -r '.lessons[].status' "$copy/build/grade/grade.json")" ungraded
+    chmod 700 "$copy"
+    rm -rf "$copy/build/grade"
+    if [ "$(id -u)" = 0 ]; then
+        run as_typed bwrap --dev-bind / / --size 65536 --tmpfs "$full" --chdir "$copy" \
+            env TMPDIR="$full" ONLY="$lesson" tests/grading/grade.sh
+        assert_equal "$status" 2
+        assert_output --regexp "^The workbook could not be copied to $full: .*No space left"
+    fi
+    rm -rf "$copy"
+}
+
 # The hostile files as the lessons of some students, 20 each, graded beside an honest one.
 beside_hostile() { # beside_hostile WORKBOOK COMMAND...: COMMAND stands before each command
     local folder=$1 names files i hostile
     shift
     mapfile -t names < <(lessons)
-    files=("$ROOT"/tests/hostile/*.c)
+    files=("$ROOT"/tests/attacks/hostile/*.c)
     cd "$folder" || return 1
     "$@" mkdir -p class
     for i in "${!files[@]}"; do
@@ -316,11 +453,11 @@ beside_hostile() { # beside_hostile WORKBOOK COMMAND...: COMMAND stands before e
     "$@" cp solutions/07_trim.c class/honest
     "$@" cp "solutions/${names[0]}.c" class/honest
     export CHECK_SECONDS=5 ONLY="${names[0]} 07"
-    "$@" env STUDENT=class/honest OUT=alone tests/tools/grade.sh >alone.txt
+    "$@" env STUDENT=class/honest OUT=alone tests/grading/grade.sh >alone.txt
     for hostile in class/hostile*; do
         "$@" env CHECK_SECONDS=1 ONLY= STUDENT="$hostile" OUT="${hostile#class/}" JOBS=2 \
-            tests/tools/grade.sh >"${hostile#class/}.txt" 2>&1 &
-        "$@" env STUDENT=class/honest OUT=beside tests/tools/grade.sh >beside.txt
+            tests/grading/grade.sh >"${hostile#class/}.txt" 2>&1 &
+        "$@" env STUDENT=class/honest OUT=beside tests/grading/grade.sh >beside.txt
         diff -r alone beside
         wait "$!" || true   # 2: a machine that is too busy for one of them
         run jq -r '.lessons[] | select(.points != 0).lesson' "${hostile#class/}/grade.json"
@@ -351,7 +488,7 @@ beside_hostile() { # beside_hostile WORKBOOK COMMAND...: COMMAND stands before e
 
 # bats test_tags=long
 @test "the same files get the same bytes, however busy the machine is" {
-    local busy=() i student=$BATS_TEST_TMPDIR/student
+    local loops=() i student=$BATS_TEST_TMPDIR/student
     mkdir "$student"
     make -s build/mutants/14_ipc_allocation/exporter_frees_first.c
     cp build/mutants/14_ipc_allocation/exporter_frees_first.c "$student/14_ipc_allocation.c"
@@ -361,14 +498,14 @@ beside_hostile() { # beside_hostile WORKBOOK COMMAND...: COMMAND stands before e
     for i in 1 2 3 4 5; do
         if [ $i = 3 ]; then
             for _ in {1..8}; do
-                while :; do :; done 3>&- &
-                busy+=($!)
+                busy &
+                loops+=($!)
             done
         fi
-        OUT=$BATS_TEST_TMPDIR/$i as_typed tests/tools/grade.sh >"$BATS_TEST_TMPDIR/$i.txt" || true
+        OUT=$BATS_TEST_TMPDIR/$i as_typed tests/grading/grade.sh >"$BATS_TEST_TMPDIR/$i.txt" || true
         diff -r "$BATS_TEST_TMPDIR/1" "$BATS_TEST_TMPDIR/$i" || complain "Grading $i differs."
     done
-    kill "${busy[@]}"
+    kill "${loops[@]}"
     finish
     run jq -r '.lessons[2].tests[].lines[]' "$BATS_TEST_TMPDIR/1/grade.json"
     assert_output --partial "process 1"

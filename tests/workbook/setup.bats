@@ -3,17 +3,18 @@
 # a SETUP_ROOT with nothing in it.
 
 # bats file_tags=long
-load ../tools/helpers
+load ../suite
 
-TOOLS=(awk basename bash cat cut dirname env grep head ln mkdir mv realpath rm sed sort touch true)
+TOOLS=(awk basename bash cat cp cut dirname env flock getconf grep head ln make mkdir mv nproc
+    readlink realpath rm sed sort stat touch true)
 
 setup() {
     machine=$BATS_TEST_TMPDIR/machine
     bin=$machine/bin
     calls=$machine/calls
-    mkdir -p "$bin" "$machine/root" "$machine/copy/tests/tools"
+    mkdir -p "$bin" "$machine/root" "$machine/copy/tests/commands"
     : >"$calls"
-    cp tests/tools/setup.sh tests/tools/cuda-headers.txt "$machine/copy/tests/tools"
+    cp tests/commands/setup.sh tests/commands/cuda-headers.txt "$machine/copy/tests/commands"
     for tool in "${TOOLS[@]}"; do ln -s "$(type -P "$tool")" "$bin/$tool"; done
     stub id 'echo "${STUB_USER:-1000}"'
 }
@@ -33,12 +34,15 @@ toolkit() { # toolkit FOLDER VERSION: headers, as far as the script looks at the
 
 compiler() { ln -sf "$(type -P gcc)" "$bin/gcc"; }
 
-# A pip that gives headers, or not: python NAME
+# A Python of version $PYTHON that makes environments, and a pip that gives headers, or not.
 python() {
     # shellcheck disable=SC2016
     stub python3 '
 case "$*" in
+"-I -S -c "*) echo ".cpython-${PYTHON:-311}.so" ;;
+"-m venv "*) mkdir -p "$3/bin" && cp "$0" "$3/bin" ;;
 *"pip --version"*) exit 0 ;;
+*"pip install"*requirements.txt*) ;;
 *"pip install"*)
     [ -z "$NO_NETWORK" ] || {
         echo "ERROR: Could not find a version that satisfies the requirement"
@@ -51,41 +55,103 @@ case "$*" in
 esac'
 }
 
+headers() { head -n 1 "$machine/copy/build/cuda/found"; }
+
 set_up() { # set_up [NAME=VALUE...] COMMAND
     run env -i PATH="$bin" HOME="$machine" SETUP_ROOT="$machine/root" "${@:1:$#-1}" \
-        "$machine/copy/tests/tools/setup.sh" "${!#}" 3>&- 4>&-
+        "$machine/copy/tests/commands/setup.sh" "${!#}" 3>&- 4>&-
 }
 
-@test "nothing there, no rights: one line to type has it all" {
+INSTALL="apt-get install -y --no-install-recommends"
+
+# The line to type that a README has, without the ends of its lines.
+line_in() { sed -n '/apt-get update/,/[^\\]$/p' "$1" | sed 's/ *\\$//; s/^ *//' | xargs; }
+
+@test "nothing there, no rights: one line to type has it all, and README has that line" {
+    local line purpose
     stub apt-get ''
-    set_up build
-    assert_failure
-    assert_line "    sudo apt-get install -y --no-install-recommends gcc libc6-dev python3-venv"
-    set_up test
-    assert_line "    sudo apt-get install -y --no-install-recommends gcc libc6-dev bats \
-bats-support bats-assert bats-file jq parallel python3 patch python3-venv"
+    stub sudo 'exit 1'
+    line=$(line_in README.md)
+    [[ $line == "sudo apt-get update && sudo $INSTALL "* ]]
+    for purpose in build check grade grade-class pages suite; do
+        set_up $purpose
+        assert_failure
+        assert_line "Missing: ${line##*recommends }. Type this, then run make again:"
+        assert_line "    $line"
+    done
+    rm "$bin/sudo"
+    set_up suite
+    assert_line "Missing: ${line##*recommends }. Type this as root, then run make again:"
+    assert_line "    ${line//sudo /}"
 }
 
-@test "no compiler, no rights: the line to type, and nothing is tried" {
+@test "nothing there, no rights: run, book and test print that line once, before anything else" {
+    local goal copy=$machine/copy said
+    rm -r "$copy"
+    mkdir -p "$copy/tests" "$copy/docs"
+    cp -a Makefile simulator lessons solutions "$copy"
+    cp -a docs/clinic "$copy/docs"
+    cp -a tests/commands tests/build.mk "$copy/tests"
+    stub apt-get ''
+    for goal in run "book OPEN=" test; do
+        # shellcheck disable=SC2086
+        run as_typed env -i PATH="$bin" HOME="$machine" SETUP_ROOT="$machine/root" \
+            make -C "$copy" -j4 $goal
+        assert_failure
+        assert_equal "$(grep -c '^    apt-get update' <<<"$output")" 1
+        said=$(grep -vE '^(Backend|make): |^make\[|^ *apt-get|^Missing: ' <<<"$output") || true
+        assert_equal "$said" ""
+        assert_equal "$(grep '^    ' <<<"$output")" "${line:=$(grep '^    ' <<<"$output")}"
+    done
+}
+
+@test "no rights: what a command can do without is not asked for" {
+    stub apt-get ''
+    compiler
+    toolkit "$machine/root/usr/local/cuda" 13000
+    set_up build
+    assert_success
+    assert_output ""
+    set_up grade
+    assert_failure
+    assert_line --partial " bubblewrap"
+    for tool in bats jq patch; do stub $tool ''; done
+    stub parallel '# GNU Parallel'
+    python
+    mkdir -p "$machine/root/usr/lib/bats"/bats-{support,assert,file}
+    touch "$machine/root/usr/lib/bats"/bats-{support,assert,file}/load.bash
+    set_up grade
+    assert_success
+    assert_output ""
+}
+
+@test "no compiler, no rights: nothing is tried" {
     stub apt-get ''
     toolkit "$machine/root/usr/local/cuda" 13000
     set_up build
     assert_failure
-    assert_line "Missing: gcc libc6-dev. Type this, then run make again:"
-    assert_line "    sudo apt-get install -y --no-install-recommends gcc libc6-dev"
     run grep -v '^id' "$calls"
     assert_output ""
 }
 
-@test "no test tools, no rights: the line names them all, and make run does not require them" {
+@test "to check a lesson, or to grade a student, jq is enough; a class needs parallel and Python" {
     stub apt-get ''
     compiler
     toolkit "$machine/root/usr/local/cuda" 13000
-    set_up test
+    set_up check
     assert_failure
-    assert_line "    sudo apt-get install -y --no-install-recommends bats bats-support bats-assert\
- bats-file jq parallel python3 patch"
-    set_up build
+    stub jq ''
+    for purpose in check grade; do
+        set_up $purpose
+        assert_success
+        assert_output ""
+    done
+    set_up grade-class
+    assert_failure
+    assert_line --regexp "^Missing: .* parallel python3 "
+    stub parallel '# GNU Parallel'
+    python
+    set_up grade-class
     assert_success
     assert_output ""
 }
@@ -95,7 +161,7 @@ bats-support bats-assert bats-file jq parallel python3 patch python3-venv"
     stub apt-get ''
     set_up live
     assert_failure
-    assert_line "    sudo apt-get install -y --no-install-recommends emscripten"
+    assert_line --regexp "^    apt-get update && $INSTALL .* emscripten$"
     stub emcc ''
     set_up live
     assert_success
@@ -108,7 +174,7 @@ bats-support bats-assert bats-file jq parallel python3 patch python3-venv"
     toolkit "$machine/root/usr/local/cuda" 13000
     set_up STUB_USER=0 build
     assert_success
-    assert_output --partial "Installing: apt-get install -y --no-install-recommends gcc libc6-dev"
+    assert_output --partial "Installing: $INSTALL gcc libc6-dev"
     assert_equal "$(grep -c '^apt-get install' "$calls")" 1
     : >"$calls"
     set_up STUB_USER=0 build
@@ -141,7 +207,7 @@ bats-support bats-assert bats-file jq parallel python3 patch python3-venv"
     rm "$bin/apt-get"
     set_up STUB_USER=0 build
     assert_failure
-    assert_output --partial "Missing: gcc libc6-dev (these are Debian's names)"
+    assert_output --regexp "^Missing: gcc libc6-dev .*\(these are Debian's names\)"
 }
 
 @test "moreutils' parallel is not GNU parallel" {
@@ -149,7 +215,7 @@ bats-support bats-assert bats-file jq parallel python3 patch python3-venv"
     toolkit "$machine/root/usr/local/cuda" 13000
     stub apt-get ''
     stub parallel ''
-    set_up test
+    set_up grade-class
     assert_failure
     assert_output --partial " parallel"
 }
@@ -159,7 +225,7 @@ bats-support bats-assert bats-file jq parallel python3 patch python3-venv"
     toolkit "$machine/mine" 13020
     set_up CUDA_HOME="$machine/mine" build
     assert_success
-    assert_equal "$(cat "$machine/copy/build/cuda/found")" "$machine/mine/include"
+    assert_equal "$(headers)" "$machine/mine/include"
 
     toolkit "$machine/other" 13000
     mkdir "$machine/other/bin"
@@ -168,15 +234,14 @@ bats-support bats-assert bats-file jq parallel python3 patch python3-venv"
     ln -s "$machine/other/bin/nvcc" "$bin/nvcc"
     set_up build
     assert_success
-    assert_equal "$(cat "$machine/copy/build/cuda/found")" "$machine/other/include"
+    assert_equal "$(headers)" "$machine/other/include"
 
     rm "$bin/nvcc"
     rm -r "$machine/copy/build"
     toolkit "$machine/root/usr/local/cuda-13.1" 13010
     set_up build
     assert_success
-    assert_equal "$(cat "$machine/copy/build/cuda/found")" \
-        "$machine/root/usr/local/cuda-13.1/include"
+    assert_equal "$(headers)" "$machine/root/usr/local/cuda-13.1/include"
 }
 
 @test "a CUDA_HOME without headers is an error that names it, also when all was found before" {
@@ -196,14 +261,103 @@ bats-support bats-assert bats-file jq parallel python3 patch python3-venv"
     set_up build
     assert_success
     assert_output --partial "Fetching the CUDA 13.0 headers"
-    assert_equal "$(cat "$machine/copy/build/cuda/found")" \
-        "$(realpath "$machine/copy")/build/cuda/wheel/nvidia/cu13/include"
+    assert_equal "$(headers)" "$(realpath "$machine/copy")/build/cuda/wheel/nvidia/cu13/include"
     grep -q -- '--require-hashes' "$calls"
     : >"$calls"
     set_up build
     assert_success
     assert_output ""
     assert_equal "$(cat "$calls")" ""
+}
+
+# wait_for FILE TEXT: what a process in the background prints
+wait_for() {
+    within_reason grep -qsF "$2" "$1" || miss "It did not print: $2" "$(cat "$1")"
+}
+
+# set_up_beside LOG [NAME=VALUE...] COMMAND: in the background, in a process group of its own, $!
+set_up_beside() {
+    local log=$1
+    shift
+    setsid env -i PATH="$bin" HOME="$machine" SETUP_ROOT="$machine/root" "${@:1:$#-1}" \
+        "$machine/copy/tests/commands/setup.sh" "${!#}" >"$log" 2>&1 3>&- 4>&- &
+}
+
+# hold_at LINE: before that line pip waits for a word in $machine/network, as long as that is there
+hold_at() {
+    local network=$machine/network
+    mkfifo "$network"
+    sed -i "s|^$1.*|[ ! -p '$network' ] \\|\\| read -r _ <'$network'\\n&|" "$bin/python3"
+}
+
+@test "two set-ups at once fetch once, and both end well" {
+    local first second
+    compiler
+    python
+    hold_at '    include='
+    set_up_beside "$machine/first" build
+    first=$!
+    wait_for "$calls" "pip install"
+    set_up_beside "$machine/second" build
+    second=$!
+    wait_for "$machine/second" "Another make is setting up. This one waits for it."
+    echo >"$machine/network"
+    wait $first
+    wait $second
+    assert_equal "$(grep -c 'pip install' "$calls")" 1
+    assert_file_exists "$machine/copy/build/cuda/include/crt/host_defines.h"
+}
+
+@test "a set-up that was killed while it fetches is no hindrance to the next" {
+    compiler
+    python
+    hold_at '    : >.include'
+    set_up_beside "$machine/first" build
+    wait_for "$calls" "pip install"
+    kill -KILL -- "-$!"
+    wait $! || true
+    rm "$machine/network"
+    set_up build
+    assert_success
+    assert_file_exists "$machine/copy/build/cuda/include/crt/host_defines.h"
+}
+
+@test "an environment in which a set-up was killed is made again, and not one where pip failed" {
+    compiler
+    # shellcheck disable=SC2016
+    stub python3 '
+case "$*" in
+"-m venv"*) mkdir -p $3/bin; : >$3/bin/pip; cp "$0" $3/bin/python3 ;;
+*"pip install"*) [ -z "$NO_NETWORK" ] || exit 1; [ -z "$KILLED" ] || kill -KILL $PPID ;;
+esac'
+    ln -s "$(type -P patch)" "$bin"
+    mkdir "$machine/copy/docs"
+    newer() { : >"$machine/copy/docs/requirements.txt"; }
+    newer
+    set_up docs
+    assert_success
+    newer
+    set_up NO_NETWORK=1 docs
+    assert_failure
+    set_up docs
+    assert_success
+    assert_equal "$(grep -c -- '-m venv' "$calls")" 1
+    newer
+    set_up KILLED=1 docs
+    assert_failure
+    set_up docs
+    assert_success
+    assert_equal "$(grep -c -- '-m venv' "$calls")" 2
+    assert_file_exists "$machine/copy/build/venv/docs"
+}
+
+@test "without flock, which keeps two set-ups apart: a sentence" {
+    compiler
+    python
+    rm "$bin/flock"
+    set_up build
+    assert_failure
+    assert_output --partial "Missing: flock (in Debian's package util-linux)."
 }
 
 @test "an older toolkit, or one without crt/, is named and passed over" {
@@ -243,12 +397,97 @@ bats-support bats-assert bats-file jq parallel python3 patch python3-venv"
     stub python3 'exit 1'
     set_up build
     assert_failure
-    assert_line "    sudo apt-get install -y --no-install-recommends python3-venv"
+    assert_line --regexp "^    apt-get update && $INSTALL .*python3-venv"
+}
+
+@test "another machine, C library or compiler: what is built is compiled again, and that is said" {
+    local found=$machine/copy/build/cuda/found
+    toolkit "$machine/root/usr/local/cuda" 13000
+    # shellcheck disable=SC2016
+    stub gcc 'case $1 in
+-dumpmachine) echo "$MACHINE" ;;
+-dumpversion) echo "${VERSION:-12}" ;;
+esac'
+    # shellcheck disable=SC2016
+    stub getconf 'echo "glibc ${LIBC:-2.36}"'
+    for setting in MACHINE=two LIBC=2.41 VERSION=14; do
+        set_up MACHINE=one build
+        touch -d 2001-01-01 "$found"
+        set_up MACHINE=one build
+        assert_output ""
+        [ "$(stat -c %y "$found")" = "$(date -d 2001-01-01 '+%F %T.%N %z')" ]
+        set_up MACHINE=one "$setting" build
+        assert_output --regexp \
+            '^What is in build/ was compiled for one 12 glibc 2.36. It is compiled again for '
+        [ "$found" -nt "$bin" ]
+        set_up MACHINE=one build
+    done
+}
+
+@test "an environment of another Python, or of another folder, is made again" {
+    local venv=$machine/copy/build/venv
+    python
+    stub patch ''
+    mkdir "$machine/copy/docs"
+    touch -d 2001-01-01 "$machine/copy/docs/requirements.txt"
+    set_up docs
+    assert_success
+    assert_output "Fetching Sphinx and its theme from PyPI into build/venv."
+    touch "$venv/mark"
+    set_up docs
+    assert_output ""
+    assert_file_exists "$venv/mark"
+    set_up PYTHON=312 docs
+    assert_success
+    assert_line --index 0 \
+        "build/venv was made for another Python, machine or folder. It is made again."
+    assert_line --index 1 "Fetching Sphinx and its theme from PyPI into build/venv."
+    assert_file_not_exists "$venv/mark"
+    mkdir "$machine/other"
+    mv "$machine/copy" "$machine/other"
+    machine+=/other set_up PYTHON=312 docs
+    assert_line --index 0 \
+        "build/venv was made for another Python, machine or folder. It is made again."
+    # One that was interrupted has no Python, and is made again without a word.
+    rm "$machine/other/copy/build/venv"/{made_for,docs}
+    machine+=/other set_up PYTHON=312 docs
+    assert_output "Fetching Sphinx and its theme from PyPI into build/venv."
+}
+
+@test "a place that cannot be written, or has no room, is named in a sentence" {
+    local copy
+    copy=$(realpath "$machine/copy")
+    compiler
+    toolkit "$machine/root/usr/local/cuda" 13000
+    set_up TMPDIR=/not/there build
+    assert_failure
+    assert_output "TMPDIR is /not/there, but there is no such folder, or nothing can be written \
+there. Name another one, or unset TMPDIR."
+    # shellcheck disable=SC2016
+    stub stat 'case "$*" in *" $FULL") echo "9 10 1048576" ;; *) echo "9000 9000 1048576" ;; esac'
+    set_up FULL=build build
+    assert_failure
+    assert_output "$copy/build has room for 10 MB, and this needs 64 MB. Make room there."
+    set_up FULL="$machine" TMPDIR="$machine" build
+    assert_failure
+    assert_output "$(realpath "$machine") has room for 10 MB, and this needs 16 MB. Make room \
+there, or name another folder in TMPDIR."
+    # What a file system does not report it does not limit.
+    stub stat 'echo "0 0 4096"'
+    set_up build
+    assert_success
+    rm -r "$copy/build"
+    bwrap --dev-bind / / true 2>/dev/null || skip "bubblewrap does not work here"
+    run bwrap --dev-bind / / --ro-bind "$copy" "$copy" env -i PATH="$bin" \
+        "$copy/tests/commands/setup.sh" build 3>&- 4>&-
+    assert_failure
+    assert_output \
+        "Nothing can be written to $copy/build. Copy the workbook to a folder of your own."
 }
 
 @test "the fetched wheels are pinned, each with the hashes of two machines" {
-    assert_equal "$(grep -c '^nvidia[a-z-]*==13\.0\.[0-9]* ' tests/tools/cuda-headers.txt)" 2
-    assert_equal "$(grep -c -- '--hash=sha256:[0-9a-f]\{64\}' tests/tools/cuda-headers.txt)" 4
+    assert_equal "$(grep -c '^nvidia[a-z-]*==13\.0\.[0-9]* ' tests/commands/cuda-headers.txt)" 2
+    assert_equal "$(grep -c -- '--hash=sha256:[0-9a-f]\{64\}' tests/commands/cuda-headers.txt)" 4
 }
 
 @test "the compiler takes every CUDA header from the one folder that was found" {

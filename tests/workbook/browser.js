@@ -1,0 +1,322 @@
+// What browser.py measures inside of a page. Each check returns sentences, one for each fault.
+"use strict";
+
+window.checks = (() => {
+    const SMALLEST_TEXT = 9; // pixels of the screen
+
+    const describe = (element) => {
+        const text = (element.innerText || element.getAttribute("aria-label") || "").trim();
+        const kind = element.className.baseVal ?? element.className;
+        const words = text.slice(0, 40).replace(/\s+/g, " ");
+        return `<${element.localName}${kind ? ` class="${kind}"` : ""}> ${words}`;
+    };
+    const shown = (element) =>
+        element.checkVisibility({ contentVisibilityAuto: true, visibilityProperty: true });
+    const all = (selector, within = document) => [...within.querySelectorAll(selector)];
+
+    // ---- colors ----
+
+    function rgba(text) {
+        const numbers = (text.match(/[\d.]+/g) || []).map(Number);
+        if (text.startsWith("color(srgb")) {
+            const [r, g, b, a = 1] = numbers;
+            return [r * 255, g * 255, b * 255, a];
+        }
+        const [r = 0, g = 0, b = 0, a = 1] = numbers;
+        return [r, g, b, a];
+    }
+    const over = ([r, g, b, a], [r2, g2, b2]) =>
+        [r * a + r2 * (1 - a), g * a + g2 * (1 - a), b * a + b2 * (1 - a), 1];
+    function luminance(color) {
+        const [r, g, b] = color.slice(0, 3).map((value) => {
+            const part = value / 255;
+            return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
+        });
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+    }
+    function contrast(one, other) {
+        const [light, dark] = [luminance(one), luminance(other)].sort((a, b) => b - a);
+        return (light + 0.05) / (dark + 0.05);
+    }
+    function opacity(element, top) {
+        let value = 1;
+        for (let e = element; e && e !== top.parentElement; e = e.parentElement) {
+            value *= Number(getComputedStyle(e).opacity);
+        }
+        return value;
+    }
+    function pageColor(element) {
+        for (let e = element; e; e = e.parentElement) {
+            const color = rgba(getComputedStyle(e).backgroundColor);
+            if (color[3] === 1) return color;
+        }
+        return [255, 255, 255, 1];
+    }
+
+    // What is painted below a point (of the window) of a drawing by the shapes before an element.
+    function below(svg, element, x, y) {
+        let color = pageColor(svg);
+        for (const shape of all("rect, path, circle, ellipse, polygon:not(.tip)", svg)) {
+            const order = shape.compareDocumentPosition(element);
+            if (shape === element || order & Node.DOCUMENT_POSITION_PRECEDING) break;
+            const fill = getComputedStyle(shape).fill;
+            if (fill === "none" || fill.startsWith("url") || !shown(shape)) continue;
+            const matrix = shape.getScreenCTM();
+            if (!matrix) continue;
+            const point = new DOMPoint(x, y).matrixTransform(matrix.inverse());
+            if (!shape.isPointInFill(point)) continue;
+            const [r, g, b, a] = rgba(fill);
+            const style = getComputedStyle(shape);
+            color = over([r, g, b, a * Number(style.fillOpacity) * opacity(shape, svg)], color);
+        }
+        return color;
+    }
+
+    function textContrast(svg, text) {
+        const box = text.getBoundingClientRect();
+        const back = below(svg, text, box.x + box.width / 2, box.y + box.height / 2);
+        const [r, g, b, a] = rgba(getComputedStyle(text).fill);
+        return contrast(over([r, g, b, a * opacity(text, svg)], back), back);
+    }
+
+    // Of what is drawn with a stroke alone. A line may cross what hides a part of it: it must be
+    // seen at a third of nine points. A tick only guides the eye to a value that its label has.
+    // Infinity: there is nothing to see.
+    function lineContrast(svg, line) {
+        const style = getComputedStyle(line);
+        const length = line.getTotalLength();
+        const invisible = style.stroke === "none" || !length;
+        if (invisible || line.closest("defs, .tick")) return Infinity;
+        const [r, g, b, a] = rgba(style.stroke);
+        const alpha = a * Number(style.strokeOpacity) * opacity(line, svg);
+        const ratios = [1, 2, 3, 4, 5, 6, 7, 8, 9].map((part) => {
+            const { x, y } = line.getPointAtLength(length * part / 10);
+            const point = new DOMPoint(x, y).matrixTransform(line.getScreenCTM());
+            const back = below(svg, line, point.x, point.y);
+            return contrast(over([r, g, b, alpha], back), back);
+        });
+        return ratios.sort((one, other) => other - one)[2];
+    }
+
+    // ---- layout, pictures, head, paper ----
+
+    function unfold() {
+        for (const fold of all("article details")) fold.open = true;
+        for (const part of all("article [hidden='until-found']")) part.hidden = false;
+    }
+
+    function layout() {
+        const root = document.documentElement;
+        const text = document.querySelector(".content");
+        if (text && text.scrollWidth > text.clientWidth + 1) {
+            const end = text.getBoundingClientRect().right;
+            const wide = all("article *").find((element) => shown(element) &&
+                element.getBoundingClientRect().right > end + 1 &&
+                !element.closest("pre, .table-wrapper, .picture-rows"));
+            return [`the text is ${text.scrollWidth} pixels wide, its column ${text.clientWidth}` +
+                (wide ? `: ${describe(wide)}` : "")];
+        }
+        if (root.scrollWidth <= root.clientWidth) return [];
+        const wide = all("body *").find((element) => {
+            const box = element.getBoundingClientRect();
+            return box.right > root.clientWidth + 1 && shown(element) &&
+                !element.closest("pre, .table-wrapper, .sidebar-drawer, .toc-drawer");
+        });
+        return [`the page is ${root.scrollWidth} pixels wide, its window ${root.clientWidth}` +
+            (wide ? `: ${describe(wide)}` : "")];
+    }
+
+    function pictures() {
+        const faults = [];
+        for (const picture of all("article .picture").filter(shown)) {
+            if (picture.scrollWidth > picture.clientWidth + 1) {
+                faults.push(`a picture scrolls sideways: it has ${picture.scrollWidth} pixels, ` +
+                    `its place ${picture.clientWidth}: ${title(picture)}`);
+            }
+        }
+        for (const svg of all("article svg[role='img']").filter(shown)) {
+            const worst = { contrast: [], size: [], line: [] };
+            for (const text of all("text", svg).filter((t) => shown(t) && t.textContent.trim())) {
+                const words = `"${text.textContent.trim()}"`;
+                const ratio = textContrast(svg, text);
+                if (ratio < 4.5) worst.contrast.push([ratio, words]);
+                const scale = svg.getScreenCTM().a;
+                const size = parseFloat(getComputedStyle(text).fontSize) * scale;
+                if (size < SMALLEST_TEXT) worst.size.push([size, words]);
+            }
+            for (const line of all("line, polyline, path", svg).filter(shown)) {
+                const ratio = lineContrast(svg, line);
+                if (ratio < 3) worst.line.push([ratio, `class "${line.getAttribute("class")}"`]);
+            }
+            for (const [kind, found] of Object.entries(worst)) {
+                if (!found.length) continue;
+                const [value, what] = found.sort((a, b) => a[0] - b[0])[0];
+                faults.push({
+                    contrast: `words have a contrast of ${value.toFixed(1)}`,
+                    size: `words are ${value.toFixed(1)} pixels high`,
+                    line: `a line has a contrast of ${value.toFixed(1)}`,
+                }[kind] + `: ${what} and ${found.length - 1} more: ${title(svg)}`);
+            }
+        }
+        return [...new Set(faults)];
+    }
+    const title = (picture) => picture.querySelector("title")?.textContent.slice(0, 60);
+
+    function head() {
+        const faults = [];
+        const expect = (count, selector, name) => {
+            const found = all(selector).length;
+            if (found !== count) faults.push(`${found} ${name}, not ${count}`);
+        };
+        expect(1, "h1", "headings of the first level");
+        expect(1, "head meta[name='viewport']", "meta elements for the viewport");
+        expect(1, "head meta[name='description'][content]", "descriptions");
+        expect(1, "head link[rel~='icon']", "icons");
+        return faults;
+    }
+
+    function paper() {
+        const faults = [];
+        for (const fold of all("article details")) {
+            const closed = all(":scope > :not(summary)", fold)
+                .find((part) => part.textContent.trim() &&
+                    (!shown(part) || part.getBoundingClientRect().height < 1));
+            if (closed) faults.push(`a fold is not printed: ${describe(fold)}`);
+        }
+        for (const tab of all("article .sd-tab-content")) {
+            if (!shown(tab)) faults.push(`a tab is not printed: ${tab.textContent.slice(0, 40)}`);
+        }
+        for (const block of all("article pre, article .picture, article .table-wrapper")) {
+            if (block.scrollWidth > block.clientWidth + 1 && shown(block)) {
+                faults.push(`cut off on paper (${block.scrollWidth} pixels in ` +
+                    `${block.clientWidth}): ${describe(block)}`);
+            }
+        }
+        for (const extra of all(".skip-to-content, button.copybtn, .sidebar-drawer, .tip, .live")) {
+            if (shown(extra)) faults.push(`printed, but for a screen only: ${describe(extra)}`);
+        }
+        return [...new Set(faults)];
+    }
+
+    // ---- what the text has: words, programs, reports, tables; and the sidebar ----
+
+    function tip(element) {
+        const faults = [];
+        const box = element.getBoundingClientRect();
+        const column = document.querySelector(".content").getBoundingClientRect();
+        if (box.left < column.left - 1 || box.right > column.right + 1) {
+            faults.push("leaves the column of the text");
+        }
+        const [left, right] = [box.left + 2, box.right - 2];
+        const hidden = [[left, box.top + 2], [right, box.bottom - 2]].some(
+            ([x, y]) => y < innerHeight && !element.contains(document.elementFromPoint(x, y)));
+        if (hidden) faults.push("is hidden by something else");
+        return faults;
+    }
+
+    function sidebar() {
+        const here = document.querySelector(".sidebar-tree .current-page > a");
+        const [link, list] = [here, here.closest(".sidebar-scroll")]
+            .map((each) => each.getBoundingClientRect());
+        if (!shown(here)) return ["the page's own entry is folded"];
+        return link.top < list.top - 1 || link.bottom > list.bottom + 1
+            ? ["the page's own entry is out of sight"] : [];
+    }
+
+    function code(wide) {
+        const faults = [];
+        const blocks = ".program-source pre, .listing pre, .highlight-udiff pre";
+        for (const block of wide ? all(blocks).filter(shown) : []) {
+            if (block.scrollWidth > block.clientWidth + 1) {
+                faults.push(`a program scrolls sideways: ${block.scrollWidth} pixels in ` +
+                    `${block.clientWidth}: ${describe(block)}`);
+            }
+        }
+        const looks = (kind) => {
+            const line = document.querySelector(`.highlight-udiff ${kind}`);
+            const style = line && getComputedStyle(line);
+            return style && [style.color, style.backgroundColor];
+        };
+        const [added, removed] = [looks(".gi"), looks(".gd")];
+        if (added && removed && added.some((value, i) => value === removed[i])) {
+            faults.push("what is added looks like what is removed");
+        }
+        for (const report of all("pre.report")) {
+            const path = /(?:build\/mutants|lessons|solutions)\/\S+?\.c/g;
+            const seen = report.innerText.match(path);
+            if (seen && seen.length > new Set(seen).size) {
+                faults.push(`a report names a file again: ${describe(report)}`);
+            }
+            const lines = all(".report-line", report);
+            const hanging = lines.every(
+                (line) => parseFloat(getComputedStyle(line).textIndent) < 0);
+            if (!hanging || !lines.length || !report.querySelector("b")) {
+                faults.push("the lines of a report do not hang, or no kind is bold: " +
+                    describe(report));
+            }
+        }
+        return faults;
+    }
+
+    function cards() {
+        const cells = all("table.cards td");
+        const faults = cells.filter((cell) => getComputedStyle(cell).display !== "block" ||
+            !cell.dataset.label).map((cell) => `no card: ${describe(cell)}`);
+        for (const wrapper of all(".table-wrapper:has(.cards)")) {
+            if (wrapper.scrollWidth > wrapper.clientWidth + 1) faults.push("cards scroll sideways");
+        }
+        return faults.slice(0, 3);
+    }
+
+    // ---- keyboard ----
+
+    const USABLE = "a[href], button, input, select, textarea, summary, [tabindex]";
+    let waiting, hidden;
+
+    function startKeyboard() {
+        document.activeElement.blur();
+        scrollTo(0, 0);
+        const names = new Set();
+        waiting = new Set(all(USABLE).filter((element) => {
+            if (element.tabIndex < 0 || element.disabled || !shown(element)) return false;
+            if (element.type !== "radio") return true;
+            if (names.has(element.name)) return false; // one stop for all of its name
+            names.add(element.name);
+            return true;
+        }));
+        hidden = [];
+        document.addEventListener("focusin", ({ target }) => {
+            for (const element of waiting) {
+                if (element === target ||
+                    (element.type === "radio" && element.name === target.name)) {
+                    waiting.delete(element);
+                }
+            }
+            const style = getComputedStyle(target);
+            const label = target.labels?.[0] && getComputedStyle(target.labels[0]);
+            const outlined = (s) => s && (s.outlineStyle !== "none" || s.boxShadow !== "none");
+            const seen = outlined(style) || outlined(label);
+            if (!seen) hidden.push(`has no outline in focus: ${describe(target)}`);
+            if (style.opacity === "0" && !label) hidden.push(`not visible: ${describe(target)}`);
+        });
+        return waiting.size;
+    }
+
+    function endKeyboard() {
+        const missed = [...waiting].map((element) => `not reached: ${describe(element)}`);
+        const unreachable = all("article pre, article .table-wrapper")
+            .filter((block) => block.scrollWidth > block.clientWidth + 1 && block.tabIndex < 0)
+            .map((block) => `scrolls, and the Tab key does not come to it: ${describe(block)}`);
+        return [...new Set([...missed, ...hidden, ...unreachable])];
+    }
+
+    // Puts the focus on a block that scrolls, if there is one.
+    function focusScrolling() {
+        all("article [tabindex='0']").find(shown)?.focus();
+    }
+
+    return {
+        unfold, layout, pictures, head, paper, tip, sidebar, code, cards,
+        startKeyboard, endKeyboard, focusScrolling,
+    };
+})();

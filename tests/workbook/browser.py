@@ -1,0 +1,473 @@
+"""Looks at the built book in headless Chromium: browser.py HTML_FOLDER [PAGE...]
+
+One line on stdout for each fault: the check, the page with the size, theme and protocol under which
+it was seen, and what is wrong. Exit status 1 if there is a fault, 2 if nothing could be looked at.
+
+Each page but the listings of programs is opened at 1400 pixels, light, over http, and at 390
+pixels, dark, from its file. A few pages that stand for all (SAMPLE, or the pages that are named)
+are opened in every size and theme.
+
+To check what only some pages have, write a function with @feature below.
+
+Playwright drives the Chromium of this machine; axe-core judges accessibility.
+"""
+
+import concurrent.futures
+import functools
+import http.server
+import json
+import os
+import re
+import shutil
+import sys
+import threading
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Error, sync_playwright
+
+SAMPLE = [
+    "index",
+    "06_release_threshold",
+    "09_reuse_events",
+    "notes/returns",
+    "listings/lessons/06_release_threshold",
+    "search",
+    "bench",
+]
+HEIGHT = 900
+DRAWN_IN = 1008  # pixels: up to here the sidebar is drawn in from the side
+WIDE = 1300  # pixels: from here on 100 columns fit
+HEAVIEST = 400 * 1024  # bytes of a page with all that it loads, before compression
+PAPER = 688  # the width of a page of A4 between its margins, in CSS pixels
+RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
+VISUAL_RULES = ["color-contrast", "scrollable-region-focusable", "target-size"]
+PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+STILL = """*, *::before, *::after, *::details-content {
+    transition: none !important; animation: none !important }"""
+DRAWN = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+SCRIPT = (Path(__file__).parent / "browser.js").read_text()
+BOXES = (Path(__file__).parent / "picture_boxes.js").read_text()
+FAR = 120000  # milliseconds: what runs in a page comes to an end long before
+BROWSERS = 2  # at a time
+PARTS = 4  # in which the longest look is shared among them
+FEATURES = []
+
+
+def feature(selector):
+    """Registers a check for the pages that have such an element: check(page, report)."""
+
+    def register(check):
+        FEATURES.append((selector, check))
+        return check
+
+    return register
+
+
+# ---- what only some pages have ----
+
+
+@feature("article a[aria-describedby^='tip-']")
+def tips(page, report):
+    """A word's meaning appears on focus and on hover, within the text's column and above all else,
+    and Escape hides it."""
+    words = page.locator("article a[aria-describedby^='tip-']:visible")
+    if words.count() == 0:
+        return None  # all of them are folded
+    word = words.first
+    tip = page.locator("#" + word.get_attribute("aria-describedby"))
+    word.focus()
+    if not tip.is_visible():
+        return report("tips", f'no meaning of "{word.inner_text()}" appears on focus')
+    for fault in tip.evaluate("tip => checks.tip(tip)"):
+        report("tips", f'the meaning of "{word.inner_text()}" {fault}')
+    page.keyboard.press("Escape")
+    if tip.is_visible():
+        report("tips", "Escape does not hide a meaning")
+    page.evaluate("document.activeElement.blur()")
+    word.hover()
+    if not tip.is_visible():
+        report("tips", f'no meaning of "{word.inner_text()}" appears on hover')
+    page.mouse.move(0, 0)
+    if tip.is_visible():
+        report("tips", "a meaning stays when the pointer has left")
+
+
+@feature(".sidebar-tree .current-page")
+def sidebar(page, report):
+    """The sidebar shows where one is."""
+    if page.viewport_size["width"] > DRAWN_IN:
+        for fault in page.evaluate("checks.sidebar()"):
+            report("sidebar", fault)
+
+
+@feature("pre")
+def code(page, report):
+    """From 1300 pixels on, programs and what solutions change do not scroll sideways. What is added
+    differs from what is removed, and reports name a file once."""
+    unfold(page, report)
+    for fault in page.evaluate("wide => checks.code(wide)", page.viewport_size["width"] >= WIDE):
+        report("code", fault)
+
+
+@feature("table.cards")
+def cards(page, report):
+    """Rows of calls have no boxes to tick. On a narrow screen a row is a card, whose cells have the
+    names of their columns."""
+    size = page.viewport_size
+    page.set_viewport_size({"width": 390, "height": HEIGHT})
+    page.evaluate(DRAWN)
+    if page.query_selector("input.progress"):
+        report("ticks", "a table of calls has boxes of lessons")
+    for fault in page.evaluate("checks.cards()"):
+        report("cards", fault)
+    page.set_viewport_size(size)
+
+
+@feature("section#cuda-memory-pools > section#the-lessons")
+def ticks(page, report):
+    """The table of lessons has a box for each, and no other table has one."""
+    boxes = page.locator("input.progress").count()
+    rows = page.locator("#the-lessons table.lessons tbody tr").count()
+    if boxes != rows or boxes < 20:
+        report("ticks", f"{boxes} boxes for {rows} lessons")
+
+
+@feature("html")
+def motion(page, report):
+    """Nothing scrolls smoothly for a reader who wants less motion."""
+    page.emulate_media(reduced_motion="reduce")
+    if page.evaluate("getComputedStyle(document.documentElement).scrollBehavior") != "auto":
+        report("motion", "the page scrolls smoothly, although less motion is wanted")
+    page.emulate_media(reduced_motion="no-preference")
+
+
+# What is typed, and where its first place is.
+FOUND = {
+    "why is my pool growing": "model.html#which-freed-memory-an-allocation-takes",
+    "cudaMemPoolTrimTo": "api.html#call-cudaMemPoolTrimTo",
+    "IPC handle invalid": "13_ipc_pool.html#traps",
+    "ReleaseThreshold": "api.html#attribute-cudaMemPoolAttrReleaseThreshold",
+    "cudaErrorStreamCaptureUnsupported": "notes/graphs.html#",
+    "release threshold": "glossary.html#term-release-threshold",
+}
+
+
+@feature("#search-results, section#cuda-memory-pools")
+def finder(page, report):
+    """The field in the sidebar leads to the right place, by the keyboard alone; and the search of
+    all pages has a call's own place first."""
+    start = page.url
+    tab = page.context.new_page()  # what it loads is not counted to the page
+    if start.endswith("index.html") and page.viewport_size["width"] > DRAWN_IN:
+        tab.goto(start, wait_until="load")
+        use_finder(tab, report)
+    if start.startswith("http") and start.endswith("search.html"):
+        tab.goto(f"{start}?q=cudaMemPoolTrimTo", wait_until="load")
+        tab.locator("ul.search li a").first.wait_for()
+        for kind, results in (("search", "ul.search li a"), ("places", ".finder-places a")):
+            first = tab.locator(results).first.get_attribute("href")
+            if not first.endswith("api.html#call-cudaMemPoolTrimTo"):
+                report("finder", f"{first} is the first of the {kind}")
+    tab.close()
+
+
+def use_finder(page, report):
+    field, first = page.locator(".sidebar-search"), page.locator("#finder-0")
+    for typed, place in FOUND.items():
+        field.fill(typed)
+        first.wait_for()
+        found = first.get_attribute("data-address")
+        if place not in found:
+            report("finder", f'the first place of "{typed}" is {found}, not {place}')
+    field.fill("cudaMemPoolTrimTo")
+    accessible(page, report)
+    field.press("ArrowDown")
+    if field.get_attribute("aria-activedescendant") != "finder-1":
+        report("finder", "the arrow key does not choose the second place")
+    field.press("ArrowUp")
+    field.press("Enter")
+    page.wait_for_url("**/api.html#call-cudaMemPoolTrimTo")
+    if not page.locator("tr:target").is_visible():
+        report("finder", "the place of cudaMemPoolTrimTo is not there")
+
+
+@feature("#pool-bench")
+def bench(page, report):
+    """Each ready script runs and is drawn. A step back changes the pictures, and a step on restores
+    them."""
+
+    def drawn():
+        page.wait_for_selector(
+            "#pool-bench:is([data-state=shown], [data-state=failed])", timeout=FAR
+        )
+        if page.query_selector("#pool-bench[data-state=failed]"):
+            report("runs", page.inner_text(".bench-messages"))
+        return page.eval_on_selector_all("#pool-bench svg", "all => all.map(svg => svg.outerHTML)")
+
+    drawn()
+    scripts = page.get_by_label("Ready script")
+    for number in range(scripts.locator("option[value]:not([value=''])").count()):
+        scripts.select_option(str(number))
+        whole = drawn()
+        boxes = page.evaluate(BOXES)
+        if not boxes.endswith(": nothing wrong"):
+            report("pictures", f"script {number} of the bench: {boxes}")
+        page.get_by_role("button", name="Step back").click()
+        before = drawn()
+        page.get_by_role("button", name="Step on").click()
+        if not whole or before == whole or drawn() != whole:
+            report("runs", f"script {number} of the bench: the pictures do not follow the steps")
+
+
+@feature(".live")
+def run_here(page, report):
+    """The button runs the solution, which prints what the page shows above."""
+    unfold(page, report)
+    page.locator(".live button").click()
+    page.wait_for_function(
+        "/exit status|could not run/.test(document.querySelector('.live').textContent)", timeout=FAR
+    )
+    printed = page.locator(".live-output").inner_text().strip()
+    shown = page.eval_on_selector_all("#run .highlight pre", "all => all.map(p => p.textContent)")
+    if not printed or printed not in [text.strip() for text in shown]:
+        report("runs", f"the program prints something else here: {printed[:200]}")
+
+
+# ---- what every page must have ----
+
+
+def unfold(page, report):
+    """Shows what a reader would open. The checks after this one look at it too."""
+    page.evaluate("checks.unfold()")
+
+
+def layout(page, report):
+    for fault in page.evaluate("checks.layout()"):
+        report("layout", fault)
+
+
+def pictures(page, report):
+    for fault in page.evaluate("checks.pictures()"):
+        report("pictures", fault)
+
+
+def paper(page, report):
+    """What is printed: every fold open, nothing cut off, nothing that only a screen needs."""
+    size = page.viewport_size
+    page.set_viewport_size({"width": PAPER, "height": HEIGHT})
+    page.emulate_media(media="print")
+    page.evaluate(DRAWN)
+    for fault in page.evaluate("checks.paper()"):
+        report("paper", fault)
+    page.emulate_media(media="screen")
+    page.set_viewport_size(size)
+
+
+def accessible(page, report, rules=None):
+    chosen = {"type": "rule", "values": rules} if rules else {"type": "tag", "values": RULES}
+    options = {"resultTypes": ["violations"], "runOnly": chosen}
+    found = Axe().run(page, options=options).response
+    for violation in found["violations"]:
+        if violation["impact"] in ("serious", "critical"):
+            first = violation["nodes"][0]
+            report(
+                "axe",
+                f"{violation['id']}, {len(violation['nodes'])} times, first "
+                f"{first['target'][0]}: {violation['help']}",
+            )
+
+
+def legible(page, report):
+    """The rules that another size or theme could break."""
+    accessible(page, report, VISUAL_RULES)
+
+
+def features(page, report):
+    for selector, check in FEATURES:
+        if page.query_selector(selector):
+            check(page, report)
+
+
+def keyboard(page, report):
+    """The Tab key comes to everything that can be used, shows where it is, and leaves the page."""
+    count = page.evaluate("checks.startKeyboard()")
+    limit = 2 * count + 20  # Chromium also stops at blocks that scroll
+    for _ in range(limit):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement === document.body"):
+            break
+    else:
+        report("keyboard", f"the Tab key does not leave the page after {limit} steps")
+    for fault in page.evaluate("checks.endKeyboard()"):
+        report("keyboard", fault)
+    before = page.url
+    page.evaluate("checks.focusScrolling()")
+    page.keyboard.press("ArrowRight")
+    page.wait_for_timeout(50)
+    if page.url != before or page.evaluate("location.href") != before:
+        report("keyboard", "an arrow key opens another page")
+
+
+def head(page, report):
+    for fault in page.evaluate("checks.head()"):
+        report("head", fault)
+
+
+# ---- a pass ----
+
+
+class Pass:
+    def __init__(self, folder):
+        self.folder, self.faults = folder, set()
+
+    def look(self, browser, address, names, size, theme, checks):
+        """Opens pages one after the other in one tab and runs the checks on each."""
+        context = browser.new_context(
+            viewport={"width": size, "height": HEIGHT}, color_scheme=theme
+        )
+        context.add_init_script(SCRIPT)
+        page = context.new_page()
+        page.set_default_timeout(FAR)
+        seen, loaded = [], set()
+        page.on("console", lambda m: m.type == "error" and seen.append(m.text))
+        page.on("pageerror", lambda error: seen.append(str(error)))
+
+        def failed(request):
+            # The icon may still be on its way when the next page is opened. What is missing is an
+            # error of the console, or has another reason here.
+            if request.failure != "net::ERR_ABORTED":
+                seen.append(f"{request.url} was not loaded")
+
+        page.on("requestfailed", failed)
+
+        def requested(request):
+            if request.url.startswith(address):
+                loaded.add(urlsplit(request.url).path)
+            elif not request.url.startswith(("data:", "blob:")):
+                seen.append(f"{request.url} is not of the book")
+
+        page.on("request", requested)
+        for name in names:
+            where = f"{name} at {size} px, {theme}, {address.split(':')[0]}"
+
+            def report(check, fault, where=where):
+                self.faults.add(f"{check}: {where}: {fault}")
+
+            seen.clear()
+            loaded.clear()
+            try:
+                page.goto(f"{address}/{name}.html", wait_until="load")
+                page.add_style_tag(content=STILL)
+                for check in checks:
+                    check(page, report)
+            except Error as error:
+                report("opened", " ".join(str(error).split())[:300])
+            for message in seen:
+                report("console", message)
+            if address.startswith("http") and features in checks:
+                self.weigh(loaded, report)
+        context.close()
+
+    def weigh(self, loaded, report):
+        # The index of all words is the page of results' alone, and grows with the book. The
+        # simulated device has a limit of its own (live.bats).
+        files = [self.folder / unquote(path).lstrip("/") for path in loaded]
+        apart = ("searchindex.js", "simulated_device.js")
+        files = [file for file in files if file.is_file() and file.name not in apart]
+        weight = sum(file.stat().st_size for file in files)
+        if weight > HEAVIEST:
+            report(
+                "weight", f"{weight / 1024:.0f} KB in {len(files)} files, not {HEAVIEST // 1024}"
+            )
+
+    def looks(self, address, named):
+        """What look is called with, the longest first."""
+        every = sorted(
+            str(file.relative_to(self.folder).with_suffix(""))
+            for file in self.folder.rglob("*.html")
+            if "_static" not in file.parts
+        )
+        # A hundred listings are made alike: the sample has one.
+        chosen = [name for name in every if not name.startswith("listings/") or name in SAMPLE]
+        names = [name for name in every if name in named] if named else chosen
+        sample = names if named else [name for name in SAMPLE if name in every]
+        files = self.folder.as_uri()
+        full = [head, paper, features, unfold, layout, pictures, accessible]
+        for part in range(PARTS):
+            yield address, names[part::PARTS], 1400, "light", full
+        yield files, names, 390, "dark", [unfold, layout, pictures]
+        yield address, sample, 390, "light", [features, unfold, layout, pictures, legible]
+        yield address, sample, 768, "light", [keyboard, unfold, layout, pictures]
+        yield address, sample, 768, "dark", [unfold, layout, pictures]
+        yield address, sample, 1400, "dark", [unfold, layout, pictures, legible]
+        yield files, sample, 768, "light", [features, unfold, layout]
+
+
+def lost_places(folder):
+    """A fault for each place of the finder that is not on its page."""
+    text = (folder / "_static/places.js").read_text(encoding="utf-8")
+    pages = {}
+    for _, name, _, address, _ in json.loads(text[text.index("[") : text.rindex("]") + 1]):
+        file, _, anchor = address.partition("#")
+        if file not in pages:
+            path = folder / file
+            found = path.read_text(encoding="utf-8") if path.is_file() else ""
+            pages[file] = {"", *re.findall(r'\bid="([^"]+)"', found)} if found else set()
+        if anchor not in pages[file]:
+            yield f"finder: places.js: {name} leads to {address}, which is not there"
+
+
+turn = threading.Lock()
+
+
+def next_of(items):
+    with turn:
+        return next(items, None)
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
+
+
+class Server(http.server.ThreadingHTTPServer):
+    def handle_error(self, request, address):
+        """A page that is left does not wait for what it asked for."""
+        if not isinstance(sys.exc_info()[1], ConnectionError):
+            super().handle_error(request, address)
+
+
+def main():
+    if len(sys.argv) < 2 or not (Path(sys.argv[1]) / "index.html").exists():
+        print("Usage: browser.py HTML_FOLDER [PAGE...]", file=sys.stderr)
+        return 2
+    folder = Path(sys.argv[1]).resolve()
+    program = next(filter(None, map(shutil.which, PROGRAMS)), None)
+    if not program:
+        print("Chromium is not on this machine.", file=sys.stderr)
+        return 2
+    server = Server(("127.0.0.1", 0), functools.partial(Quiet, directory=folder))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    looked = Pass(folder)
+    looked.faults.update(lost_places(folder))
+    looks = looked.looks(f"http://127.0.0.1:{server.server_port}", sys.argv[2:])
+
+    def look_at_some(_):
+        with sync_playwright() as playwright:
+            browser = playwright.chromium.launch(
+                executable_path=program, chromium_sandbox=os.geteuid() != 0
+            )
+            while look := next_of(looks):
+                looked.look(browser, *look)
+            browser.close()
+
+    with concurrent.futures.ThreadPoolExecutor(BROWSERS) as browsers:
+        list(browsers.map(look_at_some, range(BROWSERS)))
+    print("\n".join(sorted(looked.faults)))
+    return 1 if looked.faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,100 @@
+#!/usr/bin/env bats
+# What becomes of the finished book beside its pages: the EPUB, the PDF, what a public address adds,
+# and the workflow that publishes it.
+
+# bats file_tags=long
+load ../suite
+
+setup_file() { build_book_and_tools; }
+setup() { need_book_and_tools; }
+
+@test "the EPUB has every page, and epubcheck finds nothing" {
+    local out=$BATS_TEST_TMPDIR/epub
+    run as_typed build/venv/bin/python3 -B -m sphinx -q -W -n -c . -d build/docs/doctrees \
+        -b epub docs "$out"
+    assert_success
+    run java -jar "$(type -P epubcheck)" "$out/cuda-memory-pools.epub"
+    assert_success
+    run unzip -l "$out/cuda-memory-pools.epub"
+    assert_output --partial "20_capstone.xhtml"
+}
+
+@test "the PDF has every lesson as a bookmark, numbers, and no path of this machine" {
+    local pdf=$BATS_TEST_TMPDIR/book.pdf
+    run as_typed build/venv/bin/python3 -B docs/extensions/pdf.py "$BOOK" "$pdf"
+    assert_success
+    run build/venv/bin/python3 -B - "$pdf" <<'END'
+import sys
+from pypdf import PdfReader
+
+book = PdfReader(sys.argv[1])
+for mark in book.outline:
+    if not isinstance(mark, list):
+        print(mark.title)
+last = book.pages[-1].extract_text().split()
+print("last number:", str(len(book.pages)) in last)
+uris = [
+    annotation.get_object().get("/A", {}).get("/URI", "")
+    for page in book.pages
+    for annotation in page.get("/Annots", [])
+]
+print("paths:", [uri for uri in uris if uri.startswith("file:")])
+END
+    assert_success
+    assert_line "last number: True"
+    assert_line "paths: []"
+    [ "$(grep -cE '^ ?[0-2][0-9] ' <<<"$output")" = 20 ] || miss "Bookmarks:" "$output"
+}
+
+@test "without Chromium make pdf fails with a sentence" {
+    run env -i PATH="$BATS_TEST_TMPDIR" "$ROOT/build/venv/bin/python3" -B docs/extensions/pdf.py \
+        "$BOOK" "$BATS_TEST_TMPDIR/book.pdf"
+    assert_failure 1
+    assert_output --partial "The PDF was not made. Chromium was not found"
+    assert_output --partial "apt-get install chromium"
+}
+
+@test "a public address adds links, a preview card and a sitemap; without one there is none" {
+    local copy=$BATS_TEST_TMPDIR/copy page
+    page=$copy/html/index.html
+    run grep -lE 'og:|canonical|Edit this page' -r "$BOOK" --include='*.html'
+    assert_output ""
+    assert_file_exists "$BOOK/.nojekyll"
+    assert_file_not_exists "$BOOK/sitemap.xml"
+    assert_file_not_exists "$BOOK/.doctrees"
+
+    workbook_copy "$copy"
+    cp -a conf.py "$copy"
+    mkdir "$copy/docs"
+    cp -a docs/{404.rst,_static,extensions,glossary.rst,live,pictures} "$copy/docs"
+    cd "$copy" || return 1
+    sed -i '/:doc:/d' docs/glossary.rst
+    printf '%s\n' Book ==== '' 'A :term:`pool`.' '' '.. toctree::' '' '   glossary' >docs/index.rst
+    run as_typed BOOK_ADDRESS=https://book.example/pools BOOK_REPOSITORY=https://github.com/a/b \
+        "$ROOT/build/venv/bin/python3" -B -m sphinx -q -W -c . docs html
+    assert_success
+    assert_output ""
+    grep -q 'rel="canonical" href="https://book.example/pools/index.html"' "$page" ||
+        complain "No canonical address."
+    grep -q 'property="og:image" content="https://book.example/pools/_static/card.png"' "$page" ||
+        complain "No preview card is named."
+    grep -q 'href="https://github.com/a/b/edit/main/docs/index.rst"' "$page" ||
+        complain "No link to change the page."
+    grep -q '<loc>https://book.example/pools/glossary.html</loc>' html/sitemap.xml ||
+        complain "The sitemap lacks a page."
+    ! grep -q 404 html/sitemap.xml || complain "The sitemap has the page of a wrong address."
+    grep -q '<base href="https://book.example/pools/">' html/404.html ||
+        complain "The page of a wrong address does not name the book's."
+    file html/_static/card.png | grep -q '1200 x 630' || complain "The card is no such picture."
+    finish
+    run as_typed BOOK_ADDRESS=book.example "$ROOT/build/venv/bin/python3" -B -m sphinx -q -c . \
+        docs html
+    assert_failure
+    assert_output --partial 'BOOK_ADDRESS is "book.example"; it must begin with https://'
+}
+
+@test "the workflow that publishes the book is a valid one" {
+    run build/venv/bin/check-jsonschema --builtin-schema vendor.github-workflows \
+        .github/workflows/book.yml
+    assert_success
+}

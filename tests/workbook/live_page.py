@@ -1,0 +1,57 @@
+"""Runs JavaScript in a page of Chromium that has the simulated device: live_page.py MODULE FOLDER
+SCRIPT [FRAGMENT].
+
+MODULE is docs/live/live.wasm, or another one that `make live` made. SCRIPT is an expression. Its
+value, or what its promise comes to, is an object of texts, and each is written to the file of its
+name in FOLDER. With a FRAGMENT, "script=...&lines=...", the page has the pool bench too, opened by
+a link that ends in it. PYTHONPATH is docs/extensions. Exit status 1: there was an error in the
+page, which is printed; 77: there is no Chromium.
+"""
+
+import sys
+from pathlib import Path
+
+import chromium
+import simulated_device
+
+STATIC = (simulated_device.ROOT / "docs/_static").as_uri()
+PAGE = """<!doctype html><meta charset="utf-8">
+<script>
+const errors = [];
+const note = (event) => errors.push(String(event.message || event.reason || event.target.src));
+addEventListener("error", note, true);
+addEventListener("unhandledrejection", note);
+</script>
+<script src="simulated_device.js"></script>
+"""
+BENCH = f"""<link rel="stylesheet" href="{STATIC}/pictures.css">
+<link rel="stylesheet" href="{STATIC}/bench.css">
+<div class="bench" id="pool-bench" data-scripts="[]"></div>
+<script src="{STATIC}/bench_pictures.js"></script>
+<script src="{STATIC}/bench.js"></script>
+"""
+
+
+def main():
+    module, folder, script = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
+    fragment = "".join(sys.argv[4:])
+    (folder / "simulated_device.js").write_text(simulated_device.script(module))
+    page = folder / "page.html"
+    page.write_text(PAGE + (BENCH if fragment else ""))
+    try:
+        with chromium.Browser() as browser:
+            browser.open(page, fragment)
+            texts = browser.evaluate(script)
+            errors = browser.evaluate("errors")
+    except chromium.Missing as why:
+        print(why)
+        sys.exit(77)
+    except chromium.Failed as why:
+        sys.exit(str(why))
+    for name, text in texts.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    if errors:
+        sys.exit("\n".join(errors))
+
+
+main()

@@ -1,0 +1,105 @@
+#!/usr/bin/env bats
+# The recorders of tests/hardware, which record and verify on a GPU: there is one for every recorded
+# line, and each works, with the simulated device in the GPU's place.
+
+load ../suite
+
+# recorder PART [NAME=VALUE...]: its table in $table
+recorder() {
+    local folder=$BATS_TEST_TMPDIR/workbook
+    run env "${@:2}" OUT="$BATS_TEST_TMPDIR/out" tests/hardware/stand_in.sh "$folder" \
+        tests/hardware/gpu.sh "$1"
+    table=$BATS_TEST_TMPDIR/out/$1.md
+}
+
+@test "each recorded file has a recorder, and each recorder's file is in the table of facts" {
+    local file name known
+    known=$(tests/hardware/probes.sh "$BATS_TEST_TMPDIR/none.md" nothing 2>&1) && return 1
+    for file in tests/hardware/facts/*.txt; do
+        name=$(basename "$file" .txt)
+        [ "$name" != differences ] || continue   # written by hand
+        [[ " $known " == *" $name "* ]] || complain "probes.sh does not record $name.txt."
+        grep -q "^|.*\b$name\.txt" tests/hardware/facts/README.md ||
+            complain "tests/hardware/facts/README.md has no row for $name.txt."
+    done
+    for file in tests/hardware/facts/traces/*.txt; do
+        name=$(basename "$file" .txt)
+        grep -q "for name in .*\b$name\b.*; do" tests/hardware/walks.sh ||
+            complain "walks.sh does not record $name."
+    done
+    for file in tests/hardware/probes/*.c; do
+        name=$(basename "$file" .c)
+        [[ $name != walks && $name != pair_times ]] || continue   # of traces and of one-gpu.txt
+        [[ " $known " == *" probe-${name//_/-} "* ]] || complain "probes.sh does not run $name."
+    done
+    finish
+}
+
+@test "a record that is not there: the names of those that are, and nothing is built" {
+    run tests/hardware/probes.sh "$BATS_TEST_TMPDIR/none.md" one-gpu two-gpus
+    assert_equal "$status" 2
+    assert_output --partial 'probes.sh has no "two-gpus". It records: probe-answers '
+    assert_file_not_exist "$BATS_TEST_TMPDIR/none.d"
+    run tests/hardware/gpu.sh walk
+    assert_equal "$status" 2
+    assert_output --partial "the parts are lessons probes peers walks "
+}
+
+@test "walks: as many differ as the replay has, and more than two in a profile are reported" {
+    recorder walks
+    assert_success
+    assert_output --partial "| walks | yes |"
+    run cat "$table"
+    assert_line "| small | 20 of 20 | 0 of 20 |  |"
+    assert_line --regexp '^\| large \| 20 of 20 \| 1 of 20 \| 14 from step [0-9]+ \|$'
+    # the same walks, where three recorded ones have another step
+    rm -rf "$BATS_TEST_TMPDIR/workbook"
+    tests/hardware/stand_in.sh "$BATS_TEST_TMPDIR/workbook" bash -c '
+        sed -i -E "s/^(# seed (2|9|20) .*)/\1 changed/" tests/hardware/facts/traces/small.txt
+        tests/hardware/walks.sh' >"$BATS_TEST_TMPDIR/table" && return 1
+    grep -q '^| small | 20 of 20 | 3 of 20 | 2 from step 0, 9 from step 0, 20 from step 0 |$' \
+        "$BATS_TEST_TMPDIR/table"
+}
+
+@test "what two GPUs printed: no line differs; with one GPU it is skipped" {
+    local folder=$BATS_TEST_TMPDIR/workbook
+    run tests/hardware/stand_in.sh "$folder" tests/hardware/probes.sh build/p.md p2p \
+        peer-numbers ipc
+    assert_success
+    assert_line "| p2p | 0 | 0 of 219 |"
+    assert_line "| peer-numbers | 0 | 0 of 56 |"
+    assert_line "| ipc | 0 | 0 of 79 |"
+    rm -rf "$folder"
+    GPUS=1 run tests/hardware/stand_in.sh "$folder" tests/hardware/probes.sh build/p.md p2p ipc
+    assert_success
+    assert_line "| p2p | skipped: needs 2 GPUs | |"
+    assert_line "| ipc | 0 | 0 of 79 |"
+}
+
+# bats test_tags=long
+@test "one GPU: every section of one-gpu.txt is asked for; a line that differs is reported" {
+    local folder=$BATS_TEST_TMPDIR/workbook
+    run tests/hardware/stand_in.sh "$folder" bash -c '
+        tests/hardware/probes.sh build/p.md one-gpu || exit 10
+        sed -i "s/second allocation in the same capture: same address 1/& changed/" \
+            tests/hardware/facts/one-gpu.txt
+        tests/hardware/probes.sh build/p.md one-gpu && exit 11
+        cat build/p.d/one-gpu.diff'
+    assert_success
+    assert_line "| one-gpu | 0 | 0 of 276 |"
+    assert_line "| one-gpu | 0 | 1 of 276 |"
+    assert_line "< secondallocationinthesamecapture:sameaddress1changed"
+}
+
+# bats test_tags=long
+@test "lessons: each runs, is sanitized twice and prints what is expected; late ones are named" {
+    recorder lessons
+    assert_success
+    run grep -c '| 0 | yes | yes | 0 | 0 |$' "$table"
+    assert_output "$(grep -vc '^#' tests/hardware/gpu_runs.txt)"
+    rm -rf "$BATS_TEST_TMPDIR/workbook"
+    recorder lessons SECONDS_ALL=0
+    assert_failure
+    run grep -c '| not run: no time was left |' "$table"
+    assert_output "$(grep -vc '^#' tests/hardware/gpu_runs.txt)"
+}
