@@ -31,8 +31,9 @@ static cudaError_t get_pool(struct call *call, cudaMemPool_t *pool,
 {
     if (!pool || !location)
         return cudaErrorInvalidValue;
-    /* Whatever the type. */
-    if (location->type == cudaMemLocationTypeHostNumaCurrent)
+    /* Measured (probe-pools.txt, probe-locality.txt): whatever the type, and for numbers that no
+     * header of 13.0 has. */
+    if (location->type >= cudaMemLocationTypeHostNumaCurrent)
         return cudaErrorNotSupported;
     line_location(&call->line, location, type);
     int index = pool_location(location, type);
@@ -65,7 +66,7 @@ cudaError_t do_cudaMemSetMemPool(struct call *call, struct cudaMemLocation *loca
     if (!location || (!p && !is_destroyed))
         return cudaErrorInvalidValue;
     /* Assumed: as for getting. */
-    if (location->type == cudaMemLocationTypeHostNumaCurrent)
+    if (location->type >= cudaMemLocationTypeHostNumaCurrent)
         return cudaErrorNotSupported;
     line_location(&call->line, location, type);
     if (p)

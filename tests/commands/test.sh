@@ -31,9 +31,10 @@ if [ "$1" = test ]; then
     filter=(--filter-tags '!long')
 else
     export TEST_LONG=1 # more schedules and longer walks in the tests that have both tiers
-    # Here once: several test files would build it at the same time.
-    make SANITIZE=address,undefined simulator
-    make SANITIZE=thread simulator
+    # Here once: several test files would build it at the same time. With jobs of their own, since
+    # those of the make that called this are not passed on.
+    env -u MAKEFLAGS make SANITIZE=address,undefined simulator
+    env -u MAKEFLAGS make SANITIZE=thread simulator
     # Named before it is installed; without it the tests that need it are skipped.
     tests/commands/setup.sh book || true
 fi

@@ -1018,15 +1018,20 @@ static _Noreturn void end_run(enum end end)
     _exit(0);
 }
 
-/* The checker may need the work to be over before it judges what was postponed. */
-static void finish_all(void)
+/* The checker may need the work to be over before it judges what was postponed. Returns false when
+ * that work touched memory that is gone, as that of an incorrect program may. */
+static bool finish_all(void)
 {
     for (int gate = 0; gate < GATES; gate++)
         gates[gate] = 1;
     for (int d = 0; d < DEVICES; d++) {
         CHECK(cudaSetDevice(d));
-        CHECK(cudaDeviceSynchronize());
+        cudaError_t e = cudaDeviceSynchronize();
+        if (e == cudaErrorIllegalAddress)
+            return false;
+        CHECK(e);
     }
+    return true;
 }
 
 /* A report that the present op does not explain must be of something postponed. Whether that is
@@ -1151,7 +1156,7 @@ static void end_program(void)
     for (int gate = 0; gate < GATES; gate++)
         advance(NULL, &(struct op){.kind = OPEN, .gate = gate});
     bool may_be = may_be_incorrect_later();
-    finish_all();
+    bool ended_well = finish_all();
     bool owed = judge_end(), reported = early_report || was_reported(before, text, sizeof text);
     if (owed)
         end_run(reported ? REPORTED : MISSED);
@@ -1160,6 +1165,8 @@ static void end_program(void)
             end_run(UNSURE);
     if (reported)
         end_run(FALSELY);
+    if (!ended_well)
+        end_run(CRASHED);
     for (int b = 0; b < ALL_ALLOCATIONS; b++)
         if (is_alive(b) && g.allocations[b].memory != REGISTERED)
             outcome->hazards = LEAK;

@@ -7,7 +7,7 @@ load ../suite
 PROGRAMS=(replay facts danger)
 PROBES=(answers waits ipc ipc_peers misuse pools graphs graph_nodes host threads strangers)
 PROBES+=(reuse stalls full reset graph_again peer_copies peer_calls importer)
-PROBES+=(pitch handles outsiders outsiders_peers refused ipc_fault engines peer_engines)
+PROBES+=(pitch handles locality outsiders outsiders_peers refused ipc_fault engines peer_engines)
 
 setup_file() {
     make -s BACKEND=simulator "${PROGRAMS[@]/#/build/simulator/tests/simulator/}" \
@@ -206,20 +206,6 @@ END
     finish
 }
 
-# No device has been asked yet; an unknown number is refused (documented, and measured for 99).
-@test "locality domains, which CUDA 13.4 added: refused as what no header knows" {
-    make -s BACKEND=simulator build/simulator/tests/hardware/probes/locality
-    SIM_CHECK=off run "$probes/locality"
-    assert_success
-    refute_output --partial "cudaSuccess"
-    local section='/^  (attribute|location type) /d; s/ +/ /g'
-    diff <(sed -nE "/type 6/,/type 99/{/^cuda/{$section;p}}" <<<"$output") \
-        <(sed -nE "/type 99/,\${/^cuda/{$section;p}}" <<<"$output")
-    assert_line --regexp '^cudaMemPoolGetAttribute\(pool, .* -> cudaErrorInvalidValue$'
-    assert_line --regexp '^cudaMemPoolCreate\(&p, .* -> cudaErrorInvalidValue$'
-    assert_line --regexp '^cudaDeviceGetAttribute\(.* -> cudaErrorInvalidValue$'
-}
-
 @test "probe: which calls wait for pending work" {
     SIM_CHECK=off "$probes/waits" 5 >"$BATS_TEST_TMPDIR/waits" 2>"$BATS_TEST_TMPDIR/stderr"
     compare probe-waits "$BATS_TEST_TMPDIR/waits"
@@ -241,6 +227,8 @@ ask() {
     compare "$name" "$BATS_TEST_TMPDIR/asked" "$BATS_TEST_TMPDIR/recorded"
     finish
 }
+
+@test "probe: locality domains, which CUDA 13.4 added" { ask locality; }
 
 @test "probe: reuse between streams, fragmentation, thresholds, alignment" { ask reuse; }
 
