@@ -56,7 +56,7 @@ void line_write(struct journal_line *line, time_ns when);
 
 /* Writes ,"key": to the end of an open line. Returns its own end; NULL when the line is closed or
  * has no room, and the field is left out. Always inline, as are the functions below: so the length
- * of a literal key is known (a quarter of the journal's time, measured). */
+ * of a literal key is known. */
 static inline __attribute__((always_inline)) char *line_key(struct journal_line *line,
                                                             const char *key, size_t length)
 {
