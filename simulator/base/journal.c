@@ -13,6 +13,8 @@ struct observer observer;
 
 #define BUFFER_SIZE (1u << 18)
 #define SITES_MAX   1024
+/* Room for a line: its fields and its site, and the number and the time before them. */
+#define LONGEST_LINE (sizeof(struct journal_line) + JOURNAL_SITE_MAX + 128)
 
 /* Needs the lock. The file is open while journal_on. */
 static struct {
@@ -130,6 +132,7 @@ void line_put_number(struct journal_line *line, char *to, uint64_t value)
 
 void line_put_text(struct journal_line *line, char *to, const char *value)
 {
+    NEEDS_LOCK();
     size_t bytes = strlen(value), room = (size_t)(line->text + JOURNAL_STOP - 4 - to);
     if (bytes > room)
         bytes = room;
@@ -141,6 +144,7 @@ void line_put_text(struct journal_line *line, char *to, const char *value)
 
 void line_begin(struct journal_line *line, const char *key, const char *value)
 {
+    NEEDS_LOCK();
     line->used = 0;
     line->site = NULL;
     if (!journal_on)
@@ -151,11 +155,13 @@ void line_begin(struct journal_line *line, const char *key, const char *value)
 
 void line_site(struct journal_line *line, void *site, const char *call)
 {
+    NEEDS_LOCK();
     line->site = line->used ? journal_site(site, call) : NULL;
 }
 
 void journal_flush(bool look_up)
 {
+    NEEDS_LOCK();
     size_t written = 0;
     if (!journal_on)
         return;
@@ -187,11 +193,11 @@ static char *put_site(char *to, struct journal_site *site)
 
 void line_write(struct journal_line *line, time_ns when)
 {
+    NEEDS_LOCK();
     static const char number_key[] = "{\"n\":", time_key[] = ",\"t\":";
     if (!line->used || !journal_on)
         return;
-    if (BUFFER_SIZE - journal.used < sizeof *line + JOURNAL_SITE_MAX
-        || journal.site_count == SITES_MAX)
+    if (BUFFER_SIZE - journal.used < LONGEST_LINE || journal.site_count == SITES_MAX)
         journal_flush(true);
     char *to = journal.buffer + journal.used;
     memcpy(to, number_key, strlen(number_key));
@@ -209,6 +215,7 @@ void line_write(struct journal_line *line, time_ns when)
 
 void journal_open(void)
 {
+    NEEDS_LOCK();
     if (!settings.journal)
         return;
     journal.file = os_open(settings.journal, "the journal (SIM_JOURNAL)");
@@ -220,6 +227,7 @@ void journal_open(void)
 
 void journal_close(void)
 {
+    NEEDS_LOCK();
     if (!journal_on)
         return;
     journal_flush(true);

@@ -1,7 +1,7 @@
 /* The journal (SIM_JOURNAL=FILE): JSON Lines. A line with "call" is a call of the program, written
  * when it returns; a line with "did" is something that the device or the allocator did. All times
- * are virtual, so a run under one schedule writes the same bytes each time. Who has a line or the
- * journal in hand has the lock.
+ * are virtual, so a run under one schedule writes the same bytes each time. All of these need the
+ * lock.
  *
  * Lines wait in memory, 256 KiB of them. They go to the file when these are full, at the end of the
  * program, with the report of what ends it, and when it dies of a bad address. A process that
