@@ -3,16 +3,7 @@
 # when the turn of what takes no time came, which two calls a report is about, where a call stands.
 
 load ../suite
-
-setup_file() {
-    make -s BACKEND=simulator simulator
-}
-
-setup() {
-    unset "${!SIM_@}"
-    export LD_LIBRARY_PATH=$ROOT/build/simulator
-    cd "$BATS_TEST_TMPDIR" || return 1
-}
+load own_folder
 
 # build FILE.c [OPTION...]: makes ./program
 build() {
