@@ -26,18 +26,12 @@ from book import BookDirective
 from docutils import nodes
 from docutils.parsers.rst import directives
 from memory_picture import with_unit
+from rungs import RUNGS, TABLE
 from runs import BookError, run_program
 
-MODULES = ("stepper", "chosen", "memory_picture", "order_picture", "svg")
+MODULES = ("stepper", "chosen", "memory_picture", "order_picture", "rungs", "svg")
 # Why an allocation has the memory that it has: the journal's rung of the ladder.
-RUNGS = {
-    "new": "The pool has no free memory that fits, so it takes new memory from the device.",
-    "same stream": "It reuses memory that was freed earlier in the same stream.",
-    "synchronized": "It reuses freed memory, because the host has waited for the free.",
-    "event": "It reuses freed memory, because an event orders this stream after the free.",
-    "opportunistic": "It reuses freed memory, because the device has reached the free.",
-    "internal": "It reuses freed memory, and the driver makes this stream wait for the free.",
-}
+BECAUSE = {rung.name: rung.because for rung in RUNGS}
 POINTS = {
     "cudaFreeAsync": "free",
     "cudaEventRecord": "record",
@@ -89,7 +83,7 @@ def sentence(group, before, after, pending):
     returned = before[1] - after[1]
     gone = f"{with_unit(returned)} return to the device." if returned > 0 else ""
     if name in memory_picture.ALLOCATIONS and "offset" in line:
-        return f"{with_unit(line['bytes'])} are allocated. {RUNGS[line['from']]}"
+        return f"{with_unit(line['bytes'])} are allocated. {BECAUSE[line['from']]}"
     if name == "cudaFreeAsync":
         words = "The memory goes back to the pool, not to the device."
         return f"{words} The free is pending." if pending else words
@@ -221,7 +215,7 @@ class Stepper(BookDirective):
     def run(self):
         program = self.arguments[0]
         self.depend_on_program(program)
-        self.depend(*(f"docs/extensions/{module}.py" for module in MODULES))
+        self.depend(*(f"docs/extensions/{module}.py" for module in MODULES), TABLE)
         journal = run_program(program).journal
         numbers = None
         try:

@@ -274,8 +274,8 @@ void stream_follow_devices(struct stream *s, unsigned devices);
 /* What they get from now on waits for what `s` has so far, also in streams that are made later. */
 void stream_precede_devices(struct stream *s, unsigned devices);
 /* The stream waits for this work of another, but nothing is released to it: the allocator's own
- * doing never orders a program (measured: such a wait does not count as an event dependency
- * either). */
+ * doing never orders a program (measured: facts/traces/capped.txt; such a wait does not count as an
+ * event dependency either). */
 void stream_wait_internal(struct stream *s, struct stream *other, uint64_t seq);
 /* The stream waits for a record (its own or another stream's). */
 void stream_wait(struct stream *s, struct record *r);
