@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""The sentences of a page of the book: `sentences.py [--list] PAGE...`.
+"""The sentences of a page of the book: `sentences.py [--colons] PAGE...`.
 
 Prints for each page its name and how many sentences it has, how many of them have a colon, and how
 many give a reason. What is folded counts, too; code, output, headings and tables do not. With
---list it prints the sentences that have a colon instead.
+--colons it prints the sentences that have a colon instead.
 """
 
 import re
@@ -83,8 +83,8 @@ def sentences(page):
 
 
 def main(arguments):
-    show = "--list" in arguments
-    for page in [each for each in arguments if each != "--list"]:
+    show = "--colons" in arguments
+    for page in [each for each in arguments if each != "--colons"]:
         every = list(sentences(Path(page)))
         colons = [each for each in every if re.search(r":(?:\s|$)", each)]
         reasons = [each for each in every if REASON.search(each)]
