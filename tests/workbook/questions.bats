@@ -101,7 +101,7 @@ in_browser() {
     run in_browser $PAGE '' "
         const telling = ['run', 'look', 'traps', 'the-documentation-and-the-driver'];
         const folded = () => [...new Set(telling.map((id) =>
-            at('#' + id + ' .predict-fold').hasAttribute('hidden')))].join();
+            !!at('#' + id + ' .predict-fold[hidden]')))].join();
         say('folded', folded());
         check('predict-1');
         say(at('#predict-1 .predict-verdict').textContent);
