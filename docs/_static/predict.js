@@ -4,9 +4,9 @@
 // A question has two tries, then its reply shows the lines that answer it, and why. What another
 // question asks that is still open is a "?" in those lines.
 // The parts that tell what the run printed ("Run", "Look", "Traps" and what the driver does) stay
-// folded until each question above them has been answered, or the reader chooses "Show the run". The
-// browser keeps the answers, page by page. When the last question of a page is answered, the event
-// workbook:answered lets progress.js tick the lesson.
+// folded until each question above them has been answered, or the reader chooses "Show the run".
+// The browser keeps the answers, page by page. When the last question of a page is answered, the
+// event workbook:answered lets progress.js tick the lesson.
 "use strict";
 
 (() => {
