@@ -16,7 +16,7 @@ NO_PROSE |= {"command-run", "toctree", "list-table"}
 PROSE_OPTIONS = {"why", "documented", "measured"}
 DIRECTIVE = re.compile(r" *\.\. ([\w-]+)::\s*(.*)")
 OPTION = re.compile(r" *:([a-z-]+):(?: +(.*)|)$")
-ITEM = re.compile(r"(?:[-*]|\d+\.|#\.) +")
+ITEM = re.compile(r"(?:[-*]|\d\.|#\.) +")
 UNDERLINE = re.compile(r"[-=^~]{3,}")
 REASON = re.compile(
     r"\b(?:because|therefore|which means|that is why|for (?:that|this|the same) reason)\b"
