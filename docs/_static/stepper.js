@@ -1,8 +1,13 @@
-// Steps through a run on its page. The run is data that docs/extensions/stepper.py wrote: the code,
-// and for each step its line, a sentence, and the pool and the streams as that line left them.
+// Steps through a run on its page. The run is a script in the folder steps, which is loaded when the
+// reader comes near. docs/extensions/stepper.py wrote it: the code, and for each step what changed
+// of its line, a sentence, and the pool and the streams as that line left them.
 "use strict";
 
+window.workbookSteps = {};
+
 (() => {
+    const root = document.documentElement.dataset.content_root || "./";
+    const NEAR = "800px"; // so far above or below the screen a run is loaded
     const MIB = 2 ** 20;
     const SEGMENT = 32 * MIB;
     const WIDTH = 300;
@@ -20,12 +25,17 @@
         return path;
     }
 
+    // How many segments a pool's picture has, how high one is, and the whole.
+    function sizeOf(run, pool) {
+        const top = Math.max(run.tops[pool], Math.ceil((run.thresholds[pool] || 0) / SEGMENT));
+        const unit = Math.min(26, 200 / top);
+        return { top, unit, height: top * unit + 34 };
+    }
+
     // The pool after a step. 0 is at the bottom, as in memory_picture.py.
     function poolPicture(run, { pool, segments, live, pending, used, reserved }) {
         const threshold = run.thresholds[pool];
-        const top = Math.max(run.tops[pool], threshold ? Math.ceil(threshold / SEGMENT) : 0);
-        const unit = Math.max(8, Math.min(26, 200 / top));
-        const height = top * unit + 34;
+        const { top, unit, height } = sizeOf(run, pool);
         const yOf = (bytes) => 20 + (top - bytes / SEGMENT) * unit;
         const width = WIDTH - LEFT - 6;
         const parts = [];
@@ -79,53 +89,90 @@
         );
     }
 
-    function streamRows(streams) {
-        const rows = streams.map(([name, queue]) => {
+    function streamRows(names, streams) {
+        const rows = streams.map((queue, at) => {
             const words = queue.map(
                 ([what, state]) => `<span class="piece ${state}">${escaped(what)}, ${state}</span>`,
             );
             const text = words.join(" ") || '<span class="idle">nothing queued</span>';
-            return `<li><b>${escaped(name)}</b> ${text}</li>`;
+            return `<li><b>${escaped(names[at])}</b> ${text}</li>`;
         });
         return `<ul class="streams">${rows.join("")}</ul>`;
     }
 
-    function start(place) {
-        const run = JSON.parse(place.querySelector("script").textContent);
-        const last = run.steps.length - 1;
-        let at = 0;
-        const code = run.code.map(([number, text], index) => {
-            const isCut = index && run.code[index - 1][0] + 1 < number;
-            const line = `<i>${number}</i>${escaped(text)}`;
-            const cut = isCut ? '<span class="cut">⋮</span>' : "";
-            return `${cut}<span class="line" data-line="${number}">${line}</span>`;
+    // Each step as it is, from what changed in it.
+    function unpacked(run) {
+        let now = { segments: [], live: [], pending: [], streams: run.streams.map(() => []) };
+        return run.steps.map((step) => {
+            now = { ...now, streams: [...now.streams] };
+            for (const [key, value] of Object.entries(step)) {
+                if (key === "call" || key === "say") now[key] = run.words[value];
+                else if (key.startsWith("stream "))
+                    now.streams[key.slice(7)] = value.map(([what, s]) => [run.words[what], s]);
+                else if (Array.isArray(now[key])) {
+                    const [gone, added] = value;
+                    now[key] = now[key].filter((_, at) => !gone.includes(at)).concat(added);
+                } else now[key] = value;
+            }
+            return now;
         });
-        place.insertAdjacentHTML(
-            "beforeend",
-            `<p class="stepper-title">Step through this run</p>
+    }
+
+    function load(name, version) {
+        return new Promise((done, failed) => {
+            const script = document.createElement("script");
+            script.src = `${root}_static/steps/${name}.js?v=${version}`;
+            script.onload = () => done(window.workbookSteps[name]);
+            script.onerror = () => failed(new Error(`${script.src} could not be loaded`));
+            document.head.append(script);
+        });
+    }
+
+    function start(place) {
+        let run = null;
+        let steps = [];
+        let at = 0;
+        place.innerHTML = `<p class="stepper-title">Step through this run</p>
             <div class="stepper-bar">
               <button type="button" class="back" aria-keyshortcuts="ArrowLeft">◀ Back</button>
               <button type="button" class="next" aria-keyshortcuts="ArrowRight">Step ▶</button>
-              <input type="range" min="0" max="${last}" value="0" aria-label="Step of the run">
+              <input type="range" min="0" value="0" aria-label="Step of the run">
               <span class="count"></span>
               <button type="button" class="large" aria-pressed="false">Large</button>
             </div>
             <div class="stepper-run">
-              <pre tabindex="0" aria-label="${escaped(run.file)}">${code.join("")}</pre>
-              <div class="stepper-state">
+              <pre tabindex="0" role="group" aria-label="The program"></pre>
+              <div class="stepper-state" tabindex="0" role="group" aria-label="After this line">
                 <p class="say" aria-live="polite"></p>
                 <p class="figures"></p>
                 <div class="picture"></div>
                 <div class="queues"></div>
               </div>
-            </div>`,
-        );
+            </div>`;
         const part = (selector) => place.querySelector(selector);
         const [back, next, slider, large] = [".back", ".next", "input", ".large"].map(part);
         const listing = part("pre");
 
+        function showCode() {
+            const lines = run.code.map(([number, text], index) => {
+                const isCut = index && run.code[index - 1][0] + 1 < number;
+                const line = `<i>${number}</i>${escaped(text)}`;
+                const cut = isCut ? '<span class="cut">⋮</span>' : "";
+                return `${cut}<span class="line" data-line="${number}">${line}</span>`;
+            });
+            listing.innerHTML = lines.join("");
+            listing.setAttribute("aria-label", run.file);
+            slider.max = steps.length - 1;
+            // Below the picture nothing moves at a step.
+            const pools = new Set(steps.map(({ pool }) => pool).filter((one) => one !== undefined));
+            const heights = [...pools].map((pool) => sizeOf(run, pool).height);
+            part(".picture").style.minHeight = `${Math.max(0, ...heights)}px`;
+        }
+
         function show() {
-            const step = run.steps[at];
+            if (!run) return;
+            const step = steps[at];
+            const last = steps.length - 1;
             for (const line of place.querySelectorAll(".line.now")) {
                 line.classList.remove("now");
                 line.removeAttribute("aria-current");
@@ -134,26 +181,26 @@
             now.classList.add("now");
             now.setAttribute("aria-current", "step");
             // Within the listing alone: the page stays where it is.
-            const below = now.offsetTop - listing.offsetTop;
-            listing.scrollTop = below - listing.clientHeight / 2;
+            listing.scrollTop = now.offsetTop - listing.clientHeight / 2;
             part(".say").textContent = `${step.call}: ${step.say}`;
-            const { state } = step;
-            part(".figures").textContent = state
-                ? `Pool ${state.pool}: used ${mib(state.used)} MiB, ` +
-                  `reserved ${mib(state.reserved)} MiB`
+            const hasPool = step.pool !== undefined;
+            part(".figures").textContent = hasPool
+                ? `Pool ${step.pool}: used ${mib(step.used)} MiB, ` +
+                  `reserved ${mib(step.reserved)} MiB`
                 : "No pool has memory yet.";
-            part(".picture").innerHTML = state ? poolPicture(run, state) : "";
-            part(".queues").innerHTML = streamRows(step.streams);
+            part(".picture").innerHTML = hasPool ? poolPicture(run, step) : "";
+            part(".queues").innerHTML = streamRows(run.streams, step.streams);
             part(".count").textContent = `${at + 1} of ${last + 1}`;
             slider.value = at;
             slider.setAttribute("aria-valuetext", `${at + 1} of ${last + 1}, line ${step.line}`);
-            back.disabled = at === 0;
-            next.disabled = at === last;
+            // Not disabled: one that is loses the focus, and the keys with it.
+            back.setAttribute("aria-disabled", String(at === 0));
+            next.setAttribute("aria-disabled", String(at === last));
             place.dataset.number = step.number;
         }
 
         function go(to) {
-            at = Math.max(0, Math.min(last, to));
+            at = Math.max(0, Math.min(steps.length - 1, to));
             show();
         }
 
@@ -163,6 +210,25 @@
             show();
         }
 
+        async function open() {
+            near.disconnect();
+            place.removeEventListener("focusin", open);
+            try {
+                run = await load(place.dataset.steps, place.dataset.version);
+                steps = unpacked(run);
+                showCode();
+                show();
+            } catch (reason) {
+                part(".say").textContent = `The run cannot be shown: ${reason.message}.`;
+            }
+        }
+
+        const near = new IntersectionObserver(
+            (found) => found.some((one) => one.isIntersecting) && open(),
+            { rootMargin: NEAR },
+        );
+        near.observe(place);
+        place.addEventListener("focusin", open);
         back.addEventListener("click", () => go(at - 1));
         next.addEventListener("click", () => go(at + 1));
         slider.addEventListener("input", () => go(Number(slider.value)));
@@ -170,13 +236,11 @@
         place.addEventListener("keydown", (event) => {
             if (event.key === "Escape") enlarge(false);
             if (event.target === slider || event.ctrlKey || event.altKey || event.metaKey) return;
-            const moves = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: last };
+            const moves = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: steps.length - 1 };
             if (!(event.key in moves)) return;
             event.preventDefault();
             go(moves[event.key]);
         });
-        place.hidden = false;
-        show();
     }
 
     document.querySelectorAll(".stepper").forEach(start);

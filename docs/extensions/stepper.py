@@ -3,11 +3,11 @@
     .. stepper:: lessons/06_release_threshold
        :from: main: launch_fill(       these calls alone: chosen.py
 
-It writes the run as data, which docs/_static/stepper.js shows: the program with the present line
-marked, the pool and the streams as that line left them, and a sentence. Without script, and on
-paper, there is nothing of it. A step is a call that stands in the program itself, or several equal
-queries in a row; what a helper of lessons/*.h calls is part of the next step. Calls after the last
-step of the run have none.
+The run is data: _static/steps has a script for it, which docs/_static/stepper.js loads when the
+reader comes near, and shows: the program with the present line marked, the pool and the streams as
+that line left them, and a sentence. Without script, on paper and in an EPUB there is nothing of it.
+A step is a call that stands in the program itself, or several equal queries in a row; what a helper
+of lessons/*.h calls is part of the next step. Calls after the last step of the run have none.
 
 A pool is as memory_picture.py reads it. A stream has what was queued by then and is not over when
 the call returns.
@@ -15,6 +15,7 @@ the call returns.
 
 import json
 from bisect import bisect_right
+from hashlib import sha256
 from html import escape
 from itertools import groupby
 
@@ -23,8 +24,8 @@ import memory_picture
 import order_picture
 import svg
 from book import BookDirective
-from docutils import nodes
 from docutils.parsers.rst import directives
+from live import in_html
 from memory_picture import with_unit
 from runs import BookError, run_program
 
@@ -211,6 +212,42 @@ def read(journal, numbers=None):
     }
 
 
+def changed(before, after):
+    """A list as the places that are no longer there and what is new, or None if it is the same."""
+    gone = [place for place, one in enumerate(before) if one not in after]
+    new = [one for one in after if one not in before]
+    return [gone, new] if gone or new else None
+
+
+def packed(run):
+    """The run with only what changed in each step, and each sentence once."""
+    words, steps, before = {}, [], {}
+
+    def numbered(text):
+        return words.setdefault(text, len(words))
+
+    for step in run["steps"]:
+        now = {"call": numbered(step["call"]), "say": numbered(step["say"])}
+        now |= {"line": step["line"], "number": step["number"], **(step["state"] or {})}
+        for place, (_, queue) in enumerate(step["streams"]):
+            now[f"stream {place}"] = [[numbered(what), state] for what, state in queue]
+        found = {}
+        for key, value in now.items():
+            if key in ("segments", "live", "pending"):
+                found[key] = changed(before.get(key, []), value)
+            elif value != before.get(key, []):
+                found[key] = value
+        steps.append({key: value for key, value in found.items() if value is not None})
+        # What the browser has, in its order.
+        for key in ("segments", "live", "pending"):
+            old = before.get(key, [])
+            gone, new = found.get(key) or ([], [])
+            now[key] = [one for place, one in enumerate(old) if place not in gone] + new
+        before = now
+    streams = [name for name, _ in run["steps"][0]["streams"]]
+    return {**run, "steps": steps, "streams": streams, "words": list(words)}
+
+
 class Stepper(BookDirective):
     option_spec = {
         "from": directives.unchanged_required,
@@ -228,22 +265,66 @@ class Stepper(BookDirective):
             if self.options:
                 from_, to = (self.options.get(key, "") for key in ("from", "to"))
                 numbers = chosen.choose(journal, from_, to, self.options.get("case"))
-            run = read(journal, numbers)
+            run = packed(read(journal, numbers))
         except (KeyError, ValueError) as error:
             raise BookError(f"{self.env.docname}: no steps of {program}: {error!r}") from error
-        data = json.dumps(run, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
+        name = f"{self.env.docname}-{self.env.new_serialno('stepper')}".replace("/", "-")
+        data = json.dumps(run, separators=(",", ":"), ensure_ascii=False)
+        steps_of(self.env).setdefault(self.env.docname, {})[name] = data
+        # A browser that has an older script of that name loads this one.
+        version = sha256(data.encode()).hexdigest()[:8]
         return [
-            nodes.raw(
-                "",
-                f'<div class="stepper" data-program="{escape(program)}" hidden>'
-                f'<script type="application/json">{data}</script></div>',
-                format="html",
+            in_html(
+                f'<div class="stepper" data-program="{escape(program)}" data-steps="{name}" '
+                f'data-version="{version}"></div>'
             )
         ]
 
 
+# ---- the scripts ----
+
+
+def steps_of(env):
+    """{page: {name of a script: its data}}, which stays in the environment between builds."""
+    if not hasattr(env, "stepper_steps"):
+        env.stepper_steps = {}
+    return env.stepper_steps
+
+
+def forget(app, env, page):
+    steps_of(env).pop(page, None)
+
+
+def merge(app, env, pages, other):
+    """What another process has read of these pages."""
+    theirs = steps_of(other)
+    steps_of(env).update({page: theirs[page] for page in pages if page in theirs})
+
+
+def write_steps(app, error):
+    if error or app.builder.name != "html":
+        return
+    folder = app.outdir / "_static" / "steps"
+    folder.mkdir(parents=True, exist_ok=True)
+    found = {f"{name}.js": data for all in steps_of(app.env).values() for name, data in all.items()}
+    for old in folder.iterdir():
+        if old.name not in found:
+            old.unlink()
+    for name, data in found.items():
+        text = f'window.workbookSteps["{name.removesuffix(".js")}"] = {data};\n'
+        (folder / name).write_text(text, encoding="utf-8")
+
+
+def add_script(app, page, template, context, doctree):
+    if 'class="stepper"' in context.get("body", ""):
+        app.add_css_file("stepper.css")
+        app.add_js_file("stepper.js", loading_method="defer")
+
+
 def setup(app):
     app.add_directive("stepper", Stepper)
-    app.add_css_file("stepper.css")
-    app.add_js_file("stepper.js")
+    app.connect("env-purge-doc", forget)
+    app.connect("env-merge-info", merge)
+    app.connect("html-page-context", add_script)
+    app.connect("build-finished", write_steps)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
