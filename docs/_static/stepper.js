@@ -1,6 +1,6 @@
-// Steps through a run on its page. The run is a script in the folder steps, which is loaded when the
-// reader comes near. docs/extensions/stepper.py wrote it: the code, and for each step what changed
-// of its line, a sentence, and the pool and the streams as that line left them.
+// Steps through a run on its page. The run is a script in the folder steps, which is loaded when
+// the reader comes near. docs/extensions/stepper.py wrote it: the code, and for each step what
+// changed of its line, a sentence, and the pool and the streams as that line left them.
 "use strict";
 
 window.workbookSteps = {};
@@ -27,14 +27,14 @@ window.workbookSteps = {};
 
     // How many segments a pool's picture has, how high one is, and the whole.
     function sizeOf(run, pool) {
-        const top = Math.max(run.tops[pool], Math.ceil((run.thresholds[pool] || 0) / SEGMENT));
+        const top = Math.max(run.tops[pool], Math.ceil(run.thresholds[pool] / SEGMENT));
         const unit = Math.min(26, 200 / top);
         return { top, unit, height: top * unit + 34 };
     }
 
     // The pool after a step. 0 is at the bottom, as in memory_picture.py.
-    function poolPicture(run, { pool, segments, live, pending, used, reserved }) {
-        const threshold = run.thresholds[pool];
+    function poolPicture(run, step) {
+        const { pool, segments, live, pending, used, reserved, threshold } = step;
         const { top, unit, height } = sizeOf(run, pool);
         const yOf = (bytes) => 20 + (top - bytes / SEGMENT) * unit;
         const width = WIDTH - LEFT - 6;
@@ -132,26 +132,35 @@ window.workbookSteps = {};
         let run = null;
         let steps = [];
         let at = 0;
+        let asked = new Set(); // the steps before which there is a question
+        let answers = {}; // of a step: what the reader said
         place.innerHTML = `<p class="stepper-title">Step through this run</p>
             <div class="stepper-bar">
               <button type="button" class="back" aria-keyshortcuts="ArrowLeft">◀ Back</button>
               <button type="button" class="next" aria-keyshortcuts="ArrowRight">Step ▶</button>
               <input type="range" min="0" value="0" aria-label="Step of the run">
-              <span class="count"></span>
+              <span class="count">&nbsp;</span>
+              <select class="runs" aria-label="Run"></select>
               <button type="button" class="large" aria-pressed="false">Large</button>
+              <label><input type="checkbox" class="ask"> Ask me before a step that matters</label>
             </div>
             <div class="stepper-run">
               <pre tabindex="0" role="group" aria-label="The program"></pre>
               <div class="stepper-state" tabindex="0" role="group" aria-label="After this line">
-                <p class="say" aria-live="polite"></p>
+                <div class="say" aria-live="polite"></div>
                 <p class="figures"></p>
                 <div class="picture"></div>
                 <div class="queues"></div>
               </div>
             </div>`;
         const part = (selector) => place.querySelector(selector);
-        const [back, next, slider, large] = [".back", ".next", "input", ".large"].map(part);
+        const [back, next, slider, large] = [".back", ".next", "[type=range]", ".large"].map(part);
+        const runs = JSON.parse(place.dataset.runs);
+        const list = part(".runs");
+        list.hidden = runs.length === 1;
+        list.append(...runs.map(([name]) => new Option(name)));
         const listing = part("pre");
+        if (place.dataset.part) part(".stepper-title").append(`: ${place.dataset.part}`);
 
         function showCode() {
             const lines = run.code.map(([number, text], index) => {
@@ -164,39 +173,96 @@ window.workbookSteps = {};
             listing.setAttribute("aria-label", run.file);
             slider.max = steps.length - 1;
             // Below the picture nothing moves at a step.
-            const pools = new Set(steps.map(({ pool }) => pool).filter((one) => one !== undefined));
-            const heights = [...pools].map((pool) => sizeOf(run, pool).height);
+            run.thresholds = {};
+            for (const { pool, threshold } of steps)
+                run.thresholds[pool] = Math.max(run.thresholds[pool] || 0, threshold);
+            const heights = Object.keys(run.tops).map((pool) => sizeOf(run, pool).height);
             part(".picture").style.minHeight = `${Math.max(0, ...heights)}px`;
         }
+
+        // A step matters when what it does to the reserved memory is new at its line.
+        function findQuestions() {
+            const seen = new Set();
+            asked = new Set();
+            steps.forEach((step, i) => {
+                const before = steps[i - 1];
+                if (!step.asks || step.pool === undefined || before?.pool !== step.pool) return;
+                const key = `${step.line} ${Math.sign(step.reserved - before.reserved)}`;
+                if (!seen.has(key)) asked.add(i);
+                seen.add(key);
+            });
+        }
+
+        // The question in the place of the sentence. What the step did is not shown yet.
+        function ask(step, before) {
+            const sizes = [0, 32, 64, 128].map((size) => size * MIB);
+            const choices = [...new Set([...sizes, before.reserved, step.reserved])];
+            const buttons = choices.sort((a, b) => a - b).map((bytes) => {
+                const button = document.createElement("button");
+                button.type = "button";
+                button.textContent = mib(bytes);
+                button.addEventListener("click", () => {
+                    answers[at] = bytes;
+                    show();
+                    next.focus();
+                });
+                return button;
+            });
+            const question = `Line ${step.line} is next. How many MiB are reserved after it?`;
+            const row = document.createElement("span");
+            row.className = "choices";
+            row.append(...buttons);
+            part(".say").replaceChildren(question, row);
+        }
+
+        function verdict(step) {
+            if (typeof answers[at] !== "number") return "";
+            return answers[at] === step.reserved ? "Correct. "
+                : `Not ${mib(answers[at])}, but ${mib(step.reserved)} MiB. `;
+        }
+
+        const isOpen = () => part(".ask").checked && asked.has(at) && answers[at] === undefined;
 
         function show() {
             if (!run) return;
             const step = steps[at];
             const last = steps.length - 1;
-            for (const line of place.querySelectorAll(".line.now")) {
-                line.classList.remove("now");
-                line.removeAttribute("aria-current");
+            const shown = isOpen() ? steps[at - 1] : step;
+            for (const line of place.querySelectorAll(".line")) {
+                const isNow = Number(line.dataset.line) === step.line;
+                line.classList.toggle("now", isNow);
+                line.classList.toggle("access", Boolean(step.marks?.includes(+line.dataset.line)));
+                if (isNow) line.setAttribute("aria-current", "step");
+                else line.removeAttribute("aria-current");
             }
-            const now = part(`[data-line="${step.line}"]`);
-            now.classList.add("now");
-            now.setAttribute("aria-current", "step");
+            const now = part(".line.now");
             // Within the listing alone: the page stays where it is.
             listing.scrollTop = now.offsetTop - listing.clientHeight / 2;
-            part(".say").textContent = `${step.call}: ${step.say}`;
-            const hasPool = step.pool !== undefined;
+            if (isOpen()) ask(step, shown);
+            else part(".say").textContent = `${verdict(step)}${step.call}: ${step.say}`;
+            const hasPool = shown.pool !== undefined;
+            const pool = shown.pool === "graphs" ? "Memory for graphs" : `Pool ${shown.pool}`;
             part(".figures").textContent = hasPool
-                ? `Pool ${step.pool}: used ${mib(step.used)} MiB, ` +
-                  `reserved ${mib(step.reserved)} MiB`
-                : "No pool has memory yet.";
-            part(".picture").innerHTML = hasPool ? poolPicture(run, step) : "";
-            part(".queues").innerHTML = streamRows(run.streams, step.streams);
+                ? `${pool}: used ${mib(shown.used)} MiB, reserved ${mib(shown.reserved)} MiB`
+                : "No pool of this process has memory yet.";
+            part(".picture").innerHTML = hasPool ? poolPicture(run, shown) : "";
+            part(".queues").innerHTML = streamRows(run.streams, shown.streams);
             part(".count").textContent = `${at + 1} of ${last + 1}`;
             slider.value = at;
             slider.setAttribute("aria-valuetext", `${at + 1} of ${last + 1}, line ${step.line}`);
             // Not disabled: one that is loses the focus, and the keys with it.
             back.setAttribute("aria-disabled", String(at === 0));
             next.setAttribute("aria-disabled", String(at === last));
-            place.dataset.number = step.number;
+            Object.assign(place.dataset, { number: step.number, run: run.run });
+            Object.assign(place.dataset, { process: run.process, shown: list.selectedIndex });
+        }
+
+        // On from a question without an answer: the step is shown, and does not ask again.
+        function forward() {
+            if (isOpen()) {
+                answers[at] = null;
+                show();
+            } else go(at + 1);
         }
 
         function go(to) {
@@ -213,9 +279,16 @@ window.workbookSteps = {};
         async function open() {
             near.disconnect();
             place.removeEventListener("focusin", open);
+            const chosen = list.selectedIndex;
+            const [, name, version] = runs[chosen];
             try {
-                run = await load(place.dataset.steps, place.dataset.version);
+                const loaded = window.workbookSteps[name] || (await load(name, version));
+                if (chosen !== list.selectedIndex) return; // another one since then
+                run = loaded;
                 steps = unpacked(run);
+                at = 0;
+                answers = {};
+                findQuestions();
                 showCode();
                 show();
             } catch (reason) {
@@ -230,16 +303,23 @@ window.workbookSteps = {};
         near.observe(place);
         place.addEventListener("focusin", open);
         back.addEventListener("click", () => go(at - 1));
-        next.addEventListener("click", () => go(at + 1));
+        next.addEventListener("click", forward);
+        part(".ask").addEventListener("change", () => {
+            answers = {};
+            show();
+        });
+        list.addEventListener("change", open);
         slider.addEventListener("input", () => go(Number(slider.value)));
         large.addEventListener("click", () => enlarge(!place.classList.contains("is-large")));
         place.addEventListener("keydown", (event) => {
             if (event.key === "Escape") enlarge(false);
-            if (event.target === slider || event.ctrlKey || event.altKey || event.metaKey) return;
-            const moves = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: steps.length - 1 };
-            if (!(event.key in moves)) return;
+            const isOther = event.ctrlKey || event.altKey || event.metaKey;
+            if (isOther || [slider, list].includes(event.target)) return;
+            const moves = { ArrowLeft: at - 1, Home: 0, End: steps.length - 1 };
+            if (!(event.key in moves) && event.key !== "ArrowRight") return;
             event.preventDefault();
-            go(moves[event.key]);
+            if (event.key === "ArrowRight") forward();
+            else go(moves[event.key]);
         });
     }
 
