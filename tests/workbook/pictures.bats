@@ -180,7 +180,7 @@ print(drawings.DRAWINGS["devices"].table())'
     assert_line "stream 1"
     assert_line "legacy stream"
     assert_equal \
-        "$(jq '[.traceEvents[] | select(.name == "pool 2, MiB").args.reserved] | max' "$trace")" \
+        "$(jq '[.traceEvents[] | select(.name == "pool 2, MiB").args.reserved]|max + 0' "$trace")" \
         "$(jq -s 'map(select(.pool == 2) | .reserved // 0) | max / 1048576' "$journal")"
 }
 
