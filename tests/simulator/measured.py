@@ -1,5 +1,5 @@
-"""Prints each comment of simulator/ that says "measured" and names no recording, nor does its file's
-heading, and each recording that is named and is not there; and how many comments say it.
+"""Prints each comment of simulator/ that says "measured" and names no recording, nor does its
+file's heading, and each recording that is named and is not there; and how many comments say it.
 measured.py [FOLDER]"""
 
 import re

@@ -226,7 +226,8 @@ PYTHON
 #include <stdio.h>
 int main(void)
 {
-#define RUNG(id, name, when, cost, because) printf("%s|%s|%s|%s|%s\n", name, "", when, cost, because);
+#define RUNG(id, name, when, cost, because) \
+    printf("%s||%s|%s|%s\n", name, when, cost, because);
 #define RUNG_IF(id, name, policy, when, cost, because) \
     printf("%s|%s|%s|%s|%s\n", name, #policy, when, cost, because);
 #include "mem/rungs.def"
