@@ -49,6 +49,7 @@ MODULES = (
     "case_picture",
     "memory_picture",
     "order_picture",
+    "rungs",
     "drawings",
 )
 

@@ -38,18 +38,12 @@ from docutils.parsers.rst import directives
 from live import in_html
 from memory_picture import with_unit
 from predict import parse_run
+from rungs import RUNGS, TABLE
 from runs import BookError, run_program
 
-MODULES = ("stepper", "chosen", "memory_picture", "order_picture", "svg")
+MODULES = ("stepper", "chosen", "memory_picture", "order_picture", "rungs", "svg")
 # Why an allocation has the memory that it has: the journal's rung of the ladder.
-RUNGS = {
-    "new": "The pool has no free memory that fits, so it takes new memory from the device.",
-    "same stream": "It reuses memory that was freed earlier in the same stream.",
-    "synchronized": "It takes free memory, whose last use the host has waited for, if it had one.",
-    "event": "It reuses freed memory, because an event orders this stream after the free.",
-    "opportunistic": "It reuses freed memory, because the device has reached the free.",
-    "internal": "It reuses freed memory, and the driver makes this stream wait for the free.",
-}
+BECAUSE = {rung.name: rung.because for rung in RUNGS}
 POINTS = {
     "cudaFreeAsync": "free",
     "cudaEventRecord": "record",
@@ -112,7 +106,7 @@ def sentence(group, piece, before, after, pending):
     returned = before[1] - after[1]
     gone = f"{with_unit(returned)} return to the device." if returned > 0 else ""
     if name in memory_picture.ALLOCATIONS and "offset" in line:
-        return f"It allocates {with_unit(line['bytes'])}. {RUNGS[line['from']]}"
+        return f"It allocates {with_unit(line['bytes'])}. {BECAUSE[line['from']]}"
     if name == "cudaFreeAsync" and "used" not in line:
         return "The free is queued. The memory stays the other process's."
     if name == "cudaFreeAsync":
@@ -416,7 +410,7 @@ class Stepper(BookDirective):
         return {"run": folder, "process": process} | packed(read(journal, numbers, errors))
 
     def run(self):
-        self.depend(*(f"docs/extensions/{module}.py" for module in MODULES))
+        self.depend(*(f"docs/extensions/{module}.py" for module in MODULES), TABLE)
         first = f"{self.arguments[0]} {self.options.get('arguments', '')}"
         rows = [f"{self.options.get('name', 'this run')} | {first}"]
         rows += self.options.get("also", "").splitlines()
