@@ -5,7 +5,7 @@
 // What a student should not see beside the exercise is in an appendix: the hints, the check's
 // report, the solution and the answers of lessons, and all that a case of the clinic has folded.
 // The tables of the pictures are left out.
-(async (title) => {
+(async (title, style) => {
     "use strict";
     const HIDDEN_FROM_STUDENTS =
         "[id$='--your-work'], [id$='--check'], [id$='--solution']";
@@ -121,6 +121,7 @@
         book.append(chapter);
     }
     book.append(appendix);
+    document.head.append(make("style", style));
     const body = make("body");
     body.className = "book";
     body.dataset.theme = "light";

@@ -1,8 +1,8 @@
 """The book as one PDF: pdf.py HTML_FOLDER FILE.
 
-In Chromium pdf.js makes one document of all pages, which Chromium prints: with tags for screen
-readers, the headings as bookmarks, links that stay in the book, and numbered pages. Exit status 1,
-with a sentence: there is no book, or no Chromium.
+In Chromium pdf.js makes one document of all pages, with the style of pdf.css. Printed, it has tags
+for screen readers, the headings as bookmarks, links that stay in the book, and numbered pages. Exit
+status 1, with a sentence: there is no book, or no Chromium.
 """
 
 import json
@@ -12,7 +12,9 @@ from pathlib import Path
 import chromium
 
 TITLE = "CUDA memory pools, a workbook in C"
-JOIN = Path(__file__).with_suffix(".js")
+JOIN, STYLE = (
+    Path(__file__).with_suffix(suffix).read_text(encoding="utf-8") for suffix in (".js", ".css")
+)
 OPTIONS = {
     "preferCSSPageSize": True,
     "printBackground": True,
@@ -24,7 +26,7 @@ OPTIONS = {
 def printed(folder):
     with chromium.Browser() as browser:
         browser.open(folder / "index.html")
-        browser.evaluate(f"{JOIN.read_text(encoding='utf-8')}({json.dumps(TITLE)})")
+        browser.evaluate(f"{JOIN}({json.dumps(TITLE)}, {json.dumps(STYLE)})")
         return browser.print(**OPTIONS)
 
 
