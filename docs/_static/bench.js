@@ -53,21 +53,16 @@
   const limits = choice([["", "none"], ["32 MiB"], ["64 MiB"], ["128 MiB"], ["256 MiB"]]);
   const sizes = ["0 MiB", "32 MiB", "48 MiB", "64 MiB", "128 MiB", "UINT64_MAX"];
   const thresholds = choice(sizes.map((one) => [one]));
-  const policies = [
-    "ReuseFollowEventDependencies",
-    "ReuseAllowOpportunistic",
-    "ReuseAllowInternalDependencies",
-  ].map((name) => ({ name, box: make("input", { type: "checkbox", checked: true }) }));
-
-  // Where an allocation's memory comes from, by the word of the journal.
-  const origins = {
-    new: "The pool grows for it.",
-    synchronized: "It takes free memory that every stream may have.",
-    "same stream": "It reuses what its own stream freed.",
-    event: "It reuses what another stream freed, behind an event.",
-    opportunistic: "It reuses what another stream freed, because that free is over.",
-    internal: "It reuses what another stream freed, and its stream waits for that free.",
-  };
+  // The rungs of the reuse ladder: the journal's word for each, its policy, and why an allocation
+  // has the memory that it has (simulator/mem/rungs.def).
+  const rungs = JSON.parse(root.dataset.rungs);
+  const policies = rungs
+    .filter((rung) => rung.policy)
+    .map((rung) => ({
+      name: rung.policy,
+      box: make("input", { type: "checkbox", checked: true }),
+    }));
+  const origins = Object.fromEntries(rungs.map((rung) => [rung.name, rung.because]));
 
   // ---- the state ----
 

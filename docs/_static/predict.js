@@ -3,9 +3,10 @@
 // docs/extensions/predict.py puts the questions, their answers and the printed lines on the page.
 // A question has two tries, then its reply shows the lines that answer it, and why. What another
 // question asks that is still open is a "?" in those lines.
-// The parts "Run" and "Look" stay folded until each question above them has been answered, or the
-// reader chooses "Show the run". The browser keeps the answers, page by page. When the last
-// question of a page is answered, the event workbook:answered lets progress.js tick the lesson.
+// The parts that tell what the run printed ("Run", "Look", "Traps" and what the driver does) stay
+// folded until each question above them has been answered, or the reader chooses "Show the run".
+// The browser keeps the answers, page by page. When the last question of a page is answered, the
+// event workbook:answered lets progress.js tick the lesson.
 "use strict";
 
 (() => {
@@ -277,8 +278,9 @@
     // ---- the run ----
 
     const asked = questions.filter(({ name }) => name.startsWith("predict"));
+    const TELLING = ["run", "look", "traps", "the-documentation-and-the-driver"];
     const parts = asked.length
-        ? ["run", "look"].map((id) => document.getElementById(id)).filter(Boolean) : [];
+        ? TELLING.map((id) => document.getElementById(id)).filter(Boolean) : [];
     const folds = [];
     const notices = [];
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import svg
+from rungs import RUNGS, TABLE
 
 ROOT = Path(__file__).resolve().parents[2]
 RECORDED = "tests/lessons/expected/"
@@ -107,24 +108,10 @@ def support(canvas):
 
 # ---- the reuse ladder ----
 
-RUNGS = [
-    ("1", "the same stream", "always on; nothing waits", "same"),
-    ("2", "after a host synchronization", "always on; the host has waited", "host"),
-    (
-        "3",
-        "after an event or null stream order",
-        "FollowEventDependencies; no new wait",
-        "event",
-    ),
-    ("4", "after the free has finished", "AllowOpportunistic; depends on timing", "finished"),
-    ("5", "none of these: the pool grows", "always on; new segments from the device", "grow"),
-    (
-        "6",
-        "if it cannot grow: a wait that the driver inserts",
-        "AllowInternalDependencies; your stream waits, otherwise an error",
-        "inserted",
-    ),
-]
+
+def note(rung):
+    """What turns a rung on, and what it costs."""
+    return f"{rung.policy.removeprefix('Reuse') or 'always on'}; {rung.cost}"
 
 
 @drawing(
@@ -132,20 +119,21 @@ RUNGS = [
     "An allocation takes the first of six steps that fits: four reuse freed memory without a new "
     "wait, then the pool grows, and only the last makes a stream wait",
     ["step", "when", "policy and cost"],
-    [[number, when, note] for number, when, note, _ in RUNGS],
+    [[str(number), rung.when, note(rung)] for number, rung in enumerate(RUNGS, 1)],
+    (TABLE,),
 )
 def ladder(canvas):
     narrow = canvas.width < NARROW
     left, y = (0, 0) if narrow else (400, 0)
-    for number, when, note, kind in RUNGS:
+    for number, rung in enumerate(RUNGS, 1):
         if y:
             canvas.line("tick", (0, y - 4), (canvas.width, y - 4))
         text_width = canvas.width - 24 if narrow else left - 44
-        below = canvas.paragraph(24, y + 20, when, "heading", text_width)
-        canvas.text(0, y + 20, number, "heading")
-        below = canvas.paragraph(24, below, note, "", text_width)
+        below = canvas.paragraph(24, y + 20, rung.when, "heading", text_width)
+        canvas.text(0, y + 20, str(number), "heading")
+        below = canvas.paragraph(24, below, note(rung), "", text_width)
         top = below - 4 if narrow else y + 8
-        rung(canvas, 24 if narrow else left, top, kind)
+        draw_rung(canvas, 24 if narrow else left, top, rung.name)
         y = max(top + 62, below)
     canvas.line("tick", (0, y - 4), (canvas.width, y - 4))
     canvas.key(
@@ -159,11 +147,11 @@ def ladder(canvas):
     )
 
 
-def rung(canvas, x, y, kind):
+def draw_rung(canvas, x, y, name):
     """Two streams from left to right: a free, and the allocation that comes after it."""
     upper, lower, wide = y + 14, y + 44, 320
     canvas.line("stream", (x, upper), (x + wide, upper), behind=True)
-    if kind != "same":
+    if name != "same stream":
         canvas.line("stream", (x, lower), (x + wide, lower), behind=True)
 
     def call(at, base, words, style):
@@ -171,20 +159,20 @@ def rung(canvas, x, y, kind):
         canvas.text(x + at + 29, base + 4, words, "", "middle")
 
     call(8, upper, "free", "work s-1")
-    if kind == "same":
+    if name == "same stream":
         call(110, upper, "allocate", "work s-1")
         return
     call(252, lower, "allocate", "work s-2")
-    if kind == "host":
+    if name == "synchronized":
         canvas.box("waits", x + 96, y, 126, 58, 3)
         canvas.text(x + 159, y + 34, "the host waited", "waits", "middle")
-    elif kind == "event":
+    elif name == "event":
         call(86, upper, "record", "work s-1")
         call(176, lower, "wait", "work s-2")
         canvas.arrow("event", (x + 144, upper + 4), (x + 178, lower - 11))
-    elif kind == "finished":
+    elif name == "opportunistic":
         canvas.text(x + 84, upper - 5 + 22, "✓ the device is past it", "good")
-    elif kind == "grow":
+    elif name == "new":
         canvas.box("ghost", x + 160, lower - 11, 84, 22, 3)
         canvas.text(x + 202, lower + 4, "+ 32 MiB", "", "middle")
     else:

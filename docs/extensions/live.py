@@ -14,6 +14,7 @@ from urllib.parse import urlencode
 
 import simulated_device
 from docutils import nodes
+from rungs import RUNGS, TABLE
 from sphinx import addnodes
 from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
@@ -42,10 +43,12 @@ class PoolBench(SphinxDirective):
     def run(self):
         for file in SCRIPTS.glob("*.txt"):
             self.env.note_dependency(str(file))
+        self.env.note_dependency(str(ROOT / TABLE))
+        rungs = escape(json.dumps([vars(rung) for rung in RUNGS]))
         scripts = escape(json.dumps(ready_scripts()))
         otherwise = addnodes.only("", *self.parse_content_to_nodes(), expr="not builder_html")
         bench = in_html(
-            f'<div class="bench" id="pool-bench" data-scripts="{scripts}">'
+            f'<div class="bench" id="pool-bench" data-scripts="{scripts}" data-rungs="{rungs}">'
             "<p>The bench needs JavaScript.</p></div>"
         )
         return [bench, otherwise]

@@ -56,6 +56,7 @@ MODULES = (
     "case_picture",
     "memory_picture",
     "order_picture",
+    "rungs",
     "scaled_picture",
     "drawings",
 )

@@ -8,7 +8,8 @@
           threshold 48 | ^ +48 +0 +\\d+ +(\\d+)
        :why: A free returns memory to the pool, and not to the device.
 
-       The closing questions of a page have their one sentence here, and no :why:.
+       The closing questions of a page have their one sentence here, and no :why:. The sentence says
+       why, and answers no other question that the reader may not have come to.
     .. predict-answers::
         the answers of the closing questions above, folded
 

@@ -1,20 +1,31 @@
 """Steps through a program's run on its page, from the journal of that run.
 
     .. stepper:: lessons/06_release_threshold
+       :name: the starter              what the list of runs calls it
+       :part: the first round alone    what is left out, or whose the calls are
+       :arguments: 40
        :from: main: launch_fill(       these calls alone: chosen.py
+       :report:                        up to the checker's first report, whose accesses are marked
+       :also:
+          the second process | lessons/06_release_threshold | process 2
+          a small mistake | mutants/06_release_threshold/threshold_in_mib SIM_SCHEDULE=late
 
-It writes the run as data, which docs/_static/stepper.js shows: the program with the present line
-marked, the pool and the streams as that line left them, and a sentence. Without script, and on
-paper, there is nothing of it. A step is a call that stands in the program itself, or several equal
-queries in a row; what a helper of lessons/*.h calls is part of the next step. Calls after the last
-step of the run have none.
+The run is data: _static/steps has a script for it, which docs/_static/stepper.js loads when the
+reader comes near, and shows: the program with the present line marked, the pool and the streams as
+that line left them, and a sentence. Without script, on paper and in an EPUB there is nothing of it.
+A step is a call that stands in the program itself, or several equal queries or launches in a row;
+what a helper of lessons/*.h calls is part of the next step. Calls after the last step of the run
+have none. `also` has more runs for the reader's list, with arguments and settings.
 
-A pool is as memory_picture.py reads it. A stream has what was queued by then and is not over when
-the call returns.
+A pool, and what is kept for graphs, is as memory_picture.py reads it. Shown is the one that a call
+was about last, or that it changed. A stream has what was queued by then and is not over when the
+call returns.
 """
 
 import json
+import re
 from bisect import bisect_right
+from hashlib import sha256
 from html import escape
 from itertools import groupby
 
@@ -23,28 +34,31 @@ import memory_picture
 import order_picture
 import svg
 from book import BookDirective
-from docutils import nodes
 from docutils.parsers.rst import directives
+from live import in_html
 from memory_picture import with_unit
+from predict import parse_run
+from rungs import RUNGS, TABLE
 from runs import BookError, run_program
 
-MODULES = ("stepper", "chosen", "memory_picture", "order_picture", "svg")
+MODULES = ("stepper", "chosen", "memory_picture", "order_picture", "rungs", "svg")
 # Why an allocation has the memory that it has: the journal's rung of the ladder.
-RUNGS = {
-    "new": "The pool has no free memory that fits, so it takes new memory from the device.",
-    "same stream": "It reuses memory that was freed earlier in the same stream.",
-    "synchronized": "It reuses freed memory, because the host has waited for the free.",
-    "event": "It reuses freed memory, because an event orders this stream after the free.",
-    "opportunistic": "It reuses freed memory, because the device has reached the free.",
-    "internal": "It reuses freed memory, and the driver makes this stream wait for the free.",
-}
+BECAUSE = {rung.name: rung.because for rung in RUNGS}
 POINTS = {
     "cudaFreeAsync": "free",
     "cudaEventRecord": "record",
     "cudaStreamWaitEvent": "wait",
     **dict.fromkeys(memory_picture.ALLOCATIONS, "allocate"),
 }
-MOST_STEPS = 400
+# After these the reader may be asked what is reserved.
+ASKS = (
+    *memory_picture.ALLOCATIONS,
+    *memory_picture.FREES,
+    *memory_picture.WAITS,
+    *memory_picture.GRAPHS,
+    "cudaMemPoolTrimTo",
+)
+MOST_STEPS = 500
 
 
 class Every:
@@ -58,38 +72,43 @@ class Every:
 
 
 def merged(calls):
-    """Equal queries in a row are one step."""
+    """Equal queries in a row are one step, and so is work that repeats on one line."""
+    keys = ("call", "line", "result", "stream", "thread")
     found = []
-    for line in calls:
-        last = found[-1][-1] if found else {}
-        same = all(line.get(key) == last.get(key) for key in ("call", "line", "result", "stream"))
-        if same and line["call"] in order_picture.QUERIES:
-            found[-1].append(line)
-        else:
-            found.append([line])
+    for _, each in groupby(calls, key=lambda line: [line.get(key) for key in keys]):
+        group = list(each)
+        name = group[0]["call"]
+        repeats = name in order_picture.RUNS and len(group) >= order_picture.REPEATS
+        found += [group] if name in order_picture.QUERIES or repeats else [[one] for one in group]
     return found
 
 
 def moments_of(journal):
-    """{pool: moments}, one for each call that is about the pool or waits."""
+    """[pool], each with moments, one for each call that is about the pool or waits."""
     try:
-        pools = memory_picture.read(journal, Every())
+        return memory_picture.read(journal, Every())
     except ValueError:  # no call takes memory from a pool
         return []
-    return [pool for pool in pools if pool.number != memory_picture.KEPT_FOR_GRAPHS]
 
 
-def sentence(group, before, after, pending):
-    """What happened, from the journal's facts. Figures: (used, reserved) of the pool."""
+def sentence(group, piece, before, after, pending):
+    """What happened, from the journal's facts: the call's own piece of work; what the pool used and
+    reserved before and after; whether a free is pending there."""
     line, name = group[-1], group[-1]["call"]
     times = f"{len(group)} times: " if len(group) > 1 else ""
     if line["result"] != "cudaSuccess":
         return f"{times}It returns {line['result']}."
+    if line.get("captured") and name in order_picture.EVENTS:
+        return "It is captured, as an order between nodes. Nothing happens before a launch."
+    if "node" in line:
+        return "It becomes a node of the graph. Nothing happens before a launch."
     stream = svg.stream_name(order_picture.stream_of(line)) if "stream" in line else ""
     returned = before[1] - after[1]
     gone = f"{with_unit(returned)} return to the device." if returned > 0 else ""
     if name in memory_picture.ALLOCATIONS and "offset" in line:
-        return f"{with_unit(line['bytes'])} are allocated. {RUNGS[line['from']]}"
+        return f"It allocates {with_unit(line['bytes'])}. {BECAUSE[line['from']]}"
+    if name == "cudaFreeAsync" and "used" not in line:
+        return "The free is queued. The memory stays the other process's."
     if name == "cudaFreeAsync":
         words = "The memory goes back to the pool, not to the device."
         return f"{words} The free is pending." if pending else words
@@ -103,10 +122,16 @@ def sentence(group, before, after, pending):
         value = line["value"]
         words = memory_picture.threshold_words(value) if value >= 1024 else str(value)
         return f"{line['attribute'].removeprefix('cudaMemPoolAttr')} is now {words}."
-    if name in order_picture.RUNS or name == order_picture.KERNEL:
-        return f"The work is queued. The call takes {(line['end'] - line['t']) / 1000:.1f} µs."
+    if name in (*order_picture.RUNS, order_picture.KERNEL, order_picture.LAUNCH):
+        what = "graph" if name == order_picture.LAUNCH else "work"
+        took = f"{(line['end'] - line['t']) / 1000:.1f} µs"
+        if piece and piece.finish[0] <= line["end"]:
+            return f"{times}The call returns when the {what} is over, after {took}."
+        return f"{times}The {what} is queued. The call takes {took}."
     if name == "cudaEventRecord":
         return f"It is recorded when {stream} has come to this place."
+    if name == "cudaStreamWaitEvent" and line["unrecorded"]:
+        return "The event has no record yet, so nothing comes after it."
     if name == "cudaStreamWaitEvent":
         return f"What is queued in {stream} from here on comes after the event's record."
     return f"{times}It returns cudaSuccess."
@@ -132,118 +157,327 @@ def queues_at(pieces, line, streams):
     return [[svg.stream_name(stream), counted(found[stream])] for stream in streams]
 
 
-def read(journal, numbers=None):
-    """The run as stepper.js takes it."""
+def with_more(journal):
+    """The journal, in which a call has as a key whether it was captured, and whether its event has
+    no record. A stream of a thread has the thread's name."""
+    streams, events = set(), set()
+    for line in journal:
+        if "stream" in line:
+            line = {**line, "stream": order_picture.stream_of(line)}
+        if line.get("call") == "cudaStreamBeginCapture" or "graph" in line and "node" in line:
+            streams.add(line.get("stream"))
+        elif line.get("call") == "cudaStreamWaitEvent" and "graph" in line:
+            streams.add(line["stream"])
+        elif line.get("call") == "cudaStreamEndCapture":
+            streams = set()
+        if line.get("call") in ("cudaEventRecord", "cudaIpcOpenEventHandle"):
+            events.add(line.get("event"))
+        captured, unrecorded = line.get("stream") in streams, line.get("event") not in events
+        yield {**line, "captured": captured, "unrecorded": unrecorded}
+
+
+class Shown:
+    """The pool that a step shows: that which a call was about last, or which it changed."""
+
+    def __init__(self, journal):
+        # One that is imported never has memory of its own here.
+        self.pools = {
+            pool.number: pool
+            for pool in moments_of(journal)
+            if any(moment.reserved or moment.live for moment in pool.moments)
+        }
+        self.at = {name: [one.call for one in pool.moments] for name, pool in self.pools.items()}
+        self.about = []  # [(number of a line, its pool)]
+        self.thresholds = []  # [(number of a line, its pool, the value)]
+        # What is kept for graphs: the pictures count bytes there, and the device whole segments.
+        self.graphs = []  # [(number of a line, used, reserved)]
+        for line in filter(lambda line: line.get("result") == "cudaSuccess", journal):
+            graphs = line["call"] in memory_picture.GRAPHS
+            name = memory_picture.KEPT_FOR_GRAPHS if graphs else line.get("pool")
+            if name in self.pools:
+                self.about.append((line["n"], name))
+            if graphs and "used" in line:
+                self.graphs.append((line["n"], line["used"], line["reserved"]))
+            if line.get("attribute") == memory_picture.THRESHOLD and "value" in line:
+                self.thresholds.append((line["n"], line.get("pool"), line["value"]))
+        self.figures = {}
+
+    def take(self, line):
+        """(pool, its moment, (used, reserved), threshold) after the call, or None if there is no
+        pool with memory yet."""
+        known = {}
+        for name, pool in self.pools.items():
+            count = bisect_right(self.at[name], line["n"])
+            if count:
+                known[name] = pool.moments[count - 1]
+        about = [name for n, name in self.about if n <= line["n"] and name in known]
+        if not about:
+            return None
+        figures = {name: (one.used, one.reserved) for name, one in known.items()}
+        for n, *of_graphs in self.graphs:
+            if n <= line["n"]:
+                figures[memory_picture.KEPT_FOR_GRAPHS] = tuple(of_graphs)
+        changed = [one for one in figures if self.figures.get(one, (0, 0)) != figures[one]]
+        chosen_one = about[-1]
+        if self.figures and changed and chosen_one not in changed:
+            chosen_one = changed[-1]
+        self.figures = figures
+        threshold = 0
+        for n, name, value in self.thresholds:
+            if n <= line["n"] and name == chosen_one:
+                threshold = value
+        return chosen_one, known[chosen_one], figures[chosen_one], threshold
+
+
+def colored(places, streams):
+    return [[*place[:2], svg.stream_class(place[2], streams)] for place in places.values()]
+
+
+ACCESS = re.compile(r"^  (\w+) +.*?\bat ([\w/.]+):(\d+)", re.M)
+
+
+def report_of(journal, errors):
+    """(hazard, its sentence, its places) of the first one that was reported."""
+    hazard = next((line for line in journal if line.get("did") == "hazard"), None)
+    text = re.search(r"^hazard: (.*\n(?:  .*\n)*)", errors, re.M)
+    if not hazard or not text:
+        raise ValueError("nothing was reported")
+    places = [found for found in ACCESS.findall(text[1]) if found[0].islower()]
+    # Three: where it was allocated, and then the two accesses.
+    return hazard, text[1].splitlines()[0], [found[1:] for found in places[-2:]]
+
+
+def before_report(line, hazard):
+    if "later" in hazard:
+        return line["number"] <= hazard["later"]
+    return line["n"] < hazard["n"]
+
+
+def read(journal, numbers=None, errors=None):
+    """The run as stepper.js takes it; with `errors`, up to what the checker reported there."""
+    journal = list(with_more(journal))
     own = [line for line in chosen.calls_of(journal) if chosen.function_of(line)]
     own = [line for line in own if numbers is None or line["number"] in numbers]
+    report = report_of(journal, errors) if errors is not None else None
+    if report:
+        own = [line for line in own if before_report(line, report[0])]
     groups = merged(own)
     if not groups or len(groups) > MOST_STEPS:
         raise ValueError(f"it would have {len(groups)} steps, and not 1 to {MOST_STEPS}")
-    pools = moments_of(journal)
-    at = {pool.number: [moment.call for moment in pool.moments] for pool in pools}
-    pieces = sorted(order_picture.pieces_of(journal).values(), key=lambda one: one.call["number"])
+    shown = Shown(journal)
+    work = order_picture.pieces_of(journal)
+    pieces = [work[number] for number in sorted(work) if number <= own[-1]["number"]]
     streams = list(dict.fromkeys(piece.column for piece in pieces))
-    colors = [one for one in streams if one != "legacy"]
-    steps, shown, before = [], None, (0, 0)
+    moments = [moment for pool in shown.pools.values() for moment in pool.moments]
+    places = [place for moment in moments for place in moment.live.values()]
+    colors = list(dict.fromkeys([*streams, *(place[2] for place in places)]))
+    steps, tops, before = [], {}, {}
     for group in groups:
         line = group[-1]
-        known = [pool for pool in pools if bisect_right(at[pool.number], line["n"])]
-        if known:  # the pool that a call was about last
-            about = [pool for pool in known if pool.number == line.get("pool")]
-            recent = max(known, key=lambda pool: pool.moments[0].call)
-            shown_now = (about or [recent])[0]
-            if shown_now is not shown:
-                before = (0, 0)
-            shown = shown_now
-        state = None
-        if shown:
-            moment = shown.moments[bisect_right(at[shown.number], line["n"]) - 1]
+        taken = shown.take(line)
+        pool, state = None, None
+        if taken:
+            pool, moment, (used, reserved), threshold = taken
+            tops[pool] = max(tops.get(pool, 1), *(one + 1 for one in moment.mapped), 1)
             state = {
-                "pool": shown.number,
-                "used": moment.used,
-                "reserved": moment.reserved,
+                "pool": pool,
+                "used": used,
+                "reserved": reserved,
+                "threshold": threshold,
                 "segments": sorted(moment.mapped),
-                "live": [
-                    [*place[:2], svg.stream_class(place[2], colors)]
-                    for place in moment.live.values()
-                ],
-                "pending": [
-                    [*place[:2], svg.stream_class(place[2], colors)]
-                    for place in moment.pending.values()
-                ],
+                "live": colored(moment.live, colors),
+                "pending": colored(moment.pending, colors),
             }
         after = (state["used"], state["reserved"]) if state else (0, 0)
-        own_stream = svg.stream_name(order_picture.stream_of(line)) if "stream" in line else ""
+        own_stream = svg.stream_name(line["stream"]) if "stream" in line else ""
         pending = bool(state and state["pending"])
+        piece = work.get(line["number"])
         steps.append(
             {
                 "line": line["line"],
                 "number": line["number"],
                 "call": line["call"] + (f", {own_stream}" if own_stream else ""),
-                "say": sentence(group, before, after, pending),
+                **({"asks": 1} if line["call"] in ASKS else {}),
+                "say": sentence(group, piece, before.get(pool, (0, 0)), after, pending),
                 "state": state,
                 "streams": queues_at(pieces, line, streams),
             }
         )
-        before = after
+        before[pool] = after
+    for step in filter(lambda step: step["state"], steps):
+        state = step["state"]
+        if state["threshold"] > (tops[state["pool"]] + 3) * memory_picture.SEGMENT:
+            state["threshold"] = 0  # far above what is reserved: it has no line
     file = own[0]["file"]
-    spans = [chosen.functions_of(file)[name] for name in {chosen.function_of(one) for one in own}]
+    marks = []
+    if report:
+        marks = [int(line) for where, line in report[2] if where == file]
+        steps.append(
+            {
+                **steps[-1],
+                "line": marks[-1],
+                "call": f"The report, line {' and line '.join(map(str, marks))}",
+                "say": report[1],
+                "marks": marks,
+            }
+        )
+    functions = {chosen.function_of(one) for one in own}
+    spans = [
+        (first, last)
+        for name, (first, last) in chosen.functions_of(file).items()
+        if name in functions or any(first <= mark <= last for mark in marks)
+    ]
     code = [
         [number, chosen.text_of(file)[number - 1]]
         for first, last in sorted(spans)
         for number in range(first, last + 1)
     ]
-    tops = {
-        pool.number: max([1, *(one + 1 for moment in pool.moments for one in moment.mapped)])
-        for pool in pools
-    }
-    thresholds = {
-        pool.number: pool.threshold
-        for pool in pools
-        if 0 < pool.threshold <= (tops[pool.number] + 3) * memory_picture.SEGMENT
-    }
     return {
         "file": file,
         "code": code,
         "steps": steps,
         "tops": tops,
-        "thresholds": thresholds,
     }
+
+
+def changed(before, after):
+    """A list as the places that are no longer there and what is new, or None if it is the same."""
+    gone = [place for place, one in enumerate(before) if one not in after]
+    new = [one for one in after if one not in before]
+    return [gone, new] if gone or new else None
+
+
+# What a run begins with, where it is no empty list.
+EMPTY = {"asks": 0}
+
+
+def packed(run):
+    """The run with only what changed in each step, and each sentence once."""
+    words, steps, before = {}, [], {}
+
+    def numbered(text):
+        return words.setdefault(text, len(words))
+
+    for step in run["steps"]:
+        now = {"call": numbered(step["call"]), "say": numbered(step["say"])}
+        now |= {key: step[key] for key in ("line", "number", "marks") if key in step}
+        now["asks"] = step.get("asks", 0)
+        now |= step["state"] or {}
+        for place, (_, queue) in enumerate(step["streams"]):
+            now[f"stream {place}"] = [[numbered(what), state] for what, state in queue]
+        found = {}
+        for key, value in now.items():
+            if key in ("segments", "live", "pending"):
+                found[key] = changed(before.get(key, []), value)
+            elif value != before.get(key, EMPTY.get(key, [])):
+                found[key] = value
+        steps.append({key: value for key, value in found.items() if value is not None})
+        # What the browser has, in its order.
+        for key in ("segments", "live", "pending"):
+            old = before.get(key, [])
+            gone, new = found.get(key) or ([], [])
+            now[key] = [one for place, one in enumerate(old) if place not in gone] + new
+        before = now
+    streams = [name for name, _ in run["steps"][0]["streams"]]
+    return {**run, "steps": steps, "streams": streams, "words": list(words)}
 
 
 class Stepper(BookDirective):
     option_spec = {
+        "name": directives.unchanged_required,
+        "part": directives.unchanged_required,
+        "arguments": directives.unchanged_required,
         "from": directives.unchanged_required,
         "to": directives.unchanged_required,
         "case": directives.nonnegative_int,
+        "report": directives.flag,
+        "also": directives.unchanged_required,
     }
 
-    def run(self):
-        program = self.arguments[0]
+    def run_of(self, words, process):
+        """The run that words name, as a script has it."""
+        program, arguments, environment = parse_run(words)
         self.depend_on_program(program)
-        self.depend(*(f"docs/extensions/{module}.py" for module in MODULES))
-        journal = run_program(program).journal
-        numbers = None
-        try:
-            if self.options:
-                from_, to = (self.options.get(key, "") for key in ("from", "to"))
-                numbers = chosen.choose(journal, from_, to, self.options.get("case"))
-            run = read(journal, numbers)
-        except (KeyError, ValueError) as error:
-            raise BookError(f"{self.env.docname}: no steps of {program}: {error!r}") from error
-        data = json.dumps(run, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
-        return [
-            nodes.raw(
-                "",
-                f'<div class="stepper" data-program="{escape(program)}" hidden>'
-                f'<script type="application/json">{data}</script></div>',
-                format="html",
-            )
-        ]
+        made = run_program(program, arguments, environment)
+        journal = made.second if process == 2 else made.journal
+        numbers, errors = None, None
+        if any(key in self.options for key in ("from", "to", "case")):
+            from_, to = (self.options.get(key, "") for key in ("from", "to"))
+            numbers = chosen.choose(journal, from_, to, self.options.get("case"))
+        if "report" in self.options:
+            errors = made.errors
+        folder = "-".join([program, *arguments, *environment]).replace("/", "-")
+        return {"run": folder, "process": process} | packed(read(journal, numbers, errors))
+
+    def run(self):
+        self.depend(*(f"docs/extensions/{module}.py" for module in MODULES), TABLE)
+        first = f"{self.arguments[0]} {self.options.get('arguments', '')}"
+        rows = [f"{self.options.get('name', 'this run')} | {first}"]
+        rows += self.options.get("also", "").splitlines()
+        runs = []
+        for row in filter(None, rows):
+            label, words, *process = (part.strip() for part in row.split("|"))
+            try:
+                data = self.run_of(words.split(), 2 if process == ["process 2"] else 1)
+            except (KeyError, IndexError, ValueError) as error:
+                raise BookError(f"{self.env.docname}: no steps of {words}: {error!r}") from error
+            runs.append([label, *self.keep(data)])
+        part = self.options.get("part", "up to the report" if "report" in self.options else "")
+        about = f'data-part="{escape(part)}" data-runs="{escape(json.dumps(runs))}"'
+        return [in_html(f'<div class="stepper" {about}></div>')]
+
+    def keep(self, run):
+        """The name of the run's script, and a version: a browser that has an older one loads it."""
+        name = f"{self.env.docname}-{self.env.new_serialno('stepper')}".replace("/", "-")
+        data = json.dumps(run, separators=(",", ":"), ensure_ascii=False)
+        steps_of(self.env).setdefault(self.env.docname, {})[name] = data
+        return name, sha256(data.encode()).hexdigest()[:8]
+
+
+# ---- the scripts ----
+
+
+def steps_of(env):
+    """{page: {name of a script: its data}}, which stays in the environment between builds."""
+    if not hasattr(env, "stepper_steps"):
+        env.stepper_steps = {}
+    return env.stepper_steps
+
+
+def forget(app, env, page):
+    steps_of(env).pop(page, None)
+
+
+def merge(app, env, pages, other):
+    """What another process has read of these pages."""
+    theirs = steps_of(other)
+    steps_of(env).update({page: theirs[page] for page in pages if page in theirs})
+
+
+def write_steps(app, error):
+    if error or app.builder.name != "html":
+        return
+    folder = app.outdir / "_static" / "steps"
+    folder.mkdir(parents=True, exist_ok=True)
+    found = {f"{name}.js": data for all in steps_of(app.env).values() for name, data in all.items()}
+    for old in folder.iterdir():
+        if old.name not in found:
+            old.unlink()
+    for name, data in found.items():
+        text = f'window.workbookSteps["{name.removesuffix(".js")}"] = {data};\n'
+        (folder / name).write_text(text, encoding="utf-8")
+
+
+def add_script(app, page, template, context, doctree):
+    if 'class="stepper"' in context.get("body", ""):
+        app.add_css_file("stepper.css")
+        app.add_js_file("stepper.js", loading_method="defer")
 
 
 def setup(app):
     app.add_directive("stepper", Stepper)
-    app.add_css_file("stepper.css")
-    app.add_js_file("stepper.js")
+    app.connect("env-purge-doc", forget)
+    app.connect("env-merge-info", merge)
+    app.connect("html-page-context", add_script)
+    app.connect("build-finished", write_steps)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -78,12 +78,12 @@ static const struct command commands[] = {
 static const struct {
     const char *name, *c_name;
     enum cudaMemPoolAttr attribute;
-} flags[] = {{"ReuseFollowEventDependencies", "cudaMemPoolReuseFollowEventDependencies",
-              cudaMemPoolReuseFollowEventDependencies},
-             {"ReuseAllowOpportunistic", "cudaMemPoolReuseAllowOpportunistic",
-              cudaMemPoolReuseAllowOpportunistic},
-             {"ReuseAllowInternalDependencies", "cudaMemPoolReuseAllowInternalDependencies",
-              cudaMemPoolReuseAllowInternalDependencies}};
+} flags[] = {
+#define RUNG(id, name, when, cost, because)
+#define RUNG_IF(id, name, policy, when, cost, because) \
+    {#policy, "cudaMemPool" #policy, cudaMemPool##policy},
+#include "mem/rungs.def"
+};
 
 #define FLAGS (sizeof flags / sizeof *flags)
 

@@ -178,7 +178,8 @@ static void end_line(struct call *call, cudaError_t e)
 
 cudaError_t call_leave(struct call *call, cudaError_t e)
 {
-    /* Measured: cudaErrorNotReady is an answer, not an error to remember. */
+    /* Measured (probe-answers.txt, "last error"): cudaErrorNotReady is an answer, not an error to
+     * remember. */
     if (e && e != cudaErrorNotReady && !call->forgets_error)
         last_error = e;
     if (call->line.used)
@@ -191,7 +192,8 @@ cudaError_t call_leave(struct call *call, cudaError_t e)
 
 cudaError_t call_last_error(bool clear)
 {
-    /* A device that is lost is an error of each call, and a reset forgets it (measured). */
+    /* A device that is lost is an error of each call, and a reset forgets it (measured:
+     * probe-reset.txt, "after_fault"). */
     bool faulted = device_sticky_error && device_sticky_error != cudaErrorDevicesUnavailable;
     cudaError_t e = faulted ? device_sticky_error : last_error;
     if (clear)

@@ -30,9 +30,11 @@ enum call_flags {
     /* A device without pools answers with cudaErrorNotSupported, which the documentation of
      * cudaMallocAsync lists (assumed for the others). */
     POOL = 1,
-    /* "Potentially unsafe" in a stream capture (measured; the documentation names cudaMalloc). */
+    /* "Potentially unsafe" in a stream capture (measured: probe-graphs.txt, "capture_unsafe"; the
+     * documentation names cudaMalloc). */
     UNSAFE = 2,
-    /* Forbidden in a capture, with a code of their own (measured). */
+    /* Forbidden in a capture, with a code of their own (measured: probe-graphs.txt,
+     * "capture_waiting", "capture_legacy"). */
     WAITS_DEVICE = 4,
     LEGACY_COPY = 8,
     /* Its own checks look at the fault of an earlier call. */
@@ -91,8 +93,9 @@ cudaError_t call_last_error(bool clear);
  * no stream ends the process with a sentence (a real driver dies of SIGSEGV there: danger.txt 12,
  * 13). */
 struct stream *call_stream(struct call *call, cudaStream_t handle);
-/* The event of a handle. NULL for a null handle, which the calls refuse (measured); a handle that
- * is no event ends the process with a sentence. */
+/* The event of a handle. NULL for a null handle, which the calls refuse (measured:
+ * probe-answers.txt, "streams and events"); a handle that is no event ends the process with a
+ * sentence. */
 struct event *call_event(struct call *call, cudaEvent_t handle);
 /* Ends the process with that sentence: `what` ("an event"), and the calls that destroy and make
  * one. */

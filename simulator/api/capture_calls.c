@@ -60,8 +60,8 @@ cudaError_t do_cudaStreamEndCapture(struct call *call, cudaStream_t stream, cuda
         line_number(&call->line, "nodes", g->count);
     if (graph)
         *graph = g ? g->handle : NULL;
-    /* Without an address for the graph the call succeeds (measured). A graph that the program has
-     * no handle of is not kept (assumed). */
+    /* Without an address for the graph the call succeeds (measured: probe-graphs.txt,
+     * "capture_ends"). A graph that the program has no handle of is not kept (assumed). */
     if (g && !graph && !is_kept)
         graph_destroy(g);
     return e;
@@ -149,7 +149,7 @@ cudaError_t do_cudaThreadExchangeStreamCaptureMode(struct call *call,
     (void)call;
     if (!mode)
         return cudaErrorInvalidValue;
-    /* Measured: any number is taken. */
+    /* Measured (probe-graphs.txt, "capture_threads"): any number is taken. */
     *mode = capture_exchange_mode(*mode);
     return cudaSuccess;
 }

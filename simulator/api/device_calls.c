@@ -147,7 +147,8 @@ cudaError_t do_cudaDeviceGetPCIBusId(struct call *call, char *text, int length, 
         return cudaErrorInvalidValue;
     if (!device_exists(device))
         return cudaErrorInvalidDevice;
-    /* Measured: what does not fit is cut off, and refused; a negative length is one too few. */
+    /* Measured (probe-pitch.txt, "numbers"): what does not fit is cut off, and refused; a negative
+     * length is one too few. */
     struct bus_id id = bus_id_of(device);
     size_t room = length < 0 ? BUS_ID_LENGTH - 1 : (size_t)length;
     snprintf(text, room, "%04X:%02X:%02X.%X", id.domain, id.bus, id.device, id.function);
@@ -155,8 +156,8 @@ cudaError_t do_cudaDeviceGetPCIBusId(struct call *call, char *text, int length, 
 }
 
 /* Reads one of the three ways to write a number of a device: all of it, without its function, or
- * without its domain (documented). Measured: what scanf takes for a hexadecimal number is one, also
- * with a space in front or "0x" at its end. */
+ * without its domain (documented). Measured (probe-pitch.txt, "found_by_number"): what scanf takes
+ * for a hexadecimal number is one, also with a space in front or "0x" at its end. */
 static bool read_bus_id(const char *text, struct bus_id *id)
 {
     int end = 0;
@@ -173,7 +174,7 @@ static bool read_bus_id(const char *text, struct bus_id *id)
 cudaError_t do_cudaDeviceGetByPCIBusId(struct call *call, int *device, const char *text)
 {
     struct bus_id wanted;
-    /* Measured: which error stands for which mistake. */
+    /* Measured (probe-pitch.txt, "found_by_number"): which error stands for which mistake. */
     if (!device || !text || !read_bus_id(text, &wanted))
         return cudaErrorInvalidValue;
     for (int d = 0; device_exists(d); d++) {
@@ -187,7 +188,7 @@ cudaError_t do_cudaDeviceGetByPCIBusId(struct call *call, int *device, const cha
     return cudaErrorInvalidDevice;
 }
 
-/* The range is that of an H200 (measured). */
+/* The range is that of an H200 (measured: probe-answers.txt). */
 cudaError_t do_cudaDeviceGetStreamPriorityRange(struct call *call, int *leastPriority,
                                                 int *greatestPriority)
 {
@@ -230,7 +231,7 @@ cudaError_t do_cudaDeviceReset(struct call *call)
 }
 
 /* Needs the lock. Flags say how a real host waits. Here they change nothing (assumed), but invalid
- * ones are refused (measured). */
+ * ones are refused (measured: probe-answers.txt). */
 static unsigned device_flags = cudaDeviceMapHost;
 
 cudaError_t do_cudaSetDeviceFlags(struct call *call, unsigned int wanted)
@@ -253,7 +254,7 @@ cudaError_t do_cudaGetDeviceFlags(struct call *call, unsigned int *answer)
 
 /* ---- peers ---- */
 
-/* For a device and itself the result is 0 (measured). */
+/* For a device and itself the result is 0 (measured: p2p.txt). */
 cudaError_t do_cudaDeviceCanAccessPeer(struct call *call, int *canAccessPeer, int device,
                                        int peerDevice)
 {

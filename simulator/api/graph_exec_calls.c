@@ -22,7 +22,7 @@ static cudaError_t instantiate(struct call *call, cudaGraphExec_t *exec, cudaGra
     if (!exec || !g)
         return cudaErrorInvalidValue;
     if (flags & cudaGraphInstantiateFlagDeviceLaunch) {
-        /* Measured. */
+        /* Measured (probe-graphs.txt, "graph_codes"). */
         if (g->has_memory_nodes)
             return cudaErrorInvalidValue;
         diag("launches from the device are not simulated: instantiating for them returns "
@@ -89,7 +89,7 @@ static cudaError_t launch_or_upload(struct call *call, cudaGraphExec_t exec, cud
     struct graph_exec *x = graph_exec_of(call, exec);
     if (!x)
         return cudaErrorInvalidValue;
-    /* Measured: no node does this. */
+    /* Measured (probe-graph-nodes.txt, "launch_captured"): no node does this. */
     cudaError_t e = capture_forbid(s);
     if (e)
         return e;
@@ -113,7 +113,7 @@ cudaError_t do_cudaGraphUpload(struct call *call, cudaGraphExec_t exec, cudaStre
 cudaError_t do_cudaDeviceGraphMemTrim(struct call *call, int device)
 {
     line_signed(&call->line, "device", device);
-    /* Measured. */
+    /* Measured (probe-graphs.txt, "graph_sizes"). */
     if (!device_exists(device))
         return cudaErrorInvalidDevice;
     graph_memory_trim(device);
@@ -156,7 +156,7 @@ cudaError_t do_cudaDeviceSetGraphMemAttribute(struct call *call, int device,
     bool high =
         attribute == cudaGraphMemAttrUsedMemHigh || attribute == cudaGraphMemAttrReservedMemHigh;
     /* A watermark can only be set to 0 (documented). That sets it to the current value, as in pools
-     * (measured). */
+     * (measured: probe-graphs.txt, "graph_sizes"). */
     if (!value || !high || *(const uint64_t *)value)
         return cudaErrorInvalidValue;
     struct graph_figures *f = graph_memory_figures(device);

@@ -41,7 +41,8 @@ cudaError_t do_cudaMemPoolExportToShareableHandle(struct call *call, void *handl
     struct pool *p = pool_from_handle(pool);
     int descriptor;
     line_pool(&call->line, p);
-    /* Measured, here and below. */
+    /* Measured, here and below: one-gpu.txt, "export"; probe-ipc.txt, "pool_export",
+     * "pool_other_types". */
     if (!handle || !p || flags)
         return cudaErrorInvalidValue;
     if (type == cudaMemHandleTypeFabric
@@ -77,7 +78,8 @@ cudaError_t do_cudaMemPoolImportFromShareableHandle(struct call *call, cudaMemPo
                      "  To do: for a file descriptor the handle type is "
                      "cudaMemHandleTypePosixFileDescriptor.",
                      (int)(uintptr_t)handle);
-    /* Measured, all of this. Descriptor 0 is a null handle. */
+    /* Measured, all of this: probe-ipc.txt, "pool_import", "pool_empty_fabric"; one-gpu.txt,
+     * "export". Descriptor 0 is a null handle. */
     if (!pool || !handle || flags)
         return cudaErrorInvalidValue;
     if (type == cudaMemHandleTypeFabric)
@@ -116,7 +118,7 @@ cudaError_t do_cudaMemPoolImportPointer(struct call *call, void **pointer, cudaM
                      "cudaMemPoolImportPointer was given an imported pool that is destroyed. A "
                      "real driver dies of SIGSEGV here.\n"
                      "  To do: import the allocations that are needed before cudaMemPoolDestroy.");
-    /* Measured: a failed import leaves a null pointer. */
+    /* Measured (probe-ipc.txt, "pool_import"): a failed import leaves a null pointer. */
     if (pointer)
         *pointer = NULL;
     if (!pointer || !p || !data)
@@ -137,7 +139,7 @@ cudaError_t do_cudaMemPoolImportPointer(struct call *call, void **pointer, cudaM
 cudaError_t do_cudaIpcGetEventHandle(struct call *call, cudaIpcEventHandle_t *handle,
                                      cudaEvent_t event)
 {
-    /* Measured, all of this. */
+    /* Measured, all of this: probe-ipc.txt, "event_handles", "event". */
     if (!event)
         return cudaErrorInvalidValue;
     struct event *v = handle_object(HANDLE_EVENT, event);
@@ -168,10 +170,10 @@ cudaError_t do_cudaIpcOpenEventHandle(struct call *call, cudaEvent_t *event,
     memcpy(&address, &handle, sizeof address);
     if (!event)
         return cudaErrorInvalidValue;
-    /* Measured: this code for bytes that are no handle. */
+    /* Measured (probe-ipc.txt, "event_handles"): this code for bytes that are no handle. */
     if (address.magic != IPC_EVENT_MAGIC)
         return cudaErrorMapBufferObjectFailed;
-    /* Measured: no event of one's own. */
+    /* Measured (probe-ipc.txt, "event_handles"): no event of one's own. */
     if (address.process == os_process())
         return cudaErrorDeviceUninitialized;
     struct ipc_event *ipc = device_exists(address.device) ? ipc_event_open(&address) : NULL;

@@ -153,7 +153,8 @@ static void set_advice(struct managed_advice *advice, const void *value)
     case cudaMemAdviseUnsetReadMostly: advice->read_mostly = false; break;
     case cudaMemAdviseSetPreferredLocation:
     case cudaMemAdviseUnsetPreferredLocation:
-        /* Measured: to prefer a node of the host is to prefer nothing. */
+        /* Measured (probe-pitch.txt, "ranges"): to prefer a node of the host is to prefer
+         * nothing. */
         advice->preferred = new->advice == cudaMemAdviseUnsetPreferredLocation
                                  || new->location.type == cudaMemLocationTypeHostNuma
                               ? (struct cudaMemLocation){0}
@@ -189,8 +190,9 @@ cudaError_t do_cudaMemPrefetchAsync(struct call *call, const void *pointer, size
     return cudaSuccess;
 }
 
-/* Assumed: what is advised is kept for cudaMemRangeGetAttribute, and has no other effect. Measured:
- * the location must exist, also when the advice needs none; else cudaErrorInvalidValue. */
+/* Assumed: what is advised is kept for cudaMemRangeGetAttribute, and has no other effect. Measured
+ * (probe-pools.txt, "managed"): the location must exist, also when the advice needs none; else
+ * cudaErrorInvalidValue. */
 cudaError_t do_cudaMemAdvise(struct call *call, const void *pointer, size_t bytes,
                              enum cudaMemoryAdvise advice, struct cudaMemLocation location)
 {
@@ -209,7 +211,7 @@ cudaError_t do_cudaMemAdvise(struct call *call, const void *pointer, size_t byte
 /* ---- what is known of a range ---- */
 
 /* The number of a location: a device, or the host, of which the older attributes do not name the
- * node (measured). */
+ * node (measured: probe-pitch.txt, "ranges"). */
 static int location_number(struct cudaMemLocation l)
 {
     return l.type == cudaMemLocationTypeDevice  ? l.id
@@ -222,8 +224,8 @@ static int location_id(struct cudaMemLocation l)
     return l.type == cudaMemLocationTypeHostNuma ? l.id : location_number(l);
 }
 
-/* Fills a list of `room` numbers with those that have a bit; -2 is in the rest (documented).
- * The host comes last (measured). */
+/* Fills a list of `room` numbers with those that have a bit; -2 is in the rest (documented). The
+ * host comes last (measured: probe-pitch.txt, "ranges"). */
 static void list_accessors(uint32_t accessed_by, int *list, size_t room)
 {
     size_t count = 0;
@@ -282,7 +284,8 @@ cudaError_t do_cudaMemRangeGetAttribute(struct call *call, void *data, size_t da
     return cudaSuccess;
 }
 
-/* Measured: nothing is written when one of the attributes is refused. */
+/* Measured (probe-pitch.txt, "several_attributes"): nothing is written when one of the attributes
+ * is refused. */
 cudaError_t do_cudaMemRangeGetAttributes(struct call *call, void **data, size_t *dataSizes,
                                          enum cudaMemRangeAttribute *attributes, size_t count,
                                          const void *pointer, size_t bytes)

@@ -10,14 +10,14 @@
 #include "sched/happens_before.h"
 #include "sched/virtual_time.h"
 
-/* Of an H200 (measured). */
+/* Of an H200 (measured: probe-pitch.txt, "widths"). */
 #define PITCH_ALIGNMENT ((size_t)512)
 
 /* What frees memory waits until the memory's device is idle, whichever is current: pinned memory is
  * of the device that was current when it was made. It does not wait for the work of other devices,
- * also when that uses the memory (measured: two H200s). The pools do not count it as a
- * synchronization. Returns what the pointer means then: meanwhile another thread may have freed
- * it. */
+ * also when that uses the memory (measured: probe-misuse.txt, "frees_used_of_0_on_1_current_0").
+ * The pools do not count it as a synchronization (measured: probe-answers.txt, "pools"). Returns
+ * what the pointer means then: meanwhile another thread may have freed it. */
 static struct address_info wait_for_device_unlocking(const struct call *call, struct address_info a,
                                                      const void *pointer)
 {
@@ -70,9 +70,9 @@ cudaError_t do_cudaMalloc(struct call *call, void **pointer, size_t bytes)
     return pointer ? allocate(call, pointer, bytes) : cudaErrorInvalidValue;
 }
 
-/* Allocates `count` rows. Measured: each begins at a multiple of 512 bytes; nothing has a pitch of
- * 0; what is refused has a pitch and a null pointer; a size that wraps to 0 has a code of its
- * own. */
+/* Allocates `count` rows. Measured (probe-pitch.txt, "rows_of_an_allocation", "heights"): each
+ * begins at a multiple of 512 bytes; nothing has a pitch of 0; what is refused has a pitch and a
+ * null pointer; a size that wraps to 0 has a code of its own. */
 static cudaError_t allocate_rows(struct call *call, void **pointer, size_t *pitch, size_t width,
                                  size_t count)
 {
@@ -115,7 +115,7 @@ static cudaError_t refuse_free(const struct call *call, const void *pointer)
     return cudaErrorInvalidValue;
 }
 
-/* cudaFree of a pool's allocation. It waits for nothing (measured). */
+/* cudaFree of a pool's allocation. It waits for nothing (measured: probe-waits.txt). */
 static cudaError_t free_in_pool(struct call *call, struct address_info *a)
 {
     checker_freed(call, memory_shadow(a), NULL, 0);
@@ -187,7 +187,7 @@ static cudaError_t allocate_pinned(struct call *call, void **pointer, size_t byt
     *pointer = NULL;
     if (!bytes)
         return cudaSuccess;
-    /* cudaHostGetFlags says mapped in any case (measured). */
+    /* cudaHostGetFlags says mapped in any case (measured: probe-answers.txt, "memory"). */
     struct pinned *p = pinned_new(bytes, flags | cudaHostAllocMapped);
     if (!p)
         return cudaErrorMemoryAllocation;
@@ -235,7 +235,7 @@ cudaError_t do_cudaFreeHost(struct call *call, void *pointer)
 }
 
 /* A range that wraps around is refused, and so are memory that is registered in part, pinned
- * memory, a device's, and addresses where nothing is (measured). */
+ * memory, a device's, and addresses where nothing is (measured: probe-misuse.txt, "registered"). */
 cudaError_t do_cudaHostRegister(struct call *call, void *pointer, size_t bytes, unsigned int flags)
 {
     if (!pointer || !bytes || flags & ~15u || bytes > UINTPTR_MAX - (uintptr_t)pointer)
@@ -269,7 +269,7 @@ cudaError_t do_cudaHostUnregister(struct call *call, void *pointer)
     return cudaSuccess;
 }
 
-/* Addresses are unified: the same on both sides (measured). */
+/* Addresses are unified: the same on both sides (measured: probe-answers.txt, "memory"). */
 cudaError_t do_cudaHostGetDevicePointer(struct call *call, void **device, void *host,
                                         unsigned int flags)
 {
@@ -300,10 +300,10 @@ static bool names_allocations(const struct call *call, const struct stream *s)
 }
 
 /* The host waits for work that it has just queued. The pools do not count it as a synchronization
- * (measured: a blocking cudaMemcpy). Before a blocking copy out of pageable memory the stream is
- * synchronized; an asynchronous one may do so (documented: API synchronization behavior): here it
- * waits (measured), and orders nothing. One towards such memory waits until it is done, too: with
- * SIM_CHECK=strict that orders nothing either, as the documentation has it. */
+ * (measured: probe-answers.txt, "pools"). Before a blocking copy out of pageable memory the stream
+ * is synchronized; an asynchronous one may do so (documented: API synchronization behavior): here
+ * it waits (measured: probe-waits.txt), and orders nothing. One towards such memory waits until it
+ * is done, too: with SIM_CHECK=strict that orders nothing either, as the documentation has it. */
 static cudaError_t wait_for_copy_unlocking(const struct call *call, struct stream *s,
                                            enum copy_wait wait, bool blocking)
 {
@@ -425,8 +425,8 @@ cudaError_t do_cudaMemcpy(struct call *call, void *to, const void *from, size_t 
 
 /* ---- rows ---- */
 
-/* Measured: what has no bytes succeeds whatever its pitches are; the pitch of one row may be 0, and
- * has a code of its own where it is too small. */
+/* Measured (probe-pitch.txt, "copy_sizes"): what has no bytes succeeds whatever its pitches are;
+ * the pitch of one row may be 0, and has a code of its own where it is too small. */
 static cudaError_t copy_rows(size_t to_pitch, size_t from_pitch, size_t width, size_t height,
                              struct rows *r)
 {
@@ -440,8 +440,8 @@ static cudaError_t copy_rows(size_t to_pitch, size_t from_pitch, size_t width, s
     return cudaSuccess;
 }
 
-/* Documented: the pitch of one row does not matter. Measured: a driver hangs where the rows reach
- * round the end of all addresses. */
+/* Documented: the pitch of one row does not matter. Measured (probe-pitch.txt, "set_sizes"): a
+ * driver hangs where the rows reach round the end of all addresses. */
 static cudaError_t memset_rows(const struct call *call, size_t pitch, size_t width, size_t height,
                                struct rows *r)
 {
@@ -539,7 +539,8 @@ cudaError_t do_cudaMemcpyPeerAsync(struct call *call, void *to, int toDevice, co
     line_number(&call->line, "bytes", bytes);
     cudaError_t e = check_peer_devices(to, toDevice, from, fromDevice, bytes);
     struct stream *s = call_stream(call, stream);
-    /* Measured (driver 580.159.04): a capture takes cudaMemcpyAsync between devices, not this. */
+    /* Assumed, since no recording holds it: a capture takes cudaMemcpyAsync between devices, not
+     * this. */
     if (!e && s && s->capturing)
         e = capture_forbid(s);
     return e ? e : copy_async(call, to, from, rows_of(bytes), cudaMemcpyDefault, stream, true);
@@ -574,8 +575,8 @@ cudaError_t do_cudaMemcpyPeer(struct call *call, void *to, int toDevice, const v
 
 /* ---- pointers ---- */
 
-/* An allocation of a host pool has an address on a device only while that may touch it
- * (measured). */
+/* An allocation of a host pool has an address on a device only while that may touch it (measured:
+ * probe-pools.txt, "copies_host"). */
 static void describe_allocation(struct cudaPointerAttributes *attributes, struct address_info *a)
 {
     bool managed = a->heap->host_visible && (!a->pool || pool_is_managed(a->pool));
@@ -589,7 +590,7 @@ static void describe_allocation(struct cudaPointerAttributes *attributes, struct
         attributes->hostPointer = NULL;
 }
 
-/* The device of memory that is not CUDA's is -2 (measured). */
+/* The device of memory that is not CUDA's is -2 (measured: probe-answers.txt, "memory"). */
 cudaError_t do_cudaPointerGetAttributes(struct call *call, struct cudaPointerAttributes *attributes,
                                         const void *pointer)
 {

@@ -52,8 +52,9 @@ static void diag_touch(const struct address_info *a, const void *address, bool i
 
 /* The program touched an address that it may not. This runs in a signal handler, in the midst of a
  * load or store of the program, which holds no lock of ours or of the allocator: what it needs may
- * be called. */
-static bool on_bad_address(const void *address, void *site)
+ * be called. Or a library's, when the program gave it a bad address: then the process ends, and the
+ * journal is all that is saved. */
+static bool on_bad_address(const void *address, void *site, bool in_program)
 {
     /* A call that writes an answer to where the program wants it. */
     bool in_call = lock_is_held();
@@ -65,8 +66,10 @@ static bool on_bad_address(const void *address, void *site)
     bool resume = page_guard_touched(address, in_call ? NULL : site);
     /* Another thread was faster. */
     resume |= a.kind == ADDRESS_PINNED && !a.pinned->registered;
-    if (!resume)
+    if (!resume) {
         diag_touch(&a, address, in_call);
+        journal_flush(in_call || in_program);
+    }
     if (!in_call)
         lock_release();
     return resume;

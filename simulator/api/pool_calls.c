@@ -80,7 +80,7 @@ cudaError_t do_cudaMallocAsync(struct call *call, void **pointer, size_t bytes, 
     cudaError_t e = capture_count ? capture_check_memory(s) : cudaSuccess;
     if (e)
         return e;
-    /* The current pool of the stream's device (measured: not of the current device). */
+    /* The current pool of the stream's device (measured: p2p.txt; not of the current device). */
     return allocate_in_stream(call, pointer, bytes, pool_current(s->device), s);
 }
 
@@ -154,7 +154,7 @@ cudaError_t do_cudaFreeAsync(struct call *call, void *pointer, cudaStream_t stre
             checker_freed_unallocated(call, pointer, s, FREE_REFUSED_NOTE);
         return cudaErrorInvalidValue;
     }
-    /* Measured: memory of cudaMallocManaged. */
+    /* Measured (probe-pools.txt, "managed"): memory of cudaMallocManaged. */
     if (!a.pool && a.heap->host_visible)
         return cudaErrorNotSupported;
     if (call->line.used)
@@ -191,7 +191,7 @@ static cudaError_t check_props(const struct cudaMemPoolProps *props)
         return cudaErrorInvalidValue;
     if (managed && props->maxSize)
         return cudaErrorInvalidValue;
-    /* Measured: 1 << 50. */
+    /* Measured (probe-answers.txt, "pools"): 1 << 50. */
     return props->maxSize > settings.memory ? cudaErrorMemoryAllocation : cudaSuccess;
 }
 
@@ -247,7 +247,7 @@ static cudaError_t get_pool(struct call *call, cudaMemPool_t *pool, int device, 
     line_signed(&call->line, "device", device);
     if (!pool)
         return cudaErrorInvalidValue;
-    /* Both codes are measured. */
+    /* Both codes are measured (one-gpu.txt, "errors"). */
     if (!device_exists(device))
         return current ? cudaErrorInvalidValue : cudaErrorInvalidDevice;
     struct pool *p = current ? pool_current(device) : pool_default(device);
@@ -275,7 +275,8 @@ cudaError_t do_cudaDeviceSetMemPool(struct call *call, int device, cudaMemPool_t
         call_destroyed_pool(call);
     if (!device_exists(device) || !p || p->device != device)
         return cudaErrorInvalidValue;
-    /* Measured: a managed pool is current for managed memory only. */
+    /* Measured (probe-pools.txt, "which_is_used"): a managed pool is current for managed memory
+     * only. */
     pool_set_current(p->location, p);
     return cudaSuccess;
 }
@@ -348,7 +349,7 @@ static cudaError_t set_attribute(struct call *call, struct pool *p, enum cudaMem
     bool *flag = flag_of(p, attribute);
     if (flag) {
         line_signed(&call->line, "value", *(const int *)value);
-        /* Measured: any non-zero is 1. */
+        /* Measured (one-gpu.txt, "watermarks"): any non-zero is 1. */
         *flag = *(const int *)value != 0;
         return cudaSuccess;
     }
@@ -359,7 +360,8 @@ static cudaError_t set_attribute(struct call *call, struct pool *p, enum cudaMem
     line_number(&call->line, "value", wanted);
     switch (attribute) {
     case cudaMemPoolAttrReleaseThreshold: pool_threshold_set(p, wanted); return cudaSuccess;
-    /* Measured: 0 sets a watermark to the current value, anything else is refused. */
+    /* Measured (one-gpu.txt, "watermarks"): 0 sets a watermark to the current value, anything else
+     * is refused. */
     case cudaMemPoolAttrReservedMemHigh:
         if (wanted)
             return cudaErrorInvalidValue;
@@ -394,7 +396,7 @@ cudaError_t do_cudaMemPoolSetAttribute(struct call *call, cudaMemPool_t pool,
 
 /* ---- access ---- */
 
-/* Measured: the number of a NUMA node is not looked at. */
+/* Measured (probe-pools.txt, "memory_numa"): the number of a NUMA node is not looked at. */
 static bool is_host(const struct cudaMemLocation *l)
 {
     return l->type == cudaMemLocationTypeHost || l->type == cudaMemLocationTypeHostNuma;

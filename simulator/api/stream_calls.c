@@ -19,7 +19,7 @@ static cudaError_t create_stream(struct call *call, cudaStream_t *stream, unsign
 {
     if (!stream || flags & ~(unsigned)cudaStreamNonBlocking)
         return cudaErrorInvalidValue;
-    /* Measured: -99 becomes -5. */
+    /* Measured (probe-answers.txt, "streams and events"): -99 becomes -5. */
     int clamped = priority > 0 ? 0 : priority < -5 ? -5 : priority;
     struct stream *s =
         stream_new(flags & cudaStreamNonBlocking ? STREAM_NON_BLOCKING : STREAM_BLOCKING,
@@ -49,7 +49,7 @@ cudaError_t do_cudaStreamCreateWithPriority(struct call *call, cudaStream_t *str
 
 cudaError_t do_cudaStreamDestroy(struct call *call, cudaStream_t stream)
 {
-    /* Measured: no default stream can be destroyed. */
+    /* Measured (probe-answers.txt, "streams and events"): no default stream can be destroyed. */
     if (!stream || stream == cudaStreamLegacy || stream == cudaStreamPerThread)
         return cudaErrorInvalidResourceHandle;
     struct stream *s = call_stream(call, stream);
@@ -141,7 +141,7 @@ cudaError_t do_cudaStreamWaitEvent(struct call *call, cudaStream_t stream, cudaE
         return cudaErrorInvalidResourceHandle;
     if (is_external_outside(s, flags))
         return cudaErrorIllegalState;
-    /* Measured: an event that was never recorded makes nothing wait. */
+    /* Measured (probe-ipc.txt, "event"): an event that was never recorded makes nothing wait. */
     uint64_t before = s->last_seq;
     cudaError_t e = capture_or_wait(call, s, v, flags & cudaEventWaitExternal);
     line_turn(call, s, before);
@@ -207,7 +207,8 @@ static cudaError_t create_event(struct call *call, cudaEvent_t *event, unsigned 
     unsigned valid_flags = cudaEventBlockingSync | cudaEventDisableTiming | cudaEventInterprocess;
     if (!event || flags & ~valid_flags)
         return cudaErrorInvalidValue;
-    /* Documented and measured: an interprocess event must not time. */
+    /* Documented and measured (probe-answers.txt, "streams and events"): an interprocess event must
+     * not time. */
     if (flags & cudaEventInterprocess && !(flags & cudaEventDisableTiming))
         return cudaErrorInvalidValue;
     struct remote_event *remote = NULL;
@@ -312,7 +313,7 @@ cudaError_t do_cudaEventElapsedTime(struct call *call, float *ms, cudaEvent_t st
         return e;
     if (!a || !b || !a->record || !b->record || (a->flags | b->flags) & cudaEventDisableTiming)
         return cudaErrorInvalidResourceHandle;
-    /* Measured: the events must be of one device. */
+    /* Measured (probe-misuse.txt, "other_gpu"): the events must be of one device. */
     if (a->device != b->device)
         return cudaErrorInvalidResourceHandle;
     if (!a->record->done || !b->record->done)
@@ -360,7 +361,8 @@ cudaError_t do_cudaStreamAddCallback(struct call *call, cudaStream_t stream,
     struct stream *s = call_stream(call, stream);
     if (!s)
         return cudaErrorInvalidResourceHandle;
-    /* Documented: not supported in a capture; measured: the code. */
+    /* Documented: not supported in a capture; measured: the code (probe-misuse.txt,
+     * "callback_relaxed"). */
     cudaError_t e = capture_forbid(s);
     if (e)
         return e;

@@ -14,8 +14,8 @@ void device_set_current(int device);
 static inline bool device_exists(int device) { return device >= 0 && device < settings.devices; }
 
 /* A kernel has done what a device does not survive: from now on every call returns this (measured:
- * cudaErrorIllegalAddress at every call after it, on all devices of the process). A second fault
- * changes nothing. Needs the lock. */
+ * p2p.txt, cudaErrorIllegalAddress at every call after it, on all devices of the process). A second
+ * fault changes nothing. Needs the lock. */
 void device_fault(cudaError_t error);
 /* Calls `listener` at the first fault. There is one listener; it may be set again. Needs the
  * lock. */

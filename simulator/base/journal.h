@@ -1,7 +1,11 @@
 /* The journal (SIM_JOURNAL=FILE): JSON Lines. A line with "call" is a call of the program, written
  * when it returns; a line with "did" is something that the device or the allocator did. All times
- * are virtual, so a run under one schedule writes the same bytes each time. What touches a line
- * alone needs no lock; journal_open, journal_close and line_write do.
+ * are virtual, so a run under one schedule writes the same bytes each time. All of these need the
+ * lock.
+ *
+ * Lines wait in memory, 256 KiB of them. They go to the file when these are full, at the end of the
+ * program, with the report of what ends it, and when it dies of a bad address. A process that
+ * aborts or is killed takes those with it that wait.
  *
  * Where a call stands in the source is looked up once for each site, and for many sites at a time,
  * because that takes milliseconds: when lines go to the file (base/journal_sites.h). */
@@ -12,8 +16,8 @@
 
 #include "base/types.h"
 
-/* Room before a line's fields for its number and time; room for the fields. */
-#define JOURNAL_HEAD   64
+/* Where a line's fields begin, so that an open line is never empty; room for the fields. */
+#define JOURNAL_HEAD   1
 #define JOURNAL_FIELDS 1024
 
 /* A line that is being made. `used` is 0 while it is closed: then fields are dropped. */
@@ -21,8 +25,8 @@ struct journal_line {
     size_t used;
     /* Where its call stands; NULL: it is no call's. */
     struct journal_site *site;
-    /* Its last bytes are for what ends a line that was cut. */
-    char text[JOURNAL_HEAD + JOURNAL_FIELDS + 16];
+    /* Its fields, each with a comma before it. */
+    char text[JOURNAL_HEAD + JOURNAL_FIELDS];
 };
 
 /* Is there a journal? Everyone may read it, to make no line where there is none. */
@@ -30,6 +34,10 @@ extern bool journal_on;
 
 /* Opens the file that settings.journal names; ends the process with a sentence when it cannot. */
 void journal_open(void);
+/* Writes the lines that wait. Without `look_up`, those whose call has a site that was not looked up
+ * yet get no file: a lookup allocates memory, which a process may not that dies in the allocator.
+ * Does nothing without a journal. */
+void journal_flush(bool look_up);
 /* Writes what is left and closes the file. Does nothing without a journal. */
 void journal_close(void);
 
@@ -48,7 +56,7 @@ void line_write(struct journal_line *line, time_ns when);
 
 /* Writes ,"key": to the end of an open line. Returns its own end; NULL when the line is closed or
  * has no room, and the field is left out. Always inline, as are the functions below: so the length
- * of a literal key is known (a quarter of the journal's time, measured). */
+ * of a literal key is known. */
 static inline __attribute__((always_inline)) char *line_key(struct journal_line *line,
                                                             const char *key, size_t length)
 {

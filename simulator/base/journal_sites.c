@@ -86,7 +86,8 @@ static char *put_escaped(char *to, const char *from, const char *end)
 /* Makes the site's text of the file and line that reports have for it. */
 static void make_text(struct journal_site *site, const struct os_source_loc *loc)
 {
-    char text[2 * sizeof loc->text + 64], *to = text, *end;
+    _Static_assert(2 * sizeof loc->text + 64 <= sizeof site->text, "each character escaped");
+    char *to = site->text, *end;
     const char *colon = strrchr(loc->text, ':');
     unsigned long line = colon ? strtoul(colon + 1, &end, 10) : 0;
     if (line && !*end) {
@@ -94,9 +95,8 @@ static void make_text(struct journal_site *site, const struct os_source_loc *loc
         to = put_escaped(to, loc->text, colon);
         to += sprintf(to, "\",\"line\":%lu", line);
     }
-    site->length = (size_t)(to - text);
-    site->text = os_allocate(site->length + 1);
-    memcpy(site->text, text, site->length);
+    site->length = (size_t)(to - site->text);
+    site->is_found = true;
 }
 
 void journal_sites_find(void)

@@ -3,16 +3,22 @@
 #ifndef SIM_BASE_JOURNAL_SITES_H
 #define SIM_BASE_JOURNAL_SITES_H
 
+#include <stdbool.h>
 #include <stddef.h>
+
+/* Room for the longest text. */
+#define JOURNAL_SITE_MAX 640
 
 struct journal_site {
     void *site;
     const char *call;
+    /* It was looked up. */
+    bool is_found;
     /* The fields of a line, ,"file":"solutions/07_trim.c","line":37: the file as reports have it
-     * (os_source_lines). Empty where the line is not known, and in a graded run, where nobody reads
-     * it and many programs run. NULL until it was looked up. */
-    char *text;
+     * (os_source_lines). Empty until it was looked up, where the line is not known, and in a graded
+     * run, where nobody reads it and many programs run. */
     size_t length;
+    char text[JOURNAL_SITE_MAX];
 };
 
 /* Returns what stands for a site (os_call_site), at which a call of this name was made first. It

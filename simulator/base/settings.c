@@ -171,14 +171,14 @@ void settings_read(void)
         return;
     refuse_unknown();
     settings.devices = (int)read_number("SIM_DEVICES", 2, 1, MAX_DEVICES, "2");
-    /* Measured: totalGlobalMem of an H200. */
+    /* Measured (probe-answers.txt): totalGlobalMem of an H200. */
     settings.memory = read_bytes("SIM_MEMORY", 150109880320u, 64 * MiB, 1024 * GiB, "8G");
     settings.segment = read_number("SIM_SEGMENT", 32, 2, 1024, "64") * MiB;
     settings.driver_version = (int)read_number("SIM_DRIVER_VERSION", 13000, 5000, 99990, "12040");
     /* Documented: pools are there since 11.2. */
     settings.pools =
         read_yes_or_no("SIM_POOLS", true, "off", "on") && settings.driver_version >= 11020;
-    /* Measured: 1 (file descriptor) + 8 (fabric). */
+    /* Measured (one-gpu.txt): 1 (file descriptor) + 8 (fabric). */
     settings.handle_types = (int)read_number("SIM_HANDLE_TYPES", 9, 0, 15, "1");
     settings.peers = read_yes_or_no("SIM_PEERS", true, "off", "on");
     read_check();

@@ -13,7 +13,7 @@ struct __attribute__((aligned(4096))) settings {
     /* SIM_MEMORY: bytes of each device; default what an H200 reports. */
     size_t memory;
     /* SIM_SEGMENT, in MiB: the bytes of a segment, in which the physical memory of a pool comes;
-     * default 32 MiB (measured: H200, driver 580.159.04). */
+     * default 32 MiB (measured: one-gpu.txt, "growth and used rounding"). */
     size_t segment;
     /* SIM_DRIVER_VERSION: as cudaDriverGetVersion returns it; default 13000. */
     int driver_version;

@@ -9,7 +9,8 @@ typedef uint64_t time_ns;
 /* An end that is not known yet: of a hold, of a host function. */
 #define TIME_UNKNOWN UINT64_MAX
 
-/* An allocation starts at a multiple of this (measured: H200, driver 580.159.04). */
+/* An allocation starts at a multiple of this (measured: one-gpu.txt, "growth and used
+ * rounding"). */
 #define ALIGNMENT ((size_t)512)
 
 /* Memory of the host: it is on no device. */

@@ -112,16 +112,18 @@ static void drop_acquired(struct shadow *shadow)
  * the host waits for it before it opens the gate, and not with the earlier one. Holds at one gate
  * end together. */
 static bool is_behind_another_obstacle(const struct shadow *shadow, const struct access *new,
-                                       const struct access *a)
+                                       const struct access *a, const struct stream *s)
 {
     const struct op *obstacle = new->obstacle.op;
     if (!obstacle)
         return false;
     if (!host_bound_is_pending(a->obstacle) || a->obstacle.op->kind != obstacle->kind)
         return true;
-    if (obstacle->kind == OP_HOLD)
-        return a->obstacle.op->gate != obstacle->gate;
-    return a->obstacle.op != obstacle && shadow->accesses->count < KEPT_BEHIND_FUNCTIONS;
+    if (obstacle->kind == OP_HOLD && a->obstacle.op->gate != obstacle->gate)
+        return true;
+    return shadow->accesses->count < KEPT_BEHIND_FUNCTIONS
+        && stream_has_another_obstacle(s, new->origin.seq, stream_of_slot(a->origin.slot),
+                                       a->origin.seq);
 }
 
 /* Removes what the new access covers: of those that checker.near found for a write, what it
@@ -135,7 +137,7 @@ static void drop_covered(struct shadow *shadow, const struct access *new, const 
         access_tree_find_covered_reads(shadow, new->from, new->to, &checker.near);
     for (size_t i = 0; i < checker.near.count; i++) {
         struct access *a = checker.near.items[i];
-        if (a->from < new->from || a->to > new->to || is_behind_another_obstacle(shadow, new, a))
+        if (a->from < new->from || a->to > new->to || is_behind_another_obstacle(shadow, new, a, s))
             continue;
         bool overwritten = new->write && a->from != a->to;
         if ((overwritten && !postponed)

@@ -1,6 +1,5 @@
 /* The text of a report. Each is one write on standard error: a first line "hazard: ...", then
  * indented lines. */
-#include "sched/happens_before.h"
 #include "check/report.h"
 
 #include <stdarg.h>
@@ -13,7 +12,9 @@
 #include "base/settings.h"
 #include "check/event_waits.h"
 #include "check/stream_variable.h"
+#include "os/needs_lock.h"
 #include "os/os.h"
+#include "sched/happens_before.h"
 
 #define REPORTS_MAX    20 /* Assumed: more than these are only counted. */
 #define SEEN_MAX       64 /* Assumed: a few pairs of sites for each pair of lines. */
@@ -266,6 +267,7 @@ static struct reported *find_reported(const struct reported *new)
 
 bool report_begin(const char *kind, const struct origin *earlier, const struct origin *later)
 {
+    NEEDS_LOCK();
     struct reported *same = find_seen(kind, earlier, later);
     if (same) {
         same->repeats++;
@@ -307,6 +309,7 @@ bool report_begin(const char *kind, const struct origin *earlier, const struct o
 
 void report_repeats(void)
 {
+    NEEDS_LOCK();
     for (unsigned i = 0; i < report.count && i < REPORTS_MAX; i++) {
         const struct reported *r = &report.reported[i];
         struct phrase place = phrase("%s at %s", r->later_call, r->later);
@@ -318,6 +321,7 @@ void report_repeats(void)
 
 void report_text(const char *format, ...)
 {
+    NEEDS_LOCK();
     va_list arguments;
     va_start(arguments, format);
     append_arguments(format, arguments);
@@ -341,6 +345,7 @@ static struct phrase stream_name(const struct origin *origin)
 
 struct phrase report_stream(const struct origin *origin)
 {
+    NEEDS_LOCK();
     if (!origin->launch)
         return stream_name(origin);
     return phrase("graph launch %u in %s", origin->launch, stream_name(origin).text);
@@ -355,6 +360,7 @@ static struct phrase with_variable(struct phrase stream, const struct origin *or
 
 void report_origin(const char *what, const struct origin *origin)
 {
+    NEEDS_LOCK();
     append("\n  %-10s %s, %s, at %s", what, origin->call,
            with_variable(report_stream(origin), origin).text, source_line(origin));
     if (origin->launch)
@@ -363,14 +369,20 @@ void report_origin(const char *what, const struct origin *origin)
 
 void report_allocation(uint32_t id, size_t bytes, const struct origin *allocated_by)
 {
+    NEEDS_LOCK();
     report_origin("allocated", allocated_by);
     append(" (allocation %u, %zu bytes)", id, bytes);
 }
 
-void report_advice(const char *advice) { append("\n  To do:     %s", advice); }
+void report_advice(const char *advice)
+{
+    NEEDS_LOCK();
+    append("\n  To do:     %s", advice);
+}
 
 void report_note(const char *format, ...)
 {
+    NEEDS_LOCK();
     va_list arguments;
     va_start(arguments, format);
     append("\n  Note:      ");
@@ -380,6 +392,7 @@ void report_note(const char *format, ...)
 
 void report_end(uint32_t id)
 {
+    NEEDS_LOCK();
     if (report.lacks_lines)
         report_note("compile with -g to see the lines.");
     report.text[report.length] = '\0';
@@ -587,6 +600,7 @@ static void explain(const struct origin *earlier, const struct origin *later,
 void report_missing_edge(const struct origin *earlier, const struct origin *later,
                          const struct stream *s)
 {
+    NEEDS_LOCK();
     report.unordered = true;
     if (!s)
         missing_host_wait(earlier, later);
@@ -602,6 +616,7 @@ void report_missing_edge(const struct origin *earlier, const struct origin *late
 
 void report_late_use(const struct origin *freed_by, const struct origin *used_by)
 {
+    NEEDS_LOCK();
     bool one_launch = freed_by->launch && freed_by->launch == used_by->launch;
     if (one_launch)
         append("\n  To do:     call %s (%s) after %s (%s)", freed_by->call, source_line(freed_by),

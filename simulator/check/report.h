@@ -1,8 +1,9 @@
 /* The text of a report, made for a student: what happened, which two calls and where they stand,
  * which edge is missing, what to add.
  *
- * All of these need the lock. One report is written at a time: report_begin, then its parts, then
- * report_end. */
+ * All of these need the lock, but for report_count: an exit in the midst of a call asks it, too, and
+ * then whoever is in that call has it. One report is written at a time: report_begin, then its
+ * parts, then report_end. */
 #ifndef SIM_CHECK_REPORT_H
 #define SIM_CHECK_REPORT_H
 

@@ -16,8 +16,9 @@ extern unsigned capture_count;
 /* ---- rules ---- */
 
 /* Checks a "potentially unsafe" call, which is none of a stream: one that may wait or allocate, any
- * about a pool, a wait or a query for a stream or event (measured; the documentation names
- * cudaMalloc). */
+ * about a pool, a wait or a query for a stream or event (measured: probe-graphs.txt,
+ * "capture_unsafe", "capture_waiting"; probe-graph-nodes.txt, "capture_calls"; the documentation
+ * names cudaMalloc). */
 cudaError_t capture_check_unsafe(void);
 /* Check cudaDeviceSynchronize, and a blocking copy in the legacy stream, on the current device. */
 cudaError_t capture_check_device_wait(void);

@@ -67,7 +67,8 @@ cudaError_t dispatch_memset(struct call *call, void *to, int value, struct rows 
         return e;
     if (!s->capturing)
         return command_memset(call, to, value, r, s);
-    /* Measured: a capture does not check the range, instantiating does. */
+    /* Measured (probe-graph-nodes.txt, "range_codes"): a capture does not check the range,
+     * instantiating does. */
     capture_add(call, s,
                 &(struct task){.kind = TASK_MEMSET,
                                .device = s->device,
@@ -179,7 +180,8 @@ cudaError_t dispatch_allocation(struct call *call, struct stream *s, const struc
 {
     NEEDS_LOCK();
     const struct capture_state state = capture_state(s);
-    /* Measured: nodes allocate on devices only, also where it is called managed memory. */
+    /* Measured (probe-pools.txt, "captured"; probe-graphs.txt, "graph_codes"): nodes allocate on
+     * devices only, also where it is called managed memory. */
     if (like->device == NO_DEVICE)
         return cudaErrorNotSupported;
     /* Documented: the node takes the pool's access rights as they are now. */

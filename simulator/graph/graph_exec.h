@@ -47,7 +47,8 @@ struct graph_exec {
 
 /* Instantiates a graph. Returns cudaErrorInvalidValue when the edges form a cycle or a memset node
  * leaves its memory, and cudaErrorNotSupported when the graph has memory nodes and an executable
- * graph already (documented; the codes are measured). */
+ * graph already (documented; the codes are measured: probe-graphs.txt, "graph_codes";
+ * probe-graph-nodes.txt, "range_codes"). */
 cudaError_t graph_exec_new(struct graph *g, unsigned long long flags, struct graph_exec **made);
 void graph_exec_destroy(struct graph_exec *x);
 /* Returns what the executable graph has of this node, or NULL. */

@@ -2,8 +2,9 @@
  * name; a segment of a heap is mapped from the first launch that needs it until
  * cudaDeviceGraphMemTrim or the end of the last executable graph.
  *
- * Rules: nothing is reserved before a launch (measured); an allocation that no node frees keeps its
- * memory, and a free returns nothing to the device (documented).
+ * Rules: nothing is reserved before a launch (measured: one-gpu.txt, "graph memory nodes"); an
+ * allocation that no node frees keeps its memory, and a free returns nothing to the device
+ * (documented).
  *
  * Laws (graph_memory_is_valid checks them): those of the heaps and of the physical segments; what
  * is allocated is the live range at its offset; `users` counts the graph, the nodes of all graphs

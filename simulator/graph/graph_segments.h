@@ -46,8 +46,8 @@ void graph_segments_unmap(struct graph_segments *b, struct heap *h);
 /* Gives back to the device all segments that back nothing. Returns how many. */
 size_t graph_segments_release(int device);
 
-/* The four figures of a device. Measured: what is reserved is all called used, and each has a
- * watermark of its own. */
+/* The four figures of a device. Measured (probe-graphs.txt, "graph_sizes"): what is reserved is all
+ * called used, and each has a watermark of its own. */
 struct graph_figures {
     size_t used, used_high, reserved, reserved_high;
 };

@@ -15,8 +15,8 @@
 
 #define MAGIC 0x31727470656d6973u
 
-/* What cudaMemPoolExportPointer writes: the same bytes for the same allocation (measured). So it
- * has no padding, whose bytes would be chance. */
+/* What cudaMemPoolExportPointer writes: the same bytes for the same allocation (measured:
+ * probe-ipc.txt, "pool_export"). So it has no padding, whose bytes would be chance. */
 struct exported_pointer {
     uint64_t magic, pool, generation, offset, bytes;
     int32_t entry, unused;
@@ -72,7 +72,8 @@ cudaError_t ipc_pool_export(struct pool *p, int *descriptor)
     NEEDS_LOCK();
     if (!p->ipc_table || p->imported)
         return cudaErrorInvalidValue;
-    /* Measured, where no fabric is set up: then neither type can be exported. */
+    /* Measured (probe-ipc.txt, "pool_other_types"), where no fabric is set up: then neither type
+     * can be exported. */
     if (p->props.handleTypes & cudaMemHandleTypeFabric)
         return cudaErrorNotPermitted;
     int fd = os_fd_dup(p->heap.file);
@@ -125,8 +126,8 @@ static bool is_location(int location)
 }
 
 /* Returns the pool in a file that another process exported; NULL: there is none. The file belongs
- * to a new pool then, else it is closed. Measured: a pool that was imported before is the same
- * again. */
+ * to a new pool then, else it is closed. Measured (probe-ipc.txt, "pool_import"): a pool that was
+ * imported before is the same again. */
 static struct pool *import_file(int file)
 {
     struct ipc_table *table = ipc_table_open(file);
@@ -195,8 +196,8 @@ cudaError_t ipc_pool_export_pointer(const void *pointer, struct cudaMemPoolPtrEx
 {
     NEEDS_LOCK();
     struct address_info a = memory_find(pointer);
-    /* Measured: an address inside an allocation is refused, like one outside; so is an allocation
-     * whose pool has not been exported before. */
+    /* Measured (probe-ipc.txt, "pool_export"): an address inside an allocation is refused, like one
+     * outside; so is an allocation whose pool has not been exported before. */
     if (a.kind != ADDRESS_ALLOCATED || !a.pool || !a.pool->exported || a.offset != a.range->offset)
         return cudaErrorInvalidValue;
     if (!ensure_entry(&a))
@@ -291,7 +292,7 @@ cudaError_t ipc_pool_import_pointer(const struct call *call, struct pool *p,
     if (!is_valid_import(p, &e, &allocation))
         return cudaErrorInvalidValue;
     uint32_t ipc_ref = ipc_table_ref(p->ipc_table, e.entry, IPC_IMPORTER);
-    /* Measured: succeeds all the same. */
+    /* Measured (probe-ipc.txt, "pool_freed_block"): succeeds all the same. */
     if (allocation.freed)
         ipc_check_imported_freed(call, ipc_ref);
     if (!open_heap(p, allocation.offset + round_up(allocation.bytes, ALIGNMENT)))

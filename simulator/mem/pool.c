@@ -222,7 +222,7 @@ struct pool *pool_create_for_graph(int device, struct graph_memory *owner)
     struct cudaMemPoolProps props = default_props(device);
     struct pool *p = pool_new(&props);
     /* Addresses for hundreds of graphs (assumed), and yet a node may ask for more than there is
-     * memory (measured). */
+     * memory (measured: probe-graphs.txt, "graph_codes"). */
     if (p->heap.limit > 8 * GiB)
         p->heap.limit = round_up(p->heap.limit / 8 * 5, settings.segment);
     p->threshold = UINT64_MAX;
@@ -287,7 +287,8 @@ struct reuse_result pool_allocate(struct pool *p, size_t bytes, struct stream *s
         if (observer.pool_grew)
             observer.pool_grew(p, result.grown, result.remapped);
     }
-    /* Measured: a growth that the cap stops has raised the watermark to the cap. */
+    /* Measured (facts/traces/capped.txt): a growth that the cap stops has raised the watermark to
+     * the cap. */
     size_t high = result.capped ? p->policy.max_segments * settings.segment : pool_reserved(p);
     if (p->reserved_high < high)
         p->reserved_high = high;
@@ -346,7 +347,8 @@ void pool_free_now(struct pool *p, struct range *r)
 void pool_trim(struct pool *p, size_t keep)
 {
     NEEDS_LOCK();
-    /* Measured: a threshold keeps at most its bytes (48 MiB: 32), a trim at least (48 MiB: 64). */
+    /* Measured (one-gpu.txt, "free, then sync, with thresholds"): a threshold keeps at most its
+     * bytes (48 MiB: 32), a trim at least (48 MiB: 64). */
     release_segments(
         p, keep > SIZE_MAX - settings.segment ? SIZE_MAX : round_up(keep, settings.segment),
         COST_RELEASE_SEGMENT, "trim");
@@ -377,7 +379,7 @@ static void close_storage(struct pool *p)
 }
 
 /* Closes an imported pool that is destroyed; its addresses stay while work on what was freed may be
- * pending (measured: that work still succeeds). */
+ * pending (measured: probe-ipc.txt, "pool_import_destroyed": that work still succeeds). */
 static void close_import(struct pool *p)
 {
     if (p->import_count || !p->ipc_table || engine_status.busy_streams)
@@ -477,12 +479,13 @@ void pool_destroy(struct pool *p)
 {
     NEEDS_LOCK();
     handle_retire(HANDLE_POOL, p->handle);
-    /* Measured. */
+    /* Measured (one-gpu.txt, "destroying pools"). */
     if (pools.current[p->location] == p)
         pools.current[p->location] = pools.defaults[p->location];
     p->destroyed = true;
     set_due(p, true);
-    /* Measured: what is idle or finished goes back now, the rest when it is shared. */
+    /* Measured (probe-answers.txt, "pools"): what is idle or finished goes back now, the rest when
+     * it is shared. */
     p->threshold = 0;
     for (struct free_list *list = p->heap.stream_lists; list; list = list->next)
         reuse_reclaim(&p->heap, list, stream_of_slot(list->slot)->done_seq);

@@ -41,8 +41,8 @@ struct pool {
     bool is_due;
     size_t used, used_high, reserved_high;
     uint32_t peer_rights; /* Bit d: device d may touch its allocations. */
-    /* The same as cudaMemPoolGetAccess reports it (measured: of managed memory only what was set,
-     * although all may). */
+    /* The same as cudaMemPoolGetAccess reports it (measured: probe-pools.txt, "memory_managed"; of
+     * managed memory only what was set, although all may). */
     uint32_t peer_rights_reported;
     /* What needs access that a device was given (check/checker.h). */
     struct peer_use *peer_uses;
@@ -83,8 +83,9 @@ struct pool *pool_default(int location);
  * uses now. */
 struct pool *pool_current(int location);
 void pool_set_current(int location, struct pool *pool);
-/* Makes a destroyed pool current, which is then handed out (measured). Nothing is allocated from
- * it, so this is for other locations than a device's ordinary memory. */
+/* Makes a destroyed pool current, which is then handed out (measured: probe-pools.txt,
+ * "destroyed_made_current"). Nothing is allocated from it, so this is for other locations than a
+ * device's ordinary memory. */
 void pool_set_current_destroyed(int location, void *handle);
 void *pool_current_handle(int location);
 
@@ -98,7 +99,7 @@ struct pool *pool_create_for_graph(int device, struct graph_memory *owner);
 /* Destroys a pool of the program's; it is gone at once when nothing of it is live or pending. */
 void pool_destroy(struct pool *p);
 /* Destroys one import of an imported pool. Returns false, and nothing has happened, when
- * allocations of it are imported (measured). */
+ * allocations of it are imported (measured: probe-ipc.txt, "pool_import_destroyed"). */
 bool pool_destroy_imported(struct pool *p);
 /* Ends a graph's pool; nothing of it is live and no segment mapped. */
 void pool_discard(struct pool *p);
@@ -111,7 +112,7 @@ struct pool *pool_first(void);
 /* Returns the pool of a handle, or NULL. */
 struct pool *pool_from_handle(cudaMemPool_t handle);
 /* The same, but NULL also for an imported one: what may not be done to it is done to no pool
- * (measured: cudaErrorInvalidValue). */
+ * (measured: ipc.txt, cudaErrorInvalidValue). */
 struct pool *pool_from_handle_owned(cudaMemPool_t handle);
 
 /* Allocates `bytes` (> 0) in the order of stream `s`. The range stays the pool's. */
@@ -121,7 +122,7 @@ void pool_diag_no_addresses(const struct pool *p, size_t bytes);
 /* Frees an allocation in the order of stream `s`, where the free has this epoch. */
 void pool_free(struct pool *p, struct range *r, struct stream *s, uint64_t seq);
 /* Frees an allocation as cudaFree does: the memory is shared at once, and `used` stays (measured:
- * driver 580.159.04 leaves it, so used may exceed reserved). */
+ * one-gpu.txt, "errors"; the driver leaves it, so used may exceed reserved). */
 void pool_free_now(struct pool *p, struct range *r);
 
 /* The threshold was set: the next synchronization gives back what is above it. */
@@ -130,7 +131,7 @@ void pool_threshold_set(struct pool *p, uint64_t threshold);
  * threshold. */
 void pools_synchronized(void);
 /* A stream is destroyed: shares its finished frees, and gives back what is above the threshold
- * (measured). */
+ * (measured: probe-answers.txt, "pools"). */
 void pools_stream_destroyed(struct stream *s);
 /* Gives idle segments back, but keeps at least `keep` bytes. */
 void pool_trim(struct pool *p, size_t keep);

@@ -187,7 +187,11 @@ bool reuse_reclaim(struct heap *h, struct free_list *list, uint64_t max_seq)
 const char *reuse_name(enum reuse rung)
 {
     NEEDS_LOCK();
-    static const char *const names[] = {"nothing",       "same stream", "synchronized", "event",
-                                        "opportunistic", "new",         "internal"};
+    static const char *const names[] = {
+        "nothing",
+#define RUNG(id, name, when, cost, because)            name,
+#define RUNG_IF(id, name, policy, when, cost, because) name,
+#include "mem/rungs.def"
+    };
     return names[rung];
 }

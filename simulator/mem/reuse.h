@@ -7,12 +7,9 @@
 
 enum reuse {
     REUSE_FAILED,
-    REUSE_SAME_STREAM,
-    REUSE_SYNCHRONIZED,
-    REUSE_EVENT,
-    REUSE_OPPORTUNISTIC,
-    REUSE_NEW,
-    REUSE_INTERNAL
+#define RUNG(id, name, when, cost, because)            REUSE_##id,
+#define RUNG_IF(id, name, policy, when, cost, because) REUSE_##id,
+#include "mem/rungs.def"
 };
 
 struct reuse_policy {

@@ -13,7 +13,7 @@
 /* Set before the first fault, and at a thread's first call with the lock; read in signal handlers
  * without it. [0] is SIGSEGV, [1] is SIGBUS. */
 static struct {
-    bool (*handler)(const void *address, void *site);
+    bool (*handler)(const void *address, void *site, bool in_program);
     struct sigaction ours;
     /* What was there at first, and what the program has put there since. */
     struct sigaction first[2], program[2];
@@ -27,8 +27,8 @@ static bool is_of_program(const void *code)
 }
 
 /* Where in the program it happened, in the form of a return address: the instruction that was
- * interrupted, or the call of the library that this one is in. */
-static void *site_of(void *context)
+ * interrupted (then `in_program` is set), or the call of the library that this one is in. */
+static void *site_of(void *context, bool *in_program)
 {
     const ucontext_t *c = context;
     void *frames[32];
@@ -40,7 +40,8 @@ static void *site_of(void *context)
     char *here = NULL;
     (void)c;
 #endif
-    if (is_of_program(here))
+    *in_program = is_of_program(here);
+    if (*in_program)
         return here + 1;
     int count = backtrace(frames, 32);
     for (int i = 0; i < count; i++)
@@ -75,11 +76,12 @@ static void forward_signal(int signo, siginfo_t *information, void *context)
 static void bad_address(int signo, siginfo_t *information, void *context)
 {
     static _Thread_local volatile sig_atomic_t inside;
-    bool go_on = false;
+    bool go_on = false, in_program;
     if (!inside && information->si_code > 0) {
         inside = 1;
         os_rest_exclude_begin();
-        go_on = faults.handler(information->si_addr, site_of(context));
+        void *site = site_of(context, &in_program);
+        go_on = faults.handler(information->si_addr, site, in_program);
         inside = 0;
         if (go_on)
             os_rest_exclude_end();
@@ -105,7 +107,7 @@ void os_expect_faults(void)
     pthread_sigmask(SIG_UNBLOCK, &both, NULL);
 }
 
-void os_on_bad_address(bool (*handler)(const void *address, void *site))
+void os_on_bad_address(bool (*handler)(const void *address, void *site, bool in_program))
 {
     void *frame;
     /* Its first call loads a library, which a signal handler may not. */

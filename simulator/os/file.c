@@ -22,10 +22,15 @@ struct os_file {
     struct seal_sum sum;
     /* A write has failed: what follows is dropped. */
     bool lost;
+    /* How many bytes were written, and for how many the file system has taken room. */
+    off_t written, room;
     /* How many bytes of the buffer wait to be written. */
     size_t used;
-    char buffer[1 << 18];
+    char buffer[1 << 16];
 };
+
+/* For so many bytes of a large file room is taken at a time, which makes writing them cheaper. */
+#define ROOM ((off_t)2 << 20)
 
 /* Why the last os_open failed. Needs the lock. */
 static char open_error[128];
@@ -125,13 +130,33 @@ os_file *os_open(const char *path, const char *what)
 
 const char *os_open_error(void) { return open_error; }
 
-void os_flush(os_file *file)
+/* Takes room behind the end of the file, where a write is not its first. What cannot be taken is
+ * not needed: the file is a pipe, or its device is full, as the write will find. */
+static void take_room(os_file *file, size_t bytes)
 {
-    bool ours = getpid() == file->owner && !file->lost;
-    if (ours && !write_all(file->descriptor, file->buffer, file->used)) {
+    off_t end = file->written + (off_t)bytes;
+    if (!file->written || end <= file->room || seal_is_closed())
+        return;
+    file->room = end + ROOM;
+    (void)!fallocate(file->descriptor, FALLOC_FL_KEEP_SIZE, file->written,
+                     file->room - file->written);
+}
+
+static void write_now(os_file *file, const char *text, size_t bytes)
+{
+    if (getpid() != file->owner || file->lost)
+        return;
+    take_room(file, bytes);
+    if (!write_all(file->descriptor, text, bytes)) {
         file->lost = true;
         diag("%s is not whole: its file can take no more (%s).", file->what, strerror(errno));
     }
+    file->written += (off_t)bytes;
+}
+
+void os_flush(os_file *file)
+{
+    write_now(file, file->buffer, file->used);
     file->used = 0;
 }
 
@@ -139,10 +164,22 @@ void os_write(os_file *file, const char *text, size_t bytes)
 {
     if (file->used + bytes > sizeof file->buffer)
         os_flush(file);
-    memcpy(file->buffer + file->used, text, bytes);
-    file->used += bytes;
+    if (bytes > sizeof file->buffer)
+        write_now(file, text, bytes);
+    else {
+        memcpy(file->buffer + file->used, text, bytes);
+        file->used += bytes;
+    }
     if (seal_is_closed())
         seal_add(&file->sum, text, bytes);
+}
+
+/* Gives back the room behind the end of the file. */
+static void give_room(const os_file *file)
+{
+    off_t end = file->room ? lseek(file->descriptor, 0, SEEK_CUR) : -1;
+    if (end >= 0 && getpid() == file->owner)
+        (void)!ftruncate(file->descriptor, end);
 }
 
 void os_close(os_file *file)
@@ -150,6 +187,7 @@ void os_close(os_file *file)
     os_flush(file);
     if (seal_is_closed() && getpid() == file->owner && !file->lost)
         seal_receipt(file->number, &file->sum);
+    give_room(file);
     close(file->descriptor);
     os_free(file);
 }

@@ -162,10 +162,11 @@ void os_rest_exclude_end(void);
 
 /* ---- faults ---- */
 
-/* Calls `handler(address, site)` when an instruction at `site` touches an address that the process
- * may not. When it returns true, the instruction runs again; else the process dies of the signal,
- * as it would have. Called once, with the lock held. */
-void os_on_bad_address(bool (*handler)(const void *address, void *site));
+/* Calls `handler(address, site, in_program)` when an instruction at `site` touches an address that
+ * the process may not. `in_program`: the instruction is the program's own, and no library's, which
+ * may have a lock. When it returns true, the instruction runs again; else the process dies of the
+ * signal, as it would have. Called once, with the lock held. */
+void os_on_bad_address(bool (*handler)(const void *address, void *site, bool in_program));
 /* Puts our handler there once more, where the program may have put one of its own, and unblocks the
  * signals in the calling thread: blocked ones kill it without a word. Needs the lock. */
 void os_expect_faults(void);

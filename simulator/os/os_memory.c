@@ -14,8 +14,8 @@
 
 /* ---- ranges of addresses ---- */
 
-/* Where a range of addresses begins: at an odd multiple of this. Measured: so does a process's
- * first pool; a larger alignment would be luck. */
+/* Where a range of addresses begins: at an odd multiple of this. Measured (one-gpu.txt, "growth and
+ * used rounding"): so does a process's first pool; a larger alignment would be luck. */
 #define RANGE_ALIGNMENT (32 * MiB)
 /* Ranges take whole multiples of this, so that a part of one begins where a range may. */
 #define RANGE_UNIT (2 * RANGE_ALIGNMENT)

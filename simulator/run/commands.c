@@ -14,8 +14,8 @@
 #include "os/os.h"
 #include "mem/address_map.h"
 
-/* Measured: a pageable source of up to 2 MiB is copied aside at the call; one of 3 MiB makes the
- * call wait for the stream, and so does any when the copy goes to the host. */
+/* Measured (probe-waits.txt): a pageable source of up to 2 MiB is copied aside at the call; one of
+ * 3 MiB makes the call wait for the stream, and so does any when the copy goes to the host. */
 #define STAGED_MAX (2 * MiB)
 
 size_t rows_span(const struct rows *r, size_t pitch)
@@ -62,8 +62,9 @@ static char *storage_of(const void *address)
 }
 
 /* The same for an effect that runs long after its check: meanwhile the memory may have gone back,
- * or access to it may have been taken away. Returns NULL after a fault. Measured: a copy has a code
- * of its own, and so has a memset of the host's memory. */
+ * or access to it may have been taken away. Returns NULL after a fault. Measured (probe-misuse.txt,
+ * "pool_gone_copy", "revoked_copy", "frees_used_of_0_on_1_current_0"): a copy has a code of its
+ * own, and so has a memset of the host's memory. */
 static char *storage_when_run(struct op *op, const void *address)
 {
     struct address_info a = memory_find(address);
@@ -86,9 +87,9 @@ static char *storage_when_run(struct op *op, const void *address)
     return NULL;
 }
 
-/* Measured: for a copy, an allocation of a host pool is the host's memory. The copy needs no access
- * to it and must not call it the device's; where the device has no access it is like any other
- * memory of the host, whose end is not known. */
+/* Measured (probe-pools.txt, "copies_host"): for a copy, an allocation of a host pool is the host's
+ * memory. The copy needs no access to it and must not call it the device's; where the device has no
+ * access it is like any other memory of the host, whose end is not known. */
 static bool is_host_pool_range(const struct address_info *a)
 {
     return a->kind == ADDRESS_ALLOCATED && memory_is_host_pool(a);
@@ -103,11 +104,12 @@ static bool is_pageable(const struct address_info *a, int device)
 enum access_rule {
     /* The stream's device. */
     ACCESS_MEMSET,
-    /* That, and the current device (measured: lesson 12 on two H200s), even where the memory and
-     * the stream are of another one. */
+    /* That, and the current device (measured: tests/lessons/expected/12_peer_access.txt), even
+     * where the memory and the stream are of another one. */
     ACCESS_COPY,
-    /* The other end is the host's own memory: the current device alone (measured: lesson 12, and
-     * probe-outsiders-peers.txt, "stream_of_other_device"). */
+    /* The other end is the host's own memory: the current device alone (measured:
+     * tests/lessons/expected/12_peer_access.txt, and probe-outsiders-peers.txt,
+     * "stream_of_other_device"). */
     ACCESS_HOST_COPY,
     /* cudaMemcpyPeerAsync: nobody. */
     ACCESS_PEER_COPY
@@ -436,7 +438,7 @@ static void order_with_device(const struct call *call, struct stream *s,
 }
 
 /* Is the one end of a copy refused? Assumed: freed pinned memory is; a real driver dies of SIGSEGV
- * here (measured). */
+ * here (measured: probe-host.txt, "freed pinned memory"). */
 static bool is_end_refused(const struct address_info *a, const void *address, size_t span,
                            const struct stream *s, enum access_rule rule)
 {
@@ -501,8 +503,8 @@ cudaError_t command_copy(const struct call *call, void *to, const void *from, st
     if (!wait)
         return cudaSuccess;
     if (!t.heap && !f.heap) {
-        /* Documented and measured: from the host to the host; but not where one side is a pool's or
-         * managed (measured). */
+        /* Documented, and measured (probe-host.txt): from the host to the host; but not where one
+         * side is a pool's or managed (measured there, too). */
         *wait = COPY_DONE;
     } else if (staged) {
         op->staged = stage(from, &r);

@@ -22,12 +22,14 @@ static inline struct rows rows_of(size_t bytes) { return (struct rows){bytes, 1,
  * more than there are addresses. */
 size_t rows_span(const struct rows *r, size_t pitch);
 
-/* Sets these rows in the order of stream `s`. Measured: what leaves its allocation, or is memory
+/* Sets these rows in the order of stream `s`. Measured (probe-answers.txt, "copies and memsets";
+ * probe-outsiders-peers.txt, "stream_of_other_device"): what leaves its allocation, or is memory
  * that the stream's device may not touch, is refused here with cudaErrorInvalidValue. */
 cudaError_t command_memset(const struct call *call, void *to, int value, struct rows r,
                            struct stream *s);
-/* A memset node, with elements of 1, 2 or 4 bytes. Nothing is checked here (measured: a launch
- * notices nothing inside the same segment): a bad address is a fault when it runs. */
+/* A memset node, with elements of 1, 2 or 4 bytes. Nothing is checked here (measured:
+ * probe-graph-nodes.txt, "range_in_step"; a launch notices nothing inside the same segment): a bad
+ * address is a fault when it runs. */
 void command_memset_node(const struct call *call, void *to, int value, unsigned element,
                          struct rows r, struct stream *s);
 

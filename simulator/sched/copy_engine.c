@@ -1,15 +1,15 @@
 /* Copy engines.
  *
- * Rules. An engine makes one copy at a time (measured: two uploads of 16 MiB in two streams take
- * 625 us, one takes 312). Of those that wait, the one that has waited longest is next (which stream
- * the recorded device took was chance). Under the schedule late it is the newest, and under random
- * either, by lot: that is as legal.
+ * Rules. An engine makes one copy at a time (measured: probe-engines.txt; two uploads of 16 MiB in
+ * two streams take 625 us, one takes 312). Of those that wait, the one that has waited longest is
+ * next (which stream the recorded device took was chance). Under the schedule late it is the
+ * newest, and under random either, by lot: that is as legal.
  *
  * Up and down, side by side, are slower by 8.5 % (measured: "2 up beside 2 down"). A copy through
  * the host is slower by 17 % beside traffic the other way, and stands still while a copy of the
- * host goes its way (measured: "0 to 1 beside 1 to 0", "beside down 16 MiB from GPU 0"). A copy
- * between the host and managed memory shares the link with nothing (measured: "to managed memory
- * beside").
+ * host goes its way (measured: probe-peer-engines.txt, "0 to 1 beside 1 to 0", "beside down 16 MiB
+ * from GPU 0"). A copy between the host and managed memory shares the link with nothing (measured:
+ * "to managed memory beside").
  *
  * Assumed: with three devices or more, a device has one engine for copies to all others, as to one;
  * pageable copies hold no engine, since they come in small pieces between which others go; other

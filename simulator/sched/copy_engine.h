@@ -8,8 +8,8 @@
  *
  * An engine adds time and nothing else: what it does first happens before nothing by that, and the
  * checker and the allocator do not see it. A copy asks for its engine when all that it comes after
- * is over; a copy that has to wait for something else holds up nobody (measured: lesson 16, the
- * copy behind a hold).
+ * is over; a copy that has to wait for something else holds up nobody (measured:
+ * tests/lessons/expected/16_pinned_transfers.txt, "beside the hold").
  *
  * All of these need the lock. Source: tests/hardware/facts/probe-engines.txt and
  * probe-peer-engines.txt. */

@@ -52,7 +52,7 @@ void event_record(struct event *e, struct stream *s);
 /* Was it ever recorded, by any process? */
 bool event_is_recorded(const struct event *e);
 /* The stream waits for the last record; an event that was never recorded makes nothing wait
- * (measured). */
+ * (measured: probe-ipc.txt, "event"). */
 void event_wait(struct event *e, struct stream *s);
 /* Has the last record been reached? If so the host acquires it. */
 bool event_query(struct event *e);

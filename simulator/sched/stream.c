@@ -359,6 +359,26 @@ struct host_bound stream_find_host_bound(const struct stream *s, uint64_t seq, u
     return (struct host_bound){NULL, 0};
 }
 
+/* Is work `seq` of `s` behind a hold at this gate? */
+static bool is_behind_gate(const volatile int *gate, const struct stream *s, uint64_t seq)
+{
+    for (const struct op *op = ops.host_bound; op; op = op->next_host_bound)
+        if (op->kind == OP_HOLD && op->gate == gate && comes_before(op, s, seq))
+            return true;
+    return false;
+}
+
+bool stream_has_another_obstacle(const struct stream *s, uint64_t seq, const struct stream *other,
+                                 uint64_t other_seq)
+{
+    NEEDS_LOCK();
+    for (const struct op *op = ops.host_bound; op; op = op->next_host_bound)
+        if (needs_host(op) && comes_before(op, s, seq) && !comes_before(op, other, other_seq)
+            && (op->kind != OP_HOLD || !is_behind_gate(op->gate, other, other_seq)))
+            return true;
+    return false;
+}
+
 bool host_bound_is_pending(struct host_bound bound)
 {
     NEEDS_LOCK();

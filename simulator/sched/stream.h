@@ -236,7 +236,11 @@ struct stream *stream_using(const char *from, const char *to);
  * such, among the ops before this turn. UINT64_MAX: among all. What the stream waits for counts,
  * also when it has come to wait only after that work. */
 struct host_bound stream_find_host_bound(const struct stream *s, uint64_t seq, uint64_t turn);
-/* Is it still so? */
+/* Does work `seq` of `s` come after something that only the host ends, and that work `other_seq` of
+ * `other` does not come after? Holds at one gate end together. */
+bool stream_has_another_obstacle(const struct stream *s, uint64_t seq, const struct stream *other,
+                                 uint64_t other_seq);
+/* Is what stream_find_host_bound has returned still so? */
 bool host_bound_is_pending(struct host_bound bound);
 /* Can work `seq` of this stream not begin before the host does something: open a gate, or end a
  * host function? */
@@ -270,8 +274,8 @@ void stream_follow_devices(struct stream *s, unsigned devices);
 /* What they get from now on waits for what `s` has so far, also in streams that are made later. */
 void stream_precede_devices(struct stream *s, unsigned devices);
 /* The stream waits for this work of another, but nothing is released to it: the allocator's own
- * doing never orders a program (measured: such a wait does not count as an event dependency
- * either). */
+ * doing never orders a program (measured: facts/traces/capped.txt; such a wait does not count as an
+ * event dependency either). */
 void stream_wait_internal(struct stream *s, struct stream *other, uint64_t seq);
 /* The stream waits for a record (its own or another stream's). */
 void stream_wait(struct stream *s, struct record *r);

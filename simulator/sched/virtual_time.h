@@ -15,7 +15,7 @@ time_ns command_duration(time_ns fixed, time_ns each_gib, size_t bytes);
 /* Returns a number below `n` > 0, from SIM_SCHEDULE's seed. */
 unsigned random_below(unsigned n);
 /* Returns how long an op takes under the schedule that SIM_SCHEDULE asks for, given what it takes
- * on the measured device. */
+ * on the recorded device. */
 time_ns time_under_schedule(time_ns measured);
 
 #endif

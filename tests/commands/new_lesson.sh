@@ -100,9 +100,9 @@ mkdir -p "$mutants"
         'The program') printf '.. program-source:: lessons/%s\n\n' "$name" ;;
         Predict)
             printf '.. predict:: What is the first element?\n   :run: solutions/%s\n' "$name"
-            printf '   :fields:\n      | | first element is (\\d+)\n\n'
+            printf '   :fields:\n      | | first element is (\\d+)\n   :why: Why it is so.\n\n'
             printf '.. predict:: And of 24 MiB?\n   :run: solutions/%s 24\n' "$name"
-            printf '   :fields:\n      | | first element is (\\d+)\n\n' ;;
+            printf '   :fields:\n      | | first element is (\\d+)\n   :why: Why it is so.\n\n' ;;
         Three*)
             for question in 1 2 3; do
                 printf '.. predict:: Question %s, about another case?\n' $question

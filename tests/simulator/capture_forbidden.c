@@ -26,8 +26,8 @@ static void not_while_capturing(void)
     ends_invalid(s);
 }
 
-/* Measured (driver 580.159.04): a copy between two devices is captured as cudaMemcpyAsync, and
- * refused as cudaMemcpyPeerAsync. */
+/* Assumed, since no recording holds it: a copy between two devices is captured as cudaMemcpyAsync,
+ * and refused as cudaMemcpyPeerAsync. */
 static void peer_copies(void)
 {
     char *near, *far;

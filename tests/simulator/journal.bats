@@ -235,3 +235,76 @@ C
     journal 3
     said 'map(select(.file or .line)) | length' 0
 }
+
+@test "a number of any length is the program's own" {
+    cat >numbers.c <<'C'
+#include <cuda_runtime_api.h>
+#include <stdio.h>
+int main(void)
+{
+    for (size_t power = 1, digits = 1; digits <= 20; digits++, power *= 10)
+        for (int i = -1; i < 2; i++) {
+            void *nothing;
+            size_t bytes = i || digits < 20 ? power + (size_t)i : (size_t)-1;
+            printf("%zu\n", bytes);
+            cudaMallocAsync(&nothing, bytes, 0);
+            if (nothing)
+                cudaFreeAsync(nothing, 0);
+            /* The second time from what the first has left. */
+            cudaMallocAsync(&nothing, bytes, 0);
+            printf("%zu\n", bytes);
+            if (nothing)
+                cudaFreeAsync(nothing, 0);
+        }
+    return 0;
+}
+C
+    build numbers.c
+    journal
+    run sed -n 's/.*"call":"cudaMallocAsync".*"bytes":\([0-9]*\),.*/\1/p' journal
+    assert_output "$(cat out)"
+    assert_equal "$(wc -l <out)" 120
+    run awk '/^{"n":/ { sub(/^{"n":/, ""); sub(/,.*/, ""); if ($0 != NR - 1) print NR ": " $0 }' \
+        journal
+    assert_output ""
+}
+
+@test "a program that dies of a bad address leaves its whole journal" {
+    cat >dies.c <<'C'
+#include <cuda_runtime_api.h>
+#include <string.h>
+int main(int argc, char **argv)
+{
+    char *volatile bad = (char *)8;
+    cudaStream_t stream;
+    void *data = NULL, *pooled;
+    cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
+    for (int i = 0; i < 2000; i++) {
+        cudaMallocAsync(&pooled, 4096, stream);
+        cudaFreeAsync(pooled, stream);
+    }
+    cudaMalloc(&data, 4096);
+    switch (argc) {
+    case 1: *bad = 1; break;
+    case 2: return (int)strlen(bad);
+    case 3: *(char *)data = 1; break;
+    case 4: cudaMemcpy(data, bad, 4096, cudaMemcpyHostToDevice); break;
+    }
+    return argv[0] == NULL;
+}
+C
+    build dies.c -O0
+    local arguments files
+    for arguments in "" "1" "1 2" "1 2 3"; do
+        status=0
+        # shellcheck disable=SC2086
+        SIM_JOURNAL=journal bounded ./program $arguments >out 2>err || status=$?
+        assert_equal "$status" 139
+        said 'map(.n) == [range(0; length)]' true
+        said 'map(select(.call)) | length, last.call' 4002 cudaMalloc
+        # In a library it may have the lock of malloc, which a lookup needs: then the last call's
+        # line, whose place nothing has asked for before, has none.
+        files=$(jq -s 'map(select(.call and .file == "dies.c")) | length' journal)
+        assert_equal "$files" "$([ "$arguments" = 1 ] && echo 4001 || echo 4002)"
+    done
+}

@@ -69,12 +69,11 @@ includes() {
     assert_output ""
 }
 
-# check/report.c is behind those that call it: they need the lock themselves.
 @test "a function that another room calls, and that needs the lock, begins with NEEDS_LOCK()" {
     run python3 tests/simulator/needs_lock.py
     assert_success
     assert_line --regexp '^[1-9][0-9]{2} functions assert the lock$'
-    run grep -v -e '^simulator/check/report\.c: ' -e 'functions assert the lock$' <<<"$output"
+    run grep -v 'functions assert the lock$' <<<"$output"
     assert_output ""
     # one that lacks it is named
     cp -r simulator "$BATS_TEST_TMPDIR"
@@ -82,6 +81,31 @@ includes() {
         "$BATS_TEST_TMPDIR/simulator/mem/pool.c"
     run python3 tests/simulator/needs_lock.py "$BATS_TEST_TMPDIR/simulator"
     assert_line --regexp 'mem/pool\.c: pool_first does not begin with NEEDS_LOCK\(\)$'
+}
+
+@test "what a comment calls measured names its recording, which is there" {
+    run python3 tests/simulator/measured.py
+    assert_success
+    assert_output --regexp '^[1-9][0-9]{2} comments say where something was measured$'
+    # one that names none, one that is not there, a heading for a whole file, a schedule
+    mkdir -p "$BATS_TEST_TMPDIR/simulator/room"
+    cat >"$BATS_TEST_TMPDIR/simulator/room/a.c" <<'C'
+/* Does something. */
+const char *text = "/* measured */";
+/* Measured: it is so. */
+/* Measured (probe-nowhere.txt): it is so. */
+/* Measured (probe-pools.txt, make scale,
+ * tests/lessons/expected/07_trim.txt): it is so. */
+/* As SIM_SCHEDULE has it: measured, instant or late. */
+C
+    cat >"$BATS_TEST_TMPDIR/simulator/b.h" <<'C'
+/* Does something. Measured, where nothing else is named: one-gpu.txt. */
+/* Measured: it is so. */
+C
+    run python3 tests/simulator/measured.py "$BATS_TEST_TMPDIR/simulator"
+    assert_output "$(lines "$BATS_TEST_TMPDIR/simulator/room/a.c:3: measured, but where?" \
+        "$BATS_TEST_TMPDIR/simulator/room/a.c:4: probe-nowhere.txt is no recording" \
+        "5 comments say where something was measured")"
 }
 
 # bats test_tags=long

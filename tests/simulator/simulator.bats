@@ -108,8 +108,10 @@ END
 }
 
 @test "cudaProfilerStart and cudaProfilerStop succeed, and print nothing" {
+    # Declared here: not every package of the runtime's headers has cuda_profiler_api.h.
     cat >profiled.c <<'END'
-#include <cuda_profiler_api.h>
+#include <cuda_runtime_api.h>
+cudaError_t cudaProfilerStart(void), cudaProfilerStop(void);
 int main(void) { return cudaProfilerStart() || cudaProfilerStop(); }
 END
     "${CC:-gcc}" -isystem "$ROOT/build/cuda/include" profiled.c -o profiled "$ROOT/$library"

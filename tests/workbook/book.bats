@@ -63,6 +63,9 @@ picture_rows() {
             complain "No trap of $lesson has a source."
         [ "$(grep -c 'data-name="predict-' "$BOOK/$lesson.html")" -ge 2 ] ||
             complain "$lesson asks fewer than two questions before its run."
+        [ "$(grep -c 'data-name="predict-' "$BOOK/$lesson.html")" = \
+            "$(grep -c '<div class="predict-why"' "$BOOK/$lesson.html")" ] ||
+            complain "A question of $lesson before its run lacks the reason of its answer, :why:."
         [ "$(grep -c 'data-name="closing-' "$BOOK/$lesson.html")" = 3 ] ||
             complain "$lesson does not end with three questions."
         [ "$(grep -c '^\.\. predict-answers::' "docs/$lesson.rst")" = 1 ] ||

@@ -94,6 +94,7 @@ END
     cp -a conf.py "$copy"
     mkdir "$copy/docs"
     cp -a docs/{404.rst,_static,extensions,glossary.rst,live,pictures} "$copy/docs"
+    : >"$copy/docs/symptoms.txt"   # it names pages
     cd "$copy" || return 1
     sed -i '/:doc:/d' docs/glossary.rst
     printf '%s\n' Book ==== '' 'A :term:`pool`.' '' '.. toctree::' '' '   glossary' >docs/index.rst

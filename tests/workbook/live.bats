@@ -127,7 +127,7 @@ refuses() {
 
 # compare_bench MODULE: a hundred random scripts in a page, and outside
 compare_bench() {
-    local folder=$BATS_TEST_TMPDIR number scripts=() word
+    local folder=$BATS_TEST_TMPDIR number scripts=() rungs word
     in_page "$1" "$(<tests/workbook/live_scripts.js)"
     for ((number = 1; number <= 100; number++)); do scripts+=("$folder/$number.txt"); done
     programs_of "$folder/programs" "${scripts[@]}"
@@ -144,8 +144,8 @@ compare_bench() {
     run jq -rn '[inputs | .from // .kind
         // (select(.result == "cudaErrorMemoryAllocation") | .result)] | unique[]' \
         "$folder"/*.journal
-    for word in "same stream" synchronized event opportunistic internal new \
-        cudaErrorMemoryAllocation "unordered writes"; do
+    mapfile -t rungs < <(sed -nE 's/^RUNG(_IF)?\([A-Z_]+, "([^"]*)".*/\2/p' simulator/mem/rungs.def)
+    for word in "${rungs[@]}" cudaErrorMemoryAllocation "unordered writes"; do
         grep -qx "$word" <<<"$output" || complain "No script has \"$word\"."
     done
 }

@@ -230,7 +230,7 @@ print(drawings.DRAWINGS["devices"].table())'
     assert_line "stream 1"
     assert_line "legacy stream"
     assert_equal \
-        "$(jq '[.traceEvents[] | select(.name == "pool 2, MiB").args.reserved] | max' "$trace")" \
+        "$(jq '[.traceEvents[] | select(.name == "pool 2, MiB").args.reserved]|max + 0' "$trace")" \
         "$(jq -s 'map(select(.pool == 2) | .reserved // 0) | max / 1048576' "$journal")"
 }
 
@@ -271,4 +271,34 @@ PYTHON
         run grep -o '<title>measured.*</title>' <<<"$output"
         assert_output --regexp '<title>measured [0-9]{4,}: nothing wrong</title>'
     done
+}
+
+@test "the rungs of the ladder are one table: pictures read what the journal's words come from" {
+    cat >"$BATS_TEST_TMPDIR/rungs.c" <<'C'
+#include <stdio.h>
+int main(void)
+{
+#define RUNG(id, name, when, cost, because) printf("%s|%s|%s|%s|%s\n", name, "", when, cost, because);
+#define RUNG_IF(id, name, policy, when, cost, because) \
+    printf("%s|%s|%s|%s|%s\n", name, #policy, when, cost, because);
+#include "mem/rungs.def"
+}
+C
+    "${CC:-gcc}" -Isimulator "$BATS_TEST_TMPDIR/rungs.c" -o "$BATS_TEST_TMPDIR/rungs"
+    run python -c '
+from rungs import RUNGS
+for rung in RUNGS:
+    print(*vars(rung).values(), sep="|")'
+    assert_output "$("$BATS_TEST_TMPDIR/rungs")"
+    # The order is that in which reuse.c tries them.
+    run bash -c "sed -n '/^struct reuse_result reuse_take/,/^}/p' simulator/mem/reuse.c |
+        sed -nE 's/.*result.rung = [^;R]*(REUSE_[A-Z_]+).*;/\1/p' | grep -v FAILED"
+    assert_output "$(sed -nE 's/^RUNG(_IF)?\(([A-Z_]+),.*/REUSE_\2/p' simulator/mem/rungs.def)"
+    # Nowhere else stands why an allocation has its memory, or the list of policies.
+    local words
+    while IFS='|' read -r _ words _ _ because; do
+        run grep -rlF --include='*.[ch]' --include='*.py' --include='*.js' -e "$because" \
+            ${words:+-e "\"$words\""} simulator docs
+        assert_output ""
+    done < <("$BATS_TEST_TMPDIR/rungs")
 }

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # The workbook's English: American spelling (codespell), a prose linter (proselint), the words that
-# words.txt replaces, and at most 1,000 words shown on a lesson's page.
+# words.txt replaces, at most 1,000 words shown on a lesson's page, and sentences that say because,
+# so and but where a colon would leave that to the reader.
 
 load ../suite
 
@@ -86,5 +87,20 @@ shown_words() { # shown_words PAGE
         count=$(shown_words "$page")
         [ "$count" -le 1000 ] || complain "$page shows $count words."
     done
+    finish
+}
+
+# The pages for a first reading: what is true stands there with its reason, and not after a colon.
+@test "of a page's sentences at most one in eight has a colon, and 6 in 100 give a reason" {
+    local page sentences colons reasons
+    while read -r page sentences colons reasons; do
+        [ "$sentences" -ge 30 ] || complain "$page: only $sentences sentences were found."
+        [ $((8 * colons)) -le "$sentences" ] ||
+            complain "$page: $colons of $sentences sentences have a colon. They are:" \
+                "$(python3 tests/workbook/sentences.py --colons "$page")"
+        [ $((100 * reasons)) -ge $((6 * sentences)) ] ||
+            complain "$page: only $reasons of $sentences sentences give a reason."
+    done < <(python3 tests/workbook/sentences.py README.md \
+        docs/{index,model,getting_started,[0-9][0-9]_*}.rst)
     finish
 }

@@ -99,7 +99,9 @@ in_browser() {
 # bats test_tags=long
 @test "a reader answers: the reply names what the run printed, and the run is shown at the end" {
     run in_browser $PAGE '' "
-        const folded = () => at('#run .predict-fold').hasAttribute('hidden');
+        const telling = ['run', 'look', 'traps', 'the-documentation-and-the-driver'];
+        const folded = () => [...new Set(telling.map((id) =>
+            !!at('#' + id + ' .predict-fold[hidden]')))].join();
         say('folded', folded());
         check('predict-1');
         say(at('#predict-1 .predict-verdict').textContent);

@@ -214,9 +214,12 @@ time.sleep(3600)' >"$WORK/port" &
 # bats test_tags=long
 @test "a program that sleeps runs again alone; a compiler that is stopped has status 124" {
     local before=$SECONDS
+    # Nor is the machine slow, as long as it compiles and runs a solution in these seconds.
+    export CHECK_SECONDS=4
     attack reserve_100_gib
     assert_equal "$ended" "time"
-    assert [ $((SECONDS - before)) -ge 8 ]   # twice four times a second
+    assert [ $((SECONDS - before)) -ge 32 ]   # twice four times these seconds
+    export CHECK_SECONDS=1
     for name in large_array macro_chain; do
         run tests/grading/program.sh "tests/attacks/hostile/$name.c" "$WORK/$name"
         assert_equal "$name: $status" "$name: 124"
@@ -464,7 +467,7 @@ beside_hostile() { # beside_hostile WORKBOOK COMMAND...: COMMAND stands before e
         assert_output ""
     done
     assert_equal "$(jq '.points == .possible' beside/grade.json)" true
-    run find build/check -name 'grade.*'
+    run find build -path 'build/check/*' -name 'grade.*'
     assert_output ""
 }
 
@@ -492,8 +495,10 @@ beside_hostile() { # beside_hostile WORKBOOK COMMAND...: COMMAND stands before e
     mkdir "$student"
     make -s build/mutants/14_ipc_allocation/exporter_frees_first.c
     cp build/mutants/14_ipc_allocation/exporter_frees_first.c "$student/14_ipc_allocation.c"
-    # The starter of 15 is reported with an address.
-    cp solutions/01_first_allocation.c lessons/{07_trim,15_own_arena}.c "$student"
+    cp solutions/01_first_allocation.c lessons/07_trim.c "$student"
+    # This one is reported with an address.
+    sed 's/launch_fill(numbers,/launch_fill((int *)((char *)numbers + 1),/' \
+        solutions/15_own_arena.c >"$student/15_own_arena.c"
     export CHECK_SECONDS=5 ONLY="1 7 14 15" STUDENT=$student
     for i in 1 2 3 4 5; do
         if [ $i = 3 ]; then

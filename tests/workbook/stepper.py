@@ -1,95 +1,227 @@
 #!/usr/bin/env python3
 """Steps through the runs on the book's pages in headless Chromium: stepper.py HTML_FOLDER PAGE...
 
-Each step is made with the keyboard. Its figures must be those of the journal that the build left in
-build/docs/runs, which is read here once more: what the pool's last line up to that call has. A line
-on stdout for each difference.
+Each page is opened from its file, wide and light, then at 390 pixels and dark. A run is loaded when
+the reader comes near or chooses it, and each of its steps is made with the keyboard. Its figures
+must be those of the journal that the build left in build/docs/runs, which is read here once more:
+what the pool's last line up to that call has. A report names what the journal's first hazard has,
+and marks the lines of both accesses. Nothing on the page moves when the run comes, nor at a step.
+The questions ask for what the step does, and show nothing of it before. A line on stdout for each
+difference.
 """
 
 import json
+import os
 import re
 import sys
+from functools import cache
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "docs" / "extensions"))
-import chromium
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from browser import PROGRAMS, shutil, sync_playwright
 
 MIB = 1 << 20
-FIGURES = re.compile(r"Pool (\d+): used ([\d.]+) MiB, reserved ([\d.]+) MiB")
-PRESS = """(() => {
-    const next = document.querySelector(".stepper .next");
-    next.focus();
-    const options = {key: "ArrowRight", bubbles: true, cancelable: true};
-    const before = scrollY;
-    next.dispatchEvent(new KeyboardEvent("keydown", options));
-    return scrollY === before;
+FIGURES = re.compile(r"(?:Pool (\d+)|Memory for graphs): used ([\d.]+) MiB, reserved ([\d.]+) MiB")
+GRAPHS = ("cudaGraphLaunch", "cudaDeviceGraphMemTrim")
+LOOKS = [(1400, "light"), (390, "dark")]
+SHIFTS = """(() => {
+    window.shifts = [];
+    new PerformanceObserver((list) => {
+        for (const one of list.getEntries())
+            for (const { node } of one.sources)
+                if (node?.parentElement?.closest("article"))
+                    window.shifts.push(node.className || node.nodeName);
+    }).observe({ type: "layout-shift" });
 })()"""
-LOOK = """(() => {
-    const place = document.querySelector(".stepper");
+UNFOLD = """[...document.querySelectorAll(".predict-notice button")].forEach((one) => one.click());
+    document.querySelectorAll("article details").forEach((one) => { one.open = true; })"""
+HEIGHT = "document.querySelector('article').getBoundingClientRect().height"
+DRAWN = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+# All steps from the first on, by the key that is pressed at the button.
+STEPS = """async (place) => {
     const text = (part) => place.querySelector(part).textContent;
-    const marked = [...place.querySelectorAll(".line.now")];
-    return JSON.stringify({
-        shown: !place.hidden && place.getBoundingClientRect().height > 100,
-        number: Number(place.dataset.number), program: place.dataset.program,
-        figures: text(".figures"), count: text(".count"), say: text(".say"),
-        code: marked.map((line) => line.textContent.replace(/^\\d+/, "").trim()),
-        wide: document.documentElement.scrollWidth > innerWidth + 1,
-    });
-})()"""
+    const found = [];
+    const look = () => {
+        const marked = [...place.querySelectorAll(".line.now")];
+        const box = place.getBoundingClientRect();
+        const code = place.querySelector("pre").getBoundingClientRect();
+        const line = marked[0].getBoundingClientRect();
+        found.push({
+            number: Number(place.dataset.number), at: [box.top, box.height, scrollY].join(),
+            figures: text(".figures"), count: text(".count"), say: text(".say"),
+            code: marked.map((line) => line.textContent.replace(/^\\d+/, "").trim()),
+            seen: line.top >= code.top - 1 && line.bottom <= code.bottom + 1,
+            marks: [...place.querySelectorAll(".line.access")].map((line) => +line.dataset.line),
+            wide: document.documentElement.scrollWidth > innerWidth + 1,
+            last: place.querySelector(".next").getAttribute("aria-disabled") === "true",
+        });
+    };
+    place.querySelector(".back").focus();
+    look();
+    const key = { key: "ArrowRight", bubbles: true, cancelable: true };
+    while (!found[found.length - 1].last && found.length < 1000) {
+        document.activeElement.dispatchEvent(new KeyboardEvent("keydown", key));
+        look();
+        if (found.length % 10 === 0) await new Promise(requestAnimationFrame);
+    }
+    return found;
+}"""
+
+
+# What the reader is asked with the box ticked: [figures before, in the question, after].
+ASKED = """(place) => {
+    const text = (part) => place.querySelector(part).textContent;
+    const press = (key) => place.querySelector(".next").dispatchEvent(
+        new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
+    place.querySelector(".ask").click();
+    press("Home");
+    const found = [];
+    let before = text(".figures");
+    for (let at = 0; at < 1000; at++) {
+        const choices = [...place.querySelectorAll(".choices button")];
+        if (choices.length) {
+            const shown = text(".figures");
+            choices[0].click();
+            const said = text(".say");
+            found.push([before, shown, text(".figures"), choices[0].textContent, said]);
+        }
+        before = text(".figures");
+        if (place.querySelector(".next").ariaDisabled === "true") break;
+        press("ArrowRight");
+    }
+    place.querySelector(".ask").click();
+    return found;
+}"""
+CHOOSE = """async (place, at) => {
+    const list = place.querySelector(".runs");
+    list.selectedIndex = at;
+    list.dispatchEvent(new Event("change"));
+}"""
+
+
+@cache
+def journal_of(run, process):
+    files = sorted((Path("build/docs/runs") / run).glob("journal.jsonl*"))
+    text = files[int(process) - 1].read_text(encoding="utf-8")
+    return [json.loads(line) for line in text.splitlines()]
 
 
 def figures_at(journal, number, pool):
-    """(used, reserved) of the pool after the call with that number."""
+    """(used, reserved) of the pool after the call with that number; None: what graphs have."""
     used = reserved = 0
     for line in journal:
-        if line.get("pool") == pool:
+        own = "graph_memory_of_device" in line or line.get("call") in GRAPHS
+        if own if pool is None else line.get("pool") == pool:
             used, reserved = line.get("used", used), line.get("reserved", reserved)
         if line.get("number") == number and "did" not in line:
             break
     return used, reserved
 
 
-def faults_of(browser, page, name):
-    browser.open(page)
-    look = json.loads(browser.evaluate(LOOK))
-    folder = look["program"].replace("/", "-")
-    file = Path("build/docs/runs") / folder / "journal.jsonl"
-    journal = [json.loads(line) for line in file.read_text().splitlines()]
+def faults_of_report(journal, look):
+    hazard = next(line for line in journal if line.get("did") == "hazard")
+    calls = {line["number"]: line for line in journal if "number" in line and "did" not in line}
+    if hazard["call"].removeprefix("a ") not in look["say"] and "host" not in hazard["kind"]:
+        yield f"the report is {look['say']}, and the journal has {hazard['call']}"
+    if len(look["marks"]) != (1 if hazard["kind"] == "bad handle" else 2):
+        yield f"marked are {look['marks']}"
+    places = [calls[hazard[key]]["line"] for key in ("earlier", "later") if key in hazard]
+    if "launch" not in hazard and not set(places) <= set(look["marks"]):
+        yield f"marked are {look['marks']}, and the journal has {places}"
+
+
+def faults_of_steps(journal, looks):
     calls = {
         line["number"]: line["call"] for line in journal if "number" in line and "did" not in line
     }
-    steps, last = 0, int(look["count"].split()[-1])
-    while True:
-        steps += 1
-        where = f"{name}, step {steps}"
-        if not look["shown"] or look["wide"]:
-            yield f"{where}: it is not shown, or the page scrolls sideways"
+    for step, look in enumerate(looks, 1):
+        where = f"step {step}"
+        if look["count"] != f"{step} of {len(looks)}":
+            yield f"{where}: it is {look['count']}"
+        if look["wide"] or look["at"] != looks[0]["at"]:
+            yield f"{where}: the page scrolls sideways, or something moves"
         call = calls[look["number"]]
-        if len(look["code"]) != 1 or not look["say"].startswith(call):
-            yield f"{where}: {call}, but marked is {look['code']}, and it is {look['say']}"
+        if look["say"].startswith("The report"):
+            yield from faults_of_report(journal, look)
+        elif not look["say"].startswith(call) or look["marks"]:
+            yield f"{where}: {call}, and it is {look['say']}"
+        if len(look["code"]) != 1 or not look["seen"]:
+            yield f"{where}: marked is {look['code']}"
         found = FIGURES.fullmatch(look["figures"])
         if found:
-            used, reserved = figures_at(journal, look["number"], int(found[1]))
+            pool = int(found[1]) if found[1] else None
+            used, reserved = figures_at(journal, look["number"], pool)
             shown = [float(found[2]), float(found[3])]
             if shown != [round(used / MIB, 2), round(reserved / MIB, 2)]:
                 yield f"{where}: {look['figures']}, and the journal has {used} and {reserved}"
-        elif any("allocation" in line for line in journal[: look["number"]]) and steps == last:
+        elif look is looks[-1] and any(
+            line.get("reserved") for line in journal if line.get("number", 0) <= look["number"]
+        ):
             yield f"{where}: it has no figures"
-        if steps == last:
-            return
-        if not browser.evaluate(PRESS):
-            yield f"{where}: the page scrolls"
-        look = json.loads(browser.evaluate(LOOK))
-        if not look["count"].startswith(f"{steps + 1} of"):
-            yield f"{where}: the arrow key leads to {look['count']}"
-            return
+
+
+def faults_of_questions(asked):
+    for before, shown, after, said, verdict in asked:
+        if shown != before:
+            yield f"a question shows {shown} after {before}"
+        reserved = FIGURES.fullmatch(after)[3]
+        expected = "Correct." if said == reserved else f"Not {said}, but {reserved} MiB."
+        if not verdict.startswith(expected):
+            yield f"{said} of {reserved} is judged so: {verdict}"
+
+
+def faults_of(page, file, wide):
+    page.goto(file.as_uri(), wait_until="load")
+    if page.evaluate("Object.keys(window.workbookSteps).length"):
+        yield "a run is loaded before the reader comes near"
+    page.evaluate(UNFOLD)
+    for place in page.locator(".stepper").all():
+        page.evaluate("scrollTo(0, 0)")
+        page.evaluate(DRAWN)
+        page.evaluate(SHIFTS)
+        before = page.evaluate(HEIGHT)
+        place.scroll_into_view_if_needed()
+        place.locator(".line.now").wait_for()
+        runs = json.loads(place.get_attribute("data-runs"))
+        for number, (name, _, _) in enumerate(runs[: None if wide else 1]):
+            if number:
+                place.evaluate(CHOOSE, number)
+            page.locator(f".stepper[data-shown='{number}']").first.wait_for()
+            if number:
+                page.evaluate(f"{DRAWN}.then(() => {{ window.shifts = []; }})")
+            looks = place.evaluate(STEPS)
+            run, process = (place.get_attribute(f"data-{key}") for key in ("run", "process"))
+            found = list(faults_of_steps(journal_of(run, process), looks))
+            if number == 0:
+                found += faults_of_questions(place.evaluate(ASKED))
+            page.evaluate(DRAWN)
+            found += [f"the layout shifts: {moved}" for moved in page.evaluate("window.shifts")]
+            yield from (f"{name}: {fault}" for fault in found)
+        if page.evaluate(HEIGHT) != before:
+            yield "the page has another height with the run"
+        page.keyboard.press("End")
+        page.keyboard.press("ArrowLeft")
+        count = place.locator(".count").inner_text()
+        if len(looks) > 1 and count != f"{len(looks) - 1} of {len(looks)}":
+            yield f"the arrow key leads back to {count}"
 
 
 def main(book, names):
-    with chromium.Browser() as browser:
-        for name in names:
-            for fault in faults_of(browser, Path(book).resolve() / f"{name}.html", name):
-                print(fault)
+    program = next(filter(None, map(shutil.which, PROGRAMS)))
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=program, chromium_sandbox=os.geteuid() != 0
+        )
+        for width, theme in LOOKS:
+            context = browser.new_context(
+                viewport={"width": width, "height": 900}, color_scheme=theme
+            )
+            for name in names:
+                page = context.new_page()
+                for fault in faults_of(page, Path(book).resolve() / f"{name}.html", width > 1000):
+                    print(f"{name} at {width} pixels, {theme}: {fault}")
+                page.close()
+        browser.close()
 
 
 main(sys.argv[1], sys.argv[2:])

@@ -109,7 +109,10 @@ void os_rest_exclude_end(void) {}
 
 /* ---- faults: no address is closed ---- */
 
-void os_on_bad_address(bool (*handler)(const void *address, void *site)) { (void)handler; }
+void os_on_bad_address(bool (*handler)(const void *address, void *site, bool in_program))
+{
+    (void)handler;
+}
 void os_expect_faults(void) {}
 
 /* ---- other processes: there are none ---- */
