@@ -316,8 +316,8 @@ def devices(canvas):
 
 @drawing(
     "ipc_pool",
-    "The descriptor crosses in a control message, and its number does not: in each process another "
-    "number names the same pool, and other addresses reach the same memory",
+    "The control message carries the descriptor itself: the importer has another number for the "
+    "same pool, and another address for the same data",
     ["exporter", "socket", "importer"],
     [
         ["creates a pool for file descriptors", "", ""],
@@ -352,15 +352,16 @@ def ipc_pool(canvas):
     canvas.arrow("event", (right + side / 2, 116), (right + side / 2, 86))
     canvas.text(right + side / 2 + 8, 105, "import", "")
     left, wide = side + 4, right - side - 8
-    canvas.box("socket", left, 96, wide, 88, 3)
-    canvas.text(middle, 90, "socket", "bold", "middle")
+    canvas.box("socket", left, 92, wide, 152, 3)
+    canvas.text(middle, 86, "socket", "bold", "middle")
     lines = ("control message", "SCM_RIGHTS") if not narrow else ("control:", "SCM_RIGHTS")
     for number, line in enumerate(lines):
-        canvas.text(middle, 130 + number * svg.LINE, line, "bold", "middle")
+        canvas.text(middle, 115 + number * svg.LINE, line, "bold", "middle")
+    canvas.arrow("event", (side - 6, 139), (right + 6, 139))
     canvas.text(
-        middle, 172, "bytes: where the data is" if not narrow else "bytes: where", "", "middle"
+        middle, 209, "bytes: where the data is" if not narrow else "bytes: where", "", "middle"
     )
-    canvas.arrow("event", (side - 4, 152), (right + 4, 152))
+    canvas.arrow("event", (side - 6, 217), (right + 6, 217))
     low = 284
     canvas.box("segment", 0, low, canvas.width, 36, 4)
     canvas.text(middle, low + 23, "data, in physical memory of GPU 0: there once", "", "middle")
@@ -688,6 +689,59 @@ def three_places(canvas):
         y = top + 138
     canvas.reach(y)
     canvas.key([("used s-1", "allocation"), ("segment", "reserved"), ("place", "a location")])
+
+
+TURNS = [
+    # (what the host does, what the stream does, what that comes after: the step before it)
+    ("cudaMallocFromPoolAsync", "allocate", "own"),
+    ("! cudaStreamSynchronize", "", "event"),
+    ("stores 40 into each int", "", ""),
+    ("launch_add", "add 2 to each int", "own"),
+    ("! cudaStreamSynchronize", "", "event"),
+    ("loads each int", "", ""),
+]
+
+
+@drawing(
+    "turns",
+    "The host stores after the first synchronization and loads after the second, so one allocation "
+    "serves both without a copy",
+    ["host", "stream"],
+    [[host.lstrip("! "), stream] for host, stream, _ in TURNS],
+)
+def turns(canvas):
+    narrow = canvas.width < NARROW
+    host, stream = (172, 130) if narrow else (250, 230)
+    right = canvas.width - stream if narrow else 400
+    canvas.text(host / 2, 14, "host", "heading", "middle")
+    canvas.text(right + stream / 2, 14, "stream", "heading", "middle")
+    canvas.line("stream", (right + stream / 2, 22), (right + stream / 2, 266), behind=True)
+    worked = 0  # the middle of the stream's newest work
+    for row, (words, work, edge) in enumerate(TURNS):
+        y = 26 + row * 40
+        waits, call = words.startswith("!"), work or words.startswith("!")
+        kind = "waits" if waits else "call" if call else "used s-3"
+        canvas.box(kind, 0, y, host, 30, 3)
+        style = "code" if call else "on"
+        canvas.text(host / 2, y + 19, words.lstrip("! "), style, "middle")
+        if work:
+            worked = y + 20
+            canvas.box("work s-1", right, y + 5, stream, 30, 3)
+            canvas.text(right + stream / 2, y + 24, work, "", "middle")
+            canvas.arrow(edge, (host, y + 12), (right, y + 16))
+        elif edge:
+            canvas.arrow(edge, (right, worked + 6), (host, y + 15))
+    canvas.reach(266)
+    canvas.key(
+        [
+            ("call", "call of the host"),
+            ("waits", "call in which the host waits for the device"),
+            ("used s-3", "the host's own loads and stores, without a call"),
+            ("work s-1", "work of the device"),
+            ("event arrow", "comes after"),
+            ("own arrow", "call to its work"),
+        ]
+    )
 
 
 # ---- 19: what calls cost ----

@@ -406,6 +406,12 @@ def neighbors(numbers):
     return found
 
 
+def end_of(moment):
+    """Where all ends that is live or pending: what is refused has no room below it."""
+    places = (*moment.live.values(), *moment.pending.values())
+    return max([0, *(offset + count for offset, count, _ in places)])
+
+
 class Panel:
     """One pool on the canvas."""
 
@@ -416,8 +422,7 @@ class Panel:
         for moment in pool.moments:
             ends += [segment + 1 for segment in moment.mapped]
             if moment.refused and moment.bytes:
-                last = max([0, *(offset + count for offset, count, _ in moment.live.values())])
-                ends.append(raised(last + moment.bytes) // SEGMENT)
+                ends.append(raised(end_of(moment) + moment.bytes) // SEGMENT)
         highest = max(ends)
         # A line that is far below what is reserved is named in the heading alone.
         self.threshold = pool.threshold if 0 < pool.threshold <= (highest + 3) * SEGMENT else None
@@ -547,9 +552,8 @@ class Panel:
 
     def refusal(self, moment, x, columns, top):
         width = next(width for one, left, width in columns if left == x)
-        offset = max([0, *(offset + count for offset, count, _ in moment.live.values())])
         high = max(16, self.height_of(moment.bytes))
-        y = self.y_of(top, offset) - high
+        y = self.y_of(top, end_of(moment)) - high
         self.canvas.box("refused", x + 2, y + 1, width - 4, high - 2)
         self.canvas.text(x + width / 2, y + high / 2 + 4, "✗", "bad", "middle")
 

@@ -278,9 +278,10 @@ def lane_of_host(line):
     return f"{HOST}, thread {line['thread']}" if "thread" in line else HOST
 
 
-def read(journal, calls=(), numbers=None, names=(), most=None, missing=()):
+def read(journal, calls=(), numbers=None, names=(), most=None, missing=(), host=True):
     """`calls`: the calls of the host that are shown, of those `numbers`; `names`: of the streams,
-    in the order of their first call; `most`: at most so many; `missing`: what unordered() found."""
+    in the order of their first call; `most`: at most so many; `missing`: what unordered() found;
+    `host`: whether the calls have columns, or only what they put into the streams."""
     chosen = (*(calls or SHOWN), BY_HOST)
     shown = merged(
         [
@@ -319,6 +320,8 @@ def read(journal, calls=(), numbers=None, names=(), most=None, missing=()):
     in_streams.sort(key=lambda item: item.call["t"])
     streams = list(dict.fromkeys(item.column for item in in_streams))
     hosts = list(dict.fromkeys(item.column for item in items if str(item.column).startswith(HOST)))
+    if not host:
+        items, hosts = in_streams, []
     name_points([item for item in items if item.kind == "point"])
     for item in items:
         if item.kind in ("work", "hold"):
@@ -360,7 +363,9 @@ class Drawing:
         self.hosts = [column for column in order.columns if column not in self.streams]
         self.slots = self.lives()
         # So does a picture whose streams would have no room for words.
-        self.narrow = width < NARROW or width / (len(order.columns) + 1) < LEAST
+        self.times = TIMES if self.hosts else 8  # the room left of the columns
+        narrow = width < NARROW and self.hosts
+        self.narrow = narrow or width / (len(order.columns) + 1) < LEAST
         self.place()
         self.rows()
         self.headings()
@@ -417,9 +422,10 @@ class Drawing:
             self.room = dict.fromkeys(self.order.columns, canvas.width - self.words_x)
             return
         calls = [item for item in self.order.items if item.column in self.hosts]
-        longest = max(svg.text_width(word, "code") for one in calls for word in one.words.split())
+        words = [word for one in calls for word in one.words.split()]
+        longest = max((svg.text_width(word, "code") for word in words), default=0)
         host = max(130, longest + 18)
-        x = TIMES
+        x = self.times
         for column in self.hosts:
             self.x[column], self.room[column] = x, host - 18
             x += host + 34
@@ -475,7 +481,8 @@ class Drawing:
                 self.canvas.paragraph(x, 14, words, "heading", self.width_of(column))
             if column in self.streams:
                 self.canvas.line("stream", (x, self.above), (x, self.bottom), behind=True)
-        self.canvas.text(TIMES - 18, self.above - 8, "µs", "key", "end")
+        if self.hosts or self.narrow:
+            self.canvas.text(TIMES - 18, self.above - 8, "µs", "key", "end")
         if not self.narrow and self.streams:
             self.canvas.text(self.canvas.width, self.above - 8, "µs", "key", "end")
 

@@ -11,6 +11,8 @@
         calls and device work in their order (order_picture.py)
        :streams: worker | reader       what the streams are called, in the order of their columns
        :report:                        with what the checker found missing, in red
+       :scale:                         to scale, time to the right (scaled_picture.py)
+       :no-host:                       without the calls: what they put into the streams alone
        :from: main: launch_fill(       from what this line of main calls
        :to: main 2                     up to the last call of main's second run: chosen.py
        :case: 3                        from the creation of pool 3 to its destruction
@@ -20,10 +22,13 @@
        :names: ^(.*?)  (same|other)    finds the names in what the program printed
     .. drawn-picture:: ladder
         one of drawings.py
+    .. picture-pair::
+        two of these, its content, that a reader compares: side by side where there is room, the
+        first above on a narrow page
 
 The content is the caption. Each picture has a form for wide pages and one for narrow ones, which
-docs/_static/pictures.css switches, and its rows as a folded table. A picture whose words do not fit
-ends the build.
+docs/_static/pictures.css switches, and its rows as a folded table. Those of a pair have the narrow
+form alone, of which two stand in a page's width. A picture whose words do not fit ends the build.
 """
 
 import re
@@ -35,10 +40,12 @@ import chosen
 import drawings
 import memory_picture
 import order_picture
+import scaled_picture
 from book import BookDirective
 from docutils import nodes
 from docutils.parsers.rst import directives
 from runs import BookError, run_program
+from sphinx.util.docutils import SphinxDirective
 
 # The width of a page's text, and of a phone's screen without its margins.
 WIDE, NARROW = 720, 356
@@ -50,6 +57,7 @@ MODULES = (
     "memory_picture",
     "order_picture",
     "rungs",
+    "scaled_picture",
     "drawings",
 )
 
@@ -69,11 +77,15 @@ def html_table(heads, rows):
     )
 
 
-def frame(identity, title, description, draw, kind=""):
-    """Both forms of a picture; `draw` takes a width and returns a canvas."""
+FORMS = (("wide", WIDE), ("narrow", NARROW))
+FORMS_OF_PAIR = (("paired", NARROW),)
+
+
+def frame(identity, title, description, draw, kind="", forms=FORMS):
+    """The forms of a picture; `draw` takes a width and returns a canvas."""
     forms = "".join(
         f'<div class="{name}">{draw(width).svg(f"{identity}-{name}", title, description)}</div>'
-        for name, width in (("wide", WIDE), ("narrow", NARROW))
+        for name, width in forms
     )
     # The name of a function stays as it is.
     headline = escape(title if title.startswith("cuda") else title[0].upper() + title[1:])
@@ -126,7 +138,8 @@ class Picture(BookDirective):
         number = self.env.new_serialno("picture")
         identity = f"{self.env.docname}-{number}".replace("/", "-")
         description = f"{kind} The table below the picture has its rows."
-        html = frame(identity, title, description, draw) + html_table(*table)
+        forms = FORMS_OF_PAIR if self.env.temp_data.get("picture-pair") else FORMS
+        html = frame(identity, title, description, draw, forms=forms) + html_table(*table)
         caption = nodes.container(classes=["picture-caption"])
         self.state.nested_parse(self.content, self.content_offset, caption)
         found = [nodes.raw("", html, format="html")]
@@ -162,6 +175,8 @@ class OrderPicture(Picture):
         **Picture.option_spec,
         "streams": barred,
         "report": directives.flag,
+        "scale": directives.flag,
+        "no-host": directives.flag,
     }
     kind = "Stream order: time from top to bottom, the host on the left, streams beside it."
 
@@ -173,11 +188,18 @@ class OrderPicture(Picture):
             self.chosen(journal),
             self.options.get("streams", ()),
             missing=missing,
+            host="no-host" not in self.options,
         )
         drawn = sum(kind == "missing" for item in order.items for kind, _ in item.edges)
         if "report" in self.options and not 0 < drawn == len(missing):
             raise ValueError("not all that the checker reported is in the picture")
-        return lambda width: order_picture.draw(order, width), order_picture.table(order)
+        form = order_picture
+        if "scale" in self.options:
+            form = scaled_picture
+            self.kind = (
+                "Stream order to scale: time from left to right, the streams below the host."
+            )
+        return lambda width: form.draw(order, width), form.table(order)
 
 
 class CasePicture(Picture):
@@ -206,10 +228,32 @@ class DrawnPicture(Picture):
             raise BookError(f"The drawing {name} cannot be drawn: {error}") from error
 
 
+class PicturePair(SphinxDirective):
+    has_content = True
+
+    def run(self):
+        self.env.temp_data["picture-pair"] = True
+        try:
+            content = self.parse_content_to_nodes()
+        finally:
+            del self.env.temp_data["picture-pair"]
+        pair = nodes.container(classes=["picture-pair"])
+        for node in content:
+            if isinstance(node, nodes.raw):
+                pair += nodes.container(classes=["picture-cell"])
+            if not len(pair):
+                raise BookError(f"{self.env.docname}: a picture-pair begins with a picture.")
+            pair[-1] += node
+        if len(pair) != 2:
+            raise BookError(f"{self.env.docname}: a picture-pair has {len(pair)} pictures, not 2.")
+        return [pair]
+
+
 def setup(app):
     app.add_directive("memory-picture", MemoryPicture)
     app.add_directive("order-picture", OrderPicture)
     app.add_directive("case-picture", CasePicture)
     app.add_directive("drawn-picture", DrawnPicture)
+    app.add_directive("picture-pair", PicturePair)
     app.add_css_file("pictures.css")
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -159,19 +159,27 @@ except ValueError as error:
     finish
 }
 
-@test "every picture has its point as title, two forms, and a table with the run's figures" {
-    local lesson figure rows page part pictures
+# how_many TEXT PART: so many times the part is in the text
+how_many() { grep -o "$2" <<<"$1" | wc -l; }
+
+@test "every picture has its point as title, its forms, and a table with the run's figures" {
+    local lesson figure rows page part pictures paired
     for lesson in $(lessons); do
         rows=$(picture_rows "$lesson")
         [ -n "$rows" ] || complain "$lesson has no picture."
         page=$(grep -o '<div class="picture.*' "$BOOK/$lesson.html")
-        pictures=$(grep -o '<div class="picture[ "]' <<<"$page" | wc -l)
-        for part in 'class="wide"' 'class="narrow"' 'class="picture-rows"'; do
-            [ "$(grep -o "$part" <<<"$page" | wc -l)" = "$pictures" ] ||
+        pictures=$(how_many "$page" '<div class="picture[ "]')
+        paired=$(how_many "$page" 'class="paired"')
+        for part in 'class="wide"' 'class="narrow"'; do
+            [ "$(how_many "$page" "$part")" = $((pictures - paired)) ] ||
                 complain "$lesson has $pictures pictures, and not as many times $part."
         done
+        [ "$(how_many "$page" 'class="picture-rows"')" = "$pictures" ] ||
+            complain "$lesson has $pictures pictures, and not as many tables."
+        [ "$paired" = $((2 * $(how_many "$page" 'class="picture-pair '))) ] ||
+            complain "$lesson has $paired pictures in pairs."
         for part in '<title id=' '<desc id=' 'aria-labelledby=' 'aria-describedby='; do
-            [ "$(grep -o "$part" <<<"$page" | wc -l)" = $((2 * pictures)) ] ||
+            [ "$(how_many "$page" "$part")" = $((2 * pictures - paired)) ] ||
                 complain "$lesson: a form of a picture lacks $part."
         done
         while read -r figure; do
@@ -184,6 +192,14 @@ except ValueError as error:
         complain "The picture of 08_statistics lacks 257 MiB used, 288 reserved."
     grep -q 'cudaStreamQuery: cudaErrorNotReady' <<<"$(picture_rows 01_first_allocation)" ||
         complain "The picture of 01_first_allocation lacks the query's result."
+    for page in index 16_pinned_transfers 19_cost; do
+        grep -q 'Time runs to the right, to scale.' "$BOOK/$page.html" ||
+            complain "$page has no picture that is to scale."
+    done
+    for page in 05_custom_pool 09_reuse_events 10_reuse_opportunistic; do
+        grep -q 'class="picture-pair ' "$BOOK/$page.html" ||
+            complain "$page has no pair of pictures side by side."
+    done
     finish
 }
 

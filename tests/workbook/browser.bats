@@ -36,6 +36,12 @@ expect_no() {
     expect_no pictures
 }
 
+@test "pictures that are compared are side by side from 768 pixels on, else one below the other" {
+    expect_no pairs
+    run grep -lc 'class="picture-pair ' "$BOOK/05_custom_pool.html" "$BOOK/09_reuse_events.html"
+    assert_success
+}
+
 @test "each step of a run is made by keys, has the journal's figures and line, and moves nothing" {
     local pages
     pages=$(cd "$BOOK" && grep -rl 'class="stepper"' --include='*.html' . |
@@ -122,6 +128,8 @@ document.querySelector("article").insertAdjacentHTML("beforeend", `
     <pre class="report">lessons/one.c:1\nlessons/one.c:2</pre>
     <table class="cards"><tr><td style="display: table-cell">cell</td></tr></table>
     <details class="late"><summary>Fold</summary><p>inside</p></details>
+    <div class="picture-pair" style="display: block"><div class="picture-cell">one</div>
+        <div class="picture-cell">two</div></div>
     <div class="picture"><svg role="img" width="300" height="40"><title>pale picture</title>
         <rect width="300" height="40" fill="#fff" /><text y="20" fill="#ccc">pale word</text>
         <text x="100" y="20" font-size="5" style="font-size: 5px">small</text>
@@ -146,7 +154,7 @@ END
         'pictures: .*words have a contrast' 'pictures: .*words are' \
         'pictures: .*a line has a contrast' 'tips: .*leaves the column' 'code: .*looks like what' \
         'code: .*names a file again' 'code: .*do not hang' 'cards: .*no card' 'motion: ' \
-        'sidebar: .*is folded' 'finder: .*which is not there'; do
+        'sidebar: .*is folded' 'pairs: .*not side by side' 'finder: .*which is not there'; do
         grep -qE "^$expected" <<<"$output" || complain "Not reported: $expected"
     done
     finish

@@ -268,6 +268,18 @@ window.checks = (() => {
         return faults.slice(0, 3);
     }
 
+    function pairs(wide) {
+        return all(".picture-pair").filter(shown).flatMap((pair) => {
+            const [first, second] = all(".picture-cell", pair)
+                .map((cell) => cell.getBoundingClientRect());
+            const beside = first.right <= second.left && Math.abs(first.top - second.top) < 1;
+            const below = first.bottom <= second.top && first.left === second.left;
+            return (wide ? beside : below) ? [] :
+                [`two pictures are not ${wide ? "side by side" : "one below the other"}: ` +
+                    describe(pair)];
+        });
+    }
+
     // ---- keyboard ----
 
     const USABLE = "a[href], button, input, select, textarea, summary, [tabindex]";
@@ -316,7 +328,7 @@ window.checks = (() => {
     }
 
     return {
-        unfold, layout, pictures, head, paper, tip, sidebar, code, cards,
+        unfold, layout, pictures, head, paper, tip, sidebar, code, cards, pairs,
         startKeyboard, endKeyboard, focusScrolling,
     };
 })();

@@ -143,6 +143,14 @@ def motion(page, report):
     page.emulate_media(reduced_motion="no-preference")
 
 
+@feature(".picture-pair")
+def pairs(page, report):
+    """Two pictures that are compared stand side by side where there is room, else one below the
+    other, in their own size."""
+    for fault in page.evaluate("wide => checks.pairs(wide)", page.viewport_size["width"] >= 768):
+        report("pairs", fault)
+
+
 # What is typed, and where its first place is.
 FOUND = {
     "why is my pool growing": "model.html#which-freed-memory-an-allocation-takes",

@@ -19,30 +19,57 @@ setup() { need_book_and_tools; }
     assert_output --partial "20_capstone.xhtml"
 }
 
-@test "the PDF has every lesson as a bookmark, numbers, and no path of this machine" {
+@test "the PDF has tags, bookmarks, numbers and choices, and its solutions at the end" {
     local pdf=$BATS_TEST_TMPDIR/book.pdf
     run as_typed build/venv/bin/python3 -B docs/extensions/pdf.py "$BOOK" "$pdf"
     assert_success
     run build/venv/bin/python3 -B - "$pdf" <<'END'
+import re
 import sys
 from pypdf import PdfReader
 
 book = PdfReader(sys.argv[1])
-for mark in book.outline:
-    if not isinstance(mark, list):
-        print(mark.title)
-last = book.pages[-1].extract_text().split()
-print("last number:", str(len(book.pages)) in last)
-uris = [
-    annotation.get_object().get("/A", {}).get("/URI", "")
+marks = [mark for mark in book.outline if not isinstance(mark, list)]
+for mark in marks:
+    print(mark.title)
+texts = [" ".join(page.extract_text().split()) for page in book.pages]
+print("pages:", "few" if 150 < len(texts) <= 300 else len(texts))
+print("last number:", str(len(texts)) in texts[-1].split())
+root = book.trailer["/Root"]
+print("tagged:", root["/MarkInfo"]["/Marked"], "/StructTreeRoot" in root, root["/Lang"])
+links = [
+    annotation.get_object()
     for page in book.pages
     for annotation in page.get("/Annots", [])
+    if annotation.get_object()["/Subtype"] == "/Link"
 ]
+uris = [link.get("/A", {}).get("/URI", "") for link in links]
 print("paths:", [uri for uri in uris if uri.startswith("file:")])
+inside = [link for link in links if "/Dest" in link or "/D" in link.get("/A", {})]
+print("links in the book:", len(inside) > 999)
+begin = book.get_destination_page_number(marks[-1])
+before, after = " ".join(texts[:begin]), " ".join(texts[begin:])
+print("choices:", "(cudaSuccess, cudaErrorNotReady" in before)
+print("solutions:", before.count("+++ solutions/"), after.count("+++ solutions/"))
+links_to_hints = re.findall("In the appendix: (?:What make check-20 asks for, )?Hint 1", before)
+print("hints:", before.count("Hint 1") - len(links_to_hints), after.count("Hint 1"))
+print("answers:", after.count("The answers"))
+for number in range(1, 21):
+    if f"What make check-{number:02} " not in after:
+        print("no check of", number)
 END
     assert_success
+    assert_line "pages: few"
     assert_line "last number: True"
+    assert_line "tagged: True True en"
     assert_line "paths: []"
+    assert_line "links in the book: True"
+    assert_line "choices: True"
+    assert_line "Appendix: hints, checks and solutions"
+    assert_line "solutions: 0 20"
+    assert_line "hints: 0 20"
+    assert_line "answers: 20"
+    refute_line --partial "no check of"
     [ "$(grep -cE '^ ?[0-2][0-9] ' <<<"$output")" = 20 ] || miss "Bookmarks:" "$output"
 }
 

@@ -15,6 +15,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "docs" / "extensions"))
 import memory_picture
 import order_picture
+import scaled_picture
 
 SEGMENT = 32 << 20
 ALLOCATIONS = ("cudaMallocAsync", "cudaMallocFromPoolAsync")
@@ -121,13 +122,54 @@ def order(journal):
         yield "the rows are not in the order of time"
 
 
+def scaled(journal):
+    """Boxes of work as far right and as long as the journal says, with the time that they take."""
+    calls = (*order_picture.RUNS, *order_picture.WAITS, "cudaFree", "cudaMalloc")
+    shown = [line for line in journal if line.get("call") in calls and "did" not in line]
+    if not shown or len(shown) > 60:
+        return
+    order = order_picture.read(journal, calls)
+    width = 100000
+    svg = scaled_picture.draw(order, width).svg("x", "x", "x")
+    left, right = map(
+        float,
+        re.search(r'<line class="axis" x1="([\d.]+)" y1="[\d.]+" x2="([\d.]+)"', svg).groups(),
+    )
+    begin = shown[0]["t"]
+    end = max(
+        [line["end"] for line in shown]
+        + [item.finish[0] for item in order.items if item.kind != "point"]
+    )
+    unit = (right - 4 - left) / (end - begin)
+    boxes = [
+        one
+        for kind in ("work", "copy-up", "copy-down", "hold")
+        for one in rectangles(svg, kind)
+        if (one[2], one[3]) != (22, 14)
+    ]
+    works = [item for item in order.items if item.kind in ("work", "hold")]
+    if len(boxes) != len(works):
+        yield f"{len(works)} pieces of work, {len(boxes)} boxes to scale"
+        return
+    for item in works:
+        x, wide = left + (item.start[0] - begin) * unit, (item.finish[0] - item.start[0]) * unit
+        if not any(
+            abs(one[0] - x) < 0.2 and abs(one[2] - max(2, wide - 0.5)) < 0.2 for one in boxes
+        ):
+            yield f"no box {wide:.1f} wide is at {x:.1f} for {item.words}"
+    ticks = re.findall(r">([\d.]+) (µs|ms)</text>", svg)
+    long = end - begin >= 10_000_000
+    if not ticks or {unit for value, unit in ticks if value == "0"} != {"ms" if long else "µs"}:
+        yield f"the axis of {(end - begin) / 1000:.0f} µs has the ticks {ticks}"
+
+
 def main(files):
     for file in files:
         journal = [json.loads(line) for line in Path(file).read_text().splitlines()]
         if any(line.get("reserved") and "pool" in line for line in journal):
             for words in memory(journal):
                 print(f"{Path(file).name}: {words}")
-        for words in order(journal):
+        for words in (*order(journal), *scaled(journal)):
             print(f"{Path(file).name}: {words}")
 
 

@@ -33,7 +33,7 @@ python() { PYTHONPATH=docs/extensions python3 -B "$@"; }
     run python - "$JOURNALS" <<'PYTHON'
 import json, sys
 from pathlib import Path
-import drawings, memory_picture, order_picture
+import drawings, memory_picture, order_picture, scaled_picture
 def check(name, draw):
     for width in (720, 356):
         svg = draw(width).svg("x", "the point", "the form")
@@ -53,9 +53,59 @@ for file in sorted(Path(sys.argv[1]).iterdir()):
         check(f"memory of {file.name}", lambda width: memory_picture.draw(pools, width))
     order = order_picture.read(journal, most=60)
     check(f"order of {file.name}", lambda width: order_picture.draw(order, width))
+    runs = order_picture.read(journal, (*order_picture.RUNS, *order_picture.WAITS), most=60)
+    check(f"to scale {file.name}", lambda width: scaled_picture.draw(runs, width))
 PYTHON
     assert_success
     assert_output ""
+}
+
+@test "to scale: a box has its time, what takes none is a mark, short calls are one box" {
+    run python - "$JOURNALS"/{why,16_pinned_transfers,09_reuse_events} <<'PYTHON'
+import json, re, sys
+import chosen, order_picture, scaled_picture
+why, pinned, events = ([json.loads(line) for line in open(file)] for file in sys.argv[1:])
+def words(order, width=720):
+    svg = scaled_picture.draw(order, width).svg("x", "the point", "the form")
+    found = re.findall(r">([^<]+)</text>", svg)
+    print(svg.count('<line class="point"'), "marks;", *found, sep=" | ")
+numbers = chosen.choose(why, "main: launch_fill(work", "main: cudaFree(data)")
+order = order_picture.read(why, (), numbers)
+words(order)
+print(*scaled_picture.table(order)[1][-1], sep=", ")
+calls = ("cudaMemcpyAsync", "launch_add", "cudaStreamSynchronize")
+order = order_picture.read(pinned, calls, chosen.choose(pinned, "process 2"))
+words(order)
+words(order, 356)
+try:
+    words(order_picture.read(events))
+except ValueError as error:
+    print(error)
+PYTHON
+    assert_success
+    assert_line --index 0 --regexp '^3 \| marks;.* cudaFree waits [0-9]+ µs .* fill [0-9]+ µs '
+    assert_line --index 0 --partial "| allocated, freed |"
+    assert_line --index 0 --regexp ' 0 µs \| [0-9]+ µs \| .* Time runs to the right, to scale[.] '
+    assert_line --index 1 --regexp '^[0-9.]+, host, cudaFree, waits, [0-9]+ µs$'
+    assert_line --index 2 --regexp ' 12 calls in [0-9.]+ µs .* up 3[0-9]+ µs .* down 3[0-9]+ µs '
+    assert_line --index 2 --partial "copy up, to the device | copy down, to the host"
+    assert_line --index 3 --regexp ' 12 calls in .* 3[0-9]+ µs \| 3[0-9]+ µs '
+    assert_line --index 4 "a picture to scale has no arrows between streams"
+}
+
+@test "without the host a picture has the streams' part alone, in wide columns" {
+    run python - "$JOURNALS/09_reuse_events" <<'PYTHON'
+import json, sys
+import chosen, order_picture
+journal = [json.loads(line) for line in open(sys.argv[1])]
+order = order_picture.read(journal, (), chosen.choose(journal, pool=3), host=False)
+print(order.columns, len(order.items), sum(len(item.edges) for item in order.items))
+svg = order_picture.draw(order, 356).svg("x", "the point", "the form")
+print("cuda" in svg, "rotate" in svg, 'class="event"' in svg)
+PYTHON
+    assert_success
+    assert_line --index 0 --regexp '^\[[0-9]+, [0-9]+\] [0-9]+ 1$'
+    assert_line --index 1 "False False True"
 }
 
 @test "calls are chosen by function and line; a hidden call that changes a figure is an error" {
@@ -191,7 +241,7 @@ print(drawings.DRAWINGS["devices"].table())'
     python - "$JOURNALS" >"$page" <<'PYTHON'
 import json, sys
 from pathlib import Path
-import drawings, memory_picture, order_picture
+import drawings, memory_picture, order_picture, scaled_picture
 print("<!DOCTYPE html><meta charset=utf-8><style>body { margin: 16px }")
 print(Path("docs/_static/pictures.css").read_text() + "</style>")
 def show(name, draw):
@@ -208,6 +258,8 @@ for file in sorted(Path(sys.argv[1]).iterdir()):
         show(f"memory-{file.name}", lambda width: memory_picture.draw(pools, width))
     order = order_picture.read(journal, most=50)
     show(f"order-{file.name}", lambda width: order_picture.draw(order, width))
+    runs = order_picture.read(journal, (*order_picture.RUNS, *order_picture.WAITS), most=50)
+    show(f"scaled-{file.name}", lambda width: scaled_picture.draw(runs, width))
 boxes = Path("tests/workbook/picture_boxes.js").read_text()
 print(f"<script>document.title =\n{boxes}</script>")
 PYTHON

@@ -1,0 +1,132 @@
+// The book as one document, for pdf.py. It runs in the opened index.html and puts the articles of
+// all pages into its place, in the order of their links to the next one. No script has changed
+// them: questions have blanks, and choices are spelled out.
+//
+// What a student should not see beside the exercise is in an appendix: the hints, the check's
+// report, the solution and the answers of lessons, and all that a case of the clinic has folded.
+// The tables of the pictures are left out.
+(async (title, style) => {
+    "use strict";
+    const HIDDEN_FROM_STUDENTS =
+        "[id$='--your-work'], [id$='--check'], [id$='--solution']";
+    const ANSWERS = /^(Answer|The answers)$/;
+    const root = new URL(".", location.href).href;
+    const nameOf = (address) =>
+        address.slice(root.length).replace(/\.html$/, "").replaceAll("/", "-");
+
+    const load = (address) => new Promise((done, failed) => {
+        const request = new XMLHttpRequest();
+        request.open("GET", address);
+        request.responseType = "document";
+        request.onload = () => done(request.response);
+        request.onerror = () => failed(new Error(`${address} cannot be read`));
+        request.send();
+    });
+
+    const pages = new Map(); // of an address: its article
+    for (let address = location.href.replace(/#.*/, ""); address;) {
+        const page = await load(address);
+        const next = page.querySelector("link[rel=next]")?.getAttribute("href");
+        pages.set(address, page.querySelector("article"));
+        address = next && new URL(next, address).href;
+    }
+
+    // An id or a link of one page must not be that of another. A link to a place that only a script
+    // knows leads to its page.
+    const ids = new Map([...pages].map(([address, article]) =>
+        [address, new Set([...article.querySelectorAll("[id]")].map((element) => element.id))]));
+    const LISTS = ["aria-labelledby", "aria-describedby", "headers", "for"];
+    function nameApart(article, address) {
+        const own = (id) => `${nameOf(address)}--${id}`;
+        for (const element of article.querySelectorAll("[id]")) element.id = own(element.id);
+        for (const attribute of LISTS) {
+            for (const element of article.querySelectorAll(`[${attribute}]`)) {
+                const names = element.getAttribute(attribute).split(/\s+/).map(own);
+                element.setAttribute(attribute, names.join(" "));
+            }
+        }
+        for (const link of article.querySelectorAll("a[href]")) {
+            const url = new URL(link.getAttribute("href"), address);
+            const page = url.href.replace(/#.*/, "");
+            if (pages.has(page)) {
+                const id = decodeURIComponent(url.hash.slice(1));
+                const place = ids.get(page).has(id) ? `--${id}` : "";
+                link.setAttribute("href", `#${nameOf(page)}${place}`);
+            } else if (url.protocol === "file:") {
+                link.removeAttribute("href"); // a listing, which is not in the book on paper
+            }
+        }
+        for (const image of article.querySelectorAll("img[src]")) {
+            image.src = new URL(image.getAttribute("src"), address).href;
+        }
+    }
+
+    const make = (kind, words, id) => {
+        const element = document.createElement(kind);
+        if (words) element.textContent = words;
+        if (id) element.id = id;
+        return element;
+    };
+    const titleOf = (fold) => fold.querySelector("summary").textContent.trim().replace(/\s+/g, " ");
+    const headingOf = (article) => article.querySelector("h1").textContent;
+
+    function foldsForAppendix(article, address) {
+        const name = nameOf(address);
+        const all = [...article.querySelectorAll("details.sd-dropdown")].filter((fold) =>
+            name.startsWith("clinic-") || fold.closest(HIDDEN_FROM_STUDENTS) ||
+            ANSWERS.test(titleOf(fold)));
+        const lesson = /^(\d\d_|clinic-\d\d_)/.test(name);
+        return lesson ? all.filter((fold) => !all.some((one) => one !== fold && one.contains(fold)))
+            : [];
+    }
+
+    const appendix = make("article", "", "appendix");
+    appendix.append(make("h1", "Appendix: hints, checks and solutions"));
+    function moveFolds(article, address) {
+        const folds = foldsForAppendix(article, address);
+        if (!folds.length) return;
+        const part = make("section", "", `appendix--${nameOf(address)}`);
+        part.append(make("h2", headingOf(article)));
+        for (const fold of folds) {
+            const here = make("section", "", `${part.id}-${part.children.length}`);
+            here.append(make("h3", titleOf(fold)));
+            const before = fold.previousElementSibling;
+            const link = make("a", titleOf(fold));
+            link.setAttribute("href", `#${here.id}`);
+            if (before?.className === "in-appendix") {
+                before.append(", ", link);
+                fold.remove();
+            } else {
+                const note = make("p", "In the appendix: ");
+                note.className = "in-appendix";
+                note.append(link);
+                fold.replaceWith(note);
+            }
+            fold.querySelector("summary").remove();
+            here.append(...fold.childNodes);
+            part.append(here);
+        }
+        appendix.append(part);
+    }
+
+    const book = make("div");
+    for (const [address, article] of pages) {
+        const extras = ".picture-rows, .headerlink, script";
+        for (const extra of article.querySelectorAll(extras)) extra.remove();
+        for (const fold of article.querySelectorAll("details")) fold.open = true;
+        nameApart(article, address);
+        moveFolds(article, address);
+        const chapter = make("article", "", nameOf(address));
+        chapter.append(...document.adoptNode(article).childNodes);
+        book.append(chapter);
+    }
+    book.append(appendix);
+    document.head.append(make("style", style));
+    const body = make("body");
+    body.className = "book";
+    body.dataset.theme = "light";
+    body.append(book);
+    document.body.replaceWith(body);
+    document.title = title;
+    return pages.size;
+})
