@@ -56,10 +56,12 @@ endif
 # A function that nothing declares is an error, as it is for newer compilers anyway.
 # Reports name the lines of a program by a path from here, whatever folder it runs in. The shell
 # gives that folder's name, which may have any character.
+# The addr2line of binutils before 2.42 takes the program for the header where the lines of DWARF 5
+# begin in a header (binutils PR 30783); those of DWARF 4 it reads right.
 # Since CUDA 13.4 the id of a cudaMemLocation is in a union: {type, id} is correct, but to gcc a
 # pair of braces is missing.
-FLAGS := -std=c11 -g -Og -Wall -Wextra -Wpedantic -Werror=implicit-function-declaration -Ilessons
-FLAGS += -Wno-missing-braces -Isimulator -fdebug-prefix-map="$$PWD=."
+FLAGS := -std=c11 -gdwarf-4 -Og -Wall -Wextra -Wpedantic -Wno-missing-braces -Ilessons -Isimulator
+FLAGS += -Werror=implicit-function-declaration -fdebug-prefix-map="$$PWD=."
 SHARED := lessons/workbook.h lessons/processes.h lessons/kernels.h Makefile
 include simulator/build.mk simulator/web.mk tests/build.mk
 

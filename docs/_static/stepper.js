@@ -63,7 +63,7 @@ window.workbookSteps = {};
             parts.push(`<path class="pending ${color}" d="${path}"/>`);
         }
         for (const [offset, bytes, color] of live) {
-            const { y, high } = box(`used ${color}`, offset, bytes, 1);
+            const { y, high } = box(`used ${color}`, offset, bytes, bytes < SEGMENT / 4 ? 0.5 : 1);
             if (high >= 15)
                 parts.push(
                     `<text class="on" x="${LEFT + width / 2}" y="${y + high / 2 + 4}" ` +

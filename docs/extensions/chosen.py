@@ -41,25 +41,12 @@ def functions_of(file):
     return found
 
 
-@cache
-def site_of(file, line, call):
-    """(file, line): some versions of addr2line name the program's file for a line of a header."""
-    for one in (file, *HEADERS):
-        statement = " ".join(text_of(one)[max(0, line - 3) : line + 2])
-        if call.removeprefix("sim_") in statement:
-            return one, line
-    return file, line
-
-
 def function_of(line):
     """The function of the program in which a call stands; "" for one of a header."""
-    if "file" not in line:
+    if "file" not in line or line["file"] in HEADERS:
         return ""
-    file, number = site_of(line["file"], line["line"], line["call"])
-    if file in HEADERS:
-        return ""
-    for name, (first, last) in functions_of(file).items():
-        if first <= number <= last:
+    for name, (first, last) in functions_of(line["file"]).items():
+        if first <= line["line"] <= last:
             return name
     return ""
 

@@ -58,7 +58,7 @@ ASKS = (
     *memory_picture.GRAPHS,
     "cudaMemPoolTrimTo",
 )
-MOST_STEPS = 500
+MOST_STEPS = 400
 
 
 class Every:
@@ -459,7 +459,7 @@ def write_steps(app, error):
         return
     folder = app.outdir / "_static" / "steps"
     folder.mkdir(parents=True, exist_ok=True)
-    found = {f"{name}.js": data for all in steps_of(app.env).values() for name, data in all.items()}
+    found = {f"{name}.js": data for one in steps_of(app.env).values() for name, data in one.items()}
     for old in folder.iterdir():
         if old.name not in found:
             old.unlink()

@@ -89,6 +89,21 @@ static cudaError_t end_add_node(struct call *call, struct new_node *a, cudaError
     return e;
 }
 
+/* Adds a node with the task that `make` makes of the call's parameters; without any it is
+ * refused. */
+static cudaError_t add_node(struct call *call, cudaGraphNode_t *node, cudaGraph_t graph,
+                            const cudaGraphNode_t *dependencies, size_t count,
+                            cudaError_t (*make)(struct task *t, const void *parameters),
+                            const void *parameters)
+{
+    struct new_node a;
+    cudaError_t e = begin_add_node(call, &a, node, graph, dependencies, count);
+    if (e)
+        return e;
+    e = parameters ? make(&a.task, parameters) : cudaErrorInvalidValue;
+    return end_add_node(call, &a, e, node);
+}
+
 /* Where nodes allocate: on a device, and what is called managed is the device's own memory then. An
  * allocation that could be shared is refused, and other locations are, in one of two ways
  * (measured: probe-graphs.txt, "graph_codes"; probe-graph-nodes.txt, "managed"). */
@@ -155,18 +170,17 @@ cudaError_t do_cudaGraphAddEmptyNode(struct call *call, cudaGraphNode_t *node, c
     return end_add_node(call, &a, cudaSuccess, node);
 }
 
+static cudaError_t memset_task(struct task *t, const void *parameters)
+{
+    const struct cudaMemsetParams *p = parameters;
+    return dispatch_memset_task(t, p->dst, p->pitch, p->value, p->elementSize, p->width, p->height);
+}
+
 cudaError_t do_cudaGraphAddMemsetNode(struct call *call, cudaGraphNode_t *node, cudaGraph_t graph,
                                       const cudaGraphNode_t *dependencies, size_t count,
                                       const struct cudaMemsetParams *p)
 {
-    struct new_node a;
-    cudaError_t e = begin_add_node(call, &a, node, graph, dependencies, count);
-    if (e)
-        return e;
-    e = p ? dispatch_memset_task(&a.task, p->dst, p->pitch, p->value, p->elementSize, p->width,
-                                 p->height)
-          : cudaErrorInvalidValue;
-    return end_add_node(call, &a, e, node);
+    return add_node(call, node, graph, dependencies, count, memset_task, p);
 }
 
 cudaError_t do_cudaGraphAddMemcpyNode1D(struct call *call, cudaGraphNode_t *node, cudaGraph_t graph,
@@ -188,8 +202,9 @@ cudaError_t do_cudaGraphAddMemcpyNode1D(struct call *call, cudaGraphNode_t *node
 
 /* A copy of three dimensions as rows. Rows of several slices are rows of one where no row is left
  * out between them; other slices are not simulated. */
-static cudaError_t copy_3d_task(struct task *t, const struct cudaMemcpy3DParms *p)
+static cudaError_t copy_3d_task(struct task *t, const void *parameters)
 {
+    const struct cudaMemcpy3DParms *p = parameters;
     const struct cudaPitchedPtr *to = &p->dstPtr, *from = &p->srcPtr;
     const struct cudaExtent *extent = &p->extent;
     bool is_stacked =
@@ -219,29 +234,23 @@ cudaError_t do_cudaGraphAddMemcpyNode(struct call *call, cudaGraphNode_t *node, 
                                       const cudaGraphNode_t *dependencies, size_t count,
                                       const struct cudaMemcpy3DParms *p)
 {
-    struct new_node a;
-    cudaError_t e = begin_add_node(call, &a, node, graph, dependencies, count);
-    if (e)
-        return e;
-    e = p ? copy_3d_task(&a.task, p) : cudaErrorInvalidValue;
-    return end_add_node(call, &a, e, node);
+    return add_node(call, node, graph, dependencies, count, copy_3d_task, p);
+}
+
+static cudaError_t host_task(struct task *t, const void *parameters)
+{
+    const struct cudaHostNodeParams *p = parameters;
+    t->kind = TASK_HOST;
+    t->function = p->fn;
+    t->argument = p->userData;
+    return p->fn ? cudaSuccess : cudaErrorInvalidValue;
 }
 
 cudaError_t do_cudaGraphAddHostNode(struct call *call, cudaGraphNode_t *node, cudaGraph_t graph,
                                     const cudaGraphNode_t *dependencies, size_t count,
                                     const struct cudaHostNodeParams *p)
 {
-    struct new_node a;
-    cudaError_t e = begin_add_node(call, &a, node, graph, dependencies, count);
-    if (e)
-        return e;
-    e = p && p->fn ? cudaSuccess : cudaErrorInvalidValue;
-    if (!e) {
-        a.task.kind = TASK_HOST;
-        a.task.function = p->fn;
-        a.task.argument = p->userData;
-    }
-    return end_add_node(call, &a, e, node);
+    return add_node(call, node, graph, dependencies, count, host_task, p);
 }
 
 /* Assumed: a null event is refused as by cudaEventRecord. */
@@ -298,16 +307,16 @@ cudaError_t do_sim_graph_add_kernel_node(struct call *call, cudaGraphNode_t *nod
     return e;
 }
 
+static cudaError_t kernel_task(struct task *t, const void *parameters)
+{
+    return kernel_node_task(t, parameters);
+}
+
 cudaError_t do_cudaGraphAddKernelNode(struct call *call, cudaGraphNode_t *node, cudaGraph_t graph,
                                       const cudaGraphNode_t *dependencies, size_t count,
                                       const struct cudaKernelNodeParams *p)
 {
-    struct new_node a;
-    cudaError_t e = begin_add_node(call, &a, node, graph, dependencies, count);
-    if (e)
-        return e;
-    e = p ? kernel_node_task(&a.task, p) : cudaErrorInvalidValue;
-    return end_add_node(call, &a, e, node);
+    return add_node(call, node, graph, dependencies, count, kernel_task, p);
 }
 
 cudaError_t do_cudaGraphAddMemAllocNode(struct call *call, cudaGraphNode_t *node, cudaGraph_t graph,

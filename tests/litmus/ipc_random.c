@@ -120,7 +120,7 @@ static bool stream_behind(int n, int *process, int *slot)
         int last = *newest_of(at / STREAMS, at % STREAMS);
         *process = at / STREAMS;
         *slot = at % STREAMS;
-        if (last >= 0 && (last == n || has(&nodes[last].before, n)))
+        if (last >= 0 && (last == n || has(&befores[last], n)))
             return true;
     }
     return false;

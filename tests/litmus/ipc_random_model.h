@@ -30,12 +30,13 @@ enum {
     ALLOCATIONS = 6,
     OPS = 240,
     NODES = 1024,
-    WORDS = NODES / 64,
     INSTANCES = 96,
     MADE_EVENTS = 32,
     ACCESSES = 1024,
     MESSAGES = 256
 };
+
+#include "node_set.h"
 
 /* ---- programs ---- */
 
@@ -102,10 +103,6 @@ static const struct {
 
 /* ---- the graph ---- */
 
-struct set {
-    uint64_t bits[WORDS];
-};
-
 struct access {
     int node, next, process;
     /* Which import it was made through; 0: the exporter's pointer. */
@@ -157,7 +154,6 @@ static struct state {
     int first;
 } g;
 static struct {
-    struct set before;
     /* Whose it is. */
     int process;
     bool of_host;
@@ -171,20 +167,6 @@ static struct {
 static int owner_of(int allocation, const struct state *s) { return allocation % s->processes; }
 static int maker_of(int shared) { return shared % g.processes; }
 
-static bool has(const struct set *s, int n) { return s->bits[n / 64] >> n % 64 & 1; }
-static void unite(struct set *into, const struct set *s)
-{
-    for (int i = 0; i <= g.node_count / 64; i++)
-        into->bits[i] |= s->bits[i];
-}
-static void with_node(struct set *s, int n)
-{
-    if (n < 0 || has(s, n))
-        return;
-    unite(s, &nodes[n].before);
-    s->bits[n / 64] |= (uint64_t)1 << n % 64;
-}
-
 static struct set *host_of(int process) { return &g.host[g.by_messages ? process : 0]; }
 
 static int add_node(int process, const struct set *before, bool of_host)
@@ -192,8 +174,8 @@ static int add_node(int process, const struct set *before, bool of_host)
     if (g.node_count == NODES)
         abort();
     int n = g.node_count++;
-    memset(&nodes[n].before, 0, sizeof nodes[n].before);
-    unite(&nodes[n].before, before);
+    memset(&befores[n], 0, sizeof befores[n]);
+    unite(&befores[n], before);
     nodes[n].process = process;
     nodes[n].of_host = of_host;
     return n;
@@ -344,7 +326,7 @@ static void use(const struct op *op, int n, int allocation, bool imported, bool 
     struct allocation *a = &g.allocations[allocation];
     bool is_owner = owner_of(allocation, &g) == op->process;
     int import = imported || !is_owner ? a->imports[op->process] : 0;
-    const struct set *before = &nodes[n].before;
+    const struct set *before = &befores[n];
     for (int i = a->accesses; i >= 0; i = accesses[i].next) {
         const struct access *x = &accesses[i];
         unsigned hazard = !write ? READ_WRITE : x->write ? WRITES : WRITE_READ;
@@ -364,7 +346,7 @@ static void use(const struct op *op, int n, int allocation, bool imported, bool 
  * own accesses through this import must come before. */
 static void free_import(const struct op *op, int n, struct allocation *a)
 {
-    const struct set *before = n < 0 ? host_of(op->process) : &nodes[n].before;
+    const struct set *before = n < 0 ? host_of(op->process) : &befores[n];
     for (int i = a->accesses; i >= 0; i = accesses[i].next)
         if (!accesses[i].is_free && accesses[i].process == op->process
             && accesses[i].import == a->imports[op->process])
@@ -378,7 +360,7 @@ static void free_import(const struct op *op, int n, struct allocation *a)
 /* The exporter frees. */
 static void free_allocation(const struct op *op, int n, struct allocation *a)
 {
-    const struct set *before = n < 0 ? host_of(op->process) : &nodes[n].before;
+    const struct set *before = n < 0 ? host_of(op->process) : &befores[n];
     for (int i = a->accesses; i >= 0; i = accesses[i].next)
         require(before, accesses[i].node,
                 accesses[i].process == op->process ? FREE_USE : FREE_ANOTHERS_USE);
@@ -587,7 +569,7 @@ static void advance(const struct op *op)
         use_event(op);
         /* A wait for an event that was never recorded is nothing. */
         if (*record_of(op) >= 0)
-            with_node(&nodes[stream_node(p, op->stream)].before, *record_of(op));
+            with_node(&befores[stream_node(p, op->stream)], *record_of(op));
         break;
     case SYNC_EVENT:
     case POLL_EVENT:

@@ -86,7 +86,7 @@ static int stream_behind(int n)
     int start = (int)roll(STREAMS);
     for (int i = 0; i < STREAMS; i++) {
         int slot = (start + i) % STREAMS, last = *newest_of(slot);
-        if (last >= 0 && (last == n || has(&nodes[last].before, n)))
+        if (last >= 0 && (last == n || has(&befores[last], n)))
             return slot;
     }
     return -1;
@@ -426,7 +426,7 @@ static void add_opening(struct program *p, int gate)
             for (int slot = 0; slot < STREAMS; slot++)
                 if (*newest_of(slot) >= 0
                     && (*newest_of(slot) == c->first
-                        || has(&nodes[*newest_of(slot)].before, c->first))) {
+                        || has(&befores[*newest_of(slot)], c->first))) {
                     emit(p, (struct op){.kind = SYNC_STREAM, .stream = slot});
                     if (has(&g.host, c->first))
                         break;

@@ -28,7 +28,6 @@ enum {
     GATES = 4,
     OPS = 700,
     NODES = 4096,
-    WORDS = NODES / 64,
     INSTANCES = 128,
     ACCESSES = 8192,
     HOLDS = 64,
@@ -38,6 +37,8 @@ enum {
     POSTPONED = 512,
     ORDINARY = -1
 };
+
+#include "node_set.h"
 
 /* ---- programs ---- */
 
@@ -157,10 +158,6 @@ static const struct {
 
 /* ---- the graph ---- */
 
-struct set {
-    uint64_t bits[WORDS];
-};
-
 enum memory { POOL, DEVICE, CUDA_MANAGED, PINNED, REGISTERED, OF_GRAPH };
 
 /* Work on an allocation. EMPTY: it needs the allocation, and none of its bytes. */
@@ -230,25 +227,7 @@ struct state {
     int first, second;
 };
 static struct state g;
-static struct {
-    struct set before;
-} nodes[NODES];
 static struct access accesses[ACCESSES];
-
-static bool has(const struct set *s, int n) { return s->bits[n / 64] >> n % 64 & 1; }
-static void put(struct set *s, int n) { s->bits[n / 64] |= (uint64_t)1 << n % 64; }
-static void unite(struct set *into, const struct set *s)
-{
-    for (int i = 0; i <= g.node_count / 64; i++)
-        into->bits[i] |= s->bits[i];
-}
-static void with_node(struct set *s, int n)
-{
-    if (n < 0 || has(s, n))
-        return;
-    unite(s, &nodes[n].before);
-    put(s, n);
-}
 
 static void new_instance(int slot)
 {
@@ -302,8 +281,8 @@ static int add_node(const struct set *before)
     if (g.node_count == NODES)
         abort();
     int n = g.node_count++;
-    memset(&nodes[n].before, 0, sizeof nodes[n].before);
-    unite(&nodes[n].before, before);
+    memset(&befores[n], 0, sizeof befores[n]);
+    unite(&befores[n], before);
     return n;
 }
 
@@ -331,7 +310,7 @@ static bool has_function_to_begin(const struct set *s)
 }
 static bool is_held(int node)
 {
-    return has_closed_gate(&nodes[node].before) || has_function_to_begin(&nodes[node].before);
+    return has_closed_gate(&befores[node]) || has_function_to_begin(&befores[node]);
 }
 static bool any_gate_is_closed(void)
 {
@@ -390,7 +369,7 @@ static void missing_edge(unsigned hazard, int first, int second, bool either)
     if (g.postponed_count == POSTPONED)
         abort();
     bool by_function =
-        has_function_to_begin(&nodes[second].before) || has_function_to_begin(&nodes[first].before);
+        has_function_to_begin(&befores[second]) || has_function_to_begin(&befores[first]);
     g.postponed[g.postponed_count++] =
         (struct postponed){first, second, either, false, by_function};
 }
@@ -408,10 +387,10 @@ static void use(int n, int allocation, size_t from, size_t to, bool write, int s
             continue;
         if (x->node == n)
             g.hazards |= OVERLAP;
-        else if (!has(&nodes[n].before, x->node))
+        else if (!has(&befores[n], x->node))
             missing_edge(!write ? READ_WRITE : x->write ? WRITES : WRITE_READ, x->node, n, true);
     }
-    if (a->allocated >= 0 && !has(&nodes[n].before, a->allocated))
+    if (a->allocated >= 0 && !has(&befores[n], a->allocated))
         missing_edge(USE_ALLOCATION, a->allocated, n, false);
     if (g.access_count == ACCESSES)
         abort();
@@ -422,7 +401,7 @@ static void use(int n, int allocation, size_t from, size_t to, bool write, int s
 /* Node `n`, or the host (-1), ends the life of what another node used or allocated. */
 static void must_end(unsigned hazard, int first, int n)
 {
-    if (has(n < 0 ? &g.host : &nodes[n].before, first))
+    if (has(n < 0 ? &g.host : &befores[n], first))
         return;
     if (n >= 0) {
         missing_edge(hazard, first, n, false);
@@ -509,12 +488,12 @@ static unsigned judge_touch(const struct op *op, bool seen)
         const struct access *x = &accesses[i];
         bool conflicts = x->sort != EMPTY && op->from >= x->from && op->from < x->to
                       && (op->kind == STORE || x->write);
-        if (!conflicts || has(&g.host, x->node) || has_closed_gate(&nodes[x->node].before))
+        if (!conflicts || has(&g.host, x->node) || has_closed_gate(&befores[x->node]))
             continue;
         if (seen
             && (!is_whole_page(a, op->allocation, op->from, x->from, x->to)
                 || (a->memory == PINNED && x->sort == KERNEL)
-                || has_function_to_begin(&nodes[x->node].before)))
+                || has_function_to_begin(&befores[x->node])))
             continue;
         hazards |= x->write ? HOST_AFTER_WRITE : HOST_AFTER_READ;
         g.first = x->node;
@@ -704,7 +683,7 @@ static int copy_node(const struct op *op)
         g.serialized[device] = g.serialized[g.allocations[op->allocation].device] =
             g.serialized[g.allocations[op->source].device] = n;
     if (both)
-        with_node(&nodes[new_node(other)].before, n);
+        with_node(&befores[new_node(other)], n);
     return n;
 }
 
@@ -719,7 +698,7 @@ static void acquire_copy(const struct op *op, int n)
         if (op->allocation != ORDINARY && op->source != ORDINARY && is_of_device(op->allocation)
             && is_of_device(op->source))
             return;
-        unite(&g.host, &nodes[n].before);
+        unite(&g.host, &befores[n]);
         if (op->source != ORDINARY || op->allocation == ORDINARY || !is_of_device(op->allocation))
             put(&g.host, n);
     }
@@ -773,7 +752,7 @@ static void launch(const struct program *p, const struct op *op)
 {
     const struct plan *plan = &p->plans[op->plan];
     int own = ALLOCATIONS + op->plan, entry = new_node(op->stream), tails[BRANCHES];
-    with_node(&nodes[entry].before, g.graphs[op->plan].last);
+    with_node(&befores[entry], g.graphs[op->plan].last);
     g.graphs[op->plan].launches++;
     for (int b = 0; b < BRANCHES; b++)
         tails[b] = entry;
@@ -804,7 +783,7 @@ static void launch(const struct program *p, const struct op *op)
         case TASK_ALLOCATE: {
             int freed = g.allocations[own].state == FREED ? g.allocations[own].freed : -1;
             begin_life(own, OF_GRAPH, plan->device, plan->bytes, n);
-            if (freed >= 0 && !has(&nodes[n].before, freed))
+            if (freed >= 0 && !has(&befores[n], freed))
                 missing_edge(ALLOCATION_FREE, freed, n, false);
             break;
         }
@@ -813,7 +792,7 @@ static void launch(const struct program *p, const struct op *op)
     }
     int end = new_node(op->stream);
     for (int b = 0; b < plan->branches; b++)
-        with_node(&nodes[end].before, tails[b]);
+        with_node(&befores[end], tails[b]);
     g.graphs[op->plan].last = end;
 }
 
@@ -834,8 +813,8 @@ static void make_graph(const struct op *op)
 static void release(int node)
 {
     for (int n = 0; n < g.node_count; n++)
-        if (n == node || has(&nodes[n].before, node))
-            unite(&nodes[n].before, &g.host);
+        if (n == node || has(&befores[n], node))
+            unite(&befores[n], &g.host);
 }
 
 /* Judges what nothing holds up any more. Returns whether there is a hazard. */
@@ -847,8 +826,8 @@ static bool judge_postponed(void)
         if (c->settled || is_held(c->second) || (c->either && is_held(c->first)))
             continue;
         c->settled = true;
-        if (!has(&nodes[c->second].before, c->first)
-            && !(c->either && has(&nodes[c->first].before, c->second))
+        if (!has(&befores[c->second], c->first)
+            && !(c->either && has(&befores[c->first], c->second))
             && !(c->by_function
                  && (has(&g.host, c->first) || (c->either && has(&g.host, c->second)))))
             hazard = true;
@@ -932,7 +911,7 @@ static void advance(const struct program *p, const struct op *op)
     case WAIT:
         /* A wait for an event that was never recorded is nothing. */
         if (g.record[op->device][op->event] >= 0)
-            with_node(&nodes[new_node(op->stream)].before, g.record[op->device][op->event]);
+            with_node(&befores[new_node(op->stream)], g.record[op->device][op->event]);
         break;
     case OPEN:
         for (int i = 0; i < g.hold_count; i++)

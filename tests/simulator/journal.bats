@@ -3,16 +3,7 @@
 # when the turn of what takes no time came, which two calls a report is about, where a call stands.
 
 load ../suite
-
-setup_file() {
-    make -s BACKEND=simulator simulator
-}
-
-setup() {
-    unset "${!SIM_@}"
-    export LD_LIBRARY_PATH=$ROOT/build/simulator
-    cd "$BATS_TEST_TMPDIR" || return 1
-}
+load own_folder
 
 # build FILE.c [OPTION...]: makes ./program
 build() {
@@ -234,6 +225,27 @@ C
     build "a folder/lines.c" -g0
     journal 3
     said 'map(select(.file or .line)) | length' 0
+}
+
+@test "a lesson's call has its line, whether it stands in the program or in a header of ours" {
+    cd "$ROOT" || return 1
+    local journal=$BATS_TEST_TMPDIR/journal program
+    for program in solutions/07_trim solutions/09_reuse_events; do
+        make -s BACKEND=simulator "build/simulator/$program"
+        SIM_JOURNAL=$journal bounded "build/simulator/$program" >/dev/null
+        # The call stands there, or up to two lines away: a statement may have several.
+        run awk '{
+            for (words = ""; (getline text <$3) > 0;) line[++n] = text
+            close($3)
+            for (i = $2 - 2; i <= $2 + 2; i++) words = words line[i]
+            if (!index(words, $1)) print
+            n = 0; delete line
+        }' <(jq -r 'select(.call and .file) | "\(.call) \(.line) \(.file)"' "$journal" | sort -u)
+        assert_output ""
+        run jq -r 'select(.call) | .file' "$journal"
+        assert_line lessons/workbook.h
+        assert_line "$program.c"
+    done
 }
 
 @test "a number of any length is the program's own" {

@@ -4,12 +4,9 @@
 
 SCHEDULES=(measured instant late random:3)
 
-setup() {
-    unset "${!SIM_@}"
-    export LD_LIBRARY_PATH=$ROOT/build/simulator
-    PROGRAMS=$ROOT/build/simulator/tests/simulator
-    cd "$BATS_TEST_TMPDIR" || return 1
-}
+PROGRAMS=$ROOT/build/simulator/tests/simulator
+# shellcheck source=tests/simulator/own_folder.bash
+source "${BASH_SOURCE[0]%/*}/own_folder.bash"
 
 # as_expected PROGRAM [ARGUMENT...]: under every schedule it prints that, and nothing else
 as_expected() {

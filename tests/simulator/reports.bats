@@ -3,16 +3,7 @@
 # streams of two devices.
 
 load ../suite
-
-setup_file() {
-    make -s BACKEND=simulator simulator
-}
-
-setup() {
-    unset "${!SIM_@}"
-    export LD_LIBRARY_PATH=$ROOT/build/simulator
-    cd "$BATS_TEST_TMPDIR" || return 1
-}
+load own_folder
 
 # build COMPILER FILE [OPTION...]: makes ./program of a file in C or C++, or skips the test
 build() {

@@ -2,6 +2,7 @@
 # SIM_CHECK=strict: asynchronous copies of ordinary memory order nothing.
 
 load ../suite
+load own_folder
 
 setup_file() {
     make -s BACKEND=simulator simulator
@@ -48,12 +49,6 @@ int main(int count, char **arguments)
 C
     gcc -g -I"$ROOT/simulator" -isystem "$ROOT/build/cuda/include" "$BATS_FILE_TMPDIR/program.c" \
         "$ROOT/build/simulator/libcudart.so.13" -o "$BATS_FILE_TMPDIR/program"
-}
-
-setup() {
-    unset "${!SIM_@}"
-    export LD_LIBRARY_PATH=$ROOT/build/simulator
-    cd "$BATS_TEST_TMPDIR" || return 1
 }
 
 program() { run timeout 20 "$BATS_FILE_TMPDIR/program" "$@"; }

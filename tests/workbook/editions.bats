@@ -93,7 +93,7 @@ END
     workbook_copy "$copy"
     cp -a conf.py "$copy"
     mkdir "$copy/docs"
-    cp -a docs/{404.rst,_static,extensions,glossary.rst,live,pictures} "$copy/docs"
+    cp -a docs/{404.rst,calls.txt,_static,extensions,glossary.rst,live,pictures} "$copy/docs"
     : >"$copy/docs/symptoms.txt"   # it names pages
     cd "$copy" || return 1
     sed -i '/:doc:/d' docs/glossary.rst
@@ -119,6 +119,36 @@ END
         docs html
     assert_failure
     assert_output --partial 'BOOK_ADDRESS is "book.example"; it must begin with https://'
+}
+
+@test "the steps of a run are there after a build of several processes and after a second one" {
+    local copy=$BATS_TEST_TMPDIR/copy page build
+    workbook_copy "$copy"
+    cp -a conf.py "$copy"
+    mkdir "$copy/docs"
+    cp -a docs/{404.rst,calls.txt,_static,extensions,live,pictures} "$copy/docs"
+    : >"$copy/docs/symptoms.txt"
+    cd "$copy" || return 1
+    printf '%s\n' Book ==== '' '.. toctree::' '   :glob:' '' '   p*' '   glossary' \
+        >docs/index.rst
+    printf '%s\n' Words ===== '' '.. glossary::' '' '   pool' '      Memory.' >docs/glossary.rst
+    for page in 1 2 3 4 5 6; do
+        printf '%s\n' "Page $page" ====== '' '.. stepper:: lessons/01_first_allocation' \
+            >"docs/p$page.rst"
+    done
+    build=("$ROOT/build/venv/bin/python3" -B -m sphinx -q -c . -j 2 docs html)
+    run as_typed "${build[@]}"
+    assert_success
+    run ls html/_static/steps
+    assert_output "$(printf 'p%s-0.js\n' 1 2 3 4 5 6)"
+    # One page is read again, and has no steps any more.
+    printf '%s\n' 'Page 2' ====== >docs/p2.rst
+    rm html/_static/steps/p3-0.js
+    run as_typed "${build[@]}"
+    assert_success
+    run ls html/_static/steps
+    assert_output "$(printf 'p%s-0.js\n' 1 3 4 5 6)"
+    grep -q '"cudaFreeAsync, stream 1"' html/_static/steps/p3-0.js || miss "The steps have no call."
 }
 
 @test "the workflow that publishes the book is a valid one" {

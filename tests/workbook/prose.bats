@@ -55,9 +55,9 @@ setup() { need_git_clone; }
     finish
 }
 
-# What is folded (dropdown), what a program printed, code and options do not count. A question
-# counts with the labels of its fields; the sentence that explains its answer is folded. The line
-# of a rule's evidence counts, though it is written as options.
+# What is folded (dropdown), what a program printed, code and options do not count, however many
+# lines an option has. A question counts with the labels of its fields; the sentence that explains
+# its answer is folded. The line of a rule's evidence counts, though it is written as options.
 shown_words() { # shown_words PAGE
     local folded='dropdown|code-block|literalinclude|program-run|program-source|check-run|toctree'
     awk -v folded="$folded" '
@@ -75,8 +75,11 @@ shown_words() { # shown_words PAGE
             depth = indent($0)
             next
         }
-        !hidden && /^ *:(documented|measured): / { words += NF; next }
-        hidden || /^ *:[a-z-]+:( |$)/ || /^ *\.\. / || /^[-=^~]+$/ { next }
+        hidden { next }
+        /^ *\.\. / { options = 1; counts = 0; next }
+        /^ *$/ { options = 0 }
+        options && /^ *:[a-z-]+:( |$)/ { counts = /^ *:(documented|measured): / }
+        options && !counts || /^[-=^~]+$/ { next }
         { words += NF }
         END { print words }' "$1"
 }

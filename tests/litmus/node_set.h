@@ -1,0 +1,33 @@
+/* Sets of nodes of a model's graph, and of each node the set of all that happen before it. It is
+ * included behind NODES, a multiple of 64. */
+#ifndef NODE_SET_H
+#define NODE_SET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct set {
+    uint64_t bits[NODES / 64];
+};
+
+static struct set befores[NODES];
+
+static bool has(const struct set *s, int n) { return s->bits[n / 64] >> n % 64 & 1; }
+static void put(struct set *s, int n) { s->bits[n / 64] |= (uint64_t)1 << n % 64; }
+
+static void unite(struct set *into, const struct set *s)
+{
+    for (int i = 0; i < NODES / 64; i++)
+        into->bits[i] |= s->bits[i];
+}
+
+/* Adds a node, and all that happen before it; -1: none. */
+static void with_node(struct set *s, int n)
+{
+    if (n < 0 || has(s, n))
+        return;
+    unite(s, &befores[n]);
+    put(s, n);
+}
+
+#endif

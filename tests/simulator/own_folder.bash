@@ -1,0 +1,11 @@
+# For tests of the simulated device: each has a folder of its own and no settings. "load own_folder"
+# behind "load ../suite".
+# shellcheck shell=bash
+
+setup_file() { make -s BACKEND=simulator simulator; }
+
+setup() {
+    unset "${!SIM_@}"
+    export LD_LIBRARY_PATH=$ROOT/build/simulator
+    cd "$BATS_TEST_TMPDIR" || return 1
+}
