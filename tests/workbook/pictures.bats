@@ -93,6 +93,25 @@ PYTHON
     assert_line --index 4 "a picture to scale has no arrows between streams"
 }
 
+@test "what a full pool refuses stands above what is pending, and so above the pool's limit" {
+    local program=docs/clinic/10_tight_memory_wrong journal=$BATS_TEST_TMPDIR/journal
+    make -s BACKEND=simulator "build/simulator/$program"
+    SIM_JOURNAL=$journal LD_LIBRARY_PATH=build/simulator run "build/simulator/$program"
+    assert_failure 1
+    run python - "$journal" <<'PYTHON'
+import json, re, sys
+import memory_picture
+journal = [json.loads(line) for line in open(sys.argv[1])]
+pools = memory_picture.chosen(journal, ("cudaMallocFromPoolAsync", "cudaFreeAsync"))
+svg = memory_picture.draw(pools, 720).svg("x", "the point", "the form")
+box = re.search(r'<rect class="refused" x="\S+ y="([0-9.]+)" width="\S+ height="([0-9.]+)"', svg)
+limit = re.search(r'<line class="limit" x1="\S+ y1="([0-9.]+)"', svg)
+print(float(box[1]) + float(box[2]) <= float(limit[1]) + 2)
+PYTHON
+    assert_success
+    assert_output "True"
+}
+
 @test "without the host a picture has the streams' part alone, in wide columns" {
     run python - "$JOURNALS/09_reuse_events" <<'PYTHON'
 import json, sys
