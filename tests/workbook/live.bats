@@ -240,7 +240,7 @@ pages again: type make live."
     local script folder=$BATS_TEST_TMPDIR shown
     shown="new Promise((done) => {
         const bench = document.getElementById('pool-bench');
-        const look = () => bench.dataset.state
+        const look = () => bench.dataset.state || errors.length
             ? done({ dom: bench.outerHTML, reserved: bench.dataset.reserved + '\\n' })
             : setTimeout(look, 20);
         look();

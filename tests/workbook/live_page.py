@@ -8,11 +8,14 @@ a link that ends in it. PYTHONPATH is docs/extensions. Exit status 1: there was 
 page, which is printed; 77: there is no Chromium.
 """
 
+import json
 import sys
+from html import escape
 from pathlib import Path
 
 import chromium
 import simulated_device
+from rungs import RUNGS
 
 STATIC = (simulated_device.ROOT / "docs/_static").as_uri()
 PAGE = """<!doctype html><meta charset="utf-8">
@@ -26,7 +29,8 @@ addEventListener("unhandledrejection", note);
 """
 BENCH = f"""<link rel="stylesheet" href="{STATIC}/pictures.css">
 <link rel="stylesheet" href="{STATIC}/bench.css">
-<div class="bench" id="pool-bench" data-scripts="[]"></div>
+<div class="bench" id="pool-bench" data-scripts="[]"
+ data-rungs="{escape(json.dumps([vars(rung) for rung in RUNGS]))}"></div>
 <script src="{STATIC}/bench_pictures.js"></script>
 <script src="{STATIC}/bench.js"></script>
 """
