@@ -20,7 +20,8 @@
 #include "check/report.h"
 
 /* Assumed: enough. A program may queue a write and a host function a thousand times and never wait:
- * from here on, a write behind one host function covers a write behind another one. */
+ * from so many accesses of an allocation on, two host functions count as one, and so does what
+ * stands between two holds at one gate. */
 #define KEPT_BEHIND_FUNCTIONS 64
 /* Assumed: so many of the newest frees are enough to name in reports. */
 #define FREED_SIZE 8192
