@@ -11,8 +11,9 @@
           a small mistake | mutants/06_release_threshold/threshold_in_mib SIM_SCHEDULE=late
 
 The run is data: _static/steps has a script for it, which docs/_static/stepper.js loads when the
-reader comes near, and shows: the program with the present line marked, the pool and the streams as
-that line left them, and a sentence. Without script, on paper and in an EPUB there is nothing of it.
+reader comes near. run_view.js shows it: the program with the present line marked, the pool and the
+streams as that line left them, and a sentence. Without script, on paper and in an EPUB there is
+nothing of it.
 A step is a call that stands in the program itself, or several equal queries or launches in a row;
 what a helper of lessons/*.h calls is part of the next step. Calls after the last step of the run
 have none. `also` has more runs for the reader's list, with arguments and settings.
@@ -254,7 +255,7 @@ def before_report(line, hazard):
 
 
 def read(journal, numbers=None, errors=None):
-    """The run as stepper.js takes it; with `errors`, up to what the checker reported there."""
+    """The run as run_view.js takes it; with `errors`, up to what the checker reported there."""
     journal = list(with_more(journal))
     own = [line for line in chosen.calls_of(journal) if chosen.function_of(line)]
     own = [line for line in own if numbers is None or line["number"] in numbers]
@@ -471,7 +472,8 @@ def write_steps(app, error):
 def add_script(app, page, template, context, doctree):
     if 'class="stepper"' in context.get("body", ""):
         app.add_css_file("stepper.css")
-        app.add_js_file("stepper.js", loading_method="defer")
+        for script in ("run_view.js", "stepper.js"):
+            app.add_js_file(script, loading_method="defer")
 
 
 def setup(app):
