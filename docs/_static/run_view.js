@@ -9,9 +9,9 @@
 //   view.run, view.at
 //
 // A run is {file, code: [[number, text]], tops: {pool: segments}, steps}, as read() of
-// docs/extensions/stepper.py makes it. A step is {line, number, call, say, marks, state, streams}:
-// its state is null, or {pool, used, reserved, threshold, segments, live, pending}; its streams are
-// [name, [[words, state] of what is queued]]. The options:
+// docs/extensions/run_steps.py makes it. A step is {line, number, call, say, marks, state,
+// streams}: its state is null, or {pool, used, reserved, threshold, segments, live, pending}; its
+// streams are [name, [[words, state] of what is queued]]. The options:
 //
 //   title      what stands above
 //   controls   more elements for the bar
