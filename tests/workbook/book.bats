@@ -93,7 +93,7 @@ text_of() {
     finish
 }
 
-# In the run of lesson 03 its first report shows what one looks like. What it advises is the exercise.
+# Lesson 03 shows its first report under Run. What a report advises there is the exercise.
 @test "a page shows the first report of its starter without what it advises" {
     local shown
     shown=$(sed -n '/<section id="run">/,/<section id="look">/p' "$BOOK/03_stream_order.html" |
