@@ -38,8 +38,8 @@ picture_rows() {
         page=$(sed -n 's|.*page *docs/\([0-9a-z_]*\).*|\1|p' "lessons/$lesson.c")
         [ "$page" = "$lesson" ] || complain "lessons/$lesson.c names the page \"$page\"."
     done
-    for page in index model getting_started api production platforms your_program sources \
-        simulator driver_notes real_devices course teaching \
+    for page in index model getting_started freed_memory api production platforms your_program \
+        sources simulator driver_notes real_devices course teaching \
         contributing glossary; do
         [ -s "$BOOK/$page.html" ] || complain "$page.html was not built."
     done
