@@ -5,8 +5,8 @@
 // question asks that is still open is a "?" in those lines.
 // The parts that tell what the run printed ("Run", "Look", "Traps" and what the driver does) stay
 // folded until each question above them has been answered, or the reader chooses "Show the run".
-// On a page whose stepper asks questions (asked.py) it can be shown before that, alone: they are then
-// asked at their steps, in forms that share their state with those of the page.
+// On a page whose stepper asks questions (asked.py) it can be shown before that, alone: they are
+// then asked at their steps, in forms that share their state with those of the page.
 // The browser keeps the answers, page by page. When the last question of a page is answered, the
 // event workbook:answered lets progress.js tick the lesson.
 "use strict";
@@ -321,7 +321,8 @@
             const box = element("div", { className: "predict asked" });
             const words = document.getElementById(`${name}-question`).cloneNode(true);
             words.id = `asked-${name}-question`;
-            box.append(words, questions.find((each) => each.name === name).addForm(`asked-${name}`));
+            const question = questions.find((each) => each.name === name);
+            box.append(words, question.addForm(`asked-${name}`));
             return box;
         },
     };

@@ -3,10 +3,10 @@
 // changed of its line, a sentence, and the pool and the streams as that line left them.
 // run_view.js shows it.
 //
-// With "Ask me" on, a question of the page is asked before its step (docs/extensions/asked.py), in a
-// form of predict.js. A run in which no question of the page is open asks how much is reserved, at
-// each step at which that changes in a new way. The two are not mixed: the page's own questions have
-// a reason behind their answers, and stand out only if few other steps stop the reader.
+// With "Ask me" on, a question of the page is asked before its step (docs/extensions/asked.py), in
+// a form of predict.js. A run in which no question of the page is open asks how much is reserved,
+// at each step at which that changes in a new way. The two are not mixed: the page's own questions
+// have a reason behind their answers, and stand out only if few other steps stop the reader.
 "use strict";
 
 window.workbookSteps = {};

@@ -1,11 +1,12 @@
 """Before which step of a stepper's run a question of the page is asked.
 
-A question is asked in a run that prints its answer: in one that it names, and in the same run of the
-lesson's other file (lessons/ for solutions/), if the same expressions find the same answers there. The step
-is the program's last call before the answer is printed, which printed.py finds out. For a count of
-the journal's lines it is the first of them, and for a report the call that this is about. A question
-with several fields is asked once, before the first of their steps. Its option `at` names a call that
-decides the answer before it is printed: the last one, up to then, that chosen.last_call finds.
+A question is asked in a run that prints its answer: in one that it names, and in the same run of
+the lesson's other file (lessons/ for solutions/), if the same expressions find the same answers
+there. The step is the program's last call before the answer is printed, which printed.py finds out.
+For a count of the journal's lines it is the first of them, and for a report the call that this is
+about. A question with several fields is asked once, before the first of their steps. Its option
+`at` names a call that decides the answer before it is printed: the last one, up to then, that
+chosen.last_call finds.
 
 The element .stepper-asks of a page has for each script of steps [[place of the step, question]...],
 and build/docs/answers.txt has the same in words.

@@ -1,12 +1,12 @@
 /* Which function of a program printed what: a library that printed.py loads before a program's own
  * (LD_PRELOAD). Each call that prints on stdout or stderr is made as usual, and written with its
- * bytes into the file PRINTED: "PROCESS STREAM BYTES MARK OFFSET...", then the bytes. STREAM is 1 or
- * 2; an OFFSET is that of a return address in the program itself, the innermost first.
+ * bytes into the file PRINTED: "PROCESS STREAM BYTES MARK OFFSET...", then the bytes. STREAM is 1
+ * or 2; an OFFSET is that of a return address in the program itself, the innermost first.
  *
  * Where the journal is when a program prints: each time the program itself prints, this calls
- * cudaPeekAtLastError, which is then a line of the journal (SIM_JOURNAL). MARK is the number of that
- * call among those of the process, from 1 on; 0: there is none, because the process has no journal
- * yet, or the simulated device printed. */
+ * cudaPeekAtLastError, which is then a line of the journal (SIM_JOURNAL). MARK is the number of
+ * that call among those of the process, from 1 on; 0: there is none, because the process has no
+ * journal yet, or the simulated device printed. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <dlfcn.h>

@@ -271,7 +271,7 @@ in_browser() {
 }
 
 # bats test_tags=long
-@test "a question comes before the call that :at: names, and a name that finds none ends the build" {
+@test "a question comes before the call that :at: names, which ends the build if it finds none" {
     local pages=$BATS_TEST_TMPDIR/pages words
     mkdir "$pages"
     # build_question AT ARGUMENT
