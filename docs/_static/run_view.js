@@ -184,11 +184,14 @@ const runView = (() => {
             const step = run.steps[at];
             const last = run.steps.length - 1;
             const question = options.question?.(at);
-            const { state, streams } = question ? run.steps[at - 1] : step;
+            const empty = { state: null, streams: step.streams.map(([name]) => [name, []]) };
+            const { state, streams } = question ? run.steps[at - 1] || empty : step;
             mark(step);
+            const hadFocus = part(".say").contains(document.activeElement);
             if (question) part(".say").replaceChildren(...question);
             else part(".say").textContent =
                 `${options.prefix?.(at) || ""}${step.call}: ${step.say}`;
+            if (hadFocus) next.focus({ preventScroll: true });
             const pool = state?.pool === "graphs" ? "Memory for graphs" : `Pool ${state?.pool}`;
             part(".figures").textContent = state
                 ? `${pool}: used ${mib(state.used)} MiB, reserved ${mib(state.reserved)} MiB`
@@ -227,7 +230,8 @@ const runView = (() => {
         place.addEventListener("keydown", (event) => {
             if (event.key === "Escape") enlarge(false);
             const isOther = event.ctrlKey || event.altKey || event.metaKey;
-            if (isOther || event.target.matches("[type=range], select")) return;
+            const isField = event.target.matches("[type=range], select, .say input");
+            if (isOther || isField) return;
             const moves = { ArrowLeft: view.at - 1, Home: 0, End: Infinity };
             if (!(event.key in moves) && event.key !== "ArrowRight") return;
             event.preventDefault();

@@ -287,7 +287,8 @@ for cells in calls.costs():
 }
 
 # tests/workbook/answers.txt: each question with its answers, read by a person against the text of
-# the question; the run that gives the answer, and the function whose output it is.
+# the question; the run that gives the answer, and the function whose output it is. Then the line of
+# each run before which the stepper asks it: the run has not shown the answer by then.
 @test "the answers of the questions are those that were read against their questions" {
     need_book
     run diff tests/workbook/answers.txt <(sed 's/, line [0-9]*$//' build/docs/answers.txt)
