@@ -87,7 +87,7 @@ const runSteps = (() => {
         text.split("\n").forEach((line, index) => {
             const head = /^\w[^;=]*?\b(\w+)\(/.exec(line);
             if (head && !/^(typedef|#)/.test(line)) [name, first] = [head[1], index + 1];
-            if (line === "}" && name) {
+            if ((line === "}" || (head && line.endsWith("}"))) && name) {
                 found[name] = [first, index + 1];
                 name = null;
             }

@@ -33,7 +33,7 @@ const runView = (() => {
     const WIDTH = 300;
     const LEFT = 46;
     // What the arrow keys do something else in.
-    const TAKES_KEYS = "input:not([type=checkbox]), select, textarea";
+    const TAKES_KEYS = "input:not(.ask), select, textarea";
     const escaped = (text) => String(text).replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`);
     const mib = (bytes) => String(Math.round((bytes / MIB) * 100) / 100);
 
@@ -211,11 +211,14 @@ const runView = (() => {
             const step = run.steps[at];
             const last = run.steps.length - 1;
             const question = options.question?.(at);
-            const { state, streams } = question ? run.steps[at - 1] : step;
+            const empty = { state: null, streams: step.streams.map(([name]) => [name, []]) };
+            const { state, streams } = question ? run.steps[at - 1] || empty : step;
             mark(step);
+            const hadFocus = part(".say").contains(document.activeElement);
             if (question) part(".say").replaceChildren(...question);
             else part(".say").textContent =
                 `${options.prefix?.(at) || ""}${step.call}: ${step.say}`;
+            if (hadFocus) next.focus({ preventScroll: true });
             part(".figures").textContent = state
                 ? `${poolName(state.pool)}: used ${mib(state.used)} MiB, ` +
                     `reserved ${mib(state.reserved)} MiB`

@@ -2,6 +2,11 @@
 // the reader comes near. docs/extensions/stepper.py wrote it: the code, and for each step what
 // changed of its line, a sentence, and the pool and the streams as that line left them.
 // run_view.js shows it.
+//
+// With "Ask me" on, a question of the page is asked before its step (docs/extensions/asked.py), in
+// a form of predict.js. A run in which no question of the page is open asks how much is reserved,
+// at each step at which that changes in a new way. The two are not mixed: the page's own questions
+// have a reason behind their answers, and stand out only if few other steps stop the reader.
 "use strict";
 
 window.workbookSteps = {};
@@ -52,8 +57,13 @@ window.workbookSteps = {};
 
     function start(place) {
         let steps = [];
-        let asked = new Set(); // the steps before which there is a question
+        let own = []; // [step, question] of the page's questions
+        let forms = {}; // of these: what asks it
+        let current = null; // the one that is asked
+        let passed = new Set(); // and those that were
+        let asked = new Set(); // the steps before which there is a question about what is reserved
         let answers = {}; // of a step: what the reader said
+        const asks = JSON.parse(document.querySelector(".stepper-asks")?.dataset.asks || "{}");
         const runs = JSON.parse(place.dataset.runs);
         const list = document.createElement("select");
         list.className = "runs";
@@ -67,7 +77,11 @@ window.workbookSteps = {};
         const view = runView(place, {
             title: `Step through this run${part ? `: ${part}` : ""}`,
             controls: [list, label],
-            question: (at) => (isOpen(at) ? question(at) : null),
+            question: (at) => {
+                current = box.checked ? ownQuestion(at) : null;
+                if (current) return [`Line ${steps[at].line} is next. `, formOf(current)];
+                return isOpen(at) ? question(at) : null;
+            },
             prefix: verdict,
             forward,
             shown: (step) => Object.assign(place.dataset, {
@@ -76,13 +90,32 @@ window.workbookSteps = {};
             }),
         });
 
+        const opens = (script) =>
+            (asks[script] || []).filter(([, name]) => window.workbookQuestions.isOpen(name));
+
+        // The first question of this step that is open or was just answered.
+        function ownQuestion(at) {
+            const here = own.filter(([step, name]) => step === at && !passed.has(name));
+            const open = ([, name]) => name === current || window.workbookQuestions.isOpen(name);
+            return here.find(open)?.[1] || null;
+        }
+
+        function formOf(name) {
+            forms[name] = forms[name] || window.workbookQuestions.ask(name);
+            return forms[name];
+        }
+
         // A step matters when what it does to the reserved memory is new at its line.
         function findQuestions() {
             const seen = new Set();
+            answers = {};
+            passed = new Set();
+            own = opens(runs[list.selectedIndex][1]);
             asked = new Set();
-            steps.forEach(({ asks, line, state }, i) => {
+            if (own.length) return;
+            steps.forEach(({ asks: isAsked, line, state }, i) => {
                 const before = steps[i - 1]?.state;
-                if (!asks || !state || before?.pool !== state.pool) return;
+                if (!isAsked || !state || before?.pool !== state.pool) return;
                 const key = `${line} ${Math.sign(state.reserved - before.reserved)}`;
                 if (!seen.has(key)) asked.add(i);
                 seen.add(key);
@@ -103,7 +136,6 @@ window.workbookSteps = {};
                 button.addEventListener("click", () => {
                     answers[at] = bytes;
                     view.refresh();
-                    place.querySelector(".next").focus();
                 });
                 return button;
             });
@@ -120,10 +152,11 @@ window.workbookSteps = {};
                 : `Not ${mib(answers[at])}, but ${mib(reserved)} MiB. `;
         }
 
-        // On from a question without an answer: the step is shown, and does not ask again.
+        // On from a question, also without an answer: the step is shown, and does not ask again.
         function forward() {
-            if (!isOpen(view.at)) return false;
-            answers[view.at] = null;
+            if (current) passed.add(current);
+            else if (isOpen(view.at)) answers[view.at] = null;
+            else return false;
             view.refresh();
             return true;
         }
@@ -138,7 +171,6 @@ window.workbookSteps = {};
                 if (chosen !== list.selectedIndex) return; // another one since then
                 const run = unpacked(loaded);
                 ({ steps } = run);
-                answers = {};
                 findQuestions();
                 view.show(run);
             } catch (reason) {
@@ -154,10 +186,22 @@ window.workbookSteps = {};
         near.observe(place);
         place.addEventListener("focusin", open);
         box.addEventListener("change", () => {
-            answers = {};
+            findQuestions();
             view.refresh();
         });
         list.addEventListener("change", open);
+        // To answer the page's questions: the first run that asks one.
+        place.addEventListener("workbook:ask", () => {
+            list.selectedIndex = Math.max(0, runs.findIndex(([, script]) => opens(script).length));
+            box.checked = true;
+            open();
+            place.querySelector(".next").focus();
+        });
+        // The keys step on from an answer.
+        document.addEventListener("workbook:checked", () => {
+            const inForm = current && forms[current].contains(document.activeElement);
+            if (inForm) place.querySelector(".next").focus({ preventScroll: true });
+        });
     }
 
     document.querySelectorAll(".stepper").forEach(start);

@@ -32,6 +32,7 @@ from runs import BookError, run_program
 
 MODULES = (
     "stepper",
+    "asked",
     "run_steps",
     "chosen",
     "memory_picture",
@@ -96,7 +97,7 @@ class Stepper(BookDirective):
     }
 
     def run_of(self, words, process):
-        """The run that words name, as a script has it."""
+        """The run that words name, as a script has it, and what asked.py has to know of it."""
         program, arguments, environment = parse_run(words)
         self.depend_on_program(program)
         made = run_program(program, arguments, environment)
@@ -108,7 +109,17 @@ class Stepper(BookDirective):
         if "report" in self.options:
             errors = made.errors
         folder = "-".join([program, *arguments, *environment]).replace("/", "-")
-        return {"run": folder, "process": process} | packed(read(journal, numbers, errors))
+        made = read(journal, numbers, errors)
+        own = [step for step in made["steps"] if "marks" not in step]
+        asked = {
+            "run": (program, arguments, environment),
+            "process": process,
+            "journal": journal,
+            "chosen": numbers,
+            "file": made["file"],
+            "steps": [(step["number"], step["line"]) for step in own],
+        }
+        return {"run": folder, "process": process} | packed(made), asked
 
     def run(self):
         self.depend(*(f"docs/extensions/{module}.py" for module in MODULES), TABLE)
@@ -119,10 +130,12 @@ class Stepper(BookDirective):
         for row in filter(None, rows):
             label, words, *process = (part.strip() for part in row.split("|"))
             try:
-                data = self.run_of(words.split(), 2 if process == ["process 2"] else 1)
+                data, asked = self.run_of(words.split(), 2 if process == ["process 2"] else 1)
             except (KeyError, IndexError, ValueError) as error:
                 raise BookError(f"{self.env.docname}: no steps of {words}: {error!r}") from error
             runs.append([label, *self.keep(data)])
+            asked["script"] = runs[-1][1]
+            self.env.temp_data.setdefault("stepper runs", []).append(asked)
         part = self.options.get("part", "up to the report" if "report" in self.options else "")
         about = f'data-part="{escape(part)}" data-runs="{escape(json.dumps(runs))}"'
         return [in_html(f'<div class="stepper" {about}></div>')]
@@ -177,6 +190,7 @@ def add_script(app, page, template, context, doctree):
 
 
 def setup(app):
+    app.setup_extension("asked")
     app.add_directive("stepper", Stepper)
     app.connect("env-purge-doc", forget)
     app.connect("env-merge-info", merge)

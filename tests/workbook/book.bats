@@ -38,8 +38,8 @@ picture_rows() {
         page=$(sed -n 's|.*page *docs/\([0-9a-z_]*\).*|\1|p' "lessons/$lesson.c")
         [ "$page" = "$lesson" ] || complain "lessons/$lesson.c names the page \"$page\"."
     done
-    for page in index model getting_started api production platforms your_program sources \
-        simulator driver_notes real_devices course teaching \
+    for page in index model getting_started freed_memory api production platforms your_program \
+        sources simulator driver_notes real_devices course teaching \
         contributing glossary; do
         [ -s "$BOOK/$page.html" ] || complain "$page.html was not built."
     done
@@ -276,7 +276,8 @@ for cells in calls.costs():
 }
 
 # tests/workbook/answers.txt: each question with its answers, read by a person against the text of
-# the question; the run that gives the answer, and the function whose output it is.
+# the question; the run that gives the answer, and the function whose output it is. Then the line of
+# each run before which the stepper asks it: the run has not shown the answer by then.
 @test "the answers of the questions are those that were read against their questions" {
     need_book
     run diff tests/workbook/answers.txt <(sed 's/, line [0-9]*$//' build/docs/answers.txt)
