@@ -7,6 +7,7 @@
        :arguments: 40                  its arguments
        :environment: SIM_SCHEDULE=late a what-if; the output is the simulated device's alone
        :reports:                       an incorrect program of the book, which is recorded, too
+       :first-report:                  only the first report, without what it advises
     .. check-run:: 06_release_threshold
         what the lesson's check prints for lessons/06_release_threshold.c
     .. command-run:: make help
@@ -74,6 +75,7 @@ class ProgramRun(BookDirective):
         "arguments": directives.unchanged,
         "environment": directives.unchanged,
         "reports": directives.flag,
+        "first-report": directives.flag,
     }
 
     def run(self):
@@ -122,6 +124,9 @@ class ProgramRun(BookDirective):
             run = run_program(program, arguments, environment)
         except BookError as endless:
             return self.lines([*command, *block(str(endless))])
+        if "first-report" in self.options:
+            report = run.errors.partition("\n  To do:")[0] or "(nothing is reported)"
+            return self.lines([*command, *block(report, kind="wrapped")])
         # What it printed keeps its columns; reports are sentences, and wrap.
         printed = [
             *(block(run.output) if run.output else []),

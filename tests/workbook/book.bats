@@ -93,6 +93,17 @@ text_of() {
     finish
 }
 
+# Lesson 03 shows its first report under Run. What a report advises there is the exercise.
+@test "a page shows the first report of its starter without what it advises" {
+    local shown
+    shown=$(sed -n '/<section id="run">/,/<section id="look">/p' "$BOOK/03_stream_order.html" |
+        text_of)
+    [ "$(grep -c '^hazard: ' <<<"$shown")" = 1 ] || complain "Not one report:" "$shown"
+    [ "$(grep -c '^  Missing: ' <<<"$shown")" = 1 ] || complain "Not one line Missing:" "$shown"
+    [[ $shown != *"To do:"* ]] || complain "It shows what is to be done:" "$shown"
+    finish
+}
+
 @test "a line that a report names is a link to that line of the program's listing" {
     local page file line href shown source links=0
     while IFS=: read -r page href; do
