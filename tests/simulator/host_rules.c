@@ -188,6 +188,13 @@ static void *calls_in_child(void *unused)
     return unused;
 }
 
+/* The address sanitizer's allocator may be locked for ever in a child of several threads. */
+#ifdef __SANITIZE_ADDRESS__
+#define CHILD_HAS_THREADS false
+#else
+#define CHILD_HAS_THREADS true
+#endif
+
 /* A child may be made while other threads are in the midst of a call, or wait for that. Its calls
  * return all the same, also in threads of its own. */
 static void forks(void)
@@ -203,9 +210,11 @@ static void forks(void)
         if (!child) {
             alarm(600); /* far: the machine may be busy */
             pthread_t other;
-            pthread_create(&other, NULL, calls_in_child, NULL);
+            if (CHILD_HAS_THREADS)
+                pthread_create(&other, NULL, calls_in_child, NULL);
             calls_in_child(NULL);
-            pthread_join(other, NULL);
+            if (CHILD_HAS_THREADS)
+                pthread_join(other, NULL);
             _exit(0);
         }
         waitpid(child, &status, 0);
@@ -255,11 +264,12 @@ int main(int argc, char **argv)
     sizes();
     destroyed_while_awaited();
     copies_beside();
-    signal_while_waiting();
-    /* The thread sanitizer allows no call in a child of several threads. */
-    if (argc < 2)
+    /* The thread sanitizer allows no call in a child of several threads, and holds a signal back
+     * that comes to a thread which waits. */
+    if (argc < 2) {
+        signal_while_waiting();
         forks();
-    if (argc < 2)
         fork_with_work();
+    }
     return wrong;
 }
