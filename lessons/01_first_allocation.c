@@ -32,8 +32,8 @@ static void use_stream(int *result, size_t count, int first, int more, cudaStrea
      * to `first`, add `more` to every element, copy all of them to `result` (cudaMemcpyAsync), free
      * `data` (cudaFreeAsync). */
 
-    /* `result` is read while the copy to it is pending. That is safe here, and only here: the
-     * gate is closed, so the copy cannot have begun. */
+    /* `result` is read before any wait, only to show what the copy has done. The page explains
+     * under Traps why that is safe here, and only here. */
     printf("used and freed   %d in %zu of %zu elements   stream %s\n", first + more,
            count_of(first + more, result, count), count, cudaGetErrorName(cudaStreamQuery(stream)));
 
@@ -55,7 +55,7 @@ int main(int argc, char **argv)
     memset(result, 0, bytes);
     volatile int *gate = gate_create();
 
-    /* The stream holds at the gate: what is put into it from here on is pending until the gate
+    /* The stream holds at the gate: launch_hold puts a kernel into it, which runs until the gate
      * opens. */
     CHECK(launch_hold(gate, stream));
     use_stream(result, count, 40, 2, stream);

@@ -59,7 +59,7 @@ static cudaError_t fetch(void)
 }
 
 /* Makes GPU `current` current, tries one use, synchronizes both streams and prints a row. Returns
- * what the second synchronization returns: an error if the use was a fault. */
+ * what the second synchronization returns. */
 static cudaError_t try_use(const char *name, int current, cudaError_t (*use)(void))
 {
     CHECK(cudaSetDevice(current));
@@ -149,7 +149,7 @@ int main(int argc, char **argv)
     CHECK(cudaStreamSynchronize(stream[1]));
 
     if (argc > 1) {
-        /* One kernel without access. After a fault not even a free works. */
+        /* One kernel without access. After an error nothing is freed. */
         if (try_use(peers ? "kernel, peers enabled" : "kernel", 1, peers ? enable_and_add : add)
             != cudaSuccess)
             return 0;

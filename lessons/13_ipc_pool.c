@@ -112,7 +112,7 @@ static int importer(void)
            last_of(data, parcel.count, stream));
 
     int gpu = adding_gpu();
-    /* YOUR WORK, 3 of 3. GPU `gpu` needs access to the data. */
+    /* YOUR WORK, 3 of 3. GPU `gpu` is to use the data. */
     CHECK(cudaSetDevice(gpu));
     CHECK(cudaStreamCreate(&adding));
     CHECK(launch_add(data, 1, parcel.count, adding));

@@ -2,9 +2,9 @@
  *
  * Asks   A graph is captured from a stream, another one is built node by node, and both allocate.
  *        When does a launch take memory from the device, who frees it, and which call returns it?
- * Yours  fix: two places, marked YOUR WORK. A node frees what the built graph allocates, so that it
- *        can be launched twice. At the end nothing is reserved, neither for graphs nor in the pool.
- *        The comments in quotation marks are what the author believed.
+ * Yours  fix: two places, marked YOUR WORK. A node frees what the built graph allocates. At the end
+ *        nothing is reserved, neither for graphs nor in the pool. The comments in quotation marks
+ *        are what the author believed.
  * Run    make 17          check   make check-17          page   docs/17_graph_memory
  */
 #include "kernels.h"
@@ -19,7 +19,7 @@ static size_t report(const char *what, cudaMemPool_t pool)
     return (size_t)graphs / MiB + reserved_mib(pool);
 }
 
-/* Six nodes, in the order of the calls. Nothing is allocated yet, but the addresses are known. */
+/* Six nodes, in the order of the calls. The addresses are known at once. */
 static cudaGraphExec_t capture(int *counter, size_t mib, cudaStream_t stream)
 {
     int *first, *second;

@@ -19,7 +19,7 @@ static size_t count_of(int wanted, const int *values, size_t count)
     return found;
 }
 
-/* One stream holds at a closed gate. Any call that waits for that stream would never return. */
+/* One stream holds at a closed gate, until gate_open(). Which other streams and calls wait? */
 static void hold_one(const char *kind, unsigned flags, cudaStream_t other)
 {
     int *data;

@@ -1,12 +1,12 @@
 /* 11 Reuse: internal dependencies
  *
  * Asks   A pool may not grow, and a slow stream has not finished with its memory. What does an
- *        allocation for a fast stream return, and what does the fast stream wait for? The first
- *        part of the program tries three pools. Then a function `take` allocates for the fast
- *        stream twice.
- * Yours  fix: the fast stream does not wait for the slow one while there is other memory. Decide
- *        the policy of `shared_pool`, and what `take` does when the pool has no memory: the spare
- *        pool, a synchronization, or both. The limit of the pool stays.
+ *        allocation for a fast stream return, and does any stream wait for it? The first part of
+ *        the program tries three pools. Then a function `take` allocates for the fast stream
+ *        twice.
+ * Yours  fix: decide the policy of `shared_pool`, and what `take` does when the pool has no memory:
+ *        the spare pool, a synchronization, or both. The limit of the pool stays. The page lists
+ *        what must hold.
  * Run    make 11          check   make check-11          page   docs/11_reuse_internal
  */
 #include "kernels.h"

@@ -112,7 +112,7 @@ static int importer(void)
            last_of(data, parcel.count, stream));
 
     int gpu = adding_gpu();
-    /* YOUR WORK, 3 of 3. GPU `gpu` needs access to the data. */
+    /* YOUR WORK, 3 of 3. GPU `gpu` is to use the data. */
     give_access(pool, gpu);
     CHECK(cudaSetDevice(gpu));
     CHECK(cudaStreamCreate(&adding));

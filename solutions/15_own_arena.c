@@ -72,8 +72,8 @@ static void want(struct arena *arena, void **pointer, size_t bytes)
     printf("    want %20zu bytes   %-21s needed %zu\n", bytes, result_name[result], arena->needed);
 }
 
-/* Three requests that fit, the last one exactly, three that must be refused, and a kernel that
- * writes what the second request got. */
+/* Requests of several sizes, a commit and one more request, and a kernel that writes what the
+ * second request got. */
 static int use_arena(const char *name, int pinned, size_t bytes, cudaStream_t stream)
 {
     struct arena arena = {.pinned = pinned, .limit = 2 * bytes + 508, .alignment = 256};

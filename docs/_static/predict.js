@@ -5,6 +5,8 @@
 // question asks that is still open is a "?" in those lines.
 // The parts that tell what the run printed ("Run", "Look", "Traps" and what the driver does) stay
 // folded until each question above them has been answered, or the reader chooses "Show the run".
+// On a page whose stepper asks questions (asked.py) it can be shown before that, alone: they are
+// then asked at their steps, in forms that share their state with those of the page.
 // The browser keeps the answers, page by page. When the last question of a page is answered, the
 // event workbook:answered lets progress.js tick the lesson.
 "use strict";
@@ -146,73 +148,111 @@
         empty: "",
     };
 
+    // What the reader is at stays where it is, although something above it grows.
+    function steady(change) {
+        const here = document.activeElement.closest(".stepper") || document.activeElement;
+        const { top } = here.getBoundingClientRect();
+        change();
+        scrollBy({ top: here.getBoundingClientRect().top - top, behavior: "instant" });
+    }
+
+    // A question has a form in its place on the page, and one more in the stepper, which asks it at
+    // its step. All forms show the same state.
     function makeQuestion(list) {
         const name = list.dataset.name;
         const { fields, printed } = JSON.parse(list.dataset.question);
-        const form = element("form", { className: "predict-form", noValidate: true });
-        const rows = element("ul", { className: "predict-fields" });
-        const verdict = element("p", { className: "predict-verdict" });
-        verdict.setAttribute("role", "status");
-        const lines = element("div", { className: "predict-reply" });
-        const submit = element("button", { type: "submit", textContent: "Check" });
-        const giveUp = element("button", { type: "button", textContent: "Show the answer",
-            hidden: true });
-        const controls = fields.map((field, i) => {
-            const id = `${name}-field-${i + 1}`;
-            const control = makeControl(field, id);
-            const mark = element("span", { className: "predict-mark", id: `${id}-mark` });
-            const row = element("li");
-            control.value = kept.values[id] || "";
-            if (field.label) {
-                row.append(element("label", { htmlFor: id, textContent: `${field.label}: ` }));
-                control.setAttribute("aria-describedby", `${name}-question ${mark.id}`);
-            } else {
-                control.setAttribute("aria-labelledby", `${name}-question`);
-                control.setAttribute("aria-describedby", mark.id);
-            }
-            row.append(control);
-            if (field.unit) row.append(` ${field.unit}`);
-            row.append(" ", mark);
-            rows.append(row);
-            control.addEventListener("input", () => {
-                kept.values[id] = control.value;
+        const forms = [];
+        const valueOf = (i) => kept.values[`${name}-field-${i + 1}`] || "";
+
+        // Its fields' ids begin with `prefix`; the element with its words is `${prefix}-question`.
+        function addForm(prefix) {
+            const form = element("form", { className: "predict-form", noValidate: true });
+            const rows = element("ul", { className: "predict-fields" });
+            const verdict = element("p", { className: "predict-verdict" });
+            verdict.setAttribute("role", "status");
+            const lines = element("div", { className: "predict-reply" });
+            const submit = element("button", { type: "submit", textContent: "Check" });
+            const giveUp = element("button", { type: "button", textContent: "Show the answer",
+                hidden: true });
+            const controls = fields.map((field, i) => {
+                const id = `${prefix}-field-${i + 1}`;
+                const control = makeControl(field, id);
+                const mark = element("span", { className: "predict-mark", id: `${id}-mark` });
+                const row = element("li");
+                control.value = valueOf(i);
+                if (field.label) {
+                    row.append(element("label", { htmlFor: id, textContent: `${field.label}: ` }));
+                    control.setAttribute("aria-describedby", `${prefix}-question ${mark.id}`);
+                } else {
+                    control.setAttribute("aria-labelledby", `${prefix}-question`);
+                    control.setAttribute("aria-describedby", mark.id);
+                }
+                row.append(control);
+                if (field.unit) row.append(` ${field.unit}`);
+                row.append(" ", mark);
+                rows.append(row);
+                control.addEventListener("input", () => steady(() => change(i, control.value)));
+                return { control, mark };
+            });
+            giveUp.addEventListener("click", () => {
+                submit.focus({ preventScroll: true });
+                steady(show);
+            });
+            form.append(rows, submit, giveUp, verdict, lines);
+            form.setAttribute("role", "group");
+            form.setAttribute("aria-labelledby", `${prefix}-question`);
+            form.addEventListener("submit", (event) => {
+                event.preventDefault();
+                steady(check);
+            });
+            forms.push({ form, controls, verdict, lines, giveUp });
+            draw();
+            return form;
+        }
+
+        function change(i, value) {
+            kept.values[`${name}-field-${i + 1}`] = value;
+            for (const { controls } of forms) {
+                const { control, mark } = controls[i];
+                if (control.value !== value) control.value = value;
                 mark.textContent = "";
                 control.removeAttribute("aria-invalid");
-                keep();
-            });
-            return { field, control, mark };
-        });
-        const question = { name, fields, printed, form, draw, drawLines };
+            }
+            keep();
+        }
 
         // Marks each field, and returns how many there are of each kind.
         function mark() {
             const count = { correct: 0, incorrect: 0, unreadable: 0, empty: 0 };
-            for (const { field, control, mark } of controls) {
-                const kind = judge(field, control.value);
+            fields.forEach((field, i) => {
+                const kind = judge(field, valueOf(i));
                 const answer = `the answer is ${field.answer} ${field.unit || ""}`.trim();
                 count[kind] += 1;
-                mark.className = `predict-mark ${kind}`;
-                mark.textContent = kind === "correct" || !kept.checked[name] ? MARKS[kind]
-                    : kind === "empty" ? answer : `\u2717 ${answer}`;
-                if (kind === "incorrect" || kind === "unreadable") {
-                    control.setAttribute("aria-invalid", "true");
-                } else {
-                    control.removeAttribute("aria-invalid");
+                for (const { controls } of forms) {
+                    const { control, mark } = controls[i];
+                    mark.className = `predict-mark ${kind}`;
+                    mark.textContent = kind === "correct" || !kept.checked[name] ? MARKS[kind]
+                        : kind === "empty" ? answer : `\u2717 ${answer}`;
+                    if (kind === "incorrect" || kind === "unreadable") {
+                        control.setAttribute("aria-invalid", "true");
+                    } else {
+                        control.removeAttribute("aria-invalid");
+                    }
                 }
-            }
+            });
             return count;
         }
 
         // The verdict while the answer is not on the page yet.
         function comment({ correct, incorrect, unreadable, empty }) {
-            if (empty === controls.length) {
+            if (empty === fields.length) {
                 return name.startsWith("closing") ? "Answer first, or unfold the answers below."
                     : "Answer first, or choose \u201cShow the run\u201d.";
             }
             const rest = empty ? ` ${empty} ${empty === 1 ? "is" : "are"} empty.` : "";
             if (unreadable) return "Type a number where one is asked for: 128, 128 MiB, 0.5 GiB.";
-            const head = controls.length === 1 ? "Not so."
-                : `${correct} of ${controls.length} correct.${rest}`;
+            const head = fields.length === 1 ? "Not so."
+                : `${correct} of ${fields.length} correct.${rest}`;
             return incorrect ? `${head} Look again at the program, and try once more.` : head;
         }
 
@@ -221,17 +261,19 @@
         function check() {
             const count = mark();
             const tried = kept.tries[name] || [];
-            const values = JSON.stringify(controls.map(({ control }) => control.value.trim()));
+            const values = JSON.stringify(fields.map((_, i) => valueOf(i).trim()));
             if (count.incorrect && !count.unreadable && tried[tried.length - 1] !== values) {
                 tried.push(values);
             }
             kept.tries[name] = tried;
-            if (kept.checked[name] || count.correct === controls.length || tried.length >= TRIES) {
+            if (kept.checked[name] || count.correct === fields.length || tried.length >= TRIES) {
                 show();
                 return;
             }
-            verdict.textContent = comment(count);
-            giveUp.hidden = count.empty === controls.length;
+            for (const { verdict, giveUp } of forms) {
+                verdict.textContent = comment(count);
+                giveUp.hidden = count.empty === fields.length;
+            }
             keep();
         }
 
@@ -242,38 +284,48 @@
             draw();
             for (const each of questions) each.drawLines();
             showWhenAnswered();
+            document.dispatchEvent(new CustomEvent("workbook:checked", { detail: name }));
         }
 
         function draw() {
             if (!kept.checked[name]) return;
             const { correct } = mark();
-            verdict.replaceChildren(element("strong", {
-                textContent: correct === controls.length ? "Correct."
-                    : controls.length === 1 ? "Not so." : `${correct} of ${controls.length}.` }));
-            giveUp.hidden = true;
+            const text = correct === fields.length ? "Correct."
+                : fields.length === 1 ? "Not so." : `${correct} of ${fields.length}.`;
+            for (const { verdict, giveUp } of forms) {
+                verdict.replaceChildren(element("strong", { textContent: text }));
+                giveUp.hidden = true;
+            }
             drawLines();
         }
 
         function drawLines() {
             if (!kept.checked[name]) return;
-            lines.replaceChildren(...evidence(question), ...reason(name));
+            for (const { lines } of forms) {
+                lines.replaceChildren(...evidence(question), ...reason(name));
+            }
         }
 
-        giveUp.addEventListener("click", () => {
-            show();
-            submit.focus();
-        });
-        form.append(rows, submit, giveUp, verdict, lines);
-        form.setAttribute("role", "group");
-        form.setAttribute("aria-labelledby", `${name}-question`);
-        form.addEventListener("submit", (event) => {
-            event.preventDefault();
-            check();
-        });
-        list.replaceWith(form);
+        const question = { name, fields, printed, addForm, draw, drawLines };
         return question;
     }
     const questions = lists.map(makeQuestion);
+    lists.forEach((list, i) => list.replaceWith(questions[i].addForm(questions[i].name)));
+
+    // ---- the stepper ----
+
+    // For stepper.js: is a question still open, and its words with a form of their own.
+    window.workbookQuestions = {
+        isOpen: (name) => !kept.checked[name],
+        ask(name) {
+            const box = element("div", { className: "predict asked" });
+            const words = document.getElementById(`${name}-question`).cloneNode(true);
+            words.id = `asked-${name}-question`;
+            const question = questions.find((each) => each.name === name);
+            box.append(words, question.addForm(`asked-${name}`));
+            return box;
+        },
+    };
 
     // ---- the run ----
 
@@ -299,27 +351,51 @@
         }
     }
 
+    function foldOf(nodes) {
+        const content = element("div", { className: "predict-fold" }, ...nodes);
+        content.setAttribute("hidden", "until-found");
+        content.addEventListener("beforematch", showRun);
+        folds.push(content);
+        return content;
+    }
+
     function fold() {
         for (const part of parts) {
-            const nodes = [...part.childNodes];
             const heading = part.querySelector("h2");
-            const content = element("div", { className: "predict-fold" },
-                ...nodes.slice(nodes.indexOf(heading) + 1));
+            const nodes = [...part.childNodes];
+            const rest = nodes.slice(nodes.indexOf(heading) + 1);
             const button = element("button", { type: "button", textContent: "Show the run" });
             const notice = element("div", { className: "predict-notice" },
                 element("p", { textContent: "It is here when the questions above are answered." }),
                 button);
-            content.setAttribute("hidden", "until-found");
-            content.addEventListener("beforematch", showRun);
             button.addEventListener("click", () => {
                 showRun();
                 heading.tabIndex = -1;
                 heading.focus();
             });
-            part.append(notice, content);
-            folds.push(content);
             notices.push(notice);
+            const stepper = rest.find((node) => node.matches?.(".stepper"));
+            const at = rest.indexOf(stepper);
+            if (stepper && document.querySelector(".stepper-asks")) {
+                const steps = foldOf([stepper]);
+                notice.append(" ", stepButton(stepper, steps));
+                part.append(notice, foldOf(rest.slice(0, at)), steps, foldOf(rest.slice(at + 1)));
+            } else {
+                part.append(notice, foldOf(rest));
+            }
         }
+    }
+
+    // Shows the stepper alone, which asks the questions at their steps.
+    function stepButton(stepper, steps) {
+        const button = element("button", { type: "button",
+            textContent: "Answer them step by step" });
+        button.addEventListener("click", () => {
+            steps.removeAttribute("hidden");
+            button.remove();
+            stepper.dispatchEvent(new CustomEvent("workbook:ask"));
+        });
+        return button;
     }
 
     // A link to a place within a folded part shows it.
@@ -347,9 +423,7 @@
     for (const each of questions) each.draw();
     showTarget();
     window.addEventListener("hashchange", showTarget);
-    const last = questions[questions.length - 1].form.closest(".predict");
-    last.after(forgetButton());
-    if (asked.length && asked.length < questions.length) {
-        asked[asked.length - 1].form.closest(".predict").after(forgetButton());
-    }
+    const boxOf = (list) => document.getElementById(list[list.length - 1].name);
+    boxOf(questions).after(forgetButton());
+    if (asked.length && asked.length < questions.length) boxOf(asked).after(forgetButton());
 })();

@@ -200,8 +200,8 @@ COSTS = (
     ),
 )
 STALLS = (
-    ("``cudaFree``, while a kernel of 10 ms runs in another stream", "cudaFree of 1 MiB"),
-    ("``cudaFreeAsync`` then", "cudaFreeAsync of 1 MiB"),
+    ("``cudaFree`` alone, while a kernel of 10 ms runs in another stream", "cudaFree of 1 MiB"),
+    ("``cudaFreeAsync`` alone, then", "cudaFreeAsync of 1 MiB"),
 )
 
 

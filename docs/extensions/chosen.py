@@ -35,7 +35,7 @@ def functions_of(file):
         head = re.match(r"\w[^;=]*?\b(\w+)\(", line)
         if head and not line.startswith(("typedef", "#")):
             name, first = head[1], number
-        if line == "}" and name:
+        if (line == "}" or head and line.endswith("}")) and name:
             found[name] = first, number
             name = None
     return found
@@ -65,8 +65,8 @@ def line_with(file, function, text):
     return found[0]
 
 
-def run_of(calls, function, run):
-    """The places in `calls` of the function's own calls, in its run with that number."""
+def runs_of(calls, function):
+    """For each run of the function the places in `calls` of its own calls."""
     own = [at for at, line in enumerate(calls) if function_of(line) == function]
     if not own:
         raise ValueError(f"no call stands in {function}")
@@ -77,6 +77,12 @@ def run_of(calls, function, run):
         if over and calls[at]["line"] == first < last:
             runs.append([])
         runs[-1].append(at)
+    return runs
+
+
+def run_of(calls, function, run):
+    """The places in `calls` of the function's own calls, in its run with that number."""
+    runs = runs_of(calls, function)
     if run > len(runs):
         raise ValueError(f"{function} runs {len(runs)} times, and not {run} times")
     return runs[run - 1]
@@ -88,6 +94,21 @@ def place(words):
     if not found:
         raise ValueError(f'"{words}" is not FUNCTION, FUNCTION RUN or either with ": TEXT"')
     return found[1], int(found[2] or 1), found[3]
+
+
+def last_call(journal, words, number):
+    """The number of the last call up to that one which stands in FUNCTION, on a line with TEXT:
+    "FUNCTION: TEXT". Without a text it is the first call of the function's last run up to there."""
+    function, _, text = place(words)
+    calls = [line for line in calls_of(journal) if line["number"] <= number]
+    runs = runs_of(calls, function)
+    if not text:
+        return calls[runs[-1][0]]["number"]
+    own = [calls[at] for run in runs for at in run]
+    own = [line for line in own if text in text_of(line["file"])[line["line"] - 1]]
+    if not own:
+        raise ValueError(f'no call up to the answer stands on a line of {function} with "{text}"')
+    return own[-1]["number"]
 
 
 def choose(journal, from_="", to="", pool=None):

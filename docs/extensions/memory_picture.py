@@ -103,7 +103,7 @@ def mib(count):
     if 0 < count < 1024:
         return f"{count} B"
     if 0 < count < MIB:
-        return f"{count / 1024:.3g} KiB"
+        return f"{count / 1024:.4g} KiB"
     return f"{count // MIB}" if count % MIB == 0 else f"{count / MIB:.4g}"
 
 

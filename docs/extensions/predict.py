@@ -28,6 +28,9 @@ list of choices ("cudaSuccess / cudaErrorNotReady"). A choice may differ from wh
 "the same address=same"; "nothing=" is the answer where the expression finds nothing. Without :kind:
 each field has a kind of its own: label | kind | expression. An indented line continues a field.
 
+The stepper of the page asks a question before the step that leads to its answer (asked.py). Where
+the run decides the answer long before it prints it, `at` names the call: "FUNCTION: TEXT".
+
 A question whose answer is not found ends the build. docs/_static/predict.js makes the blanks
 fields; without it, in print and in an EPUB, they stay blanks. It gets each printed line with its
 place in the run, and the place of each answer: so a reply can leave out what other questions ask.
@@ -94,12 +97,7 @@ def find(where, printed, journal, words):
         ]
         lines = [[-1, json.dumps(line, separators=(",", ":"))] for line in found[:1]]
         return Found(str(len(found)) if found else None, None, lines, "the journal")
-    function, _, expression = where[1:].partition(" ") if where[0] == "@" else ("", "", where)
-    matches = []
-    for match in re.finditer(expression, printed, re.M):
-        frames = frames_of(printed, match, words)
-        if not function or function in [frame[0] for frame in frames]:
-            matches.append((match, frames))
+    matches = matches_of(where, printed, words)
     if not matches:
         return Found(None, None, [], "")
     match, frames = matches[0]
@@ -109,15 +107,31 @@ def find(where, printed, journal, words):
     return Found(match[1], list(match.span(1)), lines_of(printed, match), place_of(frames))
 
 
+def matches_of(where, printed, words):
+    """[(match, [(function, file, line)] of what printed it)] of what a field finds."""
+    function, _, expression = where[1:].partition(" ") if where[0] == "@" else ("", "", where)
+    found = []
+    for match in re.finditer(expression, printed, re.M):
+        frames = frames_of(printed, match, words)
+        if not function or function in [frame[0] for frame in frames]:
+            found.append((match, frames))
+    return found
+
+
+def line_at(printed, match):
+    """(begin, text, column) of the line in which a match begins, or its group does."""
+    at = match.start(1 if match.re.groups else 0)
+    begin = printed.rfind("\n", 0, at) + 1
+    return begin, printed[begin:].split("\n", 1)[0], at - begin
+
+
 def frames_of(printed, match, words):
     """[(function, file, line)] of what printed the answer; [] for a recording or a report."""
     program, arguments, environment = parse_run(words)
     if program.endswith(".txt"):
         return []
-    at = match.start(1 if match.re.groups else 0)
-    begin = printed.rfind("\n", 0, at) + 1
-    line = printed[begin:].split("\n", 1)[0]
-    return printed_by(program, arguments, environment, line, at - begin)
+    _, line, column = line_at(printed, match)
+    return printed_by(program, arguments, environment, line, column)
 
 
 def place_of(frames):
@@ -131,9 +145,8 @@ def place_of(frames):
 def lines_of(printed, match):
     """[begin, text] of the line in which a match begins, or its group does. Of a row of numbers the
     heading, too."""
-    at = match.start(1 if match.re.groups else 0)
-    begin = printed.rfind("\n", 0, at) + 1
-    line = [begin, printed[begin:].split("\n", 1)[0]]
+    begin, text, _ = line_at(printed, match)
+    line = [begin, text]
     if re.search("[A-Za-z]", line[1]):
         return [line]
     headings = [
@@ -204,6 +217,7 @@ class Predict(BookDirective):
         "kind": directives.unchanged_required,
         "fields": directives.unchanged_required,
         "why": directives.unchanged_required,
+        "at": directives.unchanged_required,
     }
 
     def run(self):
@@ -216,6 +230,7 @@ class Predict(BookDirective):
         asked = self.env.temp_data.setdefault(f"{group} questions", [])
         self.shown = []  # [command, what printed it, lines]: what the reply shows
         self.keys = []
+        self.asked = []  # what asked.py has of each field
         fields = [self.field(line) for line in whole_lines(self.options["fields"])]
         number = len(asked) + 1
         printed = [(*shown[:2], [text for _, text in shown[2]]) for shown in self.shown]
@@ -226,6 +241,9 @@ class Predict(BookDirective):
         )
 
         name = f"{group}-{number}"
+        self.env.temp_data.setdefault("asked questions", []).append(
+            {"name": name, "fields": self.asked, "at": self.options.get("at")}
+        )
         question = nodes.paragraph(classes=["predict-question"], ids=[f"{name}-question"])
         found, messages = self.parse_inline(f"{number}. {text}")
         question += found
@@ -260,6 +278,7 @@ class Predict(BookDirective):
             field, command, lines, place = read_field(label, kind, where, words)
         except (ValueError, re.error) as error:
             raise BookError(f'{self.env.docname}: the field "{line.strip()}": {error}') from error
+        self.asked.append((label, kind, where, words, field["answer"]))
         self.keys.append(f"  {label or '-'}: {field['answer']}; {command}; {place or 'report'}")
         for shown in self.shown:
             if shown[:2] == [command, place]:

@@ -1,9 +1,10 @@
-"""Which function and line of a program printed what: printed(program, arguments, environment).
+"""Which function and line of a program printed what, and after which of its calls: piece_of.
 
 The program runs once more, with printed.c loaded before its own libraries, and prints that line
 again. Its other lines may differ: a mutant that lacks an order prints one number or another.
 """
 
+import json
 import re
 import subprocess
 from functools import cache
@@ -20,6 +21,7 @@ class Piece(NamedTuple):
     start: int
     end: int
     offsets: tuple
+    last: list  # the call that the process had made last: [number, name, line]; or []
 
 
 @cache
@@ -39,9 +41,12 @@ def shim():
 
 @cache
 def pieces_of(program, arguments, environment):
-    """(text, pieces) of each process, and of each of its two streams, in a second run."""
+    """(text, pieces, number of the process) for each process, and for each of its two streams, in a
+    second run. 1 is the process that made the first call."""
     record = ROOT / "build" / "docs" / "printed"
-    record.unlink(missing_ok=True)
+    journal = record.with_suffix(".journal")
+    for old in (record, *record.parent.glob(f"{journal.name}*")):
+        old.unlink(missing_ok=True)
     subprocess.run(
         [ROOT / "build" / "simulator" / program, *arguments],
         cwd=ROOT,
@@ -52,20 +57,44 @@ def pieces_of(program, arguments, environment):
             **variables_of(environment),
             "LD_PRELOAD": shim(),
             "PRINTED": str(record),
+            "SIM_JOURNAL": str(journal),
         },
     )
+    marks = {
+        file.name.removeprefix(f"{journal.name}").lstrip("."): marks_in(file)
+        for file in record.parent.glob(f"{journal.name}*")
+    }
     streams = {}
     data = record.read_bytes() if record.exists() else b""
     at = 0
     while at < len(data):
         end = data.index(b"\n", at)
-        process, stream, length, *offsets = data[at:end].split()
+        process, stream, length, mark, *offsets = data[at:end].decode().split()
         at = end + 1 + int(length)
         text, pieces = streams.setdefault((process, stream), ([""], []))
         start = len(text[0])
         text[0] += data[end + 1 : at].decode(errors="replace")
-        pieces.append(Piece(start, len(text[0]), tuple(int(each) for each in offsets)))
-    return [(text[0], pieces) for text, pieces in streams.values()]
+        own = marks.get(process, marks.get("", []))
+        last = own[int(mark) - 1] if 0 < int(mark) <= len(own) else []
+        pieces.append(Piece(start, len(text[0]), tuple(int(each) for each in offsets), last))
+    return [
+        (text[0], pieces, 2 if process in marks else 1)
+        for (process, _), (text, pieces) in streams.items()
+    ]
+
+
+def marks_in(journal):
+    """The program's last call, as a Piece has it, at each mark that printed.c left in a journal."""
+    lines = [json.loads(line) for line in journal.read_text(encoding="utf-8").splitlines()]
+    found, last = [], []
+    for line in lines:
+        if "call" not in line or "did" in line or "number" not in line:
+            continue
+        if line["call"] == "cudaPeekAtLastError" and "file" not in line:
+            found.append(last)
+        else:
+            last = [line["number"] - len(found), line["call"], line.get("line")]
+    return found
 
 
 @cache
@@ -89,20 +118,26 @@ def functions_at(program, offsets):
     return found
 
 
-def printed(program, arguments, environment, line, column):
-    """[(function, file, line)], the innermost first, of what printed the character in `column` of
-    a line of output; [] when the program's own code did not print it (a report, for example)."""
-    for text, pieces in pieces_of(program, arguments, environment):
+def piece_of(program, arguments, environment, line, column, before=0):
+    """(piece, number of its process) of the character in `column` of a line of output, which
+    `before` equal lines precede; None when the program's own code did not print it (a report, for
+    example)."""
+    for text, pieces, process in pieces_of(program, arguments, environment):
         # A line that begins with "~" has other numbers each time.
-        whole = next(
-            (each for each in re.finditer("^.*$", text, re.M) if words(each[0]) == words(line)),
-            None,
-        )
-        if whole:
-            at = min(whole.start() + column, whole.end() - 1)
-            piece = next(each for each in pieces if each.start <= at < each.end)
-            return functions_at(program, piece.offsets)
+        for whole in re.finditer("^.*$", text, re.M):
+            if words(whole[0]) != words(line):
+                continue
+            if before == 0:
+                at = min(whole.start() + column, whole.end() - 1)
+                return next(each for each in pieces if each.start <= at < each.end), process
+            before -= 1
     output = run_program(program, arguments, environment).output
     if words(line) in words(output).splitlines():
         raise BookError(f"{program} did not print this line when it ran a second time: {line}")
-    return []
+    return None
+
+
+def printed(program, arguments, environment, line, column):
+    """[(function, file, line)], the innermost first, of what printed it; [] for a report."""
+    found = piece_of(program, arguments, environment, line, column)
+    return functions_at(program, found[0].offsets) if found else []

@@ -6,6 +6,8 @@
         the solution with that patch of tests/lessons/mutants
        :arguments: 40                  its arguments
        :environment: SIM_SCHEDULE=late a what-if; the output is the simulated device's alone
+       :reports:                       an incorrect program of the book, which is recorded, too
+       :first-report:                  only the first report, without what it advises
     .. check-run:: 06_release_threshold
         what the lesson's check prints for lessons/06_release_threshold.c
     .. command-run:: make help
@@ -69,7 +71,12 @@ from sphinx.directives.code import LiteralInclude
 
 
 class ProgramRun(BookDirective):
-    option_spec = {"arguments": directives.unchanged, "environment": directives.unchanged}
+    option_spec = {
+        "arguments": directives.unchanged,
+        "environment": directives.unchanged,
+        "reports": directives.flag,
+        "first-report": directives.flag,
+    }
 
     def run(self):
         program = self.arguments[0]
@@ -85,14 +92,16 @@ class ProgramRun(BookDirective):
         )
         if recorded and not environment:
             run = run_program(program, arguments)
-            file = expect_recorded(program, arguments, run)
+            has_reports = "reports" in self.options
+            file = expect_recorded(program, arguments, run, has_reports)
             self.depend(file)
             recorded = (ROOT / file).read_text()
+            reports = block(run.errors, kind="wrapped") if has_reports else []
             if run.output == recorded:
                 mark = [".. rst-class:: mark", "", f"An H200 printed the same: :path:`{file}`.", ""]
-                return self.lines([*command, *block(run.output), *mark])
+                return self.lines([*command, *block(run.output), *mark, *reports])
             tabs = {
-                "simulated device, when this page was built": block(run.output),
+                "simulated device, when this page was built": [*block(run.output), *reports],
                 "H200, recorded": [*block(recorded), f":path:`{file}`", ""],
             }
             return self.lines(
@@ -115,6 +124,9 @@ class ProgramRun(BookDirective):
             run = run_program(program, arguments, environment)
         except BookError as endless:
             return self.lines([*command, *block(str(endless))])
+        if "first-report" in self.options:
+            report = run.errors.partition("\n  To do:")[0] or "(nothing is reported)"
+            return self.lines([*command, *block(report, kind="wrapped")])
         # What it printed keeps its columns; reports are sentences, and wrap.
         printed = [
             *(block(run.output) if run.output else []),

@@ -156,8 +156,16 @@ if ! make -s build/gpu/kernels.o >"$FOLDER/build.gpu" 2>&1 ||
     exit 1
 fi
 # shellcheck disable=SC2016  # the shells that xargs starts expand it
-printf '%s\n' "${names[@]}" |
-    xargs -P "${JOBS:-8}" -n 1 bash -c 'cd "$ROOT" && one_program "$1"' run
+run_programs() { # run_programs JOBS PROGRAM...
+    printf '%s\n' "${@:2}" | xargs -r -P "$1" -n 1 bash -c 'cd "$ROOT" && one_program "$1"' run
+}
+alone=() together=()
+for name in "${names[@]}"; do
+    if grep -q cudaMemGetInfo "$(source_of "$name")"; then alone+=("$name")
+    else together+=("$name"); fi
+done
+run_programs "${JOBS:-8}" "${together[@]}"
+SECONDS_EACH=${SECONDS_ALONE:-20} run_programs 1 "${alone[@]}"
 
 # ---- the tables ----
 

@@ -38,8 +38,8 @@ picture_rows() {
         page=$(sed -n 's|.*page *docs/\([0-9a-z_]*\).*|\1|p' "lessons/$lesson.c")
         [ "$page" = "$lesson" ] || complain "lessons/$lesson.c names the page \"$page\"."
     done
-    for page in index model getting_started api production platforms your_program sources \
-        simulator driver_notes real_devices course teaching \
+    for page in index model getting_started freed_memory api production platforms your_program \
+        sources simulator driver_notes real_devices course teaching \
         contributing glossary; do
         [ -s "$BOOK/$page.html" ] || complain "$page.html was not built."
     done
@@ -90,6 +90,17 @@ text_of() {
         done < <(diff "lessons/$lesson.c" "solutions/$lesson.c" |
             sed -nE 's/^([0-9]+)(,[0-9]+)?[acd].*/\1/p')
     done
+    finish
+}
+
+# Lesson 03 shows its first report under Run. What a report advises there is the exercise.
+@test "a page shows the first report of its starter without what it advises" {
+    local shown
+    shown=$(sed -n '/<section id="run">/,/<section id="look">/p' "$BOOK/03_stream_order.html" |
+        text_of)
+    [ "$(grep -c '^hazard: ' <<<"$shown")" = 1 ] || complain "Not one report:" "$shown"
+    [ "$(grep -c '^  Missing: ' <<<"$shown")" = 1 ] || complain "Not one line Missing:" "$shown"
+    [[ $shown != *"To do:"* ]] || complain "It shows what is to be done:" "$shown"
     finish
 }
 
@@ -276,7 +287,8 @@ for cells in calls.costs():
 }
 
 # tests/workbook/answers.txt: each question with its answers, read by a person against the text of
-# the question; the run that gives the answer, and the function whose output it is.
+# the question; the run that gives the answer, and the function whose output it is. Then the line of
+# each run before which the stepper asks it: the run has not shown the answer by then.
 @test "the answers of the questions are those that were read against their questions" {
     need_book
     run diff tests/workbook/answers.txt <(sed 's/, line [0-9]*$//' build/docs/answers.txt)

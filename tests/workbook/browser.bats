@@ -53,6 +53,16 @@ expect_no() {
     finish
 }
 
+@test "a stepper asks the page's questions before their lines, and shares their answers" {
+    local pages
+    pages=$(cd "$BOOK" && grep -l 'class="stepper-asks"' ./*.html | sed 's|^./||; s|[.]html||')
+    [ "$(wc -l <<<"$pages")" = 19 ] || complain "These pages ask, and not 19:" "$pages"
+    # shellcheck disable=SC2086 # names of pages
+    run timeout 600 build/venv/bin/python3 -B tests/workbook/asked.py "$BOOK" $pages
+    [[ $status = 0 && ! $output ]] || complain "$output"
+    finish
+}
+
 @test "axe finds nothing serious or critical, contrast included" {
     expect_no axe
 }

@@ -153,7 +153,7 @@ def pairs(page, report):
 
 # What is typed, and where its first place is.
 FOUND = {
-    "why is my pool growing": "model.html#which-freed-memory-an-allocation-takes",
+    "why is my pool growing": "freed_memory.html#which-freed-memory-an-allocation-takes",
     "cudaMemPoolTrimTo": "api.html#call-cudaMemPoolTrimTo",
     "IPC handle invalid": "13_ipc_pool.html#traps",
     "ReleaseThreshold": "api.html#attribute-cudaMemPoolAttrReleaseThreshold",

@@ -47,6 +47,21 @@ attempt("two lines", from_="process: cudaMemcpyAsync")
 attempt("no function", from_="no_such")
 attempt("no form", from_="process, 2")
 
+
+def last(words, number):
+    try:
+        print(f"{words} up to {number}: {chosen.last_call(RUN, words, number)}")
+    except ValueError as error:
+        print(f"{words} up to {number}: {error}")
+
+
+last("process: launch_add", 10)
+last("process: launch_add", 4)
+last("process", 9)
+last("process", 6)
+last("process: cudaFree", 10)
+last("process: launch_add", 2)
+
 SUCCESS = {"result": "cudaSuccess", "pool": 2, "stream": 1}
 FIGURES = [
     {"call": "cudaMallocAsync", "allocation": 1, "bytes": MIB, "offset": 0, "used": MIB},

@@ -125,6 +125,36 @@ refuses() {
         "$("$BENCH" c "$(<docs/live/scripts/01_same_stream.txt)")"
 }
 
+# same_steps JOURNAL...: the page's rules and the book's make the same of them. The last line is how
+# many steps are equal.
+same_steps() {
+    PYTHONPATH=docs/extensions run timeout 300 python3 -B tests/workbook/same_steps.py "$@" 3>&-
+    [ "$status" != 77 ] || skip "$output"
+    [[ $status = 0 && $output = +([0-9])' steps are equal.' ]] || complain "$output"
+}
+
+@test "a page makes the same steps of a journal as the book's build" {
+    local folder=$BATS_TEST_TMPDIR programs=() program schedule script
+    for program in solutions/*.c docs/clinic/*.c; do
+        [[ $program = solutions/@(19|20)_* ]] || programs+=("build/simulator/${program%.c}")
+    done
+    as_typed make -s "${programs[@]}"
+    for schedule in measured late random:1; do
+        export SIM_SCHEDULE=$schedule
+        for program in "${programs[@]}"; do
+            SIM_JOURNAL=$folder/${program##*/}.$schedule bounded "$program" >/dev/null 2>&1 || true
+        done
+        for script in docs/live/scripts/*.txt; do
+            script=${script##*/}
+            journal_of "docs/live/scripts/$script" "$folder/$script.$schedule" \
+                >/dev/null 2>&1 || true
+        done
+    done
+    same_steps "$folder"/*
+    [[ ${output% steps*} -gt 3000 ]] || complain "Only $output"
+    finish
+}
+
 # compare_bench MODULE: a hundred random scripts in a page, and outside
 compare_bench() {
     local folder=$BATS_TEST_TMPDIR number scripts=() rungs word
@@ -132,14 +162,16 @@ compare_bench() {
     for ((number = 1; number <= 100; number++)); do scripts+=("$folder/$number.txt"); done
     programs_of "$folder/programs" "${scripts[@]}"
     for ((number = 1; number <= 100; number++)); do
-        SIM_CHECK=off journal_of "$folder/$number.txt" "$folder/native" >/dev/null 2>&1 || true
-        same_calls "$folder/$number.unchecked" "$folder/native" ||
+        SIM_CHECK=off journal_of "$folder/$number.txt" "$folder/native.$number" >/dev/null 2>&1 ||
+            true
+        same_calls "$folder/$number.unchecked" "$folder/native.$number" ||
             complain "script $number: another run outside."
         LD_LIBRARY_PATH=build/simulator SIM_CHECK=noleaks SIM_JOURNAL=$folder/program \
             "$folder/programs" $number >/dev/null 2>&1 || true
         same_calls "$folder/$number.journal" "$folder/program" ||
             complain "script $number: another C program."
     done
+    same_steps "$folder"/native.*
     # They are worth comparing: pools reuse, wait and refuse, and the checker reports.
     run jq -rn '[inputs | .from // .kind
         // (select(.result == "cudaErrorMemoryAllocation") | .result)] | unique[]' \

@@ -137,6 +137,14 @@ PYTHON
     assert_line 'two lines: "cudaMemcpyAsync" is on 2 lines of process, and not on one'
     assert_line "no function: no call stands in no_such"
     assert_line 'no form: "process, 2" is not FUNCTION, FUNCTION RUN or either with ": TEXT"'
+    assert_line "process: launch_add up to 10: 8"
+    assert_line "process: launch_add up to 4: 3"
+    assert_line "process up to 9: 7"
+    assert_line "process up to 6: 2"
+    for words in "cudaFree up to 10" "launch_add up to 2"; do
+        assert_line "process: $words: no call up to the answer stands on a line of process with \
+\"${words%% *}\""
+    done
     assert_line "cudaFreeAsync (line ?) changes pool 2, and has no column"
     assert_line "2 columns"
 }

@@ -104,6 +104,6 @@ shown_words() { # shown_words PAGE
         [ $((100 * reasons)) -ge $((6 * sentences)) ] ||
             complain "$page: only $reasons of $sentences sentences give a reason."
     done < <(python3 tests/workbook/sentences.py README.md \
-        docs/{index,model,getting_started,[0-9][0-9]_*}.rst)
+        docs/{index,model,getting_started,freed_memory,[0-9][0-9]_*}.rst)
     finish
 }

@@ -271,6 +271,44 @@ in_browser() {
 }
 
 # bats test_tags=long
+@test "a question comes before the call that :at: names, which ends the build if it finds none" {
+    local pages=$BATS_TEST_TMPDIR/pages words
+    mkdir "$pages"
+    # build_question AT ARGUMENT
+    build_question() {
+        cat >"$pages/index.rst" <<PAGE
+Question
+========
+
+.. predict:: How many after the free?
+   :run: solutions/06_release_threshold $2
+   :kind: MiB
+   :at: $1
+   :fields:
+      | ^ +0 +0 +\\d+ +(\\d+)
+
+.. stepper:: solutions/06_release_threshold
+PAGE
+        run build/venv/bin/sphinx-build -q -E -c . -d "$BATS_TEST_TMPDIR/trees" "$pages" \
+            "$BATS_TEST_TMPDIR/html"
+    }
+    build_question "try_threshold: cudaFreeAsync(data" ""
+    assert_success
+    run grep -o 'data-asks="[^"]*"' "$BATS_TEST_TMPDIR/html/index.html"
+    words='data-asks="[{]&quot;index-0&quot;: \[\[[0-9]+, &quot;predict-1&quot;\]\][}]"'
+    assert_output --regexp "^$words$"
+    build_question "try_threshold: cudaMallocHost(" ""
+    assert_failure 1
+    assert_output --partial 'no call up to the answer stands on a line of try_threshold with "cud'
+    build_question "no_such: cudaFreeAsync(" ""
+    assert_failure 1
+    assert_output --partial "index, predict-1: no call stands in no_such"
+    build_question "try_threshold: cudaFreeAsync(data" 40
+    assert_failure 1
+    assert_output --partial "index, predict-1: no run asks it, so :at: has no use"
+}
+
+# bats test_tags=long
 @test "without scripts and in print the questions are blanks, and nothing is folded" {
     run sed -n '/id="predict-1"/,/<\/ul>/p' "$FOLDER/$PAGE.html"
     assert_output --partial '<span class="predict-blank"></span> MiB'

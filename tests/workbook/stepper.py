@@ -33,7 +33,7 @@ SHIFTS = """(() => {
                     window.shifts.push(node.className || node.nodeName);
     }).observe({ type: "layout-shift" });
 })()"""
-UNFOLD = """[...document.querySelectorAll(".predict-notice button")].forEach((one) => one.click());
+UNFOLD = """document.querySelector(".predict-notice button")?.click();
     document.querySelectorAll("article details").forEach((one) => { one.open = true; })"""
 HEIGHT = "document.querySelector('article').getBoundingClientRect().height"
 DRAWN = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
@@ -68,7 +68,8 @@ STEPS = """async (place) => {
 }"""
 
 
-# What the reader is asked with the box ticked: [figures before, in the question, after].
+# What the reader is asked with the box ticked: [figures before, in the question, after, the answer,
+# its verdict, whether the keys step on].
 ASKED = """(place) => {
     const text = (part) => place.querySelector(part).textContent;
     const press = (key) => place.querySelector(".next").dispatchEvent(
@@ -81,9 +82,11 @@ ASKED = """(place) => {
         const choices = [...place.querySelectorAll(".choices button")];
         if (choices.length) {
             const shown = text(".figures");
+            choices[0].focus();
             choices[0].click();
             const said = text(".say");
-            found.push([before, shown, text(".figures"), choices[0].textContent, said]);
+            const held = document.activeElement === place.querySelector(".next");
+            found.push([before, shown, text(".figures"), choices[0].textContent, said, held]);
         }
         before = text(".figures");
         if (place.querySelector(".next").ariaDisabled === "true") break;
@@ -161,7 +164,9 @@ def faults_of_steps(journal, looks):
 
 
 def faults_of_questions(asked):
-    for before, shown, after, said, verdict in asked:
+    for before, shown, after, said, verdict, held in asked:
+        if not held:
+            yield f"the focus is lost by the answer {said}"
         if shown != before:
             yield f"a question shows {shown} after {before}"
         reserved = FIGURES.fullmatch(after)[3]
