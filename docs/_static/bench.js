@@ -1,6 +1,7 @@
-// The pool bench (docs/bench.rst): a script of CUDA calls, buttons that write into it, and the
-// pictures of its run so far. Every step runs the script again from its first line, on the
-// project's own C in the browser (simulated_device.js), so a step back is a run with a line less.
+// The pool bench (docs/bench.rst): a script of CUDA calls that the reader edits, buttons that write
+// into it, and its run in steps. Every change runs the script from its first line, on the project's
+// own C in the browser (simulated_device.js). The journal becomes steps by the rules that the
+// book's build has (run_steps.js), and they are shown as those of a lesson's run (run_view.js).
 "use strict";
 
 (() => {
@@ -37,11 +38,7 @@
   };
 
   const script = make("textarea", { wrap: "off", spellcheck: false, autocapitalize: "off" });
-  const gutter = make("pre", { className: "bench-gutter", "aria-hidden": "true" });
-  const place = make("p", { className: "bench-place", "aria-live": "polite" });
   const messages = make("div", { className: "bench-messages", "aria-live": "polite" });
-  const memory = make("div", { className: "picture" });
-  const order = make("div", { className: "picture" });
   const program = make("code");
   const size = make("input", { type: "number", min: 1, max: 960, value: 64 });
   const streams = choice([["s1"], ["s2"], ["s3"], ["s4"]]);
@@ -66,17 +63,29 @@
 
   // ---- the state ----
 
-  let lines = 0; // how many lines of the script have run
+  const MOST_LINES = "200"; // of a script (docs/live/bench.c)
+  let lines = 0; // the line of the script that the step shows; 0: before the first
   let past = []; // scripts and lines before each change by a button
   let running = null; // the last run that was started
-  let drawnFor = 0; // the width of the pictures' place when they were drawn
 
   const textLines = () => script.value.replace(/\n+$/, "").split("\n");
-  const stops = () => benchPictures.commandsOf(script.value).map((command) => command.line);
+
+  // The lines behind the field's text, and one on which it may go on.
+  const numbered = () => [...textLines(), ""].map((_, index) => [index + 1, ""]);
+
+  // Each line of a script that is a call: its number, the call's name and arguments.
+  function commandsOf(text) {
+    return text.split("\n").flatMap((line, index) => {
+      const match = /^\s*(\w+)\s*\((.*)\)/.exec(line.replace(/\/\/.*/, ""));
+      if (!match) return [];
+      const words = match[2].split(",").map((word) => word.trim());
+      return [{ line: index + 1, name: match[1], words }];
+    });
+  }
 
   const remember = () => past.push([script.value, lines]);
 
-  // Inserts a line behind those that have run, and runs it.
+  // Inserts a line behind the present one, and shows its step.
   const add = (line) => {
     remember();
     const all = script.value.trim() ? textLines() : [];
@@ -91,13 +100,6 @@
     [script.value, lines] = past.pop();
     show();
   };
-
-  const stepTo = (line) => {
-    lines = line;
-    show();
-  };
-  const back = () => stepTo(stops().filter((line) => line < lines).slice(-1)[0] || 0);
-  const on = () => stepTo(stops().find((line) => line > lines) || textLines().length);
 
   // A limit belongs to the pool's creation, which is the first call.
   const setLimit = () => {
@@ -142,7 +144,7 @@
 
   // The names that a call of the script has as this argument.
   function names(call, argument) {
-    const all = benchPictures.commandsOf(script.value).filter((one) => one.name === call);
+    const all = commandsOf(script.value).filter((one) => one.name === call);
     return [...new Set(all.map((one) => one.words[argument]))];
   }
 
@@ -160,7 +162,7 @@
     setOptions(events, [...new Set([...names("cudaEventRecord", 0), ...waited])], "e");
     const set = {};
     let limit = "";
-    for (const command of benchPictures.commandsOf(script.value)) {
+    for (const command of commandsOf(script.value)) {
       if (command.name === "cudaMemPoolCreate") [, limit] = command.words;
       if (command.line <= lines && command.name === "cudaMemPoolSetAttribute")
         [, set[command.words[0]]] = command.words;
@@ -184,59 +186,85 @@
       make("pre", {}, text),
     );
 
-  function showRun(result, text) {
-    const journal = result.journal.split("\n").filter(Boolean).map((line) => JSON.parse(line));
-    const steps = benchPictures.stepsOf(text, journal, lines);
-    const named = [...text.matchAll(/\bs([1-4])\b/g)].map((one) => Number(one[1]));
-    const limit = journal.find((line) => line.call === "cudaMemPoolCreate");
-    drawnFor = memory.clientWidth;
-    const width = Math.max(300, drawnFor);
-    memory.innerHTML = benchPictures.memory(steps, limit ? limit.max_size : 0, width);
-    order.innerHTML = benchPictures.order(
-      steps,
-      benchPictures.unorderedOf(journal),
-      width,
-      Math.max(1, ...named),
-    );
-    const last = steps[steps.length - 1];
-    const from = last && last.call && last.call.from;
-    place.textContent = last
-      ? `Line ${last.line} of ${textLines().length}: ${last.text}. ${origins[from] || ""}`
-      : "No line has run.";
-    const shown = [];
-    const errors = result.errors.replace(/\bline:(\d+)/g, "line $1");
-    if (errors) {
-      const heading = /^hazard:/m.test(errors) ? "The checker reports" : "The run ended";
-      shown.push(message("bad", heading, errors.trim()));
-    }
-    if (result.output) shown.push(message("", "The program prints", result.output.trim()));
-    messages.replaceChildren(...shown);
-    root.dataset.state = "shown";
-    root.dataset.reserved = last ? last.reserved : 0;
+  const START = { line: 0, number: 0, call: "Before the first line", state: null };
+
+  // What the script cannot be or did not do, as one step.
+  function refused(errors, code) {
+    const [, line, reason] = /^line (\d+): (.*)/.exec(errors) || [null, 0, errors];
+    const number = Number(line);
+    const step = { ...START, line: number, say: reason, streams: [], marks: [number] };
+    if (number) step.call = `Line ${number}`;
+    return { file: "The script", code, tops: {}, steps: [step] };
   }
 
-  function showGutter() {
-    const all = Math.max(textLines().length, 1);
-    script.rows = Math.max(all + 1, 8);
-    gutter.textContent = Array.from({ length: all }, (_, at) =>
-      `${at + 1 === lines ? "▶" : " "}${String(at + 1).padStart(3)}`).join("\n");
+  // The run in steps: before the first line, and then a step for each line that calls. To open a
+  // gate is no CUDA call, and the pool with its limit is made before all lines.
+  function runOf(result, text) {
+    const journal = result.journal.split("\n").filter(Boolean).map((line) => JSON.parse(line));
+    const code = numbered();
+    if (result.status === 2) return refused(result.errors, code);
+    // The first of each line: what the program does at its end stands in the last one.
+    const calls = new Map();
+    for (const line of journal)
+      if (line.file === "line" && !("did" in line) && !calls.has(line.line))
+        calls.set(line.line, line);
+    const because = origins;
+    const nameOf = (stream) => `s${stream}`;
+    const isOwn = (line) => calls.get(line.line)?.n === line.n;
+    const made = calls.size
+      ? runSteps.withReports(runSteps(journal, { because, nameOf, isOwn }), journal)
+      : { steps: [], tops: {} };
+    const byLine = new Map(made.steps.map((step) => [step.line, step]));
+    const names = {};
+    const idle = (made.steps[0]?.streams || []).map(([name]) => [name, []]);
+    const steps = [{ ...START, say: "Nothing has run.", streams: idle }];
+    for (const { line, name, words } of commandsOf(text)) {
+      const before = { ...steps[steps.length - 1], line, number: 0, call: name };
+      if (byLine.has(line)) {
+        steps.push(byLine.get(line));
+        const { allocation, result: returned } = calls.get(line);
+        if (name === "cudaMallocAsync") names[allocation] = words[0];
+        if (result.status === 1 && line === made.steps.at(-1).line) break;
+      } else if (name === "cudaMemPoolCreate") {
+        steps.push({ ...before, say: `The pool's limit is ${words[1]}.` });
+      } else if (name === "gate_open") {
+        const streams = before.streams.map(([stream, queue]) =>
+          [stream, stream === words[0] ? queue.filter(([, state]) => state !== "held") : queue]);
+        const say = `${words[0]} goes on with what is queued.`;
+        steps.push({ ...before, call: `${name}, ${words[0]}`, say, streams });
+      }
+    }
+    return { file: "The script", code, names, tops: made.tops, steps };
   }
+
+  function showMessages({ errors, output }) {
+    const shown = [];
+    const text = errors.replace(/\bline:(\d+)/g, "line $1").trim();
+    const heading = /^hazard:/m.test(text) ? "The checker reports" : "The run ended";
+    if (text) shown.push(message("bad", heading, text));
+    if (output) shown.push(message("", "The program prints", output.trim()));
+    messages.replaceChildren(...shown);
+  }
+
+  // The step of a line, or of the last one above it.
+  const stepOf = (steps, line) => Math.max(0, steps.findLastIndex((step) => step.line <= line));
 
   async function show() {
     const text = script.value;
-    lines = Math.min(lines, textLines().length);
-    showGutter();
-    showControls();
+    view.list(numbered());
     const mine = (running = {});
     root.dataset.state = "runs";
     const environment = { SIM_CHECK: "noleaks", SIM_SCHEDULE: schedules.value };
     try {
       const bench = (...words) => simulatedDevice.run("docs/live/bench", words, environment);
-      const result = await bench("run", String(lines), text);
+      const result = await bench("run", MOST_LINES, text);
       if (mine !== running) return;
-      showRun(result, text);
+      const run = runOf(result, text);
+      view.show(run, stepOf(run.steps, lines));
+      showMessages(result);
       const source = await bench("c", text);
       program.textContent = source.output || source.errors;
+      root.dataset.state = "shown";
     } catch (reason) {
       messages.replaceChildren(message("bad", "The simulated device failed", String(reason)));
       root.dataset.state = "failed";
@@ -252,9 +280,9 @@
     history.replaceState(null, "", link());
     try {
       await navigator.clipboard.writeText(location.href);
-      place.textContent = "The link to this script is copied.";
-    } catch (refused) {
-      place.textContent = "The address of this page is now the link to this script.";
+      said.textContent = "The link to this script is copied.";
+    } catch (refusal) {
+      said.textContent = "The address of this page is now the link to this script.";
     }
   };
 
@@ -283,9 +311,13 @@
   });
   let typing = 0;
   script.addEventListener("input", () => {
-    showGutter();
+    view.list(numbered());
     clearTimeout(typing);
-    typing = setTimeout(() => stepTo(textLines().length), 300);
+    // The step of the line that is written.
+    typing = setTimeout(() => {
+      lines = script.value.slice(0, script.selectionEnd).split("\n").length;
+      show();
+    }, 300);
   });
   schedules.addEventListener("change", show);
   limits.addEventListener("change", setLimit);
@@ -294,50 +326,39 @@
   for (const { name, box } of policies)
     box.addEventListener("change", () =>
       add(`cudaMemPoolSetAttribute(${name}, ${box.checked ? 1 : 0})`));
-  new ResizeObserver(() => {
-    if (drawnFor && Math.abs(memory.clientWidth - drawnFor) > 8) show();
-  }).observe(root);
 
-  const group = (name, ...nodes) =>
-    make("fieldset", {}, make("legend", {}, name), ...nodes);
-  root.replaceChildren(
-    make("div", { className: "bench-row" },
-      labelled("Ready script", scripts),
-      labelled("Schedule", schedules),
-      button("Copy a link", share, "Copies the address of this page with the script in it")),
-    make("div", { className: "bench-columns" },
-      make("div", {},
-        labelled("Script, a call to a line", script).firstChild,
-        make("div", { className: "bench-script" }, gutter, script),
-        make("div", { className: "bench-row" },
-          button("Step back", back),
-          button("Step on", on),
-          button("Run all", () => stepTo(textLines().length)),
-          button("Undo", undo, "Takes the last change by a button back")),
-        place,
-        group("The pool",
-          make("div", { className: "bench-row" },
-            labelled("maxSize", limits),
-            labelled("ReleaseThreshold", thresholds)),
-          ...policies.map(({ name, box }) => labelled(name, box)))),
-      make("div", {},
-        group("Add a call",
-          make("div", { className: "bench-row" },
-            labelled("MiB", size),
-            labelled("stream", streams),
-            labelled("allocation", allocations),
-            labelled("event", events)),
-          make("div", { className: "bench-calls" },
-            ...calls.map(([name, action]) => button(name, action)))))),
-    messages,
-    make("h2", {}, "Memory"), memory,
-    make("h2", {}, "Order"), order,
-    make(
-      "details",
-      {},
-      make("summary", {}, "As a C program"),
-      make("pre", { tabIndex: 0 }, program),
-    ),
+  const row = (...nodes) => make("div", { className: "bench-row" }, ...nodes);
+  const fold = (name, properties, ...nodes) =>
+    make("details", properties, make("summary", {}, name), ...nodes);
+  const said = make("span", { role: "status" });
+  script.setAttribute("aria-label", "Script, a call to a line");
+  const view = runView(root, {
+    editor: script,
+    keys: document,
+    poolName: () => "Pool",
+    controls: [
+      button("Undo", undo, "Takes the last change by a button back"),
+      button("Copy a link", share, "Copies the address of this page with the script in it"),
+    ],
+    shown: (step) => {
+      lines = step.line;
+      showControls();
+      root.dataset.number = step.number;
+    },
+  });
+  root.prepend(row(labelled("Ready script", scripts), labelled("Schedule", schedules), said));
+  root.querySelector(".stepper-state").append(messages);
+  root.append(
+    fold("Add a call", { className: "tools", open: true },
+      row(
+        labelled("MiB", size), labelled("stream", streams),
+        labelled("allocation", allocations), labelled("event", events)),
+      make("div", { className: "bench-calls" },
+        ...calls.map(([name, action]) => button(name, action)))),
+    fold("Set up the pool", { className: "tools" },
+      row(labelled("maxSize", limits), labelled("ReleaseThreshold", thresholds)),
+      row(...policies.map(({ name, box }) => labelled(name, box)))),
+    fold("As a C program", {}, make("pre", { className: "program", tabIndex: 0 }, program)),
   );
   open();
 })();

@@ -3,12 +3,15 @@
 // build computes there, this computes in the browser, for a run that was made there.
 // tests/workbook/same_steps.py compares the two.
 //
-//   runSteps(journal, { sources, because, nameOf })
+//   runSteps(journal, { sources, because, nameOf, isOwn })
 //
 // journal: its lines, parsed; sources: {file: text} of the program; because: {rung: its sentence}
-// (rungs.py); nameOf: what a stream is called, if not as in the journal. Returns {file, code, steps,
-// tops}, as read() of run_steps.py does and run_view.js takes. A run without a step
-// is an Error, and so is one with too many.
+// (rungs.py); nameOf: what a stream is called, if not as in the journal; isOwn: which lines of the
+// journal are steps, if not those of the program's functions. Returns {file, code, steps, tops}, as
+// read() of run_steps.py does and run_view.js takes. A run without a step is an Error, and so is
+// one with too many.
+//
+//   runSteps.withReports(run, journal)      the run with what the checker reported in it
 "use strict";
 
 const runSteps = (() => {
@@ -196,7 +199,7 @@ const runSteps = (() => {
         const poolWith = (number) => {
             if (!pools.has(number))
                 pools.set(number, {
-                    number, used: 0, reserved: 0, live: new Map(), pending: new Map(),
+                    number, limit: 0, used: 0, reserved: 0, live: new Map(), pending: new Map(),
                     moments: [], launch: [], last: [0, 0], destroyed: false, over: false,
                 });
             return pools.get(number);
@@ -210,7 +213,8 @@ const runSteps = (() => {
                     pool.reserved = line.reserved;
                 } else if (line.did === "allocate") {
                     const offset = belowOthers(line.offset, line.bytes, graphs.live);
-                    graphs.live.set(line.allocation, [offset, line.bytes, line.stream]);
+                    const place = [offset, line.bytes, line.stream, line.allocation];
+                    graphs.live.set(line.allocation, place);
                     graphs.launch.push(new Map(graphs.live));
                 } else if (line.did === "free") {
                     graphs.live.delete(line.allocation);
@@ -220,8 +224,11 @@ const runSteps = (() => {
             const { call } = line;
             if ("node" in line) continue; // captured: nothing of it happens before a launch
             if (GRAPHS.includes(call) && pools.has(GRAPHS_POOL)) pool = poolWith(GRAPHS_POOL);
-            if (ALLOCATIONS.includes(call) && succeeded(line) && "allocation" in line) {
-                pool.live.set(line.allocation, [line.offset, line.bytes, line.stream]);
+            if (call === "cudaMemPoolCreate" && succeeded(line)) {
+                pool.limit = line.max_size;
+            } else if (ALLOCATIONS.includes(call) && succeeded(line) && "allocation" in line) {
+                const place = [line.offset, line.bytes, line.stream, line.allocation];
+                pool.live.set(line.allocation, place);
             } else if (FREES.includes(call) && succeeded(line) && pool) {
                 // An imported one was never allocated here.
                 const place = pool.live.get(line.allocation);
@@ -458,14 +465,15 @@ const runSteps = (() => {
     }
 
     const colored = (places, streams) =>
-        [...places.values()].map(([offset, bytes, stream]) =>
-            [offset, bytes, streamClass(stream, streams)]);
+        [...places.values()].map(([offset, bytes, stream, allocation]) =>
+            [offset, bytes, streamClass(stream, streams), allocation]);
 
-    return (journalRead, { sources, because, nameOf = streamName }) => {
+    function read(journalRead, { sources = {}, because, nameOf = streamName, isOwn }) {
         const journal = withMore(journalRead);
         const functionOf = functionFinder(sources);
         const own = journal.filter((line) =>
-            "call" in line && !("did" in line) && "number" in line && functionOf(line));
+            "call" in line && !("did" in line) && "number" in line &&
+                (isOwn ? isOwn(line) : functionOf(line)));
         const groups = merged(own);
         if (!groups.length || groups.length > MOST_STEPS)
             throw new Error(`it would have ${groups.length} steps, and not 1 to ${MOST_STEPS}`);
@@ -491,7 +499,8 @@ const runSteps = (() => {
                 tops[pool] = Math.max(tops[pool] || 1, ...segments.map((one) => one + 1));
                 const live = colored(moment.live, colors);
                 const pending = colored(moment.pending, colors);
-                state = { pool, used, reserved, threshold, segments, live, pending };
+                const { limit } = shown.pools.get(pool);
+                state = { pool, used, reserved, threshold, limit, segments, live, pending };
             }
             const after = state ? [state.used, state.reserved] : [0, 0];
             const isPending = Boolean(state?.pending.length);
@@ -509,18 +518,45 @@ const runSteps = (() => {
                 streams: queuesAt(pieces, line, streams, nameOf),
             };
         });
-        for (const { state } of steps)
-            if (state && state.threshold > (tops[state.pool] + 3) * SEGMENT)
-                state.threshold = 0; // far above what is reserved: it has no line
+        for (const { state } of steps.filter((step) => step.state))
+            for (const edge of ["threshold", "limit"])
+                if (state[edge] > (tops[state.pool] + 3) * SEGMENT)
+                    state[edge] = 0; // far above what is reserved: it has no line
         const { file } = own[0];
         const named = new Set(own.map(functionOf));
-        const text = sources[file].split("\n");
-        const code = Object.entries(functionsOf(sources[file]))
-            .filter(([name]) => named.has(name))
+        return { file, code: codeOf(sources[file] || "", named), steps, tops };
+    }
+
+    // [[number, text]] of the lines of these functions.
+    function codeOf(source, names) {
+        const text = source.split("\n");
+        return Object.entries(functionsOf(source))
+            .filter(([name]) => names.has(name))
             .map(([, span]) => span)
             .sort((a, b) => a[0] - b[0])
             .flatMap(([first, last]) =>
                 text.slice(first - 1, last).map((words, at) => [first + at, words]));
-        return { file, code, steps, tops };
-    };
+    }
+
+    // From the call on that was reported, the lines of both accesses are marks of the steps. Its
+    // own step has the report's kind.
+    function withReports(run, journal) {
+        const calls = journal.filter((line) => "number" in line && !("did" in line));
+        const lines = new Map(
+            calls.filter((line) => line.file === run.file).map((line) => [line.number, line.line]),
+        );
+        const steps = run.steps.map((step) => ({ ...step }));
+        for (const hazard of journal.filter((line) => line.did === "hazard")) {
+            const later = hazard.later ?? calls.find((line) => line.n > hazard.n)?.number;
+            const found = steps.filter((step) => step.number >= later);
+            const marks = [hazard.earlier, later].map((number) => lines.get(number));
+            const places = marks.filter((line) => line !== undefined);
+            for (const step of found)
+                step.marks = [...new Set([...(step.marks || []), ...places])];
+            if (found.length) found[0].say += ` The checker reports: ${hazard.kind}.`;
+        }
+        return { ...run, steps };
+    }
+
+    return Object.assign(read, { withReports });
 })();

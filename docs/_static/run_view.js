@@ -6,15 +6,20 @@
 //   view.show(run)                          from its first step on; or show(run, at)
 //   view.go(at), view.forward()             to a step; or to the next one
 //   view.refresh()                          draws the step again
+//   view.list(code)                         shows other lines
 //   view.run, view.at
 //
 // A run is {file, code: [[number, text]], tops: {pool: segments}, steps}, as read() of
 // docs/extensions/run_steps.py makes it. A step is {line, number, call, say, marks, state,
-// streams}: its state is null, or {pool, used, reserved, threshold, segments, live, pending}; its
-// streams are [name, [[words, state] of what is queued]]. The options:
+// streams}. Its state is null, or {pool, used, reserved, threshold, limit, segments, live,
+// pending}; its streams are [name, [[words, state] of what is queued]]. A run may have names,
+// {allocation: name}. The options:
 //
 //   title      what stands above
 //   controls   more elements for the bar
+//   editor     a text field that lies over the lines, whose texts are then empty
+//   poolName   (pool) => what it is called
+//   keys       the element in which the keys make steps, if not the place alone
 //   question   (at) => nodes that stand in the place of the sentence of this step, whose state is
 //              not shown yet; or null
 //   prefix     (at) => words before the sentence
@@ -27,6 +32,8 @@ const runView = (() => {
     const SEGMENT = 32 * MIB;
     const WIDTH = 300;
     const LEFT = 46;
+    // What the arrow keys do something else in.
+    const TAKES_KEYS = "input:not(.ask), select, textarea";
     const escaped = (text) => String(text).replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`);
     const mib = (bytes) => String(Math.round((bytes / MIB) * 100) / 100);
 
@@ -40,16 +47,20 @@ const runView = (() => {
         return path;
     }
 
+    const raised = (limit) => Math.ceil(limit / SEGMENT);
+
     // How many segments a pool's picture has, how high one is, and the whole.
     function sizeOf(run, pool) {
-        const top = Math.max(run.tops[pool], Math.ceil(run.thresholds[pool] / SEGMENT));
+        const edges = run.steps.filter(({ state }) => String(state?.pool) === String(pool))
+            .flatMap(({ state }) => [raised(state.threshold), raised(state.limit)]);
+        const top = Math.max(run.tops[pool], ...edges);
         const unit = Math.min(26, 200 / top);
         return { top, unit, height: top * unit + 34 };
     }
 
     // A pool after a step. 0 is at the bottom, as in memory_picture.py.
     function poolPicture(run, state) {
-        const { pool, segments, live, pending, used, reserved, threshold } = state;
+        const { pool, segments, live, pending, used, reserved, threshold, limit } = state;
         const { top, unit, height } = sizeOf(run, pool);
         const yOf = (bytes) => 20 + (top - bytes / SEGMENT) * unit;
         const width = WIDTH - LEFT - 6;
@@ -77,26 +88,31 @@ const runView = (() => {
             const path = hatched(LEFT + 4, yOf(offset) - high - 1, width - 8, high);
             parts.push(`<path class="pending ${color}" d="${path}"/>`);
         }
-        for (const [offset, bytes, color] of live) {
+        for (const [offset, bytes, color, allocation] of live) {
             const { y, high } = box(`used ${color}`, offset, bytes, bytes < SEGMENT / 4 ? 0.5 : 1);
+            const name = run.names?.[allocation];
             if (high >= 15)
                 parts.push(
                     `<text class="on" x="${LEFT + width / 2}" y="${y + high / 2 + 4}" ` +
-                        `text-anchor="middle">${mib(bytes)}</text>`,
+                        `text-anchor="middle">${name ? `${escaped(name)}: ` : ""}` +
+                        `${mib(bytes)}</text>`,
                 );
         }
-        if (threshold) {
-            const y = yOf(threshold);
-            const words = `release threshold ${mib(threshold)}`;
+        // A line with its words above it, on a plate.
+        const edge = (kind, y, words, plate, x, anchor) =>
             parts.push(
-                `<line class="threshold" x1="${LEFT - 4}" x2="${WIDTH}" y1="${y}" y2="${y}"/>`,
+                `<line class="${kind}" x1="${LEFT - 4}" x2="${WIDTH}" y1="${y}" y2="${y}"/>` +
+                    `<rect class="plate" x="${anchor === "end" ? x - plate + 2 : x - 2}" ` +
+                    `y="${y - 17}" width="${plate}" height="15"/>` +
+                    `<text class="bold" x="${x}" y="${y - 5}" text-anchor="${anchor}">` +
+                    `${words}</text>`,
             );
-            parts.push(
-                `<rect class="plate" x="${WIDTH - 170}" y="${y - 17}" width="168" height="15"/>` +
-                    `<text class="bold" x="${WIDTH - 4}" y="${y - 5}" ` +
-                    `text-anchor="end">${words}</text>`,
-            );
-        }
+        if (limit)
+            edge("limit", yOf(raised(limit) * SEGMENT), `maxSize ${mib(limit)}`, 82,
+                LEFT + 4, "start");
+        if (threshold)
+            edge("threshold", yOf(threshold), `release threshold ${mib(threshold)}`, 168,
+                WIDTH - 4, "end");
         const title = `The pool after this line: ${mib(used)} MiB used, ${mib(reserved)} reserved`;
         return (
             `<svg role="img" width="${WIDTH}" height="${height}" ` +
@@ -104,20 +120,25 @@ const runView = (() => {
         );
     }
 
+    // Each stream with the color of its memory: svg.py, stream_class().
     function streamRows(streams) {
+        let number = 0;
         const rows = streams.map(([name, queue]) => {
+            const color = name === "legacy stream" ? "s-legacy" : `s-${(number++ % 4) + 1}`;
             const words = queue.map(
                 ([what, state]) => `<span class="piece ${state}">${escaped(what)}, ${state}</span>`,
             );
             const text = words.join(" ") || '<span class="idle">nothing queued</span>';
-            return `<li><b>${escaped(name)}</b> ${text}</li>`;
+            return `<li><b class="${color}">${escaped(name)}</b> ${text}</li>`;
         });
         return `<ul class="streams">${rows.join("")}</ul>`;
     }
 
     return (place, options = {}) => {
         const view = { run: null, at: 0 };
-        place.innerHTML = `<p class="stepper-title">${escaped(options.title)}</p>
+        const poolName = options.poolName ||
+            ((pool) => (pool === "graphs" ? "Memory for graphs" : `Pool ${pool}`));
+        place.innerHTML = `<p class="stepper-title">${escaped(options.title || "")}</p>
             <div class="stepper-bar">
               <button type="button" class="back" aria-keyshortcuts="ArrowLeft">◀ Back</button>
               <button type="button" class="next" aria-keyshortcuts="ArrowRight">Step ▶</button>
@@ -126,7 +147,7 @@ const runView = (() => {
               <button type="button" class="large" aria-pressed="false">Large</button>
             </div>
             <div class="stepper-run">
-              <pre tabindex="0" role="group" aria-label="The program"></pre>
+              <pre tabindex="0" role="group" aria-label="The program"><span></span></pre>
               <div class="stepper-state" tabindex="0" role="group" aria-label="After this line">
                 <div class="say" aria-live="polite"></div>
                 <p class="figures"></p>
@@ -137,29 +158,31 @@ const runView = (() => {
         const part = (selector) => place.querySelector(selector);
         const [back, next, slider, large] = [".back", ".next", "[type=range]", ".large"].map(part);
         const listing = part("pre");
+        const { editor } = options;
         large.before(...(options.controls || []));
+        part(".stepper-title").hidden = !options.title;
+        if (editor) {
+            listing.append(editor);
+            listing.removeAttribute("tabindex"); // the editor has the focus
+            listing.firstChild.setAttribute("aria-hidden", "true");
+        }
 
-        function showCode() {
-            const { run } = view;
-            const lines = run.code.map(([number, text], index) => {
-                const isCut = index && run.code[index - 1][0] + 1 < number;
+        function list(code) {
+            const lines = code.map(([number, text], index) => {
+                const isCut = index && code[index - 1][0] + 1 < number;
                 const line = `<i>${number}</i>${escaped(text)}`;
                 const cut = isCut ? '<span class="cut">⋮</span>' : "";
                 return `${cut}<span class="line" data-line="${number}">${line}</span>`;
             });
-            listing.innerHTML = lines.join("");
-            listing.setAttribute("aria-label", run.file);
+            listing.firstChild.innerHTML = lines.join("");
         }
 
         function show(run, at = 0) {
             Object.assign(view, { run, at });
-            showCode();
+            list(run.code);
+            listing.setAttribute("aria-label", run.file);
             slider.max = run.steps.length - 1;
             // Below the picture nothing moves at a step.
-            run.thresholds = {};
-            for (const { state } of run.steps.filter((step) => step.state))
-                run.thresholds[state.pool] =
-                    Math.max(run.thresholds[state.pool] || 0, state.threshold);
             const heights = Object.keys(run.tops).map((pool) => sizeOf(run, pool).height);
             part(".picture").style.minHeight = `${Math.max(0, ...heights)}px`;
             refresh();
@@ -174,8 +197,12 @@ const runView = (() => {
                 else line.removeAttribute("aria-current");
             }
             const now = part(".line.now");
-            // Within the listing alone: the page stays where it is.
-            listing.scrollTop = now.offsetTop - listing.clientHeight / 2;
+            if (!now) return; // nothing has run yet
+            const [top, high] = [now.offsetTop - listing.scrollTop, listing.clientHeight];
+            const isSeen = top >= 0 && top + 2 * now.offsetHeight < high;
+            // Within the listing alone: the page stays where it is. An editor moves no more than it
+            // must, under the hands of who types.
+            if (!editor || !isSeen) listing.scrollTop = now.offsetTop - high / 2;
         }
 
         function refresh() {
@@ -192,9 +219,9 @@ const runView = (() => {
             else part(".say").textContent =
                 `${options.prefix?.(at) || ""}${step.call}: ${step.say}`;
             if (hadFocus) next.focus({ preventScroll: true });
-            const pool = state?.pool === "graphs" ? "Memory for graphs" : `Pool ${state?.pool}`;
             part(".figures").textContent = state
-                ? `${pool}: used ${mib(state.used)} MiB, reserved ${mib(state.reserved)} MiB`
+                ? `${poolName(state.pool)}: used ${mib(state.used)} MiB, ` +
+                    `reserved ${mib(state.reserved)} MiB`
                 : "No pool of this process has memory yet.";
             part(".picture").innerHTML = state ? poolPicture(run, state) : "";
             part(".queues").innerHTML = streamRows(streams);
@@ -227,17 +254,16 @@ const runView = (() => {
         next.addEventListener("click", forward);
         slider.addEventListener("input", () => go(Number(slider.value)));
         large.addEventListener("click", () => enlarge(!place.classList.contains("is-large")));
-        place.addEventListener("keydown", (event) => {
+        (options.keys || place).addEventListener("keydown", (event) => {
             if (event.key === "Escape") enlarge(false);
-            const isOther = event.ctrlKey || event.altKey || event.metaKey;
-            const isField = event.target.matches("[type=range], select, .say input");
-            if (isOther || isField) return;
+            const isOther = event.ctrlKey || event.altKey || event.metaKey || event.shiftKey;
+            if (isOther || event.target.matches(TAKES_KEYS)) return;
             const moves = { ArrowLeft: view.at - 1, Home: 0, End: Infinity };
             if (!(event.key in moves) && event.key !== "ArrowRight") return;
             event.preventDefault();
             if (event.key === "ArrowRight") forward();
             else go(moves[event.key]);
         });
-        return Object.assign(view, { show, refresh, go, forward });
+        return Object.assign(view, { show, refresh, go, forward, list });
     };
 })();

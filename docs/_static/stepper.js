@@ -16,7 +16,9 @@ window.workbookSteps = {};
     const NEAR = "800px"; // so far above or below the screen a run is loaded
     const MIB = 2 ** 20;
     const mib = (bytes) => String(Math.round((bytes / MIB) * 100) / 100);
-    const STATE = ["pool", "used", "reserved", "threshold", "segments", "live", "pending"];
+    const STATE = [
+        "pool", "used", "reserved", "threshold", "limit", "segments", "live", "pending",
+    ];
 
     // The run with each step as it is, from what changed in it.
     function unpacked(run) {

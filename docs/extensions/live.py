@@ -21,6 +21,7 @@ from sphinx.util.docutils import SphinxDirective
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPTS = ROOT / "docs/live/scripts"
+BENCH_SCRIPTS = ("simulated_device.js", "run_steps.js", "run_view.js", "bench.js")
 SCHEDULES = ("measured", "instant", "late", "random:1", "random:2")
 
 
@@ -48,7 +49,8 @@ class PoolBench(SphinxDirective):
         scripts = escape(json.dumps(ready_scripts()))
         otherwise = addnodes.only("", *self.parse_content_to_nodes(), expr="not builder_html")
         bench = in_html(
-            f'<div class="bench" id="pool-bench" data-scripts="{scripts}" data-rungs="{rungs}">'
+            f'<div class="stepper bench" id="pool-bench" data-scripts="{scripts}" '
+            f'data-rungs="{rungs}">'
             "<p>The bench needs JavaScript.</p></div>"
         )
         return [bench, otherwise]
@@ -94,8 +96,9 @@ def add_form(app, doctree):
 def add_scripts(app, pagename, templatename, context, doctree):
     body = context.get("body", "")
     if 'id="pool-bench"' in body:
-        app.add_css_file("bench.css")
-        for script in ("simulated_device.js", "bench_pictures.js", "bench.js"):
+        for sheet in ("stepper.css", "bench.css"):
+            app.add_css_file(sheet)
+        for script in BENCH_SCRIPTS:
             app.add_js_file(script, loading_method="defer")
     elif 'class="live"' in body:
         app.add_css_file("bench.css")

@@ -19,9 +19,11 @@ memory. What a device keeps for graphs is drawn as one more pool; a launch has a
 allocation that it makes. The journal has no watermarks: each is the most that its figure has been
 since the call that reset it.
 
-The rules for a picture like this one, which the pool bench draws from the same journals, too:
-an allocation begins with the column of its call and ends where the column of its free begins; the
+An allocation begins with the column of its call and ends where the column of its free begins; the
 ground of a call is what the pool reserves after it; "given back" is what it reserved before.
+
+docs/_static/run_steps.js reads a pool by the same rules, and tests/workbook/same_steps.py compares
+the two.
 """
 
 from collections import defaultdict

@@ -12,11 +12,12 @@ of the device on the other. A narrow picture has columns as thin bars and its wo
 
 What takes no time in its stream, such as an allocation or a free, stands where its turn came.
 
-The rules for a picture like this one, which the pool bench draws from the same journals, too: a
-thin arrow leads from a call to its work; a thick one from a record to the wait for it in another
+A thin arrow leads from a call to its work; a thick one from a record to the wait for it in another
 stream; a dashed red one from a free to the allocation that the driver makes wait for it; a red one
 with a cross joins two accesses that nothing orders. A call waited when work that it is about ended
 within it. A bar beside a stream's line is an allocation, from its turn to the free's.
+
+docs/_static/run_steps.js reads what is in the streams by the same rules.
 """
 
 from collections import defaultdict

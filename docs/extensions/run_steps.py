@@ -211,7 +211,11 @@ class Shown:
 
 
 def colored(places, streams):
-    return [[*place[:2], svg.stream_class(place[2], streams)] for place in places.values()]
+    """[offset, bytes, its stream's color, its number]"""
+    return [
+        [*place[:2], svg.stream_class(place[2], streams), key[0] if isinstance(key, tuple) else key]
+        for key, place in places.items()
+    ]
 
 
 ACCESS = re.compile(r"^  (\w+) +.*?\bat ([\w/.]+):(\d+)", re.M)
@@ -265,6 +269,7 @@ def read(journal, numbers=None, errors=None):
                 "used": used,
                 "reserved": reserved,
                 "threshold": threshold,
+                "limit": shown.pools[pool].limit,
                 "segments": sorted(moment.mapped),
                 "live": colored(moment.live, colors),
                 "pending": colored(moment.pending, colors),
@@ -288,8 +293,9 @@ def read(journal, numbers=None, errors=None):
         before[pool] = after
     for step in filter(lambda step: step["state"], steps):
         state = step["state"]
-        if state["threshold"] > (tops[state["pool"]] + 3) * memory_picture.SEGMENT:
-            state["threshold"] = 0  # far above what is reserved: it has no line
+        for edge in ("threshold", "limit"):
+            if state[edge] > (tops[state["pool"]] + 3) * memory_picture.SEGMENT:
+                state[edge] = 0  # far above what is reserved: it has no line
     file = own[0]["file"]
     marks = []
     if report:

@@ -177,7 +177,7 @@ window.checks = (() => {
 
     function paper() {
         const faults = [];
-        for (const fold of all("article details")) {
+        for (const fold of all("article details:not(.tools)")) {
             const closed = all(":scope > :not(summary)", fold)
                 .find((part) => part.textContent.trim() &&
                     (!shown(part) || part.getBoundingClientRect().height < 1));
@@ -192,7 +192,8 @@ window.checks = (() => {
                     `${block.clientWidth}): ${describe(block)}`);
             }
         }
-        for (const extra of all(".skip-to-content, button.copybtn, .sidebar-drawer, .tip, .live")) {
+        const extras = ".skip-to-content, button.copybtn, .sidebar-drawer, .tip, .live, .tools";
+        for (const extra of all(extras)) {
             if (shown(extra)) faults.push(`printed, but for a screen only: ${describe(extra)}`);
         }
         return [...new Set(faults)];

@@ -262,30 +262,56 @@ pages again: type make live."
     bytes=$({
         PYTHONPATH=docs/extensions python3 -Bc \
             'import simulated_device; print(simulated_device.script())'
-        cat docs/_static/{bench.js,bench_pictures.js,bench.css,pictures.css}
+        cat docs/_static/{run_steps.js,run_view.js,bench.js}
+        cat docs/_static/{stepper.css,bench.css,pictures.css}
     } | gzip -9 | wc -c)
     [ "$bytes" -le 153600 ] || miss "The bench has $bytes bytes compressed; 153,600 are allowed."
 }
 
 # bats test_tags=long
-@test "a browser shows the simulated device's figures, and no error" {
-    local script folder=$BATS_TEST_TMPDIR shown
+@test "each step of the bench has the journal's figures, and marks what the checker reports" {
+    local script folder=$BATS_TEST_TMPDIR shown calls marks
+    # From the last step back to the first, by the key: the call's number, used, reserved.
     shown="new Promise((done) => {
         const bench = document.getElementById('pool-bench');
-        const look = () => bench.dataset.state || errors.length
-            ? done({ dom: bench.outerHTML, reserved: bench.dataset.reserved + '\\n' })
-            : setTimeout(look, 20);
-        look();
+        const text = (part) => bench.querySelector(part).textContent;
+        const steps = [];
+        const look = () => {
+            const [, ...figures] = /used (.*) MiB, reserved (.*) MiB/.exec(text('.figures')) ||
+                [0, 0, 0];
+            const line = bench.querySelector('.line.now');
+            if (bench.dataset.number !== '0')
+                steps.unshift([bench.dataset.number, ...figures].join(' ') + '\n');
+            if (text('.count').startsWith('1 of ')) return;
+            document.body.dispatchEvent(
+                new KeyboardEvent('keydown', { key: 'ArrowLeft', bubbles: true }));
+            look();
+        };
+        const wait = () => {
+            if (!bench.dataset.state.match(/shown|failed/)) return setTimeout(wait, 20);
+            const marks = [...bench.querySelectorAll('.line.access')];
+            look();
+            done({ steps: steps.join(''), failed: bench.dataset.state,
+                marks: marks.map((line) => line.dataset.line).join(' ') });
+        };
+        wait();
     })"
-    for script in 01_same_stream 03_missing_edge 06_threshold 11_internal; do
-        script=docs/live/scripts/$script.txt
-        SIM_CHECK=noleaks SIM_JOURNAL=$folder/journal \
-            "$BENCH" run 200 "$(<"$script")" >/dev/null 2>&1 || true
+    for script in docs/live/scripts/*.txt; do
+        journal_of "$script" "$folder/journal" >/dev/null 2>&1 || true
         in_page "$LIVE" "$shown" "$(jq -rR --slurp '"lines=200&script=" + @uri' "$script")"
-        # The last that a call or a release before the program's end has left.
-        assert_equal "$(<"$folder/reserved")" \
-            "$(jq -s 'map(select(.reserved)) | last.reserved' "$folder/journal")"
-        assert_equal "$(grep -c 'nothing orders these' "$folder/dom")" \
-            "$(grep -c '"did":"hazard"' "$folder/journal")"
+        assert_equal "$(<"$folder/failed")" shown
+        # What each call has left. The calls that make the pool, streams and events are no steps.
+        jq -rs 'def mib: . / 1048576 * 100 | round / 100;
+            reduce .[] as $line ({used: 0, reserved: 0};
+                . + ($line | {used, reserved} | with_entries(select(.value != null)))
+                | if $line.number and ($line.did | not)
+                then .out += ["\($line.number) \(.used | mib) \(.reserved | mib)"] else . end)
+            | .out[]' "$folder/journal" >"$folder/calls"
+        calls=$(grep -E '^(cuda|launch_)' "$script" | grep -vc cudaMemPoolCreate)
+        diff <(tail -n "$calls" "$folder/calls") "$folder/steps" ||
+            complain "$script: the steps have other figures than the journal."
+        marks=$([[ $script != *03_missing_edge* ]] || echo 3 6)
+        assert_equal "$(<"$folder/marks")" "$marks"
     done
+    finish
 }

@@ -27,11 +27,10 @@ addEventListener("unhandledrejection", note);
 </script>
 <script src="simulated_device.js"></script>
 """
-BENCH = f"""<link rel="stylesheet" href="{STATIC}/pictures.css">
-<link rel="stylesheet" href="{STATIC}/bench.css">
-<div class="bench" id="pool-bench" data-scripts="[]"
+BENCH = f"""<div class="stepper bench" id="pool-bench" data-scripts="[]"
  data-rungs="{escape(json.dumps([vars(rung) for rung in RUNGS]))}"></div>
-<script src="{STATIC}/bench_pictures.js"></script>
+<script src="{STATIC}/run_steps.js"></script>
+<script src="{STATIC}/run_view.js"></script>
 <script src="{STATIC}/bench.js"></script>
 """
 
