@@ -284,8 +284,8 @@ window.checks = (() => {
     // ---- axe ----
 
     // Marks for axe each element that has text of its own, once for each look: its color, its font,
-    // and what its ancestors paint behind it. A page has few looks, and thousands of words. The other
-    // words of programs are made text: axe looks at every element for what covers it.
+    // and what its ancestors paint behind it. A page has few looks, and thousands of words. The
+    // other words of programs are made text: axe looks at every element for what covers it.
     const LOOK = ["color", "fontSize", "fontWeight", "textShadow", "visibility", "display"];
     const BEHIND = ["backgroundColor", "backgroundImage", "opacity", "filter", "mixBlendMode",
         "position", "zIndex", "overflow", "clip", "clipPath"];
@@ -304,8 +304,9 @@ window.checks = (() => {
             const kind = element.localName === "svg" || element.closest("svg") ? "svg" : "";
             const look = [paints, kind, isField, ...LOOK.map((key) => style[key])].join();
             if (!hasText && !isField) continue;
+            const isWord = element.matches("pre span:not(:has(*))");
             if (!seen.has(look)) element.dataset.look = "";
-            else if (element.matches("pre span:not(:has(*))")) element.replaceWith(element.textContent);
+            else if (isWord) element.replaceWith(element.textContent);
             if (element.isConnected && element.checkVisibility()) seen.add(look);
         }
     }
@@ -367,7 +368,7 @@ window.checks = (() => {
     }
 
     return {
-        unfold, layout, pictures, head, paper, axe: runAxe, markLooks, tip, sidebar, code, cards, pairs,
+        unfold, layout, pictures, head, paper, axe: runAxe, tip, sidebar, code, cards, pairs,
         startKeyboard, endKeyboard, focusScrolling,
     };
 })();

@@ -35,7 +35,7 @@ SHIFTS = """(() => {
     }).observe({ type: "layout-shift" });
 })()"""
 UNFOLD = """document.querySelector(".predict-notice button")?.click();
-    for (const one of document.querySelectorAll("article details:has(.stepper)")) one.open = true;"""
+    for (const one of document.querySelectorAll("details:has(.stepper)")) one.open = true;"""
 # How many runs were loaded, less those whose place is near.
 FAR_LOADED = """Object.keys(window.workbookSteps).length -
     [...document.querySelectorAll(".stepper")].filter(
