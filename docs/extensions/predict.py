@@ -74,7 +74,7 @@ def read_run(words):
     printed = f"{run.output}{run.errors}exit status {run.status}\n"
     if program.startswith("tests/"):
         return printed, run.journal, program
-    command = command_of(program, arguments, environment).removeprefix("$ ")
+    command = command_of(program, arguments, environment)[2:].replace("\n$ ", " && ")
     return printed, run.journal, command
 
 

@@ -46,12 +46,12 @@ struct access_trees {
 };
 
 struct shadow {
+    /* NULL until the first access: most shadows are of what is not used, or no more. */
+    struct access_trees *accesses;
     struct origin allocated_by;
     enum allocation_kind kind;
     /* The allocation's name in the ipc table (ipc/ipc_table.h); 0: it has none. */
     uint32_t ipc_ref;
-    /* NULL until the first access: most shadows are of what is not used, or no more. */
-    struct access_trees *accesses;
 };
 
 /* An operation that needs the access given to its stream's device (cudaMemPoolSetAccess,

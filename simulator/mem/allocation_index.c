@@ -28,7 +28,7 @@ static void grow(struct allocation_index *index)
     struct allocation_index old = *index;
     index->bits = old.buckets ? old.bits + 1 : 8;
     index->bucket_count = (size_t)1 << index->bits;
-    index->buckets = os_allocate(index->bucket_count * sizeof(struct range *));
+    index->buckets = os_allocate_table(index->bucket_count * sizeof(struct range *));
     for (size_t i = 0; i < old.bucket_count; i++)
         for (struct range *r = old.buckets[i], *next; r; r = next) {
             next = r->same_bucket;

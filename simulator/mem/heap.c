@@ -9,12 +9,15 @@
 #include "os/os.h"
 #include "os/process.h"
 
-#define SLAB_RANGES 256
+/* Ranges come by slabs: of the first size until there are so many of them, then of large pages. */
+#define SLAB_BYTES  (64 * KiB)
+#define SMALL_SLABS 16
 
 /* Ranges that belong to no heap, by `next`; law: nothing points to them. They are never given back
  * to the machine. Needs the lock. */
 static struct {
     struct range *recycled;
+    unsigned slabs;
     bool reported_no_addresses;
 } heaps;
 
@@ -24,16 +27,27 @@ static void range_recycle(struct range *r)
     heaps.recycled = r;
 }
 
+static void add_slab(void)
+{
+    size_t bytes = heaps.slabs++ < SMALL_SLABS ? SLAB_BYTES : OS_LARGE_PAGE;
+    char *start = os_allocate_table(bytes), *end = start + bytes;
+    struct range *slab = (struct range *)round_up((uintptr_t)start, CACHE_LINE);
+    for (size_t i = (size_t)(end - (char *)slab) / sizeof *slab; i--;)
+        range_recycle(&slab[i]);
+}
+
 static struct range *range_new(void)
 {
-    if (!heaps.recycled) {
-        struct range *slab = os_allocate(SLAB_RANGES * sizeof *slab);
-        for (size_t i = SLAB_RANGES; i--;)
-            range_recycle(&slab[i]);
-    }
+    if (!heaps.recycled)
+        add_slab();
     struct range *r = heaps.recycled;
     heaps.recycled = r->next;
     return r;
+}
+
+struct range *range_of_free_node(struct tree_node *n)
+{
+    return (struct range *)((char *)n - offsetof(struct range, free_node));
 }
 
 size_t range_end(const struct range *r) { return r->offset + r->bytes; }
@@ -338,9 +352,8 @@ struct free_list *heap_stream_list(struct heap *h, uint32_t slot)
 
 struct range *heap_best_fit(const struct free_list *list, size_t bytes, uint64_t max_seq)
 {
-    if (!list->ranges.root)
-        return NULL;
-    return (struct range *)tree_first(&list->ranges, bytes, max_seq);
+    struct tree_node *n = list->ranges.root ? tree_first(&list->ranges, bytes, max_seq) : NULL;
+    return n ? range_of_free_node(n) : NULL;
 }
 
 struct range *heap_better_fit(struct range *a, struct range *b)

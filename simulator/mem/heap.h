@@ -39,29 +39,38 @@ struct free_list {
     struct free_list *previous, *next;
 };
 
+/* In the order of how often a free and an allocation touch it, because with many allocations each
+ * line of the cache is a miss: of the neighbors the first line, of the range itself the second too,
+ * and the third only where ranges are cut or merged. */
 struct range {
+    size_t offset; /* From the heap's base. */
+    size_t bytes;
+    struct range *previous, *next; /* In address order. */
     union {
-        /* Free: in its list. The key is `bytes`, the age says when it came to its list, and the
-         * value is its free sequence: where in the stream's order it was freed. First, so that this
-         * node's address is the range's. */
-        struct tree_node free_node;
-        struct {              /* live */
-            size_t requested; /* The bytes that the program asked for. */
-            uint32_t id;      /* The journal's number of the allocation. */
-            /* cudaFreeAsync has freed an allocation of cudaMalloc, but its stream has not got
-             * there. */
-            bool free_pending;
-            struct shadow shadow;
-            struct range *same_bucket; /* In heap.allocations. */
+        struct free_list *list;    /* Free: the list that it is in. */
+        struct range *same_bucket; /* Live: in heap.allocations. */
+    };
+    /* Live: the bytes that the program asked for. */
+    size_t requested;
+    /* Live: the journal's number of the allocation. */
+    uint32_t id;
+    bool live;
+    /* Live: cudaFreeAsync has freed an allocation of cudaMalloc, but its stream has not got
+     * there. */
+    bool free_pending;
+    union {
+        struct shadow shadow; /* Live. */
+        struct {              /* Free. */
+            void *line_ends;  /* Unused: the nodes of the trees are a line each. */
+            /* In its list. The key is `bytes`, the age says when it came to its list, and the value
+             * is its free sequence: where in the stream's order it was freed. */
+            struct tree_node free_node;
         };
     };
     struct tree_node address_node; /* In heap.ranges; the key is `offset`. */
-    size_t offset;                 /* From the heap's base. */
-    size_t bytes;
-    struct range *previous, *next; /* In address order. */
-    struct free_list *list;        /* Free: the list that it is in. */
-    bool live;
 };
+_Static_assert(offsetof(struct range, free_node) == CACHE_LINE, "the line ends before the node");
+_Static_assert(sizeof(struct range) == 3 * CACHE_LINE, "a range has three lines");
 
 struct heap {
     int device;        /* NO_DEVICE: the host's memory. */
@@ -97,6 +106,8 @@ struct heap {
     size_t idle_count;
 };
 
+/* Returns the free range whose node this is. */
+struct range *range_of_free_node(struct tree_node *n);
 /* Returns the offset behind the range's last byte. */
 size_t range_end(const struct range *r);
 

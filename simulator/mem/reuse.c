@@ -175,7 +175,7 @@ bool reuse_reclaim(struct heap *h, struct free_list *list, uint64_t max_seq)
             found.capacity = found.capacity ? 2 * found.capacity : 256;
             found.ranges = os_grow(found.ranges, found.capacity * sizeof(struct range *));
         }
-        found.ranges[count++] = (struct range *)n;
+        found.ranges[count++] = range_of_free_node(n);
     }
     if (count > 1)
         qsort(found.ranges, count, sizeof(struct range *), latest_first);

@@ -97,6 +97,7 @@ static void after_fork(void)
 
 static void after_fork_in_child(void)
 {
+    lock_forked();
     forks.child_handler();
     after_fork();
 }

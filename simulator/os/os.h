@@ -92,6 +92,10 @@ bool os_has_memory(const void *address, size_t bytes);
  * The caller owns it until os_free. */
 void *os_allocate(size_t bytes);
 void *os_grow(void *old, size_t bytes);
+/* Like os_allocate, for what is touched all over: from OS_LARGE_PAGE bytes on it lies in large
+ * pages, where a touch out of order costs far less. */
+#define OS_LARGE_PAGE (2 * MiB)
+void *os_allocate_table(size_t bytes);
 void os_free(void *p);
 
 /* ---- the lock ---- */
@@ -109,6 +113,8 @@ bool lock_is_held(void);
  * Needs the lock. */
 void lock_set_owner(const char *program_code);
 void lock_release(void);
+/* In the child of a fork: the threads that waited for the lock are not there. Needs the lock. */
+void lock_forked(void);
 /* Gives the lock up, sleeps about this long in real time (or until lock_wake), and takes it again.
  * Needs the lock. */
 void lock_wait(unsigned microseconds);

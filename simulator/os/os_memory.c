@@ -255,7 +255,7 @@ bool os_has_mappings_left(void)
 
 void os_hint_hugepages(char *address, size_t bytes)
 {
-    uintptr_t page = 2 * MiB, from = round_up((uintptr_t)address, page),
+    uintptr_t page = OS_LARGE_PAGE, from = round_up((uintptr_t)address, page),
               to = ((uintptr_t)address + bytes) / page * page;
     if (from < to)
         madvise((void *)from, to - from, MADV_HUGEPAGE);
@@ -278,6 +278,18 @@ void *os_allocate(size_t bytes)
     if (!p)
         die_without_memory(bytes);
     return p;
+}
+
+void *os_allocate_table(size_t bytes)
+{
+    if (bytes < OS_LARGE_PAGE)
+        return os_allocate(bytes);
+    size_t whole = round_up(bytes, OS_LARGE_PAGE);
+    char *p = aligned_alloc(OS_LARGE_PAGE, whole);
+    if (!p)
+        die_without_memory(bytes);
+    os_hint_hugepages(p, whole);
+    return memset(p, 0, whole);
 }
 
 void *os_grow(void *old, size_t bytes)

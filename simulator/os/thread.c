@@ -5,12 +5,14 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/single_threaded.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -22,25 +24,98 @@
 
 static struct {
     pthread_mutex_t mutex;
+    /* Who comes while another thread has the mutex takes this first: one thread waits for the
+     * mutex, the others sleep here until it has it. */
+    pthread_mutex_t turn;
+    /* Atomic. The thread whose turn it is has waited for long enough: it gets the mutex next. */
+    bool claimed;
     /* For lock_wait and lock_wake. */
     pthread_cond_t changed;
     /* The program's own code that runs with it, in words, or NULL. */
     const char *owner;
-} lock = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, NULL};
+} lock = {.mutex = PTHREAD_MUTEX_INITIALIZER,
+          .turn = PTHREAD_MUTEX_INITIALIZER,
+          .changed = PTHREAD_COND_INITIALIZER};
+
+/* How often a thread whose turn it is tries before it sleeps, and how many nanoseconds it sleeps
+ * first and last. */
+#define TRIES       10
+#define SLEEP_FIRST 50000
+#define SLEEP_LAST  200000
 
 /* The calling thread has the lock, or is in lock_wait. */
 static _Thread_local bool has_lock;
+/* It has the turn, or waits for it. */
+static _Thread_local bool in_line;
 /* Whether it could be canceled before. */
 static _Thread_local int canceling;
+
+/* Tries for about a microsecond, as long as ten calls have the mutex. */
+static bool try_for_a_while(void)
+{
+    for (int i = 0; i < TRIES; i++) {
+        if (!pthread_mutex_trylock(&lock.mutex))
+            return true;
+        for (int j = 0; j < 300; j++)
+            __asm__ volatile("");
+    }
+    return false;
+}
+
+/* Waits for the mutex as the one whose turn it is. By ppoll: nanosleep means that the program
+ * sleeps of its own choice (os_thread_in_nanosleep). */
+static void wait_in_turn(void)
+{
+    for (struct timespec time = {0, SLEEP_FIRST}; time.tv_nsec <= SLEEP_LAST; time.tv_nsec *= 2) {
+        if (try_for_a_while())
+            return;
+        ppoll(NULL, 0, &time, NULL);
+    }
+    __atomic_store_n(&lock.claimed, true, __ATOMIC_RELAXED);
+    pthread_mutex_lock(&lock.mutex);
+    __atomic_store_n(&lock.claimed, false, __ATOMIC_RELAXED);
+}
+
+/* Waits for the mutex. At first nobody is woken: a call has the mutex for a tenth of a microsecond,
+ * so who is woken at its end finds it taken by the next one, and all the waking and falling asleep
+ * costs several times what the calls do. Instead one thread looks again after a while, then after
+ * twice as long; and when that was in vain, it claims the mutex, so that it waits for one more call
+ * at most. A signal handler that comes in between has no turn of its own. */
+static void wait_in_line(void)
+{
+    int cancels;
+    if (in_line) {
+        pthread_mutex_lock(&lock.mutex);
+        return;
+    }
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancels);
+    in_line = true;
+    pthread_mutex_lock(&lock.turn);
+    wait_in_turn();
+    has_lock = true;
+    pthread_mutex_unlock(&lock.turn);
+    in_line = false;
+    pthread_setcancelstate(cancels, NULL);
+}
+
+/* Takes the mutex if it is free and nobody has claimed it. */
+static bool try_mutex(void)
+{
+    return !__atomic_load_n(&lock.claimed, __ATOMIC_RELAXED) && !pthread_mutex_trylock(&lock.mutex);
+}
 
 /* A thread that is canceled (pthread_cancel) ends behind its call: with the lock it would take it
  * along. */
 void lock_acquire(void)
 {
     if (!has_lock) {
-        pthread_mutex_lock(&lock.mutex);
-        pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &canceling);
+        /* With one thread alone glibc's lock is faster, and never waits. */
+        if (__libc_single_threaded)
+            pthread_mutex_lock(&lock.mutex);
+        else if (!try_mutex())
+            wait_in_line();
         has_lock = true;
+        pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &canceling);
     } else if (pthread_mutex_trylock(&lock.mutex)) {
         if (lock.owner)
             os_fatal("%s calls CUDA, which it may not.", lock.owner);
@@ -65,6 +140,13 @@ void lock_release(void)
     has_lock = false;
     pthread_mutex_unlock(&lock.mutex);
     pthread_setcancelstate(canceling, NULL);
+}
+
+void lock_forked(void)
+{
+    NEEDS_LOCK();
+    lock.turn = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    lock.claimed = false;
 }
 
 bool lock_is_held(void) { return has_lock; }

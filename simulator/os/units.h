@@ -12,6 +12,8 @@
 
 /* A page of the host: the smallest range that can be protected. */
 #define PAGE ((size_t)4096)
+/* What the host's cache reads at once (assumed: of most processors). */
+#define CACHE_LINE ((size_t)64)
 
 /* The next multiple of `unit` from n on. */
 static inline size_t round_up(size_t n, size_t unit) { return (n + unit - 1) / unit * unit; }

@@ -159,4 +159,5 @@ static void *not_null(void *p, size_t bytes)
 
 void *os_allocate(size_t bytes) { return not_null(calloc(1, bytes ? bytes : 1), bytes); }
 void *os_grow(void *old, size_t bytes) { return not_null(realloc(old, bytes), bytes); }
+void *os_allocate_table(size_t bytes) { return os_allocate(bytes); }
 void os_free(void *p) { free(p); }
