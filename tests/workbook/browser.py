@@ -426,11 +426,15 @@ class Pass:
         context.close()
 
     def weigh(self, loaded, report):
-        # The index of all words is the page of results' alone, and grows with the book. The
-        # simulated device has a limit of its own (live.bats).
+        # The index of all words is the page of results' alone, and grows with the book. What is
+        # loaded when a program runs on its page has a limit of its own (live.bats).
         files = [self.folder / unquote(path).lstrip("/") for path in loaded]
-        apart = ("searchindex.js", "simulated_device.js")
-        files = [file for file in files if file.is_file() and file.name not in apart]
+        apart = ("searchindex.js", "simulated_device.js", "run_steps.js")
+        files = [
+            file
+            for file in files
+            if file.is_file() and file.name not in apart and file.parent.name != "sources"
+        ]
         weight = sum(file.stat().st_size for file in files)
         if weight > HEAVIEST:
             report(
