@@ -61,9 +61,7 @@ void call_read_fail(void)
 
 static void begin_line(struct call *call)
 {
-    line_begin(&call->line, "call", call->origin.call);
-    line_site(&call->line, call->origin.site, call->origin.call);
-    line_number(&call->line, "number", call->origin.number);
+    line_begin_call(&call->line, call->origin.site, call->origin.call, call->origin.number);
     int thread = os_thread_index();
     if (thread)
         line_number(&call->line, "thread", (uint64_t)thread);
@@ -172,7 +170,7 @@ static void end_line(struct call *call, cudaError_t e)
     if (host_acquired.version != call->acquired)
         line_number(&call->line, "acquired", 1);
     line_number(&call->line, "end", virtual_now);
-    line_text(&call->line, "result", error_name(e));
+    line_result(&call->line, e == cudaSuccess, error_name(e));
     line_write(&call->line, call->start);
 }
 

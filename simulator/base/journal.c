@@ -11,10 +11,11 @@
 bool journal_on;
 struct observer observer;
 
-#define BUFFER_SIZE (1u << 18)
-#define SITES_MAX   1024
+#define SITES_MAX 1024
 /* Room for a line: its fields and its site, and the number and the time before them. */
 #define LONGEST_LINE (sizeof(struct journal_line) + JOURNAL_SITE_MAX + 128)
+/* Before it is full, a unit of the file is. */
+#define BUFFER_SIZE (OS_WRITE_UNIT + LONGEST_LINE)
 
 /* Needs the lock. The file is open while journal_on. */
 static struct {
@@ -22,11 +23,11 @@ static struct {
     /* How many lines were written. */
     uint64_t lines;
     /* The first `used` bytes of `buffer` wait for the file, and before the byte at each of the
-     * first `site_count` positions of `sites`, in their order, what that site has to say: it was
-     * not known yet. */
+     * first `site_count` positions of `sites`, in their order, the text of that site from `from`
+     * on: it was not known yet. */
     size_t used, site_count;
     struct {
-        size_t at;
+        size_t at, from;
         struct journal_site *site;
     } sites[SITES_MAX];
     char buffer[BUFFER_SIZE];
@@ -66,68 +67,63 @@ static uint64_t eight_digits(uint64_t value)
     return (tens + ((twos - 10 * tens) << 8)) | 0x3030303030303030;
 }
 
-/* What numbers of 2 to 16 digits were made of lately, by a hash of theirs: most come again, such as
- * times and figures of a pool. Needs the lock. */
-#define RECENT_BITS 8
-static struct recent {
-    uint64_t value, text[2];
-    size_t digits;
-} recent[1 << RECENT_BITS];
+/* Numbers from here on have no struct digits. */
+#define NUMBER_MAX UINT64_C(10000000000000000)
 
-static __attribute__((noinline)) struct recent *make_digits(struct recent *r, uint64_t value)
+struct digits journal_recent[1 << JOURNAL_RECENT_BITS];
+
+static __attribute__((noinline)) struct digits *make_digits(struct digits *d, uint64_t value)
 {
     static const uint64_t limit = 100000000;
     uint64_t high = value / limit;
-    r->value = value;
-    r->digits = digits_of(value);
-    r->text[0] = eight_digits(high ? high : value);
-    unsigned unused = (unsigned)(8 * ((high ? 16 : 8) - r->digits));
-    r->text[0] >>= unused;
+    d->value = value;
+    d->count = digits_of(value);
+    d->text[0] = eight_digits(high ? high : value);
+    unsigned unused = (unsigned)(8 * ((high ? 16 : 8) - d->count));
+    d->text[0] >>= unused;
     if (!high)
-        return r;
-    r->text[1] = eight_digits(value % limit);
+        return d;
+    d->text[1] = eight_digits(value % limit);
     if (unused) {
-        r->text[0] |= r->text[1] << (64 - unused);
-        r->text[1] >>= unused;
+        d->text[0] |= d->text[1] << (64 - unused);
+        d->text[1] >>= unused;
     }
-    return r;
+    return d;
 }
 
-static char *put_number(char *to, uint64_t value);
-
-/* Writes a number of more than 16 digits. */
+/* Writes a number that may have more digits. */
 static __attribute__((noinline)) char *put_long(char *to, uint64_t value)
 {
+    struct digits digits;
+    if (value < NUMBER_MAX)
+        return put_digits(to, make_digits(&digits, value));
     uint64_t text = eight_digits(value % 100000000);
-    to = put_number(to, value / 100000000);
+    to = put_long(to, value / 100000000);
     memcpy(to, &text, 8);
     return to + 8;
 }
 
-/* Writes a number, and up to 15 bytes behind it. Returns its end. */
-static inline __attribute__((always_inline)) char *put_number(char *to, uint64_t value)
-{
-    if (value < 10) {
-        *to = (char)('0' + value);
-        return to + 1;
-    }
-    struct recent *r = &recent[value * 0x9e3779b97f4a7c15u >> (64 - RECENT_BITS)];
-    if (r->value != value) {
-        if (value >= 10000000000000000)
-            return put_long(to, value);
-        r = make_digits(r, value);
-    }
-    /* Not both at once: a load of what two stores have just written has to wait for them. */
-    memcpy(to, &r->text[0], 8);
-    if (r->digits > 8)
-        memcpy(to + 8, &r->text[1], 8);
-    return to + r->digits;
-}
-
-void line_put_number(struct journal_line *line, char *to, uint64_t value)
+char *journal_put_new(char *to, uint64_t value)
 {
     NEEDS_LOCK();
-    line->used = (size_t)(put_number(to, value) - line->text);
+    if (value >= NUMBER_MAX)
+        return put_long(to, value);
+    return put_digits(to, make_digits(recent_digits(value), value));
+}
+
+/* Writes a number that is mostly one more than the last one with these digits: then only its last
+ * digit is another, but for each tenth. Returns its end. */
+static inline char *put_next(char *to, struct digits *d, uint64_t value)
+{
+    if (value != d->value + 1 || value % 10 == 0) {
+        if (value >= NUMBER_MAX)
+            return put_long(to, value);
+        make_digits(d, value);
+    } else {
+        d->value = value;
+        d->text[d->count > 8] += UINT64_C(1) << 8 * ((d->count - 1) % 8);
+    }
+    return put_digits(to, d);
 }
 
 void line_put_text(struct journal_line *line, char *to, const char *value)
@@ -147,16 +143,43 @@ void line_begin(struct journal_line *line, const char *key, const char *value)
     NEEDS_LOCK();
     line->used = 0;
     line->site = NULL;
+    line->succeeded = false;
     if (!journal_on)
         return;
     line->used = JOURNAL_HEAD;
     line_text(line, key, value);
 }
 
-void line_site(struct journal_line *line, void *site, const char *call)
+void line_begin_call(struct journal_line *line, void *site, const char *call, uint64_t number)
 {
     NEEDS_LOCK();
-    line->site = line->used ? journal_site(site, call) : NULL;
+    /* The number of the last call that had a line. */
+    static struct digits last = {.value = NUMBER_MAX};
+    line_close(line);
+    if (!journal_on)
+        return;
+    struct journal_site *known = journal_site(site, call);
+    if (known->call != call) {
+        /* A pointer to a function: another call was made there first. */
+        line_begin(line, "call", call);
+        line_number(line, "number", number);
+        line->site = known;
+        return;
+    }
+    line->site = known;
+    line->succeeded = false;
+    memcpy(line->text + JOURNAL_HEAD, known->head, known->head_length);
+    char *to = line->text + JOURNAL_HEAD + known->head_length;
+    line->used = (size_t)(put_next(to, &last, number) - line->text);
+}
+
+void line_result(struct journal_line *line, bool succeeded, const char *result)
+{
+    NEEDS_LOCK();
+    if (succeeded && line->site)
+        line->succeeded = true;
+    else
+        line_text(line, "result", result);
 }
 
 void journal_flush(bool look_up)
@@ -170,7 +193,8 @@ void journal_flush(bool look_up)
     for (size_t i = 0; i < journal.site_count; i++) {
         const struct journal_site *site = journal.sites[i].site;
         os_write(journal.file, journal.buffer + written, journal.sites[i].at - written);
-        os_write(journal.file, site->text, site->length);
+        size_t from = journal.sites[i].from;
+        os_write(journal.file, site->text + from, site->length - from);
         written = journal.sites[i].at;
     }
     os_write(journal.file, journal.buffer + written, journal.used - written);
@@ -178,36 +202,52 @@ void journal_flush(bool look_up)
     journal.used = journal.site_count = 0;
 }
 
+/* Makes room for a line. */
+static void make_room(void)
+{
+    if (journal.site_count) {
+        journal_flush(true);
+        return;
+    }
+    size_t written = os_write_units(journal.file, journal.buffer, journal.used);
+    journal.used -= written;
+    memmove(journal.buffer, journal.buffer + written, journal.used);
+}
+
 /* Writes the text of a line's site where it is known, else notes that it belongs here. Returns the
  * end. */
-static char *put_site(char *to, struct journal_site *site)
+static char *put_site(char *to, const struct journal_line *line)
 {
+    struct journal_site *site = line->site;
+    size_t from = line->succeeded ? 0 : strlen(JOURNAL_SUCCESS);
     if (!site->is_found) {
         journal.sites[journal.site_count].at = (size_t)(to - journal.buffer);
+        journal.sites[journal.site_count].from = from;
         journal.sites[journal.site_count++].site = site;
         return to;
     }
-    memcpy(to, site->text, site->length);
-    return to + site->length;
+    memcpy(to, site->text + from, site->length - from);
+    return to + site->length - from;
 }
 
 void line_write(struct journal_line *line, time_ns when)
 {
     NEEDS_LOCK();
     static const char number_key[] = "{\"n\":", time_key[] = ",\"t\":";
+    static struct digits last = {.value = NUMBER_MAX};
     if (!line->used || !journal_on)
         return;
     if (BUFFER_SIZE - journal.used < LONGEST_LINE || journal.site_count == SITES_MAX)
-        journal_flush(true);
+        make_room();
     char *to = journal.buffer + journal.used;
     memcpy(to, number_key, strlen(number_key));
-    to = put_number(to + strlen(number_key), journal.lines++);
+    to = put_next(to + strlen(number_key), &last, journal.lines++);
     memcpy(to, time_key, strlen(time_key));
     to = put_number(to + strlen(time_key), when);
     memcpy(to, line->text + JOURNAL_HEAD, line->used - JOURNAL_HEAD);
     to += line->used - JOURNAL_HEAD;
     if (line->site)
-        to = put_site(to, line->site);
+        to = put_site(to, line);
     memcpy(to, "}\n", 2);
     journal.used = (size_t)(to + 2 - journal.buffer);
     line_close(line);

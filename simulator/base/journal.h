@@ -25,6 +25,8 @@ struct journal_line {
     size_t used;
     /* Where its call stands; NULL: it is no call's. */
     struct journal_site *site;
+    /* Its call's result is not among the fields: it is cudaSuccess. */
+    bool succeeded;
     /* Its fields, each with a comma before it. */
     char text[JOURNAL_HEAD + JOURNAL_FIELDS];
 };
@@ -43,8 +45,11 @@ void journal_close(void);
 
 /* Begins a line with its first field: "call" or "did". Without a journal the line stays closed. */
 void line_begin(struct journal_line *line, const char *key, const char *value);
-/* The line is a call's: it gets the file and the line where that stands. `site`: os_call_site. */
-void line_site(struct journal_line *line, void *site, const char *call);
+/* The same for a call of this name and number. The line will get the file and the line where that
+ * stands. `site`: os_call_site. */
+void line_begin_call(struct journal_line *line, void *site, const char *call, uint64_t number);
+/* Adds the call's result. */
+void line_result(struct journal_line *line, bool succeeded, const char *result);
 static inline void line_close(struct journal_line *line) { line->used = 0; }
 /* Ends the line, writes it with this time, and closes it. The number of a line is given here, so
  * that numbers follow the file's order. */
@@ -54,14 +59,56 @@ void line_write(struct journal_line *line, time_ns when);
 #define JOURNAL_STOP ((size_t)(JOURNAL_HEAD + JOURNAL_FIELDS))
 #define JOURNAL_ROOM 24
 
+/* The digits of a number below 10 to the 16th, in the order of the bytes. */
+struct digits {
+    uint64_t value, text[2];
+    size_t count;
+};
+
+/* What numbers were made of lately, by a hash of theirs: most come again, such as times and figures
+ * of a pool. Needs the lock. */
+#define JOURNAL_RECENT_BITS 8
+extern struct digits journal_recent[1 << JOURNAL_RECENT_BITS];
+
+static inline struct digits *recent_digits(uint64_t value)
+{
+    return &journal_recent[value * 0x9e3779b97f4a7c15u >> (64 - JOURNAL_RECENT_BITS)];
+}
+
+/* The functions below are always inline: a journalled run may cost at most twice a plain one, and a
+ * line has some twenty fields. Those that write to `to` write up to 15 bytes behind, and return
+ * their end. */
+#define LINE_INLINE static inline __attribute__((always_inline))
+
+LINE_INLINE char *put_digits(char *to, const struct digits *d)
+{
+    /* Not both at once: a load of what two stores have just written has to wait for them. */
+    memcpy(to, &d->text[0], 8);
+    if (d->count > 8)
+        memcpy(to + 8, &d->text[1], 8);
+    return to + d->count;
+}
+
+/* Writes a number that is not among the recent ones. Needs the lock. */
+char *journal_put_new(char *to, uint64_t value);
+
+LINE_INLINE char *put_number(char *to, uint64_t value)
+{
+    if (value < 10) {
+        *to = (char)('0' + value);
+        return to + 1;
+    }
+    const struct digits *d = recent_digits(value);
+    return d->value == value ? put_digits(to, d) : journal_put_new(to, value);
+}
+
 /* Writes ,"key": to the end of an open line. Returns its own end; NULL when the line is closed or
- * has no room, and the field is left out. Always inline, as are the functions below: so the length
- * of a literal key is known. */
-static inline __attribute__((always_inline)) char *line_key(struct journal_line *line,
-                                                            const char *key, size_t length)
+ * has no room, and the field is left out. */
+LINE_INLINE char *line_key(struct journal_line *line, const char *key, size_t length)
 {
     char *to = line->text + line->used;
-    if (!line->used || line->used + length + 4 + JOURNAL_ROOM > JOURNAL_STOP)
+    /* Of a closed line this is less than nothing, so more than anything. */
+    if (line->used - 1 >= JOURNAL_STOP - JOURNAL_ROOM - 4 - length)
         return NULL;
     memcpy(to, ",\"", 2);
     memcpy(to + 2, key, length);
@@ -69,33 +116,30 @@ static inline __attribute__((always_inline)) char *line_key(struct journal_line 
     return to + length + 4;
 }
 
-/* End a field that line_key has begun. */
-void line_put_number(struct journal_line *line, char *to, uint64_t value);
+/* Ends a field that line_key has begun. */
 void line_put_text(struct journal_line *line, char *to, const char *value);
 
 /* Add a field. A key or a text is a name or a word of ours: it holds nothing that JSON would have
  * to escape. */
-static inline __attribute__((always_inline)) void line_number(struct journal_line *line,
-                                                              const char *key, uint64_t value)
+LINE_INLINE void line_number(struct journal_line *line, const char *key, uint64_t value)
 {
     char *to = line_key(line, key, strlen(key));
     if (to)
-        line_put_number(line, to, value);
+        line->used = (size_t)(put_number(to, value) - line->text);
 }
 
-static inline __attribute__((always_inline)) void line_signed(struct journal_line *line,
-                                                              const char *key, int64_t value)
+LINE_INLINE void line_signed(struct journal_line *line, const char *key, int64_t value)
 {
     char *to = line_key(line, key, strlen(key));
     if (!to)
         return;
     if (value < 0)
         *to++ = '-';
-    line_put_number(line, to, value < 0 ? -(uint64_t)value : (uint64_t)value);
+    to = put_number(to, value < 0 ? -(uint64_t)value : (uint64_t)value);
+    line->used = (size_t)(to - line->text);
 }
 
-static inline __attribute__((always_inline)) void line_text(struct journal_line *line,
-                                                            const char *key, const char *value)
+LINE_INLINE void line_text(struct journal_line *line, const char *key, const char *value)
 {
     char *to = line_key(line, key, strlen(key));
     if (to)

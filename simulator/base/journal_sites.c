@@ -43,9 +43,13 @@ struct journal_site *journal_site(void *site, const char *call)
     struct journal_site **slot = slot_of(site);
     if (*slot)
         return *slot;
-    *slot = os_allocate(sizeof **slot);
-    **slot = (struct journal_site){.site = site, .call = call};
-    return sites.all[sites.count++] = *slot;
+    struct journal_site *new = os_allocate(sizeof *new);
+    new->site = site;
+    new->call = call;
+    int length = snprintf(new->head, sizeof new->head, ",\"call\":\"%s\",\"number\":", call);
+    new->head_length = (size_t)length;
+    new->length = strlen(strcpy(new->text, JOURNAL_SUCCESS));
+    return sites.all[sites.count++] = *slot = new;
 }
 
 /* ---- texts ---- */
@@ -86,8 +90,8 @@ static char *put_escaped(char *to, const char *from, const char *end)
 /* Makes the site's text of the file and line that reports have for it. */
 static void make_text(struct journal_site *site, const struct os_source_loc *loc)
 {
-    _Static_assert(2 * sizeof loc->text + 64 <= sizeof site->text, "each character escaped");
-    char *to = site->text, *end;
+    _Static_assert(2 * sizeof loc->text + 96 <= sizeof site->text, "each character escaped");
+    char *to = site->text + site->length, *end;
     const char *colon = strrchr(loc->text, ':');
     unsigned long line = colon ? strtoul(colon + 1, &end, 10) : 0;
     if (line && !*end) {

@@ -6,17 +6,24 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Room for the longest text. */
+/* Room for the longest text, and for a call's name and what stands around it. */
 #define JOURNAL_SITE_MAX 640
+#define JOURNAL_CALL_MAX 96
+
+/* What a text begins with, for a call that has succeeded: most have. */
+#define JOURNAL_SUCCESS ",\"result\":\"cudaSuccess\""
 
 struct journal_site {
     void *site;
     const char *call;
     /* It was looked up. */
     bool is_found;
-    /* The fields of a line, ,"file":"solutions/07_trim.c","line":37: the file as reports have it
-     * (os_source_lines). Empty until it was looked up, where the line is not known, and in a graded
-     * run, where nobody reads it and many programs run. */
+    /* How a line of that call begins: ,"call":"cudaFreeAsync","number": */
+    size_t head_length;
+    char head[JOURNAL_CALL_MAX];
+    /* How it ends, JOURNAL_SUCCESS,"file":"solutions/07_trim.c","line":37: the file as reports have
+     * it (os_source_lines). No file until it was looked up, where the line is not known, and in a
+     * graded run, where nobody reads it and many programs run. */
     size_t length;
     char text[JOURNAL_SITE_MAX];
 };

@@ -174,6 +174,18 @@ void os_write(os_file *file, const char *text, size_t bytes)
         seal_add(&file->sum, text, bytes);
 }
 
+/* Linux keeps a file in folios as large as the writes that made them, if those begin and end at
+ * multiples of a power of two: 260,000 bytes at a time cost it 1.4 times as much for each. */
+size_t os_write_units(os_file *file, const char *text, size_t bytes)
+{
+    size_t behind = ((size_t)file->written + file->used + bytes) % OS_WRITE_UNIT;
+    if (behind >= bytes)
+        return 0;
+    os_write(file, text, bytes - behind);
+    os_flush(file);
+    return bytes - behind;
+}
+
 /* Gives back the room behind the end of the file. */
 static void give_room(const os_file *file)
 {

@@ -704,6 +704,35 @@ static void print_row(const struct row *row, int seconds, double empty)
     puts("");
 }
 
+/* What the machine's own memory takes for `n` records of the size that the simulation has for an
+ * allocation: nanoseconds for one, each found through another. */
+static double memory_alone(int n)
+{
+    enum { RECORD = 192, READS = 1000000 };
+    char *records = calloc((size_t)n, RECORD), **at = (char **)records;
+    int *order = calloc((size_t)n, sizeof *order);
+    if (!records || !order)
+        exit(1);
+    for (int i = 0; i < n; i++) {
+        int other = pick(i + 1);
+        order[i] = order[other];
+        order[other] = i;
+    }
+    for (int i = 0; i < n; i++)
+        *(char **)(records + (size_t)order[i] * RECORD) =
+            records + (size_t)order[(i + 1) % n] * RECORD;
+    double start = now_us();
+    for (int i = 0; i < READS; i++)
+        at = (char **)*at;
+    double each = 1e3 * (now_us() - start) / READS;
+    /* Never: but the reads are needed for this. */
+    if (!at)
+        puts("");
+    free(records);
+    free(order);
+    return each;
+}
+
 int main(int argc, char **argv)
 {
     int seconds = argc > 1 ? atoi(argv[1]) : 20;
@@ -718,6 +747,9 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < ROWS; i++)
         if (argc < 3 || strstr(rows[i].name, argv[2]))
             print_row(&rows[i], seconds, empty);
+    printf("\nMemory alone, a read out of order: of 1000 records %.0f ns, of 10000 %.0f ns, of "
+           "100000 %.0f ns.\nA row grows by that too, for each record that a call has to find.\n",
+           memory_alone(1000), memory_alone(10000), memory_alone(100000));
     puts("\ngrow: the larger factor for ten times n; of memory, for each of the n.\n"
          "*: it is more than 2.5, or the row did not come to its end.");
     return 0;
