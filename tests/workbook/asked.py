@@ -10,6 +10,7 @@ then its reply is there, and the fields of the page have the same values and ver
 stdout for each difference.
 """
 
+import concurrent.futures
 import json
 import os
 import re
@@ -17,7 +18,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from browser import PROGRAMS, shutil, sync_playwright
+from browser import BROWSERS, PROGRAMS, shutil, sync_playwright
 
 SHOWN = ("figures", "queues")
 NOTHING = "No pool of this process has memory yet."
@@ -25,7 +26,7 @@ LOOK, WALK = "(place) => look(place)", "(place) => walk(place)"
 READ = Path("tests/workbook/answers.txt")
 # What is seen of the stepper and of the page, with the question that is asked, if any.
 SCRIPT = """const PAGE = location.pathname.split("/").pop().replace(".html", "");
-window.look = (place) => {
+window.look = (place, isStep) => {
     const text = (part, within = place) => within.querySelector(part)?.textContent || "";
     const asked = place.querySelector(".say .asked");
     const name = asked?.querySelector(".predict-question").id.replace(/^asked-|-question$/g, "");
@@ -39,27 +40,29 @@ window.look = (place) => {
         button: !box.querySelector("form > button[type=button]").hidden,
     };
     const own = [...place.querySelectorAll(".line.now")].map((line) => line.lastChild.textContent);
-    return {
-        name, say: text(".say"), figures: text(".figures"), count: text(".count"),
-        queues: text(".queues"), line: own.join().trim(),
-        asked: state(asked), page: name && state(document.getElementById(name)),
+    const seen = {
+        name, figures: text(".figures"), queues: text(".queues"),
         unfolded: [...document.querySelectorAll(".predict-fold:not([hidden])")]
             .filter((fold) => fold.children.length > 1 || fold.firstElementChild !== place).length,
+        last: place.querySelector(".next").getAttribute("aria-disabled") === "true",
+    };
+    return isStep && !name ? seen : {
+        ...seen, say: text(".say"), count: text(".count"), line: own.join().trim(),
+        asked: state(asked), page: name && state(document.getElementById(name)),
         open: place.checkVisibility({ contentVisibilityAuto: true }),
         ticked: place.querySelector(".ask").checked, shown: place.dataset.shown,
-        last: place.querySelector(".next").getAttribute("aria-disabled") === "true",
         focus: place.contains(document.activeElement), top: place.getBoundingClientRect().top,
         kept: JSON.parse(localStorage[`workbook:predict:${PAGE}`] || "{}").checked || {},
     };
 };
 // Steps on until something is asked, or to the end: [the looks, the most that was unfolded].
 window.walk = (place) => {
-    const looks = [look(place)];
+    const looks = [look(place, true)];
     const now = () => looks[looks.length - 1];
     while (!now().name && !now().last && looks.length < 1000) {
         document.activeElement.dispatchEvent(
             new KeyboardEvent("keydown", { key: "ArrowRight", bubbles: true, cancelable: true }));
-        looks.push(look(place));
+        looks.push(look(place, true));
     }
     return [looks.slice(-2), Math.max(...looks.map(({ unfolded }) => unfolded))];
 };"""
@@ -222,22 +225,32 @@ def faults_of(page, file, answers, places):
         yield f"with {sorted(still_open)} open the run is {'un' if folded else ''}folded"
 
 
-def main(book, names):
+def look(program, book, names):
+    """A line for each fault of these pages."""
     answers, places = read_answers()
-    program = next(filter(None, map(shutil.which, PROGRAMS)))
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path=program, chromium_sandbox=os.geteuid() != 0
         )
-        for name in names:
-            context = browser.new_context(viewport={"width": 1400, "height": 900})
-            context.add_init_script(SCRIPT)
-            page = context.new_page()
-            file = Path(book).resolve() / f"{name}.html"
-            for fault in faults_of(page, file, answers[name], places.get(name, {})):
-                print(f"{name}: {fault}")
-            context.close()
-        browser.close()
+        page = browser.new_page(viewport={"width": 1400, "height": 900})
+        page.add_init_script(SCRIPT)
+        return [
+            f"{name}: {fault}"
+            for name in names
+            for fault in faults_of(
+                page, Path(book).resolve() / f"{name}.html", answers[name], places.get(name, {})
+            )
+        ]
+
+
+def main(book, names):
+    program = next(filter(None, map(shutil.which, PROGRAMS)))
+    with concurrent.futures.ThreadPoolExecutor(BROWSERS) as browsers:
+        looks = [
+            browsers.submit(look, program, book, names[part::BROWSERS]) for part in range(BROWSERS)
+        ]
+        for one in looks:
+            print("".join(f"{fault}\n" for fault in one.result()), end="")
 
 
 main(sys.argv[1], sys.argv[2:])

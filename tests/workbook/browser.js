@@ -281,6 +281,45 @@ window.checks = (() => {
         });
     }
 
+    // ---- axe ----
+
+    // Marks for axe each element that has text of its own, once for each look: its color, its font,
+    // and what its ancestors paint behind it. A page has few looks, and thousands of words. The
+    // other words of programs are made text: axe looks at every element for what covers it.
+    const LOOK = ["color", "fontSize", "fontWeight", "textShadow", "visibility", "display"];
+    const BEHIND = ["backgroundColor", "backgroundImage", "opacity", "filter", "mixBlendMode",
+        "position", "zIndex", "overflow", "clip", "clipPath"];
+    function markLooks() {
+        const behind = new Map([[null, ""]]);
+        const seen = new Set();
+        for (const element of all("*")) {
+            const style = getComputedStyle(element);
+            const own = BEHIND.map((key) => style[key]).join(";");
+            const above = behind.get(element.parentElement) || "";
+            const paints = above.endsWith(own) ? above : `${above}|${own}`;
+            behind.set(element, paints);
+            const hasText = [...element.childNodes].some(
+                (node) => node.nodeType === Node.TEXT_NODE && node.data.trim());
+            const isField = element.matches("input, select, textarea, button");
+            const kind = element.localName === "svg" || element.closest("svg") ? "svg" : "";
+            const look = [paints, kind, isField, ...LOOK.map((key) => style[key])].join();
+            if (!hasText && !isField) continue;
+            const isWord = element.matches("pre span:not(:has(*))");
+            if (!seen.has(look)) element.dataset.look = "";
+            else if (isWord) element.replaceWith(element.textContent);
+            if (element.isConnected && element.checkVisibility()) seen.add(look);
+        }
+    }
+
+    // [rule, how many elements, the first, what it wants] of what is serious.
+    async function runAxe(options) {
+        markLooks();
+        window.axe.configure({ rules: [{ id: "color-contrast", selector: "[data-look]" }] });
+        const { violations } = await window.axe.run(document, options);
+        return violations.filter(({ impact }) => ["serious", "critical"].includes(impact))
+            .map(({ id, nodes, help }) => [id, nodes.length, String(nodes[0].target[0]), help]);
+    }
+
     // ---- keyboard ----
 
     const USABLE = "a[href], button, input, select, textarea, summary, [tabindex]";
@@ -329,7 +368,7 @@ window.checks = (() => {
     }
 
     return {
-        unfold, layout, pictures, head, paper, tip, sidebar, code, cards, pairs,
+        unfold, layout, pictures, head, paper, axe: runAxe, tip, sidebar, code, cards, pairs,
         startKeyboard, endKeyboard, focusScrolling,
     };
 })();

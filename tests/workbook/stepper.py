@@ -10,6 +10,7 @@ The questions ask for what the step does, and show nothing of it before. A line 
 difference.
 """
 
+import concurrent.futures
 import json
 import os
 import re
@@ -34,7 +35,11 @@ SHIFTS = """(() => {
     }).observe({ type: "layout-shift" });
 })()"""
 UNFOLD = """document.querySelector(".predict-notice button")?.click();
-    document.querySelectorAll("article details").forEach((one) => { one.open = true; })"""
+    for (const one of document.querySelectorAll("details:has(.stepper)")) one.open = true;"""
+# How many runs were loaded, less those whose place is near.
+FAR_LOADED = """Object.keys(window.workbookSteps).length -
+    [...document.querySelectorAll(".stepper")].filter(
+        (place) => place.getBoundingClientRect().top < innerHeight + 800).length"""
 HEIGHT = "document.querySelector('article').getBoundingClientRect().height"
 DRAWN = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
 # All steps from the first on, by the key that is pressed at the button.
@@ -177,7 +182,7 @@ def faults_of_questions(asked):
 
 def faults_of(page, file, wide):
     page.goto(file.as_uri(), wait_until="load")
-    if page.evaluate("Object.keys(window.workbookSteps).length"):
+    if page.evaluate(FAR_LOADED) > 0:
         yield "a run is loaded before the reader comes near"
     page.evaluate(UNFOLD)
     for place in page.locator(".stepper").all():
@@ -211,22 +216,26 @@ def faults_of(page, file, wide):
             yield f"the arrow key leads back to {count}"
 
 
-def main(book, names):
-    program = next(filter(None, map(shutil.which, PROGRAMS)))
+def look(program, book, names, width, theme):
+    """A line for each fault of the pages at one width."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path=program, chromium_sandbox=os.geteuid() != 0
         )
-        for width, theme in LOOKS:
-            context = browser.new_context(
-                viewport={"width": width, "height": 900}, color_scheme=theme
-            )
-            for name in names:
-                page = context.new_page()
-                for fault in faults_of(page, Path(book).resolve() / f"{name}.html", width > 1000):
-                    print(f"{name} at {width} pixels, {theme}: {fault}")
-                page.close()
-        browser.close()
+        page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=theme)
+        return [
+            f"{name} at {width} pixels, {theme}: {fault}"
+            for name in names
+            for fault in faults_of(page, Path(book).resolve() / f"{name}.html", width > 1000)
+        ]
+
+
+def main(book, names):
+    program = next(filter(None, map(shutil.which, PROGRAMS)))
+    with concurrent.futures.ThreadPoolExecutor(len(LOOKS)) as browsers:
+        looks = [browsers.submit(look, program, book, names, *one) for one in LOOKS]
+        for one in looks:
+            print("".join(f"{fault}\n" for fault in one.result()), end="")
 
 
 main(sys.argv[1], sys.argv[2:])
