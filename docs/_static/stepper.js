@@ -1,7 +1,7 @@
 // Steps through a run on its page. The run is a script in the folder steps, which is loaded when
 // the reader comes near. docs/extensions/stepper.py wrote it: the code, and for each step what
 // changed of its line, a sentence, and the pool and the streams as that line left them.
-// run_view.js shows it.
+// run_view.js shows it. The page's first stepper also lists what the reader has run here (live.js).
 //
 // With "Ask me" on, a question of the page is asked before its step (docs/extensions/asked.py), in
 // a form of predict.js. A run in which no question of the page is open asks how much is reserved,
@@ -55,7 +55,7 @@ window.workbookSteps = {};
         });
     }
 
-    function start(place) {
+    function start(place, index) {
         let steps = [];
         let own = []; // [step, question] of the page's questions
         let forms = {}; // of these: what asks it
@@ -85,8 +85,8 @@ window.workbookSteps = {};
             prefix: verdict,
             forward,
             shown: (step) => Object.assign(place.dataset, {
-                number: step.number, run: view.run.run,
-                process: view.run.process, shown: list.selectedIndex,
+                number: step.number, run: view.run.run || "",
+                process: view.run.process || "", shown: list.selectedIndex,
             }),
         });
 
@@ -165,11 +165,11 @@ window.workbookSteps = {};
             near.disconnect();
             place.removeEventListener("focusin", open);
             const chosen = list.selectedIndex;
-            const [, name, version] = runs[chosen];
+            const [, name, version, made] = runs[chosen];
             try {
-                const loaded = window.workbookSteps[name] || (await load(name, version));
+                const loaded = made || window.workbookSteps[name] || (await load(name, version));
                 if (chosen !== list.selectedIndex) return; // another one since then
-                const run = unpacked(loaded);
+                const run = made || unpacked(loaded);
                 ({ steps } = run);
                 findQuestions();
                 view.show(run);
@@ -197,6 +197,21 @@ window.workbookSteps = {};
             open();
             place.querySelector(".next").focus();
         });
+        // What was run on the page. The same program with the same settings has one place.
+        function add({ detail: { label, run } }) {
+            const known = runs.findIndex(([name]) => name === label);
+            const at = known < 0 ? runs.length : known;
+            runs[at] = [label, null, null, run];
+            if (known < 0) list.append(new Option(label));
+            list.hidden = false;
+            list.selectedIndex = at;
+            open();
+        }
+
+        if (index === 0) {
+            place.id = "stepper";
+            document.addEventListener("workbook:run", add);
+        }
         // The keys step on from an answer.
         document.addEventListener("workbook:checked", () => {
             const inForm = current && forms[current].contains(document.activeElement);

@@ -4,10 +4,12 @@
         the bench; in a book in one file, which has no scripts, its content instead
 
 A lesson that the simulated device for a page has (simulated_device.py) gets a form at the end of
-its page's section "Run", with a link to the script of the bench that has the lesson's number.
+its page's section "Run", with a link to the script of the bench that has the lesson's number. The
+page's stepper shows what was run, so a script in _static/sources has the text of its programs.
 """
 
 import json
+from hashlib import sha256
 from html import escape
 from pathlib import Path
 from urllib.parse import urlencode
@@ -21,6 +23,13 @@ from sphinx.util.docutils import SphinxDirective
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPTS = ROOT / "docs/live/scripts"
+# Whose checksums are on the pages of lessons.
+LIVE_FILES = (
+    TABLE,
+    "docs/_static/run_steps.js",
+    "docs/live/live.wasm",
+    "simulator/os/web/device.js",
+)
 BENCH_SCRIPTS = ("simulated_device.js", "run_steps.js", "run_view.js", "bench.js")
 SCHEDULES = ("measured", "instant", "late", "random:1", "random:2")
 
@@ -64,10 +73,29 @@ def bench_link(lesson):
     return ""
 
 
+def sources_of(lesson):
+    """The script that run_steps.js needs to make steps of a run of the lesson."""
+    files = [f"{folder}/{lesson}.c" for folder in ("lessons", "solutions")]
+    sources = {file: (ROOT / file).read_text(encoding="utf-8") for file in files}
+    because = {rung.name: rung.because for rung in RUNGS}
+    return f"window.workbookProgram = {json.dumps({'sources': sources, 'because': because})};\n"
+
+
+def scripts_of(lesson):
+    """What the browser loads to run the lesson: addresses in _static, with their checksums."""
+    texts = {
+        "simulated_device.js": simulated_device.script(),
+        "run_steps.js": (ROOT / "docs/_static/run_steps.js").read_text(encoding="utf-8"),
+        f"sources/{lesson}.js": sources_of(lesson),
+    }
+    return [f"{name}?v={sha256(text.encode()).hexdigest()[:8]}" for name, text in texts.items()]
+
+
 def form(lesson):
+    scripts = escape(json.dumps(scripts_of(lesson)))
     schedules = "".join(f"<option>{schedule}</option>" for schedule in SCHEDULES)
     return (
-        '<div class="live" hidden><form class="bench-row">'
+        f'<div class="live" data-scripts="{scripts}" hidden><form class="bench-row">'
         '<span class="bench-field"><label for="live-program">Run here</label>'
         '<select id="live-program">'
         f'<option value="solutions/{lesson}">the solution</option>'
@@ -78,7 +106,8 @@ def form(lesson):
         f'<select id="live-schedule">{schedules}</select></span>'
         '<button type="submit">Run</button></form>'
         '<pre class="live-output" tabindex="0" role="region" aria-label="What it prints"></pre>'
-        f'<pre aria-live="polite"></pre>{bench_link(lesson)}</div>'
+        '<pre aria-live="polite"></pre><p class="live-steps"></p>'
+        f"{bench_link(lesson)}</div>"
     )
 
 
@@ -89,6 +118,8 @@ def add_form(app, doctree):
     for section in doctree.findall(nodes.section):
         if section[0].astext() == "Run":
             section += in_html(form(lesson))
+            for file in (f"lessons/{lesson}.c", f"solutions/{lesson}.c", *LIVE_FILES):
+                app.env.note_dependency(str(ROOT / file))
             return
     raise ExtensionError(f'docs/{lesson}.rst has no section "Run", below which it could run')
 
@@ -105,18 +136,23 @@ def add_scripts(app, pagename, templatename, context, doctree):
         app.add_js_file("live.js", loading_method="defer")
 
 
-def write_device(app):
+def write_scripts(app):
     """Before the pages, whose addresses of scripts have their checksums."""
-    if app.builder.name == "html":
-        folder = Path(app.outdir) / "_static"
-        folder.mkdir(parents=True, exist_ok=True)
-        script = simulated_device.script()
-        (folder / "simulated_device.js").write_text(script, encoding="utf-8")
+    if app.builder.name != "html":
+        return
+    folder = Path(app.outdir) / "_static"
+    (folder / "sources").mkdir(parents=True, exist_ok=True)
+    script = simulated_device.script()
+    (folder / "simulated_device.js").write_text(script, encoding="utf-8")
+    for file in (ROOT / "lessons").glob("[0-9][0-9]_*.c"):
+        if simulated_device.has(f"solutions/{file.stem}"):
+            text = sources_of(file.stem)
+            (folder / "sources" / f"{file.stem}.js").write_text(text, encoding="utf-8")
 
 
 def setup(app):
     app.add_directive("pool-bench", PoolBench)
     app.connect("doctree-read", add_form)
     app.connect("html-page-context", add_scripts)
-    app.connect("builder-inited", write_device)
+    app.connect("builder-inited", write_scripts)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -50,6 +50,19 @@ DRAWN = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame
 SCRIPT = (Path(__file__).parent / "browser.js").read_text()
 AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
 BOXES = (Path(__file__).parent / "picture_boxes.js").read_text()
+# What the stepper shows at each step.
+STEPS = """(place) => {
+    const found = [];
+    const press = (key) => place.querySelector(".next").dispatchEvent(
+        new KeyboardEvent("keydown", { key, bubbles: true }));
+    const text = (part) => place.querySelector(part).textContent;
+    press("Home");
+    do {
+        found.push(text(".say") + text(".figures"));
+        press("ArrowRight");
+    } while (found.length < text(".count").split(" ")[2]);
+    return found;
+}"""
 FAR = 120000  # milliseconds: what runs in a page comes to an end long before
 BROWSERS = 2  # at a time
 PARTS = 4  # in which the longest look is shared among them
@@ -246,7 +259,8 @@ def bench(page, report):
 
 @feature(".live")
 def run_here(page, report):
-    """The button runs the solution, which prints what the page shows above."""
+    """The button runs the solution, which prints what the page shows above. The stepper shows that
+    run, with the same steps as that of the book."""
     unfold(page, report)
     page.locator(".live button").click()
     page.wait_for_function(
@@ -256,6 +270,25 @@ def run_here(page, report):
     shown = page.eval_on_selector_all("#run .highlight pre", "all => all.map(p => p.textContent)")
     if not printed or printed not in [text.strip() for text in shown]:
         report("runs", f"the program prints something else here: {printed[:200]}")
+    stepper = page.locator(".stepper").first
+    runs = stepper.locator(".runs")
+    names = runs.locator("option").all_inner_texts()
+    if names[-1] != "your run: the solution, measured":
+        report("runs", f"the stepper's last run is {names[-1]}")
+    if stepper.get_attribute("data-shown") != str(len(names) - 1):
+        report("runs", "the stepper does not show the run that was made here")
+    here = stepper.evaluate(STEPS)
+    runs.select_option("the solution")
+    page.wait_for_function(
+        f"document.querySelector('.stepper').dataset.shown === '{names.index('the solution')}'"
+    )
+    # That of the book may leave out what stands before and after.
+    book = stepper.evaluate(STEPS)[1:]
+    if not any(here[at : at + len(book)] == book for at in range(1, len(here))):
+        report("runs", f"of the book's {len(book)} steps, these {len(here)} have others")
+    page.locator(".live-steps a").click()
+    if not stepper.is_visible() or "#stepper" not in page.url:
+        report("runs", "the link below the run does not lead to the stepper")
 
 
 # ---- what every page must have ----
@@ -388,11 +421,15 @@ class Pass:
         context.close()
 
     def weigh(self, loaded, report):
-        # The index of all words is the page of results' alone, and grows with the book. The
-        # simulated device has a limit of its own (live.bats).
+        # The index of all words is the page of results' alone, and grows with the book. What is
+        # loaded when a program runs on its page has a limit of its own (live.bats).
         files = [self.folder / unquote(path).lstrip("/") for path in loaded]
-        apart = ("searchindex.js", "simulated_device.js")
-        files = [file for file in files if file.is_file() and file.name not in apart]
+        apart = ("searchindex.js", "simulated_device.js", "run_steps.js")
+        files = [
+            file
+            for file in files
+            if file.is_file() and file.name not in apart and file.parent.name != "sources"
+        ]
         weight = sum(file.stat().st_size for file in files)
         if weight > HEAVIEST:
             report(
