@@ -233,7 +233,7 @@ def costs():
 
 
 def cost_table():
-    head = ["allocate and free once", "1 MiB", "1 GiB"]
+    head = ["an allocation and its free", "1 MiB", "1 GiB"]
     # On a narrow page no unit stands below its number.
     rows = [
         [(cell or "not recorded").replace(" µs", "\u00a0µs") for cell in row] for row in costs()
