@@ -201,7 +201,7 @@ COSTS = (
 )
 STALLS = (
     ("``cudaFree`` alone, while a kernel of 10 ms runs in another stream", "cudaFree of 1 MiB"),
-    ("``cudaFreeAsync`` alone, then", "cudaFreeAsync of 1 MiB"),
+    ("``cudaFreeAsync`` alone, while that kernel runs", "cudaFreeAsync of 1 MiB"),
 )
 
 
