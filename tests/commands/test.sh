@@ -41,8 +41,9 @@ fi
 
 # The longest first, so that no processor is idle at the end.
 first=(workbook/book workbook/browser simulator/simulator_facts lessons/mutants litmus/litmus
-    workbook/cheats workbook/class workbook/sandbox workbook/decisions workbook/grader
-    workbook/solutions simulator/simulator_laws workbook/checks workbook/clinic simulator/hostile)
+    workbook/cheats workbook/sandbox workbook/live litmus/ipc workbook/class workbook/headers
+    workbook/makefile workbook/checks workbook/clinic workbook/grader workbook/solutions
+    workbook/decisions simulator/hostile simulator/simulator_laws workbook/questions)
 files=()
 for file in "${first[@]/#/tests/}"; do
     [ ! -e "$file.bats" ] || files+=("$file.bats")
