@@ -63,6 +63,7 @@ STEPS = """(place) => {
     } while (found.length < text(".count").split(" ")[2]);
     return found;
 }"""
+FINGER = 24  # pixels: the height of a link that is alone in its line
 FAR = 120000  # milliseconds: what runs in a page comes to an end long before
 BROWSERS = 2  # at a time
 PARTS = 4  # in which the longest look is shared among them
@@ -286,6 +287,9 @@ def run_here(page, report):
     book = stepper.evaluate(STEPS)[1:]
     if not any(here[at : at + len(book)] == book for at in range(1, len(here))):
         report("runs", f"of the book's {len(book)} steps, these {len(here)} have others")
+    for link in page.locator(".live p > a").all():
+        if link.bounding_box()["height"] < FINGER:
+            report("runs", f'"{link.inner_text()}" is too small for a finger')
     page.locator(".live-steps a").click()
     if not stepper.is_visible() or "#stepper" not in page.url:
         report("runs", "the link below the run does not lead to the stepper")
