@@ -3,8 +3,8 @@
  *
  * Each line has a pool of its own, with room for the first allocation kept (release threshold at
  * its maximum). The freeing stream is held at a closed gate wherever the line needs the free to be
- * pending. Of the policies
- * opportunistic and internal dependencies only the one that the line names is on. */
+ * pending. Of the policies opportunistic and internal dependencies only the one that the line
+ * names is on. */
 #include "kernels.h"
 #include "workbook.h"
 

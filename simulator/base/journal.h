@@ -75,9 +75,9 @@ static inline struct digits *recent_digits(uint64_t value)
     return &journal_recent[value * 0x9e3779b97f4a7c15u >> (64 - JOURNAL_RECENT_BITS)];
 }
 
-/* The functions below are always inline: a journalled run may cost at most twice a plain one, and a
- * line has some twenty fields. Those that write to `to` write up to 15 bytes behind, and return
- * their end. */
+/* The functions below are always inline: a line has some twenty fields, and a run with a journal is
+ * to cost little more than one without. Those that write to `to` write up to 15 bytes behind, and
+ * return their end. */
 #define LINE_INLINE static inline __attribute__((always_inline))
 
 LINE_INLINE char *put_digits(char *to, const struct digits *d)

@@ -216,8 +216,9 @@ typedef struct os_file os_file;
 os_file *os_open(const char *path, const char *what);
 const char *os_open_error(void);
 void os_write(os_file *file, const char *text, size_t bytes);
-/* Writes what of the text ends where a large file is cheap to go on, at a multiple of this; of so
- * many bytes that is something. Returns how many bytes were written. */
+/* Writes as much of the text as brings the file to a multiple of OS_WRITE_UNIT, where a large file
+ * is cheap to go on. A text of that many bytes always reaches one. Returns how many bytes were
+ * written. */
 #define OS_WRITE_UNIT (256 * KiB)
 size_t os_write_units(os_file *file, const char *text, size_t bytes);
 /* What was written is in the file when this returns. */
