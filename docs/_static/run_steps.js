@@ -291,7 +291,7 @@ const runSteps = (() => {
         for (const call of journal) {
             const { number } = call;
             const column = streamOf(call);
-            const turn = "turn" in call ? call.turn : turns.get(number);
+            const turn = "turn" in call ? call.end : turns.get(number);
             if (work.has(number)) {
                 const runs = work.get(number);
                 const first = runs.reduce((a, b) => (b.start < a.start ? b : a));

@@ -155,7 +155,7 @@ def pieces_of(journal):
             turns[line["of"]] = (line["t"], line["n"])
     for call in journal:
         name, number, stream = call.get("call"), call.get("number"), stream_of(call)
-        turn = (call["turn"], call["n"]) if "turn" in call else turns.get(number)
+        turn = (call["end"], call["n"]) if "turn" in call else turns.get(number)
         if number in work:
             runs = work[number]
             first = min(runs, key=lambda one: one["start"])

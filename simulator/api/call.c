@@ -59,9 +59,10 @@ void call_read_fail(void)
                  settings.fail_call, settings.fail_at, settings.fail_call);
 }
 
-static void begin_line(struct call *call)
+static __attribute__((noinline)) void begin_line(struct call *call)
 {
-    line_begin_call(&call->line, call->origin.site, call->origin.call, call->origin.number);
+    line_begin_call(&call->line, virtual_now, call->origin.site, call->origin.call,
+                    call->origin.number);
     int thread = os_thread_index();
     if (thread)
         line_number(&call->line, "thread", (uint64_t)thread);
@@ -85,9 +86,8 @@ static void begin(struct call *call, const char *name, time_ns cost, void *addre
     call->per_thread = per_thread;
     call->made.graph = 0;
     call->made.node = call->made.launch = 0;
-    call->start = virtual_now;
     call->acquired = host_acquired.version;
-    call->line.used = 0;
+    line_close(&call->line);
     if (journal_on)
         begin_line(call);
     virtual_now += cost;
@@ -159,7 +159,7 @@ cudaError_t call_enter_unmodelled(struct call *call, const char *name, void *add
 }
 
 /* Writes the call's line, with what the layers below have made. */
-static void end_line(struct call *call, cudaError_t e)
+static __attribute__((noinline)) void end_line(struct call *call, cudaError_t e)
 {
     if (call->made.graph)
         line_number(&call->line, "graph", (uint64_t)call->made.graph);
@@ -169,9 +169,7 @@ static void end_line(struct call *call, cudaError_t e)
         line_number(&call->line, "launch", call->made.launch);
     if (host_acquired.version != call->acquired)
         line_number(&call->line, "acquired", 1);
-    line_number(&call->line, "end", virtual_now);
-    line_result(&call->line, e == cudaSuccess, error_name(e));
-    line_write(&call->line, call->start);
+    line_write_call(&call->line, virtual_now, e ? error_name(e) : NULL);
 }
 
 cudaError_t call_leave(struct call *call, cudaError_t e)
@@ -180,7 +178,7 @@ cudaError_t call_leave(struct call *call, cudaError_t e)
      * remember. */
     if (e && e != cudaErrorNotReady && !call->forgets_error)
         last_error = e;
-    if (call->line.used)
+    if (line_is_open(&call->line))
         end_line(call, e);
     if (!in_host_function && !process.forked)
         host_idle_call_ends();
@@ -245,7 +243,7 @@ struct stream *call_stream(struct call *call, cudaStream_t handle)
     if (!s)
         call_bad_handle(call, "a stream", HANDLE_STREAM, handle, "cudaStreamDestroy",
                         "cudaStreamCreate");
-    if (call->line.used)
+    if (line_is_open(&call->line))
         line_stream(&call->line, s);
     return s;
 }

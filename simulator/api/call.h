@@ -115,9 +115,10 @@ void journal_observe(void);
  * behind its beginning. */
 void line_stream(struct journal_line *line, const struct stream *s);
 void line_allocation(struct journal_line *line, const void *address);
-/* When the turn of the call's work, which takes no time, comes in its stream: a field of the call's
- * line when that is now, else a line of its own. `before`: the stream's last_seq before the work
- * was queued; when that is still its last, there is none. */
+/* When the turn of the call's work, which takes no time, comes in its stream: the field "turn" of
+ * the call's line, which is open, when that is now and thus at the call's end; else a line of its
+ * own. `before`: the stream's last_seq before the work was queued; when that is still its last,
+ * there is none. */
 void line_turn(struct call *call, struct stream *s, uint64_t before);
 
 /* What cudaGetErrorName and cudaGetErrorString return. They need no lock. */

@@ -8,19 +8,21 @@
 
 void line_stream(struct journal_line *line, const struct stream *s)
 {
-    if (!line->used)
+    char *to = line_room(line, 1);
+    if (!to)
         return;
     if (s->kind == STREAM_LEGACY)
-        line_text(line, "stream", "legacy");
+        FIELD_STEADY_TEXT(to, "stream", "legacy");
     else if (s->kind == STREAM_PER_THREAD)
-        line_text(line, "stream", "per-thread");
+        FIELD_STEADY_TEXT(to, "stream", "per-thread");
     else
-        line_number(line, "stream", (uint64_t)s->id);
+        FIELD_STEADY(to, "stream", (uint64_t)s->id);
+    line->end = to;
 }
 
 void line_allocation(struct journal_line *line, const void *address)
 {
-    if (!line->used)
+    if (!line_is_open(line))
         return;
     struct address_info a = memory_find(address);
     uint32_t id = memory_allocation_id(&a);
@@ -31,22 +33,22 @@ void line_allocation(struct journal_line *line, const void *address)
 
 void line_turn(struct call *call, struct stream *s, uint64_t before)
 {
-    if (!call->line.used || s->last_seq == before)
+    if (s->last_seq == before)
         return;
     if (s->head)
         s->tail->call = call->origin.number;
     else
-        line_number(&call->line, "turn", virtual_now);
+        line_number(&call->line, "turn", 1);
 }
 
 static void op_done(const struct op *op)
 {
     struct journal_line line;
-    line_begin(&line, "did", op->name ? "run" : "turn");
+    line_begin(&line, op->finish, "did", op->name ? "run" : "turn");
     line_number(&line, "of", op->call);
     line_stream(&line, op->stream);
     if (!op->name) {
-        line_write(&line, op->finish);
+        line_write(&line);
         return;
     }
     line_text(&line, "op", op->name);
@@ -54,52 +56,52 @@ static void op_done(const struct op *op)
         line_number(&line, "allocation", op->allocation_id);
     if (op->bytes)
         line_number(&line, "bytes", op->bytes);
-    line_number(&line, "start", op->start);
-    line_number(&line, "finish", op->finish);
-    line_write(&line, op->finish);
+    line_time(&line, "start", op->start);
+    line_time(&line, "finish", op->finish);
+    line_write(&line);
 }
 
 static void pool_grew(const struct pool *p, size_t segments, size_t remapped)
 {
     struct journal_line line;
-    line_begin(&line, "did", "grow");
+    line_begin(&line, virtual_now, "did", "grow");
     line_number(&line, "pool", (uint64_t)p->id);
     line_number(&line, "segments", segments);
     if (remapped)
         line_number(&line, "remapped", remapped);
     line_number(&line, "reserved", pool_reserved(p));
-    line_write(&line, virtual_now);
+    line_write(&line);
 }
 
 static void pool_released(const struct pool *p, size_t segments, const char *why)
 {
     struct journal_line line;
-    line_begin(&line, "did", "release");
+    line_begin(&line, virtual_now, "did", "release");
     line_number(&line, "pool", (uint64_t)p->id);
     line_number(&line, "segments", segments);
     line_number(&line, "reserved", pool_reserved(p));
     line_text(&line, "why", why);
-    line_write(&line, virtual_now);
+    line_write(&line);
 }
 
 static void graph_memory_changed(int device, const char *what, size_t segments, size_t reserved,
                                  const char *why)
 {
     struct journal_line line;
-    line_begin(&line, "did", what);
+    line_begin(&line, virtual_now, "did", what);
     line_signed(&line, "graph_memory_of_device", device);
     line_number(&line, "segments", segments);
     line_number(&line, "reserved", reserved);
     if (why)
         line_text(&line, "why", why);
-    line_write(&line, virtual_now);
+    line_write(&line);
 }
 
 static void graph_memory_used(const char *what, const struct origin *origin, int stream,
                               struct observed_range range)
 {
     struct journal_line line;
-    line_begin(&line, "did", what);
+    line_begin(&line, virtual_now, "did", what);
     line_number(&line, "of", origin->number);
     if (origin->launch)
         line_number(&line, "launch", origin->launch);
@@ -108,7 +110,7 @@ static void graph_memory_used(const char *what, const struct origin *origin, int
     line_number(&line, "allocation", range.id);
     line_number(&line, "bytes", range.bytes);
     line_number(&line, "offset", range.offset);
-    line_write(&line, virtual_now);
+    line_write(&line);
 }
 
 /* What of an access a hazard's line has: its call, and the number of that. */
@@ -126,7 +128,7 @@ static void line_access(struct journal_line *line, const struct origin *origin, 
 static void hazard(const struct observed_hazard *h)
 {
     struct journal_line line;
-    line_begin(&line, "did", "hazard");
+    line_begin(&line, virtual_now, "did", "hazard");
     line_text(&line, "kind", h->kind);
     if (h->allocation)
         line_number(&line, "allocation", h->allocation);
@@ -137,7 +139,7 @@ static void hazard(const struct observed_hazard *h)
         line_access(&line, h->earlier, "earlier_call", "earlier", "earlier_launch");
     if (h->unordered)
         line_number(&line, "unordered", 1);
-    line_write(&line, virtual_now);
+    line_write(&line);
 }
 
 void journal_observe(void)

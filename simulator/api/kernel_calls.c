@@ -17,12 +17,12 @@ static void line_operand(struct call *call, const volatile void *address, const 
 static struct stream *stream_of_writer(struct call *call, const int *data, int value, size_t count,
                                        cudaStream_t stream)
 {
-    if (call->line.used) {
+    if (line_is_open(&call->line)) {
         line_number(&call->line, "bytes", count * sizeof *data);
         line_signed(&call->line, "value", value);
     }
     struct stream *s = call_stream(call, stream);
-    if (s && call->line.used && count)
+    if (s && line_is_open(&call->line) && count)
         line_operand(call, data, s);
     return s;
 }
@@ -46,7 +46,7 @@ cudaError_t do_launch_hold(struct call *call, const volatile int *open, cudaStre
     struct stream *s = call_stream(call, stream);
     if (!s)
         return cudaErrorInvalidResourceHandle;
-    if (call->line.used)
+    if (line_is_open(&call->line))
         line_operand(call, open, s);
     return dispatch_hold(call, open, s);
 }
@@ -65,7 +65,7 @@ cudaError_t do_sim_launch_kernel(struct call *call, cudaStream_t stream, const c
         return cudaErrorInvalidValue;
     line_text(&call->line, "kernel", k->name);
     line_number(&call->line, "bytes", user_kernel_bytes(k));
-    if (call->line.used && count)
+    if (line_is_open(&call->line) && count)
         line_operand(call, ranges[0].address, s);
     /* Reports and nodes name the kernel. */
     call->origin.call = k->name;

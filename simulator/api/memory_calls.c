@@ -296,7 +296,7 @@ cudaError_t do_cudaHostGetFlags(struct call *call, unsigned int *flags, void *ho
  * by its node, and what a capture of another stream forbids by nothing. */
 static bool names_allocations(const struct call *call, const struct stream *s)
 {
-    return call->line.used && !s->capturing && !capture_implicit(s);
+    return line_is_open(&call->line) && !s->capturing && !capture_implicit(s);
 }
 
 /* The host waits for work that it has just queued. The pools do not count it as a synchronization

@@ -75,7 +75,12 @@ static bool on_bad_address(const void *address, void *site, bool in_program)
     return resume;
 }
 
-static void in_child(void) { process.forked = process.started; }
+/* The child's lines go nowhere, and a line that another thread was making has no owner there. */
+static void in_child(void)
+{
+    process.forked = process.started;
+    journal_on = false;
+}
 
 static void remember_status(int status) { exit_status = status; }
 
@@ -105,13 +110,13 @@ __attribute__((destructor)) static void at_end(void)
     size_t live = memory_for_each_live(visit_live);
     report_repeats();
     struct journal_line line;
-    line_begin(&line, "did", "exit");
+    line_begin(&line, virtual_now, "did", "exit");
     line_number(&line, "live", live);
     line_number(&line, "hazards", report_count());
     size_t descriptors = ipc_pool_count_open();
     if (descriptors)
         line_number(&line, "descriptors", descriptors);
-    line_write(&line, virtual_now);
+    line_write(&line);
     journal_close();
     if (report_count())
         hazards_end(report_count());
@@ -135,7 +140,7 @@ void process_start(void)
     if (journal_on)
         journal_observe();
     struct journal_line line;
-    line_begin(&line, "did", "start");
+    line_begin(&line, 0, "did", "start");
     line_number(&line, "journal", 1);
     line_number(&line, "devices", (uint64_t)settings.devices);
     line_number(&line, "memory", settings.memory);
@@ -143,7 +148,7 @@ void process_start(void)
     line_number(&line, "driver", (uint64_t)settings.driver_version);
     if (*settings.given)
         line_text(&line, "settings", settings.given);
-    line_write(&line, 0);
+    line_write(&line);
     os_on_bad_address(on_bad_address);
     os_after_fork(in_child);
     os_at_exit(remember_status);

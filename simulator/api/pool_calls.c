@@ -14,17 +14,28 @@
 /* `p` NULL: the call has no such pool. */
 static void line_pool(struct journal_line *line, const struct pool *p)
 {
-    if (p)
-        line_number(line, "pool", (uint64_t)p->id);
+    char *to = p ? line_room(line, 1) : NULL;
+    if (!to)
+        return;
+    FIELD_STEADY(to, "pool", (uint64_t)p->id);
+    line->end = to;
+}
+
+/* Writes them to `to` and returns their end. */
+LINE_INLINE char *field_figures(char *to, const struct pool *p)
+{
+    /* The figures of an imported pool are its exporter's. */
+    if (p->imported)
+        return to;
+    FIELD_STEADY(to, "reserved", pool_reserved(p));
+    return field_number(to, "used", p->used);
 }
 
 static void line_figures(struct journal_line *line, const struct pool *p)
 {
-    /* The figures of an imported pool are its exporter's. */
-    if (p->imported)
-        return;
-    line_number(line, "reserved", pool_reserved(p));
-    line_number(line, "used", p->used);
+    char *to = line_room(line, 2);
+    if (to)
+        line->end = field_figures(to, p);
 }
 
 /* ---- allocations and frees ---- */
@@ -33,20 +44,25 @@ static void line_figures(struct journal_line *line, const struct pool *p)
 static void line_allocated(struct journal_line *line, const struct pool *p, const struct range *r,
                            enum reuse rung)
 {
+    static struct counter last = COUNTER_ZERO;
+    char *to = line_room(line, 5);
+    if (!to)
+        return;
     if (r) {
-        line_number(line, "allocation", r->id);
-        line_number(line, "offset", r->offset);
-        line_text(line, "from", reuse_name(rung));
+        to = field_counted(to, "allocation", &last, r->id);
+        to = field_number(to, "offset", r->offset);
+        FIELD_STEADY_TEXT(to, "from", reuse_name(rung));
     }
-    line_figures(line, p);
+    line->end = field_figures(to, p);
 }
 
 static cudaError_t allocate_in_stream(struct call *call, void **pointer, size_t bytes,
                                       struct pool *p, struct stream *s)
 {
-    if (call->line.used) {
-        line_pool(&call->line, p);
-        line_number(&call->line, "bytes", bytes);
+    char *to = line_room(&call->line, 2);
+    if (to) {
+        FIELD_STEADY(to, "pool", (uint64_t)p->id);
+        call->line.end = field_number(to, "bytes", bytes);
     }
     *pointer = NULL;
     if (!bytes)
@@ -64,9 +80,10 @@ static cudaError_t allocate_in_stream(struct call *call, void **pointer, size_t 
         checker_allocated(call, (struct shadow_ref){&r->shadow, r->id, *pointer, bytes},
                           ALLOCATION_IN_STREAM, s, seq);
     }
-    if (call->line.used)
+    if (line_is_open(&call->line))
         line_allocated(&call->line, p, r, result.rung);
-    line_turn(call, s, before);
+    if (line_is_open(&call->line))
+        line_turn(call, s, before);
     return r ? cudaSuccess : cudaErrorMemoryAllocation;
 }
 
@@ -132,7 +149,7 @@ static void free_pooled(struct call *call, struct address_info *a, struct stream
     uint64_t seq = stream_enqueue_marker(s);
     checker_freed(call, memory_shadow(a), s, seq);
     pool_free(a->pool, a->range, s, seq);
-    if (call->line.used)
+    if (line_is_open(&call->line))
         line_figures(&call->line, a->pool);
 }
 
@@ -147,7 +164,7 @@ cudaError_t do_cudaFreeAsync(struct call *call, void *pointer, cudaStream_t stre
     if (s->capturing)
         return dispatch_free(call, s, pointer);
     struct address_info a = memory_find(pointer);
-    if (call->line.used && a.pool && !a.pool->graph)
+    if (line_is_open(&call->line) && a.pool && !a.pool->graph)
         line_pool(&call->line, a.pool);
     if (a.kind != ADDRESS_ALLOCATED || a.offset != a.range->offset) {
         if (a.kind != ADDRESS_ALLOCATED)
@@ -157,7 +174,7 @@ cudaError_t do_cudaFreeAsync(struct call *call, void *pointer, cudaStream_t stre
     /* Measured (probe-pools.txt, "managed"): memory of cudaMallocManaged. */
     if (!a.pool && a.heap->host_visible)
         return cudaErrorNotSupported;
-    if (call->line.used)
+    if (line_is_open(&call->line))
         line_number(&call->line, "allocation", a.range->id);
     uint64_t before = s->last_seq;
     if (a.pool && a.pool->graph)
@@ -166,7 +183,8 @@ cudaError_t do_cudaFreeAsync(struct call *call, void *pointer, cudaStream_t stre
         free_pooled(call, &a, s);
     else
         free_plain(call, &a, pointer, s);
-    line_turn(call, s, before);
+    if (line_is_open(&call->line))
+        line_turn(call, s, before);
     return cudaSuccess;
 }
 

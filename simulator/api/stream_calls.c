@@ -144,7 +144,8 @@ cudaError_t do_cudaStreamWaitEvent(struct call *call, cudaStream_t stream, cudaE
     /* Measured (probe-ipc.txt, "event"): an event that was never recorded makes nothing wait. */
     uint64_t before = s->last_seq;
     cudaError_t e = capture_or_wait(call, s, v, flags & cudaEventWaitExternal);
-    line_turn(call, s, before);
+    if (line_is_open(&call->line))
+        line_turn(call, s, before);
     if (e || s->capturing)
         return e;
     /* A wait for nothing is over at once. */
@@ -261,7 +262,8 @@ cudaError_t do_cudaEventRecordWithFlags(struct call *call, cudaEvent_t event, cu
         return cudaErrorIllegalState;
     uint64_t before = s->last_seq;
     cudaError_t e = capture_or_record(call, v, s, flags & cudaEventRecordExternal);
-    line_turn(call, s, before);
+    if (line_is_open(&call->line))
+        line_turn(call, s, before);
     return e;
 }
 

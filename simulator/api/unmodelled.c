@@ -17,10 +17,10 @@ static int unmodelled(const char *name, void *address, void *const *frame, bool 
              "the book lists what is.",
              name);
     *reported = true;
-    line_close(&call.line);
-    line_begin(&line, "did", "unsupported");
+    line_drop(&call.line);
+    line_begin(&line, virtual_now, "did", "unsupported");
     line_text(&line, "call", name);
-    line_write(&line, virtual_now);
+    line_write(&line);
     return (int)call_leave(&call, e ? e : cudaErrorNotSupported);
 }
 

@@ -30,6 +30,8 @@ static struct {
         size_t at, from;
         struct journal_site *site;
     } sites[SITES_MAX];
+    /* The line that is being made behind those bytes; NULL: none. */
+    struct journal_line *open;
     char buffer[BUFFER_SIZE];
 } journal;
 
@@ -72,27 +74,27 @@ static uint64_t eight_digits(uint64_t value)
 
 struct digits journal_recent[1 << JOURNAL_RECENT_BITS];
 
-static __attribute__((noinline)) struct digits *make_digits(struct digits *d, uint64_t value)
+static JOURNAL_APART struct digits *make_digits(struct digits *d, uint64_t value)
 {
     static const uint64_t limit = 100000000;
-    uint64_t high = value / limit;
+    uint64_t high = value / limit, text, behind = 0;
     d->value = value;
     d->count = digits_of(value);
-    d->text[0] = eight_digits(high ? high : value);
+    text = eight_digits(high ? high : value);
     unsigned unused = (unsigned)(8 * ((high ? 16 : 8) - d->count));
-    d->text[0] >>= unused;
-    if (!high)
-        return d;
-    d->text[1] = eight_digits(value % limit);
-    if (unused) {
-        d->text[0] |= d->text[1] << (64 - unused);
-        d->text[1] >>= unused;
+    text >>= unused;
+    if (high)
+        behind = eight_digits(value % limit);
+    if (high && unused) {
+        text |= behind << (64 - unused);
+        behind >>= unused;
     }
+    d->text = (journal_word){text, behind};
     return d;
 }
 
 /* Writes a number that may have more digits. */
-static __attribute__((noinline)) char *put_long(char *to, uint64_t value)
+static JOURNAL_RARE char *put_long(char *to, uint64_t value)
 {
     struct digits digits;
     if (value < NUMBER_MAX)
@@ -111,75 +113,115 @@ char *journal_put_new(char *to, uint64_t value)
     return put_digits(to, make_digits(recent_digits(value), value));
 }
 
-/* Writes a number that is mostly one more than the last one with these digits: then only its last
- * digit is another, but for each tenth. Returns its end. */
-static inline char *put_next(char *to, struct digits *d, uint64_t value)
+/* No time comes near it. A time of less than five digits has no base. */
+#define NO_BASE (UINT64_MAX / 2)
+struct time_digits journal_time = {.base = NO_BASE, .count = 1, .low = '0'};
+
+/* Returns the four digits of a value below 10,000, the first in the lowest byte. */
+static uint32_t four_digits(uint32_t value)
 {
-    if (value != d->value + 1 || value % 10 == 0) {
-        if (value >= NUMBER_MAX)
-            return put_long(to, value);
-        make_digits(d, value);
-    } else {
-        d->value = value;
-        d->text[d->count > 8] += UINT64_C(1) << 8 * ((d->count - 1) % 8);
-    }
-    return put_digits(to, d);
+    uint32_t hundreds = value * 5243 >> 19;
+    uint32_t twos = ((value - 100 * hundreds) << 16) + hundreds;
+    uint32_t tens = (twos * 103 >> 10) & 0x000f000f;
+    return (tens + ((twos - 10 * tens) << 8)) | 0x30303030;
+}
+
+/* Makes all digits of a time. */
+static JOURNAL_RARE bool set_other_time(time_ns value)
+{
+    struct time_digits *t = &journal_time;
+    struct digits digits;
+    if (value >= NUMBER_MAX)
+        return false;
+    make_digits(&digits, value);
+    t->value = value;
+    t->text = digits.text;
+    t->count = digits.count;
+    t->base = value < 10000 ? NO_BASE : value - value % 10000;
+    t->at = value < 10000 ? 0 : digits.count - 4;
+    memcpy(&t->low, (const char *)&digits.text + t->at, sizeof t->low);
+    return true;
+}
+
+bool journal_set_time(time_ns value)
+{
+    NEEDS_LOCK();
+    struct time_digits *t = &journal_time;
+    if (value - t->base >= 10000)
+        return set_other_time(value);
+    t->value = value;
+    t->low = four_digits((uint32_t)(value - t->base));
+    return true;
+}
+
+char *journal_put_counted(char *to, struct counter *c, uint64_t value)
+{
+    NEEDS_LOCK();
+    c->left = 0;
+    if (value >= NUMBER_MAX)
+        return put_long(to, value);
+    make_digits(&c->digits, value);
+    uint64_t one = UINT64_C(1) << 8 * ((c->digits.count - 1) % 8);
+    c->one = c->digits.count > 8 ? (journal_word){0, one} : (journal_word){one, 0};
+    c->left = (unsigned)(9 - value % 10);
+    return put_digits(to, &c->digits);
+}
+
+/* ---- texts ---- */
+
+/* Copies whole blocks: up to JOURNAL_BLOCK - 1 bytes more are read and written. Returns the text's
+ * end. */
+static inline char *put_blocks(char *to, const char *from, size_t length)
+{
+    for (size_t i = 0; i < length; i += JOURNAL_BLOCK)
+        memcpy(to + i, from + i, JOURNAL_BLOCK);
+    return to + length;
+}
+
+void journal_ready_number(struct ready_field *ready, size_t key, uint64_t value)
+{
+    NEEDS_LOCK();
+    char text[JOURNAL_READY];
+    size_t digits = (size_t)(put_number(text, value) - text);
+    memcpy(ready->text + key, text, digits);
+    ready->length = key + digits;
+    ready->value = value;
+}
+
+void journal_ready_text(struct ready_field *ready, size_t key, const char *value)
+{
+    NEEDS_LOCK();
+    size_t bytes = strlen(value), room = JOURNAL_READY - key - 1;
+    if (bytes > room)
+        bytes = room;
+    memcpy(ready->text + key, value, bytes);
+    ready->text[key + bytes] = '"';
+    ready->length = key + bytes + 1;
+    ready->value = (uintptr_t)value;
 }
 
 void line_put_text(struct journal_line *line, char *to, const char *value)
 {
     NEEDS_LOCK();
-    size_t bytes = strlen(value), room = (size_t)(line->text + JOURNAL_STOP - 4 - to);
+    size_t bytes = strlen(value), room = (size_t)(line->stop - to) - 2;
     if (bytes > room)
         bytes = room;
     *to++ = '"';
     memcpy(to, value, bytes);
     to[bytes] = '"';
-    line->used = (size_t)(to + bytes + 1 - line->text);
+    line->end = to + bytes + 1;
 }
 
-void line_begin(struct journal_line *line, const char *key, const char *value)
+/* Moves the line that is being made out of the buffer. */
+static JOURNAL_RARE void set_aside(void)
 {
-    NEEDS_LOCK();
-    line->used = 0;
-    line->site = NULL;
-    line->succeeded = false;
-    if (!journal_on)
-        return;
-    line->used = JOURNAL_HEAD;
-    line_text(line, key, value);
-}
-
-void line_begin_call(struct journal_line *line, void *site, const char *call, uint64_t number)
-{
-    NEEDS_LOCK();
-    /* The number of the last call that had a line. */
-    static struct digits last = {.value = NUMBER_MAX};
-    line_close(line);
-    if (!journal_on)
-        return;
-    struct journal_site *known = journal_site(site, call);
-    if (known->call != call) {
-        /* A pointer to a function: another call was made there first. */
-        line_begin(line, "call", call);
-        line_number(line, "number", number);
-        line->site = known;
-        return;
-    }
-    line->site = known;
-    line->succeeded = false;
-    memcpy(line->text + JOURNAL_HEAD, known->head, known->head_length);
-    char *to = line->text + JOURNAL_HEAD + known->head_length;
-    line->used = (size_t)(put_next(to, &last, number) - line->text);
-}
-
-void line_result(struct journal_line *line, bool succeeded, const char *result)
-{
-    NEEDS_LOCK();
-    if (succeeded && line->site)
-        line->succeeded = true;
-    else
-        line_text(line, "result", result);
+    struct journal_line *line = journal.open;
+    size_t length = (size_t)(line->end - line->fields);
+    memcpy(line->aside, line->fields, length);
+    line->fields = line->aside;
+    line->end = line->aside + length;
+    line->stop = line->aside + JOURNAL_FIELDS;
+    journal.open = NULL;
 }
 
 void journal_flush(bool look_up)
@@ -188,6 +230,8 @@ void journal_flush(bool look_up)
     size_t written = 0;
     if (!journal_on)
         return;
+    if (journal.open)
+        set_aside();
     if (look_up)
         journal_sites_find();
     for (size_t i = 0; i < journal.site_count; i++) {
@@ -203,7 +247,7 @@ void journal_flush(bool look_up)
 }
 
 /* Makes room for a line. */
-static void make_room(void)
+static JOURNAL_RARE void make_room(void)
 {
     if (journal.site_count) {
         journal_flush(true);
@@ -214,43 +258,138 @@ static void make_room(void)
     memmove(journal.buffer, journal.buffer + written, journal.used);
 }
 
-/* Writes the text of a line's site where it is known, else notes that it belongs here. Returns the
- * end. */
-static char *put_site(char *to, const struct journal_line *line)
+static JOURNAL_RARE void note_site(const char *to, size_t from, struct journal_site *site)
 {
-    struct journal_site *site = line->site;
-    size_t from = line->succeeded ? 0 : strlen(JOURNAL_SUCCESS);
-    if (!site->is_found) {
-        journal.sites[journal.site_count].at = (size_t)(to - journal.buffer);
-        journal.sites[journal.site_count].from = from;
-        journal.sites[journal.site_count++].site = site;
-        return to;
-    }
-    memcpy(to, site->text + from, site->length - from);
-    return to + site->length - from;
+    journal.sites[journal.site_count].at = (size_t)(to - journal.buffer);
+    journal.sites[journal.site_count].from = from;
+    journal.sites[journal.site_count++].site = site;
 }
 
-void line_write(struct journal_line *line, time_ns when)
+/* Writes the text of a site from `from` on where it is known, else notes that it belongs here.
+ * Returns the end. */
+static inline char *put_site(char *to, struct journal_site *site, size_t from)
 {
-    NEEDS_LOCK();
-    static const char number_key[] = "{\"n\":", time_key[] = ",\"t\":";
-    static struct digits last = {.value = NUMBER_MAX};
-    if (!line->used || !journal_on)
-        return;
+    if (!site->is_found) {
+        note_site(to, from, site);
+        return to;
+    }
+    return put_blocks(to, site->text + from, site->length - from);
+}
+
+/* Returns where a line begins in the buffer. */
+static inline char *place_line(void)
+{
+    if (journal.open)
+        set_aside();
     if (BUFFER_SIZE - journal.used < LONGEST_LINE || journal.site_count == SITES_MAX)
         make_room();
-    char *to = journal.buffer + journal.used;
-    memcpy(to, number_key, strlen(number_key));
-    to = put_next(to + strlen(number_key), &last, journal.lines++);
-    memcpy(to, time_key, strlen(time_key));
-    to = put_number(to + strlen(time_key), when);
-    memcpy(to, line->text + JOURNAL_HEAD, line->used - JOURNAL_HEAD);
-    to += line->used - JOURNAL_HEAD;
-    if (line->site)
-        to = put_site(to, line);
+    return journal.buffer + journal.used;
+}
+
+/* Writes what comes before a line's fields. */
+static inline char *put_number_of_line(char *to)
+{
+    static struct counter last = COUNTER_ZERO;
+    memcpy(to, "{\"n\":", 5);
+    return put_next(to + 5, &last, journal.lines);
+}
+
+/* Opens a line with its time. Returns the end of that. */
+static inline char *put_begin(struct journal_line *line, time_ns when)
+{
+    char *to = put_number_of_line(place_line());
+    journal.open = line;
+    line->fields = to;
+    line->stop = to + JOURNAL_FIELDS;
+    memcpy(to, ",\"t\":", 5);
+    return put_time(to + 5, when);
+}
+
+void line_begin(struct journal_line *line, time_ns when, const char *key, const char *value)
+{
+    NEEDS_LOCK();
+    line_close(line);
+    line->site = NULL;
+    if (!journal_on)
+        return;
+    line->end = put_begin(line, when);
+    line_text(line, key, value);
+}
+
+/* A pointer to a function: another call was made there first. */
+static JOURNAL_RARE void begin_other_call(struct journal_line *line, time_ns when, const char *call,
+                                          uint64_t number)
+{
+    line->end = put_begin(line, when);
+    line_text(line, "call", call);
+    line_number(line, "number", number);
+}
+
+void line_begin_call(struct journal_line *line, time_ns when, void *site, const char *call,
+                     uint64_t number)
+{
+    NEEDS_LOCK();
+    /* The number of the last call that had a line. */
+    static struct counter last = COUNTER_ZERO;
+    struct journal_site *known = journal_site(site, call);
+    line->site = known;
+    if (known->call != call) {
+        begin_other_call(line, when, call, number);
+        return;
+    }
+    char *to = put_blocks(put_begin(line, when), known->head, known->head_length);
+    line->end = put_next(to, &last, number);
+}
+
+void line_drop(struct journal_line *line)
+{
+    NEEDS_LOCK();
+    if (journal.open == line)
+        journal.open = NULL;
+    line_close(line);
+}
+
+/* Puts a line that was set aside behind those that came before its end. */
+static JOURNAL_RARE void put_back(struct journal_line *line)
+{
+    char *to = put_number_of_line(place_line());
+    line->end = put_blocks(to, line->fields, (size_t)(line->end - line->fields));
+}
+
+/* Brings a line to the end of the buffer. Returns its own end. */
+static inline char *put_fields(struct journal_line *line)
+{
+    if (journal.open != line)
+        put_back(line);
+    journal.open = NULL;
+    journal.lines++;
+    return line->end;
+}
+
+static inline void put_end(struct journal_line *line, char *to)
+{
     memcpy(to, "}\n", 2);
     journal.used = (size_t)(to + 2 - journal.buffer);
     line_close(line);
+}
+
+void line_write(struct journal_line *line)
+{
+    NEEDS_LOCK();
+    if (line_is_open(line) && journal_on)
+        put_end(line, put_fields(line));
+}
+
+void line_write_call(struct journal_line *line, time_ns end, const char *error)
+{
+    NEEDS_LOCK();
+    if (!line_is_open(line) || !journal_on)
+        return;
+    line_time(line, "end", end);
+    if (error)
+        line_text(line, "result", error);
+    size_t from = error ? strlen(JOURNAL_SUCCESS) : 0;
+    put_end(line, put_site(put_fields(line), line->site, from));
 }
 
 void journal_open(void)

@@ -16,20 +16,26 @@
 
 #include "base/types.h"
 
-/* Where a line's fields begin, so that an open line is never empty; room for the fields. */
-#define JOURNAL_HEAD   1
+/* Room for the fields of a line. Texts are copied in blocks: so many bytes may be read and written
+ * behind them. */
 #define JOURNAL_FIELDS 1024
+#define JOURNAL_BLOCK  64
 
-/* A line that is being made. `used` is 0 while it is closed: then fields are dropped. */
+/* A line that is being made. It is made in the journal's buffer, and set aside when another one
+ * begins before it ends. */
 struct journal_line {
-    size_t used;
+    /* Where its fields, each with a comma before it, begin, where the next one goes, and where they
+     * must end. NULL while it is closed: then fields are dropped. */
+    char *fields, *end, *stop;
     /* Where its call stands; NULL: it is no call's. */
     struct journal_site *site;
-    /* Its call's result is not among the fields: it is cudaSuccess. */
-    bool succeeded;
-    /* Its fields, each with a comma before it. */
-    char text[JOURNAL_HEAD + JOURNAL_FIELDS];
+    /* Its fields when it is set aside. */
+    char aside[JOURNAL_FIELDS + JOURNAL_BLOCK];
 };
+
+/* Functions that are called less often than they are met; inline, they would cost each time. */
+#define JOURNAL_APART __attribute__((noinline))
+#define JOURNAL_RARE  __attribute__((noinline, cold))
 
 /* Is there a journal? Everyone may read it, to make no line where there is none. */
 extern bool journal_on;
@@ -43,26 +49,33 @@ void journal_flush(bool look_up);
 /* Writes what is left and closes the file. Does nothing without a journal. */
 void journal_close(void);
 
-/* Begins a line with its first field: "call" or "did". Without a journal the line stays closed. */
-void line_begin(struct journal_line *line, const char *key, const char *value);
-/* The same for a call of this name and number. The line will get the file and the line where that
- * stands. `site`: os_call_site. */
-void line_begin_call(struct journal_line *line, void *site, const char *call, uint64_t number);
-/* Adds the call's result. */
-void line_result(struct journal_line *line, bool succeeded, const char *result);
-static inline void line_close(struct journal_line *line) { line->used = 0; }
-/* Ends the line, writes it with this time, and closes it. The number of a line is given here, so
- * that numbers follow the file's order. */
-void line_write(struct journal_line *line, time_ns when);
+/* Begins a line with its time and its first field: "call" or "did". Without a journal the line
+ * stays closed. */
+void line_begin(struct journal_line *line, time_ns when, const char *key, const char *value);
+/* The same for a call of this name and number, where there is a journal. The line will get the file
+ * and the line where the call stands. `site`: os_call_site. */
+void line_begin_call(struct journal_line *line, time_ns when, void *site, const char *call,
+                     uint64_t number);
+/* Gives an open line up. */
+void line_drop(struct journal_line *line);
+/* Makes one that was not begun a closed one. */
+static inline void line_close(struct journal_line *line) { line->end = line->stop = NULL; }
+static inline bool line_is_open(const struct journal_line *line) { return line->end; }
+/* Ends the line, writes it, and closes it. The number of a line is given here, so that numbers
+ * follow the file's order. */
+void line_write(struct journal_line *line);
+/* The same for a call's, with when it ended and its error; NULL: it succeeded. */
+void line_write_call(struct journal_line *line, time_ns end, const char *error);
 
-/* Where fields must end; room for the longest number and what ends a field. */
-#define JOURNAL_STOP ((size_t)(JOURNAL_HEAD + JOURNAL_FIELDS))
-#define JOURNAL_ROOM 24
+/* Sixteen bytes that are written and read at once: a read of what two writes have just made has to
+ * wait for them. */
+typedef uint64_t journal_word __attribute__((vector_size(16)));
 
 /* The digits of a number below 10 to the 16th, in the order of the bytes. */
 struct digits {
-    uint64_t value, text[2];
+    uint64_t value;
     size_t count;
+    journal_word text;
 };
 
 /* What numbers were made of lately, by a hash of theirs: most come again, such as times and figures
@@ -82,15 +95,12 @@ static inline struct digits *recent_digits(uint64_t value)
 
 LINE_INLINE char *put_digits(char *to, const struct digits *d)
 {
-    /* Not both at once: a load of what two stores have just written has to wait for them. */
-    memcpy(to, &d->text[0], 8);
-    if (d->count > 8)
-        memcpy(to + 8, &d->text[1], 8);
+    memcpy(to, &d->text, sizeof d->text);
     return to + d->count;
 }
 
 /* Writes a number that is not among the recent ones. Needs the lock. */
-char *journal_put_new(char *to, uint64_t value);
+JOURNAL_APART char *journal_put_new(char *to, uint64_t value);
 
 LINE_INLINE char *put_number(char *to, uint64_t value)
 {
@@ -102,48 +112,178 @@ LINE_INLINE char *put_number(char *to, uint64_t value)
     return d->value == value ? put_digits(to, d) : journal_put_new(to, value);
 }
 
-/* Writes ,"key": to the end of an open line. Returns its own end; NULL when the line is closed or
- * has no room, and the field is left out. */
-LINE_INLINE char *line_key(struct journal_line *line, const char *key, size_t length)
+/* A number that is mostly one more than it was: then only its last digit is another, but for each
+ * tenth. */
+struct counter {
+    struct digits digits;
+    /* What makes the last digit one more, and how often that can be. */
+    journal_word one;
+    unsigned left;
+};
+
+#define COUNTER_ZERO          \
+    {                         \
+        {0, 1, {'0'}}, {1}, 9 \
+    }
+
+/* Writes another number, and counts from there. Needs the lock. */
+JOURNAL_APART char *journal_put_counted(char *to, struct counter *c, uint64_t value);
+
+LINE_INLINE char *put_next(char *to, struct counter *c, uint64_t value)
 {
-    char *to = line->text + line->used;
-    /* Of a closed line this is less than nothing, so more than anything. */
-    if (line->used - 1 >= JOURNAL_STOP - JOURNAL_ROOM - 4 - length)
-        return NULL;
+    if (value != c->digits.value) {
+        if (value != c->digits.value + 1 || !c->left)
+            return journal_put_counted(to, c, value);
+        c->digits.value = value;
+        c->digits.text += c->one;
+        c->left--;
+    }
+    return put_digits(to, &c->digits);
+}
+
+/* The digits of a time. Times grow by little: mostly only the last four digits are others than
+ * those of `base`, a multiple of 10,000. Those are `low`, and go over what `text` has from `at` on.
+ * Needs the lock. */
+struct time_digits {
+    time_ns value, base;
+    size_t at, count;
+    uint32_t low;
+    journal_word text;
+};
+extern struct time_digits journal_time;
+
+/* Makes them of another time. Returns false when it has too many digits. */
+JOURNAL_APART bool journal_set_time(time_ns value);
+
+LINE_INLINE char *put_time(char *to, time_ns value)
+{
+    if (value != journal_time.value && !journal_set_time(value))
+        return journal_put_new(to, value);
+    memcpy(to, &journal_time.text, sizeof journal_time.text);
+    memcpy(to + journal_time.at, &journal_time.low, sizeof journal_time.low);
+    return to + journal_time.count;
+}
+
+/* ---- fields ---- */
+
+/* Room for a field with the longest number, or in a struct ready_field, and what is written behind
+ * it. */
+#define JOURNAL_FIELD 64
+
+/* Returns where the next `count` fields of a line go, which field_... write; whoever asks sets
+ * line->end behind the last of them. So it is in a register between them, and not in memory. NULL
+ * when the line is closed or has no room: the fields are left out. */
+LINE_INLINE char *line_room(const struct journal_line *line, size_t count)
+{
+    return (size_t)(line->stop - line->end) < count * JOURNAL_FIELD ? NULL : line->end;
+}
+
+/* Write a field and return its end. A key or a text is a name or a word of ours: it holds nothing
+ * that JSON would have to escape. */
+LINE_INLINE char *field_key(char *to, const char *key)
+{
+    size_t length = strlen(key);
     memcpy(to, ",\"", 2);
     memcpy(to + 2, key, length);
     memcpy(to + 2 + length, "\":", 2);
     return to + length + 4;
 }
 
-/* Ends a field that line_key has begun. */
-void line_put_text(struct journal_line *line, char *to, const char *value);
+LINE_INLINE char *field_number(char *to, const char *key, uint64_t value)
+{
+    return put_number(field_key(to, key), value);
+}
 
-/* Add a field. A key or a text is a name or a word of ours: it holds nothing that JSON would have
- * to escape. */
+LINE_INLINE char *field_time(char *to, const char *key, time_ns value)
+{
+    return put_time(field_key(to, key), value);
+}
+
+/* The same for a number that is mostly one more than the one before, at this place; it comes again
+ * later. */
+LINE_INLINE char *field_counted(char *to, const char *key, struct counter *c, uint64_t value)
+{
+    to = put_next(field_key(to, key), c, value);
+    struct digits *recent = recent_digits(value);
+    recent->value = value;
+    recent->count = c->digits.count;
+    recent->text = c->digits.text;
+    return to;
+}
+
+/* A field as a text, as it was written last at one place of the source. */
+#define JOURNAL_READY 32
+struct ready_field {
+    /* A number, or the address of a text. */
+    uint64_t value;
+    size_t length;
+    char text[JOURNAL_READY + 1];
+};
+
+/* Make the text again for another value; its first `key` bytes stay. */
+JOURNAL_RARE void journal_ready_number(struct ready_field *ready, size_t key, uint64_t value);
+JOURNAL_RARE void journal_ready_text(struct ready_field *ready, size_t key, const char *value);
+
+LINE_INLINE char *put_ready(char *to, const struct ready_field *ready)
+{
+    memcpy(to, ready->text, JOURNAL_READY);
+    return to + ready->length;
+}
+
+/* Writes to `to`, which is then its end, a field that has mostly the value that it had at this
+ * place before. The key has at most eight characters, it and the text at most 26. */
+#define FIELD_STEADY(to, key, number)                                                   \
+    do {                                                                                \
+        static struct ready_field ready = {UINT64_MAX, sizeof ",\"" key "\":" - 1 + 20, \
+                                           ",\"" key "\":18446744073709551615"};        \
+        uint64_t value_now = (number);                                                  \
+        if (ready.value != value_now)                                                   \
+            journal_ready_number(&ready, sizeof ",\"" key "\":" - 1, value_now);        \
+        (to) = put_ready(to, &ready);                                                   \
+    } while (0)
+#define FIELD_STEADY_TEXT(to, key, words)                                        \
+    do {                                                                         \
+        static struct ready_field ready = {0, 0, ",\"" key "\":\""};             \
+        const char *words_now = (words);                                         \
+        if (ready.value != (uintptr_t)words_now)                                 \
+            journal_ready_text(&ready, sizeof ",\"" key "\":\"" - 1, words_now); \
+        (to) = put_ready(to, &ready);                                            \
+    } while (0)
+
+/* Add one field to a line. */
 LINE_INLINE void line_number(struct journal_line *line, const char *key, uint64_t value)
 {
-    char *to = line_key(line, key, strlen(key));
+    char *to = line_room(line, 1);
     if (to)
-        line->used = (size_t)(put_number(to, value) - line->text);
+        line->end = field_number(to, key, value);
+}
+
+LINE_INLINE void line_time(struct journal_line *line, const char *key, time_ns value)
+{
+    char *to = line_room(line, 1);
+    if (to)
+        line->end = field_time(to, key, value);
 }
 
 LINE_INLINE void line_signed(struct journal_line *line, const char *key, int64_t value)
 {
-    char *to = line_key(line, key, strlen(key));
+    char *to = line_room(line, 1);
     if (!to)
         return;
+    to = field_key(to, key);
     if (value < 0)
         *to++ = '-';
-    to = put_number(to, value < 0 ? -(uint64_t)value : (uint64_t)value);
-    line->used = (size_t)(to - line->text);
+    line->end = put_number(to, value < 0 ? -(uint64_t)value : (uint64_t)value);
 }
+
+/* Ends a field that field_key has begun. */
+void line_put_text(struct journal_line *line, char *to, const char *value);
 
 LINE_INLINE void line_text(struct journal_line *line, const char *key, const char *value)
 {
-    char *to = line_key(line, key, strlen(key));
+    char *to = line_room(line, 1);
     if (to)
-        line_put_text(line, to, value);
+        line_put_text(line, field_key(to, key), value);
 }
 
 #endif

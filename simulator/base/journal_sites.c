@@ -9,36 +9,40 @@
 #include "os/os.h"
 #include "os/seal.h"
 
-/* Law: `all` has `count` sites, of which the first `found` have a text; `slots`, a power of two
- * and more than twice `count`, has each at its hash or at the next free slot behind it. */
+/* Law: `all` has `count` sites, of which the first `found` have a text. There are more than twice
+ * as many slots. */
 static struct {
-    struct journal_site **all, **slots;
-    size_t count, found, slot_count;
+    struct journal_site **all;
+    size_t count, found;
 } sites;
+
+static struct journal_site *no_site;
+struct journal_slots journal_slots = {&no_site, 0};
 
 static struct journal_site **slot_of(const void *site)
 {
-    uint64_t hash = ((uintptr_t)site >> 4) * 0x9e3779b97f4a7c15u;
-    size_t at = (size_t)(hash >> 32);
-    while (sites.slots[at & (sites.slot_count - 1)]
-           && sites.slots[at & (sites.slot_count - 1)]->site != site)
+    size_t at = journal_site_hash(site);
+    while (journal_slots.slots[at & journal_slots.mask]
+           && journal_slots.slots[at & journal_slots.mask]->site != site)
         at++;
-    return &sites.slots[at & (sites.slot_count - 1)];
+    return &journal_slots.slots[at & journal_slots.mask];
 }
 
 static void grow(void)
 {
-    sites.slot_count = sites.slot_count ? 2 * sites.slot_count : 256;
-    sites.all = os_grow(sites.all, sites.slot_count / 2 * sizeof *sites.all);
-    os_free(sites.slots);
-    sites.slots = os_allocate(sites.slot_count * sizeof *sites.slots);
+    size_t slot_count = sites.count ? 2 * (journal_slots.mask + 1) : 256;
+    sites.all = os_grow(sites.all, slot_count / 2 * sizeof *sites.all);
+    if (sites.count)
+        os_free(journal_slots.slots);
+    journal_slots.slots = os_allocate(slot_count * sizeof *journal_slots.slots);
+    journal_slots.mask = slot_count - 1;
     for (size_t i = 0; i < sites.count; i++)
         *slot_of(sites.all[i]->site) = sites.all[i];
 }
 
-struct journal_site *journal_site(void *site, const char *call)
+struct journal_site *journal_site_search(void *site, const char *call)
 {
-    if (2 * (sites.count + 1) >= sites.slot_count)
+    if (2 * (sites.count + 1) > journal_slots.mask)
         grow();
     struct journal_site **slot = slot_of(site);
     if (*slot)
@@ -90,7 +94,7 @@ static char *put_escaped(char *to, const char *from, const char *end)
 /* Makes the site's text of the file and line that reports have for it. */
 static void make_text(struct journal_site *site, const struct os_source_loc *loc)
 {
-    _Static_assert(2 * sizeof loc->text + 96 <= sizeof site->text, "each character escaped");
+    _Static_assert(2 * sizeof loc->text + 96 <= JOURNAL_SITE_MAX, "each character escaped");
     char *to = site->text + site->length, *end;
     const char *colon = strrchr(loc->text, ':');
     unsigned long line = colon ? strtoul(colon + 1, &end, 10) : 0;

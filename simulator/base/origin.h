@@ -38,8 +38,7 @@ struct call {
     bool per_thread;
     /* Its error is not remembered for cudaGetLastError. */
     bool forgets_error;
-    /* When it began, and what the host had acquired by then (host_acquired.version). */
-    time_ns start;
+    /* What the host had acquired when it began (host_acquired.version). */
     uint64_t acquired;
     /* What the layers below return for the journal beside the error; 0: nothing. */
     struct {

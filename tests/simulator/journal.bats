@@ -126,7 +126,7 @@ C
             | select(.call | test("Create|Destroy") | not)
             | $turns["\(.number)"] as $turn
             | "\(.call) \(.stream): " + if .turn then
-                if $turn then "twice" elif .turn == .end then "at the call" else "elsewhere" end
+                if $turn then "twice" else "at the call" end
               elif $turn == null then "none"
               elif $turn.stream != .stream then "in another stream"
               elif $turn.t == $filled then "after the fill"
