@@ -518,8 +518,4 @@ void heap_put(struct heap *h, struct range *r, uint32_t slot, uint64_t free_seq)
     insert_free(h, r, slot, free_seq);
 }
 
-void heap_make_shared(struct heap *h, struct range *r)
-{
-    tree_remove(&r->list->ranges, &r->free_node);
-    insert_free(h, r, SHARED_LIST, 0);
-}
+void heap_make_shared(struct heap *h, struct range *r) { insert_free(h, r, SHARED_LIST, 0); }
