@@ -247,7 +247,8 @@ END
 }
 
 @test "a driver before 12.3 has no fabric handles: none is promised, made or imported" {
-    local version call='cudaDeviceGetAttribute(&types, cudaDevAttrMemoryPoolSupportedHandleTypes, 0)'
+    local version call='cudaDeviceGetAttribute(&types, '
+    call+='cudaDevAttrMemoryPoolSupportedHandleTypes, 0)'
     local descriptors='cudaMemPoolCreate(&descriptors, &props): cudaSuccess'
     local fabrics='cudaMemPoolCreate(&fabrics, &props)'
     local import='cudaMemPoolImportFromShareableHandle(&imported, &handle, '
