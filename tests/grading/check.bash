@@ -490,9 +490,9 @@ expect_right() {
 # What reads a journal may take 20 seconds of a processor and 4 GiB: a program has written it.
 bounded_jq() { (ulimit -t 20 -v 4194304 && exec jq "$@"); }
 
-# jq takes longer to begin than to answer. So the first question about a journal takes those along
-# with which the tests behind this one begin, and all answers are kept in one file: for each the
-# journal, $QUESTIONS, the question, and the lines of its answer, which come into $result.
+# jq takes longer to begin than to answer. So the first question of a check takes those along with
+# which the tests behind it begin, if they are about the same journal. The answers are kept in one
+# file: for each the journal, $QUESTIONS, the question, and the lines, which come into $result.
 answer() { # answer QUESTION, which $QUESTIONS precedes
     local kept=$CHECK_FOLDER/answers defined=${QUESTIONS:-} asked=("$1") known=() found=() i
     local before="def outcome(condition): try [condition] catch {error: .};
@@ -503,7 +503,7 @@ answer() { # answer QUESTION, which $QUESTIONS precedes
         printf '%s\0' "$journal" "$defined" "$1"
         exit
     fi
-    [ ! -e "$kept" ] || mapfile -t -d '' known <"$kept"
+    if [ -e "$kept" ]; then mapfile -t -d '' known <"$kept"; fi
     for ((i = 0; i < ${#known[@]}; i += 4)); do
         if [ "${known[i]}" = "$journal" ] && [ "${known[i + 1]}" = "$defined" ] &&
             [ "${known[i + 2]}" = "$1" ]; then
@@ -511,16 +511,18 @@ answer() { # answer QUESTION, which $QUESTIONS precedes
             return
         fi
     done
-    if [ -z "${CHECK_TEST:-}" ]; then
+    if [ ! -e "$kept" ] && [ -z "${CHECK_TEST:-}" ]; then
         for ((i = ${this_test:-0} + 1; ; i++)); do
             declare -F "test_$i" >/dev/null || break
-            mapfile -t -d '' found < <(first_question "test_$i")
+            first_question "test_$i" >"$kept.next"   # mapfile reads a pipe byte by byte
+            mapfile -t -d '' found <"$kept.next"
             if [ "${#found[@]}" = 3 ] && [ "${found[0]}" = "$journal" ] &&
                 [ "${found[1]}" = "$defined" ]; then
                 asked+=("${found[2]}")
             fi
         done
     fi
+    : >>"$kept"
     if [ "${#asked[@]}" != 1 ]; then
         mapfile -t -d '' found < <(bounded_jq -j -s "$before
             $(printf '((%s) | tostring + "\\n"), "\\u0000", ' "${asked[@]}") \"end\"" \
@@ -543,9 +545,9 @@ first_question() ( # first_question TEST
     miss() { exit; }
     refuse() { exit; }
     COLLECTING=1 SIM_ENV=()
+    trap 'exit 0' EXIT
     set -er
     "$1"
-    exit
 ) 2>/dev/null
 
 # All expectations of a call are one question, for which jq prints "met", or the number of the first
