@@ -285,11 +285,23 @@ def listing_pages(app):
         yield listing(file), {"title": file, "body": body, "parents": []}, "page.html"
 
 
+NAVIGATION = {}  # what makes the navigation of a listing, by how deep its folder is
+
+
+def share_navigation(app, page, template, context, doctree):
+    """No listing is in the navigation, so that of one is that of all in folders as deep. To make it
+    is most of the work for a listing."""
+    if page.startswith("listings/"):
+        context["toctree"] = NAVIGATION.setdefault(page.count("/"), cache(context["toctree"]))
+
+
 def setup(app):
+    app.connect("builder-inited", lambda app: NAVIGATION.clear())
     app.add_directive("program-source", ProgramSource)
     app.add_role("path", PathRole())
     app.add_node(file_reference)
     app.add_post_transform(LinkFiles)
+    app.connect("html-page-context", share_navigation, priority=100)  # before the theme's
     app.connect("html-page-context", link_lines)
     app.connect("html-collect-pages", listing_pages)
     app.add_css_file("lesson.css")

@@ -8,6 +8,7 @@
 #include "api/call.h"
 #include "base/fatal.h"
 #include "base/handle.h"
+#include "base/settings.h"
 #include "ipc/ipc_event.h"
 #include "ipc/ipc_table.h"
 #include "mem/device.h"
@@ -71,7 +72,9 @@ cudaError_t do_cudaMemPoolImportFromShareableHandle(struct call *call, cudaMemPo
                                                     unsigned int flags)
 {
     struct pool *p;
-    if (type == cudaMemHandleTypeFabric && handle && (uintptr_t)handle < 65536)
+    bool fabric =
+        type == cudaMemHandleTypeFabric && settings.driver_version >= DRIVER_WITH_FABRIC_HANDLES;
+    if (fabric && handle && (uintptr_t)handle < 65536)
         fatal_hazard("descriptor as fabric handle", call->origin.call,
                      "cudaMemPoolImportFromShareableHandle was given %d as the address of a fabric "
                      "handle. A real driver dies of SIGSEGV here.\n"
@@ -82,7 +85,7 @@ cudaError_t do_cudaMemPoolImportFromShareableHandle(struct call *call, cudaMemPo
      * "export". Descriptor 0 is a null handle. */
     if (!pool || !handle || flags)
         return cudaErrorInvalidValue;
-    if (type == cudaMemHandleTypeFabric)
+    if (fabric)
         return cudaErrorNotSupported;
     if (type != cudaMemHandleTypePosixFileDescriptor)
         return cudaErrorInvalidValue;

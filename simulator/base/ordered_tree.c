@@ -2,6 +2,7 @@
 #include "base/ordered_tree.h"
 
 #include "os/needs_lock.h"
+#include "os/os.h"
 
 /* Law: never 0. Needs the lock. */
 static struct {
@@ -171,6 +172,44 @@ struct tree_node *tree_last(const struct ordered_tree *tree, uint64_t key)
         }
     }
     return last;
+}
+
+static void list_add(struct tree_list *list, struct tree_node *n)
+{
+    if (list->count == list->capacity) {
+        list->capacity = list->capacity ? 2 * list->capacity : 64;
+        list->items = os_grow(list->items, list->capacity * sizeof *list->items);
+    }
+    list->items[list->count++].node = n;
+}
+
+/* The list is its own queue of nodes to look at, so it is known long before which node comes next:
+ * with many nodes each is a miss of the cache, and these are waited for side by side. */
+bool tree_find_all(const struct ordered_tree *tree, uint64_t max_value, struct tree_list *list)
+{
+    NEEDS_LOCK();
+    enum { AHEAD = 8 };
+    size_t found = 0;
+    bool others = false;
+    list->count = 0;
+    if (tree->root)
+        list_add(list, tree->root);
+    for (size_t i = 0; i < list->count; i++) {
+        struct tree_node *n = list->items[i].node;
+        if (i + AHEAD < list->count)
+            __builtin_prefetch(list->items[i + AHEAD].node);
+        others |= n->value > max_value;
+        if (n->min_value > max_value)
+            continue;
+        if (n->left)
+            list_add(list, n->left);
+        if (n->right)
+            list_add(list, n->right);
+        if (n->value <= max_value)
+            list->items[found++] = (struct tree_found){n->value, n};
+    }
+    list->count = found;
+    return !others;
 }
 
 /* ---- the laws ---- */

@@ -28,6 +28,16 @@ struct ordered_tree {
     struct tree_node *root;
 };
 
+/* What tree_find_all found. It belongs to the caller, who zeroes it before the first search and may
+ * use it for many. */
+struct tree_list {
+    struct tree_found {
+        uint64_t value; /* The node's, so that sorting by it reads no node. */
+        struct tree_node *node;
+    } * items;
+    size_t count, capacity;
+};
+
 /* Inserts a node whose key, age and value are set. */
 void tree_insert(struct ordered_tree *tree, struct tree_node *n);
 /* The same for a node that comes directly before `after`: without a search. */
@@ -40,6 +50,9 @@ struct tree_node *tree_first(const struct ordered_tree *tree, uint64_t key, uint
 struct tree_node *tree_next(const struct tree_node *n, uint64_t max_value);
 /* Returns the last in order with at most this key, or NULL. */
 struct tree_node *tree_last(const struct ordered_tree *tree, uint64_t key);
+/* Replaces what is in the list by all nodes with a value of at most `max_value`, in no order.
+ * Returns whether there is no other node. */
+bool tree_find_all(const struct ordered_tree *tree, uint64_t max_value, struct tree_list *list);
 /* Is there a node with a value of at most `max_value`? */
 static inline bool tree_has(const struct ordered_tree *tree, uint64_t max_value)
 {

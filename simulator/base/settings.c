@@ -1,6 +1,7 @@
 /* The SIM_ variables: one reader, one sentence for each way to get them wrong. */
 #include "base/settings.h"
 
+#include <driver_types.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -180,6 +181,8 @@ void settings_read(void)
         read_yes_or_no("SIM_POOLS", true, "off", "on") && settings.driver_version >= 11020;
     /* Measured (one-gpu.txt): 1 (file descriptor) + 8 (fabric). */
     settings.handle_types = (int)read_number("SIM_HANDLE_TYPES", 9, 0, 15, "1");
+    if (settings.driver_version < DRIVER_WITH_FABRIC_HANDLES)
+        settings.handle_types &= ~cudaMemHandleTypeFabric;
     settings.peers = read_yes_or_no("SIM_PEERS", true, "off", "on");
     read_check();
     settings.check_laws = read_yes_or_no("SIM_CHECK_LAWS", false, "0", "1");

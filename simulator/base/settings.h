@@ -7,6 +7,11 @@
 
 enum schedule { SCHEDULE_MEASURED, SCHEDULE_INSTANT, SCHEDULE_LATE, SCHEDULE_RANDOM };
 
+/* Fabric handles came with this driver (documented: cuda.h has CU_MEM_HANDLE_TYPE_FABRIC from CUDA
+ * 12.3 on, and cudart its own name for it from 12.4 on). Assumed: to an older one that type is like
+ * any other number that it does not know. */
+#define DRIVER_WITH_FABRIC_HANDLES 12030
+
 struct __attribute__((aligned(4096))) settings {
     /* SIM_DEVICES: 1 to 16; default 2. */
     int devices;
@@ -20,7 +25,7 @@ struct __attribute__((aligned(4096))) settings {
     /* SIM_POOLS: has the device pools? Default on, and off with a driver before 11.2. */
     bool pools;
     /* SIM_HANDLE_TYPES: bits of enum cudaMemAllocationHandleType that pools can be made with;
-     * default 9, as an H200. */
+     * default 9, as an H200; without fabric handles where the driver has none. */
     int handle_types;
     /* SIM_PEERS: can devices reach each other? Default on. */
     bool peers;

@@ -243,6 +243,9 @@ bool device_attribute(int attribute, int *value)
         return false;
     /* SIM_HANDLE_TYPES changes no attribute, only what cudaMemPoolCreate takes: as under WSL2. */
     *value = attributes[attribute];
+    if (attribute == cudaDevAttrMemoryPoolSupportedHandleTypes
+        && settings.driver_version < DRIVER_WITH_FABRIC_HANDLES)
+        *value &= ~cudaMemHandleTypeFabric;
     /* Documented: 0 without pools. Assumed: then no handle type is promised either. */
     if (!settings.pools
         && (attribute == cudaDevAttrMemoryPoolsSupported

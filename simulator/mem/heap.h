@@ -138,7 +138,7 @@ struct range *heap_free_at(const struct heap *h, size_t offset, size_t bytes);
 /* Frees a live range into a stream's list or the shared ones; free_seq: the free's
  * epoch in the stream. */
 void heap_put(struct heap *h, struct range *r, uint32_t slot, uint64_t free_seq);
-/* Moves a free range of a stream to a shared list. */
+/* Puts a range that was taken out of a stream's list into a shared one. */
 void heap_make_shared(struct heap *h, struct range *r);
 /* Returns the live range that covers this offset, or NULL. */
 struct range *heap_find(const struct heap *h, size_t offset);

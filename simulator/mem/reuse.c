@@ -155,33 +155,27 @@ struct reuse_result reuse_take(struct heap *h, const struct reuse_policy *policy
 /* ---- reclaiming ---- */
 
 /* Law: only reuse_reclaim uses it, from its beginning to its end. Needs the lock. */
-static struct {
-    struct range **ranges;
-    size_t capacity;
-} found;
+static struct tree_list found;
 
 static int latest_first(const void *a, const void *b)
 {
-    const struct range *x = *(struct range *const *)a, *y = *(struct range *const *)b;
-    return (x->free_node.value < y->free_node.value) - (x->free_node.value > y->free_node.value);
+    const struct tree_found *x = a, *y = b;
+    return (x->value < y->value) - (x->value > y->value);
 }
 
 bool reuse_reclaim(struct heap *h, struct free_list *list, uint64_t max_seq)
 {
-    size_t count = 0;
-    for (struct tree_node *n = tree_first(&list->ranges, 0, max_seq); n;
-         n = tree_next(n, max_seq)) {
-        if (count == found.capacity) {
-            found.capacity = found.capacity ? 2 * found.capacity : 256;
-            found.ranges = os_grow(found.ranges, found.capacity * sizeof(struct range *));
-        }
-        found.ranges[count++] = range_of_free_node(n);
+    bool all = tree_find_all(&list->ranges, max_seq, &found);
+    if (all)
+        list->ranges.root = NULL;
+    if (found.count > 1)
+        qsort(found.items, found.count, sizeof *found.items, latest_first);
+    for (size_t i = 0; i < found.count; i++) {
+        if (!all)
+            tree_remove(&list->ranges, found.items[i].node);
+        heap_make_shared(h, range_of_free_node(found.items[i].node));
     }
-    if (count > 1)
-        qsort(found.ranges, count, sizeof(struct range *), latest_first);
-    for (size_t i = 0; i < count; i++)
-        heap_make_shared(h, found.ranges[i]);
-    return count > 0;
+    return found.count > 0;
 }
 
 const char *reuse_name(enum reuse rung)

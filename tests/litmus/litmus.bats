@@ -24,7 +24,8 @@
 load ../suite
 
 export FOLDER=build/check/litmus
-export SCHEDULES="measured instant late random:1 random:2${TEST_LONG:+ random:3 random:4 random:5}"
+export SCHEDULES="measured late random:1"
+SCHEDULES+=${TEST_LONG:+" instant random:2 random:3 random:4 random:5"}
 
 # run_program PROGRAM SCHEDULE...: once under each schedule, and once unchecked. What it prints lies
 # in $FOLDER/PROGRAM.SCHEDULE.{out,err}; $FOLDER/PROGRAM.status has a line "SCHEDULE=STATUS" each.
@@ -224,7 +225,7 @@ kinds() {
                 complain "$program, $schedule: it prints '$text', not '$wanted'."
         done
     done
-    [ "$checked" -gt 50 ] || complain "Only $checked outputs were compared."
+    [ "$checked" -gt 40 ] || complain "Only $checked outputs were compared."
     finish
 }
 

@@ -87,6 +87,25 @@ static int support(int argc, char **argv)
     return cudaFree(p);
 }
 
+/* A pool for file descriptors and one for fabric handles, and an import of such a handle. */
+static int fabric(int argc, char **argv)
+{
+    (void)argc, (void)argv;
+    struct cudaMemPoolProps props = {.allocType = cudaMemAllocationTypePinned,
+                                     .handleTypes = cudaMemHandleTypePosixFileDescriptor,
+                                     .location = {.type = cudaMemLocationTypeDevice}};
+    static cudaMemFabricHandle_t handle;
+    cudaMemPool_t descriptors, fabrics, imported;
+    int types = -1;
+    SAY(cudaDeviceGetAttribute(&types, cudaDevAttrMemoryPoolSupportedHandleTypes, 0));
+    printf("handle types %d\n", types);
+    SAY(cudaMemPoolCreate(&descriptors, &props));
+    props.handleTypes = cudaMemHandleTypeFabric;
+    SAY(cudaMemPoolCreate(&fabrics, &props));
+    SAY(cudaMemPoolImportFromShareableHandle(&imported, &handle, cudaMemHandleTypeFabric, 0));
+    return 0;
+}
+
 static int closed_gate(int argc, char **argv)
 {
     (void)argc, (void)argv;
@@ -805,6 +824,7 @@ int main(int argc, char **argv)
         {"first", first},
         {"segments", segments},
         {"support", support},
+        {"fabric", fabric},
         {"exports", exports},
         {"closed-gate", closed_gate},
         {"fail", fail},

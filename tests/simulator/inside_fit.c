@@ -1,6 +1,7 @@
 /* The ordered tree against a search of all nodes, after every one of a great number of random
- * steps: the first under a limit, the next in order, the last up to a key, and the tree's own laws.
- * With few keys the ages decide, with many the keys; some nodes come back with an old age.
+ * steps: the first under a limit, the next in order, all under a limit, the last up to a key, and
+ * the tree's own laws. With few keys the ages decide, with many the keys; some nodes come back with
+ * an old age.
  *
  *   inside_fit STEPS KEYS [SEED] */
 #define _GNU_SOURCE
@@ -45,6 +46,28 @@ static struct tree_node *search_last(uint64_t key)
             last = f;
     }
     return last;
+}
+
+/* Does tree_find_all return each node up to the limit once, and whether there are others? */
+static bool finds_all(uint64_t limit)
+{
+    static struct tree_list list;
+    bool found[NODES] = {false}, has_others = false;
+    bool alone = tree_find_all(&tree, limit, &list);
+    for (size_t i = 0; i < list.count; i++) {
+        const char *node = (const char *)list.items[i].node;
+        size_t at = (size_t)(node - (const char *)nodes) / sizeof *nodes;
+        if (found[at] || list.items[i].value != nodes[at].node.value)
+            return false;
+        found[at] = true;
+    }
+    for (int i = 0; i < NODES; i++) {
+        bool within = nodes[i].listed && nodes[i].node.value <= limit;
+        has_others |= nodes[i].listed && !within;
+        if (found[i] != within)
+            return false;
+    }
+    return alone != has_others;
 }
 
 static size_t some_key(uint32_t keys) { return ALIGNMENT * (1 + pick(keys)) * (pick(2) ? 1 : 77); }
@@ -102,6 +125,8 @@ int main(int argc, char **argv)
         if (nodes[from].listed
             && tree_next(&nodes[from].node, limit) != search(&nodes[from].node, 0, limit))
             wrong("tree_next does not find the next");
+        if (!finds_all(limit))
+            wrong("tree_find_all does not find all");
         if (tree_count_valid(&tree) != count)
             wrong("the tree is out of order, or lacks a node");
     }

@@ -6,7 +6,7 @@
  *   scale SECONDS            the same with another limit
  *   scale SECONDS TEXT       only the rows with this text in their names
  *
- * Each size runs in a process of its own, and small ones in several, the least of them. One that
+ * Each size runs in a process of its own, and short ones in several, the least of them. One that
  * takes longer than its limit is ended, and the row says so; so does one in which a call fails.
  * SIM_SCHEDULE and SIM_CHECK hold as for any program. Exit status 0, whatever was measured. */
 #define _GNU_SOURCE
@@ -27,7 +27,15 @@
 
 #define MiB    ((size_t)1 << 20)
 #define BUDGET 2.5 /* A row may grow by this for ten times as many. */
-enum { MOST = 100000, SIZES = 3, CALLS = 20000, BRANCHES = 8, READERS = 32, CHAINED = 16 };
+enum {
+    MOST = 100000,
+    SIZES = 3,
+    CALLS = 20000,
+    ROUNDS = 9,
+    BRANCHES = 8,
+    READERS = 32,
+    CHAINED = 16
+};
 
 /* What a process of one size found. */
 struct result {
@@ -112,13 +120,24 @@ static size_t some_size(void)
     return classes[pick(8)];
 }
 
+/* Picks one of the n pointers in `data`, and the next one too, so that it is read in time: a
+ * program has at hand what it frees, and a miss of the row's own table is no cost of the call. */
+static int pick_pointer(int n)
+{
+    static int next;
+    int now = next;
+    next = pick(n);
+    __builtin_prefetch(&data[next]);
+    return now;
+}
+
 static void live(int n)
 {
     for (int i = 0; i < n; i++)
         need(cudaMallocAsync((void **)&data[i], some_size(), s));
     begin();
     for (int i = 0; i < CALLS; i++) {
-        int victim = pick(n);
+        int victim = pick_pointer(n);
         need(cudaFreeAsync(data[victim], s));
         need(cudaMallocAsync((void **)&data[victim], some_size(), s));
     }
@@ -157,7 +176,7 @@ static void cuda_malloc(int n)
         data[i] = device_memory(1024);
     begin();
     for (int i = 0; i < CALLS; i++) {
-        int victim = pick(n);
+        int victim = pick_pointer(n);
         need(cudaFree(data[victim]));
         data[victim] = device_memory(1024);
     }
@@ -654,16 +673,22 @@ static struct result measure_once(void (*measure)(int n), int n, int seconds)
     return r;
 }
 
-static struct result measure_least(void (*measure)(int n), int n, int seconds)
+/* A row's sizes in turn, so that a busy while of the machine is one for all of them; and those that
+ * take less than 0.1 s again, the least of which counts. Returns how many come to their end. */
+static int measure_sizes(const struct row *row, int seconds, struct result r[SIZES])
 {
-    struct result least = measure_once(measure, n, seconds);
-    /* A small size is over in no time, and a busy moment of the machine would be all of it. */
-    for (int i = 0; i < 4 && !*least.failure && least.us * n < 1e5; i++) {
-        struct result r = measure_once(measure, n, seconds);
-        if (!*r.failure && r.us < least.us)
-            least = r;
-    }
-    return least;
+    int done = SIZES;
+    for (int round = 0; round < ROUNDS; round++)
+        for (int i = 0, n = row->size; i < done; i++, n *= 10) {
+            if (round && r[i].us * n > 1e5)
+                continue;
+            struct result now = measure_once(row->measure, n, seconds);
+            if (!round || now.us < r[i].us || *now.failure)
+                r[i] = now;
+            if (*now.failure)
+                done = i;
+        }
+    return done;
 }
 
 static double larger(double a, double b) { return a > b ? a : b; }
@@ -674,18 +699,12 @@ static void print_row(const struct row *row, int seconds, double empty)
 {
     struct result r[SIZES] = {0};
     double time = 0, memory = 0;
-    int done = 0;
-    for (int n = row->size; done < SIZES; done++, n *= 10) {
-        r[done] = measure_least(row->measure, n, seconds);
-        if (*r[done].failure)
-            break;
-        if (done == 0)
-            continue;
-        time = larger(time, r[done].us / r[done - 1].us);
+    int done = measure_sizes(row, seconds, r);
+    for (int i = 1; i < done; i++) {
+        time = larger(time, r[i].us / r[i - 1].us);
         /* Of a few MiB more or less nothing follows. */
-        if (r[done].mib > empty + 16)
-            memory =
-                larger(memory, (r[done].mib - empty) / (10 * larger(r[done - 1].mib - empty, 1)));
+        if (r[i].mib > empty + 16)
+            memory = larger(memory, (r[i].mib - empty) / (10 * larger(r[i - 1].mib - empty, 1)));
     }
     printf("%c %-38s %5d", time > BUDGET || memory > BUDGET || done < SIZES ? '*' : ' ', row->name,
            row->size);

@@ -246,6 +246,28 @@ END
         "cudaMallocAsync(&p, MiB, NULL): cudaErrorNotSupported" "$plain"
 }
 
+@test "a driver before 12.3 has no fabric handles: none is promised, made or imported" {
+    local version call='cudaDeviceGetAttribute(&types, '
+    call+='cudaDevAttrMemoryPoolSupportedHandleTypes, 0)'
+    local descriptors='cudaMemPoolCreate(&descriptors, &props): cudaSuccess'
+    local fabrics='cudaMemPoolCreate(&fabrics, &props)'
+    local import='cudaMemPoolImportFromShareableHandle(&imported, &handle, '
+    import+='cudaMemHandleTypeFabric, 0)'
+    for version in 12030 13000; do
+        SIM_DRIVER_VERSION=$version program behaviour fabric
+        printed "$call: cudaSuccess" "handle types 9" "$descriptors" "$fabrics: cudaSuccess" \
+            "$import: cudaErrorNotSupported"
+    done
+    for version in 11030 12020; do
+        SIM_HANDLE_TYPES=9 SIM_DRIVER_VERSION=$version program behaviour fabric
+        printed "$call: cudaSuccess" "handle types 1" "$descriptors" \
+            "$fabrics: cudaErrorInvalidValue" "$import: cudaErrorInvalidValue"
+    done
+    SIM_DRIVER_VERSION=11020 program behaviour fabric
+    printed "$call: cudaErrorInvalidValue" "handle types -1" "$descriptors" \
+        "$fabrics: cudaErrorInvalidValue" "$import: cudaErrorInvalidValue"
+}
+
 @test "a wait behind a closed gate ends the program, and the report has its line" {
     local line
     line=$(grep -n '/\* the wait \*/' "$ROOT/tests/simulator/behaviour.c")
