@@ -57,18 +57,19 @@ $(PROBES:%=$(SIMULATOR)/%) $(PROBES:%=build/gpu/%): $(wildcard tests/hardware/pr
 
 # One program for the checks, wherever its source lies: LESSON=FILE.c PROGRAM=FILE. With
 # INSPECT="NN_name..." its object must be what that lesson needs. Nothing in it takes the place of a
-# library's function.
+# library's function. Reports need its lines and the names of its functions, but no variables.
+FOR_CHECKS = $(FOR_SIMULATOR) -g1
 .PHONY: program
 program:
 	@CHECK_INSPECT="$(INSPECT)" tests/grading/object.sh "$(LESSON)" "$(PROGRAM)" $(LIBRARY) \
-		$(CC) $(FOR_SIMULATOR)
+		$(CC) $(FOR_CHECKS)
 
 # What a grader needs to know, a line each: the lessons, and the words of the command above without
 # its files.
 .PHONY: grader
 grader:
 	@printf 'lesson %s\n' $(LESSONS)
-	@printf 'compiler %s\n' $(CC) $(FOR_SIMULATOR)
+	@printf 'compiler %s\n' $(CC) $(FOR_CHECKS)
 
 # On a GPU.
 build/gpu/mutants/%: build/mutants/%.c $(SHARED) build/gpu/kernels.o

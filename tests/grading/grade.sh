@@ -91,7 +91,7 @@ lesson() { # lesson NAME
     protect_lesson
     TAP=1 CHECK_FOLDER=$base LESSON=$file CHECK_UNGRADED=$PWD/$base.ungraded \
         setpriv --pdeathsig TERM timeout --kill-after=2 "$limit" \
-        tests/grading/first_miss.sh "$name" >"$base.tap" 2>&1 </dev/null &
+        "$BASH" tests/grading/first_miss.sh "$name" >"$base.tap" 2>&1 </dev/null &
     check=$!
     trap 'kill "$check"; wait "$check"; end_lesson; exit 143' TERM
     { wait "$check"; } 2>/dev/null || ended=$?
@@ -286,7 +286,7 @@ become no other user who can run what was built in $PWD."
 # ---- the checks ----
 
 printf '%s\n' "${lessons[@]}" | setpriv --pdeathsig TERM xargs -P "${JOBS:-$(nproc)}" -I{} \
-    setpriv --pdeathsig TERM tests/grading/grade.sh lesson {} &
+    setpriv --pdeathsig TERM "$BASH" tests/grading/grade.sh lesson {} &
 all=$!
 wait $all
 all=

@@ -155,8 +155,9 @@ export OUT SEED GRADE_FOLDER=$work PARALLEL_SHELL=$BASH PARALLEL_HOME=$PWD/build
 unset GRADE_PROTECTED
 if [ -z "${SSHLOGIN:-}" ]; then
     # shellcheck disable=SC2016  # for the shell that it begins
-    "${leash[@]}" "$BASH" -c 'source tests/grading/protect.sh && protect "$1" && protected' \
-        protect "$work" >"$work/protected" && export GRADE_PROTECTED=$PWD/$work/protected
+    CHECK_SEAL=1 "${leash[@]}" "$BASH" -c \
+        'source tests/grading/protect.sh && protect "$1" && protected' protect "$work" \
+        >"$work/protected" && export GRADE_PROTECTED=$PWD/$work/protected
 fi
 
 mine=()

@@ -46,10 +46,10 @@ in_sandbox() { # in_sandbox FILE THAT IT INCLUDES...
     mapfile -t compiler <<<"$CHECK_COMPILER"
     sandbox compile --json-status-fd 3 "${arguments[@]}" -- \
         "${limits[@]}" --nproc="${CHECK_PROCESSES:-64}" \
-        tests/grading/object.sh "$file" "$result" "$library" "${compiler[@]}"
+        bash tests/grading/object.sh "$file" "$result" "$library" "${compiler[@]}"
     for attempt in once again; do
         status=0
-        timeout --signal=KILL "$seconds" env -i "${box[@]}" 3>"$program.began" || status=$?
+        (exec -c timeout --signal=KILL "$seconds" "${box[@]}") 3>"$program.began" || status=$?
         # Bubblewrap reports a status when what it ran has begun and ended.
         if [ "$status" = 137 ] || [[ $(<"$program.began") == *'"exit-code"'* ]]; then break; fi
         [ $attempt = once ] || ungraded "$(sandbox_failed "$(head -n 1 "$program.words")")"

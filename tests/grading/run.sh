@@ -151,13 +151,16 @@ too_many_bytes() {
     local size all=0
     while read -r size; do all=$((all + size)); done \
         < <(find "${files[@]}" -type f -printf '%s\n' 2>/dev/null)
-    [ "$all" -gt $((1024 * kilobytes)) ] || has_long_journal
+    [ "$all" -gt $((1024 * kilobytes)) ] || is_flooded
 }
-has_long_journal() {
-    [ -n "$(find "$place" -maxdepth 1 -name 'journal.jsonl*' -size +"$journal_kilobytes"k \
-        -print -quit 2>/dev/null)" ]
+is_flooded() { # by one file, or by one journal, which lies in the folder itself
+    local found
+    while read -r found; do
+        case $found in file | 1) return 0 ;; esac
+    done < <(find "${files[@]}" -size +"$kilobytes"k -printf 'file\n' -quit \
+        -o -name 'journal.jsonl*' -size +"$journal_kilobytes"k -printf '%d\n' 2>/dev/null)
+    return 1
 }
-has_large_file() { [ -n "$(find "${files[@]}" -size +"$kilobytes"k -print -quit 2>/dev/null)" ]; }
 
 # Sets killed: how often the kernel has stopped a process of the cgroup for its memory.
 count_killed() {
@@ -226,7 +229,7 @@ attempt() { # attempt PROGRAM [ARGUMENT...]
     exec {pipe}<&-
     count_killed
     if [ "$killed" != "$before" ]; then ended=memory
-    elif [ "$status" = 153 ] || has_large_file || has_long_journal; then ended=flood   # SIGXFSZ
+    elif [ "$status" = 153 ] || is_flooded; then ended=flood   # SIGXFSZ
     elif [ "$status" = 152 ]; then ended="time"   # SIGXCPU
     elif [ -n "${CHECK_SCOPE:-}" ] && [ "$status" = 137 ] && [ -z "$ended" ]; then ended=memory
     fi

@@ -411,6 +411,8 @@ END
     assert_equal "$(jq -c 'map(.points)' "$OUT/class.json")" "[$full,0,0,$full,$full]"
     assert_equal "$(find "$OUT/students/$name" -type f -exec sha256sum {} + | sort)" "$before"
     assert_equal "$(cat "$OUT/seed")" 7
+    STUDENT=$CLASS/starter OUT=$BATS_TEST_TMPDIR/alone as_typed tests/grading/grade.sh >/dev/null
+    cmp "$BATS_TEST_TMPDIR/alone/grade.json" "$OUT/students/starter/grade.json"
 }
 
 # The processes that grade into OUT.

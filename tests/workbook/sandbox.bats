@@ -423,7 +423,7 @@ the machine very busy, or a process of it killed? Grade again."
     ln -s /usr/bin/* "$copy/bin"
     rm -f "$copy/bin/bwrap"
     # Without a sandbox, whose own folder for temporary files would serve.
-    run as_typed bwrap --dev-bind / / --size 65536 --tmpfs "$full" --chdir "$copy" \
+    run as_typed bwrap --dev-bind / / --size 12288 --tmpfs "$full" --chdir "$copy" \
         env PATH="$copy/bin" TMPDIR="$full" ONLY="$lesson" tests/grading/grade.sh
     assert_equal "$status" 2
     assert_output --partial "The disk is full: nothing more can be written to $full."
@@ -431,7 +431,7 @@ the machine very busy, or a process of it killed? Grade again."
     chmod 700 "$copy"
     rm -rf "$copy/build/grade"
     if [ "$(id -u)" = 0 ]; then
-        run as_typed bwrap --dev-bind / / --size 65536 --tmpfs "$full" --chdir "$copy" \
+        run as_typed bwrap --dev-bind / / --size 12288 --tmpfs "$full" --chdir "$copy" \
             env TMPDIR="$full" ONLY="$lesson" tests/grading/grade.sh
         assert_equal "$status" 2
         assert_output --regexp "^The workbook could not be copied to $full: .*No space left"
