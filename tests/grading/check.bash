@@ -210,7 +210,6 @@ run_lesson() {
     # The simulated device does the same again when it is given the same: one run is enough for all
     # tests that need it.
     if [ ! -e "$folder" ]; then
-        [ -z "${COLLECTING:-}" ] || exit
         mkdir "$folder"
         "$BASH" tests/grading/run.sh "$folder" LD_LIBRARY_PATH="$CHECK_LIBRARY" \
             SIM_JOURNAL="$ROOT/$journal" "${SIM_ENV[@]}" -- "$ROOT/$CHECK_FOLDER/program" "$@"
@@ -279,7 +278,6 @@ ask_lesson() {
     folder=${folder// /}
     CHECK_RUN=$folder journal=$folder/journal.jsonl journals=()
     if [ ! -e "$folder" ]; then
-        [ -z "${COLLECTING:-}" ] || exit
         mkdir "$folder"
         # What its functions left allocated is not asked here.
         "$BASH" tests/grading/run.sh "$folder" LD_LIBRARY_PATH="$CHECK_LIBRARY" \
@@ -490,77 +488,17 @@ expect_right() {
 # What reads a journal may take 20 seconds of a processor and 4 GiB: a program has written it.
 bounded_jq() { (ulimit -t 20 -v 4194304 && exec jq "$@"); }
 
-# jq takes longer to begin than to answer. So the first question of a check takes those along with
-# which the tests behind it begin, if they are about the same journal. The answers are kept in one
-# file: for each the journal, $QUESTIONS, the question, and the lines, which come into $result.
-answer() { # answer QUESTION, which $QUESTIONS precedes
-    local kept=$CHECK_FOLDER/answers defined=${QUESTIONS:-} asked=("$1") known=() found=() i
-    local before="def outcome(condition): try [condition] catch {error: .};
-        def shown: if type == \"object\" then \"the error \(.error)\"
-            else map(tojson) | join(\" and \") end;
-        $defined"
-    if [ -n "${COLLECTING:-}" ]; then
-        printf '%s\0' "$journal" "$defined" "$1"
-        exit
-    fi
-    if [ -e "$kept" ]; then mapfile -t -d '' known <"$kept"; fi
-    for ((i = 0; i < ${#known[@]}; i += 4)); do
-        if [ "${known[i]}" = "$journal" ] && [ "${known[i + 1]}" = "$defined" ] &&
-            [ "${known[i + 2]}" = "$1" ]; then
-            mapfile -t result <<<"${known[i + 3]}"
-            return
-        fi
-    done
-    if [ ! -e "$kept" ] && [ -z "${CHECK_TEST:-}" ]; then
-        for ((i = ${this_test:-0} + 1; ; i++)); do
-            declare -F "test_$i" >/dev/null || break
-            first_question "test_$i" >"$kept.next"   # mapfile reads a pipe byte by byte
-            mapfile -t -d '' found <"$kept.next"
-            if [ "${#found[@]}" = 3 ] && [ "${found[0]}" = "$journal" ] &&
-                [ "${found[1]}" = "$defined" ]; then
-                asked+=("${found[2]}")
-            fi
-        done
-    fi
-    : >>"$kept"
-    if [ "${#asked[@]}" != 1 ]; then
-        mapfile -t -d '' found < <(bounded_jq -j -s "$before
-            $(printf '((%s) | tostring + "\\n"), "\\u0000", ' "${asked[@]}") \"end\"" \
-            "$journal" 2>/dev/null)
-        if [ "${#found[@]}" = $((${#asked[@]} + 1)) ] && [ "${found[-1]}" = end ]; then
-            for i in "${!asked[@]}"; do
-                printf '%s\0' "$journal" "$defined" "${asked[i]}" "${found[i]%$'\n'}"
-            done >>"$kept"
-            mapfile -t result <<<"${found[0]%$'\n'}"
-            return
-        fi
-    fi
-    mapfile -t result < <(bounded_jq -r -s "$before $1" "$journal" 2>&1)
-}
-
-# The first question of a test, if no run comes before it. A restricted shell writes no file.
-# shellcheck disable=SC2034,SC2317  # for what the test calls
-first_question() ( # first_question TEST
-    missed() { exit; }
-    miss() { exit; }
-    refuse() { exit; }
-    COLLECTING=1 SIM_ENV=()
-    trap 'exit 0' EXIT
-    set -er
-    "$1"
-) 2>/dev/null
-
-# All expectations of a call are one question, for which jq prints "met", or the number of the first
-# that is not, what came instead of true, and what happened.
+# All expectations of a call go to one jq, which takes longer to begin than to judge. It prints
+# "met", or the number of the first that is not, what came instead of true, and what happened.
 expect_journal() {
-    local sentences=() parts=() number judge='"met"' result value
+    local sentences=() conditions=() happened=() number judge='"met"' result value
     while [ $# -ge 2 ]; do
-        parts+=("$1")
+        conditions+=("$1")
         sentences+=("$2")
         shift 2
-        parts+=(empty)
+        happened+=(empty)
         if [ $# != 0 ] && [ "$1" != -- ]; then
-            parts[-1]=$1
+            happened[-1]=$1
             shift
         fi
         if [ "${1:-}" = -- ]; then shift; fi
@@ -574,25 +512,22 @@ expect_journal() {
 journal of the simulated device is empty."
         return
     fi
-    # What they begin with is read once.
-    for number in "${!parts[@]}"; do
-        if [ "${parts[number]:0:${#QUESTIONS}}" = "${QUESTIONS:-}" ]; then
-            parts[number]=${parts[number]:${#QUESTIONS}}
-        fi
-    done
     # A condition may end in a comment: its parenthesis is closed on a line of its own.
-    for ((number = ${#sentences[@]} - 1; number >= 0; number--)); do
-        judge="outcome(${parts[2 * number]}
+    for ((number = ${#conditions[@]} - 1; number >= 0; number--)); do
+        judge="outcome(${conditions[number]}
             ) as \$value | if \$value == [true] then $judge
-            else \"$number\", (\$value | shown), (try (${parts[2 * number + 1]}
+            else \"$number\", (\$value | shown), (try (${happened[number]}
             ) catch \"the error \\(.)\") end"
     done
-    answer "$judge"
+    judge='def outcome(condition): try [condition] catch {error: .};
+        def shown: if type == "object" then "the error \(.error)"
+            else map(tojson) | join(" and ") end;'" $judge"
+    mapfile -t result < <(bounded_jq -r -s "$judge" "$journal" 2>&1)
     [ "${result[*]}" != met ] || return 0
     number=${result[0]} value=${result[1]:-}
     if [[ $number == [0-9]* ]]; then
         print_sentences "Expected: ${sentences[number]}"
-        if [ "${parts[2 * number + 1]}" != empty ]; then
+        if [ "${happened[number]}" != empty ]; then
             echo "Happened: $(lines "${result[@]:2}")"
         fi
         [ "$value" = false ] || echo "(The check's question gave $value, neither true nor false.)"

@@ -59,8 +59,6 @@ setup_file
 missed=0 passed=0
 [ -z "${TAP:-}" ] || echo "1..${#names[@]}"
 for number in "${!names[@]}"; do
-    # shellcheck disable=SC2034  # for answer in check.bash
-    this_test=$number
     name=${names[number]}
     [[ $name == "${CHECK_TEST:-}"* ]] || continue
     if [ "$missed${TAP:-}" = 1first ]; then

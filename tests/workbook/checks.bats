@@ -103,53 +103,6 @@ point"
     assert_equal "$(grep -c '^  MISS  ' <<<"$output")" 1
 }
 
-# shellcheck disable=SC2016,SC2034,SC2317  # questions to jq; for check.bash, which calls the tests
-@test "one jq answers what the tests ask about a journal, each as if it were alone" {
-    local CHECK_NAME=x CHECK_FOLDER=$BATS_TEST_TMPDIR CHECK_RUN=$BATS_TEST_TMPDIR errors='' first
-    local journal=$CHECK_FOLDER/journal CHECK_COMMAND='' this_test QUESTIONS='def n: .[0].n;'
-    printf '{"n":1,"text":"a\\u0000met\\nb"}\n' >"$journal"
-    bounded_jq() {
-        : >>"$CHECK_FOLDER/calls.$BASHPID"
-        jq "$@"
-    }
-    asked() { find "$CHECK_FOLDER" -name 'calls.*' | wc -l; }
-    test_0() { expect_journal "$QUESTIONS n == 1" 'n is 1.'; }
-    test_1() { expect_journal "$QUESTIONS n == 2" 'n is 2.' "$QUESTIONS"' "n is \(n)."'; }
-    test_2() {
-        [ -n "${RUNS:-}" ] || missed "It does not run."
-        expect_journal "$QUESTIONS n" 'n is true.' '1, "two\nlines"' -- 'false' 'Never.'
-    }
-    test_3() {
-        : >"$CHECK_FOLDER/written"
-        expect_journal "$QUESTIONS n == 3" 'n is 3.'
-    }
-    this_test=0 test_0
-    assert_equal "$(asked)" 1
-    this_test=1 run test_1
-    assert_failure
-    assert_line --index 0 "Expected: n is 2."
-    assert_line --index 1 "Happened: n is 1."
-    assert_equal "$(asked)" 1
-    # One that was not reached before is asked later. Who only collects questions writes no file.
-    this_test=2 RUNS=1 run test_2
-    assert_line --index 1 "Happened: 1"
-    assert_line --index 2 "two"
-    assert_line --index 4 "(The check's question gave 1, neither true nor false.)"
-    assert_equal "$(asked)" 2
-    assert_file_not_exists "$CHECK_FOLDER/written"
-
-    # A question that jq cannot read, or what a program wrote into a text, spoils no other answer.
-    for first in 'n = = 1' 'error("x")' '.[0].text == 1'; do
-        rm -f "$CHECK_FOLDER"/{answers,calls.*}
-        test_1() { expect_journal "$QUESTIONS $first" 'It holds.' '.[0].text'; }
-        this_test=0 run test_0
-        assert_success
-        this_test=1 run test_1
-        assert_failure
-        assert_line --index 0 "Expected: It holds."
-    done
-}
-
 @test "the report folds a long line below the text behind its label, and breaks no word" {
     local report
     report=$(awk -v lesson=x -f tests/commands/report.awk <<<"1..1
