@@ -42,7 +42,8 @@ static int asked_take(size_t bytes, int stream)
     asked[id].data = (int *)asked[id].part->data;
     asked[id].bytes = bytes;
     asked[id].stream = stream;
-    unsigned place = (unsigned)((size_t)asked[id].data / GRAIN % 1048576);
+    /* From the first part on: where the first one lies differs from run to run. */
+    unsigned place = (unsigned)(((size_t)asked[id].data - (size_t)asked[0].data) / GRAIN % 1048576);
     printf("\ncache_take %d, %zu bytes for stream %d = %u\n", id, bytes, stream, place);
     asked_seed = (asked_seed + place) % 1048576;
     asked_use(id, 0);

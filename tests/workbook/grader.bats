@@ -185,6 +185,19 @@ END
     assert_output "$tests $failures"
 }
 
+@test "the starters, graded again beside others, have the same grade, byte for byte" {
+    local one
+    for one in second third; do
+        as_typed OUT="$BATS_TEST_TMPDIR/$one" tests/grading/grade.sh \
+            >"$BATS_TEST_TMPDIR/$one.txt" 2>&1 &
+    done
+    wait
+    for one in second third; do
+        run diff -r "$STARTERS" "$BATS_TEST_TMPDIR/$one"
+        assert_output ""
+    done
+}
+
 @test "the same files get the same grade, two at once too; RESUME=1 does nothing twice" {
     local lesson one two full before
     lesson=$(first)
