@@ -314,10 +314,16 @@ window.checks = (() => {
     // [rule, how many elements, the first, what it wants] of what is serious.
     async function runAxe(options) {
         markLooks();
+        // Elsewhere the header would lie over a part of what is below it, and axe counts that.
+        scrollTo({ top: 0, behavior: "instant" });
         window.axe.configure({ rules: [{ id: "color-contrast", selector: "[data-look]" }] });
         const { violations } = await window.axe.run(document, options);
         return violations.filter(({ impact }) => ["serious", "critical"].includes(impact))
-            .map(({ id, nodes, help }) => [id, nodes.length, String(nodes[0].target[0]), help]);
+            .map(({ id, nodes, help }) => {
+                const [{ target, any, all, none }] = nodes;
+                const why = [...any, ...all, ...none].map(({ message }) => message);
+                return [id, nodes.length, String(target[0]), `${help}: ${why.join(" ")}`];
+            });
     }
 
     // ---- keyboard ----
