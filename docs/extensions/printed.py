@@ -87,11 +87,10 @@ def marks_in(journal):
     """The program's last call, as a Piece has it, at each mark that printed.c left in a journal."""
     found, last = [], []
     for text in journal.read_text(encoding="utf-8").splitlines():
-        if '"number":' not in text or '"did":' in text:
-            continue  # most lines, and to parse them takes time
-        line = json.loads(text)
-        if "call" not in line or "did" in line or "number" not in line:
+        # Most lines are others, and to parse them takes time.
+        if '"call":' not in text or '"number":' not in text or '"did":' in text:
             continue
+        line = json.loads(text)
         if line["call"] == "cudaPeekAtLastError" and "file" not in line:
             found.append(last)
         else:

@@ -27,7 +27,7 @@ ask() {
         to who called them." "Happened: ${figure[wrong]}."
 }
 
-# What the harness asks is computed here once more, from the seed and the addresses that it printed:
+# What the harness asks is computed here once more, from the seed and the places that it printed:
 # the journal must have each use of each part, in this order. An order has scenes; a trim begins the
 # next one.
 asked_figures() {

@@ -1,9 +1,9 @@
 /* Calls lesson 20's cache. "order", four streams and three sizes: memory goes from stream to
  * stream; "held", with the same: the first stream is held meanwhile. "random" or "small" and a
- * seed: a walk that depends on the addresses that the cache returned, so that no one knows it
- * before; "small" then replays it through a plain pool. Each part is used as it is taken and before
- * it returns: whole, or its first 256 KiB and its last int. What was used where is in the journal.
- * The check puts the lesson in front of this file, its main renamed. */
+ * seed: a walk that depends on where the cache put its parts, so that no stored trace has it;
+ * "small" then replays it through a plain pool. Each part is used as it is taken and before it
+ * returns: whole, or its first 256 KiB and its last int. What was used where is in the journal. The
+ * check puts the lesson in front of this file, its main renamed. */
 
 enum { ASKED_MOST = 2048, ASKED_WHOLE = 256 << 10 };
 
