@@ -286,12 +286,22 @@ window.checks = (() => {
     // Marks for axe each element that has text of its own, once for each look: its color, its font,
     // and what its ancestors paint behind it. A page has few looks, and thousands of words. The
     // other words of programs are made text: axe looks at every element for what covers it.
+    // Of a text, as a whole number below 2 to the 53rd.
+    function hash(text) {
+        let [high, low] = [0xdeadbeef, 0x41c6ce57];
+        for (let i = 0; i < text.length; i++) {
+            high = Math.imul(high ^ text.charCodeAt(i), 2654435761);
+            low = Math.imul(low ^ text.charCodeAt(i), 1597334677);
+        }
+        return (high >>> 0) % 2097152 * 4294967296 + (low >>> 0);
+    }
     const LOOK = ["color", "fontSize", "fontWeight", "textShadow", "visibility", "display"];
     const BEHIND = ["backgroundColor", "backgroundImage", "opacity", "filter", "mixBlendMode",
         "position", "zIndex", "overflow", "clip", "clipPath"];
-    function markLooks() {
+    // Returns the looks. Those that are known are not marked.
+    function markLooks(known) {
         const behind = new Map([[null, ""]]);
-        const seen = new Set();
+        const seen = new Set(known);
         for (const element of all("*")) {
             const style = getComputedStyle(element);
             const own = BEHIND.map((key) => style[key]).join(";");
@@ -302,28 +312,36 @@ window.checks = (() => {
                 (node) => node.nodeType === Node.TEXT_NODE && node.data.trim());
             const isField = element.matches("input, select, textarea, button");
             const kind = element.localName === "svg" || element.closest("svg") ? "svg" : "";
-            const look = [paints, kind, isField, ...LOOK.map((key) => style[key])].join();
             if (!hasText && !isField) continue;
+            const look = hash([paints, kind, isField, ...LOOK.map((key) => style[key])].join());
             const isWord = element.matches("pre span:not(:has(*))");
             if (!seen.has(look)) element.dataset.look = "";
             else if (isWord) element.replaceWith(element.textContent);
             if (element.isConnected && element.checkVisibility()) seen.add(look);
         }
+        return [...seen].filter((look) => !known.includes(look));
     }
 
-    // [rule, how many elements, the first, what it wants] of what is serious.
-    async function runAxe(options) {
-        markLooks();
+    // The looks that are new, and [rule, how many elements, the first, what it wants] of what is
+    // serious. Where no look is new the rules in `drawn`, for which axe compares the places of all
+    // elements, are left out. The parts of the page that `without` names are not looked at.
+    async function runAxe(options, drawn, known, without) {
+        const looks = markLooks(known);
+        if (!looks.length) {
+            options.rules = Object.fromEntries(drawn.map((id) => [id, { enabled: false }]));
+        }
         // Elsewhere the header would lie over a part of what is below it, and axe counts that.
         scrollTo({ top: 0, behavior: "instant" });
         window.axe.configure({ rules: [{ id: "color-contrast", selector: "[data-look]" }] });
-        const { violations } = await window.axe.run(document, options);
-        return violations.filter(({ impact }) => ["serious", "critical"].includes(impact))
+        const context = { include: [["html"]], exclude: without.map((part) => [part]) };
+        const { violations } = await window.axe.run(context, options);
+        const found = violations.filter(({ impact }) => ["serious", "critical"].includes(impact))
             .map(({ id, nodes, help }) => {
                 const [{ target, any, all, none }] = nodes;
                 const why = [...any, ...all, ...none].map(({ message }) => message);
                 return [id, nodes.length, String(target[0]), `${help}: ${why.join(" ")}`];
             });
+        return [looks, found];
     }
 
     // ---- keyboard ----

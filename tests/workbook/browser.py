@@ -3,15 +3,17 @@
 One line on stdout for each fault: the check, the page with the size, theme and protocol under which
 it was seen, and what is wrong. Exit status 1 if there is a fault, 2 if nothing could be looked at.
 
-Each page but the listings of programs is opened at 1400 pixels, light, over http, and at 390
-pixels, dark, from its file. A few pages that stand for all (SAMPLE, or the pages that are named)
-are opened in every size and theme.
+Each page but the listings of programs is opened from its file, at 1400 pixels, light, and then
+becomes 390 pixels wide and dark. A few pages that stand for all (SAMPLE, or the pages that are
+named) are opened over http too, in every size and theme: what differs there is made by scripts and
+styles that all pages share.
 
 To check what only some pages have, write a function with @feature below.
 
 Playwright drives the Chromium of this machine; axe-core judges accessibility.
 """
 
+import collections
 import concurrent.futures
 import functools
 import http.server
@@ -43,6 +45,7 @@ HEAVIEST = 400 * 1024  # bytes of a page with all that it loads, before compress
 PAPER = 688  # the width of a page of A4 between its margins, in CSS pixels
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 VISUAL_RULES = ["color-contrast", "scrollable-region-focusable", "target-size"]
+DRAWN_RULES = ["color-contrast", "link-in-text-block", "target-size"]
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 STILL = """*, *::before, *::after, *::details-content {
     transition: none !important; animation: none !important }"""
@@ -68,6 +71,8 @@ FAR = 120000  # milliseconds: what runs in a page comes to an end long before
 BROWSERS = 2  # at a time
 PARTS = 4  # in which the longest look is shared among them
 FEATURES = []
+SIDEBAR = ".sidebar-drawer"
+judged = collections.defaultdict(set)  # the looks of words, for axe, of a tab and a size
 
 
 def feature(selector):
@@ -326,10 +331,18 @@ def paper(page, report):
 
 
 def accessible(page, report, rules=None):
+    """What axe finds. What it takes from the page as drawn is judged where words have a look that no
+    page before had in this tab and size; and the sidebar, whose links are the same on all pages, on
+    those of the sample."""
     chosen = {"type": "rule", "values": rules} if rules else {"type": "tag", "values": RULES}
     options = {"resultTypes": ["violations"], "preload": False, "runOnly": chosen}
+    known = judged[page.context, page.viewport_size["width"]]
+    without = [] if page.url.endswith(tuple(f"/{name}.html" for name in SAMPLE)) else [SIDEBAR]
     page.evaluate(AXE)
-    for rule, count, place, words in page.evaluate("options => checks.axe(options)", options):
+    given = [options, DRAWN_RULES, list(known), without]
+    looks, found = page.evaluate("given => checks.axe(...given)", given)
+    known.update(looks)
+    for rule, count, place, words in found:
         report("axe", f"{rule}, {count} times, first {place}: {words}")
 
 
@@ -376,11 +389,10 @@ class Pass:
     def __init__(self, folder):
         self.folder, self.faults = folder, set()
 
-    def look(self, browser, address, names, size, theme, checks):
-        """Opens pages one after the other in one tab and runs the checks on each."""
-        context = browser.new_context(
-            viewport={"width": size, "height": HEIGHT}, color_scheme=theme
-        )
+    def look(self, browser, address, names, stages):
+        """Opens pages one after the other in one tab. Each has the sizes and themes of the stages
+        in turn, and in each their checks."""
+        context = browser.new_context()
         context.add_init_script(SCRIPT)
         page = context.new_page()
         page.set_default_timeout(FAR)
@@ -398,29 +410,35 @@ class Pass:
 
         def requested(request):
             if request.url.startswith(address):
-                loaded.add(urlsplit(request.url).path)
+                loaded.add(urlsplit(request.url.removeprefix(address)).path)
             elif not request.url.startswith(("data:", "blob:")):
                 seen.append(f"{request.url} is not of the book")
 
         page.on("request", requested)
         for name in names:
-            where = f"{name} at {size} px, {theme}, {address.split(':')[0]}"
+            protocol, where = address.split(":")[0], ""
 
-            def report(check, fault, where=where):
+            def report(check, fault):
                 self.faults.add(f"{check}: {where}: {fault}")
 
             seen.clear()
             loaded.clear()
             try:
-                page.goto(f"{address}/{name}.html", wait_until="load")
-                page.add_style_tag(content=STILL)
-                for check in checks:
-                    check(page, report)
+                for size, theme, checks in stages:
+                    page.set_viewport_size({"width": size, "height": HEIGHT})
+                    page.emulate_media(color_scheme=theme)
+                    if not where:
+                        page.goto(f"{address}/{name}.html", wait_until="load")
+                        page.add_style_tag(content=STILL)
+                    where = f"{name} at {size} px, {theme}, {protocol}"
+                    for check in checks:
+                        check(page, report)
             except Error as error:
+                where = where or f"{name}, {protocol}"
                 report("opened", " ".join(str(error).split())[:300])
             for message in seen:
                 report("console", message)
-            if address.startswith("http") and features in checks:
+            if features in stages[0][-1]:
                 self.weigh(loaded, report)
         context.close()
 
@@ -452,15 +470,23 @@ class Pass:
         names = [name for name in every if name in named] if named else chosen
         sample = names if named else [name for name in SAMPLE if name in every]
         files = self.folder.as_uri()
-        full = [head, paper, features, unfold, layout, pictures, accessible]
+        looks = [layout, pictures]
+        full = [
+            (1400, "light", [head, paper, features, unfold, *looks, accessible]),
+            (390, "dark", looks),
+        ]
         for part in range(PARTS):
-            yield address, names[part::PARTS], 1400, "light", full
-        yield files, names, 390, "dark", [unfold, layout, pictures]
-        yield address, sample, 390, "light", [features, unfold, layout, pictures, legible]
-        yield address, sample, 768, "light", [keyboard, unfold, layout, pictures]
-        yield address, sample, 768, "dark", [unfold, layout, pictures]
-        yield address, sample, 1400, "dark", [unfold, layout, pictures, legible]
-        yield files, sample, 768, "light", [features, unfold, layout]
+            yield files, names[part::PARTS], full
+        yield (
+            address,
+            sample,
+            [
+                (768, "light", [keyboard, unfold, *looks, pairs]),
+                (768, "dark", looks),
+                (1400, "dark", [*looks, legible]),
+            ],
+        )
+        yield address, sample, [(390, "light", [features, unfold, *looks, legible])]
 
 
 def lost_places(folder):
