@@ -118,7 +118,9 @@ expect_no() {
     cp -a "$BOOK/_static" "$folder"
     cp "$BOOK/index.html" "$folder/06_release_threshold.html"
     page=$folder/06_release_threshold.html
+    printf '%410000s' '' >"$folder/heavy.js"
     cat >>"$page" <<'END'
+<script src="heavy.js"></script>
 <style>
 @media print { details.late::details-content { content-visibility: hidden } }
 html { scroll-behavior: smooth !important }
@@ -157,7 +159,9 @@ END
     cp "$page" "$folder/index.html"
     run as_typed build/venv/bin/python3 -B tests/workbook/browser.py "$folder" 06_release_threshold
     assert_failure 1
-    for expected in 'layout: .*pixels wide' 'axe: .*color-contrast' 'axe: .*image-alt' \
+    for expected in 'layout: .*1400 px, light, file.*pixels wide' 'layout: .*390 px, dark, file' \
+        'layout: .*768 px, dark, http' 'layout: .*390 px, light, http' 'weight: ' \
+        'axe: .*color-contrast' 'axe: .*image-alt' \
         'console: .*a script fails' 'console: .*missing.png' 'head: .*2 headings' \
         'keyboard: .*no outline' 'keyboard: .*the Tab key does not come to it' \
         'keyboard: .*opens another page' 'paper: .*a fold is not printed' \

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Steps through the runs on the book's pages in headless Chromium: stepper.py HTML_FOLDER PAGE...
 
-Each page is opened from its file, wide and light, then at 390 pixels and dark. A run is loaded when
-the reader comes near or chooses it, and each of its steps is made with the keyboard. Its figures
-must be those of the journal that the build left in build/docs/runs, which is read here once more:
-what the pool's last line up to that call has. A report names what the journal's first hazard has,
-and marks the lines of both accesses. Nothing on the page moves when the run comes, nor at a step.
-The questions ask for what the step does, and show nothing of it before. A line on stdout for each
-difference.
+Each page is opened from its file, wide and light, and every third one at 390 pixels and dark too:
+one style serves the steppers of all pages, and that it holds the longer and the shorter runs is
+seen on a third of them. A run is loaded when the reader comes near or chooses it, and each of its
+steps is made with the keyboard. Its figures must be those of the journal that the build left in
+build/docs/runs, which is read here once more: what the pool's last line up to that call has. A
+report names what the journal's first hazard has, and marks the lines of both accesses. Nothing on
+the page moves when the run comes, nor at a step. The questions ask for what the step does, and show
+nothing of it before. A line on stdout for each difference.
 """
 
 import concurrent.futures
@@ -19,12 +20,12 @@ from functools import cache
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from browser import PROGRAMS, shutil, sync_playwright
+from browser import BROWSERS, PROGRAMS, shutil, sync_playwright
 
 MIB = 1 << 20
 FIGURES = re.compile(r"(?:Pool (\d+)|Memory for graphs): used ([\d.]+) MiB, reserved ([\d.]+) MiB")
 GRAPHS = ("cudaGraphLaunch", "cudaDeviceGraphMemTrim")
-LOOKS = [(1400, "light"), (390, "dark")]
+LOOKS = [(1400, "light", 1), (390, "dark", 3)]  # and which pages: all, or every third
 SHIFTS = """(() => {
     window.shifts = [];
     new PerformanceObserver((list) => {
@@ -232,8 +233,13 @@ def look(program, book, names, width, theme):
 
 def main(book, names):
     program = next(filter(None, map(shutil.which, PROGRAMS)))
-    with concurrent.futures.ThreadPoolExecutor(len(LOOKS)) as browsers:
-        looks = [browsers.submit(look, program, book, names, *one) for one in LOOKS]
+    parts = [
+        (names[part :: BROWSERS * each], width, theme)
+        for width, theme, each in LOOKS
+        for part in range(0, BROWSERS * each, each)
+    ]
+    with concurrent.futures.ThreadPoolExecutor(BROWSERS) as browsers:
+        looks = [browsers.submit(look, program, book, *part) for part in parts]
         for one in looks:
             print("".join(f"{fault}\n" for fault in one.result()), end="")
 
