@@ -489,8 +489,8 @@ static cudaError_t use_memory(const struct op *op, char *to, const char *from)
     }
 }
 
-/* It sleeps for longer than half a millisecond, so that all work goes on meanwhile: one query serves
- * where a thousand would wait as long as the work takes. */
+/* It sleeps for longer than half a millisecond, so that all work goes on meanwhile: then one query
+ * serves in the place of a thousand. */
 static cudaError_t poll_until_ready(cudaError_t (*query)(void *), void *what)
 {
     cudaError_t e;
