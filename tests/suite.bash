@@ -116,7 +116,7 @@ workbook_copy() {
     cp -a Makefile lessons solutions simulator tests "$1"
     cp -a build/cuda "$1/build"
     mkdir "$1/build/simulator"
-    cp -a build/simulator/{objects,libcudart.so.13} "$1/build/simulator"
+    cp -a build/simulator/{objects,unmodelled.inc,libcudart.so.13} "$1/build/simulator"
 }
 
 lessons() { make -s list; }
