@@ -331,9 +331,9 @@ def paper(page, report):
 
 
 def accessible(page, report, rules=None):
-    """What axe finds. What it takes from the page as drawn is judged where words have a look that no
-    page before had in this tab and size; and the sidebar, whose links are the same on all pages, on
-    those of the sample."""
+    """What axe finds. What it takes from the drawn page (DRAWN_RULES) is judged where words have a
+    look that no page before had in this tab and size: few styles make all looks. The sidebar, whose
+    links are the same on all pages, is judged on those of the sample."""
     chosen = {"type": "rule", "values": rules} if rules else {"type": "tag", "values": RULES}
     options = {"resultTypes": ["violations"], "preload": False, "runOnly": chosen}
     known = judged[page.context, page.viewport_size["width"]]
@@ -415,12 +415,13 @@ class Pass:
                 seen.append(f"{request.url} is not of the book")
 
         page.on("request", requested)
+        where = ""
+
+        def report(check, fault):
+            self.faults.add(f"{check}: {where}: {fault}")
+
         for name in names:
             protocol, where = address.split(":")[0], ""
-
-            def report(check, fault):
-                self.faults.add(f"{check}: {where}: {fault}")
-
             seen.clear()
             loaded.clear()
             try:
