@@ -116,7 +116,19 @@ workbook_copy() {
     cp -a Makefile lessons solutions simulator tests "$1"
     cp -a build/cuda "$1/build"
     mkdir "$1/build/simulator"
-    cp -a build/simulator/{objects,libcudart.so.13} "$1/build/simulator"
+    cp -a build/simulator/{objects,unmodelled.inc,libcudart.so.13} "$1/build/simulator"
+}
+
+# grading_copy FOLDER: of that what grades a file. Each file that is made costs; many at a time cost
+# much more on some disks.
+grading_copy() {
+    mkdir -p "$1"/{build/simulator,tests/simulator}
+    cp -a Makefile lessons solutions simulator "$1"
+    cp -a tests/{commands,grading,lessons,build.mk} "$1/tests"
+    cp -a tests/simulator/traces "$1/tests/simulator"
+    rm -rf "$1/tests/lessons/mutants"
+    cp -a build/cuda "$1/build"
+    cp -a build/simulator/{objects,unmodelled.inc,libcudart.so.13} "$1/build/simulator"
 }
 
 lessons() { make -s list; }
@@ -141,6 +153,24 @@ check() {
     run as_typed CHECK_FOLDER="$folder" make "check-${2%%_*}" FILE="$1"
 }
 
+# know_machine: for setup_file. grade.sh tries what the machine allows each time, which is half of
+# the work of grading a file. Where that is not the subject of a test it is tried once for its file:
+#     GRADE_PROTECTED=$KNOWN tests/grading/grade.sh
+# KNOWN is for this folder alone, and empty where root would grade in a copy of it.
+know_machine() {
+    export KNOWN=
+    [ "$(id -u)" != 0 ] || setpriv --reuid=61200 --regid=61200 --clear-groups \
+        test -r "$ROOT/build/simulator/libcudart.so.13" || return 0
+    mkdir -p build/check
+    local folder
+    folder=$(mktemp -d build/check/known.XXXXXX)
+    chmod 755 "$folder"
+    env -u CHECK_SECONDS -u CHECK_PROCESSES CHECK_SEAL=1 "$BASH" -c \
+        'source tests/grading/protect.sh && protect "$1" && protected' protect "$folder" \
+        >"$BATS_FILE_TMPDIR/known" && KNOWN=$BATS_FILE_TMPDIR/known
+    rm -rf "$folder"
+}
+
 # How busy the machine is decides no test: what may hang has a limit of processor time, and a far
 # one for what sleeps; what must come is waited for.
 
@@ -151,6 +181,14 @@ bounded() {
         ulimit -S -t 120
         exec timeout --kill-after=1 600 "$@"
     )
+}
+
+# on_one_core COMMAND [ARGUMENT...]: what computes until it is stopped takes one processor's time of
+# these seconds, not that of all
+on_one_core() {
+    local cores
+    cores=$(awk '/^Cpus_allowed_list:/ { print $2 + 0 }' /proc/self/status)
+    taskset -c "$cores" "$@"
 }
 
 # leashed COMMAND [ARGUMENT...] &: in the background, a program that would not end by itself. The

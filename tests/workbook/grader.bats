@@ -232,7 +232,7 @@ END
 @test "a check without a test, with another number, unknown to baseline.txt: status 2, no grade" {
     local lesson copy=$BATS_TEST_TMPDIR/copy
     lesson=$(first)
-    workbook_copy "$copy"
+    grading_copy "$copy"
     cd "$copy" || return 1
     echo 'load ../grading/check' >"tests/lessons/$lesson.bats"
     sed -i '/^@test/,/^}/{/^@test.*trim between/,/^}/d}' tests/lessons/07_trim.bats
@@ -435,7 +435,7 @@ END
     local lesson second copy=$BATS_TEST_TMPDIR/copy log=$BATS_TEST_TMPDIR/log watch
     lesson=$(first)
     second=$(lessons | sed -n 2p)
-    workbook_copy "$copy"
+    grading_copy "$copy"
     cd "$copy" || return 1
     wait_for_words() {
         within_reason grep -qF "$1" "$log" || miss "make watch did not print: $1" "$(cat "$log")"
@@ -472,7 +472,7 @@ END
     type -P script >/dev/null || skip "script (util-linux) is not installed"
     second=$(lessons | sed -n 2p)
     third=$(lessons | sed -n 3p)
-    workbook_copy "$copy"
+    grading_copy "$copy"
     cp -a docs "$copy"
     cd "$copy" || return 1
     for name in $(lessons | sed -n '4,$p'); do   # three are enough
