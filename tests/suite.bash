@@ -186,9 +186,9 @@ bounded() {
 # on_one_core COMMAND [ARGUMENT...]: what computes until it is stopped takes one processor's time of
 # these seconds, not that of all
 on_one_core() {
-    local cores
-    cores=$(awk '/^Cpus_allowed_list:/ { print $2 + 0 }' /proc/self/status)
-    taskset -c "$cores" "$@"
+    local core
+    core=$(awk '/^Cpus_allowed_list:/ { print $2 + 0 }' /proc/self/status)
+    (taskset -cp "$core" "$BASHPID" >/dev/null && "$@")
 }
 
 # leashed COMMAND [ARGUMENT...] &: in the background, a program that would not end by itself. The
