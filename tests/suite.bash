@@ -171,6 +171,12 @@ know_machine() {
     rm -rf "$folder"
 }
 
+# know_compiler: for setup_file of what judges many files: none of them asks make how to compile.
+know_compiler() {
+    CHECK_COMPILER=$(make -s grader | sed -n 's/^compiler //p')
+    export CHECK_COMPILER
+}
+
 # How busy the machine is decides no test: what may hang has a limit of processor time, and a far
 # one for what sleeps; what must come is waited for.
 

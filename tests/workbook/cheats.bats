@@ -4,7 +4,10 @@
 
 load ../suite
 
-setup_file() { know_machine; }
+setup_file() {
+    know_machine
+    know_compiler
+}
 
 # The lessons of a cheat, by their names.
 lessons_of() {
@@ -79,7 +82,7 @@ complain_of() { # complain_of CHEAT GRADE
 
 @test "every starter and solution compiles without a warning, importing what it may" {
     local lesson folder compiler object=$BATS_TEST_TMPDIR/program.o
-    mapfile -t compiler < <(make -s grader | sed -n 's/^compiler //p')
+    mapfile -t compiler <<<"$CHECK_COMPILER"
     for lesson in $(lessons); do
         for folder in lessons solutions; do
             # What object.sh does before it links; a make for each took a quarter of the time.
