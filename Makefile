@@ -3,7 +3,7 @@
 SHELL := bash
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-MAKEFLAGS += --no-print-directory
+MAKEFLAGS += --no-print-directory -r
 # One goal is built on all cores. Several, such as `make 01 04`, run one after the other, or as -j
 # says.
 ALONE := $(filter -j% list program,$(MAKEFLAGS) $(MAKECMDGOALS))

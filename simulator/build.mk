@@ -13,7 +13,7 @@ OBJECTS := $(patsubst simulator/%.c,$(SIMULATOR)/objects/%.o,$(wildcard simulato
 LTO := $(if $(SANITIZE)$(findstring clang,$(CC)),,-flto=auto)
 SANITIZER := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all)
 SANITIZER += $(if $(SANITIZE),-fno-omit-frame-pointer -DASSERT_LOCK)
-LIBRARY_FLAGS := $(if $(SANITIZE),-O1 -g1,-O3) $(if $(LTO),$(LTO) -ffat-lto-objects) -fPIC \
+LIBRARY_FLAGS := $(if $(SANITIZE),-O1 -g1,-O2) $(if $(LTO),$(LTO) -ffat-lto-objects) -fPIC \
 	-fvisibility=hidden -pthread -ftls-model=initial-exec -Isimulator -I$(SIMULATOR)
 # nodelete: its threads, its signal handlers and what it does at the end of the process outlive a
 # dlclose, so the library stays loaded. relro and now: its table of functions is read-only, so a
@@ -29,7 +29,7 @@ $(OBJECTS): | $(SIMULATOR)/objects
 
 # A compiler without its link-time optimizer links the same objects without it.
 $(LIBRARY): $(OBJECTS) simulator/libcudart.map
-	@link() { $(CC) -O3 "$$@" $(SANITIZER) $(LINKER_FLAGS) $(OBJECTS) -ldl -o $@.$$$$; }; \
+	@link() { $(CC) -O2 "$$@" $(SANITIZER) $(LINKER_FLAGS) $(OBJECTS) -ldl -o $@.$$$$; }; \
 	{ link $(LTO) 2>/dev/null || link -fno-lto; } && mv $@.$$$$ $@
 
 $(SIMULATOR)/objects/%.o: simulator/%.c build/cuda/found simulator/build.mk

@@ -122,11 +122,11 @@ workbook_copy() {
 # grading_copy FOLDER: of that what grades a file. Each file that is made costs; many at a time cost
 # much more on some disks.
 grading_copy() {
-    mkdir -p "$1"/{build/simulator,tests/simulator}
+    mkdir -p "$1"/{build/simulator,tests/{lessons,simulator}}
     cp -a Makefile lessons solutions simulator "$1"
-    cp -a tests/{commands,grading,lessons,build.mk} "$1/tests"
+    cp -a tests/{commands,grading,build.mk} "$1/tests"
+    cp -a tests/lessons/{expected,*.*} "$1/tests/lessons"
     cp -a tests/simulator/traces "$1/tests/simulator"
-    rm -rf "$1/tests/lessons/mutants"
     cp -a build/cuda "$1/build"
     cp -a build/simulator/{objects,unmodelled.inc,libcudart.so.13} "$1/build/simulator"
 }

@@ -594,7 +594,7 @@ static int *resolve_ints(struct op *op)
 }
 
 /* Writes a value again and again: what is written already is copied, in pieces that stay in the
- * cache, two or three times as fast as one value after another. */
+ * processor's own cache, as fast as memset. */
 static void fill_pattern(void *to, const void *value, size_t size, size_t bytes)
 {
     char *start = to;
@@ -602,7 +602,7 @@ static void fill_pattern(void *to, const void *value, size_t size, size_t bytes)
         return;
     memcpy(start, value, size);
     for (size_t done = size, piece; done < bytes; done += piece) {
-        piece = done < 4 * MiB ? done : 4 * MiB;
+        piece = done < 64 * KiB ? done : 64 * KiB;
         if (piece > bytes - done)
             piece = bytes - done;
         memcpy(start + done, start, piece);

@@ -489,11 +489,13 @@ static cudaError_t use_memory(const struct op *op, char *to, const char *from)
     }
 }
 
+/* It sleeps for longer than half a millisecond, so that all work goes on meanwhile: then one query
+ * serves in the place of a thousand. */
 static cudaError_t poll_until_ready(cudaError_t (*query)(void *), void *what)
 {
     cudaError_t e;
     while ((e = query(what)) == cudaErrorNotReady)
-        usleep(200);
+        usleep(1000);
     return e;
 }
 static cudaError_t query_stream(void *s) { return cudaStreamQuery(*(cudaStream_t *)s); }

@@ -28,6 +28,7 @@ setup() { need_git_clone; }
     assert_success
 }
 
+# bats test_tags=long
 @test "shellcheck finds nothing in the scripts" {
     local program
     tool shellcheck
