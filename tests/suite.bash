@@ -165,6 +165,7 @@ know_machine() {
     local folder
     folder=$(mktemp -d build/check/known.XXXXXX)
     chmod 755 "$folder"
+    # shellcheck disable=SC2016  # for the shell that it begins
     env -u CHECK_SECONDS -u CHECK_PROCESSES CHECK_SEAL=1 "$BASH" -c \
         'source tests/grading/protect.sh && protect "$1" && protected' protect "$folder" \
         >"$BATS_FILE_TMPDIR/known" && KNOWN=$BATS_FILE_TMPDIR/known
