@@ -506,11 +506,11 @@ AS_USER=$(printf '%s\n' escapes flood_stdout fork_bomb half_the_processes includ
 # bats test_tags=long
 @test "hostile files get no point and change no byte of a neighbor's grade, as an ordinary user" {
     need_sandbox
-    local files=$AS_USER
+    local chosen=$AS_USER
     # Where root does not grade them all above, they are graded here.
-    [ "$(id -u)" = 0 ] || files=$(basename -s .c tests/attacks/hostile/*.c)
+    [ "$(id -u)" = 0 ] || chosen=$(basename -s .c tests/attacks/hostile/*.c)
     users_copy
-    beside_hostile "$copy" "$files" as_user
+    beside_hostile "$copy" "$chosen" as_user
     assert_equal "$(jq -r .sandbox beside/grade.json)" bubblewrap
     cd "$ROOT" || return 1
     rm -rf "$copy"
