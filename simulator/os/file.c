@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "os/seal.h"
@@ -107,12 +108,19 @@ static int open_own(const char *path)
     return descriptor;
 }
 
+/* An empty file stays as it is: where one was cut off, ext4 writes it to the disk when it is closed,
+ * which a process that leaves a journal would wait for. */
+static bool make_empty(int descriptor)
+{
+    struct stat s;
+    return !fstat(descriptor, &s) && (!s.st_size || !ftruncate(descriptor, 0));
+}
+
 os_file *os_open(const char *path, const char *what)
 {
     unsigned number = 0;
     int descriptor = seal_is_closed() ? open_new(path, &number) : open_own(path);
-    /* EINVAL: a pipe or a terminal. */
-    if (descriptor >= 0 && ftruncate(descriptor, 0) && errno != EINVAL) {
+    if (descriptor >= 0 && !make_empty(descriptor)) {
         close(descriptor);
         descriptor = -1;
     }
