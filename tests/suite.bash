@@ -119,6 +119,18 @@ workbook_copy() {
     cp -a build/simulator/{objects,unmodelled.inc,libcudart.so.13} "$1/build/simulator"
 }
 
+# grading_copy FOLDER: of that what grades a file. Each file that is made costs; many at a time cost
+# much more on some disks.
+grading_copy() {
+    mkdir -p "$1"/{build/simulator,tests/{lessons,simulator}}
+    cp -a Makefile lessons solutions simulator "$1"
+    cp -a tests/{commands,grading,build.mk} "$1/tests"
+    cp -a tests/lessons/{expected,*.*} "$1/tests/lessons"
+    cp -a tests/simulator/traces "$1/tests/simulator"
+    cp -a build/cuda "$1/build"
+    cp -a build/simulator/{objects,unmodelled.inc,libcudart.so.13} "$1/build/simulator"
+}
+
 lessons() { make -s list; }
 first() {
     local all
@@ -141,6 +153,31 @@ check() {
     run as_typed CHECK_FOLDER="$folder" make "check-${2%%_*}" FILE="$1"
 }
 
+# know_machine: for setup_file. grade.sh tries what the machine allows each time, which is half of
+# the work of grading a file. Where that is not the subject of a test it is tried once for its file:
+#     GRADE_PROTECTED=$KNOWN tests/grading/grade.sh
+# KNOWN is for this folder alone, and empty where root would grade in a copy of it.
+know_machine() {
+    export KNOWN=
+    [ "$(id -u)" != 0 ] || setpriv --reuid=61200 --regid=61200 --clear-groups \
+        test -r "$ROOT/build/simulator/libcudart.so.13" || return 0
+    mkdir -p build/check
+    local folder
+    folder=$(mktemp -d build/check/known.XXXXXX)
+    chmod 755 "$folder"
+    # shellcheck disable=SC2016  # for the shell that it begins
+    env -u CHECK_SECONDS -u CHECK_PROCESSES CHECK_SEAL=1 "$BASH" -c \
+        'source tests/grading/protect.sh && protect "$1" && protected' protect "$folder" \
+        >"$BATS_FILE_TMPDIR/known" && KNOWN=$BATS_FILE_TMPDIR/known
+    rm -rf "$folder"
+}
+
+# know_compiler: for setup_file of what judges many files: none of them asks make how to compile.
+know_compiler() {
+    CHECK_COMPILER=$(make -s grader | sed -n 's/^compiler //p')
+    export CHECK_COMPILER
+}
+
 # How busy the machine is decides no test: what may hang has a limit of processor time, and a far
 # one for what sleeps; what must come is waited for.
 
@@ -151,6 +188,14 @@ bounded() {
         ulimit -S -t 120
         exec timeout --kill-after=1 600 "$@"
     )
+}
+
+# on_one_core COMMAND [ARGUMENT...]: what computes until it is stopped takes one processor's time of
+# these seconds, not that of all
+on_one_core() {
+    local core
+    core=$(awk '/^Cpus_allowed_list:/ { print $2 + 0 }' /proc/self/status)
+    (taskset -cp "$core" "$BASHPID" >/dev/null && "$@")
 }
 
 # leashed COMMAND [ARGUMENT...] &: in the background, a program that would not end by itself. The

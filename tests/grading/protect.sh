@@ -55,8 +55,9 @@ commit_here() { # prints the commit, where git knows one for this very folder
 # As root a program of a student runs as another user, who cannot enter a folder that is root's
 # alone, such as /root. Then the grading goes on in a copy of what decides. Others can enter its
 # folder and read what was built, but neither list it nor read the solutions.
+as_another=(setpriv --reuid=61200 --regid=61200 --clear-groups)
 reach_workbook() {
-    local words as_another=(setpriv --reuid=61200 --regid=61200 --clear-groups)
+    local words
     reached=
     if [ "$(id -u)" != 0 ] || ! "${as_another[@]}" true 2>/dev/null ||
         "${as_another[@]}" test -r "$PWD/build/simulator/libcudart.so.13"; then
@@ -73,11 +74,19 @@ reach_workbook() {
 }
 
 copy_workbook() {
-    local parts=(Makefile lessons simulator tests)
+    local parts=(Makefile lessons simulator) headers
     [ ! -d solutions ] || parts+=(solutions)   # a student's workbook has none
-    mkdir -p "$reached"/solutions "$reached"/build/{check,cuda,simulator} &&
+    headers=$(realpath build/cuda/include)
+    mkdir -p "$reached"/{solutions,tests/simulator} "$reached"/build/{check,cuda,simulator} &&
         cp -r "${parts[@]}" "$reached" &&
-        cp -rL build/cuda/include "$reached/build/cuda" &&
+        cp -r tests/{build.mk,commands,grading,lessons} "$reached/tests" &&
+        cp -r tests/simulator/traces "$reached/tests/simulator" &&
+        # Thousands of files, which another user can often read where they are.
+        if "${as_another[@]}" test -r "$headers/cuda_runtime_api.h"; then
+            ln -s "$headers" "$reached/build/cuda/include"
+        else
+            cp -r "$headers/." "$reached/build/cuda/include"
+        fi &&
         cp build/simulator/libcudart.so.13 "$reached/build/simulator" &&
         chmod -R u+rwX,go=rX "$reached" &&
         chmod 711 "$reached" "$reached/build/check" && chmod 700 "$reached/solutions"

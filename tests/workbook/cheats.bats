@@ -4,6 +4,11 @@
 
 load ../suite
 
+setup_file() {
+    know_machine
+    know_compiler
+}
+
 # The lessons of a cheat, by their names.
 lessons_of() {
     local numbers number all
@@ -34,7 +39,7 @@ cheats() {
     cp solutions/*.c "$CLASS/ada"
     for cheat; do
         hand_in "$cheat" "$BATS_TEST_TMPDIR/$cheat"
-        as_typed STUDENT="$BATS_TEST_TMPDIR/$cheat" OUT="$grade" \
+        as_typed GRADE_PROTECTED="$KNOWN" STUDENT="$BATS_TEST_TMPDIR/$cheat" OUT="$grade" \
             ONLY="$(lessons_of "$cheat" | tr '\n' ' ')" tests/grading/grade.sh \
             >"$BATS_TEST_TMPDIR/log" 2>&1 || complain "$cheat: $(cat "$BATS_TEST_TMPDIR/log")"
         # Without a sandbox the files of others are there to be read; the grader says so.
@@ -58,6 +63,7 @@ complain_of() { # complain_of CHEAT GRADE
 
 @test "some cheats, in the check alone" {
     local case cheat lesson number file
+    [ -z "${TEST_LONG:-}" ] || skip "every cheat is graded below"
     export CHECK_SEAL=1
     for case in own_getenv_visible/03 patch_settings/03 forge_by_descriptor/13 close_stderr/14 \
         quiet_check/04 ending_function/04 system_call/03 many_symbols/03 versioned_getenv/03 \
@@ -75,11 +81,14 @@ complain_of() { # complain_of CHEAT GRADE
 }
 
 @test "every starter and solution compiles without a warning, importing what it may" {
-    local lesson folder
+    local lesson folder compiler object=$BATS_TEST_TMPDIR/program.o
+    mapfile -t compiler <<<"$CHECK_COMPILER"
     for lesson in $(lessons); do
         for folder in lessons solutions; do
-            run make -s program LESSON="$folder/$lesson.c" PROGRAM="$BATS_TEST_TMPDIR/program" \
-                INSPECT="$lesson"
+            # What object.sh does before it links; a make for each took a quarter of the time.
+            run "${compiler[@]}" -fvisibility=hidden -c "$folder/$lesson.c" -o "$object"
+            [ "$status$output" = 0 ] || complain "$folder/$lesson.c: $output"
+            run "$BASH" tests/grading/inspect.sh "$lesson" "$object"
             [ "$status$output" = 0 ] || complain "$folder/$lesson.c: $output"
         done
     done
@@ -168,9 +177,10 @@ o the libraries"
     assert_output ""
 }
 
+# Unchanged starters: grader.bats.
 # bats test_tags=long
-@test "an unchanged starter, an empty main and printed lines earn no point" {
-    cheats starter empty print_only print_and_call
+@test "an empty main and printed lines earn no point" {
+    cheats empty print_only print_and_call
 }
 
 # bats test_tags=long
@@ -192,10 +202,13 @@ o the libraries"
 # bats test_tags=long
 @test "what the book calls possible is possible: the journal or the reports changed in memory" {
     local student=$BATS_TEST_TMPDIR/student
+    export GRADE_PROTECTED=$KNOWN
     hand_in rewrite_journal "$student"
-    as_typed STUDENT="$student" OUT="$BATS_TEST_TMPDIR/grade" tests/grading/grade.sh
-    # Of no lesson all, and of all lessons a third.
-    run jq -r '(.lessons[] | select(.points >= .possible).lesson), .points > 20, .points < 40' \
+    as_typed STUDENT="$student" OUT="$BATS_TEST_TMPDIR/grade" \
+        ONLY="$(lessons_of rewrite_journal | tr '\n' ' ')" tests/grading/grade.sh
+    # Of these, in which it comes nearest, about two thirds, and of none all. Of all twenty lessons
+    # it is a fifth.
+    run jq -r '(.lessons[] | select(.points >= .possible).lesson), .points > 10, .points < 16' \
         "$BATS_TEST_TMPDIR/grade/grade.json"
     assert_output $'true\ntrue'
     # A hazard that is not reported: all of a lesson.

@@ -4,6 +4,8 @@
 
 load ../suite
 
+setup_file() { know_compiler; }
+
 @test "every lesson has its starter, solution, check, expected output and mutants" {
     local lesson file
     for lesson in $(lessons); do

@@ -33,6 +33,7 @@ setup_file() {
     rm -rf "$FOLDER"
     mkdir -p "$FOLDER"
     unset "${!SIM_@}"
+    know_compiler
     make -s -j2 BACKEND=simulator "${programs[@]/#/build/simulator/}"
     for name in "${programs[@]##*/}"; do
         for schedule in "${SCHEDULES[@]}"; do
@@ -230,6 +231,8 @@ judge_repair() {
     for name in $(cases); do
         judge_repair "$name" "docs/clinic/${name}_right.c"
         [ "$status" = 0 ] || complain "$name: its repaired program does not pass." "$output"
+        # One that is reported is seen above, and no check lets a report pass.
+        [ "$name" = 03_barrier ] || [ "$(expected_status "$name")" != 3 ] || continue
         judge_repair "$name" "docs/clinic/${name}_wrong.c"
         [ "$status" = 1 ] || complain "$name: its broken program passes." "$output"
     done
@@ -249,17 +252,20 @@ judge_repair() {
         file=$BATS_TEST_TMPDIR/${patch##*/}.c
         patch --quiet --fuzz=0 --reject-file=- --output="$file" "docs/clinic/${name}_wrong.c" \
             "$patch" || { complain "$patch does not apply."; continue; }
-        if [ -n "${TEST_LONG:-}" ]; then   # no general test sees it
-            judge_repair "$name" "$file" "no hazard"
-            [ "$status" = 0 ] || complain "$patch: it is reported before the case's own test." \
-                "$output"
+        if [ -n "${TEST_LONG:-}" ]; then
+            # No general test sees it: in case 10 that is the second test, in the others the first.
+            if [ "$name" = 10_tight_memory ]; then
+                judge_repair "$name" "$file" "no hazard"
+                [ "$status" = 0 ] || complain "$patch: it is reported." "$output"
+            fi
+            judge_repair "$name" "$file"
+        elif [ "$fails" != nothing ]; then
+            judge_repair "$name" "$file" "$fails"
         fi
         if [ "$fails" != nothing ]; then
-            judge_repair "$name" "$file" "$fails"
             [[ $output == "  MISS  $fails"*"$says"* ]] ||
-                complain "$patch: expected a miss of '$fails' that says: $says" "$output"
+                complain "$patch: expected a miss of '$fails' first, that says: $says" "$output"
         elif [ -n "${TEST_LONG:-}" ]; then
-            judge_repair "$name" "$file"
             [ "$status" = 0 ] || complain "$patch does not pass." "$output"
         fi
     done

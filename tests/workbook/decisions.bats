@@ -7,6 +7,8 @@
 
 load ../suite
 
+setup_file() { know_compiler; }
+
 # NAME|CALL|REASON: what a check does not see, and why it need not. None of them is a decision: the
 # student found these calls there.
 PAGEABLE='The copy before it goes to pageable memory, and has ended when it returns.'

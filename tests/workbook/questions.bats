@@ -356,7 +356,7 @@ PAGE
 @test "a check and a grade leave what passes for the book" {
     local copy=$BATS_TEST_TMPDIR/copy passed
     command -v jq >/dev/null || skip "no jq here"
-    workbook_copy "$copy"
+    grading_copy "$copy"
     mkdir -p "$copy/build/docs/html/_static"
     passed=$copy/build/docs/html/_static/passed.js
     cd "$copy" || return 1
