@@ -108,8 +108,8 @@ static int open_own(const char *path)
     return descriptor;
 }
 
-/* An empty file stays as it is: where one was cut off, ext4 writes it to the disk when it is closed,
- * which a process that leaves a journal would wait for. */
+/* An empty file stays as it is: one that was cut off is written to the disk by ext4 when it is
+ * closed, and a process that leaves a journal would wait for that. */
 static bool make_empty(int descriptor)
 {
     struct stat s;
