@@ -1,14 +1,11 @@
 /* Which function of a program printed what: a library that printed.py loads before a program's own
  * (LD_PRELOAD). Each call that prints on stdout or stderr is made as usual, and written with its
- * bytes into the file PRINTED: "PROCESS STREAM BYTES MARK OFFSET...", then the bytes. STREAM is 1
+ * bytes into the file PRINTED: "PROCESS STREAM BYTES CALLS OFFSET...", then the bytes. STREAM is 1
  * or 2; an OFFSET is that of a return address in the program itself, the innermost first.
  *
- * Where the journal is when a program prints: each time the program itself prints, this calls
- * cudaPeekAtLastError, which is then a line of the journal (SIM_JOURNAL). MARK is the number of
- * that call among those of the process, from 1 on; 0: there is none, because the process has no
- * journal yet, or the simulated device printed. */
+ * CALLS is how many calls of CUDA the process had made by then, which is the last one's number in
+ * its journal; 0: none, or the simulated device printed. */
 #define _GNU_SOURCE
-#include <dirent.h>
 #include <dlfcn.h>
 #include <execinfo.h>
 #include <fcntl.h>
@@ -39,37 +36,11 @@ static int find_program(struct dl_phdr_info *info, size_t size, void *unused)
     return 1;
 }
 
-/* Has this process opened its journal? A first call from here would decide whose is the first. */
-static bool has_journal(void)
-{
-    const char *name = getenv("SIM_JOURNAL");
-    char own[64], target[4096];
-    DIR *files = name ? opendir("/proc/self/fd") : NULL;
-    bool found = false;
-    if (!files)
-        return false;
-    for (struct dirent *each; !found && (each = readdir(files));) {
-        snprintf(own, sizeof own, "/proc/self/fd/%.20s", each->d_name);
-        ssize_t length = readlink(own, target, sizeof target);
-        found = length >= (ssize_t)strlen(name) && !memcmp(target, name, strlen(name));
-    }
-    closedir(files);
-    return found;
-}
-
 /* `caller`: the innermost address that is not of this library. */
-static int mark(const char *caller)
+static unsigned calls_before(const char *caller)
 {
-    static pid_t process;
-    static int marks;
-    int (*peek)(void) = (int (*)(void))dlsym(RTLD_DEFAULT, "cudaPeekAtLastError");
-    if (!peek || caller < program.from || caller >= program.to || !has_journal())
-        return 0;
-    if (process != getpid())
-        marks = 0;
-    process = getpid();
-    peek();
-    return ++marks;
+    unsigned (*calls)(void) = (unsigned (*)(void))dlsym(RTLD_DEFAULT, "sim_calls");
+    return calls && caller >= program.from && caller < program.to ? calls() : 0;
 }
 
 /* Is it an address of this library? */
@@ -96,8 +67,9 @@ static void note(FILE *stream, const char *text, size_t bytes)
     int first = 0;
     while (first < count && is_own(frames[first]))
         first++;
-    int used = snprintf(record, sizeof record, "%d %d %zu %d", (int)getpid(),
-                        stream == stdout ? 1 : 2, bytes, first < count ? mark(frames[first]) : 0);
+    int used =
+        snprintf(record, sizeof record, "%d %d %zu %u", (int)getpid(), stream == stdout ? 1 : 2,
+                 bytes, first < count ? calls_before(frames[first]) : 0);
     for (int i = 0; i < count; i++) {
         char *at = frames[i];
         if (at >= program.from && at < program.to)

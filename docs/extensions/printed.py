@@ -1,18 +1,15 @@
 """Which function and line of a program printed what, and after which of its calls: piece_of.
 
-The program runs once more, with printed.c loaded before its own libraries, and prints that line
-again. Its other lines may differ: a mutant that lacks an order prints one number or another.
+Each run of a program has printed.c loaded before its own libraries (runs.py), which writes this.
 """
 
-import json
 import re
 import subprocess
+from bisect import bisect_right
 from functools import cache
 from typing import NamedTuple
 
-from runs import ROOT, BookError, run_program, variables_of, words
-
-SHIM = "build/docs/printed.so"
+from runs import ROOT, BookError, run_program, words
 
 
 class Piece(NamedTuple):
@@ -24,78 +21,44 @@ class Piece(NamedTuple):
     last: list  # the call that the process had made last: [number, name, line]; or []
 
 
-@cache
-def shim():
-    """Compiles printed.c, for the compiler's own machine."""
-    (ROOT / SHIM).parent.mkdir(parents=True, exist_ok=True)
-    done = subprocess.run(
-        ["cc", "-shared", "-fPIC", "-O1", "-o", SHIM, "docs/extensions/printed.c"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-    )
-    if done.returncode != 0:
-        raise BookError(f"docs/extensions/printed.c does not compile:\n{done.stderr}")
-    return str(ROOT / SHIM)
+def calls_of(journal):
+    """([number], [[number, name, line]]) of the calls of a process, by their numbers."""
+    calls = {
+        line["number"]: [line["number"], line["call"], line.get("line")]
+        for line in journal
+        if "call" in line and "number" in line and "did" not in line
+    }
+    numbers = sorted(calls)
+    return numbers, [calls[number] for number in numbers]
 
 
 @cache
 def pieces_of(program, arguments, environment):
-    """(text, pieces, number of the process) for each process, and for each of its two streams, in a
-    second run. 1 is the process that made the first call."""
-    record = ROOT / "build" / "docs" / "printed"
-    journal = record.with_suffix(".journal")
-    for old in (record, *record.parent.glob(f"{journal.name}*")):
-        old.unlink(missing_ok=True)
-    subprocess.run(
-        [ROOT / "build" / "simulator" / program, *arguments],
-        cwd=ROOT,
-        timeout=60,
-        capture_output=True,
-        stdin=subprocess.DEVNULL,
-        env={
-            **variables_of(environment),
-            "LD_PRELOAD": shim(),
-            "PRINTED": str(record),
-            "SIM_JOURNAL": str(journal),
-        },
-    )
-    marks = {
-        file.name.removeprefix(f"{journal.name}").lstrip("."): marks_in(file)
-        for file in record.parent.glob(f"{journal.name}*")
-    }
+    """(text, pieces, number of the process) for each process, and for each of its two streams. 1 is
+    the process that made the first call."""
+    run = run_program(program, arguments, environment)
+    calls = {1: calls_of(run.journal), 2: calls_of(run.second)}
     streams = {}
-    data = record.read_bytes() if record.exists() else b""
     at = 0
-    while at < len(data):
-        end = data.index(b"\n", at)
-        process, stream, length, mark, *offsets = data[at:end].decode().split()
+    while at < len(run.printed):
+        end = run.printed.index(b"\n", at)
+        process, stream, length, before, *offsets = run.printed[at:end].decode().split()
         at = end + 1 + int(length)
-        text, pieces = streams.setdefault((process, stream), ([""], []))
+        number = 2 if int(process) == run.second_process else 1
+        text, pieces, _ = streams.setdefault((process, stream), ([""], [], number))
         start = len(text[0])
-        text[0] += data[end + 1 : at].decode(errors="replace")
-        own = marks.get(process, marks.get("", []))
-        last = own[int(mark) - 1] if 0 < int(mark) <= len(own) else []
-        pieces.append(Piece(start, len(text[0]), tuple(int(each) for each in offsets), last))
-    return [
-        (text[0], pieces, 2 if process in marks else 1)
-        for (process, _), (text, pieces) in streams.items()
-    ]
-
-
-def marks_in(journal):
-    """The program's last call, as a Piece has it, at each mark that printed.c left in a journal."""
-    found, last = [], []
-    for text in journal.read_text(encoding="utf-8").splitlines():
-        # Most lines are others, and to parse them takes time.
-        if '"call":' not in text or '"number":' not in text or '"did":' in text:
-            continue
-        line = json.loads(text)
-        if line["call"] == "cudaPeekAtLastError" and "file" not in line:
-            found.append(last)
-        else:
-            last = [line["number"] - len(found), line["call"], line.get("line")]
-    return found
+        text[0] += run.printed[end + 1 : at].decode(errors="replace")
+        numbers, made = calls[number]
+        last = bisect_right(numbers, int(before))
+        pieces.append(
+            Piece(
+                start,
+                len(text[0]),
+                tuple(int(each) for each in offsets),
+                made[last - 1] if last else [],
+            )
+        )
+    return [(text[0], pieces, number) for text, pieces, number in streams.values()]
 
 
 @cache
@@ -134,7 +97,7 @@ def piece_of(program, arguments, environment, line, column, before=0):
             before -= 1
     output = run_program(program, arguments, environment).output
     if words(line) in words(output).splitlines():
-        raise BookError(f"{program} did not print this line when it ran a second time: {line}")
+        raise BookError(f"{program} printed this line by no function of printed.c: {line}")
     return None
 
 

@@ -33,6 +33,8 @@ class Run(NamedTuple):
     errors: str
     journal: list  # of the process that made the first CUDA call
     second: list  # of the one that lived beside it, if any
+    second_process: int  # that one's number for the system; 0: there is none
+    printed: bytes  # what printed.c wrote
 
 
 NAMED_PROGRAM = re.compile(
@@ -107,6 +109,22 @@ def read_journal(text):
 
 
 @cache
+def printed_library():
+    """Compiles printed.c, for the compiler's own machine."""
+    library = ROOT / "build" / "docs" / "printed.so"
+    library.parent.mkdir(parents=True, exist_ok=True)
+    done = subprocess.run(
+        ["cc", "-shared", "-fPIC", "-O1", "-o", library, "docs/extensions/printed.c"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    if done.returncode != 0:
+        raise BookError(f"docs/extensions/printed.c does not compile:\n{done.stderr}")
+    return str(library)
+
+
+@cache
 def run_program(program, arguments=(), environment=()):
     """Runs it in a folder of its own.
 
@@ -123,9 +141,9 @@ def run_program(program, arguments=(), environment=()):
         / "-".join([program, *arguments, *environment]).replace("/", "-")
     )
     folder.mkdir(parents=True, exist_ok=True)
-    journal = folder / "journal.jsonl"
-    for old in folder.glob("journal.jsonl*"):
-        old.unlink()
+    journal, printed = folder / "journal.jsonl", folder / "printed"
+    for old in (*folder.glob("journal.jsonl*"), printed):
+        old.unlink(missing_ok=True)
     try:
         done = subprocess.run(
             [ROOT / "build" / "simulator" / program, *arguments],
@@ -135,12 +153,25 @@ def run_program(program, arguments=(), environment=()):
             errors="replace",
             capture_output=True,
             stdin=subprocess.DEVNULL,
-            env={**variables_of(environment), "SIM_JOURNAL": str(journal)},
+            env={
+                **variables_of(environment),
+                "SIM_JOURNAL": str(journal),
+                "LD_PRELOAD": printed_library(),
+                "PRINTED": str(printed),
+            },
         )
     except subprocess.TimeoutExpired:
         raise BookError(f"{program} did not end within ten minutes.") from None
-    journals = [read_journal(file.read_text()) for file in sorted(folder.glob("journal.jsonl*"))]
-    return Run(done.returncode, done.stdout, done.stderr, *(journals + [[], []])[:2])
+    files = sorted(folder.glob("journal.jsonl*"))
+    journals = [read_journal(file.read_text()) for file in files]
+    return Run(
+        done.returncode,
+        done.stdout,
+        done.stderr,
+        *(journals + [[], []])[:2],
+        int(files[1].suffix[1:]) if len(files) > 1 else 0,
+        printed.read_bytes() if printed.exists() else b"",
+    )
 
 
 def words(output):

@@ -44,8 +44,10 @@ static struct {
 
 static _Thread_local cudaError_t last_error;
 
-/* The number of the newest call. Needs the lock. */
+/* The number of the newest call. Needs the lock to be changed. */
 static uint32_t last_number;
+
+uint32_t sim_calls(void) { return __atomic_load_n(&last_number, __ATOMIC_RELAXED); }
 
 void call_read_fail(void)
 {
@@ -81,7 +83,8 @@ static void begin(struct call *call, const char *name, time_ns cost, void *addre
     if (!in_host_function && !process.forked)
         host_idle_call_begins_unlocking();
     call->origin = (struct origin){
-        .call = name, .site = os_call_site(address, frame), .number = ++last_number};
+        .call = name, .site = os_call_site(address, frame), .number = last_number + 1};
+    __atomic_store_n(&last_number, call->origin.number, __ATOMIC_RELAXED);
     fatal_site = call->origin.site;
     call->per_thread = per_thread;
     call->made.graph = 0;

@@ -14,9 +14,14 @@
  * visible. */
 #pragma GCC visibility push(default)
 #include <cuda_runtime_api.h>
+#include <stdint.h>
 
 #include "kernels.h"
 #include "user_kernels.h"
+
+/* How many calls this process has made: the number of the newest one, which its line in the journal
+ * has. No call itself: for what is loaded into a program beside it. Without the lock. */
+uint32_t sim_calls(void);
 #pragma GCC visibility pop
 
 #include "base/origin.h"
