@@ -4,6 +4,7 @@
 
 load ../suite
 
+# bats test_tags=long
 @test "the workflows of GitHub and GitLab follow the published schemas" {
     local program
     tool check-jsonschema
@@ -25,6 +26,7 @@ load ../suite
     finish
 }
 
+# bats test_tags=long
 @test "hadolint finds nothing in the Dockerfile" {
     local program
     tool hadolint
@@ -37,6 +39,7 @@ load ../suite
     assert_output $'build\n.git'
 }
 
+# bats test_tags=long
 @test "shellcheck finds nothing in the scripts, which Git marks as executable" {
     local program files
     files=(docs/course/*.sh docs/course/*/*.sh docs/course/gradescope/run_autograder)

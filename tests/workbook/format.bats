@@ -11,6 +11,7 @@ text_files() { git ls-files | grep -vE "$RECORDED"; }
 
 setup() { need_git_clone; }
 
+# bats test_tags=long
 @test "C is formatted as .clang-format says" {
     local program
     tool clang-format
@@ -19,6 +20,7 @@ setup() { need_git_clone; }
     assert_output ""
 }
 
+# bats test_tags=long
 @test "Python is formatted as ruff.toml says, and ruff finds nothing" {
     local program
     tool ruff

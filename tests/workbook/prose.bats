@@ -15,6 +15,7 @@ pages() { git ls-files 'docs/*.rst' README.md simulator/README.md; }
 
 setup() { need_git_clone; }
 
+# bats test_tags=long
 @test "words are spelled as in American English" {
     local files ignored='^ *:(start|end)-.*|^\.\. _note.*|note-(second-)?synchronise|^@@.*'
     ignored+='|async error has occured'
@@ -28,6 +29,7 @@ setup() { need_git_clone; }
     assert_output ""
 }
 
+# bats test_tags=long
 @test "proselint finds nothing on the book's pages" {
     local files
     local program
