@@ -14,8 +14,9 @@ source=${!before} program=${!after}
 
 expect_c_file "$source" >&2 || exit 1
 
-folder=$(dirname "$program")
-mkdir -p "$folder" 2>/dev/null
+[[ $program == */* ]] || program=./$program
+folder=${program%/*}
+[ -d "${folder:=/}" ] || mkdir -p "$folder" 2>/dev/null
 [ -w "$folder" ] || expect_room "$folder" >&2 || exit 1
 "${@:1:i}" "$program.$$" "${@:i+2}" || {
     rm -f "$program.$$"
