@@ -46,7 +46,7 @@ cases() {
         echo "== $i"
         printed=$(timeout -k 5 10 "$1" "$i" 2>>"$folder/$name.err" </dev/null) || status=$?
         [ -z "$printed" ] || echo "$printed"
-        [ "$status$printed" != 139 ] || echo "(the process died of SIGSEGV)"
+        [ "$status" != 139 ] || echo "(the process died of SIGSEGV)"
         was_stopped "$status" && status=124
         echo "rc $status"
     done
