@@ -114,20 +114,24 @@ make_sanitized() {
 workbook_copy() {
     mkdir -p "$1/build"
     cp -a Makefile lessons solutions simulator tests "$1"
-    cp -a build/cuda "$1/build"
-    mkdir "$1/build/simulator"
-    cp -a build/simulator/{objects,unmodelled.inc,libcudart.so.13} "$1/build/simulator"
+    copy_built "$1"
 }
 
-# grading_copy FOLDER: of that what grades a file. Each file that is made costs; many at a time cost
-# much more on some disks.
+# grading_copy FOLDER: only the part of the workbook that grades a file. On some disks it takes long
+# to make many files.
 grading_copy() {
-    mkdir -p "$1"/{build/simulator,tests/{lessons,simulator}}
+    mkdir -p "$1"/{build,tests/{lessons,simulator}}
     cp -a Makefile lessons solutions simulator "$1"
     cp -a tests/{commands,grading,build.mk} "$1/tests"
     cp -a tests/lessons/{expected,*.*} "$1/tests/lessons"
     cp -a tests/simulator/traces "$1/tests/simulator"
+    copy_built "$1"
+}
+
+# copy_built FOLDER: what is built already, so that a make there compiles nothing again
+copy_built() {
     cp -a build/cuda "$1/build"
+    mkdir "$1/build/simulator"
     cp -a build/simulator/{objects,unmodelled.inc,libcudart.so.13} "$1/build/simulator"
 }
 
@@ -153,10 +157,11 @@ check() {
     run as_typed CHECK_FOLDER="$folder" make "check-${2%%_*}" FILE="$1"
 }
 
-# know_machine: for setup_file. grade.sh tries what the machine allows each time, which is half of
-# the work of grading a file. Where that is not the subject of a test it is tried once for its file:
+# know_machine: for setup_file. Each time, grade.sh tries what the machine allows, which is half of
+# the work of grading one lesson. Where this is not the subject of a test, it is tried once for all
+# tests of a file:
 #     GRADE_PROTECTED=$KNOWN tests/grading/grade.sh
-# KNOWN is for this folder alone, and empty where root would grade in a copy of it.
+# KNOWN is valid in this folder only, and empty where root would grade in a copy of it.
 know_machine() {
     export KNOWN=
     [ "$(id -u)" != 0 ] || setpriv --reuid=61200 --regid=61200 --clear-groups \
@@ -172,7 +177,7 @@ know_machine() {
     rm -rf "$folder"
 }
 
-# know_compiler: for setup_file of what judges many files: none of them asks make how to compile.
+# know_compiler: for setup_file. make is asked once how a program is compiled, not for each.
 know_compiler() {
     CHECK_COMPILER=$(make -s grader | sed -n 's/^compiler //p')
     export CHECK_COMPILER
@@ -190,8 +195,8 @@ bounded() {
     )
 }
 
-# on_one_core COMMAND [ARGUMENT...]: what computes until it is stopped takes one processor's time of
-# these seconds, not that of all
+# on_one_core COMMAND [ARGUMENT...]: all processes of a program that computes until it is stopped
+# share one processor
 on_one_core() {
     local core
     core=$(awk '/^Cpus_allowed_list:/ { print $2 + 0 }' /proc/self/status)

@@ -108,8 +108,8 @@ static int open_own(const char *path)
     return descriptor;
 }
 
-/* An empty file stays as it is: one that was cut off is written to the disk by ext4 when it is
- * closed, and a process that leaves a journal would wait for that. */
+/* An empty file stays as it is: ext4 writes one that was truncated to the disk when it is closed
+ * (its option auto_da_alloc), and a process that leaves a journal would wait for that. */
 static bool make_empty(int descriptor)
 {
     struct stat s;

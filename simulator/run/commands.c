@@ -594,7 +594,7 @@ static int *resolve_ints(struct op *op)
 }
 
 /* Writes a value again and again: what is written already is copied, in pieces that stay in the
- * processor's own cache, as fast as memset. */
+ * processor's own cache, in a trial about as fast as memset. */
 static void fill_pattern(void *to, const void *value, size_t size, size_t bytes)
 {
     char *start = to;

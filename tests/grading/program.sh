@@ -12,7 +12,7 @@
 # and CHECK_UNGRADED): all of it works in a sandbox, where of the workbook it sees the headers in
 # lessons, the simulated device, object.sh and what that reads, and the files that are named.
 # CHECK_HEADERS is the folder of the toolkit's headers. CHECK_COMPILER is the compiler's command, a
-# word on each line; who has it, as a grader or a test, needs no make.
+# word on each line; without it, make gives the command.
 set -u
 # shellcheck source=tests/commands/c_file.sh
 source "${0%/*}/../commands/c_file.sh"
@@ -71,7 +71,7 @@ machine_is_slow() {
 if [ -n "${CHECK_SANDBOX:-}" ]; then
     in_sandbox "$@"
 elif [ -n "${CHECK_COMPILER:-}" ] && [ -z "${SANITIZE:-}" ]; then
-    # What make would run, which needs longer than that to read the Makefile.
+    # What make would run, without the time that make takes to read the Makefile.
     mapfile -t compiler <<<"$CHECK_COMPILER"
     timeout --signal=KILL "$seconds" "${limits[@]}" "$BASH" tests/grading/object.sh "$file" \
         "$program" build/simulator/libcudart.so.13 "${compiler[@]}"

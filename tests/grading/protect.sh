@@ -85,7 +85,7 @@ copy_workbook() {
         if "${as_another[@]}" test -r "$headers/cuda_runtime_api.h"; then
             ln -s "$headers" "$reached/build/cuda/include"
         else
-            cp -r "$headers/." "$reached/build/cuda/include"
+            cp -rL "$headers" "$reached/build/cuda/include"
         fi &&
         cp build/simulator/libcudart.so.13 "$reached/build/simulator" &&
         chmod -R u+rwX,go=rX "$reached" &&

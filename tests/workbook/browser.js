@@ -283,10 +283,7 @@ window.checks = (() => {
 
     // ---- axe ----
 
-    // Marks for axe each element that has text of its own, once for each look: its color, its font,
-    // and what its ancestors paint behind it. A page has few looks, and thousands of words. The
-    // other words of programs are made text: axe looks at every element for what covers it.
-    // Of a text, as a whole number below 2 to the 53rd.
+    // The hash of a text, a whole number below 2 to the 53rd.
     function hash(text) {
         let [high, low] = [0xdeadbeef, 0x41c6ce57];
         for (let i = 0; i < text.length; i++) {
@@ -295,6 +292,10 @@ window.checks = (() => {
         }
         return (high >>> 0) % 2097152 * 4294967296 + (low >>> 0);
     }
+
+    // Marks for axe each element that has text of its own, once for each look: its color, its font,
+    // and what its ancestors paint behind it. A page has few looks, and thousands of words. The
+    // other words of programs are made text: axe looks at every element for what covers it.
     const LOOK = ["color", "fontSize", "fontWeight", "textShadow", "visibility", "display"];
     const BEHIND = ["backgroundColor", "backgroundImage", "opacity", "filter", "mixBlendMode",
         "position", "zIndex", "overflow", "clip", "clipPath"];

@@ -229,8 +229,8 @@ pages again: type make live."
 @test "make live makes the module again, and the new one does the same" {
     local new=build/live/live.wasm copy=$BATS_TEST_TMPDIR/copy
     type -P emcc >/dev/null || skip "emcc is not installed (apt-get install emscripten)"
-    # That library takes as long as a third of the suite. The tests above hold the module that the
-    # repository keeps; this one is for who changes what it is made of, and types make live.
+    # To compile that library takes minutes. The tests above guard the module that the repository
+    # keeps. This one is for those who change its sources, and they type make live.
     [ -e build/live/cache/sysroot/lib/wasm64-emscripten/libc.a ] ||
         skip "make live was never typed in this folder: its C library is not compiled"
     run as_typed make "$new"
