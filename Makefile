@@ -104,7 +104,7 @@ run: $(SOLUTIONS:%=build/$(DEVICE)/%)
 	@tests/commands/tour.sh $^
 
 ## make test          the test suite
-## make test-all      the test suite, and what takes long: sanitizers, random and hostile programs
+## make test-all      the test suite, the book, and what takes long: sanitizers, random programs
 .PHONY: test test-all
 test test-all: $(LIBRARY)
 	@tests/commands/test.sh $@

@@ -26,7 +26,7 @@ $(SIMULATOR)/mutants/%: build/mutants/%.c $(SHARED) $(LIBRARY)
 # Each litmus program NAME, and its incorrect variant NAME_wrong. They are hundreds, so their
 # headers are compiled once, nothing is optimized, and a new library does not build them again.
 LITMUS := $(SIMULATOR)/tests/litmus
-LITMUS_FLAGS := $(FOR_SIMULATOR) -g1 -O0 -pthread
+LITMUS_FLAGS := $(FOR_SIMULATOR) -Werror -g1 -O0 -pthread
 $(LITMUS)/litmus.h.gch: tests/litmus/litmus.h $(SHARED) build/cuda/found
 	@mkdir -p $(@D) && cp $< $@.$$$$.h && mv $@.$$$$.h $(@D)/litmus.h
 	@$(CC) $(LITMUS_FLAGS) -x c-header $< -o $@.$$$$ && mv $@.$$$$ $@

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Compiles against other CUDA headers every lesson, solution and mutant; and, where they are of CUDA
-# 13, the simulated device and the programs of the tests too: headers.sh [INCLUDE...]
+# Compiles against other CUDA headers every lesson and solution; and, where they are of CUDA 13, the
+# simulated device and the programs of the tests too: headers.sh [INCLUDE...]
 #
 # INCLUDE is a folder with cuda_runtime_api.h, version 12.2 or later. Without one it is three: the
 # headers of CUDA 12.2 and of 13.5, fetched once from PyPI (4 MB) into build/cuda-headers, and those
@@ -39,12 +39,12 @@ against() {
             "give a folder with cuda_runtime_api.h of CUDA 12.2 or later." >&2
         return 1
     }
-    make -s mutant-sources || return
-    programs+=(build/mutants/*/*.c)
     if [ "$version" -ge 13000 ]; then
         make -s build/simulator/unmodelled.inc || return
-        programs+=(simulator/*/*.c tests/simulator/*.c tests/litmus/*.c tests/hardware/*/*.c)
+        programs+=(simulator/*/*.c tests/simulator/*.c tests/hardware/*/*.c)
         programs+=(docs/programs/*.c docs/clinic/*.c)
+        # With those headers they are built, and a warning is an error then.
+        [ "$1" = build/cuda/include ] || programs+=(tests/litmus/*.c)
     fi
     mkdir -p "$fetched/crt"
     ln -sfn "$(realpath build/cuda/include/crt)" "$fetched/crt/crt"

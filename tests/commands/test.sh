@@ -40,7 +40,7 @@ else
 fi
 
 # The longest first, so that no processor is idle at the end.
-first=(workbook/book workbook/browser simulator/simulator_facts lessons/mutants litmus/litmus
+first=(workbook/browser workbook/book simulator/simulator_facts lessons/mutants litmus/litmus
     workbook/cheats workbook/sandbox workbook/live litmus/ipc workbook/class workbook/headers
     workbook/makefile workbook/checks workbook/clinic workbook/grader workbook/solutions
     workbook/decisions simulator/hostile simulator/simulator_laws workbook/questions)

@@ -133,13 +133,14 @@ same_steps() {
     [[ $status = 0 && $output = +([0-9])' steps are equal.' ]] || complain "$output"
 }
 
+# bats test_tags=long
 @test "a page makes the same steps of a journal as the book's build" {
     local folder=$BATS_TEST_TMPDIR programs=() program schedule script
     for program in solutions/*.c docs/clinic/*.c; do
         [[ $program = solutions/@(19|20)_* ]] || programs+=("build/simulator/${program%.c}")
     done
     as_typed make -s "${programs[@]}"
-    for schedule in late ${TEST_LONG:+measured random:1}; do
+    for schedule in late measured random:1; do
         export SIM_SCHEDULE=$schedule
         for program in "${programs[@]}"; do
             SIM_JOURNAL=$folder/${program##*/}.$schedule bounded "$program" >/dev/null 2>&1 || true

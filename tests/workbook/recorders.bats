@@ -45,6 +45,7 @@ recorder() {
     assert_output --partial "the parts are lessons probes peers walks "
 }
 
+# bats test_tags=long
 @test "walks: as many differ as the replay has, and more than two in a profile are reported" {
     recorder walks
     assert_success
@@ -61,6 +62,7 @@ recorder() {
         "$BATS_TEST_TMPDIR/table"
 }
 
+# bats test_tags=long
 @test "what two GPUs printed: no line differs; with one GPU it is skipped" {
     local folder=$BATS_TEST_TMPDIR/workbook
     run tests/hardware/stand_in.sh "$folder" tests/hardware/probes.sh build/p.md p2p \
