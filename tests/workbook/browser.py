@@ -6,7 +6,7 @@ it was seen, and what is wrong. Exit status 1 if there is a fault, 2 if nothing 
 Each page but the listings of programs is opened from its file, at 1400 pixels, light, and then
 becomes 390 pixels wide and dark. A few pages that stand for all (SAMPLE, or the pages that are
 named) are opened over http too, in every size and theme: what differs there is made by scripts and
-styles that all pages share.
+styles that all pages share. What is in OF_SAMPLE is asked of them alone.
 
 To check what only some pages have, write a function with @feature below.
 
@@ -71,6 +71,7 @@ FAR = 120000  # milliseconds: what runs in a page comes to an end long before
 BROWSERS = 2  # at a time
 PARTS = 4  # in which the longest look is shared among them
 FEATURES = []
+OF_SAMPLE = ("tips", "motion")  # features that one script or style gives to all pages alike
 SIDEBAR = ".sidebar-drawer"
 judged = collections.defaultdict(set)  # the looks of words, for axe, of a tab and a size
 
@@ -157,10 +158,8 @@ def ticks(page, report):
 @feature("html")
 def motion(page, report):
     """Nothing scrolls smoothly for a reader who wants less motion."""
-    page.emulate_media(reduced_motion="reduce")
     if page.evaluate("getComputedStyle(document.documentElement).scrollBehavior") != "auto":
         report("motion", "the page scrolls smoothly, although less motion is wanted")
-    page.emulate_media(reduced_motion="no-preference")
 
 
 @feature(".picture-pair")
@@ -352,8 +351,9 @@ def legible(page, report):
 
 
 def features(page, report):
+    in_sample = page.url.startswith("http")  # the others are opened from their files
     for selector, check in FEATURES:
-        if page.query_selector(selector):
+        if (in_sample or check.__name__ not in OF_SAMPLE) and page.query_selector(selector):
             check(page, report)
 
 
@@ -392,7 +392,7 @@ class Pass:
     def look(self, browser, address, names, stages):
         """Opens pages one after the other in one tab. Each has the sizes and themes of the stages
         in turn, and in each their checks."""
-        context = browser.new_context()
+        context = browser.new_context(reduced_motion="reduce")
         context.add_init_script(SCRIPT)
         page = context.new_page()
         page.set_default_timeout(FAR)

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Steps through the runs on the book's pages in headless Chromium: stepper.py HTML_FOLDER PAGE...
 
-Each page is opened from its file, wide and light, and every third one at 390 pixels and dark too:
+Each page is opened from its file, wide and light, and every sixth one at 390 pixels and dark too:
 one style serves the steppers of all pages, and that it holds the longer and the shorter runs is
-seen on a third of them. A run is loaded when the reader comes near or chooses it, and each of its
+seen on a sixth of them. A run is loaded when the reader comes near or chooses it, and each of its
 steps is made with the keyboard. Its figures must be those of the journal that the build left in
 build/docs/runs, which is read here once more: what the pool's last line up to that call has. A
 report names what the journal's first hazard has, and marks the lines of both accesses. Nothing on
@@ -25,7 +25,7 @@ from browser import BROWSERS, PROGRAMS, shutil, sync_playwright
 MIB = 1 << 20
 FIGURES = re.compile(r"(?:Pool (\d+)|Memory for graphs): used ([\d.]+) MiB, reserved ([\d.]+) MiB")
 GRAPHS = ("cudaGraphLaunch", "cudaDeviceGraphMemTrim")
-LOOKS = [(1400, "light", 1), (390, "dark", 3)]  # and which pages: all, or every third
+LOOKS = [(1400, "light", 1), (390, "dark", 6)]  # and which pages: all, or every sixth
 SHIFTS = """(() => {
     window.shifts = [];
     new PerformanceObserver((list) => {
@@ -223,7 +223,9 @@ def look(program, book, names, width, theme):
         browser = playwright.chromium.launch(
             executable_path=program, chromium_sandbox=os.geteuid() != 0
         )
-        page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=theme)
+        page = browser.new_page(
+            viewport={"width": width, "height": 900}, color_scheme=theme, reduced_motion="reduce"
+        )
         return [
             f"{name} at {width} pixels, {theme}: {fault}"
             for name in names
