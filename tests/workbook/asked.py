@@ -232,9 +232,7 @@ def look(program, book, names):
         browser = playwright.chromium.launch(
             executable_path=program, chromium_sandbox=os.geteuid() != 0
         )
-        page = browser.new_page(
-            viewport={"width": 1400, "height": 900}, reduced_motion="reduce"
-        )
+        page = browser.new_page(viewport={"width": 1400, "height": 900}, reduced_motion="reduce")
         page.add_init_script(SCRIPT)
         return [
             f"{name}: {fault}"
