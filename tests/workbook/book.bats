@@ -30,7 +30,7 @@ picture_rows() {
         page=${file#docs/}
         page=${page%.rst}.html
         [ -s "$BOOK/$page" ] || complain "$page was not built."
-        [[ $page != [0-9]* ]] || grep -q "href=\"$page\"" "$BOOK/index.html" ||
+        [[ $page != [0-9][0-9]_* ]] || grep -q "href=\"$page\"" "$BOOK/index.html" ||
             complain "The index does not name $page."
     done
     finish
