@@ -150,7 +150,7 @@ cudaError_t do_cudaStreamWaitEvent(struct call *call, cudaStream_t stream, cudaE
         return e;
     /* A wait for nothing is over at once. */
     if (s->last_seq == before)
-        line_number(&call->line, "turn", virtual_now);
+        line_number(&call->line, "turn", 1);
     event_waits_add(call, s, v);
     return e;
 }

@@ -40,10 +40,12 @@ else
 fi
 
 # The longest first, so that no processor is idle at the end.
-first=(workbook/browser workbook/book simulator/simulator_facts lessons/mutants litmus/litmus
-    workbook/cheats workbook/sandbox workbook/live litmus/ipc workbook/class workbook/headers
-    workbook/makefile workbook/checks workbook/clinic workbook/grader workbook/solutions
-    workbook/decisions simulator/hostile simulator/simulator_laws workbook/questions)
+first=(workbook/browser workbook/book litmus/litmus workbook/sandbox simulator/simulator_facts
+    workbook/cheats lessons/mutants workbook/live litmus/ipc workbook/decisions workbook/class
+    workbook/grader workbook/clinic workbook/editions workbook/headers workbook/questions
+    workbook/checks workbook/solutions simulator/simulator simulator/simulator_laws
+    workbook/makefile workbook/recorders simulator/hostile workbook/pictures workbook/examples
+    workbook/format)
 files=()
 for file in "${first[@]/#/tests/}"; do
     [ ! -e "$file.bats" ] || files+=("$file.bats")

@@ -125,7 +125,7 @@ C
         | [.[] | select(.number and (.call | test("Async|Event(Record|$)|WaitEvent")))
             | select(.call | test("Create|Destroy") | not)
             | $turns["\(.number)"] as $turn
-            | "\(.call) \(.stream): " + if .turn then
+            | "\(.call) \(.stream): " + if .turn == 1 then
                 if $turn then "twice" else "at the call" end
               elif $turn == null then "none"
               elif $turn.stream != .stream then "in another stream"
