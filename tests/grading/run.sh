@@ -6,9 +6,9 @@
 # after signal N); and why, in the file ended, when it was stopped: "time" after CHECK_SECONDS (5)
 # of a processor, or when it has slept for so long, "flood" when its files have more than
 # CHECK_KILOBYTES (65536), or a journal more than CHECK_JOURNAL_KILOBYTES (16384; the largest of a
-# solution has a third of that). The program gets no input, no descriptor but 0, 1 and 2, and the
-# environment given here only. Its session ends with it. Links, pipes and sockets that it left in
-# FOLDER are removed: who reads its files reads files.
+# solution has a third of that). A file that is longer is cut off there. The program gets no input,
+# no descriptor but 0, 1 and 2, and the environment given here only. Its session ends with it.
+# Links, pipes and sockets that it left in FOLDER are removed: who reads its files reads files.
 #
 # For a grader (tests/grading/protect.sh sets these):
 #   CHECK_LIMITS=1      the program has four times as many seconds in all; CHECK_PROCESSES (64)
@@ -162,6 +162,11 @@ is_flooded() { # by one file, or by one journal, which lies in the folder itself
     return 1
 }
 
+# cut_off KILOBYTES [WHICH...]: cuts the files that find finds so to a byte more than that
+cut_off() {
+    find . "${@:2}" -type f -size +"$1"k -exec truncate -s $((1024 * $1 + 1)) {} + 2>/dev/null
+}
+
 # Sets killed: how often the kernel has stopped a process of the cgroup for its memory.
 count_killed() {
     local key value
@@ -306,6 +311,11 @@ if [ "$place" = "$here" ]; then
     # A later run of the same user cannot change what this one left.
     [ -z "${CHECK_USER:-}" ] || chmod 700 .
     rm -rf status ended
+fi
+# It may be a hundred times as long by the time that it is seen, and nobody reads so far.
+if [ "$ended" = flood ]; then
+    cut_off "$kilobytes"
+    cut_off "$journal_kilobytes" -maxdepth 1 -name 'journal.jsonl*'
 fi
 echo "$status" >status
 [ -z "$ended" ] || echo "$ended" >ended

@@ -55,9 +55,16 @@ run_for_a_second() {
     assert_equal "$ended" "0 "
 }
 
-@test "a program that prints without end is stopped and told so" {
+# size_of PART: of a file of the run that flooded the disk
+size_of() { stat -c %s "build/check/hostile-flood/run/$1"; }
+
+@test "a program that prints or calls without end is stopped and told so; its files are cut off" {
     hostile flood 'for (;;) puts("abc");'
     assert_output --partial "printed too much"
+    assert_equal "$(size_of stdout)" $((65536 * 1024 + 1))
+    hostile flood 'for (;;) cudaGetLastError();'
+    assert_output --regexp "most frequent is[[:space:]]+cudaGetLastError, [0-9]+ times"
+    assert_equal "$(size_of journal.jsonl)" $((16384 * 1024 + 1))
 }
 
 @test "a program that dies of a signal is told of which" {
