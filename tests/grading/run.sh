@@ -312,7 +312,7 @@ if [ "$place" = "$here" ]; then
     [ -z "${CHECK_USER:-}" ] || chmod 700 .
     rm -rf status ended
 fi
-# It may be a hundred times as long by the time that it is seen, and nobody reads so far.
+# By the time that it is seen it may be a hundred times as long. No reader needs the rest.
 if [ "$ended" = flood ]; then
     cut_off "$kilobytes"
     cut_off "$journal_kilobytes" -maxdepth 1 -name 'journal.jsonl*'
