@@ -95,29 +95,37 @@ prints() { # prints NAME STATEMENTS [LINE]
     assert_output --partial "Line 1 of the output differs"
 }
 
-@test "a program that forks away and keeps its output open ends in time, and nothing is left" {
-    hostile fork '
-        if (fork() == 0) {
-            setsid();
-            if (fork() == 0)
-                for (;;) sleep(1000);
-        }
-        puts("hello");'
-    refute_output --partial "did not end"
-    # of this workbook: another may be tested beside it
-    run grep -ls "$ROOT/.*hostile-for[k]/program" /proc/[0-9]*/cmdline
+# A check refuses what no lesson needs before it runs. Lessons of two processes have fork, _exit and
+# read, so a run must take them.
+@test "what a program starts, and keeps its output open, ends with it" {
+    run_for_a_second 'if (fork() == 0) for (;;) pause(); return 0;'
+    assert_equal "$ended" "0 "
+    # It is killed, and about to end.
+    for _ in {1..100}; do
+        grep -qs "$BATS_TEST_TMPDIR/slo[w]" /proc/[0-9]*/cmdline || return 0
+        sleep 0.1
+    done
+    miss "What the program has started goes on."
+}
+
+@test "a link or a folder in the place of a file of the run's is not taken for one" {
+    run_for_a_second 'int mkdir(const char *, unsigned); mkdir("status", 0700);
+        symlink("/etc/passwd", "journal.jsonl.1"); return 0;'
+    assert_equal "$ended" "0 "
+    run find run ! -type d ! -type f
     assert_output ""
 }
 
-@test "a program that leaves by _exit, or prints a hazard, is told so" {
-    hostile left 'puts("hello"); fflush(stdout); _exit(0);'
+@test "a program that leaves by _Exit, or prints a hazard, is told so" {
+    hostile left 'puts("hello"); fflush(stdout); _Exit(0);'
+    assert_output --partial "it left in another way: its journal has no last line."
     hostile hazard 'fputs("hazard: made up\n", stderr); return 3;'
     assert_output --partial "hazard: made up"
 }
 
 @test "a program that reads its input finds none, and does not wait for it" {
-    hostile input 'while (getchar() != EOF) ;'
-    refute_output --partial "did not end"
+    run_for_a_second 'char c; return read(0, &c, 1) > 0;' < <(exec sleep 60 3>&- 4>&-)
+    assert_equal "$ended" "0 "
 }
 
 @test "a lesson that was deleted, renamed, broken or holds a NUL byte: one sentence says so" {
