@@ -20,7 +20,7 @@
 #include "user_kernels.h"
 
 /* How many calls this process has made: the number of the newest one, which its line in the journal
- * has. No call itself: for what is loaded into a program beside it. Without the lock. */
+ * has. It is no CUDA call and takes no lock: a library that is loaded beside this one calls it. */
 uint32_t sim_calls(void);
 #pragma GCC visibility pop
 

@@ -43,7 +43,7 @@ against() {
         make -s build/simulator/unmodelled.inc || return
         programs+=(simulator/*/*.c tests/simulator/*.c tests/hardware/*/*.c)
         programs+=(docs/programs/*.c docs/clinic/*.c)
-        # With those headers they are built, and a warning is an error then.
+        # The tests compile these with the headers of build/cuda, where a warning is an error.
         [ "$1" = build/cuda/include ] || programs+=(tests/litmus/*.c)
     fi
     mkdir -p "$fetched/crt"

@@ -559,7 +559,8 @@ how_it_ended() {
         END { if (!word) judge(); print word ? word : "clean" }' "${journals[@]:-$journal}"
 }
 
-# Of a program whose journal has no last line, or none at all because it was not written yet.
+# This is printed of a program whose journal has no last line. It is empty when the program left
+# before the first lines were written.
 LEFT=("Expected: a program that returns from main or calls exit."
     "Happened: it left in another way: its journal has no last line.")
 

@@ -149,14 +149,14 @@ fi
 # What a killed grading has left is found by its name.
 work=build/check/class.$(printf '%s' "$OUT" | sha256sum | cut -c 1-12).$part
 rm -rf "$work"
-mkdir -p "$work" || exit 2
+(umask 022 && mkdir -p "$work") || exit 2   # the user of the programs enters it
 export OUT SEED GRADE_FOLDER=$work PARALLEL_SHELL=$BASH PARALLEL_HOME=$PWD/build/parallel
 # What this machine allows is the same for each student. Other machines try it for each.
 unset GRADE_PROTECTED
 if [ -z "${SSHLOGIN:-}" ]; then
     # shellcheck disable=SC2016  # for the shell that it begins
     CHECK_SEAL=1 "${leash[@]}" "$BASH" -c \
-        'source tests/grading/protect.sh && protect "$1" && protected' protect "$work" \
+        'umask 022; source tests/grading/protect.sh && protect "$1" && protected' protect "$work" \
         >"$work/protected" && export GRADE_PROTECTED=$PWD/$work/protected
 fi
 

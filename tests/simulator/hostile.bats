@@ -55,7 +55,7 @@ run_for_a_second() {
     assert_equal "$ended" "0 "
 }
 
-# size_of PART: of a file of the run that flooded the disk
+# size_of FILE: how many bytes the run that floods the disk has left in it
 size_of() { stat -c %s "build/check/hostile-flood/run/$1"; }
 
 @test "a program that prints or calls without end is stopped and told so; its files are cut off" {
@@ -95,8 +95,8 @@ prints() { # prints NAME STATEMENTS [LINE]
     assert_output --partial "Line 1 of the output differs"
 }
 
-# A check refuses what no lesson needs before it runs. Lessons of two processes have fork, _exit and
-# read, so a run must take them.
+# A check refuses a program that uses what its lesson does not need, and never runs it. Lessons of
+# two processes need fork and read, so the programs of these tests go to run.sh itself.
 @test "what a program starts, and keeps its output open, ends with it" {
     run_for_a_second 'if (fork() == 0) for (;;) pause(); return 0;'
     assert_equal "$ended" "0 "

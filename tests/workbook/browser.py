@@ -6,7 +6,7 @@ it was seen, and what is wrong. Exit status 1 if there is a fault, 2 if nothing 
 Each page but the listings of programs is opened from its file, at 1400 pixels, light, and then
 becomes 390 pixels wide and dark. A few pages that stand for all (SAMPLE, or the pages that are
 named) are opened over http too, in every size and theme: what differs there is made by scripts and
-styles that all pages share. What is in OF_SAMPLE is asked of them alone.
+styles that all pages share.
 
 To check what only some pages have, write a function with @feature below.
 
@@ -71,16 +71,16 @@ FAR = 120000  # milliseconds: what runs in a page comes to an end long before
 BROWSERS = 2  # at a time
 PARTS = 4  # in which the longest look is shared among them
 FEATURES = []
-OF_SAMPLE = ("tips", "motion")  # features that one script or style gives to all pages alike
 SIDEBAR = ".sidebar-drawer"
 judged = collections.defaultdict(set)  # the looks of words, for axe, of a tab and a size
 
 
-def feature(selector):
-    """Registers a check for the pages that have such an element: check(page, report)."""
+def feature(selector, alike=False):
+    """Registers a check for the pages that have such an element: check(page, report). What one
+    script or style gives to all pages alike is checked on the sample alone."""
 
     def register(check):
-        FEATURES.append((selector, check))
+        FEATURES.append((selector, alike, check))
         return check
 
     return register
@@ -89,7 +89,7 @@ def feature(selector):
 # ---- what only some pages have ----
 
 
-@feature("article a[aria-describedby^='tip-']")
+@feature("article a[aria-describedby^='tip-']", alike=True)
 def tips(page, report):
     """A word's meaning appears on focus and on hover, within the text's column and above all else,
     and Escape hides it."""
@@ -155,7 +155,7 @@ def ticks(page, report):
         report("ticks", f"{boxes} boxes for {rows} lessons")
 
 
-@feature("html")
+@feature("html", alike=True)
 def motion(page, report):
     """Nothing scrolls smoothly for a reader who wants less motion."""
     if page.evaluate("getComputedStyle(document.documentElement).scrollBehavior") != "auto":
@@ -352,8 +352,8 @@ def legible(page, report):
 
 def features(page, report):
     in_sample = page.url.startswith("http")  # the others are opened from their files
-    for selector, check in FEATURES:
-        if (in_sample or check.__name__ not in OF_SAMPLE) and page.query_selector(selector):
+    for selector, alike, check in FEATURES:
+        if (in_sample or not alike) and page.query_selector(selector):
             check(page, report)
 
 

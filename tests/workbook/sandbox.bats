@@ -396,6 +396,7 @@ the machine very busy, or a process of it killed? Grade again."
     chmod 755 "$temporary"
     cd "$copy" || return 1
     no_bwrap "$temporary/bin"
+    umask 077   # as some set it for root
     for path in "$PATH" "$temporary/bin:$PATH"; do
         run as_typed PATH="$path" TMPDIR="$temporary" STUDENT="$class/ada" ONLY="$lesson" \
             tests/grading/grade.sh
