@@ -262,10 +262,11 @@ def bench(page, report):
             report("runs", f"script {number} of the bench: the pictures do not follow the steps")
 
 
-@feature(".live")
+@feature(".live", alike=True)
 def run_here(page, report):
     """The button runs the solution, which prints what the page shows above. The stepper shows that
-    run, with the same steps as that of the book."""
+    run, with the same steps as that of the book. What every lesson prints in a page, and the steps
+    of its run, are compared in live.bats."""
     unfold(page, report)
     page.locator(".live button").click()
     page.wait_for_function(
@@ -336,7 +337,7 @@ def accessible(page, report, rules=None):
     chosen = {"type": "rule", "values": rules} if rules else {"type": "tag", "values": RULES}
     options = {"resultTypes": ["violations"], "preload": False, "runOnly": chosen}
     known = judged[page.context, page.viewport_size["width"]]
-    without = [] if page.url.endswith(tuple(f"/{name}.html" for name in SAMPLE)) else [SIDEBAR]
+    without = [] if in_sample(page) else [SIDEBAR]
     page.evaluate(AXE)
     given = [options, DRAWN_RULES, list(known), without]
     looks, found = page.evaluate("given => checks.axe(...given)", given)
@@ -350,10 +351,13 @@ def legible(page, report):
     accessible(page, report, VISUAL_RULES)
 
 
+def in_sample(page):
+    return page.url.endswith(tuple(f"/{name}.html" for name in SAMPLE))
+
+
 def features(page, report):
-    in_sample = page.url.startswith("http")  # the others are opened from their files
     for selector, alike, check in FEATURES:
-        if (in_sample or not alike) and page.query_selector(selector):
+        if (in_sample(page) or not alike) and page.query_selector(selector):
             check(page, report)
 
 

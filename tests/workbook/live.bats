@@ -9,8 +9,8 @@ LIVE=docs/live/live.wasm
 
 setup_file() { as_typed make build/simulator/docs/live/bench; }
 
-# in_page MODULE SCRIPT [FRAGMENT]: runs a script in a page, and puts the files that are its value
-# into the test's folder (live_page.py).
+# in_page MODULE SCRIPT [FRAGMENT...]: runs a script in a page, or one for each fragment, and puts
+# the files that are its value into the test's folder (live_page.py).
 in_page() {
     PYTHONPATH=docs/extensions run timeout 600 \
         python3 -B tests/workbook/live_page.py "$1" "$BATS_TEST_TMPDIR" "${@:2}" 3>&-
@@ -275,7 +275,7 @@ pages again: type make live."
 
 # bats test_tags=long
 @test "each step of the bench has the journal's figures, and marks what the checker reports" {
-    local script folder=$BATS_TEST_TMPDIR shown calls marks
+    local script folder=$BATS_TEST_TMPDIR shown calls marks fragments=() number=0
     # From the last step back to the first, by the key: the call's number, used, reserved.
     shown="new Promise((done) => {
         const bench = document.getElementById('pool-bench');
@@ -302,9 +302,13 @@ pages again: type make live."
         wait();
     })"
     for script in docs/live/scripts/*.txt; do
+        fragments+=("$(jq -rR --slurp '"lines=200&script=" + @uri' "$script")")
+    done
+    in_page "$LIVE" "$shown" "${fragments[@]}"
+    for script in docs/live/scripts/*.txt; do
+        number=$((number + 1))
         journal_of "$script" "$folder/journal" >/dev/null 2>&1 || true
-        in_page "$LIVE" "$shown" "$(jq -rR --slurp '"lines=200&script=" + @uri' "$script")"
-        assert_equal "$(<"$folder/failed")" shown
+        assert_equal "$(<"$folder/$number.failed")" shown
         # What each call has left. The calls that make the pool, streams and events are no steps.
         jq -rs 'def mib: . / 1048576 * 100 | round / 100;
             reduce .[] as $line ({used: 0, reserved: 0};
@@ -313,10 +317,10 @@ pages again: type make live."
                 then .out += ["\($line.number) \(.used | mib) \(.reserved | mib)"] else . end)
             | .out[]' "$folder/journal" >"$folder/calls"
         calls=$(grep -E '^(cuda|launch_)' "$script" | grep -vc cudaMemPoolCreate)
-        diff <(tail -n "$calls" "$folder/calls") "$folder/steps" ||
+        diff <(tail -n "$calls" "$folder/calls") "$folder/$number.steps" ||
             complain "$script: the steps have other figures than the journal."
         marks=$([[ $script != *03_missing_edge* ]] || echo 3 6)
-        assert_equal "$(<"$folder/marks")" "$marks"
+        assert_equal "$(<"$folder/$number.marks")" "$marks"
     done
     finish
 }

@@ -1,14 +1,18 @@
 #!/usr/bin/env python3
-"""Steps through the runs on the book's pages in headless Chromium: stepper.py HTML_FOLDER PAGE...
+"""Steps through the runs of the book's pages: stepper.py HTML_FOLDER [PAGE...]
 
-Each page is opened from its file, wide and light, and every sixth one at 390 pixels and dark too:
-one style serves the steppers of all pages, and that it holds the longer and the shorter runs is
-seen on a sixth of them. A run is loaded when the reader comes near or chooses it, and each of its
-steps is made with the keyboard. Its figures must be those of the journal that the build left in
-build/docs/runs, which is read here once more: what the pool's last line up to that call has. A
-report names what the journal's first hazard has, and marks the lines of both accesses. Nothing on
-the page moves when the run comes, nor at a step. The questions ask for what the step does, and show
-nothing of it before. A line on stdout for each difference.
+The figures of each step must be those of the journal that the build left in build/docs/runs, which
+is read here once more: what the pool's last line up to that call has. A report names what the
+journal's first hazard has, and marks the lines of both accesses. Without a PAGE, the data of all
+runs are judged so, as a page loads them.
+
+With pages, headless Chromium opens each from its file, wide and light, and every third of them at
+390 pixels and dark too. A run is loaded when the reader comes near or chooses it, and each of its
+steps is made with the keyboard, and judged by what the page shows. Nothing on the page moves when
+the run comes, nor at a step. The questions ask for what the step does, and show nothing of it
+before. One script and one style serve all pages, so a part of them is enough.
+
+A line on stdout for each difference.
 """
 
 import concurrent.futures
@@ -25,7 +29,7 @@ from browser import BROWSERS, PROGRAMS, shutil, sync_playwright
 MIB = 1 << 20
 FIGURES = re.compile(r"(?:Pool (\d+)|Memory for graphs): used ([\d.]+) MiB, reserved ([\d.]+) MiB")
 GRAPHS = ("cudaGraphLaunch", "cudaDeviceGraphMemTrim")
-LOOKS = [(1400, "light", 1), (390, "dark", 6)]  # and which pages: all, or every sixth
+LOOKS = [(1400, "light", 1), (390, "dark", 3)]  # and which pages: all, or every third
 SHIFTS = """(() => {
     window.shifts = [];
     new PerformanceObserver((list) => {
@@ -169,6 +173,43 @@ def faults_of_steps(journal, looks):
             yield f"{where}: it has no figures"
 
 
+def looks_of(run):
+    """What a page shows at each step of a run, from the script that it loads. A step has what it
+    changes."""
+    now, code = {}, dict(run["code"])
+    for at, step in enumerate(run["steps"], 1):
+        now |= step
+        figures = ""
+        if "pool" in now:
+            name = f"Pool {now['pool']}" if isinstance(now["pool"], int) else "Memory for graphs"
+            used, reserved = now.get("used", 0) / MIB, now.get("reserved", 0) / MIB
+            figures = f"{name}: used {used:.2f} MiB, reserved {reserved:.2f} MiB"
+        yield {
+            "number": now["number"],
+            "count": f"{at} of {len(run['steps'])}",
+            "figures": figures,
+            "say": f"{run['words'][now['call']]}: {run['words'][now['say']]}",
+            "code": [code[now["line"]]],
+            "marks": step.get("marks", []),
+            "at": "",
+            "wide": False,
+            "seen": True,
+        }
+
+
+def look_at_data(book):
+    """A line for each fault of the runs' data, and one if there are few."""
+    files = sorted((Path(book) / "_static" / "steps").glob("*.js"))
+    if len(files) < 80:
+        yield f"there are {len(files)} runs"
+    for file in files:
+        text = file.read_text(encoding="utf-8")
+        run = json.loads(text[text.index("= ") + 2 :].rstrip().removesuffix(";"))
+        looks = list(looks_of(run))
+        for fault in faults_of_steps(journal_of(run["run"], run["process"]), looks):
+            yield f"{file.name}: {fault}"
+
+
 def faults_of_questions(asked):
     for before, shown, after, said, verdict, held in asked:
         if not held:
@@ -234,6 +275,9 @@ def look(program, book, names, width, theme):
 
 
 def main(book, names):
+    if not names:
+        print("".join(f"{fault}\n" for fault in look_at_data(book)), end="")
+        return
     program = next(filter(None, map(shutil.which, PROGRAMS)))
     parts = [
         (names[part :: BROWSERS * each], width, theme)
