@@ -115,22 +115,26 @@ static const char *find_program(const char *name, const char *search)
 
 /* Runs addr2line for some addresses of one file. Its answer, for each of them: a line with the
  * address, then for each function that is inlined there, the innermost first, and for the one that
- * is not, a line with its name and one with the place. Returns false when it is not there. */
+ * is not, a line with its name and one with the place. Returns false when it is not there. Needs
+ * the lock. */
 static bool run_addr2line(const char *file, const uintptr_t *offsets, size_t n, char *answer,
                           size_t size)
 {
     int ends[2];
-    char where[ADDRESSES_MAX][32], path[512];
+    /* Not on the stack of a thread of the program, which may be small. */
+    static char where[ADDRESSES_MAX][32], *arguments[ADDRESSES_MAX + 5];
+    char path[512];
     const char *search = getenv("PATH"), *program;
     search = search ? search : "/usr/bin:/bin";
     snprintf(path, sizeof path, "PATH=%s", search);
     program = find_program("addr2line", search);
-    char *arguments[ADDRESSES_MAX + 5] = {"addr2line", "-afi", "-e", (char *)file},
-                                    *environment[] = {path, NULL};
+    char *const begin[] = {"addr2line", "-afi", "-e", (char *)file}, *environment[] = {path, NULL};
+    memcpy(arguments, begin, sizeof begin);
     for (size_t i = 0; i < n; i++) {
         snprintf(where[i], sizeof where[i], "%#lx", (unsigned long)offsets[i]);
         arguments[4 + i] = where[i];
     }
+    arguments[4 + n] = NULL;
     if (!program || pipe2(ends, O_CLOEXEC))
         return false;
     posix_spawn_file_actions_t actions;
@@ -277,9 +281,10 @@ static size_t offsets_of(const struct site *site, const void *base, uintptr_t st
 /* Writes the text of some locations in one file, which dladdr has found. Needs the lock. */
 static void look_up(const Dl_info *found, struct os_source_loc **locs, size_t n)
 {
-    static char answer[1 << 16];
+    static char answer[1 << 18];
+    static uintptr_t offsets[ADDRESSES_MAX];
     const ElfW(Ehdr) *header = found->dli_fbase;
-    uintptr_t start = header->e_type == ET_EXEC ? 0 : (uintptr_t)header, offsets[ADDRESSES_MAX];
+    uintptr_t start = header->e_type == ET_EXEC ? 0 : (uintptr_t)header;
     size_t counts[OS_SOURCE_LOC_MAX], count = 0;
     for (size_t i = 0; i < n; i++) {
         struct site site = site_of(locs[i]->site);

@@ -183,7 +183,7 @@ void os_expect_faults(void);
  * and an offset when the line is not known. Frames that only pass the call on are left out: those
  * of the system's headers, of C++ and of CUDA, and those of functions that are named like `call`,
  * or launch_ and that. So a call of an overload stands where the program calls the overload. */
-#define OS_SOURCE_LOC_MAX 16
+#define OS_SOURCE_LOC_MAX 64
 struct os_source_loc {
     void *site;
     const char *call;

@@ -129,7 +129,7 @@ pair() {
 
 @test "random programs: reported at the first incorrect call, or silent to the end" {
     local part count=10 parts=()
-    [ -z "${TEST_LONG:-}" ] || count=250
+    [ -z "${TEST_LONG:-}" ] || count=120
     for part in 0 1 2 3; do
         "$programs/ipc_random" $((1 + part * count)) $count >"part.$part" 2>&1 &
         parts+=($!)

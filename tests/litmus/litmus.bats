@@ -250,7 +250,7 @@ kinds() {
 
 @test "random programs: reported at the first incorrect call, or silent to the end" {
     local part count=100 parts=()
-    [ -z "${TEST_LONG:-}" ] || count=2500
+    [ -z "${TEST_LONG:-}" ] || count=1200
     for part in 0 1 2 3; do
         build/simulator/tests/litmus/random $((1 + part * count)) $count \
             >"$FOLDER/random.$part" 2>&1 &

@@ -177,7 +177,7 @@ o the libraries"
     assert_output ""
 }
 
-# Unchanged starters: grader.bats.
+# Unchanged starters: grader.bats. Printed lines for each lesson: checks.bats.
 # bats test_tags=long
 @test "an empty main and printed lines earn no point" {
     cheats empty print_only print_and_call
