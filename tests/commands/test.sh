@@ -33,10 +33,12 @@ else
     export TEST_LONG=1 # more schedules and longer walks in the tests that have both tiers
     # Here once: several test files would build it at the same time. With jobs of their own, since
     # those of the make that called this are not passed on.
-    env -u MAKEFLAGS make SANITIZE=address,undefined simulator
-    env -u MAKEFLAGS make SANITIZE=thread simulator
+    for sanitizer in address,undefined thread; do
+        env -u MAKEFLAGS make --no-print-directory SANITIZE=$sanitizer simulator
+    done &
     # Named before it is installed; without it the tests that need it are skipped.
     tests/commands/setup.sh book || true
+    wait "$!"
 fi
 
 # The longest first, so that no processor is idle at the end.
