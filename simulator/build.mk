@@ -15,8 +15,8 @@ LTO := $(if $(SANITIZE)$(findstring clang,$(CC)),,-flto=auto)
 SANITIZER := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all)
 SANITIZER += $(if $(SANITIZE),-fno-omit-frame-pointer -DASSERT_LOCK)
 OPTIMIZED := -O3 -fno-plt
-LIBRARY_FLAGS := $(if $(SANITIZE),-O1 -g1,$(OPTIMIZED)) $(if $(LTO),$(LTO) -ffat-lto-objects) -fPIC \
-	-fvisibility=hidden -pthread -ftls-model=initial-exec -Isimulator -I$(SIMULATOR)
+LIBRARY_FLAGS := $(if $(SANITIZE),-O1 -g1,$(OPTIMIZED)) $(if $(LTO),$(LTO) -ffat-lto-objects) \
+	-fPIC -fvisibility=hidden -pthread -ftls-model=initial-exec -Isimulator -I$(SIMULATOR)
 # nodelete: its threads, its signal handlers and what it does at the end of the process outlive a
 # dlclose, so the library stays loaded. relro and now: its table of functions is read-only, so a
 # program cannot put one of its own there.
