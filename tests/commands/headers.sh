@@ -2,9 +2,9 @@
 # Compiles against other CUDA headers every lesson and solution; and, where they are of CUDA 13, the
 # simulated device and the programs of the tests too: headers.sh [INCLUDE...]
 #
-# INCLUDE is a folder with cuda_runtime_api.h, version 12.2 or later; or 12.2 or 13.5, whose headers
-# are fetched once from PyPI (4 MB) into build/cuda-headers. Without one it is these two, and what
-# the simulated device is built with (13.0, unless a toolkit is there). The wheel of 12.2 lacks
+# INCLUDE is a folder with cuda_runtime_api.h, version 12.2 or later. Without one it is three: the
+# headers of CUDA 12.2 and of 13.5, fetched once from PyPI (4 MB) into build/cuda-headers, and those
+# that the simulated device is built with (13.0, unless a toolkit is there). The wheel of 12.2 lacks
 # crt/host_defines.h, which is in another one of 20 MB. That file names attributes for compilers and
 # no part of CUDA; if a folder lacks it, that of build/cuda is used. Any message of the compiler is
 # a failure. Exit status 0: there was none.
@@ -60,16 +60,11 @@ against() {
 }
 
 [ -e build/cuda/include/crt/host_defines.h ] || tests/commands/setup.sh build || exit 1
-[ $# != 0 ] || set -- 12.2 build/cuda/include 13.5
-for folder; do
-    case $folder in
-    12.2)
-        fetch 12.2 manylinux1_x86_64
-        folder=$fetched/12.2/nvidia/cuda_runtime/include ;;
-    13.5)
-        fetch 13.5 manylinux2014_x86_64
-        folder=$fetched/13.5/nvidia/cu13/include ;;
-    esac
-    against "$folder" || failed=1
-done
+if [ $# = 0 ]; then
+    fetch 12.2 manylinux1_x86_64
+    fetch 13.5 manylinux2014_x86_64
+    set -- "$fetched/12.2/nvidia/cuda_runtime/include" build/cuda/include \
+        "$fetched/13.5/nvidia/cu13/include"
+fi
+for folder in "$@"; do against "$folder" || failed=1; done
 exit "$failed"

@@ -186,7 +186,7 @@ END
     assert_output "$tests $failures"
 }
 
-@test "starters, graded again beside others, have the same grade, byte for byte" {
+@test "starters and other files, graded again beside each other, have the same grades" {
     local mixed again lesson='.lessons[] | select(.lesson | test("^(01|03|09|13|14|20)"))'
     # What grades at the same time is the student who did one of everything.
     as_typed GRADE_PROTECTED="$KNOWN" OUT="$BATS_TEST_TMPDIR/second" ONLY="1 3 9 13 14 20" \

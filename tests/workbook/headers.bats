@@ -1,18 +1,18 @@
 #!/usr/bin/env bats
 # Other CUDA headers: the simulated device needs those of CUDA 13, from 13.0 to the newest; a GPU
-# may come with those of CUDA 12. All other tests compile with those that the simulated device is
-# built with, 13.0 unless a toolkit is there.
+# may come with those of CUDA 12.
 
 load ../suite
 
 # bats test_tags=long
-@test "lessons, simulator and tests compile against the headers of CUDA 12.2 and 13.5, too" {
-    run tests/commands/headers.sh 12.2 13.5
+@test "lessons, simulator and tests compile against the headers of CUDA 12.2, 13.0 and 13.5" {
+    run tests/commands/headers.sh
     [[ $output != *"could not be fetched from PyPI"* ]] ||
         skip "the headers of CUDA 12.2 and 13.5 could not be fetched from PyPI"
     assert_success
     local clean='programs compiled, 0 with an error or a warning\.$'
     assert_line --regexp "^CUDA 12\.2: [1-9][0-9] $clean"
+    assert_line --regexp "^CUDA 13\.[0-9]+: [1-9][0-9]{2} $clean"
     assert_line --regexp "^CUDA 13\.5: [1-9][0-9]{2} $clean"
 }
 
