@@ -89,6 +89,14 @@ need_book_and_tools() {
         skip "the browser or epubcheck is missing: $BOOK_TOOLS_LACK"
 }
 
+# The browser of this machine, in $CHROMIUM, which what drives it in Python reads too. "" when there
+# is none.
+find_chromium() {
+    CHROMIUM=$(python3 -B "$ROOT/docs/extensions/chromium.py" 2>/dev/null) || true
+    export CHROMIUM
+}
+need_chromium() { [ -n "$CHROMIUM" ] || skip "no Chromium here: apt-get install chromium"; }
+
 # Runs a command as a person would type it: what Bats put into the environment would reach a make or
 # a bats inside the command.
 as_typed() {

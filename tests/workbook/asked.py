@@ -18,7 +18,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from browser import BROWSERS, PROGRAMS, shutil, sync_playwright
+from browser import BROWSERS, chromium, sync_playwright
 
 SHOWN = ("figures", "queues")
 NOTHING = "No pool of this process has memory yet."
@@ -244,7 +244,7 @@ def look(program, book, names):
 
 
 def main(book, names):
-    program = next(filter(None, map(shutil.which, PROGRAMS)))
+    program = chromium.find()
     with concurrent.futures.ThreadPoolExecutor(BROWSERS) as browsers:
         looks = [
             browsers.submit(look, program, book, names[part::BROWSERS]) for part in range(BROWSERS)

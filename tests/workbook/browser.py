@@ -20,7 +20,6 @@ import http.server
 import json
 import os
 import re
-import shutil
 import sys
 import threading
 from pathlib import Path
@@ -28,6 +27,9 @@ from urllib.parse import unquote, urlsplit
 
 import axe_playwright_python
 from playwright.sync_api import Error, sync_playwright
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "docs/extensions"))
+import chromium
 
 SAMPLE = [
     "index",
@@ -46,7 +48,6 @@ PAPER = 688  # the width of a page of A4 between its margins, in CSS pixels
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 VISUAL_RULES = ["color-contrast", "scrollable-region-focusable", "target-size"]
 DRAWN_RULES = ["color-contrast", "link-in-text-block", "target-size"]
-PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 STILL = """*, *::before, *::after, *::details-content {
     transition: none !important; animation: none !important }"""
 DRAWN = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
@@ -533,9 +534,10 @@ def main():
         print("Usage: browser.py HTML_FOLDER [PAGE...]", file=sys.stderr)
         return 2
     folder = Path(sys.argv[1]).resolve()
-    program = next(filter(None, map(shutil.which, PROGRAMS)), None)
-    if not program:
-        print("Chromium is not on this machine.", file=sys.stderr)
+    try:
+        program = chromium.find()
+    except chromium.Missing as why:
+        print(why, file=sys.stderr)
         return 2
     server = Server(("127.0.0.1", 0), functools.partial(Quiet, directory=folder))
     threading.Thread(target=server.serve_forever, daemon=True).start()

@@ -264,7 +264,8 @@ print(drawings.DRAWINGS["devices"].table())'
 # bats test_tags=long
 @test "in a browser no text of a picture leaves it, lies on another one, or is small" {
     local width page=$BATS_TEST_TMPDIR/pictures.html
-    type -P chromium >/dev/null || skip "chromium is not here: apt-get install chromium"
+    find_chromium
+    need_chromium
     python - "$JOURNALS" >"$page" <<'PYTHON'
 import json, sys
 from pathlib import Path
@@ -291,7 +292,8 @@ boxes = Path("tests/workbook/picture_boxes.js").read_text()
 print(f"<script>document.title =\n{boxes}</script>")
 PYTHON
     for width in 390 1400; do
-        run timeout 600 chromium --headless=new --no-sandbox --disable-gpu \
+        # A phone's scrollbar takes no room.
+        run timeout 600 "$CHROMIUM" --headless=new --no-sandbox --disable-gpu --hide-scrollbars \
             "--user-data-dir=$BATS_TEST_TMPDIR/profile" "--window-size=$width,900" --dump-dom \
             "file://$page"
         assert_success

@@ -8,8 +8,7 @@ PAGE=06_release_threshold
 
 setup_file() {
     export FOLDER=$BATS_FILE_TMPDIR/book
-    CHROMIUM=$(type -P chromium chromium-browser google-chrome | head -n 1)
-    export CHROMIUM
+    find_chromium
     [ -n "$CHROMIUM" ] || return 0
     build_book
     [ -e "$BOOK/$PAGE.html" ] || return 0
@@ -60,7 +59,7 @@ PAGE
 }
 
 setup() {
-    [ -n "$CHROMIUM" ] || skip "no chromium here: apt-get install chromium"
+    need_chromium
     need_book
 }
 

@@ -24,7 +24,7 @@ from functools import cache
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from browser import BROWSERS, PROGRAMS, shutil, sync_playwright
+from browser import BROWSERS, chromium, sync_playwright
 
 MIB = 1 << 20
 FIGURES = re.compile(r"(?:Pool (\d+)|Memory for graphs): used ([\d.]+) MiB, reserved ([\d.]+) MiB")
@@ -278,7 +278,7 @@ def main(book, names):
     if not names:
         print("".join(f"{fault}\n" for fault in look_at_data(book)), end="")
         return
-    program = next(filter(None, map(shutil.which, PROGRAMS)))
+    program = chromium.find()
     parts = [
         (names[part :: BROWSERS * each], width, theme)
         for width, theme, each in LOOKS
