@@ -91,8 +91,8 @@ missing_packages() {
         fetch) python3 -m pip --version >/dev/null 2>&1 || missing_packages venv ;;
         emcc) found emcc || say emscripten ;;
         book)
-            found chromium-headless-shell || found chromium || found google-chrome ||
-                say chromium-headless-shell
+            found chromium-headless-shell || found chromium || found chromium-browser ||
+                found google-chrome || say chromium-headless-shell
             found epubcheck || say epubcheck ;;
         venv) python3 -c 'import ensurepip, venv' 2>/dev/null || say python3-venv ;;
         esac
