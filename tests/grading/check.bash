@@ -35,6 +35,9 @@
 #                             the boolean JQ holds for the journal as one array; SENTENCE is what is
 #                             expected of the program, the second JQ what happened instead. More
 #                             behind "--" are judged in order, by one jq
+#   in_journal JQ             prints what the JQ gives for that array
+#   definitions 'def NAME: JQ; ...'
+#                             what each JQ behind it may use
 #   expect_clean              exit status 0, no hazard, nothing left allocated, nothing that the
 #                             simulated device does not know
 #   expect_status N SENTENCE  the exit status is N
@@ -488,6 +491,9 @@ expect_right() {
 # What reads a journal may take 20 seconds of a processor and 4 GiB: a program has written it.
 bounded_jq() { (ulimit -t 20 -v 4194304 && exec jq "$@"); }
 
+DEFINITIONS=
+definitions() { DEFINITIONS+=" $1"; }
+
 # All expectations of a call go to one jq, which takes longer to begin than to judge. It prints
 # "met", or the number of the first that is not, what came instead of true, and what happened.
 expect_journal() {
@@ -524,7 +530,7 @@ simulated device wrote no journal."
     done
     judge='def outcome(condition): try [condition] catch {error: .};
         def shown: if type == "object" then "the error \(.error)"
-            else map(tojson) | join(" and ") end;'" $judge"
+            else map(tojson) | join(" and ") end;'" $DEFINITIONS $judge"
     mapfile -t result < <(bounded_jq -r -s "$judge" "$journal" 2>&1)
     [ "${result[*]}" != met ] || return 0
     number=${result[0]} value=${result[1]:-}
@@ -564,7 +570,7 @@ how_it_ended() {
 LEFT=("Expected: a program that returns from main or calls exit."
     "Happened: it left in another way: its journal has no last line.")
 
-in_journal() { bounded_jq -r -s "$1" "$journal"; }
+in_journal() { bounded_jq -r -s "$DEFINITIONS $1" "$journal"; }
 
 expect_clean() {
     if [[ $'\n'$errors == *$'\n'hazard:* ]]; then

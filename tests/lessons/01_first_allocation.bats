@@ -5,7 +5,7 @@ setup_file() { lesson_setup 01_first_allocation; }
 
 MIB=1048576
 # ok(CALL): the calls of that name that succeeded. data, again: the two allocations of use_stream.
-QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSuccess")];
+definitions 'def ok($call): [.[] | select(.call == $call and .result == "cudaSuccess")];
     def data: ok("cudaMallocAsync")[0];
     def again: ok("cudaMallocAsync")[1];
     def copies: [.[] | select(.call == ("cudaMemcpyAsync", "cudaMemcpy")
@@ -58,70 +58,70 @@ run_through() {
 }
 
 @test "memory is allocated twice while the stream holds at the gate" {
-    local twice=(-- "$QUESTIONS"' data.stream == again.stream and data.bytes == again.bytes'
+    local twice=(-- 'data.stream == again.stream and data.bytes == again.bytes'
         'use_stream allocates twice in its stream, the second time as much as the first. The program
-            did so at the start.' "$QUESTIONS order")
+            did so at the start.' 'order')
     run_lesson
     # A run that ended in between does not come to the second.
     if failed || stands_still; then twice=(); fi
-    expect_journal "$QUESTIONS"' data as $data | $data.bytes == '$((8 * MIB))'
+    expect_journal 'data as $data | $data.bytes == '$((8 * MIB))'
         and any(ok("launch_hold")[]; .stream == $data.stream and .n < $data.n)' \
         'launch_hold, and then cudaMallocAsync of 8 MiB in the same stream. The program had both at
             the start.' \
-        "$QUESTIONS order" "${twice[@]}"
+        'order' "${twice[@]}"
 }
 
 @test "the memory is filled, added to and copied in the stream that allocated it" {
     run_through
-    expect_journal "$QUESTIONS"' data as $data | [ok("launch_fill")[]
+    expect_journal 'data as $data | [ok("launch_fill")[]
         | select(.allocation == $data.allocation and .stream == $data.stream
             and .bytes == $data.bytes)] | length > 0' \
         'launch_fill on every element of data, in the stream that allocated it (YOUR WORK, 1 of 2).
             No wait is needed before it.' \
-        "$QUESTIONS order" \
-        -- "$QUESTIONS"' [ok("launch_fill")[] as $fill | ok("launch_add")[]
+        'order' \
+        -- '[ok("launch_fill")[] as $fill | ok("launch_add")[]
         | select(.allocation == $fill.allocation and .stream == $fill.stream
             and .bytes == $fill.bytes and .n > $fill.n)] | length > 0' \
         'launch_add on every element of data, after launch_fill, in the same stream.' \
-        "$QUESTIONS order" \
-        -- "$QUESTIONS"' [ok("launch_add")[] as $add | copies[]
+        'order' \
+        -- '[ok("launch_add")[] as $add | copies[]
         | select(.bytes == $add.bytes and .n > $add.n
             and (.allocation == $add.allocation or .result != "cudaSuccess")
             and (.stream == $add.stream or .call == "cudaMemcpy"))] | length > 0' \
         'cudaMemcpyAsync of every element to the host, after launch_add, in the same stream.' \
-        "$QUESTIONS order"
+        'order'
 }
 
 @test "the memory is freed in stream order: after its last use, before the next allocation" {
     run_through
-    expect_journal "$QUESTIONS"' data as $data | [ok("cudaFreeAsync")[]
+    expect_journal 'data as $data | [ok("cudaFreeAsync")[]
         | select(.allocation == $data.allocation and .stream == $data.stream)] | length == 1' \
         'cudaFreeAsync of data, once, in the stream that used it. cudaFree is not ordered in a
             stream: for memory of cudaMallocAsync it waits for nothing.' \
-        "$QUESTIONS order" \
-        -- "$QUESTIONS"' data as $data | [ok("cudaFreeAsync")[]
+        'order' \
+        -- 'data as $data | [ok("cudaFreeAsync")[]
             | select(.allocation == $data.allocation)][0] as $free | [.[]
         | select(.allocation == $data.allocation and .n > $free.n
             and (.call == ("launch_fill", "launch_add", "cudaMemcpyAsync", "cudaMemsetAsync")))]
                 | length == 0' \
         'cudaFreeAsync comes after the last use of data: what is put into the stream after the free
             may no longer touch the memory.' \
-        "$QUESTIONS order" \
-        -- "$QUESTIONS"' data as $data | again as $again | [ok("cudaFreeAsync")[]
+        'order' \
+        -- 'data as $data | again as $again | [ok("cudaFreeAsync")[]
             | select(.allocation == $data.allocation and .n < $again.n)] | length == 1' \
         'cudaFreeAsync of data before the program allocates again: only freed memory can be
             allocated again.' \
-        "$QUESTIONS order"
+        'order'
 }
 
 @test "use_stream uses the numbers that it is given" {
     local count first more
     after_the_rest
     ask
-    expect_journal "$QUESTIONS ok(\"launch_fill\")[0].value == $first
+    expect_journal "ok(\"launch_fill\")[0].value == $first
             and ok(\"launch_add\")[0].value == $more" \
         'launch_fill sets every element to first, and launch_add adds more: the device adds.' \
-        "$QUESTIONS"' def given($call): $call + (ok($call)[0]
+        'def given($call): $call + (ok($call)[0]
             | if . == null then " was not called" else " was given \(.value)" end);
         "called by the check with first = '"$first and more = $more"', "
             + given("launch_fill") + " and " + given("launch_add") + "."'
@@ -146,18 +146,18 @@ run_through() {
     fi
     ! failed || skip "a call before the wait has failed"
     ask
-    expect_journal "$QUESTIONS $WAITS again != null and waits == []" \
+    expect_journal "$WAITS again != null and waits == []" \
         'no wait between the two allocations: the stream itself keeps its work in order.' \
-        "$QUESTIONS $WAITS"' if again == null
+        "$WAITS"' if again == null
             then "called by the check, use_stream ended before its second allocation."
             else (waits | map(.call) | unique | join(", "))
                 + " waited there for the work of the stream." end'
     run_lesson
-    expect_journal "$QUESTIONS"' copies != []
+    expect_journal 'copies != []
             and all(.[]; .kind != "host access not ordered after a write")' \
         'a call in which the host waits for the copy (YOUR WORK, 2 of 2): only then is the result on
             the host.' \
-        "$QUESTIONS"' (copies[0].n // infinite) as $copy | order
+        '(copies[0].n // infinite) as $copy | order
             + if any(ok("cudaEventRecord")[]; .n < $copy) and ok("cudaEventSynchronize") != []
                 then " The event was recorded before the copy, so it does not stand for the copy."
                 else "" end'

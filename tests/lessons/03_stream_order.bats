@@ -6,7 +6,7 @@ setup_file() { lesson_setup 03_stream_order; }
 
 MIB=1048576
 # data: the allocation that three streams use. scratch: the one that cudaFree frees.
-QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSuccess")];
+definitions 'def ok($call): [.[] | select(.call == $call and .result == "cudaSuccess")];
     def of_pool: [ok("cudaMallocAsync", "cudaMallocFromPoolAsync")[] | select(.bytes == '$MIB')];
     def data: of_pool | map(select(.stream == "legacy")) | first;
     def use($call; $of): [ok($call)[] | select(.allocation == $of.allocation)] | first;
@@ -46,7 +46,7 @@ not_reported() {
     [ "$1" != cudaFree ] || memory=scratch
     [ -z "$errors" ] || report=$(reports 'line && !seen && index(line, ". '"$1"' (") && ++seen')
     if [ -z "$report" ]; then
-        questions=("$QUESTIONS"' use("'"$1"'"; '"$memory"') != null'
+        questions=('use("'"$1"'"; '"$memory"') != null'
             "$1 of $memory. The program had it at the start.")
         [[ $errors == *hazard:* ]] ||
             questions+=(-- 'all(.[] | select(.did == "exit"); .hazards == 0)'
@@ -54,7 +54,7 @@ not_reported() {
         expect_journal "${questions[@]}"
         return
     fi
-    early=$(in_journal "$QUESTIONS"' . as $all | (data, scratch) as $of | use("'"$1"'"; $of) as $use
+    early=$(in_journal '. as $all | (data, scratch) as $of | use("'"$1"'"; $of) as $use
         | [ok("cudaStreamWaitEvent")[] | select(.stream == $use.stream and .n < $use.n)
             | . as $wait | select([$all[] | select(.call == "cudaEventRecord"
                 and .event == $wait.event and .n < $wait.n)] == [])]
@@ -78,7 +78,7 @@ not_reported() {
 @test "the parts are there: one allocation in three streams, another in one" {
     run_lesson
     without_reports
-    expect_journal "$QUESTIONS"' data as $data | use("launch_fill"; $data) as $fill
+    expect_journal 'data as $data | use("launch_fill"; $data) as $fill
         | use("launch_add"; $data) as $add | use("cudaMemcpyAsync"; $data) as $copy
         | use("cudaFreeAsync"; $data) as $free | ([$data, $fill, $add, $copy, $free]
             | all(. != null))
@@ -86,11 +86,11 @@ not_reported() {
         and (non_blocking | index($add.stream) != null and index($copy.stream) != null)' \
         'data is filled in the legacy stream, added to in the worker, copied in the reader, freed in
             the worker. Worker and reader stay two non-blocking streams, as at the start.' \
-        "$QUESTIONS history" \
-        -- "$QUESTIONS"' scratch as $scratch | [use("launch_fill"; $scratch), use("cudaMemcpyAsync";
+        'history' \
+        -- 'scratch as $scratch | [use("launch_fill"; $scratch), use("cudaMemcpyAsync";
             $scratch), use("cudaFree"; $scratch)] | all(. != null)' \
         'scratch is filled and copied in the worker, and freed with cudaFree, as at the start.' \
-        "$QUESTIONS history"
+        'history'
 }
 
 @test "the worker's add comes after the legacy stream's fill" {
@@ -129,21 +129,21 @@ not_reported() {
         and .call == ("cudaStreamQuery", "cudaEventQuery") and .result == $result) | .call];'
     run_lesson
     without_reports
-    expect_journal "$QUESTIONS $asks"' asks("cudaSuccess") == []' \
+    expect_journal "$asks"' asks("cudaSuccess") == []' \
         'no loop of queries after the fill of data: a host that asks until the work is done waits
             for it. The streams wait for each other, the host goes on.' \
-        "$QUESTIONS $asks"' asks("cudaSuccess")[0] + " was called"
+        "$asks"' asks("cudaSuccess")[0] + " was called"
             + " \(asks("cudaSuccess") + asks("cudaErrorNotReady") | length) times, until it"
             + " returned cudaSuccess."'
     # shellcheck disable=SC2034  # for run_lesson
     SIM_ENV=(SIM_SCHEDULE=late)
     run_lesson
     without_reports
-    expect_journal "$QUESTIONS $waits waits | length <= 2" \
+    expect_journal "$waits waits | length <= 2" \
         'after the fill of data the host waits twice, as at the start: before it reads what came
             from data, and before it reads what came from scratch. Between the streams events do it:
             the streams wait for each other, the host goes on.' \
-        "$QUESTIONS $waits"' waits | "the host waited \(length) times, in " + join(", ") + "."'
+        "$waits"' waits | "the host waited \(length) times, in " + join(", ") + "."'
 }
 
 @test "it prints what a real device prints, under every schedule, also with another size" {

@@ -6,7 +6,7 @@ setup_file() { lesson_setup 04_default_pool; }
 MIB=1048576
 # Allocations, from the pool that is given or from the current one; `small`: those of less than 1
 # MiB before the first of the lesson's own.
-QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSuccess")];
+definitions 'def ok($call): [.[] | select(.call == $call and .result == "cudaSuccess")];
     def allocations: [.[] | select(.call == ("cudaMallocAsync", "cudaMallocFromPoolAsync")
         and .result == "cudaSuccess")];
     def own: [allocations[] | select(.bytes >= '$MIB')];
@@ -20,7 +20,7 @@ QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSucce
 predictions_hold() {
     local wrong reserved number='\([0-9]*\) MiB'
     after_the_rest
-    reserved=$(in_journal "$QUESTIONS own[] | .reserved / $MIB")
+    reserved=$(in_journal "own[] | .reserved / $MIB")
     wrong=$(sed -n "s/^allocation.*used *$number.*predicted *$number.*/\1 \2/p" <<<"$output" |
         paste -d ' ' - <(echo "$reserved") |
         awk 'NF == 3 && $2 == $3 { next }
@@ -47,27 +47,27 @@ ask() {
 @test "the segment is measured: 1 byte is allocated, reserved is read, and the byte is freed" {
     local other segment used
     run_lesson
-    expect_journal "$QUESTIONS"' own[0].n as $own | $own != null and (small | length) > 0
+    expect_journal 'own[0].n as $own | $own != null and (small | length) > 0
         and all(small[]; .pool == 0)' \
         'measure_segment allocates 1 byte from the default pool before the program allocates
             anything else.' \
-        "$QUESTIONS"' "the first allocation was of \(allocations[0].bytes // 0) bytes, from "
+        '"the first allocation was of \(allocations[0].bytes // 0) bytes, from "
             + if allocations[0].pool == 0 then "the default pool." else "another pool." end' \
-        -- "$QUESTIONS"' freed != null and freed < own[0].n' \
+        -- 'freed != null and freed < own[0].n' \
         'measure_segment frees its byte before the program allocates anything else.' \
         '"the byte was still allocated then."' \
-        -- "$QUESTIONS"' small[0].n as $small | freed as $freed
+        -- 'small[0].n as $small | freed as $freed
             | any(reserved[]; .n > $small and .n < $freed)' \
         'measure_segment reads what the pool reserves while its byte is allocated. At that time the
             pool consists of one segment.' \
-        "$QUESTIONS"' small[0].n as $small
+        'small[0].n as $small
             | "what the pool reserves was read " + (if any(reserved[]; .n < $small)
                 then "before the byte was allocated, and " else "" end)
             + "not between its allocation and its free."' \
-        -- "$QUESTIONS"' own[0].n as $own | ([reserved[] | select(.n < $own)] | last.value) == 0' \
+        -- 'own[0].n as $own | ([reserved[] | select(.n < $own)] | last.value) == 0' \
         'the pool is empty again before the program allocates anything else: the pool returns its
             segment when the stream that freed the byte is synchronized.' \
-        "$QUESTIONS"' own[0].n as $own | "the pool still reserved \([reserved[]
+        'own[0].n as $own | "the pool still reserved \([reserved[]
             | select(.n < $own)] | last.value / '$MIB') MiB."'
     ask
     expect_answers "measure_segment returns what it has measured. On a device with segments of
@@ -88,13 +88,13 @@ ask() {
 
 @test "four allocations of the given size come from the default pool, which is not changed" {
     run_lesson
-    expect_journal "$QUESTIONS"' [own[] | select(.call == "cudaMallocAsync" and .pool == 0
+    expect_journal '[own[] | select(.call == "cudaMallocAsync" and .pool == 0
         and .bytes == '$((20 * MIB))')] | length == 4' \
         'four cudaMallocAsync of 20 MiB each, from the default pool of device 0. The program had
             them at the start.' \
-        "$QUESTIONS"' "the allocations were of " + ([own[].bytes | . / '$MIB' | tostring]
+        '"the allocations were of " + ([own[].bytes | . / '$MIB' | tostring]
             | join(", ")) + " MiB."' \
-        -- "$QUESTIONS"' ok("cudaMemPoolSetAttribute") + ok("cudaDeviceSetMemPool")
+        -- 'ok("cudaMemPoolSetAttribute") + ok("cudaDeviceSetMemPool")
             + ok("cudaMemPoolTrimTo")
         + ok("cudaMemPoolCreate") | length == 0' \
         'the program changes nothing about the default pool: only measure_segment and

@@ -5,7 +5,7 @@ setup_file() { lesson_setup 06_release_threshold; }
 
 MIB=1048576
 # The rows of the table are the first six pools with a threshold, `phase` is the seventh.
-QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSuccess")];
+definitions 'def ok($call): [.[] | select(.call == $call and .result == "cudaSuccess")];
     def thresholds: [ok("cudaMemPoolSetAttribute")[]
         | select(.attribute == "cudaMemPoolAttrReleaseThreshold")];
     def rows: . as $all | thresholds[:6][] | .pool as $pool
@@ -39,7 +39,7 @@ predictions_hold() {
     local wrong
     after_the_rest
     wrong=$(awk '/^ +[0-9]/ { print $1, $2, $5, $8 }' <<<"$output" |
-        paste -d ' ' - <(in_journal "$QUESTIONS"' [[rows.free.reserved / '$MIB'], [released]]
+        paste -d ' ' - <(in_journal '[[rows.free.reserved / '$MIB'], [released]]
             | transpose[] | "\(.[0]) \(.[1])"') |
         awk 'NF != 6 { print "the table does not have one row for each pool"; exit }
             $3 != $5 { print "after the free with a threshold of", $1, "MiB and", $2, \
@@ -91,16 +91,16 @@ draw_size() {
 # keeps MIB: the seventh pool keeps what the phase needs
 keeps() {
     local needed=$(((2 * $1 + 31) / 32 * 32))
-    expect_journal "$QUESTIONS"' (thresholds | length) == 7' \
+    expect_journal '(thresholds | length) == 7' \
         'try_phase sets the threshold of its pool, once.' \
-        "$QUESTIONS"' "\(thresholds | length) thresholds were set, six of them in the table."' \
-        -- "$QUESTIONS after_peak / $MIB == $needed" \
+        '"\(thresholds | length) thresholds were set, six of them in the table."' \
+        -- "after_peak / $MIB == $needed" \
         "after the peak the pool keeps what the phase needs, and no more: $1 MiB that are live and
             $1 MiB that it allocates next, in whole segments. A threshold is in bytes." \
-        "$QUESTIONS"' thresholds[6].value as $value | "with " + (if $value > 1e18
+        'thresholds[6].value as $value | "with " + (if $value > 1e18
                 then "the maximum as its threshold" else "a threshold of \($value) bytes" end)
             + " the pool kept \(after_peak / '$MIB') MiB."' \
-        -- "$QUESTIONS"' [phase[] | select(.call == "cudaMallocFromPoolAsync") | .bytes / '$MIB"]
+        -- '[phase[] | select(.call == "cudaMallocFromPoolAsync") | .bytes / '$MIB"]
             == [$1, 4 * $1, $1]" \
         "the phase allocates $1, then $((4 * $1)), then $1 MiB, as at the start."
 }
@@ -115,32 +115,32 @@ keeps() {
 
 @test "each threshold is set in bytes, on the pool of the allocation, before the free" {
     run_lesson
-    expect_journal "$QUESTIONS"' [thresholds[:6][].value] == [0, 48, 64, 256, 64, 160
+    expect_journal '[thresholds[:6][].value] == [0, 48, 64, 256, 64, 160
         | . * '"$MIB"']' \
         'the table sets the thresholds 0, 48, 64, 256, 64 and 160 MiB, in bytes, in this order.' \
-        "$QUESTIONS"' "the thresholds were set to " + ([thresholds[].value | tostring] | join(", "))
+        '"the thresholds were set to " + ([thresholds[].value | tostring] | join(", "))
             + " bytes."' \
-        -- "$QUESTIONS"' [thresholds[:6][].n] as $set | [rows.free.n] as $free
+        -- '[thresholds[:6][].n] as $set | [rows.free.n] as $free
         | ($free | length) == 6 and all(range(6); $free[.] != null and $free[.] > $set[.])' \
         'after each threshold is set, an allocation of that same pool is freed: the threshold of one
             pool has no effect on another.' \
-        "$QUESTIONS"' "thresholds were set on pools " + ([thresholds[].pool] | tostring)
+        '"thresholds were set on pools " + ([thresholds[].pool] | tostring)
             + ", allocations freed in pools " + ([ok("cudaFreeAsync")[].pool] | unique | tostring)
             + "."'
 }
 
 @test "after each free another stream is synchronized, then the stream of the free" {
     run_lesson
-    expect_journal "$QUESTIONS"' any(rows; .free == null)
+    expect_journal 'any(rows; .free == null)
             or [syncs] == [range(6) | [false, true]]' \
         'each row of the table synchronizes the other stream after the free, and then the stream of
             the free.' \
-        "$QUESTIONS"' "after the free the rows synchronized "
+        '"after the free the rows synchronized "
             + ([syncs | if . == [] then "nothing" else map(if . then "the stream of the free"
                 else "the other stream" end) | join(" and ") end] | unique | join("; ")) + "."' \
-        -- "$QUESTIONS"' ok("cudaMemPoolTrimTo") | length == 0' \
+        -- 'ok("cudaMemPoolTrimTo") | length == 0' \
         'the program trims nothing: it shows what a synchronization alone returns.' \
-        "$QUESTIONS"' "\(ok("cudaMemPoolTrimTo") | length) trims."'
+        '"\(ok("cudaMemPoolTrimTo") | length) trims."'
 }
 
 @test "the predictions hold for 128 MiB" {

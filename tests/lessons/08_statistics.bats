@@ -5,7 +5,7 @@ setup_file() { lesson_setup 08_statistics; }
 
 MIB=1048576
 # refused: the attributes whose writing was refused, in order. made: the allocations that succeeded.
-QUESTIONS='def refused: [.[] | select(.call == "cudaMemPoolSetAttribute"
+definitions 'def refused: [.[] | select(.call == "cudaMemPoolSetAttribute"
         and .result != "cudaSuccess") | .attribute[15:]];
     def made: [.[] | select(.call == ("cudaMallocFromPoolAsync", "cudaMallocAsync")
         and .result == "cudaSuccess")];'
@@ -47,35 +47,35 @@ expect_need() {
 
 @test "the figures are shown, and two of them cannot be set" {
     run_lesson
-    expect_journal "$QUESTIONS"' refused | .[:2] == ["ReservedMemCurrent", "UsedMemHigh"]' \
+    expect_journal 'refused | .[:2] == ["ReservedMemCurrent", "UsedMemHigh"]' \
         'the program tries to set ReservedMemCurrent, and a watermark to another value than 0. Both
             are refused. The starter has the two calls of try_to_set in show_figures.' \
-        "$QUESTIONS"' "refused: " + (refused | if . == [] then "nothing" else join(", ") end)
+        '"refused: " + (refused | if . == [] then "nothing" else join(", ") end)
             + "."'
 }
 
 @test "phase_need does not count what the pool used before" {
     local live before size more
     run_lesson
-    expect_journal "$QUESTIONS"' refused | map(select(. == "UsedMemHigh")) | length == 1' \
+    expect_journal 'refused | map(select(. == "UsedMemHigh")) | length == 1' \
         'a watermark is reset by writing 0, as a uint64_t. Any other value is refused, also that of
             the current figure.' \
-        "$QUESTIONS"' "writing UsedMemHigh was refused \(refused
+        '"writing UsedMemHigh was refused \(refused
             | map(select(. == "UsedMemHigh")) | length - 1) times in phase_need."'
     ask_need
     expect_need 0 "$before"
-    QUESTIONS+='def phases: [made[] | select(.bytes >= '$((20 * MIB))'
+    definitions 'def phases: [made[] | select(.bytes >= '$((20 * MIB))'
             and .bytes < '$((300 * MIB))')];
         def own: [made[] | select(.bytes == '$((before * MIB))', .bytes == '$((live * MIB))')
             | .pool];'
-    expect_journal "$QUESTIONS"' phases | length == 6' \
+    expect_journal 'phases | length == 6' \
         'phase_need runs the phase once.' \
-        "$QUESTIONS"' "called twice, it ran the phase \(phases | length / 3) times."' \
-        -- "$QUESTIONS"' own as $own | [phases[].pool] == [$own[0, 0, 0, 1, 1, 1]]' \
+        '"called twice, it ran the phase \(phases | length / 3) times."' \
+        -- 'own as $own | [phases[].pool] == [$own[0, 0, 0, 1, 1, 1]]' \
         'the phase runs in the pool that phase_need is given: what a pool needs for it depends on
             that pool, and its watermark is to show it.' \
         '"phase_need ran it in another pool."' \
-        -- "$QUESTIONS"' . as $all | own as $own | phases as $p | all(range(2); . as $i
+        -- '. as $all | own as $own | phases as $p | all(range(2); . as $i
             | $p[$i * 3].n as $from | $p[$i * 3 + 2].n as $to | [$all[]
             | select(.pool == $own[$i] and .attribute == "cudaMemPoolAttrUsedMemHigh"
                 and .result == "cudaSuccess")]
@@ -98,15 +98,15 @@ expect_need() {
     draw size 300 700
     ask_lesson asked_statistics "$ASKED" reserve "$live" "$size"
     expect_answers 'reserve returns to its caller.' "reserve(pool, stream, $size MiB)" "done"
-    QUESTIONS+='def after: made | .[0].pool as $own | map(select(.pool == $own)) | last;'
-    expect_journal "$QUESTIONS"' after.used == '$(((live + size) * MIB)) \
+    definitions 'def after: made | .[0].pool as $own | map(select(.pool == $own)) | last;'
+    expect_journal 'after.used == '$(((live + size) * MIB)) \
         'after reserve nothing more is in use than before.' \
-        "$QUESTIONS after | (.used - .bytes) / $MIB
+        "after | (.used - .bytes) / $MIB
             | \"$live MiB were used before, and \(.) MiB after.\"" \
-        -- "$QUESTIONS"' after.from != "new"' \
+        -- 'after.from != "new"' \
         'after reserve the pool has the memory: the driver gives it to a pool for an allocation, and
             the pool keeps it after the free.' \
-        "$QUESTIONS after as \$made | [.[] | select(.call != null and .pool == \$made.pool
+        "after as \$made | [.[] | select(.call != null and .pool == \$made.pool
             and .reserved != null and .n < \$made.n)] | last.reserved
             | (\$made.reserved - .) / $MIB | \"after a reserve of $size MiB, an allocation of $size
             MiB made the pool grow by \\(.) MiB.\" | gsub(\"\\n *\"; \" \")"

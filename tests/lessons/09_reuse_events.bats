@@ -5,7 +5,7 @@ setup_file() { lesson_setup 09_reuse_events; }
 
 # cases: for each pool of the table its two allocations, and the free between them. line: the pool
 # of the pipeline, with its allocations; round 1 has one allocation in each of two streams.
-QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSuccess")];
+definitions 'def ok($call): [.[] | select(.call == $call and .result == "cudaSuccess")];
     def cases: [ok("cudaMemPoolCreate")[].pool] as $pools
         | ok("cudaMallocFromPoolAsync") as $all | ok("cudaFreeAsync") as $frees
         | [$pools[] as $pool | [$all[] | select(.pool == $pool)] as $a | select($a | length == 2)
@@ -61,58 +61,58 @@ QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSucce
 
 @test "the nine cases are as they were" {
     run_lesson
-    expect_journal "$QUESTIONS"' [cases[].from] == ["new", "event", "new", "event", "new", "new",
+    expect_journal '[cases[].from] == ["new", "event", "new", "event", "new", "new",
             "new", "event", "new"]' \
         'nine cases, each with a pool of its own, whose policies it has, and two allocations from
             it: the starter makes them in pool_following and try_case.' \
-        "$QUESTIONS"' "\(cases | length) pools gave two allocations each, \([cases[]
+        '"\(cases | length) pools gave two allocations each, \([cases[]
             | select(.from == "event")] | length) of them by an event or the legacy stream."' \
-        -- "$QUESTIONS"' . as $all | cases | length == 9 and all(.[]; . as $c
+        -- '. as $all | cases | length == 9 and all(.[]; . as $c
             | [$all[] | select(.call == "launch_hold" and .n > $c.first and .n < $c.second)]
             | length == 1)' \
         'in each case the freeing stream holds at a closed gate when the second allocation is made,
             so that the free is pending: try_case of the starter launches launch_hold there.' \
-        "$QUESTIONS"' "\(ok("launch_hold") | length) calls of launch_hold."'
+        '"\(ok("launch_hold") | length) calls of launch_hold."'
 }
 
 @test "three stages in three streams; the host waits nowhere in the pipeline" {
     run_lesson
-    expect_journal "$QUESTIONS"' stages | [.[]] | length == 3 and (unique | length) == 3
+    expect_journal 'stages | [.[]] | length == 3 and (unique | length) == 3
             and all(.[]; . != null)' \
         'three stages in three streams: launch_fill in load, launch_add in work, the copy to the
             host in store.' \
-        "$QUESTIONS"' "the stages ran in \([stages[]] | unique | length) different streams."' \
-        -- "$QUESTIONS"' waits == []' \
+        '"the stages ran in \([stages[]] | unique | length) different streams."' \
+        -- 'waits == []' \
         'the host waits nowhere between the first and the last allocation of the pipeline: events
             order the streams.' \
-        "$QUESTIONS"' "the host called \([waits[].call] | unique | join(", ")), \(waits | length)
+        '"the host called \([waits[].call] | unique | join(", ")), \(waits | length)
             times." | gsub("\n *"; " ")' \
-        -- "$QUESTIONS"' [line.pool] as $p | flags($p; "cudaMemPoolReuseFollowEventDependencies")
+        -- '[line.pool] as $p | flags($p; "cudaMemPoolReuseFollowEventDependencies")
             + flags($p; "cudaMemPoolReuseAllowOpportunistic")
             + flags($p; "cudaMemPoolReuseAllowInternalDependencies") == [1, 0, 0]' \
         'the policies of the pool stay: follow event dependencies on, the two others off.' \
-        "$QUESTIONS"' [line.pool] as $p | "follow event dependencies was
+        '[line.pool] as $p | "follow event dependencies was
             \(flags($p; "cudaMemPoolReuseFollowEventDependencies")[0]), opportunistic
             \(flags($p; "cudaMemPoolReuseAllowOpportunistic")[0]), internal dependencies
             \(flags($p; "cudaMemPoolReuseAllowInternalDependencies")[0])." | gsub("\n *"; " ")' \
-        -- "$QUESTIONS"' spread == [8, 8]' \
+        -- 'spread == [8, 8]' \
         'each of the eight rounds allocates its input in one stream and its result in another.' \
-        "$QUESTIONS"' "the streams of the pipeline made \(spread | map(tostring)
+        '"the streams of the pipeline made \(spread | map(tostring)
             | join(" and ")) allocations." | gsub("\n *"; " ")'
 }
 
 @test "from the second round on no stage takes new memory" {
     run_lesson
-    expect_journal "$QUESTIONS"' spread == [8, 8]' \
+    expect_journal 'spread == [8, 8]' \
         'eight rounds, each with its input in one stream and its result in another.' \
-        -- "$QUESTIONS"' stages.load as $s | grown($s) == []' \
+        -- 'stages.load as $s | grown($s) == []' \
         'from round 2 on the load stream allocates its input in memory that was freed. The free must
             come before the most recent record that the load stream waited for.' \
-        "$QUESTIONS"' stages.load as $s | why($s)' \
-        -- "$QUESTIONS"' stages.work as $s | grown($s) == []' \
+        'stages.load as $s | why($s)' \
+        -- 'stages.work as $s | grown($s) == []' \
         'from round 2 on the work stream allocates its result in memory that was freed. The free
             must come before the most recent record that the work stream waited for.' \
-        "$QUESTIONS"' stages.work as $s | why($s)' || {
+        'stages.work as $s | why($s)' || {
         : >"$CHECK_FOLDER/grown"
         return 1
     }
@@ -139,7 +139,7 @@ asked() {
     done
     expect_answers 'pipeline runs the rounds that it is given, and the result of each is its number:
         1, 2, 3 and so on.' "${answers[@]}"
-    QUESTIONS+='def made: ok("cudaMallocAsync") + ok("cudaMallocFromPoolAsync") | sort_by(.n);
+    definitions 'def made: ok("cudaMallocAsync") + ok("cudaMallocFromPoolAsync") | sort_by(.n);
         def computed($round): . as $all | ok("launch_fill")
             | [.[] | select(.value == $round and .bytes == '$((mib << 20))').allocation] as $inputs
             | [$all[] | select(.call == "cudaMemcpyAsync" and .bytes == '$((mib << 20))'
@@ -148,21 +148,21 @@ asked() {
                 and (.allocation | IN($results[])))
             and any($all[]; .call == "cudaMemcpyAsync" and .kind == "DeviceToHost"
                 and (.allocation | IN($results[])));'
-    expect_journal "$QUESTIONS"' made[2:] | length == '$((2 * rounds))'
+    expect_journal 'made[2:] | length == '$((2 * rounds))'
             and ([.[].pool] | unique | length) == 1' \
         'each round allocates its input and its result from the pool that pipeline is given.' \
-        "$QUESTIONS"' "\(made[2:] | length) allocations in '$rounds' rounds, from \(made[2:]
+        '"\(made[2:] | length) allocations in '$rounds' rounds, from \(made[2:]
             | [.[].pool] | unique | length) pools." | gsub("\n *"; " ")' \
-        -- "$QUESTIONS"' ([made[2:][].reserved] | max) <= made[1].reserved' \
+        -- '([made[2:][].reserved] | max) <= made[1].reserved' \
         "$rounds rounds of $mib MiB run in the memory of one input and one result." \
-        "$QUESTIONS"' "for an input and a result a pool reserves \(made[1].reserved / 1048576) MiB,
+        '"for an input and a result a pool reserves \(made[1].reserved / 1048576) MiB,
             and the pipeline'\''s reserved \([made[2:][].reserved] | max / 1048576)."
             | gsub("\n *"; " ")' \
-        -- "$QUESTIONS"' . as $all | all(range('$rounds'); . as $round | $all | computed($round))' \
+        -- '. as $all | all(range('$rounds'); . as $round | $all | computed($round))' \
         'each round computes on the device, as in the starter: the input is filled with the number
             of the round and copied to the result, 1 is added there, and the last number of the
             result is copied to the host.' \
-        "$QUESTIONS"' . as $all | [range('$rounds') | select(. as $round | $all | computed($round)
+        '. as $all | [range('$rounds') | select(. as $round | $all | computed($round)
             | not)] | "in round \(.[0] + 1) one of these calls is missing, or is for other memory or
             another value." | gsub("\n *"; " ")'
 }

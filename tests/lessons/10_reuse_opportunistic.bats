@@ -7,7 +7,7 @@ setup_file() { lesson_setup 10_reuse_opportunistic; }
 # cases: for each of the first six pools, and for the two of the server at the end, its two
 # allocations and the free between them. phases: the allocations of the batch, from the pool
 # between these.
-QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSuccess")];
+definitions 'def ok($call): [.[] | select(.call == $call and .result == "cudaSuccess")];
     def case_of($pool): ([ok("cudaMallocFromPoolAsync")[] | select(.pool == $pool)]) as $a
         | select($a | length >= 2)
         | {pool: $pool, first: $a[0].n, second: $a[1].n, freeing: $a[0].stream,
@@ -41,34 +41,34 @@ QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSucce
 
 @test "the six cases are as they were" {
     run_lesson
-    expect_journal "$QUESTIONS"' . as $all | [table[0, 3]] | all(.[]; . as $c
+    expect_journal '. as $all | [table[0, 3]] | all(.[]; . as $c
             | ($all | opened($c)) as $opened | $opened != null and $opened > $c.second)' \
         'in the cases "pending" the gate opens after the second allocation.' \
-        "$QUESTIONS"' "\(ok("launch_hold") | length) calls of launch_hold."' \
-        -- "$QUESTIONS"' [table[].from] == ["new", "opportunistic", "synchronized", "new",
+        '"\(ok("launch_hold") | length) calls of launch_hold."' \
+        -- '[table[].from] == ["new", "opportunistic", "synchronized", "new",
             "new", "synchronized"]' \
         'six cases, each with a pool of its own, whose policies it has, and two allocations from
             it: the starter makes them in pool_for and try_case.' \
-        "$QUESTIONS"' "\(table | length) pools gave two allocations each; the second had its memory
+        '"\(table | length) pools gave two allocations each; the second had its memory
             from: \([table[].from] | join(", "))." | gsub("\n *"; " ")' \
-        -- "$QUESTIONS"' . as $all | [table[1, 4]] | all(.[]; . as $c
+        -- '. as $all | [table[1, 4]] | all(.[]; . as $c
             | [$all | between($c.freed; $c.second)[] | select(.call == "cudaStreamQuery"
                 and .stream == $c.freeing and .result == "cudaSuccess")] | length > 0)' \
         'in the cases "finished" the host queries the freeing stream until cudaSuccess: a sleep
             proves nothing.' \
-        "$QUESTIONS"' table[1] as $c | "between free and allocation: \(history($c.freed;
+        'table[1] as $c | "between free and allocation: \(history($c.freed;
             $c.second))." | gsub("\n *"; " ")'
 }
 
 # The phases of the batch: four, each in its own stream, in the memory of the first.
 batch_holds() {
-    expect_journal "$QUESTIONS"' phases | length == 4 and ([.[].stream] | unique | length) == 4' \
+    expect_journal 'phases | length == 4 and ([.[].stream] | unique | length) == 4' \
         'the batch has four phases; each allocates and frees its memory, in a stream of its own.' \
-        "$QUESTIONS"' "the pool of the batch gave \(phases | length) allocations, in
+        '"the pool of the batch gave \(phases | length) allocations, in
             \([phases[].stream] | unique | length) streams." | gsub("\n *"; " ")' \
-        -- "$QUESTIONS"' grown == null' \
+        -- 'grown == null' \
         'every phase after the first runs in memory that was freed.' \
-        "$QUESTIONS why_grown"
+        'why_grown'
     # shellcheck disable=SC2154  # run_lesson sets it
     [[ $errors != *"hazard: host access"* ]] || expect_clean
 }
@@ -79,11 +79,11 @@ draw_size() { draw mib 17 20; }
 @test "each phase of the batch runs in the memory of the first" {
     run_lesson
     batch_holds
-    expect_journal "$QUESTIONS"' phases | all(.[]; .from != "opportunistic")' \
+    expect_journal 'phases | all(.[]; .from != "opportunistic")' \
         'the batch reuses by a rule that is certain. With the policy on, a phase gets the memory if
             the device happens to be far enough when it allocates; after a synchronization it gets
             it in any case.' \
-        "$QUESTIONS"' phases as $p | ([range($p | length) | select($p[.].from == "opportunistic")]
+        'phases as $p | ([range($p | length) | select($p[.].from == "opportunistic")]
             | first) as $i | ([ok("cudaFreeAsync")[] | select(.allocation == $p[$i - 1].allocation)
             | .n] | first) as $freed
             | "phase \($i + 1) got its memory by opportunistic reuse. Between the free of phase
@@ -106,33 +106,33 @@ draw_size() { draw mib 17 20; }
 
 @test "the server waits for nothing" {
     run_lesson
-    expect_journal "$QUESTIONS"' . as $all | server | length == 2 and all(.[]; .second != null)
+    expect_journal '. as $all | server | length == 2 and all(.[]; .second != null)
             and (.[0] as $c | ($all | opened($c)) as $o | $o != null and $o > $c.second)' \
         'the server gets memory while the earlier request is pending: the gate is still closed, so a
             host that waits for the earlier stream waits forever.' \
-        "$QUESTIONS"' if server | length == 2 then "the gate was open: the starter launches the hold
+        'if server | length == 2 then "the gate was open: the starter launches the hold
             in try_case." else "the server got \(server | length) of 2 allocations, and then the
             program ended." end | gsub("\n *"; " ")' \
-        -- "$QUESTIONS"' server[0].from == "new"' \
+        -- 'server[0].from == "new"' \
         'while the earlier request is pending, the server gets new memory: with memory of the
             earlier request its stream would have to wait.' \
-        "$QUESTIONS"' server[0] as $c | "it got memory of the earlier request, and its stream waits.
+        'server[0] as $c | "it got memory of the earlier request, and its stream waits.
             Between free and allocation: \(history($c.freed; $c.second))." | gsub("\n *"; " ")'
 }
 
 @test "the server takes memory that the device has finished with" {
     run_lesson
     [[ $errors != *"hazard: waiting forever"* ]] || after_the_rest
-    expect_journal "$QUESTIONS"' server[1].from != "new" and server[1] != null' \
+    expect_journal 'server[1].from != "new" and server[1] != null' \
         'when the earlier request has finished, the server takes its memory. The pool looks for
             finished frees if opportunistic reuse is on; a query changes nothing in the pool.' \
-        "$QUESTIONS"' server[1] as $c | if $c == null then "the server made no second allocation."
+        'server[1] as $c | if $c == null then "the server made no second allocation."
             else "it took new memory. Opportunistic reuse was \(policy($c.pool)); between free and
                 allocation: \(history($c.freed; $c.second))." end | gsub("\n *"; " ")' \
-        -- "$QUESTIONS"' server[1].from != "synchronized"' \
+        -- 'server[1].from != "synchronized"' \
         'the host synchronizes nothing in serve, not even a stream that has finished: a server
             leaves it to the pool to see what the device has finished with.' \
-        "$QUESTIONS"' server[1] as $c | "the memory was synchronized. Opportunistic reuse was
+        'server[1] as $c | "the memory was synchronized. Opportunistic reuse was
             \(policy($c.pool)); between free and allocation: \(history($c.freed; $c.second))."
             | gsub("\n *"; " ")'
 }

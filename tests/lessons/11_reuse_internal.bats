@@ -7,7 +7,7 @@ MIB=1048576
 # The first pool measures the segment; then the three of the table, the spare one, and the two
 # shared ones. taken: the allocations for the fast stream after the slow stream had filled a shared
 # pool.
-QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSuccess")];
+definitions 'def ok($call): [.[] | select(.call == $call and .result == "cudaSuccess")];
     def pools: [ok("cudaMemPoolCreate")[] | {pool, max_size, n}];
     def spare: pools[4];
     def shared($i): pools[5 + $i];
@@ -45,39 +45,39 @@ after_the_wait() {
 
 @test "the first three lines show the inserted wait, the error without it, and growth" {
     run_lesson
-    expect_journal "$QUESTIONS"' . as $all | [pools[1:4][].pool as $p | $all | asked($p)[1]
+    expect_journal '. as $all | [pools[1:4][].pool as $p | $all | asked($p)[1]
             | "\(.result) \(.from)"] == ["cudaSuccess internal", "cudaErrorMemoryAllocation null",
             "cudaSuccess new"]' \
         'the first three lines try three pools, as in the starter: with a limit and the policy on
             the allocation gets the memory of the slow stream, with the policy off
             cudaErrorMemoryAllocation, without a limit new memory.' \
-        "$QUESTIONS"' . as $all | "the three pools returned "
+        '. as $all | "the three pools returned "
             + ([pools[1:4][].pool as $p | $all | asked($p)[1] | words] | join("; ")) + "."'
 }
 
 @test "the shared pool keeps its limit, and inserts no wait" {
     run_lesson
-    expect_journal "$QUESTIONS"' [shared(0), shared(1)] | map(select(. != null).max_size) | unique
+    expect_journal '[shared(0), shared(1)] | map(select(. != null).max_size) | unique
             == ['$((64 * MIB))']' \
         'the shared pool holds 64 MiB at most: its limit stays.' \
-        "$QUESTIONS"' "its maxSize was \([shared(0), shared(1)] | map(select(. != null).max_size
+        '"its maxSize was \([shared(0), shared(1)] | map(select(. != null).max_size
             | tostring) | join(" and "))." | gsub("\n *"; " ")' \
-        -- "$QUESTIONS"' [taken(0)[], taken(1)[]] | all(.from != "internal")' \
+        -- '[taken(0)[], taken(1)[]] | all(.from != "internal")' \
         'the shared pool inserts no wait: with internal dependencies on it gives the fast stream the
             memory of the slow one, and the fast stream waits without a call of the program.' \
-        "$QUESTIONS"' "slow stream held: \(history(0)). Slow stream not held, spare pool full:
+        '"slow stream held: \(history(0)). Slow stream not held, spare pool full:
             \(history(1))." | gsub("\n *"; " ")'
 }
 
 @test "the fast stream finishes its work while the slow stream is held" {
     run_lesson
     after_the_wait
-    expect_journal "$QUESTIONS"' opened(0) as $opened | (taken(0) | last) as $last
+    expect_journal 'opened(0) as $opened | (taken(0) | last) as $last
             | $opened != null and $last.result == "cudaSuccess" and any(.[]; .did == "run"
                 and .op == "memset" and .allocation == $last.allocation and .n < $opened)' \
         'in the fourth line take returns memory at once, and the fast stream fills it before the
             gate opens.' \
-        "$QUESTIONS"' "\(history(0))." + (if opened(0) == null then " The gate did not open: with
+        '"\(history(0))." + (if opened(0) == null then " The gate did not open: with
             the slow stream held, a synchronization with it never returns." else "" end)
             | gsub("\n *"; " ")'
 }
@@ -85,11 +85,11 @@ after_the_wait() {
 @test "without other memory the host synchronizes, and then allocates" {
     run_lesson
     after_the_wait
-    expect_journal "$QUESTIONS"' taken(1) | last
+    expect_journal 'taken(1) | last
             | .result == "cudaSuccess" and .from != "internal"' \
         'in the fifth line both pools are full, and the slow stream is not held: take synchronizes
             with it, and allocates again from the shared pool.' \
-        "$QUESTIONS"' "\(history(1)). Synchronizations of the host before the last of these:
+        '"\(history(1)). Synchronizations of the host before the last of these:
             \(synchronized(1) | length)." | gsub("\n *"; " ")'
 }
 

@@ -5,7 +5,7 @@ load ../grading/check
 
 setup_file() { lesson_setup 12_peer_access; }
 
-QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSuccess")];
+definitions 'def ok($call): [.[] | select(.call == $call and .result == "cudaSuccess")];
     def changes: [.[] | select(.call == "cudaMemPoolSetAccess")];
     def grants: [changes[] | select(.value == 3)];
     def listed: [changes[] | "pool of GPU \(.pool), " + (if .device == null then "no change"
@@ -63,10 +63,10 @@ KERNELS='def kernels: [.[] | select(.process)] | group_by(.process) | map(
 
 @test "each allocation is on its GPU" {
     run_program
-    expect_journal "$QUESTIONS"' [ok("cudaMallocAsync")[].pool] | sort == [0, 1]' \
+    expect_journal '[ok("cudaMallocAsync")[].pool] | sort == [0, 1]' \
         'one cudaMallocAsync allocates on GPU 0 and one on GPU 1. It takes the GPU of the stream,
             whichever GPU is current (YOUR WORK, 3 of 3).' \
-        "$QUESTIONS"' "the allocations of cudaMallocAsync are on GPUs "
+        '"the allocations of cudaMallocAsync are on GPUs "
             + ([ok("cudaMallocAsync")[].pool | tostring] | join(" and ")) + "."'
 }
 
@@ -87,47 +87,47 @@ KERNELS='def kernels: [.[] | select(.process)] | group_by(.process) | map(
 
 @test "the fetch copies without access" {
     run_program
-    expect_journal "$QUESTIONS"' refused | all(.[]; .result == null)' \
+    expect_journal 'refused | all(.[]; .result == null)' \
         'cudaMemcpyPeerAsync takes the destination and its GPU, 1, then the source and its GPU, 0.
             The GPU that is named for an allocation must have access to it.' \
-        "$QUESTIONS"' refused[0] | "\(.call) returned \(.result)."' \
-        -- "$QUESTIONS"' refused == []' \
+        'refused[0] | "\(.call) returned \(.result)."' \
+        -- 'refused == []' \
         'the peer copy is ordered with the work before it and after it: all that the program does
             with gpu1_data is in stream[1].' \
-        "$QUESTIONS"' "the simulated device reported a hazard: \(refused[0].call) is in stream "
+        '"the simulated device reported a hazard: \(refused[0].call) is in stream "
             + "\(refused[0].stream // 0)."' \
-        -- "$QUESTIONS"' ([grants[].n] | first // infinite) as $grant
+        -- '([grants[].n] | first // infinite) as $grant
             | any(fetches[]; .n < $grant)' \
         'fetch copies all of gpu0_data to gpu1_data while GPU 1 has no access: with
             cudaMemcpyPeerAsync, which needs none, or through the host (YOUR WORK, 2 of 3). The
             first access is given after that.' \
-        "$QUESTIONS"' ([grants[].n] | first // infinite) as $grant | [fetches[] | .n < $grant]
+        '([grants[].n] | first // infinite) as $grant | [fetches[] | .n < $grant]
             | "\(map(select(.)) | length) such copies before the first access,
             \(map(select(not)) | length) after it. " | gsub("\n *"; " ")' \
-        -- "$QUESTIONS"' [grants[].n] | length <= 1' \
+        -- '[grants[].n] | length <= 1' \
         'access is given once, by try_all. The fetch needs none.' \
-        "$QUESTIONS listed"
+        'listed'
 }
 
 @test "set_access gives GPU 1 access to the pool of GPU 0" {
     run_program
-    expect_journal "$QUESTIONS"' [ok("cudaDeviceEnablePeerAccess")[]] | length == 0' \
+    expect_journal '[ok("cudaDeviceEnablePeerAccess")[]] | length == 0' \
         'set_access changes the access of the pool. cudaDeviceEnablePeerAccess is for memory of
             cudaMalloc, and for no pool: see the row "kernel, peers enabled" (YOUR WORK, 1 of 3).' \
-        "$QUESTIONS"' "cudaDeviceEnablePeerAccess was called. " + listed' \
-        -- "$QUESTIONS"' any(changes[]; .result == "cudaErrorNotSupported") | not' \
+        '"cudaDeviceEnablePeerAccess was called. " + listed' \
+        -- 'any(changes[]; .result == "cudaErrorNotSupported") | not' \
         'GPU 1 may read and write: cudaMemAccessFlagsProtReadWrite. A pool has no access for
             reading alone.' \
-        "$QUESTIONS listed" \
-        -- "$QUESTIONS"' grants | length > 0 and all(.[]; .pool == 0)' \
+        'listed' \
+        -- 'grants | length > 0 and all(.[]; .pool == 0)' \
         'the pool whose access changes is the one that has the allocation, the pool of GPU 0
             (cudaMemPoolSetAccess).' \
-        "$QUESTIONS listed" \
-        -- "$QUESTIONS"' grants | length > 0 and all(.[]; .device == 1)' \
+        'listed' \
+        -- 'grants | length > 0 and all(.[]; .device == 1)' \
         'the location in cudaMemAccessDesc is the GPU that gets access, GPU 1. GPU 0 has access to
             its own memory without a call.' \
-        "$QUESTIONS listed" \
-        -- "$QUESTIONS"' ([grants[].n] | first // infinite) as $grant
+        'listed' \
+        -- '([grants[].n] | first // infinite) as $grant
             | any(fetches[]; .n > $grant)' \
         'with access, GPU 1 copies the data once more, with cudaMemcpyAsync: try_all of the starter
             does so.' \
@@ -137,11 +137,11 @@ KERNELS='def kernels: [.[] | select(.process)] | group_by(.process) | map(
 @test "set_access(..., 0) takes the access away" {
     run_program
     after_set_access
-    expect_journal "$QUESTIONS"' ([changes[] | select(.pool == 0 and .device == 1)] | last
+    expect_journal '([changes[] | select(.pool == 0 and .device == 1)] | last
         | .value) == 0' \
         'with allowed 0 set_access takes the access away: cudaMemPoolSetAccess for GPU 1 with
             cudaMemAccessFlagsProtNone.' \
-        "$QUESTIONS listed"
+        'listed'
 }
 
 @test "where GPU 1 cannot reach GPU 0 (SIM_PEERS=off) set_access returns 0" {
@@ -149,17 +149,17 @@ KERNELS='def kernels: [.[] | select(.process)] | group_by(.process) | map(
     SIM_ENV=(SIM_PEERS=off)
     run_program
     expect_journal \
-        "$QUESTIONS"' asked_reach != []' \
+        'asked_reach != []' \
         'set_access calls cudaDeviceCanAccessPeer: only the device reports what it can reach.' \
         '"cudaDeviceCanAccessPeer was not called."' \
-        -- "$QUESTIONS"' any(asked_reach[]; .device == 1 and .peer == 0)' \
+        -- 'any(asked_reach[]; .device == 1 and .peer == 0)' \
         'cudaDeviceCanAccessPeer takes the GPU that is to have access first, here GPU 1, and then
             the one whose memory it is: the answer is about one direction.' \
-        "$QUESTIONS"' asked_reach[0] | "it was called for GPU \(.device) and the memory of GPU
+        'asked_reach[0] | "it was called for GPU \(.device) and the memory of GPU
             \(.peer)." | gsub("\n *"; " ")' \
-        -- "$QUESTIONS"' grants == [] and (changes | all(.[]; .result == "cudaSuccess"))' \
+        -- 'grants == [] and (changes | all(.[]; .result == "cudaSuccess"))' \
         'set_access calls cudaDeviceCanAccessPeer first, and gives no access where it reports 0.' \
-        "$QUESTIONS"' listed + (if asked_reach[0].n < changes[0].n
+        'listed + (if asked_reach[0].n < changes[0].n
             then " cudaDeviceCanAccessPeer had reported 0 before that."
             else " cudaDeviceCanAccessPeer was called after that." end)'
     expect_status 77 'without access the lesson ends as skipped: exit status 77.'
@@ -179,11 +179,11 @@ KERNELS='def kernels: [.[] | select(.process)] | group_by(.process) | map(
     expect_answers 'set_access returns 1 where the GPU can reach the memory of the owner.' \
         "set_access(pool of GPU $OWNER, $OWNER, $GPU, 1)" 1 \
         "set_access(pool of GPU $OWNER, $OWNER, $GPU, 0)" 1
-    expect_journal "$QUESTIONS [changes[] | select(.result == \"cudaSuccess\")
+    expect_journal "[changes[] | select(.result == \"cudaSuccess\")
             | [.pool, .device, .value]] == [[$OWNER, $GPU, 3], [$OWNER, $GPU, 0]]" \
         "set_access(pool of GPU $OWNER, $OWNER, $GPU, 1) gives that GPU access to that pool, and the
             same with 0 takes it away." \
-        "$QUESTIONS listed"
+        'listed'
 }
 
 @test "it prints what two real GPUs print" {

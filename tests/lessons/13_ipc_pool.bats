@@ -4,7 +4,7 @@ load ../grading/check
 
 setup_file() { lesson_setup 13_ipc_pool; }
 
-QUESTIONS='def of($of; $call): [.[] | select(.of == $of and .call == $call)];
+definitions 'def of($of; $call): [.[] | select(.of == $of and .call == $call)];
     def ok($of; $call): [of($of; $call)[] | select(.result == "cudaSuccess")];
     def imports: of("importer"; "cudaMemPoolImportFromShareableHandle");
     def pool: [imports[] | select(.result == "cudaSuccess") | .pool] | first;
@@ -33,17 +33,17 @@ wrote() { # wrote REGEXP SENTENCE
 # in a test before.
 # shellcheck disable=SC2154  # run_lesson sets journal
 reached() { grep -qsE "\"call\":\"$1\".*\"cudaSuccess\"" "$journal" || after_the_rest; }
-IMPORTED=("$QUESTIONS pool != null"
+IMPORTED=("pool != null"
     'the importer imports the pool. All that this test looks at comes after that.'
-    "$QUESTIONS imported")
+    'imported')
 
 @test "the pool is created for a file descriptor" {
     run_both
-    expect_journal "$QUESTIONS"' of("exporter"; "cudaMemPoolExportToShareableHandle")
+    expect_journal 'of("exporter"; "cudaMemPoolExportToShareableHandle")
         + of("importer"; "cudaMemPoolExportToShareableHandle") | .[0].result == "cudaSuccess"' \
         'the pool can be exported: the field handleTypes of cudaMemPoolProps names the handle type
             at creation. Later it cannot be added (YOUR WORK, 1 of 3).' \
-        "$QUESTIONS"' of("exporter"; "cudaMemPoolExportToShareableHandle")
+        'of("exporter"; "cudaMemPoolExportToShareableHandle")
             + of("importer"; "cudaMemPoolExportToShareableHandle")
             | if . == [] then "cudaMemPoolExportToShareableHandle was not called."
                 else "cudaMemPoolExportToShareableHandle returned \(.[0].result)." end'
@@ -68,17 +68,17 @@ IMPORTED=("$QUESTIONS pool != null"
     wrote 'ImportFromShareableHandle\([^,]+, *(\(void ?\*\) ?)?&[^,]+, .*cudaError' \
         'the import gets the descriptor itself, converted to void *, and not the address of the int
             that holds it. (The export does take an address.)'
-    expect_journal "$QUESTIONS"' imports | length == 0 or .[0].descriptor != "closed"' \
+    expect_journal 'imports | length == 0 or .[0].descriptor != "closed"' \
         'the importer keeps the descriptor open until the import is done. The pool does not need it
             after that.' \
-        "$QUESTIONS imported" \
-        -- "$QUESTIONS"' imports | length == 0 or .[0].descriptor == "a pool"' \
+        'imported' \
+        -- 'imports | length == 0 or .[0].descriptor == "a pool"' \
         'the descriptor that is sent is the one from cudaMemPoolExportToShareableHandle.' \
-        "$QUESTIONS imported" \
-        -- "$QUESTIONS"' (ok("exporter"; "cudaMemPoolExportToShareableHandle") | length > 0)
+        'imported' \
+        -- '(ok("exporter"; "cudaMemPoolExportToShareableHandle") | length > 0)
             and pool != null' \
         'one process exports the pool, another process imports it.' \
-        "$QUESTIONS"' "exports: \(ok("exporter"; "cudaMemPoolExportToShareableHandle") | length). "
+        '"exports: \(ok("exporter"; "cudaMemPoolExportToShareableHandle") | length). "
             + imported' \
         -- '[.[] | select(.did == "exit" and .of == "exporter") | .descriptors // 0] | add // 0
             | . == 0' \
@@ -91,33 +91,33 @@ IMPORTED=("$QUESTIONS pool != null"
     run_both
     reached cudaMemPoolImportFromShareableHandle
     expect_journal "${IMPORTED[@]}" \
-        -- "$QUESTIONS"' ok("importer"; "cudaMemPoolImportPointer") | length == 1
+        -- 'ok("importer"; "cudaMemPoolImportPointer") | length == 1
         and .[0].process != null' \
         'the importer imports one allocation of the imported pool (cudaMemPoolImportPointer).' \
-        "$QUESTIONS"' "it imported \(ok("importer"; "cudaMemPoolImportPointer") | length)."' \
-        -- "$QUESTIONS"' pool as $pool | any(grants("importer")[]; .device == 1
+        '"it imported \(ok("importer"; "cudaMemPoolImportPointer") | length)."' \
+        -- 'pool as $pool | any(grants("importer")[]; .device == 1
             and .pool == $pool)' \
         'the importer gives GPU 1 access to the imported pool (cudaMemPoolSetAccess), before GPU 1
             adds. Access that the exporter gives does not cross to another process (YOUR WORK, 3 of
             3).' \
-        "$QUESTIONS granted" \
-        -- "$QUESTIONS"' ok("importer"; "cudaMemPoolImportPointer")[0] as $data | ok("importer";
+        'granted' \
+        -- 'ok("importer"; "cudaMemPoolImportPointer")[0] as $data | ok("importer";
             "launch_add") | length == 1 and .[0].allocation == $data.allocation' \
         'the importer adds 1 to that allocation.' \
-        "$QUESTIONS"' "\(ok("importer"; "launch_add") | length) launches of add in the importer."' \
-        -- "$QUESTIONS"' grants("importer")[0].n < ok("importer"; "launch_add")[0].n' \
+        '"\(ok("importer"; "launch_add") | length) launches of add in the importer."' \
+        -- 'grants("importer")[0].n < ok("importer"; "launch_add")[0].n' \
         'the importer gives GPU 1 access before GPU 1 adds.' \
         '"cudaMemPoolSetAccess came after launch_add."' \
-        -- "$QUESTIONS"' ok("importer"; "launch_add")[0] as $add | [ok("importer";
+        -- 'ok("importer"; "launch_add")[0] as $add | [ok("importer";
             "cudaStreamCreate")[] | select(.stream == $add.stream)][0] as $made
             | [ok("importer"; "cudaSetDevice")[] | select(.n < $made.n)] | last.device == 1' \
         'GPU 1 adds: cudaSetDevice makes it current before the stream of the add is created, as in
             the starter.' \
         '"another GPU was current when the stream of launch_add was created."' \
-        -- "$QUESTIONS"' (ok("importer"; "cudaFreeAsync") | length == 1)
+        -- '(ok("importer"; "cudaFreeAsync") | length == 1)
             and (ok("exporter"; "cudaFreeAsync") | length == 1)' \
         'each of the two frees: the importer its import, the exporter its allocation.' \
-        "$QUESTIONS"' "frees in the importer: \(ok("importer"; "cudaFreeAsync")
+        '"frees in the importer: \(ok("importer"; "cudaFreeAsync")
             | length), in the exporter: \(ok("exporter"; "cudaFreeAsync") | length)."'
 }
 
@@ -126,24 +126,24 @@ IMPORTED=("$QUESTIONS pool != null"
     [[ $errors != *cudaErrorIllegalAddress* ]] || after_the_rest   # GPU 1 had no access
     reached cudaMemPoolImportFromShareableHandle
     expect_journal "${IMPORTED[@]}" \
-        -- "$QUESTIONS"' . as $all | ["cudaMallocFromPoolAsync", "cudaDeviceSetMemPool",
+        -- '. as $all | ["cudaMallocFromPoolAsync", "cudaDeviceSetMemPool",
         "cudaMemPoolExportToShareableHandle", "cudaMemPoolTrimTo", "cudaMemPoolGetAttribute",
         "cudaMemPoolSetAttribute"]
         | all(.[]; . as $call | $all | of("importer"; $call) | length == 1
             and .[0].result == "cudaErrorInvalidValue")' \
         'the importer tries six calls on its pool, and each is refused: the starter has them behind
             the import by a closed descriptor.' \
-        "$QUESTIONS"' "calls of the importer that were refused: "
+        '"calls of the importer that were refused: "
             + ([.[] | select(.of == "importer" and .result == "cudaErrorInvalidValue") | .call]
             | if . == [] then "none" else join(", ") end) + "."' \
-        -- "$QUESTIONS"' imports | length == 2 and .[1].descriptor == "closed"' \
+        -- 'imports | length == 2 and .[1].descriptor == "closed"' \
         'the importer closes the descriptor after the import, and tries to import by it once
             more.' \
-        "$QUESTIONS"' "imports by: " + ([imports[] | .descriptor // "nothing"] | join(", "))
+        '"imports by: " + ([imports[] | .descriptor // "nothing"] | join(", "))
             + "."' \
-        -- "$QUESTIONS"' ok("exporter"; "cudaMemPoolTrimTo") | length == 1 and .[0].reserved == 0' \
+        -- 'ok("exporter"; "cudaMemPoolTrimTo") | length == 1 and .[0].reserved == 0' \
         'the exporter trims its pool after its free, and the pool then reserves nothing.' \
-        "$QUESTIONS"' "bytes reserved after each trim: " + ([ok("exporter"; "cudaMemPoolTrimTo")[]
+        '"bytes reserved after each trim: " + ([ok("exporter"; "cudaMemPoolTrimTo")[]
             | "\(.reserved)"] | if . == [] then "no trim" else join(", ") end) + "."'
 }
 

@@ -6,7 +6,7 @@ setup_file() { lesson_setup 14_ipc_allocation; }
 
 # opened: the event of the other process that this one opened. sent: the event of this process whose
 # handle it got and sent.
-QUESTIONS='def ok($of; $call): [.[] | select(.of == $of and .call == $call
+definitions 'def ok($of; $call): [.[] | select(.of == $of and .call == $call
     and .result == "cudaSuccess")];
     def opened($of): [ok($of; "cudaIpcOpenEventHandle")[].event];
     def sent($of): [ok($of; "cudaIpcGetEventHandle")[]];
@@ -45,7 +45,7 @@ after_the_events() {
 # own; that the stream does not wait follows from it.
 waits_instead() {
     [ ! -e "$CHECK_FOLDER/host_waited" ] ||
-        [ "$(in_journal "$QUESTIONS waits(\"$1\") != []")" = true ] || after_the_rest
+        [ "$(in_journal "waits(\"$1\") != []")" = true ] || after_the_rest
 }
 
 # shellcheck disable=SC2154  # run_lesson sets errors
@@ -55,48 +55,48 @@ waits_instead() {
         missed "Expected: an event that another process can open: cudaEventCreateWithFlags with
             cudaEventInterprocess, which requires cudaEventDisableTiming." \
             "Happened: cudaIpcGetEventHandle refused the event."
-    expect_journal "$QUESTIONS"' (ok("exporter"; "cudaMemPoolExportPointer") | length == 1)
+    expect_journal '(ok("exporter"; "cudaMemPoolExportPointer") | length == 1)
         and (ok("importer"; "cudaMemPoolImportPointer") | length == 1)' \
         'one process exports an allocation, the other imports it, as in the starter.' \
-        "$QUESTIONS"' "exports: \(ok("exporter"; "cudaMemPoolExportPointer")
+        '"exports: \(ok("exporter"; "cudaMemPoolExportPointer")
             | length), imports: \(ok("importer"; "cudaMemPoolImportPointer") | length)."' \
-        -- "$QUESTIONS"' (opened("exporter") | length == 1) and (opened("importer")
+        -- '(opened("exporter") | length == 1) and (opened("importer")
             | length == 1)' \
         'each process opens one event of the other.' \
-        "$QUESTIONS"' "events opened in the exporter: \(opened("exporter")
+        '"events opened in the exporter: \(opened("exporter")
             | length), in the importer: \(opened("importer") | length)."'
 }
 
 @test "an event is recorded before it is sent" {
     after_the_events
-    expect_journal "$QUESTIONS"' before(ok("exporter"; "launch_fill"); records("exporter"))
+    expect_journal 'before(ok("exporter"; "launch_fill"); records("exporter"))
         and before(records("exporter"); sent("exporter"))' \
         'the exporter records its event after the fill, and sends it after that. A wait for an event
             that is not recorded yet waits for nothing.' \
-        "$QUESTIONS"' history("exporter")' \
-        -- "$QUESTIONS"' before(records("importer"); sent("importer"))' \
+        'history("exporter")' \
+        -- 'before(records("importer"); sent("importer"))' \
         'the importer records its event before it sends it. The exporter waits as soon as it
             receives the event, and a wait for an event that is not recorded yet waits for
             nothing.' \
-        "$QUESTIONS"' history("importer")'
+        'history("importer")'
 }
 
 @test "streams wait for events, and no host waits in between" {
     run_both
-    expect_journal "$QUESTIONS"' learned("exporter"; handed_on("exporter")) == []' \
+    expect_journal 'learned("exporter"; handed_on("exporter")) == []' \
         'the exporter'\''s host does not wait for its fill: the event orders the work without
             that.' \
-        "$QUESTIONS"' waited("exporter"; handed_on("exporter"))' \
-        -- "$QUESTIONS"' learned("importer"; handed_on("importer")) == []' \
+        'waited("exporter"; handed_on("exporter"))' \
+        -- 'learned("importer"; handed_on("importer")) == []' \
         'the importer'\''s host waits neither for the fill nor for its add, in no call and in no
             loop of queries. A host wait orders the work as well, but the host can do nothing else
             meanwhile: make the stream wait for the event (cudaStreamWaitEvent).' \
-        "$QUESTIONS"' waited("importer"; handed_on("importer"))' \
-        -- "$QUESTIONS"' learned("exporter"; used_again) == []' \
+        'waited("importer"; handed_on("importer"))' \
+        -- 'learned("exporter"; used_again) == []' \
         'the exporter'\''s host does not wait for the importer'\''s event, in no call and in no loop
             of queries. That orders the work as well, but the host can do nothing else meanwhile:
             make the stream wait (cudaStreamWaitEvent).' \
-        "$QUESTIONS"' waited("exporter"; used_again)' || {
+        'waited("exporter"; used_again)' || {
         : >"$CHECK_FOLDER/host_waited"
         return 1
     }
@@ -105,46 +105,46 @@ waits_instead() {
 @test "the importer's stream waits for the fill" {
     after_the_events
     waits_instead importer
-    expect_journal "$QUESTIONS"' waits("importer") as $waits | ok("importer"; "launch_add") as $adds
+    expect_journal 'waits("importer") as $waits | ok("importer"; "launch_add") as $adds
         | before($waits; $adds) and $waits[0].stream == $adds[0].stream' \
         'the stream that adds waits for the exporter'\''s event first (cudaStreamWaitEvent). The
             message only means that the fill is in a stream: it may still run (YOUR WORK, 1 of
             3).' \
-        "$QUESTIONS"' history("importer")'
+        'history("importer")'
 }
 
 @test "the importer frees, and records its event after the free" {
     after_the_events
-    expect_journal "$QUESTIONS"' ok("importer"; "cudaFreeAsync") | length == 1' \
+    expect_journal 'ok("importer"; "cudaFreeAsync") | length == 1' \
         'each process that imports an allocation frees its import: cudaFreeAsync in the importer.' \
-        "$QUESTIONS"' history("importer")' \
-        -- "$QUESTIONS"' ok("importer"; "cudaFreeAsync") as $frees | before($frees;
+        'history("importer")' \
+        -- 'ok("importer"; "cudaFreeAsync") as $frees | before($frees;
             sent("importer"))' \
         'the importer frees first: its free is in its stream before it sends its event.' \
-        "$QUESTIONS"' history("importer")' \
-        -- "$QUESTIONS"' ok("importer"; "cudaFreeAsync") as $frees | final("importer") as $record
+        'history("importer")' \
+        -- 'ok("importer"; "cudaFreeAsync") as $frees | final("importer") as $record
             | $frees[0].n < $record.n and $frees[0].stream == $record.stream' \
         'the importer'\''s event covers its free, too: the record comes after the free, in the same
             stream. The exporter may free only after that (YOUR WORK, 2 of 3).' \
-        "$QUESTIONS"' history("importer")'
+        'history("importer")'
 }
 
 @test "the exporter's stream waits for the importer's event, then uses and frees the data" {
     after_the_events
     waits_instead exporter
-    expect_journal "$QUESTIONS"' waits("exporter") | length > 0' \
+    expect_journal 'waits("exporter") | length > 0' \
         'the exporter'\''s stream waits for the importer'\''s event (cudaStreamWaitEvent). The
             message only means that the add is in a stream (YOUR WORK, 3 of 3).' \
-        "$QUESTIONS"' history("exporter")' \
-        -- "$QUESTIONS"' ok("exporter"; "cudaMemcpyAsync") | length > 0' \
+        'history("exporter")' \
+        -- 'ok("exporter"; "cudaMemcpyAsync") | length > 0' \
         'the exporter reads the data with cudaMemcpyAsync before it frees it, as in the starter.' \
-        "$QUESTIONS"' history("exporter")' \
-        -- "$QUESTIONS"' waits("exporter") as $waits | ok("exporter"; "cudaFreeAsync") as $frees
+        'history("exporter")' \
+        -- 'waits("exporter") as $waits | ok("exporter"; "cudaFreeAsync") as $frees
         | before($waits; ok("exporter"; "cudaMemcpyAsync")) and before($waits; $frees)
             and $waits[0].stream == $frees[0].stream' \
         'the stream that copies and frees the data is the one that waits for the importer'\''s
             event, and it waits first.' \
-        "$QUESTIONS"' history("exporter")'
+        'history("exporter")'
 }
 
 # The program prints no size.

@@ -4,7 +4,7 @@ load ../grading/check
 
 setup_file() { lesson_setup 15_own_arena; }
 
-QUESTIONS='def made($calls): [.[] | select(.call == $calls[] and .result == "cudaSuccess")];
+definitions 'def made($calls): [.[] | select(.call == $calls[] and .result == "cudaSuccess")];
     def of_device: made(["cudaMallocAsync", "cudaMallocFromPoolAsync", "cudaMalloc"]);
     def of_host: made(["cudaMallocHost", "cudaHostAlloc"]);
     def took: "the program allocated " + ([of_device + of_host | sort_by(.n)[]
@@ -121,15 +121,15 @@ $alignment" "ARENA_OK at $offset, $needed needed by $((i + 1))")
     local alignments limit size needed
     ask commit
     needed=$((alignments[1] + size))
-    expect_journal "$QUESTIONS"' (of_device | length) == 1 and (of_host | length) == 1' \
+    expect_journal '(of_device | length) == 1 and (of_host | length) == 1' \
         'an arena of device memory is allocated with the call whose memory cudaFreeAsync frees, one
             of pinned memory with the call whose memory cudaFreeHost frees: one allocation for each
             commit (YOUR WORK, 2 of 2).' \
-        "$QUESTIONS took" \
-        -- "$QUESTIONS [(of_device + of_host)[].bytes] == [$needed, $needed]" \
+        'took' \
+        -- "[(of_device + of_host)[].bytes] == [$needed, $needed]" \
         "the commit allocates the $needed bytes that the requests need, also where the limit is
             $limit (YOUR WORK, 2 of 2)." \
-        "$QUESTIONS took" \
+        'took' \
         -- '[.[] | select(.call == "cudaMemsetAsync" and .result == "cudaSuccess")
             | .inner_offset // 0] == [0, '"${alignments[1]}, 0, ${alignments[1]}"']' \
         'the commit sets the pointer of each request to base + offset, as in the starter.' \

@@ -6,7 +6,7 @@ setup_file() { lesson_setup 16_pinned_transfers; }
 
 # calls: for each of the two calls of process, its work, each with its piece: the device memory's
 # quarter. One has half as many bytes as the other.
-QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSuccess")];
+CALLS='def ok($call): [.[] | select(.call == $call and .result == "cudaSuccess")];
     def calls: [ok("cudaMalloc")[] | select(.bytes == ($bytes, 2 * $bytes))] as $memory
         | [$memory[] as $m | [.[] | select(.allocation == $m.allocation and .result == "cudaSuccess"
             and .call == ("cudaMemcpyAsync", "launch_add"))
@@ -31,33 +31,33 @@ ask_process() {
     JUDGES_HAZARDS=1 ask_lesson asked_copies \
         'process takes and returns what it did in the starter, and its CUDA calls succeed.' \
         process "$kib"
-    QUESTIONS="$((kib << 10)) as \$bytes | $QUESTIONS"
+    definitions "$((kib << 10)) as \$bytes | $CALLS"
 }
 
 @test "the pieces take turns in two streams" {
     ask_process
-    expect_journal "$QUESTIONS"' all(calls[]; adds | map([.piece, .bytes * 4 / .whole, .value])
+    expect_journal 'all(calls[]; adds | map([.piece, .bytes * 4 / .whole, .value])
             | sort == [[0, 1, 2], [1, 1, 2], [2, 1, 2], [3, 1, 2]])' \
         'process adds 2 to each element, in four pieces: four kernels, of a quarter of the elements
             each.' \
-        "$QUESTIONS"' [calls[] | adds | length] | "process launched "
+        '[calls[] | adds | length] | "process launched "
             + (map(tostring) | join(" and ")) + " kernels that add to parts of"
             + " its device memory."' \
-        -- "$QUESTIONS"' all(calls[]; streams | .[0] != .[1] and .[0] == .[2] and .[1] == .[3])' \
+        -- 'all(calls[]; streams | .[0] != .[1] and .[0] == .[2] and .[1] == .[3])' \
         'the pieces take turns: the first and the third in one stream, the second and the fourth in
             the other (YOUR WORK, 1 of 2).' \
-        "$QUESTIONS listed" \
-        -- "$QUESTIONS"' all(calls[]; . as $work | all(adds[]; . as $add
+        'listed' \
+        -- 'all(calls[]; . as $work | all(adds[]; . as $add
             | [$work[] | select(.piece == $add.piece and .bytes == $add.bytes
                 and .stream == $add.stream)] | map(.kind // "kernel")
                 == ["HostToDevice", "kernel", "DeviceToHost"]))' \
         'each piece is copied up, added to and copied down in one stream: the order of that stream
             is all that the piece needs.' \
-        "$QUESTIONS listed" \
-        -- "$QUESTIONS"' waits != [] or (runs | all(.[]; . as $run | any($run[]; . as $a
+        'listed' \
+        -- 'waits != [] or (runs | all(.[]; . as $run | any($run[]; . as $a
             | any($run[]; .stream != $a.stream and .start < $a.finish and $a.start < .finish))))' \
         'a piece in one stream runs beside a piece in the other: no stream waits for the other.' \
-        "$QUESTIONS"' "no work of one stream ran beside work of the other, though the host had
+        '"no work of one stream ran beside work of the other, though the host had
             queued all of it: \([.[] | select(.call == "cudaStreamWaitEvent")] | length) times a
             stream was made to wait for an event." | gsub("\n *"; " ")'
 }
@@ -67,14 +67,14 @@ ask_process() {
     local stream=
     ask_process
     [[ $errors != *"hazard: "* || $errors == *"hazard: host access"* ]] || after_the_rest
-    expect_journal "$QUESTIONS"' calls | all(.[]; length > 0)' \
+    expect_journal 'calls | all(.[]; length > 0)' \
         'process copies and adds with cudaMemcpyAsync and launch_add, on the device memory that it
             is given.' \
         '"it made no such call."' \
-        -- "$QUESTIONS"' waits == []' \
+        -- 'waits == []' \
         'the host waits for nothing while it puts the pieces into the streams: a stream keeps its
             own order. A call that returns when work is over is a wait, whatever it is for.' \
-        "$QUESTIONS"' "between the first copy and the last the host waited in "
+        '"between the first copy and the last the host waited in "
             + ([waits[].call] | group_by(.) | map("\(.[0]), \(length) times") | join(", "))
             + ", in two calls of process."' \
         -- '[.[] | select(.did == "hazard" and (.kind | startswith("host access")))] == []' \

@@ -5,7 +5,7 @@ setup_file() { lesson_setup 17_graph_memory; }
 
 # launches: the calls, also those that were refused. allocations: what launches allocated, each with
 # the launch that freed it (0: a call of the program; null: nothing).
-QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSuccess")];
+definitions 'def ok($call): [.[] | select(.call == $call and .result == "cudaSuccess")];
     def launches: [.[] | select(.call == "cudaGraphLaunch")];
     def allocations: [.[] | select(.did == "free")] as $frees | [.[]
         | select(.did == "allocate" and .launch) as $one
@@ -25,38 +25,38 @@ QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSucce
 
 @test "two graphs, one captured and one built by hand, each launched twice" {
     run_lesson
-    expect_journal "$QUESTIONS"' (ok("cudaStreamBeginCapture") | length == 1)
+    expect_journal '(ok("cudaStreamBeginCapture") | length == 1)
         and (ok("cudaGraphAddMemAllocNode") | length == 1)
         and ([.[] | select(.call == "cudaMallocAsync" and .node)] | length == 2)' \
         'the starter captures one graph, with two allocations, and builds one with
             cudaGraphAddMemAllocNode.' \
-        "$QUESTIONS"' "\(ok("cudaStreamBeginCapture") | length) captures, \([.[]
+        '"\(ok("cudaStreamBeginCapture") | length) captures, \([.[]
             | select(.call == "cudaMallocAsync" and .node)]
             | length) captured allocations, \(ok("cudaGraphAddMemAllocNode")
             | length) allocation nodes added by hand."' \
-        -- "$QUESTIONS"' [launches[].graph] | sort == [1, 1, 2, 2]' \
+        -- '[launches[].graph] | sort == [1, 1, 2, 2]' \
         'each of the two graphs is launched twice.' \
-        "$QUESTIONS"' "the graphs launched were, in order: \([launches[].graph])."' \
-        -- "$QUESTIONS"' late | length == 0' \
+        '"the graphs launched were, in order: \([launches[].graph])."' \
+        -- 'late | length == 0' \
         'the free node is in the graph before cudaGraphInstantiate: a launch runs the nodes that the
             graph had then.' \
-        "$QUESTIONS"' "cudaGraphInstantiate came first, and then "
+        '"cudaGraphInstantiate came first, and then "
             + (late | map(.call) | unique | join(", ")) + "."' \
-        -- "$QUESTIONS"' all(launches[]; .result == "cudaSuccess")' \
+        -- 'all(launches[]; .result == "cudaSuccess")' \
         'the built graph can be launched twice. A graph cannot be launched while what its last
             launch allocated is not freed.' \
-        "$QUESTIONS"' [launches[] | select(.result != "cudaSuccess")][0]
+        '[launches[] | select(.result != "cudaSuccess")][0]
             | "a launch of graph \(.graph) returned \(.result)."'
 }
 
 @test "each launch frees what it allocates" {
     run_lesson
     after_the_rest   # what cannot be launched again is not freed
-    expect_journal "$QUESTIONS"' (allocations | length == 6)
+    expect_journal '(allocations | length == 6)
             and all(allocations[]; .freed == .launch)' \
         'each launch frees what it allocates: by a node of the same graph (cudaGraphAddMemFreeNode),
             not later and not by the next launch.' \
-        "$QUESTIONS"' [allocations[] | select(.freed != .launch)] as $other | if $other == []
+        '[allocations[] | select(.freed != .launch)] as $other | if $other == []
             then "\(allocations | length) allocations were made." else ($other | last)
             | "allocation \(.allocation) of launch \(.launch) was freed "
                 + (if .freed == null then "by nothing." elif .freed == 0
@@ -69,37 +69,37 @@ QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSucce
 
 @test "at the end: a synchronization, then a trim of the pool, then a trim for the graphs" {
     run_lesson
-    expect_journal "$QUESTIONS"' last_launch as $n | any(ok("cudaDeviceGraphMemTrim")[];
+    expect_journal 'last_launch as $n | any(ok("cudaDeviceGraphMemTrim")[];
         .n > $n and .device == 0)' \
         'at the end cudaDeviceGraphMemTrim, which returns the memory of graphs. No trim of a pool
             returns it, and destroying a graph returns nothing.' \
-        "$QUESTIONS history" \
-        -- "$QUESTIONS"' last_launch as $n | any(ok("cudaMemPoolTrimTo")[];
+        'history' \
+        -- 'last_launch as $n | any(ok("cudaMemPoolTrimTo")[];
             .n > $n and .pool == 0 and .keep == 0)' \
         'at the end cudaMemPoolTrimTo for the default pool, to 0: its threshold keeps the memory at
             every synchronization.' \
-        "$QUESTIONS history" \
-        -- "$QUESTIONS"' last_launch as $n
+        'history' \
+        -- 'last_launch as $n
             | ([.[] | select(.acquired and .n > $n).n] | min) as $wait
             | $wait != null and all(trims[]; .n > $wait)' \
         'after the last launch first a synchronization, then the trims: a trim of a pool leaves what
             was freed and not synchronized, and a trim for graphs leaves what a launch is using.' \
-        "$QUESTIONS history" \
-        -- "$QUESTIONS"' [trims[].call] | index("cudaMemPoolTrimTo")
+        'history' \
+        -- '[trims[].call] | index("cudaMemPoolTrimTo")
             < index("cudaDeviceGraphMemTrim")' \
         'the trim for graphs comes after the report "pool trimmed": that line shows what the trim of
             the pool leaves.' \
-        "$QUESTIONS history" \
-        -- "$QUESTIONS"' (trims | length) == 2' \
+        'history' \
+        -- '(trims | length) == 2' \
         'no call is made twice: each kind of memory has its trim, and the first one after the
             synchronization returns all of it.' \
-        "$QUESTIONS"' "\(trims | length) trims were called, and \(returned | length) of them
+        '"\(trims | length) trims were called, and \(returned | length) of them
             returned memory; " + history | gsub("\n *"; " ")' \
-        -- "$QUESTIONS"' any(allocations[]; .freed == null)
+        -- 'any(allocations[]; .freed == null)
             or (returned | map(.reserved) == [0, 0])' \
         'each trim returns all that was reserved. A trim of a pool returns what was freed before a
             synchronization; a query is none.' \
-        "$QUESTIONS"' "memory was returned " + ([returned[]
+        '"memory was returned " + ([returned[]
             | (if .pool then "from the pool" else "from the graphs" end)
             + ", \(.reserved / 1048576) MiB stayed"] | if . == [] then "at no trim"
                 else "at a trim " + join("; ") end) + "."'

@@ -6,7 +6,7 @@ setup_file() { lesson_setup 18_other_locations; }
 # pool: the host pool that the program creates; data: its allocation; kernel: the launch that works
 # on it. touched($how): the host touched memory too early. called($from; $to): where the host
 # learned something there, or asked.
-QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSuccess")];
+definitions 'def ok($call): [.[] | select(.call == $call and .result == "cudaSuccess")];
     def pool: [ok("cudaMemPoolCreate")[] | select(.device == -1) | .pool] | first;
     def data: pool as $pool | [ok("cudaMallocFromPoolAsync")[] | select(.pool == $pool)] | first;
     def kernel: data as $data | [ok("launch_add")[] | select(.allocation == $data.allocation)]
@@ -34,7 +34,7 @@ worked=
 look() {
     run_lesson
     local file=$CHECK_FOLDER/worked
-    [ -e "$file" ] || in_journal "$QUESTIONS"' "\(refused != [] or kernel != null)"
+    [ -e "$file" ] || in_journal '"\(refused != [] or kernel != null)"
         + " \(given and (touched("before allocation") or touched("not ordered after a write")
             | not))"' >"$file" 2>/dev/null || true
     worked=$(<"$file")
@@ -44,12 +44,12 @@ after_work_together() { [[ $worked == *true ]] || skip "first repair what is mis
 
 @test "three default pools, and a pool of the program's own in the host's memory" {
     run_lesson
-    expect_journal "$QUESTIONS"' [ok("cudaMemGetDefaultMemPool")[]
+    expect_journal '[ok("cudaMemGetDefaultMemPool")[]
         | "\(.location) \(.type)"][:3] == ["device pinned", "host pinned", "device managed"]' \
         'show requests the default pools of device, host and managed memory, as in the starter.' \
-        "$QUESTIONS"' "it requested: " + ([ok("cudaMemGetDefaultMemPool")[]
+        '"it requested: " + ([ok("cudaMemGetDefaultMemPool")[]
             | "\(.location) \(.type)"] | join(", ")) + "."' \
-        -- "$QUESTIONS"' data != null' \
+        -- 'data != null' \
         'main creates a pool with the location cudaMemLocationTypeHost and allocates from it, as in
             the starter.' \
         '"pools were created on: " + ([.[] | select(.call == "cudaMemPoolCreate")
@@ -58,41 +58,41 @@ after_work_together() { [[ $worked == *true ]] || skip "first repair what is mis
 
 @test "the device adds, in the memory of the host pool" {
     run_lesson
-    expect_journal "$QUESTIONS"' copies == []' \
+    expect_journal 'copies == []' \
         'nothing is copied. Memory of a host pool has one address, good for the host and, with
             access, for the device.' \
-        "$QUESTIONS"' "after the allocation the program called: " + (copies | join(", ")) + "."' \
-        -- "$QUESTIONS"' refused != [] or (kernel != null and data.bytes == kernel.bytes)' \
+        '"after the allocation the program called: " + (copies | join(", ")) + "."' \
+        -- 'refused != [] or (kernel != null and data.bytes == kernel.bytes)' \
         'the device adds 2 to each int of the allocation: launch_add(data, 2, count, stream).' \
-        "$QUESTIONS"' if kernel then "launch_add worked on \(kernel.bytes) of \(data.bytes) bytes."
+        'if kernel then "launch_add worked on \(kernel.bytes) of \(data.bytes) bytes."
             else "launch_add was not called for this allocation." end' \
-        -- "$QUESTIONS"' refused != [] or kernel.value == 2' \
+        -- 'refused != [] or kernel.value == 2' \
         'the host writes 40, and the device adds 2 to it: both work on the same memory.' \
-        "$QUESTIONS"' "launch_add added \(kernel.value): the host had written what was to come
+        '"launch_add added \(kernel.value): the host had written what was to come
             out." | gsub("\n *"; " ")'
 }
 
 @test "the device is given access to the pool, before its kernel" {
     look
     after_kernel
-    expect_journal "$QUESTIONS"' refused == []' \
+    expect_journal 'refused == []' \
         'cudaMemPoolSetAccess gets a location of type cudaMemLocationTypeDevice with the number 0,
             and cudaMemAccessFlagsProtReadWrite: the kernel reads and writes.' \
-        "$QUESTIONS"' "it returned " + (refused | map(.result) | unique | join(", ")) + "."' \
-        -- "$QUESTIONS"' grants != []' \
+        '"it returned " + (refused | map(.result) | unique | join(", ")) + "."' \
+        -- 'grants != []' \
         'the pool gives access: cudaMemPoolSetAccess. A host pool begins with access for the host
             and for no device, and a kernel without access faults.' \
-        "$QUESTIONS"' if [.[] | select(.call == "cudaDeviceEnablePeerAccess")] != []
+        'if [.[] | select(.call == "cudaDeviceEnablePeerAccess")] != []
             then "cudaDeviceEnablePeerAccess was called; it gives access to no pool."
             elif set != [] then "cudaMemPoolSetAccess was called for another pool."
             else "cudaMemPoolSetAccess was not called." end' \
-        -- "$QUESTIONS"' any(grants[]; .device == 0 and .value == 3)' \
+        -- 'any(grants[]; .device == 0 and .value == 3)' \
         'the location in cudaMemAccessDesc is the device that gets access, with
             cudaMemAccessFlagsProtReadWrite. The host has access to its pool already.' \
-        "$QUESTIONS"' "access was set for "
+        '"access was set for "
             + ([grants[] | if .device == null then "the host"
             else "device \(.device) to \(.value)" end] | join(", ")) + "."' \
-        -- "$QUESTIONS"' given' \
+        -- 'given' \
         'access comes before the kernel that needs it. Given later, it may come in time or not.' \
         '"cudaMemPoolSetAccess was called after launch_add."'
 }
@@ -100,15 +100,15 @@ after_work_together() { [[ $worked == *true ]] || skip "first repair what is mis
 @test "the host waits before it touches the memory" {
     look
     after_kernel
-    expect_journal "$QUESTIONS"' touched("before allocation") | not' \
+    expect_journal 'touched("before allocation") | not' \
         'the host waits for the allocation before it writes: the pointer is known at once, the
             memory may be touched when the stream has reached the allocation.' \
-        "$QUESTIONS"' "the allocation is in stream \(data.stream); between it and launch_add "
+        '"the allocation is in stream \(data.stream); between it and launch_add "
             + called(data.n; kernel.n) + "."' \
-        -- "$QUESTIONS"' touched("not ordered after a write") | not' \
+        -- 'touched("not ordered after a write") | not' \
         'the host waits for the device before it reads. A load is no call: no stream orders it, only
             the host can.' \
-        "$QUESTIONS"' "launch_add is in stream \(kernel.stream); between it and the end of "
+        '"launch_add is in stream \(kernel.stream); between it and the end of "
             + "work_together " + called(kernel.n; current) + "."'
     after_work_together
     expect_clean
@@ -122,19 +122,19 @@ after_work_together() { [[ $worked == *true ]] || skip "first repair what is mis
     after_the_rest
     draw count 100000 900000
     half=$((count / 2 + 1))
-    QUESTIONS+='def filled: [ok("launch_fill")[] | select(.bytes == 4).value];'
+    definitions 'def filled: [ok("launch_fill")[] | select(.bytes == 4).value];'
     ask_lesson asked_together 'work_together takes a pool, an allocation of it, its number of ints
         and the stream of the allocation, and returns, for every host pool.' "$count"
-    expect_journal "$QUESTIONS"' [ok("launch_add")[] | [.value, .bytes]]
+    expect_journal '[ok("launch_add")[] | [.value, .bytes]]
             == [[2, '$((4 * count))'], [2, '$((4 * half))']]' \
         'work_together uses the count that it is given: the device adds 2 to so many ints.' \
-        "$QUESTIONS"' "with '"$count and $half"' ints the device added "
+        '"with '"$count and $half"' ints the device added "
             + ([ok("launch_add")[] | "\(.value) to \(.bytes / 4)"] | join(" and ")
                 | if . == "" then "nothing" else . end) + "."' \
-        -- "$QUESTIONS"' filled == ['"$count, $half"']' \
+        -- 'filled == ['"$count, $half"']' \
         'work_together uses the pool, the stream and the count that it is given: every int is 42
             afterwards.' \
-        "$QUESTIONS"' "with '"$count and $half"' ints, so many were 42: "
+        '"with '"$count and $half"' ints, so many were 42: "
             + (filled | map(tostring) | join(" and ")) + "."'
     expect_answers 'work_together returns how many of the ints that it is given are 42.' \
         "work_together with $count ints of the host" "$count" \
@@ -144,12 +144,12 @@ after_work_together() { [[ $worked == *true ]] || skip "first repair what is mis
 @test "cudaMallocAsync does not use the host pool" {
     look
     after_work_together
-    expect_journal "$QUESTIONS"' pool as $pool | [ok("cudaMemSetMemPool")[]
+    expect_journal 'pool as $pool | [ok("cudaMemSetMemPool")[]
             | select(.pool == $pool and .location == "host")] | length == 1' \
         'main makes the host pool current for host memory with cudaMemSetMemPool, as in the
             starter.' \
         '"it made none current, or another."' \
-        -- "$QUESTIONS"' current as $set
+        -- 'current as $set
             | [ok("cudaMallocAsync")[] | select(.n > $set and .pool == 0)] | length == 1' \
         'and then main calls cudaMallocAsync, as in the starter.' \
         '"it did not, or that took memory of another pool."'

@@ -7,7 +7,7 @@ setup_file() { lesson_setup 19_cost; }
 MIB=1048576
 # served: the calls of serve, with those of the stopwatch around it: from the last copy of the other
 # stream to the query of that stream.
-QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSuccess")];
+definitions 'def ok($call): [.[] | select(.call == $call and .result == "cudaSuccess")];
     def returned: [.[] | select(.did == "release" and .why == "synchronization")];
     def threshold: [ok("cudaMemPoolSetAttribute")[]
         | select(.attribute == "cudaMemPoolAttrReleaseThreshold")] | last
@@ -63,15 +63,15 @@ KEEPS='after keep_memory the default pool keeps all its memory at each synchroni
     # The pool is to keep its memory from the first allocation after the 3 x 501 before keep_memory.
     only kept '/"call":"cudaMallocAsync".*"cudaSuccess"/ && ++made == 1504
         /"cudaMemPoolAttrReleaseThreshold"/ || made > 1503 && /"did":"release"/'
-    expect_journal "$QUESTIONS"' (ok("cudaMallocAsync") | length) == 1 and returned == []' \
+    expect_journal '(ok("cudaMallocAsync") | length) == 1 and returned == []' \
         "$KEEPS" \
-        "$QUESTIONS"' "after keep_memory, with allocations of up to 1024 MiB, the default"
+        '"after keep_memory, with allocations of up to 1024 MiB, the default"
             + " pool returned memory at \(returned | length) synchronizations: \(threshold)."'
     draw mib 1100 1900
     ask keep "$mib"
-    expect_journal "$QUESTIONS"' any(.[]; .call == "cudaStreamSynchronize") and returned == []' \
+    expect_journal 'any(.[]; .call == "cudaStreamSynchronize") and returned == []' \
         "$KEEPS" \
-        "$QUESTIONS"' "after keep_memory, with an allocation of '"$mib"' MiB, a synchronization left
+        '"after keep_memory, with an allocation of '"$mib"' MiB, a synchronization left
             \(returned | first.reserved // 0 | . / 1048576) MiB: \(threshold)."
             | gsub("\n *"; " ")'
 }
@@ -105,21 +105,21 @@ SERVED='/"call":"cudaMallocHost"/ { behind = 1 } behind'
 @test "serve works on the device, and waits for no other stream" {
     run_lesson
     only served "$SERVED"
-    expect_journal "$QUESTIONS"' queried | .result == "cudaErrorNotReady"' \
+    expect_journal 'queried | .result == "cudaErrorNotReady"' \
         'when serve returns, the copies in the other stream are still pending: no call of serve
             waits for them (YOUR WORK, 2 of 2).' \
-        "$QUESTIONS"' longest + ", until the copies in the other stream were done."' \
-        -- "$QUESTIONS"' served | unanswered(16; '$((4 * MIB))') == []' "$REQUEST" \
-        "$QUESTIONS"' served | without(16; '$((4 * MIB))')'
+        'longest + ", until the copies in the other stream were done."' \
+        -- 'served | unanswered(16; '$((4 * MIB))') == []' "$REQUEST" \
+        'served | without(16; '$((4 * MIB))')'
 }
 
 @test "serve synchronizes once, for all requests" {
     run_lesson
     only served "$SERVED"
-    expect_journal "$QUESTIONS"' served != [] and (waits | length) <= 3' \
+    expect_journal 'served != [] and (waits | length) <= 3' \
         'the host waits once, after the last request: memory of the pool may be used and freed in
             the stream before that.' \
-        "$QUESTIONS"' "serve waited \(waits | length - 2) times for 16 requests, in "
+        '"serve waited \(waits | length - 2) times for 16 requests, in "
             + (waits[1:-1] | map(.call) | unique | join(", ")) + "."'
 }
 
@@ -131,21 +131,21 @@ SERVED='/"call":"cudaMallocHost"/ { behind = 1 } behind'
     draw requests 17 60
     draw kib 5 900
     bytes=$((kib * 1024))
-    QUESTIONS+='def noted: [.[] | select(.call == "launch_fill" and .bytes == 4)];
+    definitions 'def noted: [.[] | select(.call == "launch_fill" and .bytes == 4)];
         def late: noted[0].t as $returned
             | [.[] | select(.did == "run" and .op == "copy" and .finish > $returned)];'
     ask serve "$requests" $bytes
-    expect_journal "$QUESTIONS unanswered($requests; $bytes) == []" \
+    expect_journal "unanswered($requests; $bytes) == []" \
         "serve answers as many requests as it is asked, here $requests of $bytes bytes: $REQUEST" \
-        "$QUESTIONS without($requests; $bytes)" \
-        -- "$QUESTIONS late == []" \
+        "without($requests; $bytes)" \
+        -- "late == []" \
         'serve returns when every answer has arrived: it waits for the last copy.' \
-        "$QUESTIONS"' "when serve returned, the copies of \(late | length) answers had not"
+        '"when serve returned, the copies of \(late | length) answers had not"
             + " ended."' \
-        -- "$QUESTIONS"' [noted[].value] | .['"$requests"':] as $rest
+        -- '[noted[].value] | .['"$requests"':] as $rest
             | .[:'"$requests"'] == [range('"$requests"')] and ($rest | unique) == [-1]' \
         "serve returns with answers[i] == i for each request, and writes no other answer." \
-        "$QUESTIONS"' [noted[].value] as $answers
+        '[noted[].value] as $answers
             | [range($answers | length) | select($answers[.] != (if . < '"$requests"' then .
                 else -1 end))][0] | "of '"$requests"' requests, answers[\(.)] was \($answers[.])
             when serve returned (-1: not written)." | gsub("\n *"; " ")'

@@ -10,7 +10,7 @@ setup_file() { case_setup 01_handed_over; }
 
 @test "the packed table is dropped before the next one is packed" {
     run_lesson
-    expect_journal "$QUESTIONS"' allocations as $taken
+    expect_journal 'allocations as $taken
         | any(.[]; (.call == "cudaFreeAsync" or .call == "cudaFree")
             and .allocation == $taken[0].allocation and .n < ($taken | last).n)' \
         'the stage drops the first packed table when it has queued the copy, and then the packing

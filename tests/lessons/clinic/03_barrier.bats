@@ -10,12 +10,12 @@ setup_file() { case_setup 03_barrier; }
 
 @test "the collecting stream waits at the barrier, and the host does not" {
     run_lesson
-    expect_journal "$QUESTIONS"' (ok("launch_add") | last.n) as $work
+    expect_journal '(ok("launch_add") | last.n) as $work
         | ([ok("cudaMemcpyAsync")[], ok("cudaMemcpy")[]] | map(.n) | min) as $copy
         | [host_waits[] | select(.n > $work and .n < $copy)] == []' \
         'between the last addition and the first copy no call in which the host waits: a barrier
             makes one stream wait.' \
-        "$QUESTIONS"' (ok("launch_add") | last.n) as $work
+        '(ok("launch_add") | last.n) as $work
         | "after the additions came " + ([.[] | select(.n > $work and .call != null) | .call][:6]
             | join(", ")) + "."'
 }

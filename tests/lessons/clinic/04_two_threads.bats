@@ -11,12 +11,12 @@ setup_file() { case_setup 04_two_threads; }
 
 @test "the second worker gets the memory that the first returned" {
     run_lesson
-    expect_journal "$QUESTIONS"' (allocations | length) == 1
+    expect_journal '(allocations | length) == 1
         and ([ok("launch_fill")[] | .allocation] | unique | length) == 1
         and all(ok("launch_fill")[]; .stream == "per-thread")' \
         'one cudaMallocAsync, and both workers fill that memory in cudaStreamPerThread: the
             allocator keeps what returns and hands it out again.' \
-        "$QUESTIONS"' "\(allocations | length) allocations; fills in the streams "
+        '"\(allocations | length) allocations; fills in the streams "
             + ([ok("launch_fill")[] | .stream | tostring] | unique | join(", ")) + "."'
 }
 

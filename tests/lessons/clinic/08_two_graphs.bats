@@ -10,11 +10,11 @@ setup_file() { case_setup 08_two_graphs; }
 
 @test "one graph is destroyed, and the other is launched after that" {
     run_lesson
-    expect_journal "$QUESTIONS"' (ok("cudaGraphExecDestroy")[0].n) as $gone
+    expect_journal '(ok("cudaGraphExecDestroy")[0].n) as $gone
         | ok("cudaGraphLaunch") | last.n > $gone' \
         'the evaluation graph is destroyed first, and the training graph is launched once more: that
             is what the program is for.' \
-        "$QUESTIONS"' "the last launch came before the first cudaGraphExecDestroy."'
+        '"the last launch came before the first cudaGraphExecDestroy."'
 }
 
 @test "it prints what the repaired program printed on a device" {

@@ -7,7 +7,7 @@ setup_file() { case_setup 10_tight_memory; }
 
 # whole: the tries to allocate all that the pool may hold. waited_for: the streams whose events the
 # third stream waits for before the first of them.
-QUESTIONS+='def whole: [.[] | select(.bytes == '$((128 << 20))' and (.call == "cudaMallocAsync"
+definitions 'def whole: [.[] | select(.bytes == '$((128 << 20))' and (.call == "cudaMallocAsync"
         or .call == "cudaMallocFromPoolAsync"))];
     def frees: [ok("cudaFreeAsync")[] | select(.n < (whole[0].n // infinite))];
     def waited_for: . as $all | whole[0] as $first | [ok("cudaStreamWaitEvent")[]
@@ -27,9 +27,9 @@ gets_all() {
         SIM_ENV=("SIM_SCHEDULE=$schedule")
         run_lesson
         ! gets_all || continue
-        expect_journal "$QUESTIONS"' any(whole[]; .result == "cudaSuccess")' \
+        expect_journal 'any(whole[]; .result == "cudaSuccess")' \
             'an allocation of 128 MiB succeeds, at the first try or at a second one.' \
-            "$QUESTIONS"' "tries: \(whole | length), and each returned cudaErrorMemoryAllocation. "
+            '"tries: \(whole | length), and each returned cudaErrorMemoryAllocation. "
                 + if waited_for | length > 1 then "Events do not help: the halves were freed in two
                     streams, so they stay two ranges of 64 MiB, and an allocation takes one range.
                     They become one when the host has synchronized, or when one stream frees both."
@@ -53,9 +53,9 @@ gets_all() {
 
 @test "the host waits only where the allocation was refused" {
     run_lesson
-    expect_journal "$QUESTIONS"' whole[0].n as $first | any(.[]; .acquired and .n < $first) | not' \
+    expect_journal 'whole[0].n as $first | any(.[]; .acquired and .n < $first) | not' \
         'the host waits only where the program would have ended: for the second try. Where the first
             one succeeds the repair then costs nothing.' \
-        "$QUESTIONS"' whole[0].n as $first | [.[] | select(.acquired and .n < $first)][0]
+        'whole[0].n as $first | [.[] | select(.acquired and .n < $first)][0]
             | "the host waited in \(.call) before the first try, whether or not there was memory."'
 }

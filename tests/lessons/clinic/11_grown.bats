@@ -11,18 +11,18 @@ setup_file() { case_setup 11_grown; }
 
 @test "stream b gets the rest of the piece: the allocator grows once" {
     run_lesson
-    expect_journal "$QUESTIONS"' allocations | length == 2' \
+    expect_journal 'allocations | length == 2' \
         'two calls of cudaMallocAsync: one before the allocator is used, and one piece for both
             streams.' \
-        "$QUESTIONS"' "\(allocations | length) calls."'
+        '"\(allocations | length) calls."'
 }
 
 @test "stream b waits, and the host does not" {
     run_lesson
-    expect_journal "$QUESTIONS"' (ok("launch_fill") | last.n) as $work
+    expect_journal '(ok("launch_fill") | last.n) as $work
         | [host_waits[] | select(.n < $work)] == []' \
         'before the last fill no call in which the host waits: the allocator makes a stream wait.' \
-        "$QUESTIONS"' (ok("launch_fill") | last.n) as $work
+        '(ok("launch_fill") | last.n) as $work
         | "before it the host waited in " + ([host_waits[] | select(.n < $work) | .call]
             | join(", ")) + "."'
 }

@@ -49,7 +49,7 @@ prints_what_is_right() {
         docs/recorded/clinic.txt | grep -E -e "${1:-}")
 }
 
-QUESTIONS='def ok($call): [.[] | select(.call == $call and .result == "cudaSuccess")];
+definitions 'def ok($call): [.[] | select(.call == $call and .result == "cudaSuccess")];
     def allocations: ok("cudaMallocAsync") + ok("cudaMallocFromPoolAsync");
     def host_waits: ok("cudaStreamSynchronize") + ok("cudaDeviceSynchronize")
         + ok("cudaEventSynchronize") + ok("cudaMemcpy");'
