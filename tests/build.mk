@@ -20,7 +20,7 @@ tests/lessons/mutants/%.patch:
 
 # A warning is an error here: a test would not see that of a program built before.
 $(SIMULATOR)/mutants/%: build/mutants/%.c $(SHARED) $(LIBRARY)
-	@tests/commands/compile.sh $(CC) $(FOR_SIMULATOR) -Werror \
+	@tests/commands/compile.sh $(CC) $(FOR_SIMULATOR) -g1 -Werror \
 		$< -o $@ $(LIBRARY) -lm -Wl,-rpath,'$$ORIGIN/../..'
 
 # Each litmus program NAME, and its incorrect variant NAME_wrong. They are hundreds, so their

@@ -29,9 +29,32 @@ fetch() { # fetch VERSION PLATFORM: into build/cuda-headers/VERSION
     mv "$arriving" "$fetched/$1"
 }
 
+# compile ARGUMENT...: without output, against the headers in $include
+compile() {
+    "$compiler" -std=c11 -Wall -Wextra -Wpedantic -Wno-missing-braces -O1 -pthread -Ilessons \
+        -Isimulator -Ibuild/simulator -isystem "$include" -idirafter "$fetched/crt" "$@" 2>&1
+}
+
+# count_messages ARGUMENT... -- PROGRAM...: prints what the compiler does, and counts in words the
+# programs of which it prints something. All go to one compiler; one by one only when it prints.
+count_messages() {
+    local arguments=() program said
+    while [ "$1" != -- ]; do
+        arguments+=("$1")
+        shift
+    done
+    shift
+    said=$(compile -fsyntax-only "${arguments[@]}" "$@") && [ -z "$said" ] && return
+    for program; do
+        said=$(compile -fsyntax-only "${arguments[@]}" "$program")
+        [ -z "$said" ] || { words=$((words + 1)); printf '%s\n' "$said" >&2; }
+    done
+}
+
 # against INCLUDE: how many programs compile without a message
 against() {
-    local version program said words=0 programs=(lessons/[0-9]*.c solutions/[0-9]*.c)
+    local include=$1 version words=0 programs=(lessons/[0-9]*.c solutions/[0-9]*.c) litmus=()
+    local once=$fetched/litmus
     version=$(sed -n 's/^#define CUDART_VERSION *\([0-9][0-9]*\).*/\1/p' \
         "$1/cuda_runtime_api.h" 2>/dev/null)
     [ "${version:-0}" -ge 12020 ] || {
@@ -44,18 +67,25 @@ against() {
         programs+=(simulator/*/*.c tests/simulator/*.c tests/hardware/*/*.c)
         programs+=(docs/programs/*.c docs/clinic/*.c)
         # The tests compile these with the headers of build/cuda, where a warning is an error.
-        [ "$1" = build/cuda/include ] || programs+=(tests/litmus/*.c)
+        if [ "$1" != build/cuda/include ]; then
+            mapfile -t litmus < <(grep -l '^#include "litmus.h"' tests/litmus/*.c)
+            mapfile -t -O "${#programs[@]}" programs < <(grep -L '^#include "litmus.h"' \
+                tests/litmus/*.c)
+        fi
     fi
     mkdir -p "$fetched/crt"
     ln -sfn "$(realpath build/cuda/include/crt)" "$fetched/crt/crt"
-    for program in "${programs[@]}"; do
-        said=$("$compiler" -std=c11 -Wall -Wextra -Wpedantic -Wno-missing-braces -O1 -fsyntax-only \
-            -pthread -Ilessons -Isimulator -Ibuild/simulator -isystem "$1" \
-            -idirafter "$fetched/crt" "$program" 2>&1)
-        [ -z "$said" ] || { words=$((words + 1)); printf '%s\n' "$said" >&2; }
-    done
-    echo "CUDA $((version / 1000)).$((version % 1000 / 10)): ${#programs[@]} programs compiled," \
-        "$words with an error or a warning."
+    count_messages -- "${programs[@]}"
+    # They share a header, which is compiled once.
+    if [ "${#litmus[@]}" != 0 ]; then
+        rm -rf "$once"
+        mkdir "$once"
+        cp tests/litmus/litmus.h "$once"
+        compile -x c-header "$once/litmus.h" -o "$once/litmus.h.gch" >&2 || return
+        count_messages -include "$once/litmus.h" -- "${litmus[@]}"
+    fi
+    echo "CUDA $((version / 1000)).$((version % 1000 / 10)):" \
+        "$((${#programs[@]} + ${#litmus[@]})) programs compiled, $words with an error or a warning."
     [ "$words" = 0 ]
 }
 

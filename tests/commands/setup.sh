@@ -24,7 +24,7 @@
 # same for run, book and test. All files that it creates are in build/. Two of it at once, or one
 # after another that was killed, end well.
 set -u
-cd "$(dirname "$0")/../.." || exit 1
+cd "${0%/*}/../.." || exit 1
 export PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
 
 say() { printf '%s\n' "$*"; }
@@ -110,8 +110,9 @@ install_missing() { # install_missing PURPOSE...
     local packages sudo='' whom='' update install
     # Another make may be installing them.
     [ -z "$(missing_packages "$@")" ] || ! can_install || lock packages
-    mapfile -t packages < <(missing_packages "$@" | awk '!seen[$0]++')
-    [ "${#packages[@]}" != 0 ] || return 0
+    packages=$(missing_packages "$@")
+    [ -n "$packages" ] || return 0
+    mapfile -t packages < <(awk '!seen[$0]++' <<<"$packages")
     if ! can_install; then
         # Without a sandbox a grader works, and reports what it cannot promise.
         [ -n "$(missing_packages "${@/#sandbox/}")" ] || return 0
@@ -144,7 +145,7 @@ network connection, run make again, or type:" "    $update && $install"
 check_places() { # check_places PURPOSE
     local temporary=${TMPDIR:-/tmp} built='' megabytes=64
     [ ! -e build/simulator/libcudart.so.13 ] || built=1
-    mkdir -p build 2>/dev/null
+    [ -d build ] || mkdir -p build 2>/dev/null
     if [ ! -w build ]; then
         # What is built can still run.
         [ "$1" != build ] || [ -z "$built" ] || return 0
@@ -265,7 +266,7 @@ and run make again."
 # built depends on it. build/cuda/searched holds the CUDA_HOME for which the search was made.
 headers_known() {
     [ -e build/cuda/include/crt/host_defines.h ] && [ -e build/cuda/found ] &&
-        [ "$(cat build/cuda/searched 2>/dev/null)" = "${CUDA_HOME:-none}" ]
+        [ -e build/cuda/searched ] && [ "$(<build/cuda/searched)" = "${CUDA_HOME:-none}" ]
 }
 
 search_headers() { # sets chosen, to nothing when they must be fetched

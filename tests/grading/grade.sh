@@ -143,7 +143,8 @@ done
 
 # What grades: a commit, and a sum of the files that decide.
 commit=$(commit_here)
-checks=$(find Makefile tests simulator lessons/*.h -type f -print0 |
+checks=$(find Makefile lessons/*.h simulator tests/build.mk tests/{commands,grading,lessons} \
+    tests/simulator/traces -type f -print0 |
     LC_ALL=C sort -z | xargs -0 sha256sum | sha256sum | cut -c 1-64)
 workbook=$(printf '{"commit": "%s", "checks": "%s"}' "$commit" "$checks")
 reach_workbook || exit 2

@@ -17,7 +17,8 @@ expect_c_file "$file" || exit 1
     exit 1
 }
 # shellcheck disable=SC2086  # names
-[ -z "${CHECK_INSPECT:-}" ] || "$BASH" "${0%/*}/inspect.sh" $CHECK_INSPECT "$program.o" || exit 1
+# shellcheck source=tests/grading/inspect.sh
+[ -z "${CHECK_INSPECT:-}" ] || (source "${0%/*}/inspect.sh" $CHECK_INSPECT "$program.o") || exit 1
 "$@" "$program.o" -o "$program" "$library" -lm || {
     echo "$file does not compile: it lacks what the lines above refer to."
     exit 1

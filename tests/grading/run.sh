@@ -310,7 +310,7 @@ if [ "$place" = "$here" ]; then
     done
     # A later run of the same user cannot change what this one left.
     [ -z "${CHECK_USER:-}" ] || chmod 700 .
-    rm -rf status ended
+    for file in status ended; do [ ! -e "$file" ] || rm -rf "$file"; done
 fi
 # By the time that it is seen it may be a hundred times as long. No reader needs the rest.
 if [ "$ended" = flood ]; then
