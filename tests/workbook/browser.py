@@ -73,7 +73,7 @@ BROWSERS = 2  # at a time
 PARTS = 4  # in which the longest look is shared among them
 FEATURES = []
 SIDEBAR = ".sidebar-drawer"
-judged = collections.defaultdict(set)  # the looks of words, for axe, of a tab and a size
+judged = collections.defaultdict(set)  # the looks of words, for axe, of a size and theme
 
 
 def feature(selector, alike=False):
@@ -333,11 +333,12 @@ def paper(page, report):
 
 def accessible(page, report, rules=None):
     """What axe finds. What it takes from the drawn page (DRAWN_RULES) is judged where words have a
-    look that no page before had in this tab and size: few styles make all looks. The sidebar, whose
-    links are the same on all pages, is judged on those of the sample."""
+    look that no page before had in this size and theme: few styles make all looks. The sidebar,
+    whose links are the same on all pages, is judged on those of the sample."""
     chosen = {"type": "rule", "values": rules} if rules else {"type": "tag", "values": RULES}
     options = {"resultTypes": ["violations"], "preload": False, "runOnly": chosen}
-    known = judged[page.context, page.viewport_size["width"]]
+    dark = page.evaluate("matchMedia('(prefers-color-scheme: dark)').matches")
+    known = judged[page.viewport_size["width"], dark]
     without = [] if in_sample(page) else [SIDEBAR]
     page.evaluate(AXE)
     given = [options, DRAWN_RULES, list(known), without]
