@@ -29,14 +29,15 @@ fetch() { # fetch VERSION PLATFORM: into build/cuda-headers/VERSION
     mv "$arriving" "$fetched/$1"
 }
 
-# compile ARGUMENT...: without output, against the headers in $include
+# compile ARGUMENT...: against the headers in $include; on stdout comes what the compiler prints
 compile() {
     "$compiler" -std=c11 -Wall -Wextra -Wpedantic -Wno-missing-braces -O1 -pthread -Ilessons \
         -Isimulator -Ibuild/simulator -isystem "$include" -idirafter "$fetched/crt" "$@" 2>&1
 }
 
-# count_messages ARGUMENT... -- PROGRAM...: prints what the compiler does, and counts in words the
-# programs of which it prints something. All go to one compiler; one by one only when it prints.
+# count_messages ARGUMENT... -- PROGRAM...: adds to words how many programs have an error or a
+# warning, and prints these on stderr. One compiler gets all programs; only when it has something to
+# print, it gets them one by one.
 count_messages() {
     local arguments=() program said
     while [ "$1" != -- ]; do
@@ -46,15 +47,16 @@ count_messages() {
     shift
     said=$(compile -fsyntax-only "${arguments[@]}" "$@") && [ -z "$said" ] && return
     for program; do
-        said=$(compile -fsyntax-only "${arguments[@]}" "$program")
-        [ -z "$said" ] || { words=$((words + 1)); printf '%s\n' "$said" >&2; }
+        said=$(compile -fsyntax-only "${arguments[@]}" "$program") && [ -z "$said" ] && continue
+        words=$((words + 1))
+        printf '%s\n' "${said:-$program: the compiler failed without a word}" >&2
     done
 }
 
 # against INCLUDE: how many programs compile without a message
 against() {
     local include=$1 version words=0 programs=(lessons/[0-9]*.c solutions/[0-9]*.c) litmus=()
-    local once=$fetched/litmus
+    local once=$fetched/litmus.$$
     version=$(sed -n 's/^#define CUDART_VERSION *\([0-9][0-9]*\).*/\1/p' \
         "$1/cuda_runtime_api.h" 2>/dev/null)
     [ "${version:-0}" -ge 12020 ] || {
@@ -78,11 +80,12 @@ against() {
     count_messages -- "${programs[@]}"
     # They share a header, which is compiled once.
     if [ "${#litmus[@]}" != 0 ]; then
-        rm -rf "$once"
         mkdir "$once"
         cp tests/litmus/litmus.h "$once"
-        compile -x c-header "$once/litmus.h" -o "$once/litmus.h.gch" >&2 || return
+        count_messages -x c-header -- "$once/litmus.h"
+        compile -x c-header "$once/litmus.h" -o "$once/litmus.h.gch" >/dev/null
         count_messages -include "$once/litmus.h" -- "${litmus[@]}"
+        rm -rf "$once"
     fi
     echo "CUDA $((version / 1000)).$((version % 1000 / 10)):" \
         "$((${#programs[@]} + ${#litmus[@]})) programs compiled, $words with an error or a warning."

@@ -110,9 +110,9 @@ install_missing() { # install_missing PURPOSE...
     local packages sudo='' whom='' update install
     # Another make may be installing them.
     [ -z "$(missing_packages "$@")" ] || ! can_install || lock packages
-    packages=$(missing_packages "$@")
-    [ -n "$packages" ] || return 0
-    mapfile -t packages < <(awk '!seen[$0]++' <<<"$packages")
+    mapfile -t packages < <(missing_packages "$@")
+    [ "${#packages[@]}" != 0 ] || return 0
+    mapfile -t packages < <(printf '%s\n' "${packages[@]}" | awk '!seen[$0]++')
     if ! can_install; then
         # Without a sandbox a grader works, and reports what it cannot promise.
         [ -n "$(missing_packages "${@/#sandbox/}")" ] || return 0

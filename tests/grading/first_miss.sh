@@ -24,7 +24,7 @@ export BATS_TEST_FILENAME=$PWD/tests/lessons/$1.bats
     skip() { printf '# skip %s' "$*"; exit 77; }
 }
 
-# What bats does: each test is a function.
+# As in Bats, each test becomes a function.
 mapfile -t lines <"$BATS_TEST_FILENAME"
 names=()
 for number in "${!lines[@]}"; do
