@@ -109,13 +109,13 @@ run: $(SOLUTIONS:%=build/$(DEVICE)/%)
 test test-all: $(LIBRARY)
 	@tests/commands/test.sh $@
 
-## make 06            build and run lessons/06_*.c; ARGS="64" gives it an argument
-## make solution-06   the same for its solution; MUTANT=threshold_in_mib puts one mistake into it
-## make check-06      check lesson 06: what to do first, where to read; ALL=1 shows every miss
-## make hint-06       one more hint for lesson 06; HINTS=0 begins again
-## make picture-06    draw the run of lesson 06: memory over time, stream order; into build/pictures
-## make trace-06      the same run as a trace for https://ui.perfetto.dev, into build/pictures
-## FILE=mine.c        in the place of lessons/06_*.c: make 06 FILE=mine.c, make check-06 FILE=mine.c
+## make 04            build and run lessons/04_*.c; ARGS="64" gives it an argument
+## make solution-04   the same for its solution; MUTANT=threshold_in_mib puts one mistake into it
+## make check-04      check lesson 04: what to do first, where to read; ALL=1 shows every miss
+## make hint-04       one more hint for lesson 04; HINTS=0 begins again
+## make picture-04    draw the run of lesson 04: memory over time, stream order; into build/pictures
+## make trace-04      the same run as a trace for https://ui.perfetto.dev, into build/pictures
+## FILE=mine.c        in the place of lessons/04_*.c: make 04 FILE=mine.c, make check-04 FILE=mine.c
 define goals_of_a_lesson
 .PHONY: $(1) solution-$(1) check-$(1) hint-$(1) picture-$(1) trace-$(1)
 $(1): build/$(DEVICE)/$(or $(OWN),lessons/$(2))
@@ -148,7 +148,7 @@ $(foreach name,$(CASES),$(foreach goal,$(sort $(call number,$(name)) $(call shor
 	$(eval $(call goals_of_a_case,$(goal),$(name)))))
 
 ## make watch         check the lesson at work each time that it is saved, and say what is next
-## make grade         points and a sentence for each miss, in build/grade; STUDENT=FOLDER ONLY="1 7"
+## make grade         points and a sentence for each miss, in build/grade; STUDENT=FOLDER ONLY="1 6"
 ## make grade-class   the same for each folder in CLASS=FOLDER, with one table, in build/class
 .PHONY: watch grade grade-class
 watch: $(LIBRARY)

@@ -1,4 +1,4 @@
-/* A second process, for lessons 13 and 14.
+/* A second process, for lessons 16 and 17.
  *
  * split() makes it, and a socket between the two. send_bytes() sends bytes; receive_bytes() waits
  * until they have arrived. A process that waits prints nothing, so what the two print has one

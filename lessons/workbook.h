@@ -99,7 +99,7 @@ static inline size_t used_mib(cudaMemPool_t pool)
     return (size_t)pool_get(pool, cudaMemPoolAttrUsedMemCurrent) / MiB;
 }
 
-/* A new pool on device 0 with every attribute at its default. Lesson 05 does this by hand. */
+/* A new pool on device 0 with every attribute at its default. Lesson 03 does this by hand. */
 static inline cudaMemPool_t pool_create(void)
 {
     struct cudaMemPoolProps props = {0};

@@ -4,7 +4,7 @@
 # (docs/live/bench.c), and the lessons that need no second device, process or thread, each as it is
 # and solved.
 LIVE := docs/live/live.wasm
-LIVE_LESSONS := $(filter $(addsuffix _%,01 02 03 04 05 06 07 08 09 10 11 17),$(LESSONS))
+LIVE_LESSONS := $(filter $(addsuffix _%,01 02 03 04 06 07 08 10 11 12 15 20),$(LESSONS))
 LIVE_PROGRAMS := docs/live/bench $(LIVE_LESSONS:%=lessons/%) $(LIVE_LESSONS:%=solutions/%)
 LIVE_SOURCES := $(filter-out simulator/os/%,$(wildcard simulator/*/*.c)) simulator/os/common.c \
 	$(wildcard simulator/os/web/*.c) docs/live/main.c

@@ -3,7 +3,7 @@
 FOR_SIMULATOR := $(FLAGS) $(SANITIZER) -isystem build/cuda/include
 
 # A mutant is a solution with one mistake: tests/lessons/mutants/NN_name/MISTAKE.patch makes it.
-# `make solution-06 MUTANT=MISTAKE` runs one.
+# `make solution-04 MUTANT=MISTAKE` runs one.
 MUTANTS := $(patsubst tests/lessons/mutants/%.patch,%,$(wildcard tests/lessons/mutants/*/*.patch))
 MUTANT_SOURCES := $(MUTANTS:%=build/mutants/%.c)
 .PHONY: mutants mutant-sources

@@ -1,18 +1,18 @@
 #!/usr/bin/env bash
-# Writes a class of three with lessons 06 and 07: three_students.sh FOLDER [FOURTH]. Ada hands in
+# Writes a class of three with lessons 04 and 06: three_students.sh FOLDER [FOURTH]. Ada hands in
 # solutions, the second one two days late; Ben a program with one mistake, and nothing for lesson
-# 07; Cleo what she was given. The fourth student, if there is one, has a link to Cleo's files in
+# 06; Cleo what she was given. The fourth student, if there is one, has a link to Cleo's files in
 # the place of a folder with files, which is not graded.
 set -eu
 cd "$(dirname "$0")/../.."
 folder=$1
 rm -rf "$folder"
 mkdir -p "$folder"/{ada,ben,cleo}
-mutant=build/mutants/06_release_threshold/threshold_in_mib.c
+mutant=build/mutants/04_release_threshold/threshold_in_mib.c
 make -s "$mutant"
-cp solutions/06_release_threshold.c solutions/07_trim.c "$folder/ada"
-cp "$mutant" "$folder/ben/06_release_threshold.c"
-cp lessons/06_release_threshold.c lessons/07_trim.c "$folder/cleo"
+cp solutions/04_release_threshold.c solutions/06_trim.c "$folder/ada"
+cp "$mutant" "$folder/ben/04_release_threshold.c"
+cp lessons/04_release_threshold.c lessons/06_trim.c "$folder/cleo"
 touch -d "2026-09-14 12:00Z" "$folder"/*/06_*
 touch -d "2026-09-21 12:00Z" "$folder/cleo"/07_*
 touch -d "2026-09-23 12:00Z" "$folder/ada"/07_*

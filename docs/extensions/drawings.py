@@ -64,7 +64,7 @@ def node(canvas, x, y, width, words, kind="work", code=False, high=0):
     return y + high
 
 
-# ---- 02: which questions decide ----
+# ---- 15: which questions decide ----
 
 QUESTIONS = [
     ("1 Is the driver's version 11.2 or later?", "cudaMalloc", "The device has no pools."),
@@ -242,13 +242,13 @@ def edges(canvas):
     )
 
 
-# ---- 12: two devices ----
+# ---- 14: two devices ----
 
 
 def accesses():
     """(access, current, use, result of the call, result in GPU 1's stream), as recorded."""
     found = []
-    for line in recorded("12_peer_access"):
+    for line in recorded("14_peer_access"):
         cells = re.split(r"  +", line.strip())
         if cells[0] in ("none", "all") and len(cells) == 6:
             found.append(cells[:5])
@@ -264,7 +264,7 @@ def allowed(cells):
     "GPU 1 may use a pool of GPU 0 only after cudaMemPoolSetAccess; enabling peers does not do it",
     ["access of GPU 1", "current", "use", "the call returns", "its stream"],
     accesses,
-    (RECORDED + "12_peer_access.txt",),
+    (RECORDED + "14_peer_access.txt",),
 )
 def devices(canvas):
     narrow = canvas.width < NARROW
@@ -311,7 +311,7 @@ def devices(canvas):
     canvas.key([("segment", "memory"), ("work s-2", "work of GPU 1 that uses it")])
 
 
-# ---- 13 and 14: two processes ----
+# ---- 16 and 17: two processes ----
 
 
 @drawing(
@@ -452,12 +452,12 @@ def ipc_allocation(canvas):
     )
 
 
-# ---- 15: bytes and padding ----
+# ---- 21: bytes and padding ----
 
 
 def arena_numbers():
     """(alignment, [(begin, end) of each request], limit), as recorded."""
-    lines = recorded("15_own_arena")
+    lines = recorded("21_own_arena")
     alignment, limit = map(int, re.search(r"alignment (\d+), limit (\d+)", lines[0]).groups())
     wants = [
         (int(found[1]), int(found[2]))
@@ -490,7 +490,7 @@ def arena_rows():
     "the limit",
     ["what", "first byte", "bytes"],
     arena_rows,
-    (RECORDED + "15_own_arena.txt",),
+    (RECORDED + "21_own_arena.txt",),
 )
 def arena(canvas):
     alignment, requests, limit = arena_numbers()
@@ -566,7 +566,7 @@ def arena(canvas):
     )
 
 
-# ---- 17: nodes of graphs ----
+# ---- 20: nodes of graphs ----
 
 CAPTURED = (
     "allocate first",
@@ -632,13 +632,13 @@ def graph_nodes(canvas):
     )
 
 
-# ---- 18: three locations ----
+# ---- 19: three locations ----
 
 
 def locations():
     """The recorded rows: memory, default pool, type, reserved, used, access, memset."""
     found = []
-    for line in recorded("18_other_locations"):
+    for line in recorded("19_other_locations"):
         cells = re.split(r"  +", line.strip())
         if cells[0] in ("device", "host", "managed") and len(cells) == 7:
             found.append(cells)
@@ -659,7 +659,7 @@ def locations():
         "memset by the device",
     ],
     locations,
-    (RECORDED + "18_other_locations.txt",),
+    (RECORDED + "19_other_locations.txt",),
 )
 def three_places(canvas):
     narrow = canvas.width < NARROW
@@ -744,13 +744,13 @@ def turns(canvas):
     )
 
 
-# ---- 19: what calls cost ----
+# ---- 05: what calls cost ----
 
 
 def costs():
     """(sizes, [(way, [microseconds])], [(call, microseconds)]), as recorded."""
     sizes, ways, stalls = [], [], []
-    for line in recorded("19_cost"):
+    for line in recorded("05_cost"):
         found = re.findall(r"([\d.]+ (?:KiB|MiB))", line)
         if line.startswith("~  ") and len(found) == 3:
             sizes = found
@@ -762,7 +762,7 @@ def costs():
         if single:
             stalls.append((single[2], float(single[1])))
     if len(sizes) != 3 or len(ways) != 4 or len(stalls) != 4:
-        raise ValueError("the recording of lesson 19 has another form")
+        raise ValueError("the recording of lesson 05 has another form")
     return sizes, ways, stalls
 
 
@@ -784,7 +784,7 @@ def cost_rows():
     "threshold can cost more than cudaMalloc",
     ["way or call", "size", "µs of the host"],
     cost_rows,
-    (RECORDED + "19_cost.txt",),
+    (RECORDED + "05_cost.txt",),
 )
 def bars(canvas):
     sizes, ways, stalls = costs()
@@ -851,7 +851,7 @@ def bars(canvas):
     )
 
 
-# ---- 20: a piece and its parts ----
+# ---- 22: a piece and its parts ----
 
 PARTS = [
     (40, "in use", None),

@@ -1,8 +1,8 @@
 """How long a lesson takes, as its own first lines state: "About 25 minutes", "About three hours".
 
-:minutes:`06_release_threshold`
+:minutes:`04_release_threshold`
     "25 min", or "3 hours"
-:minutes:`01_first_allocation 04_default_pool`
+:minutes:`01_first_allocation 02_default_pool`
     the sum of several
 """
 

@@ -1,6 +1,6 @@
 """The book's pictures: from the journals of runs, and drawn where no journal can.
 
-    .. memory-picture:: solutions/06_release_threshold
+    .. memory-picture:: solutions/04_release_threshold
         memory over time (memory_picture.py)
        :title: what it shows, in one sentence: its headline
        :calls: cudaFreeAsync           the calls that have a column
@@ -17,7 +17,7 @@
        :to: main 2                     up to the last call of main's second run: chosen.py
        :case: 3                        from the creation of pool 3 to its destruction
        :process: 2                     of a program of two processes: the second one's
-    .. case-picture:: solutions/09_reuse_events
+    .. case-picture:: solutions/10_reuse_events
         a row for each pool in which one allocation followed another (case_picture.py)
        :names: ^(.*?)  (same|other)    finds the names in what the program printed
     .. drawn-picture:: ladder

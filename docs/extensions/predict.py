@@ -1,7 +1,7 @@
 """Questions whose answers are in a run, which is made while the book is built.
 
     .. predict:: How many MiB does the pool reserve after the free?
-       :run: solutions/06_release_threshold 40
+       :run: solutions/04_release_threshold 40
        :kind: MiB
        :fields:
           threshold 0  | ^ +0 +0 +\\d+ +(\\d+)
@@ -18,7 +18,7 @@ Each field has a label, which may be empty, and the regular expression that find
 the run printed on stdout and stderr, followed by "exit status N". The group of the expression is
 the answer; without a group the number of lines that match is. "journal call=cudaFreeAsync stream=2"
 counts lines of the journal. A field with another run names it before the expression:
-[solutions/06_release_threshold 64], or only what is added to the question's run: [SIM_DEVICES=1].
+[solutions/04_release_threshold 64], or only what is added to the question's run: [SIM_DEVICES=1].
 A question about one function names it: "@importer cudaMemPoolDestroy: (.*)" finds only what that
 function printed. The reply names the function and the line that printed an answer, and
 build/docs/answers.txt has all of them, for tests/workbook/answers.txt.

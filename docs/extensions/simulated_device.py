@@ -16,6 +16,6 @@ def script(module=MODULE):
 
 
 def has(program):
-    """Whether the module has a program, such as "solutions/06_release_threshold": it holds the
+    """Whether the module has a program, such as "solutions/04_release_threshold": it holds the
     names as text (docs/live/main.c)."""
     return f"{program}\0".encode() in MODULE.read_bytes()

@@ -1,6 +1,6 @@
 """The programs themselves: on their pages, and each whole file on a page of its own.
 
-    .. program-source:: lessons/06_release_threshold
+    .. program-source:: lessons/04_release_threshold
         the heading of a lesson's program, the functions that its solution changes, and main
        :scene: try_threshold    another function that the page asks about
     .. program-source:: docs/clinic/01_handed_over_wrong
@@ -212,7 +212,7 @@ def has_listings(builder):
 
 
 def link_lines(app, page, template, context, doctree):
-    """In the blocks of a page, "lessons/03_stream_order.c:46" becomes a link to that line."""
+    """In the blocks of a page, "lessons/08_stream_order.c:46" becomes a link to that line."""
     if page.startswith("listings/") or "body" not in context:
         return
     if not has_listings(app.builder):  # an EPUB: what links to a listing is text

@@ -1,14 +1,14 @@
 """Steps through a program's run on its page, from the journal of that run.
 
-    .. stepper:: lessons/06_release_threshold
+    .. stepper:: lessons/04_release_threshold
        :name: the starter              what the list of runs calls it
        :part: the first round alone    what is left out, or whose the calls are
        :arguments: 40
        :from: main: launch_fill(       these calls alone: chosen.py
        :report:                        up to the checker's first report, whose accesses are marked
        :also:
-          the second process | lessons/06_release_threshold | process 2
-          a small mistake | mutants/06_release_threshold/threshold_in_mib SIM_SCHEDULE=late
+          the second process | lessons/04_release_threshold | process 2
+          a small mistake | mutants/04_release_threshold/threshold_in_mib SIM_SCHEDULE=late
 
 The run is data: _static/steps has a script for it, which docs/_static/stepper.js loads when the
 reader comes near. run_view.js shows it: the program with the present line marked, the pool and the

@@ -1,22 +1,22 @@
 """What the book needs beyond Sphinx: programs that run while it is built, and tables.
 
-    .. program-run:: solutions/06_release_threshold
+    .. program-run:: solutions/04_release_threshold
         runs the program; a solution's output must be the recorded one
-    .. program-run:: mutants/06_release_threshold/threshold_in_mib
+    .. program-run:: mutants/04_release_threshold/threshold_in_mib
         the solution with that patch of tests/lessons/mutants
        :arguments: 40                  its arguments
        :environment: SIM_SCHEDULE=late a what-if; the output is the simulated device's alone
        :reports:                       an incorrect program of the book, which is recorded, too
        :first-report:                  only the first report, without what it advises
-    .. check-run:: 06_release_threshold
-        what the lesson's check prints for lessons/06_release_threshold.c
+    .. check-run:: 04_release_threshold
+        what the lesson's check prints for lessons/04_release_threshold.c
     .. command-run:: make help
         a command, which may go on in the next lines, and what it prints
        :status: 2                      its exit status, unless 0; stderr then comes first
-    .. journal-run:: solutions/07_trim
+    .. journal-run:: solutions/06_trim
         lines of the run's journal
        :lines: start grow cudaFreeAsync exit    the first line of each of these kinds
-    .. solution-difference:: 06_release_threshold
+    .. solution-difference:: 04_release_threshold
         what the solution changes in the student's file
     .. solution-difference:: docs/clinic/03_barrier_right
         what it changes in 03_barrier_wrong.c

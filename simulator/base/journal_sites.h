@@ -23,7 +23,7 @@ struct journal_site {
     /* How a line of that call begins: ,"call":"cudaFreeAsync","number": */
     size_t head_length;
     char head[JOURNAL_CALL_MAX + JOURNAL_BLOCK];
-    /* How it ends, JOURNAL_SUCCESS,"file":"solutions/07_trim.c","line":37: the file as reports have
+    /* How it ends, JOURNAL_SUCCESS,"file":"solutions/06_trim.c","line":37: the file as reports have
      * it (os_source_lines). No file until it was looked up, where the line is not known, and in a
      * graded run, where nobody reads it and many programs run. */
     size_t length;

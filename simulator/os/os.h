@@ -179,7 +179,7 @@ void os_expect_faults(void);
 
 /* ---- debug information ---- */
 
-/* Where a call stands in the program's source: "06_release_threshold.c:41", or the program's file
+/* Where a call stands in the program's source: "04_release_threshold.c:41", or the program's file
  * and an offset when the line is not known. Frames that only pass the call on are left out: those
  * of the system's headers, of C++ and of CUDA, and those of functions that are named like `call`,
  * or launch_ and that. So a call of an overload stands where the program calls the overload. */

@@ -79,7 +79,7 @@ enum {
 #define H2D_SMALL_MAX      1024u
 #define DURATION_H2D       9000u
 #define DURATION_H2D_GIB   19370000u
-/* Pageable: 0.91 ms for 8 MiB, 8.75 ms for 64 MiB (lesson 16), 6.6 GB/s for 1 GiB. The first MiB go
+/* Pageable: 0.91 ms for 8 MiB, 8.75 ms for 64 MiB (lesson 18), 6.6 GB/s for 1 GiB. The first MiB go
  * faster: PAGEABLE_FAST of them, where the sums meet (fitted). */
 #define DURATION_H2D_PAGEABLE_GIB      143000000u
 #define DURATION_H2D_PAGEABLE_FAST_GIB 115000000u

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Draws a program's run on the simulated device: make picture-06 and make trace-06.
+# Draws a program's run on the simulated device: make picture-04 and make trace-04.
 #
 #   picture.sh picture|trace NAME PROGRAM [ARGUMENT...]
 #

@@ -3,14 +3,14 @@
 # $LESSON, on the simulated device:
 #
 #   load ../grading/check
-#   setup_file() { lesson_setup 06_release_threshold; }
+#   setup_file() { lesson_setup 04_release_threshold; }
 #   @test "the output is the one a device prints" {
 #       run_lesson
-#       expect_right 06_release_threshold
+#       expect_right 04_release_threshold
 #   }
 #   @test "the same with 96 MiB" {
 #       run_lesson 96
-#       expect_right 06_release_threshold.96
+#       expect_right 04_release_threshold.96
 #   }
 #   @test "the threshold is set before the first free" {
 #       run_lesson
@@ -102,7 +102,7 @@ lesson_setup() {
             CHECK_FOLDER=$folder${SANITIZE:+-$SANITIZE} ;;
         esac
     fi
-    # Lesson 12 starts itself again.
+    # Lesson 14 starts itself again.
     local starts=$'\n'"$name:[^"$'\n'"]* execl[ "$'\n'"]"
     if [ -n "${CHECK_SEAL:-}" ] && [[ $(<tests/lessons/imports.txt) =~ $starts ]]; then
         export CHECK_SEAL="exec"

@@ -6,7 +6,7 @@
 #                                        FOLDER/NN_name.c, or in the one folder below that has such
 #                                        files; left out: lessons/
 #                        OUT=FOLDER      where the grade is written; left out: build/grade
-#                        ONLY="01 07"    these lessons only
+#                        ONLY="01 06"    these lessons only
 #                        JOBS=N          so many checks at a time; left out: one for each processor
 #                        SEED=N          the checks draw their sizes and orders from it; left out: 1
 #                        SEED=draw       a number that no one knows before; grade.json has it
@@ -45,7 +45,7 @@ source tests/grading/protect.sh
 largest=1048576
 
 # The sentence about a file that is not there. It names one that is likely to be the lesson's, under
-# another name: "07_trim (1).c", 07-Trim.C.
+# another name: "06_trim (1).c", 07-Trim.C.
 absent() { # absent NAME
     local file name other=
     for file in "$GRADE_SOURCE"/* "$GRADE_SOURCE"/lessons/*; do

@@ -7,7 +7,7 @@
 #                             no table: one task of a job array
 #   grade_class.sh collect    writes the tables of what is graded
 #
-#   CLASS=FOLDER, OUT=FOLDER (build/class), ONLY="01 07", JOBS=N
+#   CLASS=FOLDER, OUT=FOLDER (build/class), ONLY="01 06", JOBS=N
 #   SEED=N             what the checks draw their numbers from; left out: one is drawn for the class
 #                      by its first grading, and kept in OUT/seed
 #   SSHLOGIN=HOST,...  grades on these machines; ":" is this one. Each has the workbook, CLASS and

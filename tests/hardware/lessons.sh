@@ -56,7 +56,7 @@ run_plainly() { # run_plainly LESSON [ARGUMENT]: on the GPU, then on the simulat
 }
 
 # run_sanitized leaks|races LESSON [ARGUMENT]: the number of errors, or how it ended, into OUT.WHAT.
-# A lesson may provoke an API error: that is none. Nor is a kernel's fault that lesson 12 provokes
+# A lesson may provoke an API error: that is none. Nor is a kernel's fault that lesson 14 provokes
 # in a process that it starts for that: there the sanitizer watches the first process only.
 run_sanitized() {
     local what=$1 out status options=(--tool memcheck --report-api-errors no) count
@@ -73,7 +73,7 @@ run_sanitized() {
     leaks) options+=(--leak-check full) ;;
     races) options+=(--track-stream-ordered-races all) ;;
     esac
-    [[ $1 != 12_* ]] || options+=(--target-processes application-only)
+    [[ $1 != 14_* ]] || options+=(--target-processes application-only)
     timeout -k 5 "$each" "$SANITIZER" "${options[@]}" "build/gpu/$(program_of "$1")" "${@:2}" \
         >"$out.$what.txt" 2>&1 </dev/null || status=$?
     count=$(sed -n 's/.*ERROR SUMMARY: \([0-9]*\) error.*/\1/p' "$out.$what.txt" | tail -n 1)

@@ -76,7 +76,7 @@ dying() {
     done
 }
 
-# The lines of ipc-mutants.txt: lesson 14's starter and its mutants, 20 runs each, four at a time;
+# The lines of ipc-mutants.txt: lesson 17's starter and its mutants, 20 runs each, four at a time;
 # how many kinds of output, and the last of them, without the places in the source.
 mutants() {
     local program name out i count
@@ -166,7 +166,7 @@ row() { # row NAME NUMBER: one line of the table, about so many GPUs
 }
 
 visible=${CUDA_VISIBLE_DEVICES:-$(seq -s , 0 $((GPUS - 1)))}
-mutants=(lessons/14_ipc_allocation tests/lessons/mutants/14_*/*.patch)
+mutants=(lessons/17_ipc_allocation tests/lessons/mutants/17_*/*.patch)
 mutants=("${mutants[@]#tests/lessons/}")
 mutants=("${mutants[@]%.patch}")
 programs=("$probes"/*.c)

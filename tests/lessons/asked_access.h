@@ -1,4 +1,4 @@
-/* Calls lesson 12's set_access for GPUs that its main does not use: arguments OWNER and GPU, two of
+/* Calls lesson 14's set_access for GPUs that its main does not use: arguments OWNER and GPU, two of
  * the four that the check gives it. GPU gets access to the pool of OWNER, and loses it again: what
  * was changed is in the journal. The check puts the lesson in front of this file, its main
  * renamed. */

@@ -1,4 +1,4 @@
-/* Calls lesson 15's functions with numbers of the check's own: "want" or "commit", then two
+/* Calls lesson 21's functions with numbers of the check's own: "want" or "commit", then two
  * alignments, a limit and a size, all in bytes. "want" fills an arena with requests, and makes
  * others in arenas in which something is needed already, with each of the alignments. "commit"
  * commits two requests in an arena of each kind of memory, with the second alignment, and uses each

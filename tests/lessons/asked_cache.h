@@ -1,4 +1,4 @@
-/* Calls lesson 20's cache. "order", four streams and three sizes: memory goes from stream to
+/* Calls lesson 22's cache. "order", four streams and three sizes: memory goes from stream to
  * stream; "held", with the same: the first stream is held meanwhile. "random" or "small" and a
  * seed: a walk that depends on where the cache put its parts, so that no stored trace has it;
  * "small" then replays it through a plain pool. Each part is used as it is taken and before it

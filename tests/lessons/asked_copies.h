@@ -1,4 +1,4 @@
-/* Calls lesson 16's functions with numbers of the check's own. "pay" PINNED SAVED COPIES asks
+/* Calls lesson 18's functions with numbers of the check's own. "pay" PINNED SAVED COPIES asks
  * copies_to_pay about times in microseconds: a copy from pinned memory, what a copy saves, and
  * after how many copies that is what pinning takes. "process" KIB gives process KIB of pinned
  * memory, and then twice as much; the host reads it as soon as process has returned. What was

@@ -1,4 +1,4 @@
-/* Calls lesson 19's functions with arguments of the check's own: "keep" and the MiB of an
+/* Calls lesson 05's functions with arguments of the check's own: "keep" and the MiB of an
  * allocation for keep_memory; "serve", a number of requests and their bytes for serve. What the
  * pool returned and what serve did is in the journal. There a kernel also writes down each answer,
  * as the host found it when serve returned, and some behind the last. The check puts the lesson in

@@ -1,4 +1,4 @@
-/* Runs lesson 09's pipeline as its main does not: with other ROUNDS and another size (arguments
+/* Runs lesson 10's pipeline as its main does not: with other ROUNDS and another size (arguments
  * "rounds" ROUNDS MIB), or with the store stream held at a closed gate ("held" ROUNDS MIB). What
  * the pools did is in the journal: first one that holds the input and the result of a round, then
  * the pipeline's. The check puts the lesson in front of this file, its main renamed. */

@@ -1,4 +1,4 @@
-/* Asks lesson 04's measure_segment about the device that it runs on, and predict_reserved about a
+/* Asks lesson 02's measure_segment about the device that it runs on, and predict_reserved about a
  * segment and a size of the check's own: the arguments SEGMENT and USED, in MiB. The check puts the
  * lesson in front of this file, its main renamed. */
 

@@ -1,4 +1,4 @@
-/* Asks lesson 08's phase_need and reserve what the lesson's own run leaves open: another phase,
+/* Asks lesson 07's phase_need and reserve what the lesson's own run leaves open: another phase,
  * other sizes, what was used before and what is live. Arguments: "need" LIVE BEFORE SIZE MORE, or
  * "reserve" LIVE SIZE, in MiB. "need" asks twice, with a pool each: after BEFORE were used, with
  * nothing live; and while LIVE are live. "reserve" then allocates as much. What the pools did is in

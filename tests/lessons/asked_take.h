@@ -1,4 +1,4 @@
-/* Calls lesson 11's take in situations that its main does not try, each with `mib` MiB (the
+/* Calls lesson 12's take in situations that its main does not try, each with `mib` MiB (the
  * argument), of which a stream fills 1 KiB: the shared pool has room; the shared pool is full, the
  * spare one is free, the slow stream is held; both are full, and the slow stream ends; there is no
  * memory at all. In situation N the slow stream fills with N, in the shared pool, and the fast one

@@ -1,4 +1,4 @@
-/* Asks lesson 06's two rules about sizes of the check's own. The arguments, in MiB: a segment, what
+/* Asks lesson 04's two rules about sizes of the check's own. The arguments, in MiB: a segment, what
  * is live, what is freed, and a threshold. The check puts the lesson in front of this file, its
  * main renamed. */
 

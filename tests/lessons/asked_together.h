@@ -1,4 +1,4 @@
-/* Calls lesson 18's work_together with pools of the check's own: one of the host, with COUNT ints
+/* Calls lesson 19's work_together with pools of the check's own: one of the host, with COUNT ints
  * (the argument), and one of a NUMA node of the host, with half as many and one more. How many of
  * them are 42 afterwards is what a kernel then fills one int with: that number, and what
  * work_together did, is in the journal. The check puts the lesson in front of this file, its main

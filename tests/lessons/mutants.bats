@@ -94,9 +94,9 @@ judge_mutant() {
     assert_failure
     assert_line --partial \
         "$folder/01_first_allocation/free_before_last_use.patch does not apply to solutions/01_"
-    refute_output --partial 02_query_support
-    run make -s BACKEND=simulator solution-07 MUTANT=nothing
+    refute_output --partial 02_default_pool
+    run make -s BACKEND=simulator solution-06 MUTANT=nothing
     assert_failure
-    assert_output --partial "$folder/07_trim/nothing.patch does not exist."
-    assert_output --partial "The mutants of 07_trim are: keep_in_mib "
+    assert_output --partial "$folder/06_trim/nothing.patch does not exist."
+    assert_output --partial "The mutants of 06_trim are: keep_in_mib "
 }

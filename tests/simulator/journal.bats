@@ -230,7 +230,7 @@ C
 @test "a lesson's call has its line, whether it stands in the program or in a header of ours" {
     cd "$ROOT" || return 1
     local journal=$BATS_TEST_TMPDIR/journal program
-    for program in solutions/07_trim solutions/09_reuse_events; do
+    for program in solutions/06_trim solutions/10_reuse_events; do
         make -s BACKEND=simulator "build/simulator/$program"
         SIM_JOURNAL=$journal bounded "build/simulator/$program" >/dev/null
         # The call stands there, or up to two lines away: a statement may have several.

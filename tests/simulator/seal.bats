@@ -5,7 +5,7 @@ load ../suite
 
 setup_file() {
     make -s -C "$ROOT" BACKEND=simulator build/simulator/tests/simulator/sealed \
-        build/simulator/lessons/03_stream_order
+        build/simulator/lessons/08_stream_order
 }
 
 setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
@@ -81,9 +81,9 @@ case_of() { sealed tests/simulator/sealed "$@"; }
     done
     [ -s run/journal.jsonl ] && [ -s run/journal.jsonl.1 ] ||
         complain "two processes: $(ls run)"
-    sealed lessons/03_stream_order
-    [ "$status$ended" = 3 ] || complain "lesson 03's starter: status $status $ended"
-    grep -q 'at lessons/03_stream_order.c:[0-9]' run/stderr ||
+    sealed lessons/08_stream_order
+    [ "$status$ended" = 3 ] || complain "lesson 08's starter: status $status $ended"
+    grep -q 'at lessons/08_stream_order.c:[0-9]' run/stderr ||
         complain "no line in the report:" "$(head -n 4 run/stderr)"
     finish
 }

@@ -12,7 +12,7 @@ PROBES+=(pitch handles locality outsiders outsiders_peers refused ipc_fault engi
 setup_file() {
     make -s BACKEND=simulator "${PROGRAMS[@]/#/build/simulator/tests/simulator/}" \
         "${PROBES[@]/#/build/simulator/tests/hardware/probes/}" \
-        build/simulator/solutions/16_pinned_transfers
+        build/simulator/solutions/18_pinned_transfers
 }
 
 setup() {
@@ -311,12 +311,12 @@ how_long() {
     how_long peer_engines 2
 }
 
-@test "lesson 16 takes as long as on the recorded device, within 10 %" {
+@test "lesson 18 takes as long as on the recorded device, within 10 %" {
     local mib recorded
     for mib in 64 8; do
-        recorded=tests/lessons/expected/16_pinned_transfers.txt
+        recorded=tests/lessons/expected/18_pinned_transfers.txt
         [ "$mib" = 64 ] || recorded=${recorded%.txt}.$mib.txt
-        build/simulator/solutions/16_pinned_transfers "$mib" >"$BATS_TEST_TMPDIR/modeled"
+        build/simulator/solutions/18_pinned_transfers "$mib" >"$BATS_TEST_TMPDIR/modeled"
         awk '/^~.* us/ { sub(/^.*[^0-9.]+[0-9]* MiB up, /, "~ "); match($0, /[0-9.]+ us/)
                          print substr($0, 1, RSTART - 1) "|" substr($0, RSTART) + 0 }
             ' "$recorded" "$BATS_TEST_TMPDIR/modeled" |

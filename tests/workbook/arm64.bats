@@ -100,16 +100,16 @@ expect_recorded() {
         ln -s "$(type -P aarch64-linux-gnu-$tool)" "$BATS_TEST_TMPDIR/bin/$tool"
     done
     mkdir student
-    cp solutions/{01,12,14}_*.c student
-    cp lessons/03_*.c student
+    cp solutions/{01,14,17}_*.c student
+    cp lessons/08_*.c student
     run emulated env PATH="$BATS_TEST_TMPDIR/bin:$PATH" CC=aarch64-linux-gnu-gcc LTO= \
-        STUDENT=student OUT="$BATS_TEST_TMPDIR/grade" ONLY="1 3 12 14" tests/grading/grade.sh
+        STUDENT=student OUT="$BATS_TEST_TMPDIR/grade" ONLY="1 8 14 17" tests/grading/grade.sh
     assert_success
     assert_line --index 0 --partial "journals that no program can forge"
     run jq -r '.lessons[] | "\(.lesson) \(.points == .possible) \(.points)"' \
         "$BATS_TEST_TMPDIR/grade/grade.json"
     assert_line --regexp '^01_first_allocation true [1-9]'
-    assert_line "03_stream_order false 0"
-    assert_line --regexp '^12_peer_access true [1-9]'
-    assert_line --regexp '^14_ipc_allocation true [1-9]'
+    assert_line "08_stream_order false 0"
+    assert_line --regexp '^14_peer_access true [1-9]'
+    assert_line --regexp '^17_ipc_allocation true [1-9]'
 }

@@ -83,10 +83,10 @@ text_of() {
     finish
 }
 
-# Lesson 03 shows its first report under Run. What a report advises there is the exercise.
+# Lesson 08 shows its first report under Run. What a report advises there is the exercise.
 @test "a page shows the first report of its starter without what it advises" {
     local shown
-    shown=$(sed -n '/<section id="run">/,/<section id="look">/p' "$BOOK/03_stream_order.html" |
+    shown=$(sed -n '/<section id="run">/,/<section id="look">/p' "$BOOK/08_stream_order.html" |
         text_of)
     [ "$(grep -c '^hazard: ' <<<"$shown")" = 1 ] || complain "Not one report:" "$shown"
     [ "$(grep -c '^  Missing: ' <<<"$shown")" = 1 ] || complain "Not one line Missing:" "$shown"
@@ -132,7 +132,7 @@ except ValueError as error:
 }
 
 @test "the answer of a field is what its run printed, and a field without one ends the build" {
-    local run=solutions/06_release_threshold
+    local run=solutions/04_release_threshold
     assert_equal "$(field '' MiB '^ +48 +0 .* (\d+) +\d+$' $run)" 32
     assert_equal "$(field '' MiB '^ +256 +0 .* (\d+) +\d+$' $run 40)" 64
     assert_equal "$(field '' 'all=12 of 12 / some' 'predictions +(.*)' $run)" all
@@ -141,9 +141,9 @@ except ValueError as error:
     assert_equal "$(field '' calls 'journal call=cudaMemPoolDestroy' $run)" 8
     assert_equal "$(field '' status '^exit status (\d+)' $run)" 0
     assert_equal "$(field '' copies 'after (\d+) copies' \
-        tests/lessons/expected/16_pinned_transfers.8.txt)" 4
+        tests/lessons/expected/18_pinned_transfers.8.txt)" 4
     assert_equal "$(field '' MiB '^ +49 +0 .* (\d+)$' $run)" \
-        "no answer: make solution-06 printed nothing that is an answer:"
+        "no answer: make solution-04 printed nothing that is an answer:"
     assert_equal "$(field '' 'all / some' 'predictions +(.*)' $run)" \
         'no answer: "12 of 12" is none of the choices'
     assert_equal "$(field '' MiB 'predictions +(.*)' $run)" 'no answer: "12 of 12" is no number'
@@ -178,15 +178,15 @@ how_many() { grep -o "$2" <<<"$1" | wc -l; }
         done < <(grep -oE '(reserved|measured) +[0-9]+ MiB' "tests/lessons/expected/$lesson.txt" |
             awk '$2 { print $2 }' | sort -un)
     done
-    grep -qF '|257|257|288|288|' <<<"$(picture_rows 08_statistics)" ||
-        complain "The picture of 08_statistics lacks 257 MiB used, 288 reserved."
+    grep -qF '|257|257|288|288|' <<<"$(picture_rows 07_statistics)" ||
+        complain "The picture of 07_statistics lacks 257 MiB used, 288 reserved."
     grep -q 'cudaStreamQuery: cudaErrorNotReady' <<<"$(picture_rows 01_first_allocation)" ||
         complain "The picture of 01_first_allocation lacks the query's result."
-    for page in index 16_pinned_transfers 19_cost; do
+    for page in index 18_pinned_transfers 05_cost; do
         grep -q 'Time runs to the right, to scale.' "$BOOK/$page.html" ||
             complain "$page has no picture that is to scale."
     done
-    for page in 05_custom_pool 09_reuse_events 10_reuse_opportunistic; do
+    for page in 03_custom_pool 10_reuse_events 11_reuse_opportunistic; do
         grep -q 'class="picture-pair ' "$BOOK/$page.html" ||
             complain "$page has no pair of pictures side by side."
     done

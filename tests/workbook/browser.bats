@@ -41,7 +41,7 @@ every_third() { awk 'NR % 3 == 2' <<<"$1"; }
 
 @test "pictures that are compared are side by side from 768 pixels on, else one below the other" {
     expect_no pairs
-    run grep -lc 'class="picture-pair ' "$BOOK/05_custom_pool.html" "$BOOK/09_reuse_events.html"
+    run grep -lc 'class="picture-pair ' "$BOOK/03_custom_pool.html" "$BOOK/10_reuse_events.html"
     assert_success
 }
 
@@ -90,8 +90,8 @@ every_third() { awk 'NR % 3 == 2' <<<"$1"; }
 
 @test "words of the glossary show their meaning on hover and focus" {
     expect_no tips
-    grep -q 'aria-describedby="tip-' "$BOOK/06_release_threshold.html" ||
-        miss "06_release_threshold has no word with a meaning."
+    grep -q 'aria-describedby="tip-' "$BOOK/04_release_threshold.html" ||
+        miss "04_release_threshold has no word with a meaning."
 }
 
 @test "programs fit from 1300 pixels on, reports name a file once, and a diff has two colors" {
@@ -125,8 +125,8 @@ every_third() { awk 'NR % 3 == 2' <<<"$1"; }
     local folder=$BATS_TEST_TMPDIR/html page expected
     mkdir "$folder"
     cp -a "$BOOK/_static" "$folder"
-    cp "$BOOK/index.html" "$folder/06_release_threshold.html"
-    page=$folder/06_release_threshold.html
+    cp "$BOOK/index.html" "$folder/04_release_threshold.html"
+    page=$folder/04_release_threshold.html
     printf '%410000s' '' >"$folder/heavy.js"
     cat >>"$page" <<'END'
 <script src="heavy.js"></script>
@@ -166,7 +166,7 @@ throw new Error("a script fails");
 </script>
 END
     cp "$page" "$folder/index.html"
-    run as_typed build/venv/bin/python3 -B tests/workbook/browser.py "$folder" 06_release_threshold
+    run as_typed build/venv/bin/python3 -B tests/workbook/browser.py "$folder" 04_release_threshold
     assert_failure 1
     for expected in 'layout: .*1400 px, light, file.*pixels wide' 'layout: .*390 px, dark, file' \
         'layout: .*768 px, dark, http' 'layout: .*390 px, light, http' 'weight: ' \

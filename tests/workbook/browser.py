@@ -33,10 +33,10 @@ import chromium
 
 SAMPLE = [
     "index",
-    "06_release_threshold",
-    "09_reuse_events",
+    "04_release_threshold",
+    "10_reuse_events",
     "notes/returns",
-    "listings/lessons/06_release_threshold",
+    "listings/lessons/04_release_threshold",
     "search",
     "bench",
 ]
@@ -175,7 +175,7 @@ def pairs(page, report):
 FOUND = {
     "why is my pool growing": "freed_memory.html#which-freed-memory-an-allocation-takes",
     "cudaMemPoolTrimTo": "api.html#call-cudaMemPoolTrimTo",
-    "IPC handle invalid": "13_ipc_pool.html#traps",
+    "IPC handle invalid": "16_ipc_pool.html#traps",
     "ReleaseThreshold": "api.html#attribute-cudaMemPoolAttrReleaseThreshold",
     "cudaErrorStreamCaptureUnsupported": "notes/graphs.html#",
     "release threshold": "glossary.html#term-release-threshold",

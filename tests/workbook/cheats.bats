@@ -100,12 +100,12 @@ complain_of() { # complain_of CHEAT GRADE
     # found CODE SENTENCE: the code beside a main
     found() {
         printf '%s\nint main(void) { return 0; }\n' "$1" >"$BATS_TEST_TMPDIR/file.c"
-        run make -s program LESSON="$BATS_TEST_TMPDIR/file.c" PROGRAM="${object%.o}" INSPECT=07_trim
+        run make -s program LESSON="$BATS_TEST_TMPDIR/file.c" PROGRAM="${object%.o}" INSPECT=06_trim
         if [ -z "$2" ]; then [ "$status$output" = 0 ] || complain "$1: $output"; return; fi
         [[ "$status" != 0 && "$output" == *"$2"* ]] || complain "$1: $output"
     }
     found 'int open(const char *, int, ...); int f(void) { return open("x", 0); }' "It uses open, w\
-hich lesson 07 does not need"
+hich lesson 06 does not need"
     found 'int f(void) __asm__("system"); int g(void) { return f(); }' "It uses system"
     found '__asm__(".symver f, execve@GLIBC_2.2.5"); int f(void); int g(void) { return f(); }' \
         "It uses execve"
@@ -156,7 +156,7 @@ o the libraries"
     local program=$BATS_TEST_TMPDIR/program
     printf '%s\n' 'int raise(int number);' 'int raise(int number) { return number; }' \
         'int main(void) { return raise(0); }' >"$program.c"
-    make -s program LESSON="$program.c" PROGRAM="$program" INSPECT=07_trim
+    make -s program LESSON="$program.c" PROGRAM="$program" INSPECT=06_trim
     run readelf --wide --symbols "$program.o"
     assert_line --regexp 'LOCAL .* raise$'
     assert_line --regexp 'GLOBAL .* main$'
@@ -212,6 +212,6 @@ o the libraries"
     assert_output $'true\ntrue'
     # A hazard that is not reported: all of a lesson.
     hand_in hide_reports "$student"
-    as_typed STUDENT="$student" OUT="$BATS_TEST_TMPDIR/grade" ONLY=17 tests/grading/grade.sh
+    as_typed STUDENT="$student" OUT="$BATS_TEST_TMPDIR/grade" ONLY=20 tests/grading/grade.sh
     assert_equal "$(jq '.points == .possible' "$BATS_TEST_TMPDIR/grade/grade.json")" true
 }

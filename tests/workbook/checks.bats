@@ -40,20 +40,20 @@ setup_file() { know_compiler; }
 
 @test "a check shows the first miss in full, of the others their names, in 100 columns" {
     local whole
-    check lessons/03_stream_order.c 03_stream_order
+    check lessons/08_stream_order.c 08_stream_order
     assert_failure
     assert_equal "$(grep -c '^  MISS  ' <<<"$output")" 4
     assert_equal "$(grep -c '^        Expected: ' <<<"$output")" 1
     assert_equal "$(grep -c '^ *hazard: ' <<<"$output")" 1
     assert_line "Begin with the first miss. ALL=1 shows all 4 in full."
-    assert_line "        A hint: make hint-03"
-    assert_line --regexp '^        The page: (build/docs/html/03_stream_order.html|make book .*)$'
+    assert_line "        A hint: make hint-08"
+    assert_line --regexp '^        The page: (build/docs/html/08_stream_order.html|make book .*)$'
     assert_line "2 passed, 4 failed, 1 skipped. Points: 0 of 5; 2 passed at the start and give no \
 point"
-    ALL=1 check lessons/03_stream_order.c 03_stream_order
+    ALL=1 check lessons/08_stream_order.c 08_stream_order
     assert_equal "$(grep -c '^        Expected: ' <<<"$output")" 4
     refute_line --partial "ALL=1"
-    for whole in lessons/{03,14,20}_*.c; do
+    for whole in lessons/{08,17,22}_*.c; do
         ALL=1 check "$whole" "$(basename "$whole" .c)"
         grep -qE '.{101}' <<<"$output" &&
             complain "$whole:" "$(grep -E '.{101}' <<<"$output")"
@@ -61,18 +61,18 @@ point"
     finish
 }
 
-@test "lesson 03 holds its advice back until its check misses a second time" {
+@test "lesson 08 holds its advice back until its check misses a second time" {
     export CHECK_TRIES=$BATS_TEST_TMPDIR/tries
-    check lessons/03_stream_order.c 03_stream_order
+    check lessons/08_stream_order.c 08_stream_order
     assert_line --regexp '^ *hazard: '
     refute_line --partial "To do:"
     assert_line "        What to do about it is shown when the check misses again."
-    check lessons/03_stream_order.c 03_stream_order
+    check lessons/08_stream_order.c 08_stream_order
     assert_line --regexp '^ *To do: '
     refute_line --partial "What to do about it"
-    check solutions/03_stream_order.c 03_stream_order
+    check solutions/08_stream_order.c 08_stream_order
     assert_success
-    assert_file_not_exist "$CHECK_TRIES/03_stream_order"
+    assert_file_not_exist "$CHECK_TRIES/08_stream_order"
 }
 
 @test "a check needs no Bats, and one that is cut off is no pass" {
@@ -91,13 +91,13 @@ point"
 
 @test "the first miss alone: the tests behind it are skipped, and the report leaves them out" {
     local said
-    said=$(LESSON=lessons/06_release_threshold.c CHECK_FOLDER=build/check/first TAP=first as_typed \
-        tests/grading/first_miss.sh 06_release_threshold) && miss "It passes: $said"
+    said=$(LESSON=lessons/04_release_threshold.c CHECK_FOLDER=build/check/first TAP=first as_typed \
+        tests/grading/first_miss.sh 04_release_threshold) && miss "It passes: $said"
     assert_equal "$(grep -c '^not ok ' <<<"$said")" 1
     assert_equal "$(sed -n '/^not ok /,$p' <<<"$said" | grep -c '^ok .* # skip a test before')" \
         "$(sed -n '/^not ok /,$p' <<<"$said" | grep -c '^ok ')"
     assert_equal "$(grep -cE '^(not )?ok ' <<<"$said")" "$(sed -n 's/^1\.\.//p' <<<"$said")"
-    run awk -v lesson=06_release_threshold -v brief=1 -f tests/commands/report.awk <<<"$said"
+    run awk -v lesson=04_release_threshold -v brief=1 -f tests/commands/report.awk <<<"$said"
     assert_failure
     refute_output --partial skip
     assert_equal "$(grep -c '^  MISS  ' <<<"$output")" 1
@@ -118,7 +118,7 @@ not ok 1 $(printf 'word %.0s' {1..30})
 
 @test "a check shows what a run wrote to stderr once, and whole reports" {
     export ALL=1
-    check lessons/14_ipc_allocation.c 14_ipc_allocation
+    check lessons/17_ipc_allocation.c 17_ipc_allocation
     [ "$(grep -c 'On stderr it printed:' <<<"$output")" = 1 ] || complain "$output"
     [ "$(grep -c 'On stderr it printed the same as above' <<<"$output")" = 2 ] || complain "$output"
     [ "$(grep -c '^ *hazard: ' <<<"$output")" = "$(grep -c '^ *To do: ' <<<"$output")" ] ||
@@ -126,31 +126,31 @@ not ok 1 $(printf 'word %.0s' {1..30})
     finish
 }
 
-@test "lesson 02 accepts a query whose error is cleared, and not one whose error is left" {
-    local own=$BATS_TEST_TMPDIR/02_query_support.c
+@test "lesson 15 accepts a query whose error is cleared, and not one whose error is left" {
+    local own=$BATS_TEST_TMPDIR/15_query_support.c
     # An attribute without a value: there are no pools, and nothing is known of their handle types.
     sed -E 's/^    CHECK\((cudaDeviceGetAttribute.*)\);/    if (\1)\n        cudaGetLastError();/
         /^    if \(driver >= 11020\)/d
         s/^    if \(driver >= 11030\)/    if (found.pools)/
-        s/^( +promised = .*);/\1 - (driver < 11030);/' solutions/02_query_support.c >"$own"
-    judge "$own" 02_query_support
+        s/^( +promised = .*);/\1 - (driver < 11030);/' solutions/15_query_support.c >"$own"
+    judge "$own" 15_query_support
     assert_success
     sed -i 's/^ *cudaGetLastError();/;/' "$own"
-    judge "$own" 02_query_support
+    judge "$own" 15_query_support
     assert_failure
     assert_output --partial "MISS  a driver before 11.2"
     assert_output --partial "clears the error at once with cudaGetLastError"
 }
 
 @test "what a student's function prints beside its answer hides no miss, and is none" {
-    local file=$BATS_TEST_TMPDIR/06_release_threshold.c
+    local file=$BATS_TEST_TMPDIR/04_release_threshold.c
     sed 's/    (void)freed;/    printf("freed = %zu", freed);/
         s/    return kept < reserved ? kept : reserved;/    printf("x");\n    return kept;/' \
-        solutions/06_release_threshold.c >"$file"
-    CHECK_TEST="predict_synchronized holds" judge "$file" 06_release_threshold
+        solutions/04_release_threshold.c >"$file"
+    CHECK_TEST="predict_synchronized holds" judge "$file" 04_release_threshold
     assert_failure
     assert_output --partial "a threshold takes no memory from the device"
-    CHECK_TEST="predict_freed holds" judge "$file" 06_release_threshold
+    CHECK_TEST="predict_freed holds" judge "$file" 04_release_threshold
     assert_success
 }
 
@@ -207,12 +207,12 @@ earns_nothing() {
     assert_success
     assert_line --partial "TEST_LONG=1 bats tests/workbook/{checks,solutions,decisions}.bats"
     # Alone, for the time that the others take.
-    rm -r {lessons,solutions,tests/lessons}/[01]*_* {lessons,solutions,tests/lessons}/20_* \
-        tests/lessons/mutants/{[01]*,20*}
-    run as_typed make check-21
+    rm -r {lessons,solutions,tests/lessons}/[01]*_* {lessons,solutions,tests/lessons}/2[0-2]_* \
+        tests/lessons/mutants/{[01]*,2[0-2]*}
+    run as_typed make check-23
     assert_failure
     assert_line "        Happened: launch_add was not called."
-    run as_typed make check-21 FILE=solutions/21_my_topic.c
+    run as_typed make check-23 FILE=solutions/21_my_topic.c
     assert_line "2 passed, 0 failed. Points: 2 of 2"
     TEST_LONG=1 run as_typed bats tests/workbook/checks.bats -f "every lesson has|prints.* earns no"
     assert_success

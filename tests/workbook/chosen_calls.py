@@ -9,7 +9,7 @@ import chosen
 import memory_picture
 
 MIB = 1 << 20
-PROGRAM = "solutions/16_pinned_transfers.c"
+PROGRAM = "solutions/18_pinned_transfers.c"
 
 
 def line_of(text):

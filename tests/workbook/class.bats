@@ -20,18 +20,18 @@ a_grade() {
         >"$OUT/students/$1/grade.json"
 }
 three() {
-    a_grade ada '{"lesson": "06_release_threshold", "points": 6, "possible": 6}' \
-        '{"lesson": "07_trim", "points": 5, "possible": 5}'
-    a_grade ben '{"lesson": "06_release_threshold", "points": 3, "possible": 6,
+    a_grade ada '{"lesson": "04_release_threshold", "points": 6, "possible": 6}' \
+        '{"lesson": "06_trim", "points": 5, "possible": 5}'
+    a_grade ben '{"lesson": "04_release_threshold", "points": 3, "possible": 6,
             "sentence": "Expected: <b>a</b> & b. Happened: c.",
             "tests": [{"name": "holds", "result": "passed", "lines": []},
                 {"name": "is <i>set</i>", "result": "failed",
                     "lines": ["Expected: <b>a</b> & b.", "Happened: c.", "Read \"this\"."]}]}' \
-        '{"lesson": "07_trim", "points": 0, "possible": 5, "status": "missing",
-            "sentence": "lessons/07_trim.c does not exist."}'
-    a_grade cleo '{"lesson": "06_release_threshold", "points": 0, "possible": 6,
+        '{"lesson": "06_trim", "points": 0, "possible": 5, "status": "missing",
+            "sentence": "lessons/06_trim.c does not exist."}'
+    a_grade cleo '{"lesson": "04_release_threshold", "points": 0, "possible": 6,
             "status": "refused", "sentence": "It is a symbolic link."}' \
-        '{"lesson": "07_trim", "points": 0, "possible": 5,
+        '{"lesson": "06_trim", "points": 0, "possible": 5,
             "sentence": "The program did not end within 5 seconds and was stopped."}'
 }
 collect() { run as_typed tests/grading/grade_class.sh collect; }
@@ -48,13 +48,13 @@ handed_in() {
     collect
     assert_success
     run cat "$OUT/class.csv"
-    assert_output "student,points,possible,06_release_threshold,07_trim,note
+    assert_output "student,points,possible,04_release_threshold,06_trim,note
 ada,11,11,6,5,
 ben,3,11,3,0,07 missing
 cleo,0,11,0,0,06 refused: It is a symbolic link. | 07 The program did not end within 5 seconds and\
  was stopped."
     run jq -c '.[1] | [.student, .points, .lessons, .graded]' "$OUT/class.json"
-    assert_output '["ben",3,{"06_release_threshold":3,"07_trim":0},true]'
+    assert_output '["ben",3,{"04_release_threshold":3,"06_trim":0},true]'
 }
 
 @test "a student without a grade has a row with the reason, and the exit status is 2" {
@@ -72,10 +72,10 @@ cleo,0,11,0,0,06 refused: It is a symbolic link. | 07 The program did not end wi
 @test "no cell of a CSV file begins a formula, whatever the folder's name" {
     local name sign
     for sign in '=1+1' '+1' '-rf' '@SUM(A1)'; do
-        a_grade "$sign" '{"lesson": "07_trim", "points": 0, "possible": 5, "status": "refused",
+        a_grade "$sign" '{"lesson": "06_trim", "points": 0, "possible": 5, "status": "refused",
             "sentence": "=HYPERLINK()"}'
     done
-    a_grade $'\ttab, "quoted"' '{"lesson": "07_trim", "points": 5, "possible": 5}'
+    a_grade $'\ttab, "quoted"' '{"lesson": "06_trim", "points": 5, "possible": 5}'
     collect
     assert_success
     run python3 - "$OUT/class.csv" <<'END'
@@ -93,9 +93,9 @@ END
 }
 
 @test "odd names have rows, and a name that begins with a dot is named" {
-    a_grade $'two\nlines' '{"lesson": "07_trim", "points": 5, "possible": 5}'
-    a_grade $'\xff\xfe' '{"lesson": "07_trim", "points": 5, "possible": 5}'
-    a_grade 'a,b;c "d" $(e)' '{"lesson": "07_trim", "points": 5, "possible": 5}'
+    a_grade $'two\nlines' '{"lesson": "06_trim", "points": 5, "possible": 5}'
+    a_grade $'\xff\xfe' '{"lesson": "06_trim", "points": 5, "possible": 5}'
+    a_grade 'a,b;c "d" $(e)' '{"lesson": "06_trim", "points": 5, "possible": 5}'
     mkdir "$CLASS/..." "$CLASS/.git"
     collect
     assert_success
@@ -120,10 +120,10 @@ END
 
 @test "weights, days late, grace, limit, extensions and adjustments make the result" {
     three
-    handed_in ada 06_release_threshold "2026-09-14 23:59:00Z"
-    handed_in ada 07_trim "2026-09-22 00:10:00Z"       # 2 days begun
-    handed_in ben 06_release_threshold "2026-09-15 00:10:00Z"   # in the grace
-    handed_in cleo 07_trim "2026-10-22 00:10:00Z"
+    handed_in ada 04_release_threshold "2026-09-14 23:59:00Z"
+    handed_in ada 06_trim "2026-09-22 00:10:00Z"       # 2 days begun
+    handed_in ben 04_release_threshold "2026-09-15 00:10:00Z"   # in the grace
+    handed_in cleo 06_trim "2026-10-22 00:10:00Z"
     cat >"$BATS_TEST_TMPDIR/course" <<'END'
 # A course.
 [course]
@@ -138,7 +138,7 @@ zone = UTC
 06 = 3
 [due]
 6 = 2026-09-14 23:59
-07_trim = 2026-09-20 23:59
+06_trim = 2026-09-20 23:59
 [adjustments]
 ben/06 = +1.5 The file of Monday.
 cleo = +0.255
@@ -147,22 +147,22 @@ END
     assert_success
     # ada: (3 * 6/6 + 1 * 5*0.8/5) / 4 * 50; ben: 3 * 4.5/6 / 4 * 50; cleo: rounded halves go up
     run jq -c '.[] | [.student, .result, .counted, .days_late]' "$OUT/class.json"
-    assert_output '["ada",47.5,{"06_release_threshold":6,"07_trim":4},{"07_trim":2}]
-["ben",28.13,{"06_release_threshold":4.5,"07_trim":0},{}]
-["cleo",0.26,{"06_release_threshold":0,"07_trim":0},{"07_trim":32}]'
+    assert_output '["ada",47.5,{"04_release_threshold":6,"06_trim":4},{"06_trim":2}]
+["ben",28.13,{"04_release_threshold":4.5,"06_trim":0},{}]
+["cleo",0.26,{"04_release_threshold":0,"06_trim":0},{"06_trim":32}]'
     run head -n 2 "$OUT/class.csv"
-    assert_output "student,result,points,possible,06_release_threshold,07_trim,days late,note
+    assert_output "student,result,points,possible,04_release_threshold,06_trim,days late,note
 ada,47.5,11,11,6,5,07:2,"
     # The page shows all of it: what was due and handed in, what was lost, the weights, the sum.
     run sed -nE '/^(Result|A lesson|0[67])/s/ +/ /gp' "$OUT/students/ada/feedback.txt"
     assert_output "Result: 47.5 of 50.
-06_release_threshold 6 6 2026-09-14 23:59 2026-09-14 23:59:00 6 3
-07_trim 5 5 2026-09-20 23:59 2026-09-22 00:10:00 2 days late: -20% 4 1
+04_release_threshold 6 6 2026-09-14 23:59 2026-09-14 23:59:00 6 3
+06_trim 5 5 2026-09-20 23:59 2026-09-22 00:10:00 2 days late: -20% 4 1
 Result = 50 x 3.8 / 4: 50 x the sum of weight x counted / of, divided by the sum of the weights.
 A lesson loses 10% for each day begun after its due date. 15 minutes later is still in time. \
 More than 5 days later counts 0. Times are those of UTC.
-06_release_threshold: 6 of 6
-07_trim: 5 of 5"
+04_release_threshold: 6 of 6
+06_trim: 5 of 5"
     run grep -hE "Result|late|Monday" "$OUT"/students/{ben,cleo}/feedback.txt
     assert_output --partial "+1.5 The file of Monday."
     assert_output --partial "32 days late: -100%"
@@ -192,14 +192,14 @@ More than 5 days later counts 0. Times are those of UTC.
 }
 
 @test "files in an unusual place or under other names are named, and so is a partial table" {
-    a_grade ada '{"lesson": "06_release_threshold", "points": 6, "possible": 6}'
+    a_grade ada '{"lesson": "04_release_threshold", "points": 6, "possible": 6}'
     jq '.folder = "pools-main/lessons"' "$OUT/students/ada/grade.json" >"$BATS_TEST_TMPDIR/grade"
     cp "$BATS_TEST_TMPDIR/grade" "$OUT/students/ada/grade.json"
-    a_grade ben '{"lesson": "06_release_threshold", "points": 0, "possible": 6, "status": "missing",
-        "sentence": "lessons/06_release_threshold.c is no file, but \"06 (1).c\" does: name it 0"}'
+    a_grade ben '{"lesson": "04_release_threshold", "points": 0, "possible": 6, "status": "missing",
+        "sentence": "lessons/04_release_threshold.c is no file, but \"06 (1).c\" does: name it 0"}'
     handed_in_folder=$CLASS/ada/pools-main/lessons
     mkdir -p "$handed_in_folder"
-    touch -d "2026-09-14 12:00Z" "$handed_in_folder/06_release_threshold.c"
+    touch -d "2026-09-14 12:00Z" "$handed_in_folder/04_release_threshold.c"
     printf '[course]\nsubmitted = file\nlate = 50\nzone = UTC\n[due]\n06 = 2026-09-13 23:00\n' \
         >"$BATS_TEST_TMPDIR/course"
     COURSE=$BATS_TEST_TMPDIR/course collect
@@ -212,7 +212,7 @@ More than 5 days later counts 0. Times are those of UTC.
     assert_line "About the files: its files are in pools-main/lessons."
     assert_line --regexp "^06_.* 2026-09-14 12:00:00 +1 day late: -50% +3 +1$"
     assert_equal "$(jq -r '.[1].note' "$OUT/class.json")" "06 missing: \
-lessons/06_release_threshold.c is no file, but \"06 (1).c\" does: name it 0"
+lessons/04_release_threshold.c is no file, but \"06 (1).c\" does: name it 0"
 }
 
 @test "students without a row in the roster share a line, and so do rows without a student" {
@@ -241,7 +241,7 @@ just words
 06 = -1
 [due]
 07 = 14.9.2026
-07_trim = 2026-09-31 23:59
+06_trim = 2026-09-31 23:59
 [extensions]
 ada = 2026-09-14 23:59
 adam/07 = 2026-09-14 23:59
@@ -328,7 +328,7 @@ ben@example.org,25,0'
     run grep -ciE '<script|<b>|<i>' "$page.html"
     assert_output 0
     grep -qF '<p>Expected: &lt;b&gt;a&lt;/b&gt; &amp; b.</p>' "$page.html"
-    grep -qF '<a href="https://example.org/book/07_trim.html">' "$page.html"
+    grep -qF '<a href="https://example.org/book/06_trim.html">' "$page.html"
     run python3 - "$page.html" "$OUT/class.html" <<'END'
 import html.parser, sys
 class Strict(html.parser.HTMLParser):
@@ -350,14 +350,14 @@ END
     assert_line "Expected: <b>a</b> & b."
     assert_line "Happened: c."
     assert_line '    Read "this".'
-    assert_line "lessons/07_trim.c does not exist."
+    assert_line "lessons/06_trim.c does not exist."
 }
 
 @test "the statistics count statuses, points and misses" {
     three
     collect
     run jq -c '.[0] | del(.tests), .tests' "$OUT/statistics.json"
-    assert_output '{"lesson":"06_release_threshold","students":3,"possible":6,"mean":3,"median":3,'\
+    assert_output '{"lesson":"04_release_threshold","students":3,"possible":6,"mean":3,"median":3,'\
 '"distribution":[1,0,0,1,0,0,1],"status":{"graded":2,"refused":1}}
 [{"name":"holds","missed":0,"judged":1},{"name":"is <i>set</i>","missed":1,"judged":1}]'
     grep -qF 'is &lt;i&gt;set&lt;/i&gt;' "$OUT/class.html"
@@ -420,10 +420,10 @@ gradings() { env -u OUT grep -lzs "^OUT=$OUT" /proc/[0-9]*/environ || true; }
 # six: a class of six solutions of two lessons, and in $WHOLE what grading it all at once gives
 six() {
     local student
-    export ONLY="4 5" SEED=7 WHOLE=$BATS_FILE_TMPDIR/whole
+    export ONLY="2 3" SEED=7 WHOLE=$BATS_FILE_TMPDIR/whole
     for student in a b c d e f; do
         mkdir "$CLASS/$student"
-        cp solutions/0[45]_*.c "$CLASS/$student"
+        cp solutions/0[23]_*.c "$CLASS/$student"
     done
     [ -e "$WHOLE" ] || as_typed OUT="$WHOLE" tests/grading/grade_class.sh >"$WHOLE.txt" ||
         miss "$(cat "$WHOLE.txt")"

@@ -286,7 +286,7 @@ judge_repair() {
         assert_failure
         assert_line "make $goal: there is no such case."
         assert_line "    03_barrier"
-        refute_output --partial 03_stream_order
+        refute_output --partial 08_stream_order
     done
 }
 

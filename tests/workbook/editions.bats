@@ -17,7 +17,7 @@ setup() { need_book_and_tools; }
     run java -XX:TieredStopAtLevel=1 -jar "$(type -P epubcheck)" "$out/cuda-memory-pools.epub"
     assert_success
     run unzip -l "$out/cuda-memory-pools.epub"
-    assert_output --partial "20_capstone.xhtml"
+    assert_output --partial "22_capstone.xhtml"
 }
 
 @test "the PDF has tags, bookmarks, numbers and choices, and its solutions at the end" {

@@ -114,14 +114,14 @@ copy_with_course() {
     copy_with_course "$root/autograder/source/workbook"
     cp docs/course/gradescope/run_autograder "$root/autograder"
     # An assignment of one lesson, as the file's heading says.
-    sed -i 's/grade STUDENT=/grade ONLY=07 STUDENT=/' "$root/autograder/run_autograder"
-    cp solutions/07_trim.c "$root/autograder/submission"
+    sed -i 's/grade STUDENT=/grade ONLY=06 STUDENT=/' "$root/autograder/run_autograder"
+    cp solutions/06_trim.c "$root/autograder/submission"
     mounted "$root"
     run as_typed "${prefix[@]}" --chdir /autograder ./run_autograder
     assert_success
     run jq -c '[.score, .tests[0].max_score, .tests[0].name]' \
         "$root/autograder/results/results.json"
-    assert_output '[5,5,"07_trim"]'
+    assert_output '[5,5,"06_trim"]'
     run jq -r .output "$root/autograder/results/results.json"
     assert_output --regexp 'SEED=([2-9]|1[0-9])[0-9]*\.$'
 }
@@ -131,13 +131,13 @@ copy_with_course() {
     local root=$BATS_TEST_TMPDIR/root prefix
     mkdir -p "$root/grade/student"
     copy_with_course "$root/workbook"
-    cp solutions/07_trim.c "$root/grade/student"
+    cp solutions/06_trim.c "$root/grade/student"
     mounted "$root"
     run as_typed "${prefix[@]}" /workbook/docs/course/prairielearn/grade.sh 07
     assert_success
     run jq -c '[.gradable, .score]' "$root/grade/results/results.json"
     assert_output '[true,1]'
-    echo 'int main(void) { return absent; }' >"$root/grade/student/07_trim.c"
+    echo 'int main(void) { return absent; }' >"$root/grade/student/06_trim.c"
     run as_typed "${prefix[@]}" /workbook/docs/course/prairielearn/grade.sh 07
     assert_success
     run jq -c '[.gradable, (.format_errors[0] | test("absent")), has("score")]' \
@@ -148,7 +148,7 @@ copy_with_course() {
 # bats test_tags=long
 @test "Slurm: two tasks of the array and the collecting step grade the class of three" {
     local task
-    export CLASS=$BATS_TEST_TMPDIR/class OUT=$BATS_TEST_TMPDIR/out ONLY=07
+    export CLASS=$BATS_TEST_TMPDIR/class OUT=$BATS_TEST_TMPDIR/out ONLY=06
     docs/course/three_students.sh "$CLASS"
     for task in 3 4; do
         run as_typed SLURM_ARRAY_TASK_ID=$task SLURM_ARRAY_TASK_MIN=3 SLURM_ARRAY_TASK_COUNT=2 \

@@ -18,20 +18,20 @@ setup_file() {
     # One student who did one of everything.
     mkdir -p "$MIXED/lessons"
     cp "solutions/$lesson.c" tests/grading/grade.sh "$MIXED/lessons"
-    make -s build/mutants/04_default_pool/extra_segment_on_exact_fit.c
-    cp build/mutants/04_default_pool/extra_segment_on_exact_fit.c "$MIXED/lessons/04_default_pool.c"
-    echo 'int main(void) { return absent; }' >"$MIXED/lessons/05_custom_pool.c"
-    printf 'int main(void) { return 0; }\0' >"$MIXED/lessons/06_release_threshold.c"
+    make -s build/mutants/02_default_pool/extra_segment_on_exact_fit.c
+    cp build/mutants/02_default_pool/extra_segment_on_exact_fit.c "$MIXED/lessons/02_default_pool.c"
+    echo 'int main(void) { return absent; }' >"$MIXED/lessons/03_custom_pool.c"
+    printf 'int main(void) { return 0; }\0' >"$MIXED/lessons/04_release_threshold.c"
     {
         printf '%s\n' '#include <stdio.h>' 'int main(void) {'
-        sed 's/[\\"]/\\&/g; s/.*/    puts("&");/' tests/lessons/expected/07_trim.txt
+        sed 's/[\\"]/\\&/g; s/.*/    puts("&");/' tests/lessons/expected/06_trim.txt
         echo 'return 0; }'
-    } >"$MIXED/lessons/07_trim.c"
-    ln -s "$ROOT/solutions/08_statistics.c" "$MIXED/lessons/08_statistics.c"
+    } >"$MIXED/lessons/06_trim.c"
+    ln -s "$ROOT/solutions/07_statistics.c" "$MIXED/lessons/07_statistics.c"
     printf '%s\n' '#include <stdlib.h>' 'int main(void) { return getenv("SIM_JOURNAL") == 0; }' \
-        >"$MIXED/lessons/09_reuse_events.c"
+        >"$MIXED/lessons/10_reuse_events.c"
     find "$MIXED" -type f -exec sha256sum {} + | sort >"$GRADES/before"
-    export CHOSEN="${lesson%%_*} 3 04 05 06 07_trim 08 09"
+    export CHOSEN="${lesson%%_*} 8 02 03 04 06_trim 07 10"
     as_typed STUDENT="$MIXED" OUT="$GRADES/mixed" ONLY="$CHOSEN" make grade \
         >"$GRADES/mixed.out" 2>&1 ||
         echo "make grade ended with status $?." >>"$GRADES/mixed.out"
@@ -66,7 +66,7 @@ of_lesson() {
     local sentence
     run grep -E '.{101}|\.\.\.$' "$GRADES/starters.out"
     assert_output ""
-    sentence=$(jq -r '.lessons[] | select(.lesson == "03_stream_order").sentence
+    sentence=$(jq -r '.lessons[] | select(.lesson == "08_stream_order").sentence
         | split(" Happened: ")[0]' "$STARTERS/grade.json")
     assert_equal "$(awk '/^[^ ]/ { on = /^03_/; sub(/^.* of +[0-9]+/, "") } on' \
         "$GRADES/starters.out" | tr -s ' \n' ' ')" " $sentence "
@@ -98,26 +98,26 @@ of_lesson() {
     refute [ -n "$(grep 'ended with status' "$GRADES/mixed.out")" ]
     run of_lesson "$lesson" '.points == .possible and .possible > 0 and .sentence == null'
     assert_output true
-    assert_equal "$(of_lesson 04_default_pool '.points > 0 and .points < .possible')" true
-    for lesson in 03_stream_order 05_custom_pool 06_release_threshold 07_trim 08_statistics \
-        09_reuse_events; do
+    assert_equal "$(of_lesson 02_default_pool '.points > 0 and .points < .possible')" true
+    for lesson in 08_stream_order 03_custom_pool 04_release_threshold 06_trim 07_statistics \
+        10_reuse_events; do
         run of_lesson $lesson '"\(.lesson): \(.points == 0) \(.possible > 0)"'
         assert_output "$lesson: true true"
     done
-    run of_lesson 03_stream_order '.status, .sentence'
-    assert_output $'missing\nlessons/03_stream_order.c does not exist.'
-    run of_lesson 05_custom_pool .sentence
-    assert_output "lessons/05_custom_pool.c:1:25: error: ‘absent’ undeclared \
+    run of_lesson 08_stream_order '.status, .sentence'
+    assert_output $'missing\nlessons/08_stream_order.c does not exist.'
+    run of_lesson 03_custom_pool .sentence
+    assert_output "lessons/03_custom_pool.c:1:25: error: ‘absent’ undeclared \
 (first use in this function)"
-    [[ "$(of_lesson 06_release_threshold .sentence)" == *"NUL byte"* ]]
-    [[ "$(of_lesson 07_trim .sentence)" == *"the program made no CUDA call at all"* ]]
-    [[ "$(of_lesson 08_statistics '.status + .sentence')" == "refused"*"symbolic link"* ]]
-    [[ "$(of_lesson 09_reuse_events .sentence)" == *getenv* ]]
+    [[ "$(of_lesson 04_release_threshold .sentence)" == *"NUL byte"* ]]
+    [[ "$(of_lesson 06_trim .sentence)" == *"the program made no CUDA call at all"* ]]
+    [[ "$(of_lesson 07_statistics '.status + .sentence')" == "refused"*"symbolic link"* ]]
+    [[ "$(of_lesson 10_reuse_events .sentence)" == *getenv* ]]
 }
 
 @test "the student's folder and the workbook are as they were, and nothing is left in build/check" {
     assert_equal "$(find "$MIXED" -type f -exec sha256sum {} + | sort)" "$(cat "$GRADES/before")"
-    run compgen -G 'build/check/grade.*/lessons/09_reuse_events.c'
+    run compgen -G 'build/check/grade.*/lessons/10_reuse_events.c'
     assert_output ""
     run git status --porcelain
     refute_output --partial build
@@ -189,7 +189,7 @@ END
 @test "starters and other files, graded again beside each other, have the same grades" {
     local mixed again lesson='.lessons[] | select(.lesson | test("^(01|03|09|13|14|20)"))'
     # What grades at the same time is the student who did one of everything.
-    as_typed GRADE_PROTECTED="$KNOWN" OUT="$BATS_TEST_TMPDIR/second" ONLY="1 3 9 13 14 20" \
+    as_typed GRADE_PROTECTED="$KNOWN" OUT="$BATS_TEST_TMPDIR/second" ONLY="1 8 10 16 17 22" \
         tests/grading/grade.sh >"$BATS_TEST_TMPDIR/second.txt" 2>&1 &
     as_typed GRADE_PROTECTED="$KNOWN" STUDENT="$MIXED" OUT="$BATS_TEST_TMPDIR/mixed" \
         ONLY="$CHOSEN" tests/grading/grade.sh >"$BATS_TEST_TMPDIR/mixed.txt" 2>&1 || mixed=$?
@@ -240,15 +240,15 @@ END
     grading_copy "$copy"
     cd "$copy" || return 1
     echo 'load ../grading/check' >"tests/lessons/$lesson.bats"
-    sed -i '/^@test/,/^}/{/^@test.*trim between/,/^}/d}' tests/lessons/07_trim.bats
+    sed -i '/^@test/,/^}/{/^@test.*trim between/,/^}/d}' tests/lessons/06_trim.bats
     sed -i '/^05_/d' tests/lessons/baseline.txt
     rm lessons/04*.c tests/lessons/04*.bats
     grade ONLY="${lesson%%_*} 04 05 06 07" tests/grading/grade.sh
     assert_equal "$status" 2
     assert_line --partial "The check of $lesson ran no test"
-    assert_line --partial "The check of 07_trim has 5 tests, but tests/lessons/baseline.txt has 6."
-    assert_line --partial "tests/lessons/baseline.txt has no line for 05_custom_pool"
-    assert_line --regexp "^06_release_threshold +0 of +[1-9]"
+    assert_line --partial "The check of 06_trim has 5 tests, but tests/lessons/baseline.txt has 6."
+    assert_line --partial "tests/lessons/baseline.txt has no line for 03_custom_pool"
+    assert_line --regexp "^04_release_threshold +0 of +[1-9]"
     run jq -r '.lessons[] | select(.status == "ungraded") | .lesson' build/grade/grade.json
     assert_output "$lesson"$'\n05_custom_pool\n07_trim'
     run jq -c '[.gradable, (.format_errors | length)]' build/grade/prairielearn/results.json
@@ -281,8 +281,8 @@ END
 
 @test "files one folder too deep are found, and files under other names are named" {
     local student=$BATS_TEST_TMPDIR/student deep
-    export ONLY="3 7" STUDENT=$student OUT=$BATS_TEST_TMPDIR/out GRADE_PROTECTED=$KNOWN
-    # handed_in SENTENCE FOLDER: what the table says of lesson 7, and where the files were found
+    export ONLY="8 6" STUDENT=$student OUT=$BATS_TEST_TMPDIR/out GRADE_PROTECTED=$KNOWN
+    # handed_in SENTENCE FOLDER: what the table says of lesson 6, and where the files were found
     handed_in() {
         grade tests/grading/grade.sh
         assert_equal "$status" 0
@@ -294,39 +294,39 @@ END
     deep=$student/pools-main
     mkdir -p "$deep"/{lessons,solutions} "$student/__MACOSX/lessons"
     # An archive of the whole repository has the names twice.
-    cp solutions/03_stream_order.c "$deep/lessons"
-    cp lessons/{03_stream_order,07_trim}.c "$deep/solutions"
-    cp lessons/03_stream_order.c "$student/__MACOSX/lessons"
-    handed_in "lessons/07_trim.c does not exist." pools-main/lessons \
+    cp solutions/08_stream_order.c "$deep/lessons"
+    cp lessons/{08_stream_order,06_trim}.c "$deep/solutions"
+    cp lessons/08_stream_order.c "$student/__MACOSX/lessons"
+    handed_in "lessons/06_trim.c does not exist." pools-main/lessons \
         "its files are in pools-main/lessons."
     # An empty lessons/ beside the files.
     rm -rf "$student" && mkdir -p "$student/lessons"
-    cp solutions/03_stream_order.c "$student"
-    handed_in "lessons/07_trim.c does not exist." . ""
+    cp solutions/08_stream_order.c "$student"
+    handed_in "lessons/06_trim.c does not exist." . ""
     before=$(stat -c '%i %.Y' "$OUT/grade.json")
-    RESUME=1 handed_in "lessons/07_trim.c does not exist." . ""
+    RESUME=1 handed_in "lessons/06_trim.c does not exist." . ""
     assert_equal "$(stat -c '%i %.Y' "$OUT/grade.json")" "$before"
     # A new name is news, though the file does not count.
-    cp solutions/07_trim.c "$student/lessons/07-Trim (1).C"
+    cp solutions/06_trim.c "$student/lessons/07-Trim (1).C"
     RESUME=1 handed_in \
-        'lessons/07_trim.c does not exist, but "07-Trim (1).C" does: name it 07_trim.c.' . ""
-    rm "$student/03_stream_order.c"
-    cp solutions/03_stream_order.c "$student/03_stream_order.c.txt"
-    handed_in 'lessons/07_trim.c does not exist, but "07-Trim (1).C" does: name it 07_trim.c.' . \
+        'lessons/06_trim.c does not exist, but "07-Trim (1).C" does: name it 06_trim.c.' . ""
+    rm "$student/08_stream_order.c"
+    cp solutions/08_stream_order.c "$student/08_stream_order.c.txt"
+    handed_in 'lessons/06_trim.c does not exist, but "07-Trim (1).C" does: name it 06_trim.c.' . \
         "it has no file with a lesson's name." 0
     # Nobody knows which of two folders is meant.
     mkdir "$student"/{one,two}
-    cp solutions/03_stream_order.c "$student/one"
-    cp solutions/03_stream_order.c "$student/two"
+    cp solutions/08_stream_order.c "$student/one"
+    cp solutions/08_stream_order.c "$student/two"
     rm -r "$student/lessons"
-    handed_in "lessons/07_trim.c does not exist. Several folders have files with lessons' names, \
+    handed_in "lessons/06_trim.c does not exist. Several folders have files with lessons' names, \
 so none was chosen: one, two." . \
         "Several folders have files with lessons' names, so none was chosen: one, two." 0
 }
 
 @test "SEED=draw draws, the grade has the number, and that repeats it; ONLY says so" {
     local seed
-    export STUDENT=solutions ONLY=4 GRADE_PROTECTED=$KNOWN
+    export STUDENT=solutions ONLY=2 GRADE_PROTECTED=$KNOWN
     OUT=$BATS_TEST_TMPDIR/drawn SEED="draw" grade tests/grading/grade.sh
     assert_success
     assert_line --regexp "^points .*   for 1 of the [0-9]+ lessons$"
@@ -343,8 +343,8 @@ so none was chosen: one, two." . \
     assert_output "SEED=dice: give a whole number with at most nine digits, or draw."
     # A table of the numbers of SEED=1 is a solution with that seed alone.
     mkdir "$BATS_TEST_TMPDIR/table"
-    tests/attacks/cheats/cheat.sh table_of_seed_1 04_default_pool \
-        >"$BATS_TEST_TMPDIR/table/04_default_pool.c"
+    tests/attacks/cheats/cheat.sh table_of_seed_1 02_default_pool \
+        >"$BATS_TEST_TMPDIR/table/02_default_pool.c"
     export STUDENT=$BATS_TEST_TMPDIR/table OUT=$BATS_TEST_TMPDIR/table.out
     grade SEED=1 tests/grading/grade.sh
     assert_equal "$(jq '.points == .possible' "$OUT/grade.json")" true

@@ -256,7 +256,7 @@ pages again: type make live."
 
 # bats test_tags=long
 @test "what a page cannot do ends with a sentence" {
-    run_in_page "$LIVE" "solutions/06_release_threshold 300"
+    run_in_page "$LIVE" "solutions/04_release_threshold 300"
     assert_equal "$(<"$BATS_TEST_TMPDIR/0.status")" 1
     run cat "$BATS_TEST_TMPDIR/0.errors"
     assert_output --partial "a page keeps the contents of at most 960 MiB of each pool"
@@ -319,7 +319,7 @@ pages again: type make live."
         calls=$(grep -E '^(cuda|launch_)' "$script" | grep -vc cudaMemPoolCreate)
         diff <(tail -n "$calls" "$folder/calls") "$folder/$number.steps" ||
             complain "$script: the steps have other figures than the journal."
-        marks=$([[ $script != *03_missing_edge* ]] || echo 3 6)
+        marks=$([[ $script != *08_missing_edge* ]] || echo 3 6)
         assert_equal "$(<"$folder/$number.marks")" "$marks"
     done
     finish

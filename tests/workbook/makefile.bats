@@ -26,7 +26,7 @@ no_gpu() { as_typed PATH="$BATS_TEST_TMPDIR/bin:$PATH" "$@"; }
 @test "make help names every command of the Makefile" {
     run as_typed make help
     assert_success
-    for command in run test test-all 06 solution-06 check-06 hint-06 picture-06 trace-06 \
+    for command in run test test-all 06 solution-04 check-04 hint-04 picture-04 trace-04 \
         clinic-03 check-clinic-03 repaired-03 watch grade grade-class book list new-lesson format \
         docs live simulator headers bench scale clean help; do
         assert_line --regexp "^make $command +[a-z]"
@@ -110,7 +110,7 @@ no_gpu() { as_typed PATH="$BATS_TEST_TMPDIR/bin:$PATH" "$@"; }
     assert_output --partial "FILE=nowhere.c: there is no such C file"
 }
 
-@test "make hint-03: one more a call, HINTS=0 begins again, and so does a lesson that passes" {
+@test "make hint-08: one more a call, HINTS=0 begins again, and so does a lesson that passes" {
     local copy=$BATS_TEST_TMPDIR/copy
     workbook_copy "$copy"
     mkdir "$copy/docs"
@@ -119,33 +119,33 @@ no_gpu() { as_typed PATH="$BATS_TEST_TMPDIR/bin:$PATH" "$@"; }
         '   :path:`lessons/kernels.h` has ``launch_add``, for the :term:`order <stream>`,' \
         '   and see `a page <https://example.org>`_.' '' '   - one' '   - *two*' '' \
         '.. dropdown:: Hint 2' '' '   .. code-block:: c' '' '      if (a)' '          b();' '' \
-        'Check' ----- >docs/03_stream_order.rst
-    run as_typed make hint-03
+        'Check' ----- >docs/08_stream_order.rst
+    run as_typed make hint-08
     assert_success
-    assert_output "Hint 1 of 2 for lesson 03:
+    assert_output "Hint 1 of 2 for lesson 08:
     lessons/kernels.h has \`launch_add\`, for the order, and see a page
     (https://example.org).
 
     - one
     - two
-One hint is left: make hint-03"
-    run as_typed make hint-3
-    assert_output "Hint 2 of 2 for lesson 03:
+One hint is left: make hint-08"
+    run as_typed make hint-8
+    assert_output "Hint 2 of 2 for lesson 08:
        if (a)
            b();
 This was the last hint."
-    run as_typed make hint-3
+    run as_typed make hint-8
     assert_success
-    assert_output --partial "you have seen all of them. make hint-03 HINTS=0 begins again."
-    run as_typed make hint-03 HINTS=0
-    assert_line "Hint 1 of 2 for lesson 03:"
-    run as_typed make hint-03 HINTS=all
+    assert_output --partial "you have seen all of them. make hint-08 HINTS=0 begins again."
+    run as_typed make hint-08 HINTS=0
+    assert_line "Hint 1 of 2 for lesson 08:"
+    run as_typed make hint-08 HINTS=all
     assert_failure
     assert_output --partial "HINTS=all: give the number"
-    run as_typed make check-03 FILE=solutions/03_stream_order.c
+    run as_typed make check-08 FILE=solutions/08_stream_order.c
     assert_success
-    run as_typed make hint-03
-    assert_line "Hint 1 of 2 for lesson 03:"
+    run as_typed make hint-08
+    assert_line "Hint 1 of 2 for lesson 08:"
 }
 
 @test "every hint of the book is plain text in 84 columns" {
@@ -204,16 +204,16 @@ This was the last hint."
     workbook_copy "$copy"
     cd "$copy" || return 1
     rm build/simulator/objects/api/call.o
-    run no_gpu make LTO=-fno-lto solution-03
+    run no_gpu make LTO=-fno-lto solution-08
     assert_success
-    run no_gpu make 03
+    run no_gpu make 08
     assert_failure
-    assert_output --regexp ' \(lessons/03_stream_order\.c:[0-9]+\)'
-    run as_typed make check-12 FILE=solutions/12_peer_access.c
+    assert_output --regexp ' \(lessons/08_stream_order\.c:[0-9]+\)'
+    run as_typed make check-14 FILE=solutions/14_peer_access.c
     assert_success
     mv "$copy" "$BATS_TEST_TMPDIR/a \"workbook\""
     cd "$BATS_TEST_TMPDIR/a \"workbook\"" || return 1
-    run no_gpu make 03
+    run no_gpu make 08
     assert_failure
     assert_output --partial "The path of this folder has a quotation mark: $PWD. Rename or move it."
 }

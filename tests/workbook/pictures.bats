@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# The pictures: what they show is what the journal has, their words can be read, and make picture-06
-# and make trace-06 serve a reader's own run. What the book does with them is in book.bats.
+# The pictures: what they show is what the journal has, their words can be read, and make picture-04
+# and make trace-04 serve a reader's own run. What the book does with them is in book.bats.
 
 load ../suite
 
@@ -9,8 +9,8 @@ setup_file() {
     type -P python3 >/dev/null || return 0
     export JOURNALS=$BATS_FILE_TMPDIR/journals
     mkdir "$JOURNALS"
-    # Of 19_cost it is known that it makes ten thousand calls.
-    for program in $(lessons | grep -v 19_cost | sed 's|^|solutions/|') docs/programs/pool \
+    # Of 05_cost it is known that it makes ten thousand calls.
+    for program in $(lessons | grep -v 05_cost | sed 's|^|solutions/|') docs/programs/pool \
         docs/programs/model_return docs/programs/why; do
         make -s BACKEND=simulator "build/simulator/$program" || return 1
         SIM_JOURNAL=$JOURNALS/${program##*/} LD_LIBRARY_PATH=build/simulator \
@@ -61,7 +61,7 @@ PYTHON
 }
 
 @test "to scale: a box has its time, what takes none is a mark, short calls are one box" {
-    run python - "$JOURNALS"/{why,16_pinned_transfers,09_reuse_events} <<'PYTHON'
+    run python - "$JOURNALS"/{why,18_pinned_transfers,10_reuse_events} <<'PYTHON'
 import json, re, sys
 import chosen, order_picture, scaled_picture
 why, pinned, events = ([json.loads(line) for line in open(file)] for file in sys.argv[1:])
@@ -113,7 +113,7 @@ PYTHON
 }
 
 @test "without the host a picture has the streams' part alone, in wide columns" {
-    run python - "$JOURNALS/09_reuse_events" <<'PYTHON'
+    run python - "$JOURNALS/10_reuse_events" <<'PYTHON'
 import json, sys
 import chosen, order_picture
 journal = [json.loads(line) for line in open(sys.argv[1])]
@@ -176,20 +176,20 @@ import drawings
 print(drawings.DRAWINGS["costs"].table())
 print(drawings.DRAWINGS["devices"].table())'
     assert_success
-    for figure in $(grep -oE '^~ +[0-9].*  (cuda|pool)' tests/lessons/expected/19_cost.txt |
+    for figure in $(grep -oE '^~ +[0-9].*  (cuda|pool)' tests/lessons/expected/05_cost.txt |
         grep -oE '[0-9]+\.[0-9]+'); do
         assert_output --partial "'$figure'"
     done
     assert_equal "$(grep -oE "'(none|all)', 'GPU [01]'" <<<"$output" | wc -l)" \
-        "$(grep -cE '^(none|all) ' tests/lessons/expected/12_peer_access.txt)"
+        "$(grep -cE '^(none|all) ' tests/lessons/expected/14_peer_access.txt)"
 }
 
-@test "make picture-03 draws a program that is reported, with the missing edges in red" {
-    run as_typed OPEN= make picture-03
+@test "make picture-08 draws a program that is reported, with the missing edges in red" {
+    run as_typed OPEN= make picture-08
     assert_success
     assert_line --regexp '^hazard: '
-    assert_line "Open: $PWD/build/pictures/03_stream_order.html"
-    run cat build/pictures/03_stream_order.html
+    assert_line "Open: $PWD/build/pictures/08_stream_order.html"
+    run cat build/pictures/08_stream_order.html
     assert_output --partial "Memory over time"
     assert_output --partial "Stream order"
     assert_output --partial 'class="missing"'
@@ -198,18 +198,18 @@ print(drawings.DRAWINGS["devices"].table())'
     refute_output --partial 'src="http'
 }
 
-@test "make picture-03 FILE=solutions/03_stream_order.c: the events' arrows, and nothing red" {
-    run as_typed OPEN= make picture-03 FILE=solutions/03_stream_order.c
+@test "make picture-08 FILE=solutions/08_stream_order.c: the events' arrows, and nothing red" {
+    run as_typed OPEN= make picture-08 FILE=solutions/08_stream_order.c
     assert_success
-    run cat build/pictures/03_stream_order.html
+    run cat build/pictures/08_stream_order.html
     assert_output --partial 'class="event"'
     refute_output --partial 'class="missing"'
 }
 
-@test "make picture-13 draws both processes" {
-    run as_typed OPEN= make picture-13 FILE=solutions/13_ipc_pool.c
+@test "make picture-16 draws both processes" {
+    run as_typed OPEN= make picture-16 FILE=solutions/16_ipc_pool.c
     assert_success
-    run cat build/pictures/13_ipc_pool.html
+    run cat build/pictures/16_ipc_pool.html
     assert_output --partial "Stream order, process 1"
     assert_output --partial "Stream order, process 2"
 }
@@ -221,9 +221,9 @@ print(drawings.DRAWINGS["devices"].table())'
     assert_output --partial "none made no CUDA call, so there is nothing to draw."
 }
 
-@test "make trace-09 writes what Chrome's trace format requires" {
-    local trace=build/pictures/09_reuse_events.json journal=build/pictures/09_reuse_events.jsonl
-    run as_typed make trace-09 FILE=solutions/09_reuse_events.c
+@test "make trace-10 writes what Chrome's trace format requires" {
+    local trace=build/pictures/10_reuse_events.json journal=build/pictures/10_reuse_events.jsonl
+    run as_typed make trace-10 FILE=solutions/10_reuse_events.c
     assert_success
     assert_output --partial "$PWD/$trace"
     run jq -r '

@@ -4,7 +4,7 @@
 
 load ../suite
 
-PAGE=06_release_threshold
+PAGE=04_release_threshold
 
 setup_file() {
     export FOLDER=$BATS_FILE_TMPDIR/book
@@ -28,25 +28,25 @@ Small
 =====
 
 .. predict:: How many after the free?
-   :run: solutions/06_release_threshold
+   :run: solutions/04_release_threshold
    :kind: MiB
    :fields:
       | ^ +0 +0 +\d+ +(\d+)
 
 .. predict:: How many after the other stream is synchronized?
-   :run: solutions/06_release_threshold
+   :run: solutions/04_release_threshold
    :kind: MiB
    :fields:
       | ^ +0 +0 +\d+ +\d+ +\d+ +(\d+)
 
 .. predict:: How many after the stream of the free is synchronized?
-   :run: solutions/06_release_threshold
+   :run: solutions/04_release_threshold
    :kind: MiB
    :fields:
       | ^ +0 +0 .* (\d+) +\d+$
 
 .. predict:: And with these thresholds?
-   :run: solutions/06_release_threshold
+   :run: solutions/04_release_threshold
    :kind: MiB
    :fields:
       48 MiB | ^ +48 +0 .* (\d+) +\d+$
@@ -260,7 +260,7 @@ in_browser() {
     assert_line --index 0 "false true"
     assert_line --index 1 "not yet"
     assert_line --index 7 "not yet"
-    assert_line --index 8 '{"06_release_threshold":true} true  ✓, done'
+    assert_line --index 8 '{"04_release_threshold":true} true  ✓, done'
     assert_line --index 9 '{} false |'
     refute_output --partial "error:"
 }
@@ -276,13 +276,13 @@ Question
 ========
 
 .. predict:: How many after the free?
-   :run: solutions/06_release_threshold $2
+   :run: solutions/04_release_threshold $2
    :kind: MiB
    :at: $1
    :fields:
       | ^ +0 +0 +\\d+ +(\\d+)
 
-.. stepper:: solutions/06_release_threshold
+.. stepper:: solutions/04_release_threshold
 PAGE
         run build/venv/bin/sphinx-build -q -E -c . -d "$BATS_TEST_TMPDIR/trees" "$pages" \
             "$BATS_TEST_TMPDIR/html"
@@ -322,13 +322,13 @@ PAGE
         const note = (name) => row(name).querySelector(".progress-note").textContent;'
     {
         echo '<body><table class="lessons"><tbody>'
-        for name in 06_release_threshold 07_trim 08_statistics; do
+        for name in 04_release_threshold 06_trim 07_statistics; do
             echo "<tr><td><p><a href=\"$name.html\">$name</a></p></td><td>20 min</td></tr>"
         done
         echo '</tbody></table><script src="_static/passed.js"></script>'
         echo '<script src="_static/progress.js"></script></body>'
     } >"$FOLDER/table.html"
-    echo 'window.workbookProgress = {"06_release_threshold":
+    echo 'window.workbookProgress = {"04_release_threshold":
         {"passed": true, "points": 6, "of": 6}};' >"$FOLDER/_static/passed.js"
     run in_browser table '' "$look
         say(box('06').checked, box('06').disabled, note('06'));
@@ -339,9 +339,9 @@ PAGE
     assert_line --index 0 "true true 6 of 6 points"
     assert_line --index 1 "false next"
     assert_line --index 2 "false "
-    assert_line --index 3 ' next {"07_trim":true}'
+    assert_line --index 3 ' next {"06_trim":true}'
     echo >"$FOLDER/_static/passed.js"
-    run in_browser table "localStorage['workbook:done'] = '{\"06_release_threshold\": true}';" \
+    run in_browser table "localStorage['workbook:done'] = '{\"04_release_threshold\": true}';" \
         "$look
         say(box('06').checked, box('06').disabled, note('07'));"
     assert_line --index 0 "true false next"
@@ -356,20 +356,20 @@ PAGE
     passed=$copy/build/docs/html/_static/passed.js
     cd "$copy" || return 1
     export WORKBOOK_PROGRESS=
-    run as_typed tests/commands/check.sh 06_release_threshold
+    run as_typed tests/commands/check.sh 04_release_threshold
     assert_failure
     run cat "$passed"
-    assert_line '  "06_release_threshold": {"passed": false, "points": null, "of": null},'
-    cp solutions/06_release_threshold.c lessons
-    as_typed tests/commands/check.sh 07_trim solutions/07_trim.c   # another file is no progress
-    run as_typed env ONLY="06 07" tests/grading/grade.sh
+    assert_line '  "04_release_threshold": {"passed": false, "points": null, "of": null},'
+    cp solutions/04_release_threshold.c lessons
+    as_typed tests/commands/check.sh 06_trim solutions/06_trim.c   # another file is no progress
+    run as_typed env ONLY="04 06" tests/grading/grade.sh
     assert_line --partial "The whole grade"
     run cat "$passed"
-    assert_line '  "06_release_threshold": {"passed": true, "points": 6, "of": 6},'
-    assert_line '  "07_trim": {"passed": false, "points": 0, "of": 5},'
+    assert_line '  "04_release_threshold": {"passed": true, "points": 6, "of": 6},'
+    assert_line '  "06_trim": {"passed": false, "points": 0, "of": 5},'
     rm "$passed" -r build/progress
-    run as_typed tests/commands/check.sh 06_release_threshold
+    run as_typed tests/commands/check.sh 04_release_threshold
     run cat "$passed"
-    assert_line '  "06_release_threshold": {"passed": true, "points": null, "of": null},'
-    refute_line --partial 07_trim
+    assert_line '  "04_release_threshold": {"passed": true, "points": null, "of": null},'
+    refute_line --partial 06_trim
 }

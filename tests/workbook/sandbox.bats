@@ -470,7 +470,7 @@ beside_hostile() { # beside_hostile WORKBOOK FILES COMMAND...: COMMAND stands be
         "$@" cp "$ROOT/tests/attacks/hostile/${files[i]}.c" "$hostile/${names[i % ${#names[@]}]}.c"
     done
     "$@" mkdir class/honest
-    "$@" cp solutions/07_trim.c class/honest
+    "$@" cp solutions/06_trim.c class/honest
     "$@" cp "solutions/${names[0]}.c" class/honest
     export CHECK_SECONDS=5 ONLY="${names[0]} 07"
     "$@" env STUDENT=class/honest OUT=alone tests/grading/grade.sh >alone.txt
@@ -521,13 +521,13 @@ AS_USER=$(printf '%s\n' escapes flood_stdout fork_bomb half_the_processes includ
 @test "the same files get the same bytes, however busy the machine is" {
     local loops=() student=$BATS_TEST_TMPDIR/student
     mkdir "$student"
-    make -s build/mutants/14_ipc_allocation/exporter_frees_first.c
-    cp build/mutants/14_ipc_allocation/exporter_frees_first.c "$student/14_ipc_allocation.c"
-    cp solutions/01_first_allocation.c lessons/07_trim.c "$student"
+    make -s build/mutants/17_ipc_allocation/exporter_frees_first.c
+    cp build/mutants/17_ipc_allocation/exporter_frees_first.c "$student/17_ipc_allocation.c"
+    cp solutions/01_first_allocation.c lessons/06_trim.c "$student"
     # This one is reported with an address.
     sed 's/launch_fill(numbers,/launch_fill((int *)((char *)numbers + 1),/' \
-        solutions/15_own_arena.c >"$student/15_own_arena.c"
-    export CHECK_SECONDS=5 ONLY="1 7 14 15" STUDENT=$student GRADE_PROTECTED=$KNOWN
+        solutions/21_own_arena.c >"$student/21_own_arena.c"
+    export CHECK_SECONDS=5 ONLY="1 6 17 21" STUDENT=$student GRADE_PROTECTED=$KNOWN
     OUT=$BATS_TEST_TMPDIR/1 as_typed tests/grading/grade.sh >"$BATS_TEST_TMPDIR/1.txt" || true
     # Each second of it costs one of each processor: one grading is enough. That quiet ones agree is
     # in grader.bats.

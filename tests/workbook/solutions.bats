@@ -56,10 +56,10 @@ same_words() { cmp -s "$1" "$2" || cmp -s <(words "$1") <(words "$2"); }
     finish
 }
 
-@test "lesson 20 reads a trace of any sizes; a line that is wrong is named with its number" {
+@test "lesson 22 reads a trace of any sizes; a line that is wrong is named with its number" {
     local file=$BATS_TEST_TMPDIR/t.csv program kind line text said status
-    make -s BACKEND=simulator build/simulator/lessons/20_capstone
-    for program in build/simulator/{lessons,solutions}/20_capstone; do
+    make -s BACKEND=simulator build/simulator/lessons/22_capstone
+    for program in build/simulator/{lessons,solutions}/22_capstone; do
         printf 'op,id,bytes,stream\na,0,1,0\na,1,2,1\r\n\nf,0,1,0\na,2,3,0\nf,2,3,0' >"$file"
         said=$(SIM_CHECK=off bounded "$program" "$file" 2>&1) ||
             complain "$program: refused sizes of 1 to 3 bytes:" "$said"
@@ -202,9 +202,9 @@ sanitized() {
 size_under() { # size_under BUILD LESSON: the argument, or nothing
     case $1:$2 in
     simulator-thread:*) ! grep -q mib_argument "solutions/$2.c" || echo 2 ;;
-    *:09_reuse_events) echo 20 ;;
-    *:10_reuse_opportunistic) echo 40 ;;
-    *:16_pinned_transfers) echo 8 ;;
+    *:10_reuse_events) echo 20 ;;
+    *:11_reuse_opportunistic) echo 40 ;;
+    *:18_pinned_transfers) echo 8 ;;
     esac
 }
 

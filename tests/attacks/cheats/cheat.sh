@@ -10,7 +10,7 @@
 #   @settings@  how far the library's settings are from cudaMalloc, in bytes; @lines@: its journal;
 #               @report@: its reports
 #   @mmap@      how far the C library's mmap is from printf
-#   @table@     what lesson 04's check asks with SEED=1, and the answers: {63, 1, 63}, ...
+#   @table@     what lesson 02's check asks with SEED=1, and the answers: {63, 1, 63}, ...
 #   @class@     the folder CLASS
 set -eu
 cd "${0%/*}/../../.."

@@ -1,0 +1,100 @@
+/* 08 Stream order
+ *
+ * Asks   Which streams wait for each other, and what must a program add where they do not? When may
+ *        memory be freed in another stream than the one that used it?
+ * Yours  fix: the program is incorrect in four places: its comments say what its author believed.
+ *        It may print the correct numbers, but the simulated device reports each place. Repair them
+ *        with events and by moving a line. The streams stay what they are, and the host waits no
+ *        more often.
+ * Run    make 08          check   make check-08          page   docs/08_stream_order
+ */
+#include "kernels.h"
+#include "workbook.h"
+
+static size_t count_of(int wanted, const int *values, size_t count)
+{
+    size_t found = 0;
+    for (size_t i = 0; i < count; i++)
+        found += values[i] == wanted;
+    return found;
+}
+
+/* One stream holds at a closed gate, until gate_open(). Which other streams and calls wait? */
+static void hold_one(const char *kind, unsigned flags, cudaStream_t other)
+{
+    int *data;
+    cudaStream_t held;
+    volatile int *gate = gate_create();
+    CHECK(cudaStreamCreateWithFlags(&held, flags));
+    CHECK(cudaMallocAsync((void **)&data, MiB, other));
+
+    CHECK(launch_hold(gate, held));
+    printf("%-12s held:  legacy stream %-17s", kind,
+           cudaGetErrorName(cudaStreamQuery(cudaStreamLegacy)));
+    CHECK(cudaMemsetAsync(data, 1, MiB, other));
+    CHECK(cudaStreamSynchronize(other));
+    printf("  worker %s", cudaGetErrorName(cudaStreamQuery(other)));
+    CHECK(cudaFree(data));
+    printf("  cudaFree returned\n");
+    gate_open(gate);
+
+    CHECK(cudaStreamSynchronize(held));
+    CHECK(cudaStreamDestroy(held));
+    gate_destroy(gate);
+}
+
+int main(int argc, char **argv)
+{
+    size_t bytes = mib_argument(argc, argv, 1) * MiB, count = bytes / sizeof(int);
+    int *data, *scratch, *result;
+    cudaStream_t worker, reader;
+    cudaEvent_t filled, added, copied;
+    CHECK(cudaMallocHost((void **)&result, bytes));
+    CHECK(cudaStreamCreateWithFlags(&worker, cudaStreamNonBlocking));
+    CHECK(cudaStreamCreateWithFlags(&reader, cudaStreamNonBlocking));
+    CHECK(cudaEventCreate(&filled));
+    CHECK(cudaEventCreate(&added));
+    CHECK(cudaEventCreate(&copied));
+    /* The default pool keeps freed memory, so a late use prints a wrong number and is no fault. */
+    cudaMemPool_t pool;
+    CHECK(cudaDeviceGetDefaultMemPool(&pool, 0));
+    pool_set(pool, cudaMemPoolAttrReleaseThreshold, UINT64_MAX);
+    CHECK(cudaMallocAsync((void **)&data, bytes, cudaStreamLegacy));
+
+    hold_one("blocking", cudaStreamDefault, worker);
+    hold_one("non-blocking", cudaStreamNonBlocking, worker);
+
+    /* One allocation, three streams: allocated and filled in the legacy stream, added to in the
+     * worker, copied in the reader, freed in the worker. */
+    CHECK(launch_fill(data, 40, count, cudaStreamLegacy));
+    /* "All streams wait for the legacy stream." */
+    /* "The reader waits for this event: any place before its wait is early enough." */
+    CHECK(cudaEventRecord(added, worker));
+    CHECK(launch_add(data, 2, count, worker));
+    CHECK(cudaStreamWaitEvent(reader, added, 0));
+    CHECK(cudaMemcpyAsync(result, data, bytes, cudaMemcpyDeviceToHost, reader));
+    /* "The allocator knows who uses the memory, and makes the free wait." */
+    CHECK(cudaFreeAsync(data, worker));
+    CHECK(cudaStreamSynchronize(reader));
+    size_t correct = count_of(42, result, count);
+    printf("three streams, cudaFreeAsync:  42 in %zu of %zu elements\n", correct, count);
+
+    /* Another allocation, one stream, and cudaFree. */
+    CHECK(cudaMallocAsync((void **)&scratch, bytes, worker));
+    CHECK(launch_fill(scratch, 7, count, worker));
+    CHECK(cudaMemcpyAsync(result, scratch, bytes, cudaMemcpyDeviceToHost, worker));
+    /* "cudaFree waits for the device, as it always has." */
+    CHECK(cudaFree(scratch));
+    CHECK(cudaStreamSynchronize(worker));
+    correct += count_of(7, result, count);
+    printf("one stream, cudaFree:          7 in %zu of %zu elements\n", count_of(7, result, count),
+           count);
+
+    CHECK(cudaEventDestroy(copied));
+    CHECK(cudaEventDestroy(added));
+    CHECK(cudaEventDestroy(filled));
+    CHECK(cudaStreamDestroy(reader));
+    CHECK(cudaStreamDestroy(worker));
+    CHECK(cudaFreeHost(result));
+    return correct == 2 * count ? 0 : 1;
+}

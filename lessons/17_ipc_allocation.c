@@ -1,0 +1,131 @@
+/* 17 An allocation across processes
+ *
+ * Asks   Two processes use one allocation. A message from the other process has arrived: is the
+ *        work done that it stands for? Which process frees first, and what makes sure of it?
+ * Yours  fix: three places, marked YOUR WORK, trust a message. A GPU usually prints the correct
+ *        number; the simulated device reports what is missing. Use the two events that are there.
+ * Run    make 17          check   make check-17          page   docs/17_ipc_allocation
+ */
+#define _GNU_SOURCE
+#include "kernels.h"
+#include "processes.h"
+#include "workbook.h"
+
+/* A pool that another process can import, as in lesson 16. */
+static cudaMemPool_t pool_to_share(void)
+{
+    struct cudaMemPoolProps props = {.allocType = cudaMemAllocationTypePinned,
+                                     .handleTypes = BY_DESCRIPTOR,
+                                     .location = {cudaMemLocationTypeDevice, 0}};
+    cudaMemPool_t pool;
+    cudaError_t created = cudaMemPoolCreate(&pool, &props);
+    if (created != cudaSuccess)
+        skip("no pool can be made for file descriptors here (cudaMemPoolCreate)", created);
+    return pool;
+}
+
+static void send_pool(cudaMemPool_t pool)
+{
+    int descriptor;
+    CHECK(cudaMemPoolExportToShareableHandle(&descriptor, pool, BY_DESCRIPTOR, 0));
+    send_with_descriptor("p", 1, descriptor);
+    close(descriptor);
+}
+
+static cudaMemPool_t receive_pool(void)
+{
+    char byte;
+    cudaMemPool_t pool;
+    int descriptor = receive_with_descriptor(&byte, sizeof byte);
+    CHECK(cudaMemPoolImportFromShareableHandle(&pool, (void *)(uintptr_t)descriptor, BY_DESCRIPTOR,
+                                               0));
+    close(descriptor);
+    return pool;
+}
+
+/* Sends the 64 bytes by which another process can open the event. */
+static void send_event(cudaEvent_t event)
+{
+    cudaIpcEventHandle_t handle;
+    CHECK(cudaIpcGetEventHandle(&handle, event));
+    send_bytes(&handle, sizeof handle);
+}
+
+/* Waits for those bytes, and opens the event. */
+static cudaEvent_t receive_event(void)
+{
+    cudaIpcEventHandle_t handle;
+    cudaEvent_t event;
+    receive_bytes(&handle, sizeof handle);
+    CHECK(cudaIpcOpenEventHandle(&event, handle));
+    return event;
+}
+
+static int exporter(int argc, char **argv)
+{
+    size_t bytes = mib_argument(argc, argv, 8) * MiB, count = bytes / sizeof(int);
+    struct cudaMemPoolPtrExportData place;
+    cudaMemPool_t pool = pool_to_share();
+    cudaStream_t stream;
+    cudaEvent_t ready;
+    int *data, value = 0;
+    send_pool(pool);
+    CHECK(cudaStreamCreate(&stream));
+    CHECK(cudaEventCreateWithFlags(&ready, cudaEventInterprocess | cudaEventDisableTiming));
+    CHECK(cudaMallocFromPoolAsync((void **)&data, bytes, pool, stream));
+    CHECK(launch_fill(data, 7, count, stream));
+    CHECK(cudaEventRecord(ready, stream));
+    CHECK(cudaMemPoolExportPointer(&place, data));
+    send_bytes(&place, sizeof place);
+    send_bytes(&count, sizeof count);
+    send_event(ready); /* recorded before it is sent */
+
+    cudaEvent_t finished = receive_event();
+    /* YOUR WORK, 3 of 3. "The message is here, so the importer is done." */
+    CHECK(cudaMemcpyAsync(&value, data + count - 1, sizeof value, cudaMemcpyDeviceToHost, stream));
+    CHECK(cudaFreeAsync(data, stream));
+    CHECK(cudaStreamSynchronize(stream));
+    printf("exporter  the data is %d\n", value);
+    printf("exporter  used after its free: %zu MiB\n", used_mib(pool));
+    send_done(); /* the importer may destroy its event */
+    int status = join();
+    CHECK(cudaEventDestroy(finished));
+    CHECK(cudaEventDestroy(ready));
+    CHECK(cudaStreamDestroy(stream));
+    CHECK(cudaMemPoolDestroy(pool));
+    return status != 0 ? status : value != 8;
+}
+
+static int importer(void)
+{
+    struct cudaMemPoolPtrExportData place;
+    cudaMemPool_t pool = receive_pool();
+    cudaStream_t stream;
+    cudaEvent_t finished;
+    int *data;
+    size_t count;
+    receive_bytes(&place, sizeof place);
+    receive_bytes(&count, sizeof count);
+    CHECK(cudaStreamCreate(&stream));
+    CHECK(cudaEventCreateWithFlags(&finished, cudaEventInterprocess | cudaEventDisableTiming));
+    CHECK(cudaMemPoolImportPointer((void **)&data, pool, &place));
+
+    cudaEvent_t ready = receive_event();
+    /* YOUR WORK, 1 of 3. "The message is here, so the data is filled." */
+    CHECK(launch_add(data, 1, count, stream));
+    /* YOUR WORK, 2 of 3. "The last use is what the exporter waits for." */
+    CHECK(cudaEventRecord(finished, stream));
+    CHECK(cudaFreeAsync(data, stream));
+    printf("importer  has put its add and its free into its stream\n");
+    send_event(finished);
+
+    receive_done(); /* the exporter's stream has passed its wait for `finished` */
+    CHECK(cudaStreamSynchronize(stream));
+    CHECK(cudaEventDestroy(ready));
+    CHECK(cudaEventDestroy(finished));
+    CHECK(cudaStreamDestroy(stream));
+    CHECK(cudaMemPoolDestroy(pool));
+    return 0;
+}
+
+int main(int argc, char **argv) { return split() ? importer() : exporter(argc, argv); }

@@ -1,0 +1,336 @@
+/* 22 Capstone: a caching allocator on top of one pool
+ *
+ * Asks   What does a cache need, that takes large pieces from a pool and hands out parts of them,
+ *        so that it reserves little, calls CUDA rarely, and hands a part to another stream only in
+ *        order? Recorded programs measure it.
+ * Yours  fill: the cache, between YOUR WORK and END OF YOUR WORK. What follows replays a trace
+ *        through it: leave it.
+ * Run    make 22          check   make check-22          page   docs/22_capstone
+ *        make 22 ARGS=resnet50-train replays another trace: four-streams, tangle, relay or trim.
+ */
+#include <string.h>
+#include <time.h>
+#include "kernels.h"
+#include "workbook.h"
+
+enum { STREAMS = 8, GRAIN = 512, ROUNDS = 4, TOUCHED = 1024 };
+
+static cudaStream_t streams[STREAMS];
+static cudaEvent_t events[STREAMS]; /* for the cache to use */
+/* The cache takes its pieces from here. */
+static cudaMemPool_t pool;
+/* Pieces taken from the pool, pieces returned to it, waits for an event. */
+static struct {
+    size_t taken, returned, waits;
+} count;
+
+/* ---- YOUR WORK ---- */
+
+/* What the cache hands out: its address, and what the cache keeps about it. */
+struct part {
+    char *data;
+    size_t bytes;
+    int stream;
+    struct part *next; /* while it is idle */
+};
+
+static struct part *idle;
+
+/* At least `bytes` for work in `stream`: an idle part of this size, or else a new piece of this
+ * size. */
+static struct part *cache_take(size_t bytes, int stream)
+{
+    struct part *part;
+    bytes = (bytes + GRAIN - 1) / GRAIN * GRAIN;
+    for (struct part **link = &idle; (part = *link) != NULL; link = &part->next)
+        if (part->bytes == bytes) {
+            *link = part->next;
+            part->stream = stream;
+            return part;
+        }
+    if ((part = malloc(sizeof *part)) == NULL)
+        abort();
+    *part = (struct part){.bytes = bytes, .stream = stream};
+    CHECK(cudaMallocFromPoolAsync((void **)&part->data, bytes, pool, streams[stream]));
+    count.taken++;
+    return part;
+}
+
+/* The part returns. Its last use is in its stream already. */
+static void cache_give(struct part *part)
+{
+    part->next = idle;
+    idle = part;
+}
+
+/* Returns what is idle to the pool. */
+static void cache_trim(void)
+{
+    for (struct part *part; (part = idle) != NULL;) {
+        idle = part->next;
+        CHECK(cudaFreeAsync(part->data, streams[part->stream]));
+        CHECK(cudaStreamSynchronize(streams[part->stream]));
+        free(part);
+        count.returned++;
+    }
+}
+
+/* ---- END OF YOUR WORK ---- */
+
+/* The trace: 'a' allocates, 'f' frees. */
+static struct op {
+    char what;
+    int id, stream;
+    size_t bytes;
+} * ops;
+/* By id; data NULL: not live. */
+static struct live {
+    const struct op *op;
+    char *data;
+    struct part *part;
+} * live;
+static int op_count, id_count, stream_count;
+static size_t live_peak;
+
+/* The line that is being read. */
+static char trace_path[4096];
+static int trace_line;
+
+/* Ends the program with what is wrong with the line. */
+#define REFUSE(...)                                         \
+    do {                                                    \
+        fprintf(stderr, "%s:%d: ", trace_path, trace_line); \
+        fprintf(stderr, __VA_ARGS__);                       \
+        exit(2);                                            \
+    } while (0)
+
+/* Opens tests/simulator/traces/NAME.csv, from here or a folder further up, or else file NAME. */
+static FILE *trace_open(const char *name)
+{
+    static const char up[] = "../../../../../../../../";
+    FILE *file = NULL;
+    for (int i = 0; i < (int)sizeof up && file == NULL; i += 3) {
+        snprintf(trace_path, sizeof trace_path, "%.*stests/simulator/traces/%s.csv", i, up, name);
+        file = fopen(trace_path, "r");
+    }
+    if (file == NULL) {
+        snprintf(trace_path, sizeof trace_path, "%s", name);
+        file = fopen(name, "r");
+    }
+    if (file == NULL) {
+        fprintf(stderr,
+                "\"%s\" is not a trace: name one of tests/simulator/traces, or a file like them\n",
+                name);
+        exit(2);
+    }
+    return file;
+}
+
+/* The next line that is not empty, without its end; NULL after the last one. */
+static char *trace_next(FILE *file)
+{
+    static char line[128];
+    do {
+        trace_line++;
+        if (fgets(line, sizeof line, file) == NULL)
+            return NULL;
+        if (strchr(line, '\n') == NULL && !feof(file))
+            REFUSE("this line is too long for a trace.\n");
+        line[strcspn(line, "\r\n")] = '\0';
+    } while (*line == '\0');
+    return line;
+}
+
+/* Reads one line. An allocation of 1, 2 or 3 bytes is read as one of 4, the least that a kernel of
+ * this lesson writes. */
+static struct op op_read(const char *line)
+{
+    struct op op;
+    int end = 0;
+    if (line[strspn(line, "af,0123456789")] != '\0'
+        || sscanf(line, "%c,%9d,%15zu,%9d%n", &op.what, &op.id, &op.bytes, &op.stream, &end) != 4
+        || line[end] != '\0' || (op.what != 'a' && op.what != 'f'))
+        REFUSE("\"%s\" is not \"op,id,bytes,stream\", such as a,0,512,0 or f,0,512,0.\n", line);
+    if (op.stream >= STREAMS)
+        REFUSE("stream %d: the streams of a trace are 0 to %d.\n", op.stream, STREAMS - 1);
+    if (op.bytes == 0)
+        REFUSE("allocation %d has 0 bytes: the least is 1.\n", op.id);
+    if (op.bytes < sizeof(int))
+        op.bytes = sizeof(int);
+    return op;
+}
+
+/* Does the line fit those before it? While the trace is read, live[id].op is the allocation that is
+ * live. */
+static void op_check(const struct op *op)
+{
+    const struct op *taken = op->id < id_count ? live[op->id].op : NULL;
+    if (op->what == 'a' && op->id != id_count)
+        REFUSE("this is allocation %d, and not %d: ids count up from 0.\n", id_count, op->id);
+    if (op->what == 'f' && taken == NULL)
+        REFUSE("allocation %d is freed, and is not live.\n", op->id);
+    if (op->what == 'f' && (taken->bytes != op->bytes || taken->stream != op->stream))
+        REFUSE("allocation %d is freed with other bytes or in another stream than it was made.\n",
+               op->id);
+}
+
+static void trace_read(const char *name)
+{
+    FILE *file = trace_open(name);
+    const char *line = trace_next(file);
+    size_t now = 0;
+    if (line == NULL || strcmp(line, "op,id,bytes,stream") != 0)
+        REFUSE("a trace begins with the line \"op,id,bytes,stream\".\n");
+    while (trace_next(file) != NULL)
+        op_count++;
+    if (op_count == 0)
+        REFUSE("the trace ends here, without an allocation.\n");
+    ops = calloc((size_t)op_count, sizeof *ops);
+    live = calloc((size_t)op_count, sizeof *live);
+    if (ops == NULL || live == NULL)
+        abort();
+    rewind(file);
+    trace_line = 0;
+    trace_next(file);
+    for (struct op *op = ops; op < ops + op_count && (line = trace_next(file)) != NULL; op++) {
+        *op = op_read(line);
+        op_check(op);
+        live[op->id].op = op->what == 'a' ? op : NULL;
+        id_count += op->what == 'a';
+        stream_count = op->stream >= stream_count ? op->stream + 1 : stream_count;
+        now += op->what == 'a' ? op->bytes : -op->bytes;
+        live_peak = now > live_peak ? now : live_peak;
+    }
+    fclose(file);
+}
+
+/* No two live allocations share a byte. */
+static void expect_apart(const struct live *one)
+{
+    for (const struct live *other = live; other < live + id_count; other++)
+        if (other != one && other->data != NULL && one->data < other->data + other->op->bytes
+            && other->data < one->data + one->op->bytes) {
+            fprintf(stderr, "allocation %d overlaps allocation %d, which is live\n", one->op->id,
+                    other->op->id);
+            exit(1);
+        }
+}
+
+/* A new allocation is used at its start; before its return, at its start and at its end. */
+static void use(const struct live *one, int last)
+{
+    size_t ints = one->op->bytes / sizeof(int), some = ints < TOUCHED ? ints : TOUCHED;
+    cudaStream_t stream = streams[one->op->stream];
+    if (!last) {
+        expect_apart(one);
+        CHECK(launch_fill((int *)one->data, 1, some, stream));
+    } else {
+        CHECK(launch_add((int *)one->data, 1, some, stream));
+        CHECK(launch_add((int *)one->data + ints - 1, 1, 1, stream));
+    }
+}
+
+static void take(struct live *one, const struct op *op, cudaMemPool_t plain)
+{
+    one->op = op;
+    if (plain == NULL) {
+        one->part = cache_take(op->bytes, op->stream);
+        one->data = one->part->data;
+    } else {
+        CHECK(cudaMallocFromPoolAsync((void **)&one->data, op->bytes, plain, streams[op->stream]));
+    }
+}
+
+static void give(struct live *one, cudaMemPool_t plain)
+{
+    if (plain == NULL)
+        cache_give(one->part);
+    else
+        CHECK(cudaFreeAsync(one->data, streams[one->op->stream]));
+    one->data = NULL;
+}
+
+/* One round of the trace, through the pool `plain` or through the cache, with kernels or without.
+ * What the trace leaves live is freed at the end. */
+static void replay(cudaMemPool_t plain, int used)
+{
+    for (int i = 0; i < op_count + id_count; i++) {
+        struct live *one = i < op_count ? &live[ops[i].id] : &live[i - op_count];
+        if (i < op_count && ops[i].what == 'a') {
+            take(one, &ops[i], plain);
+            if (used)
+                use(one, 0);
+        } else if (one->data != NULL) {
+            if (used)
+                use(one, 1);
+            give(one, plain);
+        }
+    }
+}
+
+/* Nanoseconds of the host for an allocation and its return: the best of several rounds; the first
+ * does not count. */
+static double time_replay(cudaMemPool_t plain)
+{
+    double best = 0;
+    for (int round = 0; round < ROUNDS; round++) {
+        struct timespec begin, end;
+        timespec_get(&begin, TIME_UTC);
+        replay(plain, 0);
+        timespec_get(&end, TIME_UTC);
+        double each =
+            (1e9 * (double)(end.tv_sec - begin.tv_sec) + (double)(end.tv_nsec - begin.tv_nsec))
+            / id_count;
+        best = round == 1 || (round > 1 && each < best) ? each : best;
+    }
+    CHECK(cudaDeviceSynchronize());
+    return best;
+}
+
+int main(int argc, char **argv)
+{
+    const char *name = argc > 1 ? argv[1] : "small";
+    struct cudaDeviceProp device;
+    trace_read(name);
+    for (int i = 0; i < STREAMS; i++) {
+        CHECK(cudaStreamCreateWithFlags(&streams[i], cudaStreamNonBlocking));
+        CHECK(cudaEventCreateWithFlags(&events[i], cudaEventDisableTiming));
+    }
+    cudaMemPool_t plain = pool_create();
+    pool = pool_create();
+    pool_set(plain, cudaMemPoolAttrReleaseThreshold, UINT64_MAX);
+    pool_set(pool, cudaMemPoolAttrReleaseThreshold, UINT64_MAX);
+    /* Else its peak depends on how far the device is. */
+    pool_set_flag(plain, cudaMemPoolReuseAllowOpportunistic, 0);
+
+    printf("%-15s  pairs %d, streams %d, live at most %zu MiB\n", name, id_count, stream_count,
+           live_peak / MiB);
+    replay(plain, 0);
+    replay(NULL, 1);
+    CHECK(cudaDeviceSynchronize());
+    size_t plain_peak = pool_get(plain, cudaMemPoolAttrReservedMemHigh) / MiB;
+    size_t peak = pool_get(pool, cudaMemPoolAttrReservedMemHigh) / MiB;
+    printf("cudaMallocAsync  reserved at most %zu MiB\n", plain_peak);
+    printf("the cache        reserved at most %zu MiB, %.2f times as much\n", peak,
+           (double)peak / (double)plain_peak);
+
+    double plain_each = time_replay(plain), each = time_replay(NULL);
+    cache_trim();
+    CHECK(cudaMemPoolTrimTo(pool, 0));
+    printf("in %d rounds      pieces taken %zu, given back %zu, events waited for %zu; then "
+           "reserved %zu MiB\n",
+           ROUNDS + 1, count.taken, count.returned, count.waits, reserved_mib(pool));
+    CHECK(cudaGetDeviceProperties(&device, 0));
+    printf("~ host time on \"%s%s\"\n", device.name,
+           strncmp(device.name, "Simulated", 9) == 0 ? "; it is the simulator's own" : "");
+    printf("~ ns a pair: cudaMallocAsync %.0f, the cache %.0f: %.1f times less\n", plain_each, each,
+           plain_each / each);
+
+    for (int i = 0; i < STREAMS; i++) {
+        CHECK(cudaEventDestroy(events[i]));
+        CHECK(cudaStreamDestroy(streams[i]));
+    }
+    CHECK(cudaMemPoolDestroy(plain));
+    CHECK(cudaMemPoolDestroy(pool));
+    return 0;
+}

@@ -1,0 +1,143 @@
+/* 16 A pool across processes
+ *
+ * Asks   One process has a pool, another process is to use memory of it. What must be decided
+ *        when the pool is created, what must cross between the processes, and which of the two
+ *        gives a second GPU access? What can the pool do in the second process?
+ * Yours  fix: three places, marked YOUR WORK, do what their author believed. Repair them.
+ * Run    make 16          check   make check-16          page   docs/16_ipc_pool
+ */
+#define _GNU_SOURCE
+#include "kernels.h"
+#include "processes.h"
+#include "workbook.h"
+
+/* What the exporter sends, in one message. */
+struct parcel {
+    int descriptor;                        /* the number that the exporter has for the pool */
+    struct cudaMemPoolPtrExportData place; /* where the data is: bytes, and no handle */
+    size_t count;
+};
+
+/* YOUR WORK, 1 of 3. A pool on GPU 0 that another process can import. */
+static cudaMemPool_t create_pool(void)
+{
+    struct cudaMemPoolProps props = {.allocType = cudaMemAllocationTypePinned,
+                                     .handleTypes = cudaMemHandleTypePosixFileDescriptor,
+                                     .location = {cudaMemLocationTypeDevice, 0}};
+    cudaMemPool_t pool;
+    cudaError_t created = cudaMemPoolCreate(&pool, &props);
+    if (created != cudaSuccess)
+        skip("no pool can be made for file descriptors here (cudaMemPoolCreate)", created);
+    return pool;
+}
+
+/* YOUR WORK, 2 of 3. Sends the importer the parcel, and what it needs to import the pool. This
+ * process then closes its descriptor. */
+static void send_parcel(const struct parcel *parcel)
+{
+    send_with_descriptor(parcel, sizeof *parcel, parcel->descriptor);
+    close(parcel->descriptor); /* a descriptor that is on its way stays open */
+}
+
+/* The GPU that adds in the importer: GPU 1 where it reaches the memory of GPU 0, else GPU 0. */
+static int adding_gpu(void)
+{
+    int gpus, reachable = 0;
+    CHECK(cudaGetDeviceCount(&gpus));
+    if (gpus > 1)
+        CHECK(cudaDeviceCanAccessPeer(&reachable, 1, 0));
+    return reachable;
+}
+
+/* Gives a GPU access to a pool of GPU 0, as in lesson 14. GPU 0 has it without a call. */
+static void give_access(cudaMemPool_t pool, int gpu)
+{
+    struct cudaMemAccessDesc access = {{cudaMemLocationTypeDevice, gpu},
+                                       cudaMemAccessFlagsProtReadWrite};
+    if (gpu != 0)
+        CHECK(cudaMemPoolSetAccess(pool, &access, 1));
+}
+
+static int exporter(int argc, char **argv)
+{
+    struct parcel parcel = {.count = mib_argument(argc, argv, 40) * MiB / sizeof(int)};
+    cudaMemPool_t pool = create_pool();
+    cudaStream_t stream;
+    int *data;
+    pool_set(pool, cudaMemPoolAttrReleaseThreshold, UINT64_MAX);
+    CHECK(cudaMemPoolExportToShareableHandle(&parcel.descriptor, pool, BY_DESCRIPTOR, 0));
+    CHECK(cudaStreamCreate(&stream));
+    CHECK(cudaMallocFromPoolAsync((void **)&data, parcel.count * sizeof(int), pool, stream));
+    CHECK(launch_fill(data, 7, parcel.count, stream));
+    CHECK(cudaStreamSynchronize(stream));
+    CHECK(cudaMemPoolExportPointer(&parcel.place, data));
+    send_parcel(&parcel);
+
+    receive_done(); /* the importer has freed its import */
+    int value = last_of(data, parcel.count, stream);
+    printf("exporter  the data is                          %d\n", value);
+    CHECK(cudaFreeAsync(data, stream));
+    CHECK(cudaStreamSynchronize(stream));
+    printf("exporter  reserved                             %zu MiB", reserved_mib(pool));
+    CHECK(cudaMemPoolTrimTo(pool, 0));
+    printf(", after cudaMemPoolTrimTo %zu MiB\n", reserved_mib(pool));
+    CHECK(cudaStreamDestroy(stream));
+    CHECK(cudaMemPoolDestroy(pool));
+    return value == 8 ? join() : 1;
+}
+
+/* Makes a call and prints what it returns. */
+#define TRY(call, ...) printf("importer  %-36s %s\n", #call, cudaGetErrorName(call(__VA_ARGS__)))
+
+static int importer(void)
+{
+    struct parcel parcel;
+    cudaMemPool_t pool, again;
+    cudaStream_t stream, adding;
+    int *data, *another;
+    uint64_t figure = 0;
+    int received = receive_with_descriptor(&parcel, sizeof parcel),
+        descriptor = received < 0 ? parcel.descriptor : received;
+    printf("importer  received                             %s\n",
+           received < 0 ? "a number, no descriptor" : "a descriptor");
+    CHECK(cudaMemPoolImportFromShareableHandle(&pool, (void *)(uintptr_t)descriptor, BY_DESCRIPTOR,
+                                               0));
+    close(descriptor); /* the imported pool does not need it any more */
+    printf("importer  GPU 0                                %s\n",
+           pool_get_access(pool, 0) == cudaMemAccessFlagsProtReadWrite ? "has access"
+                                                                       : "has no access");
+    CHECK(cudaMemPoolImportPointer((void **)&data, pool, &parcel.place));
+    CHECK(cudaStreamCreate(&stream));
+    printf("importer  the data is                          %d",
+           last_of(data, parcel.count, stream));
+
+    int gpu = adding_gpu();
+    /* YOUR WORK, 3 of 3. GPU `gpu` is to use the data. */
+    give_access(pool, gpu);
+    CHECK(cudaSetDevice(gpu));
+    CHECK(cudaStreamCreate(&adding));
+    CHECK(launch_add(data, 1, parcel.count, adding));
+    CHECK(cudaStreamSynchronize(adding));
+    CHECK(cudaSetDevice(0));
+    printf(", then %d\n~ importer  the add ran on                     GPU %d\n",
+           last_of(data, parcel.count, stream), gpu);
+
+    cudaError_t closed = cudaMemPoolImportFromShareableHandle(&again, (void *)(uintptr_t)descriptor,
+                                                              BY_DESCRIPTOR, 0);
+    printf("importer  import by a closed descriptor        %s\n", cudaGetErrorName(closed));
+    TRY(cudaMallocFromPoolAsync, (void **)&another, MiB, pool, stream);
+    TRY(cudaDeviceSetMemPool, 0, pool);
+    TRY(cudaMemPoolExportToShareableHandle, &descriptor, pool, BY_DESCRIPTOR, 0);
+    TRY(cudaMemPoolTrimTo, pool, 0);
+    TRY(cudaMemPoolGetAttribute, pool, cudaMemPoolAttrUsedMemCurrent, &figure);
+    TRY(cudaMemPoolSetAttribute, pool, cudaMemPoolAttrReleaseThreshold, &figure);
+    CHECK(cudaFreeAsync(data, stream));
+    CHECK(cudaStreamSynchronize(stream));
+    CHECK(cudaStreamDestroy(adding));
+    CHECK(cudaStreamDestroy(stream));
+    CHECK(cudaMemPoolDestroy(pool));
+    send_done();
+    return 0;
+}
+
+int main(int argc, char **argv) { return split() ? importer() : exporter(argc, argv); }
