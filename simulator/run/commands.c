@@ -104,11 +104,11 @@ static bool is_pageable(const struct address_info *a, int device)
 enum access_rule {
     /* The stream's device. */
     ACCESS_MEMSET,
-    /* That, and the current device (measured: tests/lessons/expected/14_peer_access.txt), even
+    /* That, and the current device (measured: tests/lessons/14_peer_access/expected/output.txt), even
      * where the memory and the stream are of another one. */
     ACCESS_COPY,
     /* The other end is the host's own memory: the current device alone (measured:
-     * tests/lessons/expected/14_peer_access.txt, and probe-outsiders-peers.txt,
+     * tests/lessons/14_peer_access/expected/output.txt, and probe-outsiders-peers.txt,
      * "stream_of_other_device"). */
     ACCESS_HOST_COPY,
     /* cudaMemcpyPeerAsync: nobody. */

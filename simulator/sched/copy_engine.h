@@ -9,7 +9,7 @@
  * An engine adds time and nothing else: what it does first happens before nothing by that, and the
  * checker and the allocator do not see it. A copy asks for its engine when all that it comes after
  * is over; a copy that has to wait for something else holds up nobody (measured:
- * tests/lessons/expected/18_pinned_transfers.txt, "beside the hold").
+ * tests/lessons/18_pinned_transfers/expected/output.txt, "beside the hold").
  *
  * All of these need the lock. Source: tests/hardware/facts/probe-engines.txt and
  * probe-peer-engines.txt. */

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Compiles, inspects and links one C file: object.sh FILE.c PROGRAM LIBRARY COMPILER [FLAG...]
 #
-# With CHECK_INSPECT="NN_name..." the object, PROGRAM.o, is inspected for that lesson before it is
+# With CHECK_INSPECT="NN_name [FUNCTION...]" the object, PROGRAM.o, is inspected for that lesson before it is
 # linked (inspect.sh beside this). It reads a file that is not trusted to behave with tools that
 # were not made for that: program.sh runs it under limits, and for a grader in a sandbox.
 #

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Compiles a student's program: program.sh FILE.c PROGRAM [FILE THAT IT INCLUDES...]
 #
-# With CHECK_INSPECT="NN_name..." the object is inspected for that lesson before it is linked
+# With CHECK_INSPECT="NN_name [FUNCTION...]" the object is inspected for that lesson before it is linked
 # (object.sh beside this).
 #
 # The tools read a file that is not trusted to behave: each gets 10 seconds of a processor (twice
@@ -35,7 +35,7 @@ in_sandbox() { # in_sandbox FILE THAT IT INCLUDES...
     # Only the files that are named are seen of a workbook in a folder of the system.
     [[ $root != /usr/* ]] || arguments=(--tmpfs "$root")
     for seen in lessons/*.h simulator/user_kernels.h "$library" tests/commands/c_file.sh \
-        tests/grading/{object,inspect}.sh tests/lessons/imports.txt "$file" "$@"; do
+        tests/grading/{object,inspect}.sh tests/grading/imports.txt "$file" "$@"; do
         [[ $seen == /* ]] || seen=$root/$seen
         arguments+=(--ro-bind "$seen" "$seen")
     done

@@ -95,7 +95,7 @@ const char *text = "/* measured */";
 /* Measured: it is so. */
 /* Measured (probe-nowhere.txt): it is so. */
 /* Measured (probe-pools.txt, make scale,
- * tests/lessons/expected/06_trim.txt): it is so. */
+ * tests/lessons/06_trim/expected/output.txt): it is so. */
 /* As SIM_SCHEDULE has it: measured, instant or late. */
 C
     cat >"$BATS_TEST_TMPDIR/simulator/b.h" <<'C'

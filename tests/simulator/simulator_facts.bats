@@ -314,7 +314,7 @@ how_long() {
 @test "lesson 18 takes as long as on the recorded device, within 10 %" {
     local mib recorded
     for mib in 64 8; do
-        recorded=tests/lessons/expected/18_pinned_transfers.txt
+        recorded=tests/lessons/18_pinned_transfers/expected/output.txt
         [ "$mib" = 64 ] || recorded=${recorded%.txt}.$mib.txt
         build/simulator/solutions/18_pinned_transfers "$mib" >"$BATS_TEST_TMPDIR/modeled"
         awk '/^~.* us/ { sub(/^.*[^0-9.]+[0-9]* MiB up, /, "~ "); match($0, /[0-9.]+ us/)

@@ -141,7 +141,7 @@ except ValueError as error:
     assert_equal "$(field '' calls 'journal call=cudaMemPoolDestroy' $run)" 8
     assert_equal "$(field '' status '^exit status (\d+)' $run)" 0
     assert_equal "$(field '' copies 'after (\d+) copies' \
-        tests/lessons/expected/18_pinned_transfers.8.txt)" 4
+        tests/lessons/18_pinned_transfers/expected/output.8.txt)" 4
     assert_equal "$(field '' MiB '^ +49 +0 .* (\d+)$' $run)" \
         "no answer: make solution-04 printed nothing that is an answer:"
     assert_equal "$(field '' 'all / some' 'predictions +(.*)' $run)" \
@@ -220,10 +220,10 @@ how_many() { grep -o "$2" <<<"$1" | wc -l; }
     rm docs/[0-9][0-9]_[!f]*.rst                 # one page is enough
     printf '%s\n' Book ==== '' '.. toctree::' '' '   01_first_allocation' >docs/index.rst
     rm docs/{simulator,driver_notes,getting_started,clinic}.rst docs/{clinic,notes}/*.rst
-    sed -i '4s/cudaSuccess/cudaErrorNotReady/' tests/lessons/expected/01_first_allocation.txt
+    sed -i '4s/cudaSuccess/cudaErrorNotReady/' tests/lessons/01_first_allocation/expected/output.txt
     run as_typed "$ROOT/build/venv/bin/python3" -B -m sphinx -q -W -n -c . docs html
     assert_failure
-    assert_output --partial "tests/lessons/expected/01_first_allocation.txt"
+    assert_output --partial "tests/lessons/01_first_allocation/expected/output.txt"
     assert_output --partial \
         "-synchronized     42 in 2097152 of 2097152 elements   stream cudaErrorNotReady"
 }

@@ -24,7 +24,7 @@ setup_file() {
     printf 'int main(void) { return 0; }\0' >"$MIXED/lessons/04_release_threshold.c"
     {
         printf '%s\n' '#include <stdio.h>' 'int main(void) {'
-        sed 's/[\\"]/\\&/g; s/.*/    puts("&");/' tests/lessons/expected/06_trim.txt
+        sed 's/[\\"]/\\&/g; s/.*/    puts("&");/' tests/lessons/06_trim/expected/output.txt
         echo 'return 0; }'
     } >"$MIXED/lessons/06_trim.c"
     ln -s "$ROOT/solutions/07_statistics.c" "$MIXED/lessons/07_statistics.c"

@@ -176,12 +176,12 @@ import drawings
 print(drawings.DRAWINGS["costs"].table())
 print(drawings.DRAWINGS["devices"].table())'
     assert_success
-    for figure in $(grep -oE '^~ +[0-9].*  (cuda|pool)' tests/lessons/expected/05_cost.txt |
+    for figure in $(grep -oE '^~ +[0-9].*  (cuda|pool)' tests/lessons/05_cost/expected/output.txt |
         grep -oE '[0-9]+\.[0-9]+'); do
         assert_output --partial "'$figure'"
     done
     assert_equal "$(grep -oE "'(none|all)', 'GPU [01]'" <<<"$output" | wc -l)" \
-        "$(grep -cE '^(none|all) ' tests/lessons/expected/14_peer_access.txt)"
+        "$(grep -cE '^(none|all) ' tests/lessons/14_peer_access/expected/output.txt)"
 }
 
 @test "make picture-08 draws a program that is reported, with the missing edges in red" {

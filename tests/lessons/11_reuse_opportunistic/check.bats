@@ -144,7 +144,7 @@ draw_size() { draw mib 17 20; }
 }
 
 @test "the same with another size and another schedule" {
-    local mib expected=tests/lessons/expected/11_reuse_opportunistic.txt other
+    local mib expected=tests/lessons/11_reuse_opportunistic/expected/output.txt other
     after_the_rest
     draw_size
     # shellcheck disable=SC2034  # for run_lesson

@@ -186,7 +186,7 @@ asked() {
 
 # Two allocations of such a size fit into one segment, so each figure is that of a segment.
 @test "the same with another size" {
-    local mib expected=tests/lessons/expected/10_reuse_events.txt other
+    local mib expected=tests/lessons/10_reuse_events/expected/output.txt other
     after_the_rest
     draw mib 2 9
     run_lesson "$mib"

@@ -1,11 +1,14 @@
-/* What every asked_NAME.h needs, which calls a student's functions from a main of its own. The
+/* What the ask.h of each lesson needs, which calls a student's functions from a main of its own. The
  * check puts the student's file before this one, and takes away each macro of that file whose name
- * is used here or in asked_NAME.h. What is a macro everywhere is one again here.
+ * is used here or in ask.h. What is a macro everywhere is one again here.
  *
  * A harness decides nothing, because it shares its process with the student's code. It prints what
  * it called and what came back, as "\nquestion = answer\n" (the first line end closes what a
  * student's function may have printed), and its CUDA calls are in a journal. What is right, and
- * whether every question has its answer, the check computes (expect_answers, expect_journal).
+ * whether every question has its answer, the check computes (tests/grading/check.py).
+ *
+ * Names of its own begin with asked_: the check puts a number into them that is drawn, so that no
+ * student's file can know them.
  *
  * The last argument is the word "asked". With ASKED_OR_RUN the program is also the lesson's own,
  * which has no such argument. */

@@ -1,0 +1,629 @@
+"""What the check of a lesson is written with.
+
+A check is tests/lessons/NN_name/check.py, in plain Python. Each function test_NAME(check) is a
+rule, in the order of the file; its docstring is the rule's sentence. A rule that returns is met.
+One that calls expect(false, ...) is missed, with the words of that call:
+
+    from check import MIB, expect
+
+    def test_threshold(check):
+        "the threshold is set before the first free"
+        run = check.run(96)
+        sets = run.journal.ok("cudaMemPoolSetAttribute")
+        frees = run.journal.ok("cudaFreeAsync")
+        expect(sets and sets[0]["n"] < frees[0]["n"],
+               "the program sets the release threshold before it frees.",
+               f"it sets a threshold {len(sets)} times.")
+
+check.run(ARGUMENT...)    runs the student's program on the simulated device, once for all rules that
+                          need the same run: a Run. SIM_SCHEDULE="late" as a keyword gives the
+                          device more environment
+check.run_both(...)       the same for a program of two processes: the journal has the lines of
+                          both, each with "of": "exporter", the process that exported a pool (else
+                          the one that came first), or "importer"
+check.ask(SENTENCE, ARGUMENT...)
+                          runs ask.h beside the check, which calls the student's functions, with
+                          these arguments: a Run whose answers are what came back. SENTENCE says
+                          what such a file needs for that. harness= names another file, hazards=True
+                          leaves a hazard to the rule
+check.draw(NAME, A, B)    a whole number from A to B, which depends on NAME, the lesson and SEED:
+                          make check-NN draws one, the suite sets it to 1. A table of known answers
+                          does not pass
+check.choose(NAME, LIST)  one of these, in the same way
+check.expect_answers(SENTENCE, RUN, {QUESTION: ANSWER})
+                          the harness printed "QUESTION = ANSWER" once for each
+check.expect_right(RUN, NAME)
+                          expect_clean, and the output is expected/output.NAME.txt; lines that begin
+                          with "~" depend on the machine and are compared in their words
+check.expect_clean(RUN)   exit status 0, no hazard, nothing left allocated, nothing that is not
+                          modeled
+check.after(test_NAME...) this rule cannot be judged before these are met: until then it waits
+check.after_the_rest()    the same for all rules before it. A program that only prints what is
+                          expected must earn nothing, so what judges the output alone waits
+
+What a check computes, it computes outside of the student's process. From a run it takes what the
+simulated device wrote to the journal, and what the program printed or returned only to compare.
+"""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+from functools import cached_property
+from pathlib import Path
+
+from manifest import ROOT, cases, manifest, room
+
+MIB = 1 << 20
+SCHEDULES = ("measured", "instant", "late", "random:1", "random:3")
+
+
+class Miss(Exception):
+    """A rule is not met. lines: the sentences, in their order; run: the run that they speak of, else
+    the last one; errors: what is shown of stderr, else what the run wrote there. The words of a
+    compiler are bare: there is no run."""
+
+    def __init__(self, *lines, run=None, errors=None, bare=False):
+        super().__init__("\n".join(lines))
+        self.lines = [line for line in lines if line]
+        self.run, self.errors, self.bare = run, errors, bare
+
+
+class Waits(Exception):
+    """A rule that cannot be judged before something else is repaired; the text says what."""
+
+
+def expect(true, expected, happened="", run=None):
+    """Ends the rule unless `true`. expected, happened: sentences, or functions that make one."""
+    if true:
+        return
+    texts = [text() if callable(text) else text for text in (expected, happened)]
+    labels = ("Expected", "Happened")
+    raise Miss(
+        *(f"{label}: {one_line(text)}" for label, text in zip(labels, texts) if text), run=run
+    )
+
+
+def one_line(text):
+    return re.sub(r"\s*\n\s*", " ", text.strip())
+
+
+def visible(text, most=200):
+    """One line, with what cannot be seen made visible."""
+    text = text[:most]
+    return text if text.isprintable() else repr(text)
+
+
+def words(line):
+    """A line of output without what depends on the machine, which "~" announces: numbers, what
+    stands in quotes, and how far apart things are."""
+    if not line.startswith("~"):
+        return line
+    line = re.sub(r"-?\d+(\.\d+)?", "N", re.sub(r'"[^"]*"', '"..."', line))
+    return re.sub(" +", " ", line)
+
+
+# ---- a journal ----
+
+
+class Journal(list):
+    """Lines of a journal, each a dictionary: docs/simulator.rst says what they have."""
+
+    def ok(self, *calls):
+        """The calls of these names that succeeded."""
+        return Journal(x for x in self if x.get("call") in calls and x.get("result") == SUCCESS)
+
+    def calls(self, *names):
+        """The calls of these names, whatever they returned."""
+        return Journal(x for x in self if x.get("call") in names)
+
+    def where(self, **wanted):
+        """Those whose fields have these values. A field that is not there is None."""
+        return Journal(x for x in self if all(x.get(k) == v for k, v in wanted.items()))
+
+    def before(self, line):
+        return Journal(x for x in self if x.get("n", 0) < line["n"])
+
+    def after(self, line):
+        return Journal(x for x in self if x.get("n", 0) > line["n"])
+
+    @property
+    def first(self):
+        return self[0] if self else None
+
+    @property
+    def last(self):
+        return self[-1] if self else None
+
+
+SUCCESS = "cudaSuccess"
+
+
+def read_journal(path, **more):
+    """The lines of one file. A file that is none is a miss: the program has written into it."""
+    lines = Journal()
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            for line in file:
+                found = json.loads(line)
+                found.update(more)
+                lines.append(found)
+    except (ValueError, RecursionError, AttributeError, MemoryError):
+        raise Miss(
+            "Expected: a journal as the simulated device writes it.",
+            "Happened: the journal of the run cannot be read.",
+        ) from None
+    return lines
+
+
+# ---- a run ----
+
+LEFT = (
+    "Expected: a program that returns from main or calls exit.",
+    "Happened: it left in another way: its journal has no last line.",
+)
+
+
+class Run:
+    """What one run of the student's program left behind."""
+
+    def __init__(self, folder, command, both=False):
+        self.folder, self.command, self.both = folder, command, both
+        self.status = int(self.text("status") or 1)
+        self.output, self.errors = self.text("stdout"), self.text("stderr")
+        self.ended = self.text("ended")
+
+    def text(self, name):
+        """The first 100,000 bytes of a file, without NUL bytes and line ends behind the last."""
+        try:
+            with open(self.folder / name, "rb") as file:
+                found = file.read(100000)
+        except FileNotFoundError:
+            return ""
+        return found.replace(b"\0", b"").decode(errors="replace").rstrip("\n")
+
+    @cached_property
+    def files(self):
+        return sorted(self.folder.glob("journal.jsonl*"), key=lambda path: (len(path.name), path))
+
+    @cached_property
+    def exporter(self):
+        needle = re.compile(rb'"cudaMemPoolExportToShareableHandle".*"cudaSuccess"')
+        found = [path for path in self.files if needle.search(path.read_bytes())]
+        return (found or self.files)[0]
+
+    @cached_property
+    def journal(self):
+        if not self.files:
+            raise Miss(
+                "Expected: CUDA calls.",
+                "Happened: the program made no CUDA call at all: the simulated device wrote no "
+                "journal.",
+                run=self,
+            )
+        if not self.both:
+            found = read_journal(self.folder / "journal.jsonl")
+        else:
+            found = Journal()
+            for path in self.files:
+                of = "exporter" if path == self.exporter else "importer"
+                found += read_journal(path, of=of)
+        if not found:
+            raise Miss(*LEFT, run=self)
+        return found
+
+    @cached_property
+    def answers(self):
+        """What a harness printed: {question: [answers]}."""
+        found = {}
+        for line in self.output.splitlines():
+            question, sign, answer = line.partition(" = ")
+            if question and sign:
+                found.setdefault(question, []).append(answer)
+        return found
+
+    def ends(self):
+        """One word for how its first process ended that did not end well, or "clean"."""
+        for path in self.files if self.both else self.files[:1]:
+            lines = read_journal(path)
+            last = lines.last or {}
+            if last.get("did") != "exit":
+                return "left"
+            if last.get("hazards"):
+                return "hazard"
+            if last.get("live"):
+                return "live"
+            if lines.where(did="unsupported"):
+                return "unsupported"
+        return "clean"
+
+
+def most_frequent(path):
+    """The call that stands most often in a journal, and how often."""
+    kilobytes = int(os.environ.get("CHECK_JOURNAL_KILOBYTES", 16384))
+    with open(path, "rb") as file:
+        names = re.findall(rb'"call":"([A-Za-z_]+)"', file.read(1024 * kilobytes))
+    best = max(sorted(set(names)), key=names.count, default=b"")
+    return best.decode(), names.count(best)
+
+
+# ---- why a run cannot be judged ----
+
+SIGNALS = {
+    "SEGV": "it touched memory that is not its own. The host cannot read or write device memory "
+    "through a pointer.",
+    "ABRT": "it, or a library, gave up (abort).",
+    "FPE": "an arithmetic error, such as a division by zero.",
+}
+SIGNALS["BUS"] = SIGNALS["SEGV"]
+
+
+def flood_sentence(run):
+    kilobytes = int(os.environ.get("CHECK_JOURNAL_KILOBYTES", 16384))
+    long = [path for path in run.files if path.stat().st_size > 1024 * kilobytes]
+    if not long:
+        return "The program printed too much and was stopped: is there a loop that never ends?"
+    call, count = most_frequent(long[0])
+    return (
+        "The program made more calls than the check stores, and was stopped. The most frequent is "
+        f"{call}, {count} times: is it in a loop that asks until something has happened? Let the "
+        "host or a stream wait for that instead."
+    )
+
+
+def why_not_judged(run):
+    """A sentence for a run that did not end by itself, else None."""
+    seconds = os.environ.get("CHECK_SECONDS", "5")
+    by = {
+        "time": f"The program did not end within {seconds} seconds and was stopped: is there a "
+        "loop or a wait that never ends?",
+        "memory": "The program needed more than 2 GiB of memory and was stopped: is there a loop "
+        "that allocates host memory?",
+        "journal": "The journal of the run is not the one that the simulated device wrote. A "
+        "program returns from main or calls exit, and leaves the files of its run alone.",
+        "machine": "This machine is too busy to judge the program.",
+    }
+    if run.ended == "flood":
+        return flood_sentence(run)
+    if run.ended:
+        return by.get(run.ended, by["machine"])
+    try:
+        name = signal.Signals(run.status - 128).name[3:]
+    except ValueError:
+        return None
+    other = "something ended it from outside, or it did so itself."
+    return f"The program died of signal SIG{name}: {SIGNALS.get(name, other)}"
+
+
+# ---- the check of one file ----
+
+
+class Check:
+    """One C file, judged by the rules of one lesson."""
+
+    def __init__(self, name, file, folder):
+        self.name, self.file, self.folder = name, file, folder
+        self.manifest, self.room = manifest(name), room(name)
+        self.seed = os.environ.get("SEED", "1")
+        self.met, self.missed, self.refusal, self.refused = set(), False, None, False
+        self.runs, self.programs, self.last = {}, {}, None
+        # How often the check has missed in a row, this time included: advice may be held back.
+        self.tries = int(os.environ.get("CHECK_TRY", "2"))
+        self.goal = name.split("_")[0].replace("/", "-")
+        if file not in (f"lessons/{name}.c", str(ROOT / f"lessons/{name}.c")):
+            self.goal += f" FILE={file}"
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+
+    # -- what is drawn --
+
+    def draw(self, name, least, most):
+        number = 2166136261
+        for code in f"{self.seed} {self.name} {name}".encode():
+            number = ((number ^ code) * 16777619) & 0xFFFFFFFF   # FNV-1a
+        return least + number % (most - least + 1)
+
+    def choose(self, name, choices):
+        return choices[self.draw(name, 0, len(choices) - 1)]
+
+    # -- what may be judged --
+
+    def after(self, *rules):
+        if not all(rule.__name__ in self.met for rule in rules):
+            raise Waits("first repair what is missed above")
+
+    def after_the_rest(self):
+        if self.missed:
+            raise Waits("first repair what is missed above")
+
+    def refuse(self, lines, run=None):
+        """The file cannot be judged: the first rule says why, the others wait."""
+        if self.refused:
+            raise Waits("the program could not be checked, see the first miss")
+        self.refused, self.refusal = True, lines
+        raise Miss(*lines, run=run, bare=run is None)
+
+    # -- compiling and running, by program.sh and run.sh beside this --
+
+    def compile(self, source, program):
+        """Compiles a C file of this check; returns the compiler's words, or "" when it did."""
+        environment = dict(os.environ)
+        if not (self.name.startswith("clinic/") or os.environ.get("SANITIZE")):
+            environment["CHECK_INSPECT"] = " ".join([self.name, *self.manifest["imports"]])
+        done = subprocess.run(
+            ["bash", "tests/grading/program.sh", source, os.path.relpath(program, ROOT)], cwd=ROOT,
+            env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        )
+        text = done.stdout.decode(errors="replace")
+        if done.returncode == 124:
+            return (
+                f"The compiler did not finish {source} within "
+                f"{2 * int(os.environ.get('CHECK_SECONDS', 5))} seconds and 2 GiB, and was stopped."
+            )
+        return text or "The compiler failed without a word." if done.returncode else ""
+
+    def joined(self, harness, either):
+        """The text of the harness behind the student's file, for one program. Names that begin
+        with asked_ are drawn, so that the file cannot know them, and no macro of the file changes
+        what the harness says."""
+        own = (self.room / harness).read_text()
+        shared = (ROOT / "tests/grading/asked.h").read_text()
+        names = dict.fromkeys(re.findall(r"\b[A-Za-z]\w*", shared + own))
+        student = (ROOT / self.file).read_bytes().decode(errors="surrogateescape")
+        token = os.urandom(8).hex()
+        behind = "\n".join([
+            *(f"#undef {name}" for name in names),
+            "#define ASKED_OR_RUN" if either else "",
+            "#pragma GCC optimize 0",   # it runs once: optimizing would be most of the time
+            '#include "workbook.h"', '#line 1 "asked.h"', shared, f'#line 1 "{harness}"', own,
+        ])
+        return "\n".join([
+            "#define main lesson_main", f'#line 1 "{self.file}"', student, "",
+            re.sub(r"\basked_", f"asked_{token}_", behind), "",
+        ])
+
+    def program(self, harness=None):
+        """The compiled program: the lesson's own, or the one that asks. One compilation makes both
+        where that works, since two take twice as long."""
+        if harness in self.programs:
+            return self.programs[harness]
+        given = os.environ.get("CHECK_PROGRAM")
+        target = self.folder / ("program" if not harness else harness.replace(".h", "_program"))
+        if harness is None and given:
+            shutil.copy(ROOT / given, target)
+        elif harness is None:
+            if not self.both_in_one(target):
+                said = self.compile(self.file, target)
+                if said:
+                    self.refuse(self.compiler_lines(said))
+        else:
+            said = self.compile_joined(harness, target, either=False)
+            if said:
+                error = next((x for x in said.splitlines() if "error" in x), said)
+                raise Miss(f"Happened: {error[:300]}")
+        self.programs[harness] = target
+        return target
+
+    def both_in_one(self, target):
+        if not (self.room / "ask.h").exists():
+            return False
+        if self.compile_joined("ask.h", target, either=True):
+            return False
+        self.programs["ask.h"] = target
+        return True
+
+    def compile_joined(self, harness, target, either):
+        source = self.folder / f"{target.name}.c"
+        try:
+            text = self.joined(harness, either)
+        except OSError:
+            return "the file cannot be read"
+        source.write_bytes(text.encode(errors="surrogateescape"))
+        said = self.compile(os.path.relpath(source, ROOT), target)
+        source.unlink()
+        return said
+
+    def compiler_lines(self, said):
+        lines = [line[:300] for line in said.splitlines() if not line.startswith("make")]
+        return lines if len(lines) <= 40 else [*lines[:40], "...", lines[-1]]
+
+    def begin(self, program, name, arguments, environment):
+        """Runs a program in a folder of its own; the folder."""
+        folder = self.folder / re.sub("[ /]", "", "-".join([name, *environment, *arguments]))
+        folder.mkdir()
+        library = "simulator" + ("-" + os.environ["SANITIZE"].replace(",", "-")
+                                 if os.environ.get("SANITIZE") else "")
+        more = dict(os.environ, CHECK_NAME=self.name, CHECK_LESSON=self.file)
+        if more.get("CHECK_SEAL") and "execl" in self.manifest["imports"]:
+            more["CHECK_SEAL"] = "exec"
+        subprocess.run(
+            ["bash", "tests/grading/run.sh", str(folder), f"LD_LIBRARY_PATH={ROOT}/build/{library}",
+             f"SIM_JOURNAL={folder}/journal.jsonl", *environment, "--", str(program), *arguments],
+            cwd=ROOT, env=more, check=True,
+        )
+        return folder
+
+    def run(self, *arguments, **environment):
+        """The lesson's own program with these arguments. The simulated device does the same again
+        when it is given the same, so one run is enough for all rules."""
+        arguments = [str(argument) for argument in arguments]
+        given = [f"{name}={value}" for name, value in environment.items()]
+        if self.refused:
+            self.refuse(self.refusal)
+        key = (None, *given, "--", *arguments)
+        if key not in self.runs:
+            folder = self.begin(self.program(), "run", arguments, given)
+            shown = " ".join([*given, f"make {self.goal}"])
+            shown += f' ARGS="{" ".join(arguments)}"' if arguments else ""
+            shown += " BACKEND=simulator" if given else ""
+            self.runs[key] = Run(folder, shown)
+        run = self.last = self.runs[key]
+        why = why_not_judged(run)
+        if why:
+            self.refuse([why], run=run)
+        return run
+
+    def run_both(self, *arguments, **environment):
+        run = self.run(*arguments, **environment)
+        if ("both", run) not in self.runs:
+            self.runs["both", run] = Run(run.folder, run.command, both=True)
+        self.last = self.runs["both", run]
+        return self.last
+
+    def ask(self, sentence, *arguments, harness="ask.h", hazards=False, **environment):
+        arguments = [str(argument) for argument in arguments]
+        given = [f"{name}={value}" for name, value in environment.items()]
+        self.run()   # a file that cannot be judged is reported once
+        key = (harness, *given, "--", *arguments)
+        if key not in self.runs:
+            try:
+                program = self.program(harness)
+            except Miss as why:
+                raise Miss(f"Expected: {one_line(sentence)}", *why.lines) from None
+            folder = self.begin(program, harness[:-2], [*arguments, "asked"],
+                                ["SIM_CHECK=noleaks", *given])
+            self.runs[key] = Run(folder, f"SEED={self.seed} make check-{self.goal}")
+        run = self.last = self.runs[key]
+        why = self.why_not_answered(run, hazards)
+        if why:
+            last = next((x for x in reversed(run.output.splitlines()) if " = " in x), "")
+            ending = f"; the last call that returned: {visible(last)}." if last else "."
+            raise Miss(f"Expected: {one_line(sentence)}",
+                       f"Happened: called by the check, {why}{ending}", run=run)
+        return run
+
+    @staticmethod
+    def why_not_answered(run, hazards):
+        if run.ended:
+            call, count = most_frequent(run.files[0]) if run.files else ("", 0)
+            return "it did not end, and was stopped" + (
+                f" after {count} calls of {call}" if count >= 10000 else "")
+        if run.status == 3:
+            return "" if hazards else "the simulated device found a hazard"
+        if run.status > 128:
+            return "it died of a signal"
+        return f"it ended with status {run.status}" if run.status else ""
+
+    # -- what is expected --
+
+    def expect_answers(self, sentence, run, wanted):
+        for question, answer in wanted.items():
+            got, answer = run.answers.get(question, []), str(answer)
+            if got == [answer]:
+                continue
+            expect(got, sentence, f"the check called {question}, and the program ended.", run)
+            expect(len(got) == 1, f"one answer to {question}, which is {answer}.",
+                   f"the program printed several: {visible(', '.join(got))}.", run)
+            expect(False, sentence, f"{question} returned {visible(got[0])}. It is {answer}.", run)
+
+    def expected_file(self, name=""):
+        return self.room / "expected" / (f"output.{name}.txt" if name else "output.txt")
+
+    def expect_output(self, run, name=""):
+        path = self.expected_file(name)
+        shown = path.relative_to(ROOT)
+        if not path.exists():
+            raise Miss(f"{shown} is not there: nothing to compare with.", run=run)
+        wanted, got = path.read_text().splitlines(), run.output.splitlines()
+        if not run.output:
+            raise Miss(f"Expected: the lines of {shown} on stdout.",
+                       "Happened: stdout is empty. Was nothing printed, or stdout closed?", run=run)
+        lines = difference(wanted, got)
+        if not lines and not whole(run, path):
+            lines = [f"The output goes on after its last expected line (line {len(wanted)}).",
+                     "Happened: a missing line end, a NUL byte or an empty line"]
+        if lines:
+            raise Miss(*lines, f"The whole expected output: {shown}, recorded on a real device.",
+                       run=run)
+
+    def expect_right(self, run, name=""):
+        # A program that found itself incorrect and printed no reason: the line that differs first.
+        if run.status == 1 and not run.errors:
+            self.expect_output(run, name)
+        self.expect_clean(run)
+        self.expect_output(run, name)
+
+    def expect_status(self, run, status, sentence=""):
+        expect(run.status == status, sentence or f"exit status {status}.",
+               f"exit status {run.status}.", run)
+
+    def expect_clean(self, run):
+        ordered = "a program whose every access is ordered."
+        found = "the simulated device found a hazard."
+        expect(not re.search("^hazard:", run.errors, re.M), ordered, found, run)
+        self.expect_status(run, 0)
+        journal = run.journal
+        ends = run.ends()
+        expect(ends != "hazard", ordered, found, run)
+        expect(ends != "live", "everything that was allocated is freed at the end.",
+               lambda: f"allocations left: {sum(x['live'] for x in journal.where(did='exit'))}.",
+               run)
+        expect(ends != "unsupported", "only calls that the simulated device models.",
+               lambda: ", ".join(sorted({x["call"] for x in journal.where(did="unsupported")})),
+               run)
+        if ends == "left":
+            raise Miss(*LEFT, run=run)
+
+
+def whole(run, path):
+    """Is the output, to the byte but for the machine's own numbers, that of the file?"""
+    text = (run.folder / "stdout").read_bytes()
+    return [words(line) for line in text.decode(errors="replace").split("\n")] == [
+        words(line) for line in path.read_text().split("\n")]
+
+
+def difference(wanted, got):
+    """Sentences about the first line that is not as expected."""
+    for number, line in enumerate(wanted):
+        if number >= len(got):
+            return [f"The output ends after line {number}.", f"Expected next: {visible(line)}"]
+        if words(line) != words(got[number]):
+            machine = " in its words (its numbers are the machine's)" if line[:1] == "~" else ""
+            return [f"Line {number + 1} of the output differs{machine}.",
+                    f"Expected: {visible(line)}", f"Happened: {visible(got[number])}"]
+    if len(got) > len(wanted):
+        return [f"The output goes on after its last expected line (line {len(wanted)}).",
+                f"Happened: {visible(got[len(wanted)])}"]
+    return []
+
+
+# ---- a case of the clinic ----
+
+
+class Case(Check):
+    """A repair of docs/clinic/NN_name_wrong.c.
+
+    A program that the checker does not report may still have lost what it was for, or may be
+    correct only because it is short. Each case has a rule of its own for that, and at least one
+    incorrect repair, repairs/NAME.patch, that misses it."""
+
+    def each(self, *arguments):
+        """A run under each of five schedules."""
+        for schedule in SCHEDULES:
+            yield self.run(*arguments, SIM_SCHEDULE=schedule)
+
+    def ends_well(self, *arguments):
+        for run in self.each(*arguments):
+            self.expect_clean(run)
+
+    def prints_line(self, pattern, line, *arguments):
+        """Under each schedule some line matches; `line` is what a person reads."""
+        for run in self.each(*arguments):
+            expect(any(re.fullmatch(pattern, x) for x in run.output.splitlines()),
+                   f"it prints: {line}", f"it printed: {visible(run.output, 400)}", run)
+
+    def prints_what_is_right(self, which=""):
+        """Under each schedule it prints the lines that the repaired program printed on a device
+        (docs/recorded/clinic.txt), of these the ones that match."""
+        text = (ROOT / "docs/recorded/clinic.txt").read_text()
+        own = re.search(rf"^== {self.name[7:]}_right: .*\n((?:(?!== ).*\n)*)", text, re.M)
+        for line in own[1].splitlines():
+            if re.search(which, line):
+                self.prints_line(re.sub("[^A-Za-z0-9 ]", ".", line), line)
+
+
+def check_of(name, file, folder):
+    known = cases() if name.startswith("clinic/") else None
+    return (Case if known else Check)(name, file, Path(folder))

@@ -1,0 +1,194 @@
+"""Judges one C file by the check of a lesson: judge.py NAME FILE [OPTION...]
+
+    --form=first     what is printed: the first miss, by its name and words (without an option)
+    --form=report    what a student reads: the first miss in full and the names of the others, in
+                     lines of 100 columns, and the points. ALL=1 shows all in full
+    --form=brief     the same without what waits and without the last lines, for make watch
+    --form=tap       what Bats would print
+    --form=json      the judgement as data, from which grade.py makes every grade
+    --form=rules     the rules alone, a line each: the function's name, a tab, its sentence
+    --only=TEXT      judges by the rules whose sentences begin so
+    --first          judges no rule behind the first miss
+    --refused=WHY    judges nothing: no rule can be
+
+The file is compiled and run in CHECK_FOLDER (left out: build/check/FOLDER.FILE), by program.sh and
+run.sh beside this, whose settings are in the environment. check.py beside this is what a check is
+written with. Exit status: 0 nothing was missed, 1 something was, 2 the check cannot be used.
+
+This is the one place that counts points. A point is for each rule that is met, but for as many as
+the starter meets. A rule that waits for a repair counts CHECK_WAITING (0.5), and all of them
+together never more than what was met: who has done nothing gets nothing for what was not judged.
+"""
+
+import argparse
+import importlib.util
+import json
+import math
+import os
+import re
+import sys
+from pathlib import Path
+
+import report
+from check import ROOT, Miss, Waits, check_of
+from manifest import Wrong, manifest, room
+
+WAITING = float(os.environ.get("CHECK_WAITING") or 0.5)
+
+
+def load_rules(name):
+    """The functions of a check that are rules, in their order."""
+    path = room(name) / "check.py"
+    if not path.exists():
+        raise Wrong(f"{path.relative_to(ROOT)} does not exist.")
+    spec = importlib.util.spec_from_file_location(f"check_{path.parent.name}", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    rules = [rule for word, rule in vars(module).items() if word.startswith("test_")]
+    for rule in rules:
+        if not rule.__doc__:
+            raise Wrong(f"{path.relative_to(ROOT)}: {rule.__name__} has no sentence.")
+    if not rules:
+        raise Wrong(f"{path.relative_to(ROOT)} has no rule.")
+    return rules
+
+
+def judged(rule, check):
+    """What one rule says of the file, as data."""
+    found = {"rule": rule.__name__, "name": " ".join(rule.__doc__.split()), "result": "passed"}
+    try:
+        rule(check)
+        check.met.add(rule.__name__)
+    except Waits as why:
+        found.update(result="skipped", lines=[str(why)])
+    except Miss as miss:
+        check.missed = True
+        run = miss.run or (None if miss.bare else check.last)
+        found.update(result="failed", lines=miss.lines)
+        if run:
+            errors = run.errors if miss.errors is None else miss.errors
+            found.update(printed=shown_errors(errors), see=see(check, run))
+    return found
+
+
+def shown_errors(errors):
+    """The first lines of stderr. What differs in an address only stands once: a line, with the
+    indented lines that belong to it."""
+    lines, seen, again = [], set(), False
+    for line in errors.splitlines():
+        if not line.startswith(" "):
+            key = re.sub("0x[0-9a-f]+", "", line)
+            again = key in seen
+            seen.add(key)
+        if not again:
+            lines.append(line[:400])
+    return lines[:20]
+
+
+def see(check, run):
+    """Where to look, as (label, text)."""
+    lesson = "/" not in check.name
+    page = ROOT / "build/docs/html" / os.environ.get("CHECK_PAGE", f"{check.name}.html")
+    built = Path(str(page).split("#", maxsplit=1)[0]).exists()
+    lines = [("See it yourself", run.command)]
+    if lesson and re.match(r"(SIM_\S+ )*make \d", run.command):
+        picture = re.sub(r"\bmake ", "make picture-", run.command, count=1)
+        lines.append(("Its picture", picture.replace(" BACKEND=simulator", "")))
+    elif lesson:
+        lines.append(("A picture of your program", f"make picture-{check.goal}"))
+    lines.append(("Its files", os.path.relpath(run.folder, ROOT)))
+    shown = os.path.relpath(page, ROOT) if built else "make book builds and opens it"
+    lines.append(("The page", shown))
+    if lesson:
+        lines.append(("A hint", f"make hint-{check.name.split('_')[0]}"))
+    return lines
+
+
+def count_points(rules, given):
+    """(points, possible) of a file, of which each rule is judged."""
+    met = sum(rule["result"] == "passed" for rule in rules)
+    waiting = sum(rule["result"] == "skipped" for rule in rules)
+    earned = max(0, met - given)
+    points = earned + min(earned, waiting * WAITING)
+    possible = len(rules) - given
+    return min(possible, math.floor(2 * points) / 2), possible
+
+
+def judge(name, file, only="", first=False):
+    """The judgement of a file, as data."""
+    of, rules = manifest(name), load_rules(name)
+    found = {"lesson": name, "rules": [], "given": of["given"], "points": 0}
+    found["possible"] = max(0, of["rules"] - of["given"])
+    if len(rules) != of["rules"]:
+        found["wrong"] = (
+            f"The check of {name} has {len(rules)} rules, but its manifest says {of['rules']}. "
+            "After a change of a check: tests/grading/grade.sh baseline"
+        )
+    if file is None:
+        return found
+    check = check_of(name, file, folder_of(file))
+    check.runnable = library_is_built(check)
+    for rule in rules:
+        if not " ".join(rule.__doc__.split()).startswith(only):
+            continue
+        if first and check.missed:
+            why = "a rule before this one is not met"
+            found["rules"].append({"rule": rule.__name__, "name": " ".join(rule.__doc__.split()),
+                                   "result": "skipped", "lines": [why]})
+        else:
+            found["rules"].append(judged(rule, check))
+    if not only and not first:
+        found["points"], _ = count_points(found["rules"], of["given"])
+    return found
+
+
+def library_is_built(check):
+    if not (ROOT / "build/simulator/libcudart.so.13").exists():
+        check.refusal = ["The simulated device is not built. Type: make simulator"]
+    return check.refusal is None
+
+
+def folder_of(file):
+    """Where a file is checked: the student's runs in build/check/NN_name; others, which may run at
+    the same time, elsewhere."""
+    given = os.environ.get("CHECK_FOLDER")
+    if given:
+        return ROOT / given
+    path = (ROOT / file).resolve()
+    name = path.stem if path.parent == ROOT / "lessons" else f"{path.parent.name}.{path.stem}"
+    kind = os.environ.get("SANITIZE", "").replace(",", "-")
+    return ROOT / "build/check" / (name + (f"-{kind}" if kind else ""))
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="judge.py", add_help=False)
+    parser.add_argument("name")
+    parser.add_argument("file", nargs="?")
+    parser.add_argument("--form", default="first", choices=[*report.FORMS, "rules"])
+    parser.add_argument("--only", default=os.environ.get("CHECK_TEST", ""))
+    parser.add_argument("--first", action="store_true")
+    parser.add_argument("--refused")
+    given = parser.parse_args()
+    os.chdir(ROOT)
+    if given.form == "rules":
+        for rule in load_rules(given.name):
+            print(f"{rule.__name__}\t{' '.join(rule.__doc__.split())}")
+        return 0
+    first = given.first or given.form == "first"
+    found = judge(given.name, None if given.refused else given.file, given.only, first)
+    if given.form == "json":
+        json.dump(found, sys.stdout)
+    else:
+        report.FORMS[given.form](found)
+    if not found["rules"] and not given.refused:
+        print(f"The check of {given.name} has no rule that begins so: {given.only}")
+        return 2
+    return int(any(rule["result"] == "failed" for rule in found["rules"]))
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except Wrong as why:
+        print(why)
+        sys.exit(2)

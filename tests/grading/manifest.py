@@ -1,0 +1,123 @@
+"""The manifests of the lessons: tests/lessons/NN_name/manifest.ini, one section each.
+
+    title, part, level    as the book's tables have them; part is one of the course
+    belief, question      what many believe, and what the lesson asks
+    truth                 what is true instead, in a sentence or two
+    minutes               for a student in the second year
+    kind                  fill, fix or predict: what the student does
+    rules, given          how many rules its check has, and how many of them the starter meets;
+                          grade.sh baseline writes both
+    imports               library functions that its program may use besides those of imports.txt
+    gpu, sizes            whether its solution runs on a GPU, and with which arguments besides none
+    live                  whether it can run in a page of the book
+
+A case of the clinic has title, rules and given alone, in tests/lessons/clinic/NN_name/manifest.ini.
+
+    manifest.py list             the names of the lessons
+    manifest.py live             those that run in a page
+    manifest.py runs             a line for each run on a GPU: a name, and its argument
+    manifest.py table            the table of README.md, between its two comments
+"""
+
+import configparser
+import sys
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+LESSONS = ROOT / "tests/lessons"
+KINDS = ("fill", "fix", "predict")
+NEEDED = ("title", "rules", "given")
+LESSON_NEEDS = (
+    *("part", "belief", "question", "truth", "minutes", "level", "kind", "gpu", "live"),
+)
+
+
+class Wrong(Exception):
+    """A manifest that cannot be used; the text names it and says what it lacks."""
+
+
+def room(name):
+    """The folder of a lesson, or of a case: clinic/NN_name."""
+    return LESSONS / name
+
+
+@cache
+def manifest(name):
+    """Its words as a dictionary: numbers are int, lists are lists, gpu and live are bool."""
+    path = room(name) / "manifest.ini"
+    where = path.relative_to(ROOT)
+    parser = configparser.ConfigParser(interpolation=None)
+    try:
+        with path.open(encoding="utf-8") as file:
+            parser.read_file(file)
+        found = dict(parser["lesson"])
+    except FileNotFoundError:
+        raise Wrong(f"{where} does not exist.") from None
+    except (configparser.Error, KeyError) as why:
+        raise Wrong(f"{where}: {str(why).splitlines()[0]}") from None
+    for word in NEEDED if name.startswith("clinic/") else NEEDED + LESSON_NEEDS:
+        if not found.get(word):
+            raise Wrong(f"{where} has no {word}.")
+    for word in ("rules", "given", "minutes"):
+        if word in found and not found[word].isdecimal():
+            raise Wrong(f"{where}: {word} = {found[word]} is not a whole number.")
+        found[word] = int(found.get(word, 0))
+    for word in ("imports", "sizes"):
+        found[word] = found.get(word, "").split()
+    for word in ("gpu", "live"):
+        if found.get(word, "no") not in ("yes", "no"):
+            raise Wrong(f"{where}: {word} is yes or no, and not {found[word]}.")
+        found[word] = found.get(word) == "yes"
+    if found.get("kind", "fix") not in KINDS:
+        raise Wrong(f"{where}: kind is one of {', '.join(KINDS)}, and not {found['kind']}.")
+    return found
+
+
+def lessons():
+    return sorted(path.name for path in LESSONS.glob("[0-9][0-9]_*") if path.is_dir())
+
+
+def cases():
+    return sorted(f"clinic/{path.name}" for path in LESSONS.glob("clinic/[0-9][0-9]_*"))
+
+
+def runs():
+    for name in lessons():
+        if manifest(name)["gpu"]:
+            yield name
+            yield from (f"{name} {size}" for size in manifest(name)["sizes"])
+
+
+def table():
+    part = None
+    yield "| | lesson | many believe | the question |"
+    yield "|---|---|---|---|"
+    for name in lessons():
+        of = manifest(name)
+        if of["part"] != part:
+            part = of["part"]
+            yield f"| | **{part}** | | |"
+        yield (
+            f'| {name[:2]} | [{of["title"]}](lessons/{name}.c) | "{of["belief"]}" '
+            f"| {of['question']} |"
+        )
+
+
+def main(what="list"):
+    answers = {
+        "list": lessons,
+        "live": lambda: [name for name in lessons() if manifest(name)["live"]],
+        "runs": runs,
+        "table": table,
+    }
+    if what not in answers:
+        raise Wrong(f"manifest.py: expected one of {', '.join(answers)}, got {what}.")
+    print("\n".join(answers[what]()))
+
+
+if __name__ == "__main__":
+    try:
+        main(*sys.argv[1:2])
+    except Wrong as why:
+        sys.exit(str(why))

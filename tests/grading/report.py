@@ -1,0 +1,113 @@
+"""What a judgement (judge.py) looks like to a person, and to a program that reads TAP."""
+
+import os
+import re
+
+WIDTH = 100
+
+
+def lines_of(rule, known=None):
+    """All lines about a rule: why it is not met, what stderr had, and where to look. `known` holds
+    what was shown of stderr before; numbers of processes and addresses may differ."""
+    lines = list(rule.get("lines", []))
+    printed = rule.get("printed", [])
+    key = re.sub(r"process \d+|0x[0-9a-f]+", "", "\n".join(printed))
+    if printed and known is not None and key in known:
+        lines.append("On stderr it printed the same as above.")
+    elif printed:
+        lines += ["On stderr it printed:", *(f"    {line}" for line in printed)]
+        if known is not None:
+            known.add(key)
+    return [*lines, *(f"{label}: {text}" for label, text in rule.get("see", []))]
+
+
+def first(found):
+    for rule in found["rules"]:
+        if rule["result"] == "failed":
+            print("\n".join([f"  MISS  {rule['name']}", *lines_of(rule)]))
+
+
+def tap(found):
+    print(f"1..{len(found['rules'])}")
+    for number, rule in enumerate(found["rules"], 1):
+        if rule["result"] == "failed":
+            print("\n".join([f"not ok {number} {rule['name']}",
+                             *(f"# {line}" for line in lines_of(rule))]))
+        else:
+            why = f" # skip {rule['lines'][0]}" if rule["result"] == "skipped" else ""
+            print(f"ok {number} {rule['name']}{why}")
+
+
+def wrapped(line):
+    """A line in lines of WIDTH columns. They hang below the text behind its label ("  MISS  ",
+    "  read       "), else two columns in. A compiler's excerpt ("   12 |  call();") stays whole."""
+    if len(line) <= WIDTH or re.match(r" *\d* +\|", line):
+        return [line]
+    label = re.match(r" *[A-Za-z]+( [A-Za-z]+)*:?  +", line)
+    hang = len(label[0]) if label and len(label[0]) < 40 else len(line) - len(line.lstrip()) + 2
+    lines = []
+    while len(line) > WIDTH:
+        cut = line.rfind(" ", hang, WIDTH + 1)
+        if cut < hang:
+            cut = line.find(" ", WIDTH)   # one long word
+        if cut < 0:
+            break
+        lines.append(line[:cut])
+        line = " " * hang + line[cut + 1:]
+    return [*lines, line]
+
+
+def say(line):
+    print("\n".join(wrapped(line)))
+
+
+def listed(found, brief):
+    """The rules with their results; the first miss in full, or all with ALL=1."""
+    everything, misses, known = os.environ.get("ALL"), 0, set()
+    for rule in found["rules"]:
+        if rule["result"] == "passed":
+            say(f"  ok    {rule['name']}")
+        elif rule["result"] == "skipped":
+            if not brief:
+                say(f"  wait  {rule['name']}")
+        else:
+            misses += 1
+            say(f"  MISS  {rule['name']}")
+            for line in lines_of(rule, known) if everything or misses == 1 else []:
+                say(f"        {line}")
+    return misses, everything
+
+
+def number(points):
+    return f"{points:g}"
+
+
+def points_line(found):
+    """How many rules of each result, and what they are worth."""
+    results = [rule["result"] for rule in found["rules"]]
+    line = f"{results.count('passed')} passed, {results.count('failed')} failed"
+    waiting = results.count("skipped")
+    if waiting:
+        line += f", {waiting} not judged until that is repaired"
+    if "wrong" not in found:
+        line += f". Points: {number(found['points'])} of {number(found['possible'])}"
+        if found["given"]:
+            gives = "give" if found["given"] > 1 else "gives"
+            line += f"; {found['given']} passed at the start and {gives} no point"
+    return line
+
+
+def student(found):
+    misses, everything = listed(found, brief=False)
+    print()
+    if misses > 1 and not everything:
+        shown = "both" if misses == 2 else f"all {misses}"
+        say(f"Begin with the first miss. ALL=1 shows {shown} in full.")
+    say(points_line(found))
+
+
+def brief(found):
+    listed(found, brief=True)
+
+
+FORMS = {"first": first, "report": student, "brief": brief, "tap": tap, "json": None}
