@@ -130,7 +130,8 @@ static void read_fail(void)
 static const char *const names[] = {
     "SIM_JOURNAL", "SIM_REPORT",       "SIM_SEAL",     "SIM_CHECK_LAWS",     "SIM_CHECK",
     "SIM_DEVICES", "SIM_EXPLAIN",      "SIM_FAIL",     "SIM_DRIVER_VERSION", "SIM_MEMORY",
-    "SIM_PEERS",   "SIM_HANDLE_TYPES", "SIM_SCHEDULE", "SIM_SEGMENT",        "SIM_POOLS"};
+    "SIM_PEERS",   "SIM_HANDLE_TYPES", "SIM_SCHEDULE", "SIM_SEGMENT",        "SIM_POOLS",
+    "SIM_IDLE"};
 #define FIRST_SIMULATED 4
 
 /* A name that is misspelled would change nothing, and nobody would notice. */
@@ -146,7 +147,7 @@ static void refuse_unknown(void)
         if (!known)
             os_fatal("there is no variable %.*s; expected SIM_SCHEDULE, SIM_DEVICES, SIM_MEMORY, "
                      "SIM_SEGMENT, SIM_FAIL, SIM_DRIVER_VERSION, SIM_POOLS, SIM_HANDLE_TYPES, "
-                     "SIM_PEERS, SIM_CHECK, SIM_CHECK_LAWS, SIM_EXPLAIN, SIM_REPORT or "
+                     "SIM_PEERS, SIM_IDLE, SIM_CHECK, SIM_CHECK_LAWS, SIM_EXPLAIN, SIM_REPORT or "
                      "SIM_JOURNAL. To remove it: unset %.*s",
                      (int)length, entry, (int)length, entry);
     }
@@ -185,6 +186,7 @@ void settings_read(void)
         settings.handle_types &= ~cudaMemHandleTypeFabric;
     settings.peers = read_yes_or_no("SIM_PEERS", true, "off", "on");
     read_check();
+    settings.idle = read_yes_or_no("SIM_IDLE", true, "off", "on");
     settings.check_laws = read_yes_or_no("SIM_CHECK_LAWS", false, "0", "1");
     settings.explain = read_yes_or_no("SIM_EXPLAIN", false, "0", "1");
     settings.journal = os_environment("SIM_JOURNAL");

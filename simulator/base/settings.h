@@ -32,6 +32,8 @@ struct __attribute__((aligned(4096))) settings {
     /* SIM_SCHEDULE: measured, instant, late, or random with a seed. */
     enum schedule schedule;
     uint64_t seed;
+    /* SIM_IDLE: does work end while the host sleeps or computes (sched/host_idle.h)? Default on. */
+    bool idle;
     /* SIM_CHECK_LAWS: 1 walks the laws of memory after each call (api/laws.h). */
     bool check_laws;
     bool check; /* SIM_CHECK: off turns the checker off */

@@ -13,6 +13,8 @@ extern _Thread_local bool in_host_function;
 extern struct host_functions {
     /* How many threads of ours there are for host functions: most programs have none. */
     unsigned threads;
+    /* The program has queued one: the host may wait for it outside of any call. */
+    bool queued;
     /* How many threads wait for a host function that may return at any moment. */
     unsigned waiters;
 } host_functions;

@@ -6,6 +6,8 @@
  *   that no call was made, and that each thread that makes calls, or has begun and may come to
  *   make one, sleeps or has computed for more than 100 ms. A thread that waits at the end of the
  *   program, or at its own, where no call is made, for a host function to return is not idle.
+ * With SIM_IDLE=off it does not go on: then only calls that wait, or ask, move the device. But a
+ * program that has queued a host function may wait for that without a call, so there it does.
  * So where time goes does not depend on how long the host was idle. A thread that was only kept
  * from its processor was not idle, and neither was one that waited, it seems, for another to end,
  * which may have been kept from its own.
@@ -17,6 +19,7 @@
 
 #include <stdlib.h>
 
+#include "base/settings.h"
 #include "os/needs_lock.h"
 #include "os/os.h"
 #include "sched/engine.h"
@@ -96,6 +99,9 @@ static void read_cpu_times(void)
         c->cpu_time = os_thread_cpu_us(c->thread);
 }
 
+/* May work end because the host is idle? */
+static bool idleness_counts(void) { return settings.idle || host_functions.queued; }
+
 /* Sleeps until the next look. */
 static void sleep_unlocking(void)
 {
@@ -130,7 +136,8 @@ static void watchdog_main(void *unused)
             read_cpu_times();
             calls_before = host.calls;
             idle_polls = 0;
-        } else if (engine_status.busy_streams && !host_functions.waiters && are_all_idle()
+        } else if (engine_status.busy_streams && !host_functions.waiters && idleness_counts()
+                   && are_all_idle()
                    && ++idle_polls == 2) {
             run_work_unlocking();
             idle_polls = 0;
@@ -199,7 +206,7 @@ void host_idle_call_begins_unlocking(void)
     if (!host_idle_left_busy)
         return;
     host_idle_left_busy = false;
-    if (engine_status.busy_streams && this_caller->was_idle
+    if (engine_status.busy_streams && this_caller->was_idle && idleness_counts()
         && this_caller->threads_ended == host.threads_ended)
         engine_run_all_unlocking();
 }

@@ -9,6 +9,7 @@
 #include "sched/cost.h"
 #include "sched/engine.h"
 #include "sched/happens_before.h"
+#include "sched/host_function.h"
 #include "sched/virtual_time.h"
 
 /* How many retired streams a new stream looks at (assumed: enough to find what can serve again). */
@@ -570,6 +571,7 @@ struct op *stream_enqueue(struct stream *s, enum op_kind kind, time_ns duration)
 struct op *stream_enqueue_function(struct stream *s, time_ns duration)
 {
     NEEDS_LOCK();
+    host_functions.queued = true;
     struct op *op = stream_enqueue(s, OP_HOST, duration);
     op->record = stream_snapshot(s, op->seq - 1);
     return op;

@@ -9,7 +9,7 @@ from pathlib import Path
 FOLDER = Path(sys.argv[1] if len(sys.argv) > 1 else "simulator")
 FACTS = Path("tests/hardware/facts")
 # What a lesson printed on a device is a recording, too.
-EXPECTED = "tests/lessons/expected/"
+EXPECTED = re.compile(r"(tests/lessons/\w+|docs/programs)/expected/")
 # Strings first: what looks like a comment in one is none.
 COMMENT = re.compile(r'"(?:\\.|[^"\\\n])*"|/\*.*?\*/', re.S)
 # The schedule of that name is no claim.
@@ -23,7 +23,7 @@ def is_there(name):
     """Is that a recording, or a command that measures?"""
     if name.startswith("make "):
         return re.search(rf"^## {name}\b", Path("Makefile").read_text(), re.M)
-    if name.startswith(EXPECTED):
+    if EXPECTED.match(name):
         return Path(name).exists()
     return (FACTS / name.removeprefix("tests/hardware/").removeprefix("facts/")).exists()
 

@@ -131,7 +131,7 @@ END
         SIM_FAIL={cudaMallocAsync_ptsz:1,cudaGetLastError:1} SIM_EXPLAIN={on,2,true} \
         SIM_CHECK={maybe,1,OFF} SIM_PEERS={yes,0} SIM_JOURNAL={/nonexistent/x,/tmp} \
         SIM_DRIVER_VERSION={12,x} SIM_HANDLE_TYPES={99,fd} \
-        SIM_SEGMENT={0,1,2048,32M,-2} SIM_POOLS={no,0,Off}; do
+        SIM_SEGMENT={0,1,2048,32M,-2} SIM_POOLS={no,0,Off} SIM_IDLE={no,1}; do
         status=0
         env "$setting" "$at/behaviour" first >out 2>err || status=$?
         [ "$status" = 1 ] || complain "$setting: exit status $status, not 1."
@@ -455,6 +455,9 @@ END
         miss "The streams return otherwise:" "$output"
     [ "$(grep -c '^hazard: host access not ordered' <<<"$errors")" = 1 ] ||
         miss "The touch is not reported once:" "$errors"
+    SIM_IDLE=off SIM_SCHEDULE=late program behaviour kept
+    [[ $output == *"kept, seen 0, cudaErrorNotReady"*"slept, cudaErrorNotReady"* ]] ||
+        miss "With SIM_IDLE=off a sleep lets work end:" "$output"
     SIM_SCHEDULE=late program behaviour computing
     printed "computed 60 ms, cudaErrorNotReady" "cudaStreamSynchronize(s): cudaSuccess"
     SIM_SCHEDULE=late program behaviour begun
