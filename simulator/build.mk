@@ -48,5 +48,6 @@ $(SIMULATOR)/unmodelled.inc: simulator/api/calls.def simulator/api/libcudart-sym
 	@mkdir -p $(@D)
 	@awk -F '[(,)]' 'FNR == NR { if (/^[A-Z]/) { known[$$2]; known[$$2 twin[$$1]] } } \
 		FNR != NR && !($$1 in known) { print "UNMODELLED(" $$1 ")" } \
-		BEGIN { twin["CALL_PTSZ"] = "_ptsz"; twin["CALL_PTDS"] = "_ptds" }' $^ \
+		BEGIN { twin["CALL_PTSZ"] = twin["CALL_LAUNCH"] = "_ptsz"; \
+			twin["CALL_PTDS"] = "_ptds" }' $^ \
 		>$@.$$$$ && mv $@.$$$$ $@

@@ -27,10 +27,11 @@ static const struct {
     const char *name;
     unsigned flags;
 } calls[] = {
-#define CALL(name, cost, flags, parameters, arguments)      {#name, flags},
-#define CALL_PTSZ(name, cost, flags, parameters, arguments) {#name, flags},
-#define CALL_PTDS(name, cost, flags, parameters, arguments) {#name, flags},
-#define CALL0(name, cost, flags)                            {#name, flags},
+#define CALL(name, cost, flags, parameters, arguments)        {#name, flags},
+#define CALL_PTSZ(name, cost, flags, parameters, arguments)   {#name, flags},
+#define CALL_PTDS(name, cost, flags, parameters, arguments)   {#name, flags},
+#define CALL_LAUNCH(name, cost, flags, parameters, arguments) {#name, flags},
+#define CALL0(name, cost, flags)                              {#name, flags},
 #define OTHER(name)
 #define NVCC(name)
 #include "api/calls.def"

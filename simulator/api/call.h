@@ -50,10 +50,11 @@ enum call_flags {
 };
 
 enum call_id {
-#define CALL(name, cost, flags, parameters, arguments)      CALL_##name,
-#define CALL_PTSZ(name, cost, flags, parameters, arguments) CALL_##name,
-#define CALL_PTDS(name, cost, flags, parameters, arguments) CALL_##name,
-#define CALL0(name, cost, flags)                            CALL_##name,
+#define CALL(name, cost, flags, parameters, arguments)        CALL_##name,
+#define CALL_PTSZ(name, cost, flags, parameters, arguments)   CALL_##name,
+#define CALL_PTDS(name, cost, flags, parameters, arguments)   CALL_##name,
+#define CALL_LAUNCH(name, cost, flags, parameters, arguments) CALL_##name,
+#define CALL0(name, cost, flags)                              CALL_##name,
 #define OTHER(name)
 #define NVCC(name)
 #include "api/calls.def"
@@ -67,6 +68,8 @@ enum call_id {
 #define CALL_PTSZ(name, cost, flags, parameters, arguments) \
     CALL(name, cost, flags, parameters, arguments)
 #define CALL_PTDS(name, cost, flags, parameters, arguments) \
+    CALL(name, cost, flags, parameters, arguments)
+#define CALL_LAUNCH(name, cost, flags, parameters, arguments) \
     CALL(name, cost, flags, parameters, arguments)
 #define CALL0(name, cost, flags) cudaError_t do_##name(struct call *call);
 #define OTHER(name)

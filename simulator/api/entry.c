@@ -2,6 +2,7 @@
  * enters, has the work done, leaves. */
 #include "api/call.h"
 #include "api/laws.h"
+#include "api/nvcc_entry.h"
 #include "base/settings.h"
 #include "graph/kernel_node.h"
 #include "os/os.h"
@@ -31,34 +32,44 @@ static time_ns copy_cost(enum cudaMemcpyKind kind)
 
 /* ---- the functions ---- */
 
-#define SITE OS_CALL_ADDRESS, OS_CALL_FRAME
+#define PLACE                          \
+    {                                  \
+        OS_CALL_ADDRESS, OS_CALL_FRAME \
+    }
+#define LAUNCH_PLACE launch_place(OS_CALL_ADDRESS, OS_CALL_FRAME)
 
-#define ENTRY(symbol, name, cost, flags, parameters, arguments, per_thread)                \
-    EXPORT cudaError_t symbol parameters;                                                  \
-    EXPORT cudaError_t symbol parameters                                                   \
-    {                                                                                      \
-        struct call call;                                                                  \
-        cudaError_t e = call_enter(&call, CALL_##name, (time_ns)(cost), SITE, per_thread); \
-        e = e ? e : do_##name(&call, EACH arguments);                                      \
-        return call_leave(&call, laws_checked(#name, e));                                  \
+#define ENTRY(symbol, name, cost, flags, parameters, arguments, place, per_thread)             \
+    EXPORT cudaError_t symbol parameters;                                                      \
+    EXPORT cudaError_t symbol parameters                                                       \
+    {                                                                                          \
+        struct call call;                                                                      \
+        const struct call_place at = place;                                                    \
+        cudaError_t e =                                                                        \
+            call_enter(&call, CALL_##name, (time_ns)(cost), at.address, at.frame, per_thread); \
+        e = e ? e : do_##name(&call, EACH arguments);                                          \
+        return call_leave(&call, laws_checked(#name, e));                                      \
     }
 
 #define CALL(name, cost, flags, parameters, arguments) \
-    ENTRY(name, name, cost, flags, parameters, arguments, false)
-#define CALL_PTSZ(name, cost, flags, parameters, arguments)      \
-    ENTRY(name, name, cost, flags, parameters, arguments, false) \
-    ENTRY(name##_ptsz, name, cost, flags, parameters, arguments, true)
-#define CALL_PTDS(name, cost, flags, parameters, arguments)      \
-    ENTRY(name, name, cost, flags, parameters, arguments, false) \
-    ENTRY(name##_ptds, name, cost, flags, parameters, arguments, true)
-#define CALL0(name, cost, flags)                                                      \
-    EXPORT cudaError_t name(void);                                                    \
-    EXPORT cudaError_t name(void)                                                     \
-    {                                                                                 \
-        struct call call;                                                             \
-        cudaError_t e = call_enter(&call, CALL_##name, (time_ns)(cost), SITE, false); \
-        e = e ? e : do_##name(&call);                                                 \
-        return call_leave(&call, laws_checked(#name, e));                             \
+    ENTRY(name, name, cost, flags, parameters, arguments, EACH(PLACE), false)
+#define CALL_PTSZ(name, cost, flags, parameters, arguments)                   \
+    ENTRY(name, name, cost, flags, parameters, arguments, EACH(PLACE), false) \
+    ENTRY(name##_ptsz, name, cost, flags, parameters, arguments, EACH(PLACE), true)
+#define CALL_PTDS(name, cost, flags, parameters, arguments)                   \
+    ENTRY(name, name, cost, flags, parameters, arguments, EACH(PLACE), false) \
+    ENTRY(name##_ptds, name, cost, flags, parameters, arguments, EACH(PLACE), true)
+#define CALL_LAUNCH(name, cost, flags, parameters, arguments)                        \
+    ENTRY(name, name, cost, flags, parameters, arguments, EACH(LAUNCH_PLACE), false) \
+    ENTRY(name##_ptsz, name, cost, flags, parameters, arguments, EACH(LAUNCH_PLACE), true)
+#define CALL0(name, cost, flags)                                                         \
+    EXPORT cudaError_t name(void);                                                       \
+    EXPORT cudaError_t name(void)                                                        \
+    {                                                                                    \
+        struct call call;                                                                \
+        cudaError_t e = call_enter(&call, CALL_##name, (time_ns)(cost), OS_CALL_ADDRESS, \
+                                   OS_CALL_FRAME, false);                                \
+        e = e ? e : do_##name(&call);                                                    \
+        return call_leave(&call, laws_checked(#name, e));                                \
     }
 #define OTHER(name)
 #define NVCC(name)           \

@@ -19,6 +19,7 @@ includes() {
             split("os base sched check mem run", below_all)
             for (i in below_all)
                 height[below_all[i]] = i
+            height["ptx"] = height["sched"]
             height["graph"] = height["ipc"] = 7
             height["api"] = 8
         }

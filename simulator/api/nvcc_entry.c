@@ -1,0 +1,116 @@
+/* The functions that code compiled by nvcc calls without the program's doing: before main, to
+ * announce its kernels and variables; and on the way to a launch.
+ *
+ *   kernel<<<grid, block>>>(a, b)     __cudaPushCallConfiguration(grid, block, ...)
+ *                                     nvcc's stub: __cudaPopCallConfiguration(...)
+ *                                                  __cudaGetKernel(...), once
+ *                                                  __cudaLaunchKernel(...)
+ *
+ * None of these is a call of the program: they have no cost and no line in the journal. Their
+ * prototypes are those of the toolkit's crt/host_runtime.h, which is for C++ alone. */
+#include "api/nvcc_entry.h"
+
+#include "api/call.h"
+#include "os/os.h"
+#include "ptx/registry.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+/* ---- before main ---- */
+
+EXPORT void **__cudaRegisterFatBinary(void *wrapper);
+EXPORT void __cudaRegisterFatBinaryEnd(void **binary);
+EXPORT void __cudaUnregisterFatBinary(void **binary);
+EXPORT char __cudaInitModule(void **binary);
+EXPORT void __cudaRegisterFunction(void **binary, const char *host, char *device,
+                                   const char *symbol, int thread_limit, void *thread, void *block,
+                                   dim3 *block_size, dim3 *grid_size, int *warp_size);
+
+void **__cudaRegisterFatBinary(void *wrapper)
+{
+    lock_acquire();
+    struct binary *binary = registry_add_binary(wrapper);
+    lock_release();
+    return (void **)binary;
+}
+
+void __cudaRegisterFatBinaryEnd(void **binary) { (void)binary; }
+/* What is registered stays: work that is queued may name it. */
+void __cudaUnregisterFatBinary(void **binary) { (void)binary; }
+char __cudaInitModule(void **binary) { return binary != NULL; }
+
+void __cudaRegisterFunction(void **binary, const char *host, char *device, const char *symbol,
+                            int thread_limit, void *thread, void *block, dim3 *block_size,
+                            dim3 *grid_size, int *warp_size)
+{
+    (void)device, (void)thread_limit, (void)thread, (void)block, (void)block_size, (void)grid_size;
+    (void)warp_size;
+    lock_acquire();
+    registry_add_kernel((struct binary *)binary, host, symbol);
+    lock_release();
+}
+
+/* ---- launches ---- */
+
+/* What <<<...>>> says, from there to the stub. A launch may stand in the arguments of another. */
+#define PENDING_MAX 16
+struct configuration {
+    dim3 grid, block;
+    size_t shared_bytes;
+    cudaStream_t stream;
+    void *site;
+};
+static _Thread_local struct configuration pending[PENDING_MAX];
+static _Thread_local unsigned pending_count;
+/* Of the configuration that the stub has taken; NULL: of none. */
+static _Thread_local void *popped_site;
+
+EXPORT unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared_bytes,
+                                            cudaStream_t stream);
+EXPORT cudaError_t __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared_bytes,
+                                              void *stream);
+EXPORT cudaError_t __cudaGetKernel(cudaKernel_t *kernel, const void *host);
+
+/* Not 0: the launch does not take place. */
+unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared_bytes,
+                                     cudaStream_t stream)
+{
+    if (pending_count == PENDING_MAX)
+        os_fatal("more than %d launches stand in the arguments of each other.", PENDING_MAX);
+    lock_acquire();
+    void *site = os_call_site(OS_CALL_ADDRESS, OS_CALL_FRAME);
+    lock_release();
+    pending[pending_count++] = (struct configuration){grid, block, shared_bytes, stream, site};
+    return 0;
+}
+
+cudaError_t __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared_bytes, void *stream)
+{
+    if (!pending_count)
+        return cudaErrorMissingConfiguration;
+    const struct configuration *c = &pending[--pending_count];
+    *grid = c->grid;
+    *block = c->block;
+    *shared_bytes = c->shared_bytes;
+    *(cudaStream_t *)stream = c->stream;
+    popped_site = c->site;
+    return cudaSuccess;
+}
+
+/* The address of the host stands for the kernel, so that a launch takes either. */
+cudaError_t __cudaGetKernel(cudaKernel_t *kernel, const void *host)
+{
+    *kernel = (cudaKernel_t)host;
+    return cudaSuccess;
+}
+
+struct call_place launch_place(void *address, void *const *frame)
+{
+    /* The site has its callers in it already, so it is passed with a frame that has none. */
+    static void *const no_caller[2];
+    if (!popped_site)
+        return (struct call_place){address, frame};
+    struct call_place place = {popped_site, no_caller};
+    popped_site = NULL;
+    return place;
+}
