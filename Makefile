@@ -21,7 +21,7 @@ ifneq ($(findstring ",$(CURDIR)),)
 $(error The path of this folder has a quotation mark: $(CURDIR). Rename or move it)
 endif
 
-LESSONS := $(sort $(basename $(notdir $(wildcard solutions/[0-9]*.c tests/lessons/[0-9]*.bats))))
+LESSONS := $(sort $(notdir $(wildcard tests/lessons/[0-9]*_*)))
 SOLUTIONS := $(basename $(wildcard solutions/[0-9]*.c))
 CASES := $(patsubst docs/clinic/%_wrong.c,%,$(wildcard docs/clinic/*_wrong.c))
 number = $(firstword $(subst _, ,$(1)))
@@ -89,7 +89,8 @@ asks_for = $(filter $(1),$(MAKECMDGOALS))
 build/cuda/found: FORCE
 	@tests/commands/setup.sh $(firstword $(if $(call asks_for,test%),suite) \
 		$(if $(call asks_for,book docs epub pdf pages),pages) $(call asks_for,grade-class) \
-		$(call asks_for,grade) $(if $(call asks_for,check-% watch),check) build)
+		$(call asks_for,grade) \
+		$(if $(call asks_for,check-% watch),check) build)
 build/gpu/nvcc: FORCE
 	@tests/commands/setup.sh gpu
 build/venv/docs: FORCE | build/cuda/found

@@ -15,7 +15,8 @@ from sphinx.errors import ConfigError
 # the build.
 gc.disable()
 sys.dont_write_bytecode = True  # nothing is made outside build/
-sys.path.insert(0, str(Path(__file__).parent / "docs" / "extensions"))
+for folder in ("docs/extensions", "tests/grading"):
+    sys.path.insert(0, str(Path(__file__).parent / folder))
 
 address = os.environ.get("BOOK_ADDRESS", "")
 repository = os.environ.get("BOOK_REPOSITORY", "")

@@ -1,10 +1,11 @@
 # How the simulated device is built for a page of a browser: docs/live/live.wasm, which the
 # repository keeps, so that `make live` alone needs the compiler. Part of the Makefile. It holds the
 # rooms of simulator/ with os/web/ in the place of os/ (but for os/common.c), the pool bench
-# (docs/live/bench.c), and the lessons that need no second device, process or thread, each as it is
-# and solved.
+# (docs/live/bench.c), and the lessons whose manifest says that they can run there, because they
+# need no second device, process or thread, each as it is and solved.
 LIVE := docs/live/live.wasm
-LIVE_LESSONS := $(filter $(addsuffix _%,01 02 03 04 06 07 08 10 11 12 15 20),$(LESSONS))
+LIVE_MANIFESTS := $(shell grep -ls '^live = yes' tests/lessons/*/manifest.ini)
+LIVE_LESSONS := $(LIVE_MANIFESTS:tests/lessons/%/manifest.ini=%)
 LIVE_PROGRAMS := docs/live/bench $(LIVE_LESSONS:%=lessons/%) $(LIVE_LESSONS:%=solutions/%)
 LIVE_SOURCES := $(filter-out simulator/os/%,$(wildcard simulator/*/*.c)) simulator/os/common.c \
 	$(wildcard simulator/os/web/*.c) docs/live/main.c

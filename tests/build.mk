@@ -2,21 +2,19 @@
 
 FOR_SIMULATOR := $(FLAGS) $(SANITIZER) -isystem build/cuda/include
 
-# A mutant is a solution with one mistake: tests/lessons/mutants/NN_name/MISTAKE.patch makes it.
-# `make solution-04 MUTANT=MISTAKE` runs one.
-MUTANTS := $(patsubst tests/lessons/mutants/%.patch,%,$(wildcard tests/lessons/mutants/*/*.patch))
-MUTANT_SOURCES := $(MUTANTS:%=build/mutants/%.c)
-.PHONY: mutants mutant-sources
-mutants: $(MUTANTS:%=$(SIMULATOR)/mutants/%)
-mutant-sources: $(MUTANT_SOURCES)
+# A mutant is a solution with one mistake: tests/lessons/NN_name/mutants/MISTAKE.patch makes
+# build/mutants/NN_name/MISTAKE.c. `make solution-04 MUTANT=MISTAKE` runs one.
+define mutants_of_a_lesson
+build/mutants/$(1)/%.c: tests/lessons/$(1)/mutants/%.patch solutions/$(1).c
+	@tests/commands/mutant.sh $$< $$@
+build/mutants/$(1)/%.c:
+	@tests/commands/mutant.sh tests/lessons/$(1)/mutants/$$*.patch
+endef
+$(foreach name,$(LESSONS),$(eval $(call mutants_of_a_lesson,$(name))))
 
-build/mutants/%.c: tests/lessons/mutants/%.patch
-	@tests/commands/mutant.sh $< $@
-$(foreach name,$(LESSONS),\
-	$(eval $$(filter build/mutants/$(name)/%,$$(MUTANT_SOURCES)): solutions/$(name).c))
-
-tests/lessons/mutants/%.patch:
-	@tests/commands/mutant.sh $@
+# The rules of each lesson's check as tests for Bats.
+build/rules/%.bats: tests/lessons/%/check.py tests/grading/rules.sh
+	@tests/grading/rules.sh $* $@
 
 # A warning is an error here: a test would not see that of a program built before.
 $(SIMULATOR)/mutants/%: build/mutants/%.c $(SHARED) $(LIBRARY)

@@ -1,10 +1,22 @@
 # shellcheck shell=bash
-# What the tests of the workbook itself share, beside what the checks of lessons do (check.bash):
-# the Bats libraries, the book built once, a copy of the workbook to break, complaints in one list.
-# It is sourced by "load ../suite".
+# What the tests of the workbook itself share: the Bats libraries, the book built once, a copy of the
+# workbook to break, a file judged, complaints in one list. It is sourced by "load ../suite".
 
-# shellcheck source=tests/grading/check.bash
-source "${BASH_SOURCE[0]%/*}/grading/check.bash"
+cd "${BASH_SOURCE[0]%/*}/.." || exit 1
+ROOT=$PWD
+unset MAKEFLAGS MAKELEVEL MFLAGS   # a make that runs the suite gives nothing to the makes inside it
+export WORKBOOK_PROGRESS=none      # what tests check is no progress of the reader's
+
+# lines WORDS...: each on a line
+lines() { printf '%s\n' "$@"; }
+
+miss() {
+    lines "$@"
+    return 1
+}
+
+# words [FILE]: a program's output without what depends on the machine
+words() { sed -E -f "$ROOT/tests/grading/machine.sed" "$@"; }
 
 # The Bats libraries, where Debian, Ubuntu or a hand put them.
 # What their load.bash does is done here: it starts a process for each file.
@@ -131,7 +143,8 @@ grading_copy() {
     mkdir -p "$1"/{build,tests/{lessons,simulator}}
     cp -a Makefile lessons solutions simulator "$1"
     cp -a tests/{commands,grading,build.mk} "$1/tests"
-    cp -a tests/lessons/{expected,*.*} "$1/tests/lessons"
+    cp -a tests/lessons/[0-9]*_* "$1/tests/lessons"
+    rm -rf "$1"/tests/lessons/*/{mutants,styles}
     cp -a tests/simulator/traces "$1/tests/simulator"
     copy_built "$1"
 }
@@ -150,12 +163,19 @@ first() {
     echo "${all%%$'\n'*}"
 }
 
+# folder_for FILE MARK: where a file is checked, named after its folder and itself, into $folder
+folder_for() {
+    local file=$PWD/${1%.c}
+    folder=${file%/*}
+    folder=build/check/${folder##*/}$2${file##*/}
+}
+
 # judge FILE LESSON: the first miss of FILE in its check, in $output, and $status. Quicker than the
 # next.
 judge() {
     local folder
     folder_for "$1" -
-    run as_typed LESSON="$1" CHECK_FOLDER="$folder" "$BASH" tests/grading/first_miss.sh "$2"
+    run as_typed CHECK_FOLDER="$folder" python3 -B tests/grading/judge.py "$2" "$1"
 }
 
 # check FILE LESSON: what a student sees who checks FILE, in $output and $status.

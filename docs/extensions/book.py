@@ -1,6 +1,6 @@
 """What every directive of the book builds on: its dependencies on files, and text to parse."""
 
-from runs import LIBRARY, ROOT, BookError
+from runs import LIBRARY, ROOT, BookError, patch_of
 from sphinx.util.docutils import SphinxDirective
 
 
@@ -31,7 +31,7 @@ class BookDirective(SphinxDirective):
     def depend_on_program(self, program):
         sources = [f"{program}.c"]
         if program.startswith("mutants/"):
-            sources = [f"solutions/{program.split('/')[1]}.c", f"tests/lessons/{program}.patch"]
+            sources = [f"solutions/{program.split('/')[1]}.c", patch_of(program)]
         for source in sources:
             if not (ROOT / source).exists():
                 raise BookError(f"{self.env.docname}: {source} is not there.")

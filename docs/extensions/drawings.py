@@ -13,7 +13,9 @@ import svg
 from rungs import RUNGS, TABLE
 
 ROOT = Path(__file__).resolve().parents[2]
-RECORDED = "tests/lessons/expected/"
+def recording(lesson):
+    return f"tests/lessons/{lesson}/expected/output.txt"
+
 NARROW = 500
 
 
@@ -49,7 +51,7 @@ def drawing(name, title, heads, rows, sources=()):
 
 
 def recorded(lesson):
-    return (ROOT / RECORDED / f"{lesson}.txt").read_text(encoding="utf-8").splitlines()
+    return (ROOT / recording(lesson)).read_text(encoding="utf-8").splitlines()
 
 
 def node(canvas, x, y, width, words, kind="work", code=False, high=0):
@@ -264,7 +266,7 @@ def allowed(cells):
     "GPU 1 may use a pool of GPU 0 only after cudaMemPoolSetAccess; enabling peers does not do it",
     ["access of GPU 1", "current", "use", "the call returns", "its stream"],
     accesses,
-    (RECORDED + "14_peer_access.txt",),
+    (recording("14_peer_access"),),
 )
 def devices(canvas):
     narrow = canvas.width < NARROW
@@ -490,7 +492,7 @@ def arena_rows():
     "the limit",
     ["what", "first byte", "bytes"],
     arena_rows,
-    (RECORDED + "21_own_arena.txt",),
+    (recording("21_own_arena"),),
 )
 def arena(canvas):
     alignment, requests, limit = arena_numbers()
@@ -659,7 +661,7 @@ def locations():
         "memset by the device",
     ],
     locations,
-    (RECORDED + "19_other_locations.txt",),
+    (recording("19_other_locations"),),
 )
 def three_places(canvas):
     narrow = canvas.width < NARROW
@@ -784,7 +786,7 @@ def cost_rows():
     "threshold can cost more than cudaMalloc",
     ["way or call", "size", "µs of the host"],
     cost_rows,
-    (RECORDED + "05_cost.txt",),
+    (recording("05_cost"),),
 )
 def bars(canvas):
     sizes, ways, stalls = costs()

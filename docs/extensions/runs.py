@@ -5,6 +5,7 @@ again gets the same Run.
 """
 
 import difflib
+import hashlib
 import json
 import os
 import re
@@ -45,10 +46,16 @@ NAMED_PROGRAM = re.compile(
 COMPILED = set()  # what compile_named has built
 
 
+def patch_of(program):
+    """The patch of mutants/NN_name/MISTAKE."""
+    _, lesson, mistake = program.split("/")
+    return f"tests/lessons/{lesson}/mutants/{mistake}.patch"
+
+
 def source_of(program):
     """The file whose change changes the program: of a mutant, its patch."""
     if program.startswith("mutants/"):
-        return f"tests/lessons/{program}.patch"
+        return patch_of(program)
     if program.startswith("tests/litmus/"):
         return f"{program.removesuffix('_wrong')}.c"
     return f"{program}.c"
@@ -187,8 +194,26 @@ def words(output):
 
 
 def recording_of(program, arguments):
-    name = ".".join([Path(program).name, *arguments])
-    return f"tests/lessons/expected/{name}.txt"
+    folder, name = program.rsplit("/", 1)
+    if folder == "solutions":
+        return f"tests/lessons/{name}/expected/{'.'.join(['output', *arguments])}.txt"
+    return f"{folder}/expected/{'.'.join([name, *arguments])}.txt"
+
+
+RECORDED = ROOT / "docs/recorded/outputs.txt"   # written by tests/hardware/lessons.sh alone
+
+
+def provenance(file):
+    """Who printed what is expected: "An NVIDIA H200 printed the same (driver 580.159.04,
+    2026-11-20)", or, when no recording says so, that nobody has."""
+    text = (ROOT / file).read_text(encoding="utf-8")
+    digest = hashlib.sha256(words(text).encode()).hexdigest()
+    for line in RECORDED.read_text(encoding="utf-8").splitlines():
+        name, found, date, commit, gpu = line.split(" ", 4)
+        if (name, found) == (file, digest):
+            card, _, driver = gpu.partition(", ")
+            return f"An {card} printed the same (driver {driver}, {date})"
+    return "This is what its author expects, and no device has been recorded yet"
 
 
 def expect_recorded(program, arguments, run, has_reports=False):

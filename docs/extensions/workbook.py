@@ -3,7 +3,7 @@
     .. program-run:: solutions/04_release_threshold
         runs the program; a solution's output must be the recorded one
     .. program-run:: mutants/04_release_threshold/threshold_in_mib
-        the solution with that patch of tests/lessons/mutants
+        the solution with that patch of the mutants in the lesson's room
        :arguments: 40                  its arguments
        :environment: SIM_SCHEDULE=late a what-if; the output is the simulated device's alone
        :reports:                       an incorrect program of the book, which is recorded, too
@@ -41,13 +41,15 @@ it should be ends the build.
 """
 
 import json
+import re
 import shlex
-import shutil
 import subprocess
+import sys
 
 import calls
 import clinic
 import finder
+import manifest
 import pictures
 import predict
 import progress
@@ -64,6 +66,7 @@ from runs import (
     compile_named,
     compile_program,
     expect_recorded,
+    provenance,
     recording_of,
     run_program,
 )
@@ -98,11 +101,11 @@ class ProgramRun(BookDirective):
             recorded = (ROOT / file).read_text()
             reports = block(run.errors, kind="wrapped") if has_reports else []
             if run.output == recorded:
-                mark = [".. rst-class:: mark", "", f"An H200 printed the same: :path:`{file}`.", ""]
+                mark = [".. rst-class:: mark", "", f"{provenance(file)}: :path:`{file}`.", ""]
                 return self.lines([*command, *block(run.output), *mark, *reports])
             tabs = {
                 "simulated device, when this page was built": [*block(run.output), *reports],
-                "H200, recorded": [*block(recorded), f":path:`{file}`", ""],
+                "recorded": [*block(recorded), "", f"{provenance(file)}: :path:`{file}`.", ""],
             }
             return self.lines(
                 [
@@ -166,36 +169,19 @@ class CheckRun(BookDirective):
         lesson = self.arguments[0]
         self.depend_on_program(f"lessons/{lesson}")
         self.depend(
-            f"tests/lessons/{lesson}.bats",
-            "tests/grading/check.bash",
-            "tests/grading/first_miss.sh",
-            "tests/commands/report.awk",
-            "tests/grading/run.sh",
+            f"tests/lessons/{lesson}/check.py",
+            *(f"tests/grading/{name}" for name in ("check.py", "judge.py", "report.py", "run.sh")),
         )
-        lacking = [tool for tool in ("jq", "awk") if not shutil.which(tool)]
-        if lacking:
-            return self.lines(
-                [
-                    "(What it prints was not captured: "
-                    f"{', '.join(lacking)} is not on the machine that built this page.)"
-                ]
-            )
-        tests = subprocess.run(
-            ["tests/grading/first_miss.sh", lesson],
+        report = subprocess.run(
+            [sys.executable, "-B", "tests/grading/judge.py", lesson, f"lessons/{lesson}.c"]
+            + ["--form=report"],
             cwd=ROOT,
-            env={**ENVIRONMENT, "LESSON": f"lessons/{lesson}.c", "TAP": "1", "CHECK_PAGE": "none"},
+            env={**ENVIRONMENT, "CHECK_PAGE": "none", "CHECK_TRY": "1"},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             stdin=subprocess.DEVNULL,
             text=True,
             errors="replace",
-        )
-        report = subprocess.run(
-            ["awk", "-v", f"lesson={lesson}", "-f", "tests/commands/report.awk"],
-            cwd=ROOT,
-            input=tests.stdout,
-            capture_output=True,
-            text=True,
         )
         return self.lines(
             [*block(f"$ make check-{lesson[:2]}"), *block(report.stdout, kind="wrapped")]
@@ -249,48 +235,55 @@ class CommandRun(BookDirective):
 
 
 class LessonsTable(BookDirective):
-    """Every lesson: its kind, what its heading says is the student's, and its points."""
-
-    required_arguments = 0
+    """The lessons, from their manifests. ``course`` is the table of the first page, part by part;
+    ``work`` that of teachers; ``truths`` a sentence for each lesson."""
 
     def run(self):
-        self.depend("tests/lessons/baseline.txt")
-        lines = [
-            ".. list-table::",
-            "   :header-rows: 1",
-            "   :widths: 27 10 53 10",
-            "",
-            "   * - lesson",
-            "     - kind",
-            "     - the student's work",
-            "     - points",
-        ]
-        for row in (ROOT / "tests/lessons/baseline.txt").read_text(encoding="utf-8").splitlines():
-            if row.startswith("#"):
-                continue
-            lesson, tests, passed = row.split()
-            self.depend(f"lessons/{lesson}.c")
-            heading = (
-                (ROOT / f"lessons/{lesson}.c")
-                .read_text(encoding="utf-8")
-                .partition(" * Yours ")[2]
-                .partition(" * Run ")[0]
-            )
-            kind, _, work = (
-                " ".join(heading.replace("\n *", " ").split()).replace("_", "\\_").partition(": ")
-            )
-            if kind not in ("fill", "fix", "predict"):
+        rows = {"course": self.course, "work": self.work, "truths": self.truths}
+        for name in manifest.lessons():
+            self.depend(f"tests/lessons/{name}/manifest.ini", f"lessons/{name}.c")
+        return self.lines(list(rows[self.arguments[0]]()))
+
+    def heads(self, widths, *heads, classes=""):
+        yield from (".. list-table::", "   :header-rows: 1", f"   :widths: {widths}")
+        if classes:
+            yield f"   :class: {classes}"
+        yield from ("", *self.cells(*heads))
+
+    @staticmethod
+    def cells(first, *others):
+        yield f"   * - {first}"
+        yield from (f"     - {other}" for other in others)
+
+    def course(self):
+        part = None
+        for name in manifest.lessons():
+            of = manifest.manifest(name)
+            if of["part"] != part:
+                part = of["part"]
+                yield from ("", f".. rubric:: {part}", "")
+                heads = ("lesson", "time", "level", "many believe", "the question")
+                yield from self.heads("24 10 10 24 32", *heads, classes="lessons")
+            times = (f":doc:`{name}`", f":minutes:`{name}`")
+            yield from self.cells(*times, of["level"], f'"{of["belief"]}"', of["question"])
+
+    def work(self):
+        yield from self.heads("27 10 53 10", "lesson", "kind", "the student's work", "points")
+        for name in manifest.lessons():
+            of = manifest.manifest(name)
+            text = (ROOT / f"lessons/{name}.c").read_text(encoding="utf-8")
+            work = re.search(r"^ \* Yours  \w+: (.*?)^ \* [A-Z]", text, re.M | re.S)
+            if not work:
                 raise self.error(
-                    f"lessons/{lesson}.c: its heading says what is the student's (Yours), and "
-                    "begins with fill:, fix: or predict:"
+                    f"lessons/{name}.c: its heading says what is the student's (Yours), and begins "
+                    "with fill:, fix: or predict:"
                 )
-            lines += [
-                f"   * - :doc:`{lesson}`",
-                f"     - {kind}",
-                f"     - {work}",
-                f"     - {int(tests) - int(passed)}",
-            ]
-        return self.lines(lines)
+            words = " ".join(work[1].replace("\n *", " ").split()).replace("_", "\\_")
+            yield from self.cells(f":doc:`{name}`", of["kind"], words, of["rules"] - of["given"])
+
+    def truths(self):
+        for name in manifest.lessons():
+            yield f"- (:doc:`{name[:2]} <{name}>`) {manifest.manifest(name)['truth']}"
 
 
 class RecordedTables(BookDirective):

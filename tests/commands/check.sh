@@ -2,12 +2,11 @@
 # The report of a check: check.sh NN_name [FILE.c] for a lesson, or check.sh clinic/NN_name FILE.c
 # for a repair of a case. ALL=1 shows every miss in full. A lesson that passes begins again
 # with its first hint (tests/commands/hint.sh). build/tries/NN_name remembers how often the check
-# has missed in a row: a check may hold back advice from the first run ($CHECK_TRY is 1).
-set -o pipefail
+# has missed in a row: a check may hold back advice from the first run (CHECK_TRY is 1).
 name=$1 number=${1#*/}
 number=${number%%_*}
 export SEED=${SEED:-$RANDOM}
-export LESSON=${2:-lessons/$name.c}
+LESSON=${2:-lessons/$name.c}
 if [[ $name == clinic/* && -z ${2:-} ]]; then
     echo "Copy the broken program, repair the copy, and name it:"
     echo "    cp docs/${name}_wrong.c mine.c"
@@ -21,9 +20,8 @@ export CHECK_TRY=$((10#$CHECK_TRY + 1))
 # What the book's table of lessons shows is about lessons/, not about another file.
 progress() { [ "$LESSON" != "lessons/$name.c" ] || tests/commands/progress.sh "$name" "$1"; }
 mkdir -p build/check   # make watch may be checking the same lesson
-TAP=1 flock -o "build/check/${name/\//-}.lock" tests/grading/first_miss.sh "$name" \
-    2>&1 </dev/null |
-    awk -v lesson="$name" -v all="${ALL:-}" -f tests/commands/report.awk || {
+flock -o "build/check/${name/\//-}.lock" python3 -B tests/grading/judge.py "$name" "$LESSON" \
+    --form=report </dev/null || {
     status=$?
     progress begun
     mkdir -p "${tries%/*}"

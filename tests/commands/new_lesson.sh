@@ -26,6 +26,7 @@ program() {
  *
  * Asks   A question, in a sentence or two, without its answer.
  * Yours  fill: what the student has to do.
+ * Calls  the CUDA calls that the student writes, with their parameters
  * Run    make $number          check   make check-$number          page   docs/$name
  */
 #include "kernels.h"
@@ -53,41 +54,63 @@ added='    CHECK(launch_add(data, 2, count, stream));'$'\n'
 program "" >"lessons/$name.c"
 program "$added" >"solutions/$name.c"
 
-cat >"tests/lessons/$name.bats" <<END
-# Lesson $number: what its check requires. Judges \$LESSON.
-load ../grading/check
-
-setup_file() { lesson_setup $name; }
-
-@test "what was filled is added to, in the same stream" {
-    run_lesson
-    expect_journal '[.[] | select(.call == "launch_fill" or .call == "launch_add") | .stream]
-        | length == 2 and .[0] == .[1]' \\
-        'the memory is filled and then added to, in one stream (YOUR WORK).' \\
-        'map(select(.call == "launch_add") | "launch_add in stream \\(.stream)") | join(", ")
-            | if . == "" then "launch_add was not called." else . + "." end'
-}
-
-@test "it prints what a device prints" {
-    after_the_rest
-    run_lesson
-    expect_right $name
-}
+room=tests/lessons/$name
+mkdir -p "$room"/{expected,mutants,styles}
+cat >"$room/manifest.ini" <<END
+# What the workbook knows of this lesson; tests/grading/manifest.py says what each word means.
+[lesson]
+title = ${title#* }
+part = An allocator of your own
+belief = something false
+question = A question, in a sentence?
+truth = What is true in place of that belief.
+minutes = 20
+level = core
+kind = fill
+rules = 2
+given = 0
+gpu = yes
+live = no
 END
-echo "the first element is 42" >"tests/lessons/expected/$name.txt"
-echo "$name 2 0" >>tests/lessons/baseline.txt
+cat >"$room/check.py" <<END
+"""Lesson $number: what its check requires."""
 
-mutants=tests/lessons/mutants/$name
-mkdir -p "$mutants"
+from check import expect
+
+
+def test_added(check):
+    "what was filled is added to, in the same stream"
+    calls = check.run().journal.ok("launch_fill", "launch_add")
+    expect(
+        len(calls) > 1 and len({call["stream"] for call in calls}) == 1,
+        "the memory is filled and then added to, in one stream (YOUR WORK).",
+        lambda: f"the calls and streams were {[(x['call'], x['stream']) for x in calls]}.",
+    )
+
+
+def test_output(check):
+    "it prints what a device prints"
+    check.after_the_rest()
+    check.expect_right(check.run())
+END
+# Expected by its author, until make gpu has recorded what a device prints.
+echo "the first element is 42" >"$room/expected/output.txt"
+# patch NAME STATEMENT: the difference from the solution, for a mutant or a style
+difference() {
+    echo
+    program "$2" | diff -U2 --label "solutions/$name.c" --label "build/mutants/$name/$1.c" \
+        "solutions/$name.c" - || true
+}
 {
     echo "Adds in the legacy stream, which a non-blocking stream does not wait for."
     echo "Fails: what was filled is added to"
     echo "Says:  in one stream (YOUR WORK)"
-    echo
-    program "${added/, stream/, cudaStreamLegacy}" |
-        diff -U2 --label "solutions/$name.c" --label "build/mutants/$name/other_stream.c" \
-            "solutions/$name.c" - || true
-} >"$mutants/other_stream.patch"
+    difference other_stream "${added/, stream/, cudaStreamLegacy}"
+} >"$room/mutants/other_stream.patch"
+{
+    echo "Adds one twice."
+    difference added_twice "${added/2, count/1, count}${added/2, count/1, count}"
+} >"$room/styles/added_twice.patch"
 
 {
     printf '%s\n%s\n\n' "$title" "${title//?/=}"
@@ -115,7 +138,7 @@ mkdir -p "$mutants"
                 '**The rule.** What is true in place of that belief.'
             printf '%s\n' '.. evidence::'
             printf '   %s\n\n' \
-                ":measured: what the run shows (:path:\`tests/lessons/expected/$name.txt\`)" ;;
+                ":measured: what the run shows (:path:\`$room/expected/output.txt\`)" ;;
         Look) printf '%s\n\n' ".. order-picture:: solutions/$name" ;;
         'Your work') printf '.. dropdown:: Hint %s\n\n   A hint.\n\n' 1 2 3 ;;
         Make)
@@ -133,16 +156,17 @@ mkdir -p "$mutants"
     done
 } | sed -e :a -e '/^\n*$/{$d;N;ba' -e '}' >"docs/$name.rst"
 
+python3 -B tests/grading/manifest.py readme
+
 cat <<END
 These files were created. They compile, and make check-$number judges them:
     lessons/$name.c  solutions/$name.c  docs/$name.rst
-    tests/lessons/$name.bats  tests/lessons/expected/$name.txt
-    $mutants/other_stream.patch  a line in tests/lessons/baseline.txt
+    $room/: its manifest, check, expected output, a mutant and a style
 Still to write:
     what the lesson is about, in each of them
-    a row each in README.md and docs/index.rst, and $name in the latter's toctree
+    $name in a toctree of docs/index.rst
     a mutant for each mistake that a student is likely to make, as docs/teaching.rst describes it
-    the points, when the check has its tests: tests/grading/grade.sh baseline
+    the points, when the check has its rules: tests/grading/grade.sh baseline
     the expected output as a GPU prints it: make gpu
 What is still missing is reported by:
     TEST_LONG=1 bats tests/workbook/{checks,solutions,decisions}.bats tests/lessons/mutants.bats

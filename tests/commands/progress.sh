@@ -43,9 +43,11 @@ book=build/docs/html/_static
 case ${1:-} in
 write) write "$2"; exit ;;
 grade)
-    jq -r '.lessons[] | select(.status != "ungraded")
-        | "\(.lesson) \(if .points == .possible then "passed" else "begun" end) \(.points)"
-            + " \(.possible)"' "$2" |
+    python3 -c 'import json, sys
+for line in json.load(open(sys.argv[1], encoding="utf-8"))["lessons"]:
+    if line["status"] != "ungraded":
+        state = "passed" if line["points"] == line["possible"] else "begun"
+        print(line["lesson"], state, line["points"], line["possible"])' "$2" |
         while read -r name state points of; do note "$name" "$state" "$points" "$of"; done ;;
 [0-9]*) note "$1" "$2" ;;
 *) echo "progress.sh: the argument must be a lesson, grade or write." >&2; exit 2 ;;

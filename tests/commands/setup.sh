@@ -3,10 +3,10 @@
 #
 #   setup.sh build           gcc, the C headers, CUDA headers for the simulated device
 #                            (build/cuda/include)
-#   setup.sh check           the same, and jq, which a check asks about a journal
+#   setup.sh check           the same, and Python, in which the checks are written
 #   setup.sh grade           the same, and where it can be installed bubblewrap, without which a
 #                            grader reports what it cannot promise
-#   setup.sh grade-class     the same, and GNU parallel and Python
+#   setup.sh grade-class     the same, and GNU parallel
 #   setup.sh pages | suite   the same, and all else that make book and make test need, named and
 #                            installed before they begin
 #   setup.sh docs            a Python environment for building the book (build/venv)
@@ -77,12 +77,11 @@ missing_packages() {
         compile)
             if ! found "$compiler"; then say gcc; say libc6-dev
             elif [ ! -e /usr/include/stdio.h ] && ! c_headers; then say libc6-dev; fi ;;
-        check) found jq || say jq ;;
-        class)
-            gnu_parallel || say parallel
-            found python3 || say python3 ;;
+        check) found python3 || say python3 ;;
+        class) gnu_parallel || say parallel ;;
         suite)
             found bats || say bats
+            found jq || say jq
             for library in bats-support bats-assert bats-file; do
                 bats_library $library || say $library
             done ;;

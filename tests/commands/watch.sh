@@ -81,9 +81,8 @@ act() {
 # Checks a lesson up to its first miss; its report is in $said.
 check() {
     mkdir -p build/check   # make check-NN may be checking the same lesson
-    said=$(LESSON=lessons/$1.c TAP=first flock -o "build/check/$1.lock" \
-        tests/grading/first_miss.sh "$1" 2>&1 </dev/null |
-        awk -v lesson="$1" -v brief=1 -f tests/commands/report.awk)
+    said=$(flock -o "build/check/$1.lock" python3 -B tests/grading/judge.py "$1" "lessons/$1.c" \
+        --form=brief --first 2>&1 </dev/null)
     case $? in
     0)
         passes[$1]=1

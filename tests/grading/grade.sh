@@ -8,14 +8,16 @@
 #                        OUT=FOLDER      where the grade is written; left out: build/grade
 #                        ONLY="01 06"    these lessons only
 #                        JOBS=N          so many checks at a time; left out: one for each processor
-#                        SEED=N          the checks draw their sizes and orders from it; left out: 1
+#                        SEED=N          the checks draw their sizes and orders from it and from the
+#                                        student's file, so that another file is judged with other
+#                                        ones; left out: 1
 #                        SEED=draw       a number that no one knows before; grade.json has it
 #                        RESUME=1        nothing is done when OUT/grade.json already grades these
 #                                        very files with these very checks
 #                        GRADE_OWN=1     the files are the grader's own, as in the book: where root
 #                                        can become no other user, they run as root
-#   grade.sh baseline    writes tests/lessons/baseline.txt: how many tests each check has, and how
-#                        many of them the starter passes
+#   grade.sh baseline    writes into each lesson's manifest how many rules its check has, and how many
+#                        of them the starter meets
 #
 # Exit status: 0 the grade is written, with any number of points; 2 something could not be graded,
 # and a sentence on stderr names it.
@@ -24,7 +26,6 @@
 # there in a sandbox (tests/grading/sandbox.sh). The first line says which sandbox this machine
 # allows, and what cannot be promised without one. The results come from what the checks print,
 # which no program of a student can reach, and are written when all of those have ended.
-# shellcheck disable=SC2016  # questions to jq
 set -u
 caller=$PWD
 cd "${0%/*}/../.." || exit 2
@@ -70,43 +71,40 @@ hand_in() { # hand_in NAME
     fi
 }
 
-# The record of one lesson in GRADE_WORK/NAME.record, for "records" in grade.jq: a word and a text
-# on each line.
+# What one lesson is judged, into GRADE_WORK/NAME.json, .sum, .seed and .status, for grade.py.
 lesson() { # lesson NAME
     local name=$1 base=$GRADE_WORK/$1 file=$GRADE_WORK/lessons/$1.c check ended=0 refusal
-    local limit=${CHECK_LESSON_SECONDS:-600}
+    local limit=${CHECK_LESSON_SECONDS:-600} sum
     refusal=$(hand_in "$name")
-    {
-        echo "lesson $name"
-        [ ! -e "$file" ] || { printf 'file ' && sha256sum <"$file"; }
-        [ -z "$refusal" ] || {
-            echo "$refusal"
-            TAP=possible tests/grading/first_miss.sh "$name" | sed 's/^/tap /'
-        }
-    } >"$base.record"
     if [ -n "$refusal" ]; then
+        echo "$refusal" >"$base.status"
+        python3 -B tests/grading/judge.py "$name" --refused=file --form=json >"$base.json"
         : >"$base.done"
         return
     fi
+    sum=$(sha256sum <"$file")
+    echo "${sum%% *}" >"$base.sum"
+    # Another file draws other numbers: nobody hands in a table of the last ones.
+    sum=$(printf '%s %s' "$SEED" "${sum%% *}" | sha256sum)
+    export SEED=$((16#${sum:0:7}))
+    echo "$SEED" >"$base.seed"
     protect_lesson
-    TAP=1 CHECK_FOLDER=$base LESSON=$file CHECK_UNGRADED=$PWD/$base.ungraded \
+    CHECK_FOLDER=$base CHECK_UNGRADED=$PWD/$base.ungraded \
         setpriv --pdeathsig TERM timeout --kill-after=2 "$limit" \
-        "$BASH" tests/grading/first_miss.sh "$name" >"$base.tap" 2>&1 </dev/null &
+        python3 -B tests/grading/judge.py "$name" "$file" --form=json >"$base.json" 2>&1 \
+        </dev/null &
     check=$!
     trap 'kill "$check"; wait "$check"; end_lesson; exit 143' TERM
     { wait "$check"; } 2>/dev/null || ended=$?
     trap - TERM
     end_lesson
-    {
-        if [ -s "$base.ungraded" ]; then
-            sed 's/^/ungraded /' "$base.ungraded"
-        elif [ "$ended" = 124 ]; then
-            echo "ungraded The check of $name did not end within $limit seconds."
-        elif [ "$ended" -gt 2 ]; then
-            echo "ungraded The check of $name was ended by a signal, or failed (status $ended)."
-        fi
-        sed 's/\x00//g; s/^/tap /' "$base.tap"
-    } >>"$base.record"
+    if [ -s "$base.ungraded" ]; then
+        sed '1s/^/ungraded /' "$base.ungraded"
+    elif [ "$ended" = 124 ]; then
+        echo "ungraded The check of $name did not end within $limit seconds."
+    elif [ "$ended" -gt 1 ]; then
+        echo "ungraded The check of $name was ended by a signal, or failed (status $ended)."
+    fi >"$base.status"
     rm -rf "$base" 2>/dev/null || { chmod -R u+rwX "$base" && rm -rf "$base"; }
     : >"$base.done"
 }
@@ -135,7 +133,7 @@ fi
 export SEED=${SEED:-1}
 [[ $SEED =~ ^[0-9]{1,9}$ ]] ||
     fail "SEED=$SEED: give a whole number with at most nine digits, or draw."
-for tool in jq flock; do
+for tool in python3 flock; do
     type -P $tool >/dev/null || fail "$tool is not installed. make grade installs it."
 done
 [ -e build/simulator/libcudart.so.13 ] ||
@@ -146,7 +144,7 @@ commit=$(commit_here)
 checks=$(find Makefile lessons/*.h simulator tests/build.mk tests/{commands,grading,lessons} \
     tests/simulator/traces -type f -print0 |
     LC_ALL=C sort -z | xargs -0 sha256sum | sha256sum | cut -c 1-64)
-workbook=$(printf '{"commit": "%s", "checks": "%s"}' "$commit" "$checks")
+export ABOUT_COMMIT=$commit ABOUT_CHECKS=$checks   # for grade.py
 reach_workbook || exit 2
 trap leave_workbook EXIT
 
@@ -225,14 +223,7 @@ if [ -n "${RESUME:-}" ] && [ -e "$out/grade.json" ]; then
             sentence=$(absent "$name")
         fi
         echo "$name $sum $sentence"
-    done | jq -L tests/grading 'include "grade";
-        [inputs | capture("^(?<lesson>[^ ]+) (?<file>[^ ]+) (?<absent>.*)$") | .absent |= clean]
-            as $files
-        | $old[0] | .workbook == $workbook and .seed == $seed and .folder == ($folder | clean)
-        and all(.lessons[]; .status != "ungraded") and $files == [.lessons[] | {lesson,
-            file: (.file // "null"), absent: (if .status == "missing" then .sentence else "" end)}]
-        ' -n -R -e --argjson workbook "$workbook" --argjson seed "$SEED" --arg folder "$folder" \
-        --slurpfile old "$out/grade.json" >/dev/null 2>&1 && exit 0
+    done | python3 -B tests/grading/grade.py holds "$out/grade.json" "$folder" && exit 0
 fi
 
 (umask "$mask" && mkdir -p "$out") || fail "OUT=$out cannot be created."
@@ -292,38 +283,18 @@ all=$!
 wait $all
 all=
 
-records=("${lessons[@]/#/"$work/"}")
-records=("${records[@]/%/.record}")
 for name in "${lessons[@]}"; do
     [ -e "$work/$name.done" ] ||
         fail "The check of $name was interrupted: nothing was graded."
 done
-mkdir "$work/gradescope" "$work/prairielearn"
 width=100
 [ ! -t 1 ] || width=$(tput cols 2>/dev/null || echo 80)
-(
-    set -o pipefail
-    cat "${records[@]}" |
-        jq -L tests/grading 'include "grade";
-            grade({workbook: $workbook, sandbox: $sandbox, seed: $seed, folder: $folder,
-                    not_promised: ($promised | split("\n") | map(select(. != "")))};
-                $work; $baseline; [inputs]) | files($width; $all)' -n -R -r \
-            --argjson workbook "$workbook" --arg sandbox "$sandbox" --argjson seed "$SEED" \
-            --arg folder "$folder" --arg promised "$(printf '%s\n' "${not_promised[@]}")" \
-            --arg work "$work" --argjson baseline $baseline --argjson width "$width" \
-            --argjson all "${#all_lessons[@]}" |
-        awk -v folder="$work" \
-            '/^\001/ { file = folder "/" substr($0, 2); printf "" >file; next } { print >file }'
-) || fail "The grade could not be written."
+ABOUT_SANDBOX=$sandbox ABOUT_PROMISED=$(printf '%s\n' "${not_promised[@]}") \
+    python3 -B tests/grading/grade.py write "$work" "$folder" "$width" "${lessons[@]}" || fail \
+    "The grade could not be written."
 
 if [ "$baseline" = true ]; then
-    {
-        echo "# For each lesson: the tests of its check, and how many of them the starter passes."
-        echo "# Written by tests/grading/grade.sh baseline."
-        jq -r '.lessons[] | ([.tests[] | select(.result == "passed")] | length) as $given
-            | "\(.lesson) \(.tests | length) \($given)"' "$work/grade.json"
-    } >"$work/baseline.txt"
-    mv "$work/baseline.txt" "$home/tests/lessons/baseline.txt"
+    python3 -B tests/grading/manifest.py count "$work" || fail "A manifest could not be written."
     exit
 fi
 

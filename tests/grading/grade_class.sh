@@ -80,7 +80,7 @@ class=$CLASS
 [ -d "$class" ] || fail "CLASS=$CLASS: there is no such folder."
 [[ "${JOBS:-1}" =~ ^[1-9][0-9]*$ ]] || fail "JOBS=$JOBS: expected a number from 1 on."
 [[ "${SEED:-1}" =~ ^[1-9][0-9]*$ ]] || fail "SEED=$SEED: expected a number from 1 on."
-tools=(parallel jq python3)
+tools=(parallel python3)
 [ -z "${SSHLOGIN:-}" ] || tools+=(ssh)
 for tool in "${tools[@]}"; do
     type -P "$tool" >/dev/null || fail "$tool is not installed. make grade-class installs it."

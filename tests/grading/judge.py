@@ -6,6 +6,8 @@
     --form=brief     the same without what waits and without the last lines, for make watch
     --form=tap       what Bats would print
     --form=json      the judgement as data, from which grade.py makes every grade
+    --form=files     a file for each rule in the folder --into, for rules.bash: its result, and below
+                     it why
     --form=rules     the rules alone, a line each: the function's name, a tab, its sentence
     --only=TEXT      judges by the rules whose sentences begin so
     --first          judges no rule behind the first miss
@@ -111,7 +113,8 @@ def count_points(rules, given):
     earned = max(0, met - given)
     points = earned + min(earned, waiting * WAITING)
     possible = len(rules) - given
-    return min(possible, math.floor(2 * points) / 2), possible
+    points = min(possible, math.floor(2 * points) / 2)
+    return int(points) if points == int(points) else points, possible
 
 
 def judge(name, file, only="", first=False):
@@ -164,10 +167,11 @@ def main():
     parser = argparse.ArgumentParser(prog="judge.py", add_help=False)
     parser.add_argument("name")
     parser.add_argument("file", nargs="?")
-    parser.add_argument("--form", default="first", choices=[*report.FORMS, "rules"])
+    parser.add_argument("--form", default="first", choices=[*report.FORMS, "json", "files", "rules"])
     parser.add_argument("--only", default=os.environ.get("CHECK_TEST", ""))
     parser.add_argument("--first", action="store_true")
     parser.add_argument("--refused")
+    parser.add_argument("--into")
     given = parser.parse_args()
     os.chdir(ROOT)
     if given.form == "rules":
@@ -178,6 +182,10 @@ def main():
     found = judge(given.name, None if given.refused else given.file, given.only, first)
     if given.form == "json":
         json.dump(found, sys.stdout)
+    elif given.form == "files":
+        for rule in found["rules"]:
+            lines = [rule["result"], *report.lines_of(rule)]
+            Path(given.into, rule["rule"]).write_text("\n".join(lines) + "\n")
     else:
         report.FORMS[given.form](found)
     if not found["rules"] and not given.refused:

@@ -16,16 +16,21 @@ A case of the clinic has title, rules and given alone, in tests/lessons/clinic/N
     manifest.py list             the names of the lessons
     manifest.py live             those that run in a page
     manifest.py runs             a line for each run on a GPU: a name, and its argument
-    manifest.py table            the table of README.md, between its two comments
+    manifest.py table            the table of README.md
+    manifest.py readme           writes it there, between its two comments
+    manifest.py count WORK       writes rules and given, from what judge.py made of the starters
 """
 
 import configparser
+import json
+import re
 import sys
 from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 LESSONS = ROOT / "tests/lessons"
+BEGIN, END = "<!-- the lessons: manifest.py readme -->", "<!-- end of the lessons -->"
 KINDS = ("fill", "fix", "predict")
 NEEDED = ("title", "rules", "given")
 LESSON_NEEDS = (
@@ -104,7 +109,35 @@ def table():
         )
 
 
-def main(what="list"):
+def readme():
+    file = ROOT / "README.md"
+    text = file.read_text(encoding="utf-8")
+    head, begin, rest = text.partition(BEGIN)
+    _, end, tail = rest.partition(END)
+    if not begin or not end:
+        raise Wrong(f"README.md lacks {BEGIN} or {END}.")
+    new = "\n".join([head + begin, *table(), end + tail])
+    if new != text:
+        file.write_text(new, encoding="utf-8")
+
+
+def count(work):
+    """Writes what WORK/NAME.json has counted into the manifests."""
+    for path in sorted(Path(work).glob("*.json")):
+        results = [rule["result"] for rule in json.loads(path.read_text())["rules"]]
+        file = room(path.stem) / "manifest.ini"
+        text = re.sub(r"^rules = .*$", f"rules = {len(results)}", file.read_text(), flags=re.M)
+        given = f"given = {results.count('passed')}"
+        file.write_text(re.sub(r"^given = .*$", given, text, flags=re.M))
+
+
+def main(what="list", *folder):
+    if what == "count" and folder:
+        count(*folder)
+        return
+    if what == "readme":
+        readme()
+        return
     answers = {
         "list": lessons,
         "live": lambda: [name for name in lessons() if manifest(name)["live"]],
@@ -118,6 +151,6 @@ def main(what="list"):
 
 if __name__ == "__main__":
     try:
-        main(*sys.argv[1:2])
+        main(*sys.argv[1:])
     except Wrong as why:
         sys.exit(str(why))

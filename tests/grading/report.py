@@ -110,4 +110,4 @@ def brief(found):
     listed(found, brief=True)
 
 
-FORMS = {"first": first, "report": student, "brief": brief, "tap": tap, "json": None}
+FORMS = {"first": first, "report": student, "brief": brief, "tap": tap}

@@ -2,11 +2,14 @@
 # Records what the solutions print on a GPU: lessons.sh [FILE.md], by default build/lessons.md.
 #
 # For a machine with a GPU, a CUDA toolkit, gcc and make; it needs neither network nor the tools of
-# the test suite. Each line of gpu_runs.txt is run on the GPU and on the simulated device, one after
+# the test suite. Each program of the book that has an expected output, and each solution with the
+# sizes of its manifest, or ONLY="09 13", is run on the GPU and on the simulated device, one after
 # the other; then all under compute-sanitizer, where there is one, JOBS (8) at a time. Nothing hangs
 # for long: a run may take SECONDS_EACH (60) seconds, and what has not begun after SECONDS_ALL (440)
 # is not run. FILE.md receives the table; FILE.d holds NN_name.txt or NN_name.ARGUMENT.txt (stdout
-# on the GPU), and .simulator.txt, .leaks.txt and .races.txt beside it.
+# on the GPU), and .simulator.txt, .leaks.txt and .races.txt beside it; and outputs.txt, the place
+# where the book learns which device printed what: a line for each run that ended well, with the
+# SHA-256 of its words (machine.sed), the device, driver, date and commit.
 # Exit status 0: every run ended with 0 and printed what was expected.
 # shellcheck disable=SC2317  # the functions are called by the shells that xargs starts
 set -u
@@ -38,6 +41,21 @@ program_of() { # program_of LESSON: its solution; a name with a folder is a prog
 
 out_of() { # out_of LESSON [ARGUMENT]: the beginning of the names of its files
     echo "$folder/${1##*/}${2:+.$2}"
+}
+
+# expected_of LESSON [ARGUMENT]: the file with what it is expected to print
+expected_of() {
+    case $1 in
+    */*) echo "${1%/*}/expected/${1##*/}${2:+.$2}.txt" ;;
+    *) echo "tests/lessons/$1/expected/output${2:+.$2}.txt" ;;
+    esac
+}
+
+recorded() { # recorded EXPECTED PRINTED: a line of outputs.txt
+    local gpu
+    gpu=$(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader 2>/dev/null | head -n 1)
+    echo "$1 $(words "$2" | sha256sum | cut -c 1-64) $(date -u +%Y-%m-%d)" \
+        "${COMMIT:-$(git rev-parse --short HEAD 2>/dev/null || echo unknown)} $gpu"
 }
 
 run_plainly() { # run_plainly LESSON [ARGUMENT]: on the GPU, then on the simulated device
@@ -106,7 +124,8 @@ row() { # row LESSON [ARGUMENT]: one line of the table
         echo "| $lesson | ${2:-} | not run: no time was left | | | | |"
         return
     fi
-    expected=$(same "tests/lessons/expected/$name.txt" "$out.txt")
+    expected=$(same "$(expected_of "$@")" "$out.txt")
+    [ "$status" != 0 ] || recorded "$(expected_of "$@")" "$out.txt" >>"$folder/outputs.txt"
     simulated=$(same "$out.simulator.txt" "$out.txt")
     if [ "$status" != 0 ] || [ "$expected" = no ]; then
         wrong=1
@@ -116,7 +135,21 @@ row() { # row LESSON [ARGUMENT]: one line of the table
         "$(cat "$out.leaks" 2>/dev/null || echo -) | $(cat "$out.races" 2>/dev/null || echo -) |"
 }
 
-mapfile -t runs < <(grep -v '^#' tests/hardware/gpu_runs.txt)
+all_runs() {
+    local file name size
+    for file in docs/programs/expected/*.txt; do
+        file=${file##*/}
+        echo "docs/programs/${file%.txt}"
+    done
+    for file in tests/lessons/[0-9]*_*/manifest.ini; do
+        grep -q '^gpu = yes' "$file" || continue
+        name=${file#tests/lessons/}
+        name=${name%/*}
+        echo "$name"
+        for size in $(sed -n 's/^sizes = //p' "$file"); do echo "$name $size"; done
+    done
+}
+mapfile -t runs < <(all_runs | grep -E "^(${ONLY:+${ONLY// /|}})")
 mapfile -t programs < <(for run in "${runs[@]}"; do program_of "${run%% *}"; done | sort -u)
 build gpu "$folder/build.gpu" "${programs[@]}" || wrong=1
 build simulator "$folder/build.simulator" "${programs[@]}" || wrong=1

@@ -201,6 +201,12 @@ def misses(line):
         yield test["name"], first, "\n".join(rest).strip("\n")
 
 
+def not_judged(line):
+    """Where the points went that no miss names."""
+    rules = "1 rule was" if line["waiting"] == 1 else f"{line['waiting']} rules were"
+    return f"{rules} not judged until this is repaired."
+
+
 def feedback(student, course, with_course):
     page = [("title", f"{course.settings['title']}: {student.name}")]
     partial = len(student.lessons) < len(course.lessons)
@@ -229,6 +235,8 @@ def feedback(student, course, with_course):
             page += [("line", words) for words in sentences]
             if report:
                 page.append(("report", report))
+        if line["waiting"]:
+            page.append(("line", not_judged(line)))
         page.append(("line", where_to_read(name, course)))
     return page
 
@@ -257,7 +265,9 @@ def statistics(students, lessons):
                 "possible": possible,
                 "mean": round(figures.mean(points), 2) if points else None,
                 "median": figures.median(points) if points else None,
-                "distribution": [points.count(n) for n in range(possible + 1)],
+                "distribution": [
+                    sum(int(each) == n for each in points) for n in range(possible + 1)
+                ],
                 "status": {
                     status: count
                     for status in ("graded", "missing", "refused", "ungraded")
