@@ -156,6 +156,10 @@ copy_built() {
     cp -a build/simulator/{objects,unmodelled.inc,libcudart.so.13} "$1/build/simulator"
 }
 
+# counted LESSON rules|given: that number of its manifest; possible LESSON: the points that it gives
+counted() { sed -n "s/^$2 = //p" "tests/lessons/$1/manifest.ini"; }
+possible() { echo $(($(counted "$1" rules) - $(counted "$1" given))); }
+
 lessons() { make -s list; }
 first() {
     local all

@@ -1,6 +1,6 @@
 # For tests of the simulated device that run C programs of tests/simulator, which are in $PROGRAMS.
 # Each test has a folder of its own and no settings. "load programs" behind "load ../suite".
-# shellcheck shell=bash disable=SC2034,SC2154  # names here and in check.bash are for each other
+# shellcheck shell=bash disable=SC2034,SC2154  # names here and in the tests are for each other
 
 SCHEDULES=(measured instant late random:3)
 

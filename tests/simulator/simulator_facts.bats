@@ -57,7 +57,7 @@ mixed 95.8 95.8
 one-stream 100.0 100.0
 small 100.0 100.0
 END
-    # shellcheck disable=SC2154  # check.bash has it
+    # shellcheck disable=SC2154  # suite.bash has it
     [ "${#complaints[@]}" = 0 ] || complain "The table (replay -v shows each mismatch):" "$reached"
     finish
 }

@@ -56,8 +56,8 @@ emulated() {
 # expect_recorded LESSON FILE STATUS: what it printed on arm64
 expect_recorded() {
     [ "$3" = 0 ] || complain "$1: exit status $3." "$(head -n 3 "$2.errors")"
-    cmp -s <(words "tests/lessons/expected/$1.txt") <(words "$2") ||
-        complain "$1:" "$(diff "tests/lessons/expected/$1.txt" "$2" | head -n 6)"
+    cmp -s <(words "tests/lessons/$1/expected/output.txt") <(words "$2") ||
+        complain "$1:" "$(diff "tests/lessons/$1/expected/output.txt" "$2" | head -n 6)"
 }
 
 @test "the simulated device and every solution compile for arm64 without a warning" {

@@ -6,17 +6,17 @@ load ../suite
 
 setup_file() { know_compiler; }
 
-@test "every lesson has its starter, solution, check, expected output and mutants" {
+@test "every lesson has its starter, solution, page and a room with all that belongs there" {
     local lesson file
     for lesson in $(lessons); do
-        for file in "lessons/$lesson.c" "solutions/$lesson.c" "tests/lessons/$lesson.bats" \
-            "tests/lessons/expected/$lesson.txt"; do
+        for file in "lessons/$lesson.c" "solutions/$lesson.c" "docs/$lesson.rst" \
+            tests/lessons/"$lesson"/{manifest.ini,check.py,expected/output.txt}; do
             [ -s "$file" ] || complain "$file is missing or empty."
         done
-        grep -q '^@test "' "tests/lessons/$lesson.bats" ||
-            complain "tests/lessons/$lesson.bats tests nothing."
-        compgen -G "tests/lessons/mutants/$lesson/*.patch" >/dev/null ||
-            complain "tests/lessons/mutants/$lesson: there is no mutant."
+        compgen -G "tests/lessons/$lesson/mutants/*.patch" >/dev/null ||
+            complain "tests/lessons/$lesson/mutants: there is no mutant."
+        compgen -G "tests/lessons/$lesson/styles/*.patch" >/dev/null ||
+            complain "tests/lessons/$lesson/styles: there is no right answer of another style."
     done
     [ -n "$(lessons)" ] || complain "There is no lesson."
     finish
@@ -83,34 +83,33 @@ point"
     PATH=$bin:$PATH check solutions/01_first_allocation.c 01_first_allocation
     assert_success
     refute_output --partial "bats was called"
-    # What an interrupted check has printed.
-    run awk -v lesson=x -f tests/commands/report.awk <<<$'1..3\nok 1 one'
-    assert_failure
-    assert_line "1 of 3 tests ran."
 }
 
-@test "the first miss alone: the tests behind it are skipped, and the report leaves them out" {
-    local said
-    said=$(LESSON=lessons/04_release_threshold.c CHECK_FOLDER=build/check/first TAP=first as_typed \
-        tests/grading/first_miss.sh 04_release_threshold) && miss "It passes: $said"
+@test "the first miss alone: the rules behind it wait, and the report leaves them out" {
+    local file=lessons/04_release_threshold.c said
+    said=$(as_typed python3 -B tests/grading/judge.py 04_release_threshold $file --first \
+        --form=tap) && miss "It passes: $said"
     assert_equal "$(grep -c '^not ok ' <<<"$said")" 1
-    assert_equal "$(sed -n '/^not ok /,$p' <<<"$said" | grep -c '^ok .* # skip a test before')" \
+    assert_equal "$(sed -n '/^not ok /,$p' <<<"$said" | grep -c '^ok .* # skip a rule before')" \
         "$(sed -n '/^not ok /,$p' <<<"$said" | grep -c '^ok ')"
     assert_equal "$(grep -cE '^(not )?ok ' <<<"$said")" "$(sed -n 's/^1\.\.//p' <<<"$said")"
-    run awk -v lesson=04_release_threshold -v brief=1 -f tests/commands/report.awk <<<"$said"
+    run as_typed python3 -B tests/grading/judge.py 04_release_threshold $file --first --form=brief
     assert_failure
-    refute_output --partial skip
+    refute_output --partial wait
     assert_equal "$(grep -c '^  MISS  ' <<<"$output")" 1
 }
 
 @test "the report folds a long line below the text behind its label, and breaks no word" {
     local report
-    report=$(awk -v lesson=x -f tests/commands/report.awk <<<"1..1
-not ok 1 $(printf 'word %.0s' {1..30})
-#   read       $(printf 'ab %.0s' {1..40})
-# $(printf 'x%.0s' {1..120}) end
-#    12 | $(printf 'y %.0s' {1..60})") || true
-    assert_equal "$(sed -n 2p <<<"$report" | cut -c 1-14)" "        word w"
+    report=$(python3 -B - <<'PYTHON'
+import sys
+sys.path.insert(0, "tests/grading")
+from report import wrapped
+lines = ["word " * 30, "  read       " + "ab " * 40, "x" * 120 + " end", "   12 | " + "y " * 60]
+print("\n".join(line for each in lines for line in wrapped("        " + each)))
+PYTHON
+    )
+    assert_equal "$(sed -n 2p <<<"$report" | cut -c 1-14)" "          word"
     assert_equal "$(sed -n 4p <<<"$report" | cut -c 1-24)" "                     ab "
     grep -qx " *x\{120\}" <<<"$report" || miss "$report"
     grep -qE '^ +12 \| .{110}' <<<"$report" || miss "$report"
@@ -160,15 +159,13 @@ earns_nothing() {
     local said fake=$BATS_TEST_TMPDIR/fake.c
     {
         printf '%s\n' "${@:2}"
-        sed 's/[\\"]/\\&/g; s/.*/    puts("&");/' "tests/lessons/expected/$1.txt"
+        sed 's/[\\"]/\\&/g; s/.*/    puts("&");/' "tests/lessons/$1/expected/output.txt"
         echo '    return 0; }'
     } >"$fake"
-    said=$(LESSON=$fake TAP=1 CHECK_FOLDER=build/check/fake-$1 as_typed \
-        tests/grading/first_miss.sh "$1") || true
-    [[ $said != *"does not compile"* && $said == *$'\nnot ok '* ]] || complain "$1:" "$said"
-    [ "$(grep '^ok ' <<<"$said" | grep -vc ' # skip ')" -le \
-        "$(awk -v name="$1" '$1 == name { print $3 }' tests/lessons/baseline.txt)" ] ||
-        complain "$1: printing the lines earns a point:" "$(grep '^ok ' <<<"$said")"
+    said=$(CHECK_FOLDER=build/check/fake-$1 as_typed python3 -B tests/grading/judge.py "$1" \
+        "$fake" --form=report) || true
+    [[ $said != *"does not compile"* && $said == *MISS* ]] || complain "$1:" "$said"
+    [[ $said == *". Points: 0 of "* ]] || complain "$1: printing the lines earns a point:" "$said"
 }
 
 @test "a program that prints the expected lines, and allocates a little, earns no point" {
@@ -199,6 +196,7 @@ earns_nothing() {
     local copy=$BATS_TEST_TMPDIR/copy
     workbook_copy "$copy"
     mkdir "$copy/docs"
+    cp README.md "$copy"
     cd "$copy" || return 1
     run as_typed make new-lesson NAME=My-topic
     assert_failure
@@ -207,8 +205,7 @@ earns_nothing() {
     assert_success
     assert_line --partial "TEST_LONG=1 bats tests/workbook/{checks,solutions,decisions}.bats"
     # Alone, for the time that the others take.
-    rm -r {lessons,solutions,tests/lessons}/[01]*_* {lessons,solutions,tests/lessons}/2[0-2]_* \
-        tests/lessons/mutants/{[01]*,2[0-2]*}
+    rm -r {lessons,solutions,tests/lessons}/[01]*_* {lessons,solutions,tests/lessons}/2[0-2]_*
     run as_typed make check-23
     assert_failure
     assert_line "        Happened: launch_add was not called."

@@ -221,8 +221,8 @@ LINES
 # judge_repair CASE FILE: what its check says of it, in $output, and $status
 judge_repair() {
     local folder=build/check/clinic-check/$1-${2##*/}
-    run as_typed LESSON="$2" CHECK_FOLDER="${folder%.*}" CHECK_TEST="${3:-}" \
-        "$BASH" tests/grading/first_miss.sh "clinic/$1"
+    run as_typed CHECK_FOLDER="${folder%.*}" python3 -B tests/grading/judge.py "clinic/$1" "$2" \
+        --only="${3:-}"
 }
 
 # bats test_tags=long
@@ -240,11 +240,11 @@ judge_repair() {
 @test "the checks of the cases: each incorrect repair fails as its patch says, others pass" {
     local name patch fails says file
     for name in $(cases); do
-        ! [ "$(grep -L '^Fails: nothing' tests/lessons/clinic/"$name"/*.patch)" = "" ] ||
-            complain "tests/lessons/clinic/$name has no incorrect repair."
+        ! [ "$(grep -L '^Fails: nothing' tests/lessons/clinic/"$name"/repairs/*.patch)" = "" ] ||
+            complain "tests/lessons/clinic/$name/repairs has no incorrect repair."
     done
-    for patch in tests/lessons/clinic/*/*.patch; do
-        name=$(basename "$(dirname "$patch")")
+    for patch in tests/lessons/clinic/*/repairs/*.patch; do
+        name=$(basename "${patch%/repairs/*}")
         fails=$(sed -n 's/^Fails: //p' "$patch")
         says=$(sed -n 's/^Says:  //p' "$patch")
         file=$BATS_TEST_TMPDIR/${patch##*/}.c

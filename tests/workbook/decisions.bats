@@ -1,9 +1,6 @@
 #!/usr/bin/env bats
 # Every lesson leaves decisions to the student, and its check sees each: no call of the student's
-# part of a solution can be left out. What is no decision it leaves alone: each right answer of
-# another style, tests/lessons/styles/NN_name/STYLE.patch, passes. The line above the patch says
-# what it does in another way than the solution. make test judges the first of each lesson, make
-# test-all every one.
+# part of a solution can be left out. (What is no decision it leaves alone: lessons/mutants.bats.)
 
 load ../suite
 
@@ -19,7 +16,7 @@ NOT_NEEDED="15_query_support|cudaStreamSynchronize(stream)|$PAGEABLE
 # judge_without NAME LINE: LINE.miss is what the check says of the solution without the call
 judge_without() {
     local file=build/without/$1/$2
-    LESSON=$file.c CHECK_FOLDER=build/check/without/$1-$2 "$BASH" tests/grading/first_miss.sh "$1" \
+    CHECK_FOLDER=build/check/without/$1-$2 python3 -B tests/grading/judge.py "$1" "$file.c" \
         >"$file.miss" 2>&1 3>&- 4>&- || [ $? != 1 ] || mv "$file.miss" "$file.missed"
     rm -rf "build/check/without/$1-$2"
 }
@@ -51,43 +48,6 @@ judge_without() {
     for call in "${!excused[@]}"; do complain "Its check needs it, or it is gone: $call"; done
     for name in $(lessons); do
         [ -n "${needed[$name]:-}" ] || complain "$name: no call is the student's."
-    done
-    finish
-}
-
-# judge_style PATCH: PATCH.miss is what the check says of it
-judge_style() {
-    local name=${1%/*} file
-    name=${name##*/} file=${1#tests/lessons/}
-    file=build/${file%.patch}
-    {
-        tests/commands/mutant.sh "$1" "$file.c" &&
-            LESSON=$file.c CHECK_FOLDER=build/check/styles/$name-${file##*/} \
-                "$BASH" tests/grading/first_miss.sh "$name"
-    } >"$file.miss" 2>&1 3>&- 4>&- || mv "$file.miss" "$file.missed"
-}
-
-@test "a right answer of another style passes its check" {
-    local folder all patches=() patch file
-    for folder in tests/lessons/styles/*/; do
-        all=("$folder"*.patch)
-        [ -n "${TEST_LONG:-}" ] || all=("${all[0]}")
-        patches+=("${all[@]}")
-        [ -e "solutions/$(basename "$folder").c" ] || complain "$folder is of no lesson."
-    done
-    rm -rf build/styles
-    mkdir -p build/check/styles
-    export -f judge_style
-    for patch in "${patches[@]}"; do
-        file=${patch#tests/lessons/}
-        mkdir -p "build/${file%/*}"
-        echo "$patch"
-    done | xargs -P 2 -n 1 "$BASH" -c 'judge_style "$@"' judge_style
-    for patch in "${patches[@]}"; do
-        file=${patch#tests/lessons/}
-        file=build/${file%.patch}
-        [ ! -e "$file.missed" ] || complain "$patch does not pass:" "$(cat "$file.missed")"
-        [ -e "$file.missed" ] || [ -e "$file.miss" ] || complain "$patch was not judged."
     done
     finish
 }

@@ -5,7 +5,7 @@
 load ../suite
 
 # Data that a machine wrote, or that was recorded, keeps its form.
-RECORDED='^tests/(lessons/expected|lessons/mutants|hardware/facts)/|^docs/recorded/|\.(svg|csv)$'
+RECORDED='^tests/(lessons/.*/expected|hardware/facts)/|^docs/programs/expected/|^docs/recorded/|\.(svg|csv)$'
 RECORDED+='|\.(patch|wasm)$|requirements\.txt$|^tests/commands/[a-z0-9-]*\.txt$'
 text_files() { git ls-files | grep -vE "$RECORDED"; }
 

@@ -19,7 +19,7 @@ def main():
     mutants = {
         lesson: sorted(
             f"build/mutants/{lesson}/{patch.stem}.c"
-            for patch in Path("tests/lessons/mutants", lesson).glob("*.patch")
+            for patch in Path("tests/lessons", lesson).glob("mutants/*.patch")
         )
         for lesson in lessons
     }

@@ -44,7 +44,7 @@ of_lesson() {
     jq -r --arg name "$1" ".lessons[] | select(.lesson == \$name) | $2" "$GRADES/mixed/grade.json"
 }
 
-@test "every starter gets 0 of some points, and passes what tests/lessons/baseline.txt records" {
+@test "every starter gets 0 of some points, and meets as many rules as its manifest says" {
     local lesson
     refute [ -n "$(grep 'ended with status' "$GRADES/starters.out")" ]
     assert_equal "$(jq -r '.lessons[].lesson' "$STARTERS/grade.json")" "$(lessons)"
@@ -54,7 +54,8 @@ of_lesson() {
     assert_equal "$(jq -r '.lessons[]
         | ([.tests[] | select(.result == "passed")] | length) as $given
         | "\(.lesson) \(.tests | length) \($given)"' "$STARTERS/grade.json")" \
-        "$(grep -v '^#' tests/lessons/baseline.txt)"
+        "$(for lesson in $(lessons); do
+            echo "$lesson $(counted "$lesson" rules) $(counted "$lesson" given)"; done)"
     for lesson in $(lessons); do
         grep -qE "^$lesson +0 of +[1-9]" "$GRADES/starters.out" ||
             complain "The table lacks $lesson." "$(cat "$GRADES/starters.out")"
@@ -206,7 +207,7 @@ END
     local lesson one two full before
     lesson=$(first)
     export GRADE_PROTECTED=$KNOWN
-    full=$(awk -v l="$lesson" '$1 == l { print $2 - $3 }' tests/lessons/baseline.txt)
+    full=$(possible "$lesson")
     mkdir -p "$BATS_TEST_TMPDIR/correct" "$BATS_TEST_TMPDIR/incorrect"
     cp "solutions/$lesson.c" "$BATS_TEST_TMPDIR/correct"
     cp "lessons/$lesson.c" "$BATS_TEST_TMPDIR/incorrect"
@@ -234,23 +235,23 @@ END
     assert_equal "$(jq '.points == .possible' "$two/grade.json")" true
 }
 
-@test "a check without a test, with another number, unknown to baseline.txt: status 2, no grade" {
+@test "a check without a rule, with another number, without a manifest: status 2, no points" {
     local lesson copy=$BATS_TEST_TMPDIR/copy
     lesson=$(first)
     grading_copy "$copy"
     cd "$copy" || return 1
-    echo 'load ../grading/check' >"tests/lessons/$lesson.bats"
-    sed -i '/^@test/,/^}/{/^@test.*trim between/,/^}/d}' tests/lessons/06_trim.bats
-    sed -i '/^05_/d' tests/lessons/baseline.txt
-    rm lessons/04*.c tests/lessons/04*.bats
-    grade ONLY="${lesson%%_*} 04 05 06 07" tests/grading/grade.sh
+    echo 'from check import expect' >"tests/lessons/$lesson/check.py"
+    sed -i 's/^rules = .*/rules = 99/' tests/lessons/06_trim/manifest.ini
+    sed -i '/^given = /d' tests/lessons/03_custom_pool/manifest.ini
+    rm lessons/04*.c
+    grade ONLY="${lesson%%_*} 03 04 06" tests/grading/grade.sh
     assert_equal "$status" 2
-    assert_line --partial "The check of $lesson ran no test"
-    assert_line --partial "The check of 06_trim has 5 tests, but tests/lessons/baseline.txt has 6."
-    assert_line --partial "tests/lessons/baseline.txt has no line for 03_custom_pool"
+    assert_line --partial "tests/lessons/$lesson/check.py has no rule"
+    assert_line --regexp "The check of 06_trim has [0-9]+ rules, but its manifest says 99."
+    assert_line --partial "tests/lessons/03_custom_pool/manifest.ini has no given."
     assert_line --regexp "^04_release_threshold +0 of +[1-9]"
     run jq -r '.lessons[] | select(.status == "ungraded") | .lesson' build/grade/grade.json
-    assert_output "$lesson"$'\n05_custom_pool\n07_trim'
+    assert_output "$lesson"$'\n03_custom_pool\n06_trim'
     run jq -c '[.gradable, (.format_errors | length)]' build/grade/prairielearn/results.json
     assert_output "[false,3]"
     run grep -c '<error ' build/grade/junit.xml
@@ -378,9 +379,9 @@ int main(void)
     fputs("1..1\nok 1 forged\npoints 9\npossible 9, 0 given\n", stderr);
     for (int i = 3; i < 100; i++) if (write(i, "ok 1 forged\n", 12) < 0) continue;
     unlink("stdout");
-    if (symlink("$ROOT/tests/lessons/expected/$lesson.txt", "stdout")) put("status");
+    if (symlink("$ROOT/tests/lessons/$lesson/expected/output.txt", "stdout")) put("status");
     put("$BATS_TEST_TMPDIR/target");
-    put("$ROOT/tests/lessons/baseline.txt.forged");
+    put("$ROOT/tests/lessons/forged");
     if (fork() == 0) { setsid(); for (;;) { put("$OUT/grade.json"); usleep(1000); } }
     return 0;
 }
@@ -392,14 +393,14 @@ END
     run jq '[.lessons[].tests[] | select(.name == "forged")] | length' "$OUT/grade.json"
     assert_output 0
     assert_equal "$(jq .possible "$OUT/grade.json")" \
-        "$(awk -v l="$lesson" '$1 == l { print $2 - $3 }' tests/lessons/baseline.txt)"
+        "$(possible "$lesson")"
     sleep 0.2
     assert_equal "$(sha256sum <"$OUT/grade.json")" "$before"
     if [ "$(jq -r .sandbox "$OUT/grade.json")" = bubblewrap ]; then
         [ ! -s "$BATS_TEST_TMPDIR/target" ] || miss "The program wrote into another's file."
-        assert_file_not_exists "$ROOT/tests/lessons/baseline.txt.forged"
+        assert_file_not_exists "$ROOT/tests/lessons/forged"
     fi
-    rm -f "$ROOT/tests/lessons/baseline.txt.forged"
+    rm -f "$ROOT/tests/lessons/forged"
 }
 
 @test "a grading that is stopped leaves nothing behind and writes no grade" {

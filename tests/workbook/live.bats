@@ -193,7 +193,7 @@ compare_lessons() {
     as_typed make -s "${lessons[@]/#/build/simulator/lessons/}"
     run_in_page "$1" "${lessons[@]/#/solutions/}" "${lessons[@]/#/lessons/}"
     for lesson in "${lessons[@]}"; do
-        diff "tests/lessons/expected/$lesson.txt" "$folder/$number.output" ||
+        diff "tests/lessons/$lesson/expected/output.txt" "$folder/$number.output" ||
             complain "The solution of $lesson prints something else in a page."
         ended=0
         "build/simulator/lessons/$lesson" >"$folder/output" 2>"$folder/errors" || ended=$?

@@ -80,7 +80,7 @@ no_gpu() { as_typed PATH="$BATS_TEST_TMPDIR/bin:$PATH" "$@"; }
     run no_gpu make "solution-$number" BACKEND=simulator
     assert_success
     assert_line --index 0 "Backend: simulator (BACKEND=simulator)"
-    assert_equal "$(tail -n +2 <<<"$output")" "$(cat "tests/lessons/expected/$lesson.txt")"
+    assert_equal "$(tail -n +2 <<<"$output")" "$(cat "tests/lessons/$lesson/expected/output.txt")"
     assert_equal "$(no_gpu make "solution-${number#0}" BACKEND=simulator)" "$output"
     run no_gpu make "solution-$number" ARGS=nonsense
     assert_failure
@@ -104,7 +104,7 @@ no_gpu() { as_typed PATH="$BATS_TEST_TMPDIR/bin:$PATH" "$@"; }
     assert_line "        See it yourself: make $number FILE=$mine"
     cp "solutions/$lesson.c" build/mine.c
     run no_gpu make "$number" FILE=build/mine.c BACKEND=simulator
-    assert_equal "$(tail -n +2 <<<"$output")" "$(cat "tests/lessons/expected/$lesson.txt")"
+    assert_equal "$(tail -n +2 <<<"$output")" "$(cat "tests/lessons/$lesson/expected/output.txt")"
     run as_typed make "${number#0}" FILE=nowhere.c
     assert_failure
     assert_output --partial "FILE=nowhere.c: there is no such C file"

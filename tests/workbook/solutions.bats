@@ -97,7 +97,7 @@ END
 @test "every solution prints the same under every schedule" {
     local lesson schedule folder expected journal
     for lesson in $(lessons); do
-        expected=tests/lessons/expected/$lesson.txt
+        expected=tests/lessons/$lesson/expected/output.txt
         for schedule in "${SCHEDULES[@]}"; do
             folder=build/check/schedules/$lesson-$schedule journal=
             [[ " ${TWICE[*]} " != *" $schedule "* ]] || journal=SIM_JOURNAL=journal.jsonl
@@ -115,12 +115,12 @@ END
 }
 
 @test "every solution prints what was recorded with another size or trace" {
-    local expected name lesson folder
-    for expected in tests/lessons/expected/[0-9]*.*.txt; do
-        name=$(basename "$expected" .txt)
-        lesson=${name%%.*} folder=build/check/recorded/$name
-        execute "$folder" build/simulator -- \
-            "$ROOT/build/simulator/solutions/$lesson" "${name#*.}"
+    local expected size lesson folder
+    for expected in tests/lessons/[0-9]*/expected/output.*.txt; do
+        lesson=${expected#tests/lessons/} size=$(basename "$expected" .txt)
+        lesson=${lesson%%/*} size=${size#*.}
+        folder=build/check/recorded/$lesson.$size
+        execute "$folder" build/simulator -- "$ROOT/build/simulator/solutions/$lesson" "$size"
         [ "$(cat "$folder/status")" = 0 ] && same_words "$expected" "$folder/stdout" ||
             complain "$expected:" "$(diff "$expected" "$folder/stdout" 2>&1 | head -n 6)"
     done
@@ -177,7 +177,7 @@ sanitized() {
     for lesson in $(lessons); do
         folder=build/check/$build/$lesson
         size=$(size_under "$build" "$lesson")
-        wanted=tests/lessons/expected/$lesson${size:+.$size}.txt
+        wanted=tests/lessons/$lesson/expected/output${size:+.$size}.txt
         if [ ! -e "$wanted" ]; then   # no device has run this size
             wanted=$folder-plain/stdout
             execute "$folder-plain" build/simulator -- \

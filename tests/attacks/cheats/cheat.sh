@@ -40,12 +40,12 @@ distance_in_libc() {
 }
 table() {
     local folder=build/check/table.$BASHPID
-    LESSON=solutions/$name.c SEED=1 CHECK_FOLDER=$folder tests/grading/first_miss.sh "$name" >&2
+    SEED=1 CHECK_FOLDER=$folder python3 -B tests/grading/judge.py "$name" "solutions/$name.c" >&2
     sed -nE 's/^predict_reserved\(([0-9]+), ([0-9]+)\) = ([0-9]+)$/{\1, \2, \3},/p' \
         "$folder"/*/stdout | sort -u
     rm -rf "$folder"
 }
-prints() { escaped "tests/lessons/expected/$name.txt" | sed 's/.*/    puts("&");/'; }
+prints() { escaped "tests/lessons/$name/expected/output.txt" | sed 's/.*/    puts("&");/'; }
 put starter cat "lessons/$name.c"
 put solution cat "solutions/$name.c"
 put print prints

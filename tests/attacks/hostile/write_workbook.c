@@ -10,8 +10,8 @@ int main(void)
 {
     cudaDeviceSynchronize();
 
-    const char *names[] = {"tests/lessons/baseline.txt",
-                           "tests/grading/check.bash",
+    const char *names[] = {"tests/lessons/06_trim/manifest.ini",
+                           "tests/grading/check.py",
                            "Makefile",
                            "solutions/01_first_allocation.c",
                            "lessons/workbook.h",
