@@ -52,40 +52,67 @@ static inline size_t mib_argument(int argc, char **argv, size_t fallback)
     return mib;
 }
 
-/* The pool attributes that are 64-bit numbers: the threshold and the four statistics. */
-static inline uint64_t pool_get(cudaMemPool_t pool, enum cudaMemPoolAttr attribute)
+/* The pool attributes that are 64-bit numbers: the threshold and the four statistics. Helpers whose
+ * names end in _at are called by a macro, so that an error names the line of the caller. */
+static inline uint64_t pool_get_at(cudaMemPool_t pool, enum cudaMemPoolAttr attribute,
+                                   const char *call, const char *file, int line)
 {
     uint64_t value = 0;
-    CHECK(cudaMemPoolGetAttribute(pool, attribute, &value));
+    check(cudaMemPoolGetAttribute(pool, attribute, &value), call, file, line);
     return value;
 }
 
-static inline void pool_set(cudaMemPool_t pool, enum cudaMemPoolAttr attribute, uint64_t value)
+static inline void pool_set_at(cudaMemPool_t pool, enum cudaMemPoolAttr attribute, uint64_t value,
+                               const char *call, const char *file, int line)
 {
-    CHECK(cudaMemPoolSetAttribute(pool, attribute, &value));
+    check(cudaMemPoolSetAttribute(pool, attribute, &value), call, file, line);
 }
+
+#define pool_get(pool, attribute)                                                                \
+    pool_get_at(pool, attribute, "cudaMemPoolGetAttribute(" #pool ", " #attribute ")", __FILE__, \
+                __LINE__)
+#define pool_set(pool, attribute, value)                                                    \
+    pool_set_at(pool, attribute, value,                                                     \
+                "cudaMemPoolSetAttribute(" #pool ", " #attribute ", " #value ")", __FILE__, \
+                __LINE__)
 
 /* The pool attributes that are ints: the three reuse policies. */
-static inline int pool_get_flag(cudaMemPool_t pool, enum cudaMemPoolAttr attribute)
+static inline int pool_get_flag_at(cudaMemPool_t pool, enum cudaMemPoolAttr attribute,
+                                   const char *call, const char *file, int line)
 {
     int value = 0;
-    CHECK(cudaMemPoolGetAttribute(pool, attribute, &value));
+    check(cudaMemPoolGetAttribute(pool, attribute, &value), call, file, line);
     return value;
 }
 
-static inline void pool_set_flag(cudaMemPool_t pool, enum cudaMemPoolAttr attribute, int value)
+static inline void pool_set_flag_at(cudaMemPool_t pool, enum cudaMemPoolAttr attribute, int value,
+                                    const char *call, const char *file, int line)
 {
-    CHECK(cudaMemPoolSetAttribute(pool, attribute, &value));
+    check(cudaMemPoolSetAttribute(pool, attribute, &value), call, file, line);
 }
 
+#define pool_get_flag(pool, attribute)                                                      \
+    pool_get_flag_at(pool, attribute, "cudaMemPoolGetAttribute(" #pool ", " #attribute ")", \
+                     __FILE__, __LINE__)
+#define pool_set_flag(pool, attribute, value)                                                    \
+    pool_set_flag_at(pool, attribute, value,                                                     \
+                     "cudaMemPoolSetAttribute(" #pool ", " #attribute ", " #value ")", __FILE__, \
+                     __LINE__)
+
 /* What GPU `device` may do with the memory of a pool. */
-static inline enum cudaMemAccessFlags pool_get_access(cudaMemPool_t pool, int device)
+static inline enum cudaMemAccessFlags pool_get_access_at(cudaMemPool_t pool, int device,
+                                                         const char *call, const char *file,
+                                                         int line)
 {
     struct cudaMemLocation location = {.type = cudaMemLocationTypeDevice, .id = device};
     enum cudaMemAccessFlags access;
-    CHECK(cudaMemPoolGetAccess(&access, pool, &location));
+    check(cudaMemPoolGetAccess(&access, pool, &location), call, file, line);
     return access;
 }
+
+#define pool_get_access(pool, device)                                                              \
+    pool_get_access_at(pool, device, "cudaMemPoolGetAccess(" #pool ", GPU " #device ")", __FILE__, \
+                       __LINE__)
 
 /* Reserved: the physical memory that the pool holds. Used: the bytes of its live allocations. Both
  * in MiB. */
@@ -112,13 +139,20 @@ static inline cudaMemPool_t pool_create(void)
 }
 
 /* The last int of an allocation. The host waits until the stream has copied it. */
-static inline int last_of(const int *data, size_t count, cudaStream_t stream)
+static inline int last_of_at(const int *data, size_t count, cudaStream_t stream, const char *call,
+                             const char *file, int line)
 {
     int value = 0;
-    CHECK(cudaMemcpyAsync(&value, data + count - 1, sizeof value, cudaMemcpyDeviceToHost, stream));
-    CHECK(cudaStreamSynchronize(stream));
+    const int *last = data + count - 1;
+    check(cudaMemcpyAsync(&value, last, sizeof value, cudaMemcpyDeviceToHost, stream), call, file,
+          line);
+    check(cudaStreamSynchronize(stream), call, file, line);
     return value;
 }
+
+#define last_of(data, count, stream)                                                         \
+    last_of_at(data, count, stream, "last_of(" #data ", " #count ", " #stream ")", __FILE__, \
+               __LINE__)
 
 /* For lessons about two GPUs that use each other's memory. On a machine without them the program
  * ends here, as skipped. */

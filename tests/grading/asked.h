@@ -20,6 +20,16 @@
 #define cudaStreamNonBlocking  0x01
 #define cudaEventDisableTiming 0x02
 
+/* What workbook.h has as macros is one again here, too. */
+#define pool_get(pool, attribute) pool_get_at(pool, attribute, "pool_get", "the check", 0)
+#define pool_set(pool, attribute, value) \
+    pool_set_at(pool, attribute, value, "pool_set", "the check", 0)
+#define pool_get_flag(pool, attribute) pool_get_flag_at(pool, attribute, "pool_get", "the check", 0)
+#define pool_set_flag(pool, attribute, value) \
+    pool_set_flag_at(pool, attribute, value, "pool_set", "the check", 0)
+#define pool_get_access(pool, device) pool_get_access_at(pool, device, "access", "the check", 0)
+#define last_of(data, count, stream)  last_of_at(data, count, stream, "last_of", "the check", 0)
+
 int asked_main(int argc, char **argv);
 
 int main(int argc, char **argv)
