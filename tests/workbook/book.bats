@@ -275,3 +275,9 @@ for cells in calls.costs():
         "answers it printed by the function that it names? Then: sed 's/, line [0-9]*\$//'" \
         "build/docs/answers.txt >tests/workbook/answers.txt" "$output"
 }
+
+@test "every link and title of the book that has a lesson's number has the right one" {
+    run python3 -B tests/workbook/lesson_numbers.py "$BOOK"
+    assert_success
+    assert_output ""
+}

@@ -10,14 +10,35 @@ load ../suite
     for lesson in $(lessons); do
         grep -qE "^\| ${lesson%%_*} \| \[.*\]\(lessons/$lesson.c\) \| .* \|$" README.md ||
             complain "README.md lacks the row of lessons/$lesson.c in its table of lessons."
-        grep -qx "   \* - :doc:.$lesson." docs/index.rst ||
-            complain "docs/index.rst lacks the row of $lesson in its table of lessons."
         grep -qx "   $lesson" docs/index.rst ||
             complain "docs/index.rst lacks $lesson in its toctree."
         page=$(sed -n 's|.*page *docs/\([0-9a-z_]*\).*|\1|p' "lessons/$lesson.c")
         [ "$page" = "$lesson" ] || complain "lessons/$lesson.c names the page \"$page\"."
     done
     finish
+}
+
+@test "README.md has the table of the lessons that their manifests give" {
+    diff <(python3 -B tests/grading/manifest.py table) \
+        <(sed '1,/^<!-- the lessons/d; /^<!-- end of the lessons/,$d' README.md) ||
+        miss "Type: python3 tests/grading/manifest.py readme"
+}
+
+@test "every place that names a lesson by its number has the right one" {
+    run python3 -B tests/workbook/lesson_numbers.py
+    assert_success
+    assert_output ""
+    # A wrong number is found.
+    local copy=$BATS_TEST_TMPDIR/copy
+    mkdir -p "$copy"
+    cp -r README.md docs lessons solutions tests "$copy" 2>/dev/null || true
+    sed -i '0,/:doc:`04 /s//:doc:`05 /' "$copy/docs/index.rst"
+    sed -i 's/check-06/check-07/' "$copy/lessons/06_trim.c"
+    cd "$copy"
+    run python3 -B tests/workbook/lesson_numbers.py
+    assert_failure
+    assert_line "docs/index.rst: 05 links to 04_release_threshold"
+    assert_line --partial "lessons/06_trim.c: its heading names 06, 07"
 }
 
 @test "every file that a page names is there" {
