@@ -13,8 +13,11 @@ import svg
 from rungs import RUNGS, TABLE
 
 ROOT = Path(__file__).resolve().parents[2]
+
+
 def recording(lesson):
     return f"tests/lessons/{lesson}/expected/output.txt"
+
 
 NARROW = 500
 

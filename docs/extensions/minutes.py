@@ -33,8 +33,11 @@ def minutes(page):
 class Minutes(SphinxRole):
     def run(self):
         try:
-            pages = [page for word in self.text.split()
-                     for page in (manifest.lessons() if word == "lessons" else [word])]
+            pages = [
+                page
+                for word in self.text.split()
+                for page in (manifest.lessons() if word == "lessons" else [word])
+            ]
             total = sum(map(minutes, pages))
         except (OSError, ValueError) as why:
             problem = self.inliner.reporter.error(str(why), line=self.lineno)

@@ -200,7 +200,7 @@ def recording_of(program, arguments):
     return f"{folder}/expected/{'.'.join([name, *arguments])}.txt"
 
 
-RECORDED = ROOT / "docs/recorded/outputs.txt"   # written by tests/hardware/lessons.sh alone
+RECORDED = ROOT / "docs/recorded/outputs.txt"  # written by tests/hardware/lessons.sh alone
 
 
 def provenance(file):

@@ -15,8 +15,8 @@ One that calls expect(false, ...) is missed, with the words of that call:
                "the program sets the release threshold before it frees.",
                f"it sets a threshold {len(sets)} times.")
 
-check.run(ARGUMENT...)    runs the student's program on the simulated device, once for all rules that
-                          need the same run: a Run. SIM_SCHEDULE="late" as a keyword gives the
+check.run(ARGUMENT...)    runs the student's program on the simulated device, once for all rules
+                          that need the same run: a Run. SIM_SCHEDULE="late" as a keyword gives the
                           device more environment
 check.run_both(...)       the same for a program of two processes: the journal has the lines of
                           both, each with "of": "exporter", the process that exported a pool (else
@@ -61,14 +61,18 @@ SCHEDULES = ("measured", "instant", "late", "random:1", "random:3")
 
 
 class Miss(Exception):
-    """A rule is not met. lines: the sentences, in their order; run: the run that they speak of, else
-    the last one; errors: what is shown of stderr, else what the run wrote there. The words of a
+    """A rule is not met. lines: the sentences, in their order; run: the run that they speak of,
+    else the last one; errors: what is shown of stderr, else what the run wrote there. The words of a
     compiler are bare: there is no run."""
 
     def __init__(self, *lines, run=None, errors=None, bare=False):
         super().__init__("\n".join(lines))
         self.lines = [line for line in lines if line]
         self.run, self.errors, self.bare = run, errors, bare
+
+
+class Machine(Exception):
+    """This machine cannot judge the file; the text says why. It costs no points."""
 
 
 class Waits(Exception):
@@ -322,7 +326,7 @@ class Check:
     def draw(self, name, least, most):
         number = 2166136261
         for code in f"{self.seed} {self.name} {name}".encode():
-            number = ((number ^ code) * 16777619) & 0xFFFFFFFF   # FNV-1a
+            number = ((number ^ code) * 16777619) & 0xFFFFFFFF  # FNV-1a
         return least + number % (most - least + 1)
 
     def choose(self, name, choices):
@@ -353,8 +357,11 @@ class Check:
         if not (self.name.startswith("clinic/") or os.environ.get("SANITIZE")):
             environment["CHECK_INSPECT"] = " ".join([self.name, *self.manifest["imports"]])
         done = subprocess.run(
-            ["bash", "tests/grading/program.sh", source, os.path.relpath(program, ROOT)], cwd=ROOT,
-            env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            ["bash", "tests/grading/program.sh", source, os.path.relpath(program, ROOT)],
+            cwd=ROOT,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
         )
         text = done.stdout.decode(errors="replace")
         if done.returncode == 124:
@@ -373,16 +380,28 @@ class Check:
         names = dict.fromkeys(re.findall(r"\b[A-Za-z]\w*", shared + own))
         student = (ROOT / self.file).read_bytes().decode(errors="surrogateescape")
         token = os.urandom(8).hex()
-        behind = "\n".join([
-            *(f"#undef {name}" for name in names),
-            "#define ASKED_OR_RUN" if either else "",
-            "#pragma GCC optimize 0",   # it runs once: optimizing would be most of the time
-            '#include "workbook.h"', '#line 1 "asked.h"', shared, f'#line 1 "{harness}"', own,
-        ])
-        return "\n".join([
-            "#define main lesson_main", f'#line 1 "{self.file}"', student, "",
-            re.sub(r"\basked_", f"asked_{token}_", behind), "",
-        ])
+        behind = "\n".join(
+            [
+                *(f"#undef {name}" for name in names),
+                "#define ASKED_OR_RUN" if either else "",
+                "#pragma GCC optimize 0",  # it runs once: optimizing would be most of the time
+                '#include "workbook.h"',
+                '#line 1 "asked.h"',
+                shared,
+                f'#line 1 "{harness}"',
+                own,
+            ]
+        )
+        return "\n".join(
+            [
+                "#define main lesson_main",
+                f'#line 1 "{self.file}"',
+                student,
+                "",
+                re.sub(r"\basked_", f"asked_{token}_", behind),
+                "",
+            ]
+        )
 
     def program(self, harness=None):
         """The compiled program: the lesson's own, or the one that asks. One compilation makes both
@@ -433,16 +452,32 @@ class Check:
         """Runs a program in a folder of its own; the folder."""
         folder = self.folder / re.sub("[ /]", "", "-".join([name, *environment, *arguments]))
         folder.mkdir()
-        library = "simulator" + ("-" + os.environ["SANITIZE"].replace(",", "-")
-                                 if os.environ.get("SANITIZE") else "")
+        library = "simulator" + (
+            "-" + os.environ["SANITIZE"].replace(",", "-") if os.environ.get("SANITIZE") else ""
+        )
         more = dict(os.environ, CHECK_NAME=self.name, CHECK_LESSON=self.file)
         if more.get("CHECK_SEAL") and "execl" in self.manifest["imports"]:
             more["CHECK_SEAL"] = "exec"
-        subprocess.run(
-            ["bash", "tests/grading/run.sh", str(folder), f"LD_LIBRARY_PATH={ROOT}/build/{library}",
-             f"SIM_JOURNAL={folder}/journal.jsonl", *environment, "--", str(program), *arguments],
-            cwd=ROOT, env=more, check=True,
+        done = subprocess.run(
+            [
+                "bash",
+                "tests/grading/run.sh",
+                str(folder),
+                f"LD_LIBRARY_PATH={ROOT}/build/{library}",
+                f"SIM_JOURNAL={folder}/journal.jsonl",
+                *environment,
+                "--",
+                str(program),
+                *arguments,
+            ],
+            cwd=ROOT,
+            env=more,
+            stdout=subprocess.PIPE,
+            text=True,
+            check=False,
         )
+        if done.returncode:
+            raise Machine(done.stdout.strip() or f"run.sh ended with status {done.returncode}.")
         return folder
 
     def run(self, *arguments, **environment):
@@ -475,23 +510,27 @@ class Check:
     def ask(self, sentence, *arguments, harness="ask.h", hazards=False, **environment):
         arguments = [str(argument) for argument in arguments]
         given = [f"{name}={value}" for name, value in environment.items()]
-        self.run()   # a file that cannot be judged is reported once
+        self.run()  # a file that cannot be judged is reported once
         key = (harness, *given, "--", *arguments)
         if key not in self.runs:
             try:
                 program = self.program(harness)
             except Miss as why:
                 raise Miss(f"Expected: {one_line(sentence)}", *why.lines) from None
-            folder = self.begin(program, harness[:-2], [*arguments, "asked"],
-                                ["SIM_CHECK=noleaks", *given])
+            folder = self.begin(
+                program, harness[:-2], [*arguments, "asked"], ["SIM_CHECK=noleaks", *given]
+            )
             self.runs[key] = Run(folder, f"SEED={self.seed} make check-{self.goal}")
         run = self.last = self.runs[key]
         why = self.why_not_answered(run, hazards)
         if why:
             last = next((x for x in reversed(run.output.splitlines()) if " = " in x), "")
             ending = f"; the last call that returned: {visible(last)}." if last else "."
-            raise Miss(f"Expected: {one_line(sentence)}",
-                       f"Happened: called by the check, {why}{ending}", run=run)
+            raise Miss(
+                f"Expected: {one_line(sentence)}",
+                f"Happened: called by the check, {why}{ending}",
+                run=run,
+            )
         return run
 
     @staticmethod
@@ -499,7 +538,8 @@ class Check:
         if run.ended:
             call, count = most_frequent(run.files[0]) if run.files else ("", 0)
             return "it did not end, and was stopped" + (
-                f" after {count} calls of {call}" if count >= 10000 else "")
+                f" after {count} calls of {call}" if count >= 10000 else ""
+            )
         if run.status == 3:
             return "" if hazards else "the simulated device found a hazard"
         if run.status > 128:
@@ -514,8 +554,12 @@ class Check:
             if got == [answer]:
                 continue
             expect(got, sentence, f"the check called {question}, and the program ended.", run)
-            expect(len(got) == 1, f"one answer to {question}, which is {answer}.",
-                   f"the program printed several: {visible(', '.join(got))}.", run)
+            expect(
+                len(got) == 1,
+                f"one answer to {question}, which is {answer}.",
+                f"the program printed several: {visible(', '.join(got))}.",
+                run,
+            )
             expect(False, sentence, f"{question} returned {visible(got[0])}. It is {answer}.", run)
 
     def expected_file(self, name=""):
@@ -528,15 +572,21 @@ class Check:
             raise Miss(f"{shown} is not there: nothing to compare with.", run=run)
         wanted, got = path.read_text().splitlines(), run.output.splitlines()
         if not run.output:
-            raise Miss(f"Expected: the lines of {shown} on stdout.",
-                       "Happened: stdout is empty. Was nothing printed, or stdout closed?", run=run)
+            raise Miss(
+                f"Expected: the lines of {shown} on stdout.",
+                "Happened: stdout is empty. Was nothing printed, or stdout closed?",
+                run=run,
+            )
         lines = difference(wanted, got)
         if not lines and not whole(run, path):
-            lines = [f"The output goes on after its last expected line (line {len(wanted)}).",
-                     "Happened: a missing line end, a NUL byte or an empty line"]
+            lines = [
+                f"The output goes on after its last expected line (line {len(wanted)}).",
+                "Happened: a missing line end, a NUL byte or an empty line",
+            ]
         if lines:
-            raise Miss(*lines, f"The whole expected output: {shown}, recorded on a real device.",
-                       run=run)
+            raise Miss(
+                *lines, f"The whole expected output: {shown}, recorded on a real device.", run=run
+            )
 
     def expect_right(self, run, name=""):
         # A program that found itself incorrect and printed no reason: the line that differs first.
@@ -546,8 +596,12 @@ class Check:
         self.expect_output(run, name)
 
     def expect_status(self, run, status, sentence=""):
-        expect(run.status == status, sentence or f"exit status {status}.",
-               f"exit status {run.status}.", run)
+        expect(
+            run.status == status,
+            sentence or f"exit status {status}.",
+            f"exit status {run.status}.",
+            run,
+        )
 
     def expect_clean(self, run):
         ordered = "a program whose every access is ordered."
@@ -557,12 +611,18 @@ class Check:
         journal = run.journal
         ends = run.ends()
         expect(ends != "hazard", ordered, found, run)
-        expect(ends != "live", "everything that was allocated is freed at the end.",
-               lambda: f"allocations left: {sum(x['live'] for x in journal.where(did='exit'))}.",
-               run)
-        expect(ends != "unsupported", "only calls that the simulated device models.",
-               lambda: ", ".join(sorted({x["call"] for x in journal.where(did="unsupported")})),
-               run)
+        expect(
+            ends != "live",
+            "everything that was allocated is freed at the end.",
+            lambda: f"allocations left: {sum(x['live'] for x in journal.where(did='exit'))}.",
+            run,
+        )
+        expect(
+            ends != "unsupported",
+            "only calls that the simulated device models.",
+            lambda: ", ".join(sorted({x["call"] for x in journal.where(did="unsupported")})),
+            run,
+        )
         if ends == "left":
             raise Miss(*LEFT, run=run)
 
@@ -571,7 +631,8 @@ def whole(run, path):
     """Is the output, to the byte but for the machine's own numbers, that of the file?"""
     text = (run.folder / "stdout").read_bytes()
     return [words(line) for line in text.decode(errors="replace").split("\n")] == [
-        words(line) for line in path.read_text().split("\n")]
+        words(line) for line in path.read_text().split("\n")
+    ]
 
 
 def difference(wanted, got):
@@ -581,11 +642,16 @@ def difference(wanted, got):
             return [f"The output ends after line {number}.", f"Expected next: {visible(line)}"]
         if words(line) != words(got[number]):
             machine = " in its words (its numbers are the machine's)" if line[:1] == "~" else ""
-            return [f"Line {number + 1} of the output differs{machine}.",
-                    f"Expected: {visible(line)}", f"Happened: {visible(got[number])}"]
+            return [
+                f"Line {number + 1} of the output differs{machine}.",
+                f"Expected: {visible(line)}",
+                f"Happened: {visible(got[number])}",
+            ]
     if len(got) > len(wanted):
-        return [f"The output goes on after its last expected line (line {len(wanted)}).",
-                f"Happened: {visible(got[len(wanted)])}"]
+        return [
+            f"The output goes on after its last expected line (line {len(wanted)}).",
+            f"Happened: {visible(got[len(wanted)])}",
+        ]
     return []
 
 
@@ -611,8 +677,12 @@ class Case(Check):
     def prints_line(self, pattern, line, *arguments):
         """Under each schedule some line matches; `line` is what a person reads."""
         for run in self.each(*arguments):
-            expect(any(re.fullmatch(pattern, x) for x in run.output.splitlines()),
-                   f"it prints: {line}", f"it printed: {visible(run.output, 400)}", run)
+            expect(
+                any(re.fullmatch(pattern, x) for x in run.output.splitlines()),
+                f"it prints: {line}",
+                f"it printed: {visible(run.output, 400)}",
+                run,
+            )
 
     def prints_what_is_right(self, which=""):
         """Under each schedule it prints the lines that the repaired program printed on a device

@@ -22,27 +22,14 @@ from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
 import report
-from manifest import ROOT, lessons
+from manifest import ROOT, Wrong, lessons, manifest
+from report import clean
 
 LONGEST = 400
 NEWLINE, TAB = "\n", "\t"
 
 
 # ---- text ----
-
-
-def clean(text):
-    """Text that every format can carry, and no terminal takes for a command: without control
-    characters but tab and line end, without those that turn the direction of writing, and without
-    what XML forbids."""
-    return "".join(
-        c for c in text
-        if c in "\t\n" or ord(c) >= 32 and not 127 <= ord(c) < 160 and ord(c) not in TURNING
-        and not 0xD800 <= ord(c) < 0xE000 and ord(c) not in (0xFFFE, 0xFFFF)
-    )
-
-
-TURNING = {0x61C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)}
 
 
 def lasting(line, work):
@@ -92,8 +79,11 @@ def sentence(lines):
 def test_of(rule, work):
     """A rule as a grade has it. The seed is no student's business, and a page and a hint are found
     without the grade."""
-    shown = [(label, text) for label, text in rule.get("see", [])
-             if label in ("See it yourself", "Its picture") and "SEED=" not in text]
+    shown = [
+        (label, text)
+        for label, text in rule.get("see", [])
+        if label in ("See it yourself", "Its picture") and "SEED=" not in text
+    ]
     lines = report.lines_of({**rule, "see": shown})
     return {
         "name": rule["name"],
@@ -102,20 +92,43 @@ def test_of(rule, work):
     }
 
 
+def possible(name):
+    try:
+        return manifest(name)["rules"] - manifest(name)["given"]
+    except Wrong:
+        return 0
+
+
 def graded(name, work):
     """One lesson of a grade."""
     base = Path(work) / name
-    read = {suffix: path.read_text(errors="replace") if (path := Path(f"{base}.{suffix}")).exists()
-            else "" for suffix in ("json", "sum", "status", "seed")}
+    read = {
+        suffix: path.read_text(errors="replace")
+        if (path := Path(f"{base}.{suffix}")).exists()
+        else ""
+        for suffix in ("json", "sum", "status", "seed")
+    }
     try:
         found = json.loads(read["json"])
     except ValueError:
-        found = {"rules": [], "points": 0, "possible": 0,
-                 "wrong": f"The check of {name} failed: {lasting(read['json'][:300], work)}"}
+        found = {
+            "rules": [],
+            "points": 0,
+            "possible": possible(name),
+            "wrong": f"The check of {name} failed: {lasting(read['json'][:300], work)}",
+        }
     tests = counted([test_of(rule, work) for rule in found["rules"]])
-    line = {"lesson": name, "points": 0, "possible": found["possible"], "status": "graded",
-            "sentence": None, "file": read["sum"].strip() or None,
-            "seed": int(read["seed"] or 0) or None, "waiting": 0, "tests": tests}
+    line = {
+        "lesson": name,
+        "points": 0,
+        "possible": found["possible"],
+        "status": "graded",
+        "sentence": None,
+        "file": read["sum"].strip() or None,
+        "seed": int(read["seed"] or 0) or None,
+        "waiting": 0,
+        "tests": tests,
+    }
     if read["status"]:
         status, _, why = read["status"].strip().partition(" ")
         line.update(status=status, sentence=clean(why))
@@ -178,22 +191,37 @@ def ungraded(grade):
 
 
 def message(grade):
-    return (f"{grade['points']:g} of {grade['possible']:g} points. "
-            f"Workbook {grade['workbook']['commit']}.")
+    return (
+        f"{grade['points']:g} of {grade['possible']:g} points. "
+        f"Workbook {grade['workbook']['commit']}."
+    )
 
 
 def gradescope(grade):
-    return {"score": grade["points"], "visibility": "visible", "output": message(grade), "tests": [
-        {"name": line["lesson"], "score": line["points"], "max_score": line["possible"],
-         "status": "passed" if line["points"] == line["possible"] else "failed",
-         "visibility": "visible", "output": story(line)} for line in grade["lessons"]]}
+    return {
+        "score": grade["points"],
+        "visibility": "visible",
+        "output": message(grade),
+        "tests": [
+            {
+                "name": line["lesson"],
+                "score": line["points"],
+                "max_score": line["possible"],
+                "status": "passed" if line["points"] == line["possible"] else "failed",
+                "visibility": "visible",
+                "output": story(line),
+            }
+            for line in grade["lessons"]
+        ],
+    }
 
 
 def is_no_program(line):
     """A file that is no program yet costs no attempt."""
     return line["status"] in ("missing", "refused") or any(
         test["result"] == "failed" and any("does not compile" in text for text in test["lines"])
-        for test in line["tests"])
+        for test in line["tests"]
+    )
 
 
 def prairielearn(grade):
@@ -202,14 +230,28 @@ def prairielearn(grade):
     if grade["lessons"] and all(map(is_no_program, grade["lessons"])):
         return {"gradable": False, "format_errors": [x["sentence"] for x in grade["lessons"]]}
     score = grade["points"] / grade["possible"] if grade["possible"] else 0
-    return {"gradable": True, "score": score, "message": message(grade), "tests": [
-        {"name": line["lesson"], "points": line["points"], "max_points": line["possible"],
-         "message": line["sentence"] or "", "output": story(line)} for line in grade["lessons"]]}
+    return {
+        "gradable": True,
+        "score": score,
+        "message": message(grade),
+        "tests": [
+            {
+                "name": line["lesson"],
+                "points": line["points"],
+                "max_points": line["possible"],
+                "message": line["sentence"] or "",
+                "output": story(line),
+            }
+            for line in grade["lessons"]
+        ],
+    }
 
 
 def attributes(**given):
-    return "".join(f" {key}={quoteattr(str(value).replace(NEWLINE, ' ').replace(TAB, ' '))}"
-                   for key, value in given.items())
+    return "".join(
+        f" {key}={quoteattr(str(value).replace(NEWLINE, ' ').replace(TAB, ' '))}"
+        for key, value in given.items()
+    )
 
 
 def test_case(lesson, test):
@@ -228,13 +270,18 @@ def test_case(lesson, test):
 def test_cases(line):
     """A lesson of which no rule was judged is one test case with an error."""
     return line["tests"] or [
-        {"name": "the check runs", "result": "error", "lines": [line["sentence"] or ""]}]
+        {"name": "the check runs", "result": "error", "lines": [line["sentence"] or ""]}
+    ]
 
 
 def counts(tests):
     results = [test["result"] for test in tests]
-    return {"tests": len(results), "failures": results.count("failed"),
-            "errors": results.count("error"), "skipped": results.count("skipped")}
+    return {
+        "tests": len(results),
+        "failures": results.count("failed"),
+        "errors": results.count("error"),
+        "skipped": results.count("skipped"),
+    }
 
 
 def junit(grade):
@@ -252,11 +299,14 @@ def junit(grade):
 
 def common(folder):
     """What the lessons of a grade have in common."""
-    about = {word: os.environ.get(f"ABOUT_{word.upper()}", "")
-             for word in ("commit", "checks", "sandbox", "promised")}
+    about = {
+        word: os.environ.get(f"ABOUT_{word.upper()}", "")
+        for word in ("commit", "checks", "sandbox", "promised")
+    }
     return {
         "workbook": {"commit": about["commit"], "checks": about["checks"]},
-        "sandbox": about["sandbox"], "seed": int(os.environ["SEED"]),
+        "sandbox": about["sandbox"],
+        "seed": int(os.environ["SEED"]),
         "not_promised": about["promised"].splitlines(),
         "folder": clean(folder.encode(errors="surrogateescape").decode(errors="replace")),
     }
@@ -269,13 +319,20 @@ def holds(file, folder):
     wanted = [line.rstrip("\n").split(" ", 2) for line in sys.stdin]
     try:
         old = json.loads(Path(file).read_text(encoding="utf-8"))
-        found = [[line["lesson"], line["file"] or "null",
-                  line["sentence"] if line["status"] == "missing" else ""]
-                 for line in old["lessons"]]
+        found = [
+            [
+                line["lesson"],
+                line["file"] or "null",
+                line["sentence"] if line["status"] == "missing" else "",
+            ]
+            for line in old["lessons"]
+        ]
         wanted_of_all = common(folder)
-        return (all(old[word] == wanted_of_all[word] for word in ("workbook", "seed", "folder"))
-                and all(line["status"] != "ungraded" for line in old["lessons"])
-                and found == [[*line[:2], clean(line[2])] for line in wanted])
+        return (
+            all(old[word] == wanted_of_all[word] for word in ("workbook", "seed", "folder"))
+            and all(line["status"] != "ungraded" for line in old["lessons"])
+            and found == [[*line[:2], clean(line[2])] for line in wanted]
+        )
     except (OSError, ValueError, KeyError, TypeError, IndexError):
         return False
 
@@ -283,8 +340,12 @@ def holds(file, folder):
 def write_grade(work, found_in, width, *names):
     folder = Path(work)
     found = [graded(name, os.path.abspath(work)) for name in names]
-    grade = {**common(found_in), "points": sum(line["points"] for line in found),
-             "possible": sum(line["possible"] for line in found), "lessons": found}
+    grade = {
+        **common(found_in),
+        "points": sum(line["points"] for line in found),
+        "possible": sum(line["possible"] for line in found),
+        "lessons": found,
+    }
     for form in (gradescope, prairielearn):
         (folder / form.__name__).mkdir(exist_ok=True)
         write(folder / form.__name__ / "results.json", json.dumps(form(grade), indent=2))

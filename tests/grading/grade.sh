@@ -14,6 +14,7 @@
 #                        SEED=draw       a number that no one knows before; grade.json has it
 #                        RESUME=1        nothing is done when OUT/grade.json already grades these
 #                                        very files with these very checks
+#                        SANDBOX=none    a student is graded also where this machine allows no sandbox
 #                        GRADE_OWN=1     the files are the grader's own, as in the book: where root
 #                                        can become no other user, they run as root
 #   grade.sh baseline    writes into each lesson's manifest how many rules its check has, and how many
@@ -266,6 +267,13 @@ graded:" "$not_protected"
 [ "$(id -u)" != 0 ] || [ -n "$PROTECT_USER${GRADE_OWN:-}" ] || [ -z "${STUDENT:-}" ] ||
     fail "Nothing was graded: the student's programs would run as root, because here root can \
 become no other user who can run what was built in $PWD."
+if [ "$sandbox" = none ] && [ -n "${STUDENT:-}" ] && [ -z "${GRADE_OWN:-}" ]; then
+    [ "${SANDBOX:-}" = none ] || fail "Nothing was graded: this machine allows no sandbox, so \
+students' programs would reach what their user reaches. SANDBOX=none grades nevertheless."
+    readable=$([ -z "$PROTECT_USER" ] || WORKBOOK_AT=$home readable_here)
+    [ -z "$readable" ] || fail "Nothing was graded: without a sandbox a student's program can read \
+${readable%%$'\n'*}. Keep others out, and grade again: chmod 700 ${home@Q}"
+fi
 {
     printf 'Sandbox: %s.' "$sandbox"
     if [ "${#not_promised[@]}" != 0 ]; then

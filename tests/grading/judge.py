@@ -6,8 +6,8 @@
     --form=brief     the same without what waits and without the last lines, for make watch
     --form=tap       what Bats would print
     --form=json      the judgement as data, from which grade.py makes every grade
-    --form=files     a file for each rule in the folder --into, for rules.bash: its result, and below
-                     it why
+    --form=files     a file for each rule in the folder --into, for rules.bash: its result, and
+                     below it why
     --form=rules     the rules alone, a line each: the function's name, a tab, its sentence
     --only=TEXT      judges by the rules whose sentences begin so
     --first          judges no rule behind the first miss
@@ -32,7 +32,7 @@ import sys
 from pathlib import Path
 
 import report
-from check import ROOT, Miss, Waits, check_of
+from check import ROOT, Machine, Miss, Waits, check_of
 from manifest import Wrong, manifest, room
 
 WAITING = float(os.environ.get("CHECK_WAITING") or 0.5)
@@ -136,8 +136,14 @@ def judge(name, file, only="", first=False):
             continue
         if first and check.missed:
             why = "a rule before this one is not met"
-            found["rules"].append({"rule": rule.__name__, "name": " ".join(rule.__doc__.split()),
-                                   "result": "skipped", "lines": [why]})
+            found["rules"].append(
+                {
+                    "rule": rule.__name__,
+                    "name": " ".join(rule.__doc__.split()),
+                    "result": "skipped",
+                    "lines": [why],
+                }
+            )
         else:
             found["rules"].append(judged(rule, check))
     if not only and not first:
@@ -167,7 +173,9 @@ def main():
     parser = argparse.ArgumentParser(prog="judge.py", add_help=False)
     parser.add_argument("name")
     parser.add_argument("file", nargs="?")
-    parser.add_argument("--form", default="first", choices=[*report.FORMS, "json", "files", "rules"])
+    parser.add_argument(
+        "--form", default="first", choices=[*report.FORMS, "json", "files", "rules"]
+    )
     parser.add_argument("--only", default=os.environ.get("CHECK_TEST", ""))
     parser.add_argument("--first", action="store_true")
     parser.add_argument("--refused")
@@ -197,6 +205,6 @@ def main():
 if __name__ == "__main__":
     try:
         sys.exit(main())
-    except Wrong as why:
+    except (Wrong, Machine, OSError) as why:
         print(why)
         sys.exit(2)

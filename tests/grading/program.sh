@@ -9,7 +9,7 @@
 # the file does not compile, or is refused; 124 the compiler was stopped.
 #
 # For a grader (tests/grading/run.sh describes CHECK_SANDBOX, CHECK_USER, CHECK_CGROUP, CHECK_NAME
-# and CHECK_UNGRADED): all of it works in a sandbox, where of the workbook it sees the headers in
+# and CHECK_UNGRADED): for root all of it works as CHECK_USER, and where there is one in a sandbox, where of the workbook it sees the headers in
 # lessons, the simulated device, object.sh and what that reads, and the files that are named.
 # CHECK_HEADERS is the folder of the toolkit's headers. CHECK_COMPILER is the compiler's command, a
 # word on each line; without it, make gives the command.
@@ -58,6 +58,23 @@ in_sandbox() { # in_sandbox FILE THAT IT INCLUDES...
     [ ! -L "$result" ] && [ -f "$result" ] && cp "$result" "$program"
 }
 
+# Where root has no sandbox: as the user who is no person, in a folder of its own, and with the same
+# limits. It reads what that user may read.
+as_number() {
+    local out=$root/${program%/*}/compiled compiler result
+    expect_c_file "$file" || return
+    [ -z "${CHECK_CGROUP:-}" ] || echo "$BASHPID" >"$CHECK_CGROUP/cgroup.procs"
+    [ -d "$out" ] || install -d -m 700 -o "$CHECK_USER" -g "$CHECK_USER" "$out"
+    mapfile -t compiler <<<"$CHECK_COMPILER"
+    result=$out/${program##*/}
+    timeout --signal=KILL "$seconds" setpriv --reuid="$CHECK_USER" --regid="$CHECK_USER" \
+        --clear-groups --no-new-privs "${limits[@]}" --nproc="${CHECK_PROCESSES:-64}" \
+        env -i PATH="$PATH" TMPDIR="$out" LC_ALL=C.UTF-8 CHECK_INSPECT="${CHECK_INSPECT:-}" \
+        bash tests/grading/object.sh "$file" "$result" build/simulator/libcudart.so.13 \
+        "${compiler[@]}" || return
+    [ ! -L "$result" ] && [ -f "$result" ] && cp "$result" "$program"
+}
+
 # Nothing but its time ended the compiler. Is the machine as slow with the lesson's solution?
 machine_is_slow() {
     local solution=solutions/${CHECK_NAME:-}.c start=$SECONDS
@@ -70,6 +87,8 @@ machine_is_slow() {
 
 if [ -n "${CHECK_SANDBOX:-}" ]; then
     in_sandbox "$@"
+elif [ -n "${CHECK_COMPILER:-}" ] && [ -n "${CHECK_USER:-}" ]; then
+    as_number
 elif [ -n "${CHECK_COMPILER:-}" ] && [ -z "${SANITIZE:-}" ]; then
     # What make would run, without the time that make takes to read the Makefile.
     mapfile -t compiler <<<"$CHECK_COMPILER"

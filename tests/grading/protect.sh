@@ -7,6 +7,7 @@
 #                     not_protected says why no program runs at all
 #   protected         prints what protect has set and exported, for another shell to source
 #   reach_workbook    for root: goes to a copy of the workbook where no other user can reach this
+#   readable_here     what a program can read here that no student may see, where there is no sandbox
 #   leave_workbook    removes that copy
 #   commit_here       the commit of the workbook, also in such a copy
 #   protect_lesson    the part of one lesson: its user and its cgroup
@@ -89,7 +90,16 @@ copy_workbook() {
         fi &&
         cp build/simulator/libcudart.so.13 "$reached/build/simulator" &&
         chmod -R u+rwX,go=rX "$reached" &&
-        chmod 711 "$reached" "$reached/build/check" && chmod 700 "$reached/solutions"
+        chmod 711 "$reached" "$reached/build/check" &&
+        chmod 700 "$reached"/{solutions,tests/lessons}
+}
+
+# Without a sandbox, as root, a program runs as another user, and reads what that user may read.
+readable_here() {
+    local hidden
+    for hidden in "${WORKBOOK_AT:-$PWD}"/{solutions,tests/lessons,.git}; do
+        ! "${as_another[@]}" test -r "$hidden" 2>/dev/null || echo "$hidden"
+    done
 }
 
 leave_workbook() {

@@ -6,6 +6,25 @@ import re
 WIDTH = 100
 
 
+def clean(text):
+    """Text that every format can carry, and no terminal takes for a command: without control
+    characters but tab and line end, without those that turn the direction of writing, and without
+    what XML forbids."""
+    return "".join(
+        c
+        for c in text
+        if c in "\t\n"
+        or ord(c) >= 32
+        and not 127 <= ord(c) < 160
+        and ord(c) not in TURNING
+        and not 0xD800 <= ord(c) < 0xE000
+        and ord(c) not in (0xFFFE, 0xFFFF)
+    )
+
+
+TURNING = {0x61C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)}
+
+
 def lines_of(rule, known=None):
     """All lines about a rule: why it is not met, what stderr had, and where to look. `known` holds
     what was shown of stderr before; numbers of processes and addresses may differ."""
@@ -18,7 +37,8 @@ def lines_of(rule, known=None):
         lines += ["On stderr it printed:", *(f"    {line}" for line in printed)]
         if known is not None:
             known.add(key)
-    return [*lines, *(f"{label}: {text}" for label, text in rule.get("see", []))]
+    lines += [f"{label}: {text}" for label, text in rule.get("see", [])]
+    return [clean(line) for line in lines]
 
 
 def first(found):
@@ -31,8 +51,11 @@ def tap(found):
     print(f"1..{len(found['rules'])}")
     for number, rule in enumerate(found["rules"], 1):
         if rule["result"] == "failed":
-            print("\n".join([f"not ok {number} {rule['name']}",
-                             *(f"# {line}" for line in lines_of(rule))]))
+            print(
+                "\n".join(
+                    [f"not ok {number} {rule['name']}", *(f"# {line}" for line in lines_of(rule))]
+                )
+            )
         else:
             why = f" # skip {rule['lines'][0]}" if rule["result"] == "skipped" else ""
             print(f"ok {number} {rule['name']}{why}")
@@ -49,11 +72,11 @@ def wrapped(line):
     while len(line) > WIDTH:
         cut = line.rfind(" ", hang, WIDTH + 1)
         if cut < hang:
-            cut = line.find(" ", WIDTH)   # one long word
+            cut = line.find(" ", WIDTH)  # one long word
         if cut < 0:
             break
         lines.append(line[:cut])
-        line = " " * hang + line[cut + 1:]
+        line = " " * hang + line[cut + 1 :]
     return [*lines, line]
 
 

@@ -8,7 +8,8 @@
 # CHECK_KILOBYTES (65536), or a journal more than CHECK_JOURNAL_KILOBYTES (16384; the largest of a
 # solution has a third of that). A file that is longer is cut off there. The program gets no input,
 # no descriptor but 0, 1 and 2, and the environment given here only. Its session ends with it.
-# Links, pipes and sockets that it left in FOLDER are removed: who reads its files reads files.
+# Links, pipes and sockets that it left in FOLDER are removed: who reads its files reads files. Exit
+# status: 0, or 75 with a sentence when the disk was too full to tell what the program did.
 #
 # For a grader (tests/grading/protect.sh sets these):
 #   CHECK_LIMITS=1      the program has four times as many seconds in all; CHECK_PROCESSES (64)
@@ -34,6 +35,8 @@ set -u
 source "${0%/*}/seal.sh"
 # shellcheck source=tests/grading/sandbox.sh
 source "${0%/*}/sandbox.sh"
+# shellcheck source=tests/commands/c_file.sh
+source "${0%/*}/../commands/c_file.sh"
 seconds=${CHECK_SECONDS:-5} kilobytes=${CHECK_KILOBYTES:-65536} root=$PWD
 journal_kilobytes=${CHECK_JOURNAL_KILOBYTES:-16384}
 folder=$1
@@ -317,6 +320,15 @@ if [ "$ended" = flood ]; then
     cut_off "$kilobytes"
     cut_off "$journal_kilobytes" -maxdepth 1 -name 'journal.jsonl*'
 fi
-echo "$status" >status
-[ -z "$ended" ] || echo "$ended" >ended
+# A disk that is full has cut off what the program wrote, or what is written here: that is no fault
+# of the program's. In a grading the disk is looked at after each run, for a neighbor may fill it.
+full=
+if [ -n "${CHECK_UNGRADED:-}" ]; then full=$(expect_room "$here"); fi
+if [ -n "$full" ] || ! { echo "$status" >status && [ -s status ]; } 2>/dev/null ||
+    { [ -n "$ended" ] && ! { echo "$ended" >ended && [ -s ended ]; } 2>/dev/null; }; then
+    full=${full:-The disk is full: what the program left could not be stored.}
+    { ungraded "$full"; } 2>/dev/null
+    echo "$full"
+    exit 75
+fi
 exit 0

@@ -27,8 +27,9 @@ def heading(patch):
     """(Fails, Says) of a mutant's patch."""
     lines = patch.read_text().splitlines()[:3]
     if len(lines) < 3 or not lines[1].startswith("Fails: ") or not lines[2].startswith("Says:  "):
-        raise Wrong(f"{patch}: expected three lines above the patch: what is wrong, then Fails: "
-                    "and Says:.")
+        raise Wrong(
+            f"{patch}: expected three lines above the patch: what is wrong, then Fails: and Says:."
+        )
     return lines[1][7:], lines[2][7:]
 
 
@@ -36,8 +37,17 @@ def patched(patch, name, folder):
     """The C file that a patch makes of the solution."""
     file = Path(folder) / f"{patch.stem}.c"
     done = subprocess.run(
-        ["patch", "--quiet", "--fuzz=0", "--reject-file=-", f"--output={file}",
-         ROOT / f"solutions/{name}.c", patch], check=False)
+        [
+            "patch",
+            "--quiet",
+            "--fuzz=0",
+            "--reject-file=-",
+            f"--output={file}",
+            ROOT / f"solutions/{name}.c",
+            patch,
+        ],
+        check=False,
+    )
     if done.returncode:
         raise Wrong(f"{patch.relative_to(ROOT)} does not apply to solutions/{name}.c.")
     return file

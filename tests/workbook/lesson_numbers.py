@@ -28,8 +28,11 @@ def is_lesson(name):
 
 
 def sources():
-    for path in [Path("README.md"), *sorted(Path("docs").glob("*.rst")),
-                 *sorted(Path("docs").glob("*/*.rst"))]:
+    for path in [
+        Path("README.md"),
+        *sorted(Path("docs").glob("*.rst")),
+        *sorted(Path("docs").glob("*/*.rst")),
+    ]:
         text = path.read_text(encoding="utf-8")
         for found in ROLE.finditer(text):
             if is_lesson(found[2]) and wrong_link(found[1], found[2]):
@@ -46,8 +49,11 @@ def sources():
             yield page, f"its title does not begin with {name[:2]}"
         for path in (Path(f"lessons/{name}.c"), Path(f"solutions/{name}.c")):
             heading = path.read_text(encoding="utf-8").partition("*/")[0]
-            numbers = {*re.findall(r"/\* (\d\d) ", heading), *COMMAND.findall(heading),
-                       *re.findall(r"docs/(\d\d)_", heading)}
+            numbers = {
+                *re.findall(r"/\* (\d\d) ", heading),
+                *COMMAND.findall(heading),
+                *re.findall(r"docs/(\d\d)_", heading),
+            }
             if numbers != {name[:2]}:
                 yield path, f"its heading names {', '.join(sorted(numbers))}"
 

@@ -207,6 +207,12 @@ def not_judged(line):
     return f"{rules} not judged until this is repaired."
 
 
+def sandbox(grade):
+    """What kept this student's programs from the rest of the machine, in a sentence."""
+    lacking = ", ".join(grade["not_promised"])
+    return f"Sandbox: {grade['sandbox']}." + (f" Not promised: {lacking}." if lacking else "")
+
+
 def feedback(student, course, with_course):
     page = [("title", f"{course.settings['title']}: {student.name}")]
     partial = len(student.lessons) < len(course.lessons)
@@ -221,6 +227,7 @@ def feedback(student, course, with_course):
         ]
         page.append(("table", [["lesson", "points", "of"], *rows]))
     page += [("line", f"About the files: {hint}.") for hint in student.hints()]
+    page.append(("line", sandbox(student.grade)))
     for line in student.lessons:
         name = line["lesson"]
         page.append(("heading", f"{name}: {line['points']} of {line['possible']}", name))
@@ -287,6 +294,7 @@ def overview(students, found, course, with_course):
             f"{sum(s.problem is None for s in students)} of {len(students)} students have a grade.",
         )
     )
+    page += [("line", line) for line in sorted({sandbox(s.grade) for s in students if s.grade})]
     if len(found) < len(course.lessons):
         page.append(("line", f"The lessons are {len(found)} of {len(course.lessons)}."))
     header = ["student", *(["result"] if with_course else []), "points", "of", "note"]

@@ -252,14 +252,8 @@ def print_table(students, out, with_course, course):
         result = f" {student.result:7}" if with_course and not student.problem else ""
         note = f"   {student.problem}" if student.problem else ""
         print(f"{student.name:{wide}}{result} {student.points:4} of{student.possible:4}{note}")
-    bare = sorted(
-        {s.grade["sandbox"] for s in students if s.grade and "sandbox" in s.grade} - {"bubblewrap"}
-    )
-    if bare:
-        print(
-            "Programs ran without a sandbox, because bubblewrap does not work here: a program "
-            "could read and change what the grader can."
-        )
+    for line in sorted({pages.sandbox(s.grade) for s in students if s.grade}):
+        print(line)
     for student in students:
         for hint in student.hints():
             print(f"{student.name}: {hint}.")

@@ -28,17 +28,26 @@ def ask(check):
     segment, live = check.draw("segment", 3, 70), check.draw("live", 71, 900)
     freed, threshold = check.draw("freed", 901, 3000), check.draw("threshold", 901, 2000)
     reserved = -(-(live + freed) // segment) * segment
-    answers = check.ask("""predict_freed and predict_synchronized take and return
-        sizes in MiB, as they did at the start.""", segment, live, freed, threshold)
+    answers = check.ask(
+        """predict_freed and predict_synchronized take and return
+        sizes in MiB, as they did at the start.""",
+        segment,
+        live,
+        freed,
+        threshold,
+    )
     return segment, live, freed, threshold, reserved, answers
 
 
 def test_freed(check):
     "predict_freed holds: what is reserved right after a free"
     *_, freed, _, reserved, answers = ask(check)
-    check.expect_answers("""predict_freed(reserved, freed) is what the pool reserves right after a
-        free. A free returns memory to the pool, not to the device.""", answers,
-        {f"predict_freed({reserved}, {freed})": reserved})
+    check.expect_answers(
+        """predict_freed(reserved, freed) is what the pool reserves right after a
+        free. A free returns memory to the pool, not to the device.""",
+        answers,
+        {f"predict_freed({reserved}, {freed})": reserved},
+    )
 
 
 def test_synchronized(check):
@@ -47,35 +56,60 @@ def test_synchronized(check):
 
     def right(used, limits):
         under = -(-used // segment) * segment
-        return {f"predict_synchronized({segment}, {reserved}, {used}, {limit})":
-                min(max(limit // segment * segment, under), reserved) for limit in limits}
+        return {
+            f"predict_synchronized({segment}, {reserved}, {used}, {limit})": min(
+                max(limit // segment * segment, under), reserved
+            )
+            for limit in limits
+        }
 
-    check.expect_answers("""predict_synchronized(segment, reserved, 0, threshold), with nothing
+    check.expect_answers(
+        """predict_synchronized(segment, reserved, 0, threshold), with nothing
         live, is as many whole segments as fit under the threshold, for segments of any size. It is
-        never more than the pool reserved: a threshold takes no memory from the device.""", answers,
-        right(0, [0, 3 * segment, 3 * segment - 1, reserved + segment, threshold]))
-    check.expect_answers("""predict_synchronized(segment, reserved, live, threshold): the threshold
+        never more than the pool reserved: a threshold takes no memory from the device.""",
+        answers,
+        right(0, [0, 3 * segment, 3 * segment - 1, reserved + segment, threshold]),
+    )
+    check.expect_answers(
+        """predict_synchronized(segment, reserved, live, threshold): the threshold
         is for all that the pool reserves, also under live allocations. It adds nothing to them, and
-        a live allocation keeps its segments.""", answers,
-        right(live, [0, threshold, live + segment, live, reserved - 1, reserved + 1000 * segment]))
+        a live allocation keeps its segments.""",
+        answers,
+        right(live, [0, threshold, live + segment, live, reserved - 1, reserved + 1000 * segment]),
+    )
 
 
 def keeps(run, mib):
     """The seventh pool keeps what the phase needs."""
     needed, found = -(-2 * mib // 32) * 32, thresholds(run.journal)
-    expect(len(found) == 7, "try_phase sets the threshold of its pool, once.",
-           f"{len(found)} thresholds were set, six of them in the table.")
+    expect(
+        len(found) == 7,
+        "try_phase sets the threshold of its pool, once.",
+        f"{len(found)} thresholds were set, six of them in the table.",
+    )
     value, phase = found[6]["value"], run.journal.where(pool=found[6]["pool"])
     free = phase.where(call="cudaFreeAsync")[0]["n"]
-    kept = next(x["value"] for x in phase.where(attribute="cudaMemPoolAttrReservedMemCurrent")
-                if x["n"] > free) // MIB
+    kept = (
+        next(
+            x["value"]
+            for x in phase.where(attribute="cudaMemPoolAttrReservedMemCurrent")
+            if x["n"] > free
+        )
+        // MIB
+    )
     words = "the maximum as its threshold" if value > 1e18 else f"a threshold of {value} bytes"
-    expect(kept == needed, f"""after the peak the pool keeps what the phase needs, and no more: {mib}
+    expect(
+        kept == needed,
+        f"""after the peak the pool keeps what the phase needs, and no more: {mib}
         MiB that are live and {mib} MiB that it allocates next, in whole segments. A threshold is in
-        bytes.""", f"with {words} the pool kept {kept} MiB.")
+        bytes.""",
+        f"with {words} the pool kept {kept} MiB.",
+    )
     sizes = [x["bytes"] // MIB for x in phase.where(call="cudaMallocFromPoolAsync")]
-    expect(sizes == [mib, 4 * mib, mib],
-           f"the phase allocates {mib}, then {4 * mib}, then {mib} MiB, as at the start.")
+    expect(
+        sizes == [mib, 4 * mib, mib],
+        f"the phase allocates {mib}, then {4 * mib}, then {mib} MiB, as at the start.",
+    )
 
 
 def drawn_size(check):
@@ -92,45 +126,74 @@ def test_bytes(check):
     "each threshold is set in bytes, on the pool of the allocation, before the free"
     journal = check.run().journal
     found = thresholds(journal)
-    expect([x["value"] for x in found[:6]] == [x * MIB for x in (0, 48, 64, 256, 64, 160)],
-           "the table sets the thresholds 0, 48, 64, 256, 64 and 160 MiB, in bytes, in this order.",
-           f"the thresholds were set to {', '.join(str(x['value']) for x in found)} bytes.")
+    expect(
+        [x["value"] for x in found[:6]] == [x * MIB for x in (0, 48, 64, 256, 64, 160)],
+        "the table sets the thresholds 0, 48, 64, 256, 64 and 160 MiB, in bytes, in this order.",
+        f"the thresholds were set to {', '.join(str(x['value']) for x in found)} bytes.",
+    )
     frees = [free["n"] for _, free, _ in rows(journal)]
-    expect(len(frees) == 6 and all(x["n"] < n for x, n in zip(found, frees)),
-           """after each threshold is set, an allocation of that same pool is freed: the threshold
+    expect(
+        len(frees) == 6 and all(x["n"] < n for x, n in zip(found, frees)),
+        """after each threshold is set, an allocation of that same pool is freed: the threshold
            of one pool has no effect on another.""",
-           f"thresholds were set on pools {[x['pool'] for x in found]}, allocations freed in pools "
-           f"{sorted({x['pool'] for x in journal.ok('cudaFreeAsync')})}.")
+        f"thresholds were set on pools {[x['pool'] for x in found]}, allocations freed in pools "
+        f"{sorted({x['pool'] for x in journal.ok('cudaFreeAsync')})}.",
+    )
 
 
 def test_streams(check):
     "after each free another stream is synchronized, then the stream of the free"
     journal = check.run().journal
-    syncs = [[x["stream"] == free["stream"] for x in journal.ok("cudaStreamSynchronize")
-              if free["n"] < x["n"] < until] for _, free, until in rows(journal)]
+    syncs = [
+        [
+            x["stream"] == free["stream"]
+            for x in journal.ok("cudaStreamSynchronize")
+            if free["n"] < x["n"] < until
+        ]
+        for _, free, until in rows(journal)
+    ]
     names = {False: "the other stream", True: "the stream of the free"}
-    expect(len(syncs) < 6 or syncs == [[False, True]] * 6, """each row of the table synchronizes the
+    expect(
+        len(syncs) < 6 or syncs == [[False, True]] * 6,
+        """each row of the table synchronizes the
         other stream after the free, and then the stream of the free.""",
-        lambda: "after the free the rows synchronized " + "; ".join(sorted(
-            {" and ".join(names[one] for one in row) or "nothing" for row in syncs})) + ".")
+        lambda: "after the free the rows synchronized "
+        + "; ".join(sorted({" and ".join(names[one] for one in row) or "nothing" for row in syncs}))
+        + ".",
+    )
     trims = journal.ok("cudaMemPoolTrimTo")
-    expect(not trims, "the program trims nothing: it shows what a synchronization alone returns.",
-           f"{len(trims)} trims.")
+    expect(
+        not trims,
+        "the program trims nothing: it shows what a synchronization alone returns.",
+        f"{len(trims)} trims.",
+    )
 
 
 def predictions_hold(check, run, mib):
     check.after_the_rest()
-    table = [line.split() for line in run.output.splitlines() if line[:1] == " "
-             and line.split()[0].isdigit()]
+    table = [
+        line.split()
+        for line in run.output.splitlines()
+        if line[:1] == " " and line.split()[0].isdigit()
+    ]
     found = list(rows(run.journal))
-    expect(len(table) == len(found) == 6, f"both predictions of each row, for {mib} MiB.",
-           "the table does not have one row for each pool.")
+    expect(
+        len(table) == len(found) == 6,
+        f"both predictions of each row, for {mib} MiB.",
+        "the table does not have one row for each pool.",
+    )
     for cells, (pool, free, until) in zip(table, found):
-        for when, cell, right in (("free", cells[4], free["reserved"] // MIB), (
-                "synchronization", cells[7], returned(run.journal, pool, free, until))):
-            expect(int(cell) == right, f"""both predictions of each row of the table hold, for an
-                allocation of {mib} MiB.""", f"after the {when} with a threshold of {cells[0]} MiB "
-                f"and {cells[1]} MiB live you predicted {cell} MiB, the pool reserved {right}.")
+        for when, cell, right in (
+            ("free", cells[4], free["reserved"] // MIB),
+            ("synchronization", cells[7], returned(run.journal, pool, free, until)),
+        ):
+            expect(
+                int(cell) == right,
+                f"""both predictions of each row of the table hold, for an
+                allocation of {mib} MiB.""",
+                f"after the {when} with a threshold of {cells[0]} MiB "
+                f"and {cells[1]} MiB live you predicted {cell} MiB, the pool reserved {right}.",
+            )
 
 
 def test_128(check):
