@@ -7,5 +7,8 @@
 set -e
 apt-get update
 apt-get install -y --no-install-recommends ca-certificates make
-# Installs what else is missing, and builds the simulated device.
+# Installs what else is missing, and builds the simulated device. Then no one but root can enter the
+# workbook, and there are no solutions to be found.
 make -C /autograder/source/workbook grade ONLY=01 OUT=/tmp/first
+rm -rf /autograder/source/workbook/solutions
+chmod 700 /autograder/source/workbook
