@@ -95,18 +95,14 @@ def runs():
 
 
 def table():
-    part = None
-    yield "| | lesson | many believe | the question |"
-    yield "|---|---|---|---|"
+    """A row for each part of the course, with a link to each lesson's program."""
+    parts = {}
     for name in lessons():
-        of = manifest(name)
-        if of["part"] != part:
-            part = of["part"]
-            yield f"| | **{part}** | | |"
-        yield (
-            f'| {name[:2]} | [{of["title"]}](lessons/{name}.c) | "{of["belief"]}" '
-            f"| {of['question']} |"
-        )
+        link = f"[{name[:2]} {manifest(name)['title']}](lessons/{name}.c)"
+        parts.setdefault(manifest(name)["part"], []).append(link)
+    yield "| part | lessons |"
+    yield "|---|---|"
+    yield from (f"| {part} | {', '.join(links)} |" for part, links in parts.items())
 
 
 def readme():
