@@ -3,8 +3,10 @@
 FOR_SIMULATOR := $(FLAGS) $(SANITIZER) -isystem build/cuda/include
 
 # A mutant is a solution with one mistake: tests/lessons/NN_name/mutants/MISTAKE.patch makes
-# build/mutants/NN_name/MISTAKE.c. `make solution-04 MUTANT=MISTAKE` runs one.
+# build/mutants/NN_name/MISTAKE.c, and `make solution-04 MUTANT=MISTAKE` runs one. They
+# are kept: reports name their lines.
 define mutants_of_a_lesson
+.PRECIOUS: build/mutants/$(1)/%.c
 build/mutants/$(1)/%.c: tests/lessons/$(1)/mutants/%.patch solutions/$(1).c
 	@tests/commands/mutant.sh $$< $$@
 build/mutants/$(1)/%.c:
