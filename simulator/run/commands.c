@@ -437,13 +437,28 @@ static void order_with_device(const struct call *call, struct stream *s,
         stream_follow(legacy, s);
 }
 
+/* Do several rows reach beyond memory of the host whose end a copy does not see? Each of them is
+ * looked at, so their number must be bounded. Assumed: they are refused, as beyond the end of a
+ * device's memory. One row of a host pool may go on (measured: probe-pools.txt, "copies_host"). */
+static bool are_rows_endless(const struct address_info *a, const void *address,
+                             const struct rows *r, size_t span)
+{
+    if (r->height == 1)
+        return false;
+    if (a->kind == ADDRESS_PAGEABLE)
+        return span > UINTPTR_MAX - (uintptr_t)address || !memory_host_has(address, span);
+    return span > a->bytes_left;
+}
+
 /* Is the one end of a copy refused? Assumed: freed pinned memory is; a real driver dies of SIGSEGV
  * here (measured: probe-host.txt, "freed pinned memory"). */
-static bool is_end_refused(const struct address_info *a, const void *address, size_t span,
-                           const struct stream *s, enum access_rule rule)
+static bool is_end_refused(const struct address_info *a, const void *address, const struct rows *r,
+                           size_t pitch, const struct stream *s, enum access_rule rule)
 {
+    size_t span = rows_span(r, pitch);
     return !is_allowed(a, span, s->device, rule)
-        || (is_pageable(a, s->device) && is_unallocated(a, address, true));
+        || (is_pageable(a, s->device)
+            && (are_rows_endless(a, address, r, span) || is_unallocated(a, address, true)));
 }
 
 bool command_refuses_copy(const void *to, const void *from, struct rows r, const struct stream *s,
@@ -453,8 +468,8 @@ bool command_refuses_copy(const void *to, const void *from, struct rows r, const
     if (!to || !from)
         return true;
     struct address_info t = memory_find(to), f = memory_find(from);
-    return is_end_refused(&t, to, rows_span(&r, r.to_pitch), s, copy_rule(&f, peer))
-        || is_end_refused(&f, from, rows_span(&r, r.from_pitch), s, copy_rule(&t, peer));
+    return is_end_refused(&t, to, &r, r.to_pitch, s, copy_rule(&f, peer))
+        || is_end_refused(&f, from, &r, r.from_pitch, s, copy_rule(&t, peer));
 }
 
 /* Assumed: rows take as long as the same bytes in one. */
@@ -475,9 +490,9 @@ cudaError_t command_copy(const struct call *call, void *to, const void *from, st
            from_span = rows_span(&r, r.from_pitch);
     struct address_info t = memory_find(to), f = memory_find(from);
     bool to_pageable = is_pageable(&t, s->device), from_pageable = is_pageable(&f, s->device);
-    if (is_end_refused(&t, to, to_span, s, copy_rule(&f, peer)))
+    if (is_end_refused(&t, to, &r, r.to_pitch, s, copy_rule(&f, peer)))
         return refuse(call, &t, to, to_span, s, true, true);
-    if (is_end_refused(&f, from, from_span, s, copy_rule(&t, peer)))
+    if (is_end_refused(&f, from, &r, r.from_pitch, s, copy_rule(&t, peer)))
         return refuse(call, &f, from, from_span, s, false, true);
     if (!kind_allows(kind, &t, &f))
         return cudaErrorInvalidValue;

@@ -18,6 +18,9 @@ setup_file() { make -s BACKEND=simulator build/simulator/tests/simulator/rows; }
     [ "$status" = 3 ]
     assert_output --partial "reach beyond the last address there is. A real driver hangs here."
 }
+@test "a copy of any number of rows returns, with memory of a host pool and of the host" {
+    as_expected rows endless_copies
+}
 @test "copies and memsets in rows: what is refused, and what is nothing to do" {
     as_expected rows refused
 }

@@ -315,14 +315,57 @@ static void numbers(void)
     IS(cudaErrorInvalidValue, cudaDeviceGetPCIBusId(NULL, 32, 0));
 }
 
+/* No number of rows keeps the call, which would hold the lock. */
+static void endless_copies(void)
+{
+    static const size_t heights[] = {2049, (size_t)1 << 32, (size_t)1 << 55, SIZE_MAX};
+    static const struct cudaMemPoolProps of_host = {.allocType = cudaMemAllocationTypePinned,
+                                                    .location = {.type = cudaMemLocationTypeHost}};
+    struct cudaMemAccessDesc both = {{.type = cudaMemLocationTypeDevice, .id = 0},
+                                     cudaMemAccessFlagsProtReadWrite};
+    char *p, *d, *pageable = malloc(MiB);
+    cudaMemPool_t pool;
+    alarm(20);
+    OK(cudaMemPoolCreate(&pool, &of_host));
+    OK(cudaMallocFromPoolAsync((void **)&p, MiB, pool, s));
+    OK(cudaMalloc((void **)&d, MiB));
+    OK(cudaStreamSynchronize(s));
+    for (int granted = 0; granted < 2; granted++) {
+        for (size_t i = 0; i < sizeof heights / sizeof *heights; i++) {
+            size_t h = heights[i];
+            IS(cudaErrorInvalidValue, cudaMemcpy2DAsync(pageable, 512, p, 512, 3, h, 4, s));
+            IS(cudaErrorInvalidValue, cudaMemcpy2DAsync(p, 512, pageable, 512, 3, h, 4, s));
+            IS(cudaErrorInvalidValue, cudaMemcpy2DAsync(d, 512, p, 512, 3, h, 4, s));
+            IS(cudaErrorInvalidValue, cudaMemcpy2DAsync(p, 512, d, 512, 3, h, 4, s));
+            IS(cudaErrorInvalidValue, cudaMemcpy2D(pageable, 512, p, 512, 3, h, 4));
+        }
+        OK(cudaMemcpy2DAsync(d, 512, p, 512, 3, 2048, cudaMemcpyDefault, s));
+        OK(cudaMemPoolSetAccess(pool, &both, 1));
+    }
+    for (size_t i = 1; i < sizeof heights / sizeof *heights; i++)
+        IS(cudaErrorInvalidValue,
+           cudaMemcpy2DAsync(pageable, 512, pageable, 512, 3, heights[i], cudaMemcpyDefault, s));
+    OK(cudaMemcpy2DAsync(pageable, 512, pageable, 512, 3, 2048, cudaMemcpyDefault, s));
+    OK(cudaFreeAsync(p, s));
+    OK(cudaStreamSynchronize(s));
+    OK(cudaMemPoolDestroy(pool));
+    OK(cudaFree(d));
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
         const char *name;
         void (*run)(void);
-    } cases[] = {{"allocations", allocations}, {"bytes", bytes},     {"ends", ends},
-                 {"endless", endless},         {"refused", refused}, {"nodes", nodes},
-                 {"ranges", ranges},           {"numbers", numbers}};
+    } cases[] = {{"allocations", allocations},
+                 {"bytes", bytes},
+                 {"ends", ends},
+                 {"endless", endless},
+                 {"refused", refused},
+                 {"nodes", nodes},
+                 {"endless_copies", endless_copies},
+                 {"ranges", ranges},
+                 {"numbers", numbers}};
     OK(cudaStreamCreate(&s));
     for (size_t i = 0; argc > 1 && i < sizeof cases / sizeof *cases; i++) {
         if (strcmp(argv[1], cases[i].name))
