@@ -1,6 +1,7 @@
 /* Devices: memory accounts, peer access, attributes. */
 #include "mem/device.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -80,161 +81,25 @@ uint32_t device_last_reset_id(int device)
     return last;
 }
 
-/* Measured: tests/hardware/facts/probe-answers.txt, attributes 1 to 147 of an H200 */
-static const int attributes[] = {
-    [1] = 1024,
-    1024,
-    1024,
-    64,
-    2147483647,
-    65535,
-    65535,
-    49152,
-    65536,
-    32,
-    2147483647,
-    65536,
-    1980000,
-    512,
-    1,
-    132,
-    0,
-    0,
-    1,
-    0,
-    131072,
-    131072,
-    65536,
-    16384,
-    16384,
-    16384,
-    32768,
-    32768,
-    2048,
-    512,
-    1,
-    1,
-    0,
-    6,
-    0,
-    3201000,
-    [37] = 6016,
-    62914560,
-    2048,
-    3,
-    1,
-    32768,
-    2048,
-    1,
-    32768,
-    32768,
-    8192,
-    8192,
-    32768,
-    0,
-    32,
-    32768,
-    32768,
-    2046,
-    32768,
-    131072,
-    65536,
-    16384,
-    16384,
-    16384,
-    32768,
-    2048,
-    32768,
-    32768,
-    2048,
-    32768,
-    32768,
-    2046,
-    268435456,
-    131072,
-    65000,
-    2097120,
-    [73] = 32768,
-    32768,
-    9,
-    0,
-    32768,
-    1,
-    1,
-    1,
-    233472,
-    65536,
-    1,
-    0,
-    0,
-    0,
-    2,
-    0,
-    1,
-    1,
-    1,
-    0,
-    0,
-    0,
-    1,
-    1,
-    232448,
-    0,
-    1,
-    0,
-    0,
-    1,
-    1,
-    0,
-    0,
-    32,
-    1,
-    39321600,
-    134217728,
-    [110] = 1,
-    1024,
-    1,
-    1,
-    1,
-    1,
-    1,
-    1,
-    100,
-    9,
-    1,
-    1,
-    1,
-    1,
-    1,
-    1,
-    4,
-    1,
-    1,
-    1,
-    0,
-    -1,
-    0,
-    0,
-    0,
-    0,
-    0,
-    0,
-    0,
-    590680286,
-    415174878,
-    1,
-    1,
-    0,
-    1,
-    1,
-    0,
-    0,
+/* By number. `bytes`: how large the field of struct cudaDeviceProp is that has the same value, at
+ * `field`; 0: there is none. */
+static const struct attribute {
+    int value;
+    size_t field, bytes;
+} attributes[] = {
+#define ATTRIBUTE(name, value) [cudaDevAttr##name] = {value, 0, 0},
+#define FIELD(name, value, field)                                         \
+    [cudaDevAttr##name] = {value, offsetof(struct cudaDeviceProp, field), \
+                           sizeof((struct cudaDeviceProp *)NULL)->field},
+#define UNNAMED(number, value) [number] = {value, 0, 0},
+#include "mem/device_attributes.def"
 };
+#define ATTRIBUTES ((int)(sizeof attributes / sizeof *attributes))
 
 bool device_attribute(int attribute, int *value)
 {
     NEEDS_LOCK();
-    if (attribute < 1 || attribute >= (int)(sizeof attributes / sizeof *attributes))
+    if (attribute < 1 || attribute >= ATTRIBUTES)
         return false;
     /* Documented: a driver refuses to be asked for an attribute that is younger than itself */
     if (attribute == cudaDevAttrMemoryPoolsSupported && settings.driver_version < 11020)
@@ -242,7 +107,7 @@ bool device_attribute(int attribute, int *value)
     if (attribute == cudaDevAttrMemoryPoolSupportedHandleTypes && settings.driver_version < 11030)
         return false;
     /* SIM_HANDLE_TYPES changes no attribute, only what cudaMemPoolCreate takes: as under WSL2. */
-    *value = attributes[attribute];
+    *value = attributes[attribute].value;
     if (attribute == cudaDevAttrMemoryPoolSupportedHandleTypes
         && settings.driver_version < DRIVER_WITH_FABRIC_HANDLES)
         *value &= ~cudaMemHandleTypeFabric;
@@ -254,29 +119,23 @@ bool device_attribute(int attribute, int *value)
     return true;
 }
 
+/* A field is an int or a size_t. */
+static void set_field(struct cudaDeviceProp *p, const struct attribute *a, int value)
+{
+    size_t wide = (size_t)value;
+    if (a->bytes == sizeof wide)
+        memcpy((char *)p + a->field, &wide, sizeof wide);
+    else
+        memcpy((char *)p + a->field, &value, sizeof value);
+}
+
 void device_properties(struct cudaDeviceProp *p)
 {
     NEEDS_LOCK();
     memset(p, 0, sizeof *p);
     snprintf(p->name, sizeof p->name, "Simulated device (modeled on an NVIDIA H200)");
     p->totalGlobalMem = settings.memory;
-    p->major = attributes[cudaDevAttrComputeCapabilityMajor];
-    p->minor = attributes[cudaDevAttrComputeCapabilityMinor];
-    p->multiProcessorCount = attributes[cudaDevAttrMultiProcessorCount];
-    p->warpSize = attributes[cudaDevAttrWarpSize];
-    p->l2CacheSize = attributes[cudaDevAttrL2CacheSize];
-    p->asyncEngineCount = attributes[cudaDevAttrAsyncEngineCount];
-    p->unifiedAddressing = attributes[cudaDevAttrUnifiedAddressing];
-    p->canMapHostMemory = attributes[cudaDevAttrCanMapHostMemory];
-    p->maxThreadsPerBlock = attributes[cudaDevAttrMaxThreadsPerBlock];
-    p->maxThreadsPerMultiProcessor = attributes[cudaDevAttrMaxThreadsPerMultiProcessor];
-    p->sharedMemPerBlock = (size_t)attributes[cudaDevAttrMaxSharedMemoryPerBlock];
-    p->concurrentKernels = attributes[cudaDevAttrConcurrentKernels];
-    p->managedMemory = attributes[cudaDevAttrManagedMemory];
-    p->concurrentManagedAccess = attributes[cudaDevAttrConcurrentManagedAccess];
-    p->ipcEventSupported = attributes[cudaDevAttrIpcEventSupport];
-    device_attribute(cudaDevAttrMemoryPoolsSupported, &p->memoryPoolsSupported);
-    int types = 0;
-    device_attribute(cudaDevAttrMemoryPoolSupportedHandleTypes, &types);
-    p->memoryPoolSupportedHandleTypes = (unsigned)types;
+    for (int i = 1, value; i < ATTRIBUTES; i++)
+        if (attributes[i].bytes && device_attribute(i, &value))
+            set_field(p, &attributes[i], value);
 }
