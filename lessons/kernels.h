@@ -1,6 +1,7 @@
 /* The device code of the lessons, callable from C. A GPU runs kernels.cu; the simulated device has
  * kernels of its own. Each call puts one kernel into `stream` and returns without waiting for it.
- * `data` is device memory. */
+ * Stream 0 is the legacy stream, also in a program that is compiled for per-thread default streams:
+ * kernels.cu is not. `data` is device memory. */
 #ifndef KERNELS_H
 #define KERNELS_H
 

@@ -68,16 +68,19 @@ static void *table_entry(const struct site *site)
     return site->address;
 }
 
+/* What is read where a frame may be need not be one: a sanitizer has no say there. */
+#define READS_FRAMES __attribute__((no_sanitize("address", "thread")))
+
 /* A frame begins with the frame of its caller and the address that it returns to. Returns the
  * caller's frame, or NULL when what is there cannot be one. */
-static inline void *const *caller_of(void *const *frame)
+READS_FRAMES static inline void *const *caller_of(void *const *frame)
 {
     uintptr_t above = (uintptr_t)*frame - (uintptr_t)frame;
     return above - 16 < FRAME_MAX && above % 16 == 0 ? *frame : NULL;
 }
 
-static __attribute__((noinline, no_sanitize("address", "thread"))) void *site_with_callers(
-    void *address, void *const *frame)
+READS_FRAMES static __attribute__((noinline)) void *site_with_callers(void *address,
+                                                                      void *const *frame)
 {
     struct site site = {.address = address};
     for (size_t i = 0; i < CALLERS_MAX && (frame = caller_of(frame)); i++)
@@ -85,7 +88,7 @@ static __attribute__((noinline, no_sanitize("address", "thread"))) void *site_wi
     return table_entry(&site);
 }
 
-void *os_call_site(void *address, void *const *frame)
+READS_FRAMES void *os_call_site(void *address, void *const *frame)
 {
     return caller_of(frame) ? site_with_callers(address, frame) : address;
 }

@@ -144,6 +144,14 @@ in_build() {
 }
 
 # bats test_tags=long
+@test "under the address sanitizer a frame pointer may be any number" {
+    make_sanitized address,undefined tests/simulator/inside_frames
+    run in_build simulator-address-undefined inside_frames
+    assert_success
+    assert_output "a site"
+}
+
+# bats test_tags=long
 @test "the thread sanitizer finds nothing in four host threads, in host functions, in a walk" {
     make_sanitized thread tests/simulator/{inside_walk,behaviour,host_rules}
     local one
