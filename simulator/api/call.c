@@ -176,8 +176,19 @@ static __attribute__((noinline)) void end_line(struct call *call, cudaError_t e)
     line_write_call(&call->line, virtual_now, e ? error_name(e) : NULL);
 }
 
+/* The call has given a stream more than the device takes: it returns when there is room. */
+static __attribute__((noinline)) void wait_for_room_unlocking(const struct call *call)
+{
+    struct stream *s = stream_without_room;
+    stream_without_room = NULL;
+    if (!process.forked)
+        engine_wait_for_room_unlocking(s, call->origin.call);
+}
+
 cudaError_t call_leave(struct call *call, cudaError_t e)
 {
+    if (stream_without_room)
+        wait_for_room_unlocking(call);
     /* Measured (probe-answers.txt, "last error"): cudaErrorNotReady is an answer, not an error to
      * remember. */
     if (e && e != cudaErrorNotReady && !call->forgets_error)

@@ -369,17 +369,20 @@ static bool is_held_by_gates(void)
 }
 
 /* Nothing can end by itself: a gate is closed, a host function runs, or another process has to do
- * something. Real time has to pass. Ends the process when nobody is there who could open a gate. */
-static void wait_real_time_unlocking(const struct stream *s, const char *call)
+ * something. Real time has to pass. Ends the process when nobody is there who could open a gate.
+ * `for_room`: the call waits because the stream has too much work. */
+static void wait_real_time_unlocking(const struct stream *s, bool for_room, const char *call)
 {
     if (is_held_by_gates() && ++engine.gate_checks > GATE_CHECKS && os_count_other_threads() == 0) {
         char stream[32];
         snprintf(stream, sizeof stream, "stream %d", s->id);
         fatal_hazard("waiting forever", call,
-                     "waiting forever. %s waits for %s, behind a launch_hold whose gate is "
+                     "waiting forever. %s waits for %s%s, behind a launch_hold whose gate is "
                      "closed, and the program has no other thread that could open it.\n"
-                     "  To do: open the gate (*open = 1) before this call, or do not wait here.",
-                     call, s->id == 0 ? "the default stream" : stream);
+                     "  To do: open the gate (*open = 1) before this call, or %s.",
+                     call, for_room ? "room in the full queue of " : "",
+                     s->id == 0 ? "the default stream" : stream,
+                     for_room ? "queue less behind it" : "do not wait here");
     }
     lock_wait(500);
 }
@@ -403,9 +406,21 @@ void engine_wait_unlocking(struct stream *s, uint64_t seq, const char *call)
         if (retire_next_unlocking(TIME_UNKNOWN - 1))
             virtual_now = time_max(virtual_now, engine.now);
         else
-            wait_real_time_unlocking(s, call);
+            wait_real_time_unlocking(s, false, call);
     }
     wake_host_unlocking();
+}
+
+void engine_wait_for_room_unlocking(struct stream *s, const char *call)
+{
+    NEEDS_LOCK();
+    engine.gate_checks = 0;
+    while (s->room_taken > QUEUE_ROOM) {
+        if (retire_next_unlocking(TIME_UNKNOWN - 1))
+            virtual_now = time_max(virtual_now, engine.now);
+        else
+            wait_real_time_unlocking(s, true, call);
+    }
 }
 
 void engine_wait_remote_unlocking(bool (*is_done)(void *what), void *argument)

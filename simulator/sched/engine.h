@@ -27,6 +27,8 @@ void engine_catch_up_unlocking(void);
 /* The host waits until the stream has done work `seq`. `call` goes into the message when that can
  * never be. */
 void engine_wait_unlocking(struct stream *s, uint64_t seq, const char *call);
+/* The host waits until the stream has no more than QUEUE_ROOM operations; it acquires nothing. */
+void engine_wait_for_room_unlocking(struct stream *s, const char *call);
 /* The host waits until something outside this process is so; work goes on meanwhile. */
 void engine_wait_remote_unlocking(bool (*is_done)(void *what), void *argument);
 /* The host waits for all that the stream has now, and acquires it: as a synchronization, or not

@@ -14,6 +14,9 @@
 
 /* How many retired streams a new stream looks at (assumed: enough to find what can serve again). */
 #define RETIRED_SEEN 64
+/* How many destroyed streams are kept whose work the host has not acquired (assumed: more than a
+ * correct program leaves behind without a wait). */
+#define RETIRED_MOST 10000
 
 /* Needs the lock. */
 static struct {
@@ -52,7 +55,11 @@ static struct {
     uint64_t last_turn;
     /* The queued ops that the host can hold up, the newest first: most programs have none. */
     struct op *host_bound;
+    /* A graph is being launched: its nodes take no room in their streams' queues. */
+    bool in_launch;
 } ops;
+
+_Thread_local struct stream *stream_without_room;
 
 /* The calling thread's own default stream of each device; NULL until it is required. */
 static _Thread_local struct stream *thread_streams[MAX_DEVICES];
@@ -116,6 +123,35 @@ static void add_retired(struct stream *s)
     streams.unseen++;
 }
 
+/* The oldest retired stream can serve another. */
+static void move_to_reusable(void)
+{
+    struct stream *s = streams.retired->next_unused;
+    streams.retired_count--;
+    if (s == streams.retired)
+        streams.retired = NULL;
+    else
+        streams.retired->next_unused = s->next_unused;
+    s->reusable_node = (struct tree_node){.key = s->slot};
+    tree_insert(&streams.reusable, &s->reusable_node);
+}
+
+/* A program that destroys streams and never waits must not grow for ever: of too many, the oldest
+ * whose work is over serves again. What it did then counts as done before what its successor does,
+ * so an access that is not ordered with it may go unreported; none is reported for that. */
+static void forget_oldest(void)
+{
+    if (streams.retired_count <= RETIRED_MOST || streams.reusable.root || streams.unseen)
+        return;
+    struct stream *s = streams.retired->next_unused;
+    if (s->done_seq != s->last_seq) {
+        streams.retired = s;
+        return;
+    }
+    s->memory_seq = 0;
+    move_to_reusable();
+}
+
 /* Looks at some of the retired streams, so that a new stream costs the same however many there
  * are. */
 static void find_reusable(void)
@@ -131,14 +167,9 @@ static void find_reusable(void)
             streams.retired = s;
             continue;
         }
-        streams.retired_count--;
-        if (s == streams.retired)
-            streams.retired = NULL;
-        else
-            streams.retired->next_unused = s->next_unused;
-        s->reusable_node = (struct tree_node){.key = s->slot};
-        tree_insert(&streams.reusable, &s->reusable_node);
+        move_to_reusable();
     }
+    forget_oldest();
 }
 
 /* Returns the reusable stream of the highest slot, or NULL. */
@@ -419,6 +450,28 @@ static void remove_host_bound(struct op *op)
     op->turn = 0;
 }
 
+void stream_launch_begins(void)
+{
+    NEEDS_LOCK();
+    ops.in_launch = true;
+}
+
+void stream_launch_ends(void)
+{
+    NEEDS_LOCK();
+    ops.in_launch = false;
+}
+
+static inline void take_room(struct op *op)
+{
+    struct stream *s = op->stream;
+    if (ops.in_launch || op->kind == OP_MARKER || op->kind == OP_WAIT)
+        return;
+    op->takes_room = true;
+    if (++s->room_taken > QUEUE_ROOM)
+        stream_without_room = s;
+}
+
 static struct op *append(struct stream *s, enum op_kind kind, time_ns duration)
 {
     struct op *op = ops.free;
@@ -436,6 +489,7 @@ static struct op *append(struct stream *s, enum op_kind kind, time_ns duration)
                       .duration = duration};
     if (kind == OP_HOST || kind == OP_HOLD)
         add_host_bound(op);
+    take_room(op);
     set_before_legacy(s);
     if (s->tail)
         s->tail->next = op;
@@ -452,6 +506,7 @@ void stream_drop_head(struct stream *s)
     struct op *op = s->head;
     if (op->kind == OP_HOST || op->kind == OP_HOLD)
         remove_host_bound(op);
+    s->room_taken -= op->takes_room;
     s->done_seq = op->seq;
     s->idle_at = op->finish;
     s->head = op->next;

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# What a device says of itself.
+# What a device says of itself, and how much work it takes.
 
 load ../suite
 load programs
@@ -8,4 +8,16 @@ setup_file() { make -s BACKEND=simulator build/simulator/tests/simulator/device;
 
 @test "each field of the properties that has an attribute has its value" {
     as_expected device properties
+}
+
+@test "1021 operations of a stream may be pending: launches of graphs, and no allocations" {
+    as_expected device full
+    as_expected device full_otherwise
+}
+@test "a call that queues one more waits for room" { as_expected device waits_for_room; }
+@test "a call that waits for room behind a gate that nobody opens: a sentence and status 3" {
+    run bounded "$PROGRAMS/device" too_full
+    [ "$status" = 3 ]
+    assert_line --partial "hazard: waiting forever. launch_fill waits for room in the full queue of"
+    assert_line "  To do: open the gate (*open = 1) before this call, or queue less behind it."
 }

@@ -1,5 +1,11 @@
-/* What a device says of itself: device NAME. */
+/* What a device says of itself, and how much work it takes: device NAME. */
+#define _GNU_SOURCE
 #include "expect.h"
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include "kernels.h"
 
 /* ---- attributes and properties ---- */
 
@@ -134,12 +140,127 @@ static void properties(void)
     SAME(1, p.streamPrioritiesSupported);
 }
 
+/* ---- how much work it takes ---- */
+
+enum { ROOM = 1021 };
+static cudaStream_t s;
+static int *gate, *data;
+
+/* A hold takes the first of so many. */
+static void hold(void)
+{
+    OK(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking));
+    OK(cudaMalloc((void **)&data, 64));
+    OK(cudaMallocHost((void **)&gate, sizeof *gate));
+    *gate = 0;
+    OK(launch_hold(gate, s));
+}
+
+static void finish(void)
+{
+    __atomic_store_n(gate, 1, __ATOMIC_SEQ_CST);
+    OK(cudaStreamSynchronize(s));
+    OK(cudaStreamDestroy(s));
+    OK(cudaFree(data));
+    OK(cudaFreeHost(gate));
+}
+
+static void queue(int kernels)
+{
+    for (int i = 0; i < kernels; i++)
+        OK(launch_fill(data, i, 16, s));
+}
+
+static void full(void)
+{
+    hold();
+    queue(ROOM - 1);
+    finish();
+}
+
+/* Each stream has a queue of its own; allocations, frees and waits take no room; the launch of a
+ * graph is one operation. */
+static void full_otherwise(void)
+{
+    cudaStream_t other;
+    cudaEvent_t e;
+    int *elsewhere;
+    cudaGraph_t graph;
+    cudaGraphExec_t exec;
+    cudaGraphNode_t node = NULL, before;
+    struct cudaMemsetParams set = {.elementSize = 4, .width = 4, .height = 1};
+    OK(cudaMalloc((void **)&elsewhere, 64));
+    hold();
+    set.dst = data;
+    OK(cudaGraphCreate(&graph, 0));
+    for (int i = 0; i < 5; i++) {
+        before = node;
+        OK(cudaGraphAddMemsetNode(&node, graph, &before, before != NULL, &set));
+    }
+    OK(cudaGraphInstantiate(&exec, graph, 0));
+    OK(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking));
+    OK(cudaEventCreateWithFlags(&e, cudaEventDisableTiming));
+    OK(cudaEventRecord(e, s));
+    for (int i = 0; i < 2000; i++) {
+        void *p;
+        OK(cudaMallocAsync(&p, 512, s));
+        OK(cudaFreeAsync(p, s));
+        OK(cudaStreamWaitEvent(other, e, 0));
+    }
+    for (int i = 0; i < ROOM - 2; i++)
+        OK(cudaGraphLaunch(exec, s));
+    OK(launch_fill(elsewhere, 1, 16, other));
+    *gate = 1;
+    OK(cudaStreamSynchronize(other));
+    finish();
+    OK(cudaGraphExecDestroy(exec));
+    OK(cudaGraphDestroy(graph));
+    OK(cudaEventDestroy(e));
+    OK(cudaStreamDestroy(other));
+    OK(cudaFree(elsewhere));
+}
+
+/* One more than there is room for, and nobody opens the gate. */
+static void too_full(void)
+{
+    hold();
+    queue(ROOM);
+    finish();
+}
+
+static void *opens(void *unused)
+{
+    (void)unused;
+    usleep(50000);
+    __atomic_store_n(gate, 1, __ATOMIC_SEQ_CST);
+    return NULL;
+}
+
+/* The host goes on when there is room, and the work is done in its order. */
+static void waits_for_room(void)
+{
+    pthread_t other;
+    int value = 0;
+    hold();
+    pthread_create(&other, NULL, opens, NULL);
+    queue(5 * ROOM);
+    SAME(1, *gate);
+    pthread_join(other, NULL);
+    OK(cudaMemcpyAsync(&value, data, sizeof value, cudaMemcpyDeviceToHost, s));
+    SAME(5 * ROOM - 1, value);
+    finish();
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
         const char *name;
         void (*run)(void);
-    } cases[] = {{"properties", properties}};
+    } cases[] = {{"properties", properties},
+                 {"full", full},
+                 {"full_otherwise", full_otherwise},
+                 {"too_full", too_full},
+                 {"waits_for_room", waits_for_room}};
     for (size_t i = 0; argc > 1 && i < sizeof cases / sizeof *cases; i++) {
         if (strcmp(argv[1], cases[i].name))
             continue;

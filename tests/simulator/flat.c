@@ -121,6 +121,40 @@ static void stream_objects(void)
         NEED(cudaDeviceSynchronize());
 }
 
+/* Nothing waits for what a stream has done that is destroyed. */
+static void streams_unwaited(void)
+{
+    for (int i = 0; i < 500; i++) {
+        cudaStream_t s;
+        void *a = NULL;
+        NEED(cudaStreamCreateWithFlags(&s, i % 2 ? cudaStreamNonBlocking : cudaStreamDefault));
+        NEED(cudaMallocFromPoolAsync(&a, 512, pool, s));
+        NEED(cudaFreeAsync(a, s));
+        NEED(cudaStreamDestroy(s));
+    }
+}
+
+/* Work is queued faster than the device does it, and another stream waits for each piece. */
+static void queued_faster(void)
+{
+    if (!kept)
+        NEED(cudaMalloc(&kept, 64));
+    for (int i = 0; i < 1000; i++) {
+        NEED(cudaMemsetAsync(kept, 0, 64, streams[0]));
+        NEED(cudaEventRecord(events[0], streams[0]));
+        NEED(cudaStreamWaitEvent(streams[1], events[0], 0));
+    }
+}
+
+static void empty_pools(void)
+{
+    struct cudaMemPoolProps props = {.allocType = cudaMemAllocationTypePinned,
+                                     .location.type = cudaMemLocationTypeDevice};
+    cudaMemPool_t own;
+    NEED(cudaMemPoolCreate(&own, &props));
+    NEED(cudaMemPoolDestroy(own));
+}
+
 static void pool_objects(void)
 {
     struct cudaMemPoolProps props = {.allocType = cudaMemAllocationTypePinned,
@@ -261,7 +295,8 @@ static const struct {
     {"graph-objects", graph_objects},   {"threads", threads},
     {"host-functions", host_functions}, {"copies", copies},
     {"plain-memory", plain_memory},     {"wrong-calls", wrong_calls},
-    {"access-given", access_given},
+    {"access-given", access_given},     {"streams-unwaited", streams_unwaited},
+    {"queued-faster", queued_faster},   {"empty-pools", empty_pools},
 };
 #define CASES (sizeof cases / sizeof *cases)
 

@@ -520,6 +520,36 @@ static void loop(int n)
     end(8 * n);
 }
 
+/* Work is queued faster than the device does it, and nothing waits. */
+static void queued_faster(int n)
+{
+    cudaEvent_t e = make_event();
+    int *p = device_memory(64);
+    make_streams(1, cudaStreamNonBlocking);
+    begin();
+    for (int i = 0; i < n; i++) {
+        need(cudaMemsetAsync(p, 0, 64, s));
+        need(cudaEventRecord(e, s));
+        need(cudaStreamWaitEvent(many[0], e, 0));
+    }
+    end(3 * n);
+}
+
+static void pools_churned(int n)
+{
+    struct cudaMemPoolProps props = {.allocType = cudaMemAllocationTypePinned,
+                                     .location = {.type = cudaMemLocationTypeDevice}};
+    begin();
+    for (int i = 0; i < n; i++) {
+        void *p;
+        need(cudaMemPoolCreate(&pools[0], &props));
+        need(cudaMallocFromPoolAsync(&p, 4096, pools[0], s));
+        need(cudaFreeAsync(p, s));
+        need(cudaMemPoolDestroy(pools[0]));
+    }
+    end(4 * n);
+}
+
 /* ---- graphs ---- */
 
 /* A graph of `n` memsets of one allocation: one after the other, or apart and beside each other. */
@@ -596,7 +626,7 @@ static const struct row {
     {"streams: record, wait", streams_joined, 40},
     {"streams: synchronize, a stream", streams_waited_for, 40},
     {"streams made, joined, destroyed", stream_churn, 100},
-    {"streams made, used, destroyed: a call", stream_churn_unwaited, 300},
+    {"streams made, used, destroyed: a call", stream_churn_unwaited, 3000},
     {"events: make, record, wait", events_used, 1000},
     {"event chain of 16 streams: a link", event_chain, 1000},
     {"shared: fill parts, add, imported", shared_parts, 80},
@@ -609,6 +639,8 @@ static const struct row {
     {"reads of 32 streams, 512 ranges", reads_of_512, 300},
     {"host threads: allocate, free", host_threads, 4},
     {"loop without a wait: a call", loop, 1000},
+    {"queue that is full: a call", queued_faster, 3000},
+    {"pools made, used, destroyed: a call", pools_churned, 300},
     {"graph chain: make, a node", graph_made, 100},
     {"graph chain: launch, a node", graph_chain, 100},
     {"graph wide: launch, a node", graph_wide, 100},
