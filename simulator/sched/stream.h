@@ -260,9 +260,9 @@ bool stream_is_behind_function(const struct stream *s);
 /* ---- giving streams work ---- */
 
 /* How many operations of a stream may be pending: a call that queues one more returns when there is
- * room again. Measured on an H100 (driver 580.159.04, a question asked once): its host stopped
- * after 1,021. Assumed: that kernels, copies, memsets, host functions and records count, a graph's
- * launch as one; allocations, frees and waits do not. tests/hardware/probes/queue.c asks a GPU. */
+ * room again. The host of an H100 stopped after 1,021, when it was asked once (driver 580.159.04);
+ * tests/hardware/probes/queue.c asks again. Assumed: kernels, copies, memsets, host functions and
+ * records count, and a graph's launch as one; allocations, frees and waits do not. */
 #define QUEUE_ROOM 1021
 /* The stream that has more than that since a call of this thread; NULL: none. The API lets the host
  * wait, and clears it. */
