@@ -129,6 +129,24 @@ static cudaError_t check_capture(unsigned flags)
     return flags & UNSAFE ? capture_check_unsafe() : cudaSuccess;
 }
 
+/* The process ends, and the runtime has ended before it. An H100 (driver 580.159.04, asked once;
+ * tests/hardware/probes/ending.c asks again) refused cudaFreeAsync and cudaMemPoolDestroy in the
+ * destructor of a global object, and took them in that of an object that was made after the first
+ * call. Assumed: the same for every call. */
+static cudaError_t refuse_at_end(const char *name)
+{
+    static bool reported;
+    bool is_free = !strncmp(name, "cudaFree", 8);
+    if (is_free && !reported)
+        diag("%s was called while the process ends, after the CUDA runtime has ended: it returns "
+             "cudaErrorCudartUnloading and frees nothing. So late are the destructors of global "
+             "objects, and what was given to atexit before the first CUDA call.",
+             name);
+    reported |= is_free;
+    process.freed_too_late |= is_free;
+    return cudaErrorCudartUnloading;
+}
+
 cudaError_t call_enter(struct call *call, enum call_id id, time_ns cost, void *address,
                        void *const *frame, bool per_thread)
 {
@@ -141,6 +159,8 @@ cudaError_t call_enter(struct call *call, enum call_id id, time_ns cost, void *a
         return cudaSuccess;
     if (process.forked)
         return cudaErrorInitializationError;
+    if (process.unloading)
+        return refuse_at_end(calls[id].name);
     if (flags & POOL && !settings.pools)
         return cudaErrorNotSupported;
     if (id == fail.id && ++fail.count == settings.fail_at)
@@ -159,6 +179,8 @@ cudaError_t call_enter_unmodelled(struct call *call, const char *name, void *add
     begin(call, name, 0, address, frame, false);
     if (process.forked)
         return cudaErrorInitializationError;
+    if (process.unloading)
+        return cudaErrorCudartUnloading;
     return device_sticky_error;
 }
 

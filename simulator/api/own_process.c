@@ -82,12 +82,19 @@ static void in_child(void)
     journal_on = false;
 }
 
-static void remember_status(int status) { exit_status = status; }
+/* The first call has registered this. What the program registered before that, such as the
+ * destructors of its global objects, runs after it. */
+static void begin_to_end(int status)
+{
+    exit_status = status;
+    __atomic_store_n(&process.unloading, true, __ATOMIC_RELAXED);
+}
 
 static void ignore_leak(struct shadow_ref ref) { (void)ref; }
 
 /* After all that the program itself does at its end. A program that ends because of an error, or
- * after a fault, when no free works any more, is not reported for what it leaves. */
+ * after a fault, when no free works any more, is not reported for what it leaves; nor is one whose
+ * frees came too late, which a sentence has said. */
 __attribute__((destructor)) static void at_end(void)
 {
     if (!process.started || process.forked)
@@ -106,7 +113,7 @@ __attribute__((destructor)) static void at_end(void)
     if (conflicts_postponed)
         checker_judge_postponed();
     void (*visit_live)(struct shadow_ref) =
-        exit_status || device_sticky_error ? ignore_leak : checker_leaked;
+        exit_status || device_sticky_error || process.freed_too_late ? ignore_leak : checker_leaked;
     size_t live = memory_for_each_live(visit_live);
     report_repeats();
     struct journal_line line;
@@ -151,6 +158,6 @@ void process_start(void)
     line_write(&line);
     os_on_bad_address(on_bad_address);
     os_after_fork(in_child);
-    os_at_exit(remember_status);
+    os_at_exit(begin_to_end);
     process.started = true;
 }

@@ -11,6 +11,12 @@ extern struct process {
     /* This is a child that was forked after the first call: no call of CUDA works here. It changes
      * in the child alone, while that has one thread. */
     bool forked;
+    /* The program has called exit, or main has returned, and what it registered for that after the
+     * first call is done: no call works any more (call_enter). Only the thread that ends the
+     * process sets it. */
+    bool unloading;
+    /* A free was refused for that. Needs the lock. */
+    bool freed_too_late;
 } process;
 
 /* Reads the settings and opens the journal. Called at the first call. Needs the lock. */

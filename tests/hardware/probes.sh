@@ -22,7 +22,8 @@ facts=tests/hardware/facts probes=tests/hardware/probes asked=tests/simulator
 # below, from programs that the suite also runs on the simulated device.
 of_one_gpu=(probe-{answers,waits,times,gone,dying,ipc,pools,graphs,graph-nodes,host,threads,owner})
 of_one_gpu+=(probe-{reuse,stalls,full,reset,graph-again,costs,driver,pitch,handles,strangers})
-of_one_gpu+=(probe-{engines,outsiders,ipc-fault,locality} one-gpu danger ipc ipc-mutants)
+of_one_gpu+=(probe-{engines,outsiders,ipc-fault,locality,queue,ending,uploads,endless,error-log})
+of_one_gpu+=(probe-{corner,counted} one-gpu danger ipc ipc-mutants)
 of_two_gpus=(probe-{ipc-peers,misuse,peer-copies,peer-calls,importer,peer-engines})
 of_two_gpus+=(probe-{outsiders-peers,refused} p2p peer-numbers)
 known=" ${of_one_gpu[*]} ${of_two_gpus[*]} of-one-gpu of-two-gpus "
@@ -104,7 +105,8 @@ mutants() {
 # the default pool's watermarks of the sections before.
 comparable() {
     case $1 in
-    probe-times | probe-costs | probe-engines | probe-peer-engines)
+    probe-times | probe-costs | probe-engines | probe-peer-engines | probe-corner | probe-uploads | \
+        probe-counted | probe-error-log)
         grep -v '^condition ' "$2" | sed -E 's/[0-9]+(\.[0-9]+)?/N/g; s/ +/ /g'
         ;;
     probe-dying) grep ' rc 0: ' "$2" | sort -u ;;

@@ -1,0 +1,159 @@
+/* Records what cudaMemGetInfo and nvidia-smi count: after each step, by how much the free memory of
+ * the device has fallen since the process began to use it, and what nvidia-smi says of the device
+ * and of this process; where it is not there, a dash. */
+#include "probe.h"
+
+static size_t free_at_first;
+static cudaMemPool_t pool;
+
+/* The first number that a command prints, or -1. */
+static long long number_of(const char *command)
+{
+    long long number = -1;
+    FILE *f = popen(command, "r");
+    if (f && fscanf(f, "%lld", &number) != 1)
+        number = -1;
+    if (f)
+        pclose(f);
+    return number;
+}
+
+static void print_number(const char *what, long long number)
+{
+    if (number < 0)
+        printf(", %s -", what);
+    else
+        printf(", %s %lld", what, number);
+}
+
+static void step(const char *what)
+{
+    char command[256];
+    size_t free_bytes = 0, total = 0;
+    cudaMemGetInfo(&free_bytes, &total);
+    printf("%-44s cudaMemGetInfo %6.1f MiB", what,
+           ((double)free_at_first - (double)free_bytes) / (double)MiB);
+    print_number("nvidia-smi device",
+                 number_of("nvidia-smi --query-gpu=memory.used --format=csv,noheader,nounits -i 0 "
+                           "2>/dev/null"));
+    snprintf(command, sizeof command,
+             "nvidia-smi --query-compute-apps=pid,used_memory --format=csv,noheader,nounits "
+             "2>/dev/null | sed -n 's/^%d, //p'",
+             (int)getpid());
+    print_number("process", number_of(command));
+    puts("");
+}
+
+static void plain_memory(void)
+{
+    void *small, *more, *large;
+    cudaMalloc(&small, 1);
+    step("cudaMalloc of 1 byte");
+    cudaMalloc(&more, 1000);
+    step("and of 1000 more");
+    cudaMalloc(&large, 100 * MiB);
+    step("and of 100 MiB");
+    cudaFree(small);
+    cudaFree(more);
+    cudaFree(large);
+    step("all freed");
+}
+
+static void pool_memory(void)
+{
+    void *first, *second;
+    uint64_t all = UINT64_MAX;
+    cudaMallocFromPoolAsync(&first, 1, pool, s);
+    step("cudaMallocFromPoolAsync of 1 byte");
+    cudaMallocFromPoolAsync(&second, 100 * MiB, pool, s);
+    step("and of 100 MiB");
+    cudaFreeAsync(second, s);
+    step("the 100 MiB freed");
+    cudaStreamSynchronize(s);
+    step("and synchronized");
+    cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &all);
+    cudaMallocFromPoolAsync(&second, 100 * MiB, pool, s);
+    cudaFreeAsync(second, s);
+    cudaStreamSynchronize(s);
+    step("100 MiB freed, synchronized, kept");
+    cudaFreeAsync(first, s);
+    cudaStreamSynchronize(s);
+    cudaMemPoolTrimTo(pool, 0);
+    step("all freed, and trimmed");
+}
+
+static void other_memory(void)
+{
+    void *pinned, *managed;
+    cudaStream_t streams[64];
+    cudaMallocHost(&pinned, 100 * MiB);
+    step("100 MiB of pinned memory");
+    cudaFreeHost(pinned);
+    cudaMallocManaged(&managed, 100 * MiB, cudaMemAttachGlobal);
+    step("100 MiB of managed memory, untouched");
+    cudaMemset(managed, 0, 100 * MiB);
+    cudaDeviceSynchronize();
+    step("and written by the device");
+    cudaFree(managed);
+    step("and freed");
+    for (int i = 0; i < 64; i++)
+        cudaStreamCreateWithFlags(&streams[i], cudaStreamNonBlocking);
+    step("64 streams");
+    for (int i = 0; i < 64; i++)
+        cudaStreamDestroy(streams[i]);
+}
+
+/* A second process on the same device: what of it does this one see? */
+static void other_process(void)
+{
+    int ready[2], done[2];
+    char byte;
+    if (pipe(ready) || pipe(done))
+        exit(1);
+    char numbers[2][16];
+    snprintf(numbers[0], sizeof *numbers, "%d", ready[1]);
+    snprintf(numbers[1], sizeof *numbers, "%d", done[0]);
+    pid_t child = fork();
+    if (child == 0) {
+        close(done[1]);
+        execl("/proc/self/exe", "counted", numbers[0], numbers[1], (char *)NULL);
+        _exit(127);
+    }
+    close(ready[1]);
+    if (read(ready[0], &byte, 1) == 1)
+        step("another process has 100 MiB");
+    close(done[1]);
+    waitpid(child, NULL, 0);
+    step("and has ended");
+}
+
+static int be_other_process(char **argv)
+{
+    void *p;
+    char byte = 1;
+    cudaMalloc(&p, 100 * MiB);
+    cudaDeviceSynchronize();
+    return write(atoi(argv[1]), &byte, 1) != 1 || read(atoi(argv[2]), &byte, 1) < 0;
+}
+
+int main(int argc, char **argv)
+{
+    struct cudaMemPoolProps props = device_props();
+    size_t total;
+    if (argc == 3)
+        return be_other_process(argv);
+    alarm(110);
+    set_up_process();
+    cudaDeviceSynchronize();
+    cudaMemGetInfo(&free_at_first, &total);
+    printf("total: all but %s\n", free_at_first < total ? "what the context takes" : "nothing");
+    step("at first");
+    cudaMemPoolCreate(&pool, &props);
+    step("an empty pool");
+    plain_memory();
+    pool_memory();
+    other_memory();
+    other_process();
+    puts("end");
+    return 0;
+}

@@ -1,0 +1,111 @@
+/* Records what calls return while the process ends: in a handler of atexit that was registered
+ * before the first call, after it, and in a destructor of the program, which runs after both. A
+ * global object of C++ has its destructor registered before main. */
+#include "probe.h"
+
+static cudaMemPool_t pool;
+static void *a, *plain, *pinned;
+static int is_destructor_asked;
+
+static void make(void)
+{
+    struct cudaMemPoolProps props = device_props();
+    set_up_case();
+    cudaMemPoolCreate(&pool, &props);
+    cudaMallocFromPoolAsync(&a, MiB, pool, s);
+    cudaMalloc(&plain, MiB);
+    cudaMallocHost(&pinned, MiB);
+    cudaDeviceSynchronize();
+    cudaGetLastError();
+}
+
+/* ---- the calls ---- */
+
+static void frees(void)
+{
+    RECORD(cudaFreeAsync(a, s));
+    RECORD(cudaFree(plain));
+    RECORD(cudaFreeHost(pinned));
+    RECORD(cudaMemPoolDestroy(pool));
+    RECORD(cudaEventDestroy(ev));
+    RECORD(cudaStreamDestroy(t));
+}
+
+static void others(void)
+{
+    int number;
+    size_t free_bytes, total;
+    void *p;
+    RECORD(cudaStreamSynchronize(s));
+    RECORD(cudaStreamQuery(s));
+    RECORD(cudaDeviceSynchronize());
+    RECORD(cudaGetDevice(&number));
+    RECORD(cudaGetDeviceCount(&number));
+    RECORD(cudaSetDevice(0));
+    RECORD(cudaDriverGetVersion(&number));
+    RECORD(cudaRuntimeGetVersion(&number));
+    RECORD(cudaMemGetInfo(&free_bytes, &total));
+    RECORD(cudaMalloc(&p, MiB));
+    RECORD(cudaMallocAsync(&p, MiB, s));
+    RECORD(cudaMemsetAsync(m, 0, 4, s));
+    RECORD(launch_fill(m, 1, 16, s));
+    RECORD(cudaMemcpy(host, m, 4, cudaMemcpyDeviceToHost));
+    RECORD(cudaDeviceReset());
+    RECORD(cudaGetLastError());
+    RECORD(cudaPeekAtLastError());
+}
+
+static void all(void)
+{
+    frees();
+    others();
+    puts("end");
+}
+
+__attribute__((destructor)) static void in_destructor(void)
+{
+    if (is_destructor_asked)
+        all();
+}
+
+/* ---- when ---- */
+
+static void before_first_call(void)
+{
+    atexit(all);
+    make();
+}
+
+static void after_first_call(void)
+{
+    make();
+    atexit(all);
+}
+
+static void destructor(void)
+{
+    make();
+    is_destructor_asked = 1;
+}
+
+static void no_call_before(void) { atexit(others); }
+
+static const struct probe_case cases[] = {
+    CASE(before_first_call),
+    CASE(after_first_call),
+    CASE(destructor),
+    CASE(no_call_before),
+};
+
+int main(int argc, char **argv)
+{
+    size_t count = sizeof cases / sizeof *cases;
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    for (size_t i = 0; i < count; i++) {
+        if (argc < 2)
+            run_case_apart(argv[0], cases[i].name);
+        else if (!strcmp(argv[1], cases[i].name))
+            cases[i].body();
+    }
+    return 0;
+}

@@ -1,0 +1,98 @@
+/* Records the error log of CUDA (CUDA_LOG_FILE, since CUDA 12.9): what the driver says of calls on
+ * pools that are refused, beside the code that they return. */
+#include "probe.h"
+
+static cudaMemPool_t pool, shared, capped;
+static void *a;
+
+static cudaMemPool_t pool_with(enum cudaMemAllocationHandleType types, size_t most)
+{
+    struct cudaMemPoolProps props = device_props();
+    cudaMemPool_t made = NULL;
+    props.handleTypes = types;
+    props.maxSize = most;
+    cudaMemPoolCreate(&made, &props);
+    return made;
+}
+
+/* What a lesson's reader meets: a pool that was not made for it, or a handle that is none. */
+static void sharing(void)
+{
+    struct cudaMemPoolPtrExportData data;
+    cudaMemPool_t imported;
+    int fd = -1;
+    memset(&data, 0, sizeof data);
+    RECORD(cudaMemPoolExportToShareableHandle(&fd, pool, cudaMemHandleTypePosixFileDescriptor, 0));
+    RECORD(cudaMemPoolExportPointer(&data, a));
+    RECORD(cudaMemPoolImportFromShareableHandle(&imported, (void *)(uintptr_t)999,
+                                                cudaMemHandleTypePosixFileDescriptor, 0));
+    RECORD(cudaMemPoolImportFromShareableHandle(&imported, NULL,
+                                                cudaMemHandleTypePosixFileDescriptor, 0));
+    RECORD(cudaMemPoolImportPointer(&a, shared, &data));
+}
+
+static void values(void)
+{
+    struct cudaMemPoolProps props = device_props();
+    uint64_t value = 1;
+    cudaMemPool_t made;
+    props.location.id = 99;
+    RECORD(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReservedMemCurrent, &value));
+    RECORD(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrUsedMemHigh, &value));
+    RECORD(cudaMemPoolGetAttribute(pool, (enum cudaMemPoolAttr)77, &value));
+    RECORD(cudaMemPoolCreate(&made, &props));
+    RECORD(cudaMemPoolTrimTo(NULL, 0));
+    RECORD(cudaMemPoolDestroy(NULL));
+}
+
+static void memory(void)
+{
+    void *p;
+    RECORD(cudaMallocFromPoolAsync(&p, 65 * MiB, capped, s));
+    RECORD(cudaMallocAsync(&p, (size_t)1 << 50, s));
+    RECORD(cudaMalloc(&p, (size_t)1 << 50));
+    RECORD(cudaFreeAsync((char *)a + 512, s));
+    RECORD(cudaFreeAsync(host, s));
+    RECORD(cudaMemsetAsync(a, 0, 2 * MiB, s));
+    RECORD(cudaFreeAsync(a, s));
+    RECORD(cudaStreamSynchronize(s));
+}
+
+static void captures(void)
+{
+    cudaGraph_t graph = NULL;
+    RECORD(cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal));
+    RECORD(cudaMemPoolTrimTo(pool, 0));
+    RECORD(cudaStreamSynchronize(s));
+    RECORD(cudaStreamEndCapture(s, &graph));
+}
+
+/* The log begins with the process, so the setting must be there before. Its times and numbers of
+ * processes and threads are masked by whoever compares: here they stand as they are written. */
+int main(int argc, char **argv)
+{
+    (void)argc;
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    if (!getenv("CUDA_LOG_FILE")) {
+        setenv("CUDA_LOG_FILE", "stdout", 1);
+        execv("/proc/self/exe", argv);
+        return 127;
+    }
+    if (set_up_case())
+        return 1;
+    pool = pool_with(cudaMemHandleTypeNone, 0);
+    shared = pool_with(cudaMemHandleTypePosixFileDescriptor, 0);
+    capped = pool_with(cudaMemHandleTypeNone, 64 * MiB);
+    cudaMallocFromPoolAsync(&a, MiB, pool, s);
+    cudaStreamSynchronize(s);
+    puts("== sharing");
+    sharing();
+    puts("== values");
+    values();
+    puts("== memory");
+    memory();
+    puts("== captures");
+    captures();
+    puts("end");
+    return 0;
+}
