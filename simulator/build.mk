@@ -41,9 +41,11 @@ $(SIMULATOR)/objects/%.o: simulator/%.c build/cuda/found simulator/build.mk
 		mv $@.$$$$.d $(@:.o=.d) && mv $@.$$$$ $@
 -include $(wildcard $(OBJECTS:.o=.d))
 
-# The functions of the real library that are not modeled: its symbols less the list of calls.
+# The functions of the real library that are not modeled: its symbols less the list of calls; and
+# those that CUDA 13.1 to 13.5 added.
 $(SIMULATOR)/objects/api/unmodelled.o: $(SIMULATOR)/unmodelled.inc
-$(SIMULATOR)/unmodelled.inc: simulator/api/calls.def simulator/api/libcudart-symbols.txt | \
+$(SIMULATOR)/unmodelled.inc: simulator/api/calls.def simulator/api/libcudart-symbols.txt \
+		simulator/api/newer-symbols.txt | \
 		build/cuda/found
 	@mkdir -p $(@D)
 	@awk -F '[(,)]' 'FNR == NR { if (/^[A-Z]/) { known[$$2]; known[$$2 twin[$$1]] } } \

@@ -252,6 +252,26 @@ cudaError_t do_cudaGetDeviceFlags(struct call *call, unsigned int *answer)
     return cudaSuccess;
 }
 
+/* Measured (probe-answers.txt, "limit"): the code of a limit that is none. */
+cudaError_t do_cudaDeviceGetLimit(struct call *call, size_t *value, enum cudaLimit limit)
+{
+    line_signed(&call->line, "limit", (int64_t)limit);
+    if (!value)
+        return cudaErrorInvalidValue;
+    if (!device_limit(device_current(), (int)limit, value))
+        return cudaErrorUnsupportedLimit;
+    line_number(&call->line, "value", *value);
+    return cudaSuccess;
+}
+
+cudaError_t do_cudaDeviceSetLimit(struct call *call, enum cudaLimit limit, size_t value)
+{
+    line_signed(&call->line, "limit", (int64_t)limit);
+    line_number(&call->line, "value", value);
+    return device_set_limit(device_current(), (int)limit, value) ? cudaSuccess
+                                                                 : cudaErrorUnsupportedLimit;
+}
+
 /* ---- peers ---- */
 
 /* For a device and itself the result is 0 (measured: p2p.txt). */

@@ -3,6 +3,7 @@
 
 #include "api/call.h"
 #include "api/graph_handle.h"
+#include "api/graph_tasks.h"
 #include "check/checker.h"
 #include "graph/dispatch.h"
 #include "graph/graph_memory.h"
@@ -170,17 +171,11 @@ cudaError_t do_cudaGraphAddEmptyNode(struct call *call, cudaGraphNode_t *node, c
     return end_add_node(call, &a, cudaSuccess, node);
 }
 
-static cudaError_t memset_task(struct task *t, const void *parameters)
-{
-    const struct cudaMemsetParams *p = parameters;
-    return dispatch_memset_task(t, p->dst, p->pitch, p->value, p->elementSize, p->width, p->height);
-}
-
 cudaError_t do_cudaGraphAddMemsetNode(struct call *call, cudaGraphNode_t *node, cudaGraph_t graph,
                                       const cudaGraphNode_t *dependencies, size_t count,
                                       const struct cudaMemsetParams *p)
 {
-    return add_node(call, node, graph, dependencies, count, memset_task, p);
+    return add_node(call, node, graph, dependencies, count, task_of_memset, p);
 }
 
 cudaError_t do_cudaGraphAddMemcpyNode1D(struct call *call, cudaGraphNode_t *node, cudaGraph_t graph,
@@ -191,66 +186,21 @@ cudaError_t do_cudaGraphAddMemcpyNode1D(struct call *call, cudaGraphNode_t *node
     cudaError_t e = begin_add_node(call, &a, node, graph, dependencies, count);
     if (e)
         return e;
-    a.task.kind = TASK_COPY;
-    a.task.to = to;
-    a.task.from = from;
-    a.task.rows = rows_of(bytes);
-    a.task.direction = kind;
-    e = bytes ? dispatch_check_copy(&a.task) : cudaErrorInvalidValue;
-    return end_add_node(call, &a, e, node);
-}
-
-/* A copy of three dimensions as rows. Rows of several slices are rows of one where no row is left
- * out between them; other slices are not simulated. */
-static cudaError_t copy_3d_task(struct task *t, const void *parameters)
-{
-    const struct cudaMemcpy3DParms *p = parameters;
-    const struct cudaPitchedPtr *to = &p->dstPtr, *from = &p->srcPtr;
-    const struct cudaExtent *extent = &p->extent;
-    bool is_stacked =
-        extent->depth == 1 || (to->ysize == extent->height && from->ysize == extent->height);
-    if (p->srcArray || p->dstArray || !to->ptr || !from->ptr || !extent->width || !extent->height
-        || !extent->depth || extent->depth > SIZE_MAX / extent->height)
-        return cudaErrorInvalidValue;
-    if (!is_stacked) {
-        diag("cudaGraphAddMemcpyNode: slices with rows between them are not simulated: the call "
-             "returns cudaErrorNotSupported.");
-        return cudaErrorNotSupported;
-    }
-    size_t height = extent->height * extent->depth;
-    /* Assumed: rows that overlap are refused, as by cudaMemcpy2D. */
-    if (height > 1 && (to->pitch < extent->width || from->pitch < extent->width))
-        return cudaErrorInvalidValue;
-    t->kind = TASK_COPY;
-    t->to = (char *)to->ptr + p->dstPos.x + to->pitch * (p->dstPos.y + to->ysize * p->dstPos.z);
-    t->from = (const char *)from->ptr + p->srcPos.x
-            + from->pitch * (p->srcPos.y + from->ysize * p->srcPos.z);
-    t->rows = (struct rows){extent->width, height, to->pitch, from->pitch};
-    t->direction = p->kind;
-    return dispatch_check_copy(t);
+    return end_add_node(call, &a, task_of_copy(&a.task, to, from, bytes, kind), node);
 }
 
 cudaError_t do_cudaGraphAddMemcpyNode(struct call *call, cudaGraphNode_t *node, cudaGraph_t graph,
                                       const cudaGraphNode_t *dependencies, size_t count,
                                       const struct cudaMemcpy3DParms *p)
 {
-    return add_node(call, node, graph, dependencies, count, copy_3d_task, p);
-}
-
-static cudaError_t host_task(struct task *t, const void *parameters)
-{
-    const struct cudaHostNodeParams *p = parameters;
-    t->kind = TASK_HOST;
-    t->function = p->fn;
-    t->argument = p->userData;
-    return p->fn ? cudaSuccess : cudaErrorInvalidValue;
+    return add_node(call, node, graph, dependencies, count, task_of_copy_3d, p);
 }
 
 cudaError_t do_cudaGraphAddHostNode(struct call *call, cudaGraphNode_t *node, cudaGraph_t graph,
                                     const cudaGraphNode_t *dependencies, size_t count,
                                     const struct cudaHostNodeParams *p)
 {
-    return add_node(call, node, graph, dependencies, count, host_task, p);
+    return add_node(call, node, graph, dependencies, count, task_of_host_function, p);
 }
 
 /* Assumed: a null event is refused as by cudaEventRecord. */
@@ -378,62 +328,6 @@ cudaError_t do_cudaGraphAddDependencies(struct call *call, cudaGraph_t graph,
 }
 
 /* ---- looking ---- */
-
-/* A program queries a list twice: without room to learn the number, then with room for that many.
- * Room that is left over is set to null (documented). */
-struct list {
-    cudaGraphNode_t *nodes, *to_nodes;
-    size_t capacity, count;
-};
-
-static void list_put(struct list *l, struct node *n, struct node *to_node)
-{
-    if (l->nodes && l->count < l->capacity)
-        l->nodes[l->count] = n->handle;
-    if (l->to_nodes && l->count < l->capacity)
-        l->to_nodes[l->count] = to_node->handle;
-    if (l->count < l->capacity || !l->nodes)
-        l->count++;
-}
-
-static void list_finish(struct list *l, size_t *count)
-{
-    for (size_t i = l->count; l->nodes && i < l->capacity; i++)
-        l->nodes[i] = NULL;
-    for (size_t i = l->count; l->to_nodes && i < l->capacity; i++)
-        l->to_nodes[i] = NULL;
-    *count = l->count;
-}
-
-cudaError_t do_cudaGraphGetNodes(struct call *call, cudaGraph_t graph, cudaGraphNode_t *nodes,
-                                 size_t *count)
-{
-    struct graph *g = graph_of(call, graph);
-    if (!g || !count)
-        return cudaErrorInvalidValue;
-    struct list l = {nodes, NULL, nodes ? *count : 0, 0};
-    for (struct node *n = g->first; n; n = n->next)
-        list_put(&l, n, NULL);
-    list_finish(&l, count);
-    line_number(&call->line, "nodes", *count);
-    return cudaSuccess;
-}
-
-cudaError_t do_cudaGraphGetEdges(struct call *call, cudaGraph_t graph, cudaGraphNode_t *from,
-                                 cudaGraphNode_t *to, cudaGraphEdgeData *data, size_t *count)
-{
-    struct graph *g = graph_of(call, graph);
-    if (!g || !count || !from != !to)
-        return cudaErrorInvalidValue;
-    struct list l = {from, to, from ? *count : 0, 0};
-    for (struct node *n = g->first; n; n = n->next)
-        for (size_t i = 0; i < n->dependency_count; i++)
-            list_put(&l, n->dependencies[i], n);
-    list_finish(&l, count);
-    for (size_t i = 0; data && i < l.count && i < l.capacity; i++)
-        data[i] = (cudaGraphEdgeData){0};
-    return cudaSuccess;
-}
 
 cudaError_t do_cudaGraphNodeGetType(struct call *call, cudaGraphNode_t node,
                                     enum cudaGraphNodeType *type)

@@ -190,6 +190,32 @@ cudaError_t do_cudaMemPrefetchAsync(struct call *call, const void *pointer, size
     return cudaSuccess;
 }
 
+/* Measured (probe-stalls.txt): it does not wait. Documented: the length is 0 or that of the
+ * allocation, and memory can be attached to one stream only if that is none of the default ones.
+ * Assumed: it has a position in the stream's order, and no other effect, as where a device may
+ * touch managed memory while the host does (cudaDevAttrConcurrentManagedAccess); no node of a graph
+ * does it. */
+cudaError_t do_cudaStreamAttachMemAsync(struct call *call, cudaStream_t stream, void *pointer,
+                                        size_t bytes, unsigned int flags)
+{
+    struct stream *s = call_stream(call, stream);
+    struct address_info a = memory_find(pointer);
+    bool one =
+        flags == cudaMemAttachGlobal || flags == cudaMemAttachHost || flags == cudaMemAttachSingle;
+    if (!s)
+        return cudaErrorInvalidResourceHandle;
+    if (!one || !is_managed(call, pointer, bytes ? bytes : 1) || a.inner_offset
+        || (bytes && bytes != a.range->requested)
+        || (flags == cudaMemAttachSingle
+            && (s->kind == STREAM_LEGACY || s->kind == STREAM_PER_THREAD)))
+        return cudaErrorInvalidValue;
+    cudaError_t e = capture_forbid(s);
+    if (e)
+        return e;
+    checker_used(call, memory_shadow(&a), s, stream_enqueue_marker(s), 0, 0, false);
+    return cudaSuccess;
+}
+
 /* Assumed: what is advised is kept for cudaMemRangeGetAttribute, and has no other effect. Measured
  * (probe-pools.txt, "managed"): the location must exist, also when the advice needs none; else
  * cudaErrorInvalidValue. */

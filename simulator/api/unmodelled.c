@@ -1,6 +1,7 @@
 /* Every function of libcudart.so.13 that is not modeled: it returns cudaErrorNotSupported, and
  * reports so once on standard error. The list is made when the library is built: the symbols of
- * libcudart.so.13 (api/libcudart-symbols.txt) less those of api/calls.def. */
+ * libcudart.so.13 of CUDA 13.0 (api/libcudart-symbols.txt) less those of api/calls.def, and the
+ * functions that CUDA 13.1 to 13.5 added (api/newer-symbols.txt). */
 #include "api/call.h"
 #include "os/os.h"
 #include "sched/virtual_time.h"

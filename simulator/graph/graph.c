@@ -24,19 +24,24 @@ struct graph *graph_new(void)
     return g;
 }
 
+static void free_node(struct node *n)
+{
+    handle_retire(HANDLE_GRAPH_NODE, n->handle);
+    if (n->task.allocation)
+        graph_allocation_remove_node(n);
+    task_release(&n->task);
+    os_free(n->arguments);
+    os_free(n->dependencies);
+    os_free(n);
+}
+
 void graph_destroy(struct graph *g)
 {
     NEEDS_LOCK();
     handle_retire(HANDLE_GRAPH, g->handle);
     for (struct node *n = g->first, *next; n; n = next) {
         next = n->next;
-        handle_retire(HANDLE_GRAPH_NODE, n->handle);
-        if (n->task.allocation)
-            graph_allocation_remove_node(n);
-        task_release(&n->task);
-        os_free(n->arguments);
-        os_free(n->dependencies);
-        os_free(n);
+        free_node(n);
     }
     graph_memory_graph_destroyed(g);
     os_free(g);
@@ -48,7 +53,8 @@ struct node *graph_add_node(struct graph *g, const struct task *task,
     NEEDS_LOCK();
     struct node *n = os_allocate(sizeof *n);
     n->graph = g;
-    n->id = (uint32_t)++g->count;
+    n->id = ++g->last_node_id;
+    g->count++;
     n->handle = handle_new(HANDLE_GRAPH_NODE, n);
     n->task = task_copy(task);
     for (size_t i = 0; i < count; i++)
@@ -63,12 +69,50 @@ struct node *graph_add_node(struct graph *g, const struct task *task,
     return n;
 }
 
-bool graph_add_edge(struct node *from, struct node *to)
+bool graph_has_edge(const struct node *from, const struct node *to)
 {
     NEEDS_LOCK();
     for (size_t i = 0; i < to->dependency_count; i++)
         if (to->dependencies[i] == from)
-            return false;
+            return true;
+    return false;
+}
+
+void graph_remove_edge(const struct node *from, struct node *to)
+{
+    NEEDS_LOCK();
+    size_t kept = 0;
+    for (size_t i = 0; i < to->dependency_count; i++)
+        if (to->dependencies[i] != from)
+            to->dependencies[kept++] = to->dependencies[i];
+    to->dependency_count = kept;
+}
+
+void graph_remove_node(struct node *n)
+{
+    NEEDS_LOCK();
+    struct graph *g = n->graph;
+    struct node *before = NULL;
+    for (struct node *other = g->first; other; other = other->next) {
+        graph_remove_edge(n, other);
+        if (other->next == n)
+            before = other;
+    }
+    if (before)
+        before->next = n->next;
+    else
+        g->first = n->next;
+    if (g->last == n)
+        g->last = before;
+    g->count--;
+    free_node(n);
+}
+
+bool graph_add_edge(struct node *from, struct node *to)
+{
+    NEEDS_LOCK();
+    if (graph_has_edge(from, to))
+        return false;
     to->dependencies =
         os_grow(to->dependencies, (to->dependency_count + 1) * sizeof(struct node *));
     to->dependencies[to->dependency_count++] = from;
@@ -79,7 +123,7 @@ struct graph *graph_clone(const struct graph *g)
 {
     NEEDS_LOCK();
     struct graph *clone = graph_new();
-    struct node **nodes = os_allocate(g->count * sizeof(struct node *));
+    struct node **nodes = os_allocate(g->last_node_id * sizeof(struct node *));
     for (const struct node *n = g->first; n; n = n->next)
         nodes[n->id - 1] = graph_add_node(clone, &n->task, NULL, 0);
     for (const struct node *n = g->first; n; n = n->next)

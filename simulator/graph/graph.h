@@ -76,7 +76,7 @@ struct node {
     /* The nodes of a graph, in the order in which they came. */
     struct node *next;
     struct graph *graph;
-    /* Its number in the graph, from 1. */
+    /* Its number in the graph, from 1; that of a node that is gone serves no other. */
     uint32_t id;
     void *handle;
     struct task task;
@@ -97,6 +97,7 @@ struct graph {
     void *handle;
     struct node *first, *last;
     size_t count;
+    uint32_t last_node_id;
     /* The memory of its allocation nodes: a list with one entry for each device, or NULL. */
     struct graph_memory *memory;
     /* It has allocation or free nodes, so it may have only one executable graph (documented). */
@@ -119,6 +120,11 @@ struct node *graph_add_node(struct graph *g, const struct task *task,
                             struct node *const *dependencies, size_t count);
 /* Makes `to` depend on `from`. Returns false when it does already. */
 bool graph_add_edge(struct node *from, struct node *to);
+bool graph_has_edge(const struct node *from, const struct node *to);
+/* Takes an edge away, which is there. */
+void graph_remove_edge(const struct node *from, struct node *to);
+/* Frees a node with its edges, of a graph without memory nodes. */
+void graph_remove_node(struct node *n);
 /* Visits these nodes and all that they depend on. Until the next walk of any graph,
  * graph_is_visited returns true for these and for no others. */
 void graph_visit_ancestors(struct node *const *nodes, size_t count);

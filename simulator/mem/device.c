@@ -11,13 +11,30 @@
  * cudaMalloc of 1 MiB, which takes 2: free 149553283072 of 150109880320) */
 #define CONTEXT_BYTES ((size_t)(150109880320u - 149553283072u) - 2 * MiB)
 
+#define LIMITS 8
+
 /* Law: used_bytes is the sum of what all heaps of the device have mapped, and never exceeds
  * usable(). Needs the lock. */
 static struct {
     size_t used_bytes;
     uint32_t peer_access; /* Bit o: this device may touch plain allocations of device o. */
     uint32_t last_reset_id;
+    /* Its limits, where bit l of `limits_set` is set; the others are as at first. */
+    size_t limits[LIMITS];
+    unsigned limits_set;
 } devices[MAX_DEVICES];
+
+/* Measured (probe-answers.txt, "limit"): of an H200 at first; 0 where there is none. The last one
+ * has no name in the header. */
+static const size_t first_limits[LIMITS] = {
+    [cudaLimitStackSize] = 1024,
+    [cudaLimitPrintfFifoSize] = 8650752,
+    [cudaLimitMallocHeapSize] = 8388608,
+    [cudaLimitDevRuntimePendingLaunchCount] = 2048,
+    [cudaLimitMaxL2FetchGranularity] = 64,
+    [cudaLimitPersistingL2CacheSize] = 11796480,
+    232448,
+};
 
 static size_t usable(void)
 {
@@ -68,6 +85,7 @@ void device_reset(int device, uint32_t newest)
     NEEDS_LOCK();
     devices[device].peer_access = 0;
     devices[device].last_reset_id = newest;
+    devices[device].limits_set = 0;
 }
 
 uint32_t device_last_reset_id(int device)
@@ -95,6 +113,32 @@ static const struct attribute {
 #include "mem/device_attributes.def"
 };
 #define ATTRIBUTES ((int)(sizeof attributes / sizeof *attributes))
+
+bool device_limit(int device, int limit, size_t *value)
+{
+    NEEDS_LOCK();
+    if (limit < 0 || limit >= LIMITS || !first_limits[limit])
+        return false;
+    bool is_set = devices[device].limits_set >> limit & 1;
+    *value = is_set ? devices[device].limits[limit] : first_limits[limit];
+    return true;
+}
+
+/* Documented: a device may take another value than it was given. Assumed: it takes each, but for
+ * the two whose largest it says (documented: 128; an attribute), and that without a name. */
+bool device_set_limit(int device, int limit, size_t value)
+{
+    NEEDS_LOCK();
+    size_t most = limit == cudaLimitMaxL2FetchGranularity ? 128
+                : limit == cudaLimitPersistingL2CacheSize
+                    ? (size_t)attributes[cudaDevAttrMaxPersistingL2CacheSize].value
+                    : SIZE_MAX;
+    if (limit < 0 || limit >= LIMITS - 1 || !first_limits[limit])
+        return false;
+    devices[device].limits[limit] = value < most ? value : most;
+    devices[device].limits_set |= 1u << limit;
+    return true;
+}
 
 bool device_attribute(int attribute, int *value)
 {

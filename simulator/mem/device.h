@@ -27,6 +27,10 @@ void device_reset(int device, uint32_t newest);
  * host's memory): of any device. */
 uint32_t device_last_reset_id(int device);
 
+/* Writes a limit of a device, or sets one; false: there is no such limit, or not that value. */
+bool device_limit(int device, int limit, size_t *value);
+bool device_set_limit(int device, int limit, size_t value);
+
 /* Writes cudaDeviceGetAttribute's answer: the figures of an H200, changed where the settings
  * require it. Returns false when there is no such attribute. */
 bool device_attribute(int attribute, int *value);

@@ -9,6 +9,8 @@ setup_file() { make -s BACKEND=simulator build/simulator/tests/simulator/device;
 @test "each field of the properties that has an attribute has its value" {
     as_expected device properties
 }
+@test "limits of a device are what was recorded, and what was set" { as_expected device limits; }
+@test "cudaStreamAttachMemAsync: what it takes and what it refuses" { as_expected device attach; }
 
 @test "1021 operations of a stream may be pending: launches of graphs, and no allocations" {
     as_expected device full

@@ -140,6 +140,56 @@ static void properties(void)
     SAME(1, p.streamPrioritiesSupported);
 }
 
+/* ---- limits ---- */
+
+static void limits(void)
+{
+    size_t value = 0;
+    OK(cudaDeviceGetLimit(&value, cudaLimitMallocHeapSize));
+    SAME(8388608, value);
+    OK(cudaDeviceSetLimit(cudaLimitMallocHeapSize, 64 * MiB));
+    OK(cudaDeviceGetLimit(&value, cudaLimitMallocHeapSize));
+    SAME(64 * MiB, value);
+    /* Each device has its own. */
+    OK(cudaSetDevice(1));
+    OK(cudaDeviceGetLimit(&value, cudaLimitMallocHeapSize));
+    SAME(8388608, value);
+    OK(cudaSetDevice(0));
+    OK(cudaDeviceSetLimit(cudaLimitMaxL2FetchGranularity, 1000));
+    OK(cudaDeviceGetLimit(&value, cudaLimitMaxL2FetchGranularity));
+    SAME(128, value);
+    IS(cudaErrorUnsupportedLimit, cudaDeviceSetLimit(cudaLimitDevRuntimeSyncDepth, 1));
+    IS(cudaErrorUnsupportedLimit, cudaDeviceSetLimit((enum cudaLimit)99, 1));
+    IS(cudaErrorUnsupportedLimit, cudaDeviceGetLimit(&value, (enum cudaLimit)99));
+    IS(cudaErrorInvalidValue, cudaDeviceGetLimit(NULL, cudaLimitStackSize));
+    OK(cudaDeviceReset());
+    OK(cudaDeviceGetLimit(&value, cudaLimitMallocHeapSize));
+    SAME(8388608, value);
+}
+
+static void attach(void)
+{
+    cudaStream_t stream;
+    char *managed, *plain;
+    OK(cudaStreamCreate(&stream));
+    OK(cudaMallocManaged((void **)&managed, MiB, cudaMemAttachHost));
+    OK(cudaMalloc((void **)&plain, MiB));
+    OK(cudaStreamAttachMemAsync(stream, managed, 0, cudaMemAttachSingle));
+    OK(cudaStreamAttachMemAsync(stream, managed, MiB, cudaMemAttachGlobal));
+    OK(cudaStreamAttachMemAsync(0, managed, 0, cudaMemAttachHost));
+    IS(cudaErrorInvalidValue, cudaStreamAttachMemAsync(0, managed, 0, cudaMemAttachSingle));
+    IS(cudaErrorInvalidValue, cudaStreamAttachMemAsync(stream, managed, 0, 3));
+    IS(cudaErrorInvalidValue,
+       cudaStreamAttachMemAsync(stream, managed, MiB / 2, cudaMemAttachGlobal));
+    IS(cudaErrorInvalidValue,
+       cudaStreamAttachMemAsync(stream, managed + 4096, 0, cudaMemAttachGlobal));
+    IS(cudaErrorInvalidValue, cudaStreamAttachMemAsync(stream, plain, 0, cudaMemAttachGlobal));
+    OK(cudaStreamSynchronize(stream));
+    OK(cudaStreamDestroy(stream));
+    OK(cudaFree(managed));
+    OK(cudaFree(plain));
+}
+
 /* ---- how much work it takes ---- */
 
 enum { ROOM = 1021 };
@@ -257,6 +307,8 @@ int main(int argc, char **argv)
         const char *name;
         void (*run)(void);
     } cases[] = {{"properties", properties},
+                 {"limits", limits},
+                 {"attach", attach},
                  {"full", full},
                  {"full_otherwise", full_otherwise},
                  {"too_full", too_full},

@@ -1,0 +1,155 @@
+/* Calls: which nodes and edges a graph has, and taking them from it. */
+#include "graph/graph.h"
+
+#include "api/call.h"
+#include "api/graph_handle.h"
+#include "os/os.h"
+
+/* ---- lists ---- */
+
+/* A program queries a list twice: without room to learn the number, then with room for that many.
+ * Room that is left over is set to null (documented). */
+struct list {
+    cudaGraphNode_t *nodes, *to_nodes;
+    size_t capacity, count;
+};
+
+static void list_put(struct list *l, struct node *n, struct node *to_node)
+{
+    if (l->nodes && l->count < l->capacity)
+        l->nodes[l->count] = n->handle;
+    if (l->to_nodes && l->count < l->capacity)
+        l->to_nodes[l->count] = to_node->handle;
+    if (l->count < l->capacity || !l->nodes)
+        l->count++;
+}
+
+static void list_finish(struct list *l, size_t *count)
+{
+    for (size_t i = l->count; l->nodes && i < l->capacity; i++)
+        l->nodes[i] = NULL;
+    for (size_t i = l->count; l->to_nodes && i < l->capacity; i++)
+        l->to_nodes[i] = NULL;
+    *count = l->count;
+}
+
+/* No edge here has data. */
+static void clear_edge_data(cudaGraphEdgeData *data, const struct list *l)
+{
+    for (size_t i = 0; data && i < l->count && i < l->capacity; i++)
+        data[i] = (cudaGraphEdgeData){0};
+}
+
+cudaError_t do_cudaGraphGetNodes(struct call *call, cudaGraph_t graph, cudaGraphNode_t *nodes,
+                                 size_t *count)
+{
+    struct graph *g = graph_of(call, graph);
+    if (!g || !count)
+        return cudaErrorInvalidValue;
+    struct list l = {nodes, NULL, nodes ? *count : 0, 0};
+    for (struct node *n = g->first; n; n = n->next)
+        list_put(&l, n, NULL);
+    list_finish(&l, count);
+    line_number(&call->line, "nodes", *count);
+    return cudaSuccess;
+}
+
+cudaError_t do_cudaGraphGetEdges(struct call *call, cudaGraph_t graph, cudaGraphNode_t *from,
+                                 cudaGraphNode_t *to, cudaGraphEdgeData *data, size_t *count)
+{
+    struct graph *g = graph_of(call, graph);
+    if (!g || !count || !from != !to)
+        return cudaErrorInvalidValue;
+    struct list l = {from, to, from ? *count : 0, 0};
+    for (struct node *n = g->first; n; n = n->next)
+        for (size_t i = 0; i < n->dependency_count; i++)
+            list_put(&l, n->dependencies[i], n);
+    list_finish(&l, count);
+    clear_edge_data(data, &l);
+    return cudaSuccess;
+}
+
+/* Documented: the nodes that depend on none. */
+cudaError_t do_cudaGraphGetRootNodes(struct call *call, cudaGraph_t graph, cudaGraphNode_t *nodes,
+                                     size_t *count)
+{
+    struct graph *g = graph_of(call, graph);
+    if (!g || !count)
+        return cudaErrorInvalidValue;
+    struct list l = {nodes, NULL, nodes ? *count : 0, 0};
+    for (struct node *n = g->first; n; n = n->next)
+        if (!n->dependency_count)
+            list_put(&l, n, NULL);
+    list_finish(&l, count);
+    return cudaSuccess;
+}
+
+cudaError_t do_cudaGraphNodeGetDependencies(struct call *call, cudaGraphNode_t node,
+                                            cudaGraphNode_t *nodes, cudaGraphEdgeData *data,
+                                            size_t *count)
+{
+    struct node *n = node_of(call, node);
+    if (!n || !count)
+        return cudaErrorInvalidValue;
+    struct list l = {nodes, NULL, nodes ? *count : 0, 0};
+    for (size_t i = 0; i < n->dependency_count; i++)
+        list_put(&l, n->dependencies[i], NULL);
+    list_finish(&l, count);
+    clear_edge_data(data, &l);
+    return cudaSuccess;
+}
+
+cudaError_t do_cudaGraphNodeGetDependentNodes(struct call *call, cudaGraphNode_t node,
+                                              cudaGraphNode_t *nodes, cudaGraphEdgeData *data,
+                                              size_t *count)
+{
+    struct node *n = node_of(call, node);
+    if (!n || !count)
+        return cudaErrorInvalidValue;
+    struct list l = {nodes, NULL, nodes ? *count : 0, 0};
+    for (struct node *other = n->graph->first; other; other = other->next)
+        if (graph_has_edge(n, other))
+            list_put(&l, other, NULL);
+    list_finish(&l, count);
+    clear_edge_data(data, &l);
+    return cudaSuccess;
+}
+
+/* ---- taking away ---- */
+
+/* Of edges that are not there none is taken away (assumed: nor any before them). Measured
+ * (probe-graph-nodes.txt, "destroyed_nodes"): a graph with memory nodes keeps its edges and its
+ * nodes. */
+cudaError_t do_cudaGraphRemoveDependencies(struct call *call, cudaGraph_t graph,
+                                           const cudaGraphNode_t *from, const cudaGraphNode_t *to,
+                                           const cudaGraphEdgeData *data, size_t count)
+{
+    struct graph *g = graph_of(call, graph);
+    (void)data;
+    if (!g || (count && (!from || !to)))
+        return cudaErrorInvalidValue;
+    if (!count)
+        return cudaSuccess;
+    if (g->has_memory_nodes)
+        return cudaErrorNotSupported;
+    for (size_t i = 0; i < count; i++) {
+        struct node *f = node_of(call, from[i]), *t = node_of(call, to[i]);
+        if (!f || !t || f->graph != g || t->graph != g || !graph_has_edge(f, t))
+            return cudaErrorInvalidValue;
+    }
+    for (size_t i = 0; i < count; i++)
+        graph_remove_edge(node_of(call, from[i]), node_of(call, to[i]));
+    return cudaSuccess;
+}
+
+/* Assumed: not while a capture adds to the graph. */
+cudaError_t do_cudaGraphDestroyNode(struct call *call, cudaGraphNode_t node)
+{
+    struct node *n = node_of(call, node);
+    if (!n || n->graph->capturing)
+        return cudaErrorInvalidValue;
+    if (n->graph->has_memory_nodes)
+        return cudaErrorNotSupported;
+    graph_remove_node(n);
+    return cudaSuccess;
+}

@@ -1,0 +1,61 @@
+/* Tasks of graphs' nodes from the structures in which a program describes them. */
+#include "api/graph_tasks.h"
+
+#include "graph/dispatch.h"
+#include "os/os.h"
+
+cudaError_t task_of_memset(struct task *t, const void *parameters)
+{
+    const struct cudaMemsetParams *p = parameters;
+    return dispatch_memset_task(t, p->dst, p->pitch, p->value, p->elementSize, p->width, p->height);
+}
+
+cudaError_t task_of_copy(struct task *t, void *to, const void *from, size_t bytes,
+                         enum cudaMemcpyKind kind)
+{
+    t->kind = TASK_COPY;
+    t->to = to;
+    t->from = from;
+    t->rows = rows_of(bytes);
+    t->direction = kind;
+    return bytes ? dispatch_check_copy(t) : cudaErrorInvalidValue;
+}
+
+/* A copy of three dimensions as rows. Rows of several slices are rows of one where no row is left
+ * out between them; other slices are not simulated. */
+cudaError_t task_of_copy_3d(struct task *t, const void *parameters)
+{
+    const struct cudaMemcpy3DParms *p = parameters;
+    const struct cudaPitchedPtr *to = &p->dstPtr, *from = &p->srcPtr;
+    const struct cudaExtent *extent = &p->extent;
+    bool is_stacked =
+        extent->depth == 1 || (to->ysize == extent->height && from->ysize == extent->height);
+    if (p->srcArray || p->dstArray || !to->ptr || !from->ptr || !extent->width || !extent->height
+        || !extent->depth || extent->depth > SIZE_MAX / extent->height)
+        return cudaErrorInvalidValue;
+    if (!is_stacked) {
+        diag("a memcpy node: slices with rows between them are not simulated: the call "
+             "returns cudaErrorNotSupported.");
+        return cudaErrorNotSupported;
+    }
+    size_t height = extent->height * extent->depth;
+    /* Assumed: rows that overlap are refused, as by cudaMemcpy2D. */
+    if (height > 1 && (to->pitch < extent->width || from->pitch < extent->width))
+        return cudaErrorInvalidValue;
+    t->kind = TASK_COPY;
+    t->to = (char *)to->ptr + p->dstPos.x + to->pitch * (p->dstPos.y + to->ysize * p->dstPos.z);
+    t->from = (const char *)from->ptr + p->srcPos.x
+            + from->pitch * (p->srcPos.y + from->ysize * p->srcPos.z);
+    t->rows = (struct rows){extent->width, height, to->pitch, from->pitch};
+    t->direction = p->kind;
+    return dispatch_check_copy(t);
+}
+
+cudaError_t task_of_host_function(struct task *t, const void *parameters)
+{
+    const struct cudaHostNodeParams *p = parameters;
+    t->kind = TASK_HOST;
+    t->function = p->fn;
+    t->argument = p->userData;
+    return p->fn ? cudaSuccess : cudaErrorInvalidValue;
+}

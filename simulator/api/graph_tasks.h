@@ -1,0 +1,21 @@
+/* Tasks of graphs' nodes, from the structures in which a program describes them: for the calls that
+ * add a node, and for those that change one. All need the lock. */
+#ifndef SIM_API_GRAPH_TASKS_H
+#define SIM_API_GRAPH_TASKS_H
+
+#include <driver_types.h>
+
+#include "graph/graph.h"
+
+/* Each makes the task `t` of a node on the device t->device, and returns the error with which the
+ * parameters are refused, or cudaSuccess. `parameters`: a struct cudaMemsetParams, */
+cudaError_t task_of_memset(struct task *t, const void *parameters);
+/* cudaMemcpy3DParms, */
+cudaError_t task_of_copy_3d(struct task *t, const void *parameters);
+/* cudaHostNodeParams. */
+cudaError_t task_of_host_function(struct task *t, const void *parameters);
+/* A copy in one row. */
+cudaError_t task_of_copy(struct task *t, void *to, const void *from, size_t bytes,
+                         enum cudaMemcpyKind kind);
+
+#endif
