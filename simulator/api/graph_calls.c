@@ -294,6 +294,60 @@ cudaError_t do_cudaGraphAddMemFreeNode(struct call *call, cudaGraphNode_t *node,
     return end_add_node(call, &a, free_task(&a, address), node);
 }
 
+/* ---- a node of any type ---- */
+
+/* The task of a node as cudaGraphAddNode describes it. */
+static cudaError_t any_task(struct call *call, struct new_node *a, struct cudaGraphNodeParams *p)
+{
+    struct cudaMemsetParams set = params_of_memset(p);
+    struct cudaHostNodeParams host = params_of_host_function(p);
+    struct cudaKernelNodeParams kernel = params_of_kernel(p);
+    bool records = p->type == cudaGraphNodeTypeEventRecord;
+    switch (p->type) {
+    case cudaGraphNodeTypeEmpty: return cudaSuccess;
+    case cudaGraphNodeTypeKernel: return kernel_node_task(&a->task, &kernel);
+    case cudaGraphNodeTypeMemset: return task_of_memset(&a->task, &set);
+    case cudaGraphNodeTypeMemcpy: return task_of_copy_3d(&a->task, &p->memcpy.copyParams);
+    case cudaGraphNodeTypeHost: return task_of_host_function(&a->task, &host);
+    case cudaGraphNodeTypeEventRecord:
+    case cudaGraphNodeTypeWaitEvent:
+        a->task.kind = records ? TASK_RECORD : TASK_WAIT;
+        a->task.event = records ? p->eventRecord.event : p->eventWait.event;
+        return call_event(call, a->task.event) ? cudaSuccess : cudaErrorInvalidValue;
+    case cudaGraphNodeTypeMemAlloc:
+        return allocation_task(a, &p->alloc.poolProps, p->alloc.accessDescs,
+                               p->alloc.accessDescCount, p->alloc.bytesize, &p->alloc.dptr);
+    case cudaGraphNodeTypeMemFree: return free_task(a, p->free.dptr);
+    default:
+        diag("cudaGraphAddNode: a node of this type (%d) is not simulated: the call returns "
+             "cudaErrorNotSupported.",
+             (int)p->type);
+        return cudaErrorNotSupported;
+    }
+}
+
+/* Documented: the bytes that are reserved must be 0. */
+static bool has_reserved_bytes(const struct cudaGraphNodeParams *p)
+{
+    return p->reserved0[0] || p->reserved0[1] || p->reserved0[2] || p->reserved2;
+}
+
+/* The signature of CUDA 13, from 13.0 to 13.5, whose header announces that this call will replace
+ * those that add nodes which allocate and free. */
+cudaError_t do_cudaGraphAddNode(struct call *call, cudaGraphNode_t *node, cudaGraph_t graph,
+                                const cudaGraphNode_t *dependencies, const cudaGraphEdgeData *data,
+                                size_t count, struct cudaGraphNodeParams *p)
+{
+    struct new_node a = {.g = graph_of(call, graph), .count = count};
+    if (!node || !a.g || !p || has_reserved_bytes(p))
+        return cudaErrorInvalidValue;
+    a.task = (struct task){.kind = TASK_EMPTY, .device = device_current()};
+    cudaError_t e = graph_nodes_of(call, a.g, dependencies, data, count, &a.dependencies);
+    if (e)
+        return e;
+    return end_add_node(call, &a, any_task(call, &a, p), node);
+}
+
 /* ---- edges ---- */
 
 static cudaError_t add_edge(struct call *call, const struct graph *g, const cudaGraphNode_t *from,

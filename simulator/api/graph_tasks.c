@@ -59,3 +59,30 @@ cudaError_t task_of_host_function(struct task *t, const void *parameters)
     t->argument = p->userData;
     return p->fn ? cudaSuccess : cudaErrorInvalidValue;
 }
+
+/* ---- parameters of any type ---- */
+
+struct cudaMemsetParams params_of_memset(const struct cudaGraphNodeParams *p)
+{
+    return (struct cudaMemsetParams){.dst = p->memset.dst,
+                                     .pitch = p->memset.pitch,
+                                     .value = p->memset.value,
+                                     .elementSize = p->memset.elementSize,
+                                     .width = p->memset.width,
+                                     .height = p->memset.height};
+}
+
+struct cudaHostNodeParams params_of_host_function(const struct cudaGraphNodeParams *p)
+{
+    return (struct cudaHostNodeParams){p->host.fn, p->host.userData};
+}
+
+struct cudaKernelNodeParams params_of_kernel(const struct cudaGraphNodeParams *p)
+{
+    return (struct cudaKernelNodeParams){.func = p->kernel.func,
+                                         .gridDim = p->kernel.gridDim,
+                                         .blockDim = p->kernel.blockDim,
+                                         .sharedMemBytes = p->kernel.sharedMemBytes,
+                                         .kernelParams = p->kernel.kernelParams,
+                                         .extra = p->kernel.extra};
+}

@@ -18,4 +18,9 @@ cudaError_t task_of_host_function(struct task *t, const void *parameters);
 cudaError_t task_of_copy(struct task *t, void *to, const void *from, size_t bytes,
                          enum cudaMemcpyKind kind);
 
+/* The parameters of one type in a cudaGraphNodeParams. */
+struct cudaMemsetParams params_of_memset(const struct cudaGraphNodeParams *p);
+struct cudaHostNodeParams params_of_host_function(const struct cudaGraphNodeParams *p);
+struct cudaKernelNodeParams params_of_kernel(const struct cudaGraphNodeParams *p);
+
 #endif

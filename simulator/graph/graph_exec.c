@@ -62,9 +62,12 @@ static void assign_branch(struct graph_exec *x, struct node *const *sorted, stru
         layout->count++;
     layout->tails[p->branch] = i;
     p->waits_for = os_allocate(n->dependency_count * sizeof *p->waits_for);
+    p->dependencies = os_allocate(n->dependency_count * sizeof *p->dependencies);
+    p->dependency_count = n->dependency_count;
     p->is_root = n->dependency_count == 0;
     for (size_t k = 0; k < n->dependency_count; k++) {
         size_t b = n->dependencies[k]->position;
+        p->dependencies[k] = b;
         x->nodes[b].is_last = false;
         if (x->nodes[b].branch == p->branch)
             continue;
@@ -73,10 +76,9 @@ static void assign_branch(struct graph_exec *x, struct node *const *sorted, stru
     }
 }
 
-/* Measured (probe-graph-nodes.txt, "range"): a memset node may use all of the segments that its
- * graph has addresses in; of other memory, one allocation. */
-static bool memset_fits(const struct task *t)
+bool graph_memset_fits(const struct task *t)
 {
+    NEEDS_LOCK();
     size_t span = rows_span(&t->rows, t->rows.to_pitch), room = graph_memory_bytes_left(t->to);
     return room ? span <= room : command_allows(t->to, span, t->device, false, t->peer);
 }
@@ -84,7 +86,7 @@ static bool memset_fits(const struct task *t)
 static bool memsets_fit(const struct graph *g)
 {
     for (const struct node *n = g->first; n; n = n->next)
-        if (n->task.kind == TASK_MEMSET && !memset_fits(&n->task))
+        if (n->task.kind == TASK_MEMSET && !graph_memset_fits(&n->task))
             return false;
     return true;
 }
@@ -140,6 +142,7 @@ void graph_exec_destroy(struct graph_exec *x)
             graph_allocation_remove_exec(x->nodes[i].task.allocation);
         task_release(&x->nodes[i].task);
         os_free(x->nodes[i].waits_for);
+        os_free(x->nodes[i].dependencies);
     }
     if (x->last_record)
         record_release(x->last_record);
@@ -202,6 +205,10 @@ static void run_node(const struct call *launch, struct exec_node *p, struct stre
                                   .launch_site = launch->origin.site,
                                   .newest_allocation = p->task.newest_allocation};
     line_close(&call.line);
+    if (p->is_disabled) {
+        stream_enqueue_marker(s);
+        return;
+    }
     if (!run_task(&call, &p->task, s))
         return;
     /* A GPU faults when the node runs. What it would find is known now (assumed: it is always a

@@ -17,6 +17,11 @@ struct exec_node {
     /* The nodes of other branches that it waits for, as indices. */
     size_t *waits_for;
     size_t wait_count;
+    /* The nodes that it depends on, as indices, in the order of the graph's edges. */
+    size_t *dependencies;
+    size_t dependency_count;
+    /* A launch does nothing for it (cudaGraphNodeSetEnabled). */
+    bool is_disabled;
     /* It depends on nothing. */
     bool is_root;
     /* Nothing depends on it. */
@@ -53,6 +58,9 @@ cudaError_t graph_exec_new(struct graph *g, unsigned long long flags, struct gra
 void graph_exec_destroy(struct graph_exec *x);
 /* Returns what the executable graph has of this node, or NULL. */
 struct exec_node *graph_exec_find(struct graph_exec *x, const struct node *n);
+/* May a memset node use these bytes? Measured (probe-graph-nodes.txt, "range"): all of the segments
+ * that its graph has addresses in; of other memory, one allocation. */
+bool graph_memset_fits(const struct task *t);
 /* Backs the graph's memory for launches in `s`, behind the launches before; and nothing else. */
 cudaError_t graph_exec_upload_unlocking(struct call *call, struct graph_exec *x, struct stream *s);
 /* Puts all its work into the order of `s`. Both give the lock up when they have to wait until the

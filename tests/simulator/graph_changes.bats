@@ -10,3 +10,21 @@ setup_file() { make -s BACKEND=simulator build/simulator/tests/simulator/graph_c
     as_expected graph_changes lists
 }
 @test "edges and nodes that are taken away" { as_expected graph_changes taken_away; }
+@test "parameters of nodes, in a graph and in an executable one: each leaves the other alone" {
+    as_expected graph_changes memsets
+    as_expected graph_changes copies
+    as_expected graph_changes host_functions_and_events
+    as_expected graph_changes any_parameters
+}
+@test "a node that is disabled does nothing, until it is enabled" {
+    as_expected graph_changes disabled
+}
+@test "cudaGraphExecUpdate: a graph of the same form gives its parameters, another says why not" {
+    as_expected graph_changes updates
+}
+@test "cudaGraphAddNode: a node of each type, and a sentence for one that is not simulated" {
+    as_expected graph_changes any_type
+    run bounded "$PROGRAMS/graph_changes" no_type
+    [ "$status" = 0 ]
+    assert_line --partial "cudaGraphAddNode: a node of this type (13) is not simulated: the call"
+}

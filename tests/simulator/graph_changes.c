@@ -2,6 +2,8 @@
  * tests/hardware/probes/graph_nodes.c ("destroyed_nodes", "updates", "children"). */
 #include "expect.h"
 
+#include <stdbool.h>
+
 #include "kernels.h"
 
 static cudaStream_t s;
@@ -103,12 +105,366 @@ static void taken_away(void)
     end();
 }
 
+/* ---- parameters ---- */
+
+static int value_at(size_t index)
+{
+    int value;
+    OK(cudaStreamSynchronize(s));
+    OK(cudaMemcpy(&value, &data[index], sizeof value, cudaMemcpyDeviceToHost));
+    return value;
+}
+
+static struct cudaMemsetParams set_of(void *to, unsigned value, size_t ints)
+{
+    return (struct cudaMemsetParams){
+        .dst = to, .value = value, .elementSize = 4, .width = ints, .height = 1};
+}
+
+/* A change of the executable graph holds for later launches, and one of the graph for later
+ * executable graphs. */
+static void memsets(void)
+{
+    cudaGraphNode_t n, other;
+    cudaGraphExec_t exec, again;
+    struct cudaMemsetParams p,
+        rows = {.dst = NULL, .pitch = 64, .value = 1, .elementSize = 4, .width = 4, .height = 3};
+    begin();
+    p = set_of(data, 1, 16);
+    OK(cudaGraphAddMemsetNode(&n, g, NULL, 0, &p));
+    rows.dst = data;
+    OK(cudaGraphAddMemsetNode(&other, g, &n, 1, &rows));
+    OK(cudaGraphInstantiate(&exec, g, 0));
+    p = set_of(data + 64, 2, 32);
+    OK(cudaGraphMemsetNodeSetParams(n, &p));
+    OK(cudaGraphLaunch(exec, s));
+    SAME(1, value_at(15));
+    p = set_of(data + 128, 3, 8);
+    OK(cudaGraphExecMemsetNodeSetParams(exec, n, &p));
+    OK(cudaGraphLaunch(exec, s));
+    SAME(3, value_at(135));
+    OK(cudaGraphMemsetNodeGetParams(n, &p));
+    SAME(1, p.dst == data + 64 && p.value == 2 && p.width == 32 && p.elementSize == 4);
+    OK(cudaGraphInstantiate(&again, g, 0));
+    OK(cudaGraphLaunch(again, s));
+    SAME(2, value_at(95));
+    /* Of a memset in rows the address and the value may change. */
+    rows.value = 9;
+    OK(cudaGraphExecMemsetNodeSetParams(exec, other, &rows));
+    rows.height = 2;
+    IS(cudaErrorInvalidValue, cudaGraphExecMemsetNodeSetParams(exec, other, &rows));
+    p = set_of(data, 1, MiB);
+    IS(cudaErrorInvalidValue, cudaGraphMemsetNodeSetParams(n, &p));
+    IS(cudaErrorInvalidValue, cudaGraphMemsetNodeSetParams(n, NULL));
+    IS(cudaErrorInvalidValue, cudaGraphMemsetNodeSetParams(NULL, &p));
+    OK(cudaGraphExecDestroy(exec));
+    OK(cudaGraphExecDestroy(again));
+    end();
+}
+
+static void copies(void)
+{
+    cudaGraphNode_t n, set;
+    cudaGraphExec_t exec;
+    struct cudaMemcpy3DParms p;
+    struct cudaMemsetParams m;
+    int *pinned;
+    begin();
+    m = set_of(data, 7, 16);
+    OK(cudaMallocHost((void **)&pinned, 4096));
+    memset(pinned, 0, 4096);
+    OK(cudaGraphAddMemsetNode(&set, g, NULL, 0, &m));
+    OK(cudaGraphAddMemcpyNode1D(&n, g, &set, 1, pinned, data, 64, cudaMemcpyDeviceToHost));
+    OK(cudaGraphInstantiate(&exec, g, 0));
+    OK(cudaGraphMemcpyNodeGetParams(n, &p));
+    SAME(1, p.srcPtr.ptr == data && p.dstPtr.ptr == pinned && p.extent.width == 64
+                && p.kind == cudaMemcpyDeviceToHost);
+    OK(cudaGraphExecMemcpyNodeSetParams1D(exec, n, pinned + 100, data, 64, cudaMemcpyDefault));
+    OK(cudaGraphLaunch(exec, s));
+    OK(cudaStreamSynchronize(s));
+    SAME(0, pinned[0]);
+    SAME(7, pinned[115]);
+    p.dstPtr.ptr = pinned + 200;
+    OK(cudaGraphExecMemcpyNodeSetParams(exec, n, &p));
+    OK(cudaGraphLaunch(exec, s));
+    OK(cudaStreamSynchronize(s));
+    SAME(7, pinned[215]);
+    OK(cudaGraphMemcpyNodeSetParams(n, &p));
+    OK(cudaGraphMemcpyNodeSetParams1D(n, pinned, data, 4, cudaMemcpyDeviceToHost));
+    /* A copy to the host stays one. */
+    IS(cudaErrorInvalidValue,
+       cudaGraphExecMemcpyNodeSetParams1D(exec, n, data + 512, data, 64, cudaMemcpyDefault));
+    IS(cudaErrorInvalidValue,
+       cudaGraphExecMemcpyNodeSetParams1D(exec, set, pinned, data, 64, cudaMemcpyDefault));
+    OK(cudaGraphExecDestroy(exec));
+    OK(cudaFreeHost(pinned));
+    end();
+}
+
+static void add_to(void *number) { ++*(int *)number; }
+
+static void host_functions_and_events(void)
+{
+    int one = 0, two = 0;
+    cudaEvent_t first, second, found;
+    cudaGraphNode_t n, record, wait;
+    cudaGraphExec_t exec;
+    struct cudaHostNodeParams p = {add_to, &one};
+    begin();
+    OK(cudaEventCreate(&first));
+    OK(cudaEventCreate(&second));
+    OK(cudaGraphAddHostNode(&n, g, NULL, 0, &p));
+    OK(cudaGraphAddEventRecordNode(&record, g, &n, 1, first));
+    OK(cudaGraphAddEventWaitNode(&wait, g, &record, 1, first));
+    OK(cudaGraphInstantiate(&exec, g, 0));
+    p.userData = &two;
+    OK(cudaGraphExecHostNodeSetParams(exec, n, &p));
+    OK(cudaGraphHostNodeGetParams(n, &p));
+    SAME(1, p.fn == add_to && p.userData == &one);
+    OK(cudaGraphExecEventRecordNodeSetEvent(exec, record, second));
+    OK(cudaGraphExecEventWaitNodeSetEvent(exec, wait, second));
+    OK(cudaGraphLaunch(exec, s));
+    OK(cudaEventSynchronize(second));
+    SAME(0, one);
+    SAME(1, two);
+    OK(cudaGraphEventRecordNodeSetEvent(record, second));
+    OK(cudaGraphEventRecordNodeGetEvent(record, &found));
+    SAME(1, found == second);
+    OK(cudaGraphEventWaitNodeGetEvent(wait, &found));
+    SAME(1, found == first);
+    OK(cudaGraphEventWaitNodeSetEvent(wait, second));
+    IS(cudaErrorInvalidValue, cudaGraphEventWaitNodeSetEvent(record, second));
+    IS(cudaErrorInvalidValue, cudaGraphExecHostNodeSetParams(exec, wait, &p));
+    OK(cudaGraphExecDestroy(exec));
+    OK(cudaEventDestroy(first));
+    OK(cudaEventDestroy(second));
+    end();
+}
+
+static void disabled(void)
+{
+    cudaGraphNode_t n[2], host;
+    cudaGraphExec_t exec;
+    struct cudaMemsetParams p;
+    struct cudaHostNodeParams h = {add_to, &(int){0}};
+    unsigned enabled = 9;
+    begin();
+    p = set_of(data, 1, 16);
+    OK(cudaGraphAddMemsetNode(&n[0], g, NULL, 0, &p));
+    p.value = 2;
+    OK(cudaGraphAddMemsetNode(&n[1], g, &n[0], 1, &p));
+    OK(cudaGraphAddHostNode(&host, g, &n[1], 1, &h));
+    OK(cudaGraphInstantiate(&exec, g, 0));
+    OK(cudaGraphNodeSetEnabled(exec, n[1], 0));
+    OK(cudaGraphNodeGetEnabled(exec, n[1], &enabled));
+    SAME(0, enabled);
+    OK(cudaGraphLaunch(exec, s));
+    SAME(1, value_at(0));
+    OK(cudaGraphNodeSetEnabled(exec, n[1], 1));
+    OK(cudaGraphLaunch(exec, s));
+    SAME(2, value_at(0));
+    IS(cudaErrorInvalidValue, cudaGraphNodeSetEnabled(exec, host, 0));
+    OK(cudaGraphExecDestroy(exec));
+    end();
+}
+
+/* ---- whole updates ---- */
+
+/* memset, memset, copy inside the device: in a line, or the first two beside each other. */
+static cudaGraph_t three(unsigned value, bool in_a_line, cudaGraphNode_t n[3])
+{
+    cudaGraph_t made;
+    struct cudaMemsetParams p = set_of(data, value, 16), q = set_of(data + 64, value, 16);
+    OK(cudaGraphCreate(&made, 0));
+    OK(cudaGraphAddMemsetNode(&n[0], made, NULL, 0, &p));
+    OK(cudaGraphAddMemsetNode(&n[1], made, n, in_a_line, &q));
+    OK(cudaGraphAddMemcpyNode1D(&n[2], made, &n[1], 1, data + 128, data + 64, 64,
+                                cudaMemcpyDeviceToDevice));
+    return made;
+}
+
+static void updates(void)
+{
+    cudaGraphExecUpdateResultInfo info;
+    cudaGraphNode_t n[3], m[3], e;
+    cudaGraphExec_t exec;
+    unsigned long long flags = 9;
+    begin();
+    cudaGraph_t first = three(1, true, n), second = three(2, true, m), beside = three(3, false, m);
+    OK(cudaGraphInstantiate(&exec, first, cudaGraphInstantiateFlagUseNodePriority));
+    OK(cudaGraphExecGetFlags(exec, &flags));
+    SAME(cudaGraphInstantiateFlagUseNodePriority, flags);
+    OK(cudaGraphExecUpdate(exec, second, &info));
+    SAME(cudaGraphExecUpdateSuccess, info.result);
+    OK(cudaGraphLaunch(exec, s));
+    SAME(2, value_at(143));
+
+    IS(cudaErrorGraphExecUpdateFailure, cudaGraphExecUpdate(exec, beside, &info));
+    SAME(cudaGraphExecUpdateErrorTopologyChanged, info.result);
+    SAME(1, info.errorNode == m[1]);
+    OK(cudaGraphAddEmptyNode(&e, beside, NULL, 0));
+    IS(cudaErrorGraphExecUpdateFailure, cudaGraphExecUpdate(exec, beside, &info));
+    SAME(cudaGraphExecUpdateErrorTopologyChanged, info.result);
+    SAME(1, !info.errorNode);
+
+    OK(cudaGraphDestroyNode(n[2]));
+    OK(cudaGraphAddEmptyNode(&n[2], first, &n[1], 1));
+    IS(cudaErrorGraphExecUpdateFailure, cudaGraphExecUpdate(exec, first, &info));
+    SAME(cudaGraphExecUpdateErrorNodeTypeChanged, info.result);
+    SAME(1, info.errorNode == n[2]);
+    /* Nothing has changed. */
+    OK(cudaMemset(data, 0, MiB));
+    OK(cudaGraphLaunch(exec, s));
+    SAME(2, value_at(143));
+    IS(cudaErrorInvalidValue, cudaGraphExecUpdate(exec, NULL, &info));
+    IS(cudaErrorInvalidValue, cudaGraphExecUpdate(exec, first, NULL));
+    OK(cudaGraphExecDestroy(exec));
+    OK(cudaGraphDestroy(first));
+    OK(cudaGraphDestroy(second));
+    OK(cudaGraphDestroy(beside));
+    end();
+}
+
+/* ---- a node of any type ---- */
+
+static struct cudaGraphNodeParams of_type(enum cudaGraphNodeType type)
+{
+    struct cudaGraphNodeParams p;
+    memset(&p, 0, sizeof p);
+    p.type = type;
+    return p;
+}
+
+static cudaGraphNode_t add(cudaGraphNode_t before, struct cudaGraphNodeParams *p)
+{
+    cudaGraphNode_t n = NULL;
+    OK(cudaGraphAddNode(&n, g, &before, NULL, before != NULL, p));
+    return n;
+}
+
+static void any_type(void)
+{
+    int count = 0, value = 5;
+    size_t ints = 16;
+    cudaEvent_t event;
+    cudaGraphExec_t exec;
+    enum cudaGraphNodeType type;
+    struct cudaGraphNodeParams p = of_type(cudaGraphNodeTypeMemAlloc);
+    begin();
+    OK(cudaEventCreate(&event));
+    p.alloc.poolProps.allocType = cudaMemAllocationTypePinned;
+    p.alloc.poolProps.location.type = cudaMemLocationTypeDevice;
+    p.alloc.bytesize = 64 * MiB;
+    cudaGraphNode_t n = add(NULL, &p);
+    int *a = p.alloc.dptr;
+    p = of_type(cudaGraphNodeTypeKernel);
+    void *arguments[] = {&a, &value, &ints};
+    p.kernel.func = kernel_fill();
+    p.kernel.gridDim = p.kernel.blockDim = (dim3){1, 1, 1};
+    p.kernel.kernelParams = arguments;
+    n = add(n, &p);
+    p = of_type(cudaGraphNodeTypeMemset);
+    p.memset = (struct cudaMemsetParamsV2){
+        .dst = a, .value = 6, .elementSize = 4, .width = 4, .height = 1};
+    n = add(n, &p);
+    p = of_type(cudaGraphNodeTypeMemcpy);
+    p.memcpy.copyParams = (struct cudaMemcpy3DParms){.srcPtr = {a, 64, 64, 1},
+                                                     .dstPtr = {data, 64, 64, 1},
+                                                     .extent = {64, 1, 1},
+                                                     .kind = cudaMemcpyDeviceToDevice};
+    n = add(n, &p);
+    OK(cudaGraphNodeGetType(n, &type));
+    SAME(cudaGraphNodeTypeMemcpy, type);
+    p = of_type(cudaGraphNodeTypeHost);
+    p.host.fn = add_to;
+    p.host.userData = &count;
+    n = add(n, &p);
+    p = of_type(cudaGraphNodeTypeEventRecord);
+    p.eventRecord.event = event;
+    n = add(n, &p);
+    p = of_type(cudaGraphNodeTypeWaitEvent);
+    p.eventWait.event = event;
+    n = add(n, &p);
+    p = of_type(cudaGraphNodeTypeEmpty);
+    n = add(n, &p);
+    p = of_type(cudaGraphNodeTypeMemFree);
+    p.free.dptr = a;
+    n = add(n, &p);
+    OK(cudaGraphInstantiate(&exec, g, 0));
+    OK(cudaGraphLaunch(exec, s));
+    OK(cudaGraphLaunch(exec, s));
+    SAME(6, value_at(3));
+    SAME(5, value_at(4));
+    SAME(2, count);
+    p = of_type(cudaGraphNodeTypeEmpty);
+    p.reserved2 = 1;
+    IS(cudaErrorInvalidValue, cudaGraphAddNode(&n, g, NULL, NULL, 0, &p));
+    IS(cudaErrorInvalidValue, cudaGraphAddNode(&n, g, NULL, NULL, 0, NULL));
+    OK(cudaGraphExecDestroy(exec));
+    OK(cudaEventDestroy(event));
+    end();
+}
+
+static void any_parameters(void)
+{
+    cudaGraphNode_t n, kernel;
+    cudaGraphExec_t exec;
+    struct cudaMemsetParams set;
+    struct cudaGraphNodeParams p = of_type(cudaGraphNodeTypeKernel);
+    int value = 5, *to;
+    size_t ints = 16;
+    void *arguments[] = {&to, &value, &ints};
+    begin();
+    to = data;
+    set = set_of(data + 64, 1, 16);
+    p.kernel.func = kernel_fill();
+    p.kernel.gridDim = p.kernel.blockDim = (dim3){1, 1, 1};
+    p.kernel.kernelParams = arguments;
+    kernel = add(NULL, &p);
+    OK(cudaGraphAddMemsetNode(&n, g, &kernel, 1, &set));
+    OK(cudaGraphInstantiate(&exec, g, 0));
+    value = 8;
+    OK(cudaGraphExecNodeSetParams(exec, kernel, &p));
+    IS(cudaErrorInvalidValue, cudaGraphExecNodeSetParams(exec, n, &p));
+    p = of_type(cudaGraphNodeTypeMemset);
+    p.memset = (struct cudaMemsetParamsV2){
+        .dst = data + 128, .value = 9, .elementSize = 4, .width = 16, .height = 1};
+    OK(cudaGraphExecNodeSetParams(exec, n, &p));
+    OK(cudaGraphLaunch(exec, s));
+    SAME(8, value_at(0));
+    SAME(9, value_at(143));
+    OK(cudaGraphNodeSetParams(n, &p));
+    OK(cudaGraphMemsetNodeGetParams(n, &set));
+    SAME(9, set.value);
+    IS(cudaErrorInvalidValue, cudaGraphNodeSetParams(kernel, &p));
+    OK(cudaGraphExecDestroy(exec));
+    end();
+}
+
+static void no_type(void)
+{
+    cudaGraphNode_t n;
+    struct cudaGraphNodeParams p = of_type(cudaGraphNodeTypeConditional);
+    begin();
+    IS(cudaErrorNotSupported, cudaGraphAddNode(&n, g, NULL, NULL, 0, &p));
+    end();
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
         const char *name;
         void (*run)(void);
-    } cases[] = {{"lists", lists}, {"taken_away", taken_away}};
+    } cases[] = {{"lists", lists},
+                 {"taken_away", taken_away},
+                 {"memsets", memsets},
+                 {"copies", copies},
+                 {"host_functions_and_events", host_functions_and_events},
+                 {"disabled", disabled},
+                 {"updates", updates},
+                 {"any_type", any_type},
+                 {"no_type", no_type},
+                 {"any_parameters", any_parameters}};
     for (size_t i = 0; argc > 1 && i < sizeof cases / sizeof *cases; i++) {
         if (strcmp(argv[1], cases[i].name))
             continue;

@@ -1,0 +1,352 @@
+/* Calls: the parameters of nodes, in a graph and in an executable one, and whole updates. A change
+ * of an executable graph holds for later launches; its graph stays as it is, and the other way
+ * round (documented). */
+#include "api/call.h"
+#include "api/graph_handle.h"
+#include "api/graph_tasks.h"
+#include "check/checker.h"
+#include "graph/graph_update.h"
+#include "graph/kernel_node.h"
+#include "mem/device.h"
+#include "os/os.h"
+#include "sched/event.h"
+
+/* ---- one node ---- */
+
+/* How a task is made of a call's parameters (api/graph_tasks.h). */
+typedef cudaError_t maker(struct task *t, const void *parameters);
+
+/* Makes of a task of this kind another of the same kind, which reports name as the call's. */
+static cudaError_t change(const struct call *call, struct task *t, enum task_kind kind, maker *make,
+                          const void *parameters, bool in_exec)
+{
+    if (!parameters || t->kind != kind)
+        return cudaErrorInvalidValue;
+    struct task changed = *t;
+    cudaError_t e = make(&changed, parameters);
+    if (e)
+        return e;
+    if (in_exec && !graph_task_may_become(t, &changed))
+        return cudaErrorInvalidValue;
+    changed.call = call->origin.call;
+    changed.site = call->origin.site;
+    changed.newest_allocation = checker_newest_allocation();
+    *t = changed;
+    return cudaSuccess;
+}
+
+static cudaError_t change_in_graph(struct call *call, cudaGraphNode_t node, enum task_kind kind,
+                                   maker *make, const void *parameters)
+{
+    struct node *n = node_of(call, node);
+    return n ? change(call, &n->task, kind, make, parameters, false) : cudaErrorInvalidValue;
+}
+
+/* Documented: the node is one of the graph that was instantiated. */
+static struct exec_node *exec_node_of(struct call *call, cudaGraphExec_t exec, cudaGraphNode_t node)
+{
+    struct graph_exec *x = graph_exec_of(call, exec);
+    struct node *n = node_of(call, node);
+    return x && n ? graph_exec_find(x, n) : NULL;
+}
+
+static cudaError_t change_in_exec(struct call *call, cudaGraphExec_t exec, cudaGraphNode_t node,
+                                  enum task_kind kind, maker *make, const void *parameters)
+{
+    struct exec_node *p = exec_node_of(call, exec, node);
+    return p ? change(call, &p->task, kind, make, parameters, true) : cudaErrorInvalidValue;
+}
+
+/* The task of a node of this kind, or NULL. */
+static const struct task *task_to_read(struct call *call, cudaGraphNode_t node, enum task_kind kind)
+{
+    struct node *n = node_of(call, node);
+    return n && n->task.kind == kind ? &n->task : NULL;
+}
+
+/* ---- memsets ---- */
+
+/* Assumed: what is returned of one row has the pitch that it was given, or its bytes. */
+cudaError_t do_cudaGraphMemsetNodeGetParams(struct call *call, cudaGraphNode_t node,
+                                            struct cudaMemsetParams *p)
+{
+    const struct task *t = task_to_read(call, node, TASK_MEMSET);
+    if (!t || !p)
+        return cudaErrorInvalidValue;
+    *p = (struct cudaMemsetParams){.dst = t->to,
+                                   .pitch = t->rows.to_pitch,
+                                   .value = (unsigned)t->value,
+                                   .elementSize = t->element_bytes,
+                                   .width = t->rows.width / t->element_bytes,
+                                   .height = t->rows.height};
+    return cudaSuccess;
+}
+
+cudaError_t do_cudaGraphMemsetNodeSetParams(struct call *call, cudaGraphNode_t node,
+                                            const struct cudaMemsetParams *p)
+{
+    return change_in_graph(call, node, TASK_MEMSET, task_of_memset, p);
+}
+
+cudaError_t do_cudaGraphExecMemsetNodeSetParams(struct call *call, cudaGraphExec_t exec,
+                                                cudaGraphNode_t node,
+                                                const struct cudaMemsetParams *p)
+{
+    return change_in_exec(call, exec, node, TASK_MEMSET, task_of_memset, p);
+}
+
+/* ---- copies ---- */
+
+/* What describes a copy in one row. */
+struct copy_1d {
+    void *to;
+    const void *from;
+    size_t bytes;
+    enum cudaMemcpyKind kind;
+};
+
+static cudaError_t make_copy_1d(struct task *t, const void *parameters)
+{
+    const struct copy_1d *p = parameters;
+    return task_of_copy(t, p->to, p->from, p->bytes, p->kind);
+}
+
+/* Assumed: a copy is described as rows of one slice, however it was given. */
+cudaError_t do_cudaGraphMemcpyNodeGetParams(struct call *call, cudaGraphNode_t node,
+                                            struct cudaMemcpy3DParms *p)
+{
+    const struct task *t = task_to_read(call, node, TASK_COPY);
+    if (!t || !p)
+        return cudaErrorInvalidValue;
+    const struct rows *r = &t->rows;
+    *p = (struct cudaMemcpy3DParms){
+        .srcPtr = {(void *)t->from, r->from_pitch, r->width, r->height},
+        .dstPtr = {t->to, r->to_pitch, r->width, r->height},
+        .extent = {r->width, r->height, 1},
+        .kind = t->direction,
+    };
+    return cudaSuccess;
+}
+
+cudaError_t do_cudaGraphMemcpyNodeSetParams(struct call *call, cudaGraphNode_t node,
+                                            const struct cudaMemcpy3DParms *p)
+{
+    return change_in_graph(call, node, TASK_COPY, task_of_copy_3d, p);
+}
+
+cudaError_t do_cudaGraphMemcpyNodeSetParams1D(struct call *call, cudaGraphNode_t node, void *to,
+                                              const void *from, size_t bytes,
+                                              enum cudaMemcpyKind kind)
+{
+    return change_in_graph(call, node, TASK_COPY, make_copy_1d,
+                           &(struct copy_1d){to, from, bytes, kind});
+}
+
+cudaError_t do_cudaGraphExecMemcpyNodeSetParams(struct call *call, cudaGraphExec_t exec,
+                                                cudaGraphNode_t node,
+                                                const struct cudaMemcpy3DParms *p)
+{
+    return change_in_exec(call, exec, node, TASK_COPY, task_of_copy_3d, p);
+}
+
+cudaError_t do_cudaGraphExecMemcpyNodeSetParams1D(struct call *call, cudaGraphExec_t exec,
+                                                  cudaGraphNode_t node, void *to, const void *from,
+                                                  size_t bytes, enum cudaMemcpyKind kind)
+{
+    return change_in_exec(call, exec, node, TASK_COPY, make_copy_1d,
+                          &(struct copy_1d){to, from, bytes, kind});
+}
+
+/* ---- host functions and events ---- */
+
+cudaError_t do_cudaGraphHostNodeGetParams(struct call *call, cudaGraphNode_t node,
+                                          struct cudaHostNodeParams *p)
+{
+    const struct task *t = task_to_read(call, node, TASK_HOST);
+    if (!t || !p)
+        return cudaErrorInvalidValue;
+    *p = (struct cudaHostNodeParams){t->function, t->argument};
+    return cudaSuccess;
+}
+
+cudaError_t do_cudaGraphHostNodeSetParams(struct call *call, cudaGraphNode_t node,
+                                          const struct cudaHostNodeParams *p)
+{
+    return change_in_graph(call, node, TASK_HOST, task_of_host_function, p);
+}
+
+cudaError_t do_cudaGraphExecHostNodeSetParams(struct call *call, cudaGraphExec_t exec,
+                                              cudaGraphNode_t node,
+                                              const struct cudaHostNodeParams *p)
+{
+    return change_in_exec(call, exec, node, TASK_HOST, task_of_host_function, p);
+}
+
+static cudaError_t make_event(struct task *t, const void *handle)
+{
+    t->event = (void *)handle;
+    return cudaSuccess;
+}
+
+static cudaError_t get_event(struct call *call, cudaGraphNode_t node, enum task_kind kind,
+                             cudaEvent_t *event)
+{
+    const struct task *t = task_to_read(call, node, kind);
+    if (!t || !event)
+        return cudaErrorInvalidValue;
+    *event = t->event;
+    return cudaSuccess;
+}
+
+static cudaError_t set_event(struct call *call, cudaGraphNode_t node, enum task_kind kind,
+                             cudaEvent_t event)
+{
+    return call_event(call, event) ? change_in_graph(call, node, kind, make_event, event)
+                                   : cudaErrorInvalidValue;
+}
+
+static cudaError_t set_event_in_exec(struct call *call, cudaGraphExec_t exec, cudaGraphNode_t node,
+                                     enum task_kind kind, cudaEvent_t event)
+{
+    return call_event(call, event) ? change_in_exec(call, exec, node, kind, make_event, event)
+                                   : cudaErrorInvalidValue;
+}
+
+cudaError_t do_cudaGraphEventRecordNodeGetEvent(struct call *call, cudaGraphNode_t node,
+                                                cudaEvent_t *event)
+{
+    return get_event(call, node, TASK_RECORD, event);
+}
+
+cudaError_t do_cudaGraphEventRecordNodeSetEvent(struct call *call, cudaGraphNode_t node,
+                                                cudaEvent_t event)
+{
+    return set_event(call, node, TASK_RECORD, event);
+}
+
+cudaError_t do_cudaGraphExecEventRecordNodeSetEvent(struct call *call, cudaGraphExec_t exec,
+                                                    cudaGraphNode_t node, cudaEvent_t event)
+{
+    return set_event_in_exec(call, exec, node, TASK_RECORD, event);
+}
+
+cudaError_t do_cudaGraphEventWaitNodeGetEvent(struct call *call, cudaGraphNode_t node,
+                                              cudaEvent_t *event)
+{
+    return get_event(call, node, TASK_WAIT, event);
+}
+
+cudaError_t do_cudaGraphEventWaitNodeSetEvent(struct call *call, cudaGraphNode_t node,
+                                              cudaEvent_t event)
+{
+    return set_event(call, node, TASK_WAIT, event);
+}
+
+cudaError_t do_cudaGraphExecEventWaitNodeSetEvent(struct call *call, cudaGraphExec_t exec,
+                                                  cudaGraphNode_t node, cudaEvent_t event)
+{
+    return set_event_in_exec(call, exec, node, TASK_WAIT, event);
+}
+
+/* ---- a node of any kind ---- */
+
+/* Documented: a node keeps its type. */
+static cudaError_t set_kernel(struct call *call, struct task *t,
+                              const struct cudaGraphNodeParams *p)
+{
+    if (p->type != cudaGraphNodeTypeKernel)
+        return cudaErrorInvalidValue;
+    struct cudaKernelNodeParams kernel = params_of_kernel(p);
+    return kernel_node_change(call, t, &kernel);
+}
+
+static cudaError_t set_any(struct call *call, struct task *t, const struct cudaGraphNodeParams *p,
+                           bool in_exec)
+{
+    struct cudaMemsetParams set;
+    struct cudaHostNodeParams host;
+    switch (p->type) {
+    /* Measured (probe-graph-nodes.txt, "updates"). */
+    case cudaGraphNodeTypeMemAlloc:
+    case cudaGraphNodeTypeMemFree: return cudaErrorNotSupported;
+    case cudaGraphNodeTypeMemset:
+        set = params_of_memset(p);
+        return change(call, t, TASK_MEMSET, task_of_memset, &set, in_exec);
+    case cudaGraphNodeTypeMemcpy:
+        return change(call, t, TASK_COPY, task_of_copy_3d, &p->memcpy.copyParams, in_exec);
+    case cudaGraphNodeTypeHost:
+        host = params_of_host_function(p);
+        return change(call, t, TASK_HOST, task_of_host_function, &host, in_exec);
+    case cudaGraphNodeTypeEventRecord:
+        return change(call, t, TASK_RECORD, make_event, p->eventRecord.event, in_exec);
+    case cudaGraphNodeTypeWaitEvent:
+        return change(call, t, TASK_WAIT, make_event, p->eventWait.event, in_exec);
+    default: return set_kernel(call, t, p);
+    }
+}
+
+cudaError_t do_cudaGraphNodeSetParams(struct call *call, cudaGraphNode_t node,
+                                      struct cudaGraphNodeParams *p)
+{
+    struct node *n = node_of(call, node);
+    return n && p ? set_any(call, &n->task, p, false) : cudaErrorInvalidValue;
+}
+
+cudaError_t do_cudaGraphExecNodeSetParams(struct call *call, cudaGraphExec_t exec,
+                                          cudaGraphNode_t node, struct cudaGraphNodeParams *p)
+{
+    struct exec_node *found = exec_node_of(call, exec, node);
+    return found && p ? set_any(call, &found->task, p, true) : cudaErrorInvalidValue;
+}
+
+/* ---- nodes that a launch leaves out ---- */
+
+/* Documented: kernels, memsets and copies. */
+static bool can_be_disabled(const struct task *t)
+{
+    enum cudaGraphNodeType type = task_type(t);
+    return type == cudaGraphNodeTypeKernel || type == cudaGraphNodeTypeMemset
+        || type == cudaGraphNodeTypeMemcpy;
+}
+
+cudaError_t do_cudaGraphNodeSetEnabled(struct call *call, cudaGraphExec_t exec,
+                                       cudaGraphNode_t node, unsigned int enabled)
+{
+    struct exec_node *p = exec_node_of(call, exec, node);
+    if (!p || !can_be_disabled(&p->task))
+        return cudaErrorInvalidValue;
+    p->is_disabled = !enabled;
+    return cudaSuccess;
+}
+
+cudaError_t do_cudaGraphNodeGetEnabled(struct call *call, cudaGraphExec_t exec,
+                                       cudaGraphNode_t node, unsigned int *enabled)
+{
+    struct exec_node *p = exec_node_of(call, exec, node);
+    if (!p || !enabled || !can_be_disabled(&p->task))
+        return cudaErrorInvalidValue;
+    *enabled = !p->is_disabled;
+    return cudaSuccess;
+}
+
+/* ---- the whole ---- */
+
+cudaError_t do_cudaGraphExecUpdate(struct call *call, cudaGraphExec_t exec, cudaGraph_t graph,
+                                   cudaGraphExecUpdateResultInfo *result)
+{
+    struct graph_exec *x = graph_exec_of(call, exec);
+    struct graph *g = graph_of(call, graph);
+    if (!x || !g || !result)
+        return cudaErrorInvalidValue;
+    return graph_exec_update(x, g, result);
+}
+
+cudaError_t do_cudaGraphExecGetFlags(struct call *call, cudaGraphExec_t exec,
+                                     unsigned long long *flags)
+{
+    struct graph_exec *x = graph_exec_of(call, exec);
+    if (!x || !flags)
+        return cudaErrorInvalidValue;
+    *flags = x->flags;
+    return cudaSuccess;
+}

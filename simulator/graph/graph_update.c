@@ -1,0 +1,99 @@
+/* Other parameters for an executable graph, from a graph of the same form. Nodes are partners that
+ * have the same index in the order of graph_toposort: two graphs that the same calls made have the
+ * same order (assumed: a driver pairs by the order of the edges, and finds partners in more). */
+#include "graph/graph_update.h"
+
+#include "mem/memory.h"
+#include "os/needs_lock.h"
+#include "os/os.h"
+
+/* The device that memory is on; NO_DEVICE: the host's. */
+static int place_of(const void *address)
+{
+    struct address_info a = memory_find(address);
+    return a.heap && !a.heap->host_visible ? a.heap->device : NO_DEVICE;
+}
+
+bool graph_task_may_become(const struct task *old, const struct task *changed)
+{
+    NEEDS_LOCK();
+    bool copies = old->kind == TASK_COPY, sets = old->kind == TASK_MEMSET;
+    if (sets && old->rows.height > 1
+        && (old->rows.width != changed->rows.width || old->rows.height != changed->rows.height))
+        return false;
+    if ((copies || sets) && place_of(old->to) != place_of(changed->to))
+        return false;
+    return !copies || place_of(old->from) == place_of(changed->from);
+}
+
+/* What hinders node `i` from getting the task of its partner? */
+static enum cudaGraphExecUpdateResult compare_task(const struct exec_node *p, const struct node *n)
+{
+    if (task_type(&p->task) != task_type(&n->task))
+        return cudaGraphExecUpdateErrorNodeTypeChanged;
+    /* Measured (probe-graph-nodes.txt, "updates"): an allocation of another graph is this. */
+    if (p->task.allocation != n->task.allocation)
+        return cudaGraphExecUpdateError;
+    if (!graph_task_may_become(&p->task, &n->task)
+        || (n->task.kind == TASK_MEMSET && !graph_memset_fits(&n->task)))
+        return cudaGraphExecUpdateErrorParametersChanged;
+    return cudaGraphExecUpdateSuccess;
+}
+
+/* Does the partner depend on the same nodes? Returns the first dependency that differs in `from`.
+ */
+static bool has_same_edges(const struct exec_node *p, const struct node *n, struct node **from)
+{
+    if (p->dependency_count != n->dependency_count)
+        return false;
+    for (size_t k = 0; k < n->dependency_count; k++)
+        if (p->dependencies[k] != n->dependencies[k]->position) {
+            *from = n->dependencies[k];
+            return false;
+        }
+    return true;
+}
+
+/* Compares all; `result` gets the first reason against it. */
+static void compare(const struct graph_exec *x, struct node *const *sorted,
+                    cudaGraphExecUpdateResultInfo *result)
+{
+    for (size_t i = 0; i < x->count && result->result == cudaGraphExecUpdateSuccess; i++) {
+        struct node *from = NULL;
+        if (!has_same_edges(&x->nodes[i], sorted[i], &from))
+            result->result = cudaGraphExecUpdateErrorTopologyChanged;
+        else
+            result->result = compare_task(&x->nodes[i], sorted[i]);
+        if (result->result == cudaGraphExecUpdateSuccess)
+            continue;
+        result->errorNode = sorted[i]->handle;
+        result->errorFromNode = from ? from->handle : NULL;
+    }
+}
+
+static void take_tasks(struct graph_exec *x, struct node *const *sorted)
+{
+    for (size_t i = 0; i < x->count; i++) {
+        task_release(&x->nodes[i].task);
+        x->nodes[i].task = task_copy(&sorted[i]->task);
+    }
+}
+
+cudaError_t graph_exec_update(struct graph_exec *x, struct graph *g,
+                              cudaGraphExecUpdateResultInfo *result)
+{
+    NEEDS_LOCK();
+    *result = (cudaGraphExecUpdateResultInfo){.result = cudaGraphExecUpdateSuccess};
+    struct node **sorted = os_allocate(g->count * sizeof(struct node *));
+    if (g->count != x->count)
+        result->result = cudaGraphExecUpdateErrorTopologyChanged;
+    else if (g->capturing || !graph_toposort(g, sorted))
+        result->result = cudaGraphExecUpdateError;
+    else
+        compare(x, sorted, result);
+    if (result->result == cudaGraphExecUpdateSuccess)
+        take_tasks(x, sorted);
+    os_free(sorted);
+    return result->result == cudaGraphExecUpdateSuccess ? cudaSuccess
+                                                        : cudaErrorGraphExecUpdateFailure;
+}
