@@ -349,10 +349,9 @@ static void protect_whole_pages(struct shadow_ref ref, struct origin origin, siz
 {
     struct host_view view;
     bool own_pages = find_host_view(ref.address, &view) && view.own_pages && to == ref.bytes;
-    uintptr_t first = round_up((uintptr_t)ref.address + from, PAGE),
-              end = (uintptr_t)ref.address + to;
+    uintptr_t first = page_up((uintptr_t)ref.address + from), end = (uintptr_t)ref.address + to;
     protect_pages(ref, origin, (const char *)first,
-                  (const char *)(own_pages ? round_up(end, PAGE) : end - end % PAGE), reason);
+                  (const char *)(own_pages ? page_up(end) : page_down(end)), reason);
 }
 
 /* Forgets what protects a part of [from, to); the pages stay as they are. */
@@ -395,8 +394,8 @@ void page_guard_allocated(struct shadow_ref ref)
     struct host_view view;
     if (!find_host_view(ref.address, &view))
         return;
-    const char *from = ref.address - (uintptr_t)ref.address % PAGE;
-    const char *to = (const char *)round_up((uintptr_t)ref.address + ref.bytes, PAGE);
+    const char *from = ref.address - ((uintptr_t)ref.address & (PAGE - 1));
+    const char *to = (const char *)page_up((uintptr_t)ref.address + ref.bytes);
     cut_freed(from, to);
     release_pages(from, to);
     protect_whole_pages(ref, ref.shadow->allocated_by, 0, ref.bytes, NOT_ALLOCATED);
@@ -425,8 +424,8 @@ void page_guard_copied(struct shadow_ref ref, struct origin origin, size_t from,
                        bool write)
 {
     /* Its last page is its own. */
-    size_t last = to == ref.bytes ? round_up(to, PAGE) : to / PAGE * PAGE;
-    protect_pages(ref, origin, ref.address + round_up(from, PAGE), ref.address + last,
+    size_t last = to == ref.bytes ? page_up(to) : page_down(to);
+    protect_pages(ref, origin, ref.address + page_up(from), ref.address + last,
                   write ? WRITTEN : READ);
 }
 
@@ -514,7 +513,7 @@ bool page_guard_touched(const void *address, void *site)
     NEEDS_LOCK();
     struct host_view view;
     bool is_host_visible = find_host_view(address, &view);
-    const char *page = (const char *)address - (uintptr_t)address % PAGE;
+    const char *page = (const char *)address - ((uintptr_t)address & (PAGE - 1));
     if (is_host_visible && !page_guard_memory->is_mapped(&view, page, PAGE))
         return false;
     struct protection *found = find_protection(page);

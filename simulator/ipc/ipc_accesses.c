@@ -178,7 +178,11 @@ static uint32_t free_node(struct ipc_table_header *h)
         h->free_node = n->next;
         return number;
     }
-    return h->used_nodes < IPC_TABLE_NODES ? ++h->used_nodes : 0;
+    uint32_t used = __atomic_load_n(&h->used_nodes, __ATOMIC_RELAXED);
+    if (used >= IPC_TABLE_NODES)
+        return 0;
+    h->used_nodes = used + 1;
+    return used + 1;
 }
 
 uint32_t ipc_node_take(struct ipc_table *t)

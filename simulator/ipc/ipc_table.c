@@ -53,10 +53,12 @@ static uint32_t free_index(void)
     return tables.count ? tables.count : 1;
 }
 
-static struct ipc_table *add_table(struct ipc_table_header *header)
+static struct ipc_table *add_table(struct ipc_table_header *header,
+                                   const struct ipc_pool_info *pool)
 {
     struct ipc_table *t = os_allocate(sizeof *t);
     t->header = header;
+    t->pool = *pool;
     t->index = free_index();
     if (t->index >= tables.count) {
         tables.list = os_grow(tables.list, (t->index + 1) * sizeof(struct ipc_table *));
@@ -77,7 +79,15 @@ struct ipc_table *ipc_table_new(int file, int location, size_t limit)
         return NULL;
     header->pool = (struct ipc_pool_info){os_random(), os_process(), limit, location};
     header->magic = MAGIC;
-    return add_table(header);
+    return add_table(header, &header->pool);
+}
+
+/* What the compiler reads of the copy it must not read anew from the file. */
+static struct ipc_pool_info copy_pool_info(const struct ipc_table_header *header)
+{
+    struct ipc_pool_info pool = header->pool;
+    __asm__ volatile("" ::: "memory");
+    return pool;
 }
 
 struct ipc_table *ipc_table_open(int file)
@@ -87,9 +97,11 @@ struct ipc_table *ipc_table_open(int file)
                                         : NULL;
     if (!header)
         return NULL;
-    if (header->magic == MAGIC && header->pool.limit && header->pool.limit % settings.segment == 0
-        && header->pool.limit <= 2048 * GiB)
-        return add_table(header);
+    /* Another process may write there at any time: what was validated is what is used. */
+    struct ipc_pool_info pool = copy_pool_info(header);
+    if (header->magic == MAGIC && pool.limit && pool.limit % settings.segment == 0
+        && pool.limit <= 2048 * GiB)
+        return add_table(header, &pool);
     os_fd_unmap(header, HEAP_FILE_HEADER);
     return NULL;
 }
@@ -104,7 +116,7 @@ void ipc_table_close(struct ipc_table *t)
 struct ipc_pool_info ipc_table_pool_info(const struct ipc_table *t)
 {
     NEEDS_LOCK();
-    return t->header->pool;
+    return t->pool;
 }
 
 /* ---- imports ---- */

@@ -54,6 +54,8 @@ struct ipc_table_header {
 
 struct ipc_table {
     struct ipc_table_header *header;
+    /* The header's, as it was when it was validated: other processes can write there. */
+    struct ipc_pool_info pool;
     uint32_t index;
     /* So many more nodes are wanted in vain before the next search for what is over. */
     uint32_t sweep_pause;

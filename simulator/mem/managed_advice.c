@@ -16,10 +16,10 @@ struct span {
  * zeros. */
 static struct span *spans;
 
-static uintptr_t page_of(const void *address) { return (uintptr_t)address / PAGE * PAGE; }
+static uintptr_t page_of(const void *address) { return page_down((uintptr_t)address); }
 static uintptr_t page_end(const void *address, size_t bytes)
 {
-    return round_up((uintptr_t)address + bytes, PAGE);
+    return page_up((uintptr_t)address + bytes);
 }
 
 /* Puts a span at this place of the list. */

@@ -175,7 +175,7 @@ static struct pinned *add(struct pinned new)
 struct pinned *pinned_new(size_t bytes, unsigned flags)
 {
     NEEDS_LOCK();
-    size_t whole = round_up(bytes, PAGE);
+    size_t whole = page_up(bytes);
     struct free_pages *f = whole < bytes ? NULL : find_free(whole);
     if (!f)
         return NULL;
@@ -218,7 +218,7 @@ void pinned_end(struct pinned *p)
         p->next->previous = p->previous;
     page_guard_forget(p->base, p->bytes);
     if (p->arena) {
-        size_t whole = round_up(p->bytes, PAGE);
+        size_t whole = page_up(p->bytes);
         os_protect(p->base, whole, OS_PROT_NONE);
         os_discard_host_visible(p->storage, whole);
         give_pages(p->arena, p->base, whole);

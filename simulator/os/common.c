@@ -9,6 +9,8 @@
 #include "os/os.h"
 #include "os/write.h"
 
+size_t os_page_bytes = 4096;
+
 /* ---- the environment ---- */
 
 const char *os_environment(const char *name)

@@ -132,12 +132,20 @@ static void give_back(char *base, size_t bytes)
         add_span((struct span){base, base + whole});
 }
 
+/* Before anything of the library can run. */
+__attribute__((constructor(101))) static void ask_page_size(void)
+{
+    long bytes = sysconf(_SC_PAGESIZE);
+    if (bytes > 0)
+        os_page_bytes = (size_t)bytes;
+}
+
 bool os_has_memory(const void *address, size_t bytes)
 {
     NEEDS_LOCK();
     unsigned char there[1024];
     const size_t most = sizeof there * PAGE;
-    uintptr_t from = (uintptr_t)address & ~(uintptr_t)(PAGE - 1), to = (uintptr_t)address + bytes;
+    uintptr_t from = page_down((uintptr_t)address), to = (uintptr_t)address + bytes;
     size_t spans = count_up_to((const char *)to - 1);
     if (spans && ranges.free[spans - 1].to > (const char *)address)
         return false;

@@ -145,7 +145,12 @@ static int moved_high(int low)
 int os_memfd_new(void)
 {
     NEEDS_LOCK();
-    return moved_high(memfd_create(NAME, MFD_CLOEXEC));
+    int file = memfd_create(NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    /* Whoever has the descriptor could make the file shorter, and take mapped pages away from every
+     * process that has it. */
+    if (file >= 0)
+        (void)!fcntl(file, F_ADD_SEALS, F_SEAL_SHRINK);
+    return moved_high(file);
 }
 
 size_t os_fd_size(int fd)

@@ -54,7 +54,9 @@ extern const char _end[] __attribute__((visibility("hidden")));
  * allows the paths in it everywhere. A filter sees the address of a path, never its text. The
  * program knows the address, so the page can be written in seal_path alone. */
 #define PATH_PAGE ((char *)0x2000000000)
-static char path_of_others[PAGE];
+/* No path is longer (PATH_MAX), and no page is smaller. */
+#define PATH_BYTES 4096
+static char path_of_others[PATH_BYTES];
 
 bool seal_is_closed(void) { return seal.closed; }
 
@@ -95,7 +97,7 @@ const char *seal_path(const char *format, ...)
     if (seal.closed && call_linux(SYS_mprotect, (long)path, PAGE, PROT_READ | PROT_WRITE, 0))
         os_fatal("a path cannot be written.");
     va_start(values, format);
-    vsnprintf(path, PAGE, format, values);
+    vsnprintf(path, PATH_BYTES, format, values);
     va_end(values);
     if (seal.closed)
         call_linux(SYS_mprotect, (long)path, PAGE, PROT_READ, 0);
@@ -334,7 +336,7 @@ static void refuse_range(struct filter *f, int a, int n, uint64_t from, uint64_t
 static void refuse_own(struct filter *f, int a, int n, bool exec)
 {
     if (!exec)
-        refuse_range(f, a, n, (uintptr_t)__ehdr_start, round_up((uintptr_t)_end, PAGE));
+        refuse_range(f, a, n, (uintptr_t)__ehdr_start, page_up((uintptr_t)_end));
     refuse_range(f, a, n, (uintptr_t)PATH_PAGE, (uintptr_t)PATH_PAGE + PAGE);
 }
 

@@ -30,6 +30,32 @@ END
         "hazard: host access not ordered after a write. The host touches allocation 1"
 }
 
+@test "the same where a page has 64 KiB, as on some arm64 systems" {
+    "${CC:-gcc}" -shared -fPIC "$ROOT/tests/simulator/page64.c" -ldl -o page64.so
+    LD_PRELOAD=./page64.so run bounded "$PROGRAMS/location_rules"
+    assert_output "all as expected"
+    # A buffer of pinned memory has its pages to itself, however large they are.
+    cat >early.c <<'END'
+#include <cuda_runtime_api.h>
+int main(void)
+{
+    int *gap, *buffer, *data;
+    cudaMallocHost((void **)&gap, 4), cudaMallocHost((void **)&buffer, 4);
+    cudaMalloc((void **)&data, 4);
+    cudaMemcpyAsync(data, buffer, 4, cudaMemcpyHostToDevice, 0);
+    *buffer = 2;
+    cudaFree(data), cudaFreeHost(buffer), cudaFreeHost(gap);
+    return 0;
+}
+END
+    "${CC:-gcc}" -isystem "$ROOT/build/cuda/include" early.c -o early \
+        "$ROOT/build/simulator/libcudart.so.13" -Wl,-rpath,"$ROOT/build/simulator"
+    LD_PRELOAD=./page64.so run bounded ./early
+    [ "$status" = 3 ]
+    assert_output --partial "hazard: host write not ordered after a read."
+    refute_output --partial "as many mappings as Linux allows"
+}
+
 @test "the host may touch a host pool's allocation, but not after it has gone back" {
     run bounded "$PROGRAMS/location_rules" touch_freed
     [ "$status" = 139 ]
