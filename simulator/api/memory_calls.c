@@ -1,5 +1,6 @@
 /* cudaMalloc, pinned memory, memsets, copies, pointer attributes. */
 #include "api/call.h"
+#include "api/copies.h"
 #include "base/settings.h"
 #include "graph/dispatch.h"
 #include "graph/graph_memory.h"
@@ -325,25 +326,24 @@ static cudaError_t wait_for_copy_unlocking(const struct call *call, struct strea
 }
 
 /* Puts the bytes of the rows into the call's line. Several rows have their number, too. */
-static void line_rows(struct journal_line *line, struct rows r)
+void line_rows(struct journal_line *line, struct rows r)
 {
     line_number(line, "bytes", r.width * r.height);
     if (r.height != 1)
         line_number(line, "rows", r.height);
 }
 
-static cudaError_t queue_memset(struct call *call, void *to, int value, struct rows r,
-                                struct stream *s)
+cudaError_t memset_async(struct call *call, void *to, int value, struct rows r, struct stream *s)
 {
     if (r.width && names_allocations(call, s))
         line_allocation(&call->line, to);
     return dispatch_memset(call, to, value, r, s);
 }
 
-static cudaError_t memset_now(struct call *call, void *to, int value, struct rows r)
+cudaError_t memset_now(struct call *call, void *to, int value, struct rows r)
 {
     struct stream *s = call_stream(call, 0);
-    cudaError_t e = queue_memset(call, to, value, r, s);
+    cudaError_t e = memset_async(call, to, value, r, s);
     if (e || !r.width || !command_memset_blocks(to))
         return e;
     return wait_for_copy_unlocking(call, s, COPY_DONE, true);
@@ -362,7 +362,7 @@ cudaError_t do_cudaMemsetAsync(struct call *call, void *to, int value, size_t by
     struct stream *s = call_stream(call, stream);
     if (!s)
         return bytes ? cudaErrorInvalidResourceHandle : cudaSuccess;
-    return queue_memset(call, to, value, rows_of(bytes), s);
+    return memset_async(call, to, value, rows_of(bytes), s);
 }
 
 /* The call's line of a copy: its direction, and the allocation that it is about (the source's when
@@ -386,8 +386,8 @@ static cudaError_t queue_copy(struct call *call, void *to, const void *from, str
     return dispatch_copy(call, to, from, r, kind, s, peer, wait);
 }
 
-static cudaError_t copy_async(struct call *call, void *to, const void *from, struct rows r,
-                              enum cudaMemcpyKind kind, cudaStream_t stream, bool peer)
+cudaError_t copy_async(struct call *call, void *to, const void *from, struct rows r,
+                       enum cudaMemcpyKind kind, cudaStream_t stream, bool peer)
 {
     enum copy_wait wait;
     struct stream *s = call_stream(call, stream);
@@ -404,8 +404,8 @@ cudaError_t do_cudaMemcpyAsync(struct call *call, void *to, const void *from, si
     return copy_async(call, to, from, rows_of(bytes), kind, stream, false);
 }
 
-static cudaError_t copy_now(struct call *call, void *to, const void *from, struct rows r,
-                            enum cudaMemcpyKind kind)
+cudaError_t copy_now(struct call *call, void *to, const void *from, struct rows r,
+                     enum cudaMemcpyKind kind)
 {
     enum copy_wait wait;
     call->origin.returns_early = true;
@@ -421,89 +421,6 @@ cudaError_t do_cudaMemcpy(struct call *call, void *to, const void *from, size_t 
 {
     line_number(&call->line, "bytes", bytes);
     return copy_now(call, to, from, rows_of(bytes), kind);
-}
-
-/* ---- rows ---- */
-
-/* Measured (probe-pitch.txt, "copy_sizes"): what has no bytes succeeds whatever its pitches are;
- * the pitch of one row may be 0, and has a code of its own where it is too small. */
-static cudaError_t copy_rows(size_t to_pitch, size_t from_pitch, size_t width, size_t height,
-                             struct rows *r)
-{
-    *r = rows_of(0);
-    if (!width || !height)
-        return cudaSuccess;
-    bool one = height == 1;
-    if ((width > to_pitch && !(one && !to_pitch)) || (width > from_pitch && !(one && !from_pitch)))
-        return one ? cudaErrorInvalidValue : cudaErrorInvalidPitchValue;
-    *r = (struct rows){width, height, to_pitch, from_pitch};
-    return cudaSuccess;
-}
-
-/* Documented: the pitch of one row does not matter. Measured (probe-pitch.txt, "set_sizes"): a
- * driver hangs where the rows reach round the end of all addresses. */
-static cudaError_t memset_rows(const struct call *call, size_t pitch, size_t width, size_t height,
-                               struct rows *r)
-{
-    *r = rows_of(0);
-    if (!width || !height)
-        return cudaSuccess;
-    if (height > 1 && width > pitch)
-        return cudaErrorInvalidValue;
-    *r = (struct rows){width, height, pitch, 0};
-    if (rows_span(r, pitch) == SIZE_MAX)
-        call_stop(call, "rows without end",
-                  "the rows of a memset reach beyond the last address there is. A real driver "
-                  "hangs here.");
-    return cudaSuccess;
-}
-
-cudaError_t do_cudaMemcpy2D(struct call *call, void *to, size_t toPitch, const void *from,
-                            size_t fromPitch, size_t width, size_t height, enum cudaMemcpyKind kind)
-{
-    struct rows r;
-    cudaError_t e = copy_rows(toPitch, fromPitch, width, height, &r);
-    if (e)
-        return e;
-    line_rows(&call->line, r);
-    return copy_now(call, to, from, r, kind);
-}
-
-cudaError_t do_cudaMemcpy2DAsync(struct call *call, void *to, size_t toPitch, const void *from,
-                                 size_t fromPitch, size_t width, size_t height,
-                                 enum cudaMemcpyKind kind, cudaStream_t stream)
-{
-    struct rows r;
-    cudaError_t e = copy_rows(toPitch, fromPitch, width, height, &r);
-    if (e)
-        return e;
-    line_rows(&call->line, r);
-    return copy_async(call, to, from, r, kind, stream, false);
-}
-
-cudaError_t do_cudaMemset2D(struct call *call, void *to, size_t pitch, int value, size_t width,
-                            size_t height)
-{
-    struct rows r;
-    cudaError_t e = memset_rows(call, pitch, width, height, &r);
-    if (e)
-        return e;
-    line_rows(&call->line, r);
-    return memset_now(call, to, value, r);
-}
-
-cudaError_t do_cudaMemset2DAsync(struct call *call, void *to, size_t pitch, int value, size_t width,
-                                 size_t height, cudaStream_t stream)
-{
-    struct rows r;
-    struct stream *s = call_stream(call, stream);
-    if (!s)
-        return cudaErrorInvalidResourceHandle;
-    cudaError_t e = memset_rows(call, pitch, width, height, &r);
-    if (e)
-        return e;
-    line_rows(&call->line, r);
-    return queue_memset(call, to, value, r, s);
 }
 
 /* ---- peers ---- */

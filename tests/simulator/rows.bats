@@ -24,6 +24,15 @@ setup_file() { make -s BACKEND=simulator build/simulator/tests/simulator/rows; }
 @test "copies and memsets in rows: what is refused, and what is nothing to do" {
     as_expected rows refused
 }
+@test "copies and memsets of slices: what lies between rows and slices stays" {
+    as_expected rows slices
+}
+@test "copies and memsets of slices: what is refused, at once" {
+    # A slice that begins behind its memory is reported, too.
+    SIM_CHECK=off as_expected rows slices_refused
+    run bounded "$PROGRAMS/rows" slices_refused
+    assert_line --partial "hazard: use of memory that is not allocated. cudaMemcpy3DAsync"
+}
 @test "captured copies and memsets, and memset nodes, keep their rows" { as_expected rows nodes; }
 @test "cudaMemRangeGetAttribute: advice and prefetches of a range, page by page" {
     as_expected rows ranges

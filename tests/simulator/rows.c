@@ -4,6 +4,8 @@
 #define _GNU_SOURCE
 #include "expect.h"
 
+#include <stdbool.h>
+
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -352,6 +354,87 @@ static void endless_copies(void)
     OK(cudaFree(d));
 }
 
+/* ---- slices ---- */
+
+static struct cudaPitchedPtr pitched(void *p, size_t pitch, size_t height)
+{
+    return (struct cudaPitchedPtr){p, pitch, pitch, height};
+}
+
+/* Of a box of 8 x 4 x 3 bytes in rows of 16, the middle goes to another place: what lies between
+ * its rows and slices stays. */
+static void slices(void)
+{
+    unsigned char host_box[16 * 6 * 4], *box, got[16 * 6 * 4];
+    struct cudaExtent all = {16, 6, 4};
+    struct cudaMemcpy3DParms p = {.extent = {8, 4, 3}, .kind = cudaMemcpyDefault};
+    OK(cudaMalloc((void **)&box, sizeof host_box));
+    for (size_t i = 0; i < sizeof host_box; i++)
+        host_box[i] = (unsigned char)i;
+    OK(cudaMemset3D(pitched(box, 16, 6), 0xee, all));
+    p.srcPtr = pitched(host_box, 16, 6);
+    p.srcPos = (struct cudaPos){1, 1, 0};
+    p.dstPtr = pitched(box, 16, 6);
+    p.dstPos = (struct cudaPos){2, 2, 1};
+    OK(cudaMemcpy3DAsync(&p, s));
+    OK(cudaMemset3DAsync(pitched(box, 16, 6), 0x11, (struct cudaExtent){1, 2, 4}, s));
+    OK(cudaMemcpyAsync(got, box, sizeof got, cudaMemcpyDeviceToHost, s));
+    OK(cudaStreamSynchronize(s));
+    size_t copied = 0, set = 0, left = 0;
+    for (size_t z = 0; z < 4; z++)
+        for (size_t y = 0; y < 6; y++)
+            for (size_t x = 0; x < 16; x++) {
+                size_t at = (z * 6 + y) * 16 + x;
+                bool inside = x >= 2 && x < 10 && y >= 2 && z >= 1;
+                if (inside)
+                    copied += got[at] == host_box[((z - 1) * 6 + y - 1) * 16 + x - 1];
+                else if (x == 0 && y < 2)
+                    set += got[at] == 0x11;
+                else
+                    left += got[at] == 0xee;
+            }
+    SAME(8 * 4 * 3, copied);
+    SAME(2 * 4, set);
+    SAME(sizeof got - 8 * 4 * 3 - 2 * 4, left);
+    /* Back, all of it in one. */
+    p = (struct cudaMemcpy3DParms){.extent = all, .kind = cudaMemcpyDeviceToHost};
+    p.srcPtr = pitched(box, 16, 6);
+    p.dstPtr = pitched(host_box, 16, 6);
+    OK(cudaMemcpy3D(&p));
+    SAME(0, memcmp(host_box, got, sizeof got));
+    OK(cudaFree(box));
+}
+
+static void slices_refused(void)
+{
+    unsigned char *d, host_box[4096];
+    struct cudaMemcpy3DParms p = {.extent = {16, 4, 4}, .kind = cudaMemcpyDefault};
+    alarm(20);
+    OK(cudaMalloc((void **)&d, 1024));
+    IS(cudaErrorInvalidValue, cudaMemcpy3D(NULL));
+    p.srcPtr = pitched(host_box, 16, 16);
+    p.dstPtr = pitched(d, 16, 16);
+    OK(cudaMemcpy3D(&p));
+    /* One slice more does not fit. */
+    p.extent.depth = 5;
+    IS(cudaErrorInvalidValue, cudaMemcpy3DAsync(&p, s));
+    IS(cudaErrorInvalidValue, cudaMemset3DAsync(pitched(d, 16, 16), 0, p.extent, s));
+    p.extent.depth = (size_t)1 << 60;
+    IS(cudaErrorInvalidValue, cudaMemcpy3DAsync(&p, s));
+    p.extent = (struct cudaExtent){17, 4, 1};
+    IS(cudaErrorInvalidPitchValue, cudaMemcpy3D(&p));
+    p.extent = (struct cudaExtent){16, 17, 2};
+    IS(cudaErrorInvalidValue, cudaMemcpy3D(&p));
+    p.extent = (struct cudaExtent){16, 0, 2};
+    OK(cudaMemcpy3D(&p));
+    OK(cudaMemset3D(pitched(d, 16, 16), 0, p.extent));
+    p.extent = (struct cudaExtent){1, 1, (size_t)1 << 40};
+    p.srcPtr = pitched(host_box, (size_t)1 << 32, (size_t)1 << 32);
+    p.dstPtr = p.srcPtr;
+    IS(cudaErrorInvalidValue, cudaMemcpy3DAsync(&p, s));
+    OK(cudaFree(d));
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -364,6 +447,8 @@ int main(int argc, char **argv)
                  {"refused", refused},
                  {"nodes", nodes},
                  {"endless_copies", endless_copies},
+                 {"slices", slices},
+                 {"slices_refused", slices_refused},
                  {"ranges", ranges},
                  {"numbers", numbers}};
     OK(cudaStreamCreate(&s));

@@ -1,0 +1,218 @@
+/* Calls: copies and memsets in rows, and in slices of rows. */
+#include "api/copies.h"
+#include "os/os.h"
+
+/* ---- rows ---- */
+
+/* Measured (probe-pitch.txt, "copy_sizes"): what has no bytes succeeds whatever its pitches are;
+ * the pitch of one row may be 0, and has a code of its own where it is too small. */
+static cudaError_t copy_rows(size_t to_pitch, size_t from_pitch, size_t width, size_t height,
+                             struct rows *r)
+{
+    *r = rows_of(0);
+    if (!width || !height)
+        return cudaSuccess;
+    bool one = height == 1;
+    if ((width > to_pitch && !(one && !to_pitch)) || (width > from_pitch && !(one && !from_pitch)))
+        return one ? cudaErrorInvalidValue : cudaErrorInvalidPitchValue;
+    *r = (struct rows){width, height, to_pitch, from_pitch};
+    return cudaSuccess;
+}
+
+/* Documented: the pitch of one row does not matter. Measured (probe-pitch.txt, "set_sizes"): a
+ * driver hangs where the rows reach round the end of all addresses. */
+static cudaError_t memset_rows(const struct call *call, size_t pitch, size_t width, size_t height,
+                               struct rows *r)
+{
+    *r = rows_of(0);
+    if (!width || !height)
+        return cudaSuccess;
+    if (height > 1 && width > pitch)
+        return cudaErrorInvalidValue;
+    *r = (struct rows){width, height, pitch, 0};
+    if (rows_span(r, pitch) == SIZE_MAX)
+        call_stop(call, "rows without end",
+                  "the rows of a memset reach beyond the last address there is. A real driver "
+                  "hangs here.");
+    return cudaSuccess;
+}
+
+cudaError_t do_cudaMemcpy2D(struct call *call, void *to, size_t toPitch, const void *from,
+                            size_t fromPitch, size_t width, size_t height, enum cudaMemcpyKind kind)
+{
+    struct rows r;
+    cudaError_t e = copy_rows(toPitch, fromPitch, width, height, &r);
+    if (e)
+        return e;
+    line_rows(&call->line, r);
+    return copy_now(call, to, from, r, kind);
+}
+
+cudaError_t do_cudaMemcpy2DAsync(struct call *call, void *to, size_t toPitch, const void *from,
+                                 size_t fromPitch, size_t width, size_t height,
+                                 enum cudaMemcpyKind kind, cudaStream_t stream)
+{
+    struct rows r;
+    cudaError_t e = copy_rows(toPitch, fromPitch, width, height, &r);
+    if (e)
+        return e;
+    line_rows(&call->line, r);
+    return copy_async(call, to, from, r, kind, stream, false);
+}
+
+cudaError_t do_cudaMemset2D(struct call *call, void *to, size_t pitch, int value, size_t width,
+                            size_t height)
+{
+    struct rows r;
+    cudaError_t e = memset_rows(call, pitch, width, height, &r);
+    if (e)
+        return e;
+    line_rows(&call->line, r);
+    return memset_now(call, to, value, r);
+}
+
+cudaError_t do_cudaMemset2DAsync(struct call *call, void *to, size_t pitch, int value, size_t width,
+                                 size_t height, cudaStream_t stream)
+{
+    struct rows r;
+    struct stream *s = call_stream(call, stream);
+    if (!s)
+        return cudaErrorInvalidResourceHandle;
+    cudaError_t e = memset_rows(call, pitch, width, height, &r);
+    if (e)
+        return e;
+    line_rows(&call->line, r);
+    return memset_async(call, to, value, r, s);
+}
+
+/* ---- slices ---- */
+
+/* Rows in slices: what is at (0, 0, 0), and how far the next slice is. Several slices are rows of
+ * one where no row is left out between them. */
+struct slices {
+    char *to;
+    const char *from;
+    size_t to_step, from_step, count;
+    struct rows rows;
+};
+
+/* How far one slice is from the next; false: the last one is beyond all addresses. */
+static bool find_step(const struct cudaPitchedPtr *p, size_t count, size_t *step)
+{
+    size_t all;
+    return !__builtin_mul_overflow(p->pitch, p->ysize, step)
+        && !__builtin_mul_overflow(*step, count, &all);
+}
+
+static void stack_slices(struct slices *x, bool is_stacked)
+{
+    if (!is_stacked)
+        return;
+    x->rows.height *= x->count;
+    x->count = 1;
+}
+
+/* Measured for rows (probe-pitch.txt, "copy_sizes"), assumed for slices: what has no bytes
+ * succeeds. Assumed: slices that overlap are refused, as rows are. */
+static cudaError_t copy_slices(const struct cudaMemcpy3DParms *p, struct slices *x)
+{
+    const struct cudaPitchedPtr *to = &p->dstPtr, *from = &p->srcPtr;
+    const struct cudaExtent *e = &p->extent;
+    *x = (struct slices){.count = 0};
+    if (p->srcArray || p->dstArray) {
+        diag("copies of arrays are not simulated: the call returns cudaErrorNotSupported.");
+        return cudaErrorNotSupported;
+    }
+    if (!e->width || !e->height || !e->depth)
+        return cudaSuccess;
+    if (!to->ptr || !from->ptr || e->depth > SIZE_MAX / e->height)
+        return cudaErrorInvalidValue;
+    if ((e->height > 1 || e->depth > 1) && (to->pitch < e->width || from->pitch < e->width))
+        return cudaErrorInvalidPitchValue;
+    if (e->depth > 1 && (to->ysize < e->height || from->ysize < e->height))
+        return cudaErrorInvalidValue;
+    if (!find_step(to, e->depth, &x->to_step) || !find_step(from, e->depth, &x->from_step))
+        return cudaErrorInvalidValue;
+    x->to = (char *)to->ptr + p->dstPos.x + to->pitch * p->dstPos.y + x->to_step * p->dstPos.z;
+    x->from = (const char *)from->ptr + p->srcPos.x + from->pitch * p->srcPos.y
+            + x->from_step * p->srcPos.z;
+    x->count = e->depth;
+    x->rows = (struct rows){e->width, e->height, to->pitch, from->pitch};
+    stack_slices(x, to->ysize == e->height && from->ysize == e->height);
+    return cudaSuccess;
+}
+
+/* Of several, the last goes first: when it is not all in its memory, nothing of the copy happens.
+ */
+cudaError_t do_cudaMemcpy3D(struct call *call, const struct cudaMemcpy3DParms *p)
+{
+    struct slices x;
+    cudaError_t e = p ? copy_slices(p, &x) : cudaErrorInvalidValue;
+    if (e)
+        return e;
+    line_rows(&call->line, x.rows);
+    for (size_t i = x.count; i-- > 0 && !e;)
+        e = copy_now(call, x.to + i * x.to_step, x.from + i * x.from_step, x.rows, p->kind);
+    return e;
+}
+
+cudaError_t do_cudaMemcpy3DAsync(struct call *call, const struct cudaMemcpy3DParms *p,
+                                 cudaStream_t stream)
+{
+    struct slices x;
+    cudaError_t e = p ? copy_slices(p, &x) : cudaErrorInvalidValue;
+    if (e)
+        return e;
+    line_rows(&call->line, x.rows);
+    for (size_t i = x.count; i-- > 0 && !e;)
+        e = copy_async(call, x.to + i * x.to_step, x.from + i * x.from_step, x.rows, p->kind,
+                       stream, false);
+    return e;
+}
+
+static cudaError_t memset_slices(const struct call *call, struct cudaPitchedPtr to,
+                                 struct cudaExtent e, struct slices *x)
+{
+    *x = (struct slices){.count = 0};
+    if (!e.width || !e.height || !e.depth)
+        return cudaSuccess;
+    if (e.depth > SIZE_MAX / e.height || (e.depth > 1 && to.ysize < e.height)
+        || !find_step(&to, e.depth, &x->to_step))
+        return cudaErrorInvalidValue;
+    x->to = to.ptr;
+    x->count = e.depth;
+    cudaError_t error = memset_rows(call, to.pitch, e.width, e.height, &x->rows);
+    if (!error && e.depth > 1 && to.pitch < e.width)
+        error = cudaErrorInvalidValue;
+    stack_slices(x, to.ysize == e.height);
+    return error;
+}
+
+cudaError_t do_cudaMemset3D(struct call *call, struct cudaPitchedPtr to, int value,
+                            struct cudaExtent extent)
+{
+    struct slices x;
+    cudaError_t e = memset_slices(call, to, extent, &x);
+    if (e)
+        return e;
+    line_rows(&call->line, x.rows);
+    for (size_t i = x.count; i-- > 0 && !e;)
+        e = memset_now(call, x.to + i * x.to_step, value, x.rows);
+    return e;
+}
+
+cudaError_t do_cudaMemset3DAsync(struct call *call, struct cudaPitchedPtr to, int value,
+                                 struct cudaExtent extent, cudaStream_t stream)
+{
+    struct slices x;
+    struct stream *s = call_stream(call, stream);
+    if (!s)
+        return cudaErrorInvalidResourceHandle;
+    cudaError_t e = memset_slices(call, to, extent, &x);
+    if (e)
+        return e;
+    line_rows(&call->line, x.rows);
+    for (size_t i = x.count; i-- > 0 && !e;)
+        e = memset_async(call, x.to + i * x.to_step, value, x.rows, s);
+    return e;
+}
