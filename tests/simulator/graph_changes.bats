@@ -28,3 +28,14 @@ setup_file() { make -s BACKEND=simulator build/simulator/tests/simulator/graph_c
     [ "$status" = 0 ]
     assert_line --partial "cudaGraphAddNode: a node of this type (13) is not simulated: the call"
 }
+@test "cudaGraphDebugDotPrint: the nodes, the edges, and the parameters that are asked for" {
+    as_expected graph_changes dot
+    run cat plain.dot
+    assert_line '    "graph_1_node_1" [label="1\nEMPTY"];'
+    assert_line '    "graph_1_node_5" [label="5\nMEMSET"];'
+    [ "$(grep -c ' -> ' plain.dot)" = 5 ]
+    assert_line '    "graph_1_node_2" -> "graph_1_node_4";'
+    run grep MEMSET verbose.dot
+    assert_output --regexp '= 7, 1 x 64 bytes\\nhandle 0x'
+    ! command -v dot >/dev/null || dot -Tsvg verbose.dot >/dev/null
+}

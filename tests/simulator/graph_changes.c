@@ -450,6 +450,22 @@ static void no_type(void)
     end();
 }
 
+static void dot(void)
+{
+    cudaGraphNode_t n[4], set;
+    struct cudaMemsetParams p;
+    begin();
+    diamond(n);
+    p = set_of(data, 7, 16);
+    OK(cudaGraphAddMemsetNode(&set, g, &n[3], 1, &p));
+    OK(cudaGraphDebugDotPrint(g, "plain.dot", 0));
+    OK(cudaGraphDebugDotPrint(g, "verbose.dot", cudaGraphDebugDotFlagsVerbose));
+    IS(cudaErrorOperatingSystem, cudaGraphDebugDotPrint(g, "/nowhere/at/all.dot", 0));
+    IS(cudaErrorInvalidValue, cudaGraphDebugDotPrint(g, NULL, 0));
+    IS(cudaErrorInvalidValue, cudaGraphDebugDotPrint(NULL, "plain.dot", 0));
+    end();
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -464,6 +480,7 @@ int main(int argc, char **argv)
                  {"updates", updates},
                  {"any_type", any_type},
                  {"no_type", no_type},
+                 {"dot", dot},
                  {"any_parameters", any_parameters}};
     for (size_t i = 0; argc > 1 && i < sizeof cases / sizeof *cases; i++) {
         if (strcmp(argv[1], cases[i].name))

@@ -1,0 +1,103 @@
+/* Calls: a graph as a text for Graphviz's dot. Documented: it describes the structure, with the
+ * parameters that the flags name. Assumed: its form, which is that of no driver. */
+#include <stdio.h>
+
+#include "api/call.h"
+#include "api/graph_handle.h"
+#include "graph/graph.h"
+#include "graph/graph_memory.h"
+
+static const char *type_name(enum cudaGraphNodeType type)
+{
+    static const char *const names[cudaGraphNodeTypeCount] = {
+        [cudaGraphNodeTypeKernel] = "KERNEL",
+        [cudaGraphNodeTypeMemcpy] = "MEMCPY",
+        [cudaGraphNodeTypeMemset] = "MEMSET",
+        [cudaGraphNodeTypeHost] = "HOST",
+        [cudaGraphNodeTypeGraph] = "GRAPH",
+        [cudaGraphNodeTypeEmpty] = "EMPTY",
+        [cudaGraphNodeTypeWaitEvent] = "EVENT_WAIT",
+        [cudaGraphNodeTypeEventRecord] = "EVENT_RECORD",
+        [cudaGraphNodeTypeMemAlloc] = "MEM_ALLOC",
+        [cudaGraphNodeTypeMemFree] = "MEM_FREE",
+    };
+    return type < cudaGraphNodeTypeCount && names[type] ? names[type] : "NODE";
+}
+
+/* Which flag adds the parameters of a node of this type? Those of memory have none of their own. */
+static unsigned flag_of(enum cudaGraphNodeType type)
+{
+    switch (type) {
+    case cudaGraphNodeTypeKernel: return cudaGraphDebugDotFlagsKernelNodeParams;
+    case cudaGraphNodeTypeMemcpy: return cudaGraphDebugDotFlagsMemcpyNodeParams;
+    case cudaGraphNodeTypeMemset: return cudaGraphDebugDotFlagsMemsetNodeParams;
+    case cudaGraphNodeTypeHost: return cudaGraphDebugDotFlagsHostNodeParams;
+    case cudaGraphNodeTypeWaitEvent:
+    case cudaGraphNodeTypeEventRecord: return cudaGraphDebugDotFlagsEventNodeParams;
+    default: return 0;
+    }
+}
+
+static void print_parameters(FILE *f, const struct task *t)
+{
+    switch (t->kind) {
+    case TASK_MEMSET:
+        fprintf(f, "\\n%p = %d, %zu x %zu bytes", (void *)t->to, t->value, t->rows.height,
+                t->rows.width);
+        break;
+    case TASK_COPY:
+        fprintf(f, "\\n%p to %p, %zu x %zu bytes", (const void *)t->from, (void *)t->to,
+                t->rows.height, t->rows.width);
+        break;
+    case TASK_FILL: fprintf(f, "\\nfill %p, %d, %zu", (void *)t->to, t->value, t->count); break;
+    case TASK_ADD: fprintf(f, "\\nadd %p, %d, %zu", (void *)t->to, t->value, t->count); break;
+    case TASK_USER_KERNEL: fprintf(f, "\\n%s", t->user_kernel->name); break;
+    case TASK_HOST: fprintf(f, "\\nargument %p", t->argument); break;
+    case TASK_RECORD:
+    case TASK_WAIT: fprintf(f, "\\nevent %p", t->event); break;
+    case TASK_ALLOCATE:
+    case TASK_FREE: fprintf(f, "\\n%p", graph_allocation_address(t->allocation)); break;
+    default: break;
+    }
+}
+
+static void print_node(FILE *f, const struct node *n, unsigned flags)
+{
+    enum cudaGraphNodeType type = task_type(&n->task);
+    bool verbose = flags & cudaGraphDebugDotFlagsVerbose;
+    fprintf(f, "    \"graph_%d_node_%u\" [label=\"%u\\n%s", n->graph->id, n->id, n->id,
+            type_name(type));
+    if (verbose || flags & flag_of(type))
+        print_parameters(f, &n->task);
+    if (verbose || flags & cudaGraphDebugDotFlagsHandles)
+        fprintf(f, "\\nhandle %p", n->handle);
+    fputs("\"];\n", f);
+}
+
+static void print_graph(FILE *f, const struct graph *g, unsigned flags)
+{
+    fprintf(f, "digraph dot {\n  subgraph cluster_%d {\n    label=\"graph_%d\";\n", g->id, g->id);
+    fputs("    node [shape=box];\n", f);
+    for (const struct node *n = g->first; n; n = n->next)
+        print_node(f, n, flags);
+    for (const struct node *n = g->first; n; n = n->next)
+        for (size_t i = 0; i < n->dependency_count; i++)
+            fprintf(f, "    \"graph_%d_node_%u\" -> \"graph_%d_node_%u\";\n", g->id,
+                    n->dependencies[i]->id, g->id, n->id);
+    fputs("  }\n}\n", f);
+}
+
+/* Documented: the codes. */
+cudaError_t do_cudaGraphDebugDotPrint(struct call *call, cudaGraph_t graph, const char *path,
+                                      unsigned int flags)
+{
+    struct graph *g = graph_of(call, graph);
+    if (!g || !path)
+        return cudaErrorInvalidValue;
+    FILE *f = fopen(path, "w");
+    if (!f)
+        return cudaErrorOperatingSystem;
+    print_graph(f, g, flags);
+    bool written = !ferror(f);
+    return !fclose(f) && written ? cudaSuccess : cudaErrorOperatingSystem;
+}
