@@ -38,8 +38,9 @@ cudaError_t do_cudaGraphClone(struct call *call, cudaGraph_t *clone, cudaGraph_t
 cudaError_t do_cudaGraphDestroy(struct call *call, cudaGraph_t graph)
 {
     struct graph *g = graph_of(call, graph);
-    /* Documented: not while a capture adds to it. */
-    if (!g || g->capturing)
+    /* Documented: not while a capture adds to it. Measured (probe-graph-nodes.txt, "children"): nor
+     * when a child node owns it. */
+    if (!g || g->capturing || g->parent)
         return cudaErrorInvalidValue;
     graph_destroy(g);
     return cudaSuccess;
@@ -133,6 +134,9 @@ static cudaError_t allocation_task(struct new_node *a, const struct cudaMemPoolP
     uint32_t peer_rights = 0;
     if (!bytes || (count && !list))
         return cudaErrorInvalidValue;
+    /* Measured (probe-graph-nodes.txt, "children"). */
+    if (a->g->parent)
+        return cudaErrorNotSupported;
     cudaError_t e = check_alloc_location(props);
     if (e)
         return e;
@@ -155,6 +159,9 @@ static cudaError_t allocation_task(struct new_node *a, const struct cudaMemPoolP
 
 static cudaError_t free_task(struct new_node *a, const void *address)
 {
+    /* Assumed, as for an allocation. */
+    if (a->g->parent)
+        return cudaErrorNotSupported;
     a->task.kind = TASK_FREE;
     a->task.allocation = graph_allocation_to_free(a->g, address);
     /* Documented: freed twice, or not what an allocation node returned. */
@@ -294,6 +301,66 @@ cudaError_t do_cudaGraphAddMemFreeNode(struct call *call, cudaGraphNode_t *node,
     return end_add_node(call, &a, free_task(&a, address), node);
 }
 
+/* ---- child graphs ---- */
+
+/* Measured (probe-graph-nodes.txt, "children"): a graph with memory nodes can be moved into a
+ * parent, once, while it has no executable graph; it cannot be copied. Assumed: any other can be
+ * moved, too, and none into itself. */
+static cudaError_t check_child(const struct graph *parent, const struct graph *child, bool moves)
+{
+    if (!child || child->capturing)
+        return cudaErrorInvalidValue;
+    if (child->has_memory_nodes && (!moves || child->instantiated))
+        return cudaErrorNotSupported;
+    for (const struct graph *g = parent; moves && g; g = g->parent)
+        if (g == child)
+            return cudaErrorInvalidValue;
+    return moves && child->parent ? cudaErrorInvalidValue : cudaSuccess;
+}
+
+/* The graph of a handle, which is not the one that the call's line names. */
+static struct graph *child_of(struct call *call, cudaGraph_t handle)
+{
+    struct graph *child = handle ? handle_object(HANDLE_GRAPH, handle) : NULL;
+    if (handle && !child)
+        call_bad_handle(call, "a graph", HANDLE_GRAPH, handle, "cudaGraphDestroy",
+                        "cudaGraphCreate");
+    return child;
+}
+
+static cudaError_t end_add_child(struct call *call, struct new_node *a, struct graph *child,
+                                 bool moves, cudaGraphNode_t *node)
+{
+    cudaError_t e = check_child(a->g, child, moves);
+    struct graph *own = e || moves ? child : graph_clone(child);
+    a->task.kind = TASK_CHILD;
+    e = end_add_node(call, a, e, node);
+    if (!e)
+        graph_set_child(node_of(call, *node), own);
+    return e;
+}
+
+cudaError_t do_cudaGraphAddChildGraphNode(struct call *call, cudaGraphNode_t *node,
+                                          cudaGraph_t graph, const cudaGraphNode_t *dependencies,
+                                          size_t count, cudaGraph_t child)
+{
+    struct new_node a;
+    cudaError_t e = begin_add_node(call, &a, node, graph, dependencies, count);
+    if (e)
+        return e;
+    return end_add_child(call, &a, child_of(call, child), false, node);
+}
+
+cudaError_t do_cudaGraphChildGraphNodeGetGraph(struct call *call, cudaGraphNode_t node,
+                                               cudaGraph_t *graph)
+{
+    struct node *n = node_of(call, node);
+    if (!n || !graph || n->task.kind != TASK_CHILD)
+        return cudaErrorInvalidValue;
+    *graph = n->task.child->handle;
+    return cudaSuccess;
+}
+
 /* ---- a node of any type ---- */
 
 /* The task of a node as cudaGraphAddNode describes it. */
@@ -345,6 +412,9 @@ cudaError_t do_cudaGraphAddNode(struct call *call, cudaGraphNode_t *node, cudaGr
     cudaError_t e = graph_nodes_of(call, a.g, dependencies, data, count, &a.dependencies);
     if (e)
         return e;
+    if (p->type == cudaGraphNodeTypeGraph)
+        return end_add_child(call, &a, child_of(call, p->graph.graph),
+                             p->graph.ownership == cudaGraphChildGraphOwnershipMove, node);
     return end_add_node(call, &a, any_task(call, &a, p), node);
 }
 

@@ -30,6 +30,8 @@ static void free_node(struct node *n)
     if (n->task.allocation)
         graph_allocation_remove_node(n);
     task_release(&n->task);
+    if (n->task.child)
+        graph_destroy(n->task.child);
     os_free(n->arguments);
     os_free(n->dependencies);
     os_free(n);
@@ -67,6 +69,15 @@ struct node *graph_add_node(struct graph *g, const struct task *task,
     if (task->kind == TASK_ALLOCATE || task->kind == TASK_FREE)
         g->has_memory_nodes = true;
     return n;
+}
+
+void graph_set_child(struct node *n, struct graph *child)
+{
+    NEEDS_LOCK();
+    n->task.child = child;
+    child->parent = n->graph;
+    /* Measured (probe-graph-nodes.txt, "children"): its memory is the parent's, too. */
+    n->graph->has_memory_nodes |= child->has_memory_nodes;
 }
 
 bool graph_has_edge(const struct node *from, const struct node *to)
@@ -124,8 +135,11 @@ struct graph *graph_clone(const struct graph *g)
     NEEDS_LOCK();
     struct graph *clone = graph_new();
     struct node **nodes = os_allocate(g->last_node_id * sizeof(struct node *));
-    for (const struct node *n = g->first; n; n = n->next)
+    for (const struct node *n = g->first; n; n = n->next) {
         nodes[n->id - 1] = graph_add_node(clone, &n->task, NULL, 0);
+        if (n->task.child)
+            graph_set_child(nodes[n->id - 1], graph_clone(n->task.child));
+    }
     for (const struct node *n = g->first; n; n = n->next)
         for (size_t k = 0; k < n->dependency_count; k++)
             graph_add_edge(nodes[n->dependencies[k]->id - 1], nodes[n->id - 1]);
@@ -185,6 +199,115 @@ bool graph_toposort(struct graph *g, struct node **sorted)
     return sorted_count == g->count;
 }
 
+/* ---- graphs in graphs ---- */
+
+/* What graph_flatten has so far. */
+struct flat {
+    struct node **nodes;
+    size_t count, capacity;
+};
+
+static struct node *flat_add(struct flat *flat, const struct node *like, size_t dependencies)
+{
+    struct node *n = os_allocate(sizeof *n);
+    *n = *like;
+    n->dependencies = os_allocate(dependencies * sizeof(struct node *));
+    n->dependency_count = 0;
+    n->position = flat->count;
+    if (flat->count == flat->capacity) {
+        flat->capacity *= 2;
+        flat->nodes = os_grow(flat->nodes, flat->capacity * sizeof(struct node *));
+    }
+    return flat->nodes[flat->count++] = n;
+}
+
+static void flat_depend(struct node *n, struct node *on)
+{
+    n->dependencies[n->dependency_count++] = on;
+}
+
+/* Makes `n` depend on the nodes from `first` on that no other of them depends on. */
+static void depend_on_last(struct node *n, const struct flat *flat, size_t first)
+{
+    size_t count = n->position - first;
+    bool *is_waited_for = os_allocate(count * sizeof *is_waited_for);
+    for (size_t i = 0; i < count; i++) {
+        const struct node *inside = flat->nodes[first + i];
+        for (size_t k = 0; k < inside->dependency_count; k++)
+            if (inside->dependencies[k]->position >= first)
+                is_waited_for[inside->dependencies[k]->position - first] = true;
+    }
+    for (size_t i = 0; i < count; i++)
+        if (!is_waited_for[i])
+            flat_depend(n, flat->nodes[first + i]);
+    os_free(is_waited_for);
+}
+
+static bool flatten_into(struct flat *flat, struct graph *g, const struct node *entry);
+
+/* Puts in what stands for node n of a graph; its dependencies are in `made`. Returns the node that
+ * others depend on instead of n, or NULL when there is a cycle in a child graph. `entry` (or NULL)
+ * has what the first nodes of the graph depend on. */
+static struct node *flatten_node(struct flat *flat, const struct node *n, struct node *const *made,
+                                 const struct node *entry)
+{
+    bool is_first = n->dependency_count == 0 && entry;
+    size_t count = is_first ? entry->dependency_count : n->dependency_count;
+    struct node before = {.dependencies = os_allocate(count * sizeof(struct node *))};
+    for (size_t i = 0; i < count; i++)
+        flat_depend(&before,
+                    is_first ? entry->dependencies[i] : made[n->dependencies[i]->position]);
+    size_t first = flat->count;
+    bool is_valid = !n->task.child || flatten_into(flat, n->task.child, &before);
+    struct node *last = NULL;
+    if (is_valid) {
+        last = flat_add(flat, n, count + flat->count - first);
+        for (size_t i = 0; i < count; i++)
+            flat_depend(last, before.dependencies[i]);
+        depend_on_last(last, flat, first);
+        if (n->task.child)
+            last->task.kind = TASK_EMPTY;
+        last->task.child = NULL;
+    }
+    os_free(before.dependencies);
+    return last;
+}
+
+static bool flatten_into(struct flat *flat, struct graph *g, const struct node *entry)
+{
+    struct node **sorted = os_allocate(g->count * sizeof(struct node *));
+    struct node **made = os_allocate(g->count * sizeof(struct node *));
+    bool is_valid = graph_toposort(g, sorted);
+    for (size_t i = 0; is_valid && i < g->count; i++) {
+        made[i] = flatten_node(flat, sorted[i], made, entry);
+        is_valid = made[i] != NULL;
+    }
+    os_free(sorted);
+    os_free(made);
+    return is_valid;
+}
+
+struct node **graph_flatten(struct graph *g, size_t *count)
+{
+    NEEDS_LOCK();
+    struct flat flat = {os_allocate(sizeof(struct node *)), 0, 1};
+    bool is_valid = flatten_into(&flat, g, NULL);
+    *count = flat.count;
+    if (is_valid)
+        return flat.nodes;
+    graph_free_flat(flat.nodes, flat.count);
+    return NULL;
+}
+
+void graph_free_flat(struct node **nodes, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        os_free(nodes[i]->dependencies);
+        os_free(nodes[i]);
+    }
+    os_free(nodes);
+}
+
 struct task task_copy(const struct task *t)
 {
     struct task copy = *t;
@@ -210,6 +333,7 @@ enum cudaGraphNodeType task_type(const struct task *t)
     case TASK_WAIT: return cudaGraphNodeTypeWaitEvent;
     case TASK_ALLOCATE: return cudaGraphNodeTypeMemAlloc;
     case TASK_FREE: return cudaGraphNodeTypeMemFree;
+    case TASK_CHILD: return cudaGraphNodeTypeGraph;
     default: return cudaGraphNodeTypeEmpty;
     }
 }

@@ -26,7 +26,9 @@ enum task_kind {
     TASK_RECORD,
     TASK_WAIT,
     TASK_ALLOCATE,
-    TASK_FREE
+    TASK_FREE,
+    /* In a graph alone: an executable one has the child's nodes in its place. */
+    TASK_CHILD
 };
 
 /* What a node does; a plain value, so that an executable graph keeps its own copy. */
@@ -70,6 +72,8 @@ struct task {
     void *event;
     /* What an allocation or free node allocates or frees. */
     struct graph_allocation *allocation;
+    /* The graph of a child node, which owns it. */
+    struct graph *child;
 };
 
 struct node {
@@ -95,6 +99,8 @@ struct graph {
     /* Its number in the journal. */
     int id;
     void *handle;
+    /* The graph of the child node that owns this one, or NULL. */
+    struct graph *parent;
     struct node *first, *last;
     size_t count;
     uint32_t last_node_id;
@@ -111,13 +117,15 @@ struct graph {
 struct graph *graph_new(void);
 /* Returns a graph with the same nodes and edges, which has no memory nodes. */
 struct graph *graph_clone(const struct graph *g);
-/* Frees the graph with its nodes. Its executable graphs stay. */
+/* Frees the graph with its nodes and their graphs. Its executable graphs stay. */
 void graph_destroy(struct graph *g);
 
 /* Adds a node with a copy of `task`, and of what that owns, which depends on `count` nodes. Returns
  * the node. */
 struct node *graph_add_node(struct graph *g, const struct task *task,
                             struct node *const *dependencies, size_t count);
+/* Makes `child`, which has no parent, the graph of this child node. */
+void graph_set_child(struct node *n, struct graph *child);
 /* Makes `to` depend on `from`. Returns false when it does already. */
 bool graph_add_edge(struct node *from, struct node *to);
 bool graph_has_edge(const struct node *from, const struct node *to);
@@ -133,7 +141,16 @@ bool graph_is_visited(const struct node *n);
  * which they came. Returns false when the edges form a cycle. */
 bool graph_toposort(struct graph *g, struct node **sorted);
 
-/* Returns a copy of the task, with a copy of what it owns; task_release frees that. */
+/* Returns the nodes as graph_toposort does, but the nodes of a child graph in the place of its
+ * node: its first ones depend on what that depends on, and an empty node with the handle of the
+ * child node stands behind its last ones. They are copies, which own nothing, and `position` is
+ * their index in the array. NULL: the edges form a cycle. The caller frees them with
+ * graph_free_flat. */
+struct node **graph_flatten(struct graph *g, size_t *count);
+void graph_free_flat(struct node **nodes, size_t count);
+
+/* Returns a copy of the task, with a copy of what it owns, but for a child graph; task_release
+ * frees that. */
 struct task task_copy(const struct task *t);
 void task_release(struct task *t);
 /* The type that cudaGraphNodeGetType returns. */

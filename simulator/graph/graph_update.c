@@ -1,5 +1,5 @@
 /* Other parameters for an executable graph, from a graph of the same form. Nodes are partners that
- * have the same index in the order of graph_toposort: two graphs that the same calls made have the
+ * have the same index in the order of graph_flatten: two graphs that the same calls made have the
  * same order (assumed: a driver pairs by the order of the edges, and finds partners in more). */
 #include "graph/graph_update.h"
 
@@ -84,16 +84,18 @@ cudaError_t graph_exec_update(struct graph_exec *x, struct graph *g,
 {
     NEEDS_LOCK();
     *result = (cudaGraphExecUpdateResultInfo){.result = cudaGraphExecUpdateSuccess};
-    struct node **sorted = os_allocate(g->count * sizeof(struct node *));
-    if (g->count != x->count)
-        result->result = cudaGraphExecUpdateErrorTopologyChanged;
-    else if (g->capturing || !graph_toposort(g, sorted))
+    size_t count;
+    struct node **sorted = graph_flatten(g, &count);
+    if (!sorted || g->capturing)
         result->result = cudaGraphExecUpdateError;
+    else if (count != x->count)
+        result->result = cudaGraphExecUpdateErrorTopologyChanged;
     else
         compare(x, sorted, result);
     if (result->result == cudaGraphExecUpdateSuccess)
         take_tasks(x, sorted);
-    os_free(sorted);
+    if (sorted)
+        graph_free_flat(sorted, count);
     return result->result == cudaGraphExecUpdateSuccess ? cudaSuccess
                                                         : cudaErrorGraphExecUpdateFailure;
 }

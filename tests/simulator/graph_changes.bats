@@ -39,3 +39,7 @@ setup_file() { make -s BACKEND=simulator build/simulator/tests/simulator/graph_c
     assert_output --regexp '= 7, 1 x 64 bytes\\nhandle 0x'
     ! command -v dot >/dev/null || dot -Tsvg verbose.dot >/dev/null
 }
+@test "child graphs: their work comes in their node's place, copied or moved" {
+    as_expected graph_changes children
+    as_expected graph_changes moved
+}

@@ -466,6 +466,103 @@ static void dot(void)
     end();
 }
 
+/* ---- graphs in graphs ---- */
+
+/* A graph that sets, one after the other, two pieces of `data`. */
+static cudaGraph_t setting(unsigned value, cudaGraphNode_t n[2])
+{
+    cudaGraph_t made;
+    struct cudaMemsetParams p = set_of(data, value, 16), q = set_of(data + 64, value, 16);
+    OK(cudaGraphCreate(&made, 0));
+    OK(cudaGraphAddMemsetNode(&n[0], made, NULL, 0, &p));
+    OK(cudaGraphAddMemsetNode(&n[1], made, &n[0], 1, &q));
+    return made;
+}
+
+/* The work of a child comes in its node's place: after what that depends on, and before what
+ * depends on it. The checker would report it otherwise. */
+static void children(void)
+{
+    cudaGraphNode_t n[2], in[2], before, c, after, empty, nested;
+    cudaGraph_t child, found, middle;
+    cudaGraphExec_t exec;
+    enum cudaGraphNodeType type;
+    size_t count = 0;
+    struct cudaMemsetParams p;
+    begin();
+    child = setting(5, n);
+    p = set_of(data, 1, 128);
+    OK(cudaGraphAddMemsetNode(&before, g, NULL, 0, &p));
+    OK(cudaGraphCreate(&middle, 0));
+    OK(cudaGraphAddChildGraphNode(&nested, middle, NULL, 0, child));
+    OK(cudaGraphAddChildGraphNode(&c, g, &before, 1, middle));
+    p = set_of(data + 8, 9, 60);
+    OK(cudaGraphAddMemsetNode(&after, g, &c, 1, &p));
+    OK(cudaGraphCreate(&found, 0));
+    OK(cudaGraphAddChildGraphNode(&empty, g, &after, 1, found));
+    OK(cudaGraphDestroy(found));
+    OK(cudaGraphNodeGetType(c, &type));
+    SAME(cudaGraphNodeTypeGraph, type);
+    OK(cudaGraphInstantiate(&exec, g, 0));
+    OK(cudaGraphLaunch(exec, s));
+    SAME(5, value_at(7));
+    SAME(9, value_at(8));
+    SAME(9, value_at(67));
+    SAME(5, value_at(68));
+    SAME(1, value_at(80));
+    /* The node has a copy: what changes in the first one changes nothing there. */
+    p = set_of(data + 64, 6, 16);
+    OK(cudaGraphMemsetNodeSetParams(n[1], &p));
+    OK(cudaGraphChildGraphNodeGetGraph(c, &found));
+    SAME(0, found == middle);
+    count = 1;
+    OK(cudaGraphGetNodes(found, in, &count));
+    OK(cudaGraphChildGraphNodeGetGraph(in[0], &found));
+    count = 2;
+    OK(cudaGraphGetNodes(found, in, &count));
+    OK(cudaGraphMemsetNodeGetParams(in[1], &p));
+    SAME(5, p.value);
+    /* A node of the child is one of the executable graph. */
+    p.value = 7;
+    OK(cudaGraphExecMemsetNodeSetParams(exec, in[1], &p));
+    OK(cudaGraphLaunch(exec, s));
+    SAME(7, value_at(68));
+    IS(cudaErrorInvalidValue, cudaGraphDestroy(found));
+    IS(cudaErrorInvalidValue, cudaGraphChildGraphNodeGetGraph(before, &found));
+    IS(cudaErrorInvalidValue, cudaGraphAddChildGraphNode(&c, g, NULL, 0, NULL));
+    OK(cudaGraphDestroyNode(c));
+    OK(cudaGraphDestroy(middle));
+    OK(cudaGraphDestroy(child));
+    OK(cudaGraphExecDestroy(exec));
+    end();
+}
+
+static void moved(void)
+{
+    cudaGraphNode_t n[2], c;
+    cudaGraph_t child, found, clone;
+    cudaGraphExec_t exec;
+    struct cudaGraphNodeParams p = of_type(cudaGraphNodeTypeGraph);
+    begin();
+    child = setting(5, n);
+    p.graph.graph = child;
+    p.graph.ownership = cudaGraphChildGraphOwnershipMove;
+    c = add(NULL, &p);
+    OK(cudaGraphChildGraphNodeGetGraph(c, &found));
+    SAME(1, found == child);
+    IS(cudaErrorInvalidValue, cudaGraphDestroy(child));
+    IS(cudaErrorNotSupported, cudaGraphInstantiate(&exec, child, 0));
+    p.graph.graph = g;
+    IS(cudaErrorInvalidValue, cudaGraphAddNode(&c, child, NULL, NULL, 0, &p));
+    OK(cudaGraphClone(&clone, g));
+    OK(cudaGraphInstantiate(&exec, clone, 0));
+    OK(cudaGraphLaunch(exec, s));
+    SAME(5, value_at(64));
+    OK(cudaGraphExecDestroy(exec));
+    OK(cudaGraphDestroy(clone));
+    end();
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -481,6 +578,8 @@ int main(int argc, char **argv)
                  {"any_type", any_type},
                  {"no_type", no_type},
                  {"dot", dot},
+                 {"children", children},
+                 {"moved", moved},
                  {"any_parameters", any_parameters}};
     for (size_t i = 0; argc > 1 && i < sizeof cases / sizeof *cases; i++) {
         if (strcmp(argv[1], cases[i].name))
