@@ -29,6 +29,7 @@ import math
 import os
 import re
 import sys
+import traceback
 from pathlib import Path
 
 import report
@@ -63,14 +64,27 @@ def judged(rule, check):
         check.met.add(rule.__name__)
     except Waits as why:
         found.update(result="skipped", lines=[str(why)])
-    except Miss as miss:
+    except (Machine, OSError):
+        raise
+    except Exception as error:  # noqa: BLE001
         check.missed = True
+        miss = error if isinstance(error, Miss) else lost(rule, error)
         run = miss.run or (None if miss.bare else check.last)
         found.update(result="failed", lines=miss.lines)
         if run:
             errors = run.errors if miss.errors is None else miss.errors
             found.update(printed=shown_errors(errors), see=see(check, run))
     return found
+
+
+def lost(rule, error):
+    """The program does what the author of the rule did not think of: a miss, that says where."""
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    return Miss(
+        f"Expected: {' '.join(rule.__doc__.split())}.",
+        f"Happened: the check could not follow the program ({type(error).__name__}: {error}, line "
+        f"{place.lineno} of {Path(place.filename).name}).",
+    )
 
 
 def shown_errors(errors):
