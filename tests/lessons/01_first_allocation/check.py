@@ -94,7 +94,7 @@ def test_allocated(check):
     expect(
         again and again["stream"] == data["stream"] and again["bytes"] == data["bytes"],
         """use_stream allocates twice in its stream, the second time as much as the first. The
-           program did so at the start.""",
+        program did so at the start.""",
         lambda: order(journal),
         run,
     )
@@ -144,21 +144,21 @@ def test_freed(check):
     frees = own.ok("cudaFreeAsync").where(stream=data["stream"])
     expect(
         len(frees) == 1,
-        """cudaFreeAsync of data, once, in the stream that used it. cudaFree is
-        not ordered in a stream: for memory of cudaMallocAsync it waits for nothing.""",
+        """cudaFreeAsync of data, once, in the stream that used it. cudaFree is not ordered in a
+        stream: for memory of cudaMallocAsync it waits for nothing.""",
         lambda: order(journal),
     )
     late = [x for x in own.calls(*USES) if x["n"] > frees[0]["n"]]
     expect(
         not late,
-        """cudaFreeAsync comes after the last use of data: what is put into the stream
-        after the free may no longer touch the memory.""",
+        """cudaFreeAsync comes after the last use of data: what is put into the stream after the
+        free may no longer touch the memory.""",
         lambda: order(journal),
     )
     expect(
         again is None or frees[0]["n"] < again["n"],
-        """cudaFreeAsync of data before the program
-        allocates again: only freed memory can be allocated again.""",
+        """cudaFreeAsync of data before the program allocates again: only freed memory can be
+        allocated again.""",
         lambda: order(journal),
     )
 
@@ -180,10 +180,9 @@ def test_numbers(check):
         ]
         expect(
             values == [first, more],
-            """launch_fill sets every element to first, and launch_add
-            adds more: the device adds.""",
-            f"""called by the check with first = {first} and more =
-            {more}, {" and ".join(words)}.""",
+            "launch_fill sets every element to first, and launch_add adds more: the device adds.",
+            f"""called by the check with first = {first} and more = {more},
+            {" and ".join(words)}.""",
             run,
         )
         check.expect_answers(
@@ -200,11 +199,11 @@ def never_returns(run):
     where = (found[1] if found else "a wait") + (f" in line {line[1]}" if line else "")
     expect(
         False,
-        """no wait while the gate is closed. None of the four calls of YOUR WORK, 1 of 2
-        needs one: the stream itself keeps its work in order. The wait of YOUR WORK, 2 of 2 comes
-        after gate_open.""",
-        f"""{where} never returns: it waits for the stream, the stream holds at
-        the gate, and the gate would be opened only after that line.""",
+        """no wait while the gate is closed. None of the four calls of YOUR WORK, 1 of 2 needs one:
+        the stream itself keeps its work in order. The wait of YOUR WORK, 2 of 2 comes after
+        gate_open.""",
+        f"""{where} never returns: it waits for the stream, the stream holds at the gate, and the
+        gate would be opened only after that line.""",
         run,
     )
 
@@ -225,15 +224,14 @@ def test_no_wait(check):
     waits = {x["call"] for x in run.journal.after(data).before(again).where(acquired=1)}
     expect(
         not waits,
-        """no wait between the two allocations: the stream itself keeps its work in
-        order.""",
+        "no wait between the two allocations: the stream itself keeps its work in order.",
         f"{', '.join(sorted(waits))} waited there for the work of the stream.",
     )
     before = run.answers.get("result[0] when use_stream returns", [])
     expect(
         before == ["0"],
-        """the device writes result. When use_stream returns it has not copied
-        anything yet, so result is as it was before. The host writes nothing into it.""",
+        """the device writes result. When use_stream returns it has not copied anything yet, so
+        result is as it was before. The host writes nothing into it.""",
         f"result[0] was {', '.join(before) or 'not to be read'} then, and 0 before.",
     )
 
@@ -257,8 +255,8 @@ def test_wait(check):
     early = journal.where(did="hazard", kind="host access not ordered after a write")
     expect(
         waited and not early,
-        """a call in which the host waits for the copy (YOUR WORK, 2 of 2):
-        only then is the result on the host.""",
+        """a call in which the host waits for the copy (YOUR WORK, 2 of 2): only then is the result
+        on the host.""",
         lambda: order(journal) + why_no_wait(journal),
         run,
     )
