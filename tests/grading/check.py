@@ -120,8 +120,8 @@ class Journal(list):
         return Journal(x for x in self if x.get("call") in calls and x.get("result") == SUCCESS)
 
     def calls(self, *names):
-        """The calls of these names, whatever they returned."""
-        return Journal(x for x in self if x.get("call") in names)
+        """The calls of these names, whatever they returned. A hazard names a call, and is none."""
+        return Journal(x for x in self if x.get("call") in names and "did" not in x)
 
     def where(self, **wanted):
         """Those whose fields have these values. A field that is not there is None."""
