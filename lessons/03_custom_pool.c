@@ -4,6 +4,10 @@
  *        pool? What becomes of its allocations when it is destroyed?
  * Yours  fix: the program is incorrect in three places. A comment there, in quotation marks, is
  *        what its author believed. The program goes on allocating with cudaMallocAsync alone.
+ *        The check calls empty_pool, too.
+ * Calls  cudaDeviceSetMemPool(int device, cudaMemPool_t pool)
+ *        cudaFreeAsync(void *ptr, cudaStream_t stream)
+ *        and a field of struct cudaMemPoolProps
  * Run    make 03          check   make check-03          page   docs/03_custom_pool
  */
 #include "kernels.h"

@@ -1,0 +1,18 @@
+/* Calls lesson 03's empty_pool with allocations of the check's own: COUNT WHICH. All hold what
+ * fill_pool puts into them, but for allocation WHICH. The check puts the lesson in front of this
+ * file, its main renamed. */
+
+int main(int argc, char **argv)
+{
+    if (argc != 3)
+        return 2;
+    cudaStream_t asked_stream;
+    CHECK(cudaStreamCreate(&asked_stream));
+    int asked_count = atoi(argv[1]), asked_which = atoi(argv[2]);
+    for (count = 0; count < asked_count; count++) {
+        CHECK(cudaMallocAsync((void **)&data[count], MiB, asked_stream));
+        CHECK(launch_fill(data[count], count == asked_which ? -7 : count, 1, asked_stream));
+    }
+    printf("\nempty_pool(stream) = %d\n", empty_pool(asked_stream));
+    return 0;
+}
