@@ -3,6 +3,8 @@
  * Asks   When does a pool return freed memory to the device, and how much does it keep?
  * Yours  predict: write what a pool reserves after a free and after a synchronization, and decide
  *        the threshold of a pool. The check calls your rules with other segments and sizes.
+ * Calls  none to add. pool_set of workbook.h, which the program has, makes this one:
+ *        cudaMemPoolSetAttribute(cudaMemPool_t pool, enum cudaMemPoolAttr attribute, void *value)
  * Run    make 04          check   make check-04          page   docs/04_release_threshold
  */
 #include "kernels.h"
@@ -71,8 +73,8 @@ static int try_phase(size_t mib, size_t segment, cudaStream_t stream)
 {
     void *kept, *data;
     cudaMemPool_t pool = pool_create();
-    /* YOUR WORK, 3 of 3. Decide the threshold with which the pool keeps what the phase needs, and
-     * nothing else of the peak. */
+    /* YOUR WORK, 3 of 3. Decide, from `mib` and `segment`, the threshold with which the pool keeps
+     * what the phase needs, and nothing else of the peak. */
     pool_set(pool, cudaMemPoolAttrReleaseThreshold, mib * MiB); /* "The phase needs that." */
 
     CHECK(cudaMallocFromPoolAsync(&kept, mib * MiB, pool, stream));

@@ -1,6 +1,6 @@
 """Lesson 04: the threshold decides how much a synchronization returns."""
 
-from check import MIB, expect
+from check import MIB, Journal, expect
 
 
 def thresholds(journal):
@@ -24,35 +24,51 @@ def returned(journal, pool, free, until):
     return (given[-1] if given else free)["reserved"] // MIB
 
 
-def ask(check):
-    segment, live = check.draw("segment", 3, 70), check.draw("live", 71, 900)
-    freed, threshold = check.draw("freed", 901, 3000), check.draw("threshold", 901, 2000)
-    reserved = -(-(live + freed) // segment) * segment
-    answers = check.ask(
-        """predict_freed and predict_synchronized take and return
-        sizes in MiB, as they did at the start.""",
-        segment,
-        live,
-        freed,
-        threshold,
+def drawn(check):
+    """(segment, live, freed, threshold), all in MiB: a small segment and a large one."""
+    for kind, scale in (("small", 1), ("large", 14)):
+        least, most = 71 * scale, 900 * scale
+        yield (
+            check.draw(f"{kind} segment", 3 * scale, 70 * scale),
+            check.draw(f"{kind} live", least, most),
+            check.draw(f"{kind} freed", most + 1, 3000 * scale),
+            check.draw(f"{kind} threshold", most + 1, 2000 * scale),
+        )
+
+
+def ask(check, sizes):
+    return check.ask(
+        """predict_freed and predict_synchronized take and return sizes in MiB, as they did at the
+        start.""",
+        *sizes,
     )
-    return segment, live, freed, threshold, reserved, answers
+
+
+def reserved_for(segment, live, freed):
+    return -(-(live + freed) // segment) * segment
 
 
 def test_freed(check):
     "predict_freed holds: what is reserved right after a free"
-    *_, freed, _, reserved, answers = ask(check)
-    check.expect_answers(
-        """predict_freed(reserved, freed) is what the pool reserves right after a
-        free. A free returns memory to the pool, not to the device.""",
-        answers,
-        {f"predict_freed({reserved}, {freed})": reserved},
-    )
+    for segment, live, freed, threshold in drawn(check):
+        reserved = reserved_for(segment, live, freed)
+        check.expect_answers(
+            """predict_freed(reserved, freed) is what the pool reserves right after a free. A free
+            returns memory to the pool, not to the device.""",
+            ask(check, (segment, live, freed, threshold)),
+            {f"predict_freed({reserved}, {freed})": reserved},
+        )
 
 
 def test_synchronized(check):
     "predict_synchronized holds for other segments, sizes and thresholds"
-    segment, live, _, threshold, reserved, answers = ask(check)
+    for sizes in drawn(check):
+        synchronized_holds(check, *sizes)
+
+
+def synchronized_holds(check, segment, live, freed, threshold):
+    reserved = reserved_for(segment, live, freed)
+    answers = ask(check, (segment, live, freed, threshold))
 
     def right(used, limits):
         under = -(-used // segment) * segment
@@ -64,51 +80,65 @@ def test_synchronized(check):
         }
 
     check.expect_answers(
-        """predict_synchronized(segment, reserved, 0, threshold), with nothing
-        live, is as many whole segments as fit under the threshold, for segments of any size. It is
-        never more than the pool reserved: a threshold takes no memory from the device.""",
+        """predict_synchronized(segment, reserved, 0, threshold), with nothing live, is as many
+        whole segments as fit under the threshold, for segments of any size. It is never more than
+        the pool reserved: a threshold takes no memory from the device.""",
         answers,
         right(0, [0, 3 * segment, 3 * segment - 1, reserved + segment, threshold]),
     )
     check.expect_answers(
-        """predict_synchronized(segment, reserved, live, threshold): the threshold
-        is for all that the pool reserves, also under live allocations. It adds nothing to them, and
-        a live allocation keeps its segments.""",
+        """predict_synchronized(segment, reserved, live, threshold): the threshold is for all that
+        the pool reserves, also under live allocations. It adds nothing to them, and a live
+        allocation keeps its segments.""",
         answers,
         right(live, [0, threshold, live + segment, live, reserved - 1, reserved + 1000 * segment]),
     )
 
 
-def keeps(run, mib):
+def keeps(run, mib, segment):
     """The seventh pool keeps what the phase needs."""
-    needed, found = -(-2 * mib // 32) * 32, thresholds(run.journal)
+    needed, found = -(-2 * mib // segment) * segment, thresholds(run.journal)
+    own = Journal(found[6:])
     expect(
-        len(found) == 7,
-        "try_phase sets the threshold of its pool, once.",
+        own and all(x["pool"] == own[0]["pool"] for x in own),
+        "try_phase sets the threshold of its pool.",
         f"{len(found)} thresholds were set, six of them in the table.",
+        run,
     )
-    value, phase = found[6]["value"], run.journal.where(pool=found[6]["pool"])
-    free = phase.where(call="cudaFreeAsync")[0]["n"]
-    kept = (
-        next(
-            x["value"]
-            for x in phase.where(attribute="cudaMemPoolAttrReservedMemCurrent")
-            if x["n"] > free
-        )
-        // MIB
+    phase = run.journal.where(pool=own[0]["pool"])
+    free = phase.ok("cudaFreeAsync").first
+    reads = phase.where(attribute="cudaMemPoolAttrReservedMemCurrent")
+    read = free and reads.after(free).first
+    expect(
+        read,
+        "try_phase frees the peak, and then reads what its pool reserves, as at the start.",
+        "it did not.",
+        run,
     )
+    kept, value = read["value"] // MIB, own.before(read).last["value"]
     words = "the maximum as its threshold" if value > 1e18 else f"a threshold of {value} bytes"
     expect(
         kept == needed,
-        f"""after the peak the pool keeps what the phase needs, and no more: {mib}
-        MiB that are live and {mib} MiB that it allocates next, in whole segments. A threshold is in
-        bytes.""",
+        f"""after the peak the pool keeps what the phase needs, and no more: {mib} MiB that are live
+        and {mib} MiB that it allocates next, in whole segments (here of {segment} MiB). A threshold
+        is in bytes.""",
         f"with {words} the pool kept {kept} MiB.",
+        run,
     )
     sizes = [x["bytes"] // MIB for x in phase.where(call="cudaMallocFromPoolAsync")]
     expect(
         sizes == [mib, 4 * mib, mib],
         f"the phase allocates {mib}, then {4 * mib}, then {mib} MiB, as at the start.",
+        "",
+        run,
+    )
+    pools = len(run.journal.ok("cudaMemPoolCreate").after(found[5]))
+    expect(
+        pools == 1,
+        """the threshold is decided from the sizes: try_phase creates one pool, and tries nothing in
+        another.""",
+        f"it created {pools}.",
+        run,
     )
 
 
@@ -116,10 +146,18 @@ def drawn_size(check):
     return 16 * check.draw("size", 9, 50) + 1
 
 
+def drawn_run(check):
+    """A run of a drawn size, on a device with segments of another size, and that."""
+    segment = check.draw("segment", 33, 300)
+    return check.run(drawn_size(check), SIM_SEGMENT=segment), segment
+
+
 def test_phase(check):
     "the third threshold keeps what the phase needs, and nothing else of the peak"
-    keeps(check.run(), 128)
-    keeps(check.run(drawn_size(check)), drawn_size(check))
+    keeps(check.run(), 128, 32)
+    keeps(check.run(drawn_size(check)), drawn_size(check), 32)
+    run, segment = drawn_run(check)
+    keeps(run, drawn_size(check), segment)
 
 
 def test_bytes(check):
@@ -134,8 +172,8 @@ def test_bytes(check):
     frees = [free["n"] for _, free, _ in rows(journal)]
     expect(
         len(frees) == 6 and all(x["n"] < n for x, n in zip(found, frees)),
-        """after each threshold is set, an allocation of that same pool is freed: the threshold
-           of one pool has no effect on another.""",
+        """after each threshold is set, an allocation of that same pool is freed: the threshold of
+        one pool has no effect on another.""",
         f"thresholds were set on pools {[x['pool'] for x in found]}, allocations freed in pools "
         f"{sorted({x['pool'] for x in journal.ok('cudaFreeAsync')})}.",
     )
@@ -155,8 +193,8 @@ def test_streams(check):
     names = {False: "the other stream", True: "the stream of the free"}
     expect(
         len(syncs) < 6 or syncs == [[False, True]] * 6,
-        """each row of the table synchronizes the
-        other stream after the free, and then the stream of the free.""",
+        """each row of the table synchronizes the other stream after the free, and then the stream
+        of the free.""",
         lambda: "after the free the rows synchronized "
         + "; ".join(sorted({" and ".join(names[one] for one in row) or "nothing" for row in syncs}))
         + ".",
@@ -169,8 +207,7 @@ def test_streams(check):
     )
 
 
-def predictions_hold(check, run, mib):
-    check.after_the_rest()
+def predictions_hold(run, mib):
     table = [
         line.split()
         for line in run.output.splitlines()
@@ -181,6 +218,7 @@ def predictions_hold(check, run, mib):
         len(table) == len(found) == 6,
         f"both predictions of each row, for {mib} MiB.",
         "the table does not have one row for each pool.",
+        run,
     )
     for cells, (pool, free, until) in zip(table, found):
         for when, cell, right in (
@@ -189,27 +227,25 @@ def predictions_hold(check, run, mib):
         ):
             expect(
                 int(cell) == right,
-                f"""both predictions of each row of the table hold, for an
-                allocation of {mib} MiB.""",
+                f"both predictions of each row of the table hold, for an allocation of {mib} MiB.",
                 f"after the {when} with a threshold of {cells[0]} MiB "
                 f"and {cells[1]} MiB live you predicted {cell} MiB, the pool reserved {right}.",
+                run,
             )
 
 
-def test_128(check):
-    "the predictions hold for 128 MiB"
-    predictions_hold(check, check.run(), 128)
+def test_predictions(check):
+    "the predictions hold for 128 and 300 MiB, and for a size and a segment that are drawn"
+    check.after(test_freed, test_synchronized, test_bytes, test_streams)
+    for mib in (128, 300, drawn_size(check)):
+        predictions_hold(check.run(mib) if mib != 128 else check.run(), mib)
+    run, _ = drawn_run(check)
+    predictions_hold(run, drawn_size(check))
+
+
+def test_output(check):
+    "it prints what a real device prints, for 128 and 300 MiB"
+    check.after_the_rest()
     check.expect_right(check.run())
-
-
-def test_drawn(check):
-    "the predictions hold for a size that is drawn"
-    run = check.run(drawn_size(check))
-    predictions_hold(check, run, drawn_size(check))
-    check.expect_clean(run)
-
-
-def test_300(check):
-    "the predictions hold for 300 MiB, more than every threshold"
-    predictions_hold(check, check.run(300), 300)
     check.expect_right(check.run(300), "300")
+    check.expect_clean(drawn_run(check)[0])
