@@ -1,0 +1,28 @@
+"""Clinic, case 1: the packed table is dropped when its last use is queued."""
+
+from check import expect
+
+
+def test_ends_well(check):
+    "no hazard, exit status 0 and nothing left, under five schedules"
+    check.ends_well()
+
+
+def test_dropped(check):
+    "the packed table is dropped before the next one is packed"
+    journal = check.run().journal
+    taken = journal.ok("cudaMallocAsync", "cudaMallocFromPoolAsync")
+    frees = journal.calls("cudaFreeAsync", "cudaFree")
+    dropped = taken and frees.where(allocation=taken.first["allocation"]).before(taken.last)
+    expect(
+        dropped,
+        """the stage drops the first packed table when it has queued the copy, and then the packing
+        stage allocates the second.""",
+        "the memory of the first table was freed after the second was allocated, or never.",
+    )
+
+
+def test_output(check):
+    "it prints what the repaired program printed on a device"
+    check.after_the_rest()
+    check.prints_what_is_right()

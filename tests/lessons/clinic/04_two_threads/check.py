@@ -1,0 +1,30 @@
+"""Clinic, case 4: the second thread waits for the first, and gets what the first returned."""
+
+from check import expect
+
+
+def test_ends_well(check):
+    "no hazard, exit status 0 and nothing left, under five schedules"
+    check.ends_well()
+
+
+def test_one_memory(check):
+    "the second worker gets the memory that the first returned"
+    journal = check.run().journal
+    taken = journal.ok("cudaMallocAsync", "cudaMallocFromPoolAsync")
+    fills = journal.ok("launch_fill")
+    streams = sorted({str(x["stream"]) for x in fills})
+    expect(
+        len(taken) == 1
+        and len({x["allocation"] for x in fills}) == 1
+        and streams == ["per-thread"],
+        """one cudaMallocAsync, and both workers fill that memory in cudaStreamPerThread: the
+        allocator keeps what returns and hands it out again.""",
+        f"{len(taken)} allocations; fills in the streams {', '.join(streams)}.",
+    )
+
+
+def test_output(check):
+    "it prints what the repaired program printed on a device"
+    check.after_the_rest()
+    check.prints_what_is_right()

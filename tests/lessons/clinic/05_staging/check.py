@@ -1,0 +1,34 @@
+"""Clinic, case 5: a staging buffer is written again only after its copy."""
+
+from check import expect
+
+BYTES = 4096  # of a description
+
+
+def test_ends_well(check):
+    "no hazard, exit status 0 and nothing left, under five schedules"
+    check.ends_well()
+
+
+def test_twelve(check):
+    "twelve columns: each staging buffer is written again only after its copy"
+    check.ends_well(12)
+    copies = check.run(12).journal.ok("cudaMemcpyAsync", "cudaMemcpy")
+    sent = sum(x["bytes"] for x in copies if x.get("kind") != "DeviceToHost")
+    expect(
+        sent >= 12 * BYTES,
+        f"twelve descriptions of {BYTES} bytes are copied to the device.",
+        f"{sent} bytes were.",
+    )
+    numbers = " ".join(str(number) for number in range(1, 13))
+    check.prints_line(
+        rf".*\D{numbers}\D+{numbers}",
+        "twelve columns described, and the same twelve found on the device",
+        12,
+    )
+
+
+def test_output(check):
+    "it prints what the repaired program printed on a device"
+    check.after_the_rest()
+    check.prints_what_is_right()

@@ -1,0 +1,31 @@
+"""Clinic, case 6: the array outlives the stream in which it was made."""
+
+from check import expect
+
+
+def test_ends_well(check):
+    "no hazard, exit status 0 and nothing left, under five schedules"
+    check.ends_well()
+
+
+def test_destroyed(check):
+    "the function destroys the stream that it made"
+    journal = check.run().journal
+    made = [
+        x
+        for x in journal
+        if str(x.get("call")).startswith("cudaStreamCreate") and x.get("result") == "cudaSuccess"
+    ]
+    gone = journal.ok("cudaStreamDestroy")
+    expect(
+        made and len(made) == len(gone),
+        """each stream that is created is destroyed: a program that leaves a stream for each array
+        is not repaired.""",
+        f"streams created: {len(made)}, destroyed: {len(gone)}.",
+    )
+
+
+def test_output(check):
+    "it prints what the repaired program printed on a device"
+    check.after_the_rest()
+    check.prints_what_is_right()
