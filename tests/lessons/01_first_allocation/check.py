@@ -50,6 +50,12 @@ def failed(run):
     return re.search(": cudaError", run.errors)
 
 
+def goes_on(check):
+    """What ended at a call that failed, because that came too late, says so once."""
+    if failed(check.run()):
+        check.after(test_freed)
+
+
 def given(check):
     return check.draw("count", 1000, 900000), check.draw("first", 2, 39), check.draw("more", 3, 99)
 
@@ -148,7 +154,8 @@ def test_freed(check):
         stream: for memory of cudaMallocAsync it waits for nothing.""",
         lambda: order(journal),
     )
-    late = [x for x in own.calls(*USES) if x["n"] > frees[0]["n"]]
+    # A copy from memory that is freed is refused, and names no allocation: a hazard does.
+    late = [x for x in own.after(frees[0]) if x.get("call") in USES]
     expect(
         not late,
         """cudaFreeAsync comes after the last use of data: what is put into the stream after the
@@ -166,6 +173,7 @@ def test_freed(check):
 def test_numbers(check):
     "use_stream uses the numbers that it is given"
     check.after(test_used)
+    goes_on(check)
     for count, first, more in (given(check), (1, check.draw("other", -90, -2), 1)):
         run = ask(check, count, first, more)
         data, _ = allocated(run.journal)
@@ -211,6 +219,7 @@ def never_returns(run):
 def test_no_wait(check):
     "use_stream waits for nothing: the stream itself keeps its work in order"
     check.after(test_used)
+    goes_on(check)
     run = check.run()
     if stands_still(run) and allocated(run.journal)[1] is None:
         never_returns(run)
@@ -242,11 +251,10 @@ def test_wait(check):
     if test_used.__name__ in check.met and stands_still(check.run()):
         check.after(test_no_wait)  # the same wait is not reported twice
         never_returns(check.run())
+    goes_on(check)
     run = check.run(SIM_SCHEDULE="late", SIM_IDLE="off")
     journal = run.journal
     copied = copies(journal)
-    if failed(run) and copied:
-        check.after(test_freed)
     done = {x["of"]: x["finish"] for x in journal.where(did="run", op="copy")}
     waits = [x for x in journal.where(acquired=1) if x["call"] != "cudaFreeHost"]
     waited = copied and all(
@@ -254,10 +262,17 @@ def test_wait(check):
     )
     early = journal.where(did="hazard", kind="host access not ordered after a write")
     expect(
-        waited and not early,
+        waited,
         """a call in which the host waits for the copy (YOUR WORK, 2 of 2): only then is the result
         on the host.""",
         lambda: order(journal) + why_no_wait(journal),
+        run,
+    )
+    expect(
+        not early,
+        """the result is read behind that wait, or while the gate is closed, when the copy cannot
+        have begun. So gate_open comes after use_stream.""",
+        "result was read while the copy might write it.",
         run,
     )
 

@@ -147,8 +147,11 @@ def drawn_size(check):
 
 
 def drawn_run(check):
-    """A run of a drawn size, on a device with segments of another size, and that."""
-    segment = check.draw("segment", 33, 300)
+    """A run of a drawn size on a device with larger segments, in which other thresholds are needed
+    than in segments of 32 MiB; and the size of those segments."""
+    needed, segment = 2 * drawn_size(check), check.draw("segment", 65, 300)
+    while -needed % segment < 32:
+        segment += 1
     return check.run(drawn_size(check), SIM_SEGMENT=segment), segment
 
 
