@@ -211,10 +211,17 @@ bench scale: %: $(SIMULATOR)/tests/simulator/%
 headers:
 	@tests/commands/headers.sh $(CUDA_HEADERS)
 
-## make gpu           record and verify everything on this machine's GPU, in build/gpu-record
+## make gpu           record and verify everything on this machine's GPU, in build/gpu-record;
+##                    make gpu lessons probes: these parts alone
+GPU_PARTS := lessons probes peers walks clinic litmus sanitizer
 .PHONY: gpu
 gpu:
-	@tests/hardware/gpu.sh
+	@tests/hardware/gpu.sh $(filter $(GPU_PARTS),$(MAKECMDGOALS))
+ifneq ($(filter gpu,$(MAKECMDGOALS)),)
+.PHONY: $(GPU_PARTS)
+$(GPU_PARTS): gpu
+	@:
+endif
 
 ## make clean         remove all that was built or fetched: build/
 .PHONY: clean

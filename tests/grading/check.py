@@ -62,8 +62,8 @@ SCHEDULES = ("measured", "instant", "late", "random:1", "random:3")
 
 class Miss(Exception):
     """A rule is not met. lines: the sentences, in their order; run: the run that they speak of,
-    else the last one; errors: what is shown of stderr, else what the run wrote there. The words of a
-    compiler are bare: there is no run."""
+    else the last one; errors: what is shown of stderr, else what the run wrote there. The words of
+    a compiler are bare: there is no run."""
 
     def __init__(self, *lines, run=None, errors=None, bare=False):
         super().__init__("\n".join(lines))
