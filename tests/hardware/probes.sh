@@ -105,8 +105,8 @@ mutants() {
 # the default pool's watermarks of the sections before.
 comparable() {
     case $1 in
-    probe-times | probe-costs | probe-engines | probe-peer-engines | probe-corner | probe-uploads | \
-        probe-counted | probe-error-log)
+    probe-times | probe-costs | probe-engines | probe-peer-engines | probe-corner | \
+        probe-uploads | probe-counted | probe-error-log)
         grep -v '^condition ' "$2" | sed -E 's/[0-9]+(\.[0-9]+)?/N/g; s/ +/ /g'
         ;;
     probe-dying) grep ' rc 0: ' "$2" | sort -u ;;

@@ -10,7 +10,8 @@ setup_file() { make -s BACKEND=simulator build/simulator/tests/simulator/ending;
 says_too_late() {
     run bounded "$PROGRAMS/ending" "$1"
     [ "$status" = 0 ]
-    assert_line "$2: cudaErrorCudartUnloading, cudaErrorCudartUnloading, last error cudaErrorCudartUnloading"
+    local e=cudaErrorCudartUnloading
+    assert_line "$2: $e, $e, last error $e"
     assert_line --partial "cudaFreeAsync was called while the process ends, after the CUDA runtime"
     [ "${#lines[@]}" = 2 ]
 }
