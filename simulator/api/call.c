@@ -236,10 +236,10 @@ cudaError_t call_last_error(bool clear)
 
 /* ---- handles, and what no program survives ---- */
 
-void call_stop(const struct call *call, const char *kind, const char *sentence)
+void call_stop(const struct call *call, enum hazard kind, const char *sentence)
 {
     if (!settings.check)
-        fatal_hazard(kind, call->origin.call, "%s. %s", kind, sentence);
+        fatal_hazard(kind, call->origin.call, "%s. %s", hazard_name(kind), sentence);
     hazards_diag("the program ends here: %s", sentence);
     journal_close();
     hazards_close();
@@ -250,7 +250,7 @@ void call_bad_handle(const struct call *call, const char *what, enum handle_kind
                      const void *handle, const char *destroyer, const char *maker)
 {
     bool destroyed = handle_state(kind, handle) == HANDLE_DESTROYED;
-    fatal_hazard("bad handle", call->origin.call,
+    fatal_hazard(HAZARD_BAD_HANDLE, call->origin.call,
                  "%s was given %s that %s. A real driver may crash here.\n  To do: call %s %s.",
                  call->origin.call, what, destroyed ? "is destroyed" : "was never created",
                  destroyed ? destroyer : maker,
@@ -259,7 +259,7 @@ void call_bad_handle(const struct call *call, const char *what, enum handle_kind
 
 void call_destroyed_pool(const struct call *call)
 {
-    fatal_hazard("bad handle", call->origin.call,
+    fatal_hazard(HAZARD_BAD_HANDLE, call->origin.call,
                  "%s was given a pool that is destroyed. A real driver returns cudaSuccess and "
                  "dies of SIGSEGV at the next allocation.\n"
                  "  To do: make another pool current, or destroy this one later.",

@@ -24,6 +24,7 @@
 uint32_t sim_calls(void);
 #pragma GCC visibility pop
 
+#include "base/hazard_kinds.h"
 #include "base/origin.h"
 #include "base/handle.h"
 #include "sched/event.h"
@@ -114,7 +115,7 @@ void call_bad_handle(const struct call *call, const char *what, enum handle_kind
 void call_destroyed_pool(const struct call *call) __attribute__((noreturn));
 /* Ends the process after the checker's report, which is not repeated: a real driver would not
  * survive the call. */
-void call_stop(const struct call *call, const char *kind, const char *sentence)
+void call_stop(const struct call *call, enum hazard kind, const char *sentence)
     __attribute__((noreturn));
 
 /* Makes the journal's lines of what happens below (base/observer.h). */

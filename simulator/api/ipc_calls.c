@@ -48,7 +48,7 @@ cudaError_t do_cudaMemPoolExportToShareableHandle(struct call *call, void *handl
         return cudaErrorInvalidValue;
     if (type == cudaMemHandleTypeFabric
         && p->props.handleTypes == (cudaMemHandleTypeFabric | cudaMemHandleTypePosixFileDescriptor))
-        fatal_hazard("fabric handle", call->origin.call,
+        fatal_hazard(HAZARD_FABRIC_HANDLE, call->origin.call,
                      "cudaMemPoolExportToShareableHandle was to return a fabric handle of a pool "
                      "that has two handle types. "
                      "A real driver without a fabric dies of SIGSEGV here.\n"
@@ -75,7 +75,7 @@ cudaError_t do_cudaMemPoolImportFromShareableHandle(struct call *call, cudaMemPo
     bool fabric =
         type == cudaMemHandleTypeFabric && settings.driver_version >= DRIVER_WITH_FABRIC_HANDLES;
     if (fabric && handle && (uintptr_t)handle < 65536)
-        fatal_hazard("descriptor as fabric handle", call->origin.call,
+        fatal_hazard(HAZARD_DESCRIPTOR_AS_FABRIC_HANDLE, call->origin.call,
                      "cudaMemPoolImportFromShareableHandle was given %d as the address of a fabric "
                      "handle. A real driver dies of SIGSEGV here.\n"
                      "  To do: for a file descriptor the handle type is "
@@ -117,7 +117,7 @@ cudaError_t do_cudaMemPoolImportPointer(struct call *call, void **pointer, cudaM
     struct address_info info;
     line_pool(&call->line, p);
     if (p && p->imported && !p->import_count)
-        fatal_hazard("bad handle", call->origin.call,
+        fatal_hazard(HAZARD_BAD_HANDLE, call->origin.call,
                      "cudaMemPoolImportPointer was given an imported pool that is destroyed. A "
                      "real driver dies of SIGSEGV here.\n"
                      "  To do: import the allocations that are needed before cudaMemPoolDestroy.");
@@ -152,7 +152,7 @@ cudaError_t do_cudaIpcGetEventHandle(struct call *call, cudaIpcEventHandle_t *ha
     line_number(&call->line, "event", (uint64_t)v->id);
     /* The driver writes to the null pointer. */
     if (!handle)
-        fatal_hazard("null handle", call->origin.call,
+        fatal_hazard(HAZARD_NULL_HANDLE, call->origin.call,
                      "cudaIpcGetEventHandle was given a null pointer for the handle. "
                      "A real driver dies of SIGSEGV here.\n"
                      "  To do: pass the address of a cudaIpcEventHandle_t.");

@@ -142,7 +142,7 @@ cudaError_t do_cudaFree(struct call *call, void *pointer)
         checker_freed_unallocated(call, pointer, NULL,
                                   "a real driver hangs or crashes at the next synchronization.");
         call_stop(
-            call, "double free",
+            call, HAZARD_DOUBLE_FREE,
             "cudaFree was given an allocation that cudaFreeAsync has freed already. A real driver "
             "hangs or crashes at the next synchronization.");
     }

@@ -132,7 +132,7 @@ static void free_plain(struct call *call, struct address_info *a, void *pointer,
             call, pointer, s,
             "a real driver reports nothing here and hangs or crashes at the next synchronization.");
         call_stop(
-            call, "double free",
+            call, HAZARD_DOUBLE_FREE,
             "cudaFreeAsync was given an allocation of cudaMalloc that it has freed already. A "
             "real driver hangs or crashes at the next synchronization.");
     }
@@ -403,7 +403,7 @@ cudaError_t do_cudaMemPoolSetAttribute(struct call *call, cudaMemPool_t pool,
     if (!p)
         return cudaErrorInvalidValue;
     if (!value)
-        fatal_hazard("null value", call->origin.call,
+        fatal_hazard(HAZARD_NULL_VALUE, call->origin.call,
                      "cudaMemPoolSetAttribute was given a null pointer for the value of %s. "
                      "A real driver dies of SIGSEGV here.\n"
                      "  To do: pass the address of %s that holds the value.",
@@ -506,7 +506,7 @@ cudaError_t do_cudaMemPoolSetAccess(struct call *call, cudaMemPool_t pool,
     if (!p)
         return cudaErrorInvalidValue;
     if (count && !list)
-        fatal_hazard("null list", call->origin.call,
+        fatal_hazard(HAZARD_NULL_LIST, call->origin.call,
                      "cudaMemPoolSetAccess was given a null list with count %zu. "
                      "A real driver dies of SIGSEGV here.\n"
                      "  To do: pass the address of an array of cudaMemAccessDesc.",

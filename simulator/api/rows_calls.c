@@ -31,7 +31,7 @@ static cudaError_t memset_rows(const struct call *call, size_t pitch, size_t wid
         return cudaErrorInvalidValue;
     *r = (struct rows){width, height, pitch, 0};
     if (rows_span(r, pitch) == SIZE_MAX)
-        call_stop(call, "rows without end",
+        call_stop(call, HAZARD_ROWS_WITHOUT_END,
                   "the rows of a memset reach beyond the last address there is. A real driver "
                   "hangs here.");
     return cudaSuccess;

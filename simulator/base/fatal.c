@@ -14,7 +14,7 @@
 
 _Thread_local void *fatal_site;
 
-void fatal_hazard(const char *kind, const char *call, const char *format, ...)
+void fatal_hazard(enum hazard kind, const char *call, const char *format, ...)
 {
     NEEDS_LOCK();
     char text[1024] = "hazard: ";
@@ -35,7 +35,7 @@ void fatal_hazard(const char *kind, const char *call, const char *format, ...)
     hazards_print(report[0] ? report : text);
     struct origin nothing = {0}, origin = {.call = call};
     if (observer.hazard)
-        observer.hazard(&(struct observed_hazard){kind, 0, &nothing, &origin, false});
+        observer.hazard(&(struct observed_hazard){hazard_name(kind), 0, &nothing, &origin, false});
     journal_close();
     hazards_close();
     os_exit(3);

@@ -3,10 +3,12 @@
 #ifndef SIM_BASE_FATAL_H
 #define SIM_BASE_FATAL_H
 
+#include "base/hazard_kinds.h"
+
 /* Reports the hazard, closes the journal and ends the process. `call` is the call that may not
  * return, as the journal names it, or NULL; the report has where fatal_site says that it stands.
  * The text follows "hazard: ". Needs the lock. */
-void fatal_hazard(const char *kind, const char *call, const char *format, ...)
+void fatal_hazard(enum hazard kind, const char *call, const char *format, ...)
     __attribute__((format(printf, 3, 4), noreturn));
 
 /* The return address of the call that this thread is in. */

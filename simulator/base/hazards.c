@@ -1,6 +1,8 @@
 /* Reports on their way out. */
 #include "base/hazards.h"
 
+#include "base/hazard_kinds.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,6 +17,15 @@ static struct {
     os_file *file;
     char first[512];
 } hazards;
+
+const char *hazard_name(enum hazard kind)
+{
+    static const char *const names[] = {
+#define HAZARD(id, name, advice) name,
+#include "base/hazards.def"
+    };
+    return names[kind];
+}
 
 void hazards_open(void)
 {

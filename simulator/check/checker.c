@@ -205,7 +205,7 @@ static void note_stale_pointer(struct shadow_ref ref, size_t offset)
 /* Reports one copy that reads what it writes. */
 static void hazard_overlap(struct shadow_ref ref, const struct origin *origin)
 {
-    if (!report_begin("overlapping copy", origin, origin))
+    if (!report_begin(HAZARD_OVERLAPPING_COPY, origin, origin))
         return;
     report_text(
         "%s (%s) reads and writes the same bytes of allocation %u. The memory areas of a copy "
@@ -219,11 +219,11 @@ static void hazard_overlap(struct shadow_ref ref, const struct origin *origin)
     report_end(ref.id);
 }
 
-static const char *unordered_kind(const struct access *earlier, const struct access *later)
+static enum hazard unordered_kind(const struct access *earlier, const struct access *later)
 {
     if (!later->write)
-        return "read not ordered after a write";
-    return earlier->write ? "unordered writes" : "write not ordered after a read";
+        return HAZARD_READ_NOT_ORDERED_AFTER_A_WRITE;
+    return earlier->write ? HAZARD_UNORDERED_WRITES : HAZARD_WRITE_NOT_ORDERED_AFTER_A_READ;
 }
 
 /* A conflict that was postponed may have been ordered by what the host does, too. */
@@ -271,7 +271,7 @@ static void hazard_early_free(const struct conflict *c)
 {
     const struct shadow_ref ref = c->ref;
     const struct origin *first = &c->earlier.origin, *origin = &c->later.origin;
-    if (!report_begin("free before the use ends", first, origin))
+    if (!report_begin(HAZARD_FREE_BEFORE_THE_USE_ENDS, first, origin))
         return;
     report_text("%s (%s) frees allocation %u while %s (%s) may still be using it.", origin->call,
                 report_stream(origin).text, ref.id, first->call, report_stream(first).text);
@@ -296,8 +296,8 @@ static void hazard_before_allocation(const struct conflict *c)
     const struct shadow_ref ref = c->ref;
     const struct origin *allocated_by = &c->earlier.origin, *origin = &c->later.origin;
     bool free = c->kind == CONFLICT_ALLOCATION_FREE;
-    if (!report_begin(free ? "free before allocation" : "use before allocation", allocated_by,
-                      origin))
+    if (!report_begin(free ? HAZARD_FREE_BEFORE_ALLOCATION : HAZARD_USE_BEFORE_ALLOCATION,
+                      allocated_by, origin))
         return;
     report_text(
         "%s (%s) %s allocation %u, and nothing orders it after the call that allocates it (%s).",
@@ -316,7 +316,7 @@ static void hazard_before_allocation(const struct conflict *c)
 static void hazard_second_allocation(const struct conflict *c)
 {
     const struct origin *freed_by = &c->earlier.origin, *origin = &c->later.origin;
-    if (!report_begin("allocation before the free", freed_by, origin))
+    if (!report_begin(HAZARD_ALLOCATION_BEFORE_THE_FREE, freed_by, origin))
         return;
     report_text(
         "%s (%s) makes allocation %u, and nothing orders it after the free of the allocation "
@@ -463,7 +463,7 @@ static bool check_stale_node(struct shadow_ref ref, const struct origin *origin,
     if (ref.id <= origin->newest_allocation || ref.shadow->allocated_by.launch)
         return false;
     const struct freed *old = freed_find(ref.address + from, origin->newest_allocation);
-    if (!old || !report_begin("use after free", &old->freed_by, origin))
+    if (!old || !report_begin(HAZARD_USE_AFTER_FREE, &old->freed_by, origin))
         return old != NULL;
     describe_late_use(old, origin, write);
     report_note(
@@ -477,7 +477,7 @@ static bool check_stale_node(struct shadow_ref ref, const struct origin *origin,
 static void hazard_outside(struct shadow_ref ref, const struct access *new)
 {
     const struct origin *origin = &new->origin, *allocated_by = &ref.shadow->allocated_by;
-    if (!report_begin("access outside the allocation", allocated_by, origin))
+    if (!report_begin(HAZARD_ACCESS_OUTSIDE_THE_ALLOCATION, allocated_by, origin))
         return;
     report_text("%s (%s) touches bytes %zu to %zu of allocation %u, which has %zu.", origin->call,
                 report_stream(origin).text, new->from, new->to - 1, ref.id, ref.bytes);
@@ -586,10 +586,10 @@ void checker_used_unallocated(const struct call *call, const void *address, size
         return;
     struct origin origin = checker_origin(call, s, seq);
     const struct freed *old = freed_find(address, UINT32_MAX);
-    if (old && report_begin("use after free", &old->freed_by, &origin)) {
+    if (old && report_begin(HAZARD_USE_AFTER_FREE, &old->freed_by, &origin)) {
         describe_late_use(old, &origin, write);
         report_end(old->id);
-    } else if (!old && report_begin("use of memory that is not allocated", &origin, &origin)) {
+    } else if (!old && report_begin(HAZARD_USE_OF_MEMORY_THAT_IS_NOT_ALLOCATED, &origin, &origin)) {
         describe_unallocated(address, bytes, &origin, write, before, of_graph);
         report_end(0);
     }
@@ -643,7 +643,8 @@ void checker_freed_unallocated(const struct call *call, const void *address, con
         return;
     const struct freed *old = freed_find(address, UINT32_MAX);
     struct origin origin = checker_origin(call, s, 0);
-    if (!old || old->address != address || !report_begin("double free", &old->freed_by, &origin))
+    if (!old || old->address != address
+        || !report_begin(HAZARD_DOUBLE_FREE, &old->freed_by, &origin))
         return;
     report_text("%s (%s) frees allocation %u a second time.", origin.call,
                 report_stream(&origin).text, old->id);
@@ -671,7 +672,7 @@ void checker_leaked(struct shadow_ref ref)
 {
     NEEDS_LOCK();
     const struct origin *allocated_by = &ref.shadow->allocated_by;
-    if (!settings.leaks || !report_begin("leak", allocated_by, allocated_by))
+    if (!settings.leaks || !report_begin(HAZARD_LEAK, allocated_by, allocated_by))
         return;
     report_text("allocation %u is still alive at the end of the program.", ref.id);
     report_allocation(ref.id, ref.bytes, allocated_by);

@@ -439,12 +439,13 @@ void page_guard_forget(const char *address, size_t bytes)
 
 /* By enum reason: the kind of report, and what the earlier call did. */
 static const struct {
-    const char *kind, *done;
+    enum hazard kind;
+    const char *done;
 } touches[] = {
-    [NOT_ALLOCATED] = {"host access before allocation", "allocated"},
-    [WRITTEN] = {"host access not ordered after a write", "written"},
-    [READ] = {"host write not ordered after a read", "read"},
-    [FREED] = {"host access after free", "freed"},
+    [NOT_ALLOCATED] = {HAZARD_HOST_ACCESS_BEFORE_ALLOCATION, "allocated"},
+    [WRITTEN] = {HAZARD_HOST_ACCESS_NOT_ORDERED_AFTER_A_WRITE, "written"},
+    [READ] = {HAZARD_HOST_WRITE_NOT_ORDERED_AFTER_A_READ, "read"},
+    [FREED] = {HAZARD_HOST_ACCESS_AFTER_FREE, "freed"},
 };
 
 static void describe_touch(const struct protection *p)

@@ -54,7 +54,7 @@ void checker_peer_used(const struct call *call, struct peer_use **list, struct s
 
 static void hazard_early_revoke(const struct peer_use *use, const struct origin *origin)
 {
-    if (!report_begin("access taken before the use ends", &use->origin, origin))
+    if (!report_begin(HAZARD_ACCESS_TAKEN_BEFORE_THE_USE_ENDS, &use->origin, origin))
         return;
     report_text("%s (%s) takes a device's access away while %s (%s) may still need it for "
                 "allocation %u.",
@@ -98,7 +98,7 @@ void checker_peer_use_pending(const struct call *call, const void *owner, struct
 
 static void hazard_late_grant(const struct peer_use *use, const struct origin *origin)
 {
-    if (!report_begin("use before access is given", &use->origin, origin))
+    if (!report_begin(HAZARD_USE_BEFORE_ACCESS_IS_GIVEN, &use->origin, origin))
         return;
     report_text(
         "%s (%s) uses allocation %u, which its device has no access to; %s (%s) gives it only "

@@ -36,7 +36,8 @@ struct location {
 
 /* What was reported: two calls and their lines. */
 struct reported {
-    const char *kind, *earlier_call, *later_call;
+    enum hazard kind;
+    const char *earlier_call, *later_call;
     char earlier[256], later[256];
     unsigned repeats;
 };
@@ -60,12 +61,12 @@ static struct {
     /* Its calls are in streams of two devices, so each stream is named with its device. */
     bool has_two_devices;
     unsigned count;
-    const char *kind;
+    enum hazard kind;
     struct origin earlier, later;
     bool unordered;
     struct reported reported[REPORTS_MAX];
     struct {
-        const char *kind;
+        enum hazard kind;
         struct seen_site {
             void *site;
             bool depends_on_callers;
@@ -225,11 +226,11 @@ static bool was_seen_at(const struct seen_site *seen, const struct origin *origi
     return is_at(seen->site, seen->depends_on_callers, origin->site);
 }
 
-static struct reported *find_seen(const char *kind, const struct origin *earlier,
+static struct reported *find_seen(enum hazard kind, const struct origin *earlier,
                                   const struct origin *later)
 {
     for (unsigned i = 0; i < report.seen_count; i++)
-        if (!strcmp(report.seen[i].kind, kind) && was_seen_at(&report.seen[i].earlier, earlier)
+        if (report.seen[i].kind == kind && was_seen_at(&report.seen[i].earlier, earlier)
             && was_seen_at(&report.seen[i].later, later))
             return report.seen[i].as;
     return NULL;
@@ -241,7 +242,7 @@ static struct seen_site seen_site_of(const struct origin *origin)
     return (struct seen_site){origin->site, location_of(&place)->source.depends_on_callers};
 }
 
-static void add_seen(const char *kind, const struct origin *earlier, const struct origin *later,
+static void add_seen(enum hazard kind, const struct origin *earlier, const struct origin *later,
                      struct reported *as)
 {
     if (report.seen_count == SEEN_MAX)
@@ -257,7 +258,7 @@ static struct reported *find_reported(const struct reported *new)
 {
     for (unsigned i = 0; i < report.count; i++) {
         struct reported *r = &report.reported[i];
-        if (!strcmp(r->kind, new->kind) && !strcmp(r->earlier_call, new->earlier_call)
+        if (r->kind == new->kind && !strcmp(r->earlier_call, new->earlier_call)
             && !strcmp(r->later_call, new->later_call) && !strcmp(r->earlier, new->earlier)
             && !strcmp(r->later, new->later))
             return r;
@@ -265,7 +266,7 @@ static struct reported *find_reported(const struct reported *new)
     return NULL;
 }
 
-bool report_begin(const char *kind, const struct origin *earlier, const struct origin *later)
+bool report_begin(enum hazard kind, const struct origin *earlier, const struct origin *later)
 {
     NEEDS_LOCK();
     struct reported *same = find_seen(kind, earlier, later);
@@ -303,7 +304,7 @@ bool report_begin(const char *kind, const struct origin *earlier, const struct o
     report.has_two_devices =
         earlier->stream != -2 && later->stream != -2 && earlier->device != later->device;
     name_streams(earlier, later);
-    append("hazard: %s. ", kind);
+    append("hazard: %s. ", hazard_name(kind));
     return true;
 }
 
@@ -315,7 +316,7 @@ void report_repeats(void)
         struct phrase place = phrase("%s at %s", r->later_call, r->later);
         if (r->repeats)
             hazards_diag("found %u more time%s: %s, %s.", r->repeats, r->repeats == 1 ? "" : "s",
-                         r->kind, place.text);
+                         hazard_name(r->kind), place.text);
     }
 }
 
@@ -399,8 +400,8 @@ void report_end(uint32_t id)
     report.has_two_devices = false;
     hazards_print(report.text);
     if (observer.hazard)
-        observer.hazard(&(struct observed_hazard){report.kind, id, &report.earlier, &report.later,
-                                                  report.unordered});
+        observer.hazard(&(struct observed_hazard){hazard_name(report.kind), id, &report.earlier,
+                                                  &report.later, report.unordered});
 }
 
 /* ---- the missing edge ---- */

@@ -7,6 +7,7 @@
 #ifndef SIM_CHECK_REPORT_H
 #define SIM_CHECK_REPORT_H
 
+#include "base/hazard_kinds.h"
 #include "check/shadow.h"
 #include "sched/stream.h"
 
@@ -18,7 +19,7 @@ struct phrase {
 /* Starts a report about two accesses. Returns false, and nothing more is to be said, when the same
  * calls on the same two lines have been reported under this kind, which is counted, or when there
  * have been too many reports. */
-bool report_begin(const char *kind, const struct origin *earlier, const struct origin *later);
+bool report_begin(enum hazard kind, const struct origin *earlier, const struct origin *later);
 /* Adds to the first line. */
 void report_text(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void report_allocation(uint32_t id, size_t bytes, const struct origin *allocated_by);

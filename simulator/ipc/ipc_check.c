@@ -85,24 +85,23 @@ static struct phrase describe_access(const struct ipc_access *access)
 }
 
 /* The other process's call has no location in a source here: the kind stands for it. */
-static bool begin_report(const char *kind, const struct origin *origin)
+static bool begin_report(enum hazard kind, const struct origin *origin)
 {
-    struct origin other = {.call = kind};
+    struct origin other = {.call = hazard_name(kind)};
     return report_begin(kind, &other, origin);
 }
 
-static const char *unordered_kind(const struct ipc_access *earlier, bool write)
+static enum hazard unordered_kind(const struct ipc_access *earlier, bool write)
 {
     bool here = is_in_this_process(earlier);
     if (earlier->kind == IPC_ALLOCATION)
-        return here ? "use before allocation" : "use before another process's allocation";
+        return here ? HAZARD_USE_BEFORE_ALLOCATION : HAZARD_USE_BEFORE_ANOTHER_PROCESS_ALLOCATION;
     if (!write)
-        return here ? "read not ordered after a write"
-                    : "read not ordered after another process's write";
+        return here ? HAZARD_READ_NOT_ORDERED_AFTER_A_WRITE
+                    : HAZARD_READ_AFTER_ANOTHER_PROCESS_WRITE;
     if (earlier->write)
-        return here ? "unordered writes" : "unordered writes of two processes";
-    return here ? "write not ordered after a read"
-                : "write not ordered after another process's read";
+        return here ? HAZARD_UNORDERED_WRITES : HAZARD_UNORDERED_WRITES_OF_TWO_PROCESSES;
+    return here ? HAZARD_WRITE_NOT_ORDERED_AFTER_A_READ : HAZARD_WRITE_AFTER_ANOTHER_PROCESS_READ;
 }
 
 static void report_unordered(struct shadow_ref ref, const struct ipc_access *earlier,
@@ -135,7 +134,7 @@ static void report_use_after_free(struct shadow_ref ref, const struct ipc_access
                                   const struct origin *origin)
 {
     bool here = is_in_this_process(freed_by);
-    if (!begin_report(here ? "use after free" : "use after another process's free", origin))
+    if (!begin_report(here ? HAZARD_USE_AFTER_FREE : HAZARD_USE_AFTER_ANOTHER_PROCESS_FREE, origin))
         return;
     report_text("%s (%s) uses allocation %u, which %s has freed.", origin->call,
                 report_stream(origin).text, ref.id, describe_access(freed_by).text);
@@ -174,8 +173,8 @@ static void ipc_check_used(struct shadow_ref ref, struct origin origin, const st
 static void report_held_free(struct shadow_ref ref, uint64_t importer, const struct origin *origin)
 {
     bool here = importer == os_process();
-    if (!begin_report(here ? "free while this process holds an import of the allocation"
-                           : "free while another process holds the allocation",
+    if (!begin_report(here ? HAZARD_FREE_WHILE_THIS_PROCESS_IMPORTS
+                           : HAZARD_FREE_WHILE_ANOTHER_PROCESS_HOLDS,
                       origin))
         return;
     report_text("%s (%s) frees allocation %u, which ", origin->call, report_stream(origin).text,
@@ -209,7 +208,8 @@ static void report_early_free(struct shadow_ref ref, const struct ipc_access *ea
                               const struct origin *origin)
 {
     bool here = is_in_this_process(earlier);
-    if (!begin_report(here ? "free before the use ends" : "free before another process's use ends",
+    if (!begin_report(here ? HAZARD_FREE_BEFORE_THE_USE_ENDS
+                           : HAZARD_FREE_BEFORE_ANOTHER_PROCESS_USE_ENDS,
                       origin))
         return;
     struct phrase other = describe_access(earlier);
@@ -294,8 +294,8 @@ void ipc_check_imported_freed(const struct call *call, uint32_t ipc_ref)
     struct ipc_allocation allocation = ipc_table_read_ref(ipc_ref);
     if (!settings.check || allocation.freed_by.behind_host_func
         || !begin_report(is_in_this_process(&allocation.freed_by)
-                             ? "import after the free"
-                             : "import after another process's free",
+                             ? HAZARD_IMPORT_AFTER_THE_FREE
+                             : HAZARD_IMPORT_AFTER_ANOTHER_PROCESS_FREE,
                          &origin))
         return;
     report_text("%s imports an allocation that %s has freed.", origin.call,

@@ -242,7 +242,7 @@ static void begin_digests(struct memory *all, size_t count)
 static void hazard_undeclared(const struct user_kernel *k, size_t i, uint32_t allocation_id,
                               const char *what)
 {
-    if (!report_begin("undeclared access", &k->origin, &k->origin))
+    if (!report_begin(HAZARD_UNDECLARED_ACCESS, &k->origin, &k->origin))
         return;
     report_text("%s (%s) writes %s memory[%zu], and its launch does not declare that.", k->name,
                 report_stream(&k->origin).text, what, i);
@@ -281,7 +281,7 @@ void user_kernel_touched(const void *address)
     const struct user_kernel *k = kernels.running;
     if (!k)
         return;
-    if (report_begin("undeclared access", &k->origin, &k->origin)) {
+    if (report_begin(HAZARD_UNDECLARED_ACCESS, &k->origin, &k->origin)) {
         report_text("%s (%s) touches %p, by the address that the memory has for the program.",
                     k->name, report_stream(&k->origin).text, address);
         report_origin("launched", &k->origin);

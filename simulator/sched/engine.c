@@ -376,7 +376,7 @@ static void wait_real_time_unlocking(const struct stream *s, bool for_room, cons
     if (is_held_by_gates() && ++engine.gate_checks > GATE_CHECKS && os_count_other_threads() == 0) {
         char stream[32];
         snprintf(stream, sizeof stream, "stream %d", s->id);
-        fatal_hazard("waiting forever", call,
+        fatal_hazard(HAZARD_WAITING_FOREVER, call,
                      "waiting forever. %s waits for %s%s, behind a launch_hold whose gate is "
                      "closed, and the program has no other thread that could open it.\n"
                      "  To do: open the gate (*open = 1) before this call, or %s.",

@@ -302,7 +302,7 @@ static void check_thread_end(const struct stream *s)
     if (!s->head || s->memory_seq <= host_synchronized_seq(s))
         return;
     fatal_hazard(
-        "a thread that cannot end", NULL,
+        HAZARD_A_THREAD_THAT_CANNOT_END, NULL,
         "a thread that cannot end. It ends with work pending in its own stream "
         "(cudaStreamPerThread), behind a cudaMallocAsync or cudaFreeAsync. "
         "A real driver hangs here.\n"

@@ -316,3 +316,22 @@ C
         "cudaEventRecord(event, a) after cudaMallocAsync (two.c:9)"
     finish
 }
+
+@test "the kinds of hazards that tests name are in the one list of them, and each is in use" {
+    cd "$ROOT"
+    local kinds
+    kinds=$(sed -n 's/^HAZARD(\([A-Z_]*\), "\(.*\)",$/\2/p' simulator/base/hazards.def | sort)
+    [ "$(wc -l <<<"$kinds")" -gt 35 ]
+    run diff <(printf '%s\n' "$kinds") <(sort -u <<<"$kinds")
+    assert_output ""
+    run comm -13 <(printf '%s\n' "$kinds") \
+        <({ sed -n 's/^ \* Kind: \([^*]*[^* ]\).*/\1/p' tests/litmus/*.c
+            sed -n '/hazard_names\[HAZARDS\]/,/};/p' tests/litmus/random_model.h |
+                grep -o '"[^"]*"' | tr -d '"'; } | sort -u)
+    assert_output ""
+    local id
+    for id in $(sed -n 's/^HAZARD(\([A-Z_]*\),.*/\1/p' simulator/base/hazards.def); do
+        grep -rqw "HAZARD_$id" simulator --include='*.c' || complain "No report is HAZARD_$id."
+    done
+    finish
+}
