@@ -1,12 +1,11 @@
 /* Reports on their way out. */
 #include "base/hazards.h"
 
-#include "base/hazard_kinds.h"
-
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/hazard_kinds.h"
 #include "base/settings.h"
 #include "os/needs_lock.h"
 #include "os/os.h"
