@@ -13,9 +13,9 @@ make -s "$mutant"
 cp solutions/04_release_threshold.c solutions/06_trim.c "$folder/ada"
 cp "$mutant" "$folder/ben/04_release_threshold.c"
 cp lessons/04_release_threshold.c lessons/06_trim.c "$folder/cleo"
-touch -d "2026-09-14 12:00Z" "$folder"/*/06_*
-touch -d "2026-09-21 12:00Z" "$folder/cleo"/07_*
-touch -d "2026-09-23 12:00Z" "$folder/ada"/07_*
+touch -d "2026-09-14 12:00Z" "$folder"/*/04_*
+touch -d "2026-09-21 12:00Z" "$folder/cleo"/06_*
+touch -d "2026-09-23 12:00Z" "$folder/ada"/06_*
 if [ -n "${2:-}" ]; then
     mkdir "$folder/$2"
     ln -s ../cleo "$folder/$2/lessons"

@@ -127,6 +127,7 @@ def graded(name, work):
         "file": read["sum"].strip() or None,
         "seed": int(read["seed"] or 0) or None,
         "waiting": 0,
+        "given": found.get("given", 0),
         "tests": tests,
     }
     if read["status"]:

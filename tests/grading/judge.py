@@ -120,12 +120,12 @@ def see(check, run):
     return lines
 
 
-def count_points(rules, given):
+def count_points(rules, given, share=WAITING):
     """(points, possible) of a file, of which each rule is judged."""
     met = sum(rule["result"] == "passed" for rule in rules)
     waiting = sum(rule["result"] == "skipped" for rule in rules)
     earned = max(0, met - given)
-    points = earned + min(earned, waiting * WAITING)
+    points = earned + min(earned, waiting * share)
     possible = len(rules) - given
     points = min(possible, math.floor(2 * points) / 2)
     return int(points) if points == int(points) else points, possible

@@ -10,6 +10,8 @@ its number or its name, a student is the name of a folder as class.csv shows it,
     late = 10                   percent that a lesson loses for each day begun; left out: 0
     grace = 15                  minutes without loss; left out: 0
     days = 5                    a lesson that is later counts 0; left out: no limit
+    waiting = 0.5               what a rule counts that could not be judged before another is met, of
+                                a point; all of them never more than what was met; left out: 0.5
     zone = Europe/Berlin        of the dates that name none; left out: this machine's
     book = https://HOST/book    the book, for the links of the feedback pages
     [weights]
@@ -39,7 +41,7 @@ from fractions import Fraction
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 SECTIONS = ("course", "weights", "due", "extensions", "adjustments", "columns")
-SETTINGS = ("title", "maximum", "submitted", "late", "grace", "days", "zone", "book")
+SETTINGS = ("title", "maximum", "submitted", "late", "grace", "days", "waiting", "zone", "book")
 
 
 class Refused(Exception):
@@ -111,8 +113,10 @@ class Course:
     def setting(self, name, value):
         if name not in SETTINGS:
             raise ValueError(f"{name} is not known; [course] has {', '.join(SETTINGS)}")
-        if name in ("maximum", "late", "grace", "days"):
+        if name in ("maximum", "late", "grace", "days", "waiting"):
             value = number(value)
+            if name == "waiting" and value > 1:
+                raise ValueError("waiting is a part of a point, at most 1")
             if name == "late" and value > 100:
                 raise ValueError("late is percent of a lesson, at most 100")
         elif name == "submitted" and value not in ("file", "roster"):

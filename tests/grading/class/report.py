@@ -24,8 +24,10 @@ import sys
 from datetime import datetime, timezone
 from pathlib import Path
 
-import pages
-from course import Course, Refused, rounded
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+import judge  # noqa: E402
+import pages  # noqa: E402
+from course import Course, Refused, rounded  # noqa: E402
 
 # A gradebook finds a student by these columns of its own export.
 CANVAS = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
@@ -78,6 +80,13 @@ def why_zero(lesson):
     return ("" if lesson["status"] == "graded" else lesson["status"] + ": ") + reason
 
 
+def points_of(lesson, waiting):
+    """The points of a lesson where the course says what a rule counts that waits."""
+    if waiting is None:
+        return lesson["points"]
+    return judge.count_points(lesson["tests"], lesson["given"], float(waiting))[0]
+
+
 class Student:
     def __init__(self, name, class_folder, out, course):
         self.name, self.folder = shown(name), out / "students" / name
@@ -99,7 +108,11 @@ class Student:
             self.count(Path(class_folder) / name, course)
 
     def count(self, folder, course):
-        self.points, self.possible = self.grade["points"], self.grade["possible"]
+        self.possible = self.grade["possible"]
+        for lesson in self.grade["lessons"]:
+            if lesson["status"] == "graded":
+                lesson["points"] = points_of(lesson, course.settings.get("waiting"))
+        self.points = sum(lesson["points"] for lesson in self.grade["lessons"])
         for lesson in self.grade["lessons"]:
             name = lesson["lesson"]
             due = course.due_date(self.name, name)
