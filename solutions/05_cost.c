@@ -4,6 +4,11 @@
  *        work that has nothing to do with them?
  * Yours  fix: keep_memory and serve, marked YOUR WORK: they do what their author believed. Decide
  *        what the pool keeps, which calls serve uses, and where it synchronizes.
+ * Calls  cudaMallocAsync(void **ptr, size_t bytes, cudaStream_t stream)
+ *        cudaFreeAsync(void *ptr, cudaStream_t stream)
+ *        cudaStreamSynchronize(cudaStream_t stream)
+ *        cudaMemPoolSetAttribute(cudaMemPool_t pool, enum cudaMemPoolAttr attr, void *value), or
+ *        pool_set of workbook.h
  * Run    make 05          check   make check-05          page   docs/05_cost
  */
 #include "kernels.h"
@@ -23,9 +28,10 @@ static void keep_memory(cudaMemPool_t pool)
     pool_set(pool, cudaMemPoolAttrReleaseThreshold, UINT64_MAX);
 }
 
-/* YOUR WORK, 2 of 2. Request i fills `bytes` bytes with i; its last number goes to answers[i], in
- * page-locked memory. When serve returns, all answers have arrived. It waits for no other stream,
- * and synchronizes once. */
+/* YOUR WORK, 2 of 2. Request i fills `bytes` bytes with i. The last number of them is
+ * copied from there to answers[i], in pinned memory (cudaMallocHost), so that the host does not
+ * wait for the copy. When serve returns, all answers have arrived. It takes its memory from the
+ * pool, waits for no other stream, and synchronizes once. */
 static void serve(int *answers, int requests, size_t bytes)
 {
     size_t count = bytes / sizeof(int);

@@ -1,43 +1,55 @@
-/* Calls lesson 05's functions with arguments of the check's own: "keep" and the MiB of an
- * allocation for keep_memory; "serve", a number of requests and their bytes for serve. What the
- * pool returned and what serve did is in the journal. There a kernel also writes down each answer,
- * as the host found it when serve returned, and some behind the last. The check puts the lesson in
- * front of this file, its main renamed. */
+/* Calls lesson 05's functions with arguments of the check's own. "keep" calls keep_memory, and then
+ * allocates nearly all memory of the device. "serve" REQUESTS BYTES calls serve, first for one
+ * request of one int; "held" instead calls it while the stream `busy` holds at a closed gate, so
+ * that who waits for that stream waits forever. What the calls did is in the journal, and the
+ * answers are printed as the host finds them when serve returns, with some behind the last. */
 
-enum { ASKED_MOST = 64 };
+enum { ASKED_MOST = 300 };
 
-static void asked_keep(size_t mib)
+static void asked_keep(void)
 {
     void *data;
+    size_t free_bytes, total_bytes;
     cudaMemPool_t pool;
+    CHECK(cudaMemGetInfo(&free_bytes, &total_bytes));
     CHECK(cudaDeviceGetDefaultMemPool(&pool, 0));
     keep_memory(pool);
-    CHECK(cudaMallocAsync(&data, mib * MiB, stream));
+    CHECK(cudaMallocAsync(&data, free_bytes - 512 * MiB, stream));
     CHECK(cudaFreeAsync(data, stream));
     CHECK(cudaStreamSynchronize(stream));
 }
 
-static void asked_serve(int requests, size_t bytes)
+static void asked_serve(int requests, size_t bytes, volatile int *gate)
 {
-    int *answers, *answer;
-    CHECK(cudaMalloc((void **)&answer, sizeof *answer));
+    int *answers;
     CHECK(cudaMallocHost((void **)&answers, ASKED_MOST * sizeof *answers));
     memset(answers, -1, ASKED_MOST * sizeof *answers);
     serve(answers, requests, bytes);
+    printf("\nserve(answers, %d, %zu) =", requests, bytes);
     for (int i = 0; i < ASKED_MOST; i++)
-        CHECK(launch_fill(answer, answers[i], 1, stream));
-    CHECK(cudaDeviceSynchronize());
+        printf(" %d", answers[i]);
+    printf("\n");
+    gate_open(gate);
+    CHECK(cudaFreeHost(answers));
 }
 
 int main(int argc, char **argv)
 {
-    if (argc < 3)
+    if (argc < 2)
         return 2;
     CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     CHECK(cudaStreamCreateWithFlags(&busy, cudaStreamNonBlocking));
-    if (strcmp(argv[1], "keep") == 0)
-        asked_keep(strtoul(argv[2], NULL, 10));
-    else if (argc > 3)
-        asked_serve(atoi(argv[2]), strtoul(argv[3], NULL, 10));
+    CHECK(cudaStreamCreateWithFlags(&idle, cudaStreamNonBlocking));
+    if (argc < 4) {
+        asked_keep();
+        return 0;
+    }
+    volatile int *gate = gate_create();
+    if (strcmp(argv[1], "held") == 0)
+        CHECK(launch_hold(gate, busy));
+    else
+        asked_serve(1, sizeof(int), gate);
+    asked_serve(atoi(argv[2]), strtoul(argv[3], NULL, 10), gate);
+    CHECK(cudaDeviceSynchronize());
     return 0;
 }

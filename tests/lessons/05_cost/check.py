@@ -1,0 +1,183 @@
+"""Lesson 05: a pool that keeps its memory, and requests that wait for no other stream."""
+
+from check import MIB, expect
+
+ASKED = """keep_memory and serve as the rest of the lesson calls them, and CUDA calls in them that
+    succeed."""
+REQUEST = """request i fills its memory with i on the device (launch_fill), and the last int of that
+    memory is copied from there to its answer (cudaMemcpyAsync)."""
+
+
+def test_keeps(check):
+    "after keep_memory no synchronization takes memory from the pool"
+    gib = check.draw("gib", 3, 200)
+    journal = check.ask(ASKED, "keep", SIM_MEMORY=f"{gib}G").journal
+    returned = journal.where(did="release", why="synchronization")
+    sets = journal.ok("cudaMemPoolSetAttribute").where(attribute="cudaMemPoolAttrReleaseThreshold")
+    threshold = "it set no threshold"
+    if sets:
+        pool = "the default pool" if sets[-1]["pool"] == 0 else "another pool"
+        threshold = f"it set the threshold of {pool} to {sets[-1]['value']} bytes"
+    expect(
+        not returned,
+        """after keep_memory the default pool keeps all its memory at each
+        synchronization, whatever the size of its allocations (YOUR WORK, 1 of 2). The threshold is
+        in bytes.""",
+        lambda: f"""on a device with {gib} GiB, nearly all of them in one allocation,
+        a synchronization left {returned[-1]["reserved"] // MIB} MiB in the pool: {threshold}.""",
+    )
+
+
+def test_loops(check):
+    "the loops do what their names say"
+    journal = check.run().journal
+    ends = next((x["n"] for x in journal.ok("cudaMallocHost")), 0)
+    calls = [x["call"] for x in journal if x.get("result") == "cudaSuccess" and x["n"] < ends]
+    pairs = [calls.count(name) for name in ("cudaMallocAsync", "cudaFreeAsync", "cudaFree")]
+    expect(
+        pairs == [9 * 501, 9 * 501, 3 * 501],
+        """print_costs makes 501 pairs of each size in each
+        of its four ways, as in the starter.""",
+        "its loops made another number of allocations or frees.",
+    )
+    returned = len(journal.where(did="release", why="synchronization"))
+    expect(
+        returned >= 3 * 501,
+        """in the way "pool, default, synchronized each time" the host
+        synchronizes after each free, as in the starter, and the pool returns its memory.""",
+        f"memory was returned at {returned} synchronizations, and the way has 1503 frees.",
+    )
+
+
+def asked(check):
+    """The calls of a serve that the check called, for a few requests."""
+    journal = check.ask(ASKED, "serve", check.draw("few", 5, 15), 4 * MIB, SIM_IDLE="off").journal
+    return calls_of_serve(journal)
+
+
+def calls_of_serve(journal):
+    begin = ([x["n"] for x in journal.ok("cudaMallocHost")] or [1 << 60])[-1]
+    return [x for x in journal if "call" in x and x["n"] > begin and x["call"] != "cudaFreeHost"]
+
+
+def test_no_other_stream(check):
+    "serve waits for no other stream"
+    run = check.ask(ASKED, "held", check.draw("few", 5, 15), 4 * MIB, hazards=True)
+    forever = run.journal.where(did="hazard", kind="waiting forever").first
+    expect(
+        not forever,
+        """no call of serve waits for the other stream, whose work has nothing to do
+        with the requests (YOUR WORK, 2 of 2).""",
+        lambda: f"""the check called serve while the
+        other stream could not go on. {forever["call"]} waited for that stream, and never
+        returned.""",
+    )
+
+
+def test_from_the_pool(check):
+    "serve takes its memory from the pool"
+    check.after(test_no_other_stream)
+    calls = asked(check)
+    made = {x["allocation"]: x["call"] for x in calls if "Malloc" in x["call"] and x["allocation"]}
+    fills = [made.get(x["allocation"]) for x in calls if x["call"] == "launch_fill"]
+    other = [call for call in fills if call not in ("cudaMallocAsync", "cudaMallocFromPoolAsync")]
+    expect(
+        not other,
+        """serve takes the memory of its requests from the pool, which has it
+        (cudaMallocAsync). cudaMalloc has to get it from the device each time.""",
+        lambda: f"the memory of {len(other)} of {len(fills)} requests came from {other[0]}.",
+    )
+
+
+def test_once(check):
+    "serve synchronizes once, for all requests"
+    # Whether a cudaFree waits depends on other streams: the rule about those judges it.
+    waits = [x["call"] for x in asked(check) if x.get("acquired") and x["call"] != "cudaFree"]
+    expect(
+        len(waits) <= 1,
+        """the host waits once, after the last request: memory of the pool may
+        be used and freed in the stream before that.""",
+        lambda: f"""serve waited {len(waits)} times
+        for {check.draw("few", 5, 15)} requests, in {", ".join(sorted(set(waits)))}.""",
+    )
+
+
+def is_answered(calls, i, size):
+    """Has request i filled its memory, and was the last int of that copied after it?"""
+    for at, fill in enumerate(calls):
+        if fill["call"] != "launch_fill" or (fill["value"], fill["bytes"]) != (i, size):
+            continue
+        last = fill.get("inner_offset", 0) + size - 4
+        for later in calls[at + 1 :]:
+            if later.get("allocation") != fill["allocation"]:
+                continue
+            first = later.get("inner_offset", 0)
+            if later["call"] == "launch_fill" and first <= last < first + later["bytes"]:
+                break
+            if later.get("kind") == "DeviceToHost":
+                rows = later.get("rows", 1)  # a copy in rows takes the last int of each request
+                if later["bytes"] == 4 * rows and last in range(first, first + rows * size, size):
+                    return True
+    return False
+
+
+def test_device(check):
+    "each answer comes from the device"
+    calls = calls_of_serve(check.run().journal)
+    filled = {x["value"] for x in calls if x["call"] == "launch_fill" and x["bytes"] == 4 * MIB}
+    missing = [i for i in range(16) if not is_answered(calls, i, 4 * MIB)]
+    expect(
+        not missing,
+        REQUEST,
+        lambda: f"""{len(filled & set(range(16)))} of 16 requests filled
+        {4 * MIB} bytes with their number, and {16 - len(missing)} copied the last int of them. The
+        first that did not is request {missing[0]}.""",
+    )
+
+
+def test_answers(check):
+    "serve answers every request before it returns, whatever their number and size"
+    check.after(test_device)
+    asked_for = ((1, 4), (check.draw("requests", 61, 250), 4 * check.draw("ints", 2, 250000)))
+    run = check.ask(
+        f"""serve answers as many requests as it is asked, of any size, here
+        {asked_for[1][0]} of {asked_for[1][1]} bytes.""",
+        "serve",
+        *asked_for[1],
+        SIM_IDLE="off",
+    )
+    for number, size in asked_for:
+        got = run.answers.get(f"serve(answers, {number}, {size})", [""])
+        got = got[0].split() if len(got) == 1 else []
+        expect(
+            len(got) == 300,
+            "serve returns to its caller, and prints nothing.",
+            f"the check called serve(answers, {number}, {size}).",
+        )
+        wanted = [str(i) for i in range(number)] + ["-1"] * (300 - number)
+        wrong = [i for i in range(300) if got[i] != wanted[i]]
+        happened = (
+            wrong
+            and f"""of {number} requests of {size} bytes, answers[{wrong[0]}] was
+            {got[wrong[0]]} when serve returned (-1: not written)."""
+        )
+        calls = [x for x in run.journal if "call" in x]
+        late = [i for i in wrong if got[i] == "-1" and is_answered(calls, i, size)]
+        expect(
+            not late,
+            """serve returns when every answer has arrived: it waits for the last
+            copy.""",
+            happened,
+        )
+        expect(
+            not wrong,
+            """serve answers as many requests as it is asked: answers[i] is i for
+            each request, and no other answer is written.""",
+            happened,
+        )
+
+
+def test_output(check):
+    "it prints what a real device prints"
+    check.after_the_rest()
+    check.expect_right(check.run())
