@@ -3,7 +3,10 @@
  * Asks   A program works in phases, which need different amounts of memory. What does
  *        cudaMemPoolTrimTo(pool, keep) return to the device, and what prevents it?
  * Yours  fix: three places, marked YOUR WORK. Decide where the host synchronizes, what a trim
- *        keeps, and in which order phase 3 allocates. The threshold stays at its maximum.
+ *        keeps, and in which order phase 3 allocates. The threshold stays at its maximum, the pools
+ *        stay what they are, and nothing is tried out in others.
+ * Calls  cudaStreamSynchronize(cudaStream_t stream)
+ *        cudaMemPoolTrimTo(cudaMemPool_t pool, size_t minBytesToKeep)
  * Run    make 06          check   make check-06          page   docs/06_trim
  */
 #include "kernels.h"
@@ -93,7 +96,7 @@ int main(int argc, char **argv)
     report("free pending, trimmed to 0", pool);
     gate_open(gate);
 
-    /* YOUR WORK, 1 of 3. The pool keeps what phase 2 needs, and no segment more. */
+    /* YOUR WORK, 1 of 3. One trim leaves the pool what phase 2 needs, and no segment more. */
     CHECK(cudaStreamSynchronize(stream));
     CHECK(cudaMemPoolTrimTo(pool, second));
     size_t kept = report("trimmed for phase 2", pool);
@@ -104,7 +107,7 @@ int main(int argc, char **argv)
     CHECK(cudaMemcpyAsync(&value, data + count - 1, sizeof value, cudaMemcpyDeviceToHost, stream));
     CHECK(cudaFreeAsync(data, stream));
 
-    /* YOUR WORK, 2 of 3. After phase 2 the pool keeps nothing. */
+    /* YOUR WORK, 2 of 3. After phase 2 a trim leaves this pool nothing. */
     CHECK(cudaStreamSynchronize(stream));
     CHECK(cudaMemPoolTrimTo(pool, 0));
     size_t left = report("trimmed after phase 2", pool);
