@@ -4,6 +4,10 @@
  *        program set?
  * Yours  fix: phase_need and reserve, marked YOUR WORK: their comments say what their author
  *        believed. Decide where a watermark is reset, and how a pool gets memory in advance.
+ * Calls  cudaMemPoolGetAttribute(cudaMemPool_t pool, enum cudaMemPoolAttr attr, void *value) and
+ *        cudaMemPoolSetAttribute of the same arguments: pool_get and pool_set of workbook.h
+ *        cudaMallocFromPoolAsync(void **ptr, size_t bytes, cudaMemPool_t pool, cudaStream_t stream)
+ *        cudaFreeAsync(void *ptr, cudaStream_t stream)
  * Run    make 07          check   make check-07          page   docs/07_statistics
  */
 #include "kernels.h"
@@ -23,8 +27,9 @@ static uint64_t phase_need(phase *run, cudaMemPool_t pool, cudaStream_t stream, 
     return pool_get(pool, cudaMemPoolAttrUsedMemHigh) - before;
 }
 
-/* YOUR WORK, 2 of 2. Afterwards the pool has `bytes` bytes more, in one piece and unused, so that
- * an allocation of that size in this stream need not make it grow. Its threshold is the maximum. */
+/* YOUR WORK, 2 of 2. Afterwards the pool has `bytes` bytes more (in whole segments, and no others),
+ * in one piece and unused, so that an allocation of that size in this stream need not make it grow.
+ * Its threshold is the maximum. */
 static void reserve(cudaMemPool_t pool, cudaStream_t stream, size_t bytes)
 {
     void *data;

@@ -1,8 +1,11 @@
 /* Asks lesson 07's phase_need and reserve what the lesson's own run leaves open: another phase,
- * other sizes, what was used before and what is live. Arguments: "need" LIVE BEFORE SIZE MORE, or
- * "reserve" LIVE SIZE, in MiB. "need" asks twice, with a pool each: after BEFORE were used, with
- * nothing live; and while LIVE are live. "reserve" then allocates as much. What the pools did is in
- * the journal. The check puts the lesson in front of this file, its main renamed. */
+ * other sizes, what was used before and what is live. The arguments are in MiB.
+ *
+ * "need" LIVE BEFORE SIZE MORE asks three times, with two pools in turn: after BEFORE were used,
+ * with nothing live; in the other pool while LIVE are live; and in the first, with both.
+ * "reserve" LIVE SIZE reserves, and then allocates as much. "holes" PIECE SIZE does that in a pool
+ * whose free memory is four holes of PIECE each. What the pools did is in the journal: what is made
+ * before a question has 512 bytes more than whole MiB. */
 
 static size_t asked_more;
 
@@ -18,32 +21,47 @@ static void asked_phase(cudaMemPool_t pool, cudaStream_t stream, size_t mib)
     CHECK(cudaFreeAsync(second, stream));
 }
 
-static void asked(const char *what, cudaStream_t stream, size_t live, size_t before, size_t size)
+static void *asked_allocate(cudaMemPool_t pool, cudaStream_t stream, size_t mib)
 {
-    void *other = NULL, *data;
-    cudaMemPool_t pool = pool_create();
-    pool_set(pool, cudaMemPoolAttrReleaseThreshold, UINT64_MAX);
-    if (live > 0)
-        CHECK(cudaMallocFromPoolAsync(&other, live * MiB, pool, stream));
-    if (before > 0) {
-        CHECK(cudaMallocFromPoolAsync(&data, before * MiB, pool, stream));
-        CHECK(cudaFreeAsync(data, stream));
-    }
-    if (strcmp(what, "reserve") == 0) {
-        reserve(pool, stream, size * MiB);
-        CHECK(cudaMallocFromPoolAsync(&data, size * MiB, pool, stream));
-        CHECK(cudaFreeAsync(data, stream));
-        printf("\nreserve(pool, stream, %zu MiB) = done\n", size);
-    } else {
-        uint64_t need = phase_need(asked_phase, pool, stream, size);
-        printf("\nphase_need(phase, pool, stream, %zu) with %zu MiB live, after %zu MiB were used",
-               size, live, before);
-        printf(" = %.6g MiB\n", (double)need / (double)MiB);
-    }
-    if (live > 0)
+    void *data;
+    CHECK(cudaMallocFromPoolAsync(&data, mib * MiB + 512, pool, stream));
+    return data;
+}
+
+static void asked_need(cudaMemPool_t pool, cudaStream_t stream, size_t live, size_t before,
+                       size_t mib)
+{
+    void *other = live > 0 ? asked_allocate(pool, stream, live) : NULL;
+    if (before > 0)
+        CHECK(cudaFreeAsync(asked_allocate(pool, stream, before), stream));
+    uint64_t need = phase_need(asked_phase, pool, stream, mib);
+    printf("\nphase_need(phase, pool, stream, %zu) with %zu MiB live, after %zu MiB were used", mib,
+           live, before);
+    printf(" = %llu MiB\n", (unsigned long long)(need / MiB));
+    if (other != NULL)
         CHECK(cudaFreeAsync(other, stream));
+}
+
+static void asked_reserve(cudaMemPool_t pool, cudaStream_t stream, size_t mib)
+{
+    void *data;
+    reserve(pool, stream, mib * MiB);
+    CHECK(cudaMallocFromPoolAsync(&data, mib * MiB, pool, stream));
+    CHECK(cudaFreeAsync(data, stream));
+    printf("\nreserve(pool, stream, %zu MiB) = done\n", mib);
+}
+
+static void asked_in_holes(cudaMemPool_t pool, cudaStream_t stream, size_t piece, size_t mib)
+{
+    void *pieces[8];
+    for (int i = 0; i < 8; i++)
+        CHECK(cudaMallocFromPoolAsync(&pieces[i], piece * MiB, pool, stream));
+    for (int i = 0; i < 8; i += 2)
+        CHECK(cudaFreeAsync(pieces[i], stream));
     CHECK(cudaStreamSynchronize(stream));
-    CHECK(cudaMemPoolDestroy(pool));
+    asked_reserve(pool, stream, mib);
+    for (int i = 1; i < 8; i += 2)
+        CHECK(cudaFreeAsync(pieces[i], stream));
 }
 
 int main(int argc, char **argv)
@@ -55,13 +73,24 @@ int main(int argc, char **argv)
         size[i - 2] = strtoul(argv[i], NULL, 10);
     cudaStream_t stream;
     CHECK(cudaStreamCreate(&stream));
-    if (strcmp(argv[1], "reserve") == 0) {
-        asked("reserve", stream, size[0], 0, size[1]);
+    cudaMemPool_t pool = pool_create(), other = pool_create();
+    pool_set(pool, cudaMemPoolAttrReleaseThreshold, UINT64_MAX);
+    pool_set(other, cudaMemPoolAttrReleaseThreshold, UINT64_MAX);
+    asked_more = size[3];
+    if (strcmp(argv[1], "need") == 0) {
+        asked_need(pool, stream, 0, size[1], size[2]);
+        asked_need(other, stream, size[0], 0, size[2]);
+        asked_need(pool, stream, size[0], size[1], size[2]);
+    } else if (strcmp(argv[1], "holes") == 0) {
+        asked_in_holes(pool, stream, size[0], size[1]);
     } else {
-        asked_more = size[3];
-        asked("need", stream, 0, size[1], size[2]);
-        asked("need", stream, size[0], 0, size[2]);
+        void *live = asked_allocate(pool, stream, size[0]);
+        asked_reserve(pool, stream, size[1]);
+        CHECK(cudaFreeAsync(live, stream));
     }
+    CHECK(cudaStreamSynchronize(stream));
+    CHECK(cudaMemPoolDestroy(pool));
+    CHECK(cudaMemPoolDestroy(other));
     CHECK(cudaStreamDestroy(stream));
     return 0;
 }
