@@ -1,0 +1,27 @@
+"""Clinic, case 9: device 1 gets access to the pool of device 0."""
+
+from check import expect
+
+
+def test_ends_well(case):
+    "no hazard, exit status 0 and nothing left, under five schedules"
+    case.ends_well()
+
+
+def test_both_devices(case):
+    "device 1 writes into the memory of both devices"
+    fills = case.run().journal.ok("launch_fill")
+    streams = [str(x["stream"]) for x in fills]
+    memory = {x["allocation"] for x in fills}
+    expect(
+        (len(fills), len(set(streams)), len(memory)) == (2, 1, 2),
+        """the collective operation stays one of device 1: both fills in its stream, one of them
+           into the memory of device 0.""",
+        f"fills in the streams {', '.join(streams)}.",
+    )
+
+
+def test_output(case):
+    "it prints what the repaired program printed on a device"
+    case.after(test_ends_well)
+    case.prints_what_is_right()

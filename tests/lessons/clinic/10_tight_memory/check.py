@@ -1,0 +1,78 @@
+"""Clinic, case 10: the third stream gets the memory that two others freed."""
+
+from check import MIB, Journal, expect
+
+NEVER = {"n": 1 << 60}
+
+
+def whole(journal):
+    """The tries to allocate all that the pool may hold."""
+    return journal.calls("cudaMallocAsync", "cudaMallocFromPoolAsync").where(bytes=128 * MIB)
+
+
+def gets_all(run):
+    return any(x["result"] == "cudaSuccess" for x in whole(run.journal))
+
+
+def waited_for(journal):
+    """The streams whose events the third stream waits for before its first try."""
+    first = whole(journal).first
+    found = set()
+    for wait in journal.ok("cudaStreamWaitEvent").where(stream=first["stream"]).before(first):
+        records = journal.calls("cudaEventRecord").where(event=wait["event"]).before(wait)
+        found |= {x["stream"] for x in records[-1:]}
+    return found
+
+
+def why_refused(journal):
+    tries = whole(journal)
+    if tries and len(waited_for(journal)) > 1:
+        why = """Events do not help: the halves were freed in two streams, so they stay two ranges
+            of 64 MiB, and an allocation takes one range. They become one when the host has
+            synchronized, or when one stream frees both."""
+    else:
+        why = """Both halves are freed, and neither is free for another stream yet: after which call
+            of the host are they?"""
+    return f"tries: {len(tries)}, and each returned cudaErrorMemoryAllocation. {why}"
+
+
+def test_gets_all(case):
+    "the third stream gets its 128 MiB, under five schedules"
+    for run in case.each():
+        expect(
+            gets_all(run),
+            "an allocation of 128 MiB succeeds, at the first try or at a second one.",
+            why_refused(run.journal),
+        )
+
+
+def test_ends_well(case):
+    "no hazard, exit status 0 and nothing left, under five schedules"
+    run = case.run()
+    if not gets_all(run) and "hazard:" not in run.errors:
+        case.after(test_gets_all)
+    case.ends_well()
+
+
+def test_tight(case):
+    "the pool still holds no more than 128 MiB"
+    most = max((x.get("reserved", 0) for x in case.run().journal), default=0)
+    expect(
+        most == 128 * MIB,
+        "memory stays tight: the pool reserves 128 MiB and no more.",
+        f"the pool reserved up to {most // MIB} MiB.",
+    )
+
+
+def test_waits(case):
+    "the host waits only where the allocation was refused"
+    journal = case.run().journal
+    first = whole(journal).first or NEVER
+    early = Journal(x for x in journal.before(first) if x.get("acquired"))
+    expect(
+        not early,
+        """the host waits only where the program would have ended: for the second try.
+        Where the first one succeeds the repair then costs nothing.""",
+        lambda: f"""the host waited
+        in {early[0]["call"]} before the first try, whether or not there was memory.""",
+    )

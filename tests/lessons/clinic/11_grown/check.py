@@ -1,0 +1,38 @@
+"""Clinic, case 11: stream b waits for the growth before it uses the rest of the piece."""
+
+from check import expect
+
+
+def test_ends_well(case):
+    "no hazard, exit status 0 and nothing left, under five schedules"
+    case.ends_well()
+
+
+def test_grows_once(case):
+    "stream b gets the rest of the piece: the allocator grows once"
+    calls = case.run().journal.ok("cudaMallocAsync", "cudaMallocFromPoolAsync")
+    expect(
+        len(calls) == 2,
+        """two calls of cudaMallocAsync: one before the allocator is used, and
+        one piece for both streams.""",
+        f"{len(calls)} calls.",
+    )
+
+
+def test_host_goes_on(case):
+    "stream b waits, and the host does not"
+    journal = case.run(SIM_IDLE="off").journal
+    work = journal.ok("launch_fill").last or {"n": 0}
+    waits = [x["call"] for x in journal.before(work) if x.get("acquired")]
+    expect(
+        not waits,
+        """before the last fill no call in which the host waits: the allocator makes a
+        stream wait.""",
+        f"before it the host waited in {', '.join(waits)}.",
+    )
+
+
+def test_output(case):
+    "it prints what the program is for"
+    case.after(test_ends_well)
+    case.prints_line("stream b wrote 2, .* holds 2", "stream b wrote 2, and its range holds 2")
