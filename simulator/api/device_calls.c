@@ -284,7 +284,7 @@ cudaError_t do_cudaDeviceCanAccessPeer(struct call *call, int *canAccessPeer, in
         return cudaErrorInvalidValue;
     if (!device_exists(device) || !device_exists(peerDevice))
         return cudaErrorInvalidDevice;
-    *canAccessPeer = device != peerDevice && settings.peers;
+    *canAccessPeer = settings_reaches(device, peerDevice);
     line_signed(&call->line, "value", *canAccessPeer);
     return cudaSuccess;
 }
@@ -306,7 +306,7 @@ cudaError_t do_cudaDeviceEnablePeerAccess(struct call *call, int peerDevice, uns
         return cudaErrorInvalidDevice;
     /* Documented for this call; disabling says only that the access is not enabled. A device is no
      * peer of its own, for either call (measured: probe-peer-calls.txt, "access_codes"). */
-    if (!settings.peers || peerDevice == device)
+    if (!settings_reaches(device, peerDevice))
         return cudaErrorPeerAccessUnsupported;
     if (device_peer_accessible(device, peerDevice))
         return cudaErrorPeerAccessAlreadyEnabled;

@@ -468,7 +468,8 @@ static cudaError_t check_access(const struct pool *p, const struct cudaMemAccess
     /* ... and a device that of its own. */
     if (d->location.id == p->device)
         return grants ? cudaSuccess : cudaErrorInvalidDevice;
-    return grants && !settings.peers ? cudaErrorInvalidDevice : cudaSuccess;
+    return grants && !settings_reaches(d->location.id, p->device) ? cudaErrorInvalidDevice
+                                                                  : cudaSuccess;
 }
 
 /* Does what one entry says, which check_access has allowed. */

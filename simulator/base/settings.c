@@ -108,6 +108,27 @@ static void read_schedule(void)
              text);
 }
 
+static void read_peers(void)
+{
+    const char *text = os_environment("SIM_PEERS");
+    if (!text || !strcmp(text, "on"))
+        settings.peers = PEERS_ALL;
+    else if (!strcmp(text, "off"))
+        settings.peers = PEERS_NONE;
+    else if (!strcmp(text, "lower"))
+        settings.peers = PEERS_LOWER;
+    else
+        os_fatal("SIM_PEERS is \"%s\"; expected on, off or lower: each device reaches the memory "
+                 "of all others, of none, or of those with lower numbers.",
+                 text);
+}
+
+bool settings_reaches(int device, int other)
+{
+    return settings.peers == PEERS_ALL ? device != other
+                                       : settings.peers == PEERS_LOWER && device > other;
+}
+
 static void read_fail(void)
 {
     const char *text = os_environment("SIM_FAIL");
@@ -184,7 +205,7 @@ void settings_read(void)
     settings.handle_types = (int)read_number("SIM_HANDLE_TYPES", 9, 0, 15, "1");
     if (settings.driver_version < DRIVER_WITH_FABRIC_HANDLES)
         settings.handle_types &= ~cudaMemHandleTypeFabric;
-    settings.peers = read_yes_or_no("SIM_PEERS", true, "off", "on");
+    read_peers();
     read_check();
     settings.idle = read_yes_or_no("SIM_IDLE", true, "off", "on");
     settings.check_laws = read_yes_or_no("SIM_CHECK_LAWS", false, "0", "1");

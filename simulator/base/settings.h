@@ -5,6 +5,9 @@
 
 #include "base/types.h"
 
+/* PEERS_LOWER: a device reaches those with lower numbers, and they do not reach it (assumed: no
+ * recorded machine answered differently for the two directions). */
+enum peers { PEERS_NONE, PEERS_ALL, PEERS_LOWER };
 enum schedule { SCHEDULE_MEASURED, SCHEDULE_INSTANT, SCHEDULE_LATE, SCHEDULE_RANDOM };
 
 /* Fabric handles came with this driver (documented: cuda.h has CU_MEM_HANDLE_TYPE_FABRIC from CUDA
@@ -27,8 +30,8 @@ struct __attribute__((aligned(4096))) settings {
     /* SIM_HANDLE_TYPES: bits of enum cudaMemAllocationHandleType that pools can be made with;
      * default 9, as an H200; without fabric handles where the driver has none. */
     int handle_types;
-    /* SIM_PEERS: can devices reach each other? Default on. */
-    bool peers;
+    /* SIM_PEERS: on, off or lower; whose memory can a device reach? Default on. */
+    enum peers peers;
     /* SIM_SCHEDULE: measured, instant, late, or random with a seed. */
     enum schedule schedule;
     uint64_t seed;
@@ -55,6 +58,9 @@ struct __attribute__((aligned(4096))) settings {
 /* Constant after settings_read. In a graded run (SIM_SEAL) nothing can change it then: it has pages
  * of its own. */
 extern struct settings settings;
+
+/* Can `device` reach the memory of another one? */
+bool settings_reaches(int device, int other);
 
 /* Reads the environment, the first time that it is called. Ends the process with a sentence that
  * names the variable, what was expected and an example. */

@@ -56,3 +56,11 @@ setup() {
     assert_line --regexp '^cudaDeviceEnablePeerAccess\(1, 0\) +-> cudaErrorPeerAccessUnsupported$'
     assert_line --regexp '^cudaDeviceDisablePeerAccess\(1\) +-> cudaErrorPeerAccessNotEnabled$'
 }
+
+@test "SIM_PEERS=lower: GPU 1 reaches GPU 0, and GPU 0 does not reach GPU 1" {
+    SIM_PEERS=lower run bounded "$peers" 6
+    assert_line "  can 1->0 1"
+    assert_line --regexp '^acc\(d0, 1, cudaMemAccessFlagsProtReadWrite\) +-> cudaSuccess$'
+    SIM_PEERS=lower run bounded "$peers" off
+    assert_line --regexp '^cudaDeviceEnablePeerAccess\(1, 0\) +-> cudaErrorPeerAccessUnsupported$'
+}
