@@ -4,6 +4,12 @@
  *        allocation? What do a kernel, a memset and a copy return while the other GPU has no
  *        access to it? Which GPU must be current for a copy?
  * Yours  fix: three places, marked YOUR WORK, do what their author believed. Repair them.
+ * Calls  cudaDeviceCanAccessPeer(int *answer, int gpu, int owner)
+ *        cudaMemPoolSetAccess(cudaMemPool_t pool, const struct cudaMemAccessDesc *list,
+ *                             size_t count), and of each entry {location, flags}
+ *        cudaMemcpyPeerAsync(void *to, int gpu, const void *from, int gpu, size_t bytes,
+ *                            cudaStream_t stream)
+ *        cudaMallocAsync(void **ptr, size_t bytes, cudaStream_t stream)
  * Run    make 14          check   make check-14          page   docs/14_peer_access
  */
 #define _GNU_SOURCE
@@ -20,8 +26,8 @@ static cudaMemPool_t gpu0_pool; /* the default pool of GPU 0 */
 static int *gpu0_data, *gpu1_data, on_host;
 
 /* YOUR WORK, 1 of 3. Gives GPU `gpu` access to all memory of `pool`, a pool of GPU `owner`, or
- * takes it away (allowed is 0). Returns 1; but 0 where GPU `gpu` cannot reach the memory of GPU
- * `owner`, and then no access is changed. */
+ * takes it away (allowed is 0). Returns 1; but 0 where cudaDeviceCanAccessPeer reports that GPU
+ * `gpu` cannot reach the memory of GPU `owner`, and then no access is changed. */
 static int set_access(cudaMemPool_t pool, int owner, int gpu, int allowed)
 {
     struct cudaMemAccessDesc access = {{cudaMemLocationTypeDevice, gpu},
