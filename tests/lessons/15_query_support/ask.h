@@ -1,0 +1,40 @@
+/* Calls lesson 15's functions. "support": what support_find finds, and whether an error is left.
+ * "memory POOLS A B": two allocations, of A and B bytes, are taken for two streams, used and given
+ * back; the calls are in the journal. The check puts the lesson in front of this file, its main
+ * renamed. */
+
+static int asked_support(void)
+{
+    struct support found = support_find();
+    printf("\npools = %d\n", found.pools != 0);
+    printf("\nsharing = %d\n", found.sharing != 0);
+    printf("\nerror left = %s\n", cudaGetErrorName(cudaGetLastError()));
+    return 0;
+}
+
+static int asked_memory(int pools, size_t first, size_t second)
+{
+    size_t bytes[2] = {first, second};
+    void *data[2];
+    cudaStream_t streams[2];
+    for (int i = 0; i < 2; i++) {
+        CHECK(cudaStreamCreateWithFlags(&streams[i], cudaStreamNonBlocking));
+        CHECK(take(pools, &data[i], bytes[i], streams[i]));
+    }
+    for (int i = 1; i >= 0; i--) { /* the other stream has nothing to do */
+        CHECK(launch_fill(data[i], i, bytes[i] / sizeof(int), streams[i]));
+        CHECK(give_back(pools, data[i], streams[i]));
+    }
+    for (int i = 0; i < 2; i++)
+        CHECK(cudaStreamDestroy(streams[i]));
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc == 2)
+        return asked_support();
+    if (argc != 5)
+        return 1;
+    return asked_memory(atoi(argv[2]), strtoul(argv[3], NULL, 10), strtoul(argv[4], NULL, 10));
+}
