@@ -1,9 +1,14 @@
 /* 16 A pool across processes
  *
- * Asks   One process has a pool, another process is to use memory of it. What must be decided
- *        when the pool is created, what must cross between the processes, and which of the two
- *        gives a second GPU access? What can the pool do in the second process?
- * Yours  fix: three places, marked YOUR WORK, do what their author believed. Repair them.
+ * Asks   One process has a pool, another one is to use memory of it. What must cross between the
+ *        two, and what may the second one do with the pool?
+ * Yours  fix: four places, marked YOUR WORK, do what their author believed. Repair them. The second
+ *        takes about twelve lines: write the message that receive_with_descriptor in processes.h
+ *        reads. It is one message, and there are no others than those that are there.
+ * Calls  sendmsg(int socket, const struct msghdr *message, int flags)
+ *        cudaMemPoolSetAccess(cudaMemPool_t pool, const struct cudaMemAccessDesc *list,
+ *                             size_t count), which give_access below makes
+ *        cudaMallocAsync(void **data, size_t bytes, cudaStream_t stream)
  * Run    make 16          check   make check-16          page   docs/16_ipc_pool
  */
 #define _GNU_SOURCE
@@ -11,14 +16,14 @@
 #include "processes.h"
 #include "workbook.h"
 
-/* What the exporter sends, in one message. */
+/* What the exporter sends. */
 struct parcel {
     int descriptor;                        /* the number that the exporter has for the pool */
     struct cudaMemPoolPtrExportData place; /* where the data is: bytes, and no handle */
     size_t count;
 };
 
-/* YOUR WORK, 1 of 3. A pool on GPU 0 that another process can import. */
+/* YOUR WORK, 1 of 4. A pool on GPU 0 that another process can import. */
 static cudaMemPool_t create_pool(void)
 {
     struct cudaMemPoolProps props = {.allocType = cudaMemAllocationTypePinned,
@@ -30,12 +35,12 @@ static cudaMemPool_t create_pool(void)
     return pool;
 }
 
-/* YOUR WORK, 2 of 3. Sends the importer the parcel, and what it needs to import the pool. This
- * process then closes its descriptor. */
+/* YOUR WORK, 2 of 4. Sends the parcel, and with it the open file behind parcel->descriptor, to the
+ * socket `other`. Then this process closes its descriptor. */
 static void send_parcel(const struct parcel *parcel)
 {
-    close(parcel->descriptor); /* "It is exported: from now on the number stands for the pool." */
-    send_bytes(parcel, sizeof *parcel);
+    send_bytes(parcel, sizeof *parcel); /* "A descriptor is an int, and the parcel has it." */
+    close(parcel->descriptor);
 }
 
 /* The GPU that adds in the importer: GPU 1 where it reaches the memory of GPU 0, else GPU 0. */
@@ -92,27 +97,25 @@ static int exporter(int argc, char **argv)
 static int importer(void)
 {
     struct parcel parcel;
-    cudaMemPool_t pool, again;
+    cudaMemPool_t pool;
     cudaStream_t stream, adding;
-    int *data, *another;
+    int *data, *own, *another, number;
     uint64_t figure = 0;
-    int received = receive_with_descriptor(&parcel, sizeof parcel),
-        descriptor = received < 0 ? parcel.descriptor : received;
+    int descriptor = receive_with_descriptor(&parcel, sizeof parcel);
     printf("importer  received                             %s\n",
-           received < 0 ? "a number, no descriptor" : "a descriptor");
+           descriptor < 0 ? "a number, no descriptor" : "a descriptor");
+    if (descriptor < 0)
+        descriptor = parcel.descriptor;
     CHECK(cudaMemPoolImportFromShareableHandle(&pool, (void *)(uintptr_t)descriptor, BY_DESCRIPTOR,
                                                0));
     close(descriptor); /* the imported pool does not need it any more */
-    printf("importer  GPU 0                                %s\n",
-           pool_get_access(pool, 0) == cudaMemAccessFlagsProtReadWrite ? "has access"
-                                                                       : "has no access");
     CHECK(cudaMemPoolImportPointer((void **)&data, pool, &parcel.place));
     CHECK(cudaStreamCreate(&stream));
     printf("importer  the data is                          %d",
            last_of(data, parcel.count, stream));
 
     int gpu = adding_gpu();
-    /* YOUR WORK, 3 of 3. GPU `gpu` is to use the data. */
+    /* YOUR WORK, 3 of 4. GPU `gpu` is to use the data. */
     CHECK(cudaSetDevice(gpu));
     CHECK(cudaStreamCreate(&adding));
     CHECK(launch_add(data, 1, parcel.count, adding));
@@ -121,17 +124,21 @@ static int importer(void)
     printf(", then %d\n~ importer  the add ran on                     GPU %d\n",
            last_of(data, parcel.count, stream), gpu);
 
-    cudaError_t closed = cudaMemPoolImportFromShareableHandle(&again, (void *)(uintptr_t)descriptor,
-                                                              BY_DESCRIPTOR, 0);
-    printf("importer  import by a closed descriptor        %s\n", cudaGetErrorName(closed));
+    /* YOUR WORK, 4 of 4. A copy that the importer keeps when it has freed the data. */
+    /* "The pool is in this process now, and gives memory here, too." */
+    CHECK(cudaMallocFromPoolAsync((void **)&own, parcel.count * sizeof(int), pool, stream));
+    CHECK(cudaMemcpyAsync(own, data, parcel.count * sizeof(int), cudaMemcpyDeviceToDevice, stream));
     TRY(cudaMallocFromPoolAsync, (void **)&another, MiB, pool, stream);
     TRY(cudaDeviceSetMemPool, 0, pool);
-    TRY(cudaMemPoolExportToShareableHandle, &descriptor, pool, BY_DESCRIPTOR, 0);
+    TRY(cudaMemPoolExportToShareableHandle, &number, pool, BY_DESCRIPTOR, 0);
     TRY(cudaMemPoolTrimTo, pool, 0);
     TRY(cudaMemPoolGetAttribute, pool, cudaMemPoolAttrUsedMemCurrent, &figure);
     TRY(cudaMemPoolSetAttribute, pool, cudaMemPoolAttrReleaseThreshold, &figure);
     CHECK(cudaFreeAsync(data, stream));
     CHECK(cudaStreamSynchronize(stream));
+    printf("importer  its own copy is                      %d\n",
+           last_of(own, parcel.count, stream));
+    CHECK(cudaFreeAsync(own, stream));
     CHECK(cudaStreamDestroy(adding));
     CHECK(cudaStreamDestroy(stream));
     CHECK(cudaMemPoolDestroy(pool));

@@ -28,11 +28,22 @@ static cudaMemPool_t pool_to_share(void)
     return pool;
 }
 
+/* One byte, and the pool's descriptor beside it, as in lesson 16. */
 static void send_pool(cudaMemPool_t pool)
 {
     int descriptor;
+    union control_message control = {.head = {.cmsg_level = SOL_SOCKET,
+                                              .cmsg_type = SCM_RIGHTS,
+                                              .cmsg_len = CMSG_LEN(sizeof descriptor)}};
+    struct iovec part = {"p", 1};
+    struct msghdr message = {.msg_iov = &part,
+                             .msg_iovlen = 1,
+                             .msg_control = &control,
+                             .msg_controllen = sizeof control};
     CHECK(cudaMemPoolExportToShareableHandle(&descriptor, pool, BY_DESCRIPTOR, 0));
-    send_with_descriptor("p", 1, descriptor);
+    memcpy(CMSG_DATA(&control.head), &descriptor, sizeof descriptor);
+    if (sendmsg(other, &message, MSG_NOSIGNAL) != 1)
+        lost();
     close(descriptor);
 }
 

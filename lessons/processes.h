@@ -81,33 +81,12 @@ static inline void receive_done(void)
     receive_bytes(&byte, sizeof byte);
 }
 
-/* What a message carries beside its bytes: a header, and room for a descriptor after it. */
+/* What a message can carry beside its bytes (a control message): a header, and room for one
+ * descriptor behind it. cmsg(3) describes its macros. */
 union control_message {
     struct cmsghdr head;
     char room[CMSG_SPACE(sizeof(int))];
 };
-
-/* Sends bytes, at least one, and a descriptor beside them, in one message. The descriptor stays
- * open here; once it is sent it may be closed. */
-static inline void send_with_descriptor(const void *data, size_t bytes, int descriptor)
-{
-    union control_message control = {.head = {.cmsg_level = SOL_SOCKET,
-                                              .cmsg_type = SCM_RIGHTS,
-                                              .cmsg_len = CMSG_LEN(sizeof descriptor)}};
-    struct iovec part = {(void *)data, bytes};
-    struct msghdr message = {.msg_iov = &part,
-                             .msg_iovlen = 1,
-                             .msg_control = &control,
-                             .msg_controllen = sizeof control};
-    memcpy(CMSG_DATA(&control.head), &descriptor, sizeof descriptor);
-    alarm(SILENCE);
-    if (sendmsg(other, &message, MSG_NOSIGNAL) == (ssize_t)bytes)
-        return;
-    if (errno == EPIPE || errno == ECONNRESET)
-        lost();
-    perror("sendmsg");
-    exit(1);
-}
 
 /* Waits for one message of `bytes` bytes. Returns the descriptor that came with it, which has a
  * number of this process; -1 when the message carried none. */
