@@ -1,4 +1,4 @@
-/* 15 Query support
+/* 15 Will it run there?
  *
  * Asks   You ship your program. On a machine that you have never seen, are there pools? Could
  *        another process get one of them? What does the program do where there are none?

@@ -175,7 +175,7 @@ def pairs(page, report):
 FOUND = {
     "why is my pool growing": "freed_memory.html#which-freed-memory-an-allocation-takes",
     "cudaMemPoolTrimTo": "api.html#call-cudaMemPoolTrimTo",
-    "IPC handle invalid": "16_ipc_pool.html#traps",
+    "IPC handle invalid": "16_ipc_pool.html#where-others-fell-in",
     "ReleaseThreshold": "api.html#attribute-cudaMemPoolAttrReleaseThreshold",
     "cudaErrorStreamCaptureUnsupported": "notes/graphs.html#",
     "release threshold": "glossary.html#term-release-threshold",

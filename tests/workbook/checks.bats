@@ -125,22 +125,6 @@ PYTHON
     finish
 }
 
-@test "lesson 15 accepts a query whose error is cleared, and not one whose error is left" {
-    local own=$BATS_TEST_TMPDIR/15_query_support.c
-    # An attribute without a value: there are no pools, and nothing is known of their handle types.
-    sed -E 's/^    CHECK\((cudaDeviceGetAttribute.*)\);/    if (\1)\n        cudaGetLastError();/
-        /^    if \(driver >= 11020\)/d
-        s/^    if \(driver >= 11030\)/    if (found.pools)/
-        s/^( +promised = .*);/\1 - (driver < 11030);/' solutions/15_query_support.c >"$own"
-    judge "$own" 15_query_support
-    assert_success
-    sed -i 's/^ *cudaGetLastError();/;/' "$own"
-    judge "$own" 15_query_support
-    assert_failure
-    assert_output --partial "MISS  a driver before 11.2"
-    assert_output --partial "clears the error at once with cudaGetLastError"
-}
-
 @test "what a student's function prints beside its answer hides no miss, and is none" {
     local file=$BATS_TEST_TMPDIR/04_release_threshold.c
     sed 's/    (void)freed;/    printf("freed = %zu", freed);/

@@ -9,8 +9,7 @@ setup_file() { know_compiler; }
 # NAME|CALL|REASON: what a check does not see, and why it need not. None of them is a decision: the
 # student found these calls there.
 PAGEABLE='The copy before it goes to pageable memory, and has ended when it returns.'
-NOT_NEEDED="15_query_support|cudaStreamSynchronize(stream)|$PAGEABLE
-03_custom_pool|cudaStreamSynchronize(stream)|$PAGEABLE
+NOT_NEEDED="03_custom_pool|cudaStreamSynchronize(stream)|$PAGEABLE
 03_custom_pool|pool_set(pool, cudaMemPoolAttrReleaseThreshold, mib * MiB)|It limits nothing."
 
 # judge_without NAME LINE: LINE.miss is what the check says of the solution without the call
