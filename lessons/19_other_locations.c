@@ -2,6 +2,8 @@
  *
  * Asks   What changes when a pool's memory is not a device's: who may touch it, and when?
  * Yours  fill: one function, in which host and device work on the same allocation.
+ * Calls  cudaMemPoolSetAccess(cudaMemPool_t pool, const struct cudaMemAccessDesc *list, size_t n)
+ *        cudaStreamSynchronize(cudaStream_t stream)
  * Run    make 19          check   make check-19          page   docs/19_other_locations
  */
 #include "kernels.h"

@@ -1,0 +1,45 @@
+/* Calls lesson 19's work_together with COUNT ints (the first argument), and with a launch_add of the
+ * check's own, which makes the int at PLACE (the second) another number: how many are 42 only a
+ * function that looks at them can return. The check puts the lesson in front of this file, its main
+ * renamed. */
+
+static size_t asked_place;
+
+static struct asked_add {
+    int *data, value;
+    size_t count;
+} asked_add;
+
+static void asked_adds(void *argument)
+{
+    struct asked_add *add = argument;
+    for (size_t i = 0; i < add->count; i++)
+        add->data[i] += add->value + (i == asked_place);
+}
+
+cudaError_t launch_add(int *data, int value, size_t count, cudaStream_t stream)
+{
+    asked_add = (struct asked_add){data, value, count};
+    return cudaLaunchHostFunc(stream, asked_adds, &asked_add);
+}
+
+int main(int argc, char **argv)
+{
+    struct cudaMemPoolProps props = {.allocType = cudaMemAllocationTypePinned,
+                                     .location = {cudaMemLocationTypeHost, 0}};
+    cudaMemPool_t pool;
+    cudaStream_t stream;
+    int *data;
+    if (argc != 3)
+        return 1;
+    size_t count = strtoul(argv[1], NULL, 10);
+    asked_place = strtoul(argv[2], NULL, 10);
+    CHECK(cudaMemPoolCreate(&pool, &props));
+    CHECK(cudaStreamCreate(&stream));
+    CHECK(cudaMallocFromPoolAsync((void **)&data, count * sizeof *data, pool, stream));
+    printf("\nwork_together with %zu ints, of which one is not 42 = %zu\n", count,
+           work_together(pool, data, count, stream));
+    CHECK(cudaFreeAsync(data, stream));
+    CHECK(cudaStreamSynchronize(stream));
+    return 0;
+}
