@@ -5,6 +5,10 @@
  * Yours  fix: two places, marked YOUR WORK. A node frees what the built graph allocates. At the end
  *        nothing is reserved, neither for graphs nor in the pool. The comments in quotation marks
  *        are what the author believed.
+ * Calls  cudaGraphAddMemFreeNode(cudaGraphNode_t *node, cudaGraph_t graph,
+ *                                const cudaGraphNode_t *after, size_t count, void *memory),
+ *        or cudaGraphAddNode, which adds nodes of every kind;
+ *        cudaStreamSynchronize(cudaStream_t stream); cudaDeviceGraphMemTrim(int device)
  * Run    make 20          check   make check-20          page   docs/20_graph_memory
  */
 #include "kernels.h"
@@ -90,7 +94,7 @@ int main(int argc, char **argv)
 
     /* YOUR WORK, 2 of 2. "One trim returns all memory that the device reserves, and takes what is
      * free without a synchronization." The line of "pool trimmed" is to show what the trim of the
-     * pool leaves. No call is made twice. */
+     * pool leaves. The host waits once, and no call is made twice. */
     CHECK(cudaMemPoolTrimTo(pool, 0));
     report("pool trimmed", pool);
     CHECK(cudaStreamSynchronize(stream));

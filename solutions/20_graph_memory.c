@@ -5,6 +5,10 @@
  * Yours  fix: two places, marked YOUR WORK. A node frees what the built graph allocates. At the end
  *        nothing is reserved, neither for graphs nor in the pool. The comments in quotation marks
  *        are what the author believed.
+ * Calls  cudaGraphAddMemFreeNode(cudaGraphNode_t *node, cudaGraph_t graph,
+ *                                const cudaGraphNode_t *after, size_t count, void *memory),
+ *        or cudaGraphAddNode, which adds nodes of every kind;
+ *        cudaStreamSynchronize(cudaStream_t stream); cudaDeviceGraphMemTrim(int device)
  * Run    make 20          check   make check-20          page   docs/20_graph_memory
  */
 #include "kernels.h"
