@@ -1,113 +1,154 @@
 /* 21 An arena of your own
  *
- * Asks   Where in one large allocation may the parts begin, and when is a request refused?
- * Yours  fill: arena_want, which places requests and refuses what it cannot place, and the call in
- *        arena_commit that allocates. The check calls both with sizes and alignments of its own.
+ * Asks   An arena hands out the same bytes in every frame. What must come before it does?
+ * Yours  fix: arena_want, which places requests and refuses what it cannot place, and the order
+ *        between arena_reset and the next arena_commit. The check calls them with arenas, sizes and
+ *        alignments of its own. The comments in quotation marks are what the author believed.
+ * Calls  cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
+ *        cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags)
+ *        cudaEventSynchronize(cudaEvent_t event)
  * Run    make 21          check   make check-21          page   docs/21_own_arena
  */
 #include "kernels.h"
 #include "workbook.h"
 
-enum { REQUESTS = 16 };
-enum result { ARENA_OK, ARENA_COMMITTED, ARENA_FULL };
-static const char *const result_name[] = {"ok", "refused: committed", "refused: does not fit"};
+enum { FRAMES = 8, REQUESTS = 16 };
 
 struct arena {
-    int pinned, count, committed;    /* pinned: page-locked host memory, otherwise the device's */
-    size_t limit, alignment, needed; /* in bytes; needed: the end of the last request */
-    void *base;
+    int pinned, count, committed;          /* pinned: page-locked host memory, else a pool's */
+    size_t limit, alignment, needed, size; /* needed: the end of the last request */
+    void *base;                            /* `size` bytes, which a reset keeps */
+    cudaEvent_t done[2], ready;            /* done: one for each stream */
     struct {
         void **pointer;
         size_t offset;
     } request[REQUESTS];
 };
 
-/* YOUR WORK, 1 of 2. Phase 1 of the arena: a request. At the commit `*pointer` will get `bytes`
- * bytes, which begin at the next multiple of the alignment. ARENA_COMMITTED: the arena is
- * committed. ARENA_FULL: there are REQUESTS requests already, or the bytes would end after the
- * limit, however large `bytes` is. A refused request changes nothing in the arena. */
-static enum result arena_want(struct arena *arena, void **pointer, size_t bytes)
+static struct arena arena_new(int pinned, size_t limit, size_t alignment)
+{
+    struct arena arena = {.pinned = pinned, .limit = limit, .alignment = alignment};
+    for (int i = 0; i < 2; i++)
+        CHECK(cudaEventCreateWithFlags(&arena.done[i], cudaEventDisableTiming));
+    CHECK(cudaEventCreateWithFlags(&arena.ready, cudaEventDisableTiming));
+    return arena;
+}
+
+/* YOUR WORK, 1 of 3. Phase 1: a request. At the commit `*pointer` gets `bytes` bytes, which begin
+ * at the next multiple of the alignment, any number from 1 on. Returns 1, or 0 for a request that
+ * is refused and changes nothing: the arena is committed, has REQUESTS requests, or the bytes would
+ * end after the limit, however large `bytes` is. */
+static int arena_want(struct arena *arena, void **pointer, size_t bytes)
 {
     size_t offset = (arena->needed + arena->alignment - 1) / arena->alignment * arena->alignment;
-    if (arena->committed)
-        return ARENA_COMMITTED;
-    /* A sum may overflow. */
-    if (arena->count == REQUESTS || offset > arena->limit || bytes > arena->limit - offset)
-        return ARENA_FULL;
+    if (arena->committed || arena->count == REQUESTS || offset > arena->limit
+        || bytes > arena->limit - offset)
+        return 0;
     arena->request[arena->count].pointer = pointer;
     arena->request[arena->count++].offset = offset;
     arena->needed = offset + bytes;
-    return ARENA_OK;
+    return 1;
 }
 
-/* Phase 2: one allocation for all requests, and each pointer gets its part of it. */
-static enum result arena_commit(struct arena *arena, cudaStream_t stream)
+/* One allocation for all requests, in the first stream. The second may use it from there on. */
+static void arena_grow(struct arena *arena, cudaStream_t stream[2])
 {
-    if (arena->committed)
-        return ARENA_COMMITTED;
-    /* YOUR WORK, 2 of 2. Decide the call for each kind of memory, so that arena_reset can free it,
-     * and the bytes: as few as the requests need. */
-    CHECK(arena->pinned ? cudaMallocHost(&arena->base, arena->needed)
-                        : cudaMallocAsync(&arena->base, arena->needed, stream));
+    if (arena->base != NULL)
+        CHECK(arena->pinned ? cudaFreeHost(arena->base) : cudaFreeAsync(arena->base, stream[0]));
+    arena->size = arena->needed;
+    CHECK(arena->pinned ? cudaMallocHost(&arena->base, arena->size)
+                        : cudaMallocAsync(&arena->base, arena->size, stream[0]));
+    CHECK(cudaEventRecord(arena->ready, stream[0]));
+    CHECK(cudaStreamWaitEvent(stream[1], arena->ready, 0));
+}
+
+/* Phase 2: each pointer gets its part. Memory is allocated only when the arena has too little. Then
+ * both streams may write into device memory, and the host into pinned memory. */
+static void arena_commit(struct arena *arena, cudaStream_t stream[2])
+{
+    /* YOUR WORK, 2 of 3. What the streams had to do at the reset comes first, and nothing else. */
+    for (int i = 0; i < 2; i++)
+        CHECK(arena->pinned ? cudaEventSynchronize(arena->done[i])
+                            : cudaStreamWaitEvent(stream[i], arena->done[1 - i], 0));
+    if (arena->needed > arena->size)
+        arena_grow(arena, stream);
     arena->committed = 1;
     for (int i = 0; i < arena->count; i++)
         *arena->request[i].pointer = (char *)arena->base + arena->request[i].offset;
-    return ARENA_OK;
 }
 
-/* One free for all. It sets each pointer to NULL, so no use of freed memory goes unnoticed. Then
- * the arena takes requests again. */
-static void arena_reset(struct arena *arena, cudaStream_t stream)
+/* The end of a frame. Both streams may still be working in the arena, and the host does not wait
+ * for them here. Each pointer becomes NULL, and the arena takes requests again. */
+static void arena_reset(struct arena *arena, cudaStream_t stream[2])
 {
-    if (arena->committed)
-        CHECK(arena->pinned ? cudaFreeHost(arena->base) : cudaFreeAsync(arena->base, stream));
     for (int i = 0; i < arena->count; i++)
         *arena->request[i].pointer = NULL;
     arena->needed = arena->count = arena->committed = 0;
+    /* YOUR WORK, 3 of 3. */
+    for (int i = 0; i < 2; i++)
+        CHECK(cudaEventRecord(arena->done[i], stream[i]));
 }
 
-static void want(struct arena *arena, void **pointer, size_t bytes)
+static void arena_delete(struct arena *arena, cudaStream_t stream)
 {
-    enum result result = arena_want(arena, pointer, bytes);
-    printf("    want %20zu bytes   %-21s needed %zu\n", bytes, result_name[result], arena->needed);
+    CHECK(arena->pinned ? cudaFreeHost(arena->base) : cudaFreeAsync(arena->base, stream));
+    for (int i = 0; i < 2; i++)
+        CHECK(cudaEventDestroy(arena->done[i]));
+    CHECK(cudaEventDestroy(arena->ready));
 }
 
-/* Requests of several sizes, a commit and one more request, and a kernel that writes what the
- * second request got. */
-static int use_arena(const char *name, int pinned, size_t bytes, cudaStream_t stream)
+/* Each stream has a part of the frame: it copies it up, adds 1, and copies the last number down. */
+static void run_frame(int frame, size_t unit, struct arena *staging, struct arena *arena,
+                      int *result, cudaStream_t stream[2])
 {
-    struct arena arena = {.pinned = pinned, .limit = 2 * bytes + 508, .alignment = 256};
-    void *flag = NULL, *numbers = NULL, *more = NULL, *refused = NULL;
-    int last = 0, untouched;
-    printf("%s, alignment %zu, limit %zu\n", name, arena.alignment, arena.limit);
-    want(&arena, &flag, 1);
-    want(&arena, &numbers, bytes);
-    want(&arena, &refused, arena.limit);
-    want(&arena, &refused, SIZE_MAX);
-    want(&arena, &more, bytes);
-    printf("    commit %s\n", result_name[arena_commit(&arena, stream)]);
-    want(&arena, &refused, 1);
-    printf("    begin at");
-    for (int i = 0; i < arena.count; i++)
-        printf(" %zu", arena.request[i].offset);
-    printf(", refused pointer %s\n", (untouched = refused == NULL) ? "null" : "set");
-    CHECK(launch_fill(numbers, 42, bytes / sizeof(int), stream));
-    CHECK(cudaMemcpyAsync(&last, (char *)numbers + bytes - sizeof last, sizeof last,
-                          cudaMemcpyDefault, stream));
-    CHECK(cudaStreamSynchronize(stream));
-    arena_reset(&arena, stream);
-    printf("    last number %d, reset: pointers %s\n", last,
-           numbers == NULL && more == NULL ? "null" : "left");
-    return last == 42 && untouched;
+    void *input[2] = {NULL}, *part[2] = {NULL};
+    size_t whole = frame < FRAMES / 2 ? 4 * unit : 6 * unit, first = frame % 2 ? 3 * unit : unit,
+           count[2] = {first + 1, whole - first};
+    for (int i = 0; i < 2; i++) {
+        arena_want(staging, &input[i], count[i] * sizeof(int));
+        arena_want(arena, &part[i], count[i] * sizeof(int));
+    }
+    arena_commit(staging, stream);
+    arena_commit(arena, stream);
+    printf("frame %d: parts at 0 and %7zu of %7zu bytes\n", frame, arena->request[1].offset,
+           arena->needed);
+    for (int i = 0; i < 2; i++) {
+        int *from = input[i], *to = part[i];
+        for (size_t k = 0; k < count[i]; k++)
+            from[k] = 10 * frame + i;
+        CHECK(cudaMemcpyAsync(to, from, count[i] * sizeof(int), cudaMemcpyHostToDevice, stream[i]));
+        CHECK(launch_add(to, 1, count[i], stream[i]));
+        CHECK(cudaMemcpyAsync(&result[i], &to[count[i] - 1], sizeof(int), cudaMemcpyDeviceToHost,
+                              stream[i]));
+    }
+    arena_reset(staging, stream);
+    arena_reset(arena, stream);
 }
 
 int main(int argc, char **argv)
 {
-    size_t bytes = mib_argument(argc, argv, 1) * MiB + sizeof(int);
-    cudaStream_t stream;
-    CHECK(cudaStreamCreate(&stream));
-    int correct =
-        use_arena("device memory", 0, bytes, stream) + use_arena("pinned memory", 1, bytes, stream);
-    CHECK(cudaStreamDestroy(stream));
-    return correct == 2 ? 0 : 1;
+    size_t limit = mib_argument(argc, argv, 1) * MiB, unit = limit / 128;
+    struct arena staging[2] = {arena_new(1, limit, 256), arena_new(1, limit, 256)},
+                 arena = arena_new(0, limit, 256);
+    int *result, correct = 0;
+    cudaStream_t stream[2];
+    CHECK(cudaMallocHost((void **)&result, 2 * FRAMES * sizeof *result));
+    for (int i = 0; i < 2; i++)
+        CHECK(cudaStreamCreateWithFlags(&stream[i], cudaStreamNonBlocking));
+
+    for (int frame = 0; frame < FRAMES; frame++)
+        run_frame(frame, unit, &staging[frame % 2], &arena, &result[2 * frame], stream);
+    for (int i = 0; i < 2; i++)
+        CHECK(cudaStreamSynchronize(stream[i]));
+    for (int i = 0; i < 2 * FRAMES; i++)
+        correct += result[i] == 10 * (i / 2) + i % 2 + 1;
+    printf("%d of %d numbers are correct\n", correct, 2 * FRAMES);
+
+    arena_delete(&arena, stream[0]);
+    CHECK(cudaFreeHost(result));
+    for (int i = 0; i < 2; i++) {
+        arena_delete(&staging[i], stream[0]);
+        CHECK(cudaStreamDestroy(stream[i]));
+    }
+    return correct == 2 * FRAMES ? 0 : 1;
 }

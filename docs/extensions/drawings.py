@@ -457,116 +457,59 @@ def ipc_allocation(canvas):
     )
 
 
-# ---- 21: bytes and padding ----
+# ---- 21: two parts in three frames ----
 
 
-def arena_numbers():
-    """(alignment, [(begin, end) of each request], limit), as recorded."""
-    lines = recorded("21_own_arena")
-    alignment, limit = map(int, re.search(r"alignment (\d+), limit (\d+)", lines[0]).groups())
-    wants = [
-        (int(found[1]), int(found[2]))
-        for found in (
-            re.match(r" +want +(\d+) bytes +ok +needed (\d+)", line) for line in lines[:8]
-        )
-        if found
-    ]
-    begins = [int(word) for word in re.search(r"begin at ([\d ]+),", "\n".join(lines))[1].split()]
-    requests = [(begin, begin + want) for begin, (want, _) in zip(begins, wants, strict=True)]
-    if [end for _, end in requests] != [needed for _, needed in wants]:
-        raise ValueError("the recorded begins and needs of the arena do not agree")
-    return alignment, requests, limit
+def arena_frames():
+    """(where the second part begins, what both need) of the first three frames, as recorded."""
+    found = (
+        re.match(r"frame \d+: parts at 0 and +(\d+) of +(\d+) bytes", line)
+        for line in recorded("21_own_arena")[:3]
+    )
+    return [(int(one[1]), int(one[2])) for one in found]
 
 
 def arena_rows():
-    alignment, requests, limit = arena_numbers()
-    rows, last = [], 0
-    for number, (begin, end) in enumerate(requests, 1):
-        if begin > last:
-            rows.append([f"padding to a multiple of {alignment}", f"{last}", f"{begin - last}"])
-        rows.append([f"request {number}", f"{begin}", f"{end - begin}"])
-        last = end
-    return [*rows, ["limit", f"{limit}", ""]]
+    return [
+        [f"{number}", f"0 to {begin}", f"{begin} to {needed}"]
+        for number, (begin, needed) in enumerate(arena_frames())
+    ]
 
 
 @drawing(
     "arena",
-    "Each request begins at a multiple of the alignment, and the padding before it counts toward "
-    "the limit",
-    ["what", "first byte", "bytes"],
+    "In the next frame each stream gets bytes in which the other one may still be working",
+    ["frame", "bytes of stream[0]", "bytes of stream[1]"],
     arena_rows,
     (recording("21_own_arena"),),
 )
 def arena(canvas):
-    alignment, requests, limit = arena_numbers()
-    canvas.text(0, 14, "The whole arena, to scale", "heading")
-    scale = (canvas.width - 4) / limit
-    canvas.box("segment", 0, 26, limit * scale, 30)
-    for number, (begin, end) in enumerate(requests, 1):
-        wide = max(2, (end - begin) * scale)
-        canvas.box("used s-1", begin * scale, 26, wide, 30)
-        canvas.text(
-            begin * scale + wide / 2, 46, f"request {number}", "on", "middle", optional=True
-        )
-    canvas.line("limit", (limit * scale + 2, 20), (limit * scale + 2, 62))
-    canvas.text(canvas.width - 4, 78, f"limit {limit}", "bold", "end")
-    y = 92
-    seams = [
-        (requests[number][1], requests[number + 1][0], number + 1)
-        for number in range(len(requests) - 1)
-    ]
-    for end, begin, number in seams:
-        y = (
-            canvas.paragraph(
-                0,
-                y + 14,
-                f"Between request {number} and {number + 1}: "
-                f"{begin - end} bytes of padding, to scale",
-                "heading",
-            )
-            - 4
-        )
-        first = max(0, begin - alignment - 48)
-        last = begin + 96
-        unit = (canvas.width - 4) / (last - first)
-
-        def at(byte, first=first, unit=unit):
-            return (byte - first) * unit
-
-        wide = (min(end, last) - max(first, requests[number - 1][0])) * unit
-        canvas.box("used s-1", at(max(first, requests[number - 1][0])), y, max(2, wide), 32)
-        canvas.box("padding", at(end), y, at(begin) - at(end), 32)
-        for hatch in range(int(at(end)) + 6, int(at(begin)), 9):
-            canvas.line("hatch", (hatch, y + 31), (min(hatch + 8, at(begin)), y + 1))
-        canvas.box("used s-1", at(begin), y, at(last) - at(begin), 32)
-        canvas.text(
-            at(begin) + (at(last) - at(begin)) / 2,
-            y + 20,
-            f"request {number + 1}",
-            "on",
-            "middle",
-            optional=True,
-        )
-        canvas.plate((at(end) + at(begin)) / 2 - 28, y + 8, 56, 17)
-        canvas.text((at(end) + at(begin)) / 2, y + 20, "padding", "bold", "middle")
-        canvas.line("tick", (at(end), y + 32), (at(end), y + 40))
-        canvas.line("tick", (at(begin), y + 32), (at(begin), y + 40))
-        canvas.text(max(at(end), 0), y + 52, f"{end}", "figure", "start")
-        canvas.text(
-            at(begin),
-            y + 52,
-            f"{begin} = {begin // alignment} × {alignment}",
-            "figure",
-            "middle" if at(begin) + 90 < canvas.width else "end",
-        )
-        y += 62
-    canvas.reach(y)
+    frames = arena_frames()
+    scale = (canvas.width - 4) / max(needed for _, needed in frames)
+    for number, (begin, needed) in enumerate(frames):
+        y = 22 + 88 * number
+        canvas.text(0, y - 8, f"Frame {number}", "heading")
+        for kind, name, first, last in (
+            ("used s-1", "stream[0]", 0, begin),
+            ("used s-2", "stream[1]", begin, needed),
+        ):
+            canvas.box(kind, first * scale, y, (last - first) * scale, 30)
+            middle = (first + last) / 2 * scale
+            canvas.text(middle, y + 20, name, "on", "middle", optional=True)
+    for number, ((begin, _), (next_begin, _)) in enumerate(zip(frames, frames[1:], strict=False)):
+        y = 52 + 88 * number
+        left, right = min(begin, next_begin) * scale, max(begin, next_begin) * scale
+        canvas.box("gone", left, y, right - left, 58)
+        taker, giver = (0, 1) if next_begin > begin else (1, 0)
+        words = f"stream[{taker}] gets what stream[{giver}] had"
+        wide = svg.text_width(words, "bold") + 8
+        canvas.plate((left + right - wide) / 2, y + 13, wide, 18)
+        canvas.text((left + right) / 2, y + 26, words, "bold", "middle")
     canvas.key(
         [
-            ("used s-1", "a request"),
-            ("padding", "padding, unused"),
-            ("segment", "the arena, in bytes"),
-            ("limit line", "its limit"),
+            ("used s-1", "a part of stream[0]"),
+            ("used s-2", "a part of stream[1]"),
+            ("gone", "bytes that change hands"),
         ]
     )
 

@@ -525,7 +525,7 @@ AS_USER=$(printf '%s\n' escapes flood_stdout fork_bomb half_the_processes includ
     cp build/mutants/17_ipc_allocation/exporter_frees_first.c "$student/17_ipc_allocation.c"
     cp solutions/01_first_allocation.c lessons/06_trim.c "$student"
     # This one is reported with an address.
-    sed 's/launch_fill(numbers,/launch_fill((int *)((char *)numbers + 1),/' \
+    sed 's/launch_add(to,/launch_add((int *)((char *)to + 1),/' \
         solutions/21_own_arena.c >"$student/21_own_arena.c"
     export CHECK_SECONDS=5 ONLY="1 6 17 21" STUDENT=$student GRADE_PROTECTED=$KNOWN
     OUT=$BATS_TEST_TMPDIR/1 as_typed tests/grading/grade.sh >"$BATS_TEST_TMPDIR/1.txt" || true
