@@ -5,6 +5,10 @@
  *        order? Recorded programs measure it.
  * Yours  fill: the cache, between YOUR WORK and END OF YOUR WORK. What follows replays a trace
  *        through it: leave it.
+ * Calls  cudaMallocFromPoolAsync(void **ptr, size_t bytes, cudaMemPool_t pool, cudaStream_t stream)
+ *        cudaFreeAsync(void *ptr, cudaStream_t stream), cudaStreamSynchronize(cudaStream_t stream)
+ *        cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
+ *        cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, 0)
  * Run    make 22          check   make check-22          page   docs/22_capstone
  *        make 22 ARGS=resnet50-train replays another trace: four-streams, tangle, relay or trim.
  */
@@ -13,6 +17,7 @@
 #include "kernels.h"
 #include "workbook.h"
 
+/* A part begins at a multiple of GRAIN bytes in its piece, as an allocation of a pool does. */
 enum { STREAMS = 8, GRAIN = 512, ROUNDS = 4, TOUCHED = 1024 };
 
 static cudaStream_t streams[STREAMS];

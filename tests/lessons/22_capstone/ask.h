@@ -1,9 +1,14 @@
-/* Calls lesson 22's cache. "order", four streams and three sizes: memory goes from stream to
- * stream; "held", with the same: the first stream is held meanwhile. "random" or "small" and a
- * seed: a walk that depends on where the cache put its parts, so that no stored trace has it;
- * "small" then replays it through a plain pool. Each part is used as it is taken and before it
- * returns: whole, or its first 256 KiB and its last int. What was used where is in the journal. The
- * check puts the lesson in front of this file, its main renamed. */
+/* Calls lesson 22's cache. The first argument is the walk, then come its numbers:
+ * turns, third    four streams and a size: memory goes from stream to stream, and to a third one
+ * neighbors       two streams and two sizes: neighbors of two streams return
+ * newer           two streams and four sizes: a part is joined of an older and a newer return
+ * held            two streams and a size: the first one is held meanwhile
+ * random, small   a seed: a walk that depends on where the cache put its parts, so that no stored
+ *                 trace has it; "small" then replays it through a plain pool
+ * long            a seed: many parts, none of which is used
+ * Each part is used as it is taken and before it returns: whole, or its first 256 KiB and its last
+ * int. What was used where is in the journal. The check puts the lesson in front of this file, its
+ * main renamed. */
 
 enum { ASKED_MOST = 2048, ASKED_WHOLE = 256 << 10 };
 
@@ -79,33 +84,76 @@ static void asked_in_turn(size_t bytes, const int *in, int count)
     }
 }
 
-/* Memory goes from stream to stream. */
-static void asked_order(const int *in, size_t bytes, size_t left, size_t right)
+/* Memory goes from stream to stream; with `third`, then to a stream that had none. */
+static void asked_turns(const int *in, size_t bytes, int third)
 {
-    int a = in[0], b = in[1], c = in[2], fresh = in[3];
+    int b = in[1], c = in[2], fresh = in[3];
     asked_in_turn(bytes, in, 3);
     cache_trim();
     /* c has waited for b more often than the fresh stream has returned a part, when b hands on what
      * it never used. */
     asked_in_turn(bytes, (int[]){b, b, b, b, c}, 5);
     cache_trim();
+    if (!third)
+        return;
     asked_in_turn(2 * bytes, &fresh, 1);
     asked_take(bytes, b);
     asked_take(bytes, c);
     asked_give(0);
     asked_give(0);
     cache_trim();
-    /* Neighbors of two streams return, and their bytes are asked for together. */
+}
+
+/* Neighbors of two streams return, and their bytes are asked for together. */
+static void asked_neighbors(const int *in, size_t left, size_t right)
+{
     for (int i = 0; i < 6; i++) {
-        asked_take(left, a);
-        asked_take(right, b);
+        asked_take(left, in[0]);
+        asked_take(right, in[1]);
         asked_give(i % 2);
         asked_give(0);
         asked_in_turn(left + right, &in[i / 2], 1);
         cache_trim();
     }
-    asked_take(left, a);
-    asked_take(right, b);
+    asked_take(left, in[0]);
+    asked_take(right, in[1]);
+}
+
+/* One of two neighbors returns, the other stream waits for that as it takes the spare part, and the
+ * second neighbor returns: what is joined has a use that the other stream has not waited for. What
+ * lies around them stays in use. */
+static void asked_newer(const int *in, size_t spare, size_t guard, size_t left, size_t right)
+{
+    for (int i = 0; i < 4; i++) {
+        int one = in[i / 2], other = in[1 - i / 2];
+        int first = asked_take(spare, one);
+        asked_take(guard, one);
+        int pair[] = {asked_take(left, one), asked_take(right, one)};
+        asked_take(guard, one);
+        asked_give_id(first);
+        asked_give_id(pair[i % 2]);
+        asked_take(spare, other);
+        asked_give_id(pair[1 - i % 2]);
+        asked_take(left + right, other);
+        while (asked_live_count > 0)
+            asked_give(0);
+        cache_trim();
+    }
+}
+
+/* 70,000 parts of one stream, of which at most 12 are live. */
+static void asked_long(void)
+{
+    struct part *kept[12] = {NULL};
+    for (int i = 0; i < 70000; i++) {
+        struct part **one = &kept[asked_below(12)];
+        if (*one != NULL)
+            cache_give(*one);
+        *one = cache_take(GRAIN * (size_t)(1 + asked_below(2000)), 0);
+    }
+    for (int i = 0; i < 12; i++)
+        if (kept[i] != NULL)
+            cache_give(kept[i]);
 }
 
 /* A stream returned a part and is held: another one takes it, and the host goes on. */
@@ -126,7 +174,7 @@ static void asked_random(void)
     size_t some[10];
     for (int i = 0; i < 10; i++) {
         some[i] = (size_t)(1 + asked_below(48)) * MiB;
-        some[i] -= (size_t)asked_below(9) * GRAIN;
+        some[i] -= (size_t)asked_below(1200) * sizeof(int);
     }
     while (asked_count < 60) {
         int large = asked_count % 12 == 11;
@@ -153,7 +201,7 @@ static void asked_small(void)
                 asked_give_id(kept[layer]);
             kept[layer] = new;
             for (int i = 0; i < 3; i++)
-                soon[i] = asked_take(512 * (size_t)(1 + asked_below(2000)), 0);
+                soon[i] = asked_take(516 * (size_t)(1 + asked_below(2000)), 0);
             for (int i = 0; i < 3; i++)
                 asked_give_id(soon[i]);
         }
@@ -190,10 +238,16 @@ int main(int argc, char **argv)
     for (int i = 0; i < 4; i++)
         in[i] = (int)given[i];
     asked_seed = (unsigned)given[0];
-    if (strcmp(argv[1], "order") == 0)
-        asked_order(in, given[4], given[5], given[6]);
+    if (strcmp(argv[1], "turns") == 0 || strcmp(argv[1], "third") == 0)
+        asked_turns(in, given[4], argv[1][1] == 'h');
+    else if (strcmp(argv[1], "neighbors") == 0)
+        asked_neighbors((int[]){in[0], in[1], in[2]}, given[3], given[4]);
+    else if (strcmp(argv[1], "newer") == 0)
+        asked_newer(in, given[2], given[3], given[4], given[5]);
+    else if (strcmp(argv[1], "long") == 0)
+        asked_long();
     else if (strcmp(argv[1], "held") == 0)
-        asked_held(in, given[4]);
+        asked_held(in, given[2]);
     else if (strcmp(argv[1], "random") == 0)
         asked_random();
     else

@@ -1,0 +1,336 @@
+"""What ask.h asks, computed once more from what was drawn and the places that it printed: the
+journal must have each use of each part, in this order. And the figures of a replay."""
+
+import re
+
+from check import MIB, SUCCESS
+
+GRAIN, WHOLE, STREAMS = 512, 256 << 10, 8
+
+
+class Walk:
+    """The steps of ask.h: (is it taken, id of the part)."""
+
+    def __init__(self, mode, given, places):
+        self.places, self.seed = places, given[0]
+        self.bytes, self.stream, self.steps, self.live = [], [], [], []
+        getattr(self, mode)(*given)
+        while self.live:
+            self.give(0)
+
+    def below(self, most):
+        self.seed = (self.seed * 1103 + 12345) % 1048576
+        return self.seed // 7 % most
+
+    def take(self, size, stream):
+        one = len(self.bytes)
+        self.bytes.append(size)
+        self.stream.append(stream)
+        self.steps.append((True, one))
+        self.seed = (self.seed + self.places.get(one, 0)) % 1048576
+        self.live.append(one)
+        return one
+
+    def give(self, i):
+        self.steps.append((False, self.live[i]))
+        self.live[i] = self.live[-1]
+        self.live.pop()
+
+    def give_id(self, one):
+        if one in self.live:
+            self.give(self.live.index(one))
+
+    def in_turn(self, size, streams):
+        for stream in streams:
+            self.take(size, stream)
+            self.give(0)
+
+    def turns(self, a, b, c, _, size):
+        self.in_turn(size, [a, b, c])
+        self.in_turn(size, [b, b, b, b, c])
+
+    def third(self, a, b, c, fresh, size):
+        self.turns(a, b, c, fresh, size)
+        self.in_turn(2 * size, [fresh])
+        self.take(size, b)
+        self.take(size, c)
+        self.give(0)
+        self.give(0)
+
+    def neighbors(self, a, b, c, left, right):
+        for i in range(6):
+            self.take(left, a)
+            self.take(right, b)
+            self.give(i % 2)
+            self.give(0)
+            self.in_turn(left + right, [[a, b, c][i // 2]])
+        self.take(left, a)
+        self.take(right, b)
+
+    def newer(self, a, b, spare, guard, left, right):
+        for i in range(4):
+            one, other = [(a, b), (b, a)][i // 2]
+            first = self.take(spare, one)
+            self.take(guard, one)
+            pair = [self.take(left, one), self.take(right, one)]
+            self.take(guard, one)
+            self.give_id(first)
+            self.give_id(pair[i % 2])
+            self.take(spare, other)
+            self.give_id(pair[1 - i % 2])
+            self.take(left + right, other)
+            while self.live:
+                self.give(0)
+
+    def random(self, _):
+        sizes = []
+        for _ in range(10):
+            sizes.append((1 + self.below(48)) * MIB)
+            sizes[-1] -= self.below(1200) * 4
+        while len(self.bytes) < 60:
+            count = len(self.bytes)
+            large = count % 12 == 11
+            while large and self.live:
+                self.give(self.below(len(self.live)))
+            size = 600 * MIB + 4096 * count if large else sizes[self.below(10)]
+            self.take(size, self.below(5))
+            while len(self.live) > 6 or (self.live and self.below(3) == 0):
+                self.give(self.below(len(self.live)))
+
+    def small(self, _):
+        kept = {}
+        for _ in range(40):
+            self.take(4096 * (1 + self.below(400)), 0)
+        for step in range(1, 13):
+            for layer in range(8):
+                new = self.take(65536 * (4 + step), 0)
+                if step > 1:
+                    self.give_id(kept[layer])
+                kept[layer] = new
+                for one in [self.take(516 * (1 + self.below(2000)), 0) for _ in range(3)]:
+                    self.give_id(one)
+
+
+class Figures:
+    """What a walk shows. wrong: a sentence about a part that is not where it may be, or ""; askew:
+    the same of one that begins at no multiple of GRAIN; bad: the first part whose stream does not
+    come after a use of its bytes, or None; before: by part, the streams of the parts that lay
+    there."""
+
+    def __init__(self, walk):
+        self.walk, self.wrong, self.askew, self.bad = walk, "", "", None
+        self.before, self.at, self.begin, self.used = {}, {}, {}, set()
+        self.freed_in_use = self.left = self.plain_peak = self.peak = self.largest = 0
+        self.taken = self.waits = self.most = self.moved = 0
+
+    def refuse(self, text):
+        self.wrong = self.wrong or text
+
+    def shown(self, one):
+        return f"{self.walk.bytes[one]} bytes for streams[{self.walk.stream[one]}]"
+
+    def placed(self, one, line, pieces):
+        """A part is used for the first time: which parts lay there before, of which streams?"""
+        size, stream = self.walk.bytes, self.walk.stream
+        at, begin = line.get("allocation", -1), line.get("inner_offset", 0)
+        self.at[one], self.begin[one] = at, begin
+        if at not in pieces:
+            self.refuse(f"the part of {self.shown(one)} does not come from the pool")
+        elif begin + size[one] > pieces[at]:
+            self.refuse(
+                f"the part of {self.shown(one)} ends behind its piece of {pieces[at]} bytes"
+            )
+        elif begin % GRAIN and not self.askew:
+            self.askew = (
+                f"the part of {self.shown(one)} begins {begin} bytes behind the beginning "
+                f"of its piece, {begin % GRAIN} bytes behind a multiple of {GRAIN}"
+            )
+        there = [
+            i
+            for i in range(one)
+            if self.at.get(i) == at
+            and self.begin[i] + size[i] > begin
+            and begin + size[one] > self.begin[i]
+        ]
+        for i in there:
+            if i in self.used:
+                self.refuse(
+                    f"the parts of {self.shown(i)} and of {self.shown(one)} overlap, both in use"
+                )
+        self.before[one] = sorted({stream[i] for i in there})
+        self.moved += any(stream[i] != stream[one] for i in there)
+        self.used.add(one)
+        self.most = max(self.most, sum(self.at[i] == at for i in self.used))
+
+
+def places_of(run):
+    """{id: place} of what the harness printed, and whether it printed one twice."""
+    found, twice = {}, False
+    for question, answers in run.answers.items():
+        match = re.fullmatch(r"cache_take (\d+), \d+ bytes for stream \d+", question)
+        if match:
+            twice = twice or len(answers) > 1 or int(match[1]) in found
+            found[int(match[1])] = int(answers[0]) if answers[0].isdecimal() else 0
+    return found, twice
+
+
+def uses_of(walk):
+    """(part, is it taken now, is this the first launch, launch, bytes, offset in the part)."""
+    for taken, one in walk.steps:
+        size = walk.bytes[one]
+        yield one, taken, True, "launch_fill" if taken else "launch_add", min(size, WHOLE), 0
+        if size > WHOLE:
+            yield one, taken, False, "launch_add", 4, size - 4
+
+
+class Reader:
+    """Reads the lines of a walk's journal, one after the other."""
+
+    def __init__(self, walk):
+        self.walk, self.figures = walk, Figures(walk)
+        self.expected, self.uses = list(uses_of(walk)), 0
+        self.pools, self.streams, self.pieces, self.plain_takes = [], [], {}, []
+        self.unordered = False
+
+    def did(self, line):
+        if line["did"] == "exit":
+            self.figures.left = line["live"]
+        elif line["did"] == "hazard" and line["call"].startswith("launch_"):
+            self.unordered = True
+        elif line["did"] == "hazard" and line["call"].startswith("cudaFree"):
+            self.figures.freed_in_use += 1
+
+    def call(self, line):
+        call, pool, figures = line["call"], line.get("pool"), self.figures
+        if call == "cudaStreamCreateWithFlags":
+            self.streams.append(line["stream"])
+        elif call == "cudaMemPoolCreate":
+            self.pools.append(pool)
+        elif pool in self.pools[:1]:
+            figures.plain_peak = max(figures.plain_peak, line.get("reserved", 0) // MIB)
+            if call == "cudaMallocFromPoolAsync":
+                self.plain_takes.append(line["bytes"])
+        elif pool in self.pools[1:2]:
+            figures.peak = max(figures.peak, line.get("reserved", 0) // MIB)
+            if call == "cudaMallocFromPoolAsync":
+                figures.taken += 1
+                self.pieces[line["allocation"]] = line["bytes"]
+                figures.largest = max(figures.largest, line["bytes"] // MIB)
+        elif call == "cudaStreamWaitEvent":
+            figures.waits += 1
+        elif call in ("launch_fill", "launch_add"):
+            self.use(line)
+
+    def use(self, line):
+        figures, walk = self.figures, self.walk
+        if self.uses == len(self.expected):
+            figures.refuse("a kernel used memory behind the last step")
+            return
+        one, taken, first, call, size, behind = self.expected[self.uses]
+        self.uses += 1
+        if taken and first:
+            figures.placed(one, line, self.pieces)
+        stream = walk.stream[one]
+        found = (
+            line["call"],
+            line.get("value"),
+            line["stream"],
+            line["bytes"],
+            line.get("allocation"),
+            line.get("inner_offset", 0),
+        )
+        wanted = (
+            call,
+            one + 1,
+            self.streams[stream] if stream < len(self.streams) else 0,
+            size,
+            figures.at.get(one),
+            figures.begin.get(one, 0) + behind,
+        )
+        if found != wanted:
+            figures.refuse(
+                f"use {self.uses} is of the part of {figures.shown(one)}; another use of "
+                "memory came in between"
+            )
+        if self.unordered and taken and figures.bad is None:
+            figures.bad = one
+        self.unordered = False
+        if not taken and (walk.bytes[one] <= WHOLE or not first):
+            figures.used.discard(one)
+
+
+def figures(run, mode, given):
+    places, twice = places_of(run)
+    walk = Walk(mode, given, places)
+    reader = Reader(walk)
+    if twice:
+        reader.figures.refuse("the program printed the place of a part twice")
+    for line in run.journal:
+        if "did" in line:
+            reader.did(line)
+        elif line.get("result") == SUCCESS:
+            reader.call(line)
+    found = reader.figures
+    if reader.uses < len(reader.expected):
+        found.refuse(
+            f"after {reader.uses} of {len(reader.expected)} uses of parts the program ended"
+        )
+    if mode == "small" and reader.plain_takes != walk.bytes:
+        found.refuse("the plain pool was asked for other sizes than the cache")
+    return found
+
+
+class Replay:
+    """What a replay shows: an allocation of the journal is a piece, and its uses say how many parts
+    of it are in use."""
+
+    plain_peak = peak = end = largest = left = 0
+    taken = elsewhere = returned = records = waits = fills = adds = most = 0
+
+
+def replay_figures(run):
+    found, pools, live = Replay(), [], {}
+    for line in run.journal:
+        call, pool = line.get("call"), line.get("pool")
+        if "did" in line:
+            found.left = line["live"] if line["did"] == "exit" else found.left
+        elif line.get("result") != SUCCESS:
+            continue
+        elif call == "cudaMemPoolCreate":
+            pools.append(pool)
+        elif pool is not None and pool in pools[:1]:
+            found.plain_peak = max(found.plain_peak, line.get("reserved", 0) // MIB)
+        elif call in ("launch_fill", "launch_add"):
+            count_use(found, line, live)
+        else:
+            count_call(found, line, pool in pools[1:2], live)
+    return found
+
+
+def count_use(found, line, live):
+    piece = line.get("allocation")
+    if piece not in live:
+        return
+    if line["call"] == "launch_fill":
+        found.fills += 1
+        live[piece] += 1
+        found.most = max(found.most, live[piece])
+    else:
+        found.adds += 1
+        live[piece] -= 0.5
+
+
+def count_call(found, line, own, live):
+    call = line["call"]
+    if own and "reserved" in line:
+        found.end = line["reserved"] // MIB
+        found.peak = max(found.peak, found.end)
+    if call == "cudaMallocFromPoolAsync" and own:
+        found.taken += 1
+        found.largest = max(found.largest, line["bytes"] // MIB)
+        live[line["allocation"]] = 0
+    elif call.startswith("cudaMalloc"):
+        found.elsewhere += 1
+    found.returned += call == "cudaFreeAsync"
+    found.records += call == "cudaEventRecord"
+    found.waits += call == "cudaStreamWaitEvent"
