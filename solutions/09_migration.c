@@ -118,6 +118,10 @@ int main(int argc, char **argv)
     CHECK(cudaDeviceGetDefaultMemPool(&standard, 0));
     /* The library's manual asks for this. */
     pool_set(standard, cudaMemPoolAttrReleaseThreshold, 32 * MiB);
+    /* A kernel's code is loaded at its first launch, which may wait. */
+    CHECK(launch_fill(input, 0, 1, load));
+    CHECK(launch_add(input, 0, 1, load));
+    CHECK(cudaStreamSynchronize(load));
 
     cudaMemPool_t pool = program_pool(2 * mib * MiB);
     say_device();

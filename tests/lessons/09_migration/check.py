@@ -221,7 +221,7 @@ def test_waits(check):
 
 def test_threshold(check):
     "the pool keeps its memory from frame to frame"
-    check.after(test_answer)  # the pool of a host that never waits keeps everything
+    check.after(test_work, test_answer)  # the pool of a host that never waits keeps everything
     for mib, journal in (drawn(check), (44, check.run(44).journal)):
         pool = frames_pool(mib, journal)
         set_to = journal.ok("cudaMemPoolSetAttribute").where(
@@ -330,7 +330,7 @@ def test_library(check):
 
 def test_trim(check):
     "at the end of each phase the pool returns all its memory"
-    check.after(test_replaced)
+    check.after(test_work)
     _, journal = drawn(check)
     pool = frames_pool(*drawn(check))
     lines = [x for x in journal.where(pool=pool) if "call" in x and "reserved" in x]
