@@ -31,7 +31,8 @@ $(OBJECTS): | $(SIMULATOR)/objects
 
 # A compiler without its link-time optimizer links the same objects without it.
 $(LIBRARY): $(OBJECTS) simulator/libcudart.map
-	@link() { $(CC) $(OPTIMIZED) "$$@" $(SANITIZER) $(LINKER_FLAGS) $(OBJECTS) -ldl -o $@.$$$$; }; \
+	@link() { $(CC) $(OPTIMIZED) "$$@" $(SANITIZER) $(LINKER_FLAGS) $(OBJECTS) -lm -ldl \
+		-o $@.$$$$; }; \
 	{ link $(LTO) 2>/dev/null || link -fno-lto; } && mv $@.$$$$ $@
 
 $(SIMULATOR)/objects/%.o: simulator/%.c build/cuda/found simulator/build.mk

@@ -50,6 +50,18 @@ void __cudaRegisterFunction(void **binary, const char *host, char *device, const
     lock_release();
 }
 
+EXPORT void __cudaRegisterVar(void **binary, char *host, char *device, const char *symbol, int ext,
+                              size_t bytes, int constant, int global);
+
+void __cudaRegisterVar(void **binary, char *host, char *device, const char *symbol, int ext,
+                       size_t bytes, int constant, int global)
+{
+    (void)device, (void)ext, (void)constant, (void)global;
+    lock_acquire();
+    registry_add_variable((struct binary *)binary, host, symbol, bytes);
+    lock_release();
+}
+
 /* ---- launches ---- */
 
 /* What <<<...>>> says, from there to the stub. A launch may stand in the arguments of another. */

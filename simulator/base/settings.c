@@ -152,7 +152,7 @@ static const char *const names[] = {
     "SIM_JOURNAL", "SIM_REPORT",       "SIM_SEAL",     "SIM_CHECK_LAWS",     "SIM_CHECK",
     "SIM_DEVICES", "SIM_EXPLAIN",      "SIM_FAIL",     "SIM_DRIVER_VERSION", "SIM_MEMORY",
     "SIM_PEERS",   "SIM_HANDLE_TYPES", "SIM_SCHEDULE", "SIM_SEGMENT",        "SIM_POOLS",
-    "SIM_IDLE"};
+    "SIM_KERNELS", "SIM_IDLE"};
 #define FIRST_SIMULATED 4
 
 /* A name that is misspelled would change nothing, and nobody would notice. */
@@ -168,7 +168,8 @@ static void refuse_unknown(void)
         if (!known)
             os_fatal("there is no variable %.*s; expected SIM_SCHEDULE, SIM_DEVICES, SIM_MEMORY, "
                      "SIM_SEGMENT, SIM_FAIL, SIM_DRIVER_VERSION, SIM_POOLS, SIM_HANDLE_TYPES, "
-                     "SIM_PEERS, SIM_IDLE, SIM_CHECK, SIM_CHECK_LAWS, SIM_EXPLAIN, SIM_REPORT or "
+                     "SIM_PEERS, SIM_IDLE, SIM_KERNELS, SIM_CHECK, SIM_CHECK_LAWS, SIM_EXPLAIN, "
+                     "SIM_REPORT or "
                      "SIM_JOURNAL. To remove it: unset %.*s",
                      (int)length, entry, (int)length, entry);
     }
@@ -209,6 +210,7 @@ void settings_read(void)
     read_check();
     settings.idle = read_yes_or_no("SIM_IDLE", true, "off", "on");
     settings.check_laws = read_yes_or_no("SIM_CHECK_LAWS", false, "0", "1");
+    settings.refuse_kernels = read_yes_or_no("SIM_KERNELS", false, "run", "refuse");
     settings.explain = read_yes_or_no("SIM_EXPLAIN", false, "0", "1");
     settings.journal = os_environment("SIM_JOURNAL");
     settings.report = os_environment("SIM_REPORT");

@@ -159,6 +159,18 @@ cudaError_t dispatch_user_kernel(struct call *call, struct user_kernel *kernel, 
     return cudaSuccess;
 }
 
+cudaError_t dispatch_nvcc_kernel(struct call *call, struct nvcc_kernel *kernel, struct stream *s)
+{
+    NEEDS_LOCK();
+    cudaError_t e = capture_count ? capture_check(s) : cudaSuccess;
+    if (e)
+        return e;
+    if (!s->capturing)
+        return command_nvcc_kernel(call, kernel, s);
+    capture_add(call, s, &(struct task){.kind = TASK_NVCC_KERNEL, .nvcc_kernel = kernel});
+    return cudaSuccess;
+}
+
 cudaError_t dispatch_host_function(struct call *call, void (*function)(void *), void *argument,
                                    struct stream *s)
 {

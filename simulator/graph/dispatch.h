@@ -18,6 +18,7 @@ cudaError_t dispatch_fill(struct call *call, int *data, int value, size_t count,
 cudaError_t dispatch_add(struct call *call, int *data, int value, size_t count, struct stream *s);
 cudaError_t dispatch_hold(struct call *call, const volatile int *gate, struct stream *s);
 cudaError_t dispatch_user_kernel(struct call *call, struct user_kernel *kernel, struct stream *s);
+cudaError_t dispatch_nvcc_kernel(struct call *call, struct nvcc_kernel *kernel, struct stream *s);
 cudaError_t dispatch_host_function(struct call *call, void (*function)(void *), void *argument,
                                    struct stream *s);
 

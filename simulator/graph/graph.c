@@ -313,10 +313,16 @@ struct task task_copy(const struct task *t)
     struct task copy = *t;
     if (t->user_kernel)
         copy.user_kernel = user_kernel_copy(t->user_kernel);
+    if (t->nvcc_kernel)
+        copy.nvcc_kernel = nvcc_kernel_copy(t->nvcc_kernel);
     return copy;
 }
 
-void task_release(struct task *t) { os_free(t->user_kernel); }
+void task_release(struct task *t)
+{
+    os_free(t->user_kernel);
+    os_free(t->nvcc_kernel);
+}
 
 enum cudaGraphNodeType task_type(const struct task *t)
 {
@@ -327,7 +333,8 @@ enum cudaGraphNodeType task_type(const struct task *t)
     case TASK_FILL:
     case TASK_ADD:
     case TASK_HOLD:
-    case TASK_USER_KERNEL: return cudaGraphNodeTypeKernel;
+    case TASK_USER_KERNEL:
+    case TASK_NVCC_KERNEL: return cudaGraphNodeTypeKernel;
     case TASK_HOST: return cudaGraphNodeTypeHost;
     case TASK_RECORD: return cudaGraphNodeTypeEventRecord;
     case TASK_WAIT: return cudaGraphNodeTypeWaitEvent;

@@ -9,6 +9,7 @@
 
 #include "check/shadow.h"
 #include "run/commands.h"
+#include "run/nvcc_kernel.h"
 #include "run/user_kernel.h"
 
 struct graph_allocation;
@@ -22,6 +23,7 @@ enum task_kind {
     TASK_ADD,
     TASK_HOLD,
     TASK_USER_KERNEL,
+    TASK_NVCC_KERNEL,
     TASK_HOST,
     TASK_RECORD,
     TASK_WAIT,
@@ -65,6 +67,8 @@ struct task {
     /* The launch of a program's own kernel. A task in a node, or in an executable graph's, owns
      * it. */
     struct user_kernel *user_kernel;
+    /* The same of one that nvcc built. */
+    struct nvcc_kernel *nvcc_kernel;
     /* A host function and its argument. */
     void (*function)(void *);
     void *argument;

@@ -183,6 +183,7 @@ static cudaError_t run_task(struct call *call, const struct task *t, struct stre
     case TASK_ADD: return command_add(call, (int *)t->to, t->value, t->count, s);
     case TASK_HOLD: return command_hold(call, t->gate, s);
     case TASK_USER_KERNEL: return command_user_kernel(call, t->user_kernel, s);
+    case TASK_NVCC_KERNEL: return command_nvcc_kernel(call, t->nvcc_kernel, s);
     case TASK_HOST: return command_host_function(call, t->function, t->argument, s);
     case TASK_ALLOCATE: graph_allocation_alloc(call, t->allocation, s); break;
     case TASK_FREE: graph_allocation_free(call, t->allocation, s); break;

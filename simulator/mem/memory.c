@@ -17,6 +17,7 @@
 /* Needs the lock. */
 static struct {
     struct heap device_heaps[MAX_DEVICES], managed_heaps[MAX_DEVICES]; /* limit 0: never used. */
+    struct heap variable_heaps[MAX_DEVICES];
     struct peer_use *peer_uses[MAX_DEVICES];
     uint32_t last_id;
 } memory;
@@ -195,6 +196,23 @@ struct range *memory_allocate_managed(int device, size_t bytes)
 {
     NEEDS_LOCK();
     return allocate(&memory.managed_heaps[device], NO_DEVICE, true, bytes);
+}
+struct range *memory_allocate_variable(int device, size_t bytes, struct heap **heap)
+{
+    NEEDS_LOCK();
+    struct heap *h = *heap = &memory.variable_heaps[device];
+    if (!h->limit)
+        heap_init(h, device, GRANULARITY, 8 * GiB);
+    if (!heap_open(h))
+        return NULL;
+    size_t size = round_up(bytes, ALIGNMENT);
+    struct range *r = heap_best_shared(h, size);
+    if (!r)
+        return NULL;
+    heap_map(h, r->offset, size);
+    r = heap_take(h, r, r->offset, size);
+    r->requested = bytes;
+    return r;
 }
 struct heap *memory_heap(int device)
 {

@@ -60,6 +60,9 @@ struct range *memory_allocate(int device, size_t bytes);
  * populated where it is used; here it takes nothing from a device (assumed). */
 struct range *memory_allocate_managed(int device, size_t bytes);
 struct heap *memory_managed_heap(int device);
+/* The same for a variable of device code, which stays for good. It takes nothing from the device
+ * either (assumed). */
+struct range *memory_allocate_variable(int device, size_t bytes, struct heap **heap);
 /* Returns the heap of cudaMalloc's allocations on a device that has one. */
 struct heap *memory_heap(int device);
 /* Frees an allocation of cudaMalloc. */

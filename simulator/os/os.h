@@ -202,6 +202,12 @@ void os_source_lines(struct os_source_loc **locs, size_t n);
  * Returns false when it cannot be read, or is newer than the program: it may have changed. */
 bool os_source_read(const struct os_source_loc *loc, char *source, size_t size);
 
+/* ---- libraries of the system ---- */
+
+/* Decompresses what zstd has compressed, `bytes` bytes in the end. Returns false when the system
+ * has no libzstd.so.1, or that is not what is there. Needs the lock. */
+bool os_read_zstd(const void *from, size_t compressed, void *to, size_t bytes);
+
 /* ---- files ---- */
 
 /* A file for the journal, or for reports. What is written after a fork, by the child, goes nowhere.

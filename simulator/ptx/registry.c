@@ -2,22 +2,24 @@
 #include "ptx/registry.h"
 
 #include <ctype.h>
-#include <stdint.h>
 #include <string.h>
 
+#include "base/settings.h"
 #include "os/needs_lock.h"
 #include "os/os.h"
+#include "ptx/fat_binary.h"
 
 #define BUCKETS 1024
 
 /* Law: a kernel is in the list of its host address's hash, once. What was registered last for an
  * address comes first. Needs the lock. */
 static struct registered_kernel *kernels[BUCKETS];
+static struct registered_variable *variables[BUCKETS];
 
-static struct registered_kernel **bucket_of(const void *host)
+static size_t bucket_of(const void *host)
 {
     uintptr_t hash = (uintptr_t)host * 0x9E3779B97F4A7C15u;
-    return &kernels[hash >> 32 & (BUCKETS - 1)];
+    return hash >> 32 & (BUCKETS - 1);
 }
 
 /* ---- names ---- */
@@ -77,7 +79,7 @@ struct binary *registry_add_binary(const void *wrapper)
 void registry_add_kernel(struct binary *binary, const void *host, const char *symbol)
 {
     NEEDS_LOCK();
-    struct registered_kernel *k = os_allocate(sizeof *k), **bucket = bucket_of(host);
+    struct registered_kernel *k = os_allocate(sizeof *k), **bucket = &kernels[bucket_of(host)];
     k->host = host;
     k->binary = binary;
     k->symbol = symbol;
@@ -86,11 +88,80 @@ void registry_add_kernel(struct binary *binary, const void *host, const char *sy
     *bucket = k;
 }
 
+void registry_add_variable(struct binary *binary, const void *host, const char *symbol,
+                           size_t bytes)
+{
+    NEEDS_LOCK();
+    struct registered_variable *v = os_allocate(sizeof *v), **bucket = &variables[bucket_of(host)];
+    *v = (struct registered_variable){*bucket, host, binary, symbol, bytes};
+    *bucket = v;
+}
+
 struct registered_kernel *registry_kernel(const void *host)
 {
     NEEDS_LOCK();
-    struct registered_kernel *k = *bucket_of(host);
+    struct registered_kernel *k = kernels[bucket_of(host)];
     while (k && k->host != host)
         k = k->next;
     return k;
+}
+
+struct registered_variable *registry_variable(const void *host)
+{
+    NEEDS_LOCK();
+    struct registered_variable *v = variables[bucket_of(host)];
+    while (v && v->host != host)
+        v = v->next;
+    return v;
+}
+
+/* ---- device code ---- */
+
+static void add_module(void *context, char *text)
+{
+    struct binary *b = context;
+    module_read(text, &b->modules);
+}
+
+static struct module *modules_of(struct binary *b)
+{
+    if (!b->is_read)
+        b->refusal = fat_binary_read(b->wrapper, add_module, b);
+    b->is_read = true;
+    return b->modules;
+}
+
+struct function *registry_function(struct registered_kernel *k, const char **why)
+{
+    NEEDS_LOCK();
+    *why = NULL;
+    if (settings.refuse_kernels)
+        *why = "SIM_KERNELS is refuse";
+    else if (!k->function && modules_of(k->binary))
+        k->function = module_function(k->binary->modules, k->symbol);
+    if (!*why && !k->function)
+        *why =
+            k->binary->refusal ? k->binary->refusal : "the PTX of its program has no such kernel";
+    return *why ? NULL : k->function;
+}
+
+const struct kernel_code *registry_code(struct registered_kernel *k, int device,
+                                        uint64_t (*address)(struct variable *v, int device),
+                                        const char **why)
+{
+    NEEDS_LOCK();
+    struct function *f = registry_function(k, why);
+    if (!f)
+        return NULL;
+    if (!k->code[device])
+        k->code[device] = code_read(f, device, address);
+    *why = k->code[device]->refusal;
+    return *why ? NULL : k->code[device];
+}
+
+struct variable *registry_module_variable(struct registered_variable *v)
+{
+    NEEDS_LOCK();
+    struct module *m = modules_of(v->binary);
+    return m ? module_variable(m, v->symbol) : NULL;
 }

@@ -6,13 +6,18 @@
 #ifndef SIM_PTX_REGISTRY_H
 #define SIM_PTX_REGISTRY_H
 
-#include <stdbool.h>
-#include <stddef.h>
+#include "ptx/code.h"
+
+#define REGISTRY_DEVICES 16
 
 /* One binary of nvcc: the device code of one source file, or of one link. */
 struct binary {
     /* What __cudaRegisterFatBinary was given. */
     const void *wrapper;
+    /* It has been looked into; then its modules, or why there are none (the end of a sentence). */
+    bool is_read;
+    struct module *modules;
+    const char *refusal;
 };
 
 /* A kernel of the program. */
@@ -23,13 +28,40 @@ struct registered_kernel {
     struct binary *binary;
     /* As the compiler names it, and as the program does. */
     const char *symbol, *name;
+    /* Its function in the binary, and its code for each device; NULL: not read yet. */
+    struct function *function;
+    struct kernel_code *code[REGISTRY_DEVICES];
     /* A sentence has said why it does not run. */
     bool refusal_said;
+    /* Dynamic shared memory that cudaFuncSetAttribute allows; 0: what is allowed anyway. */
+    size_t shared_limit;
+};
+
+/* A variable of the program's device code. */
+struct registered_variable {
+    struct registered_variable *next;
+    const void *host;
+    struct binary *binary;
+    const char *symbol;
+    size_t bytes;
 };
 
 struct binary *registry_add_binary(const void *wrapper);
 void registry_add_kernel(struct binary *binary, const void *host, const char *symbol);
-/* Returns the kernel that this address stands for, or NULL. */
+void registry_add_variable(struct binary *binary, const void *host, const char *symbol,
+                           size_t bytes);
+/* Return the kernel or the variable that this address stands for, or NULL. */
 struct registered_kernel *registry_kernel(const void *host);
+struct registered_variable *registry_variable(const void *host);
+
+/* Returns the kernel's code for a device; NULL: it cannot run, and `*why` is the end of a sentence
+ * that says why. `address`: as for code_read. */
+const struct kernel_code *registry_code(struct registered_kernel *k, int device,
+                                        uint64_t (*address)(struct variable *v, int device),
+                                        const char **why);
+/* Returns its function, for what is known of it without its code, or NULL. */
+struct function *registry_function(struct registered_kernel *k, const char **why);
+/* Returns the variable in the binary's modules, or NULL. */
+struct variable *registry_module_variable(struct registered_variable *v);
 
 #endif

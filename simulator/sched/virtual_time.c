@@ -24,7 +24,11 @@ static uint64_t random_next(void)
     return x * 0x2545F4914F6CDD1Du;
 }
 
-unsigned random_below(unsigned n) { return (unsigned)(random_next() >> 32) % n; }
+unsigned random_below(unsigned n)
+{
+    NEEDS_LOCK();
+    return (unsigned)(random_next() >> 32) % n;
+}
 
 time_ns command_duration(time_ns fixed, time_ns each_gib, size_t bytes)
 {

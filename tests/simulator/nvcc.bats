@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# Kernels that nvcc built: programs that nvcc compiles here, where it is found, and one that calls by
-# hand what nvcc's code calls.
+# Kernels that nvcc built: programs that nvcc compiles here, where it is found, and one that calls
+# by hand what nvcc's code calls.
 
 load ../suite
 load programs
@@ -18,17 +18,18 @@ compiled() {
 }
 
 # The program, compiled, finds the simulated device by this alone.
-ran() { LD_LIBRARY_PATH=$ROOT/build/simulator run bounded ./program "$@"; }
+ran() { LD_LIBRARY_PATH=$ROOT/build/simulator run bounded ./program; }
 
 @test "a launch whose kernel cannot run returns an error, and a sentence names the kernel once" {
     run "$PROGRAMS/nvcc_by_hand" refused
     assert_success
     assert_line "all as expected"
     assert_equal "$(grep -c '^simulated device: the kernel image::blur ' <<<"$output")" 1
-    assert_output --partial "the launch returns cudaErrorNoKernelImageForDevice"
+    assert_output --partial "does not run here: its device code is of a form that is not known here"
+    assert_output --partial "Its launches return cudaErrorNoKernelImageForDevice"
 }
 
-@test "a program compiled by nvcc whose kernel cannot run gets an error, and no success" {
+@test "SIM_KERNELS=refuse, or no PTX: a kernel that nvcc compiled gets an error, and no success" {
     cat >program.cu <<'C'
 #include <cstdio>
 template <class T> __global__ void set(T *a, T value) { a[threadIdx.x] = value; }
@@ -45,11 +46,36 @@ int main()
     cudaFree(a);
 }
 C
+    local refused="cudaErrorNoKernelImageForDevice
+cudaErrorNoKernelImageForDevice
+0"
     compiled program.cu
     ran
     assert_success
-    assert_line --index 0 --partial "simulated device: the kernel set was built by nvcc"
-    assert_equal "$(tail -n +2 <<<"$output")" "cudaErrorNoKernelImageForDevice
-cudaErrorNoKernelImageForDevice
-0"
+    assert_output "cudaSuccess
+cudaSuccess
+7"
+    SIM_KERNELS=refuse ran
+    assert_success
+    assert_line --partial "the kernel set was built by nvcc and does not run here: SIM_KERNELS is"
+    assert_equal "$(grep -v '^simulated' <<<"$output")" "$refused"
+    compiled program.cu -gencode arch=compute_90,code=sm_90
+    ran
+    assert_success
+    assert_line --partial "it has code for GPUs alone and no PTX"
+    assert_equal "$(grep -v '^simulated' <<<"$output")" "$refused"
+}
+
+@test "random kernels give on the simulated device what they give on the host" {
+    [ -n "$NVCC" ] || skip "nvcc is not installed: random kernels are not compiled here"
+    local seed seeds=(1) count=20
+    [ -z "${TEST_LONG:-}" ] || seeds=({2..6}) count=40
+    for seed in "${seeds[@]}"; do
+        python3 "$ROOT/tests/simulator/random_kernels.py" "$seed" $count >random.cu
+        compiled random.cu -fmad=false -gencode arch=compute_75,code=compute_75 \
+            -Xcompiler -ffp-contract=off -diag-suppress 177,550
+        ran
+        assert_success
+        assert_output "seed $seed: $count kernels compared, 0 differ"
+    done
 }

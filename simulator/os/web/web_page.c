@@ -95,3 +95,9 @@ bool os_source_read(const struct os_source_loc *loc, char *source, size_t size)
         snprintf(source, size, "%s", site->call);
     return site && site->call;
 }
+
+bool os_read_zstd(const void *from, size_t compressed, void *to, size_t bytes)
+{
+    (void)from, (void)compressed, (void)to, (void)bytes;
+    return false;
+}

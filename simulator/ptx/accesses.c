@@ -1,0 +1,414 @@
+/* Loads, stores and atomic operations, and what they leave in the windows: a bit for each byte that
+ * was touched. Most warps touch one row of memory, thread behind thread; then all is one step.
+ *
+ * Law: window.first <= window.last for each kind with a bit set, and all set bits are in those
+ * words. */
+#include <string.h>
+
+#include "os/os.h"
+#include "ptx/warp.h"
+
+/* ---- what was touched ---- */
+
+static uint64_t *bits_of(struct window *win, struct touched *t)
+{
+    if (!t->bits) {
+        t->bits = os_allocate_table((win->end - win->base + 63) / 64 * 8);
+        t->first = SIZE_MAX;
+    }
+    return t->bits;
+}
+
+static inline void touch(struct window *win, struct touched *t, uint64_t address, size_t bytes)
+{
+    uint64_t *bits = t->bits ? t->bits : bits_of(win, t);
+    size_t from = address - win->base, first = from / 64, last = (from + bytes - 1) / 64;
+    if (first < t->first)
+        t->first = first;
+    if (last > t->last)
+        t->last = last;
+    if (first == last) {
+        uint64_t mask = bytes == 64 ? ~(uint64_t)0 : ((uint64_t)1 << bytes) - 1;
+        bits[first] |= mask << from % 64;
+        return;
+    }
+    bits[first] |= ~(uint64_t)0 << from % 64;
+    for (size_t i = first + 1; i < last; i++)
+        bits[i] = ~(uint64_t)0;
+    bits[last] |= ~(uint64_t)0 >> (63 - (from + bytes - 1) % 64);
+}
+
+enum access_kind { ACCESS_READ, ACCESS_WRITE, ACCESS_ATOMIC };
+
+static inline void touch_kind(struct window *win, enum access_kind kind, uint64_t address,
+                              size_t bytes)
+{
+    touch(win,
+          kind == ACCESS_READ    ? &win->read
+          : kind == ACCESS_WRITE ? &win->written
+                                 : &win->atomic,
+          address, bytes);
+}
+
+/* ---- finding bytes ---- */
+
+static bool is_in(const struct window *win, uint64_t address, size_t bytes)
+{
+    return win && address >= win->base && address < win->end && bytes <= win->end - address;
+}
+
+/* Returns the window of these bytes, or NULL after a fault. */
+static struct window *find_window(struct warp *w, const struct instruction *i, unsigned l,
+                                  uint64_t address, size_t bytes, bool write)
+{
+    struct launch *launch = w->launch;
+    if (is_in(launch->last, address, bytes))
+        return launch->last;
+    for (size_t n = 0; n < launch->window_count; n++)
+        if (is_in(launch->windows[n], address, bytes))
+            return launch->last = launch->windows[n];
+    struct window *win = launch->memory->find(launch->memory->context, address, bytes, write);
+    if (!win) {
+        warp_fault(w, l, FAULT_ADDRESS, address, bytes, write);
+        return NULL;
+    }
+    if (!win->instruction)
+        win->instruction = i;
+    launch->windows =
+        os_grow(launch->windows, (launch->window_count + 1) * sizeof *launch->windows);
+    launch->windows[launch->window_count++] = win;
+    return launch->last = win;
+}
+
+/* Returns where the bytes are that thread l touches in memory of the device, or NULL. */
+static inline char *global_bytes(struct warp *w, const struct instruction *i, unsigned l,
+                                 uint64_t address, size_t bytes, enum access_kind kind)
+{
+    struct window *win = w->launch->last;
+    if (!is_in(win, address, bytes)
+        && !(win = find_window(w, i, l, address, bytes, kind != ACCESS_READ)))
+        return NULL;
+    touch_kind(win, kind, address, bytes);
+    return win->storage + (address - win->base);
+}
+
+static char *shared_bytes(struct warp *w, unsigned l, uint64_t address, size_t bytes, bool write)
+{
+    if (address <= w->launch->shared_bytes && bytes <= w->launch->shared_bytes - address)
+        return w->block->shared + address;
+    warp_fault(w, l, FAULT_SHARED_ADDRESS, address, bytes, write);
+    return NULL;
+}
+
+static char *local_bytes(struct warp *w, unsigned l, uint64_t address, size_t bytes, bool write)
+{
+    if (address <= w->local_bytes && bytes <= w->local_bytes - address)
+        return w->local + l * w->local_bytes + address;
+    warp_fault(w, l, FAULT_LOCAL_ADDRESS, address, bytes, write);
+    return NULL;
+}
+
+static char *parameter_bytes(struct warp *w, unsigned l, uint64_t address, size_t bytes)
+{
+    const struct launch_shape *shape = w->launch->shape;
+    if (address <= shape->parameter_bytes && bytes <= shape->parameter_bytes - address)
+        return (char *)shape->parameters + address;
+    warp_fault(w, l, FAULT_LOCAL_ADDRESS, address, bytes, false);
+    return NULL;
+}
+
+/* The same in any space. A generic address of memory that is no device's has its space in it. */
+static char *bytes_at(struct warp *w, const struct instruction *i, unsigned l, uint64_t address,
+                      size_t bytes, enum access_kind kind)
+{
+    unsigned space = i->space;
+    if (address & (bytes - 1) && address % bytes) {
+        warp_fault(w, l, FAULT_MISALIGNED, address, bytes, kind != ACCESS_READ);
+        return NULL;
+    }
+    uint64_t window = address & WINDOW_MASK;
+    if (space == SPACE_GENERIC)
+        space = window == SHARED_WINDOW ? SPACE_SHARED
+              : window == LOCAL_WINDOW  ? SPACE_LOCAL
+              : window == PARAM_WINDOW  ? SPACE_PARAM
+                                        : SPACE_GLOBAL;
+    switch (space) {
+    case SPACE_SHARED:
+        return shared_bytes(w, l, address & ~WINDOW_MASK, bytes, kind != ACCESS_READ);
+    case SPACE_LOCAL: return local_bytes(w, l, address & ~WINDOW_MASK, bytes, kind != ACCESS_READ);
+    case SPACE_PARAM: return parameter_bytes(w, l, address & ~WINDOW_MASK, bytes);
+    default: return global_bytes(w, i, l, address, bytes, kind);
+    }
+}
+
+/* ---- addresses ---- */
+
+/* Sets the addresses that the threads use, from operand `n`. */
+static inline void addresses_of(const struct warp *w, const struct instruction *i, unsigned n,
+                                uint64_t *address)
+{
+    const uint64_t added = (uint64_t)i->immediate;
+    if (i->wide & 128) {
+        const lane_u32 *a = (const lane_u32 *)(w->registers + i->r[n]);
+        for (unsigned l = 0; l < WARP_SIZE; l++)
+            address[l] = (uint32_t)(a[l] + (uint32_t)added);
+        return;
+    }
+    const lane_u64 *a = (const lane_u64 *)(w->registers + i->r[n]);
+    for (unsigned l = 0; l < WARP_SIZE; l++)
+        address[l] = a[l] + added;
+}
+
+/* Are the addresses of all threads one behind the other? */
+static inline bool is_row(const uint64_t *address, size_t bytes)
+{
+    uint64_t difference = 0;
+    for (unsigned l = 0; l < WARP_SIZE; l++)
+        difference |= address[l] - address[0] - l * bytes;
+    return !difference;
+}
+
+/* Returns where a row's bytes are, when all threads take part and they lie in one window. */
+static inline char *row_bytes(struct warp *w, const struct instruction *i, uint32_t lanes,
+                              const uint64_t *address, enum access_kind kind)
+{
+    size_t bytes = i->bytes;
+    if (lanes != ALL_LANES || i->count != 1 || address[0] % bytes || !is_row(address, bytes))
+        return NULL;
+    if (i->space == SPACE_SHARED) {
+        uint64_t from = address[0] & ~WINDOW_MASK;
+        return from + WARP_SIZE * bytes <= w->launch->shared_bytes ? w->block->shared + from : NULL;
+    }
+    struct window *win = w->launch->last;
+    if (i->space > SPACE_CONST || !is_in(win, address[0], WARP_SIZE * bytes))
+        return NULL;
+    touch_kind(win, kind, address[0], WARP_SIZE * bytes);
+    return win->storage + (address[0] - win->base);
+}
+
+/* ---- loads and stores ---- */
+
+/* Widens the element at `from` to what the register has. */
+static inline void set_lane(char *d, const struct instruction *i, unsigned l, const char *from)
+{
+    uint64_t value = 0;
+    switch (i->bytes) {
+    case 1:
+        value = i->is_signed ? (uint64_t) * (const int8_t *)from : *(const uint8_t *)from;
+        break;
+    case 2: {
+        uint16_t v;
+        memcpy(&v, from, 2);
+        value = i->is_signed ? (uint64_t)(int16_t)v : v;
+        break;
+    }
+    case 4: {
+        uint32_t v;
+        memcpy(&v, from, 4);
+        value = i->is_signed ? (uint64_t)(int32_t)v : v;
+        break;
+    }
+    default: memcpy(&value, from, 8);
+    }
+    if (i->wide & 1)
+        ((lane_u64 *)d)[l] = value;
+    else
+        ((lane_u32 *)d)[l] = (uint32_t)value;
+}
+
+static inline bool is_plain(const struct instruction *i)
+{
+    return i->bytes == (i->wide & 1 ? 8 : 4);
+}
+
+static void load_row(struct warp *w, const struct instruction *i, const char *from)
+{
+    char *d = w->registers + i->r[0];
+    if (is_plain(i))
+        memcpy(d, from, WARP_SIZE * (size_t)i->bytes);
+    else
+        for (unsigned l = 0; l < WARP_SIZE; l++)
+            set_lane(d, i, l, from + l * i->bytes);
+}
+
+void run_load(struct warp *w, const struct instruction *i, uint32_t lanes)
+{
+    uint64_t address[WARP_SIZE];
+    addresses_of(w, i, i->count, address);
+    const char *row = row_bytes(w, i, lanes, address, ACCESS_READ);
+    if (row) {
+        load_row(w, i, row);
+        return;
+    }
+    size_t all = (size_t)i->bytes * i->count;
+    for (uint32_t rest = lanes; rest; rest &= rest - 1) {
+        unsigned l = (unsigned)__builtin_ctz(rest);
+        const char *from = bytes_at(w, i, l, address[l], all, ACCESS_READ);
+        if (!from)
+            return;
+        for (unsigned n = 0; n < i->count; n++)
+            set_lane(w->registers + i->r[n], i, l, from + n * i->bytes);
+    }
+}
+
+static inline void store_lane(char *to, const struct instruction *i, const char *a, unsigned l)
+{
+    uint64_t value = i->wide & 1 ? ((const lane_u64 *)a)[l] : ((const lane_u32 *)a)[l];
+    memcpy(to, &value, i->bytes);
+}
+
+void run_store(struct warp *w, const struct instruction *i, uint32_t lanes)
+{
+    uint64_t address[WARP_SIZE];
+    addresses_of(w, i, 0, address);
+    char *row = row_bytes(w, i, lanes, address, ACCESS_WRITE);
+    if (row && is_plain(i)) {
+        memcpy(row, w->registers + i->r[1], WARP_SIZE * (size_t)i->bytes);
+        return;
+    }
+    size_t all = (size_t)i->bytes * i->count;
+    for (uint32_t rest = lanes; rest; rest &= rest - 1) {
+        unsigned l = (unsigned)__builtin_ctz(rest);
+        char *to = bytes_at(w, i, l, address[l], all, ACCESS_WRITE);
+        if (!to)
+            return;
+        for (unsigned n = 0; n < i->count; n++)
+            store_lane(to + n * i->bytes, i, w->registers + i->r[n + 1], l);
+    }
+}
+
+/* From the kernel's parameters, at a place that is known: all threads read the same. */
+void run_load_parameter(struct warp *w, const struct instruction *i, uint32_t lanes)
+{
+    for (unsigned n = 0; n < i->count; n++) {
+        const char *from =
+            w->launch->shape->parameters + (size_t)i->immediate + (size_t)n * i->bytes;
+        for (uint32_t rest = lanes; rest; rest &= rest - 1)
+            set_lane(w->registers + i->r[n], i, (unsigned)__builtin_ctz(rest), from);
+    }
+}
+
+/* ---- atomic operations ---- */
+
+enum atomic {
+    ATOMIC_ADD,
+    ATOMIC_MIN,
+    ATOMIC_MAX,
+    ATOMIC_EXCH,
+    ATOMIC_CAS,
+    ATOMIC_AND,
+    ATOMIC_OR,
+    ATOMIC_XOR,
+    ATOMIC_INC,
+    ATOMIC_DEC
+};
+enum { ATOMIC_FLOAT = 2 };
+
+static float as_float(uint64_t bits)
+{
+    uint32_t low = (uint32_t)bits;
+    float f;
+    memcpy(&f, &low, 4);
+    return f;
+}
+
+static uint64_t added(const struct instruction *i, uint64_t old, uint64_t value)
+{
+    if (i->is_signed != ATOMIC_FLOAT)
+        return old + value;
+    if (i->bytes == 4) {
+        float sum = as_float(old) + as_float(value);
+        uint32_t bits;
+        memcpy(&bits, &sum, 4);
+        return bits;
+    }
+    double x, y;
+    memcpy(&x, &old, 8);
+    memcpy(&y, &value, 8);
+    x += y;
+    memcpy(&old, &x, 8);
+    return old;
+}
+
+static bool is_less(const struct instruction *i, uint64_t x, uint64_t y)
+{
+    if (!i->is_signed)
+        return x < y;
+    return i->bytes == 4 ? (int32_t)x < (int32_t)y : (int64_t)x < (int64_t)y;
+}
+
+/* What is in memory after the operation. */
+static uint64_t changed(const struct instruction *i, uint64_t old, uint64_t b, uint64_t c)
+{
+    switch ((enum atomic)i->option) {
+    case ATOMIC_ADD: return added(i, old, b);
+    case ATOMIC_MIN: return is_less(i, b, old) ? b : old;
+    case ATOMIC_MAX: return is_less(i, old, b) ? b : old;
+    case ATOMIC_EXCH: return b;
+    case ATOMIC_CAS: return old == b ? c : old;
+    case ATOMIC_AND: return old & b;
+    case ATOMIC_OR: return old | b;
+    case ATOMIC_XOR: return old ^ b;
+    case ATOMIC_INC: return old >= b ? 0 : old + 1;
+    case ATOMIC_DEC: return !old || old > b ? b : old - 1;
+    }
+    return old;
+}
+
+static uint64_t operand_of(const struct warp *w, const struct instruction *i, unsigned n,
+                           unsigned l)
+{
+    const char *a = w->registers + i->r[n];
+    if (i->bytes == 2)
+        return ((const lane_u16 *)a)[2 * l];
+    return i->bytes == 8 ? ((const lane_u64 *)a)[l] : ((const lane_u32 *)a)[l];
+}
+
+/* Operands: the result (of `red` a scratch register), the address, one or two values. */
+void run_atomic(struct warp *w, const struct instruction *i, uint32_t lanes)
+{
+    uint64_t address[WARP_SIZE];
+    addresses_of(w, i, 1, address);
+    for (uint32_t rest = lanes; rest; rest &= rest - 1) {
+        unsigned l = (unsigned)__builtin_ctz(rest);
+        char *at = bytes_at(w, i, l, address[l], i->bytes, ACCESS_ATOMIC);
+        if (!at)
+            return;
+        uint64_t old = 0, b = operand_of(w, i, 2, l), c = 0;
+        if (i->option == ATOMIC_CAS)
+            c = operand_of(w, i, 3, l);
+        memcpy(&old, at, i->bytes);
+        uint64_t new = changed(i, old, b, c);
+        memcpy(at, &new, i->bytes);
+        if (i->bytes == 8)
+            ((lane_u64 *)(w->registers + i->r[0]))[l] = old;
+        else
+            ((lane_u32 *)(w->registers + i->r[0]))[l] = (uint32_t)old;
+    }
+}
+
+/* cp.async [shared], [global], bytes: here at once, so that waiting for it has nothing to do. r: both
+ * addresses; option 1: r[2] says how many bytes are copied, the rest becomes 0. */
+void run_copy(struct warp *w, const struct instruction *i, uint32_t lanes)
+{
+    uint64_t to[WARP_SIZE], from[WARP_SIZE];
+    struct instruction source = *i, target = *i;
+    source.space = SPACE_GLOBAL;
+    source.wide = (uint8_t)(i->wide << 1);
+    source.immediate = (int64_t)(int32_t)i->target;
+    addresses_of(w, &target, 0, to);
+    addresses_of(w, &source, 1, from);
+    for (uint32_t rest = lanes; rest; rest &= rest - 1) {
+        unsigned l = (unsigned)__builtin_ctz(rest);
+        size_t bytes = i->option ? ((const lane_u32 *)(w->registers + i->r[2]))[l] : i->bytes;
+        char *here = bytes_at(w, &target, l, to[l], i->bytes, ACCESS_WRITE);
+        if (!here)
+            return;
+        memset(here, 0, i->bytes);
+        const char *there = bytes ? bytes_at(w, &source, l, from[l], i->bytes, ACCESS_READ) : NULL;
+        if (bytes && !there)
+            return;
+        if (bytes)
+            memcpy(here, there, bytes < i->bytes ? bytes : i->bytes);
+    }
+}

@@ -1,0 +1,405 @@
+/* Moves, conversions, comparisons with more than one result, and what the modifiers of floats do. */
+#include <fenv.h>
+#include <math.h>
+#include <string.h>
+
+#include "ptx/warp.h"
+
+/* ---- modifiers ---- */
+
+static void flush(char *to, const char *from)
+{
+    lane_u32 *d = (lane_u32 *)to;
+    const lane_u32 *a = (const lane_u32 *)from;
+    for (unsigned l = 0; l < WARP_SIZE; l++)
+        d[l] = a[l] & 0x7F800000u ? a[l] : a[l] & 0x80000000u;
+}
+
+static void saturate_lanes(char *d, uint32_t lanes)
+{
+    lane_f32 *f = (lane_f32 *)d;
+    EACH_LANE(lanes, f[l] = f[l] > 0 ? f[l] < 1 ? f[l] : 1.0f : 0.0f;)
+}
+
+/* Scratch registers stand in front of all others. Operands of 32 bits are flushed there first. */
+void run_modified(struct warp *w, const struct instruction *i, uint32_t lanes)
+{
+    struct instruction plain = *i;
+    static const int modes[] = {FE_TONEAREST, FE_TOWARDZERO, FE_DOWNWARD, FE_UPWARD};
+    if (i->modified & MODIFIED_FLUSH)
+        for (unsigned n = 1; n <= i->count; n++) {
+            plain.r[n] = (n - 1) * WARP_SIZE * 8;
+            flush(w->registers + plain.r[n], w->registers + i->r[n]);
+        }
+    if (i->modified & MODIFIED_ROUND)
+        fesetround(modes[i->rounding]);
+    i->inner(w, &plain, lanes);
+    if (i->modified & MODIFIED_ROUND)
+        fesetround(FE_TONEAREST);
+    if (i->modified & MODIFIED_FLUSH_RESULT) {
+        char *result = w->registers + 3 * WARP_SIZE * 8;
+        const lane_u32 *from = (const lane_u32 *)result;
+        lane_u32 *d = (lane_u32 *)(w->registers + i->r[0]);
+        flush(result, w->registers + i->r[0]);
+        EACH_LANE(lanes, d[l] = from[l];)
+    }
+    if (i->modified & MODIFIED_SATURATE)
+        saturate_lanes(w->registers + i->r[0], lanes);
+}
+
+/* ---- comparisons with more than one result ---- */
+
+/* setp.lt.and p|q, a, b, c: the comparison is run into the predicate `target`. */
+#define COMBINE(name, operation)                                                      \
+    void name(struct warp *w, const struct instruction *i, uint32_t lanes)            \
+    {                                                                                 \
+        struct instruction plain = *i;                                                \
+        plain.r[0] = i->r[4];                                                         \
+        i->inner(w, &plain, lanes);                                                   \
+        uint32_t one = w->predicates[i->r[4]];                                        \
+        uint32_t c = w->predicates[i->r[3]] ^ (i->option & 1 ? ALL_LANES : 0);        \
+        uint32_t p = one operation c, q = ~one operation c;                           \
+        w->predicates[i->r[0]] = (w->predicates[i->r[0]] & ~lanes) | (p & lanes);     \
+        if (i->option & 2)                                                            \
+            w->predicates[i->r[5]] = (w->predicates[i->r[5]] & ~lanes) | (q & lanes); \
+    }
+COMBINE(run_compare_and, &)
+COMBINE(run_compare_or, |)
+COMBINE(run_compare_xor, ^)
+
+/* ---- moves ---- */
+
+/* d = a, as 4 or 8 bytes; of predicates (bytes 1) also not, and, or, xor, or a constant
+ * (option). */
+void run_move(struct warp *w, const struct instruction *i, uint32_t lanes)
+{
+    if (i->bytes == 1) {
+        uint32_t a = w->predicates[i->r[1]];
+        uint32_t b = w->predicates[i->r[2]];
+        uint32_t value = i->option == 5 ? (i->immediate ? ALL_LANES : 0)
+                       : i->option == 1 ? ~a
+                       : i->option == 2 ? a & b
+                       : i->option == 3 ? a | b
+                       : i->option == 4 ? a ^ b
+                                        : a;
+        uint32_t *d = &w->predicates[i->r[0]];
+        *d = (*d & ~lanes) | (value & lanes);
+    } else if (i->bytes == 8) {
+        lane_u64 *d = (lane_u64 *)(w->registers + i->r[0]);
+        const lane_u64 *a = (const lane_u64 *)(w->registers + i->r[1]);
+        EACH_LANE(lanes, d[l] = a[l];)
+    } else {
+        lane_u32 *d = (lane_u32 *)(w->registers + i->r[0]);
+        const lane_u32 *a = (const lane_u32 *)(w->registers + i->r[1]);
+        EACH_LANE(lanes, d[l] = a[l];)
+    }
+}
+
+/* One register of several smaller ones, and the other way round. `bytes`: of a small one. */
+void run_pack(struct warp *w, const struct instruction *i, uint32_t lanes)
+{
+    for (uint32_t rest = lanes; rest; rest &= rest - 1) {
+        unsigned l = (unsigned)__builtin_ctz(rest);
+        uint64_t value = 0;
+        for (unsigned n = 0; n < i->count; n++) {
+            uint64_t part = ((const lane_u32 *)(w->registers + i->r[n + 1]))[l];
+            if (i->bytes < 4)
+                part &= ((uint64_t)1 << 8 * i->bytes) - 1;
+            value |= part << 8 * i->bytes * n;
+        }
+        if (i->wide)
+            ((lane_u64 *)(w->registers + i->r[0]))[l] = value;
+        else
+            ((lane_u32 *)(w->registers + i->r[0]))[l] = (uint32_t)value;
+    }
+}
+
+void run_unpack(struct warp *w, const struct instruction *i, uint32_t lanes)
+{
+    for (uint32_t rest = lanes; rest; rest &= rest - 1) {
+        unsigned l = (unsigned)__builtin_ctz(rest);
+        const char *a = w->registers + i->r[i->count];
+        uint64_t value = i->wide ? ((const lane_u64 *)a)[l] : ((const lane_u32 *)a)[l];
+        for (unsigned n = 0; n < i->count; n++) {
+            if (i->option >> n & 1)
+                continue;
+            uint64_t part = value >> 8 * i->bytes * n;
+            ((lane_u32 *)(w->registers + i->r[n]))[l] =
+                (uint32_t)(i->bytes < 4 ? part & ((1u << 8 * i->bytes) - 1) : part);
+        }
+    }
+}
+
+/* lop3.b32: the bit of the table that the bits of the three operands name. */
+static void run_lop3(struct warp *w, const struct instruction *i, uint32_t lanes)
+{
+    lane_u32 *d = (lane_u32 *)(w->registers + i->r[0]);
+    const lane_u32 *a = (const lane_u32 *)(w->registers + i->r[1]);
+    const lane_u32 *b = (const lane_u32 *)(w->registers + i->r[2]);
+    const lane_u32 *c = (const lane_u32 *)(w->registers + i->r[3]);
+    uint32_t table[8];
+    const uint32_t bits = *(const lane_u32 *)(w->registers + i->r[4]);
+    for (unsigned k = 0; k < 8; k++)
+        table[k] = bits >> k & 1 ? ALL_LANES : 0;
+    EACH_LANE(lanes, uint32_t x = a[l]; uint32_t y = b[l]; uint32_t z = c[l];
+              d[l] = (table[0] & ~x & ~y & ~z) | (table[1] & ~x & ~y & z) | (table[2] & ~x & y & ~z)
+                   | (table[3] & ~x & y & z) | (table[4] & x & ~y & ~z) | (table[5] & x & ~y & z)
+                   | (table[6] & x & y & ~z) | (table[7] & x & y & z);)
+}
+
+/* ---- conversions ---- */
+
+enum number {
+    NUMBER_U8,
+    NUMBER_S8,
+    NUMBER_U16,
+    NUMBER_S16,
+    NUMBER_U32,
+    NUMBER_S32,
+    NUMBER_U64,
+    NUMBER_S64,
+    NUMBER_F16,
+    NUMBER_BF16,
+    NUMBER_F32,
+    NUMBER_F64
+};
+
+static double half_value(uint32_t h)
+{
+    unsigned exponent = h >> 10 & 31, fraction = h & 1023;
+    double value = exponent == 31 ? (fraction ? (double)NAN : (double)INFINITY)
+                 : exponent       ? ldexp(1024.0 + fraction, (int)exponent - 25)
+                                  : ldexp(fraction, -24);
+    return h & 0x8000 ? -value : value;
+}
+
+/* Rounds to a float of `digits` binary digits, the smallest of which is 2 to the `least`. */
+static double rounded_to(double x, int digits, int least, unsigned rounding)
+{
+    int exponent;
+    if (x == 0 || isinf(x) || isnan(x))
+        return x;
+    frexp(x, &exponent);
+    int last = exponent - digits > least ? exponent - digits : least;
+    double scaled = ldexp(x, -last);
+    scaled = rounding == 1 ? trunc(scaled)
+           : rounding == 2 ? floor(scaled)
+           : rounding == 3 ? ceil(scaled)
+                           : rint(scaled);
+    return ldexp(scaled, last);
+}
+
+static uint32_t half_bits(double x, unsigned rounding)
+{
+    uint32_t sign = signbit(x) ? 0x8000 : 0;
+    if (isnan(x))
+        return 0x7FFF;
+    double r = fabs(rounded_to(x, 11, -24, rounding));
+    if (r > 65504)
+        return sign | (rounding == 1 && !isinf(x) ? 0x7BFF : 0x7C00);
+    int exponent;
+    if (r < ldexp(1, -14))
+        return sign | (uint32_t)ldexp(r, 24);
+    frexp(r, &exponent);
+    return sign | (uint32_t)(exponent + 14) << 10 | ((uint32_t)ldexp(r, 11 - exponent) & 1023);
+}
+
+static uint32_t bfloat_bits(float x)
+{
+    uint32_t bits;
+    memcpy(&bits, &x, 4);
+    if (x != x)
+        return 0x7FFF;
+    return (bits + 0x7FFF + (bits >> 16 & 1)) >> 16;
+}
+
+/* A value on its way: an integer, or a float. */
+struct value {
+    bool is_float, is_signed;
+    uint64_t integer;
+    double real;
+};
+
+static struct value value_of(enum number type, const char *a, unsigned l)
+{
+    uint32_t low = ((const lane_u32 *)a)[l];
+    float f;
+    uint32_t widened = low << 16;
+    switch (type) {
+    case NUMBER_U8: return (struct value){.integer = (uint8_t)low};
+    case NUMBER_S8: return (struct value){.is_signed = true, .integer = (uint64_t)(int8_t)low};
+    case NUMBER_U16: return (struct value){.integer = (uint16_t)low};
+    case NUMBER_S16: return (struct value){.is_signed = true, .integer = (uint64_t)(int16_t)low};
+    case NUMBER_U32: return (struct value){.integer = low};
+    case NUMBER_S32: return (struct value){.is_signed = true, .integer = (uint64_t)(int32_t)low};
+    case NUMBER_U64: return (struct value){.integer = ((const lane_u64 *)a)[l]};
+    case NUMBER_S64: return (struct value){.is_signed = true, .integer = ((const lane_u64 *)a)[l]};
+    case NUMBER_F16: return (struct value){.is_float = true, .real = half_value(low)};
+    case NUMBER_BF16:
+        memcpy(&f, &widened, 4);
+        return (struct value){.is_float = true, .real = (double)f};
+    case NUMBER_F32:
+        return (struct value){.is_float = true, .real = (double)((const lane_f32 *)a)[l]};
+    case NUMBER_F64: return (struct value){.is_float = true, .real = ((const lane_f64 *)a)[l]};
+    }
+    return (struct value){.integer = 0};
+}
+
+static double rounded(double x, unsigned rounding)
+{
+    return rounding == 1 ? trunc(x) : rounding == 2 ? floor(x) : rounding == 3 ? ceil(x) : rint(x);
+}
+
+/* Of an integer type: bits, and whether it has a sign. */
+static unsigned bits_of_type(enum number type) { return 8u << type / 2; }
+static bool is_signed_type(enum number type) { return type % 2; }
+
+/* Documented: a float that does not fit becomes the nearest integer that does; of a NaN becomes 0,
+ * or, where one of the two has 64 bits, the upper bit alone. */
+static uint64_t integer_of(double x, enum number to, enum number from, unsigned rounding)
+{
+    unsigned bits = bits_of_type(to);
+    double r = rounded(x, rounding);
+    if (x != x)
+        return from == NUMBER_F64 || bits == 64 ? (uint64_t)1 << (bits - 1) : 0;
+    if (is_signed_type(to)) {
+        double limit = ldexp(1, (int)bits - 1);
+        if (r >= limit)
+            return ((uint64_t)1 << (bits - 1)) - 1;
+        return r < -limit ? (uint64_t)1 << (bits - 1) : (uint64_t)(int64_t)r;
+    }
+    if (r <= 0)
+        return 0;
+    return r >= ldexp(1, (int)bits) ? ~(uint64_t)0 >> (64 - bits) : (uint64_t)r;
+}
+
+/* cvt.sat among integers. */
+static uint64_t saturated(struct value v, enum number to)
+{
+    unsigned bits = bits_of_type(to);
+    int64_t as_signed = (int64_t)v.integer;
+    bool negative = v.is_signed && as_signed < 0;
+    uint64_t most = ~(uint64_t)0 >> (64 - bits + is_signed_type(to));
+    if (negative && !is_signed_type(to))
+        return 0;
+    if (negative)
+        return as_signed < -(int64_t)most - 1 ? ~most : v.integer;
+    return v.integer > most ? most : v.integer;
+}
+
+static void set_float(const struct instruction *i, char *d, unsigned l, struct value v,
+                      enum number to)
+{
+    bool to_integer = i->option & 4;
+    double real = to_integer && v.is_float ? rounded(v.real, i->rounding) : v.real;
+    float f = v.is_float ? (float)real : v.is_signed ? (float)(int64_t)v.integer : (float)v.integer;
+    if (to == NUMBER_F64)
+        ((lane_f64 *)d)[l] = v.is_float  ? real
+                           : v.is_signed ? (double)(int64_t)v.integer
+                                         : (double)v.integer;
+    else if (to == NUMBER_F16)
+        ((lane_u32 *)d)[l] = half_bits(v.is_float ? real : (double)f, i->rounding);
+    else if (to == NUMBER_BF16)
+        ((lane_u32 *)d)[l] = bfloat_bits(f);
+    else if (f != f)
+        ((lane_u32 *)d)[l] = 0x7FFFFFFFu;
+    else
+        ((lane_f32 *)d)[l] = f;
+}
+
+/* count: from what type; space: to what type; option: 1 saturates, 4 rounds a float to an integer
+ * that stays a float. */
+void run_convert(struct warp *w, const struct instruction *i, uint32_t lanes)
+{
+    static const int modes[] = {FE_TONEAREST, FE_TOWARDZERO, FE_DOWNWARD, FE_UPWARD};
+    enum number from = (enum number)i->count, to = (enum number)i->space;
+    char *d = w->registers + i->r[0];
+    /* Not where the C library rounds to an integer: its floor(0.1) would be -0. */
+    bool in_mode = i->rounding && to >= NUMBER_F16 && !(i->option & 4);
+    if (in_mode)
+        fesetround(modes[i->rounding]);
+    for (uint32_t rest = lanes; rest; rest &= rest - 1) {
+        unsigned l = (unsigned)__builtin_ctz(rest);
+        struct value v = value_of(from, w->registers + i->r[1], l);
+        if (to >= NUMBER_F16) {
+            set_float(i, d, l, v, to);
+            continue;
+        }
+        uint64_t integer = v.is_float    ? integer_of(v.real, to, from, i->rounding)
+                         : i->option & 1 ? saturated(v, to)
+                                         : v.integer;
+        unsigned unused = 64 - bits_of_type(to);
+        integer = is_signed_type(to) ? (uint64_t)((int64_t)(integer << unused) >> unused)
+                                     : integer << unused >> unused;
+        if (i->wide)
+            ((lane_u64 *)d)[l] = integer;
+        else
+            ((lane_u32 *)d)[l] = (uint32_t)integer;
+    }
+    if (in_mode)
+        fesetround(FE_TONEAREST);
+}
+
+/* ---- a few that stand alone ---- */
+
+/* isspacep.global and so on. */
+void run_isspacep(struct warp *w, const struct instruction *i, uint32_t lanes)
+{
+    const lane_u64 *a = (const lane_u64 *)(w->registers + i->r[1]);
+    uint32_t bits = 0;
+    for (unsigned l = 0; l < WARP_SIZE; l++) {
+        uint64_t window = a[l] & WINDOW_MASK;
+        unsigned space = window == SHARED_WINDOW ? SPACE_SHARED
+                       : window == LOCAL_WINDOW  ? SPACE_LOCAL
+                                                 : SPACE_GLOBAL;
+        bits |= (uint32_t)(space == i->space) << l;
+    }
+    uint32_t *d = &w->predicates[i->r[0]];
+    *d = (*d & ~lanes) | (bits & lanes);
+}
+
+/* The address of something in the frame: its distance, and where the frame begins. option: as a
+ * generic address. */
+void run_frame_address(struct warp *w, const struct instruction *i, uint32_t lanes)
+{
+    uint64_t address = w->frame->base + (uint64_t)i->immediate;
+    if (i->option)
+        address |= LOCAL_WINDOW;
+    if (i->wide) {
+        lane_u64 *d = (lane_u64 *)(w->registers + i->r[0]);
+        EACH_LANE(lanes, d[l] = address;)
+    } else {
+        lane_u32 *d = (lane_u32 *)(w->registers + i->r[0]);
+        EACH_LANE(lanes, d[l] = (uint32_t)address;)
+    }
+}
+
+/* Clocks go on by a thousand whenever somebody looks (assumed), so that a loop that waits for one
+ * ends soon. option 1: %globaltimer, in nanoseconds. */
+void run_clock(struct warp *w, const struct instruction *i, uint32_t lanes)
+{
+    w->launch->clock += 1000;
+    uint64_t value = w->launch->clock;
+    if (i->option)
+        value += w->launch->shape->nanoseconds;
+    for (uint32_t rest = lanes; rest; rest &= rest - 1) {
+        unsigned l = (unsigned)__builtin_ctz(rest);
+        if (i->wide)
+            ((lane_u64 *)(w->registers + i->r[0]))[l] = value;
+        else
+            ((lane_u32 *)(w->registers + i->r[0]))[l] = (uint32_t)(value >> i->immediate);
+    }
+}
+
+void run_nothing(struct warp *w, const struct instruction *i, uint32_t lanes)
+{
+    (void)w, (void)i, (void)lanes;
+}
+
+void run_trap(struct warp *w, const struct instruction *i, uint32_t lanes)
+{
+    (void)i;
+    warp_fault(w, (unsigned)__builtin_ctz(lanes), FAULT_TRAP, 0, 0, false);
+}
+
+const struct operation lop3_operation = {"lop3.b32", run_lop3, "44444"};

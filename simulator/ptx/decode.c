@@ -1,0 +1,723 @@
+/* Reads the body of a function: declarations, labels, and the operands of statements. What the
+ * statements do is in ptx/decode_*.c.
+ *
+ * A statement that is not known here makes the kernel refuse to run, with its text: so nothing of a
+ * kernel is ever left out. */
+#include "ptx/decode.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "os/needs_lock.h"
+#include "os/os.h"
+
+/* ---- what is refused ---- */
+
+void decode_refuse(struct decoder *d, const char *why)
+{
+    d->failed = true;
+    if (d->kernel->refusal)
+        return;
+    struct word t = d->statement.text;
+    size_t length = t.length < 120 ? t.length : 120;
+    char *text = os_allocate(length + strlen(why) + 40);
+    sprintf(text, "%s (\"%.*s\")", why, (int)length, t.at);
+    for (char *c = text; *c; c++)
+        if (*c == '\n' || *c == '\t')
+            *c = ' ';
+    d->kernel->refusal = text;
+}
+
+bool has_part(const struct statement *st, const char *name)
+{
+    for (size_t n = 1; n < st->part_count; n++)
+        if (word_is(st->parts[n], name))
+            return true;
+    return false;
+}
+
+/* ---- registers ---- */
+
+uint32_t decode_new_register(struct decoder *d, uint32_t bytes)
+{
+    struct code *c = d->code;
+    if (bytes == 1)
+        return (uint32_t)c->predicate_count++;
+    uint32_t at = (uint32_t)c->register_bytes;
+    c->register_bytes += WARP_SIZE * (size_t)bytes;
+    return at;
+}
+
+/* .reg .b32 %r<8>, %x; */
+static void read_registers(struct decoder *d)
+{
+    scan(&d->s);
+    size_t bytes = type_bytes(d->s.word);
+    bool predicate = word_is(d->s.word, ".pred");
+    if (!bytes || bytes > 8)
+        decode_refuse(d, "registers of this type");
+    uint32_t slot = predicate ? 1 : bytes > 4 ? 8 : 4;
+    scan(&d->s);
+    while (d->s.word.length && !word_is(d->s.word, ";")) {
+        d->registers = os_grow(d->registers, (d->register_count + 1) * sizeof *d->registers);
+        struct registers *r = &d->registers[d->register_count++];
+        *r = (struct registers){.prefix = d->s.word, .bytes = slot};
+        scan(&d->s);
+        uint32_t count = 1;
+        if (scan_over(&d->s, "<")) {
+            count = r->count = (uint32_t)word_number(d->s.word);
+            scan(&d->s);
+            scan_over(&d->s, ">");
+        }
+        r->base = decode_new_register(d, slot);
+        while (count-- > 1)
+            decode_new_register(d, slot);
+        scan_over(&d->s, ",");
+    }
+    scan(&d->s);
+}
+
+/* Sets the place of a register by its name; returns false when there is none. */
+static bool find_register(const struct decoder *d, struct word name, struct operand *o)
+{
+    size_t digits = 0;
+    while (digits < name.length && name.at[name.length - digits - 1] >= '0'
+           && name.at[name.length - digits - 1] <= '9')
+        digits++;
+    uint32_t number = (uint32_t)strtoul(name.at + name.length - digits, NULL, 10);
+    for (size_t n = d->register_count; n-- > 0;) {
+        const struct registers *r = &d->registers[n];
+        size_t length = r->prefix.length;
+        bool whole = !r->count && length == name.length;
+        bool part = r->count && digits && length == name.length - digits && number < r->count;
+        if ((!whole && !part) || memcmp(r->prefix.at, name.at, length))
+            continue;
+        o->kind = OPERAND_REGISTER;
+        o->bytes = r->bytes;
+        uint32_t index = part ? number : 0;
+        o->at = r->base + index * (r->bytes == 1 ? 1 : WARP_SIZE * r->bytes);
+        return true;
+    }
+    return false;
+}
+
+/* ---- constants ---- */
+
+uint32_t decode_constant(struct decoder *d, uint64_t value, uint32_t bytes,
+                         struct variable *dynamic)
+{
+    struct code *c = d->code;
+    if (bytes == 4)
+        value = (uint32_t)value;
+    for (size_t n = 0; n < c->constant_count; n++)
+        if (c->constants[n].value == value && c->constants[n].bytes == bytes
+            && c->constants[n].dynamic == dynamic)
+            return c->constants[n].offset;
+    c->constants = os_grow(c->constants, (c->constant_count + 1) * sizeof *c->constants);
+    uint32_t at = decode_new_register(d, bytes);
+    c->constants[c->constant_count++] =
+        (struct constant){.offset = at, .bytes = bytes, .value = value, .dynamic = dynamic};
+    return at;
+}
+
+/* In the order of threads.c's values. */
+static const char *const special_names[] = {"%tid.x",
+                                            "%tid.y",
+                                            "%tid.z",
+                                            "%ntid.x",
+                                            "%ntid.y",
+                                            "%ntid.z",
+                                            "%ctaid.x",
+                                            "%ctaid.y",
+                                            "%ctaid.z",
+                                            "%nctaid.x",
+                                            "%nctaid.y",
+                                            "%nctaid.z",
+                                            "%laneid",
+                                            "%warpid",
+                                            "%nwarpid",
+                                            "%smid",
+                                            "%nsmid",
+                                            "%lanemask_eq",
+                                            "%lanemask_le",
+                                            "%lanemask_lt",
+                                            "%lanemask_ge",
+                                            "%lanemask_gt",
+                                            "%dynamic_smem_size",
+                                            "%total_smem_size",
+                                            "%clusterid.x",
+                                            "%nclusterid.x",
+                                            "%gridid"};
+
+static uint32_t special_register(struct decoder *d, struct word name)
+{
+    struct code *c = d->code;
+    uint16_t id = UINT16_MAX;
+    for (size_t n = 0; n < sizeof special_names / sizeof *special_names; n++)
+        if (word_is(name, special_names[n]))
+            id = (uint16_t)n;
+    if (id == UINT16_MAX) {
+        decode_refuse(d, "a special register that is not simulated");
+        return 0;
+    }
+    for (size_t n = 0; n < c->special_count; n++)
+        if (c->specials[n].id == id)
+            return c->specials[n].offset;
+    c->specials = os_grow(c->specials, (c->special_count + 1) * sizeof *c->specials);
+    c->specials[c->special_count++] = (struct special){decode_new_register(d, 4), id};
+    return c->specials[c->special_count - 1].offset;
+}
+
+/* The address of something in the frame is known when the function runs. */
+static uint32_t frame_address(struct decoder *d, size_t offset, uint32_t bytes)
+{
+    uint32_t at = decode_new_register(d, bytes);
+    uint32_t guard = d->statement.guard;
+    d->statement.guard = 0;
+    struct instruction *i = decode_add(d, run_frame_address, INSTRUCTION_PLAIN);
+    d->statement.guard = guard;
+    i->r[0] = at;
+    i->wide = bytes == 8;
+    i->immediate = (int64_t)offset;
+    return at;
+}
+
+/* The value of a symbol: an address in its space. */
+static uint32_t symbol_value(struct decoder *d, const struct operand *o, uint32_t bytes)
+{
+    struct variable *v = variables_find(&d->variables, o->word);
+    bool is_parameter = false;
+    if (!v) {
+        v = variables_find(&d->code->function->parameters, o->word);
+        is_parameter = v != NULL;
+    }
+    if (!v)
+        v = variables_find(&d->code->function->results, o->word);
+    char *name = word_copy(o->word);
+    if (!v)
+        v = module_variable(d->module, name);
+    struct function *f = v ? NULL : module_function(d->module, name);
+    os_free(name);
+    uint64_t added = (uint64_t)o->number;
+    if (f) {
+        size_t index;
+        d->kernel->has_calls = true;
+        decode_function(d, f, &index);
+        return decode_constant(d, FUNCTION_WINDOW | index, bytes, NULL);
+    }
+    if (word_is(o->word, "WARP_SZ"))
+        return decode_constant(d, WARP_SIZE, bytes, NULL);
+    if (!v) {
+        decode_refuse(d, "a name that is nowhere in the program");
+        return 0;
+    }
+    if (is_parameter && d->code->function->is_entry)
+        return decode_constant(d, v->offset + added, bytes, NULL);
+    if (v->space == SPACE_LOCAL || v->space == SPACE_PARAM)
+        return frame_address(d, v->offset + added, bytes);
+    if (v->space == SPACE_SHARED) {
+        if (v->is_dynamic && v->alignment > d->kernel->dynamic_alignment)
+            d->kernel->dynamic_alignment = v->alignment;
+        /* A variable of the module gets its place in the kernel when it is first named. */
+        if (!v->is_dynamic && v->address[0] != (uint64_t)(uintptr_t)d->kernel) {
+            variable_place(v, &d->kernel->static_shared_bytes);
+            v->address[0] = (uint64_t)(uintptr_t)d->kernel;
+        }
+        return decode_constant(d, (v->is_dynamic ? 0 : v->offset) + added, bytes,
+                               v->is_dynamic ? v : NULL);
+    }
+    return decode_constant(d, d->address(v, d->kernel->device) + added, bytes, NULL);
+}
+
+uint32_t decode_value(struct decoder *d, const struct operand *o, uint32_t bytes)
+{
+    uint32_t at = 0;
+    switch (o->kind) {
+    case OPERAND_REGISTER:
+        if (o->bytes != bytes)
+            decode_refuse(d, "an operand of another width than its instruction's");
+        return o->at;
+    case OPERAND_SPECIAL:
+        at = special_register(d, o->word);
+        if (bytes == 8) {
+            uint32_t wide = decode_new_register(d, 8);
+            struct instruction *i =
+                decode_add(d, find_operation("cvt_u64.u32")->run, INSTRUCTION_PLAIN);
+            i->r[0] = wide;
+            i->r[1] = at;
+            return wide;
+        }
+        return at;
+    case OPERAND_NUMBER: return decode_constant(d, (uint64_t)o->number, bytes, NULL);
+    case OPERAND_SYMBOL: return symbol_value(d, o, bytes);
+    case OPERAND_SINK: return bytes == 1 ? decode_new_register(d, 1) : SCRATCH_RESULT;
+    default: decode_refuse(d, "an operand of a form that is not simulated"); return 0;
+    }
+}
+
+/* ---- operands ---- */
+
+static struct operand *operand_new(struct decoder *d)
+{
+    if (d->pool_used == sizeof d->pool / sizeof *d->pool) {
+        decode_refuse(d, "too many operands");
+        d->pool_used = 0;
+    }
+    struct operand *o = &d->pool[d->pool_used++];
+    *o = (struct operand){.kind = OPERAND_NONE};
+    return o;
+}
+
+static int64_t number_of(struct word w)
+{
+    if (w.length > 2 && w.at[0] == '0' && strchr("fFdD", w.at[1]))
+        return (int64_t)strtoull(w.at + 2, NULL, 16);
+    return (int64_t)word_number(w);
+}
+
+static void read_plus(struct decoder *d, struct operand *o)
+{
+    while (word_is(d->s.word, "+") || word_is(d->s.word, "-")) {
+        bool minus = word_is(d->s.word, "-");
+        scan(&d->s);
+        if (scan_over(&d->s, "-"))
+            minus = !minus;
+        o->number += minus ? -number_of(d->s.word) : number_of(d->s.word);
+        scan(&d->s);
+    }
+}
+
+static struct operand read_operand(struct decoder *d);
+
+static struct operand read_list(struct decoder *d)
+{
+    struct operand o = {.kind = OPERAND_VECTOR};
+    o.parts = &d->pool[d->pool_used];
+    while (d->s.word.length && !word_is(d->s.word, "}") && !d->failed) {
+        struct operand *part = operand_new(d);
+        *part = read_operand(d);
+        o.part_count++;
+        scan_over(&d->s, ",");
+    }
+    scan_over(&d->s, "}");
+    return o;
+}
+
+static struct operand read_address(struct decoder *d)
+{
+    struct operand o = {.kind = OPERAND_ADDRESS, .parts = operand_new(d)};
+    *o.parts = read_operand(d);
+    o.number = o.parts->number;
+    o.parts->number = o.parts->kind == OPERAND_NUMBER ? o.number : 0;
+    if (o.parts->kind == OPERAND_NUMBER)
+        o.number = 0;
+    read_plus(d, &o);
+    if (word_is(d->s.word, ","))
+        decode_refuse(d, "textures and tensors");
+    scan_over(&d->s, "]");
+    return o;
+}
+
+static struct operand read_name(struct decoder *d)
+{
+    struct operand o = {.kind = OPERAND_SYMBOL, .word = d->s.word};
+    if (find_register(d, o.word, &o))
+        ;
+    else if (*o.word.at == '%')
+        o.kind = OPERAND_SPECIAL;
+    else if (*o.word.at >= '0' && *o.word.at <= '9') {
+        o.kind = OPERAND_NUMBER;
+        o.number = number_of(o.word);
+    } else if (word_is(o.word, "_"))
+        o.kind = OPERAND_SINK;
+    scan(&d->s);
+    if (o.kind == OPERAND_SYMBOL)
+        read_plus(d, &o);
+    return o;
+}
+
+static struct operand read_operand(struct decoder *d)
+{
+    if (scan_over(&d->s, "["))
+        return read_address(d);
+    if (scan_over(&d->s, "{"))
+        return read_list(d);
+    bool negated = scan_over(&d->s, "!"), minus = scan_over(&d->s, "-");
+    struct operand o = read_name(d);
+    o.negated = negated;
+    if (minus)
+        o.number = -o.number;
+    if (scan_over(&d->s, "|")) {
+        o.second = operand_new(d);
+        *o.second = read_operand(d);
+    }
+    return o;
+}
+
+/* ---- statements ---- */
+
+struct instruction *decode_add(struct decoder *d, instruction_run *run, enum instruction_kind kind)
+{
+    struct code *c = d->code;
+    if (c->count + 1 >= c->capacity) {
+        c->capacity = c->capacity ? 2 * c->capacity : 64;
+        c->all = os_grow(c->all, c->capacity * sizeof *c->all);
+    }
+    struct instruction *i = &c->all[c->count++];
+    *i = (struct instruction){.run = run,
+                              .kind = kind,
+                              .guard = d->statement.guard,
+                              .file = d->file,
+                              .line = d->line,
+                              .text = d->statement.text.at};
+    return i;
+}
+
+static void split_name(struct statement *st, struct word name)
+{
+    st->part_count = 0;
+    for (size_t from = 0; from < name.length && st->part_count < PARTS_MAX;) {
+        size_t end = from;
+        while (end < name.length && name.at[end] != '.')
+            end++;
+        st->parts[st->part_count++] = (struct word){name.at + from, end - from};
+        from = end + 1;
+    }
+}
+
+static void read_guard(struct decoder *d)
+{
+    struct statement *st = &d->statement;
+    struct operand o = {.kind = OPERAND_NONE};
+    st->guard = 0;
+    if (!scan_over(&d->s, "@"))
+        return;
+    bool negated = scan_over(&d->s, "!");
+    if (!find_register(d, d->s.word, &o) || o.bytes != 1)
+        decode_refuse(d, "a guard that is no predicate");
+    st->guard = 2 * o.at + 2 + negated;
+    scan(&d->s);
+}
+
+/* The words of a call stand in brackets of their own: they become operands one behind the other. */
+static void read_operands(struct decoder *d)
+{
+    struct statement *st = &d->statement;
+    st->operand_count = d->pool_used = 0;
+    if (word_is(st->parts[0], "call"))
+        return;
+    while (d->s.word.length && !word_is(d->s.word, ";") && !d->failed) {
+        if (st->operand_count == OPERANDS_MAX) {
+            decode_refuse(d, "too many operands");
+            return;
+        }
+        st->operands[st->operand_count++] = read_operand(d);
+        if (!scan_over(&d->s, ",") && !word_is(d->s.word, ";")) {
+            decode_refuse(d, "an operand of a form that is not simulated");
+            return;
+        }
+    }
+}
+
+static void read_statement(struct decoder *d)
+{
+    struct statement *st = &d->statement;
+    st->text.at = d->s.word.at;
+    st->text.length = strcspn(d->s.word.at, ";");
+    read_guard(d);
+    split_name(st, d->s.word);
+    scan(&d->s);
+    read_operands(d);
+    if (d->failed)
+        return;
+    if (!decode_memory(d) && !decode_control(d) && !decode_exchange(d) && !decode_arithmetic(d))
+        decode_refuse(d, "an instruction that is not simulated");
+    while (d->s.word.length && !word_is(d->s.word, ";"))
+        scan(&d->s);
+    scan(&d->s);
+}
+
+/* ---- labels ---- */
+
+static void add_label(struct decoder *d, struct word name)
+{
+    d->labels = os_grow(d->labels, (d->label_count + 1) * sizeof *d->labels);
+    d->labels[d->label_count++] =
+        (struct label){.name = name, .index = (uint32_t)d->code->count, .scope = d->scope};
+}
+
+/* A scope ends: its labels are known to what is in it, and to nothing else. */
+static void resolve_labels(struct decoder *d)
+{
+    size_t kept = 0;
+    for (size_t r = 0; r < d->reference_count; r++) {
+        struct reference *ref = &d->references[r];
+        bool found = false;
+        for (size_t n = 0; n < d->label_count && ref->scope >= d->scope && !found; n++) {
+            const struct label *l = &d->labels[n];
+            if (l->scope != d->scope || l->name.length != ref->name.length
+                || memcmp(l->name.at, ref->name.at, l->name.length))
+                continue;
+            uint32_t *target =
+                ref->instruction == SIZE_MAX ? ref->target : &d->code->all[ref->instruction].target;
+            *target = l->index;
+            found = true;
+        }
+        if (!found) {
+            if (ref->scope >= d->scope && d->scope)
+                ref->scope = d->scope - 1;
+            d->references[kept++] = *ref;
+        }
+    }
+    d->reference_count = kept;
+    while (d->label_count && d->labels[d->label_count - 1].scope == d->scope)
+        d->label_count--;
+}
+
+/* ---- declarations, scopes, lines ---- */
+
+static void read_variable(struct decoder *d)
+{
+    struct variable *v = variable_read(&d->s, &d->variables);
+    if (!v)
+        decode_refuse(d, "a declaration of a form that is not simulated");
+    else if (v->space == SPACE_SHARED) {
+        variable_place(v, &d->kernel->static_shared_bytes);
+        v->address[0] = (uint64_t)(uintptr_t)d->kernel;
+    } else {
+        variable_place(v, &d->frame_at[d->scope]);
+        if (d->frame_at[d->scope] > d->code->frame_bytes)
+            d->code->frame_bytes = d->frame_at[d->scope];
+    }
+    while (d->s.word.length && !word_is(d->s.word, ";"))
+        scan(&d->s);
+    scan(&d->s);
+}
+
+/* .loc FILE LINE COLUMN, function_name NAME, inlined_at FILE LINE COLUMN: of what is inlined from
+ * the toolkit's headers, the line of the program. */
+static void read_line(struct decoder *d)
+{
+    const char *end = d->s.word.at + strcspn(d->s.word.at, "\n");
+    scan(&d->s);
+    d->file = (uint32_t)word_number(d->s.word);
+    scan(&d->s);
+    uint32_t line = (uint32_t)word_number(d->s.word);
+    const char *file = d->file < d->module->file_count ? d->module->files[d->file] : NULL;
+    if (line)
+        d->line = line;
+    for (bool toolkit = file && strstr(file, "/include/"); toolkit && d->s.at < end;) {
+        scan(&d->s);
+        if (!word_is(d->s.word, "inlined_at"))
+            continue;
+        scan(&d->s);
+        d->file = (uint32_t)word_number(d->s.word);
+        scan(&d->s);
+        d->line = (uint32_t)word_number(d->s.word);
+        break;
+    }
+    d->s.at = end;
+    scan(&d->s);
+}
+
+static void open_scope(struct decoder *d)
+{
+    if (d->scope == 63) {
+        decode_refuse(d, "too many scopes");
+        return;
+    }
+    d->scope++;
+    d->frame_at[d->scope] = d->frame_at[d->scope - 1];
+}
+
+static void read_table(struct decoder *d, struct word name)
+{
+    struct code *c = d->code;
+    (void)name;
+    c->tables = os_grow(c->tables, (c->table_count + 1) * sizeof *c->tables);
+    struct branch_table *t = &c->tables[c->table_count++];
+    *t = (struct branch_table){NULL, 0};
+    struct scanner again = d->s;
+    for (scan(&again); again.word.length && !word_is(again.word, ";"); scan(&again))
+        t->count += !word_is(again.word, ",");
+    t->targets = os_allocate((t->count + 1) * sizeof *t->targets);
+    size_t n = 0;
+    for (scan(&d->s); d->s.word.length && !word_is(d->s.word, ";"); scan(&d->s)) {
+        if (word_is(d->s.word, ","))
+            continue;
+        d->references = os_grow(d->references, (d->reference_count + 1) * sizeof *d->references);
+        d->references[d->reference_count++] =
+            (struct reference){d->s.word, &t->targets[n++], SIZE_MAX, d->scope};
+    }
+    scan(&d->s);
+}
+
+/* A name and a colon: a label, or what is declared under that name. */
+static void read_label(struct decoder *d, struct word name)
+{
+    scan(&d->s);
+    scan(&d->s);
+    if (word_is(d->s.word, ".branchtargets")) {
+        /* Of which table an instruction is, its label says: a constant that brx looks for. */
+        d->labels = os_grow(d->labels, (d->label_count + 1) * sizeof *d->labels);
+        d->labels[d->label_count++] =
+            (struct label){.name = name, .index = (uint32_t)d->code->table_count, .scope = 64};
+        read_table(d, name);
+    } else if (word_is(d->s.word, ".callprototype") || word_is(d->s.word, ".calltargets")) {
+        while (d->s.word.length && !word_is(d->s.word, ";"))
+            scan(&d->s);
+        scan(&d->s);
+    } else {
+        add_label(d, name);
+    }
+}
+
+static void read_line_of_body(struct decoder *d)
+{
+    struct word w = d->s.word;
+    struct scanner next = d->s;
+    scan(&next);
+    if (scan_over(&d->s, "{"))
+        open_scope(d);
+    else if (word_is(w, ".reg"))
+        read_registers(d);
+    else if (word_is(w, ".loc"))
+        read_line(d);
+    else if (word_is(w, ".local") || word_is(w, ".shared") || word_is(w, ".param"))
+        read_variable(d);
+    else if (*w.at == '.') {
+        while (d->s.word.length && !word_is(d->s.word, ";"))
+            scan(&d->s);
+        scan(&d->s);
+    } else if (word_is(next.word, ":"))
+        read_label(d, w);
+    else if (!scan_over(&d->s, ";"))
+        read_statement(d);
+}
+
+static void end_function(struct decoder *d)
+{
+    d->statement.guard = 0;
+    decode_add(d, NULL, d->code->function->is_entry ? INSTRUCTION_EXIT : INSTRUCTION_RETURN);
+    if (d->reference_count && !d->failed) {
+        d->statement.text = d->references[0].name;
+        decode_refuse(d, "a label that is nowhere");
+    }
+    os_free(d->registers);
+    os_free(d->labels);
+    os_free(d->references);
+    os_free(d->variables.all);
+}
+
+static void read_body(struct decoder *d)
+{
+    struct function *f = d->code->function;
+    d->code->register_bytes = SCRATCH_BYTES;
+    if (!f->is_entry)
+        d->frame_at[0] = d->code->frame_bytes = (f->parameter_bytes + 15) / 16 * 16;
+    d->s.at = f->body;
+    scan(&d->s);
+    scan_over(&d->s, "{");
+    while (d->s.word.length && !d->failed) {
+        if (!word_is(d->s.word, "}")) {
+            read_line_of_body(d);
+            continue;
+        }
+        resolve_labels(d);
+        if (!d->scope--)
+            break;
+        scan(&d->s);
+    }
+    end_function(d);
+}
+
+/* ---- a kernel ---- */
+
+static void read_code(struct kernel_code *k, struct code *code,
+                      uint64_t (*address)(struct variable *v, int device))
+{
+    struct decoder *d = os_allocate(sizeof *d);
+    d->kernel = k;
+    d->code = code;
+    d->module = code->function->module;
+    d->address = address;
+    if (code->function->body)
+        read_body(d);
+    os_free(d);
+}
+
+static struct code *code_new(struct kernel_code *k, struct function *f)
+{
+    struct code *code = os_allocate(sizeof *code);
+    code->kernel = k;
+    code->function = f;
+    return code;
+}
+
+struct code *decode_function(struct decoder *d, struct function *f, size_t *index)
+{
+    struct kernel_code *k = d->kernel;
+    for (size_t n = 0; n < k->function_count; n++)
+        if (k->functions[n]->function == f) {
+            *index = n;
+            return k->functions[n];
+        }
+    k->functions = os_grow(k->functions, (k->function_count + 1) * sizeof *k->functions);
+    *index = k->function_count;
+    return k->functions[k->function_count++] = code_new(k, f);
+}
+
+/* Dynamic shared memory begins behind the rest, whose size is known now. */
+static void place_dynamic(struct kernel_code *k, struct code *code)
+{
+    size_t alignment = k->dynamic_alignment > 16 ? k->dynamic_alignment : 16;
+    size_t begin = (k->static_shared_bytes + alignment - 1) / alignment * alignment;
+    for (size_t n = 0; n < code->constant_count; n++)
+        if (code->constants[n].dynamic)
+            code->constants[n].value += begin;
+}
+
+struct kernel_code *code_read(struct function *kernel, int device,
+                              uint64_t (*address)(struct variable *v, int device))
+{
+    NEEDS_LOCK();
+    struct kernel_code *k = os_allocate(sizeof *k);
+    k->device = device;
+    k->entry = code_new(k, kernel);
+    read_code(k, k->entry, address);
+    for (size_t n = 0; n < k->function_count; n++)
+        read_code(k, k->functions[n], address);
+    place_dynamic(k, k->entry);
+    for (size_t n = 0; n < k->function_count; n++)
+        place_dynamic(k, k->functions[n]);
+    return k;
+}
+
+const struct operation *find_operation(const char *name)
+{
+    static struct {
+        const char *name;
+        const struct operation *operation;
+    } table[2048];
+    if (!table[0].name) {
+        table[0].name = "";
+        for (size_t n = 0; n < operation_count; n++) {
+            uint32_t hash = 5381;
+            for (const char *c = operations[n].name; *c; c++)
+                hash = hash * 33 + (unsigned char)*c;
+            uint32_t at = hash % 2048;
+            while (table[at].name)
+                at = (at + 1) % 2048;
+            table[at].name = operations[n].name;
+            table[at].operation = &operations[n];
+        }
+    }
+    uint32_t hash = 5381;
+    for (const char *c = name; *c; c++)
+        hash = hash * 33 + (unsigned char)*c;
+    for (uint32_t at = hash % 2048; table[at].name; at = (at + 1) % 2048)
+        if (!strcmp(table[at].name, name))
+            return table[at].operation;
+    return strcmp(name, "lop3.b32") ? NULL : &lop3_operation;
+}

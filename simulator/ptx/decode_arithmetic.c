@@ -1,0 +1,328 @@
+/* Statements that compute: each becomes the operation of ptx/operations.def that has its name, its
+ * type, and of its modifiers those that make another operation. */
+#include <stdio.h>
+#include <string.h>
+
+#include "ptx/decode.h"
+
+/* What is left of the modifiers. */
+struct modifiers {
+    struct word types[3];
+    size_t type_count;
+    /* "mul_lo" */
+    char name[64];
+    bool flush, saturate, to_integer;
+    uint8_t rounding;
+};
+
+static void append(struct decoder *d, struct modifiers *m, struct word w)
+{
+    size_t length = strlen(m->name);
+    if (length + w.length + 2 > sizeof m->name) {
+        decode_refuse(d, "an instruction that is not simulated");
+        return;
+    }
+    if (length)
+        m->name[length++] = '_';
+    memcpy(m->name + length, w.at, w.length);
+    m->name[length + w.length] = 0;
+}
+
+static bool read_rounding(struct modifiers *m, struct word w)
+{
+    static const char *const names[] = {"rn", "rz", "rm", "rp", "rni", "rzi", "rmi", "rpi"};
+    for (uint8_t n = 0; n < 8; n++)
+        if (word_is(w, names[n])) {
+            m->rounding = n & 3;
+            m->to_integer = n > 3;
+            return true;
+        }
+    return false;
+}
+
+static void read_modifiers(struct decoder *d, struct modifiers *m)
+{
+    const struct statement *st = &d->statement;
+    *m = (struct modifiers){.type_count = 0};
+    append(d, m, st->parts[0]);
+    for (size_t n = 1; n < st->part_count; n++) {
+        struct word w = st->parts[n];
+        if ((type_bytes(w) || word_is(w, "pred")) && m->type_count < 3)
+            m->types[m->type_count++] = w;
+        else if (word_is(w, "ftz"))
+            m->flush = true;
+        else if (word_is(w, "sat"))
+            m->saturate = true;
+        else if (!read_rounding(m, w) && !word_is(w, "approx") && !word_is(w, "full"))
+            append(d, m, w);
+    }
+    if (!m->type_count)
+        decode_refuse(d, "an instruction that is not simulated");
+}
+
+/* ---- an operation of the table ---- */
+
+static const struct operation *operation_of(struct decoder *d, const struct modifiers *m,
+                                            struct word type)
+{
+    char name[96];
+    snprintf(name, sizeof name, "%s.%.*s", m->name, (int)type.length, type.at);
+    const struct operation *o = find_operation(name);
+    if (!o)
+        decode_refuse(d, "an instruction that is not simulated");
+    return o;
+}
+
+/* Wraps an operation of floats in what its modifiers do beside. */
+static void modify(struct instruction *i, const struct modifiers *m, size_t operands,
+                   bool has_float_result)
+{
+    bool single = word_is(m->types[0], "f32");
+    unsigned modified = (m->flush && single ? MODIFIED_FLUSH : 0)
+                      | (m->flush && single && has_float_result ? MODIFIED_FLUSH_RESULT : 0)
+                      | (m->saturate && single ? MODIFIED_SATURATE : 0)
+                      | (m->rounding ? MODIFIED_ROUND : 0);
+    if (!modified)
+        return;
+    i->inner = i->run;
+    i->run = run_modified;
+    i->count = (uint8_t)operands;
+    i->modified = (uint8_t)modified;
+    i->rounding = m->rounding;
+}
+
+/* Sets an instruction's operands from the statement's, as wide as the operation has them. */
+static bool set_operands(struct decoder *d, const struct operation *o, uint32_t *r)
+{
+    const struct statement *st = &d->statement;
+    size_t count = strlen(o->operands);
+    if (st->operand_count < count) {
+        decode_refuse(d, "too few operands");
+        return false;
+    }
+    for (size_t n = 0; n < count; n++)
+        r[n] = decode_value(d, &st->operands[n], (uint32_t)(o->operands[n] - '0'));
+    return !d->failed;
+}
+
+static void decode_operation(struct decoder *d)
+{
+    struct modifiers m;
+    uint32_t r[OPERANDS_MAX] = {0};
+    read_modifiers(d, &m);
+    struct word type = m.types[0];
+    if (!strcmp(m.name, "dp4a")) {
+        append(d, &m, m.types[0]);
+        type = m.types[1];
+    } else if (m.saturate && *type.at == 's') {
+        append(d, &m, (struct word){"sat", 3});
+        m.saturate = false;
+    }
+    const struct operation *o = d->failed ? NULL : operation_of(d, &m, type);
+    if (!o || !set_operands(d, o, r))
+        return;
+    struct instruction *i = decode_add(d, o->run, INSTRUCTION_PLAIN);
+    memcpy(i->r, r, sizeof r);
+    modify(i, &m, strlen(o->operands) - 1, o->operands[0] != '1');
+}
+
+/* ---- comparisons ---- */
+
+/* setp.lt.and.s32 p|q, a, b, !c */
+static void decode_compare(struct decoder *d)
+{
+    struct statement *st = &d->statement;
+    struct modifiers m;
+    uint32_t r[OPERANDS_MAX] = {0};
+    instruction_run *combine = has_part(st, "and") ? run_compare_and
+                             : has_part(st, "or")  ? run_compare_or
+                             : has_part(st, "xor") ? run_compare_xor
+                                                   : NULL;
+    read_modifiers(d, &m);
+    if (combine) {
+        char *end = strrchr(m.name, '_');
+        *end = 0;
+    }
+    const struct operation *o = d->failed ? NULL : operation_of(d, &m, m.types[0]);
+    if (!o || !set_operands(d, o, r))
+        return;
+    if (!combine && st->operands[0].second) {
+        decode_refuse(d, "a comparison of a form that is not simulated");
+        return;
+    }
+    uint8_t option = 0;
+    if (combine) {
+        r[3] = decode_value(d, &st->operands[3], 1);
+        r[4] = decode_new_register(d, 1);
+        option = (uint8_t)(st->operands[3].negated + 2 * (st->operands[0].second != NULL));
+        if (option & 2)
+            r[5] = decode_value(d, st->operands[0].second, 1);
+    }
+    struct instruction *i = decode_add(d, o->run, INSTRUCTION_PLAIN);
+    memcpy(i->r, r, sizeof r);
+    if (!combine) {
+        modify(i, &m, 2, false);
+        return;
+    }
+    i->inner = i->run;
+    i->run = combine;
+    i->option = option;
+}
+
+/* ---- moves ---- */
+
+/* and.pred, mov.pred and so on. */
+static void decode_predicate(struct decoder *d)
+{
+    struct statement *st = &d->statement;
+    struct word name = st->parts[0];
+    uint8_t option = word_is(name, "not") ? 1
+                   : word_is(name, "and") ? 2
+                   : word_is(name, "or")  ? 3
+                   : word_is(name, "xor") ? 4
+                                          : 0;
+    bool constant = st->operands[1].kind == OPERAND_NUMBER;
+    uint32_t result = decode_value(d, &st->operands[0], 1);
+    uint32_t a = constant ? result : decode_value(d, &st->operands[1], 1);
+    uint32_t b = option > 1 ? decode_value(d, &st->operands[2], 1) : a;
+    if ((!option && !word_is(name, "mov")) || (option && constant)) {
+        decode_refuse(d, "an instruction that is not simulated");
+        return;
+    }
+    struct instruction *i = decode_add(d, run_move, INSTRUCTION_PLAIN);
+    i->bytes = 1;
+    i->option = constant ? 5 : option;
+    i->immediate = st->operands[1].number;
+    i->r[0] = result;
+    i->r[1] = a;
+    i->r[2] = b;
+}
+
+/* mov.b64 d, {a, b} and mov.b64 {a, b}, d */
+static void decode_parts(struct decoder *d, bool pack)
+{
+    const struct operand *whole = &d->statement.operands[!pack],
+                         *list = &d->statement.operands[pack];
+    size_t bytes = type_bytes(d->statement.parts[d->statement.part_count - 1]),
+           count = list->part_count;
+    uint32_t r[OPERANDS_MAX] = {0};
+    uint8_t sinks = 0;
+    if (!count || count > 4 || !bytes || bytes > 8) {
+        decode_refuse(d, "a move of a form that is not simulated");
+        return;
+    }
+    r[pack ? 0 : count] = decode_value(d, whole, bytes > 4 ? 8 : 4);
+    for (size_t n = 0; n < count; n++) {
+        r[n + pack] = decode_value(d, &list->parts[n], 4);
+        sinks |= (uint8_t)((list->parts[n].kind == OPERAND_SINK) << n);
+    }
+    struct instruction *i = decode_add(d, pack ? run_pack : run_unpack, INSTRUCTION_PLAIN);
+    memcpy(i->r, r, sizeof r);
+    i->count = (uint8_t)count;
+    i->bytes = (uint8_t)(bytes / count);
+    i->wide = bytes > 4;
+    i->option = sinks;
+}
+
+static bool decode_clock(struct decoder *d)
+{
+    const struct operand *o = d->statement.operands;
+    if (o[1].kind != OPERAND_SPECIAL)
+        return false;
+    bool timer = word_starts(o[1].word, "%globaltimer"), clock = word_starts(o[1].word, "%clock");
+    if (!timer && !(clock && !word_starts(o[1].word, "%cluster")))
+        return false;
+    uint32_t result = decode_value(d, &o[0], o[0].bytes);
+    struct instruction *i = decode_add(d, run_clock, INSTRUCTION_PLAIN);
+    i->r[0] = result;
+    i->wide = o[0].bytes == 8;
+    i->option = timer;
+    i->immediate =
+        word_is(o[1].word, "%clock_hi") || word_is(o[1].word, "%globaltimer_hi") ? 32 : 0;
+    return true;
+}
+
+/* ---- conversions ---- */
+
+static uint8_t number_type(struct word w)
+{
+    static const char *const names[] = {"u8",  "s8",  "u16", "s16",  "u32", "s32",
+                                        "u64", "s64", "f16", "bf16", "f32", "f64"};
+    for (uint8_t n = 0; n < 12; n++)
+        if (word_is(w, names[n]))
+            return n;
+    return 255;
+}
+
+static void decode_convert(struct decoder *d)
+{
+    struct statement *st = &d->statement;
+    struct modifiers m;
+    read_modifiers(d, &m);
+    uint8_t to = number_type(m.types[0]), from = number_type(m.types[1]);
+    if (d->failed || m.type_count != 2 || to == 255 || from == 255 || strcmp(m.name, "cvt")) {
+        decode_refuse(d, "a conversion that is not simulated");
+        return;
+    }
+    bool float_result = to > 7, float_source = from > 7;
+    bool to_same_float = to == from && float_result && !m.to_integer;
+    bool simple = !m.rounding && !m.to_integer && !float_source;
+    simple = (simple && !(m.saturate && !float_result)) || to_same_float;
+    simple |= float_result && float_source && !m.rounding && !m.to_integer && to != from;
+    char name[32];
+    snprintf(name, sizeof name, "cvt_%.*s.%.*s", (int)m.types[0].length, m.types[0].at,
+             (int)m.types[1].length, m.types[1].at);
+    const struct operation *o =
+        to_same_float ? find_operation(to == 11 ? "mov.f64" : "mov.f32") : find_operation(name);
+    uint32_t bytes[2] = {to == 6 || to == 7 || to == 11 ? 8 : 4,
+                         from == 6 || from == 7 || from == 11 ? 8 : 4};
+    /* A register may be wider than what is made of it, or than what is taken from it. */
+    bool wide_result = st->operands[0].bytes == 8 && bytes[0] == 4 && !float_result;
+    bool wide_source = st->operands[1].bytes == 8 && bytes[1] == 4;
+    uint32_t a = decode_value(d, &st->operands[1], wide_source ? 8 : bytes[1]);
+    if (wide_source) {
+        struct instruction *low =
+            decode_add(d, find_operation("cvt_u32.u64")->run, INSTRUCTION_PLAIN);
+        low->r[1] = a;
+        low->r[0] = a = decode_new_register(d, 4);
+    }
+    uint32_t result = decode_value(d, &st->operands[0], wide_result ? 8 : bytes[0]);
+    struct instruction *i = decode_add(d, run_convert, INSTRUCTION_PLAIN);
+    i->r[0] = result;
+    i->r[1] = a;
+    i->rounding = m.rounding;
+    i->count = from;
+    i->space = to;
+    i->wide = wide_result || bytes[0] == 8;
+    i->option = (uint8_t)((m.saturate && !float_result) + 4 * m.to_integer);
+    if (simple && o && !wide_result) {
+        i->run = o->run;
+        i->rounding = 0;
+        struct modifiers of_float = m;
+        modify(i, &of_float, 1, true);
+    } else if (m.saturate && float_result) {
+        decode_refuse(d, "a conversion that is not simulated");
+    }
+}
+
+bool decode_arithmetic(struct decoder *d)
+{
+    struct statement *st = &d->statement;
+    struct word name = st->parts[0];
+    bool moves = word_is(name, "mov") && st->operand_count == 2;
+    if (moves && st->operands[1].kind == OPERAND_VECTOR)
+        decode_parts(d, true);
+    else if (moves && st->operands[0].kind == OPERAND_VECTOR)
+        decode_parts(d, false);
+    else if (moves && decode_clock(d))
+        ;
+    else if (has_part(st, "pred") && st->operand_count >= 2)
+        decode_predicate(d);
+    else if (word_is(name, "setp") && st->operand_count >= 3)
+        decode_compare(d);
+    else if (word_is(name, "cvt") && st->operand_count == 2)
+        decode_convert(d);
+    else
+        decode_operation(d);
+    return true;
+}

@@ -1,0 +1,195 @@
+/* Statements that decide what runs next: branches, calls, returns, barriers. */
+#include <string.h>
+
+#include "os/os.h"
+#include "ptx/decode.h"
+
+static void refer(struct decoder *d, struct word name)
+{
+    d->references = os_grow(d->references, (d->reference_count + 1) * sizeof *d->references);
+    d->references[d->reference_count++] =
+        (struct reference){name, NULL, d->code->count - 1, d->scope};
+}
+
+static void decode_branch(struct decoder *d)
+{
+    const struct operand *o = d->statement.operands;
+    if (!d->statement.operand_count || o[0].kind != OPERAND_SYMBOL) {
+        decode_refuse(d, "a branch of a form that is not simulated");
+        return;
+    }
+    decode_add(d, NULL, INSTRUCTION_BRANCH);
+    refer(d, o[0].word);
+}
+
+/* brx.idx index, table: the table has been declared before. */
+static void decode_branch_table(struct decoder *d)
+{
+    const struct operand *o = d->statement.operands;
+    uint32_t index = decode_value(d, &o[0], 4);
+    for (size_t n = 0; n < d->label_count && d->statement.operand_count == 2; n++) {
+        const struct label *l = &d->labels[n];
+        if (l->scope != 64 || l->name.length != o[1].word.length
+            || memcmp(l->name.at, o[1].word.at, l->name.length))
+            continue;
+        struct instruction *i = decode_add(d, NULL, INSTRUCTION_BRANCH_TABLE);
+        i->r[0] = index;
+        i->target = l->index;
+        return;
+    }
+    decode_refuse(d, "a table of branches that is nowhere");
+}
+
+/* ---- calls ---- */
+
+static bool read_part(struct decoder *d, uint32_t *from, uint32_t *bytes)
+{
+    const struct variable *v = variables_find(&d->variables, d->s.word);
+    scan(&d->s);
+    if (!v || v->space != SPACE_PARAM) {
+        decode_refuse(d, "a call whose arguments are no parameters");
+        return false;
+    }
+    *from = (uint32_t)v->offset;
+    *bytes = (uint32_t)v->bytes;
+    return true;
+}
+
+/* Reads "(a, b)" into arguments or results. */
+static void read_parts(struct decoder *d, struct call_site *site, bool results)
+{
+    if (!scan_over(&d->s, "("))
+        return;
+    while (d->s.word.length && !word_is(d->s.word, ")") && !d->failed) {
+        size_t *count = results ? &site->result_count : &site->count;
+        if (*count == (results ? 4u : 64u)) {
+            decode_refuse(d, "a call with too many arguments");
+            return;
+        }
+        uint32_t from = 0, bytes = 0;
+        read_part(d, &from, &bytes);
+        if (results) {
+            site->results[*count].from = from;
+            site->results[*count].bytes = bytes;
+        } else {
+            site->arguments[*count].from = from;
+            site->arguments[*count].bytes = bytes;
+        }
+        ++*count;
+        scan_over(&d->s, ",");
+    }
+    scan_over(&d->s, ")");
+}
+
+static void find_called(struct decoder *d, struct call_site *site, struct word name)
+{
+    char *text = word_copy(name);
+    struct function *f = module_function(d->module, text);
+    size_t index;
+    if (f)
+        site->code = decode_function(d, f, &index);
+    else if (!strcmp(text, "vprintf"))
+        site->builtin = run_printf;
+    else if (!strcmp(text, "__assertfail"))
+        site->builtin = run_assertion;
+    else if (!strncmp(text, "cudaLaunchDevice", 16) || !strncmp(text, "cudaGetParameterBuffer", 22))
+        decode_refuse(d, "launches by kernels");
+    else
+        decode_refuse(d, "a call of a function that is not in the program");
+    os_free(text);
+}
+
+static void decode_call(struct decoder *d)
+{
+    struct code *c = d->code;
+    struct call_site site = {.code = NULL};
+    read_parts(d, &site, true);
+    scan_over(&d->s, ",");
+    struct word name = d->s.word;
+    if (*name.at == '%') {
+        struct operand o = {.kind = OPERAND_NONE};
+        for (size_t n = d->register_count; n-- > 0;) {
+            const struct registers *r = &d->registers[n];
+            if (r->count && r->bytes == 8 && name.length > r->prefix.length
+                && !memcmp(r->prefix.at, name.at, r->prefix.length)) {
+                uint32_t number = (uint32_t)word_number(
+                    (struct word){name.at + r->prefix.length, name.length - r->prefix.length});
+                o.at = r->base + number * WARP_SIZE * 8;
+                o.kind = OPERAND_REGISTER;
+                break;
+            }
+        }
+        if (o.kind == OPERAND_NONE)
+            decode_refuse(d, "a call of a form that is not simulated");
+        site.target = o.at;
+    } else {
+        find_called(d, &site, name);
+    }
+    scan(&d->s);
+    if (scan_over(&d->s, ","))
+        read_parts(d, &site, false);
+    d->kernel->has_calls = true;
+    c->calls = os_grow(c->calls, (c->call_count + 1) * sizeof *c->calls);
+    c->calls[c->call_count++] = site;
+    struct instruction *i =
+        decode_add(d, site.builtin, site.builtin ? INSTRUCTION_PLAIN : INSTRUCTION_CALL);
+    i->target = (uint32_t)c->call_count - 1;
+}
+
+/* ---- barriers ---- */
+
+/* bar.sync a, b; bar.arrive a, b; bar.red.OP d, a, b, p. count: is there b; option: of bar.red;
+ * space: it does not wait. */
+static void decode_barrier(struct decoder *d)
+{
+    struct statement *st = &d->statement;
+    const struct operand *o = st->operands;
+    size_t count = st->operand_count;
+    bool reduces = has_part(st, "red");
+    struct instruction i = {.space = has_part(st, "arrive")};
+    if (has_part(st, "cluster")) {
+        decode_refuse(d, "clusters");
+        return;
+    }
+    if (reduces) {
+        i.option = has_part(st, "popc") ? 'p' : has_part(st, "or") ? 'o' : 'a';
+        i.r[2] = decode_value(d, &o[0], i.option == 'p' ? 4 : 1);
+        i.r[3] = decode_value(d, &o[count - 1], 1);
+        i.is_signed = o[count - 1].negated;
+        o++;
+        count -= 2;
+    }
+    i.r[0] = count ? decode_value(d, &o[0], 4) : decode_constant(d, 0, 4, NULL);
+    i.count = count > 1;
+    if (i.count)
+        i.r[1] = decode_value(d, &o[1], 4);
+    struct instruction *made = decode_add(d, NULL, INSTRUCTION_BARRIER);
+    i.kind = made->kind;
+    i.guard = made->guard;
+    i.file = made->file;
+    i.line = made->line;
+    i.text = made->text;
+    *made = i;
+}
+
+bool decode_control(struct decoder *d)
+{
+    struct word name = d->statement.parts[0];
+    if (word_is(name, "bra"))
+        decode_branch(d);
+    else if (word_is(name, "brx"))
+        decode_branch_table(d);
+    else if (word_is(name, "call"))
+        decode_call(d);
+    else if (word_is(name, "ret"))
+        decode_add(d, NULL, INSTRUCTION_RETURN);
+    else if (word_is(name, "exit"))
+        decode_add(d, NULL, INSTRUCTION_EXIT);
+    else if (word_is(name, "trap"))
+        decode_add(d, run_trap, INSTRUCTION_PLAIN);
+    else if ((word_is(name, "bar") || word_is(name, "barrier")) && !has_part(&d->statement, "warp"))
+        decode_barrier(d);
+    else
+        return false;
+    return true;
+}

@@ -1,0 +1,133 @@
+/* Statements by which threads of a warp exchange something. Those with .sync have a mask of the
+ * threads that take part as their last operand: `wide` says that it is in the register `target`. */
+#include "ptx/decode.h"
+
+static struct instruction *add_together(struct decoder *d, instruction_run *run,
+                                        const struct operand *mask)
+{
+    uint32_t at = mask ? decode_value(d, mask, 4) : 0;
+    struct instruction *i = decode_add(d, run, INSTRUCTION_TOGETHER);
+    i->wide = mask != NULL;
+    i->target = at;
+    return i;
+}
+
+static const struct operand *mask_of(const struct statement *st)
+{
+    return has_part(st, "sync") && st->operand_count ? &st->operands[st->operand_count - 1] : NULL;
+}
+
+/* d|p: the place of p, or of a predicate that nobody reads. */
+static uint32_t second_result(struct decoder *d, const struct operand *o)
+{
+    return o->second ? decode_value(d, o->second, 1) : decode_new_register(d, 1);
+}
+
+static void decode_shuffle(struct decoder *d)
+{
+    struct statement *st = &d->statement;
+    const struct operand *o = st->operands;
+    uint32_t r[5] = {decode_value(d, &o[0], 4), second_result(d, &o[0]), decode_value(d, &o[1], 4),
+                     decode_value(d, &o[2], 4), decode_value(d, &o[3], 4)};
+    struct instruction *i = add_together(d, run_shuffle, mask_of(st));
+    for (size_t n = 0; n < 5; n++)
+        i->r[n] = r[n];
+    i->count = 1;
+    i->option = has_part(st, "up")   ? 'u'
+              : has_part(st, "down") ? 'd'
+              : has_part(st, "bfly") ? 'b'
+                                     : 'i';
+}
+
+static void decode_vote(struct decoder *d)
+{
+    struct statement *st = &d->statement;
+    const struct operand *o = st->operands;
+    bool ballot = has_part(st, "ballot");
+    uint32_t result = decode_value(d, &o[0], ballot ? 4 : 1), votes;
+    if (o[1].kind == OPERAND_NUMBER) {
+        votes = decode_new_register(d, 1);
+        struct instruction *i = decode_add(d, run_move, INSTRUCTION_PLAIN);
+        i->bytes = 1;
+        i->option = 5;
+        i->immediate = o[1].number;
+        i->r[0] = i->r[1] = i->r[2] = votes;
+    } else {
+        votes = decode_value(d, &o[1], 1);
+    }
+    struct instruction *i = add_together(d, run_vote, mask_of(st));
+    i->r[0] = result;
+    i->r[1] = votes;
+    i->option = (uint8_t)((ballot                ? 'b'
+                           : has_part(st, "all") ? 'a'
+                           : has_part(st, "any") ? 'n'
+                                                 : 'u')
+                          | (o[1].negated ? 128 : 0));
+}
+
+static void decode_match(struct decoder *d)
+{
+    struct statement *st = &d->statement;
+    const struct operand *o = st->operands;
+    uint8_t bytes = has_part(st, "b64") ? 8 : 4;
+    uint32_t result = decode_value(d, &o[0], 4), second = second_result(d, &o[0]),
+             value = decode_value(d, &o[1], bytes);
+    struct instruction *i = add_together(d, run_match, mask_of(st));
+    i->r[0] = result;
+    i->r[1] = second;
+    i->r[2] = value;
+    i->bytes = bytes;
+    i->count = o[0].second != NULL;
+    i->option = has_part(st, "all") ? 'a' : 'n';
+}
+
+static void decode_reduce(struct decoder *d)
+{
+    struct statement *st = &d->statement;
+    static const char *const names[] = {"add", "min", "max", "", "", "and", "or", "xor"};
+    uint32_t result = decode_value(d, &st->operands[0], 4),
+             value = decode_value(d, &st->operands[1], 4);
+    struct instruction *i = add_together(d, run_reduce, mask_of(st));
+    i->r[0] = result;
+    i->r[1] = value;
+    i->is_signed = has_part(st, "s32");
+    for (uint8_t n = 0; n < 8; n++)
+        if (*names[n] && has_part(st, names[n]))
+            i->option = n;
+    if (has_part(st, "f32"))
+        decode_refuse(d, "a sum of floats over a warp");
+}
+
+static void decode_elect(struct decoder *d)
+{
+    struct statement *st = &d->statement;
+    uint32_t result = decode_value(d, &st->operands[0], 4),
+             second = second_result(d, &st->operands[0]);
+    struct instruction *i = add_together(d, run_elect, mask_of(st));
+    i->r[0] = result;
+    i->r[1] = second;
+}
+
+bool decode_exchange(struct decoder *d)
+{
+    struct statement *st = &d->statement;
+    struct word name = st->parts[0];
+    if (word_is(name, "shfl") && st->operand_count >= 4)
+        decode_shuffle(d);
+    else if (word_is(name, "vote") && st->operand_count >= 2)
+        decode_vote(d);
+    else if (word_is(name, "match") && st->operand_count >= 3)
+        decode_match(d);
+    else if (word_is(name, "redux") && st->operand_count >= 3)
+        decode_reduce(d);
+    else if (word_is(name, "elect") && st->operand_count >= 2)
+        decode_elect(d);
+    else if (word_is(name, "activemask") && st->operand_count == 1) {
+        uint32_t result = decode_value(d, &st->operands[0], 4);
+        decode_add(d, run_active_mask, INSTRUCTION_PLAIN)->r[0] = result;
+    } else if (word_is(name, "bar") && st->operand_count == 1)
+        add_together(d, run_together, &st->operands[0]);
+    else
+        return false;
+    return true;
+}

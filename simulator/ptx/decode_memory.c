@@ -1,0 +1,284 @@
+/* Statements about memory: loads, stores, atomic operations, and addresses. */
+#include <string.h>
+
+#include "ptx/decode.h"
+
+/* ---- modifiers ---- */
+
+static bool is_hint(struct word w)
+{
+    static const char *const hints[] = {"nc",      "volatile", "weak", "relaxed", "acquire",
+                                        "release", "acq_rel",  "gpu",  "sys",     "cta",
+                                        "cluster", "ca",       "cg",   "cs",      "lu",
+                                        "cv",      "wb",       "wt",   "async"};
+    for (size_t n = 0; n < sizeof hints / sizeof *hints; n++)
+        if (word_is(w, hints[n]))
+            return true;
+    return word_starts(w, "L1::") || word_starts(w, "L2::");
+}
+
+static bool read_space(struct word w, uint8_t *space)
+{
+    static const struct {
+        const char *name;
+        enum space space;
+    } spaces[] = {{"global", SPACE_GLOBAL},      {"const", SPACE_CONST},
+                  {"shared", SPACE_SHARED},      {"shared::cta", SPACE_SHARED},
+                  {"local", SPACE_LOCAL},        {"param", SPACE_PARAM},
+                  {"param::entry", SPACE_PARAM}, {"param::func", SPACE_PARAM}};
+    for (size_t n = 0; n < sizeof spaces / sizeof *spaces; n++)
+        if (word_is(w, spaces[n].name)) {
+            *space = spaces[n].space;
+            return true;
+        }
+    return false;
+}
+
+/* Of a load or a store: space, type, how many elements. */
+static void read_modifiers(struct decoder *d, struct instruction *i)
+{
+    const struct statement *st = &d->statement;
+    i->count = 1;
+    for (size_t n = 1; n < st->part_count; n++) {
+        struct word w = st->parts[n];
+        if (read_space(w, &i->space) || is_hint(w))
+            continue;
+        if (word_is(w, "v2") || word_is(w, "v4") || word_is(w, "v8"))
+            i->count = (uint8_t)(w.at[1] - '0');
+        else if (type_bytes(w) && type_bytes(w) <= 8) {
+            i->bytes = (uint8_t)type_bytes(w);
+            i->is_signed = *w.at == 's';
+        } else
+            decode_refuse(d, "a form of this instruction that is not simulated");
+    }
+    if (!i->bytes)
+        decode_refuse(d, "a type that is not simulated");
+}
+
+/* ---- addresses ---- */
+
+/* The register of an address that a load, a store or the like has as operand n; sets what is added,
+ * and 128 in `wide` where it has 32 bits. */
+static uint32_t read_address(struct decoder *d, struct instruction *i, const struct operand *o)
+{
+    if (o->kind != OPERAND_ADDRESS) {
+        decode_refuse(d, "an address of a form that is not simulated");
+        return 0;
+    }
+    const struct operand *base = o->parts;
+    i->immediate = o->number;
+    bool narrow = base->kind == OPERAND_REGISTER && base->bytes == 4;
+    if (narrow)
+        i->wide |= 128;
+    return decode_value(d, base, narrow ? 4 : 8);
+}
+
+/* A parameter of the kernel, at a place that is known. */
+static bool is_kernel_parameter(const struct decoder *d, const struct operand *o)
+{
+    return d->code->function->is_entry && o->kind == OPERAND_ADDRESS
+        && o->parts->kind == OPERAND_SYMBOL
+        && variables_find(&d->code->function->parameters, o->parts->word)
+        && !variables_find(&d->variables, o->parts->word);
+}
+
+/* Parameters of calls are in the frame; those of kernels that are found by a register are not. */
+static void set_parameter_space(const struct decoder *d, struct instruction *i,
+                                const struct operand *o)
+{
+    if (i->space == SPACE_PARAM
+        && !(d->code->function->is_entry && o->kind == OPERAND_ADDRESS
+             && o->parts->kind == OPERAND_REGISTER))
+        i->space = SPACE_LOCAL;
+}
+
+/* Sets the registers of the element or the elements, from r[from] on. */
+static void read_elements(struct decoder *d, struct instruction *i, const struct operand *o,
+                          unsigned from)
+{
+    const struct operand *all = o->kind == OPERAND_VECTOR ? o->parts : o;
+    size_t count = o->kind == OPERAND_VECTOR ? o->part_count : 1;
+    if (count != i->count) {
+        decode_refuse(d, "as many registers as the instruction has no elements");
+        return;
+    }
+    for (size_t n = 0; n < count; n++) {
+        uint32_t bytes = all[n].kind == OPERAND_REGISTER ? all[n].bytes : i->bytes > 4 ? 8 : 4;
+        i->r[from + n] = decode_value(d, &all[n], bytes);
+        i->wide |= bytes == 8;
+        if (bytes == 1 || (all[n].kind == OPERAND_REGISTER && (i->wide & 1) != (bytes == 8)))
+            decode_refuse(d, "registers of different widths");
+    }
+}
+
+/* What was collected becomes an instruction: reading operands may have added others before it. */
+static void finish(struct decoder *d, instruction_run *run, const struct instruction *parts)
+{
+    struct instruction *i = decode_add(d, run, INSTRUCTION_PLAIN);
+    struct instruction made = *parts;
+    made.run = i->run;
+    made.kind = i->kind;
+    made.guard = i->guard;
+    made.file = i->file;
+    made.line = i->line;
+    made.text = i->text;
+    *i = made;
+}
+
+/* ---- statements ---- */
+
+static void decode_load(struct decoder *d)
+{
+    struct instruction i = {.count = 0};
+    const struct operand *o = d->statement.operands;
+    read_modifiers(d, &i);
+    if (d->failed || d->statement.operand_count < 2)
+        return;
+    read_elements(d, &i, &o[0], 0);
+    if (i.space == SPACE_PARAM && is_kernel_parameter(d, &o[1])) {
+        const struct variable *v = variables_find(&d->code->function->parameters, o[1].parts->word);
+        i.immediate = (int64_t)v->offset + o[1].number;
+        finish(d, run_load_parameter, &i);
+        return;
+    }
+    set_parameter_space(d, &i, &o[1]);
+    i.r[i.count] = read_address(d, &i, &o[1]);
+    finish(d, run_load, &i);
+}
+
+static void decode_store(struct decoder *d)
+{
+    struct instruction i = {.count = 0};
+    const struct operand *o = d->statement.operands;
+    read_modifiers(d, &i);
+    if (d->failed || d->statement.operand_count < 2)
+        return;
+    set_parameter_space(d, &i, &o[0]);
+    i.r[0] = read_address(d, &i, &o[0]);
+    read_elements(d, &i, &o[1], 1);
+    finish(d, run_store, &i);
+}
+
+static void decode_atomic(struct decoder *d)
+{
+    static const char *const names[] = {"add", "min", "max", "exch", "cas",
+                                        "and", "or",  "xor", "inc",  "dec"};
+    struct statement *st = &d->statement;
+    struct instruction i = {.count = 1, .option = 255};
+    bool result = word_is(st->parts[0], "atom");
+    for (size_t n = 1; n < st->part_count; n++) {
+        struct word w = st->parts[n];
+        for (uint8_t op = 0; op < 10; op++)
+            if (word_is(w, names[op]))
+                i.option = op;
+        if (type_bytes(w)) {
+            i.bytes = (uint8_t)type_bytes(w);
+            i.is_signed = *w.at == 'f' ? 2 : *w.at == 's';
+        } else if (!read_space(w, &i.space) && !is_hint(w) && i.option == 255)
+            decode_refuse(d, "an atomic operation that is not simulated");
+    }
+    bool is_half = i.bytes == 2 && (i.is_signed || (i.option != 4 && i.option != 3));
+    bool is_packed = has_part(st, "f16x2") || has_part(st, "bf16x2") || has_part(st, "bf16");
+    if (!i.bytes || i.bytes > 8 || i.option == 255 || is_half || is_packed || has_part(st, "v2")
+        || has_part(st, "v4")) {
+        decode_refuse(d, "an atomic operation that is not simulated");
+        return;
+    }
+    uint32_t slot = i.bytes == 8 ? 8 : 4;
+    const struct operand *o = st->operands + result;
+    i.r[0] = result ? decode_value(d, &st->operands[0], slot) : SCRATCH_RESULT;
+    i.r[1] = read_address(d, &i, &o[0]);
+    i.r[2] = decode_value(d, &o[1], slot);
+    if (i.option == 4)
+        i.r[3] = decode_value(d, &o[2], slot);
+    finish(d, run_atomic, &i);
+}
+
+/* cvta.shared and so on: between an address in a space and a generic one. */
+static void decode_cvta(struct decoder *d)
+{
+    struct statement *st = &d->statement;
+    uint8_t space = SPACE_GENERIC;
+    bool to = has_part(st, "to");
+    for (size_t n = 1; n < st->part_count; n++)
+        read_space(st->parts[n], &space);
+    uint64_t window = space == SPACE_SHARED ? SHARED_WINDOW
+                    : space == SPACE_LOCAL  ? LOCAL_WINDOW
+                    : space == SPACE_PARAM  ? PARAM_WINDOW
+                                            : 0;
+    struct instruction i = {.bytes = 8};
+    i.r[0] = decode_value(d, &st->operands[0], 8);
+    i.r[1] = decode_value(d, &st->operands[1], 8);
+    if (window)
+        i.r[2] = decode_constant(d, to ? ~WINDOW_MASK : window, 8, NULL);
+    finish(d, !window ? run_move : find_operation(to ? "and.b64" : "or.b64")->run, &i);
+}
+
+static void decode_isspacep(struct decoder *d)
+{
+    struct instruction i = {.count = 0};
+    if (!read_space(d->statement.parts[1], &i.space)) {
+        decode_refuse(d, "a space that is not simulated");
+        return;
+    }
+    i.r[0] = decode_value(d, &d->statement.operands[0], 1);
+    i.r[1] = decode_value(d, &d->statement.operands[1], 8);
+    finish(d, run_isspacep, &i);
+}
+
+/* cp.async.ca.shared.global [to], [from], bytes, of those; and what waits for it. */
+static void decode_copy(struct decoder *d)
+{
+    struct statement *st = &d->statement;
+    if (has_part(st, "commit_group") || has_part(st, "wait_group") || has_part(st, "wait_all")) {
+        decode_add(d, run_nothing, INSTRUCTION_PLAIN);
+        return;
+    }
+    if (has_part(st, "bulk") || has_part(st, "mbarrier") || st->operand_count < 3) {
+        decode_refuse(d, "an asynchronous copy that is not simulated");
+        return;
+    }
+    struct instruction from = {.count = 1}, i = {.count = 1, .space = SPACE_SHARED};
+    i.r[0] = read_address(d, &i, &st->operands[0]);
+    i.r[1] = read_address(d, &from, &st->operands[1]);
+    i.target = (uint32_t)from.immediate;
+    i.wide |= from.wide >> 1;
+    i.bytes = (uint8_t)st->operands[2].number;
+    i.option = st->operand_count > 3 && !has_part(st, "L2::cache_hint");
+    if (i.option)
+        i.r[2] = decode_value(d, &st->operands[3], 4);
+    finish(d, run_copy, &i);
+}
+
+/* What a thread cannot see here: all memory has one order. */
+static bool is_without_effect(const struct statement *st)
+{
+    static const char *const names[] = {"membar",  "fence",          "prefetch",  "prefetchu",
+                                        "discard", "applypriority",  "nanosleep", "pmevent",
+                                        "brkpt",   "griddepcontrol", "setmaxnreg"};
+    for (size_t n = 0; n < sizeof names / sizeof *names; n++)
+        if (word_is(st->parts[0], names[n]))
+            return true;
+    return false;
+}
+
+bool decode_memory(struct decoder *d)
+{
+    static const struct {
+        const char *name;
+        void (*decode)(struct decoder *d);
+    } all[] = {{"ld", decode_load},           {"ldu", decode_load},   {"st", decode_store},
+               {"atom", decode_atomic},       {"red", decode_atomic}, {"cvta", decode_cvta},
+               {"isspacep", decode_isspacep}, {"cp", decode_copy}};
+    for (size_t n = 0; n < sizeof all / sizeof *all; n++)
+        if (word_is(d->statement.parts[0], all[n].name)) {
+            if (word_is(d->statement.parts[0], "cp") && !word_is(d->statement.parts[1], "async"))
+                return false;
+            all[n].decode(d);
+            return true;
+        }
+    if (!is_without_effect(&d->statement))
+        return false;
+    decode_add(d, run_nothing, INSTRUCTION_PLAIN);
+    return true;
+}

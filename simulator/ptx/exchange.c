@@ -1,0 +1,128 @@
+/* What threads of a warp exchange: shuffles, votes, matches, sums. The threads have come together
+ * (ptx/threads.c); who is missing takes no part. */
+#include "ptx/warp.h"
+
+static void set_predicate(struct warp *w, uint32_t n, uint32_t lanes, uint32_t bits)
+{
+    w->predicates[n] = (w->predicates[n] & ~lanes) | (bits & lanes);
+}
+
+/* shfl.sync.MODE.b32 d|p, a, b, c: `option` is the mode; r: d, p, a, b, c. Documented: c has the
+ * segment's mask in its upper half and the limit in its lower. */
+void run_shuffle(struct warp *w, const struct instruction *i, uint32_t lanes)
+{
+    lane_u32 *d = (lane_u32 *)(w->registers + i->r[0]);
+    const lane_u32 *b = (const lane_u32 *)(w->registers + i->r[3]);
+    const lane_u32 *c = (const lane_u32 *)(w->registers + i->r[4]);
+    uint32_t from[WARP_SIZE], inside = 0;
+    const lane_u32 *a = (const lane_u32 *)(w->registers + i->r[2]);
+    for (unsigned l = 0; l < WARP_SIZE; l++)
+        from[l] = a[l];
+    for (uint32_t rest = lanes; rest; rest &= rest - 1) {
+        unsigned l = (unsigned)__builtin_ctz(rest);
+        unsigned segment = c[l] >> 8 & 31, limit = c[l] & 31, by = b[l] & 31;
+        unsigned least = l & segment, most = least | (limit & ~segment);
+        int at;
+        bool is_inside;
+        switch (i->option) {
+        case 'u':
+            at = (int)l - (int)by;
+            is_inside = at >= (int)most;
+            break;
+        case 'd':
+            at = (int)(l + by);
+            is_inside = at <= (int)most;
+            break;
+        case 'b':
+            at = (int)(l ^ by);
+            is_inside = at <= (int)most;
+            break;
+        default: at = (int)(least | (by & ~segment)); is_inside = at <= (int)most;
+        }
+        d[l] = from[is_inside ? at & 31 : (int)l];
+        inside |= (uint32_t)is_inside << l;
+    }
+    if (i->count)
+        set_predicate(w, i->r[1], lanes, inside);
+}
+
+/* vote.sync.MODE: r: d, p; option: the mode, and 128 when the predicate is negated. */
+void run_vote(struct warp *w, const struct instruction *i, uint32_t lanes)
+{
+    uint32_t votes = w->predicates[i->r[1]] ^ (i->option & 128 ? ALL_LANES : 0);
+    votes &= lanes;
+    switch (i->option & 127) {
+    case 'a': set_predicate(w, i->r[0], lanes, votes == lanes ? lanes : 0); break;
+    case 'n': set_predicate(w, i->r[0], lanes, votes ? lanes : 0); break;
+    case 'u': set_predicate(w, i->r[0], lanes, votes == lanes || !votes ? lanes : 0); break;
+    default: {
+        lane_u32 *d = (lane_u32 *)(w->registers + i->r[0]);
+        EACH_LANE(lanes, d[l] = votes;)
+    }
+    }
+}
+
+/* match.any.sync: who else has this value; match.all.sync: has everybody? */
+void run_match(struct warp *w, const struct instruction *i, uint32_t lanes)
+{
+    lane_u32 *d = (lane_u32 *)(w->registers + i->r[0]);
+    const char *a = w->registers + i->r[2];
+    uint32_t found[WARP_SIZE], everybody = 0;
+    for (unsigned l = 0; l < WARP_SIZE; l++) {
+        found[l] = 0;
+        for (unsigned m = 0; m < WARP_SIZE; m++) {
+            bool same = i->bytes == 8 ? ((const lane_u64 *)a)[l] == ((const lane_u64 *)a)[m]
+                                      : ((const lane_u32 *)a)[l] == ((const lane_u32 *)a)[m];
+            found[l] |= (uint32_t)(same && lane_is_in(lanes, m)) << m;
+        }
+        if (found[l] == lanes)
+            everybody |= 1u << l;
+    }
+    bool all = (everybody & lanes) == lanes;
+    for (unsigned l = 0; l < WARP_SIZE; l++)
+        if (lane_is_in(lanes, l))
+            d[l] = i->option != 'a' ? found[l] : all ? lanes : 0;
+    if (i->count)
+        set_predicate(w, i->r[1], lanes, all ? lanes : 0);
+}
+
+void run_active_mask(struct warp *w, const struct instruction *i, uint32_t lanes)
+{
+    lane_u32 *d = (lane_u32 *)(w->registers + i->r[0]);
+    EACH_LANE(lanes, d[l] = lanes;)
+}
+
+void run_elect(struct warp *w, const struct instruction *i, uint32_t lanes)
+{
+    lane_u32 *d = (lane_u32 *)(w->registers + i->r[0]);
+    unsigned first = (unsigned)__builtin_ctz(lanes);
+    EACH_LANE(lanes, d[l] = first;)
+    set_predicate(w, i->r[1], lanes, 1u << first);
+}
+
+/* redux.sync. option: the operation; is_signed. */
+void run_reduce(struct warp *w, const struct instruction *i, uint32_t lanes)
+{
+    lane_u32 *d = (lane_u32 *)(w->registers + i->r[0]);
+    const lane_u32 *a = (const lane_u32 *)(w->registers + i->r[1]);
+    uint32_t result = a[__builtin_ctz(lanes)];
+    for (uint32_t rest = lanes & (lanes - 1); rest; rest &= rest - 1) {
+        uint32_t x = a[__builtin_ctz(rest)];
+        bool less = i->is_signed ? (int32_t)x < (int32_t)result : x < result;
+        switch (i->option) {
+        case 0: result += x; break;
+        case 1: result = less ? x : result; break;
+        case 2: result = less ? result : x; break;
+        case 5: result &= x; break;
+        case 6: result |= x; break;
+        default: result ^= x;
+        }
+    }
+    EACH_LANE(lanes, d[l] = result;)
+}
+
+/* bar.warp.sync: that they have come together is all. */
+void run_together(struct warp *w, const struct instruction *i, uint32_t lanes)
+{
+    (void)w, (void)i, (void)lanes;
+}

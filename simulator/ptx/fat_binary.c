@@ -1,0 +1,158 @@
+/* Reads fat binaries. NVIDIA documents the wrapper (the toolkit's fatbinary_section.h); what it
+ * points to was read from what nvcc 13.0 writes with each --compress-mode:
+ *
+ *   container   magic, version, size of the header, size of all entries behind it
+ *   entry       kind (1: PTX, 2: code for one GPU), size of its header, size of its bytes,
+ *               compressed size, architecture, flags, size of the text
+ *
+ * The text is stored as it is, or compressed as LZ4 or zstd (flags). For zstd the library of the
+ * system is loaded when it is first needed. */
+#include "ptx/fat_binary.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "os/needs_lock.h"
+#include "os/os.h"
+
+#define WRAPPER_MAGIC   0x466243B1u
+#define CONTAINER_MAGIC 0xBA55ED50u
+#define KIND_PTX        1
+#define FLAG_LZ4        0x2000u
+#define FLAG_ZSTD       0x8000u
+/* Of the simulated device: 9.0. Code for a newer one is taken where there is no other. */
+#define ARCHITECTURE 90u
+
+/* As fatbinary_section.h has it. Version 2: `prelinked` is a list of containers, up to a NULL. */
+struct wrapper {
+    uint32_t magic, version;
+    const char *data;
+    const char *const *prelinked;
+};
+
+struct container {
+    uint32_t magic;
+    uint16_t version, header_bytes;
+    uint64_t bytes;
+};
+
+struct entry {
+    uint16_t kind, version;
+    uint32_t header_bytes;
+    uint64_t bytes;
+    uint32_t compressed_bytes, unknown;
+    uint16_t minor, major;
+    uint32_t architecture;
+    uint64_t more_unknown, flags, yet_more;
+    uint64_t text_bytes;
+};
+
+/* Returns whether that was LZ4's block format with just `bytes` bytes of text. */
+static bool read_lz4(const uint8_t *from, size_t compressed, char *text, size_t bytes)
+{
+    const uint8_t *end = from + compressed;
+    size_t done = 0;
+    while (from < end) {
+        unsigned token = *from++;
+        size_t literals = token >> 4, match = token & 15;
+        if (literals == 15)
+            do
+                literals += *from;
+            while (from < end && *from++ == 255);
+        if (literals > bytes - done || literals > (size_t)(end - from))
+            return false;
+        memcpy(text + done, from, literals);
+        done += literals;
+        from += literals;
+        if (end - from < 2)
+            break;
+        size_t distance = from[0] + 256u * from[1];
+        from += 2;
+        if (match == 15)
+            do
+                match += *from;
+            while (from < end && *from++ == 255);
+        if (!distance || distance > done || match + 4 > bytes - done)
+            return false;
+        for (match += 4; match; match--, done++)
+            text[done] = text[done - distance];
+    }
+    return done == bytes;
+}
+
+static const char *read_text(const struct entry *e, char *text)
+{
+    const char *from = (const char *)e + e->header_bytes;
+    if (e->flags & FLAG_ZSTD) {
+        if (os_read_zstd(from, e->compressed_bytes, text, e->text_bytes))
+            return NULL;
+        return "its device code is compressed, and libzstd.so.1, which reads that, is not on this "
+               "machine: install it (Debian: libzstd1), or compile with nvcc --compress-mode=none";
+    }
+    if (e->flags & FLAG_LZ4)
+        return read_lz4((const uint8_t *)from, e->compressed_bytes, text, e->text_bytes)
+                 ? NULL
+                 : "its compressed device code is damaged: compile with nvcc --compress-mode=none";
+    memcpy(text, from, e->bytes);
+    return NULL;
+}
+
+/* Is `e` the better of two? */
+static bool is_better(const struct entry *e, const struct entry *than)
+{
+    if (!than)
+        return true;
+    bool fits = e->architecture <= ARCHITECTURE;
+    if (fits != (than->architecture <= ARCHITECTURE))
+        return fits;
+    return fits == (e->architecture > than->architecture);
+}
+
+static const char *read_container(const char *data, void (*found)(void *, char *), void *context)
+{
+    const struct container *c = (const struct container *)data;
+    if (!c || c->magic != CONTAINER_MAGIC)
+        return "its device code is of a form that is not known here";
+    const struct entry *best = NULL;
+    const char *at = data + c->header_bytes, *end = at + c->bytes;
+    while (at < end) {
+        const struct entry *e = (const struct entry *)at;
+        if (e->kind == KIND_PTX && is_better(e, best))
+            best = e;
+        at += e->header_bytes + e->bytes;
+    }
+    if (!best)
+        return "it has code for GPUs alone and no PTX: compile for an architecture and not for a "
+               "code alone, for example nvcc -arch=compute_90, or without -arch";
+    bool compressed = best->flags & (FLAG_ZSTD | FLAG_LZ4);
+    size_t bytes = compressed ? best->text_bytes : best->bytes;
+    char *text = os_allocate(bytes + 1);
+    const char *why = read_text(best, text);
+    if (why)
+        os_free(text);
+    else
+        found(context, text);
+    return why;
+}
+
+const char *fat_binary_read(const void *wrapper, void (*found)(void *context, char *text),
+                            void *context)
+{
+    NEEDS_LOCK();
+    const struct wrapper *w = wrapper;
+    if (!w || w->magic != WRAPPER_MAGIC)
+        return "its device code is of a form that is not known here";
+    if (w->version < 2 || !w->prelinked)
+        return w->data && !((uintptr_t)w->data & 7)
+                 ? read_container(w->data, found, context)
+                 : "its device code is of a form that is not known here";
+    const char *why = "it has no device code";
+    bool any = false;
+    for (size_t i = 0; w->prelinked[i]; i++) {
+        const char *failed = read_container(w->prelinked[i], found, context);
+        any |= !failed;
+        why = failed ? failed : why;
+    }
+    return any ? NULL : why;
+}

@@ -1,0 +1,13 @@
+/* The containers in which nvcc puts device code into a program. Needs the lock. */
+#ifndef SIM_PTX_FAT_BINARY_H
+#define SIM_PTX_FAT_BINARY_H
+
+#include <stddef.h>
+
+/* Finds the PTX of a binary. `wrapper`: what __cudaRegisterFatBinary was given. Calls `found` for
+ * the PTX of each source file, a text that the callee then owns (os_free). Returns NULL, or why
+ * there is none, as the end of a sentence. */
+const char *fat_binary_read(const void *wrapper, void (*found)(void *context, char *text),
+                            void *context);
+
+#endif

@@ -1,0 +1,234 @@
+/* Blocks, one after the other; several at once where the launch is a cooperative one, or where a
+ * block has run for long, perhaps waiting for another. In a block, a warp runs until it ends or waits
+ * at a barrier.
+ *
+ * Law: blocks.running of the slots run; a slot's warps keep their registers for the next block. */
+#include "ptx/grid.h"
+
+#include <string.h>
+
+#include "os/needs_lock.h"
+#include "os/os.h"
+#include "ptx/warp.h"
+
+/* Instructions that a warp runs before another gets its turn, and how many such turns a block has
+ * before another block is begun beside it. */
+#define BUDGET    100000
+#define TURNS_MAX 200
+/* So many blocks at once, where it is not a cooperative launch. */
+#define BLOCKS_MAX 64
+/* For calls: of each thread. A GPU has 1 KiB for that; here recursion gets further (assumed). */
+#define STACK_BYTES (32 * KiB)
+
+/* ---- faults ---- */
+
+void warp_fault(struct warp *w, unsigned lane, enum fault_kind kind, uint64_t address, size_t bytes,
+                bool write)
+{
+    struct launch_fault *f = w->launch->fault;
+    if (f->kind)
+        return;
+    const struct launch_shape *s = w->launch->shape;
+    uint32_t thread = w->index * WARP_SIZE + lane;
+    uint32_t pc = w->group_count ? w->groups[0].pc : 0;
+    *f = (struct launch_fault){
+        .kind = kind,
+        .address = address,
+        .bytes = bytes,
+        .write = write,
+        .thread = {thread % s->block.x, thread / s->block.x % s->block.y,
+                   thread / s->block.x / s->block.y},
+        .block = {w->block->x, w->block->y, w->block->z},
+        .code = w->frame ? w->frame->code : NULL,
+        .instruction = w->frame ? &w->frame->code->all[pc] : NULL,
+    };
+}
+
+/* ---- barriers ---- */
+
+void block_check_barrier(struct block *b, unsigned barrier)
+{
+    struct barrier *at = &b->barriers[barrier];
+    unsigned expected = at->expected ? at->expected : b->alive;
+    if (!at->arrived || at->arrived < expected)
+        return;
+    for (unsigned n = 0; n < b->warp_count; n++)
+        warp_release(&b->warps[n], barrier);
+    *at = (struct barrier){0, 0, 0};
+}
+
+/* ---- blocks ---- */
+
+static uint64_t next_random(struct launch *launch)
+{
+    uint64_t x = launch->random;
+    x ^= x >> 12;
+    x ^= x << 25;
+    x ^= x >> 27;
+    launch->random = x;
+    return x * 0x2545F4914F6CDD1Du;
+}
+
+/* The block that is begun n-th: in their order, or from a place in steps that the seed gives, which
+ * come to each once. */
+static uint64_t block_number(const struct launch *launch, uint64_t n)
+{
+    uint64_t seed = launch->shape->seed, count = launch->blocks;
+    if (!seed || count < 2)
+        return n;
+    uint64_t step = 1 + seed % (count - 1);
+    for (uint64_t a = step, b = count; b;) {
+        uint64_t rest = a % b;
+        a = b;
+        b = rest;
+        if (!b && a != 1) {
+            step = step % (count - 1) + 1;
+            a = step;
+            b = count;
+        }
+    }
+    return (uint64_t)(((wide_u128)n * step + seed / 7) % count);
+}
+
+struct frame *warp_frame(struct warp *w, const struct code *code);
+void warp_refill(struct warp *w);
+void warp_free_frame(struct frame *f);
+
+static void begin_warp(struct block *b, unsigned n)
+{
+    struct warp *w = &b->warps[n];
+    struct launch *launch = b->launch;
+    unsigned threads = launch->threads_of_block - n * WARP_SIZE;
+    w->launch = launch;
+    w->block = b;
+    w->index = n;
+    if (w->entry) {
+        warp_refill(w);
+    } else {
+        w->entry = warp_frame(w, launch->code->entry);
+        w->local_bytes =
+            launch->code->entry->frame_bytes + (launch->code->has_calls ? STACK_BYTES : 0);
+        w->local_bytes = (w->local_bytes + 15) / 16 * 16;
+        w->local = w->local_bytes ? os_allocate(w->local_bytes * WARP_SIZE) : NULL;
+    }
+    w->alive = threads >= WARP_SIZE ? ALL_LANES : (1u << threads) - 1;
+    w->groups[0] = (struct group){.frame = w->entry, .lanes = w->alive};
+    w->group_count = 1;
+    w->backward = 0;
+}
+
+static void begin_block(struct launch *launch, struct block *b)
+{
+    const struct launch_shape *s = launch->shape;
+    b->number = block_number(launch, launch->next_block++);
+    b->launch = launch;
+    b->x = (uint32_t)(b->number % s->grid.x);
+    b->y = (uint32_t)(b->number / s->grid.x % s->grid.y);
+    b->z = (uint32_t)(b->number / s->grid.x / s->grid.y);
+    b->alive = launch->threads_of_block;
+    b->warp_count = launch->warps_of_block;
+    if (!b->warps)
+        b->warps = os_allocate(b->warp_count * sizeof *b->warps);
+    if (!b->shared)
+        b->shared = os_allocate(launch->shared_bytes + 16);
+    memset(b->barriers, 0, sizeof b->barriers);
+    for (unsigned n = 0; n < b->warp_count; n++)
+        begin_warp(b, n);
+    b->runs = true;
+}
+
+/* Runs each warp of a block once. Returns whether any could. */
+static bool run_turn(struct block *b)
+{
+    bool any = false;
+    unsigned first = b->launch->random ? (unsigned)(next_random(b->launch) >> 32) : 0;
+    for (unsigned n = 0; n < b->warp_count && !b->launch->fault->kind; n++) {
+        struct warp *w = &b->warps[(n + first) % b->warp_count];
+        bool could = w->alive;
+        for (unsigned g = 0; could && g < w->group_count; g++)
+            if (w->groups[g].state != GROUP_AT_BARRIER)
+                any = true;
+        if (could)
+            warp_run(w, b->launch->random ? 1 + next_random(b->launch) % 64 : BUDGET);
+    }
+    return any;
+}
+
+/* All threads of the block wait at barriers that do not open. */
+static void fault_barrier(struct block *b)
+{
+    for (unsigned n = 0; n < b->warp_count; n++)
+        if (b->warps[n].alive) {
+            b->warps[n].frame = b->warps[n].groups[0].frame;
+            warp_fault(&b->warps[n], (unsigned)__builtin_ctz(b->warps[n].groups[0].lanes),
+                       FAULT_BARRIER, 0, 0, false);
+        }
+}
+
+/* Runs the block for some turns. Returns whether it has ended, or the launch has. */
+static bool run_block(struct block *b, unsigned turns)
+{
+    while (b->alive && turns-- && !b->launch->fault->kind)
+        if (!run_turn(b) && b->alive) {
+            fault_barrier(b);
+            break;
+        }
+    b->runs = b->alive;
+    return !b->alive || b->launch->fault->kind;
+}
+
+static void free_block(struct block *b)
+{
+    for (unsigned n = 0; n < b->warp_count && b->warps; n++) {
+        if (b->warps[n].entry)
+            warp_free_frame(b->warps[n].entry);
+        os_free(b->warps[n].local);
+    }
+    os_free(b->warps);
+    os_free(b->shared);
+}
+
+/* Begins as many blocks as run at once, and gives each its turns until all have ended. */
+static void run_blocks(struct launch *launch)
+{
+    uint64_t most = launch->shape->cooperative ? launch->blocks : BLOCKS_MAX;
+    uint64_t slots = most < launch->blocks ? most : launch->blocks;
+    uint64_t begun = launch->shape->cooperative ? slots : 1;
+    struct block *all = os_allocate(slots * sizeof *all);
+    for (uint64_t n = 0; n < begun; n++)
+        begin_block(launch, &all[n]);
+    for (bool any = true; any && !launch->fault->kind;) {
+        any = false;
+        for (uint64_t n = 0; n < begun && !launch->fault->kind; n++) {
+            struct block *b = &all[n];
+            while (b->runs && run_block(b, launch->shape->cooperative ? 4 : TURNS_MAX)
+                   && launch->next_block < launch->blocks && !launch->fault->kind)
+                begin_block(launch, b);
+            any |= b->runs;
+            /* Perhaps it waits for one that has not begun. */
+            if (b->runs && n + 1 == begun && begun < slots && launch->next_block < launch->blocks)
+                begin_block(launch, &all[begun++]);
+        }
+    }
+    for (uint64_t n = 0; n < begun; n++)
+        free_block(&all[n]);
+    os_free(all);
+}
+
+bool grid_run(const struct kernel_code *code, const struct launch_shape *shape,
+              const struct launch_memory *memory, struct launch_fault *fault)
+{
+    NEEDS_LOCK();
+    size_t alignment = code->dynamic_alignment > 16 ? code->dynamic_alignment : 16;
+    struct launch launch = {.shape = shape, .memory = memory, .fault = fault, .code = code};
+    launch.shared_bytes =
+        (code->static_shared_bytes + alignment - 1) / alignment * alignment + shape->shared_bytes;
+    launch.threads_of_block = shape->block.x * shape->block.y * shape->block.z;
+    launch.warps_of_block = (launch.threads_of_block + WARP_SIZE - 1) / WARP_SIZE;
+    launch.blocks = (uint64_t)shape->grid.x * shape->grid.y * shape->grid.z;
+    launch.random = shape->seed;
+    fault->kind = FAULT_NONE;
+    run_blocks(&launch);
+    os_free(launch.windows);
+    return !fault->kind;
+}

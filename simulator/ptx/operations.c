@@ -1,0 +1,316 @@
+/* Arithmetic: what runs each line of operations.def, for all threads of a warp. */
+#include <math.h>
+
+#include "ptx/warp.h"
+
+/* ---- what the lines are made of ---- */
+
+#define ADD(U, x, y)    (U)((U)(x) + (U)(y))
+#define SUB(U, x, y)    (U)((U)(x) - (U)(y))
+#define MUL(U, x, y)    (U)((U)(x) * (U)(y))
+#define MAD(U, x, y, z) (U)((U)(x) * (U)(y) + (U)(z))
+#define SAD(U, x, y, z) (U)((x > y ? (U)(x) - (U)(y) : (U)(y) - (U)(x)) + (U)(z))
+#define MIN(U, x, y)    (x < y ? x : y)
+#define MAX(U, x, y)    (x > y ? x : y)
+#define NEG(U, x)       (U)(0 - (U)(x))
+#define ABS(U, x)       ((x) < (__typeof__(x))1 ? (U)(0 - (U)(x)) : (U)(x))
+#define EQ(U, x, y)     x == y
+#define NE(U, x, y)     x != y
+#define LT(U, x, y)     x < y
+#define LE(U, x, y)     x <= y
+#define GT(U, x, y)     x > y
+#define GE(U, x, y)     x >= y
+#define AND(U, x, y)    x &y
+#define OR(U, x, y)     x | y
+#define XOR(U, x, y)    x ^ y
+#define NOT(U, x)       (U) ~x
+#define CNOT(U, x)      !x
+#define MOV(U, x)       x
+
+static inline uint64_t high_u64(uint64_t x, uint64_t y)
+{
+    return (uint64_t)((wide_u128)x * y >> 64);
+}
+
+static inline int64_t high_s64(int64_t x, int64_t y) { return (int64_t)((wide_s128)x * y >> 64); }
+
+static inline int32_t saturate(int64_t x)
+{
+    return x > INT32_MAX ? INT32_MAX : x < INT32_MIN ? INT32_MIN : (int32_t)x;
+}
+
+static inline uint64_t pair(uint32_t low, uint32_t high) { return low | (uint64_t)high << 32; }
+
+/* All bits in the other order. */
+static inline uint64_t reversed(uint64_t x)
+{
+    x = (x & 0x5555555555555555u) << 1 | (x >> 1 & 0x5555555555555555u);
+    x = (x & 0x3333333333333333u) << 2 | (x >> 2 & 0x3333333333333333u);
+    x = (x & 0x0F0F0F0F0F0F0F0Fu) << 4 | (x >> 4 & 0x0F0F0F0F0F0F0F0Fu);
+    return __builtin_bswap64(x);
+}
+
+static inline uint32_t find(uint64_t x)
+{
+    return x ? 63 - (uint32_t)__builtin_clzll(x) : UINT32_MAX;
+}
+
+static inline uint32_t shift_amount(uint32_t x) { return x ? 31 - find(x) : UINT32_MAX; }
+
+static inline uint64_t field(uint64_t x, unsigned at, unsigned length, unsigned bits,
+                             bool is_signed)
+{
+    if (!length)
+        return 0;
+    unsigned last = at + length - 1 < bits ? at + length - 1 : bits - 1;
+    uint64_t sign = is_signed && (x >> last & 1) ? ~(uint64_t)0 : 0;
+    uint64_t mask = length >= 64 ? ~(uint64_t)0 : ((uint64_t)1 << length) - 1;
+    uint64_t inside = bits == 64 ? x : x & UINT32_MAX;
+    uint64_t shifted = at < 64 ? inside >> at : 0;
+    /* Beyond the last bit there are copies of the sign. */
+    unsigned there = at < bits ? bits - at : 0;
+    if (there < 64)
+        shifted = (shifted & (((uint64_t)1 << there) - 1)) | sign << there;
+    return (shifted & mask) | (sign & ~mask);
+}
+
+static inline uint64_t insert(uint64_t from, uint64_t into, unsigned at, unsigned length,
+                              unsigned bits)
+{
+    if (at >= bits || !length)
+        return into;
+    uint64_t mask = (length >= 64 ? ~(uint64_t)0 : ((uint64_t)1 << length) - 1) << at;
+    return (into & ~mask) | (from << at & mask);
+}
+
+static inline uint32_t permuted(uint32_t x, uint32_t y, uint32_t selector)
+{
+    uint64_t bytes = pair(x, y);
+    uint32_t result = 0;
+    for (unsigned i = 0; i < 4; i++) {
+        unsigned s = selector >> 4 * i & 15;
+        uint32_t byte = bytes >> 8 * (s & 7) & 255;
+        if (s & 8)
+            byte = byte & 128 ? 255 : 0;
+        result |= byte << 8 * i;
+    }
+    return result;
+}
+
+static inline uint32_t dot4(uint32_t x, uint32_t y, bool signed_x, bool signed_y)
+{
+    int32_t sum = 0;
+    for (unsigned i = 0; i < 32; i += 8) {
+        int32_t a = signed_x ? (int8_t)(x >> i) : (uint8_t)(x >> i);
+        int32_t b = signed_y ? (int8_t)(y >> i) : (uint8_t)(y >> i);
+        sum += a * b;
+    }
+    return (uint32_t)sum;
+}
+
+/* A GPU has one NaN of 32 bits. */
+static inline float F(float x)
+{
+    const union {
+        uint32_t bits;
+        float f;
+    } nan = {0x7FFFFFFFu};
+    return x == x ? x : nan.f;
+}
+
+/* Documented: of a number and a NaN the number, and -0 is less than 0. */
+static inline float least_f32(float x, float y)
+{
+    if (x != x || y != y)
+        return F(x == x ? x : y);
+    return x < y || (x == y && signbit(x)) ? x : y;
+}
+static inline float greatest_f32(float x, float y)
+{
+    if (x != x || y != y)
+        return F(x == x ? x : y);
+    return x > y || (x == y && !signbit(x)) ? x : y;
+}
+static inline double least_f64(double x, double y)
+{
+    if (x != x || y != y)
+        return x == x ? x : y;
+    return x < y || (x == y && signbit(x)) ? x : y;
+}
+static inline double greatest_f64(double x, double y)
+{
+    if (x != x || y != y)
+        return x == x ? x : y;
+    return x > y || (x == y && !signbit(x)) ? x : y;
+}
+
+/* ---- what runs them ---- */
+
+#define RUN(name)             static void name(struct warp *w, const struct instruction *i, uint32_t lanes)
+#define RESULT(type)          lane_##type *d = (lane_##type *)(w->registers + i->r[0])
+#define OPERAND(p, n, type)   const lane_##type *p = (const lane_##type *)(w->registers + i->r[n])
+#define VALUE(v, p, type)     const lane_##type v = p[AT(lane_##type, l)]
+#define SET(type, expression) d[AT(lane_##type, l)] = (lane_##type)(expression)
+
+#define UNARY(name, t, R, A, expression)                      \
+    RUN(name##_##t)                                           \
+    {                                                         \
+        RESULT(R);                                            \
+        OPERAND(a, 1, A);                                     \
+        EACH_LANE(lanes, VALUE(x, a, A); SET(R, expression);) \
+    }
+#define BINARY(name, t, R, A, B, expression)                                  \
+    RUN(name##_##t)                                                           \
+    {                                                                         \
+        RESULT(R);                                                            \
+        OPERAND(a, 1, A);                                                     \
+        OPERAND(b, 2, B);                                                     \
+        EACH_LANE(lanes, VALUE(x, a, A); VALUE(y, b, B); SET(R, expression);) \
+    }
+#define TERNARY(name, t, R, A, B, C, expression)                                              \
+    RUN(name##_##t)                                                                           \
+    {                                                                                         \
+        RESULT(R);                                                                            \
+        OPERAND(a, 1, A);                                                                     \
+        OPERAND(b, 2, B);                                                                     \
+        OPERAND(c, 3, C);                                                                     \
+        EACH_LANE(lanes, VALUE(x, a, A); VALUE(y, b, B); VALUE(z, c, C); SET(R, expression);) \
+    }
+#define QUATERNARY(name, ty, R, A, B, C, D, expression)                                  \
+    RUN(name##_##ty)                                                                     \
+    {                                                                                    \
+        RESULT(R);                                                                       \
+        OPERAND(a, 1, A);                                                                \
+        OPERAND(b, 2, B);                                                                \
+        OPERAND(c, 3, C);                                                                \
+        OPERAND(e, 4, D);                                                                \
+        EACH_LANE(lanes, VALUE(x, a, A); VALUE(y, b, B); VALUE(z, c, C); VALUE(t, e, D); \
+                  SET(R, expression);)                                                   \
+    }
+/* The lanes that do not take part keep their bits. */
+#define COMPARE(name, t, A, expression)            \
+    RUN(name##_##t)                                \
+    {                                              \
+        OPERAND(a, 1, A);                          \
+        OPERAND(b, 2, A);                          \
+        uint32_t bits = 0;                         \
+        for (unsigned l = 0; l < WARP_SIZE; l++) { \
+            VALUE(x, a, A);                        \
+            VALUE(y, b, A);                        \
+            bits |= (uint32_t)(expression) << l;   \
+        }                                          \
+        uint32_t *p = &w->predicates[i->r[0]];     \
+        *p = (*p & ~lanes) | (bits & lanes);       \
+    }
+#define TEST(name, t, A, expression)               \
+    RUN(testp_##name##_##t)                        \
+    {                                              \
+        OPERAND(a, 1, A);                          \
+        uint32_t bits = 0;                         \
+        for (unsigned l = 0; l < WARP_SIZE; l++) { \
+            VALUE(x, a, A);                        \
+            bits |= (uint32_t)(expression) << l;   \
+        }                                          \
+        uint32_t *p = &w->predicates[i->r[0]];     \
+        *p = (*p & ~lanes) | (bits & lanes);       \
+    }
+#define SELECT(name, t, R)                                                            \
+    RUN(name##_##t)                                                                   \
+    {                                                                                 \
+        RESULT(R);                                                                    \
+        OPERAND(a, 1, R);                                                             \
+        OPERAND(b, 2, R);                                                             \
+        const uint32_t p = w->predicates[i->r[3]];                                    \
+        EACH_LANE(lanes, VALUE(x, a, R); VALUE(y, b, R); SET(R, p >> l & 1 ? x : y);) \
+    }
+/* A sum in twice the bits; the bit above is the carry, or of a difference the borrow. */
+#define CARRY_BODY(R, expression)                                 \
+    uint32_t out = 0;                                             \
+    for (unsigned l = 0; l < WARP_SIZE; l++) {                    \
+        if (!lane_is_in(lanes, l))                                \
+            continue;                                             \
+        const unsigned carry = w->carry >> l & 1;                 \
+        (void)carry;                                              \
+        VALUE(x, a, R);                                           \
+        VALUE(y, b, R);                                           \
+        CARRY_Z(R)                                                \
+        const __typeof__(expression) wide = (expression);         \
+        SET(R, wide);                                             \
+        out |= (uint32_t)(wide >> 8 * sizeof(lane_##R) & 1) << l; \
+    }                                                             \
+    w->carry = (w->carry & ~lanes) | out;
+#define CARRY(name, t, R, expression) \
+    RUN(name##_##t)                   \
+    {                                 \
+        RESULT(R);                    \
+        OPERAND(a, 1, R);             \
+        OPERAND(b, 2, R);             \
+        CARRY_BODY(R, expression)     \
+    }
+#define CARRY3(name, t, R, expression)                                \
+    RUN(name##_##t)                                                   \
+    {                                                                 \
+        RESULT(R);                                                    \
+        OPERAND(a, 1, R);                                             \
+        OPERAND(b, 2, R);                                             \
+        OPERAND(c, 3, R);                                             \
+        uint32_t out = 0;                                             \
+        for (unsigned l = 0; l < WARP_SIZE; l++) {                    \
+            if (!lane_is_in(lanes, l))                                \
+                continue;                                             \
+            const unsigned carry = w->carry >> l & 1;                 \
+            (void)carry;                                              \
+            VALUE(x, a, R);                                           \
+            VALUE(y, b, R);                                           \
+            VALUE(z, c, R);                                           \
+            const __typeof__(expression) wide = (expression);         \
+            SET(R, wide);                                             \
+            out |= (uint32_t)(wide >> 8 * sizeof(lane_##R) & 1) << l; \
+        }                                                             \
+        w->carry = (w->carry & ~lanes) | out;                         \
+    }
+#define CARRY_Z(R)
+#define CONVERT(to, R, t, A, expression) UNARY(cvt_##to, t, R, A, expression)
+#include "ptx/operations.def"
+
+/* ---- the table ---- */
+
+#undef UNARY
+#undef BINARY
+#undef TERNARY
+#undef QUATERNARY
+#undef COMPARE
+#undef TEST
+#undef SELECT
+#undef CARRY
+#undef CARRY3
+#undef CONVERT
+#define OPERANDS_u8             "4"
+#define OPERANDS_s8             "4"
+#define OPERANDS_u16            "4"
+#define OPERANDS_s16            "4"
+#define OPERANDS_u32            "4"
+#define OPERANDS_s32            "4"
+#define OPERANDS_f32            "4"
+#define OPERANDS_u64            "8"
+#define OPERANDS_s64            "8"
+#define OPERANDS_f64            "8"
+#define UNARY(name, t, R, A, e) {#name "." #t, name##_##t, OPERANDS_##R OPERANDS_##A},
+#define BINARY(name, t, R, A, B, e) \
+    {#name "." #t, name##_##t, OPERANDS_##R OPERANDS_##A OPERANDS_##B},
+#define TERNARY(name, t, R, A, B, C, e) \
+    {#name "." #t, name##_##t, OPERANDS_##R OPERANDS_##A OPERANDS_##B OPERANDS_##C},
+#define QUATERNARY(name, t, R, A, B, C, D, e) \
+    {#name "." #t, name##_##t, OPERANDS_##R OPERANDS_##A OPERANDS_##B OPERANDS_##C OPERANDS_##D},
+#define COMPARE(name, t, A, e) {"setp_" #name "." #t, name##_##t, "1" OPERANDS_##A OPERANDS_##A},
+#define TEST(name, t, A, e)    {"testp_" #name "." #t, testp_##name##_##t, "1" OPERANDS_##A},
+#define SELECT(name, t, R)     {#name "." #t, name##_##t, OPERANDS_##R OPERANDS_##R OPERANDS_##R "1"},
+#define CARRY(name, t, R, e)   {#name "." #t, name##_##t, OPERANDS_##R OPERANDS_##R OPERANDS_##R},
+#define CARRY3(name, t, R, e) \
+    {#name "." #t, name##_##t, OPERANDS_##R OPERANDS_##R OPERANDS_##R OPERANDS_##R},
+#define CONVERT(to, R, t, A, e) {"cvt_" #to "." #t, cvt_##to##_##t, OPERANDS_##R OPERANDS_##A},
+
+const struct operation operations[] = {
+#include "ptx/operations.def"
+};
+const size_t operation_count = sizeof operations / sizeof *operations;

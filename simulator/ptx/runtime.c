@@ -1,0 +1,124 @@
+/* Functions of the device's runtime that kernels call: printf and failed assertions.
+ *
+ * What printf prints goes to the program's standard output when the kernel runs (assumed; a GPU
+ * keeps it until the host synchronizes). */
+#include <stdio.h>
+#include <string.h>
+
+#include "os/os.h"
+#include "ptx/warp.h"
+
+/* Thread l's argument n, of a call whose arguments are in its frame. */
+static uint64_t argument(const struct warp *w, const struct call_site *site, unsigned l, size_t n)
+{
+    uint64_t value = 0;
+    memcpy(&value, w->local + l * w->local_bytes + w->frame->base + site->arguments[n].from,
+           site->arguments[n].bytes < 8 ? site->arguments[n].bytes : 8);
+    return value;
+}
+
+/* Returns the bytes at an address of the device or of thread l, as far as they are known, or "". */
+static const char *bytes_of(struct warp *w, unsigned l, uint64_t address, size_t bytes)
+{
+    if ((address & WINDOW_MASK) == LOCAL_WINDOW) {
+        address &= ~WINDOW_MASK;
+        return address + bytes <= w->local_bytes ? w->local + l * w->local_bytes + address : NULL;
+    }
+    if ((address & WINDOW_MASK) == SHARED_WINDOW) {
+        address &= ~WINDOW_MASK;
+        return address + bytes <= w->launch->shared_bytes ? w->block->shared + address : NULL;
+    }
+    const struct launch_memory *memory = w->launch->memory;
+    struct window *win = address ? memory->find(memory->context, address, bytes, false) : NULL;
+    return win ? win->storage + (address - win->base) : NULL;
+}
+
+/* Prints one conversion, with its value. Returns what follows. */
+static const char *print_one(struct warp *w, unsigned l, const char *format, const char *values,
+                             size_t *at)
+{
+    char one[64];
+    size_t length = 1 + strspn(format + 1, "-+ #0123456789.hlLqjzt");
+    uint64_t value = 0;
+    char type = format[length];
+    if (!type || length > 40)
+        return format + length;
+    size_t bytes = strchr("eEfFgGaApsn", type) || memchr(format, 'l', length)
+                        || memchr(format, 'z', length) || memchr(format, 'j', length)
+                        || memchr(format, 't', length)
+                     ? 8
+                     : 4;
+    *at = (*at + bytes - 1) / bytes * bytes;
+    memcpy(&value, values + *at, bytes);
+    *at += bytes;
+    memcpy(one, format, length + 1);
+    one[length + 1] = 0;
+    double real;
+    memcpy(&real, &value, 8);
+    if (strchr("eEfFgGaA", type))
+        printf(one, real);
+    else if (type == 's')
+        printf(one, value ? bytes_of(w, l, value, 1) : "(null)");
+    else if (type == 'p')
+        printf("0x%llx", (unsigned long long)value);
+    else if (bytes == 8)
+        printf(one, value);
+    else
+        printf(one, (uint32_t)value);
+    return format + length + 1;
+}
+
+static void print(struct warp *w, unsigned l, const char *format, const char *values)
+{
+    size_t at = 0;
+    while (*format) {
+        size_t plain = strcspn(format, "%");
+        fwrite(format, 1, plain, stdout);
+        format += plain;
+        if (format[0] == '%' && format[1] == '%') {
+            putchar('%');
+            format += 2;
+        } else if (*format) {
+            format = print_one(w, l, format, values, &at);
+        }
+    }
+}
+
+/* vprintf(format, values): the values lie one behind the other, each at a multiple of its size. */
+void run_printf(struct warp *w, const struct instruction *i, uint32_t lanes)
+{
+    const struct call_site *site = &w->frame->code->calls[i->target];
+    static const char none[64];
+    for (uint32_t rest = lanes; rest; rest &= rest - 1) {
+        unsigned l = (unsigned)__builtin_ctz(rest);
+        uint64_t where = argument(w, site, l, 1);
+        const char *format = bytes_of(w, l, argument(w, site, l, 0), 1);
+        const char *values = where ? bytes_of(w, l, where, 1) : none;
+        if (!format || !values)
+            return;
+        print(w, l, format, values);
+        if (site->result_count)
+            memset(w->local + l * w->local_bytes + w->frame->base + site->results[0].from, 0, 4);
+    }
+}
+
+/* __assertfail(message, file, line, function, size): as a GPU's driver prints it. */
+void run_assertion(struct warp *w, const struct instruction *i, uint32_t lanes)
+{
+    const struct call_site *site = &w->frame->code->calls[i->target];
+    for (uint32_t rest = lanes; rest; rest &= rest - 1) {
+        unsigned l = (unsigned)__builtin_ctz(rest);
+        const char *text[4];
+        for (size_t n = 0; n < 4; n++)
+            text[n] = n == 2 ? "" : bytes_of(w, l, argument(w, site, l, n), 1);
+        const struct block *b = w->block;
+        uint32_t x = w->launch->shape->block.x, y = w->launch->shape->block.y;
+        uint32_t thread = w->index * WARP_SIZE + l;
+        if (text[0] && text[1] && text[3])
+            fprintf(stderr,
+                    "%s:%u: %s: block: [%u,%u,%u], thread: [%u,%u,%u] Assertion `%s` failed.\n",
+                    text[1], (unsigned)argument(w, site, l, 2), text[3], b->x, b->y, b->z,
+                    thread % x, thread / x % y, thread / x / y, text[0]);
+    }
+    warp_fault(w, (unsigned)__builtin_ctz(lanes), FAULT_ASSERTION, 0, 0, false);
+}

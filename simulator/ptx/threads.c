@@ -1,0 +1,531 @@
+/* The threads of a warp: who runs next, branches, calls and barriers.
+ *
+ * Threads at the same instruction of the same function are a group and run it together. Of several
+ * groups, the one in the innermost call goes first, then the one that is furthest behind: so groups
+ * meet again where their ways join. A group that branches backward often, perhaps waiting for
+ * another, gives way to that.
+ *
+ * Laws: each thread that is alive is in one group. groups[0] is the one that runs. No two groups that
+ * run are at the same instruction of one frame. */
+#include <string.h>
+
+#include "os/os.h"
+#include "ptx/warp.h"
+
+#define BACKWARD_MAX 512
+#define DEPTH_MAX    500
+
+/* ---- groups ---- */
+
+static void remove_group(struct warp *w, unsigned n) { w->groups[n] = w->groups[--w->group_count]; }
+
+/* Puts groups together that are at the same instruction. */
+static void merge(struct warp *w)
+{
+    for (unsigned n = 0; n < w->group_count; n++)
+        for (unsigned m = w->group_count - 1; m > n; m--) {
+            struct group *a = &w->groups[n], *b = &w->groups[m];
+            if (a->frame != b->frame || a->pc != b->pc || a->state == GROUP_AT_BARRIER
+                || b->state == GROUP_AT_BARRIER)
+                continue;
+            a->lanes |= b->lanes;
+            a->state = GROUP_RUNS;
+            remove_group(w, m);
+        }
+}
+
+/* Does a go before b? */
+static bool goes_first(const struct group *a, const struct group *b)
+{
+    if (a->frame->depth != b->frame->depth)
+        return a->frame->depth > b->frame->depth;
+    return a->pc < b->pc;
+}
+
+static void swap_groups(struct warp *w, unsigned n)
+{
+    struct group first = w->groups[0];
+    w->groups[0] = w->groups[n];
+    w->groups[n] = first;
+}
+
+/* Makes the group first that goes on. `other`: another than the present one, if there is one.
+ * Returns false when none can. */
+static bool choose(struct warp *w, bool other)
+{
+    unsigned best = WARP_SIZE;
+    w->backward = 0;
+    merge(w);
+    for (unsigned n = other && w->group_count > 1; n < w->group_count; n++)
+        if (w->groups[n].state == GROUP_RUNS
+            && (best == WARP_SIZE || goes_first(&w->groups[n], &w->groups[best])))
+            best = n;
+    if (best == WARP_SIZE && other)
+        return choose(w, false);
+    if (best == WARP_SIZE) {
+        /* Who waited for others that cannot come goes on without them. */
+        bool any = false;
+        for (unsigned n = 0; n < w->group_count; n++)
+            if (w->groups[n].state == GROUP_TOGETHER) {
+                w->groups[n].state = GROUP_RUNS;
+                w->groups[n].barrier = 1;
+                any = true;
+            }
+        return any && choose(w, false);
+    }
+    swap_groups(w, best);
+    return true;
+}
+
+/* Loads what the first group needs to run. */
+static void enter(struct warp *w)
+{
+    w->frame = w->groups[0].frame;
+    w->registers = w->frame->registers;
+    w->predicates = w->frame->predicates;
+}
+
+/* The instruction from which on another group of this frame may be met. */
+static uint32_t next_meeting(const struct warp *w)
+{
+    uint32_t meeting = UINT32_MAX;
+    for (unsigned n = 1; n < w->group_count; n++)
+        if (w->groups[n].frame == w->groups[0].frame && w->groups[n].pc >= w->groups[0].pc
+            && w->groups[n].state != GROUP_AT_BARRIER && w->groups[n].pc < meeting)
+            meeting = w->groups[n].pc;
+    return meeting;
+}
+
+/* Takes these threads out of the first group, into one of their own at `pc`. */
+static void split(struct warp *w, uint32_t lanes, uint32_t pc)
+{
+    w->groups[0].lanes &= ~lanes;
+    w->groups[w->group_count++] =
+        (struct group){.frame = w->groups[0].frame, .pc = pc, .lanes = lanes};
+}
+
+/* ---- frames ---- */
+
+static void fill_special(const struct warp *w, const struct special *s, char *registers);
+
+static void fill_frame(const struct warp *w, struct frame *f, bool constants)
+{
+    const struct code *code = f->code;
+    for (size_t n = 0; constants && n < code->constant_count; n++) {
+        const struct constant *c = &code->constants[n];
+        for (unsigned l = 0; l < WARP_SIZE; l++)
+            if (c->bytes == 8)
+                ((lane_u64 *)(f->registers + c->offset))[l] = c->value;
+            else
+                ((lane_u32 *)(f->registers + c->offset))[l] = (uint32_t)c->value;
+    }
+    for (size_t n = 0; n < code->special_count; n++)
+        fill_special(w, &code->specials[n], f->registers);
+}
+
+static struct frame *frame_new(struct warp *w, const struct code *code)
+{
+    struct frame *f = os_allocate(sizeof *f);
+    f->code = code;
+    f->registers = os_allocate(code->register_bytes + 8);
+    f->predicates = os_allocate((code->predicate_count + 1) * sizeof *f->predicates);
+    fill_frame(w, f, true);
+    return f;
+}
+
+static void frame_free(struct frame *f)
+{
+    os_free(f->registers);
+    os_free(f->predicates);
+    os_free(f);
+}
+
+/* Values of %tid.x and so on, in the order of decode.c's names. */
+static uint32_t special_value(const struct warp *w, unsigned id, unsigned l)
+{
+    const struct launch_shape *s = w->launch->shape;
+    uint32_t thread = w->index * WARP_SIZE + l;
+    switch (id) {
+    case 0: return thread % s->block.x;
+    case 1: return thread / s->block.x % s->block.y;
+    case 2: return thread / s->block.x / s->block.y;
+    case 3: return s->block.x;
+    case 4: return s->block.y;
+    case 5: return s->block.z;
+    case 6: return w->block->x;
+    case 7: return w->block->y;
+    case 8: return w->block->z;
+    case 9: return s->grid.x;
+    case 10: return s->grid.y;
+    case 11: return s->grid.z;
+    case 12: return l;
+    case 13: return w->index;
+    case 14: return w->launch->warps_of_block;
+    case 15: return (uint32_t)(w->block->number % 132);
+    case 16: return 132;
+    case 17: return 1u << l;
+    case 18: return (2u << l) - 1;
+    case 19: return (1u << l) - 1;
+    case 20: return ~((1u << l) - 1);
+    case 21: return ~((2u << l) - 1);
+    case 22: return (uint32_t)s->shared_bytes;
+    case 23: return (uint32_t)w->launch->shared_bytes;
+    case 25: return 1; /* A cluster has one block. */
+    default: return 0;
+    }
+}
+
+static void fill_special(const struct warp *w, const struct special *s, char *registers)
+{
+    lane_u32 *d = (lane_u32 *)(registers + s->offset);
+    for (unsigned l = 0; l < WARP_SIZE; l++)
+        d[l] = special_value(w, s->id, l);
+}
+
+/* ---- branches ---- */
+
+static void go_to(struct warp *w, uint32_t target)
+{
+    if (target <= w->groups[0].pc)
+        w->backward++;
+    w->groups[0].pc = target;
+}
+
+/* These threads of the first group branch; the others go on. */
+static void branch(struct warp *w, uint32_t taken, uint32_t target)
+{
+    uint32_t next = w->groups[0].pc + 1;
+    if (taken == w->groups[0].lanes) {
+        go_to(w, target);
+        return;
+    }
+    if (taken)
+        split(w, taken, target);
+    w->groups[0].pc = next;
+}
+
+/* brx.idx: each thread has an index into the table. */
+static void branch_table(struct warp *w, const struct instruction *i, uint32_t lanes)
+{
+    const struct branch_table *t = &w->frame->code->tables[i->target];
+    const lane_u32 *index = (const lane_u32 *)(w->registers + i->r[0]);
+    uint32_t others = w->groups[0].lanes & ~lanes, pc = w->groups[0].pc;
+    if (others)
+        split(w, others, pc + 1);
+    while (lanes) {
+        uint32_t at = index[__builtin_ctz(lanes)], same = 0;
+        for (uint32_t rest = lanes; rest; rest &= rest - 1)
+            if (index[__builtin_ctz(rest)] == at)
+                same |= rest & -rest;
+        uint32_t target = at < t->count ? t->targets[at] : pc + 1;
+        lanes &= ~same;
+        if (lanes)
+            split(w, same, target);
+        else
+            go_to(w, target);
+    }
+}
+
+/* ---- calls ---- */
+
+static char *frame_bytes(const struct warp *w, const struct frame *f, unsigned l, size_t at)
+{
+    return w->local + l * w->local_bytes + f->base + at;
+}
+
+/* By address: of the threads, those that call the same function as the first of them; the others
+ * stay. Returns the function, or NULL. */
+static const struct code *called_by_address(struct warp *w, const struct call_site *site,
+                                            uint32_t *lanes)
+{
+    const lane_u64 *a = (const lane_u64 *)(w->registers + site->target);
+    uint64_t target = a[__builtin_ctz(*lanes)];
+    uint32_t same = 0;
+    for (uint32_t rest = *lanes; rest; rest &= rest - 1)
+        if (a[__builtin_ctz(rest)] == target)
+            same |= rest & -rest;
+    *lanes = same;
+    const struct kernel_code *k = w->launch->code;
+    size_t index = target & ~WINDOW_MASK;
+    return (target & WINDOW_MASK) == FUNCTION_WINDOW && index < k->function_count
+             ? k->functions[index]
+             : NULL;
+}
+
+static void call(struct warp *w, const struct instruction *i, uint32_t lanes)
+{
+    struct frame *caller = w->frame;
+    const struct call_site *site = &caller->code->calls[i->target];
+    const struct code *code = site->code ? site->code : called_by_address(w, site, &lanes);
+    uint32_t pc = w->groups[0].pc;
+    unsigned first = (unsigned)__builtin_ctz(lanes);
+    if (!code) {
+        warp_fault(w, first, FAULT_NO_FUNCTION, 0, 0, false);
+        return;
+    }
+    size_t base = (caller->base + caller->code->frame_bytes + 15) / 16 * 16;
+    if (caller->depth == DEPTH_MAX || base + code->frame_bytes > w->local_bytes) {
+        warp_fault(w, first, FAULT_STACK, 0, 0, false);
+        return;
+    }
+    struct frame *f = frame_new(w, code);
+    *f = (struct frame){.caller = caller,
+                        .code = code,
+                        .registers = f->registers,
+                        .predicates = f->predicates,
+                        .base = base,
+                        .lanes = lanes,
+                        .site = site,
+                        .return_to = pc + 1,
+                        .depth = caller->depth + 1};
+    const struct variables *parameters = &code->function->parameters;
+    for (uint32_t rest = lanes; rest; rest &= rest - 1)
+        for (size_t n = 0; n < site->count && n < parameters->count; n++) {
+            unsigned l = (unsigned)__builtin_ctz(rest);
+            memcpy(frame_bytes(w, f, l, parameters->all[n].offset),
+                   frame_bytes(w, caller, l, site->arguments[n].from), site->arguments[n].bytes);
+        }
+    uint32_t others = w->groups[0].lanes & ~lanes;
+    if (others)
+        /* Those that the guard leaves out go on; those that call another function come here
+         * again. */
+        split(w, others, pc + (site->code != NULL));
+    w->groups[0].frame = f;
+    w->groups[0].pc = 0;
+    w->groups[0].lanes = lanes;
+}
+
+/* The threads of the first group return from a function. */
+static void return_from(struct warp *w, uint32_t lanes)
+{
+    struct frame *f = w->frame;
+    const struct variables *results = &f->code->function->results;
+    for (uint32_t rest = lanes; rest; rest &= rest - 1)
+        for (size_t n = 0; n < f->site->result_count && n < results->count; n++) {
+            unsigned l = (unsigned)__builtin_ctz(rest);
+            memcpy(frame_bytes(w, f->caller, l, f->site->results[n].from),
+                   frame_bytes(w, f, l, results->all[n].offset), f->site->results[n].bytes);
+        }
+    uint32_t others = w->groups[0].lanes & ~lanes;
+    if (others)
+        split(w, others, w->groups[0].pc + 1);
+    w->groups[0].lanes = lanes;
+    w->groups[0].frame = f->caller;
+    w->groups[0].pc = f->return_to;
+    f->lanes &= ~lanes;
+    if (!f->lanes)
+        frame_free(f);
+}
+
+/* ---- ends ---- */
+
+static void end_threads(struct warp *w, uint32_t lanes)
+{
+    w->alive &= ~lanes;
+    w->block->alive -= (unsigned)__builtin_popcount(lanes);
+    w->groups[0].lanes &= ~lanes;
+    w->groups[0].pc++;
+    for (struct frame *f = w->frame, *caller; f->caller; f = caller) {
+        caller = f->caller;
+        f->lanes &= ~lanes;
+        if (!f->lanes)
+            frame_free(f);
+    }
+    if (!w->groups[0].lanes)
+        remove_group(w, 0);
+    for (unsigned n = 0; n < BARRIERS; n++)
+        block_check_barrier(w->block, n);
+}
+
+static void reach_barrier(struct warp *w, const struct instruction *i, uint32_t lanes)
+{
+    unsigned first = (unsigned)__builtin_ctz(lanes);
+    unsigned number = ((const lane_u32 *)(w->registers + i->r[0]))[first] % BARRIERS;
+    struct barrier *b = &w->block->barriers[number];
+    unsigned expected = i->count ? ((const lane_u32 *)(w->registers + i->r[1]))[first] : 0;
+    uint32_t others = w->groups[0].lanes & ~lanes, pc = w->groups[0].pc;
+    b->expected = expected;
+    b->arrived += (unsigned)__builtin_popcount(lanes);
+    if (i->option) {
+        uint32_t votes = w->predicates[i->r[3]] ^ (i->is_signed ? ALL_LANES : 0);
+        b->voted += (unsigned)__builtin_popcount(votes & lanes);
+    }
+    if (others)
+        split(w, others, pc + 1);
+    w->groups[0].lanes = lanes;
+    /* bar.arrive does not wait. */
+    if (i->space)
+        w->groups[0].pc++;
+    else {
+        w->groups[0].state = GROUP_AT_BARRIER;
+        w->groups[0].barrier = number;
+    }
+    block_check_barrier(w->block, number);
+}
+
+/* The result of bar.red, for those that waited. */
+static void set_voted(struct warp *w, const struct group *g, const struct barrier *b)
+{
+    const struct instruction *i = &g->frame->code->all[g->pc];
+    if (!i->option)
+        return;
+    if (i->option == 'p') {
+        lane_u32 *d = (lane_u32 *)(g->frame->registers + i->r[2]);
+        EACH_LANE(g->lanes, d[l] = b->voted;)
+        return;
+    }
+    bool value = i->option == 'o' ? b->voted > 0 : b->voted == b->arrived;
+    uint32_t *p = &g->frame->predicates[i->r[2]];
+    *p = (*p & ~g->lanes) | (value ? g->lanes : 0);
+    (void)w;
+}
+
+void warp_release(struct warp *w, unsigned barrier)
+{
+    for (unsigned n = 0; n < w->group_count; n++) {
+        struct group *g = &w->groups[n];
+        if (g->state != GROUP_AT_BARRIER || g->barrier != barrier)
+            continue;
+        set_voted(w, g, &w->block->barriers[barrier]);
+        g->state = GROUP_RUNS;
+        g->barrier = 0;
+        g->pc++;
+    }
+}
+
+/* Runs an instruction that threads come together for. Returns false when they wait for others. */
+static bool run_as_one(struct warp *w, const struct instruction *i, uint32_t lanes)
+{
+    uint32_t wanted = ALL_LANES;
+    if (i->wide)
+        wanted = ((const lane_u32 *)(w->registers + i->target))[__builtin_ctz(lanes)];
+    bool forced = w->groups[0].barrier;
+    if ((wanted & w->alive & ~w->groups[0].lanes) && w->group_count > 1 && !forced) {
+        w->groups[0].state = GROUP_TOGETHER;
+        return false;
+    }
+    w->groups[0].barrier = 0;
+    i->run(w, i, lanes);
+    w->groups[0].pc++;
+    return true;
+}
+
+/* ---- running ---- */
+
+static void run_control(struct warp *w, const struct instruction *i, uint32_t lanes)
+{
+    switch (i->kind) {
+    case INSTRUCTION_BRANCH: branch(w, lanes, i->target); return;
+    case INSTRUCTION_BRANCH_TABLE:
+        if (lanes) {
+            branch_table(w, i, lanes);
+            return;
+        }
+        break;
+    case INSTRUCTION_CALL:
+        if (lanes) {
+            call(w, i, lanes);
+            return;
+        }
+        break;
+    case INSTRUCTION_RETURN:
+    case INSTRUCTION_EXIT:
+        if (lanes && i->kind == INSTRUCTION_RETURN && w->frame->caller) {
+            return_from(w, lanes);
+            return;
+        }
+        if (lanes) {
+            end_threads(w, lanes);
+            return;
+        }
+        break;
+    case INSTRUCTION_BARRIER:
+        if (lanes) {
+            reach_barrier(w, i, lanes);
+            return;
+        }
+        break;
+    case INSTRUCTION_TOGETHER:
+        if (lanes) {
+            run_as_one(w, i, lanes);
+            return;
+        }
+        break;
+    default: break;
+    }
+    w->groups[0].pc++;
+}
+
+/* Runs the first group up to an instruction that is no plain one, or where it meets another. */
+static uint64_t run_plain(struct warp *w)
+{
+    struct group *g = &w->groups[0];
+    const struct instruction *all = w->frame->code->all, *i = &all[g->pc];
+    const struct instruction *meeting = all + next_meeting(w), *begin = i;
+    const uint32_t lanes = g->lanes;
+    const enum fault_kind *fault = &w->launch->fault->kind;
+    while (i->kind == INSTRUCTION_PLAIN && i != meeting) {
+        uint32_t active = lanes;
+        if (i->guard)
+            active &= w->predicates[i->guard / 2 - 1] ^ (i->guard & 1 ? ALL_LANES : 0);
+        if (active)
+            i->run(w, i, active);
+        i++;
+        if (*fault)
+            break;
+    }
+    g->pc = (uint32_t)(i - all);
+    return (uint64_t)(i - begin);
+}
+
+static bool is_met(const struct warp *w)
+{
+    for (unsigned n = 1; n < w->group_count; n++)
+        if (w->groups[n].frame == w->groups[0].frame && w->groups[n].pc == w->groups[0].pc
+            && w->groups[n].state != GROUP_AT_BARRIER)
+            return true;
+    return false;
+}
+
+/* After a branch, or where groups meet: is another to go first? */
+static bool go_on(struct warp *w)
+{
+    if (!w->group_count)
+        return false;
+    if (w->group_count == 1 && w->groups[0].state == GROUP_RUNS)
+        return true;
+    return choose(w, w->backward > BACKWARD_MAX);
+}
+
+bool warp_run(struct warp *w, uint64_t budget)
+{
+    uint64_t ran = 0;
+    bool can = go_on(w);
+    while (can && ran < budget && !w->launch->fault->kind) {
+        enter(w);
+        ran += 1 + run_plain(w);
+        struct group *g = &w->groups[0];
+        const struct instruction *i = &w->frame->code->all[g->pc];
+        if (w->launch->fault->kind)
+            break;
+        if (i->kind != INSTRUCTION_PLAIN && !is_met(w)) {
+            uint32_t active = g->lanes;
+            if (i->guard)
+                active &= w->predicates[i->guard / 2 - 1] ^ (i->guard & 1 ? ALL_LANES : 0);
+            run_control(w, i, active);
+        }
+        can = go_on(w);
+    }
+    w->launch->clock += ran;
+    return can;
+}
+
+struct frame *warp_frame(struct warp *w, const struct code *code)
+{
+    struct frame *f = frame_new(w, code);
+    f->lanes = ALL_LANES;
+    return f;
+}
+
+void warp_refill(struct warp *w) { fill_frame(w, w->entry, false); }
+void warp_free_frame(struct frame *f) { frame_free(f); }

@@ -1,0 +1,50 @@
+/* Variables of device code are memory like cudaMalloc's, which is there before the program's first
+ * call and stays for good, so it is no leak. */
+#include "run/device_variable.h"
+
+#include <string.h>
+
+#include "check/checker.h"
+#include "mem/memory.h"
+#include "os/needs_lock.h"
+#include "os/os.h"
+
+static struct range *place(struct variable *v, int device, char **storage)
+{
+    struct heap *h;
+    struct range *r = memory_allocate_variable(device, v->bytes ? v->bytes : 1, &h);
+    if (!r)
+        os_fatal("there are no addresses left for the variable %s of device code.", v->name);
+    r->id = memory_new_id();
+    r->shadow = (struct shadow){.kind = ALLOCATION_AT_CALL,
+                                .allocated_by = {.call = v->name, .slot = HOST_SLOT, .stream = -2}};
+    *storage = heap_storage(h, r->offset);
+    v->address[device] = (uint64_t)(uintptr_t)memory_address(h, r);
+    return r;
+}
+
+/* A device has not more variables than a program's text, so this ends. */
+static void relocate(struct variable *v, int device, char *storage)
+{
+    for (size_t n = 0; n < v->relocation_count; n++) {
+        const struct relocation *r = &v->relocations[n];
+        struct variable *other = module_variable(v->module, r->symbol);
+        uint64_t address = other ? device_variable_address(other, device) : 0;
+        address += (uint64_t)r->addend;
+        if (r->at + 8 <= v->bytes)
+            memcpy(storage + r->at, &address, 8);
+    }
+}
+
+uint64_t device_variable_address(struct variable *v, int device)
+{
+    NEEDS_LOCK();
+    if (v->address[device])
+        return v->address[device];
+    char *storage;
+    place(v, device, &storage);
+    if (v->initial)
+        memcpy(storage, v->initial, v->bytes);
+    relocate(v, device, storage);
+    return v->address[device];
+}

@@ -1,0 +1,38 @@
+/* Kernels that nvcc built, as work of a stream: a launch runs the kernel's PTX when its time comes.
+ *
+ * All of these need the lock. */
+#ifndef SIM_RUN_NVCC_KERNEL_H
+#define SIM_RUN_NVCC_KERNEL_H
+
+#include <driver_types.h>
+
+#include "base/origin.h"
+#include "ptx/grid.h"
+#include "ptx/registry.h"
+#include "sched/stream.h"
+
+/* A launch: one piece of memory of `size` bytes, so that a node, an executable graph and an op each
+ * have a copy, which they free with os_free. */
+struct nvcc_kernel {
+    size_t size;
+    struct registered_kernel *kernel;
+    const struct kernel_code *code;
+    /* Its `parameters` are set when it runs. */
+    struct launch_shape shape;
+    /* Of an op's copy: who launched it. */
+    struct origin origin;
+    char parameters[];
+};
+
+/* Makes a launch of a kernel that has code for the current device; the caller owns it. `arguments`:
+ * a pointer to each argument. */
+struct nvcc_kernel *nvcc_kernel_new(struct registered_kernel *k, const struct kernel_code *code,
+                                    dim3 grid, dim3 block, size_t shared_bytes, bool cooperative,
+                                    void *const *arguments);
+struct nvcc_kernel *nvcc_kernel_copy(const struct nvcc_kernel *kernel);
+
+/* Queues the work. It has a copy of the launch. */
+cudaError_t command_nvcc_kernel(const struct call *call, const struct nvcc_kernel *kernel,
+                                struct stream *s);
+
+#endif
