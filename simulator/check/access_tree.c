@@ -39,6 +39,7 @@ static struct access *access_new(void)
 
 static void recycle(struct tree_node *n)
 {
+    os_free(access_of(n)->bytes);
     n->left = accesses.recycled;
     accesses.recycled = n;
 }

@@ -15,7 +15,7 @@ struct access_list {
     size_t count, capacity;
 };
 
-/* Adds a copy of `a`, which is the newest now. */
+/* Adds a copy of `a`, which is the newest now; its set of bytes is the tree's. */
 void access_tree_add(struct shadow *shadow, struct access a);
 /* Removes an access of the shadow's tree. */
 void access_tree_remove(struct shadow *shadow, struct access *a);

@@ -13,9 +13,11 @@
 
 #include "base/settings.h"
 #include "check/access_tree.h"
+#include "check/byte_set.h"
 #include "check/conflict.h"
 #include "check/page_guard.h"
 #include "os/needs_lock.h"
+#include "os/os.h"
 #include "sched/happens_before.h"
 #include "check/report.h"
 
@@ -23,6 +25,8 @@
  * from so many accesses of an allocation on, two host functions count as one, and so does what
  * stands between two holds at one gate. */
 #define KEPT_BEHIND_FUNCTIONS 64
+/* Assumed: enough. So many accesses of an allocation may be kept for launches that have not run. */
+#define KEPT_FOR_LAUNCHES 256
 /* Assumed: so many of the newest frees are enough to name in reports. */
 #define FREED_SIZE 8192
 
@@ -96,13 +100,20 @@ static bool happens_before(const struct origin *earlier, const struct stream *s,
 
 /* ---- accesses ---- */
 
+/* A launch that has not run may be unordered with it. */
+static bool is_needed(const struct shadow *shadow, const struct access *a)
+{
+    return late_launches && shadow->accesses->count < KEPT_FOR_LAUNCHES && late_needs(a);
+}
+
 /* Removes what the host has acquired: it comes before everything still to come. */
 static void drop_acquired(struct shadow *shadow)
 {
     struct access_list *all = &checker.near;
     access_tree_find(shadow, 0, SIZE_MAX, true, all);
     for (size_t i = 0; i < all->count; i++)
-        if (vc_includes(host_vector_clock(), all->items[i]->origin.slot, all->items[i]->origin.seq))
+        if (vc_includes(host_vector_clock(), all->items[i]->origin.slot, all->items[i]->origin.seq)
+            && !is_needed(shadow, all->items[i]))
             access_tree_remove(shadow, all->items[i]);
     /* So each access pays for two that are looked at. */
     shadow->accesses->next_drop = 2 * shadow->accesses->count;
@@ -127,6 +138,17 @@ static bool is_behind_another_obstacle(const struct shadow *shadow, const struct
                                        a->origin.seq);
 }
 
+static struct byte_range range_of(const struct access *a)
+{
+    return (struct byte_range){a->bytes, a->from, a->to};
+}
+
+static bool covers(const struct access *new, const struct access *a)
+{
+    return a->from >= new->from && a->to <= new->to
+        && (!new->bytes || byte_range_covers(range_of(new), range_of(a)));
+}
+
 /* Removes what the new access covers: of those that checker.near found for a write, what it
  * overwrites; and reads that come before it. While a conflict with one of them is postponed, what
  * does not come before it stays; and so does what is not behind the same closed gate or host
@@ -138,7 +160,8 @@ static void drop_covered(struct shadow *shadow, const struct access *new, const 
         access_tree_find_covered_reads(shadow, new->from, new->to, &checker.near);
     for (size_t i = 0; i < checker.near.count; i++) {
         struct access *a = checker.near.items[i];
-        if (a->from < new->from || a->to > new->to || is_behind_another_obstacle(shadow, new, a, s))
+        if (!covers(new, a) || is_behind_another_obstacle(shadow, new, a, s)
+            || is_needed(shadow, a))
             continue;
         bool overwritten = new->write && a->from != a->to;
         if ((overwritten && !postponed)
@@ -219,6 +242,13 @@ static void hazard_overlap(struct shadow_ref ref, const struct origin *origin)
     report_end(ref.id);
 }
 
+/* Says where in a kernel that nvcc built an access stands. */
+static void note_inside(const struct access *a)
+{
+    if (a->inside)
+        report_text("\n             %s", a->inside);
+}
+
 static enum hazard unordered_kind(const struct access *earlier, const struct access *later)
 {
     if (!later->write)
@@ -258,7 +288,9 @@ static void hazard_unordered(const struct conflict *c)
         origin->call, report_stream(origin).text, first->call, report_stream(first).text, ref.id);
     report_allocation(ref.id, ref.bytes, &ref.shadow->allocated_by);
     report_origin(earlier->write ? "written" : "read", first);
+    note_inside(earlier);
     report_origin(new->write ? "written" : "read", origin);
+    note_inside(new);
     report_missing_edge(first, origin, new->at_call ? NULL : c->s);
     if (!happens_before(&ref.shadow->allocated_by, c->s, origin->seq))
         note_stale_pointer(ref, new->from);
@@ -277,6 +309,7 @@ static void hazard_early_free(const struct conflict *c)
                 report_stream(origin).text, ref.id, first->call, report_stream(first).text);
     report_allocation(ref.id, ref.bytes, &ref.shadow->allocated_by);
     report_origin(c->earlier.write ? "written" : "read", first);
+    note_inside(&c->earlier);
     report_origin("freed", origin);
     report_missing_edge(first, origin, c->s);
     if (!c->s && ref.shadow->kind != ALLOCATION_IN_STREAM)
@@ -305,6 +338,7 @@ static void hazard_before_allocation(const struct conflict *c)
         report_stream(allocated_by).text);
     report_allocation(ref.id, ref.bytes, allocated_by);
     report_origin(free ? "freed" : "used", origin);
+    note_inside(&c->later);
     report_missing_edge(allocated_by, origin, c->later.at_call ? NULL : c->s);
     note_stale_pointer(ref, c->later.from);
     note_held(c);
@@ -380,7 +414,9 @@ void checker_allocated_again(const struct call *call, struct shadow_ref ref, con
 static bool is_conflict(const struct access *a, const struct access *b)
 {
     bool overlap = a->from < b->to && b->from < a->to && a->from != a->to && b->from != b->to;
-    return overlap && (a->write || b->write);
+    if (!overlap || (!a->write && !b->write) || (a->is_atomic && b->is_atomic))
+        return false;
+    return (!a->bytes && !b->bytes) || byte_ranges_meet(range_of(a), range_of(b));
 }
 
 /* What became of the conflicts of one operation: both is possible. */
@@ -483,6 +519,7 @@ static void hazard_outside(struct shadow_ref ref, const struct access *new)
                 report_stream(origin).text, new->from, new->to - 1, ref.id, ref.bytes);
     report_allocation(ref.id, ref.bytes, allocated_by);
     report_origin("used", origin);
+    note_inside(new);
     report_advice("allocate as many bytes as are used, or use fewer. A real device "
                   "often reports nothing: the bytes behind an allocation belong to another, or to "
                   "none.");
@@ -505,6 +542,15 @@ static bool check_access(struct shadow_ref ref, const struct access *new, const 
     return check_order(ref, new, s, false);
 }
 
+/* What nothing orders after a launch that has not run is compared with it when it runs. */
+static void keep_for_launches(enum conflict_kind kind, struct shadow_ref ref,
+                              const struct access *new, const struct stream *s)
+{
+    for (struct late_launch *l = late_launches; l; l = l->next)
+        if (!happens_before(&l->origin, s, new->origin.seq))
+            late_keep(l, &(struct conflict){.kind = kind, .ref = ref, .later = *new, .s = s});
+}
+
 void checker_used(const struct call *call, struct shadow_ref ref, struct stream *s, uint64_t seq,
                   size_t from, size_t to, bool write)
 {
@@ -516,8 +562,11 @@ void checker_used(const struct call *call, struct shadow_ref ref, struct stream 
                          .from = from,
                          .to = to,
                          .write = write,
+                         .number = late_next_number(),
                          .obstacle = stream_find_host_bound(s, seq, UINT64_MAX)};
     bool postponed = check_access(ref, &new, s);
+    if (late_launches)
+        keep_for_launches(CONFLICT_ACCESSES, ref, &new, s);
     if (checker.near.count || (shadow->accesses && !write))
         drop_covered(shadow, &new, s, postponed);
     access_tree_add(shadow, new);
@@ -538,6 +587,8 @@ void checker_staged(const struct call *call, struct shadow_ref ref, struct strea
     struct access new = {
         .origin = checker_origin(call, s, seq), .from = from, .to = to, .at_call = true};
     check_access(ref, &new, s);
+    if (late_launches)
+        keep_for_launches(CONFLICT_ACCESSES, ref, &new, s);
 }
 
 void checker_node_refused(const struct call *call, struct shadow_ref ref, const struct stream *s,
@@ -558,13 +609,15 @@ void checker_copied(const struct call *call, struct shadow_ref ref, const struct
 }
 
 static void describe_unallocated(const void *address, size_t bytes, const struct origin *origin,
-                                 bool write, struct shadow_ref before, bool of_graph)
+                                 bool write, struct shadow_ref before, bool of_graph,
+                                 const char *inside)
 {
     report_text("%s (%s) %s %zu bytes at an address of the device where nothing is allocated.",
                 origin->call, report_stream(origin).text, write ? "writes" : "reads", bytes);
     if (before.shadow)
         report_allocation(before.id, before.bytes, &before.shadow->allocated_by);
     report_origin("used", origin);
+    note_inside(&(struct access){.inside = inside});
     if (before.shadow)
         report_note("allocation %u starts %zu bytes before the address. Is an offset too large, or "
                     "counted twice, in ints and in bytes?",
@@ -577,6 +630,22 @@ static void describe_unallocated(const void *address, size_t bytes, const struct
         report_advice("use only what cudaMallocAsync or cudaMalloc returned.");
 }
 
+/* `newest`: the newest allocation that the address can be meant for. */
+static void check_unallocated(const struct origin *origin, uint32_t newest, const void *address,
+                              size_t bytes, bool write, struct shadow_ref before, bool of_graph,
+                              const char *inside)
+{
+    const struct freed *old = freed_find(address, newest);
+    if (old && report_begin(HAZARD_USE_AFTER_FREE, &old->freed_by, origin)) {
+        describe_late_use(old, origin, write);
+        note_inside(&(struct access){.inside = inside});
+        report_end(old->id);
+    } else if (!old && report_begin(HAZARD_USE_OF_MEMORY_THAT_IS_NOT_ALLOCATED, origin, origin)) {
+        describe_unallocated(address, bytes, origin, write, before, of_graph, inside);
+        report_end(0);
+    }
+}
+
 void checker_used_unallocated(const struct call *call, const void *address, size_t bytes,
                               struct stream *s, uint64_t seq, bool write, struct shadow_ref before,
                               bool of_graph)
@@ -585,14 +654,160 @@ void checker_used_unallocated(const struct call *call, const void *address, size
     if (!settings.check)
         return;
     struct origin origin = checker_origin(call, s, seq);
-    const struct freed *old = freed_find(address, UINT32_MAX);
-    if (old && report_begin(HAZARD_USE_AFTER_FREE, &old->freed_by, &origin)) {
-        describe_late_use(old, &origin, write);
-        report_end(old->id);
-    } else if (!old && report_begin(HAZARD_USE_OF_MEMORY_THAT_IS_NOT_ALLOCATED, &origin, &origin)) {
-        describe_unallocated(address, bytes, &origin, write, before, of_graph);
-        report_end(0);
+    check_unallocated(&origin, UINT32_MAX, address, bytes, write, before, of_graph, NULL);
+}
+
+/* ---- what is found when a launch runs ---- */
+
+struct late_launch *checker_launched(const struct call *call, struct stream *s, uint64_t seq)
+{
+    NEEDS_LOCK();
+    struct origin origin = checker_origin(call, s, seq);
+    uint32_t newest = origin.launch && origin.newest_allocation > checker.newest_allocation
+                        ? origin.newest_allocation
+                        : checker.newest_allocation;
+    return late_launch_new(&origin, s, newest);
+}
+
+void checker_launch_ended(struct late_launch *l)
+{
+    NEEDS_LOCK();
+    late_launch_end(l);
+}
+
+void checker_found_unallocated(const struct late_launch *l, const void *address, size_t bytes,
+                               bool write, struct shadow_ref before, bool of_graph,
+                               const char *inside)
+{
+    NEEDS_LOCK();
+    if (settings.check)
+        check_unallocated(&l->origin, l->newest_allocation, address, bytes, write, before, of_graph,
+                          inside);
+}
+
+void checker_found_outside(const struct late_launch *l, struct shadow_ref ref, size_t from,
+                           size_t bytes, bool write, const char *inside)
+{
+    NEEDS_LOCK();
+    struct access a = {
+        .origin = l->origin, .from = from, .to = from + bytes, .write = write, .inside = inside};
+    if (settings.check)
+        hazard_outside(ref, &a);
+}
+
+/* Reports a conflict with a launch that has run, or postpones it. Returns whether it is one. */
+static bool judge_late(struct conflict *c)
+{
+    c->held = conflict_held(c);
+    if (c->held)
+        postpone(c);
+    else
+        report_conflict(c);
+    return !c->held;
+}
+
+/* Compares what a launch has done with what came before it in the program, in checker.near. What
+ * came after it there is in its list, but for what other launches did that have run meanwhile. */
+static bool check_before_launch(const struct late_launch *l, struct shadow_ref ref,
+                                const struct access *new)
+{
+    bool any = false;
+    uint32_t reported_slot = HOST_SLOT;
+    for (size_t i = 0; i < checker.near.count; i++) {
+        const struct access *a = checker.near.items[i];
+        if (!is_conflict(a, new) || late_comes_after(l, &a->origin)
+            || (!a->is_late && a->number > l->number) || a->origin.slot == reported_slot)
+            continue;
+        struct conflict c = {
+            .kind = CONFLICT_ACCESSES, .ref = ref, .earlier = *a, .later = *new, .s = l->s};
+        /* A launch that the program made later has run first. */
+        if (a->number > l->number) {
+            c.earlier = *new;
+            c.later = *a;
+            c.s = stream_of_slot(a->origin.slot);
+        }
+        if (judge_late(&c))
+            reported_slot = a->origin.slot;
+        any = true;
     }
+    return any;
+}
+
+/* Compares it with what came after it in the program and does not come after it in order. */
+static bool check_after_launch(const struct late_launch *l, struct shadow_ref ref,
+                               const struct access *new)
+{
+    bool any = false;
+    for (const struct after_launch *a = l->first; a; a = a->next) {
+        struct conflict c = a->conflict;
+        if (c.ref.id != ref.id || (c.kind == CONFLICT_ACCESSES && !is_conflict(new, &c.later))
+            || late_comes_after(l, &c.later.origin))
+            continue;
+        c.earlier = *new;
+        judge_late(&c);
+        any = true;
+    }
+    return any;
+}
+
+/* Removes what the launch's access covers and comes after. */
+static void drop_before_launch(const struct late_launch *l, struct shadow *shadow,
+                               const struct access *new)
+{
+    access_tree_find(shadow, new->from, new->to, true, &checker.near);
+    for (size_t i = 0; i < checker.near.count; i++) {
+        struct access *a = checker.near.items[i];
+        if ((new->write || !a->write) && (!new->is_atomic || a->is_atomic) && a->from != a->to
+            && covers(new, a) && late_comes_after(l, &a->origin) && !is_needed(shadow, a))
+            access_tree_remove(shadow, a);
+    }
+}
+
+/* Whole pages of memory that the host sees are closed to it until it has waited. */
+static void guard_found(const struct late_launch *l, struct shadow_ref ref,
+                        const struct access *new)
+{
+    if (page_guard_memory && (!new->bytes || byte_set_is_whole(new->bytes)))
+        page_guard_used(ref, l->origin, new->from, new->to, new->write);
+    if (ref.shadow->ipc_ref)
+        checker_ipc->used(ref, l->origin, l->s, new->from, new->to, new->write);
+}
+
+void checker_found(struct late_launch *l, struct shadow_ref ref, const struct found_access *f)
+{
+    NEEDS_LOCK();
+    struct access new = {.origin = l->origin,
+                         .from = f->from,
+                         .to = f->to,
+                         .write = f->write,
+                         .is_atomic = f->is_atomic,
+                         .is_late = true,
+                         .number = l->number,
+                         .bytes = f->bytes,
+                         .inside = f->inside};
+    bool stale = settings.check
+              && new.origin.launch &&check_stale_node(ref, &new.origin, new.from, new.write);
+    if (!settings.check || stale) {
+        os_free(new.bytes);
+        return;
+    }
+    checker.near.count = 0;
+    if (ref.shadow->accesses)
+        access_tree_find(ref.shadow, new.from, new.to, new.write, &checker.near);
+    bool any = check_before_launch(l, ref, &new);
+    any |= check_after_launch(l, ref, &new);
+    if (!any && !late_comes_after(l, &ref.shadow->allocated_by)) {
+        struct conflict c = {.kind = CONFLICT_ALLOCATION,
+                             .ref = ref,
+                             .earlier.origin = ref.shadow->allocated_by,
+                             .later = new,
+                             .s = l->s};
+        judge_late(&c);
+    }
+    if (ref.shadow->accesses)
+        drop_before_launch(l, ref.shadow, &new);
+    access_tree_add(ref.shadow, new);
+    guard_found(l, ref, &new);
 }
 
 /* ---- free ---- */
@@ -606,6 +821,10 @@ static void check_free(struct shadow_ref ref, struct origin origin, const struct
     if (ref.shadow->accesses)
         access_tree_find(ref.shadow, 0, SIZE_MAX, true, &checker.near);
     check_order(ref, &free_access, s, true);
+    if (late_launches) {
+        keep_for_launches(CONFLICT_FREE, ref, &free_access, s);
+        late_freed_add(ref);
+    }
     if (ref.shadow->ipc_ref)
         checker_ipc->freed(ref, origin, s);
     freed_add(ref, origin);
@@ -632,6 +851,10 @@ void checker_unregistered(const struct call *call, struct shadow_ref ref)
     struct access end = {.origin = checker_origin(call, NULL, 0)};
     access_tree_find(ref.shadow, 0, SIZE_MAX, true, &checker.near);
     check_order(ref, &end, NULL, true);
+    if (late_launches) {
+        keep_for_launches(CONFLICT_FREE, ref, &end, NULL);
+        late_freed_add(ref);
+    }
     access_tree_clear(ref.shadow);
 }
 

@@ -27,6 +27,7 @@
 #ifndef SIM_CHECK_CHECKER_H
 #define SIM_CHECK_CHECKER_H
 
+#include "check/late_launch.h"
 #include "check/shadow.h"
 #include "sched/stream.h"
 
@@ -70,6 +71,27 @@ void checker_leaked(struct shadow_ref ref);
  * its end. An empty range only requires the allocation to be alive, as a prefetch does. */
 void checker_used(const struct call *call, struct shadow_ref ref, struct stream *s, uint64_t seq,
                   size_t from, size_t to, bool write);
+/* Operation `seq` of stream `s` is a launch whose accesses are found when it runs. The caller owns
+ * what is returned, and ends it with checker_launch_ended. */
+struct late_launch *checker_launched(const struct call *call, struct stream *s, uint64_t seq);
+/* The launch runs and touches bytes [from, to) of an allocation, of these those in `bytes` (NULL:
+ * all), which it then owns. `inside`: as in struct access. */
+struct found_access {
+    size_t from, to;
+    bool write, is_atomic;
+    struct byte_set *bytes;
+    const char *inside;
+};
+void checker_found(struct late_launch *l, struct shadow_ref ref, const struct found_access *f);
+/* The same at an address where nothing was allocated when the launch was made; as for
+ * checker_used_unallocated. */
+void checker_found_unallocated(const struct late_launch *l, const void *address, size_t bytes,
+                               bool write, struct shadow_ref before, bool of_graph,
+                               const char *inside);
+/* The same for bytes behind the end of an allocation. */
+void checker_found_outside(const struct late_launch *l, struct shadow_ref ref, size_t from,
+                           size_t bytes, bool write, const char *inside);
+void checker_launch_ended(struct late_launch *l);
 /* Copy `seq` of stream `s` has read the bytes [from, to) during its call, and needs them no more
  * (assumed: in the stream's order all the same). */
 void checker_staged(const struct call *call, struct shadow_ref ref, struct stream *s, uint64_t seq,

@@ -19,6 +19,8 @@ enum allocation_kind {
     ALLOCATION_PINNED
 };
 
+struct byte_set;
+
 /* An operation of a stream has read or written bytes of an allocation, or is going to. */
 struct access {
     struct origin origin;
@@ -27,6 +29,17 @@ struct access {
     bool write;
     /* It happened during its call: only the host can wait before it. */
     bool at_call;
+    /* It was atomic: two such accesses are no conflict. */
+    bool is_atomic;
+    /* It was found when its work ran (check/late_launch.h). */
+    bool is_late;
+    /* In the order in which the program made them, among launches too. */
+    uint64_t number;
+    /* Of [from, to) those that it touches, which the tree owns; NULL: all. */
+    struct byte_set *bytes;
+    /* Of a kernel that nvcc built: where in it, and by which argument, as a sentence's end; NULL:
+     * not known. It lives as long as the process. */
+    const char *inside;
     /* What held it up when it was queued and only the host ends; op NULL: nothing. */
     struct host_bound obstacle;
     /* The rest is the trees' (check/access_tree.c). */

@@ -50,7 +50,11 @@ struct range *range_of_free_node(struct tree_node *n)
     return (struct range *)((char *)n - offsetof(struct range, free_node));
 }
 
-size_t range_end(const struct range *r) { return r->offset + r->bytes; }
+size_t range_end(const struct range *r)
+{
+    NEEDS_LOCK();
+    return r->offset + r->bytes;
+}
 
 /* ---- opening ---- */
 

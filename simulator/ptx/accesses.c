@@ -57,6 +57,24 @@ static bool is_in(const struct window *win, uint64_t address, size_t bytes)
     return win && address >= win->base && address < win->end && bytes <= win->end - address;
 }
 
+static void remember_first(const struct warp *w, const struct instruction *i, unsigned l,
+                           struct window *win, uint64_t address, size_t bytes, bool write)
+{
+    const uint32_t thread = w->index * WARP_SIZE + l;
+    const uint32_t x = w->launch->shape->block.x, y = w->launch->shape->block.y;
+    win->instruction = i;
+    win->code = w->frame->code;
+    win->address = address;
+    win->bytes = bytes;
+    win->write = write;
+    win->thread[0] = thread % x;
+    win->thread[1] = thread / x % y;
+    win->thread[2] = thread / x / y;
+    win->block[0] = w->block->x;
+    win->block[1] = w->block->y;
+    win->block[2] = w->block->z;
+}
+
 /* Returns the window of these bytes, or NULL after a fault. */
 static struct window *find_window(struct warp *w, const struct instruction *i, unsigned l,
                                   uint64_t address, size_t bytes, bool write)
@@ -73,7 +91,7 @@ static struct window *find_window(struct warp *w, const struct instruction *i, u
         return NULL;
     }
     if (!win->instruction)
-        win->instruction = i;
+        remember_first(w, i, l, win, address, bytes, write);
     launch->windows =
         os_grow(launch->windows, (launch->window_count + 1) * sizeof *launch->windows);
     launch->windows[launch->window_count++] = win;
@@ -387,8 +405,8 @@ void run_atomic(struct warp *w, const struct instruction *i, uint32_t lanes)
     }
 }
 
-/* cp.async [shared], [global], bytes: here at once, so that waiting for it has nothing to do. r: both
- * addresses; option 1: r[2] says how many bytes are copied, the rest becomes 0. */
+/* cp.async [shared], [global], bytes: here at once, so that waiting for it has nothing to do. r:
+ * both addresses; option 1: r[2] says how many bytes are copied, the rest becomes 0. */
 void run_copy(struct warp *w, const struct instruction *i, uint32_t lanes)
 {
     uint64_t to[WARP_SIZE], from[WARP_SIZE];

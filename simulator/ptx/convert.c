@@ -1,4 +1,4 @@
-/* Moves, conversions, comparisons with more than one result, and what the modifiers of floats do. */
+/* Moves, conversions, comparisons with two results, and what the modifiers of floats do. */
 #include <fenv.h>
 #include <math.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Blocks, one after the other; several at once where the launch is a cooperative one, or where a
- * block has run for long, perhaps waiting for another. In a block, a warp runs until it ends or waits
- * at a barrier.
+ * block has run for long, perhaps waiting for another. In a block, a warp runs until it ends or
+ * waits at a barrier.
  *
  * Law: blocks.running of the slots run; a slot's warps keep their registers for the next block. */
 #include "ptx/grid.h"

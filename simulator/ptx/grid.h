@@ -36,8 +36,13 @@ struct window {
     } read, written, atomic;
     /* The caller's. */
     void *owner;
-    /* The first touch: by the instruction on this line. */
+    /* The first touch: by this instruction of this thread. */
+    const struct code *code;
     const struct instruction *instruction;
+    uint32_t thread[3], block[3];
+    uint64_t address;
+    size_t bytes;
+    bool write;
 };
 
 /* Where the launch's memory is. */

@@ -14,8 +14,8 @@ struct variable {
     char *name;
     enum space space;
     size_t bytes, alignment;
-    /* Where it is: of a parameter, in the launch's or the call's; of shared and local memory, in the
-     * function's. */
+    /* Where it is: of a parameter, in the launch's or the call's; of shared and local memory, in
+     * the function's. */
     size_t offset;
     /* What it is initialized with; NULL: zeros. */
     char *initial;
@@ -67,8 +67,8 @@ struct module {
     size_t file_count;
 };
 
-/* Reads a module, which owns the text, and adds it to those that it is linked with. Never fails: what
- * it does not know it leaves out, and who needs that finds nothing. */
+/* Reads a module, which owns the text, and adds it to those that it is linked with. Never fails:
+ * what it does not know it leaves out, and who needs that finds nothing. */
 struct module *module_read(char *text, struct module **linked);
 /* The function or variable of this name here or in a module that this one is linked with, or
  * NULL. */
@@ -76,8 +76,8 @@ struct function *module_function(struct module *m, const char *name);
 struct variable *module_variable(struct module *m, const char *name);
 
 /* For what reads bodies. Reads a declaration whose word is ".param", ".shared", ".local", ".global"
- * or ".const", up to its ';', ',' or ')'. Returns the variable, added to `to`; NULL: it could not be
- * read. */
+ * or ".const", up to its ';', ',' or ')'. Returns the variable, added to `to`; NULL: it could not
+ * be read. */
 struct variable *variable_read(struct scanner *s, struct variables *to);
 struct variable *variables_find(const struct variables *in, struct word name);
 /* Puts `v` behind what the first `*bytes` bytes hold. */

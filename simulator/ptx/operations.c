@@ -146,7 +146,9 @@ static inline double greatest_f64(double x, double y)
 
 /* ---- what runs them ---- */
 
-#define RUN(name)             static void name(struct warp *w, const struct instruction *i, uint32_t lanes)
+/* The head of one. */
+#define RUN(name) static void name(struct warp *w, const struct instruction *i, uint32_t lanes)
+
 #define RESULT(type)          lane_##type *d = (lane_##type *)(w->registers + i->r[0])
 #define OPERAND(p, n, type)   const lane_##type *p = (const lane_##type *)(w->registers + i->r[n])
 #define VALUE(v, p, type)     const lane_##type v = p[AT(lane_##type, l)]
@@ -304,10 +306,12 @@ static inline double greatest_f64(double x, double y)
     {#name "." #t, name##_##t, OPERANDS_##R OPERANDS_##A OPERANDS_##B OPERANDS_##C OPERANDS_##D},
 #define COMPARE(name, t, A, e) {"setp_" #name "." #t, name##_##t, "1" OPERANDS_##A OPERANDS_##A},
 #define TEST(name, t, A, e)    {"testp_" #name "." #t, testp_##name##_##t, "1" OPERANDS_##A},
-#define SELECT(name, t, R)     {#name "." #t, name##_##t, OPERANDS_##R OPERANDS_##R OPERANDS_##R "1"},
 #define CARRY(name, t, R, e)   {#name "." #t, name##_##t, OPERANDS_##R OPERANDS_##R OPERANDS_##R},
 #define CARRY3(name, t, R, e) \
     {#name "." #t, name##_##t, OPERANDS_##R OPERANDS_##R OPERANDS_##R OPERANDS_##R},
+/* The last operand is a predicate. */
+#define SELECT(name, t, R) {#name "." #t, name##_##t, OPERANDS_##R OPERANDS_##R OPERANDS_##R "1"},
+/* From one type to another. */
 #define CONVERT(to, R, t, A, e) {"cvt_" #to "." #t, cvt_##to##_##t, OPERANDS_##R OPERANDS_##A},
 
 const struct operation operations[] = {

@@ -5,8 +5,8 @@
  * meet again where their ways join. A group that branches backward often, perhaps waiting for
  * another, gives way to that.
  *
- * Laws: each thread that is alive is in one group. groups[0] is the one that runs. No two groups that
- * run are at the same instruction of one frame. */
+ * Laws: each thread that is alive is in one group. groups[0] is the one that runs. No two groups
+ * that run are at the same instruction of one frame. */
 #include <string.h>
 
 #include "os/os.h"

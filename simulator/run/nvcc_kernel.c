@@ -63,42 +63,94 @@ struct touched_memory {
     struct touched_memory *next;
     struct window window;
     struct address_info info;
+    /* Of an allocation; .shadow NULL: nothing is allocated there. */
+    struct shadow_ref ref;
 };
 
-static struct window *add_window(struct running *r, const struct address_info *a, uint64_t base,
-                                 uint64_t end, char *storage)
+static struct window *add_window(struct running *r, const struct address_info *a,
+                                 struct shadow_ref ref, uint64_t base, uint64_t end, char *storage)
 {
     struct touched_memory *m = os_allocate(sizeof *m);
     m->window = (struct window){.base = base, .end = end, .storage = storage, .owner = m};
     m->info = *a;
+    m->ref = ref;
     m->next = r->windows;
     r->windows = m;
     return &m->window;
 }
 
+static struct window *add_allocation(struct running *r, const struct address_info *a,
+                                     struct shadow_ref ref, char *storage)
+{
+    uint64_t base = (uint64_t)(uintptr_t)ref.address;
+    return add_window(r, a, ref, base, base + ref.bytes, storage);
+}
+
+/* Memory of the device where nothing is allocated, but something is mapped: the range that the
+ * address is in, as far as it lies in one segment. */
+static struct window *add_gap(struct running *r, const struct address_info *a, uint64_t address,
+                              size_t bytes)
+{
+    const struct heap *h = a->heap;
+    const struct range *free = a->range ? NULL : heap_free_at(h, a->offset, 1);
+    size_t segment = a->offset / h->segment_size * h->segment_size;
+    size_t from = a->offset, to = a->offset + bytes;
+    if (a->range) {
+        from = a->range->offset + a->range->requested;
+        to = range_end(a->range) > to ? range_end(a->range) : to;
+    } else if (free) {
+        from = free->offset > segment ? free->offset : segment;
+        to = range_end(free) < segment + h->segment_size ? range_end(free)
+                                                         : segment + h->segment_size;
+    }
+    if (from > a->offset || to < a->offset + bytes) {
+        from = a->offset;
+        to = a->offset + bytes;
+    }
+    uint64_t base = address - a->offset;
+    return add_window(r, a, (struct shadow_ref){.shadow = NULL}, base + from, base + to,
+                      heap_storage(h, from));
+}
+
+static const char *why_not(const struct running *r, const struct address_info *a, size_t bytes)
+{
+    if (a->kind == ADDRESS_PINNED)
+        return bytes <= a->bytes_left
+                 ? NULL
+                 : "is pinned memory of the host, but ends before the access does";
+    if (a->kind == ADDRESS_PAGEABLE)
+        return "is memory of the host that is not pinned";
+    if (!memory_peer_accessible(a, r->op->stream->device))
+        return "is memory that this device has no access to";
+    return heap_is_mapped(a->heap, a->offset, bytes)
+             ? NULL
+             : "has no physical memory: it was never allocated, or it was freed and has gone back";
+}
+
+/* What the address meant when the launch was made: an allocation may have been freed since, and
+ * another may have taken its place. */
 static struct window *find_memory(void *context, uint64_t address, size_t bytes, bool write)
 {
     struct running *r = context;
-    struct address_info a = memory_find((const void *)(uintptr_t)address);
+    const char *p = (const char *)(uintptr_t)address;
+    struct address_info a = memory_find(p);
+    const struct late_launch *l = r->kernel->late;
+    struct late_freed *freed = late_freed_find(l, p);
     (void)write;
-    if (a.kind == ADDRESS_PINNED && bytes <= a.bytes_left)
-        return add_window(r, &a, address - a.inner_offset,
-                          address - a.inner_offset + a.pinned->bytes, a.pinned->storage);
-    if (a.kind == ADDRESS_PINNED)
-        r->why = "is pinned memory of the host, but ends before the access does";
-    else if (a.kind == ADDRESS_PAGEABLE)
-        r->why = "is memory of the host that is not pinned";
-    else if (!memory_peer_accessible(&a, r->op->stream->device))
-        r->why = "is memory that this device has no access to";
-    else if (!heap_is_mapped(a.heap, a.offset, bytes))
-        r->why =
-            "has no physical memory: it was never allocated, or it was freed and has gone back";
+    r->why = why_not(r, &a, bytes);
     if (r->why)
         return NULL;
-    if (a.kind == ADDRESS_ALLOCATED && bytes <= a.bytes_left)
-        return add_window(r, &a, address - a.inner_offset, address + a.bytes_left,
-                          heap_storage(a.heap, a.offset - a.inner_offset));
-    return add_window(r, &a, address, address + bytes, heap_storage(a.heap, a.offset));
+    size_t left = freed ? (size_t)(freed->ref.address + freed->ref.bytes - p) : 0;
+    if (freed && bytes <= left && a.heap && heap_is_mapped(a.heap, a.offset, left))
+        return add_allocation(r, &a, freed->ref,
+                              heap_storage(a.heap, (size_t)(freed->ref.address - a.heap->base)));
+    if (a.kind == ADDRESS_PINNED)
+        return add_allocation(r, &a, memory_shadow(&a), a.pinned->storage);
+    bool was_there = a.kind == ADDRESS_ALLOCATED && a.range->id <= l->newest_allocation;
+    if (bytes <= a.bytes_left && (was_there || (a.kind == ADDRESS_ALLOCATED && !settings.check)))
+        return add_allocation(r, &a, memory_shadow(&a),
+                              heap_storage(a.heap, a.offset - a.inner_offset));
+    return add_gap(r, &a, address, bytes);
 }
 
 static void free_windows(struct running *r)
@@ -109,6 +161,130 @@ static void free_windows(struct running *r)
         os_free(m->window.written.bits);
         os_free(m->window.atomic.bits);
         os_free(m);
+    }
+}
+
+/* ---- what it touched, for the checker ---- */
+
+/* Where an instruction stands in the program's source, when nvcc -lineinfo has said it, or "": the
+ * caller's `text` of `size` bytes. */
+static const char *line_of(const struct code *code, const struct instruction *i, char *text,
+                           size_t size)
+{
+    const struct module *m = code ? code->function->module : NULL;
+    const char *file = i && m && i->file < m->file_count ? m->files[i->file] : NULL;
+    const char *name = file ? strrchr(file, '/') : NULL;
+    *text = 0;
+    if (file && i->line)
+        snprintf(text, size, " at %s:%u", name ? name + 1 : file, i->line);
+    return text;
+}
+
+/* Which of the kernel's arguments is an address in this memory, counted from 1; 0: none. */
+static size_t argument_in(const struct nvcc_kernel *k, const struct window *win)
+{
+    const struct variables *p = &k->code->entry->function->parameters;
+    for (size_t n = 0; n < p->count; n++) {
+        uint64_t value = 0;
+        if (p->all[n].bytes != 8)
+            continue;
+        memcpy(&value, k->parameters + p->all[n].offset, 8);
+        if (value >= win->base && value < win->end)
+            return n + 1;
+    }
+    return 0;
+}
+
+/* A sentence's end that stays for good: there is one for each instruction and argument. */
+struct place {
+    struct place *next;
+    const struct instruction *instruction;
+    size_t argument;
+    char text[];
+};
+
+/* By which argument, and where in the kernel, it first touched this memory. */
+static const char *inside(const struct running *r, const struct window *win)
+{
+    static struct place *places;
+    size_t argument = argument_in(r->kernel, win);
+    char text[400], line[300], by[64] = "";
+    for (const struct place *p = places; p; p = p->next)
+        if (p->instruction == win->instruction && p->argument == argument)
+            return p->text;
+    if (argument)
+        snprintf(by, sizeof by, ", by its argument %zu", argument);
+    line_of(win->code, win->instruction, line, sizeof line);
+    const uint32_t *t = win->thread, *b = win->block;
+    snprintf(text, sizeof text, "first by thread (%u,%u,%u) of block (%u,%u,%u)%s%s", t[0], t[1],
+             t[2], b[0], b[1], b[2], line, by);
+    struct place *p = os_allocate(sizeof *p + strlen(text) + 1);
+    *p = (struct place){places, win->instruction, argument};
+    strcpy(p->text, text);
+    places = p;
+    return p->text;
+}
+
+/* Of one byte a write counts, else an atomic operation, else a read: nothing orders a launch with
+ * itself. */
+static void subtract(struct touched *from, const struct touched *other)
+{
+    for (size_t n = other->first; other->bits && from->bits && n <= other->last; n++)
+        from->bits[n] &= ~other->bits[n];
+}
+
+static void judge_kind(const struct running *r, const struct touched_memory *m,
+                       const struct touched *t, bool write, bool is_atomic)
+{
+    struct byte_set *bytes = t->bits ? byte_set_of_bits(t->bits, t->first, t->last) : NULL;
+    if (!bytes)
+        return;
+    struct found_access f = {.from = byte_set_first(bytes),
+                             .to = byte_set_end(bytes),
+                             .write = write,
+                             .is_atomic = is_atomic,
+                             .bytes = bytes,
+                             .inside = inside(r, &m->window)};
+    if (byte_set_is_whole(bytes)) {
+        os_free(bytes);
+        f.bytes = NULL;
+    }
+    checker_found(r->kernel->late, m->ref, &f);
+}
+
+static void judge_gap(const struct running *r, const struct touched_memory *m)
+{
+    const struct window *win = &m->window;
+    const struct address_info *a = &m->info;
+    const char *where = inside(r, win);
+    if (a->range && a->range->live && a->range->id <= r->kernel->late->newest_allocation) {
+        struct address_info of_range = *a;
+        of_range.kind = ADDRESS_ALLOCATED;
+        checker_found_outside(r->kernel->late, memory_shadow(&of_range), a->inner_offset,
+                              win->bytes, win->write, where);
+        return;
+    }
+    checker_found_unallocated(r->kernel->late, (const void *)(uintptr_t)win->address, win->bytes,
+                              win->write, memory_allocation_before(a), a->pool && a->pool->graph,
+                              where);
+}
+
+static void judge(struct running *r)
+{
+    for (struct touched_memory *m = r->windows; m; m = m->next) {
+        if (!m->window.instruction)
+            continue;
+        if (!m->ref.shadow) {
+            judge_gap(r, m);
+            continue;
+        }
+        struct window *win = &m->window;
+        subtract(&win->read, &win->written);
+        subtract(&win->read, &win->atomic);
+        subtract(&win->atomic, &win->written);
+        judge_kind(r, m, &win->written, true, false);
+        judge_kind(r, m, &win->atomic, true, true);
+        judge_kind(r, m, &win->read, false, false);
     }
 }
 
@@ -148,19 +324,6 @@ static const char *event_text(enum fault_kind kind)
     }
 }
 
-/* Where an instruction stands in the program's source, when nvcc -lineinfo has said it; the caller's
- * `text` of `size` bytes. */
-static const char *line_of(const struct code *code, const struct instruction *i, char *text,
-                           size_t size)
-{
-    const struct module *m = code ? code->function->module : NULL;
-    const char *file = i && m && i->file < m->file_count ? m->files[i->file] : NULL;
-    *text = 0;
-    if (file && i->line)
-        snprintf(text, size, " (%s:%u)", file, i->line);
-    return text;
-}
-
 static void end_by_fault(const struct running *r, const struct launch_fault *f)
 {
     cudaError_t e = fault_error(f->kind);
@@ -191,9 +354,12 @@ static void effect_nvcc_kernel(struct op *op)
     k->shape.parameters = k->parameters;
     k->shape.nanoseconds = virtual_now;
     k->shape.seed = settings.schedule == SCHEDULE_RANDOM ? 1 + random_below(1u << 30) : 0;
-    if (!grid_run(k->code, &k->shape, &memory, &fault))
+    bool survived = grid_run(k->code, &k->shape, &memory, &fault);
+    judge(&r);
+    if (!survived)
         end_by_fault(&r, &fault);
     free_windows(&r);
+    checker_launch_ended(k->late);
 }
 
 /* Assumed: as a kernel of kernels.h that writes four bytes in each thread. */
@@ -230,7 +396,7 @@ cudaError_t command_nvcc_kernel(const struct call *call, const struct nvcc_kerne
     NEEDS_LOCK();
     struct op *op = stream_enqueue(s, OP_COMMAND, time_under_schedule(duration_of(kernel)));
     struct nvcc_kernel *copy = nvcc_kernel_copy(kernel);
-    copy->origin = checker_origin(call, s, op->seq);
+    copy->late = checker_launched(call, s, op->seq);
     op->name = kernel->kernel->name;
     op->call = call->origin.number;
     op->effect = effect_nvcc_kernel;

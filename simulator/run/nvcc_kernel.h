@@ -7,6 +7,7 @@
 #include <driver_types.h>
 
 #include "base/origin.h"
+#include "check/late_launch.h"
 #include "ptx/grid.h"
 #include "ptx/registry.h"
 #include "sched/stream.h"
@@ -19,8 +20,8 @@ struct nvcc_kernel {
     const struct kernel_code *code;
     /* Its `parameters` are set when it runs. */
     struct launch_shape shape;
-    /* Of an op's copy: who launched it. */
-    struct origin origin;
+    /* Of an op's copy: what the checker keeps for it. */
+    struct late_launch *late;
     char parameters[];
 };
 

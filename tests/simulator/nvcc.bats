@@ -79,3 +79,38 @@ cudaSuccess
         assert_output "seed $seed: $count kernels compared, 0 differ"
     done
 }
+
+# judged CASE KIND WORDS...: order's case under every schedule, as reported() has it
+judged() {
+    local schedule words
+    for schedule in "${SCHEDULES[@]}"; do
+        SIM_SCHEDULE=$schedule LD_LIBRARY_PATH=$ROOT/build/simulator \
+            run bounded ./program "$1" correct
+        [ "$status" = 0 ] && [ -z "$output" ] ||
+            miss "$1, correct, under SIM_SCHEDULE=$schedule, status $status:" "$output" || return
+        SIM_SCHEDULE=$schedule LD_LIBRARY_PATH=$ROOT/build/simulator \
+            run bounded ./program "$1" incorrect
+        [ "$status" = 3 ] && [[ $output == *"hazard: $2"* ]] ||
+            miss "$1, incorrect, under SIM_SCHEDULE=$schedule, status $status." \
+                "Expected \"hazard: $2\":" "$output" || return
+        for words in "${@:3}"; do assert_output --partial "$words"; done
+    done
+}
+
+@test "the bytes that a kernel touches are accesses, exactly, whatever runs first" {
+    cp "$ROOT/tests/simulator/kernels/order.cu" .
+    compiled order.cu -g -lineinfo
+    judged two_writes "unordered writes" "set, stream 1, at order.cu:" " at order.cu:12, by its"
+    judged write_and_read "read not ordered after a write" ", by its argument 2"
+    judged memset_behind "unordered writes"
+    judged memset_before "unordered writes"
+    judged fields "unordered writes"
+    judged slices "unordered writes"
+    judged atomics "unordered writes"
+    judged by_data "write not ordered after a read"
+    judged freed_behind "free before "
+    judged before_allocation "use before allocation"
+    judged after_free "use after free"
+    judged outside "access outside the allocation" "touches bytes 262244 to 262247"
+    judged captured "unordered writes" "(graph launch 1 in stream 1)"
+}

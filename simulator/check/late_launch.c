@@ -1,0 +1,131 @@
+/* Launches whose accesses are not known yet, and what is kept until they are. */
+#include "check/late_launch.h"
+
+#include "check/access_tree.h"
+#include "os/needs_lock.h"
+#include "os/os.h"
+#include "sched/happens_before.h"
+
+struct late_launch *late_launches;
+
+/* Law: the launches are in the order of their numbers; of what was freed, the newest comes first,
+ * and each was freed after the oldest launch. Needs the lock. */
+static struct {
+    struct late_launch **end;
+    struct late_freed *freed;
+    uint64_t last_number;
+} late = {.end = &late_launches};
+
+uint64_t late_next_number(void) { return ++late.last_number; }
+
+/* The host has acquired something: it may have waited for that before it lets a launch begin. */
+static void host_acquired_something(void)
+{
+    for (struct late_launch *l = late_launches; l; l = l->next)
+        if (l->obstacle.op && host_bound_is_pending(l->obstacle))
+            vc_join(&l->before, host_vector_clock());
+}
+
+struct late_launch *late_launch_new(const struct origin *origin, const struct stream *s,
+                                    uint32_t newest_allocation)
+{
+    NEEDS_LOCK();
+    struct late_launch *l = os_allocate(sizeof *l);
+    l->origin = *origin;
+    l->s = s;
+    vc_join(&l->before, &s->ordering.happens_before);
+    l->obstacle = stream_find_host_bound(s, origin->seq, UINT64_MAX);
+    l->number = late_next_number();
+    l->newest_allocation = newest_allocation;
+    l->end = &l->first;
+    *late.end = l;
+    late.end = &l->next;
+    host_on_acquire(host_acquired_something);
+    return l;
+}
+
+/* What was freed before the oldest launch is needed by none. */
+static void forget_freed(void)
+{
+    uint64_t oldest = late_launches ? late_launches->number : UINT64_MAX;
+    for (struct late_freed **at = &late.freed, *f; (f = *at);) {
+        if (f->number > oldest) {
+            at = &f->next;
+            continue;
+        }
+        *at = f->next;
+        access_tree_clear(&f->shadow);
+        os_free(f);
+    }
+}
+
+void late_launch_end(struct late_launch *l)
+{
+    NEEDS_LOCK();
+    struct late_launch **at = &late_launches;
+    while (*at != l)
+        at = &(*at)->next;
+    *at = l->next;
+    if (late.end == &l->next)
+        late.end = at;
+    for (struct after_launch *a = l->first, *next; a; a = next) {
+        next = a->next;
+        os_free(a);
+    }
+    vc_clear(&l->before);
+    os_free(l);
+    forget_freed();
+}
+
+bool late_comes_after(const struct late_launch *l, const struct origin *earlier)
+{
+    if (earlier->slot == HOST_SLOT)
+        return true;
+    if (earlier->slot == l->origin.slot)
+        return earlier->seq < l->origin.seq;
+    return vc_includes(&l->before, earlier->slot, earlier->seq)
+        || (host_acquired_elsewhere && host_acquired_elsewhere(earlier->slot, earlier->seq));
+}
+
+bool late_needs(const struct access *a)
+{
+    for (const struct late_launch *l = late_launches; l; l = l->next)
+        if ((a->is_late || a->number < l->number) && !late_comes_after(l, &a->origin))
+            return true;
+    return false;
+}
+
+void late_keep(struct late_launch *l, const struct conflict *c)
+{
+    struct after_launch *a = os_allocate(sizeof *a);
+    a->conflict = *c;
+    a->shadow =
+        (struct shadow){.allocated_by = c->ref.shadow->allocated_by, .kind = c->ref.shadow->kind};
+    a->conflict.ref.shadow = &a->shadow;
+    *l->end = a;
+    l->end = &a->next;
+}
+
+void late_freed_add(struct shadow_ref ref)
+{
+    struct late_freed *f = os_allocate(sizeof *f);
+    f->ref = ref;
+    f->shadow = *ref.shadow;
+    f->ref.shadow = &f->shadow;
+    f->number = late_next_number();
+    f->next = late.freed;
+    late.freed = f;
+    ref.shadow->accesses = NULL;
+}
+
+struct late_freed *late_freed_find(const struct late_launch *l, const char *address)
+{
+    NEEDS_LOCK();
+    struct late_freed *found = NULL;
+    /* Several may have had the address one after the other: the oldest was there at the launch. */
+    for (struct late_freed *f = late.freed; f && f->number > l->number; f = f->next)
+        if (f->ref.id <= l->newest_allocation && address >= f->ref.address
+            && address < f->ref.address + f->ref.bytes)
+            found = f;
+    return found;
+}
