@@ -273,7 +273,18 @@ cudaError_t do_cudaGraphAddKernelNode(struct call *call, cudaGraphNode_t *node, 
                                       const cudaGraphNode_t *dependencies, size_t count,
                                       const struct cudaKernelNodeParams *p)
 {
-    return add_node(call, node, graph, dependencies, count, kernel_task, p);
+    struct new_node a;
+    cudaError_t e = begin_add_node(call, &a, node, graph, dependencies, count);
+    if (e)
+        return e;
+    e = p ? kernel_task(&a.task, p) : cudaErrorInvalidValue;
+    /* Reports name the kernel. */
+    if (a.task.nvcc_kernel)
+        call->origin.call = a.task.nvcc_kernel->kernel->name;
+    e = end_add_node(call, &a, e, node);
+    /* The node has a copy. */
+    task_release(&a.task);
+    return e;
 }
 
 cudaError_t do_cudaGraphAddMemAllocNode(struct call *call, cudaGraphNode_t *node, cudaGraph_t graph,

@@ -1,38 +1,9 @@
-/* Calls: launches of kernels that nvcc built. */
+/* Calls: launches of kernels that nvcc built, and what is asked of kernels. */
 #include "api/call.h"
 #include "graph/dispatch.h"
 #include "mem/device.h"
 #include "os/os.h"
 #include "run/device_variable.h"
-
-/* Says once of each kernel why it does not run. The error is that of a GPU for which the program
- * has no code (documented: cudaErrorNoKernelImageForDevice). */
-static cudaError_t refuse(struct registered_kernel *k, const char *why)
-{
-    if (!k->refusal_said)
-        diag("the kernel %s was built by nvcc and does not run here: %s. Its launches return "
-             "cudaErrorNoKernelImageForDevice, and nothing of them happens. The page \"Run your "
-             "own program\" of the book says what runs, and how a kernel gets a function for the "
-             "CPU.",
-             k->name, why);
-    k->refusal_said = true;
-    return cudaErrorNoKernelImageForDevice;
-}
-
-/* Documented for the driver's launch: grids and blocks have limits. Assumed: the codes of those of
- * one kernel, __launch_bounds__ and dynamic shared memory. */
-static cudaError_t check_shape(const struct registered_kernel *k, const struct kernel_code *code,
-                               dim3 grid, dim3 block, size_t shared_bytes)
-{
-    uint64_t threads = (uint64_t)block.x * block.y * block.z;
-    unsigned most = code->entry->function->max_threads;
-    size_t limit = k->shared_limit ? k->shared_limit : 48 * KiB;
-    if (!threads || !grid.x || !grid.y || !grid.z || block.x > 1024 || block.y > 1024
-        || block.z > 64 || threads > 1024 || grid.x > 2147483647 || grid.y > 65535 || grid.z > 65535
-        || (most && threads > most))
-        return cudaErrorInvalidConfiguration;
-    return code->static_shared_bytes + shared_bytes > limit ? cudaErrorInvalidValue : cudaSuccess;
-}
 
 struct launch {
     const void *host;
@@ -56,8 +27,8 @@ static cudaError_t launch(struct call *call, const struct launch *l)
     const char *why;
     const struct kernel_code *code = registry_code(k, s->device, device_variable_address, &why);
     if (!code)
-        return refuse(k, why);
-    cudaError_t e = check_shape(k, code, l->grid, l->block, l->shared_bytes);
+        return nvcc_kernel_refuse(k, why);
+    cudaError_t e = nvcc_kernel_check(k, code, l->grid, l->block, l->shared_bytes, l->cooperative);
     if (e)
         return e;
     struct nvcc_kernel *kernel =
@@ -102,4 +73,117 @@ cudaError_t do_cudaLaunchKernelExC(struct call *call, const cudaLaunchConfig_t *
     }
     return launch(call, &(struct launch){kernel, config->gridDim, config->blockDim, arguments,
                                          config->dynamicSmemBytes, config->stream, cooperative});
+}
+
+/* ---- questions ---- */
+
+/* Returns the kernel, with its code for the current device, or an error. */
+static cudaError_t find_kernel(const void *host, struct registered_kernel **kernel,
+                               const struct kernel_code **code)
+{
+    const char *why;
+    *kernel = registry_kernel(host);
+    if (!*kernel)
+        return cudaErrorInvalidDeviceFunction;
+    *code = registry_code(*kernel, device_current(), device_variable_address, &why);
+    return *code ? cudaSuccess : nvcc_kernel_refuse(*kernel, why);
+}
+
+/* Assumed: 32 registers, which the PTX does not tell, and no memory for constants. */
+cudaError_t do_cudaFuncGetAttributes(struct call *call, struct cudaFuncAttributes *attributes,
+                                     const void *kernel)
+{
+    struct registered_kernel *k;
+    const struct kernel_code *code;
+    (void)call;
+    if (!attributes)
+        return cudaErrorInvalidValue;
+    cudaError_t e = find_kernel(kernel, &k, &code);
+    if (e)
+        return e;
+    unsigned most = code->entry->function->max_threads;
+    size_t limit = k->shared_limit ? k->shared_limit : 48 * KiB;
+    *attributes = (struct cudaFuncAttributes){.sharedSizeBytes = code->static_shared_bytes,
+                                              .localSizeBytes = code->entry->frame_bytes,
+                                              .maxThreadsPerBlock = most ? (int)most : 1024,
+                                              .numRegs = 32,
+                                              .ptxVersion = 90,
+                                              .binaryVersion = 90,
+                                              .maxDynamicSharedSizeBytes =
+                                                  (int)(limit - code->static_shared_bytes),
+                                              .preferredShmemCarveout = -1};
+    return cudaSuccess;
+}
+
+/* Documented: dynamic shared memory up to what the device has for a block, less what is static. The
+ * other attributes are hints. */
+cudaError_t do_cudaFuncSetAttribute(struct call *call, const void *kernel,
+                                    enum cudaFuncAttribute attribute, int value)
+{
+    struct registered_kernel *k;
+    const struct kernel_code *code;
+    int most = 0;
+    (void)call;
+    cudaError_t e = find_kernel(kernel, &k, &code);
+    if (e || attribute != cudaFuncAttributeMaxDynamicSharedMemorySize)
+        return e;
+    device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, &most);
+    if (value < 0 || (size_t)value + code->static_shared_bytes > (size_t)most)
+        return cudaErrorInvalidValue;
+    k->shared_limit = (size_t)value + code->static_shared_bytes;
+    return cudaSuccess;
+}
+
+cudaError_t do_cudaFuncSetCacheConfig(struct call *call, const void *kernel,
+                                      enum cudaFuncCache config)
+{
+    (void)call, (void)config;
+    return registry_kernel(kernel) ? cudaSuccess : cudaErrorInvalidDeviceFunction;
+}
+
+cudaError_t do_cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
+    struct call *call, int *blocks, const void *kernel, int threads, size_t shared_bytes,
+    unsigned int flags)
+{
+    struct registered_kernel *k;
+    const struct kernel_code *code;
+    (void)call;
+    if (!blocks || threads <= 0 || flags > cudaOccupancyDisableCachingOverride)
+        return cudaErrorInvalidValue;
+    cudaError_t e = find_kernel(kernel, &k, &code);
+    if (!e)
+        *blocks = (int)nvcc_kernel_blocks_that_fit(code, (unsigned)threads, shared_bytes);
+    return e;
+}
+
+cudaError_t do_cudaOccupancyMaxActiveBlocksPerMultiprocessor(struct call *call, int *blocks,
+                                                             const void *kernel, int threads,
+                                                             size_t shared_bytes)
+{
+    return do_cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(call, blocks, kernel, threads,
+                                                                     shared_bytes, 0);
+}
+
+/* Assumed: what a multiprocessor has, shared equally among the blocks, and no more than a block may
+ * have. */
+cudaError_t do_cudaOccupancyAvailableDynamicSMemPerBlock(struct call *call, size_t *bytes,
+                                                         const void *kernel, int blocks,
+                                                         int threads)
+{
+    struct registered_kernel *k;
+    const struct kernel_code *code;
+    int all = 0, reserved = 0, most = 0;
+    (void)call;
+    if (!bytes || blocks <= 0 || threads <= 0)
+        return cudaErrorInvalidValue;
+    cudaError_t e = find_kernel(kernel, &k, &code);
+    if (e)
+        return e;
+    device_attribute(cudaDevAttrMaxSharedMemoryPerMultiprocessor, &all);
+    device_attribute(cudaDevAttrReservedSharedMemoryPerBlock, &reserved);
+    device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, &most);
+    int each = all / blocks - reserved;
+    each = (each < most ? each : most) - (int)code->static_shared_bytes;
+    *bytes = each > 0 ? (size_t)each : 0;
+    return cudaSuccess;
 }

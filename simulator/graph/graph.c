@@ -320,6 +320,7 @@ struct task task_copy(const struct task *t)
 
 void task_release(struct task *t)
 {
+    NEEDS_LOCK();
     os_free(t->user_kernel);
     os_free(t->nvcc_kernel);
 }

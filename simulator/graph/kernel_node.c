@@ -2,9 +2,13 @@
  * cudaGraphAddKernelNode), else assumed; no device was asked. */
 #include "graph/kernel_node.h"
 
+#include <string.h>
+
+#include "base/device_state.h"
 #include "check/checker.h"
 #include "os/needs_lock.h"
 #include "os/os.h"
+#include "run/device_variable.h"
 
 /* The values of a kernel's arguments, and where they are. */
 struct kernel_arguments {
@@ -39,6 +43,30 @@ static cudaError_t check_params(const struct cudaKernelNodeParams *p)
     return is_empty(p->gridDim) || is_empty(p->blockDim) ? cudaErrorInvalidValue : cudaSuccess;
 }
 
+/* The task of a kernel that nvcc built; the caller releases what was in the task before. */
+static cudaError_t nvcc_task(struct task *t, const struct cudaKernelNodeParams *p,
+                             struct registered_kernel *k)
+{
+    const char *why;
+    const struct kernel_code *code = registry_code(k, t->device, device_variable_address, &why);
+    if (!code)
+        return nvcc_kernel_refuse(k, why);
+    if (p->extra) {
+        diag("kernel nodes with arguments in `extra` are not simulated: the call returns "
+             "cudaErrorNotSupported.");
+        return cudaErrorNotSupported;
+    }
+    if (!p->kernelParams && code->entry->function->parameters.count)
+        return cudaErrorInvalidValue;
+    cudaError_t e = nvcc_kernel_check(k, code, p->gridDim, p->blockDim, p->sharedMemBytes, false);
+    if (e)
+        return e;
+    t->kind = TASK_NVCC_KERNEL;
+    t->nvcc_kernel = nvcc_kernel_new(k, code, p->gridDim, p->blockDim, p->sharedMemBytes, false,
+                                     p->kernelParams);
+    return cudaSuccess;
+}
+
 cudaError_t kernel_node_task(struct task *t, const struct cudaKernelNodeParams *p)
 {
     NEEDS_LOCK();
@@ -46,6 +74,9 @@ cudaError_t kernel_node_task(struct task *t, const struct cudaKernelNodeParams *
                         : p->func == kernel_function(TASK_ADD)  ? TASK_ADD
                         : p->func == kernel_function(TASK_HOLD) ? TASK_HOLD
                                                                 : TASK_EMPTY;
+    struct registered_kernel *k = kind == TASK_EMPTY ? registry_kernel(p->func) : NULL;
+    if (k)
+        return nvcc_task(t, p, k);
     /* Documented for a function that is none; assumed for NULL. */
     if (kind == TASK_EMPTY)
         return cudaErrorInvalidDeviceFunction;
@@ -69,7 +100,8 @@ cudaError_t kernel_node_task(struct task *t, const struct cudaKernelNodeParams *
 /* Is the node a kernel of kernels.h? */
 static cudaError_t check_kind(const struct task *t)
 {
-    if (t->kind == TASK_FILL || t->kind == TASK_ADD || t->kind == TASK_HOLD)
+    if (t->kind == TASK_FILL || t->kind == TASK_ADD || t->kind == TASK_HOLD
+        || t->kind == TASK_NVCC_KERNEL)
         return cudaSuccess;
     /* Documented. */
     if (t->kind != TASK_USER_KERNEL)
@@ -81,6 +113,26 @@ static cudaError_t check_kind(const struct task *t)
     return cudaErrorNotSupported;
 }
 
+/* The parameters of a kernel that nvcc built, with its arguments' values, in one piece of memory. */
+static void nvcc_params(struct node *n, struct cudaKernelNodeParams *p)
+{
+    const struct nvcc_kernel *k = n->task.nvcc_kernel;
+    const struct variables *all = &k->code->entry->function->parameters;
+    os_free(n->arguments);
+    void **pointers = os_allocate(all->count * sizeof *pointers + k->shape.parameter_bytes + 8);
+    char *values = (char *)(pointers + all->count);
+    n->arguments = (struct kernel_arguments *)pointers;
+    memcpy(values, k->parameters, k->shape.parameter_bytes);
+    for (size_t i = 0; i < all->count; i++)
+        pointers[i] = values + all->all[i].offset;
+    *p = (struct cudaKernelNodeParams){
+        .func = (void *)k->kernel->host,
+        .gridDim = {k->shape.grid.x, k->shape.grid.y, k->shape.grid.z},
+        .blockDim = {k->shape.block.x, k->shape.block.y, k->shape.block.z},
+        .sharedMemBytes = (unsigned)k->shape.shared_bytes,
+        .kernelParams = pointers};
+}
+
 cudaError_t kernel_node_params(struct node *n, struct cudaKernelNodeParams *p)
 {
     NEEDS_LOCK();
@@ -88,6 +140,10 @@ cudaError_t kernel_node_params(struct node *n, struct cudaKernelNodeParams *p)
     cudaError_t e = check_kind(t);
     if (e)
         return e;
+    if (t->kind == TASK_NVCC_KERNEL) {
+        nvcc_params(n, p);
+        return cudaSuccess;
+    }
     if (!n->arguments)
         n->arguments = os_allocate(sizeof *n->arguments);
     struct kernel_arguments *a = n->arguments;
@@ -120,10 +176,13 @@ cudaError_t kernel_node_change(const struct call *call, struct task *t,
     if (e)
         return e;
     struct task changed = *t;
+    struct nvcc_kernel *before = t->nvcc_kernel;
+    changed.nvcc_kernel = NULL;
     e = kernel_node_task(&changed, p);
     if (e)
         return e;
-    changed.call = call->origin.call;
+    os_free(before);
+    changed.call = changed.nvcc_kernel ? changed.nvcc_kernel->kernel->name : call->origin.call;
     changed.site = call->origin.site;
     changed.newest_allocation = checker_newest_allocation();
     *t = changed;

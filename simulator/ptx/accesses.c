@@ -155,6 +155,10 @@ static char *bytes_at(struct warp *w, const struct instruction *i, unsigned l, u
         return shared_bytes(w, l, address & ~WINDOW_MASK, bytes, kind != ACCESS_READ);
     case SPACE_LOCAL: return local_bytes(w, l, address & ~WINDOW_MASK, bytes, kind != ACCESS_READ);
     case SPACE_PARAM: return parameter_bytes(w, l, address & ~WINDOW_MASK, bytes);
+    case SPACE_GLOBAL:
+        if (window == GRID_WINDOW && (address & ~WINDOW_MASK) + bytes <= sizeof(uint32_t[2]))
+            return (char *)w->launch->workspace + (address & ~WINDOW_MASK);
+        return global_bytes(w, i, l, address, bytes, kind);
     default: return global_bytes(w, i, l, address, bytes, kind);
     }
 }
@@ -186,22 +190,67 @@ static inline bool is_row(const uint64_t *address, size_t bytes)
     return !difference;
 }
 
-/* Returns where a row's bytes are, when all threads take part and they lie in one window. */
-static inline char *row_bytes(struct warp *w, const struct instruction *i, uint32_t lanes,
-                              const uint64_t *address, enum access_kind kind)
+/* A window that was found and has all of [address, address + bytes), or NULL. */
+static struct window *known_window(struct launch *launch, uint64_t address, size_t bytes)
 {
-    size_t bytes = i->bytes;
-    if (lanes != ALL_LANES || i->count != 1 || address[0] % bytes || !is_row(address, bytes))
-        return NULL;
-    if (i->space == SPACE_SHARED) {
-        uint64_t from = address[0] & ~WINDOW_MASK;
-        return from + WARP_SIZE * bytes <= w->launch->shared_bytes ? w->block->shared + from : NULL;
+    if (is_in(launch->last, address, bytes))
+        return launch->last;
+    for (size_t n = 0; n < launch->window_count; n++)
+        if (is_in(launch->windows[n], address, bytes))
+            return launch->last = launch->windows[n];
+    return NULL;
+}
+
+/* What the threads touch when all is as it mostly is: one window, or shared memory, and each address
+ * a multiple of the size. */
+struct region {
+    /* The bytes of an address are at `base` + address. */
+    char *base;
+    /* NULL: shared memory. */
+    struct window *window;
+    uint64_t least, end;
+};
+
+static bool find_region(struct warp *w, const struct instruction *i, uint32_t lanes,
+                        const uint64_t *address, struct region *r)
+{
+    const size_t bytes = (size_t)i->bytes * i->count;
+    uint64_t least = UINT64_MAX, most = 0, together = 0;
+    if (i->space == SPACE_LOCAL || i->space == SPACE_PARAM || (bytes & (bytes - 1)))
+        return false;
+    EACH_LANE(lanes, least = address[l] < least ? address[l] : least;
+              most = address[l] > most ? address[l] : most; together |= address[l];)
+    if (together & (bytes - 1) || (least ^ most) & WINDOW_MASK)
+        return false;
+    bool shared = i->space == SPACE_SHARED
+               || (i->space == SPACE_GENERIC && (least & WINDOW_MASK) == SHARED_WINDOW);
+    r->least = least;
+    r->end = most + bytes;
+    if (shared) {
+        uint64_t window = least & WINDOW_MASK;
+        r->window = NULL;
+        r->base = w->block->shared - window;
+        return r->end - window <= w->launch->shared_bytes;
     }
-    struct window *win = w->launch->last;
-    if (i->space > SPACE_CONST || !is_in(win, address[0], WARP_SIZE * bytes))
-        return NULL;
-    touch_kind(win, kind, address[0], WARP_SIZE * bytes);
-    return win->storage + (address[0] - win->base);
+    r->window = known_window(w->launch, least, r->end - least);
+    if (!r->window)
+        return false;
+    r->base = r->window->storage - r->window->base;
+    return true;
+}
+
+/* Leaves what was touched in the window: in one step when the threads touch all bytes from the
+ * first to the last. */
+static void touch_region(const struct region *r, enum access_kind kind, uint32_t lanes,
+                         const uint64_t *address, size_t bytes)
+{
+    if (!r->window)
+        return;
+    if (r->end - r->least <= bytes || (lanes == ALL_LANES && is_row(address, bytes))) {
+        touch_kind(r->window, kind, r->least, r->end - r->least);
+        return;
+    }
+    EACH_LANE(lanes, touch_kind(r->window, kind, address[l], bytes);)
 }
 
 /* ---- loads and stores ---- */
@@ -239,26 +288,35 @@ static inline bool is_plain(const struct instruction *i)
     return i->bytes == (i->wide & 1 ? 8 : 4);
 }
 
-static void load_row(struct warp *w, const struct instruction *i, const char *from)
+static void load_region(struct warp *w, const struct instruction *i, uint32_t lanes,
+                        const uint64_t *address, const char *base)
 {
     char *d = w->registers + i->r[0];
-    if (is_plain(i))
-        memcpy(d, from, WARP_SIZE * (size_t)i->bytes);
-    else
-        for (unsigned l = 0; l < WARP_SIZE; l++)
-            set_lane(d, i, l, from + l * i->bytes);
+    if (i->count == 1 && is_plain(i) && lanes == ALL_LANES && is_row(address, i->bytes))
+        memcpy(d, base + address[0], WARP_SIZE * (size_t)i->bytes);
+    else if (i->count == 1 && is_plain(i) && i->bytes == 4) {
+        EACH_LANE(lanes, ((lane_u32 *)d)[l] = *(const lane_u32 *)(base + address[l]);)
+    } else if (i->count == 1 && is_plain(i)) {
+        EACH_LANE(lanes, ((lane_u64 *)d)[l] = *(const lane_u64 *)(base + address[l]);)
+    } else {
+        for (unsigned n = 0; n < i->count; n++) {
+            char *to = w->registers + i->r[n];
+            EACH_LANE(lanes, set_lane(to, i, l, base + address[l] + n * i->bytes);)
+        }
+    }
 }
 
 void run_load(struct warp *w, const struct instruction *i, uint32_t lanes)
 {
     uint64_t address[WARP_SIZE];
+    struct region region;
+    size_t all = (size_t)i->bytes * i->count;
     addresses_of(w, i, i->count, address);
-    const char *row = row_bytes(w, i, lanes, address, ACCESS_READ);
-    if (row) {
-        load_row(w, i, row);
+    if (find_region(w, i, lanes, address, &region)) {
+        touch_region(&region, ACCESS_READ, lanes, address, all);
+        load_region(w, i, lanes, address, region.base);
         return;
     }
-    size_t all = (size_t)i->bytes * i->count;
     for (uint32_t rest = lanes; rest; rest &= rest - 1) {
         unsigned l = (unsigned)__builtin_ctz(rest);
         const char *from = bytes_at(w, i, l, address[l], all, ACCESS_READ);
@@ -275,16 +333,34 @@ static inline void store_lane(char *to, const struct instruction *i, const char 
     memcpy(to, &value, i->bytes);
 }
 
+static void store_region(struct warp *w, const struct instruction *i, uint32_t lanes,
+                         const uint64_t *address, char *base)
+{
+    const char *a = w->registers + i->r[1];
+    if (i->count == 1 && is_plain(i) && lanes == ALL_LANES && is_row(address, i->bytes)) {
+        memcpy(base + address[0], a, WARP_SIZE * (size_t)i->bytes);
+        return;
+    }
+    /* Where two threads write the same bytes, the last one's stay. */
+    for (uint32_t rest = lanes; rest; rest &= rest - 1) {
+        unsigned l = (unsigned)__builtin_ctz(rest);
+        for (unsigned n = 0; n < i->count; n++)
+            store_lane(base + address[l] + n * i->bytes, i, w->registers + i->r[n + 1], l);
+    }
+}
+
 void run_store(struct warp *w, const struct instruction *i, uint32_t lanes)
 {
     uint64_t address[WARP_SIZE];
+    struct region region;
+    size_t all = (size_t)i->bytes * i->count;
+    w->launch->changes++;
     addresses_of(w, i, 0, address);
-    char *row = row_bytes(w, i, lanes, address, ACCESS_WRITE);
-    if (row && is_plain(i)) {
-        memcpy(row, w->registers + i->r[1], WARP_SIZE * (size_t)i->bytes);
+    if (find_region(w, i, lanes, address, &region)) {
+        touch_region(&region, ACCESS_WRITE, lanes, address, all);
+        store_region(w, i, lanes, address, region.base);
         return;
     }
-    size_t all = (size_t)i->bytes * i->count;
     for (uint32_t rest = lanes; rest; rest &= rest - 1) {
         unsigned l = (unsigned)__builtin_ctz(rest);
         char *to = bytes_at(w, i, l, address[l], all, ACCESS_WRITE);
@@ -301,8 +377,13 @@ void run_load_parameter(struct warp *w, const struct instruction *i, uint32_t la
     for (unsigned n = 0; n < i->count; n++) {
         const char *from =
             w->launch->shape->parameters + (size_t)i->immediate + (size_t)n * i->bytes;
-        for (uint32_t rest = lanes; rest; rest &= rest - 1)
-            set_lane(w->registers + i->r[n], i, (unsigned)__builtin_ctz(rest), from);
+        char *to = w->registers + i->r[n];
+        if (is_plain(i) && i->bytes == 8) {
+            const uint64_t value = *(const lane_u64 *)from;
+            EACH_LANE(lanes, ((lane_u64 *)to)[l] = value;)
+        } else {
+            EACH_LANE(lanes, set_lane(to, i, l, from);)
+        }
     }
 }
 
@@ -386,6 +467,7 @@ static uint64_t operand_of(const struct warp *w, const struct instruction *i, un
 void run_atomic(struct warp *w, const struct instruction *i, uint32_t lanes)
 {
     uint64_t address[WARP_SIZE];
+    w->launch->changes++;
     addresses_of(w, i, 1, address);
     for (uint32_t rest = lanes; rest; rest &= rest - 1) {
         unsigned l = (unsigned)__builtin_ctz(rest);

@@ -129,6 +129,8 @@ struct kernel_code *code_read(struct function *kernel, int device,
 #define SHARED_WINDOW   ((uint64_t)1 << 56)
 #define LOCAL_WINDOW    ((uint64_t)2 << 56)
 #define PARAM_WINDOW    ((uint64_t)4 << 56)
-#define WINDOW_MASK     ((uint64_t)255 << 56)
+/* What the blocks of a cooperative launch meet in: the driver's, for this_grid().sync(). */
+#define GRID_WINDOW ((uint64_t)5 << 56)
+#define WINDOW_MASK ((uint64_t)255 << 56)
 
 #endif

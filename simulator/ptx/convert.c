@@ -379,6 +379,8 @@ void run_frame_address(struct warp *w, const struct instruction *i, uint32_t lan
 void run_clock(struct warp *w, const struct instruction *i, uint32_t lanes)
 {
     w->launch->clock += 1000;
+    /* Who waits for a clock waits for no host. */
+    w->launch->changes++;
     uint64_t value = w->launch->clock;
     if (i->option)
         value += w->launch->shape->nanoseconds;

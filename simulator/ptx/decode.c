@@ -148,7 +148,9 @@ static const char *const special_names[] = {"%tid.x",
                                             "%total_smem_size",
                                             "%clusterid.x",
                                             "%nclusterid.x",
-                                            "%gridid"};
+                                            "%gridid",
+                                            "%envreg1",
+                                            "%envreg2"};
 
 static uint32_t special_register(struct decoder *d, struct word name)
 {

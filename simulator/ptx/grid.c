@@ -13,8 +13,13 @@
 
 /* Instructions that a warp runs before another gets its turn, and how many such turns a block has
  * before another block is begun beside it. */
-#define BUDGET    100000
-#define TURNS_MAX 200
+#define BUDGET 100000
+/* The first of these in a cooperative launch, whose blocks wait for each other. */
+#define BUDGET_COOPERATIVE 2000
+#define TURNS_MAX          200
+/* Assumed: a launch that runs so many instructions and changes nothing meanwhile waits for the host,
+ * if all its blocks have begun that can be there at once. */
+#define INSTRUCTIONS_WAITING 400000000u
 /* So many blocks at once, where it is not a cooperative launch. */
 #define BLOCKS_MAX 64
 /* For calls: of each thread. A GPU has 1 KiB for that; here recursion gets further (assumed). */
@@ -149,7 +154,9 @@ static bool run_turn(struct block *b)
             if (w->groups[g].state != GROUP_AT_BARRIER)
                 any = true;
         if (could)
-            warp_run(w, b->launch->random ? 1 + next_random(b->launch) % 64 : BUDGET);
+            warp_run(w, b->launch->random               ? 1 + next_random(b->launch) % 64
+                        : b->launch->shape->cooperative ? BUDGET_COOPERATIVE
+                                                        : BUDGET);
     }
     return any;
 }
@@ -188,6 +195,22 @@ static void free_block(struct block *b)
     os_free(b->shared);
 }
 
+/* Ends the launch when all blocks only wait. `*since`: when something was changed last, and how many
+ * changes there were. */
+static void check_waiting(struct launch *launch, struct block *b, uint64_t since[2])
+{
+    if (launch->changes != since[1]) {
+        since[0] = launch->clock;
+        since[1] = launch->changes;
+    }
+    if (launch->clock - since[0] < INSTRUCTIONS_WAITING)
+        return;
+    for (unsigned n = 0; n < b->warp_count; n++)
+        if (b->warps[n].alive)
+            warp_fault(&b->warps[n], (unsigned)__builtin_ctz(b->warps[n].alive), FAULT_WAITS, 0, 0,
+                       false);
+}
+
 /* Begins as many blocks as run at once, and gives each its turns until all have ended. */
 static void run_blocks(struct launch *launch)
 {
@@ -197,14 +220,17 @@ static void run_blocks(struct launch *launch)
     struct block *all = os_allocate(slots * sizeof *all);
     for (uint64_t n = 0; n < begun; n++)
         begin_block(launch, &all[n]);
+    uint64_t since[2] = {0, 0};
     for (bool any = true; any && !launch->fault->kind;) {
         any = false;
         for (uint64_t n = 0; n < begun && !launch->fault->kind; n++) {
             struct block *b = &all[n];
-            while (b->runs && run_block(b, launch->shape->cooperative ? 4 : TURNS_MAX)
+            while (b->runs && run_block(b, launch->shape->cooperative ? 1 : TURNS_MAX)
                    && launch->next_block < launch->blocks && !launch->fault->kind)
                 begin_block(launch, b);
             any |= b->runs;
+            if (b->runs && (begun == slots || launch->next_block == launch->blocks))
+                check_waiting(launch, b, since);
             /* Perhaps it waits for one that has not begun. */
             if (b->runs && n + 1 == begun && begun < slots && launch->next_block < launch->blocks)
                 begin_block(launch, &all[begun++]);
@@ -227,6 +253,7 @@ bool grid_run(const struct kernel_code *code, const struct launch_shape *shape,
     launch.warps_of_block = (launch.threads_of_block + WARP_SIZE - 1) / WARP_SIZE;
     launch.blocks = (uint64_t)shape->grid.x * shape->grid.y * shape->grid.z;
     launch.random = shape->seed;
+    launch.workspace[0] = sizeof launch.workspace;
     fault->kind = FAULT_NONE;
     run_blocks(&launch);
     os_free(launch.windows);

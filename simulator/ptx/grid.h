@@ -65,7 +65,9 @@ enum fault_kind {
     FAULT_ASSERTION,
     /* No thread can go on: all wait at barriers that the others do not come to. */
     FAULT_BARRIER,
-    FAULT_NO_FUNCTION
+    FAULT_NO_FUNCTION,
+    /* It reads again and again what nothing on the device changes. */
+    FAULT_WAITS
 };
 
 /* What a thread did that no device survives. */

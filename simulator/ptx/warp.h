@@ -97,9 +97,12 @@ struct launch {
     size_t window_count;
     /* Instructions that warps have run; grows faster where a program reads clocks. */
     uint64_t clock;
+    /* How many stores and atomic operations there were. */
+    uint64_t changes;
     uint64_t random;
-    /* Grid barrier. */
-    bool stopped;
+    /* What GRID_WINDOW is an address of (the toolkit's cooperative_groups/details/driver_abi.h): its
+     * size, and the barrier's count. */
+    uint32_t workspace[2];
 };
 
 /* Runs the warp until it ends, waits at a barrier, or has run so many instructions. Returns whether

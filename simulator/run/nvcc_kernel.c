@@ -8,12 +8,75 @@
 #include "base/settings.h"
 #include "check/checker.h"
 #include "mem/address_map.h"
+#include "mem/device.h"
 #include "mem/memory.h"
 #include "os/needs_lock.h"
 #include "os/os.h"
 #include "run/commands.h"
 #include "sched/cost.h"
 #include "sched/virtual_time.h"
+
+/* ---- what is refused ---- */
+
+/* Says once of each kernel why it does not run. The error is that of a GPU for which the program
+ * has no code (documented: cudaErrorNoKernelImageForDevice). */
+cudaError_t nvcc_kernel_refuse(struct registered_kernel *k, const char *why)
+{
+    NEEDS_LOCK();
+    if (!k->refusal_said)
+        diag("the kernel %s was built by nvcc and does not run here: %s. Its launches return "
+             "cudaErrorNoKernelImageForDevice, and nothing of them happens. The page \"Run your "
+             "own program\" of the book says what runs, and how a kernel gets a function for the "
+             "CPU.",
+             k->name, why);
+    k->refusal_said = true;
+    return cudaErrorNoKernelImageForDevice;
+}
+
+static size_t figure(enum cudaDeviceAttr attribute)
+{
+    int value = 0;
+    device_attribute(attribute, &value);
+    return (size_t)value;
+}
+
+/* Assumed: registers limit nothing, because how many a thread takes is not in the PTX. */
+unsigned nvcc_kernel_blocks_that_fit(const struct kernel_code *code, unsigned threads,
+                                     size_t shared_bytes)
+{
+    NEEDS_LOCK();
+    if (!threads || threads > figure(cudaDevAttrMaxThreadsPerBlock))
+        return 0;
+    size_t whole = round_up(threads, WARP_SIZE),
+           most = figure(cudaDevAttrMaxBlocksPerMultiprocessor);
+    size_t by_threads = figure(cudaDevAttrMaxThreadsPerMultiProcessor) / whole;
+    size_t by_shared = figure(cudaDevAttrMaxSharedMemoryPerMultiprocessor)
+                     / (code->static_shared_bytes + shared_bytes
+                        + figure(cudaDevAttrReservedSharedMemoryPerBlock));
+    most = by_threads < most ? by_threads : most;
+    return (unsigned)(by_shared < most ? by_shared : most);
+}
+
+/* Documented for the driver's launch: grids and blocks have limits. Assumed: the codes of those of
+ * one kernel, __launch_bounds__ and dynamic shared memory. */
+cudaError_t nvcc_kernel_check(const struct registered_kernel *k, const struct kernel_code *code,
+                              dim3 grid, dim3 block, size_t shared_bytes, bool cooperative)
+{
+    NEEDS_LOCK();
+    uint64_t threads = (uint64_t)block.x * block.y * block.z;
+    unsigned most = code->entry->function->max_threads;
+    size_t limit = k->shared_limit ? k->shared_limit : 48 * KiB;
+    if (!threads || !grid.x || !grid.y || !grid.z || block.x > 1024 || block.y > 1024
+        || block.z > 64 || threads > 1024 || grid.x > 2147483647 || grid.y > 65535 || grid.z > 65535
+        || (most && threads > most))
+        return cudaErrorInvalidConfiguration;
+    /* Documented: the code of a cooperative launch whose blocks do not fit. */
+    uint64_t blocks = (uint64_t)grid.x * grid.y * grid.z;
+    uint64_t fit = nvcc_kernel_blocks_that_fit(code, (unsigned)threads, shared_bytes);
+    if (cooperative && blocks > fit * figure(cudaDevAttrMultiProcessorCount))
+        return cudaErrorCooperativeLaunchTooLarge;
+    return code->static_shared_bytes + shared_bytes > limit ? cudaErrorInvalidValue : cudaSuccess;
+}
 
 /* ---- launches ---- */
 
@@ -146,7 +209,11 @@ static struct window *find_memory(void *context, uint64_t address, size_t bytes,
                               heap_storage(a.heap, (size_t)(freed->ref.address - a.heap->base)));
     if (a.kind == ADDRESS_PINNED)
         return add_allocation(r, &a, memory_shadow(&a), a.pinned->storage);
-    bool was_there = a.kind == ADDRESS_ALLOCATED && a.range->id <= l->newest_allocation;
+    /* A variable of device code was always there. */
+    bool was_there = a.kind == ADDRESS_ALLOCATED
+                  && (a.range->id <= l->newest_allocation
+                      || (a.range->shadow.allocated_by.slot == HOST_SLOT
+                          && !a.range->shadow.allocated_by.number));
     if (bytes <= a.bytes_left && (was_there || (a.kind == ADDRESS_ALLOCATED && !settings.check)))
         return add_allocation(r, &a, memory_shadow(&a),
                               heap_storage(a.heap, a.offset - a.inner_offset));
@@ -298,6 +365,7 @@ static cudaError_t fault_error(enum fault_kind kind)
     case FAULT_ASSERTION: return cudaErrorAssert;
     case FAULT_STACK: return cudaErrorHardwareStackError;
     case FAULT_NO_FUNCTION: return cudaErrorInvalidPc;
+    case FAULT_WAITS:
     case FAULT_BARRIER: return cudaErrorLaunchTimeout;
     default: return cudaErrorIllegalAddress;
     }
@@ -320,6 +388,11 @@ static const char *event_text(enum fault_kind kind)
     case FAULT_TRAP: return "came to a trap";
     case FAULT_ASSERTION: return "failed an assertion";
     case FAULT_NO_FUNCTION: return "called an address where no function is";
+    case FAULT_WAITS:
+        return "reads memory again and again that nothing on the device changes. If it waits for "
+               "the "
+               "host: kernels that do are not simulated, but for launch_hold of kernels.h. The GPU "
+               "would go on waiting";
     default: return "waits at a barrier that other threads of its block do not come to";
     }
 }

@@ -25,6 +25,15 @@ struct nvcc_kernel {
     char parameters[];
 };
 
+/* Says once of a kernel why it does not run (the end of a sentence). Returns the error. */
+cudaError_t nvcc_kernel_refuse(struct registered_kernel *k, const char *why);
+/* Returns the error of a launch of this shape, or cudaSuccess. */
+cudaError_t nvcc_kernel_check(const struct registered_kernel *k, const struct kernel_code *code,
+                              dim3 grid, dim3 block, size_t shared_bytes, bool cooperative);
+/* How many blocks of so many threads fit into a multiprocessor at once. */
+unsigned nvcc_kernel_blocks_that_fit(const struct kernel_code *code, unsigned threads,
+                                     size_t shared_bytes);
+
 /* Makes a launch of a kernel that has code for the current device; the caller owns it. `arguments`:
  * a pointer to each argument. */
 struct nvcc_kernel *nvcc_kernel_new(struct registered_kernel *k, const struct kernel_code *code,

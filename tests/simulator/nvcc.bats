@@ -29,6 +29,16 @@ ran() { LD_LIBRARY_PATH=$ROOT/build/simulator run bounded ./program; }
     assert_output --partial "Its launches return cudaErrorNoKernelImageForDevice"
 }
 
+@test "a kernel runs from PTX that a program registers, also where there is no nvcc" {
+    as_expected nvcc_by_hand "$ROOT/tests/simulator/kernels/sums.ptx"
+    # an instruction that is not there is named
+    sed '0,/add.s32/s//frobnicate.s32/' "$ROOT/tests/simulator/kernels/sums.ptx" >wrong.ptx
+    run "$PROGRAMS/nvcc_by_hand" wrong.ptx
+    assert_failure
+    assert_output --partial "the kernel sums was built by nvcc and does not run here:"
+    assert_output --partial 'an instruction that is not simulated ("frobnicate.s32 '
+}
+
 @test "SIM_KERNELS=refuse, or no PTX: a kernel that nvcc compiled gets an error, and no success" {
     cat >program.cu <<'C'
 #include <cstdio>
@@ -113,4 +123,93 @@ judged() {
     judged after_free "use after free"
     judged outside "access outside the allocation" "touches bytes 262244 to 262247"
     judged captured "unordered writes" "(graph launch 1 in stream 1)"
+}
+
+@test "variables, kernel nodes, cooperative launches and attributes of nvcc's kernels" {
+    cp "$ROOT/tests/simulator/kernels/features.cu" .
+    compiled features.cu
+    local schedule
+    for schedule in "${SCHEDULES[@]}"; do
+        SIM_SCHEDULE=$schedule ran
+        assert_success
+        assert_output "1 4, 16 bytes, somewhere
+1, 256 threads, factor 2
+12 12
+4 4
+4096 threads in all
+1024 1
+cudaErrorCooperativeLaunchTooLarge
+1024 threads, 0 bytes, 8 blocks
+cudaErrorInvalidConfiguration
+8 8"
+    done
+}
+
+@test "lessons with the kernels of kernels.cu print what they print with the library's" {
+    [ -n "$NVCC" ] || skip "nvcc is not installed: lessons/kernels.cu is not compiled here"
+    local lesson solutions=(02_query_support 05_custom_pool 06_release_threshold)
+    [ -z "${TEST_LONG:-}" ] || solutions+=(08_statistics 12_peer_access 15_own_arena 17_graph_memory)
+    "$NVCC" -c -I"$ROOT/lessons" "$ROOT/lessons/kernels.cu" -o kernels.o
+    for lesson in "${solutions[@]}"; do
+        gcc -std=c11 -I"$ROOT/lessons" -isystem "$ROOT/build/cuda/include" \
+            "$ROOT/solutions/$lesson.c" kernels.o "$ROOT/build/simulator/libcudart.so.13" \
+            -lstdc++ -lm -o program
+        ran
+        assert_success
+        assert_output "$(<"$ROOT/tests/lessons/expected/$lesson.txt")"
+    done
+}
+
+@test "a kernel that waits for the host, and the other faults, end with a sentence" {
+    cat >program.cu <<'C'
+#include <cassert>
+#include <cstdio>
+#include <cstring>
+__global__ void hold(volatile int *open) { while (!*open) ; }
+__global__ void wrong_address(int *a) { a[threadIdx.x] = *(int *)(size_t)64; }
+__global__ void misaligned(char *a) { *(int *)(a + 1) = 1; }
+__global__ void shared(int *a, int n) { __shared__ int s[4]; s[n] = 1; a[0] = s[n - 1]; }
+__global__ void trap(int *a) { if (a) __trap(); }
+__global__ void asserts(int n) { assert(n == 3 && "three"); }
+__global__ void half(int *a)
+{
+    if (threadIdx.x < 64) __syncthreads();
+    else asm volatile("bar.sync 1;");
+    a[0] = 1;
+}
+int main(int argc, char **argv)
+{
+    int *a, *open;
+    cudaMalloc(&a, 400);
+    cudaMallocHost(&open, sizeof *open);
+    *open = 0;
+    const char *name = argv[1];
+    if (!strcmp(name, "hold")) hold<<<1, 1>>>(open);
+    if (!strcmp(name, "wrong_address")) wrong_address<<<1, 8>>>(a);
+    if (!strcmp(name, "misaligned")) misaligned<<<1, 1>>>((char *)a);
+    if (!strcmp(name, "shared")) shared<<<1, 1>>>(a, 100);
+    if (!strcmp(name, "trap")) trap<<<1, 1>>>(a);
+    if (!strcmp(name, "asserts")) asserts<<<2, 1>>>(4);
+    if (!strcmp(name, "half")) half<<<1, 128>>>(a);
+    printf("%s\n", cudaGetErrorName(cudaDeviceSynchronize()));
+    fflush(stdout);
+}
+C
+    compiled program.cu -lineinfo
+    faulted hold cudaErrorLaunchTimeout "reads memory again and again that nothing on the device"
+    faulted wrong_address cudaErrorIllegalAddress "read 4 bytes at 0x40, which is memory of the host"
+    faulted misaligned cudaErrorMisalignedAddress "which is no multiple of the access's size"
+    faulted shared cudaErrorIllegalAddress "which is beyond the shared memory of its block"
+    faulted trap cudaErrorLaunchFailure "came to a trap"
+    faulted asserts cudaErrorAssert "n == 3 && \"three\"" "failed an assertion"
+    faulted half cudaErrorLaunchTimeout "waits at a barrier"
+}
+
+# faulted CASE ERROR WORDS...: what ./program prints
+faulted() {
+    local words
+    LD_LIBRARY_PATH=$ROOT/build/simulator run bounded ./program "$1"
+    assert_line "$2"
+    for words in "${@:3}"; do assert_output --partial "$words"; done
+    assert_output --partial "of the kernel $1 (stream 0)"
 }

@@ -1,5 +1,6 @@
 /* What code compiled by nvcc calls, called by hand: so a machine without nvcc tries it, too.
- * nvcc_by_hand refused: the launches of a kernel whose binary has no PTX. */
+ * nvcc_by_hand refused: the launches of a kernel whose binary has no PTX.
+ * nvcc_by_hand FILE.ptx: the kernel of tests/simulator/kernels/sums.cu. */
 #include "expect.h"
 
 /* The prototypes of the toolkit's crt/host_runtime.h, which is for C++. */
@@ -71,10 +72,85 @@ static void refused(void)
     IS(cudaErrorMissingConfiguration, __cudaPopCallConfiguration(&grid, &block, &shared, &stream));
 }
 
+/* ---- PTX that is in a file ---- */
+
+/* A fat binary with one text that is not compressed: what nvcc --compress-mode=none writes. */
+struct binary {
+    struct {
+        unsigned magic;
+        unsigned short version, header_bytes;
+        unsigned long long bytes;
+    } container;
+    struct {
+        unsigned short kind, version;
+        unsigned header_bytes;
+        unsigned long long bytes;
+        unsigned compressed, unknown[2], architecture;
+        unsigned long long more, flags, yet_more, text_bytes;
+    } entry;
+    char text[1 << 16];
+};
+
+static void read_binary(const char *path, struct binary *b)
+{
+    FILE *file = fopen(path, "r");
+    if (!file)
+        exit(2);
+    size_t bytes = fread(b->text, 1, sizeof b->text - 1, file);
+    fclose(file);
+    b->container.magic = 0xBA55ED50;
+    b->container.version = 1;
+    b->container.header_bytes = sizeof b->container;
+    b->container.bytes = sizeof b->entry + bytes + 1;
+    b->entry.kind = 1;
+    b->entry.header_bytes = sizeof b->entry;
+    b->entry.bytes = bytes + 1;
+    b->entry.architecture = 75;
+}
+
+static void sums_kernel(void) {}
+
+static void run_sums(const char *path)
+{
+    enum { COUNT = 1000, BLOCKS = 3 };
+    static struct binary binary;
+    static const struct {
+        int magic, version;
+        const void *data;
+        void *file;
+    } wrapper = {0x466243b1, 1, &binary, NULL};
+    int here[COUNT], each[BLOCKS], all = 0, sum = 0, n = COUNT, *data, *out;
+    read_binary(path, &binary);
+    void **handle = __cudaRegisterFatBinary((void *)&wrapper);
+    __cudaRegisterFunction(handle, (const char *)(void *)sums_kernel, NULL, "sums", -1, 0, 0, 0, 0,
+                           0);
+    __cudaRegisterFatBinaryEnd(handle);
+    for (int i = 0; i < COUNT; i++) {
+        here[i] = i % 11 - 3;
+        sum += here[i] > 1 ? 2 * here[i] - 1 : here[i];
+    }
+    OK(cudaMalloc((void **)&data, sizeof here));
+    OK(cudaMalloc((void **)&out, sizeof each + sizeof all));
+    OK(cudaMemcpy(data, here, sizeof here, cudaMemcpyHostToDevice));
+    OK(cudaMemset(out, 0, sizeof each + sizeof all));
+    int *total = out + BLOCKS;
+    void *arguments[] = {&data, &out, &total, &n};
+    dim3 blocks = {BLOCKS, 1, 1}, threads = {64, 1, 1};
+    IS(cudaSuccess, cudaLaunchKernel((const void *)sums_kernel, blocks, threads, arguments, 0, 0));
+    OK(cudaMemcpy(each, out, sizeof each, cudaMemcpyDeviceToHost));
+    OK(cudaMemcpy(&all, total, sizeof all, cudaMemcpyDeviceToHost));
+    SAME(sum, all);
+    SAME(sum, each[0] + each[1] + each[2]);
+    OK(cudaFree(data));
+    OK(cudaFree(out));
+}
+
 int main(int argc, char **argv)
 {
     if (argc == 2 && !strcmp(argv[1], "refused"))
         refused();
+    else if (argc == 2)
+        run_sums(argv[1]);
     else
         return 2;
     if (!wrong)

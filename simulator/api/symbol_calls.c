@@ -1,0 +1,90 @@
+/* Calls: variables of device code, by the address that the program has for each. */
+#include "api/call.h"
+#include "mem/device.h"
+#include "ptx/registry.h"
+#include "run/device_variable.h"
+
+/* Sets the address of bytes of a variable on the current device. Documented: a code of its own for
+ * what is no variable; assumed: bytes outside of it are refused as in any copy. */
+static cudaError_t find(const void *symbol, size_t offset, size_t bytes, char **address)
+{
+    struct registered_variable *r = registry_variable(symbol);
+    struct variable *v = r ? registry_module_variable(r) : NULL;
+    if (!v)
+        return cudaErrorInvalidSymbol;
+    if (offset > v->bytes || bytes > v->bytes - offset)
+        return cudaErrorInvalidValue;
+    *address = (char *)(uintptr_t)device_variable_address(v, device_current()) + offset;
+    return cudaSuccess;
+}
+
+cudaError_t do_cudaGetSymbolAddress(struct call *call, void **address, const void *symbol)
+{
+    (void)call;
+    char *at;
+    if (!address)
+        return cudaErrorInvalidValue;
+    cudaError_t e = find(symbol, 0, 0, &at);
+    if (!e)
+        *address = at;
+    return e;
+}
+
+cudaError_t do_cudaGetSymbolSize(struct call *call, size_t *bytes, const void *symbol)
+{
+    (void)call;
+    struct registered_variable *r = registry_variable(symbol);
+    if (!bytes)
+        return cudaErrorInvalidValue;
+    if (!r)
+        return cudaErrorInvalidSymbol;
+    *bytes = r->bytes;
+    return cudaSuccess;
+}
+
+/* Documented: a copy to a variable comes from the host or the device, and one from a variable goes
+ * there. */
+static cudaError_t check_kind(enum cudaMemcpyKind kind, bool to)
+{
+    bool is_good = kind == cudaMemcpyDefault || kind == cudaMemcpyDeviceToDevice
+                || kind == (to ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToHost);
+    return is_good ? cudaSuccess : cudaErrorInvalidMemcpyDirection;
+}
+
+cudaError_t do_cudaMemcpyToSymbol(struct call *call, const void *symbol, const void *from,
+                                  size_t bytes, size_t offset, enum cudaMemcpyKind kind)
+{
+    char *to = NULL;
+    cudaError_t e = find(symbol, offset, bytes, &to);
+    e = e ? e : check_kind(kind, true);
+    return e ? e : do_cudaMemcpy(call, to, from, bytes, kind);
+}
+
+cudaError_t do_cudaMemcpyFromSymbol(struct call *call, void *to, const void *symbol, size_t bytes,
+                                    size_t offset, enum cudaMemcpyKind kind)
+{
+    char *from = NULL;
+    cudaError_t e = find(symbol, offset, bytes, &from);
+    e = e ? e : check_kind(kind, false);
+    return e ? e : do_cudaMemcpy(call, to, from, bytes, kind);
+}
+
+cudaError_t do_cudaMemcpyToSymbolAsync(struct call *call, const void *symbol, const void *from,
+                                       size_t bytes, size_t offset, enum cudaMemcpyKind kind,
+                                       cudaStream_t stream)
+{
+    char *to = NULL;
+    cudaError_t e = find(symbol, offset, bytes, &to);
+    e = e ? e : check_kind(kind, true);
+    return e ? e : do_cudaMemcpyAsync(call, to, from, bytes, kind, stream);
+}
+
+cudaError_t do_cudaMemcpyFromSymbolAsync(struct call *call, void *to, const void *symbol,
+                                         size_t bytes, size_t offset, enum cudaMemcpyKind kind,
+                                         cudaStream_t stream)
+{
+    char *from = NULL;
+    cudaError_t e = find(symbol, offset, bytes, &from);
+    e = e ? e : check_kind(kind, false);
+    return e ? e : do_cudaMemcpyAsync(call, to, from, bytes, kind, stream);
+}
