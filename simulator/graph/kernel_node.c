@@ -113,7 +113,7 @@ static cudaError_t check_kind(const struct task *t)
     return cudaErrorNotSupported;
 }
 
-/* The parameters of a kernel that nvcc built, with its arguments' values, in one piece of memory. */
+/* The parameters of a kernel that nvcc built, and its arguments' values, in one piece of memory. */
 static void nvcc_params(struct node *n, struct cudaKernelNodeParams *p)
 {
     const struct nvcc_kernel *k = n->task.nvcc_kernel;

@@ -201,8 +201,8 @@ static struct window *known_window(struct launch *launch, uint64_t address, size
     return NULL;
 }
 
-/* What the threads touch when all is as it mostly is: one window, or shared memory, and each address
- * a multiple of the size. */
+/* What the threads touch when all is as it mostly is: one window, or shared memory, and each
+ * address a multiple of the size. */
 struct region {
     /* The bytes of an address are at `base` + address. */
     char *base;

@@ -17,8 +17,8 @@
 /* The first of these in a cooperative launch, whose blocks wait for each other. */
 #define BUDGET_COOPERATIVE 2000
 #define TURNS_MAX          200
-/* Assumed: a launch that runs so many instructions and changes nothing meanwhile waits for the host,
- * if all its blocks have begun that can be there at once. */
+/* Assumed: a launch that runs so many instructions and changes nothing meanwhile waits for the
+ * host, if all its blocks have begun that can be there at once. */
 #define INSTRUCTIONS_WAITING 400000000u
 /* So many blocks at once, where it is not a cooperative launch. */
 #define BLOCKS_MAX 64
@@ -195,7 +195,7 @@ static void free_block(struct block *b)
     os_free(b->shared);
 }
 
-/* Ends the launch when all blocks only wait. `*since`: when something was changed last, and how many
+/* Ends the launch when all blocks only wait. `since`: when something was changed last, and how many
  * changes there were. */
 static void check_waiting(struct launch *launch, struct block *b, uint64_t since[2])
 {

@@ -100,8 +100,8 @@ struct launch {
     /* How many stores and atomic operations there were. */
     uint64_t changes;
     uint64_t random;
-    /* What GRID_WINDOW is an address of (the toolkit's cooperative_groups/details/driver_abi.h): its
-     * size, and the barrier's count. */
+    /* What GRID_WINDOW is an address of (the toolkit's cooperative_groups/details/driver_abi.h):
+     * its size, and the barrier's count. */
     uint32_t workspace[2];
 };
 

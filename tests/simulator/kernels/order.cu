@@ -1,5 +1,5 @@
-// Kernels that nvcc built, against each other and against copies and memsets: order CASE correct, or
-// order CASE incorrect. A correct case ends with 0, an incorrect one is reported.
+// Kernels that nvcc built, against each other and against copies and memsets: order CASE correct,
+// or order CASE incorrect. A correct case ends with 0, an incorrect one is reported.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>

@@ -1,0 +1,65 @@
+/* What code compiled by nvcc calls, for programs that call it by hand. */
+#ifndef NVCC_BY_HAND_H
+#define NVCC_BY_HAND_H
+
+#include <cuda_runtime_api.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The prototypes of the toolkit's crt/host_runtime.h, which is for C++. */
+void **__cudaRegisterFatBinary(void *wrapper);
+void __cudaRegisterFatBinaryEnd(void **binary);
+void __cudaRegisterFunction(void **binary, const char *host, char *device, const char *symbol,
+                            int thread_limit, void *thread, void *block, dim3 *block_size,
+                            dim3 *grid_size, int *warp_size);
+unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared, cudaStream_t stream);
+cudaError_t __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared, void *stream);
+cudaError_t __cudaGetKernel(cudaKernel_t *kernel, const void *host);
+cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void **arguments,
+                               size_t shared, cudaStream_t stream);
+cudaError_t __cudaLaunchKernel_ptsz(cudaKernel_t kernel, dim3 grid, dim3 block, void **arguments,
+                                    size_t shared, cudaStream_t stream);
+
+/* A fat binary with one text that is not compressed: what nvcc --compress-mode=none writes. */
+struct binary {
+    struct {
+        unsigned magic;
+        unsigned short version, header_bytes;
+        unsigned long long bytes;
+    } container;
+    struct {
+        unsigned short kind, version;
+        unsigned header_bytes;
+        unsigned long long bytes;
+        unsigned compressed, unknown[2], architecture;
+        unsigned long long more, flags, yet_more, text_bytes;
+    } entry;
+    char text[];
+};
+
+/* Registers a text of PTX, as a program's binary. Returns the binary's handle. */
+static inline void **register_ptx(const char *text)
+{
+    static struct {
+        int magic, version;
+        const void *data;
+        void *file;
+    } wrapper = {0x466243b1, 1, NULL, NULL};
+    size_t bytes = strlen(text) + 1;
+    struct binary *b = calloc(1, sizeof *b + bytes);
+    if (!b)
+        exit(2);
+    memcpy(b->text, text, bytes);
+    b->container.magic = 0xBA55ED50;
+    b->container.version = 1;
+    b->container.header_bytes = sizeof b->container;
+    b->container.bytes = sizeof b->entry + bytes;
+    b->entry.kind = 1;
+    b->entry.header_bytes = sizeof b->entry;
+    b->entry.bytes = bytes;
+    b->entry.architecture = 75;
+    wrapper.data = b;
+    return __cudaRegisterFatBinary(&wrapper);
+}
+
+#endif
