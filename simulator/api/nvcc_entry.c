@@ -62,6 +62,18 @@ void __cudaRegisterVar(void **binary, char *host, char *device, const char *symb
     lock_release();
 }
 
+EXPORT void __cudaRegisterManagedVar(void **binary, void **host, char *device, const char *symbol,
+                                     int ext, size_t bytes, int constant, int global);
+
+void __cudaRegisterManagedVar(void **binary, void **host, char *device, const char *symbol, int ext,
+                              size_t bytes, int constant, int global)
+{
+    (void)binary, (void)host, (void)device, (void)ext, (void)bytes, (void)constant, (void)global;
+    diag("the program has a __managed__ variable, %s, and these are not simulated: it crashes when "
+         "it touches that. Allocate it with cudaMallocManaged.",
+         symbol);
+}
+
 /* ---- launches ---- */
 
 /* What <<<...>>> says, from there to the stub. A launch may stand in the arguments of another. */

@@ -5,6 +5,13 @@
 
 #include "ptx/warp.h"
 
+/* A page of a browser rounds in one way alone. */
+#ifndef FE_DOWNWARD
+#define FE_TOWARDZERO FE_TONEAREST
+#define FE_DOWNWARD   FE_TONEAREST
+#define FE_UPWARD     FE_TONEAREST
+#endif
+
 /* ---- modifiers ---- */
 
 static void flush(char *to, const char *from)

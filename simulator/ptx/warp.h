@@ -139,15 +139,20 @@ __extension__ typedef __int128 wide_s128;
 /* Where lane l of a register is, in elements of a type. */
 #define AT(type, l) ((l) * (sizeof(type) < 4 ? 4 / sizeof(type) : 1))
 
+#ifdef __clang__
+#define AT_ONCE _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define AT_ONCE _Pragma("GCC ivdep")
+#endif
 /* The body, for each lane `l`. When all take part, the compiler may do several at once. */
-#define EACH_LANE(lanes, ...)                                                         \
-    if ((lanes) == ALL_LANES) {                                                       \
-        _Pragma("GCC ivdep") for (unsigned l = 0; l < WARP_SIZE; l++) { __VA_ARGS__ } \
-    } else {                                                                          \
-        for (uint32_t rest = (lanes); rest; rest &= rest - 1) {                       \
-            unsigned l = (unsigned)__builtin_ctz(rest);                               \
-            __VA_ARGS__                                                               \
-        }                                                                             \
+#define EACH_LANE(lanes, ...)                                            \
+    if ((lanes) == ALL_LANES) {                                          \
+        AT_ONCE for (unsigned l = 0; l < WARP_SIZE; l++) { __VA_ARGS__ } \
+    } else {                                                             \
+        for (uint32_t rest = (lanes); rest; rest &= rest - 1) {          \
+            unsigned l = (unsigned)__builtin_ctz(rest);                  \
+            __VA_ARGS__                                                  \
+        }                                                                \
     }
 
 static inline bool lane_is_in(uint32_t lanes, unsigned l) { return lanes >> l & 1; }
