@@ -4,8 +4,8 @@
 #
 # For a machine with a GPU, a CUDA toolkit, gcc, make and python3. Each program is compiled once,
 # for compute_75, without fma where the program names none: the GPU's driver compiles its PTX, and
-# the simulated device runs it. FILE.md receives the table, FILE.d all that was printed. Exit status 0:
-# each printed the same on both.
+# the simulated device runs it. FILE.md receives the table, FILE.d all that was printed. Exit status
+# 0: each printed the same on both.
 set -u
 file=$(realpath -m "${1:-build/kernels.md}")
 cd "$(dirname "$0")/../.." || exit 1
