@@ -40,7 +40,7 @@ RUNS = (
     "cudaLaunchHostFunc",
 )
 WAITS = ("cudaStreamSynchronize", "cudaDeviceSynchronize", "cudaEventSynchronize")
-# In these the host waits for whatever is on its way.
+# In these the host waits for whatever is on its way, unless the memory is a pool's.
 MAY_WAIT = ("cudaFree", "cudaFreeHost")
 EVENTS = {"cudaEventRecord": "recorded", "cudaStreamWaitEvent": "wait is over"}
 QUERIES = ("cudaStreamQuery", "cudaEventQuery")
@@ -252,7 +252,7 @@ def waited(line, pieces):
     own = pieces.get(line["number"])
     if own:
         return own.kind != "point" and own.finish[0] <= line["end"]
-    if line["call"] not in WAITS + MAY_WAIT:
+    if line["call"] not in WAITS + MAY_WAIT or line["call"] in MAY_WAIT and "pool" in line:
         return False
     return any(
         line["t"] < piece.finish[0] <= line["end"]
