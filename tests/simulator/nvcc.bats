@@ -147,8 +147,8 @@ cudaErrorInvalidConfiguration
 
 @test "lessons with the kernels of kernels.cu print what they print with the library's" {
     [ -n "$NVCC" ] || skip "nvcc is not installed: lessons/kernels.cu is not compiled here"
-    local lesson solutions=(02_query_support 05_custom_pool 06_release_threshold)
-    [ -z "${TEST_LONG:-}" ] || solutions+=(08_statistics 12_peer_access 17_graph_memory)
+    local lesson solutions=(02_default_pool 03_custom_pool 04_release_threshold)
+    [ -z "${TEST_LONG:-}" ] || solutions+=(07_statistics 14_peer_access 20_graph_memory)
     "$NVCC" -c -I"$ROOT/lessons" "$ROOT/lessons/kernels.cu" -o kernels.o
     for lesson in "${solutions[@]}"; do
         gcc -std=c11 -I"$ROOT/lessons" -isystem "$ROOT/build/cuda/include" \
@@ -156,7 +156,7 @@ cudaErrorInvalidConfiguration
             -lstdc++ -lm -o program
         ran
         assert_success
-        assert_output "$(<"$ROOT/tests/lessons/expected/$lesson.txt")"
+        assert_output "$(<"$ROOT/tests/lessons/$lesson/expected/output.txt")"
     done
 }
 
