@@ -6,8 +6,10 @@
  * Yours  fix: the pool of the pipeline grows with every round. Move calls of `pipeline`, or change
  *        their streams, until all rounds run in the memory of the first. The host waits nowhere in
  *        the pipeline, the policies of the pool stay, and the load of a round does not wait for the
- *        store of the round before. Neighbors that one stream frees become one free range, which
- *        counts as freed with the last of them.
+ *        store of the round before.
+ * Calls  cudaFreeAsync(void *ptr, cudaStream_t stream)
+ *        cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
+ *        cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned int flags)
  * Run    make 10          check   make check-10          page   docs/10_reuse_events
  */
 #include "kernels.h"
