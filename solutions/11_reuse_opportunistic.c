@@ -8,6 +8,8 @@
  *        of one phase, by reuse that is certain, however fast the device is. `serve` takes memory
  *        that the device has finished with, and the host synchronizes no stream there, not even one
  *        that has finished. For each, decide between a call and the policy.
+ * Calls  cudaStreamSynchronize(cudaStream_t stream)
+ *        cudaStreamQuery(cudaStream_t stream)
  * Run    make 11          check   make check-11          page   docs/11_reuse_opportunistic
  */
 #include "kernels.h"
