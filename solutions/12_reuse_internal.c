@@ -7,6 +7,9 @@
  * Yours  fix: decide the policy of `shared_pool`, and what `take` does when the pool has no memory:
  *        the spare pool, a synchronization, or both. The limit of the pool stays. The page lists
  *        what must hold.
+ * Calls  cudaMallocFromPoolAsync(void **ptr, size_t size, cudaMemPool_t pool, cudaStream_t stream)
+ *        cudaStreamSynchronize(cudaStream_t stream)
+ *        cudaGetLastError(void)
  * Run    make 12          check   make check-12          page   docs/12_reuse_internal
  */
 #include "kernels.h"
@@ -37,9 +40,9 @@ static cudaMemPool_t shared_pool(size_t mib)
     return pool_limited(mib, 0); /* an error that take() can act on, and no hidden wait */
 }
 
-/* YOUR WORK, 2 of 2. Memory for the fast stream, from `pool` if it has any. The host may wait
- * for the slow stream only if `spare` has none either. Returns cudaErrorMemoryAllocation if there
- * is no memory at all. An error that it has handled is not left for cudaGetLastError. */
+/* YOUR WORK, 2 of 2. Memory for the fast stream, from `pool` if it has any. Only if `spare` has
+ * none either, the host may wait, for the slow stream alone. Returns cudaErrorMemoryAllocation if
+ * there is no memory at all. An error that it has handled is not left for cudaGetLastError. */
 static cudaError_t take(int **memory, size_t bytes, cudaMemPool_t pool, cudaMemPool_t spare)
 {
     cudaError_t result = cudaMallocFromPoolAsync((void **)memory, bytes, pool, fast);

@@ -1,49 +1,56 @@
-/* Calls lesson 12's take in situations that its main does not try, each with `mib` MiB (the
- * argument), of which a stream fills 1 KiB: the shared pool has room; the shared pool is full, the
- * spare one is free, the slow stream is held; both are full, and the slow stream ends; there is no
- * memory at all. In situation N the slow stream fills with N, in the shared pool, and the fast one
- * then with 10 + N, in what take returned: the journal shows where that is, and when it ran. The
- * check puts the lesson in front of this file, its main renamed. */
-#include <threads.h>
+/* Calls lesson 12's functions in one situation that its main does not try. The arguments: its
+ * number, and what a stream fills a pool with, in MiB.
+ *
+ *   1  the shared pool has room, the slow stream is held
+ *   2  the shared pool is full, the spare one is free, the slow stream is held
+ *   3  both are full, and the slow stream ends; a third stream is held
+ *   4  for more than both may hold, and the slow stream ends
+ *   5  shared_pool alone
+ *
+ * The pools of 1 to 4 insert no wait. The first pool is the shared one, the second the spare one.
+ * The calls of take are between two fills with 30 and 40, and what it returned is filled with 20.
+ * The check puts the lesson in front of this file, its main renamed. */
 
-static int asked_number;
-
-/* The slow stream uses and frees `mib` MiB in a shared pool, whose limit is `limit` times that;
- * take then allocates `wanted` times as much. */
-static void asked_in(const char *situation, size_t mib, size_t limit, int spare_is_full, int held,
-                     size_t wanted)
+/* Fills a pool of `limit` times `mib` MiB by the slow stream, which frees; then take allocates
+ * `wanted` times as much. */
+static void asked_in(int situation, size_t mib, size_t limit, size_t wanted)
 {
-    cudaMemPool_t shared = shared_pool(limit * mib), spare = pool_limited(mib, 0);
-    int *memory = NULL;
+    int *memory = NULL, *mark;
     void *others = NULL;
+    cudaStream_t third;
     volatile int *gate = gate_create();
-    asked_number++;
-    if (spare_is_full)
+    cudaMemPool_t shared = pool_limited(limit * mib, 0), spare = pool_limited(mib, 0);
+    CHECK(cudaStreamCreateWithFlags(&third, cudaStreamNonBlocking));
+    CHECK(cudaMallocAsync((void **)&mark, sizeof *mark, third));
+    if (situation > 2)
         CHECK(cudaMallocFromPoolAsync(&others, mib * MiB, spare, fast));
     CHECK(cudaMallocFromPoolAsync((void **)&memory, mib * MiB, shared, slow));
-    if (held)
-        CHECK(launch_hold(gate, slow));
-    CHECK(launch_fill(memory, asked_number, 1024 / sizeof(int), slow));
+    if (situation < 4)
+        CHECK(launch_hold(gate, situation == 3 ? third : slow));
+    CHECK(launch_fill(memory, 10, 256, slow));
     CHECK(cudaFreeAsync(memory, slow));
 
     cudaGetLastError();
     memory = NULL;
+    CHECK(launch_fill(mark, 30, 1, third));
     cudaError_t result = take(&memory, wanted * mib * MiB, shared, spare),
                 last = cudaGetLastError();
-    printf("\ntake, %s = %s\n", situation, cudaGetErrorName(result));
-    printf("\ncudaGetLastError after take, %s = %s\n", situation, cudaGetErrorName(last));
+    CHECK(launch_fill(mark, 40, 1, third));
+    printf("\ntake = %s\n", cudaGetErrorName(result));
+    printf("\ncudaGetLastError after take = %s\n", cudaGetErrorName(last));
     if (result == cudaSuccess)
-        CHECK(launch_fill(memory, 10 + asked_number, 1024 / sizeof(int), fast));
-    if (held) { /* the device does all that waits for nothing held, by the next call */
-        thrd_sleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
-        cudaStreamQuery(fast);
-    }
+        CHECK(launch_fill(memory, 20, 256, fast));
+    /* What waits for nothing that is held ends while the host asks. */
+    for (int i = 0; i < 500 && cudaStreamQuery(fast) == cudaErrorNotReady; i++)
+        continue;
     gate_open(gate);
     if (result == cudaSuccess)
         CHECK(cudaFreeAsync(memory, fast));
     if (others != NULL)
         CHECK(cudaFreeAsync(others, fast));
+    CHECK(cudaFreeAsync(mark, third));
     CHECK(cudaDeviceSynchronize());
+    CHECK(cudaStreamDestroy(third));
     CHECK(cudaMemPoolDestroy(shared));
     CHECK(cudaMemPoolDestroy(spare));
     gate_destroy(gate);
@@ -51,15 +58,16 @@ static void asked_in(const char *situation, size_t mib, size_t limit, int spare_
 
 int main(int argc, char **argv)
 {
-    size_t mib = argc > 1 ? (size_t)atoi(argv[1]) : 0;
-    if (mib == 0)
+    if (argc < 3)
         return 2;
+    int situation = atoi(argv[1]);
+    size_t mib = strtoul(argv[2], NULL, 10);
     CHECK(cudaStreamCreateWithFlags(&slow, cudaStreamNonBlocking));
     CHECK(cudaStreamCreateWithFlags(&fast, cudaStreamNonBlocking));
-    asked_in("the shared pool has room", mib, 2, 0, 1, 1);
-    asked_in("the slow stream held and the spare pool free", mib, 1, 0, 1, 1);
-    asked_in("both pools full", mib, 1, 1, 0, 1);
-    asked_in("more than both pools may hold", mib, 1, 1, 0, 2);
+    if (situation == 5)
+        CHECK(cudaMemPoolDestroy(shared_pool(mib)));
+    else
+        asked_in(situation, mib, situation == 1 ? 2 : 1, situation == 4 ? 2 : 1);
     CHECK(cudaStreamDestroy(fast));
     CHECK(cudaStreamDestroy(slow));
     return 0;
