@@ -76,7 +76,7 @@ $(SIMULATOR)/%: %.c $(SHARED) $(LIBRARY)
 
 build/gpu/%: %.c $(SHARED) build/gpu/kernels.o
 	@tests/commands/compile.sh $(CC) $(FLAGS) -isystem build/gpu/include $< -o $@ \
-		build/gpu/kernels.o -Lbuild/gpu/lib -lcudart -lstdc++ -lm \
+		build/gpu/kernels.o -Lbuild/gpu/lib -lcudart -lstdc++ -lm -pthread \
 		-Xlinker -rpath -Xlinker \
 		'$$ORIGIN/../lib:$$ORIGIN/../../lib:$$ORIGIN/../../../lib':"$$PWD/build/gpu/lib"
 

@@ -1,0 +1,195 @@
+"""Lesson 13: a mutex orders the calls of two threads, and an event orders the work."""
+
+from check import expect
+
+CALLED = """run_threads(work) with the struct work that it has at the start, and two threads that
+    take turns and both come to an end."""
+PAIRS = {"created": "two created streams", "per-thread": "the threads' own streams",
+         "mixed": "the producer's own stream and a created one"}
+# Nothing ends while a thread sleeps or is kept from its processor: the same each time.
+SLOW = {"SIM_SCHEDULE": "late", "SIM_IDLE": "off"}
+OF_FREES = ("free before the use ends", "use after free", "double free")
+
+
+class Handover:
+    """What the two threads did with one pool."""
+
+    def __init__(self, journal, pool):
+        self.made = journal.ok("cudaMallocFromPoolAsync").where(pool=pool)
+        own = {x["allocation"] for x in self.made}
+        calls = type(journal)(x for x in journal if "result" in x and x.get("allocation") in own)
+        self.fills, self.adds = calls.ok("launch_fill"), calls.ok("launch_add")
+        self.copies = calls.ok("cudaMemcpyAsync", "cudaMemcpy")
+        self.frees = calls.ok("cudaFreeAsync", "cudaFree")
+        last = max([x["n"] for x in calls], default=0)
+        first = min([x["n"] for x in calls], default=0)
+        self.waits = [x for x in journal.where(acquired=1) if first < x["n"] < last]
+
+    @staticmethod
+    def where(calls):
+        """The threads and the streams in which these calls were made."""
+        return {(x.get("thread", 0), x.get("stream")) for x in calls}
+
+
+def cannot_end(run):
+    return run.journal.where(did="hazard", kind="a thread that cannot end")
+
+
+def used_after_free(run):
+    return run.journal.where(did="hazard", kind="use after free")
+
+
+def own(check):
+    """The three of the lesson's main."""
+    journal = check.run(**SLOW).journal
+    return [Handover(journal, x["pool"]) for x in journal.ok("cudaMemPoolCreate")][:3]
+
+
+def asked(check, pair):
+    """The run of one pair of streams by the check, and what its threads did: of the rounds that are
+    drawn, and of three."""
+    rounds, size = check.draw(f"rounds {pair}", 9, 20), 4 * check.draw(f"size {pair}", 1, 600)
+    answers = check.ask(CALLED, pair, rounds, size, hazards=True, **SLOW)
+    pools = answers.journal.ok("cudaMemPoolCreate")
+    return answers, rounds, size, [Handover(answers.journal, x["pool"]) for x in pools]
+
+
+def listed(where):
+    return ", ".join(sorted(f"thread {thread} in stream {stream}" for thread, stream in where))
+
+
+def test_host(check):
+    "no thread waits for the device before its last turn, and each does then"
+    for handover in own(check):
+        calls = sorted({x["call"] for x in handover.waits})
+        expect(not calls, """between the first and the last call for the buffers no thread waits for
+            the device: the streams wait for each other.""",
+               f"the threads called {', '.join(calls)}, {len(handover.waits)} times.")
+    expect(not cannot_end(check.run(**SLOW)), """in its last turn each thread waits for its stream:
+        a thread that has allocated or freed in its own stream and ends with work pending there may
+        hang.""",
+           "a thread ended with work pending in its own stream.")
+
+
+def test_threads(check):
+    "each thread works in its own stream"
+    found, run = own(check), check.run(**SLOW)
+    # What ends the program early is missed by another rule.
+    expect(len(found) == 3 or cannot_end(run) or used_after_free(run),
+           "three pairs of streams, each with a pool of its own.",
+           f"{len(found)} pools were created.")
+    for handover, name in zip(found, ("legacy", "per-thread", "created")):
+        producer, consumer = handover.where(handover.fills), handover.where(
+            handover.adds or handover.copies or handover.frees)
+        streams = {stream for _, stream in producer | consumer}
+        threads = {thread for thread, _ in producer | consumer}
+        wanted = streams == {name} if name != "created" else len(streams) == 2
+        expect(len(producer) == len(consumer) == 1 and len(threads) == 2 and wanted,
+               f"""with the {name} streams the producer fills the buffers in its thread and in the
+               stream that it is given, and the consumer adds in its own.""",
+               f"the fills were made by {listed(producer) or 'no thread'}, and what follows by "
+               f"{listed(consumer) or 'no thread'}.")
+
+
+def why_unordered(journal, handover):
+    """What is missing between the fill of the first buffer and its use by the consumer."""
+    fill, use = handover.fills.first, handover.adds.first
+    if not fill or not use:
+        return ""
+    calls, stream = journal.before(use), f"stream {use['stream']}"
+    record = calls.ok("cudaEventRecord").last
+    if record is None and calls.ok("cudaStreamWaitEvent"):
+        return "A stream waited for an event that nobody had recorded: that waits for nothing."
+    if record is None:
+        return "No event was recorded before the use, and the mutex orders the calls alone."
+    if record.get("thread") != fill.get("thread"):
+        return """The consumer's thread recorded the event, where the handle of the producer's
+            stream names its own."""
+    if record["n"] < fill["n"]:
+        return "The event was recorded before the fill, so it does not cover the fill."
+    waits = journal.after(record).ok("cudaStreamWaitEvent").where(event=record["event"])
+    if not waits.before(use):
+        late = " until after it" if waits.where(stream=use["stream"]) else ""
+        return f"The event was recorded behind the fill, but {stream}, which uses the buffer, " \
+               f"did not wait for it{late or ' at all'}."
+    return f"Stream {waits[0]['stream']} waited for the event, and {stream} used the buffer."
+
+
+def expect_filled(check, pair, advice=""):
+    """No hazard but those about a free, and about a call that waits, which another rule misses."""
+    answers, _, _, found = asked(check, pair)
+    if cannot_end(answers):
+        check.after(test_host)
+    calls = {x["number"]: x for x in answers.journal if "number" in x}
+    hazard = next((x for x in answers.journal.where(did="hazard") if x["kind"] not in OF_FREES
+                   and not calls.get(x.get("later"), {}).get("acquired")), None)
+    expect(hazard is None, f"""with {PAIRS[pair]}, what the consumer calls for a buffer comes after
+        the producer's fill on the device, too: the producer records an event behind its fill, and
+        the consumer's stream waits for that before it uses the buffer. {advice}""",
+           lambda: f"{hazard.get('call')} and {hazard.get('earlier_call', 'an earlier call')} have "
+           f"an order on the host, and none on the device ({hazard['kind']}). "
+           + (why_unordered(answers.journal, found[0]) if found else ""), answers)
+
+
+def test_created(check):
+    "with created streams the consumer's work comes after the producer's"
+    expect_filled(check, "created")
+
+
+def test_per_thread(check):
+    "it does with per-thread streams, too, where one handle names two streams"
+    check.after(test_created)
+    for pair in ("per-thread", "mixed"):
+        expect_filled(check, pair, """In the consumer's thread cudaStreamPerThread is the consumer's
+            own stream, whoever the handle came from.""")
+
+
+def test_free(check):
+    "each buffer is freed once, behind its last use"
+    for pair in PAIRS:
+        answers, _, _, found = asked(check, pair)
+        if cannot_end(answers):
+            continue
+        sentence = """each buffer is freed once, in a stream that has its last use behind it: the
+            stream of that use, or one that waits for it."""
+        hazard = next((x for x in answers.journal.where(did="hazard")
+                       if x["kind"] in OF_FREES), None)
+        if hazard and found:
+            uses, frees = (listed(Handover.where(x)) for x in (found[0].adds, found[0].frees))
+            expect(False, sentence, f"""with {PAIRS[pair]}: {hazard["kind"]}. The use is by {uses},
+                the free by {frees}.""", answers)
+        for handover in found:
+            expect(len(handover.frees) == len(handover.made), sentence,
+                   f"{len(handover.made)} allocations, and {len(handover.frees)} frees.", answers)
+
+
+def test_rounds(check):
+    "each of the rounds that it is given computes on the device"
+    for pair in PAIRS:
+        answers, rounds, size, found = asked(check, pair)
+        if cannot_end(answers):
+            continue
+        if used_after_free(answers):
+            check.after(test_free)
+        for count, handover in zip((rounds, 3), found):
+            filled, added, copied = ([x["allocation"] for x in calls] for calls in (
+                handover.fills, handover.adds.where(value=1), handover.copies))
+            values = [x["value"] for x in handover.fills]
+            expect(values == list(range(count)) and filled == added == copied
+                   and len(set(filled)) == count, """each round allocates a buffer, fills it with
+                   the number of the round, adds 1, and copies the last number to the host, as at
+                   the start.""", f"""in {count} rounds {len(set(filled))} buffers were filled,
+                   {len(set(added))} were added to, and {len(set(copied))} were copied.""", answers)
+            if not answers.journal.where(did="hazard"):
+                check.expect_answers("the result of each round is its number: 1, 2, 3 and so on.",
+                                     answers, {f"{count} rounds of {size * 256} numbers: "
+                                               f"results[{i}]": i + 1 for i in range(count)})
+
+
+def test_prints(check):
+    "it prints what a real device prints, and the same on a slow device"
+    if check.run(**SLOW).journal.where(did="hazard"):
+        check.after(test_host)
+    check.after(test_threads, test_created, test_per_thread, test_free)
+    check.expect_right(check.run())
+    check.expect_right(check.run(check.draw("printed", 1, 3), **SLOW))
