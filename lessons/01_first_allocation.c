@@ -39,7 +39,7 @@ static void use_stream(int *result, size_t count, int first, int more, cudaStrea
      * `data` (cudaFreeAsync). */
 
     /* `result` is read before any wait, only to show what the copy has done. The page explains
-     * under Traps why that is safe here, and only here. */
+     * why that is safe here, and only here. */
     printf("used and freed   %d in %zu of %zu elements   stream %s\n", first + more,
            count_of(first + more, result, count), count, cudaGetErrorName(cudaStreamQuery(stream)));
 
