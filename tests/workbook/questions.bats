@@ -94,46 +94,44 @@ in_browser() {
 # bats test_tags=long
 @test "a reader answers: the reply names what the run printed, and the run is shown at the end" {
     run in_browser $PAGE '' "
-        const telling = ['run', 'look', 'traps', 'the-documentation-and-the-driver'];
-        const folded = () => [...new Set(telling.map((id) =>
-            !!at('#' + id + ' .predict-fold[hidden]')))].join();
+        const folded = () => !!at('#run .predict-fold[hidden]');
         say('folded', folded());
         check('predict-1');
         say(at('#predict-1 .predict-verdict').textContent);
-        answer('predict-1-field-1', '128');
+        [128, 128, 0].forEach((each, n) => answer('predict-1-field-' + (n + 1), each));
         check('predict-1');
-        say(at('#predict-1 .predict-mark').textContent);
+        say(at('#predict-1 .predict-verdict').textContent);
         say(at('#predict-1 .predict-reply pre').textContent);
-        answer('predict-2-field-1', '0 MiB');
-        check('predict-2');
-        say(at('#predict-2 .predict-mark').textContent, '/',
-            at('#predict-2 .predict-reply').textContent);
-        answer('predict-2-field-1', '128 MiB');
-        check('predict-2');
+        answer('closing-2-field-1', '256 MiB');
+        check('closing-2');
+        say(at('#closing-2 .predict-mark').textContent, '/',
+            at('#closing-2 .predict-reply').textContent);
+        answer('closing-2-field-1', '0 MiB');
+        check('closing-2');
         say('folded', folded());
-        for (const field of [1, 2, 3, 4]) answer('predict-3-field-' + field, '32');
+        for (const field of [1, 2, 3]) answer('predict-2-field-' + field, '32');
+        check('predict-2');
+        say(at('#predict-2 .predict-verdict').textContent);
+        answer('predict-2-field-1', '31');
+        check('predict-2');
+        say(at('#predict-2 .predict-verdict strong').textContent,
+            at('#predict-2-field-1-mark').textContent);
+        answer('predict-3-field-1', '1');
         check('predict-3');
-        say(at('#predict-3 .predict-verdict').textContent);
-        answer('predict-3-field-1', '31');
-        check('predict-3');
-        say(at('#predict-3 .predict-verdict strong').textContent,
-            at('#predict-3-field-1-mark').textContent);
-        answer('predict-4-field-1', '1');
-        check('predict-4');
-        at('#predict-4 button[type=button]').click();
-        say(at('#predict-4-field-2-mark').textContent);
+        at('#predict-3 button[type=button]').click();
+        say(at('#predict-3-field-2-mark').textContent);
         say('folded', folded());
         say(Object.keys(localStorage).join());
-        say(JSON.parse(localStorage['workbook:predict:$PAGE']).values['predict-3-field-2']);"
+        say(JSON.parse(localStorage['workbook:predict:$PAGE']).values['predict-2-field-2']);"
     assert_line --index 0 "folded true"
     assert_line --index 1 --partial "Answer first"
-    assert_line --index 2 --partial "correct"
+    assert_line --index 2 "Correct."
     assert_line --index 3 --partial "threshold  live  allocated"
     assert_line --index 4 --regexp '^ +0 +0 +128 +128 '
     assert_line --index 5 "✗ not what it printed / "
     assert_line --index 6 "folded true"
-    assert_line --index 7 --regexp '^[1-3] of 4 correct\. .*try once more'
-    assert_line --index 8 --regexp '^[1-3] of 4\. ✗ the answer is [0-9]+ MiB$'
+    assert_line --index 7 --regexp '^1 of 3 correct\. .*try once more'
+    assert_line --index 8 --regexp '^0 of 3\. ✗ the answer is 32 MiB$'
     assert_line --index 9 --regexp '^the answer is [0-9]+ MiB$'
     assert_line --index 10 "folded false"
     assert_line --index 11 "workbook:predict:$PAGE"
@@ -144,16 +142,16 @@ in_browser() {
 # bats test_tags=long
 @test "the browser keeps the answers, and the closing questions reply with their reason" {
     run in_browser $PAGE "localStorage['workbook:predict:$PAGE'] = JSON.stringify(
-            {values: {'predict-2-field-1': '128'}, checked: {'predict-2': true}, shown: true});" "
-        say(at('#predict-2-field-1').value, at('#predict-2 .predict-mark').textContent);
+            {values: {'predict-2-field-1': '32'}, checked: {'predict-2': true}, shown: true});" "
+        say(at('#predict-2-field-1').value, at('#predict-2-field-1-mark').textContent);
         say('folded', !!at('#run .predict-fold'));
-        say(document.querySelectorAll('[aria-labelledby=\"predict-2-question\"]').length);
+        say(document.querySelectorAll('[aria-labelledby=\"closing-2-question\"]').length);
         answer('closing-2-field-1', '0');
         check('closing-2');
         say(at('#closing-2 .predict-verdict').textContent);
         say(at('#closing-2 .predict-reply').textContent.replace(/\\s+/g, ' '));
         say(at('.predict-forget button').textContent);"
-    assert_line --index 0 --partial "128 ✓ correct"
+    assert_line --index 0 --partial "32 ✓ correct"
     assert_line --index 1 "folded false"
     assert_line --index 2 "2"
     assert_line --index 3 "Correct."
@@ -259,9 +257,9 @@ in_browser() {
         say($done, box.checked, at('.sidebar-tree .current-page .lesson-tick').textContent + '|');"
     assert_line --index 0 "false true"
     assert_line --index 1 "not yet"
-    assert_line --index 7 "not yet"
-    assert_line --index 8 '{"04_release_threshold":true} true  ✓, done'
-    assert_line --index 9 '{} false |'
+    assert_line --index 6 "not yet"
+    assert_line --index 7 '{"04_release_threshold":true} true  ✓, done'
+    assert_line --index 8 '{} false |'
     refute_output --partial "error:"
 }
 
