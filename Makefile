@@ -213,7 +213,7 @@ headers:
 
 ## make gpu           record and verify everything on this machine's GPU, in build/gpu-record;
 ##                    make gpu lessons probes: these parts alone
-GPU_PARTS := lessons probes peers walks clinic litmus sanitizer
+GPU_PARTS := lessons probes peers walks clinic litmus sanitizer kernels
 .PHONY: gpu
 gpu:
 	@tests/hardware/gpu.sh $(filter $(GPU_PARTS),$(MAKECMDGOALS))

@@ -19,15 +19,17 @@ expect_c_file "$file" || exit 1
 # the compiler says about such a file would show its text, so nothing of that is printed.
 foreign_header() {
     local found header own=() name
-    mapfile -t own < <(realpath -q lessons simulator/user_kernels.h build/cuda/include)
+    # A sandbox has no /dev/fd, so no <(...).
+    mapfile -t own <<<"$(realpath -q lessons simulator/user_kernels.h build/cuda/include)"
     found=$("$@" -M "$file" 2>/dev/null) || true
     found=${found#*:}
+    found=$(xargs -r realpath -q <<<"${found//$'\\\n'/}")
     while IFS= read -r header; do
         for name in "${own[@]}" /usr/include /usr/lib /usr/local/include /usr/local/lib; do
             [ "$header" != "$name" ] && [[ $header != "$name"/* ]] || continue 2
         done
-        [ "$header" -ef "$file" ] || { echo "$header"; return; }
-    done < <(xargs -r realpath -q <<<"${found//$'\\\n'/}")
+        [ -z "$header" ] || [ "$header" -ef "$file" ] || { echo "$header"; return; }
+    done <<<"$found"
 }
 
 # The words of the compiler's command without its flags.

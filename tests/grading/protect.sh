@@ -113,7 +113,7 @@ seen_by() { # seen_by PROGRAM
     printf '%s\n' "$PWD/build/simulator/libcudart.so.13" "${tools[@]}"
     # What ldd does, which begins each program three times.
     for tool in "$1" "${tools[@]}"; do
-        LD_TRACE_LOADED_OBJECTS=1 "$tool" </dev/null
+        LD_LIBRARY_PATH=$PWD/build/simulator LD_TRACE_LOADED_OBJECTS=1 "$tool" </dev/null
     done 2>/dev/null | awk '/\(0x[0-9a-f]+\)$/ && !/\/libcudart\.so/ && match($0, /\/[^ ]+/) {
         print substr($0, RSTART, RLENGTH) }'
 }
