@@ -57,8 +57,10 @@ unsigned nvcc_kernel_blocks_that_fit(const struct kernel_code *code, unsigned th
     return (unsigned)(by_shared < most ? by_shared : most);
 }
 
-/* Documented for the driver's launch: grids and blocks have limits. Assumed: the codes of those of
- * one kernel, __launch_bounds__ and dynamic shared memory. */
+/* Documented for the driver's launch: grids and blocks have limits. Measured on an H100, with a
+ * block of 2,000 threads (tests/hardware/facts/kernels-features.txt): what a block has too many of
+ * is an invalid value. Assumed: the codes of empty grids and of those too large, of
+ * __launch_bounds__ and of dynamic shared memory. */
 cudaError_t nvcc_kernel_check(const struct registered_kernel *k, const struct kernel_code *code,
                               dim3 grid, dim3 block, size_t shared_bytes, bool cooperative)
 {
@@ -66,9 +68,10 @@ cudaError_t nvcc_kernel_check(const struct registered_kernel *k, const struct ke
     uint64_t threads = (uint64_t)block.x * block.y * block.z;
     unsigned most = code->entry->function->max_threads;
     size_t limit = k->shared_limit ? k->shared_limit : 48 * KiB;
-    if (!threads || !grid.x || !grid.y || !grid.z || block.x > 1024 || block.y > 1024
-        || block.z > 64 || threads > 1024 || grid.x > 2147483647 || grid.y > 65535 || grid.z > 65535
-        || (most && threads > most))
+    if (block.x > 1024 || block.y > 1024 || block.z > 64 || threads > 1024)
+        return cudaErrorInvalidValue;
+    if (!threads || !grid.x || !grid.y || !grid.z || grid.x > 2147483647 || grid.y > 65535
+        || grid.z > 65535 || (most && threads > most))
         return cudaErrorInvalidConfiguration;
     /* Documented: the code of a cooperative launch whose blocks do not fit. */
     uint64_t blocks = (uint64_t)grid.x * grid.y * grid.z;

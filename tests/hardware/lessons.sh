@@ -139,7 +139,8 @@ all_runs() {
     local file name size
     for file in docs/programs/expected/*.txt; do
         file=${file##*/}
-        echo "docs/programs/${file%.txt}"
+        file=${file%.txt}
+        echo "docs/programs/${file/./ }"   # NAME, or NAME.ARGUMENT
     done
     for file in tests/lessons/[0-9]*_*/manifest.ini; do
         grep -q '^gpu = yes' "$file" || continue

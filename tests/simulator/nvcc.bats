@@ -140,7 +140,7 @@ judged() {
 1024 1
 cudaErrorCooperativeLaunchTooLarge
 1024 threads, 0 bytes, 8 blocks
-cudaErrorInvalidConfiguration
+cudaErrorInvalidValue
 8 8"
     done
 }
