@@ -77,6 +77,14 @@ dying() {
     done
 }
 
+# The error log without the time and the thread that begin each of its lines.
+error_log() {
+    local status=0
+    in_time "build/gpu/$probes/error_log" >"$folder/$name.log" || status=$?
+    sed -E 's/^\[[0-9:.]+\]\[[0-9]+\]/[TIME][THREAD]/' "$folder/$name.log"
+    return "$status"
+}
+
 # The lines of ipc-mutants.txt: lesson 17's starter and its mutants, 20 runs each, four at a time;
 # how many kinds of output, and the last of them, without the places in the source.
 mutants() {
@@ -105,10 +113,10 @@ mutants() {
 # the default pool's watermarks of the sections before.
 comparable() {
     case $1 in
-    probe-times | probe-costs | probe-engines | probe-peer-engines | probe-corner | \
-        probe-uploads | probe-counted | probe-error-log)
+    probe-times | probe-costs | probe-engines | probe-peer-engines | probe-uploads | probe-counted)
         grep -v '^condition ' "$2" | sed -E 's/[0-9]+(\.[0-9]+)?/N/g; s/ +/ /g'
         ;;
+    probe-corner) sed -E 's/ +[0-9.]+ us \([^)]*\)/ N us/' "$2" ;;
     probe-dying) grep ' rc 0: ' "$2" | sort -u ;;
     one-gpu)
         sed -E '/^ *default pool /s/ high [0-9]+//g; s/ +//g
@@ -129,6 +137,7 @@ run() { # run NAME: with one GPU in sight, or two where it is about two
     ipc) in_time "build/gpu/$asked/ipc_facts" ;;
     ipc-mutants) mutants ;;
     probe-dying) dying ;;
+    probe-error-log) error_log ;;
     *) in_time "build/gpu/$probes/${program//-/_}" ;;
     esac
 }
@@ -168,9 +177,11 @@ row() { # row NAME NUMBER: one line of the table, about so many GPUs
 }
 
 visible=${CUDA_VISIBLE_DEVICES:-$(seq -s , 0 $((GPUS - 1)))}
-mutants=(lessons/17_ipc_allocation tests/lessons/mutants/17_*/*.patch)
+mutants=(tests/lessons/17_*/mutants/*.patch)
 mutants=("${mutants[@]#tests/lessons/}")
+mutants=("${mutants[@]/\/mutants\//\/}")
 mutants=("${mutants[@]%.patch}")
+mutants=(lessons/17_ipc_allocation "${mutants[@]/#/mutants/}")
 programs=("$probes"/*.c)
 programs=("${programs[@]%.c}" "$asked"/{facts,ipc_rules,graph_facts,danger,ipc_facts})
 programs+=("$asked"/{peers,peer_numbers})
