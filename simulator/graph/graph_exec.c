@@ -393,9 +393,7 @@ cudaError_t graph_exec_launch_unlocking(struct call *call, struct graph_exec *x,
             set_last_record(x, s);
         return cudaErrorMemoryAllocation;
     }
-    stream_launch_begins();
     run_nodes(call, x, s);
-    stream_launch_ends();
     set_last_record(x, s);
     graph_memory_launched(x->allocations, x->allocation_count, s);
     return cudaSuccess;

@@ -55,8 +55,6 @@ static struct {
     uint64_t last_turn;
     /* The queued ops that the host can hold up, the newest first: most programs have none. */
     struct op *host_bound;
-    /* A graph is being launched: its nodes take no room in their streams' queues. */
-    bool in_launch;
 } ops;
 
 _Thread_local struct stream *stream_without_room;
@@ -450,22 +448,13 @@ static void remove_host_bound(struct op *op)
     op->turn = 0;
 }
 
-void stream_launch_begins(void)
-{
-    NEEDS_LOCK();
-    ops.in_launch = true;
-}
-
-void stream_launch_ends(void)
-{
-    NEEDS_LOCK();
-    ops.in_launch = false;
-}
+/* The stream in whose queue an op takes room. */
+static inline struct stream *queue_of(struct stream *s) { return s->trunk ? s->trunk : s; }
 
 static inline void take_room(struct op *op)
 {
-    struct stream *s = op->stream;
-    if (ops.in_launch || op->kind == OP_MARKER || op->kind == OP_WAIT)
+    struct stream *s = queue_of(op->stream);
+    if (op->kind != OP_COMMAND && op->kind != OP_HOLD)
         return;
     op->takes_room = true;
     if (++s->room_taken > QUEUE_ROOM)
@@ -506,7 +495,7 @@ void stream_drop_head(struct stream *s)
     struct op *op = s->head;
     if (op->kind == OP_HOST || op->kind == OP_HOLD)
         remove_host_bound(op);
-    s->room_taken -= op->takes_room;
+    queue_of(s)->room_taken -= op->takes_room;
     s->done_seq = op->seq;
     s->idle_at = op->finish;
     s->head = op->next;

@@ -57,7 +57,7 @@ struct stream {
     /* When work done_seq finished. */
     time_ns idle_at;
     struct op *head, *tail;
-    /* How many of its ops take room in the device's queue (QUEUE_ROOM). */
+    /* How many of its ops, and of its branches', take room in its queue (QUEUE_ROOM). */
     uint32_t room_taken;
     /* Its position in the engine's list of streams with work, plus 1; 0: it has none. */
     uint32_t active_index;
@@ -117,7 +117,7 @@ struct op {
     struct op *next;
     struct stream *stream;
     enum op_kind kind;
-    /* It is one of its stream's `room_taken`. */
+    /* It is one of its trunk's `room_taken`. */
     bool takes_room;
     /* Its number in its stream. */
     uint64_t seq;
@@ -260,16 +260,14 @@ bool stream_is_behind_function(const struct stream *s);
 /* ---- giving streams work ---- */
 
 /* How many operations of a stream may be pending: a call that queues one more returns when there is
- * room again. The host of an H100 stopped after 1,021, when it was asked once (driver 580.159.04);
- * tests/hardware/probes/queue.c asks again. Assumed: kernels, copies, memsets, host functions and
- * records count, and a graph's launch as one; allocations, frees and waits do not. */
-#define QUEUE_ROOM 1021
+ * room again. Measured (probe-queue.txt): 1,021 behind a kernel that runs. Kernels, copies and
+ * memsets count, and each such node of a graph's launch; records, waits, host functions,
+ * allocations and frees do not. Assumed: the nodes of a launch that are no chain count in the
+ * queue of the launch's stream, too. */
+#define QUEUE_ROOM 1022
 /* The stream that has more than that since a call of this thread; NULL: none. The API lets the host
  * wait, and clears it. */
 extern _Thread_local struct stream *stream_without_room;
-/* What is queued between these two is one launch of a graph: it takes no room. */
-void stream_launch_begins(void);
-void stream_launch_ends(void);
 
 /* Queues an op, which the stream owns; the caller fills in what its kind needs before the engine is
  * called again. The legacy stream and the blocking ones wait for each other here (documented: CUDA

@@ -12,9 +12,18 @@ setup_file() { make -s BACKEND=simulator build/simulator/tests/simulator/device;
 @test "limits of a device are what was recorded, and what was set" { as_expected device limits; }
 @test "cudaStreamAttachMemAsync: what it takes and what it refuses" { as_expected device attach; }
 
-@test "1021 operations of a stream may be pending: launches of graphs, and no allocations" {
+@test "1021 operations of a stream may be pending behind a hold; allocations and records are none" {
     as_expected device full
     as_expected device full_otherwise
+}
+@test "each node of a launch is one, behind others and beside them" {
+    as_expected device full_of_launches
+    local name
+    for name in too_many_launches too_many_wide_launches; do
+        run bounded "$PROGRAMS/device" "$name"
+        assert_equal "$status" 3
+        assert_line --partial "hazard: waiting forever. cudaGraphLaunch waits for room in the full"
+    done
 }
 @test "a call that queues one more waits for room" { as_expected device waits_for_room; }
 @test "a call that waits for room behind a gate that nobody opens: a sentence and status 3" {

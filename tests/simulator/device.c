@@ -192,15 +192,16 @@ static void attach(void)
 
 /* ---- how much work it takes ---- */
 
-enum { ROOM = 1021 };
+/* Behind a hold. */
+enum { ROOM = 1021, NODES = 5 };
 static cudaStream_t s;
 static int *gate, *data;
 
-/* A hold takes the first of so many. */
+/* What comes after it is pending. */
 static void hold(void)
 {
     OK(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking));
-    OK(cudaMalloc((void **)&data, 64));
+    OK(cudaMalloc((void **)&data, 128));
     OK(cudaMallocHost((void **)&gate, sizeof *gate));
     *gate = 0;
     OK(launch_hold(gate, s));
@@ -224,57 +225,72 @@ static void queue(int kernels)
 static void full(void)
 {
     hold();
-    queue(ROOM - 1);
+    queue(ROOM);
     finish();
 }
 
-/* Each stream has a queue of its own; allocations, frees and waits take no room; the launch of a
- * graph is one operation. */
+static void nothing(void *unused) { (void)unused; }
+
+/* Each stream has a queue of its own, and these take no room in any. */
 static void full_otherwise(void)
 {
     cudaStream_t other;
     cudaEvent_t e;
-    int *elsewhere;
-    cudaGraph_t graph;
-    cudaGraphExec_t exec;
-    cudaGraphNode_t node = NULL, before;
-    struct cudaMemsetParams set = {.elementSize = 4, .width = 4, .height = 1};
-    OK(cudaMalloc((void **)&elsewhere, 64));
     hold();
-    set.dst = data;
-    OK(cudaGraphCreate(&graph, 0));
-    for (int i = 0; i < 5; i++) {
-        before = node;
-        OK(cudaGraphAddMemsetNode(&node, graph, &before, before != NULL, &set));
-    }
-    OK(cudaGraphInstantiate(&exec, graph, 0));
     OK(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking));
     OK(cudaEventCreateWithFlags(&e, cudaEventDisableTiming));
-    OK(cudaEventRecord(e, s));
+    queue(ROOM);
     for (int i = 0; i < 2000; i++) {
         void *p;
         OK(cudaMallocAsync(&p, 512, s));
         OK(cudaFreeAsync(p, s));
+        OK(cudaEventRecord(e, s));
         OK(cudaStreamWaitEvent(other, e, 0));
+        OK(cudaLaunchHostFunc(s, nothing, NULL));
     }
-    for (int i = 0; i < ROOM - 2; i++)
-        OK(cudaGraphLaunch(exec, s));
-    OK(launch_fill(elsewhere, 1, 16, other));
-    *gate = 1;
+    for (int i = 0; i < ROOM; i++)
+        OK(launch_fill(data, i, 16, other));
+    finish();
     OK(cudaStreamSynchronize(other));
+    OK(cudaEventDestroy(e));
+    OK(cudaStreamDestroy(other));
+}
+
+/* The nodes of a graph take room, one behind the other or not. */
+static void launches(int chained, int count)
+{
+    struct cudaMemsetParams set = {.elementSize = 4, .width = 4, .height = 1};
+    cudaGraph_t graph;
+    cudaGraphExec_t exec;
+    cudaGraphNode_t node = NULL, before;
+    hold();
+    OK(cudaGraphCreate(&graph, 0));
+    for (int i = 0; i < NODES; i++) {
+        before = node;
+        set.dst = data + 4 * i;
+        OK(cudaGraphAddMemsetNode(&node, graph, &before, chained && before, &set));
+    }
+    OK(cudaGraphInstantiate(&exec, graph, 0));
+    for (int i = 0; i < count; i++)
+        OK(cudaGraphLaunch(exec, s));
+    queue(ROOM - ROOM / NODES * NODES);
     finish();
     OK(cudaGraphExecDestroy(exec));
     OK(cudaGraphDestroy(graph));
-    OK(cudaEventDestroy(e));
-    OK(cudaStreamDestroy(other));
-    OK(cudaFree(elsewhere));
 }
+static void full_of_launches(void)
+{
+    launches(1, ROOM / NODES);
+    launches(0, ROOM / NODES);
+}
+static void too_many_launches(void) { launches(1, ROOM / NODES + 1); }
+static void too_many_wide_launches(void) { launches(0, ROOM / NODES + 1); }
 
 /* One more than there is room for, and nobody opens the gate. */
 static void too_full(void)
 {
     hold();
-    queue(ROOM);
+    queue(ROOM + 1);
     finish();
 }
 
@@ -311,7 +327,10 @@ int main(int argc, char **argv)
                  {"attach", attach},
                  {"full", full},
                  {"full_otherwise", full_otherwise},
+                 {"full_of_launches", full_of_launches},
                  {"too_full", too_full},
+                 {"too_many_launches", too_many_launches},
+                 {"too_many_wide_launches", too_many_wide_launches},
                  {"waits_for_room", waits_for_room}};
     for (size_t i = 0; argc > 1 && i < sizeof cases / sizeof *cases; i++) {
         if (strcmp(argv[1], cases[i].name))

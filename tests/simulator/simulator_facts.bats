@@ -7,7 +7,7 @@ load ../suite
 PROGRAMS=(replay facts danger)
 PROBES=(answers waits ipc ipc_peers misuse pools graphs graph_nodes host threads strangers)
 PROBES+=(reuse stalls full reset graph_again peer_copies peer_calls importer)
-PROBES+=(pitch handles locality outsiders outsiders_peers refused ipc_fault engines peer_engines)
+PROBES+=(pitch handles locality queue ending endless counted outsiders outsiders_peers refused ipc_fault engines peer_engines)
 
 setup_file() {
     make -s BACKEND=simulator "${PROGRAMS[@]/#/build/simulator/tests/simulator/}" \
@@ -227,6 +227,8 @@ ask() {
     compare "$name" "$BATS_TEST_TMPDIR/asked" "$BATS_TEST_TMPDIR/recorded"
     finish
 }
+
+@test "probe: how much work a stream takes before the host stops" { ask queue; }
 
 @test "probe: locality domains, which CUDA 13.4 added" { ask locality; }
 
