@@ -129,10 +129,10 @@ static cudaError_t check_capture(unsigned flags)
     return flags & UNSAFE ? capture_check_unsafe() : cudaSuccess;
 }
 
-/* The process ends, and the runtime has ended before it. An H100 (driver 580.159.04, asked once;
- * tests/hardware/probes/ending.c asks again) refused cudaFreeAsync and cudaMemPoolDestroy in the
- * destructor of a global object, and took them in that of an object that was made after the first
- * call. Assumed: the same for every call. */
+/* The process ends, and the runtime has ended before it. Measured (probe-ending.txt): so in a
+ * handler that is older than the first call and in a destructor, for 18 of 23 calls. A handler that
+ * is younger is served, and so is one in a process that has made no call before. Assumed: the same
+ * for the calls that were not recorded. */
 static cudaError_t refuse_at_end(const char *name)
 {
     static bool reported;
@@ -159,7 +159,7 @@ cudaError_t call_enter(struct call *call, enum call_id id, time_ns cost, void *a
         return cudaSuccess;
     if (process.forked)
         return cudaErrorInitializationError;
-    if (process.unloading)
+    if (process.unloading && !(flags & AT_END))
         return refuse_at_end(calls[id].name);
     if (flags & POOL && !settings.pools)
         return cudaErrorNotSupported;

@@ -48,6 +48,9 @@ enum call_flags {
     /* Always answers: after a fault and in a forked child too. Its error is not remembered, and
      * SIM_FAIL cannot name it. */
     ALWAYS = 32,
+    /* Answers also when the runtime has ended, while the process ends (measured:
+     * probe-ending.txt). */
+    AT_END = 64,
 };
 
 enum call_id {

@@ -12,7 +12,7 @@ extern struct process {
      * in the child alone, while that has one thread. */
     bool forked;
     /* The program has called exit, or main has returned, and what it registered for that after the
-     * first call is done: no call works any more (call_enter). Only the thread that ends the
+     * first call is done: hardly a call works any more (call_enter). Only the thread that ends the
      * process sets it. */
     bool unloading;
     /* A free was refused for that. Needs the lock. */

@@ -7,7 +7,8 @@ load ../suite
 PROGRAMS=(replay facts danger)
 PROBES=(answers waits ipc ipc_peers misuse pools graphs graph_nodes host threads strangers)
 PROBES+=(reuse stalls full reset graph_again peer_copies peer_calls importer)
-PROBES+=(pitch handles locality queue ending endless counted outsiders outsiders_peers refused ipc_fault engines peer_engines)
+PROBES+=(pitch handles locality outsiders outsiders_peers refused ipc_fault engines peer_engines)
+PROBES+=(queue ending endless uploads counted)
 
 setup_file() {
     make -s BACKEND=simulator "${PROGRAMS[@]/#/build/simulator/tests/simulator/}" \
@@ -229,6 +230,8 @@ ask() {
 }
 
 @test "probe: how much work a stream takes before the host stops" { ask queue; }
+
+@test "probe: what calls return while the process ends" { ask ending; }
 
 @test "probe: locality domains, which CUDA 13.4 added" { ask locality; }
 
