@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "base/fatal.h"
 #include "check/checker.h"
 #include "os/needs_lock.h"
 #include "sched/virtual_time.h"
@@ -437,17 +438,29 @@ static void order_with_device(const struct call *call, struct stream *s,
         stream_follow(legacy, s);
 }
 
-/* Do several rows reach beyond memory of the host whose end a copy does not see? Each of them is
- * looked at, so their number must be bounded. Assumed: they are refused, as beyond the end of a
- * device's memory. One row of a host pool may go on (measured: probe-pools.txt, "copies_host"). */
+/* Do several rows reach beyond memory of the host whose end a copy does not see? They may go on as
+ * far as there is memory, as one row may (measured: probe-endless.txt, "one_more_down",
+ * "one_more_up"; probe-pools.txt, "copies_host"). */
 static bool are_rows_endless(const struct address_info *a, const void *address,
-                             const struct rows *r, size_t span)
+                             const struct rows *r, size_t pitch, const struct stream *s)
 {
-    if (r->height == 1)
+    size_t span = rows_span(r, pitch);
+    if (r->height == 1 || !is_pageable(a, s->device))
         return false;
     if (a->kind == ADDRESS_PAGEABLE)
         return span > UINTPTR_MAX - (uintptr_t)address || !memory_host_has(address, span);
-    return span > a->bytes_left;
+    return !heap_is_mapped(a->heap, a->offset, span);
+}
+
+/* Ends the process (measured: probe-endless.txt, "many_from_pool", "many_to_pool", "round_the_end",
+ * "ordinary_memory"). Each row is looked at, so their number must be bounded. */
+static void stop_at_endless_rows(const struct call *call)
+{
+    fatal_hazard(HAZARD_ROWS_WITHOUT_END, call->origin.call,
+                 "rows without end. The rows of %s reach beyond the memory of the host. A real "
+                 "driver dies of SIGSEGV here.\n"
+                 "  To do: give the pitch and the height of the memory.",
+                 call->origin.call);
 }
 
 /* Is the one end of a copy refused? Assumed: freed pinned memory is; a real driver dies of SIGSEGV
@@ -455,10 +468,8 @@ static bool are_rows_endless(const struct address_info *a, const void *address,
 static bool is_end_refused(const struct address_info *a, const void *address, const struct rows *r,
                            size_t pitch, const struct stream *s, enum access_rule rule)
 {
-    size_t span = rows_span(r, pitch);
-    return !is_allowed(a, span, s->device, rule)
-        || (is_pageable(a, s->device)
-            && (are_rows_endless(a, address, r, span) || is_unallocated(a, address, true)));
+    return !is_allowed(a, rows_span(r, pitch), s->device, rule)
+        || (is_pageable(a, s->device) && is_unallocated(a, address, true));
 }
 
 bool command_refuses_copy(const void *to, const void *from, struct rows r, const struct stream *s,
@@ -470,6 +481,19 @@ bool command_refuses_copy(const void *to, const void *from, struct rows r, const
     struct address_info t = memory_find(to), f = memory_find(from);
     return is_end_refused(&t, to, &r, r.to_pitch, s, copy_rule(&f, peer))
         || is_end_refused(&f, from, &r, r.from_pitch, s, copy_rule(&t, peer));
+}
+
+/* Is one side of a copy refused? Then so is the copy, also when the rows of the other one are
+ * endless (measured: probe-endless.txt, "many_to_device"). */
+static cudaError_t check_ends(const struct call *call, void *to, const void *from,
+                              const struct rows *r, struct stream *s, bool peer,
+                              const struct address_info *t, const struct address_info *f)
+{
+    if (is_end_refused(t, to, r, r->to_pitch, s, copy_rule(f, peer)))
+        return refuse(call, t, to, rows_span(r, r->to_pitch), s, true, true);
+    if (is_end_refused(f, from, r, r->from_pitch, s, copy_rule(t, peer)))
+        return refuse(call, f, from, rows_span(r, r->from_pitch), s, false, true);
+    return cudaSuccess;
 }
 
 /* Assumed: rows take as long as the same bytes in one. */
@@ -486,16 +510,17 @@ cudaError_t command_copy(const struct call *call, void *to, const void *from, st
         return cudaSuccess;
     if (!to || !from)
         return cudaErrorInvalidValue;
-    size_t bytes = r.width * r.height, to_span = rows_span(&r, r.to_pitch),
-           from_span = rows_span(&r, r.from_pitch);
+    size_t bytes = r.width * r.height;
     struct address_info t = memory_find(to), f = memory_find(from);
     bool to_pageable = is_pageable(&t, s->device), from_pageable = is_pageable(&f, s->device);
-    if (is_end_refused(&t, to, &r, r.to_pitch, s, copy_rule(&f, peer)))
-        return refuse(call, &t, to, to_span, s, true, true);
-    if (is_end_refused(&f, from, &r, r.from_pitch, s, copy_rule(&t, peer)))
-        return refuse(call, &f, from, from_span, s, false, true);
+    cudaError_t e = check_ends(call, to, from, &r, s, peer, &t, &f);
+    if (e)
+        return e;
     if (!kind_allows(kind, &t, &f))
         return cudaErrorInvalidValue;
+    if (are_rows_endless(&t, to, &r, r.to_pitch, s)
+        || are_rows_endless(&f, from, &r, r.from_pitch, s))
+        stop_at_endless_rows(call);
     bool staged = wait && from_pageable && is_on_device(&t) && bytes <= STAGED_MAX;
     order_with_device(call, s, &t, &f, true);
     order_with_device(call, s, &f, &t, true);

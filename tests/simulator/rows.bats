@@ -18,8 +18,23 @@ setup_file() { make -s BACKEND=simulator build/simulator/tests/simulator/rows; }
     [ "$status" = 3 ]
     assert_output --partial "reach beyond the last address there is. A real driver hangs here."
 }
-@test "a copy of any number of rows returns, with memory of a host pool and of the host" {
+@test "a copy of too many rows is refused where an end of it is the device's to check" {
     as_expected rows endless_copies
+}
+@test "a copy of one row too many between host and host pool: the bytes beyond are reported" {
+    SIM_CHECK=off as_expected rows one_row_more
+    run bounded "$PROGRAMS/rows" one_row_more
+    assert_equal "$status" 3
+    assert_line --partial "hazard: use of memory that is not allocated"
+}
+@test "a copy of rows without end in the host's memory: a sentence and status 3" {
+    local name
+    for name in many_from_pool many_to_pool many_of_host; do
+        run bounded "$PROGRAMS/rows" "$name"
+        assert_equal "$status" 3
+        assert_line --partial "hazard: rows without end. The rows of cudaMemcpy2D"
+        assert_line "  To do: give the pitch and the height of the memory."
+    done
 }
 @test "copies and memsets in rows: what is refused, and what is nothing to do" {
     as_expected rows refused

@@ -317,41 +317,89 @@ static void numbers(void)
     IS(cudaErrorInvalidValue, cudaDeviceGetPCIBusId(NULL, 32, 0));
 }
 
+/* ---- rows without end ---- */
+
+static char *in_pool, *on_device, *pageable; /* 1 MiB each: 2048 rows */
+static cudaMemPool_t host_pool;
+
+static void make_rows(void)
+{
+    static const struct cudaMemPoolProps of_host = {.allocType = cudaMemAllocationTypePinned,
+                                                    .location = {.type = cudaMemLocationTypeHost}};
+    alarm(20);
+    pageable = malloc(MiB);
+    OK(cudaMemPoolCreate(&host_pool, &of_host));
+    OK(cudaMallocFromPoolAsync((void **)&in_pool, MiB, host_pool, s));
+    OK(cudaMalloc((void **)&on_device, MiB));
+    OK(cudaStreamSynchronize(s));
+}
+
+static void grant(void)
+{
+    struct cudaMemAccessDesc both = {{.type = cudaMemLocationTypeDevice, .id = 0},
+                                     cudaMemAccessFlagsProtReadWrite};
+    OK(cudaMemPoolSetAccess(host_pool, &both, 1));
+}
+
+static void free_rows(void)
+{
+    OK(cudaFreeAsync(in_pool, s));
+    OK(cudaStreamSynchronize(s));
+    OK(cudaMemPoolDestroy(host_pool));
+    OK(cudaFree(on_device));
+    free(pageable);
+}
+
+#define ROWS(to, from, height) \
+    cudaMemcpy2DAsync(to, 512, from, 512, 3, height, cudaMemcpyDefault, s)
+
 /* No number of rows keeps the call, which would hold the lock. */
 static void endless_copies(void)
 {
     static const size_t heights[] = {2049, (size_t)1 << 32, (size_t)1 << 55, SIZE_MAX};
-    static const struct cudaMemPoolProps of_host = {.allocType = cudaMemAllocationTypePinned,
-                                                    .location = {.type = cudaMemLocationTypeHost}};
-    struct cudaMemAccessDesc both = {{.type = cudaMemLocationTypeDevice, .id = 0},
-                                     cudaMemAccessFlagsProtReadWrite};
-    char *p, *d, *pageable = malloc(MiB);
-    cudaMemPool_t pool;
-    alarm(20);
-    OK(cudaMemPoolCreate(&pool, &of_host));
-    OK(cudaMallocFromPoolAsync((void **)&p, MiB, pool, s));
-    OK(cudaMalloc((void **)&d, MiB));
-    OK(cudaStreamSynchronize(s));
+    make_rows();
+    OK(ROWS(on_device, in_pool, 2048));
     for (int granted = 0; granted < 2; granted++) {
         for (size_t i = 0; i < sizeof heights / sizeof *heights; i++) {
             size_t h = heights[i];
-            IS(cudaErrorInvalidValue, cudaMemcpy2DAsync(pageable, 512, p, 512, 3, h, 4, s));
-            IS(cudaErrorInvalidValue, cudaMemcpy2DAsync(p, 512, pageable, 512, 3, h, 4, s));
-            IS(cudaErrorInvalidValue, cudaMemcpy2DAsync(d, 512, p, 512, 3, h, 4, s));
-            IS(cudaErrorInvalidValue, cudaMemcpy2DAsync(p, 512, d, 512, 3, h, 4, s));
-            IS(cudaErrorInvalidValue, cudaMemcpy2D(pageable, 512, p, 512, 3, h, 4));
+            IS(cudaErrorInvalidValue, ROWS(on_device, in_pool, h));
+            IS(cudaErrorInvalidValue, ROWS(in_pool, on_device, h));
+            if (!granted)
+                continue;
+            IS(cudaErrorInvalidValue, ROWS(pageable, in_pool, h));
+            IS(cudaErrorInvalidValue, ROWS(in_pool, pageable, h));
+            IS(cudaErrorInvalidValue, cudaMemcpy2D(pageable, 512, in_pool, 512, 3, h, 4));
         }
-        OK(cudaMemcpy2DAsync(d, 512, p, 512, 3, 2048, cudaMemcpyDefault, s));
-        OK(cudaMemPoolSetAccess(pool, &both, 1));
+        grant();
     }
-    for (size_t i = 1; i < sizeof heights / sizeof *heights; i++)
-        IS(cudaErrorInvalidValue,
-           cudaMemcpy2DAsync(pageable, 512, pageable, 512, 3, heights[i], cudaMemcpyDefault, s));
-    OK(cudaMemcpy2DAsync(pageable, 512, pageable, 512, 3, 2048, cudaMemcpyDefault, s));
-    OK(cudaFreeAsync(p, s));
-    OK(cudaStreamSynchronize(s));
-    OK(cudaMemPoolDestroy(pool));
-    OK(cudaFree(d));
+    OK(ROWS(pageable, pageable, 2048));
+    free_rows();
+}
+
+/* One row beyond an allocation that the device may not touch: the pool's memory goes on there. */
+static void one_row_more(void)
+{
+    make_rows();
+    OK(ROWS(pageable, in_pool, 2049));
+    OK(ROWS(in_pool, pageable, 2049));
+    free_rows();
+}
+
+/* These do not return. */
+static void many_from_pool(void)
+{
+    make_rows();
+    ROWS(pageable, in_pool, (size_t)1 << 32);
+}
+static void many_to_pool(void)
+{
+    make_rows();
+    ROWS(in_pool, pageable, SIZE_MAX);
+}
+static void many_of_host(void)
+{
+    make_rows();
+    cudaMemcpy2D(pageable, 512, pageable, 512, 3, (size_t)1 << 32, cudaMemcpyDefault);
 }
 
 /* ---- slices ---- */
@@ -447,6 +495,10 @@ int main(int argc, char **argv)
                  {"refused", refused},
                  {"nodes", nodes},
                  {"endless_copies", endless_copies},
+                 {"one_row_more", one_row_more},
+                 {"many_from_pool", many_from_pool},
+                 {"many_to_pool", many_to_pool},
+                 {"many_of_host", many_of_host},
                  {"slices", slices},
                  {"slices_refused", slices_refused},
                  {"ranges", ranges},

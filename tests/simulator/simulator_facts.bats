@@ -233,6 +233,16 @@ ask() {
 
 @test "probe: what calls return while the process ends" { ask ending; }
 
+# Where a driver dies, the simulated device ends with 3 and a sentence.
+@test "probe: copies in rows that reach beyond their memory" {
+    SIM_CHECK=off bounded "$probes/endless" 2>"$BATS_TEST_TMPDIR/stderr" |
+        sed 's/^rc 3$/rc 139/' >"$BATS_TEST_TMPDIR/endless"
+    compare probe-endless "$BATS_TEST_TMPDIR/endless"
+    assert_equal "$(grep -c 'hazard: rows without end.*dies of SIGSEGV here' \
+        "$BATS_TEST_TMPDIR/stderr")" "$(grep -c '^rc 139' tests/hardware/facts/probe-endless.txt)"
+    finish
+}
+
 @test "probe: locality domains, which CUDA 13.4 added" { ask locality; }
 
 @test "probe: reuse between streams, fragmentation, thresholds, alignment" { ask reuse; }
