@@ -496,6 +496,17 @@ static cudaError_t check_ends(const struct call *call, void *to, const void *fro
     return cudaSuccess;
 }
 
+/* What an asynchronous copy waits for whose source was not taken aside at the call. Documented, and
+ * measured (probe-host.txt): from the host to the host; but not where one side is a pool's or
+ * managed (measured there, too). */
+static enum copy_wait async_copy_wait(const struct address_info *to,
+                                      const struct address_info *from, const struct stream *s)
+{
+    if ((!to->heap && !from->heap) || is_pageable(to, s->device))
+        return COPY_DONE;
+    return is_pageable(from, s->device) ? COPY_STAGED : COPY_QUEUED;
+}
+
 /* Assumed: rows take as long as the same bytes in one. */
 cudaError_t command_copy(const struct call *call, void *to, const void *from, struct rows r,
                          enum cudaMemcpyKind kind, struct stream *s, bool peer,
@@ -512,7 +523,6 @@ cudaError_t command_copy(const struct call *call, void *to, const void *from, st
         return cudaErrorInvalidValue;
     size_t bytes = r.width * r.height;
     struct address_info t = memory_find(to), f = memory_find(from);
-    bool to_pageable = is_pageable(&t, s->device), from_pageable = is_pageable(&f, s->device);
     cudaError_t e = check_ends(call, to, from, &r, s, peer, &t, &f);
     if (e)
         return e;
@@ -521,7 +531,7 @@ cudaError_t command_copy(const struct call *call, void *to, const void *from, st
     if (are_rows_endless(&t, to, &r, r.to_pitch, s)
         || are_rows_endless(&f, from, &r, r.from_pitch, s))
         stop_at_endless_rows(call);
-    bool staged = wait && from_pageable && is_on_device(&t) && bytes <= STAGED_MAX;
+    bool staged = wait && is_pageable(&f, s->device) && is_on_device(&t) && bytes <= STAGED_MAX;
     order_with_device(call, s, &t, &f, true);
     order_with_device(call, s, &f, &t, true);
     struct op *op = stream_enqueue(s, OP_COMMAND, time_under_schedule(copy_time(&t, &f, bytes, s)));
@@ -540,17 +550,10 @@ cudaError_t command_copy(const struct call *call, void *to, const void *from, st
     op->from = from;
     set_rows(op, &r);
     op->allocation_id = t.heap || !f.heap ? memory_allocation_id(&t) : memory_allocation_id(&f);
-    if (!wait)
-        return cudaSuccess;
-    if (!t.heap && !f.heap) {
-        /* Documented, and measured (probe-host.txt): from the host to the host; but not where one
-         * side is a pool's or managed (measured there, too). */
-        *wait = COPY_DONE;
-    } else if (staged) {
+    if (staged)
         op->staged = stage(from, &r);
-    } else if (to_pageable || from_pageable) {
-        *wait = to_pageable ? COPY_DONE : COPY_STAGED;
-    }
+    else if (wait)
+        *wait = async_copy_wait(&t, &f, s);
     return cudaSuccess;
 }
 
