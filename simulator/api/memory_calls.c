@@ -303,7 +303,9 @@ static bool names_allocations(const struct call *call, const struct stream *s)
 /* The host waits for work that it has just queued. The pools do not count it as a synchronization
  * (measured: probe-answers.txt, "pools"). Before a blocking copy out of pageable memory the stream
  * is synchronized; an asynchronous one may do so (documented: API synchronization behavior): here
- * it waits (measured: probe-waits.txt), and orders nothing. One towards such memory waits until it
+ * it waits (measured: probe-waits.txt), and orders nothing. The bytes may come later than either
+ * returns (measured: probe-uploads.txt); here they are there, and the checker reports who relies
+ * on it. One towards such memory waits until it
  * is done, too: with SIM_CHECK=strict that orders nothing either, as the documentation has it. */
 static cudaError_t wait_for_copy_unlocking(const struct call *call, struct stream *s,
                                            enum copy_wait wait, bool blocking)

@@ -20,7 +20,8 @@ struct origin {
     uint64_t seq;
     /* The stream's device. */
     int16_t device;
-    /* A blocking copy, which may return before its bytes have arrived. */
+    /* A blocking copy, which may return before its bytes have arrived (measured:
+     * probe-uploads.txt). */
     bool returns_early;
     /* The number of the graph launch that did it, and where that launch stands; 0: no launch. */
     uint32_t launch;

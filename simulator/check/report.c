@@ -550,7 +550,7 @@ static void missing_stream_wait(const struct origin *earlier, const struct origi
             || stream_of_slot(earlier->slot)->kind == STREAM_NON_BLOCKING))
         report_note("the legacy stream and a stream made with cudaStreamNonBlocking do not wait "
                     "for each other.");
-    /* Documented: CUDA Runtime API, "API synchronization behavior". */
+    /* Documented: CUDA Runtime API, "API synchronization behavior"; measured: probe-uploads.txt. */
     if (earlier->returns_early)
         report_note("from pageable memory, cudaMemcpy may return before the bytes have arrived; "
                     "from device to device, it does not wait at all.");

@@ -39,7 +39,7 @@ void command_memset_node(const struct call *call, void *to, int value, unsigned 
 enum copy_wait {
     COPY_QUEUED, /* Nothing: it is queued. */
     /* What came before it is over, and its pageable source may be changed; the bytes may arrive
-     * later (documented). */
+     * later (documented; measured: probe-uploads.txt, from 64 KiB on they mostly did). */
     COPY_STAGED,
     COPY_DONE
 };

@@ -243,6 +243,23 @@ ask() {
     finish
 }
 
+# Whether a reader comes too early was chance on the device; the checker reports each, once for all.
+@test "probe: uploads from ordinary memory that are read before they are there: reported" {
+    local status=0
+    SIM_CHECK=noleaks bounded "$probes/uploads" 1 >"$BATS_TEST_TMPDIR/uploads" \
+        2>"$BATS_TEST_TMPDIR/stderr" || status=$?
+    assert_equal "$status" 3
+    run cat "$BATS_TEST_TMPDIR/stderr"
+    assert_line --partial "hazard: read not ordered after a write. cudaMemcpyAsync (stream 2)"
+    assert_line --partial "from pageable memory, cudaMemcpy may return before the bytes have arrived"
+    assert_line --partial "found 9 more times: read not ordered after a write"
+    assert_equal "$(wc -l <"$BATS_TEST_TMPDIR/uploads")" \
+        "$(wc -l <tests/hardware/facts/probe-uploads.txt)"
+}
+
+# nvidia-smi is about a device of the machine.
+@test "probe: what cudaMemGetInfo counts" { ask counted 's/, nvidia-smi.*//'; }
+
 @test "probe: locality domains, which CUDA 13.4 added" { ask locality; }
 
 @test "probe: reuse between streams, fragmentation, thresholds, alignment" { ask reuse; }

@@ -1,10 +1,12 @@
 /* Records whether cudaMemcpy from ordinary memory returns before its bytes are on the device: a
  * non-blocking stream reads the last of them at once. The documentation says that it may return
- * when the bytes were copied aside. A line says in how many of the rounds the reader came too
- * early; that is chance, and none proves nothing. */
+ * when the bytes were copied aside. A line says in how many of the rounds (uploads [ROUNDS]) the
+ * reader came too early; that is chance, and none proves nothing. */
 #include "probe.h"
 
-enum { ROUNDS = 200, TAIL = 4096 };
+enum { TAIL = 4096 };
+
+static int rounds = 200;
 
 static int *tail; /* pinned */
 
@@ -29,20 +31,21 @@ static void upload(size_t bytes, int busy)
 {
     int *device, *source = malloc(bytes), early = 0;
     cudaMalloc((void **)&device, bytes);
-    for (int round = 0; round < ROUNDS; round++) {
+    for (int round = 0; round < rounds; round++) {
         for (size_t i = 0; i < bytes / sizeof *source; i++)
             source[i] = round;
         early += came_early(device, source, bytes, round, busy);
     }
     printf("%9zu bytes%s: read too early in %d of %d rounds\n", bytes,
-           busy ? ", the legacy stream has work" : "", early, ROUNDS);
+           busy ? ", the legacy stream has work" : "", early, rounds);
     free(source);
     cudaFree(device);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     static const size_t sizes[] = {TAIL, 64 << 10, MiB, 8 * MiB, 64 * MiB};
+    rounds = argc > 1 ? atoi(argv[1]) : rounds;
     set_up_process();
     alarm(110);
     cudaMalloc(&m, 64 * MiB);
