@@ -57,7 +57,9 @@ static void print_parameters(FILE *f, const struct task *t)
     case TASK_WAIT: fprintf(f, "\\nevent %p", t->event); break;
     case TASK_ALLOCATE:
     case TASK_FREE: fprintf(f, "\\n%p", graph_allocation_address(t->allocation)); break;
-    default: break;
+    case TASK_EMPTY:
+    case TASK_HOLD:
+    case TASK_CHILD: break;
     }
 }
 

@@ -342,6 +342,7 @@ enum cudaGraphNodeType task_type(const struct task *t)
     case TASK_ALLOCATE: return cudaGraphNodeTypeMemAlloc;
     case TASK_FREE: return cudaGraphNodeTypeMemFree;
     case TASK_CHILD: return cudaGraphNodeTypeGraph;
-    default: return cudaGraphNodeTypeEmpty;
+    case TASK_EMPTY: break;
     }
+    return cudaGraphNodeTypeEmpty;
 }

@@ -103,8 +103,11 @@ static unsigned find_slowness(const struct transfer *t)
         return is_in_use(d, ROUTE_UP) || is_in_use(t->to, ROUTE_DOWN) || has_staged(t->to, d)
                  ? STAGED_TWICE
                  : ALONE;
-    default: return ALONE;
+    case ROUTE_OUT:
+    case ROUTE_INSIDE:
+    case ROUTE_BOTH: break;
     }
+    return ALONE;
 }
 
 /* From `now` on the copy goes on at this speed. */
