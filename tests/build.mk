@@ -40,7 +40,8 @@ $(LITMUS)/%_wrong: tests/litmus/%.c $(LITMUS)/litmus.h.gch | $(LIBRARY)
 
 # The random programs' model works on large sets.
 $(LITMUS)/random: LITMUS_FLAGS += -O2
-$(LITMUS)/random: tests/litmus/random_model.h tests/litmus/node_set.h
+$(LITMUS)/random $(LITMUS)/ipc_random: simulator/base/hazards.def
+$(LITMUS)/random: tests/litmus/random_model.h tests/litmus/node_set.h tests/litmus/hazard_text.h
 
 # Test programs include the headers beside them, and those of tests/simulator.
 TEST_SOURCES := $(wildcard tests/simulator/*.c tests/litmus/ipc_*.c)

@@ -674,8 +674,9 @@ static const char *report_since(int process, off_t before)
 static bool is_named(const char *report, unsigned hazards)
 {
     for (int k = 0; k < HAZARDS; k++) {
-        size_t length = strlen(hazard_names[k]);
-        if (hazards >> k & 1 && !strncmp(report, hazard_names[k], length) && report[length] == '.')
+        const char *name = hazard_name_of(k);
+        size_t length = strlen(name);
+        if (hazards >> k & 1 && !strncmp(report, name, length) && report[length] == '.')
             return true;
     }
     return false;
@@ -916,7 +917,7 @@ static void account(struct program *p, struct outcome o, const char *schedule, u
         printf(" (%s)", cudaGetErrorName(o.answer));
     for (int k = 0; k < HAZARDS; k++)
         if (o.hazards >> k & 1)
-            printf(", %s", hazard_names[k]);
+            printf(", %s", hazard_name_of(k));
     puts("");
     if (mismatches++ >= listed)
         return;
@@ -958,7 +959,7 @@ int main(int argc, char **argv)
         count, SCHEDULES, freely, total[SILENT], total[REPORTED], mismatches);
     for (int k = 0; k < HAZARDS; k++)
         if (reported[k])
-            printf("%5u %s\n", reported[k], hazard_names[k]);
+            printf("%5u %s\n", reported[k], hazard_name_of(k));
     /* Of many programs some are correct and some are not, or this compares nothing. */
     return mismatches || (count >= 50 && (!total[SILENT] || !total[REPORTED]));
 }

@@ -36,6 +36,7 @@ enum {
     MESSAGES = 256
 };
 
+#include "hazard_text.h"
 #include "node_set.h"
 
 /* ---- programs ---- */
@@ -279,25 +280,30 @@ enum {
     NOT_TOLD = 1 << 16,
     HAZARDS = 17
 };
-static const char *const hazard_names[HAZARDS] = {
-    "unordered writes",
-    "write not ordered after a read",
-    "read not ordered after a write",
-    "unordered writes of two processes",
-    "write not ordered after another process's read",
-    "read not ordered after another process's write",
-    "use before allocation",
-    "use before another process's allocation",
-    "free before the use ends",
-    "free before another process's use ends",
-    "free before allocation",
-    "free while another process holds the allocation",
-    "free while this process holds an import of the allocation",
-    "import after another process's free",
-    "import after the free",
-    "leak",
-    "(a host does not know of another's call)",
+static const enum hazard hazard_kinds[] = {
+    HAZARD_UNORDERED_WRITES,
+    HAZARD_WRITE_NOT_ORDERED_AFTER_A_READ,
+    HAZARD_READ_NOT_ORDERED_AFTER_A_WRITE,
+    HAZARD_UNORDERED_WRITES_OF_TWO_PROCESSES,
+    HAZARD_WRITE_AFTER_ANOTHER_PROCESS_READ,
+    HAZARD_READ_AFTER_ANOTHER_PROCESS_WRITE,
+    HAZARD_USE_BEFORE_ALLOCATION,
+    HAZARD_USE_BEFORE_ANOTHER_PROCESS_ALLOCATION,
+    HAZARD_FREE_BEFORE_THE_USE_ENDS,
+    HAZARD_FREE_BEFORE_ANOTHER_PROCESS_USE_ENDS,
+    HAZARD_FREE_BEFORE_ALLOCATION,
+    HAZARD_FREE_WHILE_ANOTHER_PROCESS_HOLDS,
+    HAZARD_FREE_WHILE_THIS_PROCESS_IMPORTS,
+    HAZARD_IMPORT_AFTER_ANOTHER_PROCESS_FREE,
+    HAZARD_IMPORT_AFTER_THE_FREE,
+    HAZARD_LEAK,
 };
+_Static_assert(sizeof hazard_kinds / sizeof *hazard_kinds == HAZARDS - 1, "a kind for each bit");
+static const char *hazard_name_of(int k)
+{
+    return 1u << k == NOT_TOLD ? "(a host does not know of another's call)"
+                               : hazard_text(hazard_kinds[k]);
+}
 
 /* Unless the node is before. */
 static void require(const struct set *before, int first, unsigned hazard)

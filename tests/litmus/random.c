@@ -1007,7 +1007,7 @@ static bool is_named(const char *text, unsigned hazards)
 {
     const char *report = strstr(text, "hazard: ") + strlen("hazard: ");
     for (int k = 0; k < HAZARDS; k++)
-        if (hazards >> k & 1 && !strncmp(report, hazard_names[k], strlen(hazard_names[k])))
+        if (hazards >> k & 1 && !strncmp(report, hazard_name_of(k), strlen(hazard_name_of(k))))
             return true;
     return false;
 }
@@ -1396,7 +1396,7 @@ static void account(struct program *p, const char *schedule, unsigned seed)
         printf(" (%s)", cudaGetErrorName(o.answer));
     for (int k = 0; k < HAZARDS; k++)
         if (o.hazards >> k & 1)
-            printf(", %s", hazard_names[k]);
+            printf(", %s", hazard_name_of(k));
     puts(p->is_full ? ", on full devices" : "");
     if (mismatches > listed)
         return;

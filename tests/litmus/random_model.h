@@ -38,6 +38,7 @@ enum {
     ORDINARY = -1
 };
 
+#include "hazard_text.h"
 #include "node_set.h"
 
 /* ---- programs ---- */
@@ -341,21 +342,25 @@ enum {
     LEAK = 1 << 14,
     HAZARDS = 15
 };
-static const char *const hazard_names[HAZARDS] = {"unordered writes",
-                                                  "write not ordered after a read",
-                                                  "read not ordered after a write",
-                                                  "use before allocation",
-                                                  "free before the use ends",
-                                                  "free before allocation",
-                                                  "host access not ordered after a write",
-                                                  "host write not ordered after a read",
-                                                  "host access before allocation",
-                                                  "overlapping copy",
-                                                  "access outside the allocation",
-                                                  "use after free",
-                                                  "double free",
-                                                  "allocation before the free",
-                                                  "leak"};
+static const enum hazard hazard_kinds[] = {
+    HAZARD_UNORDERED_WRITES,
+    HAZARD_WRITE_NOT_ORDERED_AFTER_A_READ,
+    HAZARD_READ_NOT_ORDERED_AFTER_A_WRITE,
+    HAZARD_USE_BEFORE_ALLOCATION,
+    HAZARD_FREE_BEFORE_THE_USE_ENDS,
+    HAZARD_FREE_BEFORE_ALLOCATION,
+    HAZARD_HOST_ACCESS_NOT_ORDERED_AFTER_A_WRITE,
+    HAZARD_HOST_WRITE_NOT_ORDERED_AFTER_A_READ,
+    HAZARD_HOST_ACCESS_BEFORE_ALLOCATION,
+    HAZARD_OVERLAPPING_COPY,
+    HAZARD_ACCESS_OUTSIDE_THE_ALLOCATION,
+    HAZARD_USE_AFTER_FREE,
+    HAZARD_DOUBLE_FREE,
+    HAZARD_ALLOCATION_BEFORE_THE_FREE,
+    HAZARD_LEAK,
+};
+_Static_assert(sizeof hazard_kinds / sizeof *hazard_kinds == HAZARDS, "a kind for each bit");
+static const char *hazard_name_of(int k) { return hazard_text(hazard_kinds[k]); }
 
 /* Whether the missing edge is a hazard of this op, or will be judged later. */
 static void missing_edge(unsigned hazard, int first, int second, bool either)
