@@ -105,3 +105,15 @@ recorder() {
     assert_success
     assert_equal "$(tail -n 3 <<<"$output" | sort -u)" 6
 }
+
+# bats test_tags=long
+@test "lesson 17's starter and each of its mutants are run for ipc-mutants.txt" {
+    local name
+    run tests/hardware/stand_in.sh "$BATS_TEST_TMPDIR/workbook" bash -c '
+        tests/hardware/probes.sh build/p.md ipc-mutants
+        cat build/p.d/ipc-mutants.txt'
+    for name in "" $(basename -as .patch tests/lessons/17_*/mutants/*.patch | sed 's|^|/|'); do
+        assert_line --partial "== 17_ipc_allocation$name: 20 runs, "
+    done
+    refute_output --partial "No such file"
+}
