@@ -52,6 +52,7 @@ static void print_parameters(FILE *f, const struct task *t)
     case TASK_FILL: fprintf(f, "\\nfill %p, %d, %zu", (void *)t->to, t->value, t->count); break;
     case TASK_ADD: fprintf(f, "\\nadd %p, %d, %zu", (void *)t->to, t->value, t->count); break;
     case TASK_USER_KERNEL: fprintf(f, "\\n%s", t->user_kernel->name); break;
+    case TASK_NVCC_KERNEL: fprintf(f, "\\n%s", t->nvcc_kernel->kernel->name); break;
     case TASK_HOST: fprintf(f, "\\nargument %p", t->argument); break;
     case TASK_RECORD:
     case TASK_WAIT: fprintf(f, "\\nevent %p", t->event); break;
