@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# What the tests of the workbook itself share: the Bats libraries, the book built once, a copy of the
-# workbook to break, a file judged, complaints in one list. It is sourced by "load ../suite".
+# What the tests of the workbook itself share: the Bats libraries, the book built once, a copy of
+# the workbook to break, a file judged, complaints in one list. It is sourced by "load ../suite".
 
 cd "${BASH_SOURCE[0]%/*}/.." || exit 1
 ROOT=$PWD

@@ -105,8 +105,8 @@ static bool is_pageable(const struct address_info *a, int device)
 enum access_rule {
     /* The stream's device. */
     ACCESS_MEMSET,
-    /* That, and the current device (measured: tests/lessons/14_peer_access/expected/output.txt), even
-     * where the memory and the stream are of another one. */
+    /* That, and the current device (measured: tests/lessons/14_peer_access/expected/output.txt),
+     * even where the memory and the stream are of another one. */
     ACCESS_COPY,
     /* The other end is the host's own memory: the current device alone (measured:
      * tests/lessons/14_peer_access/expected/output.txt, and probe-outsiders-peers.txt,

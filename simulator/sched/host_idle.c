@@ -137,8 +137,7 @@ static void watchdog_main(void *unused)
             calls_before = host.calls;
             idle_polls = 0;
         } else if (engine_status.busy_streams && !host_functions.waiters && idleness_counts()
-                   && are_all_idle()
-                   && ++idle_polls == 2) {
+                   && are_all_idle() && ++idle_polls == 2) {
             run_work_unlocking();
             idle_polls = 0;
         }

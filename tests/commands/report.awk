@@ -1,5 +1,6 @@
-# Reads what bats --tap prints and reports it to a person: the failures are printed again at the end,
-# so that the end of a log has them. (What a student reads of a check is tests/grading/report.py.)
+# Reads what bats --tap prints and reports it to a person: the failures are printed again at the
+# end, so that the end of a log has them. (What a student reads of a check is
+# tests/grading/report.py.)
 #
 # The last line begins "N passed, N failed"; the exit status is 0 only when tests ran and none
 # failed.

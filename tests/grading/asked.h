@@ -1,6 +1,6 @@
-/* What the ask.h of each lesson needs, which calls a student's functions from a main of its own. The
- * check puts the student's file before this one, and takes away each macro of that file whose name
- * is used here or in ask.h. What is a macro everywhere is one again here.
+/* What the ask.h of each lesson needs, which calls a student's functions from a main of its own.
+ * The check puts the student's file before this one, and takes away each macro of that file whose
+ * name is used here or in ask.h. What is a macro everywhere is one again here.
  *
  * A harness decides nothing, because it shares its process with the student's code. It prints what
  * it called and what came back, as "\nquestion = answer\n" (the first line end closes what a

@@ -14,10 +14,12 @@
 #                        SEED=draw       a number that no one knows before; grade.json has it
 #                        RESUME=1        nothing is done when OUT/grade.json already grades these
 #                                        very files with these very checks
-#                        SANDBOX=none    a student is graded also where this machine allows no sandbox
-#                        GRADE_OWN=1     the files are the grader's own, as in the book: where root
+#                        SANDBOX=none    a student is graded also where this machine allows no
+#                        sandbox GRADE_OWN=1     the files are the grader's own, as in the book:
+#                        where root
 #                                        can become no other user, they run as root
-#   grade.sh baseline    writes into each lesson's manifest how many rules its check has, and how many
+#   grade.sh baseline    writes into each lesson's manifest how many rules its check has, and how
+#   many
 #                        of them the starter meets
 #
 # Exit status: 0 the grade is written, with any number of points; 2 something could not be graded,

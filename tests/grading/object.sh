@@ -26,7 +26,7 @@ foreign_header() {
     found=$(xargs -r realpath -q <<<"${found//$'\\\n'/}")
     while IFS= read -r header; do
         for name in "${own[@]}" /usr/include /usr/lib /usr/local/include /usr/local/lib; do
-            [ "$header" != "$name" ] && [[ $header != "$name"/* ]] || continue 2
+            if [ "$header" = "$name" ] || [[ $header == "$name"/* ]]; then continue 2; fi
         done
         [ -z "$header" ] || [ "$header" -ef "$file" ] || { echo "$header"; return; }
     done <<<"$found"

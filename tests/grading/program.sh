@@ -1,18 +1,18 @@
 #!/usr/bin/env bash
 # Compiles a student's program: program.sh FILE.c PROGRAM [FILE THAT IT INCLUDES...]
 #
-# With CHECK_INSPECT="NN_name [FUNCTION...]" the object is inspected for that lesson before it is linked
-# (object.sh beside this).
+# With CHECK_INSPECT="NN_name [FUNCTION...]" the object is inspected for that lesson before it is
+# linked (object.sh beside this).
 #
 # The tools read a file that is not trusted to behave: each gets 10 seconds of a processor (twice
 # CHECK_SECONDS), 2 GiB and files of 128 MiB. What they printed comes on stdout. Exit status: 0; 1
 # the file does not compile, or is refused; 124 the compiler was stopped.
 #
 # For a grader (tests/grading/run.sh describes CHECK_SANDBOX, CHECK_USER, CHECK_CGROUP, CHECK_NAME
-# and CHECK_UNGRADED): for root all of it works as CHECK_USER, and where there is one in a sandbox, where of the workbook it sees the headers in
-# lessons, the simulated device, object.sh and what that reads, and the files that are named.
-# CHECK_HEADERS is the folder of the toolkit's headers. CHECK_COMPILER is the compiler's command, a
-# word on each line; without it, make gives the command.
+# and CHECK_UNGRADED): for root all of it works as CHECK_USER, and where there is one in a sandbox,
+# where of the workbook it sees the headers in lessons, the simulated device, object.sh and what
+# that reads, and the files that are named. CHECK_HEADERS is the folder of the toolkit's headers.
+# CHECK_COMPILER is the compiler's command, a word on each line; without it, make gives the command.
 set -u
 # shellcheck source=tests/commands/c_file.sh
 source "${0%/*}/../commands/c_file.sh"

@@ -7,11 +7,10 @@
 #                     not_protected says why no program runs at all
 #   protected         prints what protect has set and exported, for another shell to source
 #   reach_workbook    for root: goes to a copy of the workbook where no other user can reach this
-#   readable_here     what a program can read here that no student may see, where there is no sandbox
-#   leave_workbook    removes that copy
-#   commit_here       the commit of the workbook, also in such a copy
-#   protect_lesson    the part of one lesson: its user and its cgroup
-#   end_lesson        ends it
+#   readable_here     what a program can read here that no student may see, where there is no
+#   sandbox leave_workbook    removes that copy commit_here       the commit of the workbook, also
+#   in such a copy protect_lesson    the part of one lesson: its user and its cgroup end_lesson
+#   ends it
 
 # The memory of a student's programs, and of the compiler.
 memory=2147483648

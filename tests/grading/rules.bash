@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# What the tests that rules.sh writes load: a lesson's solution, or $LESSON, is judged once, and each
-# test reports what was found about its rule.
+# What the tests that rules.sh writes load: a lesson's solution, or $LESSON, is judged once, and
+# each test reports what was found about its rule.
 
 cd "${BASH_SOURCE[0]%/*}/../.." || exit 1
 unset MAKEFLAGS MAKELEVEL MFLAGS

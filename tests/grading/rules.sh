@@ -13,8 +13,9 @@ load ../../tests/grading/rules
 
 setup_file() { judge_all $name; }
 END
-    python3 -B tests/grading/judge.py "$name" --form=rules | while IFS=$'\t' read -r rule sentence; do
-        printf '\n@test "%s" { rule %s; }\n' "${sentence//[\"\`\$\\]/\\&}" "$rule"
-    done
+    python3 -B tests/grading/judge.py "$name" --form=rules |
+        while IFS=$'\t' read -r rule sentence; do
+            printf '\n@test "%s" { rule %s; }\n' "${sentence//[\"\`\$\\]/\\&}" "$rule"
+        done
 } >"$file.$$"
 mv "$file.$$" "$file"

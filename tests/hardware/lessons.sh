@@ -136,7 +136,7 @@ row() { # row LESSON [ARGUMENT]: one line of the table
 }
 
 all_runs() {
-    local file name size
+    local file name size sizes
     for file in docs/programs/expected/*.txt; do
         file=${file##*/}
         file=${file%.txt}
@@ -147,7 +147,8 @@ all_runs() {
         name=${file#tests/lessons/}
         name=${name%/*}
         echo "$name"
-        for size in $(sed -n 's/^sizes = //p' "$file"); do echo "$name $size"; done
+        sizes=() && read -ra sizes < <(sed -n 's/^sizes = //p' "$file")
+        for size in "${sizes[@]}"; do echo "$name $size"; done
     done
 }
 mapfile -t runs < <(all_runs | grep -E "^(${ONLY:+${ONLY// /|}})")

@@ -251,7 +251,7 @@ ask() {
     assert_equal "$status" 3
     run cat "$BATS_TEST_TMPDIR/stderr"
     assert_line --partial "hazard: read not ordered after a write. cudaMemcpyAsync (stream 2)"
-    assert_line --partial "from pageable memory, cudaMemcpy may return before the bytes have arrived"
+    assert_line --partial "from pageable memory, cudaMemcpy may return before the bytes"
     assert_line --partial "found 9 more times: read not ordered after a write"
     assert_equal "$(wc -l <"$BATS_TEST_TMPDIR/uploads")" \
         "$(wc -l <tests/hardware/facts/probe-uploads.txt)"

@@ -197,7 +197,8 @@ in_build() {
         with=$(SIM_CHECK_LAWS=1 bounded "build/simulator/solutions/$program" 2>&1 \
             >"$BATS_TEST_TMPDIR/out") ||
             complain "$program with SIM_CHECK_LAWS=1:" "$with"
-        cmp -s <(words "tests/lessons/$program/expected/output.txt") <(words "$BATS_TEST_TMPDIR/out") ||
+        cmp -s <(words "tests/lessons/$program/expected/output.txt") \
+            <(words "$BATS_TEST_TMPDIR/out") ||
             complain "$program prints something else with SIM_CHECK_LAWS=1."
     done
     finish

@@ -175,7 +175,8 @@ how_many() { grep -o "$2" <<<"$1" | wc -l; }
         while read -r figure; do
             grep -qE "\|${figure}\|([^|]+\|)?$" <<<"$rows" ||
                 complain "No picture of $lesson shows $figure MiB reserved, as it printed."
-        done < <(grep -oE '(reserved|measured) +[0-9]+ MiB' "tests/lessons/$lesson/expected/output.txt" |
+        done < <(grep -oE '(reserved|measured) +[0-9]+ MiB' \
+            "tests/lessons/$lesson/expected/output.txt" |
             awk '$2 { print $2 }' | sort -un)
     done
     grep -qF '|257|257|288|288|' <<<"$(picture_rows 07_statistics)" ||

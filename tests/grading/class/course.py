@@ -10,8 +10,9 @@ its number or its name, a student is the name of a folder as class.csv shows it,
     late = 10                   percent that a lesson loses for each day begun; left out: 0
     grace = 15                  minutes without loss; left out: 0
     days = 5                    a lesson that is later counts 0; left out: no limit
-    waiting = 0.5               what a rule counts that could not be judged before another is met, of
-                                a point; all of them never more than what was met; left out: 0.5
+    waiting = 0.5               what a rule counts, of a point, that could not be judged before
+                                another is met; all of them never more than what was met; left
+                                out: 0.5
     zone = Europe/Berlin        of the dates that name none; left out: this machine's
     book = https://HOST/book    the book, for the links of the feedback pages
     [weights]

@@ -1,6 +1,6 @@
 /* Calls lesson 01's use_stream with a count and values of the check's own: COUNT FIRST MORE. There
- * is no gate here: whatever waits in use_stream returns, and the journal has what it waited for. The
- * stream has work before that, so that a query in use_stream finds it busy. The check puts the
+ * is no gate here: whatever waits in use_stream returns, and the journal has what it waited for.
+ * The stream has work before that, so that a query in use_stream finds it busy. The check puts the
  * lesson in front of this file, its main renamed. */
 
 int main(int argc, char **argv)

@@ -1,6 +1,6 @@
-/* Runs lesson 10's pipeline as its main does not: with other ROUNDS and another size, and then three
- * rounds more in a pool of their own (arguments ROUNDS MIB). What the pools did is in the journal.
- * The check puts the lesson in front of this file, its main renamed. */
+/* Runs lesson 10's pipeline as its main does not: with other ROUNDS and another size, and then
+ * three rounds more in a pool of their own (arguments ROUNDS MIB). What the pools did is in the
+ * journal. The check puts the lesson in front of this file, its main renamed. */
 
 static void asked_run(int rounds, size_t mib)
 {

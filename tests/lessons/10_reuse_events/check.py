@@ -22,8 +22,13 @@ class Pipeline:
         self.calls = [x for x in journal if x.get("allocation") in own and "result" in x]
         self.fills = [x for x in self.calls if x["call"] == "launch_fill"]
         self.adds = [x for x in self.calls if x["call"] == "launch_add"]
-        self.stores = [x for x in self.calls if x["call"].startswith("cudaMemcpy")
-                       and "source_allocation" not in x and x.get("kind") != "HostToDevice"]
+        self.stores = [
+            x
+            for x in self.calls
+            if x["call"].startswith("cudaMemcpy")
+            and "source_allocation" not in x
+            and x.get("kind") != "HostToDevice"
+        ]
         self.frees = {x["allocation"]: x for x in self.calls if x["call"] == "cudaFreeAsync"}
         inputs, results = ({x["allocation"] for x in some} for some in (self.fills, self.adds))
         self.inputs = [x for x in made if x["allocation"] in inputs]
@@ -50,11 +55,15 @@ def asked(check):
     """Two pipelines that the check runs, with other rounds than main's, and of a size of which no
     second allocation fits into a segment beside the first."""
     rounds, mib = check.draw("rounds", 9, 14), check.draw("mib", 17, 31)
-    answers = check.ask("""pipeline(rounds, mib, pool, results, reserved) and the streams load, work
+    answers = check.ask(
+        """pipeline(rounds, mib, pool, results, reserved) and the streams load, work
         and store as they were at the start, and a pipeline that ends without an error.""",
-        rounds, mib)
-    found = [Pipeline(answers.journal, x["pool"])
-             for x in answers.journal.ok("cudaMemPoolCreate")[-2:]]
+        rounds,
+        mib,
+    )
+    found = [
+        Pipeline(answers.journal, x["pool"]) for x in answers.journal.ok("cudaMemPoolCreate")[-2:]
+    ]
     return answers, mib, list(zip((rounds, 3), found))
 
 
@@ -71,8 +80,11 @@ def come_after(journal, with_host=True):
     the streams, the events, and, if wanted, the waits of the host."""
     streams, records, host, before = {}, {}, set(), {}
     for call in [x for x in journal if "result" in x]:
-        done, name, event = streams.setdefault(call.get("stream"), set()), call["call"], call.get(
-            "event")
+        done, name, event = (
+            streams.setdefault(call.get("stream"), set()),
+            call["call"],
+            call.get("event"),
+        )
         done |= host
         before[call["n"]] = set(done)
         if name == "cudaEventRecord":
@@ -92,28 +104,41 @@ def test_streams(check):
     line = own_pipeline(check)
     streams = line.streams()
     used = set().union(*streams.values())
-    expect(all(streams.values()) and len(used) == 3 == sum(map(len, streams.values())),
-           """three stages in three streams, the same in each round: launch_fill in load, launch_add
+    expect(
+        all(streams.values()) and len(used) == 3 == sum(map(len, streams.values())),
+        """three stages in three streams, the same in each round: launch_fill in load, launch_add
            in work, the copy to the host in store.""",
-           "; ".join(f"{name}: {len(each)} stream{'s' * (len(each) != 1)}"
-                     for name, each in streams.items()) + f". Together {len(used)}.")
-    counts = sorted(sum(x["stream"] == stream for x in line.made)
-                    for stream in {x["stream"] for x in line.made})
-    expect(counts == [8, 8],
-           "each of the eight rounds allocates its input in one stream and its result in another.",
-           f"the streams of the pipeline made {' and '.join(map(str, counts))} allocations.")
+        "; ".join(
+            f"{name}: {len(each)} stream{'s' * (len(each) != 1)}" for name, each in streams.items()
+        )
+        + f". Together {len(used)}.",
+    )
+    counts = sorted(
+        sum(x["stream"] == stream for x in line.made) for stream in {x["stream"] for x in line.made}
+    )
+    expect(
+        counts == [8, 8],
+        "each of the eight rounds allocates its input in one stream and its result in another.",
+        f"the streams of the pipeline made {' and '.join(map(str, counts))} allocations.",
+    )
 
 
 def test_host(check):
     "the host waits nowhere in the pipeline"
     line = own_pipeline(check)
-    expect(line.made, "a pipeline that allocates from its pool.",
-           "the last pool that was created gave no memory.")
+    expect(
+        line.made,
+        "a pipeline that allocates from its pool.",
+        "the last pool that was created gave no memory.",
+    )
     during = line.journal.after(line.made.first).before(line.made.last)
     waits = during.where(acquired=1)
-    expect(not waits, """the host waits nowhere between the first and the last allocation of the
-        pipeline: events order the streams.""", f"""the host called {", ".join(sorted({x["call"] for
-        x in waits}))}, {len(waits)} times.""")
+    expect(
+        not waits,
+        """the host waits nowhere between the first and the last allocation of the
+        pipeline: events order the streams.""",
+        f"""the host called {", ".join(sorted({x["call"] for x in waits}))}, {len(waits)} times.""",
+    )
 
 
 def set_values(line):
@@ -126,9 +151,12 @@ def test_policies(check):
     "the policies of the pipeline's pool stay"
     for policy, values in set_values(own_pipeline(check)).items():
         words, value = POLICIES[policy]
-        expect(set(values) == {value}, """the policies of the pool stay, from its creation to its
+        expect(
+            set(values) == {value},
+            """the policies of the pool stay, from its creation to its
             end: follow event dependencies on, the two others off.""",
-               f"{words} was set to {', then '.join(map(str, values)) or 'nothing'}.")
+            f"{words} was set to {', then '.join(map(str, values)) or 'nothing'}.",
+        )
 
 
 def after_policies(check):
@@ -152,15 +180,22 @@ def test_cases(check):
     found = cases(journal)
     froms = [second["from"] for _, second in found]
     new, event = "new", "event"
-    expect(froms == [new, event, new, event, new, new, new, event, new], """nine cases, each with a
+    expect(
+        froms == [new, event, new, event, new, new, new, event, new],
+        """nine cases, each with a
         pool of its own, whose policies it has, and two allocations from it: the starter makes them
         in pool_following and try_case.""",
-           f"{len(found)} pools gave two allocations each, {froms.count('event')} of them by an "
-           "event or the legacy stream.")
+        f"{len(found)} pools gave two allocations each, {froms.count('event')} of them by an "
+        "event or the legacy stream.",
+    )
     holds = [len(journal.ok(HOLD).after(first).before(second)) for first, second in found]
-    expect(holds == [1] * 9, """in each case the freeing stream holds at a closed gate when the
+    expect(
+        holds == [1] * 9,
+        """in each case the freeing stream holds at a closed gate when the
         second allocation is made, so that the free is pending: try_case of the starter launches
-        launch_hold there.""", f"{len(journal.ok(HOLD))} calls of launch_hold.")
+        launch_hold there.""",
+        f"{len(journal.ok(HOLD))} calls of launch_hold.",
+    )
 
 
 def test_ordered(check):
@@ -184,20 +219,33 @@ def test_rounds(check):
     "each of the rounds that it is given computes on the device"
     answers, mib, pipelines = asked(check)
     for rounds, line in pipelines:
-        check.expect_answers("""pipeline runs the rounds that it is given, and the result of each is
-            its number: 1, 2, 3 and so on.""", answers, {
+        check.expect_answers(
+            """pipeline runs the rounds that it is given, and the result of each is
+            its number: 1, 2, 3 and so on.""",
+            answers,
+            {
                 f"pipeline of {rounds} rounds of {mib} MiB: results[{number}]": number + 1
-                for number in range(rounds)})
-        expect(len(line.made) == 2 * rounds,
-               """each round allocates its input and its result from the pool that pipeline is
+                for number in range(rounds)
+            },
+        )
+        expect(
+            len(line.made) == 2 * rounds,
+            """each round allocates its input and its result from the pool that pipeline is
                given.""",
-               f"{len(line.made)} allocations of that pool in {rounds} rounds.", answers)
+            f"{len(line.made)} allocations of that pool in {rounds} rounds.",
+            answers,
+        )
         for number in range(rounds):
-            expect(computed(line, number, mib * MIB), """each round computes on the device, as in
+            expect(
+                computed(line, number, mib * MIB),
+                """each round computes on the device, as in
                 the starter: the input is filled with the number of the round and copied to the
                 result, 1 is added there, and the last number of the result is copied to the
-                host.""", f"""in round {number + 1} one of these calls is missing, or is for other
-                memory or another value.""", answers)
+                host.""",
+                f"""in round {number + 1} one of these calls is missing, or is for other
+                memory or another value.""",
+                answers,
+            )
 
 
 def why_not(line, free, new):
@@ -209,16 +257,27 @@ def why_not(line, free, new):
     record = between.ok("cudaEventRecord").where(stream=free["stream"]).last
     text = f"The memory of the round before had been freed in {where}, "
     if record is None:
-        return text + """but no event was recorded there between the free and this allocation: the
+        return (
+            text
+            + """but no event was recorded there between the free and this allocation: the
             newest record came before the free."""
+        )
     waits = between.after(record).ok("cudaStreamWaitEvent").where(event=record["event"])
     waited = sorted({line.named(x["stream"]) for x in waits})
     text += f"""and an event was recorded there after the free. Waiting for that record before the
         allocation: {", ".join(waited) or "no stream"}."""
-    early = line.journal.after(free).before(record).ok("cudaStreamWaitEvent").where(
-        event=record["event"], stream=new["stream"])
-    return text + (f""" Before the record {line.named(new["stream"])} had waited for the event: that
-        is a wait for the record of the round before.""" if early else "")
+    early = (
+        line.journal.after(free)
+        .before(record)
+        .ok("cudaStreamWaitEvent")
+        .where(event=record["event"], stream=new["stream"])
+    )
+    return text + (
+        f""" Before the record {line.named(new["stream"])} had waited for the event: that
+        is a wait for the record of the round before."""
+        if early
+        else ""
+    )
 
 
 def expect_handed_over(line, made, kind):
@@ -227,10 +286,15 @@ def expect_handed_over(line, made, kind):
     for number, (last, new) in enumerate(zip(made, made[1:]), 2):
         free, stream = line.frees.get(last["allocation"]), line.named(new["stream"])
         ordered = free and free["n"] in before[new["n"]]
-        expect(ordered, f"""the {kind} of a round is freed, then an event is recorded in the stream
+        expect(
+            ordered,
+            f"""the {kind} of a round is freed, then an event is recorded in the stream
             that freed it, and then {stream} waits for that record, before it allocates the next
-            {kind}: F, R, W.""", "" if ordered else
-            f"round {number} allocates its {kind} in {stream}. {why_not(line, free, new)}")
+            {kind}: F, R, W.""",
+            ""
+            if ordered
+            else f"round {number} allocates its {kind} in {stream}. {why_not(line, free, new)}",
+        )
 
 
 def test_input(check):
@@ -253,14 +317,27 @@ def why_new(line, new):
     if not same:
         return ""
     memory, free = same[-1], line.frees.get(same[-1]["allocation"])
-    neighbors = [x["allocation"] for x in line.made if x["offset"] in (
-        memory["offset"] - x["bytes"], memory["offset"] + memory["bytes"])]
+    neighbors = [
+        x["allocation"]
+        for x in line.made
+        if x["offset"] in (memory["offset"] - x["bytes"], memory["offset"] + memory["bytes"])
+    ]
     record = line.journal.ok("cudaEventRecord").where(stream=free["stream"]).before(new).last
-    later = [x for x in line.frees.values() if x["allocation"] in neighbors and record
-             and x["stream"] == free["stream"] and record["n"] < x["n"] < new["n"]]
-    return f""" After the record {line.named(free["stream"])} also freed the neighbor of this
+    later = [
+        x
+        for x in line.frees.values()
+        if x["allocation"] in neighbors
+        and record
+        and x["stream"] == free["stream"]
+        and record["n"] < x["n"] < new["n"]
+    ]
+    return (
+        f""" After the record {line.named(free["stream"])} also freed the neighbor of this
         memory, and neighbors that one stream frees become one range: it counts as freed with the
-        last of them, behind the record.""" if later else ""
+        last of them, behind the record."""
+        if later
+        else ""
+    )
 
 
 def expect_reuse(check, kind):
@@ -269,9 +346,13 @@ def expect_reuse(check, kind):
         made = line.inputs if kind == "input" else line.results
         new = next((x for x in made[1:] if x["from"] == "new"), None)
         if new is not None:
-            expect(False, f"from round 2 on each {kind} is allocated in memory that was freed.",
-                   f"""the {kind} of round {made.index(new) + 1} took new memory, in
-                   {line.named(new["stream"])}.{why_new(line, new)}""", run)
+            expect(
+                False,
+                f"from round 2 on each {kind} is allocated in memory that was freed.",
+                f"""the {kind} of round {made.index(new) + 1} took new memory, in
+                   {line.named(new["stream"])}.{why_new(line, new)}""",
+                run,
+            )
 
 
 def test_load(check):
@@ -293,10 +374,15 @@ def test_ahead(check):
         # That the host waits is missed already.
         before = come_after(line.journal, with_host=False)
         for number, (store, fill) in enumerate(zip(line.stores, line.fills[1:]), 2):
-            expect(store["n"] not in before[fill["n"]], f"""the load of round {number} does not wait
+            expect(
+                store["n"] not in before[fill["n"]],
+                f"""the load of round {number} does not wait
                 for the store of round {number - 1}. The load stream needs the memory that the work
-                stream freed, and nothing of the store stream.""", """an event or a call makes the
-                load stream wait for the store stream, directly or through the work stream.""", run)
+                stream freed, and nothing of the store stream.""",
+                """an event or a call makes the
+                load stream wait for the store stream, directly or through the work stream.""",
+                run,
+            )
 
 
 def test_prints(check):
@@ -308,8 +394,15 @@ def test_prints(check):
     mib = check.draw("size", 2, 9)
     run = check.run(mib)
     check.expect_clean(run)
-    lines = difference(*(re.sub(r"\d+ MiB", "32 MiB", re.sub(" +", " ", text)).splitlines()
-                         for text in (check.expected_file().read_text(), run.output)))
+    lines = difference(
+        *(
+            re.sub(r"\d+ MiB", "32 MiB", re.sub(" +", " ", text)).splitlines()
+            for text in (check.expected_file().read_text(), run.output)
+        )
+    )
     if lines:
-        raise Miss(f"Expected: with {mib} MiB the same lines, with 32 MiB for each figure.", *lines,
-                   run=run)
+        raise Miss(
+            f"Expected: with {mib} MiB the same lines, with 32 MiB for each figure.",
+            *lines,
+            run=run,
+        )

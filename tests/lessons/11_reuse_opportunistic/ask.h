@@ -1,8 +1,8 @@
 /* Calls lesson 11's serve in three situations, each with `bytes` (the argument) and a pool that
  * server_pool has made: 1 the earlier request is pending; 2 it has finished; 3 it is pending, but a
- * third stream has finished with memory of the pool. In situation N the memory that was freed holds N
- * (the third stream's holds 20 + N), and what serve returned is filled with 10 + N: the journal shows
- * where that is. The check puts the lesson in front of this file, its main renamed. */
+ * third stream has finished with memory of the pool. In situation N the memory that was freed holds
+ * N (the third stream's holds 20 + N), and what serve returned is filled with 10 + N: the journal
+ * shows where that is. The check puts the lesson in front of this file, its main renamed. */
 
 static void asked_finish(cudaStream_t stream)
 {

@@ -20,8 +20,13 @@ def case_of(journal, pool):
     freed = free["n"] if free else made[0]["n"]
     between = type(journal)(x for x in journal if freed < x["n"] < made[1]["n"])
     opened = journal.where(did="run", op="hold", stream=made[0]["stream"]).after(made[0]).first
-    return SimpleNamespace(pool=pool, first=made[0], second=made[1], between=between,
-                           opened=opened["n"] if opened else None)
+    return SimpleNamespace(
+        pool=pool,
+        first=made[0],
+        second=made[1],
+        between=between,
+        opened=opened["n"] if opened else None,
+    )
 
 
 def parts(check):
@@ -30,8 +35,10 @@ def parts(check):
     journal = check.run().journal
     pools = [x["pool"] for x in journal.ok("cudaMemPoolCreate")]
     batch = pools[6] if len(pools) > 6 else None
-    table, server = ([case for case in (case_of(journal, pool) for pool in some) if case]
-                     for some in (pools[:6], pools[7:]))
+    table, server = (
+        [case for case in (case_of(journal, pool) for pool in some) if case]
+        for some in (pools[:6], pools[7:])
+    )
     return journal, table, journal.ok("cudaMallocFromPoolAsync").where(pool=batch), server
 
 
@@ -40,14 +47,18 @@ def history(calls):
     wanted = re.compile("Synchronize|Query|EventRecord|WaitEvent")
     words = Counter(
         x["call"] + (f" of stream {x['stream']}" if x.get("stream") else "") + f": {x['result']}"
-        for x in calls if "result" in x and (x.get("acquired") or wanted.search(x["call"])))
+        for x in calls
+        if "result" in x and (x.get("acquired") or wanted.search(x["call"]))
+    )
     return ", ".join(f"{words[each]} x {each}" for each in sorted(words)) or (
-        "no synchronization and no query")
+        "no synchronization and no query"
+    )
 
 
 def values(journal, pool, policy):
-    return [x["value"] for x in journal.ok("cudaMemPoolSetAttribute").where(
-        pool=pool, attribute=policy)]
+    return [
+        x["value"] for x in journal.ok("cudaMemPoolSetAttribute").where(pool=pool, attribute=policy)
+    ]
 
 
 def policy(journal, pool):
@@ -59,19 +70,28 @@ def test_cases(check):
     "the six cases are as they were"
     journal, table, *_ = parts(check)
     froms = [case.second["from"] for case in table]
-    expect(froms == ["new", "opportunistic", "synchronized", "new", "new", "synchronized"]
-           or not all(case.opened for case in table), """six cases, each with a pool of its own,
+    expect(
+        froms == ["new", "opportunistic", "synchronized", "new", "new", "synchronized"]
+        or not all(case.opened for case in table),
+        """six cases, each with a pool of its own,
         whose policies it has, and two allocations from it: the starter makes them in pool_for and
-        try_case.""", f"""{len(table)} pools gave two allocations each; the second had its memory
-        from: {", ".join(froms)}.""")
-    expect(all(case.opened and case.opened > case.second["n"] for case in table[0::3]),
-           'in the cases "pending" the gate opens after the second allocation.',
-           f"{len(journal.ok('launch_hold'))} calls of launch_hold.")
+        try_case.""",
+        f"""{len(table)} pools gave two allocations each; the second had its memory
+        from: {", ".join(froms)}.""",
+    )
+    expect(
+        all(case.opened and case.opened > case.second["n"] for case in table[0::3]),
+        'in the cases "pending" the gate opens after the second allocation.',
+        f"{len(journal.ok('launch_hold'))} calls of launch_hold.",
+    )
     for case in table[1::3]:
         asked = case.between.ok("cudaStreamQuery").where(stream=case.first["stream"])
-        expect(asked, """in the cases "finished" the host queries the freeing stream until
+        expect(
+            asked,
+            """in the cases "finished" the host queries the freeing stream until
             cudaSuccess: a sleep proves nothing.""",
-               f"between free and allocation: {history(case.between)}.")
+            f"between free and allocation: {history(case.between)}.",
+        )
 
 
 def before_phase(journal, phases, i):
@@ -89,10 +109,16 @@ def expect_reuse(journal, phases):
     if grown is not None:
         said = before_phase(journal, phases, grown)
         state = policy(journal, phases[0]["pool"])
-        expect(False, "every phase after the first runs in memory that was freed.",
-               f"phase {grown + 1} took new memory. " + (
-                   f"Opportunistic reuse was {state}. {said}" if said else
-                   f"Phase {grown} had not freed its memory."))
+        expect(
+            False,
+            "every phase after the first runs in memory that was freed.",
+            f"phase {grown + 1} took new memory. "
+            + (
+                f"Opportunistic reuse was {state}. {said}"
+                if said
+                else f"Phase {grown} had not freed its memory."
+            ),
+        )
 
 
 def after_policies(check, pool):
@@ -105,9 +131,13 @@ def test_batch(check):
     "each phase of the batch has a stream of its own, and runs in the memory of the first"
     journal, _, phases, _ = parts(check)
     streams = {x["stream"] for x in phases}
-    expect(len(phases) == len(streams) == 4, """the batch has four phases; each allocates and frees
-        its memory, in a stream of its own.""", f"""the pool of the batch gave {len(phases)}
-        allocations, in {len(streams)} streams.""")
+    expect(
+        len(phases) == len(streams) == 4,
+        """the batch has four phases; each allocates and frees
+        its memory, in a stream of its own.""",
+        f"""the pool of the batch gave {len(phases)}
+        allocations, in {len(streams)} streams.""",
+    )
     after_policies(check, phases[0]["pool"])
     expect_reuse(journal, phases)
 
@@ -119,8 +149,8 @@ def test_ordered(check):
     last = run.journal.last
     # Who waits forever is told so by the rule about the server.
     if "hazard: waiting forever" not in run.errors and (
-            last.get("did") != "exit" or last["hazards"] or last["live"]
-            or run.status not in (0, 1)):
+        last.get("did") != "exit" or last["hazards"] or last["live"] or run.status not in (0, 1)
+    ):
         check.expect_clean(run)
 
 
@@ -129,20 +159,29 @@ def test_certain(check):
     check.after(test_batch, test_ordered)
     journal, _, phases, _ = parts(check)
     for i, phase in enumerate(phases):
-        expect(i == 0 or phase["from"] != "opportunistic", """the batch reuses by a rule that is
+        expect(
+            i == 0 or phase["from"] != "opportunistic",
+            """the batch reuses by a rule that is
             certain. With the policy on, a phase gets the memory if the device happens to be far
             enough when it allocates; after a synchronization it gets it in any case.""",
-               f"""phase {i + 1} got its memory by opportunistic reuse.
-               {before_phase(journal, phases, i) if i else ""}""")
-        expect(i == 0 or phase["from"] in CERTAIN, """the batch decides between a call and the
+            f"""phase {i + 1} got its memory by opportunistic reuse.
+               {before_phase(journal, phases, i) if i else ""}""",
+        )
+        expect(
+            i == 0 or phase["from"] in CERTAIN,
+            """the batch decides between a call and the
             policy. A pool that inserts a wait, because it may not grow, has decided by itself.""",
-               f"phase {i + 1} got memory for which the pool made its stream wait.")
+            f"phase {i + 1} got memory for which the pool made its stream wait.",
+        )
     for schedule in ("instant", "late"):
         mib = check.draw("size", 17, 300)
         run = check.run(mib, SIM_SCHEDULE=schedule)
         pools = [x["pool"] for x in run.journal.ok("cudaMemPoolCreate")]
-        expect(len(pools) > 6, "a batch with a pool of its own, whatever the size.",
-               "the program ended before.")
+        expect(
+            len(pools) > 6,
+            "a batch with a pool of its own, whatever the size.",
+            "the program ended before.",
+        )
         expect_reuse(run.journal, run.journal.ok("cudaMallocFromPoolAsync").where(pool=pools[6]))
 
 
@@ -156,8 +195,12 @@ def served(check, situation):
 
     def made(value):
         fill = answers.journal.ok("launch_fill").where(value=value).first
-        return fill and answers.journal.ok("cudaMallocFromPoolAsync", "cudaMallocAsync").where(
-            allocation=fill["allocation"]).first
+        return (
+            fill
+            and answers.journal.ok("cudaMallocFromPoolAsync", "cudaMallocAsync")
+            .where(allocation=fill["allocation"])
+            .first
+        )
 
     return answers, made(10 + situation), made(20 + situation)
 
@@ -170,28 +213,48 @@ def test_server_waits(check):
         after_policies(check, pending.pool)
     if pending and not (pending.opened and pending.opened > pending.second["n"]):
         check.after(test_cases)
-    expect(len(server) == 2 and pending.opened and pending.opened > pending.second["n"],
-           """the server gets memory while the earlier request is pending: the gate is still closed,
-           so a host that waits for the earlier stream waits forever.""", f"""the server got
+    expect(
+        len(server) == 2 and pending.opened and pending.opened > pending.second["n"],
+        """the server gets memory while the earlier request is pending: the gate is still closed,
+           so a host that waits for the earlier stream waits forever.""",
+        f"""the server got
            {len(server)} of 2 allocations, and then the program ended."""
-           if len(server) < 2 else "the gate was open: the starter launches the hold in try_case.")
-    expect(pending.second["from"] == "new", """while the earlier request is pending, the server gets
-        new memory: with memory of the earlier request its stream would have to wait.""", f"""it got
+        if len(server) < 2
+        else "the gate was open: the starter launches the hold in try_case.",
+    )
+    expect(
+        pending.second["from"] == "new",
+        """while the earlier request is pending, the server gets
+        new memory: with memory of the earlier request its stream would have to wait.""",
+        f"""it got
         memory of the earlier request, and its stream waits. Between free and allocation:
-        {history(pending.between)}.""")
+        {history(pending.between)}.""",
+    )
     queries = pending.between.calls("cudaStreamQuery", "cudaEventQuery")
-    expect(len(queries) <= 1, """serve does not wait: to ask again and again whether a request has
-        finished is a wait, too.""", f"""while the earlier request was pending serve asked
-        {len(queries)} times.""")
+    expect(
+        len(queries) <= 1,
+        """serve does not wait: to ask again and again whether a request has
+        finished is a wait, too.""",
+        f"""while the earlier request was pending serve asked
+        {len(queries)} times.""",
+    )
     for case in server:
         set_to = values(journal, case.pool, INTERNAL)
-        expect(set_to[-1:] == [0], """in a full pool the server does not wait either: internal
-            dependencies stay off, since they put a wait into its stream.""", f"""internal
-            dependencies were set to {", then ".join(map(str, set_to)) or "nothing"}.""")
+        expect(
+            set_to[-1:] == [0],
+            """in a full pool the server does not wait either: internal
+            dependencies stay off, since they put a wait into its stream.""",
+            f"""internal
+            dependencies were set to {", then ".join(map(str, set_to)) or "nothing"}.""",
+        )
     answers, made, _ = served(check, 1)
-    expect(made and made["from"] == "new", """called by the check while the earlier request is
-        pending, serve returns new memory.""", "it returned memory of the earlier request.",
-           answers)
+    expect(
+        made and made["from"] == "new",
+        """called by the check while the earlier request is
+        pending, serve returns new memory.""",
+        "it returned memory of the earlier request.",
+        answers,
+    )
 
 
 def finished(check):
@@ -200,50 +263,80 @@ def finished(check):
         check.after(test_server_waits)
     journal, _, _, server = parts(check)
     case = server[1] if len(server) > 1 else None
-    expect(case, "when the earlier request has finished, the server takes its memory.",
-           "the server made no second allocation.")
-    return case, f"""Opportunistic reuse was {policy(journal, case.pool)}; between free and
-        allocation: {history(case.between)}."""
+    expect(
+        case,
+        "when the earlier request has finished, the server takes its memory.",
+        "the server made no second allocation.",
+    )
+    return (
+        case,
+        f"""Opportunistic reuse was {policy(journal, case.pool)}; between free and
+        allocation: {history(case.between)}.""",
+    )
 
 
 def test_server_takes(check):
     "the server takes memory that the device has finished with"
     case, happened = finished(check)
-    expect(case.second["from"] != "new", """when the earlier request has finished, the server takes
+    expect(
+        case.second["from"] != "new",
+        """when the earlier request has finished, the server takes
         its memory. The pool looks for finished frees if opportunistic reuse is on; a query changes
-        nothing in the pool.""", f"it took new memory. {happened}")
+        nothing in the pool.""",
+        f"it took new memory. {happened}",
+    )
 
 
 def test_server_policy(check):
     "the server leaves that to the policy of its pool, and synchronizes nothing"
     check.after(test_server_takes)
     case, happened = finished(check)
-    expect(case.second["from"] != "synchronized", """the host synchronizes nothing in serve, not
+    expect(
+        case.second["from"] != "synchronized",
+        """the host synchronizes nothing in serve, not
         even a stream that has finished: a server leaves it to the pool to see what the device has
-        finished with.""", f"the memory was synchronized. {happened}")
+        finished with.""",
+        f"the memory was synchronized. {happened}",
+    )
     if test_server_waits.__name__ not in check.met:
         return
     for situation, words in (
-            (2, "the earlier request has finished"),
-            (3, "the earlier request is pending, and a third stream's has finished")):
+        (2, "the earlier request has finished"),
+        (3, "the earlier request is pending, and a third stream's has finished"),
+    ):
         answers, made, _ = served(check, situation)
-        expect(made and made["from"] == "opportunistic", f"""called by the check when {words}, serve
+        expect(
+            made and made["from"] == "opportunistic",
+            f"""called by the check when {words}, serve
             returns memory that the device has finished with: the policy of the pool decides, for
-            every stream.""", "it returned new memory." if made and made["from"] == "new" else
-            "it returned other memory.", answers)
+            every stream.""",
+            "it returned new memory."
+            if made and made["from"] == "new"
+            else "it returned other memory.",
+            answers,
+        )
 
 
 def test_prints(check):
     "it prints what a real device prints, and the same with another size and schedule"
-    check.after(test_cases, test_batch, test_ordered, test_certain, test_server_waits,
-                test_server_takes, test_server_policy)
+    check.after(
+        test_cases,
+        test_batch,
+        test_ordered,
+        test_certain,
+        test_server_waits,
+        test_server_takes,
+        test_server_policy,
+    )
     check.expect_right(check.run())
     mib = check.draw("printed", 17, 32)
     run = check.run(mib, SIM_SCHEDULE="late")
     check.expect_clean(run)
-    wanted = check.expected_file().read_text().replace("64 MiB", "32 MiB").replace(
-        "128 MiB", "64 MiB")
+    wanted = (
+        check.expected_file().read_text().replace("64 MiB", "32 MiB").replace("128 MiB", "64 MiB")
+    )
     lines = difference(*(re.sub(" +", " ", text).splitlines() for text in (wanted, run.output)))
     if lines:
-        raise Miss(f"Expected: with {mib} MiB the same lines, with half of each figure.", *lines,
-                   run=run)
+        raise Miss(
+            f"Expected: with {mib} MiB the same lines, with half of each figure.", *lines, run=run
+        )

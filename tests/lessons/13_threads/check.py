@@ -4,8 +4,11 @@ from check import expect
 
 CALLED = """run_threads(work) with the struct work that it has at the start, and two threads that
     take turns and both come to an end."""
-PAIRS = {"created": "two created streams", "per-thread": "the threads' own streams",
-         "mixed": "the producer's own stream and a created one"}
+PAIRS = {
+    "created": "two created streams",
+    "per-thread": "the threads' own streams",
+    "mixed": "the producer's own stream and a created one",
+}
 # Nothing ends while a thread sleeps or is kept from its processor: the same each time.
 SLOW = {"SIM_SCHEDULE": "late", "SIM_IDLE": "off"}
 OF_FREES = ("free before the use ends", "use after free", "double free")
@@ -62,33 +65,45 @@ def test_host(check):
     "no thread waits for the device before its last turn, and each does then"
     for handover in own(check):
         calls = sorted({x["call"] for x in handover.waits})
-        expect(not calls, """between the first and the last call for the buffers no thread waits for
+        expect(
+            not calls,
+            """between the first and the last call for the buffers no thread waits for
             the device: the streams wait for each other.""",
-               f"the threads called {', '.join(calls)}, {len(handover.waits)} times.")
-    expect(not cannot_end(check.run(**SLOW)), """in its last turn each thread waits for its stream:
+            f"the threads called {', '.join(calls)}, {len(handover.waits)} times.",
+        )
+    expect(
+        not cannot_end(check.run(**SLOW)),
+        """in its last turn each thread waits for its stream:
         a thread that has allocated or freed in its own stream and ends with work pending there may
         hang.""",
-           "a thread ended with work pending in its own stream.")
+        "a thread ended with work pending in its own stream.",
+    )
 
 
 def test_threads(check):
     "each thread works in its own stream"
     found, run = own(check), check.run(**SLOW)
     # What ends the program early is missed by another rule.
-    expect(len(found) == 3 or cannot_end(run) or used_after_free(run),
-           "three pairs of streams, each with a pool of its own.",
-           f"{len(found)} pools were created.")
+    expect(
+        len(found) == 3 or cannot_end(run) or used_after_free(run),
+        "three pairs of streams, each with a pool of its own.",
+        f"{len(found)} pools were created.",
+    )
     for handover, name in zip(found, ("legacy", "per-thread", "created")):
-        producer, consumer = handover.where(handover.fills), handover.where(
-            handover.adds or handover.copies or handover.frees)
+        producer, consumer = (
+            handover.where(handover.fills),
+            handover.where(handover.adds or handover.copies or handover.frees),
+        )
         streams = {stream for _, stream in producer | consumer}
         threads = {thread for thread, _ in producer | consumer}
         wanted = streams == {name} if name != "created" else len(streams) == 2
-        expect(len(producer) == len(consumer) == 1 and len(threads) == 2 and wanted,
-               f"""with the {name} streams the producer fills the buffers in its thread and in the
+        expect(
+            len(producer) == len(consumer) == 1 and len(threads) == 2 and wanted,
+            f"""with the {name} streams the producer fills the buffers in its thread and in the
                stream that it is given, and the consumer adds in its own.""",
-               f"the fills were made by {listed(producer) or 'no thread'}, and what follows by "
-               f"{listed(consumer) or 'no thread'}.")
+            f"the fills were made by {listed(producer) or 'no thread'}, and what follows by "
+            f"{listed(consumer) or 'no thread'}.",
+        )
 
 
 def why_unordered(journal, handover):
@@ -110,8 +125,10 @@ def why_unordered(journal, handover):
     waits = journal.after(record).ok("cudaStreamWaitEvent").where(event=record["event"])
     if not waits.before(use):
         late = " until after it" if waits.where(stream=use["stream"]) else ""
-        return f"The event was recorded behind the fill, but {stream}, which uses the buffer, " \
-               f"did not wait for it{late or ' at all'}."
+        return (
+            f"The event was recorded behind the fill, but {stream}, which uses the buffer, "
+            f"did not wait for it{late or ' at all'}."
+        )
     return f"Stream {waits[0]['stream']} waited for the event, and {stream} used the buffer."
 
 
@@ -121,14 +138,24 @@ def expect_filled(check, pair, advice=""):
     if cannot_end(answers):
         check.after(test_host)
     calls = {x["number"]: x for x in answers.journal if "number" in x}
-    hazard = next((x for x in answers.journal.where(did="hazard") if x["kind"] not in OF_FREES
-                   and not calls.get(x.get("later"), {}).get("acquired")), None)
-    expect(hazard is None, f"""with {PAIRS[pair]}, what the consumer calls for a buffer comes after
+    hazard = next(
+        (
+            x
+            for x in answers.journal.where(did="hazard")
+            if x["kind"] not in OF_FREES and not calls.get(x.get("later"), {}).get("acquired")
+        ),
+        None,
+    )
+    expect(
+        hazard is None,
+        f"""with {PAIRS[pair]}, what the consumer calls for a buffer comes after
         the producer's fill on the device, too: the producer records an event behind its fill, and
         the consumer's stream waits for that before it uses the buffer. {advice}""",
-           lambda: f"{hazard.get('call')} and {hazard.get('earlier_call', 'an earlier call')} have "
-           f"an order on the host, and none on the device ({hazard['kind']}). "
-           + (why_unordered(answers.journal, found[0]) if found else ""), answers)
+        lambda: f"{hazard.get('call')} and {hazard.get('earlier_call', 'an earlier call')} have "
+        f"an order on the host, and none on the device ({hazard['kind']}). "
+        + (why_unordered(answers.journal, found[0]) if found else ""),
+        answers,
+    )
 
 
 def test_created(check):
@@ -140,8 +167,12 @@ def test_per_thread(check):
     "it does with per-thread streams, too, where one handle names two streams"
     check.after(test_created)
     for pair in ("per-thread", "mixed"):
-        expect_filled(check, pair, """In the consumer's thread cudaStreamPerThread is the consumer's
-            own stream, whoever the handle came from.""")
+        expect_filled(
+            check,
+            pair,
+            """In the consumer's thread cudaStreamPerThread is the consumer's
+            own stream, whoever the handle came from.""",
+        )
 
 
 def test_free(check):
@@ -152,15 +183,25 @@ def test_free(check):
             continue
         sentence = """each buffer is freed once, in a stream that has its last use behind it: the
             stream of that use, or one that waits for it."""
-        hazard = next((x for x in answers.journal.where(did="hazard")
-                       if x["kind"] in OF_FREES), None)
+        hazard = next(
+            (x for x in answers.journal.where(did="hazard") if x["kind"] in OF_FREES), None
+        )
         if hazard and found:
             uses, frees = (listed(Handover.where(x)) for x in (found[0].adds, found[0].frees))
-            expect(False, sentence, f"""with {PAIRS[pair]}: {hazard["kind"]}. The use is by {uses},
-                the free by {frees}.""", answers)
+            expect(
+                False,
+                sentence,
+                f"""with {PAIRS[pair]}: {hazard["kind"]}. The use is by {uses},
+                the free by {frees}.""",
+                answers,
+            )
         for handover in found:
-            expect(len(handover.frees) == len(handover.made), sentence,
-                   f"{len(handover.made)} allocations, and {len(handover.frees)} frees.", answers)
+            expect(
+                len(handover.frees) == len(handover.made),
+                sentence,
+                f"{len(handover.made)} allocations, and {len(handover.frees)} frees.",
+                answers,
+            )
 
 
 def test_rounds(check):
@@ -172,18 +213,31 @@ def test_rounds(check):
         if used_after_free(answers):
             check.after(test_free)
         for count, handover in zip((rounds, 3), found):
-            filled, added, copied = ([x["allocation"] for x in calls] for calls in (
-                handover.fills, handover.adds.where(value=1), handover.copies))
+            filled, added, copied = (
+                [x["allocation"] for x in calls]
+                for calls in (handover.fills, handover.adds.where(value=1), handover.copies)
+            )
             values = [x["value"] for x in handover.fills]
-            expect(values == list(range(count)) and filled == added == copied
-                   and len(set(filled)) == count, """each round allocates a buffer, fills it with
+            expect(
+                values == list(range(count))
+                and filled == added == copied
+                and len(set(filled)) == count,
+                """each round allocates a buffer, fills it with
                    the number of the round, adds 1, and copies the last number to the host, as at
-                   the start.""", f"""in {count} rounds {len(set(filled))} buffers were filled,
-                   {len(set(added))} were added to, and {len(set(copied))} were copied.""", answers)
+                   the start.""",
+                f"""in {count} rounds {len(set(filled))} buffers were filled,
+                   {len(set(added))} were added to, and {len(set(copied))} were copied.""",
+                answers,
+            )
             if not answers.journal.where(did="hazard"):
-                check.expect_answers("the result of each round is its number: 1, 2, 3 and so on.",
-                                     answers, {f"{count} rounds of {size * 256} numbers: "
-                                               f"results[{i}]": i + 1 for i in range(count)})
+                check.expect_answers(
+                    "the result of each round is its number: 1, 2, 3 and so on.",
+                    answers,
+                    {
+                        f"{count} rounds of {size * 256} numbers: results[{i}]": i + 1
+                        for i in range(count)
+                    },
+                )
 
 
 def test_prints(check):

@@ -1,5 +1,5 @@
-/* Calls lesson 19's work_together with COUNT ints (the first argument), and with a launch_add of the
- * check's own, which makes the int at PLACE (the second) another number: how many are 42 only a
+/* Calls lesson 19's work_together with COUNT ints (the first argument), and with a launch_add of
+ * the check's own, which makes the int at PLACE (the second) another number: how many are 42 only a
  * function that looks at them can return. The check puts the lesson in front of this file, its main
  * renamed. */
 
