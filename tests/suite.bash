@@ -36,6 +36,7 @@ load_libraries
 # tool NAME: sets $program to clang-format, ruff, shellcheck, codespell or proselint, or skips the
 # test with the reason
 tool() {
+    # shellcheck disable=SC2034  # for the test
     program=$("$ROOT/tests/commands/format.sh" where "$1" 2>"$BATS_TEST_TMPDIR/why") ||
         skip "$1 could not be had: $(tail -n 1 "$BATS_TEST_TMPDIR/why")"
 }

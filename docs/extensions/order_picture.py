@@ -431,6 +431,10 @@ class Drawing:
             self.x[column], self.room[column] = x, host - 18
             x += host + 34
         room = (canvas.width - TIMES - x) / max(1, len(self.streams))
+        if self.streams and room < LEAST - 20:  # several hosts have taken it
+            self.narrow = True
+            self.place()
+            return
         room = min(room, 300)
         for stream in self.streams:
             self.x[stream] = x

@@ -30,6 +30,12 @@ def rectangles(svg, kind):
     return [tuple(map(float, found)) for found in re.findall(pattern, svg)]
 
 
+def stream_of(line):
+    """A stream of its own for each thread where the journal names the thread's."""
+    own = line["stream"] == "per-thread"
+    return (line["stream"], line.get("thread") if own else None)
+
+
 def memory(journal):
     """A picture for each pool: its allocations where and as high as the journal says."""
     for pool in memory_picture.read(journal):
@@ -107,9 +113,9 @@ def order(journal):
     recorded, crossing = {}, 0
     for line in calls:
         if line["call"] == "cudaEventRecord":
-            recorded[line["event"]] = line["stream"]
+            recorded[line["event"]] = stream_of(line)
         elif line["call"] == "cudaStreamWaitEvent":
-            crossing += recorded.get(line["event"], line["stream"]) != line["stream"]
+            crossing += recorded.get(line["event"], stream_of(line)) != stream_of(line)
     arrows = sum(kind == "event" for item in drawn.items for kind, _ in item.edges)
     if arrows != crossing:
         yield f"{crossing} waits for an event of another stream, {arrows} arrows"

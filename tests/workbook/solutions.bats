@@ -137,13 +137,21 @@ calls_of() {
     done | LC_ALL=C sort | jq -c '.[]'
 }
 
+# calls_of_threads FOLDER: the calls of each thread with what they returned
+calls_of_threads() {
+    jq -c 'select(.call and .result) | [.thread // 1, .call, .stream, .bytes, .result]' \
+        "$1"/journal.jsonl* | LC_ALL=C sort
+}
+
 # same_journals FOLDER FOLDER: byte for byte. Where two processes live side by side their clocks go
-# on with each other's work as it comes (docs/simulator.rst): then each makes the same calls with
-# the same results.
+# on with each other's work as it comes (docs/simulator.rst), and which of two threads comes first is
+# the machine's: then each makes the same calls with the same results.
 same_journals() {
     local one=("$1"/journal.jsonl*) two=("$2"/journal.jsonl*)
     [ "${#one[@]}" = "${#two[@]}" ] || { echo "${#one[@]} and ${#two[@]} journals"; return 1; }
-    if [ "${#one[@]}" = 1 ]; then
+    if grep -q '"thread":[2-9]' "${one[@]}"; then
+        diff <(calls_of_threads "$1") <(calls_of_threads "$2")
+    elif [ "${#one[@]}" = 1 ]; then
         diff "${one[0]}" "${two[0]}"
     else
         diff <(calls_of "$1") <(calls_of "$2")
