@@ -11,8 +11,16 @@ setup() {
 }
 
 # a_grade NAME JSON...: the student's folder, and a grade with these lessons:
-# {lesson, points, possible}, and what else differs from a lesson without a miss.
+# {lesson, points, possible}, and what else differs from a lesson without a miss. bare_grade: the
+# same of an older grader, which wrote no more than this.
 a_grade() {
+    bare_grade "$@"
+    jq '. += {sandbox: "bubblewrap", not_promised: [], seed: 7, folder: "."}
+        | .lessons |= map({waiting: 0, given: 0, seed: 1} + .)' \
+        "$OUT/students/$1/grade.json" >"$BATS_TEST_TMPDIR/grade"
+    mv "$BATS_TEST_TMPDIR/grade" "$OUT/students/$1/grade.json"
+}
+bare_grade() {
     mkdir -p "$CLASS/$1" "$OUT/students/$1"
     printf '%s\n' "${@:2}" | jq -s '{workbook: {commit: "unknown", checks: "0"},
         points: (map(.points) | add), possible: (map(.possible) | add),
@@ -50,11 +58,50 @@ handed_in() {
     run cat "$OUT/class.csv"
     assert_output "student,points,possible,04_release_threshold,06_trim,note
 ada,11,11,6,5,
-ben,3,11,3,0,07 missing
-cleo,0,11,0,0,06 refused: It is a symbolic link. | 07 The program did not end within 5 seconds and\
+ben,3,11,3,0,06 missing
+cleo,0,11,0,0,04 refused: It is a symbolic link. | 06 The program did not end within 5 seconds and\
  was stopped."
     run jq -c '.[1] | [.student, .points, .lessons, .graded]' "$OUT/class.json"
     assert_output '["ben",3,{"04_release_threshold":3,"06_trim":0},true]'
+}
+
+@test "a grade of an older grader, which lacks what is new, has its row and its page" {
+    three
+    bare_grade dan '{"lesson": "04_release_threshold", "points": 3, "possible": 6,
+        "sentence": "Expected: a.", "tests": [{"name": "is set", "result": "failed",
+            "lines": ["Expected: a."]}, {"name": "holds", "result": "skipped", "lines": [""]}]}'
+    printf '[course]\nwaiting = 1\n' >"$BATS_TEST_TMPDIR/course"
+    COURSE=$BATS_TEST_TMPDIR/course collect
+    assert_success
+    assert_line "Sandbox: bubblewrap."
+    assert_line "Sandbox: unknown. An older grader wrote this grade."
+    assert_equal "$(jq -c '.[] | select(.student == "dan") | .lessons' "$OUT/class.json")" \
+        '{"04_release_threshold":3}'
+    run cat "$OUT/students/dan/feedback.txt"
+    assert_line "Missed: is set."
+    refute_output --partial "not judged"
+}
+
+@test "halves, and what a course says a rule counts that waits" {
+    local tests='[{"name": "a", "result": "passed", "lines": []},
+        {"name": "b", "result": "passed", "lines": []},
+        {"name": "c", "result": "failed", "lines": ["Expected: c."]},
+        {"name": "d", "result": "skipped", "lines": ["c is not met"]}]'
+    a_grade ada "{\"lesson\": \"06_trim\", \"points\": 1.5, \"possible\": 3, \"given\": 1,
+        \"waiting\": 1, \"sentence\": \"Expected: c.\", \"tests\": $tests}"
+    collect
+    assert_success
+    assert_line --regexp '^ada +1\.5 of +3$'
+    assert_equal "$(jq -c '.[0].lessons' "$OUT/class.json")" '{"06_trim":1.5}'
+    assert_equal "$(jq -c '.[0].distribution' "$OUT/statistics.json")" '[0,1,0,0]'
+    run cat "$OUT/students/ada/feedback.txt"
+    assert_line "1 rule was not judged until this is repaired."
+    for waiting in 0:1 1:2; do
+        printf '[course]\nwaiting = %s\n' "${waiting%:*}" >"$BATS_TEST_TMPDIR/course"
+        COURSE=$BATS_TEST_TMPDIR/course collect
+        assert_equal "$waiting: $(jq -c '.[0].lessons[]' "$OUT/class.json")" \
+            "$waiting: ${waiting#*:}"
+    done
 }
 
 @test "a student without a grade has a row with the reason, and the exit status is 2" {
@@ -135,12 +182,12 @@ grace = 15
 days = 5
 zone = UTC
 [weights]
-06 = 3
+04 = 3
 [due]
-6 = 2026-09-14 23:59
+4 = 2026-09-14 23:59
 06_trim = 2026-09-20 23:59
 [adjustments]
-ben/06 = +1.5 The file of Monday.
+ben/04 = +1.5 The file of Monday.
 cleo = +0.255
 END
     COURSE=$BATS_TEST_TMPDIR/course collect
@@ -152,9 +199,9 @@ END
 ["cleo",0.26,{"04_release_threshold":0,"06_trim":0},{"06_trim":32}]'
     run head -n 2 "$OUT/class.csv"
     assert_output "student,result,points,possible,04_release_threshold,06_trim,days late,note
-ada,47.5,11,11,6,5,07:2,"
+ada,47.5,11,11,6,5,06:2,"
     # The page shows all of it: what was due and handed in, what was lost, the weights, the sum.
-    run sed -nE '/^(Result|A lesson|0[67])/s/ +/ /gp' "$OUT/students/ada/feedback.txt"
+    run sed -nE '/^(Result|A lesson|0[46])/s/ +/ /gp' "$OUT/students/ada/feedback.txt"
     assert_output "Result: 47.5 of 50.
 04_release_threshold 6 6 2026-09-14 23:59 2026-09-14 23:59:00 6 3
 06_trim 5 5 2026-09-20 23:59 2026-09-22 00:10:00 2 days late: -20% 4 1
@@ -171,7 +218,7 @@ More than 5 days later counts 0. Times are those of UTC.
     run grep -l 2026 "$OUT/students/ada/grade.json"
     assert_output ""
     # An extension, and a limit.
-    printf '[extensions]\nada/07 = 2026-09-23T00:00Z\n' >>"$BATS_TEST_TMPDIR/course"
+    printf '[extensions]\nada/06 = 2026-09-23T00:00Z\n' >>"$BATS_TEST_TMPDIR/course"
     COURSE=$BATS_TEST_TMPDIR/course collect
     assert_equal "$(jq -c '.[0] | [.result, .days_late]' "$OUT/class.json")" '[50,{}]'
     sed -i 's/^days = 5/days = 1/; /extensions/,$d' "$BATS_TEST_TMPDIR/course"
@@ -181,7 +228,7 @@ More than 5 days later counts 0. Times are those of UTC.
 
 @test "an adjustment below 0 is shown as it is" {
     three
-    printf '[course]\nmaximum = 20\n[adjustments]\nada = -1 Copied.\nben/06 = -0.5 Late.\n' \
+    printf '[course]\nmaximum = 20\n[adjustments]\nada = -1 Copied.\nben/04 = -0.5 Late.\n' \
         >"$BATS_TEST_TMPDIR/course"
     COURSE=$BATS_TEST_TMPDIR/course collect
     assert_equal "$(jq -c '.[0].result' "$OUT/class.json")" 19
@@ -192,27 +239,29 @@ More than 5 days later counts 0. Times are those of UTC.
 }
 
 @test "files in an unusual place or under other names are named, and so is a partial table" {
+    local all
+    all=$(lessons | wc -l)
     a_grade ada '{"lesson": "04_release_threshold", "points": 6, "possible": 6}'
     jq '.folder = "pools-main/lessons"' "$OUT/students/ada/grade.json" >"$BATS_TEST_TMPDIR/grade"
     cp "$BATS_TEST_TMPDIR/grade" "$OUT/students/ada/grade.json"
     a_grade ben '{"lesson": "04_release_threshold", "points": 0, "possible": 6, "status": "missing",
-        "sentence": "lessons/04_release_threshold.c is no file, but \"06 (1).c\" does: name it 0"}'
+        "sentence": "lessons/04_release_threshold.c is no file, but \"04 (1).c\" does: name it 0"}'
     handed_in_folder=$CLASS/ada/pools-main/lessons
     mkdir -p "$handed_in_folder"
     touch -d "2026-09-14 12:00Z" "$handed_in_folder/04_release_threshold.c"
-    printf '[course]\nsubmitted = file\nlate = 50\nzone = UTC\n[due]\n06 = 2026-09-13 23:00\n' \
+    printf '[course]\nsubmitted = file\nlate = 50\nzone = UTC\n[due]\n04 = 2026-09-13 23:00\n' \
         >"$BATS_TEST_TMPDIR/course"
     COURSE=$BATS_TEST_TMPDIR/course collect
     assert_success
     assert_line "ada: its files are in pools-main/lessons."
-    assert_line 'ben: not under a lesson'"'"'s name: "06 (1).c".'
-    assert_line "Points and results are of 1 of the 20 lessons alone."
-    run grep -hE "^(About|6 of 6|06_.*late)" "$OUT/students/ada/feedback.txt"
-    assert_line "6 of 6 points, of 1 of the 20 lessons."
+    assert_line 'ben: not under a lesson'"'"'s name: "04 (1).c".'
+    assert_line "Points and results are of 1 of the $all lessons alone."
+    run grep -hE "^(About|6 of 6|04_.*late)" "$OUT/students/ada/feedback.txt"
+    assert_line "6 of 6 points, of 1 of the $all lessons."
     assert_line "About the files: its files are in pools-main/lessons."
-    assert_line --regexp "^06_.* 2026-09-14 12:00:00 +1 day late: -50% +3 +1$"
-    assert_equal "$(jq -r '.[1].note' "$OUT/class.json")" "06 missing: \
-lessons/04_release_threshold.c is no file, but \"06 (1).c\" does: name it 0"
+    assert_line --regexp "^04_.* 2026-09-14 12:00:00 +1 day late: -50% +3 +1$"
+    assert_equal "$(jq -r '.[1].note' "$OUT/class.json")" "04 missing: \
+lessons/04_release_threshold.c is no file, but \"04 (1).c\" does: name it 0"
 }
 
 @test "students without a row in the roster share a line, and so do rows without a student" {
@@ -279,7 +328,7 @@ END
 @test "the roster gives the files for Canvas and Moodle, and the time of a submission" {
     three
     cat >"$BATS_TEST_TMPDIR/roster.csv" <<'END'
-folder,Student,ID,SIS Login ID,Section,Email address,submitted,submitted 07
+folder,Student,ID,SIS Login ID,Section,Email address,submitted,submitted 06
 ada,"Lovelace, Ada",11,ada,1,ada@example.org,2026-09-14 10:00,2026-09-15 10:00
 ben,"=Ben",12,ben,1,ben@example.org,2026-09-14 10:00,
 dora,"Dora",13,dora,1,dora@example.org,,
@@ -289,10 +338,10 @@ END
 submitted = roster
 late = 50
 [due]
-07 = 2026-09-14 23:59
+06 = 2026-09-14 23:59
 [columns]
 result = Workbook (99)
-07 = Trim, lesson
+06 = Trim, lesson
 END
     COURSE=$BATS_TEST_TMPDIR/course ROSTER=$BATS_TEST_TMPDIR/roster.csv collect
     assert_success

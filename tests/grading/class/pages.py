@@ -209,7 +209,9 @@ def not_judged(line):
 
 def sandbox(grade):
     """What kept this student's programs from the rest of the machine, in a sentence."""
-    lacking = ", ".join(grade["not_promised"])
+    if "sandbox" not in grade:
+        return "Sandbox: unknown. An older grader wrote this grade."
+    lacking = ", ".join(grade.get("not_promised", []))
     return f"Sandbox: {grade['sandbox']}." + (f" Not promised: {lacking}." if lacking else "")
 
 

@@ -82,7 +82,7 @@ def why_zero(lesson):
 
 def points_of(lesson, waiting):
     """The points of a lesson where the course says what a rule counts that waits."""
-    if waiting is None:
+    if waiting is None or "given" not in lesson:  # an older grade
         return lesson["points"]
     return judge.count_points(lesson["tests"], lesson["given"], float(waiting))[0]
 
@@ -122,6 +122,7 @@ class Student:
             late = course.days_late(due, submitted)
             self.lessons.append(
                 {
+                    "waiting": 0,  # an older grade has no such field
                     **lesson,
                     "due": due,
                     "submitted": submitted,
