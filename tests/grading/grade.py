@@ -99,6 +99,15 @@ def possible(name):
         return 0
 
 
+def words_of(printed, work):
+    """What a check printed that judged nothing, in a sentence. Of Python's words, the last line."""
+    lines = printed.split("\n")
+    if "Traceback (most recent call last):" in lines:
+        lines = [line for line in lines if line][-1:]
+    words = " ".join(" ".join(lines).split())
+    return lasting(words[:300], work) or "it printed nothing."
+
+
 def graded(name, work):
     """One lesson of a grade."""
     base = Path(work) / name
@@ -115,7 +124,7 @@ def graded(name, work):
             "rules": [],
             "points": 0,
             "possible": possible(name),
-            "wrong": f"The check of {name} failed: {lasting(read['json'][:300], work)}",
+            "wrong": f"The check of {name} failed: {words_of(read['json'], work)}",
         }
     tests = counted([test_of(rule, work) for rule in found["rules"]])
     line = {
