@@ -69,11 +69,13 @@ of_lesson() {
     assert_output ""
     sentence=$(jq -r '.lessons[] | select(.lesson == "08_stream_order").sentence
         | split(" Happened: ")[0]' "$STARTERS/grade.json")
-    assert_equal "$(awk '/^[^ ]/ { on = /^03_/; sub(/^.* of +[0-9]+/, "") } on' \
+    assert_equal "$(awk '/^[^ ]/ { on = /^08_/; sub(/^[^ ]+ +[0-9.]+ of +[0-9]+/, "") } on' \
         "$GRADES/starters.out" | tr -s ' \n' ' ')" " $sentence "
     # A longer one in the file ends with a whole word.
-    run jq -n -r -L tests/grading \
-        'include "grade"; [range(90) | "word\(.)"] | [join(" ")] | sentence'
+    run python3 -B -c 'import sys
+sys.path.insert(0, "tests/grading")
+from grade import sentence
+print(sentence([" ".join(f"word{i}" for i in range(90))]))'
     assert [ "${#output}" -le 400 ]
     assert_regex "$output" ' word[0-9]+\.\.\.$'
 }
@@ -83,7 +85,7 @@ of_lesson() {
     lesson=$(first)
     for file in lessons solutions; do
         run as_typed make "check-${lesson%%_*}" FILE="$file/$lesson.c"
-        points=$(sed -n 's/.*Points: \([0-9]* of [0-9]*\).*/\1/p' <<<"$output")
+        points=$(sed -n 's/.*Points: \([0-9.]* of [0-9]*\).*/\1/p' <<<"$output")
         case $file in
         lessons) json=$STARTERS/grade.json ;;
         solutions) json=$GRADES/mixed/grade.json ;;
@@ -130,6 +132,7 @@ of_lesson() {
         run jq -e '
             def text: type == "string";
             def count: type == "number" and . >= 0 and . == floor;
+            def halves: type == "number" and (. * 2 | count);
             def sum: type == "string" and test("^[0-9a-f]{64}$");
             keys == ["folder", "lessons", "not_promised", "points", "possible", "sandbox", "seed",
                 "workbook"] and .folder == "lessons"
@@ -139,9 +142,12 @@ of_lesson() {
             and .points == ([.lessons[].points] | add)
             and .possible == ([.lessons[].possible] | add)
             and all(.lessons[];
-                keys == ["file", "lesson", "points", "possible", "sentence", "status", "tests"]
-                and (.lesson | text) and (.points | count) and (.possible | count)
-                and .points <= .possible
+                keys == ["file", "given", "lesson", "points", "possible", "seed", "sentence",
+                    "status", "tests", "waiting"]
+                and (.lesson | text) and (.points | halves) and (.possible | count)
+                and .points <= .possible and (.given | count)
+                and .waiting == ([.tests[] | select(.result == "skipped")] | length)
+                and (.file == null) == (.seed == null) and (.seed == null or (.seed | count))
                 and (.status | IN("graded", "missing", "refused", "ungraded"))
                 and (.file == null or (.file | sum))
                 and (.sentence == null or (.sentence | text and . != "" and length <= 400))
@@ -167,7 +173,8 @@ of_lesson() {
             and (.output | type == "string"))]' gradescope/results.json
     assert_output "[$points,$points,$possible,true]"
     run jq -c '([.tests[].max_points] | add) as $all
-        | [.gradable, ([.tests[].points] | add), $all, (.score * $all + 0.5 | floor)]' \
+        | [.gradable, ([.tests[].points] | add), $all,
+            (.score * $all * 2 + 0.5 | floor / 2)]' \
         prairielearn/results.json
     assert_output "[true,$points,$possible,$points]"
     jq -e '.score >= 0 and .score <= 1' prairielearn/results.json
@@ -188,7 +195,7 @@ END
 }
 
 @test "starters and other files, graded again beside each other, have the same grades" {
-    local mixed again lesson='.lessons[] | select(.lesson | test("^(01|03|09|13|14|20)"))'
+    local mixed again lesson='.lessons[] | select(.lesson | test("^(01|08|10|16|17|22)"))'
     # What grades at the same time is the student who did one of everything.
     as_typed GRADE_PROTECTED="$KNOWN" OUT="$BATS_TEST_TMPDIR/second" ONLY="1 8 10 16 17 22" \
         tests/grading/grade.sh >"$BATS_TEST_TMPDIR/second.txt" 2>&1 &
@@ -246,7 +253,7 @@ END
     rm lessons/04*.c
     grade ONLY="${lesson%%_*} 03 04 06" tests/grading/grade.sh
     assert_equal "$status" 2
-    assert_line --partial "tests/lessons/$lesson/check.py has no rule"
+    assert_line --partial "The check of $lesson failed: tests/lessons/$lesson/check.py has no rule."
     assert_line --regexp "The check of 06_trim has [0-9]+ rules, but its manifest says 99."
     assert_line --partial "tests/lessons/03_custom_pool/manifest.ini has no given."
     assert_line --regexp "^04_release_threshold +0 of +[1-9]"
@@ -258,14 +265,14 @@ END
     assert [ "$output" -ge 1 ]
 }
 
-@test "without jq, a compiler or such a lesson: a sentence, no grade, and no older one is left" {
+@test "without Python, a compiler or such a lesson: a sentence, no grade, and no older one is left" {
     mkdir "$BATS_TEST_TMPDIR/bin"
     ln -s /usr/bin/* "$BATS_TEST_TMPDIR/bin"
-    rm "$BATS_TEST_TMPDIR/bin/jq"
+    rm "$BATS_TEST_TMPDIR"/bin/python3*
     export OUT=$BATS_TEST_TMPDIR/out
     grade PATH="$BATS_TEST_TMPDIR/bin" tests/grading/grade.sh
     assert_equal "$status" 2
-    assert_output --partial "jq is not installed"
+    assert_output --partial "python3 is not installed"
     mkdir -p "$OUT" && echo old >"$OUT/grade.json"
     grade CC=/not/there tests/grading/grade.sh
     assert_equal "$status" 2
@@ -308,12 +315,12 @@ END
     RESUME=1 handed_in "lessons/06_trim.c does not exist." . ""
     assert_equal "$(stat -c '%i %.Y' "$OUT/grade.json")" "$before"
     # A new name is news, though the file does not count.
-    cp solutions/06_trim.c "$student/lessons/07-Trim (1).C"
+    cp solutions/06_trim.c "$student/lessons/06-Trim (1).C"
     RESUME=1 handed_in \
-        'lessons/06_trim.c does not exist, but "07-Trim (1).C" does: name it 06_trim.c.' . ""
+        'lessons/06_trim.c does not exist, but "06-Trim (1).C" does: name it 06_trim.c.' . ""
     rm "$student/08_stream_order.c"
     cp solutions/08_stream_order.c "$student/08_stream_order.c.txt"
-    handed_in 'lessons/06_trim.c does not exist, but "07-Trim (1).C" does: name it 06_trim.c.' . \
+    handed_in 'lessons/06_trim.c does not exist, but "06-Trim (1).C" does: name it 06_trim.c.' . \
         "it has no file with a lesson's name." 0
     # Nobody knows which of two folders is meant.
     mkdir "$student"/{one,two}
@@ -325,7 +332,7 @@ so none was chosen: one, two." . \
         "Several folders have files with lessons' names, so none was chosen: one, two." 0
 }
 
-@test "SEED=draw draws, the grade has the number, and that repeats it; ONLY says so" {
+@test "SEED=draw draws, and that number repeats the grade; each file draws its own; ONLY says so" {
     local seed
     export STUDENT=solutions ONLY=2 GRADE_PROTECTED=$KNOWN
     OUT=$BATS_TEST_TMPDIR/drawn SEED="draw" grade tests/grading/grade.sh
@@ -342,15 +349,26 @@ so none was chosen: one, two." . \
     SEED="dice" grade tests/grading/grade.sh
     assert_equal "$status" 2
     assert_output "SEED=dice: give a whole number with at most nine digits, or draw."
-    # A table of the numbers of SEED=1 is a solution with that seed alone.
-    mkdir "$BATS_TEST_TMPDIR/table"
-    tests/attacks/cheats/cheat.sh table_of_seed_1 02_default_pool \
+    # Another file is judged with another seed, so a table of answers is none for the file that
+    # has it.
+    mkdir "$BATS_TEST_TMPDIR"/{table,longer}
+    cp solutions/02_default_pool.c "$BATS_TEST_TMPDIR/longer"
+    echo "/* longer */" >>"$BATS_TEST_TMPDIR/longer/02_default_pool.c"
+    OUT=$BATS_TEST_TMPDIR/longer.out STUDENT=$BATS_TEST_TMPDIR/longer grade tests/grading/grade.sh
+    refute [ "$(jq .lessons[0].seed "$BATS_TEST_TMPDIR/longer.out/grade.json")" = \
+        "$(jq .lessons[0].seed "$BATS_TEST_TMPDIR/plain/grade.json")" ]
+    seed=$(jq .lessons[0].seed "$BATS_TEST_TMPDIR/plain/grade.json")
+    TABLE_SEED=$seed tests/attacks/cheats/cheat.sh table_of_one_seed 02_default_pool \
         >"$BATS_TEST_TMPDIR/table/02_default_pool.c"
-    export STUDENT=$BATS_TEST_TMPDIR/table OUT=$BATS_TEST_TMPDIR/table.out
-    grade SEED=1 tests/grading/grade.sh
-    assert_equal "$(jq '.points == .possible' "$OUT/grade.json")" true
-    grade SEED=77 tests/grading/grade.sh
-    assert_equal "$(jq '.points < .possible' "$OUT/grade.json")" true
+    OUT=$BATS_TEST_TMPDIR/table.out STUDENT=$BATS_TEST_TMPDIR/table grade tests/grading/grade.sh
+    assert_equal "$(jq '.points < .possible' "$BATS_TEST_TMPDIR/table.out/grade.json")" true
+    # With the seed of the table it would be a solution.
+    run as_typed SEED="$seed" CHECK_FOLDER=build/check/table.$BASHPID python3 -B \
+        tests/grading/judge.py 02_default_pool "$BATS_TEST_TMPDIR/table/02_default_pool.c"
+    assert_success
+    # No student sees a seed.
+    run grep -rlE "\b$seed\b" "$BATS_TEST_TMPDIR/plain" --exclude=grade.json
+    assert_output ""
 }
 
 @test "a program that forges results, forks away and writes where it should not gains nothing" {
@@ -441,7 +459,7 @@ END
 few_lessons() {
     local name
     for name in $(lessons | sed -n '4,$p'); do   # three are enough
-        rm "lessons/$name.c" "solutions/$name.c" "tests/lessons/$name.bats"
+        rm -r "lessons/$name.c" "solutions/$name.c" "tests/lessons/$name"
     done
 }
 
