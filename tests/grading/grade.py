@@ -372,4 +372,7 @@ def write(path, text):
 if __name__ == "__main__":
     if sys.argv[1:2] == ["holds"]:
         sys.exit(not holds(*sys.argv[2:]))
-    write_grade(*sys.argv[2:])
+    try:
+        write_grade(*sys.argv[2:])
+    except OSError as why:
+        sys.exit(str(why))

@@ -67,8 +67,10 @@ hand_in() { # hand_in NAME
     elif [ ! -e "$file" ]; then echo "missing $(absent "$1")"
     elif [ -d "$file" ]; then echo "refused lessons/$1.c is a folder, not a C file."
     elif [ ! -f "$file" ]; then echo "refused lessons/$1.c is not a regular file."
-    elif ! head -c $((largest + 1)) "$file" >"$copy" 2>/dev/null; then
+    elif ! head -c $((largest + 1)) "$file" >/dev/null 2>&1; then
         echo "refused lessons/$1.c cannot be read."
+    elif ! { head -c $((largest + 1)) "$file" >"$copy"; } 2>/dev/null; then
+        echo "ungraded The disk is full: lessons/$1.c could not be copied."
     elif [ "$(stat -c %s "$copy")" -gt $largest ]; then
         echo "refused lessons/$1.c is larger than 1 MiB. No lesson needs that much."
     fi
@@ -80,8 +82,8 @@ lesson() { # lesson NAME
     local limit=${CHECK_LESSON_SECONDS:-600} sum
     refusal=$(hand_in "$name")
     if [ -n "$refusal" ]; then
-        echo "$refusal" >"$base.status"
-        python3 -B tests/grading/judge.py "$name" --refused=file --form=json >"$base.json"
+        { echo "$refusal" >"$base.status"; } 2>/dev/null
+        python3 -B tests/grading/judge.py "$name" --refused=file --form=json >"$base.json" 2>&1
         : >"$base.done"
         return
     fi

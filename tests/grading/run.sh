@@ -327,6 +327,8 @@ if [ -n "${CHECK_UNGRADED:-}" ]; then full=$(expect_room "$here"); fi
 if [ -n "$full" ] || ! { echo "$status" >status && [ -s status ]; } 2>/dev/null ||
     { [ -n "$ended" ] && ! { echo "$ended" >ended && [ -s ended ]; } 2>/dev/null; }; then
     full=${full:-The disk is full: what the program left could not be stored.}
+    # Room for the sentence: what was cut off tells nothing.
+    [ -z "${CHECK_UNGRADED:-}" ] || find . -type f -delete
     { ungraded "$full"; } 2>/dev/null
     echo "$full"
     exit 75

@@ -10,12 +10,12 @@ setup_file() {
     source tests/grading/protect.sh
     mkdir -p build/check
     # Few processes for a fork bomb: 64 that spin would leave the other tests no processor.
-    export WORK SANDBOX CHECK_SECONDS=1 CHECK_PROCESSES=12
+    export WORK OWN_SANDBOX CHECK_SECONDS=1 CHECK_PROCESSES=12
     WORK=$(mktemp -d build/check/sandbox.XXXXXX)
     chmod 755 "$WORK"
     protect "$WORK"
     # shellcheck disable=SC2154   # protect sets it
-    SANDBOX=$sandbox
+    OWN_SANDBOX=$sandbox
     [ -z "$not_protected" ] || miss "$not_protected"
     know_machine
 }
@@ -32,7 +32,7 @@ setup() {
 }
 
 need_sandbox() {
-    [ "$SANDBOX" = bubblewrap ] || skip "bubblewrap is not installed or may not work here: neither \
+    [ "$OWN_SANDBOX" = bubblewrap ] || skip "bubblewrap is not installed or may not work here: neither \
 root nor an ordinary user can make namespaces"
 }
 
@@ -79,6 +79,7 @@ no_bwrap() {
     printf '#!/bin/sh\nexit 1\n' >"$1/bwrap"
     chmod 755 "$1/bwrap"
 }
+as_another() { setpriv --reuid=61200 --regid=61200 --clear-groups "$@"; }
 as_user() {
     local user=()
     [ "$(id -u)" != 0 ] || user=(setpriv --reuid=1000 --regid=1000 --clear-groups)
@@ -128,7 +129,7 @@ END
     protect_lesson
     cp "solutions/$name.c" "$WORK/neighbor.c"
     for file in "../solutions/$name.c" "$ROOT/solutions/$name.c" "$ROOT/$WORK/neighbor.c" \
-        "$ROOT/tests/lessons/$name.bats" "$ROOT/docs/index.rst" /etc/passwd; do
+        "$ROOT/tests/lessons/$name/check.py" "$ROOT/docs/index.rst" /etc/passwd; do
         echo "#include \"$file\"" >"$WORK/steal.c"
         run tests/grading/program.sh "$WORK/steal.c" "$WORK/steal"
         assert_equal "$status" 1
@@ -345,28 +346,29 @@ the machine very busy, or a process of it killed? Grade again."
     finish
 }
 
-@test "a check that a signal ends is ungraded, and so is one that lacks a test" {
+@test "a check that a signal ends is ungraded, and so is one that ends without a word" {
     local lesson copy=$BATS_TEST_TMPDIR/copy
     lesson=$(first)
     grading_copy "$copy"
     cd "$copy" || return 1
-    sed -i '1,/^@test/s/^@test/kill -9 $$\n&/' "tests/lessons/$lesson.bats"
+    sed -i '0,/^def test_/s/^def test_/import os; os.kill(os.getpid(), 9)\n&/' \
+        "tests/lessons/$lesson/check.py"
     run as_typed ONLY="$lesson" tests/grading/grade.sh
     assert_equal "$status" 2
     assert_output --partial "The check of $lesson was ended by a signal"
-    cd "$ROOT" || return 1
-    printf '%s\n' 'lesson x' 'tap possible 1, 0 given' 'tap 1..1' 'tap ok 1 own' 'tap points 1' \
-        >"$WORK/records"
-    judge_records() {
-        jq -L tests/grading 'include "grade"; [inputs] | records[0] | judged("w"; false)
-            | "\(.status) \(.points) of \(.possible)"' -n -R -r "$WORK/records"
-    }
-    assert_equal "$(judge_records)" "graded 1 of 1"
-    sed -i 's/^tap 1\.\.1/tap 1..2/' "$WORK/records"
-    assert_equal "$(judge_records)" "ungraded 0 of 1"
+    sed -i 's/os.kill(os.getpid(), 9)/os._exit(0)/' "tests/lessons/$lesson/check.py"
+    run as_typed ONLY="$lesson" tests/grading/grade.sh
+    assert_equal "$status" 2
+    assert_output --partial "The check of $lesson failed: it printed nothing."
+    sed -i 's/os._exit(0)/1 + None/' "tests/lessons/$lesson/check.py"
+    run as_typed ONLY="$lesson" tests/grading/grade.sh
+    assert_equal "$status" 2
+    assert_output --partial "The check of $lesson failed: TypeError: "
+    assert_equal "$(jq -c '[.points, .possible]' build/grade/grade.json)" \
+        "[0,$(possible "$lesson")]"
 }
 
-@test "without bubblewrap the first line and grade.json name what cannot be promised" {
+@test "without bubblewrap a student is refused, or the first line and grade.json name what cannot be promised" {
     local lesson
     lesson=$(first)
     users_copy
@@ -375,6 +377,12 @@ the machine very busy, or a process of it killed? Grade again."
     ln -s /usr/bin/* bin
     rm -f bin/bwrap
     run as_user PATH="$copy/bin" STUDENT=solutions ONLY="$lesson" tests/grading/grade.sh
+    assert_equal "$status" 2
+    assert_output "Nothing was graded: this machine allows no sandbox, so students' programs would \
+reach what their user reaches. SANDBOX=none grades nevertheless."
+    assert_file_not_exists build/grade/grade.json
+    run as_user PATH="$copy/bin" SANDBOX=none STUDENT=solutions ONLY="$lesson" \
+        tests/grading/grade.sh
     cp build/grade/grade.json "$BATS_TEST_TMPDIR" || true
     rm -rf "$copy"
     assert_success
@@ -397,9 +405,19 @@ the machine very busy, or a process of it killed? Grade again."
     cd "$copy" || return 1
     no_bwrap "$temporary/bin"
     umask 077   # as some set it for root
+    # Without a sandbox another user must not be able to read the checks.
+    chmod 755 "$copy"
+    run as_typed PATH="$temporary/bin:$PATH" TMPDIR="$temporary" STUDENT="$class/ada" \
+        ONLY="$lesson" SANDBOX=none tests/grading/grade.sh
+    if as_another test -r "$copy/build/simulator/libcudart.so.13"; then
+        assert_equal "$status" 2
+        assert_output --partial "Keep others out, and grade again: chmod 700 $copy"
+        assert_file_not_exists build/grade/grade.json
+    fi
+    chmod 700 "$copy"
     for path in "$PATH" "$temporary/bin:$PATH"; do
         run as_typed PATH="$path" TMPDIR="$temporary" STUDENT="$class/ada" ONLY="$lesson" \
-            tests/grading/grade.sh
+            SANDBOX=none tests/grading/grade.sh
         assert_success
         assert_line "The whole grade: build/grade/grade.json"
         assert_equal "$(jq '.points == .possible' build/grade/grade.json)" true
@@ -407,7 +425,7 @@ the machine very busy, or a process of it killed? Grade again."
         run jq -r '.not_promised[]' build/grade/grade.json
         refute_output --partial "a limit of processes"
         run as_typed PATH="$path" TMPDIR="$temporary" CLASS="$class" OUT=class ONLY="$lesson" \
-            SEED=1 tests/grading/grade_class.sh
+            SEED=1 SANDBOX=none tests/grading/grade_class.sh
         assert_success
         assert_output --partial "The table: class/class.csv, "
         assert_equal "$(jq '.points == .possible' class/students/ada/grade.json)" true
@@ -431,18 +449,29 @@ the machine very busy, or a process of it killed? Grade again."
 }
 
 @test "a disk that is full ungrades a lesson, and is named" {
-    local lesson full=$BATS_TEST_TMPDIR/full
+    local lesson full=$BATS_TEST_TMPDIR/full path
     bwrap --dev-bind / / true 2>/dev/null || skip "bubblewrap does not work here"
     lesson=$(first)
     users_copy
     mkdir "$full"
-    no_bwrap "$copy/bin"
-    # Without a sandbox, whose own folder for temporary files would serve.
-    run as_typed bwrap --dev-bind / / --size 12288 --tmpfs "$full" --chdir "$copy" \
-        env PATH="$copy/bin:$PATH" TMPDIR="$full" ONLY="$lesson" tests/grading/grade.sh
-    assert_equal "$status" 2
-    assert_output --partial "The disk is full: nothing more can be written to $full."
-    assert_equal "$(jq -r '.lessons[].status' "$copy/build/grade/grade.json")" ungraded
+    cd "$copy" || return 1
+    no_bwrap bin
+    # What is graded lies on a disk of 4 MiB, which this prints full.
+    printf '#include <stdio.h>\nint main(void)\n{\n    for (int i = 0; i < 1000000; i++)
+        puts("what nobody needs");\n    return 0;\n}\n' >"lessons/$lesson.c"
+    on_small_disk() {
+        run as_typed bwrap --dev-bind / / --perms 0755 --size 4194304 --tmpfs "$copy/build/check" \
+            --chdir "$copy" env "$@" ONLY="$lesson" tests/grading/grade.sh
+    }
+    for path in "$PATH" "$copy/bin:$PATH"; do
+        on_small_disk PATH="$path"
+        assert_equal "$status" 2
+        assert_line --regexp "^The disk is full: nothing more can be written to .*/run\. Make room"
+        assert_equal "$(jq -r '.lessons[].status' build/grade/grade.json)" ungraded
+    done
+    cp "solutions/$lesson.c" lessons
+    on_small_disk PATH="$PATH"
+    assert_success
     chmod 700 "$copy"
     rm -rf "$copy/build/grade"
     if [ "$(id -u)" = 0 ]; then
@@ -451,6 +480,7 @@ the machine very busy, or a process of it killed? Grade again."
         assert_equal "$status" 2
         assert_output --regexp "^The workbook could not be copied to $full: .*No space left"
     fi
+    cd "$ROOT" || return 1
     rm -rf "$copy"
 }
 
@@ -472,7 +502,7 @@ beside_hostile() { # beside_hostile WORKBOOK FILES COMMAND...: COMMAND stands be
     "$@" mkdir class/honest
     "$@" cp solutions/06_trim.c class/honest
     "$@" cp "solutions/${names[0]}.c" class/honest
-    export CHECK_SECONDS=5 ONLY="${names[0]} 07"
+    export CHECK_SECONDS=5 ONLY="${names[0]} 06"
     "$@" env STUDENT=class/honest OUT=alone tests/grading/grade.sh >alone.txt
     for hostile in class/hostile*; do
         on_one_core "$@" env CHECK_SECONDS=1 ONLY= STUDENT="$hostile" OUT="${hostile#class/}" \
