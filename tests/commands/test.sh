@@ -53,9 +53,10 @@ for file in "${first[@]/#/tests/}"; do
     [ ! -e "$file.bats" ] || files+=("$file.bats")
 done
 # The checks of the lessons, each rule a test, judge the solutions.
-make -s list | sed 's|.*|build/rules/&.bats|' | xargs make -s || exit
+[ ! -d tests/lessons ] ||
+    make -s list | sed 's|.*|build/rules/&.bats|' | xargs make -s || exit
 for file in build/rules/*.bats tests/*/*.bats; do
-    [[ " ${files[*]} " == *" $file "* ]] || files+=("$file")
+    [ -e "$file" ] && [[ " ${files[*]} " != *" $file "* ]] && files+=("$file")
 done
 
 # mawk reads a pipe a block at a time, unless it is told that somebody waits for each line.
