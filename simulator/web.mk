@@ -1,14 +1,14 @@
 # How the simulated device is built for a page of a browser: docs/live/live.wasm, which the
 # repository keeps, so that `make live` alone needs the compiler. Part of the Makefile. It holds the
-# rooms of simulator/ with os/web/ in the place of os/ (but for os/common.c), the pool bench
-# (docs/live/bench.c), and the lessons whose manifest says that they can run there, because they
+# rooms of simulator/ with os/web/ in the place of os/ (but for os/common.c) and without ptx/, the
+# pool bench (docs/live/bench.c), and the lessons whose manifest says that they can run there, because they
 # need no second device, process or thread, each as it is and solved.
 LIVE := docs/live/live.wasm
 LIVE_MANIFESTS := $(shell grep -ls '^live = yes' tests/lessons/*/manifest.ini)
 LIVE_LESSONS := $(LIVE_MANIFESTS:tests/lessons/%/manifest.ini=%)
 LIVE_PROGRAMS := docs/live/bench $(LIVE_LESSONS:%=lessons/%) $(LIVE_LESSONS:%=solutions/%)
-LIVE_SOURCES := $(filter-out simulator/os/%,$(wildcard simulator/*/*.c)) simulator/os/common.c \
-	$(wildcard simulator/os/web/*.c) docs/live/main.c
+LIVE_SOURCES := $(filter-out simulator/os/% simulator/ptx/%,$(wildcard simulator/*/*.c)) \
+	simulator/os/common.c $(wildcard simulator/os/web/*.c) docs/live/main.c docs/live/no_kernels.c
 LIVE_OBJECTS := $(LIVE_SOURCES:%.c=build/live/objects/%.o)
 LIVE_PROGRAM_OBJECTS := $(LIVE_PROGRAMS:%=build/live/programs/%.o)
 EMCC := tests/commands/emcc.sh

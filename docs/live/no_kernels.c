@@ -6,8 +6,27 @@
 #include "ptx/module.h"
 #include "ptx/registry.h"
 
-struct binary *registry_add_binary(const void *wrapper)
+#define NONE(type, name, parameters) \
+    type name parameters { return (type)0; }
+
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+
+NONE(struct binary *, registry_add_binary, (const void *wrapper))
+NONE(struct registered_kernel *, registry_kernel, (const void *host))
+NONE(struct registered_variable *, registry_variable, (const void *host))
+NONE(const struct kernel_code *, registry_code,
+     (struct registered_kernel * k, int device, uint64_t (*address)(struct variable *v, int device),
+      const char **why))
+NONE(struct function *, registry_function, (struct registered_kernel * k, const char **why))
+NONE(struct variable *, registry_module_variable, (struct registered_variable * v))
+NONE(struct variable *, module_variable, (struct module * m, const char *name))
+NONE(bool, grid_run,
+     (const struct kernel_code *code, const struct launch_shape *shape,
+      const struct launch_memory *memory, struct launch_fault *fault))
+
+void registry_add_kernel(struct binary *binary, const void *host, const char *symbol) {}
+
+void registry_add_variable(struct binary *binary, const void *host, const char *symbol,
+                           size_t bytes)
 {
-    (void)wrapper;
-    return NULL;
 }
