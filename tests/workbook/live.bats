@@ -262,7 +262,7 @@ pages again: type make live."
     assert_output --partial "a page keeps the contents of at most 960 MiB of each pool"
 }
 
-@test "the bench is at most 150 KB compressed" {
+@test "the bench is at most 160 KB compressed" {
     local bytes
     bytes=$({
         PYTHONPATH=docs/extensions python3 -Bc \
@@ -270,7 +270,7 @@ pages again: type make live."
         cat docs/_static/{run_steps.js,run_view.js,bench.js}
         cat docs/_static/{stepper.css,bench.css,pictures.css}
     } | gzip -9 | wc -c)
-    [ "$bytes" -le 153600 ] || miss "The bench has $bytes bytes compressed; 153,600 are allowed."
+    [ "$bytes" -le 163840 ] || miss "The bench has $bytes bytes compressed; 163,840 are allowed."
 }
 
 # bats test_tags=long
