@@ -265,7 +265,7 @@ END
     assert [ "$output" -ge 1 ]
 }
 
-@test "without Python, a compiler or such a lesson: a sentence, no grade, and no older one is left" {
+@test "without Python, a compiler or such a lesson: a sentence, no grade, no older one is left" {
     mkdir "$BATS_TEST_TMPDIR/bin"
     ln -s /usr/bin/* "$BATS_TEST_TMPDIR/bin"
     rm "$BATS_TEST_TMPDIR"/bin/python3*

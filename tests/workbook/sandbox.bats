@@ -32,8 +32,8 @@ setup() {
 }
 
 need_sandbox() {
-    [ "$OWN_SANDBOX" = bubblewrap ] || skip "bubblewrap is not installed or may not work here: neither \
-root nor an ordinary user can make namespaces"
+    [ "$OWN_SANDBOX" = bubblewrap ] || skip "bubblewrap is not installed or may not work here: \
+neither root nor an ordinary user can make namespaces"
 }
 
 # attack NAME [ARGUMENT...]: compiles tests/attacks/hostile/NAME.c or $WORK/NAME.c and runs it as a
@@ -368,7 +368,7 @@ the machine very busy, or a process of it killed? Grade again."
         "[0,$(possible "$lesson")]"
 }
 
-@test "without bubblewrap a student is refused, or the first line and grade.json name what cannot be promised" {
+@test "without bubblewrap a student is refused, or the grade names what is not promised" {
     local lesson
     lesson=$(first)
     users_copy

@@ -41,7 +41,8 @@ distance_in_libc() {
 }
 table() {
     local folder=build/check/table.$BASHPID
-    SEED=${TABLE_SEED:-1} CHECK_FOLDER=$folder python3 -B tests/grading/judge.py "$name" "solutions/$name.c" >&2
+    SEED=${TABLE_SEED:-1} CHECK_FOLDER=$folder python3 -B tests/grading/judge.py "$name" \
+        "solutions/$name.c" >&2
     sed -nE 's/^predict_reserved\(([0-9]+), ([0-9]+)\) = ([0-9]+)$/{\1, \2, \3},/p' \
         "$folder"/*/stdout | sort -u
     rm -rf "$folder"
