@@ -62,6 +62,8 @@ def book(folder):
     for path in sorted(Path(folder).rglob("*.html")):
         text = path.read_text(encoding="utf-8")
         for found in ANCHOR.finditer(text):
+            if "#L" in found[0].split(">")[0]:
+                continue  # a line of a listing
             if is_lesson(found[1]) and wrong_link(found[2], found[1]):
                 yield path, f"{re.sub('<[^>]*>', '', found[2])} links to {found[1]}"
         if is_lesson(path.stem) and path.parent == Path(folder):
