@@ -46,8 +46,8 @@
 
     // ---- the table of lessons ----
 
-    function showTable(table) {
-        const rows = [...table.tBodies[0].rows].map((row) => {
+    function showTables(tables) { // one for each part of the course
+        const rows = [...tables].flatMap((table) => [...table.tBodies[0].rows]).map((row) => {
             const link = row.querySelector("td a[href]");
             const lesson = lessonOf(link);
             const box = makeBox(lesson);
@@ -74,8 +74,7 @@
             }
         });
     }
-    const table = document.querySelector("table.lessons");
-    if (table) showTable(table);
+    showTables(document.querySelectorAll("table.lessons"));
 
     // ---- the sidebar ----
 

@@ -49,7 +49,7 @@ every_third() { awk 'NR % 3 == 2' <<<"$1"; }
     local pages
     pages=$(cd "$BOOK" && grep -rl 'class="stepper"' --include='*.html' . |
         sed 's|^./||; s|[.]html||' | sort)
-    [ "$(wc -l <<<"$pages")" = 33 ] || complain "These pages have steps, and not 33:" "$pages"
+    [ "$(wc -l <<<"$pages")" = 30 ] || complain "These pages have steps, and not 30:" "$pages"
     # The data of all runs, and every third page with one.
     run build/venv/bin/python3 -B tests/workbook/stepper.py "$BOOK"
     [[ $status = 0 && ! $output ]] || complain "$output"
@@ -63,7 +63,7 @@ every_third() { awk 'NR % 3 == 2' <<<"$1"; }
 @test "a stepper asks the page's questions before their lines, and shares their answers" {
     local pages
     pages=$(cd "$BOOK" && grep -l 'class="stepper-asks"' ./*.html | sed 's|^./||; s|[.]html||')
-    [ "$(wc -l <<<"$pages")" = 19 ] || complain "These pages ask, and not 19:" "$pages"
+    [ "$(wc -l <<<"$pages")" = 17 ] || complain "These pages ask, and not 17:" "$pages"
     # Which question is asked before which line is in answers.txt, for all pages (book.bats).
     # shellcheck disable=SC2046 # names of pages
     run timeout 600 build/venv/bin/python3 -B tests/workbook/asked.py "$BOOK" \

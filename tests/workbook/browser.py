@@ -274,7 +274,9 @@ def run_here(page, report):
         "/exit status|could not run/.test(document.querySelector('.live').textContent)", timeout=FAR
     )
     printed = page.locator(".live-output").inner_text().strip()
-    shown = page.eval_on_selector_all("#run .highlight pre", "all => all.map(p => p.textContent)")
+    shown = page.eval_on_selector_all(
+        "article .highlight pre", "all => all.map(p => p.textContent)"
+    )
     if not printed or printed not in [text.strip() for text in shown]:
         report("runs", f"the program prints something else here: {printed[:200]}")
     stepper = page.locator(".stepper").first
