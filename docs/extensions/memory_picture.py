@@ -28,6 +28,7 @@ the two.
 
 from collections import defaultdict
 from dataclasses import dataclass, field
+from decimal import ROUND_HALF_UP, Context
 from itertools import groupby
 from operator import attrgetter
 
@@ -101,12 +102,17 @@ class Pool:
     launch: list = field(default_factory=list)  # what is live after each allocation of a launch
 
 
+def four_digits(number):
+    """As a page's script rounds it: a tie goes up."""
+    return float(Context(prec=4, rounding=ROUND_HALF_UP).create_decimal_from_float(number))
+
+
 def mib(count):
     if 0 < count < 1024:
         return f"{count} B"
     if 0 < count < MIB:
-        return f"{count / 1024:.4g} KiB"
-    return f"{count // MIB}" if count % MIB == 0 else f"{count / MIB:.4g}"
+        return f"{four_digits(count / 1024):.4g} KiB"
+    return f"{count // MIB}" if count % MIB == 0 else f"{four_digits(count / MIB):.4g}"
 
 
 def with_unit(count):
