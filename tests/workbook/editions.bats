@@ -97,7 +97,7 @@ END
     assert_line "links in the book: True"
     assert_line "choices: True"
     assert_line "Appendix: hints, checks and solutions"
-    assert_line "solutions: 0 20"
+    assert_line "solutions: 0 22"
     assert_line "hints: 0 20"
     assert_line "answers: 20"
     refute_line --partial "no check of"
@@ -180,7 +180,7 @@ END
     assert_success
     run ls html/_static/steps
     assert_output "$(printf 'p%s-0.js\n' 1 3 4 6 7)"
-    grep -q '"cudaFreeAsync, stream [12]"' html/_static/steps/p3-0.js ||
+    grep -q '"cudaFreeAsync, ' html/_static/steps/p3-0.js ||
         miss "The steps have no call."
 }
 
