@@ -1,8 +1,8 @@
 # How the simulated device is built for a page of a browser: docs/live/live.wasm, which the
 # repository keeps, so that `make live` alone needs the compiler. Part of the Makefile. It holds the
 # rooms of simulator/ with os/web/ in the place of os/ (but for os/common.c) and without ptx/, the
-# pool bench (docs/live/bench.c), and the lessons whose manifest says that they can run there, because they
-# need no second device, process or thread, each as it is and solved.
+# pool bench (docs/live/bench.c), and the lessons whose manifest says that they can run there,
+# because they need no second device, process or thread, each as it is and solved.
 LIVE := docs/live/live.wasm
 LIVE_MANIFESTS := $(shell grep -ls '^live = yes' tests/lessons/*/manifest.ini)
 LIVE_LESSONS := $(LIVE_MANIFESTS:tests/lessons/%/manifest.ini=%)

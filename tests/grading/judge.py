@@ -5,7 +5,7 @@
                      lines of 100 columns, and the points. ALL=1 shows all in full
     --form=brief     the same without what waits and without the last lines, for make watch
     --form=tap       what Bats would print
-    --form=json      the judgement as data, from which grade.py makes every grade
+    --form=json      the judgment as data, from which grade.py makes every grade
     --form=files     a file for each rule in the folder --into, for rules.bash: its result, and
                      below it why
     --form=rules     the rules alone, a line each: the function's name, a tab, its sentence
@@ -132,7 +132,7 @@ def count_points(rules, given, share=WAITING):
 
 
 def judge(name, file, only="", first=False):
-    """The judgement of a file, as data."""
+    """The judgment of a file, as data."""
     of, rules = manifest(name), load_rules(name)
     found = {"lesson": name, "rules": [], "given": of["given"], "points": 0}
     found["possible"] = max(0, of["rules"] - of["given"])

@@ -1,4 +1,4 @@
-"""What a judgement (judge.py) looks like to a person, and to a program that reads TAP."""
+"""What a judgment (judge.py) looks like to a person, and to a program that reads TAP."""
 
 import os
 import re

@@ -60,7 +60,7 @@ def judged(patch, name, folder):
 
 
 def complaint_of_mutant(patch, found, seen):
-    """What is wrong with the judgement of a mutant, or ""."""
+    """What is wrong with the judgment of a mutant, or ""."""
     fails, says = heading(patch)
     rule = next((rule for rule in found["rules"] if rule["name"].startswith(fails)), None)
     if rule is None or rule["result"] != "failed":

@@ -99,8 +99,9 @@ recorder() {
     run tests/hardware/stand_in.sh "$folder" bash -c '
         export ONLY="docs/programs/model_events 02 06"
         OUT=build/whole tests/hardware/gpu.sh lessons || exit 10
+        outputs=$(wc -l <build/record/lessons.d/outputs.txt)
         SECONDS_ALL=0 OUT=build/late tests/hardware/gpu.sh lessons && exit 11
-        wc -l <build/record/lessons.d/outputs.txt
+        echo "$outputs"
         grep -c "| 0 | yes | yes | 0 | 0 |$" build/whole/lessons.md
         grep -c "| not run: no time was left |" build/late/lessons.md'
     assert_success

@@ -134,13 +134,13 @@ line_in() { sed -n '/apt-get update/,/[^\\]$/p' "$1" | sed 's/ *\\$//; s/^ *//' 
     assert_output ""
 }
 
-@test "to check a lesson, or to grade a student, jq is enough; a class needs parallel and Python" {
+@test "to check a lesson, or to grade a student, Python is enough; a class needs parallel" {
     stub apt-get ''
     compiler
     toolkit "$machine/root/usr/local/cuda" 13000
     set_up check
     assert_failure
-    stub jq ''
+    python
     for purpose in check grade; do
         set_up $purpose
         assert_success
@@ -148,9 +148,8 @@ line_in() { sed -n '/apt-get update/,/[^\\]$/p' "$1" | sed 's/ *\\$//; s/^ *//' 
     done
     set_up grade-class
     assert_failure
-    assert_line --regexp "^Missing: .* parallel python3 "
+    assert_line --regexp "^Missing: .* parallel "
     stub parallel '# GNU Parallel'
-    python
     set_up grade-class
     assert_success
     assert_output ""

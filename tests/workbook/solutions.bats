@@ -144,8 +144,8 @@ calls_of_threads() {
 }
 
 # same_journals FOLDER FOLDER: byte for byte. Where two processes live side by side their clocks go
-# on with each other's work as it comes (docs/simulator.rst), and which of two threads comes first is
-# the machine's: then each makes the same calls with the same results.
+# on with each other's work as it comes (docs/simulator.rst), and which of two threads comes first
+# is the machine's: then each makes the same calls with the same results.
 same_journals() {
     local one=("$1"/journal.jsonl*) two=("$2"/journal.jsonl*)
     [ "${#one[@]}" = "${#two[@]}" ] || { echo "${#one[@]} and ${#two[@]} journals"; return 1; }

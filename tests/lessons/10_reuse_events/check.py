@@ -178,14 +178,14 @@ def test_cases(check):
     after_policies(check)
     journal = check.run().journal
     found = cases(journal)
-    froms = [second["from"] for _, second in found]
+    rungs = [second["from"] for _, second in found]
     new, event = "new", "event"
     expect(
-        froms == [new, event, new, event, new, new, new, event, new],
+        rungs == [new, event, new, event, new, new, new, event, new],
         """nine cases, each with a
         pool of its own, whose policies it has, and two allocations from it: the starter makes them
         in pool_following and try_case.""",
-        f"{len(found)} pools gave two allocations each, {froms.count('event')} of them by an "
+        f"{len(found)} pools gave two allocations each, {rungs.count('event')} of them by an "
         "event or the legacy stream.",
     )
     holds = [len(journal.ok(HOLD).after(first).before(second)) for first, second in found]

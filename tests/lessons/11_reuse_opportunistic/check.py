@@ -69,15 +69,15 @@ def policy(journal, pool):
 def test_cases(check):
     "the six cases are as they were"
     journal, table, *_ = parts(check)
-    froms = [case.second["from"] for case in table]
+    rungs = [case.second["from"] for case in table]
     expect(
-        froms == ["new", "opportunistic", "synchronized", "new", "new", "synchronized"]
+        rungs == ["new", "opportunistic", "synchronized", "new", "new", "synchronized"]
         or not all(case.opened for case in table),
         """six cases, each with a pool of its own,
         whose policies it has, and two allocations from it: the starter makes them in pool_for and
         try_case.""",
         f"""{len(table)} pools gave two allocations each; the second had its memory
-        from: {", ".join(froms)}.""",
+        from: {", ".join(rungs)}.""",
     )
     expect(
         all(case.opened and case.opened > case.second["n"] for case in table[0::3]),
