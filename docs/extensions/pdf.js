@@ -8,8 +8,7 @@
 (async (title, style) => {
     "use strict";
     const HIDDEN_FROM_STUDENTS =
-        "[id$='--your-work'], [id$='--check'], [id$='--solution']";
-    const ANSWERS = /^(Answer|The answers)$/;
+        /^(Answer|The answers|Hint \d.*|What the solution .*|What make check-\d\d .*)$/;
     const root = new URL(".", location.href).href;
     const nameOf = (address) =>
         address.slice(root.length).replace(/\.html$/, "").replaceAll("/", "-");
@@ -73,8 +72,7 @@
     function foldsForAppendix(article, address) {
         const name = nameOf(address);
         const all = [...article.querySelectorAll("details.sd-dropdown")].filter((fold) =>
-            name.startsWith("clinic-") || fold.closest(HIDDEN_FROM_STUDENTS) ||
-            ANSWERS.test(titleOf(fold)));
+            name.startsWith("clinic-") || HIDDEN_FROM_STUDENTS.test(titleOf(fold)));
         const lesson = /^(\d\d_|clinic-\d\d_)/.test(name);
         return lesson ? all.filter((fold) => !all.some((one) => one !== fold && one.contains(fold)))
             : [];
