@@ -11,7 +11,7 @@ setup_file() {
     mkdir "$JOURNALS"
     # Of 05_cost it is known that it makes ten thousand calls.
     for program in $(lessons | grep -v 05_cost | sed 's|^|solutions/|') docs/programs/pool \
-        docs/programs/model_return docs/programs/why; do
+        docs/programs/model_return; do
         make -s BACKEND=simulator "build/simulator/$program" || return 1
         SIM_JOURNAL=$JOURNALS/${program##*/} LD_LIBRARY_PATH=build/simulator \
             "build/simulator/$program" >/dev/null
