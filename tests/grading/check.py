@@ -603,6 +603,22 @@ class Check:
             run,
         )
 
+    def expect_skipped(self):
+        """Where a pool for file descriptors is refused, the lesson says so and is skipped."""
+        run = self.run(SIM_HANDLE_TYPES=0)
+        self.expect_status(
+            run,
+            77,
+            """where cudaMemPoolCreate refuses a pool for file descriptors the
+            lesson is skipped: exit status 77.""",
+        )
+        expect(
+            re.match("skipped:.*cudaMemPoolCreate", run.output),
+            'a line that begins with "skipped:" and names the call.',
+            visible(run.output),
+            run,
+        )
+
     def expect_clean(self, run):
         ordered = "a program whose every access is ordered."
         found = "the simulated device found a hazard."

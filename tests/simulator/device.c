@@ -319,27 +319,15 @@ static void waits_for_room(void)
 
 int main(int argc, char **argv)
 {
-    static const struct {
-        const char *name;
-        void (*run)(void);
-    } cases[] = {{"properties", properties},
-                 {"limits", limits},
-                 {"attach", attach},
-                 {"full", full},
-                 {"full_otherwise", full_otherwise},
-                 {"full_of_launches", full_of_launches},
-                 {"too_full", too_full},
-                 {"too_many_launches", too_many_launches},
-                 {"too_many_wide_launches", too_many_wide_launches},
-                 {"waits_for_room", waits_for_room}};
-    for (size_t i = 0; argc > 1 && i < sizeof cases / sizeof *cases; i++) {
-        if (strcmp(argv[1], cases[i].name))
-            continue;
-        cases[i].run();
-        if (!wrong)
-            puts("all as expected");
-        return wrong;
-    }
-    fprintf(stderr, "device: no such case\n");
-    return 2;
+    static const struct named_case cases[] = {{"properties", properties},
+                                              {"limits", limits},
+                                              {"attach", attach},
+                                              {"full", full},
+                                              {"full_otherwise", full_otherwise},
+                                              {"full_of_launches", full_of_launches},
+                                              {"too_full", too_full},
+                                              {"too_many_launches", too_many_launches},
+                                              {"too_many_wide_launches", too_many_wide_launches},
+                                              {"waits_for_room", waits_for_room}};
+    return run_named(argc, argv, cases, sizeof cases / sizeof *cases);
 }

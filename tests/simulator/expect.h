@@ -12,6 +12,12 @@
 
 static int wrong;
 
+/* Of a program that is called with the name of one case. */
+struct named_case {
+    const char *name;
+    void (*run)(void);
+};
+
 /* The call returns this. */
 #define IS(expected, call) is(__FILE__, __LINE__, #call, (call), (expected))
 /* The call succeeds, or nothing after it means anything. */
@@ -41,6 +47,22 @@ static inline void same(const char *file, int line, const char *what, unsigned l
         return;
     printf("%s:%d: %s: %llu, expected %llu\n", file, line, what, got, expected);
     wrong = 1;
+}
+
+/* Runs the case that argv[1] names. Returns the exit status: 0 if all was as expected, 1 if not, 2
+ * if there is no such case. */
+static inline int run_named(int argc, char **argv, const struct named_case *cases, size_t count)
+{
+    for (size_t i = 0; argc > 1 && i < count; i++) {
+        if (strcmp(argv[1], cases[i].name))
+            continue;
+        cases[i].run();
+        if (!wrong)
+            puts("all as expected");
+        return wrong;
+    }
+    fprintf(stderr, "%s: no such case\n", argv[0]);
+    return 2;
 }
 
 #endif

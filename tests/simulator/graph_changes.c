@@ -565,30 +565,19 @@ static void moved(void)
 
 int main(int argc, char **argv)
 {
-    static const struct {
-        const char *name;
-        void (*run)(void);
-    } cases[] = {{"lists", lists},
-                 {"taken_away", taken_away},
-                 {"memsets", memsets},
-                 {"copies", copies},
-                 {"host_functions_and_events", host_functions_and_events},
-                 {"disabled", disabled},
-                 {"updates", updates},
-                 {"any_type", any_type},
-                 {"no_type", no_type},
-                 {"dot", dot},
-                 {"children", children},
-                 {"moved", moved},
-                 {"any_parameters", any_parameters}};
-    for (size_t i = 0; argc > 1 && i < sizeof cases / sizeof *cases; i++) {
-        if (strcmp(argv[1], cases[i].name))
-            continue;
-        cases[i].run();
-        if (!wrong)
-            puts("all as expected");
-        return wrong;
-    }
-    fprintf(stderr, "graph_changes: no such case\n");
-    return 2;
+    static const struct named_case cases[] = {
+        {"lists", lists},
+        {"taken_away", taken_away},
+        {"memsets", memsets},
+        {"copies", copies},
+        {"host_functions_and_events", host_functions_and_events},
+        {"disabled", disabled},
+        {"updates", updates},
+        {"any_type", any_type},
+        {"no_type", no_type},
+        {"dot", dot},
+        {"children", children},
+        {"moved", moved},
+        {"any_parameters", any_parameters}};
+    return run_named(argc, argv, cases, sizeof cases / sizeof *cases);
 }

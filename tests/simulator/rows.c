@@ -485,33 +485,21 @@ static void slices_refused(void)
 
 int main(int argc, char **argv)
 {
-    static const struct {
-        const char *name;
-        void (*run)(void);
-    } cases[] = {{"allocations", allocations},
-                 {"bytes", bytes},
-                 {"ends", ends},
-                 {"endless", endless},
-                 {"refused", refused},
-                 {"nodes", nodes},
-                 {"endless_copies", endless_copies},
-                 {"one_row_more", one_row_more},
-                 {"many_from_pool", many_from_pool},
-                 {"many_to_pool", many_to_pool},
-                 {"many_of_host", many_of_host},
-                 {"slices", slices},
-                 {"slices_refused", slices_refused},
-                 {"ranges", ranges},
-                 {"numbers", numbers}};
+    static const struct named_case cases[] = {{"allocations", allocations},
+                                              {"bytes", bytes},
+                                              {"ends", ends},
+                                              {"endless", endless},
+                                              {"refused", refused},
+                                              {"nodes", nodes},
+                                              {"endless_copies", endless_copies},
+                                              {"one_row_more", one_row_more},
+                                              {"many_from_pool", many_from_pool},
+                                              {"many_to_pool", many_to_pool},
+                                              {"many_of_host", many_of_host},
+                                              {"slices", slices},
+                                              {"slices_refused", slices_refused},
+                                              {"ranges", ranges},
+                                              {"numbers", numbers}};
     OK(cudaStreamCreate(&s));
-    for (size_t i = 0; argc > 1 && i < sizeof cases / sizeof *cases; i++) {
-        if (strcmp(argv[1], cases[i].name))
-            continue;
-        cases[i].run();
-        if (!wrong)
-            puts("all as expected");
-        return wrong;
-    }
-    fprintf(stderr, "rows: no such case\n");
-    return 2;
+    return run_named(argc, argv, cases, sizeof cases / sizeof *cases);
 }
