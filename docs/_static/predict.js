@@ -5,8 +5,9 @@
 // question asks that is still open is a "?" in those lines.
 // The parts that tell what the run printed ("Run", "Look", "Traps" and what the driver does) stay
 // folded until each question above them has been answered, or the reader chooses "Show the run".
-// On a page whose stepper asks questions (asked.py) it can be shown before that, alone: they are
-// then asked at their steps, in forms that share their state with those of the page.
+// On a page whose stepper asks questions (asked.py) a button leads to it, and shows it alone where
+// it is folded: they are then asked at their steps, in forms that share their state with those of
+// the page.
 // The browser keeps the answers, page by page. When the last question of a page is answered, the
 // event workbook:answered lets progress.js tick the lesson.
 "use strict";
@@ -384,9 +385,17 @@
                 part.append(notice, foldOf(rest));
             }
         }
+        const shown = document.querySelector(".stepper");
+        if (shown && !shown.closest(".predict-fold") && document.querySelector(".stepper-asks")) {
+            const notice = element("div", { className: "predict-notice" },
+                element("p", { textContent: "The run asks this page's questions at its steps." }),
+                stepButton(shown, shown));
+            notices.push(notice);
+            shown.before(notice);
+        }
     }
 
-    // Shows the stepper alone, which asks the questions at their steps.
+    // Leads to the stepper, which asks the questions at their steps; `steps` is what folds it.
     function stepButton(stepper, steps) {
         const button = element("button", { type: "button",
             textContent: "Answer them step by step" });

@@ -67,9 +67,10 @@ def listing(file):
 
 
 def highlighted(text):
-    """The lines of a program as HTML. The formatter ends what it marks at the end of each line."""
+    """The lines of a program as HTML. The formatter ends what it marks at the end of each line.
+    What it marks as a name, a space or punctuation has the color of the block in any case."""
     done = pygments.highlight(text, CLexer(stripnl=False), HtmlFormatter(nowrap=True))
-    return done.rstrip("\n").split("\n")
+    return re.sub(r'<span class="[npw]">(.*?)</span>', r"\1", done).rstrip("\n").split("\n")
 
 
 def numbered(lines, first, href=""):

@@ -110,14 +110,20 @@ class Canvas:
         self.reach(y + height)
 
     def hatched(self, kind, x, y, width, height, apart=7):
-        """A box with lines that rise from left to right."""
-        strokes = []
-        reach = int((width + height) / apart)
-        for step in range(1, reach + 1):
+        """A box with lines that rise from left to right. Every second one is drawn downward and each
+        begins where the one before ended, as far as it is from there: so a page has few digits."""
+        width, height = round(width, 1), round(height, 1)
+        strokes, at = [], (0, 0)
+        for step in range(1, int((width + height) / apart) + 1):
             along = step * apart
-            from_x, from_y = x + max(0, along - height), y + min(along, height)
-            to_x, to_y = x + min(along, width), y + max(0, along - width)
-            strokes.append(f"M{short(from_x)} {short(from_y)}L{short(to_x)} {short(to_y)}")
+            ends = [
+                (max(0, along - height), min(along, height)),
+                (min(along, width), max(0, along - width)),
+            ]
+            for move, end in zip("ml", ends if step % 2 else reversed(ends)):
+                by = f"{short(end[0] - at[0])} {short(end[1] - at[1])}"
+                strokes.append(move + by.replace(" -", "-"))
+                at = end
         border = f"M{short(x)} {short(y)}h{short(width)}v{short(height)}h{short(-width)}z"
         self.put(f'<path {self.shape(kind)} d="{border}{"".join(strokes)}"/>')
         self.reach(y + height)

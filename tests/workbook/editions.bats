@@ -176,7 +176,7 @@ END
     assert_success
     run ls html/_static/steps
     assert_output "$(printf 'p%s-0.js\n' 1 3 4 6 7)"
-    grep -q '"cudaFreeAsync, ' html/_static/steps/p3-0.js ||
+    grep -q '"cudaMallocAsync, ' html/_static/steps/p3-0.js ||
         miss "The steps have no call."
 }
 

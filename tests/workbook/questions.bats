@@ -307,7 +307,7 @@ PAGE
     assert_output --partial '<span class="predict-blank"></span> MiB'
     refute_output --partial '<input'
     # The run in the page, where it was built, needs scripts.
-    run grep -c 'hidden' <(sed -n '/<section id="run"/,/<\/section>/p' \
+    run grep -cE '[ "]hidden[ =>]' <(sed -n '/<section id="run"/,/<\/section>/p' \
         "$FOLDER/$PAGE.html" | grep -v '<div class="live" ')
     assert_output 0
 }
