@@ -44,8 +44,8 @@ $(SIMULATOR)/objects/%.o: simulator/%.c build/cuda/found simulator/build.mk
 
 # The functions of the real library that are not modeled: its symbols less the list of calls; and
 # those that CUDA 13.1 to 13.5 added.
-$(SIMULATOR)/objects/api/unmodelled.o: $(SIMULATOR)/unmodelled.inc
-$(SIMULATOR)/unmodelled.inc: simulator/api/calls.def simulator/api/libcudart-symbols.txt \
+$(SIMULATOR)/objects/api/unmodeled.o: $(SIMULATOR)/unmodeled.inc
+$(SIMULATOR)/unmodeled.inc: simulator/api/calls.def simulator/api/libcudart-symbols.txt \
 		simulator/api/newer-symbols.txt | \
 		build/cuda/found
 	@mkdir -p $(@D)

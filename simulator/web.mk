@@ -34,7 +34,7 @@ build/live/live.wasm: $(LIVE_OBJECTS) $(LIVE_PROGRAM_OBJECTS)
 
 build/live/objects/%.o: %.c simulator/web.mk build/live/emcc build/cuda/found
 	$(LIVE_COMPILE)
-build/live/objects/simulator/api/unmodelled.o: $(SIMULATOR)/unmodelled.inc
+build/live/objects/simulator/api/unmodeled.o: $(SIMULATOR)/unmodeled.inc
 build/live/objects/docs/live/main.o: build/live/programs.inc
 
 # A program's main has a name of its own, and its exit first ends the simulation.

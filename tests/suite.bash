@@ -154,7 +154,7 @@ grading_copy() {
 copy_built() {
     cp -a build/cuda "$1/build"
     mkdir "$1/build/simulator"
-    cp -a build/simulator/{objects,unmodelled.inc,libcudart.so.13} "$1/build/simulator"
+    cp -a build/simulator/{objects,unmodeled.inc,libcudart.so.13} "$1/build/simulator"
 }
 
 # counted LESSON rules|given: that number of its manifest; possible LESSON: the points that it gives

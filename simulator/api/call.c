@@ -170,8 +170,8 @@ cudaError_t call_enter(struct call *call, enum call_id id, time_ns cost, void *a
     return capture_count ? check_capture(flags) : cudaSuccess;
 }
 
-cudaError_t call_enter_unmodelled(struct call *call, const char *name, void *address,
-                                  void *const *frame)
+cudaError_t call_enter_unmodeled(struct call *call, const char *name, void *address,
+                                 void *const *frame)
 {
     call->forgets_error = false;
     if (in_host_function)

@@ -87,8 +87,8 @@ enum call_id {
 cudaError_t call_enter(struct call *call, enum call_id id, time_ns cost, void *address,
                        void *const *frame, bool per_thread);
 /* The same for a function that is not modeled, which has a name alone. */
-cudaError_t call_enter_unmodelled(struct call *call, const char *name, void *address,
-                                  void *const *frame);
+cudaError_t call_enter_unmodeled(struct call *call, const char *name, void *address,
+                                 void *const *frame);
 /* Remembers the error (unless the call is ALWAYS), writes the call's line, gives the lock back.
  * Returns the error. */
 cudaError_t call_leave(struct call *call, cudaError_t e);

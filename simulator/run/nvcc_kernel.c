@@ -278,7 +278,7 @@ static const char *inside(const struct running *r, const struct window *win)
 {
     static struct place *places;
     size_t argument = argument_in(r->kernel, win);
-    char text[400], line[300], by[64] = "";
+    char text[512], line[300], by[64] = "";
     for (const struct place *p = places; p; p = p->next)
         if (p->instruction == win->instruction && p->argument == argument)
             return p->text;

@@ -65,7 +65,7 @@ against() {
         return 1
     }
     if [ "$version" -ge 13000 ]; then
-        make -s build/simulator/unmodelled.inc || return
+        make -s build/simulator/unmodeled.inc || return
         programs+=(simulator/*/*.c tests/simulator/*.c tests/hardware/*/*.c)
         programs+=(docs/programs/*.c docs/clinic/*.c)
         # The tests compile these with the headers of build/cuda, where a warning is an error.

@@ -24,7 +24,7 @@ includes() {
             height["api"] = 8
         }
         # These stand outside the rooms: two are for programs, one is generated.
-        $2 ~ /^</ || $2 ~ /^(user_)?kernels\.h$/ || $2 == "unmodelled.inc" { next }
+        $2 ~ /^</ || $2 ~ /^(user_)?kernels\.h$/ || $2 == "unmodeled.inc" { next }
         {
             split($1, from, "/")
             split($2, to, "/")

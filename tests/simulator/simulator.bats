@@ -95,7 +95,7 @@ END
 @test "each function that is not simulated returns cudaErrorNotSupported, and names itself once" {
     local names named
     mapfile -t names < <(sed -n 's/^UNMODELLED(\(.*\))$/\1/p' \
-        "$ROOT/build/simulator/unmodelled.inc")
+        "$ROOT/build/simulator/unmodeled.inc")
     [ "${#names[@]}" -gt 50 ]
     SIM_JOURNAL=journal program behaviour unsupported "${names[@]}"
     [ "$status" = 0 ]

@@ -8,11 +8,11 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-static int unmodelled(const char *name, void *address, void *const *frame, bool *reported)
+static int unmodeled(const char *name, void *address, void *const *frame, bool *reported)
 {
     struct call call;
     struct journal_line line;
-    cudaError_t e = call_enter_unmodelled(&call, name, address, frame);
+    cudaError_t e = call_enter_unmodeled(&call, name, address, frame);
     if (!*reported)
         diag("%s is not simulated: it returns cudaErrorNotSupported. The page \"simulator\" of "
              "the book lists what is.",
@@ -27,11 +27,11 @@ static int unmodelled(const char *name, void *address, void *const *frame, bool 
 
 /* The arguments do not matter, and every one of these returns cudaError_t. The header's own
  * prototypes stand in the way of the name, so the symbol gets it from the assembler. */
-#define UNMODELLED(name)                                                     \
-    EXPORT int unmodelled_##name(void) __asm__(#name);                       \
-    int unmodelled_##name(void)                                              \
-    {                                                                        \
-        static bool reported;                                                \
-        return unmodelled(#name, OS_CALL_ADDRESS, OS_CALL_FRAME, &reported); \
+#define UNMODELLED(name)                                                    \
+    EXPORT int unmodeled_##name(void) __asm__(#name);                       \
+    int unmodeled_##name(void)                                              \
+    {                                                                       \
+        static bool reported;                                               \
+        return unmodeled(#name, OS_CALL_ADDRESS, OS_CALL_FRAME, &reported); \
     }
-#include "unmodelled.inc"
+#include "unmodeled.inc"
