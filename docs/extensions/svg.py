@@ -110,8 +110,8 @@ class Canvas:
         self.reach(y + height)
 
     def hatched(self, kind, x, y, width, height, apart=7):
-        """A box with lines that rise from left to right. Every second one is drawn downward and each
-        begins where the one before ended, as far as it is from there: so a page has few digits."""
+        """A box with lines that rise from left to right. Every second one is drawn downward, and
+        each is placed from where the one before ended: so a page has few digits."""
         width, height = round(width, 1), round(height, 1)
         strokes, at = [], (0, 0)
         for step in range(1, int((width + height) / apart) + 1):

@@ -11,7 +11,7 @@ setup_file() {
     mkdir "$JOURNALS"
     # Of 05_cost it is known that it makes ten thousand calls.
     for program in $(lessons | grep -v 05_cost | sed 's|^|solutions/|') docs/programs/pool \
-        docs/programs/model_return; do
+        docs/programs/model_return tests/workbook/busy; do
         make -s BACKEND=simulator "build/simulator/$program" || return 1
         SIM_JOURNAL=$JOURNALS/${program##*/} LD_LIBRARY_PATH=build/simulator \
             "build/simulator/$program" >/dev/null
@@ -61,16 +61,16 @@ PYTHON
 }
 
 @test "to scale: a box has its time, what takes none is a mark, short calls are one box" {
-    run python - "$JOURNALS"/{why,18_pinned_transfers,10_reuse_events} <<'PYTHON'
+    run python - "$JOURNALS"/{busy,18_pinned_transfers,10_reuse_events} <<'PYTHON'
 import json, re, sys
 import chosen, order_picture, scaled_picture
-why, pinned, events = ([json.loads(line) for line in open(file)] for file in sys.argv[1:])
+busy, pinned, events = ([json.loads(line) for line in open(file)] for file in sys.argv[1:])
 def words(order, width=720):
     svg = scaled_picture.draw(order, width).svg("x", "the point", "the form")
     found = re.findall(r">([^<]+)</text>", svg)
     print(svg.count('<line class="point"'), "marks;", *found, sep=" | ")
-numbers = chosen.choose(why, "main: launch_fill(work", "main: cudaFree(data)")
-order = order_picture.read(why, (), numbers)
+numbers = chosen.choose(busy, "main: launch_fill(work", "main: cudaFree(data)")
+order = order_picture.read(busy, (), numbers)
 words(order)
 print(*scaled_picture.table(order)[1][-1], sep=", ")
 calls = ("cudaMemcpyAsync", "launch_add", "cudaStreamSynchronize")
