@@ -39,8 +39,10 @@ SHIFTS = """(() => {
                     window.shifts.push(node.className || node.nodeName);
     }).observe({ type: "layout-shift" });
 })()"""
-UNFOLD = """document.querySelector(".predict-notice button")?.click();
+UNFOLD = """[...document.querySelectorAll(".predict-notice button")].find(
+        (button) => button.textContent === "Show the run")?.click();
     for (const one of document.querySelectorAll("details:has(.stepper)")) one.open = true;"""
+SHOWN = "([place, number]) => place.dataset.shown === String(number)"
 # How many runs were loaded, less those whose place is near.
 FAR_LOADED = """Object.keys(window.workbookSteps).length -
     [...document.querySelectorAll(".stepper")].filter(
@@ -238,7 +240,7 @@ def faults_of(page, file, wide):
         for number, (name, _, _) in enumerate(runs[: None if wide else 1]):
             if number:
                 place.evaluate(CHOOSE, number)
-            page.locator(f".stepper[data-shown='{number}']").first.wait_for()
+            page.wait_for_function(SHOWN, arg=[place.element_handle(), number])
             if number:
                 page.evaluate(f"{DRAWN}.then(() => {{ window.shifts = []; }})")
             looks = place.evaluate(STEPS)
