@@ -180,7 +180,8 @@ BOOK_LOCK := exec 9>build/book.lock && flock 9 &&
 EPUB := $(BOOK_LOCK) $(SPHINX) -b epub docs build/docs/epub && \
 	mv build/docs/epub/cuda-memory-pools.epub build/docs && \
 	echo "EPUB: build/docs/cuda-memory-pools.epub"
-PDF := $(BOOK_LOCK) build/venv/bin/python3 -B docs/extensions/pdf.py build/docs/html \
+PDF := $(BOOK_LOCK) PYTHONPATH=docs/extensions \
+	build/venv/bin/python3 -B -m programbook.pdf build/docs/html \
 	build/docs/cuda-memory-pools.pdf
 .PHONY: pages book docs epub pdf
 pages: build/venv/docs $(LIBRARY)

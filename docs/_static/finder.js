@@ -1,6 +1,6 @@
 // The finder: the field in the sidebar searches in calls, attributes, errors, symptoms, notes and
 // words while one types, and leads to their places. Its last entry is the search in all pages,
-// which has the places above its results. docs/extensions/finder.py writes places.js, which is
+// which has the places above its results. workbook/finder.py writes places.js, which is
 // loaded when the field is used first.
 "use strict";
 

@@ -1,6 +1,6 @@
 // Makes the questions of a lesson fields, which compare an answer with what the run printed.
 //
-// docs/extensions/predict.py puts the questions, their answers and the printed lines on the page.
+// programbook/predict.py puts the questions, their answers and the printed lines on the page.
 // A question has two tries, then its reply shows the lines that answer it, and why. What another
 // question asks that is still open is a "?" in those lines.
 // The parts that tell what the run printed ("Run", "Look", "Traps" and what the driver does) stay

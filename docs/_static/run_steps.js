@@ -1,4 +1,4 @@
-// The steps of a run, from its journal: by the rules of docs/extensions/run_steps.py,
+// The steps of a run, from its journal: by the rules of workbook/run_steps.py,
 // memory_picture.py and order_picture.py, function by function with their names. What a book's
 // build computes there, this computes in the browser, for a run that was made there.
 // tests/workbook/same_steps.py compares the two.

@@ -10,7 +10,7 @@
 //   view.run, view.at
 //
 // A run is {file, code: [[number, text]], tops: {pool: segments}, steps}, as read() of
-// docs/extensions/run_steps.py makes it. A step is {line, number, call, say, marks, state,
+// workbook/run_steps.py makes it. A step is {line, number, call, say, marks, state,
 // streams}. Its state is null, or {pool, used, reserved, threshold, limit, segments, live,
 // pending}; its streams are [name, [[words, state] of what is queued]]. A run may have names,
 // {allocation: name}. The options:

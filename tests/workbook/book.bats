@@ -100,7 +100,8 @@ text_of() {
 # field LABEL KIND EXPRESSION RUN...: the answer of a field, or why there is none.
 field() {
     PYTHONPATH=docs/extensions build/venv/bin/python -B -c '
-import sys, predict
+import sys
+from programbook import predict
 try:
     print(predict.read_field(*sys.argv[1:4], sys.argv[4:])[0]["answer"])
 except ValueError as error:
@@ -211,7 +212,7 @@ expect_evidence() {
     run env PYTHONPATH=docs/extensions build/venv/bin/python -B -c '
 import sys
 
-import evidence
+from programbook import evidence
 
 with open(sys.argv[1], encoding="utf-8") as page:
     evidence.expect_evidence("01_first_allocation", page.read())' "$1"
@@ -241,7 +242,7 @@ with open(sys.argv[1], encoding="utf-8") as page:
                 complain "README.md lacks the recorded figure of$row: $figure" ;;
         esac
     done < <(PYTHONPATH=docs/extensions build/venv/bin/python -B -c '
-import calls
+from workbook import calls
 for cells in calls.costs():
     print("| " + " | ".join(cells).replace("``", "`") + " |")')
     finish

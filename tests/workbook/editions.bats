@@ -22,7 +22,8 @@ setup() { need_book_and_tools; }
 
 @test "the PDF has tags, bookmarks, numbers and choices, and its solutions at the end" {
     local pdf=$BATS_TEST_TMPDIR/book.pdf
-    run as_typed build/venv/bin/python3 -B docs/extensions/pdf.py "$BOOK" "$pdf"
+    run as_typed PYTHONPATH=docs/extensions build/venv/bin/python3 -B -m programbook.pdf \
+        "$BOOK" "$pdf"
     assert_success
     run build/venv/bin/python3 -B - "$pdf" <<'END'
 import re
@@ -101,7 +102,8 @@ END
 }
 
 @test "without Chromium make pdf fails with a sentence" {
-    run env -i PATH="$BATS_TEST_TMPDIR" "$ROOT/build/venv/bin/python3" -B docs/extensions/pdf.py \
+    run env -i PATH="$BATS_TEST_TMPDIR" PYTHONPATH=docs/extensions "$ROOT/build/venv/bin/python3" \
+        -B -m programbook.pdf \
         "$BOOK" "$BATS_TEST_TMPDIR/book.pdf"
     assert_failure 1
     assert_output --partial "The PDF was not made. Chromium was not found"

@@ -266,7 +266,7 @@ pages again: type make live."
     local bytes
     bytes=$({
         PYTHONPATH=docs/extensions python3 -Bc \
-            'import simulated_device; print(simulated_device.script())'
+            'from workbook import simulated_device; print(simulated_device.script())'
         cat docs/_static/{run_steps.js,run_view.js,bench.js}
         cat docs/_static/{stepper.css,bench.css,pictures.css}
     } | gzip -9 | wc -c)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Compares the steps that docs/_static/run_steps.js makes of journals, in a page of Chromium, with
-those that docs/extensions/run_steps.py makes: same_steps.py JOURNAL... A line on stdout for the
+those that workbook/run_steps.py makes: same_steps.py JOURNAL... A line on stdout for the
 first difference in each journal, and at last how many steps are equal. PYTHONPATH is
 docs/extensions. Exit status 77: there is no Chromium.
 """
@@ -10,9 +10,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-import chosen
-import chromium
-import run_steps
+from programbook import chosen, chromium
+from workbook import run_steps
 
 SCRIPT = (chosen.ROOT / "docs/_static/run_steps.js").as_uri()
 PAGE = f"""<!doctype html><meta charset="utf-8">

@@ -1,5 +1,5 @@
 // Loads the simulated device that was compiled for a page (docs/live/live.wasm, which a book has
-// behind this file as text: docs/extensions/simulated_device.py), and runs a program with it. It is
+// behind this file as text: workbook/simulated_device.py), and runs a program with it. It is
 // the part of WASI that the programs use: arguments, environment, and what they print.
 "use strict";
 

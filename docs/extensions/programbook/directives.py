@@ -1,0 +1,243 @@
+"""Programs that run while the book is built, and what they and other scripts printed.
+
+.. program-run:: solutions/04_release_threshold
+    runs the program; a solution's output must be the recorded one
+.. program-run:: mutants/04_release_threshold/threshold_in_mib
+    the solution with that patch of the mutants in the lesson's room
+   :arguments: 40                  its arguments
+   :environment: SIM_SCHEDULE=late a what-if; the output is the simulated device's alone
+   :reports:                       an incorrect program of the book, which is recorded, too
+   :first-report:                  only the first report, without what it advises
+.. command-run:: make help
+    a command, which may go on in the next lines, and what it prints
+   :status: 2                      its exit status, unless 0; stderr then comes first
+.. journal-run:: solutions/06_trim
+    lines of the run's journal
+   :lines: start grow cudaFreeAsync exit    the first line of each of these kinds
+.. solution-difference:: 04_release_threshold
+    what the solution changes in the student's file
+.. solution-difference:: docs/clinic/03_barrier_right
+    what it changes in 03_barrier_wrong.c
+.. recorded-tables:: docs/recorded/lessons.md
+    the tables of a Markdown file that a script printed, and its other lines
+"""
+
+import json
+import shlex
+import subprocess
+
+from docutils import nodes
+from docutils.parsers.rst import directives
+from sphinx.directives.code import LiteralInclude
+
+from .book import BookDirective, block, indent
+from .runs import (
+    ENVIRONMENT,
+    LIBRARY,
+    ROOT,
+    BookError,
+    command_of,
+    compile_named,
+    compile_program,
+    expect_recorded,
+    provenance,
+    recording_of,
+    run_program,
+)
+
+
+class ProgramRun(BookDirective):
+    option_spec = {
+        "arguments": directives.unchanged,
+        "environment": directives.unchanged,
+        "reports": directives.flag,
+        "first-report": directives.flag,
+    }
+
+    def run(self):
+        program = self.arguments[0]
+        arguments, environment = (
+            tuple(shlex.split(self.options.get(option, "")))
+            for option in ("arguments", "environment")
+        )
+        self.depend_on_program(program)
+        command = block(command_of(program, arguments, environment))
+        recorded = program.startswith("solutions/") or (
+            program.startswith("docs/programs/")
+            and (ROOT / recording_of(program, arguments)).exists()
+        )
+        if recorded and not environment:
+            run = run_program(program, arguments)
+            has_reports = "reports" in self.options
+            file = expect_recorded(program, arguments, run, has_reports)
+            self.depend(file)
+            recorded = (ROOT / file).read_text()
+            reports = block(run.errors, kind="wrapped") if has_reports else []
+            if run.output == recorded:
+                mark = [".. rst-class:: mark", "", f"{provenance(file)}: :path:`{file}`.", ""]
+                return self.lines([*command, *block(run.output), *mark, *reports])
+            tabs = {
+                "simulated device, when this page was built": [*block(run.output), *reports],
+                "recorded": [*block(recorded), "", f"{provenance(file)}: :path:`{file}`.", ""],
+            }
+            return self.lines(
+                [
+                    *command,
+                    ".. tab-set::",
+                    "",
+                    *(
+                        line
+                        for title, content in tabs.items()
+                        for line in indent([f".. tab-item:: {title}", "", *indent(content)])
+                    ),
+                ]
+            )
+        # A student's file may be in any state: what it prints now is shown, whatever it is.
+        trouble = compile_program(program)
+        if trouble:
+            return self.lines([*command, *block(trouble)])
+        try:
+            run = run_program(program, arguments, environment)
+        except BookError as endless:
+            return self.lines([*command, *block(str(endless))])
+        if "first-report" in self.options:
+            report = run.errors.partition("\n  To do:")[0] or "(nothing is reported)"
+            return self.lines([*command, *block(report, kind="wrapped")])
+        # What it printed keeps its columns; reports are sentences, and wrap.
+        printed = [
+            *(block(run.output) if run.output else []),
+            *(block(run.errors, kind="wrapped") if run.errors else []),
+        ]
+        return self.lines(
+            [*command, *(printed or block("(nothing)")), f"Its exit status: {run.status}."]
+        )
+
+
+class JournalRun(BookDirective):
+    option_spec = {"lines": directives.unchanged_required}
+
+    def run(self):
+        program, wanted = self.arguments[0], self.options["lines"].split()
+        self.depend_on_program(program)
+        shown = []
+        for line in run_program(program).journal:
+            kind = line.get("call") or line["did"]
+            if kind in wanted:
+                wanted.remove(kind)
+                shown.append(json.dumps(line, separators=(",", ":")))
+        if wanted:
+            raise BookError(
+                f"{self.env.docname}: the journal of {program} has no line for {', '.join(wanted)}."
+            )
+        return self.lines(
+            [
+                *block(f"$ SIM_JOURNAL=journal.jsonl build/simulator/{program}"),
+                *block("\n".join(shown), kind="wrapped"),
+            ]
+        )
+
+
+class SolutionDifference(LiteralInclude):
+    """literalinclude with :diff:, whose first two lines name the files from the top."""
+
+    def run(self):
+        name = self.arguments[0]
+        before, after = (
+            (f"{name.removesuffix('right')}wrong.c", f"{name}.c")
+            if "/" in name
+            else (f"lessons/{name}.c", f"solutions/{name}.c")
+        )
+        self.arguments[0], self.options["diff"] = f"/../{after}", f"/../{before}"
+        self.env.note_dependency(str(ROOT / before))
+        found = super().run()
+        for node in found:
+            for code in node.findall(nodes.literal_block):
+                lines = code.rawsource.splitlines()
+                lines[:2] = [f"--- {before}", f"+++ {after}"] if lines else ["(no difference)"]
+                code.rawsource = "\n".join(lines)
+                code.children = [nodes.Text(code.rawsource)]
+                code["classes"].append("no-search")
+        return found
+
+
+class CommandRun(BookDirective):
+    option_spec = {"status": int}
+
+    def run(self):
+        self.depend("Makefile")
+        done = subprocess.run(
+            shlex.split(self.arguments[0]),
+            cwd=ROOT,
+            env={**ENVIRONMENT, "GRADE_OWN": "1"},  # no student's file is graded here
+            capture_output=True,
+            text=True,
+            timeout=1800,  # a class, on a busy machine
+        )
+        expected = self.options.get("status", 0)
+        if done.returncode != expected:
+            raise BookError(
+                f"{self.arguments[0]} ended with status {done.returncode}: {done.stderr}"
+            )
+        command = self.arguments[0].replace("\n", " \\\n    ")
+        printed = done.stderr + done.stdout if expected else done.stdout
+        return self.lines([*block("$ " + command), *block(printed)])
+
+
+class RecordedTables(BookDirective):
+    """A file of Markdown from one of our scripts: its blocks are one line each, or tables."""
+
+    def run(self):
+        path = ROOT / self.arguments[0]
+        self.depend(self.arguments[0])
+        found, rows, items = [], [], []
+        for line in path.read_text(encoding="utf-8").splitlines()[1:] + [""]:
+            if rows and not line.startswith("|"):
+                found.append(self.table(rows))
+                rows = []
+            if items and not line.startswith("- "):
+                found.append(
+                    nodes.bullet_list(
+                        "", *(nodes.list_item("", nodes.paragraph(text=item)) for item in items)
+                    )
+                )
+                items = []
+            if line.startswith("|"):
+                rows.append([cell.strip() for cell in line.strip("|").split("|")])
+            elif line.startswith("- "):
+                items.append(line[2:])
+            elif line.startswith("#"):
+                found.append(nodes.rubric(text=line.lstrip("# ")))
+            elif line:
+                found.append(nodes.paragraph(text=line))
+        return found
+
+    @staticmethod
+    def table(rows):
+        width = max(map(len, rows))
+        group = nodes.tgroup(cols=width)
+        group += [nodes.colspec(colwidth=1) for _ in range(width)]
+        lines = [
+            nodes.row(
+                "",
+                *(
+                    nodes.entry("", nodes.paragraph(text=cell))
+                    for cell in row + [""] * (width - len(row))
+                ),
+            )
+            for row in rows
+        ]
+        group += nodes.thead("", lines[0])
+        group += nodes.tbody("", *lines[2:])  # the second line is the rule below the head
+        return nodes.table("", group)
+
+
+def setup(app):
+    if not (ROOT / LIBRARY).exists():
+        raise BookError(f"{LIBRARY} is not there. Type: make docs")
+    app.add_directive("program-run", ProgramRun)
+    app.add_directive("journal-run", JournalRun)
+    app.add_directive("command-run", CommandRun)
+    app.add_directive("recorded-tables", RecordedTables)
+    app.add_directive("solution-difference", SolutionDifference)
+    app.connect("env-before-read-docs", compile_named)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

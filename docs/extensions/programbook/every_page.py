@@ -1,0 +1,271 @@
+"""What every page of the book has besides its text.
+
+- a description, an icon and, where the book has a public address, a canonical address and a preview
+  card for other sites; the list of all pages (sitemap.xml);
+- for each word of the glossary that the page uses, its meaning, which _static/site.js shows;
+- of the style for folds and tabs only what the book's own pages use;
+- what the theme leaves out: the level of the sidebar's captions, groups of lessons that fold, and
+  one meta "viewport" instead of two;
+- for the cells of a table of class "cards" the names of their columns;
+- in the EPUB, what its format requires;
+- a block of code whose first line has the prompt "$ " is shown as what a person types.
+
+A public address is html_baseurl; conf.py takes it from the environment.
+"""
+
+import re
+from html import escape
+
+from docutils import nodes
+from sphinx.builders.epub3 import Epub3Builder
+from sphinx.errors import ExtensionError
+
+from . import chromium
+
+CARD = "_static/card.png"
+NO_SUCH_PAGE = "404"  # a server shows it for any address that is none of the book's
+TERM = re.compile(r'<a class="reference internal" (href="[^"]*glossary\.html#term-([^"]+)")')
+DESCRIPTION_LENGTH = 155  # more is cut off by what shows it
+
+
+def show_commands(app, doctree):
+    """Gives what a person types the language of a terminal, whatever directive made the block."""
+    for block in doctree.findall(nodes.literal_block):
+        if block.astext().startswith("$ ") and block.get("language", "text") == "text":
+            block["language"] = "console"
+
+
+def meanings(app):
+    """What each word of the glossary means: from the end of its anchor to its first paragraph."""
+    if not hasattr(app, "glossary_meanings"):
+        app.glossary_meanings = {
+            name.removeprefix("term-"): " ".join(item[-1][0].astext().split())
+            for item in app.env.get_doctree("glossary").findall(nodes.definition_list_item)
+            for term in item.findall(nodes.term)
+            for name in term["ids"]
+        }
+    return app.glossary_meanings
+
+
+def add_tips(app, context):
+    """Connects each word of the glossary with its meaning, which stands once on the page."""
+    used = {}
+
+    def connect(match):
+        used[match[2]] = meanings(app)[match[2]]
+        return f'<a class="reference internal" aria-describedby="tip-{match[2]}" {match[1]}'
+
+    body = TERM.sub(connect, context["body"])
+    tips = (
+        f'<p class="tip" role="tooltip" id="tip-{name}" hidden>{escape(text)}</p>'
+        for name, text in sorted(used.items())
+    )
+    context["body"] = body + "\n".join(tips)
+
+
+def description(doctree):
+    """The first sentences of a page, as much as other sites show."""
+    first = next(iter(doctree.findall(nodes.paragraph)), None)
+    words = " ".join(first.astext().split()) if first else ""
+    if len(words) <= DESCRIPTION_LENGTH:
+        return words
+    return words[:DESCRIPTION_LENGTH].rsplit(" ", 1)[0] + " ..."
+
+
+def head(app, page, context, doctree):
+    """The page's meta elements, but for those that the theme writes."""
+    about = (doctree and description(doctree)) or app.config.html_title
+    written = [f'<meta name="description" content="{escape(about)}">']
+    base = app.config.html_baseurl
+    if base:
+        card = {
+            "og:type": "article",
+            "og:site_name": app.config.project,
+            "og:title": context.get("title") or app.config.html_title,
+            "og:description": about,
+            "og:url": context.get("pageurl") or base,
+            "og:image": base + CARD,
+            "og:image:alt": "A pool of memory: segments, allocations, and the release threshold",
+        }
+        written += [
+            f'<meta property="{name}" content="{escape(re.sub("<[^>]*>", "", value))}">'
+            for name, value in card.items()
+        ]
+        written.append('<meta name="twitter:card" content="summary_large_image">')
+        if page == NO_SUCH_PAGE:
+            written.append(f'<base href="{escape(base)}">')
+    return "\n".join(written)
+
+
+CARDS = re.compile(r'<table class="[^"]*\bcards\b.*?</table>', re.S)
+
+
+def label_cells(match):
+    """A table whose rows are cards on a narrow screen: each cell has its column's name, and a long
+    name of a call may be broken between its words."""
+    heads = [
+        re.sub(r"<.*?>|\s+$", "", head) for head in re.findall(r"<th\b.*?</th>", match[0], re.S)
+    ]
+
+    def row(found):
+        names = iter(heads)
+        return re.sub("<td", lambda _: f'<td data-label="{escape(next(names))}"', found[0])
+
+    def name(found):
+        return re.sub("(?<!^cu)(?<!^cuda)(?<=[a-z])(?=[A-Z])", "<wbr>", found[0])
+
+    labeled = re.sub(r"<tr\b.*?</tr>", row, match[0], flags=re.S)
+    return re.sub(r'(?<=<span class="pre">)\w+', name, labeled)
+
+
+GROUP = re.compile(
+    r'(<p class="caption"[^>]*><span class="caption-text">[^<]*</span></p>)\s*'
+    r'(<ul(?: class="current")?>.*?</ul>)(?=\s*(?:<p class="caption"|</div>|$))',
+    re.S,
+)
+
+
+def fold_lessons(match):
+    """In the sidebar a group of lessons folds, and is open where one of its pages is shown."""
+    caption, pages = match.groups()
+    if not re.search(r">\d\d ", pages):
+        return match[0]
+    opened = " open" if pages.startswith('<ul class="current"') else ""
+    caption = caption.replace("<p ", "<span ").replace("</p>", "</span>")
+    return (
+        f'<details class="lesson-group"{opened}><summary>{caption}'
+        f'<span class="group-ticks"></span></summary>{pages}</details>'
+    )
+
+
+def finish_page(app, page, template, context, doctree):
+    if app.builder.name == "epub":
+        context["body"] = xhtml(context.get("body", ""))
+    if app.builder.name != "html":
+        return
+    tree = context.get("furo_navigation_tree")
+    if tree:  # the captions beside the page (sphinx issue 14030)
+        tree = tree.replace('role="heading"', 'role="heading" aria-level="2"')
+        context["furo_navigation_tree"] = GROUP.sub(fold_lessons, tree)
+    kept = re.sub(r'<meta [^>]*name="viewport"[^>]*>', "", context.get("metatags", ""))
+    context["metatags"] = kept + head(app, page, context, doctree)
+    # What a page has not is not loaded: the style of folds and tabs, and what moves tabs.
+    for mark, file in (("sd-", "sphinx-design"), ("sd-tab-set", "design-tabs")):
+        if mark not in context.get("body", ""):
+            for kind in ("css_files", "script_files"):
+                context[kind] = [one for one in context[kind] if file not in str(one.filename)]
+    context["body"] = CARDS.sub(label_cells, context.get("body", ""))
+    if doctree and page != "glossary":
+        add_tips(app, context)
+
+
+MARKER = re.compile(r'<span class="sd-summary-(?:state-marker|icon)[^>]*>.*?</svg></span>', re.S)
+
+
+TAB = re.compile(r'<input [^>]*name="sd-tab-set[^>]*>\s*<label [^>]*>(.*?)</label>', re.S)
+
+
+def xhtml(body):
+    """In an EPUB a page is XML, and nothing on it is folded: tabs stand one below the other."""
+    body = TAB.sub(r"<p><strong>\1</strong></p>", MARKER.sub("", body))
+    body = re.sub(r"<(br|hr|img|input)\b([^>]*?)\s*/?>", r"<\1\2 />", body)
+    body = body.replace("<details ", '<details open="open" ')
+    return re.sub(r"<svg (?![^>]*xmlns=)", '<svg xmlns="http://www.w3.org/2000/svg" ', body)
+
+
+class Epub(Epub3Builder):
+    """Sphinx's builder, which does not declare the pages that have drawings."""
+
+    def build_content(self):
+        super().build_content()
+        package = self.outdir / "content.opf"
+
+        def declare(item):
+            page = self.outdir / item[1]
+            drawn = page.suffix == ".xhtml" and "<svg" in page.read_text(encoding="utf-8")
+            return item[0] + ('properties="svg" ' if drawn else "")
+
+        text = package.read_text(encoding="utf-8")
+        package.write_text(
+            re.sub(r'<item id="epub-[^"]*" href="([^"]*)" media-type="[^"]*" ', declare, text),
+            encoding="utf-8",
+        )
+
+
+RULE = re.compile(r"([^{}@;]+)\{[^{}]*\}")
+DESIGN = "sphinx-design.min.css"
+
+
+def shorten_design(folder):
+    """Leaves out of the style for folds and tabs the rules for classes that no page has: 46 of 54
+    KB, which each page with a fold would load."""
+    pages = (page.read_text(encoding="utf-8") for page in folder.rglob("*.html"))
+    used = {name for page in pages for name in re.findall(r"\bsd-[\w-]+", page)}
+
+    def kept(rule):
+        for selector in rule[1].split(","):
+            needed = re.findall(r"\.(sd-[\w-]+)", re.sub(r":not\([^)]*\)", "", selector))
+            if used.issuperset(needed):
+                return rule[0]
+        return ""
+
+    for style in folder.rglob(DESIGN):
+        text = style.read_text(encoding="utf-8")
+        style.write_text(RULE.sub(kept, text), encoding="utf-8")
+
+
+CARD_PAGE = """<!doctype html><meta charset="utf-8"><style>
+body {{ margin: 0; padding: 48px 64px; font: 44px system-ui, "DejaVu Sans", sans-serif;
+    width: 1072px; height: 534px; background: white; overflow: hidden; }}
+h1 {{ font-size: 64px; margin: 0 0 32px; }}
+svg {{ width: 1000px; height: auto; }}
+</style><h1>{title}</h1>{picture}"""
+
+
+def write_card(app):
+    """The picture that other sites show beside a link to the book."""
+    picture = (app.srcdir / "pictures" / "pool.svg").read_text()
+    page = app.outdir / "card.html"
+    page.write_text(CARD_PAGE.format(title=escape(app.config.html_title), picture=picture))
+    try:
+        with chromium.Browser() as browser:
+            (app.outdir / CARD).write_bytes(browser.screenshot(page, 1200, 630))
+    except chromium.Missing as missing:
+        raise ExtensionError(
+            f"A book with a public address has a preview card. {missing}"
+        ) from None
+    finally:
+        page.unlink()
+
+
+def write_sitemap(app):
+    lines = (
+        f"  <url><loc>{escape(app.config.html_baseurl + page)}.html</loc></url>"
+        for page in sorted(app.env.found_docs - {NO_SUCH_PAGE})
+    )
+    (app.outdir / "sitemap.xml").write_text(
+        '<?xml version="1.0" encoding="utf-8"?>\n'
+        '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">\n'
+        + "\n".join(lines)
+        + "\n</urlset>\n"
+    )
+
+
+def publish(app, error):
+    if error or app.builder.name != "html":
+        return
+    shorten_design(app.outdir)
+    (
+        app.outdir / ".nojekyll"
+    ).touch()  # GitHub Pages then also serves the folders with an underscore
+    if app.config.html_baseurl:
+        write_card(app)
+        write_sitemap(app)
+
+
+def setup(app):
+    app.add_builder(Epub, override=True)
+    app.connect("doctree-read", show_commands)
+    app.connect("html-page-context", finish_page, priority=900)
+    app.connect("build-finished", publish)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,264 @@
+"""Builds and runs the workbook's programs on the simulated device, while the book is built.
+
+Each program runs once for given arguments and environment, in build/docs; every directive that asks
+again gets the same Run.
+"""
+
+import difflib
+import hashlib
+import json
+import os
+import re
+import subprocess
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parents[3]
+LIBRARY = "build/simulator/libcudart.so.13"
+ENVIRONMENT = {
+    name: value
+    for name, value in os.environ.items()
+    if not name.startswith(("SIM_", "BATS_", "MAKE"))
+    and name not in ("MFLAGS", "LESSON", "LD_LIBRARY_PATH")
+}
+
+
+class BookError(SystemExit):
+    """Ends the build with a sentence and exit status 1, without Sphinx's report about itself."""
+
+
+class Run(NamedTuple):
+    status: int
+    output: str
+    errors: str
+    journal: list  # of the process that made the first CUDA call
+    second: list  # of the one that lived beside it, if any
+    second_process: int  # that one's number for the system; 0: there is none
+    printed: bytes  # what printed.c wrote
+
+
+NAMED_PROGRAM = re.compile(
+    r"\b((?:mutants/\d\d_\w+|lessons|solutions|docs/clinic|docs/programs|tests/litmus)/\w+)\b"
+)
+
+
+COMPILED = set()  # what compile_named has built
+
+
+def patch_of(program):
+    """The patch of mutants/NN_name/MISTAKE."""
+    _, lesson, mistake = program.split("/")
+    return f"tests/lessons/{lesson}/mutants/{mistake}.patch"
+
+
+def source_of(program):
+    """The file whose change changes the program: of a mutant, its patch."""
+    if program.startswith("mutants/"):
+        return patch_of(program)
+    if program.startswith("tests/litmus/"):
+        return f"{program.removesuffix('_wrong')}.c"
+    return f"{program}.c"
+
+
+def compile_named(app, env, pages):
+    """Builds what the pages name that Sphinx is about to read, on all processors.
+
+    One that cannot be compiled is reported where a page runs it.
+    """
+    named = {
+        program
+        for page in pages
+        for program in NAMED_PROGRAM.findall(env.doc2path(page).read_text(encoding="utf-8"))
+        if (ROOT / source_of(program)).exists()
+    }
+    if not named:
+        return
+    done = subprocess.run(
+        ["make", "-s", "-k", f"-j{os.cpu_count()}", "BACKEND=simulator"]
+        + [f"build/simulator/{program}" for program in sorted(named)],
+        cwd=ROOT,
+        env=ENVIRONMENT,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    if done.returncode == 0:
+        COMPILED.update(named)
+
+
+@cache
+def compile_program(program):
+    """Builds build/simulator/PROGRAM; returns "" or what make printed."""
+    if program in COMPILED:
+        return ""
+    done = subprocess.run(
+        ["make", "-s", "BACKEND=simulator", f"build/simulator/{program}"],
+        cwd=ROOT,
+        env=ENVIRONMENT,
+        capture_output=True,
+        text=True,
+    )
+    return "" if done.returncode == 0 else done.stdout + done.stderr
+
+
+def variables_of(environment):
+    return {
+        "PATH": "/usr/bin:/bin",
+        "LC_ALL": "C",
+        "LD_LIBRARY_PATH": str(ROOT / "build" / "simulator"),
+        **dict(pair.split("=", 1) for pair in environment),
+    }
+
+
+def read_journal(text):
+    """The lines of a journal. Parsed as one list, which takes half as long as line by line."""
+    return json.loads(f"[{','.join(text.splitlines())}]")
+
+
+@cache
+def printed_library():
+    """Compiles printed.c, for the compiler's own machine."""
+    library = ROOT / "build" / "docs" / "printed.so"
+    library.parent.mkdir(parents=True, exist_ok=True)
+    done = subprocess.run(
+        ["cc", "-shared", "-fPIC", "-O1", "-o", library, "docs/extensions/programbook/printed.c"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    if done.returncode != 0:
+        raise BookError(f"docs/extensions/programbook/printed.c does not compile:\n{done.stderr}")
+    return str(library)
+
+
+@cache
+def run_program(program, arguments=(), environment=()):
+    """Runs it in a folder of its own.
+
+    A program that cannot be compiled or does not end is no Run but an error of the build.
+    """
+    trouble = compile_program(program)
+    if trouble:
+        raise BookError(f"{program}.c does not compile:\n{trouble}")
+    folder = (
+        ROOT
+        / "build"
+        / "docs"
+        / "runs"
+        / "-".join([program, *arguments, *environment]).replace("/", "-")
+    )
+    folder.mkdir(parents=True, exist_ok=True)
+    journal, printed = folder / "journal.jsonl", folder / "printed"
+    for old in (*folder.glob("journal.jsonl*"), printed):
+        old.unlink(missing_ok=True)
+    try:
+        done = subprocess.run(
+            [ROOT / "build" / "simulator" / program, *arguments],
+            cwd=ROOT,  # reports read the program's source, for the names of its streams
+            timeout=600,  # the machine may be busy
+            text=True,
+            errors="replace",
+            capture_output=True,
+            stdin=subprocess.DEVNULL,
+            env={
+                **variables_of(environment),
+                "SIM_JOURNAL": str(journal),
+                "LD_PRELOAD": printed_library(),
+                "PRINTED": str(printed),
+            },
+        )
+    except subprocess.TimeoutExpired:
+        raise BookError(f"{program} did not end within ten minutes.") from None
+    files = sorted(folder.glob("journal.jsonl*"))
+    journals = [read_journal(file.read_text()) for file in files]
+    return Run(
+        done.returncode,
+        done.stdout,
+        done.stderr,
+        *(journals + [[], []])[:2],
+        int(files[1].suffix[1:]) if len(files) > 1 else 0,
+        printed.read_bytes() if printed.exists() else b"",
+    )
+
+
+def words(output):
+    """Lines that begin with "~" without what depends on the machine, as machine.sed leaves them."""
+    return re.sub(
+        "^~.*",
+        lambda line: re.sub(
+            " +", " ", re.sub(r"-?[0-9]+(\.[0-9]+)?", "N", re.sub('"[^"]*"', '"..."', line[0]))
+        ),
+        output,
+        flags=re.M,
+    )
+
+
+def recording_of(program, arguments):
+    folder, name = program.rsplit("/", 1)
+    if folder == "solutions":
+        return f"tests/lessons/{name}/expected/{'.'.join(['output', *arguments])}.txt"
+    return f"{folder}/expected/{'.'.join([name, *arguments])}.txt"
+
+
+RECORDED = ROOT / "docs/recorded/outputs.txt"  # written by tests/hardware/lessons.sh alone
+
+
+def provenance(file):
+    """Who printed what is expected: "An NVIDIA H200 printed the same (driver 580.159.04,
+    2026-11-20)", or, when no recording says so, that nobody has."""
+    text = (ROOT / file).read_text(encoding="utf-8")
+    digest = hashlib.sha256(words(text).encode()).hexdigest()
+    for line in RECORDED.read_text(encoding="utf-8").splitlines():
+        name, found, date, commit, gpu = line.split(" ", 4)
+        if (name, found) == (file, digest):
+            card, _, driver = gpu.partition(", ")
+            return f"An {card} printed the same (driver {driver}, {date})"
+    return "This is what its author expects, and no device has been recorded yet"
+
+
+def expect_recorded(program, arguments, run, has_reports=False):
+    """A solution prints, line for line, what a real device printed, and nothing is reported of it.
+
+    Returns the file of the recording.
+    """
+    file = recording_of(program, arguments)
+    if not (ROOT / file).exists():
+        raise BookError(
+            f"{file} is not there: {program} cannot be shown without a recording beside it."
+        )
+    recorded = (ROOT / file).read_text()
+    errors = re.sub(
+        "^simulated device:.* a kernel \\(.*\n", "", run.errors, flags=re.M
+    )  # a fault that the lesson provokes
+    if run.status != (3 if has_reports else 0) or bool(errors) != has_reports:
+        raise BookError(f"{program} ended with status {run.status}: {errors}")
+    if words(run.output) != words(recorded):
+        difference = difflib.unified_diff(
+            recorded.splitlines(),
+            run.output.splitlines(),
+            file,
+            f"{program} on the simulated device",
+            lineterm="",
+        )
+        raise BookError(
+            "The simulated device and the recorded H200 differ.\n" + "\n".join(difference)
+        )
+    return file
+
+
+def command_of(program, arguments, environment):
+    folder, name = program.rsplit("/", 1)
+    before, after = (
+        "".join(f"{pair} " for pair in environment),
+        f' ARGS="{" ".join(arguments)}"' if arguments else "",
+    )
+    if folder in ("lessons", "solutions"):
+        return f"$ {before}make {'solution-' if folder == 'solutions' else ''}{name[:2]}{after}"
+    if folder.startswith("mutants/"):
+        return f"$ {before}make solution-{folder[8:10]} MUTANT={name}{after}"
+    if folder == "docs/clinic":
+        return f"$ {before}make {'clinic' if name.endswith('_wrong') else 'repaired'}-{name[:2]}"
+    return (
+        f"$ make program LESSON={program}.c PROGRAM=build/program\n"
+        f"$ {before}LD_LIBRARY_PATH=build/simulator build/program {' '.join(arguments)}"
+    )

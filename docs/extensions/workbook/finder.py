@@ -1,0 +1,189 @@
+"""The finder: one field over calls, attributes, errors, symptoms, notes and words, each a place.
+
+While pages are read, what they name gets anchors: each row of a call-table (api.html#call-NAME,
+which calls name_calls) and each row of a table whose first column is headed "question", "symptom"
+or "what you see". At the end _static/places.js gets all places; docs/_static/finder.js searches in
+them and shows them below the field. A place of docs/symptoms.txt that is not there is a warning,
+which ends the build.
+
+Sphinx's own search has each call as an object, which it ranks before the pages that name it, and
+does not index programs.
+"""
+
+import json
+import re
+
+from docutils import nodes
+from sphinx.util import logging
+
+from programbook.runs import ROOT
+
+from . import calls
+
+ASKED = ("question", "symptom", "what you see")
+LESSON = re.compile(r"\d\d_\w+")
+SYMPTOMS = "docs/symptoms.txt"
+LOG = logging.getLogger(__name__)
+
+
+def text_of(node):
+    return " ".join(node.astext().split())
+
+
+def shortened(text, length=150):
+    return text if len(text) <= length else text[:length].rsplit(" ", 1)[0] + " ..."
+
+
+# ---- anchors ----
+
+
+def rows_of(table):
+    for body in table.findall(nodes.tbody):
+        yield from body.children
+
+
+def name_calls(env, found):
+    """Gives each row of a call-table an anchor, and Sphinx an object of that name."""
+    for table in (table for node in found for table in node.findall(nodes.table)):
+        for row in rows_of(table):
+            name = next(iter(row.findall(nodes.literal))).astext()
+            kind = "call" if re.match("cuda[A-Z]", name) and "Attr" not in name else "attribute"
+            row["ids"].append(f"{kind}-{name}")
+            env.domains.standard_domain.note_object(kind, name, f"{kind}-{name}")
+
+
+def name_questions(app, doctree):
+    """Gives each row of a table of questions an anchor."""
+    taken = set()
+    for table in doctree.findall(nodes.table):
+        heads = [text_of(entry) for entry in table.findall(nodes.entry)][:1]
+        if not heads or heads[0].lower() not in ASKED:
+            continue
+        for row in rows_of(table):
+            name = "asked-" + nodes.make_id(text_of(row[0]))[:60].strip("-")
+            if name not in taken:
+                taken.add(name)
+                row["ids"].append(name)
+                row["asked"] = True
+
+
+# ---- places ----
+# A place: [kind, name, a sentence, address, other words by which it is found]
+
+
+def api_places(env):
+    for group, rows in calls.groups().items():
+        for name, driver, since, words, _ in rows:
+            kind = "attribute" if group == "attributes" else "call"
+            found = env.domains.standard_domain.objects.get((kind, name))
+            if found:
+                codes = calls.codes_of(name) if kind == "call" else ""
+                yield [kind, name, f"since {since}: {words}", found, f"{driver} {codes}"]
+
+
+def section_places(env, page, doctree):
+    """The sections of a driver note, and each error that one of them names."""
+    for section in doctree.findall(nodes.section):
+        if section.parent is doctree and page.startswith("notes/"):
+            continue
+        first = next(iter(section.findall(nodes.paragraph)), None)
+        sentence = text_of(first) if first else ""
+        errors = {text_of(each) for each in section.findall(nodes.literal)}
+        errors = sorted(each for each in errors if re.fullmatch(r"cudaError[A-Z]\w+", each))
+        place = (page, section["ids"][0])
+        if page.startswith("notes/"):
+            yield ["driver note", text_of(section[0]), sentence, place, " ".join(errors)]
+        if not any(isinstance(child, nodes.section) for child in section):
+            for error in errors:
+                yield ["error", error, sentence_with(error, section), place, ""]
+
+
+def sentence_with(word, section):
+    """The first sentence of a section that has the word."""
+    for paragraph in section.findall(nodes.paragraph):
+        for sentence in re.split(r"(?<=[.:]) ", text_of(paragraph)):
+            if word in sentence:
+                return sentence
+    return text_of(section[0])
+
+
+def question_places(page, doctree):
+    for row in doctree.findall(nodes.row):
+        if row.get("asked"):
+            cells = [text_of(cell) for cell in row]
+            yield ["question", cells[0], cells[1], (page, row["ids"][-1]), " ".join(cells[2:])]
+
+
+def word_places(doctree):
+    for item in doctree.findall(nodes.definition_list_item):
+        for term in item.findall(nodes.term):
+            if term["ids"]:
+                yield [
+                    "word",
+                    text_of(term),
+                    text_of(item[-1][0]),
+                    ("glossary", term["ids"][0]),
+                    "",
+                ]
+
+
+def symptom_places(env, anchors):
+    labels = env.domains.standard_domain.anonlabels
+    text = (ROOT / SYMPTOMS).read_text(encoding="utf-8")
+    for block in re.findall(r"^(?![# \n].*)(.+)\n +(.+)\n +(.+)$", text, re.M):
+        question, place, answer = block
+        page, _, section = place.partition(" ")
+        found = labels.get(page, (page, section))
+        if found[0] not in anchors or (found[1] and found[1] not in anchors[found[0]]):
+            LOG.warning('%s: "%s" leads to %s, which is not there.', SYMPTOMS, question, place)
+            continue
+        yield ["symptom", question, answer, found, ""]
+
+
+def places(env):
+    pages = {page: env.get_doctree(page) for page in sorted(env.found_docs)}
+    anchors = {
+        page: {name for node in doctree.findall(nodes.Element) for name in node.get("ids", ())}
+        for page, doctree in pages.items()
+    }
+    found = [*symptom_places(env, anchors), *api_places(env)]
+    for page, doctree in pages.items():
+        found += question_places(page, doctree)
+        found += section_places(env, page, doctree)
+        if page == "glossary":
+            found += word_places(doctree)
+        elif LESSON.fullmatch(page):
+            belief = next(iter(doctree.findall(nodes.paragraph)))
+            found.append(["lesson", text_of(env.titles[page]), text_of(belief), (page, ""), ""])
+    # An error is found where the notes explain it, else where a page first names it.
+    named, errors = [], {}
+    for place in found:
+        if place[0] != "error":
+            named.append(place)
+        elif place[1] not in errors or (
+            place[3][0].startswith("notes/") > errors[place[1]][3][0].startswith("notes/")
+        ):
+            errors[place[1]] = place
+    return named + list(errors.values())
+
+
+def write_places(app, error):
+    if error or app.builder.name != "html":
+        return
+    found = []
+    for kind, name, sentence, (page, anchor), more in places(app.env):
+        address = app.builder.get_target_uri(page) + (f"#{anchor}" if anchor else "")
+        found.append([kind, name, shortened(sentence), address, more.strip()])
+    lines = ",\n".join(json.dumps(place, ensure_ascii=False) for place in found)
+    file = app.outdir / "_static" / "places.js"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(f"window.workbookPlaces = [\n{lines}\n];\n", encoding="utf-8")
+
+
+def setup(app):
+    app.add_object_type("call", "call", objname="call")
+    app.add_object_type("attribute", "attribute", objname="attribute")
+    app.add_js_file("finder.js", loading_method="defer")
+    app.connect("doctree-read", name_questions)
+    app.connect("build-finished", write_places)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,156 @@
+"""What runs in the reader's browser: the pool bench, and some lessons on their pages.
+
+    .. pool-bench::
+        the bench; in a book in one file, which has no scripts, its content instead
+
+A lesson that the simulated device for a page has (simulated_device.py) gets a form at the end of
+its page's section "Run", with a link to the script of the bench that has the lesson's number. The
+page's stepper shows what was run, so a script in _static/sources has the text of its programs.
+"""
+
+import json
+from hashlib import sha256
+from html import escape
+from pathlib import Path
+from urllib.parse import urlencode
+
+from docutils import nodes
+from sphinx import addnodes
+from sphinx.errors import ExtensionError
+from sphinx.util.docutils import SphinxDirective
+
+from programbook.book import in_html
+
+from . import simulated_device
+from .rungs import RUNGS, TABLE
+
+ROOT = Path(__file__).resolve().parents[3]
+SCRIPTS = ROOT / "docs/live/scripts"
+# Whose checksums are on the pages of lessons.
+LIVE_FILES = (
+    TABLE,
+    "docs/_static/run_steps.js",
+    "docs/live/live.wasm",
+    "simulator/os/web/device.js",
+)
+BENCH_SCRIPTS = ("simulated_device.js", "run_steps.js", "run_view.js", "bench.js")
+SCHEDULES = ("measured", "instant", "late", "random:1", "random:2")
+
+
+def ready_scripts():
+    """Each with the title that its first line has behind "//"."""
+    return [
+        {"title": text.splitlines()[0].removeprefix("//").strip(), "text": text}
+        for text in (file.read_text(encoding="utf-8") for file in sorted(SCRIPTS.glob("*.txt")))
+    ]
+
+
+class PoolBench(SphinxDirective):
+    has_content = True
+
+    def run(self):
+        for file in SCRIPTS.glob("*.txt"):
+            self.env.note_dependency(str(file))
+        self.env.note_dependency(str(ROOT / TABLE))
+        rungs = escape(json.dumps([vars(rung) for rung in RUNGS]))
+        scripts = escape(json.dumps(ready_scripts()))
+        otherwise = addnodes.only("", *self.parse_content_to_nodes(), expr="not builder_html")
+        bench = in_html(
+            f'<div class="stepper bench" id="pool-bench" data-scripts="{scripts}" '
+            f'data-rungs="{rungs}">'
+            "<p>The bench needs JavaScript.</p></div>"
+        )
+        return [bench, otherwise]
+
+
+def bench_link(lesson):
+    """The bench with the lesson's script, if it has one; none has run yet."""
+    for file in SCRIPTS.glob(f"{lesson[:2]}_*.txt"):
+        state = urlencode({"script": file.read_text(encoding="utf-8"), "lines": 0})
+        return f'<p><a href="bench.html#{escape(state)}">Its calls on the pool bench</a></p>'
+    return ""
+
+
+def sources_of(lesson):
+    """The script that run_steps.js needs to make steps of a run of the lesson."""
+    files = [f"{folder}/{lesson}.c" for folder in ("lessons", "solutions")]
+    sources = {file: (ROOT / file).read_text(encoding="utf-8") for file in files}
+    because = {rung.name: rung.because for rung in RUNGS}
+    return f"window.workbookProgram = {json.dumps({'sources': sources, 'because': because})};\n"
+
+
+def scripts_of(lesson):
+    """What the browser loads to run the lesson: addresses in _static, with their checksums."""
+    texts = {
+        "simulated_device.js": simulated_device.script(),
+        "run_steps.js": (ROOT / "docs/_static/run_steps.js").read_text(encoding="utf-8"),
+        f"sources/{lesson}.js": sources_of(lesson),
+    }
+    return [f"{name}?v={sha256(text.encode()).hexdigest()[:8]}" for name, text in texts.items()]
+
+
+def form(lesson):
+    scripts = escape(json.dumps(scripts_of(lesson)))
+    schedules = "".join(f"<option>{schedule}</option>" for schedule in SCHEDULES)
+    return (
+        f'<div class="live" data-scripts="{scripts}" hidden><form class="bench-row">'
+        '<span class="bench-field"><label for="live-program">Run here</label>'
+        '<select id="live-program">'
+        f'<option value="solutions/{lesson}">the solution</option>'
+        f'<option value="lessons/{lesson}">the starter</option></select></span>'
+        '<span class="bench-field"><label for="live-argument">argument</label>'
+        '<input id="live-argument" inputmode="numeric"></span>'
+        '<span class="bench-field"><label for="live-schedule">SIM_SCHEDULE</label>'
+        f'<select id="live-schedule">{schedules}</select></span>'
+        '<button type="submit">Run</button></form>'
+        '<pre class="live-output" tabindex="0" role="region" aria-label="What it prints"></pre>'
+        '<pre aria-live="polite"></pre><p class="live-steps"></p>'
+        f"{bench_link(lesson)}</div>"
+    )
+
+
+def add_form(app, doctree):
+    lesson = app.env.docname
+    if not simulated_device.has(f"solutions/{lesson}"):
+        return
+    for section in doctree.findall(nodes.section):
+        if section[0].astext() == "Run":
+            section += in_html(form(lesson))
+            for file in (f"lessons/{lesson}.c", f"solutions/{lesson}.c", *LIVE_FILES):
+                app.env.note_dependency(str(ROOT / file))
+            return
+    raise ExtensionError(f'docs/{lesson}.rst has no section "Run", below which it could run')
+
+
+def add_scripts(app, pagename, templatename, context, doctree):
+    body = context.get("body", "")
+    if 'id="pool-bench"' in body:
+        for sheet in ("stepper.css", "bench.css"):
+            app.add_css_file(sheet)
+        for script in BENCH_SCRIPTS:
+            app.add_js_file(script, loading_method="defer")
+    elif 'class="live"' in body:
+        app.add_css_file("bench.css")
+        app.add_js_file("live.js", loading_method="defer")
+
+
+def write_scripts(app):
+    """Before the pages, whose addresses of scripts have their checksums."""
+    if app.builder.name != "html":
+        return
+    folder = Path(app.outdir) / "_static"
+    (folder / "sources").mkdir(parents=True, exist_ok=True)
+    script = simulated_device.script()
+    (folder / "simulated_device.js").write_text(script, encoding="utf-8")
+    for file in (ROOT / "lessons").glob("[0-9][0-9]_*.c"):
+        if simulated_device.has(f"solutions/{file.stem}"):
+            text = sources_of(file.stem)
+            (folder / "sources" / f"{file.stem}.js").write_text(text, encoding="utf-8")
+
+
+def setup(app):
+    app.add_directive("pool-bench", PoolBench)
+    app.connect("doctree-read", add_form)
+    app.connect("html-page-context", add_scripts)
+    app.connect("builder-inited", write_scripts)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
