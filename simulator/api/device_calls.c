@@ -1,5 +1,6 @@
 /* Errors, versions, devices and peers. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "api/call.h"
@@ -155,20 +156,40 @@ cudaError_t do_cudaDeviceGetPCIBusId(struct call *call, char *text, int length, 
     return room < BUS_ID_LENGTH ? cudaErrorInvalidValue : cudaSuccess;
 }
 
+/* Reads a hexadecimal number, and moves the text behind it. Measured (probe-pitch.txt,
+ * "found_by_number"): a space in front is no matter, and "0x" without a digit is 0. To scanf it has
+ * been none since glibc 2.43. */
+static bool read_hexadecimal(const char **text, unsigned *number)
+{
+    const char *first = *text + strspn(*text, " \t\n\v\f\r");
+    char *end;
+    *number = (unsigned)strtoul(first, &end, 16);
+    if (end == first)
+        return false;
+    *text = end == first + 1 && *first == '0' && (*end == 'x' || *end == 'X') ? end + 1 : end;
+    return true;
+}
+
 /* Reads one of the three ways to write a number of a device: all of it, without its function, or
- * without its domain (documented). Measured (probe-pitch.txt, "found_by_number"): what scanf takes
- * for a hexadecimal number is one, also with a space in front or "0x" at its end. */
+ * without its domain (documented). */
 static bool read_bus_id(const char *text, struct bus_id *id)
 {
-    int end = 0;
-    *id = (struct bus_id){0};
-    if (sscanf(text, "%x:%x:%x.%x%n", &id->domain, &id->bus, &id->device, &id->function, &end) == 4
-        || (sscanf(text, "%x:%x:%x%n", &id->domain, &id->bus, &id->device, &end) == 3 && end))
-        return !text[end];
-    *id = (struct bus_id){0};
-    end = 0;
-    return sscanf(text, "%x:%x.%x%n", &id->bus, &id->device, &id->function, &end) == 3 && end
-        && !text[end];
+    unsigned n[4];
+    char between[4];
+    int i = 0;
+    do
+        if (i == 4 || !read_hexadecimal(&text, &n[i]))
+            return false;
+    while ((between[i++] = *text++));
+    if (!strcmp(between, "::."))
+        *id = (struct bus_id){n[0], n[1], n[2], n[3]};
+    else if (!strcmp(between, "::"))
+        *id = (struct bus_id){n[0], n[1], n[2], 0};
+    else if (!strcmp(between, ":."))
+        *id = (struct bus_id){0, n[0], n[1], n[2]};
+    else
+        return false;
+    return true;
 }
 
 cudaError_t do_cudaDeviceGetByPCIBusId(struct call *call, int *device, const char *text)

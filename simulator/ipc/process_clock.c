@@ -140,7 +140,7 @@ static bool map_others(struct process_clock *clock)
 
 static void open_clock(struct process_clock *clock)
 {
-    if (map_others(clock) || process_clock_is_over(clock) || clocks.reported_unreadable)
+    if (map_others(clock) || !os_process_stays(clock->name.process) || clocks.reported_unreadable)
         return;
     clocks.reported_unreadable = true;
     diag("what process %d does with memory that it shares is not checked here: its clock cannot be "

@@ -31,20 +31,37 @@ static struct {
 
 /* ---- processes ---- */
 
-/* State, threads and starting time of a process: fields 3, 20 and 22, from the file of its first
- * thread. The process's own file has the same there, but qemu-user, which runs programs of another
- * machine, makes it up for a process that reads its own, with another starting time than the one
- * that others read. */
-static bool process_stat(int pid, char *state, int *threads, unsigned long long *started)
+/* A bit of the flags in /proc (proc(5)): the thread has begun to end, and never returns to its
+ * program. It comes before the thread gives up its memory; only behind that it is a zombie. */
+#define EXITING 0x4
+
+/* What is read of a thread. */
+struct thread_stat {
+    /* It will not run its program again. */
+    bool is_over;
+    /* Of its process. */
+    int threads;
+    unsigned long long started;
+};
+
+/* State, flags, threads and starting time of a thread: fields 3, 9, 20 and 22. A process has the
+ * same as its first thread. The process's own file has the same there, but qemu-user, which runs
+ * programs of another machine, makes it up for a process that reads its own, with another starting
+ * time than the one that others read. */
+static bool read_thread(int pid, int thread, struct thread_stat *stat)
 {
-    char path[64], line[1024];
-    snprintf(path, sizeof path, "/proc/%d/task/%d/stat", pid, pid);
+    char path[64], line[1024], state;
+    unsigned flags;
+    snprintf(path, sizeof path, "/proc/%d/task/%d/stat", pid, thread);
     const char *fields = proc_read_stat(path, line, sizeof line);
-    return fields
-        && sscanf(fields,
-                  "%c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %d %*d %llu",
-                  state, threads, started)
-               == 3;
+    if (!fields
+        || sscanf(fields,
+                  "%c %*d %*d %*d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %d %*d %llu",
+                  &state, &flags, &stat->threads, &stat->started)
+               != 4)
+        return false;
+    stat->is_over = state == 'Z' || state == 'X' || flags & EXITING;
+    return true;
 }
 
 static uint64_t identity(int pid, unsigned long long started)
@@ -55,31 +72,68 @@ static uint64_t identity(int pid, unsigned long long started)
 uint64_t os_process(void)
 {
     NEEDS_LOCK();
-    char state;
-    int threads;
-    unsigned long long started = 0;
+    struct thread_stat stat = {.started = 0};
     /* After a fork it is another. */
     if (self.pid != getpid()) {
         self.pid = getpid();
-        process_stat(self.pid, &state, &threads, &started);
-        self.identity = identity(self.pid, started);
+        read_thread(self.pid, self.pid, &stat);
+        self.identity = identity(self.pid, stat.started);
     }
     return self.identity;
+}
+
+/* Reads the first thread of a process. Returns false when the process is not there any more. */
+static bool read_process(uint64_t process, struct thread_stat *first)
+{
+    int pid = os_process_pid(process);
+    return read_thread(pid, pid, first) && identity(pid, first->started) == process;
+}
+
+/* Calls found for each thread of a process but the first, until it returns true. */
+static bool any_other_thread(int pid, bool (*found)(int pid, int thread, void *more), void *more)
+{
+    DIR *tasks = opendir(seal_path("/proc/%d/task", pid));
+    bool any = false;
+    for (struct dirent *task; tasks && !any && (task = readdir(tasks));)
+        any = atoi(task->d_name) > 0 && atoi(task->d_name) != pid
+           && found(pid, atoi(task->d_name), more);
+    if (tasks)
+        closedir(tasks);
+    return any;
+}
+
+static bool thread_runs(int pid, int thread, void *unused)
+{
+    struct thread_stat stat;
+    (void)unused;
+    return read_thread(pid, thread, &stat) && !stat.is_over;
 }
 
 bool os_process_alive(uint64_t process)
 {
     NEEDS_LOCK();
-    char state;
-    int threads;
-    unsigned long long started;
+    struct thread_stat first;
     if (process == os_process())
         return true;
-    if (!process_stat(os_process_pid(process), &state, &threads, &started)
-        || identity(os_process_pid(process), started) != process)
+    if (!read_process(process, &first))
         return false;
     /* Its first thread may have ended before the others (pthread_exit in main). */
-    return (state != 'Z' && state != 'X') || threads > 1;
+    return !first.is_over
+        || (first.threads > 1 && any_other_thread(os_process_pid(process), thread_runs, NULL));
+}
+
+bool os_process_stays(uint64_t process)
+{
+    NEEDS_LOCK();
+    struct thread_stat first;
+    for (int tries = 0; tries < 1000; tries++) {
+        if (!os_process_alive(process) || !read_process(process, &first))
+            return false;
+        if (!first.is_over)
+            return true;
+        usleep(1000);
+    }
+    return true;
 }
 
 uint64_t os_random(void)
@@ -270,17 +324,13 @@ static int open_memfd(const char *path)
     return is_memfd_link(path) ? moved_high(open(path, O_RDWR | O_CLOEXEC)) : -1;
 }
 
-/* When a process's first thread has ended before the others, only these still show its files. */
-static int fd_of_other_thread(int pid, int fd)
+static bool open_of_thread(int pid, int thread, void *more)
 {
-    DIR *tasks = opendir(seal_path("/proc/%d/task", pid));
-    int file = -1;
-    for (struct dirent *task; tasks && file < 0 && (task = readdir(tasks));)
-        if (atoi(task->d_name) > 0 && atoi(task->d_name) != pid)
-            file = open_memfd(seal_path("/proc/%d/task/%d/fd/%d", pid, atoi(task->d_name), fd));
-    if (tasks)
-        closedir(tasks);
-    return file;
+    int *fd = more;
+    int file = open_memfd(seal_path("/proc/%d/task/%d/fd/%d", pid, thread, *fd));
+    if (file >= 0)
+        *fd = file;
+    return file >= 0;
 }
 
 int os_fd_of_process(uint64_t process, int fd)
@@ -290,5 +340,6 @@ int os_fd_of_process(uint64_t process, int fd)
     if (!os_process_alive(process))
         return -1;
     int file = open_memfd(seal_path("/proc/%d/fd/%d", pid, fd));
-    return file >= 0 ? file : fd_of_other_thread(pid, fd);
+    /* When its first thread has ended before the others, only these still show its files. */
+    return file >= 0 || !any_other_thread(pid, open_of_thread, &fd) ? file : fd;
 }

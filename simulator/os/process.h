@@ -9,8 +9,12 @@
  * that was given out again is another process. */
 uint64_t os_process(void);
 static inline int os_process_pid(uint64_t process) { return (int)(process & 0x3fffff); }
-/* Is that process there? One that has ended and was not waited for is not. */
+/* Is that process there? One of which no thread will run again is not. */
 bool os_process_alive(uint64_t process);
+/* Is it there also when it is not about to end? One whose first thread has no memory any more shows
+ * its files to root alone, while its other threads are still being ended. Waits for those, for a
+ * second at most. */
+bool os_process_stays(uint64_t process);
 uint64_t os_random(void);
 
 /* A lock in memory that processes share: 0 when free. One that died with it loses it. Held for a

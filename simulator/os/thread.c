@@ -12,13 +12,20 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/single_threaded.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "os/needs_lock.h"
 #include "os/proc.h"
+
+/* Is this the only thread? glibc before 2.32 does not say. */
+#if __GLIBC_PREREQ(2, 32)
+#include <sys/single_threaded.h>
+#define ALONE __libc_single_threaded
+#else
+#define ALONE false
+#endif
 
 /* ---- the lock ---- */
 
@@ -110,7 +117,7 @@ void lock_acquire(void)
 {
     if (!has_lock) {
         /* With one thread alone glibc's lock is faster, and never waits. */
-        if (__libc_single_threaded)
+        if (ALONE)
             pthread_mutex_lock(&lock.mutex);
         else if (!try_mutex())
             wait_in_line();

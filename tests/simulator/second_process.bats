@@ -69,3 +69,10 @@ ends() {
     ends not_here 77
     assert_output "skipped: this needs a time machine: cudaErrorNotSupported"
 }
+
+@test "a process that is about to end is not one that cannot be looked at" {
+    make -s BACKEND=simulator build/simulator/tests/simulator/inside_ending
+    run bounded "$ROOT/build/simulator/tests/simulator/inside_ending"
+    assert_success
+    assert_output ""
+}

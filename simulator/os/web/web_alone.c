@@ -120,6 +120,7 @@ void os_expect_faults(void) {}
 void os_after_fork(void (*handler)(void)) { (void)handler; }
 uint64_t os_process(void) { return 1; }
 bool os_process_alive(uint64_t process) { return process == os_process(); }
+bool os_process_stays(uint64_t process) { return os_process_alive(process); }
 uint64_t os_random(void) { return 1; }
 void os_shm_lock(uint64_t *shared_lock) { *shared_lock = os_process(); }
 void os_shm_unlock(uint64_t *shared_lock) { *shared_lock = 0; }
