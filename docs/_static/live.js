@@ -1,63 +1,122 @@
 // Runs a lesson on its page: a button below the program's output, its argument and the schedule as
 // fields. What it needs is loaded when the button is first used: the simulated device, the rules by
-// which a journal becomes steps, and the text of the programs. The page's stepper shows the run.
+// which a journal becomes steps, and the text of the programs. The program runs in a thread of its
+// own, so that the page stays awake and Stop ends it. The page's stepper shows the run.
 "use strict";
 
 (() => {
-  const folder = document.currentScript.src.replace(/[^/]*$/, "");
-  let loading = null;
+    const folder = document.currentScript.src.replace(/[^/]*$/, "");
+    const root = document.documentElement.dataset.content_root || "./";
+    const PLACE = /\b((?:lessons|solutions)\/\w+)\.([ch]):(\d+)/;
+    let loading = null;
 
-  const load = (file) =>
-    new Promise((resolve, reject) => {
-      const element = document.createElement("script");
-      element.src = folder + file;
-      element.onload = resolve;
-      element.onerror = () => reject(new Error(`${element.src} could not be loaded`));
-      document.head.append(element);
-    });
+    const load = (file) =>
+        new Promise((resolve, reject) => {
+            const element = document.createElement("script");
+            element.src = folder + file;
+            element.onload = resolve;
+            element.onerror = () => reject(new Error(`${element.src} could not be loaded`));
+            document.head.append(element);
+        });
 
-  const start = (box) => {
-    const [program, argument, schedule] = box.querySelectorAll("select, input");
-    const [output, errors] = box.querySelectorAll("pre");
-    const steps = box.querySelector(".live-steps");
+    function element(tag, properties, ...content) {
+        const made = Object.assign(document.createElement(tag), properties);
+        made.append(...content);
+        return made;
+    }
 
-    // Hands the run to the stepper (stepper.js), and links to it.
-    const stepThrough = ({ journal }) => {
-      const lines = journal.split("\n").filter(Boolean).map((line) => JSON.parse(line));
-      const label = [`your run: ${program.selectedOptions[0].text}`, argument.value.trim(),
-        schedule.value].filter(Boolean).join(", ");
-      try {
-        const run = runSteps.withReports(runSteps(lines, window.workbookProgram), lines);
-        document.dispatchEvent(new CustomEvent("workbook:run", { detail: { label, run } }));
-        steps.innerHTML = '<a href="#stepper">Step through this run</a>';
-      } catch (reason) {
-        steps.textContent = `The stepper cannot show it: ${reason.message}.`;
-      }
-    };
+    // A line of a report with a link to the line of the program that it names, as in the book.
+    function linked(line) {
+        const found = PLACE.exec(line);
+        if (!found) return [line];
+        const [words, file, kind, number] = found;
+        const page = kind === "c" ? file : `${file}.h`;
+        const href = `${root}listings/${page}.html#L${number}`;
+        const link = element("a", { className: "line-link", href }, words);
+        const after = found.index + words.length;
+        return [line.slice(0, found.index), link, ...linked(line.slice(after))];
+    }
 
-    box.querySelector("form").addEventListener("submit", async (event) => {
-      event.preventDefault();
-      output.textContent = "It runs.";
-      errors.textContent = "";
-      steps.textContent = "";
-      try {
-        loading = loading || Promise.all(JSON.parse(box.dataset.scripts).map(load));
-        await loading;
-        // What is on the page is shown first: the run takes the page's only thread.
-        await new Promise((shown) => setTimeout(shown, 20));
-        const words = argument.value.trim() ? argument.value.trim().split(/\s+/) : [];
-        const environment = { SIM_SCHEDULE: schedule.value };
-        const result = await simulatedDevice.run(program.value, words, environment);
-        output.textContent = result.output;
-        stepThrough(result);
-        errors.textContent = `${result.errors}Its exit status: ${result.status}.`;
-      } catch (reason) {
-        output.textContent = "";
-        errors.textContent = `The program could not run: ${reason}.`;
-      }
-    });
-    box.hidden = false;
-  };
+    // What a program wrote to stderr: the kind of a hazard is bold, a place in the program a link.
+    function reportOf(text) {
+        return text.trimEnd().split("\n").map((line) => {
+            const first = line.startsWith("  ") ? "" : " first";
+            const kind = /^hazard: ([^.]*\.)/.exec(line);
+            const rest = linked(kind ? line.slice(kind[0].length) : line);
+            const parts = kind ? ["hazard: ", element("b", {}, kind[1]), ...rest] : rest;
+            return element("span", { className: `report-line${first}` }, ...parts, "\n");
+        });
+    }
 
-  document.querySelectorAll(".live").forEach(start);
+    function start(box) {
+        const form = box.querySelector("form");
+        const [program, argument, schedule] = form.querySelectorAll("select, input");
+        const [run, stop] = form.querySelectorAll("button");
+        const [output, errors] = box.querySelectorAll("pre");
+        const steps = box.querySelector(".live-steps");
+
+        // Hands the run to the stepper (stepper.js), and links to it.
+        function stepThrough({ journal, status }) {
+            if (status === 2) return; // the argument was refused: nothing ran
+            const lines = journal.split("\n").filter(Boolean).map((line) => JSON.parse(line));
+            const label = [`your run: ${program.selectedOptions[0].text}`, argument.value.trim(),
+                schedule.value].filter(Boolean).join(", ");
+            try {
+                const made = runSteps(lines, window.workbookProgram);
+                const detail = { label, run: runSteps.withReports(made, lines) };
+                document.dispatchEvent(new CustomEvent("workbook:run", { detail }));
+            } catch (reason) {
+                steps.textContent = `The stepper cannot show it: ${reason.message}.`;
+                return;
+            }
+            const link = element("a", { href: "#stepper" }, "Step through this run");
+            link.addEventListener("click", () => {
+                const next = document.querySelector("#stepper .next");
+                requestAnimationFrame(() => next?.focus({ preventScroll: true }));
+            });
+            steps.replaceChildren(link);
+        }
+
+        function running(now) {
+            run.ariaDisabled = now ? "true" : null;
+            stop.hidden = !now;
+            // The focus is never on a button that is gone.
+            if (!now && document.activeElement === document.body) run.focus();
+        }
+
+        async function runIt() {
+            output.textContent = "It runs.";
+            errors.textContent = "";
+            errors.className = "";
+            steps.textContent = "";
+            running(true);
+            try {
+                loading = loading || Promise.all(JSON.parse(box.dataset.scripts).map(load));
+                await loading;
+                const words = argument.value.trim() ? [argument.value.trim()] : [];
+                const environment = { SIM_SCHEDULE: schedule.value };
+                const result = await simulatedDevice.runApart(program.value, words, environment);
+                output.textContent = result.output;
+                stepThrough(result);
+                const ending = `Its exit status: ${result.status}.`;
+                errors.className = "report";
+                errors.replaceChildren(...reportOf(result.errors + ending));
+            } catch (reason) {
+                output.textContent = "";
+                errors.textContent = `The program did not end: ${reason.message || reason}.`;
+            }
+            const focused = document.activeElement === stop;
+            running(false);
+            if (focused) run.focus();
+        }
+
+        form.addEventListener("submit", (event) => {
+            event.preventDefault();
+            if (stop.hidden) runIt();
+        });
+        stop.addEventListener("click", () => window.simulatedDevice?.stop());
+        box.hidden = false;
+    }
+
+    document.querySelectorAll(".live").forEach(start);
 })();

@@ -269,10 +269,22 @@ def run_here(page, report):
     run, with the same steps as that of the book. What every lesson prints in a page, and the steps
     of its run, are compared in live.bats."""
     unfold(page, report)
-    page.locator(".live button").click()
-    page.wait_for_function(
-        "/exit status|could not run/.test(document.querySelector('.live').textContent)", timeout=FAR
-    )
+    run, stop = (page.locator(".live button", has_text=name) for name in ("Run", "Stop"))
+    ended = "/exit status|did not end/.test(document.querySelector('.live').textContent)"
+    # The largest argument takes seconds, in which the page is awake.
+    page.locator("#live-argument").fill(page.get_attribute("#live-argument", "max"))
+    run.click()
+    stop.click()
+    page.wait_for_function(ended, timeout=FAR)
+    if "it was stopped" not in page.locator(".live").inner_text():
+        report("runs", "Stop does not end a run")
+    page.locator("#live-argument").fill("100000")
+    run.click()
+    if stop.is_visible():
+        report("runs", "an argument runs that is larger than the page's memory")
+    page.locator("#live-argument").fill("")
+    run.click()
+    page.wait_for_function(ended, timeout=FAR)
     printed = page.locator(".live-output").inner_text().strip()
     shown = page.eval_on_selector_all(
         "article .highlight pre", "all => all.map(p => p.textContent)"
@@ -299,6 +311,9 @@ def run_here(page, report):
         if link.bounding_box()["height"] < FINGER:
             report("runs", f'"{link.inner_text()}" is too small for a finger')
     page.locator(".live-steps a").click()
+    page.evaluate(DRAWN)
+    if not page.evaluate("document.activeElement.matches('#stepper .next')"):
+        report("runs", "the link below the run does not take the focus to the stepper")
     if not stepper.is_visible() or "#stepper" not in page.url:
         report("runs", "the link below the run does not lead to the stepper")
 

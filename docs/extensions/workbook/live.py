@@ -9,6 +9,7 @@ page's stepper shows what was run, so a script in _static/sources has the text o
 """
 
 import json
+import re
 from hashlib import sha256
 from html import escape
 from pathlib import Path
@@ -34,7 +35,17 @@ LIVE_FILES = (
     "simulator/os/web/device.js",
 )
 BENCH_SCRIPTS = ("simulated_device.js", "run_steps.js", "run_view.js", "bench.js")
-SCHEDULES = ("measured", "instant", "late", "random:1", "random:2")
+SCHEDULES = {
+    "measured": "measured: as long as on an H200",
+    "instant": "instant: the device is never behind",
+    "late": "late: nothing runs before somebody waits",
+    "random:1": "random:1: whatever the order permits",
+    "random:2": "random:2: another such order",
+}
+# The largest argument for a page: at more, a program whose allocations live side by side needs more
+# than the page has (simulator/os/web/web_memory.c).
+MOST_MIB = 300
+DEFAULT = re.compile(r"\bmib_argument\(argc, argv, (\d+)\)")
 
 
 def ready_scripts():
@@ -91,18 +102,23 @@ def scripts_of(lesson):
 
 def form(lesson):
     scripts = escape(json.dumps(scripts_of(lesson)))
-    schedules = "".join(f"<option>{schedule}</option>" for schedule in SCHEDULES)
+    schedules = "".join(
+        f'<option value="{name}">{words}</option>' for name, words in SCHEDULES.items()
+    )
+    default = DEFAULT.search((ROOT / f"solutions/{lesson}.c").read_text(encoding="utf-8"))[1]
     return (
         f'<div class="live" data-scripts="{scripts}" hidden><form class="bench-row">'
         '<span class="bench-field"><label for="live-program">Run here</label>'
         '<select id="live-program">'
         f'<option value="solutions/{lesson}">the solution</option>'
         f'<option value="lessons/{lesson}">the starter</option></select></span>'
-        '<span class="bench-field"><label for="live-argument">argument</label>'
-        '<input id="live-argument" inputmode="numeric"></span>'
-        '<span class="bench-field"><label for="live-schedule">SIM_SCHEDULE</label>'
+        '<span class="bench-field"><label for="live-argument">argument, 1 to '
+        f"{MOST_MIB} MiB</label>"
+        f'<input id="live-argument" type="number" min="1" max="{MOST_MIB}" '
+        f'placeholder="{default}"></span>'
+        '<span class="bench-field"><label for="live-schedule">schedule</label>'
         f'<select id="live-schedule">{schedules}</select></span>'
-        '<button type="submit">Run</button></form>'
+        '<button type="submit">Run</button> <button type="button" hidden>Stop</button></form>'
         '<pre class="live-output" tabindex="0" role="region" aria-label="What it prints"></pre>'
         '<pre aria-live="polite"></pre><p class="live-steps"></p>'
         f"{bench_link(lesson)}</div>"

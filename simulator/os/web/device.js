@@ -3,7 +3,8 @@
 // the part of WASI that the programs use: arguments, environment, and what they print.
 "use strict";
 
-const simulatedDevice = {
+// On the window, so that a script can ask whether it is loaded.
+const simulatedDevice = (globalThis.simulatedDevice = {
   wasm: "", // the module, two hexadecimal digits a byte
   module: null, // the promise of it, compiled
 
@@ -89,4 +90,40 @@ const simulatedDevice = {
     }
     return result;
   },
-};
+
+  apart: null, // the thread of runApart, and how its run is given up
+
+  // As run, in a thread of its own, which a page from a file may have too if its script is no file.
+  // stop() ends the run, and its promise fails. After a failure the next run has a new thread.
+  runApart(...given) {
+    if (!this.apart) {
+      const script = `const simulatedDevice = {
+        wasm: "${this.wasm}", module: null, ${this.compile}, ${this.run} };
+        onmessage = async ({ data }) => {
+          try {
+            postMessage({ result: await simulatedDevice.run(...data) });
+          } catch (reason) {
+            postMessage({ failed: String(reason) });
+          }
+        };`;
+      const address = URL.createObjectURL(new Blob([script], { type: "text/javascript" }));
+      this.apart = { thread: new Worker(address) };
+    }
+    const { apart } = this;
+    return new Promise((resolve, reject) => {
+      apart.giveUp = (why) => {
+        apart.thread.terminate();
+        this.apart = null;
+        reject(new Error(why));
+      };
+      apart.thread.onmessage = ({ data: { result, failed } }) =>
+        result ? resolve(result) : apart.giveUp(failed);
+      apart.thread.onerror = (event) => apart.giveUp(event.message || "its thread ended");
+      apart.thread.postMessage(given);
+    });
+  },
+
+  stop() {
+    this.apart?.giveUp("it was stopped");
+  },
+});
