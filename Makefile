@@ -44,12 +44,16 @@ ifneq ($(filter $(RUNNING),$(MAKECMDGOALS)),)
 $(info Backend: $(BACKEND_AND_WHY))
 endif
 
-# FILE=mine.c takes the place of a lesson's file, or of a case of the clinic.
+# FILE=mine.c takes the place of a lesson's file, or of a case of the clinic; mine.cu is for nvcc.
 ifneq ($(FILE),)
-ifeq ($(wildcard $(filter %.c,$(FILE))),)
+ifeq ($(wildcard $(filter %.c %.cu,$(FILE))),)
 $(error FILE=$(FILE): there is no such C file)
 endif
-OWN := $(patsubst $(CURDIR)/%,%,$(basename $(abspath $(FILE))))
+ifneq ($(and $(filter %.cu,$(FILE)),$(filter check-%,$(MAKECMDGOALS))),)
+$(error FILE=$(FILE): a check compiles C. `make $(patsubst check-%,%,$(filter \
+	check-%,$(MAKECMDGOALS))) FILE=$(FILE)` runs it, and reports what is wrong with its order)
+endif
+OWN := $(patsubst %.c,%,$(patsubst $(CURDIR)/%,%,$(abspath $(FILE))))
 endif
 
 # ---- How a lesson is compiled ----
@@ -80,6 +84,24 @@ build/gpu/%: %.c $(SHARED) build/gpu/kernels.o
 		-Xlinker -rpath -Xlinker \
 		'$$ORIGIN/../lib:$$ORIGIN/../../lib:$$ORIGIN/../../../lib':"$$PWD/build/gpu/lib"
 
+# The same for a .cu file. nvcc compiles it, with its kernels, and the linker is the C compiler's.
+# On the simulated device its PTX alone runs, so no code for a GPU is made. The program has the name
+# of its file, so that mine.c beside it has another one.
+NVCC_FLAGS := -std=c++20 -g -lineinfo -Xcompiler -gdwarf-4 -Ilessons -Isimulator
+$(SIMULATOR)/%.cu: %.cu $(SHARED) $(LIBRARY) build/nvcc/nvcc
+	@tests/commands/compile.sh "$$(cat build/nvcc/nvcc)" $(NVCC_FLAGS) -gencode \
+		arch=compute_90,code=compute_90 -c $< -o $@.o
+	@$(CC) $@.o -o $@.$$$$ $(SANITIZER) $(LIBRARY) -lstdc++ -lm -pthread \
+		-Xlinker -rpath -Xlinker \
+		'$$ORIGIN/..:$$ORIGIN/../..:$$ORIGIN/../../..':"$$PWD/$(SIMULATOR)" && mv $@.$$$$ $@
+
+build/gpu/%.cu: %.cu $(SHARED) build/gpu/kernels.o
+	@tests/commands/compile.sh "$$(cat build/gpu/nvcc)" $(NVCC_FLAGS) -arch=native -c $< -o $@.o
+	@$(CC) $@.o -o $@.$$$$ build/gpu/kernels.o -Lbuild/gpu/lib -lcudart -lstdc++ -lm -pthread \
+		-Xlinker -rpath -Xlinker \
+		'$$ORIGIN/../lib:$$ORIGIN/../../lib:$$ORIGIN/../../../lib':"$$PWD/build/gpu/lib" && \
+		mv $@.$$$$ $@
+
 build/gpu/kernels.o: lessons/kernels.cu lessons/kernels.h build/gpu/nvcc Makefile
 	@"$$(cat build/gpu/nvcc)" -O2 -arch=native -Ilessons -c $< -o $@.$$$$ && \
 		mv $@.$$$$ $@
@@ -93,6 +115,8 @@ build/cuda/found: FORCE
 		$(if $(call asks_for,check-% watch),check) build)
 build/gpu/nvcc: FORCE
 	@tests/commands/setup.sh gpu
+build/nvcc/nvcc: FORCE | build/cuda/found
+	@tests/commands/setup.sh cuda
 build/venv/docs: FORCE | build/cuda/found
 	@tests/commands/setup.sh docs
 .PHONY: FORCE
@@ -117,6 +141,7 @@ test test-all: $(LIBRARY)
 ## make picture-04    draw the run of lesson 04: memory over time, stream order; into build/pictures
 ## make trace-04      the same run as a trace for https://ui.perfetto.dev, into build/pictures
 ## FILE=mine.c        in the place of lessons/04_*.c: make 04 FILE=mine.c, make check-04 FILE=mine.c
+## FILE=mine.cu       nvcc compiles it, and its kernels run on the simulated device, too
 define goals_of_a_lesson
 .PHONY: $(1) solution-$(1) check-$(1) hint-$(1) picture-$(1) trace-$(1)
 $(1): build/$(DEVICE)/$(or $(OWN),lessons/$(2))
@@ -128,7 +153,7 @@ check-$(1): $(LIBRARY)
 hint-$(1):
 	@tests/commands/hint.sh $(2) "$(HINTS)"
 picture-$(1) trace-$(1): %-$(1): $(SIMULATOR)/$(or $(OWN),lessons/$(2))
-	@tests/commands/picture.sh $$* $(notdir $(or $(OWN),$(2))) $$< $(ARGS)
+	@tests/commands/picture.sh $$* $(notdir $(or $(OWN:.cu=),$(2))) $$< $(ARGS)
 endef
 $(foreach name,$(LESSONS),$(foreach goal,$(sort $(call number,$(name)) $(call short,$(name))),\
 	$(eval $(call goals_of_a_lesson,$(goal),$(name)))))

@@ -129,7 +129,8 @@ static inline size_t used_mib(cudaMemPool_t pool)
 /* A new pool on device 0 with every attribute at its default. Lesson 03 does this by hand. */
 static inline cudaMemPool_t pool_create(void)
 {
-    struct cudaMemPoolProps props = {0};
+    struct cudaMemPoolProps props;
+    memset(&props, 0, sizeof props);
     props.allocType = cudaMemAllocationTypePinned;
     props.location.type = cudaMemLocationTypeDevice;
     props.location.id = 0;
@@ -173,9 +174,9 @@ static inline void need_two_gpus(void)
  * synchronized. */
 static inline volatile int *gate_create(void)
 {
-    void *gate;
-    CHECK(cudaHostAlloc(&gate, sizeof(int), cudaHostAllocMapped));
-    *(volatile int *)gate = 0;
+    volatile int *gate;
+    CHECK(cudaHostAlloc((void **)&gate, sizeof(int), cudaHostAllocMapped));
+    *gate = 0;
     return gate;
 }
 

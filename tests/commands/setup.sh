@@ -17,6 +17,8 @@
 #                            (build/venv)
 #   setup.sh gpu             gcc, and the toolkit of nvcc for the GPU (build/gpu/include,
 #                            build/gpu/lib, build/gpu/nvcc)
+#   setup.sh cuda            nvcc, for a .cu file on the simulated device (build/nvcc/nvcc): the
+#                            toolkit's, else NVIDIA's wheels of PyPI
 #   setup.sh backend [NAME]  prints "simulator (why)" or "gpu (why)"
 #
 # Rules: quick and silent when nothing is missing; nothing is installed twice; one sentence names
@@ -68,7 +70,7 @@ bats_library() {
 gnu_parallel() { found parallel && grep -q 'GNU Parallel' "$(type -P parallel)"; }
 c_headers() { echo '#include <stdio.h>' | "$compiler" -E - >/dev/null 2>&1; }
 
-# The Debian packages that are missing for: compile, check, sandbox, class, suite, mutants, fetch,
+# The Debian packages that are missing for: compile, cuda, check, sandbox, class, suite, mutants, fetch,
 # emcc, book, venv.
 missing_packages() {
     local purpose library
@@ -77,6 +79,7 @@ missing_packages() {
         compile)
             if ! found "$compiler"; then say gcc; say libc6-dev
             elif [ ! -e /usr/include/stdio.h ] && ! c_headers; then say libc6-dev; fi ;;
+        cuda) found g++ || say g++ ;;
         check) found python3 || say python3 ;;
         class) gnu_parallel || say parallel ;;
         suite)
@@ -234,26 +237,29 @@ pip_install() { # pip_install ARGUMENT...: into build/venv
     return $status
 }
 
-fetch_headers() {
+fetch_wheels() { # fetch_wheels FOLDER LIST WHAT: into FOLDER/wheel
     local python=python3
     if ! python3 -m pip --version >/dev/null 2>&1; then
         venv
         python=build/venv/bin/python3
     fi
-    say "Fetching the CUDA 13.0 headers from PyPI (3 MB) into build/cuda."
-    mkdir -p build/cuda
-    rm -rf build/cuda/wheel build/cuda/arriving
+    mkdir -p "$1"
+    rm -rf "$1/wheel" "$1/arriving"
     if ! $python -m pip install --retries 1 --timeout 20 --no-deps --only-binary :all: \
-        --require-hashes --target build/cuda/arriving \
-        --requirement tests/commands/cuda-headers.txt >build/cuda/pip.log 2>&1; then
-        rm -rf build/cuda/arriving
-        fail "$(grep '^ERROR' build/cuda/pip.log | head -n 3)" \
-            "There are no CUDA 13 headers on this machine, and they could not be fetched from PyPI \
-(the whole log: build/cuda/pip.log)." \
+        --require-hashes --target "$1/arriving" --requirement "$2" >"$1/pip.log" 2>&1; then
+        rm -rf "$1/arriving"
+        fail "$(grep '^ERROR' "$1/pip.log" | head -n 3)" \
+            "There $3 on this machine, and PyPI's could not be fetched (the whole log: \
+$1/pip.log)." \
             "When there is a network connection, run make again; or install a CUDA 13 toolkit and \
 set CUDA_HOME to its folder."
     fi
-    mv build/cuda/arriving build/cuda/wheel
+    mv "$1/arriving" "$1/wheel"
+}
+
+fetch_headers() {
+    say "Fetching the CUDA 13.0 headers from PyPI (3 MB) into build/cuda."
+    fetch_wheels build/cuda tests/commands/cuda-headers.txt "are no CUDA 13 headers"
     chosen=$(realpath build/cuda/wheel/nvidia/cu13/include)
     headers_serve "$chosen" ||
         fail "The headers that were fetched to build/cuda/wheel are incomplete. Remove build/cuda \
@@ -391,6 +397,33 @@ BACKEND=simulator."
     note "$nvcc" build/gpu/nvcc
 }
 
+# ---- nvcc for the simulated device ----
+
+# build/nvcc/nvcc holds the compiler's place. The toolkit's must be of version 13, as the library
+# that its programs find is.
+cuda() {
+    local nvcc toolkit chosen='' wheel=build/nvcc/wheel/nvidia/cu13/bin/nvcc
+    build cuda
+    nvcc=$(nvcc_path) || nvcc=
+    if [ -n "$nvcc" ]; then
+        toolkit=$(dirname "$(dirname "$(realpath "$nvcc")")")
+        if headers_serve "$toolkit/include"; then chosen=$nvcc; fi
+    fi
+    if [ -z "$chosen" ]; then
+        [ -x "$wheel" ] || lock nvcc
+        if [ ! -x "$wheel" ]; then
+            install_missing compile cuda fetch
+            say "Fetching NVIDIA's compiler nvcc 13.0 from PyPI (105 MB) into build/nvcc. It is" \
+                "under NVIDIA's license, which is in its folder."
+            fetch_wheels build/nvcc tests/commands/nvcc.txt "is no nvcc of CUDA 13"
+        fi
+        chosen=$PWD/$wheel
+    fi
+    [ "$(cat build/nvcc/nvcc 2>/dev/null)" != "$chosen" ] || return 0
+    mkdir -p build/nvcc
+    note "$chosen" build/nvcc/nvcc
+}
+
 [ "${1:-}" = backend ] || check_places "${1:-}"
 case ${1:-} in
 build) build ;;
@@ -403,6 +436,7 @@ grade) build check sandbox ;;
 grade-class) build check class sandbox ;;
 pages | suite) build "${everything[@]:1}" ;;
 gpu) install_missing compile; gpu ;;
+cuda) cuda ;;
 docs)
     install_missing venv mutants
     venv
@@ -415,5 +449,5 @@ format | prose | examples | book)
     pip_install --require-hashes --requirement "tests/commands/$1.txt" ;;
 backend) backend "${2:-}" ;;
 *) fail "setup.sh: the argument must be build, check, grade, grade-class, pages, suite, docs, \
-live, book, format, prose, examples, gpu or backend." ;;
+live, book, format, prose, examples, gpu, cuda or backend." ;;
 esac

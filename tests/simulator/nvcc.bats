@@ -161,6 +161,30 @@ cudaErrorInvalidValue
     done
 }
 
+@test "lesson 09 as a .cu file: right, reported with the calls replaced, and right again" {
+    local programs=$ROOT/docs/programs
+    compiled "$programs/migration_before.cu" -std=c++20 -g -lineinfo -I"$ROOT/lessons"
+    ran
+    assert_success
+    assert_output "6 of 6 frames are correct"
+    sed -E 's/cudaMalloc\(&result, bytes/cudaMallocAsync(\&result, bytes, work/
+        s/cudaMalloc\(&staging, bytes/cudaMallocAsync(\&staging, bytes, load/
+        s/cudaFree\(result/cudaFreeAsync(result, work/
+        s/cudaFree\(staging/cudaFreeAsync(staging, load/' "$programs/migration_before.cu" >mine.cu
+    compiled mine.cu -std=c++20 -g -lineinfo -I"$ROOT/lessons"
+    SIM_SCHEDULE=late ran
+    assert_equal "$status" 3
+    assert_line "0 of 6 frames are correct"
+    assert_output --partial "hazard: read not ordered after a write. fold (stream 2)"
+    assert_output --partial "at mine.cu:25, by its argument 2"
+    compiled "$programs/migration.cu" -std=c++20 -I"$ROOT/lessons"
+    for SIM_SCHEDULE in "${SCHEDULES[@]}"; do
+        SIM_SCHEDULE=$SIM_SCHEDULE ran
+        assert_success
+        assert_output "6 of 6 frames are correct"
+    done
+}
+
 @test "a kernel that waits for the host, and the other faults, end with a sentence" {
     cat >program.cu <<'C'
 #include <cassert>

@@ -110,6 +110,43 @@ no_gpu() { as_typed PATH="$BATS_TEST_TMPDIR/bin:$PATH" "$@"; }
     assert_output --partial "FILE=nowhere.c: there is no such C file"
 }
 
+@test "FILE=mine.cu: nvcc compiles it, its kernels run, and mine.c beside it is another program" {
+    local number mine=$BATS_TEST_TMPDIR/mine nvcc
+    nvcc=$(type -P nvcc) || [ -x build/nvcc/wheel/nvidia/cu13/bin/nvcc ] ||
+        skip "nvcc is not installed: a .cu file is not compiled here ($nvcc)"
+    number=$(first)
+    number=${number%%_*}
+    printf '#include <stdio.h>\nint main(void) { puts("in C"); }\n' >"$mine.c"
+    cat >"$mine.cu" <<'C'
+#include "workbook.h"
+__global__ void set(int *data) { *data = 42; }
+int main()
+{
+    int *data, here = 0;
+    CHECK(cudaMalloc(&data, sizeof *data));
+    set<<<1, 1>>>(data);
+    CHECK(cudaMemcpy(&here, data, sizeof here, cudaMemcpyDefault));
+    printf("in CUDA C++: %d\n", here);
+    CHECK(cudaFree(data));
+}
+C
+    run no_gpu make "$number" FILE="$mine.cu" BACKEND=simulator
+    assert_success
+    assert_line "in CUDA C++: 42"
+    run no_gpu make "$number" FILE="$mine.c" BACKEND=simulator
+    assert_success
+    assert_line "in C"
+    run as_typed OPEN= make "picture-$number" FILE="$mine.cu"
+    assert_line --partial "build/pictures/mine.html"
+    run as_typed make "check-$number" FILE="$mine.cu"
+    assert_failure
+    assert_output --partial "a check compiles C. \`make $number FILE=$mine.cu\` runs it"
+    sed -i 's/= 42/= forty_two/' "$mine.cu"
+    run no_gpu make "$number" FILE="$mine.cu" BACKEND=simulator
+    assert_failure
+    assert_output --partial "$mine.cu does not compile."
+}
+
 @test "make hint-08: one more a call, HINTS=0 begins again, and so does a lesson that passes" {
     local copy=$BATS_TEST_TMPDIR/copy
     workbook_copy "$copy"

@@ -14,7 +14,7 @@ setup() {
     calls=$machine/calls
     mkdir -p "$bin" "$machine/root" "$machine/copy/tests/commands"
     : >"$calls"
-    cp tests/commands/setup.sh tests/commands/cuda-headers.txt "$machine/copy/tests/commands"
+    cp tests/commands/{setup.sh,cuda-headers.txt,nvcc.txt} "$machine/copy/tests/commands"
     for tool in "${TOOLS[@]}"; do ln -s "$(type -P "$tool")" "$bin/$tool"; done
     stub id 'echo "${STUB_USER:-1000}"'
 }
@@ -48,6 +48,12 @@ case "$*" in
         echo "ERROR: Could not find a version that satisfies the requirement"
         exit 1
     }
+    case "$*" in
+    *nvcc.txt*)
+        mkdir -p build/nvcc/arriving/nvidia/cu13/bin
+        cp "$0" build/nvcc/arriving/nvidia/cu13/bin/nvcc
+        exit 0 ;;
+    esac
     include=build/cuda/arriving/nvidia/cu13/include
     mkdir -p $include/crt
     echo "#define CUDART_VERSION  13000" >$include/cuda_runtime_api.h
@@ -269,6 +275,35 @@ line_in() { sed -n '/apt-get update/,/[^\\]$/p' "$1" | sed 's/ *\\$//; s/^ *//' 
     assert_equal "$(cat "$calls")" ""
 }
 
+@test "a .cu file and no toolkit: nvcc is fetched, once; a toolkit of CUDA 13 is taken as it is" {
+    local wheel toolkit=$machine/root/usr/local/cuda
+    wheel=$(realpath "$machine/copy")/build/nvcc/wheel/nvidia/cu13/bin/nvcc
+    compiler
+    stub g++
+    python
+    set_up build
+    set_up NO_NETWORK=1 cuda
+    assert_failure
+    assert_output --partial "There is no nvcc of CUDA 13 on this machine, and PyPI's could not be"
+    set_up cuda
+    assert_success
+    assert_output --partial "Fetching NVIDIA's compiler nvcc 13.0 from PyPI (105 MB)"
+    assert_equal "$(cat "$machine/copy/build/nvcc/nvcc")" "$wheel"
+    : >"$calls"
+    set_up cuda
+    assert_success
+    assert_output ""
+    assert_equal "$(cat "$calls")" ""
+    toolkit "$toolkit" 12000
+    mkdir "$toolkit/bin"
+    cp "$bin/python3" "$toolkit/bin/nvcc"
+    set_up cuda
+    assert_equal "$(cat "$machine/copy/build/nvcc/nvcc")" "$wheel"
+    toolkit "$toolkit" 13000
+    set_up cuda
+    assert_equal "$(cat "$machine/copy/build/nvcc/nvcc")" "$toolkit/bin/nvcc"
+}
+
 # wait_for FILE TEXT: what a process in the background prints
 wait_for() {
     within_reason grep -qsF "$2" "$1" || miss "It did not print: $2" "$(cat "$1")"
@@ -485,8 +520,12 @@ there, or name another folder in TMPDIR."
 }
 
 @test "the fetched wheels are pinned, each with the hashes of two machines" {
-    assert_equal "$(grep -c '^nvidia[a-z-]*==13\.0\.[0-9]* ' tests/commands/cuda-headers.txt)" 2
-    assert_equal "$(grep -c -- '--hash=sha256:[0-9a-f]\{64\}' tests/commands/cuda-headers.txt)" 4
+    local list count
+    for list in "cuda-headers 2" "nvcc 5"; do
+        count=${list#* } list=tests/commands/${list% *}.txt
+        assert_equal "$(grep -c '^nvidia[a-z-]*==13\.0\.[0-9]* ' $list)" "$count"
+        assert_equal "$(grep -c -- '--hash=sha256:[0-9a-f]\{64\}' $list)" $((2 * count))
+    done
 }
 
 @test "the compiler takes every CUDA header from the one folder that was found" {
