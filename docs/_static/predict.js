@@ -3,7 +3,7 @@
 // programbook/predict.py puts the questions, their answers and the printed lines on the page.
 // A question has two tries, then its reply shows the lines that answer it, and why. What another
 // question asks that is still open is a "?" in those lines.
-// The parts that tell what the run printed ("Run", "Look", "Traps" and what the driver does) stay
+// The parts that tell what the run printed ("Run", "The report" of a case and the like) stay
 // folded until each question above them has been answered, or the reader chooses "Show the run".
 // On a page whose stepper asks questions (asked.py) a button leads to it, and shows it alone where
 // it is folded: they are then asked at their steps, in forms that share their state with those of
@@ -331,7 +331,7 @@
     // ---- the run ----
 
     const asked = questions.filter(({ name }) => name.startsWith("predict"));
-    const TELLING = ["run", "look", "traps", "the-documentation-and-the-driver"];
+    const TELLING = ["run", "look", "traps", "the-report", "the-documentation-and-the-driver"];
     const parts = asked.length
         ? TELLING.map((id) => document.getElementById(id)).filter(Boolean) : [];
     const folds = [];

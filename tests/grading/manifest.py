@@ -11,7 +11,8 @@
     gpu, sizes            whether its solution runs on a GPU, and with which arguments besides none
     live                  whether it can run in a page of the book
 
-A case of the clinic has title, rules and given alone, in tests/lessons/clinic/NN_name/manifest.ini.
+A case of the clinic has title, rules and given, in tests/lessons/clinic/NN_name/manifest.ini, and
+the part of the course after which it can be solved.
 
     manifest.py list             the names of the lessons
     manifest.py live             those that run in a page
@@ -32,9 +33,9 @@ ROOT = Path(__file__).resolve().parents[2]
 LESSONS = ROOT / "tests/lessons"
 BEGIN, END = "<!-- the lessons: manifest.py readme -->", "<!-- end of the lessons -->"
 KINDS = ("fill", "fix", "predict")
-NEEDED = ("title", "rules", "given")
+NEEDED = ("title", "part", "rules", "given")
 LESSON_NEEDS = (
-    *("part", "belief", "question", "truth", "minutes", "level", "kind", "gpu", "live"),
+    *("belief", "question", "truth", "minutes", "level", "kind", "gpu", "live"),
 )
 
 

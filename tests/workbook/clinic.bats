@@ -92,7 +92,7 @@ judge_repaired() {
     done
 }
 
-@test "eleven cases: two forms a few lines apart, a heading with its report, and a place" {
+@test "eleven cases: two forms a few lines apart, their report, and a page that asks first" {
     local name page file link lines broken repaired
     assert_equal "$(cases)" "$(basename -a docs/clinic/*_wrong.c | sed 's/_wrong.c//')"
     assert_equal "$(cases | wc -l)" 11
@@ -120,10 +120,18 @@ judge_repaired() {
             complain "$page has another number."
         for file in program-run::\ docs/clinic/"$name"_{wrong,right} \
             "solution-difference:: docs/clinic/${name}_right" "clinic-case:: $name" \
-            "program-source:: docs/clinic/${name}_wrong" \
-            'dropdown:: Diagnosis' 'dropdown:: Repair' 'dropdown:: The report'; do
+            "clinic-desk:: $name" "program-source:: docs/clinic/${name}_wrong" \
+            'dropdown:: The whole program' 'dropdown:: Our repair'; do
             grep -qxE " *\.\. $file" "$page" || complain "$page lacks: $file"
         done
+        # Of the run and of the repair nothing stands before the question.
+        sed '/^The report$/,$d' "$page" >"$BATS_TEST_TMPDIR/before"
+        grep -q '^\.\. predict::' "$BATS_TEST_TMPDIR/before" ||
+            complain "$page asks nothing before its report."
+        [ "$(grep -c '^\.\. literalinclude::' "$BATS_TEST_TMPDIR/before")" = 2 ] ||
+            complain "$page does not show its program in two pieces."
+        ! grep -nE '^ *\.\. (program-run|stepper|solution-difference|[a-z]+-picture)::' \
+            "$BATS_TEST_TMPDIR/before" || complain "$page gives its case away."
         grep -qx "   clinic/$name" docs/clinic.rst ||
             complain "docs/clinic.rst lacks $name in its toctree."
     done

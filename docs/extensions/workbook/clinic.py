@@ -1,11 +1,13 @@
-"""The clinic's table of cases, which is made from their pages.
+"""The clinic's cases: what stands at the top of a case, how it is tried, and the table of all.
 
 .. clinic-case:: 01_handed_over
-    on the page of a case: where it was seen, and what the checker reports
+    where it was seen, and the part of the course after which it can be solved
    :project: Velox
    :symptom: an illegal memory access now and then, in code far away
+.. clinic-desk:: 01_handed_over
+    the commands that run the program, and judge a copy in which a line was changed
 .. clinic-table::
-    a row for each case
+    a row for each case, in the order of the course, with its symptom and nothing that gives it away
 """
 
 import re
@@ -13,16 +15,22 @@ import re
 from docutils.parsers.rst import directives
 
 from programbook.book import BookDirective, block
-from programbook.runs import ROOT, BookError, run_program
+from programbook.runs import ROOT, BookError
+
+from . import manifest
 
 
-def kind_of(case):
-    """The kind of the first hazard that is reported, or how the program ends without one."""
-    run = run_program(f"docs/clinic/{case}_wrong")
-    hazard = re.search(r"^hazard: ([^.]*)\.", run.errors, re.M)
-    if hazard:
-        return hazard[1]
-    return f"no hazard; exit status {run.status}"
+def parts():
+    """The parts of the course, in its order."""
+    return list(dict.fromkeys(manifest.manifest(lesson)["part"] for lesson in manifest.lessons()))
+
+
+def part_of(case):
+    """The part of the course that a case comes after; a case of no part ends the build."""
+    part = manifest.manifest(f"clinic/{case}")["part"]
+    if part not in parts():
+        raise BookError(f"tests/lessons/clinic/{case}/manifest.ini: the course has no part {part}.")
+    return part
 
 
 class ClinicCase(BookDirective):
@@ -33,19 +41,24 @@ class ClinicCase(BookDirective):
 
     def run(self):
         case = self.arguments[0]
+        self.depend(f"tests/lessons/clinic/{case}/manifest.ini")
+        return self.lines(
+            [f"*Seen in* {self.options['project']}. *Comes after the part* {part_of(case)}."]
+        )
+
+
+class ClinicDesk(BookDirective):
+    def run(self):
+        case = self.arguments[0]
         self.depend_on_program(f"docs/clinic/{case}_wrong")
         number = case[:2]
         return self.lines(
-            [
-                f"*Seen in* {self.options['project']}.",
-                "",
-                *block(
-                    f"$ make clinic-{number}\n"
-                    f"$ cp docs/clinic/{case}_wrong.c mine.c\n"
-                    f"$ make check-clinic-{number} FILE=mine.c",
-                    "console",
-                ),
-            ]
+            block(
+                f"$ make clinic-{number}                          # run the program\n"
+                f"$ cp docs/clinic/{case}_wrong.c mine.c\n"
+                f"$ make check-clinic-{number} FILE=mine.c        # have your line judged",
+                "console",
+            )
         )
 
 
@@ -56,29 +69,33 @@ class ClinicTable(BookDirective):
         lines = [
             ".. list-table::",
             "   :header-rows: 1",
-            "   :widths: 26 34 18 22",
+            "   :widths: 38 26 16 20",
             "",
-            "   * - case",
-            "     - symptom",
-            "     - project",
-            "     - report",
+            "   * - symptom",
+            "     - case",
+            "     - seen in",
+            "     - after the part",
         ]
-        for page in sorted((ROOT / "docs/clinic").glob("*.rst")):
+        pages = sorted((ROOT / "docs/clinic").glob("*.rst"))
+        for page in sorted(pages, key=lambda page: parts().index(part_of(page.stem))):
             text = page.read_text(encoding="utf-8")
-            self.depend(f"docs/clinic/{page.name}", f"docs/clinic/{page.stem}_wrong.c")
+            self.depend(
+                f"docs/clinic/{page.name}", f"tests/lessons/clinic/{page.stem}/manifest.ini"
+            )
             options = dict(re.findall(r"^   :(project|symptom): (.*)$", text, re.M))
             if len(options) != 2:
                 raise BookError(f"docs/clinic/{page.name}: clinic-case has not both its options.")
             lines += [
-                f"   * - :doc:`clinic/{page.stem}`",
-                f"     - {options['symptom']}",
+                f"   * - {options['symptom']}",
+                f"     - :doc:`clinic/{page.stem}`",
                 f"     - {options['project']}",
-                f"     - {kind_of(page.stem)}",
+                f"     - {part_of(page.stem)}",
             ]
         return self.lines(lines)
 
 
 def setup(app):
     app.add_directive("clinic-case", ClinicCase)
+    app.add_directive("clinic-desk", ClinicDesk)
     app.add_directive("clinic-table", ClinicTable)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
