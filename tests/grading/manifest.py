@@ -34,9 +34,7 @@ LESSONS = ROOT / "tests/lessons"
 BEGIN, END = "<!-- the lessons: manifest.py readme -->", "<!-- end of the lessons -->"
 KINDS = ("fill", "fix", "predict")
 NEEDED = ("title", "part", "rules", "given")
-LESSON_NEEDS = (
-    *("belief", "question", "truth", "minutes", "level", "kind", "gpu", "live"),
-)
+LESSON_NEEDS = (*("belief", "question", "truth", "minutes", "level", "kind", "gpu", "live"),)
 
 
 class Wrong(Exception):

@@ -137,6 +137,18 @@ class JournalRun(BookDirective):
         )
 
 
+class Excerpt(LiteralInclude):
+    """literalinclude without the empty lines before what it ends at."""
+
+    def run(self):
+        found = super().run()
+        for node in found:
+            for code in [] if "diff" in self.options else node.findall(nodes.literal_block):
+                code.rawsource = code.rawsource.rstrip()
+                code.children = [nodes.Text(code.rawsource)]
+        return found
+
+
 class SolutionDifference(LiteralInclude):
     """literalinclude with :diff:, whose first two lines name the files from the top."""
 
@@ -238,6 +250,7 @@ def setup(app):
     app.add_directive("journal-run", JournalRun)
     app.add_directive("command-run", CommandRun)
     app.add_directive("recorded-tables", RecordedTables)
+    app.add_directive("literalinclude", Excerpt, override=True)
     app.add_directive("solution-difference", SolutionDifference)
     app.connect("env-before-read-docs", compile_named)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
