@@ -64,7 +64,10 @@
   // ---- the state ----
 
   const MOST_LINES = "200"; // of a script (docs/live/bench.c)
-  let lines = 0; // the line of the script that the step shows; 0: before the first
+  const FULLEST = -1;
+  // The line of the script that the step shows; 0: before the first; FULLEST: the first one after
+  // which the pool has the most, which is what a script is opened at.
+  let lines = 0;
   let past = []; // scripts and lines before each change by a button
   let running = null; // the last run that was started
 
@@ -78,7 +81,7 @@
     return text.split("\n").flatMap((line, index) => {
       const match = /^\s*(\w+)\s*\((.*)\)/.exec(line.replace(/\/\/.*/, ""));
       if (!match) return [];
-      const words = match[2].split(",").map((word) => word.trim());
+      const words = match[2].split(",").map((word) => word.trim().replace(/^(\(void \*\*\))?&/, ""));
       return [{ line: index + 1, name: match[1], words }];
     });
   }
@@ -92,6 +95,24 @@
     all.splice(lines, 0, line);
     script.value = `${all.join("\n")}\n`;
     lines += 1;
+    show();
+  };
+
+  // Sets an attribute: in the line that has set it for the present one, or will, or else in a line
+  // of its own.
+  const setAttribute = (attribute, value) => {
+    const line = `cudaMemPoolSetAttribute(${attribute}, ${value})`;
+    const sets = commandsOf(script.value)
+      .filter(({ name, words }) => name === "cudaMemPoolSetAttribute" && words[0] === attribute);
+    const own = sets.findLast((one) => one.line <= lines) || sets[0];
+    if (!own) {
+      add(line);
+      return;
+    }
+    remember();
+    const all = textLines();
+    all[own.line - 1] = all[own.line - 1].replace(/\bcudaMemPoolSetAttribute\s*\([^)]*\)/, line);
+    script.value = `${all.join("\n")}\n`;
     show();
   };
 
@@ -247,7 +268,12 @@
   }
 
   // The step of a line, or of the last one above it.
-  const stepOf = (steps, line) => Math.max(0, steps.findLastIndex((step) => step.line <= line));
+  function stepOf(steps, line) {
+    const used = steps.map(({ state }) => state?.used || 0);
+    const at = line === FULLEST ? used.indexOf(Math.max(...used))
+      : steps.findLastIndex((step) => step.line <= line);
+    return Math.max(0, at);
+  }
 
   async function show() {
     const text = script.value;
@@ -295,7 +321,7 @@
         schedules.value = shared.get("schedule");
     } else {
       script.value = ready[0].text;
-      lines = textLines().length;
+      lines = FULLEST;
     }
     show();
   }
@@ -306,7 +332,7 @@
     if (!scripts.value) return;
     remember();
     script.value = ready[Number(scripts.value)].text;
-    lines = textLines().length;
+    lines = FULLEST;
     show();
   });
   let typing = 0;
@@ -321,11 +347,9 @@
   });
   schedules.addEventListener("change", show);
   limits.addEventListener("change", setLimit);
-  thresholds.addEventListener("change", () =>
-    add(`cudaMemPoolSetAttribute(ReleaseThreshold, ${thresholds.value})`));
+  thresholds.addEventListener("change", () => setAttribute("ReleaseThreshold", thresholds.value));
   for (const { name, box } of policies)
-    box.addEventListener("change", () =>
-      add(`cudaMemPoolSetAttribute(${name}, ${box.checked ? 1 : 0})`));
+    box.addEventListener("change", () => setAttribute(name, box.checked ? 1 : 0));
 
   const row = (...nodes) => make("div", { className: "bench-row" }, ...nodes);
   const fold = (name, properties, ...nodes) =>

@@ -93,8 +93,8 @@ const runView = (() => {
             const name = run.names?.[allocation];
             if (high >= 15)
                 parts.push(
-                    `<text class="on" x="${LEFT + width / 2}" y="${y + high / 2 + 4}" ` +
-                        `text-anchor="middle">${name ? `${escaped(name)}: ` : ""}` +
+                    `<text class="on" x="${LEFT + 14}" y="${y + high / 2 + 4}" ` +
+                        `text-anchor="start">${name ? `${escaped(name)}: ` : ""}` +
                         `${mib(bytes)}</text>`,
                 );
         }

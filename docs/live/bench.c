@@ -195,13 +195,29 @@ static unsigned read_stream(unsigned number, const char *word)
     return stream;
 }
 
+/* Behind a number of a size: "MiB", with or without a blank before it, or as in C, "<< 20". */
+static size_t read_unit(const char *text)
+{
+    static const struct {
+        const char *name, *shift;
+        size_t bytes;
+    } units[] = {{"KiB", "<< 10", KiB}, {"MiB", "<< 20", MiB}, {"GiB", "<< 30", 1024 * MiB}};
+    text += strspn(text, " ");
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (!strcmp(text, units[i].name) || !strcmp(text, units[i].shift))
+            return units[i].bytes;
+    return 0;
+}
+
 static size_t read_bytes(unsigned number, const char *word)
 {
     char *end;
     unsigned long value = strtoul(word, &end, 10);
-    size_t unit = !strcmp(end, " MiB") ? MiB : !strcmp(end, " KiB") ? KiB : 0;
-    bool is_zero = end > word && !value;
-    if (*word < '0' || *word > '9' || value > 1 << 20 || (!unit && (!is_zero || *end)))
+    bool is_number = *word >= '0' && *word <= '9', is_bare = is_number && !*end;
+    size_t unit = read_unit(end);
+    if (is_bare && value)
+        refuse(number, "%s has no unit: is it %s MiB?", word, word);
+    if (!is_number || value > 1 << 20 || (!unit && !is_bare))
         refuse(number, "\"%s\" is no size; a size is a whole number with its unit, such as 64 MiB.",
                word);
     return value * unit;
@@ -275,6 +291,15 @@ static void note(struct line *line)
     }
 }
 
+/* An allocation may stand as in C: &a, or (void **)&a. */
+static char *without_address(char *word)
+{
+    static const char cast[] = "(void **)";
+    if (!strncmp(word, cast, sizeof cast - 1))
+        word += sizeof cast - 1;
+    return word + (*word == '&');
+}
+
 /* Cuts NAME(WORD, WORD) into its words, without the spaces around them. Returns how many there are;
  * WORDS_MAX + 1: it has another form. */
 static size_t cut(char *text, char **name, char *words[])
@@ -300,7 +325,7 @@ static size_t cut(char *text, char **name, char *words[])
         while (end > from && end[-1] == ' ')
             end--;
         *end = '\0';
-        words[count] = from;
+        words[count] = without_address(from);
         from = comma ? comma + 1 : NULL;
     }
     return count == 1 && !*words[0] ? 0 : count;

@@ -224,7 +224,9 @@ def use_finder(page, report):
 @feature("#pool-bench")
 def bench(page, report):
     """Each ready script runs and is drawn. A step back changes what is shown, and a step on
-    restores it. On a screen of 1280 by 800 pixels its pictures stand beside the script."""
+    restores it. It opens at a pool with memory in use. On a screen of 1280 by 720 pixels script,
+    pictures and the calls' buttons are seen together. A threshold that the script has set changes
+    in its line."""
     look = """(place) => [...place.querySelectorAll(".line.now, .stepper-state")].map(
         (part) => part.outerHTML)"""
 
@@ -237,17 +239,19 @@ def bench(page, report):
         return page.eval_on_selector("#pool-bench", look)
 
     drawn()
+    if page.locator("#pool-bench rect.used").count() == 0:
+        report("runs", "the bench opens at a pool without memory in use")
     size = page.viewport_size
     if size["width"] > 1000:
-        page.set_viewport_size({"width": 1280, "height": 800})
-        page.evaluate("scrollTo(0, 0)")
-        script, state = (
-            page.locator(f"#pool-bench .stepper-run > {part}").bounding_box()
-            for part in ("pre", ".stepper-state")
+        page.set_viewport_size({"width": 1280, "height": 720})
+        page.evaluate("document.querySelector('#pool-bench').scrollIntoView()")
+        script, state, calls = (
+            page.locator(f"#pool-bench {part}").first.bounding_box()
+            for part in (".stepper-run > pre", ".stepper-state", ".bench-calls")
         )
         beside = script["x"] + script["width"] <= state["x"]
-        if not beside or max(box["y"] + box["height"] for box in (script, state)) > 800:
-            report("runs", f"script and pictures are not on one screen: {script}, {state}")
+        if not beside or script["y"] < 0 or calls["y"] + calls["height"] > 720:
+            report("runs", f"script, pictures and calls are not on one screen: {script}, {calls}")
         page.set_viewport_size(size)
     scripts = page.get_by_label("Ready script")
     for number in range(scripts.locator("option[value]:not([value=''])").count()):
@@ -261,6 +265,16 @@ def bench(page, report):
         page.get_by_role("button", name="Step").click()
         if not whole or before == whole or drawn() != whole:
             report("runs", f"script {number} of the bench: the pictures do not follow the steps")
+        text = page.locator("#pool-bench textarea")
+        if "ReleaseThreshold" in text.input_value():
+            page.locator("#pool-bench details").evaluate_all(
+                "all => all.forEach(a => a.open = true)"
+            )
+            page.get_by_label("ReleaseThreshold").select_option("128 MiB")
+            drawn()
+            sets = [line for line in text.input_value().splitlines() if "ReleaseThreshold" in line]
+            if sets != ["cudaMemPoolSetAttribute(ReleaseThreshold, 128 MiB)"]:
+                report("runs", f"script {number} of the bench: a new threshold made {sets}")
 
 
 @feature(".live", alike=True)

@@ -80,7 +80,7 @@ refuses() {
     refuses 'hello' 'line 1: a line is a call, such as cudaMallocAsync(a, 64 MiB, s1).'
     refuses '// ok;cudaFreeAsync(a, s1)' 'line 2: no line above allocates a.'
     refuses 'cudaMallocAsync(a, 64, s1)' \
-        'line 1: "64" is no size; a size is a whole number with its unit, such as 64 MiB.'
+        'line 1: 64 has no unit: is it 64 MiB?'
     refuses 'cudaMallocAsync(a, 0 MiB, s1)' 'line 1: an allocation has at least 1 KiB.'
     refuses 'cudaMallocAsync(a, 1 MiB, s5)' \
         'line 1: "s5" is no stream; the streams are s1 to s4.'
@@ -95,6 +95,18 @@ refuses() {
         'line 1: ReuseAllowOpportunistic is 0 or 1, not "2".'
     refuses 'cudaEventRecord(a, s1);cudaMallocAsync(a, 1 MiB, s1)' \
         'line 2: a is an event in another line; use another name.'
+}
+
+@test "a call may stand as in C, and a size has any of three units" {
+    local form
+    for form in 'cudaMallocAsync((void **)&a, 64 << 20, s1);' 'cudaMallocAsync(&a, 64MiB, s1);' \
+        'cudaMallocAsync(a, 65536 KiB, s1)'; do
+        run "$BENCH" c "$form"
+        assert_success
+        assert_line --partial "cudaMallocAsync((void **)&a, 64 * MiB, s1)"
+    done
+    run "$BENCH" c 'cudaMallocAsync(a, 2 GiB, s1)'
+    assert_line --partial "cudaMallocAsync((void **)&a, 2048 * MiB, s1)"
 }
 
 @test "a script runs as far as its line, and a call that fails ends it" {
