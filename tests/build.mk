@@ -21,7 +21,7 @@ build/rules/%.bats: tests/lessons/%/check.py tests/grading/rules.sh
 # A warning is an error here: a test would not see that of a program built before.
 $(SIMULATOR)/mutants/%: build/mutants/%.c $(SHARED) $(LIBRARY)
 	@tests/commands/compile.sh $(CC) $(FOR_SIMULATOR) -g1 -Werror \
-		-Wno-unused-function $< -o $@ $(LIBRARY) -lm -Wl,-rpath,'$$ORIGIN/../..'
+		-Wno-unused-function $< -o $@ $(LIBRARY) -lm -pthread -Wl,-rpath,'$$ORIGIN/../..'
 
 # Each litmus program NAME, and its incorrect variant NAME_wrong. They are hundreds, so their
 # headers are compiled once, nothing is optimized, and a new library does not build them again.
@@ -75,4 +75,5 @@ grader:
 # On a GPU.
 build/gpu/mutants/%: build/mutants/%.c $(SHARED) build/gpu/kernels.o
 	@tests/commands/compile.sh $(CC) $(FLAGS) -isystem build/gpu/include $< -o $@ \
-		build/gpu/kernels.o -Lbuild/gpu/lib -lcudart -lstdc++ -lm -Wl,-rpath,'$$ORIGIN/../../lib'
+		build/gpu/kernels.o -Lbuild/gpu/lib -lcudart -lstdc++ -lm -pthread \
+		-Wl,-rpath,'$$ORIGIN/../../lib'

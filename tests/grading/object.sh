@@ -65,7 +65,7 @@ if [ -n "${CHECK_INSPECT:-}" ]; then
     }
     rm -f "$program.s"
 fi
-"$@" "$program.o" -o "$program" "$library" -lm || {
+"$@" "$program.o" -o "$program" "$library" -lm -pthread || {
     echo "$file does not compile: it lacks what the lines above refer to."
     exit 1
 }

@@ -32,7 +32,7 @@ def difference(first, second, where="run"):
     if isinstance(first, dict) and isinstance(second, dict) and first.keys() == second.keys():
         found = (difference(first[key], second[key], f"{where}.{key}") for key in first)
     elif isinstance(first, list) and isinstance(second, list) and len(first) == len(second):
-        pairs = enumerate(zip(first, second, strict=True))
+        pairs = enumerate(zip(first, second))
         found = (difference(*pair, f"{where}[{at}]") for at, pair in pairs)
     else:
         found = [f"{where}: {first} in Python, {second} in JavaScript"] if first != second else []
@@ -63,7 +63,7 @@ def main():
             print(why)
             sys.exit(77)
     equal = 0
-    for file, python, javascript in zip(sys.argv[1:], expected, made, strict=True):
+    for file, python, javascript in zip(sys.argv[1:], expected, made):
         if found := difference(python, javascript):
             print(f"{Path(file).name}: {found}")
         elif not isinstance(python, str):

@@ -39,7 +39,7 @@ place in the run, and the place of each answer: so a reply can leave out what ot
 import json
 import re
 from html import escape
-from typing import NamedTuple
+from typing import NamedTuple, Optional
 
 from docutils import nodes
 from docutils.parsers.rst import directives
@@ -82,8 +82,8 @@ def read_run(words):
 class Found(NamedTuple):
     """An answer, None where there is none, and where it was printed."""
 
-    answer: str | None
-    span: list | None  # of the answer, from the beginning of what the run printed
+    answer: Optional[str]
+    span: Optional[list]  # of the answer, from the beginning of what the run printed
     lines: list  # [[begin, text]] of the lines that have it; -1: not of what the run printed
     place: str
 

@@ -76,7 +76,7 @@ def functions_at(program, offsets):
     )
     lines = done.stdout.splitlines()
     found = []
-    for function, place in zip(lines[::2], lines[1::2], strict=True):
+    for function, place in zip(lines[::2], lines[1::2]):
         file, _, line = place.partition(" ")[0].rpartition(":")
         found.append((function, file.removeprefix("./").removeprefix(f"{ROOT}/"), line))
     return found

@@ -60,7 +60,7 @@ def read(journal, names):
         raise ValueError(f"{len(names)} names for {len(pairs)} pools with two allocations")
     return [
         Case(name, *lines, lines[0]["reserved"], limits.get(pool, 0))
-        for name, (pool, lines) in zip(names, pairs, strict=False)
+        for name, (pool, lines) in zip(names, pairs)
     ]
 
 

@@ -212,7 +212,7 @@ def edges(canvas):
         streams = [x + 38, x + 126] if kind else [x + 60]
         heads = {"legacy": ("blocking", "legacy")}.get(kind, ("stream 1", "stream 2"))
         places = []
-        for center, words in zip(streams, heads, strict=False):
+        for center, words in zip(streams, heads):
             canvas.text(center, y + 36, words, "", "middle")
             canvas.line("stream", (center, y + 42), (center, y + 46 + 5 * 32), behind=True)
         for row, step in enumerate(steps):
@@ -294,7 +294,7 @@ def devices(canvas):
         cells.setdefault((name, access), row)
     y = 118
     columns = [canvas.width - 150, canvas.width - 74] if narrow else [400, 560]
-    for x, words in zip(columns, ("none", "read, write"), strict=True):
+    for x, words in zip(columns, ("none", "read, write")):
         canvas.text(x, y, words, "bold")
     canvas.text(0, y, "access of GPU 1:" if not narrow else "access:", "bold")
     y += 10
@@ -304,7 +304,7 @@ def devices(canvas):
         lines = svg.wrapped(use, columns[0] - 10, "")
         for number, line in enumerate(lines):
             canvas.text(0, y + number * svg.LINE, line)
-        for x, access in zip(columns, ("none", "all"), strict=True):
+        for x, access in zip(columns, ("none", "all")):
             row = cells.get((use, access))
             if row is None:
                 canvas.text(x, y, "not tried")
@@ -497,7 +497,7 @@ def arena(canvas):
             canvas.box(kind, first * scale, y, (last - first) * scale, 30)
             middle = (first + last) / 2 * scale
             canvas.text(middle, y + 20, name, "on", "middle", optional=True)
-    for number, ((begin, _), (next_begin, _)) in enumerate(zip(frames, frames[1:], strict=False)):
+    for number, ((begin, _), (next_begin, _)) in enumerate(zip(frames, frames[1:])):
         y = 52 + 88 * number
         left, right = min(begin, next_begin) * scale, max(begin, next_begin) * scale
         canvas.box("gone", left, y, right - left, 58)
@@ -720,7 +720,7 @@ def cost_rows():
     rows = [
         [way, size, f"{figure:.2f}"]
         for way, figures in ways
-        for size, figure in zip(sizes, figures, strict=True)
+        for size, figure in zip(sizes, figures)
     ]
     return rows + [
         [call, "1 MiB, while another stream copies", f"{one:.2f}"] for call, one in stalls
@@ -763,7 +763,7 @@ def bars(canvas):
     for number, (way, figures) in enumerate(ways):
         y = canvas.paragraph(0, y + 16, way, "bold") - 6
         top = y
-        for size, figure in zip(sizes, figures, strict=True):
+        for size, figure in zip(sizes, figures):
             bar(y, size, figure, f"used s-{('legacy', 4, 2, 1)[number]}")
             y += 20
         axis(top, y)
@@ -843,7 +843,7 @@ def piece(canvas):
             0, y + 15, f"idle list of stream {stream}" if not narrow else f"stream {stream}", "bold"
         )
         last = 150 if not narrow else 66
-        for middle, (size, _, owner) in zip(middles, PARTS, strict=True):
+        for middle, (size, _, owner) in zip(middles, PARTS):
             if owner != stream:
                 continue
             canvas.box(f"work s-{stream}", middle - 22, y, 44, 24, 3)

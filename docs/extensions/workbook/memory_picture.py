@@ -193,7 +193,7 @@ def add_moments(pool, line):
 
 
 def raise_watermarks(pool):
-    for attribute, figure in zip(RESETS, (pool.used, pool.reserved), strict=True):
+    for attribute, figure in zip(RESETS, (pool.used, pool.reserved)):
         pool.high[attribute] = max(pool.high[attribute], figure)
 
 
@@ -469,7 +469,7 @@ class Panel:
         else:
             above = max(svg.text_width(" ".join(words), "bold") for words in headings) + 4
         top, columns, x = y + above + 6, [], left
-        for (group, width), words in zip(strip, headings, strict=True):
+        for (group, width), words in zip(strip, headings):
             kind = "bad" if group[0].refused else ""
             if upright:
                 for number, line in enumerate(words):

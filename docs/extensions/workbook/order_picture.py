@@ -336,7 +336,7 @@ def read(journal, calls=(), numbers=None, names=(), most=None, missing=(), host=
     columns = [*hosts, *streams]
     labels = {column: str(column) for column in hosts}
     labels.update({stream: svg.stream_name(stream) for stream in streams})
-    labels.update(zip(streams, names, strict=False))
+    labels.update(zip(streams, names))
     return Order(
         sorted(items, key=lambda item: (item.start, columns.index(item.column))),
         columns,
