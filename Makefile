@@ -66,9 +66,11 @@ endif
 # Since CUDA 13.4 the id of a cudaMemLocation is in a union: {type, id} is correct, but to gcc a
 # pair of braces is missing.
 FLAGS := -std=c11 -gdwarf-4 -Og -Wall -Wextra -Wpedantic -Wno-missing-braces -Ilessons -Isimulator
-FLAGS += -Werror=implicit-function-declaration -fdebug-prefix-map="$$PWD=."
+FLAGS += $(if $(DEBUG),-O0) -Werror=implicit-function-declaration -fdebug-prefix-map="$$PWD=."
 SHARED := lessons/workbook.h lessons/processes.h lessons/kernels.h Makefile
 include simulator/build.mk simulator/web.mk tests/build.mk
+# Where programs run: SANITIZE and DEBUG have a simulated device of their own.
+PROGRAMS := $(if $(filter simulator,$(DEVICE)),$(SIMULATOR),build/$(DEVICE))
 
 # For the simulated device, and for a GPU. compile.sh runs the command that follows it, and says in
 # a sentence what is odd about a file that cannot be compiled.
@@ -125,7 +127,7 @@ build/venv/docs: FORCE | build/cuda/found
 
 ## make run           the tour: every lesson's solution, in order
 .PHONY: run
-run: $(SOLUTIONS:%=build/$(DEVICE)/%)
+run: $(SOLUTIONS:%=$(PROGRAMS)/%)
 	@tests/commands/tour.sh $^
 
 ## make test          the test suite
@@ -140,13 +142,14 @@ test test-all: $(LIBRARY)
 ## make hint-04       one more hint for lesson 04; HINTS=0 begins again
 ## make picture-04    draw the run of lesson 04: memory over time, stream order; into build/pictures
 ## make trace-04      the same run as a trace for https://ui.perfetto.dev, into build/pictures
+## DEBUG=1            make 04 DEBUG=1: built for a debugger, the simulated device as well
 ## FILE=mine.c        in the place of lessons/04_*.c: make 04 FILE=mine.c, make check-04 FILE=mine.c
 ## FILE=mine.cu       nvcc compiles it, and its kernels run on the simulated device, too
 define goals_of_a_lesson
 .PHONY: $(1) solution-$(1) check-$(1) hint-$(1) picture-$(1) trace-$(1)
-$(1): build/$(DEVICE)/$(or $(OWN),lessons/$(2))
+$(1): $(PROGRAMS)/$(or $(OWN),lessons/$(2))
 	@$$< $(ARGS)
-solution-$(1): build/$(DEVICE)/$(if $(MUTANT),mutants/$(2)/$(MUTANT),solutions/$(2))
+solution-$(1): $(PROGRAMS)/$(if $(MUTANT),mutants/$(2)/$(MUTANT),solutions/$(2))
 	@$$< $(ARGS)
 check-$(1): $(LIBRARY)
 	@tests/commands/check.sh $(2) "$(FILE)"
@@ -163,11 +166,11 @@ $(foreach name,$(LESSONS),$(foreach goal,$(sort $(call number,$(name)) $(call sh
 ## make repaired-03   the same program, repaired
 define goals_of_a_case
 .PHONY: clinic-$(1) check-clinic-$(1) repaired-$(1)
-clinic-$(1): build/$(DEVICE)/$(or $(OWN),docs/clinic/$(2)_wrong)
+clinic-$(1): $(PROGRAMS)/$(or $(OWN),docs/clinic/$(2)_wrong)
 	@$$< $(ARGS)
 check-clinic-$(1): $(LIBRARY)
 	@tests/commands/check.sh clinic/$(2) "$(FILE)"
-repaired-$(1): build/$(DEVICE)/docs/clinic/$(2)_right
+repaired-$(1): $(PROGRAMS)/docs/clinic/$(2)_right
 	@$$< $(ARGS)
 endef
 $(foreach name,$(CASES),$(foreach goal,$(sort $(call number,$(name)) $(call short,$(name))),\

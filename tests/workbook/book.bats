@@ -207,6 +207,16 @@ how_many() { grep -o "$2" <<<"$1" | wc -l; }
         "-synchronized     42 in 2097152 of 2097152 elements   stream cudaErrorNotReady"
 }
 
+@test "what is noted of a program's output changes nothing of it, however long a line is" {
+    local folder=$BATS_TEST_TMPDIR
+    printf '%s\n' '#include <stdio.h>' '#include <string.h>' 'int main(void)' '{' \
+        '    static char text[40001];' '    memset(text, 65, sizeof text - 1);' \
+        '    return puts(text) == EOF || printf("%s", text) < 0;' '}' >"$folder/long.c"
+    cc -o "$folder/long" "$folder/long.c"
+    LD_PRELOAD=$ROOT/build/docs/printed.so PRINTED=$folder/printed "$folder/long" >"$folder/noted"
+    "$folder/long" | cmp - "$folder/noted" || miss "The output is another one."
+}
+
 # expect_evidence PAGE: what the build does with such a page of a lesson.
 expect_evidence() {
     run env PYTHONPATH=docs/extensions build/venv/bin/python -B -c '

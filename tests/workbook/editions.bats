@@ -150,7 +150,7 @@ END
     assert_output --partial 'BOOK_ADDRESS is "book.example"; it must begin with https://'
 }
 
-@test "the steps of a run are there after a build of several processes and after a second one" {
+@test "steps and answers of runs are there after a build of several processes and after a second one" {
     local copy=$BATS_TEST_TMPDIR/copy page program build
     workbook_copy "$copy"
     cp -a conf.py "$copy"
@@ -165,12 +165,16 @@ END
     for page in 1 2 3 4 6 7; do
         program=$(echo lessons/0"$page"_*.c)
         printf '%s\n' "Page $page" ====== '' ".. stepper:: ${program%.c}" >"docs/p$page.rst"
+        printf '%s\n' '' ".. predict:: Its status? ($page)" "   :run: ${program%.c}" '   :kind: n' \
+            '   :fields:' '      status | exit status (\d)' '   :why: It ends.' >>"docs/p$page.rst"
     done
     build=("$ROOT/build/venv/bin/python3" -B -m sphinx -q -c . -j 2 docs html)
     run as_typed "${build[@]}"
     assert_success
     run ls html/_static/steps
     assert_output "$(printf 'p%s-0.js\n' 1 2 3 4 6 7)"
+    run grep -c 'exit status\|status: [0-9]' build/docs/answers.txt
+    assert_output 6
     # One page is read again, and has no steps any more.
     printf '%s\n' 'Page 2' ====== >docs/p2.rst
     rm html/_static/steps/p3-0.js
@@ -182,8 +186,8 @@ END
         miss "The steps have no call."
 }
 
-@test "the workflow that publishes the book is a valid one" {
+@test "the workflows are valid ones" {
     run build/venv/bin/check-jsonschema --builtin-schema vendor.github-workflows \
-        .github/workflows/book.yml
+        .github/workflows/book.yml .github/workflows/test.yml
     assert_success
 }

@@ -45,6 +45,18 @@ no_gpu() { as_typed PATH="$BATS_TEST_TMPDIR/bin:$PATH" "$@"; }
     assert_equal "$(jq -r .postCreateCommand $file)" "make book OPEN="
 }
 
+# bats test_tags=long
+@test "DEBUG=1 builds a lesson and the simulated device for a debugger" {
+    [ -n "$(type -P gdb)" ] || skip "no gdb here: apt-get install gdb"
+    run as_typed make solution-06 DEBUG=1 BACKEND=simulator
+    assert_success
+    run gdb -q -batch -ex "set breakpoint pending on" -ex "break pool_allocate" -ex run \
+        -ex "frame function do_cudaMallocFromPoolAsync" -ex "print bytes" \
+        build/simulator-debug/solutions/06_trim
+    assert_line --regexp '^Breakpoint 1, pool_allocate .* at simulator/mem/pool\.c:[0-9]+$'
+    assert_line --regexp '^\$1 = [1-9][0-9]+$'
+}
+
 @test "make list: the solutions, in order" {
     run as_typed make list
     assert_success

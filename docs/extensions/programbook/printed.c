@@ -129,10 +129,14 @@ int fputs(const char *text, FILE *stream)
 
 int puts(const char *text)
 {
-    char line[MOST / 4];
-    int bytes = snprintf(line, sizeof line, "%s\n", text);
+    char *line; /* one piece, of any length: note writes down what one call has printed */
+    int bytes = asprintf(&line, "%s\n", text);
+    if (bytes < 0)
+        return EOF;
     note(stdout, line, (size_t)bytes);
-    return (int)fwrite_unlocked(line, 1, (size_t)bytes, stdout);
+    bytes = (int)fwrite_unlocked(line, 1, (size_t)bytes, stdout);
+    free(line);
+    return bytes;
 }
 
 int fputc(int character, FILE *stream)
