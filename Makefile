@@ -63,7 +63,7 @@ endif
 # gives that folder's name, which may have any character.
 # The addr2line of binutils before 2.42 takes the program for the header where the lines of DWARF 5
 # begin in a header (binutils PR 30783); those of DWARF 4 it reads right.
-# Since CUDA 13.4 the id of a cudaMemLocation is in a union: {type, id} is correct, but to gcc a
+# Since CUDA 13.3 the id of a cudaMemLocation is in a union: {type, id} is correct, but to gcc a
 # pair of braces is missing.
 FLAGS := -std=c11 -gdwarf-4 -Og -Wall -Wextra -Wpedantic -Wno-missing-braces -Ilessons -Isimulator
 FLAGS += $(if $(DEBUG),-O0) -Werror=implicit-function-declaration -fdebug-prefix-map="$$PWD=."

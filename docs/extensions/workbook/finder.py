@@ -2,7 +2,8 @@
 
 While pages are read, what they name gets anchors: each row of a call-table (api.html#call-NAME,
 which calls name_calls) and each row of a table whose first column is headed "question", "symptom"
-or "what you see". At the end _static/places.js gets all places; docs/_static/finder.js searches in
+or "what you see". A heading of docs/questions.rst that ends with "?" is a question as well. At the
+end _static/places.js gets all places; docs/_static/finder.js searches in
 them and shows them below the field. A place of docs/symptoms.txt that is not there is a warning,
 which ends the build.
 
@@ -114,6 +115,15 @@ def question_places(page, doctree):
             yield ["question", cells[0], cells[1], (page, row["ids"][-1]), " ".join(cells[2:])]
 
 
+def heading_places(doctree):
+    """The headings that ask, each with the first paragraph of its answer."""
+    for section in doctree.findall(nodes.section):
+        name = text_of(section[0])
+        answer = next(iter(section.findall(nodes.paragraph)), None)
+        if name.endswith("?") and answer:
+            yield ["question", name, text_of(answer), ("questions", section["ids"][0]), ""]
+
+
 def word_places(doctree):
     for item in doctree.findall(nodes.definition_list_item):
         for term in item.findall(nodes.term):
@@ -152,6 +162,8 @@ def places(env):
         found += section_places(env, page, doctree)
         if page == "glossary":
             found += word_places(doctree)
+        elif page == "questions":
+            found += heading_places(doctree)
         elif LESSON.fullmatch(page):
             belief = next(iter(doctree.findall(nodes.paragraph)))
             found.append(["lesson", text_of(env.titles[page]), text_of(belief), (page, ""), ""])
